@@ -1,0 +1,42 @@
+package snapshot
+
+import "math/bits"
+
+// bitset holds one bit per network index. Sets that are combined are grown
+// together, so their lengths agree.
+type bitset []uint64
+
+func (b bitset) has(i uint32) bool {
+	w := int(i >> 6)
+	return w < len(b) && b[w]&(1<<(i&63)) != 0
+}
+
+func (b bitset) set(i uint32)   { b[i>>6] |= 1 << (i & 63) }
+func (b bitset) unset(i uint32) { b[i>>6] &^= 1 << (i & 63) }
+
+func (b bitset) clear() { clear(b) }
+
+func (b bitset) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+func (b bitset) any() bool {
+	for _, w := range b {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// grownTo returns b with room for n bits.
+func (b bitset) grownTo(n int) bitset {
+	for len(b)*64 < n {
+		b = append(b, 0)
+	}
+	return b
+}

@@ -1,0 +1,42 @@
+package snapshot
+
+import "github.com/arche-netcode/netcode/tick"
+
+// Config holds the limits that a Store, its Views and their Replicas share.
+type Config struct {
+	// Window is W of the retention rules, in ticks: the client keeps 2W, and a
+	// packet W or more ticks behind is dropped unread. Both ends must agree.
+	// Zero means 64.
+	Window tick.Tick
+	// Entities is how many entities to make room for at the start. The room
+	// grows when needed.
+	Entities int
+	// SentPackets is how many sent packets a View remembers. Zero means 1024.
+	SentPackets int
+	// Payload is the bytes that a snapshot may take in a packet that carries
+	// nothing else. An entity that needs more is reported and stepped over.
+	// Zero means whatever room Write is given.
+	Payload int
+}
+
+const (
+	defaultWindow      tick.Tick = 64
+	defaultSentPackets           = 1024
+
+	// MaxEntities bounds network indexes, so that a hostile index cannot make
+	// a Replica allocate without end.
+	MaxEntities = 1 << 20
+)
+
+func (c Config) withDefaults() Config {
+	if c.Window <= 0 {
+		c.Window = defaultWindow
+	}
+	if c.SentPackets <= 0 {
+		c.SentPackets = defaultSentPackets
+	}
+	if c.Entities <= 0 {
+		c.Entities = 64
+	}
+	return c
+}

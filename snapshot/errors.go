@@ -1,0 +1,14 @@
+package snapshot
+
+import "errors"
+
+var (
+	// ErrMalformed: no legal encoder wrote these bytes. The connection closes.
+	ErrMalformed = errors.New("snapshot: malformed")
+	// ErrStale: the packet is a window or more behind what was decoded. It is
+	// dropped unread and not acknowledged (rule 4).
+	ErrStale = errors.New("snapshot: older than the window")
+	// ErrBaseline: a record leans on something this end no longer holds. The
+	// packet is dropped whole and not acknowledged (rule 5).
+	ErrBaseline = errors.New("snapshot: leans on a baseline that is not held")
+)

@@ -1,0 +1,28 @@
+package snapshot
+
+import "math/bits"
+
+// MaxRows is the number of replicated component types a protocol may have.
+const MaxRows = 64
+
+// Mask says which rows an entity has: bit r is set when row r is present.
+type Mask uint64
+
+// Has reports whether row is present. Rows outside 0..63 are absent.
+func (m Mask) Has(row int) bool { return m&bit(row) != 0 }
+
+// With returns m with row present.
+func (m Mask) With(row int) Mask { return m | bit(row) }
+
+// Without returns m with row absent.
+func (m Mask) Without(row int) Mask { return m &^ bit(row) }
+
+// Count is the number of rows present.
+func (m Mask) Count() int { return bits.OnesCount64(uint64(m)) }
+
+// next is the lowest row present. m must not be zero.
+func (m Mask) next() int { return bits.TrailingZeros64(uint64(m)) }
+
+// bit is zero for a shift of 64 or more, which is what Has of an impossible
+// row needs.
+func bit(row int) Mask { return 1 << uint(row) }

@@ -1,0 +1,278 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Entity is what a client knows of one network index.
+type Entity struct {
+	ID    wire.NetworkID // the newest generation heard of
+	Alive bool           // false after its despawn
+	Tick  tick.Tick      // as of which it is known; it only rises within a life
+	Mask  Mask           // rows present, zero when not alive
+}
+
+// life is one generation of one network index, as the client knows it. It
+// stays, dead or alive, until nothing that could still arrive speaks of it.
+type life struct {
+	index, generation uint32
+	applied           tick.Tick // of the newest record or despawn that took effect
+	gone              bool
+	goneAt            tick.Tick // with gone: what the client had decoded by then
+	newest            versionRef
+	old               older
+	lower             int32 // the life before it at the same index, -1 = none
+}
+
+// tombstone waits to be forgotten.
+type tombstone struct {
+	life int32
+	at   tick.Tick
+}
+
+// Replica is the client's side of a [View]: it decodes snapshots, keeps the
+// past that later ones lean on, and holds the newest row of every entity for
+// the bridge to apply. It belongs to one goroutine.
+type Replica struct {
+	schema *Schema
+	window tick.Tick
+	rows   columns // newest rows, by index, of the head life
+	heads  []int32 // by index: the life of the highest generation, -1 = none
+	lives  []life
+	free   []int32
+	graves []tombstone // by tick, nearly
+	past   past
+	newest tick.Tick // the newest tick decoded
+	living int
+
+	changed []uint32 // indexes touched since ClearChanged
+	touched bitset   // the same as a set
+
+	epoch  uint16 // the newest resync that the server says it served
+	wanted uint16 // the newest resync that this end asked for
+
+	stage stage
+	stats ReplicaStats
+}
+
+// ReplicaStats counts what a Replica saw.
+type ReplicaStats struct {
+	Snapshots  uint64 // payloads decoded whole
+	Records    uint64 // entity records in them
+	Despawns   uint64 // despawn records in them
+	Late       uint64 // records older than what was applied: kept, not applied
+	Stale      uint64 // payloads refused with ErrStale
+	NoBaseline uint64 // payloads refused with ErrBaseline
+	Malformed  uint64 // payloads refused with ErrMalformed
+}
+
+// NewReplica returns a Replica that holds nothing. start is the server's tick
+// at the time of the connection: ticks on the wire are read as near to it.
+func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
+	cfg = cfg.withDefaults()
+	return &Replica{
+		schema: schema, window: cfg.Window, newest: start,
+		rows: newColumns(schema, cfg.Entities),
+		past: newPast(schema, 2*cfg.Window),
+	}
+}
+
+// Tick is the newest tick that was decoded.
+func (r *Replica) Tick() tick.Tick { return r.newest }
+
+// Len is the number of entities alive here.
+func (r *Replica) Len() int { return r.living }
+
+// Stats is what the Replica has seen so far.
+func (r *Replica) Stats() ReplicaStats { return r.stats }
+
+// Schema is the schema the Replica was made with.
+func (r *Replica) Schema() *Schema { return r.schema }
+
+// Entity is what is known of a network index. The zero Entity is nobody.
+func (r *Replica) Entity(index uint32) Entity {
+	h := r.head(index)
+	if h < 0 {
+		return Entity{}
+	}
+	l := &r.lives[h]
+	e := Entity{
+		ID:    wire.NetworkID{Index: index, Generation: l.generation},
+		Alive: !l.gone, Tick: l.applied,
+	}
+	if e.Alive {
+		e.Mask = r.rows.masks[index]
+	}
+	return e
+}
+
+// Row is the newest lanes of a row, nil when the entity lacks it. The slice is
+// the Replica's own: read it, do not keep it.
+func (r *Replica) Row(index uint32, row int) []uint32 {
+	if h := r.head(index); h < 0 || r.lives[h].gone {
+		return nil
+	}
+	return r.rows.get(index, row)
+}
+
+// All yields every living entity in ascending index order.
+func (r *Replica) All(yield func(Entity) bool) {
+	for index := range r.heads {
+		if e := r.Entity(uint32(index)); e.Alive && !yield(e) {
+			return
+		}
+	}
+}
+
+// Changed lists the indexes touched since [Replica.ClearChanged], each once,
+// in the order of their first touch.
+func (r *Replica) Changed() []uint32 { return r.changed }
+
+// ClearChanged starts a new list.
+func (r *Replica) ClearChanged() {
+	for _, index := range r.changed {
+		r.touched.unset(index)
+	}
+	r.changed = r.changed[:0]
+}
+
+// WantResync reports whether this end has asked for everything anew and has
+// not been served yet. The epoch goes to the server in each packet until then.
+func (r *Replica) WantResync() (epoch uint16, want bool) {
+	return r.wanted, int16(r.wanted-r.epoch) > 0
+}
+
+// Lose forgets every baseline, as a fault would, and asks for a resync. The
+// world as applied stays.
+func (r *Replica) Lose() {
+	for i := range r.lives {
+		r.lives[i].newest, r.lives[i].old = versionRef{}, older{}
+	}
+	r.past = newPast(r.schema, r.past.keep)
+	r.past.horizon = max(0, r.newest-r.past.keep)
+	r.wanted++
+}
+
+// head is the life of the highest generation at index, -1 when there is none.
+func (r *Replica) head(index uint32) int32 {
+	if int(index) >= len(r.heads) {
+		return -1
+	}
+	return r.heads[index]
+}
+
+// find is the life of one generation, -1 when there is none.
+func (r *Replica) find(index, generation uint32) int32 {
+	n := r.head(index)
+	for n >= 0 && r.lives[n].generation > generation {
+		n = r.lives[n].lower
+	}
+	if n >= 0 && r.lives[n].generation == generation {
+		return n
+	}
+	return -1
+}
+
+// ensure is the life of one generation, made when there is none.
+func (r *Replica) ensure(index, generation uint32) int32 {
+	if n := r.find(index, generation); n >= 0 {
+		return n
+	}
+	for int(index) >= len(r.heads) {
+		r.heads = append(r.heads, -1)
+	}
+	r.rows.grow(index)
+	r.touched = r.touched.grownTo(len(r.heads))
+	n := r.newLife()
+	l := &r.lives[n]
+	*l = life{index: index, generation: generation, gone: true, lower: -1, old: l.old}
+	l.old.tick = tick.None
+	r.link(n)
+	return n
+}
+
+func (r *Replica) newLife() int32 {
+	if k := len(r.free); k > 0 {
+		n := r.free[k-1]
+		r.free = r.free[:k-1]
+		return n
+	}
+	r.lives = append(r.lives, life{})
+	return int32(len(r.lives) - 1)
+}
+
+// link puts a new life in its place among those of its index, highest
+// generation first. A new head ends the one it displaces: the higher
+// generation wins. A life that is not the head can never be alive.
+func (r *Replica) link(n int32) {
+	l := &r.lives[n]
+	h := r.heads[l.index]
+	if h < 0 || r.lives[h].generation < l.generation {
+		if h >= 0 {
+			r.bury(h)
+		}
+		l.lower = h
+		r.heads[l.index] = n
+		return
+	}
+	for r.lives[h].lower >= 0 && r.lives[r.lives[h].lower].generation > l.generation {
+		h = r.lives[h].lower
+	}
+	l.lower, r.lives[h].lower = r.lives[h].lower, n
+	r.bury(n)
+}
+
+// bury marks a life as gone, to be forgotten when nothing on its way can
+// speak of it any more: tombstones leave by tick only.
+func (r *Replica) bury(n int32) {
+	l := &r.lives[n]
+	if !l.gone {
+		l.gone = true
+		r.living--
+		r.rows.masks[l.index] = 0
+		r.touch(l.index)
+	}
+	l.goneAt = r.newest
+	r.graves = append(r.graves, tombstone{life: n, at: r.newest})
+}
+
+// forget frees the lives whose tombstones have left the window, and with them
+// the last of their history.
+func (r *Replica) forget() {
+	k := 0
+	for ; k < len(r.graves) && r.graves[k].at <= r.past.horizon; k++ {
+		n := r.graves[k].life
+		if l := &r.lives[n]; l.gone && l.goneAt == r.graves[k].at {
+			r.unlink(n)
+			l.goneAt = tick.None
+			r.free = append(r.free, n)
+		}
+	}
+	r.graves = slices.Delete(r.graves, 0, k)
+}
+
+// unlink takes a life out of those of its index.
+func (r *Replica) unlink(n int32) {
+	l := &r.lives[n]
+	if r.heads[l.index] == n {
+		r.heads[l.index] = l.lower
+		return
+	}
+	for h := r.heads[l.index]; h >= 0; h = r.lives[h].lower {
+		if r.lives[h].lower == n {
+			r.lives[h].lower = l.lower
+			return
+		}
+	}
+}
+
+// touch notes that the bridge has to look at index.
+func (r *Replica) touch(index uint32) {
+	if !r.touched.has(index) {
+		r.touched.set(index)
+		r.changed = append(r.changed, index)
+	}
+}

@@ -1,0 +1,320 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// duo is one server store, one view and one replica, with the test as network.
+type duo struct {
+	t       *testing.T
+	store   *Store
+	view    *View
+	replica *Replica
+	seq     uint64
+}
+
+func newDuo(t *testing.T) *duo {
+	cfg := Config{Window: 16, SentPackets: 32}
+	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
+	d.view = NewView(d.store, cfg)
+	d.replica = NewReplica(d.store.schema, cfg, 1)
+	return d
+}
+
+// at plays one tick and returns the packet that came of it, nil when none did.
+func (d *duo) at(s tick.Tick, game func()) *simPacket {
+	d.store.Begin(s)
+	if game != nil {
+		game()
+	}
+	d.store.Commit()
+	d.view.Observe()
+	return d.write()
+}
+
+func (d *duo) write() *simPacket {
+	buf := make([]byte, 256)
+	n := d.view.Write(buf, d.seq+1)
+	if n == 0 {
+		return nil
+	}
+	d.seq++
+	return &simPacket{seq: d.seq, tick: d.store.Tick(), payload: buf[:n]}
+}
+
+func (d *duo) deliver(p *simPacket) {
+	d.t.Helper()
+	require.NotNil(d.t, p)
+	require.NoError(d.t, d.replica.Read(p.payload))
+}
+
+func (d *duo) spawn(x uint32) (id wire.NetworkID) {
+	id = d.store.Spawn()
+	d.move(id, x)
+	d.store.Set(id, rowHealth, []uint32{100})
+	return id
+}
+
+func (d *duo) move(id wire.NetworkID, x uint32) { d.store.Set(id, rowPosition, []uint32{x, 1}) }
+
+func (d *duo) x(id wire.NetworkID) int {
+	if row := d.replica.Row(id.Index, rowPosition); row != nil {
+		return int(row[0])
+	}
+	return -1
+}
+
+func TestRule1OneRecordHoldsAllRowsOfTheTick(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.deliver(d.at(1, func() { id = d.spawn(3) }))
+	d.at(2, func() { d.store.Set(id, rowHealth, []uint32{50}) }) // lost
+	d.deliver(d.at(3, func() { d.move(id, 4) }))
+	require.Equal(t, []uint32{50}, d.replica.Row(id.Index, rowHealth), "the record of tick 3 brings every row to tick 3")
+	require.Nil(t, d.at(4, nil), "what did not change is not sent again")
+}
+
+func TestRule2AbsenceIsAVersion(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.deliver(first)
+	d.view.Acked(first.seq)
+	second := d.at(2, func() { d.store.Remove(id, rowHealth) })
+	d.deliver(second)
+	d.view.Acked(second.seq)
+	d.deliver(d.at(3, func() { d.store.Set(id, rowHealth, []uint32{100}) }))
+	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth), "absent at the baseline, so it travels whole though its value is an earlier one")
+}
+
+func TestRule2BaselineIsTheRecordAtT(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.deliver(first)
+	d.view.Acked(first.seq)
+	d.deliver(d.at(2, func() { d.move(id, 9) }))                                          // decoded, its ack never arrives
+	d.deliver(d.at(3, func() { d.store.Set(id, rowHealth, []uint32{7}); d.move(id, 3) })) // against tick 1
+	require.Equal(t, 3, d.x(id))
+	require.Equal(t, []uint32{7}, d.replica.Row(id.Index, rowHealth))
+}
+
+func TestRule4OldPacketsAreDroppedUnread(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	old := d.at(1, func() { id = d.spawn(3) })
+	d.deliver(d.at(17, func() { d.move(id, 4) }))
+	require.ErrorIs(t, d.replica.Read(old.payload), ErrStale, "W ticks behind")
+	require.Equal(t, 4, d.x(id))
+	require.EqualValues(t, 1, d.replica.Stats().Stale)
+}
+
+func TestRule4AnEntityThatSleptStillHasItsBaseline(t *testing.T) {
+	d := newDuo(t)
+	var id, other wire.NetworkID
+	first := d.at(1, func() { id, other = d.spawn(3), d.spawn(5) })
+	d.deliver(first)
+	d.view.Acked(first.seq)
+	for s := tick.Tick(2); s < 200; s++ {
+		p := d.at(s, func() { d.move(other, uint32(s)%16) })
+		d.deliver(p)
+		d.view.Acked(p.seq)
+	}
+	d.deliver(d.at(200, func() { d.move(id, 6) }))
+	require.Equal(t, 6, d.x(id))
+	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth), "as it was at tick 1, in one bit")
+	require.EqualValues(t, 2, d.view.Stats().Spawns, "no second absolute record")
+}
+
+func TestRule5AfterAResyncEarlierAcksMakeNoBaseline(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.deliver(first)
+	d.view.Acked(first.seq)
+	second := d.at(2, func() { d.move(id, 4) })
+	d.deliver(second)
+	d.replica.Lose()
+	third := d.at(3, func() { d.move(id, 5) })
+	require.ErrorIs(t, d.replica.Read(third.payload), ErrBaseline)
+	epoch, want := d.replica.WantResync()
+	require.True(t, want)
+	d.view.Resync(epoch, d.seq+1)
+	d.view.Acked(second.seq) // of before the resync
+	fourth := d.at(4, nil)
+	d.deliver(fourth)
+	require.Equal(t, 5, d.x(id))
+	_, want = d.replica.WantResync()
+	require.False(t, want, "served")
+	d.view.Acked(fourth.seq)
+	d.view.Resync(epoch, d.seq+1)
+	require.EqualValues(t, 1, d.view.Stats().Resyncs, "an epoch is served once")
+}
+
+func TestRule6LateIsNotUseless(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	second := d.at(2, func() { d.move(id, 4) })
+	d.deliver(second)
+	d.deliver(first)
+	require.Equal(t, 4, d.x(id), "a late record changes nothing in the world")
+	d.view.Acked(first.seq) // the only acknowledgement that arrives
+	d.deliver(d.at(3, func() { d.store.Set(id, rowHealth, []uint32{7}) }))
+	require.Equal(t, 4, d.x(id), "but it is in the history, and can be leant on")
+}
+
+func TestRule6AnOlderAckDoesNotReplaceANewerBaseline(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	second := d.at(2, func() { d.move(id, 4) })
+	d.view.Acked(second.seq)
+	d.view.Acked(first.seq)
+	require.EqualValues(t, 2, d.view.slots[id.Index].base)
+}
+
+func TestRule7AcksOfAnEarlierLifeMakeNoBaseline(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.deliver(first)
+	d.view.Hide(id)
+	d.view.Show(id)
+	d.view.Acked(first.seq)
+	require.Zero(t, d.view.Known(), "the record is of the life before")
+	d.deliver(d.at(2, nil))
+	require.EqualValues(t, 2, d.view.Stats().Spawns, "a life begins whole")
+	require.Equal(t, 3, d.x(id))
+}
+
+func TestRule7ADespawnIsOwedForAnyRecordSent(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) }) // never acknowledged
+	gone := d.at(2, func() { d.store.Despawn(id) })
+	require.NotNil(t, gone)
+	d.deliver(gone)
+	d.deliver(first)
+	require.False(t, d.replica.Entity(id.Index).Alive, "the tombstone holds against the late spawn")
+	require.Empty(t, d.replica.Row(id.Index, rowPosition))
+}
+
+func TestRule7NothingIsOwedWhereNothingWasSent(t *testing.T) {
+	d := newDuo(t)
+	require.Nil(t, d.at(1, func() { d.store.Despawn(d.spawn(3)) }), "spawned and despawned within one tick")
+	d.store.Begin(2)
+	id := d.spawn(3)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.Hide(id)
+	require.Nil(t, d.write(), "hidden before anything was sent")
+	require.Nil(t, d.at(3, func() { d.move(id, 9) }), "hidden entities produce no byte")
+}
+
+func TestRule7OnlyADespawnOfTheLatestEndSettles(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.view.Hide(id)
+	hidden := d.at(2, nil)
+	d.view.Show(id)
+	shown := d.at(3, nil)
+	d.view.Hide(id)
+	d.view.Acked(hidden.seq) // of the end before the last
+	for _, p := range []*simPacket{first, hidden, shown} {
+		d.deliver(p)
+	}
+	require.False(t, d.view.Synced())
+	again := d.at(4, nil)
+	d.deliver(again)
+	require.False(t, d.replica.Entity(id.Index).Alive)
+	d.view.Acked(again.seq)
+	require.True(t, d.view.Synced())
+}
+
+func TestRule7TheHigherGenerationWins(t *testing.T) {
+	d := newDuo(t)
+	var old, id wire.NetworkID
+	first := d.at(1, func() { old = d.spawn(3) })
+	gone := d.at(2, func() { d.store.Despawn(old) })
+	second := d.at(3, func() { id = d.spawn(8) })
+	require.Equal(t, old.Index, id.Index)
+	require.Equal(t, old.Generation+1, id.Generation)
+	d.deliver(second)
+	d.deliver(gone)
+	d.deliver(first)
+	require.Equal(t, id, d.replica.Entity(id.Index).ID)
+	require.Equal(t, 8, d.x(id))
+	require.Equal(t, 1, d.replica.Len())
+}
+
+func TestRule7TombstonesLeaveByTickOnly(t *testing.T) {
+	d := newDuo(t)
+	var id, other wire.NetworkID
+	d.at(1, func() { id = d.spawn(3) })
+	d.deliver(d.at(2, func() { d.store.Despawn(id) }))
+	require.Len(t, d.replica.graves, 1)
+	for s := tick.Tick(3); s < 40; s++ {
+		d.deliver(d.at(s, func() {
+			if other.IsZero() {
+				other = d.spawn(1)
+				other = d.spawn(1)
+			}
+			d.move(other, uint32(s)%16)
+		}))
+	}
+	require.Empty(t, d.replica.graves, "after the window nothing can speak of it any more")
+}
+
+func TestRule8WhatIsLostIsSentInItsNewestState(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	require.Nil(t, d.at(2, nil), "neither acknowledged nor lost is not sent again")
+	d.view.Lost(first.seq)
+	again := d.at(3, nil)
+	d.deliver(again)
+	require.Equal(t, 3, d.x(id))
+	d.view.Lost(first.seq)
+	require.Nil(t, d.at(4, nil), "lost once is lost once")
+	newer := d.at(5, func() { d.move(id, 5) })
+	d.view.Lost(again.seq)
+	require.Nil(t, d.at(6, nil), "a newer record is on its way")
+	d.view.Acked(again.seq) // late, after it was presumed lost
+	require.EqualValues(t, 3, d.view.slots[id.Index].base)
+	d.deliver(newer)
+}
+
+func TestRule8APacketOverwrittenWhilePendingIsLost(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.at(1, func() { id = d.spawn(3) })
+	d.at(2, func() { d.spawn(4) })
+	var last []*simPacket
+	for s := tick.Tick(3); s < 60; s++ {
+		last = append(last, d.at(s, func() { d.spawn(5) }))
+	}
+	require.NotZero(t, d.view.Stats().Overwritten)
+	require.NotZero(t, d.view.Stats().Resent)
+	for _, p := range last[20:] {
+		d.deliver(p)
+	}
+	require.Equal(t, 3, d.x(id), "its packet of tick 1 fell out of the ring, so it went out again")
+}
+
+func TestATagIsARow(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.deliver(d.at(1, func() { id = d.store.Spawn(); d.store.Set(id, rowFrozen, nil) }))
+	require.NotNil(t, d.store.Row(id, rowFrozen))
+	require.NotNil(t, d.replica.Row(id.Index, rowFrozen))
+	d.deliver(d.at(2, func() { d.store.Remove(id, rowFrozen) }))
+	require.Nil(t, d.store.Row(id, rowFrozen))
+	require.Nil(t, d.replica.Row(id.Index, rowFrozen))
+}

@@ -1,0 +1,100 @@
+package snapshot
+
+import "github.com/arche-netcode/netcode/tick"
+
+// sentEntry is one record that a packet carried.
+type sentEntry struct {
+	index, generation uint32
+	base              tick.Tick // what the record leant on, tick.None when absolute
+	despawn           bool
+}
+
+// sentPacket says what a packet carried, until its slot is used again.
+type sentPacket struct {
+	seq     uint64 // 0 = never used
+	tick    tick.Tick
+	first   uint64 // position of its first entry in the entry ring
+	n       int
+	pending bool // neither acknowledged nor lost
+	acked   bool
+}
+
+// sentRing remembers what the last packets carried, in constant memory: an
+// acknowledgement turns a packet's entries into baselines, a loss puts them
+// back into unsent. A packet that is overwritten while pending counts as lost.
+type sentRing struct {
+	packets []sentPacket // by sequence modulo length
+	entries []sentEntry  // by position modulo length, a power of two
+	next    uint64       // position of the next entry
+	oldest  uint64       // sequence of the oldest packet whose entries are held
+	newest  uint64
+}
+
+// entriesPerPacket is the average that the entry ring has room for; a packet
+// may carry up to maxRecords.
+const (
+	entriesPerPacket = 32
+	maxRecords       = 1024
+)
+
+func newSentRing(packets int) sentRing {
+	size := 4 * maxRecords
+	for size < packets*entriesPerPacket {
+		size *= 2
+	}
+	return sentRing{packets: make([]sentPacket, packets), entries: make([]sentEntry, size)}
+}
+
+// get finds a packet that is still remembered.
+func (r *sentRing) get(seq uint64) *sentPacket {
+	p := &r.packets[seq%uint64(len(r.packets))]
+	if p.seq != seq || seq == 0 || seq < r.oldest {
+		return nil
+	}
+	return p
+}
+
+// open makes the slot of a new packet and room for maxRecords entries, telling
+// overwritten about each pending packet that had to be forgotten for it.
+func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) *sentPacket {
+	if r.newest == 0 {
+		r.oldest = seq
+	}
+	for r.oldest < seq && (seq-r.oldest >= uint64(len(r.packets)) || !r.fits()) {
+		if p := r.get(r.oldest); p != nil && p.pending {
+			overwritten(p)
+		}
+		r.oldest++
+	}
+	r.newest = seq
+	p := &r.packets[seq%uint64(len(r.packets))]
+	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
+	return p
+}
+
+// fits reports whether maxRecords more entries fit beside those still held.
+func (r *sentRing) fits() bool {
+	p := r.get(r.oldest)
+	if p == nil {
+		return false // a sequence without a snapshot: step over it
+	}
+	return r.next+maxRecords-p.first <= uint64(len(r.entries))
+}
+
+// add records one entry of the packet that was opened last.
+func (r *sentRing) add(p *sentPacket, e sentEntry) {
+	r.entries[r.next&uint64(len(r.entries)-1)] = e
+	r.next++
+	p.n++
+}
+
+// cancel forgets a packet that was opened and then not sent after all.
+func (r *sentRing) cancel(p *sentPacket) {
+	r.next = p.first
+	*p = sentPacket{}
+}
+
+// entry is the i-th entry of a packet.
+func (r *sentRing) entry(p *sentPacket, i int) *sentEntry {
+	return &r.entries[(p.first+uint64(i))&uint64(len(r.entries)-1)]
+}

@@ -1,0 +1,220 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Store is the server's Main snapshot: the newest row of everything, and since
+// which tick each row has had its value. Capture fills it between
+// [Store.Begin] and [Store.Commit]; one [View] per client reads it.
+//
+// A Store belongs to one goroutine.
+type Store struct {
+	schema *Schema
+	cfg    Config
+	tick   tick.Tick // of the newest Begin
+	open   bool      // between Begin and Commit
+	rows   columns
+	packed [][]uint64    // per row: the newest absolute row as it will travel
+	since  [][]tick.Tick // per row: the tick whose capture gave the row its value
+	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
+	born   []tick.Tick   // per index: the tick of the present generation's spawn
+	gens   []uint32      // per index: the present or, when dead, the last generation
+	alive  bitset
+	free   []uint32 // indexes that may be used again, oldest first, from head on
+	head   int
+	freed  []uint32 // indexes freed since Begin: never used again in the same tick
+	living int
+
+	changed bitset           // indexes with any change in this tick
+	births  []wire.NetworkID // spawned in this tick and still alive
+	deaths  []wire.NetworkID // alive before this tick, and no longer
+	count   int              // rows changed in this tick
+	refused uint64           // spawns refused because MaxEntities were alive
+}
+
+// NewStore returns an empty Store.
+func NewStore(schema *Schema, cfg Config) *Store {
+	cfg = cfg.withDefaults()
+	n := schema.Rows()
+	return &Store{
+		schema: schema, cfg: cfg,
+		rows:   newColumns(schema, cfg.Entities),
+		packed: make([][]uint64, n),
+		since:  make([][]tick.Tick, n),
+	}
+}
+
+// Begin opens the capture of tick t, which must be later than the one before.
+// An earlier or equal tick is refused, since versions that may have been sent
+// are immutable: the capture then changes nothing.
+func (s *Store) Begin(t tick.Tick) {
+	if t <= s.tick {
+		return
+	}
+	s.tick, s.open, s.count = t, true, 0
+	s.changed.clear()
+	s.births, s.deaths = s.births[:0], s.deaths[:0]
+}
+
+// Commit ends the capture. What it recorded is now the state as of the tick.
+func (s *Store) Commit() {
+	if !s.open {
+		return
+	}
+	s.open = false
+	s.births = slices.DeleteFunc(s.births, func(id wire.NetworkID) bool { return !s.Alive(id) })
+	s.free = append(slices.Delete(s.free, 0, s.head), s.freed...)
+	s.freed, s.head = s.freed[:0], 0
+}
+
+// Spawn creates an entity and returns its network id: the zero id when
+// MaxEntities are alive, or outside Begin and Commit.
+func (s *Store) Spawn() wire.NetworkID {
+	if !s.open {
+		return wire.NetworkID{}
+	}
+	index, ok := s.takeIndex()
+	if !ok {
+		s.refused++
+		return wire.NetworkID{}
+	}
+	s.gens[index]++
+	if s.gens[index] == 0 { // wrapped after 2^32 lives: generation 0 means none
+		s.gens[index] = 1
+	}
+	s.rows.masks[index] = 0
+	s.born[index], s.shape[index] = s.tick, s.tick
+	s.alive.set(index)
+	s.changed.set(index)
+	s.living++
+	id := wire.NetworkID{Index: index, Generation: s.gens[index]}
+	s.births = append(s.births, id)
+	return id
+}
+
+// takeIndex reuses the index that has been free longest, or makes a new one.
+func (s *Store) takeIndex() (uint32, bool) {
+	if s.head < len(s.free) {
+		s.head++
+		return s.free[s.head-1], true
+	}
+	if len(s.gens) >= MaxEntities {
+		return 0, false
+	}
+	index := uint32(len(s.gens))
+	s.gens = append(s.gens, 0)
+	s.shape = append(s.shape, tick.None)
+	s.born = append(s.born, tick.None)
+	s.rows.grow(index)
+	s.alive = s.alive.grownTo(len(s.gens))
+	s.changed = s.changed.grownTo(len(s.gens))
+	return index, true
+}
+
+// Despawn ends an entity's life. Unknown and dead ids are ignored.
+func (s *Store) Despawn(id wire.NetworkID) {
+	if !s.open || !s.Alive(id) {
+		return
+	}
+	s.alive.unset(id.Index)
+	s.rows.masks[id.Index] = 0
+	s.living--
+	s.freed = append(s.freed, id.Index)
+	if s.born[id.Index] != s.tick {
+		s.deaths = append(s.deaths, id)
+	}
+}
+
+// Set records a row's lanes and reports whether they differ from before. A row
+// that the entity did not have is added. Lanes are copied.
+func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
+	if !s.open || !s.Alive(id) {
+		return false
+	}
+	place := s.rows.row(id.Index, row)
+	if s.rows.masks[id.Index].Has(row) {
+		if slices.Equal(place, lanes) {
+			return false
+		}
+	} else {
+		s.rows.masks[id.Index] = s.rows.masks[id.Index].With(row)
+		s.shape[id.Index] = s.tick
+	}
+	copy(place, lanes)
+	s.schema.plans[row].Pack(place, s.packedRow(id.Index, row))
+	s.since[row] = grown(s.since[row], int(id.Index)+1, cap(s.rows.masks))
+	s.since[row][id.Index] = s.tick
+	s.changed.set(id.Index)
+	s.count++
+	return true
+}
+
+// packedRow is the place of the row as it will travel.
+func (s *Store) packedRow(index uint32, row int) []uint64 {
+	n := packedWords(s.schema.plans[row])
+	s.packed[row] = grown(s.packed[row], (int(index)+1)*n, cap(s.rows.masks)*n)
+	return s.packed[row][int(index)*n : (int(index)+1)*n]
+}
+
+func packedWords(p *wire.Plan) int { return (p.Bits() + 63) / 64 }
+
+// Remove takes a row away from an entity. Absence is a version like any other.
+func (s *Store) Remove(id wire.NetworkID, row int) {
+	if !s.open || !s.Alive(id) || !s.rows.masks[id.Index].Has(row) {
+		return
+	}
+	s.rows.masks[id.Index] = s.rows.masks[id.Index].Without(row)
+	s.shape[id.Index] = s.tick
+	s.changed.set(id.Index)
+	s.count++
+}
+
+// Tick is the tick of the newest capture, tick.None before the first.
+func (s *Store) Tick() tick.Tick { return s.tick }
+
+// Alive reports whether id is an entity of this store that lives now.
+func (s *Store) Alive(id wire.NetworkID) bool {
+	return s.alive.has(id.Index) && s.gens[id.Index] == id.Generation
+}
+
+// Mask says which rows id has. It is zero for an entity that does not live.
+func (s *Store) Mask(id wire.NetworkID) Mask {
+	if !s.Alive(id) {
+		return 0
+	}
+	return s.rows.masks[id.Index]
+}
+
+// Row is the newest lanes of a row, nil when the entity lacks it. The slice is
+// the store's own: read it, do not keep it.
+func (s *Store) Row(id wire.NetworkID, row int) []uint32 {
+	if !s.Alive(id) {
+		return nil
+	}
+	return s.rows.get(id.Index, row)
+}
+
+// All yields every living entity in ascending index order.
+func (s *Store) All(yield func(wire.NetworkID) bool) {
+	for index, gen := range s.gens {
+		if s.alive.has(uint32(index)) && !yield(wire.NetworkID{Index: uint32(index), Generation: gen}) {
+			return
+		}
+	}
+}
+
+// Len is the number of living entities.
+func (s *Store) Len() int { return s.living }
+
+// Changed is the number of rows that the newest capture changed.
+func (s *Store) Changed() int { return s.count }
+
+// Refused is how many spawns were refused because [MaxEntities] were alive.
+func (s *Store) Refused() uint64 { return s.refused }
+
+// Schema is the schema the store was made with.
+func (s *Store) Schema() *Schema { return s.schema }

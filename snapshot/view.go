@@ -1,0 +1,274 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// slot is what the server knows of one client about one network index. It is
+// of one size whatever the client does or fails to acknowledge.
+type slot struct {
+	generation uint32 // whom the slot is about now; 0 = nobody yet
+	// shown is the newest generation of which any record went out and whose
+	// despawn is not settled; 0 = the client cannot hold anything.
+	shown uint32
+	base  tick.Tick // T: the newest acknowledged record of this life
+	prior tick.Tick // T′: the tick that T's own record was coded against
+	life  tick.Tick // acknowledgements of records before it make no baseline
+	sent  tick.Tick // the newest record or despawn that went out
+	ended tick.Tick // the latest end of a life; despawns before it settle nothing
+}
+
+// View is what one client lacks of a [Store]: the Send snapshot of the design,
+// which needs no memory of its own but two bits and a slot per network index.
+// It belongs to the Store's goroutine.
+type View struct {
+	store *Store
+	slots []slot
+
+	visible bitset // alive, and this client may see it
+	unsent  bitset // changed, or lost, since it was last sent; despawns included
+	unacked bitset // sent, and the newest sent is not yet confirmed
+	owed    bitset // a despawn is owed, whatever the client acknowledged
+
+	sent     sentRing
+	observed tick.Tick // the newest commit that has been looked at
+	wrote    tick.Tick // the newest tick a snapshot was written for
+	cursor   uint32    // where the next packet goes on, when the budget cut one short
+	epoch    uint16    // how many resyncs were served
+	epochSeq uint64    // acknowledgements of earlier packets make no baseline
+	payload  int       // bytes of a snapshot in an otherwise empty packet
+	stats    ViewStats
+}
+
+// ViewStats counts what a View did since it was made.
+type ViewStats struct {
+	Snapshots   uint64         // snapshot payloads written
+	Spawns      uint64         // records without a baseline
+	Updates     uint64         // records against a baseline
+	Despawns    uint64         // despawn records
+	Rows        uint64         // rows that travelled as absolute values
+	Unchanged   uint64         // rows that travelled as one bit: as in the baseline
+	Resent      uint64         // records put back into unsent by a loss
+	Overwritten uint64         // pending packets forgotten because the ring was full
+	Oversize    uint64         // times an entity did not fit even an empty packet
+	OversizeID  wire.NetworkID // the last such entity
+	Resyncs     uint64         // resyncs served
+}
+
+// NewView returns the View of a client that holds nothing and may see every
+// entity.
+func NewView(store *Store, cfg Config) *View {
+	cfg = cfg.withDefaults()
+	v := &View{store: store, sent: newSentRing(cfg.SentPackets), observed: store.tick, payload: cfg.Payload}
+	v.grow()
+	for id := range store.All {
+		v.show(id, store.tick)
+	}
+	return v
+}
+
+// grow follows the store's indexes.
+func (v *View) grow() {
+	n := len(v.store.gens)
+	v.slots = grown(v.slots, n, cap(v.store.gens))
+	v.visible = v.visible.grownTo(n)
+	v.unsent = v.unsent.grownTo(n)
+	v.unacked = v.unacked.grownTo(n)
+	v.owed = v.owed.grownTo(n)
+}
+
+// Observe takes in the store's newest commit. It must be called once after
+// each [Store.Commit]; one word of 64 entities costs one operation.
+func (v *View) Observe() {
+	s := v.store
+	if v.observed == s.tick {
+		return
+	}
+	v.observed = s.tick
+	v.grow()
+	for _, id := range s.deaths {
+		if v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation {
+			v.end(id.Index, s.tick)
+		}
+	}
+	for _, id := range s.births {
+		v.show(id, s.tick)
+	}
+	for w, changed := range s.changed {
+		v.unsent[w] |= changed & v.visible[w]
+	}
+}
+
+// Show lets the client see an entity again. Entities are visible until hidden.
+// A life that begins is sent whole, whatever the client held before.
+func (v *View) Show(id wire.NetworkID) {
+	if !v.store.Alive(id) || v.Visible(id) {
+		return
+	}
+	v.grow()
+	v.show(id, v.next())
+}
+
+// Hide takes an entity out of the client's sight. From then on no byte about
+// it is produced but its despawn, and that only if a record of it was sent.
+func (v *View) Hide(id wire.NetworkID) {
+	if v.Visible(id) {
+		v.end(id.Index, v.next())
+	}
+}
+
+// Visible reports whether the client may see id, which is false for dead ids.
+func (v *View) Visible(id wire.NetworkID) bool {
+	return v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation
+}
+
+// next is the earliest tick whose snapshot can still reflect a change of
+// visibility made now: once a tick's snapshots are out, the one after it.
+func (v *View) next() tick.Tick {
+	if v.wrote >= v.store.tick {
+		return v.store.tick + 1
+	}
+	return v.store.tick
+}
+
+// show begins a life at tick t (rule 7). An owed despawn is dropped: the
+// record that will be sent says everything, of this generation or a higher one.
+func (v *View) show(id wire.NetworkID, t tick.Tick) {
+	p := &v.slots[id.Index]
+	p.generation = id.Generation
+	p.base, p.prior = tick.None, tick.None
+	p.life = t
+	v.owed.unset(id.Index)
+	v.visible.set(id.Index)
+	v.unsent.set(id.Index)
+}
+
+// end ends the life of whoever is at index at tick t (rule 7). The despawn is
+// owed if any record went out, acknowledged or not.
+func (v *View) end(index uint32, t tick.Tick) {
+	p := &v.slots[index]
+	v.visible.unset(index)
+	v.unacked.unset(index)
+	p.base, p.prior = tick.None, tick.None
+	p.life = t + 1
+	if p.shown == 0 {
+		v.unsent.unset(index)
+		return
+	}
+	p.ended = t
+	v.owed.set(index)
+	v.unsent.set(index)
+}
+
+// Acked tells that the packet with this sequence was decoded by the client:
+// its records become baselines and its despawns are settled (rules 2, 7). It
+// may come after Lost for the same sequence.
+func (v *View) Acked(seq uint64) {
+	p := v.sent.get(seq)
+	if p == nil || p.acked {
+		return
+	}
+	p.pending, p.acked = false, true
+	for i := range p.n {
+		e := v.sent.entry(p, i)
+		if e.despawn {
+			v.settle(e, p.tick)
+		} else if seq >= v.epochSeq {
+			v.confirm(e, p.tick)
+		}
+	}
+}
+
+// settle marks a despawn as known to the client.
+func (v *View) settle(e *sentEntry, t tick.Tick) {
+	p := &v.slots[e.index]
+	if !v.owed.has(e.index) || p.shown != e.generation || t < p.ended {
+		return
+	}
+	v.owed.unset(e.index)
+	v.unsent.unset(e.index)
+	v.unacked.unset(e.index)
+	p.shown = 0
+}
+
+// confirm makes a record the entity's baseline, unless it is of an earlier
+// life or older than the baseline there is.
+func (v *View) confirm(e *sentEntry, t tick.Tick) {
+	p := &v.slots[e.index]
+	if !v.visible.has(e.index) || p.generation != e.generation || t < p.life {
+		return
+	}
+	if t > p.base {
+		p.base, p.prior = t, e.base
+	}
+	if p.sent == t {
+		v.unacked.unset(e.index)
+	}
+}
+
+// Lost tells that the packet with this sequence is presumed lost (rule 8).
+// What it carried and nothing newer repeats is sent again, in its newest state.
+func (v *View) Lost(seq uint64) {
+	if p := v.sent.get(seq); p != nil && p.pending {
+		v.lost(p)
+	}
+}
+
+func (v *View) lost(p *sentPacket) {
+	p.pending = false
+	for i := range p.n {
+		e := v.sent.entry(p, i)
+		q := &v.slots[e.index]
+		if q.sent != p.tick {
+			continue
+		}
+		stillOwed := e.despawn && v.owed.has(e.index) && q.shown == e.generation
+		stillShown := !e.despawn && v.visible.has(e.index) && q.generation == e.generation && p.tick >= q.life
+		if stillOwed || stillShown {
+			v.unsent.set(e.index)
+			v.stats.Resent++
+		}
+	}
+}
+
+// Resync serves a client that has lost its past (rule 5): every baseline is
+// forgotten, everything visible is sent whole, and acknowledgements of packets
+// before nextSeq make no baseline. An epoch already served changes nothing.
+func (v *View) Resync(epoch uint16, nextSeq uint64) {
+	if int16(epoch-v.epoch) <= 0 {
+		return
+	}
+	v.epoch, v.epochSeq = epoch, nextSeq
+	v.stats.Resyncs++
+	for i := range v.slots {
+		v.slots[i].base, v.slots[i].prior = tick.None, tick.None
+	}
+	for w := range v.unsent {
+		v.unsent[w] |= v.visible[w]
+	}
+}
+
+// Pending reports whether there is anything to send.
+func (v *View) Pending() bool { return v.unsent.any() }
+
+// Synced reports whether the client has acknowledged the newest of everything.
+func (v *View) Synced() bool { return !v.unsent.any() && !v.unacked.any() && !v.owed.any() }
+
+// Known is the number of entities of which the client has proved to hold a
+// record of their present life.
+func (v *View) Known() int {
+	n := 0
+	for i := range v.slots {
+		if v.slots[i].base != tick.None && v.visible.has(uint32(i)) {
+			n++
+		}
+	}
+	return n
+}
+
+// Unacked is the number of entities whose newest record is on its way.
+func (v *View) Unacked() int { return v.unacked.count() }
+
+// Stats is what the View has done so far.
+func (v *View) Stats() ViewStats { return v.stats }

@@ -1,0 +1,262 @@
+package snapshot
+
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// A snapshot payload is one bit string, least significant bit first:
+//
+//	tick            16 bits, low bits of the packet's own tick S
+//	resynced         1 bit, then 16 bits epoch if set
+//	despawn records: 1 bit "one more", gap, generation      … 0
+//	update records:  1 bit "one more", gap, record          … 0
+//	zero padding to the byte
+//
+//	record: 1 bit "against a baseline"
+//	  no:   generation, one bit per row of the schema: present;
+//	        then each present row, absolute
+//	  yes:  1 bit "same age as the record before" or age (S−T−1);
+//	        1 bit "rows as at T" or one bit per row of the schema: present;
+//	        then each present row: 1 bit 0 "as at T", or 1 and the row, absolute
+//
+// Gaps count the indexes skipped since the record before, in each list apart,
+// modulo 2^32. Gap, generation and age are in the Var code of wire.
+
+// despawnShare is the part of a packet kept for despawns while any are owed:
+// one third, so that neither they nor updates can starve the other.
+const despawnShare = 3
+
+// minPayload is the least room in which a snapshot is written at all: any
+// despawn fits a third of it.
+const minPayload = 64
+
+// packetWriter is the state of one Write.
+type packetWriter struct {
+	v     *View
+	w     wire.BitWriter
+	s     tick.Tick // S, the packet's own tick
+	sent  *sentPacket
+	limit int    // bits that the list being written may reach
+	last  uint32 // index of the record before, plus one
+	age   uint64 // age of the record before, 0 = none yet
+	// partial: other messages took some of the packet, so that what does not
+	// fit now may fit the next one.
+	partial bool
+}
+
+// Write fills dst with one snapshot payload of what the client lacks and
+// returns its length, 0 when there is nothing to say. seq is the sequence of
+// the packet that will carry it; it must rise from call to call. What was
+// written counts as sent: the caller sends it.
+func (v *View) Write(dst []byte, seq uint64) int {
+	if !v.Pending() || len(dst) < minPayload {
+		return 0
+	}
+	p := packetWriter{v: v, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
+	p.sent = v.sent.open(seq, p.s, v.overwritten)
+	v.wrote = p.s
+	p.header()
+	full := len(dst)*8 - 2 // room for the two list ends
+	p.limit = full
+	if v.updatesPending() {
+		p.limit = full / despawnShare
+	}
+	p.despawns()
+	p.w.Bool(false)
+	p.limit = full + 1
+	p.updates()
+	p.w.Bool(false)
+	if p.sent.n == 0 {
+		v.sent.cancel(p.sent)
+		return 0
+	}
+	v.stats.Snapshots++
+	return p.w.Finish()
+}
+
+func (v *View) overwritten(p *sentPacket) {
+	v.stats.Overwritten++
+	v.lost(p)
+}
+
+// updatesPending reports whether anything but despawns waits.
+func (v *View) updatesPending() bool {
+	for w := range v.unsent {
+		if v.unsent[w]&^v.owed[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *packetWriter) header() {
+	p.w.Write(uint64(p.s.Low()), 16)
+	p.w.Bool(p.v.epoch != 0)
+	if p.v.epoch != 0 {
+		p.w.Write(uint64(p.v.epoch), 16)
+	}
+}
+
+// despawns writes what is owed, in index order, up to the limit.
+func (p *packetWriter) despawns() {
+	v := p.v
+	p.last = 0
+	for w := range v.owed {
+		for word := v.owed[w] & v.unsent[w]; word != 0; word &= word - 1 {
+			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if !p.fits(func() { p.despawn(index) }) {
+				return
+			}
+			v.unsent.unset(index)
+			v.unacked.set(index)
+			v.slots[index].sent = p.s
+			p.record(sentEntry{index: index, generation: v.slots[index].shown, despawn: true})
+			v.stats.Despawns++
+		}
+	}
+}
+
+// despawn says that this generation of index and all before it are gone.
+func (p *packetWriter) despawn(index uint32) {
+	p.gap(index)
+	p.w.Var(uint64(p.v.slots[index].shown))
+}
+
+// updates writes visible entities that changed, from where the packet before
+// was cut short, once around.
+func (p *packetWriter) updates() {
+	v := p.v
+	p.last = 0
+	start := int(v.cursor >> 6)
+	if start >= len(v.unsent) {
+		start, v.cursor = 0, 0
+	}
+	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
+	for i := 0; i <= len(v.unsent); i++ {
+		w := (start + i) % len(v.unsent)
+		word := v.unsent[w] &^ v.owed[w]
+		switch i {
+		case 0:
+			word &^= low
+		case len(v.unsent):
+			word &= low
+		}
+		for ; word != 0; word &= word - 1 {
+			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if !p.update(index) {
+				v.cursor = index
+				return
+			}
+		}
+	}
+	v.cursor = 0
+}
+
+// update writes one entity and reports whether there was room for it.
+func (p *packetWriter) update(index uint32) bool {
+	v, q := p.v, &p.v.slots[index]
+	age := p.age
+	var rows, same int
+	if !p.fits(func() { rows, same = p.entity(index, q) }) {
+		p.age = age
+		if p.sent.n > 0 || p.partial {
+			return false
+		}
+		// It does not fit an empty packet and never will: step over it, so
+		// that nothing waits behind it, and say so.
+		v.stats.Oversize++
+		v.stats.OversizeID = wire.NetworkID{Index: index, Generation: q.generation}
+		v.unsent.unset(index)
+		return true
+	}
+	v.unsent.unset(index)
+	v.unacked.set(index)
+	q.sent, q.shown = p.s, q.generation
+	p.record(sentEntry{index: index, generation: q.generation, base: q.base})
+	if q.base == tick.None {
+		v.stats.Spawns++
+	} else {
+		v.stats.Updates++
+	}
+	v.stats.Rows += uint64(rows)
+	v.stats.Unchanged += uint64(same)
+	return true
+}
+
+// fits writes a record and takes it back if it went past the limit.
+func (p *packetWriter) fits(write func()) bool {
+	mark, last := p.w, p.last
+	if p.sent.n >= maxRecords {
+		return false
+	}
+	write()
+	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
+		return true
+	}
+	p.w, p.last = mark, last
+	return false
+}
+
+func (p *packetWriter) record(e sentEntry) { p.v.sent.add(p.sent, e) }
+
+// gap says that one more record follows, and about which index.
+func (p *packetWriter) gap(index uint32) {
+	p.w.Bool(true)
+	p.w.Var(uint64(index - p.last)) // modulo 2^32 where the list goes around
+	p.last = index + 1
+}
+
+// entity writes one record: all rows that the client may see, in the state of
+// this tick (rule 1). It returns how many rows travelled and how many were
+// left as they are at the baseline.
+func (p *packetWriter) entity(index uint32, q *slot) (rows, same int) {
+	p.gap(index)
+	s := p.v.store
+	mask := s.rows.masks[index]
+	p.w.Bool(q.base != tick.None)
+	if q.base == tick.None {
+		p.w.Var(uint64(q.generation))
+		p.w.Write(uint64(mask), uint(s.schema.Rows()))
+	} else {
+		p.writeAge(uint64(p.s - q.base))
+		p.writeMask(index, q.base, mask)
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		row := mask.next()
+		if q.base != tick.None {
+			changed := s.since[row][index] > q.base
+			p.w.Bool(changed)
+			if !changed {
+				same++
+				continue
+			}
+		}
+		rows++
+		s.schema.plans[row].WritePacked(&p.w, s.packedRow(index, row))
+	}
+	return rows, same
+}
+
+// writeAge says how far back the baseline lies.
+func (p *packetWriter) writeAge(age uint64) {
+	p.w.Bool(age == p.age)
+	if age != p.age {
+		p.w.Var(age - 1)
+		p.age = age
+	}
+}
+
+// writeMask says which rows are present. "As at T" may be said while the
+// client is sure to hold the record of T itself, inside the window; past it,
+// the client may only hold a newer one.
+func (p *packetWriter) writeMask(index uint32, base tick.Tick, mask Mask) {
+	s := p.v.store
+	same := s.shape[index] <= base && p.s-base < s.cfg.Window
+	p.w.Bool(same)
+	if !same {
+		p.w.Write(uint64(mask), uint(s.schema.Rows()))
+	}
+}
