@@ -1,0 +1,41 @@
+package nettest
+
+import (
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// Config says what to run. Only Protocol is needed.
+type Config struct {
+	Protocol *netcode.Protocol
+	Clients  int            // how many join at the start; more may join later
+	Seed     uint64         // of the links and of every secret; 0 is a seed like any other
+	Link     transport.Link // what crosses it in each direction meets
+	Rate     int            // frames a second of every end; default 60
+
+	Server netcode.Config // Random is seeded by the harness
+	Client netcode.Config // likewise
+
+	// Game is the server's game logic, called each frame in stage Update.
+	Game func(w *ecs.World, frame int)
+	// Setup, when not nil, is called for the server's systems before the first
+	// frame, to add the game's own.
+	Setup func(s *systems.ServerSystems, w *ecs.World)
+	// SetupClient likewise for each client, i counting from 0.
+	SetupClient func(i int, c *systems.ClientSystems, w *ecs.World)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Rate <= 0 {
+		c.Rate = 60
+	}
+	return c
+}
+
+// frameTime is the virtual time between two frames.
+func (c *Config) frameTime() time.Duration { return time.Second / time.Duration(c.Rate) }

@@ -1,0 +1,223 @@
+package nettest
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+// Server is the server of a Net.
+type Server struct {
+	*netcode.Server
+	World   ecs.World
+	Systems *systems.ServerSystems
+	loop    *systems.Runner
+	tap     *tap
+}
+
+// Client is one client of a Net.
+type Client struct {
+	*netcode.Client
+	World   ecs.World
+	Systems *systems.ClientSystems
+	loop    *systems.Runner
+	tap     *tap
+	running bool
+	order   orderCheck
+}
+
+// Running reports whether the client still takes frames: it was not killed.
+func (c *Client) Running() bool { return c.running }
+
+// Net is a server and clients on one virtual clock.
+type Net struct {
+	Server  *Server
+	Clients []*Client // in the order of joining, the killed ones included
+
+	t       testing.TB
+	config  Config
+	network *memory.Network
+	address netip.AddrPort
+	link    transport.Link
+	now     time.Duration
+	frame   int
+	hash    uint64
+	ghosts  ghostCheck
+	broken  [numInvariants]bool
+	failed  bool
+}
+
+// New builds the server and the first clients and lets them connect: frames
+// begin with the first [Net.Step]. Failures end the test and name the seed.
+func New(t testing.TB, config Config) *Net {
+	t.Helper()
+	n := &Net{t: t, config: config.withDefaults(), network: memory.NewNetwork(), link: config.Link, hash: fnvOffset}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("nettest: seed %d, frame %d, trace %016x", n.config.Seed, n.frame, n.hash)
+		}
+	})
+	n.Server = n.newServer()
+	for range config.Clients {
+		n.Join()
+	}
+	return n
+}
+
+// listen opens an end of the network behind its own seeded link.
+func (n *Net) listen(stream uint64) *tap {
+	n.t.Helper()
+	conn, err := n.network.Listen(netip.AddrPort{})
+	if err != nil {
+		n.t.Fatalf("nettest: %v", err)
+	}
+	link := transport.Condition(conn, n.link, n.config.Seed^stream*0x9E3779B97F4A7C15, n.Now)
+	return &tap{Conditioner: link, net: n}
+}
+
+// random is a stream of bytes of its own for each end.
+func (n *Net) random(stream uint64) *rand.ChaCha8 {
+	var seed [32]byte
+	for i := range 8 {
+		seed[i], seed[8+i] = byte(n.config.Seed>>(8*i)), byte(stream>>(8*i))
+	}
+	return rand.NewChaCha8(seed)
+}
+
+func (n *Net) newServer() *Server {
+	n.t.Helper()
+	c := n.config.Server
+	c.Random = n.random(0)
+	end, err := netcode.NewServer(n.config.Protocol, c)
+	if err != nil {
+		n.t.Fatalf("nettest: %v", err)
+	}
+	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.listen(0)}
+	n.address = s.tap.LocalAddr()
+	s.Systems = systems.NewServer(end, s.tap, n.Now)
+	if n.config.Setup != nil {
+		n.config.Setup(s.Systems, &s.World)
+	}
+	if n.config.Game != nil {
+		s.Systems.Add(netcode.StageUpdate, &game{play: n.config.Game})
+	}
+	s.loop = systems.NewRunner(&s.World, s.Systems, n.config.Rate)
+	return s
+}
+
+// Join adds a client, which begins to connect in the next frame.
+func (n *Net) Join() *Client {
+	n.t.Helper()
+	i := len(n.Clients)
+	c := n.config.Client
+	c.Random = n.random(uint64(i) + 1)
+	end, err := netcode.NewClient(n.config.Protocol, c)
+	if err != nil {
+		n.t.Fatalf("nettest: %v", err)
+	}
+	client := &Client{Client: end, World: ecs.NewWorld(), tap: n.listen(uint64(i) + 1), running: true}
+	client.Systems = systems.NewClient(end, client.tap, n.Now)
+	if n.config.SetupClient != nil {
+		n.config.SetupClient(i, client.Systems, &client.World)
+	}
+	client.loop = systems.NewRunner(&client.World, client.Systems, n.config.Rate)
+	if err := end.Connect(n.address); err != nil {
+		n.t.Fatalf("nettest: %v", err)
+	}
+	n.Clients = append(n.Clients, client)
+	return client
+}
+
+// Kill stops a client at once, as a crash would: it takes no frame and says
+// nothing any more.
+func (n *Net) Kill(c *Client) {
+	c.running = false
+	_ = c.tap.Close()
+}
+
+// Now is the virtual time since the start.
+func (n *Net) Now() time.Duration { return n.now }
+
+// Frame is the number of frames so far.
+func (n *Net) Frame() int { return n.frame }
+
+// Step runs one frame: the server's, then each client's, then the checks of
+// NoGhostRef and Order.
+func (n *Net) Step() {
+	n.t.Helper()
+	n.frame++
+	n.now += n.config.frameTime()
+	n.Server.loop.Step()
+	n.ghosts.remember(n.Server)
+	for i, c := range n.Clients {
+		if c.running {
+			c.loop.Step()
+			n.check(i, c)
+		}
+	}
+}
+
+// Run runs frames for a span of virtual time.
+func (n *Net) Run(d time.Duration) {
+	n.t.Helper()
+	for end := n.now + d; n.now < end; {
+		n.Step()
+	}
+}
+
+// RunUntil runs frames until done says so, at most for limit, and returns
+// whether it did.
+func (n *Net) RunUntil(limit time.Duration, done func() bool) bool {
+	n.t.Helper()
+	for end := n.now + limit; n.now < end; {
+		n.Step()
+		if done() {
+			return true
+		}
+	}
+	return false
+}
+
+// Connected reports whether every running client is connected.
+func (n *Net) Connected() bool {
+	for _, c := range n.Clients {
+		if c.running && c.State() != netcode.Connected {
+			return false
+		}
+	}
+	return true
+}
+
+// SetLink changes what everything sent from now on meets, at every end.
+func (n *Net) SetLink(link transport.Link) {
+	n.link = link
+	n.Server.tap.SetLink(link)
+	for _, c := range n.Clients {
+		c.tap.SetLink(link)
+	}
+}
+
+// Heal makes the network perfect but for its delay.
+func (n *Net) Heal() { n.SetLink(transport.Link{Delay: n.config.Link.Delay}) }
+
+// TraceHash is a hash of every datagram sent so far: when, from where to
+// where, and its bytes. The same seed gives the same hash.
+func (n *Net) TraceHash() uint64 { return n.hash }
+
+// game calls a function once a frame.
+type game struct {
+	play  func(w *ecs.World, frame int)
+	frame int
+}
+
+func (g *game) Initialize(*ecs.World) {}
+func (g *game) Update(w *ecs.World)   { g.frame++; g.play(w, g.frame) }
+func (g *game) Finalize(*ecs.World)   {}

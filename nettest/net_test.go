@@ -1,0 +1,187 @@
+package nettest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+type position struct {
+	X, Y float32 `net:"min=-64,max=64,step=0.01"`
+}
+type health struct{ Points int32 }
+type frozen struct{}
+
+func protocol() *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p)
+	netcode.Replicate[health](p)
+	netcode.Replicate[frozen](p)
+	return p
+}
+
+// churn is a small game: entities move, are born and die, and change shape,
+// until a frame at which everything comes to rest.
+type churn struct {
+	rest  int
+	alive []ecs.Entity
+	state uint64
+}
+
+func (g *churn) next(n int) int {
+	g.state = g.state*6364136223846793005 + 1442695040888963407
+	return int(g.state>>33) % n
+}
+
+func (g *churn) play(w *ecs.World, frame int) {
+	if frame > g.rest {
+		return
+	}
+	bodies := generic.NewMap3[components.Replicated, position, health](w)
+	positions, healths, ice := generic.NewMap[position](w), generic.NewMap[health](w), generic.NewMap1[frozen](w)
+	for len(g.alive) < 40 {
+		g.alive = append(g.alive, bodies.NewWith(&components.Replicated{},
+			&position{X: float32(g.next(100)) / 10}, &health{Points: int32(g.next(100))}))
+	}
+	for i := 0; i < len(g.alive); i++ {
+		e := g.alive[i]
+		switch g.next(60) {
+		case 0:
+			w.RemoveEntity(e)
+			g.alive = append(g.alive[:i], g.alive[i+1:]...)
+			i--
+		case 1:
+			healths.Get(e).Points -= 3
+		case 2:
+			if w.Has(e, ecs.ComponentID[frozen](w)) {
+				ice.Remove(e)
+			} else {
+				ice.Add(e)
+			}
+		default:
+			p := positions.Get(e)
+			p.X += float32(g.next(21)-10) / 50
+			p.Y += float32(g.next(21)-10) / 50
+		}
+	}
+}
+
+func bad(loss float64) transport.Link {
+	return transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: loss, Duplicate: .05, Reorder: .05, Corrupt: .01}
+}
+
+func run(t testing.TB, seed uint64, loss float64, seconds int) *nettest.Net {
+	g := &churn{rest: 60 * seconds, state: seed}
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 3, Seed: seed, Link: bad(loss), Game: g.play,
+		Server: netcode.Config{SendBudget: -1},
+	})
+	n.Run(time.Duration(seconds) * time.Second)
+	return n
+}
+
+func TestConvergeAtEveryLoss(t *testing.T) {
+	for _, loss := range []float64{0, .05, .2, .4, .6} {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprintf("loss %v seed %d", loss, seed), func(t *testing.T) {
+				t.Parallel()
+				n := run(t, seed, loss, 8)
+				n.AssertConverge()
+				require.True(t, n.Connected())
+				require.NotZero(t, n.Clients[0].Replica().Stats().Despawns)
+				if loss > 0 {
+					bad := n.Server.Stats().Packets.BadChecksum
+					for _, c := range n.Clients {
+						bad += c.Stats().Packets.BadChecksum
+					}
+					require.NotZero(t, bad, "corruption really happened")
+				}
+			})
+		}
+	}
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	first, second, other := run(t, 7, .2, 3), run(t, 7, .2, 3), run(t, 8, .2, 3)
+	require.Equal(t, first.TraceHash(), second.TraceHash())
+	require.NotEqual(t, first.TraceHash(), other.TraceHash())
+}
+
+// recorder is a testing.TB that keeps failures to itself.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, args...))
+}
+
+func TestEachInvariantIsNoticedWhenBroken(t *testing.T) {
+	for _, invariant := range []nettest.Invariant{nettest.Converge, nettest.NoGhostRef, nettest.Order} {
+		t.Run(invariant.String(), func(t *testing.T) {
+			r := &recorder{TB: t}
+			n := run(r, 3, .05, 2)
+			require.Empty(t, r.errors)
+			n.Break(invariant)
+			n.AssertConverge()
+			require.Len(t, r.errors, 1)
+			require.Contains(t, r.errors[0], invariant.String()+" does not hold at client 0")
+		})
+	}
+}
+
+func TestAKilledClientLeavesAndANewcomerGetsTheWorld(t *testing.T) {
+	g := &churn{rest: 1200, state: 5}
+	var left []string
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 3, Seed: 5, Link: bad(.1), Game: g.play,
+		Server: netcode.Config{SendBudget: -1, SilenceTimeout: 2 * time.Second},
+	})
+	n.Server.OnDisconnect(func(id netcode.ClientID, why *netcode.CloseError) { left = append(left, fmt.Sprint(id, " ", why)) })
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	n.Run(2 * time.Second)
+	n.Kill(n.Clients[1])
+	n.Run(time.Second)
+	require.Empty(t, left, "not before the timeout")
+	newcomer := n.Join()
+	n.Run(4 * time.Second)
+	require.Len(t, left, 1)
+	require.Equal(t, netcode.Connected, newcomer.State())
+	n.Run(14 * time.Second)
+	n.AssertConverge()
+	require.Equal(t, n.Server.Store().Len(), newcomer.Replica().Len())
+}
+
+func TestHooksSeeWholeEntities(t *testing.T) {
+	g := &churn{rest: 300, state: 9}
+	spawned, despawned := 0, 0
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 1, Seed: 9, Link: bad(.2), Game: g.play,
+		SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
+			c.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+				require.False(t, w.IsLocked())
+				require.True(t, w.Has(e, ecs.ComponentID[position](w)))
+				spawned++
+			})
+			c.OnDespawn(func(e ecs.Entity, id netcode.NetworkID) {
+				require.True(t, w.Alive(e))
+				despawned++
+			})
+		},
+	})
+	n.Run(6 * time.Second)
+	n.AssertConverge()
+	require.Equal(t, n.Clients[0].Replica().Len(), spawned-despawned)
+	require.NotZero(t, despawned)
+}

@@ -1,0 +1,38 @@
+package nettest
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// The parameters of the 64-bit FNV-1a hash (Fowler, Noll, Vo).
+const (
+	fnvOffset uint64 = 14695981039346656037
+	fnvPrime  uint64 = 1099511628211
+)
+
+// tap is an end's socket; what is sent through it enters the trace.
+type tap struct {
+	*transport.Conditioner
+	net *Net
+}
+
+// Send implements systems.Socket.
+func (s *tap) Send(to netip.AddrPort, datagram []byte) error {
+	var head [12]byte
+	binary.LittleEndian.PutUint64(head[:], uint64(s.net.now))
+	binary.LittleEndian.PutUint16(head[8:], s.LocalAddr().Port())
+	binary.LittleEndian.PutUint16(head[10:], to.Port())
+	s.net.mix(head[:])
+	s.net.mix(datagram)
+	return s.Conditioner.Send(to, datagram)
+}
+
+// mix takes bytes into the trace hash.
+func (n *Net) mix(b []byte) {
+	for _, c := range b {
+		n.hash = (n.hash ^ uint64(c)) * fnvPrime
+	}
+}

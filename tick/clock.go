@@ -1,0 +1,70 @@
+package tick
+
+import "time"
+
+// Clock turns time into fixed steps. It never reads the time itself: callers pass it in, so a virtual
+// clock is as good as the wall.
+//
+// Steps lie on the grid start + n/rate, computed from whole seconds and a remainder and never by adding
+// up rounded intervals: a clock of 30 Hz makes exactly 30 steps a second, for ever.
+type Clock struct {
+	tick    Tick          // newest step begun
+	start   time.Duration // time of the grid's step 0, moved up by whole seconds
+	done    int64         // grid steps since start that were made or slipped
+	rate    int64         // steps a second
+	catchUp int           // most steps one Advance may ask for
+	slipped uint64        // grid steps given up after stalls
+	running bool          // the first Advance has come
+}
+
+// NewClock returns a clock of rate steps a second that makes up for at most catchUp steps in one
+// Advance. Values below 1 count as 1.
+func NewClock(rate int, catchUp int) Clock {
+	return Clock{rate: int64(max(rate, 1)), catchUp: max(catchUp, 1)}
+}
+
+// Advance moves the clock to now and returns how many steps are due: the caller runs that many, the
+// last of which is Tick(). The first call starts the clock and returns 1. After a stall at most catchUp
+// steps are asked for, the rest slips and is counted. Time that goes backwards is no step.
+func (c *Clock) Advance(now time.Duration) (steps int) {
+	if !c.running {
+		c.running = true
+		c.start = now
+		c.tick++
+		return 1
+	}
+	due := c.due(now) - c.done
+	if due <= 0 {
+		return 0
+	}
+	c.done += due
+	if most := int64(c.catchUp); due > most {
+		c.slipped += uint64(due - most)
+		due = most
+	}
+	c.tick += Tick(due)
+	return int(due)
+}
+
+// due returns how many grid steps lie between start and now. Whole seconds are moved out of the way
+// first, so that the product below cannot overflow however long the clock runs.
+func (c *Clock) due(now time.Duration) int64 {
+	if now-c.start >= time.Second {
+		seconds := (now - c.start) / time.Second
+		c.start += seconds * time.Second
+		c.done -= int64(seconds) * c.rate
+	}
+	return int64(now-c.start) * c.rate / int64(time.Second)
+}
+
+// Tick returns the newest step begun; None before the first Advance.
+func (c *Clock) Tick() Tick { return c.tick }
+
+// Slipped returns how many steps were given up after stalls.
+func (c *Clock) Slipped() uint64 { return c.slipped }
+
+// Interval returns the time between two steps, rounded down to a nanosecond.
+func (c *Clock) Interval() time.Duration { return time.Second / time.Duration(c.rate) }
+
+// Set makes t the newest step begun: the next step is t+1. When steps fall due does not change.
+func (c *Clock) Set(t Tick) { c.tick = t }

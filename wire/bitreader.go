@@ -1,0 +1,110 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// BitReader reads what a BitWriter wrote. Its error is sticky: a read past the end fails the reader, and
+// from then on every read returns zero and nothing remains. It is a value; a copy is a mark.
+type BitReader struct {
+	buf    []byte // bytes not yet in acc
+	acc    uint64 // bits next to be read, from bit 0; zero above n
+	n      uint   // how many, 0..64
+	failed bool
+}
+
+// NewBitReader returns a reader of buf, which must not change while it is read.
+func NewBitReader(buf []byte) BitReader { return BitReader{buf: buf} }
+
+// Read returns the next bits bits, 0 to 64, the first of them in bit 0.
+func (r *BitReader) Read(bits uint) uint64 {
+	if bits > r.n {
+		return r.refill(bits)
+	}
+	v := r.acc & (1<<bits - 1)
+	r.acc >>= bits
+	r.n -= bits
+	return v
+}
+
+// refill is Read where the accumulator holds too little.
+func (r *BitReader) refill(bits uint) uint64 {
+	var word uint64
+	have := uint(64)
+	if len(r.buf) >= 8 {
+		word = binary.LittleEndian.Uint64(r.buf)
+		r.buf = r.buf[8:]
+	} else {
+		have = uint(len(r.buf)) * 8
+		for i, b := range r.buf {
+			word |= uint64(b) << (8 * i)
+		}
+		r.buf = nil
+	}
+	take := bits - r.n
+	if take > have || bits > 64 {
+		r.fail()
+		return 0
+	}
+	v := (r.acc | word<<r.n) & (1<<bits - 1)
+	r.acc = word >> take
+	r.n = have - take
+	return v
+}
+
+// fail makes every later read return zero.
+func (r *BitReader) fail() { *r = BitReader{failed: true} }
+
+// Bool returns the next bit.
+func (r *BitReader) Bool() bool { return r.Read(1) != 0 }
+
+// Var returns the next number written by BitWriter.Var. Codes of numbers above 64 bits fail the reader.
+func (r *BitReader) Var() uint64 {
+	b := r.zeros()
+	payload := r.Read(b + varOrder)
+	switch {
+	case r.failed:
+		return 0
+	case b < varTop:
+		return (1<<(b+varOrder) | payload) - 1<<varOrder
+	case payload >= 1<<varOrder:
+		r.fail()
+		return 0
+	}
+	return payload - 1<<varOrder
+}
+
+// zeros reads a run of zeros and the one that ends it, and returns its length; a run above varTop fails.
+func (r *BitReader) zeros() uint {
+	if r.acc != 0 { // the one is at hand
+		b := uint(bits.TrailingZeros64(r.acc))
+		r.Read(b + 1)
+		if b > varTop {
+			r.fail()
+		}
+		return b
+	}
+	b := r.n
+	r.Read(r.n)
+	for !r.Bool() {
+		if b++; b > varTop || r.failed {
+			r.fail()
+			return 0
+		}
+	}
+	if b > varTop {
+		r.fail()
+	}
+	return b
+}
+
+// Failed reports whether a read went past the end or met an illegal code.
+func (r *BitReader) Failed() bool { return r.failed }
+
+// Remaining returns how many bits are left.
+func (r *BitReader) Remaining() int { return int(r.n) + len(r.buf)*8 }
+
+// Done reports whether all was read: nothing failed and only the padding of the last byte is left, less
+// than 8 bits and all of them zero.
+func (r *BitReader) Done() bool { return !r.failed && r.Remaining() < 8 && r.acc == 0 }

@@ -1,0 +1,351 @@
+package wire
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// dumbBits is the model of a bit stream: one bool a bit.
+type dumbBits []bool
+
+func (d *dumbBits) write(v uint64, bits uint) {
+	for i := range bits {
+		*d = append(*d, v>>i&1 == 1)
+	}
+}
+
+// bytes packs the model, bit 0 of byte 0 first.
+func (d dumbBits) bytes() []byte {
+	b := make([]byte, (len(d)+7)/8)
+	for i, bit := range d {
+		if bit {
+			b[i/8] |= 1 << (i % 8)
+		}
+	}
+	return b
+}
+
+// value is a number and its width.
+type value struct {
+	v    uint64
+	bits uint
+}
+
+func drawValues(t *rapid.T) []value {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) value {
+		return value{v: rapid.Uint64().Draw(t, "v"), bits: uint(rapid.IntRange(0, 64).Draw(t, "bits"))}
+	}), 0, 60).Draw(t, "values")
+}
+
+// low returns the bits low bits of v.
+func low(v uint64, bits uint) uint64 {
+	if bits == 64 {
+		return v
+	}
+	return v & (1<<bits - 1)
+}
+
+func TestBitsModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := drawValues(t)
+		var model dumbBits
+		buf := make([]byte, 600)
+		w := NewBitWriter(buf)
+		for _, x := range values {
+			w.Write(x.v, x.bits)
+			model.write(x.v, x.bits)
+			require.Equal(t, len(model), w.Bits())
+		}
+		n := w.Finish()
+		require.Equal(t, model.bytes(), buf[:n])
+
+		r := NewBitReader(buf[:n])
+		left := n * 8
+		for _, x := range values {
+			require.Equal(t, low(x.v, x.bits), r.Read(x.bits))
+			left -= int(x.bits)
+			require.Equal(t, left, r.Remaining())
+		}
+		require.True(t, r.Done())
+		require.False(t, r.Failed())
+		require.Zero(t, r.Read(8))
+		require.True(t, r.Failed())
+		require.False(t, r.Done())
+	})
+}
+
+// TestBitWriterStaysWithin writes into every size of buffer: what fits is right, what does not says so,
+// and the byte behind the buffer is never touched.
+func TestBitWriterStaysWithin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := drawValues(t)
+		size := rapid.IntRange(0, 100).Draw(t, "size")
+		whole := make([]byte, size+16)
+		for i := range whole {
+			whole[i] = 0xC7
+		}
+		w := NewBitWriter(whole[:size:size])
+		var model dumbBits
+		for _, x := range values {
+			w.Write(x.v, x.bits)
+			model.write(x.v, x.bits)
+			require.Equal(t, len(model) > size*8, w.Overflowed())
+		}
+		n := w.Finish()
+		for _, b := range whole[size:] {
+			require.Equal(t, byte(0xC7), b)
+		}
+		if w.Overflowed() {
+			require.Zero(t, n)
+			return
+		}
+		require.Equal(t, model.bytes(), whole[:n])
+		for _, b := range whole[n:size] {
+			require.Equal(t, byte(0xC7), b, "past what was written")
+		}
+	})
+}
+
+func TestBitWriterRewinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		kept, dropped, after := drawValues(t), drawValues(t), drawValues(t)
+		var model dumbBits
+		buf := make([]byte, 1200)
+		w := NewBitWriter(buf)
+		for _, x := range kept {
+			w.Write(x.v, x.bits)
+			model.write(x.v, x.bits)
+		}
+		mark := w
+		for _, x := range dropped {
+			w.Write(^x.v, x.bits)
+		}
+		w = mark
+		require.Equal(t, len(model), w.Bits())
+		for _, x := range after {
+			w.Write(x.v, x.bits)
+			model.write(x.v, x.bits)
+		}
+		require.Equal(t, model.bytes(), buf[:w.Finish()])
+	})
+}
+
+func TestBitWriterRewindsAnOverflow(t *testing.T) {
+	w := NewBitWriter(make([]byte, 3))
+	w.Write(5, 20)
+	mark := w
+	w.Write(0, 5)
+	require.True(t, w.Overflowed())
+	require.Zero(t, w.Finish())
+	w = mark
+	require.False(t, w.Overflowed())
+	w.Write(0, 4)
+	require.False(t, w.Overflowed(), "an exact fit")
+	require.Equal(t, 3, w.Finish())
+}
+
+func TestBitWriterGoesOnAfterFinish(t *testing.T) {
+	buf := make([]byte, 20)
+	w := NewBitWriter(buf)
+	w.Write(1, 61)
+	require.Equal(t, 8, w.Finish())
+	require.Equal(t, 8, w.Finish())
+	w.Write(0xAB, 8)
+	require.Equal(t, 9, w.Finish())
+	require.Equal(t, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0xAB}, buf[:9])
+	require.Panics(t, func() { w.Write(0, 65) })
+}
+
+func TestBitWriterAppend(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "src")
+		count := rapid.IntRange(0, len(src)*8).Draw(t, "count")
+		before := uint(rapid.IntRange(0, 64).Draw(t, "before"))
+		buf := make([]byte, 100)
+		w := NewBitWriter(buf)
+		w.Write(math.MaxUint64, before)
+		w.Append(src, count)
+		w.Bool(true)
+		var model dumbBits
+		model.write(math.MaxUint64, before)
+		for i := range count {
+			model.write(uint64(src[i/8]>>(i%8)), 1)
+		}
+		model.write(1, 1)
+		require.Equal(t, model.bytes(), buf[:w.Finish()])
+	})
+}
+
+// varLength is the documented length of a Var code.
+func varLength(v uint64) int {
+	b := 0
+	for first := uint64(0); b < 62 && v-first >= 4<<b; b++ {
+		first += 4 << b
+	}
+	return 2*b + 3
+}
+
+func TestVar(t *testing.T) {
+	edges := []uint64{0, 1, 3, 4, 11, 12, 27, 28, 59, 60, math.MaxUint32, math.MaxUint64, math.MaxUint64 - 3, math.MaxUint64 - 4}
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.OneOf(rapid.SampledFrom(edges), rapid.Uint64(), rapid.Uint64Range(0, 300)).Draw(t, "v")
+		before := uint(rapid.IntRange(0, 64).Draw(t, "before"))
+		buf := make([]byte, 64)
+		w := NewBitWriter(buf)
+		w.Write(0, before)
+		w.Var(v)
+		require.Equal(t, int(before)+varLength(v), w.Bits())
+		w.Write(0b101, 3)
+		n := w.Finish()
+		r := NewBitReader(buf[:n])
+		r.Read(before)
+		require.Equal(t, v, r.Var())
+		require.Equal(t, uint64(0b101), r.Read(3))
+		require.True(t, r.Done())
+		// Cut anywhere before the end of the code, it cannot be read.
+		for cut := int(before) / 8; cut*8 < int(before)+varLength(v); cut++ {
+			r := NewBitReader(buf[:cut])
+			r.Read(before)
+			require.Zero(t, r.Var())
+			require.True(t, r.Failed())
+		}
+	})
+}
+
+func TestVarRefuses(t *testing.T) {
+	code := func(zeros uint, payload uint64) []byte {
+		buf := make([]byte, 40)
+		w := NewBitWriter(buf)
+		w.Write(0, zeros/2)
+		w.Write(0, zeros-zeros/2)
+		w.Write(1, 1)
+		w.Write(payload, 64)
+		w.Finish()
+		return buf
+	}
+	for before := range uint(64) {
+		for name, b := range map[string][]byte{
+			"more than 64 bits":   code(62, 4),
+			"the same, by far":    code(62, math.MaxUint64),
+			"a prefix of 63":      code(63, 0),
+			"a prefix of 100":     code(100, 0),
+			"zeros without end":   make([]byte, 40),
+			"nothing":             nil,
+			"zeros to the end":    make([]byte, 3),
+			"zeros to a word end": make([]byte, 8),
+		} {
+			shifted := make([]byte, 60)
+			w := NewBitWriter(shifted)
+			w.Write(math.MaxUint64, before)
+			w.Append(b, len(b)*8)
+			r := NewBitReader(shifted[:w.Finish()])
+			r.Read(before)
+			require.Zero(t, r.Var(), name)
+			require.True(t, r.Failed(), name)
+			require.Zero(t, r.Remaining(), name)
+		}
+	}
+}
+
+func TestBitReaderDone(t *testing.T) {
+	r := NewBitReader(nil)
+	require.True(t, r.Done())
+	r = NewBitReader([]byte{0b0010_0001})
+	require.False(t, r.Done(), "a byte is left")
+	r.Read(3)
+	require.False(t, r.Done(), "the padding is not zero")
+	r.Read(3)
+	require.True(t, r.Done())
+	r.Read(65)
+	require.True(t, r.Failed())
+}
+
+func TestBitsAllocateNothing(t *testing.T) {
+	buf := make([]byte, 200)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		w := NewBitWriter(buf)
+		for i := range uint64(20) {
+			w.Write(i, 17)
+			w.Var(i * i * i)
+			w.Bool(true)
+		}
+		r := NewBitReader(buf[:w.Finish()])
+		for range 20 {
+			r.Read(17)
+			r.Var()
+			r.Bool()
+		}
+		if !r.Done() {
+			t.Fatal("not done")
+		}
+	}))
+}
+
+// FuzzBits reads a stream by a script and writes what it read again: the bytes must be the same.
+func FuzzBits(f *testing.F) {
+	buf := make([]byte, 64)
+	w := NewBitWriter(buf)
+	for i := range uint64(8) {
+		w.Var(i * i * i * i)
+		w.Write(i, 13)
+		w.Bool(true)
+	}
+	f.Add(buf[:w.Finish()], []byte{255, 13, 1, 255, 13, 1, 255, 13, 1, 255, 13, 1})
+	f.Add(make([]byte, 30), []byte{255, 64, 63, 65})
+	f.Fuzz(func(t *testing.T, b, script []byte) {
+		r := NewBitReader(b)
+		again := make([]byte, len(b)+1)
+		w := NewBitWriter(again)
+		for _, step := range script {
+			mark := w
+			if step > 64 {
+				w.Var(r.Var())
+			} else {
+				w.Write(r.Read(uint(step)), uint(step))
+			}
+			if r.Failed() {
+				require.Zero(t, r.Remaining())
+				w = mark
+				break
+			}
+			require.Equal(t, len(b)*8, w.Bits()+r.Remaining())
+		}
+		whole := w.Bits() / 8
+		require.LessOrEqual(t, whole, len(b))
+		w.Finish()
+		require.Equal(t, b[:whole], again[:whole])
+	})
+}
+
+func BenchmarkBitWriter(b *testing.B) {
+	buf := make([]byte, 1200)
+	w := NewBitWriter(buf)
+	b.Run("write9x13", func(b *testing.B) {
+		for b.Loop() {
+			w = NewBitWriter(buf)
+			for i := range uint64(9) {
+				w.Write(i, 13)
+			}
+		}
+	})
+	b.Run("var9", func(b *testing.B) {
+		for b.Loop() {
+			w = NewBitWriter(buf)
+			for i := range uint64(9) {
+				w.Var(i * 3)
+			}
+		}
+	})
+	r := NewBitReader(buf)
+	b.Run("readVar9", func(b *testing.B) {
+		for b.Loop() {
+			r = NewBitReader(buf)
+			for range 9 {
+				r.Var()
+			}
+		}
+	})
+}

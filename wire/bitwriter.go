@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// BitWriter writes numbers of any width into a byte slice, least significant bit first: the first bit
+// written is bit 0 of byte 0.
+//
+// It is a value. A copy is a mark, and assigning the copy back rewinds the writer to it: bits written
+// since are overwritten by what follows. A writer never touches a byte past len(buf); once more was
+// written than fits it is overflowed, until it is rewound.
+type BitWriter struct {
+	buf  []byte
+	acc  uint64 // bits not yet in buf, from bit 0; zero above n
+	n    uint   // how many, 0..63
+	next int    // byte in buf that acc goes to
+}
+
+// NewBitWriter returns a writer into buf.
+func NewBitWriter(buf []byte) BitWriter { return BitWriter{buf: buf} }
+
+// Write appends the bits low bits of v, 0 to 64; higher bits of v are ignored. More than 64 panics.
+func (w *BitWriter) Write(v uint64, bits uint) {
+	v &= 1<<bits - 1
+	w.acc |= v << (w.n & 63)
+	w.n += bits
+	if w.n >= 64 {
+		w.spill(v, bits)
+	}
+}
+
+// spill moves a full accumulator to the buffer; v and bits are what Write added last. When the eight
+// bytes do not fit, then what was written is certainly more than the buffer holds, so nothing is lost by
+// leaving them out.
+func (w *BitWriter) spill(v uint64, bits uint) {
+	if bits > 64 {
+		panic("wire: more than 64 bits at once")
+	}
+	if w.next >= 0 && w.next <= len(w.buf)-8 {
+		binary.LittleEndian.PutUint64(w.buf[w.next:], w.acc)
+	}
+	w.next += 8
+	w.n -= 64
+	w.acc = v >> (bits - w.n)
+}
+
+// Bool appends one bit.
+func (w *BitWriter) Bool(b bool) {
+	var v uint64
+	if b {
+		v = 1
+	}
+	w.Write(v, 1)
+}
+
+// varOrder is the number of payload bits in the shortest Var code.
+const varOrder = 2
+
+// varTop is the longest prefix of a Var code: that of the four largest numbers.
+const varTop = 64 - varOrder
+
+// Var appends v in an exponential Golomb code of order 2, short for small numbers:
+//
+//	b zeros, a one, then b+2 bits: v - 4(2^b - 1), b the largest with 4(2^b - 1) <= v
+//
+//	0..3      1 xx            3 bits
+//	4..11     0 1 xxx         5
+//	12..27    00 1 xxxx       7
+//	28..59    000 1 xxxxx     9        at most 127, for the four largest
+func (w *BitWriter) Var(v uint64) {
+	u, b := v+1<<varOrder, uint(varTop)
+	if u >= 1<<varOrder { // else v + 4 wrapped around: one of the four largest
+		b = uint(bits.Len64(u)) - varOrder - 1
+	}
+	if 2*b+varOrder+1 <= 64 {
+		w.Write((u&(1<<(b+varOrder)-1)<<1|1)<<b, 2*b+varOrder+1)
+		return
+	}
+	w.Write(1<<b, b+1)
+	w.Write(u, b+varOrder)
+}
+
+// Append appends the first count bits of src, in the order in which a BitWriter wrote them. It panics
+// if src is shorter.
+func (w *BitWriter) Append(src []byte, count int) {
+	for ; count >= 64; count -= 64 {
+		w.Write(binary.LittleEndian.Uint64(src), 64)
+		src = src[8:]
+	}
+	for ; count >= 8; count -= 8 {
+		w.Write(uint64(src[0]), 8)
+		src = src[1:]
+	}
+	if count > 0 {
+		w.Write(uint64(src[0]), uint(count))
+	}
+}
+
+// Bits returns how many bits were written, also past the buffer's end.
+func (w *BitWriter) Bits() int { return w.next*8 + int(w.n) }
+
+// Overflowed reports whether more was written than the buffer holds.
+func (w *BitWriter) Overflowed() bool { return w.Bits() > len(w.buf)*8 }
+
+// Finish fills the last byte with zeros, brings everything into the buffer and returns the bytes used.
+// Writing may go on, at the next byte. An overflowed writer returns 0: its buffer is worth nothing.
+func (w *BitWriter) Finish() int {
+	if w.Overflowed() {
+		return 0
+	}
+	w.Write(0, -w.n&7)
+	for i, acc := w.next, w.acc; i < w.next+int(w.n/8); i++ {
+		w.buf[i] = byte(acc)
+		acc >>= 8
+	}
+	return w.next + int(w.n/8)
+}

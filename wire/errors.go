@@ -1,0 +1,15 @@
+package wire
+
+import "errors"
+
+// Errors of readers and parsers. Callers that hold a checksummed packet treat each as malformed.
+var (
+	// ErrTruncated says that the bytes end before the value does.
+	ErrTruncated = errors.New("wire: truncated")
+	// ErrMalformed says that the bytes are no legal encoding of anything.
+	ErrMalformed = errors.New("wire: malformed")
+	// ErrTooLong says that a length is above the limit that the caller gave.
+	ErrTooLong = errors.New("wire: longer than allowed")
+	// ErrOverflow says that a value does not fit the writer's buffer.
+	ErrOverflow = errors.New("wire: buffer full")
+)

@@ -1,0 +1,170 @@
+package wire
+
+import (
+	"encoding/binary"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// PacketHeader opens every data packet.
+//
+//	 byte 0          1    2        3    4       0..4 bytes
+//	+---------------+----+----+   +----+----+   +--------------------+
+//	| flags         | sequence|   | ack     |   | ack bits           |
+//	+---------------+----+----+   +----+----+   +--------------------+
+//	                 LE, always    LE, if bit 0  byte k if bit 1+k
+//
+//	flags, bit 7 to 0:
+//	+---+---+---+----+----+----+----+-----+
+//	| H | 0 | 0 | a3 | a2 | a1 | a0 | ack |    H: 1 = handshake datagram, 0 = data packet
+//	+---+---+---+----+----+----+----+-----+    ak: byte k of the ack bits is not 0xFF and follows
+//
+// Ack is the newest sequence received; bit i of the ack bits says that sequence Ack-1-i arrived too.
+// Where all arrives every ack-bits byte is 0xFF and none is sent.
+type PacketHeader struct {
+	Sequence Sequence // this packet's number
+	HasAck   bool     // anything was received yet: Ack and AckBits count
+	Ack      Sequence // newest packet received
+	AckBits  uint32   // bit i: Ack-1-i was received
+}
+
+// Sizes of the headers in bytes.
+const (
+	MaxPacketHeader   = 9 // the longest packet header
+	MinPacketHeader   = 3 // the shortest
+	BatchHeaderSize   = 2
+	MessageHeaderSize = 4
+)
+
+// HandshakeFlag is set in the first byte of a handshake datagram and clear in that of a packet.
+const HandshakeFlag byte = 0x80
+
+const (
+	flagAck     byte = 1 << 0
+	flagAckByte      = 1 // flag bit of ack-bits byte 0
+	flagUnused  byte = 0x60
+)
+
+// AppendPacketHeader appends h to b. Ack and AckBits are ignored without HasAck.
+func AppendPacketHeader(b []byte, h PacketHeader) []byte {
+	at := len(b)
+	b = append(b, 0, byte(h.Sequence), byte(h.Sequence>>8))
+	if !h.HasAck {
+		return b
+	}
+	flags := flagAck
+	b = append(b, byte(h.Ack), byte(h.Ack>>8))
+	for k := 0; k < 4; k++ {
+		if bits := byte(h.AckBits >> (8 * k)); bits != 0xFF {
+			flags |= 1 << (flagAckByte + k)
+			b = append(b, bits)
+		}
+	}
+	b[at] = flags
+	return b
+}
+
+// ParsePacketHeader reads the header at the start of b and returns how many bytes it took. Errors are
+// ErrTruncated and ErrMalformed (a handshake datagram, an unused flag, an ack-bits byte of 0xFF).
+func ParsePacketHeader(b []byte) (h PacketHeader, n int, err error) {
+	if len(b) < MinPacketHeader {
+		return h, 0, ErrTruncated
+	}
+	flags := b[0]
+	if flags&(HandshakeFlag|flagUnused) != 0 || (flags&flagAck == 0 && flags != 0) {
+		return h, 0, ErrMalformed
+	}
+	seq := Sequence(binary.LittleEndian.Uint16(b[1:]))
+	if flags == 0 {
+		return PacketHeader{Sequence: seq}, MinPacketHeader, nil
+	}
+	if len(b) < MinPacketHeader+2 {
+		return h, 0, ErrTruncated
+	}
+	ack, ackBits, n := Sequence(binary.LittleEndian.Uint16(b[3:])), uint32(0), MinPacketHeader+2
+	for k := 0; k < 4; k++ {
+		bits := byte(0xFF)
+		if flags&(1<<(flagAckByte+k)) != 0 {
+			if n >= len(b) {
+				return h, 0, ErrTruncated
+			}
+			if bits = b[n]; bits == 0xFF {
+				return h, 0, ErrMalformed
+			}
+			n++
+		}
+		ackBits |= uint32(bits) << (8 * k)
+	}
+	return PacketHeader{Sequence: seq, HasAck: true, Ack: ack, AckBits: ackBits}, n, nil
+}
+
+// BatchHeader opens a batch, the messages of one packet.
+//
+//	 byte 0    1
+//	+----+----+
+//	| size LE |   bytes of the batch, these two included
+//	+----+----+
+type BatchHeader struct {
+	Size uint16 // bytes, header included: at least 2
+}
+
+// Put writes h to the first 2 bytes of b. It panics on a size below the header's own.
+func (h BatchHeader) Put(b []byte) {
+	if h.Size < BatchHeaderSize {
+		panic("wire: batch smaller than its header")
+	}
+	binary.LittleEndian.PutUint16(b, h.Size)
+}
+
+// ParseBatchHeader reads the header at the start of b. The size it returns is at least 2 and not above
+// len(b); else the error is ErrMalformed or ErrTruncated.
+func ParseBatchHeader(b []byte) (BatchHeader, error) {
+	if len(b) < BatchHeaderSize {
+		return BatchHeader{}, ErrTruncated
+	}
+	size := binary.LittleEndian.Uint16(b)
+	if size < BatchHeaderSize {
+		return BatchHeader{}, ErrMalformed
+	}
+	if int(size) > len(b) {
+		return BatchHeader{}, ErrTruncated
+	}
+	return BatchHeader{Size: size}, nil
+}
+
+// MessageHeader opens a message within a batch. It is written and read as one 32-bit value.
+//
+//	 byte 0    1       2    3
+//	+------+-------+----+----+
+//	| type | stage | size LE |   size: bytes of payload that follow, header not included
+//	+------+-------+----+----+
+type MessageHeader struct {
+	Type  MessageType // 1..254
+	Stage tick.Stage  // where in the frame the receiver handles it
+	Size  uint16      // payload bytes that follow
+}
+
+// Put writes h to the first 4 bytes of b. It panics on a type or stage that does not exist.
+func (h MessageHeader) Put(b []byte) {
+	if !h.Type.Valid() || !h.Stage.Valid() {
+		panic("wire: message header with no valid type or stage")
+	}
+	binary.LittleEndian.PutUint32(b, uint32(h.Type)|uint32(h.Stage)<<8|uint32(h.Size)<<16)
+}
+
+// ParseMessageHeader reads the header at the start of b. Type and stage are valid and the payload lies
+// within b; else the error is ErrMalformed or ErrTruncated. Whether the type is known is for the caller.
+func ParseMessageHeader(b []byte) (MessageHeader, error) {
+	if len(b) < MessageHeaderSize {
+		return MessageHeader{}, ErrTruncated
+	}
+	v := binary.LittleEndian.Uint32(b)
+	h := MessageHeader{Type: MessageType(v), Stage: tick.Stage(v >> 8), Size: uint16(v >> 16)}
+	if !h.Type.Valid() || !h.Stage.Valid() {
+		return MessageHeader{}, ErrMalformed
+	}
+	if int(h.Size) > len(b)-MessageHeaderSize {
+		return MessageHeader{}, ErrTruncated
+	}
+	return h, nil
+}

@@ -1,0 +1,47 @@
+package wire
+
+import "strconv"
+
+// NetworkID names an entity on every machine of a session. An index is used again after its entity is
+// gone, with a higher generation; the zero value names nothing.
+type NetworkID struct {
+	Index      uint32 // place in the server's tables
+	Generation uint32 // which entity of that place, from 1
+}
+
+// IsZero reports whether id names nothing.
+func (id NetworkID) IsZero() bool { return id == NetworkID{} }
+
+// Less orders ids by index and then by generation.
+func (id NetworkID) Less(other NetworkID) bool {
+	if id.Index != other.Index {
+		return id.Index < other.Index
+	}
+	return id.Generation < other.Generation
+}
+
+// String returns index and generation, such as "12v3".
+func (id NetworkID) String() string {
+	return strconv.FormatUint(uint64(id.Index), 10) + "v" + strconv.FormatUint(uint64(id.Generation), 10)
+}
+
+// ClientID names a client within a server's life: 0 is the server itself, clients count from 1, each
+// session takes a fresh number and none is used twice.
+type ClientID uint32
+
+// MessageType says what a message's payload is. It is one byte on the wire.
+type MessageType uint8
+
+// Message types. 0 is never sent and 255 is kept as an escape to wider numbers.
+const (
+	MessageSnapshot  MessageType = 1 // state that a client lacks
+	MessageKeepAlive MessageType = 2 // nothing to say, still here
+	MessageClose     MessageType = 3 // the connection ends, with a reason
+	MessageResync    MessageType = 4 // a client lost its baselines
+
+	FirstUserMessage MessageType = 16  // lowest type that a protocol registers
+	MaxMessageType   MessageType = 254 // highest
+)
+
+// Valid reports whether t may stand in a message header.
+func (t MessageType) Valid() bool { return t >= 1 && t <= MaxMessageType }

@@ -1,0 +1,123 @@
+package wire
+
+import "math"
+
+// opKind says how a field's memory becomes lanes. Hot loops switch on it; there is no call through an
+// interface or a function value anywhere on the way.
+type opKind uint8
+
+const (
+	opBool    opKind = iota // 1 bit
+	opInt8                  // whole range, offset so that the order of the numbers is kept
+	opInt16                 // the same
+	opInt32                 // the same
+	opInt64                 // the same, two lanes
+	opRange                 // integer with min and max
+	opFloat32               // the bits of a finite value
+	opFloat64               // the same, two lanes
+	opFixed32               // float32 with min, max and step
+	opFixed64               // float64 with min, max and step
+	opAngle32               // float32, a turn in 2^bits steps
+	opAngle64               // float64, a turn in 2^bits steps
+	opQuat                  // four float32, smallest three
+)
+
+// op is one field of a plan. Which of the numbers mean something depends on the kind.
+type op struct {
+	kind   opKind
+	size   uint8   // bytes in memory of the field; of one component for a quaternion
+	signed bool    // integers
+	offset uintptr // of the field in the component
+	lane   int     // first lane
+	min    float64 // fixed: value of number 0
+	max    float64 // fixed: value of the largest number
+	step   float64 // value of one step
+	scale  float64 // steps to a unit
+	slack  float64 // quat: how far from 1 a squared length may be and yet count as 1
+	flip   uint64  // integers: sign bit, turned over so that unsigned order is the order of the values
+	low    uint64  // range: the least value, flipped
+	count  uint64  // largest number; 2^bits-1 for angle and quat
+	path   string  // of the field within the component
+	text   string  // of its kind in Describe
+}
+
+// quantiseFixed quantises a float within bounds.
+func (o *op) quantiseFixed(f float64, lanes []uint32) FaultReason {
+	if f >= o.min && f <= o.max {
+		lanes[o.lane] = uint32(int64(float64((f-o.min)*o.scale) + 0.5))
+		return NoFault
+	}
+	return o.outside(f, lanes)
+}
+
+// outside quantises what lies outside the bounds: NaN and infinities keep the lane, the rest is clamped.
+// It is apart from the hot loop that calls it, which would have to keep its registers elsewhere.
+//
+//go:noinline
+func (o *op) outside(f float64, lanes []uint32) FaultReason {
+	switch {
+	case f-f != 0: // NaN, +Inf, -Inf
+		return NotFinite
+	case f < o.min:
+		lanes[o.lane] = 0
+	default:
+		lanes[o.lane] = uint32(o.count)
+	}
+	return OutOfRange
+}
+
+// turns is how many turns either way the fast path of quantiseAngle takes.
+const turns = 1 << 14
+
+// quantiseAngle quantises an angle in radians; any number of turns is the same angle.
+func (o *op) quantiseAngle(f float64, lanes []uint32) FaultReason {
+	shift := float64(o.count+1) * turns // a whole number of turns: makes truncation round down
+	x := float64(f*o.scale) + 0.5 + shift
+	if !(x >= 0 && x < 2*shift) {
+		if f-f != 0 {
+			return NotFinite
+		}
+		x = float64(math.Mod(f, 2*math.Pi)*o.scale) + 0.5 + shift
+	}
+	lanes[o.lane] = uint32(uint64(int64(x)) & o.count)
+	return NoFault
+}
+
+// angle returns the value of an angle's number, in [-pi, pi).
+func (o *op) angle(lane uint32) float64 {
+	n := int64(lane)
+	if uint64(lane) > o.count/2 {
+		n -= int64(o.count) + 1
+	}
+	return float64(n) * o.step
+}
+
+// fixed returns the value of a fixed field's number. The conversions keep compilers from fusing the
+// product and the sum, which would give other bits on other machines.
+func (o *op) fixed(lane uint32) float64 { return o.min + float64(float64(lane)*o.step) }
+
+// quantiseRange quantises an integer with min and max, given with its sign extended to 64 bits.
+func (o *op) quantiseRange(v uint64, lanes []uint32) (reason FaultReason) {
+	v ^= o.flip
+	n := v - o.low
+	switch {
+	case v < o.low:
+		n, reason = 0, OutOfRange
+	case n > o.count:
+		n, reason = o.count, OutOfRange
+	}
+	lanes[o.lane] = uint32(n)
+	if o.count > math.MaxUint32 {
+		lanes[o.lane+1] = uint32(n >> 32)
+	}
+	return reason
+}
+
+// ranged returns the value of a ranged integer's number.
+func (o *op) ranged(lanes []uint32) uint64 {
+	n := uint64(lanes[o.lane])
+	if o.count > math.MaxUint32 {
+		n |= uint64(lanes[o.lane+1]) << 32
+	}
+	return (n + o.low) ^ o.flip
+}

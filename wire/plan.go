@@ -1,0 +1,66 @@
+package wire
+
+import "reflect"
+
+// Plan is a component type compiled once: the flat list of fields that travel, and how. Everything that
+// runs per row goes by this list and never touches reflection. A Plan does not change after Compile and
+// may be used by any number of goroutines.
+//
+// A row is held as lanes, one uint32 word for each field (two for a 64-bit field, four for a
+// quaternion). Lanes are what is compared, kept, sent and predicted; every lane's number lies within the
+// bits that the plan gives it.
+type Plan struct {
+	name  string
+	typ   reflect.Type
+	ops   []op   // fields in order of travel
+	lanes []lane // words of a row
+	spans []span // runs of bytes that travel
+	bits  int    // of an absolute row
+}
+
+// Name returns the wire name.
+func (p *Plan) Name() string { return p.name }
+
+// Type returns the Go type.
+func (p *Plan) Type() reflect.Type { return p.typ }
+
+// Size returns the size of the Go type in memory, in bytes.
+func (p *Plan) Size() uintptr { return p.typ.Size() }
+
+// Lanes returns how many words a row has; 0 for a component without fields that travel.
+func (p *Plan) Lanes() int { return len(p.lanes) }
+
+// Bits returns the length of an absolute row in bits: what WriteRow writes.
+func (p *Plan) Bits() int { return p.bits }
+
+// FaultReason says what was wrong with a field's value.
+type FaultReason uint8
+
+// What can be wrong with a value that game code wrote.
+const (
+	NoFault    FaultReason = iota
+	NotFinite              // NaN or infinite: the field kept its last good value
+	OutOfRange             // outside min and max: clamped; a zero quaternion: kept its last good value
+)
+
+// String returns the reason in words.
+func (r FaultReason) String() string {
+	switch r {
+	case NoFault:
+		return "no fault"
+	case NotFinite:
+		return "not finite"
+	case OutOfRange:
+		return "out of range"
+	}
+	return "unknown fault"
+}
+
+// Fault is the first thing that Quantise found wrong with a row. The zero value says that nothing was.
+type Fault struct {
+	Reason FaultReason
+	field  string
+}
+
+// Field returns the field's path within the component, such as "Vel.X"; empty without a fault.
+func (f Fault) Field() string { return f.field }

@@ -1,0 +1,148 @@
+package wire
+
+// laneCheck says what ReadRow has to ask about a lane beyond its number of bits.
+type laneCheck uint8
+
+const (
+	checkNone    laneCheck = iota // every number of that many bits is legal
+	checkMax                      // not above max
+	checkMax64                    // with the lane before it, not above max
+	checkFloat32                  // finite
+	checkFloat64                  // with the lane before it, finite
+	checkQuat                     // with the three lanes before it, a legal rotation
+)
+
+// lane is one word of a row.
+type lane struct {
+	bits  uint8
+	check laneCheck
+	op    uint16 // its field
+	max   uint64 // largest number; of both lanes for checkMax64
+}
+
+// span is a run of bytes in memory that travel.
+type span struct{ offset, size uintptr }
+
+// bytes returns how many bytes of memory the field takes.
+func (o *op) bytes() uintptr {
+	if o.kind == opQuat {
+		return 16
+	}
+	return uintptr(o.size)
+}
+
+// WriteRow writes an absolute row, Bits bits: each lane in its number of bits, in order. Numbers must be
+// those that Quantise or ReadRow gave.
+func (p *Plan) WriteRow(w *BitWriter, lanes []uint32) {
+	list, acc, n := p.lanes, w.acc, w.n // here and not in w, to stay in registers
+	lanes = lanes[:len(list)]
+	for i := range list {
+		width := uint(list[i].bits) & 63
+		v := uint64(lanes[i]) & (1<<width - 1)
+		acc |= v << (n & 63)
+		if n += width; n >= 64 {
+			w.acc, w.n = acc, n
+			w.spill(v, width)
+			acc, n = w.acc, w.n
+		}
+	}
+	w.acc, w.n = acc, n
+}
+
+// ReadRow reads an absolute row. It returns false, with lanes worth nothing and the reader failed, when
+// the bits end or the row is not one that Quantise could have made: a number above its field's maximum, a
+// float that is not finite, no rotation.
+func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
+	list, acc, n := p.lanes, r.acc, r.n // here and not in r, to stay in registers
+	lanes = lanes[:len(list)]
+	for i := range list {
+		l := &list[i]
+		if width := uint(l.bits) & 63; width <= n {
+			lanes[i] = uint32(acc & (1<<width - 1))
+			acc, n = acc>>width, n-width
+		} else {
+			r.acc, r.n = acc, n
+			lanes[i] = uint32(r.refill(width))
+			acc, n = r.acc, r.n
+		}
+		if l.check != checkNone && !p.legal(l, lanes, i) {
+			r.fail()
+			return false
+		}
+	}
+	r.acc, r.n = acc, n
+	return !r.failed
+}
+
+// legal reports whether lanes[last], which is l, may hold what it does.
+func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
+	n := lanes[last]
+	switch l.check {
+	case checkMax:
+		return uint64(n) <= l.max
+	case checkMax64:
+		return uint64(n)<<32|uint64(lanes[last-1]) <= l.max
+	case checkFloat32:
+		return finite32(n)
+	case checkFloat64:
+		return finite64(n)
+	case checkQuat:
+		return p.ops[l.op].legalQuat((*[4]uint32)(lanes[last-3:]))
+	}
+	return true
+}
+
+// finite32 reports whether the bits of a float32 are neither infinite nor NaN.
+func finite32(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
+
+// finite64 is finite32 for the high word of a float64.
+func finite64(high uint32) bool { return high&0x7FF0_0000 != 0x7FF0_0000 }
+
+// Pack writes an absolute row as whole words, the same bits that WriteRow writes, into the first
+// ceil(Bits/64) words of packed. Bits beyond the row are zero.
+func (p *Plan) Pack(lanes []uint32, packed []uint64) {
+	list := p.lanes
+	lanes = lanes[:len(list)]
+	var acc uint64
+	n, word := uint(0), 0
+	for i := range list {
+		width := uint(list[i].bits) & 63
+		v := uint64(lanes[i]) & (1<<width - 1)
+		acc |= v << (n & 63)
+		if n += width; n >= 64 {
+			n -= 64
+			packed[word] = acc
+			word++
+			acc = v >> ((width - n) & 63)
+		}
+	}
+	if n > 0 {
+		packed[word] = acc
+	}
+}
+
+// WritePacked writes a row that Pack packed.
+func (p *Plan) WritePacked(w *BitWriter, packed []uint64) {
+	left := p.bits
+	for ; left >= 64; left -= 64 {
+		w.Write(packed[0], 64)
+		packed = packed[1:]
+	}
+	if left > 0 {
+		w.Write(packed[0], uint(left))
+	}
+}
+
+// Describe appends the plan's canonical text, which says everything that the bytes of a row depend on:
+//
+//	Position{X:f32[-512,512,0.002];Y:f32[-512,512,0.002];Rot:quat9;Team:u8}
+func (p *Plan) Describe(dst []byte) []byte {
+	dst = append(append(dst, p.name...), '{')
+	for i := range p.ops {
+		if i > 0 {
+			dst = append(dst, ';')
+		}
+		dst = append(append(append(dst, p.ops[i].path...), ':'), p.ops[i].text...)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,211 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unsafe"
+)
+
+// Every pointer that comes in here must point to a value of the plan's Type, as Arche hands them out:
+// fields are reached by the offsets that reflection gave for that type, and by no others.
+
+// Quantise turns the component at src into its row. On entry lanes hold the last good row, or zeros: a
+// value that is NaN or infinite keeps its lanes, one out of range is clamped, and the first such field is
+// named by the fault. It never allocates.
+func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
+	ops, first, reason := p.ops, -1, NoFault
+	lanes = lanes[:len(p.lanes)]
+	for i := range ops {
+		o := &ops[i]
+		// SAFETY: src points to a value of p.typ and o.offset is that of a field of the kind's size in it.
+		at := unsafe.Add(src, o.offset)
+		why := NoFault
+		switch o.kind {
+		case opFixed32:
+			if f := float64(*(*float32)(at)); f >= o.min && f <= o.max {
+				lanes[o.lane] = uint32(int64(float64((f-o.min)*o.scale) + 0.5))
+				continue
+			}
+			why = o.outside(float64(*(*float32)(at)), lanes)
+		case opQuat:
+			why = o.quantiseQuat((*[4]float32)(at), (*[4]uint32)(lanes[o.lane:]))
+		case opFloat32:
+			if v := *(*uint32)(at); finite32(v) {
+				lanes[o.lane] = v
+				continue
+			}
+			why = NotFinite
+		case opBool:
+			lanes[o.lane] = bit(*(*uint8)(at) != 0)
+			continue
+		case opInt8:
+			lanes[o.lane] = uint32(*(*uint8)(at)) ^ uint32(o.flip)
+			continue
+		case opInt16:
+			lanes[o.lane] = uint32(*(*uint16)(at)) ^ uint32(o.flip)
+			continue
+		case opInt32:
+			lanes[o.lane] = *(*uint32)(at) ^ uint32(o.flip)
+			continue
+		case opInt64:
+			v := *(*uint64)(at) ^ o.flip
+			lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
+			continue
+		case opFloat64:
+			if v := *(*uint64)(at); finite64(uint32(v >> 32)) {
+				lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
+				continue
+			}
+			why = NotFinite
+		case opRange:
+			why = o.quantiseRange(o.load(at), lanes)
+		case opFixed64:
+			why = o.quantiseFixed(*(*float64)(at), lanes)
+		case opAngle32:
+			why = o.quantiseAngle(float64(*(*float32)(at)), lanes)
+		case opAngle64:
+			why = o.quantiseAngle(*(*float64)(at), lanes)
+		}
+		if why != NoFault && first < 0 {
+			first, reason = i, why
+		}
+	}
+	if first < 0 {
+		return Fault{}
+	}
+	return Fault{Reason: reason, field: ops[first].path}
+}
+
+// bit returns 1 for true.
+func bit(b bool) (v uint32) {
+	if b {
+		v = 1
+	}
+	return v
+}
+
+// Dequantise writes the value of a row into the component at dst: the fields that travel and nothing
+// else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
+func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
+	ops := p.ops
+	lanes = lanes[:len(p.lanes)]
+	for i := range ops {
+		o := &ops[i]
+		// SAFETY: dst points to a value of p.typ and o.offset is that of a field of the kind's size in it.
+		at := unsafe.Add(dst, o.offset)
+		n := lanes[o.lane]
+		switch o.kind {
+		case opFixed32:
+			*(*float32)(at) = float32(o.fixed(n))
+		case opQuat:
+			o.dequantiseQuat((*[4]uint32)(lanes[o.lane:]), (*[4]float32)(at))
+		case opFloat32:
+			*(*uint32)(at) = n
+		case opBool:
+			*(*bool)(at) = n != 0
+		case opInt8:
+			*(*uint8)(at) = uint8(n ^ uint32(o.flip))
+		case opInt16:
+			*(*uint16)(at) = uint16(n ^ uint32(o.flip))
+		case opInt32:
+			*(*uint32)(at) = n ^ uint32(o.flip)
+		case opInt64, opFloat64:
+			*(*uint64)(at) = (uint64(n) | uint64(lanes[o.lane+1])<<32) ^ o.flip
+		case opRange:
+			o.store(at, o.ranged(lanes))
+		case opFixed64:
+			*(*float64)(at) = o.fixed(n)
+		case opAngle32:
+			*(*float32)(at) = float32(o.angle(n))
+		case opAngle64:
+			*(*float64)(at) = o.angle(n)
+		}
+	}
+}
+
+// load returns the integer at a field, its sign extended to 64 bits.
+func (o *op) load(at unsafe.Pointer) (v uint64) {
+	// SAFETY: at points to an integer of o.size bytes.
+	switch o.size {
+	case 1:
+		v = uint64(*(*uint8)(at))
+	case 2:
+		v = uint64(*(*uint16)(at))
+	case 4:
+		v = uint64(*(*uint32)(at))
+	default:
+		v = *(*uint64)(at)
+	}
+	if o.signed {
+		unused := 64 - 8*uint(o.size)
+		v = uint64(int64(v<<unused) >> unused)
+	}
+	return v
+}
+
+// store is the inverse of load.
+func (o *op) store(at unsafe.Pointer, v uint64) {
+	// SAFETY: at points to an integer of o.size bytes.
+	switch o.size {
+	case 1:
+		*(*uint8)(at) = uint8(v)
+	case 2:
+		*(*uint16)(at) = uint16(v)
+	case 4:
+		*(*uint32)(at) = uint32(v)
+	default:
+		*(*uint64)(at) = v
+	}
+}
+
+// Compare compares the fields that travel of two components, bit by bit, and names the first that
+// differs.
+func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
+	for _, s := range p.spans {
+		if !bytes.Equal(memory(a, s.offset, s.size), memory(b, s.offset, s.size)) {
+			return p.differing(a, b), false
+		}
+	}
+	return "", true
+}
+
+// differing names the first field that differs.
+func (p *Plan) differing(a, b unsafe.Pointer) string {
+	for i := range p.ops {
+		o := &p.ops[i]
+		if !bytes.Equal(memory(a, o.offset, o.bytes()), memory(b, o.offset, o.bytes())) {
+			return o.path
+		}
+	}
+	return ""
+}
+
+// memory returns a component's bytes from offset.
+func memory(base unsafe.Pointer, offset, size uintptr) []byte {
+	// SAFETY: offset and size are those of travelling fields of the type that base points to.
+	return unsafe.Slice((*byte)(unsafe.Add(base, offset)), int(size))
+}
+
+// AppendFields appends the bytes of the fields that travel, in order and little-endian on every machine:
+// what hashes of a world are made of.
+func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
+	for i := range p.ops {
+		o := &p.ops[i]
+		for at := uintptr(0); at < o.bytes(); at += uintptr(o.size) {
+			// SAFETY: src points to a value of p.typ; a field is one or, in a quaternion, four numbers of
+			// o.size bytes.
+			number := unsafe.Add(src, o.offset+at)
+			switch o.size {
+			case 1:
+				dst = append(dst, *(*uint8)(number))
+			case 2:
+				dst = binary.LittleEndian.AppendUint16(dst, *(*uint16)(number))
+			case 4:
+				dst = binary.LittleEndian.AppendUint32(dst, *(*uint32)(number))
+			default:
+				dst = binary.LittleEndian.AppendUint64(dst, *(*uint64)(number))
+			}
+		}
+	}
+	return dst
+}
