@@ -10,7 +10,7 @@ import (
 // protocol hash. A component's row number is its place in that list.
 type Schema struct {
 	plans []*wire.Plan
-	all   Mask
+	words []int // per row: 64-bit words of an absolute row
 }
 
 // NewSchema takes the component plans in the protocol's canonical order. It
@@ -20,8 +20,8 @@ func NewSchema(plans []*wire.Plan) *Schema {
 		panic(fmt.Sprintf("snapshot: %d replicated components, at most %d are possible", len(plans), MaxRows))
 	}
 	s := &Schema{plans: plans}
-	for r := range plans {
-		s.all = s.all.With(r)
+	for _, p := range plans {
+		s.words = append(s.words, (p.Bits()+63)/64)
 	}
 	return s
 }

@@ -145,6 +145,8 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 		s.shape[id.Index] = s.tick
 	}
 	copy(place, lanes)
+	n := s.schema.words[row]
+	s.packed[row] = grown(s.packed[row], (int(id.Index)+1)*n, cap(s.rows.masks)*n)
 	s.schema.plans[row].Pack(place, s.packedRow(id.Index, row))
 	s.since[row] = grown(s.since[row], int(id.Index)+1, cap(s.rows.masks))
 	s.since[row][id.Index] = s.tick
@@ -153,14 +155,11 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 	return true
 }
 
-// packedRow is the place of the row as it will travel.
+// packedRow is the place of a present row as it travels.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
-	n := packedWords(s.schema.plans[row])
-	s.packed[row] = grown(s.packed[row], (int(index)+1)*n, cap(s.rows.masks)*n)
+	n := s.schema.words[row]
 	return s.packed[row][int(index)*n : (int(index)+1)*n]
 }
-
-func packedWords(p *wire.Plan) int { return (p.Bits() + 63) / 64 }
 
 // Remove takes a row away from an entity. Absence is a version like any other.
 func (s *Store) Remove(id wire.NetworkID, row int) {
