@@ -61,6 +61,19 @@ func (r *BitReader) Bool() bool { return r.Read(1) != 0 }
 
 // Var returns the next number written by BitWriter.Var. Codes of numbers above 64 bits fail the reader.
 func (r *BitReader) Var() uint64 {
+	b := uint(bits.TrailingZeros64(r.acc))
+	size := 2*b + varOrder + 1
+	if size > r.n { // or no one in the accumulator, which makes b 64
+		return r.slowVar()
+	}
+	payload := r.acc >> (b + 1) & (1<<(b+varOrder) - 1)
+	r.acc >>= size
+	r.n -= size
+	return (1<<(b+varOrder) | payload) - 1<<varOrder
+}
+
+// slowVar is Var where the accumulator does not hold the whole code.
+func (r *BitReader) slowVar() uint64 {
 	b := r.zeros()
 	payload := r.Read(b + varOrder)
 	switch {

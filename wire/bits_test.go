@@ -339,6 +339,7 @@ func BenchmarkBitWriter(b *testing.B) {
 			}
 		}
 	})
+	w.Finish()
 	r := NewBitReader(buf)
 	b.Run("readVar9", func(b *testing.B) {
 		for b.Loop() {

@@ -198,11 +198,11 @@ func (c *compiler) scalar(t reflect.Type, path string, offset uintptr, tag tag, 
 			return c.float(o)
 		case tagBounds:
 			if err = o.compileFixed(tag); err == nil {
-				return c.add(o, lane{bits: width(o.count), max: o.count})
+				return c.add(o, numberLanes(o.count)...)
 			}
 		case tagAngle:
 			if err = o.compileAngle(tag); err == nil {
-				return c.add(o, lane{bits: width(o.count), max: o.count})
+				return c.add(o, numberLanes(o.count)...)
 			}
 		}
 	default:

@@ -66,6 +66,15 @@ func (o *op) outside(f float64, lanes []uint32) FaultReason {
 	return OutOfRange
 }
 
+// quantiseFloat64 quantises the bits of a float64 that travels exactly.
+func (o *op) quantiseFloat64(v uint64, lanes []uint32) FaultReason {
+	if !finite64(uint32(v >> 32)) {
+		return NotFinite
+	}
+	lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
+	return NoFault
+}
+
 // turns is how many turns either way the fast path of quantiseAngle takes.
 const turns = 1 << 14
 

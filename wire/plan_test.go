@@ -137,3 +137,10 @@ func BenchmarkRow(b *testing.B) {
 		}
 	})
 }
+
+func TestFaultReasons(t *testing.T) {
+	for reason, want := range map[FaultReason]string{NoFault: "no fault", NotFinite: "not finite", OutOfRange: "out of range", 9: "unknown fault"} {
+		require.Equal(t, want, reason.String())
+	}
+	require.Empty(t, Fault{}.Field())
+}

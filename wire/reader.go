@@ -26,7 +26,7 @@ func (r *Reader) take(n int) []byte {
 		r.err = ErrTruncated
 		return nil
 	}
-	b := r.buf[r.off : r.off+n]
+	b := r.buf[r.off : r.off+n : r.off+n] // so that appending to it cannot reach what follows
 	r.off += n
 	return b
 }

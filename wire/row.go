@@ -65,7 +65,10 @@ func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
 			lanes[i] = uint32(r.refill(width))
 			acc, n = r.acc, r.n
 		}
-		if l.check != checkNone && !p.legal(l, lanes, i) {
+		if l.check == checkNone || l.check == checkMax && uint64(lanes[i]) <= l.max {
+			continue
+		}
+		if !p.legal(l, lanes, i) {
 			r.fail()
 			return false
 		}
@@ -78,8 +81,6 @@ func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
 func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
 	n := lanes[last]
 	switch l.check {
-	case checkMax:
-		return uint64(n) <= l.max
 	case checkMax64:
 		return uint64(n)<<32|uint64(lanes[last-1]) <= l.max
 	case checkFloat32:
@@ -89,7 +90,7 @@ func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
 	case checkQuat:
 		return p.ops[l.op].legalQuat((*[4]uint32)(lanes[last-3:]))
 	}
-	return true
+	return false // checkMax, which ReadRow has asked itself
 }
 
 // finite32 reports whether the bits of a float32 are neither infinite nor NaN.

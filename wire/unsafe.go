@@ -52,11 +52,7 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 			lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
 			continue
 		case opFloat64:
-			if v := *(*uint64)(at); finite64(uint32(v >> 32)) {
-				lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
-				continue
-			}
-			why = NotFinite
+			why = o.quantiseFloat64(*(*uint64)(at), lanes)
 		case opRange:
 			why = o.quantiseRange(o.load(at), lanes)
 		case opFixed64:
@@ -161,6 +157,7 @@ func (o *op) store(at unsafe.Pointer, v uint64) {
 // Compare compares the fields that travel of two components, bit by bit, and names the first that
 // differs.
 func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
+	// SAFETY: a and b point to values of p.typ, whose travelling fields the spans cover.
 	for _, s := range p.spans {
 		if !bytes.Equal(memory(a, s.offset, s.size), memory(b, s.offset, s.size)) {
 			return p.differing(a, b), false
@@ -171,6 +168,7 @@ func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
 
 // differing names the first field that differs.
 func (p *Plan) differing(a, b unsafe.Pointer) string {
+	// SAFETY: a and b point to values of p.typ, and each op is a field of it.
 	for i := range p.ops {
 		o := &p.ops[i]
 		if !bytes.Equal(memory(a, o.offset, o.bytes()), memory(b, o.offset, o.bytes())) {

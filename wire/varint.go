@@ -56,7 +56,10 @@ func ReadVarint(b []byte) (v uint64, n int, err error) {
 		if len(b) < 2 {
 			return 0, 0, ErrTruncated
 		}
-		return varint2 - 1 + uint64(a0-241)<<8 + uint64(b[1]), 2, nil
+		if v = varint2 - 1 + uint64(a0-241)<<8 + uint64(b[1]); v < varint2 {
+			return 0, 0, ErrMalformed
+		}
+		return v, 2, nil
 	case a0 == 249:
 		if len(b) < 3 {
 			return 0, 0, ErrTruncated

@@ -41,6 +41,7 @@ func TestVarintEdges(t *testing.T) {
 
 func TestVarintRefusesLongForms(t *testing.T) {
 	for _, b := range [][]byte{
+		{241, 0}, // 240: the form would have it twice
 		{250, 0, 0, 0},
 		{250, 1, 8, 239},                // 67823, which three bytes hold
 		{251, 0, 1, 8, 240},             // 67824 in five bytes

@@ -1,0 +1,44 @@
+package transport
+
+import (
+	"errors"
+	"net/netip"
+)
+
+// MaxDatagram is the largest datagram that any connection takes, in bytes: what is left of an IPv4 datagram of 65,535
+// bytes after its headers.
+const MaxDatagram = 65507
+
+var (
+	// ErrClosed is returned by Send and Receive after Close. It is the only error that ends a connection.
+	ErrClosed = errors.New("transport: connection closed")
+
+	// ErrTooLarge says that one datagram was dropped because it does not fit: on Send into what the connection or the
+	// network takes, on Receive into the buffer of the caller.
+	ErrTooLarge = errors.New("transport: datagram too large")
+
+	// ErrAddress says that an address cannot be sent to from this connection: it is not valid, or of another family.
+	ErrAddress = errors.New("transport: address cannot be reached from this connection")
+)
+
+// Conn is one end of an unreliable datagram service: datagrams may be lost, repeated, reordered or damaged.
+//
+// Neither Send nor Receive ever blocks, so that the tick never waits for a socket. Unless an implementation says
+// otherwise, Send and Receive are called from one goroutine at a time.
+type Conn interface {
+	// Send hands one datagram to the network, or drops it when there is no room at that moment; the drop is counted and
+	// is no error. The datagram is not kept. ErrClosed is final, any other error concerns this datagram only.
+	// An empty datagram is not sent.
+	Send(to netip.AddrPort, datagram []byte) error
+
+	// Receive copies the next datagram into buf and says how long it is and who sent it. With nothing waiting, n is zero
+	// and err is nil; empty datagrams are skipped inside. ErrClosed is final; after any other error the caller goes on.
+	// IPv4 senders have IPv4 addresses, never IPv6 addresses that stand for them.
+	Receive(buf []byte) (n int, from netip.AddrPort, err error)
+
+	// LocalAddr returns the address that this end is bound to.
+	LocalAddr() netip.AddrPort
+
+	// Close ends the connection and whatever works for it. A second call does nothing.
+	Close() error
+}

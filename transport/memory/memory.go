@@ -1,0 +1,165 @@
+package memory
+
+import (
+	"errors"
+	"net/netip"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+const (
+	// QueueSize is how many datagrams wait at one end at most; what comes then is dropped and counted there.
+	QueueSize = 4096
+
+	firstQueue = 16    // slots a queue begins with; it doubles as needed
+	firstPort  = 49152 // ports that are assigned: the dynamic ones of RFC 6335
+	numPorts   = 1<<16 - firstPort
+	bufferSize = 1536
+)
+
+// ErrAddressInUse is returned by Listen for an address that has a listener, or when no port is left to assign.
+var ErrAddressInUse = errors.New("memory: address in use")
+
+// Network is a set of ends that reach each other by address.
+type Network struct {
+	ends map[netip.AddrPort]*Conn
+	next int // ports assigned so far
+}
+
+// NewNetwork returns an empty network.
+func NewNetwork() *Network {
+	return &Network{ends: map[netip.AddrPort]*Conn{}}
+}
+
+// Listen adds an end at this address. Port 0 assigns one, the zero address stands for 127.0.0.1.
+func (n *Network) Listen(addr netip.AddrPort) (*Conn, error) {
+	ip := addr.Addr().Unmap()
+	if !ip.IsValid() {
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	addr = netip.AddrPortFrom(ip, addr.Port())
+	if addr.Port() == 0 {
+		for range numPorts {
+			addr = netip.AddrPortFrom(ip, uint16(firstPort+n.next%numPorts))
+			n.next++
+			if n.ends[addr] == nil {
+				break
+			}
+		}
+	}
+	if n.ends[addr] != nil {
+		return nil, ErrAddressInUse
+	}
+	c := &Conn{network: n, addr: addr}
+	n.ends[addr] = c
+	return c, nil
+}
+
+// Stats counts the datagrams of one end.
+type Stats struct {
+	Sent        uint64 // handed to the network, whatever became of them
+	Unreachable uint64 // of these, sent to an address where nobody listens
+	Received    uint64 // handed to the caller
+	Overflowed  uint64 // came while the queue was full
+	TooLarge    uint64 // did not fit into the caller's buffer
+}
+
+// Conn is one end of a Network. It implements transport.Conn.
+type Conn struct {
+	network *Network
+	addr    netip.AddrPort
+	slots   []slot // a ring: its length is a power of two, its buffers stay
+	head    uint64 // datagrams ever queued
+	tail    uint64 // datagrams ever taken
+	stats   Stats
+	closed  bool
+}
+
+type slot struct {
+	from netip.AddrPort
+	data []byte
+}
+
+var _ transport.Conn = (*Conn)(nil)
+
+// Send puts the datagram into the queue of the end at that address. Where nobody listens it vanishes, as in a network.
+func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
+	switch {
+	case c.closed:
+		return transport.ErrClosed
+	case len(datagram) > transport.MaxDatagram:
+		return transport.ErrTooLarge
+	case !to.IsValid() || to.Port() == 0:
+		return transport.ErrAddress
+	case len(datagram) == 0:
+		return nil
+	}
+	c.stats.Sent++
+	end := c.network.ends[netip.AddrPortFrom(to.Addr().Unmap(), to.Port())]
+	if end == nil {
+		c.stats.Unreachable++
+		return nil
+	}
+	end.put(c.addr, datagram)
+	return nil
+}
+
+// Receive returns the oldest datagram that waits.
+func (c *Conn) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+	if c.closed {
+		return 0, netip.AddrPort{}, transport.ErrClosed
+	}
+	if c.head == c.tail {
+		return 0, netip.AddrPort{}, nil
+	}
+	s := &c.slots[c.tail&uint64(len(c.slots)-1)]
+	c.tail++
+	if len(s.data) > len(buf) {
+		c.stats.TooLarge++
+		return 0, netip.AddrPort{}, transport.ErrTooLarge
+	}
+	c.stats.Received++
+	return copy(buf, s.data), s.from, nil
+}
+
+// LocalAddr returns the address of this end.
+func (c *Conn) LocalAddr() netip.AddrPort { return c.addr }
+
+// Stats returns the counters since the beginning.
+func (c *Conn) Stats() Stats { return c.stats }
+
+// Close removes the end from its network, with what waits in it. The address is free again.
+func (c *Conn) Close() error {
+	if !c.closed {
+		c.closed = true
+		delete(c.network.ends, c.addr)
+		c.slots, c.head, c.tail = nil, 0, 0
+	}
+	return nil
+}
+
+func (c *Conn) put(from netip.AddrPort, datagram []byte) {
+	waiting := c.head - c.tail
+	if waiting == uint64(len(c.slots)) {
+		if waiting >= QueueSize {
+			c.stats.Overflowed++
+			return
+		}
+		c.grow()
+	}
+	s := &c.slots[c.head&uint64(len(c.slots)-1)]
+	c.head++
+	if s.data == nil {
+		s.data = make([]byte, 0, max(bufferSize, len(datagram)))
+	}
+	s.from = from
+	s.data = append(s.data[:0], datagram...)
+}
+
+func (c *Conn) grow() {
+	larger := make([]slot, max(firstQueue, 2*len(c.slots)))
+	for i := c.tail; i < c.head; i++ {
+		larger[i&uint64(len(larger)-1)] = c.slots[i&uint64(len(c.slots)-1)]
+	}
+	c.slots = larger
+}

@@ -1,0 +1,163 @@
+package udp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// Config sizes a connection. The zero value takes the defaults.
+type Config struct {
+	Queue       int // datagrams that wait for Receive at most, rounded up to a power of two; default 1024
+	MaxDatagram int // longest datagram sent or received in bytes, at most transport.MaxDatagram; default 2048
+	ReadBuffer  int // bytes that the kernel is asked to hold for reading; it may grant less; default 1 MiB
+	WriteBuffer int // bytes that the kernel is asked to hold for sending; it may grant less; default 1 MiB
+}
+
+const (
+	defaultQueue       = 1024
+	maxQueue           = 1 << 16
+	defaultMaxDatagram = 2048
+	defaultBuffer      = 1 << 20
+)
+
+func (c Config) withDefaults() Config {
+	if c.Queue <= 0 {
+		c.Queue = defaultQueue
+	}
+	c.Queue = min(c.Queue, maxQueue)
+	if c.MaxDatagram <= 0 {
+		c.MaxDatagram = defaultMaxDatagram
+	}
+	c.MaxDatagram = min(c.MaxDatagram, transport.MaxDatagram)
+	if c.ReadBuffer <= 0 {
+		c.ReadBuffer = defaultBuffer
+	}
+	if c.WriteBuffer <= 0 {
+		c.WriteBuffer = defaultBuffer
+	}
+	return c
+}
+
+// Conn is a bound UDP socket. It implements transport.Conn. Receive belongs to one goroutine; Send, Stats and Close may be
+// called from any.
+type Conn struct {
+	socket  *net.UDPConn
+	local   netip.AddrPort
+	largest int
+	sender  sender
+	queue   queue
+	stats   counters
+	fault   atomic.Pointer[error] // the newest fault of the reader that Receive has not told
+	closed  atomic.Bool
+	closing chan struct{} // closed by Close, wakes a reader that pauses
+	ended   chan struct{} // closed when the reader has returned
+}
+
+var _ transport.Conn = (*Conn)(nil)
+
+// Listen binds a socket to an address like "127.0.0.1:9000", "[::1]:0" or ":9000" and begins to read. Port 0 assigns one.
+// Without an IP the socket takes IPv6 and IPv4 where the system can do both.
+func Listen(addr string, config Config) (*Conn, error) {
+	config = config.withDefaults()
+	resolved, err := net.ResolveUDPAddr("udp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("udp: %w", err)
+	}
+	socket, err := net.ListenUDP("udp", resolved)
+	if err != nil {
+		return nil, fmt.Errorf("udp: %w", err)
+	}
+	// Wishes: a kernel that grants less drops earlier, and drops are survived.
+	_ = socket.SetReadBuffer(config.ReadBuffer)
+	_ = socket.SetWriteBuffer(config.WriteBuffer)
+
+	local := socket.LocalAddr().(*net.UDPAddr).AddrPort()
+	c := &Conn{
+		socket:  socket,
+		local:   netip.AddrPortFrom(local.Addr().Unmap(), local.Port()),
+		largest: config.MaxDatagram,
+		queue:   newQueue(config.Queue, config.MaxDatagram),
+		closing: make(chan struct{}),
+		ended:   make(chan struct{}),
+	}
+	if err := c.sender.open(socket); err != nil {
+		_ = socket.Close()
+		return nil, fmt.Errorf("udp: %w", err)
+	}
+	go c.read()
+	return c, nil
+}
+
+// Send hands the datagram to the kernel, or drops and counts it when the kernel has no room. Other faults are returned,
+// counted, and concern this datagram alone.
+func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
+	switch {
+	case c.closed.Load():
+		return transport.ErrClosed
+	case len(datagram) > c.largest:
+		c.stats.sendErrors.Add(1)
+		return transport.ErrTooLarge
+	case !to.IsValid() || to.Port() == 0:
+		c.stats.sendErrors.Add(1)
+		return transport.ErrAddress
+	case len(datagram) == 0:
+		return nil
+	}
+	full, err := c.sender.send(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), datagram)
+	switch {
+	case full:
+		c.stats.sendDropped.Add(1)
+		return nil
+	case err == nil:
+		c.stats.sent.Add(1)
+		c.stats.bytesSent.Add(uint64(len(datagram)))
+		return nil
+	case c.closed.Load() || errors.Is(err, net.ErrClosed):
+		return transport.ErrClosed
+	}
+	c.stats.sendErrors.Add(1)
+	return err
+}
+
+// Receive returns the oldest datagram in the queue. When it is empty it tells a fault of the socket, each at most once.
+func (c *Conn) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+	if c.closed.Load() {
+		return 0, netip.AddrPort{}, transport.ErrClosed
+	}
+	n, from = c.queue.take(buf)
+	switch {
+	case n > len(buf):
+		c.stats.tooLarge.Add(1)
+		return 0, netip.AddrPort{}, transport.ErrTooLarge
+	case n > 0:
+		return n, from, nil
+	case c.fault.Load() != nil:
+		if fault := c.fault.Swap(nil); fault != nil {
+			err = *fault
+		}
+	}
+	return 0, netip.AddrPort{}, err
+}
+
+// LocalAddr returns the address that the socket is bound to.
+func (c *Conn) LocalAddr() netip.AddrPort { return c.local }
+
+// Stats returns the counters since the beginning. Each is exact, their moment is not the same.
+func (c *Conn) Stats() Stats { return c.stats.load() }
+
+// Close closes the socket and returns when its goroutine has ended. What waits in the queue is gone.
+func (c *Conn) Close() error {
+	if c.closed.Swap(true) {
+		<-c.ended
+		return nil
+	}
+	close(c.closing)
+	err := c.socket.Close()
+	<-c.ended
+	return err
+}

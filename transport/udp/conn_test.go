@@ -1,0 +1,294 @@
+package udp
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"net/netip"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/stretchr/testify/require"
+)
+
+// hang is how long a test waits for what must happen at once before it calls it missing.
+const hang = 10 * time.Second
+
+func listen(t testing.TB, addr string, config Config) *Conn {
+	t.Helper()
+	c, err := Listen(addr, config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+func eventually(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(hang); !done(); time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(end) {
+			require.FailNow(t, "never: "+what)
+		}
+	}
+}
+
+func receive(t testing.TB, c *Conn, buf []byte) (int, netip.AddrPort) {
+	t.Helper()
+	var n int
+	var from netip.AddrPort
+	eventually(t, "datagram", func() bool {
+		var err error
+		n, from, err = c.Receive(buf)
+		require.NoError(t, err)
+		return n > 0
+	})
+	return n, from
+}
+
+func TestBurstArrivesWholeAndInOrder(t *testing.T) {
+	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
+	buf := make([]byte, 2048)
+	// Smaller than the least receive buffer of a kernel: nothing may be lost on the way.
+	const rounds, burst, size = 40, 50, 1200
+	for round := range rounds {
+		for i := range burst {
+			require.NoError(t, a.Send(b.LocalAddr(), bytes.Repeat([]byte{byte(round), byte(i)}, size/2)))
+		}
+		for i := range burst {
+			n, from := receive(t, b, buf)
+			require.Equal(t, bytes.Repeat([]byte{byte(round), byte(i)}, size/2), buf[:n])
+			require.Equal(t, a.LocalAddr(), from)
+		}
+	}
+	require.Equal(t, uint64(rounds*burst), a.Stats().Sent)
+	require.Equal(t, uint64(rounds*burst*size), a.Stats().BytesSent)
+	require.Equal(t, uint64(rounds*burst), b.Stats().Received)
+	require.Equal(t, uint64(rounds*burst*size), b.Stats().BytesReceived)
+	require.Zero(t, b.Stats().Overflowed)
+}
+
+func TestFamilies(t *testing.T) {
+	tests := []struct {
+		name, server, client string
+		target               string // the IP that the client sends to
+		from                 string // the IP that the server sees
+	}{
+		{"IPv4", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1", "127.0.0.1"},
+		{"IPv4 by mapped address", "127.0.0.1:0", "127.0.0.1:0", "::ffff:127.0.0.1", "127.0.0.1"},
+		{"IPv6", "[::1]:0", "[::1]:0", "::1", "::1"},
+		{"IPv4 client of a socket for all", ":0", "127.0.0.1:0", "127.0.0.1", "127.0.0.1"},
+		{"IPv4 sent by a socket for all", "127.0.0.1:0", ":0", "127.0.0.1", "127.0.0.1"},
+		{"IPv6 client of a socket for all", ":0", "[::1]:0", "::1", "::1"},
+		{"IPv6 with a zone", "[::1]:0", "[::1]:0", "::1%1", "::1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if strings.Contains(test.server+test.client+test.target, "::1") {
+				probe, err := net.ListenPacket("udp6", "[::1]:0")
+				if err != nil {
+					t.Skip("no IPv6 here: " + err.Error())
+				}
+				require.NoError(t, probe.Close())
+			}
+			server, client := listen(t, test.server, Config{}), listen(t, test.client, Config{})
+			buf := make([]byte, 64)
+			to := netip.AddrPortFrom(netip.MustParseAddr(test.target), server.LocalAddr().Port())
+			require.NoError(t, client.Send(to, []byte("ping")))
+			n, from := receive(t, server, buf)
+			require.Equal(t, "ping", string(buf[:n]))
+			require.Equal(t, netip.MustParseAddr(test.from), from.Addr())
+			require.Equal(t, client.LocalAddr().Port(), from.Port())
+
+			require.NoError(t, server.Send(from, []byte("pong")))
+			n, _ = receive(t, client, buf)
+			require.Equal(t, "pong", string(buf[:n]))
+		})
+	}
+}
+
+func TestSendRefuses(t *testing.T) {
+	c := listen(t, "127.0.0.1:0", Config{MaxDatagram: 100})
+	self := c.LocalAddr()
+	require.ErrorIs(t, c.Send(self, make([]byte, 101)), transport.ErrTooLarge)
+	require.ErrorIs(t, c.Send(netip.AddrPort{}, []byte{1}), transport.ErrAddress)
+	require.ErrorIs(t, c.Send(netip.AddrPortFrom(self.Addr(), 0), []byte{1}), transport.ErrAddress)
+	require.Equal(t, uint64(3), c.Stats().SendErrors)
+	require.Error(t, c.Send(netip.AddrPortFrom(netip.IPv6Loopback(), 9), []byte{1}), "IPv6 from an IPv4 socket")
+	require.NoError(t, c.Send(self, nil), "an empty datagram is not sent")
+	require.Zero(t, c.Stats().Sent)
+	n, _, err := c.Receive(make([]byte, 100))
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+func TestOversizeForTheNetworkIsAnErrorOfThatDatagramOnly(t *testing.T) {
+	c := listen(t, "127.0.0.1:0", Config{MaxDatagram: transport.MaxDatagram, Queue: 4})
+	require.ErrorIs(t, c.Send(c.LocalAddr(), make([]byte, transport.MaxDatagram+1)), transport.ErrTooLarge)
+	require.NoError(t, c.Send(c.LocalAddr(), []byte{7}))
+	n, _ := receive(t, c, make([]byte, 10))
+	require.Equal(t, 1, n)
+}
+
+func TestReceiveDropsWhatDoesNotFit(t *testing.T) {
+	c := listen(t, "127.0.0.1:0", Config{MaxDatagram: 100})
+	stranger, err := net.Dial("udp", c.LocalAddr().String())
+	require.NoError(t, err)
+	defer stranger.Close()
+	for _, size := range []int{101, 2000, 0, 100, 3} {
+		_, err = stranger.Write(bytes.Repeat([]byte{byte(size)}, size))
+		require.NoError(t, err)
+	}
+	buf := make([]byte, 100)
+	n, _ := receive(t, c, buf)
+	require.Equal(t, 100, n, "exactly the largest fits")
+	eventually(t, "too large for the buffer", func() bool {
+		n, _, err := c.Receive(buf[:2])
+		require.Zero(t, n)
+		return errors.Is(err, transport.ErrTooLarge)
+	})
+	require.Equal(t, uint64(3), c.Stats().TooLarge)
+	require.Equal(t, uint64(1), c.Stats().Empty)
+}
+
+func TestFullQueueDropsTheNewestAndCounts(t *testing.T) {
+	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{Queue: 4})
+	for i := range 20 {
+		require.NoError(t, a.Send(b.LocalAddr(), []byte{byte(i)}))
+	}
+	eventually(t, "all read", func() bool { return b.Stats().Received+b.Stats().Overflowed == 20 })
+	require.Equal(t, uint64(16), b.Stats().Overflowed)
+	buf := make([]byte, 8)
+	for i := range 4 {
+		receive(t, b, buf)
+		require.Equal(t, byte(i), buf[0])
+	}
+}
+
+func TestUnreachablePeerDoesNotDeafen(t *testing.T) {
+	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
+	dead, err := Listen("127.0.0.1:0", Config{})
+	require.NoError(t, err)
+	require.NoError(t, dead.Close())
+	for range 100 {
+		_ = a.Send(dead.LocalAddr(), []byte{1})
+	}
+	require.NoError(t, b.Send(a.LocalAddr(), []byte{2}))
+	eventually(t, "datagram of the living", func() bool {
+		n, _, _ := a.Receive(make([]byte, 8))
+		return n > 0
+	})
+}
+
+func TestCloseWhileReadingEndsTheGoroutine(t *testing.T) {
+	for range 20 {
+		a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
+		stop := make(chan struct{})
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_ = a.Send(b.LocalAddr(), make([]byte, 500))
+				}
+			}
+		}()
+		receive(t, b, make([]byte, 500))
+		require.NoError(t, b.Close())
+		require.NoError(t, b.Close(), "a second Close does nothing")
+		require.NoError(t, a.Close(), "while another goroutine sends")
+		close(stop)
+		<-stopped
+		for _, c := range []*Conn{a, b} {
+			_, _, err := c.Receive(make([]byte, 500))
+			require.ErrorIs(t, err, transport.ErrClosed)
+			require.ErrorIs(t, c.Send(a.LocalAddr(), []byte{1}), transport.ErrClosed)
+		}
+	}
+	// A goroutine that has closed its channel may need a moment to be gone.
+	eventually(t, "no reader left", func() bool {
+		runtime.Gosched()
+		var all strings.Builder
+		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&all, 1))
+		return !strings.Contains(all.String(), "udp.(*Conn).read")
+	})
+}
+
+func TestListenErrors(t *testing.T) {
+	c := listen(t, "127.0.0.1:0", Config{})
+	_, err := Listen(c.LocalAddr().String(), Config{})
+	require.ErrorContains(t, err, "udp: ")
+	_, err = Listen("no such address", Config{})
+	require.ErrorContains(t, err, "udp: ")
+}
+
+func TestConfigBounds(t *testing.T) {
+	got := Config{Queue: 1 << 30, MaxDatagram: 1 << 30}.withDefaults()
+	require.Equal(t, Config{Queue: maxQueue, MaxDatagram: transport.MaxDatagram, ReadBuffer: defaultBuffer, WriteBuffer: defaultBuffer}, got)
+}
+
+func TestNoAllocations(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1:0", "[::1]:0", ":0"} {
+		t.Run(addr, func(t *testing.T) {
+			c, err := Listen(addr, Config{})
+			if err != nil {
+				t.Skip(err)
+			}
+			defer c.Close()
+			to := c.LocalAddr()
+			if to.Addr().IsUnspecified() {
+				to = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), to.Port())
+			}
+			datagram, buf := make([]byte, 1200), make([]byte, 1500)
+			allocs := testing.AllocsPerRun(20, func() {
+				if c.Send(to, datagram) != nil {
+					panic("send")
+				}
+				for {
+					n, _, err := c.Receive(buf)
+					if err != nil {
+						panic(err)
+					}
+					if n > 0 {
+						return
+					}
+					runtime.Gosched()
+				}
+			})
+			require.Zero(t, allocs)
+		})
+	}
+}
+
+func BenchmarkSend(b *testing.B) {
+	a, sink := listen(b, "127.0.0.1:0", Config{}), listen(b, "127.0.0.1:0", Config{Queue: 1})
+	datagram := make([]byte, 1200)
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = a.Send(sink.LocalAddr(), datagram)
+	}
+}
+
+func BenchmarkReceive(b *testing.B) {
+	q := &Conn{queue: newQueue(1024, 2048)}
+	datagram, buf := make([]byte, 1200), make([]byte, 1500)
+	b.ReportAllocs()
+	for b.Loop() {
+		q.queue.put(netip.AddrPort{}, datagram)
+		_, _, _ = q.Receive(buf)
+	}
+}
+
+func BenchmarkReceiveNothing(b *testing.B) {
+	c := listen(b, "127.0.0.1:0", Config{})
+	buf := make([]byte, 1500)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, _, _ = c.Receive(buf)
+	}
+}

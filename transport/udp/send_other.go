@@ -1,0 +1,24 @@
+//go:build !unix || aix
+
+package udp
+
+import (
+	"net"
+	"net/netip"
+)
+
+// sender sends by the standard library where the system has no call that refuses to wait.
+type sender struct {
+	socket *net.UDPConn
+}
+
+func (s *sender) open(socket *net.UDPConn) error {
+	s.socket = socket
+	return nil
+}
+
+// send never reports that the kernel was full: the library waits for room instead.
+func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
+	_, err = s.socket.WriteToUDPAddrPort(datagram, to)
+	return false, err
+}

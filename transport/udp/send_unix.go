@@ -1,0 +1,129 @@
+//go:build unix && !aix
+
+package udp
+
+import (
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// maxZones bounds the names of network interfaces that are remembered.
+const maxZones = 64
+
+// sender sends without waiting. The standard library would park the goroutine until the kernel has room; here the tick goes
+// on and the datagram is dropped, since a newer state replaces it. What the call needs lives here, so that it allocates
+// nothing.
+type sender struct {
+	mu    sync.Mutex
+	raw   syscall.RawConn
+	ipv6  bool // the family of the socket
+	write func(descriptor uintptr) bool
+	zones map[string]uint32
+
+	inet4    syscall.SockaddrInet4
+	inet6    syscall.SockaddrInet6
+	datagram []byte
+	err      error
+}
+
+func (s *sender) open(socket *net.UDPConn) error {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	s.raw = raw
+	s.write = s.writeOnce
+	var failed error
+	err = raw.Control(func(descriptor uintptr) {
+		name, err := syscall.Getsockname(int(descriptor))
+		_, s.ipv6 = name.(*syscall.SockaddrInet6)
+		failed = err
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// send reports whether the kernel was full.
+func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.address(to); err != nil {
+		return false, err
+	}
+	s.datagram, s.err = datagram, nil
+	err = s.raw.Write(s.write)
+	s.datagram = nil
+	if err != nil {
+		return false, err
+	}
+	switch s.err {
+	case nil:
+		return false, nil
+	case syscall.EAGAIN, syscall.ENOBUFS:
+		return true, nil
+	case syscall.EMSGSIZE:
+		return false, transport.ErrTooLarge
+	}
+	return false, s.err
+}
+
+// writeOnce always says that it is done: to wait for room is what must not happen.
+func (s *sender) writeOnce(descriptor uintptr) bool {
+	var to syscall.Sockaddr = &s.inet4
+	if s.ipv6 {
+		to = &s.inet6
+	}
+	for {
+		s.err = syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, to)
+		if s.err != syscall.EINTR {
+			return true
+		}
+	}
+}
+
+// address fills in the socket address of the socket's family. An IPv6 socket reaches IPv4 by mapped addresses.
+func (s *sender) address(to netip.AddrPort) error {
+	if s.ipv6 {
+		zone, err := s.zone(to.Addr().Zone())
+		if err != nil {
+			return err
+		}
+		s.inet6.Addr, s.inet6.Port, s.inet6.ZoneId = to.Addr().As16(), int(to.Port()), zone
+		return nil
+	}
+	if !to.Addr().Is4() {
+		return transport.ErrAddress
+	}
+	s.inet4.Addr, s.inet4.Port = to.Addr().As4(), int(to.Port())
+	return nil
+}
+
+// zone returns the number of a network interface: the zone of a link-local address names one.
+func (s *sender) zone(name string) (uint32, error) {
+	if name == "" {
+		return 0, nil
+	}
+	if index, ok := s.zones[name]; ok {
+		return index, nil
+	}
+	index, err := strconv.ParseUint(name, 10, 32)
+	if err != nil {
+		link, err := net.InterfaceByName(name)
+		if err != nil {
+			return 0, err
+		}
+		index = uint64(link.Index)
+	}
+	if s.zones == nil || len(s.zones) >= maxZones {
+		s.zones = map[string]uint32{}
+	}
+	s.zones[name] = uint32(index)
+	return uint32(index), nil
+}
