@@ -1,0 +1,171 @@
+package peer
+
+import (
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// DefaultPacketSize is the default limit of a whole packet in bytes.
+	DefaultPacketSize = 1200
+	// MinPacketSize and MaxPacketSize bound a packet's limit in bytes. The lower
+	// leaves room for a small message; the upper is the largest UDP payload.
+	MinPacketSize = 64
+	MaxPacketSize = 65507
+	// DefaultSentPackets is the default number of sent-packet records.
+	DefaultSentPackets = 1024
+
+	minSentPackets = 64      // more than the ack bits reach
+	maxSentPackets = 1 << 14 // well below half the wire's sequence numbers
+)
+
+// ConnConfig is what both ends of a connection agreed on, and its limits. The
+// zero value of each field but Check is a default.
+type ConnConfig struct {
+	// SentPackets is how many sent packets are remembered, at least 4 × packets
+	// per round trip. It is raised to a power of two in 64..16384. Default 1024.
+	SentPackets int
+	// Check is the checksum's start: the session's epoch and the protocol hash.
+	Check wire.Checksum
+	// CheckIncoming is the checksum's start for packets that come in, where the
+	// two directions have different ones so that a packet which the network sends
+	// back to its sender fails. Zero means the same as Check.
+	CheckIncoming wire.Checksum
+	// PacketSize is the largest packet to send, in bytes. Default 1200.
+	PacketSize int
+	// TickInterval is the time of one network tick, after which the remote end
+	// acknowledges at the latest. Default 1/30 s.
+	TickInterval time.Duration
+	// FirstSequence is the number of the first packet in both directions.
+	// Default 1. Both ends must have the same; other values are for tests.
+	FirstSequence uint64
+}
+
+func (c ConnConfig) withDefaults() ConnConfig {
+	if c.CheckIncoming == 0 {
+		c.CheckIncoming = c.Check
+	}
+	if c.SentPackets <= 0 {
+		c.SentPackets = DefaultSentPackets
+	}
+	c.SentPackets = min(max(c.SentPackets, minSentPackets), maxSentPackets)
+	if c.PacketSize <= 0 {
+		c.PacketSize = DefaultPacketSize
+	}
+	c.PacketSize = min(max(c.PacketSize, MinPacketSize), MaxPacketSize)
+	if c.TickInterval <= 0 {
+		c.TickInterval = time.Second / 30
+	}
+	if c.FirstSequence == 0 {
+		c.FirstSequence = 1
+	}
+	return c
+}
+
+// Outcome is told what became of each eliciting packet that was sent. For one
+// sequence the calls are: nothing yet; Acked; Lost; or Lost and later Acked,
+// when the acknowledgement was only late. Nothing follows Acked.
+//
+// The calls come from inside [Conn.Read] and [Conn.DetectLost], in rising order
+// of sequence within one call of those.
+type Outcome interface {
+	// Acked says that the packet arrived and was decoded whole. sentAt is the
+	// tick that was given to Finish.
+	Acked(seq uint64, sentAt tick.Tick)
+	// Lost says that the packet is presumed lost (DESIGN.md §8 rule 8).
+	Lost(seq uint64)
+}
+
+// Conn is the packet layer to one remote end: which packets arrived here, what
+// became of those that went there, and what that says about the link.
+//
+// Reading is in two steps, because a packet that cannot be decoded whole must
+// not be acknowledged (DESIGN.md §8 rule 5): Read checks a packet and applies
+// the acknowledgements in it; Accept, called when every message in it was
+// decoded, makes it one to be acknowledged.
+//
+// A Conn allocates only in NewConn.
+type Conn struct {
+	config   ConnConfig
+	received received
+	sent     sent
+	acked    ackedBefore
+	rtt      roundTrip
+	loss     lossRate
+	sampled  uint64 // no RTT sample is taken from packets before this one
+	heard    time.Duration
+	stats    Stats
+}
+
+// NewConn returns the packet layer of a new connection.
+func NewConn(cfg ConnConfig) *Conn {
+	cfg = cfg.withDefaults()
+	return &Conn{
+		config:   cfg,
+		received: newReceived(cfg.FirstSequence),
+		sent:     newSent(cfg.FirstSequence, cfg.SentPackets),
+		sampled:  cfg.FirstSequence,
+	}
+}
+
+// Next returns the sequence that the next packet will carry.
+func (c *Conn) Next() uint64 { return c.sent.next }
+
+// CanSend reports whether there is room to remember one more packet. When there
+// is none nothing may be sent until acknowledgements come in or DetectLost
+// gives up on the oldest packet, which it then does once a call.
+func (c *Conn) CanSend() bool { return !c.sent.full() }
+
+// Skip leaves one number out: no packet will carry it, and a remote end that
+// acknowledges it is caught claiming what it cannot have received. It does
+// nothing when CanSend is false.
+func (c *Conn) Skip() {
+	if c.CanSend() {
+		c.sent.push(c.sent.tick, 0, sentSkipped)
+	}
+}
+
+// AckDue reports whether an eliciting packet was accepted since the last packet
+// went out, so that this tick must send one even if it has nothing to say.
+func (c *Conn) AckDue() bool { return c.received.due > 0 }
+
+// AckNow reports whether so many eliciting packets were accepted since the last
+// packet went out that an acknowledgement must not wait for the next tick.
+func (c *Conn) AckNow() bool { return c.received.due >= ackEvery }
+
+// DetectLost tells out about every packet that counts as lost by now. It is to
+// be called once a network tick, after the tick's packets were read.
+func (c *Conn) DetectLost(now time.Duration, out Outcome) {
+	timeout := c.rtt.timeout(c.config.TickInterval)
+	for {
+		seq, why := c.sent.nextLost(now, timeout)
+		if why == notLost {
+			return
+		}
+		if why == crowded {
+			c.stats.RingFull++
+		}
+		c.stats.Lost++
+		c.loss.add(true)
+		if out != nil {
+			out.Lost(seq)
+		}
+	}
+}
+
+// Heard returns when a packet was accepted last, for the silence timeout. any is
+// false while none was.
+func (c *Conn) Heard() (at time.Duration, any bool) { return c.heard, c.received.any }
+
+// RTT returns the smoothed round-trip time, which includes the remote end's
+// wait for its next tick, and its smoothed mean deviation. Both are 0 before
+// the first acknowledgement.
+func (c *Conn) RTT() (smoothed, jitter time.Duration) { return c.rtt.smoothed, c.rtt.jitter }
+
+// Loss returns the share of eliciting packets that were lost lately, 0 to 1.
+func (c *Conn) Loss() float64 { return c.loss.rate() }
+
+// Stats returns the counters of this connection.
+func (c *Conn) Stats() Stats { return c.stats }

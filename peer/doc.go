@@ -1,0 +1,21 @@
+// Package peer is the packet layer to one remote end: it numbers packets,
+// learns which of them arrived, and opens and closes a connection.
+//
+// The words it owns (DESIGN.md §2):
+//
+//   - packet: one datagram of an open connection
+//   - sequence: a packet's number, 64 bits in memory and 16 on the wire
+//   - ack, ack bits: which sequences arrived, the newest and the 32 before it
+//
+// and three of its own:
+//
+//   - handshake datagram: what travels before there is a connection: [Hello],
+//     [Challenge], [Accept] and [Refuse]
+//   - eliciting: carrying at least one message, so that the receiver owes an
+//     acknowledgement. A packet that only acknowledges elicits nothing
+//   - outcome: what became of an eliciting packet, told by [Conn] to an [Outcome]
+//
+// [Conn] does no I/O and reads no clock: now is an argument everywhere, a
+// duration since an arbitrary origin that never goes back. A Conn belongs to
+// one goroutine.
+package peer

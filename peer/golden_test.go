@@ -1,0 +1,54 @@
+package peer
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// TestGoldenBytes pins the bytes that PROTOCOL.md shows. A change here is a
+// change of the protocol and of its version.
+func TestGoldenBytes(t *testing.T) {
+	cookie := Cookie{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	hello := AppendHello(nil, Hello{Version: 1, Nonce: 0x1122334455667788, Protocol: 0xAABBCCDD, Cookie: cookie,
+		Digest: NewDigest([]uint32{0xDEADBEEF, 5})})
+	require.Len(t, hello, 1200)
+	golden(t, "hello, 45 bytes", hello[:45],
+		"81 0100 8877665544332211 ddccbbaa00000000 0102030405060708090a0b0c0d0e0f10 0200 efbeadde 05000000")
+	golden(t, "hello, checksum", hello[1196:], goldenHelloSum)
+	golden(t, "challenge", AppendChallenge(nil, Challenge{Nonce: 0x1122334455667788, Cookie: cookie}), goldenChallenge)
+	golden(t, "accept", AppendAccept(nil, Accept{Nonce: 0x1122334455667788, Epoch: 0xCAFEF00D, Client: 3, Tick: 1000,
+		Rate: 30, Window: 64, PacketSize: 1200}), goldenAccept)
+	golden(t, "refuse", AppendRefuse(nil, Refuse{Nonce: 0x1122334455667788, Reason: ReasonFull, Detail: "64 of 64"}), goldenRefuse)
+
+	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)})
+	var buf [64]byte
+	b := c.Begin(buf[:])
+	golden(t, "first packet, empty", c.Finish(&b, 1, 0), goldenEmpty)
+	for _, n := range []uint64{1, 2, 4} {
+		c.received.accept(n, true)
+	}
+	b = c.Begin(buf[:])
+	n := len(AppendClose(b.Payload()[:0], Error{Reason: ReasonKicked, Detail: "hi"}))
+	b.Add(wire.MessageClose, tick.Initialization, n)
+	golden(t, "close, acknowledging 4, 2 and 1", c.Finish(&b, 1, 0), goldenClose)
+}
+
+const (
+	goldenHelloSum  = "e8849c7d"
+	goldenChallenge = "82 8877665544332211 0102030405060708090a0b0c0d0e0f10 7953dc34"
+	goldenAccept    = "83 8877665544332211 0df0feca 03000000 e803000000000000 1e00 4000 b004 958a23de"
+	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
+	goldenEmpty     = "00 0100 0200 197da71e"
+	goldenClose     = "1f 0200 0400 06000000 0900 03000300 02 6869 cae65e2e"
+)
+
+func golden(t *testing.T, name string, got []byte, want string) {
+	t.Helper()
+	require.Equal(t, strings.ReplaceAll(want, " ", ""), hex.EncodeToString(got), name)
+}

@@ -1,0 +1,294 @@
+package peer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func testHello(types int) Hello {
+	hashes := make([]uint32, types)
+	for i := range hashes {
+		hashes[i] = uint32(i+1) * 0x9e3779b9
+	}
+	return Hello{Version: Version, Nonce: 0x0102030405060708, Protocol: 99, Cookie: Cookie{1, 2, 3}, Digest: NewDigest(hashes)}
+}
+
+func testAccept() Accept {
+	return Accept{Nonce: 7, Epoch: 8, Client: 9, Tick: 10, Rate: 30, Window: 64, PacketSize: 1200}
+}
+
+func parseWith[T any](parse func([]byte) (T, error)) func([]byte) error {
+	return func(b []byte) error {
+		_, err := parse(b)
+		return err
+	}
+}
+
+func TestHelloRoundTrip(t *testing.T) {
+	for _, types := range []int{0, 1, 5, MaxDigest - 1, MaxDigest, MaxDigest + 1, 5000, 1 << 17} {
+		want := testHello(types)
+		b := AppendHello([]byte("before"), want)
+		require.Len(t, b, 6+HelloSize)
+		got, err := ParseHello(b[6:])
+		require.NoError(t, err)
+		require.Equal(t, min(types, 65535), got.Digest.Types())
+		require.Equal(t, min(types, MaxDigest), got.Digest.Len())
+		_, differ := got.Digest.FirstDifference(want.Digest)
+		require.False(t, differ)
+		want.Digest, got.Digest = Digest{}, Digest{}
+		require.Equal(t, want, got)
+	}
+}
+
+func TestDigestFirstDifference(t *testing.T) {
+	for _, c := range []struct {
+		a, b  []uint32
+		index int
+		found bool
+	}{
+		{nil, nil, 0, false},
+		{[]uint32{1, 2}, []uint32{1, 2}, 2, false},
+		{[]uint32{1, 2, 3}, []uint32{1, 9, 3}, 1, true},
+		{[]uint32{1, 2}, []uint32{1, 2, 3}, 2, true},
+		{nil, []uint32{1}, 0, true},
+	} {
+		index, found := NewDigest(c.a).FirstDifference(NewDigest(c.b))
+		require.Equal(t, c.index, index)
+		require.Equal(t, c.found, found)
+	}
+}
+
+func TestHelloOfAnotherVersion(t *testing.T) {
+	h := testHello(3)
+	h.Version = Version + 1
+	b := AppendHello(nil, h)
+	b = b[:len(b)-wire.ChecksumSize]
+	b[len(b)-1] = 0xAA // what follows the cookie is that version's business
+	got, err := ParseHello(seal(handshakeCheck(), b, 0))
+	require.NoError(t, err)
+	require.Equal(t, h.Nonce, got.Nonce)
+	require.Equal(t, h.Cookie, got.Cookie)
+	require.Zero(t, got.Digest.Types())
+}
+
+func TestHelloPaddingIsZero(t *testing.T) {
+	b := AppendHello(nil, testHello(3))
+	for _, at := range []int{helloFixed + 12, HelloSize - wire.ChecksumSize - 1} {
+		bad := append([]byte(nil), b[:HelloSize-wire.ChecksumSize]...)
+		bad[at] = 1
+		_, err := ParseHello(seal(handshakeCheck(), bad, 0))
+		require.ErrorIs(t, err, ErrMalformed)
+	}
+}
+
+func TestChallengeRoundTrip(t *testing.T) {
+	want := Challenge{Nonce: 5, Cookie: Cookie{9}}
+	b := AppendChallenge(nil, want)
+	got, err := ParseChallenge(b)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = ParseChallenge(AppendChallenge(nil, Challenge{Nonce: 5}))
+	require.ErrorIs(t, err, ErrMalformed, "the zero cookie means none")
+}
+
+func TestAcceptRoundTrip(t *testing.T) {
+	want := testAccept()
+	got, err := ParseAccept(AppendAccept(nil, want))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	for name, spoil := range map[string]func(*Accept){
+		"epoch":        func(a *Accept) { a.Epoch = 0 },
+		"client":       func(a *Accept) { a.Client = 0 },
+		"tick":         func(a *Accept) { a.Tick = -1 },
+		"rate":         func(a *Accept) { a.Rate = 0 },
+		"window":       func(a *Accept) { a.Window = 0 },
+		"small packet": func(a *Accept) { a.PacketSize = MinPacketSize - 1 },
+		"large packet": func(a *Accept) { a.PacketSize = MaxPacketSize + 1 },
+	} {
+		bad := want
+		spoil(&bad)
+		_, err = ParseAccept(AppendAccept(nil, bad))
+		require.ErrorIs(t, err, ErrMalformed, name)
+	}
+}
+
+func TestRefuseRoundTrip(t *testing.T) {
+	want := Refuse{Nonce: 5, Reason: ReasonWrongProtocol, Detail: "Position.X: f32 here, f64 there"}
+	got, err := ParseRefuse(AppendRefuse(nil, want))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+
+	longest := AppendRefuse(nil, Refuse{Nonce: 5, Reason: ReasonFull, Detail: strings.Repeat("x", 2000)})
+	got, err = ParseRefuse(longest)
+	require.NoError(t, err)
+	require.Len(t, got.Detail, MaxRefuseDetail)
+
+	body := append(longest[:len(longest)-wire.ChecksumSize], 'x')
+	_, err = ParseRefuse(seal(handshakeCheck(), body, 0))
+	require.ErrorIs(t, err, ErrMalformed, "one byte too long")
+	_, err = ParseRefuse(AppendRefuse(nil, Refuse{Nonce: 5}))
+	require.ErrorIs(t, err, ErrMalformed, "no reason")
+	body = []byte{0x84, 1, 2, 3, 4, 5, 6, 7, 8, byte(ReasonFull), 'a', '\n'}
+	_, err = ParseRefuse(seal(handshakeCheck(), body, 0))
+	require.ErrorIs(t, err, ErrMalformed, "forges a log line")
+}
+
+// TestNoAnswerIsLargerThanTheQuestion keeps the server from being an amplifier.
+func TestNoAnswerIsLargerThanTheQuestion(t *testing.T) {
+	require.Less(t, challengeSize, HelloSize)
+	require.Less(t, acceptSize, HelloSize)
+	require.Less(t, refuseFixed+MaxRefuseDetail+wire.ChecksumSize, HelloSize)
+	require.LessOrEqual(t, HelloSize, DefaultPacketSize)
+}
+
+func TestHandshakeCutAtEachByte(t *testing.T) {
+	check := handshakeCheck()
+	cutEverywhere(t, check, AppendHello(nil, testHello(40)), HelloSize, parseWith(ParseHello))
+	cutEverywhere(t, check, AppendChallenge(nil, Challenge{Cookie: Cookie{1}}), challengeSize, parseWith(ParseChallenge))
+	cutEverywhere(t, check, AppendAccept(nil, testAccept()), acceptSize, parseWith(ParseAccept))
+	cutEverywhere(t, check, AppendRefuse(nil, Refuse{Reason: ReasonFull, Detail: "detail"}), refuseFixed, parseWith(ParseRefuse))
+}
+
+// TestKinds gives every parser every other kind's datagram, resized to its own
+// length, and every first byte to KindOf.
+func TestKinds(t *testing.T) {
+	datagrams := map[Kind][]byte{
+		KindHello:     AppendHello(nil, testHello(2)),
+		KindChallenge: AppendChallenge(nil, Challenge{Cookie: Cookie{1}}),
+		KindAccept:    AppendAccept(nil, testAccept()),
+		KindRefuse:    AppendRefuse(nil, Refuse{Reason: ReasonFull}),
+	}
+	parsers := map[Kind]func([]byte) error{
+		KindHello:     parseWith(ParseHello),
+		KindChallenge: parseWith(ParseChallenge),
+		KindAccept:    parseWith(ParseAccept),
+		KindRefuse:    parseWith(ParseRefuse),
+	}
+	for kind, datagram := range datagrams {
+		require.Equal(t, kind, KindOf(datagram))
+		for other, parse := range parsers {
+			if other == kind {
+				require.NoError(t, parse(datagram))
+				continue
+			}
+			body := make([]byte, len(datagrams[other])-wire.ChecksumSize)
+			copy(body, datagram)
+			require.ErrorIs(t, parse(seal(handshakeCheck(), body, 0)), ErrMalformed)
+		}
+		for bit := range 8 * len(datagram) {
+			datagram[bit/8] ^= 1 << (bit % 8)
+			require.ErrorIs(t, parsers[kind](datagram), ErrChecksum, "bit %d flipped", bit)
+			datagram[bit/8] ^= 1 << (bit % 8)
+		}
+	}
+	require.Equal(t, KindUnknown, KindOf(nil))
+	for first := range 256 {
+		got := KindOf([]byte{byte(first)})
+		switch {
+		case first < 128:
+			require.Equal(t, KindPacket, got)
+		case first > 128 && first <= 132:
+			require.Equal(t, Kind(first-128), got)
+		default:
+			require.Equal(t, KindUnknown, got)
+		}
+	}
+}
+
+// TestSessionPacketIsNoHandshake: the checksum of a session with epoch and hash
+// zero would be the handshake's, so no session may have epoch 0 (Accept refuses
+// it); any other fails both ways.
+func TestSessionPacketIsNoHandshake(t *testing.T) {
+	c := newTestConn(1, 64)
+	_, err := c.Read(AppendAccept(nil, testAccept()), 0, nil)
+	require.ErrorIs(t, err, ErrChecksum)
+	_, err = openDatagram(finish(t, c, true, 1, 0), KindPacket)
+	require.ErrorIs(t, err, ErrChecksum)
+}
+
+func TestHandshakeParsersDoNotAllocate(t *testing.T) {
+	hello := AppendHello(nil, testHello(300))
+	accept := AppendAccept(nil, testAccept())
+	challenge := AppendChallenge(nil, Challenge{Cookie: Cookie{1}})
+	buf := make([]byte, 0, HelloSize)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		h, err := ParseHello(hello)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf = AppendHello(buf[:0], h)
+		_, _ = ParseAccept(accept)
+		_, _ = ParseChallenge(challenge)
+	}))
+}
+
+// fuzzDatagram fuzzes a parser with what is put in (which may have any checksum)
+// and with the same under a right one; what parses must encode to the same bytes.
+func fuzzDatagram(f *testing.F, seeds [][]byte, again func(t *testing.T, datagram []byte) []byte) {
+	for _, seed := range seeds {
+		f.Add(seed)
+		f.Add(seed[:len(seed)-wire.ChecksumSize])
+	}
+	f.Fuzz(func(t *testing.T, datagram []byte) {
+		for _, b := range [][]byte{datagram, seal(handshakeCheck(), append([]byte(nil), datagram...), 0)} {
+			if encoded := again(t, b); encoded != nil {
+				require.Equal(t, b, encoded)
+			}
+		}
+	})
+}
+
+func FuzzHello(f *testing.F) {
+	other := testHello(1)
+	other.Version = 9
+	seeds := [][]byte{AppendHello(nil, testHello(0)), AppendHello(nil, testHello(40)), AppendHello(nil, testHello(2000)),
+		AppendHello(nil, other)}
+	fuzzDatagram(f, seeds, func(_ *testing.T, datagram []byte) []byte {
+		h, err := ParseHello(datagram)
+		for i := range h.Digest.Len() {
+			h.Digest.At(i)
+		}
+		if err != nil || h.Version != Version {
+			return nil
+		}
+		return AppendHello(nil, h)
+	})
+}
+
+func FuzzChallenge(f *testing.F) {
+	seeds := [][]byte{AppendChallenge(nil, Challenge{Nonce: 1, Cookie: Cookie{1}}), AppendChallenge(nil, Challenge{})}
+	fuzzDatagram(f, seeds, func(_ *testing.T, datagram []byte) []byte {
+		c, err := ParseChallenge(datagram)
+		if err != nil {
+			return nil
+		}
+		return AppendChallenge(nil, c)
+	})
+}
+
+func FuzzAccept(f *testing.F) {
+	seeds := [][]byte{AppendAccept(nil, testAccept()), AppendAccept(nil, Accept{})}
+	fuzzDatagram(f, seeds, func(_ *testing.T, datagram []byte) []byte {
+		a, err := ParseAccept(datagram)
+		if err != nil {
+			return nil
+		}
+		return AppendAccept(nil, a)
+	})
+}
+
+func FuzzRefuse(f *testing.F) {
+	seeds := [][]byte{AppendRefuse(nil, Refuse{Reason: ReasonFull}),
+		AppendRefuse(nil, Refuse{Nonce: 1, Reason: ReasonWrongProtocol, Detail: "Position.X differs"})}
+	fuzzDatagram(f, seeds, func(_ *testing.T, datagram []byte) []byte {
+		r, err := ParseRefuse(datagram)
+		if err != nil {
+			return nil
+		}
+		return AppendRefuse(nil, r)
+	})
+}

@@ -1,0 +1,93 @@
+package peer
+
+import "strconv"
+
+// Reason says why a connection ended, or why none was made. It travels as one
+// byte, so its numbers are part of the protocol. Reason is an error, so that
+// errors.Is(err, peer.ReasonFull) asks for one.
+type Reason uint8
+
+// The reasons. The second half can only be given before a connection is open.
+const (
+	// ReasonNone is the zero value: no reason. It never travels.
+	ReasonNone Reason = 0
+	// ReasonClosed is a clean close by the other end.
+	ReasonClosed Reason = 1
+	// ReasonKicked says that the server's game code removed the client.
+	ReasonKicked Reason = 2
+	// ReasonShuttingDown says that the server ends for everybody.
+	ReasonShuttingDown Reason = 3
+	// ReasonTimeout says that nothing was heard for the silence timeout.
+	ReasonTimeout Reason = 4
+	// ReasonReplaced says that the same address opened a new connection.
+	ReasonReplaced Reason = 5
+	// ReasonMalformed says that a packet passed its checksum and was not legal.
+	ReasonMalformed Reason = 6
+	// ReasonAckOfUnsent says that a packet was acknowledged that was never sent.
+	ReasonAckOfUnsent Reason = 7
+	// ReasonQueueOverflow says that a queue of reliable messages went over its cap.
+	ReasonQueueOverflow Reason = 8
+
+	// ReasonFull says that the server has no free client slot.
+	ReasonFull Reason = 32
+	// ReasonWrongProtocol says that the two ends registered different types.
+	ReasonWrongProtocol Reason = 33
+	// ReasonWrongVersion says that the two ends speak different protocol versions.
+	ReasonWrongVersion Reason = 34
+	// ReasonHandshakeTimeout says that no connection came about in time.
+	ReasonHandshakeTimeout Reason = 35
+)
+
+// String returns the reason as words, or its number when it is not known here
+// (a newer peer may have more reasons).
+func (r Reason) String() string {
+	switch r {
+	case ReasonNone:
+		return "no reason"
+	case ReasonClosed:
+		return "closed"
+	case ReasonKicked:
+		return "kicked"
+	case ReasonShuttingDown:
+		return "server is shutting down"
+	case ReasonTimeout:
+		return "timed out"
+	case ReasonReplaced:
+		return "replaced by a new connection from the same address"
+	case ReasonMalformed:
+		return "malformed packet"
+	case ReasonAckOfUnsent:
+		return "acknowledged a packet that was never sent"
+	case ReasonQueueOverflow:
+		return "queue overflow"
+	case ReasonFull:
+		return "server is full"
+	case ReasonWrongProtocol:
+		return "wrong protocol"
+	case ReasonWrongVersion:
+		return "wrong protocol version"
+	case ReasonHandshakeTimeout:
+		return "handshake timed out"
+	}
+	return "reason " + strconv.Itoa(int(r))
+}
+
+// Error is String, so that a Reason can be the target of errors.Is.
+func (r Reason) Error() string { return r.String() }
+
+// Error is the end of a connection: its reason, and a detail for people.
+type Error struct {
+	Reason Reason
+	Detail string // may be empty; one printable line, from the remote end perhaps
+}
+
+// Error returns the reason, followed by the detail if there is one.
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return e.Reason.String()
+	}
+	return e.Reason.String() + ": " + e.Detail
+}
+
+// Unwrap returns the reason, so that errors.Is works by reason.
+func (e *Error) Unwrap() error { return e.Reason }

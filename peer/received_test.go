@@ -1,0 +1,122 @@
+package peer
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// dumbReceived is the set of accepted sequences and nothing else.
+type dumbReceived struct {
+	first, newest uint64
+	accepted      map[uint64]bool
+}
+
+func (d *dumbReceived) judge(sequence uint64) error {
+	switch {
+	case len(d.accepted) == 0 && sequence >= d.first:
+		return nil
+	case sequence < d.first, sequence+ReplayWindow <= d.newest:
+		return ErrOld
+	case d.accepted[sequence]:
+		return ErrDuplicate
+	}
+	return nil
+}
+
+func (d *dumbReceived) bits() (bits uint32) {
+	for n := uint64(0); n < AckReach; n++ {
+		if d.newest >= n+1 && d.accepted[d.newest-1-n] {
+			bits |= 1 << n
+		}
+	}
+	return bits
+}
+
+func TestReceivedAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.SampledFrom([]uint64{1, 1 << 16, 32760, 65500}).Draw(t, "first")
+		r := newReceived(first)
+		d := dumbReceived{first: first, newest: first - 1, accepted: map[uint64]bool{}}
+		for range 200 {
+			step := rapid.OneOf(rapid.Int64Range(-40, 40), rapid.Int64Range(-300, 300),
+				rapid.Int64Range(-32767, 32768)).Draw(t, "step")
+			if step < 0 && uint64(-step) > d.newest {
+				continue
+			}
+			sequence := d.newest + uint64(step)
+			got, err := r.judge(wire.Sequence(sequence))
+			require.Equal(t, d.judge(sequence), err, "sequence %d, newest %d", sequence, d.newest)
+			if err != nil {
+				continue
+			}
+			require.Equal(t, sequence, got)
+			if rapid.Bool().Draw(t, "accept") {
+				require.True(t, r.accept(got, true))
+				require.False(t, r.accept(got, true))
+				d.accepted[sequence] = true
+				d.newest = max(d.newest, sequence)
+			}
+			has, newest, bits := r.ack()
+			require.Equal(t, len(d.accepted) > 0, has)
+			if has {
+				require.Equal(t, wire.Sequence(d.newest), newest)
+				require.Equal(t, d.bits(), bits)
+			}
+		}
+	})
+}
+
+// TestGapAfterAllOnes jumps ahead from a full window: nothing in the gap may
+// read as received, and everything before it that is in reach still does.
+func TestGapAfterAllOnes(t *testing.T) {
+	for _, first := range startSequences() {
+		for _, gap := range []uint64{1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 32768} {
+			t.Run(fmt.Sprintf("%d+%d", first, gap), func(t *testing.T) {
+				r := newReceived(first)
+				for n := range uint64(400) {
+					require.True(t, r.accept(first+n, true))
+				}
+				last := first + 399
+				sequence, err := r.judge(wire.Sequence(last + gap))
+				require.NoError(t, err)
+				require.Equal(t, last+gap, sequence)
+				require.True(t, r.accept(sequence, true))
+				_, _, bits := r.ack()
+				for n := range uint64(AckReach) {
+					require.Equal(t, n+1 >= gap, bits>>n&1 == 1, "ack bit %d", n)
+				}
+				for back := range uint64(ReplayWindow) {
+					require.Equal(t, back == 0 || back >= gap, r.has(back), "window bit %d", back)
+				}
+			})
+		}
+	}
+}
+
+func TestReceivedBeforeTheFirst(t *testing.T) {
+	for _, first := range append(startSequences(), 1) {
+		r := newReceived(first)
+		_, err := r.judge(wire.Sequence(first - 1))
+		require.ErrorIs(t, err, ErrOld)
+		_, err = r.judge(wire.Sequence(first - 200))
+		require.ErrorIs(t, err, ErrOld)
+		r.accept(first+10, false)
+		_, err = r.judge(wire.Sequence(first - 1))
+		require.ErrorIs(t, err, ErrOld, "inside the window and before the start")
+		got, err := r.judge(wire.Sequence(first))
+		require.NoError(t, err)
+		require.Equal(t, first, got)
+	}
+}
+
+func TestLateAcceptBehindTheWindowIsNoNews(t *testing.T) {
+	r := newReceived(1)
+	r.accept(1000, true)
+	require.False(t, r.accept(1000-ReplayWindow, true))
+	require.True(t, r.accept(1001-ReplayWindow, true))
+}

@@ -1,0 +1,45 @@
+package peer
+
+import "time"
+
+const (
+	// firstTimeout stands for 1.25 × RTT + jitter until there is a sample.
+	firstTimeout = 250 * time.Millisecond
+	// maxSample bounds one sample, so that a remote end which holds its
+	// acknowledgements back cannot make this end keep its past for ever.
+	maxSample = 5 * time.Second
+)
+
+// roundTrip estimates how long it takes until an acknowledgement is back, the
+// remote end's wait for its next tick included (RFC 6298 §2, without its
+// multiple of the variation).
+type roundTrip struct {
+	smoothed time.Duration
+	jitter   time.Duration // smoothed mean deviation from smoothed
+	sampled  bool
+}
+
+func (r *roundTrip) sample(took time.Duration) {
+	took = min(max(took, 0), maxSample)
+	if !r.sampled {
+		r.sampled = true
+		r.smoothed, r.jitter = took, took/2
+		return
+	}
+	off := took - r.smoothed
+	if off < 0 {
+		off = -off
+	}
+	r.jitter += (off - r.jitter) / 4
+	r.smoothed += (took - r.smoothed) / 8
+}
+
+// timeout is how long an acknowledgement may take before its packet counts as
+// lost (DESIGN.md §8 rule 8). The interval of a tick comes on top: samples are
+// spread over one, and on a fast link that is all there is.
+func (r *roundTrip) timeout(interval time.Duration) time.Duration {
+	if !r.sampled {
+		return firstTimeout + interval
+	}
+	return r.smoothed + r.smoothed/4 + r.jitter + interval
+}

@@ -1,0 +1,148 @@
+package peer
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// sentState is what is known about a packet that went out.
+type sentState uint8
+
+const (
+	sentSilent  sentState = iota // elicits nothing: nobody asks what becomes of it
+	sentPending                  // eliciting, neither acknowledged nor lost yet
+	sentAcked
+	sentLost
+	sentSkipped // a number that no packet carried
+)
+
+// record is one packet that went out.
+type record struct {
+	at    time.Duration
+	tick  tick.Tick
+	step  uint64 // how many different ticks sent packets before this one
+	state sentState
+}
+
+// sent is the ring of the newest packets that went out, by sequence.
+//
+// Both steps and times only rise with the sequence. So the packets that count
+// as lost are always the oldest pending ones, and finding them is a walk from
+// oldest that stops at the first packet still awaited: each record is passed
+// once in its life.
+type sent struct {
+	ring   []record // a power of two long
+	first  uint64   // sequence of the first packet
+	next   uint64   // sequence of the next packet; [first, next) were used
+	oldest uint64   // no packet before it is pending
+	step   uint64
+	tick   tick.Tick
+	// ackedSteps are the steps of the three acknowledged packets with the
+	// highest ones, falling. A packet was overtaken by three packets of later
+	// ticks exactly when its step is below the last.
+	ackedSteps [3]uint64
+}
+
+func newSent(first uint64, size int) sent {
+	size = 1 << bits.Len(uint(size-1)) // up to a power of two
+	return sent{ring: make([]record, size), first: first, next: first, oldest: first}
+}
+
+func (s *sent) at(sequence uint64) *record {
+	return &s.ring[sequence&uint64(len(s.ring)-1)]
+}
+
+// full reports whether the next packet would overwrite a record that is
+// still pending.
+func (s *sent) full() bool {
+	return s.next-s.oldest >= uint64(len(s.ring)) && s.at(s.oldest).state == sentPending
+}
+
+// push records the next packet. The ring must not be full.
+func (s *sent) push(t tick.Tick, now time.Duration, state sentState) {
+	if t != s.tick || s.step == 0 {
+		s.tick = t
+		s.step++
+	}
+	*s.at(s.next) = record{at: now, tick: t, step: s.step, state: state}
+	s.next++
+	if s.next-s.oldest > uint64(len(s.ring)) {
+		s.oldest = s.next - uint64(len(s.ring))
+	}
+}
+
+// legal reports whether the number age before the newest sent one may be
+// acknowledged: it was sent, or is so old that nobody remembers.
+func (s *sent) legal(age uint64) bool {
+	if age >= uint64(len(s.ring)) {
+		return true
+	}
+	return age < s.next-s.first && s.at(s.next-1-age).state != sentSkipped
+}
+
+// acked records an acknowledgement of the number age before the newest sent
+// one. It returns the state before, which is sentAcked for anything that is no
+// news: acknowledged before, or out of the ring's reach.
+func (s *sent) acked(age uint64) (*record, sentState) {
+	if age >= uint64(len(s.ring)) || age >= s.next-s.first {
+		return nil, sentAcked
+	}
+	r := s.at(s.next - 1 - age)
+	before := r.state
+	if before == sentAcked {
+		return r, before
+	}
+	r.state = sentAcked
+	s.noteStep(r.step)
+	return r, before
+}
+
+func (s *sent) noteStep(step uint64) {
+	top := &s.ackedSteps
+	switch {
+	case step > top[0]:
+		top[0], top[1], top[2] = step, top[0], top[1]
+	case step > top[1]:
+		top[1], top[2] = step, top[1]
+	case step > top[2]:
+		top[2] = step
+	}
+}
+
+// cause says why a packet counts as lost (DESIGN.md §8 rule 8).
+type cause uint8
+
+const (
+	notLost   cause = iota
+	overtaken       // three packets of later ticks were acknowledged
+	overdue         // the timeout went by
+	crowded         // the next packet takes its place in the ring
+)
+
+// nextLost marks the oldest pending packet as lost, if it is, and returns its
+// sequence and the cause.
+func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
+	for ; s.oldest < s.next; s.oldest++ {
+		r := s.at(s.oldest)
+		if r.state != sentPending {
+			continue
+		}
+		var why cause
+		switch {
+		case r.step < s.ackedSteps[2]:
+			why = overtaken
+		case now-r.at >= timeout:
+			why = overdue
+		case s.full():
+			why = crowded
+		default:
+			return 0, notLost
+		}
+		r.state = sentLost
+		s.oldest++
+		return s.oldest - 1, why
+	}
+	return 0, notLost
+}

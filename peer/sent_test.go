@@ -1,0 +1,271 @@
+package peer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// readAck hands c a packet of the remote end's, numbered seq, with this ack.
+func readAck(c *Conn, seq, ack uint64, bits uint32, now time.Duration, out Outcome) error {
+	h := wire.PacketHeader{Sequence: wire.Sequence(seq), HasAck: true, Ack: wire.Sequence(ack), AckBits: bits}
+	_, err := c.Read(handmade(h, nil), now, out)
+	return err
+}
+
+func TestAckOfUnsent(t *testing.T) {
+	for _, first := range append(startSequences(), 1) {
+		const sent = 10
+		last := first + sent - 1
+		for name, c := range map[string]struct {
+			ack  uint64
+			bits uint32
+			want error
+		}{
+			"newest":                      {last, 0, nil},
+			"first":                       {first, 0, nil},
+			"all":                         {last, 1<<(sent-1) - 1, nil},
+			"next":                        {last + 1, 0, ErrAckOfUnsent},
+			"far ahead":                   {last + 32767, 0, ErrAckOfUnsent},
+			"next, all before right":      {last + 1, 1<<sent - 1, ErrAckOfUnsent},
+			"before the first":            {first + 65535, 0, ErrAckOfUnsent},
+			"long before the first":       {first + 65536 - 50, 0, ErrAckOfUnsent},
+			"before the first in bits":    {last, 1 << (sent - 1), ErrAckOfUnsent},
+			"before the first, last bit":  {last, 1 << 31, ErrAckOfUnsent},
+			"all bits":                    {last, 1<<32 - 1, ErrAckOfUnsent},
+			"all bits from the first":     {first, 1<<32 - 1, ErrAckOfUnsent},
+			"out of reach is not judged":  {first + 65536 - 64, 0, nil},
+			"half the circle is an old":   {last + 32768, 0, nil},
+			"just beyond half the circle": {last + 32769, 1<<32 - 1, nil},
+		} {
+			conn := newTestConn(first, 64)
+			for range sent {
+				finish(t, conn, true, 1, 0)
+			}
+			before := *conn
+			before.sent.ring = append([]record(nil), conn.sent.ring...)
+			var out log
+			err := readAck(conn, first, c.ack, c.bits, ms, &out)
+			require.ErrorIs(t, err, c.want, name)
+			if c.want != nil {
+				require.Empty(t, out.acked, name)
+				require.Equal(t, uint64(1), conn.Stats().AcksOfUnsent)
+				conn.stats.AcksOfUnsent = 0
+				require.Equal(t, before, *conn, "%s: an illegal ack is applied not even in part", name)
+			}
+		}
+	}
+}
+
+func TestAckBeforeAnythingWasSent(t *testing.T) {
+	for _, first := range append(startSequences(), 1) {
+		require.ErrorIs(t, readAck(newTestConn(first, 64), first, first-1, 0, 0, nil), ErrAckOfUnsent)
+		require.ErrorIs(t, readAck(newTestConn(first, 64), first, first, 0, 0, nil), ErrAckOfUnsent)
+	}
+}
+
+func TestAckOfSkipped(t *testing.T) {
+	for _, first := range startSequences() {
+		c := newTestConn(first, 64)
+		finish(t, c, true, 1, 0)
+		c.Skip()
+		finish(t, c, true, 1, 0)
+		require.ErrorIs(t, readAck(c, first, first+1, 0, 0, nil), ErrAckOfUnsent, "in the ack")
+		require.ErrorIs(t, readAck(c, first, first+2, 3, 0, nil), ErrAckOfUnsent, "in the bits")
+		var out log
+		require.NoError(t, readAck(c, first, first+2, 2, 0, &out))
+		require.Equal(t, []uint64{first, first + 2}, out.acked)
+		c.DetectLost(time.Hour, &out)
+		require.Empty(t, out.lost, "a number without a packet is not lost")
+	}
+}
+
+func TestOldAcksAreIgnored(t *testing.T) {
+	for _, first := range startSequences() {
+		c := newTestConn(first, 64)
+		for range 64 {
+			finish(t, c, true, 1, 0)
+		}
+		c.DetectLost(time.Hour, nil)
+		for range 50 {
+			finish(t, c, true, 2, time.Hour)
+		}
+		var out log
+		// The ring holds first+50..first+113: of this ack only 50..52 are in reach.
+		require.NoError(t, readAck(c, first, first+52, 1<<32-1, time.Hour, &out))
+		require.Equal(t, []uint64{first + 50, first + 51, first + 52}, out.acked)
+		require.NoError(t, readAck(c, first+1, first+20, 1<<32-1, time.Hour, &out))
+		require.Len(t, out.acked, 3)
+	}
+}
+
+// sendAt sends an eliciting packet at each of the ticks.
+func sendAt(t *testing.T, c *Conn, ticks ...tick.Tick) {
+	for _, at := range ticks {
+		finish(t, c, true, at, 0)
+	}
+}
+
+func TestLostByThreeOfLaterTicks(t *testing.T) {
+	t.Run("of the same tick they do not count", func(t *testing.T) {
+		c, out := newTestConn(1, 64), log{}
+		sendAt(t, c, 1, 1, 1, 1, 1, 1, 1, 1)
+		require.NoError(t, readAck(c, 1, 8, 0x3f, 0, &out))
+		c.DetectLost(0, &out)
+		require.Empty(t, out.lost)
+	})
+	t.Run("two are not enough", func(t *testing.T) {
+		c, out := newTestConn(1, 64), log{}
+		sendAt(t, c, 1, 2, 2)
+		require.NoError(t, readAck(c, 1, 3, 1, 0, &out))
+		require.NoError(t, readAck(c, 2, 3, 1, 0, &out))
+		c.DetectLost(0, &out)
+		require.Empty(t, out.lost, "the same two twice are two")
+	})
+	t.Run("one that is acknowledged again and again is one", func(t *testing.T) {
+		c, out := newTestConn(1, 1024), log{}
+		for at := range tick.Tick(200) {
+			finish(t, c, true, 1+at, 0)
+		}
+		require.NoError(t, readAck(c, 1, 10, 0, 0, &out))
+		require.NoError(t, readAck(c, 2, 200, 0, 0, &out)) // the first is too far back to be remembered as a bit
+		require.NoError(t, readAck(c, 3, 10, 0, 0, &out))
+		require.NoError(t, readAck(c, 4, 10, 0, 0, &out))
+		c.DetectLost(0, &out)
+		require.Empty(t, out.lost)
+		require.Equal(t, []uint64{10, 200}, out.acked)
+	})
+	t.Run("three are", func(t *testing.T) {
+		c, out := newTestConn(1, 64), log{}
+		sendAt(t, c, 1, 1, 2, 3, 3)
+		require.NoError(t, readAck(c, 1, 5, 3, 0, &out)) // 3, 4, 5
+		c.DetectLost(0, &out)
+		require.Equal(t, []uint64{1, 2}, out.lost)
+		c.DetectLost(time.Hour, &out)
+		require.Equal(t, []uint64{1, 2}, out.lost)
+	})
+}
+
+func TestWhatCountsAsALaterTick(t *testing.T) {
+	t.Run("packets that elicit nothing count as later ones", func(t *testing.T) {
+		c, out := newTestConn(1, 64), log{}
+		sendAt(t, c, 1)
+		for range 3 {
+			finish(t, c, false, 2, 0)
+		}
+		require.NoError(t, readAck(c, 1, 4, 3, 0, &out))
+		c.DetectLost(0, &out)
+		require.Equal(t, []uint64{1}, out.lost)
+		require.Empty(t, out.acked, "and have no outcome of their own")
+	})
+	t.Run("a tick that went back is still a later one", func(t *testing.T) {
+		c, out := newTestConn(1, 64), log{}
+		sendAt(t, c, 100, 40, 41, 42)
+		require.NoError(t, readAck(c, 1, 4, 3, 0, &out))
+		c.DetectLost(0, &out)
+		require.Equal(t, []uint64{1}, out.lost)
+		require.Equal(t, []tick.Tick{40, 41, 42}, out.ticks)
+	})
+}
+
+func TestLostByTime(t *testing.T) {
+	c, out := newTestConn(1, 64), log{}
+	finish(t, c, true, 1, 0)
+	c.DetectLost(firstTimeout+10*ms-1, &out)
+	require.Empty(t, out.lost)
+	c.DetectLost(firstTimeout+10*ms, &out)
+	require.Equal(t, []uint64{1}, out.lost)
+
+	// Its late ack is a sample of 400 ms: the timeout is 500 + 200 + 10 ms.
+	require.NoError(t, readAck(c, 1, 1, 0, 400*ms, &out))
+	require.Equal(t, []uint64{1}, out.acked)
+	finish(t, c, true, 2, time.Second)
+	c.DetectLost(time.Second+710*ms-1, &out)
+	require.Len(t, out.lost, 1)
+	c.DetectLost(time.Second+710*ms, &out)
+	require.Equal(t, []uint64{1, 2}, out.lost)
+}
+
+func TestLateAckIsToldOnce(t *testing.T) {
+	c, out := newTestConn(1, 64), log{}
+	for range 3 {
+		finish(t, c, true, 1, 0)
+	}
+	c.DetectLost(time.Second, &out)
+	require.Equal(t, []uint64{1, 2, 3}, out.lost)
+	require.Equal(t, 1.0, c.Loss())
+	for n := range uint64(4) {
+		require.NoError(t, readAck(c, 1+n, 3, 3, time.Second, &out))
+	}
+	c.DetectLost(time.Hour, &out)
+	require.Equal(t, []uint64{1, 2, 3}, out.lost)
+	require.Equal(t, []uint64{1, 2, 3}, out.acked)
+	require.Zero(t, c.Loss())
+	s := c.Stats()
+	require.Equal(t, [3]uint64{3, 3, 3}, [3]uint64{s.Acked, s.Lost, s.LateAcks})
+}
+
+func TestSilentPacketsAreNeverPending(t *testing.T) {
+	c, out := newTestConn(1, 64), log{}
+	for range 1000 {
+		require.True(t, c.CanSend())
+		finish(t, c, false, 1, 0)
+		c.DetectLost(time.Hour, &out)
+	}
+	require.NoError(t, readAck(c, 1, 1000, 1<<32-1, time.Hour, &out))
+	require.Empty(t, out.lost)
+	require.Empty(t, out.acked)
+	rtt, _ := c.RTT()
+	require.Zero(t, rtt, "and give no sample")
+}
+
+func TestFullRingStopsSending(t *testing.T) {
+	for _, first := range startSequences() {
+		c, out := newTestConn(first, 64), log{}
+		for range 64 {
+			require.True(t, c.CanSend())
+			finish(t, c, true, 1, 0)
+		}
+		require.False(t, c.CanSend())
+		var buf [64]byte
+		b := c.Begin(buf[:])
+		require.Nil(t, c.Finish(&b, 1, 0))
+		c.Skip()
+		require.Equal(t, first+64, c.Next())
+
+		c.DetectLost(0, &out)
+		require.Equal(t, []uint64{first}, out.lost, "room for one packet a tick: acks never starve")
+		require.Equal(t, uint64(1), c.Stats().RingFull)
+		require.True(t, c.CanSend())
+		finish(t, c, true, 2, 0)
+		require.False(t, c.CanSend())
+
+		require.NoError(t, readAck(c, first, first+1, 0, 0, &out))
+		require.True(t, c.CanSend(), "an ack makes room too")
+	}
+}
+
+func TestSampleOnlyFromNewestNewlyAckedEliciting(t *testing.T) {
+	c := newTestConn(1, 64)
+	finish(t, c, true, 1, 0)      // 1
+	finish(t, c, true, 1, 10*ms)  // 2
+	finish(t, c, false, 1, 20*ms) // 3
+	require.NoError(t, readAck(c, 1, 3, 3, 50*ms, nil))
+	rtt, _ := c.RTT()
+	require.Equal(t, 40*ms, rtt, "from 2: 3 elicits nothing, 1 is older")
+	require.NoError(t, readAck(c, 2, 3, 3, 500*ms, nil))
+	rtt, _ = c.RTT()
+	require.Equal(t, 40*ms, rtt, "no news, no sample")
+
+	finish(t, c, true, 2, 600*ms) // 4
+	finish(t, c, true, 2, 600*ms) // 5
+	require.NoError(t, readAck(c, 3, 5, 0, 640*ms, nil))
+	require.NoError(t, readAck(c, 4, 5, 1, 900*ms, nil))
+	rtt, jitter := c.RTT()
+	require.Equal(t, 40*ms, rtt, "4 came late after 5: it says nothing about now")
+	require.Equal(t, 15*ms, jitter)
+}
