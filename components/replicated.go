@@ -1,0 +1,17 @@
+package components
+
+import "github.com/arche-netcode/netcode/wire"
+
+// Replicated makes an entity exist on every client that may see it. Game code
+// on the server adds it with its zero value; the next capture gives the entity
+// its network id. Taking it away, or removing the entity, despawns it there.
+//
+// Game code reads the fields and does not write them. What happens when it
+// does, or when it copies the component, is said at netecs.Capture.
+type Replicated struct {
+	// ID names the entity on every machine. Zero until the first capture.
+	ID wire.NetworkID
+	// World is the tag of the server or client that manages the entity, so
+	// that an entity of another one is recognised. Zero until the first capture.
+	World uint32
+}

@@ -1,0 +1,186 @@
+package netecs_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+)
+
+// scene is n bodies of 40 bytes each: position, rotation and velocity.
+func scene(t testing.TB, n int) (*pair, []ecs.Entity) {
+	p := newPair(t)
+	s := p.server
+	var all []ecs.Entity
+	for i := range n {
+		e := s.world.NewEntity(s.rep, s.pos, s.rot, s.vel)
+		*s.position(e) = position{X: float32(i % 100)}
+		get[rotation](s, e, s.rot).Q = [4]float32{0, 0, 0.6, 0.8}
+		all = append(all, e)
+	}
+	p.step()
+	p.same()
+	return p, all
+}
+
+// move lets every k-th body move.
+func move(p *pair, all []ecs.Entity, k int) {
+	for i := 0; i < len(all); i += k {
+		p.server.position(all[i]).X += 0.01
+		if p.server.position(all[i]).X > 200 {
+			p.server.position(all[i]).X = 0
+		}
+		q := &get[rotation](p.server, all[i], p.server.rot).Q
+		q[2], q[3] = 0.999*q[2]-0.0447*q[3], 0.999*q[3]+0.0447*q[2]
+		length := float32(math.Hypot(float64(q[2]), float64(q[3])))
+		q[2], q[3] = q[2]/length, q[3]/length
+	}
+}
+
+func TestCaptureAllocatesNothing(t *testing.T) {
+	for name, k := range map[string]int{"idle": 1000, "10 percent": 10, "100 percent": 1} {
+		t.Run(name, func(t *testing.T) {
+			p, all := scene(t, 1000)
+			run := func() {
+				if k < 1000 {
+					move(p, all, k)
+				}
+				p.tick++
+				p.capture.Run(p.tick)
+			}
+			for range 200 {
+				run()
+			}
+			require.Zero(t, testing.AllocsPerRun(200, run))
+			require.Equal(t, k < 1000, p.store.Changed() > 0)
+		})
+	}
+}
+
+// churn removes an entity, makes another, and moves a third between tables.
+func churn(p *pair, all []ecs.Entity, i int) {
+	w, s := p.server.world, p.server
+	e := &all[i*7%len(all)]
+	w.RemoveEntity(*e)
+	*e = w.NewEntity(s.rep, s.pos, s.rot, s.vel)
+	get[rotation](s, *e, s.rot).Q[3] = 1
+	if f := all[i*11%len(all)]; w.Has(f, s.frozen) {
+		w.Remove(f, s.frozen)
+	} else {
+		w.Add(f, s.frozen)
+	}
+	p.tick++
+}
+
+func TestChurnAllocatesNothing(t *testing.T) {
+	p, all := scene(t, 300)
+	for i := range 1500 {
+		churn(p, all, i)
+		capture := func() { p.capture.Run(p.tick) }
+		p.spawned, p.departed = p.spawned[:0], p.departed[:0]
+		if i < 1000 {
+			capture()
+			p.deliver()
+			p.apply.Run()
+			continue
+		}
+		require.Zero(t, allocations(capture), "capture")
+		p.deliver()
+		require.Zero(t, allocations(p.apply.Run), "apply")
+	}
+	p.same()
+}
+
+func TestApplyAllocatesNothing(t *testing.T) {
+	for name, k := range map[string]int{"idle": 1000, "10 percent": 10, "100 percent": 1} {
+		t.Run(name, func(t *testing.T) {
+			p, all := scene(t, 1000)
+			for range 200 { // the way there may allocate, only Run is measured
+				if k < 1000 {
+					move(p, all, k)
+				}
+				p.step()
+			}
+			before := p.apply.Stats().Rows
+			for range 20 {
+				if k < 1000 {
+					move(p, all, k)
+				}
+				p.send()
+				require.Zero(t, allocations(p.apply.Run))
+			}
+			require.Equal(t, k < 1000, p.apply.Stats().Rows > before)
+			p.same()
+		})
+	}
+}
+
+// allocations counts those of one call that cannot be repeated. AllocsPerRun
+// calls once before it counts, so the first call is another function's.
+func allocations(run func()) float64 {
+	first := true
+	return testing.AllocsPerRun(1, func() {
+		if !first {
+			run()
+		}
+		first = false
+	})
+}
+
+// BenchmarkCapture is per run of all entities; the extra metric is per row, a
+// row being an entity's 40 bytes as in the project's targets.
+func BenchmarkCapture(b *testing.B) {
+	for _, n := range []int{1000, 10000, 100000} {
+		for _, percent := range []int{0, 1, 10, 100} {
+			b.Run(fmt.Sprintf("n=%d/moving=%d", n, percent), func(b *testing.B) {
+				p, all := scene(b, n)
+				for b.Loop() {
+					if percent > 0 {
+						b.StopTimer()
+						move(p, all, 100/percent)
+						b.StartTimer()
+					}
+					p.tick++
+					p.capture.Run(p.tick)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
+			})
+		}
+	}
+}
+
+func BenchmarkCaptureRelations(b *testing.B) {
+	p, all := scene(b, 1000)
+	s := p.server
+	for _, e := range all {
+		child := s.world.NewEntity(s.rep, s.child, s.pos)
+		s.world.Relations().Set(child, s.child, e)
+	}
+	for b.Loop() {
+		p.tick++
+		p.capture.Run(p.tick)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/target")
+}
+
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		for _, percent := range []int{0, 10, 100} {
+			b.Run(fmt.Sprintf("n=%d/moving=%d", n, percent), func(b *testing.B) {
+				p, all := scene(b, n)
+				for b.Loop() {
+					if percent > 0 {
+						b.StopTimer()
+						move(p, all, 100/percent)
+						p.send()
+						b.StartTimer()
+					}
+					p.apply.Run()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
+			})
+		}
+	}
+}

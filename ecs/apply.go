@@ -1,0 +1,260 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Hooks are called by [Apply.Run] when all rows of the run are written and the
+// world is unlocked. They may change the world as they like.
+type Hooks struct {
+	// Spawned is called for each new entity that is still there.
+	Spawned func(ecs.Entity, wire.NetworkID)
+	// Despawned is called for each entity just before it is removed. It is not
+	// called for one that game code removed itself, or whose Replicated it took.
+	Despawned func(ecs.Entity, wire.NetworkID)
+}
+
+// ApplyStats counts what an [Apply] did.
+type ApplyStats struct {
+	Spawned   uint64 // entities created
+	Despawned uint64 // entities removed
+	Rows      uint64 // components written
+	Restored  uint64 // components put back because client code wrote them
+}
+
+// Apply brings what a client received into its world. It is the gate: nothing
+// else writes replicated state there.
+//
+// Game code on the client may do what it likes and gets the server's state at
+// the next Run. A replicated component that it wrote is put back; fields tagged
+// net:"-" are its own. What it removed stays removed; a component that it added
+// is its own until the server adds it too. Each is reported once per entity.
+//
+// After ecs.World.Reset everything alive is spawned again.
+type Apply struct {
+	watch   *watch
+	replica *snapshot.Replica
+	hooks   Hooks
+	twins   []twin // by network index
+	stats   ApplyStats
+
+	all       bool     // bring everything up to date, not only what changed
+	again     []uint32 // indexes to bring up to date though nothing arrived
+	unsettled bool     // the shadow and the places are not those of the world
+
+	born      []wire.NetworkID // Spawned is still to be called
+	condemned []condemned      // to be removed, Despawned being called first
+	running   bool
+	waiting   bool // WorldLocked was reported, and nothing could be applied since
+
+	add, rem []ecs.ID         // arguments of structural changes
+	fill     func(ecs.Entity) // fillEntity, bound once
+	filling  filling
+}
+
+// twin is what Apply knows of the entity at a network index.
+type twin struct {
+	mask     snapshot.Mask // rows that the server's entity had when last applied
+	gone     snapshot.Mask // of them: not on this entity, because game code removed them
+	left     bool          // game code removed the entity, or its Replicated
+	restored bool          // LocalWriteRestored was reported
+}
+
+// condemned is an entity that has no id any more.
+type condemned struct {
+	id     wire.NetworkID
+	entity ecs.Entity
+	told   bool // Despawned was called
+}
+
+// NewApply prepares to bring what a replica receives into a world. It registers
+// the schema's components with the world, which must not be locked. The tag
+// marks the entities that this apply manages: any number but 0 that no other
+// capture or apply on the same world has. A nil report drops the problems.
+func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, tag uint32,
+	hooks Hooks, report func(Problem)) *Apply {
+	a := &Apply{watch: newWatch(w, schema, tag, report), replica: replica, hooks: hooks, all: true}
+	a.add = make([]ecs.ID, 0, schema.Rows()+1)
+	a.rem = make([]ecs.ID, 0, schema.Rows())
+	a.fill = a.fillEntity
+	return a
+}
+
+// Run applies what the replica received since the last Run. It does nothing
+// while the world is locked, and makes up for it the next time.
+func (a *Apply) Run() {
+	if a.running || !a.unlocked() {
+		return
+	}
+	a.running = true
+	a.removeCondemned() // those that had to wait
+	a.rejoin()
+	a.watch.scan(a)
+	a.noticeLost()
+	a.update()
+	a.settle()
+	a.watch.flush()
+	a.removeCondemned()
+	a.announceBorn()
+	a.running = false
+}
+
+// unlocked reports whether the world may be changed, and says so once if not.
+func (a *Apply) unlocked() bool {
+	locked := a.watch.mark.goes(a.watch.world) && a.watch.world.IsLocked()
+	if locked && !a.waiting {
+		a.watch.note(Problem{Kind: WorldLocked})
+		a.watch.flush()
+	}
+	a.waiting = locked
+	return !locked
+}
+
+// rejoin starts again after a reset of the world.
+func (a *Apply) rejoin() {
+	if a.watch.mark.goes(a.watch.world) {
+		return
+	}
+	a.forget()
+	a.condemned = a.condemned[:0]
+	a.watch.mark.join(a.watch.world)
+	a.watch.note(Problem{Kind: WorldReset})
+	a.all = true
+}
+
+// forget drops every id.
+func (a *Apply) forget() {
+	a.watch.forget()
+	clear(a.twins)
+	a.born, a.again = a.born[:0], a.again[:0]
+	a.unsettled = true
+}
+
+// update brings the world up to date with the replica.
+func (a *Apply) update() {
+	if a.replica == nil {
+		return
+	}
+	if a.all {
+		a.all = false
+		for now := range a.replica.All {
+			a.updateEntity(now.ID.Index)
+		}
+	}
+	for _, index := range a.replica.Changed() {
+		a.updateEntity(index)
+	}
+	for _, index := range a.again {
+		a.updateEntity(index)
+	}
+	a.again = a.again[:0]
+	a.replica.ClearChanged()
+}
+
+func (a *Apply) settle() {
+	if a.unsettled {
+		a.unsettled = false
+		a.watch.settle()
+	}
+}
+
+// alive reports whether a handle given out in this life of the world is valid.
+// A listener of the game may have done anything since.
+func (a *Apply) alive(e ecs.Entity) bool {
+	return a.watch.mark.goes(a.watch.world) && a.watch.world.Alive(e)
+}
+
+// removeCondemned calls Despawned for the entities without an id and removes
+// them. Should the world become locked, the rest waits.
+func (a *Apply) removeCondemned() {
+	done := 0
+	for ; done < len(a.condemned); done++ {
+		c := &a.condemned[done]
+		if !a.alive(c.entity) {
+			continue
+		}
+		if a.hooks.Despawned != nil && !c.told {
+			c.told = true
+			a.hooks.Despawned(c.entity, c.id)
+			c = &a.condemned[done] // the hook may have condemned more
+		}
+		if !a.unlocked() {
+			break
+		}
+		if a.alive(c.entity) {
+			a.stats.Despawned++
+			a.watch.world.RemoveEntity(c.entity)
+		}
+	}
+	a.condemned = a.condemned[:copy(a.condemned, a.condemned[done:])]
+}
+
+// announceBorn calls Spawned for the new entities.
+func (a *Apply) announceBorn() {
+	for i := 0; i < len(a.born) && a.hooks.Spawned != nil; i++ {
+		if e, ok := a.Entity(a.born[i]); ok {
+			a.hooks.Spawned(e, a.born[i])
+		}
+	}
+	a.born = a.born[:0]
+}
+
+// Clear removes every entity that Apply manages, as when a connection ended,
+// and drops what the replica has received but not yet given. Called by a hook,
+// or while the world is locked, the removal waits for the next Run.
+func (a *Apply) Clear() {
+	if a.watch.mark.goes(a.watch.world) {
+		for index := range a.watch.byIndex {
+			a.condemn(uint32(index))
+		}
+	}
+	a.forget()
+	a.all = false
+	if a.replica != nil {
+		a.replica.ClearChanged()
+	}
+	if !a.running && a.unlocked() {
+		a.running = true
+		a.removeCondemned()
+		a.running = false
+	}
+}
+
+// Follow clears the world of what came from the present replica and continues
+// with another, as when a new connection begins. Nil is a replica that never
+// receives anything.
+func (a *Apply) Follow(replica *snapshot.Replica) {
+	a.Clear()
+	a.replica, a.all = replica, true
+}
+
+// Release gives back what Apply has registered with the world. It is of no use
+// afterwards; entities stay as they are.
+func (a *Apply) Release() { a.watch.release() }
+
+// Entity is the entity that has a network id here.
+func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
+	at := a.watch.at(id)
+	if at == nil || !a.watch.mark.goes(a.watch.world) {
+		return ecs.Entity{}, false
+	}
+	if !a.watch.wears(at.entity, id) && !a.watch.relocate(at, id) {
+		return ecs.Entity{}, false
+	}
+	return a.watch.at(id).entity, true
+}
+
+// ID is the network id of an entity that came from the server.
+func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
+	id, ok := a.watch.holder(e)
+	if !ok || !a.watch.mark.goes(a.watch.world) || !a.watch.wears(e, id) {
+		return wire.NetworkID{}, false
+	}
+	return id, true
+}
+
+// Stats is what Apply has done so far.
+func (a *Apply) Stats() ApplyStats { return a.stats }

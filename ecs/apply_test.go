@@ -1,0 +1,374 @@
+package netecs_test
+
+import (
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/ecs/event"
+	"github.com/mlange-42/arche/listener"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// populated is a pair with n entities that the client knows.
+func populated(t testing.TB, n int) (*pair, []ecs.Entity) {
+	p := newPair(t)
+	var all []ecs.Entity
+	for i := range n {
+		e := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.health)
+		*p.server.position(e) = position{X: float32(i)}
+		*get[health](p.server, e, p.server.health) = health{HP: int16(i), Note: 1, Big: 1 << 60}
+		all = append(all, e)
+	}
+	p.step()
+	p.same()
+	return p, all
+}
+
+func TestLocalWriteIsRestored(t *testing.T) {
+	p, all := populated(t, 100)
+	e := p.twin(all[70])
+	for range 3 {
+		p.client.position(e).X = -1
+		get[health](p.client, e, p.client.health).HP = -1
+		p.apply.Run()
+		p.same()
+	}
+	require.EqualValues(t, 6, p.apply.Stats().Restored)
+	id, _ := p.apply.ID(e)
+	require.Equal(t, []netecs.Problem{{
+		Kind: netecs.LocalWriteRestored, Entity: id, Local: e, Component: "health", Field: "HP",
+	}}, p.client.problems)
+}
+
+func TestLocalWriteIsRestoredOverNewState(t *testing.T) {
+	p, all := populated(t, 10)
+	e := p.twin(all[3])
+	p.client.position(e).X = -1
+	p.server.position(all[3]).X = 50
+	p.step()
+	p.same()
+	require.Equal(t, []netecs.ProblemKind{netecs.LocalWriteRestored}, p.client.kinds())
+}
+
+func TestLocalWriteToAMovedRowIsRestored(t *testing.T) {
+	p, all := populated(t, 200)
+	e := p.twin(all[199])
+	p.client.position(e).X = -1
+	p.client.world.Add(e, p.client.local)
+	f := p.twin(all[198])
+	p.client.position(f).X = -1
+	p.client.world.RemoveEntity(p.twin(all[0])) // all[198] moves there
+	p.apply.Run()
+	require.EqualValues(t, 2, p.apply.Stats().Restored)
+	require.InDelta(t, 199, p.client.position(e).X, 0.002)
+	require.InDelta(t, 198, p.client.position(f).X, 0.002)
+	require.ElementsMatch(t, []netecs.ProblemKind{
+		netecs.LocalWriteRestored, netecs.LocalWriteRestored, netecs.LocallyRemovedEntity,
+	}, p.client.kinds())
+}
+
+func TestFieldsThatDoNotTravelAreTheClients(t *testing.T) {
+	p, all := populated(t, 3)
+	e := p.twin(all[1])
+	require.Zero(t, get[health](p.client, e, p.client.health).Note)
+	get[health](p.client, e, p.client.health).Note = 77
+	p.apply.Run()
+	get[health](p.server, all[1], p.server.health).HP = 5
+	p.step()
+	p.same()
+	require.Equal(t, health{HP: 5, Note: 77, Big: 1 << 60}, *get[health](p.client, e, p.client.health))
+	require.Empty(t, p.client.kinds())
+	require.Zero(t, p.apply.Stats().Restored)
+}
+
+func TestEntityRemovedLocallyStaysAway(t *testing.T) {
+	p, all := populated(t, 5)
+	id, _ := p.capture.ID(all[2])
+	p.client.world.RemoveEntity(p.twin(all[2]))
+	for i := range 3 {
+		p.server.position(all[2]).X = float32(i)
+		p.step()
+	}
+	_, ok := p.apply.Entity(id)
+	require.False(t, ok)
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
+	p.server.world.RemoveEntity(all[2])
+	p.step()
+	p.same()
+	require.Empty(t, p.departed)
+	require.Empty(t, p.client.kinds())
+	for range 5 { // the index is used again
+		p.server.world.NewEntity(p.server.rep, p.server.pos)
+	}
+	p.step()
+	p.same()
+}
+
+func TestReplicatedRemovedLocallyLeavesTheEntityToTheGame(t *testing.T) {
+	p, all := populated(t, 5)
+	e := p.twin(all[2])
+	id, _ := p.apply.ID(e)
+	p.client.world.Remove(e, p.client.rep)
+	p.server.position(all[2]).X = 40
+	p.step()
+	require.InDelta(t, 2, p.client.position(e).X, 0.002)
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
+	_, ok := p.apply.Entity(id)
+	require.False(t, ok)
+
+	p.client.world.Add(e, p.client.rep) // changed its mind
+	p.step()
+	p.same()
+	p.client.world.Remove(e, p.client.rep)
+	p.step()
+	p.server.world.RemoveEntity(all[2])
+	p.step()
+	p.same()
+	require.True(t, p.client.world.Alive(e))
+	require.Empty(t, p.departed)
+}
+
+func TestComponentRemovedLocallyStaysAway(t *testing.T) {
+	p, all := populated(t, 5)
+	e := p.twin(all[2])
+	p.client.world.Remove(e, p.client.pos)
+	for i := range 3 {
+		p.server.position(all[2]).X = float32(i)
+		p.step()
+	}
+	require.False(t, p.client.world.Has(e, p.client.pos))
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
+	p.server.world.Remove(all[2], p.server.pos)
+	p.step()
+	p.same()
+	p.server.world.Add(all[2], p.server.pos)
+	p.step()
+	p.same()
+	p.client.world.Remove(e, p.client.pos)
+	p.step()
+	p.client.world.Add(e, p.client.pos) // changed its mind
+	p.step()
+	p.same()
+}
+
+func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
+	p, all := populated(t, 5)
+	e := p.twin(all[2])
+	p.client.world.Add(e, p.client.vel)
+	*get[velocity](p.client, e, p.client.vel) = velocity{9, 9, 9}
+	p.step()
+	require.Empty(t, p.client.kinds())
+	require.EqualValues(t, 9, get[velocity](p.client, e, p.client.vel).X)
+	p.server.world.Add(all[2], p.server.vel)
+	p.step()
+	p.same()
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyAddedComponent}, p.client.kinds())
+	p.step()
+	require.Empty(t, p.client.kinds())
+}
+
+func TestSecondRelationIsLeftOut(t *testing.T) {
+	p, all := populated(t, 5)
+	e := p.twin(all[2])
+	p.client.world.Add(e, p.client.follows)
+	p.server.world.Add(all[2], p.server.child)
+	p.step()
+	get[childOf](p.server, all[2], p.server.child).Joint = 4
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.SecondRelation}, p.client.kinds())
+	p.server.world.Remove(all[2], p.server.child)
+	p.step()
+	p.same()
+	p.client.world.Remove(e, p.client.follows)
+	p.server.world.Add(all[2], p.server.child)
+	p.step()
+	p.same()
+}
+
+func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
+	p, all := populated(t, 3)
+	own := p.client.world.NewEntity(p.client.rep)
+	copied := p.client.world.NewEntity(p.client.rep, p.client.local)
+	*p.client.replicated(copied) = *p.client.replicated(p.twin(all[1]))
+	stale := p.client.world.NewEntity(p.client.rep, p.client.local)
+	*p.client.replicated(stale) = components.Replicated{ID: wire.NetworkID{Index: 99, Generation: 3}, World: clientTag}
+	kept := *p.client.replicated(p.twin(all[2]))
+	*p.client.replicated(p.twin(all[2])) = components.Replicated{}
+	p.step()
+	p.same()
+	require.ElementsMatch(t, []netecs.ProblemKind{
+		netecs.CopiedReplicated, netecs.StaleReplicated, netecs.OverwrittenReplicated,
+	}, p.client.kinds())
+	require.Zero(t, *p.client.replicated(own))
+	require.Zero(t, *p.client.replicated(copied))
+	require.Equal(t, kept, *p.client.replicated(p.twin(all[2])))
+	foreign := p.client.world.NewEntity(p.client.rep, p.client.vel)
+	p.client.replicated(foreign).World = 5
+	p.client.replicated(foreign).ID.Generation = 1
+	p.step()
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.ForeignReplicated}, p.client.kinds())
+}
+
+func TestClientWorldReset(t *testing.T) {
+	p, all := populated(t, 100)
+	e := p.twin(all[4])
+	id, _ := p.apply.ID(e)
+	p.client.world.Reset()
+	_, ok := p.apply.Entity(id)
+	require.False(t, ok)
+	_, ok = p.apply.ID(e)
+	require.False(t, ok)
+	p.apply.Run()
+	p.same()
+	require.Equal(t, []netecs.ProblemKind{netecs.WorldReset}, p.client.kinds())
+	require.Len(t, p.spawned, 200)
+	p.server.position(all[5]).X++
+	p.server.world.RemoveEntity(all[6])
+	p.step()
+	p.same()
+	require.Empty(t, p.client.kinds())
+}
+
+func TestLockedClientWorldWaits(t *testing.T) {
+	p, all := populated(t, 3)
+	filter := ecs.All()
+	query := p.client.world.Query(&filter)
+	p.server.position(all[0]).X = 30
+	p.server.world.RemoveEntity(all[1])
+	p.step()
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.WorldLocked}, p.client.kinds())
+	p.apply.Clear()
+	query.Close()
+	p.apply.Follow(p.replica)
+	p.step()
+	p.same()
+}
+
+func TestHigherGenerationReplacesTheEntity(t *testing.T) {
+	p, all := populated(t, 1)
+	old := p.twin(all[0])
+	id, _ := p.capture.ID(all[0])
+	p.server.world.RemoveEntity(all[0])
+	p.send() // not applied
+	e := p.server.world.NewEntity(p.server.rep, p.server.vel)
+	p.send()
+	p.apply.Run()
+	p.same()
+	now, _ := p.capture.ID(e)
+	require.Equal(t, id.Index, now.Index)
+	require.Greater(t, now.Generation, id.Generation)
+	require.False(t, p.client.world.Alive(old))
+	require.Equal(t, []wire.NetworkID{id}, p.departed)
+	require.Equal(t, []wire.NetworkID{id, now}, p.spawned)
+}
+
+func TestHooksMayDoAnything(t *testing.T) {
+	p, all := populated(t, 40)
+	p.spawned = nil
+	p.onSpawn = func(e ecs.Entity, id wire.NetworkID) {
+		require.False(t, p.client.world.IsLocked())
+		require.InDelta(t, 8, p.client.position(e).X, 0.002)
+		p.client.world.Add(e, p.client.local)
+		p.client.world.NewEntity(p.client.local)
+		if len(p.spawned) == 2 { // the one after this is gone when its turn comes
+			next, ok := p.apply.Entity(wire.NetworkID{Index: id.Index + 1, Generation: 1})
+			require.True(t, ok)
+			p.client.world.RemoveEntity(next)
+		}
+		p.apply.Run()
+	}
+	p.onLeave = func(e ecs.Entity, id wire.NetworkID) {
+		now, ok := p.apply.Entity(id)
+		require.False(t, ok, now)
+		require.True(t, p.client.world.Alive(e))
+		if len(p.departed) == 1 {
+			p.client.world.RemoveEntity(e)
+		}
+	}
+	for range 3 {
+		e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+		p.server.position(e).X = 8
+	}
+	p.server.world.RemoveEntity(all[0])
+	p.server.world.RemoveEntity(all[1])
+	p.step()
+	require.Len(t, p.spawned, 2)
+	require.Len(t, p.departed, 2)
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds())
+}
+
+func TestHooksMayResetOrLockTheWorld(t *testing.T) {
+	p, all := populated(t, 4)
+	var query ecs.Query
+	p.onLeave = func(ecs.Entity, wire.NetworkID) {
+		filter := ecs.All()
+		query = p.client.world.Query(&filter)
+	}
+	p.server.world.RemoveEntity(all[0])
+	p.server.world.RemoveEntity(all[1])
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.WorldLocked}, p.client.kinds())
+	query.Close()
+	p.onLeave = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset() }
+	p.step()
+	p.onLeave = nil
+	p.step()
+	p.same()
+	p.onSpawn = func(ecs.Entity, wire.NetworkID) { p.client.world.Reset(); p.onSpawn = nil }
+	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.step()
+	p.step()
+	p.same()
+}
+
+func TestClearAndFollow(t *testing.T) {
+	p, all := populated(t, 80)
+	local := p.client.world.NewEntity(p.client.pos)
+	p.apply.Clear()
+	require.Len(t, p.departed, 80)
+	require.True(t, p.client.world.Alive(local))
+	p.apply.Run()
+	require.Equal(t, 1, p.client.world.Stats().Entities.Used)
+
+	view := snapshot.NewView(p.store, snapshot.Config{})
+	p.view, p.replica = view, snapshot.NewReplica(p.schema, snapshot.Config{}, p.tick)
+	p.apply.Follow(p.replica)
+	p.step()
+	p.same()
+	p.server.position(all[3]).X++
+	p.step()
+	p.same()
+	require.Empty(t, p.client.kinds())
+	p.apply.Follow(nil)
+	p.apply.Run()
+	p.apply.Clear()
+	require.Equal(t, 1, p.client.world.Stats().Entities.Used)
+	p.apply.Release()
+	require.Zero(t, p.client.world.Stats().CachedFilters)
+}
+
+func TestListenerSeesWrittenValues(t *testing.T) {
+	p := newPair(t)
+	var seen []float32
+	l := listener.NewCallback(func(w *ecs.World, ev ecs.EntityEvent) {
+		seen = append(seen, p.client.position(ev.Entity).X)
+	}, event.ComponentAdded)
+	p.client.world.SetListener(&l)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.server.position(e).X = 12
+	p.step()
+	p.server.position(e).X = 24
+	p.server.world.Add(e, p.server.vel)
+	p.step()
+	p.same()
+	require.InDeltaSlice(t, []float32{12, 24}, seen, 0.002)
+}

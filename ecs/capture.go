@@ -1,0 +1,206 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Capture brings what game code did to a server's world into a
+// [snapshot.Store]: entities that gained a components.Replicated are spawned,
+// those that lost it or are gone are despawned, and components that were
+// added, removed or written become rows.
+//
+// Game code writes components with plain assignments and need not tell anyone.
+// Captures find the changes by comparing columns of bytes with a shadow, so a
+// tick in which nothing moved costs little more than reading the memory once.
+// No allocation is made once the world has had its present size.
+//
+// An entity keeps its network id for as long as it has a Replicated, whatever
+// game code does to that component's fields:
+//
+//   - Overwritten, the Replicated is put back.
+//   - Copied to another entity, the copy has an id of its own, new if need be.
+//   - Copied to a new entity while the original went, or lost its Replicated,
+//     before the next capture, the id goes on with the copy: to the clients it
+//     is the same entity.
+//   - Removed and added again between two captures, nothing happened.
+//   - With the tag of another server, the entity is left alone.
+//
+// After ecs.World.Reset everything is despawned and capture starts again.
+type Capture struct {
+	watch *watch
+	store *snapshot.Store
+	lanes []uint32   // of the row being captured
+	blank [][]uint32 // by row: the lanes of the component's zero value
+	known []faults   // by network index
+	full  bool       // StoreFull was reported, and the store has been full since
+}
+
+// faults are the rows of an entity with a fault that was reported.
+type faults struct{ notFinite, outOfRange snapshot.Mask }
+
+// NewCapture prepares to capture a world. It registers the schema's components
+// with the world, which must not be locked. The tag marks the entities that
+// this capture manages: any number but 0 that no other capture or apply on the
+// same world has. A nil report drops the problems.
+func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
+	c := &Capture{watch: newWatch(w, schema, tag, report), store: store}
+	for row := range schema.Rows() {
+		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
+		if n := schema.Plan(row).Lanes(); n > len(c.lanes) {
+			c.lanes = make([]uint32, n)
+		}
+	}
+	return c
+}
+
+// Run captures tick t, which must be later than the tick of the capture before:
+// otherwise nothing is captured. Game code must not run meanwhile.
+func (c *Capture) Run(t tick.Tick) {
+	if t <= c.store.Tick() {
+		return
+	}
+	c.store.Begin(t)
+	c.rejoin()
+	c.watch.scan(c)
+	c.despawnLost()
+	c.watch.trim()
+	c.store.Commit()
+	c.watch.flush()
+}
+
+// rejoin starts again after a reset of the world.
+func (c *Capture) rejoin() {
+	if c.watch.mark.goes(c.watch.world) {
+		return
+	}
+	for index := range c.watch.byIndex {
+		id := wire.NetworkID{Index: uint32(index), Generation: c.watch.byIndex[index].generation}
+		c.store.Despawn(id)
+	}
+	c.watch.forget()
+	c.watch.mark.join(c.watch.world)
+	c.watch.note(Problem{Kind: WorldReset})
+}
+
+// differs captures one component.
+func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
+	c.captureRow(id, col, row)
+}
+
+// appears captures an entity whole.
+func (c *Capture) appears(t *table, row, slot int) {
+	e := c.watch.entityAt(t, row)
+	r := t.replicas.replicated(row)
+	at, id := c.identify(*r, e)
+	if at == nil {
+		c.passOver(t, row, slot)
+		return
+	}
+	if slot < 0 {
+		slot = t.newSlot(c.watch.run)
+	}
+	*r = components.Replicated{ID: id, World: c.watch.tag}
+	c.watch.depart(id, at)
+	c.watch.claim(at, t, slot)
+	c.captureEntity(id, t, row)
+	t.keepRow(row, slot)
+}
+
+// passOver keeps the shadow of an entity that has no id: a foreign one, which
+// is then left in peace, or one that found the store full, which is tried
+// again. A scattered table needs no shadow of either.
+func (c *Capture) passOver(t *table, row, slot int) {
+	if slot < 0 {
+		return
+	}
+	t.keepRow(row, slot)
+	if r := t.replicas.replicated(row); r.ID.IsZero() || r.World == c.watch.tag {
+		t.replicas.spoil(slot, *r)
+	}
+}
+
+// captureEntity captures all components of a row, and that it has no others.
+func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
+	for gone := c.store.Mask(id) &^ t.rows; gone != 0; gone &= gone - 1 {
+		c.store.Remove(id, first(gone))
+	}
+	for bare := t.bare; bare != 0; bare &= bare - 1 {
+		c.store.Set(id, first(bare), nil)
+	}
+	for i := range t.columns {
+		c.captureRow(id, &t.columns[i], row)
+	}
+}
+
+// captureRow quantises one component into the store.
+func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
+	lanes := c.lanes[:len(c.blank[col.row])]
+	good := c.store.Row(id, col.row)
+	if good == nil {
+		good = c.blank[col.row]
+	}
+	copy(lanes, good) // what a field keeps that cannot be captured
+	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
+		c.noteFault(id, col, fault)
+	}
+	c.store.Set(id, col.row, lanes)
+}
+
+// noteFault reports the first fault of each kind that a component of an entity has.
+func (c *Capture) noteFault(id wire.NetworkID, col *column, fault wire.Fault) {
+	kind, told := NotFinite, &c.known[id.Index].notFinite
+	if fault.Reason != wire.NotFinite {
+		kind, told = OutOfRange, &c.known[id.Index].outOfRange
+	}
+	if told.Has(col.row) {
+		return
+	}
+	*told = told.With(col.row)
+	c.watch.note(Problem{
+		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
+		Component: col.plan.Name(), Field: fault.Field(),
+	})
+}
+
+// despawnLost despawns the ids that no row has any more.
+func (c *Capture) despawnLost() {
+	for _, id := range c.watch.lost {
+		if at := c.watch.at(id); at != nil && at.stamp != c.watch.run {
+			c.store.Despawn(id)
+			c.watch.drop(id)
+		}
+	}
+}
+
+// Entity is the entity that has a network id, as of the last Run.
+func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
+	at := c.watch.at(id)
+	if at == nil || !c.watch.mark.goes(c.watch.world) {
+		return ecs.Entity{}, false
+	}
+	if !c.watch.wears(at.entity, id) && !c.watch.relocate(at, id) {
+		return ecs.Entity{}, false
+	}
+	return c.watch.at(id).entity, true
+}
+
+// ID is the network id of a replicated entity, as of the last Run. An entity
+// that no Run has seen has none yet. One to which a Replicated was copied whose
+// original is gone, and which came to lie exactly in its place, is recognised
+// by [Capture.Entity] first.
+func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
+	id, ok := c.watch.holder(e)
+	if !ok || !c.watch.mark.goes(c.watch.world) || !c.watch.wears(e, id) {
+		return wire.NetworkID{}, false
+	}
+	return id, true
+}
+
+// Release gives back what the capture has registered with the world. The
+// capture is of no use afterwards; entities keep their Replicated.
+func (c *Capture) Release() { c.watch.release() }

@@ -1,0 +1,269 @@
+package netecs_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestEntityExistsOnTheClient(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.frozen)
+	*p.server.position(e) = position{1, 2, 3}
+	p.step()
+	p.same()
+	twin := p.twin(e)
+	require.True(t, p.client.world.Has(twin, p.client.frozen))
+	require.InDelta(t, 2, p.client.position(twin).Y, 0.002)
+	require.Equal(t, clientTag, p.client.replicated(twin).World)
+	require.Equal(t, []wire.NetworkID{{Index: 0, Generation: 1}}, p.spawned)
+	require.Empty(t, p.server.kinds())
+
+	p.server.position(e).X += 5
+	p.step()
+	p.same()
+	require.InDelta(t, 6, p.client.position(twin).X, 0.002)
+}
+
+func TestComponentsComeAndGo(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.step()
+	p.server.world.Add(e, p.server.frozen, p.server.health)
+	get[health](p.server, e, p.server.health).HP = 7
+	p.step()
+	p.same()
+	require.EqualValues(t, 7, get[health](p.client, p.twin(e), p.client.health).HP)
+	p.server.world.Exchange(e, []ecs.ID{p.server.vel}, []ecs.ID{p.server.pos, p.server.frozen})
+	p.step()
+	p.same()
+	require.False(t, p.client.world.Has(p.twin(e), p.client.pos))
+	require.Empty(t, p.server.kinds())
+	require.Empty(t, p.client.kinds())
+}
+
+func TestRemovedEntitiesAreDespawned(t *testing.T) {
+	for name, remove := range map[string]func(*side, ecs.Entity){
+		"entity":     func(s *side, e ecs.Entity) { s.world.RemoveEntity(e) },
+		"Replicated": func(s *side, e ecs.Entity) { s.world.Remove(e, s.rep) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+			other := p.server.world.NewEntity(p.server.rep, p.server.pos)
+			p.step()
+			id, _ := p.capture.ID(e)
+			twin := p.twin(e)
+			remove(p.server, e)
+			p.step()
+			p.same()
+			require.Equal(t, []wire.NetworkID{id}, p.departed)
+			require.False(t, p.client.world.Alive(twin))
+			require.True(t, p.client.world.Alive(p.twin(other)))
+			_, ok := p.capture.Entity(id)
+			require.False(t, ok)
+		})
+	}
+}
+
+func TestReplicatedRemovedAndAddedIsNothing(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.step()
+	twin := p.twin(e)
+	p.server.world.Remove(e, p.server.rep)
+	p.server.world.Add(e, p.server.rep)
+	p.step()
+	p.same()
+	require.Equal(t, twin, p.twin(e))
+	require.Zero(t, p.store.Changed())
+}
+
+func TestSpawnedAndDespawnedBetweenTicksIsNothing(t *testing.T) {
+	p := newPair(t)
+	p.server.world.RemoveEntity(p.server.world.NewEntity(p.server.rep, p.server.pos))
+	p.step()
+	require.Zero(t, p.store.Len())
+	require.Empty(t, p.spawned)
+}
+
+func TestIdleCaptureChangesNothing(t *testing.T) {
+	p := newPair(t)
+	for range 200 {
+		p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.rot)
+	}
+	p.step()
+	p.step()
+	require.Zero(t, p.store.Changed())
+	require.False(t, p.view.Pending())
+}
+
+func TestSwapRemoveInATableOfManyBlocks(t *testing.T) {
+	p := newPair(t)
+	var all []ecs.Entity
+	for i := range 300 {
+		e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+		*p.server.position(e) = position{X: float32(i)}
+		all = append(all, e)
+	}
+	p.step()
+	p.same()
+	for _, i := range []int{0, 63, 64, 150, 298} {
+		p.server.world.RemoveEntity(all[i])
+	}
+	p.server.position(all[200]).Y = 9
+	p.server.position(all[299]).Y = 9 // moved into the first hole
+	p.step()
+	p.same()
+	require.Equal(t, 295, p.store.Len())
+	require.Equal(t, 2, p.store.Changed())
+	require.Empty(t, p.server.kinds())
+	require.Empty(t, p.client.kinds())
+}
+
+func TestFaultsAreReportedOnce(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.vel)
+	*get[velocity](p.server, e, p.server.vel) = velocity{1, 1, 1}
+	p.step()
+	for i := range 4 {
+		p.server.position(e).X = 1000 + float32(i)
+		*get[velocity](p.server, e, p.server.vel) = velocity{X: float32(math.NaN()), Y: float32(i), Z: 1}
+		p.step()
+		p.same()
+	}
+	require.ElementsMatch(t, []netecs.ProblemKind{netecs.OutOfRange, netecs.NotFinite}, p.server.kinds())
+	require.InDelta(t, 512, p.client.position(p.twin(e)).X, 0.002)
+	require.Equal(t, velocity{1, 3, 1}, *get[velocity](p.client, p.twin(e), p.client.vel))
+
+	p.server.world.RemoveEntity(e)
+	p.step()
+	again := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.server.position(again).Y = float32(math.Inf(-1))
+	p.step()
+	id, _ := p.capture.ID(again)
+	require.Equal(t, []netecs.Problem{{
+		Kind: netecs.NotFinite, Entity: id, Local: again, Component: "position", Field: "Y",
+	}}, p.server.problems)
+	require.Equal(t, "position.Y of entity "+id.String()+" is not a finite number: the last good value is kept",
+		p.server.problems[0].String())
+	require.InDelta(t, 0, p.client.position(p.twin(again)).Y, 0.002)
+}
+
+func TestWorldReset(t *testing.T) {
+	p := newPair(t)
+	var old []ecs.Entity
+	for range 100 {
+		old = append(old, p.server.world.NewEntity(p.server.rep, p.server.pos))
+	}
+	tied := p.server.world.NewEntity(p.server.rep, p.server.child)
+	p.server.world.Relations().Set(tied, p.server.child, old[0])
+	p.step()
+	id, _ := p.capture.ID(old[70])
+	p.server.world.Reset()
+	_, ok := p.capture.Entity(id)
+	require.False(t, ok)
+	_, ok = p.capture.ID(old[70])
+	require.False(t, ok)
+	fresh := p.server.world.NewEntity(p.server.rep, p.server.pos, p.server.vel)
+	*p.server.position(fresh) = position{7, 7, 7}
+	p.step()
+	p.same()
+	require.Equal(t, 1, p.store.Len())
+	require.Len(t, p.departed, 101)
+	require.Equal(t, []netecs.ProblemKind{netecs.WorldReset}, p.server.kinds())
+	p.step()
+	p.same()
+	require.Empty(t, p.server.kinds())
+}
+
+func TestRelations(t *testing.T) {
+	p := newPair(t)
+	var parents, children []ecs.Entity
+	for range 30 {
+		parents = append(parents, p.server.world.NewEntity(p.server.rep, p.server.pos))
+	}
+	for i := range 90 {
+		e := p.server.world.NewEntity(p.server.rep, p.server.child, p.server.vel)
+		p.server.world.Relations().Set(e, p.server.child, parents[i%len(parents)])
+		get[childOf](p.server, e, p.server.child).Joint = int32(i)
+		children = append(children, e)
+	}
+	p.step()
+	p.same()
+	for i, e := range children[:40] {
+		p.server.world.Relations().Set(e, p.server.child, parents[(i+7)%len(parents)])
+	}
+	p.step()
+	p.same()
+	require.Zero(t, p.store.Changed(), "a new target changes nothing that replicates")
+	get[velocity](p.server, children[50], p.server.vel).Z = 3
+	p.server.world.RemoveEntity(children[3])
+	p.server.world.RemoveEntity(parents[5])
+	p.server.world.Remove(children[9], p.server.child)
+	p.step()
+	p.same()
+	require.Equal(t, 118, p.store.Len())
+	require.Equal(t, 2, p.store.Changed())
+	p.client.world.Add(p.twin(parents[8]), p.client.follows)
+	p.client.world.Relations().Set(p.twin(parents[8]), p.client.follows, p.twin(parents[9]))
+	p.server.position(parents[8]).X = 1
+	p.step()
+	p.same()
+	p.step()
+	p.same()
+	require.Empty(t, p.client.kinds())
+	require.Empty(t, p.server.kinds())
+}
+
+func TestCaptureOfAnEarlierTickIsNothing(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.step()
+	p.server.position(e).X = 3
+	p.capture.Run(p.tick)
+	p.step()
+	p.same()
+	require.InDelta(t, 3, p.client.position(p.twin(e)).X, 0.002)
+}
+
+func TestCaptureInALockedWorld(t *testing.T) {
+	p := newPair(t)
+	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	all := ecs.All()
+	query := p.server.world.Query(&all)
+	p.step()
+	query.Close()
+	p.same()
+	require.False(t, p.server.world.IsLocked())
+}
+
+func TestReportMayChangeTheWorld(t *testing.T) {
+	schema := newSchema(t)
+	s := newSide()
+	store := snapshot.NewStore(schema, snapshot.Config{})
+	c := netecs.NewCapture(s.world, store, schema, serverTag, func(x netecs.Problem) { s.world.RemoveEntity(x.Local) })
+	e := s.world.NewEntity(s.rep, s.pos)
+	s.position(e).X = float32(math.NaN())
+	c.Run(1)
+	c.Run(2)
+	require.Zero(t, store.Len())
+}
+
+func TestReleaseGivesBackTheFilters(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	before := p.server.world.Stats().CachedFilters
+	p.step()
+	require.Equal(t, before+1, p.server.world.Stats().CachedFilters)
+	p.capture.Release()
+	require.Equal(t, before-1, p.server.world.Stats().CachedFilters)
+	_, ok := p.capture.ID(e)
+	require.False(t, ok)
+}

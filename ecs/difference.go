@@ -1,0 +1,137 @@
+package netecs
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// absent is the value of what is not there.
+const absent = "absent"
+
+// Difference is where a client's world is not what the server's store says.
+type Difference struct {
+	Entity    wire.NetworkID
+	Component string // wire name; empty when the whole entity is missing or too many
+	Field     string // path inside the component; empty when the whole component is
+	Server    string // the value that the client should have, or "absent"
+	Client    string // the value that it has, or "absent"
+}
+
+// String names the place and both values.
+func (d Difference) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "entity %s", d.Entity)
+	if d.Component != "" {
+		b.WriteString(", " + d.Component)
+	}
+	if d.Field != "" {
+		b.WriteString("." + d.Field)
+	}
+	fmt.Fprintf(&b, ": server %s, client %s", d.Server, d.Client)
+	return b.String()
+}
+
+// FirstDifference compares a client's world with what the store holds of the
+// visible entities, a nil visible meaning all, and names the first difference
+// in the order of network id, row and field. There is no tolerance: the bytes
+// of every field that travels must be those that the store's row gives.
+func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
+	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+	b := bind(client, schema)
+	has := byID(client, &b)
+	c := comparison{store: store, client: client, binding: b, values: newValues(schema)}
+	for id := range store.All {
+		if visible != nil && !visible(id) {
+			continue
+		}
+		if len(has) > 0 && has[0].id.Less(id) {
+			break
+		}
+		if len(has) == 0 || has[0].id != id {
+			return Difference{Entity: id, Server: "present", Client: absent}, true
+		}
+		if d, differs := c.entity(id, has[0].entity); differs {
+			return d, true
+		}
+		has = has[1:]
+	}
+	if len(has) > 0 {
+		return Difference{Entity: has[0].id, Server: absent, Client: "present"}, true
+	}
+	return Difference{}, false
+}
+
+type comparison struct {
+	store  *snapshot.Store
+	client *ecs.World
+	binding
+	values values
+}
+
+// entity compares the components of one entity.
+func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) {
+	mask := c.client.Mask(e)
+	want, have := c.store.Mask(id), c.rows(&mask)
+	for rows := want | have; rows != 0; rows &= rows - 1 {
+		row := first(rows)
+		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}
+		var server, client reflect.Value
+		if want.Has(row) {
+			server = c.values.of(row, c.store.Row(id, row))
+			d.Server = text(server, "")
+		}
+		if have.Has(row) {
+			client = reflect.NewAt(c.schema.Plan(row).Type(), c.client.Get(e, c.ids[row]))
+			d.Client = text(client, "")
+		}
+		if !server.IsValid() || !client.IsValid() {
+			return d, true
+		}
+		field, equal := c.schema.Plan(row).Compare(server.UnsafePointer(), client.UnsafePointer())
+		if !equal {
+			d.Field, d.Server, d.Client = field, text(server, field), text(client, field)
+			return d, true
+		}
+	}
+	return Difference{}, false
+}
+
+// text is a component, or the field of it that a path names, in words.
+func text(component reflect.Value, path string) string {
+	v := component.Elem()
+	for path != "" {
+		var next reflect.Value
+		next, path = step(v, path)
+		if !next.IsValid() {
+			break
+		}
+		v = next
+	}
+	return fmt.Sprintf("%+v", v)
+}
+
+// step takes the first step of a path such as Cells[2].X. It returns the zero
+// Value where the path leads nowhere.
+func step(v reflect.Value, path string) (next reflect.Value, rest string) {
+	path = strings.TrimPrefix(path, ".")
+	end := strings.IndexAny(path[min(1, len(path)):], ".[") + 1
+	if end == 0 {
+		end = len(path)
+	}
+	name, rest := path[:end], path[end:]
+	if v.Kind() == reflect.Struct {
+		return v.FieldByName(name), rest
+	}
+	i, err := strconv.Atoi(strings.Trim(name, "[]"))
+	if v.Kind() == reflect.Array && err == nil && i >= 0 && i < v.Len() {
+		return v.Index(i), rest
+	}
+	return reflect.Value{}, ""
+}

@@ -1,0 +1,91 @@
+package netecs
+
+import (
+	"math/bits"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// nowhere is the table of a place whose rows are in no shadow.
+const nowhere int32 = -1
+
+// place says which entity a network id is in this world, and where its rows
+// lie in the shadow.
+type place struct {
+	generation uint32 // of the network id; 0: the index is not in use
+	table      int32
+	slot       int32
+	entity     ecs.Entity
+	stamp      uint64 // the scan that last found the entity somewhere new
+}
+
+// places maps network ids to entities and back. Both directions are dense
+// tables: nothing remote is ever looked up in Arche.
+type places struct {
+	byIndex  []place
+	byEntity []wire.NetworkID // by the number of the Arche entity
+}
+
+// at is the place of an id, nil when the id is not in use.
+func (p *places) at(id wire.NetworkID) *place {
+	if int(id.Index) >= len(p.byIndex) || id.Generation == 0 {
+		return nil
+	}
+	if at := &p.byIndex[id.Index]; at.generation == id.Generation {
+		return at
+	}
+	return nil
+}
+
+// holder is the id that an entity was given.
+func (p *places) holder(e ecs.Entity) (wire.NetworkID, bool) {
+	if int(e.ID()) >= len(p.byEntity) {
+		return wire.NetworkID{}, false
+	}
+	id := p.byEntity[e.ID()]
+	at := p.at(id)
+	return id, at != nil && at.entity == e
+}
+
+// hold gives an id to an entity. The id's index must be below
+// snapshot.MaxEntities.
+func (p *places) hold(id wire.NetworkID, e ecs.Entity) *place {
+	p.byIndex = extended(p.byIndex, int(id.Index))
+	p.byEntity = extended(p.byEntity, int(e.ID()))
+	p.byEntity[e.ID()] = id
+	at := &p.byIndex[id.Index]
+	*at = place{generation: id.Generation, table: nowhere, slot: -1, entity: e}
+	return at
+}
+
+// drop frees an id's index.
+func (p *places) drop(id wire.NetworkID) {
+	if at := p.at(id); at != nil {
+		*at = place{}
+	}
+}
+
+// clear forgets everything, keeping the memory.
+func (p *places) clear() {
+	clear(p.byIndex)
+	clear(p.byEntity)
+}
+
+// extended returns s with at least index+1 elements.
+func extended[T any](s []T, index int) []T {
+	if index < len(s) {
+		return s
+	}
+	if index < cap(s) {
+		return s[:index+1]
+	}
+	next := make([]T, index+1, max(2*cap(s), index+1, 64))
+	copy(next, s)
+	return next
+}
+
+// first is the lowest row of a mask that is not empty.
+func first(m snapshot.Mask) int { return bits.TrailingZeros64(uint64(m)) }

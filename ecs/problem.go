@@ -1,0 +1,133 @@
+package netecs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ProblemKind says what a [Problem] is.
+type ProblemKind uint8
+
+const (
+	// NotFinite: a captured field was NaN or infinite. Its last good value is
+	// kept until the field is finite again.
+	NotFinite ProblemKind = iota + 1
+	// OutOfRange: a captured field was outside the range of its net tag. The
+	// nearest value inside travels.
+	OutOfRange
+	// CopiedReplicated: a Replicated was copied from an entity that still has
+	// it. On the server the copy gets a network id of its own; on a client,
+	// where ids come from the server, the copy's Replicated is zeroed.
+	CopiedReplicated
+	// StaleReplicated: a Replicated names an entity that no longer lives, or
+	// never did. It is treated like a copy.
+	StaleReplicated
+	// ForeignReplicated: a Replicated is managed by another server or client.
+	// The entity is left alone and does not replicate here.
+	ForeignReplicated
+	// OverwrittenReplicated: game code overwrote the Replicated of an entity
+	// that has one. It is put back.
+	OverwrittenReplicated
+	// WorldReset: ecs.World.Reset was called. A capture despawns everything
+	// and starts again; an apply spawns everything again.
+	WorldReset
+	// WorldLocked: the world was locked by an open query when it had to be
+	// changed. The step is made up for at the next call.
+	WorldLocked
+	// StoreFull: snapshot.MaxEntities are alive, the entity does not
+	// replicate. It is tried again at every capture.
+	StoreFull
+	// LocalWriteRestored: client code wrote a replicated component without
+	// authority over it. The server's value is put back.
+	LocalWriteRestored
+	// LocallyRemovedEntity: client code removed a replicated entity. It stays
+	// away until the server spawns another.
+	LocallyRemovedEntity
+	// LocallyRemovedComponent: client code removed a replicated component (it
+	// stays away until the server removes and adds it), or the Replicated
+	// itself (the entity is left to the game from then on).
+	LocallyRemovedComponent
+	// LocallyAddedComponent: client code had added a component that the server
+	// added too. The server's value has replaced the local one.
+	LocallyAddedComponent
+	// SecondRelation: the server added a relation component to an entity that
+	// has one here. Arche allows one, so the component is left out.
+	SecondRelation
+)
+
+// words are what each kind says of its subject, which is an entity, a
+// component of an entity, or nothing.
+func (k ProblemKind) words() string {
+	switch k {
+	case NotFinite:
+		return "is not a finite number: the last good value is kept"
+	case OutOfRange:
+		return "is out of range: the nearest value in range is sent"
+	case CopiedReplicated:
+		return "has a Replicated that was copied from another entity"
+	case StaleReplicated:
+		return "has a Replicated that names no living entity"
+	case ForeignReplicated:
+		return "has a Replicated of another server or client: it is left alone"
+	case OverwrittenReplicated:
+		return "had its Replicated overwritten: it is put back"
+	case WorldReset:
+		return "the world was reset: replication starts again"
+	case WorldLocked:
+		return "the world is locked by an open query: its changes wait"
+	case StoreFull:
+		return "is not replicated: too many entities are alive"
+	case LocalWriteRestored:
+		return "was written on a client without authority: the server's value is put back"
+	case LocallyRemovedEntity:
+		return "was removed on this client: it stays away"
+	case LocallyRemovedComponent:
+		return "was removed on this client: it stays away"
+	case LocallyAddedComponent:
+		return "was added on this client before the server added it: the server's value replaces it"
+	case SecondRelation:
+		return "is a second relation of its entity: it is left out"
+	}
+	return "has an unknown problem"
+}
+
+// Problem is reported once per entity and cause, not once per tick.
+type Problem struct {
+	Kind ProblemKind
+	// Entity is the network id, zero when it has none.
+	Entity wire.NetworkID
+	// Local is the entity in this world, zero when there is none. It was alive
+	// when the problem was seen, which may no longer be so.
+	Local ecs.Entity
+	// Component is the wire name of the component, empty when the problem is
+	// with the whole entity.
+	Component string
+	// Field is the path of the field inside the component, where it is known.
+	Field string
+}
+
+// String reads as a sentence without its full stop.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Component != "" {
+		b.WriteString(p.Component)
+		if p.Field != "" {
+			b.WriteString("." + p.Field)
+		}
+		b.WriteString(" of ")
+	}
+	if !p.Entity.IsZero() {
+		fmt.Fprintf(&b, "entity %s ", p.Entity)
+	} else if !p.Local.IsZero() {
+		fmt.Fprintf(&b, "local entity %d.%d ", p.Local.ID(), p.Local.Generation())
+	}
+	b.WriteString(p.Kind.words())
+	return b.String()
+}
+
+// Error makes a Problem usable where errors are reported.
+func (p Problem) Error() string { return p.String() }

@@ -1,0 +1,74 @@
+package netecs_test
+
+import (
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestProblemsReadAsSentences(t *testing.T) {
+	id := wire.NetworkID{Index: 12, Generation: 3}
+	w := ecs.NewWorld()
+	local := w.NewEntity()
+	for want, p := range map[string]netecs.Problem{
+		"Velocity.Linear.X of entity 12v3 is not a finite number: the last good value is kept": {
+			Kind: netecs.NotFinite, Entity: id, Local: local, Component: "Velocity", Field: "Linear.X"},
+		"Velocity of entity 12v3 was removed on this client: it stays away": {
+			Kind: netecs.LocallyRemovedComponent, Entity: id, Component: "Velocity"},
+		"entity 12v3 had its Replicated overwritten: it is put back": {
+			Kind: netecs.OverwrittenReplicated, Entity: id},
+		"local entity 1.0 has a Replicated of another server or client: it is left alone": {
+			Kind: netecs.ForeignReplicated, Local: local},
+		"the world was reset: replication starts again": {Kind: netecs.WorldReset},
+	} {
+		require.Equal(t, want, p.Error())
+	}
+	seen := map[string]bool{}
+	for k := netecs.NotFinite; k <= netecs.SecondRelation; k++ {
+		text := netecs.Problem{Kind: k}.String()
+		require.NotContains(t, text, "unknown")
+		seen[text] = true
+	}
+	require.GreaterOrEqual(t, len(seen), int(netecs.SecondRelation)-1) // two share their words
+	require.Contains(t, netecs.Problem{}.String(), "unknown")
+}
+
+func TestFullStoreIsTriedAgain(t *testing.T) {
+	const extra = 3
+	s, schema := newSide(), newSchema(t)
+	store := snapshot.NewStore(schema, snapshot.Config{})
+	c := netecs.NewCapture(s.world, store, schema, serverTag, s.report)
+	ecs.NewBuilder(s.world, s.rep).NewBatch(snapshot.MaxEntities + extra)
+	c.Run(1)
+	c.Run(2)
+	require.Equal(t, snapshot.MaxEntities, store.Len())
+	require.Equal(t, []netecs.ProblemKind{netecs.StoreFull}, s.kinds())
+
+	query := s.world.Query(&having{s.rep})
+	var remove []ecs.Entity
+	for i := range 2 * extra {
+		remove = append(remove, query.EntityAt(i*1000))
+	}
+	last := query.EntityAt(query.Count() - 1)
+	query.Close()
+	for _, e := range remove {
+		s.world.RemoveEntity(e)
+	}
+	c.Run(3) // frees the ids
+	c.Run(4)
+	require.Equal(t, snapshot.MaxEntities-extra, store.Len())
+	id, ok := c.ID(last)
+	require.True(t, ok)
+	require.Equal(t, components.Replicated{ID: id, World: serverTag}, *s.replicated(last))
+}
+
+// having is a filter for one component.
+type having struct{ id ecs.ID }
+
+func (f *having) Matches(mask *ecs.Mask) bool { return mask.Get(f.id) }

@@ -1,0 +1,119 @@
+package netecs
+
+import (
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// This file is what Apply does about what game code did to a client's world.
+
+// differs puts back a component that game code wrote.
+func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) {
+	a.restore(id, c, row, c, slot)
+}
+
+// restore compares a row with what was applied, which is a slot of a shadow,
+// and puts the server's value back if a field that travels is another.
+func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
+	tw := &a.twins[id.Index]
+	if !tw.mask.Has(c.row) {
+		return // game code's own component
+	}
+	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
+	lanes := a.replica.Row(id.Index, c.row)
+	if equal || lanes == nil || a.replica.Entity(id.Index).ID != id {
+		return
+	}
+	c.plan.Dequantise(lanes, c.at(row))
+	a.stats.Restored++
+	if !tw.restored {
+		tw.restored = true
+		a.watch.note(Problem{
+			Kind: LocalWriteRestored, Entity: id, Local: a.watch.at(id).entity,
+			Component: c.plan.Name(), Field: field,
+		})
+	}
+}
+
+// appears looks at an entity that is new, was moved, or whose Replicated was
+// written.
+func (a *Apply) appears(t *table, row, _ int) {
+	e := a.watch.entityAt(t, row)
+	r := t.replicas.replicated(row)
+	id, ours := a.watch.holder(e)
+	named := a.watch.at(r.ID) != nil && r.World == a.watch.tag
+	switch {
+	case ours && *r == components.Replicated{ID: id, World: a.watch.tag}:
+	case ours && named:
+		a.watch.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
+	case ours:
+		a.watch.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
+	case r.ID.IsZero():
+		return // game code's own
+	case r.World != a.watch.tag:
+		a.watch.noteForeign(e)
+		return
+	case named:
+		a.watch.note(Problem{Kind: CopiedReplicated, Local: e})
+	default:
+		a.watch.note(Problem{Kind: StaleReplicated, Local: e})
+	}
+	a.unsettled = true
+	if !ours {
+		*r = components.Replicated{}
+		return
+	}
+	*r = components.Replicated{ID: id, World: a.watch.tag}
+	a.moved(id, t, row)
+}
+
+// moved looks at an entity of ours whose row is not where it was: game code
+// added or removed components, or removed another entity.
+func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
+	at, tw := a.watch.at(id), &a.twins[id.Index]
+	at.stamp = a.watch.run
+	a.watch.depart(id, at)
+	if tw.left { // its Replicated was removed, and now is back
+		tw.left = false
+		a.again = append(a.again, id.Index)
+	}
+	for m := tw.mask &^ tw.gone &^ t.rows; m != 0; m &= m - 1 {
+		tw.gone = tw.gone.With(first(m))
+		a.watch.note(Problem{
+			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
+			Component: a.watch.schema.Plan(first(m)).Name(),
+		})
+	}
+	if back := tw.gone & t.rows; back != 0 {
+		tw.gone &^= back
+		a.again = append(a.again, id.Index)
+	}
+	if at.table == nowhere {
+		return
+	}
+	before := a.watch.tables[at.table]
+	for i := range t.columns {
+		c := &t.columns[i]
+		if applied := before.column(c.row); applied != nil {
+			a.restore(id, c, row, applied, int(at.slot))
+		}
+	}
+}
+
+// noticeLost notes the entities that game code removed, or took the Replicated of.
+func (a *Apply) noticeLost() {
+	for _, id := range a.watch.lost {
+		at := a.watch.at(id)
+		if at == nil || at.stamp == a.watch.run {
+			continue
+		}
+		at.table = nowhere
+		a.twins[id.Index].left = true
+		a.unsettled = true
+		p := Problem{Kind: LocallyRemovedEntity, Entity: id}
+		if a.watch.world.Alive(at.entity) {
+			p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
+		}
+		a.watch.note(p)
+	}
+}

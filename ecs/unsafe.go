@@ -1,0 +1,166 @@
+package netecs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// replicatedSize is the bytes of a Replicated.
+const replicatedSize = int(unsafe.Sizeof(components.Replicated{}))
+
+// column is one component of a table: where the world keeps it while a query
+// is open, and the shadow of what it held before.
+type column struct {
+	id   ecs.ID
+	row  int        // row of the schema, -1 for Replicated
+	plan *wire.Plan // nil for Replicated
+	size int        // bytes of a component
+
+	// base is the component of the first row. It is set by aim and cleared by
+	// release, both while the world is locked, so it never outlives a
+	// structural change.
+	base unsafe.Pointer
+	// shadow holds size bytes a slot. Its backing is made of uint64, so that a
+	// slot is aligned for any component.
+	shadow []byte
+}
+
+// aim points the column at the query's present row.
+func (c *column) aim(q *ecs.Query) {
+	// SAFETY: the query's world stays locked until release is called, so the
+	// column can neither grow nor move while base is set.
+	c.base = q.Get(c.id)
+}
+
+// release forgets where the world keeps the column.
+func (c *column) release() {
+	// SAFETY: nil is dereferenced nowhere: at is only called between aim and release.
+	c.base = nil
+}
+
+// at is the component of a row.
+func (c *column) at(row int) unsafe.Pointer {
+	// SAFETY: rows below the query's count of this archetype lie one behind the
+	// other from base on, size bytes each; callers pass only such rows.
+	return unsafe.Add(c.base, row*c.size)
+}
+
+// kept is the component in a slot of the shadow.
+func (c *column) kept(slot int) unsafe.Pointer {
+	// SAFETY: the slice expression checks the bounds, and the shadow's backing
+	// is aligned to 8, as every multiple of a component's size then is to its own.
+	return unsafe.Pointer(unsafe.SliceData(c.shadow[slot*c.size : (slot+1)*c.size]))
+}
+
+// bytes are the bytes of the rows from <= row < to.
+func (c *column) bytes(from, to int) []byte {
+	// SAFETY: as for at; from and to-1 are rows of this archetype. Components
+	// are plain data, so reading and comparing their bytes is defined.
+	return unsafe.Slice((*byte)(unsafe.Add(c.base, from*c.size)), (to-from)*c.size)
+}
+
+// same compares rows with the slots of the same numbers.
+func (c *column) same(from, to int) bool {
+	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
+}
+
+// differing is the first row from <= row < to that is not the slot of the same
+// number, or to. Most rows of a block are the same: going over its words is
+// cheaper than a call for each row.
+func (c *column) differing(from, to int) int {
+	if from >= to {
+		return to // also because no pointer may be made to behind the last row
+	}
+	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
+	i := 0
+	for ; i+8 <= len(live) && i+8 <= len(kept); i += 8 {
+		x := binary.LittleEndian.Uint64(live[i:]) ^ binary.LittleEndian.Uint64(kept[i:])
+		if x != 0 {
+			return from + (i+bits.TrailingZeros64(x)/8)/c.size
+		}
+	}
+	for ; i < len(live) && i < len(kept); i++ {
+		if live[i] != kept[i] {
+			return from + i/c.size
+		}
+	}
+	return to
+}
+
+// sameRow compares one row with a slot.
+func (c *column) sameRow(row, slot int) bool {
+	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
+}
+
+// keep copies rows into the slots of the same numbers.
+func (c *column) keep(from, to int) {
+	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
+}
+
+// keepRow copies one row into a slot.
+func (c *column) keepRow(row, slot int) {
+	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
+}
+
+// moveSlot copies one slot over another.
+func (c *column) moveSlot(from, to int) {
+	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
+}
+
+// reserve makes room for slots, growing by doubling.
+func (c *column) reserve(slots int) {
+	need := slots * c.size
+	if need <= len(c.shadow) {
+		return
+	}
+	words := make([]uint64, (max(need, 2*len(c.shadow))+7)/8)
+	// SAFETY: the bytes are exactly those of words, which the slice keeps alive.
+	grown := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
+	copy(grown, c.shadow)
+	c.shadow = grown
+}
+
+// replicated is the Replicated of a row, in the world.
+func (c *column) replicated(row int) *components.Replicated {
+	// SAFETY: called on the Replicated column only, whose component this is.
+	return (*components.Replicated)(c.at(row))
+}
+
+// keptReplicated is the Replicated in a slot of the shadow.
+func (c *column) keptReplicated(slot int) components.Replicated {
+	// SAFETY: called on the Replicated column only; kept is aligned.
+	return *(*components.Replicated)(c.kept(slot))
+}
+
+// spoil makes the Replicated in a slot differ from r, whatever the world has
+// there now, so that the next scan looks at the row again.
+func (c *column) spoil(slot int, r components.Replicated) {
+	r.World = ^r.World
+	// SAFETY: called on the Replicated column only; kept is aligned.
+	*(*components.Replicated)(c.kept(slot)) = r
+}
+
+// replicatedOf is an entity's Replicated, nil when it has none. The entity
+// must be alive.
+func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
+	// SAFETY: id is the component id of Replicated in this world, so Arche's
+	// pointer is to one, or nil.
+	return (*components.Replicated)(w.Get(e, id))
+}
+
+// writeRow writes the fields of a row that travel into an entity's component,
+// if it has it. The entity must be alive.
+func writeRow(w *ecs.World, e ecs.Entity, id ecs.ID, plan *wire.Plan, lanes []uint32) {
+	// SAFETY: the pointer is to a component of plan's type, since id was
+	// registered for it, and is used before anything can move it.
+	if p := w.GetUnchecked(e, id); p != nil {
+		plan.Dequantise(lanes, p)
+	}
+}

@@ -1,0 +1,321 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Rows are compared a chunk at once, then the blocks of a chunk that differs,
+// then the rows of such a block. The chunk keeps the cost of an idle table near
+// that of reading its memory, the block that of a few scattered changes low.
+const (
+	chunkRows = 16 * blockRows
+	blockRows = 64
+)
+
+// watch finds out what happened to the entities with a Replicated since it
+// last looked. Capture and Apply both stand on it; they differ in what they do
+// about it.
+type watch struct {
+	world *ecs.World
+	binding
+	places
+	tag uint32
+
+	with       ecs.Mask         // Replicated, with anything else
+	everything ecs.CachedFilter // of with
+	tables     []*table
+	byMask     map[ecs.Mask]*table
+	query      ecs.Query // the open one: a field, since the address of a local would escape
+
+	run  uint64           // number of the scan
+	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
+	left []departure      // slots whose entity was found elsewhere
+
+	mark life
+	reports
+}
+
+// watcher is told by scan what happened. The world is locked meanwhile.
+type watcher interface {
+	// differs: the bytes of a component are not those in the slot, which
+	// belongs to id. The row is the same entity as before.
+	differs(id wire.NetworkID, c *column, row, slot int)
+	// appears: the row's Replicated is not the one in the slot, or there is no
+	// slot yet (-1 in a scattered table). The entity is new, moved, or its
+	// Replicated was written.
+	appears(t *table, row, slot int)
+}
+
+func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, report func(Problem)) *watch {
+	a := &watch{
+		world: w, binding: bind(w, schema), tag: tag,
+		byMask:  map[ecs.Mask]*table{},
+		mark:    newLife(w),
+		reports: reports{report: report},
+	}
+	a.with = ecs.All(a.replicated)
+	a.everything = w.Cache().Register(&a.with)
+	return a
+}
+
+// release unregisters the filters. The watch knows nobody afterwards, and must
+// not scan.
+func (w *watch) release() {
+	w.forget()
+	w.world.Cache().Unregister(&w.everything)
+	for _, t := range w.tables {
+		w.world.Cache().Unregister(&t.filter)
+	}
+	w.tables = nil
+	clear(w.byMask)
+}
+
+// forget drops every shadow and every id. Tables and memory stay.
+func (w *watch) forget() {
+	w.places.clear()
+	w.reports.forget()
+	w.lost = w.lost[:0]
+	for _, t := range w.tables {
+		t.forget()
+	}
+}
+
+// scan compares the world with the shadow. Nothing of the shadow is given up:
+// rows that only differ are kept at once, all else is for trim or settle.
+func (w *watch) scan(h watcher) {
+	w.run++
+	w.lost, w.left = w.lost[:0], w.left[:0]
+	sum := 0
+	for _, t := range w.tables {
+		sum += w.scanTable(t, h)
+	}
+	if sum != w.count() {
+		known := len(w.tables)
+		w.discover()
+		for _, t := range w.tables[known:] {
+			w.scanTable(t, h)
+		}
+	}
+	w.revisit(h)
+}
+
+// count is the number of entities that have a Replicated.
+func (w *watch) count() int {
+	w.query = w.world.Query(&w.everything)
+	n := w.query.Count()
+	w.query.Close()
+	return n
+}
+
+// discover makes tables for the masks that have none yet.
+func (w *watch) discover() {
+	var last ecs.Mask // never the mask of an entity that the filter finds
+	var found []ecs.Mask
+	w.query = w.world.Query(&w.everything)
+	for w.query.Next() {
+		mask := w.query.Mask()
+		if mask == last {
+			continue
+		}
+		last = mask
+		if _, known := w.byMask[mask]; !known {
+			w.byMask[mask] = nil
+			found = append(found, mask)
+		}
+	}
+	for _, mask := range found {
+		t := newTable(w.world, &w.binding, mask, int32(len(w.tables)))
+		w.byMask[mask] = t
+		w.tables = append(w.tables, t)
+	}
+}
+
+// scanTable returns the number of rows that the table has in the world.
+func (w *watch) scanTable(t *table, h watcher) int {
+	w.query = w.world.Query(&t.filter)
+	t.seen = w.query.Count()
+	if t.scattered {
+		w.scanScattered(t, h)
+	} else {
+		w.scanColumns(t, h)
+	}
+	return t.seen
+}
+
+// scanColumns goes over a table that is one archetype.
+func (w *watch) scanColumns(t *table, h watcher) {
+	n := t.seen
+	if n > 0 {
+		w.query.Next()
+		t.aim(&w.query)
+		t.reserve(n)
+	}
+	common := min(n, t.length)
+	for from := 0; from < common; from += chunkRows {
+		if to := min(from+chunkRows, common); !t.same(from, to) {
+			w.scanChunk(t, from, to, h)
+		}
+	}
+	for row := common; row < n; row++ {
+		h.appears(t, row, row)
+	}
+	for slot := n; slot < t.length; slot++ {
+		w.displace(t, slot)
+	}
+	t.release()
+	w.query.Close()
+}
+
+// scanChunk goes over the rows from <= row < to, all of which have a slot.
+func (w *watch) scanChunk(t *table, from, to int, h watcher) {
+	for ; from < to; from += blockRows {
+		end := min(from+blockRows, to)
+		moved := !t.replicas.same(from, end)
+		if moved {
+			w.scanReplicas(t, from, end, h)
+		}
+		for i := range t.columns {
+			if c := &t.columns[i]; moved || !c.same(from, end) {
+				w.scanColumn(t, c, from, end, h)
+			}
+		}
+	}
+}
+
+// scanReplicas finds the rows of a block with another Replicated than before.
+func (w *watch) scanReplicas(t *table, from, to int, h watcher) {
+	for row := t.replicas.differing(from, to); row < to; row = t.replicas.differing(row+1, to) {
+		w.displace(t, row)
+		h.appears(t, row, row)
+	}
+}
+
+// scanColumn finds the rows of a block with another component than before. A
+// row that holds another entity than before is not for it to judge.
+func (w *watch) scanColumn(t *table, c *column, from, to int, h watcher) {
+	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
+		if !t.replicas.sameRow(row, row) {
+			continue
+		}
+		if id, ok := w.occupant(t, row); ok {
+			h.differs(id, c, row, row)
+		}
+		c.keepRow(row, row)
+	}
+}
+
+// scanScattered goes over a table of many archetypes and closes the query.
+func (w *watch) scanScattered(t *table, h watcher) {
+	before := t.length
+	t.stamped = 0
+	for w.query.Next() {
+		t.aim(&w.query)
+		id, slot := w.slotOf(t, t.replicas.replicated(0))
+		if slot < 0 {
+			h.appears(t, 0, -1)
+			continue
+		}
+		t.stamp(slot, w.run)
+		for i := range t.columns {
+			if c := &t.columns[i]; !c.sameRow(0, slot) {
+				h.differs(id, c, 0, slot)
+				c.keepRow(0, slot)
+			}
+		}
+	}
+	t.release()
+	for slot := 0; slot < before && t.stamped < t.length; slot++ {
+		if t.stamps[slot] != w.run {
+			w.displace(t, slot)
+		}
+	}
+}
+
+// slotOf is the slot of the query's present entity in a scattered table, -1
+// when it has none there.
+func (w *watch) slotOf(t *table, r *components.Replicated) (wire.NetworkID, int) {
+	at := w.at(r.ID)
+	if r.World != w.tag || at == nil || at.table != t.number || at.entity != w.query.Entity() {
+		return wire.NetworkID{}, -1
+	}
+	return r.ID, int(at.slot)
+}
+
+// occupant is the id whose rows are in a slot, if they are an entity of ours.
+func (w *watch) occupant(t *table, slot int) (wire.NetworkID, bool) {
+	r := t.replicas.keptReplicated(slot)
+	at := w.at(r.ID)
+	return r.ID, r.World == w.tag && at != nil && at.table == t.number && at.slot == int32(slot)
+}
+
+// displace notes that a slot's occupant is no longer there. Where it is, if
+// anywhere, is known when all tables were scanned.
+func (w *watch) displace(t *table, slot int) {
+	if id, ok := w.occupant(t, slot); ok {
+		w.lost = append(w.lost, id)
+	}
+}
+
+// departure is a slot that an entity left for another.
+type departure struct {
+	id    wire.NetworkID
+	table int32
+	slot  int32
+}
+
+// depart notes that id's entity was found elsewhere than in its place.
+func (w *watch) depart(id wire.NetworkID, at *place) {
+	if at.table != nowhere && !w.tables[at.table].scattered {
+		w.left = append(w.left, departure{id, at.table, at.slot})
+	}
+}
+
+// revisit looks again at the slots that were left. One that still seems to
+// hold the same entity holds a copy of its Replicated, in another entity that
+// came to lie exactly there, and the scan saw no difference.
+func (w *watch) revisit(h watcher) {
+	for i := 0; i < len(w.left); i++ {
+		d := w.left[i]
+		t, row := w.tables[d.table], int(d.slot)
+		if row >= t.seen {
+			continue
+		}
+		w.query = w.world.Query(&t.filter)
+		w.query.Next()
+		t.aim(&w.query)
+		at := w.at(d.id)
+		r := components.Replicated{ID: d.id, World: w.tag}
+		if *t.replicas.replicated(row) == r && at != nil && at.entity != w.query.EntityAt(row) {
+			h.appears(t, row, row)
+		}
+		t.release()
+		w.query.Close()
+	}
+}
+
+// claim records that the scan found id's entity at a slot.
+func (w *watch) claim(at *place, t *table, slot int) {
+	at.table, at.slot, at.stamp = t.number, int32(slot), w.run
+}
+
+// entityAt is the entity of a row that the scan is at.
+func (w *watch) entityAt(t *table, row int) ecs.Entity {
+	if t.scattered {
+		return w.query.Entity()
+	}
+	return w.query.EntityAt(row)
+}
+
+// wears reports whether an entity that was ours is alive and has the
+// Replicated of id.
+func (w *watch) wears(e ecs.Entity, id wire.NetworkID) bool {
+	if !w.world.Alive(e) {
+		return false
+	}
+	r := replicatedOf(w.world, e, w.replicated)
+	return r != nil && *r == components.Replicated{ID: id, World: w.tag}
+}
