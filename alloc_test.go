@@ -1,0 +1,64 @@
+package netcode_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// busyRig is a server with 16 clients, 200 moving entities and messages both ways, long enough under way to be warm.
+func busyRig(t testing.TB) *rig {
+	p := protocol()
+	netcode.Handle(p, func(*message.Context, *chat) {})
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	var ids []wire.NetworkID
+	r.change(func(store *snapshot.Store) {
+		for i := range 200 {
+			ids = append(ids, store.Spawn())
+			r.set(store, ids[i], float32(i))
+		}
+	})
+	for range 16 {
+		r.joined(p, netcode.Config{SendBudget: -1})
+	}
+	lanes := []uint32{0, 0}
+	r.server.game = func(store *snapshot.Store) {
+		for _, id := range ids {
+			lanes[0]++
+			lanes[0] &= 0xFFFF
+			store.Set(id, 1, lanes)
+		}
+		_ = netcode.Broadcast(r.server.Server, &chat{7})
+		_ = netcode.SendTo(r.server.Server, 3, &chat{8})
+		for _, c := range r.clients {
+			_ = netcode.SendMessage(c.Client, &chat{9})
+		}
+	}
+	for range 1000 { // Until every history went round.
+		r.step()
+	}
+	return r
+}
+
+func TestServerTickAllocatesNothing(t *testing.T) {
+	r := busyRig(t)
+	require.Zero(t, testing.AllocsPerRun(200, r.step), "allocations of a frame of the server and its 16 clients")
+	require.Equal(t, 16, len(r.server.log))
+	for id := range r.server.Clients {
+		stats, _ := r.server.ClientStats(id)
+		require.Equal(t, 200, stats.Known)
+	}
+}
+
+func BenchmarkFrameOfServerAnd16Clients(b *testing.B) {
+	r := busyRig(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.step()
+	}
+}

@@ -1,0 +1,182 @@
+package netcode
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// State is where a client is in the life of its connection.
+type State uint8
+
+// The states of a client.
+const (
+	Disconnected State = iota // No connection; Err says why the last one ended.
+	Connecting                // Connect was called and the server has not answered yes or no.
+	Connected                 // State and messages flow.
+	Closing                   // Close was called and the server is being told.
+)
+
+// String is the state's name.
+func (s State) String() string {
+	switch s {
+	case Disconnected:
+		return "Disconnected"
+	case Connecting:
+		return "Connecting"
+	case Connected:
+		return "Connected"
+	case Closing:
+		return "Closing"
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// Client is the end that connects to a Server and holds what the server lets it see. It does no I/O and reads no clock,
+// and belongs to one goroutine, like Server.
+//
+// A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send,
+// Drain.
+type Client struct {
+	protocol *Protocol
+	config   Config // As given, with defaults.
+	agreed   Config // As the server wants it.
+	tag      uint32
+	frame    frame
+
+	link
+	attempt attempt
+	state   State
+	id      wire.ClientID
+	replica *snapshot.Replica
+	greeted bool // The server's first packet came: it knows that we know.
+
+	queues  *message.Queues
+	inbound inbound
+	encoder message.Encoder
+	out     output
+
+	order  order
+	report reporter
+	events events
+	stats  Stats
+	ended  peer.Stats // Packet counters of the connections that are over.
+	err    *peer.Error
+}
+
+// NewClient makes a client for a protocol and freezes the protocol. It is not connected to anything yet. The error
+// names the field of Config that is out of range, or says that Config.Random failed.
+func NewClient(p *Protocol, config Config) (*Client, error) {
+	config = config.withDefaults()
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	tag, err := random32(config.Random)
+	if err != nil {
+		return nil, err
+	}
+	p.freeze()
+	c := &Client{
+		protocol: p,
+		config:   config,
+		agreed:   config,
+		tag:      tag,
+		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
+		queues:   message.NewQueues(config.queues()),
+		inbound:  newInbound(p),
+		report:   reporter{logger: config.Logger},
+	}
+	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
+	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
+	return c, nil
+}
+
+// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
+func (c *Client) BeginFrame(now time.Duration) {
+	stall := c.frame.begin(now)
+	c.report.now = c.frame.now
+	c.heard += stall
+	c.attempt.began += stall
+	c.queues.BeginFrame()
+}
+
+// Dispatch hands the messages that wait for a stage to their handlers.
+func (c *Client) Dispatch(stage Stage) { c.queues.Drain(stage, c.inbound.handle) }
+
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.drain(send) }
+
+// TickDue tells if a network tick falls into this frame: then Send sends.
+func (c *Client) TickDue() bool { return c.frame.due }
+
+// Tick is the client's own count of network ticks. It starts at the server's when the connection begins.
+func (c *Client) Tick() Tick { return c.frame.clock.Tick() }
+
+// Interval is the time between two network ticks.
+func (c *Client) Interval() time.Duration { return c.agreed.interval() }
+
+// State tells where the connection stands.
+func (c *Client) State() State { return c.state }
+
+// Err is why the last connection, or attempt, ended; nil before that. errors.Is compares it with the peer.Reason
+// values.
+func (c *Client) Err() *CloseError { return c.err }
+
+// ID is who this client is to the server: the same number that the server's OnConnect was given. It is 0 before the
+// first connection and stays after the last.
+func (c *Client) ID() ClientID { return c.id }
+
+// Replica is what the server has let this client see in the present, or else the last, connection; nil before the first.
+// Each connection starts a fresh one.
+func (c *Client) Replica() *Replica { return c.replica }
+
+// RTT is the smoothed round-trip time, the server's wait for its next tick included, and its smoothed mean deviation; 0
+// before anything is known.
+func (c *Client) RTT() (smoothed, jitter time.Duration) {
+	if c.conn == nil {
+		return 0, 0
+	}
+	return c.conn.RTT()
+}
+
+// Loss is the share of packets to the server that were lost lately, 0 to 1.
+func (c *Client) Loss() float64 {
+	if c.conn == nil {
+		return 0
+	}
+	return c.conn.Loss()
+}
+
+// Protocol is what the client was made for.
+func (c *Client) Protocol() *Protocol { return c.protocol }
+
+// Tag tells the entities of this client from those of any other one in the same process.
+func (c *Client) Tag() uint32 { return c.tag }
+
+// OnConnect adds a function that is called when the server has accepted this client, with the ID that it has now.
+func (c *Client) OnConnect(f func(self ClientID)) {
+	c.events.connected = append(c.events.connected, f)
+}
+
+// OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
+// peer.ReasonClosed after Close. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
+func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
+	c.events.disconnected = append(c.events.disconnected, f)
+}
+
+// OnError adds a function that is given every error that has no caller: socket faults, entities that game code changed
+// against the server, systems out of order. It may be called many times in a frame.
+func (c *Client) OnError(f func(error)) { c.report.onError = append(c.report.onError, f) }
+
+// Report passes an error that has no caller to OnError and to the log.
+func (c *Client) Report(err error) { c.report.error(err) }
+
+// Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
+// is reported to OnError, as *OrderError.
+func (c *Client) Enter(step Step) { c.order.enter(step) }

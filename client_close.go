@@ -1,0 +1,57 @@
+package netcode
+
+import (
+	"log/slog"
+
+	"github.com/arche-netcode/netcode/peer"
+)
+
+// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow tell the
+// server, until State is Disconnected. What the server showed stays in Replica until the next connection.
+func (c *Client) Close() {
+	switch c.state {
+	case Connecting:
+		c.end(&peer.Error{Reason: peer.ReasonClosed})
+	case Connected:
+		c.part(&peer.Error{Reason: peer.ReasonClosed})
+	}
+	c.events.fire()
+}
+
+// Closed tells if there is no connection and none under way or being ended; then frames are not needed any more.
+func (c *Client) Closed() bool { return c.state == Disconnected }
+
+// part ends the connection and tells the server why.
+func (c *Client) part(reason *peer.Error) {
+	c.over(reason)
+	c.state = Closing
+	c.sayGoodbye(reason)
+}
+
+// end ends the connection or the attempt without telling the server.
+func (c *Client) end(reason *peer.Error) {
+	c.over(reason)
+	c.drop()
+}
+
+// over tells the game that the connection, or the attempt, is over.
+func (c *Client) over(reason *peer.Error) {
+	c.err = reason
+	if c.state == Connected {
+		c.stats.Disconnected++
+	}
+	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
+	if c.report.enabled(slog.LevelInfo) {
+		c.report.log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+	}
+}
+
+// drop forgets the connection.
+func (c *Client) drop() {
+	if c.conn != nil {
+		addPackets(&c.ended, c.conn.Stats())
+		c.conn = nil
+	}
+	c.outbox.clear()
+	c.state = Disconnected
+}

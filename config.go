@@ -1,0 +1,176 @@
+package netcode
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Hard limits, whatever Config says. Those that shape what travels are part of the protocol hash.
+const (
+	// MaxClients is the most clients that one server takes.
+	MaxClients = 1024
+	// MinPacketSize is the smallest payload limit of a packet, in bytes.
+	MinPacketSize = 256
+	// MaxPacketSize is the largest payload limit of a packet, in bytes.
+	MaxPacketSize = 8192
+	// MaxTickRate is the highest network tick rate, in ticks a second.
+	MaxTickRate = 1000
+	// MinWindow is the shortest history window, in ticks.
+	MinWindow = 64
+	// MaxWindow is the longest history window, in ticks.
+	MaxWindow = 4096
+)
+
+// Config holds every limit and setting of a server or a client. The zero value means the defaults. TickRate, Window
+// and PacketSize are the server's to choose: a client takes them from the server when it connects.
+type Config struct {
+	TickRate   int // Network ticks a second, 1 to MaxTickRate; default 30. The frame rate is free.
+	PacketSize int // Bytes in one datagram at most, MinPacketSize to MaxPacketSize; default 1200.
+	Window     int // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and one second.
+
+	Clients     int // Clients at a time, connected or about to be, 1 to MaxClients; default 64. Server only.
+	Pending     int // Of those, clients whose first packet has not come yet; default 256. Server only.
+	Entities    int // Replicated entities to make room for at the start; more may come. Default 1024.
+	SentPackets int // Records of sent packets kept per peer, rounded up to a power of two; default 1024.
+	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
+
+	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest is dropped.
+	QueueBytes       int // Bytes of received messages that wait for one stage; default 4 MiB, as above.
+	QueuePerSender   int // Messages taken from one sender in a frame; default 1024, beyond that they are dropped.
+	QueueSenderBytes int // Bytes of messages taken from one sender in a frame; default 256 KiB, as above.
+	OutboxBytes      int // Bytes of messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
+
+	HandshakeTimeout time.Duration // How long connecting may take; default 5 s.
+	SilenceTimeout   time.Duration // A peer not heard of for this long is gone; default 10 s.
+	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
+	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
+
+	Random io.Reader    // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
+	Logger *slog.Logger // Where to log, at most some ten lines a second; default: nowhere.
+}
+
+// withDefaults fills in the zero fields.
+func (c Config) withDefaults() Config {
+	orInt := func(field *int, value int) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	orTime := func(field *time.Duration, value time.Duration) {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	orInt(&c.TickRate, 30)
+	orInt(&c.PacketSize, 1200)
+	orInt(&c.Window, min(max(MinWindow, c.TickRate), MaxWindow))
+	orInt(&c.Clients, 64)
+	orInt(&c.Pending, 256)
+	orInt(&c.Entities, 1024)
+	orInt(&c.SentPackets, 1024)
+	orInt(&c.SendBudget, 64<<10)
+	orInt(&c.QueuePerStage, 32768)
+	orInt(&c.QueuePerSender, 1024)
+	orInt(&c.QueueBytes, 4<<20)
+	orInt(&c.QueueSenderBytes, 256<<10)
+	orInt(&c.OutboxBytes, 64<<10)
+	orTime(&c.HandshakeTimeout, 5*time.Second)
+	orTime(&c.SilenceTimeout, 10*time.Second)
+	orTime(&c.KeepAlive, time.Second)
+	orInt(&c.CatchUp, 4)
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	return c
+}
+
+// check names the first field that is out of its range.
+func (c Config) check() error {
+	ranges := []struct {
+		field           string
+		value, min, max int
+	}{
+		{"TickRate", c.TickRate, 1, MaxTickRate},
+		{"PacketSize", c.PacketSize, MinPacketSize, MaxPacketSize},
+		{"Window", c.Window, MinWindow, MaxWindow},
+		{"Clients", c.Clients, 1, MaxClients},
+		{"Pending", c.Pending, 1, MaxClients},
+		{"Entities", c.Entities, 1, snapshot.MaxEntities},
+		{"SentPackets", c.SentPackets, 64, 1 << 14},
+		{"QueuePerStage", c.QueuePerStage, 1, 1 << 24},
+		{"QueuePerSender", c.QueuePerSender, 1, 1 << 24},
+		{"QueueBytes", c.QueueBytes, MaxPacketSize, 1 << 30},
+		{"QueueSenderBytes", c.QueueSenderBytes, 1, 1 << 30},
+		{"OutboxBytes", c.OutboxBytes, MinPacketSize, 1 << 30},
+		{"CatchUp", c.CatchUp, 1, 1 << 10},
+	}
+	for _, r := range ranges {
+		if r.value < r.min || r.value > r.max {
+			return fmt.Errorf("netcode: Config.%s is %d: it must be %d to %d", r.field, r.value, r.min, r.max)
+		}
+	}
+	for field, d := range map[string]time.Duration{"HandshakeTimeout": c.HandshakeTimeout, "SilenceTimeout": c.SilenceTimeout, "KeepAlive": c.KeepAlive} {
+		if d < 0 {
+			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", field, d)
+		}
+	}
+	return nil
+}
+
+// interval is the time between two network ticks.
+func (c Config) interval() time.Duration { return time.Second / time.Duration(c.TickRate) }
+
+// snapshot is the part of the configuration that the state of the world needs.
+func (c Config) snapshot() snapshot.Config {
+	return snapshot.Config{
+		Window: tick.Tick(c.Window), Entities: c.Entities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize),
+	}
+}
+
+// queues is the part of the configuration that bounds received messages.
+func (c Config) queues() message.Limits {
+	return message.Limits{PerStage: c.QueuePerStage, Bytes: c.QueueBytes, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes}
+}
+
+// conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.
+func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
+	return peer.ConnConfig{
+		SentPackets: c.SentPackets, Check: out, CheckIncoming: in, PacketSize: c.PacketSize, TickInterval: c.interval(),
+	}
+}
+
+// checksums are where the checksums of a session's packets start, for those from the client and those from the server. A
+// packet that the network sends back to its sender fails: the two never agree.
+func checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
+	check := wire.NewChecksum(epoch, protocol)
+	return check, ^check
+}
+
+// random32 is a random number that is not zero.
+func random32(random io.Reader) (uint32, error) {
+	for {
+		n, err := random64(random)
+		if err != nil || uint32(n) != 0 {
+			return uint32(n), err
+		}
+	}
+}
+
+// random64 is a random number.
+func random64(random io.Reader) (uint64, error) {
+	var b [8]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return 0, fmt.Errorf("netcode: Config.Random: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}

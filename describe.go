@@ -1,0 +1,144 @@
+package netcode
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Kinds of entries, as they stand in a canonical description.
+const (
+	kindLimits    = "limits"
+	kindComponent = "component"
+	kindMessage   = "message"
+)
+
+// entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
+// holds the limits that shape what travels, then come the components and then the messages, each by wire name.
+type entry struct {
+	kind string
+	name string
+	text string
+}
+
+// describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
+func describe(components []*wire.Plan, messages []*message.Type) []entry {
+	entries := make([]entry, 0, 1+len(components)+len(messages))
+	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d}", kindLimits,
+		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize)
+	entries = append(entries, entry{kindLimits, "netcode", limits})
+	for _, plan := range components {
+		entries = append(entries, describePlan(kindComponent, plan))
+	}
+	for _, m := range messages {
+		entries = append(entries, describePlan(kindMessage, m.Plan))
+	}
+	return entries
+}
+
+// describePlan is the entry of one type.
+func describePlan(kind string, plan *wire.Plan) entry {
+	text := plan.Describe(append([]byte(kind), ' '))
+	return entry{kind, plan.Name(), string(text)}
+}
+
+// digest gives one 32-bit hash for each entry and one 64-bit hash over all of them, FNV-1a both; in the latter a line
+// feed follows each entry.
+func digest(entries []entry) (peer.Digest, uint64) {
+	var each []uint32
+	whole := fnv.New64a()
+	for _, e := range entries {
+		one := fnv.New32a()
+		_, _ = one.Write([]byte(e.text))
+		each = append(each, one.Sum32())
+		_, _ = whole.Write([]byte(e.text))
+		_, _ = whole.Write([]byte{'\n'})
+	}
+	return peer.NewDigest(each), whole.Sum64()
+}
+
+// firstDifference is what a refusal says to a client whose protocol is another one: the place of the first entry that
+// differs and our description of it, "3 component Position{...}". The description is empty where the client has an
+// entry more. It is cut to what a refusal may carry.
+func (p *Protocol) firstDifference(theirs peer.Digest) string {
+	place, _ := p.digest.FirstDifference(theirs)
+	detail := strconv.Itoa(place)
+	if place < len(p.entries) {
+		detail += " " + p.entries[place].text
+	}
+	return detail
+}
+
+// explain turns the detail of a WrongProtocol refusal into a sentence that names the first type, and where possible
+// the first field, that differs. The detail comes from the server and is treated as any text from afar.
+func (p *Protocol) explain(detail string) string {
+	number, theirs, _ := strings.Cut(detail, " ")
+	place, err := strconv.Atoi(number)
+	if err != nil || place < 0 {
+		return "the server refused without a readable reason"
+	}
+	var ours entry
+	if place < len(p.entries) {
+		ours = p.entries[place]
+	}
+	kind, name := splitEntry(theirs)
+	switch {
+	case theirs == "" && ours.text == "":
+		return "the protocols differ beyond what a handshake can tell"
+	case theirs == "":
+		return fmt.Sprintf("the server does not have %s %q", ours.kind, ours.name)
+	case ours.text == "" || sortsBefore(kind, name, ours):
+		return fmt.Sprintf("the client does not have %s %q", kind, name)
+	case kind != ours.kind || name != ours.name:
+		return fmt.Sprintf("the server does not have %s %q", ours.kind, ours.name)
+	}
+	return fmt.Sprintf("%s %q differs: %s", kind, name, firstField(theirs, ours.text))
+}
+
+// splitEntry takes kind and name off the front of an entry's text. A wire name may hold any character but the brace
+// that opens the list of fields is the first one after it, as Describe writes it.
+func splitEntry(text string) (kind, name string) {
+	kind, rest, _ := strings.Cut(text, " ")
+	name, _, _ = strings.Cut(rest, "{")
+	return kind, name
+}
+
+// sortsBefore tells if an entry of that kind and name stands before ours in the canonical order.
+func sortsBefore(kind, name string, ours entry) bool {
+	if kind != ours.kind {
+		return kind == kindLimits || (kind == kindComponent && ours.kind == kindMessage)
+	}
+	return name < ours.name
+}
+
+// firstField names the first field in which two descriptions of one type differ.
+func firstField(theirs, ours string) string {
+	server, client := fieldsOf(theirs), fieldsOf(ours)
+	for i := range max(len(server), len(client)) {
+		switch {
+		case i >= len(server):
+			return fmt.Sprintf("the client has the field %s more", client[i])
+		case i >= len(client):
+			return fmt.Sprintf("the server has the field %s more", server[i])
+		case server[i] != client[i]:
+			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
+		}
+	}
+	return "the server's description was cut off"
+}
+
+// fieldsOf splits "Name{A:f32;B:f32}" into its fields.
+func fieldsOf(text string) []string {
+	_, list, _ := strings.Cut(text, "{")
+	list = strings.TrimSuffix(list, "}")
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ";")
+}

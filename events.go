@@ -1,0 +1,49 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// events holds what happened until it is safe to tell the game: its functions may kick, send and close, so they are
+// called between packets and never in the middle of one.
+type events struct {
+	connected    []func(wire.ClientID)
+	disconnected []func(wire.ClientID, *peer.Error)
+
+	waiting []event
+	firing  bool
+}
+
+// event is a connection that began, or one that ended for a reason.
+type event struct {
+	client wire.ClientID
+	reason *peer.Error
+}
+
+// fire tells everything that waits, and what the functions that are called cause meanwhile.
+func (e *events) fire() {
+	if e.firing || len(e.waiting) == 0 {
+		return
+	}
+	e.firing = true
+	defer func() { e.firing = false }()
+	for i := 0; i < len(e.waiting); i++ {
+		e.tell(e.waiting[i])
+	}
+	clear(e.waiting)
+	e.waiting = e.waiting[:0]
+}
+
+// tell calls the functions for one event.
+func (e *events) tell(what event) {
+	if what.reason == nil {
+		for _, f := range e.connected {
+			f(what.client)
+		}
+		return
+	}
+	for _, f := range e.disconnected {
+		f(what.client, what.reason)
+	}
+}

@@ -1,0 +1,296 @@
+package netcode_test
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// thief joins a server with its own packet layer, so that it can send what no client sends.
+type thief struct {
+	*rig
+	address netip.AddrPort
+	conn    *peer.Conn
+}
+
+func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
+	th := &thief{rig: r, address: netip.MustParseAddrPort("127.0.0.1:6666")}
+	conn, err := r.network.Listen(th.address)
+	require.NoError(t, err)
+	nonce := uint64(rand.Uint32())
+	hello := peer.Hello{Version: peer.Version, Nonce: nonce, Protocol: p.Hash()}
+	r.server.Receive(th.address, peer.AppendHello(nil, hello))
+	r.step()
+	n, _, err := conn.Receive(r.buf[:])
+	require.NoError(t, err)
+	challenge, err := peer.ParseChallenge(r.buf[:n])
+	require.NoError(t, err)
+	hello.Cookie = challenge.Cookie
+	r.server.Receive(th.address, peer.AppendHello(nil, hello))
+	r.step()
+	n, _, err = conn.Receive(r.buf[:])
+	require.NoError(t, err)
+	accept, err := peer.ParseAccept(r.buf[:n])
+	require.NoError(t, err)
+	check := wire.NewChecksum(accept.Epoch, p.Hash())
+	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
+	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
+	return th
+}
+
+func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
+	b := th.conn.Begin(make([]byte, 1200))
+	copy(b.Payload(), payload)
+	b.Add(kind, stage, len(payload))
+	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
+}
+
+func TestMalformedMessageEndsTheConnection(t *testing.T) {
+	cases := map[string]struct {
+		kind    wire.MessageType
+		stage   tick.Stage
+		payload []byte
+	}{
+		"snapshot from a client": {wire.MessageSnapshot, 0, []byte{1, 2, 3}},
+		"keep-alive with bytes":  {wire.MessageKeepAlive, 0, []byte{1}},
+		"keep-alive stage":       {wire.MessageKeepAlive, tick.Update, nil},
+		"close without a reason": {wire.MessageClose, 0, nil},
+		"resync of three bytes":  {wire.MessageResync, 0, []byte{1, 2, 3}},
+		"netcode's own, unknown": {9, 0, nil},
+		"message, unknown":       {wire.FirstUserMessage + 5, 0, nil},
+		"message, short":         {wire.FirstUserMessage, tick.Update, []byte{1, 2, 3}},
+		"message, long":          {wire.FirstUserMessage, tick.Update, []byte{1, 2, 3, 4, 5}},
+		"message, not finite":    {wire.FirstUserMessage + 1, tick.Update, []byte{0, 0, 0xC0, 0x7F, 0, 0, 0, 0}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := protocol()
+			handled := 0
+			netcode.Handle(p, func(*message.Context, *chat) { handled++ })
+			netcode.Handle(p, func(*message.Context, *position) { handled++ }, netcode.Named("goto"))
+			r := newRig(t, p, netcode.Config{})
+			honest := r.joined(p, netcode.Config{})
+			th := newThief(t, r, p)
+			require.Len(t, r.server.log, 2)
+			th.send(c.kind, c.stage, c.payload)
+			require.Len(t, r.server.log, 3)
+			require.Contains(t, r.server.log[2], "disconnect 2: malformed packet")
+			r.run(2 * time.Second)
+			require.Zero(t, handled)
+			require.EqualValues(t, 1, r.server.Stats().Malformed)
+			require.Equal(t, netcode.Connected, honest.State())
+		})
+	}
+}
+
+func TestBatchIsTakenWholeOrNotAtAll(t *testing.T) {
+	p := protocol()
+	handled := 0
+	netcode.Handle(p, func(*message.Context, *chat) { handled++ })
+	r := newRig(t, p, netcode.Config{})
+	th := newThief(t, r, p)
+	b := th.conn.Begin(make([]byte, 1200))
+	b.Add(wire.FirstUserMessage, tick.Update, 4)
+	b.Add(wire.FirstUserMessage+9, tick.Update, 4)
+	r.server.Receive(th.address, th.conn.Finish(&b, 1, r.now))
+	r.step()
+	require.Zero(t, handled, "the message before the malformed one has no effect")
+	require.Len(t, r.server.log, 2)
+}
+
+func TestAckOfUnsentEndsTheConnection(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	th := newThief(t, r, p)
+	liar := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 1)})
+	for range 50 { // Packets that the server never sent: th believes that they came.
+		b := liar.Begin(make([]byte, 1200))
+		b.Add(wire.MessageKeepAlive, 0, 0)
+		liar.Finish(&b, 1, r.now)
+	}
+	th.conn.Accept(peer.Incoming{Sequence: 40, Eliciting: true}, r.now)
+	th.send(wire.MessageKeepAlive, 0, nil)
+	require.Contains(t, r.server.log[1], "acknowledged a packet that was never sent")
+	require.EqualValues(t, 1, r.server.Stats().Packets.AcksOfUnsent)
+}
+
+func TestStrangersAreCountedAndNotAnswered(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	stranger := netip.MustParseAddrPort("10.0.0.1:1")
+	var packet []byte
+	r.tamper = func(from, _ netip.AddrPort, b []byte) []byte {
+		if from == c.conn.LocalAddr() {
+			packet = append([]byte(nil), b...)
+		}
+		require.NotEqual(t, stranger, from)
+		return b
+	}
+	r.until(func() bool { return packet != nil })
+	r.tamper = func(_, to netip.AddrPort, b []byte) []byte {
+		require.NotEqual(t, stranger, to, "nothing goes to a stranger")
+		return b
+	}
+	r.server.Receive(stranger, packet)
+	r.server.Receive(stranger, nil)
+	r.server.Receive(stranger, []byte{0x81})
+	r.server.Receive(stranger, []byte{0xFF, 1, 2})
+	c.Receive(stranger, packet)
+	r.run(time.Second)
+	require.EqualValues(t, 1, r.server.Stats().Strangers)
+	require.EqualValues(t, 3, r.server.Stats().BadHandshakes)
+	require.EqualValues(t, 1, c.Stats().Strangers)
+	require.Equal(t, netcode.Connected, c.State())
+}
+
+func TestAnswerToAnUnknownAddressIsSmallerThanTheQuestion(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	hello := peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: 1, Protocol: p.Hash(), Cookie: peer.Cookie{1}})
+	for i := range 1000 {
+		r.server.Receive(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 7), hello)
+	}
+	answers := 0
+	r.server.Drain(func(_ netip.AddrPort, packet []byte) {
+		answers++
+		require.Less(t, len(packet), len(hello)/10)
+	})
+	require.Equal(t, 1000, answers)
+	require.EqualValues(t, 1000, r.server.Stats().Challenges)
+	require.Zero(t, r.server.Stats().Connected)
+}
+
+func TestDamagedAndRandomDatagramsDoNothing(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(7)
+	r.sees(c, id, 7)
+	rng := rand.New(rand.NewPCG(1, 2))
+	damage := func(b []byte) []byte {
+		switch rng.IntN(4) {
+		case 0:
+			b = append([]byte(nil), b...)
+			b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+		case 1:
+			b = b[:rng.IntN(len(b))]
+		case 2:
+			b = append(append([]byte(nil), b...), 0, 1, 2)
+		case 3:
+			noise := make([]byte, 1200)
+			for i := range noise {
+				noise[i] = byte(rng.Uint32())
+			}
+			b = noise
+		}
+		return b
+	}
+	r.tamper = func(_, _ netip.AddrPort, b []byte) []byte {
+		if rng.IntN(3) == 0 {
+			return damage(b)
+		}
+		return b
+	}
+	r.run(20 * time.Second)
+	r.tamper = nil
+	after := r.spawn(8)
+	r.sees(c, after, 8)
+	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Positive(t, r.server.Stats().Packets.BadChecksum)
+}
+
+func TestReplayedAndForeignPacketsDoNothing(t *testing.T) {
+	p := protocol()
+	handled := 0
+	netcode.Handle(p, func(*message.Context, *chat) { handled++ })
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	var kept [][]byte
+	r.tamper = func(from, _ netip.AddrPort, b []byte) []byte {
+		if from == c.conn.LocalAddr() {
+			kept = append(kept, append([]byte(nil), b...))
+		}
+		return b
+	}
+	require.NoError(t, netcode.SendMessage(c.Client, &chat{1}))
+	r.until(func() bool { return handled == 1 })
+	r.tamper = nil
+	for _, packet := range kept {
+		r.server.Receive(c.conn.LocalAddr(), packet)
+		c.Receive(r.server.conn.LocalAddr(), packet)
+	}
+	r.run(time.Second)
+	require.Equal(t, 1, handled)
+	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
+	r.until(func() bool { return len(r.server.log) == 3 })
+	for _, packet := range kept { // Of the session before, from the same address.
+		r.server.Receive(c.conn.LocalAddr(), packet)
+	}
+	r.run(time.Second)
+	require.Equal(t, 1, handled)
+	require.Len(t, r.server.log, 3)
+}
+
+func TestFloodOfMessagesIsHeldToItsQuota(t *testing.T) {
+	p := protocol()
+	var from []wire.ClientID
+	netcode.Handle(p, func(ctx *message.Context, _ *chat) { from = append(from, ctx.Sender) })
+	r := newRig(t, p, netcode.Config{QueuePerSender: 8})
+	honest := r.joined(p, netcode.Config{})
+	th := newThief(t, r, p)
+	r.step()
+	from = nil
+	for range 100 {
+		th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
+	}
+	require.NoError(t, netcode.SendMessage(honest.Client, &chat{1}))
+	r.run(time.Second)
+	require.Equal(t, 8, count(from, 2))
+	require.Equal(t, 1, count(from, 1))
+	require.EqualValues(t, 92, r.server.Stats().Messages.PerSender)
+}
+
+func count(ids []wire.ClientID, id wire.ClientID) int {
+	n := 0
+	for _, other := range ids {
+		if other == id {
+			n++
+		}
+	}
+	return n
+}
+
+func FuzzServerReceive(f *testing.F) {
+	p := protocol()
+	netcode.Handle[chat](p, nil)
+	f.Add(peer.AppendHello(nil, peer.Hello{Version: peer.Version, Nonce: 1, Protocol: p.Hash()}))
+	f.Add([]byte{0, 1, 0, 2, 0, 1, 2, 3, 4})
+	f.Fuzz(func(t *testing.T, batch []byte) {
+		r := newRig(t, p, netcode.Config{})
+		c := r.joined(p, netcode.Config{})
+		r.server.Receive(c.conn.LocalAddr(), batch)
+		c.Receive(r.server.conn.LocalAddr(), batch)
+		th := newThief(&testing.T{}, r, p)
+		if len(batch) > 1100 {
+			batch = batch[:1100]
+		}
+		for len(batch) >= 4 { // The same bytes as messages behind a right checksum.
+			n := min(int(batch[2]), len(batch)-4)
+			if kind := wire.MessageType(batch[0]); kind.Valid() {
+				th.send(kind, tick.Stage(batch[1]%tick.NumStages), batch[4:4+n])
+			}
+			batch = batch[4+n:]
+		}
+		r.step()
+	})
+}

@@ -1,0 +1,41 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// The names that game code meets most, so that it mostly needs to import this package only.
+type (
+	// ClientID names a client; 0 is the server.
+	ClientID = wire.ClientID
+	// NetworkID names an entity on every machine.
+	NetworkID = wire.NetworkID
+	// Tick numbers a network step, from 1.
+	Tick = tick.Tick
+	// Stage is a point in the frame.
+	Stage = tick.Stage
+	// Context says where a message comes from and when.
+	Context = message.Context
+	// CloseError is why a connection ended, or did not come about: a Reason and a detail for people. errors.Is compares
+	// it with the values of Reason.
+	CloseError = peer.Error
+	// Reason is why a connection ended, as a number that travels; its values are the constants of package peer.
+	Reason = peer.Reason
+	// Replica is what a client holds of the server's world.
+	Replica = snapshot.Replica
+)
+
+// The stages of a frame, in order.
+const (
+	StageInitialization = tick.Initialization // Packets are read.
+	StageEarlyUpdate    = tick.EarlyUpdate    // Received state enters the world.
+	StageFixedUpdate    = tick.FixedUpdate    // Fixed steps of the game.
+	StagePreUpdate      = tick.PreUpdate      // Before the game's update.
+	StageUpdate         = tick.Update         // The game's update.
+	StagePreLateUpdate  = tick.PreLateUpdate  // After it: the world is captured.
+	StagePostLateUpdate = tick.PostLateUpdate // Packets leave.
+)

@@ -1,0 +1,109 @@
+package netcode
+
+import (
+	"fmt"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Step is one thing that a frame does for netcode, in the order of the frame.
+type Step uint8
+
+// The steps that are not dispatches. A server's frame is StepReceive, the dispatches with StepCapture after that of
+// PreLateUpdate, StepSend. A client's frame is StepReceive, the dispatches with StepApply before that of EarlyUpdate,
+// StepSend.
+const (
+	StepReceive Step = 0
+	StepApply   Step = 1 + Step(tick.EarlyUpdate)*2
+	StepCapture Step = 3 + Step(tick.PreLateUpdate)*2
+	StepSend    Step = 4 + Step(tick.PostLateUpdate)*2
+)
+
+// StepDispatch is the step that hands a stage's messages to their handlers.
+func StepDispatch(stage tick.Stage) Step { return 2 + Step(stage)*2 }
+
+// String names the step as the system that takes it.
+func (s Step) String() string {
+	switch {
+	case s == StepReceive:
+		return "Receive"
+	case s == StepApply:
+		return "Apply"
+	case s == StepCapture:
+		return "Capture"
+	case s == StepSend:
+		return "Send"
+	case s < StepSend && s%2 == 0:
+		return fmt.Sprintf("Dispatch(%s)", tick.Stage(s/2-1))
+	}
+	return fmt.Sprintf("Step(%d)", uint8(s))
+}
+
+// OrderError says that the systems of netcode run in a wrong order, or that one of them does not run at all.
+type OrderError struct {
+	Step  Step // The step that came too late, or not at all.
+	After Step // The step that came before it and should not have.
+	Gone  bool // Step has not come by the end of the frame.
+}
+
+// Error implements error.
+func (e *OrderError) Error() string {
+	if e.Gone {
+		return fmt.Sprintf("netcode: the system %s has not run by the end of the first frame: add the systems as Systems() lists them", e.Step)
+	}
+	return fmt.Sprintf("netcode: the system %s runs after %s: keep them in the order of Systems()", e.Step, e.After)
+}
+
+// order watches the first frame and reports each step that is out of place once.
+type order struct {
+	want   uint32 // Bit s: the frame needs step s.
+	seen   uint32
+	last   Step
+	begun  bool
+	done   bool
+	report func(error)
+}
+
+// newOrder watches for the dispatches and for these steps.
+func newOrder(report func(error), steps ...Step) order {
+	o := order{report: report}
+	for _, s := range steps {
+		o.want |= 1 << s
+	}
+	for stage := range tick.Stage(tick.NumStages) {
+		o.want |= 1 << StepDispatch(stage)
+	}
+	return o
+}
+
+// enter notes that a step begins. The first frame ends with StepSend, or when a step comes again that a frame has
+// only once: what has not come by then is missing, or runs after Send.
+func (o *order) enter(s Step) {
+	if o.done || s > StepSend {
+		return
+	}
+	again := o.seen&(1<<s) != 0 && s != StepDispatch(tick.FixedUpdate)
+	if again {
+		o.finish()
+		return
+	}
+	if o.begun && s < o.last {
+		o.report(&OrderError{Step: s, After: o.last})
+	}
+	o.begun = true
+	o.seen |= 1 << s
+	o.last = max(o.last, s)
+	if s == StepSend {
+		o.finish()
+	}
+}
+
+// finish reports what the first frame lacked.
+func (o *order) finish() {
+	o.done = true
+	for s := StepReceive; s <= StepSend; s++ {
+		if o.want&^o.seen&(1<<s) != 0 {
+			o.report(&OrderError{Step: s, Gone: true})
+		}
+	}
+}

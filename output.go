@@ -1,0 +1,47 @@
+package netcode
+
+import "net/netip"
+
+// maxOutput bounds the bytes that wait for Drain, so that a game that never drains does not grow for ever.
+const maxOutput = 16 << 20
+
+// output collects the datagrams of a frame in one reused buffer until Drain hands them out.
+type output struct {
+	bytes     []byte
+	datagrams []datagram
+}
+
+type datagram struct {
+	to         netip.AddrPort
+	start, end int
+}
+
+// room returns n free bytes to build a datagram in, or nil when too much waits already. They become a datagram with
+// commit; whatever was not committed is free again at the next call.
+func (o *output) room(n int) []byte {
+	used := len(o.bytes)
+	if used+n > maxOutput {
+		return nil
+	}
+	if cap(o.bytes)-used < n {
+		grown := make([]byte, used, 2*(used+n))
+		copy(grown, o.bytes)
+		o.bytes = grown
+	}
+	return o.bytes[used : used+n : used+n]
+}
+
+// commit makes the first n bytes of the last room a datagram.
+func (o *output) commit(to netip.AddrPort, n int) {
+	start := len(o.bytes)
+	o.bytes = o.bytes[:start+n]
+	o.datagrams = append(o.datagrams, datagram{to, start, start + n})
+}
+
+// drain hands out everything in the order it was committed, and forgets it.
+func (o *output) drain(send func(to netip.AddrPort, packet []byte)) {
+	for _, d := range o.datagrams {
+		send(d.to, o.bytes[d.start:d.end:d.end])
+	}
+	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
+}

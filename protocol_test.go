@@ -1,0 +1,230 @@
+package netcode_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+func TestHashDoesNotDependOnTheOrderOfRegistration(t *testing.T) {
+	one := netcode.NewProtocol()
+	netcode.Replicate[position](one)
+	netcode.Replicate[health](one)
+	netcode.Handle[chat](one, nil)
+	netcode.Handle[wave](one, nil)
+	other := netcode.NewProtocol()
+	netcode.Handle[wave](other, nil, netcode.AtStage(tick.PreUpdate))
+	netcode.Handle[chat](other, nil)
+	netcode.Replicate[health](other)
+	netcode.Replicate[position](other)
+	require.Equal(t, one.Hash(), other.Hash())
+	require.Equal(t, "health", other.Schema().Plan(0).Name())
+	require.Equal(t, "position", other.Schema().Plan(1).Name())
+}
+
+func TestHashTellsEveryDifference(t *testing.T) {
+	variants := map[string]func(p *netcode.Protocol){
+		"nothing":            func(p *netcode.Protocol) {},
+		"component":          func(p *netcode.Protocol) { netcode.Replicate[position](p) },
+		"another name":       func(p *netcode.Protocol) { netcode.Replicate[position](p, netcode.Named("place")) },
+		"another component":  func(p *netcode.Protocol) { netcode.Replicate[health](p) },
+		"message":            func(p *netcode.Protocol) { netcode.Handle[position](p, nil) },
+		"another field type": func(p *netcode.Protocol) { netcode.Replicate[wide](p, netcode.Named("position")) },
+		"another field name": func(p *netcode.Protocol) { netcode.Replicate[renamed](p, netcode.Named("position")) },
+		"another order":      func(p *netcode.Protocol) { netcode.Replicate[swapped](p, netcode.Named("position")) },
+		"another step":       func(p *netcode.Protocol) { netcode.Replicate[stepped](p, netcode.Named("position")) },
+		"a finer step":       func(p *netcode.Protocol) { netcode.Replicate[finer](p, netcode.Named("position")) },
+	}
+	seen := map[uint64]string{}
+	for name, register := range variants {
+		p := netcode.NewProtocol()
+		register(p)
+		require.Empty(t, seen[p.Hash()], name)
+		seen[p.Hash()] = name
+	}
+}
+
+type wave struct{}
+
+type wide struct{ X, Y float64 }
+
+type renamed struct{ X, Z float32 }
+
+type swapped struct{ Y, X float32 }
+
+type stepped struct {
+	X float32 `net:"min=-512,max=512,step=0.002"`
+	Y float32
+}
+
+type finer struct {
+	X float32 `net:"min=-512,max=512,step=0.001"`
+	Y float32
+}
+
+type pointing struct {
+	Inner struct{ Target *int }
+}
+
+func TestRegistrationPanicsNamingTypeAndField(t *testing.T) {
+	handler := func(*message.Context, *chat) {}
+	panics := map[string]struct {
+		register func(p *netcode.Protocol)
+		want     []string
+	}{
+		"not blittable":    {func(p *netcode.Protocol) { netcode.Replicate[pointing](p) }, []string{"Replicate", "pointing", "Inner.Target"}},
+		"message likewise": {func(p *netcode.Protocol) { netcode.Handle[pointing](p, nil) }, []string{"Handle", "pointing", "Inner.Target"}},
+		"type twice": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[health](p, netcode.Named("h"))
+		}, []string{"health", "registered already"}},
+		"name twice": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[position](p, netcode.Named("health"))
+		}, []string{"position", "health", "taken"}},
+		"message twice": {func(p *netcode.Protocol) { netcode.Handle(p, handler); netcode.Handle(p, handler) }, []string{"chat", "registered already"}},
+		"message name": {func(p *netcode.Protocol) {
+			netcode.Handle(p, handler)
+			netcode.Handle[wave](p, nil, netcode.Named("chat"))
+		}, []string{"wave", "chat", "taken"}},
+		"bad name":          {func(p *netcode.Protocol) { netcode.Replicate[health](p, netcode.Named("a;b")) }, []string{"health", "a;b"}},
+		"no name":           {func(p *netcode.Protocol) { netcode.Replicate[struct{ A int8 }](p) }, []string{"struct", "Named"}},
+		"stage":             {func(p *netcode.Protocol) { netcode.Handle(p, handler, netcode.AtStage(99)) }, []string{"chat", "no stage"}},
+		"stage of state":    {func(p *netcode.Protocol) { netcode.Replicate[health](p, netcode.AtStage(1)) }, []string{"health", "AtStage"}},
+		"frozen":            {func(p *netcode.Protocol) { p.Hash(); netcode.Replicate[health](p) }, []string{"health", "frozen"}},
+		"frozen, message":   {func(p *netcode.Protocol) { p.Schema(); netcode.Handle(p, handler) }, []string{"chat", "frozen"}},
+		"netcode's own":     {func(p *netcode.Protocol) { netcode.Replicate[components.Replicated](p) }, []string{"Replicated"}},
+		"larger than large": {func(p *netcode.Protocol) { netcode.Handle[[9000]byte](p, nil, netcode.Named("huge")) }, []string{"9000"}},
+	}
+	for name, c := range panics {
+		t.Run(name, func(t *testing.T) {
+			var got any
+			func() {
+				defer func() { got = recover() }()
+				c.register(netcode.NewProtocol())
+			}()
+			require.NotNil(t, got)
+			for _, part := range c.want {
+				require.Contains(t, got, part)
+			}
+		})
+	}
+}
+
+func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
+	base := func(p *netcode.Protocol) {
+		netcode.Replicate[health](p)
+		netcode.Replicate[position](p)
+		netcode.Handle[chat](p, nil)
+	}
+	cases := map[string]struct {
+		client func(p *netcode.Protocol)
+		want   string
+	}{
+		"field type": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[wide](p, netcode.Named("position"))
+			netcode.Handle[chat](p, nil)
+		}, `component "position" differs: the server has the field X:`},
+		"field name": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[renamed](p, netcode.Named("position"))
+			netcode.Handle[chat](p, nil)
+		}, `component "position" differs: the server has the field Y:`},
+		"quantisation": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[stepped](p, netcode.Named("position"))
+			netcode.Handle[chat](p, nil)
+		}, `component "position" differs: the server has the field X:`},
+		"field more": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[struct{ X, Y, Z float32 }](p, netcode.Named("position"))
+			netcode.Handle[chat](p, nil)
+		}, `component "position" differs: the client has the field Z:`},
+		"component missing at the client": {func(p *netcode.Protocol) {
+			netcode.Replicate[position](p)
+			netcode.Handle[chat](p, nil)
+		}, `the client does not have component "health"`},
+		"last component missing at the client": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Handle[chat](p, nil)
+		}, `the client does not have component "position"`},
+		"component missing at the server": {func(p *netcode.Protocol) {
+			base(p)
+			netcode.Replicate[wide](p, netcode.Named("ammunition"))
+		}, `the server does not have component "ammunition"`},
+		"message missing at the client": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[position](p)
+		}, `the client does not have message "chat"`},
+		"message missing at the server": {func(p *netcode.Protocol) {
+			base(p)
+			netcode.Handle[wave](p, nil)
+		}, `the server does not have message "wave"`},
+		"message fields": {func(p *netcode.Protocol) {
+			netcode.Replicate[health](p)
+			netcode.Replicate[position](p)
+			netcode.Handle[position](p, nil, netcode.Named("chat"))
+		}, `message "chat" differs: the server has the field Number:`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			server, client := netcode.NewProtocol(), netcode.NewProtocol()
+			base(server)
+			c.client(client)
+			r := newRig(t, server, netcode.Config{})
+			end := r.join(client, netcode.Config{})
+			r.until(func() bool { return end.State() == netcode.Disconnected })
+			require.ErrorIs(t, end.Err(), peer.ReasonWrongProtocol)
+			require.Contains(t, end.Err().Detail, c.want)
+			require.Empty(t, r.server.log)
+			require.EqualValues(t, 1, r.server.Stats().RefusedProtocol)
+			require.EqualValues(t, 1, end.Stats().RefusedProtocol)
+		})
+	}
+}
+
+func TestProtocolMayBeSharedByWorldsOnAnyGoroutine(t *testing.T) {
+	p := protocol()
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			_, err := netcode.NewClient(p, netcode.Config{})
+			done <- err
+		}()
+	}
+	for range 8 {
+		require.NoError(t, <-done)
+	}
+}
+
+func TestConfigNamesTheFieldThatIsOutOfRange(t *testing.T) {
+	cases := map[string]netcode.Config{
+		"TickRate":   {TickRate: -1},
+		"PacketSize": {PacketSize: 100},
+		"Window":     {Window: 10},
+		"Clients":    {Clients: 2000},
+		"KeepAlive":  {KeepAlive: -1},
+		"CatchUp":    {CatchUp: -4},
+	}
+	for field, config := range cases {
+		_, err := netcode.NewServer(protocol(), config)
+		require.ErrorContains(t, err, "Config."+field)
+		_, err = netcode.NewClient(protocol(), config)
+		require.ErrorContains(t, err, "Config."+field)
+	}
+	_, err := netcode.NewServer(protocol(), netcode.Config{Random: empty{}})
+	require.ErrorContains(t, err, "Config.Random")
+}
+
+type empty struct{}
+
+func (empty) Read([]byte) (int, error) { return 0, errEmpty }
+
+var errEmpty = peer.ReasonNone

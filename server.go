@@ -1,0 +1,139 @@
+package netcode
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Server is the end that owns the world: clients connect to it and it sends them what they lack. It does no I/O and
+// reads no clock: the systems of package systems, or a test, hand it datagrams and the time. A Server belongs to one
+// goroutine; only its Protocol may be shared.
+//
+// A frame is BeginFrame, Receive for each datagram, Dispatch for each stage, the capture of the world into Store when
+// TickDue, Send, Drain.
+type Server struct {
+	protocol *Protocol
+	config   Config
+	tag      uint32
+	frame    frame
+
+	store   *snapshot.Store
+	queues  *message.Queues
+	inbound inbound
+	encoder message.Encoder
+	cookies *peer.Cookies
+	out     output
+
+	byAddress map[netip.AddrPort]*session
+	byID      map[wire.ClientID]*session
+	sessions  []*session // In ascending order of id; the ended ones leave in sweep.
+	lastID    wire.ClientID
+	counts    [numSessionStates]int
+	closing   bool
+
+	order  order
+	report reporter
+	events events
+	stats  Stats
+	ended  peer.Stats // Packet counters of the sessions that are gone.
+}
+
+// NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of
+// range, or says that Config.Random failed.
+func NewServer(p *Protocol, config Config) (*Server, error) {
+	config = config.withDefaults()
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	var secret [32]byte
+	if _, err := io.ReadFull(config.Random, secret[:]); err != nil {
+		return nil, fmt.Errorf("netcode: Config.Random: %w", err)
+	}
+	tag, err := random32(config.Random)
+	if err != nil {
+		return nil, err
+	}
+	p.freeze()
+	s := &Server{
+		protocol:  p,
+		config:    config,
+		tag:       tag,
+		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
+		store:     snapshot.NewStore(p.schema, config.snapshot()),
+		queues:    message.NewQueues(config.queues()),
+		inbound:   newInbound(p),
+		cookies:   peer.NewCookies(secret),
+		byAddress: map[netip.AddrPort]*session{},
+		byID:      map[wire.ClientID]*session{},
+		report:    reporter{logger: config.Logger},
+	}
+	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
+	return s, nil
+}
+
+// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
+func (s *Server) BeginFrame(now time.Duration) {
+	stall := s.frame.begin(now)
+	s.report.now = s.frame.now
+	for _, c := range s.sessions {
+		c.heard += stall
+		c.created += stall
+	}
+	s.queues.BeginFrame()
+}
+
+// Dispatch hands the messages that wait for a stage to their handlers.
+func (s *Server) Dispatch(stage Stage) {
+	s.queues.Drain(stage, s.inbound.handle)
+}
+
+// Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
+func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drain(send) }
+
+// TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
+func (s *Server) TickDue() bool { return s.frame.due }
+
+// Tick is the current network tick.
+func (s *Server) Tick() Tick { return s.frame.clock.Tick() }
+
+// Interval is the time between two network ticks.
+func (s *Server) Interval() time.Duration { return s.config.interval() }
+
+// Store holds the captured world; only the capture writes it.
+func (s *Server) Store() *snapshot.Store { return s.store }
+
+// Protocol is what the server was made for.
+func (s *Server) Protocol() *Protocol { return s.protocol }
+
+// Tag tells the entities of this server from those of any other one in the same process.
+func (s *Server) Tag() uint32 { return s.tag }
+
+// OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked.
+func (s *Server) OnConnect(f func(client ClientID)) {
+	s.events.connected = append(s.events.connected, f)
+}
+
+// OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
+// reason. Nothing reaches this client any more, and no later client has its id.
+func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
+	s.events.disconnected = append(s.events.disconnected, f)
+}
+
+// OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
+// systems out of order. It may be called many times in a frame.
+func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onError, f) }
+
+// Report passes an error that has no caller to OnError and to the log.
+func (s *Server) Report(err error) { s.report.error(err) }
+
+// Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
+// is reported to OnError, as *OrderError.
+func (s *Server) Enter(step Step) { s.order.enter(step) }

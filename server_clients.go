@@ -1,0 +1,85 @@
+package netcode
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ClientStats is what a server knows about one client's connection.
+type ClientStats struct {
+	Address netip.AddrPort
+	RTT     time.Duration // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
+	Jitter  time.Duration // Smoothed mean deviation of RTT.
+	Loss    float64       // Share of packets to the client that were lost lately, 0 to 1.
+
+	Known   int  // Entities that the client is proved to hold.
+	Unacked int  // Entities whose newest state was sent and is not acknowledged yet.
+	Synced  bool // The client is proved to hold everything it may see, as of the last tick.
+	Waiting int  // Bytes of messages that wait to be sent.
+
+	Packets  peer.Stats         // Packet counters.
+	Snapshot snapshot.ViewStats // State counters.
+}
+
+// Clients yields the connected clients in the order in which they came.
+func (s *Server) Clients(yield func(ClientID) bool) {
+	for _, c := range s.sessions {
+		if c.state == connected && !yield(c.id) {
+			return
+		}
+	}
+}
+
+// ClientStats answers for one connected client.
+func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
+	c := s.client(client)
+	if c == nil {
+		return ClientStats{}, false
+	}
+	rtt, jitter := c.conn.RTT()
+	return ClientStats{
+		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outbox.waiting(),
+		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
+	}, true
+}
+
+// Show lets a client see an entity again. All entities are visible until hidden. It says false if there is no such
+// client.
+func (s *Server) Show(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil {
+		return false
+	}
+	c.view.Show(entity)
+	return true
+}
+
+// Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. It says
+// false if there is no such client.
+func (s *Server) Hide(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil {
+		return false
+	}
+	c.view.Hide(entity)
+	return true
+}
+
+// Visible tells if a connected client may see an entity.
+func (s *Server) Visible(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	return c != nil && c.view.Visible(entity)
+}
+
+// client is a connected client's session, or nil.
+func (s *Server) client(id wire.ClientID) *session {
+	if c := s.byID[id]; c != nil && c.state == connected {
+		return c
+	}
+	return nil
+}

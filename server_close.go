@@ -1,0 +1,35 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/peer"
+)
+
+// Kick ends a client's connection; detail is told to the client. OnDisconnect follows before Kick returns, or, when Kick
+// is called from one of the server's own functions, after that one. It says false if there is no such client.
+func (s *Server) Kick(client ClientID, detail string) bool {
+	c := s.client(client)
+	if c == nil {
+		return false
+	}
+	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, true)
+	s.events.fire()
+	return true
+}
+
+// Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
+// The frames that follow tell the clients, until Closed.
+func (s *Server) Close(reason Reason) {
+	if reason == peer.ReasonNone {
+		reason = peer.ReasonShuttingDown
+	}
+	s.closing = true
+	for _, c := range s.sessions {
+		s.end(c, &peer.Error{Reason: reason}, true)
+	}
+	s.events.fire()
+}
+
+// Closed tells if Close was called and every client was told; then frames are not needed any more.
+func (s *Server) Closed() bool {
+	return s.closing && s.counts[pending]+s.counts[connected]+s.counts[lingering] == 0
+}

@@ -1,0 +1,102 @@
+package netcode
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+)
+
+// resyncEvery is the shortest time between two resyncs of one client: each sends it the whole world.
+const resyncEvery = 2 * time.Second
+
+// Receive takes one datagram. It keeps nothing of packet. What comes from an address without a connection and is no
+// handshake is counted and dropped, silently.
+func (s *Server) Receive(from netip.AddrPort, packet []byte) {
+	c := s.byAddress[from]
+	switch kind := peer.KindOf(packet); {
+	case kind == peer.KindHello:
+		s.receiveHandshake(from, packet)
+	case kind == peer.KindPacket && c != nil:
+		s.receivePacket(c, packet)
+	case kind == peer.KindPacket:
+		s.stats.Strangers++
+	default:
+		s.stats.BadHandshakes++
+	}
+	s.events.fire()
+}
+
+// receivePacket takes a packet from a client: either the whole of it has its effect, or none of it and it is not
+// acknowledged.
+func (s *Server) receivePacket(c *session, packet []byte) {
+	in, err := c.conn.Read(packet, s.frame.now, c)
+	if err != nil {
+		s.unreadable(c, err)
+		return
+	}
+	if c.state == lingering {
+		if c.closeHeard {
+			s.remove(c)
+		}
+		return
+	}
+	content, err := s.inbound.check(in.Batch, fromClient)
+	if err != nil {
+		s.malformed(c, err)
+		return
+	}
+	c.heard = s.frame.now
+	if c.state == pending {
+		s.admit(c)
+	}
+	s.queue(c, in.Batch, content)
+	s.resync(c, content)
+	c.conn.Accept(in, s.frame.now)
+	if content.closed != nil {
+		c.sendAck()
+		s.end(c, content.closed, false)
+	} else if c.conn.AckNow() {
+		c.sendAck()
+	}
+}
+
+// unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice.
+func (s *Server) unreadable(c *session, err error) {
+	switch reason := peer.CloseReason(err); reason {
+	case peer.ReasonNone:
+	case peer.ReasonMalformed:
+		s.malformed(c, err)
+	default:
+		s.end(c, &peer.Error{Reason: reason}, true)
+	}
+}
+
+// malformed ends the connection of a client that sent what no client sends, inside a checksum that holds.
+func (s *Server) malformed(c *session, err error) {
+	s.stats.Malformed++
+	s.end(c, &peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()}, true)
+}
+
+// queue puts a packet's user messages where Dispatch finds them.
+func (s *Server) queue(c *session, batch []byte, content content) {
+	if content.messages == 0 {
+		return
+	}
+	s.inbound.queue(s.queues, batch, message.Context{Sender: c.id, Tick: s.frame.clock.Tick(), Received: s.frame.now})
+}
+
+// resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.
+func (s *Server) resync(c *session, content content) {
+	if !content.resync || c.view == nil {
+		return
+	}
+	if c.resynced && s.frame.now-c.resyncAt < resyncEvery {
+		s.stats.ResyncsDeferred++
+		return
+	}
+	c.resynced, c.resyncAt = true, s.frame.now
+	s.stats.Resyncs++
+	c.view.Resync(content.resyncEpoch, c.conn.Next())
+}

@@ -1,0 +1,104 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Send ends a frame: it gives up on clients that fell silent and, on a network tick, builds for each client the packets
+// that its budget allows. They wait for Drain.
+func (s *Server) Send() {
+	s.expire()
+	for _, c := range s.sessions {
+		s.serve(c)
+	}
+	s.sweep()
+	s.events.fire()
+}
+
+// expire ends the sessions whose time is over.
+func (s *Server) expire() {
+	for _, c := range s.sessions {
+		switch {
+		case c.state == pending && s.frame.now-c.created >= s.config.HandshakeTimeout:
+			s.stats.HandshakeTimeouts++
+			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, false)
+		case c.state == connected && c.silent():
+			s.stats.SilenceTimeouts++
+			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, true)
+		case c.state == lingering && c.repeatGoodbye():
+			s.remove(c)
+		}
+	}
+}
+
+// serve sends a client what this tick owes it.
+func (s *Server) serve(c *session) {
+	if c.state != connected || !s.frame.due {
+		return
+	}
+	c.view.Observe()
+	c.conn.DetectLost(s.frame.now, c)
+	c.budget.refill(s.frame.now)
+	s.fill(c)
+	c.keepAlive(s.config.KeepAlive)
+	if c.conn.AckDue() {
+		c.sendAck()
+	}
+	s.reportOversize(c)
+}
+
+// fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
+func (s *Server) fill(c *session) {
+	for c.view.Pending() || !c.outbox.empty() {
+		if c.budget.spent() {
+			s.stats.BudgetSpent++
+			return
+		}
+		if !s.sendPacket(c) {
+			return
+		}
+	}
+}
+
+// sendPacket builds one packet: the messages that wait, then the rows that the client lacks. It says false when there
+// was nothing that fits, or no room for a packet.
+func (s *Server) sendPacket(c *session) bool {
+	b, ok := c.begin()
+	if !ok {
+		return false
+	}
+	c.outbox.fill(&b, c.view.Pending())
+	s.addSnapshot(c, &b)
+	if b.Empty() {
+		return false
+	}
+	c.finish(&b)
+	return true
+}
+
+// addSnapshot writes the rows that the client lacks, as many as fit.
+func (s *Server) addSnapshot(c *session, b *peer.Builder) {
+	if s.store.Tick() == tick.None {
+		return
+	}
+	if n := c.view.Write(b.Payload(), c.conn.Next()); n > 0 {
+		b.Add(wire.MessageSnapshot, tick.Initialization, n)
+	}
+}
+
+// reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.
+func (s *Server) reportOversize(c *session) {
+	stats := c.view.Stats()
+	if stats.Oversize == c.oversize {
+		return
+	}
+	s.stats.Oversize += stats.Oversize - c.oversize
+	c.oversize = stats.Oversize
+	if stats.OversizeID == c.oversizeID {
+		return
+	}
+	c.oversizeID = stats.OversizeID
+	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(s.config.PacketSize)})
+}

@@ -1,0 +1,166 @@
+package netcode
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// maxLingering bounds the sessions that are kept only to repeat their close message.
+const maxLingering = 256
+
+// sessionState is where a session is in its life.
+//
+//	Hello with cookie        first packet           close, kick, silence, malformed         acknowledged, or repeated enough
+//	-----------------> pending ---------> connected -----------------------------> lingering ------------------------------> gone
+type sessionState uint8
+
+const (
+	pending   sessionState = iota // Accepted; nothing heard yet that proves that the client knows.
+	connected                     // The game knows it and state flows.
+	lingering                     // Over; only the close message is still repeated.
+	gone                          // Waits for sweep.
+	numSessionStates
+)
+
+// session is one client as the server sees it.
+type session struct {
+	link
+	id    wire.ClientID
+	state sessionState
+	view  *snapshot.View // Nil unless connected.
+
+	nonce   uint64
+	epoch   uint32
+	before  uint32 // Epoch of the session that the address had before; 0: none.
+	created time.Duration
+
+	resynced   bool
+	resyncAt   time.Duration
+	oversize   uint64
+	oversizeID wire.NetworkID
+}
+
+// Acked implements peer.Outcome: the view learns what the client holds.
+func (c *session) Acked(seq uint64, sentAt tick.Tick) {
+	if c.view != nil {
+		c.view.Acked(seq)
+	}
+	c.acked(seq)
+}
+
+// Lost implements peer.Outcome: the view learns what has to be sent again.
+func (c *session) Lost(seq uint64) {
+	if c.view != nil {
+		c.view.Lost(seq)
+	}
+}
+
+// open makes a pending session for a client that has shown its address to be its own.
+func (s *Server) open(address netip.AddrPort, nonce uint64, before uint32) (*session, error) {
+	epoch, err := s.freshEpoch()
+	if err != nil {
+		return nil, err
+	}
+	in, out := checksums(epoch, s.protocol.hash)
+	s.lastID++
+	c := &session{id: s.lastID, nonce: nonce, epoch: epoch, before: before, created: s.frame.now}
+	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
+	c.start(address, peer.NewConn(s.config.conn(out, in)))
+	s.counts[pending]++
+	s.byAddress[address] = c
+	s.byID[c.id] = c
+	s.sessions = append(s.sessions, c)
+	return c, nil
+}
+
+// freshEpoch is a random epoch; of the 2^32 one or two are left out, with which a checksum would start from zero.
+func (s *Server) freshEpoch() (uint32, error) {
+	for {
+		epoch, err := random32(s.config.Random)
+		if err != nil {
+			return 0, err
+		}
+		if in, out := checksums(epoch, s.protocol.hash); in != 0 && out != 0 {
+			return epoch, nil
+		}
+	}
+}
+
+// move changes a session's state and keeps count.
+func (s *Server) move(c *session, to sessionState) {
+	s.counts[c.state]--
+	s.counts[to]++
+	c.state = to
+}
+
+// admit turns a pending session into a connected client: its first packet proved that it has the epoch.
+func (s *Server) admit(c *session) {
+	s.move(c, connected)
+	c.view = snapshot.NewView(s.store, s.config.snapshot())
+	s.stats.Connected++
+	s.events.waiting = append(s.events.waiting, event{client: c.id})
+	if s.report.enabled(slog.LevelInfo) {
+		s.report.log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
+	}
+}
+
+// end takes a client out of the game. tell says whether the client is to be told, by a close message that lingers.
+func (s *Server) end(c *session, reason *peer.Error, tell bool) {
+	if c.state >= lingering {
+		return
+	}
+	if c.state == connected {
+		s.stats.Disconnected++
+		s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
+		if s.report.enabled(slog.LevelInfo) {
+			s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+		}
+	}
+	delete(s.byID, c.id)
+	c.view = nil
+	if !tell {
+		s.remove(c)
+		return
+	}
+	s.move(c, lingering)
+	c.sayGoodbye(reason)
+	if s.counts[lingering] > maxLingering {
+		s.stats.LingeringFull++
+		s.remove(c)
+	}
+}
+
+// remove ends a session's last trace but its place in the list, which sweep takes.
+func (s *Server) remove(c *session) {
+	if c.state == gone {
+		return
+	}
+	delete(s.byID, c.id)
+	if s.byAddress[c.address] == c {
+		delete(s.byAddress, c.address)
+	}
+	addPackets(&s.ended, c.conn.Stats())
+	s.move(c, gone)
+}
+
+// sweep takes the sessions that are gone out of the list.
+func (s *Server) sweep() {
+	if s.counts[gone] == 0 {
+		return
+	}
+	kept := s.sessions[:0]
+	for _, c := range s.sessions {
+		if c.state != gone {
+			kept = append(kept, c)
+		}
+	}
+	clear(s.sessions[len(kept):])
+	s.sessions = kept
+	s.counts[gone] = 0
+}

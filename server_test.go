@@ -1,0 +1,357 @@
+package netcode_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestClientConnectsAndSeesTheWorld(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	before := r.spawn(1)
+	c := r.joined(p, netcode.Config{})
+	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Equal(t, []string{"connect 1"}, c.log)
+	require.EqualValues(t, 1, c.ID())
+	r.sees(c, before, 1)
+	after := r.spawn(2)
+	r.sees(c, after, 2)
+	r.change(func(store *snapshot.Store) { r.set(store, before, 3) })
+	r.sees(c, before, 3)
+	r.change(func(store *snapshot.Store) { store.Despawn(after) })
+	r.until(func() bool { _, alive := r.x(c, after); return !alive })
+	stats, ok := r.server.ClientStats(1)
+	require.True(t, ok)
+	r.until(func() bool { stats, _ = r.server.ClientStats(1); return stats.Synced })
+	require.Equal(t, 1, stats.Known)
+	require.Positive(t, stats.RTT)
+	require.Empty(t, r.server.errors)
+}
+
+func TestServerRefusesWhenFull(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 1})
+	first := r.joined(p, netcode.Config{})
+	second := r.join(p, netcode.Config{})
+	r.until(func() bool { return second.State() == netcode.Disconnected })
+	require.ErrorIs(t, second.Err(), peer.ReasonFull)
+	require.Equal(t, []string{"disconnect 0: server is full: 1 of 1 places are taken"}, second.log)
+	require.EqualValues(t, 1, r.server.Stats().RefusedFull)
+	first.Close()
+	r.until(func() bool { return len(r.server.log) == 2 })
+	require.NoError(t, second.Connect(r.server.conn.LocalAddr()))
+	r.until(func() bool { return second.State() == netcode.Connected })
+	require.EqualValues(t, 2, second.ID(), "no client has the id of an earlier one")
+}
+
+func TestClientThatReconnectsIsAnother(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	r.sees(c, id, 1)
+	old := c.Replica()
+	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
+	require.Equal(t, "disconnect 1: replaced by a new connection from the same address", c.log[1])
+	r.until(func() bool { return c.State() == netcode.Connected && len(r.server.log) == 3 })
+	require.Equal(t, []string{
+		"connect 1", "disconnect 1: replaced by a new connection from the same address", "connect 2",
+	}, r.server.log)
+	require.NotSame(t, old, c.Replica())
+	r.sees(c, id, 1)
+	require.EqualValues(t, 1, r.server.Stats().Replaced)
+}
+
+func TestHelloThatWasHeldBackReplacesNothing(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	var hellos [][]byte
+	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindHello {
+			hellos = append(hellos, append([]byte(nil), packet...))
+		}
+		return packet
+	}
+	c := r.joined(p, netcode.Config{})
+	earlier := len(hellos)
+	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
+	r.until(func() bool { return c.State() == netcode.Connected && len(r.server.log) == 3 })
+	for _, hello := range hellos[:earlier] {
+		r.server.Receive(c.conn.LocalAddr(), hello)
+	}
+	r.run(time.Second)
+	require.Len(t, r.server.log, 3)
+	for _, hello := range hellos[earlier:] {
+		r.server.Receive(c.conn.LocalAddr(), hello)
+	}
+	r.run(time.Second)
+	require.Len(t, r.server.log, 3)
+	require.Equal(t, netcode.Connected, c.State())
+}
+
+func TestAcceptThatIsLostIsSentAgain(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	lost := 0
+	r.tamper = func(_, _ netip.AddrPort, packet []byte) []byte {
+		if peer.KindOf(packet) == peer.KindAccept && lost < 3 {
+			lost++
+			return nil
+		}
+		return packet
+	}
+	c := r.joined(p, netcode.Config{})
+	require.Equal(t, 3, lost)
+	require.EqualValues(t, 1, c.ID(), "the same hello opens no second session")
+}
+
+func TestPendingSessionEnds(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 1})
+	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindPacket {
+			return nil
+		}
+		return packet
+	}
+	c := r.join(p, netcode.Config{})
+	r.until(func() bool { return c.State() == netcode.Connected })
+	r.run(6 * time.Second)
+	require.EqualValues(t, 1, r.server.Stats().HandshakeTimeouts)
+	require.Empty(t, r.server.log)
+	other := r.join(p, netcode.Config{})
+	r.until(func() bool { return other.State() == netcode.Connected })
+}
+
+func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	r.run(15 * time.Second)
+	require.Equal(t, netcode.Connected, c.State(), "keep-alives keep an idle connection")
+	r.tamper = func(_, _ netip.AddrPort, _ []byte) []byte { return nil }
+	r.run(9 * time.Second)
+	require.Equal(t, netcode.Connected, c.State())
+	r.run(2 * time.Second)
+	require.Equal(t, []string{"connect 1", "disconnect 1: timed out"}, r.server.log)
+	require.Equal(t, []string{"connect 1", "disconnect 1: timed out"}, c.log)
+	require.EqualValues(t, 1, r.server.Stats().SilenceTimeouts)
+	require.Equal(t, netcode.Disconnected, c.State())
+}
+
+func TestStallOfTheServerIsNotSilenceOfItsClients(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	r.now += 30 * time.Second
+	r.step()
+	r.run(time.Second)
+	require.Equal(t, []string{"connect 1"}, r.server.log)
+	require.Equal(t, netcode.Connected, c.State())
+	require.Positive(t, r.server.Stats().TicksSlipped)
+}
+
+func TestKick(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	require.False(t, r.server.Kick(7, "who"))
+	require.True(t, r.server.Kick(1, "bad manners"))
+	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: bad manners"}, r.server.log)
+	r.until(func() bool { return c.State() == netcode.Disconnected })
+	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
+	require.Equal(t, "bad manners", c.Err().Detail)
+	require.False(t, r.server.Kick(1, "again"))
+}
+
+func TestKickFromOnConnect(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	r.server.OnConnect(func(id wire.ClientID) { r.server.Kick(id, "closed today") })
+	c := r.join(p, netcode.Config{})
+	r.until(func() bool { return c.State() == netcode.Disconnected })
+	require.Equal(t, []string{"connect 1", "disconnect 1: kicked: closed today"}, r.server.log)
+	require.ErrorIs(t, c.Err(), peer.ReasonKicked)
+}
+
+func TestCloseByTheClient(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	c.Close()
+	require.Equal(t, netcode.Closing, c.State())
+	r.until(c.Closed)
+	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.server.log)
+	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, c.log)
+}
+
+func TestCloseByTheServer(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	r.server.Close(peer.ReasonNone)
+	require.False(t, r.server.Closed())
+	late := r.join(p, netcode.Config{})
+	r.until(func() bool { return r.server.Closed() && c.Closed() && late.Closed() })
+	require.ErrorIs(t, c.Err(), peer.ReasonShuttingDown)
+	require.ErrorIs(t, late.Err(), peer.ReasonShuttingDown)
+	require.Equal(t, []string{"connect 1", "disconnect 1: server is shutting down"}, r.server.log)
+}
+
+func TestCloseArrivesOverALossyLink(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	dropped := 0
+	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+		if from == c.conn.LocalAddr() && dropped < 2 {
+			dropped++
+			return nil
+		}
+		return packet
+	}
+	c.Close()
+	r.until(c.Closed)
+	require.Equal(t, []string{"connect 1", "disconnect 1: closed"}, r.server.log)
+}
+
+func TestHandshakeTimeout(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	r.tamper = func(_, _ netip.AddrPort, _ []byte) []byte { return nil }
+	c := r.join(p, netcode.Config{})
+	require.Equal(t, netcode.Connecting, c.State())
+	r.run(6 * time.Second)
+	require.ErrorIs(t, c.Err(), peer.ReasonHandshakeTimeout)
+	require.EqualValues(t, 1, c.Stats().HandshakeTimeouts)
+}
+
+func TestHideAndShow(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	r.sees(c, id, 1)
+	require.True(t, r.server.Visible(1, id))
+	require.True(t, r.server.Hide(1, id))
+	r.until(func() bool { _, alive := r.x(c, id); return !alive })
+	require.False(t, r.server.Visible(1, id))
+	require.True(t, r.server.Show(1, id))
+	r.sees(c, id, 1)
+	require.False(t, r.server.Hide(9, id))
+	require.False(t, r.server.Show(9, id))
+}
+
+func TestResync(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	r.sees(c, id, 1)
+	r.until(func() bool { stats, _ := r.server.ClientStats(1); return stats.Synced })
+	c.Replica().Lose()
+	r.change(func(store *snapshot.Store) { r.set(store, id, 2) })
+	r.sees(c, id, 2)
+	require.EqualValues(t, 1, r.server.Stats().Resyncs)
+	require.Equal(t, netcode.Connected, c.State())
+	r.until(func() bool { _, want := c.Replica().WantResync(); return !want })
+	c.Replica().Lose()
+	r.change(func(store *snapshot.Store) { r.set(store, id, 3) })
+	r.sees(c, id, 3)
+	require.EqualValues(t, 2, r.server.Stats().Resyncs)
+	require.Positive(t, r.server.Stats().ResyncsDeferred, "at most one in two seconds")
+}
+
+func TestBudgetHoldsAndNothingStarves(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{SendBudget: 4000})
+	var ids []wire.NetworkID
+	for i := range 400 {
+		r.change(func(store *snapshot.Store) { ids = append(ids, store.Spawn()); r.set(store, ids[i], float32(i)) })
+	}
+	c := r.joined(p, netcode.Config{})
+	start, began := r.server.Stats().Packets.BytesSent, r.now
+	moving := r.server.game
+	r.server.game = func(store *snapshot.Store) {
+		for i, id := range ids {
+			r.set(store, id, float32(int(r.now/time.Millisecond)+i))
+		}
+	}
+	r.run(5 * time.Second)
+	sent := r.server.Stats().Packets.BytesSent - start
+	limit := 4000*(r.now-began).Seconds() + 2*2400
+	require.LessOrEqual(t, float64(sent), limit)
+	require.Greater(t, float64(sent), 0.8*4000*5)
+	require.Positive(t, r.server.Stats().BudgetSpent)
+	r.server.game = moving
+	r.until(func() bool { stats, _ := r.server.ClientStats(1); return stats.Synced })
+	require.Equal(t, len(ids), c.Replica().Len())
+}
+
+func TestClientsAndTheirStats(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	r.joined(p, netcode.Config{})
+	r.joined(p, netcode.Config{})
+	var ids []wire.ClientID
+	for id := range r.server.Clients {
+		ids = append(ids, id)
+	}
+	require.Equal(t, []wire.ClientID{1, 2}, ids)
+	for id := range r.server.Clients {
+		ids = ids[:0]
+		require.EqualValues(t, 1, id)
+		break
+	}
+	_, ok := r.server.ClientStats(3)
+	require.False(t, ok)
+	require.Positive(t, r.server.Stats().Packets.Received)
+	require.EqualValues(t, 2, r.server.Stats().Connected)
+}
+
+func TestServerMayBeNamedByAMappedAddress(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.join(p, netcode.Config{})
+	at := r.server.conn.LocalAddr()
+	require.NoError(t, c.Connect(netip.AddrPortFrom(netip.AddrFrom16(at.Addr().As16()), at.Port())))
+	r.until(func() bool { return c.State() == netcode.Connected })
+}
+
+func TestPendingSessionsAreBounded(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 4, Pending: 1})
+	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindPacket {
+			return nil
+		}
+		return packet
+	}
+	first := r.join(p, netcode.Config{})
+	r.until(func() bool { return first.State() == netcode.Connected })
+	second := r.join(p, netcode.Config{})
+	r.until(func() bool { return second.State() == netcode.Disconnected })
+	require.ErrorIs(t, second.Err(), peer.ReasonFull)
+	require.EqualValues(t, 1, r.server.Stats().RefusedPending)
+}
+
+func TestGoodbyesAreBounded(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 400})
+	for range 300 {
+		r.joined(p, netcode.Config{SentPackets: 64, Entities: 1})
+	}
+	r.tamper = func(netip.AddrPort, netip.AddrPort, []byte) []byte { return nil }
+	r.server.Close(peer.ReasonNone)
+	require.EqualValues(t, 300-256, r.server.Stats().LingeringFull)
+	r.until(r.server.Closed)
+	require.Len(t, r.server.log, 600)
+}

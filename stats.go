@@ -1,0 +1,94 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+)
+
+// Stats counts what happened since a server or client was made. Each limit of Config has a counter with its name, so
+// that a limit that is hit is seen; one that its end has no use for stays zero. Reliable messages, fragments and deferred
+// messages do not exist yet, and so neither do their limits.
+type Stats struct {
+	Packets  peer.Stats    // Packets of all connections together, those that ended included.
+	Messages message.Stats // Received messages: queued, dropped for PerStage, refused for PerSender and Bytes.
+
+	// The life of connections.
+	Connected    uint64 // Connections that came about.
+	Disconnected uint64 // Of those, connections that ended, for any reason.
+	Replaced     uint64 // Of those, ended because the same address said hello anew.
+	Hellos       uint64 // Hello datagrams that could be read.
+	Challenges   uint64 // Hello datagrams without a valid cookie, answered with one.
+
+	// Datagrams that had no effect, and those that ended a connection.
+	Strangers     uint64 // Packets from an address without a connection.
+	BadHandshakes uint64 // Handshake datagrams that could not be read, or that nobody waits for.
+	Malformed     uint64 // Connections ended because a packet with a right checksum was not legal.
+
+	// One for each limit.
+	TicksSlipped      uint64 // CatchUp: ticks given up after a stall.
+	RefusedFull       uint64 // Clients: hellos refused because all places are taken.
+	RefusedPending    uint64 // Pending: hellos refused because too many clients are connecting.
+	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
+	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up.
+	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.
+	BudgetSpent       uint64 // SendBudget: ticks in which a peer got less than it lacked.
+	SentRingFull      uint64 // SentPackets: packets not sent because too many are unacknowledged.
+	OutboxFull        uint64 // OutboxBytes: messages that SendTo, Broadcast or SendMessage refused.
+	TooLarge          uint64 // PacketSize: messages refused because they do not fit into a packet.
+	Oversize          uint64 // PacketSize: times that an entity did not fit into a packet.
+	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
+	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
+	Resyncs           uint64 // Resyncs served.
+	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
+	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.
+	OutputFull        uint64 // Datagrams not built because too much waits for Drain.
+
+	Errors       uint64 // Errors given to OnError.
+	LinesSkipped uint64 // Log lines left out because too many came in one second.
+}
+
+// addPackets adds the counters of one connection to a sum.
+func addPackets(sum *peer.Stats, one peer.Stats) {
+	sum.Sent += one.Sent
+	sum.BytesSent += one.BytesSent
+	sum.Received += one.Received
+	sum.BytesReceived += one.BytesReceived
+	sum.Accepted += one.Accepted
+	sum.Duplicates += one.Duplicates
+	sum.Old += one.Old
+	sum.BadChecksum += one.BadChecksum
+	sum.Malformed += one.Malformed
+	sum.AcksOfUnsent += one.AcksOfUnsent
+	sum.Acked += one.Acked
+	sum.Lost += one.Lost
+	sum.LateAcks += one.LateAcks
+	sum.RingFull += one.RingFull
+}
+
+// Stats is a copy of the counters.
+func (s *Server) Stats() Stats {
+	stats := s.stats
+	stats.Packets = s.ended
+	for _, c := range s.sessions {
+		if c.state != gone {
+			addPackets(&stats.Packets, c.conn.Stats())
+		}
+	}
+	stats.Messages = s.queues.Stats()
+	stats.TicksSlipped = s.frame.clock.Slipped()
+	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
+	return stats
+}
+
+// Stats is a copy of the counters.
+func (c *Client) Stats() Stats {
+	stats := c.stats
+	stats.Packets = c.ended
+	if c.conn != nil {
+		addPackets(&stats.Packets, c.conn.Stats())
+	}
+	stats.Messages = c.queues.Stats()
+	stats.TicksSlipped += c.frame.clock.Slipped()
+	stats.Errors, stats.LinesSkipped = c.report.errors, c.report.suppressed
+	return stats
+}

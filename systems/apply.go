@@ -1,0 +1,68 @@
+package systems
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+)
+
+// Apply brings what a client received into its world: entities, components and values become those that the server
+// sent. It runs before the dispatch of EarlyUpdate. The entities of a connection that ended stay until another begins.
+type Apply struct {
+	Client *netcode.Client
+	Hooks  netecs.Hooks // Called with the world unlocked, after all values are written.
+
+	world   *ecs.World
+	apply   *netecs.Apply
+	replica *netcode.Replica // That apply was made for.
+}
+
+// Initialize implements System.
+func (a *Apply) Initialize(w *ecs.World) { a.world = w }
+
+// Update implements System.
+func (a *Apply) Update(*ecs.World) {
+	a.Client.Enter(netcode.StepApply)
+	if a.Client.Replica() != a.replica {
+		a.renew()
+	}
+	if a.apply != nil {
+		a.apply.Run()
+	}
+}
+
+// Finalize implements System.
+func (a *Apply) Finalize(*ecs.World) {
+	if a.apply != nil {
+		a.apply.Release()
+	}
+}
+
+// Entity is the entity of a network id, if the server shows it at present.
+func (a *Apply) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
+	if a.apply == nil {
+		return ecs.Entity{}, false
+	}
+	return a.apply.Entity(id)
+}
+
+// ID is the network id of an entity that the server shows.
+func (a *Apply) ID(e ecs.Entity) (netcode.NetworkID, bool) {
+	if a.apply == nil {
+		return netcode.NetworkID{}, false
+	}
+	return a.apply.ID(e)
+}
+
+// renew turns to the replica of a new connection, which holds nothing yet.
+func (a *Apply) renew() {
+	a.replica = a.Client.Replica()
+	if a.apply != nil {
+		a.apply.Follow(a.replica)
+		return
+	}
+	a.apply = netecs.NewApply(a.world, a.replica, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
+}
+
+func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }

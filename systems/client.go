@@ -1,0 +1,82 @@
+package systems
+
+import (
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// ClientSystems are the systems of one client, for one world and one socket.
+type ClientSystems struct {
+	stages
+	Client  *netcode.Client
+	Receive *Receive
+	Apply   *Apply
+	Send    *Send
+
+	spawned   []func(ecs.Entity, netcode.NetworkID)
+	despawned []func(ecs.Entity, netcode.NetworkID)
+}
+
+// NewClient makes the systems of a client. now gives the time since any fixed moment: WallClock() in a game, a virtual
+// clock in a test.
+func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) *ClientSystems {
+	c := &ClientSystems{
+		Client:  client,
+		Receive: &Receive{End: client, Socket: socket, Now: now},
+		Apply:   &Apply{Client: client},
+		Send:    &Send{End: client, Socket: socket},
+	}
+	c.Apply.Hooks.Spawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.spawned, e, id) }
+	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.despawned, e, id) }
+	return c
+}
+
+// Systems implements Group: Receive, Apply, the dispatch of each stage with the game's systems, Send.
+func (c *ClientSystems) Systems() []System {
+	return c.list(c.Client, func(stage tick.Stage) (before, after []System) {
+		switch stage {
+		case tick.Initialization:
+			return []System{c.Receive}, nil
+		case tick.EarlyUpdate:
+			return []System{c.Apply}, nil
+		case tick.PostLateUpdate:
+			return nil, []System{c.Send}
+		}
+		return nil, nil
+	})
+}
+
+// OnSpawn adds a function that is called for each entity that the server shows anew. All values of the tick are written
+// by then, and the world is unlocked: it may add local components, remove some, and send.
+func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	c.spawned = append(c.spawned, f)
+}
+
+// OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
+// here. The world is unlocked.
+func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	c.despawned = append(c.despawned, f)
+}
+
+// Entity is the entity of a network id, if the server shows it at present.
+func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return c.Apply.Entity(id) }
+
+// ID is the network id of an entity that the server shows.
+func (c *ClientSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
+
+// Close implements Group: the server is told that this client leaves.
+func (c *ClientSystems) Close() { c.Client.Close() }
+
+// Closed implements Group.
+func (c *ClientSystems) Closed() bool { return c.Client.Closed() }
+
+// tell calls the functions for one entity.
+func tell(functions []func(ecs.Entity, netcode.NetworkID), e ecs.Entity, id netcode.NetworkID) {
+	for _, f := range functions {
+		f(e, id)
+	}
+}

@@ -1,0 +1,42 @@
+package systems
+
+import (
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Group is a server's or a client's systems together with the game's own, as a Runner runs them.
+type Group interface {
+	// Systems lists all systems in the order of the frame.
+	Systems() []System
+	// Close starts to end all connections.
+	Close()
+	// Closed tells if the other ends were told and no more frames are needed.
+	Closed() bool
+}
+
+// stages holds the game's own systems, each in the place where it belongs in a frame.
+type stages struct {
+	game [tick.NumStages][]System
+}
+
+// Add puts systems of the game into a stage, after those that are there already and after the stage's messages were
+// handled. Simulation belongs in FixedUpdate or Update: what runs after PreLateUpdate is not captured in this frame. Add
+// everything before Systems is called.
+func (s *stages) Add(stage netcode.Stage, systems ...System) {
+	s.game[stage] = append(s.game[stage], systems...)
+}
+
+// list puts everything in order; around gives what netcode runs before the dispatch of a stage and after the game's
+// systems in it.
+func (s *stages) list(end End, around func(stage tick.Stage) (before, after []System)) []System {
+	var all []System
+	for stage := range tick.Stage(tick.NumStages) {
+		before, after := around(stage)
+		all = append(all, before...)
+		all = append(all, &Dispatch{End: end, Stage: stage})
+		all = append(all, s.game[stage]...)
+		all = append(all, after...)
+	}
+	return all
+}

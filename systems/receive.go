@@ -1,0 +1,58 @@
+package systems
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+)
+
+const (
+	// maxDatagrams is how many datagrams one frame takes, so that a flood cannot hold it up for ever.
+	maxDatagrams = 8192
+	// maxFaults is how many socket faults one frame bears.
+	maxFaults = 16
+	// maxDatagram is the size of the largest datagram there is, in bytes.
+	maxDatagram = 1 << 16
+)
+
+// Receive begins the frame and hands the datagrams that wait in the socket to the server or client. It runs first, in
+// stage Initialization.
+type Receive struct {
+	End    End
+	Socket Socket
+	Now    func() time.Duration // Time since any fixed moment.
+
+	buffer []byte
+}
+
+// Initialize implements System.
+func (r *Receive) Initialize(*ecs.World) { r.buffer = make([]byte, maxDatagram) }
+
+// Update implements System.
+func (r *Receive) Update(*ecs.World) {
+	r.End.Enter(netcode.StepReceive)
+	r.End.BeginFrame(r.Now())
+	faults := 0
+	for range maxDatagrams {
+		n, from, err := r.Socket.Receive(r.buffer)
+		switch {
+		case err != nil:
+			if faults == 0 {
+				r.End.Report(fmt.Errorf("netcode: receiving: %w", err))
+			}
+			if faults++; faults == maxFaults {
+				return
+			}
+		case n == 0:
+			return
+		default:
+			r.End.Receive(from, r.buffer[:n])
+		}
+	}
+}
+
+// Finalize implements System.
+func (r *Receive) Finalize(*ecs.World) {}

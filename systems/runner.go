@@ -1,0 +1,126 @@
+package systems
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+const (
+	// frameCatchUp is how many frames are made up for after a stall.
+	frameCatchUp = 4
+	// flushTime is how long Run waits for the other ends to be told.
+	flushTime = time.Second
+)
+
+// Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it makes up
+// for a few frames and lets the rest of the time slip.
+type Runner struct {
+	World *ecs.World
+	Group Group
+
+	rate    int
+	systems []System
+	begun   bool
+	ended   bool
+}
+
+// NewRunner makes a loop of rate frames a second; the network tick rate is another matter and usually lower. Add the
+// game's systems to the group before.
+func NewRunner(w *ecs.World, group Group, rate int) *Runner {
+	return &Runner{World: w, Group: group, rate: max(rate, 1)}
+}
+
+// Step runs one frame, without waiting for anything. Tests and games with a loop of their own call it.
+func (r *Runner) Step() {
+	r.begin()
+	for _, s := range r.systems {
+		s.Update(r.World)
+	}
+}
+
+// Run runs frames until ctx is done, then closes: the other ends are told and the systems finalised. It returns nil
+// unless they could not be told within a second. With Interrupt as its context, Ctrl-C is a clean end.
+func (r *Runner) Run(ctx context.Context) error {
+	r.loop(ctx, func() bool { return false })
+	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	return r.Close(flush)
+}
+
+// Close ends the group's connections, runs frames until the other ends were told or ctx is done, and finalises the
+// systems. It returns ctx's error if it was that. A second call does nothing.
+func (r *Runner) Close(ctx context.Context) error {
+	if r.ended {
+		return nil
+	}
+	r.Group.Close()
+	told := r.loop(ctx, r.Group.Closed)
+	r.ended = true
+	for _, s := range r.systems {
+		s.Finalize(r.World)
+	}
+	if told {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// begin initialises the systems before the first frame.
+func (r *Runner) begin() {
+	if r.begun {
+		return
+	}
+	r.begun = true
+	r.systems = r.Group.Systems()
+	for _, s := range r.systems {
+		s.Initialize(r.World)
+	}
+}
+
+// loop runs frames at the frame rate until enough says so, or ctx is done and it returns false.
+func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
+	r.begin()
+	now := WallClock() // Starts at about 0, where the clock's frames are counted from.
+	clock := tick.NewClock(r.rate, frameCatchUp)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		for range clock.Advance(now()) {
+			r.Step()
+			if enough() {
+				return true
+			}
+		}
+		timer.Reset(r.untilNext(now()))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+// untilNext is the time from now to the next frame.
+func (r *Runner) untilNext(now time.Duration) time.Duration {
+	rate := time.Duration(r.rate)
+	frames := now * rate / time.Second
+	return (frames+1)*time.Second/rate - now
+}
+
+// Interrupt returns a context that is done when the process is interrupted, by Ctrl-C mostly. Call stop when it is no
+// longer needed.
+func Interrupt(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
+	return signal.NotifyContext(parent, os.Interrupt)
+}
+
+// WallClock returns a clock that counts from now, for NewServer and NewClient.
+func WallClock() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}

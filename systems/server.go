@@ -1,0 +1,59 @@
+package systems
+
+import (
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// ServerSystems are the systems of one server, for one world and one socket.
+type ServerSystems struct {
+	stages
+	Server  *netcode.Server
+	Receive *Receive
+	Capture *Capture
+	Send    *Send
+}
+
+// NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
+// clock in a test.
+func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) *ServerSystems {
+	return &ServerSystems{
+		Server:  server,
+		Receive: &Receive{End: server, Socket: socket, Now: now},
+		Capture: &Capture{Server: server},
+		Send:    &Send{End: server, Socket: socket},
+	}
+}
+
+// Systems implements Group: Receive, the dispatch of each stage with the game's systems, Capture, Send.
+func (s *ServerSystems) Systems() []System {
+	return s.list(s.Server, func(stage tick.Stage) (before, after []System) {
+		switch stage {
+		case tick.Initialization:
+			return []System{s.Receive}, nil
+		case tick.PreLateUpdate:
+			return nil, []System{s.Capture}
+		case tick.PostLateUpdate:
+			return nil, []System{s.Send}
+		}
+		return nil, nil
+	})
+}
+
+// Entity is the living entity of a network id.
+func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Capture.Entity(id) }
+
+// ID is the network id of an entity, once it was captured.
+func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Capture.ID(e) }
+
+// Close implements Group: all clients are told that the server is shutting down.
+func (s *ServerSystems) Close() {
+	s.Server.Close(0) // No reason of its own.
+}
+
+// Closed implements Group.
+func (s *ServerSystems) Closed() bool { return s.Server.Closed() }

@@ -1,0 +1,211 @@
+package systems_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+func TestWorldReplicates(t *testing.T) {
+	r := newRig(t)
+	r.server.Add(tick.Update, &move{})
+	var spawned, despawned []netcode.NetworkID
+	r.client.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+		mapper := generic.NewMap1[position](&r.worlds[1])
+		require.EqualValues(t, 2, mapper.Get(e).Y, "the values are written by now")
+		spawned = append(spawned, id)
+	})
+	r.client.OnDespawn(func(_ ecs.Entity, id netcode.NetworkID) { despawned = append(despawned, id) })
+	e := r.spawn()
+	r.until(t, func() bool { p, _ := r.seen(e); return p != nil && p.X > 30 })
+	id, ok := r.server.ID(e)
+	require.True(t, ok)
+	back, ok := r.server.Entity(id)
+	require.True(t, ok)
+	require.Equal(t, e, back)
+	_, twin := r.seen(e)
+	got, ok := r.client.ID(twin)
+	require.True(t, ok)
+	require.Equal(t, id, got)
+
+	r.worlds[0].RemoveEntity(e)
+	r.until(t, func() bool { return len(despawned) == 1 })
+	require.Equal(t, []netcode.NetworkID{id}, spawned)
+	require.Equal(t, []netcode.NetworkID{id}, despawned)
+	require.False(t, r.worlds[1].Alive(twin))
+	require.Empty(t, r.errors)
+}
+
+func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
+	r := newRig(t)
+	e := r.spawn()
+	r.until(t, func() bool { p, _ := r.seen(e); return p != nil })
+	_, first := r.seen(e)
+	r.client.Close()
+	r.until(t, r.client.Closed)
+	require.True(t, r.worlds[1].Alive(first), "the last picture stays")
+	require.NoError(t, r.client.Client.Connect(netip.MustParseAddrPort("127.0.0.1:1")))
+	r.until(t, func() bool { _, again := r.seen(e); return again != first && !again.IsZero() })
+	query := r.worlds[1].Query(generic.NewFilter1[components.Replicated]().Filter(&r.worlds[1]))
+	require.Equal(t, 1, query.Count())
+	query.Close()
+	require.Empty(t, r.errors)
+}
+
+func TestMessagesAreDispatched(t *testing.T) {
+	r := newRig(t)
+	r.until(t, func() bool { return r.client.Client.State() == netcode.Connected })
+	require.NoError(t, netcode.SendMessage(r.client.Client, &ping{5}))
+	r.until(t, func() bool { return len(r.handled) == 1 })
+	require.Equal(t, ping{5}, r.handled[0])
+}
+
+func TestSystemsStandInTheOrderOfTheFrame(t *testing.T) {
+	r := newRig(t)
+	game := &move{}
+	r.server.Add(tick.PreLateUpdate, game)
+	all := r.server.Systems()
+	require.Same(t, r.server.Receive, all[0])
+	require.Same(t, r.server.Send, all[len(all)-1])
+	at := slices.Index(all, systems.System(game))
+	require.Same(t, r.server.Capture, all[at+1])
+	require.Equal(t, tick.PreLateUpdate, all[at-1].(*systems.Dispatch).Stage)
+	all = r.client.Systems()
+	at = slices.Index(all, systems.System(r.client.Apply))
+	require.Equal(t, tick.EarlyUpdate, all[at+1].(*systems.Dispatch).Stage)
+}
+
+// list is a group with its systems in another order than its own.
+type list struct {
+	*systems.ServerSystems
+	change func([]systems.System) []systems.System
+}
+
+func (l list) Systems() []systems.System { return l.change(l.ServerSystems.Systems()) }
+
+func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
+	changes := map[string]func(all []systems.System) []systems.System{
+		"the system Capture has not run": func(all []systems.System) []systems.System {
+			return slices.DeleteFunc(all, func(s systems.System) bool { _, ok := s.(*systems.Capture); return ok })
+		},
+		"the system Receive runs after Dispatch(Initialization)": func(all []systems.System) []systems.System {
+			all[0], all[1] = all[1], all[0]
+			return all
+		},
+		"the system Dispatch(PostLateUpdate) has not run": func(all []systems.System) []systems.System {
+			last := len(all) - 1
+			all[last], all[last-1] = all[last-1], all[last]
+			return all
+		},
+	}
+	for want, change := range changes {
+		r := newRig(t)
+		loop := systems.NewRunner(&r.worlds[0], list{r.server, change}, 60)
+		loop.Step()
+		require.Len(t, r.errors, 1)
+		require.ErrorContains(t, r.errors[0], want)
+		loop.Step()
+		require.Len(t, r.errors, 1)
+	}
+}
+
+// broken is a socket that always fails.
+type broken struct{}
+
+func (broken) Send(netip.AddrPort, []byte) error { return errors.New("no route") }
+
+func (broken) Receive([]byte) (int, netip.AddrPort, error) {
+	return 0, netip.AddrPort{}, errors.New("unplugged")
+}
+
+func TestSocketFaultsAreReportedOnceAFrame(t *testing.T) {
+	p := netcode.NewProtocol()
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	require.NoError(t, client.Connect(netip.MustParseAddrPort("127.0.0.1:1")))
+	var got []string
+	client.OnError(func(err error) { got = append(got, err.Error()) })
+	w := ecs.NewWorld()
+	systems.NewRunner(&w, systems.NewClient(client, broken{}, func() time.Duration { return 1 }), 60).Step()
+	require.Equal(t, []string{"netcode: receiving: unplugged", "netcode: sending: no route"}, got)
+}
+
+func TestProblemsOfTheWorldReachOnError(t *testing.T) {
+	r := newRig(t)
+	e := r.spawn()
+	r.until(t, func() bool { p, _ := r.seen(e); return p != nil })
+	p, _ := r.seen(e)
+	p.X = 77
+	r.until(t, func() bool { return len(r.errors) > 0 })
+	p, _ = r.seen(e)
+	require.EqualValues(t, 1, p.X, "a client that writes without authority is overruled")
+	require.ErrorContains(t, r.errors[0], "position")
+}
+
+func TestRunnerClosesWhenItsContextIsDone(t *testing.T) {
+	network := memory.NewNetwork()
+	address := netip.MustParseAddrPort("127.0.0.1:1")
+	p := netcode.NewProtocol()
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	serverSocket, err := network.Listen(address)
+	require.NoError(t, err)
+	clientSocket, err := network.Listen(netip.AddrPort{})
+	require.NoError(t, err)
+
+	clientWorld, serverWorld := ecs.NewWorld(), ecs.NewWorld()
+	other := systems.NewRunner(&clientWorld, systems.NewClient(client, clientSocket, systems.WallClock()), 60)
+	group := systems.NewServer(server, serverSocket, systems.WallClock())
+	ctx, cancel := context.WithCancel(context.Background())
+	group.Add(tick.Update, each(func() { // The client lives in the server's loop: one goroutine.
+		other.Step()
+		if client.State() == netcode.Connected && server.Stats().Connected == 1 {
+			cancel()
+		}
+	}))
+	require.NoError(t, client.Connect(address))
+	loop := systems.NewRunner(&serverWorld, group, 200)
+	require.NoError(t, loop.Run(ctx))
+	require.ErrorIs(t, client.Err(), peer.ReasonShuttingDown)
+	require.True(t, group.Closed())
+	require.NoError(t, loop.Close(context.Background()), "closing twice does nothing")
+}
+
+func TestRunnerGivesUpTellingInTime(t *testing.T) {
+	r := newRig(t)
+	r.until(t, func() bool { return r.server.Server.Stats().Connected == 1 })
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	loop := r.loops[0] // Its clock stands still, so the goodbye is never over.
+	require.ErrorIs(t, loop.Close(ctx), context.DeadlineExceeded)
+}
+
+// each is a system that calls a function.
+type each func()
+
+func (f each) Initialize(*ecs.World) {}
+func (f each) Update(*ecs.World)     { f() }
+func (f each) Finalize(*ecs.World)   {}
+
+func TestInterrupt(t *testing.T) {
+	ctx, stop := systems.Interrupt(context.Background())
+	require.NoError(t, ctx.Err())
+	stop()
+	require.Error(t, ctx.Err())
+}
