@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+const (
+	framesPerTick = 4                      // frames go faster than ticks, so that what arrives is not left lying for a tick
+	reportEvery   = 100 * time.Millisecond // between two messages about a world's hash, where server and clients are apart
+	farewell      = time.Second            // for the last packets of the connections
+)
+
+// arena is one run: the server's half, the clients' half, or both in one process and one goroutine.
+type arena struct {
+	o       *options
+	table   *Table
+	now     func() time.Duration
+	server  *arenaServer   // nil in the clients' half
+	clients []*arenaClient // none in the server's half
+	trace   io.Closer
+	result  Result
+
+	next   time.Duration // when the next frame begins
+	second time.Duration // when the table is printed next
+}
+
+func newArena(o *options, table *Table) (*arena, error) {
+	a := &arena{o: o, table: table, now: systems.WallClock()}
+	err := a.open()
+	if err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	return a, nil
+}
+
+func (a *arena) open() error {
+	address := a.o.connect
+	if address == "" {
+		motion, err := a.newMotion()
+		if err != nil {
+			return err
+		}
+		if a.server, err = newArenaServer(a.o, a.table, motion, a.now); err != nil {
+			return err
+		}
+		address = a.server.socket.LocalAddr().String()
+	}
+	if a.o.listen != "" {
+		a.table.Say("listening on %s", address)
+		return nil
+	}
+	for number := 1; number <= a.o.clients; number++ {
+		client, err := newArenaClient(a.o, a.table, number, address, a.now)
+		if err != nil {
+			return err
+		}
+		a.clients = append(a.clients, client)
+	}
+	return nil
+}
+
+// newMotion is what moves the server's world: a recording or the simulation.
+func (a *arena) newMotion() ([]System, error) {
+	if a.o.trace == "" {
+		return newSimulation(a.o.hz, a.o.entities, a.o.seed), nil
+	}
+	trace, file, err := openTrace(a.o.trace)
+	if err != nil {
+		return nil, err
+	}
+	a.trace, a.o.hz, a.o.entities = file, trace.Hz, trace.Bodies
+	return []System{&Replay{Trace: trace, OnErr: func(err error) { a.table.Say("recording: %v", err) }}}, nil
+}
+
+// close gives back what open took. The worlds stay as they are.
+func (a *arena) close() (err error) {
+	for _, c := range a.clients {
+		err = errors.Join(err, c.socket.Close())
+	}
+	if a.server != nil {
+		err = errors.Join(err, a.server.socket.Close())
+	}
+	if a.trace != nil {
+		err = errors.Join(err, a.trace.Close())
+	}
+	return err
+}
+
+// run goes through the whole run and says how it went.
+func (a *arena) run(ctx context.Context) *Result {
+	a.next, a.second = a.now(), a.now()+time.Second
+	if a.server == nil {
+		a.follow(ctx)
+		return &a.result
+	}
+	a.assemble(ctx)
+	a.move(ctx)
+	a.settle()
+	a.part()
+	a.gather()
+	return &a.result
+}
+
+// assemble waits until the clients of this process are connected, or have given up: a bad link takes handshakes too,
+// and the time of motion is for what comes after. The bodies move already.
+func (a *arena) assemble(ctx context.Context) {
+	connecting := func(c *arenaClient) bool { return c.net.State() == netcode.Connecting }
+	for ctx.Err() == nil && slices.ContainsFunc(a.clients, connecting) {
+		a.frame()
+		a.tell()
+	}
+}
+
+// move lets the bodies move for their time, or until ctx ends.
+func (a *arena) move(ctx context.Context) {
+	begin, length := a.now(), a.o.motionTime()
+	for ctx.Err() == nil && a.now()-begin < length {
+		a.frame()
+		a.tell()
+		if !a.server.steady && a.now()-begin >= min(time.Second, length/2) {
+			a.server.begin()
+		}
+	}
+	a.server.stop(&a.result)
+	a.table.Say("motion stopped: %v", a.server.state())
+}
+
+// settle lets the packets that are on their way arrive until every client's world equals the server's, or until the
+// time for it is over, and then compares. The time is counted in the server's ticks: where the machine stalls, ticks
+// slip, and packets get no more time than they are due.
+func (a *arena) settle() {
+	equal := func() bool { return a.difference() == "" }
+	if len(a.clients) == 0 {
+		equal = a.server.agrees
+	}
+	begin, from := a.now(), a.server.net.Tick()
+	last := from + tick.Tick(a.o.settleTime()/a.server.net.Interval())
+	for check := from; check < last; a.frame() {
+		if now := a.server.net.Tick(); now != check {
+			if check = now; equal() {
+				break
+			}
+		}
+	}
+	if a.o.sabotage {
+		a.clients[0].sabotage()
+	}
+	took := a.now() - begin
+	a.final()
+	if len(a.clients) == 0 {
+		a.result.Difference = a.server.disagreement()
+	} else {
+		a.result.Difference = a.difference()
+	}
+	a.result.Converged = a.result.Difference == ""
+	if a.result.Converged {
+		a.table.Say("converged within %.0f ms of the end of motion", inMilliseconds(took))
+	} else {
+		a.table.Say("NOT converged: %s", a.result.Difference)
+	}
+}
+
+// difference names the first value in which a client's world differs from the server's. Empty: all are equal.
+func (a *arena) difference() string {
+	for _, c := range a.clients {
+		if text := compare(a.server, c); text != "" {
+			return fmt.Sprintf("client %d: %s", c.number, text)
+		}
+	}
+	return ""
+}
+
+// final prints what can be compared from outside.
+func (a *arena) final() {
+	if a.server != nil {
+		a.table.Say("server   final %v", a.server.state())
+	}
+	for _, c := range a.clients {
+		a.table.Say("client %d final %v", c.number, c.state())
+	}
+}
+
+// part closes the server and gives both ends time for their last packets.
+func (a *arena) part() {
+	a.server.net.Close(peer.ReasonShuttingDown)
+	for begin := a.now(); !a.parted() && a.now()-begin < farewell+a.o.rtt; {
+		a.frame()
+	}
+}
+
+// parted tells if every connection of this process is over.
+func (a *arena) parted() bool {
+	for _, c := range a.clients {
+		if !c.net.Closed() {
+			return false
+		}
+	}
+	return a.server == nil || a.server.net.Closed()
+}
+
+// follow runs the clients' half until the server has parted from all of them, or until ctx ends.
+func (a *arena) follow(ctx context.Context) {
+	for ctx.Err() == nil && !a.parted() {
+		a.frame()
+		a.tell()
+	}
+	for _, c := range a.clients {
+		c.net.Close()
+	}
+	for begin := a.now(); !a.parted() && a.now()-begin < farewell; {
+		a.frame()
+	}
+	if a.o.sabotage {
+		a.clients[0].sabotage() // Apply has put back what was changed for the comparisons
+	}
+	a.final()
+	a.result.Converged = true
+	for _, c := range a.clients {
+		if !c.equal {
+			a.result.Converged = false
+			a.result.Difference = fmt.Sprintf("client %d: %s", c.number, c.verdict())
+			a.table.Say("NOT converged: %s", a.result.Difference)
+		}
+	}
+	a.gather()
+}
+
+// frame waits for its time and steps every world once.
+func (a *arena) frame() {
+	if early := a.next - a.now(); early > 0 {
+		time.Sleep(early)
+	}
+	every := time.Second / time.Duration(a.o.hz*framesPerTick)
+	a.next = max(a.next+every, a.now()-10*every) // after a stall time slips
+	if a.server != nil {
+		a.server.frame()
+	}
+	for _, c := range a.clients {
+		c.frame()
+	}
+}
+
+// tell prints the table once a second.
+func (a *arena) tell() {
+	if a.now() < a.second {
+		return
+	}
+	a.second += time.Second
+	// The allowance of "in step": what the newest tick may be behind is the round trip, the jitter of both ways, and
+	// three ticks for the frames on both sides and a lost packet.
+	ticks := int(math.Ceil((a.o.rtt+2*a.o.jitter).Seconds()*float64(a.o.hz))) + 3
+	if a.server == nil {
+		lines := make([]ClientLine, 0, len(a.clients))
+		for _, c := range a.clients {
+			lines = append(lines, c.line(ticks))
+		}
+		_ = a.table.Print(nil, lines)
+		return
+	}
+	server, lines := a.server.lines(a.clients, ticks)
+	_ = a.table.Print(&server, lines)
+}
+
+// gather sums up what all connections of this process have counted. The clients' half says what it saw of the whole
+// time; it has no ticks to measure.
+func (a *arena) gather() {
+	r := &a.result
+	if a.server != nil {
+		r.Packets = a.server.net.Stats().Packets.Sent
+	}
+	for _, c := range a.clients {
+		packets := c.net.Stats().Packets
+		r.Packets += packets.Sent
+		if a.server == nil && c.last > c.began {
+			share := 1 / float64(len(a.clients))
+			r.KbitPerClient += share * float64(packets.BytesReceived) * 8 / 1000 / (c.last - c.began).Seconds()
+			r.RTT += share * inMilliseconds(c.rtt)
+			r.LossSeen += share * c.loss
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// play runs the command in this process and gives its exit status and what it printed.
+func play(ctx context.Context, line string) (status int, stdout, stderr string) {
+	var out, progress bytes.Buffer
+	status = run(ctx, strings.Fields(line), &out, &progress)
+	return status, out.String(), progress.String()
+}
+
+// result reads the one JSON object that stdout must be.
+func result(t *testing.T, stdout string) (r Result) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&r), stdout)
+	require.False(t, decoder.More(), "one object and nothing else: %s", stdout)
+	return r
+}
+
+func TestArenaConvergesAtAnyLoss(t *testing.T) {
+	for _, loss := range []int{0, 5, 20, 40} {
+		t.Run(fmt.Sprint(loss), func(t *testing.T) {
+			t.Parallel()
+			status, stdout, stderr := play(t.Context(), fmt.Sprintf("-json -seconds 2 -entities 400 -clients 4 -loss %d", loss))
+			require.Equal(t, statusConverged, status, stderr)
+			r := result(t, stdout)
+			require.True(t, r.Converged)
+			require.Empty(t, r.Difference)
+			require.Positive(t, r.Packets)
+			require.Positive(t, r.KbitPerClient)
+			require.Positive(t, r.TickP50)
+			require.LessOrEqual(t, r.TickP50, r.TickP99)
+			require.Greater(t, r.RTT, 60.0, "the link delays")
+			hashes := finals(stderr)
+			require.Len(t, hashes, 5, "the server and four clients")
+			for _, hash := range hashes {
+				require.Equal(t, hashes[0], hash, stderr)
+			}
+		})
+	}
+}
+
+// finals are the hashes that the worlds ended with.
+func finals(text string) (all []string) {
+	for _, match := range regexp.MustCompile(`final tick \d+ hash ([0-9a-f]{16})`).FindAllStringSubmatch(text, -1) {
+		all = append(all, match[1])
+	}
+	return all
+}
+
+func TestArenaNoticesSabotage(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := play(t.Context(), "-json -sabotage -seconds 1 -entities 100 -clients 2 -loss 0 -rtt 10")
+	require.Equal(t, statusDiffers, status)
+	r := result(t, stdout)
+	require.False(t, r.Converged)
+	require.Contains(t, r.Difference, "client 1")
+	require.Contains(t, r.Difference, "Position")
+	require.Contains(t, r.Difference, "X")
+	require.Contains(t, stderr, "NOT converged: "+r.Difference)
+	hashes := finals(stderr)
+	require.Len(t, hashes, 3)
+	require.NotEqual(t, hashes[0], hashes[1], "the sabotaged client")
+	require.Equal(t, hashes[0], hashes[2], "the other client")
+}
+
+func TestArenaReplaysARecording(t *testing.T) {
+	t.Parallel()
+	path := recorded(t, "cubes45.trace.gz")
+	status, stdout, stderr := play(t.Context(), "-json -seconds 2 -clients 2 -trace "+path)
+	require.Equal(t, statusConverged, status, stderr)
+	require.True(t, result(t, stdout).Converged)
+}
+
+func TestArenaStopsEarlyWhenInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	status, stdout, stderr := play(ctx, "-seconds 1000 -entities 50 -clients 1 -loss 0 -rtt 10")
+	require.Equal(t, statusConverged, status, stderr)
+	require.Contains(t, stdout, "in step")
+	require.Contains(t, stdout, "converged")
+	require.NotContains(t, stdout, "{", "no JSON unless it is asked for")
+}
+
+func TestArenaSaysWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	for line, status := range map[string]int{
+		"-nope":                       statusUsage,
+		"-help":                       statusConverged,
+		"-trace does-not-exist":       statusDiffers,
+		"-listen 256.0.0.1:1":         statusDiffers,
+		"-connect not-an-address":     statusDiffers,
+		"-seconds 1 -listen not-here": statusDiffers,
+	} {
+		got, stdout, stderr := play(t.Context(), line)
+		require.Equal(t, status, got, line)
+		require.Empty(t, stdout, line)
+		require.NotEmpty(t, stderr, line)
+	}
+}
+
+func TestClientWithoutServer(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	status, stdout, _ := play(ctx, "-json -clients 1 -connect 127.0.0.1:9")
+	require.Equal(t, statusDiffers, status)
+	require.False(t, result(t, stdout).Converged)
+}

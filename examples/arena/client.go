@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// arenaClient is one client: its world and its socket.
+type arenaClient struct {
+	o      *options
+	table  *Table
+	number int // from 1 in this process; the server has numbers of its own
+	now    func() time.Duration
+	world  ecs.World
+	net    *netcode.Client
+	socket *udp.Conn
+	runner *systems.Runner
+
+	newest   tick.Tick     // newest tick seen
+	fresh    time.Duration // when it came
+	reported time.Duration
+	hash     uint64   // last told to the server, where the halves are apart
+	settled  *Settled // what the server says it stopped at, then
+	equal    bool     // the world has had the hash of settled
+	ended    *peer.Error
+	errors   complaints
+	before   peer.Stats // at the last line of the table
+
+	began time.Duration // when the connection came about
+	last  time.Duration // the newest frame of it, with what was measured then
+	rtt   time.Duration
+	loss  float64
+}
+
+func newArenaClient(o *options, table *Table, number int, server string, now func() time.Duration) (*arenaClient, error) {
+	resolved, err := net.ResolveUDPAddr("udp", server)
+	if err != nil {
+		return nil, err
+	}
+	address := resolved.AddrPort()
+	address = netip.AddrPortFrom(address.Addr().Unmap(), address.Port())
+	c := &arenaClient{o: o, table: table, number: number, now: now, world: ecs.NewWorld()}
+	c.net, err = netcode.NewClient(newProtocol(c.onSettled, nil), netcode.Config{
+		Entities: o.entities, SilenceTimeout: o.silence,
+	})
+	if err != nil {
+		return nil, err
+	}
+	local := ":0"
+	if address.Addr().Is4() && address.Addr().IsLoopback() {
+		local = "127.0.0.1:0"
+	}
+	if c.socket, err = udp.Listen(local, udp.Config{}); err != nil {
+		return nil, err
+	}
+	c.net.OnConnect(func(id wire.ClientID) {
+		c.began = c.now()
+		c.table.Say("client %d connected as %d", c.number, id)
+	})
+	c.net.OnDisconnect(c.onDisconnect)
+	c.errors = complaints{table: table, who: fmt.Sprint("client ", number)}
+	c.net.OnError(c.errors.hear)
+	link := transport.Condition(c.socket, o.link(), o.seed+uint64(number), now)
+	c.runner = systems.NewRunner(&c.world, systems.NewClient(c.net, link, now), o.hz*framesPerTick)
+	if err := c.net.Connect(address); err != nil {
+		return nil, errors.Join(err, c.socket.Close())
+	}
+	return c, nil
+}
+
+func (c *arenaClient) onDisconnect(_ wire.ClientID, reason *peer.Error) {
+	c.ended = reason
+	if c.o.connect == "" && reason.Reason == peer.ReasonShuttingDown {
+		return // the end of every run in one process
+	}
+	c.table.Say("client %d left: %v", c.number, reason)
+}
+
+func (c *arenaClient) onSettled(_ *message.Context, m *Settled) {
+	settled := *m // the message is only lent
+	c.settled = &settled
+}
+
+// frame runs all systems once.
+func (c *arenaClient) frame() {
+	if c.net.Closed() {
+		return // the world stays as it was
+	}
+	c.runner.Step()
+	if c.net.State() != netcode.Connected {
+		return
+	}
+	c.last = c.now()
+	c.rtt, _ = c.net.RTT()
+	c.loss = c.net.Loss()
+	if newest := c.net.Replica().Tick(); newest > c.newest {
+		c.newest, c.fresh = newest, c.last
+	}
+	if c.o.connect != "" {
+		c.tellHash()
+	}
+}
+
+// tellHash lets a server in another process know what this world is, and compares it with what the server said.
+func (c *arenaClient) tellHash() {
+	if c.now()-c.reported < reportEvery {
+		return
+	}
+	c.reported = c.now()
+	if c.settled != nil && c.o.sabotage && c.number == 1 {
+		c.sabotage()
+	}
+	state := c.state()
+	c.hash = state.Hash
+	c.equal = c.settled != nil && c.settled.Hash == state.Hash
+	if err := netcode.SendMessage(c.net, &Report{Tick: int64(state.Tick), Hash: state.Hash}); err != nil {
+		c.errors.hear(err)
+	}
+}
+
+// state is the client's world as it is.
+func (c *arenaClient) state() worldState {
+	return worldState{Tick: c.newest, Hash: netecs.Digest(&c.world, c.net.Protocol().Schema())}
+}
+
+// verdict says why a client that ran apart from its server did not come to the server's hash.
+func (c *arenaClient) verdict() string {
+	switch {
+	case c.settled == nil:
+		return fmt.Sprintf("the server never said what it came to (%v)", c.ended)
+	default:
+		return fmt.Sprintf("the world differs: it has hash %016x, the server %016x", c.hash, c.settled.Hash)
+	}
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// Result is the JSON object at the end of a run with -json.
+//
+// The steady part, over which ticks and allocations are measured, begins one second into the motion (at its
+// half where it is shorter than two seconds) and ends when motion stops.
+type Result struct {
+	Converged     bool    `json:"converged"`
+	TickP50       float64 `json:"tick_p50_us"`     // what the netcode does in the frame of a tick, without the motion itself
+	TickP99       float64 `json:"tick_p99_us"`     //
+	KbitPerClient float64 `json:"kbit_per_client"` // kbit/s from the server to one client while the bodies move; UDP payload
+	Packets       uint64  `json:"packets"`         // sent by all sockets of this process in the whole run
+	LossSeen      float64 `json:"loss_seen"`       // 0..1, as the server's connections estimated it when motion stopped
+	RTT           float64 `json:"rtt_ms"`          // mean of the connections' estimates when motion stopped
+	AllocsPerTick float64 `json:"allocs_per_tick"` // heap allocations in the server's frames of the steady part, per tick
+	Difference    string  `json:"difference,omitempty"`
+}
+
+func (r *Result) print(out io.Writer) error { return json.NewEncoder(out).Encode(r) }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// reordered is the share of datagrams that later ones overtake, unless the link has no delay at all.
+const reordered = 0.02
+
+// options are the flags of one run.
+type options struct {
+	clients  int
+	entities int
+	seconds  float64 // 0: until interrupted
+	hz       int
+	loss     float64 // percent
+	rtt      time.Duration
+	jitter   time.Duration
+	seed     uint64
+	budget   int
+	silence  time.Duration
+	trace    string
+	json     bool
+	listen   string
+	connect  string
+	sabotage bool
+}
+
+// parseOptions reads the command line. Usage and complaints go to out.
+func parseOptions(args []string, out io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("arena", flag.ContinueOnError)
+	f.SetOutput(out)
+	f.IntVar(&o.clients, "clients", 8, "client worlds in this process")
+	f.IntVar(&o.entities, "entities", 1000, "moving bodies")
+	f.Float64Var(&o.seconds, "seconds", 10, "seconds of motion; with -listen and without this flag: until Ctrl-C")
+	f.IntVar(&o.hz, "hz", 30, "network ticks per second; a recording sets its own")
+	o.loss, o.rtt, o.jitter = 5, 80*time.Millisecond, 10*time.Millisecond
+	f.Func("loss", "`percent` of the packets lost, each way (default 5)", percent(&o.loss))
+	f.Func("rtt", "round trip `time` of the simulated link, half of it each way (default 80ms)", milliseconds(&o.rtt))
+	f.Func("jitter", "jitter of the simulated link, a `time` (default 10ms)", milliseconds(&o.jitter))
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the motion and of the link")
+	f.IntVar(&o.budget, "budget", 0, "bytes per second the server sends to one client; 0: the default of netcode.Config, -1: unlimited")
+	f.Func("silence", "silence after which the other end is dropped; a `time` (default: that of netcode.Config)", milliseconds(&o.silence))
+	f.StringVar(&o.trace, "trace", "", "replay recorded motion from this `file` instead of the simulation")
+	f.BoolVar(&o.json, "json", false, "print one JSON object at the end; everything else goes to stderr")
+	f.StringVar(&o.listen, "listen", "", "run only the server, at this `address`")
+	f.StringVar(&o.connect, "connect", "", "run only the clients, against the server at this `address`")
+	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	err := o.check(f.Args())
+	if err != nil {
+		_, _ = fmt.Fprintln(out, "arena:", err)
+	}
+	limited := o.listen == ""
+	f.Visit(func(given *flag.Flag) { limited = limited || given.Name == "seconds" })
+	if !limited {
+		o.seconds = 0
+	}
+	return o, err
+}
+
+func (o *options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case o.clients < 1 || o.clients > 1024:
+		return errors.New("-clients must be from 1 to 1024")
+	case o.entities < 1 || o.entities > 60_000:
+		return errors.New("-entities must be from 1 to 60000")
+	case !(o.seconds > 0 && o.seconds < 1e6):
+		return errors.New("-seconds must be above 0")
+	case o.hz < 1 || o.hz > 1000:
+		return errors.New("-hz must be from 1 to 1000")
+	case !(o.loss >= 0 && o.loss <= 100):
+		return errors.New("-loss is in percent: from 0 to 100")
+	case o.rtt < 0 || o.jitter < 0 || o.silence < 0:
+		return errors.New("-rtt, -jitter and -silence must not be negative")
+	case o.listen != "" && o.connect != "":
+		return errors.New("-listen and -connect are two halves: two processes")
+	case o.connect != "" && o.trace != "":
+		return errors.New("-trace belongs to the server's half")
+	case o.sabotage && o.listen != "":
+		return errors.New("-sabotage changes a client's world: give it to the clients' half")
+	}
+	return nil
+}
+
+// motionTime is how long the bodies move.
+func (o *options) motionTime() time.Duration {
+	if o.seconds == 0 {
+		return math.MaxInt64
+	}
+	return time.Duration(o.seconds * float64(time.Second))
+}
+
+// settleTime is how long the clients may take, once motion has stopped, until their worlds equal the server's.
+func (o *options) settleTime() time.Duration { return 2*time.Second + 4*o.rtt }
+
+// link is what each end receives through: half of the round trip, and some datagrams overtaken by later ones.
+func (o *options) link() transport.Link {
+	link := transport.Link{Delay: o.rtt / 2, Jitter: o.jitter, Loss: o.loss / 100}
+	if o.rtt > 0 {
+		link.Reorder = reordered
+	}
+	return link
+}
+
+// percent reads 5 and 5% alike.
+func percent(to *float64) func(string) error {
+	return func(s string) (err error) {
+		*to, err = strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+		return err
+	}
+}
+
+// milliseconds reads a duration with its unit, or a plain number of milliseconds: 80ms and 80 are the same.
+func milliseconds(to *time.Duration) func(string) error {
+	return func(s string) (err error) {
+		if _, number := strconv.ParseFloat(s, 64); number == nil {
+			s += "ms"
+		}
+		*to, err = time.ParseDuration(s)
+		return err
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOptionsDefaults(t *testing.T) {
+	o, err := parseOptions(nil, &strings.Builder{})
+	require.NoError(t, err)
+	require.Equal(t, options{
+		clients: 8, entities: 1000, seconds: 10, hz: 30, loss: 5,
+		rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond, seed: 1,
+	}, o)
+	require.Equal(t, 2320*time.Millisecond, o.settleTime())
+}
+
+func TestOptionsUnits(t *testing.T) {
+	o, err := parseOptions(strings.Fields("-loss 20% -rtt 150 -jitter 1.5s -silence 900ms"), &strings.Builder{})
+	require.NoError(t, err)
+	require.Equal(t, 20.0, o.loss)
+	require.Equal(t, 150*time.Millisecond, o.rtt)
+	require.Equal(t, 1500*time.Millisecond, o.jitter)
+	require.Equal(t, 900*time.Millisecond, o.silence)
+}
+
+func TestOptionsOfAServerAlone(t *testing.T) {
+	o, err := parseOptions(strings.Fields("-listen :0"), &strings.Builder{})
+	require.NoError(t, err)
+	require.Greater(t, o.motionTime(), 1000*time.Hour, "until interrupted")
+	o, err = parseOptions(strings.Fields("-listen :0 -seconds 3"), &strings.Builder{})
+	require.NoError(t, err)
+	require.Equal(t, 3*time.Second, o.motionTime())
+}
+
+func TestOptionsRefused(t *testing.T) {
+	for _, line := range []string{
+		"-clients 0", "-entities 0", "-seconds 0", "-seconds NaN", "-hz 0", "-loss 101", "-loss NaN", "-loss x",
+		"-rtt -1", "-jitter x", "-listen :1 -connect :1", "-connect :1 -trace x", "-listen :1 -sabotage", "extra", "-nope",
+	} {
+		var told strings.Builder
+		_, err := parseOptions(strings.Fields(line), &told)
+		require.Error(t, err, line)
+		require.NotEmpty(t, told.String(), line)
+	}
+}

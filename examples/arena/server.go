@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// arenaServer is the server's half: its world, the motion in it, its socket, and what is measured.
+type arenaServer struct {
+	o      *options
+	table  *Table
+	now    func() time.Duration
+	world  ecs.World
+	net    *netcode.Server
+	socket *udp.Conn
+	runner *systems.Runner
+	motion *Motion
+	meter  Meter
+
+	reports map[wire.ClientID]Report // newest of each connected client, where the halves are apart
+	told    time.Duration            // when the clients were told the server's hash last
+	stopped bool
+
+	ticks   *Times
+	rows    int // changed since the last line of the table
+	counted int // ticks since then
+	steady  bool
+	started time.Duration
+	begun   time.Duration            // when the steady part began
+	sent    map[wire.ClientID]uint64 // bytes sent to each client when the steady part began
+	clients map[wire.ClientID]peer.Stats
+	errors  complaints
+}
+
+func newArenaServer(o *options, table *Table, motion []System, now func() time.Duration) (*arenaServer, error) {
+	s := &arenaServer{
+		o: o, table: table, now: now, world: ecs.NewWorld(), started: now(),
+		reports: map[wire.ClientID]Report{}, sent: map[wire.ClientID]uint64{}, clients: map[wire.ClientID]peer.Stats{},
+		ticks: newTimes(int(min(o.seconds, 3600)*float64(o.hz)) + o.hz),
+	}
+	var err error
+	s.net, err = netcode.NewServer(newProtocol(nil, s.onReport), netcode.Config{
+		TickRate: o.hz, Clients: netcode.MaxClients, Entities: o.entities,
+		SendBudget: o.budget, SilenceTimeout: o.silence,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.net.OnConnect(func(id wire.ClientID) { s.say("client %d connected", id) })
+	s.net.OnDisconnect(s.onDisconnect)
+	s.errors = complaints{table: table, who: "server"}
+	s.net.OnError(s.errors.hear)
+	address := o.listen
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	if s.socket, err = udp.Listen(address, udp.Config{}); err != nil {
+		return nil, err
+	}
+	s.meter.Now = now
+	s.motion = &Motion{Due: s.net.TickDue, Systems: motion}
+	group := systems.NewServer(s.net, transport.Condition(s.socket, o.link(), o.seed, now), now)
+	group.Add(tick.FixedUpdate, stopMeter{&s.meter}, s.motion, startMeter{&s.meter})
+	s.runner = systems.NewRunner(&s.world, group, o.hz*framesPerTick)
+	return s, nil
+}
+
+func (s *arenaServer) onReport(ctx *message.Context, m *Report) { s.reports[ctx.Sender] = *m }
+
+func (s *arenaServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
+	delete(s.reports, id)
+	delete(s.sent, id)
+	delete(s.clients, id)
+	s.say("client %d left: %v", id, reason)
+}
+
+// say prints what happened, unless the clients are in this process and say it themselves, by numbers of their own.
+func (s *arenaServer) say(format string, args ...any) {
+	if s.o.listen != "" {
+		s.table.Say(format, args...)
+	}
+}
+
+// frame runs all systems once. What the motion takes and allocates is the game's and not counted.
+func (s *arenaServer) frame() {
+	s.meter.Took, s.meter.Heap = 0, s.steady
+	s.meter.Start()
+	s.runner.Step()
+	s.meter.Stop()
+	if s.net.TickDue() {
+		s.ticks.Add(s.meter.Took)
+		s.rows += s.net.Store().Changed()
+		s.counted++
+	}
+	s.tellHash()
+}
+
+// tellHash lets clients in other processes know, once motion has stopped, what their worlds have to come to.
+func (s *arenaServer) tellHash() {
+	if !s.stopped || s.o.listen == "" || s.now()-s.told < reportEvery {
+		return
+	}
+	s.told = s.now()
+	state := s.state()
+	if err := netcode.Broadcast(s.net, &Settled{Tick: int64(state.Tick), Hash: state.Hash}); err != nil {
+		s.errors.hear(err)
+	}
+}
+
+// state is what the server has captured, as its clients should come to hold it.
+func (s *arenaServer) state() worldState {
+	return worldState{Tick: s.net.Tick(), Hash: netecs.DigestStore(s.net.Store(), s.net.Protocol().Schema(), nil)}
+}
+
+// begin starts the steady part of the run: what is measured is measured from here.
+func (s *arenaServer) begin() {
+	s.steady, s.begun = true, s.now()
+	s.ticks.Clear()
+	for id := range s.net.Clients {
+		stats, _ := s.net.ClientStats(id)
+		s.sent[id] = stats.Packets.BytesSent
+	}
+}
+
+// stop ends motion and with it the steady part, and says what was measured in it.
+func (s *arenaServer) stop(r *Result) {
+	s.motion.Stop()
+	s.stopped = true
+	if !s.steady {
+		return
+	}
+	s.steady = false
+	p50, p99 := s.ticks.Whole()
+	r.TickP50, r.TickP99 = microseconds(p50), microseconds(p99)
+	r.AllocsPerTick = float64(s.meter.Allocations) / float64(max(1, s.ticks.Len()))
+	var bytes, clients float64
+	for id, before := range s.sent {
+		stats, ok := s.net.ClientStats(id)
+		if !ok {
+			continue
+		}
+		clients++
+		bytes += float64(stats.Packets.BytesSent - before)
+		r.RTT += inMilliseconds(stats.RTT)
+		r.LossSeen += stats.Loss
+	}
+	if clients > 0 {
+		r.KbitPerClient = bytes * 8 / 1000 / (s.now() - s.begun).Seconds() / clients
+		r.RTT /= clients
+		r.LossSeen /= clients
+	}
+}
+
+// agrees tells if all connected clients have reported the server's hash.
+func (s *arenaServer) agrees() bool { return s.disagreement() == "" }
+
+// disagreement names the first connected client whose newest report is another world than the server's.
+func (s *arenaServer) disagreement() string {
+	want := s.state()
+	for id := range s.net.Clients {
+		report, reported := s.reports[id]
+		switch {
+		case !reported:
+			return fmt.Sprintf("client %d has not reported a hash", id)
+		case report.Hash != want.Hash:
+			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, want.Hash)
+		}
+	}
+	return ""
+}
