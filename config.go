@@ -38,11 +38,12 @@ type Config struct {
 	PacketSize int // Bytes in one datagram at most, MinPacketSize to MaxPacketSize; default 1200.
 	Window     int // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and one second.
 
-	Clients     int // Clients at a time, connected or about to be, 1 to MaxClients; default 64. Server only.
-	Pending     int // Of those, clients whose first packet has not come yet; default 256. Server only.
-	Entities    int // Replicated entities to make room for at the start; more may come. Default 1024.
-	SentPackets int // Records of sent packets kept per peer, rounded up to a power of two; default 1024.
-	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
+	Clients     int  // Clients at a time, connected or about to be, 1 to MaxClients; default 64. Server only.
+	Pending     int  // Of those, clients whose first packet has not come yet; default 256. Server only.
+	Entities    int  // Replicated entities to make room for at the start; more may come. Default 1024.
+	SentPackets int  // Records of sent packets kept per peer, rounded up to a power of two; default 1024.
+	SendBudget  int  // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
+	NoRepeat    bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
 	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest is dropped.
 	QueueBytes       int // Bytes of received messages that wait for one stage; default 4 MiB, as above.

@@ -41,12 +41,23 @@ func (s *Server) serve(c *session) {
 	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
 	c.budget.refill(s.frame.now)
+	s.repeat(c)
 	s.fill(c)
 	c.keepAlive(s.config.KeepAlive)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
 	s.reportOversize(c)
+}
+
+// repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
+// last packets before a rest do not have to wait for their loss to be noticed, again and again on a bad link.
+func (s *Server) repeat(c *session) {
+	if s.config.NoRepeat || c.view.Pending() {
+		return
+	}
+	rtt, _ := c.conn.RTT()
+	c.view.Repeat(s.store.Tick() - max(1, tick.Tick(rtt/2/s.config.interval())))
 }
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.

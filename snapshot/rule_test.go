@@ -318,3 +318,20 @@ func TestATagIsARow(t *testing.T) {
 	require.Nil(t, d.store.Row(id, rowFrozen))
 	require.Nil(t, d.replica.Row(id.Index, rowFrozen))
 }
+
+func TestRule8SpareBudgetMayRepeat(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.view.Repeat(1)
+	require.False(t, d.view.Pending(), "not what was sent at that tick")
+	require.Nil(t, d.at(2, nil))
+	d.view.Repeat(2)
+	again := d.write()
+	d.deliver(again)
+	require.Equal(t, 3, d.x(id))
+	d.view.Acked(first.seq)
+	require.True(t, d.view.Synced(), "nothing has changed since the first, so its acknowledgement is enough")
+	d.view.Lost(again.seq)
+	require.True(t, d.view.Synced(), "and the loss of the second is none")
+}

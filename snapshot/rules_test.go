@@ -32,6 +32,11 @@ func TestRulesHold(t *testing.T) {
 		{"client loses its past", func(c *simConfig) { c.Lose = .01 }},
 		{"a ring of sixteen packets", func(c *simConfig) { c.Ring, c.Delay, c.PacketsPerTick = 16, 6, 4 }},
 		{"a packet holds little", func(c *simConfig) { c.Entities, c.Mutate, c.PacketsPerTick = 60, .9, 1 }},
+		{"spare budget repeats", func(c *simConfig) { c.Repeat, c.Mutate, c.Loss, c.UpLoss = true, .02, .5, .5 }},
+		{"everything at once, and repeats", func(c *simConfig) {
+			c.Repeat, c.Loss, c.UpLoss, c.Duplicate, c.Tail, c.TailMax = true, .4, .4, .3, .05, 60
+			c.Mutate, c.Respawn, c.Flap, c.Reshape, c.Ring, c.Lose = .03, .02, .02, .02, 16, .002
+		}},
 		{"everything at once", func(c *simConfig) {
 			c.Loss, c.UpLoss, c.Duplicate, c.Tail, c.TailMax = .4, .4, .3, .05, 60
 			c.Respawn, c.Flap, c.Reshape, c.Ring, c.Lose = .05, .05, .05, 16, .002

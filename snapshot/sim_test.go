@@ -48,6 +48,7 @@ type simConfig struct {
 	Mutate, Respawn, Flap, Reshape, Lose   float64
 	Slow                                   int // an entity that changed rests this long
 	DownDead, UpDead                       [2]int
+	Repeat                                 bool // spare budget resends early
 }
 
 func usual() simConfig {
@@ -272,6 +273,9 @@ func (s *sim) losses(c *simClient) {
 }
 
 func (s *sim) send(c *simClient) {
+	if s.c.Repeat && !c.view.Pending() {
+		c.view.Repeat(s.store.Tick() - 1)
+	}
 	for range s.c.PacketsPerTick {
 		buf := make([]byte, s.c.Payload)
 		n := c.view.Write(buf, c.seq+1)

@@ -22,6 +22,7 @@ type Store struct {
 	since  [][]tick.Tick // per row: the tick whose capture gave the row its value
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
+	moved  []tick.Tick   // per index: the tick of the newest change of any kind
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	alive  bitset
 	free   []uint32 // indexes that may be used again, oldest first, from head on
@@ -89,7 +90,7 @@ func (s *Store) Spawn() wire.NetworkID {
 	s.rows.masks[index] = 0
 	s.born[index], s.shape[index] = s.tick, s.tick
 	s.alive.set(index)
-	s.changed.set(index)
+	s.touch(index)
 	s.living++
 	id := wire.NetworkID{Index: index, Generation: s.gens[index]}
 	s.births = append(s.births, id)
@@ -109,6 +110,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	s.gens = append(s.gens, 0)
 	s.shape = append(s.shape, tick.None)
 	s.born = append(s.born, tick.None)
+	s.moved = append(s.moved, tick.None)
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
@@ -150,9 +152,15 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 	s.schema.plans[row].Pack(place, s.packedRow(id.Index, row))
 	s.since[row] = grown(s.since[row], int(id.Index)+1, cap(s.rows.masks))
 	s.since[row][id.Index] = s.tick
-	s.changed.set(id.Index)
+	s.touch(id.Index)
 	s.count++
 	return true
+}
+
+// touch notes a change in this tick.
+func (s *Store) touch(index uint32) {
+	s.changed.set(index)
+	s.moved[index] = s.tick
 }
 
 // packedRow is the place of a present row as it travels.
@@ -168,7 +176,7 @@ func (s *Store) Remove(id wire.NetworkID, row int) {
 	}
 	s.rows.masks[id.Index] = s.rows.masks[id.Index].Without(row)
 	s.shape[id.Index] = s.tick
-	s.changed.set(id.Index)
+	s.touch(id.Index)
 	s.count++
 }
 

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -50,6 +52,7 @@ type ViewStats struct {
 	Rows        uint64         // rows that travelled as absolute values
 	Unchanged   uint64         // rows that travelled as one bit: as in the baseline
 	Resent      uint64         // records put back into unsent by a loss
+	Repeated    uint64         // records put back into unsent because the budget allowed it
 	Overwritten uint64         // pending packets forgotten because the ring was full
 	Oversize    uint64         // times an entity did not fit even an empty packet
 	OversizeID  wire.NetworkID // the last such entity
@@ -202,8 +205,10 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 	if t > p.base {
 		p.base, p.prior = t, e.base
 	}
-	if p.sent == t {
+	if v.store.moved[e.index] <= t {
+		// The client has the newest there is, whatever else is on its way.
 		v.unacked.unset(e.index)
+		v.unsent.unset(e.index)
 	}
 }
 
@@ -224,7 +229,8 @@ func (v *View) lost(p *sentPacket) {
 			continue
 		}
 		stillOwed := e.despawn && v.owed.has(e.index) && q.shown == e.generation
-		stillShown := !e.despawn && v.visible.has(e.index) && q.generation == e.generation && p.tick >= q.life
+		stillShown := !e.despawn && v.visible.has(e.index) && q.generation == e.generation &&
+			p.tick >= q.life && v.store.moved[e.index] > q.base
 		if stillOwed || stillShown {
 			v.unsent.set(e.index)
 			v.stats.Resent++
@@ -246,6 +252,22 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) {
 	}
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
+	}
+}
+
+// Repeat puts back into unsent what was sent before a tick and is neither
+// acknowledged nor presumed lost yet. It is for a budget that would go unspent
+// (rule 8): to be called when nothing is Pending, before the packets of a tick
+// are written.
+func (v *View) Repeat(before tick.Tick) {
+	for w := range v.unacked {
+		for word := v.unacked[w]; word != 0; word &= word - 1 {
+			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if v.slots[index].sent < before {
+				v.unsent.set(index)
+				v.stats.Repeated++
+			}
+		}
 	}
 }
 

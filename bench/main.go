@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"time"
+)
+
+// options are the command line of a run; zero values mean "the scenario's own set".
+type options struct {
+	entities int
+	clients  int
+	moving   float64
+	budget   time.Duration
+	trace    string
+	exact    bool
+	report   func(result)
+}
+
+// scenario is one thing this program can measure.
+type scenario struct {
+	name  string
+	about string
+	run   func(options) error
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
+		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
+		{"bytes", "T2: bytes to one client at 60 Hz and 100 ms RTT, decoder verified every frame (-trace FILE)", runBytes},
+	}
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == childCommand {
+		if err := runChild(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench child:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is main with its surroundings as arguments. A result that misses its target is printed, not an error: a benchmark
+// tells what is; only a measurement that could not be made, or a decoder that disagreed, fails.
+func run(args []string, out io.Writer) error {
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	list := flags.Bool("list", false, "list the scenarios")
+	name := flags.String("run", "", "the `scenario` to run; empty runs all")
+	asJSON := flags.Bool("json", false, "one JSON object per result")
+	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
+	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
+	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
+	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")
+	flags.DurationVar(&o.budget, "t", 2*time.Second, "time to measure each combination for")
+	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, the server's, to `FILE`")
+	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.entities < 0 || o.entities > 65535 || o.clients < 0 || o.clients > 1024 || o.moving < 0 || o.moving > 1 {
+		return fmt.Errorf("out of range: -e 1..65535, -c 1..1024, -frac above 0 to 1")
+	}
+	if *list {
+		for _, s := range scenarios() {
+			fmt.Fprintf(out, "%-8s %s\n", s.name, s.about)
+		}
+		return nil
+	}
+	if *profile != "" {
+		stop, err := startProfile(*profile)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	o.report = func(r result) { r.print(out, *asJSON) }
+	return runScenarios(*name, o)
+}
+
+// startProfile profiles until stop is called.
+func startProfile(name string) (stop func(), err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { pprof.StopCPUProfile(); file.Close() }, nil
+}
+
+// runScenarios runs one scenario by name, or all.
+func runScenarios(name string, o options) error {
+	ran := false
+	for _, s := range scenarios() {
+		if name != "" && s.name != name {
+			continue
+		}
+		ran = true
+		if err := s.run(o); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	if !ran {
+		return fmt.Errorf("no scenario %q; -list shows them", name)
+	}
+	return nil
+}

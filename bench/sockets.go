@@ -1,0 +1,96 @@
+package main
+
+import (
+	"net/netip"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// socket is what the systems need of a connection.
+type socket interface {
+	Send(to netip.AddrPort, datagram []byte) error
+	Receive(buf []byte) (n int, from netip.AddrPort, err error)
+}
+
+// countedSocket counts what is sent.
+type countedSocket struct {
+	socket
+	sent        int64 // datagrams
+	sentBytes   int64
+	headerBytes int64 // all that is not a message's payload
+}
+
+func (c *countedSocket) Send(to netip.AddrPort, datagram []byte) error {
+	c.sent++
+	c.sentBytes += int64(len(datagram))
+	c.headerBytes += int64(headersOf(datagram))
+	return c.socket.Send(to, datagram)
+}
+
+// heldSocket keeps what arrived until a frame asks for it, so that a frame can wait for its datagrams.
+type heldSocket struct {
+	socket
+	read  int64 // datagrams
+	held  []heldDatagram
+	first int
+	fault error
+}
+
+type heldDatagram struct {
+	from netip.AddrPort
+	data []byte
+}
+
+// pump takes everything that waits.
+func (h *heldSocket) pump() {
+	for {
+		if len(h.held) < cap(h.held) {
+			h.held = h.held[:len(h.held)+1] // with the memory of an earlier datagram
+		} else {
+			h.held = append(h.held, heldDatagram{data: make([]byte, 2048)})
+		}
+		last := &h.held[len(h.held)-1]
+		if last.data == nil {
+			last.data = make([]byte, 2048)
+		}
+		n, from, err := h.socket.Receive(last.data[:2048])
+		if err != nil {
+			h.fault = err
+		}
+		if n == 0 {
+			h.held = h.held[:len(h.held)-1]
+			return
+		}
+		last.from, last.data = from, last.data[:n]
+		h.read++
+	}
+}
+
+func (h *heldSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+	if h.first == len(h.held) {
+		h.held, h.first, err, h.fault = h.held[:0], 0, h.fault, nil
+		return 0, netip.AddrPort{}, err
+	}
+	next := h.held[h.first]
+	h.first++
+	return copy(buf, next.data), next.from, nil
+}
+
+// headersOf is how many bytes of a datagram are not a message's payload; handshakes have no payload in this sense.
+func headersOf(datagram []byte) int {
+	_, header, err := wire.ParsePacketHeader(datagram)
+	if err != nil || len(datagram) < header+wire.BatchHeaderSize+wire.ChecksumSize {
+		return len(datagram)
+	}
+	messages := datagram[header+wire.BatchHeaderSize : len(datagram)-wire.ChecksumSize]
+	payload := 0
+	for len(messages) > 0 {
+		message, err := wire.ParseMessageHeader(messages)
+		if err != nil {
+			break
+		}
+		payload += int(message.Size)
+		messages = messages[wire.MessageHeaderSize+int(message.Size):]
+	}
+	return len(datagram) - payload
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	tickTarget  = 3  // times the floor (T1)
+	warmUp      = 30 // ticks before measuring
+	digestEvery = 16 // ticks between comparisons of all worlds
+)
+
+// combination is one point of the grid of T1.
+type combination struct {
+	entities, clients int
+	moving            float64
+	main              bool
+}
+
+// combinations is the default set, or the one that the flags name.
+func combinations(o options) []combination {
+	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
+		c := combination{1000, 16, 0.1, true}
+		if o.entities > 0 {
+			c.entities = o.entities
+		}
+		if o.clients > 0 {
+			c.clients = o.clients
+		}
+		if o.moving > 0 {
+			c.moving = o.moving
+		}
+		return []combination{c}
+	}
+	return []combination{
+		{1000, 16, 0.1, true}, {1000, 16, 1, false}, {1000, 1, 0.1, false}, {100, 16, 1, false}, {1000, 64, 0.1, false}, {10000, 16, 0.1, false},
+	}
+}
+
+// runTick measures server ticks: the world's changes captured and sent to C clients, each of which decodes, applies and
+// acknowledges in another process. Each tick is measured beside a tick of the floor with as many moving bodies and as
+// many sockets; which of the two goes first alternates.
+func runTick(o options) error {
+	for _, c := range combinations(o) {
+		run, err := newTickRun(c, o.exact)
+		if err != nil {
+			return fmt.Errorf("%+v: %w", c, err)
+		}
+		if err := run.measure(o.budget); err != nil {
+			return fmt.Errorf("%+v: %w", c, errors.Join(err, run.stop()))
+		}
+		run.report(o)
+		if err := run.stop(); err != nil {
+			return fmt.Errorf("%+v: %w", c, err)
+		}
+	}
+	return nil
+}
+
+// tickRun is the server of one combination, the floor beside it, and the far end of both.
+type tickRun struct {
+	combination
+	exact bool
+	far   *child
+	floor *floorSender
+
+	body     *bodyWorld
+	subjects []ecs.Entity // the bodies that move
+	orbits   []orbit
+	server   *netcode.Server
+	conn     *udp.Conn
+	socket   *countedSocket
+	before   []systems.System // what comes before Capture in a frame
+	work     []systems.System // from Capture to Send
+	frames   int64
+	quantise func()
+
+	floors, ticks, receives, wholes, passes, reached []float64 // ns
+	worst                                            tick.Tick // ticks that a client was behind when the next began
+	undelivered                                      int64
+	digests, wrong                                   int
+	allocations                                      float64
+	bytesBefore, measured                            int64
+	fault                                            error
+}
+
+func newTickRun(c combination, exact bool) (*tickRun, error) {
+	r := &tickRun{combination: c, exact: exact, body: newBodyWorld(c.entities, exact)}
+	var err error
+	if r.conn, err = udp.Listen("127.0.0.1:0", udp.Config{Queue: 1 << 14, ReadBuffer: 8 << 20, WriteBuffer: 4 << 20}); err != nil {
+		return nil, err
+	}
+	if r.server, err = netcode.NewServer(bodyProtocol(exact), tickConfig(c.clients)); err != nil {
+		return nil, err
+	}
+	r.server.OnError(func(err error) { r.fault = err })
+	r.socket = &countedSocket{socket: r.conn}
+	frame := systems.NewServer(r.server, r.socket, r.now).Systems()
+	for i, s := range frame {
+		s.Initialize(&r.body.world)
+		if _, isCapture := s.(*systems.Capture); isCapture {
+			r.before, r.work = frame[:i], frame[i:]
+		}
+	}
+	random := rand.New(rand.NewPCG(7, 1))
+	for _, i := range random.Perm(c.entities)[:movers(c.entities, c.moving)] {
+		r.subjects = append(r.subjects, r.body.entities[i])
+	}
+	if r.far, err = startChild(c.clients, r.conn.LocalAddr(), exact); err != nil {
+		return nil, err
+	}
+	s := newScene(c.entities, c.moving)
+	r.orbits = append(r.orbits, s.orbits...)
+	r.quantise = quantisePass(r.server.Protocol().Schema(), s, exact)
+	if r.floor, err = newFloorSender(s, r.far.drains); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// now is the server's virtual clock: one tick a frame.
+func (r *tickRun) now() time.Duration { return time.Duration(r.frames) * time.Second / tickHz }
+
+// step moves the bodies of the game.
+func (r *tickRun) step() {
+	for k, e := range r.subjects {
+		p, q, v := r.orbits[k].next()
+		r.body.write(e, p, q, v)
+	}
+}
+
+// receive begins a frame and reads what the clients acknowledged.
+func (r *tickRun) receive() {
+	r.frames++
+	for _, s := range r.before {
+		s.Update(&r.body.world)
+	}
+}
+
+// captureAndSend is the server's tick.
+func (r *tickRun) captureAndSend() {
+	for _, s := range r.work {
+		s.Update(&r.body.world)
+	}
+}
+
+// timed is how long f takes, in ns.
+func timed(f func()) float64 {
+	began := time.Now()
+	f()
+	return float64(time.Since(began))
+}
+
+// connect runs server frames until every client has the world.
+func (r *tickRun) connect() error {
+	type reply struct {
+		fields []string
+		err    error
+	}
+	replies := make(chan reply, 1)
+	if err := r.far.tell(commandJoin); err != nil {
+		return err
+	}
+	go func() {
+		fields, err := r.far.answer()
+		replies <- reply{fields, err}
+	}()
+	for {
+		r.receive()
+		r.captureAndSend()
+		select {
+		case got := <-replies:
+			if got.err != nil {
+				return got.err
+			}
+			if got.fields[0] != "0" {
+				return fmt.Errorf("%s of %d clients did not get the world", got.fields[0], r.clients)
+			}
+			return r.fault
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// settle makes the far end apply the tick just sent, all of it, and returns what it says of itself.
+func (r *tickRun) settle() (took float64, err error) {
+	var behind, read int64
+	took = timed(func() {
+		var fields []string
+		if fields, err = r.far.ask(fmt.Sprint(commandReach, " ", int64(r.server.Tick()), " ", r.socket.sent-r.undelivered)); err == nil {
+			_, err = fmt.Sscan(strings.Join(fields, " "), &behind, &read)
+		}
+	})
+	if err != nil {
+		return 0, err
+	}
+	r.worst = max(r.worst, tick.Tick(behind))
+	r.undelivered = r.socket.sent - read
+	return took, r.fault
+}
+
+// measure fills the samples.
+func (r *tickRun) measure(budget time.Duration) error {
+	if err := r.connect(); err != nil {
+		return err
+	}
+	for range warmUp {
+		if err := r.turn(false); err != nil {
+			return err
+		}
+	}
+	r.bytesBefore = r.socket.sentBytes
+	for start := time.Now(); time.Since(start) < budget || len(r.ticks) < 30; {
+		if err := r.turn(true); err != nil {
+			return err
+		}
+		if len(r.ticks)%digestEvery == 1 {
+			if err := r.compare(); err != nil {
+				return err
+			}
+		}
+	}
+	r.measured = r.socket.sentBytes - r.bytesBefore
+	if err := r.countAllocations(); err != nil {
+		return err
+	}
+	return r.compare()
+}
+
+// turn is one tick of both: the floor's and the server's, in alternating order, and the clients' answer.
+func (r *tickRun) turn(keep bool) error {
+	var floor, work, pass float64
+	var failed error
+	runFloor := func() {
+		r.floor.scene.step()
+		floor = timed(func() { _, failed = r.floor.tick() })
+		pass = timed(r.quantise)
+	}
+	if r.frames%2 == 0 {
+		runFloor()
+	}
+	r.step()
+	received := timed(r.receive)
+	work = timed(r.captureAndSend)
+	if r.frames%2 == 0 { // receive has counted the frame
+		runFloor()
+	}
+	settled, err := r.settle()
+	if keep {
+		r.floors, r.ticks, r.receives = append(r.floors, floor), append(r.ticks, work), append(r.receives, received)
+		r.passes, r.reached, r.wholes = append(r.passes, pass), append(r.reached, settled), append(r.wholes, received+work)
+	}
+	return errors.Join(failed, err)
+}
+
+// compare holds every client's world against the server's, by digest, as of the tick that was just sent.
+func (r *tickRun) compare() error {
+	got, err := r.far.ask(commandDigest)
+	if err != nil {
+		return err
+	}
+	all := func(wire.NetworkID) bool { return true }
+	want := fmt.Sprintf("%016x", netecs.DigestStore(r.server.Store(), r.server.Protocol().Schema(), all))
+	for _, digest := range got {
+		r.digests++
+		if digest != want {
+			r.wrong++
+		}
+	}
+	return nil
+}
+
+// countAllocations runs some ticks more, and counts only what capturing and sending allocates.
+func (r *tickRun) countAllocations() error {
+	const ticks = 20
+	var before, after runtime.MemStats
+	total := uint64(0)
+	for range ticks {
+		r.step()
+		r.receive()
+		runtime.ReadMemStats(&before)
+		r.captureAndSend()
+		runtime.ReadMemStats(&after)
+		total += after.Mallocs - before.Mallocs
+		if _, err := r.settle(); err != nil {
+			return err
+		}
+	}
+	r.allocations = float64(total) / ticks
+	return nil
+}
+
+// report prints two lines: the tick itself, which answers the target, and the tick with the reading of acks before it.
+func (r *tickRun) report(o options) {
+	anchor, against := median(r.floors), "floor"
+	if r.clients < 16 && !r.exact {
+		anchor, against = anchor+median(r.passes), "floor + one quantise pass"
+	}
+	verified := r.wrong == 0 && r.worst <= 1 && r.undelivered == 0
+	line := result{
+		Scenario: "tick", Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
+		Params: map[string]any{
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against,
+			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
+			"bytes_per_client": float64(r.measured) / float64(len(r.ticks)) / float64(r.clients), "floor_bytes_per_client": r.floor.encode(),
+			"allocs_per_tick": r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
+			"all_clients_applied_us": median(r.reached) / 1000, "all_clients_applied_p99_us": quantile(r.reached, 0.99) / 1000,
+			"worlds_compared": r.digests, "worlds_wrong": r.wrong, "verified": verified,
+		},
+	}
+	o.report(line.against(anchor).ratioTarget(tickTarget, verified))
+	o.report(result{
+		Scenario: "tick.with_receive", Value: median(r.wholes), Unit: "ns/tick",
+		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against},
+	}.against(anchor).ratioTarget(tickTarget, verified))
+}
+
+func (r *tickRun) stop() error {
+	return errors.Join(r.far.stop(), r.conn.Close(), r.floor.socket.Close())
+}

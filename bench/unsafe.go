@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// rowBytes is one row of the floor: a 16-bit index and the bytes of position, rotation and velocity.
+const rowBytes = 2 + 12 + 16 + 12
+
+// columns returns the three columns of a world whose n bodies were made in one batch and are never added to.
+func columns(w *ecs.World, n int) ([]position, []rotation, []velocity) {
+	p, r, v := ecs.ComponentID[position](w), ecs.ComponentID[rotation](w), ecs.ComponentID[velocity](w)
+	query := w.Query(ecs.All(p, r, v))
+	defer query.Close()
+	query.Next()
+	// SAFETY: one batch makes one archetype, whose columns are contiguous arrays of n items; nothing is added to the
+	// world or removed from it afterwards, so they never move.
+	return unsafe.Slice((*position)(query.Get(p)), n),
+		unsafe.Slice((*rotation)(query.Get(r)), n),
+		unsafe.Slice((*velocity)(query.Get(v)), n)
+}
+
+// putRow copies one row to the first rowBytes bytes of dst.
+func putRow(dst []byte, index int, p *position, r *rotation, v *velocity) {
+	d := (*[rowBytes]byte)(dst)
+	binary.LittleEndian.PutUint16(d[:], uint16(index))
+	// SAFETY: the three types hold float32 only, without padding, and are 12, 16 and 12 bytes long.
+	*(*[12]byte)(d[2:]) = *(*[12]byte)(unsafe.Pointer(p))
+	*(*[16]byte)(d[14:]) = *(*[16]byte)(unsafe.Pointer(r))
+	*(*[12]byte)(d[30:]) = *(*[12]byte)(unsafe.Pointer(v))
+}
+
+// quantisePass quantises every moving row of the scene once, and does nothing else; exact rows have nothing to quantise.
+func quantisePass(schema *snapshot.Schema, s *scene, exact bool) func() {
+	if exact {
+		return func() {}
+	}
+	plans := map[string]*wire.Plan{}
+	widest := 0
+	for row := range schema.Rows() {
+		plan := schema.Plan(row)
+		plans[plan.Name()] = plan
+		widest = max(widest, plan.Lanes())
+	}
+	p, r, v := plans["quantPosition"], plans["quantRotation"], plans["quantVelocity"]
+	lanes := make([]uint32, widest)
+	return func() {
+		for _, i := range s.moving {
+			// SAFETY: the scene's types differ from those of the plans in tags only, which do not change their layout.
+			p.Quantise(unsafe.Pointer(&s.positions[i]), lanes[:p.Lanes()])
+			r.Quantise(unsafe.Pointer(&s.rotations[i]), lanes[:r.Lanes()])
+			v.Quantise(unsafe.Pointer(&s.velocity[i]), lanes[:v.Lanes()])
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package netcode_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The module keeps its house rules: who may import whom, where arche, unsafe, clocks, goroutines and sockets may be.
+func TestHouseRulesHold(t *testing.T) {
+	found, err := checkHouse(os.DirFS("."))
+	require.NoError(t, err)
+	for _, v := range found {
+		if v.warning {
+			t.Logf("warning: %s", v)
+			continue
+		}
+		t.Errorf("%s", v)
+	}
+}
+
+// cleanModule is a small module that keeps every rule, with one of each thing that is allowed.
+func cleanModule() map[string]string {
+	return map[string]string{
+		"go.mod":           "module github.com/arche-netcode/netcode\n\ngo 1.25\n\nrequire (\n\tgithub.com/mlange-42/arche v0.15.3\n\tpgregory.net/rapid v1.3.0\n)\n\nrequire gopkg.in/yaml.v3 v3.0.1 // indirect\n",
+		"doc.go":           "// Package netcode is the root.\npackage netcode\n",
+		"server.go":        "package netcode\n\nimport (\n\t\"errors\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/wire\"\n)\n\nvar ErrClosed = errors.New(\"closed\")\n\nvar _ error = (*wire.Error)(nil)\n\nconst Interval = time.Second\n",
+		"server_test.go":   "package netcode\n\nimport \"time\"\n\nvar started = time.Now()\n",
+		"tick/doc.go":      "// Package tick is the step.\npackage tick\n",
+		"wire/doc.go":      "// Package wire is the bytes.\npackage wire\n",
+		"wire/wire.go":     "package wire\n\nimport \"github.com/arche-netcode/netcode/tick\"\n\ntype Error struct{ tick.Tick }\n",
+		"wire/unsafe.go":   "package wire\n\nimport \"unsafe\"\n\nfunc size(p *int) uintptr {\n\t// SAFETY: it only measures.\n\treturn unsafe.Sizeof(*p)\n}\n",
+		"ecs/doc.go":       "// Package netecs is the bridge.\npackage netecs\n",
+		"ecs/capture.go":   "package netecs\n\nimport \"github.com/mlange-42/arche/ecs\"\n\ntype Capture struct{ w *ecs.World }\n",
+		"transport/doc.go": "// Package transport is datagrams.\npackage transport\n",
+		"transport/udp/doc.go": "// Package udp is sockets.\npackage udp\n\nimport (\n\t\"net\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/transport\"\n)\n\n" +
+			"func Listen(c transport.Conn) { go net.Listen(\"tcp\", time.Now().String()) }\n",
+		"systems/doc.go":        "// Package systems is the loop.\npackage systems\n",
+		"systems/runner.go":     "package systems\n\nimport (\n\t\"os/signal\"\n\t\"time\"\n)\n\nfunc Run() { go signal.Reset(); time.Sleep(time.Second) }\n",
+		"systems/model/go.mod":  "module github.com/arche-netcode/netcode/systems/model\n",
+		"systems/model/some.go": "package model\n\nimport \"golang.org/x/anything\"\n\nvar State = anything.New()\n",
+		"examples/a/main.go":    "// Command a shows a.\npackage main\n\nimport \"os\"\n\nfunc main() { os.Exit(0) }\n",
+	}
+}
+
+// plant is one violation, put into a clean module.
+type plant struct {
+	rule string
+	file string
+	text string
+}
+
+func plants() map[string]plant {
+	long := strings.Repeat("\t_ = 0\n", functionLines)
+	return map[string]plant{
+		"wire imports snapshot":        {ruleArrow, "wire/bad.go", "package wire\n\nimport _ \"github.com/arche-netcode/netcode/snapshot\"\n"},
+		"tick imports the root":        {ruleArrow, "tick/bad.go", "package tick\n\nimport _ \"github.com/arche-netcode/netcode\"\n"},
+		"transport imports wire":       {ruleArrow, "transport/udp/bad.go", "package udp\n\nimport _ \"github.com/arche-netcode/netcode/wire\"\n"},
+		"siblings import each other":   {ruleArrow, "snapshot/doc.go", "// Package snapshot is state.\npackage snapshot\n\nimport _ \"github.com/arche-netcode/netcode/peer\"\n"},
+		"systems imports transport":    {ruleArrow, "systems/bad.go", "package systems\n\nimport _ \"github.com/arche-netcode/netcode/transport/udp\"\n"},
+		"the root imports an example":  {ruleArrow, "bad.go", "package netcode\n\nimport _ \"github.com/arche-netcode/netcode/examples/a\"\n"},
+		"a folder of nobody's":         {ruleArrow, "util/doc.go", "// Package util is a drawer.\npackage util\n"},
+		"a dependency in a core":       {ruleArrow, "wire/bad.go", "package wire\n\nimport _ \"golang.org/x/sys/unix\"\n"},
+		"a dot import":                 {ruleArrow, "wire/bad.go", "package wire\n\nimport . \"strings\"\n"},
+		"arche in the root":            {ruleArche, "bad.go", "package netcode\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n"},
+		"arche in snapshot":            {ruleArche, "snapshot/doc.go", "// Package snapshot is state.\npackage snapshot\n\nimport _ \"github.com/mlange-42/arche/ecs\"\n"},
+		"a new requirement":            {ruleNeeds, "go.mod", "module github.com/arche-netcode/netcode\n\nrequire golang.org/x/net v0.46.0\n"},
+		"a new requirement in a block": {ruleNeeds, "go.mod", "module github.com/arche-netcode/netcode\n\nrequire (\n\tgolang.org/x/net v0.46.0\n)\n"},
+		"unsafe in another file":       {ruleUnsafe, "wire/bad.go", "package wire\n\nimport \"unsafe\"\n\nconst word = unsafe.Sizeof(uintptr(0))\n"},
+		"unsafe without a reason":      {ruleReason, "wire/unsafe.go", "package wire\n\nimport \"unsafe\"\n\nfunc size(p *int) uintptr { return unsafe.Sizeof(*p) }\n"},
+		"the clock":                    {ruleClock, "bad.go", "package netcode\n\nimport \"time\"\n\nfunc now() time.Time { return time.Now() }\n"},
+		"the clock under another name": {ruleClock, "bad.go", "package netcode\n\nimport clock \"time\"\n\nfunc wait() { clock.Sleep(1) }\n"},
+		"the clock as a value":         {ruleClock, "systems/bad.go", "package systems\n\nimport \"time\"\n\nfunc clock() func() time.Time { return time.Now }\n"},
+		"a goroutine":                  {ruleGoroutine, "wire/bad.go", "package wire\n\nfunc run() { go run() }\n"},
+		"a socket":                     {ruleInput, "systems/bad.go", "package systems\n\nimport \"net\"\n\nfunc open() { net.Dial(\"udp\", \"\") }\n"},
+		"a file":                       {ruleInput, "bad.go", "package netcode\n\nimport \"os\"\n\nfunc open() { os.Open(\"\") }\n"},
+		"package state":                {ruleState, "wire/bad.go", "package wire\n\nvar table = [2]int{1, 2}\n"},
+		"package state by zero value":  {ruleState, "wire/bad.go", "package wire\n\nvar count int\n"},
+		"an init function":             {ruleInit, "wire/bad.go", "package wire\n\nfunc init() {}\n"},
+		"no package comment":           {ruleDoc, "tick/doc.go", "package tick\n"},
+		"the comment of another":       {ruleDoc, "ecs/doc.go", "// Package ecs is the bridge.\npackage netecs\n"},
+		"a command that says nothing":  {ruleDoc, "examples/a/main.go", "package main\n\nfunc main() {}\n"},
+		"a long file":                  {ruleFile, "wire/bad.go", "package wire\n" + strings.Repeat("\n", fileLines)},
+		"a long function":              {ruleFunction, "wire/bad.go", "package wire\n\nfunc long() {\n" + long + "}\n"},
+	}
+}
+
+func plantModule(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	return root
+}
+
+func TestHouseRulesPassOnACleanModule(t *testing.T) {
+	found, err := checkHouse(os.DirFS(plantModule(t, cleanModule())))
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+// Each rule is broken on purpose, and exactly that rule says so, at that file.
+func TestHouseRulesCatchEachPlantedViolation(t *testing.T) {
+	for name, p := range plants() {
+		t.Run(name, func(t *testing.T) {
+			files := cleanModule()
+			files[p.file] = p.text
+			found, err := checkHouse(os.DirFS(plantModule(t, files)))
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+			require.Equal(t, p.rule, found[0].rule)
+			require.Equal(t, p.file, found[0].file)
+			require.False(t, found[0].warning)
+			require.NotEmpty(t, found[0].text)
+		})
+	}
+}
+
+// A function that is long but not too long is a warning.
+func TestHouseRulesWarnBeforeTheyFail(t *testing.T) {
+	files := cleanModule()
+	files["wire/long.go"] = "package wire\n\nfunc long() {\n" + strings.Repeat("\t_ = 0\n", functionWarn) + "}\n"
+	found, err := checkHouse(os.DirFS(plantModule(t, files)))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, ruleFunction, found[0].rule)
+	require.True(t, found[0].warning)
+}

@@ -1,0 +1,377 @@
+package netcode_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The names of the house rules; CONTRIBUTING.md lists them for people.
+const (
+	ruleArrow     = "import arrow"     // a package imports what DESIGN.md's table does not let it
+	ruleArche     = "arche fence"      // arche outside the bridge
+	ruleNeeds     = "module needs"     // the root module requires something else
+	ruleUnsafe    = "unsafe file"      // unsafe outside unsafe.go
+	ruleReason    = "unsafe reason"    // a function with unsafe and no SAFETY line
+	ruleClock     = "clock"            // the time is an argument
+	ruleGoroutine = "goroutine"        // one world, one goroutine
+	ruleInput     = "input and output" // sockets, files and processes
+	ruleState     = "package state"    // package-level variables
+	ruleInit      = "init"             // func init
+	ruleDoc       = "package doc"      // doc.go with its sentence
+	ruleFile      = "file length"      // at most fileLines
+	ruleFunction  = "function length"  // at most functionLines, a warning above functionWarn
+)
+
+const (
+	houseModule   = "github.com/arche-netcode/netcode"
+	houseArche    = "github.com/mlange-42/arche"
+	houseRoot     = "."
+	fileLines     = 450
+	functionLines = 70
+	functionWarn  = 60
+)
+
+// houseArrows says what each top folder may import beside the standard library and itself.
+func houseArrows() map[string][]string {
+	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "ecs", "systems", "nettest"}
+	return map[string][]string{
+		"tick":       {},
+		"wire":       {"tick"},
+		"components": {"wire"},
+		"transport":  {},
+		"message":    {"wire", "tick"},
+		"peer":       {"wire", "tick", "message"},
+		"snapshot":   {"wire", "tick"},
+		"ecs":        {houseArche, "components", "snapshot", "wire", "tick"},
+		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "ecs"},
+		"systems":    {houseArche, houseRoot, "ecs", "tick"},
+		"nettest":    {houseArche, houseRoot, "ecs", "systems", "transport"},
+		"examples":   all,
+		"bench":      all,
+	}
+}
+
+// violation is one broken rule at one place; a warning does not fail.
+type violation struct {
+	rule    string
+	file    string
+	line    int
+	text    string
+	warning bool
+}
+
+func (v violation) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", v.file, v.line, v.rule, v.text)
+}
+
+// house is one check of one tree.
+type house struct {
+	tree     fs.FS
+	arrows   map[string][]string
+	packages map[string]*housePackage // by directory
+	found    []violation
+}
+
+type housePackage struct {
+	name      string
+	doc       string // the package comment in doc.go; in a command, in any file
+	firstFile string
+}
+
+// checkHouse holds every non-test Go file of the module in tree against the house rules. Nested modules are modules of
+// their own and are left out.
+func checkHouse(tree fs.FS) ([]violation, error) {
+	h := &house{tree: tree, arrows: houseArrows(), packages: map[string]*housePackage{}}
+	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return h.enter(name)
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		return h.checkFile(name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.checkDocs()
+	if err := h.checkNeeds(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(h.found, func(a, b violation) int { return strings.Compare(a.String(), b.String()) })
+	return h.found, nil
+}
+
+// enter skips folders that the go command skips, and nested modules.
+func (h *house) enter(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	base := path.Base(dir)
+	if base == "testdata" || base == "vendor" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+		return fs.SkipDir
+	}
+	if _, err := fs.Stat(h.tree, path.Join(dir, "go.mod")); err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// houseFile is one parsed file with what the rules ask about it.
+type houseFile struct {
+	*house
+	name    string
+	folder  string // the top folder, houseRoot for the root package
+	set     *token.FileSet
+	syntax  *ast.File
+	imports map[string]string // local name to path
+}
+
+func (h *house) checkFile(name string) error {
+	source, err := fs.ReadFile(h.tree, name)
+	if err != nil {
+		return err
+	}
+	set := token.NewFileSet()
+	syntax, err := parser.ParseFile(set, name, source, parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	f := &houseFile{house: h, name: name, folder: houseRoot, set: set, syntax: syntax, imports: map[string]string{}}
+	if dir, _, nested := strings.Cut(name, "/"); nested {
+		f.folder = dir
+	}
+	if lines := set.Position(syntax.FileEnd).Line; lines > fileLines {
+		f.report(ruleFile, syntax.FileEnd, "%d lines, at most %d", lines, fileLines)
+	}
+	f.notePackage()
+	f.checkImports()
+	f.checkState()
+	for _, declaration := range syntax.Decls {
+		if function, ok := declaration.(*ast.FuncDecl); ok {
+			f.checkFunction(function)
+		}
+	}
+	ast.Inspect(syntax, func(n ast.Node) bool { f.checkNode(n); return true })
+	return nil
+}
+
+func (f *houseFile) report(rule string, at token.Pos, format string, values ...any) {
+	f.found = append(f.found, violation{rule: rule, file: f.name, line: f.set.Position(at).Line, text: fmt.Sprintf(format, values...)})
+}
+
+func (f *houseFile) notePackage() {
+	dir := path.Dir(f.name)
+	p := f.packages[dir]
+	if p == nil {
+		p = &housePackage{name: f.syntax.Name.Name, firstFile: f.name}
+		f.packages[dir] = p
+	}
+	if f.syntax.Doc != nil && (path.Base(f.name) == "doc.go" || p.name == "main") {
+		p.doc = f.syntax.Doc.Text()
+	}
+}
+
+func (f *houseFile) checkImports() {
+	allowed, known := f.arrows[f.folder]
+	if !known {
+		f.report(ruleArrow, f.syntax.Package, "folder %q is not in the table of packages", f.folder)
+		return
+	}
+	for _, spec := range f.syntax.Imports {
+		target, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has checked it
+		}
+		local := path.Base(target)
+		if spec.Name != nil {
+			local = spec.Name.Name
+		}
+		f.imports[local] = target
+		if local == "." {
+			f.report(ruleArrow, spec.Pos(), "%s is imported with a dot, which hides what is used", target)
+		}
+		f.checkImport(spec.Pos(), target, allowed)
+	}
+}
+
+func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
+	inside, ours := strings.CutPrefix(target+"/", houseModule+"/")
+	switch {
+	case target == "unsafe" || target == "C":
+		if path.Base(f.name) != "unsafe.go" {
+			f.report(ruleUnsafe, at, "%q is imported outside a file named unsafe.go", target)
+		}
+	case ours:
+		folder, _, _ := strings.Cut(inside, "/")
+		if folder == "" {
+			folder = houseRoot
+		}
+		if folder != f.folder && !slices.Contains(allowed, folder) {
+			f.report(ruleArrow, at, "%s must not import %s", f.folder, target)
+		}
+	case target == houseArche || strings.HasPrefix(target, houseArche+"/"):
+		if !slices.Contains(allowed, houseArche) {
+			f.report(ruleArche, at, "%s must not import %s", f.folder, target)
+		}
+	case strings.Contains(strings.Split(target, "/")[0], "."):
+		f.report(ruleArrow, at, "%s imports %s, which is neither the standard library nor arche", f.folder, target)
+	case !f.mayDoInput() && touchesOutside(target):
+		f.report(ruleInput, at, "%s imports %s: sockets, files and processes belong to transport and the runner", f.folder, target)
+	}
+}
+
+// touchesOutside says whether a package of the standard library reaches out of the process. Addresses (net/netip) do not.
+func touchesOutside(target string) bool {
+	top, _, _ := strings.Cut(target, "/")
+	return (top == "net" && target != "net/netip") || top == "os" || top == "syscall"
+}
+
+// mayDoInput is true where sockets, clocks and goroutines live.
+func (f *houseFile) mayDoInput() bool {
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.name == "systems/runner.go"
+}
+
+// checkState allows error values and compile-time assertions, and no other variable of a package.
+func (f *houseFile) checkState() {
+	for _, declaration := range f.syntax.Decls {
+		general, ok := declaration.(*ast.GenDecl)
+		if !ok || general.Tok != token.VAR {
+			continue
+		}
+		for _, spec := range general.Specs {
+			f.checkVariable(spec.(*ast.ValueSpec))
+		}
+	}
+}
+
+func (f *houseFile) checkVariable(spec *ast.ValueSpec) {
+	for i, name := range spec.Names {
+		if name.Name == "_" || i < len(spec.Values) && f.isErrorValue(spec.Values[i]) {
+			continue
+		}
+		f.report(ruleState, name.Pos(), "variable %s: only error values may live at package level", name.Name)
+	}
+}
+
+func (f *houseFile) isErrorValue(value ast.Expr) bool {
+	call, ok := value.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	target, name := f.selected(call.Fun)
+	return target == "errors" && name == "New" || target == "fmt" && name == "Errorf"
+}
+
+// selected resolves pkg.Name to the import path and the name; empty for anything else.
+func (f *houseFile) selected(n ast.Node) (target, name string) {
+	selector, ok := n.(*ast.SelectorExpr)
+	if !ok {
+		return "", ""
+	}
+	local, ok := selector.X.(*ast.Ident)
+	if !ok {
+		return "", ""
+	}
+	return f.imports[local.Name], selector.Sel.Name
+}
+
+func (f *houseFile) checkFunction(function *ast.FuncDecl) {
+	name := function.Name.Name
+	if name == "init" && function.Recv == nil {
+		f.report(ruleInit, function.Pos(), "func init: start-up order is nobody's to read")
+	}
+	lines := f.set.Position(function.End()).Line - f.set.Position(function.Pos()).Line + 1
+	if lines > functionWarn {
+		f.report(ruleFunction, function.Pos(), "%s has %d lines, at most %d", name, lines, functionWarn)
+		f.found[len(f.found)-1].warning = lines <= functionLines
+	}
+	uses := false
+	ast.Inspect(function, func(n ast.Node) bool {
+		target, _ := f.selected(n)
+		uses = uses || target == "unsafe"
+		return true
+	})
+	if uses && !f.hasReason(function) {
+		f.report(ruleReason, function.Pos(), "%s uses unsafe and no comment in it says // SAFETY: why it may", name)
+	}
+}
+
+// hasReason looks for a SAFETY line in the function's comment and body.
+func (f *houseFile) hasReason(function *ast.FuncDecl) bool {
+	from, to := function.Pos(), function.End()
+	if function.Doc != nil {
+		from = function.Doc.Pos()
+	}
+	return slices.ContainsFunc(f.syntax.Comments, func(group *ast.CommentGroup) bool {
+		return group.Pos() >= from && group.End() <= to && strings.Contains(group.Text(), "SAFETY:")
+	})
+}
+
+func (f *houseFile) checkNode(n ast.Node) {
+	if f.mayDoInput() {
+		return
+	}
+	if _, ok := n.(*ast.GoStmt); ok {
+		f.report(ruleGoroutine, n.Pos(), "go statement: goroutines belong to transport and the runner")
+	}
+	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+	if target, name := f.selected(n); target == "time" && slices.Contains(clock, name) {
+		f.report(ruleClock, n.Pos(), "time.%s: the time is an argument", name)
+	}
+}
+
+// checkDocs wants a doc.go in every package that starts with its name; a command says what it is in any file.
+func (h *house) checkDocs() {
+	for dir, p := range h.packages {
+		switch {
+		case p.name == "main" && p.doc == "":
+			h.found = append(h.found, violation{rule: ruleDoc, file: p.firstFile, line: 1, text: "a command with no comment that says what it is"})
+		case p.name != "main" && !strings.HasPrefix(p.doc, "Package "+p.name+" "):
+			h.found = append(h.found, violation{rule: ruleDoc, file: path.Join(dir, "doc.go"), line: 1, text: "no comment // Package " + p.name + " ..."})
+		}
+	}
+}
+
+// checkNeeds lets the root module require arche, testify and rapid, and what those bring.
+func (h *house) checkNeeds() error {
+	source, err := fs.ReadFile(h.tree, "go.mod")
+	if err != nil {
+		return err
+	}
+	allowed := []string{houseArche, "github.com/stretchr/testify", "pgregory.net/rapid"}
+	lines := bufio.NewScanner(bytes.NewReader(source))
+	for number, block := 1, false; lines.Scan(); number++ {
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) == 0:
+			continue
+		case fields[0] == "require" && slices.Contains(fields, "("):
+			block = true
+			continue
+		case fields[0] == ")":
+			block = false
+			continue
+		case fields[0] == "require":
+			fields = fields[1:]
+		case !block:
+			continue
+		}
+		if !slices.Contains(fields, "//") && !slices.Contains(allowed, fields[0]) {
+			h.found = append(h.found, violation{rule: ruleNeeds, file: "go.mod", line: number, text: "the root module must not require " + fields[0]})
+		}
+	}
+	return lines.Err()
+}
