@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -184,4 +185,28 @@ func TestHooksSeeWholeEntities(t *testing.T) {
 	n.AssertConverge()
 	require.Equal(t, n.Clients[0].Replica().Len(), spawned-despawned)
 	require.NotZero(t, despawned)
+}
+
+// score is a replicated singleton.
+type score struct{ Red, Blue int32 }
+
+func TestAReplicatedResource(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[score](p)
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 2, Link: bad(.3),
+		Game: func(w *ecs.World, frame int) {
+			scores := netecs.NewResource[score](w)
+			if frame == 1 {
+				scores.Create(score{Red: 1})
+			}
+			scores.Get().Blue = int32(min(frame, 200))
+		},
+	})
+	require.Nil(t, netecs.NewResource[score](&n.Clients[0].World).Get())
+	n.Run(4 * time.Second)
+	n.AssertConverge()
+	for _, c := range n.Clients {
+		require.Equal(t, score{1, 200}, *netecs.NewResource[score](&c.World).Get())
+	}
 }

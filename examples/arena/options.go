@@ -45,7 +45,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.Float64Var(&o.seconds, "seconds", 10, "seconds of motion; with -listen and without this flag: until Ctrl-C")
 	f.IntVar(&o.hz, "hz", 30, "network ticks per second; a recording sets its own")
 	o.loss, o.rtt, o.jitter = 5, 80*time.Millisecond, 10*time.Millisecond
-	f.Func("loss", "`percent` of the packets lost, each way (default 5)", percent(&o.loss))
+	f.Func("loss", "`percent` of the packets lost, each way; 5, 5% and 0.05 are the same (default 5)", percent(&o.loss))
 	f.Func("rtt", "round trip `time` of the simulated link, half of it each way (default 80ms)", milliseconds(&o.rtt))
 	f.Func("jitter", "jitter of the simulated link, a `time` (default 10ms)", milliseconds(&o.jitter))
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the motion and of the link")
@@ -117,10 +117,14 @@ func (o *options) link() transport.Link {
 	return link
 }
 
-// percent reads 5 and 5% alike.
+// percent reads 5, 5% and 0.05 alike: a plain number below 1 is a part of 1, since that is what its writer meant.
 func percent(to *float64) func(string) error {
 	return func(s string) (err error) {
-		*to, err = strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+		number, isPercent := strings.CutSuffix(s, "%")
+		*to, err = strconv.ParseFloat(number, 64)
+		if !isPercent && *to > 0 && *to < 1 {
+			*to *= 100
+		}
 		return err
 	}
 }

@@ -1,0 +1,45 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode/components"
+)
+
+// Resource is a replicated singleton, such as the score or the time of day: an
+// entity with the one component T, which is registered like any other. The
+// same type finds it on the server and on the clients.
+type Resource[T any] struct {
+	world  *ecs.World
+	filter *generic.Filter1[T]
+}
+
+// NewResource returns the handle of the singleton T in a world. It creates
+// nothing: see Create.
+func NewResource[T any](w *ecs.World) *Resource[T] {
+	return &Resource[T]{world: w, filter: generic.NewFilter1[T]().With(generic.T[components.Replicated]())}
+}
+
+// Create makes the singleton with this value, or sets the value of the one
+// there is. It is for the server; the world must not be locked.
+func (r *Resource[T]) Create(value T) {
+	if there := r.Get(); there != nil {
+		*there = value
+		return
+	}
+	generic.NewMap2[T, components.Replicated](r.world).NewWith(&value, &components.Replicated{})
+}
+
+// Get is the value, nil while there is none: on a client, before it arrived.
+// The pointer is good until the world's entities change; the server may write
+// through it.
+func (r *Resource[T]) Get() *T {
+	query := r.filter.Query(r.world)
+	if !query.Next() {
+		return nil
+	}
+	value := query.Get()
+	query.Close()
+	return value
+}
