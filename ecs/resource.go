@@ -28,7 +28,8 @@ func (r *Resource[T]) Create(value T) {
 		*there = value
 		return
 	}
-	generic.NewMap2[T, components.Replicated](r.world).NewWith(&value, &components.Replicated{})
+	entities := generic.NewMap2[T, components.Replicated](r.world)
+	entities.NewWith(&value, &components.Replicated{})
 }
 
 // Get is the value, nil while there is none: on a client, before it arrived.
