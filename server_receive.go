@@ -89,7 +89,7 @@ func (s *Server) queue(c *session, batch []byte, content content) {
 
 // resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.
 func (s *Server) resync(c *session, content content) {
-	if !content.resync || c.view == nil {
+	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
 	}
 	if c.resynced && s.frame.now-c.resyncAt < resyncEvery {

@@ -57,7 +57,7 @@ func (r *Replica) malformed() error {
 func (r *Replica) noBaseline() error {
 	r.stats.NoBaseline++
 	if int16(r.stage.epoch-r.wanted) >= 0 {
-		r.wanted++
+		r.ask()
 	}
 	return ErrBaseline
 }
@@ -83,7 +83,8 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return err
 		}
 	}
-	if !b.Done() || len(r.stage.records)+len(r.stage.despawns) == 0 {
+	empty := len(r.stage.records)+len(r.stage.despawns) == 0
+	if !b.Done() || empty && r.stage.epoch == 0 {
 		return r.malformed()
 	}
 	return nil

@@ -153,7 +153,14 @@ func (r *Replica) Lose() {
 	}
 	r.past = newPast(r.schema, r.past.keep)
 	r.past.horizon = max(0, r.newest-r.past.keep)
-	r.wanted++
+	r.ask()
+}
+
+// ask wants one more resync. Epoch 0 is the one before any.
+func (r *Replica) ask() {
+	if r.wanted++; r.wanted == 0 {
+		r.wanted = 1
+	}
 }
 
 // head is the life of the highest generation at index, -1 when there is none.

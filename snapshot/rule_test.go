@@ -335,3 +335,25 @@ func TestRule8SpareBudgetMayRepeat(t *testing.T) {
 	d.view.Lost(again.seq)
 	require.True(t, d.view.Synced(), "and the loss of the second is none")
 }
+
+func TestRule5AResyncIsAnsweredWhereNothingIsToBeSeen(t *testing.T) {
+	d := newDuo(t)
+	d.at(1, nil)
+	d.replica.Lose()
+	epoch, want := d.replica.WantResync()
+	require.True(t, want)
+	require.True(t, d.view.Resync(epoch, d.seq+1))
+	require.False(t, d.view.Resync(epoch, d.seq+1), "once")
+	lost := d.at(2, nil)
+	require.NotNil(t, lost, "an empty snapshot that says so")
+	require.Nil(t, d.at(3, nil), "it is on its way")
+	d.view.Lost(lost.seq)
+	again := d.at(4, nil)
+	d.deliver(again)
+	_, want = d.replica.WantResync()
+	require.False(t, want)
+	d.view.Acked(again.seq)
+	d.view.Lost(again.seq)
+	require.True(t, d.view.Synced())
+	require.Nil(t, d.at(5, nil))
+}

@@ -1,10 +1,14 @@
 package snapshot
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// Any number of seeds: go test ./snapshot -run TestRulesHold -seeds 1000
+var seeds = flag.Int("seeds", 8, "seeds for each network of TestRulesHold")
 
 // TestRulesHold runs the rules of DESIGN.md §8 through randomised bad
 // networks. Every decoded record is compared with what the server meant, and
@@ -45,11 +49,7 @@ func TestRulesHold(t *testing.T) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			seeds := int64(20)
-			if testing.Short() {
-				seeds = 5
-			}
-			for seed := int64(1); seed <= seeds; seed++ {
+			for seed := int64(1); seed <= int64(*seeds); seed++ {
 				c := usual()
 				s.with(&c)
 				sim := newSim(t, c, seed)

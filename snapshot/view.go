@@ -37,7 +37,9 @@ type View struct {
 	observed tick.Tick // the newest commit that has been looked at
 	wrote    tick.Tick // the newest tick a snapshot was written for
 	cursor   uint32    // where the next packet goes on, when the budget cut one short
-	epoch    uint16    // how many resyncs were served
+	epoch    uint16    // the newest resync that was served
+	answer   bool      // no snapshot that says so is on its way
+	answered bool      // the client has decoded one
 	epochSeq uint64    // acknowledgements of earlier packets make no baseline
 	payload  int       // bytes of a snapshot in an otherwise empty packet
 	stats    ViewStats
@@ -173,6 +175,9 @@ func (v *View) Acked(seq uint64) {
 		return
 	}
 	p.pending, p.acked = false, true
+	if seq >= v.epochSeq {
+		v.answer, v.answered = false, true
+	}
 	for i := range p.n {
 		e := v.sent.entry(p, i)
 		if e.despawn {
@@ -222,6 +227,9 @@ func (v *View) Lost(seq uint64) {
 
 func (v *View) lost(p *sentPacket) {
 	p.pending = false
+	if v.epoch != 0 && !v.answered && p.seq >= v.epochSeq {
+		v.answer = true
+	}
 	for i := range p.n {
 		e := v.sent.entry(p, i)
 		q := &v.slots[e.index]
@@ -240,12 +248,15 @@ func (v *View) lost(p *sentPacket) {
 
 // Resync serves a client that has lost its past (rule 5): every baseline is
 // forgotten, everything visible is sent whole, and acknowledgements of packets
-// before nextSeq make no baseline. An epoch already served changes nothing.
-func (v *View) Resync(epoch uint16, nextSeq uint64) {
-	if int16(epoch-v.epoch) <= 0 {
-		return
+// before nextSeq make no baseline. An epoch already served changes nothing,
+// and the result is false. The answer goes out even when there is nothing to
+// see.
+func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
+	if v.Served(epoch) {
+		return false
 	}
 	v.epoch, v.epochSeq = epoch, nextSeq
+	v.answer, v.answered = true, false
 	v.stats.Resyncs++
 	for i := range v.slots {
 		v.slots[i].base, v.slots[i].prior = tick.None, tick.None
@@ -253,7 +264,11 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) {
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
 	}
+	return true
 }
+
+// Served reports whether a resync of this epoch, or a later one, was served.
+func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
 
 // Repeat puts back into unsent what was sent before a tick and is neither
 // acknowledged nor presumed lost yet. It is for a budget that would go unspent
@@ -272,10 +287,12 @@ func (v *View) Repeat(before tick.Tick) {
 }
 
 // Pending reports whether there is anything to send.
-func (v *View) Pending() bool { return v.unsent.any() }
+func (v *View) Pending() bool { return v.answer || v.unsent.any() }
 
 // Synced reports whether the client has acknowledged the newest of everything.
-func (v *View) Synced() bool { return !v.unsent.any() && !v.unacked.any() && !v.owed.any() }
+func (v *View) Synced() bool {
+	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.owed.any()
+}
 
 // Known is the number of entities of which the client has proved to hold a
 // record of their present life.

@@ -69,10 +69,11 @@ func (v *View) Write(dst []byte, seq uint64) int {
 	p.limit = full + 1
 	p.updates()
 	p.w.Bool(false)
-	if p.sent.n == 0 {
+	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
 	}
+	v.answer = false
 	v.stats.Snapshots++
 	return p.w.Finish()
 }
@@ -130,6 +131,9 @@ func (p *packetWriter) despawn(index uint32) {
 func (p *packetWriter) updates() {
 	v := p.v
 	p.last = 0
+	if len(v.unsent) == 0 {
+		return
+	}
 	start := int(v.cursor >> 6)
 	if start >= len(v.unsent) {
 		start, v.cursor = 0, 0

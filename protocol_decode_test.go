@@ -1,0 +1,303 @@
+package netcode_test
+
+// A second reader of the wire, written from PROTOCOL.md alone: it uses nothing of this module. It decodes every datagram of
+// the golden session and must come to the meaning that the file gives. Section numbers are those of PROTOCOL.md.
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// illegal is what the reader panics with; read turns it into an error.
+type illegal string
+
+func must(holds bool, format string, values ...any) {
+	if !holds {
+		panic(illegal(fmt.Sprintf(format, values...)))
+	}
+}
+
+// reader is a listener on the network that hears both directions.
+type reader struct {
+	entries    []string
+	components []shape // by row
+	messages   []shape // by type - 16
+	hash       uint64
+	epoch      uint32
+	nonce      uint64
+	packetSize int
+	world      *observed
+}
+
+func newReader(entries []string) *reader {
+	r := &reader{entries: entries, hash: 0xcbf29ce484222325}
+	for _, entry := range entries { // 11
+		for _, c := range []byte(entry + "\n") {
+			r.hash = (r.hash ^ uint64(c)) * 0x100000001b3
+		}
+		kind, text, _ := strings.Cut(entry, " ")
+		switch kind {
+		case "component":
+			r.components = append(r.components, parseShape(text))
+		case "message":
+			r.messages = append(r.messages, parseShape(text))
+		}
+	}
+	return r
+}
+
+func fnv32(text string) uint32 {
+	h := uint32(0x811c9dc5)
+	for _, c := range []byte(text) {
+		h = (h ^ uint32(c)) * 0x1000193
+	}
+	return h
+}
+
+// crc continues from the finished value c. (2)
+func crc(c uint32, b []byte) uint32 { return crc32.Update(c, crc32.IEEETable, b) }
+
+// start is C. (2)
+func start(epoch uint32, hash uint64) uint32 {
+	b := binary.LittleEndian.AppendUint32(nil, epoch)
+	return crc(0, binary.LittleEndian.AppendUint64(b, hash))
+}
+
+// unsum takes the checksum off.
+func unsum(from uint32, datagram []byte) []byte {
+	must(len(datagram) >= 4, "no checksum")
+	b := datagram[:len(datagram)-4]
+	must(crc(from, b) == binary.LittleEndian.Uint32(datagram[len(b):]), "wrong checksum")
+	return b
+}
+
+// read is the meaning of a datagram, or why it has none.
+func (r *reader) read(datagram []byte, fromServer bool) (meaning string, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			text, ok := why.(illegal)
+			if !ok {
+				panic(why)
+			}
+			err = fmt.Errorf("%s", string(text))
+		}
+	}()
+	must(len(datagram) > 0, "empty")
+	if datagram[0]&0x80 != 0 {
+		return r.handshake(unsum(start(0, 0), datagram), fromServer), nil
+	}
+	c := start(r.epoch, r.hash)
+	must(r.epoch != 0 && c != 0 && ^c != 0, "no session")
+	must(len(datagram) <= r.packetSize, "larger than agreed")
+	if fromServer {
+		c = ^c
+	}
+	return r.packet(unsum(c, datagram), fromServer), nil
+}
+
+// handshake reads section 3.
+func (r *reader) handshake(b []byte, fromServer bool) string {
+	kind, nonce := b[0], uint64(0)
+	if kind != 0x81 && len(b) >= 9 {
+		nonce = binary.LittleEndian.Uint64(b[1:])
+		must(nonce == r.nonce, "nonce of another attempt")
+	}
+	must(fromServer == (kind != 0x81), "from the wrong end")
+	switch {
+	case kind == 0x81 && len(b) == 1196:
+		return r.hello(b)
+	case kind == 0x82 && len(b) == 25:
+		must(string(b[9:25]) != strings.Repeat("\x00", 16), "no cookie")
+		return fmt.Sprintf("challenge nonce=%016x cookie=%x", nonce, b[9:25])
+	case kind == 0x83 && len(b) == 31:
+		return r.accept(b, nonce)
+	case kind == 0x84 && len(b) >= 10 && len(b) <= 910:
+		must(b[9] != 0, "no reason")
+		return fmt.Sprintf("refuse nonce=%016x reason=%d detail=%q", nonce, b[9], detail(b[10:]))
+	}
+	panic(illegal("neither kind nor length of a handshake datagram"))
+}
+
+func (r *reader) hello(b []byte) string {
+	r.nonce = binary.LittleEndian.Uint64(b[3:])
+	must(binary.LittleEndian.Uint16(b[1:]) == 1, "another version")
+	entries := int(binary.LittleEndian.Uint16(b[35:]))
+	hash := binary.LittleEndian.Uint64(b[11:])
+	var hashes []string
+	rest := b[37:]
+	for i := range min(entries, 289) {
+		h := binary.LittleEndian.Uint32(rest)
+		rest = rest[4:]
+		if hash == r.hash {
+			must(entries == len(r.entries) && h == fnv32(r.entries[i]), "hash of entry %d", i)
+		}
+		hashes = append(hashes, fmt.Sprintf("%08x", h))
+	}
+	for _, padding := range rest {
+		must(padding == 0, "padding")
+	}
+	return fmt.Sprintf("hello version=1 nonce=%016x protocol=%016x cookie=%x entries=%d hashes=%s", r.nonce, hash, b[19:35],
+		entries, strings.Join(hashes, ","))
+}
+
+func (r *reader) accept(b []byte, nonce uint64) string {
+	u16 := func(at int, least, most uint16) uint16 {
+		v := binary.LittleEndian.Uint16(b[at:])
+		must(v >= least && v <= most, "number at %d", at)
+		return v
+	}
+	r.epoch = binary.LittleEndian.Uint32(b[9:])
+	client, tick := binary.LittleEndian.Uint32(b[13:]), int64(binary.LittleEndian.Uint64(b[17:]))
+	must(r.epoch != 0 && client != 0 && tick >= 0, "illegal accept")
+	rate, window, size := u16(25, 1, 1000), u16(27, 64, 4096), u16(29, 256, 8192)
+	r.packetSize = int(size)
+	r.world = newObserved(r.components, tick, int64(window))
+	return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d", nonce, r.epoch, client, tick,
+		rate, window, size)
+}
+
+func detail(b []byte) string {
+	must(utf8.Valid(b), "detail is not UTF-8")
+	for _, c := range string(b) {
+		must(unicode.IsPrint(c), "detail is not printable")
+	}
+	return string(b)
+}
+
+// packet reads section 5.
+func (r *reader) packet(b []byte, fromServer bool) string {
+	take := func(n int) []byte {
+		must(n <= len(b), "too short")
+		taken := b[:n]
+		b = b[n:]
+		return taken
+	}
+	flags := take(1)[0]
+	must(flags&0xE0 == 0 && (flags&1 != 0 || flags == 0), "flags %02x", flags)
+	sequence, acks := binary.LittleEndian.Uint16(take(2)), "-"
+	if flags&1 != 0 {
+		ack := binary.LittleEndian.Uint16(take(2))
+		acks = fmt.Sprint(ack)
+		for k := range 4 {
+			bits := byte(0xFF)
+			if flags>>(1+k)&1 != 0 {
+				bits = take(1)[0]
+				must(bits != 0xFF, "ack bits of 0xFF")
+			}
+			for i := range 8 {
+				if bits>>i&1 != 0 {
+					acks += fmt.Sprintf(",%d", ack-1-uint16(8*k+i))
+				}
+			}
+		}
+	}
+	size := int(binary.LittleEndian.Uint16(take(2)))
+	must(size >= 2 && size-2 == len(b), "batch of %d bytes", size)
+	var messages []string
+	seen := map[byte]bool{}
+	for len(b) > 0 { // 6
+		h := take(4)
+		payload := take(int(binary.LittleEndian.Uint16(h[2:])))
+		must(h[1] <= 6, "stage %d", h[1])
+		must(h[0] >= 16 || (h[1] == 0 && (h[0] == 2 || !seen[h[0]])), "message %d", h[0])
+		seen[h[0]] = true
+		messages = append(messages, r.message(h[0], h[1], payload, fromServer))
+	}
+	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", sequence, acks, strings.Join(messages, " | "))
+}
+
+// message reads section 6.
+func (r *reader) message(kind, stage byte, payload []byte, fromServer bool) string {
+	switch {
+	case kind == 1 && fromServer && len(payload) > 0:
+		return r.world.snapshot(payload)
+	case kind == 2 && len(payload) == 0:
+		return "KeepAlive"
+	case kind == 3 && len(payload) >= 1 && len(payload) <= 201 && payload[0] != 0:
+		return fmt.Sprintf("Close reason=%d detail=%q", payload[0], detail(payload[1:]))
+	case kind == 4 && !fromServer && len(payload) == 2:
+		r.world.asked = binary.LittleEndian.Uint16(payload)
+		return fmt.Sprintf("Resync epoch=%d", r.world.asked)
+	}
+	must(kind >= 16 && int(kind)-16 < len(r.messages), "message %d of %d bytes", kind, len(payload))
+	s, bits := r.messages[kind-16], &stream{b: payload}
+	text := s.text(s.row(bits))
+	must(len(payload) == (bits.at+7)/8, "message of %d bytes", len(payload))
+	bits.end()
+	return fmt.Sprintf("stage=%d %s", stage, text)
+}
+
+// expand is the inverse of what section 14 says of zeros.
+func expand(t *testing.T, text string) []byte {
+	text = regexp.MustCompile(`\(00\*(\d+)\)`).ReplaceAllStringFunc(text, func(run string) string {
+		n, _ := strconv.Atoi(run[4 : len(run)-1])
+		return strings.Repeat("00", n)
+	})
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestProtocolTextSufficesToDecode decodes the golden session by PROTOCOL.md and nothing else.
+func TestProtocolTextSufficesToDecode(t *testing.T) {
+	file, err := os.ReadFile("testdata/session.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []string
+	var r *reader
+	var got string
+	datagrams := 0
+	for n, line := range strings.Split(strings.TrimSpace(string(file)), "\n") {
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "#":
+		case "entry":
+			entries = append(entries, rest)
+		case "hash":
+			if r = newReader(entries); rest != fmt.Sprintf("%016x", r.hash) {
+				t.Fatalf("protocol hash %016x, the file says %s", r.hash, rest)
+			}
+		case "=":
+			if got != rest {
+				t.Errorf("line %d means\n%s\nand not\n%s", n+1, got, rest)
+			}
+		default:
+			datagrams++
+			got = decodeLine(t, r, n+1, word == "server", expand(t, rest[strings.LastIndex(rest, " ")+1:]))
+		}
+	}
+	if datagrams < 30 {
+		t.Fatalf("only %d datagrams", datagrams)
+	}
+}
+
+// decodeLine decodes one datagram, after every damaged form of it was refused.
+func decodeLine(t *testing.T, r *reader, line int, fromServer bool, datagram []byte) string {
+	for bit := range 8 * len(datagram) {
+		datagram[bit/8] ^= 1 << (bit % 8)
+		if _, err := r.read(datagram, fromServer); err == nil {
+			t.Fatalf("line %d: legal with bit %d turned over", line, bit)
+		}
+		datagram[bit/8] ^= 1 << (bit % 8)
+	}
+	if _, err := r.read(datagram, !fromServer); err == nil {
+		t.Fatalf("line %d: legal from the other end", line)
+	}
+	got, err := r.read(datagram, fromServer)
+	if err != nil {
+		t.Fatalf("line %d: %v", line, err)
+	}
+	return got
+}
