@@ -90,7 +90,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		queues:   message.NewQueues(config.queues()),
 		inbound:  newInbound(p),
-		report:   reporter{logger: config.Logger},
+		report:   newReporter(config.Logger),
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
@@ -102,6 +102,9 @@ func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
 	c.report.now = c.frame.now
 	c.heard += stall
+	if c.attempt.fresh {
+		c.attempt.began, c.attempt.helloAt, c.attempt.fresh = c.frame.now, c.frame.now, false
+	}
 	c.attempt.began += stall
 	c.queues.BeginFrame()
 }

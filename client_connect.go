@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -23,13 +24,17 @@ type attempt struct {
 	nonce   uint64
 	cookie  peer.Cookie
 	began   time.Duration
+	fresh   bool          // The first frame after Connect sets began: only frames know the time.
 	helloAt time.Duration // When the next Hello is due.
 }
 
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
 // under way ends with peer.ReasonReplaced. Each connection is a fresh session: a new ID, and a Replica that holds
-// nothing. The error says that Config.Random failed.
+// nothing. The error says that the address names no server, or that Config.Random failed.
 func (c *Client) Connect(server netip.AddrPort) error {
+	if !server.IsValid() || server.Port() == 0 {
+		return fmt.Errorf("netcode: Connect(%v): not the address of a server", server)
+	}
 	nonce, err := random64(c.config.Random)
 	if err != nil {
 		return err
@@ -39,7 +44,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	}
 	c.drop()
 	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
-	c.attempt = attempt{server: server, nonce: nonce, began: c.frame.now, helloAt: c.frame.now}
+	c.attempt = attempt{server: server, nonce: nonce, fresh: true}
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
@@ -131,7 +136,7 @@ func (c *Client) refused(refuse peer.Refuse) {
 func (c *Client) sayHello() {
 	if c.frame.now-c.attempt.began >= c.config.HandshakeTimeout {
 		c.stats.HandshakeTimeouts++
-		c.end(&peer.Error{Reason: peer.ReasonHandshakeTimeout})
+		c.end(&peer.Error{Reason: peer.ReasonHandshakeTimeout, Detail: fmt.Sprintf("no answer from %v in %v", c.attempt.server, c.config.HandshakeTimeout)})
 		return
 	}
 	if c.frame.now < c.attempt.helloAt {

@@ -57,7 +57,8 @@ type Config struct {
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
 	Random io.Reader    // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
-	Logger *slog.Logger // Where to log, at most some ten lines a second; default: nowhere.
+	Logger *slog.Logger // Where to log, at most some ten lines a second; default: what goes wrong
+	// and no OnError is told, on slog.Default().
 }
 
 // withDefaults fills in the zero fields.
@@ -124,6 +125,10 @@ func (c Config) check() error {
 		if d < 0 {
 			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", field, d)
 		}
+	}
+	if c.KeepAlive > c.SilenceTimeout/2 {
+		return fmt.Errorf("netcode: Config.KeepAlive is %v: it must be at most half of SilenceTimeout, which is %v, "+
+			"or a quiet connection would end", c.KeepAlive, c.SilenceTimeout)
 	}
 	return nil
 }

@@ -23,5 +23,5 @@
 //   - nettest: worlds, links and a clock for tests
 //
 // This package owns the words server, client and session: one connection of one client, from its acceptance to its end.
-// A word of DESIGN.md §2 means here what it means there.
+// A word of docs/design.md means here what it means there.
 package netcode

@@ -66,8 +66,8 @@ type encoded struct {
 	payload []byte
 }
 
-// encode makes the payload of a message for packets of a size. A number that is not finite has no place in a message:
-// unlike a component there is no last good value to keep.
+// encode makes the payload of a message for packets of a size. A value that cannot travel as it is has no place in a
+// message: unlike a component there is no last good value to keep, and there is a caller to tell.
 func encode[T any](p *Protocol, e *message.Encoder, m *T, packetSize int) (encoded, error) {
 	id, ok := p.messages.IDOf(reflect.TypeFor[T]())
 	if !ok {
@@ -78,14 +78,8 @@ func encode[T any](p *Protocol, e *message.Encoder, m *T, packetSize int) (encod
 		return encoded{}, &TooLargeError{Name: of.Name, Size: size, Max: limit}
 	}
 	payload, fault := message.Encode(e, of.Plan, m)
-	if fault.Reason == wire.NotFinite || (fault.Reason != wire.NoFault && !legal(of.Plan, payload)) {
+	if fault.Reason != wire.NoFault {
 		return encoded{}, &UnsendableError{Name: of.Name, Field: fault.Field(), Reason: fault.Reason}
 	}
 	return encoded{of, payload}, nil
-}
-
-// legal tells if the other end would take a payload: a rotation of length zero was clamped to nothing that it would.
-func legal(plan *wire.Plan, payload []byte) bool {
-	r := wire.NewBitReader(payload)
-	return plan.ReadRow(&r, make([]uint32, plan.Lanes())) && r.Done()
 }

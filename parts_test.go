@@ -131,7 +131,7 @@ func TestOutboxLeavesHalfOfAPacketToTheState(t *testing.T) {
 func TestLogIsLimited(t *testing.T) {
 	var out bytes.Buffer
 	var told int
-	r := reporter{logger: slog.New(slog.NewTextHandler(&out, nil)), onError: []func(error){func(error) { told++ }}}
+	r := reporter{injected: true, logger: slog.New(slog.NewTextHandler(&out, nil)), onError: []func(error){func(error) { told++ }}}
 	for second := range 3 {
 		r.now = time.Duration(second) * time.Second
 		for range 1000 {

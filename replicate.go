@@ -31,6 +31,7 @@ func Named(name string) Option { return func(r *registration) { r.name = name } 
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.mustBeOpen("Replicate", t)
+	mustNotRelate(t)
 	r := register("Replicate", t, options)
 	if r.staged {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: AtStage is for messages: components are applied in %s", t, tick.EarlyUpdate))
@@ -48,11 +49,24 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	p.components = append(p.components, plan)
 }
 
+// mustNotRelate panics for a component with Arche's relation: the target is not a field and would be lost on the way.
+func mustNotRelate(t reflect.Type) {
+	if t.Kind() != reflect.Struct || t.NumField() == 0 {
+		return
+	}
+	if f := t.Field(0); f.Type.Name() == "Relation" && f.Type.PkgPath() == "github.com/mlange-42/arche/ecs" {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: relations do not replicate yet: the target would be lost", t))
+	}
+}
+
 // register collects the options; the wire name is the type's own unless Named says otherwise.
 func register(call string, t reflect.Type, options []Option) registration {
 	r := registration{name: t.Name()}
 	for _, option := range options {
 		option(&r)
+	}
+	if r.name == "" && t.Kind() != reflect.Struct {
+		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong
 	}
 	if !legalName(r.name) {
 		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+

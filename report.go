@@ -12,8 +12,9 @@ const linesPerSecond = 10
 // reporter tells the user what happened: errors that have no caller go to OnError, and everything worth a line goes
 // to the injected logger, so rarely that no remote end can fill a disk with it.
 type reporter struct {
-	logger  *slog.Logger
-	onError []func(error)
+	logger   *slog.Logger
+	injected bool // The user wants all lines; else only what nobody else is told goes to the default logger.
+	onError  []func(error)
 
 	now     time.Duration
 	since   time.Duration // Start of the second that lines are counted in.
@@ -24,10 +25,20 @@ type reporter struct {
 	suppressed uint64
 }
 
+// newReporter reports to a logger, or, when it is nil, to the default one what would otherwise be lost.
+func newReporter(logger *slog.Logger) reporter {
+	if logger == nil {
+		return reporter{logger: slog.Default()}
+	}
+	return reporter{logger: logger, injected: true}
+}
+
 // error passes an error to OnError and to the log.
 func (r *reporter) error(err error) {
 	r.errors++
-	r.log(slog.LevelWarn, err.Error())
+	if r.injected || len(r.onError) == 0 {
+		r.log(slog.LevelWarn, err.Error())
+	}
 	for _, f := range r.onError {
 		f(err)
 	}
@@ -36,7 +47,7 @@ func (r *reporter) error(err error) {
 // enabled tells if a line at that level would be wanted at all; it keeps the arguments of log from being made for
 // nothing.
 func (r *reporter) enabled(level slog.Level) bool {
-	return r.logger != nil && r.logger.Enabled(context.Background(), level)
+	return (r.injected || level >= slog.LevelWarn) && r.logger.Enabled(context.Background(), level)
 }
 
 // log writes one line unless too many were written in this second.

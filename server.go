@@ -73,7 +73,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		cookies:   peer.NewCookies(secret),
 		byAddress: map[netip.AddrPort]*session{},
 		byID:      map[wire.ClientID]*session{},
-		report:    reporter{logger: config.Logger},
+		report:    newReporter(config.Logger),
 	}
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	return s, nil

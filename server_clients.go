@@ -49,21 +49,22 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 }
 
 // Show lets a client see an entity again. All entities are visible until hidden. It says false if there is no such
-// client.
+// client or no such entity.
 func (s *Server) Show(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
-	if c == nil {
+	if c == nil || !s.store.Alive(entity) {
 		return false
 	}
 	c.view.Show(entity)
 	return true
 }
 
-// Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. It says
-// false if there is no such client.
+// Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. Called from
+// OnSpawn of the server's systems, it keeps an entity from being seen at all. It says false if there is no such client or
+// no such entity.
 func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
-	if c == nil {
+	if c == nil || !s.store.Alive(entity) {
 		return false
 	}
 	c.view.Hide(entity)
@@ -73,7 +74,11 @@ func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 // Visible tells if a connected client may see an entity.
 func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
-	return c != nil && c.view.Visible(entity)
+	if c == nil {
+		return false
+	}
+	c.view.Observe()
+	return c.view.Visible(entity)
 }
 
 // client is a connected client's session, or nil.

@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"github.com/mlange-42/arche/ecs"
 	"net/netip"
 	"testing"
 	"time"
@@ -354,4 +355,45 @@ func TestGoodbyesAreBounded(t *testing.T) {
 	require.EqualValues(t, 300-256, r.server.Stats().LingeringFull)
 	r.until(r.server.Closed)
 	require.Len(t, r.server.log, 600)
+}
+
+func TestConnectRefusesWhatIsNoAddress(t *testing.T) {
+	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
+	require.NoError(t, err)
+	require.Error(t, c.Connect(netip.AddrPort{}))
+	require.Error(t, c.Connect(netip.MustParseAddrPort("127.0.0.1:0")))
+	require.Equal(t, netcode.Disconnected, c.State())
+}
+
+// The clock of a game may stand anywhere when it connects.
+func TestConnectingTakesItsTimeFromTheFirstFrame(t *testing.T) {
+	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
+	require.NoError(t, err)
+	require.NoError(t, c.Connect(netip.MustParseAddrPort("127.0.0.1:9")))
+	for _, now := range []time.Duration{time.Hour, time.Hour + 4*time.Second} {
+		c.BeginFrame(now)
+		c.Send()
+		require.Equal(t, netcode.Connecting, c.State())
+	}
+	for now := time.Hour + 4*time.Second; now < time.Hour+10*time.Second; now += time.Second / 2 {
+		c.BeginFrame(now)
+		c.Send()
+	}
+	require.Equal(t, netcode.Disconnected, c.State())
+	require.ErrorContains(t, c.Err(), "no answer from 127.0.0.1:9 in 5s")
+}
+
+func TestAKeepAliveLongerThanTheSilenceIsRefused(t *testing.T) {
+	_, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{KeepAlive: 20 * time.Second})
+	require.ErrorContains(t, err, "KeepAlive")
+}
+
+type follows struct {
+	ecs.Relation
+	Distance float32
+}
+
+func TestRelationsAreRefused(t *testing.T) {
+	require.PanicsWithValue(t, "netcode: Replicate[netcode_test.follows]: relations do not replicate yet: the target would be lost",
+		func() { netcode.Replicate[follows](netcode.NewProtocol()) })
 }

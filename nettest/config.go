@@ -18,7 +18,7 @@ type Config struct {
 	Link     transport.Link // what crosses it in each direction meets
 	Rate     int            // frames a second of every end; default 60
 
-	Server netcode.Config // Random is seeded by the harness
+	Server netcode.Config // Random is seeded by the harness, and nothing is logged unless it has a Logger
 	Client netcode.Config // likewise
 
 	// Game is the server's game logic, called each frame in stage Update.

@@ -1,6 +1,7 @@
 package nettest
 
 import (
+	"log/slog"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -92,9 +93,18 @@ func (n *Net) random(stream uint64) *rand.ChaCha8 {
 	return rand.NewChaCha8(seed)
 }
 
+// quiet keeps what bad links cause out of the test's output, unless the test
+// brings a logger.
+func quiet(c netcode.Config) netcode.Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
 func (n *Net) newServer() *Server {
 	n.t.Helper()
-	c := n.config.Server
+	c := quiet(n.config.Server)
 	c.Random = n.random(0)
 	end, err := netcode.NewServer(n.config.Protocol, c)
 	if err != nil {
@@ -117,7 +127,7 @@ func (n *Net) newServer() *Server {
 func (n *Net) Join() *Client {
 	n.t.Helper()
 	i := len(n.Clients)
-	c := n.config.Client
+	c := quiet(n.config.Client)
 	c.Random = n.random(uint64(i) + 1)
 	end, err := netcode.NewClient(n.config.Protocol, c)
 	if err != nil {
@@ -142,6 +152,9 @@ func (n *Net) Kill(c *Client) {
 	c.running = false
 	_ = c.tap.Close()
 }
+
+// Address is where the server listens.
+func (n *Net) Address() netip.AddrPort { return n.address }
 
 // Now is the virtual time since the start.
 func (n *Net) Now() time.Duration { return n.now }

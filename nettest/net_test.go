@@ -210,3 +210,62 @@ func TestAReplicatedResource(t *testing.T) {
 		require.Equal(t, score{1, 200}, *netecs.NewResource[score](&c.World).Get())
 	}
 }
+
+func TestALateJoinerAndOneThatComesBack(t *testing.T) {
+	g := &churn{rest: 900, state: 4}
+	n := nettest.New(t, nettest.Config{Protocol: protocol(), Clients: 1, Seed: 4, Link: bad(.2), Game: g.play})
+	n.Run(7 * time.Second) // later than any handshake timeout
+	late := n.Join()
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return late.State() == netcode.Connected }))
+	late.Close()
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return late.State() == netcode.Disconnected }))
+	first := late.ID()
+	require.NoError(t, late.Connect(n.Address()))
+	n.Run(8 * time.Second)
+	require.NotEqual(t, first, late.ID(), "a session of its own")
+	n.AssertConverge()
+}
+
+// secret is what only some may see.
+type secret struct{ Word uint64 }
+
+func TestHiddenFromItsBirthOn(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[secret](p)
+	seen := 0
+	var n *nettest.Net
+	n = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 6, Link: bad(.2),
+		Game: func(w *ecs.World, frame int) {
+			if frame%10 == 0 && frame < 400 {
+				hidden := generic.NewMap2[components.Replicated, secret](w)
+				hidden.NewWith(&components.Replicated{}, &secret{Word: 0xDEADBEEF})
+			}
+		},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			s.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+				for client := range n.Server.Clients {
+					if client != n.Clients[0].ID() {
+						require.True(t, s.Server.Hide(client, id))
+					}
+				}
+			})
+			s.Server.OnConnect(func(client netcode.ClientID) {
+				for id := range s.Server.Store().All {
+					require.True(t, s.Server.Hide(client, id))
+				}
+			})
+		},
+		SetupClient: func(i int, c *systems.ClientSystems, w *ecs.World) {
+			c.OnSpawn(func(ecs.Entity, netcode.NetworkID) {
+				if i == 1 {
+					seen++
+				}
+			})
+		},
+	})
+	n.Run(8 * time.Second)
+	n.AssertConverge()
+	require.Zero(t, seen, "the second client never saw one, not even for a moment")
+	require.NotZero(t, n.Clients[0].Replica().Len())
+}

@@ -74,7 +74,7 @@ type Outcome interface {
 	// Acked says that the packet arrived and was decoded whole. sentAt is the
 	// tick that was given to Finish.
 	Acked(seq uint64, sentAt tick.Tick)
-	// Lost says that the packet is presumed lost (DESIGN.md §8 rule 8).
+	// Lost says that the packet is presumed lost (docs/design.md, rule 8).
 	Lost(seq uint64)
 }
 
@@ -82,7 +82,7 @@ type Outcome interface {
 // became of those that went there, and what that says about the link.
 //
 // Reading is in two steps, because a packet that cannot be decoded whole must
-// not be acknowledged (DESIGN.md §8 rule 5): Read checks a packet and applies
+// not be acknowledged (docs/design.md, rule 5): Read checks a packet and applies
 // the acknowledgements in it; Accept, called when every message in it was
 // decoded, makes it one to be acknowledged.
 //

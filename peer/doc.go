@@ -1,7 +1,7 @@
 // Package peer is the packet layer to one remote end: it numbers packets,
 // learns which of them arrived, and opens and closes a connection.
 //
-// The words it owns (DESIGN.md §2):
+// The words it owns (docs/design.md):
 //
 //   - packet: one datagram of an open connection
 //   - sequence: a packet's number, 64 bits in memory and 16 on the wire

@@ -9,7 +9,7 @@ const (
 	// AckReach is how many sequences before the newest one the ack bits cover.
 	AckReach = 32
 	// ackEvery is the number of eliciting packets after which an
-	// acknowledgement does not wait for the next tick (DESIGN.md §5).
+	// acknowledgement does not wait for the next tick (PROTOCOL.md).
 	ackEvery = 16
 )
 

@@ -35,7 +35,7 @@ func (r *roundTrip) sample(took time.Duration) {
 }
 
 // timeout is how long an acknowledgement may take before its packet counts as
-// lost (DESIGN.md §8 rule 8). The interval of a tick comes on top: samples are
+// lost (docs/design.md, rule 8). The interval of a tick comes on top: samples are
 // spread over one, and on a fast link that is all there is.
 func (r *roundTrip) timeout(interval time.Duration) time.Duration {
 	if !r.sampled {

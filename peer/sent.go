@@ -111,7 +111,7 @@ func (s *sent) noteStep(step uint64) {
 	}
 }
 
-// cause says why a packet counts as lost (DESIGN.md §8 rule 8).
+// cause says why a packet counts as lost (docs/design.md, rule 8).
 type cause uint8
 
 const (

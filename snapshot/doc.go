@@ -1,7 +1,7 @@
 // Package snapshot keeps the world's state by tick and knows, for every
 // client, what that client still lacks.
 //
-// The words it owns (DESIGN.md §2):
+// The words it owns (docs/design.md):
 //
 //   - row: one component of one entity, held as its quantised lanes
 //   - version: a row's value as of a tick

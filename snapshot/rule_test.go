@@ -308,6 +308,22 @@ func TestRule8APacketOverwrittenWhilePendingIsLost(t *testing.T) {
 	require.Equal(t, 3, d.x(id), "its packet of tick 1 fell out of the ring, so it went out again")
 }
 
+func TestHiddenFromBirthIsNeverShown(t *testing.T) {
+	d := newDuo(t)
+	d.at(1, func() { d.spawn(1) })
+	d.store.Begin(2)
+	id := d.spawn(3)
+	d.store.Commit()
+	d.view.Hide(id) // before the view has looked at the capture
+	d.view.Observe()
+	require.False(t, d.view.Visible(id))
+	require.Nil(t, d.write())
+	require.Nil(t, d.at(3, func() { d.move(id, 4) }))
+	d.view.Show(id)
+	d.deliver(d.write())
+	require.Equal(t, 4, d.x(id))
+}
+
 func TestATagIsARow(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID

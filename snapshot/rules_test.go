@@ -10,7 +10,7 @@ import (
 // Any number of seeds: go test ./snapshot -run TestRulesHold -seeds 1000
 var seeds = flag.Int("seeds", 8, "seeds for each network of TestRulesHold")
 
-// TestRulesHold runs the rules of DESIGN.md §8 through randomised bad
+// TestRulesHold runs the rules of docs/design.md through randomised bad
 // networks. Every decoded record is compared with what the server meant, and
 // at the end, on a healed link, every client holds exactly what it may see.
 func TestRulesHold(t *testing.T) {

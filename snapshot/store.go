@@ -217,6 +217,10 @@ func (s *Store) All(yield func(wire.NetworkID) bool) {
 // Len is the number of living entities.
 func (s *Store) Len() int { return s.living }
 
+// Births are the entities that the newest capture spawned, in the order of
+// their spawns. The slice is the store's own: read it before the next Begin.
+func (s *Store) Births() []wire.NetworkID { return s.births }
+
 // Changed is the number of rows that the newest capture changed.
 func (s *Store) Changed() int { return s.count }
 

@@ -83,8 +83,9 @@ func (v *View) grow() {
 	v.owed = v.owed.grownTo(n)
 }
 
-// Observe takes in the store's newest commit. It must be called once after
-// each [Store.Commit]; one word of 64 entities costs one operation.
+// Observe takes in the store's newest commit, if that has not been done. It
+// must be called after each [Store.Commit] and before the next one; one word
+// of 64 entities costs one operation.
 func (v *View) Observe() {
 	s := v.store
 	if v.observed == s.tick {
@@ -108,16 +109,19 @@ func (v *View) Observe() {
 // Show lets the client see an entity again. Entities are visible until hidden.
 // A life that begins is sent whole, whatever the client held before.
 func (v *View) Show(id wire.NetworkID) {
-	if !v.store.Alive(id) || v.Visible(id) {
-		return
+	v.Observe()
+	if v.store.Alive(id) && !v.Visible(id) {
+		v.show(id, v.next())
 	}
-	v.grow()
-	v.show(id, v.next())
 }
 
 // Hide takes an entity out of the client's sight. From then on no byte about
 // it is produced but its despawn, and that only if a record of it was sent.
+//
+// An entity that is hidden between its first capture and the packets of that
+// tick was never shown: not even its existence leaks.
 func (v *View) Hide(id wire.NetworkID) {
+	v.Observe()
 	if v.Visible(id) {
 		v.end(id.Index, v.next())
 	}

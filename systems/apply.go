@@ -22,8 +22,11 @@ type Apply struct {
 func (a *Apply) Initialize(w *ecs.World) { a.world = w }
 
 // Update implements System.
-func (a *Apply) Update(*ecs.World) {
+func (a *Apply) Update(w *ecs.World) {
 	a.Client.Enter(netcode.StepApply)
+	if a.world == nil {
+		a.Initialize(w)
+	}
 	if a.Client.Replica() != a.replica {
 		a.renew()
 	}

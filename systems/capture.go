@@ -11,6 +11,9 @@ import (
 // of stage PreLateUpdate: what changes later in the frame travels with the next tick.
 type Capture struct {
 	Server *netcode.Server
+	// Spawned, when not nil, is called for each entity that has just got its network id, before anything about it is sent.
+	// The world is unlocked.
+	Spawned func(ecs.Entity, netcode.NetworkID)
 
 	capture *netecs.Capture
 }
@@ -21,15 +24,35 @@ func (c *Capture) Initialize(w *ecs.World) {
 }
 
 // Update implements System.
-func (c *Capture) Update(*ecs.World) {
+func (c *Capture) Update(w *ecs.World) {
 	c.Server.Enter(netcode.StepCapture)
+	if c.capture == nil {
+		c.Initialize(w)
+	}
 	if c.Server.TickDue() {
 		c.capture.Run(c.Server.Tick())
+		c.announce()
+	}
+}
+
+// announce tells of the entities that this capture has named.
+func (c *Capture) announce() {
+	if c.Spawned == nil {
+		return
+	}
+	for _, id := range c.Server.Store().Births() {
+		if e, ok := c.capture.Entity(id); ok {
+			c.Spawned(e, id)
+		}
 	}
 }
 
 // Finalize implements System.
-func (c *Capture) Finalize(*ecs.World) { c.capture.Release() }
+func (c *Capture) Finalize(*ecs.World) {
+	if c.capture != nil {
+		c.capture.Release()
+	}
+}
 
 // Entity is the living entity of a network id.
 func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {

@@ -8,7 +8,7 @@
 //		model.AddSystem(system)
 //	}
 //
-// The words it owns (DESIGN.md §2): frame, one turn of the game loop, and stage, a point in the frame. A server's frame:
+// The words it owns (docs/design.md): frame, one turn of the game loop, and stage, a point in the frame. A server's frame:
 //
 //	Initialization   Receive    datagrams to the server
 //	each stage       Dispatch   messages to their handlers, then the game's own systems of the stage

@@ -1,6 +1,8 @@
 package systems
 
 import (
+	"fmt"
+
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -17,19 +19,28 @@ type Group interface {
 
 // stages holds the game's own systems, each in the place where it belongs in a frame.
 type stages struct {
-	game [tick.NumStages][]System
+	game   [tick.NumStages][]System
+	listed bool
 }
 
 // Add puts systems of the game into a stage, after those that are there already and after the stage's messages were
 // handled. Simulation belongs in FixedUpdate or Update: what runs after PreLateUpdate is not captured in this frame. Add
-// everything before Systems is called.
+// everything before Systems is called, which the first frame of a Runner does: Add panics after that, since the systems
+// would never run, and on a stage that is none.
 func (s *stages) Add(stage netcode.Stage, systems ...System) {
+	if !stage.Valid() {
+		panic(fmt.Sprintf("systems: Add: %v is no stage", stage))
+	}
+	if s.listed {
+		panic(fmt.Sprintf("systems: Add(%v): too late, the systems are listed already: add before the first frame", stage))
+	}
 	s.game[stage] = append(s.game[stage], systems...)
 }
 
 // list puts everything in order; around gives what netcode runs before the dispatch of a stage and after the game's
 // systems in it.
 func (s *stages) list(end End, around func(stage tick.Stage) (before, after []System)) []System {
+	s.listed = true
 	var all []System
 	for stage := range tick.Stage(tick.NumStages) {
 		before, after := around(stage)

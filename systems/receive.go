@@ -1,7 +1,6 @@
 package systems
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -26,6 +25,7 @@ type Receive struct {
 	Now    func() time.Duration // Time since any fixed moment.
 
 	buffer []byte
+	faults faults
 }
 
 // Initialize implements System.
@@ -35,20 +35,22 @@ func (r *Receive) Initialize(*ecs.World) { r.buffer = make([]byte, maxDatagram) 
 func (r *Receive) Update(*ecs.World) {
 	r.End.Enter(netcode.StepReceive)
 	r.End.BeginFrame(r.Now())
-	faults := 0
+	if r.buffer == nil {
+		r.Initialize(nil)
+	}
+	bad := 0
 	for range maxDatagrams {
 		n, from, err := r.Socket.Receive(r.buffer)
 		switch {
 		case err != nil:
-			if faults == 0 {
-				r.End.Report(fmt.Errorf("netcode: receiving: %w", err))
-			}
-			if faults++; faults == maxFaults {
+			r.faults.report(r.End, "receiving", err)
+			if bad++; bad == maxFaults {
 				return
 			}
 		case n == 0:
 			return
 		default:
+			r.faults.last = ""
 			r.End.Receive(from, r.buffer[:n])
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -113,10 +114,10 @@ func (r *Runner) untilNext(now time.Duration) time.Duration {
 	return (frames+1)*time.Second/rate - now
 }
 
-// Interrupt returns a context that is done when the process is interrupted, by Ctrl-C mostly. Call stop when it is no
+// Interrupt returns a context that is done when the process is interrupted, by Ctrl-C, or told to end, by SIGTERM. Call stop when it is no
 // longer needed.
 func Interrupt(parent context.Context) (ctx context.Context, stop context.CancelFunc) {
-	return signal.NotifyContext(parent, os.Interrupt)
+	return signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
 }
 
 // WallClock returns a clock that counts from now, for NewServer and NewClient.

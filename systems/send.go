@@ -15,8 +15,9 @@ type Send struct {
 	End    End
 	Socket Socket
 
-	send  func(to netip.AddrPort, packet []byte) // The method, kept: a fresh one each frame would be an allocation.
-	fault error
+	send   func(to netip.AddrPort, packet []byte) // The method, kept: a fresh one each frame would be an allocation.
+	fault  error
+	faults faults
 }
 
 // Initialize implements System.
@@ -26,9 +27,12 @@ func (s *Send) Initialize(*ecs.World) { s.send = s.toSocket }
 func (s *Send) Update(*ecs.World) {
 	s.End.Enter(netcode.StepSend)
 	s.End.Send()
+	if s.send == nil {
+		s.Initialize(nil)
+	}
 	s.End.Drain(s.send)
 	if s.fault != nil {
-		s.End.Report(fmt.Errorf("netcode: sending: %w", s.fault))
+		s.faults.report(s.End, "sending", s.fault)
 		s.fault = nil
 	}
 }
@@ -39,6 +43,6 @@ func (s *Send) Finalize(*ecs.World) {}
 // toSocket sends one datagram. One that cannot be sent is as good as lost; a frame reports the first.
 func (s *Send) toSocket(to netip.AddrPort, packet []byte) {
 	if err := s.Socket.Send(to, packet); err != nil && s.fault == nil {
-		s.fault = err
+		s.fault = fmt.Errorf("to %v: %w", to, err)
 	}
 }

@@ -16,17 +16,27 @@ type ServerSystems struct {
 	Receive *Receive
 	Capture *Capture
 	Send    *Send
+
+	spawned []func(ecs.Entity, netcode.NetworkID)
 }
 
 // NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
 // clock in a test.
 func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) *ServerSystems {
-	return &ServerSystems{
+	s := &ServerSystems{
 		Server:  server,
 		Receive: &Receive{End: server, Socket: socket, Now: now},
 		Capture: &Capture{Server: server},
 		Send:    &Send{End: server, Socket: socket},
 	}
+	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) { tell(s.spawned, e, id) }
+	return s
+}
+
+// OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
+// sent: the place to Hide it from clients. The world is unlocked; what the function changes travels with the next tick.
+func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	s.spawned = append(s.spawned, f)
 }
 
 // Systems implements Group: Receive, the dispatch of each stage with the game's systems, Capture, Send.

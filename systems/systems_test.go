@@ -132,7 +132,7 @@ func (broken) Receive([]byte) (int, netip.AddrPort, error) {
 	return 0, netip.AddrPort{}, errors.New("unplugged")
 }
 
-func TestSocketFaultsAreReportedOnceAFrame(t *testing.T) {
+func TestSocketFaultsAreReportedOnce(t *testing.T) {
 	p := netcode.NewProtocol()
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
@@ -140,8 +140,11 @@ func TestSocketFaultsAreReportedOnceAFrame(t *testing.T) {
 	var got []string
 	client.OnError(func(err error) { got = append(got, err.Error()) })
 	w := ecs.NewWorld()
-	systems.NewRunner(&w, systems.NewClient(client, broken{}, func() time.Duration { return 1 }), 60).Step()
-	require.Equal(t, []string{"netcode: receiving: unplugged", "netcode: sending: no route"}, got)
+	loop := systems.NewRunner(&w, systems.NewClient(client, broken{}, func() time.Duration { return 1 }), 60)
+	for range 10 {
+		loop.Step()
+	}
+	require.Equal(t, []string{"netcode: receiving: unplugged", "netcode: sending: to 127.0.0.1:1: no route"}, got)
 }
 
 func TestProblemsOfTheWorldReachOnError(t *testing.T) {
@@ -208,4 +211,11 @@ func TestInterrupt(t *testing.T) {
 	require.NoError(t, ctx.Err())
 	stop()
 	require.Error(t, ctx.Err())
+}
+
+func TestAddRefusesWhatWouldNeverRun(t *testing.T) {
+	r := newRig(t)
+	require.PanicsWithValue(t, "systems: Add: Stage(77) is no stage", func() { r.server.Add(netcode.Stage(77)) })
+	r.server.Systems()
+	require.Panics(t, func() { r.server.Add(netcode.StageUpdate) })
 }

@@ -2,7 +2,7 @@
 // sequences, packet, batch and message headers, the checksum, and the plan by which a component's
 // fields become a quantised row.
 //
-// Words owned here (DESIGN section 2):
+// Words owned here (docs/design.md):
 //   - packet: one datagram;
 //   - message: one registered value with a type;
 //   - batch: the messages of one packet;
