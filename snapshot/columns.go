@@ -1,23 +1,24 @@
 package snapshot
 
-// columns holds the newest row of every entity, one slice per component,
-// indexed by network index. A component that nobody has yet takes no memory.
+// pageRows is how many rows of a column are made at a time: an index says
+// nothing about how many entities there are, so memory follows what is used.
+const pageRows = 256
+
+// columns holds the newest row of every entity, one column per component,
+// indexed by network index, in pages.
 type columns struct {
 	schema *Schema
 	masks  []Mask
-	lanes  [][]uint32
+	pages  [][][]uint32 // by row and page: pageRows rows, nil while none was set
 }
 
 func newColumns(schema *Schema, capacity int) columns {
 	return columns{
 		schema: schema,
 		masks:  make([]Mask, 0, capacity),
-		lanes:  make([][]uint32, schema.Rows()),
+		pages:  make([][][]uint32, schema.Rows()),
 	}
 }
-
-// size is the number of indexes there is room for.
-func (c *columns) size() int { return len(c.masks) }
 
 // grow makes room for index.
 func (c *columns) grow(index uint32) {
@@ -26,12 +27,18 @@ func (c *columns) grow(index uint32) {
 	}
 }
 
-// row is the place of a row, whether the entity has it or not. The component's
-// column is made, or grown, at its first use.
+// row is the place of a row, whether the entity has it or not. Its page is
+// made at the first use.
 func (c *columns) row(index uint32, row int) []uint32 {
-	n := c.schema.plans[row].Lanes()
-	c.lanes[row] = grown(c.lanes[row], (int(index)+1)*n, cap(c.masks)*n)
-	return c.lanes[row][int(index)*n : (int(index)+1)*n : (int(index)+1)*n]
+	n, page := c.schema.plans[row].Lanes(), int(index/pageRows)
+	if page >= len(c.pages[row]) {
+		c.pages[row] = grown(c.pages[row], page+1, cap(c.masks)/pageRows+1)
+	}
+	if c.pages[row][page] == nil {
+		c.pages[row][page] = make([]uint32, pageRows*n)
+	}
+	at := int(index%pageRows) * n
+	return c.pages[row][page][at : at+n : at+n]
 }
 
 // get is a row that the entity has, or nil.
@@ -39,11 +46,7 @@ func (c *columns) get(index uint32, row int) []uint32 {
 	if int(index) >= len(c.masks) || !c.masks[index].Has(row) {
 		return nil
 	}
-	n := c.schema.plans[row].Lanes()
-	if n == 0 {
-		return []uint32{} // a tag is present though it has nothing to say
-	}
-	return c.lanes[row][int(index)*n : (int(index)+1)*n : (int(index)+1)*n]
+	return c.row(index, row)
 }
 
 // grown returns s with at least need elements, taking room for want at once.

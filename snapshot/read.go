@@ -83,8 +83,7 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return err
 		}
 	}
-	empty := len(r.stage.records)+len(r.stage.despawns) == 0
-	if !b.Done() || empty && r.stage.epoch == 0 {
+	if !b.Done() {
 		return r.malformed()
 	}
 	return nil

@@ -25,6 +25,7 @@ type life struct {
 	newest            versionRef
 	old               older
 	lower             int32 // the life before it at the same index, -1 = none
+	depth             int   // lives at or below it when it came, at least
 }
 
 // tombstone waits to be forgotten.
@@ -218,11 +219,16 @@ func (r *Replica) link(n int32) {
 	l := &r.lives[n]
 	h := r.heads[l.index]
 	if h < 0 || r.lives[h].generation < l.generation {
+		l.depth = 1
 		if h >= 0 {
 			r.bury(h)
+			l.depth += r.lives[h].depth
 		}
 		l.lower = h
 		r.heads[l.index] = n
+		if l.depth > r.mostLives() {
+			r.shorten(n)
+		}
 		return
 	}
 	for r.lives[h].lower >= 0 && r.lives[r.lives[h].lower].generation > l.generation {
@@ -230,6 +236,25 @@ func (r *Replica) link(n int32) {
 	}
 	l.lower, r.lives[h].lower = r.lives[h].lower, n
 	r.bury(n)
+	head := r.heads[l.index]
+	if r.lives[head].depth++; r.lives[head].depth > r.mostLives() {
+		r.shorten(head)
+	}
+}
+
+// mostLives is how many lives of one index can matter: a server can begin one a
+// tick, and they leave by tick.
+func (r *Replica) mostLives() int { return int(r.past.keep) + 2 }
+
+// shorten counts the lives below a head anew and drops those that no honest
+// server can have begun, so that a hostile one cannot make the list long.
+func (r *Replica) shorten(head int32) {
+	count, n := 1, head
+	for ; r.lives[n].lower >= 0 && count < r.mostLives(); count++ {
+		n = r.lives[n].lower
+	}
+	r.lives[n].lower = -1
+	r.lives[head].depth = count
 }
 
 // bury marks a life as gone, to be forgotten when nothing on its way can

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -372,4 +373,104 @@ func TestRule5AResyncIsAnsweredWhereNothingIsToBeSeen(t *testing.T) {
 	d.view.Lost(again.seq)
 	require.True(t, d.view.Synced())
 	require.Nil(t, d.at(5, nil))
+}
+
+func TestRule4AWorldThatRestsForAnHourIsUnderstoodAfterwards(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	first := d.at(1, func() { id = d.spawn(3) })
+	d.deliver(first)
+	d.view.Acked(first.seq)
+	beats := 0
+	for s := tick.Tick(2); s < 150_000; s++ { // the low 16 bits go around twice
+		p := d.at(s, nil)
+		if p == nil {
+			continue
+		}
+		beats++
+		if beats%3 == 0 {
+			d.view.Lost(p.seq) // and is repeated
+			continue
+		}
+		d.deliver(p)
+		d.view.Acked(p.seq)
+	}
+	require.Greater(t, beats, 30)
+	require.Less(t, beats, 100)
+	d.deliver(d.at(150_001, func() { d.move(id, 9) }))
+	require.Equal(t, 9, d.x(id))
+	require.EqualValues(t, 150_001, d.replica.Tick())
+}
+
+func TestShownAfterThePacketsOfATickTravelsWithTheNext(t *testing.T) {
+	d := newDuo(t)
+	var id, other wire.NetworkID
+	d.deliver(d.at(1, func() { id, other = d.spawn(3), d.spawn(4) }))
+	d.view.Hide(id)
+	d.deliver(d.at(2, func() { d.move(other, 5) }))
+	d.view.Show(id) // tick 2 is out
+	require.Nil(t, d.write())
+	p := d.at(3, nil)
+	d.deliver(p)
+	require.Equal(t, 3, d.x(id))
+	d.view.Acked(p.seq)
+	require.Equal(t, 1, d.view.Known())
+	d.view.Hide(id)
+	require.Nil(t, d.write())
+	d.deliver(d.at(4, nil))
+	require.False(t, d.replica.Entity(id.Index).Alive)
+}
+
+func TestARingThatIsFullWithinATickStopsSending(t *testing.T) {
+	b := newBusy(t, 40_000)
+	sent := 0
+	for n := b.view.Write(b.buf[:], b.seq+1); n > 0; n = b.view.Write(b.buf[:], b.seq+1) {
+		b.seq++
+		sent++
+		require.Less(t, sent, 1024, "never the same again in one tick")
+	}
+	st := b.view.Stats()
+	require.Zero(t, st.Overwritten)
+	require.Less(t, st.Spawns, uint64(40_000))
+	require.True(t, b.view.Pending(), "the rest waits for acknowledgements")
+}
+
+func TestManyLivesOfOneIndexAreBounded(t *testing.T) {
+	d := newDuo(t)
+	for g := uint32(1); g < 2000; g++ {
+		d.replica.despawn(wire.NetworkID{Index: 7, Generation: 2*g + 3000}, 2)
+	}
+	for g := uint32(2999); g > 0; g-- {
+		d.replica.despawn(wire.NetworkID{Index: 7, Generation: g}, 2)
+		d.replica.despawn(wire.NetworkID{Index: 7, Generation: 2*g + 3001}, 2)
+	}
+	depth := 0
+	for n := d.replica.head(7); n >= 0; n = d.replica.lives[n].lower {
+		depth++
+	}
+	require.LessOrEqual(t, depth, d.replica.mostLives())
+}
+
+func TestAHighIndexTakesLittleMemory(t *testing.T) {
+	type wide struct{ Words [64]uint32 }
+	schema := NewSchema([]*wire.Plan{compile[wide](t)})
+	r := NewReplica(schema, Config{Window: 16}, 1)
+	buf := make([]byte, 400)
+	w := wire.NewBitWriter(buf)
+	w.Write(2, 16)
+	w.Bool(false)
+	w.Bool(false)
+	w.Bool(true)
+	w.Var(MaxEntities - 1)
+	w.Bool(false)
+	w.Var(1)
+	w.Write(1, 1)
+	schema.Plan(0).WriteRow(&w, make([]uint32, 64))
+	w.Bool(false)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, r.Read(buf[:w.Finish()]))
+	runtime.ReadMemStats(&after)
+	require.True(t, r.Entity(MaxEntities-1).Alive)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20), "the tables by index, and one page of the column")
 }

@@ -38,6 +38,9 @@ const (
 )
 
 func newSentRing(packets int) sentRing {
+	for packets&(packets-1) != 0 {
+		packets++ // as the connection's own ring, so that both forget together
+	}
 	size := 4 * maxRecords
 	for size < packets*entriesPerPacket {
 		size *= 2
@@ -55,13 +58,18 @@ func (r *sentRing) get(seq uint64) *sentPacket {
 }
 
 // open makes the slot of a new packet and room for maxRecords entries, telling
-// overwritten about each pending packet that had to be forgotten for it.
+// overwritten about each pending packet that had to be forgotten for it. It
+// returns nil rather than forget a pending packet of the same tick: that would
+// be sent again at once, and for ever.
 func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) *sentPacket {
 	if r.newest == 0 {
 		r.oldest = seq
 	}
 	for r.oldest < seq && (seq-r.oldest >= uint64(len(r.packets)) || !r.fits()) {
 		if p := r.get(r.oldest); p != nil && p.pending {
+			if p.tick == t {
+				return nil
+			}
 			overwritten(p)
 		}
 		r.oldest++

@@ -32,14 +32,16 @@ type View struct {
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
 	unacked bitset // sent, and the newest sent is not yet confirmed
 	owed    bitset // a despawn is owed, whatever the client acknowledged
+	tooBig  bitset // does not fit a packet as it is now: the client lacks it
 
 	sent     sentRing
 	observed tick.Tick // the newest commit that has been looked at
 	wrote    tick.Tick // the newest tick a snapshot was written for
 	cursor   uint32    // where the next packet goes on, when the budget cut one short
 	epoch    uint16    // the newest resync that was served
-	answer   bool      // no snapshot that says so is on its way
-	answered bool      // the client has decoded one
+	answer   bool      // a snapshot is due even when there is nothing to say
+	answered bool      // the client has decoded one since the newest resync
+	spoke    tick.Tick // the newest tick of which a snapshot went out, or the start
 	epochSeq uint64    // acknowledgements of earlier packets make no baseline
 	payload  int       // bytes of a snapshot in an otherwise empty packet
 	stats    ViewStats
@@ -61,11 +63,16 @@ type ViewStats struct {
 	Resyncs     uint64         // resyncs served
 }
 
+// heartbeat is the number of ticks after which a snapshot goes out even when
+// nothing changed, so that the 16 bits of a tick never come to mean another
+// one to a client that has only rested.
+const heartbeat = 1 << 12
+
 // NewView returns the View of a client that holds nothing and may see every
 // entity.
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
-	v := &View{store: store, sent: newSentRing(cfg.SentPackets), observed: store.tick, payload: cfg.Payload}
+	v := &View{store: store, sent: newSentRing(cfg.SentPackets), observed: store.tick, spoke: store.tick, payload: cfg.Payload}
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -81,6 +88,7 @@ func (v *View) grow() {
 	v.unsent = v.unsent.grownTo(n)
 	v.unacked = v.unacked.grownTo(n)
 	v.owed = v.owed.grownTo(n)
+	v.tooBig = v.tooBig.grownTo(n)
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -92,6 +100,9 @@ func (v *View) Observe() {
 		return
 	}
 	v.observed = s.tick
+	if s.tick-v.spoke >= heartbeat {
+		v.answer = true
+	}
 	v.grow()
 	for _, id := range s.deaths {
 		if v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation {
@@ -159,6 +170,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 	p := &v.slots[index]
 	v.visible.unset(index)
 	v.unacked.unset(index)
+	v.tooBig.unset(index)
 	p.base, p.prior = tick.None, tick.None
 	p.life = t + 1
 	if p.shown == 0 {
@@ -231,7 +243,7 @@ func (v *View) Lost(seq uint64) {
 
 func (v *View) lost(p *sentPacket) {
 	p.pending = false
-	if v.epoch != 0 && !v.answered && p.seq >= v.epochSeq {
+	if p.n == 0 || v.epoch != 0 && !v.answered && p.seq >= v.epochSeq {
 		v.answer = true
 	}
 	for i := range p.n {
@@ -295,7 +307,7 @@ func (v *View) Pending() bool { return v.answer || v.unsent.any() }
 
 // Synced reports whether the client has acknowledged the newest of everything.
 func (v *View) Synced() bool {
-	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.owed.any()
+	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.owed.any() && !v.tooBig.any()
 }
 
 // Known is the number of entities of which the client has proved to hold a

@@ -50,14 +50,17 @@ type packetWriter struct {
 // Write fills dst with one snapshot payload of what the client lacks and
 // returns its length, 0 when there is nothing to say. seq is the sequence of
 // the packet that will carry it; it must rise from call to call. What was
-// written counts as sent: the caller sends it.
+// written counts as sent: the caller sends it. It also returns 0 when so much
+// of this very tick is on its way that more could not be remembered.
 func (v *View) Write(dst []byte, seq uint64) int {
 	if !v.Pending() || len(dst) < minPayload {
 		return 0
 	}
 	p := packetWriter{v: v, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
-	p.sent = v.sent.open(seq, p.s, v.overwritten)
-	v.wrote = p.s
+	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
+		return 0
+	}
+	v.wrote, v.spoke = p.s, p.s
 	p.header()
 	full := len(dst)*8 - 2 // room for the two list ends
 	p.limit = full
@@ -108,6 +111,9 @@ func (p *packetWriter) despawns() {
 	for w := range v.owed {
 		for word := v.owed[w] & v.unsent[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if v.slots[index].ended > p.s {
+				continue // ended after this tick's first packets: the next tick's business
+			}
 			if !p.fits(func() { p.despawn(index) }) {
 				return
 			}
@@ -150,6 +156,9 @@ func (p *packetWriter) updates() {
 		}
 		for ; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if v.slots[index].life > p.s {
+				continue // shown after this tick's first packets
+			}
 			if !p.update(index) {
 				v.cursor = index
 				return
@@ -174,9 +183,11 @@ func (p *packetWriter) update(index uint32) bool {
 		v.stats.Oversize++
 		v.stats.OversizeID = wire.NetworkID{Index: index, Generation: q.generation}
 		v.unsent.unset(index)
+		v.tooBig.set(index)
 		return true
 	}
 	v.unsent.unset(index)
+	v.tooBig.unset(index)
 	v.unacked.set(index)
 	q.sent, q.shown = p.s, q.generation
 	p.record(sentEntry{index: index, generation: q.generation, base: q.base})

@@ -163,6 +163,16 @@ func TestAnEntityThatFitsNoPacketIsSteppedOver(t *testing.T) {
 	require.EqualValues(t, 1, view.Stats().Oversize)
 	require.Equal(t, big, view.Stats().OversizeID)
 	require.False(t, view.Pending())
+	view.Acked(1)
+	require.False(t, view.Synced(), "the client lacks it")
+	store.Begin(2)
+	store.Remove(big, 0)
+	store.Commit()
+	view.Observe()
+	n = view.Write(buf, 2)
+	require.NoError(t, replica.Read(buf[:n]))
+	view.Acked(2)
+	require.True(t, view.Synced())
 }
 
 func TestStoreRefusesWhatIsNotOpen(t *testing.T) {
