@@ -39,11 +39,14 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
+	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
+	if c.state == Connected && server != c.attempt.server {
+		c.sayGoodbye(&peer.Error{Reason: peer.ReasonClosed}) // Once: this end forgets the connection now.
+	}
 	if c.state == Connecting || c.state == Connected {
 		c.over(&peer.Error{Reason: peer.ReasonReplaced})
 	}
 	c.drop()
-	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
 	c.attempt = attempt{server: server, nonce: nonce, fresh: true}
 	c.state, c.err = Connecting, nil
 	c.events.fire()

@@ -36,10 +36,11 @@ const (
 type Config struct {
 	TickRate   int // Network ticks a second, 1 to MaxTickRate; default 30. The frame rate is free.
 	PacketSize int // Bytes in one datagram at most, MinPacketSize to MaxPacketSize; default 1200.
-	Window     int // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and one second.
+	Window     int // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and
+	// two seconds, which is four round trips of half a second.
 
-	Clients     int  // Clients at a time, connected or about to be, 1 to MaxClients; default 64. Server only.
-	Pending     int  // Of those, clients whose first packet has not come yet; default 256. Server only.
+	Clients     int  // Clients connected at a time, 1 to MaxClients; default 64. Server only.
+	Pending     int  // Beside those, clients whose first packet has not come yet; default 256. Server only.
 	Entities    int  // Replicated entities to make room for at the start; more may come. Default 1024.
 	SentPackets int  // Records of sent packets kept per peer, rounded up to a power of two; default 1024.
 	SendBudget  int  // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
@@ -75,7 +76,7 @@ func (c Config) withDefaults() Config {
 	}
 	orInt(&c.TickRate, 30)
 	orInt(&c.PacketSize, 1200)
-	orInt(&c.Window, min(max(MinWindow, c.TickRate), MaxWindow))
+	orInt(&c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
 	orInt(&c.Clients, 64)
 	orInt(&c.Pending, 256)
 	orInt(&c.Entities, 1024)
@@ -121,9 +122,13 @@ func (c Config) check() error {
 			return fmt.Errorf("netcode: Config.%s is %d: it must be %d to %d", r.field, r.value, r.min, r.max)
 		}
 	}
-	for field, d := range map[string]time.Duration{"HandshakeTimeout": c.HandshakeTimeout, "SilenceTimeout": c.SilenceTimeout, "KeepAlive": c.KeepAlive} {
-		if d < 0 {
-			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", field, d)
+	times := []struct {
+		field string
+		value time.Duration
+	}{{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}}
+	for _, t := range times {
+		if t.value < 0 {
+			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", t.field, t.value)
 		}
 	}
 	if c.KeepAlive > c.SilenceTimeout/2 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -117,4 +118,43 @@ func TestHandlerMayAnswer(t *testing.T) {
 	require.NoError(t, netcode.SendMessage(c.Client, &chat{41}))
 	r.until(func() bool { return len(answers) == 1 })
 	require.Equal(t, []uint32{42}, answers)
+}
+
+// bulk fills more than half of a packet, so that two never share one.
+type bulk struct{ Words [287]uint32 }
+
+func TestMessagesDoNotStarveTheState(t *testing.T) {
+	p := protocol()
+	netcode.Handle[bulk](p, nil)
+	r := newRig(t, p, netcode.Config{SendBudget: 30 * 1300, OutboxBytes: 1 << 20})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(r.server.Tick())) }
+	for range 300 {
+		for range 3 {
+			_ = netcode.SendTo(r.server.Server, 1, &bulk{})
+		}
+		r.run(frameTime)
+	}
+	x, alive := r.x(c, id)
+	require.True(t, alive)
+	require.InDelta(t, float32(r.server.Tick()), x, 30, "half of the packets are for the state")
+}
+
+func TestNothingComesFromThoseWhoAreGone(t *testing.T) {
+	p := protocol()
+	var log []string
+	netcode.Handle(p, func(ctx *message.Context, m *chat) { log = append(log, "message") })
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	r.server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { log = append(log, "gone") })
+	require.NoError(t, netcode.SendMessage(c.Client, &chat{1}))
+	c.BeginFrame(r.now + time.Second)
+	c.Send() // the message
+	c.Close()
+	c.Drain(c.send)
+	r.until(func() bool { return len(log) > 0 })
+	r.run(time.Second)
+	require.Equal(t, []string{"gone"}, log)
+	require.EqualValues(t, 1, r.server.Stats().OfTheGone)
 }

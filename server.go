@@ -25,12 +25,14 @@ type Server struct {
 	tag      uint32
 	frame    frame
 
-	store   *snapshot.Store
-	queues  *message.Queues
-	inbound inbound
-	encoder message.Encoder
-	cookies *peer.Cookies
-	out     output
+	store    *snapshot.Store
+	queues   *message.Queues
+	inbound  inbound
+	handle   func(ctx *Context, payload []byte) // of Dispatch
+	encoder  message.Encoder
+	cookies  *peer.Cookies
+	secretAt time.Duration // When the cookies' secret was last made anew.
+	out      output
 
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
@@ -75,6 +77,13 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
+	s.handle = func(ctx *Context, payload []byte) {
+		if s.client(ctx.Sender) == nil {
+			s.stats.OfTheGone++ // OnDisconnect has told the game that nothing more comes
+			return
+		}
+		s.inbound.handle(ctx, payload)
+	}
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	return s, nil
 }
@@ -92,7 +101,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 
 // Dispatch hands the messages that wait for a stage to their handlers.
 func (s *Server) Dispatch(stage Stage) {
-	s.queues.Drain(stage, s.inbound.handle)
+	s.queues.Drain(stage, s.handle)
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.

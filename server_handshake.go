@@ -62,13 +62,9 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 	if c := s.byAddress[from]; c != nil && c.state <= connected {
 		return nil
 	}
-	if inUse := s.counts[pending] + s.counts[connected]; inUse >= s.config.Clients {
+	if s.counts[connected] >= s.config.Clients {
 		s.stats.RefusedFull++
-		return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", inUse, s.config.Clients)}
-	}
-	if s.counts[pending] >= s.config.Pending {
-		s.stats.RefusedPending++
-		return &peer.Error{Reason: peer.ReasonFull, Detail: "too many clients are connecting"}
+		return s.full()
 	}
 	return nil
 }

@@ -48,8 +48,8 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		return
 	}
 	c.heard = s.frame.now
-	if c.state == pending {
-		s.admit(c)
+	if c.state == pending && !s.admit(c) {
+		return
 	}
 	s.queue(c, in.Batch, content)
 	s.resync(c, content)

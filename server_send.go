@@ -1,20 +1,43 @@
 package netcode
 
 import (
+	"fmt"
+	"io"
+	"time"
+
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// secretFor is how long a secret of the cookies is used.
+const secretFor = time.Minute
+
 // Send ends a frame: it gives up on clients that fell silent and, on a network tick, builds for each client the packets
 // that its budget allows. They wait for Drain.
 func (s *Server) Send() {
 	s.expire()
+	s.rotateSecret()
 	for _, c := range s.sessions {
 		s.serve(c)
 	}
 	s.sweep()
 	s.events.fire()
+}
+
+// rotateSecret makes the secret of the cookies anew, so that one that leaks is of no use for long. The cookies that are out
+// stay good for their few seconds.
+func (s *Server) rotateSecret() {
+	if s.frame.now-s.secretAt < secretFor {
+		return
+	}
+	s.secretAt = s.frame.now
+	var secret [32]byte
+	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
+		s.Report(fmt.Errorf("netcode: Config.Random: %w", err))
+		return
+	}
+	s.cookies.Rotate(secret)
 }
 
 // expire ends the sessions whose time is over.
@@ -73,15 +96,18 @@ func (s *Server) fill(c *session) {
 	}
 }
 
-// sendPacket builds one packet: the messages that wait, then the rows that the client lacks. It says false when there
-// was nothing that fits, or no room for a packet.
+// sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
+// for rows, the next packet is for rows alone. It says false when there was nothing that fits, or no room for a packet.
 func (s *Server) sendPacket(c *session) bool {
 	b, ok := c.begin()
 	if !ok {
 		return false
 	}
-	c.outbox.fill(&b, c.view.Pending())
-	s.addSnapshot(c, &b)
+	if !c.stateFirst {
+		c.outbox.fill(&b, c.view.Pending())
+	}
+	wrote := s.addSnapshot(c, &b)
+	c.stateFirst = !wrote && !b.Empty() && c.view.Pending()
 	if b.Empty() {
 		return false
 	}
@@ -89,14 +115,16 @@ func (s *Server) sendPacket(c *session) bool {
 	return true
 }
 
-// addSnapshot writes the rows that the client lacks, as many as fit.
-func (s *Server) addSnapshot(c *session, b *peer.Builder) {
+// addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
+func (s *Server) addSnapshot(c *session, b *peer.Builder) bool {
 	if s.store.Tick() == tick.None {
-		return
+		return false
 	}
-	if n := c.view.Write(b.Payload(), c.conn.Next()); n > 0 {
+	n := c.view.Write(b.Payload(), c.conn.Next())
+	if n > 0 {
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
 	}
+	return n > 0
 }
 
 // reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.

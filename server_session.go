@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -40,6 +41,7 @@ type session struct {
 	before  uint32 // Epoch of the session that the address had before; 0: none.
 	created time.Duration
 
+	stateFirst bool // Messages filled the last packet while state waited.
 	resynced   bool
 	resyncAt   time.Duration
 	oversize   uint64
@@ -68,6 +70,9 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, before uint32) (*ses
 		return nil, err
 	}
 	in, out := checksums(epoch, s.protocol.hash)
+	if s.counts[pending] >= s.config.Pending {
+		s.dropOldestPending()
+	}
 	s.lastID++
 	c := &session{id: s.lastID, nonce: nonce, epoch: epoch, before: before, created: s.frame.now}
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
@@ -99,8 +104,26 @@ func (s *Server) move(c *session, to sessionState) {
 	c.state = to
 }
 
-// admit turns a pending session into a connected client: its first packet proved that it has the epoch.
-func (s *Server) admit(c *session) {
+// dropOldestPending makes room among those that are connecting: an honest client says its first word within a round trip,
+// so the one that has been silent longest is most likely none.
+func (s *Server) dropOldestPending() {
+	for _, c := range s.sessions { // in ascending order of id, and so of age
+		if c.state == pending {
+			s.stats.PendingDropped++
+			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, false)
+			return
+		}
+	}
+}
+
+// admit turns a pending session into a connected client: its first packet proved that it has the epoch. Only now does it
+// take a place, so that nobody can hold places with hellos alone; it says false if there is none left.
+func (s *Server) admit(c *session) bool {
+	if s.counts[connected] >= s.config.Clients {
+		s.stats.RefusedFull++
+		s.end(c, s.full(), true)
+		return false
+	}
 	s.move(c, connected)
 	c.view = snapshot.NewView(s.store, s.config.snapshot())
 	s.stats.Connected++
@@ -108,6 +131,12 @@ func (s *Server) admit(c *session) {
 	if s.report.enabled(slog.LevelInfo) {
 		s.report.log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
 	}
+	return true
+}
+
+// full is why a client cannot come in when all places are taken.
+func (s *Server) full() *peer.Error {
+	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.counts[connected], s.config.Clients)}
 }
 
 // end takes a client out of the game. tell says whether the client is to be told, by a close message that lingers.

@@ -339,9 +339,60 @@ func TestPendingSessionsAreBounded(t *testing.T) {
 	first := r.join(p, netcode.Config{})
 	r.until(func() bool { return first.State() == netcode.Connected })
 	second := r.join(p, netcode.Config{})
-	r.until(func() bool { return second.State() == netcode.Disconnected })
-	require.ErrorIs(t, second.Err(), peer.ReasonFull)
-	require.EqualValues(t, 1, r.server.Stats().RefusedPending)
+	r.until(func() bool { return second.State() == netcode.Connected })
+	require.EqualValues(t, 1, r.server.Stats().PendingDropped, "the one that said nothing for longest makes room")
+	r.tamper = nil
+	r.until(func() bool { return len(r.server.log) == 1 })
+	require.Equal(t, []string{"connect 2"}, r.server.log)
+}
+
+// Hellos alone hold no places: whoever goes on to play gets in.
+func TestSilentHellosDoNotFillTheServer(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 2, Pending: 8})
+	silent := map[netip.AddrPort]bool{}
+	r.tamper = func(from, to netip.AddrPort, packet []byte) []byte {
+		if silent[from] && peer.KindOf(packet) == peer.KindPacket {
+			return nil
+		}
+		return packet
+	}
+	for range 20 {
+		c := r.join(p, netcode.Config{})
+		silent[c.conn.LocalAddr()] = true
+		r.until(func() bool { return c.State() == netcode.Connected })
+	}
+	require.EqualValues(t, 20-8, r.server.Stats().PendingDropped)
+	honest := r.join(p, netcode.Config{})
+	r.until(func() bool { return len(honest.log) == 1 && len(r.server.log) == 1 })
+	require.Zero(t, r.server.Stats().RefusedFull)
+}
+
+// Of two that come in at once for one place, the second is told when it speaks.
+func TestTheLastPlaceGoesToWhoSpeaksFirst(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{Clients: 1})
+	first, second := r.join(p, netcode.Config{}), r.join(p, netcode.Config{})
+	r.until(func() bool {
+		return first.State() == netcode.Disconnected || second.State() == netcode.Disconnected
+	})
+	loser := first
+	if second.State() == netcode.Disconnected {
+		loser = second
+	}
+	require.ErrorIs(t, loser.Err(), peer.ReasonFull)
+	require.Equal(t, []string{"connect 1"}, r.server.log[:1])
+	require.Len(t, r.server.log, 1)
+	require.EqualValues(t, 1, r.server.Stats().RefusedFull)
+}
+
+func TestConnectingElsewhereTellsTheServer(t *testing.T) {
+	p := protocol()
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	require.NoError(t, c.Connect(netip.MustParseAddrPort("127.0.0.1:9")))
+	r.until(func() bool { return len(r.server.log) == 2 })
+	require.Equal(t, "disconnect 1: closed", r.server.log[1])
 }
 
 func TestGoodbyesAreBounded(t *testing.T) {

@@ -27,7 +27,7 @@ type Stats struct {
 	// One for each limit.
 	TicksSlipped      uint64 // CatchUp: ticks given up after a stall.
 	RefusedFull       uint64 // Clients: hellos refused because all places are taken.
-	RefusedPending    uint64 // Pending: hellos refused because too many clients are connecting.
+	PendingDropped    uint64 // Pending: attempts to connect given up, the oldest first, because too many were under way.
 	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
 	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up.
 	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.
@@ -38,6 +38,8 @@ type Stats struct {
 	Oversize          uint64 // PacketSize: times that an entity did not fit into a packet.
 	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
 	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
+	EntitiesRefused   uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
+	OfTheGone         uint64 // Messages dropped because their sender's connection had ended before their stage came.
 	Resyncs           uint64 // Resyncs served.
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
 	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.
@@ -76,6 +78,7 @@ func (s *Server) Stats() Stats {
 	}
 	stats.Messages = s.queues.Stats()
 	stats.TicksSlipped = s.frame.clock.Slipped()
+	stats.EntitiesRefused = s.store.Refused()
 	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
 	return stats
 }

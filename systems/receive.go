@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"io"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -56,5 +57,11 @@ func (r *Receive) Update(*ecs.World) {
 	}
 }
 
-// Finalize implements System.
-func (r *Receive) Finalize(*ecs.World) {}
+// Finalize implements System. It closes the socket, if that can be closed: its goroutine ends with it.
+func (r *Receive) Finalize(*ecs.World) {
+	if socket, ok := r.Socket.(io.Closer); ok {
+		if err := socket.Close(); err != nil {
+			r.faults.report(r.End, "closing", err)
+		}
+	}
+}
