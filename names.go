@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -10,6 +11,8 @@ import (
 
 // The names that game code meets most, so that it mostly needs to import this package only.
 type (
+	// Replicated on an entity makes it exist on every client that may see it.
+	Replicated = components.Replicated
 	// ClientID names a client; 0 is the server.
 	ClientID = wire.ClientID
 	// NetworkID names an entity on every machine.

@@ -3,6 +3,8 @@ package nettest
 import (
 	"fmt"
 
+	"github.com/mlange-42/arche/generic"
+
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 )
@@ -23,15 +25,21 @@ func (g *ghostCheck) remember(s *Server) {
 	}
 }
 
+// haunt puts an entity that the server never had into a client's world.
+func haunt(c *Client) {
+	ghosts := generic.NewMap1[netcode.Replicated](&c.World)
+	ghosts.NewWith(&netcode.Replicated{ID: netcode.NetworkID{Index: 1 << 19, Generation: 1}, World: c.Tag()})
+}
+
 // check looks at every entity with a network id in a client's world.
 func (g *ghostCheck) check(n *Net, i int, c *Client) error {
+	if n.broken[NoGhostRef] && i == 0 {
+		haunt(c)
+	}
 	var last netcode.NetworkID
 	for e, id := range netecs.Entities(&c.World) {
 		broken := func(what string) error {
 			return &Broken{NoGhostRef, i, n.frame, fmt.Sprintf("entity %v %s", id, what)}
-		}
-		if n.broken[NoGhostRef] {
-			delete(g.ever, id)
 		}
 		switch held, ok := c.Systems.Entity(id); {
 		case !g.ever[id]:

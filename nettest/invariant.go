@@ -102,7 +102,9 @@ func (n *Net) CheckConverge() error {
 }
 
 // Break makes an invariant fail on purpose from now on, so that a test can
-// hold that the harness notices.
+// hold that the harness notices: Converge and NoGhostRef by changing the first
+// client's world, Order by giving its check a tick of the past, since no
+// sequence of datagrams makes a client go back.
 func (n *Net) Break(i Invariant) { n.broken[i] = true }
 
 // loseAnEntity takes one replicated entity out of a client's world.
