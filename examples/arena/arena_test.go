@@ -20,6 +20,21 @@ func play(ctx context.Context, line string) (status int, stdout, stderr string) 
 	return status, out.String(), progress.String()
 }
 
+// trigger is a writer that calls heard as soon as text has been written to it.
+type trigger struct {
+	all   strings.Builder
+	text  string
+	heard func()
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	n, err := w.all.Write(p)
+	if strings.Contains(w.all.String(), w.text) {
+		w.heard()
+	}
+	return n, err
+}
+
 // result reads the one JSON object that stdout must be.
 func result(t *testing.T, stdout string) (r Result) {
 	t.Helper()
@@ -87,11 +102,15 @@ func TestArenaReplaysARecording(t *testing.T) {
 
 func TestArenaStopsEarlyWhenInterrupted(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	status, stdout, stderr := play(ctx, "-seconds 1000 -entities 50 -clients 1 -loss 0 -rtt 10")
-	require.Equal(t, statusConverged, status, stderr)
-	require.Contains(t, stdout, "in step")
+	var stderr bytes.Buffer
+	out := trigger{text: "1/1 in step", heard: stop}
+	status := run(ctx, strings.Fields("-seconds 1000 -entities 50 -clients 1 -loss 0 -rtt 10"), &out, &stderr)
+	stdout := out.all.String()
+	require.Equal(t, statusConverged, status, stdout)
+	require.Empty(t, stderr.String())
+	require.Contains(t, stdout, "1/1 in step")
 	require.Contains(t, stdout, "converged")
 	require.NotContains(t, stdout, "{", "no JSON unless it is asked for")
 }
@@ -115,7 +134,7 @@ func TestArenaSaysWhatItCannotDo(t *testing.T) {
 
 func TestClientWithoutServer(t *testing.T) {
 	t.Parallel()
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer stop()
 	status, stdout, _ := play(ctx, "-json -clients 1 -connect 127.0.0.1:9")
 	require.Equal(t, statusDiffers, status)

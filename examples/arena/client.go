@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -34,9 +36,9 @@ type arenaClient struct {
 	newest   tick.Tick     // newest tick seen
 	fresh    time.Duration // when it came
 	reported time.Duration
-	hash     uint64   // last told to the server, where the halves are apart
-	settled  *Settled // what the server says it stopped at, then
-	equal    bool     // the world has had the hash of settled
+	settled  *Settled // what the server says it stopped at, where the halves are apart, then
+	hash     uint64   // of the world as it was judged last
+	equal    bool     // that was the hash of settled
 	ended    *peer.Error
 	errors   complaints
 	before   peer.Stats // at the last line of the table
@@ -55,8 +57,9 @@ func newArenaClient(o *options, table *Table, number int, server string, now fun
 	address := resolved.AddrPort()
 	address = netip.AddrPortFrom(address.Addr().Unmap(), address.Port())
 	c := &arenaClient{o: o, table: table, number: number, now: now, world: ecs.NewWorld()}
+	silence, keepAlive := o.timeouts()
 	c.net, err = netcode.NewClient(newProtocol(c.onSettled, nil), netcode.Config{
-		Entities: o.entities, SilenceTimeout: o.silence,
+		Entities: o.entities, HandshakeTimeout: handshake, SilenceTimeout: silence, KeepAlive: keepAlive,
 	})
 	if err != nil {
 		return nil, err
@@ -91,9 +94,13 @@ func (c *arenaClient) onDisconnect(_ wire.ClientID, reason *peer.Error) {
 	c.table.Say("client %d left: %v", c.number, reason)
 }
 
+// onSettled hears what the world has to come to. The server waits for a report that was made knowing this.
 func (c *arenaClient) onSettled(_ *message.Context, m *Settled) {
-	settled := *m // the message is only lent
-	c.settled = &settled
+	if c.settled == nil {
+		settled := *m // the message is only lent
+		c.settled = &settled
+		c.reported = c.now() - reportEvery // report in this frame
+	}
 }
 
 // frame runs all systems once.
@@ -125,17 +132,34 @@ func (c *arenaClient) tellHash() {
 	if c.settled != nil && c.o.sabotage && c.number == 1 {
 		c.sabotage()
 	}
-	state := c.state()
-	c.hash = state.Hash
-	c.equal = c.settled != nil && c.settled.Hash == state.Hash
-	if err := netcode.SendMessage(c.net, &Report{Tick: int64(state.Tick), Hash: state.Hash}); err != nil {
+	state := c.judge()
+	report := Report{Tick: int64(state.Tick), Hash: state.Hash, Entities: int32(state.Entities)}
+	if c.settled != nil {
+		report.Settled = c.settled.Tick
+	}
+	if err := netcode.SendMessage(c.net, &report); err != nil {
 		c.errors.hear(err)
 	}
 }
 
+// judge compares the world as it is with what the server said it stopped at, if it did.
+func (c *arenaClient) judge() worldState {
+	state := c.state()
+	c.hash = state.Hash
+	c.equal = c.settled != nil && c.settled.Hash == state.Hash
+	return state
+}
+
 // state is the client's world as it is.
 func (c *arenaClient) state() worldState {
-	return worldState{Tick: c.newest, Hash: netecs.Digest(&c.world, c.net.Protocol().Schema())}
+	return worldState{Tick: c.newest, Hash: netecs.Digest(&c.world, c.net.Protocol().Schema()), Entities: c.entities()}
+}
+
+// entities counts what the world holds of the server's.
+func (c *arenaClient) entities() int {
+	query := generic.NewFilter1[components.Replicated]().Query(&c.world)
+	defer query.Close()
+	return query.Count()
 }
 
 // verdict says why a client that ran apart from its server did not come to the server's hash.

@@ -33,16 +33,18 @@ type Interacting struct{ On bool }
 // Spin is a body's angular velocity in rad/s. It stays on the server: the protocol does not know it.
 type Spin struct{ X, Y, Z float32 }
 
-// Settled is what the server tells its clients over and over once motion has stopped.
+// Settled is what the server tells its clients over and over once motion has stopped: always the same.
 type Settled struct {
 	Tick int64
 	Hash uint64
 }
 
-// Report is what a client answers: the hash of its own world.
+// Report is what a client tells the server of its own world.
 type Report struct {
-	Tick int64
-	Hash uint64
+	Tick     int64
+	Hash     uint64
+	Entities int32
+	Settled  int64 // tick of the Settled that it knows; 0: of none, and then the report is no answer to it
 }
 
 // newProtocol is the same on both sides, whatever the motion comes from. Each world has its own, because the

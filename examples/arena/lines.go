@@ -4,13 +4,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 )
 
 // lines are the server's line of the table and one for each connected client: of clients in this process with their
-// state, of others with what they reported last. Behind by at most so many ticks is in step.
-func (s *arenaServer) lines(here []*arenaClient, ticks int) (ServerLine, []ClientLine) {
+// state, of others with what they reported last.
+func (s *arenaServer) lines(here []*arenaClient) (ServerLine, []ClientLine) {
 	server := ServerLine{State: s.state(), Second: (s.now() - s.started).Seconds()}
 	server.P50, server.P99 = s.ticks.Second()
 	server.Rows = float64(s.rows) / float64(max(1, s.counted))
@@ -21,17 +22,15 @@ func (s *arenaServer) lines(here []*arenaClient, ticks int) (ServerLine, []Clien
 		line := ClientLine{Number: int(id), RTT: stats.RTT, Jitter: stats.Jitter, Loss: stats.Loss}
 		line.rates(stats.Packets, s.clients[id])
 		s.clients[id] = stats.Packets
-		allowed := tick.Tick(ticks)
 		if report, ok := s.reports[id]; ok {
-			line.State = worldState{Tick: tick.Tick(report.Tick), Hash: report.Hash}
-			allowed += tick.Tick(reportEvery.Seconds()*float64(s.o.hz)) + 1 // so old the report may be
+			line.State = worldState{Tick: tick.Tick(report.Tick), Hash: report.Hash, Entities: int(report.Entities)}
 		}
 		for _, c := range here {
-			if c.net.ID() == id {
+			if c.net.ID() == id && c.net.State() == netcode.Connected {
 				line.Number, line.State = c.number, c.state()
 			}
 		}
-		line.InStep = line.State.Tick != tick.None && s.net.Tick()-line.State.Tick <= allowed
+		line.InStep = s.inStep(line.State)
 		if server.Clients++; line.InStep {
 			server.InStep++
 		}
@@ -41,9 +40,15 @@ func (s *arenaServer) lines(here []*arenaClient, ticks int) (ServerLine, []Clien
 	return server, lines
 }
 
-// line is the client's own line of the table, where the server is elsewhere. How far behind it is shows in how long
-// ago its newest tick came; once nothing moves none comes, and to be equal is to be in step.
-func (c *arenaClient) line(ticks int) ClientLine {
+// inStep tells if a connected client's world is as far as the link allows: its tick is recent, and it holds no fewer
+// entities than the server did at any of the ticks that it may be at.
+func (s *arenaServer) inStep(client worldState) bool {
+	return client.Tick != tick.None && s.net.Tick()-client.Tick <= tick.Tick(s.allowed) &&
+		client.Entities >= s.lately.fewest()
+}
+
+// line is the client's own line of the table, where the server is elsewhere.
+func (c *arenaClient) line() ClientLine {
 	packets := c.net.Stats().Packets
 	packets.Sent, packets.BytesSent = packets.Received, packets.BytesReceived // the server's point of view
 	line := ClientLine{Number: c.number, State: c.state()}
@@ -51,9 +56,15 @@ func (c *arenaClient) line(ticks int) ClientLine {
 	line.Loss = c.net.Loss()
 	line.rates(packets, c.before)
 	c.before = packets
-	allowed := time.Duration(ticks) * c.net.Interval()
-	line.InStep = c.equal || c.newest != tick.None && c.now()-c.fresh <= allowed
+	line.InStep = c.net.State() == netcode.Connected && (c.equal || c.recent() && line.State.Entities > 0)
 	return line
+}
+
+// recent tells if the newest tick is. How far behind it is shows in how long ago it came. Once nothing moves none may
+// come, and to be equal is to be in step.
+func (c *arenaClient) recent() bool {
+	interval := c.net.Interval()
+	return c.newest != tick.None && c.now()-c.fresh <= time.Duration(c.o.allowance(interval))*interval
 }
 
 // rates are the counters of the last second.

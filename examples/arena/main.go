@@ -2,8 +2,13 @@
 // a UDP socket of its own on loopback behind a simulated bad link. Bodies move for a while under a live table; then
 // motion stops and every client's world must come to equal the server's, byte for byte, or the exit status is 1.
 //
-// A client is "in step" while its newest tick is behind the server's by no more than the round trip, twice the jitter
-// and three ticks.
+// A client is "in step" while it is connected, its newest tick is behind the server's by no more than the round trip,
+// twice the jitter and three ticks, and its world holds no fewer entities than the server's did at any of these ticks.
+// The clients' half does not know how many that is: there, a world that is not empty will do.
+//
+// Where the halves are two processes, each has a verdict of its own. The server's: every client that is connected has
+// reported the server's hash, in answer to being told it, and there is one. The clients': at the end every world has the
+// hash that the server told.
 //
 //	go run ./examples/arena                             one process, 8 clients
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half

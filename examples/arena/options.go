@@ -108,6 +108,22 @@ func (o *options) motionTime() time.Duration {
 // settleTime is how long the clients may take, once motion has stopped, until their worlds equal the server's.
 func (o *options) settleTime() time.Duration { return 2*time.Second + 4*o.rtt }
 
+// allowance is how many ticks the newest tick of a client in step may be behind: the round trip, the jitter of both
+// ways, and three ticks for the frames on both sides and a lost packet.
+func (o *options) allowance(interval time.Duration) int {
+	rate := time.Second / interval // whole: the interval was rounded
+	return int(((o.rtt+2*o.jitter)*rate+time.Second-1)/time.Second) + 3
+}
+
+// timeouts are the silence that ends a connection, and a keep-alive that leaves room for lost packets in it. Zeros are
+// the defaults of netcode.Config.
+func (o *options) timeouts() (silence, keepAlive time.Duration) {
+	if o.silence == 0 {
+		return 0, 0
+	}
+	return o.silence, min(time.Second, o.silence/4)
+}
+
 // link is what each end receives through: half of the round trip, and some datagrams overtaken by later ones.
 func (o *options) link() transport.Link {
 	link := transport.Link{Delay: o.rtt / 2, Jitter: o.jitter, Loss: o.loss / 100}

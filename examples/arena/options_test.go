@@ -13,9 +13,37 @@ func TestOptionsDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, options{
 		clients: 8, entities: 1000, seconds: 10, hz: 30, loss: 5,
-		rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond, seed: 1,
+		rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond, seed: 1, budget: -1,
 	}, o)
 	require.Equal(t, 2320*time.Millisecond, o.settleTime())
+}
+
+func TestOptionsLoss(t *testing.T) {
+	for text, percent := range map[string]float64{
+		"5": 5, "5%": 5, "0.05": 5, "0": 0, "1": 1, "0.5": 50, "0.5%": 0.5, "100": 100, "40.5": 40.5,
+	} {
+		o, err := parseOptions([]string{"-loss", text}, &strings.Builder{})
+		require.NoError(t, err, text)
+		require.Equal(t, percent, o.loss, text)
+		require.InDelta(t, percent/100, o.link().Loss, 1e-9, text)
+	}
+}
+
+func TestOptionsTimeouts(t *testing.T) {
+	for silence, keepAlive := range map[time.Duration]time.Duration{
+		0: 0, 100 * time.Millisecond: 25 * time.Millisecond, time.Second: 250 * time.Millisecond, time.Minute: time.Second,
+	} {
+		o := options{silence: silence}
+		gotSilence, gotKeepAlive := o.timeouts()
+		require.Equal(t, []time.Duration{silence, keepAlive}, []time.Duration{gotSilence, gotKeepAlive})
+	}
+}
+
+func TestOptionsAllowance(t *testing.T) {
+	o := options{rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond}
+	require.Equal(t, 6, o.allowance(time.Second/30))
+	require.Equal(t, 9, o.allowance(time.Second/60))
+	require.Equal(t, 3, (&options{}).allowance(time.Second))
 }
 
 func TestOptionsUnits(t *testing.T) {

@@ -26,8 +26,9 @@ type ClientLine struct {
 
 // worldState is what can be compared from outside: a tick and the hash of the world at it.
 type worldState struct {
-	Tick tick.Tick
-	Hash uint64
+	Tick     tick.Tick
+	Hash     uint64
+	Entities int // replicated ones
 }
 
 // String is the form that every process prints.

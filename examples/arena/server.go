@@ -31,7 +31,9 @@ type arenaServer struct {
 
 	reports map[wire.ClientID]Report // newest of each connected client, where the halves are apart
 	told    time.Duration            // when the clients were told the server's hash last
-	stopped bool
+	settled *Settled                 // what they are told, once motion has stopped
+	allowed int                      // ticks that a client in step may be behind
+	lately  census                   // of the ticks that it may be behind
 
 	ticks   *Times
 	rows    int // changed since the last line of the table
@@ -51,13 +53,19 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 		ticks: newTimes(int(min(o.seconds, 3600)*float64(o.hz)) + o.hz),
 	}
 	var err error
+	silence, keepAlive := o.timeouts()
 	s.net, err = netcode.NewServer(newProtocol(nil, s.onReport), netcode.Config{
 		TickRate: o.hz, Clients: netcode.MaxClients, Entities: o.entities,
-		SendBudget: o.budget, SilenceTimeout: o.silence,
+		SendBudget: o.budget, SilenceTimeout: silence, KeepAlive: keepAlive,
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.allowed = o.allowance(s.net.Interval())
+	if o.listen != "" {
+		s.allowed += int(reportEvery/s.net.Interval()) + 1 // so old a report may be
+	}
+	s.lately = newCensus(s.allowed + 1)
 	s.net.OnConnect(func(id wire.ClientID) { s.say("client %d connected", id) })
 	s.net.OnDisconnect(s.onDisconnect)
 	s.errors = complaints{table: table, who: "server"}
@@ -77,7 +85,11 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	return s, nil
 }
 
-func (s *arenaServer) onReport(ctx *message.Context, m *Report) { s.reports[ctx.Sender] = *m }
+func (s *arenaServer) onReport(ctx *message.Context, m *Report) {
+	if m.Settled >= s.reports[ctx.Sender].Settled { // else a later one overtook it
+		s.reports[ctx.Sender] = *m
+	}
+}
 
 func (s *arenaServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
 	delete(s.reports, id)
@@ -101,6 +113,7 @@ func (s *arenaServer) frame() {
 	s.meter.Stop()
 	if s.net.TickDue() {
 		s.ticks.Add(s.meter.Took)
+		s.lately.add(s.net.Store().Len())
 		s.rows += s.net.Store().Changed()
 		s.counted++
 	}
@@ -109,19 +122,21 @@ func (s *arenaServer) frame() {
 
 // tellHash lets clients in other processes know, once motion has stopped, what their worlds have to come to.
 func (s *arenaServer) tellHash() {
-	if !s.stopped || s.o.listen == "" || s.now()-s.told < reportEvery {
+	if s.settled == nil || s.o.listen == "" || s.now()-s.told < reportEvery {
 		return
 	}
 	s.told = s.now()
-	state := s.state()
-	if err := netcode.Broadcast(s.net, &Settled{Tick: int64(state.Tick), Hash: state.Hash}); err != nil {
+	if err := netcode.Broadcast(s.net, s.settled); err != nil {
 		s.errors.hear(err)
 	}
 }
 
 // state is what the server has captured, as its clients should come to hold it.
 func (s *arenaServer) state() worldState {
-	return worldState{Tick: s.net.Tick(), Hash: netecs.DigestStore(s.net.Store(), s.net.Protocol().Schema(), nil)}
+	store := s.net.Store()
+	return worldState{
+		Tick: s.net.Tick(), Hash: netecs.DigestStore(store, s.net.Protocol().Schema(), nil), Entities: store.Len(),
+	}
 }
 
 // begin starts the steady part of the run: what is measured is measured from here.
@@ -134,10 +149,14 @@ func (s *arenaServer) begin() {
 	}
 }
 
+// measured tells if the steady part has enough ticks to say something about them: a tenth of a second of them.
+func (s *arenaServer) measured() bool { return s.steady && s.ticks.Len() >= max(1, s.o.hz/10) }
+
 // stop ends motion and with it the steady part, and says what was measured in it.
 func (s *arenaServer) stop(r *Result) {
 	s.motion.Stop()
-	s.stopped = true
+	state := s.state()
+	s.settled = &Settled{Tick: int64(state.Tick), Hash: state.Hash}
 	if !s.steady {
 		return
 	}
@@ -166,17 +185,21 @@ func (s *arenaServer) stop(r *Result) {
 // agrees tells if all connected clients have reported the server's hash.
 func (s *arenaServer) agrees() bool { return s.disagreement() == "" }
 
-// disagreement names the first connected client whose newest report is another world than the server's.
+// disagreement names the first connected client whose newest report is another world than the server's. Only answers to
+// Settled count: a client that has not heard of it cannot tell yet that it is equal, and must not be sent away.
 func (s *arenaServer) disagreement() string {
-	want := s.state()
+	connected := 0
 	for id := range s.net.Clients {
-		report, reported := s.reports[id]
-		switch {
-		case !reported:
-			return fmt.Sprintf("client %d has not reported a hash", id)
-		case report.Hash != want.Hash:
-			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, want.Hash)
+		connected++
+		switch report := s.reports[id]; {
+		case report.Settled != s.settled.Tick:
+			return fmt.Sprintf("client %d has not answered what its world came to", id)
+		case report.Hash != s.settled.Hash:
+			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, s.settled.Hash)
 		}
+	}
+	if connected == 0 {
+		return "no client is connected"
 	}
 	return ""
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/message"
+)
+
+// halves are a server's and a client's half in this process, over their sockets as if they were in two.
+type halves struct {
+	t              *testing.T
+	server, client *arena
+}
+
+func newHalves(t *testing.T, clientFlags string) *halves {
+	t.Helper()
+	half := func(line string) *arena {
+		o, err := parseOptions(strings.Fields("-clients 1 -entities 40 -loss 0 -jitter 0 -rtt 4 "+line), t.Output())
+		require.NoError(t, err)
+		a, err := newArena(&o, newTable(t.Output()))
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			require.NoError(t, a.close())
+			require.NoError(t, a.close(), "a second close does nothing")
+		})
+		return a
+	}
+	h := &halves{t: t}
+	h.server = half("-listen 127.0.0.1:0")
+	h.client = half(clientFlags + " -connect " + h.server.server.socket.LocalAddr().String())
+	return h
+}
+
+// until runs both until the condition holds.
+func (h *halves) until(what string, condition func() bool) {
+	h.t.Helper()
+	for begin := h.server.now(); !condition(); {
+		require.Less(h.t, h.server.now()-begin, patience, what)
+		h.server.frame()
+		h.client.frame()
+	}
+}
+
+// report is what the client has reported last.
+func (h *halves) report() (last Report) {
+	for _, last = range h.server.server.reports {
+	}
+	return last
+}
+
+// still stops the bodies, and waits for a report that happens to be right although the server has not said anything.
+func (h *halves) still() {
+	h.t.Helper()
+	server := h.server.server
+	h.until("the first report", func() bool { return h.report().Tick > 0 })
+	server.motion.Stop()
+	h.until("an early report", func() bool { return h.report().Hash == server.state().Hash })
+	require.Zero(h.t, h.report().Settled)
+	server.stop(&h.server.result)
+	require.Contains(h.t, server.disagreement(), "has not answered", "a report from before does not count")
+}
+
+// part closes the server and gives the client its verdict.
+func (h *halves) part() *Result {
+	h.t.Helper()
+	h.server.server.net.Close(0)
+	h.until("the end", func() bool { return h.server.parted() && h.client.parted() })
+	return h.client.run(h.t.Context())
+}
+
+func TestHalvesAgree(t *testing.T) {
+	t.Parallel()
+	h := newHalves(t, "")
+	h.still()
+	h.until("agreement", h.server.server.agrees)
+	require.True(t, h.client.clients[0].equal, "the client knows before the server sends it away")
+	result := h.part()
+	require.True(t, result.Converged, result.Difference)
+}
+
+func TestHalvesNoticeSabotage(t *testing.T) {
+	t.Parallel()
+	h := newHalves(t, "-sabotage")
+	h.still()
+	h.until("an answer", func() bool { return h.report().Settled != 0 })
+	require.Contains(t, h.server.server.disagreement(), "differs")
+	result := h.part()
+	require.False(t, result.Converged)
+	require.Contains(t, result.Difference, "differs")
+}
+
+func TestHalvesTakeNoReportThatWasOvertaken(t *testing.T) {
+	t.Parallel()
+	h := newHalves(t, "")
+	h.still()
+	h.until("agreement", h.server.server.agrees)
+	server := h.server.server
+	for id := range server.net.Clients {
+		server.onReport(&message.Context{Sender: id}, &Report{Tick: 1, Hash: 1})
+	}
+	require.True(t, server.agrees())
+}
+
+func TestNobodyAgrees(t *testing.T) {
+	t.Parallel()
+	h := newHalves(t, "")
+	h.server.frame()
+	h.server.server.stop(&h.server.result)
+	require.Equal(t, "no client is connected", h.server.server.disagreement())
+}
+
+func TestInStep(t *testing.T) {
+	t.Parallel()
+	h := newHalves(t, "")
+	server, client := h.server.server, h.client.clients[0]
+	require.False(t, client.line().InStep, "not connected")
+	h.until("the whole world", func() bool {
+		fewest := server.lately.fewest()
+		return fewest > 0 && int(h.report().Entities) >= fewest
+	})
+	whole := worldState{Tick: server.net.Tick(), Entities: server.lately.fewest()}
+	require.True(t, server.inStep(whole))
+	less := whole
+	less.Entities--
+	require.False(t, server.inStep(less), "it lacks an entity")
+	late := whole
+	late.Tick--
+	server.allowed = 0
+	require.False(t, server.inStep(late), "its tick is old")
+	require.False(t, server.inStep(worldState{}), "it has no tick at all")
+	h.until("in step", func() bool { return client.line().InStep })
+	client.fresh = -patience
+	require.False(t, client.line().InStep, "its tick is old")
+	client.equal = true
+	require.True(t, client.line().InStep, "its world is what the server came to")
+	h.part()
+	require.False(t, client.line().InStep, "not connected any more")
+}
