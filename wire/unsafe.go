@@ -61,6 +61,14 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 			why = o.quantiseAngle(float64(*(*float32)(at)), lanes)
 		case opAngle64:
 			why = o.quantiseAngle(*(*float64)(at), lanes)
+		case opHalf32:
+			why = o.quantiseHalf(float64(*(*float32)(at)), lanes)
+		case opHalf64:
+			why = o.quantiseHalf(*(*float64)(at), lanes)
+		case opAxis32:
+			why = o.quantiseAxis(float64(*(*float32)(at)), lanes)
+		case opAxis64:
+			why = o.quantiseAxis(*(*float64)(at), lanes)
 		}
 		if why != NoFault && first < 0 {
 			first, reason = i, why
@@ -115,6 +123,14 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 			*(*float32)(at) = float32(o.angle(n))
 		case opAngle64:
 			*(*float64)(at) = o.angle(n)
+		case opHalf32:
+			*(*float32)(at) = halfOfLane(n).Float32()
+		case opHalf64:
+			*(*float64)(at) = float64(halfOfLane(n).Float32())
+		case opAxis32:
+			*(*float32)(at) = axisOfLane(n).Float32()
+		case opAxis64:
+			*(*float64)(at) = axisOfLane(n).value()
 		}
 	}
 }
@@ -206,4 +222,24 @@ func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 		}
 	}
 	return dst
+}
+
+// sizeOf returns the size of a T in memory, in bytes.
+func sizeOf[T any]() int {
+	var v T
+	// SAFETY: it only measures.
+	return int(unsafe.Sizeof(v))
+}
+
+// memoryOf returns the bytes of the elements of v.
+func memoryOf[T any](v []T) []byte {
+	// SAFETY: callers come with Fixed types, or with types that NewValue let pass: neither has pointers or
+	// padding, so each byte belongs to a number. Who writes to it checks first what goes into a bool.
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*sizeOf[T]())
+}
+
+// only returns the slice whose single element is *v.
+func only[T any](v *T) []T {
+	// SAFETY: v points to one T.
+	return unsafe.Slice(v, 1)
 }
