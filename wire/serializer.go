@@ -47,6 +47,7 @@ type Serializer struct {
 	reader    Reader
 	writer    Writer
 	direction direction
+	debug     bool // packing is off
 	depth     int
 	size      int   // measuring: bytes so far
 	err       error // measuring
@@ -69,7 +70,7 @@ func NewMeasuringSerializer() Serializer { return Serializer{direction: measurin
 // of v are copies. v should be zero: what its Serialize skips, such as the fields behind a false condition,
 // stays as it is. Slices with capacity are reused, so who keeps one that was read before copies it.
 func (s *Serializer) Read(b []byte, v Serializable) error {
-	*s = NewReadingSerializer(b)
+	s.start(NewReadingSerializer(b))
 	s.Nested(v)
 	if s.reader.err == nil && !s.reader.Done() {
 		s.reader.err = ErrTrailing
@@ -79,7 +80,7 @@ func (s *Serializer) Read(b []byte, v Serializable) error {
 
 // Write writes v into buf and returns how many bytes it took. A value of exactly len(buf) bytes fits.
 func (s *Serializer) Write(buf []byte, v Serializable) (n int, err error) {
-	*s = NewWritingSerializer(buf)
+	s.start(NewWritingSerializer(buf))
 	s.Nested(v)
 	if s.writer.err != nil {
 		return 0, s.writer.err
@@ -89,13 +90,30 @@ func (s *Serializer) Write(buf []byte, v Serializable) (n int, err error) {
 
 // Measure returns how many bytes Write would take for v.
 func (s *Serializer) Measure(v Serializable) (n int, err error) {
-	*s = NewMeasuringSerializer()
+	s.start(NewMeasuringSerializer())
 	s.Nested(v)
 	if s.err != nil {
 		return 0, s.err
 	}
 	return s.size, nil
 }
+
+// start makes s a fresh serializer, of the same encoding.
+func (s *Serializer) start(fresh Serializer) {
+	fresh.debug = s.debug
+	*s = fresh
+}
+
+// Debug turns packing off, also for what is read, written and measured later: packed integers travel in
+// their fixed form, so that a message can be read in a dump of bytes, and shown by ViewValue where its
+// fields are those of a type without padding. Counts, strings and everything else stay as they are.
+//
+// Nothing on the wire says so. Both ends must do it, and say so in what the protocol hash is made of, as
+// Plan.Describe does for rows.
+func (s *Serializer) Debug() { s.debug = true }
+
+// Debugging reports whether packing is off.
+func (s *Serializer) Debugging() bool { return s.debug }
 
 // IsReading reports whether values are set.
 func (s *Serializer) IsReading() bool { return s.direction == reading }

@@ -182,74 +182,20 @@ func (s *Serializer) measureRune(v rune) {
 	s.size += 4
 }
 
-// PackedInt16 serializes 1 to 3 bytes, small magnitudes short.
-func (s *Serializer) PackedInt16(v *int16) {
-	switch s.direction {
-	case reading:
-		*v = s.reader.PackedInt16()
-	case writing:
-		s.writer.PackedInt16(*v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
+// PackedInt16 serializes 1 to 3 bytes, few for small magnitudes; 2 where packing is off.
+func (s *Serializer) PackedInt16(v *int16) { SerializePacked(s, v) }
 
-// PackedInt32 serializes 1 to 5 bytes, small magnitudes short.
-func (s *Serializer) PackedInt32(v *int32) {
-	switch s.direction {
-	case reading:
-		*v = s.reader.PackedInt32()
-	case writing:
-		s.writer.PackedInt32(*v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
+// PackedInt32 serializes 1 to 5 bytes, few for small magnitudes; 4 where packing is off.
+func (s *Serializer) PackedInt32(v *int32) { SerializePacked(s, v) }
 
-// PackedInt64 serializes 1 to 9 bytes, small magnitudes short.
-func (s *Serializer) PackedInt64(v *int64) {
-	switch s.direction {
-	case reading:
-		*v = s.reader.PackedInt64()
-	case writing:
-		s.writer.PackedInt64(*v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
+// PackedInt64 serializes 1 to 9 bytes, few for small magnitudes; 8 where packing is off.
+func (s *Serializer) PackedInt64(v *int64) { SerializePacked(s, v) }
 
-// PackedUint16 serializes 1 to 3 bytes, small magnitudes short.
-func (s *Serializer) PackedUint16(v *uint16) {
-	switch s.direction {
-	case reading:
-		*v = s.reader.PackedUint16()
-	case writing:
-		s.writer.PackedUint16(*v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
+// PackedUint16 serializes 1 to 3 bytes, few for small magnitudes; 2 where packing is off.
+func (s *Serializer) PackedUint16(v *uint16) { SerializePacked(s, v) }
 
-// PackedUint32 serializes 1 to 5 bytes, small magnitudes short.
-func (s *Serializer) PackedUint32(v *uint32) {
-	switch s.direction {
-	case reading:
-		*v = s.reader.PackedUint32()
-	case writing:
-		s.writer.PackedUint32(*v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
+// PackedUint32 serializes 1 to 5 bytes, few for small magnitudes; 4 where packing is off.
+func (s *Serializer) PackedUint32(v *uint32) { SerializePacked(s, v) }
 
-// PackedUint64 serializes 1 to 9 bytes, small magnitudes short.
-func (s *Serializer) PackedUint64(v *uint64) {
-	switch s.direction {
-	case reading:
-		*v = s.reader.PackedUint64()
-	case writing:
-		s.writer.PackedUint64(*v)
-	default:
-		s.size += VarintSize(packed(*v))
-	}
-}
+// PackedUint64 serializes 1 to 9 bytes, few for small magnitudes; 8 where packing is off.
+func (s *Serializer) PackedUint64(v *uint64) { SerializePacked(s, v) }

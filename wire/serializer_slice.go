@@ -23,8 +23,13 @@ func SerializeEnumWithin[T Integer](s *Serializer, v *T, low, high T) {
 	}
 }
 
-// SerializePacked serializes an integer of any type as a varint, 1 to 9 bytes.
+// SerializePacked serializes an integer of any type as a varint, 1 to 9 bytes; as SerializeEnum does where
+// packing is off.
 func SerializePacked[T Packable](s *Serializer, v *T) {
+	if s.debug {
+		SerializeEnum(s, v)
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = ReadPacked[T](&s.reader)
@@ -61,8 +66,13 @@ func SerializeSlice[T Fixed](s *Serializer, v *[]T, limit int) {
 	}
 }
 
-// SerializePackedSlice serializes at most limit integers, each as a varint.
+// SerializePackedSlice serializes at most limit integers, each as a varint; as SerializeSlice does where
+// packing is off.
 func SerializePackedSlice[T Packable](s *Serializer, v *[]T, limit int) {
+	if s.debug {
+		SerializeSlice(s, v, limit)
+		return
+	}
 	switch s.direction {
 	case reading:
 		*v = ReadPackedSlice(&s.reader, *v, limit)
