@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -121,8 +122,8 @@ func TestDecompressRefuses(t *testing.T) {
 		"a bomb that says so":             {deflated(t, bomb, 1<<22), 1 << 20, &Deflate{}, ErrTooLong},
 		"a bomb that says less":           {deflated(t, bomb, 1<<20), 1 << 20, &Deflate{}, ErrCompression},
 		"less than it says":               {deflated(t, bomb, 1<<22+1), 1 << 23, &Deflate{}, ErrCompression},
-		"more than so few bytes can mean": {append([]byte{1}, AppendVarint(nil, 1<<40)...), 1 << 62, &Deflate{}, ErrMalformed},
-		"a size beyond all":               {append(AppendVarint([]byte{1}, 1<<64-1), 1, 2, 3), 1 << 62, &Deflate{}, ErrMalformed},
+		"more than so few bytes can mean": {append([]byte{1}, AppendVarint(nil, 1<<40)...), math.MaxInt, &Deflate{}, ErrMalformed},
+		"a size beyond all":               {append(AppendVarint([]byte{1}, 1<<64-1), 1, 2, 3), math.MaxInt, &Deflate{}, ErrMalformed},
 		"a size in a longer form":         {append([]byte{1}, 250, 0, 0, 200, 1, 2, 3), 1 << 30, &Deflate{}, ErrMalformed},
 		"compressed to more":              {deflated(t, []byte{1, 2, 3}, 3), 100, &Deflate{}, ErrMalformed},
 		"compressed to as much":           {append(AppendVarint([]byte{1}, 4), 3, 3, 3), 100, &Deflate{}, ErrMalformed},

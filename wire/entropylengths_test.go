@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -23,7 +24,7 @@ func dumbHuffman(weights []uint64) (cost uint64, depth int) {
 	for len(trees) > 1 {
 		slices.SortFunc(trees, func(a, b tree) int {
 			if a.weight != b.weight {
-				return int(int64(a.weight) - int64(b.weight))
+				return cmp.Compare(a.weight, b.weight)
 			}
 			return a.depth - b.depth
 		})
