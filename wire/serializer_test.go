@@ -278,19 +278,23 @@ func TestSerializerAllocatesWhatTheBytesJustify(t *testing.T) {
 	allocated := func(b []byte, v Serializable) uint64 {
 		var before, after runtime.MemStats
 		var s Serializer
-		runtime.ReadMemStats(&before)
-		err := s.Read(b, v)
-		runtime.ReadMemStats(&after)
-		require.Error(t, err)
-		return after.TotalAlloc - before.TotalAlloc
+		least := uint64(math.MaxUint64) // others allocate too
+		for range 5 {
+			runtime.ReadMemStats(&before)
+			err := s.Read(b, v)
+			runtime.ReadMemStats(&after)
+			require.Error(t, err)
+			least = min(least, after.TotalAlloc-before.TotalAlloc)
+		}
+		return least
 	}
 	claim := append(AppendVarint(nil, 1000), bytes.Repeat([]byte{0xFF}, 1000)...)
-	var words []uint64
-	var elements []large
-	var texts []string
-	require.Less(t, allocated(claim, either(func(s *Serializer) { SerializeSlice(s, &words, 1<<30) })), uint64(4096))
-	require.Less(t, allocated(claim, either(func(s *Serializer) { SerializeEach(s, &elements, 1<<30) })), uint64(65536))
-	require.Less(t, allocated(claim, either(func(s *Serializer) { s.Strings(&texts, 1<<30, 1<<30) })), uint64(4096))
+	words := either(func(s *Serializer) { SerializeSlice(s, new([]uint64), 1<<30) })
+	elements := either(func(s *Serializer) { SerializeEach(s, new([]large), 1<<30) })
+	texts := either(func(s *Serializer) { s.Strings(new([]string), 1<<30, 1<<30) })
+	require.Less(t, allocated(claim, words), uint64(4096))
+	require.Less(t, allocated(claim, elements), uint64(65536))
+	require.Less(t, allocated(claim, texts), uint64(4096))
 	require.Less(t, allocated(bytes.Repeat([]byte{1}, 60000), &link{}), uint64(1<<16))
 }
 
