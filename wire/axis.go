@@ -49,6 +49,20 @@ func (r *Reader) Axis() float32 {
 	return a.Float32()
 }
 
+// Axis serializes an axis, 1 byte; see Writer.Axis for what it reports and refuses.
+func (s *Serializer) Axis(v *float32) (reason FaultReason) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Axis()
+	case writing:
+		return s.writer.Axis(*v)
+	default:
+		_, reason = AxisOf(float64(*v))
+		s.measureNumber(1, reason)
+	}
+	return reason
+}
+
 // quantiseAxis quantises a float; what is not finite keeps its lane. Number 0 is -1.
 func (o *op) quantiseAxis(f float64, lanes []uint32) FaultReason {
 	a, reason := AxisOf(f)

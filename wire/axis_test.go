@@ -111,3 +111,44 @@ func TestHalfAndAxisTagsThatAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// stick is a type of a user's that travels by both.
+type stick struct{ X, Reach float32 }
+
+func (s *stick) Serialize(w *Serializer) {
+	w.Axis(&s.X)
+	w.Half(&s.Reach)
+}
+
+func TestSerializerHalfAndAxis(t *testing.T) {
+	var s Serializer
+	for _, c := range []struct {
+		v, want stick
+		err     error
+	}{
+		{stick{0.5, 1.5}, stick{64.0 / 127, 1.5}, nil},
+		{stick{-7, 1e9}, stick{-1, MaxHalf}, nil},
+		{stick{float32(math.NaN()), 0}, stick{}, ErrNotFinite},
+		{stick{0, float32(math.Inf(1))}, stick{}, ErrNotFinite},
+	} {
+		buf, back := make([]byte, 3), stick{}
+		n, err := s.Measure(&c.v)
+		m, wrote := s.Write(buf, &c.v)
+		require.ErrorIs(t, err, c.err)
+		require.ErrorIs(t, wrote, c.err)
+		require.Equal(t, n, m)
+		if err == nil {
+			require.NoError(t, s.Read(buf, &back))
+			require.Equal(t, c.want, back)
+		}
+	}
+	w := NewWritingSerializer(make([]byte, 1))
+	x := float32(2)
+	require.Equal(t, OutOfRange, w.Axis(&x))
+	m := NewMeasuringSerializer()
+	require.Equal(t, OutOfRange, m.Axis(&x))
+	require.Equal(t, 1, m.Position())
+	var back stick
+	require.ErrorIs(t, s.Read([]byte{0x80, 0, 0}, &back), ErrMalformed)
+	require.ErrorIs(t, s.Read([]byte{0, 0, 0x7C}, &back), ErrMalformed)
+}

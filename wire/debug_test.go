@@ -213,3 +213,29 @@ func FuzzReadRowDebug(f *testing.F) {
 		require.Equal(t, out[:p.Bits()/8], p.AppendFields(nil, unsafe.Pointer(&v)))
 	})
 }
+
+// TestDebugRun: in a run, too, every row is whole.
+func TestDebugRun(t *testing.T) {
+	p := mustDebug[sticks](t, "Sticks")
+	v := []sticks{{H: 1, A6: -1}, {H: 1, A6: -1}, {H: 2, H6: -3, A6: 1}}
+	n := p.Lanes()
+	rows, back, buf := make([]uint32, 3*n), make([]uint32, 4*n), make([]byte, 200)
+	want := []byte{7} // Var of 3: 1 11, and zeros up to the byte
+	for i := range v {
+		require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v[i]), rows[i*n:(i+1)*n]))
+		want = p.AppendFields(want, unsafe.Pointer(&v[i]))
+	}
+	w := NewBitWriter(buf)
+	p.WriteRun(&w, rows, 3)
+	require.LessOrEqual(t, w.Bits(), p.MaxRunBits(3))
+	require.Equal(t, want, buf[:w.Finish()])
+	r := NewBitReader(want)
+	count, ok := p.ReadRun(&r, back, 4)
+	require.True(t, ok && r.Done())
+	require.Equal(t, rows, back[:count*n])
+	for cut := range want {
+		r := NewBitReader(want[:cut])
+		_, ok := p.ReadRun(&r, back, 4)
+		require.False(t, ok)
+	}
+}

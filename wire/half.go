@@ -95,6 +95,28 @@ func (r *Reader) Half() float32 {
 	return h.Float32()
 }
 
+// Half serializes a half, 2 bytes; see Writer.Half for what it reports and refuses.
+func (s *Serializer) Half(v *float32) (reason FaultReason) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Half()
+	case writing:
+		return s.writer.Half(*v)
+	default:
+		_, reason = HalfOf(float64(*v))
+		s.measureNumber(2, reason)
+	}
+	return reason
+}
+
+// measureNumber counts the bytes of a number.
+func (s *Serializer) measureNumber(size int, reason FaultReason) {
+	if s.err == nil && reason == NotFinite {
+		s.err = ErrNotFinite
+	}
+	s.size += size
+}
+
 // A half in a row is numbered in the order of its values: number 0 is -MaxHalf, and one of a larger value
 // has a larger number (-0 comes right before 0).
 

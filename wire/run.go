@@ -18,6 +18,8 @@ import "math/bits"
 //	       b > 3      0 and Var(z - 1)         where that Var has fewer than b bits
 //	                  1 and the new number     where it has not
 //
+// Where packing is off (Plan.Debug) every row is whole.
+//
 // z is the zigzag form of the difference modulo 2^b, taken from -2^(b-1) to 2^(b-1)-1, so that an angle turning past its
 // end is a small difference. A row has one encoding: what says that something differs when nothing does is illegal, and so
 // is the longer of the two forms of a lane.
@@ -29,6 +31,9 @@ const lanePayload = varOrder + 1
 func (p *Plan) MaxRunBits(count int) int {
 	if count <= 0 {
 		return varBits(0)
+	}
+	if p.debug {
+		return varBits(uint64(count)) + count*(p.bits+7)
 	}
 	next := 1
 	for i := range p.lanes {
@@ -104,6 +109,10 @@ func (p *Plan) ReadRun(r *BitReader, rows []uint32, limit int) (count int, ok bo
 
 // WriteNext writes a row as what differs from the row before it: 1 bit when nothing does.
 func (p *Plan) WriteNext(w *BitWriter, before, lanes []uint32) {
+	if p.debug {
+		p.writeDebug(w, lanes)
+		return
+	}
 	list := p.lanes
 	before, lanes = before[:len(list)], lanes[:len(list)]
 	if equalLanes(before, lanes) {
@@ -170,6 +179,9 @@ func writeLane(w *BitWriter, width uint, before, now uint32) {
 // ReadNext reads what WriteNext wrote after the same row. It returns false, with lanes worth nothing and the reader
 // failed, when the bits end, the row is not one that Quantise could have made, or WriteNext would have written it otherwise.
 func (p *Plan) ReadNext(r *BitReader, before, lanes []uint32) bool {
+	if p.debug {
+		return p.readDebug(r, lanes)
+	}
 	list := p.lanes
 	before, lanes = before[:len(list)], lanes[:len(list)]
 	copy(lanes, before)
