@@ -41,30 +41,61 @@ func Token(v int64) (symbol int, raw uint64, rawBits uint) {
 // alphabet panics.
 func (t *Table) WriteToken(w *BitWriter, context int, v int64) {
 	symbol, raw, n := Token(v)
-	t.codes[context].Write(w, symbol)
+	e := t.codes[context].enc[symbol]
+	length := uint(e >> 16)
+	if length+n <= 64 {
+		w.Write(raw<<length|uint64(e&0xFFFF), length+n)
+		return
+	}
+	w.Write(uint64(e&0xFFFF), length)
 	w.Write(raw, n)
 }
 
 // ReadToken reads what WriteToken wrote. Where the bits end early, or the table has symbols that stand for no number,
 // the reader fails and the number is 0.
 func (t *Table) ReadToken(r *BitReader, context int) int64 {
-	symbol := t.codes[context].Read(r)
-	if symbol < 3 {
-		return int64(symbol&1 - symbol>>1)
+	c := &t.codes[context]
+	if r.n < 2*MaxCodeLength { // so that most raw bits are at hand too
+		r.fill()
 	}
-	n := uint(symbol-3) >> 2
+	e := uint(c.fast[r.acc&uint64(len(c.fast)-1)])
+	if e == longCode {
+		e = c.long(r.acc)
+	}
+	length, symbol, n := e>>12, e&0xFFF, uint(0)
+	if symbol >= 3 {
+		n = (symbol - 3) >> 2
+	}
+	if length+n > r.n || n > MaxTokenBits-2 {
+		return slowToken(r, length, symbol, n)
+	}
+	raw := r.acc >> (length & 63) & (1<<(n&63) - 1)
+	r.acc >>= (length + n) & 63
+	r.n -= length + n
+	return tokenValue(symbol, raw, n)
+}
+
+// slowToken is the rest of ReadToken where the accumulator does not hold the raw bits.
+func slowToken(r *BitReader, length, symbol, n uint) int64 {
+	r.Read(length)
 	if n > MaxTokenBits-2 {
 		r.fail()
-		return 0
 	}
-	v := int64((2|uint64(symbol-3)>>1&1)<<n | r.Read(n))
+	raw := r.Read(n)
 	if r.failed {
 		return 0
 	}
-	if sign := int64(symbol-3) & 1; sign != 0 {
-		return -v
+	return tokenValue(symbol, raw, n)
+}
+
+// tokenValue is the inverse of Token.
+func tokenValue(symbol uint, raw uint64, n uint) int64 {
+	if symbol < 3 {
+		return int64(symbol&1) - int64(symbol>>1)
 	}
-	return v
+	sign := -int64((symbol - 3) & 1)
+	magnitude := int64((2|uint64(symbol-3)>>1&1)<<(n&63) | raw)
+	return magnitude ^ sign - sign
 }
 
 // TokenLength returns how many bits v takes in a context.
