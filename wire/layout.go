@@ -155,7 +155,7 @@ func (l *Layout[T]) PutRows(dst []byte, rows []T) error {
 		return ErrOverflow
 	}
 	for i := 0; len(f.memory) > 0 && i < len(rows); i++ {
-		if !legalMemory(firstByte(&rows[i]), f.memory) {
+		if !legal(firstByte(&rows[i]), f.memory, !hostLittle) {
 			return ErrMalformed
 		}
 	}
@@ -173,7 +173,7 @@ func (l *Layout[T]) GetRows(src []byte, rows []T) error {
 		return ErrTruncated
 	}
 	for i := 0; len(f.wire) > 0 && i < len(rows); i++ {
-		if !legalWire(&src[i*f.size], f.wire) {
+		if !legal(&src[i*f.size], f.wire, false) {
 			return ErrMalformed
 		}
 	}

@@ -7,7 +7,7 @@ func (f *layoutForm) put(dst []byte, from *byte) error {
 	if len(dst) < f.size {
 		return ErrOverflow
 	}
-	if len(f.memory) > 0 && !legalMemory(from, f.memory) {
+	if len(f.memory) > 0 && !legal(from, f.memory, !hostLittle) {
 		return ErrMalformed
 	}
 	if f.wide {
@@ -23,7 +23,7 @@ func (f *layoutForm) get(src []byte, to *byte) error {
 	if len(src) < f.size {
 		return ErrTruncated
 	}
-	if len(f.wire) > 0 && !legalWire(&src[0], f.wire) {
+	if len(f.wire) > 0 && !legal(&src[0], f.wire, false) {
 		return ErrMalformed
 	}
 	if f.wide {
@@ -104,39 +104,29 @@ func turn(dst, src []byte) {
 	}
 }
 
-// legalWire reports whether the checks let the bytes at base pass.
-func legalWire(base *byte, checks []layoutCheck) bool {
+// legal reports whether the checks let the bytes at base pass: those of a value on the wire, or in the
+// memory of a machine that keeps numbers in the same order, or else reversed.
+func legal(base *byte, checks []layoutCheck, reversed bool) bool {
 	for i := range checks {
-		if checks[i].violated(base, false) {
+		c := &checks[i]
+		if reversed {
+			if c.violatedReversed(base) {
+				return false
+			}
+			continue
+		}
+		bad, mask, step, at := uint64(0), c.mask, c.step, c.offset
+		for end := at + c.size&^7; at < end; at += 8 {
+			bad |= wordAt(base, at)&mask + step
+		}
+		if rest := c.size & 7; rest != 0 {
+			bad |= restOf(bytesAt(base, at, rest))&mask + step
+		}
+		if bad&c.top != 0 {
 			return false
 		}
 	}
 	return true
-}
-
-// legalMemory is legalWire for a value in memory, whose numbers are in the order of the machine.
-func legalMemory(base *byte, checks []layoutCheck) bool {
-	for i := range checks {
-		if checks[i].violated(base, !hostLittle) {
-			return false
-		}
-	}
-	return true
-}
-
-// violated reports whether one of the values is what none may be.
-func (c *layoutCheck) violated(base *byte, reversed bool) bool {
-	if reversed {
-		return c.violatedReversed(base)
-	}
-	bad, mask, step, at := uint64(0), c.mask, c.step, c.offset
-	for end := at + c.size&^7; at < end; at += 8 {
-		bad |= wordAt(base, at)&mask + step
-	}
-	if rest := c.size & 7; rest != 0 {
-		bad |= restOf(bytesAt(base, at, rest))&mask + step
-	}
-	return bad&c.top != 0
 }
 
 // restOf returns up to seven bytes as a word, little-endian. Bytes beyond the last are taken to be zero,
@@ -151,7 +141,7 @@ func restOf(b []byte) (word uint64) {
 	return word
 }
 
-// violatedReversed is violated for big-endian numbers.
+// violatedReversed reports whether one of the values, big-endian, is what none may be.
 func (c *layoutCheck) violatedReversed(base *byte) bool {
 	bad := uint64(0)
 	for b := bytesAt(base, c.offset, c.size); len(b) > 0; b = b[min(8, len(b)):] {

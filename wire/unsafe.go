@@ -203,6 +203,18 @@ func memory(base unsafe.Pointer, offset, size uintptr) []byte {
 // AppendFields appends the bytes of the fields that travel, in order and little-endian on every machine:
 // what hashes of a world are made of.
 func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
+	if !hostLittle {
+		return p.appendEachField(dst, src)
+	}
+	// SAFETY: src points to a value of p.typ, of which the spans are the travelling fields in their order.
+	for _, s := range p.spans {
+		dst = append(dst, memory(src, s.offset, s.size)...)
+	}
+	return dst
+}
+
+// appendEachField is AppendFields for every machine.
+func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
 	for i := range p.ops {
 		o := &p.ops[i]
 		for at := uintptr(0); at < o.bytes(); at += uintptr(o.size) {
