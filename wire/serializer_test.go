@@ -146,6 +146,14 @@ func TestSerializerDirections(t *testing.T) {
 	m := NewMeasuringSerializer()
 	require.Nil(t, m.Raw())
 	require.Equal(t, math.MaxInt, m.Remaining())
+	rest := NewReadingSerializer([]byte{1, 2, 3})
+	rest.Uint16(&v)
+	require.Equal(t, []byte{3}, rest.Raw())
+	rest.Uint16(&v)
+	require.Nil(t, rest.Raw())
+	full := NewWritingSerializer(nil)
+	full.Uint16(&v)
+	require.Zero(t, full.Remaining())
 }
 
 // The first error stays, nothing moves after it, and every read is zero, so that loops end.
@@ -246,6 +254,7 @@ func TestSerializerRefusesToRead(t *testing.T) {
 		"2^32 in 32 bits":        {[]byte{252, 1, 0, 0, 0, 0}, func(s *Serializer) { s.PackedUint32(new(uint32)) }, ErrMalformed},
 		"a long form":            {[]byte{241, 0}, func(s *Serializer) { s.PackedInt64(new(int64)) }, ErrMalformed},
 		"NaN":                    {[]byte{0, 0, 0xC0, 0x7F}, func(s *Serializer) { s.FiniteFloat32(new(float32)) }, ErrMalformed},
+		"infinite":               {[]byte{0, 0, 0, 0, 0, 0, 0xF0, 0x7F}, func(s *Serializer) { s.FiniteFloat64(new(float64)) }, ErrMalformed},
 		"an unknown enumerator":  {[]byte{201, 0}, func(s *Serializer) { SerializeEnumWithin(s, new(negativeEnum), -3, 200) }, ErrMalformed},
 		"2^64-1 words":           {many, func(s *Serializer) { SerializeSlice(s, &[]uint64{}, math.MaxInt) }, ErrTruncated},
 		"2^64-1 packed":          {many, func(s *Serializer) { SerializePackedSlice(s, &[]uint64{}, math.MaxInt) }, ErrTruncated},
