@@ -20,6 +20,8 @@ type joysticks struct {
 	Item                                uint8   `net:"min=0,max=4"`
 	Tick                                uint64
 	Rot                                 [4]float32 `net:"quat,bits=9"`
+	Throttle                            float32    `net:"axis"`
+	Zoom                                float64    `net:"half"`
 }
 
 // drawRun returns rows as Quantise makes them, most of them near the one before.
@@ -35,6 +37,7 @@ func drawRun(t *rapid.T, p *Plan, most int) (rows []uint32, count int) {
 			v.MoveX += int8(rapid.IntRange(-3, 3).Draw(t, "x"))
 			v.Aim += 0.1
 			v.Tick++
+			v.Throttle, v.Zoom = min(v.Throttle+0.01, 1), v.Zoom+0.5
 		case 2:
 			v.Jump, v.Item = !v.Jump, rapid.Uint8Range(0, 6).Draw(t, "item")
 			v.Tick += rapid.Uint64Range(0, 1<<40).Draw(t, "ticks")
