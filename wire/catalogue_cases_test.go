@@ -167,6 +167,9 @@ func TestCase04OffsetAndLength(t *testing.T) {
 		}
 		_, err := CompressedSize(append([]byte{flagCompressed}, packet...), math.MaxInt, &Deflate{})
 		require.True(t, err != nil || n <= 8*deflateRatio, "%d", n)
+		if at := int(n); at >= 0 && at <= len(packet) {
+			continue // where an int has 32 bits the number wraps around to an offset that exists
+		}
 		r := NewReader(packet)
 		r.Uint8()
 		r.Seek(int(n)) // also below zero
