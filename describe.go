@@ -28,10 +28,14 @@ type entry struct {
 }
 
 // describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
-func describe(components []*wire.Plan, messages []*message.Type) []entry {
+func describe(components []*wire.Plan, messages []*message.Type, unpacked bool) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
-	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d}", kindLimits,
+	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize)
+	if unpacked {
+		limits += ";unpacked"
+	}
+	limits += "}"
 	entries = append(entries, entry{kindLimits, "netcode", limits})
 	for _, plan := range components {
 		entries = append(entries, describePlan(kindComponent, plan))

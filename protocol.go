@@ -23,6 +23,7 @@ type Protocol struct {
 
 	freezing sync.Once
 	frozen   bool
+	unpacked bool
 
 	schema  *snapshot.Schema
 	entries []entry
@@ -48,6 +49,17 @@ func (p *Protocol) Schema() *snapshot.Schema {
 	return p.schema
 }
 
+// Debug turns packing off: every component and message travels byte by byte, each field at the size and with the value
+// that it has in memory, so that a dump of packets can be read by eye. Call it on both sides, in any order with Replicate
+// and Handle: the hash tells a protocol with packing from one without, and a server refuses the other kind. Packets are
+// several times as large, so it is for finding faults and not for play. Debug panics on a frozen protocol.
+func (p *Protocol) Debug() {
+	if p.frozen {
+		panic("netcode: Debug: the protocol is frozen: turn packing off before the first NewServer or NewClient")
+	}
+	p.unpacked = true
+}
+
 // freeze ends registration: it puts the components in order, gives the messages their numbers and computes the hash.
 func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
@@ -55,10 +67,23 @@ func (p *Protocol) freeze() {
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
 		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].Name < p.handled[b].Name })
 		p.messages.Freeze()
+		if p.unpacked {
+			p.turnPackingOff()
+		}
 		p.schema = snapshot.NewSchema(p.components)
-		p.entries = describe(p.components, p.handled)
+		p.entries = describe(p.components, p.handled, p.unpacked)
 		p.digest, p.hash = digest(p.entries)
 	})
+}
+
+// turnPackingOff makes every type travel in the debug encoding.
+func (p *Protocol) turnPackingOff() {
+	for _, plan := range p.components {
+		plan.Debug()
+	}
+	for _, m := range p.handled {
+		m.Plan.Debug()
+	}
 }
 
 // mustBeOpen panics when it is too late to register.

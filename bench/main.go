@@ -33,6 +33,7 @@ func scenarios() []scenario {
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
 		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
 		{"bytes", "T2: bytes to one client at 60 Hz and 100 ms RTT, decoder verified every frame (-trace FILE)", runBytes},
+		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},
 	}
 }
 

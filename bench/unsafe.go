@@ -59,3 +59,15 @@ func quantisePass(schema *snapshot.Schema, s *scene, exact bool) func() {
 		}
 	}
 }
+
+// quantiseRow is a row's way into lanes.
+func quantiseRow(plan *wire.Plan, row *codecRow, lanes []uint32) {
+	// SAFETY: the plan was compiled from codecRow.
+	plan.Quantise(unsafe.Pointer(row), lanes)
+}
+
+// dequantiseRow is a row's way out of lanes.
+func dequantiseRow(plan *wire.Plan, lanes []uint32, row *codecRow) {
+	// SAFETY: the plan was compiled from codecRow.
+	plan.Dequantise(lanes, unsafe.Pointer(row))
+}

@@ -26,6 +26,8 @@ const maxName = 255
 //	net:"min=0,max=100"                 integer within bounds
 //	net:"angle,bits=10"                 float in radians, any turn; read back within [-pi, pi)
 //	net:"quat,bits=9"                   four float32 x, y, z, w: a rotation, smallest three
+//	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
+//	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
 //	net:"-"                             does not travel and is never touched on the receiver
 //
 // A tag on an array goes for each element.
@@ -204,6 +206,12 @@ func (c *compiler) scalar(t reflect.Type, path string, offset uintptr, tag tag, 
 			if err = o.compileAngle(tag); err == nil {
 				return c.add(o, numberLanes(o.count)...)
 			}
+		case tagHalf:
+			o.compileHalf()
+			return c.add(o, numberLanes(o.count)...)
+		case tagAxis:
+			o.compileAxis()
+			return c.add(o, numberLanes(o.count)...)
 		}
 	default:
 		o.signed = kind >= reflect.Int8 && kind <= reflect.Int64

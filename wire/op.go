@@ -20,6 +20,10 @@ const (
 	opAngle32               // float32, a turn in 2^bits steps
 	opAngle64               // float64, a turn in 2^bits steps
 	opQuat                  // four float32, smallest three
+	opHalf32                // float32 as a half
+	opHalf64                // float64 as a half
+	opAxis32                // float32 within [-1, 1] in 254 steps
+	opAxis64                // float64, the same
 )
 
 // op is one field of a plan. Which of the numbers mean something depends on the kind.

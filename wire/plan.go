@@ -3,8 +3,8 @@ package wire
 import "reflect"
 
 // Plan is a component type compiled once: the flat list of fields that travel, and how. Everything that
-// runs per row goes by this list and never touches reflection. A Plan does not change after Compile and
-// may be used by any number of goroutines.
+// runs per row goes by this list and never touches reflection. A Plan does not change after Compile (and
+// Debug, if called) and may be used by any number of goroutines.
 //
 // A row is held as lanes, one uint32 word for each field (two for a 64-bit field, four for a
 // quaternion). Lanes are what is compared, kept, sent and predicted; every lane's number lies within the
@@ -16,6 +16,7 @@ type Plan struct {
 	lanes []lane // words of a row
 	spans []span // runs of bytes that travel
 	bits  int    // of an absolute row
+	debug bool   // packing is off
 }
 
 // Name returns the wire name.
@@ -30,7 +31,8 @@ func (p *Plan) Size() uintptr { return p.typ.Size() }
 // Lanes returns how many words a row has; 0 for a component without fields that travel.
 func (p *Plan) Lanes() int { return len(p.lanes) }
 
-// Bits returns the length of an absolute row in bits: what WriteRow writes.
+// Bits returns the length of an absolute row in bits: what WriteRow writes. With packing off, zeros up to the
+// next byte go before them.
 func (p *Plan) Bits() int { return p.bits }
 
 // FaultReason says what was wrong with a field's value.

@@ -34,6 +34,10 @@ func (o *op) bytes() uintptr {
 // WriteRow writes an absolute row, Bits bits: each lane in its number of bits, in order. Numbers must be
 // those that Quantise or ReadRow gave.
 func (p *Plan) WriteRow(w *BitWriter, lanes []uint32) {
+	if p.debug {
+		p.writeDebug(w, lanes)
+		return
+	}
 	list, acc, n := p.lanes, w.acc, w.n // here and not in w, to stay in registers
 	lanes = lanes[:len(list)]
 	for i := range list {
@@ -53,6 +57,9 @@ func (p *Plan) WriteRow(w *BitWriter, lanes []uint32) {
 // the bits end or the row is not one that Quantise could have made: a number above its field's maximum, a
 // float that is not finite, no rotation.
 func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
+	if p.debug {
+		return p.readDebug(r, lanes)
+	}
 	list, acc, n := p.lanes, r.acc, r.n // here and not in r, to stay in registers
 	lanes = lanes[:len(list)]
 	for i := range list {
@@ -102,6 +109,10 @@ func finite64(high uint32) bool { return high&0x7FF0_0000 != 0x7FF0_0000 }
 // Pack writes an absolute row as whole words, the same bits that WriteRow writes, into the first
 // ceil(Bits/64) words of packed. Bits beyond the row are zero.
 func (p *Plan) Pack(lanes []uint32, packed []uint64) {
+	if p.debug {
+		p.packDebug(lanes, packed)
+		return
+	}
 	list := p.lanes
 	lanes = lanes[:len(list)]
 	var acc uint64
@@ -125,6 +136,9 @@ func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 // WritePacked writes a row that Pack packed.
 func (p *Plan) WritePacked(w *BitWriter, packed []uint64) {
 	left := p.bits
+	if p.debug && left > 0 {
+		w.Write(0, -w.n&7)
+	}
 	for ; left >= 64; left -= 64 {
 		w.Write(packed[0], 64)
 		packed = packed[1:]
@@ -137,8 +151,16 @@ func (p *Plan) WritePacked(w *BitWriter, packed []uint64) {
 // Describe appends the plan's canonical text, which says everything that the bytes of a row depend on:
 //
 //	Position{X:f32[-512,512,0.002];Y:f32[-512,512,0.002];Rot:quat9;Team:u8}
+//
+// With packing off the first thing in the braces is the word unpacked, without a colon.
 func (p *Plan) Describe(dst []byte) []byte {
 	dst = append(append(dst, p.name...), '{')
+	if p.debug {
+		dst = append(dst, "unpacked"...)
+		if len(p.ops) > 0 {
+			dst = append(dst, ';')
+		}
+	}
 	for i := range p.ops {
 		if i > 0 {
 			dst = append(dst, ';')

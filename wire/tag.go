@@ -16,6 +16,8 @@ const (
 	tagBounds                // min, max and, for floats, step
 	tagAngle
 	tagQuat
+	tagHalf
+	tagAxis
 )
 
 // tag is a parsed net tag. Bounds stay text: what they mean depends on the field's type.
@@ -31,7 +33,7 @@ func parseTag(text string) (tag, error) {
 	if text == "" {
 		return t, nil
 	}
-	var angle, quat bool
+	var kind string
 	values := [4]string{}
 	keys := [4]string{"min", "max", "step", "bits"}
 	for _, word := range strings.Split(text, ",") {
@@ -42,10 +44,11 @@ func parseTag(text string) (tag, error) {
 				return t, fmt.Errorf("net:%q gives %s twice or without a value", text, key)
 			}
 			values[at] = value
-		case word == "angle" && !angle:
-			angle = true
-		case word == "quat" && !quat:
-			quat = true
+		case kind != word && (word == "angle" || word == "quat" || word == "half" || word == "axis"):
+			if kind != "" {
+				return t, fmt.Errorf("net:%q contradicts itself", text)
+			}
+			kind = word
 		case word == "entity":
 			return t, errors.New(`net:"entity" is not supported yet`)
 		default:
@@ -54,22 +57,29 @@ func parseTag(text string) (tag, error) {
 	}
 	t.min, t.max, t.step = values[0], values[1], values[2]
 	bounds := t.min != "" || t.max != "" || t.step != ""
+	needsBits := kind == "angle" || kind == "quat"
 	switch {
-	case angle && quat, (angle || quat) && bounds:
+	case kind != "" && bounds:
 		return t, fmt.Errorf("net:%q contradicts itself", text)
-	case (angle || quat) != (values[3] != ""):
+	case needsBits != (values[3] != ""):
 		return t, fmt.Errorf("net:%q: bits go with angle or quat, and these need bits", text)
 	case bounds && (t.min == "" || t.max == ""):
 		return t, fmt.Errorf("net:%q needs both min and max", text)
 	}
-	switch {
-	case bounds:
+	switch kind {
+	case "":
 		t.mode = tagBounds
-		return t, nil
-	case angle:
+	case "angle":
 		t.mode = tagAngle
-	default:
+	case "quat":
 		t.mode = tagQuat
+	case "half":
+		t.mode = tagHalf
+	case "axis":
+		t.mode = tagAxis
+	}
+	if !needsBits {
+		return t, nil
 	}
 	n, err := strconv.ParseUint(values[3], 10, 8)
 	if err != nil {

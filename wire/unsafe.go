@@ -61,6 +61,14 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 			why = o.quantiseAngle(float64(*(*float32)(at)), lanes)
 		case opAngle64:
 			why = o.quantiseAngle(*(*float64)(at), lanes)
+		case opHalf32:
+			why = o.quantiseHalf(float64(*(*float32)(at)), lanes)
+		case opHalf64:
+			why = o.quantiseHalf(*(*float64)(at), lanes)
+		case opAxis32:
+			why = o.quantiseAxis(float64(*(*float32)(at)), lanes)
+		case opAxis64:
+			why = o.quantiseAxis(*(*float64)(at), lanes)
 		}
 		if why != NoFault && first < 0 {
 			first, reason = i, why
@@ -115,6 +123,14 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 			*(*float32)(at) = float32(o.angle(n))
 		case opAngle64:
 			*(*float64)(at) = o.angle(n)
+		case opHalf32:
+			*(*float32)(at) = halfOfLane(n).Float32()
+		case opHalf64:
+			*(*float64)(at) = float64(halfOfLane(n).Float32())
+		case opAxis32:
+			*(*float32)(at) = axisOfLane(n).Float32()
+		case opAxis64:
+			*(*float64)(at) = axisOfLane(n).value()
 		}
 	}
 }
@@ -187,6 +203,18 @@ func memory(base unsafe.Pointer, offset, size uintptr) []byte {
 // AppendFields appends the bytes of the fields that travel, in order and little-endian on every machine:
 // what hashes of a world are made of.
 func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
+	if !hostLittle {
+		return p.appendEachField(dst, src)
+	}
+	// SAFETY: src points to a value of p.typ, of which the spans are the travelling fields in their order.
+	for _, s := range p.spans {
+		dst = append(dst, memory(src, s.offset, s.size)...)
+	}
+	return dst
+}
+
+// appendEachField is AppendFields for every machine.
+func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
 	for i := range p.ops {
 		o := &p.ops[i]
 		for at := uintptr(0); at < o.bytes(); at += uintptr(o.size) {
@@ -206,4 +234,93 @@ func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 		}
 	}
 	return dst
+}
+
+// sizeOf returns the size of a T in memory, in bytes.
+func sizeOf[T any]() int {
+	var v T
+	// SAFETY: it only measures.
+	return int(unsafe.Sizeof(v))
+}
+
+// memoryOf returns the bytes of the elements of v.
+func memoryOf[T any](v []T) []byte {
+	// SAFETY: callers come with Fixed types, or with types that NewValue let pass: neither has pointers or
+	// padding, so each byte belongs to a number. Who writes to it checks first what goes into a bool.
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*sizeOf[T]())
+}
+
+// only returns the slice whose single element is *v.
+func only[T any](v *T) []T {
+	// SAFETY: v points to one T.
+	return unsafe.Slice(v, 1)
+}
+
+// The functions below are what a Layout moves bytes with. Their pointers begin a value of the type that it
+// was compiled from, or the bytes of one on the wire, which the caller has counted; and the offsets and
+// sizes are those that compiling gave. No such type holds a pointer.
+
+// firstByte returns where a value begins.
+func firstByte[T any](value *T) *byte {
+	// SAFETY: any value may be looked at as bytes; what is written through them is legal for its fields.
+	return (*byte)(unsafe.Pointer(value))
+}
+
+// bytesFrom returns the byte at offset.
+func bytesFrom(base *byte, offset uintptr) *byte {
+	// SAFETY: offset lies within the rows that base begins.
+	return (*byte)(unsafe.Add(unsafe.Pointer(base), offset))
+}
+
+// bytesAt returns size bytes from offset.
+func bytesAt(base *byte, offset, size uintptr) []byte {
+	// SAFETY: so many bytes lie there, see above.
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(base), offset)), int(size))
+}
+
+// wordAt returns the eight bytes at offset, little-endian.
+func wordAt(base *byte, offset uintptr) uint64 {
+	// SAFETY: eight bytes lie there; as bytes they need no alignment.
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(base), offset))[:])
+}
+
+// moveWide copies a run of 32 to 64 bytes: its first 32, and its last 32, which begin at tail.
+func moveWide(dst *byte, dstOffset uintptr, src *byte, srcOffset, tail uintptr) {
+	// SAFETY: the run has at least 32 bytes on both sides, see above; [16]byte needs no alignment.
+	to, from := unsafe.Add(unsafe.Pointer(dst), dstOffset), unsafe.Add(unsafe.Pointer(src), srcOffset)
+	*(*[16]byte)(to) = *(*[16]byte)(from)
+	*(*[16]byte)(unsafe.Add(to, 16)) = *(*[16]byte)(unsafe.Add(from, 16))
+	*(*[16]byte)(unsafe.Add(to, tail)) = *(*[16]byte)(unsafe.Add(from, tail))
+	*(*[16]byte)(unsafe.Add(to, tail+16)) = *(*[16]byte)(unsafe.Add(from, tail+16))
+}
+
+// moveWideRows copies the wide run of each of count rows.
+func moveWideRows(dst *byte, dstStride uintptr, src *byte, srcStride, tail uintptr, count int) {
+	for i := uintptr(0); i < uintptr(count); i++ {
+		moveWide(dst, i*dstStride, src, i*srcStride, tail)
+	}
+}
+
+// moveRun copies size bytes. Most runs are short, for which a call of memmove costs more than the copy.
+func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
+	// SAFETY: the run has size bytes on both sides, see above; arrays of bytes need no alignment.
+	to, from := unsafe.Add(unsafe.Pointer(dst), dstOffset), unsafe.Add(unsafe.Pointer(src), srcOffset)
+	switch {
+	case size > 32:
+		copy(unsafe.Slice((*byte)(to), int(size)), unsafe.Slice((*byte)(from), int(size)))
+	case size >= 16:
+		*(*[16]byte)(to) = *(*[16]byte)(from)
+		*(*[16]byte)(unsafe.Add(to, size-16)) = *(*[16]byte)(unsafe.Add(from, size-16))
+	case size >= 8:
+		*(*[8]byte)(to) = *(*[8]byte)(from)
+		*(*[8]byte)(unsafe.Add(to, size-8)) = *(*[8]byte)(unsafe.Add(from, size-8))
+	case size >= 4:
+		*(*[4]byte)(to) = *(*[4]byte)(from)
+		*(*[4]byte)(unsafe.Add(to, size-4)) = *(*[4]byte)(unsafe.Add(from, size-4))
+	case size >= 2:
+		*(*[2]byte)(to) = *(*[2]byte)(from)
+		*(*[2]byte)(unsafe.Add(to, size-2)) = *(*[2]byte)(unsafe.Add(from, size-2))
+	default:
+		*(*byte)(to) = *(*byte)(from)
+	}
 }

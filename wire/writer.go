@@ -143,5 +143,5 @@ func (w *Writer) Seek(offset int) {
 // Written returns all bytes written, up to the furthest.
 func (w *Writer) Written() []byte { return w.buf[:w.end] }
 
-// Err returns the first error: nil, ErrOverflow, ErrTooLong or ErrMalformed.
+// Err returns the first error: nil, ErrOverflow, ErrTooLong, ErrMalformed or ErrNotFinite.
 func (w *Writer) Err() error { return w.err }

@@ -1,0 +1,19 @@
+module github.com/arche-netcode/netcode/bench/peers
+
+go 1.25
+
+require (
+	github.com/arche-netcode/netcode v0.0.0
+	github.com/deneonet/benc v1.1.8
+	github.com/mus-format/mus-go v0.7.2
+	github.com/tinylib/msgp v1.6.5
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	github.com/mus-format/common-go v0.0.0-20251026152644-9f5ac6728d8a // indirect
+	github.com/philhofer/fwd v1.2.0 // indirect
+	golang.org/x/exp v0.0.0-20231110203233-9a3e6036ecaa // indirect
+)
+
+replace github.com/arche-netcode/netcode => ../..

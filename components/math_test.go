@@ -1,0 +1,128 @@
+package components_test
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// mathType is one of the types of B3 with every number set, and its bytes in a message.
+type mathType struct {
+	value, empty wire.Serializable
+	bytes        []byte
+	floats       int
+}
+
+func mathTypes() map[string]mathType {
+	one, two, three, four := []byte{0, 0, 0x80, 0x3F}, []byte{0, 0, 0, 0x40}, []byte{0, 0, 0x40, 0x40}, []byte{0, 0, 0x80, 0x40}
+	five, six := []byte{0, 0, 0xA0, 0x40}, []byte{0, 0, 0xC0, 0x40}
+	join := func(numbers ...[]byte) (b []byte) {
+		for _, n := range numbers {
+			b = append(b, n...)
+		}
+		return b
+	}
+	v3 := components.Vector3{X: 1, Y: 2, Z: 3}
+	v2 := components.Vector2{X: 1, Y: 2}
+	return map[string]mathType{
+		"Color":      {&components.Color{R: 1, G: 2, B: 3, A: 4}, &components.Color{}, join(one, two, three, four), 4},
+		"Color32":    {&components.Color32{R: 1, G: 2, B: 3, A: 4}, &components.Color32{}, []byte{1, 2, 3, 4}, 0},
+		"Vector2":    {&v2, &components.Vector2{}, join(one, two), 2},
+		"Vector3":    {&v3, &components.Vector3{}, join(one, two, three), 3},
+		"Vector4":    {&components.Vector4{X: 1, Y: 2, Z: 3, W: 4}, &components.Vector4{}, join(one, two, three, four), 4},
+		"Quaternion": {&components.Quaternion{X: 1, Y: 2, Z: 3, W: 4}, &components.Quaternion{}, join(one, two, three, four), 4},
+		"Ray": {&components.Ray{Origin: v3, Direction: components.Vector3{X: 4, Y: 5, Z: 6}}, &components.Ray{},
+			join(one, two, three, four, five, six), 6},
+		"Ray2D": {&components.Ray2D{Origin: v2, Direction: components.Vector2{X: 3, Y: 4}}, &components.Ray2D{},
+			join(one, two, three, four), 4},
+	}
+}
+
+func TestMathTypesTravel(t *testing.T) {
+	require.Len(t, mathTypes(), 8)
+	for name, c := range mathTypes() {
+		t.Run(name, func(t *testing.T) {
+			var s wire.Serializer
+			size, err := s.Measure(c.value)
+			require.NoError(t, err)
+			require.Equal(t, len(c.bytes), size)
+			require.EqualValues(t, reflect.TypeOf(c.value).Elem().Size(), size, "no padding")
+			buf := make([]byte, size)
+			n, err := s.Write(buf, c.value)
+			require.NoError(t, err)
+			require.Equal(t, c.bytes, buf[:n])
+			for cut := range buf {
+				_, err := s.Write(buf[:cut], c.value)
+				require.ErrorIs(t, err, wire.ErrOverflow)
+				require.ErrorIs(t, s.Read(c.bytes[:cut], reflect.New(reflect.TypeOf(c.value).Elem()).Interface().(wire.Serializable)), wire.ErrTruncated)
+			}
+			require.NoError(t, s.Read(c.bytes, c.empty))
+			require.Equal(t, c.value, c.empty)
+			require.ErrorIs(t, s.Read(append(c.bytes, 0), c.empty), wire.ErrTrailing)
+		})
+	}
+}
+
+// No number of any of them can be NaN or infinite, on either end.
+func TestMathTypesKeepNotFiniteOut(t *testing.T) {
+	for name, c := range mathTypes() {
+		for i := range c.floats {
+			for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+				bits := math.Float32bits(bad)
+				b := append([]byte{}, c.bytes...)
+				copy(b[4*i:], []byte{byte(bits), byte(bits >> 8), byte(bits >> 16), byte(bits >> 24)})
+				var s wire.Serializer
+				require.ErrorIs(t, s.Read(b, c.empty), wire.ErrMalformed, "%s %d", name, i)
+
+				spoiled := reflect.New(reflect.TypeOf(c.value).Elem())
+				require.NoError(t, s.Read(c.bytes, spoiled.Interface().(wire.Serializable)))
+				float := spoiled.Elem()
+				if float.Field(0).Kind() == reflect.Struct {
+					half := c.floats / 2
+					float = float.Field(i / half).Field(i % half)
+				} else {
+					float = float.Field(i)
+				}
+				float.SetFloat(float64(bad))
+				_, err := s.Write(make([]byte, 99), spoiled.Interface().(wire.Serializable))
+				require.ErrorIs(t, err, wire.ErrNotFinite, "%s %d", name, i)
+				_, err = s.Measure(spoiled.Interface().(wire.Serializable))
+				require.ErrorIs(t, err, wire.ErrNotFinite, "%s %d", name, i)
+			}
+		}
+	}
+}
+
+// Each can be a component, and a whole value; a Quaternion takes the tag for rotations.
+func TestMathTypesAreBlittable(t *testing.T) {
+	for name, c := range mathTypes() {
+		p, err := wire.Compile(reflect.TypeOf(c.value).Elem(), name)
+		require.NoError(t, err)
+		require.EqualValues(t, 8*len(c.bytes), p.Bits(), name)
+	}
+	type turned struct {
+		Rotation components.Quaternion `net:"quat,bits=9"`
+	}
+	p, err := wire.Compile(reflect.TypeFor[turned](), "Turned")
+	require.NoError(t, err)
+	require.Equal(t, 29, p.Bits())
+	value, err := wire.NewValue[components.Ray]()
+	require.NoError(t, err)
+	require.Equal(t, 24, value.Size())
+}
+
+func TestMathTypesAllocateNothing(t *testing.T) {
+	var s wire.Serializer
+	ray, buf := mathTypes()["Ray"].value, make([]byte, 24)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		n, err := s.Write(buf, ray)
+		if err != nil || n != 24 || s.Read(buf, ray) != nil {
+			t.Fatal("does not travel")
+		}
+	}))
+}

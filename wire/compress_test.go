@@ -1,0 +1,241 @@
+package wire
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// drawBytes returns bytes that compress more or less well.
+func drawBytes(t *rapid.T) []byte {
+	part := rapid.SliceOfN(rapid.Byte(), 0, 50)
+	parts := rapid.SliceOfN(part, 1, 3).Draw(t, "parts")
+	var b []byte
+	for range rapid.IntRange(0, 30).Draw(t, "repeats") {
+		b = append(b, parts[rapid.IntRange(0, len(parts)-1).Draw(t, "part")]...)
+	}
+	return b
+}
+
+func TestCompressionRoundTrip(t *testing.T) {
+	var d Deflate
+	forms := [2]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		src := drawBytes(t)
+		before := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "before")
+		payload := AppendCompressed(bytes.Clone(before), src, &d)
+		require.Equal(t, before, payload[:len(before)])
+		payload = payload[len(before):]
+		require.LessOrEqual(t, len(payload), 1+len(src))
+		require.Equal(t, len(payload) == 1+len(src), payload[0] == flagRaw, "compressed only where it is shorter")
+		forms[payload[0]]++
+
+		size, err := CompressedSize(payload, len(src), &d)
+		require.NoError(t, err)
+		require.Equal(t, len(src), size)
+		got, err := AppendDecompressed(before, payload, len(src), &d)
+		require.NoError(t, err)
+		require.Equal(t, append(bytes.Clone(before), src...), got)
+		if len(src) > 0 {
+			got, err = AppendDecompressed(before, payload, len(src)-1, &d)
+			require.ErrorIs(t, err, ErrTooLong)
+			require.Equal(t, before, got)
+		}
+		var fresh Deflate // state does not matter
+		require.Equal(t, payload, AppendCompressed(nil, src, &fresh))
+	})
+	require.Positive(t, forms[flagRaw])
+	require.Positive(t, forms[flagCompressed])
+}
+
+// Cut anywhere, longer or changed, compressed bytes give an error or, where a bit has no meaning, the declared size.
+func TestDecompressRefusesDamage(t *testing.T) {
+	var d Deflate
+	random := rand.New(rand.NewPCG(1, 1))
+	src := []byte(strings.Repeat("the same again and again; ", 20))
+	for range 100 {
+		src = append(src, byte(random.IntN(4)))
+	}
+	payload := AppendCompressed(nil, src, &d)
+	require.Equal(t, flagCompressed, payload[0])
+	for cut := range payload {
+		got, err := AppendDecompressed([]byte{1}, payload[:cut], 1<<20, &d)
+		require.Error(t, err)
+		require.Equal(t, []byte{1}, got)
+	}
+	_, err := AppendDecompressed(nil, append(bytes.Clone(payload), 0), 1<<20, &d)
+	require.ErrorIs(t, err, ErrCompression, "a tail")
+	refused := 0
+	for i := range payload {
+		for bit := range 8 {
+			changed := bytes.Clone(payload)
+			changed[i] ^= 1 << bit
+			got, err := AppendDecompressed(nil, changed, len(src), &d)
+			if err != nil {
+				refused++
+				require.Empty(t, got)
+				continue
+			}
+			require.Less(t, len(got), len(src)+1)
+		}
+	}
+	require.Positive(t, refused)
+	got, err := AppendDecompressed(nil, payload, len(src), &d)
+	require.NoError(t, err, "after so much damage, the state is still good")
+	require.Equal(t, src, got)
+}
+
+// deflated returns a compressed payload that claims size.
+func deflated(t testing.TB, src []byte, size uint64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	b.Write(AppendVarint([]byte{flagCompressed}, size))
+	w, err := flate.NewWriter(&b, flate.BestCompression)
+	require.NoError(t, err)
+	_, err = w.Write(src)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+func TestDecompressRefuses(t *testing.T) {
+	bomb := make([]byte, 1<<22)
+	for name, c := range map[string]struct {
+		payload []byte
+		limit   int
+		c       Compressor
+		err     error
+	}{
+		"nothing":                         {nil, 100, &Deflate{}, ErrTruncated},
+		"only the flag":                   {[]byte{1}, 100, &Deflate{}, ErrTruncated},
+		"an unknown flag":                 {[]byte{2, 1, 2, 3}, 100, &Deflate{}, ErrMalformed},
+		"compressed, without compressor":  {deflated(t, bomb, 1<<22), 1 << 30, nil, ErrMalformed},
+		"raw above the limit":             {[]byte{0, 1, 2, 3}, 2, nil, ErrTooLong},
+		"raw with a limit below zero":     {[]byte{0, 1}, -1, nil, ErrTooLong},
+		"a bomb that says so":             {deflated(t, bomb, 1<<22), 1 << 20, &Deflate{}, ErrTooLong},
+		"a bomb that says less":           {deflated(t, bomb, 1<<20), 1 << 20, &Deflate{}, ErrCompression},
+		"less than it says":               {deflated(t, bomb, 1<<22+1), 1 << 23, &Deflate{}, ErrCompression},
+		"more than so few bytes can mean": {append([]byte{1}, AppendVarint(nil, 1<<40)...), math.MaxInt, &Deflate{}, ErrMalformed},
+		"a size beyond all":               {append(AppendVarint([]byte{1}, 1<<64-1), 1, 2, 3), math.MaxInt, &Deflate{}, ErrMalformed},
+		"a size in a longer form":         {append([]byte{1}, 250, 0, 0, 200, 1, 2, 3), 1 << 30, &Deflate{}, ErrMalformed},
+		"compressed to more":              {deflated(t, []byte{1, 2, 3}, 3), 100, &Deflate{}, ErrMalformed},
+		"compressed to as much":           {append(AppendVarint([]byte{1}, 4), 3, 3, 3), 100, &Deflate{}, ErrMalformed},
+		"an illegal block":                {append(AppendVarint([]byte{1}, 50), 7, 7, 7), 100, &Deflate{}, ErrCompression},
+	} {
+		before := make([]byte, 1, 4)
+		got, err := AppendDecompressed(before, c.payload, c.limit, c.c)
+		require.ErrorIs(t, err, c.err, name)
+		require.Equal(t, before, got, name)
+	}
+	got, err := AppendDecompressed(nil, deflated(t, bomb, 1<<22), 1<<22, &Deflate{})
+	require.NoError(t, err)
+	require.Equal(t, bomb, got)
+}
+
+// broken is a compressor that says that it fits what it does not, or nothing at all.
+type broken struct{ n int }
+
+func (b broken) Compress([]byte, []byte) (int, bool) { return b.n, true }
+func (b broken) Decompress(_, _ []byte) error        { return errors.New("broken") }
+func (b broken) Ratio() int                          { return -1 }
+
+func TestCompressionSurvivesABrokenCompressor(t *testing.T) {
+	src := []byte("anything at all")
+	for _, n := range []int{-1, 0, len(src), 1 << 30} {
+		require.Equal(t, append([]byte{0}, src...), AppendCompressed(nil, src, broken{n}))
+	}
+	_, err := AppendDecompressed(nil, []byte{1, 4, 1}, 100, broken{})
+	require.ErrorIs(t, err, ErrMalformed)
+}
+
+func TestWithoutACompressorAllIsRaw(t *testing.T) {
+	require.Equal(t, []byte{0}, AppendCompressed(nil, nil, nil))
+	require.Equal(t, []byte{0}, AppendCompressed(nil, nil, &Deflate{}))
+	src := bytes.Repeat([]byte{1}, 300)
+	payload := AppendCompressed(nil, src, nil)
+	require.Equal(t, append([]byte{0}, src...), payload)
+	got, err := AppendDecompressed(nil, payload, 300, nil)
+	require.NoError(t, err)
+	require.Equal(t, src, got)
+}
+
+// What a declared size makes Decompress allocate is bounded by what is really there.
+func TestDecompressAllocatesNoMoreThanIsJustified(t *testing.T) {
+	var d Deflate
+	for n := range 40 {
+		payload := append([]byte{1}, AppendVarint(nil, uint64(n)*deflateRatio+1)...)
+		payload = append(payload, make([]byte, n)...)
+		_, err := CompressedSize(payload, 1<<30, &d)
+		require.ErrorIs(t, err, ErrMalformed)
+	}
+}
+
+func TestCompressionReusesItsState(t *testing.T) {
+	var d Deflate
+	src := []byte(strings.Repeat("position velocity rotation ", 50))
+	payload, out := make([]byte, 0, 2*len(src)), make([]byte, 0, 2*len(src))
+	require.Zero(t, testing.AllocsPerRun(50, func() {
+		payload = AppendCompressed(payload[:0], src, &d)
+	}))
+	require.LessOrEqual(t, testing.AllocsPerRun(50, func() { // the library makes tables for codes above 9 bits
+		var err error
+		if out, err = AppendDecompressed(out[:0], payload, len(src), &d); err != nil {
+			t.Fatal(err)
+		}
+	}), 4.0)
+}
+
+// FuzzDecompress: any payload gives an error or at most limit bytes, which come back when they are compressed again.
+func FuzzDecompress(f *testing.F) {
+	var d Deflate
+	for _, src := range []string{"", "a", strings.Repeat("ab", 300), strings.Repeat("the quick brown fox ", 9)} {
+		f.Add(AppendCompressed(nil, []byte(src), &d), 1000)
+		f.Add(AppendCompressed(nil, []byte(src), &d), len(src))
+	}
+	f.Add(deflated(f, make([]byte, 1<<16), 1<<16), 1<<15)
+	f.Fuzz(func(t *testing.T, payload []byte, limit int) {
+		limit = min(limit, 1<<20)
+		got, err := AppendDecompressed(nil, payload, limit, &d)
+		size, sizeErr := CompressedSize(payload, limit, &d)
+		if err != nil {
+			require.Empty(t, got)
+			return
+		}
+		require.NoError(t, sizeErr)
+		require.Len(t, got, size)
+		require.LessOrEqual(t, len(got), max(limit, 0))
+		again := AppendCompressed(nil, got, &d)
+		require.LessOrEqual(t, len(again), len(got)+1)
+		if payload[0] == flagRaw && again[0] == flagRaw {
+			require.Equal(t, payload, again)
+		}
+		back, err := AppendDecompressed(nil, again, limit, &d)
+		require.NoError(t, err)
+		require.Equal(t, string(got), string(back))
+	})
+}
+
+func BenchmarkCompression(b *testing.B) {
+	var d Deflate
+	src := []byte(strings.Repeat("position velocity rotation health ", 2000))
+	payload, out := AppendCompressed(nil, src, &d), make([]byte, 0, len(src))
+	b.Run("compress", func(b *testing.B) {
+		b.SetBytes(int64(len(src)))
+		for b.Loop() {
+			payload = AppendCompressed(payload[:0], src, &d)
+		}
+	})
+	b.Run("decompress", func(b *testing.B) {
+		b.SetBytes(int64(len(src)))
+		for b.Loop() {
+			out, _ = AppendDecompressed(out[:0], payload, len(src), &d)
+		}
+	})
+}

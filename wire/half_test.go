@@ -1,0 +1,230 @@
+package wire
+
+import (
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// halfValue is the value of a finite half as the standard defines it: the plain twin of Half.Float32.
+func halfValue(h uint16) float64 {
+	sign, exponent, fraction := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
+	if exponent == 0 {
+		return math.Copysign(math.Ldexp(fraction, -24), sign)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}
+
+// TestHalfEveryNumber: each finite half has the value that the standard gives it, and comes back from it.
+func TestHalfEveryNumber(t *testing.T) {
+	finite := 0
+	for n := 0; n <= math.MaxUint16; n++ {
+		h := Half(n)
+		if !h.Finite() {
+			require.Zero(t, math.Float32bits(h.Float32()), "%04x", n)
+			continue
+		}
+		finite++
+		require.Equal(t, math.Float64bits(halfValue(uint16(n))), math.Float64bits(float64(h.Float32())), "%04x", n)
+		got, reason := HalfOf(float64(h.Float32()))
+		require.Equal(t, h, got)
+		require.Equal(t, NoFault, reason)
+		require.Equal(t, h, halfOfLane(h.lane()))
+		require.LessOrEqual(t, h.lane(), uint32(halfMax))
+	}
+	require.Equal(t, halfMax+1, finite)
+	for n := uint32(1); n <= halfMax; n++ { // in the order of the values
+		require.LessOrEqual(t, halfOfLane(n-1).Float32(), halfOfLane(n).Float32())
+	}
+}
+
+// TestHalfRoundsToNearestEven goes through every two neighbours: what lies between them goes to the nearer, the
+// middle to the even one, and a float64 next to the middle is not rounded twice.
+func TestHalfRoundsToNearestEven(t *testing.T) {
+	check := func(f float64, want uint16) {
+		t.Helper()
+		for sign, bit := range map[float64]uint16{1: 0, -1: halfSign} {
+			got, reason := HalfOf(sign * f)
+			require.Equal(t, Half(want|bit), got, "%g", sign*f)
+			require.Equal(t, NoFault, reason, "%g", sign*f)
+		}
+	}
+	for n := uint16(0); n < halfInfinite-1; n++ {
+		low, high := halfValue(n), halfValue(n+1)
+		middle, even := low+(high-low)/2, n+n&1
+		check(middle, even)
+		check(math.Nextafter(middle, 0), n)
+		check(math.Nextafter(middle, 1e9), n+1)
+		if float64(float32(middle)) == middle {
+			check(float64(math.Nextafter32(float32(middle), 0)), n)
+			check(float64(math.Nextafter32(float32(middle), 1e9)), n+1)
+		}
+		check(low+(high-low)*0.25, n)
+		check(low+(high-low)*0.75, n+1)
+	}
+	check(math.SmallestNonzeroFloat64, 0)
+	check(math.SmallestNonzeroFloat32, 0)
+	check(math.Nextafter(65520, 0), halfInfinite-1)
+}
+
+// floats that no half can hold, and what becomes of them.
+func TestHalfReports(t *testing.T) {
+	for _, c := range []struct {
+		f      float64
+		want   float32
+		reason FaultReason
+	}{
+		{65520, MaxHalf, OutOfRange}, {-65520, -MaxHalf, OutOfRange}, {math.MaxFloat64, MaxHalf, OutOfRange}, {-1e300, -MaxHalf, OutOfRange},
+		{math.NaN(), 0, NotFinite}, {math.Inf(1), 0, NotFinite}, {math.Inf(-1), 0, NotFinite}, {MaxHalf, MaxHalf, NoFault},
+	} {
+		h, reason := HalfOf(c.f)
+		require.Equal(t, c.reason, reason, "%g", c.f)
+		require.Equal(t, c.want, h.Float32(), "%g", c.f)
+
+		buf := make([]byte, 2)
+		w := NewWriter(buf)
+		if got := w.Half(float32(c.f)); math.IsInf(float64(float32(c.f)), 0) || c.reason == NotFinite {
+			require.Equal(t, NotFinite, got)
+			require.ErrorIs(t, w.Err(), ErrNotFinite)
+			require.Empty(t, w.Written())
+			continue
+		}
+		require.NoError(t, w.Err())
+		r := NewReader(w.Written())
+		require.Equal(t, c.want, r.Half())
+		require.True(t, r.Done())
+	}
+}
+
+// TestReaderHalfIsAlwaysFinite reads every pair of bytes.
+func TestReaderHalfIsAlwaysFinite(t *testing.T) {
+	refused := 0
+	for n := 0; n <= math.MaxUint16; n++ {
+		b := []byte{byte(n), byte(n >> 8)}
+		r := NewReader(b)
+		v := r.Half()
+		require.Zero(t, v-v)
+		if r.Err() != nil {
+			require.ErrorIs(t, r.Err(), ErrMalformed)
+			require.False(t, Half(n).Finite())
+			refused++
+			continue
+		}
+		again := make([]byte, 2)
+		w := NewWriter(again)
+		require.Equal(t, NoFault, w.Half(v))
+		require.Equal(t, b, w.Written())
+	}
+	require.Equal(t, 2048, refused)
+	for cut := range 2 {
+		r := NewReader(make([]byte, cut))
+		require.Zero(t, r.Half())
+		require.ErrorIs(t, r.Err(), ErrTruncated)
+	}
+	w := NewWriter(make([]byte, 1))
+	w.Half(1)
+	require.ErrorIs(t, w.Err(), ErrOverflow)
+}
+
+// sticks has both kinds in both widths.
+type sticks struct {
+	H  float32    `net:"half"`
+	H6 float64    `net:"half"`
+	A  [2]float32 `net:"axis"`
+	A6 float64    `net:"axis"`
+}
+
+func TestHalfAndAxisInRows(t *testing.T) {
+	p := mustCompile[sticks](t, "Sticks")
+	require.Equal(t, "Sticks{H:f32half;H6:f64half;A[0]:f32axis;A[1]:f32axis;A6:f64axis}", string(p.Describe(nil)))
+	require.Equal(t, 16+16+8+8+8, p.Bits())
+	lanes, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+	for n := range uint32(halfMax + 1) { // the law, for every number
+		row := []uint32{n, halfMax - n, n % 255, 254 - n%255, n % 255}
+		var v sticks
+		p.Dequantise(row, unsafe.Pointer(&v))
+		if fault := p.Quantise(unsafe.Pointer(&v), again); fault != (Fault{}) {
+			t.Fatal(fault)
+		}
+		if [5]uint32(again) != [5]uint32(row) {
+			t.Fatal(row, again)
+		}
+	}
+	for _, c := range []struct {
+		v      sticks
+		field  string
+		reason FaultReason
+	}{
+		{sticks{H: float32(math.NaN())}, "H", NotFinite},
+		{sticks{H6: math.Inf(-1)}, "H6", NotFinite},
+		{sticks{H: 70000}, "H", OutOfRange},
+		{sticks{A: [2]float32{1, -1.01}}, "A[1]", OutOfRange},
+		{sticks{A6: math.NaN()}, "A6", NotFinite},
+		{sticks{A6: 1e300}, "A6", OutOfRange},
+	} {
+		copy(lanes, []uint32{1, 2, 3, 4, 5})
+		fault := p.Quantise(unsafe.Pointer(&c.v), lanes)
+		require.Equal(t, c.reason, fault.Reason)
+		require.Equal(t, c.field, fault.Field())
+		var back sticks
+		p.Dequantise(lanes, unsafe.Pointer(&back))
+		require.Zero(t, back.H-back.H)
+	}
+	bad := sticks{H: float32(math.Inf(1)), H6: math.NaN(), A: [2]float32{float32(math.NaN()), 2}, A6: math.Inf(1)}
+	copy(lanes, []uint32{1, 2, 3, 4, 5})
+	p.Quantise(unsafe.Pointer(&bad), lanes)
+	require.Equal(t, []uint32{1, 2, 3, 254, 5}, lanes, "what is not finite keeps the last good value")
+
+	refused := 0
+	for _, row := range [][]uint32{{halfMax + 1, 0, 0, 0, 0}, {0, 65535, 0, 0, 0}, {0, 0, 255, 0, 0}, {0, 0, 0, 0, 255}} {
+		buf := make([]byte, 7)
+		w := NewBitWriter(buf)
+		p.WriteRow(&w, row)
+		r := NewBitReader(buf[:w.Finish()])
+		require.False(t, p.ReadRow(&r, lanes))
+		refused++
+	}
+	require.Equal(t, 4, refused)
+}
+
+func TestHalfAndAxisAllocateNothing(t *testing.T) {
+	buf := make([]byte, 3)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		w := NewWriter(buf)
+		w.Half(1.5)
+		w.Axis(2)
+		r := NewReader(buf)
+		r.Half()
+		r.Axis()
+	}))
+}
+
+// FuzzHalf: against the standard's own words, on any float64.
+func FuzzHalf(f *testing.F) {
+	for _, n := range []uint16{0, 1, 0x8001, 1023, 1024, 0x3C00, 0xC500, halfInfinite - 1} {
+		f.Add(math.Float64bits(halfValue(n)))
+		f.Add(math.Float64bits(halfValue(n) * 1.00048828125))
+	}
+	f.Fuzz(func(t *testing.T, bits uint64) {
+		v := math.Float64frombits(bits)
+		h, reason := HalfOf(v)
+		require.True(t, h.Finite())
+		if v-v != 0 {
+			require.Equal(t, NotFinite, reason)
+			return
+		}
+		require.Equal(t, math.Abs(v) >= 65520, reason == OutOfRange)
+		if reason == OutOfRange {
+			return
+		}
+		require.Equal(t, math.Signbit(v), h&halfSign != 0)
+		// No other half is nearer.
+		for _, n := range []uint32{h.lane() - 1, h.lane() + 1} {
+			if n <= halfMax {
+				require.LessOrEqual(t, math.Abs(v-halfValue(uint16(h))), math.Abs(v-halfValue(uint16(halfOfLane(n)))))
+			}
+		}
+	})
+}

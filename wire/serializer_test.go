@@ -1,0 +1,347 @@
+package wire
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// guarded returns a buffer of n bytes with others behind it, and what tells whether those were touched.
+func guarded(n int) (buf []byte, intact func() bool) {
+	whole := bytes.Repeat([]byte{0xA5}, n+32)
+	return whole[:n], func() bool { return bytes.Equal(whole[n:], bytes.Repeat([]byte{0xA5}, 32)) }
+}
+
+// Every call there is, in any order and nesting, gives the bytes that the dumb encoder gives, measures to
+// their number, fits a buffer of exactly that many, and reads back. Cut anywhere it fails, and so it does
+// with a tail; shifted it never panics.
+func TestSerializerAgainstTheDumbModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawScript(t, 3)
+		var d dumb
+		c.model(&d)
+		var s Serializer
+		size, err := s.Measure(&c)
+		require.NoError(t, err)
+		require.Equal(t, len(d.b), size)
+
+		buf, intact := guarded(size)
+		n, err := s.Write(buf, &c)
+		require.NoError(t, err, "exactly fitting")
+		require.Equal(t, d.b, buf[:n])
+		require.Zero(t, s.Remaining())
+		require.True(t, s.Done())
+		require.True(t, intact())
+
+		var got scripted
+		require.NoError(t, s.Read(buf, &got))
+		again := make([]byte, size)
+		n, err = s.Write(again, &got)
+		require.NoError(t, err)
+		require.Equal(t, buf, again[:n])
+
+		small, intact := guarded(rapid.IntRange(0, size-1).Draw(t, "small"))
+		_, err = s.Write(small, &c)
+		require.ErrorIs(t, err, ErrOverflow)
+		require.True(t, intact(), "nothing past the end")
+		for cut := range buf {
+			require.ErrorIs(t, s.Read(buf[:cut], &scripted{}), ErrTruncated)
+			require.False(t, s.Done())
+		}
+		require.ErrorIs(t, s.Read(append(d.b, 0), &scripted{}), ErrTrailing)
+		shifted(t, buf[1:])
+		shifted(t, append([]byte{1}, buf...))
+	})
+}
+
+// shifted reads bytes that are most likely nothing: it fails, or what it read is what the bytes say.
+func shifted(t require.TestingT, b []byte) {
+	var s Serializer
+	var c scripted
+	if s.Read(b, &c) != nil {
+		return
+	}
+	again := make([]byte, len(b))
+	n, err := s.Write(again, &c)
+	require.NoError(t, err)
+	require.Equal(t, b, again[:n], "one legal encoding")
+}
+
+func FuzzSerializer(f *testing.F) {
+	var all scripted
+	for i, kind := range kinds() {
+		st := step{kind: kind}
+		st.u = st.legal(0x0123_4567_89AB_CDEF >> i)
+		switch {
+		case isList(kind):
+			st.list = []uint64{st.legal(1), st.legal(1 << 40), st.legal(uint64(i) << 13)}
+		case kind == "each":
+			st.kids = []scripted{{}, {[]step{{kind: "u8", u: 7}}}}
+		case kind == "nested" || kind == "optional":
+			st.child = &scripted{[]step{{kind: "pint", u: 1 << 30}, {kind: "optional"}}}
+		}
+		st.text, st.texts = "text", []string{"", "söme"}
+		one := scripted{[]step{st}}
+		all.steps = append(all.steps, st)
+		f.Add(written(one))
+	}
+	f.Add(written(all))
+	f.Fuzz(func(t *testing.T, b []byte) { shifted(t, b) })
+}
+
+func written(c scripted) []byte {
+	buf := make([]byte, 4096)
+	var s Serializer
+	n, err := s.Write(buf, &c)
+	if err != nil {
+		panic(err)
+	}
+	return buf[:n]
+}
+
+// either is a type whose method is a function of the test.
+type either func(s *Serializer)
+
+func (f either) Serialize(s *Serializer) { f(s) }
+
+func TestSerializerDirections(t *testing.T) {
+	type direction struct{ reading, writing, measuring bool }
+	of := func(s *Serializer) direction { return direction{s.IsReading(), s.IsWriting(), s.IsMeasuring()} }
+	for name, c := range map[string]struct {
+		s    Serializer
+		want direction
+	}{
+		"the zero value measures": {Serializer{}, direction{measuring: true}},
+		"measuring":               {NewMeasuringSerializer(), direction{measuring: true}},
+		"reading":                 {NewReadingSerializer([]byte{7}), direction{reading: true}},
+		"writing":                 {NewWritingSerializer(make([]byte, 1)), direction{writing: true}},
+	} {
+		require.Equal(t, c.want, of(&c.s), name)
+		v := uint8(5)
+		require.Zero(t, c.s.Position())
+		c.s.Uint8(&v)
+		require.Equal(t, 1, c.s.Position(), name)
+		require.True(t, c.s.Done(), name)
+		require.Equal(t, map[bool]uint8{true: 7, false: 5}[c.want.reading], v, name)
+		if !c.want.measuring {
+			require.Zero(t, c.s.Remaining())
+			c.s.Uint8(&v)
+			require.Error(t, c.s.Err())
+		}
+	}
+	s := NewWritingSerializer(make([]byte, 4))
+	mark := s // a copy is a mark
+	v := uint16(1)
+	s.Uint16(&v)
+	require.Equal(t, 2, s.Remaining())
+	require.Equal(t, []byte{1, 0}, s.Raw())
+	mark.Uint16(&v)
+	require.Equal(t, 2, mark.Position())
+	m := NewMeasuringSerializer()
+	require.Nil(t, m.Raw())
+	require.Equal(t, math.MaxInt, m.Remaining())
+	rest := NewReadingSerializer([]byte{1, 2, 3})
+	rest.Uint16(&v)
+	require.Equal(t, []byte{3}, rest.Raw())
+	rest.Uint16(&v)
+	require.Nil(t, rest.Raw())
+	full := NewWritingSerializer(nil)
+	full.Uint16(&v)
+	require.Zero(t, full.Remaining())
+}
+
+// The first error stays, nothing moves after it, and every read is zero, so that loops end.
+func TestSerializerErrorIsSticky(t *testing.T) {
+	s := NewReadingSerializer([]byte{2, 9, 9, 9, 9, 9, 9, 9, 9, 9})
+	on := true
+	s.Bool(&on)
+	require.ErrorIs(t, s.Err(), ErrMalformed)
+	at := s.Position()
+	number, word, text, list, strs, blobs := uint64(4), wordEnum(4), "old", []int32{4}, []string{"old"}, [][]byte{{1}}
+	runes, raw, count, f, kids, next := []rune{4}, []byte{4}, 4, 4.0, []scripted{{}}, &scripted{}
+	s.Uint64(&number)
+	SerializeEnum(&s, &word)
+	s.String(&text, 9)
+	SerializeSlice(&s, &list, 9)
+	s.Strings(&strs, 9, 9)
+	s.ByteSlices(&blobs, 9, 9)
+	s.Runes(&runes, 9)
+	s.Bytes(&raw, 9)
+	s.Count(&count, 9, 1)
+	s.FiniteFloat64(&f)
+	SerializeEach(&s, &kids, 9)
+	SerializeOptional(&s, &next)
+	s.Fail(ErrTooLong)
+	require.ErrorIs(t, s.Err(), ErrMalformed)
+	require.Equal(t, at, s.Position())
+	require.Zero(t, s.Remaining())
+	require.False(t, on)
+	require.Zero(t, number)
+	require.Zero(t, word)
+	require.Zero(t, f)
+	require.Zero(t, count)
+	require.Nil(t, next)
+	for _, empty := range []any{text, list, strs, blobs, runes, raw, kids} {
+		require.Empty(t, empty)
+	}
+	require.Panics(t, func() { s.Fail(nil) })
+}
+
+// link is a type that holds itself.
+type link struct {
+	Next *link
+}
+
+func (l *link) Serialize(s *Serializer) { SerializeOptional(s, &l.Next) }
+
+// pair holds itself twice, so that a circle of it has 2^64 paths.
+type pair struct{ a, b *pair }
+
+func (p *pair) Serialize(s *Serializer) {
+	SerializeOptional(s, &p.a)
+	SerializeOptional(s, &p.b)
+}
+
+func TestSerializerDepthIsCapped(t *testing.T) {
+	chain := func(n int) *link {
+		var l *link
+		for range n {
+			l = &link{l}
+		}
+		return l
+	}
+	var s Serializer
+	buf := make([]byte, 200)
+	n, err := s.Write(buf, chain(MaxDepth))
+	require.NoError(t, err)
+	require.Equal(t, MaxDepth, n)
+	var got link
+	require.NoError(t, s.Read(buf[:n], &got))
+	require.Equal(t, chain(MaxDepth), &got)
+
+	_, err = s.Write(buf, chain(MaxDepth+1))
+	require.ErrorIs(t, err, ErrTooDeep)
+	_, err = s.Measure(chain(MaxDepth + 1))
+	require.ErrorIs(t, err, ErrTooDeep)
+	require.ErrorIs(t, s.Read(bytes.Repeat([]byte{1}, 1<<20), &got), ErrTooDeep)
+
+	ring := &link{}
+	ring.Next = ring
+	_, err = s.Measure(ring)
+	require.ErrorIs(t, err, ErrTooDeep, "a circle of pointers")
+	both := &pair{}
+	both.a, both.b = both, both
+	_, err = s.Write(make([]byte, 1<<20), both)
+	require.ErrorIs(t, err, ErrTooDeep, "after the error nothing is walked")
+}
+
+// With packing off, packed integers have the size that they have in memory.
+func TestSerializerDebugTurnsPackingOff(t *testing.T) {
+	type numbers struct {
+		A int16
+		B uint16
+		C int32
+		D int64
+	}
+	value, err := NewValue[numbers]()
+	require.NoError(t, err)
+	v, list := numbers{-2, 3, -4, 5}, []uint32{6}
+	call := either(func(s *Serializer) {
+		s.PackedInt16(&v.A)
+		s.PackedUint16(&v.B)
+		s.PackedInt32(&v.C)
+		s.PackedInt64(&v.D)
+		SerializePackedSlice(s, &list, 3)
+	})
+	var s Serializer
+	n, err := s.Measure(call)
+	require.NoError(t, err)
+	require.Equal(t, 6, n)
+	require.False(t, s.Debugging())
+	s.Debug()
+	require.True(t, s.Debugging())
+	n, err = s.Measure(call)
+	require.NoError(t, err)
+	require.Equal(t, 16+1+4, n)
+	buf := make([]byte, n)
+	_, err = s.Write(buf, call)
+	require.NoError(t, err)
+	view, ok := ViewValue(s.Raw(), value)
+	require.True(t, ok)
+	require.Equal(t, numbers{-2, 3, -4, 5}, view)
+	v, list = numbers{}, nil
+	require.NoError(t, s.Read(buf, call))
+	require.Equal(t, numbers{-2, 3, -4, 5}, v)
+	require.Equal(t, []uint32{6}, list)
+}
+
+// sample has one of everything that repeats each tick.
+type sample struct {
+	Number int32
+	Small  uint16
+	State  byteEnum
+	Text   []byte
+	List   []float32
+	Packed []int32
+	Whole  []mixed
+	Kids   []kid
+	value  *Value[mixed]
+}
+
+type kid struct{ A, B uint8 }
+
+func (k *kid) Serialize(s *Serializer) {
+	s.Uint8(&k.A)
+	s.Uint8(&k.B)
+}
+
+func (v *sample) Serialize(s *Serializer) {
+	s.Int32(&v.Number)
+	s.PackedUint16(&v.Small)
+	SerializeEnumWithin(s, &v.State, 0, 9)
+	s.Bytes(&v.Text, 9)
+	SerializeSlice(s, &v.List, 9)
+	SerializePackedSlice(s, &v.Packed, 9)
+	SerializeValues(s, v.value, &v.Whole, 9)
+	SerializeEach(s, &v.Kids, 9)
+}
+
+func TestSerializerAllocatesNothing(t *testing.T) {
+	value := mixedValue()
+	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, []mixed{{I: 1}, {I: 2}}, []kid{{1, 2}, {3, 4}}, value}
+	got := &sample{value: value}
+	buf := make([]byte, 200)
+	var s Serializer
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		size, err := s.Measure(v)
+		n, err2 := s.Write(buf, v)
+		if err != nil || err2 != nil || size != n {
+			t.Fatal(err, err2)
+		}
+		if err := s.Read(buf[:n], got); err != nil {
+			t.Fatal(err)
+		}
+	}), "once the slices are there")
+	require.Equal(t, v, got)
+}
+
+func BenchmarkSerializer(b *testing.B) {
+	value := mixedValue()
+	v := &sample{1, 2, 3, []byte("text"), []float32{1, 2}, []int32{1, -2}, []mixed{{I: 1}, {I: 2}}, []kid{{1, 2}, {3, 4}}, value}
+	buf := make([]byte, 200)
+	var s Serializer
+	n, _ := s.Write(buf, v)
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			_, _ = s.Write(buf, v)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			_ = s.Read(buf[:n], v)
+		}
+	})
+}
