@@ -13,6 +13,10 @@ import (
 // secretFor is how long a secret of the cookies is used.
 const secretFor = time.Minute
 
+// repeatMost is how many unconfirmed entities are repeated early: about a packet. More of them, as after a join, would
+// cost more than the wait.
+const repeatMost = 64
+
 // Send ends a frame: it gives up on clients that fell silent and, on a network tick, builds for each client the packets
 // that its budget allows. They wait for Drain.
 func (s *Server) Send() {
@@ -76,7 +80,7 @@ func (s *Server) serve(c *session) {
 // repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
 // last packets before a rest do not have to wait for their loss to be noticed, again and again on a bad link.
 func (s *Server) repeat(c *session) {
-	if s.config.NoRepeat || c.view.Pending() {
+	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
 		return
 	}
 	rtt, _ := c.conn.RTT()
