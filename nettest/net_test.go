@@ -269,3 +269,28 @@ func TestHiddenFromItsBirthOn(t *testing.T) {
 	require.Zero(t, seen, "the second client never saw one, not even for a moment")
 	require.NotZero(t, n.Clients[0].Replica().Len())
 }
+
+// The 16 bits of a tick that travel go around every 36 minutes at 30 ticks a second.
+func TestAWorldAtRestForAnHour(t *testing.T) {
+	const hour = 60 * 60 * 30
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 1, Seed: 1, Rate: 30,
+		Link: transport.Link{Delay: 40 * time.Millisecond, Loss: .1},
+		Game: func(w *ecs.World, frame int) {
+			walkers := generic.NewMap2[components.Replicated, position](w)
+			if frame == 1 {
+				walkers.New()
+			}
+			if frame == hour {
+				query := generic.NewFilter1[position]().Query(w)
+				for query.Next() {
+					query.Get().X = 7
+				}
+			}
+		},
+	})
+	n.Run(61 * time.Minute)
+	require.True(t, n.Connected())
+	n.AssertConverge()
+	require.Zero(t, n.Clients[0].Stats().StaleSnapshots)
+}
