@@ -380,7 +380,13 @@ func TestCase09BadScalars(t *testing.T) {
 			require.Equal(t, kept, lanes, "%s is never sent", o.path)
 			reported++
 			debug := mustDebug[scalars](t, "Scalars") // the only rows that carry floats of every kind as they are
-			r := NewBitReader(debug.AppendFields(nil, unsafe.Pointer(&v)))
+			legal := good
+			debug.Dequantise(kept, unsafe.Pointer(&legal))
+			whole := NewBitReader(debug.AppendFields(nil, unsafe.Pointer(&legal)))
+			require.True(t, debug.ReadRow(&whole, lanes), "undamaged it is a row")
+			damaged := legal
+			copyField(&damaged, &v, o.offset, o.size)
+			r := NewBitReader(debug.AppendFields(nil, unsafe.Pointer(&damaged)))
 			require.False(t, debug.ReadRow(&r, lanes), "%s %g", o.path, bad)
 			refused++
 		}
@@ -485,4 +491,9 @@ func TestCase11FragmentsWhatTheyAreMadeOf(t *testing.T) {
 	}
 	require.Equal(t, 6, taken)
 	require.Equal(t, 48, refused)
+}
+
+// copyField takes one field's bytes from another value.
+func copyField[T any](to, from *T, offset uintptr, size uint8) {
+	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(to), offset)), size), unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(from), offset)), size))
 }

@@ -24,7 +24,7 @@ const maxName = 255
 //
 //	net:"min=-512,max=512,step=0.002"   float within bounds, in steps of at most this size
 //	net:"min=0,max=100"                 integer within bounds
-//	net:"angle,bits=10"                 float in radians, any turn; read back within [-pi, pi)
+//	net:"angle,bits=10"                 float in radians, any turn; read back within [-pi, pi), rounded
 //	net:"quat,bits=9"                   four float32 x, y, z, w: a rotation, smallest three
 //	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
 //	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127

@@ -41,6 +41,9 @@ func Token(v int64) (symbol int, raw uint64, rawBits uint) {
 // alphabet panics.
 func (t *Table) WriteToken(w *BitWriter, context int, v int64) {
 	symbol, raw, n := Token(v)
+	if n > MaxTokenBits-2 {
+		panic("wire: WriteToken: the number has more bits than any alphabet")
+	}
 	e := t.codes[context].enc[symbol]
 	length := uint(e >> 16)
 	if length+n <= 64 {

@@ -140,7 +140,8 @@ func (f *layoutForm) join() {
 // Size returns how many bytes a value has on the wire, always the same.
 func (l *Layout[T]) Size() int { return l.form.size }
 
-// Put writes a value to the first Size bytes of dst. If dst is shorter it writes nothing: ErrOverflow.
+// Put writes a value to the first Size bytes of dst. If dst is shorter, or the value has a float that the options
+// refuse, it writes nothing: ErrOverflow, ErrMalformed.
 func (l *Layout[T]) Put(dst []byte, value *T) error { return l.form.put(dst, firstByte(value)) }
 
 // Get reads a value from the first Size bytes of src. If src is shorter that is ErrTruncated; a boolean
@@ -151,7 +152,7 @@ func (l *Layout[T]) Get(src []byte, value *T) error { return l.form.get(src, fir
 // fit, or one has a float that the options refuse, it writes nothing: ErrOverflow, ErrMalformed.
 func (l *Layout[T]) PutRows(dst []byte, rows []T) error {
 	f := &l.form
-	if len(rows) > len(dst)/f.size {
+	if f.size == 0 || len(rows) > len(dst)/f.size {
 		return ErrOverflow
 	}
 	for i := 0; len(f.memory) > 0 && i < len(rows); i++ {
@@ -169,7 +170,7 @@ func (l *Layout[T]) PutRows(dst []byte, rows []T) error {
 // one all rows are as before. The caller limits how many rows it makes: len(src)/Size are there.
 func (l *Layout[T]) GetRows(src []byte, rows []T) error {
 	f := &l.form
-	if len(rows) > len(src)/f.size {
+	if f.size == 0 || len(rows) > len(src)/f.size {
 		return ErrTruncated
 	}
 	for i := 0; len(f.wire) > 0 && i < len(rows); i++ {
@@ -185,9 +186,10 @@ func (l *Layout[T]) GetRows(src []byte, rows []T) error {
 
 // Write appends a value to w, Size bytes.
 func (l *Layout[T]) Write(w *Writer, value *T) {
+	before := *w
 	if b := w.take(l.form.size); b != nil {
 		if err := l.form.put(b, firstByte(value)); err != nil {
-			w.off -= l.form.size
+			*w = before // what take opened holds earlier bytes
 			w.err = err
 		}
 	}

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // put writes the value that begins at from.
 func (f *layoutForm) put(dst []byte, from *byte) error {
-	if len(dst) < f.size {
+	if f.size == 0 || len(dst) < f.size { // the zero Layout, which nothing compiled, fits nowhere
 		return ErrOverflow
 	}
 	if len(f.memory) > 0 && !legal(from, f.memory, !hostLittle) {

@@ -96,7 +96,7 @@ func (o *op) quantiseAngle(f float64, lanes []uint32) FaultReason {
 	return NoFault
 }
 
-// angle returns the value of an angle's number, in [-pi, pi).
+// angle returns the value of an angle's number, in [-pi, pi) before it is rounded to the field's width.
 func (o *op) angle(lane uint32) float64 {
 	n := int64(lane)
 	if uint64(lane) > o.count/2 {
@@ -106,8 +106,9 @@ func (o *op) angle(lane uint32) float64 {
 }
 
 // fixed returns the value of a fixed field's number. The conversions keep compilers from fusing the
-// product and the sum, which would give other bits on other machines.
-func (o *op) fixed(lane uint32) float64 { return o.min + float64(float64(lane)*o.step) }
+// product and the sum, which would give other bits on other machines. The largest number may come out a
+// bit above max in a float64, which would be out of bounds at the next quantising.
+func (o *op) fixed(lane uint32) float64 { return min(o.min+float64(float64(lane)*o.step), o.max) }
 
 // quantiseRange quantises an integer with min and max, given with its sign extended to 64 bits.
 func (o *op) quantiseRange(v uint64, lanes []uint32) (reason FaultReason) {

@@ -1,12 +1,15 @@
 package wire
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // body is the component that benchmarks and many tests use: 54 + 9*3+2 bits.
@@ -143,4 +146,53 @@ func TestFaultReasons(t *testing.T) {
 		require.Equal(t, want, reason.String())
 	}
 	require.Empty(t, Fault{}.Field())
+}
+
+// The largest number of a float64 with bounds could come out a bit above max.
+func TestBoundsAreValuesInEveryEncoding(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := float64(rapid.IntRange(-2000, 1999).Draw(t, "low")) / 10
+		high := low + float64(rapid.IntRange(1, 3000).Draw(t, "span"))/10
+		step := float64(rapid.IntRange(1, 50).Draw(t, "step")) / 1000
+		field := reflect.StructField{
+			Name: "X", Type: reflect.TypeFor[float64](),
+			Tag: reflect.StructTag(fmt.Sprintf(`net:"min=%g,max=%g,step=%g"`, low, high, step)),
+		}
+		plan, err := Compile(reflect.StructOf([]reflect.StructField{field}), "Bounded")
+		require.NoError(t, err)
+		debug, err := Compile(reflect.StructOf([]reflect.StructField{field}), "Bounded")
+		require.NoError(t, err)
+		debug.Debug()
+		n := uint32(plan.ops[0].count)
+		for _, lane := range []uint32{0, 1, n / 2, n - 1, n} {
+			for _, p := range []*Plan{plan, debug} {
+				var x float64
+				p.Dequantise([]uint32{lane}, unsafe.Pointer(&x))
+				require.True(t, x >= low && x <= high, "%v of %v..%v", x, low, high)
+				back := []uint32{0}
+				require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&x), back))
+				require.Equal(t, lane, back[0])
+				buf := make([]byte, 16)
+				w := NewBitWriter(buf)
+				p.WriteRow(&w, back)
+				r := NewBitReader(buf[:w.Finish()])
+				require.True(t, p.ReadRow(&r, back) && r.Done())
+				require.Equal(t, lane, back[0])
+			}
+		}
+	})
+}
+
+func TestARefusedLayoutLeavesNoEarlierByte(t *testing.T) {
+	layout, err := CompileLayout[struct{ X float32 }](LayoutOptions{Finite: true})
+	require.NoError(t, err)
+	buf := []byte("SECRETSECRET")
+	w := NewWriter(buf)
+	w.Uint8(7)
+	layout.Write(&w, &struct{ X float32 }{float32(math.NaN())})
+	require.Error(t, w.Err())
+	require.Equal(t, []byte{7}, w.Written())
+	var zero Layout[struct{ X float32 }]
+	require.ErrorIs(t, zero.PutRows(buf, make([]struct{ X float32 }, 2)), ErrOverflow)
+	require.ErrorIs(t, zero.Put(buf, &struct{ X float32 }{1}), ErrOverflow)
 }

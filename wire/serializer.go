@@ -98,6 +98,9 @@ func (s *Serializer) Measure(v Serializable) (n int, err error) {
 	return s.size, nil
 }
 
+// DebugText is what a protocol's description says where the packing of its serializers is off.
+const DebugText = "serializers{unpacked}"
+
 // start makes s a fresh serializer, of the same encoding.
 func (s *Serializer) start(fresh Serializer) {
 	fresh.debug = s.debug
@@ -108,8 +111,8 @@ func (s *Serializer) start(fresh Serializer) {
 // their fixed form, so that a message can be read in a dump of bytes, and shown by ViewValue where its
 // fields are those of a type without padding. Counts, strings and everything else stay as they are.
 //
-// Nothing on the wire says so. Both ends must do it, and say so in what the protocol hash is made of, as
-// Plan.Describe does for rows.
+// Nothing on the wire says so. Both ends must do it, and a protocol that does must have DebugText in what
+// its hash is made of, as Plan.Describe has its own word for rows.
 func (s *Serializer) Debug() { s.debug = true }
 
 // Debugging reports whether packing is off.

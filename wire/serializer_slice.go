@@ -15,7 +15,7 @@ func SerializeEnumWithin[T Integer](s *Serializer, v *T, low, high T) {
 	if *v < low || *v > high {
 		s.Fail(ErrMalformed)
 		if s.direction == reading {
-			*v = low
+			*v = 0
 		}
 	}
 	if s.direction != reading {
