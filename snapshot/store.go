@@ -24,6 +24,7 @@ type Store struct {
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
 	moved  []tick.Tick   // per index: the tick of the newest change of any kind
 	gens   []uint32      // per index: the present or, when dead, the last generation
+	owners []wire.ClientID
 	alive  bitset
 	free   []uint32 // indexes that may be used again, oldest first, from head on
 	head   int
@@ -90,6 +91,7 @@ func (s *Store) Spawn() wire.NetworkID {
 	s.rows.masks[index] = 0
 	s.born[index], s.shape[index] = s.tick, s.tick
 	s.alive.set(index)
+	s.disown(index)
 	s.touch(index)
 	s.living++
 	id := wire.NetworkID{Index: index, Generation: s.gens[index]}
