@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -164,24 +166,23 @@ func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
 	return r.stage.age > 0 && r.stage.age < s
 }
 
-// decodeRows stages the rows of rec.version.mask: from the payload, or as they
-// are at the baseline.
+// decodeRows stages the rows of rec.version.mask: whole, or against the baseline.
 func (r *Replica) decodeRows(b *wire.BitReader, rec staged, base *baseline) error {
 	for m := rec.version.mask; m != 0; m &= m - 1 {
 		row := m.next()
-		n := r.schema.plans[row].Lanes()
-		at := len(r.stage.lanes)
-		if base != nil && !b.Bool() && !b.Failed() {
-			lanes, ok := base.row(r, row)
-			if !ok {
-				return r.noBaseline()
-			}
-			r.stage.lanes = append(r.stage.lanes, lanes...)
-			continue
+		var err error
+		switch {
+		case base == nil:
+			err = r.decodeWhole(b, row)
+		case !b.Bool() && !b.Failed():
+			err = r.decodeSame(base, row)
+		case !b.Bool():
+			err = r.decodeWhole(b, row)
+		default:
+			err = r.decodeDelta(b, base, row)
 		}
-		r.stage.lanes = extended(r.stage.lanes, n)
-		if !r.schema.plans[row].ReadRow(b, r.stage.lanes[at:at+n]) {
-			return r.malformed()
+		if err != nil {
+			return err
 		}
 	}
 	if b.Failed() {
@@ -189,6 +190,48 @@ func (r *Replica) decodeRows(b *wire.BitReader, rec staged, base *baseline) erro
 	}
 	r.stage.records = append(r.stage.records, rec)
 	return nil
+}
+
+// decodeWhole stages an absolute row.
+func (r *Replica) decodeWhole(b *wire.BitReader, row int) error {
+	if !r.schema.plans[row].ReadRow(b, r.stageRow(row)) {
+		return r.malformed()
+	}
+	return nil
+}
+
+// decodeSame stages a row as it was at the baseline.
+func (r *Replica) decodeSame(base *baseline, row int) error {
+	before, ok := base.row(r, row)
+	if !ok {
+		return r.noBaseline()
+	}
+	r.stage.lanes = append(r.stage.lanes, before...)
+	return nil
+}
+
+// decodeDelta stages a row as what differs from the baseline, which is
+// something, and is not for rows that name entities.
+func (r *Replica) decodeDelta(b *wire.BitReader, base *baseline, row int) error {
+	if r.schema.refs.Has(row) {
+		return r.malformed()
+	}
+	before, ok := base.row(r, row)
+	if !ok {
+		return r.noBaseline()
+	}
+	lanes := r.stageRow(row)
+	if !r.schema.plans[row].ReadNext(b, before, lanes) || slices.Equal(before, lanes) {
+		return r.malformed()
+	}
+	return nil
+}
+
+// stageRow makes room for a row.
+func (r *Replica) stageRow(row int) []uint32 {
+	at, n := len(r.stage.lanes), r.schema.plans[row].Lanes()
+	r.stage.lanes = extended(r.stage.lanes, n)
+	return r.stage.lanes[at : at+n]
 }
 
 // extended returns s with n more elements, of any content.

@@ -6,6 +6,7 @@ import "github.com/arche-netcode/netcode/tick"
 type sentEntry struct {
 	index, generation uint32
 	base              tick.Tick // what the record leant on, tick.None when absolute
+	mask              Mask      // the rows that the record has
 	despawn           bool
 }
 

@@ -20,7 +20,9 @@ import (
 //	        then each present row, absolute
 //	  yes:  1 bit "same age as the record before" or age (S−T−1);
 //	        1 bit "rows as at T" or one bit per row of the schema: present;
-//	        then each present row: 1 bit 0 "as at T", or 1 and the row, absolute
+//	        then each present row: 0 "as at T", or
+//	        1, 0 and the row, absolute, or
+//	        1, 1 and what differs from T (a run's next row)
 //
 // Gaps count the indexes skipped since the record before, in each list apart,
 // modulo 2^32. Gap, generation and age are in the Var code of wire.
@@ -147,7 +149,7 @@ func (p *packetWriter) updates() {
 	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
 	for i := 0; i <= len(v.unsent); i++ {
 		w := (start + i) % len(v.unsent)
-		word := v.unsent[w] &^ v.owed[w]
+		word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
 		switch i {
 		case 0:
 			word &^= low
@@ -156,10 +158,10 @@ func (p *packetWriter) updates() {
 		}
 		for ; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.slots[index].life > p.s {
-				continue // shown after this tick's first packets
+			if !v.unsent.has(index) || !p.mayWrite(index) {
+				continue // written with its group, or the next tick's business
 			}
-			if !p.update(index) {
+			if !p.unit(index) {
 				v.cursor = index
 				return
 			}
@@ -168,50 +170,114 @@ func (p *packetWriter) updates() {
 	v.cursor = 0
 }
 
+// mayWrite reports whether a record of an index may go out in this tick: one
+// that was shown after this tick's first packets waits for the next, and so
+// does what changed for this client after its record went out (rule 1).
+func (p *packetWriter) mayWrite(index uint32) bool {
+	q := &p.v.slots[index]
+	return q.life <= p.s && q.sent != p.s
+}
+
+// unit writes one entity, or its whole group, and reports whether there was
+// room for it.
+func (p *packetWriter) unit(index uint32) bool {
+	if m := p.v.store.groups.whole(index); m != nil && len(m.indexes) > 1 {
+		if done, wrote := p.group(m); done {
+			return wrote
+		}
+	}
+	return p.update(index)
+}
+
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
-	v, q := p.v, &p.v.slots[index]
-	age := p.age
-	var rows, same int
-	if !p.fits(func() { rows, same = p.entity(index, q) }) {
-		p.age = age
-		if p.sent.n > 0 || p.partial {
-			return false
-		}
-		// It does not fit an empty packet and never will: step over it, so
-		// that nothing waits behind it, and say so.
-		v.stats.Oversize++
-		v.stats.OversizeID = wire.NetworkID{Index: index, Generation: q.generation}
-		v.unsent.unset(index)
-		v.tooBig.set(index)
+	v := p.v
+	if p.fits(func() { p.entity(index) }) {
+		p.wrote(index)
 		return true
 	}
+	if p.sent.n > 0 || p.partial {
+		return false
+	}
+	// It does not fit an empty packet and never will: step over it, so
+	// that nothing waits behind it, and say so.
+	v.stats.Oversize++
+	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.slots[index].generation}
+	v.unsent.unset(index)
+	v.tooBig.set(index)
+	return true
+}
+
+// group writes all that the client lacks of a group, in one piece. Where even
+// an empty packet has no room for it, its members go one by one: done is false.
+func (p *packetWriter) group(m *members) (done, wrote bool) {
+	v := p.v
+	v.lacking = v.lacking[:0]
+	for _, index := range m.indexes {
+		switch {
+		case !v.visible.has(index) || v.moved(index) <= v.slots[index].base:
+		case !p.mayWrite(index):
+			return true, true // some of it is out already: all of it follows in the next tick
+		default:
+			v.lacking = append(v.lacking, index)
+		}
+	}
+	if len(v.lacking) <= 1 {
+		return false, false
+	}
+	if p.fitsAll(v.lacking) {
+		for _, index := range v.lacking {
+			p.wrote(index)
+		}
+		return true, true
+	}
+	if p.sent.n > 0 || p.partial {
+		return true, false
+	}
+	v.stats.TornGroups++
+	return false, false
+}
+
+// fitsAll writes the records of several entities, all or none.
+func (p *packetWriter) fitsAll(indexes []uint32) bool {
+	if p.sent.n+len(indexes) > maxRecords {
+		return false
+	}
+	return p.fits(func() {
+		for _, index := range indexes {
+			p.entity(index)
+		}
+	})
+}
+
+// wrote notes that a record is in the packet.
+func (p *packetWriter) wrote(index uint32) {
+	v, q := p.v, &p.v.slots[index]
 	v.unsent.unset(index)
 	v.tooBig.unset(index)
 	v.unacked.set(index)
+	v.plan.took(index)
 	q.sent, q.shown = p.s, q.generation
-	p.record(sentEntry{index: index, generation: q.generation, base: q.base})
+	p.record(sentEntry{index: index, generation: q.generation, base: q.base, mask: v.maskOf(index)})
 	if q.base == tick.None {
 		v.stats.Spawns++
 	} else {
 		v.stats.Updates++
 	}
-	v.stats.Rows += uint64(rows)
-	v.stats.Unchanged += uint64(same)
-	return true
 }
 
-// fits writes a record and takes it back if it went past the limit.
+// fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last := p.w, p.last
+	mark, last, age, tally := p.w, p.last, p.age, p.v.stats
 	if p.sent.n >= maxRecords {
 		return false
 	}
 	write()
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
+		p.v.plan.wrote(p.w.Bits() - mark.Bits())
 		return true
 	}
-	p.w, p.last = mark, last
+	p.w, p.last, p.age, p.v.stats = mark, last, age, tally
 	return false
 }
 
@@ -222,56 +288,4 @@ func (p *packetWriter) gap(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last)) // modulo 2^32 where the list goes around
 	p.last = index + 1
-}
-
-// entity writes one record: all rows that the client may see, in the state of
-// this tick (rule 1). It returns how many rows travelled and how many were
-// left as they are at the baseline.
-func (p *packetWriter) entity(index uint32, q *slot) (rows, same int) {
-	p.gap(index)
-	s := p.v.store
-	mask := s.rows.masks[index]
-	p.w.Bool(q.base != tick.None)
-	if q.base == tick.None {
-		p.w.Var(uint64(q.generation))
-		p.w.Write(uint64(mask), uint(s.schema.Rows()))
-	} else {
-		p.writeAge(uint64(p.s - q.base))
-		p.writeMask(index, q.base, mask)
-	}
-	for ; mask != 0; mask &= mask - 1 {
-		row := mask.next()
-		if q.base != tick.None {
-			changed := s.since[row][index] > q.base
-			p.w.Bool(changed)
-			if !changed {
-				same++
-				continue
-			}
-		}
-		rows++
-		s.schema.plans[row].WritePacked(&p.w, s.packedRow(index, row))
-	}
-	return rows, same
-}
-
-// writeAge says how far back the baseline lies.
-func (p *packetWriter) writeAge(age uint64) {
-	p.w.Bool(age == p.age)
-	if age != p.age {
-		p.w.Var(age - 1)
-		p.age = age
-	}
-}
-
-// writeMask says which rows are present. "As at T" may be said while the
-// client is sure to hold the record of T itself, inside the window; past it,
-// the client may only hold a newer one.
-func (p *packetWriter) writeMask(index uint32, base tick.Tick, mask Mask) {
-	s := p.v.store
-	same := s.shape[index] <= base && p.s-base < s.cfg.Window
-	p.w.Bool(same)
-	if !same {
-		p.w.Write(uint64(mask), uint(s.schema.Rows()))
-	}
 }
