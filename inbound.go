@@ -92,13 +92,14 @@ func (c *content) take(h wire.MessageHeader, payload []byte, from origin) error 
 	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
 }
 
-// checkUser judges a message of the game: its type is registered, its size is the type's, and its fields are legal.
+// checkUser judges a message of the game: its type is registered, it is no longer than the type can be, and its bytes are
+// legal fields and nothing more. Entity fields take fewer bits where they can.
 func (in *inbound) checkUser(h wire.MessageHeader, payload []byte) error {
 	m, ok := in.protocol.messages.Lookup(h.Type)
 	if !ok {
 		return fmt.Errorf("unknown message type %d", h.Type)
 	}
-	if len(payload) != message.Size(m.Plan) {
+	if len(payload) > message.Size(m.Plan) {
 		return fmt.Errorf("message %s of %d bytes", m.Name, len(payload))
 	}
 	r := wire.NewBitReader(payload)
