@@ -42,6 +42,14 @@ func (b *budget) refill(now time.Duration) {
 // spent tells if nothing is left.
 func (b *budget) spent() bool { return b.rate >= 0 && b.level <= 0 }
 
+// left is how many bytes may be sent now, -1 when there is no limit.
+func (b *budget) left() int {
+	if b.rate < 0 {
+		return -1
+	}
+	return int(max(b.level, 0) / byteNanoseconds)
+}
+
 // take pays for n bytes.
 func (b *budget) take(n int) {
 	if b.rate >= 0 {

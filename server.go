@@ -26,6 +26,7 @@ type Server struct {
 	frame    frame
 
 	store    *snapshot.Store
+	interest Interest // Nil: all is visible unless hidden.
 	queues   *message.Queues
 	inbound  inbound
 	handle   func(ctx *Context, payload []byte) // of Dispatch

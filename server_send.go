@@ -22,6 +22,8 @@ const repeatMost = 64
 func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
+	s.judgeInterest()
+	s.reportGroups()
 	for _, c := range s.sessions {
 		s.serve(c)
 	}
@@ -69,6 +71,7 @@ func (s *Server) serve(c *session) {
 	c.conn.DetectLost(s.frame.now, c)
 	c.budget.refill(s.frame.now)
 	s.repeat(c)
+	c.view.Plan(c.budget.left())
 	s.fill(c)
 	c.keepAlive(s.config.KeepAlive)
 	if c.conn.AckDue() {

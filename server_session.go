@@ -151,6 +151,9 @@ func (s *Server) end(c *session, reason *peer.Error, tell bool) {
 			s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 		}
 	}
+	if c.state == connected && s.interest != nil {
+		s.interest.Leave(c.id)
+	}
 	delete(s.byID, c.id)
 	c.view = nil
 	if !tell {

@@ -36,6 +36,8 @@ type Stats struct {
 	OutboxFull        uint64 // OutboxBytes: messages that SendTo, Broadcast or SendMessage refused.
 	TooLarge          uint64 // PacketSize: messages refused because they do not fit into a packet.
 	Oversize          uint64 // PacketSize: times that an entity did not fit into a packet.
+	LargeGroups       uint64 // PacketSize: times that a group became too large for a packet.
+	HistoryEvicted    uint64 // HistoryBytes: changes forgotten before they were Window old.
 	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
 	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
 	EntitiesRefused   uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
@@ -79,6 +81,7 @@ func (s *Server) Stats() Stats {
 	stats.Messages = s.queues.Stats()
 	stats.TicksSlipped = s.frame.clock.Slipped()
 	stats.EntitiesRefused = s.store.Refused()
+	stats.HistoryEvicted = s.store.HistoryEvicted()
 	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
 	return stats
 }
