@@ -9,7 +9,8 @@ import (
 // policy has not seen yet.
 type claims struct {
 	lives
-	held []uint32 // by index: the generation that game code spoke of
+	held  []uint32 // by index: the generation that game code spoke of
+	ahead []uint32 // indexes at which it spoke of somebody else than who lived there at the newest Prepare
 }
 
 // claim says whether an entity may be spoken of: it is not of a life that is over. taken says that its index was
@@ -33,27 +34,42 @@ func (c *claims) claim(id wire.NetworkID) (ok, taken bool) {
 		return false, false
 	}
 	taken = c.held[id.Index] != 0
+	if c.alive.Has(id.Index) {
+		c.ahead = append(c.ahead, id.Index)
+	}
 	c.held[id.Index] = id.Generation
 	return true, taken
 }
 
-// over says whether what was said of an index that is renewed was said of a life that is over, and forgets whose it was.
-func (c *claims) over(index uint32) bool {
-	if int(index) >= len(c.held) || c.held[index] == 0 {
-		return false
+// settle follows the store and calls forget for each index of which something was said that is void: of a life that is
+// over, or of one that has not begun while another's goes on.
+func (c *claims) settle(s *snapshot.Store, forget func(index uint32)) {
+	if !c.follow(s) {
+		return
 	}
-	held := wire.NetworkID{Index: index, Generation: c.held[index]}
-	if c.is(held) || later(held.Generation, c.generations[index]) {
-		return false
+	for index := range c.renewed.All {
+		c.check(index, forget)
 	}
-	c.held[index] = 0
-	return true
+	for _, index := range c.ahead {
+		c.check(index, forget)
+	}
+	c.ahead = c.ahead[:0]
 }
 
-// later compares generations, which wrap; any is later than 0, which is none.
-func later(a, b uint32) bool { return a != 0 && (b == 0 || int32(a-b) > 0) }
+func (c *claims) check(index uint32, forget func(index uint32)) {
+	if int(index) >= len(c.held) || c.held[index] == 0 || c.generations[index] == c.held[index] && c.alive.Has(index) {
+		return
+	}
+	if c.alive.Has(index) || !later(c.held[index], c.generations[index]) {
+		c.held[index] = 0
+		forget(index)
+	}
+}
 
 // holds reports whether something was said of this very entity.
 func (c *claims) holds(id wire.NetworkID) bool {
 	return int(id.Index) < len(c.held) && id.Generation != 0 && c.held[id.Index] == id.Generation
 }
+
+// later compares generations, which wrap; any is later than 0, which is none.
+func later(a, b uint32) bool { return a != 0 && (b == 0 || int32(a-b) > 0) }

@@ -50,14 +50,7 @@ func (e *Explicit) forget(index uint32) {
 
 // Prepare implements [Policy]. What was shown of a life that is over is forgotten.
 func (e *Explicit) Prepare(s *snapshot.Store) {
-	if !e.follow(s) {
-		return
-	}
-	for index := range e.renewed.All {
-		if e.over(index) {
-			e.forget(index)
-		}
-	}
+	e.settle(s, e.forget)
 }
 
 // Sees implements [Policy].

@@ -89,3 +89,22 @@ func TestExplicitEqualsItsModel(t *testing.T) {
 		}
 	})
 }
+
+// Game code that knows an id before its capture may speak of it, but not while another lives at that index.
+func TestExplicitShowsWhatIsToCome(t *testing.T) {
+	e := NewExplicit()
+	w := newWorld(t, e, Despawn)
+	w.join(1)
+	var first wire.NetworkID
+	w.step(func() { first = w.spawn(); e.Show(1, first) })
+	coming := wire.NetworkID{Index: first.Index, Generation: first.Generation + 1}
+	require.True(t, e.Show(1, coming))
+	require.False(t, e.Show(1, first), "its life is over, or will be by the next capture")
+	w.step(nil)
+	w.requireSees(1)
+	require.False(t, e.Shown(1, coming), "too early")
+	w.step(func() { w.kill(first); require.True(t, e.Show(1, coming)) })
+	w.step(nil)
+	w.step(func() { require.Equal(t, coming, w.spawn()) })
+	w.requireSees(1, coming)
+}

@@ -266,3 +266,46 @@ func TestPositionOf(t *testing.T) {
 	type tag struct{}
 	require.Panics(t, func() { MaskOf[tag](w.store.Schema()) })
 }
+
+// Between two prepares an index may come to be another's: who is there now was never seen, and is where it is.
+func TestGridThatMissesCaptures(t *testing.T) {
+	g := NewGrid(GridConfig{Position: positions(), Enter: 10, Leave: 20})
+	w := newWorld(t, g, Despawn)
+	w.join(1)
+	g.Look(1, 0, 0, 0)
+	var near, gone, far wire.NetworkID
+	w.step(func() { near, gone, far = w.spawnAt(5, 0, 0), w.spawnAt(5, 0, 0), w.spawnAt(50, 0, 0) })
+	w.requireSees(1, near, gone)
+	w.capture(func() { w.kill(near); w.kill(gone); w.kill(far) })
+	w.capture(func() { near, gone, far = w.spawnAt(15, 0, 0), w.spawn(), w.spawnAt(5, 0, 0) })
+	w.step(nil)
+	require.Equal(t, []uint32{0, 1, 2}, []uint32{near.Index, gone.Index, far.Index})
+	w.requireSees(1, far)
+	w.step(func() { w.kill(near); w.kill(gone) })
+	w.capture(func() { w.kill(far) })
+	w.capture(func() { near, gone, far = w.spawn(), w.spawn(), w.spawnAt(5, 0, 0) })
+	w.step(nil)
+	w.requireSees(1, far)
+}
+
+// What has moved is noticed although the table of cells is made anew in the same tick.
+func TestGridThatGrows(t *testing.T) {
+	g := NewGrid(GridConfig{Position: positions(), Enter: 10})
+	w := newWorld(t, g, Despawn)
+	w.join(1)
+	g.Look(1, 0, 0, 0)
+	var id wire.NetworkID
+	w.step(func() { id = w.spawnAt(500, 0, 0) })
+	for range 6 {
+		w.requireSees(1)
+		w.step(func() {
+			w.move(id, 1, 0, 0)
+			for range len(g.cells.heads) {
+				w.spawnAt(1000, 0, 0)
+			}
+		})
+		w.requireSees(1, id)
+		w.step(func() { w.move(id, 500, 0, 0) })
+	}
+	require.Greater(t, len(g.cells.heads), 1000)
+}

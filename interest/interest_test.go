@@ -182,3 +182,18 @@ func TestSets(t *testing.T) {
 var _ snapshot.Interest = (*applied)(nil)
 
 var _ View = (*snapshot.View)(nil)
+
+// A server may capture more often than it asks. Who is at an index now is shown and hidden all the same.
+func TestInterestThatMissesCaptures(t *testing.T) {
+	explicit := NewExplicit()
+	w := newWorld(t, explicit, Despawn)
+	w.join(1)
+	w.step(func() { explicit.Show(1, w.spawn()); w.spawn() })
+	w.requireSees(1, w.living[0])
+	w.capture(func() { w.kill(w.living[1]); w.kill(w.living[0]) })
+	w.capture(func() { w.spawn(); explicit.Show(1, w.spawn()) })
+	w.views[1].Observe()
+	w.step(nil)
+	require.Zero(t, w.living[1].Index, "the index that was visible before is visible again")
+	w.requireSees(1, w.living[1])
+}

@@ -141,14 +141,7 @@ func (r *Rooms) forget(index uint32) {
 
 // Prepare implements [Policy]. The dead leave their rooms.
 func (r *Rooms) Prepare(s *snapshot.Store) {
-	if !r.follow(s) {
-		return
-	}
-	for index := range r.renewed.All {
-		if r.over(index) {
-			r.forget(index)
-		}
-	}
+	r.settle(s, r.forget)
 }
 
 // Sees implements [Policy].
