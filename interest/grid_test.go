@@ -281,11 +281,19 @@ func TestGridThatMissesCaptures(t *testing.T) {
 	w.step(nil)
 	require.Equal(t, []uint32{0, 1, 2}, []uint32{near.Index, gone.Index, far.Index})
 	w.requireSees(1, far)
-	w.step(func() { w.kill(near); w.kill(gone) })
-	w.capture(func() { w.kill(far) })
-	w.capture(func() { near, gone, far = w.spawn(), w.spawn(), w.spawnAt(5, 0, 0) })
-	w.step(nil)
-	w.requireSees(1, far)
+}
+
+// Nobody moved, and still it is another that is to be shown.
+func TestGridOfAnotherInTheSamePlace(t *testing.T) {
+	g := NewGrid(GridConfig{Position: positions(), Enter: 10})
+	w := newWorld(t, g, Despawn)
+	w.join(1)
+	g.Look(1, 0, 0, 0)
+	w.step(func() { w.spawnAt(5, 0, 0) })
+	w.capture(func() { w.kill(w.living[0]) })
+	w.step(func() { w.spawnAt(5, 0, 0) })
+	require.EqualValues(t, 2, w.living[0].Generation)
+	w.requireSees(1, w.living[0])
 }
 
 // What has moved is noticed although the table of cells is made anew in the same tick.
