@@ -37,6 +37,13 @@ type childOf struct {
 	Joint int32
 }
 
+// seeker names other entities.
+type seeker struct {
+	Target ecs.Entity    `net:"entity"`
+	Seen   [2]ecs.Entity `net:"entity"`
+	Doubt  uint8
+}
+
 type localOnly struct{ N int }
 
 type follows struct{ ecs.Relation } // a relation that does not replicate
@@ -54,11 +61,12 @@ const (
 	rowPosition
 	rowRotation
 	rowVelocity
+	rowSeeker
 )
 
 func newSchema(t testing.TB) *snapshot.Schema {
 	var plans []*wire.Plan
-	for _, v := range []any{childOf{}, frozen{}, health{}, position{}, rotation{}, velocity{}} {
+	for _, v := range []any{childOf{}, frozen{}, health{}, position{}, rotation{}, velocity{}, seeker{}} {
 		typ := reflect.TypeOf(v)
 		plan, err := wire.Compile(typ, typ.Name())
 		require.NoError(t, err)
@@ -71,7 +79,7 @@ func newSchema(t testing.TB) *snapshot.Schema {
 type side struct {
 	world                                            *ecs.World
 	rep, child, frozen, health, pos, rot, vel, local ecs.ID
-	follows                                          ecs.ID
+	follows, seeker                                  ecs.ID
 	problems                                         []netecs.Problem
 }
 
@@ -82,6 +90,7 @@ func newSide() *side {
 		rep: ecs.ComponentID[components.Replicated](&w), child: ecs.ComponentID[childOf](&w),
 		frozen: ecs.ComponentID[frozen](&w), health: ecs.ComponentID[health](&w), pos: ecs.ComponentID[position](&w),
 		rot: ecs.ComponentID[rotation](&w), follows: ecs.ComponentID[follows](&w),
+		seeker: ecs.ComponentID[seeker](&w),
 	}
 }
 
