@@ -24,13 +24,14 @@ type flapping struct {
 	rows     *interest.Rows
 	random   *rand.Rand
 	ids      []wire.NetworkID
-	open     map[wire.NetworkID]bool // whether client 1 may see the marked component
+	open     map[wire.NetworkID]bool // whether client 1 may see the marked components
 }
 
 func newFlapping(t *testing.T, seed uint64, leaving interest.Leaving) *flapping {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[marked](p)
+	netcode.Replicate[tagged](p)
 	f := &flapping{
 		rig: newRig(t, p, netcode.Config{SendBudget: -1}), explicit: interest.NewExplicit(),
 		random: rand.New(rand.NewPCG(47, seed)), open: map[wire.NetworkID]bool{},
@@ -39,7 +40,8 @@ func newFlapping(t *testing.T, seed uint64, leaving interest.Leaving) *flapping 
 		if f.open[id] {
 			return ^snapshot.Mask(0)
 		}
-		return ^interest.MaskOf[marked](f.server.Store().Schema())
+		schema := f.server.Store().Schema()
+		return ^(interest.MaskOf[marked](schema) | interest.MaskOf[tagged](schema))
 	})
 	f.server.SetInterest(interest.New(f.rows, leaving))
 	f.server.game = f.play
@@ -75,6 +77,9 @@ func (f *flapping) play(store *snapshot.Store) {
 		marker := head<<16 | uint64(f.random.Uint32N(1<<16))
 		of := f.ids[f.random.IntN(len(f.ids))]
 		store.Set(id, rowMarked, []uint32{uint32(marker), uint32(marker >> 32), of.Index, of.Generation})
+		if tag := store.Row(id, rowTagged); f.random.IntN(3) > 0 || head == markerHead || tag == nil || tag[1]>>16 != 0x1111 {
+			store.Set(id, rowTagged, []uint32{uint32(marker), uint32(marker >> 32)})
+		}
 		x := float32(f.random.IntN(1000))
 		if !visible {
 			x = -1
@@ -83,7 +88,7 @@ func (f *flapping) play(store *snapshot.Store) {
 	}
 }
 
-// Catalogue case 47, of visibility: it changes each tick, of entities and of single components, at 30 % loss. No packet
+// Catalogue case 47, of visibility: it changes each tick, of entities and of their components, at 30 % loss. No packet
 // and nothing that is decoded holds what was hidden; when all comes to rest the client holds exactly what it may see, in
 // its newest state.
 func TestCase47VisibilityFlaps(t *testing.T) {
@@ -124,8 +129,10 @@ func (f *flapping) requireNoSecret(c *clientEnd) {
 	for e := range c.Replica().All {
 		x := c.Replica().Row(e.ID.Index, rowPlace)
 		require.NotEqual(f.t, uint32(0xBF800000), x[0], "the place of a hidden one") // -1
-		if lanes := c.Replica().Row(e.ID.Index, rowMarked); lanes != nil {
-			require.NotEqual(f.t, uint64(markerHead), (uint64(lanes[1])<<32|uint64(lanes[0]))>>16)
+		for _, row := range []int{rowMarked, rowTagged} {
+			if lanes := c.Replica().Row(e.ID.Index, row); lanes != nil {
+				require.NotEqual(f.t, uint64(markerHead), (uint64(lanes[1])<<32|uint64(lanes[0]))>>16)
+			}
 		}
 	}
 }
@@ -147,13 +154,15 @@ func (f *flapping) requireSettled(c *clientEnd, leaving interest.Leaving) {
 		held++
 		require.True(f.t, e.Alive && e.ID == id, "%v", id)
 		require.Equal(f.t, store.Row(id, rowPlace), c.Replica().Row(id.Index, rowPlace))
+		number := store.Row(id, rowTagged)
 		lanes := slices.Clone(store.Row(id, rowMarked))
 		if named := (wire.NetworkID{Index: lanes[2], Generation: lanes[3]}); !f.server.Visible(1, named) {
 			lanes[2], lanes[3] = 0, 0
 		}
 		if !f.open[id] {
-			lanes = nil
+			lanes, number = nil, nil
 		}
+		require.Equal(f.t, number, c.Replica().Row(id.Index, rowTagged), "%v", id)
 		require.Equal(f.t, lanes, c.Replica().Row(id.Index, rowMarked), "%v", id)
 	}
 	require.Equal(f.t, held, c.Replica().Len(), "no entity that is dead")

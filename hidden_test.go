@@ -25,12 +25,16 @@ type marked struct {
 	Of     wire.NetworkID `net:"entity"`
 }
 
+// tagged is another such component. It names nobody, and so travels as what differs from before.
+type tagged struct{ Marker uint64 }
+
 // markerHead is the upper half and more of every marker; the rest changes all the time.
 const markerHead = 0xDEC0ADDE5EC2
 
 const (
 	rowMarked = iota
 	rowPlace
+	rowTagged
 )
 
 // hidden is a world of which client 1 sees some entities and never learns anything of the others.
@@ -51,6 +55,7 @@ func newHidden(t *testing.T, debug bool, leaving interest.Leaving, secrets int) 
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[marked](p)
+	netcode.Replicate[tagged](p)
 	if debug {
 		p.Debug()
 	}
@@ -79,6 +84,7 @@ func (h *hidden) mark(store *snapshot.Store, id, of wire.NetworkID) {
 		marker = markerHead<<16 | uint64(h.random.Uint32N(1<<16))
 	}
 	store.Set(id, rowMarked, []uint32{uint32(marker), uint32(marker >> 32), of.Index, of.Generation})
+	store.Set(id, rowTagged, []uint32{uint32(marker), uint32(marker >> 32)})
 	h.set(store, id, h.random.Float32())
 }
 
