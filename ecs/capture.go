@@ -53,6 +53,8 @@ type Capture struct {
 	known []faults   // by network index
 	full  bool       // StoreFull was reported, and the store has been full since
 
+	along func() // see Along
+
 	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
 }
 
@@ -95,9 +97,16 @@ func (c *Capture) Run(t tick.Tick) {
 	c.despawnLost()
 	c.resolve()
 	c.watch.trim()
+	if c.along != nil {
+		c.along()
+	}
 	c.store.Commit()
 	c.watch.flush()
 }
+
+// Along sets a function that each Run calls before it commits, for others who
+// keep entities in the same store. The world is unlocked then.
+func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
