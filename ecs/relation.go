@@ -35,7 +35,7 @@ func (a *Apply) aimAll() {
 	}
 	for _, index := range s.rings { // any of them may be open now
 		a.twins[index].circle = false
-		s.list = append(s.list, index)
+		a.enlist(index)
 	}
 	s.rings = s.rings[:0]
 	start := s.walk + 1
@@ -43,12 +43,19 @@ func (a *Apply) aimAll() {
 		a.seekCircle(index, start)
 	}
 	for _, index := range s.rings {
-		s.list = append(s.list, index)
+		a.enlist(index)
 	}
 	for _, index := range s.list {
 		a.aim(index)
 	}
 	s.list = s.list[:0]
+}
+
+// enlist lists an entity of which nothing was heard in this run.
+func (a *Apply) enlist(index uint32) {
+	if at := a.watch.at(a.replica.Entity(index).ID); at != nil && !a.twins[index].left {
+		a.list(index, at, &a.twins[index])
+	}
 }
 
 // seekCircle follows relations from an entity as far as nobody has since the
@@ -83,7 +90,11 @@ func (a *Apply) refuse(n uint32) {
 
 // parent is the entity that the server's relation of an entity leads to.
 func (a *Apply) parent(index uint32) (uint32, bool) {
-	id := a.goal(a.replica.Entity(index))
+	row, ok := a.relation(a.replica.Entity(index).Mask)
+	if !ok {
+		return 0, false
+	}
+	id := a.goal(index, row)
 	if id.Generation == 0 || id.Index >= snapshot.MaxEntities {
 		return 0, false
 	}
@@ -91,14 +102,10 @@ func (a *Apply) parent(index uint32) (uint32, bool) {
 	return id.Index, up.Alive && up.ID == id && int(id.Index) < len(a.twins)
 }
 
-// goal is the target of an entity's relation, as it came.
-func (a *Apply) goal(now snapshot.Entity) wire.NetworkID {
-	row, ok := a.relation(now.Mask)
-	if !ok {
-		return wire.NetworkID{}
-	}
+// goal is the target of a relation, as it came.
+func (a *Apply) goal(index uint32, row int) wire.NetworkID {
 	lane, _ := a.watch.schema.Plan(row).Target()
-	lanes := a.replica.Row(now.ID.Index, row)
+	lanes := a.replica.Row(index, row)
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
@@ -111,7 +118,8 @@ func (a *Apply) relation(mask snapshot.Mask) (row int, ok bool) {
 	return first(mask), true
 }
 
-// aim sets the target of one entity.
+// aim sets the target of one entity. The shadow tells whether that is another
+// than was applied before: game code may have set one meanwhile.
 func (a *Apply) aim(index uint32) {
 	now := a.replica.Entity(index)
 	at, tw := a.watch.at(now.ID), &a.twins[index]
@@ -120,22 +128,38 @@ func (a *Apply) aim(index uint32) {
 		return
 	}
 	lane, _ := a.watch.schema.Plan(row).Target()
-	id := a.goal(now)
+	id := a.goal(index, row)
 	a.refs.set(index, row, lane, id)
 	target := a.local(id)
 	if tw.circle {
 		target = ecs.Entity{}
 		if !tw.told {
+			tw.told = true
 			a.watch.note(Problem{
 				Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: a.watch.schema.Plan(row).Name(),
 			})
 		}
 	}
-	tw.told = tw.circle
+	tw.told = tw.told && tw.circle
+	if applied, known := a.watch.keptTarget(at, row); known && applied != target {
+		tw.changed, a.early = tw.changed.With(row), true
+	}
 	relations := a.watch.world.Relations()
 	if relations.Get(at.entity, a.watch.ids[row]) != target {
-		tw.changed, a.early = tw.changed.With(row), true
 		a.unsettled = true
 		relations.Set(at.entity, a.watch.ids[row], target)
 	}
+}
+
+// keptTarget is the target of a relation in the shadow, if it is in one.
+func (w *watch) keptTarget(at *place, row int) (ecs.Entity, bool) {
+	if at.table == nowhere {
+		return ecs.Entity{}, false
+	}
+	t := w.tables[at.table]
+	c := t.column(row)
+	if c == nil || !c.aimed || int(at.slot) >= t.length {
+		return ecs.Entity{}, false
+	}
+	return c.targets[at.slot], true
 }

@@ -128,10 +128,10 @@ func (w *watch) settleScattered(t *table) {
 			}
 			slot = t.newSlot(w.run)
 			w.houseRow(t, 0, slot)
+			t.keepRow(0, slot)
 		} else {
 			t.stamp(slot, w.run)
 		}
-		t.keepRow(0, slot)
 	}
 	t.release()
 	for slot := 0; slot < t.length && t.stamped < t.length; slot++ {

@@ -16,11 +16,12 @@ func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) {
 // and puts the server's value back if a field that travels is another.
 func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
 	tw := &a.twins[id.Index]
-	if !tw.mask.Has(c.row) {
+	if c.row < 0 || !tw.mask.Has(c.row) {
 		return // game code's own component
 	}
 	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
-	if equal || a.replica.Entity(id.Index).ID != id {
+	strayed := c.aimed && applied.aimed && c.target != applied.targets[slot]
+	if equal && !strayed || a.replica.Entity(id.Index).ID != id {
 		return
 	}
 	lanes := a.value(id.Index, c.row)
@@ -30,6 +31,13 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 	c.write(row, lanes)
 	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
 		tw.changed, a.early = tw.changed.With(c.row), true // and the server has another value by now
+	}
+	if strayed { // it is set when the world is unlocked; the shadow keeps what was applied
+		c.target = applied.targets[slot]
+		a.again = append(a.again, id.Index)
+		if equal {
+			field = "target"
+		}
 	}
 	a.stats.Restored++
 	if !tw.restored {
