@@ -26,7 +26,8 @@ type registration struct {
 func Named(name string) Option { return func(r *registration) { r.name = name } }
 
 // Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
-// turn, as it is then; that the component is added, removed, or its entity born does not wait. Which ticks are a
+// turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
+// control replication, such as components.Owner. Which ticks are a
 // component's turn depends on its entity, so that not all entities have theirs at once. A components.Rate on an entity
 // does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
 // differ. Every panics outside its range.

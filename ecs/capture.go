@@ -95,6 +95,7 @@ func (c *Capture) Run(t tick.Tick) {
 	c.rejoin()
 	c.watch.scan(c)
 	c.despawnLost()
+	c.captureLate()
 	c.resolve()
 	c.watch.trim()
 	if c.along != nil {
@@ -119,6 +120,7 @@ func (c *Capture) rejoin() {
 	}
 	c.watch.forget()
 	c.refs.forget()
+	c.pace.forget()
 	c.watch.mark.join(c.watch.world)
 	c.watch.note(Problem{Kind: WorldReset})
 }
@@ -129,8 +131,8 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
 		c.control(id, col, row)
 	}
 	switch {
-	case col.row < 0 || c.pace.never(col.row):
-	case c.pace.due(id.Index, col.row):
+	case col.row < 0 || c.pace.never(col):
+	case c.pace.due(id.Index, col):
 		c.captureRow(id, col, row)
 	default:
 		c.watch.wait = true
@@ -152,8 +154,8 @@ func (c *Capture) appears(t *table, row, slot int) {
 	*r = components.Replicated{ID: id, World: c.watch.tag}
 	c.watch.depart(id, at)
 	c.watch.claim(at, t, slot)
+	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
-	c.captureEntity(id, t, row, slot)
 }
 
 // passOver keeps the shadow of an entity that has no id: a foreign one, which
@@ -171,7 +173,7 @@ func (c *Capture) passOver(t *table, row, slot int) {
 
 // captureEntity captures all components of a row, and that it has no others.
 // What it has had before and is not due yet waits.
-func (c *Capture) captureEntity(id wire.NetworkID, t *table, row, slot int) {
+func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	had := c.store.Mask(id)
 	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
 		c.store.Remove(id, first(gone))
@@ -190,11 +192,11 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row, slot int) {
 		case col.row < 0:
 		case !had.Has(col.row):
 			c.captureRow(id, col, row)
-		case c.pace.never(col.row):
-		case c.pace.due(id.Index, col.row):
+		case c.pace.never(col):
+		case c.pace.due(id.Index, col):
 			c.captureRow(id, col, row)
 		default:
-			col.unkeep(row, slot, c.watch.entityAt(t, row))
+			c.pace.putOff(id, col.row)
 		}
 	}
 }

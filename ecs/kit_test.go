@@ -65,8 +65,13 @@ const (
 )
 
 func newSchema(t testing.TB) *snapshot.Schema {
+	return schemaOf(t, childOf{}, frozen{}, health{}, position{}, rotation{}, velocity{}, seeker{})
+}
+
+// schemaOf is the schema of components given by any values of them.
+func schemaOf(t testing.TB, values ...any) *snapshot.Schema {
 	var plans []*wire.Plan
-	for _, v := range []any{childOf{}, frozen{}, health{}, position{}, rotation{}, velocity{}, seeker{}} {
+	for _, v := range values {
 		typ := reflect.TypeOf(v)
 		plan, err := wire.Compile(typ, typ.Name())
 		require.NoError(t, err)
@@ -133,8 +138,11 @@ type pair struct {
 	onLeave  func(ecs.Entity, wire.NetworkID)
 }
 
-func newPair(t testing.TB) *pair {
-	p := &pair{t: t, schema: newSchema(t), server: newSide(), client: newSide(), buf: make([]byte, 1<<20)}
+func newPair(t testing.TB) *pair { return newPairOf(t, newSchema(t)) }
+
+// newPairOf is a pair that replicates what a schema says.
+func newPairOf(t testing.TB, schema *snapshot.Schema) *pair {
+	p := &pair{t: t, schema: schema, server: newSide(), client: newSide(), buf: make([]byte, 1<<20)}
 	cfg := snapshot.Config{}
 	p.store = snapshot.NewStore(p.schema, cfg)
 	p.view = snapshot.NewView(p.store, cfg)

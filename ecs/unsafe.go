@@ -164,19 +164,6 @@ func (c *column) keptReplicated(slot int) components.Replicated {
 	return *(*components.Replicated)(c.kept(slot))
 }
 
-// unkeep makes a slot differ from the row, which is that of e, so that the next
-// scan looks at the row again whatever happens to it.
-func (c *column) unkeep(row, slot int, e ecs.Entity) {
-	switch {
-	case c.size > 0:
-		c.shadow[slot*c.size] = ^c.bytes(row, row+1)[0]
-	case c.target == e:
-		c.targets[slot] = ecs.Entity{}
-	default:
-		c.targets[slot] = e
-	}
-}
-
 // owner is the components.Owner of a row.
 func (c *column) owner(row int) components.Owner {
 	// SAFETY: called on columns of kind ownerControl only, whose component this is.
