@@ -114,6 +114,7 @@ func (a *Apply) Run() {
 	a.rejoin()
 	a.watch.scan(a)
 	a.noticeLost()
+	a.watch.cutOff()
 	a.update()
 	a.settle()
 	a.watch.flush()

@@ -78,6 +78,9 @@ func Changed[T any](a *Apply) iter.Seq2[ecs.Entity, *T] {
 }
 
 func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
+	if a == nil {
+		return
+	}
 	row := a.watch.rowOf(reflect.TypeFor[T]())
 	if row < 0 {
 		return

@@ -1,6 +1,7 @@
 package netecs_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -15,8 +16,8 @@ import (
 func changes(p *pair) map[wire.NetworkID]netecs.Change {
 	all := map[wire.NetworkID]netecs.Change{}
 	for c := range p.apply.Changes {
-		if _, twice := all[c.ID]; twice || p.local(c.ID) != c.Entity {
-			p.t.Fatalf("%s was told twice, or of another entity", c.ID)
+		if before, twice := all[c.ID]; twice || p.local(c.ID) != c.Entity {
+			panic(fmt.Sprintf("%+v was told of before (%v, %+v), or is %v", c, twice, before, p.local(c.ID)))
 		}
 		id := c.ID
 		c.ID, c.Entity = wire.NetworkID{}, ecs.Entity{}

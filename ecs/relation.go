@@ -30,7 +30,7 @@ func (s *aims) forget() {
 // circle opened or closed.
 func (a *Apply) aimAll() {
 	s := &a.aims
-	if len(s.list) == 0 {
+	if len(s.list)+len(s.rings) == 0 {
 		return
 	}
 	for _, index := range s.rings { // any of them may be open now

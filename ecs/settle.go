@@ -33,6 +33,17 @@ func (w *watch) sweep(t *table) {
 	}
 }
 
+// cutOff gives up the slots behind the last row that the scan saw. What was
+// removed from there may come back under the same id and to the same row, and
+// must not be taken for what it was.
+func (w *watch) cutOff() {
+	for _, t := range w.tables {
+		if !t.scattered {
+			t.length = min(t.length, t.seen)
+		}
+	}
+}
+
 // settle puts every id in its place after any change of structure, and the rows
 // that were not in their place into the shadow. Of rows that stayed where they
 // were only the Replicated is looked at: what was written to them meanwhile

@@ -137,7 +137,7 @@ func (a *Apply) spawnBatch(k *kind, rows snapshot.Mask) {
 // expect notes an entity that is about to be created.
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	tw := &a.twins[id.Index]
-	*tw = twin{mask: mask}
+	*tw = twin{mask: mask, listed: a.run}
 	a.stats.Spawned++
 	a.born = append(a.born, id)
 	a.writing.form(tw, form{index: id.Index, added: rows, spawned: true})
@@ -146,7 +146,6 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	}
 	if rows&(a.refs.rows|a.aims.rows) != 0 {
 		tw.changed, a.early = rows, true // its entity fields are known when all entities are there
-		tw.listed = a.run
 		a.writing.homeless = append(a.writing.homeless, id.Index)
 	} else {
 		a.writing.fresh = append(a.writing.fresh, due{index: id.Index, rows: rows})

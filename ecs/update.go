@@ -20,7 +20,7 @@ type filling struct {
 // update brings the world up to date with the replica: first what entities and
 // components there are, then their values, when every entity is there.
 func (a *Apply) update() {
-	if a.replica == nil || !a.all && len(a.again) == 0 && len(a.replica.Changed()) == 0 {
+	if a.replica == nil || len(a.again) == 0 && len(a.replica.Changed()) == 0 && (!a.all || a.replica.Len() == 0) {
 		return
 	}
 	a.stats.Applied++
@@ -85,6 +85,9 @@ func (a *Apply) entity(id wire.NetworkID, at *place) (ecs.Entity, bool) {
 func (a *Apply) change(now snapshot.Entity, at *place) {
 	tw := &a.twins[now.ID.Index]
 	if tw.left {
+		if now.Mask&a.aims.rows != 0 { // it may close a circle of others
+			a.aims.list = append(a.aims.list, now.ID.Index)
+		}
 		return
 	}
 	if now.Mask != tw.mask {
@@ -100,9 +103,12 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 		return
 	}
 	a.add, a.rem = a.add[:0], a.rem[:0]
+	removed := tw.mask &^ now.Mask &^ tw.gone
 	a.removals(e, tw, tw.mask&^now.Mask)
 	added := a.additions(e, tw, now, now.Mask&^tw.mask)
-	a.writing.form(tw, form{index: now.ID.Index, added: added, removed: tw.mask &^ now.Mask})
+	if added|removed != 0 {
+		a.writing.form(tw, form{index: now.ID.Index, added: added, removed: removed})
+	}
 	tw.changed |= added
 	a.early = true
 	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
