@@ -1,8 +1,11 @@
 package netecs
 
 import (
+	"reflect"
+
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -242,6 +245,20 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 		return wire.NetworkID{}, false
 	}
 	return id, true
+}
+
+// Kind is the ID of an entity's components.Kind, which the server gave it. It is
+// false for an entity that has none, and where Kind does not replicate.
+func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
+	row := a.watch.rowOf(reflect.TypeFor[components.Kind]())
+	if _, ours := a.ID(e); !ours || row < 0 {
+		return 0, false
+	}
+	kind := componentOf[components.Kind](a.watch.world, e, a.watch.ids[row])
+	if kind == nil {
+		return 0, false
+	}
+	return kind.ID, true
 }
 
 // Stats is what Apply has done so far.

@@ -233,3 +233,26 @@ func BenchmarkSpawnAndRemove(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entity")
 }
+
+// TestShownAgainInTheSameRow lets an entity leave and come back under the same
+// id, to the very row where it was.
+func TestShownAgainInTheSameRow(t *testing.T) {
+	p, all := populated(t, 3)
+	id, _ := p.capture.ID(all[2])
+	for range 3 {
+		p.view.Hide(id)
+		p.step()
+		p.view.Show(id)
+		p.step()
+		p.same()
+		p.client.position(p.local(id)).X = -5
+		p.apply.Run()
+		p.same()
+		p.server.position(all[2]).X++
+		p.step()
+		p.same()
+	}
+	require.Equal(t, []netecs.ProblemKind{
+		netecs.LocalWriteRestored, netecs.LocalWriteRestored, netecs.LocalWriteRestored,
+	}, p.client.kinds(), "once in each life")
+}

@@ -81,6 +81,14 @@ func (a *Apply) Stats() netecs.ApplyStats {
 	return a.apply.Stats()
 }
 
+// kind is the kind of an entity, if it has one.
+func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
+	if a.apply == nil {
+		return 0, false
+	}
+	return a.apply.Kind(e)
+}
+
 // renew turns to the replica of a new connection, which holds nothing yet.
 func (a *Apply) renew() {
 	a.replica = a.Client.Replica()

@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -23,7 +21,6 @@ type ClientSystems struct {
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
-	kinds     *generic.Map1[components.Kind]
 	despawned []func(ecs.Entity, netcode.NetworkID)
 }
 
@@ -79,18 +76,11 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 			f(e, id)
 		}
 	}
-	if _, there := c.ID(e); !there || len(c.ofKind) == 0 {
+	kind, ok := c.Apply.kind(e)
+	if !ok {
 		return
 	}
-	if c.kinds == nil {
-		kinds := generic.NewMap1[components.Kind](c.Apply.world)
-		c.kinds = &kinds
-	}
-	kind := c.kinds.Get(e)
-	if kind == nil {
-		return
-	}
-	for _, f := range c.ofKind[kind.ID] {
+	for _, f := range c.ofKind[kind] {
 		if _, there := c.ID(e); there {
 			f(e, id)
 		}
