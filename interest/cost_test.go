@@ -88,7 +88,26 @@ func BenchmarkGrid(b *testing.B) {
 	}
 }
 
-// The same with views that are told.
+// What the grid is measured against: every entity asked about every client, with nothing else to do.
+func BenchmarkEveryPair(b *testing.B) {
+	g := NewGrid(GridConfig{Position: positions(), Enter: 100, Leave: 120})
+	c := newCrowd(b, g, g, 10_000, 64, 1)
+	c.judge()
+	sets := make([]Set, len(c.clients))
+	for b.Loop() {
+		for i, client := range c.clients {
+			eye := g.sights.get(client).at
+			sets[i].reset(len(g.alive))
+			for index := range g.cells.places {
+				if d := squared(g.cells.places[index].at, eye); d <= g.enterSquared {
+					sets[i].add(uint32(index))
+				}
+			}
+		}
+	}
+}
+
+// The same as BenchmarkGrid with views that are told.
 func BenchmarkInterest(b *testing.B) {
 	for name, policy := range map[string]func() (Policy, *Grid){
 		"all": func() (Policy, *Grid) { return All(), nil },

@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Explicit shows a client nothing but what game code shows it. The zero value is not ready: see [NewExplicit].
+// Explicit shows a client nothing but what game code shows it.
 type Explicit struct {
 	claims
 	clients roll[Set]
