@@ -59,6 +59,10 @@ func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
 	c.full = false
 	c.known = extended(c.known, int(id.Index))
 	c.known[id.Index] = faults{}
+	if int(id.Index) < len(c.controlled) {
+		c.controlled[id.Index] = 0
+	}
+	c.pace.set(id.Index, 0)
 	return c.watch.hold(id, e), id
 }
 

@@ -244,6 +244,27 @@ func (m *machine) resetClient() {
 	}
 }
 
+// target is what the clients should see an entity's relation lead to: nothing,
+// where following relations leads back to it.
+func (m *machine) target(e ecs.Entity) wire.NetworkID {
+	follow := func(e ecs.Entity) (next ecs.Entity) {
+		if d := m.model[e]; d != nil && d.rows[rowChildOf] != nil {
+			next = m.server.world.Relations().Get(e, m.server.child)
+		}
+		return next
+	}
+	target := follow(e)
+	at := target
+	for range m.all {
+		if at == e {
+			return wire.NetworkID{}
+		}
+		at = follow(at)
+	}
+	id, _ := m.capture.ID(target)
+	return id
+}
+
 // check compares the store with the model, and the client with the store.
 func (m *machine) check() {
 	m.step()
@@ -267,6 +288,11 @@ func (m *machine) check() {
 			boxed.Elem().Set(reflect.ValueOf(value))
 			lanes := make([]uint32, m.schema.Plan(row).Lanes())
 			m.schema.Plan(row).Quantise(boxed.UnsafePointer(), lanes)
+			if row == rowChildOf {
+				lane, _ := m.schema.Plan(row).Target()
+				target := m.target(e)
+				lanes[lane], lanes[lane+1] = target.Index, target.Generation
+			}
 			require.True(m.t, slices.Equal(lanes, m.store.Row(id, row)), "%s of %s", m.schema.Plan(row).Name(), id)
 		}
 	}
