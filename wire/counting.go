@@ -69,9 +69,12 @@ func flatTable(name string, symbols, contexts int) (*Table, error) {
 	for i := range weights {
 		weights[i] = 1
 	}
-	lengths := make([][]uint8, contexts)
-	for i := range lengths {
-		lengths[i] = codeLengths(weights, MaxCodeLength)
+	t, err := NewTable(name, [][]uint8{codeLengths(weights, MaxCodeLength)})
+	if err != nil {
+		return nil, err
 	}
-	return NewTable(name, lengths)
+	for len(t.codes) < contexts { // all contexts are one and the same
+		t.codes = append(t.codes, t.codes[0])
+	}
+	return t, nil
 }

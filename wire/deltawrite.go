@@ -161,3 +161,12 @@ func (p *Plan) legalRow(lanes []uint32) bool {
 	}
 	return true
 }
+
+// Code returns the bits of the symbol itself, without the raw ones that follow, and how many they are.
+func (s *DeltaSymbol) Code() (code uint64, n uint) {
+	if s.Table == nil {
+		return 0, 0
+	}
+	e := s.Table.codes[s.Context].enc[s.Symbol]
+	return uint64(e & 0xFFFF), uint(e >> 16)
+}
