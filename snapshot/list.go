@@ -1,6 +1,10 @@
 package snapshot
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/wire"
+)
 
 // The records of a packet are a list, and which entities are in it costs as
 // much as what is said of them. Most of those that move now moved a moment ago:
@@ -74,12 +78,20 @@ func (p *packetWriter) again(before *sentPacket) bool {
 func (p *packetWriter) next(skipped int, odd bool) {
 	t := p.v.store.schema.codes.next
 	if odd {
-		t.Write(&p.w, 0, nextOdd)
+		p.symbol(t, 0, nextOdd)
 	}
 	for ; skipped > nextMost; skipped -= nextMost + 1 {
-		t.Write(&p.w, 0, nextSkip)
+		p.symbol(t, 0, nextSkip)
 	}
-	t.Write(&p.w, 0, skipped)
+	p.symbol(t, 0, skipped)
+}
+
+// symbol writes a symbol of the list.
+func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
+	t.Write(&p.w, context, symbol)
+	if watch := p.v.store.watch; watch != nil {
+		watch([]wire.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
+	}
 }
 
 // others writes visible entities that changed and were not in the list, as
@@ -135,7 +147,7 @@ func (p *packetWriter) goRound() bool {
 // list goes around.
 func (p *packetWriter) gap(index uint32, odd bool) {
 	symbol, raw, n := gapSymbol(index-p.last, odd)
-	p.v.store.schema.codes.gap.Write(&p.w, p.gapContext, symbol)
+	p.symbol(p.v.store.schema.codes.gap, p.gapContext, symbol)
 	p.w.Write(raw, n)
 	p.last = index + 1
 }

@@ -170,12 +170,12 @@ func (p *packetWriter) updates() {
 		p.w.Var(uint64(list.part))
 		p.age, p.gapContext = uint64(p.s-list.tick), 1
 		room = p.again(list)
-		c.next.Write(&p.w, 0, nextNone)
+		p.symbol(c.next, 0, nextNone)
 	}
 	if room {
 		p.others()
 	}
-	c.gap.Write(&p.w, p.gapContext, gapEnd)
+	p.symbol(c.gap, p.gapContext, gapEnd)
 }
 
 // unit writes one entity, or its whole group, and reports whether there was

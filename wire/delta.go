@@ -35,7 +35,7 @@ type deltaGroup struct {
 type deltaLane struct {
 	bits  uint8
 	model laneModel
-	guard int16  // the lane whose change makes this one travel raw, or -1
+	first int16  // of a rotation: its first lane
 	table *Table // nil for raw and implied lanes
 }
 
@@ -49,21 +49,41 @@ const (
 	modelLinear                   // where it goes in a straight line from T' through T
 	modelTurn                     // the same, around a circle of 2^bits
 	modelFloat                    // the same, the lane being the bits of a float32
+	modelLargest                  // which component of a rotation is left out
+	modelPart                     // one of the others
 )
 
 // class is the name under which tables for any component's lanes of this kind are found.
-func (m laneModel) class(o *op) string {
+func (m laneModel) class() string {
 	switch {
 	case m == modelFloat:
 		return "class.float"
 	case m == modelTurn:
 		return "class.turn"
-	case m == modelLinear && o.kind == opQuat:
+	case m == modelPart:
 		return "class.rotation"
+	case m == modelLargest:
+		return "class.largest"
 	case m == modelLinear:
 		return "class.linear"
 	}
 	return "class.number"
+}
+
+// symbols is the alphabet of the tables of such lanes.
+func (m laneModel) symbols() int {
+	if m == modelLargest {
+		return 4
+	}
+	return deltaSymbols
+}
+
+// contexts is how many contexts those tables have.
+func (m laneModel) contexts() int {
+	if m == modelLargest {
+		return 4
+	}
+	return deltaContexts
 }
 
 // groupLanes is how many lanes have their changes told by one symbol.
@@ -134,7 +154,7 @@ func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 			continue
 		}
 		var err error
-		if l.table, err = source.Table(prefix+"."+strconv.Itoa(i), l.model.class(&p.ops[p.lanes[i].op]), deltaSymbols, deltaContexts); err != nil {
+		if l.table, err = source.Table(prefix+"."+strconv.Itoa(i), l.model.class(), l.model.symbols(), l.model.contexts()); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +194,7 @@ func tableName(name string) string {
 // deltaLane says how a lane is modelled.
 func (p *Plan) deltaLane(i int) deltaLane {
 	o := &p.ops[p.lanes[i].op]
-	l := deltaLane{bits: p.lanes[i].bits, model: modelSame, guard: -1}
+	l := deltaLane{bits: p.lanes[i].bits, model: modelSame}
 	switch {
 	case l.bits == 1:
 		l.model = modelImplied
@@ -187,9 +207,9 @@ func (p *Plan) deltaLane(i int) deltaLane {
 	case o.kind == opAngle32, o.kind == opAngle64:
 		l.model = modelTurn
 	case o.kind == opQuat && i == o.lane:
-		l.model = modelRaw
+		l.model, l.first = modelLargest, int16(o.lane)
 	case o.kind == opQuat:
-		l.model, l.guard = modelLinear, int16(o.lane)
+		l.model, l.first = modelPart, int16(o.lane)
 	}
 	if l.bits == 32 && len(numberLanes(o.count)) == 2 && i == o.lane {
 		l.model = modelRaw // the low half of 64 bits
@@ -205,15 +225,12 @@ type Versions struct {
 	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
 }
 
-// prediction is what a lane is expected to be, and the movement that leads there from T.
+// prediction is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
 func (d *Delta) prediction(i int, v *Versions) (predicted, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
 	if v.Before == nil || l.model == modelSame {
 		return base, 0
-	}
-	if l.guard >= 0 && v.Base[l.guard] != v.Before[l.guard] {
-		return base, 0 // another part of the rotation is left out: the numbers have nothing to do with each other
 	}
 	switch l.model {
 	case modelLinear:

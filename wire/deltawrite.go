@@ -11,6 +11,7 @@ type DeltaSymbol struct {
 
 // Append codes a row and appends its symbols. The row must differ from v.Base.
 func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymbol {
+	q := rotation{lane: -1}
 	for _, g := range d.groups {
 		changed, moved := uint(0), uint(0)
 		for i := range g.count {
@@ -25,7 +26,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 		}
 		for i := range g.count {
 			if changed>>i&1 != 0 {
-				dst = d.appendLane(dst, g.first+i, now, v)
+				dst = d.appendLane(dst, g.first+i, now, v, &q)
 			}
 		}
 	}
@@ -33,15 +34,18 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 }
 
 // appendLane codes a lane that changed.
-func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions) []DeltaSymbol {
+func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, q *rotation) []DeltaSymbol {
 	l := &d.lanes[i]
 	switch {
 	case l.model == modelImplied:
 		return dst
-	case l.model == modelRaw, l.guard >= 0 && now[l.guard] != v.Base[l.guard]:
+	case l.model == modelRaw:
 		return append(dst, DeltaSymbol{Raw: uint64(now[i]), RawBits: uint(l.bits)})
+	case l.model == modelLargest:
+		q.aim(i, d.top(i+1), v)
+		return append(dst, DeltaSymbol{Table: l.table, Context: q.largest(), Symbol: int(now[i] & 3)})
 	}
-	predicted, movement := d.prediction(i, v)
+	predicted, movement := d.expect(i, now, v, q)
 	distance := int64(now[i]) - predicted
 	switch {
 	case l.model == modelFloat:
@@ -52,6 +56,20 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions) 
 	symbol, raw, n := Token(distance)
 	return append(dst, DeltaSymbol{Table: l.table, Context: l.context(movement, v), Symbol: symbol, Raw: raw, RawBits: n})
 }
+
+// expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
+func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (predicted, movement int64) {
+	l := &d.lanes[i]
+	if l.model != modelPart {
+		return d.prediction(i, v)
+	}
+	first := int(l.first)
+	q.aim(first, d.top(i), v)
+	return q.part(int(lanes[first]&3), i-first)
+}
+
+// top is the largest number of a lane's bits.
+func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
 
 // floatDistance is how far a float is from its prediction, in steps. The negative zero, which has no place among the
 // steps, is as far away as no other float can be.
@@ -85,7 +103,7 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 // failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
 func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 	copy(lanes, v.Base)
-	any := false
+	any, q := false, rotation{lane: -1}
 	for _, g := range d.groups {
 		changed := uint(1)
 		if g.table != nil {
@@ -99,7 +117,7 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 		}
 		any = any || changed != 0
 		for i := range g.count {
-			if changed>>i&1 != 0 && !d.readLane(r, g.first+i, lanes, v) {
+			if changed>>i&1 != 0 && !d.readLane(r, g.first+i, lanes, v, &q) {
 				r.fail()
 				return false
 			}
@@ -113,17 +131,21 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 }
 
 // readLane reads a lane that changed.
-func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions) bool {
+func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *rotation) bool {
 	l := &d.lanes[i]
 	switch {
 	case l.model == modelImplied:
 		lanes[i] = v.Base[i] ^ 1
 		return true
-	case l.model == modelRaw, l.guard >= 0 && lanes[l.guard] != v.Base[l.guard]:
+	case l.model == modelRaw:
 		lanes[i] = uint32(r.Read(uint(l.bits)))
 		return !r.failed && lanes[i] != v.Base[i]
+	case l.model == modelLargest:
+		q.aim(i, d.top(i+1), v)
+		lanes[i] = uint32(l.table.Read(r, q.largest()))
+		return !r.failed && lanes[i] != v.Base[i]
 	}
-	predicted, movement := d.prediction(i, v)
+	predicted, movement := d.expect(i, lanes, v, q)
 	distance := l.table.ReadToken(r, l.context(movement, v))
 	if r.failed {
 		return false
