@@ -96,9 +96,9 @@ const deltaSymbols = 3 + 4*32
 const (
 	// AgeClasses is how many ages of a baseline are told apart.
 	AgeClasses     = 4
-	unknown        = MovementContexts // there is no T': nobody knows how it moved
-	deltaContexts  = (MovementContexts + 1) * AgeClasses
-	contextsPerAge = MovementContexts + 1
+	misses         = 3
+	contextsPerAge = (2 + movementSteps) * misses
+	deltaContexts  = contextsPerAge * AgeClasses
 )
 
 // WhichContexts is how many contexts there are for which of n things changed: which of them moved before, or that nobody
@@ -289,16 +289,31 @@ func floatPrediction(base, before uint32, age, span int64) (predicted, movement 
 	return predicted, predicted - from
 }
 
-// context is the context of a lane's token.
-func (l *deltaLane) context(movement int64, v *Versions) int {
+// context is the context of a lane's token: how far it was expected to move, and how far off the lane before was.
+func (l *deltaLane) context(movement int64, v *Versions, miss int) int {
 	at := AgeClass(v.Age) * contextsPerAge
-	switch {
-	case v.Before == nil:
-		return at + unknown
-	case l.model != modelFloat || movement == 0:
-		return at + MovementContext(movement)
+	if v.Before == nil {
+		return at + miss
 	}
-	// Steps of a float are small: every other bit length is enough.
-	n := bits.Len64(uint64(movement^movement>>63)) / 2
-	return at + 2*min(n, movementSteps-1) + 1 + int(uint64(movement)>>63)
+	return at + (1+l.steps(movement))*misses + miss
+}
+
+// steps is a movement's bit length. Those of a float are small: every other one is enough.
+func (l *deltaLane) steps(movement int64) int {
+	n := bits.Len64(uint64(abs(movement)))
+	if l.model == modelFloat {
+		n /= 2
+	}
+	return min(n, movementSteps)
+}
+
+// missOf tells apart how far off a lane was.
+func missOf(distance int64) int {
+	switch n := bits.Len64(uint64(abs(distance))); {
+	case n <= 1:
+		return 0
+	case n <= 4:
+		return 1
+	}
+	return 2
 }

@@ -14,6 +14,7 @@ type rotation struct {
 	m        int64
 	at       [4]int64
 	expected [4]int64
+	miss     int // not of rotations alone: how far off the lane before was
 }
 
 // aim predicts the rotation whose first lane is given.

@@ -53,8 +53,13 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, 
 	case l.model == modelTurn || l.model == modelSame:
 		distance = wrapped(distance, l.bits)
 	}
+	if movement < 0 {
+		distance = -distance
+	}
 	symbol, raw, n := Token(distance)
-	return append(dst, DeltaSymbol{Table: l.table, Context: l.context(movement, v), Symbol: symbol, Raw: raw, RawBits: n})
+	context := l.context(movement, v, q.miss)
+	q.miss = missOf(distance)
+	return append(dst, DeltaSymbol{Table: l.table, Context: context, Symbol: symbol, Raw: raw, RawBits: n})
 }
 
 // expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
@@ -146,7 +151,11 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 		return !r.failed && lanes[i] != v.Base[i]
 	}
 	predicted, movement := d.expect(i, lanes, v, q)
-	distance := l.table.ReadToken(r, l.context(movement, v))
+	distance := l.table.ReadToken(r, l.context(movement, v, q.miss))
+	q.miss = missOf(distance)
+	if movement < 0 {
+		distance = -distance
+	}
 	if r.failed {
 		return false
 	}
