@@ -18,10 +18,11 @@ import (
 // clients, on any goroutines, may share it.
 type Protocol struct {
 	components []*wire.Plan
+	rows       map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages   message.Registry
 	handled    []*message.Type
 
-	tables   *wire.Tables // Nil: those that ship.
+	tables *wire.Tables // Nil: those that ship.
 
 	freezing sync.Once
 	frozen   bool
@@ -34,7 +35,7 @@ type Protocol struct {
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
-func NewProtocol() *Protocol { return &Protocol{} }
+func NewProtocol() *Protocol { return &Protocol{rows: map[*wire.Plan]snapshot.RowOptions{}} }
 
 // Hash is the number that both ends must share to talk: FNV-1a 64 over the canonical descriptions of everything in
 // the protocol (PROTOCOL.md gives the text). It does not depend on the order of registration. Asking freezes the
@@ -85,6 +86,9 @@ func (p *Protocol) freeze() {
 		}
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
+		for row, plan := range p.components {
+			p.schema.SetOptions(row, p.rows[plan])
+		}
 		p.entries = describe(p.components, p.handled, p.unpacked)
 		p.digest, p.hash = digest(p.entries)
 	})

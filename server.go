@@ -26,6 +26,7 @@ type Server struct {
 	frame    frame
 
 	store    *snapshot.Store
+	explicit explicit
 	interest Interest // Nil: all is visible unless hidden.
 	queues   *message.Queues
 	inbound  inbound

@@ -22,6 +22,7 @@ const repeatMost = 64
 func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
+	s.publishAlone()
 	s.judgeInterest()
 	s.reportGroups()
 	for _, c := range s.sessions {

@@ -26,7 +26,8 @@ type Priority struct {
 }
 
 // Rate says how often an entity's components are captured. What changes meanwhile travels with the next capture, the
-// last value before rest too. Components that are added or removed, and the entity's birth and death, do not wait.
+// last value before rest too. Components that are added or removed, the entity's birth and death, and the components
+// Owner, Group, Priority and Rate do not wait.
 type Rate struct {
 	Every uint16 // ticks; 0 and 1: each tick
 }

@@ -53,6 +53,8 @@ type Capture struct {
 	known []faults   // by network index
 	full  bool       // StoreFull was reported, and the store has been full since
 
+	along func() // see Along
+
 	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
 }
 
@@ -93,11 +95,19 @@ func (c *Capture) Run(t tick.Tick) {
 	c.rejoin()
 	c.watch.scan(c)
 	c.despawnLost()
+	c.captureLate()
 	c.resolve()
 	c.watch.trim()
+	if c.along != nil {
+		c.along()
+	}
 	c.store.Commit()
 	c.watch.flush()
 }
+
+// Along sets a function that each Run calls before it commits, for others who
+// keep entities in the same store. The world is unlocked then.
+func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
@@ -110,6 +120,7 @@ func (c *Capture) rejoin() {
 	}
 	c.watch.forget()
 	c.refs.forget()
+	c.pace.forget()
 	c.watch.mark.join(c.watch.world)
 	c.watch.note(Problem{Kind: WorldReset})
 }
@@ -120,8 +131,8 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
 		c.control(id, col, row)
 	}
 	switch {
-	case col.row < 0 || c.pace.never(col.row):
-	case c.pace.due(id.Index, col.row):
+	case col.row < 0 || c.pace.never(col):
+	case c.pace.due(id.Index, col):
 		c.captureRow(id, col, row)
 	default:
 		c.watch.wait = true
@@ -143,8 +154,8 @@ func (c *Capture) appears(t *table, row, slot int) {
 	*r = components.Replicated{ID: id, World: c.watch.tag}
 	c.watch.depart(id, at)
 	c.watch.claim(at, t, slot)
+	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
-	c.captureEntity(id, t, row, slot)
 }
 
 // passOver keeps the shadow of an entity that has no id: a foreign one, which
@@ -162,7 +173,7 @@ func (c *Capture) passOver(t *table, row, slot int) {
 
 // captureEntity captures all components of a row, and that it has no others.
 // What it has had before and is not due yet waits.
-func (c *Capture) captureEntity(id wire.NetworkID, t *table, row, slot int) {
+func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	had := c.store.Mask(id)
 	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
 		c.store.Remove(id, first(gone))
@@ -181,11 +192,11 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row, slot int) {
 		case col.row < 0:
 		case !had.Has(col.row):
 			c.captureRow(id, col, row)
-		case c.pace.never(col.row):
-		case c.pace.due(id.Index, col.row):
+		case c.pace.never(col):
+		case c.pace.due(id.Index, col):
 			c.captureRow(id, col, row)
 		default:
-			col.unkeep(row, slot, c.watch.entityAt(t, row))
+			c.pace.putOff(id, col.row)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package netecs
 import (
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -48,8 +49,9 @@ func (b *controls) kind(id ecs.ID) controlKind {
 	return noControl
 }
 
-// columns appends a column for each control of a mask that the schema does not
-// have, so that a write to it is noticed like any other.
+// columns adds a column for each control of a mask that the schema does not
+// have, so that a write to it is noticed like any other. Controls come first: a
+// new rate counts for what was written with it.
 func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 	if b == nil {
 		return
@@ -67,6 +69,7 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 			t.columns = append(t.columns, column{id: b[k], row: -1, size: controlSize(w, b[k]), control: k})
 		}
 	}
+	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })
 }
 
 func controlSize(w *ecs.World, id ecs.ID) int {

@@ -62,7 +62,7 @@ func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
 	if int(id.Index) < len(c.controlled) {
 		c.controlled[id.Index] = 0
 	}
-	c.pace.set(id.Index, 0)
+	c.pace.begin(id.Index)
 	return c.watch.hold(id, e), id
 }
 

@@ -19,7 +19,7 @@ type table struct {
 	rows      snapshot.Mask    // replicated components of its entities
 	bare      snapshot.Mask    // those of them without lanes: only their presence replicates
 	replicas  column           // the Replicated column
-	columns   []column         // the components with lanes, then controls that are not in the schema
+	columns   []column         // the components with lanes; before them, in a capture, controls
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use

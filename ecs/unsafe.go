@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/mlange-42/arche/ecs"
@@ -163,19 +164,6 @@ func (c *column) keptReplicated(slot int) components.Replicated {
 	return *(*components.Replicated)(c.kept(slot))
 }
 
-// unkeep makes a slot differ from the row, which is that of e, so that the next
-// scan looks at the row again whatever happens to it.
-func (c *column) unkeep(row, slot int, e ecs.Entity) {
-	switch {
-	case c.size > 0:
-		c.shadow[slot*c.size] = ^c.bytes(row, row+1)[0]
-	case c.target == e:
-		c.targets[slot] = ecs.Entity{}
-	default:
-		c.targets[slot] = e
-	}
-}
-
 // owner is the components.Owner of a row.
 func (c *column) owner(row int) components.Owner {
 	// SAFETY: called on columns of kind ownerControl only, whose component this is.
@@ -222,6 +210,9 @@ func (c *column) aimAt(w *ecs.World, e ecs.Entity) bool {
 	// SAFETY: the caller calls nothing that could move the component until it
 	// calls release, or drops the column.
 	c.base = w.GetUnchecked(e, c.id)
+	if c.aimed && c.base != nil {
+		c.target = w.Relations().Get(e, c.id)
+	}
 	return c.base != nil
 }
 
@@ -247,20 +238,33 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// copyIn is put for a plan that is plain.
+// copyIn is put for a plan that is plain. Most components are of three or four
+// words, for which a loop costs more than the copy.
 func (c *column) copyIn(slot int, lanes []uint32) (changed bool) {
-	words, shadow := len(lanes), c.shadow[slot*c.size:(slot+1)*c.size]
+	shadow := c.shadow[slot*c.size : slot*c.size+4*len(lanes)]
 	// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
 	// there are lanes; as for at, slot is a row of this archetype. The shadow's
 	// slot is of the same size and aligned to 4, since it begins at a multiple of
 	// that in an allocation of uint64.
-	live := unsafe.Slice((*uint32)(unsafe.Add(c.base, slot*c.size)), words)
-	kept := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(shadow))), words)
-	for i, v := range lanes {
-		if kept[i] != v {
-			live[i], kept[i], changed = v, v, true
-		}
+	to, kept := unsafe.Add(c.base, slot*c.size), unsafe.Pointer(unsafe.SliceData(shadow))
+	switch len(lanes) {
+	case 3:
+		return exchangeWords((*[3]uint32)(to), (*[3]uint32)(kept), (*[3]uint32)(lanes))
+	case 4:
+		return exchangeWords((*[4]uint32)(to), (*[4]uint32)(kept), (*[4]uint32)(lanes))
 	}
+	live, old := unsafe.Slice((*uint32)(to), len(lanes)), unsafe.Slice((*uint32)(kept), len(lanes))
+	changed = !slices.Equal(old, lanes)
+	copy(live, lanes)
+	copy(old, lanes)
+	return changed
+}
+
+// exchangeWords writes words to both places and reports whether the second had
+// others.
+func exchangeWords[T [3]uint32 | [4]uint32](live, kept, words *T) bool {
+	changed := *kept != *words
+	*live, *kept = *words, *words
 	return changed
 }
 
@@ -269,13 +273,4 @@ func (c *column) copyIn(slot int, lanes []uint32) (changed bool) {
 func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
 	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
 	return (*T)(w.Get(e, id))
-}
-// writeRow writes the fields of a row that travel into an entity's component,
-// if it has it. The entity must be alive.
-func writeRow(w *ecs.World, e ecs.Entity, id ecs.ID, plan *wire.Plan, lanes []uint32) {
-	// SAFETY: the pointer is to a component of plan's type, since id was
-	// registered for it, and is used before anything can move it.
-	if p := w.GetUnchecked(e, id); p != nil {
-		plan.Dequantise(lanes, p)
-	}
 }

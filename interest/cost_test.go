@@ -2,7 +2,6 @@ package interest
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,7 +41,7 @@ func newCrowd(t testing.TB, policy Policy, grid *Grid, entities, clients, every 
 	return c
 }
 
-// tick captures a step of everything that moves; it is not what is measured.
+// step captures a tick of everything that moves, which is not what is measured.
 func (c *crowd) step(change func()) {
 	c.capture(func() {
 		for i := int(c.tick) % c.every; i < len(c.at); i += c.every {
@@ -134,10 +133,7 @@ func TestInterestAllocatesNothing(t *testing.T) {
 		rooms.Add(c.living[i], Room(i%4))
 		explicit.Show(client, c.living[500+i])
 	}
-	var tick func()
-	var allocated uint64
-	var before, after runtime.MemStats
-	tick = func() {
+	tick := func() {
 		c.step(func() {
 			i := int(c.tick) % len(c.living)
 			c.store.Despawn(c.living[i])
@@ -145,23 +141,14 @@ func TestInterestAllocatesNothing(t *testing.T) {
 			c.move(c.living[i], c.at[i][0], c.at[i][1], 0)
 			c.store.SetOwner(c.living[(i+7)%len(c.living)], c.clients[i%len(c.clients)])
 		})
-		for _, client := range c.clients {
-			c.views[client].Observe()
-		}
-		runtime.ReadMemStats(&before)
 		c.applied.Prepare(c.store)
 		for _, client := range c.clients {
+			c.views[client].Observe()
 			c.applied.update(client, c.views[client].View)
 		}
-		runtime.ReadMemStats(&after)
-		allocated += after.Mallocs - before.Mallocs
 	}
 	for range 1500 {
 		tick()
 	}
-	allocated = 0
-	for range 300 {
-		tick()
-	}
-	require.Zero(t, allocated)
+	require.Zero(t, testing.AllocsPerRun(300, tick))
 }

@@ -162,11 +162,11 @@ func TestGridEqualsItsModel(t *testing.T) {
 						visible[p] = config.Unplaced
 						return config.Unplaced
 					}
-					d := 0
+					d := int64(0)
 					for axis := range 3 {
-						d += (at[axis] - eye[axis]) * (at[axis] - eye[axis])
+						d += int64(at[axis]-eye[axis]) * int64(at[axis]-eye[axis])
 					}
-					visible[p] = looks && (d <= enter*enter || visible[p] && d <= leave*leave)
+					visible[p] = looks && (d <= int64(enter*enter) || visible[p] && d <= int64(leave*leave))
 					return visible[p]
 				})
 			}

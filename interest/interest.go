@@ -29,11 +29,9 @@ type outcome struct {
 	shown Set // the part of sees that came into sight in the last update
 }
 
-// New returns what [netcode.Server.SetInterest] takes. Each network tick it compares what each client may see with what
-// it could see before, and shows, hides or keeps the difference; what is new in the world is visible only if the policy
-// says so. Coming back into sight sends full state.
-//
-// [netcode.Server.SetInterest]: https://pkg.go.dev/github.com/arche-netcode/netcode#Server.SetInterest
+// New returns what SetInterest of a server takes. Each network tick it compares what each client may see with what it
+// could see before, and shows, hides or keeps the difference; what is new in the world is visible only if the policy says
+// so. Coming back into sight sends full state.
 func New(policy Policy, leaving Leaving) snapshot.Interest {
 	return &applied{policy: policy, leaving: leaving}
 }

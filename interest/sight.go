@@ -50,6 +50,7 @@ func (g *Grid) around(at point) (low, high cell) {
 // build makes a client's set anew: hysteresis needs what was in it before.
 func (g *Grid) build(v *sight) {
 	v.set, v.before = v.before, v.set
+	v.crossed = v.crossed[:0]
 	v.set.reset(len(g.alive))
 	if g.config.Unplaced {
 		v.set.addAll(g.unplaced)

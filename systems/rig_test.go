@@ -36,6 +36,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{network: memory.NewNetwork(), worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}}
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
+	netcode.Replicate[components.Kind](p)
 	netcode.Handle(p, func(_ *message.Context, m *ping) { r.handled = append(r.handled, *m) })
 	clock := func() time.Duration { return r.now }
 

@@ -75,9 +75,10 @@ func (c *compiler) ref(o op) error {
 	return c.add(o, lane{bits: 32, max: math.MaxUint32}, lane{bits: 32, max: math.MaxUint32, check: checkRef})
 }
 
-// quantiseID takes a network id from a field; what names no entity is nil.
-func (o *op) quantiseID(id NetworkID, lanes []uint32) FaultReason {
-	if id.Generation == 0 && id.Index != 0 {
+// quantiseRef takes an entity field. Of a network id, what names no entity is nil; of a handle, whatever it is goes on to
+// the bridge.
+func (o *op) quantiseRef(id NetworkID, lanes []uint32) FaultReason {
+	if o.kind == opID && id.Generation == 0 && id.Index != 0 {
 		lanes[o.lane], lanes[o.lane+1] = 0, 0
 		return OutOfRange
 	}

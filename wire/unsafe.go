@@ -70,11 +70,8 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 			why = o.quantiseAxis(float64(*(*float32)(at)), lanes)
 		case opAxis64:
 			why = o.quantiseAxis(*(*float64)(at), lanes)
-		case opHandle:
-			v := *(*[2]uint32)(at)
-			lanes[o.lane], lanes[o.lane+1] = v[0], v[1]
-		case opID:
-			why = o.quantiseID(*(*NetworkID)(at), lanes)
+		case opHandle, opID:
+			why = o.quantiseRef(*(*NetworkID)(at), lanes) // a handle is two uint32 too
 		}
 		if why != NoFault && first < 0 {
 			first, reason = i, why
