@@ -22,6 +22,8 @@ type Protocol struct {
 	messages   message.Registry
 	handled    []*message.Type
 
+	tables *wire.Tables // Nil: those that ship.
+
 	freezing sync.Once
 	frozen   bool
 	unpacked bool
@@ -61,6 +63,17 @@ func (p *Protocol) Debug() {
 	p.unpacked = true
 }
 
+// UseTables makes state travel in prefix codes that were trained on recordings of the user's own game, in place of those
+// that ship, which know motion in general. Call it on both sides, in any order with Replicate and Handle: the hash
+// tells protocols with other tables. Components that the tables do not know travel in the ones that ship. UseTables
+// panics on a frozen protocol.
+func (p *Protocol) UseTables(tables *wire.Tables) {
+	if p.frozen {
+		panic("netcode: UseTables: the protocol is frozen: choose the tables before the first NewServer or NewClient")
+	}
+	p.tables = tables
+}
+
 // freeze ends registration: it puts the components in order, gives the messages their numbers and computes the hash.
 func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
@@ -72,12 +85,23 @@ func (p *Protocol) freeze() {
 			p.turnPackingOff()
 		}
 		p.schema = snapshot.NewSchema(p.components)
+		p.setTables()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
 		p.entries = describe(p.components, p.handled, p.unpacked)
 		p.digest, p.hash = digest(p.entries)
 	})
+}
+
+// setTables makes state travel in the chosen codes. With packing off there are none.
+func (p *Protocol) setTables() {
+	if p.unpacked || p.tables == nil {
+		return
+	}
+	if err := p.schema.SetTables(p.tables); err != nil {
+		panic(fmt.Sprintf("netcode: %v", err))
+	}
 }
 
 // turnPackingOff makes every type travel in the debug encoding.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -55,7 +56,11 @@ func runBytes(o options) error {
 	if source.hz() != bytesHz {
 		return fmt.Errorf("motion at %d Hz, this scenario is for %d", source.hz(), bytesHz)
 	}
-	b, err := newByteRun(source)
+	tables, err := readTables(o.tables)
+	if err != nil {
+		return err
+	}
+	b, err := newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2}, tables)
 	if err != nil {
 		return err
 	}
@@ -106,16 +111,31 @@ type asOf struct {
 }
 
 func newByteRun(source motion) (*byteRun, error) {
-	return newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2})
+	return newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2}, nil)
+}
+
+// readTables reads trained tables; without a name there are none.
+func readTables(name string) (*wire.Tables, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return wire.ParseTables(text)
 }
 
 // newByteRunOver is a run over any link, which is the same in both directions and may be changed with setLink.
-func newByteRunOver(source motion, link transport.Link) (*byteRun, error) {
+func newByteRunOver(source motion, link transport.Link, tables *wire.Tables) (*byteRun, error) {
 	b := &byteRun{source: source, serverWorld: ecs.NewWorld(1024), clientWorld: ecs.NewWorld(1024)}
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[tracePosition](protocol)
 	netcode.Replicate[traceOrientation](protocol)
 	netcode.Replicate[traceInteracting](protocol)
+	if tables != nil {
+		protocol.UseTables(tables)
+	}
 	config := netcode.Config{TickRate: bytesHz, SendBudget: -1, SentPackets: 4096}
 	var err error
 	if b.server, err = netcode.NewServer(protocol, config); err != nil {
@@ -261,6 +281,11 @@ func (b *byteRun) advance() {
 	at.bodies = append(at.bodies[:0], b.bodies...)
 	for _, s := range b.clientSteps {
 		s.Update(&b.clientWorld)
+	}
+	for _, l := range b.links { // what the client sent is under way from now on
+		if err := l.Poll(); err != nil {
+			b.faults = append(b.faults, err)
+		}
 	}
 }
 

@@ -126,7 +126,7 @@ type lossRun struct {
 
 // playLoss joins over a good network, and then loses datagrams for a number of frames.
 func playLoss(source motion, p lossPoint, frames int) (*lossRun, error) {
-	b, err := newByteRunOver(source, transport.Link{Delay: p.roundTrip / 2})
+	b, err := newByteRunOver(source, transport.Link{Delay: p.roundTrip / 2}, nil)
 	if err != nil {
 		return nil, err
 	}

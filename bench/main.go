@@ -19,6 +19,7 @@ type options struct {
 	moving   float64
 	budget   time.Duration
 	trace    string
+	tables   string
 	exact    bool
 	report   func(result)
 }
@@ -67,6 +68,7 @@ func run(args []string, out io.Writer) error {
 	name := flags.String("run", "", "the `scenario` to run; empty runs all")
 	asJSON := flags.Bool("json", false, "one JSON object per result")
 	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
+	flags.StringVar(&o.tables, "tables", "", "trained tables for the scenario bytes, in place of those that ship")
 	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
 	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
 	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")

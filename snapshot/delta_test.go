@@ -59,45 +59,54 @@ func TestRule3LeansOnTWhileBothEndsHoldIt(t *testing.T) {
 	}
 }
 
-// forge writes a payload of tick s with one record against tick 1, whose rows
-// are written by row.
-func forge(buf []byte, s tick.Tick, id wire.NetworkID, rows int, row func(w *wire.BitWriter)) []byte {
+// forge writes a payload of tick s with one record against tick 1, whose body
+// is written by body.
+func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wire.BitWriter)) []byte {
 	w := wire.NewBitWriter(buf)
 	w.Write(uint64(s.Low()), 16)
 	w.Bool(false) // no resync
+	w.Var(0)      // first part
 	w.Bool(false) // no despawn
-	w.Bool(true)  // a record
-	w.Var(uint64(id.Index))
+	w.Bool(false) // no list
+	symbol, raw, n := gapSymbol(id.Index, true)
+	d.store.schema.codes.gap.Write(&w, 0, symbol)
+	w.Write(raw, n)
 	w.Bool(true)  // against a baseline
 	w.Bool(false) // of another age than the record before
 	w.Var(uint64(s-1) - 1)
 	w.Bool(true) // rows as at T
-	for range rows {
-		row(&w)
-	}
-	w.Bool(false)
+	body(&w)
+	d.store.schema.codes.gap.Write(&w, 0, gapEnd)
 	return buf[:w.Finish()]
 }
 
-// A delta without a difference, and a delta of a row that names entities, are
-// what no server writes.
-func TestIllegalDeltasAreRefused(t *testing.T) {
+// which says which of n rows changed.
+func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
+	d.store.schema.codes.which[n-1].Write(w, wire.WhichContext(n, 0, false, int64(s-1)), changed)
+}
+
+// A row that changed and has no lane that did is what no server writes.
+func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 	d := newDuo(t)
 	var id wire.NetworkID
 	d.ack(d.at(1, func() { id = d.spawn(3) }))
-	rows := d.store.Mask(id).Count()
-	same := func(w *wire.BitWriter) { w.Bool(false) }
-	nothing := func(w *wire.BitWriter) { w.Write(0b011, 3) }
 	buf := make([]byte, 64)
-	require.NoError(t, d.replica.Read(forge(buf, 2, id, rows, same)))
-	require.ErrorIs(t, d.replica.Read(forge(buf, 3, id, rows, nothing)), ErrMalformed)
-
-	f := newFollowers(t)
-	f.ack(f.at(1, func() { id = f.store.Spawn(); f.follow(id, wire.NetworkID{}, 1) }))
-	require.NoError(t, f.replica.Read(forge(buf, 2, id, 1, same)))
-	faster := func(w *wire.BitWriter) {
-		w.Write(0b11, 2)
-		f.store.schema.plans[rowFollows].WriteNext(w, []uint32{0, 0, 1}, []uint32{0, 0, 2})
+	rows := (d.store.Mask(id) &^ d.store.schema.tags).Count()
+	position := (d.store.Mask(id) &^ d.store.schema.tags & (bit(rowPosition) - 1)).Count()
+	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, func(w *wire.BitWriter) { d.which(w, rows, 2, 0) })))
+	changed := func(lanes int) func(w *wire.BitWriter) {
+		return func(w *wire.BitWriter) {
+			d.which(w, rows, 3, 1<<position)
+			v := wire.Versions{Base: []uint32{3, 1}, Age: 2}
+			list := d.store.schema.codes.deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
+			if lanes == 0 {
+				list = list[:1]
+				list[0].Symbol = 0
+			}
+			wire.WriteSymbols(w, list)
+		}
 	}
-	require.ErrorIs(t, f.replica.Read(forge(buf, 3, id, 1, faster)), ErrMalformed)
+	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), ErrMalformed)
+	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, changed(1))))
+	require.Equal(t, 4, d.x(id))
 }

@@ -4,11 +4,14 @@ import "math/bits"
 
 // plan is which of the candidates go out in a tick in which not all can.
 type plan struct {
-	chosen  bitset
-	active  bool
-	left    int // chosen and not written yet
-	ranked  []candidate
-	average int // bits of a record lately, times 16
+	active   bool
+	chosen   bitset
+	left     int  // chosen and not written yet
+	advanced bool // others were chosen since the candidates were last gone through
+	ranked   []candidate
+	from     int // ranked before it were chosen
+	tier     int // how many are chosen at a time
+	average  int // bits of a record lately, times averageScale
 }
 
 // candidate is an entity that waits to be sent.
@@ -28,6 +31,10 @@ const (
 // starves, and what weighs twice as much is sent twice as often. It is to be
 // called once a tick, after Observe and before the packets. bytes < 0 is
 // without limit.
+//
+// What goes first is chosen a part of the budget at a time: within a part the
+// order is that of the packet, and what did not fit after all is chosen before
+// anything else in the next tick.
 func (v *View) Plan(bytes int) {
 	p := &v.plan
 	p.active = false
@@ -42,16 +49,31 @@ func (v *View) Plan(bytes int) {
 	for w := range v.unsent {
 		waiting += bits.OnesCount64(v.unsent[w] &^ v.owed[w])
 	}
-	if waiting <= fits {
+	if waiting <= fits && !v.short {
 		return
 	}
 	v.rank()
-	selectTop(p.ranked, fits)
+	p.active, p.from, p.tier, v.cursor = true, 0, max(min(fits, waiting)/tiers, 1), 0
+	p.advance()
+}
+
+// tiers is the number of parts that a budget is chosen in.
+const tiers = 4
+
+// advance chooses the next part.
+func (p *plan) advance() {
+	n := min(p.tier, len(p.ranked)-p.from)
+	if n == 0 {
+		p.active = false
+		return
+	}
+	next := p.ranked[p.from:]
+	selectTop(next, n)
 	p.chosen.clear()
-	for _, c := range p.ranked[:fits] {
+	for _, c := range next[:n] {
 		p.chosen.set(c.index)
 	}
-	p.active, p.left, v.cursor = true, fits, 0
+	p.from, p.left, p.advanced = p.from+n, n, true
 }
 
 // rank lists everything that waits, with its score.
@@ -140,14 +162,13 @@ func (p *plan) allows(w int) uint64 {
 	return p.chosen[w]
 }
 
-// took notes that a chosen entity was written. When all of them were and there
-// is still budget, the rest follows in any order.
+// took notes that a chosen entity was written or cannot be.
 func (p *plan) took(index uint32) {
 	if !p.active || !p.chosen.has(index) {
 		return
 	}
 	p.chosen.unset(index)
 	if p.left--; p.left == 0 {
-		p.active = false
+		p.advance()
 	}
 }

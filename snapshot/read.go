@@ -21,6 +21,8 @@ type stage struct {
 	records  []staged
 	lanes    []uint32
 	age      tick.Tick
+	part     int
+	leant    lent
 }
 
 // Read decodes one snapshot payload, whole or not at all. The packet that
@@ -45,7 +47,7 @@ func (r *Replica) Read(payload []byte) error {
 }
 
 func (s *stage) reset() {
-	s.epoch, s.age = 0, 0
+	s.epoch, s.age, s.part = 0, 0, 0
 	s.despawns, s.records, s.lanes = s.despawns[:0], s.records[:0], s.lanes[:0]
 }
 
@@ -72,23 +74,94 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return r.malformed() // served, but never asked for
 		}
 	}
+	part := b.Var()
+	if part >= maxParts {
+		return r.malformed()
+	}
+	r.stage.part = int(part)
 	if !r.decodeDespawns(b) {
 		return r.malformed()
 	}
-	var last uint32
-	for b.Bool() {
-		index, ok := readIndex(b, &last)
-		if !ok {
-			return r.malformed()
-		}
-		if err := r.decodeRecord(b, s, index); err != nil {
+	context := 0
+	if b.Bool() {
+		if err := r.decodeAgain(b, s); err != nil {
 			return err
 		}
+		context = 1
+	}
+	if err := r.decodeOthers(b, s, context); err != nil {
+		return err
 	}
 	if !b.Done() {
 		return r.malformed()
 	}
 	return nil
+}
+
+// maxParts is how many payloads a tick may have.
+const maxParts = 1 << 14
+
+// decodeAgain reads the records about entities of an earlier payload.
+func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
+	age, part := b.Var(), b.Var()
+	if b.Failed() || age >= uint64(s) || part >= maxParts {
+		return r.malformed()
+	}
+	r.stage.age = tick.Tick(age) + 1
+	list, ok := r.past.list(s-r.stage.age, int(part))
+	if !ok {
+		return r.noBaseline()
+	}
+	for at, odd := 0, false; ; {
+		symbol := r.schema.codes.next.Read(b, 0)
+		switch {
+		case b.Failed():
+			return r.malformed()
+		case symbol == nextNone:
+			if odd {
+				return r.malformed()
+			}
+			return nil
+		case symbol == nextOdd:
+			if odd {
+				return r.malformed()
+			}
+			odd = true
+			continue
+		case symbol == nextSkip:
+			at += nextMost + 1
+			continue
+		}
+		if at += symbol; at >= len(list) {
+			return r.malformed()
+		}
+		if err := r.decodeRecord(b, s, list[at], odd); err != nil {
+			return err
+		}
+		at, odd = at+1, false
+	}
+}
+
+// decodeOthers reads the records about any other entities.
+func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) error {
+	var next uint32
+	for {
+		gap, odd, end := readGap(r.schema.codes.gap, context, b)
+		if b.Failed() {
+			return r.malformed()
+		}
+		if end {
+			return nil
+		}
+		index := next + gap
+		next = index + 1
+		if index >= MaxEntities {
+			return r.malformed()
+		}
+		if err := r.decodeRecord(b, s, index, odd); err != nil {
+			return err
+		}
+	}
 }
 
 // readIndex reads a gap.
@@ -118,36 +191,92 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 	return !b.Failed()
 }
 
+// lent is what a record leans on, as this end holds it.
+type lent struct {
+	base   baseline
+	mask   Mask     // rows of T
+	before *version // T', nil when it is not leaned on
+}
+
 // decodeRecord stages one entity with all its rows.
-func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32) error {
+func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd bool) error {
 	rec := staged{version: version{tick: s, first: len(r.stage.lanes)}}
-	if !b.Bool() {
+	if odd && !b.Bool() {
 		generation, ok := readGeneration(b)
 		if !ok {
 			return r.malformed()
 		}
 		rec.id = wire.NetworkID{Index: index, Generation: generation}
 		rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
-		return r.decodeRows(b, rec, nil)
+		r.stage.leant = lent{}
+		return r.decodeRows(b, rec)
 	}
-	if !r.decodeAge(b, s) {
+	usual := r.stage.age > 0
+	if odd {
+		before := r.stage.age
+		if !r.decodeAge(b, s) {
+			return r.malformed()
+		}
+		usual = r.stage.age == before
+	} else if !usual {
 		return r.malformed()
 	}
-	base := r.baseline(index, s-r.stage.age)
-	if base.life == nil {
+	l := &r.stage.leant
+	*l = lent{base: r.baseline(index, s-r.stage.age)}
+	if l.base.life == nil {
 		return r.noBaseline()
 	}
-	rec.id = wire.NetworkID{Index: index, Generation: base.life.generation}
-	rec.version.base = base.tick
-	if b.Bool() {
-		if base.version == nil {
+	rec.id = wire.NetworkID{Index: index, Generation: l.base.life.generation}
+	rec.version.base = l.base.tick
+	if err := r.decodeMask(b, &rec, odd, usual); err != nil {
+		return err
+	}
+	if err := r.findBefore(s); err != nil {
+		return err
+	}
+	return r.decodeRows(b, rec)
+}
+
+// decodeMask reads which rows a record has. A record that says it is odd and
+// is not has another encoding.
+func (r *Replica) decodeMask(b *wire.BitReader, rec *staged, odd, usual bool) error {
+	l := &r.stage.leant
+	if !odd || b.Bool() {
+		if odd && usual {
+			return r.malformed()
+		}
+		if l.base.version == nil {
 			return r.noBaseline()
 		}
-		rec.version.mask = base.version.mask
-	} else {
-		rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
+		l.mask = l.base.version.mask
+		rec.version.mask = l.mask
+		return nil
 	}
-	return r.decodeRows(b, rec, &base)
+	rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
+	l.mask = rec.version.mask // T has left the window: the server holds that they are the same
+	if l.base.version != nil {
+		l.mask = l.base.version.mask
+	}
+	return nil
+}
+
+// findBefore finds T', the tick that T's own record leant on, where that is to
+// be leaned on too (rule 3).
+func (r *Replica) findBefore(s tick.Tick) error {
+	l := &r.stage.leant
+	v := l.base.version
+	if v == nil || v.base == tick.None || s-v.base >= r.window {
+		return nil
+	}
+	for w := r.past.at(v.prev); w != nil && w.tick >= v.base; w = r.past.at(w.prev) {
+		if w.tick == v.base {
+			if w.mask == v.mask {
+				l.before = w
+			}
+			return nil
+		}
+	}
+	return r.noBaseline()
 }
 
 // decodeAge reads how far back the baseline lies, and refuses ticks that
@@ -166,23 +295,23 @@ func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
 	return r.stage.age > 0 && r.stage.age < s
 }
 
-// decodeRows stages the rows of rec.version.mask: whole, or against the baseline.
-func (r *Replica) decodeRows(b *wire.BitReader, rec staged, base *baseline) error {
-	for m := rec.version.mask; m != 0; m &= m - 1 {
-		row := m.next()
-		var err error
-		switch {
-		case base == nil:
-			err = r.decodeWhole(b, row)
-		case !b.Bool() && !b.Failed():
-			err = r.decodeSame(base, row)
-		case !b.Bool():
-			err = r.decodeWhole(b, row)
-		default:
-			err = r.decodeDelta(b, base, row)
-		}
+// decodeRows stages the rows of rec.version.mask: those of T as its body says,
+// the others whole.
+func (r *Replica) decodeRows(b *wire.BitReader, rec staged) error {
+	mask, l := rec.version.mask, &r.stage.leant
+	r.stage.lanes = extended(r.stage.lanes, r.schema.lanes(mask))
+	whole := mask &^ r.schema.tags
+	if l.base.life != nil {
+		told, err := r.decodeBody(b, &rec)
 		if err != nil {
 			return err
+		}
+		whole = whole&^l.mask | told
+	}
+	for ; whole != 0; whole &= whole - 1 {
+		row := whole.next()
+		if !r.schema.plans[row].ReadRow(b, r.stageRow(&rec, row)) {
+			return r.malformed()
 		}
 	}
 	if b.Failed() {
@@ -192,46 +321,60 @@ func (r *Replica) decodeRows(b *wire.BitReader, rec staged, base *baseline) erro
 	return nil
 }
 
-// decodeWhole stages an absolute row.
-func (r *Replica) decodeWhole(b *wire.BitReader, row int) error {
-	if !r.schema.plans[row].ReadRow(b, r.stageRow(row)) {
-		return r.malformed()
+// decodeBody stages the rows that were there at T, and returns those that
+// follow whole.
+func (r *Replica) decodeBody(b *wire.BitReader, rec *staged) (told Mask, err error) {
+	l := &r.stage.leant
+	age := int64(rec.version.tick - l.base.tick)
+	for rows := rec.version.mask & l.mask &^ r.schema.tags; rows != 0; {
+		var part [whichRows]int
+		n, moved := 0, uint(0)
+		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
+			part[n] = rows.next()
+			if l.before != nil && !r.schema.whole.Has(part[n]) && !slices.Equal(r.past.row(l.base.version, part[n]), r.past.row(l.before, part[n])) {
+				moved |= 1 << n
+			}
+		}
+		changed := uint(r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, l.before != nil, age)))
+		for i, row := range part[:n] {
+			if changed>>i&1 != 0 && r.schema.whole.Has(row) {
+				told = told.With(row)
+				continue
+			}
+			if err := r.decodeRow(b, rec, row, changed>>i&1 != 0, age); err != nil {
+				return 0, err
+			}
+		}
 	}
-	return nil
+	return told, nil
 }
 
-// decodeSame stages a row as it was at the baseline.
-func (r *Replica) decodeSame(base *baseline, row int) error {
-	before, ok := base.row(r, row)
+// decodeRow stages a row as it was at T, or as what differs.
+func (r *Replica) decodeRow(b *wire.BitReader, rec *staged, row int, changed bool, age int64) error {
+	l := &r.stage.leant
+	before, ok := l.base.row(r, row)
 	if !ok {
 		return r.noBaseline()
 	}
-	r.stage.lanes = append(r.stage.lanes, before...)
-	return nil
-}
-
-// decodeDelta stages a row as what differs from the baseline, which is
-// something, and is not for rows that name entities.
-func (r *Replica) decodeDelta(b *wire.BitReader, base *baseline, row int) error {
-	if r.schema.refs.Has(row) {
-		return r.malformed()
+	lanes := r.stageRow(rec, row)
+	if !changed {
+		copy(lanes, before)
+		return nil
 	}
-	before, ok := base.row(r, row)
-	if !ok {
-		return r.noBaseline()
+	v := wire.Versions{Base: before, Age: age}
+	if l.before != nil {
+		v.Before, v.Span = r.past.row(l.before, row), int64(l.base.tick-l.before.tick)
 	}
-	lanes := r.stageRow(row)
-	if !r.schema.plans[row].ReadNext(b, before, lanes) || slices.Equal(before, lanes) {
+	if !r.schema.codes.deltas[row].Read(b, lanes, &v) {
 		return r.malformed()
 	}
 	return nil
 }
 
-// stageRow makes room for a row.
-func (r *Replica) stageRow(row int) []uint32 {
-	at, n := len(r.stage.lanes), r.schema.plans[row].Lanes()
-	r.stage.lanes = extended(r.stage.lanes, n)
-	return r.stage.lanes[at : at+n]
+// stageRow is the place of a row of a record.
+func (r *Replica) stageRow(rec *staged, row int) []uint32 {
+	at := rec.version.first + r.schema.lanes(rec.version.mask&(bit(row)-1))
+	return r.stage.lanes[at : at+r.schema.plans[row].Lanes()]
 }
 
 // extended returns s with n more elements, of any content.
@@ -294,7 +437,9 @@ func (r *Replica) commit(s tick.Tick) {
 	for _, id := range r.stage.despawns {
 		r.despawn(id, s)
 	}
+	r.past.open(s, r.stage.part)
 	for i := range r.stage.records {
+		r.past.note(s, r.stage.records[i].id.Index)
 		r.record(&r.stage.records[i])
 	}
 }

@@ -1,34 +1,91 @@
 package snapshot
 
-import (
-	"slices"
-
-	"github.com/arche-netcode/netcode/tick"
-)
+import "github.com/arche-netcode/netcode/tick"
 
 // maskOf is the rows of an entity that the client may see.
 func (v *View) maskOf(index uint32) Mask {
 	return v.store.rows.masks[index] & v.rowsOf(index)
 }
 
-// entity writes one record: all rows that the client may see, in the state of
-// this tick (rule 1).
-func (p *packetWriter) entity(index uint32) {
-	p.gap(index)
-	q, mask := &p.v.slots[index], p.v.maskOf(index)
-	p.w.Bool(q.base != tick.None)
+// record is what is written about one entity: all rows that the client may
+// see, in the state of this tick (rule 1).
+type record struct {
+	index  uint32
+	mask   Mask
+	base   tick.Tick // T, tick.None when the record leans on nothing
+	same   bool      // mask is that of T, and the client is sure to know it
+	odd    bool      // its age or its rows have to be told
+	body   body      // against T
+	told   Mask      // rows that travel whole, behind the body
+	before tick.Tick // T', tick.None when it is not leaned on
+}
+
+// prepare finds out how an entity's record is to be written. It leans on T
+// where both ends hold what that takes (rules 2, 3), else on nothing.
+func (p *packetWriter) prepare(index uint32) record {
+	v, s := p.v, p.v.store
+	q := &v.slots[index]
+	r := record{index: index, mask: v.maskOf(index), odd: true}
+	r.told = r.mask &^ s.schema.tags
 	if q.base == tick.None {
-		p.w.Var(uint64(q.generation))
-		p.w.Write(uint64(mask), uint(p.v.store.schema.Rows()))
-		for ; mask != 0; mask &= mask - 1 {
-			p.absolute(index, mask.next())
-		}
-		return
+		return r
 	}
-	p.writeAge(uint64(p.s - q.base))
-	p.writeMask(q, mask)
-	for ; mask != 0; mask &= mask - 1 {
-		p.row(index, q, mask.next())
+	personal := v.touchedAt(index) > q.base
+	inWindow := p.s-q.base < s.cfg.Window // the client is sure to hold the record of T itself, if not all later ones
+	if !inWindow && (personal || q.mask != r.mask) {
+		return r
+	}
+	if q.prior != tick.None && p.s-q.prior < s.cfg.Window {
+		r.before = q.prior
+	}
+	old := r.mask & q.mask
+	told := p.changedWhole(index, q, old, personal)
+	made, ok := s.body(index, old, q.base, r.before, told)
+	if !ok {
+		r.before = tick.None
+		return r
+	}
+	r.base, r.body, r.told = q.base, made, (r.mask&^q.mask)&^s.schema.tags|told
+	r.same = inWindow && q.mask == r.mask
+	r.odd = !r.same || p.age != uint64(p.s-q.base)
+	return r
+}
+
+// changedWhole is which of the rows that never travel as what differs have
+// changed since T: those that name an entity also when this client's sight of
+// that one has.
+func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal bool) (changed Mask) {
+	s := p.v.store
+	for m := rows & s.schema.whole; m != 0; m &= m - 1 {
+		row := m.next()
+		if s.sinceOf(index, row) > q.base || personal && s.schema.refs.Has(row) {
+			changed = changed.With(row)
+		}
+	}
+	return changed
+}
+
+// entity writes a record behind its place in the list.
+func (p *packetWriter) entity(r *record) {
+	q, schema := &p.v.slots[r.index], p.v.store.schema
+	switch {
+	case r.base == tick.None:
+		p.w.Bool(false)
+		p.w.Var(uint64(q.generation))
+		p.w.Write(uint64(r.mask), uint(schema.Rows()))
+	case r.odd:
+		p.w.Bool(true)
+		p.writeAge(uint64(p.s - r.base))
+		p.w.Bool(r.same)
+		if !r.same {
+			p.w.Write(uint64(r.mask), uint(schema.Rows()))
+		}
+	}
+	if r.base != tick.None {
+		p.writeBody(&r.body)
+	}
+	for told := r.told; told != 0; told &= told - 1 {
+		p.absolute(r.index, told.next())
 	}
 }
 
@@ -41,61 +98,14 @@ func (p *packetWriter) writeAge(age uint64) {
 	}
 }
 
-// writeMask says which rows are present. "As at T" may be said while the
-// client is sure to hold the record of T itself, inside the window; past it,
-// the client may only hold a newer one.
-func (p *packetWriter) writeMask(q *slot, mask Mask) {
-	same := q.mask == mask && p.inWindow(q)
-	p.w.Bool(same)
-	if !same {
-		p.w.Write(uint64(mask), uint(p.v.store.schema.Rows()))
+func (p *packetWriter) writeBody(b *body) {
+	n := b.bits
+	for _, word := range b.words {
+		p.w.Write(word, uint(min(n, 64)))
+		n -= 64
 	}
-}
-
-// inWindow reports whether the client is sure to hold the record of T itself,
-// if not all later ones.
-func (p *packetWriter) inWindow(q *slot) bool { return p.s-q.base < p.v.store.cfg.Window }
-
-// row writes one row of a record against T: as it was then, as what differs
-// from it, or whole, where the client was not shown it at T or either end may
-// not hold it as of T any more (rules 2, 3).
-func (p *packetWriter) row(index uint32, q *slot, row int) {
-	s := p.v.store
-	personal := p.v.touchedAt(index) > q.base
-	held := q.mask.Has(row) && (!personal || p.inWindow(q))
-	named := personal && s.schema.refs.Has(row)
-	if held && !named && s.sinceOf(index, row) <= q.base {
-		p.same()
-		return
-	}
-	if held && !s.schema.refs.Has(row) {
-		if c := s.past.rowAt(index, row, q.base); c != nil && c.there {
-			p.delta(index, row, s.past.lanesOf(c))
-			return
-		}
-	}
-	p.w.Bool(true)
-	p.w.Bool(false)
-	p.absolute(index, row)
-}
-
-// same says that a row is as it was at T.
-func (p *packetWriter) same() {
-	p.w.Bool(false)
-	p.v.stats.Unchanged++
-}
-
-// delta writes what differs from a row's lanes at T.
-func (p *packetWriter) delta(index uint32, row int, before []uint32) {
-	now := p.v.store.rows.row(index, row)
-	if slices.Equal(before, now) {
-		p.same() // it went away from there and came back
-		return
-	}
-	p.w.Bool(true)
-	p.w.Bool(true)
-	p.v.store.schema.plans[row].WriteNext(&p.w, before, now)
-	p.v.stats.Deltas++
+	p.v.stats.Deltas += uint64(b.deltas)
+	p.v.stats.Unchanged += uint64(b.same)
 }
 
 // absolute writes a row whole. Fields that name an entity which this client

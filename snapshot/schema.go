@@ -13,6 +13,9 @@ type Schema struct {
 	words   []int // per row: 64-bit words of an absolute row
 	options []RowOptions
 	refs    Mask // rows that name entities
+	tags    Mask // rows without lanes
+	whole   Mask // rows that travel whole whenever they changed
+	codes   codes
 }
 
 // RowOptions say how seldom a component is captured. What is not captured has
@@ -35,9 +38,19 @@ func NewSchema(plans []*wire.Plan) *Schema {
 	}
 	s.options = make([]RowOptions, len(plans))
 	for row, p := range plans {
-		if len(p.Refs()) > 0 {
+		switch {
+		case p.Lanes() == 0:
+			s.tags = s.tags.With(row)
+		case len(p.Refs()) > 0:
 			s.refs = s.refs.With(row)
 		}
+		if !p.Packed() {
+			s.whole = s.whole.With(row)
+		}
+	}
+	s.whole = (s.whole | s.refs) &^ s.tags
+	if err := s.SetTables(wire.NewFlat()); err != nil {
+		panic(err)
 	}
 	return s
 }

@@ -29,6 +29,8 @@ type Store struct {
 	past   history
 	groups groups
 	refs   referrers
+	bodies bodies
+	watch  func([]wire.DeltaSymbol)
 	weight []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive  bitset
 	free   []uint32 // indexes that may be used again, oldest first, from head on

@@ -51,6 +51,10 @@ type View struct {
 	payload  int       // bytes of a snapshot in an otherwise empty packet
 	lanes    []uint32  // a row with entity fields, as this client gets it
 	lacking  []uint32  // members of a group that are to be written
+	records  []record  // of them
+	part     int       // payloads written for this tick
+	short    bool      // not all that waited went out with the tick before
+	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
 }
 
@@ -111,6 +115,7 @@ func (v *View) Observe() {
 		return
 	}
 	v.observed = s.tick
+	v.short = v.updatesPending()
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
@@ -140,6 +145,7 @@ func (v *View) Acked(seq uint64) {
 	if seq >= v.epochSeq {
 		v.answer, v.answered = false, true
 	}
+	v.heard(p)
 	for i := range p.n {
 		e := v.sent.entry(p, i)
 		if e.despawn {
@@ -170,7 +176,10 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		return
 	}
 	if t > p.base {
-		p.base, p.prior, p.mask = t, e.base, e.mask
+		p.base, p.prior, p.mask = t, tick.None, e.mask
+		if e.alike {
+			p.prior = e.base
+		}
 	}
 	if v.moved(e.index) <= t {
 		// The client has the newest there is, whatever else is on its way.
@@ -219,6 +228,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	}
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
+	v.listed = v.listed[:0]
 	v.stats.Resyncs++
 	for i := range v.slots {
 		v.slots[i].base, v.slots[i].prior = tick.None, tick.None

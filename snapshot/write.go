@@ -9,23 +9,31 @@ import (
 
 // A snapshot payload is one bit string, least significant bit first:
 //
-//	tick            16 bits, low bits of the packet's own tick S
-//	resynced         1 bit, then 16 bits epoch if set
-//	despawn records: 1 bit "one more", gap, generation      … 0
-//	update records:  1 bit "one more", gap, record          … 0
+//	tick      16 bits, low bits of the packet's own tick S
+//	resynced   1 bit, then 16 bits epoch if set
+//	part      Var: how many payloads of this tick came before
+//	despawns  1 bit "one more", gap, generation      … 0
+//	list       1 bit; if set, Var (S - R - 1) and Var part: the packet of tick R
+//	          whose records are gone through again
+//	          for each that is spoken of: a symbol of codes.next, record; the end
+//	others    for each: a symbol of codes.gap, record; the end
 //	zero padding to the byte
 //
-//	record: 1 bit "against a baseline"
-//	  no:   generation, one bit per row of the schema: present;
-//	        then each present row, absolute
-//	  yes:  1 bit "same age as the record before" or age (S−T−1);
-//	        1 bit "rows as at T" or one bit per row of the schema: present;
-//	        then each present row: 0 "as at T", or
-//	        1, 0 and the row, absolute, or
-//	        1, 1 and what differs from T (a run's next row)
+//	record, usual: against T, which is as old as that of the record before (at
+//	          first, as R), with the rows of T: the body
+//	odd:      1 bit "against T"
+//	  no:     generation, one bit per row of the schema: present;
+//	          then each present row, whole
+//	  yes:    1 bit "same age as the record before" or age (S-T-1);
+//	          1 bit "rows as at T" or one bit per row of the schema: present;
+//	          the body
+//	body:     for each four rows of those at T and now: which of them differ from
+//	          T; then those that do, as what differs (wire.Delta)
+//	          then, whole, each row that was not at T, and of those that name
+//	          entities each that differs
 //
-// Gaps count the indexes skipped since the record before, in each list apart,
-// modulo 2^32. Gap, generation and age are in the Var code of wire.
+// Gaps of despawns count the indexes skipped since the one before. Gap,
+// generation and age are in the Var code of wire.
 
 // despawnShare is the part of a packet kept for despawns while any are owed:
 // one third, so that neither they nor updates can starve the other.
@@ -44,6 +52,8 @@ type packetWriter struct {
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
 	age   uint64 // age of the record before, 0 = none yet
+	// gapContext is 1 when a list was gone through first.
+	gapContext int
 	// partial: other messages took some of the packet, so that what does not
 	// fit now may fit the next one.
 	partial bool
@@ -62,26 +72,34 @@ func (v *View) Write(dst []byte, seq uint64) int {
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		return 0
 	}
+	if v.wrote != p.s {
+		v.part = 0
+	}
+	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	p.header()
-	full := len(dst)*8 - 2 // room for the two list ends
+	full := len(dst)*8 - endBits
 	p.limit = full
 	if v.updatesPending() {
 		p.limit = full / despawnShare
 	}
 	p.despawns()
 	p.w.Bool(false)
-	p.limit = full + 1
+	p.limit = full
 	p.updates()
-	p.w.Bool(false)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
 	}
+	v.part++
 	v.answer = false
 	v.stats.Snapshots++
 	return p.w.Finish()
 }
+
+// endBits is room for what always follows: the end of the despawns, that there
+// is no list, or its end, and the end of the others.
+const endBits = 1 + 1 + 2*15
 
 func (v *View) overwritten(p *sentPacket) {
 	v.stats.Overwritten++
@@ -104,6 +122,7 @@ func (p *packetWriter) header() {
 	if p.v.epoch != 0 {
 		p.w.Write(uint64(p.v.epoch), 16)
 	}
+	p.w.Var(uint64(p.v.part))
 }
 
 // despawns writes what is owed, in index order, up to the limit.
@@ -130,52 +149,33 @@ func (p *packetWriter) despawns() {
 
 // despawn says that this generation of index and all before it are gone.
 func (p *packetWriter) despawn(index uint32) {
-	p.gap(index)
+	p.w.Bool(true)
+	p.w.Var(uint64(index - p.last))
+	p.last = index + 1
 	p.w.Var(uint64(p.v.slots[index].shown))
 }
 
-// updates writes visible entities that changed, from where the packet before
-// was cut short, once around.
+// updates writes visible entities that changed: first those that were in an
+// earlier packet too.
 func (p *packetWriter) updates() {
-	v := p.v
-	p.last = 0
-	if len(v.unsent) == 0 {
-		return
+	c := &p.v.store.schema.codes
+	room := true
+	list := p.v.refer(p.v.part)
+	if p.v.short && !p.v.plan.active {
+		list = nil // who is in it went out lately: those that wait longer come first
 	}
-	start := int(v.cursor >> 6)
-	if start >= len(v.unsent) {
-		start, v.cursor = 0, 0
+	p.w.Bool(list != nil)
+	if list != nil {
+		p.w.Var(uint64(p.s-list.tick) - 1)
+		p.w.Var(uint64(list.part))
+		p.age, p.gapContext = uint64(p.s-list.tick), 1
+		room = p.again(list)
+		p.symbol(c.next, 0, nextNone)
 	}
-	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
-	for i := 0; i <= len(v.unsent); i++ {
-		w := (start + i) % len(v.unsent)
-		word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
-		switch i {
-		case 0:
-			word &^= low
-		case len(v.unsent):
-			word &= low
-		}
-		for ; word != 0; word &= word - 1 {
-			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if !v.unsent.has(index) || !p.mayWrite(index) {
-				continue // written with its group, or the next tick's business
-			}
-			if !p.unit(index) {
-				v.cursor = index
-				return
-			}
-		}
+	if room {
+		p.others()
 	}
-	v.cursor = 0
-}
-
-// mayWrite reports whether a record of an index may go out in this tick: one
-// that was shown after this tick's first packets waits for the next, and so
-// does what changed for this client after its record went out (rule 1).
-func (p *packetWriter) mayWrite(index uint32) bool {
-	q := &p.v.slots[index]
-	return q.life <= p.s && q.sent != p.s
+	p.symbol(c.gap, p.gapContext, gapEnd)
 }
 
 // unit writes one entity, or its whole group, and reports whether there was
@@ -191,20 +191,27 @@ func (p *packetWriter) unit(index uint32) bool {
 
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
-	v := p.v
-	if p.fits(func() { p.entity(index) }) {
-		p.wrote(index)
+	r := p.prepare(index)
+	if p.fits(func() { p.gap(index, r.odd); p.entity(&r) }) {
+		p.wrote(&r)
 		return true
 	}
+	return p.tooLarge(index)
+}
+
+// tooLarge steps over an entity that does not fit an empty packet and never
+// will, so that nothing waits behind it, and says so. It says false when the
+// next packet may have room.
+func (p *packetWriter) tooLarge(index uint32) bool {
+	v := p.v
 	if p.sent.n > 0 || p.partial {
 		return false
 	}
-	// It does not fit an empty packet and never will: step over it, so
-	// that nothing waits behind it, and say so.
 	v.stats.Oversize++
 	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.slots[index].generation}
 	v.unsent.unset(index)
 	v.tooBig.set(index)
+	v.plan.took(index)
 	return true
 }
 
@@ -214,9 +221,10 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 	v := p.v
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {
+		q := &v.slots[index]
 		switch {
-		case !v.visible.has(index) || v.moved(index) <= v.slots[index].base:
-		case !p.mayWrite(index):
+		case !v.visible.has(index) || v.moved(index) <= q.base:
+		case q.life > p.s || q.sent == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -225,10 +233,7 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 	if len(v.lacking) <= 1 {
 		return false, false
 	}
-	if p.fitsAll(v.lacking) {
-		for _, index := range v.lacking {
-			p.wrote(index)
-		}
+	if p.fitsAll() {
 		return true, true
 	}
 	if p.sent.n > 0 || p.partial {
@@ -238,28 +243,43 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 	return false, false
 }
 
-// fitsAll writes the records of several entities, all or none.
-func (p *packetWriter) fitsAll(indexes []uint32) bool {
-	if p.sent.n+len(indexes) > maxRecords {
+// fitsAll writes the records of v.lacking, all or none.
+func (p *packetWriter) fitsAll() bool {
+	v := p.v
+	if p.sent.n+len(v.lacking) > maxRecords {
 		return false
 	}
-	return p.fits(func() {
-		for _, index := range indexes {
-			p.entity(index)
+	v.records = v.records[:0]
+	if !p.fits(func() {
+		for _, index := range v.lacking {
+			r := p.prepare(index)
+			p.gap(index, r.odd)
+			p.entity(&r)
+			v.records = append(v.records, r)
 		}
-	})
+	}) {
+		return false
+	}
+	for i := range v.records {
+		p.wrote(&v.records[i])
+	}
+	return true
 }
 
 // wrote notes that a record is in the packet.
-func (p *packetWriter) wrote(index uint32) {
-	v, q := p.v, &p.v.slots[index]
-	v.unsent.unset(index)
-	v.tooBig.unset(index)
-	v.unacked.set(index)
-	v.plan.took(index)
+func (p *packetWriter) wrote(r *record) {
+	v, q := p.v, &p.v.slots[r.index]
+	v.unsent.unset(r.index)
+	v.tooBig.unset(r.index)
+	v.unacked.set(r.index)
+	v.plan.took(r.index)
+	p.record(sentEntry{
+		index: r.index, generation: q.generation, base: r.base, mask: r.mask,
+		alike: r.base != tick.None && q.mask == r.mask,
+	})
+	p.sent.records++
 	q.sent, q.shown = p.s, q.generation
-	p.record(sentEntry{index: index, generation: q.generation, base: q.base, mask: v.maskOf(index)})
-	if q.base == tick.None {
+	if r.base == tick.None {
 		v.stats.Spawns++
 	} else {
 		v.stats.Updates++
@@ -282,10 +302,3 @@ func (p *packetWriter) fits(write func()) bool {
 }
 
 func (p *packetWriter) record(e sentEntry) { p.v.sent.add(p.sent, e) }
-
-// gap says that one more record follows, and about which index.
-func (p *packetWriter) gap(index uint32) {
-	p.w.Bool(true)
-	p.w.Var(uint64(index - p.last)) // modulo 2^32 where the list goes around
-	p.last = index + 1
-}

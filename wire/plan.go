@@ -35,6 +35,9 @@ func (p *Plan) Size() uintptr { return p.typ.Size() }
 // Lanes returns how many words a row has; 0 for a component without fields that travel.
 func (p *Plan) Lanes() int { return len(p.lanes) }
 
+// Packed reports whether rows travel in as few bits as they can, which is so unless Debug was called.
+func (p *Plan) Packed() bool { return !p.debug }
+
 // Bits returns the length of an absolute row in bits: what WriteRow writes, or at most writes where there are entity
 // fields. With packing off, zeros up to the next byte go before them.
 func (p *Plan) Bits() int { return p.bits }
