@@ -141,8 +141,11 @@ type pair struct {
 func newPair(t testing.TB) *pair { return newPairOf(t, newSchema(t)) }
 
 // newPairOf is a pair that replicates what a schema says.
-func newPairOf(t testing.TB, schema *snapshot.Schema) *pair {
-	p := &pair{t: t, schema: schema, server: newSide(), client: newSide(), buf: make([]byte, 1<<20)}
+func newPairOf(t testing.TB, schema *snapshot.Schema) *pair { return newPairIn(t, schema, newSide()) }
+
+// newPairIn is a pair with a server's world that there is.
+func newPairIn(t testing.TB, schema *snapshot.Schema, server *side) *pair {
+	p := &pair{t: t, schema: schema, server: server, client: newSide(), buf: make([]byte, 1<<20)}
 	cfg := snapshot.Config{}
 	p.store = snapshot.NewStore(p.schema, cfg)
 	p.view = snapshot.NewView(p.store, cfg)

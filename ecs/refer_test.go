@@ -6,6 +6,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -177,6 +178,30 @@ func TestRelationCirclesHaveNoTargets(t *testing.T) {
 	require.Zero(t, p.ref(e[4], rowChildOf, 0))
 	p.same()
 	require.Len(t, s.problems, 3, "once for each entity: those of 3, 4 and 5 are new")
+}
+
+// The next entity at an index has nothing of the one before: neither its relation nor its owner by component.
+func TestNothingIsInherited(t *testing.T) {
+	p := newPair(t)
+	s, c := p.server, controlsOf(p.server)
+	a, old := s.world.NewEntity(s.rep, s.child), s.world.NewEntity(s.rep, s.child, c.owner)
+	get[components.Owner](s, old, c.owner).Client = 4
+	p.tie(old, a)
+	p.step()
+	id := p.id(old)
+	s.world.RemoveEntity(old)
+	p.step()
+	next := s.world.NewEntity(s.rep)
+	p.tie(a, next)
+	p.step()
+	require.Equal(t, id.Index, p.id(next).Index)
+	require.Equal(t, p.id(next), p.ref(a, rowChildOf, 0), "no circle")
+	p.same()
+	p.store.SetOwner(p.id(next), 8)
+	s.world.Add(next, s.pos)
+	p.step()
+	require.EqualValues(t, 8, p.store.Owner(p.id(next)))
+	require.Empty(t, s.kinds())
 }
 
 // A chain of any order is no circle, and costs no more than its length.
