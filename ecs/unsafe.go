@@ -249,22 +249,20 @@ func (c *column) copyIn(slot int, lanes []uint32) (changed bool) {
 	to, kept := unsafe.Add(c.base, slot*c.size), unsafe.Pointer(unsafe.SliceData(shadow))
 	switch len(lanes) {
 	case 3:
-		return exchangeWords((*[3]uint32)(to), (*[3]uint32)(kept), (*[3]uint32)(lanes))
+		v, old := [3]uint32(lanes), (*[3]uint32)(kept)
+		changed = *old != v
+		*(*[3]uint32)(to), *old = v, v
+		return changed
 	case 4:
-		return exchangeWords((*[4]uint32)(to), (*[4]uint32)(kept), (*[4]uint32)(lanes))
+		v, old := [4]uint32(lanes), (*[4]uint32)(kept)
+		changed = *old != v
+		*(*[4]uint32)(to), *old = v, v
+		return changed
 	}
 	live, old := unsafe.Slice((*uint32)(to), len(lanes)), unsafe.Slice((*uint32)(kept), len(lanes))
 	changed = !slices.Equal(old, lanes)
 	copy(live, lanes)
 	copy(old, lanes)
-	return changed
-}
-
-// exchangeWords writes words to both places and reports whether the second had
-// others.
-func exchangeWords[T [3]uint32 | [4]uint32](live, kept, words *T) bool {
-	changed := *kept != *words
-	*live, *kept = *words, *words
 	return changed
 }
 
