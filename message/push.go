@@ -1,0 +1,149 @@
+package message
+
+import (
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// From says whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
+// time when the packet came. Call it once a packet.
+func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
+	s.enter(in.number)
+	in.from = origin{source: s, peer: s.id, tick: t, received: received}
+	in.fromAt = -1
+}
+
+// Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
+// capacity, are pushed without another copy. Without room it returns what it was given. Use it for packets that are mostly
+// messages of the game, since all of the bytes stay until the frame ends.
+func (in *Inbound) Keep(batches []byte) []byte {
+	f := in.cur
+	room, grown := f.room(len(batches), in.limits.Bytes)
+	if room == nil {
+		return batches
+	}
+	in.grew(grown)
+	copy(room, batches)
+	start := len(f.bytes)
+	f.bytes = f.bytes[:start+len(batches)]
+	return f.bytes[start:]
+}
+
+// PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
+// Unreliable. The errors are those of Push.
+func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
+	if !stage.Valid() {
+		in.stats.BadStage++
+		return ErrStage
+	}
+	s := in.from.source
+	if s.messages >= in.limits.PerSender || s.bytes+len(payload) > in.limits.SenderBytes {
+		if err := in.overQuota(s); err != nil {
+			return err
+		}
+	}
+	s.messages++
+	s.bytes += len(payload)
+	return in.put(item{typ: t}, stage, payload)
+}
+
+// overQuota refuses an unreliable message that its source has no quota for. What an end sends itself has none.
+func (in *Inbound) overQuota(s *Source) error {
+	if s == in.local {
+		return nil
+	}
+	s.refused++
+	if s.messages >= in.limits.PerSender {
+		in.stats.PerSender++
+	} else {
+		in.stats.SenderBytes++
+	}
+	return ErrQuota
+}
+
+// Push puts a message into the queue of its stage. When that is full the oldest unreliable message there makes room, never
+// a reliable one. The errors are ErrStage, ErrQuota for unreliable messages beyond the quota of their source, and ErrFull;
+// reliable ones have no quota, since their sender's credit bounds them. After any error of a reliable message Source.Fault
+// says so: its connection must end.
+func (in *Inbound) Push(m *Message, payload []byte) error {
+	if !m.Channel.Delivery().Reliable() {
+		if m.plain() {
+			return in.PushPlain(m.Type, m.Stage, payload)
+		}
+		s := in.from.source
+		if s.messages >= in.limits.PerSender || s.bytes+len(payload) > in.limits.SenderBytes {
+			if err := in.overQuota(s); err != nil {
+				return err
+			}
+		}
+		s.messages++
+		s.bytes += len(payload)
+	}
+	err := in.put(in.itemOf(m), m.Stage, payload)
+	if err != nil && m.Channel.Delivery().Reliable() {
+		in.from.source.fail(err)
+	}
+	return err
+}
+
+// itemOf makes the item of a message, which put is given at once.
+func (in *Inbound) itemOf(m *Message) item {
+	it := item{typ: m.Type, channel: m.Channel}
+	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall {
+		in.cur.extras = append(in.cur.extras, *m)
+		it.extra = uint32(len(in.cur.extras))
+	}
+	return it
+}
+
+// put queues a message of the present origin.
+func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
+	if !stage.Valid() {
+		in.stats.BadStage++
+		return ErrStage
+	}
+	q := &in.cur.stages[stage]
+	if q.live >= in.limits.PerStage {
+		if err := in.makeRoom(q); err != nil {
+			return err
+		}
+	}
+	f := in.cur
+	if len(payload) > 0 {
+		start, ok := f.find(payload)
+		if !ok {
+			room, grown := f.room(len(payload), in.limits.Bytes)
+			if room == nil || len(payload) > maxPayload {
+				in.stats.Bytes++
+				return ErrFull
+			}
+			in.grew(grown)
+			copy(room, payload)
+			start = len(f.bytes)
+			f.bytes = f.bytes[:start+len(payload)]
+		}
+		it.start, it.size = uint32(start), uint16(len(payload))
+	}
+	if in.fromAt < 0 {
+		in.fromAt = len(f.origins)
+		f.origins = append(f.origins, in.from)
+	}
+	it.origin = uint32(in.fromAt)
+	if q.push(it, in.limits.PerStage) {
+		in.stats.Grown++
+	}
+	in.stats.Queued++
+	return nil
+}
+
+// makeRoom drops the oldest unreliable message of a full queue. An unreliable message that finds none is itself dropped.
+func (in *Inbound) makeRoom(q *queue) error {
+	if q.dropOldest() {
+		in.stats.PerStage++
+		return nil
+	}
+	in.stats.Full++
+	return ErrFull
+}
