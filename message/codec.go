@@ -56,7 +56,6 @@ type CodecOf[T any] struct {
 	name    string
 	way     way
 	size    int        // of every payload; -1 bySerialize
-	whole   bool       // decoding sets all of T, so it need not be zero before
 	plan    *wire.Plan // nil bySerialize
 	exact   exact      // byCopy
 	bound   int        // bySerialize: of the zero value
@@ -152,10 +151,6 @@ func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
 	case byCopy:
 		if len(payload) != c.size || !c.exact.finite(payload) {
 			return false
-		}
-		if !c.whole {
-			var zero T
-			*m = zero
 		}
 		c.load(m, payload)
 		return true

@@ -56,8 +56,7 @@ func (c *CodecOf[T]) compileCopy() {
 	t := reflect.TypeFor[T]()
 	var e exact
 	end, ok := e.add(t, 0, "")
-	c.whole = ok && uintptr(end) == t.Size()
-	if !c.whole || end == 0 || end != c.size || !littleEndian() {
+	if !ok || uintptr(end) != t.Size() || end == 0 || end != c.size || !littleEndian() {
 		return
 	}
 	// The zero value's floats and unsigned integers are zeros on the wire too: what is not zero are the sign bits.

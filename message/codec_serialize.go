@@ -86,7 +86,7 @@ func (c *CodecOf[T]) deserialize(s *Scratch, payload []byte, m *T) (ok bool) {
 func (c *CodecOf[T]) checkSerialize(s *Scratch, payload []byte) bool {
 	b := borrow[T](s, c.number)
 	ok := c.deserialize(s, payload, &b.value)
-	giveBack(s, c.number, b)
+	b.giveBack()
 	return ok
 }
 

@@ -180,8 +180,7 @@ func (in *Inbound) rememberReleased(o *origin, m *Message, payload []byte) {
 	}
 	in.grew(grown)
 	copy(room, payload)
-	it := in.itemOf(m)
-	it.start, it.size, it.origin = uint32(len(f.bytes)), uint16(len(payload)), uint32(len(f.origins))
+	it := in.itemOf(m).at(len(f.bytes), len(payload), len(f.origins))
 	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
 	f.origins = append(f.origins, *o)
 	in.remember(it, m.Stage)

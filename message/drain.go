@@ -41,26 +41,28 @@ func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 	at, f := -1, in.cur
 	in.depth = 1
 	for q.head < q.end {
-		it := &q.items[q.head]
+		it := q.items[q.head]
 		q.head++
 		if it.dead() {
 			continue
 		}
 		q.live--
-		if poisoning || int(it.origin) != at {
-			at = int(it.origin)
+		if poisoning || it.origin() != at {
+			at = it.origin()
 			in.describe(ctx, &f.origins[at], stage)
 		}
-		if it.extra != 0 || it.channel.Delivery() == wire.ReliableOrdered {
-			in.drainSpecial(ctx, *it)
+		if !it.simple() {
+			in.drainSpecial(ctx, it)
 			continue
 		}
 		in.stats.Handled++
 		if in.config.History > 0 {
-			in.remember(*it, stage)
+			in.remember(it, stage)
 		}
-		ctx.Type, ctx.Channel = it.typ, it.channel
-		in.call(ctx, f.payload(it))
+		ctx.Type, ctx.Channel = it.typ(), it.channel()
+		if c := in.codecs[it.typ()]; c == nil || !c.Handle(ctx, f.payload(it)) {
+			in.callOther(ctx, c, f.payload(it))
+		}
 		if poisoning {
 			poisonContext(ctx)
 		}
@@ -77,6 +79,7 @@ func (in *Inbound) recovered(ctx *Context) {
 		return
 	}
 	in.stats.Panics++
+	in.scratch.afterPanic()
 	if in.config.Panicked != nil {
 		in.config.Panicked(ctx, value)
 	}
@@ -96,22 +99,18 @@ func (ctx *Context) specify(m *Message) {
 
 // call hands a payload to its handler.
 func (in *Inbound) call(ctx *Context, payload []byte) {
-	if c := in.codecs[ctx.Type]; c != nil && !ctx.HasCall {
-		if !c.Handle(ctx, payload) {
-			in.stats.Illegal++
-		}
-		return
+	if c := in.codecs[ctx.Type]; c == nil || ctx.HasCall || !c.Handle(ctx, payload) {
+		in.callOther(ctx, c, payload)
 	}
-	in.callSpecial(ctx, payload)
 }
 
-// callSpecial hands on what does not go to the handler of a type.
-func (in *Inbound) callSpecial(ctx *Context, payload []byte) {
+// callOther hands on what does not go to the handler of a type, and counts what no handler takes.
+func (in *Inbound) callOther(ctx *Context, c Codec, payload []byte) {
 	switch {
-	case in.config.Special != nil && (ctx.HasCall || ctx.Type < wire.FirstUserMessage):
-		in.config.Special(ctx, payload)
-	case ctx.Type >= wire.FirstUserMessage && in.codecs[ctx.Type] == nil:
+	case !ctx.HasCall && (c != nil || ctx.Type >= wire.FirstUserMessage):
 		in.stats.Illegal++
+	case in.config.Special != nil:
+		in.config.Special(ctx, payload)
 	}
 }
 
@@ -119,12 +118,12 @@ func (in *Inbound) callSpecial(ctx *Context, payload []byte) {
 // back for the next one.
 func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	f := in.cur
-	m := f.extra(&it)
-	m.Type, m.Stage, m.Channel = it.typ, ctx.Stage, it.channel
-	o := f.origins[it.origin]
+	m := f.extra(it)
+	m.Type, m.Stage, m.Channel = it.typ(), ctx.Stage, it.channel()
+	o := f.origins[it.origin()]
 	switch in.verdict(o.source, &m, o.source.deferred.count) {
 	case NotYet:
-		in.deferMessage(&o, &m, f.payload(&it))
+		in.deferMessage(&o, &m, f.payload(it))
 		return
 	case Never:
 		in.stats.Undeliverable++
@@ -135,7 +134,7 @@ func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	if in.config.History > 0 {
 		in.remember(it, m.Stage)
 	}
-	in.deliver(ctx, o.source, &m, f.payload(&it))
+	in.deliver(ctx, o.source, &m, f.payload(it))
 }
 
 // deliver calls the handler of a message whose time has come. Its cost is freed before, so that a panic does not keep it.

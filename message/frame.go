@@ -53,9 +53,9 @@ func (f *Frame) waiting() (n int) {
 }
 
 // payload returns the bytes of a message, with no room behind them.
-func (f *Frame) payload(it *item) []byte {
-	end := int(it.start) + int(it.size)
-	return f.bytes[it.start:end:end]
+func (f *Frame) payload(it item) []byte {
+	start, size := it.start(), it.size()
+	return f.bytes[start : start+size : start+size]
 }
 
 // room makes room for size bytes behind those of the frame and returns them, nil if that is beyond limit. They belong to
@@ -84,11 +84,11 @@ func (f *Frame) find(payload []byte) (start int, ok bool) {
 }
 
 // extra returns what a message says beyond its type, and the zero value for one that says nothing.
-func (f *Frame) extra(it *item) Message {
-	if it.extra == 0 {
+func (f *Frame) extra(it item) Message {
+	if it.extra() == 0 {
 		return Message{}
 	}
-	return f.extras[it.extra-1]
+	return f.extras[it.extra()-1]
 }
 
 // Record is one message of a frame, for looking at.
@@ -111,7 +111,7 @@ func (f *Frame) Len() int { return len(f.past) + f.waiting() }
 // those that wait, by stage. The record is one and the same, and is good during the call only, as its payload is.
 func (f *Frame) Each(do func(r *Record) bool) {
 	for i := range f.past {
-		if f.show(&f.past[i].item, f.past[i].stage, true); !do(&f.record) {
+		if f.show(f.past[i].item, f.past[i].stage, true); !do(&f.record) {
 			return
 		}
 	}
@@ -121,7 +121,7 @@ func (f *Frame) Each(do func(r *Record) bool) {
 			if q.items[i].dead() {
 				continue
 			}
-			if f.show(&q.items[i], tick.Stage(stage), false); !do(&f.record) {
+			if f.show(q.items[i], tick.Stage(stage), false); !do(&f.record) {
 				return
 			}
 		}
@@ -129,9 +129,9 @@ func (f *Frame) Each(do func(r *Record) bool) {
 }
 
 // show makes the record that of a message.
-func (f *Frame) show(it *item, stage tick.Stage, handled bool) {
-	o := &f.origins[it.origin]
+func (f *Frame) show(it item, stage tick.Stage, handled bool) {
+	o := &f.origins[it.origin()]
 	m := f.extra(it)
-	m.Type, m.Stage, m.Channel = it.typ, stage, it.channel
+	m.Type, m.Stage, m.Channel = it.typ(), stage, it.channel()
 	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
 }

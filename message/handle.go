@@ -9,14 +9,21 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 		s = &Scratch{}
 	}
 	b := borrow[T](s, c.number)
-	ok := c.Decode(s, payload, &b.value)
+	ok := false
+	if c.way == byCopy { // here and not in Decode, which is too large to be inlined
+		if ok = len(payload) == c.size && c.exact.finite(payload); ok {
+			c.load(&b.value, payload)
+		}
+	} else {
+		ok = c.Decode(s, payload, &b.value)
+	}
 	if ok && c.handle != nil {
 		c.handle(ctx, &b.value)
 		if poisoning {
 			poison(&b.value)
 		}
 	}
-	giveBack(s, c.number, b)
+	b.giveBack()
 	return ok
 }
 
@@ -29,5 +36,5 @@ func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
 		var zero T // what the value refers to is the sender's, and stays as it is
 		b.value = zero
 	}
-	giveBack(ctx.scratch, c.number, b)
+	b.giveBack()
 }

@@ -32,16 +32,16 @@ func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done boo
 	for *next < end {
 		p := f.past[*next]
 		*next++
-		m := f.extra(&p.item)
+		m := f.extra(p.item)
 		if m.HasCall {
 			continue
 		}
 		*count++
 		in.stage = p.stage
-		in.describe(ctx, &f.origins[p.origin], p.stage)
-		ctx.Type, ctx.Channel = p.typ, p.channel
+		in.describe(ctx, &f.origins[p.origin()], p.stage)
+		ctx.Type, ctx.Channel = p.typ(), p.channel()
 		ctx.specify(&m)
-		in.call(ctx, f.payload(&p.item))
+		in.call(ctx, f.payload(p.item))
 		if poisoning {
 			poisonContext(ctx)
 		}
@@ -107,10 +107,8 @@ func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
 		f.origins = append(f.origins, at)
 	}
 	f.extras = append(f.extras, *m)
-	f.past = append(f.past, pastItem{item{
-		start: uint32(len(f.bytes)), size: uint16(len(payload)), origin: uint32(len(f.origins) - 1),
-		extra: uint32(len(f.extras)), typ: m.Type, channel: m.Channel,
-	}, m.Stage})
+	it := newItem(m.Type, m.Channel, len(f.extras)).at(len(f.bytes), len(payload), len(f.origins)-1)
+	f.past = append(f.past, pastItem{it, m.Stage})
 	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
 }
 

@@ -151,27 +151,28 @@ func (in *Inbound) carry(last *Frame) {
 			if it.dead() {
 				continue
 			}
-			o := &last.origins[it.origin]
-			if int(it.origin) != at {
-				at = int(it.origin)
+			o := &last.origins[it.origin()]
+			if it.origin() != at {
+				at = it.origin()
 				in.cur.origins = append(in.cur.origins, *o)
 				o.source.enter(in.number)
 			}
-			if !it.channel.Delivery().Reliable() {
+			if !it.delivery().Reliable() {
 				o.source.messages++
-				o.source.bytes += int(it.size)
+				o.source.bytes += it.size()
 			}
 			// What fitted the last frame fits this one, which is empty.
-			room, grown := in.cur.room(int(it.size), in.limits.Bytes)
+			room, grown := in.cur.room(it.size(), in.limits.Bytes)
 			in.grew(grown)
-			copy(room, last.payload(&it))
-			it.start, it.origin = uint32(len(in.cur.bytes)), uint32(len(in.cur.origins)-1)
-			in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+int(it.size)]
-			if it.extra != 0 {
-				in.cur.extras = append(in.cur.extras, last.extra(&it))
-				it.extra = uint32(len(in.cur.extras))
+			copy(room, last.payload(it))
+			extra := 0
+			if it.extra() != 0 {
+				in.cur.extras = append(in.cur.extras, last.extra(it))
+				extra = len(in.cur.extras)
 			}
-			in.grew(in.cur.stages[stage].push(it, in.limits.PerStage))
+			moved := it.moved(len(in.cur.bytes), len(in.cur.origins)-1, extra)
+			in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+it.size()]
+			in.grew(in.cur.stages[stage].push(moved, in.limits.PerStage))
 			in.stats.Carried++
 		}
 	}

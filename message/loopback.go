@@ -50,9 +50,9 @@ func (in *Inbound) putLocal(t wire.MessageType, m *Message, size int) error {
 	f.bytes = f.bytes[:start+size]
 	from, fromAt := in.from, in.fromAt
 	in.from, in.fromAt = origin{source: in.local, peer: in.local.id, tick: in.tick, received: in.now}, in.localAt
-	it := in.itemOf(m)
-	it.typ = t
-	err := in.put(it, m.Stage, f.bytes[start:])
+	local := *m
+	local.Type = t
+	err := in.put(in.itemOf(&local), m.Stage, f.bytes[start:])
 	in.localAt = in.fromAt
 	in.from, in.fromAt = from, fromAt
 	return err
@@ -89,6 +89,7 @@ func (in *Inbound) recoveredAt(ctx *Context, depth int) {
 		return
 	}
 	in.stats.Panics++
+	in.scratch.afterPanic()
 	if in.config.Panicked != nil {
 		in.config.Panicked(ctx, value)
 	}

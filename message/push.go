@@ -46,7 +46,7 @@ func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byt
 	}
 	s.messages++
 	s.bytes += len(payload)
-	return in.put(item{typ: t}, stage, payload)
+	return in.put(newItem(t, 0, 0), stage, payload)
 }
 
 // overQuota refuses an unreliable message that its source has no quota for. What an end sends itself has none.
@@ -90,12 +90,12 @@ func (in *Inbound) Push(m *Message, payload []byte) error {
 
 // itemOf makes the item of a message, which put is given at once.
 func (in *Inbound) itemOf(m *Message) item {
-	it := item{typ: m.Type, channel: m.Channel}
+	extra := 0
 	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall {
 		in.cur.extras = append(in.cur.extras, *m)
-		it.extra = uint32(len(in.cur.extras))
+		extra = len(in.cur.extras)
 	}
-	return it
+	return newItem(m.Type, m.Channel, extra)
 }
 
 // put queues a message of the present origin.
@@ -110,10 +110,10 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 			return err
 		}
 	}
-	f := in.cur
+	f, start := in.cur, 0
 	if len(payload) > 0 {
-		start, ok := f.find(payload)
-		if !ok {
+		var ok bool
+		if start, ok = f.find(payload); !ok {
 			room, grown := f.room(len(payload), in.limits.Bytes)
 			if room == nil || len(payload) > maxPayload {
 				in.stats.Bytes++
@@ -124,14 +124,12 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 			start = len(f.bytes)
 			f.bytes = f.bytes[:start+len(payload)]
 		}
-		it.start, it.size = uint32(start), uint16(len(payload))
 	}
 	if in.fromAt < 0 {
 		in.fromAt = len(f.origins)
 		f.origins = append(f.origins, in.from)
 	}
-	it.origin = uint32(in.fromAt)
-	if q.push(it, in.limits.PerStage) {
+	if q.push(it.at(start, len(payload), in.fromAt), in.limits.PerStage) {
 		in.stats.Grown++
 	}
 	in.stats.Queued++

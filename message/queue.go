@@ -2,21 +2,54 @@ package message
 
 import "github.com/arche-netcode/netcode/wire"
 
-// item is a message in a frame. It holds no pointer: the memory of queues is nothing to the garbage collector.
+// item is a message in a frame: two words, which travel in registers and are stored whole. It holds no pointer, so the
+// memory of queues is nothing to the garbage collector.
 type item struct {
-	start   uint32 // of the payload in the frame's bytes
-	origin  uint32 // place in the frame's origins
-	extra   uint32 // place in the frame's extras, and 1; 0 for none
-	size    uint16 // of the payload
-	typ     wire.MessageType
-	channel wire.Channel
+	place uint64 // start of the payload in the frame's bytes, 32 bits; place in the frame's origins, 32 bits
+	what  uint64 // place in the frame's extras and 1, or 0, 32 bits; size of the payload, 16; type, 8; channel, 8
 }
+
+const (
+	typeBits    uint64 = 0xFF << 48
+	channelBits uint64 = 0xFF << 56
+	orderedBits uint64 = 0xC0 << 56 // of the channel: its mode, which is ReliableOrdered where both are set
+	extraBits   uint64 = 1<<32 - 1
+)
+
+// newItem returns a message that lies nowhere yet.
+func newItem(t wire.MessageType, ch wire.Channel, extra int) item {
+	return item{what: uint64(ch)<<56 | uint64(t)<<48 | uint64(extra)}
+}
+
+// at returns the message at its place.
+func (it item) at(start, size, origin int) item {
+	return item{place: uint64(origin)<<32 | uint64(start), what: it.what | uint64(size)<<32}
+}
+
+// moved returns the message at another place.
+func (it item) moved(start, origin, extra int) item {
+	return item{place: uint64(origin)<<32 | uint64(start), what: it.what&^extraBits | uint64(extra)}
+}
+
+func (it item) start() int              { return int(uint32(it.place)) }
+func (it item) origin() int             { return int(it.place >> 32) }
+func (it item) extra() int              { return int(uint32(it.what)) }
+func (it item) size() int               { return int(uint16(it.what >> 32)) }
+func (it item) typ() wire.MessageType   { return wire.MessageType(it.what >> 48) }
+func (it item) channel() wire.Channel   { return wire.Channel(it.what >> 56) }
+func (it item) delivery() wire.Delivery { return it.channel().Delivery() }
+
+// simple reports whether the message has no extra and no promise of order: nothing can keep it waiting.
+func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
 
 // maxPayload is the most that an item can hold: more than any message that travels, fragmented or not.
 const maxPayload = 1<<16 - 1
 
 // dead reports whether the message was dropped while it waited.
-func (it *item) dead() bool { return it.typ == 0 }
+func (it item) dead() bool { return it.what&typeBits == 0 }
+
+// kill drops the message.
+func (it *item) kill() { it.what &^= typeBits }
 
 const firstItems = 64 // a queue has room for so many at first
 
@@ -33,17 +66,23 @@ type queue struct {
 // push appends a message; the caller has seen that fewer than limit wait. It reports whether memory had to grow.
 func (q *queue) push(it item, limit int) (grown bool) {
 	if len(q.items) == cap(q.items) {
-		if 2*q.live > len(q.items) || cap(q.items) == 0 {
-			larger := make([]item, len(q.items), max(firstItems, min(2*cap(q.items), 2*limit)))
-			copy(larger, q.items)
-			q.items, grown = larger, true
-		}
-		if len(q.items) == cap(q.items) || !grown {
-			q.compact()
-		}
+		grown = q.widen(limit)
 	}
 	q.items = append(q.items, it)
 	q.live++
+	return grown
+}
+
+// widen makes room for one more message. It reports whether memory had to grow.
+func (q *queue) widen(limit int) (grown bool) {
+	if 2*q.live > len(q.items) || cap(q.items) == 0 {
+		larger := make([]item, len(q.items), max(firstItems, min(2*cap(q.items), 2*limit)))
+		copy(larger, q.items)
+		q.items, grown = larger, true
+	}
+	if len(q.items) == cap(q.items) {
+		q.compact()
+	}
 	return grown
 }
 
@@ -68,8 +107,8 @@ func (q *queue) compact() {
 // dropOldest drops the oldest unreliable message that waits; false if there is none.
 func (q *queue) dropOldest() bool {
 	for q.scan = max(q.scan, q.head); q.scan < len(q.items); q.scan++ {
-		if it := &q.items[q.scan]; !it.dead() && !it.channel.Delivery().Reliable() {
-			it.typ = 0
+		if it := &q.items[q.scan]; !it.dead() && !it.delivery().Reliable() {
+			it.kill()
 			q.scan++
 			q.live--
 			return true

@@ -13,6 +13,8 @@ type Scratch struct {
 // box is the value that a handler is given.
 type box[T any] struct {
 	value T
+	taken bool
+	next  *box[T] // for a handler of the type that is called while one runs
 }
 
 // row returns n words; what they hold is left from before.
@@ -23,24 +25,36 @@ func (s *Scratch) row(n int) []uint32 {
 	return s.lanes[:n]
 }
 
-// borrow takes the reused value out of its place: a handler that is called while it runs gets another one, and one whose
-// handler panicked is not used again.
+// borrow takes the reused value: a handler that is called while another of its type runs gets one of its own.
 func borrow[T any](s *Scratch, number wire.MessageType) *box[T] {
-	if s != nil {
-		if b, ok := s.boxes[number].(*box[T]); ok {
-			s.boxes[number] = nil
-			return b
-		}
+	b, ok := s.boxes[number].(*box[T])
+	if !ok || b.taken {
+		b = another(s, number, b)
 	}
-	return &box[T]{}
+	b.taken = true
+	return b
 }
 
-// giveBack puts a value back into its place.
-func giveBack[T any](s *Scratch, number wire.MessageType, b *box[T]) {
-	if s != nil {
-		s.boxes[number] = b
+// another returns a value that is not taken; first is the one that borrow found, if any.
+func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] {
+	if first == nil {
+		first = &box[T]{}
+		s.boxes[number] = first
 	}
+	for first.taken {
+		if first.next == nil {
+			first.next = &box[T]{}
+		}
+		first = first.next
+	}
+	return first
 }
+
+// giveBack lets a value be used again.
+func (b *box[T]) giveBack() { b.taken = false }
+
+// afterPanic forgets the values that handlers which panicked did not give back.
+func (s *Scratch) afterPanic() { clear(s.boxes[:]) }
 
 // serializers lends out serializers: Serialize methods may send messages of their own.
 type serializers struct {

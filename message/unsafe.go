@@ -39,13 +39,13 @@ func codecFrom[T any](c opaque) *CodecOf[T] {
 // copyOut copies the memory of a value to dst, which has its size.
 func copyOut[T any](dst []byte, m *T) {
 	// SAFETY: m points to one T, all of whose bytes are fields: compileCopy has seen that there is no padding.
-	copy(dst, unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
+	copy(dst[:unsafe.Sizeof(*m)], unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
 }
 
 // copyIn copies bytes, as many as a T has, over the value.
 func copyIn[T any](m *T, src []byte) {
 	// SAFETY: m points to one T, whose fields are integers and floats: any bytes are legal in it.
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src)
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src[:unsafe.Sizeof(*m)])
 }
 
 // turnIn turns the sign bits of a value.
