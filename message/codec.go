@@ -32,6 +32,7 @@ type Codec interface {
 	Debug()
 
 	setNumber(id wire.MessageType)
+	handleRun(in *Inbound, ctx *Context, q *queue)
 }
 
 // Bounded is a message type with a Serialize method that knows how long it may be. Without it a value is measured, at

@@ -42,29 +42,21 @@ func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
 	in.depth = 1
 	for q.head < q.end {
 		it := q.items[q.head]
-		q.head++
 		if it.dead() {
+			q.head++
 			continue
 		}
-		q.live--
 		if poisoning || it.origin() != at {
 			at = it.origin()
 			in.describe(ctx, &f.origins[at], stage)
 		}
-		if !it.simple() {
-			in.drainSpecial(ctx, it)
-			continue
-		}
-		in.stats.Handled++
-		if in.config.History > 0 {
-			in.remember(it, stage)
-		}
 		ctx.Type, ctx.Channel = it.typ(), it.channel()
-		if c := in.codecs[it.typ()]; c == nil || !c.Handle(ctx, f.payload(it)) {
-			in.callOther(ctx, c, f.payload(it))
-		}
-		if poisoning {
-			poisonContext(ctx)
+		if c := in.codecs[it.typ()]; c != nil && it.simple() {
+			c.handleRun(in, ctx, q)
+		} else {
+			q.head++
+			q.live--
+			in.drainSpecial(ctx, it)
 		}
 	}
 	in.depth = 0
@@ -143,11 +135,10 @@ func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) 
 	ctx.Type, ctx.Channel = m.Type, m.Channel
 	ctx.specify(m)
 	in.call(ctx, payload)
+	ctx.specify(&Message{})
 	if poisoning {
 		poisonContext(ctx)
-		return
 	}
-	ctx.specify(&Message{})
 }
 
 // remember keeps a message that is handled for the history.

@@ -38,3 +38,41 @@ func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
 	}
 	b.giveBack()
 }
+
+// handleRun calls the handler for the message at the head of a queue and for all that follow it in this Drain and have the
+// same context: so that what a call through an interface costs is paid once a packet. What handlers push may move the
+// queue's memory, so nothing of it is kept over a call.
+func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
+	b := borrow[T](ctx.scratch, c.number)
+	first, f, stage := q.items[q.head], in.cur, ctx.Stage
+	for q.head < q.end {
+		it := q.items[q.head]
+		if !it.sameContext(first) {
+			break
+		}
+		q.head++
+		q.live--
+		in.stats.Handled++
+		if in.config.History > 0 {
+			in.remember(it, stage)
+		}
+		start := it.start()
+		payload := f.bytes[start : start+it.size()]
+		switch {
+		case c.way == byCopy && len(payload) == c.size && c.exact.finite(payload):
+			c.load(&b.value, payload)
+		case c.way == byCopy || !c.Decode(ctx.scratch, payload, &b.value):
+			in.stats.Illegal++
+			continue
+		}
+		if c.handle != nil {
+			c.handle(ctx, &b.value)
+		}
+		if poisoning {
+			poison(&b.value)
+			poisonContext(ctx)
+			break
+		}
+	}
+	b.giveBack()
+}

@@ -34,6 +34,25 @@ func (in *Inbound) Keep(batches []byte) []byte {
 // PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
 // Unreliable. The errors are those of Push.
 func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
+	// The short way, for a payload that Keep has copied and a queue with room. Whatever it does not take goes the long one.
+	s, f := in.from.source, in.cur
+	if int(stage) < len(f.stages) && in.fromAt >= 0 && s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
+		q := &f.stages[stage]
+		start := cap(f.bytes) - cap(payload)
+		if len(q.items) < cap(q.items) && q.live < in.limits.PerStage && len(payload) > 0 &&
+			start >= 0 && start+len(payload) <= len(f.bytes) && &f.bytes[start] == &payload[0] && len(payload) <= maxPayload {
+			q.items = append(q.items, newItem(t, 0, 0).at(start, len(payload), in.fromAt))
+			q.live++
+			s.messages++
+			s.bytes += len(payload)
+			in.stats.Queued++
+			return nil
+		}
+	}
+	return in.pushPlain(t, stage, payload)
+}
+
+func (in *Inbound) pushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
 	if !stage.Valid() {
 		in.stats.BadStage++
 		return ErrStage

@@ -39,6 +39,11 @@ func (it item) typ() wire.MessageType   { return wire.MessageType(it.what >> 48)
 func (it item) channel() wire.Channel   { return wire.Channel(it.what >> 56) }
 func (it item) delivery() wire.Delivery { return it.channel().Delivery() }
 
+// sameContext reports whether a message has type, channel and origin of another one without extra, and none itself.
+func (it item) sameContext(other item) bool {
+	return (it.what^other.what)&(typeBits|channelBits|extraBits) == 0 && (it.place^other.place)>>32 == 0
+}
+
 // simple reports whether the message has no extra and no promise of order: nothing can keep it waiting.
 func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
 
