@@ -132,7 +132,7 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	f, start := in.cur, 0
 	if len(payload) > 0 {
 		var ok bool
-		if start, ok = f.find(payload); !ok {
+		if start, ok = f.find(payload); !ok || len(payload) > maxPayload {
 			room, grown := f.room(len(payload), in.limits.Bytes)
 			if room == nil || len(payload) > maxPayload {
 				in.stats.Bytes++

@@ -38,13 +38,24 @@ func codecFrom[T any](c opaque) *CodecOf[T] {
 
 // copyOut copies the memory of a value to dst, which has its size.
 func copyOut[T any](dst []byte, m *T) {
-	// SAFETY: m points to one T, all of whose bytes are fields: compileCopy has seen that there is no padding.
+	// SAFETY: m points to one T, all of whose bytes are fields: compileCopy has seen that there is no padding. dst has room
+	// for them, and holds no pointer.
+	if anyAlignment {
+		_ = dst[unsafe.Sizeof(*m)-1]
+		*(*T)(unsafe.Pointer(unsafe.SliceData(dst))) = *m
+		return
+	}
 	copy(dst[:unsafe.Sizeof(*m)], unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
 }
 
 // copyIn copies bytes, as many as a T has, over the value.
 func copyIn[T any](m *T, src []byte) {
-	// SAFETY: m points to one T, whose fields are integers and floats: any bytes are legal in it.
+	// SAFETY: m points to one T, whose fields are integers and floats: any bytes are legal in it. src has as many.
+	if anyAlignment {
+		_ = src[unsafe.Sizeof(*m)-1]
+		*m = *(*T)(unsafe.Pointer(unsafe.SliceData(src)))
+		return
+	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src[:unsafe.Sizeof(*m)])
 }
 
