@@ -29,3 +29,43 @@ const (
 
 // messageCost is what a reliable message with so much payload costs.
 func messageCost(payload int) int { return payload + messageOverhead }
+
+// granting is the receiver's side of the credit. Everything counts from the start of the connection, in cost.
+type granting struct {
+	received uint64 // of messages that came
+	freed    uint64 // of those that were handled
+	told     uint64 // what was granted beyond InitialCredit, by the newest credit message
+	offered  uint64 // what the next one will grant
+	packet   uint64 // that carried the newest credit message
+	awaited  bool   // its outcome is not known
+	again    bool   // it was lost
+}
+
+// judge reports whether a message of this cost is within what was granted.
+func (g *granting) judge(cost int) error {
+	if g.received+uint64(cost) > InitialCredit+g.told {
+		return ErrOverCredit
+	}
+	return nil
+}
+
+// offer returns what a credit message would say, and whether it is worth one.
+func (g *granting) offer() (low uint32, due bool) {
+	g.offered = g.freed
+	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
+}
+
+// sent notes that a packet carries what offer returned last.
+func (g *granting) sent(packet uint64) {
+	g.told, g.packet, g.awaited, g.again = g.offered, packet, true, false
+}
+
+// settle notes what became of a packet.
+func (g *granting) settle(packet uint64, lost bool) {
+	if g.awaited && g.packet == packet {
+		g.awaited = false
+		g.again = lost
+	} else if !lost && g.packet == packet {
+		g.again = false // it was only late
+	}
+}

@@ -106,17 +106,18 @@ func kindOf(t wire.MessageType) messageKind {
 // verdictTable has a row for each type and a cell for each state, of which the first letter is the server's and the second
 // the client's: + accept, - drop, x close. While connecting nothing passes the checksum, for there is no epoch; when closing
 // nothing is handled any more, but credit lets what is owed leave.
+//
+//	connecting connected closing closed
 const verdictTable = "" +
-	//   connecting connected closing closed
-	/* snapshot   */ "-- x+ -- -- " +
-	/* keep-alive */ "-- ++ ++ -- " +
-	/* close      */ "-- ++ ++ -- " +
-	/* resync     */ "-- +x -- -- " +
-	/* credit     */ "-- ++ ++ -- " +
-	/* fragment   */ "-- ++ -- -- " +
-	/* refusal    */ "-- ++ -- -- " +
-	/* the game's */ "-- ++ -- -- " +
-	/* no type    */ "-- xx -- -- "
+	"-- x+ -- -- " + // snapshot
+	"-- ++ ++ -- " + // keep-alive
+	"-- ++ ++ -- " + // close
+	"-- +x -- -- " + // resync
+	"-- ++ ++ -- " + // credit
+	"-- ++ -- -- " + // fragment
+	"-- ++ -- -- " + // refusal
+	"-- ++ -- -- " + // the game's
+	"-- xx -- -- " //   no such type
 
 const (
 	verdictCell = 3
