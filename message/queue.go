@@ -56,7 +56,7 @@ func (it item) dead() bool { return it.what&typeBits == 0 }
 // kill drops the message.
 func (it *item) kill() { it.what &^= typeBits }
 
-const firstItems = 64 // a queue has room for so many at first
+const firstItems = 16 // a queue has room for so many at first
 
 // queue is the messages of one stage, in order. It grows by doubling up to twice its limit, so that closing the gaps of
 // messages that left it costs no more than having put them in.
