@@ -98,7 +98,7 @@ func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
 func (o *Outgoing) Reserve(p *Post, bound int) (payload []byte, err error) {
 	q := &o.batches
 	at := len(q.buf)
-	if p.Channel != q.channel || p.Flags != 0 || p.Type < wire.FirstUserMessage || !q.running ||
+	if p.Channel != q.channel || p.Flags != 0 || p.Type < wire.FirstUserMessage || !q.running || at == q.start ||
 		bound < 0 || bound > q.end-at-wire.MessageHeaderSize {
 		return o.reserve(p, bound)
 	}
