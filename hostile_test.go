@@ -222,7 +222,7 @@ func TestReplayedAndForeignPacketsDoNothing(t *testing.T) {
 		}
 		return b
 	}
-	require.NoError(t, netcode.SendMessage(c.Client, &chat{1}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	r.until(func() bool { return handled == 1 })
 	r.tamper = nil
 	for _, packet := range kept {
@@ -253,7 +253,7 @@ func TestFloodOfMessagesIsHeldToItsQuota(t *testing.T) {
 	for range 100 {
 		th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
 	}
-	require.NoError(t, netcode.SendMessage(honest.Client, &chat{1}))
+	require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
 	r.run(time.Second)
 	require.Equal(t, 8, count(from, 2))
 	require.Equal(t, 1, count(from, 1))

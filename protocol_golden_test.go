@@ -88,7 +88,14 @@ func goldenProtocol() *netcode.Protocol {
 
 // goldenLanes is the row of a component, taken through the payload that it would have as a message.
 func goldenLanes[T any](plan *wire.Plan, v T) []uint32 {
-	payload, _ := message.Encode(&message.Encoder{}, plan, &v)
+	codec, err := message.NewCodec[T](plan.Name(), nil)
+	if err != nil {
+		panic(err)
+	}
+	payload := make([]byte, codec.Size())
+	if _, err := codec.Encode(&message.Scratch{}, payload, &v); err != nil {
+		panic(err)
+	}
 	lanes, r := make([]uint32, plan.Lanes()), wire.NewBitReader(payload)
 	plan.ReadRow(&r, lanes)
 	return lanes
@@ -96,13 +103,16 @@ func goldenLanes[T any](plan *wire.Plan, v T) []uint32 {
 
 // goldenValue reads a payload as the meaning of a type.
 func goldenValue[T fmt.Stringer](plan *wire.Plan, payload []byte) (text string) {
-	message.Handler(plan, func(_ *message.Context, v *T) { text = (*v).String() })(&message.Context{}, payload)
+	codec, err := message.NewCodec(plan.Name(), func(_ *message.Context, v *T) { text = (*v).String() })
+	if err != nil || !codec.Handle(&message.Context{}, payload) {
+		panic(fmt.Sprint("not a payload of ", plan.Name(), ": ", err))
+	}
 	return text
 }
 
 func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 	plan := schema.Plan(row)
-	payload := make([]byte, message.Size(plan))
+	payload := make([]byte, (plan.Bits()+7)/8)
 	w := wire.NewBitWriter(payload)
 	plan.WriteRow(&w, lanes)
 	w.Finish()
@@ -213,11 +223,12 @@ func (g *goldenRig) packet(b []byte, fromServer bool) string {
 			}
 		}
 	}
-	for batch := b[n+wire.BatchHeaderSize:]; len(batch) > 0; {
-		h, payload, rest, err := peer.NextMessage(batch)
-		require.NoError(g.t, err)
-		messages, batch = append(messages, g.message(h, payload, fromServer)), rest
+	in := peer.Incoming{Batches: b[n:]}
+	r := in.Messages()
+	for r.Next() {
+		messages = append(messages, g.message(r.Header, r.Payload, fromServer))
 	}
+	require.NoError(g.t, r.Err())
 	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", h.Sequence, acks, strings.Join(messages, " | "))
 }
 
@@ -302,8 +313,8 @@ func (g *goldenRig) play() {
 		g.health(s, first, goldenHealth{Points: -5, Total: 1 << 40, Charge: -2, Down: true, Wide: 10})
 	})
 	g.run(300 * time.Millisecond)
-	require.NoError(g.t, netcode.SendTo(g.server.Server, g.client.ID(), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
-	require.NoError(g.t, netcode.SendMessage(g.client.Client, &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
+	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(g.client.ID()), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
+	require.NoError(g.t, netcode.Send(g.client.Client, netcode.ToServer(), &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
 	g.at(func(s *snapshot.Store) { s.Remove(second, rowFrozen) })
 	g.at(func(s *snapshot.Store) {
 		s.Despawn(first)
@@ -367,10 +378,11 @@ func TestProtocolGoldenSession(t *testing.T) {
 
 // goldenEntries is the description of a protocol of three components and one message.
 func goldenEntries(p *netcode.Protocol) string {
-	text := "entry limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192}\n"
+	text := "entry limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;" +
+		"reliable:1024;credit:131072;fragments:32}\n"
 	for row := range p.Schema().Rows() {
 		text += "entry component " + string(p.Schema().Plan(row).Describe(nil)) + "\n"
 	}
 	plan, _ := wire.Compile(reflect.TypeFor[goldenChat](), "Chat")
-	return text + "entry message " + string(plan.Describe(nil)) + fmt.Sprintf("\nhash %016x\n", p.Hash())
+	return text + "entry message " + string(plan.Describe(nil)) + fmt.Sprintf("[both ways;Unreliable 0]\nhash %016x\n", p.Hash())
 }

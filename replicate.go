@@ -10,20 +10,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Option adjusts one registration: Named for both Replicate and Handle, AtStage for Handle.
-type Option func(*registration)
-
-// registration is what the options of one Replicate or Handle decide.
-type registration struct {
-	name   string
-	stage  tick.Stage
-	staged bool
-}
-
-// Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
-// compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
-func Named(name string) Option { return func(r *registration) { r.name = name } }
-
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). Replicate panics,
 // naming the type and the field, on a type that cannot travel, on a wire name or a type that is registered already,
@@ -33,8 +19,8 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	p.mustBeOpen("Replicate", t)
 	mustNotRelate(t)
 	r := register("Replicate", t, options)
-	if r.staged {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: AtStage is for messages: components are applied in %s", t, tick.EarlyUpdate))
+	if r.last != "" {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is for messages: components are applied in %s", t, r.last, tick.EarlyUpdate))
 	}
 	if t == reflect.TypeFor[components.Replicated]() {
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
@@ -44,7 +30,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	}
 	plan := compile("Replicate", t, r.name)
 	for _, other := range p.components {
-		mustDiffer("Replicate", plan, other)
+		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
 	}
 	p.components = append(p.components, plan)
 }
@@ -59,35 +45,6 @@ func mustNotRelate(t reflect.Type) {
 	}
 }
 
-// register collects the options; the wire name is the type's own unless Named says otherwise.
-func register(call string, t reflect.Type, options []Option) registration {
-	r := registration{name: t.Name()}
-	for _, option := range options {
-		option(&r)
-	}
-	if r.name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong
-	}
-	if !legalName(r.name) {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+
-			"or semicolon: use the option Named", call, t, r.name, maxName))
-	}
-	return r
-}
-
-// maxName is the longest wire name, in bytes.
-const maxName = 128
-
-// legalName tells if a wire name can stand in a canonical description without being taken for a part of it.
-func legalName(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c > '~' || c == '{' || c == '}' || c == ';' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
-}
-
 // compile turns T into its list of fields, or panics with the field that cannot travel.
 func compile(call string, t reflect.Type, name string) *wire.Plan {
 	plan, err := wire.Compile(t, name)
@@ -98,11 +55,11 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 }
 
 // mustDiffer panics when two registrations share a wire name or a type.
-func mustDiffer(call string, plan, other *wire.Plan) {
-	if plan.Type() == other.Type() {
-		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, plan.Type(), other.Name()))
+func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, otherName string) {
+	if t == other {
+		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, t, otherName))
 	}
-	if plan.Name() == other.Name() {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, plan.Type(), plan.Name(), other.Type()))
+	if name == otherName {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, t, name, other))
 	}
 }

@@ -36,14 +36,16 @@ func (c *CodecOf[T]) describeSerialize(dst []byte) []byte {
 
 // serializeBound asks the value for its bound, or measures it.
 func (c *CodecOf[T]) serializeBound(s *Scratch, m *T) (int, error) {
+	b := c.box(s, m)
+	defer b.giveBack()
 	if c.bounded {
-		if n := any(m).(Bounded).SizeUpperBound(); n >= 0 {
+		if n := any(&b.value).(Bounded).SizeUpperBound(); n >= 0 {
 			return n, nil
 		}
 		return 0, &SerializeError{Name: c.name, Err: errNegative}
 	}
 	z := s.serializers.take(c.debug)
-	n, err := z.Measure(any(m).(wire.Serializable))
+	n, err := z.Measure(any(&b.value).(wire.Serializable))
 	s.serializers.giveBack(z)
 	if err != nil {
 		return 0, &SerializeError{Name: c.name, Err: err}
@@ -55,8 +57,10 @@ var errNegative = errors.New("SizeUpperBound is negative")
 
 // serialize writes a value into dst and nothing past it.
 func (c *CodecOf[T]) serialize(s *Scratch, dst []byte, m *T) (int, error) {
+	b := c.box(s, m)
+	defer b.giveBack()
 	z := s.serializers.take(c.debug)
-	n, err := z.Write(dst, any(m).(wire.Serializable))
+	n, err := z.Write(dst, any(&b.value).(wire.Serializable))
 	s.serializers.giveBack(z)
 	switch {
 	case err == nil:
@@ -106,4 +110,12 @@ func (c *CodecOf[T]) AppendValues(dst, payload []byte) []byte {
 		}
 	}
 	return fmt.Appendf(dst, "%x is not legal", payload)
+}
+
+// box copies a value to reused memory: a method that is called through an interface would else force every value that is
+// ever sent, also of other types, to be allocated by its sender.
+func (c *CodecOf[T]) box(s *Scratch, m *T) *box[T] {
+	b := borrow[T](s, c.number)
+	b.value = *m
+	return b
 }

@@ -179,18 +179,21 @@ type MessageHeader struct {
 // Put writes h to the first 4 bytes of b. It panics on a type or stage that does not exist, and on flags that the type
 // does not have.
 func (h MessageHeader) Put(b []byte) {
-	if !h.valid() {
+	v := uint32(h.Type) | uint32(h.Stage|tick.Stage(h.Flags))<<8
+	if h.Stage > stageBits || h.Flags&stageBits != 0 || !legalHeader(v) {
 		panic("wire: message header with no valid type, stage or flags")
 	}
-	binary.LittleEndian.PutUint32(b, uint32(h.Type)|uint32(h.Stage)<<8|uint32(h.Flags)<<8|uint32(h.Size)<<16)
+	binary.LittleEndian.PutUint32(b, v|uint32(h.Size)<<16)
 }
 
-// valid reports whether h can travel.
-func (h MessageHeader) valid() bool {
-	if h.Type >= FirstUserMessage {
-		return h.Type <= MaxMessageType && h.Stage.Valid() && h.Flags.Valid()
+// legalHeader reports whether a header whose bytes are v, the least first, has a type, stage and flags that go together.
+func legalHeader(v uint32) bool {
+	kind, stage := v&0xFF, v>>8&0xFF
+	if kind-uint32(FirstUserMessage) <= uint32(MaxMessageType-FirstUserMessage) {
+		return stage&stageBits < tick.NumStages && stage <= uint32(allFlags|stageBits)
 	}
-	return h.Type != 0 && h.Stage.Valid() && h.Flags == h.Type.ownFlags()
+	return kind-1 < uint32(FirstUserMessage)-1 && stage&stageBits < tick.NumStages &&
+		stage&^stageBits == uint32(MessageType(kind).ownFlags())
 }
 
 // ownFlags returns the flags that one of netcode's own types has.
@@ -209,12 +212,19 @@ func ParseMessageHeader(b []byte) (MessageHeader, error) {
 		return MessageHeader{}, ErrTruncated
 	}
 	v := binary.LittleEndian.Uint32(b)
-	h := MessageHeader{Type: MessageType(v), Stage: tick.Stage(v>>8) & stageBits, Flags: MessageFlags(v>>8) &^ stageBits, Size: uint16(v >> 16)}
-	if !h.valid() {
+	h, ok := UnpackMessageHeader(v)
+	if !ok {
 		return MessageHeader{}, ErrMalformed
 	}
 	if int(h.Size) > len(b)-MessageHeaderSize {
 		return MessageHeader{}, ErrTruncated
 	}
 	return h, nil
+}
+
+// UnpackMessageHeader is ParseMessageHeader for loops: v is the header's 4 bytes, the least significant first, and what it
+// says of the payload's size is not judged. Without ok the header is not legal.
+func UnpackMessageHeader(v uint32) (h MessageHeader, ok bool) {
+	return MessageHeader{Type: MessageType(v), Stage: tick.Stage(v>>8) & stageBits, Flags: MessageFlags(v>>8) &^ stageBits,
+		Size: uint16(v >> 16)}, legalHeader(v)
 }

@@ -126,7 +126,7 @@ func (s *arenaServer) tellHash() {
 		return
 	}
 	s.told = s.now()
-	if err := netcode.Broadcast(s.net, s.settled); err != nil {
+	if err := netcode.Send(s.net, netcode.ToAll(), s.settled); err != nil {
 		s.errors.hear(err)
 	}
 }
