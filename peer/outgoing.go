@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -98,13 +99,13 @@ func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
 func (o *Outgoing) Reserve(p *Post, bound int) (payload []byte, err error) {
 	q := &o.batches
 	at := len(q.buf)
-	if p.Channel != q.channel || p.Flags != 0 || p.Type < wire.FirstUserMessage || !q.running || at == q.start ||
-		bound < 0 || bound > q.end-at-wire.MessageHeaderSize {
+	if p.Channel != q.channel || p.Flags != 0 || p.Type < wire.FirstUserMessage || p.Type > wire.MaxMessageType ||
+		p.Stage >= tick.NumStages || !q.running || at == q.start || bound < 0 || bound > q.end-at-wire.MessageHeaderSize {
 		return o.reserve(p, bound)
 	}
 	o.message, o.body, o.bound, o.opened = at, at+wire.MessageHeaderSize, bound, openUnreliable
 	buf := q.buf[at : at+wire.MessageHeaderSize+bound]
-	wire.MessageHeader{Type: p.Type, Stage: p.Stage}.Put(buf)
+	binary.LittleEndian.PutUint32(buf, uint32(p.Type)|uint32(p.Stage)<<8) // the size follows with Commit
 	return buf[wire.MessageHeaderSize : wire.MessageHeaderSize+bound : wire.MessageHeaderSize+bound], nil
 }
 

@@ -8,11 +8,13 @@ import (
 
 // Reader goes through the messages of a packet in the order in which the other end handed them over:
 //
-//	for r := in.Messages(); r.Next(); {
+//	r := in.Messages()
+//	for r.Next() {
 //		… r.Channel, r.Header, r.Payload
 //	}
+//	err := r.Err()
 //
-// and Err afterwards tells whether that were all of them.
+// It is not to be declared in the for statement itself, which would copy it for each message.
 type Reader struct {
 	Channel wire.Channel       // of the message
 	Header  wire.MessageHeader // type, stage and flags exist; whether the type is known, and legal here, is for the caller
@@ -20,7 +22,7 @@ type Reader struct {
 
 	batches []byte
 	at, end int // the next message, and where its batch ends
-	err     error
+	bad     bool
 }
 
 // Messages returns a reader before the first message. A copy of it is a mark.
@@ -33,7 +35,7 @@ func readBatches(batches []byte) Reader {
 	}
 	size, ok := batchSize(batches, wire.BatchHeaderSize)
 	if !ok {
-		r.err = ErrMalformed
+		r.fail()
 		return r
 	}
 	r.at, r.end = wire.BatchHeaderSize, size
@@ -45,11 +47,15 @@ func (r *Reader) Next() bool {
 	if r.at >= r.end && !r.open() {
 		return false
 	}
-	h, err := wire.ParseMessageHeader(r.batches[r.at:r.end])
-	if err != nil {
+	room := r.end - r.at - wire.MessageHeaderSize
+	if room < 0 {
 		return r.fail()
 	}
 	from := r.at + wire.MessageHeaderSize
+	h, ok := wire.UnpackMessageHeader(binary.LittleEndian.Uint32(r.batches[r.at:from:from]))
+	if !ok || int(h.Size) > room {
+		return r.fail()
+	}
 	r.at = from + int(h.Size)
 	r.Header = h
 	r.Payload = r.batches[from:r.at:r.at]
@@ -57,12 +63,17 @@ func (r *Reader) Next() bool {
 }
 
 // Err returns nil when Next has reached the end of the packet or not stopped yet, and ErrMalformed when it stopped early.
-func (r *Reader) Err() error { return r.err }
+func (r *Reader) Err() error {
+	if r.bad {
+		return ErrMalformed
+	}
+	return nil
+}
 
 // open goes into the next batch.
 func (r *Reader) open() bool {
 	rest := r.batches[r.end:]
-	if len(rest) == 0 || r.err != nil {
+	if len(rest) == 0 || r.bad {
 		return false
 	}
 	size, ok := batchSize(rest, minFurtherBatch)
@@ -76,7 +87,7 @@ func (r *Reader) open() bool {
 }
 
 func (r *Reader) fail() bool {
-	r.err = ErrMalformed
+	r.bad = true
 	r.at, r.end = len(r.batches), len(r.batches)
 	return false
 }

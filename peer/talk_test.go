@@ -188,10 +188,11 @@ func (e *talker) listen(n int, now time.Duration) {
 		if e.random.IntN(50) == 0 {
 			continue // as if something in it could not be decoded
 		}
-		for r := in.Messages(); r.Next(); {
+		r := in.Messages()
+		for r.Next() {
 			require.NoError(e.t, e.in.Judge(r.Channel, r.Header, r.Payload))
 		}
-		r := in.Messages()
+		r = in.Messages()
 		for r.Next() {
 			if r.Header.Type == wire.MessageCredit {
 				low, err := ParseCredit(r.Payload)
