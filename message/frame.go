@@ -65,7 +65,7 @@ func (f *Frame) room(size, limit int) (room []byte, grown bool) {
 	if size > limit-n {
 		return nil, false
 	}
-	if size > cap(f.bytes)-n {
+	if size > cap(f.bytes)-n || f.bytes == nil {
 		larger := make([]byte, n, min(max(firstBytes, 2*cap(f.bytes), n+size), limit))
 		copy(larger, f.bytes)
 		f.bytes, grown = larger, true

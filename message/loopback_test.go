@@ -129,6 +129,26 @@ func TestLoopbackErrors(t *testing.T) {
 	require.NoError(t, r.Local().Fault())
 }
 
+// A message without fields fits a frame that holds nothing yet.
+func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
+	var registry Registry
+	var cache Cache
+	calls := 0
+	registry.Add(Type{Name: "empty", Codec: codec(t, "empty", func(*Context, *empty) { calls++ })})
+	registry.Freeze()
+	in := NewInbound(Config{Registry: &registry, History: 1})
+	of, c := TypeOf[empty](&registry, &cache)
+	for _, m := range []Message{{Stage: tick.PreLateUpdate}, {Stage: tick.PreLateUpdate, NotBefore: 2}, {Stage: tick.Update}} {
+		require.NoError(t, PostSelf(in, of, c, &m, &empty{}))
+	}
+	in.Drain(tick.PreLateUpdate)
+	in.Begin(0, 2)
+	in.Drain(tick.PreLateUpdate)
+	require.Equal(t, 3, calls)
+	require.Equal(t, 1, in.Redeliver(0))
+	require.Equal(t, 1, in.Redeliver(1))
+}
+
 // Case 14 of the catalogue, re-entrant handler: a chain of a million messages that each handler sends on to its own stage
 // is bounded in every frame and in depth, and comes to its end.
 func TestCase14ChainOfAMillion(t *testing.T) {
