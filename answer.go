@@ -15,7 +15,7 @@ import (
 const callTime = 5 * time.Second
 
 // Answer registers question Q with its answer R, and what answers it. Call it on both sides; a side that never answers gives
-// nil. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
+// nil, and refuses. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
 // other way over the channel on which the question came. One type may be the answer to several questions. The function fills
 // in the answer before it returns; its error travels to the caller as the text of a *CallError instead. Answer panics as
 // Handle does.
@@ -26,12 +26,11 @@ func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, optio
 	if !registered.delivered {
 		registered.delivery = wire.Reliable
 	}
-	var handler func(ctx *Context, m *Q)
-	if f != nil {
-		handler = answering(f)
+	if f == nil {
+		f = func(*Context, *Q, *R) error { return errNobody }
 	}
 	addAnswer[R](p, r)
-	add(p, "Answer", registered, question, handler)
+	add(p, "Answer", registered, question, answering(f))
 	p.handled[len(p.handled)-1].answer = r
 }
 
@@ -127,7 +126,7 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 		return ErrNoEnd
 	}
 	if !c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()) {
-		return ErrNotRegistered
+		return ErrQuestion
 	}
 	h := joined(how)
 	within := callTime

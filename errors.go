@@ -36,11 +36,16 @@ var (
 	// ErrBackPressure says that Config.ReliableBytes of reliable messages wait for that peer or are not acknowledged yet;
 	// nothing was sent. Try again in a later frame.
 	ErrBackPressure = errors.New("netcode: too many reliable messages wait to be delivered")
-	errNotOwner     = errors.New("the entity does not belong to the caller")
 	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
 	// ErrDeadline is given to the function of a Call whose answer did not come in time.
 	ErrDeadline = errors.New("netcode: no answer in time")
+)
+
+// What a question is refused with when its own function does not run.
+var (
+	errNobody   = errors.New("nobody answers that here")
+	errNotOwner = errors.New("the entity does not belong to the caller")
 )
 
 // TooLargeError says that a message is larger than what can travel: a packet, or 32 of them for a reliable one. It is not sent.

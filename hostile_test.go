@@ -54,6 +54,15 @@ func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
 	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
 }
 
+// post sends one message on any channel, with what its flags put in front.
+func (th *thief) post(p *peer.Post, body []byte) {
+	out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
+	require.NoError(th.t, out.Push(p, body))
+	b := th.conn.Begin(make([]byte, 1200))
+	out.Fill(&b, 1200)
+	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
+}
+
 func TestMalformedMessageEndsTheConnection(t *testing.T) {
 	cases := map[string]struct {
 		kind    wire.MessageType

@@ -32,6 +32,7 @@ func (a *Apply) Update(w *ecs.World) {
 	}
 	if a.apply != nil {
 		a.apply.Run()
+		a.Client.Applied()
 	}
 }
 
