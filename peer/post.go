@@ -42,7 +42,7 @@ func (p *Post) legal() error {
 	if p.Flags&wire.FlagEntity != 0 && (p.Entity.Index >= MaxEntityIndex || p.Entity.Generation == 0) {
 		return ErrEntity
 	}
-	if !travels(p.Type, p.Channel) || p.Type == wire.MessageFragment {
+	if p.Type.Valid() && !travels(p.Type, p.Channel) || p.Type == wire.MessageFragment {
 		return ErrDelivery
 	}
 	return nil
