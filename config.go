@@ -47,7 +47,7 @@ type Config struct {
 	NoRepeat    bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
 	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest unreliable one is dropped.
-	QueueBytes       int // Bytes of received messages in one frame; default 16 MiB, beyond that new ones are dropped.
+	QueueBytes       int // Bytes of received messages in one frame; default: room for the quotas of all Clients, at least 16 MiB.
 	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
 	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
 	FloodFrames      int // A sender that went beyond these two in so many frames, less those in which it sent and did not, is closed; default 64.
@@ -94,8 +94,8 @@ func (c Config) withDefaults() Config {
 	orInt(&c.SendBudget, 64<<10)
 	orInt(&c.QueuePerStage, 32768)
 	orInt(&c.QueuePerSender, 1024)
-	orInt(&c.QueueBytes, 16<<20)
 	orInt(&c.QueueSenderBytes, 256<<10)
+	orInt(&c.QueueBytes, min(max(16<<20, c.Clients*(c.QueueSenderBytes+peer.InitialCredit)), 1<<30))
 	orInt(&c.FloodFrames, 64)
 	orInt(&c.OutboxBytes, 64<<10)
 	orInt(&c.ReliableBytes, 256<<10)

@@ -153,6 +153,7 @@ func (c *courier) queue(l *link, in *peer.Incoming) *peer.Error {
 			return closeError(c.fault)
 		}
 	}
+	l.tooMuch = l.tooMuch || l.source.Refused() > 0
 	return nil
 }
 

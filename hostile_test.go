@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,6 +21,7 @@ type thief struct {
 	*rig
 	address netip.AddrPort
 	conn    *peer.Conn
+	socket  *memory.Conn
 }
 
 func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
@@ -42,6 +44,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	accept, err := peer.ParseAccept(r.buf[:n])
 	require.NoError(t, err)
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
+	th.socket = conn
 	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
 	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th

@@ -37,8 +37,9 @@ type link struct {
 	heard time.Duration // When a packet last came.
 	spoke time.Duration // When a packet that must be acknowledged last went out.
 
-	spoken bool // Messages of the game came in this frame.
-	floods int  // Frames in which more came than the quota takes, less those in which less came.
+	spoken  bool // Messages of the game came in this frame,
+	tooMuch bool // more than the quota takes.
+	floods  int  // Frames in which too much came, less those in which messages came and were not too much.
 
 	reason     *peer.Error // Why it is over.
 	flushing   bool        // What waits is delivered before the goodbye, until flushEnd.
@@ -59,7 +60,7 @@ func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.Client
 	l.budget = peer.NewBudget(l.config.SendBudget, now)
 	l.skipper = newSkipper(seed)
 	l.heard, l.spoke = now, now
-	l.spoken, l.floods = false, 0
+	l.spoken, l.tooMuch, l.floods = false, false, 0
 	l.reason, l.flushing, l.closesLeft, l.closeHeard = nil, false, 0, false
 }
 
@@ -159,12 +160,12 @@ func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTim
 func (l *link) overrun() *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
 	if l.spoken {
-		l.spoken = false
-		if l.source.Refused() > 0 {
+		if l.tooMuch {
 			l.floods++
 		} else {
 			l.floods = max(l.floods-1, 0)
 		}
+		l.spoken, l.tooMuch = false, false
 	}
 	if err := l.source.Fault(); err != nil {
 		l.stats.QueueOverflows++
