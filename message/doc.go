@@ -6,6 +6,19 @@
 //   - loopback: delivery to oneself.
 //   - source: one end that messages come from; the connection to it holds a Source.
 //
+// Order. Within a stage, messages are handled in the order in which they were pushed; what a handler pushes for its own
+// stage waits for the next Drain. Messages that were not handled in their frame come first in the next one. A message that
+// waits for a tick or an entity lets others pass, except on a ReliableOrdered channel, whose order is promised: there it
+// holds back the later ones of the same channel and sender, whatever their stage. Loopback in the stage that the end is in
+// is handled at once and so precedes what is queued.
+//
+// What is dropped. Unreliable messages, each drop counted in Stats: beyond the quota of their source, the oldest of a full
+// stage, what waits for too long. Reliable messages never are while their connection lasts: where one finds no room, its
+// source has a Fault, by which the connection must end.
+//
+// A build with the tag netcode_debug overwrites values and contexts once their handler returned, so that a game that keeps
+// them notices.
+//
 // An end uses it so. At registration, for each Go type:
 //
 //	codec, err := NewCodec[T](name, handler)                          // handler may be nil: this end never receives it

@@ -44,7 +44,12 @@ func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
 // queue's memory, so nothing of it is kept over a call.
 func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	b := borrow[T](ctx.scratch, c.number)
-	first, f, stage := q.items[q.head], in.cur, ctx.Stage
+	first, f, stage, history := q.items[q.head], in.cur, ctx.Stage, in.config.History > 0
+	copied, size, handle := c.way == byCopy, c.size, c.handle
+	if handle == nil {
+		handle = func(*Context, *T) {}
+	}
+	value := &b.value
 	for q.head < q.end {
 		it := q.items[q.head]
 		if !it.sameContext(first) {
@@ -53,23 +58,21 @@ func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 		q.head++
 		q.live--
 		in.stats.Handled++
-		if in.config.History > 0 {
+		if history {
 			in.remember(it, stage)
 		}
 		start := it.start()
 		payload := f.bytes[start : start+it.size()]
 		switch {
-		case c.way == byCopy && len(payload) == c.size && c.exact.finite(payload):
-			c.load(&b.value, payload)
-		case c.way == byCopy || !c.Decode(ctx.scratch, payload, &b.value):
+		case copied && len(payload) == size && c.exact.finite(payload):
+			c.load(value, payload)
+		case copied || !c.Decode(ctx.scratch, payload, value):
 			in.stats.Illegal++
 			continue
 		}
-		if c.handle != nil {
-			c.handle(ctx, &b.value)
-		}
+		handle(ctx, value)
 		if poisoning {
-			poison(&b.value)
+			poison(value)
 			poisonContext(ctx)
 			break
 		}

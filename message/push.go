@@ -17,7 +17,8 @@ func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 
 // Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
 // capacity, are pushed without another copy. Without room it returns what it was given. Use it for packets that are mostly
-// messages of the game, since all of the bytes stay until the frame ends.
+// messages of the game, since all of the bytes stay until the frame ends. What it returns is good until the next Drain or
+// Begin.
 func (in *Inbound) Keep(batches []byte) []byte {
 	f := in.cur
 	room, grown := f.room(len(batches), in.limits.Bytes)
@@ -39,9 +40,11 @@ func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byt
 	if int(stage) < len(f.stages) && in.fromAt >= 0 && s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
 		q := &f.stages[stage]
 		start := cap(f.bytes) - cap(payload)
-		if len(q.items) < cap(q.items) && q.live < in.limits.PerStage && len(payload) > 0 &&
+		n := len(q.items)
+		if n < cap(q.items) && q.live < in.limits.PerStage && len(payload) > 0 &&
 			start >= 0 && start+len(payload) <= len(f.bytes) && &f.bytes[start] == &payload[0] && len(payload) <= maxPayload {
-			q.items = append(q.items, newItem(t, 0, 0).at(start, len(payload), in.fromAt))
+			q.items = q.items[:n+1]
+			q.items[n] = newItem(t, 0, 0).at(start, len(payload), in.fromAt)
 			q.live++
 			s.messages++
 			s.bytes += len(payload)
