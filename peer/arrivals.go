@@ -230,6 +230,9 @@ func (a *Arrivals) Acked(seq uint64) { a.credit.settle(seq, false) }
 // Lost says that a packet is presumed lost: a credit message in it is due again.
 func (a *Arrivals) Lost(seq uint64) { a.credit.settle(seq, true) }
 
+// Unsent says that a packet will not be finished, of which CreditSent was told: the next one takes its number.
+func (a *Arrivals) Unsent(seq uint64) { a.credit.unsent(seq) }
+
 // Stats returns the counters.
 func (a *Arrivals) Stats() ArrivalStats { return a.stats }
 

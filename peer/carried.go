@@ -64,14 +64,22 @@ func (c *carried) packet(seq uint64) *cargo {
 func (c *carried) open(seq uint64) *cargo {
 	if c.packets.len() > 0 {
 		if p := c.packets.at(c.packets.next - 1); p.packet == seq {
-			if p.lost { // that packet was never finished, and another has its number
-				*p = cargo{packet: seq, spans: c.spans.next}
-			}
 			return p
 		}
 	}
 	c.packets.push(cargo{packet: seq, spans: c.spans.next})
 	return c.packets.at(c.packets.next - 1)
+}
+
+// takeBack forgets the newest packet, if seq is its number: another will have it.
+func (c *carried) takeBack(seq uint64) {
+	if c.packets.len() == 0 {
+		return
+	}
+	if p := c.packets.at(c.packets.next - 1); p.packet == seq {
+		c.spans.next = p.spans
+		c.packets.next--
+	}
 }
 
 // note adds an item to what the packet seq carries, which is open already.

@@ -36,7 +36,7 @@ type granting struct {
 	freed    uint64 // of those that were handled
 	told     uint64 // what was granted beyond InitialCredit, by the newest credit message
 	offered  uint64 // what the next one will grant
-	packet   uint64 // that carried the newest credit message
+	packet   uint64 // that carried the newest credit message; 0 for none
 	awaited  bool   // its outcome is not known
 	again    bool   // it was lost
 }
@@ -67,5 +67,12 @@ func (g *granting) settle(packet uint64, lost bool) {
 		g.again = lost
 	} else if !lost && g.packet == packet {
 		g.again = false // it was only late
+	}
+}
+
+// unsent notes that a packet was not sent, and that another will have its number.
+func (g *granting) unsent(packet uint64) {
+	if g.packet == packet {
+		g.packet, g.awaited, g.again = 0, false, true
 	}
 }

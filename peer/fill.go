@@ -5,7 +5,7 @@ package peer
 // or credit let others pass. It stops at the first message that does not fit, and more says that something is left that
 // could be sent now. The builder is at channel 0 of Unreliable afterwards.
 //
-// The packet must be finished. One that is not after all must be told as Lost.
+// The packet must be finished. One that is not after all must be told to Unsent.
 func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 	whole := b.limit
 	b.limit -= max(whole-len(b.buf)-max(limit, 0), 0)

@@ -189,6 +189,13 @@ func (o *Outgoing) Acked(seq uint64) { o.reliable.acked(seq, &o.stats) }
 // Lost says that a packet is presumed lost: what it carried waits to be sent again, unless a later packet carries it.
 func (o *Outgoing) Lost(seq uint64) { o.reliable.lost(seq) }
 
+// Unsent says that a packet that was filled will not be finished: the next one takes its number. What it carried waits
+// again.
+func (o *Outgoing) Unsent(seq uint64) {
+	o.reliable.lost(seq)
+	o.reliable.carried.takeBack(seq)
+}
+
 // Credit notes a credit message: the low 32 bits of what the receiver has granted. What is not more than before is ignored,
 // and so is what is more than 2^31 ahead: it is taken for less.
 func (o *Outgoing) Credit(low uint32) {

@@ -254,8 +254,9 @@ func (e *talker) send(n int, now time.Duration, packets int) {
 			require.Greater(e.t, len(b.buf), before, "an empty packet takes any message")
 		}
 		if e.random.IntN(100) == 0 { // not finished after all
-			e.out.Lost(b.Sequence())
-			e.in.Lost(b.Sequence())
+			e.out.Unsent(b.Sequence())
+			e.in.Unsent(b.Sequence())
+			_, due = e.in.CreditDue()
 			continue
 		}
 		e.launch(n, e.conn.Finish(&b, tick.Tick(n), now))
