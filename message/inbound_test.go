@@ -80,13 +80,31 @@ func TestKeep(t *testing.T) {
 	require.NoError(t, r.PushPlain(r.order.ID(), tick.Update, kept[4:20]))
 	require.NoError(t, r.PushPlain(r.order.ID(), tick.Update, kept[20:36:36]), "one whose capacity hides where it lies")
 	require.Len(t, r.cur.bytes, 36+16)
-	require.Equal(t, &packet[0], &r.Keep(packet)[0], "no room: what was given")
+	require.Same(t, &packet[0], &r.Keep(packet)[0], "no room: what was given")
 	require.ErrorIs(t, r.push(tick.Update, 3), ErrFull)
 	require.NoError(t, r.PushPlain(r.order.ID(), tick.Update, kept[4:20]))
 	require.Equal(t, 3, r.Drain(tick.Update))
 	require.Equal(t, []uint64{1, 2, 1}, *seen)
 	require.NoError(t, r.push(tick.Update, 4), "everything was handled, so the room is there again")
 	require.Empty(t, r.Keep(nil))
+}
+
+// What a source has kept is bounded by its quota, too: packets full of nothing do not use up the frame.
+func TestKeepIsBoundedBySource(t *testing.T) {
+	r := newRig(t, Config{Limits: Limits{SenderBytes: 2000, Bytes: 4000}})
+	flooder, honest := NewSource(1), NewSource(2)
+	packet := make([]byte, 1200)
+	for range 1000 {
+		r.From(flooder, 1, 0)
+		kept := r.Keep(packet)
+		_ = r.PushPlain(r.order.ID(), tick.Update, kept[:16])
+	}
+	require.LessOrEqual(t, len(r.cur.bytes), 4000-16)
+	r.From(honest, 1, 0)
+	require.NoError(t, r.push(tick.Update, 1))
+	r.Begin(2*time.Second, 2)
+	r.From(flooder, 2, 0)
+	require.NotSame(t, &packet[0], &r.Keep(packet)[0], "in the next frame its packets are kept again")
 }
 
 // The two ways of Push, with Keep and without, come to the same at every bound.
@@ -204,7 +222,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestLimitsHaveDefaults(t *testing.T) {
-	require.Equal(t, Limits{32768, 16 << 20, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
+	require.Equal(t, Limits{32768, 32 << 20, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
 	chosen := Limits{1, 2, 3, 4, 5, 6, 7, 8}
 	require.Equal(t, chosen, chosen.WithDefaults())
 }

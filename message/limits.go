@@ -7,14 +7,14 @@ const MaxNested = 8
 
 // Limits bounds what an Inbound holds. Zero or less in a field takes its default.
 type Limits struct {
-	PerStage      int           // messages that wait for one stage at most, beyond that the oldest unreliable one is dropped; default 32,768
-	Bytes         int           // bytes of payload that a frame holds at most; default 16 MiB
+	PerStage      int           // messages that wait for one stage; beyond that the oldest unreliable one is dropped; default 32,768
+	Bytes         int           // bytes that a frame holds at most: twice SenderBytes for each source is enough for all; default 32 MiB
 	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
 	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
 	Deferred      int           // messages of one source that wait for a tick or an entity; default 64
 	DeferredBytes int           // bytes of payload of these; default 16 KiB
 	DeferredTime  time.Duration // how long one waits at most; default 2 s
-	Nested        int           // loopback messages handled at once from within handlers, in one Drain; beyond that they are queued; default 4096
+	Nested        int           // loopback messages handled at once from within others, in one Drain; the rest is queued; default 4096
 }
 
 // WithDefaults returns the limits with every field set.
@@ -25,7 +25,7 @@ func (l Limits) WithDefaults() Limits {
 		}
 	}
 	set(&l.PerStage, 32768)
-	set(&l.Bytes, 16<<20)
+	set(&l.Bytes, 32<<20)
 	set(&l.PerSender, 1024)
 	set(&l.SenderBytes, 256<<10)
 	set(&l.Deferred, 64)

@@ -55,6 +55,7 @@ type model struct {
 	listed   []int
 	messages [modelSources]int
 	bytes    [modelSources]int
+	kept     [modelSources]int
 	freed    [modelSources]int
 	fault    [modelSources]error
 	used     int // bytes of the frame
@@ -64,7 +65,7 @@ type model struct {
 
 func (m *model) begin(now time.Duration, t tick.Tick) {
 	m.now, m.tick = now, t
-	m.messages, m.bytes, m.used = [modelSources]int{}, [modelSources]int{}, 0
+	m.messages, m.bytes, m.kept, m.used = [modelSources]int{}, [modelSources]int{}, [modelSources]int{}, 0
 	for _, list := range m.stages {
 		for _, p := range list {
 			m.used += p.size()
@@ -101,8 +102,9 @@ func (m *model) giveUp(p *posted, why error) {
 
 func (m *model) push(p posted) error {
 	reliable := p.Channel.Delivery().Reliable()
-	kept := p.kept() && m.used+p.size() <= m.limits.Bytes
+	kept := p.kept() && m.used+p.size() <= m.limits.Bytes && m.kept[p.from]+p.size() <= m.limits.SenderBytes
 	if kept {
+		m.kept[p.from] += p.size()
 		m.used += p.size()
 	}
 	err := m.tryPush(p, reliable, kept)

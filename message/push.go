@@ -16,15 +16,20 @@ func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 }
 
 // Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
-// capacity, are pushed without another copy. Without room it returns what it was given. Use it for packets that are mostly
+// capacity, are pushed without another copy. Without room, and beyond as many bytes as its source may push,
+// it returns what it was given. Use it for packets that are mostly
 // messages of the game, since all of the bytes stay until the frame ends. What it returns is good until the next Drain or
 // Begin.
 func (in *Inbound) Keep(batches []byte) []byte {
-	f := in.cur
+	f, s := in.cur, in.from.source
+	if s.kept+len(batches) > in.limits.SenderBytes {
+		return batches
+	}
 	room, grown := f.room(len(batches), in.limits.Bytes)
 	if room == nil {
 		return batches
 	}
+	s.kept += len(batches)
 	in.grew(grown)
 	copy(room, batches)
 	start := len(f.bytes)
@@ -37,7 +42,8 @@ func (in *Inbound) Keep(batches []byte) []byte {
 func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
 	// The short way, for a payload that Keep has copied and a queue with room. Whatever it does not take goes the long one.
 	s, f := in.from.source, in.cur
-	if int(stage) < len(f.stages) && in.fromAt >= 0 && s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
+	if int(stage) < len(f.stages) && in.fromAt >= 0 &&
+		s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
 		q := &f.stages[stage]
 		start := cap(f.bytes) - cap(payload)
 		n := len(q.items)

@@ -11,6 +11,7 @@ type Source struct {
 	frame    uint64 // to which the quota belongs
 	messages int    // in that frame, waiting ones included
 	bytes    int
+	kept     int // bytes of its packets that Keep has copied
 	refused  int
 	freed    int
 	fault    error
@@ -44,7 +45,7 @@ func (s *Source) Deferred() (messages, bytes int) { return s.deferred.count, s.d
 // enter begins the source's quota of a frame.
 func (s *Source) enter(frame uint64) {
 	if s.frame != frame {
-		s.frame, s.messages, s.bytes, s.refused = frame, 0, 0, 0
+		s.frame, s.messages, s.bytes, s.kept, s.refused = frame, 0, 0, 0, 0
 	}
 }
 
