@@ -208,7 +208,7 @@ func TestCase05IndexSweep(t *testing.T) {
 			if err == nil {
 				legal++
 				require.True(t, h.Type.Valid() && h.Stage.Valid())
-				require.NotEmpty(t, (&Dump{}).message(nil, h, nil))
+				require.NotEmpty(t, (&Dump{}).message(nil, h, nil, Channel(stage)))
 			}
 		}
 		flags := []byte{byte(kind), 0, 0, 0, 0, 1, 1, 1, 1}
