@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -28,10 +27,11 @@ type entry struct {
 }
 
 // describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
-func describe(components []*wire.Plan, messages []*message.Type, unpacked bool) []entry {
+func describe(components []*wire.Plan, messages []handled, unpacked bool) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
-	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d", kindLimits,
-		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize)
+	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
+		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
+		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
 	if unpacked {
 		limits += ";unpacked"
 	}
@@ -41,7 +41,7 @@ func describe(components []*wire.Plan, messages []*message.Type, unpacked bool) 
 		entries = append(entries, describePlan(kindComponent, plan))
 	}
 	for _, m := range messages {
-		entries = append(entries, describePlan(kindMessage, m.Plan))
+		entries = append(entries, describeMessage(m))
 	}
 	return entries
 }
@@ -50,6 +50,18 @@ func describe(components []*wire.Plan, messages []*message.Type, unpacked bool) 
 func describePlan(kind string, plan *wire.Plan) entry {
 	text := plan.Describe(append([]byte(kind), ' '))
 	return entry{kind, plan.Name(), string(text)}
+}
+
+// describeMessage is the entry of one message type. Questions and answers say so after the rest.
+func describeMessage(m handled) entry {
+	text := m.of.Describe([]byte(kindMessage + " "))
+	switch m.role {
+	case question:
+		text = append(text, "[question]"...)
+	case answer:
+		text = append(text, "[answer]"...)
+	}
+	return entry{kindMessage, m.of.Name, string(text)}
 }
 
 // digest gives one 32-bit hash for each entry and one 64-bit hash over all of them, FNV-1a both; in the latter a line
@@ -134,15 +146,25 @@ func firstField(theirs, ours string) string {
 			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
 		}
 	}
+	if server, client := behindFields(theirs), behindFields(ours); server != client {
+		return fmt.Sprintf("the server has it as %s, the client as %s", server, client)
+	}
 	return "the server's description was cut off"
 }
 
-// fieldsOf splits "Name{A:f32;B:f32}" into its fields.
+// fieldsOf splits "Name{A:f32;B:f32}[both ways;Unreliable 0]" into its fields.
 func fieldsOf(text string) []string {
 	_, list, _ := strings.Cut(text, "{")
-	list = strings.TrimSuffix(list, "}")
+	if end := strings.LastIndexByte(list, '}'); end >= 0 {
+		list = list[:end]
+	}
 	if list == "" {
 		return nil
 	}
 	return strings.Split(list, ";")
+}
+
+// behindFields is what follows the fields: how a message travels.
+func behindFields(text string) string {
+	return text[strings.LastIndexByte(text, '}')+1:]
 }

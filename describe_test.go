@@ -26,9 +26,9 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 		texts = append(texts, e.text)
 	}
 	require.Equal(t, []string{
-		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192}",
+		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32}",
 		"component Position{X:f32[-512,512,0.002];Y:f32}",
-		"message Chat{Number:u32}",
+		"message Chat{Number:u32}[both ways;Unreliable 0]",
 	}, texts)
-	require.Equal(t, uint64(0x181ddaf46525f20b), p.Hash())
+	require.Equal(t, uint64(0xcc25b5ffbb3dbd1b), p.Hash())
 }

@@ -32,7 +32,7 @@ func (p *Protocol) dump(dst, datagram []byte, state func(dst, payload []byte) []
 	d := wire.Dump{
 		Plan: func(t wire.MessageType) *wire.Plan {
 			if m, ok := p.messages.Lookup(t); ok {
-				return m.Plan
+				return m.Codec.Plan()
 			}
 			return nil
 		},

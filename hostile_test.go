@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,6 +21,7 @@ type thief struct {
 	*rig
 	address netip.AddrPort
 	conn    *peer.Conn
+	socket  *memory.Conn
 }
 
 func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
@@ -42,6 +44,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	accept, err := peer.ParseAccept(r.buf[:n])
 	require.NoError(t, err)
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
+	th.socket = conn
 	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
 	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th
@@ -51,6 +54,15 @@ func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
 	b := th.conn.Begin(make([]byte, 1200))
 	copy(b.Payload(), payload)
 	b.Add(kind, stage, len(payload))
+	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
+}
+
+// post sends one message on any channel, with what its flags put in front.
+func (th *thief) post(p *peer.Post, body []byte) {
+	out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
+	require.NoError(th.t, out.Push(p, body))
+	b := th.conn.Begin(make([]byte, 1200))
+	out.Fill(&b, 1200)
 	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
 }
 
@@ -222,7 +234,7 @@ func TestReplayedAndForeignPacketsDoNothing(t *testing.T) {
 		}
 		return b
 	}
-	require.NoError(t, netcode.SendMessage(c.Client, &chat{1}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	r.until(func() bool { return handled == 1 })
 	r.tamper = nil
 	for _, packet := range kept {
@@ -253,7 +265,7 @@ func TestFloodOfMessagesIsHeldToItsQuota(t *testing.T) {
 	for range 100 {
 		th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
 	}
-	require.NoError(t, netcode.SendMessage(honest.Client, &chat{1}))
+	require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
 	r.run(time.Second)
 	require.Equal(t, 8, count(from, 2))
 	require.Equal(t, 1, count(from, 1))

@@ -20,7 +20,8 @@ type Protocol struct {
 	components []*wire.Plan
 	rows       map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages   message.Registry
-	handled    []*message.Type
+	handled    []handled
+	roles      [1 << 8]role // By number, once frozen.
 
 	tables *wire.Tables // Nil: those that ship.
 
@@ -79,10 +80,13 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
-		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].Name < p.handled[b].Name })
-		p.messages.Freeze()
+		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
 		if p.unpacked {
 			p.turnPackingOff()
+		}
+		p.messages.Freeze()
+		for _, h := range p.handled {
+			p.roles[h.of.ID()] = h.role
 		}
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
@@ -109,9 +113,18 @@ func (p *Protocol) turnPackingOff() {
 	for _, plan := range p.components {
 		plan.Debug()
 	}
-	for _, m := range p.handled {
-		m.Plan.Debug()
+	p.messages.Debug()
+}
+
+// answers tells if a question was registered with that answer.
+func (p *Protocol) answers(question, answer reflect.Type) bool {
+	of := p.messages.ByGoType(question)
+	for _, h := range p.handled {
+		if h.of == of {
+			return of != nil && h.answer == answer
+		}
 	}
+	return false
 }
 
 // mustBeOpen panics when it is too late to register.

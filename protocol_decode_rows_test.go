@@ -64,7 +64,10 @@ type shape struct {
 }
 
 func parseShape(text string) shape {
-	name, list, _ := strings.Cut(strings.TrimSuffix(text, "}"), "{")
+	name, list, _ := strings.Cut(text, "{")
+	if end := strings.LastIndex(list, "}"); end >= 0 { // what follows a message's fields says how it travels
+		list = list[:end]
+	}
 	s := shape{name: name}
 	if list != "" {
 		for _, part := range strings.Split(list, ";") {

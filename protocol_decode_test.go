@@ -36,10 +36,12 @@ type reader struct {
 	nonce      uint64
 	packetSize int
 	world      *observed
+	roles      []string            // by type - 16: what stands behind the fields of a message's entry
+	pieces     map[string][][]byte // by direction, channel and number of the first
 }
 
 func newReader(entries []string) *reader {
-	r := &reader{entries: entries, hash: 0xcbf29ce484222325}
+	r := &reader{entries: entries, hash: 0xcbf29ce484222325, pieces: map[string][][]byte{}}
 	for _, entry := range entries { // 11
 		for _, c := range []byte(entry + "\n") {
 			r.hash = (r.hash ^ uint64(c)) * 0x100000001b3
@@ -50,6 +52,7 @@ func newReader(entries []string) *reader {
 			r.components = append(r.components, parseShape(text))
 		case "message":
 			r.messages = append(r.messages, parseShape(text))
+			r.roles = append(r.roles, text[strings.LastIndex(text, "}")+1:])
 		}
 	}
 	return r
@@ -200,40 +203,7 @@ func (r *reader) packet(b []byte, fromServer bool) string {
 			}
 		}
 	}
-	size := int(binary.LittleEndian.Uint16(take(2)))
-	must(size >= 2 && size-2 == len(b), "batch of %d bytes", size)
-	var messages []string
-	seen := map[byte]bool{}
-	for len(b) > 0 { // 6
-		h := take(4)
-		payload := take(int(binary.LittleEndian.Uint16(h[2:])))
-		must(h[1] <= 6, "stage %d", h[1])
-		must(h[0] >= 16 || (h[1] == 0 && (h[0] == 2 || !seen[h[0]])), "message %d", h[0])
-		seen[h[0]] = true
-		messages = append(messages, r.message(h[0], h[1], payload, fromServer))
-	}
-	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", sequence, acks, strings.Join(messages, " | "))
-}
-
-// message reads section 6.
-func (r *reader) message(kind, stage byte, payload []byte, fromServer bool) string {
-	switch {
-	case kind == 1 && fromServer && len(payload) > 0:
-		return r.world.snapshot(payload)
-	case kind == 2 && len(payload) == 0:
-		return "KeepAlive"
-	case kind == 3 && len(payload) >= 1 && len(payload) <= 201 && payload[0] != 0:
-		return fmt.Sprintf("Close reason=%d detail=%q", payload[0], detail(payload[1:]))
-	case kind == 4 && !fromServer && len(payload) == 2:
-		r.world.asked = binary.LittleEndian.Uint16(payload)
-		return fmt.Sprintf("Resync epoch=%d", r.world.asked)
-	}
-	must(kind >= 16 && int(kind)-16 < len(r.messages), "message %d of %d bytes", kind, len(payload))
-	s, bits := r.messages[kind-16], &stream{b: payload}
-	text := s.text(s.row(bits))
-	must(len(payload) == (bits.at+7)/8, "message of %d bytes", len(payload))
-	bits.end()
-	return fmt.Sprintf("stage=%d %s", stage, text)
+	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", sequence, acks, strings.Join(r.batches(b, fromServer), " | "))
 }
 
 // expand is the inverse of what section 14 says of zeros.

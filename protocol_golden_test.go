@@ -2,6 +2,7 @@ package netcode_test
 
 import (
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"net/netip"
@@ -68,6 +69,23 @@ func (c goldenChat) String() string {
 		c.From, c.Text[0], c.Text[1], c.Text[2], c.Text[3], c.Text[4], c.Loud)
 }
 
+type goldenBuy struct {
+	Item uint16 `net:"min=0,max=1000"`
+}
+
+func (b goldenBuy) String() string { return fmt.Sprintf("Buy{Item:%d}", b.Item) }
+
+type Sold struct {
+	Gold int32
+}
+
+func (s Sold) String() string { return fmt.Sprintf("Sold{Gold:%d}", s.Gold) }
+
+// goldenMap is larger than a packet, and mostly zeros so that the file stays small.
+type goldenMap struct {
+	Cells [900]uint64
+}
+
 func short(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
 
 // Rows of the golden protocol, by wire name.
@@ -82,13 +100,29 @@ func goldenProtocol() *netcode.Protocol {
 	netcode.Replicate[goldenHealth](p, netcode.Named("Health"))
 	netcode.Replicate[goldenBody](p, netcode.Named("Body"))
 	netcode.Replicate[goldenFrozen](p, netcode.Named("Frozen"))
+	netcode.Handle[goldenMap](p, nil, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),
+		netcode.AtStage(netcode.StageEarlyUpdate))
 	netcode.Handle[goldenChat](p, nil, netcode.Named("Chat"))
+	netcode.Answer(p, func(_ *netcode.Context, buy *goldenBuy, sold *Sold) error {
+		if buy.Item > 10 {
+			return errors.New("sold out")
+		}
+		sold.Gold = -5 * int32(buy.Item)
+		return nil
+	}, netcode.FromClient(), netcode.OnChannel(7), netcode.Named("Buy"))
 	return p
 }
 
 // goldenLanes is the row of a component, taken through the payload that it would have as a message.
 func goldenLanes[T any](plan *wire.Plan, v T) []uint32 {
-	payload, _ := message.Encode(&message.Encoder{}, plan, &v)
+	codec, err := message.NewCodec[T](plan.Name(), nil)
+	if err != nil {
+		panic(err)
+	}
+	payload := make([]byte, codec.Size())
+	if _, err := codec.Encode(&message.Scratch{}, payload, &v); err != nil {
+		panic(err)
+	}
 	lanes, r := make([]uint32, plan.Lanes()), wire.NewBitReader(payload)
 	plan.ReadRow(&r, lanes)
 	return lanes
@@ -96,13 +130,16 @@ func goldenLanes[T any](plan *wire.Plan, v T) []uint32 {
 
 // goldenValue reads a payload as the meaning of a type.
 func goldenValue[T fmt.Stringer](plan *wire.Plan, payload []byte) (text string) {
-	message.Handler(plan, func(_ *message.Context, v *T) { text = (*v).String() })(&message.Context{}, payload)
+	codec, err := message.NewCodec(plan.Name(), func(_ *message.Context, v *T) { text = (*v).String() })
+	if err != nil || !codec.Handle(&message.Context{}, payload) {
+		panic(fmt.Sprint("not a payload of ", plan.Name(), ": ", err))
+	}
 	return text
 }
 
 func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 	plan := schema.Plan(row)
-	payload := make([]byte, message.Size(plan))
+	payload := make([]byte, (plan.Bits()+7)/8)
 	w := wire.NewBitWriter(payload)
 	plan.WriteRow(&w, lanes)
 	w.Finish()
@@ -120,8 +157,8 @@ type goldenRig struct {
 	*rig
 	protocol *netcode.Protocol
 	client   *clientEnd
-	chat     *wire.Plan
-	observer *snapshot.Replica // A client that gets every packet.
+	pieces   map[string][][]byte // Of messages that come in pieces.
+	observer *snapshot.Replica   // A client that gets every packet.
 	before   snapshot.ViewStats
 	lose     bool // The next packet of the server is lost.
 	loseAll  bool // And every one after it.
@@ -213,29 +250,13 @@ func (g *goldenRig) packet(b []byte, fromServer bool) string {
 			}
 		}
 	}
-	for batch := b[n+wire.BatchHeaderSize:]; len(batch) > 0; {
-		h, payload, rest, err := peer.NextMessage(batch)
-		require.NoError(g.t, err)
-		messages, batch = append(messages, g.message(h, payload, fromServer)), rest
+	in := peer.Incoming{Batches: b[n:]}
+	r := in.Messages()
+	for r.Next() {
+		messages = append(messages, g.message(&r, fromServer))
 	}
+	require.NoError(g.t, r.Err())
 	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", h.Sequence, acks, strings.Join(messages, " | "))
-}
-
-func (g *goldenRig) message(h wire.MessageHeader, payload []byte, fromServer bool) string {
-	switch h.Type {
-	case wire.MessageSnapshot:
-		require.True(g.t, fromServer)
-		return g.snapshot(payload)
-	case wire.MessageKeepAlive:
-		return "KeepAlive"
-	case wire.MessageClose:
-		reason, err := peer.ParseClose(payload)
-		require.NoError(g.t, err)
-		return fmt.Sprintf("Close reason=%d detail=%q", reason.Reason, reason.Detail)
-	case wire.MessageResync:
-		return fmt.Sprintf("Resync epoch=%d", int(payload[0])|int(payload[1])<<8)
-	}
-	return fmt.Sprintf("stage=%d %s", h.Stage, goldenValue[goldenChat](g.chat, payload))
 }
 
 // snapshot takes what is in a snapshot from the server's counters and from a replica that reads all of them.
@@ -302,8 +323,8 @@ func (g *goldenRig) play() {
 		g.health(s, first, goldenHealth{Points: -5, Total: 1 << 40, Charge: -2, Down: true, Wide: 10})
 	})
 	g.run(300 * time.Millisecond)
-	require.NoError(g.t, netcode.SendTo(g.server.Server, g.client.ID(), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
-	require.NoError(g.t, netcode.SendMessage(g.client.Client, &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
+	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(g.client.ID()), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
+	require.NoError(g.t, netcode.Send(g.client.Client, netcode.ToServer(), &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
 	g.at(func(s *snapshot.Store) { s.Remove(second, rowFrozen) })
 	g.at(func(s *snapshot.Store) {
 		s.Despawn(first)
@@ -339,13 +360,11 @@ func (g *goldenRig) part() {
 // names. A change of the file is a change of the protocol.
 func TestProtocolGoldenSession(t *testing.T) {
 	p := goldenProtocol()
-	g := &goldenRig{rig: newRig(t, p, netcode.Config{}), protocol: p}
-	var err error
-	g.chat, err = wire.Compile(reflect.TypeFor[goldenChat](), "Chat")
-	require.NoError(t, err)
+	g := &goldenRig{rig: newRig(t, p, netcode.Config{}), protocol: p, pieces: map[string][][]byte{}}
 	g.tamper = g.carry
 	g.client = g.joined(p, netcode.Config{})
 	g.play()
+	g.talk()
 
 	other := netcode.NewProtocol()
 	netcode.Replicate[goldenHealth](other, netcode.Named("Body"))
@@ -365,12 +384,27 @@ func TestProtocolGoldenSession(t *testing.T) {
 	require.Equal(t, strings.Split(string(want), "\n"), strings.Split(text, "\n"))
 }
 
-// goldenEntries is the description of a protocol of three components and one message.
+// goldenEntries is the description of a protocol of three components and four messages.
 func goldenEntries(p *netcode.Protocol) string {
-	text := "entry limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192}\n"
+	text := "entry limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;" +
+		"reliable:1024;credit:131072;fragments:32}\n"
 	for row := range p.Schema().Rows() {
 		text += "entry component " + string(p.Schema().Plan(row).Describe(nil)) + "\n"
 	}
-	plan, _ := wire.Compile(reflect.TypeFor[goldenChat](), "Chat")
-	return text + "entry message " + string(plan.Describe(nil)) + fmt.Sprintf("\nhash %016x\n", p.Hash())
+	for _, m := range []struct {
+		of         reflect.Type
+		name, rest string
+	}{
+		{reflect.TypeFor[goldenBuy](), "Buy", "[from client;Reliable 7][question]"},
+		{reflect.TypeFor[goldenChat](), "Chat", "[both ways;Unreliable 0]"},
+		{reflect.TypeFor[goldenMap](), "Map", "[from server;ReliableOrdered 0]"},
+		{reflect.TypeFor[Sold](), "Sold", "[both ways;Reliable 0][answer]"},
+	} {
+		plan, err := wire.Compile(m.of, m.name)
+		if err != nil {
+			panic(err)
+		}
+		text += "entry message " + string(plan.Describe(nil)) + m.rest + "\n"
+	}
+	return text + fmt.Sprintf("hash %016x\n", p.Hash())
 }

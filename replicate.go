@@ -10,21 +10,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Option adjusts one registration: Named for both Replicate and Handle, Every and Once for Replicate, AtStage for Handle.
-type Option func(*registration)
-
-// registration is what the options of one Replicate or Handle decide.
-type registration struct {
-	name   string
-	stage  tick.Stage
-	staged bool
-	rows   snapshot.RowOptions
-}
-
-// Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
-// compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
-func Named(name string) Option { return func(r *registration) { r.name = name } }
-
 // Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
 // turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
 // control replication, such as components.Owner. Which ticks are a
@@ -55,8 +40,8 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.mustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
-	if r.staged {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: AtStage is for messages: components are applied in %s", t, tick.EarlyUpdate))
+	if r.last != "" {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is for messages: components are applied in %s", t, r.last, tick.EarlyUpdate))
 	}
 	if t == reflect.TypeFor[components.Replicated]() {
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
@@ -66,44 +51,12 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	}
 	plan := compile("Replicate", t, r.name)
 	for _, other := range p.components {
-		mustDiffer("Replicate", plan, other)
+		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
 	}
 	p.components = append(p.components, plan)
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
 	}
-}
-
-// register collects the options; the wire name is the type's own unless Named says otherwise.
-func register(call string, t reflect.Type, options []Option) registration {
-	r := registration{name: t.Name()}
-	for _, option := range options {
-		option(&r)
-	}
-	if call == "Handle" && r.rows != (snapshot.RowOptions{}) {
-		panic(fmt.Sprintf("netcode: Handle[%s]: Every and Once are for components: a message travels when it is sent", t))
-	}
-	if r.name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong
-	}
-	if !legalName(r.name) {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+
-			"or semicolon: use the option Named", call, t, r.name, maxName))
-	}
-	return r
-}
-
-// maxName is the longest wire name, in bytes.
-const maxName = 128
-
-// legalName tells if a wire name can stand in a canonical description without being taken for a part of it.
-func legalName(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c > '~' || c == '{' || c == '}' || c == ';' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
 }
 
 // compile turns T into its list of fields, or panics with the field that cannot travel.
@@ -119,11 +72,11 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 }
 
 // mustDiffer panics when two registrations share a wire name or a type.
-func mustDiffer(call string, plan, other *wire.Plan) {
-	if plan.Type() == other.Type() {
-		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, plan.Type(), other.Name()))
+func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, otherName string) {
+	if t == other {
+		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, t, otherName))
 	}
-	if plan.Name() == other.Name() {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, plan.Type(), plan.Name(), other.Type()))
+	if name == otherName {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, t, name, other))
 	}
 }

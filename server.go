@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -25,13 +24,10 @@ type Server struct {
 	tag      uint32
 	frame    frame
 
+	courier
 	store    *snapshot.Store
 	explicit explicit
 	interest Interest // Nil: all is visible unless hidden.
-	queues   *message.Queues
-	inbound  inbound
-	handle   func(ctx *Context, payload []byte) // of Dispatch
-	encoder  message.Encoder
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
@@ -72,20 +68,14 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		tag:       tag,
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
-		queues:    message.NewQueues(config.queues()),
-		inbound:   newInbound(p),
 		cookies:   peer.NewCookies(secret),
 		byAddress: map[netip.AddrPort]*session{},
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
-	s.handle = func(ctx *Context, payload []byte) {
-		if s.client(ctx.Sender) == nil {
-			s.stats.OfTheGone++ // OnDisconnect has told the game that nothing more comes
-			return
-		}
-		s.inbound.handle(ctx, payload)
-	}
+	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.setUp(s, config, s.exists)
+	s.events.over = func(client wire.ClientID, reason *peer.Error) { s.calls.drop(client, reason) }
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	return s, nil
 }
@@ -98,12 +88,12 @@ func (s *Server) BeginFrame(now time.Duration) {
 		c.heard += stall
 		c.created += stall
 	}
-	s.queues.BeginFrame()
+	s.beginFrame()
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers.
 func (s *Server) Dispatch(stage Stage) {
-	s.queues.Drain(stage, s.handle)
+	s.inbound.Drain(stage)
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
@@ -111,6 +101,9 @@ func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drai
 
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
 func (s *Server) TickDue() bool { return s.frame.due }
+
+// ID is 0: the server is nobody's client.
+func (s *Server) ID() ClientID { return 0 }
 
 // Tick is the current network tick.
 func (s *Server) Tick() Tick { return s.frame.clock.Tick() }

@@ -21,6 +21,8 @@ type ClientStats struct {
 	Synced  bool // The client is proved to hold everything it may see, as of the last tick.
 	Waiting int  // Bytes of messages that wait to be sent.
 
+	Unconfirmed int // Reliable messages that wait or are not acknowledged yet, pieces of large ones counted apart.
+
 	Packets  peer.Stats         // Packet counters.
 	Snapshot snapshot.ViewStats // State counters.
 }
@@ -43,7 +45,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
 		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outbox.waiting(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }

@@ -69,7 +69,7 @@ func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
 func TestMessagesAreDispatched(t *testing.T) {
 	r := newRig(t)
 	r.until(t, func() bool { return r.client.Client.State() == netcode.Connected })
-	require.NoError(t, netcode.SendMessage(r.client.Client, &ping{5}))
+	require.NoError(t, netcode.Send(r.client.Client, netcode.ToServer(), &ping{5}))
 	r.until(t, func() bool { return len(r.handled) == 1 })
 	require.Equal(t, ping{5}, r.handled[0])
 }

@@ -202,7 +202,7 @@ func (s *arenaServer) tellHash() {
 	}
 	s.told = s.now()
 	for id := range s.net.Clients {
-		if err := netcode.SendTo(s.net, id, &Settled{Tick: s.settled.Tick, Hash: s.hashFor(id)}); err != nil {
+		if err := netcode.Send(s.net, netcode.To(id), &Settled{Tick: s.settled.Tick, Hash: s.hashFor(id)}); err != nil {
 			s.errors.hear(err)
 		}
 	}

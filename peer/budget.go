@@ -1,11 +1,11 @@
-package netcode
+package peer
 
 import "time"
 
-// budget is a token bucket in bytes: it fills with time and each packet takes its size out. It may go below zero by
+// Budget is a token bucket in bytes: it fills with time and each packet takes its size out. It may go below zero by
 // one packet, so that a packet never has to be cut to what is left. Whole numbers only: the unit is a byte times a
 // nanosecond, exact for any rate up to 1 GB/s.
-type budget struct {
+type Budget struct {
 	rate   int64 // Bytes a second; below 0: unlimited.
 	level  int64
 	latest time.Duration
@@ -20,38 +20,38 @@ const (
 	minBurst = 2 * 1200
 )
 
-// newBudget starts full.
-func newBudget(rate int, now time.Duration) budget {
-	b := budget{rate: min(int64(rate), maxBudgetRate), latest: now}
+// NewBudget returns a budget of so many bytes a second, at most 1 GiB/s, that is full. Below 0 it is unlimited.
+func NewBudget(rate int, now time.Duration) Budget {
+	b := Budget{rate: min(int64(rate), maxBudgetRate), latest: now}
 	b.level = b.full()
 	return b
 }
 
 // full is the level at which saving stops.
-func (b *budget) full() int64 {
+func (b *Budget) full() int64 {
 	return max(b.rate*int64(burst), minBurst*byteNanoseconds)
 }
 
-// refill adds what the time since the last call is worth.
-func (b *budget) refill(now time.Duration) {
+// Refill adds what the time since the last call is worth.
+func (b *Budget) Refill(now time.Duration) {
 	passed := min(max(now-b.latest, 0), time.Second)
 	b.latest = now
 	b.level = min(b.level+b.rate*int64(passed), b.full())
 }
 
-// spent tells if nothing is left.
-func (b *budget) spent() bool { return b.rate >= 0 && b.level <= 0 }
+// Spent tells if nothing is left.
+func (b *Budget) Spent() bool { return b.rate >= 0 && b.level <= 0 }
 
-// left is how many bytes may be sent now, -1 when there is no limit.
-func (b *budget) left() int {
+// Left is how many bytes may be sent now, -1 when there is no limit.
+func (b *Budget) Left() int {
 	if b.rate < 0 {
 		return -1
 	}
 	return int(max(b.level, 0) / byteNanoseconds)
 }
 
-// take pays for n bytes.
-func (b *budget) take(n int) {
+// Take pays for n bytes.
+func (b *Budget) Take(n int) {
 	if b.rate >= 0 {
 		b.level -= int64(n) * byteNanoseconds
 	}

@@ -1,0 +1,260 @@
+package netcode
+
+import (
+	"errors"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Send sends a message from a server, a client, or the end that a handler was given. It leaves at the end of the frame, if
+// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. A
+// message to several is encoded once. Send allocates nothing once warm.
+//
+// A message that a client may not see, about an entity that is hidden from it, is not sent to it. The errors are
+// ErrNotConnected, ErrNotRegistered, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage,
+// ErrDelivery, ErrTooFar, ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after
+// each nothing was sent. Of a message to several the error is that of the first who did not get it; the others get it all
+// the same, and a client whose reliable queue is full loses its connection, since the others cannot wait for it.
+func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
+	h := joined(how)
+	return post(end, to, m, &h, callOf{})
+}
+
+// Reply sends a message to whoever sent the one that is being handled.
+func Reply[T any](ctx *Context, m *T, how ...How) error {
+	h := joined(how)
+	return post(ctx.End, To(ctx.Sender), m, &h, callOf{})
+}
+
+// callOf says to which call a message belongs, and as what.
+type callOf struct {
+	number uint16
+	role   role
+}
+
+// joined is what all of them say; the last one wins.
+func joined(how []How) How {
+	var h How
+	for i := range how {
+		h.join(&how[i])
+	}
+	return h
+}
+
+// post sends a message to itself, to one, or to several.
+func post[T any](end Endpoint, to Recipient, m *T, h *How, call callOf) error {
+	c := courierOf(end)
+	if c == nil {
+		return ErrNoEnd
+	}
+	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
+	if of == nil {
+		return ErrNotRegistered
+	}
+	var p peer.Post
+	if err := c.label(&p, of, h, call); err != nil {
+		return err
+	}
+	l, way, err := c.route(to, &p)
+	switch {
+	case err != nil:
+		return err
+	case way == toSelf:
+		local := localMessage(&p, h)
+		return message.PostSelf(c.inbound, of, codec, &local, m)
+	case !of.Direction.Allows(c.server != nil):
+		return ErrDirection
+	case way == toOne:
+		return write(c, l, of, codec, &p, m)
+	}
+	buffer := c.borrow(codec.Size())
+	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
+	if err == nil {
+		err = c.spread(to, of, &p, buffer[:n])
+	}
+	c.buffer = buffer
+	return err
+}
+
+// write encodes a message straight into what waits for one peer.
+func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+	scratch := c.inbound.Scratch()
+	bound, err := codec.SizeBound(scratch, m)
+	if err != nil {
+		return err
+	}
+	room, err := l.outgoing.Reserve(p, bound)
+	if err != nil {
+		return l.failed(err, of, bound)
+	}
+	n, err := codec.Encode(scratch, room[:bound], m)
+	if err != nil {
+		l.outgoing.Cancel()
+		return err
+	}
+	l.outgoing.Commit(n)
+	c.record(l.remote, p, room[:n])
+	return nil
+}
+
+// label says what travels beside the body.
+func (c *courier) label(p *peer.Post, of *message.Type, h *How, call callOf) error {
+	id := of.ID()
+	if c.protocol.roles[id] != call.role {
+		return ErrQuestion
+	}
+	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
+	if !of.StageGiven {
+		p.Stage = c.stage()
+	}
+	if call.role != alone {
+		p.Flags, p.Call = wire.FlagCall, call.number
+	}
+	if h.set != 0 {
+		if err := c.adjust(p, h); err != nil {
+			return err
+		}
+	}
+	if of.OwnerOnly && c.client != nil && p.Flags&wire.FlagEntity == 0 {
+		return ErrNeedsEntity
+	}
+	return nil
+}
+
+// adjust takes over what the sender says about this one message.
+func (c *courier) adjust(p *peer.Post, h *How) error {
+	if h.has(howStage) {
+		if !h.stage.Valid() {
+			return ErrStage
+		}
+		p.Stage = h.stage
+	}
+	if h.has(howDelivery | howNumber) {
+		mode, number := p.Channel.Delivery(), p.Channel.Number()
+		if h.has(howDelivery) {
+			mode = h.delivery
+		}
+		if h.has(howNumber) {
+			number = h.number
+		}
+		if !mode.Valid() || number < 0 || number >= wire.MaxChannels {
+			return ErrDelivery
+		}
+		p.Channel = wire.NewChannel(mode, number)
+	}
+	if h.has(howBefore) {
+		if err := c.wait(p, h.before); err != nil {
+			return err
+		}
+	}
+	if h.has(howEntity) {
+		if h.entity.IsZero() {
+			return ErrNotVisible
+		}
+		p.Flags |= wire.FlagEntity
+		p.Entity = h.entity
+	}
+	return nil
+}
+
+// farthest is how many ticks ahead a message may be told to wait for: half of what its 16 bits can tell, since the two ends
+// need not agree on the present one.
+const farthest = 1 << 14
+
+// wait has a message wait for a tick, unless that is long past.
+func (c *courier) wait(p *peer.Post, before tick.Tick) error {
+	switch ahead := before - c.frame.clock.Tick(); {
+	case ahead > farthest:
+		return ErrTooFar
+	case ahead > -farthest:
+		p.Flags |= wire.FlagTick
+		p.Tick = before
+	}
+	return nil
+}
+
+// localMessage is a message to oneself as its handler will find it.
+func localMessage(p *peer.Post, h *How) message.Message {
+	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
+	m.HasCall = p.Flags&wire.FlagCall != 0
+	if h.has(howBefore) {
+		m.NotBefore = h.before
+	}
+	return m
+}
+
+// largest is the largest body that several can be sent: more than any channel takes.
+const largest = peer.InitialCredit
+
+// borrow takes the buffer for a message to several; a size below 0 is not known before.
+func (c *courier) borrow(size int) []byte {
+	b := c.buffer
+	c.buffer = nil
+	if size < 0 {
+		size = largest
+	}
+	if cap(b) < size {
+		b = make([]byte, size)
+	}
+	return b[:cap(b)]
+}
+
+// spread sends an encoded message to each of several.
+func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []byte) error {
+	s := c.server
+	if to.kind == toMany {
+		var first error
+		for _, id := range to.many {
+			if id == 0 {
+				continue
+			}
+			err := ErrNotConnected
+			if l := s.client(id); l != nil {
+				err = s.push(l, of, p, body)
+			}
+			first = either(first, err)
+		}
+		return first
+	}
+	var first error
+	for _, l := range s.sessions {
+		if l.state != connected || (to.kind == toAllBut && l.id == to.client) || (to.kind == toSeers && !s.sees(l, to.entity)) {
+			continue
+		}
+		err := s.push(l, of, p, body)
+		if errors.Is(err, ErrNotVisible) {
+			continue // Of all, those who may not see it are not meant.
+		}
+		first = either(first, err)
+	}
+	return first
+}
+
+// either is the first of two errors.
+func either(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// failed turns why a message cannot wait for this peer into what the caller is told, and counts it.
+func (l *link) failed(err error, of *message.Type, size int) error {
+	switch {
+	case errors.Is(err, peer.ErrTooLarge):
+		l.stats.TooLarge++
+		return &TooLargeError{Name: of.Name, Size: size, Max: maxBody(l.config.PacketSize, of.Channel)}
+	case errors.Is(err, peer.ErrQueueFull):
+		l.stats.OutboxFull++
+		return ErrQueueFull
+	case errors.Is(err, peer.ErrBackPressure):
+		l.stats.BackPressure++
+		return ErrBackPressure
+	case errors.Is(err, peer.ErrEntity):
+		return ErrNotVisible
+	}
+	return err
+}
