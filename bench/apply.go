@@ -21,6 +21,8 @@ const (
 	applyRoom   = 1165 // bytes for a snapshot in a packet of 1200
 	// applySent is enough to remember every packet of a tick of 100 000 exact rows.
 	applySent = 1 << 13
+	// A short window, and so many ticks before measuring that the client's past has the memory that it needs.
+	applyWindow, applyWarm = 16, 2*applyWindow + 4
 )
 
 // local is what game code on the client adds to every entity, in an order of its own: the memory of the world is then in
@@ -81,7 +83,7 @@ func newApplyRun(entities int, scattered bool, moving float64) (*applyRun, error
 		moving = 1
 	}
 	a := &applyRun{scattered: scattered, moving: moving, schema: bodyProtocol(true).Schema(), server: newBodyWorld(entities, true)}
-	cfg := snapshot.Config{Entities: entities, SentPackets: applySent, Payload: applyRoom}
+	cfg := snapshot.Config{Entities: entities, SentPackets: applySent, Payload: applyRoom, Window: applyWindow}
 	a.store = snapshot.NewStore(a.schema, cfg)
 	a.capture = netecs.NewCapture(&a.server.world, a.store, a.schema, 1, nil)
 	a.view = snapshot.NewView(a.store, cfg)
@@ -103,6 +105,11 @@ func newApplyRun(entities int, scattered bool, moving float64) (*applyRun, error
 		a.scatter(order)
 	}
 	a.plain = newPlainApply(entities, order)
+	for range applyWarm {
+		if err := a.turn(false); err != nil {
+			return nil, err
+		}
+	}
 	return a, a.compare()
 }
 
