@@ -29,19 +29,26 @@ func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, optio
 	if f == nil {
 		f = func(*Context, *Q, *R) error { return errNobody }
 	}
-	addAnswer[R](p, r)
+	addAnswer[R](p, r, registered.answer)
 	add(p, "Answer", registered, question, answering(f))
 	p.handled[len(p.handled)-1].answer = r
 }
 
 // addAnswer registers an answer's type unless another question has it already.
-func addAnswer[R any](p *Protocol, r reflect.Type) {
+func addAnswer[R any](p *Protocol, r reflect.Type, name string) {
 	for _, other := range p.handled {
 		if other.role == answer && other.of.Codec.GoType() == r {
+			if name != "" && name != other.of.Name {
+				panic(fmt.Sprintf("netcode: Answer[%s]: this answer is registered already, as %q", r, other.of.Name))
+			}
 			return
 		}
 	}
-	registered := register("Answer", r, nil)
+	var options []Option
+	if name != "" {
+		options = append(options, Named(name))
+	}
+	registered := register("Answer", r, options)
 	registered.delivery = wire.Reliable
 	add(p, "Answer", registered, answer, answered[R])
 }

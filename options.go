@@ -23,6 +23,7 @@ type registration struct {
 	number    int
 	direction message.Direction
 	ownerOnly bool
+	answer    string // Wire name of a question's answer.
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
 }
@@ -30,6 +31,11 @@ type registration struct {
 // Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
 // compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
 func Named(name string) Option { return func(r *registration) { r.name = name } }
+
+// NamedAnswer gives the answer of Answer another wire name than that of its type.
+func NamedAnswer(name string) Option {
+	return func(r *registration) { r.answer, r.last = name, "NamedAnswer" }
+}
 
 // AtStage sets the stage of the receiver's frame in which a message's handler runs, unless the sender says otherwise with
 // InStage; without it that is the stage that the sender is in.

@@ -71,7 +71,7 @@ func (g *goldenRig) whole(a *peer.Arrival) string {
 	case wire.FirstUserMessage + 2:
 		return text + fmt.Sprintf("Map %s", packZeros(a.Body))
 	}
-	return text + goldenMessage[Sold]("Sold", a.Body)
+	return text + goldenMessage[goldenSold]("Sold", a.Body)
 }
 
 // piece is the meaning of a piece, and with the last one that comes of the message.
@@ -122,7 +122,7 @@ func (g *goldenRig) talk() {
 	g.lose = true
 	g.run(400 * time.Millisecond)
 	answers := 0
-	hear := func(*Sold, error) { answers++ }
+	hear := func(*goldenSold, error) { answers++ }
 	require.NoError(g.t, netcode.Call(context.Background(), g.client.Client, 0, &goldenBuy{Item: 3}, hear))
 	require.NoError(g.t, netcode.Call(context.Background(), g.client.Client, 0, &goldenBuy{Item: 30}, hear))
 	g.until(func() bool { return answers == 2 })

@@ -75,11 +75,11 @@ type goldenBuy struct {
 
 func (b goldenBuy) String() string { return fmt.Sprintf("Buy{Item:%d}", b.Item) }
 
-type Sold struct {
+type goldenSold struct {
 	Gold int32
 }
 
-func (s Sold) String() string { return fmt.Sprintf("Sold{Gold:%d}", s.Gold) }
+func (s goldenSold) String() string { return fmt.Sprintf("Sold{Gold:%d}", s.Gold) }
 
 // goldenMap is larger than a packet, and mostly zeros so that the file stays small.
 type goldenMap struct {
@@ -103,13 +103,13 @@ func goldenProtocol() *netcode.Protocol {
 	netcode.Handle[goldenMap](p, nil, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),
 		netcode.AtStage(netcode.StageEarlyUpdate))
 	netcode.Handle[goldenChat](p, nil, netcode.Named("Chat"))
-	netcode.Answer(p, func(_ *netcode.Context, buy *goldenBuy, sold *Sold) error {
+	netcode.Answer(p, func(_ *netcode.Context, buy *goldenBuy, sold *goldenSold) error {
 		if buy.Item > 10 {
 			return errors.New("sold out")
 		}
 		sold.Gold = -5 * int32(buy.Item)
 		return nil
-	}, netcode.FromClient(), netcode.OnChannel(7), netcode.Named("Buy"))
+	}, netcode.FromClient(), netcode.OnChannel(7), netcode.Named("Buy"), netcode.NamedAnswer("Sold"))
 	return p
 }
 
@@ -398,7 +398,7 @@ func goldenEntries(p *netcode.Protocol) string {
 		{reflect.TypeFor[goldenBuy](), "Buy", "[from client;Reliable 7][question]"},
 		{reflect.TypeFor[goldenChat](), "Chat", "[both ways;Unreliable 0]"},
 		{reflect.TypeFor[goldenMap](), "Map", "[from server;ReliableOrdered 0]"},
-		{reflect.TypeFor[Sold](), "Sold", "[both ways;Reliable 0][answer]"},
+		{reflect.TypeFor[goldenSold](), "Sold", "[both ways;Reliable 0][answer]"},
 	} {
 		plan, err := wire.Compile(m.of, m.name)
 		if err != nil {

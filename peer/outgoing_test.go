@@ -241,12 +241,12 @@ func TestLackOfCreditKeepsTheOrder(t *testing.T) {
 	c, o := newTestConn(1, 1024), NewOutgoing(OutgoingConfig{}, NewPool(DefaultPacketSize))
 	a, b, u := onChannel(wire.Reliable, 1), onChannel(wire.Reliable, 2), onChannel(wire.Unreliable, 0)
 	spent := 0
-	for ; spent+1032 <= InitialCredit; spent += 1032 {
-		require.NoError(t, o.Push(&a, make([]byte, 998)))
+	for ; spent+934 <= InitialCredit; spent += 934 {
+		require.NoError(t, o.Push(&a, make([]byte, 900)))
 	}
 	sendAll(t, c, o)
 	require.Equal(t, uint64(spent), o.reliable.spent)
-	require.NoError(t, o.Push(&a, make([]byte, 998)))
+	require.NoError(t, o.Push(&a, make([]byte, 900)))
 	require.NoError(t, o.Push(&b, []byte("small")))
 	require.NoError(t, o.Push(&u, []byte("u")))
 	require.Equal(t, []string{"Unreliable 0 u"}, sendAll(t, c, o), "the small one would spend what the large one waits for")
