@@ -158,7 +158,7 @@ func (p *Presentation) move(target Time, gone time.Duration) {
 	case off > p.jump:
 		next = target
 	case off >= -p.jump:
-		next = next.Add(step + step.Of(steer(off, p.config.Rate)))
+		next = next.Add(step + step.Of(steer(off, off < 0, p.config.Rate)))
 	}
 	if limit := p.newest.time.Add(p.pace.span(p.config.Ahead)); limit.Before(next) {
 		next = limit

@@ -7,10 +7,8 @@ const (
 	inputPoints  = 256 // Answers about inputs that the lead is taken from: at 30 ticks a second, 8.5 s.
 	inputTrusted = 32  // With fewer answers, the lead is at least what the round trip asks for.
 	// inputPerOutlier is for how many answers one may say that a longer lead is needed without getting it.
-	inputPerOutlier = 128
-	// settleTime is in how long a difference would go away at the speed that it asks for, if that were within the bounds.
-	settleTime = time.Second
-	// steering is by how much at most a clock runs faster or slower than the server's to take away a difference: 5 %.
+	inputPerOutlier = 256
+	// steering is by which part at most a clock runs faster or slower than the server's to take away a difference: 5 %.
 	steering = 20
 	// maxRTT is the longest round trip that is believed.
 	maxRTT = 5 * time.Second
@@ -22,7 +20,7 @@ const (
 type SyncConfig struct {
 	Rate    int           // Ticks a second, as agreed with the server; at least 1, default 30.
 	CatchUp int           // Most steps that one Advance asks for; default 4.
-	Slack   Span          // How much earlier than needed inputs should arrive; default half a tick. Below 0: none.
+	Slack   Span          // How much earlier than needed inputs should arrive; default three quarters of a tick. Below 0: none.
 	Jump    time.Duration // A difference longer than this is jumped over, not steered away; default 250 ms, at least 4 ticks.
 	MaxLead time.Duration // How far ahead of the round trip inputs may be sent; default 1 s.
 }
@@ -89,7 +87,7 @@ func NewSync(config SyncConfig) Sync {
 		config.CatchUp = 4
 	}
 	if config.Slack == 0 {
-		config.Slack = OneTick / 2
+		config.Slack = 3 * OneTick / 4
 	}
 	if config.Jump <= 0 {
 		config.Jump = 250 * time.Millisecond
@@ -250,14 +248,19 @@ func (s *Sync) move(target Time, known bool, gone time.Duration) {
 			s.jumps++
 			return
 		}
-		s.steer = steer(off, s.config.Rate)
+		s.steer = steer(off, off > 0, s.config.Rate)
 	}
 	s.position = s.position.Add(step + step.Of(s.steer))
 }
 
-// steer is by which part of OneTick a clock that is off by so much should run faster, at most 5 %.
-func steer(off Span, rate int) Span {
-	return min(max(off.Of(OneTick/Span(rate)), -OneTick/steering), OneTick/steering)
+// steer is by which part of OneTick a clock that is off by so much should run faster, at most 5 %. It gets out of an urgent
+// difference, in which something is missing, four times as fast as back from one in which there is only too much.
+func steer(off Span, urgent bool, rate int) Span {
+	part := off.Of(OneTick / Span(rate))
+	if urgent {
+		part = off.Of(4 * OneTick / Span(rate))
+	}
+	return min(max(part, -OneTick/steering), OneTick/steering)
 }
 
 // Tick returns the newest step that Advance asked for; None before the first.

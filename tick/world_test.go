@@ -1,6 +1,7 @@
 package tick_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -207,11 +208,9 @@ func (w *world) read(f flight, server tick.Tick) {
 	}
 	for n := f.up.oldest; n <= f.up.newest; n++ {
 		verdict := w.window.Judge(n, server)
-		if _, before := w.arrived[n]; !before && verdict != tick.Duplicate {
-			w.arrived[n] = f.at
-		}
 		switch verdict {
 		case tick.Accepted, tick.Late:
+			w.arrived[n] = f.at
 		case tick.TooFar, tick.TooOld:
 			w.refused++
 			if n != f.up.newest {
@@ -243,7 +242,7 @@ func (w *world) play() {
 	if steps > 0 {
 		newest := w.sync.Tick()
 		for n := newest - tick.Tick(steps) + 1; n <= newest; n++ {
-			if _, before := w.madeAt[n]; !before {
+			if _, taken := w.arrived[n]; !taken { // After a jump back a tick may come again.
 				w.madeAt[n] = w.now
 			}
 		}
@@ -306,7 +305,8 @@ func (w *world) inputs(from, to time.Duration) figures {
 	var needs []float64
 	inTime := 0
 	leads := 0
-	for n, began := range w.begins {
+	for _, n := range slices.Sorted(maps.Keys(w.begins)) {
+		began := w.begins[n]
 		if began < from || began >= to {
 			continue
 		}
