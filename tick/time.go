@@ -104,15 +104,16 @@ func (t Time) Add(s Span) Time {
 
 // Sub returns the span from u to t, which saturates beyond ±2^31 ticks.
 func (t Time) Sub(u Time) Span {
-	ticks := int64(t.Tick - u.Tick)
-	if whole := saturate(ticks); ticks != int64(whole>>32) {
-		return whole
+	ticks := int64(since(time.Duration(u.Tick), time.Duration(t.Tick)))
+	fraction := int64(t.Fraction) - int64(u.Fraction)
+	if fraction < 0 && ticks > math.MinInt64 {
+		ticks--
+		fraction += 1 << 32
 	}
-	d := Span(ticks)<<32 + Span(t.Fraction)
-	if d -= Span(u.Fraction); ticks == math.MinInt32 && d > 0 {
-		return math.MinInt64
+	if ticks > math.MaxInt32 || ticks < math.MinInt32 {
+		return saturate(ticks)
 	}
-	return d
+	return Span(ticks<<32 + fraction)
 }
 
 // Compare returns -1 if t is before u, 0 if they are the same moment, and 1 if t is after u.
