@@ -72,7 +72,7 @@ type Sync struct {
 	position     Time // The input clock.
 	moved        time.Duration
 	running      bool
-	steer        Span // As a part of OneTick, in the last frame.
+	speed        Span // Of the input clock until the next frame, as a part of OneTick: drift and steering.
 	tick         Tick
 	slipped      uint64
 	jumps, fresh uint64
@@ -136,15 +136,18 @@ func (s *Sync) RTT(rtt, jitter time.Duration) {
 // Feedback says how early the input of a tick first arrived at the server: 0 when it was there just in time for its
 // tick, above that when it had to wait, below 0 when its tick had begun without it, which then counts whole. A server
 // that sees packets only as a tick begins gives whole ticks: the input's tick minus the one that begins. Any choice of
-// inputs will do that does not leave out the late ones. What speaks of a tick that was not sent lately is ignored.
+// inputs will do that does not leave out the late ones. What speaks of a tick that was not sent lately is ignored, and so
+// is a second answer about one.
 func (s *Sync) Feedback(input Tick, early Span) {
 	if input <= None {
 		return
 	}
-	sent := s.sent[int(input%Tick(len(s.sent)))]
+	slot := &s.sent[int(input%Tick(len(s.sent)))]
+	sent := *slot
 	if sent.time.Tick != input {
 		return
 	}
+	*slot = point{}
 	early = min(max(early, -maxEarly*OneTick), maxEarly*OneTick)
 	s.input.add(point{sent.at, input.Begin().Add(-early)})
 	s.findInput()
@@ -219,6 +222,7 @@ func (s *Sync) Advance(now time.Duration) (steps int) {
 		s.running = true
 		s.position = target
 		s.tick = target.Tick - 1
+		s.speed = OneTick + s.pace.skew
 	default:
 		s.move(target, known, gone)
 	}
@@ -237,20 +241,21 @@ func (s *Sync) Advance(now time.Duration) (steps int) {
 	return steps
 }
 
-// move moves the input clock towards target by what went by, and a little more or less.
+// move moves the input clock by what went by since the last frame, at the speed that was decided then, so that Wait could
+// be right, and decides the next speed.
 func (s *Sync) move(target Time, known bool, gone time.Duration) {
-	step := s.pace.span(gone)
-	s.steer = 0
+	s.position = s.position.Add(SpanOf(gone, s.config.Rate).Of(s.speed))
+	steering := Span(0)
 	if known {
-		off := add(target.Sub(s.position), -step)
+		off := target.Sub(s.position)
 		if off > s.jump || off < -s.jump {
 			s.position = target
 			s.jumps++
-			return
+		} else {
+			steering = steer(off, off > 0, s.config.Rate)
 		}
-		s.steer = steer(off, off > 0, s.config.Rate)
 	}
-	s.position = s.position.Add(step + step.Of(s.steer))
+	s.speed = OneTick + s.pace.skew + steering + steering.Of(s.pace.skew)
 }
 
 // steer is by which part of OneTick a clock that is off by so much should run faster, at most 5 %. It gets out of an urgent
@@ -278,21 +283,23 @@ func (s *Sync) Server(now time.Duration) Time {
 	return s.seenBest.when(now, s.pace).Add(s.pace.span(s.rtt / 2))
 }
 
-// Factor returns by how much a loop should run faster than its nominal speed to keep up with the input clock, as num/den:
-// the drift of the clocks, and the steering as of the last Advance.
+// Factor returns by how much a loop should run faster than its nominal speed until the next frame to keep up with the
+// input clock, as num/den: the drift of the clocks, and the steering that the last Advance decided on.
 func (s *Sync) Factor() (num, den int64) {
-	return int64(add(OneTick, s.pace.skew+s.steer+s.steer.Of(s.pace.skew))) >> 16, int64(OneTick) >> 16
+	if !s.running {
+		return 1 << 16, 1 << 16
+	}
+	return int64(s.speed) >> 16, 1 << 16
 }
 
-// Wait returns how long from the last Advance until the next step is due, at least 0: a loop that sleeps so long makes
-// one step a frame. Before the clock runs it is the interval of a tick.
+// Wait returns how long from the last Advance until the next step is due, above 0: a loop that sleeps so long makes one
+// step a frame. Before the clock runs it is the interval of a tick.
 func (s *Sync) Wait() time.Duration {
 	if !s.running {
 		return OneTick.Duration(s.config.Rate)
 	}
-	num, den := s.Factor()
 	left := OneTick - Span(s.position.Fraction)
-	return time.Duration(muldiv(int64(left.Duration(s.config.Rate)), uint64(den), uint64(num))) + 1
+	return Span(muldiv(int64(left), uint64(OneTick), uint64(s.speed))).Duration(s.config.Rate) + 2
 }
 
 // Lead returns how far the input clock ran ahead of the server's time as packets show it, as of the last Advance: the

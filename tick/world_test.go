@@ -72,7 +72,8 @@ type scene struct {
 	lie         func(rtt time.Duration) time.Duration // what the client is told of the round trip
 	sync        tick.SyncConfig
 	show        tick.PresentationConfig
-	watch       func(now time.Duration, w *world) // after each frame of the client
+	nudge       func(w *world, now time.Duration) time.Duration // when the next frame of the client is; else its rate is fixed
+	watch       func(now time.Duration, w *world)               // after each frame of the client
 }
 
 // world runs a scene millisecond by millisecond.
@@ -110,8 +111,8 @@ type world struct {
 	sentPacket int
 	ups, downs []flight
 	worstStep  int
+	steps      int // of the newest frame
 	wentBack   int
-	speeds     []float64
 }
 
 func newWorld(t testing.TB, s scene) *world {
@@ -155,9 +156,13 @@ func (w *world) run(until time.Duration) *world {
 			}
 		}
 		if smooth := w.now + time.Duration(float64(w.now)*w.drift); smooth >= w.nextFrame {
-			w.nextFrame += w.frame
 			if w.asleep == nil || !w.asleep(w.now) {
 				w.play()
+			}
+			if w.nudge != nil {
+				w.nextFrame = w.nudge(w, smooth)
+			} else {
+				w.nextFrame += w.frame
 			}
 		}
 	}
@@ -238,7 +243,7 @@ func (w *world) play() {
 		w.sync.Feedback(f.down.input, f.down.early)
 	}
 	steps := w.sync.Advance(now)
-	w.worstStep = max(w.worstStep, steps)
+	w.steps, w.worstStep = steps, max(w.worstStep, steps)
 	if steps > 0 {
 		newest := w.sync.Tick()
 		for n := newest - tick.Tick(steps) + 1; n <= newest; n++ {
