@@ -15,7 +15,7 @@ type PresentationConfig struct {
 	Rate     int           // Ticks a second, as agreed with the server; at least 1, default 30.
 	Ahead    time.Duration // How far past the newest tick that arrived At may run before it stands still; default 250 ms.
 	MaxDelay time.Duration // The longest delay that jitter can lead to; default 1 s.
-	Jump     time.Duration // A difference longer than this is not slewed: At jumps ahead, or stands still; default 500 ms.
+	Jump     time.Duration // When behind by more than this, At jumps ahead; default 500 ms, at least 4 ticks.
 }
 
 // Presentation says which moment of the server's past is shown. It is as far behind as keeps the two versions around it
@@ -26,7 +26,7 @@ type PresentationConfig struct {
 // Bernier 2001, with a measured delay in place of a fixed one.
 //
 // At never goes back, whatever arrives and whatever the local clock does. It slews by at most 5 %, jumps ahead when it
-// is behind by more than Jump, and stands still when it is ahead by more than that. Past the newest tick that arrived it
+// is behind by more than Jump, and when it is ahead by more than half of that it stands still until it is not. Past the newest tick that arrived it
 // runs on for Ahead; how far values are carried on meanwhile is the caller's to decide.
 type Presentation struct {
 	config PresentationConfig
@@ -45,6 +45,7 @@ type Presentation struct {
 	shown    bool // There was a call of At since the last restart.
 	position Time
 	running  bool
+	standing bool // Still, until the server's time is where it should be.
 }
 
 // NewPresentation returns a Presentation to which nothing has arrived yet. Nothing is allocated later.
@@ -154,10 +155,11 @@ func (p *Presentation) move(target Time, gone time.Duration) {
 	step := p.pace.span(gone)
 	off := add(target.Sub(p.position), -step)
 	next := p.position
+	p.standing = off < -p.jump/2 || (p.standing && off < 0)
 	switch {
 	case off > p.jump:
 		next = target
-	case off >= -p.jump:
+	case !p.standing:
 		next = next.Add(step + step.Of(steer(off, off < 0, p.config.Rate)))
 	}
 	if limit := p.newest.time.Add(p.pace.span(p.config.Ahead)); limit.Before(next) {

@@ -116,7 +116,7 @@ func TestSyncNudgesTheLoop(t *testing.T) {
 // brings the clock back.
 func TestSyncSurvivesAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rate := rapid.IntRange(-1, 120).Draw(t, "rate")
+		rate := rapid.OneOf(rapid.Just(-1), rapid.IntRange(5, 60)).Draw(t, "rate")
 		s := tick.NewSync(tick.SyncConfig{Rate: rate, CatchUp: 3, Jump: time.Duration(rapid.Int64Range(-1, int64(500*ms)).Draw(t, "jump"))})
 		anyTime := rapid.OneOf(rapid.Int64Range(0, int64(time.Minute)), rapid.Int64())
 		anyTick := rapid.OneOf(rapid.Int64Range(-10, 5000), rapid.Int64Range(math.MinInt64/4, math.MaxInt64/4))
@@ -148,14 +148,14 @@ func TestSyncSurvivesAnything(t *testing.T) {
 		if rate < 1 {
 			honest = 30
 		}
-		for i := range 10 * honest {
+		for i := range 25 * honest {
 			at := now + time.Duration(i)*time.Second/time.Duration(honest)
 			s.Sample(tick.Tick(5000+i), at)
 			s.RTT(0, 0)
 			s.Advance(at)
 			s.Feedback(s.Tick(), tick.Early(s.Tick(), tick.Tick(5000+i)))
 		}
-		last := tick.Tick(5000 + 10*honest - 1)
+		last := tick.Tick(5000 + 25*honest - 1)
 		require.InDelta(t, 2.5, (s.Tick() - last).Begin().Sub(tick.Time{}).Float(), 2.5+float64(honest)*0.02)
 	})
 }
