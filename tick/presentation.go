@@ -125,7 +125,7 @@ func (p *Presentation) At(now time.Duration) Time {
 	target := p.target(now)
 	if !p.running {
 		p.running = true
-		p.position = target
+		p.position = p.capped(target)
 	}
 	p.move(target, gone)
 	return p.position
@@ -162,12 +162,17 @@ func (p *Presentation) move(target Time, gone time.Duration) {
 	case !p.standing:
 		next = next.Add(step + step.Of(steer(off, off < 0, p.config.Rate)))
 	}
-	if limit := p.newest.time.Add(p.pace.span(p.config.Ahead)); limit.Before(next) {
-		next = limit
-	}
-	if p.position.Before(next) {
+	if next = p.capped(next); p.position.Before(next) {
 		p.position = next
 	}
+}
+
+// capped is a moment, or how far past the newest tick may be shown.
+func (p *Presentation) capped(at Time) Time {
+	if limit := p.newest.time.Add(p.pace.span(p.config.Ahead)); limit.Before(at) {
+		return limit
+	}
+	return at
 }
 
 // Newest returns the newest tick that arrived; None before the first.

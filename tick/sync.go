@@ -20,7 +20,7 @@ const (
 type SyncConfig struct {
 	Rate    int           // Ticks a second, as agreed with the server; at least 1, default 30.
 	CatchUp int           // Most steps that one Advance asks for; default 4.
-	Slack   Span          // How much earlier than needed inputs should arrive; default three quarters of a tick. Below 0: none.
+	Slack   Span          // How much earlier than needed inputs should arrive; default half a tick. Below 0: none.
 	Jump    time.Duration // A difference longer than this is jumped over, not steered away; default 250 ms, at least 4 ticks.
 	MaxLead time.Duration // How far ahead of the round trip inputs may be sent; default 1 s.
 }
@@ -63,7 +63,8 @@ type Sync struct {
 
 	seen, input         line
 	seenBest, inputBest point // Their extremes; only with points.
-	sent                []point
+	sent                []made
+	batch               int // Steps of the newest frame that had any.
 
 	rtt, jitter  time.Duration
 	measured     bool // There is a round trip.
@@ -78,6 +79,12 @@ type Sync struct {
 	jumps, fresh uint64
 }
 
+// made is an input that was sent, and where the input clock stood then.
+type made struct {
+	input Tick
+	point
+}
+
 // NewSync returns a Sync that knows nothing yet. It keeps what it sent for two seconds at least; nothing is allocated later.
 func NewSync(config SyncConfig) Sync {
 	if config.Rate < 1 {
@@ -87,7 +94,7 @@ func NewSync(config SyncConfig) Sync {
 		config.CatchUp = 4
 	}
 	if config.Slack == 0 {
-		config.Slack = 3 * OneTick / 4
+		config.Slack = OneTick / 2
 	}
 	if config.Jump <= 0 {
 		config.Jump = 250 * time.Millisecond
@@ -102,7 +109,7 @@ func NewSync(config SyncConfig) Sync {
 		pace:   pace{rate: config.Rate},
 		seen:   newLine(seenPoints),
 		input:  newLine(inputPoints),
-		sent:   make([]point, max(2*config.Rate, inputPoints)),
+		sent:   make([]made, max(2*config.Rate, inputPoints)),
 	}
 }
 
@@ -136,20 +143,19 @@ func (s *Sync) RTT(rtt, jitter time.Duration) {
 // Feedback says how early the input of a tick first arrived at the server: 0 when it was there just in time for its
 // tick, above that when it had to wait, below 0 when its tick had begun without it, which then counts whole. A server
 // that sees packets only as a tick begins gives whole ticks: the input's tick minus the one that begins. Any choice of
-// inputs will do that does not leave out the late ones. What speaks of a tick that was not sent lately is ignored, and so
+// inputs will do that leaves out neither the late ones nor those refused for coming too early. What speaks of a tick that was not sent lately is ignored, and so
 // is a second answer about one.
 func (s *Sync) Feedback(input Tick, early Span) {
 	if input <= None {
 		return
 	}
-	slot := &s.sent[int(input%Tick(len(s.sent)))]
-	sent := *slot
-	if sent.time.Tick != input {
+	sent := &s.sent[int(input%Tick(len(s.sent)))]
+	if sent.input != input {
 		return
 	}
-	*slot = point{}
+	sent.input = None
 	early = min(max(early, -maxEarly*OneTick), maxEarly*OneTick)
-	s.input.add(point{sent.at, input.Begin().Add(-early)})
+	s.input.add(point{sent.at, sent.time.Add(-early)})
 	s.findInput()
 }
 
@@ -209,7 +215,8 @@ func (s *Sync) target() (Time, bool) {
 
 // Advance moves the input clock to now and returns how many steps are due in this frame: the caller runs that many, the
 // last of which is Tick(), and sends their inputs in the same frame. There are none before the first Sample and RTT, and
-// never more than CatchUp; what is due beyond that is skipped and counted. After a jump back Tick() is lower than before.
+// never more than CatchUp; what is due beyond that is skipped and counted. After a jump back, as when the server's ticks slipped, Tick() is lower
+// than before, and ticks come again whose inputs were sent already: of what the server took, the first counts.
 func (s *Sync) Advance(now time.Duration) (steps int) {
 	s.touch(now)
 	gone := max(since(s.moved, now), 0)
@@ -233,12 +240,22 @@ func (s *Sync) Advance(now time.Duration) (steps int) {
 	}
 	steps = int(min(due, Tick(s.config.CatchUp)))
 	s.slipped += uint64(due) - uint64(steps)
-	for t := s.tick - Tick(steps) + 1; t <= s.tick; t++ {
-		if t > None {
-			s.sent[int(t%Tick(len(s.sent)))] = point{now, t.Begin()}
-		}
-	}
+	s.note(steps, now)
 	return steps
+}
+
+// note keeps where the input clock stood when the inputs of this frame were sent: later than their ticks began, by what
+// the frame made them wait, which a longer lead must make up for as it does for the network. A frame that makes up for a
+// hitch or a jump says nothing about the next ones: of its inputs only the newest counts.
+func (s *Sync) note(steps int, now time.Duration) {
+	oldest := s.tick - Tick(steps) + 1
+	if steps > s.batch+1 {
+		oldest = s.tick
+	}
+	s.batch = steps
+	for t := max(oldest, None+1); t <= s.tick; t++ {
+		s.sent[int(t%Tick(len(s.sent)))] = made{t, point{now, s.position}}
+	}
 }
 
 // move moves the input clock by what went by since the last frame, at the speed that was decided then, so that Wait could
@@ -249,6 +266,9 @@ func (s *Sync) move(target Time, known bool, gone time.Duration) {
 	if known {
 		off := target.Sub(s.position)
 		if off > s.jump || off < -s.jump {
+			if off < 0 {
+				clear(s.sent) // These ticks come again: answers must not be taken for those of the first time.
+			}
 			s.position = target
 			s.jumps++
 		} else {

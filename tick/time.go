@@ -14,12 +14,7 @@ type Span int64
 const OneTick Span = 1 << 32
 
 // Ticks returns the span of n whole ticks; beyond ±2^31 it saturates.
-func Ticks(n int) Span {
-	return saturate(int64(n))
-}
-
-// saturate is the span of n whole ticks, or the longest there is.
-func saturate(n int64) Span {
+func Ticks(n Tick) Span {
 	if n > math.MaxInt32 {
 		return math.MaxInt64
 	}
@@ -111,7 +106,7 @@ func (t Time) Sub(u Time) Span {
 		fraction += 1 << 32
 	}
 	if ticks > math.MaxInt32 || ticks < math.MinInt32 {
-		return saturate(ticks)
+		return Ticks(Tick(ticks))
 	}
 	return Span(ticks<<32 + fraction)
 }

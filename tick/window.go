@@ -86,7 +86,7 @@ func (w *Window) Holds(input Tick) bool {
 
 // Early returns how much earlier than needed an input of this tick arrives while server is the newest tick that the server
 // has begun: what Sync.Feedback wants to be told. It is 0 or more while the verdict is Accepted.
-func Early(input, server Tick) Span { return saturate(int64(input - server - 1)) }
+func Early(input, server Tick) Span { return Ticks(input - server - 1) }
 
 // Step asks whether one more step of this client may be simulated in the server's tick. Each tick allows one, and what was
 // not used adds up to the catch-up: in the long run a client gets no more steps than there are ticks, however many

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +56,13 @@ type toServer struct {
 	number         int
 }
 
+// tester is a test, or one try of a property.
+type tester interface {
+	require.TestingT
+	Helper()
+	Logf(format string, values ...any)
+}
+
 // scene describes a simulation of one server and one client.
 type scene struct {
 	seed        uint64
@@ -79,7 +85,7 @@ type scene struct {
 // world runs a scene millisecond by millisecond.
 type world struct {
 	scene
-	t      testing.TB
+	t      tester
 	random *rand.Rand
 	now    time.Duration
 
@@ -115,7 +121,7 @@ type world struct {
 	wentBack   int
 }
 
-func newWorld(t testing.TB, s scene) *world {
+func newWorld(t tester, s scene) *world {
 	if s.rate == 0 {
 		s.rate = 30
 	}
