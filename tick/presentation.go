@@ -169,7 +169,7 @@ func (p *Presentation) move(target Time, gone time.Duration) {
 
 // capped is a moment, or how far past the newest tick may be shown.
 func (p *Presentation) capped(at Time) Time {
-	if limit := p.newest.time.Add(p.pace.span(p.config.Ahead)); limit.Before(at) {
+	if limit := p.newest.time.Add(SpanOf(p.config.Ahead, p.config.Rate)); limit.Before(at) {
 		return limit
 	}
 	return at

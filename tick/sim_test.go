@@ -72,6 +72,18 @@ func TestInputsOfSlowFramesArriveInTime(t *testing.T) {
 	}
 }
 
+// A client that stumbles now and then sends the inputs of that moment late, but no others the earlier for it.
+func TestHitchesDoNotLengthenTheLead(t *testing.T) {
+	lead := func(hitch time.Duration) float64 {
+		s := both(13, link{delay: 20 * ms, jitter: 10 * ms})
+		s.asleep = func(now time.Duration) bool { return now%(2*time.Second) < hitch }
+		return newWorld(t, s).run(60*time.Second).sound().inputs(20*time.Second, 59*time.Second).lead
+	}
+	smooth, stumbling := lead(0), lead(150*ms)
+	t.Logf("lead: %.2f ticks, with a hitch of 150 ms every other second %.2f", smooth, stumbling)
+	require.LessOrEqual(t, stumbling, smooth+0.2)
+}
+
 // The estimate of the server's tick is right to within a tick, and half of the jitter, which the round trip holds and the least delayed sample does not.
 func TestServerTimeIsKnown(t *testing.T) {
 	for _, l := range []link{{}, {delay: 30 * ms, jitter: 20 * ms, loss: 0.1}, {delay: 250 * ms}} {
