@@ -52,6 +52,7 @@ func houseArrows() map[string][]string {
 		"peer":       {"wire", "tick", "message"},
 		"snapshot":   {"wire", "tick"},
 		"interest":   {"wire", "tick", "snapshot"},
+		"record":     {"snapshot", "wire", "tick"},
 		"ecs":        {houseArche, "components", "snapshot", "wire", "tick"},
 		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs"},
 		"systems":    {houseArche, houseRoot, "ecs", "tick"},

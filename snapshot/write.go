@@ -160,9 +160,9 @@ func (p *packetWriter) despawn(index uint32) {
 func (p *packetWriter) updates() {
 	c := &p.v.store.schema.codes
 	room := true
-	list := p.v.refer(p.v.part)
-	if p.v.short && !p.v.plan.active {
-		list = nil // who is in it went out lately: those that wait longer come first
+	var list *sentPacket
+	if p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
+		list = p.v.refer(p.v.part)
 	}
 	p.w.Bool(list != nil)
 	if list != nil {
