@@ -53,24 +53,40 @@ const maxListed = 64
 // again writes what is to be said of the entities of an earlier packet. It says
 // false when the packet is full.
 func (p *packetWriter) again(before *sentPacket) bool {
-	v := p.v
+	v, r := p.v, &p.v.scratch
+	grouped := len(v.store.groups.of) > 0
 	skipped := 0
 	for i := range before.n {
 		e := v.sent.entry(before, i)
 		if e.despawn {
 			continue
 		}
-		if !p.candidate(e.index) || v.store.groups.whole(e.index) != nil {
+		if !p.candidate(e.index) || grouped && v.store.groups.whole(e.index) != nil {
 			skipped++
 			continue
 		}
-		r := p.prepare(e.index)
-		if !p.fits(func() { p.next(skipped, r.odd); p.entity(&r) }) {
+		p.prepare(e.index, r)
+		if !p.follow(r, skipped) {
 			return !p.tooLarge(e.index)
 		}
-		p.wrote(&r)
+		p.wrote(r)
 		skipped = 0
 	}
+	return true
+}
+
+// follow writes a record of the list. Most are the usual ones, whose length is
+// known before anything is written.
+func (p *packetWriter) follow(r *record, skipped int) bool {
+	if r.odd || r.told != 0 || skipped > nextMost || p.v.store.watch != nil {
+		return p.fits(func() { p.next(skipped, r.odd); p.entity(r) })
+	}
+	code, n := p.v.store.schema.codes.next.Bits(0, skipped)
+	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+r.body.bits > p.limit {
+		return false
+	}
+	p.w.Write(code, n)
+	p.writeBody(&r.body)
 	return true
 }
 

@@ -52,6 +52,7 @@ type View struct {
 	lanes    []uint32  // a row with entity fields, as this client gets it
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
+	scratch  record    // the one that is written
 	part     int       // payloads written for this tick
 	short    bool      // not all that waited went out with the tick before
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
