@@ -75,17 +75,22 @@ func (p *packetWriter) again(before *sentPacket) bool {
 	return true
 }
 
-// follow writes a record of the list. Most are the usual ones, whose length is
-// known before anything is written.
+// follow writes a record of the list.
 func (p *packetWriter) follow(r *record, skipped int) bool {
-	if r.odd || r.told != 0 || skipped > nextMost || p.v.store.watch != nil {
+	if !r.usual() || skipped > nextMost || p.v.store.watch != nil {
 		return p.fits(func() { p.next(skipped, r.odd); p.entity(r) })
 	}
 	code, n := p.v.store.schema.codes.next.Bits(0, skipped)
+	return p.put(code, n, r)
+}
+
+// put writes a usual record behind its place in the list. Most are such, and
+// their length is known before anything is written.
+func (p *packetWriter) put(place uint64, n uint, r *record) bool {
 	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+r.body.bits > p.limit {
 		return false
 	}
-	p.w.Write(code, n)
+	p.w.Write(place, n)
 	p.writeBody(&r.body)
 	return true
 }
@@ -156,6 +161,20 @@ func (p *packetWriter) goRound() bool {
 		}
 	}
 	v.cursor = 0
+	return true
+}
+
+// step writes a record of an entity that is not in the list.
+func (p *packetWriter) step(r *record) bool {
+	if !r.usual() || p.v.store.watch != nil {
+		return p.fits(func() { p.gap(r.index, r.odd); p.entity(r) })
+	}
+	symbol, raw, n := gapSymbol(r.index-p.last, false)
+	code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
+	if !p.put(raw<<length|code, length+n, r) {
+		return false
+	}
+	p.last = r.index + 1
 	return true
 }
 

@@ -19,6 +19,9 @@ type record struct {
 	told  Mask      // rows that travel whole, behind the body
 }
 
+// usual reports whether the record is all body.
+func (r *record) usual() bool { return !r.odd && r.told == 0 }
+
 // prepare finds out how an entity's record is to be written. It leans on T
 // where both ends hold what that takes (rules 2, 3), else on nothing.
 func (p *packetWriter) prepare(index uint32, r *record) {

@@ -196,7 +196,7 @@ func (p *packetWriter) unit(index uint32) bool {
 func (p *packetWriter) update(index uint32) bool {
 	r := &p.v.scratch
 	p.prepare(index, r)
-	if p.fits(func() { p.gap(index, r.odd); p.entity(r) }) {
+	if p.step(r) {
 		p.wrote(r)
 		return true
 	}
