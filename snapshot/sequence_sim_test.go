@@ -26,6 +26,12 @@ type sequenceLink struct {
 	To wire.NetworkID `net:"entity"`
 }
 
+// sequencePlace is wide enough that a row which moves on as it did is told from
+// its two last versions (rule 3).
+type sequencePlace struct {
+	X, Y float32 `net:"min=-256,max=255,step=0.002"`
+}
+
 // The rows of a sequence, in the order of sequenceSchema.
 const (
 	seqFrozen = iota
@@ -36,7 +42,7 @@ const (
 )
 
 func sequenceSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), compile[simPosition](t)})
+	return NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), compile[sequencePlace](t)})
 }
 
 // sequence is one game, its server, and its clients.
@@ -114,7 +120,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.now = s.start
 	s.ticks = 12 + s.r.IntN(sequenceFaulty-12)
 	s.busy = []int{25, 60, 90}[s.r.IntN(3)]
-	payload := []int{minPayload, 96, 160}[s.r.IntN(3)]
+	payload := []int{minPayload, 100, 170}[s.r.IntN(3)]
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities}
 	s.store = NewStore(schema, cfg)
 	began := s.start
