@@ -57,6 +57,8 @@ type View struct {
 	short    bool      // not all that waited went out with the tick before
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
+	met      []uint32 // attended indexes that the client was proved to hold
+	sights   uint64   // changes of what is visible
 }
 
 // ViewStats counts what a View did since it was made.
@@ -175,6 +177,9 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 	p := &v.slots[e.index]
 	if !v.visible.has(e.index) || p.generation != e.generation || t < p.life {
 		return
+	}
+	if p.base == tick.None {
+		v.meet(e.index)
 	}
 	if t > p.base {
 		p.base, p.prior, p.mask = t, tick.None, e.mask
