@@ -170,9 +170,6 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			}
 		}
 	case 5:
-		if !*open && c.view.slots[id.Index].base == tick.None {
-			return
-		}
 		c.view.Keep(id)
 		if sight.visible {
 			// What the client was never known to have need not be kept.

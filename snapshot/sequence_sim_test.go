@@ -123,10 +123,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	payload := []int{minPayload, 100, 170}[s.r.IntN(3)]
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities}
 	s.store = NewStore(schema, cfg)
-	began := s.start
-	if *open {
-		began++ // the tick of the first packet
-	}
+	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {
 		c := &seqClient{view: NewView(s.store, cfg), replica: NewReplica(schema, cfg, began), oldest: 1}
 		c.net = s.network(payload)
@@ -278,7 +275,7 @@ func (s *sequence) send(c *seqClient) error {
 		if !s.calm && s.chance(c.net.duplicate) {
 			s.launch(c, &c.down, f)
 		}
-		if !s.calm && *open && s.chance(10) { // too late for this tick, but for what has not gone out yet
+		if !s.calm && s.chance(10) { // too late for this tick, but for what has not gone out yet
 			s.watch(c)
 			c.after = append(c.after, seqAfter{tick: s.now - s.start})
 			if err := s.mean(c, &c.after[len(c.after)-1].meant); err != nil {

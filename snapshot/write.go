@@ -274,7 +274,9 @@ func (p *packetWriter) fitsAll() bool {
 // wrote notes that a record is in the packet.
 func (p *packetWriter) wrote(r *record) {
 	v, q := p.v, &p.v.slots[r.index]
-	v.unsent.unset(r.index)
+	if v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and follows in the next
+		v.unsent.unset(r.index)
+	}
 	v.tooBig.unset(r.index)
 	v.unacked.set(r.index)
 	v.plan.took(r.index)
