@@ -89,6 +89,7 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	switch {
 	case err == nil:
 		c.applied = false
+		c.keepCollections()
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++

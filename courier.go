@@ -30,7 +30,9 @@ type courier struct {
 	types    message.Cache
 	buffer   []byte // A message for several recipients.
 	calls    calls
-	running  bool // A frame is under way.
+
+	collections collectionEnd
+	running     bool // A frame is under way.
 
 	from    *link // Whose packet is being queued.
 	fault   error // What is wrong with it after all.
@@ -61,6 +63,7 @@ func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID)
 	c.outbound = message.NewOutbound(config.History, config.queues())
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = newCalls(config.Calls)
+	c.setUpCollections()
 	c.arrived = c.arrive
 	for id := range c.sizes {
 		c.sizes[id], c.short[id] = message.NoSize, message.NoSize

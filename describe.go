@@ -3,6 +3,7 @@ package netcode
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +17,15 @@ const (
 	kindLimits    = "limits"
 	kindComponent = "component"
 	kindMessage   = "message"
+
+	kindCollection = "collection"
 )
 
+// kinds lists the kinds in the order of their entries.
+func kinds() []string { return []string{kindLimits, kindComponent, kindMessage, kindCollection} }
+
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
-// holds the limits that shape what travels, then come the components and then the messages, each by wire name.
+// holds the limits that shape what travels, then come the components, the messages and the collections, each by wire name.
 type entry struct {
 	kind string
 	name string
@@ -128,7 +134,7 @@ func splitEntry(text string) (kind, name string) {
 // sortsBefore tells if an entry of that kind and name stands before ours in the canonical order.
 func sortsBefore(kind, name string, ours entry) bool {
 	if kind != ours.kind {
-		return kind == kindLimits || (kind == kindComponent && ours.kind == kindMessage)
+		return slices.Index(kinds(), kind) < slices.Index(kinds(), ours.kind)
 	}
 	return name < ours.name
 }

@@ -47,6 +47,7 @@ type session struct {
 	resyncAt   time.Duration
 	oversize   uint64
 	oversizeID wire.NetworkID
+	collector  collector
 }
 
 // Acked implements peer.Outcome: the view learns what the client holds.

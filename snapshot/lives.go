@@ -37,13 +37,13 @@ func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
 // meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {
-		v.met = append(v.met, index)
+		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.slots[index].generation})
 	}
 }
 
-// Met returns the indexes of attended entities that the client has been proved to hold since ClearMet, of the life that it
+// Met returns the attended entities that the client has been proved to hold since ClearMet, of the life that it
 // sees now: each time that it did not hold them before, and once more after a resync. The slice is the view's own.
-func (v *View) Met() []uint32 { return v.met }
+func (v *View) Met() []wire.NetworkID { return v.met }
 
 // ClearMet starts a new list.
 func (v *View) ClearMet() { v.met = v.met[:0] }

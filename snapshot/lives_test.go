@@ -31,7 +31,7 @@ func TestAttendedLives(t *testing.T) {
 	view.Acked(seq)
 	require.True(t, view.Held(watched))
 	require.True(t, view.Held(other))
-	require.Equal(t, []uint32{watched.Index}, view.Met())
+	require.Equal(t, []wire.NetworkID{watched}, view.Met())
 	view.ClearMet()
 
 	first, _ := view.Life(watched)
@@ -51,7 +51,7 @@ func TestAttendedLives(t *testing.T) {
 	send()
 	require.Empty(t, view.Met())
 	view.Acked(seq)
-	require.Equal(t, []uint32{watched.Index}, view.Met())
+	require.Equal(t, []wire.NetworkID{watched}, view.Met())
 
 	store.Begin(3)
 	store.Despawn(watched)

@@ -57,8 +57,8 @@ type View struct {
 	short    bool      // not all that waited went out with the tick before
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
-	met      []uint32 // attended indexes that the client was proved to hold
-	sights   uint64   // changes of what is visible
+	met      []wire.NetworkID // attended entities that the client was proved to hold
+	sights   uint64           // changes of what is visible
 }
 
 // ViewStats counts what a View did since it was made.
