@@ -201,7 +201,7 @@ func collectionAt(def *collections.Def, end Endpoint, entity NetworkID) collecti
 }
 
 // rows is what there is; nil where there is nothing.
-func (h *collectionOf) rows() *collections.Rows {
+func (h collectionOf) rows() *collections.Rows {
 	switch {
 	case h.end == nil:
 		return nil
@@ -213,17 +213,17 @@ func (h *collectionOf) rows() *collections.Rows {
 }
 
 // Entity is whose collection it is.
-func (h *collectionOf) Entity() NetworkID { return h.entity }
+func (h collectionOf) Entity() NetworkID { return h.entity }
 
 // Arrived tells if there is anything to read: on a client that the collection has come whole, on the server that it
 // was ever written.
-func (h *collectionOf) Arrived() bool { return h.rows() != nil }
+func (h collectionOf) Arrived() bool { return h.rows() != nil }
 
 // Len is how many elements there are.
-func (h *collectionOf) Len() int { return h.rows().Len() }
+func (h collectionOf) Len() int { return h.rows().Len() }
 
 // Clear takes all elements out. The errors are ErrReadOnly, ErrNotVisible and ErrNotRegistered.
-func (h *collectionOf) Clear() error {
+func (h collectionOf) Clear() error {
 	content, err := h.writable()
 	if err == nil {
 		content.Clear()
@@ -233,7 +233,7 @@ func (h *collectionOf) Clear() error {
 
 // writable is the content to change, and the one place that decides who may: the server. An owner's right to write would be
 // asked here.
-func (h *collectionOf) writable() (*collections.Content, error) {
+func (h collectionOf) writable() (*collections.Content, error) {
 	switch {
 	case h.end == nil:
 		return nil, ErrNotRegistered
@@ -252,7 +252,7 @@ func (h *collectionOf) writable() (*collections.Content, error) {
 }
 
 // failed turns what a content refuses into what the caller is told.
-func (h *collectionOf) failed(err error) error {
+func (h collectionOf) failed(err error) error {
 	switch {
 	case errors.Is(err, collections.ErrFull):
 		return &CollectionFullError{Name: h.def.Name(), Elements: h.def.Most()}

@@ -37,7 +37,7 @@ type ListChange[T any] struct {
 }
 
 // OnChange adds a function that is called for each change of these lists that a client hears of, when it has been made, at the
-// start of stage EarlyUpdate: after the tick's entities have come.
+// start of stage EarlyUpdate: after the tick's entities have come. Elements that come together are all there when the first is told of.
 func (l *List[T]) OnChange(c *Client, f func(change ListChange[T])) {
 	watch(l.def, c, func(e *collections.Event) {
 		change := ListChange[T]{Entity: e.ID, What: e.Kind, Index: e.At}

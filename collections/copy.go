@@ -6,7 +6,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Event is one change of one collection of a Copy. It is good until the function that is told returns.
+// Event is one change of one collection of a Copy. It is good until the function that is told returns. Of elements that come, or go,
+// together the first is told of when all of them are there, or gone.
 type Event struct {
 	Kind EventKind
 	ID   wire.NetworkID // whose collection
