@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -63,13 +64,25 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		err := f(ctx, m, r)
 		if err == nil {
 			how := How{set: howDelivery | howNumber, delivery: ctx.Delivery(), number: ctx.Channel.Number()}
-			err = post(ctx.End, To(ctx.Sender), r, &how, callOf{number: ctx.Call, role: answer})
+			err = unsent(ctx, post(ctx.End, To(ctx.Sender), r, &how, callOf{number: ctx.Call, role: answer}))
 		}
 		answers.Put(r)
 		if err != nil {
 			refuse(ctx, err)
 		}
 	}
+}
+
+// unsent is what the caller is told of an answer that could not be sent. If it is the caller who cannot be reached, nothing:
+// its deadline ends the call.
+func unsent(ctx *Context, err error) error {
+	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
+		return nil
+	}
+	if c := courierOf(ctx.End); c != nil {
+		c.report.error(fmt.Errorf("netcode: an answer cannot be sent: %w", err))
+	}
+	return errUnsent
 }
 
 // answered is the handler of an answer: it finds who waits for it. An answer that nobody waits for may be late.
@@ -103,13 +116,10 @@ func refuse(ctx *Context, reason error) {
 		c.refused(ctx.Call, ctx.Sender, reason.Error())
 		return
 	}
-	l, err := c.linkTo(ctx.Sender)
-	if err == nil {
-		p := peer.Post{Type: wire.MessageRefusal, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
-		err = l.outgoing.Push(&p, peer.AppendRefusal(c.buffer[:0], reason.Error()))
-	}
-	if err != nil {
-		c.report.error(fmt.Errorf("netcode: answering call %d of client %d: %w", ctx.Call, ctx.Sender, err))
+	if l, err := c.linkTo(ctx.Sender); err == nil {
+		p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
+		err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error()))
+		_ = l.failed(err, "", p.Channel, 0) // Counted; the caller's deadline ends the call.
 	}
 }
 

@@ -131,16 +131,21 @@ func (c *courier) legal(a *peer.Arrival) error {
 }
 
 // queue takes a judged packet's messages for the game to where Dispatch finds them. The error is why the connection must end
-// for what only became clear now: messages of one packet that contradict each other, or pieces that make no message.
-func (c *courier) queue(l *link, in *peer.Incoming) *peer.Error {
+// for what only became clear now: messages of one packet that contradict each other, or pieces that make no message. A packet
+// that is mostly messages is copied as a whole, another one message by message.
+func (c *courier) queue(l *link, in *peer.Incoming, mostly bool) *peer.Error {
 	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
 	l.spoken = true
 	c.from, c.fault = l, nil
-	r := in.Messages()
+	kept := peer.Incoming{Batches: in.Batches}
+	if mostly {
+		kept.Batches = c.inbound.Keep(in.Batches)
+	}
+	r := kept.Messages()
 	for r.Next() {
 		h := r.Header
 		if r.Channel == 0 && h.Flags == 0 && h.Type >= wire.FirstUserMessage {
-			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // What it refuses it counts.
+			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Uncut()) // What it refuses it counts.
 			continue
 		}
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {

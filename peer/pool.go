@@ -8,8 +8,8 @@ type Pool struct {
 	lent int
 }
 
-// poolKeep is how many buffers that nobody uses a pool keeps.
-const poolKeep = 256
+// poolKeep is how many buffers that nobody uses a pool keeps: more than 64 peers with 64 KiB each need at once.
+const poolKeep = 4096
 
 // NewPool returns an empty pool of buffers for packets of at most packetSize bytes. Peers with larger packets allocate
 // theirs.

@@ -62,6 +62,10 @@ func (r *Reader) Next() bool {
 	return true
 }
 
+// Uncut returns Payload with a capacity that reaches to the end of the packet's batches, which tells where it lies in them.
+// Do not append to it.
+func (r *Reader) Uncut() []byte { return r.batches[r.at-len(r.Payload) : r.at] }
+
 // Err returns nil when Next has reached the end of the packet or not stopped yet, and ErrMalformed when it stopped early.
 func (r *Reader) Err() error {
 	if r.bad {
