@@ -119,7 +119,7 @@ func refuse(ctx *Context, reason error) {
 	if l, err := c.linkTo(ctx.Sender); err == nil {
 		p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
 		err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error()))
-		_ = l.failed(err, "", p.Channel, 0) // Counted; the caller's deadline ends the call.
+		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 		s.stats.QueueOverflows++
 		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, endTold)
 	}
-	return c.failed(err, of.Name, p.Channel, len(body))
+	return c.failed(err, of.Name, p, len(body))
 }
 
 // sees tells if a client may see an entity that lives.

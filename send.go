@@ -88,7 +88,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	}
 	room, err := l.outgoing.Reserve(p, bound)
 	if err != nil {
-		return l.failed(err, of.Name, p.Channel, bound)
+		return l.failed(err, of.Name, p, bound)
 	}
 	n, err := codec.Encode(scratch, room[:bound], m)
 	if err != nil {
@@ -242,11 +242,11 @@ func either(a, b error) error {
 }
 
 // failed turns why a message cannot wait for this peer into what the caller is told, and counts it.
-func (l *link) failed(err error, name string, channel wire.Channel, size int) error {
+func (l *link) failed(err error, name string, p *peer.Post, size int) error {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
 		l.stats.TooLarge++
-		return &TooLargeError{Name: name, Size: size, Max: maxBody(l.config.PacketSize, channel)}
+		return &TooLargeError{Name: name, Size: size, Max: l.outgoing.MaxBody(p)}
 	case errors.Is(err, peer.ErrQueueFull):
 		l.stats.OutboxFull++
 		return ErrQueueFull
