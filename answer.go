@@ -63,8 +63,8 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		*r = zero
 		err := f(ctx, m, r)
 		if err == nil {
-			how := How{set: howDelivery | howNumber, delivery: ctx.Delivery(), number: ctx.Channel.Number()}
-			err = unsent(ctx, post(ctx.End, To(ctx.Sender), r, &how, callOf{number: ctx.Call, role: answer}))
+			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
+			err = unsent(ctx, post(ctx.End, To(ctx.Sender), r, how[:], callOf{number: ctx.Call, role: answer}))
 		}
 		answers.Put(r)
 		if err != nil {
@@ -145,17 +145,18 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 	if !c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()) {
 		return ErrQuestion
 	}
-	h := joined(how)
 	within := callTime
-	if h.has(howWithin) {
-		within = h.within
+	for i := range how {
+		if how[i].what == howWithin {
+			within = how[i].within
+		}
 	}
 	number, ok := c.calls.begin(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.now + within, ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
 		return ErrTooManyCalls
 	}
-	err := post(end, To(to), q, &h, callOf{number: number, role: question})
+	err := post(end, To(to), q, how, callOf{number: number, role: question})
 	if err != nil {
 		c.calls.take(number, to)
 	}
