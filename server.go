@@ -32,7 +32,8 @@ type Server struct {
 
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
-	sessions  []*session // In ascending order of id; the ended ones leave in sweep.
+	recent    [recentClients]*session // By id, or another of the same remainder; it may be over.
+	sessions  []*session              // In ascending order of id; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool

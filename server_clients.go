@@ -85,8 +85,16 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 
 // client is a connected client's session, or nil.
 func (s *Server) client(id wire.ClientID) *session {
+	place := &s.recent[id%recentClients]
+	if c := *place; c != nil && c.id == id && c.state == connected {
+		return c
+	}
 	if c := s.byID[id]; c != nil && c.state == connected {
+		*place = c
 		return c
 	}
 	return nil
 }
+
+// recentClients is how many clients are found without looking into a map: each message to one asks for it.
+const recentClients = 64

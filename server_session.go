@@ -188,6 +188,9 @@ func (s *Server) remove(c *session) {
 		return
 	}
 	delete(s.byID, c.id)
+	if place := &s.recent[c.id%recentClients]; *place == c {
+		*place = nil
+	}
 	if s.byAddress[c.address] == c {
 		delete(s.byAddress, c.address)
 	}
