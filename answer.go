@@ -64,7 +64,8 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		err := f(ctx, m, r)
 		if err == nil {
 			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
-			err = unsent(ctx, post(ctx.End, To(ctx.Sender), r, how[:], callOf{number: ctx.Call, role: answer}))
+			to := To(ctx.Sender)
+			err = unsent(ctx, post(ctx.End, &to, r, how[:], callOf{number: ctx.Call, role: answer}))
 		}
 		answers.Put(r)
 		if err != nil {
@@ -156,7 +157,8 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 		c.stats.CallsFull++
 		return ErrTooManyCalls
 	}
-	err := post(end, To(to), q, how, callOf{number: number, role: question})
+	whom := To(to)
+	err := post(end, &whom, q, how, callOf{number: number, role: question})
 	if err != nil {
 		c.calls.take(number, to)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // route says where a message goes: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
-func (c *courier) route(to Recipient, p *peer.Post) (*link, recipientKind, error) {
+func (c *courier) route(to *Recipient, p *peer.Post) (*link, recipientKind, error) {
 	local := c.inbound.Local().ID()
 	switch to.kind {
 	case toSelf:

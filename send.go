@@ -19,12 +19,13 @@ import (
 // each nothing was sent. Of a message to several the error is that of the first who did not get it; the others get it all
 // the same, and a client whose reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
-	return post(end, to, m, how, callOf{})
+	return post(end, &to, m, how, callOf{})
 }
 
 // Reply sends a message to whoever sent the one that is being handled.
 func Reply[T any](ctx *Context, m *T, how ...How) error {
-	return post(ctx.End, To(ctx.Sender), m, how, callOf{})
+	to := To(ctx.Sender)
+	return post(ctx.End, &to, m, how, callOf{})
 }
 
 // callOf says to which call a message belongs, and as what.
@@ -34,7 +35,7 @@ type callOf struct {
 }
 
 // post sends a message to itself, to one, or to several.
-func post[T any](end Endpoint, to Recipient, m *T, how []How, call callOf) error {
+func post[T any](end Endpoint, to *Recipient, m *T, how []How, call callOf) error {
 	c := courierOf(end)
 	if c == nil {
 		return ErrNoEnd
@@ -180,7 +181,7 @@ func (c *courier) borrow(size int) []byte {
 }
 
 // spread sends an encoded message to each of several.
-func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []byte) error {
+func (c *courier) spread(to *Recipient, of *message.Type, p *peer.Post, body []byte) error {
 	s := c.server
 	if to.kind == toMany {
 		var first error
