@@ -52,7 +52,7 @@ func (c *Client) receivePacket(packet []byte) {
 		c.outgoing.Credit(content.credit)
 	}
 	if content.messages > 0 {
-		if reason := c.queue(&c.link, &in, content.snapshot == nil); reason != nil {
+		if reason := c.queue(&c.link, &in, content.plain); reason != nil {
 			c.refusePacket(reason)
 			return
 		}

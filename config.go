@@ -39,12 +39,15 @@ type Config struct {
 	Window     int // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and
 	// two seconds, which is four round trips of half a second.
 
-	Clients     int  // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	Pending     int  // Beside those, clients whose first packet has not come yet; default 256. Server only.
-	Entities    int  // Replicated entities to make room for at the start; more may come. Default 1024.
-	SentPackets int  // Records of sent packets kept per peer, rounded up to a power of two; default 1024.
-	SendBudget  int  // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
-	NoRepeat    bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
+	Clients     int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
+	Pending     int // Beside those, clients whose first packet has not come yet; default 256. Server only.
+	Entities    int // Replicated entities to make room for at the start; more may come. Default 1024.
+	SentPackets int // Records of sent packets kept per peer, rounded up to a power of two; default 1024.
+	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
+	// HistoryBytes is what the versions of the last Window may take, about 90 bytes for each changed row; default 128 MiB,
+	// beyond that the oldest are forgotten and rows travel whole that would have leaned on them. Server only.
+	HistoryBytes int
+	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
 	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest unreliable one is dropped.
 	QueueBytes       int // Bytes of received messages in one frame; default: room for the quotas of all Clients, at least 16 MiB.
@@ -94,6 +97,7 @@ func (c Config) withDefaults() Config {
 	orInt(&c.Entities, 1024)
 	orInt(&c.SentPackets, 1024)
 	orInt(&c.SendBudget, 64<<10)
+	orInt(&c.HistoryBytes, 128<<20)
 	orInt(&c.QueuePerStage, 32768)
 	orInt(&c.QueuePerSender, 1024)
 	orInt(&c.QueueSenderBytes, 256<<10)
@@ -131,6 +135,7 @@ func (c Config) check() error {
 		{"Pending", c.Pending, 1, MaxClients},
 		{"Entities", c.Entities, 1, snapshot.MaxEntities},
 		{"SentPackets", c.SentPackets, 64, 1 << 14},
+		{"HistoryBytes", c.HistoryBytes, 1 << 16, 1<<31 - 1},
 		{"QueuePerStage", c.QueuePerStage, 1, 1 << 24},
 		{"QueuePerSender", c.QueuePerSender, 1, 1 << 24},
 		{"QueueBytes", c.QueueBytes, MaxPacketSize, 1 << 30},
@@ -175,7 +180,7 @@ func (c Config) interval() time.Duration { return time.Second / time.Duration(c.
 // snapshot is the part of the configuration that the state of the world needs.
 func (c Config) snapshot() snapshot.Config {
 	return snapshot.Config{
-		Window: tick.Tick(c.Window), Entities: c.Entities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize),
+		Window: tick.Tick(c.Window), Entities: c.Entities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize), HistoryBytes: c.HistoryBytes,
 	}
 }
 

@@ -74,6 +74,19 @@ func (e *OversizeError) Error() string {
 		e.Entity, e.Client, e.Max)
 }
 
+// GroupError says that a group has so many members or components that, whole, it does not fit into one packet. Its
+// entities are sent one by one until it does.
+type GroupError struct {
+	Group   uint32
+	Members int
+	Max     int // Bytes that a packet takes.
+}
+
+// Error implements error.
+func (e *GroupError) Error() string {
+	return fmt.Sprintf("netcode: group %d of %d entities does not fit into a packet of %d bytes: its entities are sent one by one", e.Group, e.Members, e.Max)
+}
+
 // CallError is an answer that is an error: its text is what the other end's function returned.
 type CallError struct {
 	Text string // One printable line from the other end; may be empty.

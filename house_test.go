@@ -42,7 +42,7 @@ const (
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "ecs", "systems", "nettest"}
+	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "systems", "nettest"}
 	return map[string][]string{
 		"tick":       {},
 		"wire":       {"tick"},
@@ -51,8 +51,10 @@ func houseArrows() map[string][]string {
 		"message":    {"wire", "tick"},
 		"peer":       {"wire", "tick", "message"},
 		"snapshot":   {"wire", "tick"},
+		"interest":   {"wire", "tick", "snapshot"},
+		"record":     {"snapshot", "wire", "tick"},
 		"ecs":        {houseArche, "components", "snapshot", "wire", "tick"},
-		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "ecs"},
+		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs"},
 		"systems":    {houseArche, houseRoot, "ecs", "tick"},
 		"nettest":    {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":   all,

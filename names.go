@@ -13,6 +13,16 @@ import (
 type (
 	// Replicated on an entity makes it exist on every client that may see it.
 	Replicated = components.Replicated
+	// Owner on an entity says which client it belongs to.
+	Owner = components.Owner
+	// Group on entities makes them travel together.
+	Group = components.Group
+	// Priority on an entity says how much it counts where bandwidth does not suffice.
+	Priority = components.Priority
+	// Rate on an entity says how often it is captured.
+	Rate = components.Rate
+	// Kind on an entity says to clients what to make of it.
+	Kind = components.Kind
 	// ClientID names a client; 0 is the server.
 	ClientID = wire.ClientID
 	// NetworkID names an entity on every machine.

@@ -5,11 +5,12 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Option adjusts one registration: Named for Replicate, Handle and Answer, the others for Handle and Answer.
+// Option adjusts one registration: Named for all, Every and Once for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
 // registration is what the options of one Replicate, Handle or Answer decide.
@@ -24,6 +25,7 @@ type registration struct {
 	ownerOnly bool
 	answer    string // Wire name of a question's answer.
 	last      string // The last option that is for messages only.
+	rows      snapshot.RowOptions
 }
 
 // Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
@@ -72,6 +74,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	r := registration{name: t.Name()}
 	for _, option := range options {
 		option(&r)
+	}
+	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
+		panic(fmt.Sprintf("netcode: %s[%s]: Every and Once are for components: a message travels when it is sent", call, t))
 	}
 	if r.name == "" && t.Kind() != reflect.Struct {
 		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong

@@ -18,9 +18,12 @@ import (
 // clients, on any goroutines, may share it.
 type Protocol struct {
 	components []*wire.Plan
+	rows       map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages   message.Registry
 	handled    []handled
 	roles      [1 << 8]role // By number, once frozen.
+
+	tables *wire.Tables // Nil: those that ship.
 
 	freezing sync.Once
 	frozen   bool
@@ -33,7 +36,7 @@ type Protocol struct {
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
-func NewProtocol() *Protocol { return &Protocol{} }
+func NewProtocol() *Protocol { return &Protocol{rows: map[*wire.Plan]snapshot.RowOptions{}} }
 
 // Hash is the number that both ends must share to talk: FNV-1a 64 over the canonical descriptions of everything in
 // the protocol (PROTOCOL.md gives the text). It does not depend on the order of registration. Asking freezes the
@@ -61,6 +64,17 @@ func (p *Protocol) Debug() {
 	p.unpacked = true
 }
 
+// UseTables makes state travel in prefix codes that were trained on recordings of the user's own game, in place of those
+// that ship, which know motion in general. Call it on both sides, in any order with Replicate and Handle: the hash
+// tells protocols with other tables. Components that the tables do not know travel in the ones that ship. UseTables
+// panics on a frozen protocol.
+func (p *Protocol) UseTables(tables *wire.Tables) {
+	if p.frozen {
+		panic("netcode: UseTables: the protocol is frozen: choose the tables before the first NewServer or NewClient")
+	}
+	p.tables = tables
+}
+
 // freeze ends registration: it puts the components in order, gives the messages their numbers and computes the hash.
 func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
@@ -75,9 +89,23 @@ func (p *Protocol) freeze() {
 			p.roles[h.of.ID()] = h.role
 		}
 		p.schema = snapshot.NewSchema(p.components)
+		p.setTables()
+		for row, plan := range p.components {
+			p.schema.SetOptions(row, p.rows[plan])
+		}
 		p.entries = describe(p.components, p.handled, p.unpacked)
 		p.digest, p.hash = digest(p.entries)
 	})
+}
+
+// setTables makes state travel in the chosen codes. With packing off there are none.
+func (p *Protocol) setTables() {
+	if p.unpacked || p.tables == nil {
+		return
+	}
+	if err := p.schema.SetTables(p.tables); err != nil {
+		panic(fmt.Sprintf("netcode: %v", err))
+	}
 }
 
 // turnPackingOff makes every type travel in the debug encoding.

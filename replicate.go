@@ -10,14 +10,35 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
+// turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
+// control replication, such as components.Owner. Which ticks are a
+// component's turn depends on its entity, so that not all entities have theirs at once. A components.Rate on an entity
+// does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
+// differ. Every panics outside its range.
+func Every(ticks int) Option {
+	if ticks < 1 || ticks > maxEvery {
+		panic(fmt.Sprintf("netcode: Every(%d): a component travels every 1 to %d ticks", ticks, maxEvery))
+	}
+	return func(r *registration) { r.rows.Every = ticks }
+}
+
+// maxEvery is the most that Every takes, as components.Rate does.
+const maxEvery = 1<<16 - 1
+
+// Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
+// again while it stays there: for what entities are born with. Only the server asks for it.
+func Once() Option { return func(r *registration) { r.rows.Once = true } }
+
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
-// it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). Replicate panics,
-// naming the type and the field, on a type that cannot travel, on a wire name or a type that is registered already,
-// and on a frozen protocol.
+// it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). A field of Arche's
+// ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does
+// the target of a T that is an Arche relation; both are the zero entity where a client has none. Replicate panics, naming
+// the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, and on a
+// frozen protocol.
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.mustBeOpen("Replicate", t)
-	mustNotRelate(t)
 	r := register("Replicate", t, options)
 	if r.last != "" {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is for messages: components are applied in %s", t, r.last, tick.EarlyUpdate))
@@ -33,15 +54,8 @@ func Replicate[T any](p *Protocol, options ...Option) {
 		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
 	}
 	p.components = append(p.components, plan)
-}
-
-// mustNotRelate panics for a component with Arche's relation: the target is not a field and would be lost on the way.
-func mustNotRelate(t reflect.Type) {
-	if t.Kind() != reflect.Struct || t.NumField() == 0 {
-		return
-	}
-	if f := t.Field(0); f.Type.Name() == "Relation" && f.Type.PkgPath() == "github.com/mlange-42/arche/ecs" {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: relations do not replicate yet: the target would be lost", t))
+	if r.rows != (snapshot.RowOptions{}) {
+		p.rows[plan] = r.rows
 	}
 }
 
@@ -50,6 +64,9 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 	plan, err := wire.Compile(t, name)
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
+	}
+	if _, relation := plan.Target(); call == "Handle" && (relation || len(plan.Handles()) > 0) {
+		panic(fmt.Sprintf("netcode: Handle[%s]: entity handles are local to a world: a message names an entity by a NetworkID", t))
 	}
 	return plan
 }

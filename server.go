@@ -26,14 +26,16 @@ type Server struct {
 
 	courier
 	store    *snapshot.Store
+	explicit explicit
+	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
 
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
-	recent    [recentClients]*session // By id, or another of the same remainder; it may be over.
-	sessions  []*session              // In ascending order of id; the ended ones leave in sweep.
+	near      [numNear]*session // Connected ones among them, at their id's remainder.
+	sessions  []*session        // In ascending order of id; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool

@@ -54,7 +54,7 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		c.outgoing.Credit(content.credit)
 	}
 	if content.messages > 0 {
-		if reason := s.queue(&c.link, &in, content.snapshot == nil); reason != nil {
+		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)
 			return
 		}

@@ -22,6 +22,9 @@ const repeatMost = 64
 func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
+	s.publishAlone()
+	s.judgeInterest()
+	s.reportGroups()
 	for _, c := range s.sessions {
 		s.serve(c)
 	}
@@ -80,6 +83,7 @@ func (s *Server) serve(c *session) {
 	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
 	s.repeat(c)
+	c.view.Plan(c.budget.Left())
 	s.fill(c)
 	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
 	c.keepAlive(s.config.KeepAlive)

@@ -31,10 +31,10 @@ const (
 
 // session is one client as the server sees it.
 type session struct {
-	link
-	id    wire.ClientID
+	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
-	view  *snapshot.View // Nil unless connected.
+	link
+	view *snapshot.View // Nil unless connected.
 
 	nonce   uint64
 	epoch   uint32
@@ -166,7 +166,10 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 			s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 		}
 	}
-	delete(s.byID, c.id)
+	if c.state == connected && s.interest != nil {
+		s.interest.Leave(c.id)
+	}
+	s.forget(c)
 	c.view = nil
 	s.gone(&c.link)
 	if how == endQuiet {
@@ -187,10 +190,7 @@ func (s *Server) remove(c *session) {
 	if c.state == gone {
 		return
 	}
-	delete(s.byID, c.id)
-	if place := &s.recent[c.id%recentClients]; *place == c {
-		*place = nil
-	}
+	s.forget(c)
 	if s.byAddress[c.address] == c {
 		delete(s.byAddress, c.address)
 	}

@@ -444,7 +444,8 @@ type follows struct {
 	Distance float32
 }
 
-func TestRelationsAreRefused(t *testing.T) {
-	require.PanicsWithValue(t, "netcode: Replicate[netcode_test.follows]: relations do not replicate yet: the target would be lost",
-		func() { netcode.Replicate[follows](netcode.NewProtocol()) })
+func TestRelationsHaveTheirTarget(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[follows](p)
+	require.Equal(t, "follows{Distance:f32;target:entity}", string(p.Schema().Plan(0).Describe(nil)))
 }

@@ -35,27 +35,28 @@ type Stats struct {
 	OutboxFull        uint64 // OutboxBytes: unreliable messages that were not sent.
 	BackPressure      uint64 // ReliableBytes: reliable messages that were not sent.
 	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
-	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes, Deferred, DeferredBytes, DeferredTime, credit:
-	// connections ended because a reliable message could not be kept.
-	Stalled         uint64 // ReliableStall: connections ended because reliable messages waited for too long.
-	RateLimited     uint64 // FloodFrames: connections ended because far too much came.
-	FlushesCut      uint64 // FlushTimeout: connections that closed with messages undelivered.
-	CallsFull       uint64 // Calls: questions refused because too many were open.
-	CallsLate       uint64 // Calls that ended with ErrDeadline.
-	Oversize        uint64 // PacketSize: times that an entity did not fit into a packet.
-	StaleSnapshots  uint64 // Window: packets dropped unread because they are too far behind.
-	LostBaselines   uint64 // Window: packets dropped because they lean on what is not held any more.
-	EntitiesRefused uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
-	CallsCancelled  uint64 // Calls whose context was done first.
-	LateAnswers     uint64 // Answers dropped because no call, or no longer one, waits for them.
-	NotOwner        uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
-	NotVisible      uint64 // Messages dropped because their sender may not see the entity that they speak of.
-	HandlerPanics   uint64 // Handlers that panicked.
-	OfTheGone       uint64 // Messages dropped because their sender's connection had ended before their stage came.
-	Resyncs         uint64 // Resyncs served.
-	ResyncsDeferred uint64 // Resyncs put off because the last was less than 2 s ago.
-	LingeringFull   uint64 // Close messages not repeated because too many sessions were ending.
-	OutputFull      uint64 // Datagrams not built because too much waits for Drain.
+	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes, Deferred…: connections ended because a reliable message could not be kept.
+	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for too long.
+	RateLimited       uint64 // FloodFrames: connections ended because far too much came.
+	FlushesCut        uint64 // FlushTimeout: connections that closed with messages undelivered.
+	CallsFull         uint64 // Calls: questions refused because too many were open.
+	CallsLate         uint64 // Calls that ended with ErrDeadline.
+	Oversize          uint64 // PacketSize: times that an entity did not fit into a packet.
+	LargeGroups       uint64 // PacketSize: times that a group became too large for a packet.
+	HistoryEvicted    uint64 // HistoryBytes: changes forgotten before they were Window old.
+	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
+	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
+	EntitiesRefused   uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
+	CallsCancelled    uint64 // Calls whose context was done first.
+	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
+	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
+	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
+	HandlerPanics     uint64 // Handlers that panicked.
+	OfTheGone         uint64 // Messages dropped because their sender's connection had ended before their stage came.
+	Resyncs           uint64 // Resyncs served.
+	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
+	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.
+	OutputFull        uint64 // Datagrams not built because too much waits for Drain.
 
 	Errors       uint64 // Errors given to OnError.
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
@@ -100,6 +101,7 @@ func (s *Server) Stats() Stats {
 	stats.Messages = s.inbound.Stats()
 	stats.TicksSlipped = s.frame.clock.Slipped()
 	stats.EntitiesRefused = s.store.Refused()
+	stats.HistoryEvicted = s.store.HistoryEvicted()
 	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
 	return stats
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
@@ -55,7 +56,11 @@ func runBytes(o options) error {
 	if source.hz() != bytesHz {
 		return fmt.Errorf("motion at %d Hz, this scenario is for %d", source.hz(), bytesHz)
 	}
-	b, err := newByteRun(source)
+	tables, err := readTables(o.tables)
+	if err != nil {
+		return err
+	}
+	b, err := newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2}, tables)
 	if err != nil {
 		return err
 	}
@@ -95,6 +100,7 @@ type byteRun struct {
 	verified   int   // frames in which the client was compared
 	mismatches int
 	faults     []error
+	links      []*transport.Conditioner // of the server, of the client
 }
 
 // asOf is the server's world as of one tick, as a digest of its rows and as the bodies that the motion gave.
@@ -105,11 +111,31 @@ type asOf struct {
 }
 
 func newByteRun(source motion) (*byteRun, error) {
+	return newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2}, nil)
+}
+
+// readTables reads trained tables; without a name there are none.
+func readTables(name string) (*wire.Tables, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return wire.ParseTables(text)
+}
+
+// newByteRunOver is a run over any link, which is the same in both directions and may be changed with setLink.
+func newByteRunOver(source motion, link transport.Link, tables *wire.Tables) (*byteRun, error) {
 	b := &byteRun{source: source, serverWorld: ecs.NewWorld(1024), clientWorld: ecs.NewWorld(1024)}
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[tracePosition](protocol)
 	netcode.Replicate[traceOrientation](protocol)
 	netcode.Replicate[traceInteracting](protocol)
+	if tables != nil {
+		protocol.UseTables(tables)
+	}
 	config := netcode.Config{TickRate: bytesHz, SendBudget: -1, SentPackets: 4096}
 	var err error
 	if b.server, err = netcode.NewServer(protocol, config); err != nil {
@@ -124,13 +150,13 @@ func newByteRun(source motion) (*byteRun, error) {
 	b.client.OnConnect(func(wire.ClientID) { b.start = b.client.Replica().Tick() })
 
 	network := memory.NewNetwork()
-	link := transport.Link{Delay: bytesRoundTrip / 2}
 	listen := func(port uint16, seed uint64) (*transport.Conditioner, error) {
 		end, err := network.Listen(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port))
 		if err != nil {
 			return nil, err
 		}
-		return transport.Condition(end, link, seed, b.now), nil
+		b.links = append(b.links, transport.Condition(end, link, seed, b.now))
+		return b.links[len(b.links)-1], nil
 	}
 	serverEnd, err := listen(9000, 1)
 	if err != nil {
@@ -160,18 +186,9 @@ func (b *byteRun) now() time.Duration { return time.Duration(b.frame * int64(tim
 
 // run plays the motion through and compares the client in every frame.
 func (b *byteRun) run() error {
-	if err := b.move(); err != nil {
+	if err := b.join(); err != nil {
 		return err
 	}
-	for b.verified == 0 {
-		if b.frame > framesToConnect {
-			return fmt.Errorf("not in step after %d frames: %v %v", b.frame, b.client.Err(), b.faults)
-		}
-		if err := b.step(); err != nil {
-			return err
-		}
-	}
-	b.joined = b.serverSocket.sentBytes
 	for {
 		err := b.move()
 		if errors.Is(err, errEnded) {
@@ -190,6 +207,23 @@ func (b *byteRun) run() error {
 	if b.verified < b.frames-10 {
 		return fmt.Errorf("the client was compared in %d of %d frames only", b.verified, b.frames)
 	}
+	return nil
+}
+
+// join runs until the client is in step with the first frame of the motion.
+func (b *byteRun) join() error {
+	if err := b.move(); err != nil {
+		return err
+	}
+	for b.verified == 0 {
+		if b.frame > framesToConnect {
+			return fmt.Errorf("not in step after %d frames: %v %v", b.frame, b.client.Err(), b.faults)
+		}
+		if err := b.step(); err != nil {
+			return err
+		}
+	}
+	b.joined = b.serverSocket.sentBytes
 	return nil
 }
 
@@ -228,6 +262,15 @@ func (b *byteRun) move() error {
 
 // step runs one frame of both ends and compares what the client has with what the server had at that tick.
 func (b *byteRun) step() error {
+	b.advance()
+	if b.client.State() != netcode.Connected || b.client.Replica().Tick() <= b.start {
+		return nil
+	}
+	return b.compare(b.client.Replica().Tick())
+}
+
+// advance runs one frame of both ends.
+func (b *byteRun) advance() {
 	b.frame++
 	for _, s := range b.serverSteps {
 		s.Update(&b.serverWorld)
@@ -239,10 +282,11 @@ func (b *byteRun) step() error {
 	for _, s := range b.clientSteps {
 		s.Update(&b.clientWorld)
 	}
-	if b.client.State() != netcode.Connected || b.client.Replica().Tick() <= b.start {
-		return nil
+	for _, l := range b.links { // what the client sent is under way from now on
+		if err := l.Poll(); err != nil {
+			b.faults = append(b.faults, err)
+		}
 	}
-	return b.compare(b.client.Replica().Tick())
 }
 
 // compare holds the client's world against the server's rows of that tick, bit by bit, and against the motion itself,

@@ -2,15 +2,24 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 	"runtime"
 	"slices"
 	"time"
 )
 
+// maxFloorBodies is what the 16-bit index of the floor's rows can name.
+const maxFloorBodies = 65535
+
+var errManyBodies = fmt.Errorf("the floor's rows have 16-bit indexes: -e 1..%d", maxFloorBodies)
+
 // runFloor measures the floor alone, as fast as it can go.
 func runFloor(o options) error {
 	entities, clients, moving := cmp.Or(o.entities, 1000), cmp.Or(o.clients, 16), cmp.Or(o.moving, 0.1)
+	if entities > maxFloorBodies {
+		return errManyBodies
+	}
 	far, err := startChild(clients, netip.AddrPort{}, false)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime/pprof"
 	"time"
+
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // options are the command line of a run; zero values mean "the scenario's own set".
@@ -17,6 +19,7 @@ type options struct {
 	moving   float64
 	budget   time.Duration
 	trace    string
+	tables   string
 	exact    bool
 	report   func(result)
 }
@@ -33,6 +36,12 @@ func scenarios() []scenario {
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
 		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
 		{"bytes", "T2: bytes to one client at 60 Hz and 100 ms RTT, decoder verified every frame (-trace FILE)", runBytes},
+		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
+		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
+		{"loss", "T9: bytes, staleness and recovery at 0 to 50 % loss and in bursts, against a reliable ordered stream (-trace FILE)", runLoss},
+		{"dirty", "T5: a capture of 10k and 100k rows, 0 to 100 % changed, and of one-row archetypes, against comparing memory (-e -frac -t)", runDirty},
+		{"idle", "T7: taking in a tick at 64 clients of 100k entities, 0 to 100 % changed, against bitsets (-e -c -frac -t)", runIdle},
+		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},
 		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},
 	}
 }
@@ -60,6 +69,7 @@ func run(args []string, out io.Writer) error {
 	name := flags.String("run", "", "the `scenario` to run; empty runs all")
 	asJSON := flags.Bool("json", false, "one JSON object per result")
 	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
+	flags.StringVar(&o.tables, "tables", "", "trained tables for the scenario bytes, in place of those that ship")
 	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
 	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
 	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")
@@ -69,8 +79,8 @@ func run(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if o.entities < 0 || o.entities > 65535 || o.clients < 0 || o.clients > 1024 || o.moving < 0 || o.moving > 1 {
-		return fmt.Errorf("out of range: -e 1..65535, -c 1..1024, -frac above 0 to 1")
+	if o.entities < 0 || o.entities > snapshot.MaxEntities || o.clients < 0 || o.clients > 1024 || o.moving < 0 || o.moving > 1 {
+		return fmt.Errorf("out of range: -e 1..1048576, -c 1..1024, -frac above 0 to 1")
 	}
 	if *list {
 		for _, s := range scenarios() {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 )
@@ -43,6 +44,14 @@ func (r result) valueTarget(target float64, verified bool) result {
 	return r
 }
 
+// short is a number for a reader's eye.
+func short(v float64) string {
+	if math.Abs(v) < 10 {
+		return fmt.Sprintf("%.3f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}
+
 // print writes the line, as JSON or for a reader's eye.
 func (r result) print(out io.Writer, asJSON bool) {
 	if asJSON {
@@ -55,12 +64,12 @@ func (r result) print(out io.Writer, asJSON bool) {
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-12s %12.1f %-10s", r.Scenario, r.Value, r.Unit)
+	fmt.Fprintf(&b, "%-12s %12s %-10s", r.Scenario, short(r.Value), r.Unit)
 	if r.Ratio != nil {
-		fmt.Fprintf(&b, " anchor %10.1f ratio %6.2f", *r.Anchor, *r.Ratio)
+		fmt.Fprintf(&b, " anchor %10s ratio %6.2f", short(*r.Anchor), *r.Ratio)
 	}
 	if r.OK != nil {
-		fmt.Fprintf(&b, " target %5.1f ok=%v", *r.Target, *r.OK)
+		fmt.Fprintf(&b, " target %5s ok=%v", short(*r.Target), *r.OK)
 	}
 	names := make([]string, 0, len(r.Params))
 	for name := range r.Params {

@@ -56,6 +56,9 @@ func combinations(o options) []combination {
 // many sockets; which of the two goes first alternates.
 func runTick(o options) error {
 	for _, c := range combinations(o) {
+		if c.entities > maxFloorBodies {
+			return errManyBodies
+		}
 		run, err := newTickRun(c, o.exact)
 		if err != nil {
 			return fmt.Errorf("%+v: %w", c, err)
@@ -95,6 +98,7 @@ type tickRun struct {
 	digests, wrong                                   int
 	allocations                                      float64
 	bytesBefore, measured                            int64
+	packetsBefore, packets                           int64
 	fault                                            error
 }
 
@@ -223,7 +227,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 			return err
 		}
 	}
-	r.bytesBefore = r.socket.sentBytes
+	r.bytesBefore, r.packetsBefore = r.socket.sentBytes, r.socket.sent
 	for start := time.Now(); time.Since(start) < budget || len(r.ticks) < 30; {
 		if err := r.turn(true); err != nil {
 			return err
@@ -234,7 +238,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 			}
 		}
 	}
-	r.measured = r.socket.sentBytes - r.bytesBefore
+	r.measured, r.packets = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore
 	if err := r.countAllocations(); err != nil {
 		return err
 	}

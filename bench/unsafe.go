@@ -71,3 +71,11 @@ func dequantiseRow(plan *wire.Plan, lanes []uint32, row *codecRow) {
 	// SAFETY: the plan was compiled from codecRow.
 	plan.Dequantise(lanes, unsafe.Pointer(row))
 }
+
+// takeRow copies one plain row to its three components.
+func takeRow(row *[plainRow]byte, p *position, r *rotation, v *velocity) {
+	// SAFETY: the three types hold float32 only, without padding, and are 12, 16 and 12 bytes long.
+	*(*[12]byte)(unsafe.Pointer(p)) = *(*[12]byte)(row[4:])
+	*(*[16]byte)(unsafe.Pointer(r)) = *(*[16]byte)(row[16:])
+	*(*[12]byte)(unsafe.Pointer(v)) = *(*[12]byte)(row[32:])
+}

@@ -1,8 +1,11 @@
 package netecs
 
 import (
+	"reflect"
+
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -12,17 +15,20 @@ import (
 type Hooks struct {
 	// Spawned is called for each new entity that is still there.
 	Spawned func(ecs.Entity, wire.NetworkID)
-	// Despawned is called for each entity just before it is removed. It is not
-	// called for one that game code removed itself, or whose Replicated it took.
+	// Despawned is called for each entity before it is removed: for all of a run
+	// before the first of them is. It is not called for one that game code
+	// removed itself, or whose Replicated it took.
 	Despawned func(ecs.Entity, wire.NetworkID)
 }
 
 // ApplyStats counts what an [Apply] did.
 type ApplyStats struct {
+	Applied   uint64 // runs that found something to apply
 	Spawned   uint64 // entities created
 	Despawned uint64 // entities removed
-	Rows      uint64 // components written
+	Rows      uint64 // components written, with the value they had or another
 	Restored  uint64 // components put back because client code wrote them
+	Resolved  uint64 // rows looked at again because an entity that they name came or went
 }
 
 // Apply brings what a client received into its world. It is the gate: nothing
@@ -33,6 +39,11 @@ type ApplyStats struct {
 // net:"-" are its own. What it removed stays removed; a component that it added
 // is its own until the server adds it too. Each is reported once per entity.
 //
+// A field tagged net:"entity" holds the entity of this world that the server's
+// names, and so does the target of a relation. It is the zero entity while there
+// is none here: not yet, not any more, or hidden. It is filled in when the entity
+// comes.
+//
 // After ecs.World.Reset everything alive is spawned again.
 type Apply struct {
 	watch   *watch
@@ -41,33 +52,38 @@ type Apply struct {
 	twins   []twin // by network index
 	stats   ApplyStats
 
+	run       uint32   // number of the run
+	early     bool     // some twin's changed is not empty
 	all       bool     // bring everything up to date, not only what changed
 	again     []uint32 // indexes to bring up to date though nothing arrived
 	unsettled bool     // the shadow and the places are not those of the world
 
 	born      []wire.NetworkID // Spawned is still to be called
 	condemned []condemned      // to be removed, Despawned being called first
+	doomed    doomed
 	running   bool
 	waiting   bool // WorldLocked was reported, and nothing could be applied since
 
 	add, rem []ecs.ID         // arguments of structural changes
 	fill     func(ecs.Entity) // fillEntity, bound once
 	filling  filling
+	births   births
+	writing  writing
+	refs     refs
+	aims     aims
 }
 
 // twin is what Apply knows of the entity at a network index.
 type twin struct {
 	mask     snapshot.Mask // rows that the server's entity had when last applied
 	gone     snapshot.Mask // of them: not on this entity, because game code removed them
+	changed  snapshot.Mask // rows that this run gave another value before the writing
+	form     int32         // 1 + index of what the last run did to its structure
+	listed   uint32        // the run that has it in its list of entities to write
 	left     bool          // game code removed the entity, or its Replicated
 	restored bool          // LocalWriteRestored was reported
-}
-
-// condemned is an entity that has no id any more.
-type condemned struct {
-	id     wire.NetworkID
-	entity ecs.Entity
-	told   bool // Despawned was called
+	circle   bool          // its relation is part of a circle
+	told     bool          // RelationCycle was reported
 }
 
 // NewApply prepares to bring what a replica receives into a world. It registers
@@ -80,6 +96,13 @@ func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, 
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
+	a.births.byMask = map[snapshot.Mask]int{}
+	a.refs = newRefs(schema)
+	for row := range schema.Rows() {
+		if _, aimed := schema.Plan(row).Target(); aimed {
+			a.aims.rows = a.aims.rows.With(row)
+		}
+	}
 	return a
 }
 
@@ -94,6 +117,7 @@ func (a *Apply) Run() {
 	a.rejoin()
 	a.watch.scan(a)
 	a.noticeLost()
+	a.watch.cutOff()
 	a.update()
 	a.settle()
 	a.watch.flush()
@@ -130,34 +154,23 @@ func (a *Apply) forget() {
 	a.watch.forget()
 	clear(a.twins)
 	a.born, a.again = a.born[:0], a.again[:0]
+	a.writing.forget()
+	a.refs.forget()
+	a.aims.forget()
 	a.unsettled = true
 }
 
-// update brings the world up to date with the replica.
-func (a *Apply) update() {
-	if a.replica == nil {
+// settle puts every entity in its place again after changes of structure.
+func (a *Apply) settle() {
+	if !a.unsettled {
 		return
 	}
-	if a.all {
-		a.all = false
-		for now := range a.replica.All {
-			a.updateEntity(now.ID.Index)
+	a.unsettled = false
+	a.watch.settle()
+	for _, id := range a.watch.evicted {
+		if at := a.watch.at(id); at != nil && at.table == nowhere && !a.twins[id.Index].left {
+			a.lose(id, at)
 		}
-	}
-	for _, index := range a.replica.Changed() {
-		a.updateEntity(index)
-	}
-	for _, index := range a.again {
-		a.updateEntity(index)
-	}
-	a.again = a.again[:0]
-	a.replica.ClearChanged()
-}
-
-func (a *Apply) settle() {
-	if a.unsettled {
-		a.unsettled = false
-		a.watch.settle()
 	}
 }
 
@@ -165,31 +178,6 @@ func (a *Apply) settle() {
 // A listener of the game may have done anything since.
 func (a *Apply) alive(e ecs.Entity) bool {
 	return a.watch.mark.goes(a.watch.world) && a.watch.world.Alive(e)
-}
-
-// removeCondemned calls Despawned for the entities without an id and removes
-// them. Should the world become locked, the rest waits.
-func (a *Apply) removeCondemned() {
-	done := 0
-	for ; done < len(a.condemned); done++ {
-		c := &a.condemned[done]
-		if !a.alive(c.entity) {
-			continue
-		}
-		if a.hooks.Despawned != nil && !c.told {
-			c.told = true
-			a.hooks.Despawned(c.entity, c.id)
-			c = &a.condemned[done] // the hook may have condemned more
-		}
-		if !a.unlocked() {
-			break
-		}
-		if a.alive(c.entity) {
-			a.stats.Despawned++
-			a.watch.world.RemoveEntity(c.entity)
-		}
-	}
-	a.condemned = a.condemned[:copy(a.condemned, a.condemned[done:])]
 }
 
 // announceBorn calls Spawned for the new entities.
@@ -241,8 +229,11 @@ func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	if at == nil || !a.watch.mark.goes(a.watch.world) {
 		return ecs.Entity{}, false
 	}
-	if !a.watch.wears(at.entity, id) && !a.watch.relocate(at, id) {
-		return ecs.Entity{}, false
+	if !a.watch.wears(at.entity, id) {
+		if !a.watch.relocate(at, id) {
+			return ecs.Entity{}, false
+		}
+		a.revisit(id)
 	}
 	return a.watch.at(id).entity, true
 }
@@ -254,6 +245,20 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 		return wire.NetworkID{}, false
 	}
 	return id, true
+}
+
+// Kind is the ID of an entity's components.Kind, which the server gave it. It is
+// false for an entity that has none, and where Kind does not replicate.
+func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
+	row := a.watch.rowOf(reflect.TypeFor[components.Kind]())
+	if _, ours := a.ID(e); !ours || row < 0 {
+		return 0, false
+	}
+	kind := componentOf[components.Kind](a.watch.world, e, a.watch.ids[row])
+	if kind == nil {
+		return 0, false
+	}
+	return kind.ID, true
 }
 
 // Stats is what Apply has done so far.

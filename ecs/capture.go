@@ -30,25 +30,51 @@ import (
 //   - Removed and added again between two captures, nothing happened.
 //   - With the tag of another server, the entity is left alone.
 //
+// A field tagged net:"entity" travels as the network id of the entity whose
+// handle it holds, and the target of a relation likewise: of one that gets its
+// id in the same capture, and as nil of one that is dead, does not replicate or
+// is no entity at all. When that changes, so does the row. A relation that leads
+// in a circle back to its entity has no target for the clients.
+//
+// components.Owner, Group, Priority and Rate on an entity are obeyed. By Rate,
+// and by the options of the schema's rows, a component that was written may have
+// to wait for its turn; it is captured as it is then.
+//
 // After ecs.World.Reset everything is despawned and capture starts again.
+//
+// Entities that others spawned in the store are left alone.
 type Capture struct {
 	watch *watch
 	store *snapshot.Store
+	refs  references
+	pace  pace
 	lanes []uint32   // of the row being captured
 	blank [][]uint32 // by row: the lanes of the component's zero value
 	known []faults   // by network index
 	full  bool       // StoreFull was reported, and the store has been full since
+
+	along func() // see Along
+
+	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
 }
 
-// faults are the rows of an entity with a fault that was reported.
-type faults struct{ notFinite, outOfRange snapshot.Mask }
+// faults are what was reported of an entity: of which rows, and whether.
+type faults struct {
+	notFinite, outOfRange snapshot.Mask
+	circle, weight        bool
+}
 
 // NewCapture prepares to capture a world. It registers the schema's components
 // with the world, which must not be locked. The tag marks the entities that
 // this capture manages: any number but 0 that no other capture or apply on the
 // same world has. A nil report drops the problems.
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
-	c := &Capture{watch: newWatch(w, schema, tag, report), store: store}
+	c := &Capture{
+		watch: newWatch(w, schema, tag, report), store: store,
+		refs: newReferences(schema), pace: newPace(schema),
+	}
+	c.watch.controls = bindControls(w)
+	c.watch.logs = len(c.refs.tables) > 0
 	for row := range schema.Rows() {
 		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
 		if n := schema.Plan(row).Lanes(); n > len(c.lanes) {
@@ -64,14 +90,24 @@ func (c *Capture) Run(t tick.Tick) {
 	if t <= c.store.Tick() {
 		return
 	}
+	c.pace.now, c.pace.before = t, c.store.Tick()
 	c.store.Begin(t)
 	c.rejoin()
 	c.watch.scan(c)
 	c.despawnLost()
+	c.captureLate()
+	c.resolve()
 	c.watch.trim()
+	if c.along != nil {
+		c.along()
+	}
 	c.store.Commit()
 	c.watch.flush()
 }
+
+// Along sets a function that each Run calls before it commits, for others who
+// keep entities in the same store. The world is unlocked then.
+func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
@@ -83,13 +119,24 @@ func (c *Capture) rejoin() {
 		c.store.Despawn(id)
 	}
 	c.watch.forget()
+	c.refs.forget()
+	c.pace.forget()
 	c.watch.mark.join(c.watch.world)
 	c.watch.note(Problem{Kind: WorldReset})
 }
 
 // differs captures one component.
 func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
-	c.captureRow(id, col, row)
+	if col.control != noControl {
+		c.control(id, col, row)
+	}
+	switch {
+	case col.row < 0 || c.pace.never(col):
+	case c.pace.due(id.Index, col):
+		c.captureRow(id, col, row)
+	default:
+		c.watch.wait = true
+	}
 }
 
 // appears captures an entity whole.
@@ -125,19 +172,37 @@ func (c *Capture) passOver(t *table, row, slot int) {
 }
 
 // captureEntity captures all components of a row, and that it has no others.
+// What it has had before and is not due yet waits.
 func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
-	for gone := c.store.Mask(id) &^ t.rows; gone != 0; gone &= gone - 1 {
+	had := c.store.Mask(id)
+	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
 		c.store.Remove(id, first(gone))
+		c.refs.dropRow(id.Index, first(gone))
 	}
 	for bare := t.bare; bare != 0; bare &= bare - 1 {
 		c.store.Set(id, first(bare), nil)
 	}
+	c.uncontrol(id, t.controls)
 	for i := range t.columns {
-		c.captureRow(id, &t.columns[i], row)
+		col := &t.columns[i]
+		if col.control != noControl {
+			c.control(id, col, row)
+		}
+		switch {
+		case col.row < 0:
+		case !had.Has(col.row):
+			c.captureRow(id, col, row)
+		case c.pace.never(col):
+		case c.pace.due(id.Index, col):
+			c.captureRow(id, col, row)
+		default:
+			c.pace.putOff(id, col.row)
+		}
 	}
 }
 
-// captureRow quantises one component into the store.
+// captureRow quantises one component into the store, or puts it off until the
+// entities that it names are known.
 func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	lanes := c.lanes[:len(c.blank[col.row])]
 	good := c.store.Row(id, col.row)
@@ -147,6 +212,10 @@ func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	copy(lanes, good) // what a field keeps that cannot be captured
 	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
 		c.noteFault(id, col, fault)
+	}
+	if table := c.refs.byRow[col.row]; table >= 0 {
+		c.refs.wait(id, table, lanes, col.target)
+		return
 	}
 	c.store.Set(id, col.row, lanes)
 }
@@ -173,6 +242,7 @@ func (c *Capture) despawnLost() {
 		if at := c.watch.at(id); at != nil && at.stamp != c.watch.run {
 			c.store.Despawn(id)
 			c.watch.drop(id)
+			c.refs.drop(id.Index)
 		}
 	}
 }

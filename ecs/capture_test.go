@@ -202,7 +202,15 @@ func TestRelations(t *testing.T) {
 	}
 	p.step()
 	p.same()
-	require.Zero(t, p.store.Changed(), "a new target changes nothing that replicates")
+	require.Equal(t, 40, p.store.Changed(), "a new target is a change")
+	for i, e := range children {
+		parent := parents[i%len(parents)]
+		if i < 40 {
+			parent = parents[(i+7)%len(parents)]
+		}
+		want, _ := p.capture.ID(parent)
+		require.Equal(t, want, p.ref(e, rowChildOf, 0))
+	}
 	get[velocity](p.server, children[50], p.server.vel).Z = 3
 	p.server.world.RemoveEntity(children[3])
 	p.server.world.RemoveEntity(parents[5])
@@ -210,7 +218,9 @@ func TestRelations(t *testing.T) {
 	p.step()
 	p.same()
 	require.Equal(t, 118, p.store.Len())
-	require.Equal(t, 2, p.store.Changed())
+	require.Equal(t, 4, p.store.Changed(), "one write, one removal, two targets are gone")
+	require.Zero(t, p.ref(children[28], rowChildOf, 0))
+	require.Zero(t, p.ref(children[65], rowChildOf, 0))
 	p.client.world.Add(p.twin(parents[8]), p.client.follows)
 	p.client.world.Relations().Set(p.twin(parents[8]), p.client.follows, p.twin(parents[9]))
 	p.server.position(parents[8]).X = 1

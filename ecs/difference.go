@@ -41,12 +41,17 @@ func (d Difference) String() string {
 // FirstDifference compares a client's world with what the store holds of the
 // visible entities, a nil visible meaning all, and names the first difference
 // in the order of network id, row and field. There is no tolerance: the bytes
-// of every field that travels must be those that the store's row gives.
+// of every field that travels must be those that the store's row gives. Entity
+// fields and targets are compared, and shown, as network ids; on the server those
+// of entities that are not visible count as nil.
 func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	b := bind(client, schema)
 	has := byID(client, &b)
-	c := comparison{store: store, client: client, binding: b, values: newValues(schema)}
+	c := comparison{
+		store: store, client: client, binding: b,
+		sight: newSight(store, schema, visible), names: newNames(client, &b, has),
+	}
 	for id := range store.All {
 		if visible != nil && !visible(id) {
 			continue
@@ -72,7 +77,8 @@ type comparison struct {
 	store  *snapshot.Store
 	client *ecs.World
 	binding
-	values values
+	sight sight
+	names names
 }
 
 // entity compares the components of one entity.
@@ -82,21 +88,25 @@ func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) 
 	for rows := want | have; rows != 0; rows &= rows - 1 {
 		row := first(rows)
 		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}
-		var server, client reflect.Value
+		var server, client component
 		if want.Has(row) {
-			server = c.values.of(row, c.store.Row(id, row))
-			d.Server = text(server, "")
+			server = c.sight.of(id, row)
+			d.Server = text(server.value, "")
 		}
 		if have.Has(row) {
-			client = reflect.NewAt(c.schema.Plan(row).Type(), c.client.Get(e, c.ids[row]))
-			d.Client = text(client, "")
+			client = c.names.of(e, row)
+			d.Client = text(client.value, "")
 		}
-		if !server.IsValid() || !client.IsValid() {
+		if server.plan == nil || client.plan == nil {
 			return d, true
 		}
-		field, equal := c.schema.Plan(row).Compare(server.UnsafePointer(), client.UnsafePointer())
-		if !equal {
-			d.Field, d.Server, d.Client = field, text(server, field), text(client, field)
+		field, equal := server.plan.Compare(server.value.UnsafePointer(), client.value.UnsafePointer())
+		switch {
+		case !equal:
+			d.Field, d.Server, d.Client = field, text(server.value, field), text(client.value, field)
+			return d, true
+		case server.target != client.target:
+			d.Field, d.Server, d.Client = "target", server.target.String(), client.target.String()
 			return d, true
 		}
 	}

@@ -2,7 +2,6 @@ package netecs
 
 import (
 	"encoding/binary"
-	"reflect"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
@@ -62,22 +61,23 @@ func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 
 // Digest is a hash of the replicated state of a world: of the network ids in
 // their order, the schema's components that each has, and the bytes of the
-// fields that travel. Two clients that see the same have the same digest, and
+// fields that travel, entity fields and targets being network ids. Two clients that see the same have the same digest, and
 // it is [DigestStore] of what they see. It is FNV-1a with 64 bits: made to find
 // faults, not to resist attacks.
 //
 // A server's world has digests of its own: its values are not quantised.
 func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 	b := bind(w, schema)
+	list := byID(w, &b)
+	own := newNames(w, &b, list)
 	h := fnvOffset
 	var buf []byte
-	for _, k := range byID(w, &b) {
+	for _, k := range list {
 		mask := w.Mask(k.entity)
 		rows := b.rows(&mask)
 		buf = appendHead(buf[:0], k.id, rows)
 		for ; rows != 0; rows &= rows - 1 {
-			row := first(rows)
-			buf = schema.Plan(row).AppendFields(buf, w.Get(k.entity, b.ids[row]))
+			buf = own.of(k.entity, first(rows)).append(buf)
 		}
 		h = hash(h, buf)
 	}
@@ -87,7 +87,7 @@ func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 // DigestStore is the digest that a client's world has when it holds exactly
 // what the store holds of the visible entities. A nil visible means all.
 func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) uint64 {
-	values := newValues(schema)
+	sight := newSight(store, schema, visible)
 	h := fnvOffset
 	var buf []byte
 	for id := range store.All {
@@ -97,32 +97,9 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 		rows := store.Mask(id)
 		buf = appendHead(buf[:0], id, rows)
 		for ; rows != 0; rows &= rows - 1 {
-			row := first(rows)
-			value := values.of(row, store.Row(id, row))
-			buf = schema.Plan(row).AppendFields(buf, value.UnsafePointer())
+			buf = sight.of(id, first(rows)).append(buf)
 		}
 		h = hash(h, buf)
 	}
 	return h
-}
-
-// values turns rows into components.
-type values struct {
-	schema *snapshot.Schema
-	held   []reflect.Value // by row: a pointer to a component
-}
-
-func newValues(schema *snapshot.Schema) values {
-	v := values{schema: schema}
-	for row := range schema.Rows() {
-		v.held = append(v.held, reflect.New(schema.Plan(row).Type()))
-	}
-	return v
-}
-
-// of is a pointer to the component that a client makes of lanes. It is valid
-// until the next call for the same row.
-func (v *values) of(row int, lanes []uint32) reflect.Value {
-	v.schema.Plan(row).Dequantise(lanes, v.held[row].UnsafePointer())
-	return v.held[row]
 }

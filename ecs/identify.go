@@ -59,6 +59,7 @@ func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
 	c.full = false
 	c.known = extended(c.known, int(id.Index))
 	c.known[id.Index] = faults{}
+	c.pace.begin(id.Index)
 	return c.watch.hold(id, e), id
 }
 

@@ -37,6 +37,13 @@ type childOf struct {
 	Joint int32
 }
 
+// seeker names other entities.
+type seeker struct {
+	Target ecs.Entity    `net:"entity"`
+	Seen   [2]ecs.Entity `net:"entity"`
+	Doubt  uint8
+}
+
 type localOnly struct{ N int }
 
 type follows struct{ ecs.Relation } // a relation that does not replicate
@@ -54,11 +61,17 @@ const (
 	rowPosition
 	rowRotation
 	rowVelocity
+	rowSeeker
 )
 
 func newSchema(t testing.TB) *snapshot.Schema {
+	return schemaOf(t, childOf{}, frozen{}, health{}, position{}, rotation{}, velocity{}, seeker{})
+}
+
+// schemaOf is the schema of components given by any values of them.
+func schemaOf(t testing.TB, values ...any) *snapshot.Schema {
 	var plans []*wire.Plan
-	for _, v := range []any{childOf{}, frozen{}, health{}, position{}, rotation{}, velocity{}} {
+	for _, v := range values {
 		typ := reflect.TypeOf(v)
 		plan, err := wire.Compile(typ, typ.Name())
 		require.NoError(t, err)
@@ -71,7 +84,7 @@ func newSchema(t testing.TB) *snapshot.Schema {
 type side struct {
 	world                                            *ecs.World
 	rep, child, frozen, health, pos, rot, vel, local ecs.ID
-	follows                                          ecs.ID
+	follows, seeker                                  ecs.ID
 	problems                                         []netecs.Problem
 }
 
@@ -82,6 +95,7 @@ func newSide() *side {
 		rep: ecs.ComponentID[components.Replicated](&w), child: ecs.ComponentID[childOf](&w),
 		frozen: ecs.ComponentID[frozen](&w), health: ecs.ComponentID[health](&w), pos: ecs.ComponentID[position](&w),
 		rot: ecs.ComponentID[rotation](&w), follows: ecs.ComponentID[follows](&w),
+		seeker: ecs.ComponentID[seeker](&w),
 	}
 }
 
@@ -124,8 +138,14 @@ type pair struct {
 	onLeave  func(ecs.Entity, wire.NetworkID)
 }
 
-func newPair(t testing.TB) *pair {
-	p := &pair{t: t, schema: newSchema(t), server: newSide(), client: newSide(), buf: make([]byte, 1<<20)}
+func newPair(t testing.TB) *pair { return newPairOf(t, newSchema(t)) }
+
+// newPairOf is a pair that replicates what a schema says.
+func newPairOf(t testing.TB, schema *snapshot.Schema) *pair { return newPairIn(t, schema, newSide()) }
+
+// newPairIn is a pair with a server's world that there is.
+func newPairIn(t testing.TB, schema *snapshot.Schema, server *side) *pair {
+	p := &pair{t: t, schema: schema, server: server, client: newSide(), buf: make([]byte, 1<<20)}
 	cfg := snapshot.Config{}
 	p.store = snapshot.NewStore(p.schema, cfg)
 	p.view = snapshot.NewView(p.store, cfg)

@@ -27,6 +27,7 @@ type machine struct {
 	model   map[ecs.Entity]*dumb
 	all     []ecs.Entity // keys of the model, in the order of their making
 	targets []ecs.Entity // living entities that do not replicate
+	dead    []ecs.Entity // handles of entities that are gone, or do not replicate any more
 }
 
 func (m *machine) draw(n int, label string) int { return rapid.IntRange(0, n-1).Draw(m.t, label) }
@@ -41,7 +42,7 @@ func (m *machine) pick() (ecs.Entity, *dumb) {
 
 func (m *machine) ids() []ecs.ID {
 	s := m.server
-	return []ecs.ID{s.child, s.frozen, s.health, s.pos, s.rot, s.vel}
+	return []ecs.ID{s.child, s.frozen, s.health, s.pos, s.rot, s.vel, s.seeker}
 }
 
 // set writes a component of the server's world and of the model.
@@ -71,7 +72,27 @@ func (m *machine) set(e ecs.Entity, d *dumb, row int) {
 	case rowVelocity:
 		*get[velocity](s, e, s.vel) = velocity{n, -n, 1 / (n + 1)}
 		d.rows[row] = velocity{n, -n, 1 / (n + 1)}
+	case rowSeeker:
+		k := get[seeker](s, e, s.seeker)
+		k.Target, k.Seen[m.draw(2, "place")], k.Doubt = m.anybody(), m.anybody(), uint8(n)
+		d.rows[row] = *k
 	}
+}
+
+// anybody is a handle that game code may hold: of an entity that replicates or
+// does not, or of none any more.
+func (m *machine) anybody() ecs.Entity {
+	switch list := m.draw(5, "who"); {
+	case list == 0:
+	case list == 1 && len(m.dead) > 0:
+		return m.dead[m.draw(len(m.dead), "dead")]
+	case list == 2 && len(m.targets) > 0:
+		return m.targets[m.draw(len(m.targets), "local")]
+	default:
+		e, _ := m.pick()
+		return e
+	}
+	return ecs.Entity{}
 }
 
 func (m *machine) spawn() {
@@ -98,6 +119,7 @@ func (m *machine) spawnMany() {
 
 func (m *machine) forget(e ecs.Entity) {
 	delete(m.model, e)
+	m.dead = append(m.dead, e)
 	m.all = slices.DeleteFunc(m.all, func(x ecs.Entity) bool { return x == e })
 }
 
@@ -174,8 +196,21 @@ func (m *machine) retarget() {
 func (m *machine) removeTarget() {
 	if len(m.targets) > 0 {
 		m.server.world.RemoveEntity(m.targets[0])
+		m.dead = append(m.dead, m.targets[0])
 		m.targets = m.targets[1:]
 	}
+}
+
+// adopt makes an entity replicate that others may have named for long.
+func (m *machine) adopt() {
+	if len(m.targets) == 0 {
+		return
+	}
+	e := m.targets[0]
+	m.targets = m.targets[1:]
+	m.server.world.Add(e, m.server.rep)
+	m.model[e] = &dumb{rows: map[int]any{rowPosition: position{}}}
+	m.all = append(m.all, e)
 }
 
 // copyReplicated copies it to a new entity, or onto one that has its own.
@@ -205,7 +240,7 @@ func (m *machine) scribble() {
 func (m *machine) resetServer() {
 	if m.draw(8, "reset") == 0 {
 		m.server.world.Reset()
-		m.model, m.all, m.targets = map[ecs.Entity]*dumb{}, nil, nil
+		m.model, m.all, m.targets, m.dead = map[ecs.Entity]*dumb{}, nil, nil, nil
 	}
 }
 
@@ -244,8 +279,53 @@ func (m *machine) resetClient() {
 	}
 }
 
+// idOf is the network id of whatever a handle names, as the model knows it.
+func (m *machine) idOf(e ecs.Entity) wire.NetworkID {
+	d := m.model[e]
+	if d == nil {
+		return wire.NetworkID{}
+	}
+	if d.id.IsZero() { // check has not come to it yet
+		d.id, _ = m.capture.ID(e)
+	}
+	return d.id
+}
+
+// putIDs puts network ids into the lanes of a row.
+func putIDs(lanes []uint32, refs []int, ids ...wire.NetworkID) {
+	for i, lane := range refs {
+		lanes[lane], lanes[lane+1] = ids[i].Index, ids[i].Generation
+	}
+}
+
+// target is what the clients should see an entity's relation lead to: nothing,
+// where following relations leads back to it.
+func (m *machine) target(e ecs.Entity) wire.NetworkID {
+	follow := func(e ecs.Entity) (next ecs.Entity) {
+		if d := m.model[e]; d != nil && d.rows[rowChildOf] != nil {
+			next = m.server.world.Relations().Get(e, m.server.child)
+		}
+		return next
+	}
+	target := follow(e)
+	at := target
+	for range m.all {
+		if at == e {
+			return wire.NetworkID{}
+		}
+		at = follow(at)
+	}
+	return m.idOf(target)
+}
+
 // check compares the store with the model, and the client with the store.
 func (m *machine) check() {
+	m.step()
+	// A copy of a Replicated that came to lie exactly where the original lay is recognised when it is asked for, and who
+	// names the original learns of it with the capture after that.
+	for _, e := range m.all {
+		m.capture.Entity(m.server.replicated(e).ID)
+	}
 	m.step()
 	m.same()
 	require.Equal(m.t, len(m.model), m.store.Len())
@@ -267,6 +347,12 @@ func (m *machine) check() {
 			boxed.Elem().Set(reflect.ValueOf(value))
 			lanes := make([]uint32, m.schema.Plan(row).Lanes())
 			m.schema.Plan(row).Quantise(boxed.UnsafePointer(), lanes)
+			switch value := value.(type) {
+			case childOf:
+				putIDs(lanes, m.schema.Plan(row).Refs(), m.target(e))
+			case seeker:
+				putIDs(lanes, m.schema.Plan(row).Refs(), m.idOf(value.Target), m.idOf(value.Seen[0]), m.idOf(value.Seen[1]))
+			}
 			require.True(m.t, slices.Equal(lanes, m.store.Row(id, row)), "%s of %s", m.schema.Plan(row).Name(), id)
 		}
 	}
@@ -279,7 +365,7 @@ func TestCaptureAndApplyAgainstAModel(t *testing.T) {
 		m := &machine{pair: newPair(t), t: rt, model: map[ecs.Entity]*dumb{}}
 		actions := []func(){
 			m.spawn, m.spawn, m.spawn, m.spawnMany, m.remove, m.remove, m.strip, m.mutate, m.mutate, m.mutate,
-			m.exchange, m.exchange, m.aside, m.retarget, m.retarget, m.removeTarget, m.copyReplicated, m.scribble,
+			m.exchange, m.exchange, m.aside, m.retarget, m.retarget, m.removeTarget, m.adopt, m.copyReplicated, m.scribble,
 			m.resetServer, m.meddle, m.meddle, m.resetClient, m.check, m.check, m.check,
 		}
 		for range 60 {

@@ -27,6 +27,8 @@ type place struct {
 type places struct {
 	byIndex  []place
 	byEntity []wire.NetworkID // by the number of the Arche entity
+	logs     bool             // touched is kept, for somebody who empties it
+	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
 }
 
 // at is the place of an id, nil when the id is not in use.
@@ -57,6 +59,12 @@ func (p *places) hold(id wire.NetworkID, e ecs.Entity) *place {
 	p.byEntity = extended(p.byEntity, int(e.ID()))
 	p.byEntity[e.ID()] = id
 	at := &p.byIndex[id.Index]
+	if p.logs {
+		p.touched = append(p.touched, e.ID())
+		if at.generation != 0 {
+			p.touched = append(p.touched, at.entity.ID())
+		}
+	}
 	*at = place{generation: id.Generation, table: nowhere, slot: -1, entity: e}
 	return at
 }
@@ -64,14 +72,31 @@ func (p *places) hold(id wire.NetworkID, e ecs.Entity) *place {
 // drop frees an id's index.
 func (p *places) drop(id wire.NetworkID) {
 	if at := p.at(id); at != nil {
+		if p.logs {
+			p.touched = append(p.touched, at.entity.ID())
+		}
 		*at = place{}
 	}
+}
+
+// named is the id of the entity that a handle names, zero for handles of none.
+// It asks nobody but the tables, whatever the two numbers are.
+func (p *places) named(h handle) wire.NetworkID {
+	if h.number == 0 || int64(h.number) >= int64(len(p.byEntity)) {
+		return wire.NetworkID{}
+	}
+	id := p.byEntity[h.number]
+	if at := p.at(id); at == nil || handleOf(at.entity) != h {
+		return wire.NetworkID{}
+	}
+	return id
 }
 
 // clear forgets everything, keeping the memory.
 func (p *places) clear() {
 	clear(p.byIndex)
 	clear(p.byEntity)
+	p.touched = p.touched[:0]
 }
 
 // extended returns s with at least index+1 elements.

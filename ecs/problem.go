@@ -57,6 +57,9 @@ const (
 	// SecondRelation: the server added a relation component to an entity that
 	// has one here. Arche allows one, so the component is left out.
 	SecondRelation
+	// RelationCycle: relations lead from an entity back to itself. Each of them
+	// that lies on the circle has no target until one of them is another.
+	RelationCycle
 )
 
 // words are what each kind says of its subject, which is an entity, a
@@ -91,6 +94,8 @@ func (k ProblemKind) words() string {
 		return "was added on this client before the server added it: the server's value replaces it"
 	case SecondRelation:
 		return "is a second relation of its entity: it is left out"
+	case RelationCycle:
+		return "leads in a circle of relations back to its entity: it has no target"
 	}
 	return "has an unknown problem"
 }

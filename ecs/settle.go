@@ -33,11 +33,24 @@ func (w *watch) sweep(t *table) {
 	}
 }
 
-// settle makes the shadow equal to the world and puts every id in its place,
-// whatever happened. It copies and does not compare, so it costs the same
-// however much was written.
+// cutOff gives up the slots behind the last row that the scan saw. What was
+// removed from there may come back under the same id and to the same row, and
+// must not be taken for what it was.
+func (w *watch) cutOff() {
+	for _, t := range w.tables {
+		if !t.scattered {
+			t.length = min(t.length, t.seen)
+		}
+	}
+}
+
+// settle puts every id in its place after any change of structure, and the rows
+// that were not in their place into the shadow. Of rows that stayed where they
+// were only the Replicated is looked at: what was written to them meanwhile
+// differs from the shadow, and the next scan finds it.
 func (w *watch) settle() {
 	w.run++
+	w.evicted = w.evicted[:0]
 	sum := 0
 	for _, t := range w.tables {
 		sum += w.settleTable(t)
@@ -76,8 +89,8 @@ func (w *watch) settleColumns(t *table) {
 			w.house(t, from, to)
 		}
 	}
-	for i := range t.columns {
-		t.columns[i].keep(0, n)
+	for slot := n; slot < t.length; slot++ {
+		w.evict(t, slot)
 	}
 	t.length = n
 	t.release()
@@ -90,8 +103,20 @@ func (w *watch) house(t *table, from, to int) {
 		if row < t.length && t.replicas.sameRow(row, row) {
 			continue
 		}
+		if row < t.length {
+			w.evict(t, row)
+		}
 		w.houseRow(t, row, row)
-		t.replicas.keepRow(row, row)
+		t.keepRow(row, row)
+	}
+}
+
+// evict takes the place from the id that has a slot. It has another by the end,
+// unless its entity is gone.
+func (w *watch) evict(t *table, slot int) {
+	if id, ok := w.occupant(t, slot); ok {
+		w.at(id).table = nowhere
+		w.evicted = append(w.evicted, id)
 	}
 }
 
@@ -114,11 +139,16 @@ func (w *watch) settleScattered(t *table) {
 			}
 			slot = t.newSlot(w.run)
 			w.houseRow(t, 0, slot)
+			t.keepRow(0, slot)
 		} else {
 			t.stamp(slot, w.run)
 		}
-		t.keepRow(0, slot)
 	}
 	t.release()
+	for slot := 0; slot < t.length && t.stamped < t.length; slot++ {
+		if t.stamps[slot] != w.run {
+			w.evict(t, slot)
+		}
+	}
 	w.sweep(t)
 }

@@ -19,7 +19,8 @@ type table struct {
 	rows      snapshot.Mask    // replicated components of its entities
 	bare      snapshot.Mask    // those of them without lanes: only their presence replicates
 	replicas  column           // the Replicated column
-	columns   []column         // the components with lanes
+	columns   []column         // the components with lanes; before them, in a capture, controls
+	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
 	seen      int              // rows counted by the scan
@@ -47,8 +48,12 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 			t.bare = t.bare.With(row)
 			continue
 		}
-		t.columns = append(t.columns, column{id: id, row: row, plan: plan, size: int(plan.Size())})
+		_, aimed := plan.Target()
+		t.columns = append(t.columns, column{
+			id: id, row: row, plan: plan, size: int(plan.Size()), aimed: aimed, control: b.controls.kind(id),
+		})
 	}
+	b.controls.columns(w, t, &mask)
 	return t
 }
 

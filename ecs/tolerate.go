@@ -16,15 +16,29 @@ func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) {
 // and puts the server's value back if a field that travels is another.
 func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
 	tw := &a.twins[id.Index]
-	if !tw.mask.Has(c.row) {
+	if c.row < 0 || !tw.mask.Has(c.row) {
 		return // game code's own component
 	}
 	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
-	lanes := a.replica.Row(id.Index, c.row)
-	if equal || lanes == nil || a.replica.Entity(id.Index).ID != id {
+	strayed := c.aimed && applied.aimed && c.target != applied.targets[slot]
+	if equal && !strayed || a.replica.Entity(id.Index).ID != id {
 		return
 	}
-	c.plan.Dequantise(lanes, c.at(row))
+	lanes := a.value(id.Index, c.row)
+	if lanes == nil {
+		return
+	}
+	c.write(row, lanes)
+	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
+		tw.changed, a.early = tw.changed.With(c.row), true // and the server has another value by now
+	}
+	if strayed { // it is set when the world is unlocked; the shadow keeps what was applied
+		c.target = applied.targets[slot]
+		a.again = append(a.again, id.Index)
+		if equal {
+			field = "target"
+		}
+	}
 	a.stats.Restored++
 	if !tw.restored {
 		tw.restored = true
@@ -76,6 +90,7 @@ func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
 	if tw.left { // its Replicated was removed, and now is back
 		tw.left = false
 		a.again = append(a.again, id.Index)
+		a.revisit(id)
 	}
 	for m := tw.mask &^ tw.gone &^ t.rows; m != 0; m &= m - 1 {
 		tw.gone = tw.gone.With(first(m))
@@ -103,17 +118,21 @@ func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
 // noticeLost notes the entities that game code removed, or took the Replicated of.
 func (a *Apply) noticeLost() {
 	for _, id := range a.watch.lost {
-		at := a.watch.at(id)
-		if at == nil || at.stamp == a.watch.run {
-			continue
+		if at := a.watch.at(id); at != nil && at.stamp != a.watch.run {
+			at.table = nowhere
+			a.unsettled = true
+			a.lose(id, at)
 		}
-		at.table = nowhere
-		a.twins[id.Index].left = true
-		a.unsettled = true
-		p := Problem{Kind: LocallyRemovedEntity, Entity: id}
-		if a.watch.world.Alive(at.entity) {
-			p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
-		}
-		a.watch.note(p)
 	}
+}
+
+// lose notes that game code took an entity away.
+func (a *Apply) lose(id wire.NetworkID, at *place) {
+	a.twins[id.Index].left = true
+	a.revisit(id)
+	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
+	if a.alive(at.entity) {
+		p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
+	}
+	a.watch.note(p)
 }

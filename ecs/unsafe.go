@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/mlange-42/arche/ecs"
@@ -19,9 +20,18 @@ const replicatedSize = int(unsafe.Sizeof(components.Replicated{}))
 // is open, and the shadow of what it held before.
 type column struct {
 	id   ecs.ID
-	row  int        // row of the schema, -1 for Replicated
-	plan *wire.Plan // nil for Replicated
-	size int        // bytes of a component
+	row  int        // row of the schema, -1 for Replicated and for controls without one
+	plan *wire.Plan // nil where row is -1
+	size int        // bytes of a component, 0 for a relation that is nothing but that
+
+	control controlKind // for captures only
+
+	// aimed says that the component is a relation. Its target is no part of its
+	// bytes: target is that of the present row while the query is open, targets
+	// are the shadow. Only scattered tables have such columns.
+	aimed   bool
+	target  ecs.Entity
+	targets []ecs.Entity
 
 	// base is the component of the first row. It is set by aim and cleared by
 	// release, both while the world is locked, so it never outlives a
@@ -37,6 +47,9 @@ func (c *column) aim(q *ecs.Query) {
 	// SAFETY: the query's world stays locked until release is called, so the
 	// column can neither grow nor move while base is set.
 	c.base = q.Get(c.id)
+	if c.aimed {
+		c.target = q.Relation(c.id)
+	}
 }
 
 // release forgets where the world keeps the column.
@@ -96,6 +109,9 @@ func (c *column) differing(from, to int) int {
 
 // sameRow compares one row with a slot.
 func (c *column) sameRow(row, slot int) bool {
+	if c.aimed && c.target != c.targets[slot] {
+		return false
+	}
 	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
 }
 
@@ -106,16 +122,25 @@ func (c *column) keep(from, to int) {
 
 // keepRow copies one row into a slot.
 func (c *column) keepRow(row, slot int) {
+	if c.aimed {
+		c.targets[slot] = c.target
+	}
 	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
 }
 
 // moveSlot copies one slot over another.
 func (c *column) moveSlot(from, to int) {
+	if c.aimed {
+		c.targets[to] = c.targets[from]
+	}
 	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
 }
 
 // reserve makes room for slots, growing by doubling.
 func (c *column) reserve(slots int) {
+	if c.aimed && slots > 0 {
+		c.targets = extended(c.targets, slots-1)
+	}
 	need := slots * c.size
 	if need <= len(c.shadow) {
 		return
@@ -139,6 +164,30 @@ func (c *column) keptReplicated(slot int) components.Replicated {
 	return *(*components.Replicated)(c.kept(slot))
 }
 
+// owner is the components.Owner of a row.
+func (c *column) owner(row int) components.Owner {
+	// SAFETY: called on columns of kind ownerControl only, whose component this is.
+	return *(*components.Owner)(c.at(row))
+}
+
+// group is the components.Group of a row.
+func (c *column) group(row int) components.Group {
+	// SAFETY: called on columns of kind groupControl only, whose component this is.
+	return *(*components.Group)(c.at(row))
+}
+
+// priority is the components.Priority of a row.
+func (c *column) priority(row int) components.Priority {
+	// SAFETY: called on columns of kind priorityControl only, whose component this is.
+	return *(*components.Priority)(c.at(row))
+}
+
+// rate is the components.Rate of a row.
+func (c *column) rate(row int) components.Rate {
+	// SAFETY: called on columns of kind rateControl only, whose component this is.
+	return *(*components.Rate)(c.at(row))
+}
+
 // spoil makes the Replicated in a slot differ from r, whatever the world has
 // there now, so that the next scan looks at the row again.
 func (c *column) spoil(slot int, r components.Replicated) {
@@ -155,12 +204,71 @@ func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated 
 	return (*components.Replicated)(w.Get(e, id))
 }
 
-// writeRow writes the fields of a row that travel into an entity's component,
-// if it has it. The entity must be alive.
-func writeRow(w *ecs.World, e ecs.Entity, id ecs.ID, plan *wire.Plan, lanes []uint32) {
-	// SAFETY: the pointer is to a component of plan's type, since id was
-	// registered for it, and is used before anything can move it.
-	if p := w.GetUnchecked(e, id); p != nil {
-		plan.Dequantise(lanes, p)
+// aimAt points the column at the component of one entity, which becomes row 0.
+// It reports whether the entity has the component. The entity must be alive.
+func (c *column) aimAt(w *ecs.World, e ecs.Entity) bool {
+	// SAFETY: the caller calls nothing that could move the component until it
+	// calls release, or drops the column.
+	c.base = w.GetUnchecked(e, c.id)
+	if c.aimed && c.base != nil {
+		c.target = w.Relations().Get(e, c.id)
 	}
+	return c.base != nil
+}
+
+// write writes the fields of a row that travel into a component.
+func (c *column) write(row int, lanes []uint32) {
+	// SAFETY: the component is of the plan's type, since the column's id was
+	// registered for it.
+	c.plan.Dequantise(lanes, c.at(row))
+}
+
+// put is write for the row of the number of a slot, which follows. It reports
+// whether the component has another value now. What else is in the component
+// must be in the slot already.
+func (c *column) put(slot int, lanes []uint32) bool { return c.putAt(slot, slot, lanes) }
+
+// putAt is put for a row that has another number than its slot.
+func (c *column) putAt(row, slot int, lanes []uint32) bool {
+	c.write(row, lanes)
+	if c.sameRow(row, slot) {
+		return false
+	}
+	c.keepRow(row, slot)
+	return true
+}
+
+// copyIn is put for a plan that is plain. Most components are of three or four
+// words, for which a loop costs more than the copy.
+func (c *column) copyIn(slot int, lanes []uint32) (changed bool) {
+	shadow := c.shadow[slot*c.size : slot*c.size+4*len(lanes)]
+	// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
+	// there are lanes; as for at, slot is a row of this archetype. The shadow's
+	// slot is of the same size and aligned to 4, since it begins at a multiple of
+	// that in an allocation of uint64.
+	to, kept := unsafe.Add(c.base, slot*c.size), unsafe.Pointer(unsafe.SliceData(shadow))
+	switch len(lanes) {
+	case 3:
+		v, old := [3]uint32(lanes), (*[3]uint32)(kept)
+		changed = *old != v
+		*(*[3]uint32)(to), *old = v, v
+		return changed
+	case 4:
+		v, old := [4]uint32(lanes), (*[4]uint32)(kept)
+		changed = *old != v
+		*(*[4]uint32)(to), *old = v, v
+		return changed
+	}
+	live, old := unsafe.Slice((*uint32)(to), len(lanes)), unsafe.Slice((*uint32)(kept), len(lanes))
+	changed = !slices.Equal(old, lanes)
+	copy(live, lanes)
+	copy(old, lanes)
+	return changed
+}
+
+// componentOf is an entity's component, nil when it has none. The entity must
+// be alive, and id that of T in this world.
+func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
+	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
+	return (*T)(w.Get(e, id))
 }

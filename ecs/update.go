@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"bytes"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
@@ -15,39 +17,55 @@ type filling struct {
 	born bool
 }
 
-// updateEntity brings one network index up to date: at most one entity leaves
-// and one comes or changes.
+// update brings the world up to date with the replica: first what entities and
+// components there are, then their values, when every entity is there.
+func (a *Apply) update() {
+	if a.replica == nil || len(a.again) == 0 && len(a.replica.Changed()) == 0 && (!a.all || a.replica.Len() == 0) {
+		return
+	}
+	a.stats.Applied++
+	a.run++
+	a.forgetChanges()
+	if a.all { // nobody has an id yet
+		a.all = false
+		for now := range a.replica.All {
+			a.updateEntity(now.ID.Index)
+		}
+	} else {
+		for _, index := range a.replica.Changed() {
+			a.updateEntity(index)
+		}
+	}
+	a.replica.ClearChanged()
+	a.spawnAll()
+	for i := 0; i < len(a.again); i++ { // what was spawned or condemned has added to it
+		if at := &a.watch.byIndex[a.again[i]]; at.generation != 0 {
+			a.updateEntity(a.again[i])
+		}
+	}
+	a.again = a.again[:0]
+	a.aimAll()
+	a.writeAll()
+}
+
+// updateEntity brings what is at one network index up to date, but for values:
+// at most one entity leaves and one comes or changes.
 func (a *Apply) updateEntity(index uint32) {
 	now := a.replica.Entity(index)
 	if int(index) < len(a.watch.byIndex) {
-		held := a.watch.byIndex[index].generation
-		if held != 0 && (!now.Alive || held != now.ID.Generation) {
+		at := &a.watch.byIndex[index]
+		if at.generation != 0 && at.generation == now.ID.Generation && now.Alive {
+			a.change(now, at)
+			return
+		}
+		if at.generation != 0 {
 			a.condemn(index)
 		}
 	}
-	if !now.Alive {
-		return
+	if now.Alive {
+		a.twins = extended(a.twins, int(index))
+		a.births.add(now.ID, now.Mask)
 	}
-	if at := a.watch.at(now.ID); at != nil {
-		a.change(now, at)
-	} else {
-		a.spawn(now)
-	}
-}
-
-// condemn takes an index's id from its entity, which is removed when all rows
-// are written. An entity that game code took for itself stays.
-func (a *Apply) condemn(index uint32) {
-	at := &a.watch.byIndex[index]
-	if at.generation == 0 {
-		return
-	}
-	id := wire.NetworkID{Index: index, Generation: at.generation}
-	if !a.twins[index].left {
-		e, _ := a.entity(id, at)
-		a.condemned = append(a.condemned, condemned{id: id, entity: e})
-	}
-	a.watch.drop(id)
 }
 
 // entity is the entity of an id that game code has not taken away, whether or
@@ -57,56 +75,49 @@ func (a *Apply) entity(id wire.NetworkID, at *place) (ecs.Entity, bool) {
 		return at.entity, true
 	}
 	if a.watch.mark.goes(a.watch.world) && a.watch.relocate(at, id) {
+		a.revisit(id)
 		return a.watch.at(id).entity, true
 	}
 	return at.entity, false
 }
 
-// spawn creates an entity with all its components at once. A listener of the
-// game sees it when its values are written.
-func (a *Apply) spawn(now snapshot.Entity) {
-	a.twins = extended(a.twins, int(now.ID.Index))
-	tw := &a.twins[now.ID.Index]
-	*tw = twin{mask: now.Mask}
-	a.add = append(a.add[:0], a.watch.replicated)
-	related := false
-	for m := now.Mask; m != 0; m &= m - 1 {
-		row := first(m)
-		if a.watch.relations.Has(row) {
-			if related {
-				a.leaveOut(now.ID, tw, row)
-				continue
-			}
-			related = true
-		}
-		a.add = append(a.add, a.watch.ids[row])
-	}
-	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone, born: true}
-	a.unsettled = true
-	a.stats.Spawned++
-	a.born = append(a.born, now.ID)
-	a.watch.world.NewEntityFn(a.fill, a.add...)
-}
-
-// change brings an entity's components up to date.
+// change brings the components of an entity up to date that is there.
 func (a *Apply) change(now snapshot.Entity, at *place) {
 	tw := &a.twins[now.ID.Index]
+	if tw.left {
+		if now.Mask&a.aims.rows != 0 { // it may close a circle of others
+			a.aims.list = append(a.aims.list, now.ID.Index)
+		}
+		return
+	}
+	if now.Mask != tw.mask {
+		a.exchange(now, at, tw)
+	}
+	a.list(now.ID.Index, at, tw)
+}
+
+// exchange adds and removes components.
+func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 	e, ok := a.entity(now.ID, at)
-	if tw.left || !ok {
+	if !ok {
+		return
+	}
+	a.add, a.rem = a.add[:0], a.rem[:0]
+	removed := tw.mask &^ now.Mask &^ tw.gone
+	a.removals(e, tw, tw.mask&^now.Mask)
+	added := a.additions(e, tw, now, now.Mask&^tw.mask)
+	if added|removed != 0 {
+		a.writing.form(tw, form{index: now.ID.Index, added: added, removed: removed})
+	}
+	tw.changed |= added
+	a.early = true
+	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
+	tw.mask = now.Mask
+	if len(a.add)+len(a.rem) == 0 {
 		return
 	}
 	a.unsettled = true
-	a.add, a.rem = a.add[:0], a.rem[:0]
-	if now.Mask != tw.mask {
-		a.removals(e, tw, tw.mask&^now.Mask)
-		a.additions(e, tw, now, now.Mask&^tw.mask)
-		tw.mask = now.Mask
-	}
 	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone}
-	if len(a.add)+len(a.rem) == 0 {
-		a.fillEntity(e)
-		return
-	}
 	a.watch.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
@@ -122,9 +133,10 @@ func (a *Apply) removals(e ecs.Entity, tw *twin, rows snapshot.Mask) {
 	}
 }
 
-// additions lists the components to add. Those that game code added before are
-// there already.
-func (a *Apply) additions(e ecs.Entity, tw *twin, now snapshot.Entity, rows snapshot.Mask) {
+// additions lists the components to add and returns the rows that there will
+// be. Those that game code added before are there already.
+func (a *Apply) additions(e ecs.Entity, tw *twin, now snapshot.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+	added = rows
 	for ; rows != 0; rows &= rows - 1 {
 		row := first(rows)
 		id := a.watch.ids[row]
@@ -134,11 +146,13 @@ func (a *Apply) additions(e ecs.Entity, tw *twin, now snapshot.Entity, rows snap
 				Kind: LocallyAddedComponent, Entity: now.ID, Local: e, Component: a.watch.schema.Plan(row).Name(),
 			})
 		case a.watch.relations.Has(row) && a.related(e):
-			a.leaveOut(now.ID, tw, row)
+			a.leaveOut(now.ID, tw, snapshot.Mask(0).With(row))
+			added = added.Without(row)
 		default:
 			a.add = append(a.add, id)
 		}
 	}
+	return added
 }
 
 // related reports whether an entity will have a relation after the removals
@@ -154,24 +168,31 @@ func (a *Apply) related(e ecs.Entity) bool {
 	return hasRelation(a.watch.world, &mask)
 }
 
-// leaveOut notes that a component cannot be added.
-func (a *Apply) leaveOut(id wire.NetworkID, tw *twin, row int) {
-	tw.gone = tw.gone.With(row)
-	a.watch.note(Problem{Kind: SecondRelation, Entity: id, Component: a.watch.schema.Plan(row).Name()})
-}
-
-// fillEntity writes the rows of the entity that filling names.
+// fillEntity writes the rows of the entity that filling names, while Arche
+// creates or moves it: a listener of the game sees it when it is written.
 func (a *Apply) fillEntity(e ecs.Entity) {
 	f := a.filling
 	if f.born {
 		a.watch.hold(f.id, e)
 		*replicatedOf(a.watch.world, e, a.watch.replicated) = components.Replicated{ID: f.id, World: a.watch.tag}
+		a.revisit(f.id)
 	}
+	at, tw := a.watch.at(f.id), &a.twins[f.id.Index]
 	for m := f.rows; m != 0; m &= m - 1 {
 		row := first(m)
-		if lanes := a.replica.Row(f.id.Index, row); len(lanes) > 0 {
-			a.stats.Rows++
-			writeRow(a.watch.world, e, a.watch.ids[row], a.watch.schema.Plan(row), lanes)
+		lanes := a.value(f.id.Index, row)
+		if len(lanes) == 0 {
+			continue
 		}
+		a.stats.Rows++
+		c := column{id: a.watch.ids[row], plan: a.watch.schema.Plan(row), size: int(a.watch.schema.Plan(row).Size())}
+		if !c.aimAt(a.watch.world, e) {
+			continue
+		}
+		c.write(0, lanes)
+		if kept := a.watch.kept(at, row); kept != nil && !bytes.Equal(kept, c.bytes(0, 1)) {
+			tw.changed = tw.changed.With(row)
+		}
+		c.release()
 	}
 }

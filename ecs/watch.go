@@ -33,7 +33,10 @@ type watch struct {
 
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
+	wait bool             // set by differs: the component is to be found different again
 	left []departure      // slots whose entity was found elsewhere
+
+	evicted []wire.NetworkID // ids that settle found out of their place
 
 	mark life
 	reports
@@ -204,7 +207,7 @@ func (w *watch) scanColumn(t *table, c *column, from, to int, h watcher) {
 		if id, ok := w.occupant(t, row); ok {
 			h.differs(id, c, row, row)
 		}
-		c.keepRow(row, row)
+		w.keepRow(c, row, row)
 	}
 }
 
@@ -223,7 +226,7 @@ func (w *watch) scanScattered(t *table, h watcher) {
 		for i := range t.columns {
 			if c := &t.columns[i]; !c.sameRow(0, slot) {
 				h.differs(id, c, 0, slot)
-				c.keepRow(0, slot)
+				w.keepRow(c, 0, slot)
 			}
 		}
 	}
@@ -233,6 +236,16 @@ func (w *watch) scanScattered(t *table, h watcher) {
 			w.displace(t, slot)
 		}
 	}
+}
+
+// keepRow keeps a component that the watcher has been told of, unless it wants
+// to be told again.
+func (w *watch) keepRow(c *column, row, slot int) {
+	if w.wait {
+		w.wait = false
+		return
+	}
+	c.keepRow(row, slot)
 }
 
 // slotOf is the slot of the query's present entity in a scattered table, -1

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"errors"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/wire"
@@ -18,6 +19,8 @@ type Codec interface {
 	Plan() *wire.Plan
 	// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method, whose payloads vary.
 	Size() int
+	// AlwaysLegal returns how long payloads are if every one of that length is legal, and else NoSize.
+	AlwaysLegal() uint32
 	// Handled reports whether there is a handler.
 	Handled() bool
 	// Check reports whether a payload is legal. It has no effect.
@@ -78,6 +81,9 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 	if err != nil {
 		return nil, err
 	}
+	if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
+		return nil, errors.New("entity handles are local to a world: a message names an entity by a NetworkID")
+	}
 	c.plan, c.size = plan, planSize(plan)
 	c.compileCopy()
 	return c, nil
@@ -95,7 +101,7 @@ func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
 // Plan returns the fields that travel; nil for a type with a Serialize method.
 func (c *CodecOf[T]) Plan() *wire.Plan { return c.plan }
 
-// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method.
+// Size returns how long every payload is, in bytes, or with entity fields is at most; -1 for a type with a Serialize method.
 func (c *CodecOf[T]) Size() int { return c.size }
 
 // Handled reports whether there is a handler.
@@ -169,11 +175,16 @@ func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
 	case bySerialize:
 		return c.checkSerialize(s, payload)
 	}
-	if len(payload) != c.size {
+	if !c.fits(payload) {
 		return false
 	}
 	r := wire.NewBitReader(payload)
 	return c.plan.ReadRow(&r, s.row(c.plan.Lanes())) && r.Done()
+}
+
+// fits reports whether a payload is as long as the fields can make it: entity fields take fewer bits where they can.
+func (c *CodecOf[T]) fits(payload []byte) bool {
+	return len(payload) == c.size || len(payload) < c.size && len(c.plan.Refs()) > 0
 }
 
 // encodePlan writes the fields as packed bits, and says of a value that cannot travel which field is to blame. There is no
@@ -194,7 +205,7 @@ func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 
 // decodePlan is Decode for packed bits.
 func (c *CodecOf[T]) decodePlan(s *Scratch, payload []byte, m *T) bool {
-	if len(payload) != c.size {
+	if !c.fits(payload) {
 		return false
 	}
 	r, lanes := wire.NewBitReader(payload), s.row(c.plan.Lanes())

@@ -42,6 +42,14 @@ func (b *Budget) Refill(now time.Duration) {
 // Spent tells if nothing is left.
 func (b *Budget) Spent() bool { return b.rate >= 0 && b.level <= 0 }
 
+// Left is how many bytes may be sent now, -1 when there is no limit.
+func (b *Budget) Left() int {
+	if b.rate < 0 {
+		return -1
+	}
+	return int(max(b.level, 0) / byteNanoseconds)
+}
+
 // Take pays for n bytes.
 func (b *Budget) Take(n int) {
 	if b.rate >= 0 {

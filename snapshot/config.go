@@ -17,6 +17,10 @@ type Config struct {
 	// nothing else. An entity that needs more is reported and stepped over.
 	// Zero means whatever room Write is given.
 	Payload int
+	// HistoryBytes is the memory that a Store's history may take, about 90 bytes
+	// a changed row. Where it is too small for W ticks, the oldest are forgotten
+	// and what leans on them travels whole. Zero means 128 MiB.
+	HistoryBytes int
 }
 
 const (
@@ -37,6 +41,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Entities <= 0 {
 		c.Entities = 64
+	}
+	if c.HistoryBytes <= 0 {
+		c.HistoryBytes = defaultHistoryBytes
 	}
 	return c
 }

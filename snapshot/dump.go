@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -14,19 +15,34 @@ type dumper struct {
 	dst    []byte
 	s      tick.Tick // the packet's own
 	age    tick.Tick
-	masks  func(index uint32, t tick.Tick) (Mask, bool)
+	past   Past
 	lanes  []uint32
 }
 
+// Past is what records lean on, as far as it is known.
+type Past interface {
+	// RecordAt is which rows an index had by the record of a tick, and what that one leant on, tick.None for nothing.
+	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
+	// LanesAt is a row as of a tick.
+	LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
+	// ListAt is the entities that a part of a tick spoke of.
+	ListAt(t tick.Tick, part int) ([]uint32, bool)
+	// Window is W.
+	Window() tick.Tick
+}
+
 // AppendDump appends what a snapshot payload says, in lines, for people: entities, rows and fields by name. Ticks
-// are read as near to the one given. A record may leave out which rows it has where the receiver knows: masks says
-// which rows an index had at a tick. Without masks, or where it does not know either, the dump ends there.
-func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, masks func(index uint32, t tick.Tick) (Mask, bool)) []byte {
-	d := dumper{schema: s, b: wire.NewBitReader(payload), dst: dst, masks: masks}
+// are read as near to the one given. Records lean on what the receiver has: past says it. Without a past, or where it
+// does not know either, the dump ends there.
+func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, past Past) []byte {
+	d := dumper{schema: s, b: wire.NewBitReader(payload), dst: dst, past: past}
 	d.s = tick.Near(uint16(d.b.Read(16)), near)
 	d.printf("   tick %d\n", d.s)
 	if d.b.Bool() {
 		d.printf("   resynced, epoch %d\n", d.b.Read(16))
+	}
+	if part := d.b.Var(); part != 0 {
+		d.printf("   part %d\n", part)
 	}
 	end := d.despawns() && d.records()
 	switch {
@@ -40,13 +56,31 @@ func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, masks func(inde
 
 // AppendDump is Schema.AppendDump with what the replica knows. It may be asked before or after Read of the payload.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
-	return r.schema.AppendDump(dst, payload, r.newest, func(index uint32, t tick.Tick) (Mask, bool) {
-		base := r.baseline(index, t)
-		if base.version == nil {
-			return 0, false
-		}
-		return base.version.mask, true
-	})
+	return r.schema.AppendDump(dst, payload, r.newest, r)
+}
+
+// RecordAt implements Past.
+func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
+	base := r.baseline(index, t)
+	if base.version == nil {
+		return 0, tick.None, false
+	}
+	return base.version.mask, base.version.base, true
+}
+
+// ListAt implements Past. The slice is the Replica's own.
+func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) { return r.past.list(t, part) }
+
+// Window implements Past.
+func (r *Replica) Window() tick.Tick { return r.window }
+
+// LanesAt is a row as of the record that was decoded at t, if it is held. The slice is the Replica's own.
+func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
+	base := r.baseline(index, t)
+	if base.life == nil {
+		return nil, false
+	}
+	return base.row(r, row)
 }
 
 func (d *dumper) printf(format string, args ...any) { d.dst = fmt.Appendf(d.dst, format, args...) }
@@ -70,30 +104,72 @@ func (d *dumper) illegal(what string) bool {
 }
 
 func (d *dumper) records() bool {
-	var last uint32
-	for d.b.Bool() {
-		index, ok := readIndex(&d.b, &last)
-		if !ok {
-			return d.illegal("index")
-		}
-		if !d.record(index) {
+	context := 0
+	if d.b.Bool() {
+		if context = 1; !d.again() {
 			return false
 		}
 	}
-	return !d.b.Failed()
+	var next uint32
+	for {
+		gap, odd, end := readGap(d.schema.codes.gap, context, &d.b)
+		switch {
+		case d.b.Failed():
+			return false
+		case end:
+			return true
+		case !d.record(next+gap, odd):
+			return false
+		}
+		next += gap + 1
+	}
+}
+
+// again prints the records about entities of an earlier payload.
+func (d *dumper) again() bool {
+	d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
+	part := int(d.b.Var() & (maxParts - 1))
+	var list []uint32
+	known := false
+	if d.past != nil && !d.b.Failed() {
+		list, known = d.past.ListAt(d.s-d.age, part)
+	}
+	if !known {
+		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.s-d.age)
+		return false
+	}
+	for at, odd := 0, false; ; {
+		switch symbol := d.schema.codes.next.Read(&d.b, 0); {
+		case d.b.Failed():
+			return false
+		case symbol == nextNone:
+			return true
+		case symbol == nextOdd:
+			odd = true
+		case symbol == nextSkip:
+			at += nextMost + 1
+		case at+symbol >= len(list):
+			return d.illegal("entity")
+		case !d.record(list[at+symbol], odd):
+			return false
+		default:
+			at, odd = at+symbol+1, false
+		}
+	}
 }
 
 // record prints one entity.
-func (d *dumper) record(index uint32) bool {
-	if !d.b.Bool() {
+func (d *dumper) record(index uint32, odd bool) bool {
+	if odd && !d.b.Bool() {
 		generation, ok := readGeneration(&d.b)
 		if !ok {
 			return d.illegal("generation")
 		}
 		d.printf("   entity %s, whole\n", wire.NetworkID{Index: index, Generation: generation})
-		return d.rows(Mask(d.b.Read(uint(d.schema.Rows()))), tick.None)
+		mask := Mask(d.b.Read(uint(d.schema.Rows())))
+		return d.whole(mask)
 	}
-	if !d.b.Bool() {
+	if odd && !d.b.Bool() {
 		d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
 	}
 	base := d.s - d.age
@@ -101,32 +177,102 @@ func (d *dumper) record(index uint32) bool {
 		return d.illegal("age")
 	}
 	d.printf("   entity at %d, against tick %d\n", index, base)
-	if !d.b.Bool() {
-		return d.rows(Mask(d.b.Read(uint(d.schema.Rows()))), base)
+	var rows Mask
+	prior, known := tick.None, false
+	if d.past != nil {
+		rows, prior, known = d.past.RecordAt(index, base)
 	}
-	if d.masks != nil {
-		if mask, ok := d.masks(index, base); ok {
-			return d.rows(mask, base)
+	mask := rows
+	if odd && !d.b.Bool() {
+		mask = Mask(d.b.Read(uint(d.schema.Rows())))
+		if !known {
+			rows = mask
 		}
+	} else if !known {
+		d.printf("    rows as at tick %d, which is not known here\n", base)
+		return false
 	}
-	d.printf("    rows as at tick %d, which is not known here\n", base)
-	return false
+	return d.against(index, mask, rows, base, d.before(index, rows, prior))
 }
 
-// rows prints the rows of a record; those of a record against a base may stand as they were.
-func (d *dumper) rows(mask Mask, base tick.Tick) bool {
-	for ; mask != 0; mask &= mask - 1 {
-		plan := d.schema.plans[mask.next()]
-		if base != tick.None && !d.b.Bool() && !d.b.Failed() {
-			d.printf("    %s as at tick %d\n", plan.Name(), base)
-			continue
-		}
+// before is T' if it is leaned on.
+func (d *dumper) before(index uint32, rows Mask, prior tick.Tick) tick.Tick {
+	if prior == tick.None || d.s-prior >= d.past.Window() {
+		return tick.None
+	}
+	if was, _, ok := d.past.RecordAt(index, prior); !ok || was != rows {
+		return tick.None
+	}
+	return prior
+}
+
+// whole prints rows that travel whole.
+func (d *dumper) whole(rows Mask) bool {
+	for ; rows != 0; rows &= rows - 1 {
+		plan := d.schema.plans[rows.next()]
 		d.lanes = extended(d.lanes[:0], plan.Lanes())
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
 		}
-		d.printf("    %s ", plan.Name())
-		d.dst = append(plan.AppendValues(d.dst, d.lanes), '\n')
+		d.print(plan)
 	}
 	return !d.b.Failed()
+}
+
+// print prints d.lanes.
+func (d *dumper) print(plan *wire.Plan) {
+	d.printf("    %s ", plan.Name())
+	d.dst = append(plan.AppendValues(d.dst, d.lanes), '\n')
+}
+
+// against prints the body of a record and what follows it whole.
+func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
+	told := mask &^ rows
+	for m := mask & rows &^ d.schema.tags; m != 0; {
+		var part [whichRows]rowVersions
+		n, moved := 0, uint(0)
+		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
+			if part[n].row = m.next(); d.schema.whole.Has(part[n].row) {
+				continue
+			}
+			if !d.versions(&part[n], index, base, before) {
+				return false
+			}
+			if part[n].before != nil && !slices.Equal(part[n].base, part[n].before) {
+				moved |= 1 << n
+			}
+		}
+		changed := uint(d.schema.codes.which[n-1].Read(&d.b, wire.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
+		for i := range n {
+			switch plan := d.schema.plans[part[i].row]; {
+			case changed>>i&1 == 0:
+				d.printf("    %s as at tick %d\n", plan.Name(), base)
+			case d.schema.whole.Has(part[i].row):
+				told = told.With(part[i].row)
+			default:
+				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before)}
+				d.lanes = extended(d.lanes[:0], plan.Lanes())
+				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
+					return d.illegal(plan.Name())
+				}
+				d.print(plan)
+			}
+		}
+	}
+	return d.whole(told &^ d.schema.tags)
+}
+
+// versions finds what a row leans on.
+func (d *dumper) versions(r *rowVersions, index uint32, base, before tick.Tick) (ok bool) {
+	known := d.past != nil
+	if known {
+		r.base, known = d.past.LanesAt(index, r.row, base)
+	}
+	if known && before != tick.None {
+		r.before, known = d.past.LanesAt(index, r.row, before)
+	}
+	if !known {
+		d.printf("    %s against tick %d, which is not known here\n", d.schema.plans[r.row].Name(), base)
+	}
+	return known
 }

@@ -11,4 +11,8 @@ var (
 	// ErrBaseline: a record leans on something this end no longer holds. The
 	// packet is dropped whole and not acknowledged (rule 5).
 	ErrBaseline = errors.New("snapshot: leans on a baseline that is not held")
+	// ErrEvicted: a tick was asked for that is no longer, or not yet, held.
+	ErrEvicted = errors.New("snapshot: that tick is outside the history")
+	// ErrNotAlive: no such entity lived at that tick.
+	ErrNotAlive = errors.New("snapshot: no such entity at that tick")
 )

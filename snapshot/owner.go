@@ -21,10 +21,3 @@ func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
 	}
 	return s.owners[id.Index]
 }
-
-// disown makes the server the owner of a new entity.
-func (s *Store) disown(index uint32) {
-	if int(index) < len(s.owners) {
-		s.owners[index] = 0
-	}
-}

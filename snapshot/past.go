@@ -30,7 +30,15 @@ type block struct {
 	tick     tick.Tick
 	versions []version
 	lanes    []uint32
+	listed   []uint32 // indexes that its payloads spoke of, part after part
+	parts    []listPart
 }
+
+// maxListedAt bounds what the lists of one tick hold.
+const maxListedAt = 1 << 17
+
+// listPart is where the list of one payload of a tick lies.
+type listPart struct{ part, first, end int }
 
 // past is the client's history: a ring of ticks. Versions leave it by tick
 // only, never with the entity (rules 4 and 7).
@@ -41,13 +49,13 @@ type past struct {
 	horizon tick.Tick // versions at or before it have left
 }
 
-// newPast keeps versions for keep ticks.
-func newPast(schema *Schema, keep tick.Tick) past {
+// newPast keeps versions for keep ticks, and those of the keep ticks before start.
+func newPast(schema *Schema, keep, start tick.Tick) past {
 	size := 1
 	for size <= int(keep) {
 		size *= 2
 	}
-	return past{schema: schema, blocks: make([]block, size), keep: keep}
+	return past{schema: schema, blocks: make([]block, size), keep: keep, horizon: max(start-keep, tick.None)}
 }
 
 func (p *past) block(t tick.Tick) *block { return &p.blocks[int(t)&(len(p.blocks)-1)] }
@@ -69,14 +77,57 @@ func (p *past) row(v *version, row int) []uint32 {
 // add appends a version to the block of its tick, with its lanes, and returns
 // its name. The tick must be inside the retention.
 func (p *past) add(v version, lanes []uint32) versionRef {
-	b := p.block(v.tick)
-	if b.tick != v.tick {
-		b.tick, b.versions, b.lanes = v.tick, b.versions[:0], b.lanes[:0]
-	}
+	b := p.of(v.tick)
 	v.first = len(b.lanes)
 	b.lanes = append(b.lanes, lanes...)
 	b.versions = append(b.versions, v)
 	return versionRef{tick: v.tick, pos: int32(len(b.versions) - 1)}
+}
+
+// of is the block of a tick inside the retention, emptied of an earlier one.
+func (p *past) of(t tick.Tick) *block {
+	b := p.block(t)
+	if b.tick != t {
+		*b = block{tick: t, versions: b.versions[:0], lanes: b.lanes[:0], listed: b.listed[:0], parts: b.parts[:0]}
+	}
+	return b
+}
+
+// open begins the list of a payload.
+func (p *past) open(t tick.Tick, part int) {
+	b := p.of(t)
+	if len(b.parts) >= maxParts {
+		b.parts = b.parts[:maxParts-1]
+	}
+	b.parts = append(b.parts, listPart{part: part, first: len(b.listed), end: len(b.listed)})
+}
+
+// note adds to the list of the payload that was opened last. No honest server
+// comes near the most that a tick's lists may hold.
+func (p *past) note(t tick.Tick, index uint32) {
+	b := p.of(t)
+	if len(b.listed) >= maxListedAt {
+		return
+	}
+	b.listed = append(b.listed, index)
+	b.parts[len(b.parts)-1].end++
+}
+
+// list is the entities of a payload that was decoded, in its order.
+func (p *past) list(t tick.Tick, part int) ([]uint32, bool) {
+	if t <= p.horizon {
+		return nil, false
+	}
+	b := p.block(t)
+	if b.tick != t {
+		return nil, false
+	}
+	for _, l := range b.parts {
+		if l.part == part {
+			return b.listed[l.first:l.end], true
+		}
+	}
+	return nil, false
 }
 
 // advance moves the horizon for a newest tick and hands every version that

@@ -19,6 +19,8 @@ type stage struct {
 	records  []staged
 	lanes    []uint32
 	age      tick.Tick
+	part     int
+	leant    lent
 }
 
 // Read decodes one snapshot payload, whole or not at all. The packet that
@@ -43,7 +45,7 @@ func (r *Replica) Read(payload []byte) error {
 }
 
 func (s *stage) reset() {
-	s.epoch, s.age = 0, 0
+	s.epoch, s.age, s.part = 0, 0, 0
 	s.despawns, s.records, s.lanes = s.despawns[:0], s.records[:0], s.lanes[:0]
 }
 
@@ -70,23 +72,94 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return r.malformed() // served, but never asked for
 		}
 	}
+	part := b.Var()
+	if part >= maxParts {
+		return r.malformed()
+	}
+	r.stage.part = int(part)
 	if !r.decodeDespawns(b) {
 		return r.malformed()
 	}
-	var last uint32
-	for b.Bool() {
-		index, ok := readIndex(b, &last)
-		if !ok {
-			return r.malformed()
-		}
-		if err := r.decodeRecord(b, s, index); err != nil {
+	context := 0
+	if b.Bool() {
+		if err := r.decodeAgain(b, s); err != nil {
 			return err
 		}
+		context = 1
+	}
+	if err := r.decodeOthers(b, s, context); err != nil {
+		return err
 	}
 	if !b.Done() {
 		return r.malformed()
 	}
 	return nil
+}
+
+// maxParts is how many payloads a tick may have.
+const maxParts = 1 << 14
+
+// decodeAgain reads the records about entities of an earlier payload.
+func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
+	age, part := b.Var(), b.Var()
+	if b.Failed() || age >= uint64(s) || part >= maxParts {
+		return r.malformed()
+	}
+	r.stage.age = tick.Tick(age) + 1
+	list, ok := r.past.list(s-r.stage.age, int(part))
+	if !ok {
+		return r.noBaseline()
+	}
+	for at, odd := 0, false; ; {
+		symbol := r.schema.codes.next.Read(b, 0)
+		switch {
+		case b.Failed():
+			return r.malformed()
+		case symbol == nextNone:
+			if odd {
+				return r.malformed()
+			}
+			return nil
+		case symbol == nextOdd:
+			if odd {
+				return r.malformed()
+			}
+			odd = true
+			continue
+		case symbol == nextSkip:
+			at += nextMost + 1
+			continue
+		}
+		if at += symbol; at >= len(list) {
+			return r.malformed()
+		}
+		if err := r.decodeRecord(b, s, list[at], odd); err != nil {
+			return err
+		}
+		at, odd = at+1, false
+	}
+}
+
+// decodeOthers reads the records about any other entities.
+func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) error {
+	var next uint32
+	for {
+		gap, odd, end := readGap(r.schema.codes.gap, context, b)
+		if b.Failed() {
+			return r.malformed()
+		}
+		if end {
+			return nil
+		}
+		index := next + gap
+		next = index + 1
+		if index >= MaxEntities {
+			return r.malformed()
+		}
+		if err := r.decodeRecord(b, s, index, odd); err != nil {
+			return err
+		}
+	}
 }
 
 // readIndex reads a gap.
@@ -114,81 +187,6 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 		r.stage.despawns = append(r.stage.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
 	return !b.Failed()
-}
-
-// decodeRecord stages one entity with all its rows.
-func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32) error {
-	rec := staged{version: version{tick: s, first: len(r.stage.lanes)}}
-	if !b.Bool() {
-		generation, ok := readGeneration(b)
-		if !ok {
-			return r.malformed()
-		}
-		rec.id = wire.NetworkID{Index: index, Generation: generation}
-		rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
-		return r.decodeRows(b, rec, nil)
-	}
-	if !r.decodeAge(b, s) {
-		return r.malformed()
-	}
-	base := r.baseline(index, s-r.stage.age)
-	if base.life == nil {
-		return r.noBaseline()
-	}
-	rec.id = wire.NetworkID{Index: index, Generation: base.life.generation}
-	rec.version.base = base.tick
-	if b.Bool() {
-		if base.version == nil {
-			return r.noBaseline()
-		}
-		rec.version.mask = base.version.mask
-	} else {
-		rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
-	}
-	return r.decodeRows(b, rec, &base)
-}
-
-// decodeAge reads how far back the baseline lies, and refuses ticks that
-// never were.
-func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
-	if !b.Bool() {
-		age := b.Var()
-		if b.Failed() || age >= uint64(s) {
-			return false
-		}
-		if tick.Tick(age)+1 == r.stage.age {
-			return false // one legal encoding
-		}
-		r.stage.age = tick.Tick(age) + 1
-	}
-	return r.stage.age > 0 && r.stage.age < s
-}
-
-// decodeRows stages the rows of rec.version.mask: from the payload, or as they
-// are at the baseline.
-func (r *Replica) decodeRows(b *wire.BitReader, rec staged, base *baseline) error {
-	for m := rec.version.mask; m != 0; m &= m - 1 {
-		row := m.next()
-		n := r.schema.plans[row].Lanes()
-		at := len(r.stage.lanes)
-		if base != nil && !b.Bool() && !b.Failed() {
-			lanes, ok := base.row(r, row)
-			if !ok {
-				return r.noBaseline()
-			}
-			r.stage.lanes = append(r.stage.lanes, lanes...)
-			continue
-		}
-		r.stage.lanes = extended(r.stage.lanes, n)
-		if !r.schema.plans[row].ReadRow(b, r.stage.lanes[at:at+n]) {
-			return r.malformed()
-		}
-	}
-	if b.Failed() {
-		return r.malformed()
-	}
-	r.stage.records = append(r.stage.records, rec)
-	return nil
 }
 
 // extended returns s with n more elements, of any content.
@@ -251,7 +249,9 @@ func (r *Replica) commit(s tick.Tick) {
 	for _, id := range r.stage.despawns {
 		r.despawn(id, s)
 	}
+	r.past.open(s, r.stage.part)
 	for i := range r.stage.records {
+		r.past.note(s, r.stage.records[i].id.Index)
 		r.record(&r.stage.records[i])
 	}
 }

@@ -9,8 +9,21 @@ import (
 // Schema is the list of replicated components that both ends agreed on by the
 // protocol hash. A component's row number is its place in that list.
 type Schema struct {
-	plans []*wire.Plan
-	words []int // per row: 64-bit words of an absolute row
+	plans   []*wire.Plan
+	words   []int // per row: 64-bit words of an absolute row
+	options []RowOptions
+	refs    Mask // rows that name entities
+	tags    Mask // rows without lanes
+	whole   Mask // rows that travel whole whenever they changed
+	codes   codes
+}
+
+// RowOptions say how seldom a component is captured. What is not captured has
+// not changed, so these are the only way to send something more rarely than
+// the rest of its entity (rule 1).
+type RowOptions struct {
+	Every int  // at most every so many ticks; 0 and 1: each tick
+	Once  bool // only when it is added
 }
 
 // NewSchema takes the component plans in the protocol's canonical order. It
@@ -23,8 +36,30 @@ func NewSchema(plans []*wire.Plan) *Schema {
 	for _, p := range plans {
 		s.words = append(s.words, (p.Bits()+63)/64)
 	}
+	s.options = make([]RowOptions, len(plans))
+	for row, p := range plans {
+		switch {
+		case p.Lanes() == 0:
+			s.tags = s.tags.With(row)
+		case len(p.Refs()) > 0:
+			s.refs = s.refs.With(row)
+		}
+		if !p.Packed() {
+			s.whole = s.whole.With(row)
+		}
+	}
+	s.whole = (s.whole | s.refs) &^ s.tags
+	if err := s.SetTables(wire.NewFlat()); err != nil {
+		panic(err)
+	}
 	return s
 }
+
+// SetOptions sets the options of a row. It is for start-up.
+func (s *Schema) SetOptions(row int, o RowOptions) { s.options[row] = o }
+
+// Options returns the options of a row.
+func (s *Schema) Options(row int) RowOptions { return s.options[row] }
 
 // Rows is the number of replicated components.
 func (s *Schema) Rows() int { return len(s.plans) }

@@ -6,6 +6,8 @@ import "github.com/arche-netcode/netcode/tick"
 type sentEntry struct {
 	index, generation uint32
 	base              tick.Tick // what the record leant on, tick.None when absolute
+	mask              Mask      // the rows that the record has
+	alike             bool      // they are those of base
 	despawn           bool
 }
 
@@ -15,6 +17,8 @@ type sentPacket struct {
 	tick    tick.Tick
 	first   uint64 // position of its first entry in the entry ring
 	n       int
+	records int  // of them not despawns
+	part    int  // payloads of the same tick before it
 	pending bool // neither acknowledged nor lost
 	acked   bool
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Store is the server's Main snapshot: the newest row of everything, and since
-// which tick each row has had its value. Capture fills it between
-// [Store.Begin] and [Store.Commit]; one [View] per client reads it.
+// Store is the server's Main snapshot: the newest row of everything, since
+// which tick each row has had its value, and what it was before in the last W
+// ticks. Capture fills it between [Store.Begin] and [Store.Commit]; one [View]
+// per client reads it.
 //
 // A Store belongs to one goroutine.
 type Store struct {
@@ -25,7 +26,14 @@ type Store struct {
 	moved  []tick.Tick   // per index: the tick of the newest change of any kind
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
+	past   history
+	groups groups
+	refs   referrers
+	bodies bodies
+	watch  func([]wire.DeltaSymbol)
+	weight []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive  bitset
+	lives  lives
 	free   []uint32 // indexes that may be used again, oldest first, from head on
 	head   int
 	freed  []uint32 // indexes freed since Begin: never used again in the same tick
@@ -47,6 +55,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		rows:   newColumns(schema, cfg.Entities),
 		packed: make([][]uint64, n),
 		since:  make([][]tick.Tick, n),
+		past:   newHistory(schema, cfg),
 	}
 }
 
@@ -60,6 +69,7 @@ func (s *Store) Begin(t tick.Tick) {
 	s.tick, s.open, s.count = t, true, 0
 	s.changed.clear()
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
+	s.past.begin(t)
 }
 
 // Commit ends the capture. What it recorded is now the state as of the tick.
@@ -84,14 +94,15 @@ func (s *Store) Spawn() wire.NetworkID {
 		s.refused++
 		return wire.NetworkID{}
 	}
+	s.reshape(index)
 	s.gens[index]++
 	if s.gens[index] == 0 { // wrapped after 2^32 lives: generation 0 means none
 		s.gens[index] = 1
 	}
 	s.rows.masks[index] = 0
-	s.born[index], s.shape[index] = s.tick, s.tick
+	s.born[index] = s.tick
 	s.alive.set(index)
-	s.disown(index)
+	s.plain(index)
 	s.touch(index)
 	s.living++
 	id := wire.NetworkID{Index: index, Generation: s.gens[index]}
@@ -124,39 +135,19 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	if !s.open || !s.Alive(id) {
 		return
 	}
+	for m := s.rows.masks[id.Index]; m != 0; m &= m - 1 {
+		s.loseRow(id.Index, m.next())
+	}
+	s.reshape(id.Index)
+	s.SetGroup(id, 0)
 	s.alive.unset(id.Index)
+	s.unattend(id)
 	s.rows.masks[id.Index] = 0
 	s.living--
 	s.freed = append(s.freed, id.Index)
 	if s.born[id.Index] != s.tick {
 		s.deaths = append(s.deaths, id)
 	}
-}
-
-// Set records a row's lanes and reports whether they differ from before. A row
-// that the entity did not have is added. Lanes are copied.
-func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
-	if !s.open || !s.Alive(id) {
-		return false
-	}
-	place := s.rows.row(id.Index, row)
-	if s.rows.masks[id.Index].Has(row) {
-		if slices.Equal(place, lanes) {
-			return false
-		}
-	} else {
-		s.rows.masks[id.Index] = s.rows.masks[id.Index].With(row)
-		s.shape[id.Index] = s.tick
-	}
-	copy(place, lanes)
-	n := s.schema.words[row]
-	s.packed[row] = grown(s.packed[row], (int(id.Index)+1)*n, cap(s.rows.masks)*n)
-	s.schema.plans[row].Pack(place, s.packedRow(id.Index, row))
-	s.since[row] = grown(s.since[row], int(id.Index)+1, cap(s.rows.masks))
-	s.since[row][id.Index] = s.tick
-	s.touch(id.Index)
-	s.count++
-	return true
 }
 
 // touch notes a change in this tick.
@@ -169,17 +160,6 @@ func (s *Store) touch(index uint32) {
 func (s *Store) packedRow(index uint32, row int) []uint64 {
 	n := s.schema.words[row]
 	return s.packed[row][int(index)*n : (int(index)+1)*n]
-}
-
-// Remove takes a row away from an entity. Absence is a version like any other.
-func (s *Store) Remove(id wire.NetworkID, row int) {
-	if !s.open || !s.Alive(id) || !s.rows.masks[id.Index].Has(row) {
-		return
-	}
-	s.rows.masks[id.Index] = s.rows.masks[id.Index].Without(row)
-	s.shape[id.Index] = s.tick
-	s.touch(id.Index)
-	s.count++
 }
 
 // Tick is the tick of the newest capture, tick.None before the first.

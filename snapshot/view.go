@@ -16,13 +16,14 @@ type slot struct {
 	shown uint32
 	base  tick.Tick // T: the newest acknowledged record of this life
 	prior tick.Tick // T′: the tick that T's own record was coded against
+	mask  Mask      // the rows that the client was shown at T
 	life  tick.Tick // acknowledgements of records before it make no baseline
 	sent  tick.Tick // the newest record or despawn that went out
 	ended tick.Tick // the latest end of a life; despawns before it settle nothing
 }
 
 // View is what one client lacks of a [Store]: the Send snapshot of the design,
-// which needs no memory of its own but two bits and a slot per network index.
+// which needs no memory of its own but a few bits and a slot per network index.
 // It belongs to the Store's goroutine.
 type View struct {
 	store *Store
@@ -32,7 +33,11 @@ type View struct {
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
 	unacked bitset // sent, and the newest sent is not yet confirmed
 	owed    bitset // a despawn is owed, whatever the client acknowledged
+	kept    bitset // out of sight, and the client was left what it has
 	tooBig  bitset // does not fit a packet as it is now: the client lacks it
+	hideNew bool
+	own     personal
+	plan    plan
 
 	sent     sentRing
 	observed tick.Tick // the newest commit that has been looked at
@@ -44,7 +49,16 @@ type View struct {
 	spoke    tick.Tick // the newest tick of which a snapshot went out, or the start
 	epochSeq uint64    // acknowledgements of earlier packets make no baseline
 	payload  int       // bytes of a snapshot in an otherwise empty packet
+	lanes    []uint32  // a row with entity fields, as this client gets it
+	lacking  []uint32  // members of a group that are to be written
+	records  []record  // of them
+	scratch  record    // the one that is written
+	part     int       // payloads written for this tick
+	short    bool      // not all that waited went out with the tick before
+	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
+	met      []uint32 // attended indexes that the client was proved to hold
+	sights   uint64   // changes of what is visible
 }
 
 // ViewStats counts what a View did since it was made.
@@ -54,12 +68,14 @@ type ViewStats struct {
 	Updates     uint64         // records against a baseline
 	Despawns    uint64         // despawn records
 	Rows        uint64         // rows that travelled as absolute values
+	Deltas      uint64         // rows that travelled as what differs from the baseline
 	Unchanged   uint64         // rows that travelled as one bit: as in the baseline
 	Resent      uint64         // records put back into unsent by a loss
 	Repeated    uint64         // records put back into unsent because the budget allowed it
 	Overwritten uint64         // pending packets forgotten because the ring was full
 	Oversize    uint64         // times an entity did not fit even an empty packet
 	OversizeID  wire.NetworkID // the last such entity
+	TornGroups  uint64         // times a group did not fit even an empty packet and was sent one by one
 	Resyncs     uint64         // resyncs served
 }
 
@@ -88,7 +104,9 @@ func (v *View) grow() {
 	v.unsent = v.unsent.grownTo(n)
 	v.unacked = v.unacked.grownTo(n)
 	v.owed = v.owed.grownTo(n)
+	v.kept = v.kept.grownTo(n)
 	v.tooBig = v.tooBig.grownTo(n)
+	v.plan.chosen = v.plan.chosen.grownTo(n)
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -100,86 +118,22 @@ func (v *View) Observe() {
 		return
 	}
 	v.observed = s.tick
+	v.short = v.updatesPending()
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
 	v.grow()
 	for _, id := range s.deaths {
-		if v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation {
-			v.end(id.Index, s.tick)
-		}
+		v.died(id)
 	}
 	for _, id := range s.births {
-		v.show(id, s.tick)
+		if !v.hideNew {
+			v.show(id, s.tick)
+		}
 	}
 	for w, changed := range s.changed {
 		v.unsent[w] |= changed & v.visible[w]
 	}
-}
-
-// Show lets the client see an entity again. Entities are visible until hidden.
-// A life that begins is sent whole, whatever the client held before.
-func (v *View) Show(id wire.NetworkID) {
-	v.Observe()
-	if v.store.Alive(id) && !v.Visible(id) {
-		v.show(id, v.next())
-	}
-}
-
-// Hide takes an entity out of the client's sight. From then on no byte about
-// it is produced but its despawn, and that only if a record of it was sent.
-//
-// An entity that is hidden between its first capture and the packets of that
-// tick was never shown: not even its existence leaks.
-func (v *View) Hide(id wire.NetworkID) {
-	v.Observe()
-	if v.Visible(id) {
-		v.end(id.Index, v.next())
-	}
-}
-
-// Visible reports whether the client may see id, which is false for dead ids.
-func (v *View) Visible(id wire.NetworkID) bool {
-	return v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation
-}
-
-// next is the earliest tick whose snapshot can still reflect a change of
-// visibility made now: once a tick's snapshots are out, the one after it.
-func (v *View) next() tick.Tick {
-	if v.wrote >= v.store.tick {
-		return v.store.tick + 1
-	}
-	return v.store.tick
-}
-
-// show begins a life at tick t (rule 7). An owed despawn is dropped: the
-// record that will be sent says everything, of this generation or a higher one.
-func (v *View) show(id wire.NetworkID, t tick.Tick) {
-	p := &v.slots[id.Index]
-	p.generation = id.Generation
-	p.base, p.prior = tick.None, tick.None
-	p.life = t
-	v.owed.unset(id.Index)
-	v.visible.set(id.Index)
-	v.unsent.set(id.Index)
-}
-
-// end ends the life of whoever is at index at tick t (rule 7). The despawn is
-// owed if any record went out, acknowledged or not.
-func (v *View) end(index uint32, t tick.Tick) {
-	p := &v.slots[index]
-	v.visible.unset(index)
-	v.unacked.unset(index)
-	v.tooBig.unset(index)
-	p.base, p.prior = tick.None, tick.None
-	p.life = t + 1
-	if p.shown == 0 {
-		v.unsent.unset(index)
-		return
-	}
-	p.ended = t
-	v.owed.set(index)
-	v.unsent.set(index)
 }
 
 // Acked tells that the packet with this sequence was decoded by the client:
@@ -194,6 +148,7 @@ func (v *View) Acked(seq uint64) {
 	if seq >= v.epochSeq {
 		v.answer, v.answered = false, true
 	}
+	v.heard(p)
 	for i := range p.n {
 		e := v.sent.entry(p, i)
 		if e.despawn {
@@ -223,10 +178,16 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 	if !v.visible.has(e.index) || p.generation != e.generation || t < p.life {
 		return
 	}
-	if t > p.base {
-		p.base, p.prior = t, e.base
+	if p.base == tick.None {
+		v.meet(e.index)
 	}
-	if v.store.moved[e.index] <= t {
+	if t > p.base {
+		p.base, p.prior, p.mask = t, tick.None, e.mask
+		if e.alike {
+			p.prior = e.base
+		}
+	}
+	if v.moved(e.index) <= t {
 		// The client has the newest there is, whatever else is on its way.
 		v.unacked.unset(e.index)
 		v.unsent.unset(e.index)
@@ -254,7 +215,7 @@ func (v *View) lost(p *sentPacket) {
 		}
 		stillOwed := e.despawn && v.owed.has(e.index) && q.shown == e.generation
 		stillShown := !e.despawn && v.visible.has(e.index) && q.generation == e.generation &&
-			p.tick >= q.life && v.store.moved[e.index] > q.base
+			p.tick >= q.life && v.moved(e.index) > q.base
 		if stillOwed || stillShown {
 			v.unsent.set(e.index)
 			v.stats.Resent++
@@ -273,6 +234,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	}
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
+	v.listed = v.listed[:0]
 	v.stats.Resyncs++
 	for i := range v.slots {
 		v.slots[i].base, v.slots[i].prior = tick.None, tick.None

@@ -9,21 +9,31 @@ import (
 
 // A snapshot payload is one bit string, least significant bit first:
 //
-//	tick            16 bits, low bits of the packet's own tick S
-//	resynced         1 bit, then 16 bits epoch if set
-//	despawn records: 1 bit "one more", gap, generation      … 0
-//	update records:  1 bit "one more", gap, record          … 0
+//	tick      16 bits, low bits of the packet's own tick S
+//	resynced   1 bit, then 16 bits epoch if set
+//	part      Var: how many payloads of this tick came before
+//	despawns  1 bit "one more", gap, generation      … 0
+//	list       1 bit; if set, Var (S - R - 1) and Var part: the packet of tick R
+//	          whose records are gone through again
+//	          for each that is spoken of: a symbol of codes.next, record; the end
+//	others    for each: a symbol of codes.gap, record; the end
 //	zero padding to the byte
 //
-//	record: 1 bit "against a baseline"
-//	  no:   generation, one bit per row of the schema: present;
-//	        then each present row, absolute
-//	  yes:  1 bit "same age as the record before" or age (S−T−1);
-//	        1 bit "rows as at T" or one bit per row of the schema: present;
-//	        then each present row: 1 bit 0 "as at T", or 1 and the row, absolute
+//	record, usual: against T, which is as old as that of the record before (at
+//	          first, as R), with the rows of T: the body
+//	odd:      1 bit "against T"
+//	  no:     generation, one bit per row of the schema: present;
+//	          then each present row, whole
+//	  yes:    1 bit "same age as the record before" or age (S-T-1);
+//	          1 bit "rows as at T" or one bit per row of the schema: present;
+//	          the body
+//	body:     for each four rows of those at T and now: which of them differ from
+//	          T; then those that do, as what differs (wire.Delta)
+//	          then, whole, each row that was not at T, and of those that name
+//	          entities each that differs
 //
-// Gaps count the indexes skipped since the record before, in each list apart,
-// modulo 2^32. Gap, generation and age are in the Var code of wire.
+// Gaps of despawns count the indexes skipped since the one before. Gap,
+// generation and age are in the Var code of wire.
 
 // despawnShare is the part of a packet kept for despawns while any are owed:
 // one third, so that neither they nor updates can starve the other.
@@ -42,6 +52,8 @@ type packetWriter struct {
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
 	age   uint64 // age of the record before, 0 = none yet
+	// gapContext is 1 when a list was gone through first.
+	gapContext int
 	// partial: other messages took some of the packet, so that what does not
 	// fit now may fit the next one.
 	partial bool
@@ -60,26 +72,37 @@ func (v *View) Write(dst []byte, seq uint64) int {
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		return 0
 	}
+	if v.wrote != p.s {
+		v.part = 0
+	}
+	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	p.header()
-	full := len(dst)*8 - 2 // room for the two list ends
+	full := len(dst)*8 - endBits
 	p.limit = full
 	if v.updatesPending() {
 		p.limit = full / despawnShare
 	}
 	p.despawns()
 	p.w.Bool(false)
-	p.limit = full + 1
+	p.limit = full
 	p.updates()
-	p.w.Bool(false)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
 	}
+	if p.sent.records > 0 {
+		v.plan.wrote(p.w.Bits() / p.sent.records)
+	}
+	v.part++
 	v.answer = false
 	v.stats.Snapshots++
 	return p.w.Finish()
 }
+
+// endBits is room for what always follows: the end of the despawns, that there
+// is no list, or its end, and the end of the others.
+const endBits = 1 + 1 + 2*15
 
 func (v *View) overwritten(p *sentPacket) {
 	v.stats.Overwritten++
@@ -102,6 +125,7 @@ func (p *packetWriter) header() {
 	if p.v.epoch != 0 {
 		p.w.Write(uint64(p.v.epoch), 16)
 	}
+	p.w.Var(uint64(p.v.part))
 }
 
 // despawns writes what is owed, in index order, up to the limit.
@@ -128,82 +152,153 @@ func (p *packetWriter) despawns() {
 
 // despawn says that this generation of index and all before it are gone.
 func (p *packetWriter) despawn(index uint32) {
-	p.gap(index)
+	p.w.Bool(true)
+	p.w.Var(uint64(index - p.last))
+	p.last = index + 1
 	p.w.Var(uint64(p.v.slots[index].shown))
 }
 
-// updates writes visible entities that changed, from where the packet before
-// was cut short, once around.
+// updates writes visible entities that changed: first those that were in an
+// earlier packet too.
 func (p *packetWriter) updates() {
-	v := p.v
-	p.last = 0
-	if len(v.unsent) == 0 {
-		return
+	c := &p.v.store.schema.codes
+	room := true
+	var list *sentPacket
+	if p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
+		list = p.v.refer(p.v.part)
 	}
-	start := int(v.cursor >> 6)
-	if start >= len(v.unsent) {
-		start, v.cursor = 0, 0
+	p.w.Bool(list != nil)
+	if list != nil {
+		p.w.Var(uint64(p.s-list.tick) - 1)
+		p.w.Var(uint64(list.part))
+		p.age, p.gapContext = uint64(p.s-list.tick), 1
+		room = p.again(list)
+		p.symbol(c.next, 0, nextNone)
 	}
-	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
-	for i := 0; i <= len(v.unsent); i++ {
-		w := (start + i) % len(v.unsent)
-		word := v.unsent[w] &^ v.owed[w]
-		switch i {
-		case 0:
-			word &^= low
-		case len(v.unsent):
-			word &= low
-		}
-		for ; word != 0; word &= word - 1 {
-			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.slots[index].life > p.s {
-				continue // shown after this tick's first packets
-			}
-			if !p.update(index) {
-				v.cursor = index
-				return
-			}
+	if room {
+		p.others()
+	}
+	p.symbol(c.gap, p.gapContext, gapEnd)
+}
+
+// unit writes one entity, or its whole group, and reports whether there was
+// room for it.
+func (p *packetWriter) unit(index uint32) bool {
+	if m := p.v.store.groups.whole(index); m != nil && len(m.indexes) > 1 {
+		if done, wrote := p.group(m); done {
+			return wrote
 		}
 	}
-	v.cursor = 0
+	return p.update(index)
 }
 
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
-	v, q := p.v, &p.v.slots[index]
-	age := p.age
-	var rows, same int
-	if !p.fits(func() { rows, same = p.entity(index, q) }) {
-		p.age = age
-		if p.sent.n > 0 || p.partial {
-			return false
-		}
-		// It does not fit an empty packet and never will: step over it, so
-		// that nothing waits behind it, and say so.
-		v.stats.Oversize++
-		v.stats.OversizeID = wire.NetworkID{Index: index, Generation: q.generation}
-		v.unsent.unset(index)
-		v.tooBig.set(index)
+	r := &p.v.scratch
+	p.prepare(index, r)
+	if p.step(r) {
+		p.wrote(r)
 		return true
 	}
+	return p.tooLarge(index)
+}
+
+// tooLarge steps over an entity that does not fit an empty packet and never
+// will, so that nothing waits behind it, and says so. It says false when the
+// next packet may have room.
+func (p *packetWriter) tooLarge(index uint32) bool {
+	v := p.v
+	if p.sent.n > 0 || p.partial {
+		return false
+	}
+	v.stats.Oversize++
+	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.slots[index].generation}
 	v.unsent.unset(index)
-	v.tooBig.unset(index)
-	v.unacked.set(index)
+	v.tooBig.set(index)
+	v.plan.took(index)
+	return true
+}
+
+// group writes all that the client lacks of a group, in one piece. Where even
+// an empty packet has no room for it, its members go one by one: done is false.
+func (p *packetWriter) group(m *members) (done, wrote bool) {
+	v := p.v
+	v.lacking = v.lacking[:0]
+	for _, index := range m.indexes {
+		q := &v.slots[index]
+		switch {
+		case !v.visible.has(index) || v.moved(index) <= q.base:
+		case q.life > p.s || q.sent == p.s:
+			return true, true // some of it is out already: all of it follows in the next tick
+		default:
+			v.lacking = append(v.lacking, index)
+		}
+	}
+	if len(v.lacking) <= 1 {
+		return false, false
+	}
+	if p.fitsAll() {
+		return true, true
+	}
+	if p.sent.n > 0 || p.partial {
+		return true, false
+	}
+	v.stats.TornGroups++
+	return false, false
+}
+
+// fitsAll writes the records of v.lacking, all or none.
+func (p *packetWriter) fitsAll() bool {
+	v := p.v
+	if p.sent.n+len(v.lacking) > maxRecords {
+		return false
+	}
+	v.records = v.records[:0]
+	if !p.fits(func() {
+		for _, index := range v.lacking {
+			v.records = append(v.records, record{})
+			r := &v.records[len(v.records)-1]
+			p.prepare(index, r)
+			p.gap(index, r.odd)
+			p.entity(r)
+		}
+	}) {
+		return false
+	}
+	for i := range v.records {
+		p.wrote(&v.records[i])
+	}
+	return true
+}
+
+// wrote notes that a record is in the packet.
+func (p *packetWriter) wrote(r *record) {
+	v, q := p.v, &p.v.slots[r.index]
+	if v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and follows in the next
+		v.unsent.unset(r.index)
+	}
+	v.tooBig.unset(r.index)
+	v.unacked.set(r.index)
+	v.plan.took(r.index)
+	p.record(sentEntry{
+		index: r.index, generation: q.generation, base: r.base, mask: r.mask,
+		alike: r.base != tick.None && q.mask == r.mask,
+	})
+	p.sent.records++
 	q.sent, q.shown = p.s, q.generation
-	p.record(sentEntry{index: index, generation: q.generation, base: q.base})
-	if q.base == tick.None {
+	v.stats.Deltas += uint64(r.body.deltas)
+	v.stats.Unchanged += uint64(r.body.same)
+	v.stats.Rows += uint64(r.told.Count())
+	if r.base == tick.None {
 		v.stats.Spawns++
 	} else {
 		v.stats.Updates++
 	}
-	v.stats.Rows += uint64(rows)
-	v.stats.Unchanged += uint64(same)
-	return true
 }
 
-// fits writes a record and takes it back if it went past the limit.
+// fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last := p.w, p.last
+	mark, last, age := p.w, p.last, p.age
 	if p.sent.n >= maxRecords {
 		return false
 	}
@@ -211,67 +306,8 @@ func (p *packetWriter) fits(write func()) bool {
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
 		return true
 	}
-	p.w, p.last = mark, last
+	p.w, p.last, p.age = mark, last, age
 	return false
 }
 
 func (p *packetWriter) record(e sentEntry) { p.v.sent.add(p.sent, e) }
-
-// gap says that one more record follows, and about which index.
-func (p *packetWriter) gap(index uint32) {
-	p.w.Bool(true)
-	p.w.Var(uint64(index - p.last)) // modulo 2^32 where the list goes around
-	p.last = index + 1
-}
-
-// entity writes one record: all rows that the client may see, in the state of
-// this tick (rule 1). It returns how many rows travelled and how many were
-// left as they are at the baseline.
-func (p *packetWriter) entity(index uint32, q *slot) (rows, same int) {
-	p.gap(index)
-	s := p.v.store
-	mask := s.rows.masks[index]
-	p.w.Bool(q.base != tick.None)
-	if q.base == tick.None {
-		p.w.Var(uint64(q.generation))
-		p.w.Write(uint64(mask), uint(s.schema.Rows()))
-	} else {
-		p.writeAge(uint64(p.s - q.base))
-		p.writeMask(index, q.base, mask)
-	}
-	for ; mask != 0; mask &= mask - 1 {
-		row := mask.next()
-		if q.base != tick.None {
-			changed := s.since[row][index] > q.base
-			p.w.Bool(changed)
-			if !changed {
-				same++
-				continue
-			}
-		}
-		rows++
-		s.schema.plans[row].WritePacked(&p.w, s.packedRow(index, row))
-	}
-	return rows, same
-}
-
-// writeAge says how far back the baseline lies.
-func (p *packetWriter) writeAge(age uint64) {
-	p.w.Bool(age == p.age)
-	if age != p.age {
-		p.w.Var(age - 1)
-		p.age = age
-	}
-}
-
-// writeMask says which rows are present. "As at T" may be said while the
-// client is sure to hold the record of T itself, inside the window; past it,
-// the client may only hold a newer one.
-func (p *packetWriter) writeMask(index uint32, base tick.Tick, mask Mask) {
-	s := p.v.store
-	same := s.shape[index] <= base && p.s-base < s.cfg.Window
-	p.w.Bool(same)
-	if !same {
-		p.w.Write(uint64(mask), uint(s.schema.Rows()))
-	}
-}

@@ -16,6 +16,7 @@ type Apply struct {
 	world   *ecs.World
 	apply   *netecs.Apply
 	replica *netcode.Replica // That apply was made for.
+	applied bool             // The last Update found something to apply.
 }
 
 // Initialize implements System.
@@ -30,8 +31,11 @@ func (a *Apply) Update(w *ecs.World) {
 	if a.Client.Replica() != a.replica {
 		a.renew()
 	}
+	a.applied = false
 	if a.apply != nil {
+		before := a.apply.Stats().Applied
 		a.apply.Run()
+		a.applied = a.apply.Stats().Applied != before
 		a.Client.Applied()
 	}
 }
@@ -57,6 +61,33 @@ func (a *Apply) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 		return netcode.NetworkID{}, false
 	}
 	return a.apply.ID(e)
+}
+
+// Changes yields what the last update that found something to apply did to which entities: see netecs.Apply.Changes.
+// Whether that was in this frame, Applied tells. It allocates nothing.
+func (a *Apply) Changes(yield func(netecs.Change) bool) {
+	if a.apply != nil {
+		a.apply.Changes(yield)
+	}
+}
+
+// Applied reports whether something arrived that this frame's update applied: only then are the Changes new.
+func (a *Apply) Applied() bool { return a.applied }
+
+// Stats is what has been done so far, for all connections.
+func (a *Apply) Stats() netecs.ApplyStats {
+	if a.apply == nil {
+		return netecs.ApplyStats{}
+	}
+	return a.apply.Stats()
+}
+
+// kind is the kind of an entity, if it has one.
+func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
+	if a.apply == nil {
+		return 0, false
+	}
+	return a.apply.Kind(e)
 }
 
 // renew turns to the replica of a new connection, which holds nothing yet.

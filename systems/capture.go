@@ -21,6 +21,7 @@ type Capture struct {
 // Initialize implements System.
 func (c *Capture) Initialize(w *ecs.World) {
 	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
+	c.capture.Along(c.Server.Publish)
 }
 
 // Update implements System.

@@ -1,11 +1,13 @@
 package systems
 
 import (
+	"iter"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -18,6 +20,7 @@ type ClientSystems struct {
 	Send    *Send
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
+	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
 	despawned []func(ecs.Entity, netcode.NetworkID)
 }
 
@@ -30,7 +33,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 		Apply:   &Apply{Client: client},
 		Send:    &Send{End: client, Socket: socket},
 	}
-	c.Apply.Hooks.Spawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.spawned, e, id) }
+	c.Apply.Hooks.Spawned = c.tellSpawned
 	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.despawned, e, id) }
 	return c
 }
@@ -56,6 +59,34 @@ func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	c.spawned = append(c.spawned, f)
 }
 
+// OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come: the place to give what is a
+// tree on the server its sprite, and what is a player its camera. The server replicates Kind like any component. The
+// functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity.
+func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
+	if c.ofKind == nil {
+		c.ofKind = map[uint16][]func(ecs.Entity, netcode.NetworkID){}
+	}
+	c.ofKind[kind] = append(c.ofKind[kind], f)
+}
+
+// tellSpawned calls the functions of OnSpawn, then those of the entity's kind, until one of them removes it.
+func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
+	for _, f := range c.spawned {
+		if _, there := c.ID(e); there {
+			f(e, id)
+		}
+	}
+	kind, ok := c.Apply.kind(e)
+	if !ok {
+		return
+	}
+	for _, f := range c.ofKind[kind] {
+		if _, there := c.ID(e); there {
+			f(e, id)
+		}
+	}
+}
+
 // OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
 // here. The world is unlocked.
 func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
@@ -79,4 +110,14 @@ func tell(functions []func(ecs.Entity, netcode.NetworkID), e ecs.Entity, id netc
 	for _, f := range functions {
 		f(e, id)
 	}
+}
+
+// Changes yields what the last update that found something to apply did to which entities: see netecs.Apply.Changes.
+// Whether that was in this frame, Apply.Applied tells. It allocates nothing.
+func (c *ClientSystems) Changes(yield func(netecs.Change) bool) { c.Apply.Changes(yield) }
+
+// Changed yields the entities of which the last update that found something to apply added the component T or gave it
+// another value, with what it is now: see netecs.Changed.
+func Changed[T any](c *ClientSystems) iter.Seq2[ecs.Entity, *T] {
+	return netecs.Changed[T](c.Apply.apply)
 }

@@ -37,6 +37,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{network: memory.NewNetwork(), worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}}
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
+	netcode.Replicate[components.Kind](p)
 	netcode.Handle(p, func(ctx *message.Context, m *ping) {
 		r.handled = append(r.handled, *m)
 		if !ctx.Entity.IsZero() {

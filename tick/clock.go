@@ -54,8 +54,12 @@ func (c *Clock) due(now time.Duration) int64 {
 		c.start += seconds * time.Second
 		c.done -= int64(seconds) * c.rate
 	}
-	return int64(now-c.start) * c.rate / int64(time.Second)
+	return int64(now-c.start+slack) * c.rate / int64(time.Second)
 }
+
+// slack is how much too early a step may be taken. Frames of a rate that does not divide a second begin at rounded times: a
+// clock of the same rate would take no step in one frame and two in the next.
+const slack = time.Microsecond
 
 // Tick returns the newest step begun; None before the first Advance.
 func (c *Clock) Tick() Tick { return c.tick }

@@ -115,6 +115,10 @@ func (c *Conditioner) Receive(buf []byte) (n int, from netip.AddrPort, err error
 	return n, from, nil
 }
 
+// Poll takes in all that waits inside, without handing anything out: its way across the link begins now and not at the
+// next Receive. A simulation that steps one end after the other calls it when all of them have sent.
+func (c *Conditioner) Poll() error { return c.pull(c.now()) }
+
 func (c *Conditioner) pull(now time.Duration) error {
 	for range pullLimit {
 		n, from, err := c.inner.Receive(c.scratch)

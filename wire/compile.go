@@ -28,9 +28,11 @@ const maxName = 255
 //	net:"quat,bits=9"                   four float32 x, y, z, w: a rotation, smallest three
 //	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
 //	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
+//	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
 //	net:"-"                             does not travel and is never touched on the receiver
 //
-// A tag on an array goes for each element.
+// A tag on an array goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
+// target: see Plan.Target.
 func Compile(t reflect.Type, name string) (*Plan, error) {
 	if t == nil {
 		return nil, errors.New("wire: no type to compile")
@@ -45,6 +47,11 @@ func Compile(t reflect.Type, name string) (*Plan, error) {
 	c := compiler{root: root, plan: &Plan{name: name, typ: t}}
 	if err := c.value(t, "", 0, ""); err != nil {
 		return nil, err
+	}
+	if isRelation(t) {
+		if err := c.target(); err != nil {
+			return nil, err
+		}
 	}
 	c.finish()
 	return c.plan, nil
@@ -80,12 +87,15 @@ func (c *compiler) fail(path, format string, args ...any) error {
 
 // value compiles what lies at offset: a field, or a whole component when path is empty.
 func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText string) error {
-	if t.PkgPath() == "github.com/mlange-42/arche/ecs" && t.Name() == "Entity" {
-		return c.fail(path, `entity handles are local to a world; tag the field net:"-"`)
-	}
 	tag, err := parseTag(tagText)
 	if err != nil {
 		return c.fail(path, "%v", err)
+	}
+	if tag.mode == tagEntity && isEntity(t) {
+		return c.entity(t, path, offset)
+	}
+	if t.PkgPath() == archePath && t.Name() == "Entity" {
+		return c.fail(path, `entity handles are local to a world; tag the field net:"entity", or net:"-" to keep it here`)
 	}
 	if tag.mode == tagQuat && isQuat(t) {
 		return c.quat(path, offset, tag)
@@ -173,9 +183,13 @@ func (c *compiler) finish() {
 	for _, l := range p.lanes {
 		p.bits += int(l.bits)
 	}
+	p.bits += len(p.refs) * (maxRefBits - 64)
 	for i := range p.ops {
 		o := &p.ops[i]
 		size := o.bytes()
+		if size == 0 {
+			continue // a target, which has no memory
+		}
 		if n := len(p.spans); n > 0 && p.spans[n-1].offset+p.spans[n-1].size == o.offset {
 			p.spans[n-1].size += size
 			continue

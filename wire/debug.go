@@ -8,14 +8,16 @@ type cell [2]uint64
 
 // Debug turns packing off: from now on a row travels in the debug encoding, which people can read in a dump of
 // bytes. It begins at a byte, and each field has the size and the value that it has in memory, little-endian:
-// what AppendFields appends. It is as strict as the packed form: what is read must be a value that quantising
+// what AppendFields appends. Entity fields, and a relation's target behind all others, have their network id, index
+// and generation of 4 bytes each. It is as strict as the packed form: what is read must be a value that quantising
 // gives. Describe says that packing is off, so both ends must do it, or the protocol hash tells them apart.
 //
 // Call it before the plan is used; afterwards the plan does not change.
 func (p *Plan) Debug() {
 	p.debug, p.bits = true, 0
 	for i := range p.ops {
-		p.bits += int(p.ops[i].bytes()) * 8
+		first, second := p.ops[i].widths()
+		p.bits += int(first + second)
 	}
 }
 
@@ -24,8 +26,11 @@ func (p *Plan) Debugging() bool { return p.debug }
 
 // widths returns the bits of the field's first and second word in the debug encoding.
 func (o *op) widths() (first, second uint) {
-	if o.kind == opQuat {
+	switch o.kind {
+	case opQuat:
 		return 64, 64
+	case opHandle, opID, opTarget:
+		return 64, 0
 	}
 	return uint(o.size) * 8, 0
 }
@@ -110,6 +115,10 @@ func (o *op) value(lanes []uint32) (c cell) {
 		c[0] = uint64(math.Float32bits(axisOfLane(n).Float32()))
 	case opAxis64:
 		c[0] = math.Float64bits(axisOfLane(n).value())
+	case opHandle, opID, opTarget:
+		if generation := lanes[o.lane+1]; generation != 0 {
+			c[0] = uint64(n) | uint64(generation)<<32
+		}
 	case opQuat:
 		var v [4]float32
 		o.dequantiseQuat((*[4]uint32)(lanes[o.lane:]), &v)
@@ -151,6 +160,8 @@ func (o *op) take(c cell, lanes []uint32) bool {
 		reason = o.quantiseAxis(single, lanes)
 	case opAxis64:
 		reason = o.quantiseAxis(double, lanes)
+	case opHandle, opID, opTarget:
+		lanes[o.lane], lanes[o.lane+1] = uint32(c[0]), uint32(c[0]>>32)
 	case opQuat:
 		v := c.quat()
 		reason = o.quantiseQuat(&v, (*[4]uint32)(lanes[o.lane:]))

@@ -196,7 +196,7 @@ func (p *Plan) appendPayload(dst, payload []byte) []byte {
 }
 
 // AppendValues appends the fields of a row by name, with the values that they have at the receiver, such as
-// "Pos.X=1.5 Pos.Y=-3 Rot=(0 0 0 1)".
+// "Pos.X=1.5 Pos.Y=-3 Rot=(0 0 0 1) Target=12v3 Home=nil".
 func (p *Plan) AppendValues(dst []byte, lanes []uint32) []byte {
 	for i := range p.ops {
 		if i > 0 {
@@ -219,6 +219,11 @@ func (o *op) appendValue(dst []byte, c cell) []byte {
 			return strconv.AppendInt(dst, int64(o.extended(c[0])), 10)
 		}
 		return strconv.AppendUint(dst, c[0], 10)
+	case opHandle, opID, opTarget:
+		if c[0] == 0 {
+			return append(dst, "nil"...)
+		}
+		return append(dst, NetworkID{Index: uint32(c[0]), Generation: uint32(c[0] >> 32)}.String()...)
 	case opQuat:
 		before := byte('(')
 		for _, v := range c.quat() {

@@ -104,6 +104,8 @@ func (f *layoutForm) add(o *op, options LayoutOptions) error {
 			check.offset = at
 			f.wire = addCheck(f.wire, check)
 		}
+	case opHandle, opID, opTarget:
+		return fmt.Errorf("%s: an entity is for a Plan; a Layout keeps what is in memory", o.path)
 	default:
 		return fmt.Errorf("%s: a quantised field (%s) is for a Plan; a Layout is exact", o.path, o.text)
 	}

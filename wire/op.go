@@ -24,12 +24,15 @@ const (
 	opHalf64                // float64 as a half
 	opAxis32                // float32 within [-1, 1] in 254 steps
 	opAxis64                // float64, the same
+	opHandle                // two uint32, an entity of a world: two lanes, of its network id
+	opID                    // two uint32, a network id
+	opTarget                // the same lanes without memory: a relation's target
 )
 
 // op is one field of a plan. Which of the numbers mean something depends on the kind.
 type op struct {
 	kind   opKind
-	size   uint8   // bytes in memory of the field; of one component for a quaternion
+	size   uint8   // bytes in memory of the field; of one number for a quaternion or an entity
 	signed bool    // integers
 	offset uintptr // of the field in the component
 	lane   int     // first lane

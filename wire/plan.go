@@ -15,7 +15,11 @@ type Plan struct {
 	ops   []op   // fields in order of travel
 	lanes []lane // words of a row
 	spans []span // runs of bytes that travel
-	bits  int    // of an absolute row
+	bits  int    // of an absolute row, at most
+	refs  []int  // first lanes of the entity fields
+	holds []int  // those of them that hold a handle in memory
+	goal  int    // first lane of the target
+	aimed bool   // there is a target
 	debug bool   // packing is off
 }
 
@@ -31,8 +35,11 @@ func (p *Plan) Size() uintptr { return p.typ.Size() }
 // Lanes returns how many words a row has; 0 for a component without fields that travel.
 func (p *Plan) Lanes() int { return len(p.lanes) }
 
-// Bits returns the length of an absolute row in bits: what WriteRow writes. With packing off, zeros up to the
-// next byte go before them.
+// Packed reports whether rows travel in as few bits as they can, which is so unless Debug was called.
+func (p *Plan) Packed() bool { return !p.debug }
+
+// Bits returns the length of an absolute row in bits: what WriteRow writes, or at most writes where there are entity
+// fields. With packing off, zeros up to the next byte go before them.
 func (p *Plan) Bits() int { return p.bits }
 
 // FaultReason says what was wrong with a field's value.

@@ -10,6 +10,7 @@ const (
 	checkFloat32                  // finite
 	checkFloat64                  // with the lane before it, finite
 	checkQuat                     // with the three lanes before it, a legal rotation
+	checkRef                      // with the lane before it, a network id or nil
 )
 
 // lane is one word of a row.
@@ -25,17 +26,27 @@ type span struct{ offset, size uintptr }
 
 // bytes returns how many bytes of memory the field takes.
 func (o *op) bytes() uintptr {
-	if o.kind == opQuat {
+	switch o.kind {
+	case opQuat:
 		return 16
+	case opHandle, opID:
+		return 8
+	case opTarget:
+		return 0
 	}
 	return uintptr(o.size)
 }
 
-// WriteRow writes an absolute row, Bits bits: each lane in its number of bits, in order. Numbers must be
-// those that Quantise or ReadRow gave.
+// WriteRow writes an absolute row, Bits bits: each lane in its number of bits, in order, but an entity field by
+// its presence, index and generation. Numbers must be those that Quantise or ReadRow gave, and those of an entity
+// field a network id: one of generation 0 is written as nil.
 func (p *Plan) WriteRow(w *BitWriter, lanes []uint32) {
-	if p.debug {
+	switch {
+	case p.debug:
 		p.writeDebug(w, lanes)
+		return
+	case p.refs != nil:
+		p.writeRefs(w, lanes)
 		return
 	}
 	list, acc, n := p.lanes, w.acc, w.n // here and not in w, to stay in registers
@@ -57,8 +68,11 @@ func (p *Plan) WriteRow(w *BitWriter, lanes []uint32) {
 // the bits end or the row is not one that Quantise could have made: a number above its field's maximum, a
 // float that is not finite, no rotation.
 func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
-	if p.debug {
+	switch {
+	case p.debug:
 		return p.readDebug(r, lanes)
+	case p.refs != nil:
+		return p.readRefs(r, lanes)
 	}
 	list, acc, n := p.lanes, r.acc, r.n // here and not in r, to stay in registers
 	lanes = lanes[:len(list)]
@@ -96,6 +110,8 @@ func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
 		return finite64(n)
 	case checkQuat:
 		return p.ops[l.op].legalQuat((*[4]uint32)(lanes[last-3:]))
+	case checkRef:
+		return n != 0 || lanes[last-1] == 0
 	}
 	return false // checkMax, which ReadRow has asked itself
 }
@@ -106,8 +122,8 @@ func finite32(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 // finite64 is finite32 for the high word of a float64.
 func finite64(high uint32) bool { return high&0x7FF0_0000 != 0x7FF0_0000 }
 
-// Pack writes an absolute row as whole words, the same bits that WriteRow writes, into the first
-// ceil(Bits/64) words of packed. Bits beyond the row are zero.
+// Pack makes an absolute row ready for WritePacked, in the first ceil(Bits/64) words of packed: as the same bits
+// that WriteRow writes, but an entity field as its two lanes. Bits beyond the row are zero.
 func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 	if p.debug {
 		p.packDebug(lanes, packed)
@@ -117,6 +133,9 @@ func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 	lanes = lanes[:len(list)]
 	var acc uint64
 	n, word := uint(0), 0
+	if p.refs != nil {
+		clear(packed[:(p.bits+63)/64]) // the lanes take fewer bits than the row at most
+	}
 	for i := range list {
 		width := uint(list[i].bits) & 63
 		v := uint64(lanes[i]) & (1<<width - 1)
@@ -135,6 +154,10 @@ func (p *Plan) Pack(lanes []uint32, packed []uint64) {
 
 // WritePacked writes a row that Pack packed.
 func (p *Plan) WritePacked(w *BitWriter, packed []uint64) {
+	if p.refs != nil && !p.debug {
+		p.writePackedRefs(w, packed)
+		return
+	}
 	left := p.bits
 	if p.debug && left > 0 {
 		w.Write(0, -w.n&7)

@@ -18,6 +18,7 @@ const (
 	tagQuat
 	tagHalf
 	tagAxis
+	tagEntity
 )
 
 // tag is a parsed net tag. Bounds stay text: what they mean depends on the field's type.
@@ -44,13 +45,11 @@ func parseTag(text string) (tag, error) {
 				return t, fmt.Errorf("net:%q gives %s twice or without a value", text, key)
 			}
 			values[at] = value
-		case kind != word && (word == "angle" || word == "quat" || word == "half" || word == "axis"):
+		case kind != word && (word == "angle" || word == "quat" || word == "half" || word == "axis" || word == "entity"):
 			if kind != "" {
 				return t, fmt.Errorf("net:%q contradicts itself", text)
 			}
 			kind = word
-		case word == "entity":
-			return t, errors.New(`net:"entity" is not supported yet`)
 		default:
 			return t, fmt.Errorf("net:%q: unknown or repeated word %q", text, word)
 		}
@@ -77,6 +76,8 @@ func parseTag(text string) (tag, error) {
 		t.mode = tagHalf
 	case "axis":
 		t.mode = tagAxis
+	case "entity":
+		t.mode = tagEntity
 	}
 	if !needsBits {
 		return t, nil

@@ -11,7 +11,8 @@ import (
 
 // Quantise turns the component at src into its row. On entry lanes hold the last good row, or zeros: a
 // value that is NaN or infinite keeps its lanes, one out of range is clamped, and the first such field is
-// named by the fault. It never allocates.
+// named by the fault. An entity field that holds a handle gives the handle, which the caller must replace by a
+// network id before the row is used; the lanes of a target are left alone. It never allocates.
 func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 	ops, first, reason := p.ops, -1, NoFault
 	lanes = lanes[:len(p.lanes)]
@@ -69,6 +70,8 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 			why = o.quantiseAxis(float64(*(*float32)(at)), lanes)
 		case opAxis64:
 			why = o.quantiseAxis(*(*float64)(at), lanes)
+		case opHandle, opID:
+			why = o.quantiseRef(*(*NetworkID)(at), lanes) // a handle is two uint32 too
 		}
 		if why != NoFault && first < 0 {
 			first, reason = i, why
@@ -131,6 +134,8 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 			*(*float32)(at) = axisOfLane(n).Float32()
 		case opAxis64:
 			*(*float64)(at) = axisOfLane(n).value()
+		case opHandle, opID:
+			*(*[2]uint32)(at) = [2]uint32{n, lanes[o.lane+1]}
 		}
 	}
 }
@@ -167,6 +172,18 @@ func (o *op) store(at unsafe.Pointer, v uint64) {
 		*(*uint32)(at) = uint32(v)
 	default:
 		*(*uint64)(at) = v
+	}
+}
+
+// MapHandles puts what f makes of it in the place of each handle that the component at dst holds: the fields that
+// Handles names, each as its two numbers. It is for tools that compare or hash worlds, whose handles differ.
+func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle NetworkID) NetworkID) {
+	for i := range p.ops {
+		if o := &p.ops[i]; o.kind == opHandle {
+			// SAFETY: dst points to a value of p.typ, which has two uint32 at a handle's offset, as a NetworkID is.
+			at := (*NetworkID)(unsafe.Add(dst, o.offset))
+			*at = f(*at)
+		}
 	}
 }
 

@@ -185,7 +185,7 @@ func (l *valueLayout) fail(path, format string, args ...any) error {
 // add lays out what lies at offset at and returns its size and alignment in bytes. Both are those of a
 // platform where each number is aligned to its size: what has no padding there has none anywhere.
 func (l *valueLayout) add(t reflect.Type, path string, at int) (size, align int, err error) {
-	if t.PkgPath() == "github.com/mlange-42/arche/ecs" && t.Name() == "Entity" {
+	if t.PkgPath() == archePath && t.Name() == "Entity" {
 		return 0, 0, l.fail(path, "entity handles are local to a world")
 	}
 	switch t.Kind() {

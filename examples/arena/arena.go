@@ -75,7 +75,7 @@ func (a *arena) open() error {
 // newMotion is what moves the server's world: a recording or the simulation.
 func (a *arena) newMotion() ([]System, error) {
 	if a.o.trace == "" {
-		return newSimulation(a.o.hz, a.o.entities, a.o.seed), nil
+		return newSimulation(a.o.hz, a.o.entities, a.o.churn, a.o.seed), nil
 	}
 	trace, file, err := openTrace(a.o.trace)
 	if err != nil {

@@ -68,6 +68,39 @@ func TestArenaConvergesAtAnyLoss(t *testing.T) {
 	}
 }
 
+// Each client's world is compared with what a dumb count of distances, with the same hysteresis, says that it may see.
+func TestArenaConvergesOnWhatIsNear(t *testing.T) {
+	for _, loss := range []int{0, 5, 20, 40} {
+		t.Run(fmt.Sprint(loss), func(t *testing.T) {
+			t.Parallel()
+			status, stdout, stderr := play(t.Context(), fmt.Sprintf("-json -interest -churn 200 -seconds 2 -entities 400 -clients 4 -loss %d", loss))
+			require.Equal(t, statusConverged, status, stderr)
+			r := result(t, stdout)
+			require.True(t, r.Converged && r.Interest)
+			require.True(t, r.Seen > 5 && r.Seen < 200, "a part of the arena: %v", r.Seen)
+			require.Greater(t, r.Came, uint64(50))
+			require.Greater(t, r.Went, uint64(10))
+			require.Greater(t, r.Churn, 20.0)
+			hashes := finals(stderr)
+			require.Len(t, hashes, 5)
+			for i, hash := range hashes {
+				require.NotContains(t, hashes[:i], hash, "all see something else, and none everything")
+			}
+		})
+	}
+}
+
+func TestArenaChurns(t *testing.T) {
+	t.Parallel()
+	status, stdout, stderr := play(t.Context(), "-json -churn 1000 -seconds 2 -entities 300 -clients 2 -loss 20")
+	require.Equal(t, statusConverged, status, stderr)
+	r := result(t, stdout)
+	require.False(t, r.Interest)
+	require.InDelta(t, 300, r.Seen, 1)
+	require.Greater(t, r.Churn, 100.0)
+	require.Zero(t, r.Came)
+}
+
 // finals are the hashes that the worlds ended with.
 func finals(text string) (all []string) {
 	for _, match := range regexp.MustCompile(`final tick \d+ hash ([0-9a-f]{16})`).FindAllStringSubmatch(text, -1) {

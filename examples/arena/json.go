@@ -18,6 +18,11 @@ type Result struct {
 	LossSeen      float64 `json:"loss_seen"`       // 0..1, as the server's connections estimated it when motion stopped
 	RTT           float64 `json:"rtt_ms"`          // mean of the connections' estimates when motion stopped
 	AllocsPerTick float64 `json:"allocs_per_tick"` // heap allocations in the server's frames of the steady part, per tick
+	Churn         float64 `json:"churn_per_s"`     // spawns and despawns per second of the steady part, as the server captured them
+	Interest      bool    `json:"interest"`        // clients see only what is near; in the clients' half always false
+	Seen          float64 `json:"seen_per_client"` // entities that a client may see when motion stopped, on average
+	Came          uint64  `json:"came"`            // how often an entity came into a client's sight in the whole run, all clients together
+	Went          uint64  `json:"went"`            // how often one went out of it
 	Difference    string  `json:"difference,omitempty"`
 }
 

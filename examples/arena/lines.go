@@ -7,6 +7,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // lines are the server's line of the table and one for each connected client: of clients in this process with their
@@ -30,7 +31,7 @@ func (s *arenaServer) lines(here []*arenaClient) (ServerLine, []ClientLine) {
 				line.Number, line.State = c.number, c.state()
 			}
 		}
-		line.InStep = s.inStep(line.State)
+		line.InStep = s.inStep(id, line.State)
 		if server.Clients++; line.InStep {
 			server.InStep++
 		}
@@ -41,10 +42,10 @@ func (s *arenaServer) lines(here []*arenaClient) (ServerLine, []ClientLine) {
 }
 
 // inStep tells if a connected client's world is as far as the link allows: its tick is recent, and it holds no fewer
-// entities than the server did at any of the ticks that it may be at.
-func (s *arenaServer) inStep(client worldState) bool {
+// entities than the server did, of those that the client may see, at any of the ticks that it may be at.
+func (s *arenaServer) inStep(id wire.ClientID, client worldState) bool {
 	return client.Tick != tick.None && s.net.Tick()-client.Tick <= tick.Tick(s.allowed) &&
-		client.Entities >= s.lately.fewest()
+		client.Entities >= s.fewest(id)
 }
 
 // line is the client's own line of the table, where the server is elsewhere.

@@ -6,11 +6,15 @@
 // twice the jitter and three ticks, and its world holds no fewer entities than the server's did at any of these ticks.
 // The clients' half does not know how many that is: there, a world that is not empty will do.
 //
+// With -interest each client sees only what is near its seat, and its world is compared with what a plain count of all
+// distances says that it may see. -churn sets how many bodies come and go.
+//
 // Where the halves are two processes, each has a verdict of its own. The server's: every client that is connected has
 // reported the server's hash, in answer to being told it, and there is one. The clients': at the end every world has the
-// hash that the server told.
+// hash that the server told: of what that client may see.
 //
 //	go run ./examples/arena                             one process, 8 clients
+//	go run ./examples/arena -interest -churn 500        each sees a part, much comes and goes
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half
 //	go run ./examples/arena -connect 127.0.0.1:9000     the clients' half
 package main

@@ -20,6 +20,8 @@ const reordered = 0.02
 type options struct {
 	clients  int
 	entities int
+	churn    int // spawns and despawns per second
+	interest bool
 	seconds  float64 // 0: until interrupted
 	hz       int
 	loss     float64 // percent
@@ -43,6 +45,8 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.IntVar(&o.clients, "clients", 8, "client worlds in this process")
 	f.IntVar(&o.entities, "entities", 1000, "moving bodies")
 	f.Float64Var(&o.seconds, "seconds", 10, "seconds of motion; with -listen and without this flag: until Ctrl-C; with -connect the server decides")
+	f.IntVar(&o.churn, "churn", 4, "spawns and despawns per second, together, half of each")
+	f.BoolVar(&o.interest, "interest", false, "let each client see only what is near its seat")
 	f.IntVar(&o.hz, "hz", 30, "network ticks per second; a recording sets its own")
 	o.loss, o.rtt, o.jitter = 5, 80*time.Millisecond, 10*time.Millisecond
 	f.Func("loss", "`percent` of the packets lost, each way; 5, 5% and 0.05 are the same (default 5)", percent(&o.loss))
@@ -60,12 +64,15 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		return o, err
 	}
 	err := o.check(f.Args())
+	given := map[string]bool{}
+	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err == nil && given["churn"] && o.trace != "" {
+		err = errors.New("-churn belongs to the simulation: a recording has its own")
+	}
 	if err != nil {
 		_, _ = fmt.Fprintln(out, "arena:", err)
 	}
-	limited := o.listen == ""
-	f.Visit(func(given *flag.Flag) { limited = limited || given.Name == "seconds" })
-	if !limited {
+	if o.listen != "" && !given["seconds"] {
 		o.seconds = 0
 	}
 	return o, err
@@ -79,6 +86,8 @@ func (o *options) check(rest []string) error {
 		return errors.New("-clients must be from 1 to 1024")
 	case o.entities < 1 || o.entities > 60_000:
 		return errors.New("-entities must be from 1 to 60000")
+	case o.churn < 0 || o.churn > 100_000:
+		return errors.New("-churn must be from 0 to 100000")
 	case !(o.seconds > 0 && o.seconds < 1e6):
 		return errors.New("-seconds must be above 0")
 	case o.hz < 1 || o.hz > 1000:
@@ -89,8 +98,8 @@ func (o *options) check(rest []string) error {
 		return errors.New("-rtt, -jitter and -silence must not be negative")
 	case o.listen != "" && o.connect != "":
 		return errors.New("-listen and -connect are two halves: two processes")
-	case o.connect != "" && o.trace != "":
-		return errors.New("-trace belongs to the server's half")
+	case o.connect != "" && (o.trace != "" || o.interest):
+		return errors.New("-trace and -interest belong to the server's half")
 	case o.sabotage && o.listen != "":
 		return errors.New("-sabotage changes a client's world: give it to the clients' half")
 	}

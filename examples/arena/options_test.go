@@ -13,7 +13,7 @@ func TestOptionsDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, options{
 		clients: 8, entities: 1000, seconds: 10, hz: 30, loss: 5,
-		rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond, seed: 1, budget: -1,
+		rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond, seed: 1, budget: -1, churn: 4,
 	}, o)
 	require.Equal(t, 2320*time.Millisecond, o.settleTime())
 }
@@ -67,7 +67,7 @@ func TestOptionsOfAServerAlone(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	for _, line := range []string{
 		"-clients 0", "-entities 0", "-seconds 0", "-seconds NaN", "-hz 0", "-loss 101", "-loss NaN", "-loss x",
-		"-rtt -1", "-jitter x", "-listen :1 -connect :1", "-connect :1 -trace x", "-listen :1 -sabotage", "extra", "-nope",
+		"-rtt -1", "-jitter x", "-listen :1 -connect :1", "-connect :1 -trace x", "-connect :1 -interest", "-churn -1", "-churn 5 -trace x", "-listen :1 -sabotage", "extra", "-nope",
 	} {
 		var told strings.Builder
 		_, err := parseOptions(strings.Fields(line), &told)

@@ -9,10 +9,12 @@ import (
 	"github.com/arche-netcode/netcode/components"
 )
 
-// Population fills the arena, a quarter of the bodies at rest, and keeps it changing: in turns a body leaves and a new one comes.
+// Population fills the arena, a quarter of the bodies at rest, and keeps it changing: in turns a body leaves and a
+// new one comes.
 type Population struct {
 	Entities int    // bodies in the arena, or one less
-	Every    int    // updates between two changes
+	Churn    int    // changes per second
+	Hz       int    // updates per second
 	Seed     uint64 // of the places and speeds
 
 	random *rand.Rand
@@ -20,6 +22,7 @@ type Population struct {
 	spawn  generic.Map5[components.Replicated, Position, Rotation, Velocity, Spin]
 	rest   generic.Map1[Resting]
 	update int
+	count  uint64 // of changes so far
 }
 
 // Initialize implements System.
@@ -40,9 +43,18 @@ func (s *Population) Initialize(w *ecs.World) {
 
 // Update implements System.
 func (s *Population) Update(w *ecs.World) {
-	if s.update++; s.update%s.Every != 0 {
-		return
+	before := s.update * s.Churn / s.Hz
+	s.update++
+	for range s.update*s.Churn/s.Hz - before {
+		s.change(w)
 	}
+}
+
+// Finalize implements System.
+func (s *Population) Finalize(*ecs.World) {}
+
+func (s *Population) change(w *ecs.World) {
+	s.count++
 	if len(s.bodies) < s.Entities {
 		s.add()
 		return
@@ -53,9 +65,6 @@ func (s *Population) Update(w *ecs.World) {
 	s.bodies[i] = s.bodies[last]
 	s.bodies = s.bodies[:last]
 }
-
-// Finalize implements System.
-func (s *Population) Finalize(*ecs.World) {}
 
 func (s *Population) add() ecs.Entity {
 	e := s.spawn.New()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
@@ -31,13 +32,17 @@ type arenaServer struct {
 
 	reports map[wire.ClientID]Report // newest of each connected client, where the halves are apart
 	told    time.Duration            // when the clients were told the server's hash last
-	settled *Settled                 // what they are told, once motion has stopped
+	settled *Settled                 // what they are told, once motion has stopped; the hash is of what each may see
 	allowed int                      // ticks that a client in step may be behind
 	lately  census                   // of the ticks that it may be behind
+	sights  *sights                  // nil: every client sees everything
+	hashes  map[wire.ClientID]uint64 // what each client's world has to come to, once motion has stopped
 
 	ticks   *Times
 	rows    int // changed since the last line of the table
 	counted int // ticks since then
+	living  int // entities at the tick before
+	churned int // spawns and despawns in the steady part
 	steady  bool
 	started time.Duration
 	begun   time.Duration            // when the steady part began
@@ -49,7 +54,7 @@ type arenaServer struct {
 func newArenaServer(o *options, table *Table, motion []System, now func() time.Duration) (*arenaServer, error) {
 	s := &arenaServer{
 		o: o, table: table, now: now, world: ecs.NewWorld(), started: now(),
-		reports: map[wire.ClientID]Report{}, sent: map[wire.ClientID]uint64{}, clients: map[wire.ClientID]peer.Stats{},
+		reports: map[wire.ClientID]Report{}, hashes: map[wire.ClientID]uint64{}, sent: map[wire.ClientID]uint64{}, clients: map[wire.ClientID]peer.Stats{},
 		ticks: newTimes(int(min(o.seconds, 3600)*float64(o.hz)) + o.hz),
 	}
 	var err error
@@ -67,6 +72,9 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	}
 	s.lately = newCensus(s.allowed + 1)
 	s.net.OnConnect(func(id wire.ClientID) { s.say("client %d connected", id) })
+	if o.interest {
+		s.seat()
+	}
 	s.net.OnDisconnect(s.onDisconnect)
 	s.errors = complaints{table: table, who: "server"}
 	s.net.OnError(s.errors.hear)
@@ -85,6 +93,18 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	return s, nil
 }
 
+// seat lets clients see only what is near their seats.
+func (s *arenaServer) seat() {
+	schema := s.net.Protocol().Schema()
+	grid := newGrid(schema)
+	s.net.SetInterest(interest.New(grid, interest.Despawn))
+	s.net.OnConnect(func(id wire.ClientID) {
+		x, y, z := seat(id)
+		grid.Look(id, float32(x), float32(y), float32(z))
+	})
+	s.sights = newSights(schema, s.allowed+1)
+}
+
 func (s *arenaServer) onReport(ctx *message.Context, m *Report) {
 	if m.Settled >= s.reports[ctx.Sender].Settled { // else a later one overtook it
 		s.reports[ctx.Sender] = *m
@@ -95,6 +115,10 @@ func (s *arenaServer) onDisconnect(id wire.ClientID, reason *peer.Error) {
 	delete(s.reports, id)
 	delete(s.sent, id)
 	delete(s.clients, id)
+	delete(s.hashes, id)
+	if s.sights != nil {
+		delete(s.sights.clients, id)
+	}
 	s.say("client %d left: %v", id, reason)
 }
 
@@ -116,8 +140,59 @@ func (s *arenaServer) frame() {
 		s.lately.add(s.net.Store().Len())
 		s.rows += s.net.Store().Changed()
 		s.counted++
+		if s.sights != nil {
+			s.sights.look(s.net)
+		}
+		s.follow()
 	}
 	s.tellHash()
+}
+
+// follow counts who was born and who died in a tick.
+func (s *arenaServer) follow() {
+	store := s.net.Store()
+	born := len(store.Births())
+	if s.steady {
+		s.churned += 2*born + s.living - store.Len()
+	}
+	s.living = store.Len()
+}
+
+// visibleTo says which entities a client may see; nil is all.
+func (s *arenaServer) visibleTo(client wire.ClientID) func(wire.NetworkID) bool {
+	if s.sights == nil {
+		return nil
+	}
+	return func(id wire.NetworkID) bool { return s.sights.visible(client, id) }
+}
+
+// fewest is the least number of entities that a client may have seen at any of the newest ticks.
+func (s *arenaServer) fewest(client wire.ClientID) int {
+	if s.sights == nil {
+		return s.lately.fewest()
+	}
+	if c := s.sights.clients[client]; c != nil {
+		return c.lately.fewest()
+	}
+	return 0
+}
+
+// hashFor is what a client's world has to come to. It stays, once motion has stopped.
+func (s *arenaServer) hashFor(client wire.ClientID) uint64 {
+	if s.sights == nil {
+		return s.settled.Hash
+	}
+	hash, known := s.hashes[client]
+	if !known {
+		hash = s.expected(client)
+		s.hashes[client] = hash
+	}
+	return hash
+}
+
+// expected is the hash of what a client may see now.
+func (s *arenaServer) expected(client wire.ClientID) uint64 {
+	return netecs.DigestStore(s.net.Store(), s.net.Protocol().Schema(), s.visibleTo(client))
 }
 
 // tellHash lets clients in other processes know, once motion has stopped, what their worlds have to come to.
@@ -126,8 +201,10 @@ func (s *arenaServer) tellHash() {
 		return
 	}
 	s.told = s.now()
-	if err := netcode.Send(s.net, netcode.ToAll(), s.settled); err != nil {
-		s.errors.hear(err)
+	for id := range s.net.Clients {
+		if err := netcode.Send(s.net, netcode.To(id), &Settled{Tick: s.settled.Tick, Hash: s.hashFor(id)}); err != nil {
+			s.errors.hear(err)
+		}
 	}
 }
 
@@ -157,10 +234,16 @@ func (s *arenaServer) stop(r *Result) {
 	s.motion.Stop()
 	state := s.state()
 	s.settled = &Settled{Tick: int64(state.Tick), Hash: state.Hash}
+	if s.sights != nil {
+		r.Interest, r.Seen, r.Came, r.Went = true, s.sights.perClient(s.net), s.sights.came, s.sights.went
+	} else {
+		r.Seen = float64(state.Entities)
+	}
 	if !s.steady {
 		return
 	}
 	s.steady = false
+	r.Churn = float64(s.churned) / (s.now() - s.begun).Seconds()
 	p50, p99 := s.ticks.Whole()
 	r.TickP50, r.TickP99 = microseconds(p50), microseconds(p99)
 	r.AllocsPerTick = float64(s.meter.Allocations) / float64(max(1, s.ticks.Len()))
@@ -194,8 +277,8 @@ func (s *arenaServer) disagreement() string {
 		switch report := s.reports[id]; {
 		case report.Settled != s.settled.Tick:
 			return fmt.Sprintf("client %d has not answered what its world came to", id)
-		case report.Hash != s.settled.Hash:
-			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, s.settled.Hash)
+		case report.Hash != s.hashFor(id):
+			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, s.hashFor(id))
 		}
 	}
 	if connected == 0 {

@@ -56,11 +56,11 @@ func (m *Motion) Finalize(w *ecs.World) {
 	}
 }
 
-// newSimulation is the arena's own motion: the same hz, entities and seed move the same way every time.
-func newSimulation(hz, entities int, seed uint64) []System {
+// newSimulation is the arena's own motion: the same hz, entities, churn and seed move the same way every time.
+func newSimulation(hz, entities, churn int, seed uint64) []System {
 	step := float32(1) / float32(hz)
 	return []System{
-		&Population{Entities: entities, Every: max(1, hz/4), Seed: seed},
+		&Population{Entities: entities, Churn: churn, Hz: hz, Seed: seed},
 		&Forces{Step: step},
 		&Move{Step: step},
 		&Walls{},

@@ -11,9 +11,9 @@ import (
 )
 
 // simulated is a world after so many ticks of the simulation.
-func simulated(hz, entities, ticks int, seed uint64) (*ecs.World, *Motion) {
+func simulated(hz, entities, ticks int, seed uint64, churn ...int) (*ecs.World, *Motion) {
 	w := ecs.NewWorld()
-	m := &Motion{Due: func() bool { return true }, Systems: newSimulation(hz, entities, seed)}
+	m := &Motion{Due: func() bool { return true }, Systems: newSimulation(hz, entities, append(churn, 4)[0], seed)}
 	m.Initialize(&w)
 	for range ticks {
 		m.Update(&w)
@@ -67,6 +67,22 @@ func TestSimulationStaysInBoundsAndVaries(t *testing.T) {
 	require.Greater(t, len(seen), entities+20, "bodies come and go")
 	require.Greater(t, everRested, 20*30*entities/20, "bodies rest at times")
 	require.Greater(t, everMoved, 20*30*entities/3, "bodies move")
+}
+
+// Any churn is met to the change, in any second, and leaves as many bodies as there were.
+func TestPopulationChurns(t *testing.T) {
+	for _, churn := range []int{0, 1, 7, 30, 31, 500} {
+		p := &Population{Entities: 40, Churn: churn, Hz: 30, Seed: 1}
+		w := ecs.NewWorld()
+		p.Initialize(&w)
+		for second := 1; second <= 3; second++ {
+			for range 30 {
+				p.Update(&w)
+				require.Contains(t, []int{39, 40}, len(p.bodies))
+			}
+			require.EqualValues(t, churn*second, p.count)
+		}
+	}
 }
 
 func TestSimulationAllocatesNothing(t *testing.T) {

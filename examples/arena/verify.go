@@ -9,12 +9,12 @@ import (
 )
 
 // compare looks for the first entity, component and field in which a client's world is not what the server's
-// dequantised rows are, byte for byte. Empty: there is none.
+// dequantised rows are, byte for byte, of the entities that the client may see. Empty: there is none.
 func compare(s *arenaServer, c *arenaClient) string {
 	if c.net.State() != netcode.Connected {
 		return "it is not connected"
 	}
-	difference, differs := netecs.FirstDifference(s.net.Store(), nil, &c.world, s.net.Protocol().Schema())
+	difference, differs := netecs.FirstDifference(s.net.Store(), s.visibleTo(c.net.ID()), &c.world, s.net.Protocol().Schema())
 	if !differs {
 		return ""
 	}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// dirtyIdleTarget is 1.5 ns a row where comparing the memory alone takes 0.84 (T5), as a ratio.
+	dirtyIdleTarget = 1.5 / 0.84
+	// dirtyRow is what one entity's comparison reads on either side: its three components and its Replicated.
+	dirtyRow = 40 + 12
+)
+
+// relation puts an entity into an archetype of its own, that of its target.
+type relation struct {
+	ecs.Relation
+}
+
+// dirtyScene is one line of T5.
+type dirtyScene struct {
+	entities  int
+	moving    float64 // of the entities, written by the game before each capture; 0 is an idle world
+	relations bool    // each entity stands in an archetype alone
+}
+
+func dirtyScenes(o options) []dirtyScene {
+	sizes, fractions := []int{10000, 100000}, []float64{0, 0.01, 0.1, 1}
+	if o.entities > 0 {
+		sizes = []int{o.entities}
+	}
+	if o.moving > 0 {
+		fractions = []float64{0, o.moving}
+	}
+	var scenes []dirtyScene
+	for _, n := range sizes {
+		for _, f := range fractions {
+			scenes = append(scenes, dirtyScene{entities: n, moving: f})
+		}
+	}
+	targets := min(1000, sizes[0])
+	return append(scenes, dirtyScene{targets, 0, true}, dirtyScene{targets, 0.1, true})
+}
+
+// runDirty measures finding what the game wrote: a capture of the world, against comparing as much memory and nothing else.
+func runDirty(o options) error {
+	for _, s := range dirtyScenes(o) {
+		d := newDirtyRun(s)
+		if err := d.measure(o.budget); err != nil {
+			return fmt.Errorf("%+v: %w", s, err)
+		}
+		d.report(o)
+	}
+	return nil
+}
+
+// dirtyRun is a world with its capture, and the memory of the floor.
+type dirtyRun struct {
+	dirtyScene
+	body    *bodyWorld
+	schema  *snapshot.Schema
+	store   *snapshot.Store
+	capture *netecs.Capture
+	movers  []int
+	orbits  []orbit
+
+	memory, shadow []byte
+
+	captures, floors []float64 // ns per row
+	compared         int
+}
+
+func newDirtyRun(s dirtyScene) *dirtyRun {
+	d := &dirtyRun{dirtyScene: s, schema: bodyProtocol(true).Schema(), body: newBodyWorld(s.entities, true)}
+	if s.relations {
+		d.relate()
+	}
+	d.store = snapshot.NewStore(d.schema, snapshot.Config{Entities: s.entities})
+	d.capture = netecs.NewCapture(&d.body.world, d.store, d.schema, 1, nil)
+	if s.moving > 0 {
+		d.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
+		d.orbits = newScene(s.entities, s.moving).orbits
+	}
+	// Not zeros: pages that were never written are all the same page.
+	d.memory = bytes.Repeat([]byte{1}, dirtyRow*s.entities)
+	d.shadow = bytes.Clone(d.memory)
+	return d
+}
+
+// relate gives every body a target of its own.
+func (d *dirtyRun) relate() {
+	targets := generic.NewMap1[local](&d.body.world)
+	relate := generic.NewMap1[relation](&d.body.world)
+	related := generic.NewMap[relation](&d.body.world)
+	for i, e := range d.body.entities {
+		relate.Assign(e, &relation{})
+		related.SetRelation(e, targets.NewWith(&local{Sprite: uint32(i)}))
+	}
+}
+
+// turn is one tick: the game writes, the world is captured, and beside it the floor compares.
+func (d *dirtyRun) turn(keep bool) error {
+	for k, i := range d.movers {
+		p, r, v := d.orbits[k].next()
+		d.body.write(d.body.entities[i], p, r, v)
+	}
+	equal, rows := true, float64(d.entities)
+	var floor float64
+	compare := func() { floor = timed(func() { equal = bytes.Equal(d.memory, d.shadow) }) }
+	first := d.store.Tick()%2 == 0
+	if first {
+		compare()
+	}
+	capture := timed(func() { d.capture.Run(d.store.Tick() + 1) })
+	if !first {
+		compare()
+	}
+	if !equal {
+		return fmt.Errorf("the floor's memory differs")
+	}
+	if want := 3 * len(d.movers); keep && d.store.Changed() != want {
+		return fmt.Errorf("the capture found %d rows changed, the game wrote %d", d.store.Changed(), want)
+	}
+	if keep {
+		d.captures, d.floors = append(d.captures, capture/rows), append(d.floors, floor/rows)
+	}
+	return nil
+}
+
+func (d *dirtyRun) measure(budget time.Duration) error {
+	for range 3 {
+		if err := d.turn(false); err != nil {
+			return err
+		}
+	}
+	for start, n := time.Now(), 0; n < 30 || time.Since(start) < budget; n++ {
+		if err := d.turn(true); err != nil {
+			return err
+		}
+		if n%64 == 0 {
+			if err := d.compare(); err != nil {
+				return err
+			}
+		}
+	}
+	return d.compare()
+}
+
+// compare holds the captured rows against the world: exact rows have the world's own bytes.
+func (d *dirtyRun) compare() error {
+	d.compared++
+	want := netecs.Digest(&d.body.world, d.schema)
+	if got := netecs.DigestStore(d.store, d.schema, func(wire.NetworkID) bool { return true }); got != want {
+		return fmt.Errorf("tick %d: the captured rows are %016x, the world is %016x", d.store.Tick(), got, want)
+	}
+	return nil
+}
+
+func (d *dirtyRun) report(o options) {
+	idle := d.moving == 0
+	r := result{
+		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && !d.relations && d.entities == 10000,
+		Params: map[string]any{
+			"entities": d.entities, "changed": d.moving, "one_row_archetypes": d.relations, "ticks": len(d.captures),
+			"p99_ns": quantile(d.captures, 0.99), "ratio_of_fastest": quantile(d.captures, 0) / quantile(d.floors, 0), "bytes_compared_per_row": dirtyRow, "worlds_compared": d.compared,
+			"anchor": "comparing as many bytes of memory",
+		},
+	}.against(median(d.floors))
+	if idle {
+		r = r.ratioTarget(dirtyIdleTarget, true)
+	}
+	o.report(r)
+}

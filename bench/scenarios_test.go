@@ -1,0 +1,180 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+func TestApplyIsVerified(t *testing.T) {
+	all := results(t, "-run", "apply", "-e", "300", "-t", "5ms")
+	require.Len(t, all, 6)
+	for i, line := range all {
+		whole := i < 4
+		require.Greater(t, line.Params["worlds_compared"], 1.0)
+		require.Equal(t, 300.0, line.Params["rows_changed"])
+		require.Equal(t, whole, line.Params["bytes_per_row"].(float64) > 40, "whole rows are 40 bytes")
+		require.InDelta(t, line.Value / *line.Anchor, *line.Ratio, 1e-9)
+		require.Equal(t, line.Scenario == "apply", line.OK != nil)
+		require.Equal(t, i == 2 || i == 3 || i == 5, line.Params["scattered"])
+	}
+	part := results(t, "-run", "apply", "-e", "300", "-frac", "0.5", "-t", "5ms")
+	require.Len(t, part, 2)
+	require.Equal(t, 150.0, part[0].Params["rows_changed"])
+}
+
+// One wrong value in one body of the client's world is noticed, and so is one in the anchor's.
+func TestApplyNoticesAWrongWorld(t *testing.T) {
+	a := &applyRun{scattered: true, moving: 1}
+	require.NoError(t, a.start(50))
+	require.NoError(t, a.turn(true))
+	require.NoError(t, a.anchors())
+	require.NoError(t, a.compare())
+	query := a.client.Query(ecs.All(ecs.ComponentID[position](&a.client)))
+	query.Next()
+	(*position)(query.Get(ecs.ComponentID[position](&a.client))).Y++
+	query.Close()
+	require.Error(t, a.compare())
+
+	at, _, _ := a.plain.get.Get(a.plain.entities[a.movers[3]])
+	at.Z++
+	require.Error(t, a.plain.check(a))
+}
+
+func TestDirtyIsVerified(t *testing.T) {
+	all := results(t, "-run", "dirty", "-e", "500", "-frac", "0.2", "-t", "5ms")
+	require.Len(t, all, 4)
+	for i, line := range all {
+		require.Equal(t, i >= 2, line.Params["one_row_archetypes"])
+		require.Greater(t, line.Params["worlds_compared"], 1.0)
+		require.Equal(t, line.Params["changed"] == 0.0, line.OK != nil, "only an idle world has a target")
+	}
+}
+
+func TestDirtyNoticesAMissedWrite(t *testing.T) {
+	d := newDirtyRun(dirtyScene{entities: 100, moving: 0.1})
+	require.NoError(t, d.turn(false))
+	require.NoError(t, d.turn(true))
+	require.NoError(t, d.compare())
+	d.movers, d.orbits = d.movers[:9], d.orbits[:9]
+	d.body.write(d.body.entities[1], position{Y: 77}, rotation{}, velocity{})
+	require.ErrorContains(t, d.turn(true), "rows changed")
+	d.body.write(d.body.entities[2], position{Y: 77}, rotation{}, velocity{})
+	require.Error(t, d.compare(), "written and not captured")
+}
+
+// What the capture compares for an entity is what the floor compares.
+func TestDirtyRow(t *testing.T) {
+	bytes := uintptr(0)
+	w := ecs.NewWorld()
+	generic.NewMap4[components.Replicated, position, rotation, velocity](&w)
+	for _, id := range ecs.ComponentIDs(&w) {
+		info, ok := ecs.ComponentInfo(&w, id)
+		require.True(t, ok)
+		bytes += info.Type.Size()
+	}
+	require.EqualValues(t, dirtyRow, bytes)
+}
+
+func TestIdleIsVerified(t *testing.T) {
+	all := results(t, "-run", "idle", "-e", "300", "-c", "3", "-frac", "0.1", "-t", "5ms")
+	require.Len(t, all, 2)
+	require.True(t, all[0].Main)
+	require.Equal(t, 0.0, all[0].Params["entities_changed"])
+	require.Equal(t, 30.0, all[1].Params["entities_changed"])
+	require.Nil(t, all[1].OK)
+}
+
+func TestIdleNoticesAClientThatIsNotIdle(t *testing.T) {
+	r, err := newIdleRun(100, 2)
+	require.NoError(t, err)
+	require.NoError(t, r.verify())
+	r.change(0.5)
+	r.observe(false)
+	o := options{budget: time.Millisecond, report: func(result) {}}
+	require.ErrorContains(t, r.measure(0, o), "have something to say")
+	r.replica = snapshot.NewReplica(r.store.Schema(), snapshot.Config{}, 1)
+	require.Error(t, r.verify(), "a client that never got the rows")
+}
+
+func TestClientsMeasuresASlope(t *testing.T) {
+	needProcesses(t)
+	all := results(t, "-run", "clients", "-c", "4", "-t", "10ms")
+	require.Len(t, all, 4)
+	last := all[3]
+	require.True(t, last.Main)
+	require.Equal(t, true, last.Params["verified"])
+	require.NotNil(t, last.OK)
+	require.Equal(t, 1.0, all[0].Params["packets_per_client"])
+	require.InDelta(t, 7, slope([]float64{1, 2, 4}, []float64{10, 17, 31}), 1e-9)
+}
+
+// A link that loses a third of everything: the client is old while it lasts and in step again soon after.
+func TestLossIsVerified(t *testing.T) {
+	play := func(p lossPoint) (*lossRun, *histogram) {
+		run, err := playLoss(newGenerated(), p, 300)
+		require.NoError(t, err)
+		require.Equal(t, 300, run.frames)
+		require.Greater(t, run.verified, 1000)
+		stream, err := playStream(run.perFrame, run.changes, p)
+		require.NoError(t, err)
+		require.Equal(t, run.staleness.total, stream.total, "the same bodies in the same frames")
+		return run, stream
+	}
+	clean, cleanStream := play(lossPoint{roundTrip: 100 * time.Millisecond})
+	lossy, lossyStream := play(lossPoint{roundTrip: 100 * time.Millisecond, loss: 0.33})
+	require.Zero(t, clean.converged)
+	require.Equal(t, 3, clean.staleness.quantile(1), "50 ms")
+	require.Equal(t, 3, cleanStream.quantile(1))
+	require.Greater(t, lossy.staleness.quantile(0.99), 3)
+	require.Greater(t, lossyStream.quantile(0.99), 3)
+
+	var lines []result
+	summary := lossSummary{recorded: true}
+	o := options{report: func(r result) { lines = append(lines, r) }}
+	require.NoError(t, summary.add(o, lossy, clean, lossyStream))
+	summary.report(o)
+	require.Len(t, lines, 6)
+	require.True(t, lines[3].Main)
+	require.Equal(t, *lines[0].Ratio, lines[3].Value)
+}
+
+func TestLossPoints(t *testing.T) {
+	for _, p := range lossPoints() {
+		_, err := lossCurve(p.total())
+		require.NoError(t, err, p)
+	}
+	_, err := lossCurve(0.51)
+	require.ErrorIs(t, err, errNoCurve)
+	middle, err := lossCurve(0.4)
+	require.NoError(t, err)
+	require.InDelta(t, (272.6+281.0)/2/265.7, middle, 1e-9)
+	require.InDelta(t, 0.2, lossPoint{burst: transport.Burst{Enter: 0.05, Length: 5}}.total(), 1e-9)
+}
+
+func TestAgeOfABody(t *testing.T) {
+	c := changes{at: make([][]int32, 2)}
+	for _, bodies := range [][]int{{0}, {0}, {}, {0, 1}, {}} {
+		c.add(bodies)
+	}
+	for _, want := range []struct{ body, known, now, age int }{
+		{0, -1, 0, 1}, {0, 0, 0, 0}, {0, 0, 2, 2}, {0, 1, 2, 0}, {0, 2, 4, 2}, {0, 1, 4, 2}, {0, 3, 4, 0}, {1, -1, 2, 0}, {1, -1, 4, 2},
+	} {
+		require.Equal(t, want.age, c.age(want.body, want.known, want.now), want)
+	}
+	require.False(t, c.moving(1, 2))
+	require.True(t, c.moving(1, 3))
+	require.False(t, c.moving(1, 3+movingFor))
+	var h histogram
+	for _, v := range []int{1, 1, 1, 9} {
+		h.add(v)
+	}
+	require.Equal(t, []int{1, 1, 9}, []int{h.quantile(0.5), h.quantile(0.75), h.quantile(0.99)})
+}

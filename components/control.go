@@ -1,0 +1,39 @@
+package components
+
+import "github.com/arche-netcode/netcode/wire"
+
+// The components here say how an entity replicates. Game code on the server writes them like any others and the
+// capture notices, whether or not they are registered with netcode.Replicate: registering one is for clients that shall
+// see it too. Without one, or when it is taken away, an entity is as its zero value says, but that the priority is 1.
+
+// Owner says which client an entity belongs to. Owning gives no rights by itself: policies of interest, collections and
+// predicted input ask for it.
+type Owner struct {
+	Client wire.ClientID // 0: the server
+}
+
+// Group makes entities travel together: what a client lacks of those with the same number goes out in one packet or not
+// yet, so that no client ever sees a part of a change. A group that in the worst case does not fit a packet is sent
+// entity by entity, and reported.
+type Group struct {
+	ID uint32 // 0: none. Groups have no order, any number is as good as another
+}
+
+// Priority says how much an entity counts where the bandwidth does not suffice for all. One of twice the weight is
+// sent about twice as often. It is multiplied with the relevance to each client, which is a matter of interest.
+type Priority struct {
+	Weight float32 // 1 is normal; 0 to 255 in steps of 1/256, 0 being as little as 1/256. Others are clamped and reported
+}
+
+// Rate says how often an entity's components are captured. What changes meanwhile travels with the next capture, the
+// last value before rest too. Components that are added or removed, the entity's birth and death, and the components
+// Owner, Group, Priority and Rate do not wait.
+type Rate struct {
+	Every uint16 // ticks; 0 and 1: each tick
+}
+
+// Kind says what an entity is, so that clients can give it what is local to them: netcode carries the number, games
+// give it a meaning. It does nothing on the server, and is to be registered with netcode.Replicate.
+type Kind struct {
+	ID uint16
+}

@@ -1,0 +1,270 @@
+package netecs_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// rows of the paced schema
+const (
+	pacedFollows = iota
+	pacedHealth
+	pacedOwner
+	pacedPosition
+	pacedSeeker
+	pacedVelocity
+	pacedRows
+)
+
+// paced is a pair whose health travels once, velocity every 3 ticks and seeker every 5.
+func paced(t testing.TB) *pair {
+	schema := schemaOf(t, follows{}, health{}, components.Owner{}, position{}, seeker{}, velocity{})
+	schema.SetOptions(pacedHealth, snapshot.RowOptions{Once: true})
+	schema.SetOptions(pacedSeeker, snapshot.RowOptions{Every: 5})
+	schema.SetOptions(pacedVelocity, snapshot.RowOptions{Every: 3})
+	return newPairOf(t, schema)
+}
+
+// turns is whether an entity has its turn in a tick after before and up to now.
+func turns(every int, index uint32, before, now tick.Tick) bool {
+	for t := before + 1; t <= now; t++ {
+		if (int(t)+int(index))%every == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pacer drives a paced server and the rows that its store should have.
+type pacer struct {
+	*pair
+	rt    *rapid.T
+	ids   [pacedRows]ecs.ID
+	rate  ecs.ID
+	model map[ecs.Entity]map[int]any // what was captured last; of follows the target
+	all   []ecs.Entity
+}
+
+func (m *pacer) draw(n int, what string) int { return rapid.IntRange(0, n-1).Draw(m.rt, what) }
+
+// now is a component as it is.
+func (m *pacer) now(e ecs.Entity, row int) any {
+	switch at := m.server.world.Get(e, m.ids[row]); row {
+	case pacedFollows:
+		return m.server.world.Relations().Get(e, m.ids[row])
+	default:
+		return reflect.NewAt(m.schema.Plan(row).Type(), at).Elem().Interface()
+	}
+}
+
+func (m *pacer) spawn() {
+	with := []ecs.ID{m.server.rep}
+	for _, id := range append(m.ids[:], m.rate) {
+		if m.draw(2, "has") == 1 {
+			with = append(with, id)
+		}
+	}
+	e := m.server.world.NewEntity(with...)
+	m.model[e] = map[int]any{}
+	m.all = append(m.all, e)
+	for range 3 {
+		m.write(e)
+	}
+}
+
+func (m *pacer) write(e ecs.Entity) {
+	s, n, row := m.server, m.draw(6, "value"), m.draw(pacedRows+1, "row")
+	other := m.all[m.draw(len(m.all), "other")]
+	if row == pacedRows {
+		if s.world.Has(e, m.rate) {
+			get[components.Rate](s, e, m.rate).Every = uint16(n)
+		}
+		return
+	}
+	if !s.world.Has(e, m.ids[row]) {
+		return
+	}
+	switch row {
+	case pacedFollows:
+		if other == e { // Arche panics when such an entity is removed
+			other = ecs.Entity{}
+		}
+		s.world.Relations().Set(e, m.ids[row], other)
+	case pacedHealth:
+		get[health](s, e, m.ids[row]).HP = int16(n)
+	case pacedOwner:
+		get[components.Owner](s, e, m.ids[row]).Client = wire.ClientID(n)
+	case pacedPosition:
+		s.position(e).X = float32(n)
+	case pacedSeeker:
+		get[seeker](s, e, m.ids[row]).Seen[n&1] = other
+	case pacedVelocity:
+		get[velocity](s, e, m.ids[row]).Y = float32(n)
+	}
+}
+
+func (m *pacer) exchange(e ecs.Entity) {
+	ids := append(append([]ecs.ID{}, m.ids[:]...), m.rate, m.server.local)
+	id := ids[m.draw(len(ids), "component")]
+	if m.server.world.Has(e, id) {
+		m.server.world.Remove(e, id)
+	} else {
+		m.server.world.Add(e, id)
+	}
+}
+
+func (m *pacer) remove(e ecs.Entity) {
+	m.server.world.RemoveEntity(e)
+	delete(m.model, e)
+	m.all = slices.DeleteFunc(m.all, func(x ecs.Entity) bool { return x == e })
+}
+
+// capture captures a tick, lets the model do the same, and compares.
+func (m *pacer) capturing() {
+	before := m.tick
+	m.tick += tick.Tick(1 + m.draw(3, "skip")/2)
+	m.pair.capture.Run(m.tick)
+	for _, e := range m.all {
+		m.captured(e, m.id(e).Index, before)
+	}
+	require.Equal(m.rt, len(m.all), m.store.Len())
+	for _, e := range m.all {
+		id, rows := m.id(e), m.model[e]
+		require.Equal(m.rt, len(rows), m.store.Mask(id).Count())
+		for row, value := range rows {
+			require.Equal(m.rt, m.lanes(e, row, value), m.store.Row(id, row), "%s of %s at %d", m.schema.Plan(row).Name(), id, m.tick)
+		}
+		if m.server.world.Has(e, m.ids[pacedOwner]) {
+			require.Equal(m.rt, get[components.Owner](m.server, e, m.ids[pacedOwner]).Client, m.store.Owner(id), "at once")
+		}
+	}
+}
+
+func (m *pacer) captured(e ecs.Entity, index uint32, before tick.Tick) {
+	rate := 1
+	if m.server.world.Has(e, m.rate) {
+		rate = max(1, int(get[components.Rate](m.server, e, m.rate).Every))
+	}
+	for row, id := range m.ids {
+		_, had := m.model[e][row]
+		every := max(rate, m.schema.Options(row).Every)
+		if row == pacedOwner { // controls do not wait
+			every = 1
+		}
+		switch {
+		case !m.server.world.Has(e, id):
+			delete(m.model[e], row)
+		case !had || !m.schema.Options(row).Once && turns(every, index, before, m.tick):
+			m.model[e][row] = m.now(e, row)
+		}
+	}
+}
+
+// lanes is a row as it should be in the store.
+func (m *pacer) lanes(e ecs.Entity, row int, value any) []uint32 {
+	plan := m.schema.Plan(row)
+	lanes := make([]uint32, plan.Lanes())
+	switch value := value.(type) {
+	case ecs.Entity:
+		putIDs(lanes, plan.Refs(), m.target(e, value))
+		return lanes
+	case seeker:
+		lanes[6] = uint32(value.Doubt)
+		putIDs(lanes, plan.Refs(), m.living(value.Target), m.living(value.Seen[0]), m.living(value.Seen[1]))
+		return lanes
+	}
+	boxed := reflect.New(plan.Type())
+	boxed.Elem().Set(reflect.ValueOf(value))
+	plan.Quantise(boxed.UnsafePointer(), lanes)
+	return lanes
+}
+
+func (m *pacer) living(e ecs.Entity) wire.NetworkID {
+	if m.model[e] == nil {
+		return wire.NetworkID{}
+	}
+	return m.id(e)
+}
+
+// target is where a relation leads as it was captured, nowhere on a circle.
+func (m *pacer) target(e, target ecs.Entity) wire.NetworkID {
+	at := target
+	for range m.all {
+		if at == e {
+			return wire.NetworkID{}
+		}
+		at, _ = m.model[at][pacedFollows].(ecs.Entity)
+	}
+	return m.living(target)
+}
+
+// Nothing comes before its turn or is lost, and structure does not wait: rates of entities and of components, once-only
+// components, table changes, references and skipped ticks in any order.
+func TestPaceAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &pacer{pair: paced(t), rt: rt, model: map[ecs.Entity]map[int]any{}}
+		s := m.server
+		owner := ecs.ComponentID[components.Owner](s.world)
+		m.ids = [pacedRows]ecs.ID{s.follows, s.health, owner, s.pos, s.seeker, s.vel}
+		m.rate = ecs.ComponentID[components.Rate](s.world)
+		m.spawn()
+		for range 80 {
+			switch action := m.draw(12, "action"); {
+			case action == 0 || len(m.all) < 2:
+				m.spawn()
+			case action == 1:
+				m.remove(m.all[m.draw(len(m.all), "entity")])
+			case action < 4:
+				m.exchange(m.all[m.draw(len(m.all), "entity")])
+			case action < 8:
+				m.write(m.all[m.draw(len(m.all), "entity")])
+			default:
+				m.capturing()
+			}
+		}
+		for range 6 { // whatever waits has its turn
+			m.capturing()
+		}
+		m.capturing()
+	})
+}
+
+// The turns of entities with one rate are spread over the ticks.
+func TestRatesAreSpread(t *testing.T) {
+	p := newPair(t)
+	s, rate := p.server, controlsOf(p.server).rate
+	var all []ecs.Entity
+	for range 1000 {
+		e := s.world.NewEntity(s.rep, s.pos, rate)
+		get[components.Rate](s, e, rate).Every = 10
+		all = append(all, e)
+	}
+	p.step()
+	require.Equal(t, 1000, p.store.Changed(), "the first tick has everything")
+	for range 30 {
+		for _, e := range all {
+			s.position(e).X++
+		}
+		p.step()
+		require.Equal(t, 100, p.store.Changed())
+	}
+	for range 10 {
+		p.step()
+	}
+	p.same()
+	for _, e := range all {
+		require.InDelta(t, s.position(e).X, p.client.position(p.twin(e)).X, 0.002, "the last value before rest")
+	}
+	p.step()
+	require.Zero(t, p.store.Changed())
+}

@@ -1,0 +1,326 @@
+package netecs_test
+
+import (
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ref is the n-th entity field of a component as the server's store has it.
+func (p *pair) ref(e ecs.Entity, row, n int) wire.NetworkID {
+	id, ok := p.capture.ID(e)
+	require.True(p.t, ok)
+	lanes, lane := p.store.Row(id, row), p.schema.Plan(row).Refs()[n]
+	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
+}
+
+// id is the network id of a replicated entity of the server.
+func (p *pair) id(e ecs.Entity) wire.NetworkID {
+	id, ok := p.capture.ID(e)
+	require.True(p.t, ok)
+	return id
+}
+
+// tie makes an entity a child of another.
+func (p *pair) tie(child, parent ecs.Entity) {
+	p.server.world.Relations().Set(child, p.server.child, parent)
+}
+
+// Whoever is scanned first, a reference to what is born in the same tick is right in that tick.
+func TestReferencesAmongTheNewborn(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	var all []ecs.Entity
+	for i := range 200 {
+		with := []ecs.ID{s.rep, s.seeker}
+		for j, id := range []ecs.ID{s.pos, s.vel, s.child} { // several tables, one of them scattered
+			if i>>j&1 == 1 {
+				with = append(with, id)
+			}
+		}
+		all = append(all, s.world.NewEntity(with...))
+	}
+	for i, e := range all {
+		get[seeker](s, e, s.seeker).Target = all[len(all)-1-i]
+		get[seeker](s, e, s.seeker).Seen[1] = e
+		if s.world.Has(e, s.child) && i > 0 {
+			p.tie(e, all[i-1])
+		}
+	}
+	p.step()
+	for i, e := range all {
+		require.Equal(t, p.id(all[len(all)-1-i]), p.ref(e, rowSeeker, 0))
+		require.Equal(t, p.id(e), p.ref(e, rowSeeker, 2))
+		if s.world.Has(e, s.child) && i > 0 {
+			require.Equal(t, p.id(all[i-1]), p.ref(e, rowChildOf, 0))
+		}
+	}
+	p.same()
+	p.step()
+	require.Zero(t, p.store.Changed())
+}
+
+// A row changes when the entity that it names gains or loses its id, though not a byte of it was written.
+func TestReferencesFollowTheirTargets(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	target, other := s.world.NewEntity(s.pos), s.world.NewEntity(s.rep)
+	var all []ecs.Entity
+	for i := range 300 {
+		e := s.world.NewEntity(s.rep, s.seeker)
+		get[seeker](s, e, s.seeker).Target = other
+		if i%100 == 7 {
+			get[seeker](s, e, s.seeker).Seen[0] = target
+		}
+		all = append(all, e)
+	}
+	step := func(what string, changed int, want wire.NetworkID) {
+		p.step()
+		require.Equal(t, changed, p.store.Changed(), what)
+		require.Equal(t, want, p.ref(all[107], rowSeeker, 1), what)
+		p.same()
+	}
+	step("does not replicate", 300, wire.NetworkID{})
+	s.world.Add(target, s.rep)
+	p.step()
+	require.Equal(t, 4, p.store.Changed(), "it replicates: its position, and who names it")
+	require.Equal(t, p.id(target), p.ref(all[107], rowSeeker, 1))
+	step("nothing happens", 0, p.id(target))
+	s.world.Add(target, s.vel)
+	step("it moves to another table", 1, p.id(target))
+	s.world.Remove(target, s.rep)
+	step("it does not replicate any more", 3, wire.NetworkID{})
+	s.world.Add(target, s.rep)
+	p.step()
+	require.Equal(t, p.id(target), p.ref(all[107], rowSeeker, 1))
+	s.world.RemoveEntity(target)
+	step("it is gone", 3, wire.NetworkID{})
+	again := s.world.NewEntity(s.rep, s.pos)
+	require.Equal(t, target.ID(), again.ID(), "the number is used again")
+	step("another entity has its number", 1, wire.NetworkID{})
+	s.world.RemoveEntity(other)
+	step("all named it", 300, wire.NetworkID{})
+}
+
+// Whatever stands in an entity field, nobody is asked who could panic.
+func TestReferencesThatAreNone(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	e := s.world.NewEntity(s.rep, s.seeker)
+	for _, number := range []uint32{0, 1, 2, 70, 1 << 20, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
+		for _, generation := range []uint32{1, 2, 1<<32 - 1} {
+			*get[[6]uint32](s, e, s.seeker) = [6]uint32{number, generation, number, generation - 1, number, generation}
+			p.step()
+			require.Zero(t, p.ref(e, rowSeeker, 0))
+			want := wire.NetworkID{}
+			if number == e.ID() && generation == 1 {
+				want = p.id(e)
+			}
+			require.Equal(t, want, p.ref(e, rowSeeker, 1))
+			p.same()
+		}
+	}
+	require.Empty(t, s.kinds())
+}
+
+func TestRelationCirclesHaveNoTargets(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	var e []ecs.Entity
+	for range 6 {
+		e = append(e, s.world.NewEntity(s.rep, s.child))
+	}
+	targets := func(want ...int) {
+		p.step()
+		for i, n := range want {
+			id := wire.NetworkID{}
+			if n >= 0 {
+				id = p.id(e[n])
+			}
+			require.Equal(t, id, p.ref(e[i], rowChildOf, 0), "%d", i)
+		}
+		p.same()
+	}
+	p.tie(e[0], e[1])
+	p.tie(e[1], e[2])
+	p.tie(e[3], e[0])
+	targets(1, 2, -1, 0, -1, -1)
+	require.Empty(t, s.kinds())
+	p.tie(e[2], e[0]) // 0 1 2 are a circle, 3 hangs on it
+	targets(-1, -1, -1, 0, -1, -1)
+	require.Len(t, s.problems, 3)
+	require.Equal(t, "childOf of entity "+p.id(e[2]).String()+" leads in a circle of relations back to its entity: it has no target",
+		s.problems[0].String())
+	require.Equal(t, []netecs.ProblemKind{netecs.RelationCycle, netecs.RelationCycle, netecs.RelationCycle}, s.kinds())
+	p.tie(e[1], e[4]) // the circle opens, and rows change that nobody wrote
+	targets(1, 4, 0, 0, -1, -1)
+	p.tie(e[4], e[3]) // and closes, larger
+	targets(-1, -1, 0, -1, -1, -1)
+	p.tie(e[5], e[5])
+	targets(-1, -1, 0, -1, -1, -1)
+	p.tie(e[5], e[0])
+	s.world.Remove(e[0], s.child) // leaves by its component
+	targets()
+	require.Equal(t, p.id(e[4]), p.ref(e[1], rowChildOf, 0))
+	require.Equal(t, p.id(e[0]), p.ref(e[3], rowChildOf, 0))
+	s.world.Add(e[0], s.child)
+	p.tie(e[0], e[1])
+	targets(-1, -1, 0, -1, -1, 0)
+	s.world.RemoveEntity(e[3]) // leaves by its death
+	p.step()
+	require.Equal(t, p.id(e[1]), p.ref(e[0], rowChildOf, 0))
+	require.Equal(t, p.id(e[4]), p.ref(e[1], rowChildOf, 0))
+	require.Zero(t, p.ref(e[4], rowChildOf, 0))
+	p.same()
+	require.Len(t, s.problems, 3, "once for each entity: those of 3, 4 and 5 are new")
+}
+
+// The next entity at an index has nothing of the one before: neither its relation nor its owner by component.
+func TestNothingIsInherited(t *testing.T) {
+	p := newPair(t)
+	s, c := p.server, controlsOf(p.server)
+	a, old := s.world.NewEntity(s.rep, s.child), s.world.NewEntity(s.rep, s.child, c.owner)
+	get[components.Owner](s, old, c.owner).Client = 4
+	p.tie(old, a)
+	p.step()
+	id := p.id(old)
+	s.world.RemoveEntity(old)
+	p.step()
+	next := s.world.NewEntity(s.rep)
+	p.tie(a, next)
+	p.step()
+	require.Equal(t, id.Index, p.id(next).Index)
+	require.Equal(t, p.id(next), p.ref(a, rowChildOf, 0), "no circle")
+	p.same()
+	p.store.SetOwner(p.id(next), 8)
+	s.world.Add(next, s.pos)
+	p.step()
+	require.EqualValues(t, 8, p.store.Owner(p.id(next)))
+	require.Empty(t, s.kinds())
+}
+
+// A chain of any order is no circle, and costs no more than its length.
+func TestRelationChains(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	var all []ecs.Entity
+	for range 2000 {
+		all = append(all, s.world.NewEntity(s.rep, s.child))
+	}
+	for i, e := range all {
+		if i%2 == 0 && i > 0 {
+			p.tie(e, all[i-1])
+		} else if i%2 == 1 {
+			p.tie(e, all[i-1])
+		}
+	}
+	p.step()
+	p.same()
+	require.Equal(t, p.id(all[1998]), p.ref(all[1999], rowChildOf, 0))
+	p.tie(all[0], all[1999])
+	p.step()
+	require.Equal(t, 1999, p.store.Changed(), "all on the circle, of whom the first had none")
+	p.tie(all[0], ecs.Entity{})
+	p.step()
+	p.same()
+	require.Equal(t, p.id(all[1998]), p.ref(all[1999], rowChildOf, 0))
+}
+
+// What was deferred by the scan goes with a world that is reset before the next one.
+func TestReferencesAfterReset(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	for range 2 {
+		a, b := s.world.NewEntity(s.rep, s.seeker), s.world.NewEntity(s.rep, s.child)
+		get[seeker](s, a, s.seeker).Target = b
+		p.tie(b, a)
+		p.step()
+		p.same()
+		require.Equal(t, p.id(b), p.ref(a, rowSeeker, 0))
+		require.Equal(t, p.id(a), p.ref(b, rowChildOf, 0))
+		s.world.Reset()
+	}
+}
+
+// referring is a scene with entity fields, relations and groups.
+func referring(t testing.TB, n int) (*pair, []ecs.Entity) {
+	p := newPair(t)
+	s := p.server
+	var all []ecs.Entity
+	for i := range n {
+		e := s.world.NewEntity(s.rep, s.seeker, s.pos)
+		if i%4 == 3 {
+			s.world.Add(e, s.child)
+			p.tie(e, all[i-1])
+		}
+		all = append(all, e)
+	}
+	for i, e := range all {
+		get[seeker](s, e, s.seeker).Target = all[i*7%n]
+	}
+	p.tick++
+	p.capture.Run(p.tick)
+	return p, all
+}
+
+func TestCaptureOfReferencesAllocatesNothing(t *testing.T) {
+	p, all := referring(t, 1000)
+	s, i := p.server, 0
+	w := s.world
+	change := func() {
+		i++
+		get[seeker](s, all[i*3%1000], s.seeker).Target = all[i*11%1000]
+		get[seeker](s, all[i*5%1000], s.seeker).Doubt++
+		child := all[i%250*4+3]
+		p.tie(child, all[(i*13+i/250)%1000])
+		if e := all[i*17%1000/2*4%1000]; w.Has(e, s.rep) { // leaves, and everyone that names it changes
+			w.Remove(e, s.rep)
+		} else {
+			w.Add(e, s.rep)
+		}
+		p.tick++
+	}
+	run := func() { p.capture.Run(p.tick) }
+	for range 3000 {
+		change()
+		run()
+	}
+	for range 200 {
+		change()
+		require.Zero(t, allocations(run))
+		require.Positive(t, p.store.Changed())
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() { p.tick++; run() }))
+	require.Zero(t, p.store.Changed())
+}
+
+// BenchmarkCaptureReferences is the idle cost of entities that name others, to be read beside BenchmarkCapture.
+func BenchmarkCaptureReferences(b *testing.B) {
+	for _, moving := range []bool{false, true} {
+		name := "idle"
+		if moving {
+			name = "a target dies"
+		}
+		b.Run(name, func(b *testing.B) {
+			p, all := referring(b, 10000)
+			for i := 0; b.Loop(); i++ {
+				if moving {
+					w, s, e := p.server.world, p.server, all[i*4%10000]
+					if w.Has(e, s.rep) {
+						w.Remove(e, s.rep)
+					} else {
+						w.Add(e, s.rep)
+					}
+				}
+				p.tick++
+				p.capture.Run(p.tick)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/10000, "ns/entity")
+		})
+	}
+}

@@ -1,0 +1,175 @@
+package netecs_test
+
+import (
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// hang makes an entity of the store a child of another.
+func (p *pair) hang(id, parent wire.NetworkID) {
+	p.store.Set(id, rowChildOf, []uint32{1 << 31, parent.Index, parent.Generation})
+}
+
+// parent is the target of a client's entity.
+func (p *pair) parent(id wire.NetworkID) ecs.Entity {
+	return p.client.world.Relations().Get(p.local(id), p.client.child)
+}
+
+// spawnIDs are n entities of the store with a velocity.
+func (p *pair) spawnIDs(n int) (ids []wire.NetworkID) {
+	p.feed(func() {
+		for range n {
+			id := p.store.Spawn()
+			p.store.Set(id, rowVelocity, []uint32{0, 0, 0})
+			ids = append(ids, id)
+		}
+	})
+	return ids
+}
+
+func TestParentsBeforeAndAfterChildren(t *testing.T) {
+	p := newPair(t)
+	var a, b, c wire.NetworkID
+	p.feed(func() {
+		a, b, c = p.store.Spawn(), p.store.Spawn(), p.store.Spawn()
+		p.hang(a, b) // the child comes first
+		p.hang(c, b)
+	})
+	p.same()
+	require.Equal(t, p.local(b), p.parent(a))
+	require.Equal(t, p.local(b), p.parent(c))
+	p.view.Hide(b)
+	p.feed(func() {})
+	require.Zero(t, p.parent(a))
+	require.Zero(t, p.parent(c))
+	p.view.Show(b)
+	p.feed(func() {})
+	p.same()
+	require.Equal(t, p.local(b), p.parent(a))
+	p.feed(func() { p.store.Despawn(b) })
+	require.Zero(t, p.parent(a))
+	p.feed(func() { p.hang(a, c) })
+	require.Equal(t, p.local(c), p.parent(a))
+	p.feed(func() { p.store.Remove(a, rowChildOf) })
+	p.same()
+	require.Empty(t, p.client.kinds())
+}
+
+func TestLocalRetargetIsPutBack(t *testing.T) {
+	p := newPair(t)
+	ids := p.spawnIDs(3)
+	p.feed(func() { p.hang(ids[0], ids[1]) })
+	for range 2 {
+		p.client.world.Relations().Set(p.local(ids[0]), p.client.child, p.local(ids[2]))
+		p.apply.Run()
+		require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
+		require.Empty(t, changes(p), "nothing is new")
+	}
+	p.client.world.Relations().Set(p.local(ids[0]), p.client.child, ecs.Entity{})
+	p.feed(func() { p.hang(ids[0], ids[2]) })
+	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
+	require.Equal(t, map[wire.NetworkID]netecs.Change{ids[0]: {Rows: 1 << rowChildOf}}, changes(p))
+	require.Equal(t, []netecs.ProblemKind{netecs.LocalWriteRestored}, p.client.kinds())
+	p.client.world.RemoveEntity(p.local(ids[2]))
+	p.apply.Run()
+	require.Zero(t, p.parent(ids[0]))
+}
+
+func TestCircleIsRefusedAndOpens(t *testing.T) {
+	p := newPair(t)
+	ids := p.spawnIDs(6)
+	p.feed(func() {
+		p.hang(ids[5], ids[0]) // hangs on the circle without being of it
+		p.hang(ids[0], ids[1])
+		p.hang(ids[1], ids[2])
+		p.hang(ids[2], ids[0])
+		p.hang(ids[3], ids[3])
+		p.hang(ids[4], ids[3])
+	})
+	for _, id := range ids[:4] {
+		require.Zero(t, p.parent(id))
+	}
+	require.Equal(t, p.local(ids[0]), p.parent(ids[5]))
+	require.Equal(t, p.local(ids[3]), p.parent(ids[4]))
+	require.Equal(t, []netecs.ProblemKind{
+		netecs.RelationCycle, netecs.RelationCycle, netecs.RelationCycle, netecs.RelationCycle,
+	}, p.client.kinds())
+	p.feed(func() { p.hang(ids[4], ids[2]) })
+	require.Empty(t, p.client.kinds(), "reported once")
+	p.feed(func() { p.hang(ids[1], wire.NetworkID{}) }) // opens it
+	require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
+	require.Equal(t, p.local(ids[0]), p.parent(ids[2]))
+	require.Zero(t, p.parent(ids[1]))
+	p.feed(func() { p.hang(ids[1], ids[2]) }) // and closes again
+	for _, id := range ids[:3] {
+		require.Zero(t, p.parent(id))
+	}
+	require.Len(t, p.client.kinds(), 3)
+	p.feed(func() { p.store.Despawn(ids[2]) })
+	require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
+	p.feed(func() { p.store.Despawn(ids[3]) })
+	p.same()
+	require.Empty(t, p.client.kinds())
+}
+
+func TestParentAndChildMayChangePlaces(t *testing.T) {
+	p := newPair(t)
+	ids := p.spawnIDs(3)
+	p.feed(func() { p.hang(ids[0], ids[1]); p.hang(ids[1], ids[2]) })
+	p.feed(func() { p.hang(ids[1], ids[0]); p.hang(ids[0], ids[2]) })
+	p.same()
+	require.Equal(t, p.local(ids[0]), p.parent(ids[1]))
+	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
+	require.Empty(t, p.client.kinds())
+}
+
+// TestForestsAgainstAModel draws any relations, circles too, and holds the
+// client's against what each entity's way up says.
+func TestForestsAgainstAModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := newPair(t)
+		draw := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(rt, label) }
+		up := map[wire.NetworkID]wire.NetworkID{}
+		var ids []wire.NetworkID
+		for range 40 {
+			p.feed(func() {
+				for range 1 + draw(3, "changes") {
+					switch k := draw(8, "action"); {
+					case k == 0 || len(ids) < 2:
+						id := p.store.Spawn()
+						p.hang(id, wire.NetworkID{})
+						ids, up[id] = append(ids, id), wire.NetworkID{}
+					case k == 1:
+						n := draw(len(ids), "despawn")
+						p.store.Despawn(ids[n])
+						delete(up, ids[n])
+						ids = append(ids[:n], ids[n+1:]...)
+					default:
+						id, parent := ids[draw(len(ids), "child")], ids[draw(len(ids), "parent")]
+						p.hang(id, parent)
+						up[id] = parent
+					}
+				}
+			})
+			for _, id := range ids {
+				want := up[id]
+				seen := map[wire.NetworkID]bool{}
+				for at := up[id]; !at.IsZero() && !seen[at]; at = up[at] {
+					seen[at] = true
+				}
+				if _, there := up[want]; !there || seen[id] {
+					want = wire.NetworkID{}
+				}
+				if got := p.parent(id); got != p.local(want) {
+					rt.Fatalf("tick %d: %s hangs on %v, want %s", p.tick, id, got, want)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package interest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestCombinationsEqualTheirModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		a, b, owned := NewExplicit(), NewExplicit(), NewOwnerOnly(OwnerConfig{})
+		w := newWorld(t, Any(Both(a, b), owned), Despawn)
+		w.join(1)
+		for range rapid.IntRange(1, 20).Draw(rt, "ticks") {
+			w.step(func() {
+				w.churn(rt)
+				for range rapid.IntRange(0, 4).Draw(rt, "calls") {
+					if len(w.living) == 0 {
+						return
+					}
+					id := rapid.SampledFrom(w.living).Draw(rt, "id")
+					switch rapid.IntRange(0, 4).Draw(rt, "what") {
+					case 0:
+						a.Show(1, id)
+					case 1:
+						b.Show(1, id)
+					case 2:
+						a.Hide(1, id)
+					case 3:
+						b.Hide(1, id)
+					case 4:
+						w.store.SetOwner(id, wire.ClientID(rapid.IntRange(0, 1).Draw(rt, "owner")))
+					}
+				}
+			})
+			w.requireModel(1, func(id wire.NetworkID) bool {
+				return a.Shown(1, id) && b.Shown(1, id) || w.store.Owner(id) == 1
+			})
+		}
+		w.leave(1)
+		require.Empty(rt, a.clients.of)
+	})
+}
+
+func TestNothingToCombine(t *testing.T) {
+	require.Panics(t, func() { Any() })
+	require.Panics(t, func() { Both() })
+}
+
+// Components are judged for each client: when an entity comes into sight, when its owner changes, and when asked.
+func TestOwnerRows(t *testing.T) {
+	schema := testSchema()
+	require.Equal(t, rowSecret, RowOf[secret](schema))
+	require.Panics(t, func() { RowOf[int](schema) })
+	explicit := NewExplicit()
+	w := newWorld(t, NewRows(explicit, OwnerRows(MaskOf[secret](schema))), Despawn)
+	w.join(1)
+	w.join(2)
+	everything, public := ^snapshot.Mask(0), (^snapshot.Mask(0)).Without(rowSecret)
+	var id wire.NetworkID
+	w.step(func() {
+		id = w.spawn()
+		w.store.SetOwner(id, 1)
+		explicit.Show(1, id)
+		explicit.Show(2, id)
+	})
+	rows := func(one, two snapshot.Mask) {
+		t.Helper()
+		require.Equal(t, []snapshot.Mask{one, two}, []snapshot.Mask{w.views[1].Rows(id), w.views[2].Rows(id)})
+	}
+	rows(everything, public)
+	w.store.SetOwner(id, 2)
+	w.step(nil)
+	rows(public, everything)
+	explicit.Hide(1, id)
+	w.step(nil)
+	rows(0, everything)
+	explicit.Show(1, id)
+	w.step(nil)
+	rows(public, everything)
+	w.store.SetOwner(id, 0)
+	w.step(nil)
+	rows(public, public)
+}
+
+func TestRowsAreAskedAgain(t *testing.T) {
+	open := false
+	r := NewRows(All(), func(*snapshot.Store, wire.ClientID, wire.NetworkID) snapshot.Mask {
+		if open {
+			return ^snapshot.Mask(0)
+		}
+		return 0
+	})
+	w := newWorld(t, r, Despawn)
+	w.join(1)
+	w.step(func() { w.spawn() })
+	id := w.living[0]
+	require.Zero(t, w.views[1].Rows(id))
+	open = true
+	w.step(nil)
+	require.Zero(t, w.views[1].Rows(id))
+	r.Refresh(id)
+	r.Refresh(wire.NetworkID{Index: 99, Generation: 1})
+	w.step(nil)
+	require.Equal(t, ^snapshot.Mask(0), w.views[1].Rows(id))
+}

@@ -1,0 +1,25 @@
+// Package interest decides who may see what: built-in policies, ways to combine them, and the code that tells a
+// client's view what came into sight and what left it.
+//
+// The words it owns (docs/design.md):
+//
+//   - interest: the rule for who may see what
+//   - visible: its outcome for one client and one entity, or one component of it; no byte about what is not visible
+//     reaches that client
+//
+// A [Policy] says which entities a client may see: [All], [Explicit], [Rooms], [OwnerOnly], [Grid], [Any] or [Both] of
+// several, [Rows] for components. [New] makes of it what a server asks each network tick:
+//
+//	near := interest.NewGrid(interest.GridConfig{
+//		Position: interest.PositionOf(schema, func(p *Position) (x, y, z float32) { return p.X, p.Y, p.Z }),
+//		Enter:    100,
+//		Leave:    120,
+//	})
+//	server.SetInterest(interest.New(near, interest.Despawn))
+//	server.OnConnect(func(client netcode.ClientID) { near.Look(client, 0, 0, 0) })
+//
+// What follows the world is settled once a tick, whatever the number of clients; a client costs one comparison of bits
+// for 64 entities, and more only for what changed. No decision depends on the order of a map or on the rounding of a
+// machine: the same calls make the same decisions everywhere. Nothing here does I/O, starts a goroutine or reads a
+// clock; a policy belongs to the goroutine of its server, and to one server.
+package interest

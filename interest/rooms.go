@@ -1,0 +1,184 @@
+package interest
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Room names a place, a team, a match: whatever the game sorts entities and clients by. Rooms need no making.
+type Room uint32
+
+// Rooms shows a client the entities with which it shares a room. An entity may be in several rooms and a client too; an
+// entity without a room is visible to nobody, a client without one sees nothing. The zero value is not ready: see
+// [NewRooms].
+type Rooms struct {
+	claims
+	rooms   map[Room]*room
+	of      [][]Room // by index: the rooms of an entity, ascending
+	clients roll[visitor]
+	changes uint64 // counts every change of who is where
+}
+
+type room struct {
+	entities []uint32 // indexes, ascending
+	clients  int
+	changed  uint64 // the newest change
+}
+
+// visitor is one client.
+type visitor struct {
+	rooms []Room // ascending
+	set   Set
+	built uint64 // the newest change that the set reflects
+	moved bool   // rooms changed since
+}
+
+// NewRooms returns the policy of rooms, with nobody in any.
+func NewRooms() *Rooms { return &Rooms{rooms: map[Room]*room{}} }
+
+// Add puts an entity into a room, beside those that it is in already. The capture that spawned it need not be over. It
+// says false of an entity whose life is over.
+func (r *Rooms) Add(id wire.NetworkID, to Room) bool {
+	ok, taken := r.claim(id)
+	if taken {
+		r.forget(id.Index)
+	}
+	if !ok {
+		return false
+	}
+	for int(id.Index) >= len(r.of) {
+		r.of = append(r.of, nil)
+	}
+	at, found := slices.BinarySearch(r.of[id.Index], to)
+	if found {
+		return true
+	}
+	r.of[id.Index] = slices.Insert(r.of[id.Index], at, to)
+	place := r.open(to)
+	at, _ = slices.BinarySearch(place.entities, id.Index)
+	place.entities = slices.Insert(place.entities, at, id.Index)
+	return true
+}
+
+// Remove takes an entity out of a room. It says false if it was not in it.
+func (r *Rooms) Remove(id wire.NetworkID, from Room) bool {
+	if !r.holds(id) || int(id.Index) >= len(r.of) {
+		return false
+	}
+	at, found := slices.BinarySearch(r.of[id.Index], from)
+	if found {
+		r.of[id.Index] = slices.Delete(r.of[id.Index], at, at+1)
+		r.takeOut(id.Index, from)
+	}
+	return found
+}
+
+// Enter puts a client into a room, beside those that it is in already. The client need not be there yet.
+func (r *Rooms) Enter(client wire.ClientID, to Room) {
+	v := r.clients.open(client)
+	if at, found := slices.BinarySearch(v.rooms, to); !found {
+		v.rooms = slices.Insert(v.rooms, at, to)
+		v.moved = true
+		r.open(to).clients++
+	}
+}
+
+// Exit takes a client out of a room. It says false if it was not in it.
+func (r *Rooms) Exit(client wire.ClientID, from Room) bool {
+	v := r.clients.get(client)
+	if v == nil {
+		return false
+	}
+	at, found := slices.BinarySearch(v.rooms, from)
+	if found {
+		v.rooms = slices.Delete(v.rooms, at, at+1)
+		v.moved = true
+		r.rooms[from].clients--
+		r.close(from)
+	}
+	return found
+}
+
+// open is a room that is about to change.
+func (r *Rooms) open(name Room) *room {
+	place := r.rooms[name]
+	if place == nil {
+		place = &room{}
+		r.rooms[name] = place
+	}
+	r.changes++
+	place.changed = r.changes
+	return place
+}
+
+// close forgets a room that nobody is in.
+func (r *Rooms) close(name Room) {
+	if place := r.rooms[name]; place.clients == 0 && len(place.entities) == 0 {
+		delete(r.rooms, name)
+	}
+}
+
+func (r *Rooms) takeOut(index uint32, from Room) {
+	place := r.open(from)
+	if at, found := slices.BinarySearch(place.entities, index); found {
+		place.entities = slices.Delete(place.entities, at, at+1)
+	}
+	r.close(from)
+}
+
+// forget takes an entity out of all its rooms.
+func (r *Rooms) forget(index uint32) {
+	if int(index) >= len(r.of) {
+		return
+	}
+	for _, name := range r.of[index] {
+		r.takeOut(index, name)
+	}
+	r.of[index] = r.of[index][:0]
+}
+
+// Prepare implements [Policy]. The dead leave their rooms.
+func (r *Rooms) Prepare(s *snapshot.Store) {
+	r.settle(s, r.forget)
+}
+
+// Sees implements [Policy].
+func (r *Rooms) Sees(client wire.ClientID) Set {
+	v := r.clients.get(client)
+	if v == nil {
+		return nil
+	}
+	changed := v.moved
+	for _, name := range v.rooms {
+		changed = changed || r.rooms[name].changed > v.built
+	}
+	if !changed {
+		return v.set
+	}
+	v.moved, v.built = false, r.changes
+	v.set.reset(len(v.set))
+	for _, name := range v.rooms {
+		for _, index := range r.rooms[name].entities {
+			v.set.add(index)
+		}
+	}
+	return v.set
+}
+
+// Refine implements [Policy].
+func (r *Rooms) Refine(wire.ClientID, View, Set, Set) {}
+
+// Leave implements [Policy]. The client leaves its rooms.
+func (r *Rooms) Leave(client wire.ClientID) {
+	v := r.clients.get(client)
+	if v == nil {
+		return
+	}
+	for _, name := range v.rooms {
+		r.rooms[name].clients--
+		r.close(name)
+	}
+	r.clients.drop(client)
+}

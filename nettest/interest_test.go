@@ -1,0 +1,224 @@
+package nettest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// watched runs a busy game under an interest; each second of it calls change.
+func watched(t *testing.T, p *netcode.Protocol, seed uint64, loss float64, policy netcode.Interest,
+	spawned func(n *nettest.Net, id netcode.NetworkID), change func(n *nettest.Net, second int)) *nettest.Net {
+	g := &churn{rest: 480, state: seed}
+	var n *nettest.Net
+	n = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 3, Seed: seed, Link: bad(loss), Game: g.play, Server: netcode.Config{SendBudget: -1},
+		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+			s.Server.SetInterest(policy)
+			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) {
+				if spawned != nil {
+					spawned(n, id)
+				}
+			})
+		},
+	})
+	n.SetLink(bad(0))
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	n.SetLink(bad(loss))
+	for second := range 8 {
+		change(n, second)
+		n.Run(time.Second)
+	}
+	return n
+}
+
+// held counts what a client holds.
+func held(c *nettest.Client) int { return c.Replica().Len() }
+
+func TestRooms(t *testing.T) {
+	t.Parallel()
+	for seed, loss := range []float64{0, .1, .3, .5} {
+		rooms := interest.NewRooms()
+		var client [3]netcode.ClientID
+		n := watched(t, protocol(), uint64(seed), loss, interest.New(rooms, interest.Despawn),
+			func(n *nettest.Net, id netcode.NetworkID) {
+				rooms.Add(id, interest.Room(id.Index%4))
+				rooms.Add(id, interest.Room(4+id.Index%3))
+			},
+			func(n *nettest.Net, second int) {
+				for i, c := range n.Clients {
+					client[i] = c.ID()
+					rooms.Exit(c.ID(), interest.Room(second-1))
+					rooms.Enter(c.ID(), interest.Room((second+i)%7))
+				}
+				rooms.Exit(client[2], 6)
+			})
+		n.AssertConverge()
+		for i, c := range n.Clients {
+			require.Positive(t, held(c), "client %d", i)
+			require.Less(t, held(c), n.Server.Store().Len())
+		}
+		rooms.Enter(client[0], 4)
+		rooms.Enter(client[0], 5)
+		rooms.Enter(client[0], 6)
+		n.AssertConverge()
+		require.Equal(t, n.Server.Store().Len(), held(n.Clients[0]), "every entity is in one of these")
+	}
+}
+
+func TestOwnerOnly(t *testing.T) {
+	t.Parallel()
+	owned := interest.NewOwnerOnly(interest.OwnerConfig{})
+	give := func(n *nettest.Net, second int) {
+		query := generic.NewFilter1[components.Owner]().Query(&n.Server.World)
+		for i := 0; query.Next(); i++ {
+			query.Get().Client = netcode.ClientID((i + second) % 5)
+		}
+	}
+	n := watched(t, protocol(), 11, .3, interest.New(owned, interest.Despawn), nil, func(n *nettest.Net, second int) {
+		owners := generic.NewMap1[components.Owner](&n.Server.World)
+		for e := range netecs.Entities(&n.Server.World) {
+			if !n.Server.World.Has(e, ecs.ComponentID[components.Owner](&n.Server.World)) {
+				owners.Add(e)
+			}
+		}
+		give(n, second)
+	})
+	n.AssertConverge()
+	store := n.Server.Store()
+	for _, c := range n.Clients {
+		mine := 0
+		for id := range store.All {
+			if store.Owner(id) == c.ID() {
+				mine++
+			}
+		}
+		require.Positive(t, mine)
+		require.Equal(t, mine, held(c))
+	}
+}
+
+// Each client has the secrets of its own entities and of no others, while all see where everybody is.
+func TestComponentsOfOthersAreNotVisible(t *testing.T) {
+	t.Parallel()
+	p := protocol()
+	netcode.Replicate[secret](p)
+	schema := p.Schema()
+	policy := interest.NewRows(interest.All(), interest.OwnerRows(interest.MaskOf[secret](schema)))
+	n := watched(t, p, 12, .3, interest.New(policy, interest.Despawn), nil, func(n *nettest.Net, second int) {
+		w := &n.Server.World
+		secrets := generic.NewMap2[secret, components.Owner](w)
+		i := 0
+		for e, id := range netecs.Entities(w) {
+			if !w.Has(e, ecs.ComponentID[secret](w)) {
+				secrets.Add(e)
+			}
+			word, owner := secrets.Get(e)
+			word.Word = uint64(id.Index)<<32 | uint64(second)
+			owner.Client = netcode.ClientID((i + second) % 4)
+			i++
+		}
+	})
+	n.Heal()
+	n.Run(3 * time.Second)
+	store, theirs, mine := n.Server.Store(), 0, 0
+	for _, c := range n.Clients {
+		require.Equal(t, store.Len(), held(c))
+		words, places := generic.NewMap[secret](&c.World), generic.NewMap[position](&c.World)
+		for e, id := range netecs.Entities(&c.World) {
+			require.True(t, store.Alive(id))
+			require.True(t, places.Has(e))
+			hidden := store.Owner(id) != c.ID()
+			require.Equal(t, !hidden && store.Mask(id).Has(interest.RowOf[secret](schema)), words.Has(e), "%v", id)
+			if words.Has(e) {
+				require.Equal(t, store.Row(id, interest.RowOf[secret](schema))[1], id.Index)
+				require.Equal(t, uint64(id.Index), words.Get(e).Word>>32)
+				mine++
+			} else {
+				theirs++
+			}
+		}
+	}
+	require.Positive(t, mine)
+	require.Greater(t, theirs, mine)
+}
+
+// A grid whose viewpoints walk about with entities: what comes back into sight comes in its newest state.
+func TestGridFollowsAvatars(t *testing.T) {
+	t.Parallel()
+	for _, loss := range []float64{0, .3, .5} {
+		p := protocol()
+		grid := interest.NewGrid(interest.GridConfig{
+			Position: interest.PositionOf(p.Schema(), func(at *position) (x, y, z float32) { return at.X, at.Y, 0 }),
+			Enter:    3, Leave: 4, Near: 512, Far: 64,
+		})
+		n := watched(t, p, 13, loss, interest.New(grid, interest.Despawn), nil, func(n *nettest.Net, second int) {
+			var ids []netcode.NetworkID
+			for id := range n.Server.Store().All {
+				ids = append(ids, id)
+			}
+			for i, c := range n.Clients {
+				grid.Follow(c.ID(), ids[(7*second+11*i)%len(ids)])
+			}
+		})
+		n.AssertConverge()
+		for _, c := range n.Clients {
+			require.True(t, held(c) > 0 && held(c) < n.Server.Store().Len(), "%d of %d", held(c), n.Server.Store().Len())
+			require.NotZero(t, c.Replica().Stats().Despawns)
+		}
+	}
+}
+
+// A client keeps what went out of its sight as it was, is brought up to date when it comes back, and hears of its death.
+func TestWhatLeavesSightMayBeKept(t *testing.T) {
+	explicit := interest.NewExplicit()
+	var near, far ecs.Entity
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(), Clients: 1, Seed: 14, Link: bad(.3),
+		Game: func(w *ecs.World, frame int) {
+			walkers := generic.NewMap2[components.Replicated, position](w)
+			if frame == 1 {
+				near, far = walkers.New(), walkers.New()
+			}
+		},
+		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+			s.Server.SetInterest(interest.New(explicit, interest.Keep))
+			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { explicit.Show(1, id) })
+		},
+	})
+	server, client := n.Server, n.Clients[0]
+	n.Run(2 * time.Second)
+	require.Equal(t, 2, held(client))
+	id, _ := server.Systems.ID(near)
+	other, _ := server.Systems.ID(far)
+	require.True(t, explicit.Hide(1, id) && explicit.Hide(1, other))
+	n.Step()
+	places := generic.NewMap[position](&server.World)
+	places.Get(near).X, places.Get(far).X = 5, 5
+	n.Run(2 * time.Second)
+	x := func() float32 {
+		e, ok := client.Systems.Entity(id)
+		require.True(t, ok)
+		at := generic.NewMap[position](&client.World)
+		return at.Get(e).X
+	}
+	require.Equal(t, 2, held(client))
+	require.Zero(t, x(), "as it was")
+	explicit.Show(1, id)
+	n.Run(2 * time.Second)
+	require.InDelta(t, 5, x(), 0.01)
+	server.World.RemoveEntity(far)
+	n.Run(2 * time.Second)
+	require.Equal(t, 1, held(client), "it died out of sight")
+	n.AssertConverge()
+}

@@ -1,0 +1,44 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// SetInterest makes a policy decide who may see what, from the next network tick on; package interest has the usual
+// ones. Without a policy, or with nil, every client sees everything that was not hidden from it by Hide. With one, Show
+// and Hide hold until the policy says otherwise.
+func (s *Server) SetInterest(policy Interest) {
+	if s.interest != nil {
+		for client := range s.Clients {
+			s.interest.Leave(client)
+		}
+	}
+	s.interest = policy
+}
+
+// judgeInterest asks the policy about every client, when the world of this tick is known and nothing of it is sent yet.
+func (s *Server) judgeInterest() {
+	if s.interest == nil || !s.frame.due || s.store.Tick() == 0 {
+		return
+	}
+	s.interest.Prepare(s.store)
+	for _, c := range s.sessions {
+		if c.state == connected {
+			c.view.Observe()
+			s.interest.Update(c.id, c.view)
+		}
+	}
+}
+
+// reportGroups names the groups that have become too large to be sent in one piece.
+func (s *Server) reportGroups() {
+	for _, group := range s.store.LargeGroups() {
+		s.stats.LargeGroups++
+		s.Report(&GroupError{Group: group, Members: len(s.store.Members(group)), Max: peer.MaxPayload(s.config.PacketSize)})
+	}
+	s.store.ClearLargeGroups()
+}
+
+// Interest is the rule for who may see what.
+type Interest = snapshot.Interest

@@ -1,0 +1,137 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Set records a row's lanes and reports whether they differ from before. A row
+// that the entity did not have is added. Lanes are copied.
+func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
+	if !s.open || !s.Alive(id) {
+		return false
+	}
+	place := s.rows.row(id.Index, row)
+	had := s.rows.masks[id.Index].Has(row)
+	if had && slices.Equal(place, lanes) {
+		return false
+	}
+	s.keepRow(id.Index, row, had, place)
+	if !had {
+		s.reshape(id.Index)
+		s.rows.masks[id.Index] = s.rows.masks[id.Index].With(row)
+		s.groups.grew(s, id.Index)
+	}
+	if s.schema.refs.Has(row) {
+		s.refs.change(s.schema.plans[row], id.Index, had, place, lanes)
+	}
+	copy(place, lanes)
+	n := s.schema.words[row]
+	s.packed[row] = grown(s.packed[row], (int(id.Index)+1)*n, cap(s.rows.masks)*n)
+	s.schema.plans[row].Pack(place, s.packedRow(id.Index, row))
+	s.touch(id.Index)
+	s.count++
+	return true
+}
+
+// Remove takes a row away from an entity. Absence is a version like any other.
+func (s *Store) Remove(id wire.NetworkID, row int) {
+	if !s.open || !s.Alive(id) || !s.rows.masks[id.Index].Has(row) {
+		return
+	}
+	s.loseRow(id.Index, row)
+	s.reshape(id.Index)
+	s.rows.masks[id.Index] = s.rows.masks[id.Index].Without(row)
+	s.touch(id.Index)
+	s.count++
+}
+
+// loseRow notes that a row goes away.
+func (s *Store) loseRow(index uint32, row int) {
+	place := s.rows.row(index, row)
+	if s.schema.refs.Has(row) {
+		s.refs.change(s.schema.plans[row], index, true, place, nil)
+	}
+	s.keepRow(index, row, true, place)
+}
+
+// keepRow writes down what a row was before this tick, once a tick.
+func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
+	s.since[row] = grown(s.since[row], int(index)+1, cap(s.rows.masks))
+	since := s.since[row][index]
+	if since == s.tick {
+		return
+	}
+	s.past.row(change{tick: s.tick, since: since, index: index, row: int16(row), there: had}, lanes)
+	s.since[row][index] = s.tick
+}
+
+// reshape writes down what an entity was before this tick, once a tick.
+func (s *Store) reshape(index uint32) {
+	since := s.shape[index]
+	if since == s.tick {
+		return
+	}
+	s.past.entity(change{
+		tick: s.tick, since: since, index: index,
+		gen: s.gens[index], there: s.alive.has(index),
+	}, s.rows.masks[index])
+	s.shape[index] = s.tick
+}
+
+// sinceOf is the tick of which a row is as it is now.
+func (s *Store) sinceOf(index uint32, row int) tick.Tick {
+	if int(index) >= len(s.since[row]) {
+		return tick.None
+	}
+	return s.since[row][index]
+}
+
+// RowAt is the lanes that a row had as of tick t, nil when the entity lacked
+// it. The slice is the store's own: read it before the next Begin. Errors:
+// [ErrEvicted] when t is outside the history, which reaches W ticks back, and
+// [ErrNotAlive] when the entity did not live at t.
+func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error) {
+	mask, err := s.MaskAt(id, t)
+	if err != nil || !mask.Has(row) {
+		return nil, err
+	}
+	if s.sinceOf(id.Index, row) <= t {
+		return s.rows.row(id.Index, row), nil
+	}
+	c := s.past.rowAt(id.Index, row, t)
+	if c == nil {
+		return nil, ErrEvicted
+	}
+	return s.past.lanesOf(c), nil
+}
+
+// MaskAt is the rows that an entity had as of tick t. Errors as of RowAt.
+func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
+	switch {
+	case t > s.tick || t < s.past.horizon || t <= tick.None:
+		return 0, ErrEvicted
+	case int(id.Index) >= len(s.gens) || id.Generation == 0:
+		return 0, ErrNotAlive
+	}
+	if s.shape[id.Index] <= t {
+		if !s.Alive(id) {
+			return 0, ErrNotAlive
+		}
+		return s.rows.masks[id.Index], nil
+	}
+	c := s.past.entityAt(id.Index, t)
+	switch {
+	case c == nil:
+		return 0, ErrEvicted
+	case !c.there || c.gen != id.Generation:
+		return 0, ErrNotAlive
+	}
+	return s.past.rowsOf(c), nil
+}
+
+// HistoryEvicted is how many changes were forgotten before they were W ticks
+// old, because Config.HistoryBytes was too small for them.
+func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }

@@ -1,0 +1,112 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestAChangedRowTravelsAsWhatDiffers(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	before := d.view.Stats()
+	d.ack(d.at(2, func() { d.move(id, 4) }))
+	after := d.view.Stats()
+	require.Equal(t, before.Deltas+1, after.Deltas)
+	require.Equal(t, before.Unchanged+1, after.Unchanged)
+	require.Equal(t, before.Rows, after.Rows, "nothing whole")
+	require.Equal(t, 4, d.x(id))
+}
+
+func TestWhatWentAndCameBackIsOneBit(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.at(2, func() { d.move(id, 4) }) // lost
+	before := d.view.Stats()
+	d.ack(d.at(3, func() { d.move(id, 3) }))
+	require.Equal(t, before.Deltas, d.view.Stats().Deltas)
+	require.Equal(t, before.Unchanged+2, d.view.Stats().Unchanged)
+	require.Equal(t, 3, d.x(id))
+	require.True(t, d.view.Synced())
+}
+
+// Rules 3 and 4: a row leans on T while the first change after T is less than
+// W ticks old, however long it slept before; then it travels whole.
+func TestRule3LeansOnTWhileBothEndsHoldIt(t *testing.T) {
+	for _, test := range []struct {
+		first, sent tick.Tick // of the change after the sleep, of the record
+		delta       bool
+	}{{500, 500, true}, {500, 515, true}, {500, 516, false}, {500, 600, false}} {
+		d := newDuo(t)
+		var id, other wire.NetworkID
+		d.ack(d.at(1, func() { id, other = d.spawn(3), d.spawn(5) }))
+		for s := tick.Tick(2); s < test.first; s++ { // the client's past moves on
+			d.ack(d.at(s, func() { d.move(other, uint32(s)%16) }))
+		}
+		for s := test.first; s < test.sent; s++ { // changed, and every packet about it lost
+			d.at(s, func() { d.move(id, uint32(4+s%5)) })
+		}
+		before := d.view.Stats()
+		d.ack(d.at(test.sent, func() { d.move(id, 15) }))
+		require.Equal(t, 15, d.x(id))
+		require.Equal(t, test.delta, d.view.Stats().Rows == before.Rows, "first change at %d, record at %d", test.first, test.sent)
+		require.Zero(t, d.replica.Stats().NoBaseline)
+	}
+}
+
+// forge writes a payload of tick s with one record against tick 1, whose body
+// is written by body.
+func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wire.BitWriter)) []byte {
+	w := wire.NewBitWriter(buf)
+	w.Write(uint64(s.Low()), 16)
+	w.Bool(false) // no resync
+	w.Var(0)      // first part
+	w.Bool(false) // no despawn
+	w.Bool(false) // no list
+	symbol, raw, n := gapSymbol(id.Index, true)
+	d.store.schema.codes.gap.Write(&w, 0, symbol)
+	w.Write(raw, n)
+	w.Bool(true)  // against a baseline
+	w.Bool(false) // of another age than the record before
+	w.Var(uint64(s-1) - 1)
+	w.Bool(true) // rows as at T
+	body(&w)
+	d.store.schema.codes.gap.Write(&w, 0, gapEnd)
+	return buf[:w.Finish()]
+}
+
+// which says which of n rows changed.
+func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
+	d.store.schema.codes.which[n-1].Write(w, wire.WhichContext(n, 0, false, int64(s-1)), changed)
+}
+
+// A row that changed and has no lane that did is what no server writes.
+func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	buf := make([]byte, 64)
+	rows := (d.store.Mask(id) &^ d.store.schema.tags).Count()
+	position := (d.store.Mask(id) &^ d.store.schema.tags & (bit(rowPosition) - 1)).Count()
+	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, func(w *wire.BitWriter) { d.which(w, rows, 2, 0) })))
+	changed := func(lanes int) func(w *wire.BitWriter) {
+		return func(w *wire.BitWriter) {
+			d.which(w, rows, 3, 1<<position)
+			v := wire.Versions{Base: []uint32{3, 1}, Age: 2}
+			list := d.store.schema.codes.deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
+			if lanes == 0 {
+				list = list[:1]
+				list[0].Symbol = 0
+			}
+			wire.WriteSymbols(w, list)
+		}
+	}
+	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), ErrMalformed)
+	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, changed(1))))
+	require.Equal(t, 4, d.x(id))
+}

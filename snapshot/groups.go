@@ -1,0 +1,178 @@
+package snapshot
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// groups knows which entities travel together or not at all. Group 0 is none.
+type groups struct {
+	of      []uint32            // per index
+	members map[uint32]*members // by group; looked up by key only, never ranged over
+	spare   []*members
+	large   []uint32 // groups found too large for a packet in this tick
+}
+
+// members are the entities of one group, ascending.
+type members struct {
+	indexes []uint32
+	split   bool // too large for a packet in the worst case: sent one by one
+}
+
+// SetGroup puts an entity into a group, or out of any with 0, and reports
+// whether there is such an entity. All that a client lacks of a group's visible
+// members travels in one packet. A group that in the worst case does not fit a
+// packet is sent entity by entity and told by [Store.LargeGroups].
+func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
+	if !s.Alive(id) {
+		return false
+	}
+	g := &s.groups
+	if int(id.Index) >= len(g.of) {
+		if group == 0 {
+			return true
+		}
+		g.of = grown(g.of, int(id.Index)+1, cap(s.rows.masks))
+	}
+	if g.of[id.Index] == group {
+		return true
+	}
+	g.leave(s, id.Index)
+	g.join(s, id.Index, group)
+	return true
+}
+
+// Group is the group of an entity, 0 when it has none or does not live.
+func (s *Store) Group(id wire.NetworkID) uint32 {
+	if !s.Alive(id) {
+		return 0
+	}
+	return s.groups.at(id.Index)
+}
+
+// Members are the indexes of a group's entities, ascending. The slice is the
+// store's own: read it, do not keep it.
+func (s *Store) Members(group uint32) []uint32 {
+	if m := s.groups.members[group]; m != nil {
+		return m.indexes
+	}
+	return nil
+}
+
+// LargeGroups lists the groups that were found too large for a packet since the
+// last call of ClearLargeGroups, by a member that joined or a component that
+// was added.
+func (s *Store) LargeGroups() []uint32 { return s.groups.large }
+
+// ClearLargeGroups starts a new list.
+func (s *Store) ClearLargeGroups() { s.groups.large = s.groups.large[:0] }
+
+func (g *groups) at(index uint32) uint32 {
+	if int(index) >= len(g.of) {
+		return 0
+	}
+	return g.of[index]
+}
+
+// whole is the group of an index that is to be sent in one piece, nil when it
+// has none.
+func (g *groups) whole(index uint32) *members {
+	group := g.at(index)
+	if group == 0 {
+		return nil
+	}
+	if m := g.members[group]; !m.split {
+		return m
+	}
+	return nil
+}
+
+func (g *groups) join(s *Store, index, group uint32) {
+	g.of[index] = group
+	if group == 0 {
+		return
+	}
+	m := g.members[group]
+	if m == nil {
+		m = g.fresh()
+		if g.members == nil {
+			g.members = map[uint32]*members{}
+		}
+		g.members[group] = m
+	}
+	at, _ := slices.BinarySearch(m.indexes, index)
+	m.indexes = slices.Insert(m.indexes, at, index)
+	if !m.split { // one more makes nothing smaller
+		g.measure(s, group, m)
+	}
+}
+
+func (g *groups) leave(s *Store, index uint32) {
+	group := g.of[index]
+	if group == 0 {
+		return
+	}
+	g.of[index] = 0
+	m := g.members[group]
+	at, _ := slices.BinarySearch(m.indexes, index)
+	m.indexes = slices.Delete(m.indexes, at, at+1)
+	if len(m.indexes) == 0 {
+		delete(g.members, group)
+		g.spare = append(g.spare, m)
+		return
+	}
+	g.measure(s, group, m)
+}
+
+func (g *groups) fresh() *members {
+	if n := len(g.spare); n > 0 {
+		m := g.spare[n-1]
+		g.spare = g.spare[:n-1]
+		m.split = false
+		return m
+	}
+	return &members{}
+}
+
+// grew looks at a group anew when one of its members has got a row more.
+func (g *groups) grew(s *Store, index uint32) {
+	if group := g.at(index); group != 0 {
+		g.measure(s, group, g.members[group])
+	}
+}
+
+// measure finds out whether a group fits a packet in the worst case: everything
+// whole, as for a client that holds nothing.
+func (g *groups) measure(s *Store, group uint32, m *members) {
+	if s.cfg.Payload <= 0 {
+		return
+	}
+	bits := emptyBits
+	for _, index := range m.indexes {
+		bits += s.schema.recordBits(s.rows.masks[index])
+	}
+	split := bits > 8*s.cfg.Payload
+	if split && !m.split {
+		g.large = append(g.large, group)
+	}
+	m.split = split
+}
+
+const (
+	// emptyBits is the most that a snapshot takes without records: tick, epoch
+	// and the ends of its lists.
+	emptyBits = 16 + 1 + 16 + 2
+	// recordHead is the most that an absolute record takes without its rows: one
+	// more, gap, kind of record, generation.
+	recordHead = 1 + 67 + 1 + 67
+)
+
+// recordBits is the most that an absolute record of these rows takes.
+func (s *Schema) recordBits(rows Mask) int {
+	bits := recordHead + s.Rows()
+	for ; rows != 0; rows &= rows - 1 {
+		bits += s.plans[rows.next()].Bits()
+	}
+	return bits
+}

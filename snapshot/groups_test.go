@@ -1,0 +1,170 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestAGroupArrivesTogetherOrNotAtAll(t *testing.T) {
+	d := newDuo(t)
+	var a, b, c wire.NetworkID
+	d.ack(d.at(1, func() {
+		a, b, c = d.spawn(1), d.spawn(2), d.spawn(3)
+		d.store.SetGroup(a, 5)
+		d.store.SetGroup(c, 5)
+	}))
+	require.Equal(t, []uint32{a.Index, c.Index}, d.store.Members(5))
+	require.Equal(t, uint32(5), d.store.Group(c))
+	require.Zero(t, d.store.Group(b))
+
+	d.at(2, func() { d.move(a, 11) })      // lost, not yet known to be
+	p := d.at(3, func() { d.move(c, 13) }) // so a is not acknowledged at its newest
+	require.Zero(t, d.view.Stats().TornGroups)
+	d.ack(p)
+	require.Equal(t, 13, d.x(c))
+	require.Equal(t, 11, d.x(a), "the packet of c brings a with it")
+
+	d.ack(d.at(4, func() { d.move(c, 14) }))
+	require.Equal(t, 14, d.x(c))
+}
+
+func TestWhatIsAcknowledgedDoesNotTravelWithItsGroup(t *testing.T) {
+	d := newDuo(t)
+	var a, b wire.NetworkID
+	d.ack(d.at(1, func() {
+		a, b = d.spawn(1), d.spawn(2)
+		d.store.SetGroup(a, 5)
+		d.store.SetGroup(b, 5)
+	}))
+	before := d.view.Stats().Updates
+	d.ack(d.at(2, func() { d.move(a, 9) }))
+	require.Equal(t, before+1, d.view.Stats().Updates)
+}
+
+func TestLeavingAGroup(t *testing.T) {
+	d := newDuo(t)
+	var a, b wire.NetworkID
+	d.at(1, func() {
+		a, b = d.spawn(1), d.spawn(2)
+		d.store.SetGroup(a, 5)
+		d.store.SetGroup(b, 5)
+		d.store.SetGroup(b, 0)
+	})
+	require.Equal(t, []uint32{a.Index}, d.store.Members(5))
+	d.at(2, func() { d.store.Despawn(a) })
+	require.Empty(t, d.store.Members(5))
+	d.at(3, func() { a = d.spawn(1) })
+	require.Zero(t, d.store.Group(a), "a new life is in no group")
+	require.False(t, d.store.SetGroup(wire.NetworkID{Index: 77, Generation: 1}, 3))
+}
+
+// A group that would not fit a packet for a client that holds nothing is told
+// at once, and its entities travel one by one rather than never.
+func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
+	schema := simSchema(t)
+	one := schema.recordBits(bit(rowHealth))
+	for _, test := range []struct {
+		name  string
+		bytes int
+		split bool
+	}{
+		{"fits exactly", (emptyBits + 2*one + 7) / 8, false},
+		{"misses by a byte", (emptyBits+2*one+7)/8 - 1, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := Config{Window: 16, Payload: test.bytes}
+			d := &duo{t: t, store: NewStore(schema, cfg)}
+			d.view = NewView(d.store, cfg)
+			d.replica = NewReplica(schema, cfg, 1)
+			var ids []wire.NetworkID
+			d.store.Begin(1)
+			for i := range 2 {
+				id := d.store.Spawn()
+				d.store.SetGroup(id, 9)
+				d.store.Set(id, rowHealth, []uint32{uint32(i)})
+				ids = append(ids, id)
+			}
+			d.store.Commit()
+			d.view.Observe()
+			if test.split {
+				require.Equal(t, []uint32{9}, d.store.LargeGroups())
+			} else {
+				require.Empty(t, d.store.LargeGroups())
+			}
+			d.store.ClearLargeGroups()
+			buf := make([]byte, max(test.bytes, minPayload))
+			for seq := uint64(1); d.view.Pending(); seq++ {
+				n := d.view.Write(buf, seq)
+				require.NotZero(t, n, "never stuck")
+				require.NoError(t, d.replica.Read(buf[:n]))
+				d.view.Acked(seq)
+			}
+			for i, id := range ids {
+				require.Equal(t, []uint32{uint32(i)}, d.replica.Row(id.Index, rowHealth))
+			}
+			require.True(t, d.view.Synced())
+		})
+	}
+}
+
+// Where the rest of a packet has no room for a group, it waits for the next
+// packet and is not torn.
+func TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket(t *testing.T) {
+	d := newDuo(t)
+	d.at(1, func() {
+		for i := range 12 {
+			id := d.spawn(uint32(i))
+			d.store.SetGroup(id, uint32(1+i/4))
+		}
+	})
+	for range 40 { // until all arrived; each packet has room for one group and some
+		buf := make([]byte, 64)
+		n := d.view.Write(buf, d.seq+1)
+		if n == 0 {
+			break
+		}
+		d.seq++
+		require.NoError(t, d.replica.Read(buf[:n]))
+		for g := range 3 {
+			have := 0
+			for _, index := range d.store.Members(uint32(1 + g)) {
+				if d.replica.Entity(index).Alive {
+					have++
+				}
+			}
+			require.Contains(t, []int{0, 4}, have, "group %d is torn", g+1)
+		}
+	}
+	require.Zero(t, d.view.Stats().TornGroups)
+}
+
+func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
+	d := newDuo(t)
+	var a, b wire.NetworkID
+	d.ack(d.at(1, func() {
+		a, b = d.spawn(1), d.spawn(2)
+		d.store.SetGroup(a, 5)
+		d.store.SetGroup(b, 5)
+	}))
+	d.view.Hide(b)
+	d.ack(d.at(2, func() { d.move(a, 9); d.move(b, 9) }))
+	require.Equal(t, 9, d.x(a))
+	require.False(t, d.replica.Entity(b.Index).Alive)
+}
+
+func TestGroupsAllocateNothingOnceWarm(t *testing.T) {
+	b := newBusy(t, 400)
+	b.store.Begin(b.store.Tick() + 1)
+	for i, id := range b.ids {
+		b.store.SetGroup(id, uint32(1+i/8))
+	}
+	b.store.Commit()
+	for range 300 {
+		b.step(3)
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() { b.step(3) }))
+	require.True(t, b.view.Synced())
+}

@@ -1,0 +1,233 @@
+package snapshot
+
+import "github.com/arche-netcode/netcode/tick"
+
+// A history says what rows and entities were before each change of the last
+// ticks. It is a log: a change writes down the value that it replaces, and
+// since when that one had been so. The value as of a tick is found from the
+// newest one backwards, so a row that slept for an hour needs no memory for it:
+// what is in place now, or what the first change replaced, was so at any tick
+// since then (rule 4).
+//
+// The log is a ring in constant memory. What leaves it, by age or for want of
+// room, leaves in the order of ticks: everything about the ticks after the
+// horizon is there.
+type history struct {
+	schema  *Schema
+	changes []change   // by number modulo its length, a power of two
+	lanes   []uint32   // likewise
+	next    uint64     // number of the next change, from 1
+	oldest  uint64     // number of the oldest change that is held
+	lane    uint64     // place of the next lanes
+	horizon tick.Tick  // changes at or before it are not held
+	keep    tick.Tick  // W
+	limit   int        // bytes that both rings may take
+	rows    [][]uint64 // per row, by index: number of the newest change, 0 = none
+	lives   []uint64   // by index: number of the newest change of the entity itself
+	evicted uint64     // changes that left for want of room
+}
+
+// change is what something was until a tick.
+type change struct {
+	tick  tick.Tick // when it was changed
+	since tick.Tick // since when it had been so
+	prev  uint64    // the change before of the same thing
+	lane  uint64    // of a row that was present: where its lanes are; of an entity: its rows
+	index uint32
+	gen   uint32 // of an entity: its generation
+	row   int16  // -1: the entity itself
+	there bool   // the row was present, the entity alive
+}
+
+const (
+	wholeEntity = -1
+
+	// changeSize and laneSize are what a change and a lane take in memory.
+	changeSize = 48
+	laneSize   = 4
+
+	firstChanges        = 1 << 10
+	defaultHistoryBytes = 128 << 20
+)
+
+func newHistory(schema *Schema, cfg Config) history {
+	return history{
+		schema: schema, keep: cfg.Window, limit: cfg.HistoryBytes,
+		changes: make([]change, firstChanges), lanes: make([]uint32, 8*firstChanges),
+		next: 1, oldest: 1,
+		rows: make([][]uint64, schema.Rows()),
+	}
+}
+
+// begin forgets what is too old when tick t begins.
+func (h *history) begin(t tick.Tick) {
+	to := t - h.keep
+	for h.oldest < h.next && h.at(h.oldest).tick <= to {
+		h.oldest++
+	}
+	h.horizon = max(h.horizon, to)
+}
+
+func (h *history) at(number uint64) *change { return &h.changes[number&uint64(len(h.changes)-1)] }
+
+// get is a change that is held, else nil.
+func (h *history) get(number uint64) *change {
+	if number < h.oldest || number == 0 {
+		return nil
+	}
+	return h.at(number)
+}
+
+// row notes what a row was before its change at tick t.
+func (h *history) row(c change, lanes []uint32) {
+	heads := grown(h.rows[c.row], int(c.index)+1, 0)
+	h.rows[c.row] = heads
+	c.prev = heads[c.index]
+	if c.there {
+		c.lane = h.place(len(lanes))
+		copy(h.value(c.lane, len(lanes)), lanes)
+		h.lane = c.lane + uint64(len(lanes))
+	} else {
+		c.lane = h.lane
+	}
+	heads[c.index] = h.push(c)
+}
+
+// entity notes what an entity was before its change at tick t.
+func (h *history) entity(c change, rows Mask) {
+	h.lives = grown(h.lives, int(c.index)+1, 0)
+	c.prev, c.row = h.lives[c.index], wholeEntity
+	c.lane = h.place(2)
+	v := h.value(c.lane, 2)
+	v[0], v[1] = uint32(rows), uint32(rows>>32)
+	h.lane = c.lane + 2
+	h.lives[c.index] = h.push(c)
+}
+
+func (h *history) push(c change) uint64 {
+	if h.next-h.oldest >= uint64(len(h.changes)) && !h.grow() {
+		h.evict()
+	}
+	number := h.next
+	*h.at(number) = c
+	h.next++
+	return number
+}
+
+// value is n lanes at a place.
+func (h *history) value(place uint64, n int) []uint32 {
+	i := int(place & uint64(len(h.lanes)-1))
+	return h.lanes[i : i+n]
+}
+
+// place makes room for n lanes in one piece and returns where.
+func (h *history) place(n int) uint64 {
+	for {
+		size := uint64(len(h.lanes))
+		at := h.lane
+		if left := size - at&(size-1); uint64(n) > left {
+			at += left
+		}
+		first := at
+		if h.oldest < h.next {
+			first = h.at(h.oldest).lane
+		}
+		if at+uint64(n)-first <= size {
+			return at
+		}
+		if h.growLanes() {
+			continue
+		}
+		h.evict()
+	}
+}
+
+// evict forgets the oldest change, and with it its tick: a tick is known whole
+// or not at all.
+func (h *history) evict() {
+	t := h.at(h.oldest).tick
+	h.horizon = max(h.horizon, t)
+	for h.oldest < h.next && h.at(h.oldest).tick <= t {
+		h.oldest++
+		h.evicted++
+	}
+}
+
+// bytes is the memory of both rings.
+func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize }
+
+// grow doubles the ring of changes if the limit allows it.
+func (h *history) grow() bool {
+	if h.bytes()+len(h.changes)*changeSize > h.limit {
+		return false
+	}
+	larger := make([]change, 2*len(h.changes))
+	for n := h.oldest; n < h.next; n++ {
+		larger[n&uint64(len(larger)-1)] = *h.at(n)
+	}
+	h.changes = larger
+	return true
+}
+
+// growLanes doubles the ring of lanes if the limit allows it, or when even an
+// empty one is too small. Places change.
+func (h *history) growLanes() bool {
+	if h.bytes()+len(h.lanes)*laneSize > h.limit && h.oldest < h.next {
+		return false
+	}
+	larger := make([]uint32, 2*len(h.lanes))
+	var lane uint64
+	for n := h.oldest; n < h.next; n++ {
+		c := h.at(n)
+		size := h.size(c)
+		lane += uint64(copy(larger[lane:], h.value(c.lane, size)))
+		c.lane = lane - uint64(size)
+	}
+	h.lanes, h.lane = larger, lane
+	return true
+}
+
+// size is the number of lanes of a change.
+func (h *history) size(c *change) int {
+	switch {
+	case c.row == wholeEntity:
+		return 2
+	case c.there:
+		return h.schema.plans[c.row].Lanes()
+	}
+	return 0
+}
+
+// rowAt is what a row was at tick t, given that it has changed since: nil when
+// that is not held.
+func (h *history) rowAt(index uint32, row int, t tick.Tick) *change {
+	if int(index) >= len(h.rows[row]) {
+		return nil
+	}
+	return h.find(h.rows[row][index], t)
+}
+
+// entityAt likewise for the entity itself.
+func (h *history) entityAt(index uint32, t tick.Tick) *change {
+	if int(index) >= len(h.lives) {
+		return nil
+	}
+	return h.find(h.lives[index], t)
+}
+
+func (h *history) find(number uint64, t tick.Tick) *change {
+	c := h.get(number)
+	for c != nil && c.since > t {
+		c = h.get(c.prev)
+	}
+	return c
+}
+
+// lanesOf are the lanes of a row's change that was present.
+func (h *history) lanesOf(c *change) []uint32 { return h.value(c.lane, h.size(c)) }
+
+// rowsOf are the rows that an entity had.
+func (h *history) rowsOf(c *change) Mask {
+	v := h.value(c.lane, 2)
+	return Mask(v[0]) | Mask(v[1])<<32
+}

@@ -1,0 +1,162 @@
+package snapshot
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// moment is all of a store at one tick, kept by copying everything.
+type moment map[wire.NetworkID]map[int][]uint32
+
+func momentOf(s *Store) moment {
+	m := moment{}
+	for id := range s.All {
+		rows := map[int][]uint32{}
+		for row := range s.schema.Rows() {
+			if s.Mask(id).Has(row) {
+				rows[row] = slices.Clone(s.Row(id, row))
+			}
+		}
+		m[id] = rows
+	}
+	return m
+}
+
+// requireMoment holds that a store knows a tick exactly as it was, or says that
+// it is evicted, which it may only say where allowed.
+func requireMoment(t require.TestingT, s *Store, at tick.Tick, was moment, ids []wire.NetworkID, mayEvict bool) {
+	for _, id := range ids {
+		mask, err := s.MaskAt(id, at)
+		if errors.Is(err, ErrEvicted) {
+			require.True(t, mayEvict, "tick %d of %d is evicted", at, s.Tick())
+			continue
+		}
+		rows, lived := was[id]
+		if !lived {
+			require.ErrorIs(t, err, ErrNotAlive)
+			continue
+		}
+		require.NoError(t, err)
+		for row := range s.schema.Rows() {
+			lanes, err := s.RowAt(id, row, at)
+			require.NoError(t, err)
+			want, has := rows[row]
+			require.Equal(t, has, mask.Has(row))
+			if has {
+				require.Equal(t, want, append([]uint32{}, lanes...), "row %d of %v at %d", row, id, at)
+			} else {
+				require.Nil(t, lanes)
+			}
+		}
+	}
+}
+
+func TestHistoryAgainstCopiesOfEverything(t *testing.T) {
+	schema := simSchema(t)
+	rapid.Check(t, func(t *rapid.T) {
+		window := tick.Tick(rapid.IntRange(1, 12).Draw(t, "window"))
+		tight := rapid.Bool().Draw(t, "tight")
+		cfg := Config{Window: window}
+		if tight {
+			cfg.HistoryBytes = 1
+		}
+		s := NewStore(schema, cfg)
+		if tight { // rings so small that room runs out within the window
+			s.past.changes, s.past.lanes = make([]change, 16), make([]uint32, 32)
+			s.past.limit = 16*changeSize + 32*laneSize
+		}
+		var ids, living []wire.NetworkID
+		past := map[tick.Tick]moment{}
+		for range rapid.IntRange(1, 60).Draw(t, "ticks") {
+			s.Begin(s.Tick() + tick.Tick(rapid.SampledFrom([]int{1, 1, 1, 2, 5}).Draw(t, "step")))
+			for range rapid.IntRange(0, 6).Draw(t, "changes") {
+				switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
+				case what == 0 || len(living) == 0:
+					living = append(living, s.Spawn())
+					ids = append(ids, living[len(living)-1])
+				case what == 1:
+					i := rapid.IntRange(0, len(living)-1).Draw(t, "who")
+					s.Despawn(living[i])
+					living = slices.Delete(living, i, i+1)
+				case what == 2:
+					s.Remove(rapid.SampledFrom(living).Draw(t, "who"), rapid.IntRange(0, schema.Rows()-1).Draw(t, "row"))
+				default:
+					row := rapid.IntRange(0, schema.Rows()-1).Draw(t, "row")
+					lanes := make([]uint32, schema.Plan(row).Lanes())
+					for i := range lanes {
+						lanes[i] = uint32(rapid.IntRange(0, 3).Draw(t, "lane"))
+					}
+					s.Set(rapid.SampledFrom(living).Draw(t, "who"), row, lanes)
+				}
+			}
+			s.Commit()
+			past[s.Tick()] = momentOf(s)
+			for at := s.Tick(); at > s.Tick()-window-2; at-- {
+				if was, captured := past[at]; captured {
+					requireMoment(t, s, at, was, ids, tight || at < s.Tick()-window)
+				}
+			}
+			require.Len(t, s.past.changes, max(len(s.past.changes), 16))
+			if tight {
+				require.Len(t, s.past.changes, 16, "the limit holds")
+			}
+		}
+	})
+}
+
+// A row that slept for an hour is known for W ticks after it moved, since its
+// old value is what the change wrote down (rule 4).
+func TestHistoryReachesAsFarBackAsNothingChanged(t *testing.T) {
+	s := NewStore(simSchema(t), Config{Window: 16})
+	s.Begin(1)
+	id := s.Spawn()
+	s.Set(id, rowHealth, []uint32{9})
+	s.Commit()
+	s.Begin(100_000)
+	s.Set(id, rowHealth, []uint32{10})
+	s.Commit()
+	c := s.past.rowAt(id.Index, rowHealth, 1)
+	require.NotNil(t, c)
+	require.Equal(t, []uint32{9}, s.past.lanesOf(c))
+	s.Begin(100_015)
+	s.Commit()
+	require.NotNil(t, s.past.rowAt(id.Index, rowHealth, 1))
+	s.Begin(100_016)
+	s.Commit()
+	require.Nil(t, s.past.rowAt(id.Index, rowHealth, 1), "W ticks after the change")
+	_, err := s.RowAt(id, rowHealth, 1)
+	require.ErrorIs(t, err, ErrEvicted)
+	_, err = s.RowAt(id, rowHealth, 100_017)
+	require.ErrorIs(t, err, ErrEvicted, "the future is not held either")
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	s := NewStore(simSchema(t), Config{Window: 1000, HistoryBytes: 300_000})
+	s.Begin(1)
+	var ids []wire.NetworkID
+	for range 500 {
+		ids = append(ids, s.Spawn())
+	}
+	s.Commit()
+	for range 200 {
+		s.Begin(s.Tick() + 1)
+		for _, id := range ids {
+			s.Set(id, rowHealth, []uint32{uint32(s.Tick())})
+		}
+		s.Commit()
+		require.LessOrEqual(t, s.past.bytes(), 300_000)
+	}
+	require.NotZero(t, s.HistoryEvicted())
+	lanes, err := s.RowAt(ids[7], rowHealth, s.Tick()-2)
+	require.NoError(t, err)
+	require.Equal(t, []uint32{uint32(s.Tick() - 2)}, lanes)
+	_, err = s.RowAt(ids[7], rowHealth, s.Tick()-100)
+	require.ErrorIs(t, err, ErrEvicted)
+}

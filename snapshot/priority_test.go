@@ -1,0 +1,143 @@
+package snapshot
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestSelectTopAgainstSorting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all []candidate
+		for i, score := range rapid.SliceOfN(rapid.Int64Range(0, 9), 1, 60).Draw(t, "scores") {
+			all = append(all, candidate{score: score, index: uint32(i)})
+		}
+		sorted := slices.Clone(all)
+		slices.SortFunc(sorted, func(a, b candidate) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		n := rapid.IntRange(1, len(all)).Draw(t, "n")
+		selectTop(all, n)
+		require.ElementsMatch(t, sorted[:n], all[:n])
+	})
+}
+
+// starved is a store of many entities that all move in every tick, and a budget
+// for a few of them.
+func starved(t *testing.T, n, ticks int, prepare func(*busy), each func(index uint32)) *busy {
+	b := newBusy(t, n)
+	for !b.view.Synced() {
+		b.step(n + 1)
+	}
+	prepare(b)
+	for range ticks {
+		b.store.Begin(b.store.Tick() + 1)
+		for _, id := range b.ids {
+			b.store.Set(id, rowHealth, []uint32{uint32(b.store.Tick()) % 100})
+		}
+		b.store.Commit()
+		b.view.Observe()
+		b.view.Plan(100)
+		b.seq++
+		size := b.view.Write(b.buf[:100], b.seq)
+		require.NotZero(t, size)
+		require.NoError(t, b.replica.Read(b.buf[:size]))
+		b.view.Acked(b.seq)
+		for _, index := range b.replica.Changed() {
+			each(index)
+		}
+		b.replica.ClearChanged()
+	}
+	return b
+}
+
+func TestWhatWeighsMoreIsSentMoreOften(t *testing.T) {
+	count := map[uint32]int{}
+	starved(t, 200, 600, func(b *busy) {
+		for i, id := range b.ids {
+			switch i % 4 {
+			case 1:
+				require.True(t, b.store.SetPriority(id, 2*NormalWeight))
+			case 2:
+				b.view.SetWeight(id, 4*NormalWeight)
+			case 3:
+				b.store.SetPriority(id, NormalWeight/4)
+			}
+		}
+	}, func(index uint32) { count[index]++ })
+	var sum [4]float64
+	for index, n := range count {
+		sum[index%4] += float64(n)
+	}
+	require.InDelta(t, 2, sum[1]/sum[0], 0.3)
+	require.InDelta(t, 4, sum[2]/sum[0], 0.8, "their turn comes each few ticks, and ticks are whole")
+	require.InDelta(t, 0.25, sum[3]/sum[0], 0.08)
+}
+
+// Case 31: nothing starves. Each of n entities of equal weight is refreshed
+// within the time that sending all of them once takes, and a packet.
+func TestCase31NothingStarves(t *testing.T) {
+	const n = 500
+	last, worst, now := map[uint32]int{}, 0, 0
+	perTick := 0
+	starved(t, n, 800, func(*busy) {}, func(index uint32) {
+		if index == 0 || len(last) < n {
+			last[index] = now
+		}
+		now++
+		worst = max(worst, now-last[index])
+		last[index] = now
+	})
+	perTick = now / 800
+	require.NotZero(t, perTick)
+	require.LessOrEqual(t, worst, 2*n, "in records between two of one entity")
+	require.Len(t, last, n)
+}
+
+func TestPlanIsNotInTheWayOfABudgetThatSuffices(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.store.Begin(1)
+	id = d.spawn(3)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.Plan(10_000)
+	require.False(t, d.view.plan.active)
+	d.view.Plan(-1)
+	require.False(t, d.view.plan.active)
+	d.ack(d.write())
+	require.Equal(t, 3, d.x(id))
+}
+
+func TestPlanningAllocatesNothingOnceWarm(t *testing.T) {
+	b := newBusy(t, 400)
+	turn := func() {
+		b.store.Begin(b.store.Tick() + 1)
+		for _, id := range b.ids {
+			b.store.Set(id, rowHealth, []uint32{uint32(b.store.Tick())})
+		}
+		b.store.Commit()
+		b.view.Observe()
+		b.view.Plan(300)
+		for sent := 0; sent < 300; {
+			b.seq++
+			n := b.view.Write(b.buf[:200], b.seq)
+			if n == 0 {
+				break
+			}
+			sent += n
+			b.view.Acked(b.seq)
+		}
+	}
+	for range 200 {
+		turn()
+	}
+	require.Zero(t, testing.AllocsPerRun(50, turn))
+}

@@ -1,0 +1,128 @@
+package snapshot
+
+import "github.com/arche-netcode/netcode/tick"
+
+// maskOf is the rows of an entity that the client may see.
+func (v *View) maskOf(index uint32) Mask {
+	return v.store.rows.masks[index] & v.rowsOf(index)
+}
+
+// record is what is written about one entity: all rows that the client may
+// see, in the state of this tick (rule 1).
+type record struct {
+	index uint32
+	mask  Mask
+	base  tick.Tick // T, tick.None when the record leans on nothing
+	same  bool      // mask is that of T, and the client is sure to know it
+	odd   bool      // its age or its rows have to be told
+	body  body      // against T
+	told  Mask      // rows that travel whole, behind the body
+}
+
+// usual reports whether the record is all body.
+func (r *record) usual() bool { return !r.odd && r.told == 0 }
+
+// prepare finds out how an entity's record is to be written. It leans on T
+// where both ends hold what that takes (rules 2, 3), else on nothing.
+func (p *packetWriter) prepare(index uint32, r *record) {
+	v, s := p.v, p.v.store
+	q := &v.slots[index]
+	mask := v.maskOf(index)
+	*r = record{index: index, mask: mask, odd: true, told: mask &^ s.schema.tags}
+	if q.base == tick.None {
+		return
+	}
+	personal := v.touchedAt(index) > q.base
+	age := p.s - q.base
+	inWindow := age < s.cfg.Window // the client is sure to hold the record of T itself, if not all later ones
+	if !inWindow && (personal || q.mask != mask) {
+		return
+	}
+	before := tick.None
+	if q.prior != tick.None && p.s-q.prior < s.cfg.Window {
+		before = q.prior
+	}
+	told := Mask(0)
+	if mask&s.schema.whole != 0 {
+		told = p.changedWhole(index, q, mask&q.mask, personal)
+	}
+	if !s.body(&r.body, index, mask&q.mask, q.base, before, told) {
+		r.body = body{}
+		return
+	}
+	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
+	r.same = inWindow && q.mask == mask
+	r.odd = !r.same || p.age != uint64(age)
+}
+
+// changedWhole is which of the rows that never travel as what differs have
+// changed since T: those that name an entity also when this client's sight of
+// that one has.
+func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal bool) (changed Mask) {
+	s := p.v.store
+	for m := rows & s.schema.whole; m != 0; m &= m - 1 {
+		row := m.next()
+		if s.sinceOf(index, row) > q.base || personal && s.schema.refs.Has(row) {
+			changed = changed.With(row)
+		}
+	}
+	return changed
+}
+
+// entity writes a record behind its place in the list.
+func (p *packetWriter) entity(r *record) {
+	q, schema := &p.v.slots[r.index], p.v.store.schema
+	switch {
+	case r.base == tick.None:
+		p.w.Bool(false)
+		p.w.Var(uint64(q.generation))
+		p.w.Write(uint64(r.mask), uint(schema.Rows()))
+	case r.odd:
+		p.w.Bool(true)
+		p.writeAge(uint64(p.s - r.base))
+		p.w.Bool(r.same)
+		if !r.same {
+			p.w.Write(uint64(r.mask), uint(schema.Rows()))
+		}
+	}
+	if r.base != tick.None {
+		p.writeBody(&r.body)
+	}
+	for told := r.told; told != 0; told &= told - 1 {
+		p.absolute(r.index, told.next())
+	}
+}
+
+// writeAge says how far back the baseline lies.
+func (p *packetWriter) writeAge(age uint64) {
+	p.w.Bool(age == p.age)
+	if age != p.age {
+		p.w.Var(age - 1)
+		p.age = age
+	}
+}
+
+func (p *packetWriter) writeBody(b *body) {
+	n := b.bits
+	for _, word := range b.words {
+		p.w.Write(word, uint(min(n, 64)))
+		n -= 64
+	}
+}
+
+// absolute writes a row whole. Fields that name an entity which this client
+// does not see name nobody.
+func (p *packetWriter) absolute(index uint32, row int) {
+	v, s := p.v, p.v.store
+	if !s.schema.refs.Has(row) {
+		s.schema.plans[row].WritePacked(&p.w, s.packedRow(index, row))
+		return
+	}
+	v.lanes = append(v.lanes[:0], s.rows.row(index, row)...)
+	for _, lane := range s.schema.plans[row].Refs() {
+		if id := refAt(v.lanes, lane); !v.Visible(id) || v.slots[id.Index].life > p.s {
+			v.lanes[lane], v.lanes[lane+1] = 0, 0
+		}
+	}
+	s.schema.plans[row].WriteRow(&p.w, v.lanes)
+}

@@ -1,0 +1,191 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// play is the game's part of a tick.
+func (s *sequence) play() {
+	s.store.Begin(s.now)
+	switch {
+	case s.calm:
+	case s.now == s.start+1:
+		for range 1 + s.r.IntN(sequenceEntities) {
+			s.spawn()
+		}
+	default:
+		for s.chance(s.busy) {
+			s.operate()
+		}
+	}
+	s.store.Commit()
+	for _, id := range s.alive {
+		if g := s.store.Group(id); g != 0 && !s.store.groups.members[g].split {
+			s.groups[s.now-s.start][id.Index] = g
+		}
+	}
+}
+
+// operate does one thing to the world.
+func (s *sequence) operate() {
+	if len(s.alive) == 0 {
+		s.spawn()
+		return
+	}
+	at := s.r.IntN(len(s.alive))
+	id := s.alive[at]
+	switch s.r.IntN(16) {
+	case 0, 1:
+		s.spawn()
+	case 2:
+		s.despawn(at)
+	case 3: // and another one in the same tick
+		s.despawn(at)
+		s.spawn()
+	case 4:
+		if s.store.Mask(id).Has(seqHealth) {
+			s.store.Remove(id, seqHealth)
+		} else {
+			s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4) * 977)})
+		}
+	case 5:
+		if s.store.Mask(id).Has(seqFrozen) {
+			s.store.Remove(id, seqFrozen)
+		} else {
+			s.store.Set(id, seqFrozen, nil)
+		}
+	case 6:
+		s.link(id)
+	case 7, 8:
+		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
+	case 9:
+		s.store.SetGroup(id, 0)
+	case 10:
+		s.store.SetPriority(id, uint16(s.r.IntN(4)*256))
+	case 11:
+		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4) * 977)})
+	default:
+		s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4) * 977), uint32(s.r.IntN(2) * 500)})
+	}
+}
+
+func (s *sequence) spawn() {
+	if len(s.alive) == sequenceEntities {
+		return
+	}
+	id := s.store.Spawn()
+	s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4) * 977), uint32(s.r.IntN(2) * 500)})
+	if s.chance(50) {
+		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
+	}
+	if s.chance(30) {
+		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
+	}
+	s.alive = append(s.alive, id)
+}
+
+func (s *sequence) despawn(at int) {
+	id := s.alive[at]
+	s.store.Despawn(id)
+	s.alive = append(s.alive[:at], s.alive[at+1:]...)
+	if len(s.graves) < 4 {
+		s.graves = append(s.graves, id)
+	} else {
+		s.graves[s.r.IntN(4)] = id
+	}
+}
+
+// link makes an entity name a living one, a dead one, itself, nobody, or takes the link away.
+func (s *sequence) link(id wire.NetworkID) {
+	to := wire.NetworkID{}
+	switch s.r.IntN(6) {
+	case 0:
+		s.store.Remove(id, seqLink)
+		return
+	case 1:
+		if len(s.graves) > 0 {
+			to = s.graves[s.r.IntN(len(s.graves))]
+		}
+	case 2:
+	default:
+		to = s.alive[s.r.IntN(len(s.alive))]
+	}
+	s.store.Set(id, seqLink, []uint32{to.Index, to.Generation})
+}
+
+// seqSight is what the reference knows of a client and an index: what was
+// called, and what follows from that.
+type seqSight struct {
+	generation uint32
+	visible    bool
+	kept       bool
+	rows       Mask
+	since      tick.Tick // of which it is seen: the next one, once a packet of this tick is out
+}
+
+// born gives a client sight of what is new, and takes from it what is dead.
+func (s *sequence) born(c *seqClient) {
+	for index := range c.sights {
+		if !s.store.Alive(wire.NetworkID{Index: uint32(index), Generation: c.sights[index].generation}) {
+			c.sights[index] = seqSight{}
+		}
+	}
+	if c.hideNew {
+		return
+	}
+	for _, id := range s.alive {
+		if s.store.born[id.Index] == s.now {
+			c.sights[id.Index] = seqSight{generation: id.Generation, visible: true, rows: ^Mask(0), since: s.now}
+		}
+	}
+}
+
+// watch changes what a client may see.
+func (s *sequence) watch(c *seqClient) {
+	if s.calm || len(s.alive) == 0 {
+		return
+	}
+	if s.chance(3) {
+		c.hideNew = s.chance(50)
+		c.view.ShowNew(!c.hideNew)
+	}
+	for s.chance(30) {
+		s.look(c, s.alive[s.r.IntN(len(s.alive))])
+	}
+}
+
+func (s *sequence) look(c *seqClient, id wire.NetworkID) {
+	sight := &c.sights[id.Index]
+	switch s.r.IntN(8) {
+	case 0, 1:
+		c.view.Hide(id)
+		*sight = seqSight{}
+	case 2, 3, 4:
+		c.view.Show(id)
+		if !sight.visible {
+			*sight = seqSight{generation: id.Generation, visible: true, rows: ^Mask(0), since: s.now}
+			if c.sent[c.seq].tick == s.now {
+				sight.since++
+			}
+		}
+	case 5:
+		c.view.Keep(id)
+		if sight.visible {
+			// What the client was never known to have need not be kept.
+			*sight = seqSight{generation: id.Generation, kept: c.view.keeps(id)}
+		}
+	case 6:
+		rows := Mask(s.r.IntN(1 << seqRows))
+		c.view.SetRows(id, rows)
+		if sight.visible {
+			sight.rows = rows
+		}
+	case 7:
+		c.view.SetRows(id, ^Mask(0))
+		if sight.visible {
+			sight.rows = ^Mask(0)
+		}
+		c.view.SetWeight(id, uint16(s.r.IntN(3)*256))
+	}
+}

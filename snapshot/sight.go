@@ -1,0 +1,139 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Show lets the client see an entity. A life that begins is sent whole,
+// whatever the client held before.
+func (v *View) Show(id wire.NetworkID) {
+	v.Observe()
+	if v.store.Alive(id) && !v.Visible(id) {
+		v.show(id, v.next())
+	}
+}
+
+// Hide takes an entity out of the client's sight. From then on no byte about
+// it is produced but its despawn, and that only if a record of it was sent.
+//
+// An entity that is hidden between its first capture and the packets of that
+// tick was never shown: not even its existence leaks.
+func (v *View) Hide(id wire.NetworkID) {
+	v.Observe()
+	switch {
+	case v.Visible(id):
+		v.end(id.Index, v.next())
+	case v.keeps(id):
+		v.owe(id.Index, v.next())
+	}
+}
+
+// Keep takes an entity out of the client's sight as Hide does, but leaves the
+// client what it has of it. Nothing more is sent until Show, except that the
+// entity despawns there when it dies or Hide is called.
+func (v *View) Keep(id wire.NetworkID) {
+	v.Observe()
+	if !v.Visible(id) {
+		return
+	}
+	if v.slots[id.Index].base == tick.None {
+		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
+		return
+	}
+	v.leave(id.Index, v.next())
+	v.unsent.unset(id.Index)
+	v.kept.set(id.Index)
+}
+
+// ShowNew says whether the client sees new entities until they are hidden,
+// which is so at first, or does not see them until they are shown.
+func (v *View) ShowNew(show bool) {
+	v.Observe() // what is new by now
+	v.hideNew = !show
+}
+
+// Visible reports whether the client may see id, which is false for dead ids.
+func (v *View) Visible(id wire.NetworkID) bool {
+	return v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation
+}
+
+// keeps reports whether id is out of sight and its last state was left there.
+func (v *View) keeps(id wire.NetworkID) bool {
+	return v.kept.has(id.Index) && v.slots[id.Index].generation == id.Generation
+}
+
+// next is the earliest tick whose snapshot can still reflect a change of
+// visibility made now: once a tick's snapshots are out, the one after it.
+func (v *View) next() tick.Tick {
+	if v.wrote >= v.store.tick {
+		return v.store.tick + 1
+	}
+	return v.store.tick
+}
+
+// show begins a life at tick t (rule 7). An owed despawn is dropped: the
+// record that will be sent says everything, of this generation or a higher one.
+func (v *View) show(id wire.NetworkID, t tick.Tick) {
+	p := &v.slots[id.Index]
+	p.generation = id.Generation
+	p.base, p.prior, p.mask = tick.None, tick.None, 0
+	p.life = t
+	v.own.reset(id.Index)
+	v.owed.unset(id.Index)
+	v.kept.unset(id.Index)
+	v.visible.set(id.Index)
+	v.unsent.set(id.Index)
+	v.renamed(id.Index, t)
+}
+
+// died ends what there was of an entity of the store that is gone.
+func (v *View) died(id wire.NetworkID) {
+	switch {
+	case v.Visible(id):
+		v.end(id.Index, v.store.tick)
+	case v.keeps(id):
+		v.owe(id.Index, v.store.tick)
+	}
+}
+
+// end ends the life of whoever is at index at tick t (rule 7). The despawn is
+// owed if any record went out, acknowledged or not.
+func (v *View) end(index uint32, t tick.Tick) {
+	v.leave(index, t)
+	if v.slots[index].shown == 0 {
+		v.unsent.unset(index)
+		return
+	}
+	v.owe(index, t)
+}
+
+// leave takes an index out of sight.
+func (v *View) leave(index uint32, t tick.Tick) {
+	p := &v.slots[index]
+	v.visible.unset(index)
+	v.unacked.unset(index)
+	v.tooBig.unset(index)
+	p.base, p.prior, p.mask = tick.None, tick.None, 0
+	p.life = t + 1
+	v.renamed(index, t)
+}
+
+// owe makes a despawn due.
+func (v *View) owe(index uint32, t tick.Tick) {
+	v.kept.unset(index)
+	v.slots[index].ended = t
+	v.owed.set(index)
+	v.unsent.set(index)
+}
+
+// renamed marks the rows that name an entity whose visibility changed: to this
+// client they name it, or nobody, from tick t on.
+func (v *View) renamed(target uint32, t tick.Tick) {
+	v.sights++
+	for _, index := range v.store.refs.to(target) {
+		if v.visible.has(index) {
+			v.touch(index, t)
+		}
+	}
+}

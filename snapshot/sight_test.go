@@ -1,0 +1,164 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ack lets a packet arrive and its acknowledgement come back.
+func (d *duo) ack(p *simPacket) {
+	d.t.Helper()
+	d.deliver(p)
+	d.view.Acked(p.seq)
+}
+
+func TestKeptEntitiesStayAsTheyWere(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.view.Keep(id)
+	require.False(t, d.view.Visible(id))
+	require.Nil(t, d.at(2, func() { d.move(id, 4) }), "not a byte")
+	require.True(t, d.view.Synced())
+	require.Equal(t, 3, d.x(id))
+
+	d.view.Show(id)
+	d.ack(d.at(3, func() { d.move(id, 5) }))
+	require.Equal(t, 5, d.x(id))
+	require.EqualValues(t, 2, d.view.Stats().Spawns, "a life that begins is sent whole")
+}
+
+func TestKeptEntitiesDespawnWhenTheyDie(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.view.Keep(id)
+	d.ack(d.at(2, func() { d.store.Despawn(id) }))
+	require.False(t, d.replica.Entity(id.Index).Alive)
+	require.True(t, d.view.Synced())
+}
+
+func TestKeptEntitiesDespawnWhenHidden(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.view.Keep(id)
+	require.Nil(t, d.at(2, nil))
+	d.view.Hide(id)
+	d.ack(d.at(3, nil))
+	require.False(t, d.replica.Entity(id.Index).Alive)
+	d.view.Hide(id)
+	require.Nil(t, d.at(4, nil), "once")
+}
+
+// What was never sent is not kept: there is nothing there that could despawn.
+func TestKeepBeforeAnythingWasSent(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.store.Begin(1)
+	id = d.spawn(3)
+	d.store.Commit()
+	d.view.Keep(id)
+	require.Nil(t, d.write())
+	require.Nil(t, d.at(2, func() { d.store.Despawn(id) }))
+}
+
+// The index of an entity that was kept is used again before the client came
+// back: its next life replaces what was left.
+func TestAKeptEntityIsReplacedByTheNextLifeOfItsIndex(t *testing.T) {
+	d := newDuo(t)
+	var id, next wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.view.Keep(id)
+	d.at(2, func() { d.store.Despawn(id) }) // lost
+	d.ack(d.at(3, func() { next = d.spawn(7) }))
+	require.Equal(t, id.Index, next.Index)
+	require.Equal(t, next, d.replica.Entity(id.Index).ID)
+	require.Equal(t, 7, d.x(next))
+	require.True(t, d.view.Synced())
+}
+
+func TestNewEntitiesAreHiddenUntilShown(t *testing.T) {
+	d := newDuo(t)
+	d.view.ShowNew(false)
+	var id wire.NetworkID
+	require.Nil(t, d.at(1, func() { id = d.spawn(3) }))
+	require.Nil(t, d.at(2, func() { d.move(id, 4) }))
+	d.view.Show(id)
+	d.ack(d.at(3, nil))
+	require.Equal(t, 4, d.x(id))
+	d.view.ShowNew(true)
+	var other wire.NetworkID
+	d.ack(d.at(4, func() { other = d.spawn(9) }))
+	require.Equal(t, 9, d.x(other))
+}
+
+func TestVisibilityByComponent(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	require.NotNil(t, d.replica.Row(id.Index, rowHealth))
+
+	d.view.SetRows(id, ^bit(rowHealth))
+	d.ack(d.at(2, nil))
+	require.Nil(t, d.replica.Row(id.Index, rowHealth), "removed there")
+	require.Equal(t, 3, d.x(id))
+	before := d.view.Stats().Rows
+	p := d.at(3, func() { d.store.Set(id, rowHealth, []uint32{41}) })
+	d.ack(p)
+	require.Nil(t, d.replica.Row(id.Index, rowHealth))
+	require.Equal(t, before, d.view.Stats().Rows, "what is hidden does not travel")
+
+	d.view.SetRows(id, ^Mask(0))
+	d.ack(d.at(4, nil))
+	require.Equal(t, []uint32{41}, d.replica.Row(id.Index, rowHealth))
+	require.True(t, d.view.Synced())
+}
+
+// Rule 2: a row counts only if this client was shown it at T, though the store
+// had it then.
+func TestRule2ARowThatWasHiddenAtTTravelsWhole(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.store.Begin(1)
+	id = d.spawn(3)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.SetRows(id, ^bit(rowHealth))
+	d.ack(d.write())
+	require.Nil(t, d.replica.Row(id.Index, rowHealth))
+	d.view.SetRows(id, ^Mask(0))
+	d.ack(d.at(2, nil))
+	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth))
+}
+
+// Rule 1: what changes for one client after its record went out waits for the
+// next tick, since a second record of a tick would be taken for the first.
+func TestRule1ASecondRecordOfATickIsNotSent(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	p := d.at(1, func() { id = d.spawn(3) })
+	d.view.SetRows(id, ^bit(rowHealth))
+	require.True(t, d.view.Pending())
+	require.Nil(t, d.write())
+	d.ack(p)
+	require.NotNil(t, d.replica.Row(id.Index, rowHealth))
+	d.ack(d.at(2, nil))
+	require.Nil(t, d.replica.Row(id.Index, rowHealth))
+	require.True(t, d.view.Synced())
+}
+
+func TestANewLifeSeesAllComponentsAgain(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.view.SetRows(id, bit(rowPosition))
+	require.Equal(t, bit(rowPosition), d.view.Rows(id))
+	d.view.Hide(id)
+	require.Zero(t, d.view.Rows(id))
+	d.view.Show(id)
+	require.Equal(t, ^Mask(0), d.view.Rows(id))
+}

@@ -1,0 +1,319 @@
+package wire
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
+// too, the one that T itself was coded against, T'. What is coded depends on these three versions and their ticks and on
+// nothing else: the bits are the same for every client that leans on the same two, and each row can be read alone.
+//
+//	row    for each group of up to four lanes: one symbol, which of them changed;
+//	       in the context of which of them changed between T' and T
+//	       then each changed lane in order
+//	lane   token of its distance from the prediction, in the context of the movement that was predicted and of how many
+//	       ticks ago T was; raw, where there is nothing to predict; nothing, where it has two values
+//
+// A row of a single lane has no symbol. Which lanes are predicted from what is by kind of field, see laneModel. The codes
+// come from Tables, by name: "Position.which0", "Position.0" and so on for a component's own, else those of the class.
+type Delta struct {
+	plan   *Plan
+	groups []deltaGroup
+	lanes  []deltaLane
+}
+
+// deltaGroup is lanes whose changes are one symbol.
+type deltaGroup struct {
+	first, count int
+	table        *Table // nil when the row has but one lane
+}
+
+// deltaLane says how one lane travels when it changed.
+type deltaLane struct {
+	bits  uint8
+	model laneModel
+	first int16  // of a rotation: its first lane
+	table *Table // nil for raw and implied lanes
+}
+
+// laneModel says what a lane is expected to be.
+type laneModel uint8
+
+const (
+	modelImplied laneModel = iota // one bit: it changed, so it is the other
+	modelRaw                      // nothing is known
+	modelSame                     // what it was at T
+	modelLinear                   // where it goes in a straight line from T' through T
+	modelTurn                     // the same, around a circle of 2^bits
+	modelFloat                    // the same, the lane being the bits of a float32
+	modelLargest                  // which component of a rotation is left out
+	modelPart                     // one of the others
+)
+
+// class is the name under which tables for any component's lanes of this kind are found.
+func (m laneModel) class() string {
+	switch {
+	case m == modelFloat:
+		return "class.float"
+	case m == modelTurn:
+		return "class.turn"
+	case m == modelPart:
+		return "class.rotation"
+	case m == modelLargest:
+		return "class.largest"
+	case m == modelLinear:
+		return "class.linear"
+	}
+	return "class.number"
+}
+
+// symbols is the alphabet of the tables of such lanes.
+func (m laneModel) symbols() int {
+	if m == modelLargest {
+		return 4
+	}
+	return deltaSymbols
+}
+
+// contexts is how many contexts those tables have.
+func (m laneModel) contexts() int {
+	if m == modelLargest {
+		return 4
+	}
+	return deltaContexts
+}
+
+// groupLanes is how many lanes have their changes told by one symbol.
+const groupLanes = 4
+
+// deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its prediction.
+const deltaSymbols = 3 + 4*32
+
+// Contexts of a lane's table: the predicted movement, and how long ago T was.
+const (
+	// AgeClasses is how many ages of a baseline are told apart.
+	AgeClasses     = 4
+	misses         = 3
+	contextsPerAge = (2 + movementSteps) * misses
+	deltaContexts  = contextsPerAge * AgeClasses
+)
+
+// WhichContexts is how many contexts there are for which of n things changed: which of them moved before, or that nobody
+// knows, for each class of age.
+func WhichContexts(n int) int { return (1<<n + 1) * AgeClasses }
+
+// WhichContext is the context for which of n things changed since T, age ticks ago, when those of moved had moved between
+// T' and T, or when that is not known.
+func WhichContext(n int, moved uint, known bool, age int64) int {
+	if !known {
+		moved = 1 << n
+	}
+	return AgeClass(age)*(1<<n+1) + int(moved)
+}
+
+// AgeClass tells apart how old a baseline is, in ticks from 1.
+func AgeClass(age int64) int {
+	switch {
+	case age <= 1:
+		return 0
+	case age <= 4:
+		return 1
+	case age <= 12:
+		return 2
+	}
+	return 3
+}
+
+// TableSource gives tables by name: a set of tables, or a trainer that has yet to make them.
+type TableSource interface {
+	// Table returns the table of the first of two names that is known, with so many symbols and contexts.
+	Table(name, class string, symbols, contexts int) (*Table, error)
+}
+
+// Table implements TableSource. The error wraps ErrAlphabet: neither name is known, or the table is of another size.
+func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error) {
+	for _, t := range s.list {
+		if t.name == name {
+			return s.Find(name, symbols, contexts)
+		}
+	}
+	return s.Find(class, symbols, contexts)
+}
+
+// NewDelta returns the delta code of a plan. The error says which table is missing.
+func NewDelta(p *Plan, source TableSource) (*Delta, error) {
+	d := &Delta{plan: p, lanes: make([]deltaLane, len(p.lanes))}
+	prefix := tableName(p.name)
+	for i := range p.lanes {
+		l := &d.lanes[i]
+		*l = p.deltaLane(i)
+		if l.model <= modelRaw {
+			continue
+		}
+		var err error
+		if l.table, err = source.Table(prefix+"."+strconv.Itoa(i), l.model.class(), l.model.symbols(), l.model.contexts()); err != nil {
+			return nil, err
+		}
+	}
+	for first := 0; first < len(p.lanes); first += groupLanes {
+		g := deltaGroup{first: first, count: min(groupLanes, len(p.lanes)-first)}
+		if len(p.lanes) > 1 {
+			var err error
+			name := prefix + ".which" + strconv.Itoa(len(d.groups))
+			if g.table, err = source.Table(name, "class.which"+strconv.Itoa(g.count), 1<<g.count, WhichContexts(g.count)); err != nil {
+				return nil, err
+			}
+		}
+		d.groups = append(d.groups, g)
+	}
+	return d, nil
+}
+
+// tableName makes a table's name of a wire name, which may hold what table names may not. One that was changed or cut has
+// its hash in it, so that no two come to be the same.
+func tableName(name string) string {
+	clean := []byte(name)
+	hash := uint32(2166136261)
+	for i, b := range clean {
+		hash = (hash ^ uint32(b)) * 16777619
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '.':
+		default:
+			clean[i] = '-'
+		}
+	}
+	if string(clean) == name && len(name) <= 40 {
+		return name
+	}
+	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], hash)
+}
+
+// deltaLane says how a lane is modelled.
+func (p *Plan) deltaLane(i int) deltaLane {
+	o := &p.ops[p.lanes[i].op]
+	l := deltaLane{bits: p.lanes[i].bits, model: modelSame}
+	switch {
+	case l.bits == 1:
+		l.model = modelImplied
+	case o.kind >= opHandle, o.kind == opFloat64 && i == o.lane:
+		l.model = modelRaw
+	case o.kind == opFloat32:
+		l.model = modelFloat
+	case o.kind == opFixed32, o.kind == opFixed64, o.kind == opAxis32, o.kind == opAxis64:
+		l.model = modelLinear
+	case o.kind == opAngle32, o.kind == opAngle64:
+		l.model = modelTurn
+	case o.kind == opQuat && i == o.lane:
+		l.model, l.first = modelLargest, int16(o.lane)
+	case o.kind == opQuat:
+		l.model, l.first = modelPart, int16(o.lane)
+	}
+	if l.bits == 32 && len(numberLanes(o.count)) == 2 && i == o.lane {
+		l.model = modelRaw // the low half of 64 bits
+	}
+	return l
+}
+
+// Versions are what a row is coded against.
+type Versions struct {
+	Base   []uint32 // as of T
+	Before []uint32 // as of T', nil when that is not to be leaned on
+	Age    int64    // ticks from T to the row's own tick, from 1
+	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
+}
+
+// prediction is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
+func (d *Delta) prediction(i int, v *Versions) (predicted, movement int64) {
+	l := &d.lanes[i]
+	base := int64(v.Base[i])
+	if v.Before == nil || l.model == modelSame {
+		return base, 0
+	}
+	switch l.model {
+	case modelLinear:
+		movement = divide((base-int64(v.Before[i]))*v.Age, v.Span)
+	case modelTurn:
+		movement = divide(wrapped(base-int64(v.Before[i]), l.bits)*v.Age, v.Span)
+	case modelFloat:
+		return floatPrediction(v.Base[i], v.Before[i], v.Age, v.Span)
+	}
+	predicted = base + movement
+	if l.model == modelLinear {
+		predicted = min(max(predicted, 0), 1<<l.bits-1)
+	}
+	return predicted, movement
+}
+
+// divide rounds to the nearest, halves away from zero.
+func divide(n, by int64) int64 {
+	if n < 0 {
+		return -((-n + by/2) / by)
+	}
+	return (n + by/2) / by
+}
+
+// wrapped is a difference on a circle of 2^width, from -2^(width-1) to 2^(width-1)-1.
+func wrapped(n int64, width uint8) int64 {
+	return n << (64 - width) >> (64 - width)
+}
+
+// orderedFloat maps the bits of a float32 to a number that is larger for a larger float.
+func orderedFloat(lane uint32) int64 {
+	if lane>>31 != 0 {
+		return -int64(lane & 0x7FFF_FFFF)
+	}
+	return int64(lane)
+}
+
+// floatLane is the inverse of orderedFloat; of the two zeros it knows the positive one.
+func floatLane(n int64) (lane uint32, ok bool) {
+	if n < 0 {
+		return uint32(-n) | 1<<31, -n <= math.MaxInt32
+	}
+	return uint32(n), n <= math.MaxInt32
+}
+
+// floatPrediction goes on in a straight line, in float64 and rounded once each step on every machine.
+func floatPrediction(base, before uint32, age, span int64) (predicted, movement int64) {
+	at, was := float64(math.Float32frombits(base)), float64(math.Float32frombits(before))
+	step := float64(at-was) * float64(age)
+	to := float32(at + float64(step/float64(span)))
+	from := orderedFloat(base)
+	if to-to != 0 {
+		return from, 0
+	}
+	predicted = orderedFloat(math.Float32bits(to))
+	return predicted, predicted - from
+}
+
+// context is the context of a lane's token: how far it was expected to move, and how far off the lane before was.
+func (l *deltaLane) context(movement int64, v *Versions, miss int) int {
+	at := AgeClass(v.Age) * contextsPerAge
+	if v.Before == nil {
+		return at + miss
+	}
+	return at + (1+l.steps(movement))*misses + miss
+}
+
+// steps is a movement's bit length. Those of a float are small: every other one is enough.
+func (l *deltaLane) steps(movement int64) int {
+	n := bits.Len64(uint64(abs(movement)))
+	if l.model == modelFloat {
+		n /= 2
+	}
+	return min(n, movementSteps)
+}
+
+// missOf tells apart how far off a lane was.
+func missOf(distance int64) int {
+	switch n := bits.Len64(uint64(abs(distance))); {
+	case n <= 1:
+		return 0
+	case n <= 4:
+		return 1
+	}
+	return 2
+}

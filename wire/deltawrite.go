@@ -1,0 +1,203 @@
+package wire
+
+// DeltaSymbol is one symbol of a row that was coded but not written: where a trainer counts and a writer writes.
+type DeltaSymbol struct {
+	Table   *Table // nil: only the raw bits
+	Context int
+	Symbol  int
+	Raw     uint64
+	RawBits uint
+}
+
+// Append codes a row and appends its symbols. The row must differ from v.Base.
+func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymbol {
+	q := rotation{lane: -1}
+	for _, g := range d.groups {
+		changed, moved := uint(0), uint(0)
+		for i := range g.count {
+			lane := g.first + i
+			changed |= uint(bit(now[lane] != v.Base[lane])) << i
+			if v.Before != nil {
+				moved |= uint(bit(v.Base[lane] != v.Before[lane])) << i
+			}
+		}
+		if g.table != nil {
+			dst = append(dst, DeltaSymbol{Table: g.table, Context: WhichContext(g.count, moved, v.Before != nil, v.Age), Symbol: int(changed)})
+		}
+		for i := range g.count {
+			if changed>>i&1 != 0 {
+				dst = d.appendLane(dst, g.first+i, now, v, &q)
+			}
+		}
+	}
+	return dst
+}
+
+// appendLane codes a lane that changed.
+func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, q *rotation) []DeltaSymbol {
+	l := &d.lanes[i]
+	switch {
+	case l.model == modelImplied:
+		return dst
+	case l.model == modelRaw:
+		return append(dst, DeltaSymbol{Raw: uint64(now[i]), RawBits: uint(l.bits)})
+	case l.model == modelLargest:
+		q.aim(i, d.top(i+1), v)
+		return append(dst, DeltaSymbol{Table: l.table, Context: q.largest(), Symbol: int(now[i] & 3)})
+	}
+	predicted, movement := d.expect(i, now, v, q)
+	distance := int64(now[i]) - predicted
+	switch {
+	case l.model == modelFloat:
+		distance = floatDistance(now[i], predicted)
+	case l.model == modelTurn || l.model == modelSame:
+		distance = wrapped(distance, l.bits)
+	}
+	if movement < 0 {
+		distance = -distance
+	}
+	symbol, raw, n := Token(distance)
+	context := l.context(movement, v, q.miss)
+	q.miss = missOf(distance)
+	return append(dst, DeltaSymbol{Table: l.table, Context: context, Symbol: symbol, Raw: raw, RawBits: n})
+}
+
+// expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
+func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (predicted, movement int64) {
+	l := &d.lanes[i]
+	if l.model != modelPart {
+		return d.prediction(i, v)
+	}
+	first := int(l.first)
+	q.aim(first, d.top(i), v)
+	return q.part(int(lanes[first]&3), i-first)
+}
+
+// top is the largest number of a lane's bits.
+func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
+
+// floatDistance is how far a float is from its prediction, in steps. The negative zero, which has no place among the
+// steps, is as far away as no other float can be.
+func floatDistance(now uint32, predicted int64) int64 {
+	if now == negativeZero {
+		return negativeZeroDistance
+	}
+	return orderedFloat(now) - predicted
+}
+
+const (
+	negativeZero         = 1 << 31
+	negativeZeroDistance = 1<<33 - 1
+)
+
+// WriteSymbols writes what Append gave.
+func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
+	for i := range list {
+		s := &list[i]
+		v, n := s.Raw, s.RawBits
+		if s.Table != nil {
+			e := s.Table.codes[s.Context].enc[s.Symbol]
+			length := uint(e >> 16)
+			v, n = v<<length|uint64(e&0xFFFF), n+length
+		}
+		w.Write(v, n)
+	}
+}
+
+// Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
+// failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
+func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
+	copy(lanes, v.Base)
+	any, q := false, rotation{lane: -1}
+	for _, g := range d.groups {
+		changed := uint(1)
+		if g.table != nil {
+			moved := uint(0)
+			for i := range g.count {
+				if v.Before != nil {
+					moved |= uint(bit(v.Base[g.first+i] != v.Before[g.first+i])) << i
+				}
+			}
+			changed = uint(g.table.Read(r, WhichContext(g.count, moved, v.Before != nil, v.Age)))
+		}
+		any = any || changed != 0
+		for i := range g.count {
+			if changed>>i&1 != 0 && !d.readLane(r, g.first+i, lanes, v, &q) {
+				r.fail()
+				return false
+			}
+		}
+	}
+	if !any || r.failed || !d.plan.legalRow(lanes) {
+		r.fail()
+		return false
+	}
+	return true
+}
+
+// readLane reads a lane that changed.
+func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *rotation) bool {
+	l := &d.lanes[i]
+	switch {
+	case l.model == modelImplied:
+		lanes[i] = v.Base[i] ^ 1
+		return true
+	case l.model == modelRaw:
+		lanes[i] = uint32(r.Read(uint(l.bits)))
+		return !r.failed && lanes[i] != v.Base[i]
+	case l.model == modelLargest:
+		q.aim(i, d.top(i+1), v)
+		lanes[i] = uint32(l.table.Read(r, q.largest()))
+		return !r.failed && lanes[i] != v.Base[i]
+	}
+	predicted, movement := d.expect(i, lanes, v, q)
+	distance := l.table.ReadToken(r, l.context(movement, v, q.miss))
+	q.miss = missOf(distance)
+	if movement < 0 {
+		distance = -distance
+	}
+	if r.failed {
+		return false
+	}
+	if l.model == modelFloat {
+		return readFloat(&lanes[i], predicted, distance) && lanes[i] != v.Base[i]
+	}
+	now := predicted + distance
+	if l.model == modelTurn || l.model == modelSame {
+		if distance != wrapped(distance, l.bits) {
+			return false
+		}
+		now &= 1<<l.bits - 1
+	}
+	lanes[i] = uint32(now)
+	return now >= 0 && now < 1<<l.bits && lanes[i] != v.Base[i]
+}
+
+func readFloat(lane *uint32, predicted, distance int64) (ok bool) {
+	if distance == negativeZeroDistance {
+		*lane = negativeZero
+		return true
+	}
+	*lane, ok = floatLane(predicted + distance)
+	return ok
+}
+
+// legalRow asks of each lane what its bits do not say.
+func (p *Plan) legalRow(lanes []uint32) bool {
+	for i := range p.lanes {
+		l := &p.lanes[i]
+		if l.check != checkNone && !(l.check == checkMax && uint64(lanes[i]) <= l.max) && !p.legal(l, lanes, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// Code returns the bits of the symbol itself, without the raw ones that follow, and how many they are.
+func (s *DeltaSymbol) Code() (code uint64, n uint) {
+	if s.Table == nil {
+		return 0, 0
+	}
+	e := s.Table.codes[s.Context].enc[s.Symbol]
+	return uint64(e & 0xFFFF), uint(e >> 16)
+}
