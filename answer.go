@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -62,14 +63,27 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		*r = zero
 		err := f(ctx, m, r)
 		if err == nil {
-			how := How{set: howDelivery | howNumber, delivery: ctx.Delivery(), number: ctx.Channel.Number()}
-			err = post(ctx.End, To(ctx.Sender), r, &how, callOf{number: ctx.Call, role: answer})
+			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
+			to := To(ctx.Sender)
+			err = unsent(ctx, post(ctx.End, &to, r, how[:], callOf{number: ctx.Call, role: answer}))
 		}
 		answers.Put(r)
 		if err != nil {
 			refuse(ctx, err)
 		}
 	}
+}
+
+// unsent is what the caller is told of an answer that could not be sent. If it is the caller who cannot be reached, nothing:
+// its deadline ends the call.
+func unsent(ctx *Context, err error) error {
+	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
+		return nil
+	}
+	if c := courierOf(ctx.End); c != nil {
+		c.report.error(fmt.Errorf("netcode: an answer cannot be sent: %w", err))
+	}
+	return errUnsent
 }
 
 // answered is the handler of an answer: it finds who waits for it. An answer that nobody waits for may be late.
@@ -103,13 +117,10 @@ func refuse(ctx *Context, reason error) {
 		c.refused(ctx.Call, ctx.Sender, reason.Error())
 		return
 	}
-	l, err := c.linkTo(ctx.Sender)
-	if err == nil {
-		p := peer.Post{Type: wire.MessageRefusal, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
-		err = l.outgoing.Push(&p, peer.AppendRefusal(c.buffer[:0], reason.Error()))
-	}
-	if err != nil {
-		c.report.error(fmt.Errorf("netcode: answering call %d of client %d: %w", ctx.Call, ctx.Sender, err))
+	if l, err := c.linkTo(ctx.Sender); err == nil {
+		p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
+		err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error()))
+		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
 	}
 }
 
@@ -135,17 +146,19 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 	if !c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()) {
 		return ErrQuestion
 	}
-	h := joined(how)
 	within := callTime
-	if h.has(howWithin) {
-		within = h.within
+	for i := range how {
+		if how[i].what == howWithin {
+			within = how[i].within
+		}
 	}
 	number, ok := c.calls.begin(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.now + within, ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
 		return ErrTooManyCalls
 	}
-	err := post(end, To(to), q, &h, callOf{number: number, role: question})
+	whom := To(to)
+	err := post(end, &whom, q, how, callOf{number: number, role: question})
 	if err != nil {
 		c.calls.take(number, to)
 	}

@@ -107,7 +107,8 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.beginFrame()
 }
 
-// Dispatch hands the messages that wait for a stage to their handlers.
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
+// Server.Dispatch does.
 func (c *Client) Dispatch(stage Stage) {
 	c.tellGone(stage)
 	c.inbound.Drain(stage)

@@ -116,6 +116,7 @@ func (c *Client) enter(accept peer.Accept) {
 	c.frame.due = true
 	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), accept.Tick)
 	out, in := checksums(accept.Epoch, c.protocol.hash)
+	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.inbound.SetLocal(c.id)
 	c.applied = false

@@ -53,14 +53,16 @@ type Config struct {
 	QueueBytes       int // Bytes of received messages in one frame; default: room for the quotas of all Clients, at least 16 MiB.
 	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
 	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
-	FloodFrames      int // A sender that went beyond these two in so many frames, less those in which it sent and did not, is closed; default 64.
-	OutboxBytes      int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
-	ReliableBytes    int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
-	Deferred         int // Messages of one sender that wait for a tick or an entity; default 64, beyond that they are dropped or, if reliable, end the connection.
-	DeferredBytes    int // Bytes of these; default 16 KiB, as above.
-	Nested           int // Messages to oneself that are handled within handlers, in one dispatch; default 4096, beyond that they wait for the next.
-	Calls            int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
-	History          int // Past frames whose messages are kept for looking at, beside the present one; default 0.
+	FloodFrames      int // Frames beyond one of these two, less those in which it sent and stayed below, after which a
+	// sender is closed; default 64.
+	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
+	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
+	Deferred      int // Messages of one sender that wait for a tick or an entity; default 64, beyond that unreliable
+	// ones are dropped and a reliable one ends the connection.
+	DeferredBytes int // Bytes of these; default 16 KiB, as above.
+	Nested        int // Messages to oneself handled within handlers in one dispatch; default 4096, beyond that they wait.
+	Calls         int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
+	History       int // Past frames whose messages are kept for looking at, beside the present one; default 0.
 
 	HandshakeTimeout time.Duration // How long connecting may take; default 5 s.
 	SilenceTimeout   time.Duration // A peer not heard of for this long is gone; default 10 s.

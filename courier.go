@@ -119,11 +119,7 @@ func (c *courier) record(to wire.ClientID, p *peer.Post, body []byte) {
 	if !c.outbound.On() {
 		return
 	}
-	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
-	m.HasCall = p.Flags&wire.FlagCall != 0
-	if p.Flags&wire.FlagTick != 0 {
-		m.NotBefore = p.Tick
-	}
+	m := localMessage(p)
 	c.outbound.Record(to, &m, body)
 }
 

@@ -45,6 +45,7 @@ var (
 // What a question is refused with when its own function does not run.
 var (
 	errNobody   = errors.New("nobody answers that here")
+	errUnsent   = errors.New("the answer could not be sent")
 	errNotOwner = errors.New("the entity does not belong to the caller")
 )
 

@@ -56,7 +56,7 @@ func add[T any](p *Protocol, call string, r registration, role role, handler fun
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}
 	channel := wire.NewChannel(r.delivery, r.number)
-	if size, limit := codec.Size(), maxBody(MaxPacketSize, channel); size > limit {
+	if size, limit := codec.Size(), maxBody(r.delivery); size > limit {
 		panic(fmt.Sprintf("netcode: %s[%s]: a message has at most %d bytes, this one %d", call, t, limit, size))
 	}
 	p.handled = append(p.handled, handled{role: role, of: p.messages.Add(message.Type{
@@ -93,13 +93,11 @@ func ownersOnly[T any](role role, handler func(ctx *Context, m *T)) func(ctx *Co
 	}
 }
 
-// maxBody is the most bytes that a message on a channel can have in packets of a size.
-func maxBody(packetSize int, channel wire.Channel) int {
-	switch {
-	case channel.Delivery().Reliable():
-		return min(peer.MaxFragments*peer.MaxPayload(packetSize), largest) * 7 / 10 // Headers, prefixes and credit take the rest.
-	case channel == 0:
-		return peer.MaxPayload(packetSize)
+// maxBody is the most bytes that a message of a mode of delivery can have in the largest packets there are. In those of a
+// connection it may be less, which Send tells.
+func maxBody(mode wire.Delivery) int {
+	if mode.Reliable() {
+		return peer.InitialCredit * 3 / 4
 	}
-	return peer.MaxPayload(packetSize) - wire.BatchHeaderSize - 1
+	return peer.MaxPayload(MaxPacketSize)
 }

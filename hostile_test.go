@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -22,6 +23,7 @@ type thief struct {
 	address netip.AddrPort
 	conn    *peer.Conn
 	socket  *memory.Conn
+	check   wire.Checksum
 }
 
 func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
@@ -44,7 +46,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	accept, err := peer.ParseAccept(r.buf[:n])
 	require.NoError(t, err)
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
-	th.socket = conn
+	th.socket, th.check = conn, check
 	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
 	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th
@@ -280,6 +282,57 @@ func count(ids []wire.ClientID, id wire.ClientID) int {
 		}
 	}
 	return n
+}
+
+// hostileTypes is a protocol with a message of each kind.
+func hostileTypes() *netcode.Protocol {
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) {})
+	netcode.Handle(p, func(*netcode.Context, *line) {})
+	netcode.Handle(p, func(*netcode.Context, *order) {}, netcode.FromClient(), netcode.OwnerOnly())
+	netcode.Answer(p, func(*netcode.Context, *price, *cost) error { return nil })
+	return p
+}
+
+// FuzzMessages takes bytes for the batches of one packet after another, with a right checksum, at both ends: nothing panics,
+// nothing that the handlers see is illegal, and honest clients stay.
+func FuzzMessages(f *testing.F) {
+	p := hostileTypes()
+	f.Add([]byte{2, 0}, []byte{2, 0, 13, 0, 0x80, 16, 4, 6, 0, 0, 0, 1, 0, 0, 0})
+	f.Add([]byte{9, 0, 0xC0, 18, 0x1C, 9, 0}, []byte{2, 0, 18, 0, 0xC3, 6, 0, 11, 0, 0, 0, 17, 4, 0, 2, 1, 2, 3, 4, 5})
+	f.Add([]byte{10, 0, 7, 0x20, 4, 0, 1, 0, 'n', 'o'}, []byte{10, 0, 5, 0, 4, 0, 255, 255, 255, 127})
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		r := newRig(t, p, netcode.Config{})
+		honest := r.joined(p, netcode.Config{})
+		th := newThief(t, r, p)
+		im := newImposter(t, p, netcode.Config{})
+		for _, batches := range [][]byte{one, two, one} {
+			if len(batches) > 1100 {
+				return
+			}
+			for _, end := range []struct {
+				conn *peer.Conn
+				give func(packet []byte)
+			}{
+				{th.conn, func(packet []byte) { r.server.Receive(th.address, packet) }},
+				{im.conn, func(packet []byte) { im.client.Receive(im.socket.LocalAddr(), packet) }},
+			} {
+				h := wire.PacketHeader{Sequence: wire.Sequence(end.conn.Next())}
+				end.conn.Skip()
+				packet := append(wire.AppendPacketHeader(nil, h), batches...)
+				check := th.check
+				if end.conn == im.conn {
+					check = ^wire.NewChecksum(77, p.Hash())
+				}
+				end.give(binary.LittleEndian.AppendUint32(packet, check.Sum(packet)))
+			}
+			r.step()
+			im.frame()
+		}
+		require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
+		r.run(100 * time.Millisecond)
+		require.Equal(t, netcode.Connected, honest.State())
+	})
 }
 
 func FuzzServerReceive(f *testing.F) {

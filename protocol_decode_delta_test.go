@@ -13,6 +13,7 @@ type lane struct {
 	bits  int
 	model string
 	first int    // of a rotation: its first lane
+	still bool   // it is expected to stay
 	table *table // of those that have one
 }
 
@@ -38,9 +39,25 @@ func (f *field) models() (lanes []lane) {
 		case f.base == "f32angle", f.base == "f64angle":
 			l.model = "turn"
 		}
-		lanes = append(lanes, l)
+		lanes = append(lanes, l.expect(f.expected))
 	}
 	return lanes
+}
+
+// expect is the lane as a tag says that it is to be predicted.
+func (l lane) expect(how string) lane {
+	switch {
+	case l.model == "implied" || l.model == "raw":
+	case how == "none":
+		l.model = "raw"
+	case how == "linear":
+		l.model = "linear"
+	case how == "previous" && (l.model == "linear" || l.model == "turn"):
+		l.model = "number"
+	case how == "previous":
+		l.still = true
+	}
+	return l
 }
 
 // differ reads rows of a shape as what differs.
@@ -143,6 +160,10 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 // lane reads a lane that differs; those before it in the row are read.
 func (d *differ) lane(s *stream, i int, row []uint32, v leant, miss *int) uint32 {
 	l := &d.lanes[i]
+	line := v // what the prediction goes by; the context goes by v
+	if l.still {
+		line.before = nil
+	}
 	most, wrap, base := int64(1)<<l.bits-1, false, int64(v.base[i])
 	predicted, movement := base, int64(0)
 	switch l.model {
@@ -151,9 +172,9 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant, miss *int) uint32
 	case "raw":
 		return uint32(s.bits(l.bits))
 	case "largest":
-		return uint32(l.table.read(s, turning(v, i, int64(1)<<d.lanes[i+1].bits-1).largest()))
+		return uint32(l.table.read(s, turning(line, i, int64(1)<<d.lanes[i+1].bits-1).largest()))
 	case "rotation":
-		predicted, movement = turning(v, l.first, most).part(int(row[l.first]), i-l.first)
+		predicted, movement = turning(line, l.first, most).part(int(row[l.first]), i-l.first)
 	case "linear":
 		if v.before != nil {
 			movement = nearest((base-int64(v.before[i]))*v.age, v.span)
@@ -166,7 +187,7 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant, miss *int) uint32
 		}
 		predicted = base + movement
 	case "float":
-		predicted, movement = floating(v, i)
+		predicted, movement = floating(line, i)
 	case "number":
 		wrap = true
 	}

@@ -47,6 +47,7 @@ func (s *stream) end() {
 // field is one field of a description. (8)
 type field struct {
 	path, kind string
+	expected   string // how its numbers are predicted, where the description says so
 	base       string // the kind without bounds and bits
 	width      int    // of the type, in bits
 	k          int    // bits of an angle or a quaternion
@@ -96,8 +97,9 @@ func parseShape(text string) shape {
 }
 
 func parseField(path, kind string) field {
+	kind, expected, _ := strings.Cut(kind, "~")
 	base, bounds, bounded := strings.Cut(strings.TrimSuffix(kind, "]"), "[")
-	f := field{path: path, kind: kind, base: base, bounded: bounded}
+	f := field{path: path, kind: kind, expected: expected, base: base, bounded: bounded}
 	for _, turn := range []string{"f32angle", "f64angle", "quat"} {
 		if digits, ok := strings.CutPrefix(base, turn); ok {
 			f.base = turn

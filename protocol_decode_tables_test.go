@@ -77,7 +77,7 @@ func (t *table) token(s *stream, context int) int64 {
 	return m
 }
 
-// tables is a set; one that holds nothing gives flat codes.
+// tables is a set; one that holds nothing gives flat codes, and one of the name stairs those of the vectors of deltas.
 type tables map[string]*table
 
 // find takes the table of a component's own lane, or the one of the class.
@@ -86,7 +86,9 @@ func (set tables) find(name, class string, symbols, contexts int) *table {
 	if t == nil {
 		t = set[class]
 	}
-	if t == nil && len(set) == 0 {
+	if _, stairs := set["stairs"]; stairs {
+		t = stairTable(symbols, contexts)
+	} else if t == nil && len(set) == 0 {
 		t = flat(symbols, contexts)
 	}
 	must(t != nil && t.symbols == symbols && len(t.lengths) == contexts, "no table %s or %s of %d symbols and %d contexts", name, class,

@@ -179,3 +179,60 @@ func TestProtocolHashOfTheText(t *testing.T) {
 		t.Fatalf("%016x", r.hash)
 	}
 }
+
+// TestProtocolTextSufficesForDeltas reads rows as what differs from the wire package's vectors.
+func TestProtocolTextSufficesForDeltas(t *testing.T) {
+	list := func(text string) (row []uint32) {
+		for _, word := range strings.Split(strings.TrimSuffix(text, "-"), ",") {
+			if n, err := strconv.ParseUint(word, 10, 32); err == nil {
+				row = append(row, uint32(n))
+			}
+		}
+		return row
+	}
+	seen := map[string]int{}
+	for word := range vectors(t, "wire/testdata/golden_delta.txt") {
+		s := parseShape(word[1])
+		age, _ := strconv.ParseInt(word[2], 10, 64)
+		span, _ := strconv.ParseInt(word[3], 10, 64)
+		v := leant{base: list(word[5]), before: list(word[4]), age: age, span: span}
+		var got []uint32
+		at := len(word) - 1
+		if word[0] == "refuse" {
+			at--
+		}
+		fault := attempt(func() {
+			from := &stream{b: unhex(word[at])}
+			got = newDiffer(&s, tables{"stairs": nil}).row(from, v)
+			from.end()
+		})
+		switch {
+		case word[0] == "refuse" && fault == nil:
+			t.Errorf("%v: legal", word)
+		case word[0] == "row" && fault != nil:
+			t.Errorf("%v: %v", word, fault)
+		case word[0] == "row" && !slices.Equal(got, list(word[6])):
+			t.Errorf("%v means %v", word, got)
+		}
+		seen[word[0]]++
+	}
+	if seen["row"] < 40 || seen["refuse"] < 10 {
+		t.Fatalf("only %v", seen)
+	}
+}
+
+// stairTable is the rule of those vectors.
+func stairTable(symbols, contexts int) *table {
+	lengths := flat(symbols, 1).lengths[0]
+	if u := min(4, symbols-2); u > 0 {
+		lengths = "1234"[:u]
+		for _, n := range flat(symbols-u, 1).lengths[0] {
+			lengths += string("0123456789abcdef"[u+strings.IndexRune("0123456789abcdef", n)])
+		}
+	}
+	t := &table{symbols: symbols, codes: map[int]code{}}
+	for context := range contexts {
+		t.lengths = append(t.lengths, lengths[context%symbols:]+lengths[:context%symbols])
+	}
+	return t
+}

@@ -56,9 +56,10 @@ func ToServer() Recipient { return Recipient{kind: toServer} }
 // its stage is still to come, and else in the next frame.
 func ToSelf() Recipient { return Recipient{kind: toSelf} }
 
-// How says how one message travels where that is not what its registration says.
+// How says one thing about how a message travels, where that is not what its registration says. Its values are made by
+// InStage, Via, Channel, NotBefore, About and Within; the zero value says nothing.
 type How struct {
-	set      howSet
+	what     howKind
 	stage    tick.Stage
 	delivery wire.Delivery
 	number   int
@@ -67,10 +68,11 @@ type How struct {
 	within   time.Duration
 }
 
-type howSet uint8
+type howKind uint8
 
 const (
-	howStage howSet = 1 << iota
+	howNothing howKind = iota
+	howStage
 	howDelivery
 	howNumber
 	howBefore
@@ -79,43 +81,21 @@ const (
 )
 
 // InStage has the handler run in that stage of the receiver's frame.
-func InStage(stage Stage) How { return How{set: howStage, stage: stage} }
+func InStage(stage Stage) How { return How{what: howStage, stage: stage} }
 
 // Via sends in that mode of delivery.
-func Via(delivery Delivery) How { return How{set: howDelivery, delivery: delivery} }
+func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delivery} }
 
 // Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery.
-func Channel(number int) How { return How{set: howNumber, number: number} }
+func Channel(number int) How { return How{what: howNumber, number: number} }
 
 // NotBefore has the message wait at the receiver until its tick is at least that one. A message that waits for too long
 // (Config.DeferredTime), or among too many, is dropped if it is unreliable, and ends the connection if it is reliable.
-func NotBefore(t Tick) How { return How{set: howBefore, before: t} }
+func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 
 // About says that the message speaks of an entity: Context.Entity tells the handler, which does not run before the entity
 // exists there, as for NotBefore. Nobody is sent a message about an entity that it may not see.
-func About(entity NetworkID) How { return How{set: howEntity, entity: entity} }
+func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
-func Within(d time.Duration) How { return How{set: howWithin, within: d} }
-
-// join adds what another one says.
-func (h *How) join(o *How) {
-	h.set |= o.set
-	switch o.set {
-	case howStage:
-		h.stage = o.stage
-	case howDelivery:
-		h.delivery = o.delivery
-	case howNumber:
-		h.number = o.number
-	case howBefore:
-		h.before = o.before
-	case howEntity:
-		h.entity = o.entity
-	case howWithin:
-		h.within = o.within
-	}
-}
-
-// has tells if something was said.
-func (h *How) has(what howSet) bool { return h.set&what != 0 }
+func Within(d time.Duration) How { return How{what: howWithin, within: d} }

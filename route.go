@@ -9,7 +9,7 @@ import (
 )
 
 // route says where a message goes: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
-func (c *courier) route(to Recipient, p *peer.Post) (*link, recipientKind, error) {
+func (c *courier) route(to *Recipient, p *peer.Post) (*link, recipientKind, error) {
 	local := c.inbound.Local().ID()
 	switch to.kind {
 	case toSelf:
@@ -75,7 +75,7 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 		s.stats.QueueOverflows++
 		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, endTold)
 	}
-	return c.failed(err, of.Name, p.Channel, len(body))
+	return c.failed(err, of.Name, p, len(body))
 }
 
 // sees tells if a client may see an entity that lives.

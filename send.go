@@ -39,13 +39,12 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 			}
 		}
 	}
-	return sendLong(c, of, codec, to, m, how)
+	return sendLong(c, of, codec, &to, m, how)
 }
 
 // sendLong is Send without the short way.
-func sendLong[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to Recipient, m *T, how []How) error {
-	h := joined(how)
-	return postAs(c, of, codec, to, m, &h, callOf{})
+func sendLong[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *Recipient, m *T, how []How) error {
+	return postAs(c, of, codec, to, m, how, callOf{})
 }
 
 // shortWay is the connection on which a message to one other end goes, where there is nothing more to ask. Nil is no answer.
@@ -63,8 +62,8 @@ func (c *courier) shortWay(to *Recipient) *link {
 
 // Reply sends a message to whoever sent the one that is being handled.
 func Reply[T any](ctx *Context, m *T, how ...How) error {
-	h := joined(how)
-	return post(ctx.End, To(ctx.Sender), m, &h, callOf{})
+	to := To(ctx.Sender)
+	return post(ctx.End, &to, m, how, callOf{})
 }
 
 // callOf says to which call a message belongs, and as what.
@@ -73,17 +72,8 @@ type callOf struct {
 	role   role
 }
 
-// joined is what all of them say; the last one wins.
-func joined(how []How) How {
-	var h How
-	for i := range how {
-		h.join(&how[i])
-	}
-	return h
-}
-
 // post sends a message to itself, to one, or to several.
-func post[T any](end Endpoint, to Recipient, m *T, h *How, call callOf) error {
+func post[T any](end Endpoint, to *Recipient, m *T, how []How, call callOf) error {
 	c := courierOf(end)
 	if c == nil {
 		return ErrNoEnd
@@ -92,13 +82,13 @@ func post[T any](end Endpoint, to Recipient, m *T, h *How, call callOf) error {
 	if of == nil {
 		return ErrNotRegistered
 	}
-	return postAs(c, of, codec, to, m, h, call)
+	return postAs(c, of, codec, to, m, how, call)
 }
 
 // postAs is post for a type that was looked up.
-func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to Recipient, m *T, h *How, call callOf) error {
+func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *Recipient, m *T, how []How, call callOf) error {
 	var p peer.Post
-	if err := c.label(&p, of, h, call); err != nil {
+	if err := c.label(&p, of, how, call); err != nil {
 		return err
 	}
 	l, way, err := c.route(to, &p)
@@ -106,7 +96,7 @@ func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to R
 	case err != nil:
 		return err
 	case way == toSelf:
-		local := localMessage(&p, h)
+		local := localMessage(&p)
 		return message.PostSelf(c.inbound, of, codec, &local, m)
 	case !of.Direction.Allows(c.server != nil):
 		return ErrDirection
@@ -131,7 +121,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	}
 	room, err := l.outgoing.Reserve(p, bound)
 	if err != nil {
-		return l.failed(err, of.Name, p.Channel, bound)
+		return l.failed(err, of.Name, p, bound)
 	}
 	n, err := codec.Encode(scratch, room[:bound], m)
 	if err != nil {
@@ -144,7 +134,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 }
 
 // label says what travels beside the body.
-func (c *courier) label(p *peer.Post, of *message.Type, h *How, call callOf) error {
+func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
 		return ErrQuestion
@@ -156,8 +146,8 @@ func (c *courier) label(p *peer.Post, of *message.Type, h *How, call callOf) err
 	if call.role != alone {
 		p.Flags, p.Call = wire.FlagCall, call.number
 	}
-	if h.set != 0 {
-		if err := c.adjust(p, h); err != nil {
+	for i := range how {
+		if err := c.adjust(p, &how[i]); err != nil {
 			return err
 		}
 	}
@@ -167,38 +157,28 @@ func (c *courier) label(p *peer.Post, of *message.Type, h *How, call callOf) err
 	return nil
 }
 
-// adjust takes over what the sender says about this one message.
+// adjust takes over one thing that the sender says about this message.
 func (c *courier) adjust(p *peer.Post, h *How) error {
-	if h.has(howStage) {
-		if !h.stage.Valid() {
+	switch h.what {
+	case howStage:
+		if p.Stage = h.stage; !h.stage.Valid() {
 			return ErrStage
 		}
-		p.Stage = h.stage
-	}
-	if h.has(howDelivery | howNumber) {
-		mode, number := p.Channel.Delivery(), p.Channel.Number()
-		if h.has(howDelivery) {
-			mode = h.delivery
-		}
-		if h.has(howNumber) {
-			number = h.number
-		}
-		if !mode.Valid() || number < 0 || number >= wire.MaxChannels {
+	case howDelivery:
+		if p.Channel = wire.NewChannel(h.delivery, p.Channel.Number()); !h.delivery.Valid() {
 			return ErrDelivery
 		}
-		p.Channel = wire.NewChannel(mode, number)
-	}
-	if h.has(howBefore) {
-		if err := c.wait(p, h.before); err != nil {
-			return err
+	case howNumber:
+		if p.Channel = wire.NewChannel(p.Channel.Delivery(), h.number); h.number < 0 || h.number >= wire.MaxChannels {
+			return ErrDelivery
 		}
-	}
-	if h.has(howEntity) {
-		if h.entity.IsZero() {
+	case howBefore:
+		return c.wait(p, h.before)
+	case howEntity:
+		p.Flags |= wire.FlagEntity
+		if p.Entity = h.entity; h.entity.IsZero() {
 			return ErrNotVisible
 		}
-		p.Flags |= wire.FlagEntity
-		p.Entity = h.entity
 	}
 	return nil
 }
@@ -220,13 +200,11 @@ func (c *courier) wait(p *peer.Post, before tick.Tick) error {
 }
 
 // localMessage is a message to oneself as its handler will find it.
-func localMessage(p *peer.Post, h *How) message.Message {
-	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
-	m.HasCall = p.Flags&wire.FlagCall != 0
-	if h.has(howBefore) {
-		m.NotBefore = h.before
+func localMessage(p *peer.Post) message.Message {
+	return message.Message{
+		Type: p.Type, Stage: p.Stage, Channel: p.Channel, NotBefore: p.Tick, Entity: p.Entity,
+		Call: p.Call, HasCall: p.Flags&wire.FlagCall != 0,
 	}
-	return m
 }
 
 // largest is the largest body that several can be sent: more than any channel takes.
@@ -246,7 +224,7 @@ func (c *courier) borrow(size int) []byte {
 }
 
 // spread sends an encoded message to each of several.
-func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []byte) error {
+func (c *courier) spread(to *Recipient, of *message.Type, p *peer.Post, body []byte) error {
 	s := c.server
 	if to.kind == toMany {
 		var first error
@@ -285,11 +263,11 @@ func either(a, b error) error {
 }
 
 // failed turns why a message cannot wait for this peer into what the caller is told, and counts it.
-func (l *link) failed(err error, name string, channel wire.Channel, size int) error {
+func (l *link) failed(err error, name string, p *peer.Post, size int) error {
 	switch {
 	case errors.Is(err, peer.ErrTooLarge):
 		l.stats.TooLarge++
-		return &TooLargeError{Name: name, Size: size, Max: maxBody(l.config.PacketSize, channel)}
+		return &TooLargeError{Name: name, Size: size, Max: l.outgoing.MaxBody(p)}
 	case errors.Is(err, peer.ErrQueueFull):
 		l.stats.OutboxFull++
 		return ErrQueueFull

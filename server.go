@@ -92,7 +92,9 @@ func (s *Server) BeginFrame(now time.Duration) {
 	s.beginFrame()
 }
 
-// Dispatch hands the messages that wait for a stage to their handlers.
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
+// may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
+// the connection of the sender; what the server sent itself is reported to OnError instead, as *PanicError.
 func (s *Server) Dispatch(stage Stage) {
 	s.inbound.Drain(stage)
 }
@@ -133,7 +135,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
-// systems out of order. It may be called many times in a frame.
+// systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame.
 func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onError, f) }
 
 // Report passes an error that has no caller to OnError and to the log.

@@ -93,7 +93,7 @@ func (l *collector) Push(id wire.NetworkID, body []byte) error {
 		Flags: wire.FlagEntity, Entity: id,
 	}
 	if err := c.outgoing.Push(&p, body); err != nil {
-		return c.failed(err, collectionsName, p.Channel, len(body))
+		return c.failed(err, collectionsName, &p, len(body))
 	}
 	l.server.record(c.id, &p, body)
 	return nil
