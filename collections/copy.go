@@ -50,6 +50,7 @@ type Copy struct {
 	Tell func(d *Def, e *Event)
 
 	row, old []uint32
+	event    Event // that is told of
 }
 
 // spot is a place among the living: an index has one entity at a time.
@@ -281,6 +282,8 @@ func (c *Copy) tellAt(h *held, d *Def, e Event) {
 
 func (c *Copy) tell(d *Def, e Event) {
 	if c.Tell != nil {
-		c.Tell(d, &e)
+		c.event = e
+		c.Tell(d, &c.event)
+		c.event = Event{}
 	}
 }
