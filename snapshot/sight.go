@@ -83,7 +83,7 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	v.owed.unset(id.Index)
 	v.kept.unset(id.Index)
 	v.visible.set(id.Index)
-	v.unsent.set(id.Index)
+	v.wait(id.Index)
 	v.renamed(id.Index, t)
 }
 
@@ -129,7 +129,7 @@ func (v *View) owe(index uint32, t tick.Tick) {
 	v.kept.unset(index)
 	v.tenants[index].ended = t
 	v.owed.set(index)
-	v.unsent.set(index)
+	v.wait(index)
 }
 
 // renamed marks the rows that name an entity whose visibility changed: to this

@@ -48,6 +48,7 @@ type View struct {
 	plan    plan
 
 	sent     sentRing
+	waits    bool      // unsent may not be empty
 	observed tick.Tick // the newest commit that has been looked at
 	wrote    tick.Tick // the newest tick a snapshot was written for
 	cursor   uint32    // where the next packet goes on, when the budget cut one short
@@ -119,8 +120,8 @@ func (v *View) grow() {
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
-// must be called after each [Store.Commit] and before the next one; one word
-// of 64 entities costs one operation.
+// must be called after each [Store.Commit] and before the next one. One word of
+// 64 entities costs one operation; a tick in which nothing changed costs none.
 func (v *View) Observe() {
 	s := v.store
 	if v.observed == s.tick {
@@ -140,9 +141,26 @@ func (v *View) Observe() {
 			v.show(id, s.tick)
 		}
 	}
-	for w, changed := range s.changed {
-		v.unsent[w] |= changed & v.visible[w]
+	if len(s.words) == 0 {
+		return
 	}
+	v.waits = true
+	if len(s.words) < len(s.changed)/4 {
+		for _, w := range s.words {
+			v.unsent[w] |= s.changed[w] & v.visible[w]
+		}
+		return
+	}
+	unsent, visible := v.unsent[:len(s.changed)], v.visible[:len(s.changed)]
+	for w, changed := range s.changed {
+		unsent[w] |= changed & visible[w]
+	}
+}
+
+// wait makes an index one that something is to be sent of.
+func (v *View) wait(index uint32) {
+	v.unsent.set(index)
+	v.waits = true
 }
 
 // Acked tells that the packet with this sequence was decoded by the client:
@@ -226,7 +244,7 @@ func (v *View) lost(p *sentPacket) {
 		stillOwed := e.despawn && v.owed.has(e.index) && p.tick >= v.tenants[e.index].ended
 		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > q.base
 		if stillOwed || stillShown {
-			v.unsent.set(e.index)
+			v.wait(e.index)
 			v.stats.Resent++
 		}
 	}
@@ -248,6 +266,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	for i := range v.slots {
 		v.slots[i].base, v.slots[i].prior = tick.None, tick.None
 	}
+	v.waits = true
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
 	}
@@ -266,7 +285,7 @@ func (v *View) Repeat(before tick.Tick) {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.slots[index].sent < before {
-				v.unsent.set(index)
+				v.wait(index)
 				v.stats.Repeated++
 			}
 		}
@@ -274,7 +293,12 @@ func (v *View) Repeat(before tick.Tick) {
 }
 
 // Pending reports whether there is anything to send.
-func (v *View) Pending() bool { return v.answer || v.unsent.any() }
+func (v *View) Pending() bool {
+	if v.waits {
+		v.waits = v.unsent.any()
+	}
+	return v.answer || v.waits
+}
 
 // Synced reports whether the client has acknowledged the newest of everything.
 func (v *View) Synced() bool {

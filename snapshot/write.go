@@ -111,6 +111,9 @@ func (v *View) overwritten(p *sentPacket) {
 
 // updatesPending reports whether anything but despawns waits.
 func (v *View) updatesPending() bool {
+	if !v.waits {
+		return false
+	}
 	for w := range v.unsent {
 		if v.unsent[w]&^v.owed[w] != 0 {
 			return true
