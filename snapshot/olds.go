@@ -42,10 +42,16 @@ func (o *olds) take(v *version, lanes []uint32) {
 	h := &o.heads[v.life]
 	was := h.mask
 	h.tick, h.mask = v.tick, v.mask
+	page, in := int(uint32(v.life)/pageRows), int(uint32(v.life)%pageRows)
 	for m := v.mask &^ o.schema.tags; m != 0; m &= m - 1 {
 		row := m.next()
-		place := o.place(v.life, row)
-		n := len(place) - sinceWords
+		n := int(o.schema.widths[row])
+		var place []uint32
+		if pages := o.pages[row]; page < len(pages) && pages[page] != nil {
+			place = pages[page][in*(n+sinceWords):][:n+sinceWords]
+		} else {
+			place = o.place(v.life, row)
+		}
 		if !exchange(place[sinceWords:], lanes[:n]) || !was.Has(row) {
 			place[0], place[1] = uint32(v.tick), uint32(v.tick>>32)
 		}

@@ -5,21 +5,17 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// staged is one record of a payload that is being decoded. Nothing of a
-// payload takes effect before all of it has been decoded.
-type staged struct {
-	id      wire.NetworkID
-	version version // first counts in stage.lanes
-}
-
-// stage is reused from payload to payload. Its lanes lie where they stay when
-// the payload counts: behind those of the block that begin gave.
+// stage is what a payload says that is being decoded. Nothing of it takes effect
+// before all of it has been decoded. It is reused from payload to payload. Its
+// versions and lanes lie where they stay when the payload counts: behind those
+// of the block that begin gave.
 type stage struct {
 	epoch    uint16
 	despawns []wire.NetworkID
-	records  []staged
-	block    *block
+	indexes  []uint32 // of each record
+	versions []version
 	lanes    []uint32
+	block    *block
 	age      tick.Tick
 	part     int
 	leant    lent
@@ -42,6 +38,7 @@ func (r *Replica) Read(payload []byte) error {
 	err := r.decode(&b, s)
 	begun := r.stage.block
 	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
+	begun.versions = r.stage.versions[:len(begun.versions)]
 	if err != nil {
 		return err
 	}
@@ -51,8 +48,8 @@ func (r *Replica) Read(payload []byte) error {
 
 func (s *stage) reset(b *block) {
 	s.epoch, s.age, s.part = 0, 0, 0
-	s.block, s.lanes = b, b.lanes
-	s.despawns, s.records = s.despawns[:0], s.records[:0]
+	s.block, s.lanes, s.versions = b, b.lanes, b.versions
+	s.despawns, s.indexes = s.despawns[:0], s.indexes[:0]
 }
 
 func (r *Replica) malformed() error {
@@ -225,23 +222,26 @@ func (r *Replica) commit(s tick.Tick) {
 	}
 	b := r.past.enter(s, r.stage.block)
 	b.open(r.stage.part)
-	r.stats.Records += uint64(len(r.stage.records))
-	end := len(b.lanes)
-	b.lanes = r.stage.lanes
-	for i := range r.stage.records {
-		rec := &r.stage.records[i]
-		n := r.shapes.of(rec.version.mask).lanes
-		if int(rec.version.first) != end { // of the one before it there was a record already
-			copy(b.lanes[end:end+n], b.lanes[rec.version.first:])
-			rec.version.first = int32(end)
+	r.stats.Records += uint64(len(r.stage.indexes))
+	place, end := len(b.versions), len(b.lanes)
+	b.versions, b.lanes = r.stage.versions, r.stage.lanes
+	for i, first := 0, place; i < len(r.stage.indexes); i++ {
+		v := &b.versions[first+i]
+		n := r.shapes.of(v.mask).lanes
+		if first+i != place { // of an entity before this one there was a record already
+			copy(b.lanes[end:end+n], b.lanes[v.first:])
+			b.versions[place] = *v
+			v = &b.versions[place]
+			v.first = int32(end)
 		}
-		place := r.record(b, rec, b.lanes[end:end+n])
-		b.note(rec.id.Index, place)
-		if place >= 0 {
-			end += n
+		if !r.record(r.stage.indexes[i], v, int32(place), b.lanes[end:end+n]) {
+			b.note(r.stage.indexes[i], -1)
+			continue
 		}
+		b.note(r.stage.indexes[i], int32(place))
+		place, end = place+1, end+n
 	}
-	b.lanes = b.lanes[:end]
+	b.versions, b.lanes = b.versions[:place], b.lanes[:end]
 }
 
 // despawn ends the life of id and of every generation below it.
@@ -257,40 +257,38 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	r.bury(n)
 }
 
-// record enters a version into the past, and into the world if it is newer
-// than what is there (rule 6). It returns the version's place in the block.
-func (r *Replica) record(b *block, rec *staged, lanes []uint32) (place int32) {
-	n := r.head(rec.id.Index)
-	if n < 0 || r.lives[n].generation != rec.id.Generation {
-		n = r.ensure(rec.id.Index, rec.id.Generation)
+// record enters a version into the past, where it lies in the block of its tick
+// already, and into the world if it is newer than what is there (rule 6). It
+// reports whether the place is taken: an entity has one record a tick.
+func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) (taken bool) {
+	n := r.head(index)
+	if n < 0 || r.lives[n].generation != v.generation {
+		n = r.ensure(index, v.generation)
 	}
-	v, l := &rec.version, &r.lives[n]
-	v.life, v.generation = n, l.generation
-	place = int32(len(b.versions))
+	l := &r.lives[n]
+	v.life = n
 	if l.newest.tick < v.tick {
 		v.prev, l.newest = l.newest, versionRef{tick: v.tick, place: place}
-	} else if !r.insert(l, v, place) {
-		place = -1
+		taken = true
+	} else {
+		taken = r.insert(l, v, place)
 	}
-	if place >= 0 {
-		b.versions = append(b.versions, *v)
-	}
-	if v.tick <= l.applied || r.heads[l.index] != n {
+	if v.tick <= l.applied || r.heads[index] != n {
 		r.stats.Late++
-		return place
+		return taken
 	}
 	l.applied = v.tick
 	if l.gone {
 		l.gone = false
 		r.living++
 	}
-	r.rows.put(l.index, v.mask, lanes)
-	r.touch(l.index)
-	return place
+	r.rows.put(index, v.mask, lanes)
+	r.touch(index)
+	return taken
 }
 
 // insert links a version into its life's past, newest tick first, behind one of
-// the same tick or a newer. It reports whether there was none of that tick.
+// a newer. It reports whether there was none of that tick.
 func (r *Replica) insert(l *life, v *version, place int32) bool {
 	var after *version
 	ref := l.newest

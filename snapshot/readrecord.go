@@ -75,21 +75,31 @@ func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd
 	if l.base.life < 0 {
 		return r.noBaseline()
 	}
-	rec := r.stage.add(s, wire.NetworkID{Index: index, Generation: r.lives[l.base.life].generation})
-	rec.version.base, rec.version.basePlace = l.base.tick, l.base.place
-	if err := r.decodeMask(b, rec, odd, usual); err != nil {
+	v := r.stage.add(s, index, r.lives[l.base.life].generation)
+	v.base, v.basePlace = l.base.tick, l.base.place
+	if err := r.decodeMask(b, v, odd, usual); err != nil {
 		return err
 	}
 	if err := r.findBefore(s); err != nil {
 		return err
 	}
-	return r.decodeRows(b, rec)
+	return r.decodeRows(b, v)
 }
 
-// add begins a record.
-func (s *stage) add(t tick.Tick, id wire.NetworkID) *staged {
-	s.records = append(s.records, staged{id: id, version: version{tick: t, basePlace: -1, first: int32(len(s.lanes))}})
-	return &s.records[len(s.records)-1]
+// add begins a record. Its fields are written one by one: a version that is
+// put together elsewhere and copied costs several times as much.
+func (s *stage) add(t tick.Tick, index, generation uint32) *version {
+	s.indexes = append(s.indexes, index)
+	n := len(s.versions)
+	if n < cap(s.versions) {
+		s.versions = s.versions[:n+1]
+	} else {
+		s.versions = append(s.versions, version{})
+	}
+	v := &s.versions[n]
+	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
+	v.base, v.basePlace, v.moved = tick.None, -1, 0
+	return v
 }
 
 // decodeWhole stages a record that leans on nothing.
@@ -98,15 +108,20 @@ func (r *Replica) decodeWhole(b *wire.BitReader, s tick.Tick, index uint32) erro
 	if !ok {
 		return r.malformed()
 	}
-	rec := r.stage.add(s, wire.NetworkID{Index: index, Generation: generation})
-	mask := Mask(b.Read(uint(r.schema.Rows())))
-	rec.version.mask = mask
-	shape := r.shapes.of(mask)
+	v := r.stage.add(s, index, generation)
+	v.mask = Mask(b.Read(uint(r.schema.Rows())))
+	shape := r.shapes.of(v.mask)
 	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
-	lanes := r.stage.lanes[rec.version.first:]
-	for m := mask &^ r.schema.tags; m != 0; m &= m - 1 {
+	lanes := r.stage.lanes[v.first:]
+	if shape.floats {
+		if !wire.ReadFloats(b, lanes) {
+			return r.malformed()
+		}
+		return nil
+	}
+	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
 		row := m.next()
-		n := int(r.schema.widths[row])
+		n := r.schema.widths[row]
 		if !r.schema.plans[row].ReadRow(b, lanes[:n]) {
 			return r.malformed()
 		}
@@ -128,25 +143,26 @@ func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
 	if r.heads[index] != v.life || r.lives[v.life].generation != v.generation {
 		return false
 	}
-	r.stage.leant = lent{base: baseline{tick: t, life: v.life, place: place, version: v}, mask: v.mask}
+	l := &r.stage.leant
+	l.base.tick, l.base.life, l.base.place, l.base.version = t, v.life, place, v
+	l.mask, l.before = v.mask, nil
 	return true
 }
 
 // decodeUsual stages a record that has the rows of the version leaned on.
 func (r *Replica) decodeUsual(b *wire.BitReader, s tick.Tick, index uint32) error {
 	l := &r.stage.leant
-	rec := r.stage.add(s, wire.NetworkID{Index: index, Generation: l.base.version.generation})
-	rec.version.base, rec.version.basePlace = l.base.tick, l.base.place
-	rec.version.mask = l.mask
+	v := r.stage.add(s, index, l.base.version.generation)
+	v.base, v.basePlace, v.mask = l.base.tick, l.base.place, l.mask
 	if err := r.findBefore(s); err != nil {
 		return err
 	}
-	return r.decodeRows(b, rec)
+	return r.decodeRows(b, v)
 }
 
 // decodeMask reads which rows a record has. A record that says it is odd and
 // is not has another encoding.
-func (r *Replica) decodeMask(b *wire.BitReader, rec *staged, odd, usual bool) error {
+func (r *Replica) decodeMask(b *wire.BitReader, v *version, odd, usual bool) error {
 	l := &r.stage.leant
 	if !odd || b.Bool() {
 		if odd && usual {
@@ -156,11 +172,11 @@ func (r *Replica) decodeMask(b *wire.BitReader, rec *staged, odd, usual bool) er
 			return r.noBaseline()
 		}
 		l.mask = l.base.version.mask
-		rec.version.mask = l.mask
+		v.mask = l.mask
 		return nil
 	}
-	rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
-	l.mask = rec.version.mask // T has left the window: the server holds that they are the same
+	v.mask = Mask(b.Read(uint(r.schema.Rows())))
+	l.mask = v.mask // T has left the window: the server holds that they are the same
 	if l.base.version != nil {
 		l.mask = l.base.version.mask
 	}
@@ -204,20 +220,20 @@ func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
 	return r.stage.age > 0 && r.stage.age < s
 }
 
-// decodeRows stages the rows of a record's mask: those of T as its body says,
+// decodeRows stages the rows of a version's mask: those of T as its body says,
 // the others whole.
-func (r *Replica) decodeRows(b *wire.BitReader, rec *staged) error {
-	mask, l := rec.version.mask, &r.stage.leant
-	shape := r.shapes.of(mask)
+func (r *Replica) decodeRows(b *wire.BitReader, v *version) error {
+	l := &r.stage.leant
+	shape := r.shapes.of(v.mask)
 	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
-	lanes := r.stage.lanes[rec.version.first:]
-	told, err := r.decodeBody(b, rec, lanes)
+	lanes := r.stage.lanes[v.first:]
+	told, err := r.decodeBody(b, v, lanes)
 	if err != nil {
 		return err
 	}
-	for whole := mask&^r.schema.tags&^l.mask | told; whole != 0; whole &= whole - 1 {
+	for whole := v.mask&^r.schema.tags&^l.mask | told; whole != 0; whole &= whole - 1 {
 		row := whole.next()
-		if !r.schema.plans[row].ReadRow(b, r.shapes.of(mask).row(lanes, row)) {
+		if !r.schema.plans[row].ReadRow(b, r.shapes.of(v.mask).row(lanes, row)) {
 			return r.malformed()
 		}
 	}
@@ -227,29 +243,49 @@ func (r *Replica) decodeRows(b *wire.BitReader, rec *staged) error {
 	return nil
 }
 
+// against is the lanes that the body of a record is read against.
+type against struct {
+	versions wire.Versions
+	direct   bool // the record has the rows of T, and T its own version
+	base     []uint32
+	before   []uint32
+}
+
+// lean finds the lanes of what a version leans on.
+func (r *Replica) lean(v *version) (a against) {
+	l := &r.stage.leant
+	a.versions.Age = int64(v.tick - l.base.tick)
+	if l.before != nil {
+		a.versions.Span = int64(l.base.tick - l.before.tick)
+		a.before = r.past.lanes(l.before)
+	}
+	if l.base.version != nil {
+		a.base = r.past.lanes(l.base.version)
+		a.direct = l.base.version.mask == v.mask
+	}
+	return a
+}
+
 // decodeBody stages the rows that were there at T, and returns those that
 // follow whole.
-func (r *Replica) decodeBody(b *wire.BitReader, rec *staged, lanes []uint32) (told Mask, err error) {
-	l := &r.stage.leant
-	v := wire.Versions{Age: int64(rec.version.tick - l.base.tick)}
-	if l.before != nil {
-		v.Span = int64(l.base.tick - l.before.tick)
+func (r *Replica) decodeBody(b *wire.BitReader, v *version, lanes []uint32) (told Mask, err error) {
+	a, moves, known := r.lean(v), Mask(0), r.stage.leant.before != nil
+	if known {
+		moves = r.stage.leant.base.version.moved
 	}
-	for rows := rec.version.mask & l.mask &^ r.schema.tags; rows != 0; {
+	for rows := v.mask & r.stage.leant.mask &^ r.schema.tags; rows != 0; {
 		part, n, moved := rows, 0, uint(0)
 		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
-			if l.before != nil && l.base.version.moved.Has(rows.next()) {
-				moved |= 1 << n
-			}
+			moved |= uint(moves>>rows.next()&1) << n
 		}
-		changed := uint(r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, l.before != nil, v.Age)))
+		changed := uint(r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, known, a.versions.Age)))
 		for ; n > 0; n, part, changed = n-1, part&(part-1), changed>>1 {
 			row := part.next()
 			if changed&1 != 0 && r.schema.whole.Has(row) {
 				told = told.With(row)
 				continue
 			}
-			if err := r.decodeRow(b, rec, row, changed&1 != 0, lanes, &v); err != nil {
+			if err := r.decodeRow(b, v, row, changed&1 != 0, lanes, &a); err != nil {
 				return 0, err
 			}
 		}
@@ -258,24 +294,34 @@ func (r *Replica) decodeBody(b *wire.BitReader, rec *staged, lanes []uint32) (to
 }
 
 // decodeRow stages a row as it was at T, or as what differs.
-func (r *Replica) decodeRow(b *wire.BitReader, rec *staged, row int, changed bool, lanes []uint32, v *wire.Versions) error {
+func (r *Replica) decodeRow(b *wire.BitReader, v *version, row int, changed bool, lanes []uint32, a *against) error {
 	l := &r.stage.leant
-	base, ok := l.base.row(r, row)
-	if !ok {
-		return r.noBaseline()
+	base, shape := a.base, r.shapes.of(v.mask)
+	from, width := shape.at[row], shape.width[row]
+	lanes = lanes[from : from+width]
+	if a.direct {
+		base = base[from : from+width]
+	} else {
+		var ok bool
+		if base, ok = l.base.row(r, row); !ok {
+			return r.noBaseline()
+		}
 	}
-	lanes = r.shapes.of(rec.version.mask).row(lanes, row)
 	if !changed {
 		copy(lanes, base)
 		return nil
 	}
-	v.Base = base
-	if l.before != nil {
-		v.Before = r.past.row(l.before, row)
+	a.versions.Base = base
+	switch {
+	case l.before == nil:
+	case a.direct: // T' has the rows of T
+		a.versions.Before = a.before[from : from+width]
+	default:
+		a.versions.Before = r.past.row(l.before, row)
 	}
-	if !r.schema.codes.deltas[row].Read(b, lanes, v) {
+	if !r.schema.codes.deltas[row].Read(b, lanes, &a.versions) {
 		return r.malformed()
 	}
-	rec.version.moved |= bit(row)
+	v.moved |= bit(row)
 	return nil
 }

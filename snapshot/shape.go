@@ -5,8 +5,11 @@ package snapshot
 type shape struct {
 	mask  Mask
 	lanes int
-	at    [MaxRows]int32
-	width [MaxRows]int32
+	// floats says that rows of all these are nothing but floats that travel
+	// exactly.
+	floats bool
+	at     [MaxRows]int32
+	width  [MaxRows]int32
 }
 
 // row is the lanes of a row of the mask, among those of all its rows.
@@ -36,10 +39,11 @@ func (s *shapes) of(mask Mask) *shape {
 }
 
 func (s *shapes) measure(kept *shape, mask Mask) {
-	kept.mask, kept.lanes = mask, 0
+	kept.mask, kept.lanes, kept.floats = mask, 0, mask != 0
 	for m := mask; m != 0; m &= m - 1 {
 		row := m.next()
 		kept.at[row], kept.width[row] = int32(kept.lanes), s.schema.widths[row]
 		kept.lanes += int(s.schema.widths[row])
+		kept.floats = kept.floats && s.schema.plans[row].Floats()
 	}
 }

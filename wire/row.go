@@ -108,6 +108,23 @@ func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
 	return !r.failed
 }
 
+// Floats reports whether all lanes are those of float32 fields that travel exactly.
+func (p *Plan) Floats() bool { return p.floats && !p.debug }
+
+// ReadFloats reads rows one behind the other, all of them of plans that are Floats. It returns false, with lanes worth
+// nothing and the reader failed, as ReadRow does.
+func ReadFloats(r *BitReader, lanes []uint32) bool {
+	i, finite := readFloats(r, lanes)
+	for ; i < len(lanes); i++ { // near the end
+		lanes[i] = uint32(r.Read(32))
+		finite = finite && finite32(lanes[i])
+	}
+	if !finite {
+		r.fail()
+	}
+	return !r.failed
+}
+
 // readFloats reads lanes of 32 bits, two at a time, as long as the reader has the 8 bytes that this takes, and returns how
 // many. It returns false when one is not finite.
 func readFloats(r *BitReader, lanes []uint32) (i int, finite bool) {
