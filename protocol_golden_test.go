@@ -204,6 +204,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.play()
 	g.talk()
 	g.move()
+	g.crowd()
 
 	g.watch("stranger")
 	other := netcode.NewProtocol()
