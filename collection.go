@@ -12,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A collection is a list, a set or a map that belongs to an entity: what is too large, or changes in too small parts, to be a
-// component. The server writes it; clients that see the entity have it, whole, and hear of each change, in order. It goes
-// where the entity goes: it comes after the entity has come, and is gone with it.
+// A collection is a list, a set or a map that belongs to an entity: what is too large, or changes in too small parts,
+// to be a component. The server writes it; clients that see the entity have it, whole, and hear of each change, in
+// order. It goes where the entity goes: it comes after the entity has come, and is gone with it.
 //
 // The operations of a frame leave at its end, on channel 63 of ReliableOrdered. A client for which too much waits
 // gets the collection whole again instead: then it hears of one change, CollectionWhole, and has missed nothing.
@@ -121,9 +121,13 @@ func addCollectionMessage(p *Protocol) {
 	for _, other := range p.handled {
 		mustDiffer("NewList, NewSet or NewMap", t, collectionsName, other.of.Codec.GoType(), other.of.Name)
 	}
-	check := func(payload []byte) bool { return collections.Check(p.collections, payload) }
+	calls := message.RawCalls{
+		Check:  func(payload []byte) bool { return collections.Check(p.collections, payload) },
+		Handle: takeCollection,
+		Dump:   func(dst, payload []byte) []byte { return collections.AppendDump(p.collections, dst, payload) },
+	}
 	p.handled = append(p.handled, handled{of: p.messages.Add(message.Type{
-		Name: collectionsName, Codec: message.NewRaw(collectionsName, t, check, takeCollection),
+		Name: collectionsName, Codec: message.NewRaw(collectionsName, t, calls),
 		Stage: collectionsStage, StageGiven: true, Channel: collectionsChannel(), Direction: message.FromServer,
 	})})
 }

@@ -10,11 +10,11 @@ import (
 // List is a type of list that entities may have: see NewList.
 type List[T any] struct{ def *collections.Def }
 
-// NewList registers a type of list under its wire name. Call it on both sides, in any order with Replicate and Handle; what it
-// returns is good for every server and client of the protocol. T travels as a component does: it is blittable, and struct
-// tags say how. A field of type NetworkID with the tag net:"entity" is nil at a client for as long as that does not see the
-// entity. NewList panics on a T that cannot travel, on a name that is taken, on limits out of their ranges and on a
-// frozen protocol.
+// NewList registers a type of list under its wire name. Call it on both sides, in any order with Replicate and Handle;
+// what it returns is good for every server and client of the protocol. T travels as a component does: it is blittable,
+// and struct tags say how. A field of type NetworkID with the tag net:"entity" is nil at a client for as long as that
+// does not see the entity. NewList panics on a T that cannot travel, on a name that is taken, on limits out of their
+// ranges and on a frozen protocol.
 func NewList[T any](p *Protocol, name string, options ...CollectionOption) *List[T] {
 	return &List[T]{newCollection(p, "NewList", collections.List, name, reflect.TypeFor[T](), nil, options)}
 }
@@ -36,8 +36,9 @@ type ListChange[T any] struct {
 	Old    T   // What CollectionSet replaced.
 }
 
-// OnChange adds a function that is called for each change of these lists that a client hears of, when it has been made, at the
-// start of stage EarlyUpdate: after the tick's entities have come. Elements that come together are all there when the first is told of.
+// OnChange adds a function that is called for each change of these lists that a client hears of, when it has been made,
+// at the start of stage EarlyUpdate: after the tick's entities have come. Elements that come together are all there
+// when the first is told of.
 func (l *List[T]) OnChange(c *Client, f func(change ListChange[T])) {
 	watch(l.def, c, func(e *collections.Event) {
 		change := ListChange[T]{Entity: e.ID, What: e.Kind, Index: e.At}
@@ -88,8 +89,8 @@ func (l ListOf[T]) All() iter.Seq2[int, T] {
 // ErrNotRegistered, *CollectionFullError and *FieldError; after each nothing was done.
 func (l ListOf[T]) Append(v T) error { return l.Insert(l.Len(), v) }
 
-// Insert puts an element in at an index, before the one that is there. The errors are those of Append, and ErrNoElement for an
-// index beyond the end.
+// Insert puts an element in at an index, before the one that is there. The errors are those of Append, and ErrNoElement
+// for an index beyond the end.
 func (l ListOf[T]) Insert(index int, v T) error {
 	content, row, err := l.write(v)
 	if err != nil {

@@ -16,8 +16,8 @@ type pairOf[K, V any] struct {
 	Value V
 }
 
-// NewMap registers a type of map under its wire name, as NewList does a list. Two keys are the same if they are so as they travel. K
-// may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
+// NewMap registers a type of map under its wire name, as NewList does a list. Two keys are the same if they are so as
+// they travel. K may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
 func NewMap[K, V any](p *Protocol, name string, options ...CollectionOption) *Map[K, V] {
 	return &Map[K, V]{newCollection(p, "NewMap", collections.Map, name, reflect.TypeFor[pairOf[K, V]](), reflect.TypeFor[K](), options)}
 }

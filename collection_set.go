@@ -10,8 +10,8 @@ import (
 // Set is a type of set that entities may have: see NewSet.
 type Set[T any] struct{ def *collections.Def }
 
-// NewSet registers a type of set under its wire name, as NewList does a list. Two elements are the same if they are so as they travel. T
-// may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
+// NewSet registers a type of set under its wire name, as NewList does a list. Two elements are the same if they are so
+// as they travel. T may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
 func NewSet[T any](p *Protocol, name string, options ...CollectionOption) *Set[T] {
 	t := reflect.TypeFor[T]()
 	return &Set[T]{newCollection(p, "NewSet", collections.Set, name, t, t, options)}

@@ -406,7 +406,7 @@ func TestForgedCollections(t *testing.T) {
 
 // A frame's messages that are handled again for the history do not change collections again.
 func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
-	g := newGoods(t, netcode.Config{}, false)
+	g := newGoods(t, netcode.Config{History: 4}, false)
 	c := g.joined(g.protocol, netcode.Config{History: 4})
 	id := g.spawn(1)
 	list := g.list.Of(g.server.Server, id)
@@ -419,6 +419,11 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 		again += c.Redeliver(past)
 	}
 	require.Positive(t, again)
+	dump := ""
+	for past := range 4 {
+		dump += string(g.protocol.AppendHistory(nil, g.server.SentIn(past))) + string(g.protocol.AppendHistory(nil, c.ReceivedIn(past)))
+	}
+	require.Contains(t, dump, "list insert 1+1 Marker=2 Of=nil")
 	require.Equal(t, []uint64{1, 2}, g.numbers(c.Client, id))
 	require.Equal(t, netcode.Connected, c.State())
 }

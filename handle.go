@@ -10,7 +10,9 @@ import (
 )
 
 // Handle registers message T and what to do with one that arrives. Call it on both sides; a side that never receives T
-// may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable). The handler runs when
+// may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable). A field of type NetworkID
+// with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is nil. What a Serialize
+// method writes is sent as it is. The handler runs when
 // Dispatch reaches the message's stage; ctx and m are good until it returns. One that panics ends the connection of the
 // sender with peer.ReasonHandlerPanic; everything else goes on. Handle panics, naming the type and the field, on a type that
 // cannot travel, on a wire name or a type that is registered already, on an option that is out of its range, and on a frozen

@@ -6,8 +6,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Event is one change of one collection of a Copy. It is good until the function that is told returns. Of elements that come, or go,
-// together the first is told of when all of them are there, or gone.
+// Event is one change of one collection of a Copy. It is good until the function that is told returns. Of elements that
+// come, or go, together the first is told of when all of them are there, or gone.
 type Event struct {
 	Kind EventKind
 	ID   wire.NetworkID // whose collection
@@ -83,8 +83,8 @@ func (c *Copy) Find(number int, id wire.NetworkID) *Rows {
 // Len returns how many collections there are, those included of which not all has come.
 func (c *Copy) Len() int { return len(c.held) }
 
-// Keep is to be called when what lives at an index may be another than before: of any other entity the collections are forgotten. TellGone tells of
-// them. The zero id says that nobody lives there.
+// Keep is to be called when what lives at an index may be another than before: of any other entity the collections are
+// forgotten. TellGone tells of them. The zero id says that nobody lives there.
 func (c *Copy) Keep(index uint32, id wire.NetworkID) {
 	if int(index/64) >= len(c.any) || c.any[index/64]>>(index%64)&1 == 0 {
 		return

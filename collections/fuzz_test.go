@@ -52,8 +52,8 @@ func bodies(t require.TestingT, made []*Def) (sent [][]byte, origin *Origin, id 
 	return sent, origin, id
 }
 
-// Whatever the bytes, nothing panics; what is judged to be legal decodes whole; what takes effect keeps within the limits, and maps
-// and sets in order.
+// Whatever the bytes, nothing panics; what is judged to be legal decodes whole; what takes effect keeps within the
+// limits, and maps and sets in order.
 func FuzzApply(f *testing.F) {
 	made := defs(f, 30)
 	sent, _, id := bodies(f, made)

@@ -13,8 +13,8 @@ import (
 //	opClear   all of them
 //	opWhole   what was made up since opReset is what there is
 //
-// A body is the number of the collection's type and then operations, one at least. Place, count and number are varints; elements are
-// packed one after the other (wire.Plan.WriteRow), with zeros up to the next byte behind the last.
+// A body is the number of the collection's type and then operations, one at least. Place, count and number are varints;
+// elements are packed one after the other (wire.Plan.WriteRow), with zeros up to the next byte behind the last.
 type opcode uint8
 
 const (

@@ -98,7 +98,8 @@ func (c *Content) Rows() *Rows {
 // ID returns whose it is.
 func (c *Content) ID() wire.NetworkID { return c.id }
 
-// Insert puts an element in. The errors are ErrIndex and ErrFull; then nothing was done. Of what has keys, the place is the one that Find gave.
+// Insert puts an element in. The errors are ErrIndex and ErrFull; then nothing was done. Of what has keys, the place is
+// the one that Find gave.
 func (c *Content) Insert(at int, row []uint32) error {
 	switch {
 	case at < 0 || at > c.rows.Len():

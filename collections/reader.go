@@ -53,7 +53,8 @@ type seat struct {
 	veils   []uint32 // of each element of the prefix, where they name entities
 }
 
-// Follow sends what was done to a collection since the last flush. It is to be called once a flush for each that is dirty, before Fill.
+// Follow sends what was done to a collection since the last flush. It is to be called once a flush for each that is
+// dirty, before Fill.
 func (r *Reader) Follow(c *Content, link Link) {
 	if c.dead {
 		r.drop(r.seats[c])
@@ -155,8 +156,8 @@ func (r *Reader) follow(s *seat, link Link) error {
 	return r.send(s, link)
 }
 
-// share returns what of an operation concerns the prefix, and nothing if none does. What is put in right behind the prefix is a
-// part of it where there is nothing else to come.
+// share returns what of an operation concerns the prefix, and nothing if none does. What is put in right behind the
+// prefix is a part of it where there is nothing else to come.
 func (s *seat) share(o op) op {
 	switch {
 	case o.kind == opClear:
@@ -175,7 +176,8 @@ func (r *Reader) begin(d *Def) {
 	r.head = len(r.body)
 }
 
-// put adds an operation to the body, in parts where it is long, and sends the body when that is full. The prefix moves along.
+// put adds an operation to the body, in parts where it is long, and sends the body when that is full. The prefix moves
+// along.
 func (r *Reader) put(s *seat, o op, rows []uint32, link Link) error {
 	if !o.kind.elements() {
 		if err := r.makeRoom(s, maxOp, link); err != nil {

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"fmt"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/wire"
@@ -12,14 +11,19 @@ import (
 type Raw struct {
 	name   string
 	marker reflect.Type
-	check  func(payload []byte) bool
-	handle func(ctx *Context, payload []byte)
+	calls  RawCalls
 }
 
-// NewRaw returns a codec of bytes. check says which payloads are legal, without any effect; handle is called with those
-// that are. What it is given is good until it returns.
-func NewRaw(name string, marker reflect.Type, check func(payload []byte) bool, handle func(ctx *Context, payload []byte)) *Raw {
-	return &Raw{name: name, marker: marker, check: check, handle: handle}
+// RawCalls is who understands the bytes of a Raw. What the functions are given is good until they return.
+type RawCalls struct {
+	Check  func(payload []byte) bool               // whether a payload is legal, without any effect
+	Handle func(ctx *Context, payload []byte)      // is called with those that are
+	Dump   func(dst []byte, payload []byte) []byte // appends what a payload says, for people, legal or not
+}
+
+// NewRaw returns a codec of bytes.
+func NewRaw(name string, marker reflect.Type, calls RawCalls) *Raw {
+	return &Raw{name: name, marker: marker, calls: calls}
 }
 
 // Name returns the wire name.
@@ -41,22 +45,22 @@ func (c *Raw) Handled() bool { return true }
 func (c *Raw) AlwaysLegal() uint32 { return NoSize }
 
 // Check reports whether a payload is legal, without effect.
-func (c *Raw) Check(_ *Scratch, payload []byte) bool { return c.check(payload) }
+func (c *Raw) Check(_ *Scratch, payload []byte) bool { return c.calls.Check(payload) }
 
 // Handle calls the handler. It returns false, without a call, if the payload is not legal.
 func (c *Raw) Handle(ctx *Context, payload []byte) bool {
-	if !c.check(payload) {
+	if !c.calls.Check(payload) {
 		return false
 	}
-	c.handle(ctx, payload)
+	c.calls.Handle(ctx, payload)
 	return true
 }
 
 // Describe appends the name. What the bytes are is described elsewhere.
 func (c *Raw) Describe(dst []byte) []byte { return append(append(dst, c.name...), "{raw}"...) }
 
-// AppendValues appends the bytes.
-func (c *Raw) AppendValues(dst, payload []byte) []byte { return fmt.Appendf(dst, "%x", payload) }
+// AppendValues appends what a payload says, for people.
+func (c *Raw) AppendValues(dst, payload []byte) []byte { return c.calls.Dump(dst, payload) }
 
 // Debug does nothing: there is no packing to turn off.
 func (c *Raw) Debug() {}

@@ -311,8 +311,8 @@ func (r *room) settle() {
 	require.Empty(r.t, r.net.Server.Stats().Malformed)
 }
 
-// Whatever the link does, and whoever comes, goes and looks away: in the end each client has the collections of what it sees, as a
-// plain slice, a plain map and a plain set have them.
+// Whatever the link does, and whoever comes, goes and looks away: in the end each client has the collections of what it
+// sees, as a plain slice, a plain map and a plain set have them.
 func TestCollectionsConverge(t *testing.T) {
 	t.Parallel()
 	for seed, loss := range []float64{0, .05, .1, .2, .3, .4} {
