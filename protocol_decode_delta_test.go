@@ -127,12 +127,13 @@ func which(n, moved int, known bool, age int64) int {
 type leant struct {
 	base, before []uint32 // before is nil without T'
 	age, span    int64
+	miss         *int // how far off the token before was
 }
 
 // row reads a row that differs from the one at T.
 func (d *differ) row(s *stream, v leant) []uint32 {
 	row := append([]uint32{}, v.base...)
-	any, miss := false, 0
+	any := false
 	for first := 0; first < len(row); first += 4 {
 		n, changed := min(4, len(row)-first), 1
 		if len(row) > 1 {
@@ -147,7 +148,7 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 		any = any || changed != 0
 		for i := range n {
 			if changed>>i&1 != 0 {
-				row[first+i] = d.lane(s, first+i, row, v, &miss)
+				row[first+i] = d.lane(s, first+i, row, v)
 				must(row[first+i] != v.base[first+i], "lane %d does not differ", first+i)
 			}
 		}
@@ -158,7 +159,7 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 }
 
 // lane reads a lane that differs; those before it in the row are read.
-func (d *differ) lane(s *stream, i int, row []uint32, v leant, miss *int) uint32 {
+func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 	l := &d.lanes[i]
 	line := v // what the prediction goes by; the context goes by v
 	if l.still {
@@ -191,14 +192,14 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant, miss *int) uint32
 	case "number":
 		wrap = true
 	}
-	distance := l.table.token(s, l.context(movement, v, *miss))
+	distance := l.table.token(s, l.context(movement, v, *v.miss))
 	switch far := size(distance); {
 	case far < 2:
-		*miss = 0
+		*v.miss = 0
 	case far < 16:
-		*miss = 1
+		*v.miss = 1
 	default:
-		*miss = 2
+		*v.miss = 2
 	}
 	if movement < 0 {
 		distance = -distance

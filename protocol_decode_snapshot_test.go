@@ -258,7 +258,7 @@ func (d *decoding) against(index uint64, odd bool) state {
 
 // body reads how the rows differ from those of T.
 func (d *decoding) body(index uint64, e *state, base state, rows []int) {
-	v := leant{age: d.age}
+	v := leant{age: d.age, miss: new(int)}
 	var before state
 	if base.base != 0 && d.tick-base.base < d.window {
 		has := false

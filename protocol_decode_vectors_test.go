@@ -191,11 +191,11 @@ func TestProtocolTextSufficesForDeltas(t *testing.T) {
 		return row
 	}
 	seen := map[string]int{}
-	for word := range vectors(t, "wire/testdata/golden_delta.txt") {
+	for word := range vectors(t, "wire/testdata/golden_differ.txt") {
 		s := parseShape(word[1])
 		age, _ := strconv.ParseInt(word[2], 10, 64)
 		span, _ := strconv.ParseInt(word[3], 10, 64)
-		v := leant{base: list(word[5]), before: list(word[4]), age: age, span: span}
+		v := leant{base: list(word[5]), before: list(word[4]), age: age, span: span, miss: new(int)}
 		var got []uint32
 		at := len(word) - 1
 		if word[0] == "refuse" {

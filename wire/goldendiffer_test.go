@@ -109,9 +109,9 @@ func goldenLanes(t *testing.T, text string) (lanes []uint32) {
 	return lanes
 }
 
-// TestGoldenDelta holds rows as what differs against vectors that another program wrote from the description of the format.
-func TestGoldenDelta(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_delta.txt")
+// TestGoldenDiffer holds rows as what differs against vectors that another program wrote from the description of the format.
+func TestGoldenDiffer(t *testing.T) {
+	text, err := os.ReadFile("testdata/golden_differ.txt")
 	require.NoError(t, err)
 	seen := map[string]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
