@@ -12,13 +12,12 @@ func takeCollection(ctx *Context, payload []byte) {
 		return
 	}
 	if ctx.Channel != collectionsChannel() || ctx.Entity.IsZero() {
-		c.client.part(&peer.Error{Reason: peer.ReasonMalformed, Detail: "a collection out of its channel"}, false)
+		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: "a collection out of its channel"})
 		return
 	}
 	c.client.followReplica()
 	if err := c.collections.copy.Apply(ctx.Entity, payload); err != nil {
-		c.stats.Malformed++
-		c.client.part(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()}, false)
+		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}
 }
 

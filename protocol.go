@@ -25,6 +25,7 @@ type Protocol struct {
 	collections    []*collections.Def // By number, once frozen.
 	collectionType wire.MessageType   // That all of them travel in.
 	roles          [1 << 8]role       // By number, once frozen.
+	naming         [1 << 8]*wire.Plan // Likewise, of types whose fields name entities.
 
 	tables *wire.Tables // Nil: those that ship.
 
@@ -93,6 +94,7 @@ func (p *Protocol) freeze() {
 			p.roles[h.of.ID()] = h.role
 		}
 		p.numberCollections()
+		p.noteNaming()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
 		for row, plan := range p.components {

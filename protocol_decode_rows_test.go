@@ -77,7 +77,10 @@ func parseShape(text string) shape {
 		return s
 	}
 	for _, part := range strings.Split(list, ";") {
-		path, kind, _ := strings.Cut(part, ":")
+		path, kind, typed := strings.Cut(part, ":")
+		if !typed {
+			continue // it says how all fields travel
+		}
 		f := parseField(path, kind)
 		f.lane = len(s.lanes)
 		switch low := min(bits.Len64(f.most), 32); {

@@ -112,6 +112,7 @@ func (o *observed) snapshot(payload []byte) (text string) {
 	}
 	part := s.number()
 	must(part < 1<<14, "part %d", part)
+	o.seen["part"] += int(part)
 	despawned := map[uint64]uint64{}
 	for at := uint64(0); s.bit(); {
 		skipped := s.number()
@@ -150,6 +151,7 @@ func (d *decoding) again() {
 	list, has := d.lists[listed{d.tick - d.age, int64(part)}]
 	held(has)
 	d.seen["list"]++
+	d.seen["list part"] += int(part)
 	for at, odd := 0, false; ; {
 		switch symbol := d.next.read(d.s, 0); symbol {
 		case 16:

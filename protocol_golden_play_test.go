@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"math"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -160,6 +161,32 @@ func (g *goldenRig) move() {
 	g.until(func() bool { return g.late.State() == netcode.Disconnected })
 	g.change(func(s *snapshot.Store) {
 		for _, id := range m.ids {
+			s.Despawn(id)
+		}
+	})
+	g.settled(2)
+}
+
+// crowd is so many entities that a tick takes several packets, each of which leans on one of an earlier tick.
+func (g *goldenRig) crowd() {
+	var ids []wire.NetworkID
+	all := func(s *snapshot.Store, charge float64) {
+		for i, id := range ids {
+			g.health(s, id, goldenHealth{
+				Points: int16(i), Total: (int64(i) << 40) + int64(charge*1e9), Charge: charge / float64(i+3), Wide: 10 + uint64(charge*1e8) + 99*uint64(i),
+			})
+		}
+	}
+	g.at(func(s *snapshot.Store) {
+		for range 80 {
+			ids = append(ids, s.Spawn())
+		}
+		all(s, 1)
+	})
+	g.at(func(s *snapshot.Store) { all(s, math.Pi) })
+	g.at(func(s *snapshot.Store) { all(s, 31.25) })
+	g.at(func(s *snapshot.Store) {
+		for _, id := range ids {
 			s.Despawn(id)
 		}
 	})

@@ -204,6 +204,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.play()
 	g.talk()
 	g.move()
+	g.crowd()
 
 	g.watch("stranger")
 	other := netcode.NewProtocol()
@@ -214,7 +215,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.part()
 	require.Empty(t, g.server.errors)
 
-	text := "# A session by PROTOCOL.md, section 14. Written by go test . -run Protocol -rewrite.\n" + goldenEntries(p) + g.text.String()
+	text := "# A session by PROTOCOL.md, section 17. Written by go test . -run Protocol -rewrite.\n" + goldenEntries(p) + g.text.String()
 	if *rewrite {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(goldenSession, []byte(text), 0o644))
@@ -222,6 +223,19 @@ func TestProtocolGoldenSession(t *testing.T) {
 	want, err := os.ReadFile(goldenSession)
 	require.NoError(t, err)
 	require.Equal(t, strings.Split(string(want), "\n"), strings.Split(text, "\n"))
+}
+
+// TestProtocolHashOfTheExample is that of the protocol that PROTOCOL.md prints.
+func TestProtocolHashOfTheExample(t *testing.T) {
+	type position struct {
+		X float32 `net:"min=-512,max=512,step=0.002"`
+		Y float32
+	}
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p, netcode.Named("Position"))
+	netcode.Handle[chat](p, nil, netcode.Named("Chat"))
+	p.Debug()
+	require.Equal(t, uint64(0xe96ac7a97de079f1), p.Hash())
 }
 
 // goldenEntries is the description of the golden protocol.

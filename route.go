@@ -66,6 +66,7 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
 		return ErrNotVisible
 	}
+	body = s.unseen(c, p.Type, body)
 	err := c.outgoing.Push(p, body)
 	if err == nil {
 		s.record(c.id, p, body)

@@ -128,6 +128,9 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 		l.outgoing.Cancel()
 		return err
 	}
+	if c.server != nil && c.protocol.naming[p.Type] != nil {
+		n = copy(room, c.server.unseen(c.server.client(l.remote), p.Type, room[:n]))
+	}
 	l.outgoing.Commit(n)
 	c.record(l.remote, p, room[:n])
 	return nil

@@ -32,6 +32,9 @@ type Server struct {
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
 
+	row  []uint32 // A message that names entities, as it is,
+	body []byte   // and as a client gets it.
+
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
 	near      [numNear]*session // Connected ones among them, at their id's remainder.

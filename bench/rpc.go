@@ -348,21 +348,25 @@ func (r *rpcRun) check() error {
 // report prints what comes in, what goes out, and both together.
 func (r *rpcRun) report(o options) {
 	fastest := func(samples []float64) float64 { return slices.Min(samples) }
-	line := func(name string, target float64, value, anchor []float64, about string) {
+	line := func(name string, target float64, about string, value, anchor func(func([]float64) float64) float64) {
 		o.report(result{
-			Scenario: name, Value: median(value), Unit: "ns/message", Main: name == "rpc",
+			Scenario: name, Value: value(median), Unit: "ns/message", Main: name == "rpc",
 			Params: map[string]any{
 				"messages": r.messages, "bytes": rpcBody, "stages": len(rpcStages()), "clients": len(r.clients), "frames": r.frames,
-				"fastest": fastest(value), "fastest_anchor": fastest(anchor), "ratio_of_fastest": fastest(value) / fastest(anchor),
+				"fastest": value(fastest), "fastest_anchor": anchor(fastest), "ratio_of_fastest": value(fastest) / anchor(fastest),
 				"allocs_per_frame": r.allocations, "verified_messages": 2 * r.messages * r.frames, "anchor": about,
 			},
-		}.against(median(anchor)).valueTarget(target, r.allocations == 0))
+		}.against(anchor(median)).valueTarget(target, r.allocations == 0))
 	}
-	both, anchors := make([]float64, len(r.ins)), make([]float64, len(r.ins))
-	for i := range r.ins {
-		both[i], anchors[i] = r.ins[i]+r.outs[i], r.anchorIns[i]+r.anchorOuts[i]
+	of := func(samples ...[]float64) func(func([]float64) float64) float64 {
+		return func(f func([]float64) float64) (sum float64) {
+			for _, s := range samples {
+				sum += f(s)
+			}
+			return sum
+		}
 	}
-	line("rpc.in", rpcTarget, r.ins, r.anchorIns, "a byte queue for each stage and a table of handlers")
-	line("rpc.out", rpcTarget, r.outs, r.anchorOuts, "a byte queue for each client, cut into packets")
-	line("rpc", 2*rpcTarget, both, anchors, "both byte queues")
+	line("rpc.in", rpcTarget, "a byte queue for each stage and a table of handlers", of(r.ins), of(r.anchorIns))
+	line("rpc.out", rpcTarget, "a byte queue for each client, cut into packets", of(r.outs), of(r.anchorOuts))
+	line("rpc", 2*rpcTarget, "both byte queues", of(r.ins, r.outs), of(r.anchorIns, r.anchorOuts))
 }

@@ -22,6 +22,7 @@ type batches struct {
 	channel wire.Channel // of the run that is being filled
 	running bool         // there is one
 	start   int          // where it starts
+	put     uint64       // messages that Put appended
 	before  uint64       // its run.before
 
 	runs   ring[run] // but the one that is being filled

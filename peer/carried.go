@@ -28,6 +28,10 @@ type carried struct {
 // maxSpans bounds the memory of spans. It is more than what one packet can carry.
 const maxSpans = 1 << 14
 
+// firstRing is how many elements a ring has room for at first. One packet that is lost for good keeps all after it in carried
+// until it is out of memory, so a smaller one would grow now and then, long after the start.
+const firstRing = 128
+
 // ring is a queue whose elements have numbers that stay.
 type ring[T any] struct {
 	buf         []T // a power of two long
@@ -41,7 +45,7 @@ func (r *ring[T]) len() uint64 { return r.next - r.first }
 func (r *ring[T]) push(v T) {
 	if r.len() == uint64(len(r.buf)) {
 		old := *r
-		r.buf = make([]T, max(16, 2*len(old.buf)))
+		r.buf = make([]T, max(firstRing, 2*len(old.buf)))
 		for n := r.first; n < r.next; n++ {
 			*r.at(n) = *old.at(n)
 		}

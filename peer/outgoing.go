@@ -56,13 +56,13 @@ const (
 //
 // Reserve with Commit, or Push, put messages in; Fill moves them into packets; Acked and Lost tell what became of those.
 type Outgoing struct {
+	opened   opened // The message that Reserve opened. It and the first fields of batches are what Put looks at, in one line of the cache.
 	batches  batches
 	reliable reliable
 	config   OutgoingConfig
 	stats    OutgoingStats
 
-	// The message that Reserve opened.
-	opened  opened
+	// More of the message that Reserve opened.
 	message int // where its header is in the open buffer, or in the arena
 	body    int // where its body starts there
 	bound   int
@@ -178,12 +178,12 @@ func (o *Outgoing) Put(t wire.MessageType, stage tick.Stage, size int) []byte {
 	if q.channel != 0 || !q.running || at == q.start || uint(size) > 1<<16-1 || size > q.end-at-wire.MessageHeaderSize {
 		return nil
 	}
-	buf := q.buf[:at+wire.MessageHeaderSize+size]
-	binary.LittleEndian.PutUint32(buf[at:], uint32(t)|uint32(stage)<<8|uint32(size)<<16)
-	q.buf = buf
+	q.buf = q.buf[:at+wire.MessageHeaderSize+size] // in this form no pointer is stored, for which the collector would have to be asked
+	room := q.buf[at:]
+	binary.LittleEndian.PutUint32(room, uint32(t)|uint32(stage)<<8|uint32(size)<<16)
+	q.put++
 	o.opened = openNone
-	o.stats.Unreliable++
-	return buf[at+wire.MessageHeaderSize:]
+	return room[wire.MessageHeaderSize:]
 }
 
 // Cancel forgets the message opened by Reserve.
@@ -254,4 +254,8 @@ func (o *Outgoing) Clear() {
 }
 
 // Stats returns the counters.
-func (o *Outgoing) Stats() OutgoingStats { return o.stats }
+func (o *Outgoing) Stats() OutgoingStats {
+	stats := o.stats
+	stats.Unreliable += o.batches.put
+	return stats
+}

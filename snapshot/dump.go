@@ -58,7 +58,10 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 }
 
 // ListAt implements Past. The slice is the Replica's own.
-func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) { return r.past.list(t, part) }
+func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) {
+	list, _, ok := r.past.list(t, part)
+	return list, ok
+}
 
 // Window implements Past.
 func (r *Replica) Window() tick.Tick { return r.window }
@@ -66,7 +69,7 @@ func (r *Replica) Window() tick.Tick { return r.window }
 // LanesAt is a row as of the record that was decoded at t, if it is held. The slice is the Replica's own.
 func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	base := r.baseline(index, t)
-	if base.life == nil {
+	if base.life < 0 {
 		return nil, false
 	}
 	return base.row(r, row)

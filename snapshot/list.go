@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -55,6 +56,7 @@ const maxListed = 64
 func (p *packetWriter) again(before *sentPacket) bool {
 	v, r := p.v, &p.v.scratch
 	grouped := len(v.store.groups.of) > 0
+	next := v.store.schema.codes.next
 	skipped := 0
 	for i := range before.n {
 		e := v.sent.entry(before, i)
@@ -65,8 +67,16 @@ func (p *packetWriter) again(before *sentPacket) bool {
 			skipped++
 			continue
 		}
+		if body := p.usual(e.index); body != nil && skipped <= nextMost {
+			code, n := next.Bits(0, skipped)
+			if !p.put(code, n, e.index, body) {
+				return !p.tooLarge(e.index)
+			}
+			skipped = 0
+			continue
+		}
 		p.prepare(e.index, r)
-		if !p.follow(r, skipped) {
+		if !p.fits(func() { p.next(skipped, r.odd); p.entity(r) }) {
 			return !p.tooLarge(e.index)
 		}
 		p.wrote(r)
@@ -75,23 +85,46 @@ func (p *packetWriter) again(before *sentPacket) bool {
 	return true
 }
 
-// follow writes a record of the list.
-func (p *packetWriter) follow(r *record, skipped int) bool {
-	if !r.usual() || skipped > nextMost || p.v.store.watch != nil {
-		return p.fits(func() { p.next(skipped, r.odd); p.entity(r) })
+// usual is the body of a record that is nothing but its body, nil where there
+// is more to say or to find out. Most are such: all that it takes is looked at
+// here, and nothing is copied.
+func (p *packetWriter) usual(index uint32) *bodyEntry {
+	v, s := p.v, p.v.store
+	q := &v.slots[index]
+	age := p.s - q.base
+	mask := v.maskOf(index)
+	if q.base == tick.None || age >= s.cfg.Window || p.age != uint64(age) || q.mask != mask ||
+		mask&s.schema.whole != 0 || s.watch != nil {
+		return nil
 	}
-	code, n := p.v.store.schema.codes.next.Bits(0, skipped)
-	return p.put(code, n, r)
+	before := q.prior
+	if before != tick.None && p.s-before >= s.cfg.Window {
+		before = tick.None
+	}
+	if e := s.shared(index, mask, q.base, before); !e.none {
+		return e
+	}
+	return nil
 }
 
-// put writes a usual record behind its place in the list. Most are such, and
-// their length is known before anything is written.
-func (p *packetWriter) put(place uint64, n uint, r *record) bool {
-	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+r.body.bits > p.limit {
+// put writes a usual record behind its place in the list, if there is room.
+// Its length is known before anything is written.
+func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
+	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+int(e.bits) > p.limit {
 		return false
 	}
 	p.w.Write(place, n)
-	p.writeBody(&r.body)
+	if e.bits <= 64 {
+		p.w.Write(e.word, uint(e.bits))
+	} else {
+		p.writeWords(p.v.store.bodies.words[e.at:], int(e.bits))
+	}
+	v := p.v
+	q := &v.slots[index]
+	p.noted(index, q, e.mask, p.s-q.base)
+	v.stats.Deltas += uint64(e.deltas)
+	v.stats.Unchanged += uint64(e.same)
+	v.stats.Updates++
 	return true
 }
 
@@ -164,20 +197,6 @@ func (p *packetWriter) goRound() bool {
 	return true
 }
 
-// step writes a record of an entity that is not in the list.
-func (p *packetWriter) step(r *record) bool {
-	if !r.usual() || p.v.store.watch != nil {
-		return p.fits(func() { p.gap(r.index, r.odd); p.entity(r) })
-	}
-	symbol, raw, n := gapSymbol(r.index-p.last, false)
-	code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
-	if !p.put(raw<<length|code, length+n, r) {
-		return false
-	}
-	p.last = r.index + 1
-	return true
-}
-
 // gap says how far it is to the next entity, by index, modulo 2^32 where the
 // list goes around.
 func (p *packetWriter) gap(index uint32, odd bool) {
@@ -191,6 +210,11 @@ func (p *packetWriter) gap(index uint32, odd bool) {
 // tick: one that was shown after this tick's first packets waits for the next,
 // and so does what changed for this client after its record went out (rule 1).
 func (p *packetWriter) candidate(index uint32) bool {
-	v, q := p.v, &p.v.slots[index]
-	return v.unsent.has(index) && !v.owed.has(index) && q.life <= p.s && q.sent != p.s && v.plan.allows(int(index>>6))>>(index&63)&1 != 0
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
+		return false
+	}
+	q := &v.slots[index]
+	return q.sent != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
 }

@@ -37,7 +37,7 @@ func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
 // meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {
-		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.slots[index].generation})
+		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.tenants[index].generation})
 	}
 }
 
@@ -59,7 +59,7 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false
 	}
-	return v.slots[id.Index].life, true
+	return v.tenants[id.Index].life, true
 }
 
 // Sights returns how often an entity has come into the client's sight or left it.

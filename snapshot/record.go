@@ -19,9 +19,6 @@ type record struct {
 	told  Mask      // rows that travel whole, behind the body
 }
 
-// usual reports whether the record is all body.
-func (r *record) usual() bool { return !r.odd && r.told == 0 }
-
 // prepare finds out how an entity's record is to be written. It leans on T
 // where both ends hold what that takes (rules 2, 3), else on nothing.
 func (p *packetWriter) prepare(index uint32, r *record) {
@@ -71,11 +68,11 @@ func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal b
 
 // entity writes a record behind its place in the list.
 func (p *packetWriter) entity(r *record) {
-	q, schema := &p.v.slots[r.index], p.v.store.schema
+	schema := p.v.store.schema
 	switch {
 	case r.base == tick.None:
 		p.w.Bool(false)
-		p.w.Var(uint64(q.generation))
+		p.w.Var(uint64(p.v.tenants[r.index].generation))
 		p.w.Write(uint64(r.mask), uint(schema.Rows()))
 	case r.odd:
 		p.w.Bool(true)
@@ -86,7 +83,7 @@ func (p *packetWriter) entity(r *record) {
 		}
 	}
 	if r.base != tick.None {
-		p.writeBody(&r.body)
+		p.writeWords(r.body.words, r.body.bits)
 	}
 	for told := r.told; told != 0; told &= told - 1 {
 		p.absolute(r.index, told.next())
@@ -102,11 +99,10 @@ func (p *packetWriter) writeAge(age uint64) {
 	}
 }
 
-func (p *packetWriter) writeBody(b *body) {
-	n := b.bits
-	for _, word := range b.words {
-		p.w.Write(word, uint(min(n, 64)))
-		n -= 64
+// writeWords writes the first n bits.
+func (p *packetWriter) writeWords(words []uint64, n int) {
+	for i := 0; n > 0; i, n = i+1, n-64 {
+		p.w.Write(words[i], uint(min(n, 64)))
 	}
 }
 
@@ -120,7 +116,7 @@ func (p *packetWriter) absolute(index uint32, row int) {
 	}
 	v.lanes = append(v.lanes[:0], s.rows.row(index, row)...)
 	for _, lane := range s.schema.plans[row].Refs() {
-		if id := refAt(v.lanes, lane); !v.Visible(id) || v.slots[id.Index].life > p.s {
+		if id := refAt(v.lanes, lane); !v.Visible(id) || v.tenants[id.Index].life > p.s {
 			v.lanes[lane], v.lanes[lane+1] = 0, 0
 		}
 	}

@@ -51,7 +51,7 @@ func TestRule1AChangeBetweenThePacketsOfATickFollows(t *testing.T) {
 	d.view.Show(who)
 	d.view.unsent.unset(who.Index) // a small packet: who goes into the second
 	first := d.write()
-	d.view.unsent.set(who.Index)
+	d.view.wait(who.Index)
 	d.view.Show(whom) // from tick 3 on
 	d.ack(first)
 	d.ack(d.write())

@@ -40,6 +40,7 @@ type Store struct {
 	living int
 
 	changed bitset           // indexes with any change in this tick
+	words   []uint32         // its words that are not zero
 	births  []wire.NetworkID // spawned in this tick and still alive
 	deaths  []wire.NetworkID // alive before this tick, and no longer
 	count   int              // rows changed in this tick
@@ -67,7 +68,10 @@ func (s *Store) Begin(t tick.Tick) {
 		return
 	}
 	s.tick, s.open, s.count = t, true, 0
-	s.changed.clear()
+	for _, w := range s.words {
+		s.changed[w] = 0
+	}
+	s.words = s.words[:0]
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
 	s.past.begin(t)
 }
@@ -152,7 +156,11 @@ func (s *Store) Despawn(id wire.NetworkID) {
 
 // touch notes a change in this tick.
 func (s *Store) touch(index uint32) {
-	s.changed.set(index)
+	w := index >> 6
+	if s.changed[w] == 0 {
+		s.words = append(s.words, w)
+	}
+	s.changed[w] |= 1 << (index & 63)
 	s.moved[index] = s.tick
 }
 

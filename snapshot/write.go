@@ -111,6 +111,9 @@ func (v *View) overwritten(p *sentPacket) {
 
 // updatesPending reports whether anything but despawns waits.
 func (v *View) updatesPending() bool {
+	if !v.waits {
+		return false
+	}
 	for w := range v.unsent {
 		if v.unsent[w]&^v.owed[w] != 0 {
 			return true
@@ -135,7 +138,7 @@ func (p *packetWriter) despawns() {
 	for w := range v.owed {
 		for word := v.owed[w] & v.unsent[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.slots[index].ended > p.s {
+			if v.tenants[index].ended > p.s {
 				continue // ended after this tick's first packets: the next tick's business
 			}
 			if !p.fits(func() { p.despawn(index) }) {
@@ -144,7 +147,7 @@ func (p *packetWriter) despawns() {
 			v.unsent.unset(index)
 			v.unacked.set(index)
 			v.slots[index].sent = p.s
-			p.record(sentEntry{index: index, generation: v.slots[index].shown, despawn: true})
+			v.sent.add(p.sent, sentEntry{index: index, despawn: true})
 			v.stats.Despawns++
 		}
 	}
@@ -155,7 +158,7 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
 	p.last = index + 1
-	p.w.Var(uint64(p.v.slots[index].shown))
+	p.w.Var(uint64(p.v.tenants[index].shown))
 }
 
 // updates writes visible entities that changed: first those that were in an
@@ -194,9 +197,18 @@ func (p *packetWriter) unit(index uint32) bool {
 
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
+	if e := p.usual(index); e != nil {
+		symbol, raw, n := gapSymbol(index-p.last, false)
+		code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
+		if !p.put(raw<<length|code, length+n, index, e) {
+			return p.tooLarge(index)
+		}
+		p.last = index + 1
+		return true
+	}
 	r := &p.v.scratch
 	p.prepare(index, r)
-	if p.step(r) {
+	if p.fits(func() { p.gap(r.index, r.odd); p.entity(r) }) {
 		p.wrote(r)
 		return true
 	}
@@ -212,7 +224,7 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 		return false
 	}
 	v.stats.Oversize++
-	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.slots[index].generation}
+	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.tenants[index].generation}
 	v.unsent.unset(index)
 	v.tooBig.set(index)
 	v.plan.took(index)
@@ -228,7 +240,7 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 		q := &v.slots[index]
 		switch {
 		case !v.visible.has(index) || v.moved(index) <= q.base:
-		case q.life > p.s || q.sent == p.s:
+		case v.tenants[index].life > p.s || q.sent == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -274,26 +286,41 @@ func (p *packetWriter) fitsAll() bool {
 // wrote notes that a record is in the packet.
 func (p *packetWriter) wrote(r *record) {
 	v, q := p.v, &p.v.slots[r.index]
-	if v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and follows in the next
-		v.unsent.unset(r.index)
+	span := tick.Tick(0)
+	if r.base != tick.None && q.mask == r.mask {
+		span = p.s - r.base
 	}
-	v.tooBig.unset(r.index)
-	v.unacked.set(r.index)
-	v.plan.took(r.index)
-	p.record(sentEntry{
-		index: r.index, generation: q.generation, base: r.base, mask: r.mask,
-		alike: r.base != tick.None && q.mask == r.mask,
-	})
-	p.sent.records++
-	q.sent, q.shown = p.s, q.generation
-	v.stats.Deltas += uint64(r.body.deltas)
-	v.stats.Unchanged += uint64(r.body.same)
+	p.noted(r.index, q, r.mask, span)
 	v.stats.Rows += uint64(r.told.Count())
 	if r.base == tick.None {
+		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
 		v.stats.Spawns++
-	} else {
-		v.stats.Updates++
+		return
 	}
+	v.stats.Deltas += uint64(r.body.deltas)
+	v.stats.Unchanged += uint64(r.body.same)
+	v.stats.Updates++
+}
+
+// noted notes that the packet has a record of these rows, which leant on what
+// lies span ticks back, if a record of T′ can lean on that.
+func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.touchedAt(index) <= p.s { // else something changed after this tick's first packets, and follows in the next
+		v.unsent[w] &^= bit
+	}
+	v.tooBig[w] &^= bit
+	v.unacked[w] |= bit
+	if v.plan.active {
+		v.plan.took(index)
+	}
+	if span >= v.store.cfg.Window || span > maxSpan {
+		span = 0 // by the time it is acknowledged it is out of the window
+	}
+	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
+	p.sent.records++
+	q.sent = p.s
 }
 
 // fits writes records and takes them back if they went past the limit.
@@ -309,5 +336,3 @@ func (p *packetWriter) fits(write func()) bool {
 	p.w, p.last, p.age = mark, last, age
 	return false
 }
-
-func (p *packetWriter) record(e sentEntry) { p.v.sent.add(p.sent, e) }

@@ -107,6 +107,9 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 // Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
 // failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
 func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
+	if d.plan.floats {
+		return d.readFloats(r, lanes, v)
+	}
 	copy(lanes, v.Base)
 	any, q := false, rotation{lane: -1}
 	for _, g := range d.groups {
@@ -160,7 +163,9 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 		return false
 	}
 	if l.model == modelFloat {
-		return readFloat(&lanes[i], predicted, distance) && lanes[i] != v.Base[i]
+		var ok bool
+		lanes[i], ok = floatAt(predicted, distance)
+		return ok && lanes[i] != v.Base[i]
 	}
 	now := predicted + distance
 	if l.model == modelTurn || l.model == modelSame {
@@ -173,13 +178,12 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 	return now >= 0 && now < 1<<l.bits && lanes[i] != v.Base[i]
 }
 
-func readFloat(lane *uint32, predicted, distance int64) (ok bool) {
+// floatAt is the float so many steps from a prediction: the inverse of floatDistance.
+func floatAt(predicted, distance int64) (lane uint32, ok bool) {
 	if distance == negativeZeroDistance {
-		*lane = negativeZero
-		return true
+		return negativeZero, true
 	}
-	*lane, ok = floatLane(predicted + distance)
-	return ok
+	return floatLane(predicted + distance)
 }
 
 // legalRow asks of each lane what its bits do not say.
