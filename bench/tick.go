@@ -319,7 +319,8 @@ func (r *tickRun) report(o options) {
 		Scenario: "tick", Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
 			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against,
-			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
+			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
+			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
 			"bytes_per_client": float64(r.measured) / float64(len(r.ticks)) / float64(r.clients), "floor_bytes_per_client": r.floor.encode(),
 			"allocs_per_tick": r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
 			"all_clients_applied_us": median(r.reached) / 1000, "all_clients_applied_p99_us": quantile(r.reached, 0.99) / 1000,

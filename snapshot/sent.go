@@ -34,7 +34,7 @@ type sentPacket struct {
 // back into unsent. A packet that is overwritten while pending counts as lost.
 type sentRing struct {
 	packets []sentPacket // by sequence modulo length
-	entries []sentEntry  // by position modulo length, a power of two
+	entries []sentEntry  // by position modulo length, a power of two; as many again behind them, up to the capacity
 	next    uint64       // position of the next entry
 	oldest  uint64       // sequence of the oldest packet whose entries are held
 	newest  uint64
@@ -45,6 +45,7 @@ type sentRing struct {
 const (
 	entriesPerPacket = 32
 	maxRecords       = 1024
+	firstEntries     = 4 * maxRecords // of the room that is used at first: the less of it, the nearer it is
 	maxSpan          = math.MaxUint16
 )
 
@@ -52,11 +53,11 @@ func newSentRing(packets int) sentRing {
 	for packets&(packets-1) != 0 {
 		packets++ // as the connection's own ring, so that both forget together
 	}
-	size := 4 * maxRecords
-	for size < packets*entriesPerPacket {
-		size *= 2
+	most := firstEntries
+	for most < packets*entriesPerPacket {
+		most *= 2
 	}
-	return sentRing{packets: make([]sentPacket, packets), entries: make([]sentEntry, size)}
+	return sentRing{packets: make([]sentPacket, packets), entries: make([]sentEntry, firstEntries, most)}
 }
 
 // get finds a packet that is still remembered.
@@ -68,6 +69,16 @@ func (r *sentRing) get(seq uint64) *sentPacket {
 	return p
 }
 
+// release forgets the oldest packets as far as they are acknowledged and of a
+// tick before t: of those, nothing is asked any more.
+func (r *sentRing) release(t tick.Tick) {
+	for ; r.oldest < r.newest; r.oldest++ {
+		if p := r.get(r.oldest); p != nil && (!p.acked || p.tick >= t) {
+			return
+		}
+	}
+}
+
 // open makes the slot of a new packet and room for maxRecords entries, telling
 // overwritten about each pending packet that had to be forgotten for it. It
 // returns nil rather than forget a pending packet of the same tick: that would
@@ -77,6 +88,9 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 		r.oldest = seq
 	}
 	for r.oldest < seq && (seq-r.oldest >= uint64(len(r.packets)) || !r.fits()) {
+		if seq-r.oldest < uint64(len(r.packets)) && r.grow() {
+			continue
+		}
 		if p := r.get(r.oldest); p != nil && p.pending {
 			if p.tick == t {
 				return nil
@@ -98,6 +112,17 @@ func (r *sentRing) fits() bool {
 		return false // a sequence without a snapshot: step over it
 	}
 	return r.next+maxRecords-p.first <= uint64(len(r.entries))
+}
+
+// grow doubles the room for entries, up to what was made at the start.
+func (r *sentRing) grow() bool {
+	n := len(r.entries)
+	if r.get(r.oldest) == nil || n == cap(r.entries) {
+		return false
+	}
+	r.entries = r.entries[:2*n]
+	copy(r.entries[n:], r.entries[:n]) // a position is now in the one half or in the other
+	return true
 }
 
 // add records one entry of the packet that was opened last.

@@ -69,6 +69,11 @@ func (v *View) Write(dst []byte, seq uint64) int {
 		return 0
 	}
 	p := packetWriter{v: v, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
+	if len(v.listed) > 0 {
+		if newest := v.sent.get(v.listed[0]); newest != nil {
+			v.sent.release(newest.tick)
+		}
+	}
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		return 0
 	}
