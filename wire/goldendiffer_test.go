@@ -133,7 +133,8 @@ func TestGoldenDiffer(t *testing.T) {
 		now, payload := goldenLanes(t, word[6]), fromHex(t, word[7])
 		buf := make([]byte, 64)
 		w := NewBitWriter(buf)
-		WriteSymbols(&w, d.Append(nil, now, &v))
+		coding := v // which coding a row may change
+		WriteSymbols(&w, d.Append(nil, now, &coding))
 		require.Equal(t, strings.TrimSuffix(word[7], "-"), hex.EncodeToString(buf[:w.Finish()]), line)
 		r := NewBitReader(payload)
 		require.True(t, d.Read(&r, lanes, &v) && r.Done(), line)
