@@ -43,6 +43,8 @@ func scenarios() []scenario {
 		{"idle", "T7: taking in a tick at 64 clients of 100k entities, 0 to 100 % changed, against bitsets (-e -c -frac -t)", runIdle},
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},
 		{"steady", "T12: 10 s at 60 Hz and 1 % loss: allocations, bytes of headers, the packet layer (-e -c -frac -t)", runSteady},
+		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t)", runCapacity},
+		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},
 		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},
 	}
 }

@@ -92,14 +92,14 @@ type tickRun struct {
 	frames   int64
 	quantise func()
 
-	floors, ticks, receives, wholes, passes, reached []float64 // ns
-	worst                                            tick.Tick // ticks that a client was behind when the next began
-	undelivered                                      int64
-	digests, wrong                                   int
-	allocations                                      float64
-	bytesBefore, measured                            int64
-	packetsBefore, packets                           int64
-	fault                                            error
+	floors, ticks, receives, wholes, passes, reached, used []float64 // ns
+	worst                                                  tick.Tick // ticks that a client was behind when the next began
+	undelivered                                            int64
+	digests, wrong                                         int
+	allocations                                            float64
+	bytesBefore, measured                                  int64
+	packetsBefore, packets                                 int64
+	fault                                                  error
 }
 
 func newTickRun(c combination, exact bool) (*tickRun, error) {
@@ -258,14 +258,17 @@ func (r *tickRun) turn(keep bool) error {
 		runFloor()
 	}
 	r.step()
+	used := cpuTime()
 	received := timed(r.receive)
 	work = timed(r.captureAndSend)
+	used = cpuTime() - used
 	if r.frames%2 == 0 { // receive has counted the frame
 		runFloor()
 	}
 	settled, err := r.settle()
 	if keep {
 		r.floors, r.ticks, r.receives = append(r.floors, floor), append(r.ticks, work), append(r.receives, received)
+		r.used = append(r.used, used)
 		r.passes, r.reached, r.wholes = append(r.passes, pass), append(r.reached, settled), append(r.wholes, received+work)
 	}
 	return errors.Join(failed, err)
@@ -308,13 +311,16 @@ func (r *tickRun) countAllocations() error {
 	return nil
 }
 
+// verified reports whether every client got everything in its tick, and all worlds were the server's.
+func (r *tickRun) verified() bool { return r.wrong == 0 && r.worst <= 1 && r.undelivered == 0 }
+
 // report prints two lines: the tick itself, which answers the target, and the tick with the reading of acks before it.
 func (r *tickRun) report(o options) {
 	anchor, against := median(r.floors), "floor"
 	if r.clients < 16 && !r.exact {
 		anchor, against = anchor+median(r.passes), "floor + one quantise pass"
 	}
-	verified := r.wrong == 0 && r.worst <= 1 && r.undelivered == 0
+	verified := r.verified()
 	line := result{
 		Scenario: "tick", Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
