@@ -10,6 +10,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -238,32 +239,45 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// copyIn is put for a plan that is plain. Most components are of three or four
-// words, for which a loop costs more than the copy.
-func (c *column) copyIn(slot int, lanes []uint32) (changed bool) {
-	shadow := c.shadow[slot*c.size : slot*c.size+4*len(lanes)]
-	// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
-	// there are lanes; as for at, slot is a row of this archetype. The shadow's
-	// slot is of the same size and aligned to 4, since it begins at a multiple of
-	// that in an allocation of uint64.
-	to, kept := unsafe.Add(c.base, slot*c.size), unsafe.Pointer(unsafe.SliceData(shadow))
-	switch len(lanes) {
-	case 3:
-		v, old := [3]uint32(lanes), (*[3]uint32)(kept)
-		changed = *old != v
-		*(*[3]uint32)(to), *old = v, v
-		return changed
-	case 4:
-		v, old := [4]uint32(lanes), (*[4]uint32)(kept)
-		changed = *old != v
-		*(*[4]uint32)(to), *old = v, v
-		return changed
+// copyAll is put for the entities of a list that have a row, for a plan that is
+// plain, and counts them. Most components are of three or four words, for which
+// a call costs more than the copy.
+func (c *column) copyAll(list []due, row snapshot.Mask, fetch *snapshot.Fetch) (count uint64) {
+	for i := range list {
+		d := &list[i]
+		if d.has&row == 0 {
+			continue
+		}
+		count++
+		lanes := fetch.At(d.index)
+		at := int(d.slot) * c.size
+		shadow := c.shadow[at : at+4*len(lanes)]
+		// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
+		// there are lanes; as for at, the slot is a row of this archetype. The shadow's
+		// slot is of the same size and aligned to 4, since it begins at a multiple of
+		// that in an allocation of uint64.
+		to, kept := unsafe.Add(c.base, at), unsafe.Pointer(unsafe.SliceData(shadow))
+		changed := false
+		switch len(lanes) {
+		case 3:
+			v, old := [3]uint32(lanes), (*[3]uint32)(kept)
+			changed = *old != v
+			*(*[3]uint32)(to), *old = v, v
+		case 4:
+			v, old := [4]uint32(lanes), (*[4]uint32)(kept)
+			changed = *old != v
+			*(*[4]uint32)(to), *old = v, v
+		default:
+			live, old := unsafe.Slice((*uint32)(to), len(lanes)), unsafe.Slice((*uint32)(kept), len(lanes))
+			changed = !slices.Equal(old, lanes)
+			copy(live, lanes)
+			copy(old, lanes)
+		}
+		if changed {
+			d.rows |= row
+		}
 	}
-	live, old := unsafe.Slice((*uint32)(to), len(lanes)), unsafe.Slice((*uint32)(kept), len(lanes))
-	changed = !slices.Equal(old, lanes)
-	copy(live, lanes)
-	copy(old, lanes)
-	return changed
+	return count
 }
 
 // componentOf is an entity's component, nil when it has none. The entity must

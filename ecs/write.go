@@ -178,18 +178,16 @@ func (a *Apply) present(t *table, list []due, length int) []due {
 // writeColumn writes one component of entities.
 func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
 	bit, fetch := snapshot.Mask(0).With(c.row), a.replica.Fetch(c.row)
-	plain := c.plan.Plain()
+	if c.plan.Plain() {
+		return c.copyAll(list, bit, &fetch)
+	}
 	for i := range list {
 		d := &list[i]
 		if d.has&bit == 0 {
 			continue
 		}
 		count++
-		if plain {
-			if c.copyIn(int(d.slot), fetch.At(d.index)) {
-				d.rows |= bit
-			}
-		} else if c.put(int(d.slot), fetch.At(d.index)) {
+		if c.put(int(d.slot), fetch.At(d.index)) {
 			d.rows |= bit
 		}
 	}
