@@ -291,27 +291,42 @@ func (s *sim) check() {
 func TestClientComesToHaveWhatThereIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSim(t)
-		t.Repeat(map[string]func(*rapid.T){
-			"change": func(t *rapid.T) {
-				for range rapid.IntRange(1, 30).Draw(t, "times") {
+		for i := range s.ids {
+			s.show(s.ids[i])
+			s.hold(s.ids[i])
+		}
+		for range rapid.IntRange(20, 200).Draw(t, "steps") {
+			switch what := rapid.IntRange(0, 39).Draw(t, "step"); {
+			case what < 14:
+				for range rapid.IntRange(1, 8).Draw(t, "times") {
 					s.change(t)
 				}
-			},
-			"show":    func(*rapid.T) { s.show(s.id()) },
-			"hide":    func(*rapid.T) { s.hide(s.id()) },
-			"hold":    func(*rapid.T) { s.hold(s.id()) },
-			"die":     func(t *rapid.T) { s.die(rapid.IntRange(0, 2).Draw(t, "who")) },
-			"flush":   func(*rapid.T) { s.flush() },
-			"jam":     func(t *rapid.T) { s.link.jammed = rapid.Bool().Draw(t, "jammed") },
-			"shut":    func(t *rapid.T) { s.link.shut = rapid.Bool().Draw(t, "shut") },
-			"name":    func(t *rapid.T) { s.link.named[s.id()] = rapid.Bool().Draw(t, "name"); s.link.sights++ },
-			"deliver": func(t *rapid.T) { s.deliver(rapid.IntRange(0, len(s.link.waiting)).Draw(t, "count")) },
-		})
+			case what < 22:
+				s.flush()
+			case what < 30:
+				s.deliver(rapid.IntRange(0, len(s.link.waiting)).Draw(t, "count"))
+			case what < 32:
+				s.show(s.id())
+			case what < 33:
+				s.hide(s.id())
+			case what < 36:
+				s.hold(s.id())
+			case what < 37:
+				s.die(rapid.IntRange(0, 2).Draw(t, "who"))
+			case what < 38:
+				s.link.jammed = rapid.IntRange(0, 2).Draw(t, "jammed") == 0
+			case what < 39:
+				s.link.shut = rapid.IntRange(0, 2).Draw(t, "shut") == 0
+			default:
+				s.link.named[s.id()] = rapid.Bool().Draw(t, "name")
+				s.link.sights++
+			}
+		}
 		s.link.jammed, s.link.shut = false, false
 		for _, id := range s.ids {
 			s.hold(id)
 		}
-		for range 400 {
+		for range 60 {
 			s.deliver(len(s.link.waiting))
 			s.flush()
 		}
