@@ -36,9 +36,19 @@ const trainWindow = 128
 // NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind, rather
 // than those of each component's own; trips are the round trips to count for, in ticks from 1.
 func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, error) {
-	t := &Training{trainer: wire.NewTrainer()}
+	trainer := wire.NewTrainer()
+	t, err := newTraining(plans, wire.NewCounting(trainer, classes), trips...)
+	if err != nil {
+		return nil, err
+	}
+	t.trainer = trainer
+	return t, nil
+}
+
+// newTraining is NewTraining with what is counted going where the caller says.
+func newTraining(plans []*wire.Plan, counting *wire.Counting, trips ...int) (*Training, error) {
+	t := &Training{}
 	schema := snapshot.NewSchema(plans)
-	counting := wire.NewCounting(t.trainer, classes)
 	if err := schema.SetTables(counting); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func NewSchema(plans []*wire.Plan) *Schema {
 		}
 	}
 	s.whole = (s.whole | s.refs) &^ s.tags
-	if err := s.SetTables(wire.NewFlat()); err != nil {
+	if err := s.SetTables(wire.Shipped()); err != nil {
 		panic(err)
 	}
 	return s

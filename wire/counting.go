@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Counting is a TableSource for training: it gives tables that are good for nothing but to be asked for, and counts
 // what is coded with them.
@@ -73,8 +76,10 @@ func flatTable(name string, symbols, contexts int) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(t.codes) < contexts { // all contexts are one and the same
-		t.codes = append(t.codes, t.codes[0])
+	code := t.code(0)
+	t.codes = make([]atomic.Pointer[Code], contexts)
+	for context := range t.codes { // all contexts are one and the same
+		t.codes[context].Store(code)
 	}
 	return t, nil
 }

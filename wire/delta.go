@@ -143,6 +143,24 @@ func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error
 	return s.Find(class, symbols, contexts)
 }
 
+// Over returns a source that gives the tables of s, and those of another source for what s does not know.
+func (s *Tables) Over(below TableSource) TableSource { return over{s, below} }
+
+type over struct {
+	above *Tables
+	below TableSource
+}
+
+// Table implements TableSource. A table that is known but of another size is an error: it was trained for something else.
+func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
+	for _, t := range o.above.list {
+		if t.name == name || t.name == class {
+			return o.above.Table(name, class, symbols, contexts)
+		}
+	}
+	return o.below.Table(name, class, symbols, contexts)
+}
+
 // NewDelta returns the delta code of a plan. The error says which table is missing.
 func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 	d := &Delta{plan: p, lanes: make([]deltaLane, len(p.lanes))}

@@ -100,8 +100,11 @@ func drawVersions(t *rapid.T, p *Plan) (v Versions, now []uint32) {
 	return v, now
 }
 
-func testDelta(t *testing.T, p *Plan) {
-	d := flatDelta(t, p)
+func testDelta(t *testing.T, p *Plan) { testDeltaWith(t, p, NewFlat()) }
+
+func testDeltaWith(t *testing.T, p *Plan, source TableSource) {
+	d, err := NewDelta(p, source)
+	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		v, now := drawVersions(t, p)
 		if reflect.DeepEqual(now, v.Base) {

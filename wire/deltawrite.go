@@ -96,7 +96,7 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 		s := &list[i]
 		v, n := s.Raw, s.RawBits
 		if s.Table != nil {
-			e := s.Table.codes[s.Context].enc[s.Symbol]
+			e := s.Table.code(s.Context).enc[s.Symbol]
 			length := uint(e >> 16)
 			v, n = v<<length|uint64(e&0xFFFF), n+length
 		}
@@ -198,6 +198,6 @@ func (s *DeltaSymbol) Code() (code uint64, n uint) {
 	if s.Table == nil {
 		return 0, 0
 	}
-	e := s.Table.codes[s.Context].enc[s.Symbol]
+	e := s.Table.code(s.Context).enc[s.Symbol]
 	return uint64(e & 0xFFFF), uint(e >> 16)
 }
