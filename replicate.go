@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Option adjusts one registration: Named for both Replicate and Handle, Every and Once for Replicate, AtStage for Handle.
+// Option adjusts one registration: Named for both Replicate and Handle, Every, Once and PredictedBy for Replicate, AtStage for Handle.
 type Option func(*registration)
 
 // registration is what the options of one Replicate or Handle decide.
@@ -19,11 +19,26 @@ type registration struct {
 	stage  tick.Stage
 	staged bool
 	rows   snapshot.RowOptions
+
+	predictor string
+	predict   wire.Prediction
 }
 
 // Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
 // compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
 func Named(name string) Option { return func(r *registration) { r.name = name } }
+
+// PredictedBy gives a component a prediction function of its own: from the two versions of a row that both ends hold, it
+// says what the row will be, and what travels is only how far that was off. It knows what netcode cannot: gravity, the
+// track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
+// function must come to the same on every machine, see wire.Prediction. PredictedBy panics on a name that is not 1 to 64
+// letters, digits, dots, dashes and underscores.
+func PredictedBy(name string, f wire.Prediction) Option {
+	if f == nil {
+		panic("netcode: PredictedBy: no function")
+	}
+	return func(r *registration) { r.predictor, r.predict = name, f }
+}
 
 // Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
 // turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
@@ -68,6 +83,9 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	for _, other := range p.components {
 		mustDiffer("Replicate", plan, other)
 	}
+	if r.predict != nil {
+		plan.PredictBy(r.predictor, r.predict)
+	}
 	p.components = append(p.components, plan)
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
@@ -82,6 +100,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	}
 	if call == "Handle" && r.rows != (snapshot.RowOptions{}) {
 		panic(fmt.Sprintf("netcode: Handle[%s]: Every and Once are for components: a message travels when it is sent", t))
+	}
+	if call == "Handle" && r.predict != nil {
+		panic(fmt.Sprintf("netcode: Handle[%s]: PredictedBy is for components: of messages nothing is predicted", t))
 	}
 	if r.name == "" && t.Kind() != reflect.Struct {
 		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong

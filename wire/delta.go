@@ -23,6 +23,7 @@ type Delta struct {
 	plan   *Plan
 	groups []deltaGroup
 	lanes  []deltaLane
+	owns   owns
 }
 
 // deltaGroup is lanes whose changes are one symbol.
@@ -36,6 +37,7 @@ type deltaLane struct {
 	bits  uint8
 	model laneModel
 	first int16  // of a rotation: its first lane
+	still bool   // it is expected to stay
 	table *Table // nil for raw and implied lanes
 }
 
@@ -163,6 +165,9 @@ func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
 
 // NewDelta returns the delta code of a plan. The error says which table is missing.
 func NewDelta(p *Plan, source TableSource) (*Delta, error) {
+	if p.predictor != "" && p.predict == nil {
+		return nil, fmt.Errorf("%w: %s is predicted by %s", ErrPrediction, p.name, p.predictor)
+	}
 	d := &Delta{plan: p, lanes: make([]deltaLane, len(p.lanes))}
 	prefix := tableName(p.name)
 	for i := range p.lanes {
@@ -232,6 +237,17 @@ func (p *Plan) deltaLane(i int) deltaLane {
 	if l.bits == 32 && len(numberLanes(o.count)) == 2 && i == o.lane {
 		l.model = modelRaw // the low half of 64 bits
 	}
+	switch {
+	case l.model <= modelRaw:
+	case o.predict == predictNone:
+		l.model = modelRaw
+	case o.predict == predictLinear:
+		l.model = modelLinear
+	case o.predict == predictPrevious && (l.model == modelLinear || l.model == modelTurn):
+		l.model, l.still = modelSame, true
+	case o.predict == predictPrevious:
+		l.still = true
+	}
 	return l
 }
 
@@ -244,10 +260,15 @@ type Versions struct {
 }
 
 // prediction is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
-func (d *Delta) prediction(i int, v *Versions) (predicted, movement int64) {
+func (d *Delta) prediction(i int, v *Versions, own *own) (predicted, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
-	if v.Before == nil || l.model == modelSame {
+	switch {
+	case own != nil && !l.still:
+		return l.ownPrediction(v.Base[i], own.lanes[i])
+	case l.model == modelFloat && (v.Before == nil || l.still):
+		return orderedFloat(v.Base[i]), 0
+	case v.Before == nil || l.model == modelSame:
 		return base, 0
 	}
 	switch l.model {
@@ -263,6 +284,18 @@ func (d *Delta) prediction(i int, v *Versions) (predicted, movement int64) {
 		predicted = min(max(predicted, 0), 1<<l.bits-1)
 	}
 	return predicted, movement
+}
+
+// ownPrediction is what the component's function has said.
+func (l *deltaLane) ownPrediction(base, predicted uint32) (at, movement int64) {
+	switch l.model {
+	case modelFloat:
+		at = orderedFloat(predicted)
+		return at, at - orderedFloat(base)
+	case modelTurn, modelSame:
+		return int64(predicted), wrapped(int64(predicted)-int64(base), l.bits)
+	}
+	return int64(predicted), int64(predicted) - int64(base)
 }
 
 // divide rounds to the nearest, halves away from zero.

@@ -21,6 +21,9 @@ type Plan struct {
 	goal  int    // first lane of the target
 	aimed bool   // there is a target
 	debug bool   // packing is off
+
+	predictor string // name of predict
+	predict   Prediction
 }
 
 // Name returns the wire name.
