@@ -54,7 +54,7 @@ func houseArrows() map[string][]string {
 		"interest":   {"wire", "tick", "snapshot"},
 		"record":     {"wire", "tick", "snapshot"},
 		"ecs":        {houseArche, "components", "snapshot", "wire", "tick"},
-		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs"},
+		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "record"},
 		"systems":    {houseArche, houseRoot, "ecs", "tick"},
 		"nettest":    {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":   all,

@@ -23,6 +23,7 @@ func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
 	s.publishAlone()
+	s.record()
 	s.judgeInterest()
 	s.reportGroups()
 	for _, c := range s.sessions {

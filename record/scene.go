@@ -62,6 +62,7 @@ func (s *scene) train(counting *wire.Counting) error {
 	if err != nil {
 		return err
 	}
+	t.Store.Watch(counting.Count)
 	for f := range s.frames {
 		t.Store.Begin(tick.Tick(f + 1))
 		s.play(t.Store, f)

@@ -33,28 +33,34 @@ type sent struct {
 // trainWindow is W while training.
 const trainWindow = 128
 
-// NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind, rather
-// than those of each component's own; trips are the round trips to count for, in ticks from 1.
+// NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind alone;
+// else those of each component's own are trained too; trips are the round trips to count for, in ticks from 1.
 func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, error) {
 	trainer := wire.NewTrainer()
-	t, err := newTraining(plans, wire.NewCounting(trainer, classes), trips...)
+	counting := wire.NewCounting(trainer, classes)
+	t, err := newTraining(plans, counting, trips...)
 	if err != nil {
 		return nil, err
 	}
 	t.trainer = trainer
+	t.Store.Watch(counting.Count)
 	return t, nil
 }
 
-// newTraining is NewTraining with what is counted going where the caller says.
-func newTraining(plans []*wire.Plan, counting *wire.Counting, trips ...int) (*Training, error) {
+// newTraining is NewTraining with tables of the caller's, and nobody watching.
+func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Training, error) {
+	for _, p := range plans {
+		if p.PredictedBy() != "" && !p.Predicts() {
+			return nil, fmt.Errorf("%w: %s is predicted by %s: train it from the game, with NewTraining", wire.ErrPrediction, p.Name(), p.PredictedBy())
+		}
+	}
 	t := &Training{}
 	schema := snapshot.NewSchema(plans)
-	if err := schema.SetTables(counting); err != nil {
+	if err := schema.SetTables(source); err != nil {
 		return nil, err
 	}
 	config := snapshot.Config{Window: trainWindow, SentPackets: 1 << 12}
 	t.Store = snapshot.NewStore(schema, config)
-	t.Store.Watch(counting.Count)
 	for _, trip := range trips {
 		if trip < 1 || trip >= trainWindow {
 			return nil, fmt.Errorf("record: a round trip of %d ticks: it must be 1 to %d", trip, trainWindow-1)
@@ -93,5 +99,9 @@ func (c *client) send(now tick.Tick) error {
 	return nil
 }
 
-// Tables returns what was learned so far.
-func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.Build() }
+// LeastCounted is how many symbols a table must have seen to be better than the one that ships.
+const LeastCounted = 500
+
+// Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take
+// their place.
+func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }

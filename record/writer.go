@@ -72,7 +72,7 @@ func NewWriter(out io.Writer, h Header, schema *snapshot.Schema) (*Writer, error
 	return w, err
 }
 
-// Tick records the newest capture. Ticks that are not later than the one before are ignored. After an error the writer
+// Tick records the newest capture; to be called after each. Ticks that are not later than the one before are ignored. After an error the writer
 // does nothing more and returns that error again.
 func (w *Writer) Tick(s *snapshot.Store) error {
 	now := s.Tick()
@@ -124,6 +124,9 @@ func (w *Writer) begin(now tick.Tick) {
 // gone appends which entities have ended.
 func (w *Writer) gone(deaths []wire.NetworkID) {
 	for _, id := range deaths {
+		if int(id.Index) >= len(w.known) {
+			continue
+		}
 		if m := &w.known[id.Index]; m.epoch == w.epoch && m.generation == id.Generation {
 			w.tick = wire.AppendVarint(w.tick, uint64(id.Index)+1)
 			*m = memory{lanes: m.lanes[:0]}

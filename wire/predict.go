@@ -74,6 +74,9 @@ func (p *Plan) PredictBy(name string, f Prediction) {
 // PredictedBy returns the name of the plan's own prediction function, empty where there is none.
 func (p *Plan) PredictedBy() string { return p.predictor }
 
+// Predicts reports whether the plan has a prediction function, and not its name alone.
+func (p *Plan) Predicts() bool { return p.predict != nil }
+
 // ErrPrediction says that a plan that was parsed is predicted by a function that this program does not have.
 var ErrPrediction = errors.New("wire: the component's prediction function is not here")
 
