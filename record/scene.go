@@ -45,7 +45,8 @@ func askForAll(source wire.TableSource) error {
 		}
 		plans = append(plans, p)
 	}
-	return snapshot.NewSchema(plans).SetTables(source)
+	_, err := snapshot.NewSchemaWith(plans, source)
+	return err
 }
 
 // train plays a scene.

@@ -55,8 +55,8 @@ func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Tr
 		}
 	}
 	t := &Training{}
-	schema := snapshot.NewSchema(plans)
-	if err := schema.SetTables(source); err != nil {
+	schema, err := snapshot.NewSchemaWith(plans, source)
+	if err != nil {
 		return nil, err
 	}
 	config := snapshot.Config{Window: trainWindow, SentPackets: 1 << 12}

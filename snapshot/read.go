@@ -196,6 +196,7 @@ type lent struct {
 	base   baseline
 	mask   Mask     // rows of T
 	before *version // T', nil when it is not leaned on
+	miss   int      // how far off the last lane was of the row before
 }
 
 // decodeRecord stages one entity with all its rows.
@@ -326,6 +327,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, rec staged) error {
 func (r *Replica) decodeBody(b *wire.BitReader, rec *staged) (told Mask, err error) {
 	l := &r.stage.leant
 	age := int64(rec.version.tick - l.base.tick)
+	l.miss = 0
 	for rows := rec.version.mask & l.mask &^ r.schema.tags; rows != 0; {
 		var part [whichRows]int
 		n, moved := 0, uint(0)
@@ -361,13 +363,14 @@ func (r *Replica) decodeRow(b *wire.BitReader, rec *staged, row int, changed boo
 		copy(lanes, before)
 		return nil
 	}
-	v := wire.Versions{Base: before, Age: age}
+	v := wire.Versions{Base: before, Age: age, Miss: l.miss}
 	if l.before != nil {
 		v.Before, v.Span = r.past.row(l.before, row), int64(l.base.tick-l.before.tick)
 	}
 	if !r.schema.codes.deltas[row].Read(b, lanes, &v) {
 		return r.malformed()
 	}
+	l.miss = v.Miss
 	return nil
 }
 

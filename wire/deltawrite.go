@@ -11,7 +11,7 @@ type DeltaSymbol struct {
 
 // Append codes a row and appends its symbols. The row must differ from v.Base.
 func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymbol {
-	q := rotation{lane: -1, own: d.predicted(v)}
+	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed, moved := uint(0), uint(0)
@@ -31,6 +31,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 			}
 		}
 	}
+	v.Miss = q.miss
 	return dst
 }
 
@@ -109,7 +110,7 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 // failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
 func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 	copy(lanes, v.Base)
-	any, q := false, rotation{lane: -1, own: d.predicted(v)}
+	any, q := false, rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed := uint(1)
@@ -134,6 +135,7 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 		r.fail()
 		return false
 	}
+	v.Miss = q.miss
 	return true
 }
 
