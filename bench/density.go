@@ -57,7 +57,7 @@ func runBytes(o options) error {
 	list = append(list,
 		byteVariant{name: "bytes.moving", source: func() (motion, error) { return newDrift(), nil }, dress: &quantisedDress{}, tables: shipped},
 		byteVariant{name: "bytes.exact", source: open, dress: &exactDress{}, trip: bytesRoundTrip, tables: shipped})
-	for _, frames := range []time.Duration{1, 2, 4, 12, 18, 30, 60} {
+	for _, frames := range []time.Duration{0, 2, 4, 12, 18, 30, 60} { // of 0, acks come in the next frame
 		trip := frames * time.Second / bytesHz
 		list = append(list, byteVariant{name: "bytes.age", source: open, dress: &quantisedDress{}, trip: trip, tables: shipped})
 	}
@@ -151,7 +151,7 @@ func (b *byteRun) report(o options, v byteVariant, verified bool) {
 			"header_kbit":              headers / seconds / 1000,
 			"header_share":             headers / sent,
 			"verified_frames":          b.verified, "verified": verified,
-			"rtt_frames": math.Round(v.trip.Seconds()*float64(b.rate)*10) / 10,
+			"baseline_age": max(math.Round(v.trip.Seconds()*float64(b.rate)), 1),
 		},
 	}
 	recorded := o.trace != ""
@@ -184,7 +184,7 @@ func trainedTables(o options) (*wire.Tables, error) {
 	name := o.train
 	if name == "" && o.trace != "" {
 		name = filepath.Join(filepath.Dir(o.trace), otherRecording)
-		if _, err := os.Stat(name); err != nil {
+		if _, err := os.Stat(name); err != nil || name == filepath.Clean(o.trace) {
 			return nil, nil
 		}
 	}
