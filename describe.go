@@ -32,10 +32,9 @@ func describe(components []*wire.Plan, messages []*message.Type, unpacked bool, 
 	entries := make([]entry, 0, 1+len(components)+len(messages))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize)
+	limits += ";tables:" + tables
 	if unpacked {
 		limits += ";unpacked"
-	} else {
-		limits += ";tables:" + tables
 	}
 	limits += "}"
 	entries = append(entries, entry{kindLimits, "netcode", limits})

@@ -108,7 +108,7 @@ func (p *Protocol) setTables() {
 // those that were chosen.
 func (p *Protocol) describeTables() string {
 	text := fmt.Sprintf("%016x", wire.Shipped().Hash())
-	if p.tables != nil {
+	if p.tables != nil && !p.unpacked {
 		text += fmt.Sprintf("+%016x", p.tables.Hash())
 	}
 	return text
