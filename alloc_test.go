@@ -33,10 +33,10 @@ func busyRig(t testing.TB) *rig {
 			lanes[0] &= 0xFFFF
 			store.Set(id, 1, lanes)
 		}
-		_ = netcode.Broadcast(r.server.Server, &chat{7})
-		_ = netcode.SendTo(r.server.Server, 3, &chat{8})
+		_ = netcode.Send(r.server.Server, netcode.ToAll(), &chat{7})
+		_ = netcode.Send(r.server.Server, netcode.To(3), &chat{8})
 		for _, c := range r.clients {
-			_ = netcode.SendMessage(c.Client, &chat{9})
+			_ = netcode.Send(c.Client, netcode.ToServer(), &chat{9})
 		}
 	}
 	for range 1000 { // Until every history went round.

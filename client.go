@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -51,15 +50,13 @@ type Client struct {
 	frame    frame
 
 	link
+	courier
 	attempt attempt
 	state   State
 	id      wire.ClientID
 	replica *snapshot.Replica
 	greeted bool // The server's first packet came: it knows that we know.
-
-	queues  *message.Queues
-	inbound inbound
-	encoder message.Encoder
+	applied bool // The world has what replica holds.
 	out     output
 
 	order  order
@@ -88,11 +85,12 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		agreed:   config,
 		tag:      tag,
 		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
-		queues:   message.NewQueues(config.queues()),
-		inbound:  newInbound(p),
 		report:   newReporter(config.Logger),
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
+	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
+	c.setUp(c, config, c.exists)
+	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
 	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
 	return c, nil
 }
@@ -106,16 +104,20 @@ func (c *Client) BeginFrame(now time.Duration) {
 		c.attempt.began, c.attempt.helloAt, c.attempt.fresh = c.frame.now, c.frame.now, false
 	}
 	c.attempt.began += stall
-	c.queues.BeginFrame()
+	c.beginFrame()
 }
 
-// Dispatch hands the messages that wait for a stage to their handlers.
-func (c *Client) Dispatch(stage Stage) { c.queues.Drain(stage, c.inbound.handle) }
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
+// Server.Dispatch does.
+func (c *Client) Dispatch(stage Stage) {
+	c.tellGone(stage)
+	c.inbound.Drain(stage)
+}
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.drain(send) }
 
-// TickDue tells if a network tick falls into this frame: then Send sends.
+// TickDue tells if a network tick falls into this frame: then Send acknowledges what came, if nothing else does.
 func (c *Client) TickDue() bool { return c.frame.due }
 
 // Tick is the client's own count of network ticks. It starts at the server's when the connection begins.

@@ -6,14 +6,15 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow tell the
-// server, until State is Disconnected. What the server showed stays in Replica until the next connection.
+// Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow deliver
+// what was sent, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. Nothing that arrives
+// meanwhile is handled. What the server showed stays in Replica until the next connection.
 func (c *Client) Close() {
 	switch c.state {
 	case Connecting:
 		c.end(&peer.Error{Reason: peer.ReasonClosed})
 	case Connected:
-		c.part(&peer.Error{Reason: peer.ReasonClosed})
+		c.part(&peer.Error{Reason: peer.ReasonClosed}, true)
 	}
 	c.events.fire()
 }
@@ -21,11 +22,11 @@ func (c *Client) Close() {
 // Closed tells if there is no connection and none under way or being ended; then frames are not needed any more.
 func (c *Client) Closed() bool { return c.state == Disconnected }
 
-// part ends the connection and tells the server why.
-func (c *Client) part(reason *peer.Error) {
+// part ends the connection and tells the server why, with flush after what was sent before is delivered.
+func (c *Client) part(reason *peer.Error, flush bool) {
 	c.over(reason)
 	c.state = Closing
-	c.sayGoodbye(reason)
+	c.link.part(reason, flush)
 }
 
 // end ends the connection or the attempt without telling the server.
@@ -37,6 +38,7 @@ func (c *Client) end(reason *peer.Error) {
 // over tells the game that the connection, or the attempt, is over.
 func (c *Client) over(reason *peer.Error) {
 	c.err = reason
+	c.gone(&c.link)
 	if c.state == Connected {
 		c.stats.Disconnected++
 	}
@@ -50,8 +52,8 @@ func (c *Client) over(reason *peer.Error) {
 func (c *Client) drop() {
 	if c.conn != nil {
 		addPackets(&c.ended, c.conn.Stats())
+		c.outgoing.Clear()
 		c.conn = nil
 	}
-	c.outbox.clear()
 	c.state = Disconnected
 }

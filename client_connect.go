@@ -22,6 +22,7 @@ const (
 type attempt struct {
 	server  netip.AddrPort
 	nonce   uint64
+	seed    skipSeed
 	cookie  peer.Cookie
 	began   time.Duration
 	fresh   bool          // The first frame after Connect sets began: only frames know the time.
@@ -39,15 +40,19 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
+	seed, err := randomSeed(c.config.Random)
+	if err != nil {
+		return err
+	}
 	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
 	if c.state == Connected && server != c.attempt.server {
-		c.sayGoodbye(&peer.Error{Reason: peer.ReasonClosed}) // Once: this end forgets the connection now.
+		c.link.part(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
 		c.over(&peer.Error{Reason: peer.ReasonReplaced})
 	}
 	c.drop()
-	c.attempt = attempt{server: server, nonce: nonce, fresh: true}
+	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true}
 	c.state, c.err = Connecting, nil
 	c.events.fire()
 	return nil
@@ -111,7 +116,10 @@ func (c *Client) enter(accept peer.Accept) {
 	c.frame.due = true
 	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), accept.Tick)
 	out, in := checksums(accept.Epoch, c.protocol.hash)
-	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)))
+	c.pool = peer.NewPool(c.agreed.PacketSize)
+	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
+	c.inbound.SetLocal(c.id)
+	c.applied = false
 	c.spoke = c.frame.now - greetEvery
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})

@@ -3,10 +3,12 @@ package netcode
 import (
 	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Receive takes one datagram. It keeps nothing of packet. What does not come from the server is counted and dropped.
@@ -32,19 +34,28 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	if c.state == Closing {
+		if c.closingPacket(in, peer.RoleClient) {
+			c.drop()
+		}
 		return
 	}
-	content, err := c.inbound.check(in.Batch, fromServer)
-	if err != nil {
-		c.malformed(err)
+	content, reason := c.judge(&c.link, &in)
+	if reason != nil {
+		c.refusePacket(reason)
 		return
 	}
 	c.heard, c.greeted = c.frame.now, true
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
 		return
 	}
+	if content.credited {
+		c.outgoing.Credit(content.credit)
+	}
 	if content.messages > 0 {
-		c.inbound.queue(c.queues, in.Batch, message.Context{Local: c.id, Tick: c.Tick(), Received: c.frame.now})
+		if reason := c.queue(&c.link, &in, content.plain); reason != nil {
+			c.refusePacket(reason)
+			return
+		}
 	}
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
@@ -60,16 +71,16 @@ func (c *Client) unreadable(err error) {
 	switch reason := peer.CloseReason(err); {
 	case reason == peer.ReasonNone || c.state != Connected:
 	case reason == peer.ReasonMalformed:
-		c.malformed(err)
+		c.refusePacket(closeError(err))
 	default:
-		c.part(&peer.Error{Reason: reason})
+		c.part(&peer.Error{Reason: reason}, false)
 	}
 }
 
-// malformed ends the connection with a server that sent what no server sends, inside a checksum that holds.
-func (c *Client) malformed(err error) {
-	c.stats.Malformed++
-	c.part(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
+// refusePacket ends the connection with a server that sent what no server sends, inside a checksum that holds.
+func (c *Client) refusePacket(reason *peer.Error) {
+	c.stats.refused(reason)
+	c.part(reason, false)
 }
 
 // readSnapshot says whether the packet may be acknowledged: its snapshot was decoded whole.
@@ -77,13 +88,46 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	err := c.replica.Read(payload)
 	switch {
 	case err == nil:
+		c.applied = false
+		c.keepCollections()
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++
 	case errors.Is(err, snapshot.ErrBaseline):
 		c.stats.LostBaselines++
 	default:
-		c.malformed(err)
+		c.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}
 	return false
+}
+
+// Applied tells the client that its world has everything that Replica holds. The system Apply says so after each run; only
+// then are messages handled that speak of an entity which has just come.
+func (c *Client) Applied() { c.applied = true }
+
+// holds tells if the server shows an entity at present.
+func (c *Client) holds(id wire.NetworkID) bool {
+	if c.replica == nil {
+		return false
+	}
+	e := c.replica.Entity(id.Index)
+	return e.Alive && e.ID == id
+}
+
+// exists says of an entity whether a message about it may be handled: it is in the world, it may still come, or it was and
+// is gone.
+func (c *Client) exists(id wire.NetworkID) message.Existence {
+	if c.replica == nil {
+		return message.NotYet
+	}
+	e := c.replica.Entity(id.Index)
+	switch {
+	case e.ID.Generation < id.Generation:
+		return message.NotYet
+	case e.ID != id || !e.Alive:
+		return message.Never
+	case !c.applied && slices.Contains(c.replica.Changed(), id.Index):
+		return message.NotYet
+	}
+	return message.Exists
 }

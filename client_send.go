@@ -8,8 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Send ends a frame: it says hello while connecting, and on a network tick builds the packets that the budget allows.
-// They wait for Drain.
+// Send ends a frame: it says hello while connecting, and else builds the packets that the budget allows: messages in every
+// frame. They wait for Drain.
 func (c *Client) Send() {
 	switch c.state {
 	case Connecting:
@@ -17,57 +17,59 @@ func (c *Client) Send() {
 	case Connected:
 		c.serve()
 	case Closing:
-		if c.repeatGoodbye() {
+		if c.farewell(c) {
 			c.drop()
 		}
 	}
+	c.endFrame()
 	c.events.fire()
 }
 
-// serve sends the server what this tick owes it.
+// serve sends the server what this frame owes it.
 func (c *Client) serve() {
 	if c.silent() {
 		c.stats.SilenceTimeouts++
-		c.part(&peer.Error{Reason: peer.ReasonTimeout})
+		c.part(&peer.Error{Reason: peer.ReasonTimeout}, false)
 		return
 	}
+	if reason := c.overrun(); reason != nil {
+		c.part(reason, false)
+		return
+	}
+	c.budget.Refill(c.frame.now)
+	if c.frame.due {
+		c.conn.DetectLost(c.frame.now, c)
+		c.resync()
+	}
+	c.sendMessages()
 	if !c.frame.due {
 		return
 	}
-	c.conn.DetectLost(c.frame.now, c)
-	c.budget.refill(c.frame.now)
-	c.fill()
 	c.keepAlive(c.patience())
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
 }
 
-// fill sends packets until nothing waits, or the budget or the ring of sent packets is used up.
-func (c *Client) fill() {
-	epoch, wantResync := c.replica.WantResync()
-	for wantResync || !c.outbox.empty() {
-		if c.budget.spent() {
-			c.stats.BudgetSpent++
-			return
-		}
-		b, ok := c.begin()
-		if !ok {
-			return
-		}
-		if wantResync {
-			addResync(&b, epoch)
-		}
-		c.outbox.fill(&b, false)
-		c.finish(&b)
-		wantResync = false
+// resync asks the server to forget what it thinks that this client holds, if the replica wants that. Messages share the
+// packet.
+func (c *Client) resync() {
+	epoch, want := c.replica.WantResync()
+	if !want {
+		return
 	}
-}
-
-// addResync asks the server to forget what it thinks that this client holds.
-func addResync(b *peer.Builder, epoch uint16) {
+	if c.budget.Spent() {
+		c.stats.BudgetSpent++
+		return
+	}
+	b, ok := c.begin()
+	if !ok {
+		return
+	}
 	putResync(b.Payload(), epoch)
 	b.Add(wire.MessageResync, tick.Initialization, resyncSize)
+	c.load(&b, false)
+	c.finish(&b)
 }
 
 // patience is how long this end may say nothing: until the server has shown that it knows us, not long.
@@ -81,5 +83,5 @@ func (c *Client) patience() (every time.Duration) {
 // Acked implements peer.Outcome.
 func (c *Client) Acked(seq uint64, sentAt tick.Tick) { c.acked(seq) }
 
-// Lost implements peer.Outcome: what a client sends is not sent again, for now.
-func (c *Client) Lost(seq uint64) {}
+// Lost implements peer.Outcome: reliable messages are sent again.
+func (c *Client) Lost(seq uint64) { c.lost(seq) }

@@ -49,15 +49,27 @@ type Config struct {
 	HistoryBytes int
 	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
-	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest is dropped.
-	QueueBytes       int // Bytes of received messages that wait for one stage; default 4 MiB, as above.
-	QueuePerSender   int // Messages taken from one sender in a frame; default 1024, beyond that they are dropped.
-	QueueSenderBytes int // Bytes of messages taken from one sender in a frame; default 256 KiB, as above.
-	OutboxBytes      int // Bytes of messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
+	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest unreliable one is dropped.
+	QueueBytes       int // Bytes of received messages in one frame; default: room for the quotas of all Clients, at least 16 MiB.
+	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
+	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
+	FloodFrames      int // Frames beyond one of these two, less those in which it sent and stayed below, after which a
+	// sender is closed; default 64.
+	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
+	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
+	Deferred      int // Messages of one sender that wait for a tick or an entity; default 64, beyond that unreliable
+	// ones are dropped and a reliable one ends the connection.
+	DeferredBytes int // Bytes of these; default 16 KiB, as above.
+	Nested        int // Messages to oneself handled within handlers in one dispatch; default 4096, beyond that they wait.
+	Calls         int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
+	History       int // Past frames whose messages are kept for looking at, beside the present one; default 0.
 
 	HandshakeTimeout time.Duration // How long connecting may take; default 5 s.
 	SilenceTimeout   time.Duration // A peer not heard of for this long is gone; default 10 s.
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
+	DeferredTime     time.Duration // How long a message waits for its tick or entity; default 2 s, beyond that as for Deferred.
+	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long is closed; default 5 s.
+	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
 	Random io.Reader    // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
@@ -88,9 +100,18 @@ func (c Config) withDefaults() Config {
 	orInt(&c.HistoryBytes, 128<<20)
 	orInt(&c.QueuePerStage, 32768)
 	orInt(&c.QueuePerSender, 1024)
-	orInt(&c.QueueBytes, 4<<20)
 	orInt(&c.QueueSenderBytes, 256<<10)
+	orInt(&c.QueueBytes, min(max(16<<20, c.Clients*(c.QueueSenderBytes+peer.InitialCredit)), 1<<30))
+	orInt(&c.FloodFrames, 64)
 	orInt(&c.OutboxBytes, 64<<10)
+	orInt(&c.ReliableBytes, 256<<10)
+	orInt(&c.Deferred, 64)
+	orInt(&c.DeferredBytes, 16<<10)
+	orInt(&c.Nested, 4096)
+	orInt(&c.Calls, 256)
+	orTime(&c.DeferredTime, 2*time.Second)
+	orTime(&c.ReliableStall, 5*time.Second)
+	orTime(&c.FlushTimeout, time.Second)
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
 	orTime(&c.KeepAlive, time.Second)
@@ -119,7 +140,14 @@ func (c Config) check() error {
 		{"QueuePerSender", c.QueuePerSender, 1, 1 << 24},
 		{"QueueBytes", c.QueueBytes, MaxPacketSize, 1 << 30},
 		{"QueueSenderBytes", c.QueueSenderBytes, 1, 1 << 30},
+		{"FloodFrames", c.FloodFrames, 1, 1 << 20},
 		{"OutboxBytes", c.OutboxBytes, MinPacketSize, 1 << 30},
+		{"ReliableBytes", c.ReliableBytes, MinPacketSize, 1 << 30},
+		{"Deferred", c.Deferred, 1, 1 << 16},
+		{"DeferredBytes", c.DeferredBytes, 1, 1 << 30},
+		{"Nested", c.Nested, 1, 1 << 24},
+		{"Calls", c.Calls, 1, maxCalls},
+		{"History", c.History, 0, 1 << 10},
 		{"CatchUp", c.CatchUp, 1, 1 << 10},
 	}
 	for _, r := range ranges {
@@ -130,7 +158,10 @@ func (c Config) check() error {
 	times := []struct {
 		field string
 		value time.Duration
-	}{{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}}
+	}{
+		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive},
+		{"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout},
+	}
 	for _, t := range times {
 		if t.value < 0 {
 			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", t.field, t.value)
@@ -155,7 +186,17 @@ func (c Config) snapshot() snapshot.Config {
 
 // queues is the part of the configuration that bounds received messages.
 func (c Config) queues() message.Limits {
-	return message.Limits{PerStage: c.QueuePerStage, Bytes: c.QueueBytes, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes}
+	return message.Limits{
+		PerStage: c.QueuePerStage, Bytes: c.QueueBytes, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes,
+		Deferred: c.Deferred, DeferredBytes: c.DeferredBytes, DeferredTime: c.DeferredTime, Nested: c.Nested,
+	}
+}
+
+// outgoing is the part of the configuration that bounds what waits to be sent to one peer.
+func (c Config) outgoing() peer.OutgoingConfig {
+	return peer.OutgoingConfig{
+		PacketSize: c.PacketSize, UnreliableBytes: c.OutboxBytes, ReliableBytes: c.ReliableBytes, SentPackets: c.SentPackets,
+	}
 }
 
 // conn is the part of the configuration that one connection needs. out and in are the checksums of the two directions.

@@ -41,7 +41,7 @@ func TestDebugOnBothEndsWorks(t *testing.T) {
 		r := newRig(t, p, netcode.Config{})
 		c := r.joined(p, netcode.Config{})
 		id := r.spawn(1.5)
-		require.NoError(t, netcode.SendMessage(c.Client, &steps{X: -0.25}))
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &steps{X: -0.25}))
 		r.until(func() bool { return len(heard) == 1 && c.Replica().Row(id.Index, 1) != nil })
 		require.InDelta(t, -0.25, heard[0].X, 0.001)
 		require.Equal(t, []uint32{math.Float32bits(1.5), 0}, c.Replica().Row(id.Index, 1))
@@ -88,7 +88,7 @@ func TestDumpSpeaksOfWhatIsInThePackets(t *testing.T) {
 		c = r.join(p, netcode.Config{})
 		r.until(func() bool { return c.State() == netcode.Connected })
 		id := r.spawn(137.25)
-		require.NoError(t, netcode.SendMessage(c.Client, &steps{X: 7}))
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &steps{X: 7}))
 		r.until(func() bool { return c.Replica().Row(id.Index, 1) != nil })
 		r.run(1e9)
 		r.change(func(store *snapshot.Store) { r.set(store, id, 138.5) })
@@ -105,7 +105,7 @@ func TestDumpSpeaksOfWhatIsInThePackets(t *testing.T) {
 		}
 		require.NotContains(t, text.String(), "not known here")
 		require.NotContains(t, text.String(), "legal")
-		require.Contains(t, blind.String(), "rows as at tick")
+		require.Contains(t, blind.String(), "which are not known here")
 		inMemory := binary.LittleEndian.AppendUint32(nil, math.Float32bits(137.25))
 		require.Equal(t, on, strings.Contains(string(all), string(inMemory)), "packing %v", !on)
 	}

@@ -3,10 +3,10 @@ package netcode
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -17,10 +17,15 @@ const (
 	kindLimits    = "limits"
 	kindComponent = "component"
 	kindMessage   = "message"
+
+	kindCollection = "collection"
 )
 
+// kinds lists the kinds in the order of their entries.
+func kinds() []string { return []string{kindLimits, kindComponent, kindMessage, kindCollection} }
+
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
-// holds the limits that shape what travels, then come the components and then the messages, each by wire name.
+// holds the limits that shape what travels, then come the components, the messages and the collections, each by wire name.
 type entry struct {
 	kind string
 	name string
@@ -28,10 +33,11 @@ type entry struct {
 }
 
 // describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
-func describe(components []*wire.Plan, messages []*message.Type, unpacked bool, tables string) []entry {
+func describe(components []*wire.Plan, messages []handled, unpacked bool, tables string) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
-	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d", kindLimits,
-		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize)
+	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
+		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
+		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
 	limits += ";tables:" + tables
 	if unpacked {
 		limits += ";unpacked"
@@ -42,7 +48,7 @@ func describe(components []*wire.Plan, messages []*message.Type, unpacked bool, 
 		entries = append(entries, describePlan(kindComponent, plan))
 	}
 	for _, m := range messages {
-		entries = append(entries, describePlan(kindMessage, m.Plan))
+		entries = append(entries, describeMessage(m))
 	}
 	return entries
 }
@@ -51,6 +57,18 @@ func describe(components []*wire.Plan, messages []*message.Type, unpacked bool, 
 func describePlan(kind string, plan *wire.Plan) entry {
 	text := plan.Describe(append([]byte(kind), ' '))
 	return entry{kind, plan.Name(), string(text)}
+}
+
+// describeMessage is the entry of one message type. Questions and answers say so after the rest.
+func describeMessage(m handled) entry {
+	text := m.of.Describe([]byte(kindMessage + " "))
+	switch m.role {
+	case question:
+		text = append(text, "[question]"...)
+	case answer:
+		text = append(text, "[answer]"...)
+	}
+	return entry{kindMessage, m.of.Name, string(text)}
 }
 
 // digest gives one 32-bit hash for each entry and one 64-bit hash over all of them, FNV-1a both; in the latter a line
@@ -117,7 +135,7 @@ func splitEntry(text string) (kind, name string) {
 // sortsBefore tells if an entry of that kind and name stands before ours in the canonical order.
 func sortsBefore(kind, name string, ours entry) bool {
 	if kind != ours.kind {
-		return kind == kindLimits || (kind == kindComponent && ours.kind == kindMessage)
+		return slices.Index(kinds(), kind) < slices.Index(kinds(), ours.kind)
 	}
 	return name < ours.name
 }
@@ -139,15 +157,25 @@ func firstField(theirs, ours string) string {
 			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
 		}
 	}
+	if server, client := behindFields(theirs), behindFields(ours); server != client {
+		return fmt.Sprintf("the server has it as %s, the client as %s", server, client)
+	}
 	return "the server's description was cut off"
 }
 
-// fieldsOf splits "Name{A:f32;B:f32}" into its fields.
+// fieldsOf splits "Name{A:f32;B:f32}[both ways;Unreliable 0]" into its fields.
 func fieldsOf(text string) []string {
 	_, list, _ := strings.Cut(text, "{")
-	list = strings.TrimSuffix(list, "}")
+	if end := strings.LastIndexByte(list, '}'); end >= 0 {
+		list = list[:end]
+	}
 	if list == "" {
 		return nil
 	}
 	return strings.Split(list, ";")
+}
+
+// behindFields is what follows the fields: how a message travels.
+func behindFields(text string) string {
+	return text[strings.LastIndexByte(text, '}')+1:]
 }

@@ -9,13 +9,15 @@
 //	netcode.Replicate[Position](protocol)
 //	server, err := netcode.NewServer(protocol, netcode.Config{})
 //
+// Messages are registered with [Handle] and sent with [Send]; questions are registered with [Answer] and asked with [Call].
+//
 // The packages below it, each with a job of its own:
 //
 //   - tick: which step it is
 //   - wire: bytes in, bytes out
 //   - transport: datagrams, in memory or over UDP, and the link conditioner
-//   - peer: the packet layer to one remote end
-//   - message: the queues of received messages
+//   - peer: the packet layer to one remote end, and the messages that wait for it
+//   - message: message types and their codecs, and the queues of received messages
 //   - snapshot: the state of the world per tick, and what each client still lacks
 //   - ecs: the bridge to Arche
 //   - components: what game code puts on its entities

@@ -32,7 +32,7 @@ func (p *Protocol) dump(dst, datagram []byte, state func(dst, payload []byte) []
 	d := wire.Dump{
 		Plan: func(t wire.MessageType) *wire.Plan {
 			if m, ok := p.messages.Lookup(t); ok {
-				return m.Plan
+				return m.Codec.Plan()
 			}
 			return nil
 		},
@@ -45,6 +45,15 @@ func (p *Protocol) dump(dst, datagram []byte, state func(dst, payload []byte) []
 				return fmt.Appendf(dst, "   %v %v\n", reason, err), err == nil
 			case h.Type == wire.MessageResync && len(payload) == resyncSize:
 				return fmt.Appendf(dst, "   epoch %d\n", parseResync(payload)), true
+			case h.Type == wire.MessageCredit && len(payload) == peer.CreditSize:
+				return fmt.Appendf(dst, "   up to %d\n", parseCredit(payload)), true
+			case h.Type == wire.MessageRefusal:
+				text, err := peer.ParseRefusal(payload)
+				return fmt.Appendf(dst, "   %s\n", text), err == nil
+			}
+			if m, ok := p.messages.Lookup(h.Type); ok { // one with a Serialize method
+				dst = fmt.Appendf(dst, "   %s: ", m.Name)
+				return append(m.Codec.AppendValues(dst, payload), '\n'), true
 			}
 			return dst, false
 		},

@@ -3,8 +3,6 @@ package netcode
 import (
 	"errors"
 	"fmt"
-
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // What the calls of a server or a client answer when they cannot do what they were asked. Why a connection ended is a
@@ -14,20 +12,53 @@ var (
 	ErrNotConnected = errors.New("netcode: not connected")
 	// ErrNotRegistered says that the message type was not given to Handle before the protocol was frozen.
 	ErrNotRegistered = errors.New("netcode: message type not registered")
-	// ErrOutboxFull says that Config.OutboxBytes of messages wait for that peer already; the message is not sent.
-	ErrOutboxFull = errors.New("netcode: too many messages wait to be sent")
+	// ErrNoEnd says that what was to send is neither a server nor a client.
+	ErrNoEnd = errors.New("netcode: neither a server nor a client")
+	// ErrRecipient says that this end cannot send there: clients send to the server and to themselves.
+	ErrRecipient = errors.New("netcode: a client sends to the server or to itself")
+	// ErrDirection says that the message was registered with FromClient or FromServer, and this is the other end.
+	ErrDirection = errors.New("netcode: the message does not go in this direction")
+	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call
+	// names another answer than Answer did.
+	ErrQuestion = errors.New("netcode: questions and answers travel by Call")
+	// ErrNotVisible says that there is no such entity, or that the recipient may not see it.
+	ErrNotVisible = errors.New("netcode: no such entity, or not to be seen by the recipient")
+	// ErrNeedsEntity says that a client sends a message that is OwnerOnly without About.
+	ErrNeedsEntity = errors.New("netcode: the message is for owners only: say About which entity it is")
+	// ErrStage says that InStage names no stage.
+	ErrStage = errors.New("netcode: no such stage")
+	// ErrDelivery says that Via or Channel names no mode of delivery or no channel.
+	ErrDelivery = errors.New("netcode: no such mode of delivery or channel")
+	// ErrTooFar says that NotBefore names a tick that is more than 16384 ticks ahead.
+	ErrTooFar = errors.New("netcode: the tick is too far ahead")
+	// ErrQueueFull says that Config.OutboxBytes of unreliable messages wait for that peer already; the message is dropped.
+	ErrQueueFull = errors.New("netcode: too many messages wait to be sent")
+	// ErrBackPressure says that Config.ReliableBytes of reliable messages wait for that peer or are not acknowledged yet;
+	// nothing was sent. Try again in a later frame.
+	ErrBackPressure = errors.New("netcode: too many reliable messages wait to be delivered")
+	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
+	ErrTooManyCalls = errors.New("netcode: too many calls are open")
+	// ErrDeadline is given to the function of a Call whose answer did not come in time.
+	ErrDeadline = errors.New("netcode: no answer in time")
 )
 
-// TooLargeError says that a message does not fit into a packet; it is not sent.
+// What a question is refused with when its own function does not run.
+var (
+	errNobody   = errors.New("nobody answers that here")
+	errUnsent   = errors.New("the answer could not be sent")
+	errNotOwner = errors.New("the entity does not belong to the caller")
+)
+
+// TooLargeError says that a message is larger than what can travel: a packet, or 32 of them for a reliable one. It is not sent.
 type TooLargeError struct {
 	Name string // Wire name of the message type.
-	Size int    // Bytes of its payload.
-	Max  int    // Bytes that a packet of this connection can take.
+	Size int    // Bytes that it may have.
+	Max  int    // Bytes that a message of its mode of delivery can have.
 }
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("netcode: a message %s has %d bytes, a packet takes %d", e.Name, e.Size, e.Max)
+	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel", e.Name, e.Size, e.Max)
 }
 
 // OversizeError says that an entity's rows do not fit into one packet, so that a client cannot be shown it.
@@ -56,14 +87,21 @@ func (e *GroupError) Error() string {
 	return fmt.Sprintf("netcode: group %d of %d entities does not fit into a packet of %d bytes: its entities are sent one by one", e.Group, e.Members, e.Max)
 }
 
-// UnsendableError says that a field of a message has a value that cannot travel; the message is not sent.
-type UnsendableError struct {
-	Name   string // Wire name of the message type.
-	Field  string
-	Reason wire.FaultReason
+// CallError is an answer that is an error: its text is what the other end's function returned.
+type CallError struct {
+	Text string // One printable line from the other end; may be empty.
 }
 
 // Error implements error.
-func (e *UnsendableError) Error() string {
-	return fmt.Sprintf("netcode: field %s of a message %s is %s", e.Field, e.Name, e.Reason)
+func (e *CallError) Error() string { return "netcode: the call was refused: " + e.Text }
+
+// PanicError says that a handler panicked on a message that this end had sent itself.
+type PanicError struct {
+	Name  string // Wire name of the message type.
+	Value any    // What the handler panicked with.
+}
+
+// Error implements error.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("netcode: the handler of %s panicked: %v", e.Name, e.Value)
 }

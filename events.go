@@ -11,6 +11,8 @@ type events struct {
 	connected    []func(wire.ClientID)
 	disconnected []func(wire.ClientID, *peer.Error)
 
+	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
+
 	waiting []event
 	firing  bool
 }
@@ -46,4 +48,5 @@ func (e *events) tell(what event) {
 	for _, f := range e.disconnected {
 		f(what.client, what.reason)
 	}
+	e.over(what.client, what.reason)
 }

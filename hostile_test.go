@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"net/netip"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -20,6 +22,8 @@ type thief struct {
 	*rig
 	address netip.AddrPort
 	conn    *peer.Conn
+	socket  *memory.Conn
+	check   wire.Checksum
 }
 
 func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
@@ -42,6 +46,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	accept, err := peer.ParseAccept(r.buf[:n])
 	require.NoError(t, err)
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
+	th.socket, th.check = conn, check
 	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
 	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th
@@ -51,6 +56,15 @@ func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
 	b := th.conn.Begin(make([]byte, 1200))
 	copy(b.Payload(), payload)
 	b.Add(kind, stage, len(payload))
+	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
+}
+
+// post sends one message on any channel, with what its flags put in front.
+func (th *thief) post(p *peer.Post, body []byte) {
+	out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
+	require.NoError(th.t, out.Push(p, body))
+	b := th.conn.Begin(make([]byte, 1200))
+	out.Fill(&b, 1200)
 	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
 }
 
@@ -222,7 +236,7 @@ func TestReplayedAndForeignPacketsDoNothing(t *testing.T) {
 		}
 		return b
 	}
-	require.NoError(t, netcode.SendMessage(c.Client, &chat{1}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	r.until(func() bool { return handled == 1 })
 	r.tamper = nil
 	for _, packet := range kept {
@@ -253,7 +267,7 @@ func TestFloodOfMessagesIsHeldToItsQuota(t *testing.T) {
 	for range 100 {
 		th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
 	}
-	require.NoError(t, netcode.SendMessage(honest.Client, &chat{1}))
+	require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
 	r.run(time.Second)
 	require.Equal(t, 8, count(from, 2))
 	require.Equal(t, 1, count(from, 1))
@@ -268,6 +282,57 @@ func count(ids []wire.ClientID, id wire.ClientID) int {
 		}
 	}
 	return n
+}
+
+// hostileTypes is a protocol with a message of each kind.
+func hostileTypes() *netcode.Protocol {
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) {})
+	netcode.Handle(p, func(*netcode.Context, *line) {})
+	netcode.Handle(p, func(*netcode.Context, *order) {}, netcode.FromClient(), netcode.OwnerOnly())
+	netcode.Answer(p, func(*netcode.Context, *price, *cost) error { return nil })
+	return p
+}
+
+// FuzzMessages takes bytes for the batches of one packet after another, with a right checksum, at both ends: nothing panics,
+// nothing that the handlers see is illegal, and honest clients stay.
+func FuzzMessages(f *testing.F) {
+	p := hostileTypes()
+	f.Add([]byte{2, 0}, []byte{2, 0, 13, 0, 0x80, 16, 4, 6, 0, 0, 0, 1, 0, 0, 0})
+	f.Add([]byte{9, 0, 0xC0, 18, 0x1C, 9, 0}, []byte{2, 0, 18, 0, 0xC3, 6, 0, 11, 0, 0, 0, 17, 4, 0, 2, 1, 2, 3, 4, 5})
+	f.Add([]byte{10, 0, 7, 0x20, 4, 0, 1, 0, 'n', 'o'}, []byte{10, 0, 5, 0, 4, 0, 255, 255, 255, 127})
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		r := newRig(t, p, netcode.Config{})
+		honest := r.joined(p, netcode.Config{})
+		th := newThief(t, r, p)
+		im := newImposter(t, p, netcode.Config{})
+		for _, batches := range [][]byte{one, two, one} {
+			if len(batches) > 1100 {
+				return
+			}
+			for _, end := range []struct {
+				conn *peer.Conn
+				give func(packet []byte)
+			}{
+				{th.conn, func(packet []byte) { r.server.Receive(th.address, packet) }},
+				{im.conn, func(packet []byte) { im.client.Receive(im.socket.LocalAddr(), packet) }},
+			} {
+				h := wire.PacketHeader{Sequence: wire.Sequence(end.conn.Next())}
+				end.conn.Skip()
+				packet := append(wire.AppendPacketHeader(nil, h), batches...)
+				check := th.check
+				if end.conn == im.conn {
+					check = ^wire.NewChecksum(77, p.Hash())
+				}
+				end.give(binary.LittleEndian.AppendUint32(packet, check.Sum(packet)))
+			}
+			r.step()
+			im.frame()
+		}
+		require.NoError(t, netcode.Send(honest.Client, netcode.ToServer(), &chat{1}))
+		r.run(100 * time.Millisecond)
+		require.Equal(t, netcode.Connected, honest.State())
+	})
 }
 
 func FuzzServerReceive(f *testing.F) {

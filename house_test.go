@@ -42,24 +42,25 @@ const (
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "systems", "nettest", "record"}
+	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record"}
 	return map[string][]string{
-		"tick":       {},
-		"wire":       {"tick"},
-		"components": {"wire"},
-		"transport":  {},
-		"message":    {"wire", "tick"},
-		"peer":       {"wire", "tick", "message"},
-		"snapshot":   {"wire", "tick"},
-		"interest":   {"wire", "tick", "snapshot"},
-		"record":     {"wire", "tick", "snapshot"},
-		"ecs":        {houseArche, "components", "snapshot", "wire", "tick"},
-		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "record"},
-		"systems":    {houseArche, houseRoot, "ecs", "tick"},
-		"nettest":    {houseArche, houseRoot, "ecs", "systems", "transport"},
-		"examples":   all,
-		"bench":      all,
-		"cmd":        all,
+		"tick":        {},
+		"wire":        {"tick"},
+		"components":  {"wire"},
+		"transport":   {},
+		"message":     {"wire", "tick"},
+		"peer":        {"wire", "tick", "message"},
+		"snapshot":    {"wire", "tick"},
+		"interest":    {"wire", "tick", "snapshot"},
+		"collections": {"wire", "tick"},
+		"record":      {"snapshot", "wire", "tick"},
+		"ecs":         {houseArche, "components", "snapshot", "wire", "tick"},
+		houseRoot:     {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "record"},
+		"systems":     {houseArche, houseRoot, "ecs", "tick"},
+		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
+		"examples":    all,
+		"bench":       all,
+		"cmd":         all,
 	}
 }
 

@@ -1,9 +1,12 @@
 package netcode
 
 import (
+	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -15,12 +18,16 @@ const (
 	closeEvery   = 100 * time.Millisecond
 )
 
-// link is what both ends of a connection have alike: the packet layer, what waits to be sent, and the goodbye.
+// link is what both ends of a connection have alike: the packet layer, what waits to be sent, what came, and the goodbye.
 type link struct {
-	conn    *peer.Conn
-	address netip.AddrPort
-	outbox  outbox
-	budget  budget
+	conn     *peer.Conn
+	address  netip.AddrPort
+	remote   wire.ClientID // Who the other end is.
+	outgoing *peer.Outgoing
+	arrivals peer.Arrivals
+	source   *message.Source
+	budget   peer.Budget
+	skipper  skipper
 
 	frame  *frame
 	config *Config
@@ -30,22 +37,31 @@ type link struct {
 	heard time.Duration // When a packet last came.
 	spoke time.Duration // When a packet that must be acknowledged last went out.
 
+	spoken  bool // Messages of the game came in this frame,
+	tooMuch bool // more than the quota takes.
+	floods  int  // Frames in which too much came, less those in which messages came and were not too much.
+
 	reason     *peer.Error // Why it is over.
-	closeFirst uint64      // Sequence of the first close message.
+	flushing   bool        // What waits is delivered before the goodbye, until flushEnd.
+	flushEnd   time.Duration
+	closeFirst uint64 // Sequence of the first close message.
 	closesLeft int
 	closeAt    time.Duration
 	closeHeard bool // The other end acknowledged a close message.
 }
 
 // start fills in what a fresh connection begins with.
-func (l *link) start(address netip.AddrPort, conn *peer.Conn) {
+func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed skipSeed) {
 	now := l.frame.now
-	l.address, l.conn = address, conn
-	l.outbox.limit = l.config.OutboxBytes
-	l.outbox.clear()
-	l.budget = newBudget(l.config.SendBudget, now)
+	l.address, l.conn, l.remote = address, conn, remote
+	l.outgoing = peer.NewOutgoing(l.config.outgoing(), pool)
+	l.arrivals = peer.Arrivals{}
+	l.source = message.NewSource(remote)
+	l.budget = peer.NewBudget(l.config.SendBudget, now)
+	l.skipper = newSkipper(seed)
 	l.heard, l.spoke = now, now
-	l.reason, l.closesLeft, l.closeHeard = nil, 0, false
+	l.spoken, l.tooMuch, l.floods = false, false, 0
+	l.reason, l.flushing, l.closesLeft, l.closeHeard = nil, false, 0, false
 }
 
 // begin opens the next packet, unless there is no room for it.
@@ -68,8 +84,53 @@ func (l *link) finish(b *peer.Builder) {
 		l.spoke = l.frame.now
 	}
 	packet := l.conn.Finish(b, l.frame.clock.Tick(), l.frame.now)
-	l.budget.take(len(packet))
+	l.budget.Take(len(packet))
 	l.out.commit(l.address, len(packet))
+	if l.skipper.due() {
+		l.conn.Skip()
+	}
+}
+
+// wants tells if there is anything to say beside state: messages, or credit for those of the other end.
+func (l *link) wants() bool {
+	_, credit := l.arrivals.CreditDue()
+	return credit || l.outgoing.Pending()
+}
+
+// load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may
+// take more than half of a packet, so that messages never starve the state.
+func (l *link) load(b *peer.Builder, stateWaits bool) {
+	if low, due := l.arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
+		binary.LittleEndian.PutUint32(b.Payload(), low)
+		b.Add(wire.MessageCredit, tick.Initialization, peer.CreditSize)
+		l.arrivals.CreditSent(b.Sequence())
+	}
+	room := b.Room()
+	if stateWaits {
+		l.outgoing.Fill(b, room/2)
+		if b.Room() < room {
+			return
+		}
+	}
+	l.outgoing.Fill(b, b.Room()+wire.MessageHeaderSize)
+}
+
+// sendMessages sends packets of messages until nothing waits, or the budget or the ring of sent packets is used up.
+func (l *link) sendMessages() {
+	for l.wants() {
+		if l.budget.Spent() {
+			l.stats.BudgetSpent++
+			return
+		}
+		b, ok := l.begin()
+		if !ok {
+			return
+		}
+		if l.load(&b, false); b.Empty() {
+			return
+		}
+		l.finish(&b)
+	}
 }
 
 // sendAck sends a packet that only acknowledges.
@@ -94,43 +155,44 @@ func (l *link) keepAlive(every time.Duration) {
 // silent tells if nothing was heard for the silence timeout.
 func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTimeout }
 
-// sayGoodbye sends the first close message; repeatGoodbye sends the others.
-func (l *link) sayGoodbye(reason *peer.Error) {
-	l.outbox.clear()
-	l.reason, l.closesLeft = reason, closeRepeats
-	l.closeFirst = l.conn.Next()
-	l.sendClose()
+// overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
+// two ends, or the other end has sent far beyond its quota for long.
+func (l *link) overrun() *peer.Error {
+	l.arrivals.Freed(l.source.TakeFreed())
+	if l.spoken {
+		if l.tooMuch {
+			l.floods++
+		} else {
+			l.floods = max(l.floods-1, 0)
+		}
+		l.spoken, l.tooMuch = false, false
+	}
+	if err := l.source.Fault(); err != nil {
+		l.stats.QueueOverflows++
+		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: err.Error()}
+	}
+	if l.floods >= l.config.FloodFrames {
+		l.stats.RateLimited++
+		return &peer.Error{Reason: peer.ReasonRateLimit}
+	}
+	if blocked := l.outgoing.Blocked(l.frame.now); blocked >= l.config.ReliableStall {
+		l.stats.Stalled++
+		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: fmt.Sprintf("reliable messages waited for %v", blocked)}
+	}
+	return nil
 }
 
-// repeatGoodbye says whether the goodbye is over: acknowledged, or said often enough.
-func (l *link) repeatGoodbye() (over bool) {
-	if l.closeHeard {
-		return true
-	}
-	if l.frame.now < l.closeAt {
-		return false
-	}
-	if l.closesLeft == 0 {
-		return true
-	}
-	l.sendClose()
-	return false
-}
-
-// sendClose sends the close message once.
-func (l *link) sendClose() {
-	l.closesLeft--
-	l.closeAt = l.frame.now + closeEvery
-	if b, ok := l.begin(); ok {
-		payload := peer.AppendClose(b.Payload()[:0], *l.reason)
-		b.Add(wire.MessageClose, tick.Initialization, len(payload))
-		l.finish(&b)
-	}
-}
-
-// acked notes an acknowledgement; lost packets need nothing here.
+// acked notes an acknowledgement.
 func (l *link) acked(seq uint64) {
-	if l.reason != nil && seq >= l.closeFirst {
+	if l.reason != nil && !l.flushing && seq >= l.closeFirst {
 		l.closeHeard = true
 	}
+	l.outgoing.Acked(seq)
+	l.arrivals.Acked(seq)
+}
+
+// lost notes that a packet is presumed lost.
+func (l *link) lost(seq uint64) {
+	l.outgoing.Lost(seq)
+	l.arrivals.Lost(seq)
 }

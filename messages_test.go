@@ -33,19 +33,19 @@ func TestMessagesTravelBothWays(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	one, two := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
 
-	require.NoError(t, netcode.SendMessage(one.Client, &chat{1}))
-	require.NoError(t, netcode.SendMessage(one.Client, &chat{2}))
+	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{1}))
+	require.NoError(t, netcode.Send(one.Client, netcode.ToServer(), &chat{2}))
 	r.run(time.Second)
 	require.Equal(t, []got{{1, 1, 0, tick.PreUpdate}, {2, 1, 0, tick.PreUpdate}}, all)
 
 	all = nil
-	require.NoError(t, netcode.SendTo(r.server.Server, two.ID(), &chat{3}))
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(two.ID()), &chat{3}))
 	r.run(time.Second)
 	require.Equal(t, []got{{3, 0, 2, tick.PreUpdate}}, all)
 
 	all = nil
-	require.NoError(t, netcode.Broadcast(r.server.Server, &chat{4}))
-	require.NoError(t, netcode.Broadcast(r.server.Server, &wave{}))
+	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &chat{4}))
+	require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &wave{}))
 	r.run(time.Second)
 	require.Len(t, all, 4)
 }
@@ -58,7 +58,7 @@ func TestManyMessagesFillManyPackets(t *testing.T) {
 	r.joined(p, netcode.Config{})
 	id := r.spawn(1)
 	for i := range uint32(1000) {
-		require.NoError(t, netcode.SendTo(r.server.Server, 1, &chat{i}))
+		require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{i}))
 	}
 	r.until(func() bool { return len(numbers) == 1000 })
 	for i, n := range numbers {
@@ -74,31 +74,31 @@ func TestErrorsOfSending(t *testing.T) {
 	netcode.Handle[position](p, nil, netcode.Named("goto"))
 	r := newRig(t, p, netcode.Config{OutboxBytes: 256})
 	server := r.server.Server
-	require.ErrorIs(t, netcode.SendTo(server, 1, &chat{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), netcode.ErrNotConnected)
 	c := r.join(p, netcode.Config{})
-	require.ErrorIs(t, netcode.SendMessage(c.Client, &chat{}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), netcode.ErrNotConnected)
 	r.until(func() bool { return len(r.server.log) == 1 })
 
-	require.ErrorIs(t, netcode.SendTo(server, 1, &wave{}), netcode.ErrNotRegistered)
-	require.ErrorIs(t, netcode.Broadcast(server, &wave{}), netcode.ErrNotRegistered)
+	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &wave{}), netcode.ErrNotRegistered)
+	require.ErrorIs(t, netcode.Send(server, netcode.ToAll(), &wave{}), netcode.ErrNotRegistered)
 	var tooLarge *netcode.TooLargeError
-	require.ErrorAs(t, netcode.SendTo(server, 1, &huge{}), &tooLarge)
+	require.ErrorAs(t, netcode.Send(server, netcode.To(1), &huge{}), &tooLarge)
 	require.Equal(t, "huge", tooLarge.Name)
 	require.Equal(t, 2000, tooLarge.Size)
 	require.Less(t, tooLarge.Max, 1200)
-	var unsendable *netcode.UnsendableError
-	require.ErrorAs(t, netcode.SendTo(server, 1, &position{Y: float32(math.NaN())}), &unsendable)
+	var unsendable *netcode.FieldError
+	require.ErrorAs(t, netcode.Send(server, netcode.To(1), &position{Y: float32(math.NaN())}), &unsendable)
 	require.Equal(t, "Y", unsendable.Field)
 	sent := 0
-	for netcode.SendTo(server, 1, &chat{}) == nil {
+	for netcode.Send(server, netcode.To(1), &chat{}) == nil {
 		sent++
 	}
-	require.Equal(t, 256/8, sent)
-	require.ErrorIs(t, netcode.SendTo(server, 1, &chat{}), netcode.ErrOutboxFull)
+	require.Equal(t, (1200-9-2-4)/8, sent, "as many as fit a packet, the least that OutboxBytes can be")
+	require.ErrorIs(t, netcode.Send(server, netcode.To(1), &chat{}), netcode.ErrQueueFull)
 	require.EqualValues(t, 2, r.server.Stats().OutboxFull)
 	require.EqualValues(t, 1, r.server.Stats().TooLarge)
 	r.run(time.Second)
-	require.NoError(t, netcode.SendTo(server, 1, &chat{}))
+	require.NoError(t, netcode.Send(server, netcode.To(1), &chat{}))
 }
 
 func TestHandlerMayAnswer(t *testing.T) {
@@ -107,7 +107,7 @@ func TestHandlerMayAnswer(t *testing.T) {
 	var answers []uint32
 	netcode.Handle(p, func(ctx *message.Context, m *chat) {
 		if ctx.Local == 0 {
-			require.NoError(t, netcode.SendTo(server, ctx.Sender, &chat{m.Number + 1}))
+			require.NoError(t, netcode.Send(server, netcode.To(ctx.Sender), &chat{m.Number + 1}))
 			return
 		}
 		answers = append(answers, m.Number)
@@ -115,7 +115,7 @@ func TestHandlerMayAnswer(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	server = r.server.Server
 	c := r.joined(p, netcode.Config{})
-	require.NoError(t, netcode.SendMessage(c.Client, &chat{41}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{41}))
 	r.until(func() bool { return len(answers) == 1 })
 	require.Equal(t, []uint32{42}, answers)
 }
@@ -132,7 +132,7 @@ func TestMessagesDoNotStarveTheState(t *testing.T) {
 	r.server.game = func(store *snapshot.Store) { r.set(store, id, float32(r.server.Tick())) }
 	for range 300 {
 		for range 3 {
-			_ = netcode.SendTo(r.server.Server, 1, &bulk{})
+			_ = netcode.Send(r.server.Server, netcode.To(1), &bulk{})
 		}
 		r.run(frameTime)
 	}
@@ -148,7 +148,7 @@ func TestNothingComesFromThoseWhoAreGone(t *testing.T) {
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
 	r.server.OnDisconnect(func(netcode.ClientID, *netcode.CloseError) { log = append(log, "gone") })
-	require.NoError(t, netcode.SendMessage(c.Client, &chat{1}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
 	c.BeginFrame(r.now + time.Second)
 	c.Send() // the message
 	c.Close()

@@ -52,3 +52,27 @@ const (
 	StagePreLateUpdate  = tick.PreLateUpdate  // After it: the world is captured.
 	StagePostLateUpdate = tick.PostLateUpdate // Packets leave.
 )
+
+// More names that game code meets.
+type (
+	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End.
+	Endpoint = message.Endpoint
+	// Delivery says what is promised of a message.
+	Delivery = wire.Delivery
+	// History is the messages of one frame, for looking at.
+	History = message.Frame
+	// FieldError says that a field of a message has a value that cannot travel; the message is not sent.
+	FieldError = message.FieldError
+	// BoundError says that a Serialize method wrote more than it had promised; the message is not sent.
+	BoundError = message.BoundError
+	// SerializeError says that a Serialize method failed; the message is not sent.
+	SerializeError = message.SerializeError
+)
+
+// The modes of delivery.
+const (
+	Unreliable          = wire.Unreliable          // At most once, in any order.
+	UnreliableSequenced = wire.UnreliableSequenced // At most once, never after a later one of its channel.
+	Reliable            = wire.Reliable            // Exactly once while the connection lasts, in any order.
+	ReliableOrdered     = wire.ReliableOrdered     // Exactly once, in the order of the channel.
+)

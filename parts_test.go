@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -12,45 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
-
-func TestBudgetNeverGivesMoreThanItsRate(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rate := rapid.IntRange(0, 1<<20).Draw(t, "rate")
-		b := newBudget(rate, 0)
-		now, spent := time.Duration(0), 0
-		for range rapid.IntRange(1, 200).Draw(t, "steps") {
-			now += time.Duration(rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "passed"))
-			b.refill(now)
-			for !b.spent() {
-				n := rapid.IntRange(1, 1200).Draw(t, "packet")
-				b.take(n)
-				spent += n
-			}
-			most := float64(rate)*(now.Seconds()+burst.Seconds()) + minBurst + 1200
-			require.LessOrEqual(t, float64(spent), most)
-		}
-	})
-}
-
-func TestBudgetWithoutLimit(t *testing.T) {
-	b := newBudget(-1, 0)
-	for range 1000 {
-		b.take(1 << 20)
-		require.False(t, b.spent())
-	}
-}
-
-func TestBudgetAtTheHighestRateDoesNotOverflow(t *testing.T) {
-	b := newBudget(math.MaxInt, 0)
-	b.refill(time.Hour)
-	require.False(t, b.spent())
-	require.Positive(t, b.level)
-}
 
 func TestOutputKeepsOrderAndContent(t *testing.T) {
 	var o output
@@ -79,53 +40,6 @@ func TestOutputIsBounded(t *testing.T) {
 		o.commit(netip.AddrPort{}, MaxPacketSize)
 	}
 	require.LessOrEqual(t, len(o.bytes), maxOutput)
-}
-
-func TestOutboxAgainstAList(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o := outbox{limit: 4096}
-		var list []string
-		size := 0
-		for i := range rapid.IntRange(1, 300).Draw(t, "steps") {
-			if rapid.Bool().Draw(t, "push") {
-				text := strings.Repeat(string(rune('a'+i%26)), rapid.IntRange(0, 600).Draw(t, "size"))
-				fits := size+len(text)+messageOverhead <= 4096
-				require.Equal(t, fits, o.push(20, tick.Update, []byte(text)))
-				if fits {
-					list, size = append(list, text), size+len(text)+messageOverhead
-				}
-			} else if len(list) > 0 {
-				m, payload := o.next()
-				require.Equal(t, list[0], string(payload))
-				require.Equal(t, wire.MessageType(20), m.kind)
-				o.sent()
-				size -= len(list[0]) + messageOverhead
-				list = list[1:]
-			}
-			require.Equal(t, len(list) == 0, o.empty())
-			require.Equal(t, size, o.waiting())
-			require.LessOrEqual(t, len(o.bytes), 4*4096)
-		}
-	})
-}
-
-func TestOutboxLeavesHalfOfAPacketToTheState(t *testing.T) {
-	conn := peer.NewConn(peer.ConnConfig{})
-	o := outbox{limit: 1 << 20}
-	for range 100 {
-		o.push(20, tick.Update, make([]byte, 100))
-	}
-	b := conn.Begin(make([]byte, 1200))
-	o.fill(&b, true)
-	require.Greater(t, b.Room(), 550)
-	b = conn.Begin(make([]byte, 1200))
-	o.fill(&b, false)
-	require.Less(t, b.Room(), 104)
-	o.clear()
-	o.push(20, tick.Update, make([]byte, 1100))
-	b = conn.Begin(make([]byte, 1200))
-	o.fill(&b, true)
-	require.False(t, b.Empty(), "a large message goes when it is the first")
 }
 
 func TestLogIsLimited(t *testing.T) {

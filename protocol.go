@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -17,10 +18,14 @@ import (
 // calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
 // clients, on any goroutines, may share it.
 type Protocol struct {
-	components []*wire.Plan
-	rows       map[*wire.Plan]snapshot.RowOptions // looked up only
-	messages   message.Registry
-	handled    []*message.Type
+	components     []*wire.Plan
+	rows           map[*wire.Plan]snapshot.RowOptions // looked up only
+	messages       message.Registry
+	handled        []handled
+	collections    []*collections.Def // By number, once frozen.
+	collectionType wire.MessageType   // That all of them travel in.
+	roles          [1 << 8]role       // By number, once frozen.
+	naming         [1 << 8]*wire.Plan // Likewise, of types whose fields name entities.
 
 	tables *wire.Tables // Nil: those that ship.
 
@@ -79,17 +84,23 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
-		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].Name < p.handled[b].Name })
-		p.messages.Freeze()
+		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
 		if p.unpacked {
 			p.turnPackingOff()
 		}
+		p.settleCollections()
+		p.messages.Freeze()
+		for _, h := range p.handled {
+			p.roles[h.of.ID()] = h.role
+		}
+		p.numberCollections()
+		p.noteNaming()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = describe(p.components, p.handled, p.unpacked, p.describeTables())
+		p.entries = append(describe(p.components, p.handled, p.unpacked, p.describeTables()), describeCollections(p.collections)...)
 		p.digest, p.hash = digest(p.entries)
 	})
 }
@@ -119,9 +130,18 @@ func (p *Protocol) turnPackingOff() {
 	for _, plan := range p.components {
 		plan.Debug()
 	}
-	for _, m := range p.handled {
-		m.Plan.Debug()
+	p.messages.Debug()
+}
+
+// answers tells if a question was registered with that answer.
+func (p *Protocol) answers(question, answer reflect.Type) bool {
+	of := p.messages.ByGoType(question)
+	for _, h := range p.handled {
+		if h.of == of {
+			return of != nil && h.answer == answer
+		}
 	}
+	return false
 }
 
 // mustBeOpen panics when it is too late to register.

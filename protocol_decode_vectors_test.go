@@ -1,10 +1,11 @@
 package netcode_test
 
-// The reader written from PROTOCOL.md against the other vectors that its section 14 names.
+// The reader written from PROTOCOL.md against the other vectors that its section 17 names.
 
 import (
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"regexp"
@@ -25,22 +26,42 @@ func attempt(step func()) (err error) {
 	return nil
 }
 
-// TestProtocolTextSufficesForRows reads the bit codes and rows of the wire package's vectors.
-func TestProtocolTextSufficesForRows(t *testing.T) {
-	file, err := os.ReadFile("wire/testdata/golden.txt")
+// vectors are the lines of a file of vectors, in words.
+func vectors(t *testing.T, name string) iter.Seq[[]string] {
+	file, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	description := regexp.MustCompile(`(?m)^describe (.*)$`).FindSubmatch(file)
-	s := parseShape(string(description[1]))
+	return func(yield func([]string) bool) {
+		for _, line := range strings.Split(strings.TrimSpace(string(file)), "\n") {
+			if !strings.HasPrefix(line, "#") && !yield(strings.Fields(line)) {
+				return
+			}
+		}
+	}
+}
+
+// unhex reads bytes as vectors spell them.
+func unhex(text string) []byte {
+	b, err := hex.DecodeString(strings.TrimSuffix(text, "-"))
+	must(err == nil, "no bytes: %s", text)
+	return b
+}
+
+// TestProtocolTextSufficesForRows reads the bit codes and rows of the wire package's vectors.
+func TestProtocolTextSufficesForRows(t *testing.T) {
+	var s shape
 	seen := map[string]int{}
-	for _, line := range strings.Split(string(file), "\n") {
-		word := strings.Fields(line)
-		if len(word) < 2 {
+	for word := range vectors(t, "wire/testdata/golden.txt") {
+		if word[0] == "describe" {
+			s = parseShape(word[1])
+		}
+	}
+	for word := range vectors(t, "wire/testdata/golden.txt") {
+		if word[0] != "var" && word[0] != "row" && word[0] != "refuse" {
 			continue
 		}
-		payload, _ := hex.DecodeString(word[len(word)-1])
-		from := &stream{b: payload}
+		from := &stream{b: unhex(word[len(word)-1])}
 		var got, want string
 		fault := attempt(func() {
 			switch word[0] {
@@ -50,8 +71,8 @@ func TestProtocolTextSufficesForRows(t *testing.T) {
 				from.end()
 			case "row":
 				want = word[2] + " " + word[3]
-				got = values(s.row(from))
-				got = meanings(&s, &stream{b: payload}) + " " + got
+				row := s.row(from)
+				got = meanings(&s, row) + " " + numbers(row)
 				from.end()
 			case "refuse":
 				want = "refused"
@@ -65,10 +86,10 @@ func TestProtocolTextSufficesForRows(t *testing.T) {
 		if fault != nil && word[0] == "refuse" {
 			got = want
 		} else if fault != nil {
-			t.Errorf("%s: %v", line, fault)
+			t.Errorf("%v: %v", word, fault)
 		}
 		if got != want {
-			t.Errorf("%s\nmeans %s", line, got)
+			t.Errorf("%v\nmeans %s", word, got)
 		}
 		seen[word[0]]++
 	}
@@ -77,32 +98,25 @@ func TestProtocolTextSufficesForRows(t *testing.T) {
 	}
 }
 
-// values lists a row's numbers as they travel: those of 64 bits as two.
-func values(row [][]uint64) string {
-	widths := map[int]bool{3: true, 6: true, 10: true} // I64, F64, Half
+// numbers lists a row's numbers.
+func numbers(row []uint32) string {
 	var text []string
-	for i, numbers := range row {
-		for _, n := range numbers {
-			if widths[i] {
-				text = append(text, fmt.Sprint(n&math.MaxUint32), fmt.Sprint(n>>32))
-			} else {
-				text = append(text, fmt.Sprint(n))
-			}
-		}
+	for _, n := range row {
+		text = append(text, fmt.Sprint(n))
 	}
 	return strings.Join(text, ",")
 }
 
 // meanings spells a row as the vectors do: floats as their bits.
-func meanings(s *shape, from *stream) string {
+func meanings(s *shape, row []uint32) string {
 	var parts []string
-	for i, numbers := range s.row(from) {
+	for i := range s.fields {
 		f := &s.fields[i]
 		var spelled []string
-		for _, text := range strings.Split(f.text(numbers), ",") {
+		for _, text := range strings.Split(f.text(row), ",") {
 			switch v, err := strconv.ParseFloat(text, 64); {
 			case f.base == "bool":
-				text = fmt.Sprint(numbers[0])
+				text = fmt.Sprint(row[f.lane])
 			case err == nil && f.base == "f64":
 				text = fmt.Sprintf("%016x", math.Float64bits(v))
 			case err == nil && !strings.ContainsAny(f.base[:1], "iu"):
@@ -157,11 +171,68 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 // TestProtocolHashOfTheText computes the hash that PROTOCOL.md gives.
 func TestProtocolHashOfTheText(t *testing.T) {
 	r := newReader([]string{
-		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192}",
-		"component Position{X:f32[-512,512,0.002];Y:f32}",
-		"message Chat{Number:u32}",
+		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32;unpacked}",
+		"component Position{unpacked;X:f32[-512,512,0.002];Y:f32}",
+		"message Chat{unpacked;Number:u32}[both ways;Unreliable 0]",
 	})
-	if r.hash != 0x181ddaf46525f20b {
+	if r.hash != 0xe96ac7a97de079f1 {
 		t.Fatalf("%016x", r.hash)
 	}
+}
+
+// TestProtocolTextSufficesForDeltas reads rows as what differs from the wire package's vectors.
+func TestProtocolTextSufficesForDeltas(t *testing.T) {
+	list := func(text string) (row []uint32) {
+		for _, word := range strings.Split(strings.TrimSuffix(text, "-"), ",") {
+			if n, err := strconv.ParseUint(word, 10, 32); err == nil {
+				row = append(row, uint32(n))
+			}
+		}
+		return row
+	}
+	seen := map[string]int{}
+	for word := range vectors(t, "wire/testdata/golden_delta.txt") {
+		s := parseShape(word[1])
+		age, _ := strconv.ParseInt(word[2], 10, 64)
+		span, _ := strconv.ParseInt(word[3], 10, 64)
+		v := leant{base: list(word[5]), before: list(word[4]), age: age, span: span}
+		var got []uint32
+		at := len(word) - 1
+		if word[0] == "refuse" {
+			at--
+		}
+		fault := attempt(func() {
+			from := &stream{b: unhex(word[at])}
+			got = newDiffer(&s, tables{"stairs": nil}).row(from, v)
+			from.end()
+		})
+		switch {
+		case word[0] == "refuse" && fault == nil:
+			t.Errorf("%v: legal", word)
+		case word[0] == "row" && fault != nil:
+			t.Errorf("%v: %v", word, fault)
+		case word[0] == "row" && !slices.Equal(got, list(word[6])):
+			t.Errorf("%v means %v", word, got)
+		}
+		seen[word[0]]++
+	}
+	if seen["row"] < 40 || seen["refuse"] < 10 {
+		t.Fatalf("only %v", seen)
+	}
+}
+
+// stairTable is the rule of those vectors.
+func stairTable(symbols, contexts int) *table {
+	lengths := flat(symbols, 1).lengths[0]
+	if u := min(4, symbols-2); u > 0 {
+		lengths = "1234"[:u]
+		for _, n := range flat(symbols-u, 1).lengths[0] {
+			lengths += string("0123456789abcdef"[u+strings.IndexRune("0123456789abcdef", n)])
+		}
+	}
+	t := &table{symbols: symbols, codes: map[int]code{}}
+	for context := range contexts {
+		t.lengths = append(t.lengths, lengths[context%symbols:]+lengths[:context%symbols])
+	}
+	return t
 }

@@ -41,8 +41,8 @@ func (s *Server) Record(w io.Writer) (stop func() error, err error) {
 	}, nil
 }
 
-// record takes in the newest capture.
-func (s *Server) record() {
+// recordTick takes in the newest capture.
+func (s *Server) recordTick() {
 	r := &s.recording
 	if r.writer == nil {
 		return

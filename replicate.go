@@ -10,24 +10,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Option adjusts one registration: Named for both Replicate and Handle, Every, Once and PredictedBy for Replicate, AtStage for Handle.
-type Option func(*registration)
-
-// registration is what the options of one Replicate or Handle decide.
-type registration struct {
-	name   string
-	stage  tick.Stage
-	staged bool
-	rows   snapshot.RowOptions
-
-	predictor string
-	predict   wire.Prediction
-}
-
-// Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
-// compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
-func Named(name string) Option { return func(r *registration) { r.name = name } }
-
 // PredictedBy gives a component a prediction function of its own: from the two versions of a row that both ends hold, it
 // says what the row will be, and what travels is only how far that was off. It knows what netcode cannot: gravity, the
 // track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
@@ -70,8 +52,8 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.mustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
-	if r.staged {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: AtStage is for messages: components are applied in %s", t, tick.EarlyUpdate))
+	if r.last != "" {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is for messages: components are applied in %s", t, r.last, tick.EarlyUpdate))
 	}
 	if t == reflect.TypeFor[components.Replicated]() {
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")
@@ -81,7 +63,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	}
 	plan := compile("Replicate", t, r.name)
 	for _, other := range p.components {
-		mustDiffer("Replicate", plan, other)
+		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
 	}
 	if r.predict != nil {
 		plan.PredictBy(r.predictor, r.predict)
@@ -90,41 +72,6 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
 	}
-}
-
-// register collects the options; the wire name is the type's own unless Named says otherwise.
-func register(call string, t reflect.Type, options []Option) registration {
-	r := registration{name: t.Name()}
-	for _, option := range options {
-		option(&r)
-	}
-	if call == "Handle" && r.rows != (snapshot.RowOptions{}) {
-		panic(fmt.Sprintf("netcode: Handle[%s]: Every and Once are for components: a message travels when it is sent", t))
-	}
-	if call == "Handle" && r.predict != nil {
-		panic(fmt.Sprintf("netcode: Handle[%s]: PredictedBy is for components: of messages nothing is predicted", t))
-	}
-	if r.name == "" && t.Kind() != reflect.Struct {
-		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong
-	}
-	if !legalName(r.name) {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace "+
-			"or semicolon: use the option Named", call, t, r.name, maxName))
-	}
-	return r
-}
-
-// maxName is the longest wire name, in bytes.
-const maxName = 128
-
-// legalName tells if a wire name can stand in a canonical description without being taken for a part of it.
-func legalName(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c > '~' || c == '{' || c == '}' || c == ';' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
 }
 
 // compile turns T into its list of fields, or panics with the field that cannot travel.
@@ -140,11 +87,11 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 }
 
 // mustDiffer panics when two registrations share a wire name or a type.
-func mustDiffer(call string, plan, other *wire.Plan) {
-	if plan.Type() == other.Type() {
-		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, plan.Type(), other.Name()))
+func mustDiffer(call string, t reflect.Type, name string, other reflect.Type, otherName string) {
+	if t == other {
+		panic(fmt.Sprintf("netcode: %s[%s]: this type is registered already, as %q", call, t, otherName))
 	}
-	if plan.Name() == other.Name() {
-		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, plan.Type(), plan.Name(), other.Type()))
+	if name == otherName {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q is taken by %s: use the option Named", call, t, name, other))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -25,20 +24,21 @@ type Server struct {
 	tag      uint32
 	frame    frame
 
+	courier
 	store    *snapshot.Store
 	explicit explicit
 	interest Interest // Nil: all is visible unless hidden.
-	queues   *message.Queues
-	inbound  inbound
-	handle   func(ctx *Context, payload []byte) // of Dispatch
-	encoder  message.Encoder
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
 
+	row  []uint32 // A message that names entities, as it is,
+	body []byte   // and as a client gets it.
+
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
-	sessions  []*session // In ascending order of id; the ended ones leave in sweep.
+	near      [numNear]*session // Connected ones among them, at their id's remainder.
+	sessions  []*session        // In ascending order of id; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
@@ -74,20 +74,14 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		tag:       tag,
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
-		queues:    message.NewQueues(config.queues()),
-		inbound:   newInbound(p),
 		cookies:   peer.NewCookies(secret),
 		byAddress: map[netip.AddrPort]*session{},
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
-	s.handle = func(ctx *Context, payload []byte) {
-		if s.client(ctx.Sender) == nil {
-			s.stats.OfTheGone++ // OnDisconnect has told the game that nothing more comes
-			return
-		}
-		s.inbound.handle(ctx, payload)
-	}
+	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.setUp(s, config, s.exists)
+	s.events.over = func(client wire.ClientID, reason *peer.Error) { s.calls.drop(client, reason) }
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	return s, nil
 }
@@ -100,12 +94,14 @@ func (s *Server) BeginFrame(now time.Duration) {
 		c.heard += stall
 		c.created += stall
 	}
-	s.queues.BeginFrame()
+	s.beginFrame()
 }
 
-// Dispatch hands the messages that wait for a stage to their handlers.
+// Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
+// may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
+// the connection of the sender; what the server sent itself is reported to OnError instead, as *PanicError.
 func (s *Server) Dispatch(stage Stage) {
-	s.queues.Drain(stage, s.handle)
+	s.inbound.Drain(stage)
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
@@ -113,6 +109,9 @@ func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drai
 
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
 func (s *Server) TickDue() bool { return s.frame.due }
+
+// ID is 0: the server is nobody's client.
+func (s *Server) ID() ClientID { return 0 }
 
 // Tick is the current network tick.
 func (s *Server) Tick() Tick { return s.frame.clock.Tick() }
@@ -141,7 +140,7 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
-// systems out of order. It may be called many times in a frame.
+// systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame.
 func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onError, f) }
 
 // Report passes an error that has no caller to OnError and to the log.

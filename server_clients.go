@@ -21,6 +21,8 @@ type ClientStats struct {
 	Synced  bool // The client is proved to hold everything it may see, as of the last tick.
 	Waiting int  // Bytes of messages that wait to be sent.
 
+	Unconfirmed int // Reliable messages that wait or are not acknowledged yet, pieces of large ones counted apart.
+
 	Packets  peer.Stats         // Packet counters.
 	Snapshot snapshot.ViewStats // State counters.
 }
@@ -43,7 +45,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
 		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outbox.waiting(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }
@@ -83,8 +85,29 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 
 // client is a connected client's session, or nil.
 func (s *Server) client(id wire.ClientID) *session {
-	if c := s.byID[id]; c != nil && c.state == connected {
+	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {
 		return c
 	}
-	return nil
+	return s.farClient(id)
+}
+
+// numNear is how many sessions are found by their id alone.
+const numNear = 256
+
+// farClient is client for one that is not near; it is from then on.
+func (s *Server) farClient(id wire.ClientID) *session {
+	c := s.byID[id]
+	if c == nil || c.state != connected {
+		return nil
+	}
+	s.near[id%numNear] = c
+	return c
+}
+
+// forget takes a session out of those that are found by their id.
+func (s *Server) forget(c *session) {
+	delete(s.byID, c.id)
+	if near := &s.near[c.id%numNear]; *near == c {
+		*near = nil
+	}
 }

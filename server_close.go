@@ -4,27 +4,28 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// Kick ends a client's connection; detail is told to the client. OnDisconnect follows before Kick returns, or, when Kick
+// Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
+// that, for Config.FlushTimeout at most. OnDisconnect follows before Kick returns, or, when Kick
 // is called from one of the server's own functions, after that one. It says false if there is no such client.
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.client(client)
 	if c == nil {
 		return false
 	}
-	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, true)
+	s.end(c, &peer.Error{Reason: peer.ReasonKicked, Detail: detail}, endFlushed)
 	s.events.fire()
 	return true
 }
 
 // Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
-// The frames that follow tell the clients, until Closed.
+// The frames that follow deliver what was sent, for Config.FlushTimeout at most, and tell the clients, until Closed.
 func (s *Server) Close(reason Reason) {
 	if reason == peer.ReasonNone {
 		reason = peer.ReasonShuttingDown
 	}
 	s.closing = true
 	for _, c := range s.sessions {
-		s.end(c, &peer.Error{Reason: reason}, true)
+		s.end(c, &peer.Error{Reason: reason}, endFlushed)
 	}
 	s.events.fire()
 }

@@ -79,7 +79,7 @@ func (s *Server) replace(c *session) {
 		return
 	}
 	s.stats.Replaced++
-	s.end(c, &peer.Error{Reason: peer.ReasonReplaced}, false)
+	s.end(c, &peer.Error{Reason: peer.ReasonReplaced}, endQuiet)
 }
 
 // welcome opens a session and tells the client.

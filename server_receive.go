@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 )
 
@@ -37,26 +36,34 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		return
 	}
 	if c.state == lingering {
-		if c.closeHeard {
+		if c.closingPacket(in, peer.RoleServer) || c.closeHeard {
 			s.remove(c)
 		}
 		return
 	}
-	content, err := s.inbound.check(in.Batch, fromClient)
-	if err != nil {
-		s.malformed(c, err)
+	content, reason := s.judge(&c.link, &in)
+	if reason != nil {
+		s.refusePacket(c, reason)
 		return
 	}
 	c.heard = s.frame.now
 	if c.state == pending && !s.admit(c) {
 		return
 	}
-	s.queue(c, in.Batch, content)
+	if content.credited {
+		c.outgoing.Credit(content.credit)
+	}
+	if content.messages > 0 {
+		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
+			s.refusePacket(c, reason)
+			return
+		}
+	}
 	s.resync(c, content)
 	c.conn.Accept(in, s.frame.now)
 	if content.closed != nil {
 		c.sendAck()
-		s.end(c, content.closed, false)
+		s.end(c, content.closed, endQuiet)
 	} else if c.conn.AckNow() {
 		c.sendAck()
 	}
@@ -67,24 +74,16 @@ func (s *Server) unreadable(c *session, err error) {
 	switch reason := peer.CloseReason(err); reason {
 	case peer.ReasonNone:
 	case peer.ReasonMalformed:
-		s.malformed(c, err)
+		s.refusePacket(c, closeError(err))
 	default:
-		s.end(c, &peer.Error{Reason: reason}, true)
+		s.end(c, &peer.Error{Reason: reason}, endTold)
 	}
 }
 
-// malformed ends the connection of a client that sent what no client sends, inside a checksum that holds.
-func (s *Server) malformed(c *session, err error) {
-	s.stats.Malformed++
-	s.end(c, &peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()}, true)
-}
-
-// queue puts a packet's user messages where Dispatch finds them.
-func (s *Server) queue(c *session, batch []byte, content content) {
-	if content.messages == 0 {
-		return
-	}
-	s.inbound.queue(s.queues, batch, message.Context{Sender: c.id, Tick: s.frame.clock.Tick(), Received: s.frame.now})
+// refusePacket ends the connection of a client that sent what no client sends, inside a checksum that holds.
+func (s *Server) refusePacket(c *session, reason *peer.Error) {
+	s.stats.refused(reason)
+	s.end(c, reason, endTold)
 }
 
 // resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.

@@ -17,18 +17,20 @@ const secretFor = time.Minute
 // cost more than the wait.
 const repeatMost = 64
 
-// Send ends a frame: it gives up on clients that fell silent and, on a network tick, builds for each client the packets
-// that its budget allows. They wait for Drain.
+// Send ends a frame: it gives up on clients that fell silent or whose queues overflowed, and builds for each client the
+// packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
 	s.publishAlone()
-	s.record()
+	s.recordTick()
 	s.judgeInterest()
+	s.sendCollections()
 	s.reportGroups()
 	for _, c := range s.sessions {
 		s.serve(c)
 	}
+	s.endFrame()
 	s.sweep()
 	s.events.fire()
 }
@@ -54,27 +56,38 @@ func (s *Server) expire() {
 		switch {
 		case c.state == pending && s.frame.now-c.created >= s.config.HandshakeTimeout:
 			s.stats.HandshakeTimeouts++
-			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, false)
+			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, endQuiet)
 		case c.state == connected && c.silent():
 			s.stats.SilenceTimeouts++
-			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, true)
-		case c.state == lingering && c.repeatGoodbye():
+			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, endTold)
+		case c.state == lingering && c.farewell(c):
 			s.remove(c)
 		}
 	}
 }
 
-// serve sends a client what this tick owes it.
+// serve sends a client what this frame owes it.
 func (s *Server) serve(c *session) {
-	if c.state != connected || !s.frame.due {
+	if c.state != connected {
+		return
+	}
+	if reason := c.overrun(); reason != nil {
+		s.end(c, reason, endTold)
+		return
+	}
+	c.budget.Refill(s.frame.now)
+	if !s.frame.due {
+		if !c.starved {
+			c.sendMessages()
+		}
 		return
 	}
 	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
-	c.budget.refill(s.frame.now)
 	s.repeat(c)
-	c.view.Plan(c.budget.left())
+	c.view.Plan(c.budget.Left())
 	s.fill(c)
+	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
 	c.keepAlive(s.config.KeepAlive)
 	if c.conn.AckDue() {
 		c.sendAck()
@@ -94,8 +107,8 @@ func (s *Server) repeat(c *session) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *session) {
-	for c.view.Pending() || !c.outbox.empty() {
-		if c.budget.spent() {
+	for c.view.Pending() || c.wants() {
+		if c.budget.Spent() {
 			s.stats.BudgetSpent++
 			return
 		}
@@ -113,7 +126,7 @@ func (s *Server) sendPacket(c *session) bool {
 		return false
 	}
 	if !c.stateFirst {
-		c.outbox.fill(&b, c.view.Pending())
+		c.load(&b, c.view.Pending())
 	}
 	wrote := s.addSnapshot(c, &b)
 	c.stateFirst = !wrote && !b.Empty() && c.view.Pending()

@@ -31,10 +31,10 @@ const (
 
 // session is one client as the server sees it.
 type session struct {
-	link
-	id    wire.ClientID
+	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
-	view  *snapshot.View // Nil unless connected.
+	link
+	view *snapshot.View // Nil unless connected.
 
 	nonce   uint64
 	epoch   uint32
@@ -42,10 +42,12 @@ type session struct {
 	created time.Duration
 
 	stateFirst bool // Messages filled the last packet while state waited.
+	starved    bool // State waited at the end of the last tick.
 	resynced   bool
 	resyncAt   time.Duration
 	oversize   uint64
 	oversizeID wire.NetworkID
+	collector  collector
 }
 
 // Acked implements peer.Outcome: the view learns what the client holds.
@@ -61,11 +63,16 @@ func (c *session) Lost(seq uint64) {
 	if c.view != nil {
 		c.view.Lost(seq)
 	}
+	c.lost(seq)
 }
 
 // open makes a pending session for a client that has shown its address to be its own.
 func (s *Server) open(address netip.AddrPort, nonce uint64, before uint32) (*session, error) {
 	epoch, err := s.freshEpoch()
+	if err != nil {
+		return nil, err
+	}
+	seed, err := randomSeed(s.config.Random)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +83,7 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, before uint32) (*ses
 	s.lastID++
 	c := &session{id: s.lastID, nonce: nonce, epoch: epoch, before: before, created: s.frame.now}
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
-	c.start(address, peer.NewConn(s.config.conn(out, in)))
+	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
 	s.counts[pending]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
@@ -110,7 +117,7 @@ func (s *Server) dropOldestPending() {
 	for _, c := range s.sessions { // in ascending order of id, and so of age
 		if c.state == pending {
 			s.stats.PendingDropped++
-			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, false)
+			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, endQuiet)
 			return
 		}
 	}
@@ -121,7 +128,7 @@ func (s *Server) dropOldestPending() {
 func (s *Server) admit(c *session) bool {
 	if s.counts[connected] >= s.config.Clients {
 		s.stats.RefusedFull++
-		s.end(c, s.full(), true)
+		s.end(c, s.full(), endTold)
 		return false
 	}
 	s.move(c, connected)
@@ -139,8 +146,17 @@ func (s *Server) full() *peer.Error {
 	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.counts[connected], s.config.Clients)}
 }
 
-// end takes a client out of the game. tell says whether the client is to be told, by a close message that lingers.
-func (s *Server) end(c *session, reason *peer.Error, tell bool) {
+// ending says how the other end learns that a connection is over.
+type ending uint8
+
+const (
+	endQuiet   ending = iota // Not at all.
+	endTold                  // By a close message that lingers.
+	endFlushed               // By a close message after what was sent before is delivered.
+)
+
+// end takes a client out of the game.
+func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if c.state >= lingering {
 		return
 	}
@@ -154,15 +170,17 @@ func (s *Server) end(c *session, reason *peer.Error, tell bool) {
 	if c.state == connected && s.interest != nil {
 		s.interest.Leave(c.id)
 	}
-	delete(s.byID, c.id)
+	s.forget(c)
 	c.view = nil
-	if !tell {
+	s.gone(&c.link)
+	if how == endQuiet {
 		s.remove(c)
 		return
 	}
 	s.move(c, lingering)
-	c.sayGoodbye(reason)
-	if s.counts[lingering] > maxLingering {
+	full := s.counts[lingering] > maxLingering
+	c.part(reason, how == endFlushed && !full)
+	if full {
 		s.stats.LingeringFull++
 		s.remove(c)
 	}
@@ -173,10 +191,11 @@ func (s *Server) remove(c *session) {
 	if c.state == gone {
 		return
 	}
-	delete(s.byID, c.id)
+	s.forget(c)
 	if s.byAddress[c.address] == c {
 		delete(s.byAddress, c.address)
 	}
+	c.outgoing.Clear()
 	addPackets(&s.ended, c.conn.Stats())
 	s.move(c, gone)
 }

@@ -6,11 +6,10 @@ import (
 )
 
 // Stats counts what happened since a server or client was made. Each limit of Config has a counter with its name, so
-// that a limit that is hit is seen; one that its end has no use for stays zero. Reliable messages, fragments and deferred
-// messages do not exist yet, and so neither do their limits.
+// that a limit that is hit is seen; one that its end has no use for stays zero.
 type Stats struct {
 	Packets  peer.Stats    // Packets of all connections together, those that ended included.
-	Messages message.Stats // Received messages: queued, dropped for PerStage, refused for PerSender and Bytes.
+	Messages message.Stats // Received messages: queued, handled, and what each limit of a queue dropped, refused or deferred.
 
 	// The life of connections.
 	Connected    uint64 // Connections that came about.
@@ -33,14 +32,26 @@ type Stats struct {
 	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.
 	BudgetSpent       uint64 // SendBudget: ticks in which a peer got less than it lacked.
 	SentRingFull      uint64 // SentPackets: packets not sent because too many are unacknowledged.
-	OutboxFull        uint64 // OutboxBytes: messages that SendTo, Broadcast or SendMessage refused.
-	TooLarge          uint64 // PacketSize: messages refused because they do not fit into a packet.
+	OutboxFull        uint64 // OutboxBytes: unreliable messages that were not sent.
+	BackPressure      uint64 // ReliableBytes: reliable messages that were not sent.
+	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
+	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes, Deferred…: connections ended because a reliable message could not be kept.
+	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for too long.
+	RateLimited       uint64 // FloodFrames: connections ended because far too much came.
+	FlushesCut        uint64 // FlushTimeout: connections that closed with messages undelivered.
+	CallsFull         uint64 // Calls: questions refused because too many were open.
+	CallsLate         uint64 // Calls that ended with ErrDeadline.
 	Oversize          uint64 // PacketSize: times that an entity did not fit into a packet.
 	LargeGroups       uint64 // PacketSize: times that a group became too large for a packet.
 	HistoryEvicted    uint64 // HistoryBytes: changes forgotten before they were Window old.
 	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
 	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
 	EntitiesRefused   uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
+	CallsCancelled    uint64 // Calls whose context was done first.
+	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
+	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
+	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
+	HandlerPanics     uint64 // Handlers that panicked.
 	OfTheGone         uint64 // Messages dropped because their sender's connection had ended before their stage came.
 	Resyncs           uint64 // Resyncs served.
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
@@ -69,6 +80,15 @@ func addPackets(sum *peer.Stats, one peer.Stats) {
 	sum.RingFull += one.RingFull
 }
 
+// refused counts a connection that ended for what its other end sent.
+func (s *Stats) refused(reason *peer.Error) {
+	if reason.Reason == peer.ReasonQueueOverflow {
+		s.QueueOverflows++
+		return
+	}
+	s.Malformed++
+}
+
 // Stats is a copy of the counters.
 func (s *Server) Stats() Stats {
 	stats := s.stats
@@ -78,7 +98,7 @@ func (s *Server) Stats() Stats {
 			addPackets(&stats.Packets, c.conn.Stats())
 		}
 	}
-	stats.Messages = s.queues.Stats()
+	stats.Messages = s.inbound.Stats()
 	stats.TicksSlipped = s.frame.clock.Slipped()
 	stats.EntitiesRefused = s.store.Refused()
 	stats.HistoryEvicted = s.store.HistoryEvicted()
@@ -93,7 +113,7 @@ func (c *Client) Stats() Stats {
 	if c.conn != nil {
 		addPackets(&stats.Packets, c.conn.Stats())
 	}
-	stats.Messages = c.queues.Stats()
+	stats.Messages = c.inbound.Stats()
 	stats.TicksSlipped += c.frame.clock.Slipped()
 	stats.Errors, stats.LinesSkipped = c.report.errors, c.report.suppressed
 	return stats

@@ -59,9 +59,6 @@ func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
 	c.full = false
 	c.known = extended(c.known, int(id.Index))
 	c.known[id.Index] = faults{}
-	if int(id.Index) < len(c.controlled) {
-		c.controlled[id.Index] = 0
-	}
 	c.pace.begin(id.Index)
 	return c.watch.hold(id, e), id
 }

@@ -1,81 +1,219 @@
 package message
 
 import (
-	"fmt"
+	"errors"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Size returns how long the payload of a message with these fields is, in bytes.
-func Size(plan *wire.Plan) int { return (plan.Bits() + 7) / 8 }
+// Codec is how the values of one Go type travel, and what is done with those that arrive: a CodecOf whose type parameter is
+// not said. After registration it does not change and may be used by any number of goroutines, each with a Scratch of its
+// own.
+type Codec interface {
+	// Name returns the wire name.
+	Name() string
+	// GoType returns the type of the values.
+	GoType() reflect.Type
+	// Plan returns the fields that travel; nil for a type with a Serialize method.
+	Plan() *wire.Plan
+	// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method, whose payloads vary.
+	Size() int
+	// AlwaysLegal returns how long payloads are if every one of that length is legal, and else NoSize.
+	AlwaysLegal() uint32
+	// Handled reports whether there is a handler.
+	Handled() bool
+	// Check reports whether a payload is legal. It has no effect.
+	Check(s *Scratch, payload []byte) bool
+	// Handle decodes a payload and calls the handler. It returns false, without a call, if the payload is not legal.
+	Handle(ctx *Context, payload []byte) bool
+	// Describe appends name and fields, or for a type with a Serialize method its name and bound.
+	Describe(dst []byte) []byte
+	// AppendValues appends what a payload says, for people; if it is not legal, the bytes and what is wrong.
+	AppendValues(dst, payload []byte) []byte
+	// Debug turns packing off. Call it before the codec is used.
+	Debug()
 
-// Handler turns a function of a Go type into one of a payload, for Type.Handle. A payload that is not legal does not reach
-// the function; netcode has judged all of a packet before that and closed the connection. The value is good during the call
-// and reused afterwards; it starts from zero, also in fields that do not travel. Once warm, messages that come out of
-// Queues allocate nothing. Handler panics when the plan is that of another type.
-func Handler[T any](plan *wire.Plan, handle func(ctx *Context, m *T)) func(ctx *Context, payload []byte) {
-	mustMatch[T](plan)
-	return func(ctx *Context, payload []byte) {
-		b := borrow[T](ctx, plan)
-		if b.read(plan, payload) {
-			handle(ctx, &b.value)
+	setNumber(id wire.MessageType)
+	handleRun(in *Inbound, ctx *Context, q *queue)
+}
+
+// Bounded is a message type with a Serialize method that knows how long it may be. Without it a value is measured, at
+// the price of one more pass over it.
+type Bounded interface {
+	// SizeUpperBound returns at least as many bytes as Serialize will write for this value.
+	SizeUpperBound() int
+}
+
+// way is how the values of a type travel.
+type way uint8
+
+const (
+	byPlan      way = iota // fields, packed to bits
+	byCopy                 // fields, whose bits are those of memory
+	bySerialize            // its Serialize method
+)
+
+// CodecOf is the codec of T. It is one of three: fields packed by a wire.Plan; the same bits, but copied from memory
+// where every field is exact; or what the Serialize method of *T says.
+type CodecOf[T any] struct {
+	name    string
+	way     way
+	size    int        // of every payload; -1 bySerialize
+	plan    *wire.Plan // nil bySerialize
+	exact   exact      // byCopy
+	bound   int        // bySerialize: of the zero value
+	bounded bool       // bySerialize: *T is Bounded
+	debug   bool
+	number  wire.MessageType // once the registry is frozen
+	handle  func(ctx *Context, m *T)
+}
+
+// NewCodec returns the codec of T under its wire name: by its Serialize method if *T has one, else by its fields, with the
+// tags of wire.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
+// and reused afterwards; it starts from zero, also in fields that do not travel. The error says why T cannot travel.
+func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T], error) {
+	c := &CodecOf[T]{name: name, handle: handle}
+	if _, ok := any((*T)(nil)).(wire.Serializable); ok {
+		return c, c.compileSerialize()
+	}
+	plan, err := wire.Compile(reflect.TypeFor[T](), name)
+	if err != nil {
+		return nil, err
+	}
+	if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
+		return nil, errors.New("entity handles are local to a world: a message names an entity by a NetworkID")
+	}
+	c.plan, c.size = plan, planSize(plan)
+	c.compileCopy()
+	return c, nil
+}
+
+// planSize returns how long the payload of a message with these fields is, in bytes.
+func planSize(plan *wire.Plan) int { return (plan.Bits() + 7) / 8 }
+
+// Name returns the wire name.
+func (c *CodecOf[T]) Name() string { return c.name }
+
+// GoType returns the type T.
+func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
+
+// Plan returns the fields that travel; nil for a type with a Serialize method.
+func (c *CodecOf[T]) Plan() *wire.Plan { return c.plan }
+
+// Size returns how long every payload is, in bytes, or with entity fields is at most; -1 for a type with a Serialize method.
+func (c *CodecOf[T]) Size() int { return c.size }
+
+// Handled reports whether there is a handler.
+func (c *CodecOf[T]) Handled() bool { return c.handle != nil }
+
+func (c *CodecOf[T]) setNumber(id wire.MessageType) { c.number = id }
+
+// Debug turns packing off. Call it before the codec is used.
+func (c *CodecOf[T]) Debug() {
+	c.debug = true
+	if c.way == bySerialize {
+		c.measureZero()
+		return
+	}
+	c.plan.Debug()
+	c.way, c.size = byPlan, planSize(c.plan)
+}
+
+// Describe appends name and fields, or for a type with a Serialize method its name and the bound of its zero value.
+func (c *CodecOf[T]) Describe(dst []byte) []byte {
+	if c.way == bySerialize {
+		return c.describeSerialize(dst)
+	}
+	return c.plan.Describe(dst)
+}
+
+// SizeBound returns the room that Encode needs for a value, in bytes. For fields that is always the same; a Serialize
+// method is asked, or measured, and what it says wrong is a *SerializeError.
+func (c *CodecOf[T]) SizeBound(s *Scratch, m *T) (int, error) {
+	if c.way != bySerialize {
+		return c.size, nil
+	}
+	return c.serializeBound(s, m)
+}
+
+// Encode writes a value into dst, which has the room that SizeBound asked for, and returns how many bytes it took. The
+// errors are *FieldError, *BoundError and *SerializeError; then dst holds nothing that may be sent.
+func (c *CodecOf[T]) Encode(s *Scratch, dst []byte, m *T) (n int, err error) {
+	switch c.way {
+	case byCopy:
+		if len(dst) >= c.size && c.store(dst[:c.size], m) {
+			return c.size, nil
 		}
-		giveBack(ctx, b)
+	case bySerialize:
+		return c.serialize(s, dst, m)
 	}
+	return c.encodePlan(s, dst, m)
 }
 
-func mustMatch[T any](plan *wire.Plan) {
-	if t := reflect.TypeFor[T](); t != plan.Type() {
-		panic(fmt.Sprintf("message: the fields of %s cannot be those of %s", plan.Type(), t))
-	}
-}
-
-// box is the value that a handler is given, with room for its row.
-type box[T any] struct {
-	value T
-	lanes []uint32
-}
-
-// borrow takes the reused value out of its place: a handler that is called while it runs gets another one, and one whose
-// handler panicked is not used again.
-func borrow[T any](ctx *Context, plan *wire.Plan) *box[T] {
-	if ctx.scratch != nil {
-		if b, ok := ctx.scratch.values[ctx.Type].(*box[T]); ok {
-			ctx.scratch.values[ctx.Type] = nil
-			return b
+// Decode reads a payload into *m, which it makes zero first. It returns false if the payload is not legal; *m is worth
+// nothing then.
+func (c *CodecOf[T]) Decode(s *Scratch, payload []byte, m *T) bool {
+	switch c.way {
+	case byCopy:
+		if len(payload) != c.size || !c.exact.finite(payload) {
+			return false
 		}
+		c.load(m, payload)
+		return true
+	case bySerialize:
+		return c.deserialize(s, payload, m)
 	}
-	return &box[T]{lanes: make([]uint32, plan.Lanes())}
+	return c.decodePlan(s, payload, m)
 }
 
-func giveBack[T any](ctx *Context, b *box[T]) {
-	if ctx.scratch != nil {
-		ctx.scratch.values[ctx.Type] = b
+// Check reports whether a payload is legal, without effect.
+func (c *CodecOf[T]) Check(s *Scratch, payload []byte) bool {
+	switch c.way {
+	case byCopy:
+		return len(payload) == c.size && c.exact.finite(payload)
+	case bySerialize:
+		return c.checkSerialize(s, payload)
 	}
+	if !c.fits(payload) {
+		return false
+	}
+	r := wire.NewBitReader(payload)
+	return c.plan.ReadRow(&r, s.row(c.plan.Lanes())) && r.Done()
 }
 
-// Encoder holds the memory in which messages are encoded, one after the other. The zero value is ready.
-type Encoder struct {
-	lanes   []uint32
-	payload []byte
+// fits reports whether a payload is as long as the fields can make it: entity fields take fewer bits where they can.
+func (c *CodecOf[T]) fits(payload []byte) bool {
+	return len(payload) == c.size || len(payload) < c.size && len(c.plan.Refs()) > 0
 }
 
-// Encode returns the payload of a message, which is good until the next call, and what was wrong with a field: a value out
-// of range is clamped, one that is no finite number travels as the least value of its field. The caller decides whether to
-// send it. Encode panics when the plan is that of another type.
-func Encode[T any](e *Encoder, plan *wire.Plan, m *T) (payload []byte, fault wire.Fault) {
-	mustMatch[T](plan)
-	if n := plan.Lanes(); cap(e.lanes) < n {
-		e.lanes = make([]uint32, n)
+// encodePlan writes the fields as packed bits, and says of a value that cannot travel which field is to blame. There is no
+// last good value to keep, unlike for a component, and there is a caller to tell.
+func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
+	if len(dst) < c.size {
+		return 0, &BoundError{Name: c.name, Bound: len(dst)}
 	}
-	if n := Size(plan); cap(e.payload) < n {
-		e.payload = make([]byte, n)
-	}
-	lanes := e.lanes[:plan.Lanes()]
+	lanes := s.row(c.plan.Lanes())
 	clear(lanes)
-	fault = quantise(plan, m, lanes)
-	w := wire.NewBitWriter(e.payload[:Size(plan)])
-	plan.WriteRow(&w, lanes)
-	return e.payload[:w.Finish()], fault
+	if fault := quantise(c.plan, m, lanes); fault.Reason != wire.NoFault {
+		return 0, &FieldError{Name: c.name, Field: fault.Field(), Reason: fault.Reason}
+	}
+	w := wire.NewBitWriter(dst[:c.size])
+	c.plan.WriteRow(&w, lanes)
+	return w.Finish(), nil
+}
+
+// decodePlan is Decode for packed bits.
+func (c *CodecOf[T]) decodePlan(s *Scratch, payload []byte, m *T) bool {
+	if !c.fits(payload) {
+		return false
+	}
+	r, lanes := wire.NewBitReader(payload), s.row(c.plan.Lanes())
+	if !c.plan.ReadRow(&r, lanes) || !r.Done() {
+		return false
+	}
+	var zero T
+	*m = zero
+	dequantise(c.plan, lanes, m)
+	return true
 }

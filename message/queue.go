@@ -1,115 +1,126 @@
 package message
 
+import "github.com/arche-netcode/netcode/wire"
+
+// item is a message in a frame: two words, which travel in registers and are stored whole. It holds no pointer, so the
+// memory of queues is nothing to the garbage collector.
+type item struct {
+	place uint64 // start of the payload in the frame's bytes, 32 bits; place in the frame's origins, 32 bits
+	what  uint64 // place in the frame's extras and 1, or 0, 32 bits; size of the payload, 16; type, 8; channel, 8
+}
+
 const (
-	firstItems = 16  // messages a queue has room for at first
-	firstBytes = 512 // bytes of payload a queue has room for at first
+	typeBits    uint64 = 0xFF << 48
+	channelBits uint64 = 0xFF << 56
+	orderedBits uint64 = 0xC0 << 56 // of the channel: its mode, which is ReliableOrdered where both are set
+	extraBits   uint64 = 1<<32 - 1
 )
 
-// queue is a ring of messages beside a ring of their payloads. Both double when they are full: bounds are the caller's, who
-// drops before pushing.
+// newItem returns a message that lies nowhere yet.
+func newItem(t wire.MessageType, ch wire.Channel, extra int) item {
+	return item{what: uint64(ch)<<56 | uint64(t)<<48 | uint64(extra)}
+}
+
+// at returns the message at its place.
+func (it item) at(start, size, origin int) item {
+	return item{place: uint64(origin)<<32 | uint64(start), what: it.what | uint64(size)<<32}
+}
+
+// moved returns the message at another place.
+func (it item) moved(start, origin, extra int) item {
+	return item{place: uint64(origin)<<32 | uint64(start), what: it.what&^extraBits | uint64(extra)}
+}
+
+func (it item) start() int              { return int(uint32(it.place)) }
+func (it item) origin() int             { return int(it.place >> 32) }
+func (it item) extra() int              { return int(uint32(it.what)) }
+func (it item) size() int               { return int(uint16(it.what >> 32)) }
+func (it item) typ() wire.MessageType   { return wire.MessageType(it.what >> 48) }
+func (it item) channel() wire.Channel   { return wire.Channel(it.what >> 56) }
+func (it item) delivery() wire.Delivery { return it.channel().Delivery() }
+
+// sameContext reports whether a message has type, channel and origin of another one without extra, and none itself.
+func (it item) sameContext(other item) bool {
+	return (it.what^other.what)&(typeBits|channelBits|extraBits) == 0 && (it.place^other.place)>>32 == 0
+}
+
+// simple reports whether the message has no extra and no promise of order: nothing can keep it waiting.
+func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
+
+// maxPayload is the most that an item can hold: more than any message that travels, fragmented or not.
+const maxPayload = 1<<16 - 1
+
+// dead reports whether the message was dropped while it waited.
+func (it item) dead() bool { return it.what&typeBits == 0 }
+
+// kill drops the message.
+func (it *item) kill() { it.what &^= typeBits }
+
+const firstItems = 16 // a queue has room for so many at first
+
+// queue is the messages of one stage, in order. It grows by doubling up to twice its limit, so that closing the gaps of
+// messages that left it costs no more than having put them in.
 type queue struct {
-	items []item // its length is a power of two
-	head  uint64 // messages ever pushed
-	tail  uint64 // messages ever taken or dropped
-	bytes []byte // its length is a power of two
-	next  uint64 // where the next payload goes, counted on through all laps
-	live  int    // bytes of all payloads that wait
+	items []item
+	head  int // those before it are done with
+	end   int // those before it, and not before head, are for the Drain that is under way
+	scan  int // those before it are not unreliable, or not waiting
+	live  int // how many wait
 }
 
-// item is a message; its payload lies in one piece, so the end of a lap may stay empty.
-type item struct {
-	ctx   Context
-	start uint64
-	size  int
+// push appends a message; the caller has seen that fewer than limit wait. It reports whether memory had to grow.
+func (q *queue) push(it item, limit int) (grown bool) {
+	if len(q.items) == cap(q.items) {
+		grown = q.widen(limit)
+	}
+	q.items = append(q.items, it)
+	q.live++
+	return grown
 }
 
-func (q *queue) len() int { return int(q.head - q.tail) }
-
-func (q *queue) at(i uint64) *item { return &q.items[i&uint64(len(q.items)-1)] }
-
-func (q *queue) push(ctx *Context, payload []byte) {
-	if q.len() == len(q.items) {
-		q.growItems()
+// widen makes room for one more message. It reports whether memory had to grow.
+func (q *queue) widen(limit int) (grown bool) {
+	if 2*q.live > len(q.items) || cap(q.items) == 0 {
+		larger := make([]item, len(q.items), max(firstItems, min(2*cap(q.items), 2*limit)))
+		copy(larger, q.items)
+		q.items, grown = larger, true
 	}
-	start, ok := q.place(len(payload))
-	if !ok {
-		q.growBytes(len(payload))
-		start, _ = q.place(len(payload))
+	if len(q.items) == cap(q.items) {
+		q.compact()
 	}
-	*q.at(q.head) = item{ctx: *ctx, start: start, size: len(payload)}
-	q.head++
-	q.next = start + uint64(len(payload))
-	q.live += len(payload)
-	copy(q.payload(start, len(payload)), payload)
+	return grown
 }
 
-// pop takes the oldest message out and copies its payload behind what is in buf.
-func (q *queue) pop(buf []byte) (Context, []byte) {
-	oldest := q.at(q.tail)
-	buf = append(buf, q.payload(oldest.start, oldest.size)...)
-	ctx := oldest.ctx
-	q.drop()
-	return ctx, buf
+// compact closes the gaps.
+func (q *queue) compact() {
+	kept, end, scan := q.items[:0], 0, 0
+	for i := q.head; i < len(q.items); i++ {
+		if q.items[i].dead() {
+			continue
+		}
+		kept = append(kept, q.items[i])
+		if i < q.end {
+			end = len(kept)
+		}
+		if i < q.scan {
+			scan = len(kept)
+		}
+	}
+	q.items, q.head, q.end, q.scan = kept, 0, end, scan
 }
 
-// drop takes the oldest message out; there is one.
-func (q *queue) drop() {
-	q.live -= q.at(q.tail).size
-	q.tail++
-	if q.head == q.tail {
-		q.next = 0
+// dropOldest drops the oldest unreliable message that waits; false if there is none.
+func (q *queue) dropOldest() bool {
+	for q.scan = max(q.scan, q.head); q.scan < len(q.items); q.scan++ {
+		if it := &q.items[q.scan]; !it.dead() && !it.delivery().Reliable() {
+			it.kill()
+			q.scan++
+			q.live--
+			return true
+		}
 	}
+	return false
 }
 
-func (q *queue) payload(start uint64, size int) []byte {
-	if size == 0 {
-		return nil
-	}
-	i := int(start & uint64(len(q.bytes)-1))
-	return q.bytes[i : i+size]
-}
-
-// place returns where a payload of this size can go, and whether there is room.
-func (q *queue) place(size int) (start uint64, ok bool) {
-	if size == 0 {
-		return q.next, true
-	}
-	lap := uint64(len(q.bytes))
-	if lap == 0 {
-		return 0, false
-	}
-	start = q.next
-	if left := lap - start&(lap-1); uint64(size) > left {
-		start += left
-	}
-	first := start
-	if q.head != q.tail {
-		first = q.at(q.tail).start
-	}
-	return start, start+uint64(size)-first <= lap
-}
-
-func (q *queue) growItems() {
-	larger := make([]item, max(firstItems, 2*len(q.items)))
-	for i := q.tail; i < q.head; i++ {
-		larger[i&uint64(len(larger)-1)] = *q.at(i)
-	}
-	q.items = larger
-}
-
-// growBytes lays the payloads out anew, without gaps, in a ring with room for one more of this size.
-func (q *queue) growBytes(size int) {
-	n := max(firstBytes, 2*len(q.bytes))
-	for n < q.live+size {
-		n *= 2
-	}
-	larger := make([]byte, n)
-	next := 0
-	for i := q.tail; i < q.head; i++ {
-		it := q.at(i)
-		copy(larger[next:], q.payload(it.start, it.size))
-		it.start = uint64(next)
-		next += it.size
-	}
-	q.bytes, q.next = larger, uint64(next)
-}
+// clear empties the queue and keeps its memory.
+func (q *queue) clear() { *q = queue{items: q.items[:0]} }

@@ -13,12 +13,15 @@ import (
 // MaxTypes is how many message types a Registry holds at most.
 const MaxTypes = int(wire.MaxMessageType-wire.FirstUserMessage) + 1
 
-// Type is a message type that can be received.
+// Type is a message type that can be sent and received.
 type Type struct {
-	Name   string                             // wire name, unique in a registry
-	Plan   *wire.Plan                         // the fields that travel; nil for a payload of plain bytes
-	Stage  tick.Stage                         // where it is handled unless the sender says otherwise
-	Handle func(ctx *Context, payload []byte) // called with what was received; neither may be kept
+	Name       string       // wire name, unique in a registry
+	Codec      Codec        // how its values travel, and the handler
+	Stage      tick.Stage   // where it is handled unless the sender says otherwise, if StageGiven
+	StageGiven bool         // Stage counts; else it is handled in the stage that the sender is in
+	Channel    wire.Channel // mode of delivery and channel, unless the sender says otherwise
+	Direction  Direction    // who may send it
+	OwnerOnly  bool         // a client may send it only about an entity that it owns
 
 	id wire.MessageType
 }
@@ -26,28 +29,42 @@ type Type struct {
 // ID returns the number that stands for the type on the wire; 0 before Freeze.
 func (t *Type) ID() wire.MessageType { return t.id }
 
+// Describe appends the canonical text of the type, which says everything that two ends must agree on:
+//
+//	Chat{From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]
+//	Buy{serialized:Buy;bound:9}[from client;ReliableOrdered 3;owner only]
+func (t *Type) Describe(dst []byte) []byte {
+	dst = t.Codec.Describe(dst)
+	dst = append(append(append(dst, '['), t.Direction.String()...), ';')
+	dst = append(dst, t.Channel.String()...)
+	if t.OwnerOnly {
+		dst = append(dst, ";owner only"...)
+	}
+	return append(dst, ']')
+}
+
 // Registry holds the message types of a protocol. The zero value is empty. Frozen, it may be used by any number of
 // goroutines.
 type Registry struct {
-	types  []*Type // in order of ID once frozen
-	byType map[reflect.Type]*Type
-	frozen bool
+	types    []*Type // in order of ID once frozen
+	byGoType map[reflect.Type]*Type
+	byID     [1 << 8]*Type // once frozen
+	frozen   bool
 }
 
-// Add registers a type and panics on misuse: a name or a Go type that is taken, no name, no handler, a stage that does not
-// exist, more than MaxTypes, or a frozen registry. What it returns is what Lookup returns later.
+// Add registers a type and panics on misuse: a name or a Go type that is taken, no name, no codec, one of another name, a
+// stage or a direction that does not exist, more than MaxTypes, or a frozen registry. What it returns is what Lookup
+// returns later.
 func (r *Registry) Add(t Type) *Type {
 	if err := r.check(&t); err != nil {
 		panic(err)
 	}
 	added := &t
 	r.types = append(r.types, added)
-	if t.Plan != nil {
-		if r.byType == nil {
-			r.byType = map[reflect.Type]*Type{}
-		}
-		r.byType[t.Plan.Type()] = added
+	if r.byGoType == nil {
+		r.byGoType = map[reflect.Type]*Type{}
 	}
+	r.byGoType[t.Codec.GoType()] = added
 	return added
 }
 
@@ -57,10 +74,14 @@ func (r *Registry) check(t *Type) error {
 		return fmt.Errorf("message: %q is registered after the protocol was first used", t.Name)
 	case t.Name == "":
 		return errors.New("message: a type without a name")
-	case t.Handle == nil:
-		return fmt.Errorf("message: %q has no handler", t.Name)
+	case t.Codec == nil:
+		return fmt.Errorf("message: %q has no codec", t.Name)
+	case t.Codec.Name() != t.Name:
+		return fmt.Errorf("message: %q has the codec of %q", t.Name, t.Codec.Name())
 	case !t.Stage.Valid():
 		return fmt.Errorf("message: %q is to be handled in stage %d, which does not exist", t.Name, t.Stage)
+	case !t.Direction.Valid():
+		return fmt.Errorf("message: %q goes in direction %d, which does not exist", t.Name, t.Direction)
 	case len(r.types) >= MaxTypes:
 		return fmt.Errorf("message: %q is one type too many, there is room for %d", t.Name, MaxTypes)
 	}
@@ -69,12 +90,20 @@ func (r *Registry) check(t *Type) error {
 			return fmt.Errorf("message: the name %q is registered twice", t.Name)
 		}
 	}
-	if t.Plan != nil {
-		if other := r.byType[t.Plan.Type()]; other != nil {
-			return fmt.Errorf("message: the Go type %s is registered twice, as %q and %q", t.Plan.Type(), other.Name, t.Name)
-		}
+	if other := r.byGoType[t.Codec.GoType()]; other != nil {
+		return fmt.Errorf("message: the Go type %s is registered twice, as %q and %q", t.Codec.GoType(), other.Name, t.Name)
 	}
 	return nil
+}
+
+// Debug turns packing off for every type, so that payloads can be read in a dump of bytes. It panics on a frozen registry.
+func (r *Registry) Debug() {
+	if r.frozen {
+		panic("message: packing is turned off before the protocol is first used")
+	}
+	for _, t := range r.types {
+		t.Codec.Debug()
+	}
 }
 
 // Freeze ends registration and numbers the types from wire.FirstUserMessage on, in the order of their names, whatever the
@@ -87,23 +116,63 @@ func (r *Registry) Freeze() {
 	sort.Slice(r.types, func(a, b int) bool { return r.types[a].Name < r.types[b].Name })
 	for i, t := range r.types {
 		t.id = wire.FirstUserMessage + wire.MessageType(i)
+		t.Codec.setNumber(t.id)
+		r.byID[t.id] = t
 	}
 }
 
 // Lookup returns the type with this number, by index into a table. Numbers come from remote bytes: any is allowed.
 func (r *Registry) Lookup(id wire.MessageType) (*Type, bool) {
-	i := int(id) - int(wire.FirstUserMessage)
-	if !r.frozen || i < 0 || i >= len(r.types) {
-		return nil, false
-	}
-	return r.types[i], true
+	t := r.byID[id]
+	return t, t != nil
 }
 
-// IDOf returns the number of the type whose values have this Go type, once frozen.
-func (r *Registry) IDOf(t reflect.Type) (wire.MessageType, bool) {
-	found := r.byType[t]
-	if found == nil || !r.frozen {
-		return 0, false
+// Types returns all types, in the order of their numbers once frozen. The slice is the registry's own: do not change it.
+func (r *Registry) Types() []*Type { return r.types }
+
+// ByGoType returns the type whose values have this Go type, once frozen; else nil. TypeOf is the fast way.
+func (r *Registry) ByGoType(t reflect.Type) *Type {
+	if !r.frozen {
+		return nil
 	}
-	return found.id, true
+	return r.byGoType[t]
+}
+
+// cacheSize is how many Go types a Cache remembers at most; two that fall on one place take it in turns.
+const cacheSize = 64
+
+// Cache remembers which type a Go type is, for TypeOf. It belongs to one end and one registry. The zero value is empty.
+type Cache struct {
+	entries [cacheSize]cached
+}
+
+// cached is what a Cache knows of one Go type. The codec is kept as what it is without its type, which the key tells.
+type cached struct {
+	key   goType
+	of    *Type
+	codec opaque
+}
+
+// TypeOf returns the message type of T and its codec, once the registry is frozen; nil and nil when it has none.
+func TypeOf[T any](r *Registry, c *Cache) (*Type, *CodecOf[T]) {
+	key := goTypeOf[T]()
+	e := &c.entries[key.place()]
+	if e.key == key {
+		return e.of, codecFrom[T](e.codec)
+	}
+	return lookUp[T](r, e, key)
+}
+
+// lookUp is TypeOf for a type that the cache does not hold.
+func lookUp[T any](r *Registry, e *cached, key goType) (*Type, *CodecOf[T]) {
+	of := r.ByGoType(reflect.TypeFor[T]())
+	if of == nil {
+		return nil, nil
+	}
+	codec, ok := of.Codec.(*CodecOf[T])
+	if !ok {
+		return nil, nil
+	}
+	*e = cached{key: key, of: of, codec: opaqueOf(codec)}
+	return of, codec
 }

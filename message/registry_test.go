@@ -10,28 +10,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-type chat struct {
-	From  uint32
-	Heat  float32 `net:"min=0,max=1,step=0.01"`
-	Local int     `net:"-"`
+// Three types that differ in nothing but their Go type.
+type (
+	first  struct{ V uint8 }
+	second struct{ V uint8 }
+	third  struct{ V uint8 }
+)
+
+// filled returns a codec whose Go type is an array of n bytes.
+func filled(t testing.TB, name string, n int) Codec {
+	return &resized{Codec: codec[first](t, name, nil), of: reflect.ArrayOf(n+1, reflect.TypeFor[uint8]())}
 }
 
-type shot struct{ X, Y float32 }
-
-func plan[T any](t testing.TB, name string) *wire.Plan {
-	t.Helper()
-	p, err := wire.Compile(reflect.TypeFor[T](), name)
-	require.NoError(t, err)
-	return p
+// resized is a codec that claims another Go type, to fill a registry.
+type resized struct {
+	Codec
+	of reflect.Type
 }
 
-func nothing(*Context, []byte) {}
+func (r *resized) GoType() reflect.Type { return r.of }
 
 func TestNumbersDoNotDependOnTheOrderOfRegistration(t *testing.T) {
 	for _, names := range [][]string{{"a", "b", "c"}, {"c", "a", "b"}, {"b", "c", "a"}} {
 		var r Registry
 		for _, name := range names {
-			added := r.Add(Type{Name: name, Stage: tick.Update, Handle: nothing})
+			added := r.Add(Type{Name: name, Stage: tick.Update, Codec: filled(t, name, int(name[0]))})
 			require.Zero(t, added.ID())
 		}
 		_, ok := r.Lookup(wire.FirstUserMessage)
@@ -43,14 +46,14 @@ func TestNumbersDoNotDependOnTheOrderOfRegistration(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, name, found.Name)
 			require.Equal(t, wire.FirstUserMessage+wire.MessageType(i), found.ID())
-			require.Equal(t, tick.Update, found.Stage)
+			require.Same(t, found, r.Types()[i])
 		}
 	}
 }
 
 func TestLookupOfEveryNumber(t *testing.T) {
 	var r Registry
-	r.Add(Type{Name: "a", Handle: nothing})
+	r.Add(Type{Name: "a", Codec: codec[first](t, "a", nil)})
 	r.Freeze()
 	for id := range 256 {
 		_, ok := r.Lookup(wire.MessageType(id))
@@ -58,42 +61,67 @@ func TestLookupOfEveryNumber(t *testing.T) {
 	}
 }
 
-func TestIDOf(t *testing.T) {
+func TestTypeOf(t *testing.T) {
 	var r Registry
-	_, ok := r.IDOf(reflect.TypeFor[chat]())
-	require.False(t, ok)
-	r.Add(Type{Name: "shot", Plan: plan[shot](t, "shot"), Handle: nothing})
-	r.Add(Type{Name: "chat", Plan: plan[chat](t, "chat"), Handle: nothing})
-	_, ok = r.IDOf(reflect.TypeFor[chat]())
-	require.False(t, ok, "not before it is frozen")
+	var c Cache
+	b := r.Add(Type{Name: "b", Codec: codec[second](t, "b", nil)})
+	a := r.Add(Type{Name: "a", Codec: codec[first](t, "a", nil)})
+	of, _ := TypeOf[first](&r, &c)
+	require.Nil(t, of, "not before it is frozen")
 	r.Freeze()
-	id, ok := r.IDOf(reflect.TypeFor[shot]())
-	require.True(t, ok)
-	require.Equal(t, wire.FirstUserMessage+1, id)
-	_, ok = r.IDOf(reflect.TypeFor[int]())
-	require.False(t, ok)
+	for range 3 { // first by look-up and then from the cache
+		of, codecOfA := TypeOf[first](&r, &c)
+		require.Same(t, a, of)
+		require.Same(t, a.Codec, codecOfA)
+		of, codecOfB := TypeOf[second](&r, &c)
+		require.Same(t, b, of)
+		require.Same(t, b.Codec, codecOfB)
+		of, none := TypeOf[third](&r, &c)
+		require.Nil(t, of)
+		require.Nil(t, none)
+	}
+	require.Equal(t, wire.FirstUserMessage, a.ID())
+	require.Zero(t, testing.AllocsPerRun(50, func() { TypeOf[first](&r, &c) }))
+}
+
+// Two types that fall on one place of the cache take it in turns, and neither is taken for the other.
+func TestTypeOfWhereTwoShareAPlace(t *testing.T) {
+	var r Registry
+	var c Cache
+	a := r.Add(Type{Name: "a", Codec: codec[first](t, "a", nil)})
+	r.Freeze()
+	place := &c.entries[goTypeOf[first]().place()]
+	*place = cached{key: goTypeOf[second](), of: &Type{Name: "another"}}
+	of, found := TypeOf[first](&r, &c)
+	require.Same(t, a, of)
+	require.Same(t, a.Codec, found)
+	require.Equal(t, goTypeOf[first](), place.key)
 }
 
 func TestAddPanics(t *testing.T) {
 	full := func(r *Registry) {
 		for i := range MaxTypes {
-			r.Add(Type{Name: fmt.Sprint(i), Handle: nothing})
+			r.Add(Type{Name: fmt.Sprint(i), Codec: filled(t, fmt.Sprint(i), i)})
 		}
 	}
+	of := func(name string) Codec { return codec[first](t, name, nil) }
 	tests := []struct {
 		name    string
 		prepare func(*Registry)
 		add     Type
 		want    string
 	}{
-		{"no name", nil, Type{Handle: nothing}, "without a name"},
-		{"no handler", nil, Type{Name: "a"}, `"a" has no handler`},
-		{"no such stage", nil, Type{Name: "a", Handle: nothing, Stage: tick.NumStages}, "stage 7"},
-		{"name taken", func(r *Registry) { r.Add(Type{Name: "a", Handle: nothing}) }, Type{Name: "a", Handle: nothing}, `"a" is registered twice`},
-		{"type taken", func(r *Registry) { r.Add(Type{Name: "a", Plan: plan[chat](t, "a"), Handle: nothing}) },
-			Type{Name: "b", Plan: plan[chat](t, "b"), Handle: nothing}, `message.chat is registered twice, as "a" and "b"`},
-		{"full", full, Type{Name: "a", Handle: nothing}, "one type too many, there is room for 239"},
-		{"frozen", (*Registry).Freeze, Type{Name: "a", Handle: nothing}, "after the protocol was first used"},
+		{"no name", nil, Type{Codec: of("a")}, "without a name"},
+		{"no codec", nil, Type{Name: "a"}, `"a" has no codec`},
+		{"another's codec", nil, Type{Name: "a", Codec: of("b")}, `"a" has the codec of "b"`},
+		{"no such stage", nil, Type{Name: "a", Codec: of("a"), Stage: tick.NumStages}, "stage 7"},
+		{"no such direction", nil, Type{Name: "a", Codec: of("a"), Direction: FromServer + 1}, "direction 3"},
+		{"name taken", func(r *Registry) { r.Add(Type{Name: "a", Codec: of("a")}) },
+			Type{Name: "a", Codec: codec[second](t, "a", nil)}, `"a" is registered twice`},
+		{"type taken", func(r *Registry) { r.Add(Type{Name: "a", Codec: of("a")}) },
+			Type{Name: "b", Codec: of("b")}, `message.first is registered twice, as "a" and "b"`},
+		{"full", full, Type{Name: "a", Codec: of("a")}, "one type too many, there is room for 239"},
+		{"frozen", (*Registry).Freeze, Type{Name: "a", Codec: of("a")}, "after the protocol was first used"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -110,10 +138,49 @@ func TestAddPanics(t *testing.T) {
 func TestTheLastNumberIsLegal(t *testing.T) {
 	var r Registry
 	for i := range MaxTypes {
-		r.Add(Type{Name: fmt.Sprint(i), Handle: nothing})
+		r.Add(Type{Name: fmt.Sprint(i), Codec: filled(t, fmt.Sprint(i), i)})
 	}
 	r.Freeze()
 	last, ok := r.Lookup(wire.MaxMessageType)
 	require.True(t, ok)
 	require.True(t, last.ID().Valid())
+}
+
+// Whatever two ends must agree on is in the text.
+func TestDescribeSaysEverything(t *testing.T) {
+	base := Type{Name: "m", Codec: codec[chat](t, "m", nil)}
+	require.Equal(t, "m{From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]", string(base.Describe(nil)))
+	tests := map[string]Type{
+		"m{From:u32;Heat:f32[0,1,0.01]}[from client;ReliableOrdered 3;owner only]": {
+			Codec: base.Codec, Channel: wire.NewChannel(wire.ReliableOrdered, 3), Direction: FromClient, OwnerOnly: true},
+		"m{X:f32;Y:f32}[from server;Unreliable 0]":             {Codec: codec[shot](t, "m", nil), Direction: FromServer},
+		"m{serialized:note;bound:2}[both ways;Unreliable 0]":   {Codec: codec[note](t, "m", nil)},
+		"m{serialized:measured;bound:1}[both ways;Reliable 0]": {Codec: codec[measured](t, "m", nil), Channel: wire.NewChannel(wire.Reliable, 0)},
+		"m{unpacked;From:u32;Heat:f32[0,1,0.01]}[both ways;Unreliable 0]": {Codec: func() Codec {
+			c := codec[chat](t, "m", nil)
+			c.Debug()
+			return c
+		}()},
+	}
+	for want, of := range tests {
+		require.Equal(t, want, string(of.Describe(nil)))
+	}
+}
+
+func TestDirections(t *testing.T) {
+	for d, want := range map[Direction][2]bool{BothWays: {true, true}, FromClient: {true, false}, FromServer: {false, true}} {
+		require.Equal(t, want, [2]bool{d.Allows(false), d.Allows(true)}, d.String())
+		require.True(t, d.Valid())
+	}
+	require.False(t, Direction(3).Valid())
+	require.Equal(t, "unknown direction", Direction(3).String())
+}
+
+func TestDebugOfAFrozenRegistryPanics(t *testing.T) {
+	var r Registry
+	r.Add(Type{Name: "shot", Codec: codec[shot](t, "shot", nil)})
+	r.Debug()
+	require.True(t, r.Types()[0].Codec.Plan().Debugging())
+	r.Freeze()
+	require.Panics(t, r.Debug)
 }

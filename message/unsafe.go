@@ -1,25 +1,84 @@
 package message
 
 import (
+	"reflect"
 	"unsafe"
 
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// read decodes a payload into the box and reports whether it was legal.
-func (b *box[T]) read(plan *wire.Plan, payload []byte) bool {
-	r := wire.NewBitReader(payload)
-	if !plan.ReadRow(&r, b.lanes) || !r.Done() {
-		return false
-	}
-	var zero T
-	b.value = zero
-	// SAFETY: Handler has checked that the plan is that of T, so it writes inside of value only.
-	plan.Dequantise(b.lanes, unsafe.Pointer(&b.value))
-	return true
+// goType stands for a Go type in a Cache, and is compared and nothing else. The zero value stands for none.
+type goType uintptr
+
+// goTypeOf returns what stands for T.
+func goTypeOf[T any]() goType {
+	var p any = (*T)(nil)
+	// SAFETY: the first word of an interface value is the address of its type, which is one for each type and does not move;
+	// it is only read.
+	return goType(*(*uintptr)(unsafe.Pointer(&p)))
 }
 
+// place spreads types over the places of a cache.
+func (t goType) place() int { return int((t>>5 ^ t>>11) % cacheSize) }
+
+// opaque is a *CodecOf[T] whose T is not said.
+type opaque unsafe.Pointer
+
+// opaqueOf forgets the type.
+func opaqueOf[T any](c *CodecOf[T]) opaque {
+	// SAFETY: any pointer may be kept as one of no type.
+	return opaque(unsafe.Pointer(c))
+}
+
+// codecFrom remembers the type.
+func codecFrom[T any](c opaque) *CodecOf[T] {
+	// SAFETY: the caller has compared the key beside c, under which lookUp stored the codec of this very T.
+	return (*CodecOf[T])(c)
+}
+
+// copyOut copies the memory of a value to dst, which has its size.
+func copyOut[T any](dst []byte, m *T) {
+	// SAFETY: m points to one T, all of whose bytes are fields: compileCopy has seen that there is no padding. dst has room
+	// for them, and holds no pointer.
+	if anyAlignment {
+		_ = dst[unsafe.Sizeof(*m)-1]
+		*(*T)(unsafe.Pointer(unsafe.SliceData(dst))) = *m
+		return
+	}
+	copy(dst[:unsafe.Sizeof(*m)], unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
+}
+
+// copyIn copies bytes, as many as a T has, over the value.
+func copyIn[T any](m *T, src []byte) {
+	// SAFETY: m points to one T, whose fields are integers and floats: any bytes are legal in it. src has as many.
+	if anyAlignment {
+		_ = src[unsafe.Sizeof(*m)-1]
+		*m = *(*T)(unsafe.Pointer(unsafe.SliceData(src)))
+		return
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)), src[:unsafe.Sizeof(*m)])
+}
+
+// turnIn turns the sign bits of a value.
+func turnIn[T any](m *T, e *exact) {
+	// SAFETY: as in copyIn; e is of this type and has as many bytes.
+	e.turn(unsafe.Slice((*byte)(unsafe.Pointer(m)), unsafe.Sizeof(*m)))
+}
+
+// quantise turns a value into the words of its fields.
 func quantise[T any](plan *wire.Plan, m *T, lanes []uint32) wire.Fault {
-	// SAFETY: Encode has checked that the plan is that of T, so it reads inside of the value only, and during the call.
+	// SAFETY: NewCodec has compiled the plan from T, so it reads inside of the value only, and during the call.
 	return plan.Quantise(unsafe.Pointer(m), lanes)
+}
+
+// dequantise is the inverse of quantise.
+func dequantise[T any](plan *wire.Plan, lanes []uint32, m *T) {
+	// SAFETY: NewCodec has compiled the plan from T, so it writes inside of the value only.
+	plan.Dequantise(lanes, unsafe.Pointer(m))
+}
+
+// settable lets an unexported field be overwritten.
+func settable(v reflect.Value) reflect.Value {
+	// SAFETY: v is a field of a value that poison was given by its address, which is alive and of this type.
+	return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
 }

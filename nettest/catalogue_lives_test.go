@@ -21,16 +21,19 @@ import (
 )
 
 // The packets that spawn, update and despawn an entity, each of them twice, in every order: at no time does the client hold
-// it twice, or again after its despawn, and once the despawn has come it is gone. The update leans on the spawn in half of
-// the cases, and cannot be read before it.
+// it twice, or again after its despawn, and once the despawn has come it is gone. Where the update and the despawn lean on the
+// spawn, that was acknowledged before they were sent: then it comes first, and once more at any time.
 func TestCase24LifePermutations(t *testing.T) {
 	for _, leans := range []bool{false, true} {
-		orders := 0
+		orders, want := 0, map[bool]int{false: 90, true: 30}
 		permutations([]int{0, 0, 1, 1, 2, 2}, func(order []int) {
+			if leans && order[0] != 0 {
+				return
+			}
 			orders++
 			require.NoError(t, playLife(leans, order), "leans %v, order %v", leans, order)
 		})
-		require.Equal(t, 90, orders)
+		require.Equal(t, want[leans], orders)
 	}
 }
 
@@ -83,8 +86,8 @@ func playLife(leans bool, order []int) error {
 		view.Observe()
 		packets[i] = make([]byte, 256)
 		packets[i] = packets[i][:view.Write(packets[i], uint64(i+1))]
-		if leans {
-			view.Acked(uint64(i + 1))
+		if leans && i == 0 {
+			view.Acked(1)
 		}
 	}
 	world := ecs.NewWorld()
@@ -98,7 +101,7 @@ func playLife(leans bool, order []int) error {
 			gone = true
 		case err == nil:
 			known = max(known, i+1)
-		case !leans || i != 1 || known > 0:
+		default:
 			return fmt.Errorf("packet %d: %w", i, err)
 		}
 		apply.Run()

@@ -196,13 +196,10 @@ func TestCase29BaselineLost(t *testing.T) {
 }
 
 // So many entities move in every frame that 8 KB/s cannot tell of all of them at once. None waits longer than the others'
-// records take to go around, with a half of slack, and two seconds for the round trip and for packets that hold many.
+// records take to go around, with a half of slack, and a second for the round trip and for packets that hold many.
 func TestCase31Starvation(t *testing.T) {
 	const budget = 8 << 10
-	g := &walkers{count: 500}
-	if *heavy && *open {
-		g.count = 5000
-	}
+	g := &walkers{count: sized(500, 5000)}
 	n := nettest.New(t, nettest.Config{
 		Protocol: protocol(), Clients: 1, Seed: 31, Rate: 30, Game: g.play, Server: netcode.Config{SendBudget: budget},
 		Link: transport.Link{Delay: 30 * time.Millisecond},
@@ -222,7 +219,7 @@ func TestCase31Starvation(t *testing.T) {
 	after, _ := n.Server.ClientStats(c.ID())
 	records := after.Snapshot.Spawns + after.Snapshot.Updates - before.Snapshot.Spawns - before.Snapshot.Updates
 	each := float64(after.Packets.BytesSent-before.Packets.BytesSent) / float64(records)
-	bound := time.Duration(1.5*each*float64(g.count)/budget*float64(time.Second)) + 2*time.Second
+	bound := time.Duration(1.5*each*float64(g.count)/budget*float64(time.Second)) + time.Second
 	waited := time.Duration(worst) * n.Server.Interval()
 	t.Logf("%d entities of %.1f bytes a record: the oldest was %v old, the bound is %v", g.count, each, waited, bound)
 	require.LessOrEqual(t, waited, bound)

@@ -19,10 +19,7 @@ import (
 
 // The catalogue of faults, by number. Each case is small in plain `go test` and of its full size with -heavy.
 var (
-	heavy = flag.Bool("heavy", false, "the cases of the catalogue in their full size")
-	// Where TestCase31Starvation is 5000 entities and not 500, the oldest is 6.2 s old and should be 5.7 at most: a plan
-	// for fewer bytes than a packet leaves the rest of the packet to the lowest indexes. Once it passes, the flag goes.
-	open       = flag.Bool("open-faults", false, "with -heavy: also what is known to go wrong")
+	heavy      = flag.Bool("heavy", false, "the cases of the catalogue in their full size")
 	sweepSeeds = flag.Int("sweep-seeds", 1, "seeds for each loss of TestCase23LossSweep")
 )
 

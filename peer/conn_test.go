@@ -121,31 +121,16 @@ func TestMalformedPackets(t *testing.T) {
 		"batch too small": append([]byte{0, 1, 0, 6, 0}, body[5:]...),
 		"batch below two": {0, 1, 0, 1, 0},
 		"no batch":        {0, 1, 0},
+
+		"a further batch without a message":        append(append([]byte(nil), body...), 3, 0, 5),
+		"a further batch below its header":         append(append([]byte(nil), body...), 2, 0, 5),
+		"a further batch of the same channel":      append(append([]byte(nil), body...), 7, 0, 0, 16, 0, 0, 0),
+		"a further batch with one byte too many":   append(append([]byte(nil), body...), 7, 0, 5, 16, 0, 0, 0, 0),
+		"a further batch with one byte too few":    append(append([]byte(nil), body...), 8, 0, 5, 16, 0, 0, 0),
+		"two of the same channel after each other": append(append([]byte(nil), body...), 7, 0, 5, 16, 0, 0, 0, 7, 0, 5, 16, 0, 0, 0),
 	} {
 		require.ErrorIs(t, parse(seal(testCheck(), append([]byte(nil), bad...), 0)), ErrMalformed, name)
 	}
-}
-
-func TestNextMessage(t *testing.T) {
-	batch := []byte{16, 4, 2, 0, 'h', 'i', 17, 0, 0, 0}
-	h, payload, rest, err := NextMessage(batch)
-	require.NoError(t, err)
-	require.Equal(t, wire.MessageHeader{Type: 16, Stage: tick.Update, Size: 2}, h)
-	require.Equal(t, "hi", string(payload))
-	require.Equal(t, 2, cap(payload), "no message reaches into the next")
-	h, payload, rest, err = NextMessage(rest)
-	require.NoError(t, err)
-	require.Equal(t, wire.MessageType(17), h.Type)
-	require.Empty(t, payload)
-	require.Empty(t, rest)
-	for n := range 6 {
-		_, _, _, err = NextMessage(batch[:n])
-		require.ErrorIs(t, err, ErrMalformed, "cut at %d", n)
-	}
-	_, _, _, err = NextMessage([]byte{0, 0, 0, 0})
-	require.ErrorIs(t, err, ErrMalformed, "type 0")
-	_, _, _, err = NextMessage([]byte{16, 7, 0, 0})
-	require.ErrorIs(t, err, ErrMalformed, "stage 7")
 }
 
 func TestConfigDefaultsAndLimits(t *testing.T) {

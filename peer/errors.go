@@ -18,10 +18,13 @@ var (
 	// ErrAckOfUnsent is returned for a packet that acknowledges what was never
 	// sent. It is a reason to close.
 	ErrAckOfUnsent = errors.New("peer: acknowledgement of a packet that was never sent")
+	// ErrOverCredit is returned for a reliable message beyond the credit that was
+	// granted. It is a reason to close.
+	ErrOverCredit = errors.New("peer: reliable messages beyond the credit")
 )
 
-// CloseReason returns the reason for which an error of [Conn.Read] or
-// [NextMessage] closes the connection, and ReasonNone for an error after which
+// CloseReason returns the reason for which an error of [Conn.Read], [Reader.Err],
+// [Arrivals.Judge] or [Arrivals.Take] closes the connection, and ReasonNone for an error after which
 // the packet is dropped and the connection goes on.
 func CloseReason(err error) Reason {
 	switch {
@@ -29,6 +32,8 @@ func CloseReason(err error) Reason {
 		return ReasonMalformed
 	case errors.Is(err, ErrAckOfUnsent):
 		return ReasonAckOfUnsent
+	case errors.Is(err, ErrOverCredit):
+		return ReasonQueueOverflow
 	}
 	return ReasonNone
 }

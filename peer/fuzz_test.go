@@ -61,33 +61,45 @@ func readHostile(t *testing.T, c *Conn, packet []byte) {
 	require.NoError(t, err)
 	again := wire.AppendPacketHeader(nil, h)
 	require.Equal(t, packet[:n], again)
-	again = binary.LittleEndian.AppendUint16(again, uint16(len(in.Batch)+wire.BatchHeaderSize))
-	require.Equal(t, packet, seal(testCheck(), append(again, in.Batch...), 0))
+	require.Equal(t, packet, seal(testCheck(), append(again, in.Batches...), 0))
 	c.Accept(in, ms)
 	_, err = c.Read(packet, ms, &out)
 	require.ErrorIs(t, err, ErrDuplicate)
-	walkBatch(t, in.Batch)
+	walkBatches(t, in.Batches)
 }
 
-// walkBatch takes a batch apart and wants the messages to cover it exactly.
-func walkBatch(t *testing.T, batch []byte) {
-	for rest := batch; len(rest) > 0; {
-		h, payload, after, err := NextMessage(rest)
-		if err != nil {
-			require.ErrorIs(t, err, ErrMalformed)
-			return
-		}
-		require.Len(t, payload, int(h.Size))
-		require.Equal(t, len(rest), wire.MessageHeaderSize+len(payload)+len(after))
-		rest = after
+// walkBatches reads batches, and wants a builder that is given the same messages to come to the same bytes: there is one
+// legal encoding.
+func walkBatches(t *testing.T, batches []byte) {
+	r := readBatches(batches)
+	again := Builder{buf: make([]byte, wire.BatchHeaderSize, len(batches)+wire.BatchHeaderSize), limit: len(batches)}
+	for r.Next() {
+		require.Len(t, r.Payload, int(r.Header.Size))
+		require.Equal(t, len(r.Payload), cap(r.Payload), "no message reaches into the next")
+		framed := make([]byte, wire.MessageHeaderSize)
+		r.Header.Put(framed)
+		again.Switch(r.Channel)
+		require.True(t, again.Append(append(framed, r.Payload...)))
+	}
+	require.False(t, r.Next())
+	if r.Err() != nil {
+		require.ErrorIs(t, r.Err(), ErrMalformed)
+		return
+	}
+	again.closeBatch()
+	require.True(t, legalBatches(batches) || len(batches) == 0)
+	if len(batches) > 0 {
+		require.Equal(t, batches, again.buf)
 	}
 }
 
-// FuzzNextMessage walks hostile batches.
-func FuzzNextMessage(f *testing.F) {
-	f.Add([]byte{16, 4, 2, 0, 'h', 'i', 17, 0, 0, 0})
-	f.Add([]byte{255, 0, 255, 255})
-	f.Fuzz(walkBatch)
+// FuzzReader reads hostile batches.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte{12, 0, 16, 4, 2, 0, 'h', 'i', 17, 0, 0, 0})
+	f.Add([]byte{6, 0, 255, 0, 255, 255})
+	f.Add([]byte{2, 0, 8, 0, 0x80, 16, 4, 1, 0, 'x', 7, 0, 0, 16, 0, 0, 0})
+	f.Add([]byte{2, 0, 7, 0, 0xC1, 16, 0x0C, 0, 0, 7, 0, 0xC1, 16, 0, 0, 0})
+	f.Fuzz(walkBatches)
 }
 
 // FuzzAcks gives a connection a script of acknowledgements, 6 bytes each, and

@@ -52,3 +52,41 @@ func golden(t *testing.T, name string, got []byte, want string) {
 	t.Helper()
 	require.Equal(t, strings.ReplaceAll(want, " ", ""), hex.EncodeToString(got), name)
 }
+
+// TestGoldenMessages pins a packet with every kind of batch and prefix.
+func TestGoldenMessages(t *testing.T) {
+	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD), PacketSize: 120})
+	o := NewOutgoing(OutgoingConfig{PacketSize: 120}, NewPool(120))
+	for _, m := range []struct {
+		post Post
+		body string
+	}{
+		{Post{Type: 16, Stage: tick.Update}, "hi"},
+		{Post{Type: 16, Stage: tick.Update, Channel: wire.NewChannel(wire.UnreliableSequenced, 2)}, "s"},
+		{Post{Type: 17, Stage: tick.FixedUpdate, Channel: wire.NewChannel(wire.Reliable, 0), Flags: wire.FlagTick | wire.FlagEntity,
+			Tick: 0x10203, Entity: wire.NetworkID{Index: 300, Generation: 1}}, "r"},
+		{Post{Type: wire.MessageRefusal, Channel: wire.NewChannel(wire.ReliableOrdered, 63), Flags: wire.FlagCall, Call: 0x0A0B}, "no"},
+		{Post{Type: 18, Stage: tick.PostLateUpdate, Channel: wire.NewChannel(wire.ReliableOrdered, 63), Flags: wire.FlagCall, Call: 5}, strings.Repeat("x", 95)},
+	} {
+		require.NoError(t, o.Push(&m.post, []byte(m.body)))
+	}
+	buf := make([]byte, 120)
+	b := c.Begin(buf)
+	n := len(AppendCredit(b.Payload()[:0], InitialCredit+0x8000))
+	require.True(t, b.Add(wire.MessageCredit, tick.Initialization, n))
+	require.True(t, o.Fill(&b, 120))
+	golden(t, "every kind", c.Finish(&b, 1, 0), goldenKinds)
+	b = c.Begin(buf)
+	require.True(t, o.Fill(&b, 120))
+	golden(t, "first piece", c.Finish(&b, 1, 0)[:21], goldenPiece)
+	b = c.Begin(buf)
+	require.False(t, o.Fill(&b, 120))
+	golden(t, "last piece", c.Finish(&b, 1, 0), goldenLast)
+}
+
+const (
+	goldenKinds = "00 0100 1000 05000400 00800200 10040200 6869 0800 42 10040100 73 0f00 80 111a0800 0000 0302 f13c 01 72 " +
+		"0d00 ff 07200600 0000 0b0a 6e6f 81a8ee8a"
+	goldenPiece = "00 0200 0200 6900 ff 06006200 0100 12 26 00 02 0500 78"
+	goldenLast  = "00 0300 0200 1200 ff 06000b00 0200 12 26 01 02 7878787878 bfa1f19f"
+)

@@ -9,18 +9,25 @@ import (
 
 // A packet of an open connection:
 //
-//	 3..9 bytes      2 bytes   (4 + size) bytes each, 0..n of them   4 bytes
-//	+---------------+---------+--------+---------+--------+-----+   +----------+
-//	| packet header | batch   | message| payload | message| ... |   | checksum |
-//	|               | size    | header |         | header |     |   |          |
-//	+---------------+---------+--------+---------+--------+-----+   +----------+
-//	                 the batch size covers from its own first byte to here ^
+//	 3..9 bytes      2 bytes   (4 + size) bytes each   2 bytes   1 byte    (4 + size) bytes each   4 bytes
+//	+---------------+---------+---------------+-----+ +---------+---------+-----------------+-----+----------+
+//	| packet header | batch   | messages, 0..n      | | batch   | channel | messages, 1..n  | ... | checksum |
+//	|               | size    | of channel 0        | | size    |         |                 |     |          |
+//	+---------------+---------+---------------+-----+ +---------+---------+-----------------+-----+----------+
+//	                 the first batch, always           further batches, 0..n of them
+//
+// A batch's size covers the batch from its own first byte. The first batch is of channel 0 of Unreliable. Two batches that
+// follow each other are never of the same channel, and the last one ends where the checksum begins: one legal encoding.
 
-// packetOverhead is the most that a packet needs besides its messages.
-const packetOverhead = wire.MaxPacketHeader + wire.BatchHeaderSize + wire.ChecksumSize
+const (
+	// packetOverhead is the most that a packet needs besides its messages when they are all in the first batch.
+	packetOverhead = wire.MaxPacketHeader + wire.BatchHeaderSize + wire.ChecksumSize
+	// furtherBatch is what each further batch takes besides its messages: its size and its channel.
+	furtherBatch = wire.BatchHeaderSize + 1
+)
 
-// MaxPayload returns the payload that one message can always have when it is
-// alone in a packet of the given size, whatever the packet's header takes.
+// MaxPayload returns the payload that one message of channel 0 of Unreliable can always have when it is
+// alone in a packet of the given size, whatever the packet's header takes. On other channels it is 3 bytes less.
 func MaxPayload(packetSize int) int {
 	return max(packetSize-packetOverhead-wire.MessageHeaderSize, 0)
 }
@@ -30,9 +37,12 @@ func MaxPayload(packetSize int) int {
 type Builder struct {
 	buf      []byte // the packet so far
 	limit    int    // where messages must end
-	batch    int    // where the batch starts
+	first    int    // where the first batch starts
+	batch    int    // where the open batch starts
 	sequence uint64
-	due      int // eliciting packets that this packet acknowledges
+	due      int          // eliciting packets that this packet acknowledges
+	open     wire.Channel // of the open batch
+	next     wire.Channel // of the next message
 }
 
 // Begin starts the next packet in buf, of which it uses no more than the
@@ -50,22 +60,40 @@ func (c *Conn) Begin(buf []byte) Builder {
 	return Builder{
 		buf:      b[:batch+wire.BatchHeaderSize],
 		limit:    limit,
+		first:    batch,
 		batch:    batch,
 		sequence: c.sent.next,
 		due:      c.received.due,
 	}
 }
 
+// Sequence returns the number that the packet will carry.
+func (b *Builder) Sequence() uint64 { return b.sequence }
+
+// Switch makes ch the channel of the messages that are added from now on; a
+// packet begins with channel 0 of Unreliable. Where the channel changes a batch
+// opens with the next message, which takes 3 bytes: Room, Fits and Payload count
+// them. A Switch that no message follows leaves nothing in the packet.
+func (b *Builder) Switch(ch wire.Channel) { b.next = ch }
+
+// at returns where the next message goes.
+func (b *Builder) at() int {
+	if b.next != b.open {
+		return len(b.buf) + furtherBatch
+	}
+	return len(b.buf)
+}
+
 // Room returns how many bytes the payload of one more message may have. It is 0
 // also when not even a message header fits any more; see Fits for those without
 // a payload.
 func (b *Builder) Room() int {
-	return max(b.limit-len(b.buf)-wire.MessageHeaderSize, 0)
+	return max(b.limit-b.at()-wire.MessageHeaderSize, 0)
 }
 
 // Fits reports whether a message with n bytes of payload still goes in.
 func (b *Builder) Fits(n int) bool {
-	return n >= 0 && n <= b.limit-len(b.buf)-wire.MessageHeaderSize
+	return n >= 0 && n <= b.limit-b.at()-wire.MessageHeaderSize
 }
 
 // Payload returns the space for the next message's payload, Room bytes long. It
@@ -75,7 +103,7 @@ func (b *Builder) Payload() []byte {
 	if room == 0 {
 		return nil
 	}
-	at := len(b.buf) + wire.MessageHeaderSize
+	at := b.at() + wire.MessageHeaderSize
 	return b.buf[at : at+room : at+room]
 }
 
@@ -86,16 +114,47 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 	if !b.Fits(n) {
 		return false
 	}
+	b.turn()
 	at := len(b.buf)
 	b.buf = b.buf[:at+wire.MessageHeaderSize+n]
 	wire.MessageHeader{Type: t, Stage: s, Size: uint16(n)}.Put(b.buf[at:])
 	return true
 }
 
+// Append adds messages that are framed already, headers and payloads one after
+// the other, as one copy. It reports false, and adds nothing, when they do not
+// fit. What is no row of messages makes a packet that the other end refuses.
+func (b *Builder) Append(framed []byte) bool {
+	if len(framed) > b.limit-b.at() {
+		return false
+	}
+	if len(framed) > 0 {
+		b.turn()
+		b.buf = append(b.buf, framed...)
+	}
+	return true
+}
+
+// turn closes the open batch and opens another where the channel changed. There
+// must be room for a message in it.
+func (b *Builder) turn() {
+	if b.next == b.open {
+		return
+	}
+	b.closeBatch()
+	b.batch, b.open = len(b.buf), b.next
+	b.buf = append(b.buf, 0, 0, byte(b.open))
+}
+
+// closeBatch writes the open batch's size.
+func (b *Builder) closeBatch() {
+	wire.BatchHeader{Size: uint16(len(b.buf) - b.batch)}.Put(b.buf[b.batch:])
+}
+
 // Empty reports whether there is no message in the packet, so that it would
 // only acknowledge.
 func (b *Builder) Empty() bool {
-	return len(b.buf) <= b.batch+wire.BatchHeaderSize
+	return len(b.buf) <= b.first+wire.BatchHeaderSize
 }
 
 // Finish completes the packet begun last, records it as sent at tick t and
@@ -109,7 +168,7 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if b.buf == nil || b.sequence != c.sent.next || c.sent.full() {
 		return nil
 	}
-	wire.BatchHeader{Size: uint16(len(b.buf) - b.batch)}.Put(b.buf[b.batch:])
+	b.closeBatch()
 	state := sentPending
 	if b.Empty() {
 		state = sentSilent
@@ -121,27 +180,4 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	c.stats.BytesSent += uint64(len(packet))
 	b.buf = nil
 	return packet
-}
-
-// openBatch takes the header off a batch. The batch must end where the packet
-// ends: one legal encoding.
-func openBatch(b []byte) (messages []byte, ok bool) {
-	header, err := wire.ParseBatchHeader(b)
-	if err != nil || int(header.Size) != len(b) {
-		return nil, false
-	}
-	return b[wire.BatchHeaderSize:], true
-}
-
-// NextMessage takes the first message off a batch that is not empty and returns
-// its header, its payload and the rest of the batch, both parts of the batch and
-// not copies. The error is ErrMalformed; whether the type is known, and legal in
-// this place, is for the caller to judge.
-func NextMessage(batch []byte) (h wire.MessageHeader, payload, rest []byte, err error) {
-	h, err = wire.ParseMessageHeader(batch)
-	if err != nil {
-		return wire.MessageHeader{}, nil, nil, ErrMalformed
-	}
-	body := batch[wire.MessageHeaderSize:]
-	return h, body[:h.Size:h.Size], body[h.Size:], nil
 }

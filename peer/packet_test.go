@@ -50,14 +50,13 @@ func TestBuilderNeverExceedsThePacket(t *testing.T) {
 		in, err := b.Read(packet, 0, nil)
 		require.NoError(t, err)
 		require.Equal(t, len(want) > 0, in.Eliciting)
-		rest := in.Batch
+		r := in.Messages()
 		for _, message := range want {
-			var payload []byte
-			_, payload, rest, err = NextMessage(rest)
-			require.NoError(t, err)
-			require.Equal(t, string(message), string(payload))
+			require.True(t, r.Next())
+			require.Equal(t, string(message), string(r.Payload))
 		}
-		require.Empty(t, rest)
+		require.False(t, r.Next())
+		require.NoError(t, r.Err())
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 // Incoming is a packet that passed every check of Read and waits to be decoded.
 type Incoming struct {
 	Sequence uint64
-	// Batch holds the packet's messages, without the batch header. It is a part
-	// of the packet that was read, not a copy.
-	Batch []byte
+	// Batches holds all batches of the packet, whose sizes and channels are legal.
+	// It is a part of the packet that was read, not a copy. Messages goes through it.
+	Batches []byte
 	// Eliciting reports whether there is a message in it.
 	Eliciting bool
 }
@@ -34,8 +34,8 @@ func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, er
 		c.stats.Malformed++
 		return Incoming{}, ErrMalformed
 	}
-	batch, ok := openBatch(body[n:])
-	if !ok {
+	batches := body[n:]
+	if !legalBatches(batches) {
 		c.stats.Malformed++
 		return Incoming{}, ErrMalformed
 	}
@@ -55,7 +55,7 @@ func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, er
 	}
 	c.stats.Received++
 	c.stats.BytesReceived += uint64(len(packet))
-	return Incoming{Sequence: sequence, Batch: batch, Eliciting: len(batch) > 0}, nil
+	return Incoming{Sequence: sequence, Batches: batches, Eliciting: len(batches) > wire.BatchHeaderSize}, nil
 }
 
 // Accept records that a packet was decoded whole. It will be acknowledged, and

@@ -27,6 +27,10 @@ const (
 	ReasonAckOfUnsent Reason = 7
 	// ReasonQueueOverflow says that a queue of reliable messages went over its cap.
 	ReasonQueueOverflow Reason = 8
+	// ReasonRateLimit says that the other end sent far beyond its quota for long.
+	ReasonRateLimit Reason = 9
+	// ReasonHandlerPanic says that a handler failed on a message of the other end.
+	ReasonHandlerPanic Reason = 10
 
 	// ReasonFull says that the server has no free client slot.
 	ReasonFull Reason = 32
@@ -60,6 +64,10 @@ func (r Reason) String() string {
 		return "acknowledged a packet that was never sent"
 	case ReasonQueueOverflow:
 		return "queue overflow"
+	case ReasonRateLimit:
+		return "sent too much for too long"
+	case ReasonHandlerPanic:
+		return "a handler of its message failed"
 	case ReasonFull:
 		return "server is full"
 	case ReasonWrongProtocol:

@@ -25,7 +25,7 @@ func TestErrorIsByReason(t *testing.T) {
 func TestEveryReasonHasWords(t *testing.T) {
 	seen := map[string]Reason{}
 	for _, r := range []Reason{ReasonNone, ReasonClosed, ReasonKicked, ReasonShuttingDown, ReasonTimeout,
-		ReasonReplaced, ReasonMalformed, ReasonAckOfUnsent, ReasonQueueOverflow, ReasonFull,
+		ReasonReplaced, ReasonMalformed, ReasonAckOfUnsent, ReasonQueueOverflow, ReasonRateLimit, ReasonHandlerPanic, ReasonFull,
 		ReasonWrongProtocol, ReasonWrongVersion, ReasonHandshakeTimeout} {
 		require.NotContains(t, r.String(), "reason 3")
 		require.NotContains(t, seen, r.String())

@@ -71,9 +71,9 @@ func TestReceivedAgainstModel(t *testing.T) {
 	})
 }
 
-// TestGapAfterAllOnes jumps ahead from a full window: nothing in the gap may
+// TestCase18GapsAtTheMask jumps ahead from a full window: nothing in the gap may
 // read as received, and everything before it that is in reach still does.
-func TestGapAfterAllOnes(t *testing.T) {
+func TestCase18GapsAtTheMask(t *testing.T) {
 	for _, first := range startSequences() {
 		for _, gap := range []uint64{1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 32768} {
 			t.Run(fmt.Sprintf("%d+%d", first, gap), func(t *testing.T) {

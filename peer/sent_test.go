@@ -17,7 +17,7 @@ func readAck(c *Conn, seq, ack uint64, bits uint32, now time.Duration, out Outco
 	return err
 }
 
-func TestAckOfUnsent(t *testing.T) {
+func TestCase19AckOfUnsent(t *testing.T) {
 	for _, first := range append(startSequences(), 1) {
 		const sent = 10
 		last := first + sent - 1
@@ -61,14 +61,14 @@ func TestAckOfUnsent(t *testing.T) {
 	}
 }
 
-func TestAckBeforeAnythingWasSent(t *testing.T) {
+func TestCase19AckBeforeTheStart(t *testing.T) {
 	for _, first := range append(startSequences(), 1) {
 		require.ErrorIs(t, readAck(newTestConn(first, 64), first, first-1, 0, 0, nil), ErrAckOfUnsent)
 		require.ErrorIs(t, readAck(newTestConn(first, 64), first, first, 0, 0, nil), ErrAckOfUnsent)
 	}
 }
 
-func TestAckOfSkipped(t *testing.T) {
+func TestCase19AckOfSkipped(t *testing.T) {
 	for _, first := range startSequences() {
 		c := newTestConn(first, 64)
 		finish(t, c, true, 1, 0)
@@ -190,7 +190,7 @@ func TestLostByTime(t *testing.T) {
 	require.Equal(t, []uint64{1, 2}, out.lost)
 }
 
-func TestLateAckIsToldOnce(t *testing.T) {
+func TestCase22LateAckIsToldOnce(t *testing.T) {
 	c, out := newTestConn(1, 64), log{}
 	for range 3 {
 		finish(t, c, true, 1, 0)

@@ -70,9 +70,9 @@ func (e *wrapEnd) step(n int, other *wrapEnd, now time.Duration, random *rand.Ra
 	}
 }
 
-// TestSequenceWraps sends ten times around the 16-bit numbers each way, at 30 %
+// TestCase16SequenceWraps sends ten times around the 16-bit numbers each way, at 30 %
 // loss. RTT and loss stay what they are across every wrap.
-func TestSequenceWraps(t *testing.T) {
+func TestCase16SequenceWraps(t *testing.T) {
 	for _, first := range startSequences() {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			t.Parallel()
@@ -114,9 +114,9 @@ func checkContinuous(t *testing.T, c *Conn, n int) {
 	require.InDelta(t, wrapLoss, c.Loss(), 0.2)
 }
 
-// TestLongSilence: one side says nothing for 40,000 packets of the other, then
+// TestCase17LongSilence: one side says nothing for 40,000 packets of the other, then
 // it does.
-func TestLongSilence(t *testing.T) {
+func TestCase17LongSilence(t *testing.T) {
 	for _, first := range startSequences() {
 		a, b := newTestConn(first, 64), newTestConn(first, 64)
 		now := time.Duration(0)
@@ -138,10 +138,10 @@ func TestLongSilence(t *testing.T) {
 	}
 }
 
-// TestAckStarvation: the remote end acknowledges one old packet for ever. Memory
+// TestCase20AckStarvation: the remote end acknowledges one old packet for ever. Memory
 // is constant by construction; sending goes on, everything is lost in time, and
 // the connection ends when half the wire's numbers are between.
-func TestAckStarvation(t *testing.T) {
+func TestCase20AckStarvation(t *testing.T) {
 	c := newTestConn(1, 64)
 	var out quiet
 	finish(t, c, true, 1, 0)

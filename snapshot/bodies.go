@@ -13,19 +13,22 @@ import (
 type body struct {
 	words  []uint64
 	bits   int
-	deltas int // rows that travel as what differs
-	same   int // rows that travel as nothing
+	deltas uint8 // rows that travel as what differs
+	same   uint8 // rows that travel as nothing
 }
 
-// bodyEntry is a body that was made in this tick.
+// bodyEntry is a body that was made in this tick. It fills a cache line, with
+// the first bits of the body: most have no more.
 type bodyEntry struct {
 	made   tick.Tick // the tick it is of; of any other, the entry is free
 	t      tick.Tick
 	before tick.Tick
 	mask   Mask
-	index  uint32
-	at     uint32 // first word
+	word   uint64
 	bits   uint32
+	at     uint32 // first word
+	next   uint32 // another body of the same index, in more
+	index  uint32
 	deltas uint8
 	same   uint8
 	none   bool // not all that it leans on is held
@@ -33,77 +36,79 @@ type bodyEntry struct {
 
 // bodies are those of one tick.
 type bodies struct {
-	entries []bodyEntry // a hash table of a power of two
+	entries []bodyEntry // by index, the first one that was made of it
+	more    []bodyEntry // the others; the first is nobody's
 	words   []uint64
 	tick    tick.Tick
-	used    int
 	symbols []wire.DeltaSymbol
 	made    uint64 // bodies made since the beginning
 	shared  uint64 // times one was used again
 }
 
-const firstBodies = 1 << 8
+// begin forgets the bodies of earlier ticks.
+func (b *bodies) begin(s *Store) {
+	b.tick = s.tick
+	b.words, b.more = b.words[:0], append(b.more[:0], bodyEntry{})
+	b.entries = grown(b.entries, len(s.gens), cap(s.gens))
+}
 
-// body returns the body of an entity's record against T and, unless before is
+// body gives the body of an entity's record against T and, unless before is
 // none, T'. All rows of mask were shown at both; told are those of them that
 // changed and travel whole. It says false when they are not all held any more.
-func (s *Store) body(index uint32, mask Mask, t, before tick.Tick, told Mask) (body, bool) {
+func (s *Store) body(to *body, index uint32, mask Mask, t, before tick.Tick, told Mask) bool {
+	b := &s.bodies
+	if mask&s.schema.whole == 0 { // else which of those changed is a client's own
+		return b.give(to, s.shared(index, mask, t, before))
+	}
+	if b.tick != s.tick {
+		b.begin(s)
+	}
+	own := bodyEntry{t: t, before: before, mask: mask, index: index}
+	s.makeBody(&own, told)
+	return b.give(to, &own)
+}
+
+// give is the body of an entry.
+func (b *bodies) give(to *body, e *bodyEntry) bool {
+	to.words = b.words[e.at : int(e.at)+(int(e.bits)+63)/64]
+	to.bits, to.deltas, to.same = int(e.bits), e.deltas, e.same
+	return !e.none
+}
+
+// shared is the body of a record with rows that travel as what differs, made
+// now if it was not yet. The entry is good until the next one is asked for.
+func (s *Store) shared(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 	b := &s.bodies
 	if b.tick != s.tick {
-		b.tick, b.used, b.words = s.tick, 0, b.words[:0]
+		b.begin(s)
 	}
-	if mask&s.schema.whole != 0 { // which of those changed is a client's own
-		b.made++
-		own := bodyEntry{t: t, before: before, mask: mask, index: index, at: uint32(len(b.words))}
-		own.none = !s.makeBody(&own, told)
-		return b.at(&own)
-	}
-	if 2*b.used >= len(b.entries) {
-		b.grow()
-	}
-	e := b.find(index, mask, t, before)
+	e := &b.entries[index]
 	if e.made == s.tick {
-		b.shared++
-	} else {
-		b.used++
-		b.made++
-		*e = bodyEntry{made: s.tick, t: t, before: before, mask: mask, index: index, at: uint32(len(b.words))}
-		e.none = !s.makeBody(e, 0)
-	}
-	return b.at(e)
-}
-
-// at is the body of an entry.
-func (b *bodies) at(e *bodyEntry) (body, bool) {
-	words := b.words[e.at : int(e.at)+(int(e.bits)+63)/64]
-	return body{words: words, bits: int(e.bits), deltas: int(e.deltas), same: int(e.same)}, !e.none
-}
-
-// find is the entry of a body, or the free one where it belongs.
-func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
-	last := uint64(len(b.entries) - 1)
-	hash := uint64(index)*0x9E3779B97F4A7C15 ^ uint64(t)*0xC2B2AE3D27D4EB4F ^ uint64(before)*0x165667B19E3779F9
-	for at := hash >> 20; ; at++ {
-		e := &b.entries[at&last]
-		if e.made != b.tick || e.index == index && e.t == t && e.before == before && e.mask == mask {
-			return e
+		for {
+			if e.t == t && e.before == before && e.mask == mask {
+				b.shared++
+				return e
+			}
+			if e.next == 0 {
+				break
+			}
+			e = &b.more[e.next]
 		}
+		e.next = uint32(len(b.more))
+		b.more = append(b.more, bodyEntry{})
+		e = &b.more[e.next]
 	}
+	*e = bodyEntry{made: s.tick, t: t, before: before, mask: mask, index: index}
+	s.makeBody(e, 0)
+	return e
 }
 
-func (b *bodies) grow() {
-	old := b.entries
-	b.entries = make([]bodyEntry, max(firstBodies, 2*len(old)))
-	for i := range old {
-		if e := &old[i]; e.made == b.tick {
-			*b.find(e.index, e.mask, e.t, e.before) = *e
-		}
-	}
-}
-
-// makeBody codes a body and appends its words.
-func (s *Store) makeBody(e *bodyEntry, told Mask) bool {
+// makeBody codes a body and appends its words, or says in the entry that not
+// all that it leans on is held.
+func (s *Store) makeBody(e *bodyEntry, told Mask) {
 	b := &s.bodies
+	b.made++
+	e.at = uint32(len(b.words))
 	b.symbols = b.symbols[:0]
 	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
@@ -116,7 +121,8 @@ func (s *Store) makeBody(e *bodyEntry, told Mask) bool {
 				continue
 			}
 			if !s.versions(r, e, row) {
-				return false
+				e.none = true
+				return
 			}
 			if !slices.Equal(r.base, r.now) {
 				changed |= 1 << n
@@ -146,7 +152,6 @@ func (s *Store) makeBody(e *bodyEntry, told Mask) bool {
 		s.watch(b.symbols)
 	}
 	b.write(e)
-	return true
 }
 
 // write turns the symbols to words behind those that are there.
@@ -171,6 +176,9 @@ func (b *bodies) write(e *bodyEntry) {
 	}
 	if n > 0 {
 		b.words = append(b.words, acc)
+	}
+	if e.bits > 0 {
+		e.word = b.words[e.at]
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// dumper prints one payload; it reads what decode reads, and changes nothing.
+// dumper prints one payload, or adds up its bits; it reads what decode reads,
+// and changes nothing.
 type dumper struct {
 	schema *Schema
 	b      wire.BitReader
@@ -17,6 +18,8 @@ type dumper struct {
 	age    tick.Tick
 	past   Past
 	lanes  []uint32
+	bits   *Bits // nil: it prints
+	left   int   // bits that were not accounted for yet
 }
 
 // Past is what records lean on, as far as it is known.
@@ -35,22 +38,8 @@ type Past interface {
 // are read as near to the one given. Records lean on what the receiver has: past says it. Without a past, or where it
 // does not know either, the dump ends there.
 func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, past Past) []byte {
-	d := dumper{schema: s, b: wire.NewBitReader(payload), dst: dst, past: past}
-	d.s = tick.Near(uint16(d.b.Read(16)), near)
-	d.printf("   tick %d\n", d.s)
-	if d.b.Bool() {
-		d.printf("   resynced, epoch %d\n", d.b.Read(16))
-	}
-	if part := d.b.Var(); part != 0 {
-		d.printf("   part %d\n", part)
-	}
-	end := d.despawns() && d.records()
-	switch {
-	case d.b.Failed():
-		d.printf("   no more: the payload is cut off or not legal\n")
-	case end && !d.b.Done():
-		d.printf("   %d bits too many\n", d.b.Remaining())
-	}
+	d := dumper{schema: s, dst: dst, past: past}
+	d.run(payload, near)
 	return d.dst
 }
 
@@ -69,7 +58,10 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 }
 
 // ListAt implements Past. The slice is the Replica's own.
-func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) { return r.past.list(t, part) }
+func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) {
+	list, _, ok := r.past.list(t, part)
+	return list, ok
+}
 
 // Window implements Past.
 func (r *Replica) Window() tick.Tick { return r.window }
@@ -77,13 +69,17 @@ func (r *Replica) Window() tick.Tick { return r.window }
 // LanesAt is a row as of the record that was decoded at t, if it is held. The slice is the Replica's own.
 func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	base := r.baseline(index, t)
-	if base.life == nil {
+	if base.life < 0 {
 		return nil, false
 	}
 	return base.row(r, row)
 }
 
-func (d *dumper) printf(format string, args ...any) { d.dst = fmt.Appendf(d.dst, format, args...) }
+func (d *dumper) printf(format string, args ...any) {
+	if d.bits == nil {
+		d.dst = fmt.Appendf(d.dst, format, args...)
+	}
+}
 
 func (d *dumper) despawns() bool {
 	var last uint32
@@ -95,6 +91,7 @@ func (d *dumper) despawns() bool {
 		}
 		d.printf("   despawn %s\n", wire.NetworkID{Index: index, Generation: generation})
 	}
+	d.account(despawns)
 	return !d.b.Failed()
 }
 
@@ -110,9 +107,11 @@ func (d *dumper) records() bool {
 			return false
 		}
 	}
+	d.account(header)
 	var next uint32
 	for {
 		gap, odd, end := readGap(d.schema.codes.gap, context, &d.b)
+		d.account(places)
 		switch {
 		case d.b.Failed():
 			return false
@@ -138,8 +137,11 @@ func (d *dumper) again() bool {
 		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.s-d.age)
 		return false
 	}
+	d.account(header)
 	for at, odd := 0, false; ; {
-		switch symbol := d.schema.codes.next.Read(&d.b, 0); {
+		symbol := d.schema.codes.next.Read(&d.b, 0)
+		d.account(places)
+		switch {
 		case d.b.Failed():
 			return false
 		case symbol == nextNone:
@@ -167,7 +169,8 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		}
 		d.printf("   entity %s, whole\n", wire.NetworkID{Index: index, Generation: generation})
 		mask := Mask(d.b.Read(uint(d.schema.Rows())))
-		return d.whole(mask)
+		d.account(heads)
+		return d.whole(mask, true)
 	}
 	if odd && !d.b.Bool() {
 		d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
@@ -192,6 +195,7 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		d.printf("    rows as at tick %d, which is not known here\n", base)
 		return false
 	}
+	d.account(heads)
 	return d.against(index, mask, rows, base, d.before(index, rows, prior))
 }
 
@@ -207,13 +211,15 @@ func (d *dumper) before(index uint32, rows Mask, prior tick.Tick) tick.Tick {
 }
 
 // whole prints rows that travel whole.
-func (d *dumper) whole(rows Mask) bool {
+func (d *dumper) whole(rows Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
-		plan := d.schema.plans[rows.next()]
+		row := rows.next()
+		plan := d.schema.plans[row]
 		d.lanes = extended(d.lanes[:0], plan.Lanes())
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
 		}
+		d.accountWhole(row, spawn)
 		d.print(plan)
 	}
 	return !d.b.Failed()
@@ -221,6 +227,9 @@ func (d *dumper) whole(rows Mask) bool {
 
 // print prints d.lanes.
 func (d *dumper) print(plan *wire.Plan) {
+	if d.bits != nil {
+		return
+	}
 	d.printf("    %s ", plan.Name())
 	d.dst = append(plan.AppendValues(d.dst, d.lanes), '\n')
 }
@@ -243,6 +252,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			}
 		}
 		changed := uint(d.schema.codes.which[n-1].Read(&d.b, wire.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
+		d.account(func(b *Bits) *uint64 { return &b.Changed })
 		for i := range n {
 			switch plan := d.schema.plans[part[i].row]; {
 			case changed>>i&1 == 0:
@@ -251,16 +261,18 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 				told = told.With(part[i].row)
 			default:
 				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
+				asked := v
 				d.lanes = extended(d.lanes[:0], plan.Lanes())
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}
 				miss = v.Miss
+				d.accountDelta(part[i].row, &asked)
 				d.print(plan)
 			}
 		}
 	}
-	return d.whole(told &^ d.schema.tags)
+	return d.whole(told&^d.schema.tags, false)
 }
 
 // versions finds what a row leans on.

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/wire"
@@ -148,11 +149,11 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 	if s.cfg.Payload <= 0 {
 		return
 	}
-	bits := emptyBits
+	size := emptyBits
 	for _, index := range m.indexes {
-		bits += s.schema.recordBits(s.rows.masks[index])
+		size += s.schema.recordBits(s.rows.masks[index], s.gens[index])
 	}
-	split := bits > 8*s.cfg.Payload
+	split := size > 8*s.cfg.Payload
 	if split && !m.split {
 		g.large = append(g.large, group)
 	}
@@ -160,19 +161,26 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 }
 
 const (
-	// emptyBits is the most that a snapshot takes without records: tick, epoch
-	// and the ends of its lists.
-	emptyBits = 16 + 1 + 16 + 2
-	// recordHead is the most that an absolute record takes without its rows: one
-	// more, gap, kind of record, generation.
-	recordHead = 1 + 67 + 1 + 67
+	// emptyBits is the most that a snapshot takes without records: tick, epoch,
+	// part, that there is a list, of which tick and part, its end, and the room
+	// that Write keeps for the other ends.
+	emptyBits = 16 + 1 + 16 + smallVar + 1 + 2*smallVar + wire.MaxCodeLength + endBits
+	// smallVar is the most that the Var code of a number below 2^15 takes.
+	smallVar = 29
+	// recordHead is the most that an absolute record takes before its
+	// generation: the symbol of its gap, which also says that it is odd, the
+	// gap's bits below the leading one, and that it leans on nothing.
+	recordHead = wire.MaxCodeLength + 31 + 1
 )
 
 // recordBits is the most that an absolute record of these rows takes.
-func (s *Schema) recordBits(rows Mask) int {
-	bits := recordHead + s.Rows()
+func (s *Schema) recordBits(rows Mask, generation uint32) int {
+	size := recordHead + varBits(generation) + s.Rows()
 	for ; rows != 0; rows &= rows - 1 {
-		bits += s.plans[rows.next()].Bits()
+		size += s.plans[rows.next()].Bits()
 	}
-	return bits
+	return size
 }
+
+// varBits is the length of a number's Var code.
+func varBits(v uint32) int { return 2*bits.Len64((uint64(v)+4)>>2) + 1 }

@@ -65,7 +65,7 @@ func TestLeavingAGroup(t *testing.T) {
 // at once, and its entities travel one by one rather than never.
 func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 	schema := simSchema(t)
-	one := schema.recordBits(bit(rowHealth))
+	one := schema.recordBits(bit(rowHealth), 1)
 	for _, test := range []struct {
 		name  string
 		bytes int
@@ -106,6 +106,7 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 				require.Equal(t, []uint32{uint32(i)}, d.replica.Row(id.Index, rowHealth))
 			}
 			require.True(t, d.view.Synced())
+			require.Zero(t, d.view.Stats().TornGroups, "what was judged to fit does fit")
 		})
 	}
 }

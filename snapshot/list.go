@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -53,24 +54,77 @@ const maxListed = 64
 // again writes what is to be said of the entities of an earlier packet. It says
 // false when the packet is full.
 func (p *packetWriter) again(before *sentPacket) bool {
-	v := p.v
+	v, r := p.v, &p.v.scratch
+	grouped := len(v.store.groups.of) > 0
+	next := v.store.schema.codes.next
 	skipped := 0
 	for i := range before.n {
 		e := v.sent.entry(before, i)
 		if e.despawn {
 			continue
 		}
-		if !p.candidate(e.index) || v.store.groups.whole(e.index) != nil {
+		if !p.candidate(e.index) || grouped && v.store.groups.whole(e.index) != nil {
 			skipped++
 			continue
 		}
-		r := p.prepare(e.index)
-		if !p.fits(func() { p.next(skipped, r.odd); p.entity(&r) }) {
+		if body := p.usual(e.index); body != nil && skipped <= nextMost {
+			code, n := next.Bits(0, skipped)
+			if !p.put(code, n, e.index, body) {
+				return !p.tooLarge(e.index)
+			}
+			skipped = 0
+			continue
+		}
+		p.prepare(e.index, r)
+		if !p.fits(func() { p.next(skipped, r.odd); p.entity(r) }) {
 			return !p.tooLarge(e.index)
 		}
-		p.wrote(&r)
+		p.wrote(r)
 		skipped = 0
 	}
+	return true
+}
+
+// usual is the body of a record that is nothing but its body, nil where there
+// is more to say or to find out. Most are such: all that it takes is looked at
+// here, and nothing is copied.
+func (p *packetWriter) usual(index uint32) *bodyEntry {
+	v, s := p.v, p.v.store
+	q := &v.slots[index]
+	age := p.s - q.base
+	mask := v.maskOf(index)
+	if q.base == tick.None || age >= s.cfg.Window || p.age != uint64(age) || q.mask != mask ||
+		mask&s.schema.whole != 0 || s.watch != nil {
+		return nil
+	}
+	before := q.prior
+	if before != tick.None && p.s-before >= s.cfg.Window {
+		before = tick.None
+	}
+	if e := s.shared(index, mask, q.base, before); !e.none {
+		return e
+	}
+	return nil
+}
+
+// put writes a usual record behind its place in the list, if there is room.
+// Its length is known before anything is written.
+func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
+	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+int(e.bits) > p.limit {
+		return false
+	}
+	p.w.Write(place, n)
+	if e.bits <= 64 {
+		p.w.Write(e.word, uint(e.bits))
+	} else {
+		p.writeWords(p.v.store.bodies.words[e.at:], int(e.bits))
+	}
+	v := p.v
+	q := &v.slots[index]
+	p.noted(index, q, e.mask, p.s-q.base)
+	v.stats.Deltas += uint64(e.deltas)
+	v.stats.Unchanged += uint64(e.same)
+	v.stats.Updates++
 	return true
 }
 
@@ -156,6 +210,11 @@ func (p *packetWriter) gap(index uint32, odd bool) {
 // tick: one that was shown after this tick's first packets waits for the next,
 // and so does what changed for this client after its record went out (rule 1).
 func (p *packetWriter) candidate(index uint32) bool {
-	v, q := p.v, &p.v.slots[index]
-	return v.unsent.has(index) && !v.owed.has(index) && q.life <= p.s && q.sent != p.s && v.plan.allows(int(index>>6))>>(index&63)&1 != 0
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
+		return false
+	}
+	q := &v.slots[index]
+	return q.sent != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
 }

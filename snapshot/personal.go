@@ -78,7 +78,7 @@ func (v *View) weightOf(index uint32) int64 {
 func (v *View) touch(index uint32, t tick.Tick) {
 	v.own.touched = grown(v.own.touched, int(index)+1, len(v.slots))
 	v.own.touched[index] = max(v.own.touched[index], t)
-	v.unsent.set(index)
+	v.wait(index)
 }
 
 func (v *View) touchedAt(index uint32) tick.Tick {

@@ -1,25 +1,21 @@
 package snapshot
 
 import (
-	"slices"
-
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// staged is one record of a payload that is being decoded. Nothing of a
-// payload takes effect before all of it has been decoded.
-type staged struct {
-	id      wire.NetworkID
-	version version // first counts in stage.lanes
-}
-
-// stage is reused from payload to payload.
+// stage is what a payload says that is being decoded. Nothing of it takes effect
+// before all of it has been decoded. It is reused from payload to payload. Its
+// versions and lanes lie where they stay when the payload counts: behind those
+// of the block that begin gave.
 type stage struct {
 	epoch    uint16
 	despawns []wire.NetworkID
-	records  []staged
+	indexes  []uint32 // of each record
+	versions []version
 	lanes    []uint32
+	block    *block
 	age      tick.Tick
 	part     int
 	leant    lent
@@ -38,17 +34,22 @@ func (r *Replica) Read(payload []byte) error {
 		r.stats.Stale++
 		return ErrStale
 	}
-	r.stage.reset()
-	if err := r.decode(&b, s); err != nil {
+	r.stage.reset(r.past.begin(s))
+	err := r.decode(&b, s)
+	begun := r.stage.block
+	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
+	begun.versions = r.stage.versions[:len(begun.versions)]
+	if err != nil {
 		return err
 	}
 	r.commit(s)
 	return nil
 }
 
-func (s *stage) reset() {
+func (s *stage) reset(b *block) {
 	s.epoch, s.age, s.part = 0, 0, 0
-	s.despawns, s.records, s.lanes = s.despawns[:0], s.records[:0], s.lanes[:0]
+	s.block, s.lanes, s.versions = b, b.lanes, b.versions
+	s.despawns, s.indexes = s.despawns[:0], s.indexes[:0]
 }
 
 func (r *Replica) malformed() error {
@@ -108,7 +109,7 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 		return r.malformed()
 	}
 	r.stage.age = tick.Tick(age) + 1
-	list, ok := r.past.list(s-r.stage.age, int(part))
+	list, places, ok := r.past.list(s-r.stage.age, int(part))
 	if !ok {
 		return r.noBaseline()
 	}
@@ -135,7 +136,13 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 		if at += symbol; at >= len(list) {
 			return r.malformed()
 		}
-		if err := r.decodeRecord(b, s, list[at], odd); err != nil {
+		var err error
+		if odd || !r.leanAgain(s-r.stage.age, list[at], places[at]) {
+			err = r.decodeRecord(b, s, list[at], odd)
+		} else {
+			err = r.decodeUsual(b, s, list[at])
+		}
+		if err != nil {
 			return err
 		}
 		at, odd = at+1, false
@@ -191,239 +198,12 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 	return !b.Failed()
 }
 
-// lent is what a record leans on, as this end holds it.
-type lent struct {
-	base   baseline
-	mask   Mask     // rows of T
-	before *version // T', nil when it is not leaned on
-	miss   int      // how far off the last lane was of the row before
-}
-
-// decodeRecord stages one entity with all its rows.
-func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd bool) error {
-	rec := staged{version: version{tick: s, first: len(r.stage.lanes)}}
-	if odd && !b.Bool() {
-		generation, ok := readGeneration(b)
-		if !ok {
-			return r.malformed()
-		}
-		rec.id = wire.NetworkID{Index: index, Generation: generation}
-		rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
-		r.stage.leant = lent{}
-		return r.decodeRows(b, rec)
-	}
-	usual := r.stage.age > 0
-	if odd {
-		before := r.stage.age
-		if !r.decodeAge(b, s) {
-			return r.malformed()
-		}
-		usual = r.stage.age == before
-	} else if !usual {
-		return r.malformed()
-	}
-	l := &r.stage.leant
-	*l = lent{base: r.baseline(index, s-r.stage.age)}
-	if l.base.life == nil {
-		return r.noBaseline()
-	}
-	rec.id = wire.NetworkID{Index: index, Generation: l.base.life.generation}
-	rec.version.base = l.base.tick
-	if err := r.decodeMask(b, &rec, odd, usual); err != nil {
-		return err
-	}
-	if err := r.findBefore(s); err != nil {
-		return err
-	}
-	return r.decodeRows(b, rec)
-}
-
-// decodeMask reads which rows a record has. A record that says it is odd and
-// is not has another encoding.
-func (r *Replica) decodeMask(b *wire.BitReader, rec *staged, odd, usual bool) error {
-	l := &r.stage.leant
-	if !odd || b.Bool() {
-		if odd && usual {
-			return r.malformed()
-		}
-		if l.base.version == nil {
-			return r.noBaseline()
-		}
-		l.mask = l.base.version.mask
-		rec.version.mask = l.mask
-		return nil
-	}
-	rec.version.mask = Mask(b.Read(uint(r.schema.Rows())))
-	l.mask = rec.version.mask // T has left the window: the server holds that they are the same
-	if l.base.version != nil {
-		l.mask = l.base.version.mask
-	}
-	return nil
-}
-
-// findBefore finds T', the tick that T's own record leant on, where that is to
-// be leaned on too (rule 3).
-func (r *Replica) findBefore(s tick.Tick) error {
-	l := &r.stage.leant
-	v := l.base.version
-	if v == nil || v.base == tick.None || s-v.base >= r.window {
-		return nil
-	}
-	for w := r.past.at(v.prev); w != nil && w.tick >= v.base; w = r.past.at(w.prev) {
-		if w.tick == v.base {
-			if w.mask == v.mask {
-				l.before = w
-			}
-			return nil
-		}
-	}
-	return r.noBaseline()
-}
-
-// decodeAge reads how far back the baseline lies, and refuses ticks that
-// never were.
-func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
-	if !b.Bool() {
-		age := b.Var()
-		if b.Failed() || age >= uint64(s) {
-			return false
-		}
-		if tick.Tick(age)+1 == r.stage.age {
-			return false // one legal encoding
-		}
-		r.stage.age = tick.Tick(age) + 1
-	}
-	return r.stage.age > 0 && r.stage.age < s
-}
-
-// decodeRows stages the rows of rec.version.mask: those of T as its body says,
-// the others whole.
-func (r *Replica) decodeRows(b *wire.BitReader, rec staged) error {
-	mask, l := rec.version.mask, &r.stage.leant
-	r.stage.lanes = extended(r.stage.lanes, r.schema.lanes(mask))
-	whole := mask &^ r.schema.tags
-	if l.base.life != nil {
-		told, err := r.decodeBody(b, &rec)
-		if err != nil {
-			return err
-		}
-		whole = whole&^l.mask | told
-	}
-	for ; whole != 0; whole &= whole - 1 {
-		row := whole.next()
-		if !r.schema.plans[row].ReadRow(b, r.stageRow(&rec, row)) {
-			return r.malformed()
-		}
-	}
-	if b.Failed() {
-		return r.malformed()
-	}
-	r.stage.records = append(r.stage.records, rec)
-	return nil
-}
-
-// decodeBody stages the rows that were there at T, and returns those that
-// follow whole.
-func (r *Replica) decodeBody(b *wire.BitReader, rec *staged) (told Mask, err error) {
-	l := &r.stage.leant
-	age := int64(rec.version.tick - l.base.tick)
-	l.miss = 0
-	for rows := rec.version.mask & l.mask &^ r.schema.tags; rows != 0; {
-		var part [whichRows]int
-		n, moved := 0, uint(0)
-		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
-			part[n] = rows.next()
-			if l.before != nil && !r.schema.whole.Has(part[n]) && !slices.Equal(r.past.row(l.base.version, part[n]), r.past.row(l.before, part[n])) {
-				moved |= 1 << n
-			}
-		}
-		changed := uint(r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, l.before != nil, age)))
-		for i, row := range part[:n] {
-			if changed>>i&1 != 0 && r.schema.whole.Has(row) {
-				told = told.With(row)
-				continue
-			}
-			if err := r.decodeRow(b, rec, row, changed>>i&1 != 0, age); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return told, nil
-}
-
-// decodeRow stages a row as it was at T, or as what differs.
-func (r *Replica) decodeRow(b *wire.BitReader, rec *staged, row int, changed bool, age int64) error {
-	l := &r.stage.leant
-	before, ok := l.base.row(r, row)
-	if !ok {
-		return r.noBaseline()
-	}
-	lanes := r.stageRow(rec, row)
-	if !changed {
-		copy(lanes, before)
-		return nil
-	}
-	v := wire.Versions{Base: before, Age: age, Miss: l.miss}
-	if l.before != nil {
-		v.Before, v.Span = r.past.row(l.before, row), int64(l.base.tick-l.before.tick)
-	}
-	if !r.schema.codes.deltas[row].Read(b, lanes, &v) {
-		return r.malformed()
-	}
-	l.miss = v.Miss
-	return nil
-}
-
-// stageRow is the place of a row of a record.
-func (r *Replica) stageRow(rec *staged, row int) []uint32 {
-	at := rec.version.first + r.schema.lanes(rec.version.mask&(bit(row)-1))
-	return r.stage.lanes[at : at+r.schema.plans[row].Lanes()]
-}
-
 // extended returns s with n more elements, of any content.
 func extended(s []uint32, n int) []uint32 {
 	if len(s)+n <= cap(s) {
 		return s[:len(s)+n]
 	}
 	return append(s, make([]uint32, n)...)
-}
-
-// baseline is the state that a record leans on: the version decoded at T, or
-// what remains of the entity's older past.
-type baseline struct {
-	tick    tick.Tick
-	life    *life
-	version *version // nil when the record of T itself has left the window
-}
-
-// baseline finds the record of T. At most one generation of an index had a
-// record at any tick, so index and T name it: among what remains of lives
-// whose records have left, the lowest generation that reaches T.
-func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
-	remains := baseline{tick: t}
-	for n := r.head(index); n >= 0; n = r.lives[n].lower {
-		l := &r.lives[n]
-		for v := r.past.at(l.newest); v != nil && v.tick >= t; v = r.past.at(v.prev) {
-			if v.tick == t {
-				return baseline{tick: t, life: l, version: v}
-			}
-		}
-		if l.old.tick >= t {
-			remains.life = l
-		}
-	}
-	return remains
-}
-
-// row is one row as of T.
-func (base *baseline) row(r *Replica, row int) ([]uint32, bool) {
-	if base.version == nil {
-		return base.life.old.row(r.schema, row, base.tick)
-	}
-	if !base.version.mask.Has(row) {
-		return nil, false
-	}
-	return r.past.row(base.version, row), true
 }
 
 // commit makes a decoded payload take effect.
@@ -434,21 +214,35 @@ func (r *Replica) commit(s tick.Tick) {
 	}
 	if s > r.newest {
 		r.newest = s
-		r.past.advance(s, r.leave)
+		r.past.advance(s, &r.olds)
 		r.forget()
 	}
 	for _, id := range r.stage.despawns {
 		r.despawn(id, s)
 	}
-	r.past.open(s, r.stage.part)
-	for i := range r.stage.records {
-		r.past.note(s, r.stage.records[i].id.Index)
-		r.record(&r.stage.records[i])
+	b := r.past.enter(s, r.stage.block)
+	b.open(r.stage.part)
+	r.stats.Records += uint64(len(r.stage.indexes))
+	place, end := len(b.versions), len(b.lanes)
+	b.versions, b.lanes = r.stage.versions, r.stage.lanes
+	for i, first := 0, place; i < len(r.stage.indexes); i++ {
+		v := &b.versions[first+i]
+		n := r.shapes.of(v.mask).lanes
+		if first+i != place { // of an entity before this one there was a record already
+			copy(b.lanes[end:end+n], b.lanes[v.first:])
+			b.versions[place] = *v
+			v = &b.versions[place]
+			v.first = int32(end)
+		}
+		if !r.record(r.stage.indexes[i], v, int32(place), b.lanes[end:end+n]) {
+			b.note(r.stage.indexes[i], -1)
+			continue
+		}
+		b.note(r.stage.indexes[i], int32(place))
+		place, end = place+1, end+n
 	}
+	b.versions, b.lanes = b.versions[:place], b.lanes[:end]
 }
-
-// leave keeps the newest version that has left the window.
-func (r *Replica) leave(v *version) { r.lives[v.life].old.take(&r.past, v) }
 
 // despawn ends the life of id and of every generation below it.
 func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
@@ -463,37 +257,39 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	r.bury(n)
 }
 
-// record enters a version into the past, and into the world if it is newer
-// than what is there (rule 6).
-func (r *Replica) record(rec *staged) {
-	r.stats.Records++
-	n := r.ensure(rec.id.Index, rec.id.Generation)
-	l := &r.lives[n]
-	lanes := r.stage.lanes[rec.version.first:]
-	lanes = lanes[:r.schema.lanes(rec.version.mask)]
-	r.remember(n, rec.version, lanes)
-	if r.heads[l.index] != n || rec.version.tick <= l.applied {
-		r.stats.Late++
-		return
+// record enters a version into the past, where it lies in the block of its tick
+// already, and into the world if it is newer than what is there (rule 6). It
+// reports whether the place is taken: an entity has one record a tick.
+func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) (taken bool) {
+	n := r.head(index)
+	if n < 0 || r.lives[n].generation != v.generation {
+		n = r.ensure(index, v.generation)
 	}
-	l.applied = rec.version.tick
+	l := &r.lives[n]
+	v.life = n
+	if l.newest.tick < v.tick {
+		v.prev, l.newest = l.newest, versionRef{tick: v.tick, place: place}
+		taken = true
+	} else {
+		taken = r.insert(l, v, place)
+	}
+	if v.tick <= l.applied || r.heads[index] != n {
+		r.stats.Late++
+		return taken
+	}
+	l.applied = v.tick
 	if l.gone {
 		l.gone = false
 		r.living++
 	}
-	r.rows.masks[l.index] = rec.version.mask
-	for m := rec.version.mask; m != 0; m &= m - 1 {
-		row := m.next()
-		k := r.schema.plans[row].Lanes()
-		copy(r.rows.row(l.index, row), lanes[:k])
-		lanes = lanes[k:]
-	}
-	r.touch(l.index)
+	r.rows.put(index, v.mask, lanes)
+	r.touch(index)
+	return taken
 }
 
-// remember links a version into its life's past, newest tick first.
-func (r *Replica) remember(n int32, v version, lanes []uint32) {
-	l := &r.lives[n]
+// insert links a version into its life's past, newest tick first, behind one of
+// a newer. It reports whether there was none of that tick.
+func (r *Replica) insert(l *life, v *version, place int32) bool {
 	var after *version
 	ref := l.newest
 	for {
@@ -502,14 +298,15 @@ func (r *Replica) remember(n int32, v version, lanes []uint32) {
 			break
 		}
 		if before.tick == v.tick {
-			return // an entity has one record a tick
+			return false // an entity has one record a tick
 		}
 		after, ref = before, before.prev
 	}
-	v.life, v.prev = n, ref
-	if after == nil {
-		l.newest = r.past.add(v, lanes)
-		return
+	v.prev = ref
+	if here := (versionRef{tick: v.tick, place: place}); after == nil {
+		l.newest = here
+	} else {
+		after.prev = here // after is of another tick, so of another block
 	}
-	after.prev = r.past.add(v, lanes) // after is of another tick, so of another block
+	return true
 }

@@ -23,7 +23,6 @@ type life struct {
 	gone              bool
 	goneAt            tick.Tick // with gone: what the client had decoded by then
 	newest            versionRef
-	old               older
 	lower             int32 // the life before it at the same index, -1 = none
 	depth             int   // lives at or below it when it came, at least
 }
@@ -43,9 +42,11 @@ type Replica struct {
 	rows   columns // newest rows, by index, of the head life
 	heads  []int32 // by index: the life of the highest generation, -1 = none
 	lives  []life
+	olds   olds // what remains of the past of each life
 	free   []int32
 	graves []tombstone // by tick, nearly
 	past   past
+	shapes *shapes
 	newest tick.Tick // the newest tick decoded
 	living int
 
@@ -74,10 +75,12 @@ type ReplicaStats struct {
 // at the time of the connection: ticks on the wire are read as near to it.
 func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	cfg = cfg.withDefaults()
+	shapes := newShapes(schema)
 	return &Replica{
-		schema: schema, window: cfg.Window, newest: start,
+		schema: schema, window: cfg.Window, newest: start, shapes: shapes,
 		rows: newColumns(schema, cfg.Entities),
-		past: newPast(schema, 2*cfg.Window),
+		olds: newOlds(schema),
+		past: newPast(schema, shapes, 2*cfg.Window, start),
 	}
 }
 
@@ -150,10 +153,9 @@ func (r *Replica) WantResync() (epoch uint16, want bool) {
 // world as applied stays.
 func (r *Replica) Lose() {
 	for i := range r.lives {
-		r.lives[i].newest, r.lives[i].old = versionRef{}, older{}
+		r.lives[i].newest, r.olds.heads[i] = versionRef{}, older{}
 	}
-	r.past = newPast(r.schema, r.past.keep)
-	r.past.horizon = max(0, r.newest-r.past.keep)
+	r.past = newPast(r.schema, r.shapes, r.past.keep, r.newest)
 	r.ask()
 }
 
@@ -196,8 +198,8 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	r.touched = r.touched.grownTo(len(r.heads))
 	n := r.newLife()
 	l := &r.lives[n]
-	*l = life{index: index, generation: generation, gone: true, lower: -1, old: l.old}
-	l.old.tick = tick.None
+	*l = life{index: index, generation: generation, gone: true, lower: -1}
+	r.olds.heads[n] = older{}
 	r.link(n)
 	return n
 }
@@ -208,7 +210,7 @@ func (r *Replica) newLife() int32 {
 		r.free = r.free[:k-1]
 		return n
 	}
-	r.lives = append(r.lives, life{})
+	r.lives, r.olds.heads = append(r.lives, life{}), append(r.olds.heads, older{})
 	return int32(len(r.lives) - 1)
 }
 

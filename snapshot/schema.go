@@ -10,7 +10,8 @@ import (
 // protocol hash. A component's row number is its place in that list.
 type Schema struct {
 	plans   []*wire.Plan
-	words   []int // per row: 64-bit words of an absolute row
+	words   []int   // per row: 64-bit words of an absolute row
+	widths  []int32 // per row: lanes
 	options []RowOptions
 	refs    Mask // rows that name entities
 	tags    Mask // rows without lanes
@@ -45,6 +46,7 @@ func NewSchemaWith(plans []*wire.Plan, source wire.TableSource) (*Schema, error)
 	s := &Schema{plans: plans}
 	for _, p := range plans {
 		s.words = append(s.words, (p.Bits()+63)/64)
+		s.widths = append(s.widths, int32(p.Lanes()))
 	}
 	s.options = make([]RowOptions, len(plans))
 	for row, p := range plans {

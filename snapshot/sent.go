@@ -1,14 +1,20 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"math"
+
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // sentEntry is one record that a packet carried.
 type sentEntry struct {
-	index, generation uint32
-	base              tick.Tick // what the record leant on, tick.None when absolute
-	mask              Mask      // the rows that the record has
-	alike             bool      // they are those of base
-	despawn           bool
+	mask  Mask   // the rows that the record has
+	index uint32 // of which life is told by the packet's tick
+	// span is how many ticks before the packet's the record leant on, 0 when
+	// absolute, when T had other rows, or when it lies too far back to predict
+	// from.
+	span    uint16
+	despawn bool
 }
 
 // sentPacket says what a packet carried, until its slot is used again.
@@ -39,6 +45,7 @@ type sentRing struct {
 const (
 	entriesPerPacket = 32
 	maxRecords       = 1024
+	maxSpan          = math.MaxUint16
 )
 
 func newSentRing(packets int) sentRing {

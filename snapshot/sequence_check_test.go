@@ -123,8 +123,8 @@ func (c *seqClient) held(e Entity) seqState {
 
 // check holds everything that a packet of tick t said, and did, against the reference.
 func (s *sequence) check(c *seqClient, t tick.Tick) error {
-	for i := range c.replica.stage.records {
-		if err := s.checkRecord(c, &c.replica.stage.records[i], t); err != nil {
+	for _, rec := range c.replica.decoded() {
+		if err := s.checkRecord(c, &rec, t); err != nil {
 			return err
 		}
 	}
@@ -134,8 +134,8 @@ func (s *sequence) check(c *seqClient, t tick.Tick) error {
 		}
 	}
 	c.replica.ClearChanged()
-	for i := range c.replica.stage.records {
-		if g := s.groups[t-s.start][c.replica.stage.records[i].id.Index]; g != 0 {
+	for _, rec := range c.replica.decoded() {
+		if g := s.groups[t-s.start][rec.id.Index]; g != 0 {
 			s.met.grouped++
 			if err := s.checkGroup(c, g, t); err != nil {
 				return err
@@ -150,7 +150,7 @@ func (s *sequence) check(c *seqClient, t tick.Tick) error {
 func (s *sequence) checkRecord(c *seqClient, rec *staged, t tick.Tick) error {
 	want := c.meant[t-s.start][rec.id.Index]
 	got := seqState{generation: rec.id.Generation, mask: rec.version.mask}
-	lanes := c.replica.stage.lanes[rec.version.first:]
+	lanes := rec.lanes
 	for m := rec.version.mask; m != 0; m &= m - 1 {
 		from, to := seqPlaces(m.next())
 		copy(got.lanes[from:to], lanes)

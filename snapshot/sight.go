@@ -37,11 +37,13 @@ func (v *View) Keep(id wire.NetworkID) {
 	if !v.Visible(id) {
 		return
 	}
+	if v.slots[id.Index].base == tick.None {
+		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
+		return
+	}
 	v.leave(id.Index, v.next())
 	v.unsent.unset(id.Index)
-	if v.slots[id.Index].shown != 0 {
-		v.kept.set(id.Index)
-	}
+	v.kept.set(id.Index)
 }
 
 // ShowNew says whether the client sees new entities until they are hidden,
@@ -53,12 +55,12 @@ func (v *View) ShowNew(show bool) {
 
 // Visible reports whether the client may see id, which is false for dead ids.
 func (v *View) Visible(id wire.NetworkID) bool {
-	return v.visible.has(id.Index) && v.slots[id.Index].generation == id.Generation
+	return v.visible.has(id.Index) && v.tenants[id.Index].generation == id.Generation
 }
 
 // keeps reports whether id is out of sight and its last state was left there.
 func (v *View) keeps(id wire.NetworkID) bool {
-	return v.kept.has(id.Index) && v.slots[id.Index].generation == id.Generation
+	return v.kept.has(id.Index) && v.tenants[id.Index].generation == id.Generation
 }
 
 // next is the earliest tick whose snapshot can still reflect a change of
@@ -73,15 +75,15 @@ func (v *View) next() tick.Tick {
 // show begins a life at tick t (rule 7). An owed despawn is dropped: the
 // record that will be sent says everything, of this generation or a higher one.
 func (v *View) show(id wire.NetworkID, t tick.Tick) {
-	p := &v.slots[id.Index]
+	v.forget(id.Index)
+	p := &v.tenants[id.Index]
 	p.generation = id.Generation
-	p.base, p.prior, p.mask = tick.None, tick.None, 0
 	p.life = t
 	v.own.reset(id.Index)
 	v.owed.unset(id.Index)
 	v.kept.unset(id.Index)
 	v.visible.set(id.Index)
-	v.unsent.set(id.Index)
+	v.wait(id.Index)
 	v.renamed(id.Index, t)
 }
 
@@ -99,7 +101,7 @@ func (v *View) died(id wire.NetworkID) {
 // owed if any record went out, acknowledged or not.
 func (v *View) end(index uint32, t tick.Tick) {
 	v.leave(index, t)
-	if v.slots[index].shown == 0 {
+	if v.tenants[index].shown == 0 {
 		v.unsent.unset(index)
 		return
 	}
@@ -108,26 +110,32 @@ func (v *View) end(index uint32, t tick.Tick) {
 
 // leave takes an index out of sight.
 func (v *View) leave(index uint32, t tick.Tick) {
-	p := &v.slots[index]
 	v.visible.unset(index)
 	v.unacked.unset(index)
 	v.tooBig.unset(index)
-	p.base, p.prior, p.mask = tick.None, tick.None, 0
-	p.life = t + 1
+	v.forget(index)
+	v.tenants[index].life = t + 1
 	v.renamed(index, t)
+}
+
+// forget takes away what the client has acknowledged of an index.
+func (v *View) forget(index uint32) {
+	p := &v.slots[index]
+	p.base, p.prior, p.mask = tick.None, tick.None, 0
 }
 
 // owe makes a despawn due.
 func (v *View) owe(index uint32, t tick.Tick) {
 	v.kept.unset(index)
-	v.slots[index].ended = t
+	v.tenants[index].ended = t
 	v.owed.set(index)
-	v.unsent.set(index)
+	v.wait(index)
 }
 
 // renamed marks the rows that name an entity whose visibility changed: to this
 // client they name it, or nobody, from tick t on.
 func (v *View) renamed(target uint32, t tick.Tick) {
+	v.sights++
 	for _, index := range v.store.refs.to(target) {
 		if v.visible.has(index) {
 			v.touch(index, t)

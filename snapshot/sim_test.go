@@ -373,14 +373,34 @@ func (s *sim) listen(c *simClient) {
 	}
 }
 
+// staged is a record of the payload that was read last.
+type staged struct {
+	id      wire.NetworkID
+	version version
+	lanes   []uint32
+}
+
+// decoded is what the payload that was read last said of entities, but for what
+// a payload before it had said of the same tick.
+func (r *Replica) decoded() (list []staged) {
+	b := r.past.block(r.stage.block.tick)
+	part := b.parts[len(b.parts)-1]
+	for i := part.first; i < part.end; i++ {
+		if b.places[i] < 0 {
+			continue
+		}
+		v := b.versions[b.places[i]]
+		list = append(list, staged{id: wire.NetworkID{Index: b.listed[i], Generation: v.generation}, version: v, lanes: r.past.lanes(&v)})
+	}
+	return list
+}
+
 // check holds each decoded record against what the server meant, and the order
 // of what was applied.
 func (s *sim) check(c *simClient, p *simPacket) {
-	for _, rec := range c.replica.stage.records {
+	for _, rec := range c.replica.decoded() {
 		want, ok := c.meant[p.tick][rec.id]
-		lanes := c.replica.stage.lanes[rec.version.first:]
-		lanes = lanes[:c.replica.schema.lanes(rec.version.mask)]
-		got := state{rec.version.mask, key(lanes)}
+		got := state{rec.version.mask, key(rec.lanes)}
 		if want == got && ok {
 			continue
 		}

@@ -33,12 +33,14 @@ type Store struct {
 	watch  func([]wire.DeltaSymbol)
 	weight []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive  bitset
+	lives  lives
 	free   []uint32 // indexes that may be used again, oldest first, from head on
 	head   int
 	freed  []uint32 // indexes freed since Begin: never used again in the same tick
 	living int
 
 	changed bitset           // indexes with any change in this tick
+	words   []uint32         // its words that are not zero
 	births  []wire.NetworkID // spawned in this tick and still alive
 	deaths  []wire.NetworkID // alive before this tick, and no longer
 	count   int              // rows changed in this tick
@@ -66,7 +68,10 @@ func (s *Store) Begin(t tick.Tick) {
 		return
 	}
 	s.tick, s.open, s.count = t, true, 0
-	s.changed.clear()
+	for _, w := range s.words {
+		s.changed[w] = 0
+	}
+	s.words = s.words[:0]
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
 	s.past.begin(t)
 }
@@ -140,6 +145,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	s.reshape(id.Index)
 	s.SetGroup(id, 0)
 	s.alive.unset(id.Index)
+	s.unattend(id)
 	s.rows.masks[id.Index] = 0
 	s.living--
 	s.freed = append(s.freed, id.Index)
@@ -150,7 +156,11 @@ func (s *Store) Despawn(id wire.NetworkID) {
 
 // touch notes a change in this tick.
 func (s *Store) touch(index uint32) {
-	s.changed.set(index)
+	w := index >> 6
+	if s.changed[w] == 0 {
+		s.words = append(s.words, w)
+	}
+	s.changed[w] |= 1 << (index & 63)
 	s.moved[index] = s.tick
 }
 

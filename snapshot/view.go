@@ -7,27 +7,35 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// slot is what the server knows of one client about one network index. It is
-// of one size whatever the client does or fails to acknowledge.
+// slot is what the server knows of one client about one network index, as far
+// as each record and each acknowledgement asks: half a cache line. It is of one
+// size whatever the client does or fails to acknowledge.
 type slot struct {
-	generation uint32 // whom the slot is about now; 0 = nobody yet
+	base  tick.Tick // T: the newest acknowledged record of this life
+	prior tick.Tick // T′: the tick that T's own record was coded against
+	sent  tick.Tick // the newest record or despawn that went out
+	mask  Mask      // the rows that the client was shown at T
+}
+
+// tenant is whom a slot is about. Where the slot has a base, that is of this
+// life: then nothing here has to be asked.
+type tenant struct {
+	life  tick.Tick // acknowledgements of records before it make no baseline
+	ended tick.Tick // the latest end of a life; despawns before it settle nothing
+	// generation is whom the slot is about now; 0 = nobody yet.
+	generation uint32
 	// shown is the newest generation of which any record went out and whose
 	// despawn is not settled; 0 = the client cannot hold anything.
 	shown uint32
-	base  tick.Tick // T: the newest acknowledged record of this life
-	prior tick.Tick // T′: the tick that T's own record was coded against
-	mask  Mask      // the rows that the client was shown at T
-	life  tick.Tick // acknowledgements of records before it make no baseline
-	sent  tick.Tick // the newest record or despawn that went out
-	ended tick.Tick // the latest end of a life; despawns before it settle nothing
 }
 
 // View is what one client lacks of a [Store]: the Send snapshot of the design,
 // which needs no memory of its own but a few bits and a slot per network index.
 // It belongs to the Store's goroutine.
 type View struct {
-	store *Store
-	slots []slot
+	store   *Store
+	slots   []slot
+	tenants []tenant // of the slots
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
@@ -40,6 +48,7 @@ type View struct {
 	plan    plan
 
 	sent     sentRing
+	waits    bool      // unsent may not be empty
 	observed tick.Tick // the newest commit that has been looked at
 	wrote    tick.Tick // the newest tick a snapshot was written for
 	cursor   uint32    // where the next packet goes on, when the budget cut one short
@@ -52,10 +61,13 @@ type View struct {
 	lanes    []uint32  // a row with entity fields, as this client gets it
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
+	scratch  record    // the one that is written
 	part     int       // payloads written for this tick
 	short    bool      // not all that waited went out with the tick before
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
+	met      []wire.NetworkID // attended entities that the client was proved to hold
+	sights   uint64           // changes of what is visible
 }
 
 // ViewStats counts what a View did since it was made.
@@ -97,6 +109,7 @@ func NewView(store *Store, cfg Config) *View {
 func (v *View) grow() {
 	n := len(v.store.gens)
 	v.slots = grown(v.slots, n, cap(v.store.gens))
+	v.tenants = grown(v.tenants, n, cap(v.store.gens))
 	v.visible = v.visible.grownTo(n)
 	v.unsent = v.unsent.grownTo(n)
 	v.unacked = v.unacked.grownTo(n)
@@ -107,8 +120,8 @@ func (v *View) grow() {
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
-// must be called after each [Store.Commit] and before the next one; one word
-// of 64 entities costs one operation.
+// must be called after each [Store.Commit] and before the next one. One word of
+// 64 entities costs one operation; a tick in which nothing changed costs none.
 func (v *View) Observe() {
 	s := v.store
 	if v.observed == s.tick {
@@ -128,9 +141,26 @@ func (v *View) Observe() {
 			v.show(id, s.tick)
 		}
 	}
-	for w, changed := range s.changed {
-		v.unsent[w] |= changed & v.visible[w]
+	if len(s.words) == 0 {
+		return
 	}
+	v.waits = true
+	if len(s.words) < len(s.changed)/4 {
+		for _, w := range s.words {
+			v.unsent[w] |= s.changed[w] & v.visible[w]
+		}
+		return
+	}
+	unsent, visible := v.unsent[:len(s.changed)], v.visible[:len(s.changed)]
+	for w, changed := range s.changed {
+		unsent[w] |= changed & visible[w]
+	}
+}
+
+// wait makes an index one that something is to be sent of.
+func (v *View) wait(index uint32) {
+	v.unsent.set(index)
+	v.waits = true
 }
 
 // Acked tells that the packet with this sequence was decoded by the client:
@@ -158,9 +188,9 @@ func (v *View) Acked(seq uint64) {
 
 // settle marks a despawn as known to the client.
 func (v *View) settle(e *sentEntry, t tick.Tick) {
-	p := &v.slots[e.index]
-	if !v.owed.has(e.index) || p.shown != e.generation || t < p.ended {
-		return
+	p := &v.tenants[e.index]
+	if !v.owed.has(e.index) || t < p.ended {
+		return // of another life: a despawn is written after the end that it tells of, and before any later one
 	}
 	v.owed.unset(e.index)
 	v.unsent.unset(e.index)
@@ -172,13 +202,17 @@ func (v *View) settle(e *sentEntry, t tick.Tick) {
 // life or older than the baseline there is.
 func (v *View) confirm(e *sentEntry, t tick.Tick) {
 	p := &v.slots[e.index]
-	if !v.visible.has(e.index) || p.generation != e.generation || t < p.life {
-		return
+	if p.base == tick.None {
+		// A life begins after all records of earlier ones.
+		if !v.visible.has(e.index) || t < v.tenants[e.index].life {
+			return
+		}
+		v.meet(e.index)
 	}
 	if t > p.base {
 		p.base, p.prior, p.mask = t, tick.None, e.mask
-		if e.alike {
-			p.prior = e.base
+		if e.span > 0 {
+			p.prior = t - tick.Tick(e.span)
 		}
 	}
 	if v.moved(e.index) <= t {
@@ -207,11 +241,10 @@ func (v *View) lost(p *sentPacket) {
 		if q.sent != p.tick {
 			continue
 		}
-		stillOwed := e.despawn && v.owed.has(e.index) && q.shown == e.generation
-		stillShown := !e.despawn && v.visible.has(e.index) && q.generation == e.generation &&
-			p.tick >= q.life && v.moved(e.index) > q.base
+		stillOwed := e.despawn && v.owed.has(e.index) && p.tick >= v.tenants[e.index].ended
+		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > q.base
 		if stillOwed || stillShown {
-			v.unsent.set(e.index)
+			v.wait(e.index)
 			v.stats.Resent++
 		}
 	}
@@ -233,6 +266,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	for i := range v.slots {
 		v.slots[i].base, v.slots[i].prior = tick.None, tick.None
 	}
+	v.waits = true
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
 	}
@@ -251,7 +285,7 @@ func (v *View) Repeat(before tick.Tick) {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.slots[index].sent < before {
-				v.unsent.set(index)
+				v.wait(index)
 				v.stats.Repeated++
 			}
 		}
@@ -259,7 +293,12 @@ func (v *View) Repeat(before tick.Tick) {
 }
 
 // Pending reports whether there is anything to send.
-func (v *View) Pending() bool { return v.answer || v.unsent.any() }
+func (v *View) Pending() bool {
+	if v.waits {
+		v.waits = v.unsent.any()
+	}
+	return v.answer || v.waits
+}
 
 // Synced reports whether the client has acknowledged the newest of everything.
 func (v *View) Synced() bool {

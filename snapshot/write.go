@@ -91,6 +91,9 @@ func (v *View) Write(dst []byte, seq uint64) int {
 		v.sent.cancel(p.sent)
 		return 0
 	}
+	if p.sent.records > 0 {
+		v.plan.wrote(p.w.Bits() / p.sent.records)
+	}
 	v.part++
 	v.answer = false
 	v.stats.Snapshots++
@@ -108,6 +111,9 @@ func (v *View) overwritten(p *sentPacket) {
 
 // updatesPending reports whether anything but despawns waits.
 func (v *View) updatesPending() bool {
+	if !v.waits {
+		return false
+	}
 	for w := range v.unsent {
 		if v.unsent[w]&^v.owed[w] != 0 {
 			return true
@@ -132,7 +138,7 @@ func (p *packetWriter) despawns() {
 	for w := range v.owed {
 		for word := v.owed[w] & v.unsent[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.slots[index].ended > p.s {
+			if v.tenants[index].ended > p.s {
 				continue // ended after this tick's first packets: the next tick's business
 			}
 			if !p.fits(func() { p.despawn(index) }) {
@@ -141,7 +147,7 @@ func (p *packetWriter) despawns() {
 			v.unsent.unset(index)
 			v.unacked.set(index)
 			v.slots[index].sent = p.s
-			p.record(sentEntry{index: index, generation: v.slots[index].shown, despawn: true})
+			v.sent.add(p.sent, sentEntry{index: index, despawn: true})
 			v.stats.Despawns++
 		}
 	}
@@ -152,7 +158,7 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
 	p.last = index + 1
-	p.w.Var(uint64(p.v.slots[index].shown))
+	p.w.Var(uint64(p.v.tenants[index].shown))
 }
 
 // updates writes visible entities that changed: first those that were in an
@@ -160,9 +166,9 @@ func (p *packetWriter) despawn(index uint32) {
 func (p *packetWriter) updates() {
 	c := &p.v.store.schema.codes
 	room := true
-	list := p.v.refer(p.v.part)
-	if p.v.short && !p.v.plan.active {
-		list = nil // who is in it went out lately: those that wait longer come first
+	var list *sentPacket
+	if p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
+		list = p.v.refer(p.v.part)
 	}
 	p.w.Bool(list != nil)
 	if list != nil {
@@ -191,9 +197,19 @@ func (p *packetWriter) unit(index uint32) bool {
 
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
-	r := p.prepare(index)
-	if p.fits(func() { p.gap(index, r.odd); p.entity(&r) }) {
-		p.wrote(&r)
+	if e := p.usual(index); e != nil {
+		symbol, raw, n := gapSymbol(index-p.last, false)
+		code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
+		if !p.put(raw<<length|code, length+n, index, e) {
+			return p.tooLarge(index)
+		}
+		p.last = index + 1
+		return true
+	}
+	r := &p.v.scratch
+	p.prepare(index, r)
+	if p.fits(func() { p.gap(r.index, r.odd); p.entity(r) }) {
+		p.wrote(r)
 		return true
 	}
 	return p.tooLarge(index)
@@ -208,7 +224,7 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 		return false
 	}
 	v.stats.Oversize++
-	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.slots[index].generation}
+	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.tenants[index].generation}
 	v.unsent.unset(index)
 	v.tooBig.set(index)
 	v.plan.took(index)
@@ -224,7 +240,7 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 		q := &v.slots[index]
 		switch {
 		case !v.visible.has(index) || v.moved(index) <= q.base:
-		case q.life > p.s || q.sent == p.s:
+		case v.tenants[index].life > p.s || q.sent == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -252,10 +268,11 @@ func (p *packetWriter) fitsAll() bool {
 	v.records = v.records[:0]
 	if !p.fits(func() {
 		for _, index := range v.lacking {
-			r := p.prepare(index)
+			v.records = append(v.records, record{})
+			r := &v.records[len(v.records)-1]
+			p.prepare(index, r)
 			p.gap(index, r.odd)
-			p.entity(&r)
-			v.records = append(v.records, r)
+			p.entity(r)
 		}
 	}) {
 		return false
@@ -269,36 +286,53 @@ func (p *packetWriter) fitsAll() bool {
 // wrote notes that a record is in the packet.
 func (p *packetWriter) wrote(r *record) {
 	v, q := p.v, &p.v.slots[r.index]
-	v.unsent.unset(r.index)
-	v.tooBig.unset(r.index)
-	v.unacked.set(r.index)
-	v.plan.took(r.index)
-	p.record(sentEntry{
-		index: r.index, generation: q.generation, base: r.base, mask: r.mask,
-		alike: r.base != tick.None && q.mask == r.mask,
-	})
-	p.sent.records++
-	q.sent, q.shown = p.s, q.generation
-	if r.base == tick.None {
-		v.stats.Spawns++
-	} else {
-		v.stats.Updates++
+	span := tick.Tick(0)
+	if r.base != tick.None && q.mask == r.mask {
+		span = p.s - r.base
 	}
+	p.noted(r.index, q, r.mask, span)
+	v.stats.Rows += uint64(r.told.Count())
+	if r.base == tick.None {
+		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
+		v.stats.Spawns++
+		return
+	}
+	v.stats.Deltas += uint64(r.body.deltas)
+	v.stats.Unchanged += uint64(r.body.same)
+	v.stats.Updates++
+}
+
+// noted notes that the packet has a record of these rows, which leant on what
+// lies span ticks back, if a record of T′ can lean on that.
+func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.touchedAt(index) <= p.s { // else something changed after this tick's first packets, and follows in the next
+		v.unsent[w] &^= bit
+	}
+	v.tooBig[w] &^= bit
+	v.unacked[w] |= bit
+	if v.plan.active {
+		v.plan.took(index)
+	}
+	if span >= v.store.cfg.Window || span > maxSpan {
+		span = 0 // by the time it is acknowledged it is out of the window
+	}
+	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
+	p.sent.records++
+	q.sent = p.s
 }
 
 // fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last, age, tally := p.w, p.last, p.age, p.v.stats
+	mark, last, age := p.w, p.last, p.age
 	if p.sent.n >= maxRecords {
 		return false
 	}
 	write()
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
-		p.v.plan.wrote(p.w.Bits() - mark.Bits())
 		return true
 	}
-	p.w, p.last, p.age, p.v.stats = mark, last, age, tally
+	p.w, p.last, p.age = mark, last, age
 	return false
 }
-
-func (p *packetWriter) record(e sentEntry) { p.v.sent.add(p.sent, e) }

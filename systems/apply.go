@@ -36,6 +36,7 @@ func (a *Apply) Update(w *ecs.World) {
 		before := a.apply.Stats().Applied
 		a.apply.Run()
 		a.applied = a.apply.Stats().Applied != before
+		a.Client.Applied()
 	}
 }
 

@@ -26,7 +26,7 @@ func TestSpawnHooksChooseByKind(t *testing.T) {
 	})
 	r.client.OnSpawnKind(3, func(e ecs.Entity, _ netcode.NetworkID) {
 		require.Equal(t, 33, sprites.Get(e).Image)
-		require.NoError(t, netcode.SendMessage(r.client.Client, &ping{3}))
+		require.NoError(t, netcode.Send(r.client.Client, netcode.ToServer(), &ping{3}))
 	})
 	r.client.OnSpawnKind(4, func(e ecs.Entity, _ netcode.NetworkID) {
 		r.worlds[1].RemoveEntity(e)

@@ -29,6 +29,7 @@ type rig struct {
 	client  *systems.ClientSystems
 	loops   [2]*systems.Runner
 	handled []ping
+	stands  []bool // Whether the entity of each message was in the client's world by then.
 	errors  []error
 }
 
@@ -37,7 +38,13 @@ func newRig(t *testing.T) *rig {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[components.Kind](p)
-	netcode.Handle(p, func(_ *message.Context, m *ping) { r.handled = append(r.handled, *m) })
+	netcode.Handle(p, func(ctx *message.Context, m *ping) {
+		r.handled = append(r.handled, *m)
+		if !ctx.Entity.IsZero() {
+			_, ok := r.client.Entity(ctx.Entity)
+			r.stands = append(r.stands, ok)
+		}
+	})
 	clock := func() time.Duration { return r.now }
 
 	server, err := netcode.NewServer(p, netcode.Config{})

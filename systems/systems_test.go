@@ -69,9 +69,29 @@ func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
 func TestMessagesAreDispatched(t *testing.T) {
 	r := newRig(t)
 	r.until(t, func() bool { return r.client.Client.State() == netcode.Connected })
-	require.NoError(t, netcode.SendMessage(r.client.Client, &ping{5}))
+	require.NoError(t, netcode.Send(r.client.Client, netcode.ToServer(), &ping{5}))
 	r.until(t, func() bool { return len(r.handled) == 1 })
 	require.Equal(t, ping{5}, r.handled[0])
+}
+
+// A message that says About an entity is handled when that stands in the client's world, also in the stage before Apply.
+func TestMessageAboutAnEntityIsHandledWhenItStands(t *testing.T) {
+	r := newRig(t)
+	r.until(t, func() bool { return r.client.Client.State() == netcode.Connected })
+	sent := 0
+	r.server.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) {
+		for _, stage := range []netcode.Stage{netcode.StageInitialization, netcode.StageEarlyUpdate, netcode.StageUpdate} {
+			require.NoError(t, netcode.Send(r.server.Server, netcode.ToSeers(id), &ping{1}, netcode.About(id), netcode.InStage(stage)))
+			sent++
+		}
+	})
+	for range 20 {
+		r.spawn()
+		r.step()
+	}
+	r.until(t, func() bool { return len(r.stands) == 60 })
+	require.Equal(t, 60, sent)
+	require.NotContains(t, r.stands, false)
 }
 
 func TestSystemsStandInTheOrderOfTheFrame(t *testing.T) {

@@ -1,5 +1,11 @@
-// Package tick says which step it is: numbered network ticks, the stages of a frame, the clock that
-// turns time into ticks and the ring that keeps something for each of the newest ticks.
+// Package tick says which step it is: numbered network ticks, the stages of a frame, the clock that turns time into ticks
+// and the ring that keeps something for each of the newest ticks; and, where two ends must agree on it, what the server's
+// time is (Sync), for which tick to make inputs (Sync), which moment to show (Presentation), and which ticks a client may
+// send inputs for (Window).
+//
+// Nothing here reads a clock: the time is an argument, counted from any fixed moment. Game time is a whole tick with a
+// fraction beside it (Time), and a length of it is a fixed-point number (Span): a float never names a moment, so nothing
+// depends on how long a server runs.
 //
 // Words owned here (docs/design.md):
 //   - frame: one turn of the game loop;

@@ -187,8 +187,10 @@ func (c *compiler) add(o op, lanes ...lane) error {
 // finish counts bits and joins neighbours in memory to spans.
 func (c *compiler) finish() {
 	p := c.plan
+	p.floats = true
 	for _, l := range p.lanes {
 		p.bits += int(l.bits)
+		p.floats = p.floats && l.check == checkFloat32
 	}
 	p.bits += len(p.refs) * (maxRefBits - 64)
 	for i := range p.ops {

@@ -24,6 +24,7 @@ type Delta struct {
 	groups []deltaGroup
 	lanes  []deltaLane
 	owns   owns
+	floats bool // all lanes are such
 }
 
 // deltaGroup is lanes whose changes are one symbol.
@@ -192,6 +193,7 @@ func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 		}
 		d.groups = append(d.groups, g)
 	}
+	d.floats = d.onlyFloats()
 	return d, nil
 }
 
@@ -330,10 +332,16 @@ func floatLane(n int64) (lane uint32, ok bool) {
 
 // floatPrediction goes on in a straight line, in float64 and rounded once each step on every machine.
 func floatPrediction(base, before uint32, age, span int64) (predicted, movement int64) {
-	at, was := float64(math.Float32frombits(base)), float64(math.Float32frombits(before))
-	step := float64(at-was) * float64(age)
-	to := float32(at + float64(step/float64(span)))
 	from := orderedFloat(base)
+	at, was := float64(math.Float32frombits(base)), float64(math.Float32frombits(before))
+	step := float64(at - was)
+	if age != 1 {
+		step = float64(step * float64(age))
+	}
+	if span != 1 {
+		step = float64(step / float64(span))
+	}
+	to := float32(at + step)
 	if to-to != 0 {
 		return from, 0
 	}
@@ -361,11 +369,6 @@ func (l *deltaLane) steps(movement int64) int {
 
 // missOf tells apart how far off a lane was.
 func missOf(distance int64) int {
-	switch n := bits.Len64(uint64(abs(distance))); {
-	case n <= 1:
-		return 0
-	case n <= 4:
-		return 1
-	}
-	return 2
+	n := bits.Len64(uint64(abs(distance)))
+	return int(bit(n > 1) + bit(n > 4))
 }

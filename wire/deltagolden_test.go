@@ -13,7 +13,7 @@ import (
 // TestGoldenDeltas holds the symbols of rows, their contexts and their bytes against vectors that another program wrote
 // from the description of the format, with codes of about equal length.
 func TestGoldenDeltas(t *testing.T) {
-	text, err := os.ReadFile("testdata/golden_delta.txt")
+	text, err := os.ReadFile("testdata/golden_coded.txt")
 	require.NoError(t, err)
 	seen := 0
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {

@@ -109,6 +109,9 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 // Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
 // failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
 func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
+	if d.floats {
+		return d.readFloats(r, lanes, v)
+	}
 	copy(lanes, v.Base)
 	any, q := false, rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
 	defer d.release(q.own)
@@ -164,7 +167,9 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 		return false
 	}
 	if l.model == modelFloat {
-		return readFloat(&lanes[i], predicted, distance) && lanes[i] != v.Base[i]
+		var ok bool
+		lanes[i], ok = floatAt(predicted, distance)
+		return ok && lanes[i] != v.Base[i]
 	}
 	now := predicted + distance
 	if l.model == modelTurn || l.model == modelSame {
@@ -177,13 +182,12 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 	return now >= 0 && now < 1<<l.bits && lanes[i] != v.Base[i]
 }
 
-func readFloat(lane *uint32, predicted, distance int64) (ok bool) {
+// floatAt is the float so many steps from a prediction: the inverse of floatDistance.
+func floatAt(predicted, distance int64) (lane uint32, ok bool) {
 	if distance == negativeZeroDistance {
-		*lane = negativeZero
-		return true
+		return negativeZero, true
 	}
-	*lane, ok = floatLane(predicted + distance)
-	return ok
+	return floatLane(predicted + distance)
 }
 
 // legalRow asks of each lane what its bits do not say.

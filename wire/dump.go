@@ -41,7 +41,7 @@ func (d *Dump) Append(dst, packet []byte) []byte {
 	}
 	dst = appendPacketHeader(dst, h)
 	body := packet[n : len(packet)-ChecksumSize]
-	dst = d.batch(dst, body)
+	dst = d.batches(dst, body)
 	sum := binary.LittleEndian.Uint32(packet[len(packet)-ChecksumSize:])
 	dst = fmt.Appendf(dst, " checksum %08x", sum)
 	switch {
@@ -74,29 +74,45 @@ func appendPacketHeader(dst []byte, h PacketHeader) []byte {
 	return append(dst, '\n')
 }
 
-// batch appends the messages of a batch, which is all of b.
-func (d *Dump) batch(dst, b []byte) []byte {
-	h, err := ParseBatchHeader(b)
-	if err != nil || int(h.Size) != len(b) {
-		dst = fmt.Appendf(dst, " no batch, in %d bytes\n", len(b))
-		return AppendHex(dst, b, 2)
+// batches appends a packet's batches, which are all of b.
+func (d *Dump) batches(dst, b []byte) []byte {
+	for from := BatchHeaderSize; ; from = BatchHeaderSize + 1 {
+		h, err := ParseBatchHeader(b)
+		if err != nil || int(h.Size) < from {
+			dst = fmt.Appendf(dst, " no batch, in %d bytes\n", len(b))
+			return AppendHex(dst, b, 2)
+		}
+		ch := Channel(0)
+		dst = fmt.Appendf(dst, " batch of %d bytes", h.Size)
+		if from > BatchHeaderSize {
+			ch = Channel(b[BatchHeaderSize])
+			dst = fmt.Appendf(dst, ", channel %s", ch)
+		}
+		dst = append(dst, '\n')
+		dst = d.messages(dst, b[from:h.Size], ch)
+		if b = b[h.Size:]; len(b) == 0 {
+			return dst
+		}
 	}
-	dst = fmt.Appendf(dst, " batch of %d bytes\n", len(b))
-	for b = b[BatchHeaderSize:]; len(b) > 0; {
+}
+
+// messages appends the messages of a batch, which are all of b.
+func (d *Dump) messages(dst, b []byte, ch Channel) []byte {
+	for len(b) > 0 {
 		h, err := ParseMessageHeader(b)
 		if err != nil {
 			dst = fmt.Appendf(dst, "  no message, %v\n", err)
 			return AppendHex(dst, b, 3)
 		}
 		end := MessageHeaderSize + int(h.Size)
-		dst = d.message(dst, h, b[MessageHeaderSize:end])
+		dst = d.message(dst, h, b[MessageHeaderSize:end], ch)
 		b = b[end:]
 	}
 	return dst
 }
 
-// message appends one message.
-func (d *Dump) message(dst []byte, h MessageHeader, payload []byte) []byte {
+// message appends one message of a channel.
+func (d *Dump) message(dst []byte, h MessageHeader, payload []byte, ch Channel) []byte {
 	var plan *Plan
 	if d.Plan != nil {
 		plan = d.Plan(h.Type)
@@ -105,7 +121,15 @@ func (d *Dump) message(dst []byte, h MessageHeader, payload []byte) []byte {
 	if plan != nil {
 		name = plan.Name()
 	}
-	dst = fmt.Appendf(dst, "  message %d %s, stage %s, %d bytes\n", h.Type, name, h.Stage, len(payload))
+	dst = fmt.Appendf(dst, "  message %d %s, stage %s, %d bytes", h.Type, name, h.Stage, len(payload))
+	r := NewReader(payload)
+	dst = appendPrefix(dst, h, &r, ch)
+	dst = append(dst, '\n')
+	if r.Err() != nil {
+		dst = append(dst, "   not legal\n"...)
+		return AppendHex(dst, payload, 3)
+	}
+	payload = payload[r.Position():]
 	if plan != nil {
 		return plan.appendPayload(dst, payload)
 	}
@@ -115,6 +139,28 @@ func (d *Dump) message(dst []byte, h MessageHeader, payload []byte) []byte {
 		}
 	}
 	return AppendHex(dst, payload, 3)
+}
+
+// appendPrefix appends what stands before a message's body, and reads it.
+func appendPrefix(dst []byte, h MessageHeader, r *Reader, ch Channel) []byte {
+	if ch.Delivery().Reliable() {
+		dst = fmt.Appendf(dst, ", number %d", r.Uint16())
+	}
+	if h.Type == MessageFragment {
+		kind, stage, index, count := r.Uint8(), r.Uint8(), r.Uint8(), r.Uint8()
+		return fmt.Appendf(dst, ", piece %d of %d of a message %d, stage byte %#x", index, count, kind, stage)
+	}
+	if h.Flags&FlagTick != 0 {
+		dst = fmt.Appendf(dst, ", not before the tick that ends in %d", r.Uint16())
+	}
+	if h.Flags&FlagEntity != 0 {
+		index, generation := r.Varint(), r.Varint()
+		dst = fmt.Appendf(dst, ", about %dv%d", index, generation)
+	}
+	if h.Flags&FlagCall != 0 {
+		dst = fmt.Appendf(dst, ", call %d", r.Uint16())
+	}
+	return dst
 }
 
 // messageName names netcode's own message types.
@@ -128,6 +174,12 @@ func messageName(t MessageType) string {
 		return "close"
 	case MessageResync:
 		return "resync"
+	case MessageCredit:
+		return "credit"
+	case MessageFragment:
+		return "fragment"
+	case MessageRefusal:
+		return "refusal"
 	}
 	return "unknown"
 }

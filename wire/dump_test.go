@@ -109,6 +109,14 @@ func TestDumpOfHeaders(t *testing.T) {
 		"batch of 3 bytes\n  no message, wire: truncated\n   0000 09\n":                 {0, 1, 0, 3, 0, 9, 1, 2, 3, 4},
 		"no batch, in 3 bytes\n  0000 04 00 09\n":                                       {0, 1, 0, 4, 0, 9, 1, 2, 3, 4},
 		"message 3 close, stage Initialization, 0 bytes\n":                              {0, 1, 0, 6, 0, 3, 0, 0, 0, 1, 2, 3, 4},
+		" batch of 2 bytes\n batch of 16 bytes, channel ReliableOrdered 1\n  message 16 unknown, stage Update, 9 bytes, number 258, " +
+			"not before the tick that ends in 3, about 9v1, call 7\n   0000 55\n checksum": {
+			0, 1, 0, 2, 0, 16, 0, 0xC1, 16, 0x3C, 9, 0, 2, 1, 3, 0, 9, 1, 7, 0, 0x55, 1, 2, 3, 4},
+		"message 6 fragment, stage Initialization, 7 bytes, number 1, piece 1 of 2 of a message 16, stage byte 0x4\n   0000 55\n": {
+			0, 1, 0, 2, 0, 14, 0, 0x80, 6, 0, 7, 0, 1, 0, 16, 4, 1, 2, 0x55, 1, 2, 3, 4},
+		"message 7 refusal, stage Initialization, 1 bytes, call 0\n   not legal\n   0000 09\n": {
+			0, 1, 0, 7, 0, 7, 0x20, 1, 0, 9, 1, 2, 3, 4},
+		" batch of 2 bytes\n no batch, in 2 bytes\n  0000 02 00\n": {0, 1, 0, 2, 0, 2, 0, 1, 2, 3, 4},
 	} {
 		require.Contains(t, string(d.Append(nil, b)), want)
 	}

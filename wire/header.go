@@ -98,12 +98,15 @@ func ParsePacketHeader(b []byte) (h PacketHeader, n int, err error) {
 	return PacketHeader{Sequence: seq, HasAck: true, Ack: ack, AckBits: ackBits}, n, nil
 }
 
-// BatchHeader opens a batch, the messages of one packet.
+// BatchHeader opens a batch, messages of one channel in one packet.
 //
 //	 byte 0    1
 //	+----+----+
 //	| size LE |   bytes of the batch, these two included
 //	+----+----+
+//
+// A packet's first batch is of channel 0 of Unreliable. In each further batch the channel follows as one byte, which the
+// size covers too.
 type BatchHeader struct {
 	Size uint16 // bytes, header included: at least 2
 }
@@ -132,39 +135,96 @@ func ParseBatchHeader(b []byte) (BatchHeader, error) {
 	return BatchHeader{Size: size}, nil
 }
 
+// MessageFlags says what stands in front of a message's body. It travels in the high bits of the stage's byte.
+type MessageFlags uint8
+
+// The flags, and what each puts into the payload, in this order, before the body. The other bits are never set.
+const (
+	// FlagTick: the message is not to be handled before a tick. 2 bytes little-endian, the tick's low bits.
+	FlagTick MessageFlags = 0x08
+	// FlagEntity: it speaks of an entity and is not handled before that exists at the receiver. Index and generation of
+	// the entity as varints.
+	FlagEntity MessageFlags = 0x10
+	// FlagCall: it is a question or the answer to one. 2 bytes little-endian, the number of the call.
+	FlagCall MessageFlags = 0x20
+
+	allFlags  = FlagTick | FlagEntity | FlagCall
+	stageBits = 0x07
+)
+
+// Valid reports whether no bit but those of the flags is set.
+func (f MessageFlags) Valid() bool { return f&^allFlags == 0 }
+
 // MessageHeader opens a message within a batch. It is written and read as one 32-bit value.
 //
 //	 byte 0    1       2    3
 //	+------+-------+----+----+
 //	| type | stage | size LE |   size: bytes of payload that follow, header not included
 //	+------+-------+----+----+
+//
+//	stage, bit 7 to 0:
+//	+---+---+------+--------+------+----+----+----+
+//	| 0 | 0 | call | entity | tick |    stage     |
+//	+---+---+------+--------+------+----+----+----+
+//
+// Without flags the byte is the stage's number alone. Types below FirstUserMessage have no flags, but for MessageRefusal,
+// which has FlagCall and no other.
 type MessageHeader struct {
-	Type  MessageType // 1..254
-	Stage tick.Stage  // where in the frame the receiver handles it
-	Size  uint16      // payload bytes that follow
+	Type  MessageType  // 1..254
+	Stage tick.Stage   // where in the frame the receiver handles it
+	Flags MessageFlags // what stands in front of the body
+	Size  uint16       // payload bytes that follow
 }
 
-// Put writes h to the first 4 bytes of b. It panics on a type or stage that does not exist.
+// Put writes h to the first 4 bytes of b. It panics on a type or stage that does not exist, and on flags that the type
+// does not have.
 func (h MessageHeader) Put(b []byte) {
-	if !h.Type.Valid() || !h.Stage.Valid() {
-		panic("wire: message header with no valid type or stage")
+	v := uint32(h.Type) | uint32(h.Stage|tick.Stage(h.Flags))<<8
+	if h.Stage > stageBits || h.Flags&stageBits != 0 || !legalHeader(v) {
+		panic("wire: message header with no valid type, stage or flags")
 	}
-	binary.LittleEndian.PutUint32(b, uint32(h.Type)|uint32(h.Stage)<<8|uint32(h.Size)<<16)
+	binary.LittleEndian.PutUint32(b, v|uint32(h.Size)<<16)
 }
 
-// ParseMessageHeader reads the header at the start of b. Type and stage are valid and the payload lies
-// within b; else the error is ErrMalformed or ErrTruncated. Whether the type is known is for the caller.
+// legalHeader reports whether a header whose bytes are v, the least first, has a type, stage and flags that go together.
+func legalHeader(v uint32) bool {
+	kind, stage := v&0xFF, v>>8&0xFF
+	if kind-uint32(FirstUserMessage) <= uint32(MaxMessageType-FirstUserMessage) {
+		return stage&stageBits < tick.NumStages && stage <= uint32(allFlags|stageBits)
+	}
+	return kind-1 < uint32(FirstUserMessage)-1 && stage&stageBits < tick.NumStages &&
+		stage&^stageBits == uint32(MessageType(kind).ownFlags())
+}
+
+// ownFlags returns the flags that one of netcode's own types has.
+func (t MessageType) ownFlags() MessageFlags {
+	if t == MessageRefusal {
+		return FlagCall
+	}
+	return 0
+}
+
+// ParseMessageHeader reads the header at the start of b. Type, stage and flags are valid and the payload lies within b;
+// else the error is ErrMalformed or ErrTruncated. Whether the type is known, and what the flags announce is there, is for
+// the caller.
 func ParseMessageHeader(b []byte) (MessageHeader, error) {
 	if len(b) < MessageHeaderSize {
 		return MessageHeader{}, ErrTruncated
 	}
 	v := binary.LittleEndian.Uint32(b)
-	h := MessageHeader{Type: MessageType(v), Stage: tick.Stage(v >> 8), Size: uint16(v >> 16)}
-	if !h.Type.Valid() || !h.Stage.Valid() {
+	h, ok := UnpackMessageHeader(v)
+	if !ok {
 		return MessageHeader{}, ErrMalformed
 	}
 	if int(h.Size) > len(b)-MessageHeaderSize {
 		return MessageHeader{}, ErrTruncated
 	}
 	return h, nil
+}
+
+// UnpackMessageHeader is ParseMessageHeader for loops: v is the header's 4 bytes, the least significant first, and what it
+// says of the payload's size is not judged. Without ok the header is not legal.
+func UnpackMessageHeader(v uint32) (h MessageHeader, ok bool) {
+	return MessageHeader{Type: MessageType(v), Stage: tick.Stage(v>>8) & stageBits, Flags: MessageFlags(v>>8) &^ stageBits,
+		Size: uint16(v >> 16)}, legalHeader(v)
 }

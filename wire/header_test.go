@@ -100,18 +100,39 @@ func TestMessageHeaderOfEveryTypeAndStage(t *testing.T) {
 	b := make([]byte, MessageHeaderSize)
 	for kind := range 256 {
 		for stage := range 256 {
-			h := MessageHeader{Type: MessageType(kind), Stage: tick.Stage(stage)}
+			h := MessageHeader{Type: MessageType(kind), Stage: tick.Stage(stage & 7), Flags: MessageFlags(stage &^ 7)}
 			b[0], b[1] = byte(kind), byte(stage)
+			legal := kind >= 1 && kind <= 254 && stage&7 <= 6 && stage < 0x40
+			switch {
+			case kind == int(MessageRefusal):
+				legal = legal && stage&^7 == 0x20
+			case kind < int(FirstUserMessage):
+				legal = legal && stage < 7
+			}
 			got, err := ParseMessageHeader(b)
-			if kind == 0 || kind == 255 || stage >= tick.NumStages {
-				require.ErrorIs(t, err, ErrMalformed)
+			if !legal {
+				require.ErrorIs(t, err, ErrMalformed, "type %d, stage byte %#x", kind, stage)
 				require.Panics(t, func() { h.Put(b) })
 				continue
 			}
 			require.NoError(t, err)
 			require.Equal(t, h, got)
+			h.Put(b)
+			require.Equal(t, []byte{byte(kind), byte(stage), 0, 0}, b)
 		}
 	}
+}
+
+func TestMessageFlagsOnTheWire(t *testing.T) {
+	b := make([]byte, 4)
+	MessageHeader{Type: 17, Stage: tick.Update, Flags: FlagTick | FlagEntity | FlagCall}.Put(b)
+	require.Equal(t, []byte{17, 0x3C, 0, 0}, b)
+	MessageHeader{Type: MessageRefusal, Stage: tick.FixedUpdate, Flags: FlagCall}.Put(b)
+	require.Equal(t, []byte{7, 0x22, 0, 0}, b)
+	require.Panics(t, func() { MessageHeader{Type: 17, Stage: 8}.Put(b) }, "a stage that would be a flag")
+	require.Panics(t, func() { MessageHeader{Type: 17, Flags: 1}.Put(b) }, "a flag that would be a stage")
+	require.True(t, MessageFlags(0x38).Valid())
+	require.False(t, MessageFlags(0x40).Valid())
 }
 
 func TestHeadersAllocateNothing(t *testing.T) {
@@ -146,6 +167,8 @@ func FuzzParseBatch(f *testing.F) {
 	BatchHeader{Size: 10}.Put(b)
 	MessageHeader{Type: MessageKeepAlive, Stage: tick.PostLateUpdate, Size: 4}.Put(b[2:])
 	f.Add(b)
+	f.Add([]byte{6, 0, 200, 0x3C, 0, 0})
+	f.Add([]byte{6, 0, 7, 0x22, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var again [MessageHeaderSize]byte
 		batch, err := ParseBatchHeader(b)

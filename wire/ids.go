@@ -38,6 +38,9 @@ const (
 	MessageKeepAlive MessageType = 2 // nothing to say, still here
 	MessageClose     MessageType = 3 // the connection ends, with a reason
 	MessageResync    MessageType = 4 // a client lost its baselines
+	MessageCredit    MessageType = 5 // how much the receiver takes of reliable messages by now
+	MessageFragment  MessageType = 6 // a piece of a reliable message that is larger than a packet
+	MessageRefusal   MessageType = 7 // a call was answered with an error
 
 	FirstUserMessage MessageType = 16  // lowest type that a protocol registers
 	MaxMessageType   MessageType = 254 // highest

@@ -20,7 +20,9 @@ type Plan struct {
 	holds []int  // those of them that hold a handle in memory
 	goal  int    // first lane of the target
 	aimed bool   // there is a target
-	debug bool   // packing is off
+	// floats says that all lanes are those of float32 fields that travel exactly.
+	floats bool
+	debug  bool // packing is off
 
 	predictor string // name of predict
 	predict   Prediction

@@ -1,5 +1,7 @@
 package wire
 
+import "encoding/binary"
+
 // laneCheck says what ReadRow has to ask about a lane beyond its number of bits.
 type laneCheck uint8
 
@@ -74,9 +76,17 @@ func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
 	case p.refs != nil:
 		return p.readRefs(r, lanes)
 	}
-	list, acc, n := p.lanes, r.acc, r.n // here and not in r, to stay in registers
+	list, first := p.lanes, 0
 	lanes = lanes[:len(list)]
-	for i := range list {
+	if p.floats {
+		var ok bool
+		if first, ok = readFloats(r, lanes); !ok {
+			r.fail()
+			return false
+		}
+	}
+	acc, n := r.acc, r.n // here and not in r, to stay in registers
+	for i := first; i < len(list); i++ {
 		l := &list[i]
 		if width := uint(l.bits) & 63; width <= n {
 			lanes[i] = uint32(acc & (1<<width - 1))
@@ -96,6 +106,54 @@ func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
 	}
 	r.acc, r.n = acc, n
 	return !r.failed
+}
+
+// Floats reports whether all lanes are those of float32 fields that travel exactly.
+func (p *Plan) Floats() bool { return p.floats && !p.debug }
+
+// ReadFloats reads rows one behind the other, all of them of plans that are Floats. It returns false, with lanes worth
+// nothing and the reader failed, as ReadRow does.
+func ReadFloats(r *BitReader, lanes []uint32) bool {
+	i, finite := readFloats(r, lanes)
+	for ; i < len(lanes); i++ { // near the end
+		lanes[i] = uint32(r.Read(32))
+		finite = finite && finite32(lanes[i])
+	}
+	if !finite {
+		r.fail()
+	}
+	return !r.failed
+}
+
+// readFloats reads lanes of 32 bits, two at a time, as long as the reader has the 8 bytes that this takes, and returns how
+// many. It returns false when one is not finite.
+func readFloats(r *BitReader, lanes []uint32) (i int, finite bool) {
+	const exponents, ones = 0x7F80_0000_7F80_0000, 0x0080_0000_0080_0000
+	buf, acc, n, carries := r.buf, r.acc, r.n, uint64(0)
+	for ; i+2 <= len(lanes) && len(buf) >= 8; i += 2 {
+		word := binary.LittleEndian.Uint64(buf)
+		buf = buf[8:]
+		both := acc | word<<n // n is 64 at most, for which there is nothing to shift in
+		acc = word >> (64 - n)
+		carries |= both&exponents + ones // into the sign's place, where all bits of an exponent are set
+		lanes[i], lanes[i+1] = uint32(both), uint32(both>>32)
+	}
+	if i < len(lanes) && len(buf) >= 8 {
+		one := acc
+		if n >= 32 {
+			acc, n = acc>>32, n-32
+		} else {
+			word := binary.LittleEndian.Uint64(buf)
+			buf = buf[8:]
+			one |= word << n
+			acc, n = word>>(32-n), n+32
+		}
+		lanes[i] = uint32(one)
+		carries |= one&0x7F80_0000 + 0x0080_0000
+		i++
+	}
+	r.buf, r.acc, r.n = buf, acc, n
+	return i, carries&0x8000_0000_8000_0000 == 0
 }
 
 // legal reports whether lanes[last], which is l, may hold what it does.

@@ -69,6 +69,10 @@ func (a *arena) open() error {
 		}
 		a.clients = append(a.clients, client)
 	}
+	if a.o.bits && a.server != nil {
+		a.server.ledger.account = a.server.net.Protocol().NewAttribution()
+		a.server.ledger.client = a.clients[0]
+	}
 	return nil
 }
 
@@ -111,6 +115,9 @@ func (a *arena) run(ctx context.Context) *Result {
 	a.settle()
 	a.part()
 	a.gather()
+	if account := a.server.ledger.account; account != nil {
+		a.table.Say("where the bits to client 1 went:\n%s", bitLines(account))
+	}
 	return &a.result
 }
 

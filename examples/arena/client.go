@@ -137,7 +137,7 @@ func (c *arenaClient) tellHash() {
 	if c.settled != nil {
 		report.Settled = c.settled.Tick
 	}
-	if err := netcode.SendMessage(c.net, &report); err != nil {
+	if err := netcode.Send(c.net, netcode.ToServer(), &report); err != nil {
 		c.errors.hear(err)
 	}
 }

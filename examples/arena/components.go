@@ -56,7 +56,7 @@ func newProtocol(onSettled func(*message.Context, *Settled), onReport func(*mess
 	netcode.Replicate[Velocity](p)
 	netcode.Replicate[Resting](p)
 	netcode.Replicate[Interacting](p)
-	netcode.Handle(p, onSettled)
-	netcode.Handle(p, onReport)
+	netcode.Handle(p, onSettled, netcode.FromServer())
+	netcode.Handle(p, onReport, netcode.FromClient(), netcode.Over(netcode.UnreliableSequenced))
 	return p
 }

@@ -35,6 +35,7 @@ type options struct {
 	listen   string
 	connect  string
 	sabotage bool
+	bits     bool
 }
 
 // parseOptions reads the command line. Usage and complaints go to out.
@@ -59,6 +60,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end; everything else goes to stderr")
 	f.StringVar(&o.listen, "listen", "", "run only the server, at this `address`")
 	f.StringVar(&o.connect, "connect", "", "run only the clients, against the server at this `address`")
+	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table")
 	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -100,6 +102,8 @@ func (o *options) check(rest []string) error {
 		return errors.New("-listen and -connect are two halves: two processes")
 	case o.connect != "" && (o.trace != "" || o.interest):
 		return errors.New("-trace and -interest belong to the server's half")
+	case o.bits && (o.listen != "" || o.connect != ""):
+		return errors.New("-bits needs both halves in one process")
 	case o.sabotage && o.listen != "":
 		return errors.New("-sabotage changes a client's world: give it to the clients' half")
 	}

@@ -26,6 +26,7 @@ type arenaServer struct {
 	world  ecs.World
 	net    *netcode.Server
 	socket *udp.Conn
+	ledger ledger
 	runner *systems.Runner
 	motion *Motion
 	meter  Meter
@@ -87,7 +88,8 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	}
 	s.meter.Now = now
 	s.motion = &Motion{Due: s.net.TickDue, Systems: motion}
-	group := systems.NewServer(s.net, transport.Condition(s.socket, o.link(), o.seed, now), now)
+	s.ledger = ledger{Socket: transport.Condition(s.socket, o.link(), o.seed, now)}
+	group := systems.NewServer(s.net, &s.ledger, now)
 	group.Add(tick.FixedUpdate, stopMeter{&s.meter}, s.motion, startMeter{&s.meter})
 	s.runner = systems.NewRunner(&s.world, group, o.hz*framesPerTick)
 	return s, nil
@@ -202,7 +204,7 @@ func (s *arenaServer) tellHash() {
 	}
 	s.told = s.now()
 	for id := range s.net.Clients {
-		if err := netcode.SendTo(s.net, id, &Settled{Tick: s.settled.Tick, Hash: s.hashFor(id)}); err != nil {
+		if err := netcode.Send(s.net, netcode.To(id), &Settled{Tick: s.settled.Tick, Hash: s.hashFor(id)}); err != nil {
 			s.errors.hear(err)
 		}
 	}

@@ -1,0 +1,166 @@
+package netcode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// callTime is the deadline of a call that names none.
+const callTime = 5 * time.Second
+
+// Answer registers question Q with its answer R, and what answers it. Call it on both sides; a side that never answers gives
+// nil, and refuses. The options are those of Handle and count for Q, which is Reliable unless Over says otherwise; the answer goes the
+// other way over the channel on which the question came. One type may be the answer to several questions. The function fills
+// in the answer before it returns; its error travels to the caller as the text of a *CallError instead. Answer panics as
+// Handle does.
+func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, options ...Option) {
+	q, r := reflect.TypeFor[Q](), reflect.TypeFor[R]()
+	p.mustBeOpen("Answer", q)
+	registered := register("Answer", q, options)
+	if !registered.delivered {
+		registered.delivery = wire.Reliable
+	}
+	if f == nil {
+		f = func(*Context, *Q, *R) error { return errNobody }
+	}
+	addAnswer[R](p, r, registered.answer)
+	add(p, "Answer", registered, question, answering(f))
+	p.handled[len(p.handled)-1].answer = r
+}
+
+// addAnswer registers an answer's type unless another question has it already.
+func addAnswer[R any](p *Protocol, r reflect.Type, name string) {
+	for _, other := range p.handled {
+		if other.role == answer && other.of.Codec.GoType() == r {
+			if name != "" && name != other.of.Name {
+				panic(fmt.Sprintf("netcode: Answer[%s]: this answer is registered already, as %q", r, other.of.Name))
+			}
+			return
+		}
+	}
+	var options []Option
+	if name != "" {
+		options = append(options, Named(name))
+	}
+	registered := register("Answer", r, options)
+	registered.delivery = wire.Reliable
+	add(p, "Answer", registered, answer, answered[R])
+}
+
+// answering is the handler of a question. The answers are reused: the function may ask and answer within itself.
+func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Context, m *Q) {
+	answers := &sync.Pool{New: func() any { return new(R) }}
+	return func(ctx *Context, m *Q) {
+		r, _ := answers.Get().(*R)
+		var zero R
+		*r = zero
+		err := f(ctx, m, r)
+		if err == nil {
+			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
+			to := To(ctx.Sender)
+			err = unsent(ctx, post(ctx.End, &to, r, how[:], callOf{number: ctx.Call, role: answer}))
+		}
+		answers.Put(r)
+		if err != nil {
+			refuse(ctx, err)
+		}
+	}
+}
+
+// unsent is what the caller is told of an answer that could not be sent. If it is the caller who cannot be reached, nothing:
+// its deadline ends the call.
+func unsent(ctx *Context, err error) error {
+	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
+		return nil
+	}
+	if c := courierOf(ctx.End); c != nil {
+		c.report.error(fmt.Errorf("netcode: an answer cannot be sent: %w", err))
+	}
+	return errUnsent
+}
+
+// answered is the handler of an answer: it finds who waits for it. An answer that nobody waits for may be late.
+func answered[R any](ctx *Context, m *R) {
+	c := courierOf(ctx.End)
+	if c == nil {
+		return
+	}
+	w, ok := c.calls.waiter(ctx.Call, ctx.Sender).(waiting[R])
+	if !ok {
+		c.stats.LateAnswers++
+		return
+	}
+	c.calls.take(ctx.Call, ctx.Sender)
+	w(m, nil)
+}
+
+// waiting is who waits for an answer of type R.
+type waiting[R any] func(r *R, err error)
+
+// fail implements waiter.
+func (w waiting[R]) fail(err error) { w(nil, err) }
+
+// refuse answers a question with an error.
+func refuse(ctx *Context, reason error) {
+	c := courierOf(ctx.End)
+	if c == nil {
+		return
+	}
+	if ctx.Sender == ctx.Local {
+		c.refused(ctx.Call, ctx.Sender, reason.Error())
+		return
+	}
+	if l, err := c.linkTo(ctx.Sender); err == nil {
+		p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
+		err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error()))
+		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
+	}
+}
+
+// refused ends a call with the other end's error.
+func (c *courier) refused(number uint16, from wire.ClientID, text string) {
+	w, ok := c.calls.take(number, from)
+	if !ok {
+		c.stats.LateAnswers++
+		return
+	}
+	w.fail(&CallError{Text: text})
+}
+
+// Call asks the end of an id a question, 0 being the server, and has f called once with the answer, or with why there is
+// none: a *CallError with the other end's reason, ErrDeadline (see Within), the error of ctx when that is done, or the
+// *CloseError with which the connection ended. r is nil with an error, and good until f returns. f is called in a frame of
+// this end, never within Call. If Call itself returns an error, one of those of Send or ErrTooManyCalls, f is not called.
+func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...How) error {
+	c := courierOf(end)
+	if c == nil {
+		return ErrNoEnd
+	}
+	if !c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()) {
+		return ErrQuestion
+	}
+	within := callTime
+	for i := range how {
+		if how[i].what == howWithin {
+			within = how[i].within
+		}
+	}
+	number, ok := c.calls.begin(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.now + within, ctx: ctx})
+	if !ok {
+		c.stats.CallsFull++
+		return ErrTooManyCalls
+	}
+	whom := To(to)
+	err := post(end, &whom, q, how, callOf{number: number, role: question})
+	if err != nil {
+		c.calls.take(number, to)
+	}
+	return err
+}

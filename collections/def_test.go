@@ -1,0 +1,83 @@
+package collections
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+func TestDescribe(t *testing.T) {
+	made := defs(t, 30)
+	for i, want := range []string{
+		"list{list;most:30;element{Number:u16[0,300];Of:entity}}",
+		"set{set;most:30;key:1;element{value:i8}}",
+		"map{map;most:30;key:1;element{Key:i8;Value:u32}}",
+	} {
+		require.Equal(t, want, string(made[i].Describe(nil)))
+		require.Equal(t, []Kind{List, Set, Map}[i], made[i].Kind())
+	}
+	require.Equal(t, "Kind(3)", Kind(3).String())
+	require.Equal(t, "unknown", EventKind(8).String())
+	require.Equal(t, "gone", EventGone.String())
+}
+
+func TestLimits(t *testing.T) {
+	for name, limits := range map[string]Limits{
+		"negative elements": {Elements: -1}, "too many elements": {Elements: MaxElements + 1},
+		"negative bytes": {Bytes: -1}, "too many bytes": {Bytes: MaxBytes + 1}, "less than one element": {Bytes: 3},
+	} {
+		_, err := NewDef(List, "x", reflect.TypeFor[uint32](), nil, limits)
+		require.Error(t, err, name)
+	}
+	d, err := NewDef(List, "x", reflect.TypeFor[uint32](), nil, Limits{Bytes: 47})
+	require.NoError(t, err)
+	require.Equal(t, 11, d.Most())
+	require.Equal(t, Limits{Elements: 1024, Bytes: 47}, d.Limits())
+}
+
+func TestWhatCannotBeAnElement(t *testing.T) {
+	type handle struct{ Index, Generation uint32 }
+	for name, at := range map[string]struct{ element, key reflect.Type }{
+		"a pointer": {reflect.TypeFor[*int](), nil},
+		"nothing":   {reflect.TypeFor[struct{}](), nil},
+		"a handle": {reflect.TypeFor[struct {
+			Of handle `net:"entity"`
+		}](), nil},
+		"a large one": {reflect.TypeFor[[300]uint32](), nil},
+		"more bytes":  {reflect.TypeFor[[129]uint64](), nil},
+		"many names": {reflect.TypeFor[struct {
+			Of [33]wire.NetworkID `net:"entity"`
+		}](), nil},
+		"a key that names":     {reflect.TypeFor[item](), reflect.TypeFor[item]()},
+		"a key of nothing":     {reflect.TypeFor[pair](), reflect.TypeFor[struct{}]()},
+		"a key with a pointer": {reflect.TypeFor[pair](), reflect.TypeFor[string]()},
+	} {
+		_, err := NewDef(Map, "x", at.element, at.key, Limits{})
+		require.Error(t, err, name)
+	}
+}
+
+// Many operations on few elements are not sent one by one: the whole is shorter.
+func TestJournalOfMoreThanTheWhole(t *testing.T) {
+	var j journal
+	for i := range 1000 {
+		j.add(op{kind: opSet, at: i % 2 * 5, count: 1}, []uint32{1}, 10)
+	}
+	require.True(t, j.over)
+	require.LessOrEqual(t, len(j.ops), 10+journalLeast)
+	j.clear()
+	require.False(t, j.over)
+	for i := range 1000 {
+		j.add(op{kind: opInsert, at: i, count: 1}, []uint32{uint32(i)}, i)
+	}
+	require.False(t, j.over)
+	require.Equal(t, []op{{kind: opInsert, at: 0, count: 1000}}, j.ops, "neighbours are one operation")
+	j.clear()
+	for range 5 {
+		j.add(op{kind: opRemove, at: 4, count: 1}, nil, 10)
+	}
+	require.Equal(t, []op{{kind: opRemove, at: 4, count: 5}}, j.ops)
+}

@@ -1,0 +1,168 @@
+package netcode
+
+import (
+	"log/slog"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// courier is what a server and a client have alike for messages: what waits for its stage here, what was sent, and who waits
+// for an answer.
+type courier struct {
+	server *Server // One of the two is nil.
+	client *Client
+
+	protocol *Protocol
+	frame    *frame
+	report   *reporter
+	stats    *Stats
+
+	plain    [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
+	sizes    message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
+	plains   []message.Plain       // Messages of these types in the packet that was judged last.
+	short    message.Sizes         // Of the types of which nothing has to be asked before this end sends one, how long they are.
+	inbound  *message.Inbound
+	outbound *message.Outbound
+	pool     *peer.Pool
+	types    message.Cache
+	buffer   []byte // A message for several recipients.
+	calls    calls
+
+	collections collectionEnd
+	running     bool // A frame is under way.
+
+	from    *link // Whose packet is being queued.
+	fault   error // What is wrong with it after all.
+	arrived func(a *peer.Arrival)
+}
+
+// courierOf is the courier of an end; nil for what is no end.
+func courierOf(end Endpoint) *courier {
+	switch e := end.(type) {
+	case *Server:
+		if e != nil {
+			return &e.courier
+		}
+	case *Client:
+		if e != nil {
+			return &e.courier
+		}
+	}
+	return nil
+}
+
+// setUp makes the queues; the fields that say whose courier it is are set.
+func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID) message.Existence) {
+	c.inbound = message.NewInbound(message.Config{
+		Registry: &c.protocol.messages, End: end, Limits: config.queues(), History: config.History,
+		Exists: exists, Special: c.special, Panicked: c.panicked,
+	})
+	c.outbound = message.NewOutbound(config.History, config.queues())
+	c.pool = peer.NewPool(config.PacketSize)
+	c.calls = newCalls(config.Calls)
+	c.setUpCollections()
+	c.arrived = c.arrive
+	for id := range c.sizes {
+		c.sizes[id], c.short[id] = message.NoSize, message.NoSize
+	}
+	for _, h := range c.protocol.handled {
+		if h.role == alone && h.of.Direction.Allows(c.server == nil) && (c.client != nil || !h.of.OwnerOnly) {
+			c.plain[h.of.ID()], c.sizes[h.of.ID()] = h.of.Codec, h.of.Codec.AlwaysLegal()
+		}
+		if h.role == alone && h.of.Direction.Allows(c.server != nil) && !h.of.OwnerOnly && h.of.Channel == 0 && config.History == 0 {
+			c.short[h.of.ID()] = h.of.Codec.AlwaysLegal()
+		}
+	}
+}
+
+// role is which end this is, in the table of states.
+func (c *courier) role() peer.Role {
+	if c.server != nil {
+		return peer.RoleServer
+	}
+	return peer.RoleClient
+}
+
+// stage is where the end is in its frame; outside of a frame it sends as in tick.Update.
+func (c *courier) stage() tick.Stage {
+	if !c.running {
+		return tick.Update
+	}
+	return c.inbound.Stage()
+}
+
+// beginFrame starts a frame: calls whose time is over end first.
+func (c *courier) beginFrame() {
+	c.running = true
+	c.inbound.Begin(c.frame.now, c.frame.clock.Tick())
+	c.outbound.Begin(c.frame.now, c.frame.clock.Tick())
+	late, cancelled := c.calls.expire(c.frame.now)
+	c.stats.CallsLate += late
+	c.stats.CallsCancelled += cancelled
+}
+
+// endFrame ends it.
+func (c *courier) endFrame() { c.running = false }
+
+// gone forgets an end whose connection is over: nothing of what it sent is handled any more.
+func (c *courier) gone(l *link) {
+	if l.source != nil {
+		c.stats.OfTheGone += uint64(c.inbound.Drop(l.source))
+	}
+}
+
+// record keeps a message that was sent for the history.
+func (c *courier) record(to wire.ClientID, p *peer.Post, body []byte) {
+	if !c.outbound.On() {
+		return
+	}
+	m := localMessage(p)
+	c.outbound.Record(to, &m, body)
+}
+
+// panicked ends the connection of whoever sent a message that a handler panicked on. The other messages are handled.
+func (c *courier) panicked(ctx *Context, value any) {
+	c.stats.HandlerPanics++
+	name := "a call's answer"
+	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
+		name = of.Name
+	}
+	if ctx.Sender == ctx.Local {
+		c.report.error(&PanicError{Name: name, Value: value})
+		return
+	}
+	c.report.log(slog.LevelError, "a handler panicked", "message", name, "sender", ctx.Sender, "panic", value)
+	c.part(ctx.Sender, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: name})
+}
+
+// part ends the connection to an end at once.
+func (c *courier) part(with wire.ClientID, reason *peer.Error) {
+	switch {
+	case c.client != nil:
+		if c.client.state == Connected {
+			c.client.part(reason, false)
+		}
+	default:
+		if s := c.server.client(with); s != nil {
+			c.server.end(s, reason, endTold)
+		}
+	}
+}
+
+// linkTo is the connection to an end by its id.
+func (c *courier) linkTo(id wire.ClientID) (*link, error) {
+	switch {
+	case c.server != nil:
+		if s := c.server.client(id); s != nil {
+			return &s.link, nil
+		}
+	case id != 0:
+		return nil, ErrRecipient
+	case c.client.state == Connected:
+		return &c.client.link, nil
+	}
+	return nil, ErrNotConnected
+}

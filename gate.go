@@ -1,0 +1,223 @@
+package netcode
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// content is what the messages of one packet amount to. Its slices lie in the packet.
+type content struct {
+	messages    int         // Messages for the game, and pieces of them.
+	plain       bool        // All of these are in courier.plains.
+	snapshot    []byte      // Nil without one.
+	closed      *peer.Error // Nil without a close message.
+	resync      bool
+	resyncEpoch uint16
+	credited    bool
+	credit      uint32
+}
+
+// judge judges every message of a packet before any of them takes effect. The error is why the connection must end: no
+// honest peer sent this.
+func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
+	var got content
+	scratch := c.inbound.Scratch()
+	found, r := c.plains[:0], in.Messages()
+	for {
+		found = r.Plain(&c.sizes, found)
+		if !r.Next() {
+			break
+		}
+		if r.Channel == 0 && r.Header.Flags == 0 {
+			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(scratch, r.Payload) {
+				found = append(found, message.Plain{
+					Start: uint32(r.Start()), Size: r.Header.Size, Type: r.Header.Type, Stage: r.Header.Stage,
+				})
+				continue
+			}
+		}
+		if err := c.judgeOther(l, &r, &got); err != nil {
+			return content{}, closeError(err)
+		}
+	}
+	c.plains, got.plain = found, got.messages == 0
+	got.messages += len(found)
+	if err := r.Err(); err != nil {
+		return content{}, closeError(err)
+	}
+	return got, nil
+}
+
+// closeError is the end of a connection for an error of what came.
+func closeError(err error) *peer.Error {
+	reason := peer.CloseReason(err)
+	if reason == peer.ReasonNone {
+		reason = peer.ReasonMalformed
+	}
+	return &peer.Error{Reason: reason, Detail: err.Error()}
+}
+
+// judgeOther judges a message that is not one of the game's on channel 0 of Unreliable without flags, or not a legal one.
+func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
+	h := r.Header
+	switch {
+	case peer.Allowed(peer.StateConnected, c.role(), h.Type) != peer.VerdictAccept:
+		return fmt.Errorf("message type %d", h.Type)
+	case h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal:
+		if r.Channel != 0 {
+			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
+		}
+		return got.take(h, r.Payload)
+	case h.Type == wire.MessageFragment && !r.Channel.Delivery().Reliable():
+		return fmt.Errorf("piece of a message on channel %s", r.Channel)
+	}
+	if err := l.arrivals.Judge(r.Channel, h, r.Payload); err != nil {
+		return err
+	}
+	got.messages++
+	if h.Type == wire.MessageFragment {
+		return nil
+	}
+	var a peer.Arrival
+	if err := a.Open(r.Channel, h, r.Payload); err != nil {
+		return err
+	}
+	return c.legal(&a)
+}
+
+// take judges one of netcode's own messages, of which a packet has one of each kind at most.
+func (c *content) take(h wire.MessageHeader, payload []byte) error {
+	if h.Stage != tick.Initialization {
+		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
+	}
+	switch {
+	case h.Type == wire.MessageKeepAlive && len(payload) == 0:
+		return nil
+	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
+		c.snapshot = payload
+		return nil
+	case h.Type == wire.MessageResync && !c.resync && len(payload) == resyncSize:
+		c.resync, c.resyncEpoch = true, parseResync(payload)
+		return nil
+	case h.Type == wire.MessageCredit && !c.credited && len(payload) == peer.CreditSize:
+		c.credited, c.credit = true, parseCredit(payload)
+		return nil
+	case h.Type == wire.MessageClose && c.closed == nil:
+		reason, err := peer.ParseClose(payload)
+		c.closed = &reason
+		return err
+	}
+	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
+}
+
+// legal judges a whole message of the game, or a refusal: its type is registered and may come from there, it belongs to a
+// call if and only if its type does, and its fields are legal.
+func (c *courier) legal(a *peer.Arrival) error {
+	h := a.Header
+	if h.Type == wire.MessageRefusal {
+		if !peer.LegalRefusal(a.Body) {
+			return fmt.Errorf("refusal of %d bytes that is not legal", len(a.Body))
+		}
+		return nil
+	}
+	of, ok := c.protocol.messages.Lookup(h.Type)
+	switch {
+	case !ok:
+		return fmt.Errorf("unknown message type %d", h.Type)
+	case !of.Direction.Allows(c.server == nil):
+		return fmt.Errorf("message %s goes the other way", of.Name)
+	case (c.protocol.roles[h.Type] != alone) != (h.Flags&wire.FlagCall != 0):
+		return fmt.Errorf("message %s with a call that is not its own", of.Name)
+	case of.OwnerOnly && c.server != nil && h.Flags&wire.FlagEntity == 0:
+		return fmt.Errorf("message %s about no entity", of.Name)
+	case !of.Codec.Check(c.inbound.Scratch(), a.Body):
+		return fmt.Errorf("message %s of %d bytes that is not legal", of.Name, len(a.Body))
+	}
+	return nil
+}
+
+// queue takes a judged packet's messages for the game to where Dispatch finds them. The error is why the connection must end
+// for what only became clear now: messages of one packet that contradict each other, or pieces that make no message. plain says
+// that they are those that judge has listed.
+func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
+	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
+	l.spoken = true
+	if plain {
+		c.inbound.PushPlains(in.Batches, c.plains)
+		l.tooMuch = l.tooMuch || l.source.Refused() > 0
+		return nil
+	}
+	c.from, c.fault = l, nil
+	r := in.Messages()
+	for r.Next() {
+		h := r.Header
+		if r.Channel == 0 && h.Flags == 0 && h.Type >= wire.FirstUserMessage {
+			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // What it refuses it counts.
+			continue
+		}
+		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
+			continue
+		}
+		if err := l.arrivals.Take(in.Sequence, r.Channel, h, r.Payload, c.arrived); err != nil {
+			return closeError(err)
+		}
+		if c.fault != nil {
+			return closeError(c.fault)
+		}
+	}
+	l.tooMuch = l.tooMuch || l.source.Refused() > 0
+	return nil
+}
+
+// arrive queues a message that is due. One that came in pieces is seen whole only now.
+func (c *courier) arrive(a *peer.Arrival) {
+	if c.fault != nil {
+		return
+	}
+	if a.Header.Size == 0 {
+		if c.fault = c.legal(a); c.fault != nil {
+			return
+		}
+	}
+	m := message.Message{
+		Type: a.Header.Type, Stage: a.Header.Stage, Channel: a.Channel, Entity: a.Entity, Cost: a.Cost,
+		Call: a.Call, HasCall: a.Header.Flags&wire.FlagCall != 0,
+	}
+	if a.Header.Flags&wire.FlagTick != 0 {
+		now := c.frame.clock.Tick()
+		m.NotBefore = max(now+tick.Tick(int16(a.Tick-uint16(now))), tick.None)
+	}
+	if c.server != nil && !a.Entity.IsZero() && !c.server.mayConcern(c.from, a.Entity) {
+		c.stats.NotVisible++
+		c.from.arrivals.Freed(a.Cost)
+		return
+	}
+	_ = c.inbound.Push(&m, a.Body) // What it refuses it counts; of a reliable one the source's Fault tells.
+}
+
+// special handles what belongs to a call.
+func (c *courier) special(ctx *Context, payload []byte) {
+	if ctx.Type == wire.MessageRefusal {
+		if text, err := peer.ParseRefusal(payload); err == nil {
+			c.refused(ctx.Call, ctx.Sender, text)
+		}
+		return
+	}
+	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
+		of.Codec.Handle(ctx, payload)
+	}
+}
+
+// resyncSize is the size of a resync message: the epoch that the client asks for, 2 bytes little-endian.
+const resyncSize = 2
+
+func parseResync(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
+
+func putResync(payload []byte, epoch uint16) { binary.LittleEndian.PutUint16(payload, epoch) }
+
+func parseCredit(payload []byte) uint32 { return binary.LittleEndian.Uint32(payload) }

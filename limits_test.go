@@ -1,0 +1,270 @@
+package netcode_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// One client sends twenty times its quota into every stage. The other 63 lose nothing; it is held to its quota first, and
+// closed when it goes on.
+func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
+	p := protocol()
+	handled := map[netcode.ClientID]int{}
+	netcode.Handle(p, func(ctx *netcode.Context, _ *chat) { handled[ctx.Sender]++ })
+	const quota = 70
+	r := newRig(t, p, netcode.Config{QueuePerSender: quota, SendBudget: -1, Clients: 64})
+	for range 63 {
+		r.joined(p, netcode.Config{SendBudget: -1, SentPackets: 64, Entities: 1})
+	}
+	th := newThief(t, r, p)
+	id := r.spawn(1)
+	sent, frames, before := 0, 0, 0
+	for range 100 {
+		for _, c := range r.clients {
+			for stage := range tick.Stage(tick.NumStages) {
+				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.InStage(stage)))
+				sent++
+			}
+		}
+		if _, open := r.server.ClientStats(64); open {
+			th.flood(20 * quota)
+			frames++
+		}
+		r.step()
+		require.LessOrEqual(t, handled[64]-before, quota, "in one frame")
+		before = handled[64]
+	}
+	r.run(200 * time.Millisecond)
+	honest := 0
+	for client, n := range handled {
+		if client != 64 {
+			honest += n
+		}
+	}
+	require.Equal(t, sent, honest, "honest loss")
+	require.Equal(t, 64, frames, "frames until it was closed")
+	require.Contains(t, r.server.log, "disconnect 64: "+peer.ReasonRateLimit.String())
+	require.EqualValues(t, 1, r.server.Stats().RateLimited)
+	require.EqualValues(t, 64*19*quota, r.server.Stats().Messages.PerSender)
+	require.Len(t, r.server.log, 65, "nobody else was closed")
+	r.sees(r.clients[62], id, 1)
+}
+
+// flood sends so many messages over all stages at once, for the next frame.
+func (th *thief) flood(n int) {
+	for n > 0 {
+		b := th.conn.Begin(make([]byte, 1200))
+		for b.Fits(4) && n > 0 {
+			copy(b.Payload(), []byte{1, 0, 0, 0})
+			b.Add(wire.FirstUserMessage, tick.Stage(n%tick.NumStages), 4)
+			n--
+		}
+		th.conn.DetectLost(th.now, nil)
+		require.NoError(th.t, th.socket.Send(th.server.conn.LocalAddr(), th.conn.Finish(&b, 1, th.now)))
+	}
+}
+
+// A flood that stops in time is forgiven.
+func TestAFloodThatStopsIsForgiven(t *testing.T) {
+	p := protocol()
+	netcode.Handle[chat](p, nil)
+	r := newRig(t, p, netcode.Config{QueuePerSender: 10, FloodFrames: 20})
+	th := newThief(t, r, p)
+	for range 5 {
+		for range 15 {
+			th.flood(20)
+			r.step()
+		}
+		for range 15 {
+			th.flood(10)
+			r.step()
+		}
+	}
+	require.Len(t, r.server.log, 1)
+	require.Zero(t, r.server.Stats().RateLimited)
+}
+
+// A server that does not come to a stage leaves reliable messages for it waiting: they are neither acknowledged and then
+// dropped nor taken without bound. The client is told that it must wait.
+func TestCase33ReliableIntoAFullQueue(t *testing.T) {
+	p := protocol()
+	var got []uint32
+	netcode.Handle(p, func(_ *netcode.Context, m *chat) { got = append(got, m.Number) }, netcode.Over(netcode.ReliableOrdered))
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{SendBudget: -1})
+	send := r.server.Server
+	stuck := true
+	step := func() {
+		r.now += frameTime
+		send.BeginFrame(r.now)
+		r.receive(r.server.conn, send.Receive)
+		for stage := range tick.Stage(tick.NumStages) {
+			if stage != tick.Update || !stuck {
+				send.Dispatch(stage)
+			}
+		}
+		send.Send()
+		send.Drain(r.server.send)
+		r.clientFrame(c)
+	}
+	sent := uint32(0)
+	fill := func() (err error) {
+		for err == nil {
+			if err = netcode.Send(c.Client, netcode.ToServer(), &chat{sent}); err == nil {
+				sent++
+			}
+		}
+		return err
+	}
+	for range 120 {
+		require.ErrorIs(t, fill(), netcode.ErrBackPressure)
+		step()
+	}
+	require.Empty(t, got)
+	require.Positive(t, c.Stats().BackPressure)
+	require.Greater(t, sent, uint32(peer.InitialCredit/40))
+	stuck = false
+	for range 600 {
+		step()
+	}
+	require.Len(t, got, int(sent))
+	for i, number := range got {
+		require.EqualValues(t, i, number)
+	}
+	require.Equal(t, netcode.Connected, c.State())
+
+	stuck = true
+	for range 60 * 6 {
+		fill()
+		step()
+		if c.State() != netcode.Connected {
+			break
+		}
+	}
+	require.ErrorIs(t, c.Err(), peer.ReasonQueueOverflow, "who does not take them for five seconds is given up")
+	require.EqualValues(t, 1, c.Stats().Stalled)
+}
+
+// The others of a send to several cannot wait for the one whose queue is full.
+func TestASlowClientAmongManyIsClosed(t *testing.T) {
+	p := protocol()
+	heard := 0
+	netcode.Handle(p, func(ctx *netcode.Context, _ *chat) {
+		if ctx.Local == 1 {
+			heard++
+		}
+	}, netcode.Over(netcode.Reliable))
+	r := newRig(t, p, netcode.Config{ReliableBytes: 8 << 10, SendBudget: -1})
+	r.joined(p, netcode.Config{})
+	slow := r.joined(p, netcode.Config{})
+	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+		if from == slow.conn.LocalAddr() {
+			return nil
+		}
+		return packet
+	}
+	sent := 0
+	for len(r.server.log) == 2 {
+		for range 5 {
+			err := netcode.Send(r.server.Server, netcode.ToAll(), &chat{1})
+			if sent++; err != nil {
+				require.ErrorIs(t, err, netcode.ErrBackPressure)
+				break
+			}
+		}
+		r.step()
+	}
+	require.Contains(t, r.server.log[2], "disconnect 2: queue overflow")
+	require.EqualValues(t, 1, r.server.Stats().QueueOverflows)
+	r.run(time.Second)
+	require.Equal(t, sent, heard, "the other one has them all")
+}
+
+// A client that stood still for five seconds and then says everything at once is no flooder: within the burst that its quota
+// allows nothing is lost, beyond it what is too much is, and it stays. Nor does its server drown it.
+func TestCase35ClientFreezesAndBursts(t *testing.T) {
+	p := protocol()
+	handled := 0
+	netcode.Handle(p, func(ctx *netcode.Context, _ *chat) {
+		if ctx.Local == 0 {
+			handled++
+		}
+	})
+	const budget = 64 << 10
+	r := newRig(t, p, netcode.Config{SendBudget: budget})
+	c := r.joined(p, netcode.Config{SendBudget: -1})
+	id := r.spawn(1)
+	r.sees(c, id, 1)
+	var spent []int
+	r.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+		if from == r.server.conn.LocalAddr() {
+			spent[len(spent)-1] += len(packet)
+		}
+		return packet
+	}
+	frame := func(frozen bool) {
+		spent = append(spent, 0)
+		_ = netcode.Send(r.server.Server, netcode.ToAll(), &chat{1})
+		_ = netcode.Send(r.server.Server, netcode.ToAll(), &chat{2}, netcode.Via(netcode.Reliable))
+		r.now += frameTime
+		r.serverFrame()
+		if !frozen {
+			r.clientFrame(c)
+		}
+	}
+	for range 5 * 60 {
+		frame(true)
+	}
+	const backlog = 3 * 5 * 60
+	for range backlog {
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
+	}
+	for range 120 {
+		frame(false)
+	}
+	require.Equal(t, backlog, handled)
+	for range 4 * backlog {
+		_ = netcode.Send(c.Client, netcode.ToServer(), &chat{1})
+	}
+	for range 120 {
+		frame(false)
+	}
+	require.LessOrEqual(t, handled, 5*backlog)
+	require.Equal(t, []string{"connect 1"}, r.server.log, "not kicked")
+	require.Equal(t, netcode.Connected, c.State())
+	total := 0
+	for i, n := range spent {
+		require.LessOrEqual(t, n, budget/4+1200, "bytes in one frame")
+		total += n
+		require.LessOrEqual(t, total, budget*(i+1)/60+budget/4+1200)
+	}
+	next := r.spawn(9)
+	r.sees(c, next, 9)
+}
+
+// What waits for an entity or a tick is bounded: unreliable messages beyond are dropped, reliable ones end the connection.
+func TestDeferredMessagesAreBounded(t *testing.T) {
+	k := newTalk(t, netcode.Config{Deferred: 5, DeferredTime: 500 * time.Millisecond}, 1)
+	c := k.clients[0].Client
+	for range 10 {
+		require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.server.Tick()+10)))
+	}
+	require.Len(t, k.says(5), 5)
+	require.EqualValues(t, 5, k.server.Stats().Messages.DeferredFull)
+	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.server.Tick()+60)))
+	k.run(time.Second)
+	require.EqualValues(t, 1, k.server.Stats().Messages.DeferredLate)
+	require.Len(t, k.server.log, 1)
+	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(k.server.Tick()+60), netcode.Via(netcode.Reliable)))
+	k.until(func() bool { return len(k.server.log) == 2 })
+	require.Contains(t, k.server.log[1], "queue overflow")
+	require.EqualValues(t, 1, k.server.Stats().QueueOverflows)
+}

@@ -1,0 +1,192 @@
+package message
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+	"github.com/stretchr/testify/require"
+)
+
+// The load of a frame: messages of 16 bytes, over four stages, from 64 senders, 60 in a packet.
+const (
+	loadMessages = 30_000
+	loadSenders  = 64
+	loadPacket   = 60
+	loadStages   = 4
+)
+
+// load is one frame's packets, as batches of framed messages.
+type load struct {
+	packets [][]byte
+	senders []int
+	sum     uint64 // of all serials
+}
+
+func newLoad(of wire.MessageType) *load {
+	l := &load{}
+	var packet []byte
+	for i := range loadMessages {
+		header := make([]byte, wire.MessageHeaderSize)
+		wire.MessageHeader{Type: of, Stage: tick.Stage(2 + i%loadStages), Size: 16}.Put(header)
+		packet = append(packet, header...)
+		packet = binary.LittleEndian.AppendUint32(packet, uint32(i))
+		packet = binary.LittleEndian.AppendUint32(packet, 7)
+		packet = binary.LittleEndian.AppendUint64(packet, uint64(i)*3)
+		l.sum += uint64(i) * 3
+		if i%loadPacket == loadPacket-1 {
+			l.packets = append(l.packets, packet)
+			l.senders = append(l.senders, len(l.senders)%loadSenders)
+			packet = nil
+		}
+	}
+	return l
+}
+
+// next reads a header that the load wrote: what the packet reader costs is not counted here.
+func next(b []byte) (of wire.MessageType, stage tick.Stage, payload, rest []byte) {
+	size := int(binary.LittleEndian.Uint16(b[2:]))
+	return wire.MessageType(b[0]), tick.Stage(b[1]), b[4 : 4+size], b[4+size:]
+}
+
+// loadRig runs the load through an Inbound.
+type loadRig struct {
+	*rig
+	load    *load
+	sources [loadSenders]*Source
+	sum     uint64
+	count   int
+	now     tick.Tick
+}
+
+func newLoadRig(t testing.TB, history int) *loadRig {
+	r := &loadRig{rig: &rig{}}
+	r.order = r.registry.Add(Type{Name: "order", Codec: codec(t, "order", func(_ *Context, m *order) { r.sum += m.Serial; r.count++ })})
+	r.registry.Freeze()
+	r.Inbound = NewInbound(Config{Registry: &r.registry, History: history})
+	r.load = newLoad(r.order.ID())
+	for i := range r.sources {
+		r.sources[i] = NewSource(wire.ClientID(i + 1))
+	}
+	return r
+}
+
+func (r *loadRig) frame() {
+	r.now++
+	r.Begin(time.Duration(r.now)*time.Millisecond, r.now)
+	for i, packet := range r.load.packets {
+		r.From(r.sources[r.load.senders[i]], r.now, time.Duration(r.now))
+		for rest := r.Keep(packet); len(rest) > 0; {
+			var payload []byte
+			var of wire.MessageType
+			var stage tick.Stage
+			of, stage, payload, rest = next(rest)
+			_ = r.PushPlain(of, stage, payload)
+		}
+	}
+	for stage := range tick.Stage(tick.NumStages) {
+		r.Drain(stage)
+	}
+}
+
+func TestLoadIsHandledWhole(t *testing.T) {
+	for _, history := range []int{0, 2} {
+		r := newLoadRig(t, history)
+		for range 3 {
+			r.sum, r.count = 0, 0
+			r.frame()
+			require.Equal(t, loadMessages, r.count)
+			require.Equal(t, r.load.sum, r.sum)
+		}
+		r.frame()
+		require.Zero(t, testing.AllocsPerRun(3, r.frame), "history of %d", history)
+	}
+}
+
+// BenchmarkInbound is push, drain, decode and handler of the load, by the message. BenchmarkTwin is its measure.
+func BenchmarkInbound(b *testing.B) {
+	r := newLoadRig(b, 0)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.frame()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/loadMessages, "ns/message")
+}
+
+// BenchmarkInboundHistory is BenchmarkInbound with two past frames.
+func BenchmarkInboundHistory(b *testing.B) {
+	r := newLoadRig(b, 2)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.frame()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/loadMessages, "ns/message")
+}
+
+// BenchmarkTwin does the same with a queue of bytes for each stage and a table of handlers, and none of the promises.
+func BenchmarkTwin(b *testing.B) {
+	var queues [tick.NumStages][]byte
+	sum, count := uint64(0), 0
+	handlers := [1 << 8]func(payload []byte){}
+	of := wire.FirstUserMessage
+	handlers[of] = func(payload []byte) {
+		m := order{
+			Unit:   binary.LittleEndian.Uint32(payload),
+			Target: binary.LittleEndian.Uint32(payload[4:]),
+			Serial: binary.LittleEndian.Uint64(payload[8:]),
+		}
+		sum += m.Serial
+		count++
+	}
+	l := newLoad(of)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, packet := range l.packets {
+			for rest := packet; len(rest) > 0; {
+				_, stage, payload, after := next(rest)
+				queues[stage] = append(queues[stage], rest[:4+len(payload)]...)
+				rest = after
+			}
+		}
+		for stage := range queues {
+			for rest := queues[stage]; len(rest) > 0; {
+				of, _, payload, after := next(rest)
+				handlers[of](payload)
+				rest = after
+			}
+			queues[stage] = queues[stage][:0]
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/loadMessages, "ns/message")
+}
+
+// BenchmarkTypeOf is the look-up that Send begins with.
+func BenchmarkTypeOf(b *testing.B) {
+	r := newRig(b, Config{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if t, c := TypeOf[order](&r.registry, &r.cache); t == nil || c == nil {
+			b.Fatal("not found")
+		}
+	}
+}
+
+// BenchmarkEncode is what Send does with a message that is copied, and one that is packed.
+func BenchmarkEncode(b *testing.B) {
+	var s Scratch
+	room := make([]byte, 64)
+	b.Run("copied", func(b *testing.B) {
+		c, m := codec[order](b, "order", nil), order{1, 2, 3}
+		for b.Loop() {
+			_, _ = c.Encode(&s, room, &m)
+		}
+	})
+	b.Run("packed", func(b *testing.B) {
+		c, m := codec[chat](b, "chat", nil), chat{From: 1, Heat: 0.5}
+		for b.Loop() {
+			_, _ = c.Encode(&s, room, &m)
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package message
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Drain calls the handlers of the messages that are due in a stage and returns how many: first those that were deferred and
+// need no longer wait, then those in the queue, oldest first. Messages that are pushed meanwhile wait for the next Drain,
+// so that a handler that answers itself cannot hold up the frame; nor can one call Drain, which then does nothing. A
+// handler that panics is reported to Config.Panicked, and the others run.
+func (in *Inbound) Drain(stage tick.Stage) int {
+	if in.draining || in.depth > 0 || !stage.Valid() {
+		return 0
+	}
+	in.draining, in.stage, in.nested = true, stage, 0
+	before := in.stats.Handled
+	q := &in.cur.stages[stage]
+	q.end = len(q.items)
+	for !in.releaseAll(stage) {
+	}
+	for !in.drainQueue(q, stage) {
+	}
+	q.end = 0
+	if q.live == 0 {
+		q.clear()
+	}
+	if in.config.History == 0 && in.cur.waiting() == 0 {
+		in.cur.clear(in.number)
+		in.fromAt, in.localAt = -1, -1
+	}
+	in.draining = false
+	return int(in.stats.Handled - before)
+}
+
+// drainQueue hands on what is left of this Drain's part of a queue. It returns false after a panic, to be called again:
+// to recover once costs less than once a message.
+func (in *Inbound) drainQueue(q *queue, stage tick.Stage) (done bool) {
+	ctx := &in.contexts[0]
+	defer in.recovered(ctx)
+	at, f := -1, in.cur
+	in.depth = 1
+	for q.head < q.end {
+		it := q.items[q.head]
+		if it.dead() {
+			q.head++
+			continue
+		}
+		if poisoning || it.origin() != at {
+			at = it.origin()
+			in.describe(ctx, &f.origins[at], stage)
+		}
+		ctx.Type, ctx.Channel = it.typ(), it.channel()
+		if c := in.codecs[it.typ()]; c != nil && it.simple() {
+			c.handleRun(in, ctx, q)
+		} else {
+			q.head++
+			q.live--
+			in.drainSpecial(ctx, it)
+		}
+	}
+	in.depth = 0
+	return true
+}
+
+// recovered contains the panic of a handler.
+func (in *Inbound) recovered(ctx *Context) {
+	in.depth = 0
+	value := recover()
+	if value == nil {
+		return
+	}
+	in.stats.Panics++
+	in.scratch.afterPanic()
+	if in.config.Panicked != nil {
+		in.config.Panicked(ctx, value)
+	}
+}
+
+// describe fills in what the messages of a packet have in common.
+func (in *Inbound) describe(ctx *Context, o *origin, stage tick.Stage) {
+	ctx.End, ctx.Local, ctx.Stage = in.config.End, in.local.id, stage
+	ctx.Sender, ctx.Tick, ctx.Received = o.peer, o.tick, o.received
+	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = tick.None, wire.NetworkID{}, 0, false
+}
+
+// specify fills in what a message says beyond its type.
+func (ctx *Context) specify(m *Message) {
+	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = m.NotBefore, m.Entity, m.Call, m.HasCall
+}
+
+// call hands a payload to its handler.
+func (in *Inbound) call(ctx *Context, payload []byte) {
+	if c := in.codecs[ctx.Type]; c == nil || ctx.HasCall || !c.Handle(ctx, payload) {
+		in.callOther(ctx, c, payload)
+	}
+}
+
+// callOther hands on what does not go to the handler of a type, and counts what no handler takes.
+func (in *Inbound) callOther(ctx *Context, c Codec, payload []byte) {
+	switch {
+	case !ctx.HasCall && (c != nil || ctx.Type >= wire.FirstUserMessage):
+		in.stats.Illegal++
+	case in.config.Special != nil:
+		in.config.Special(ctx, payload)
+	}
+}
+
+// drainSpecial hands on a message that may have to wait, or has a cost. What the context then says beyond the type is taken
+// back for the next one.
+func (in *Inbound) drainSpecial(ctx *Context, it item) {
+	f := in.cur
+	m := f.extra(it)
+	m.Type, m.Stage, m.Channel = it.typ(), ctx.Stage, it.channel()
+	o := f.origins[it.origin()]
+	switch in.verdict(o.source, &m, o.source.deferred.count) {
+	case NotYet:
+		in.deferMessage(&o, &m, f.payload(it))
+		return
+	case Never:
+		in.stats.Undeliverable++
+		o.source.freed += m.Cost
+		return
+	}
+	in.stats.Handled++
+	if in.config.History > 0 {
+		in.remember(it, m.Stage)
+	}
+	in.deliver(ctx, o.source, &m, f.payload(it))
+}
+
+// deliver calls the handler of a message whose time has come. Its cost is freed before, so that a panic does not keep it.
+func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) {
+	s.freed += m.Cost
+	ctx.Type, ctx.Channel = m.Type, m.Channel
+	ctx.specify(m)
+	in.call(ctx, payload)
+	ctx.specify(&Message{})
+	if poisoning {
+		poisonContext(ctx)
+	}
+}
+
+// remember keeps a message that is handled for the history.
+func (in *Inbound) remember(it item, stage tick.Stage) {
+	in.cur.past = append(in.cur.past, pastItem{it, stage})
+}

@@ -1,0 +1,83 @@
+package message
+
+// Handle decodes a payload and calls the handler, with a value that is reused once it returns. It returns false, without a
+// call, if the payload is not legal. The context's own memory is used where it has one, so that nothing is allocated once
+// warm.
+func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
+	s := ctx.scratch
+	if s == nil {
+		s = &Scratch{}
+	}
+	b := borrow[T](s, c.number)
+	ok := false
+	if c.way == byCopy { // here and not in Decode, which is too large to be inlined
+		if ok = len(payload) == c.size && c.exact.finite(payload); ok {
+			c.load(&b.value, payload)
+		}
+	} else {
+		ok = c.Decode(s, payload, &b.value)
+	}
+	if ok && c.handle != nil {
+		c.handle(ctx, &b.value)
+		if poisoning {
+			poison(&b.value)
+		}
+	}
+	b.giveBack()
+	return ok
+}
+
+// handleCopy calls the handler with a copy of a value that did not travel.
+func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
+	b := borrow[T](ctx.scratch, c.number)
+	b.value = *m
+	c.handle(ctx, &b.value)
+	if poisoning {
+		var zero T // what the value refers to is the sender's, and stays as it is
+		b.value = zero
+	}
+	b.giveBack()
+}
+
+// handleRun calls the handler for the message at the head of a queue and for all that follow it in this Drain and have the
+// same context: so that what a call through an interface costs is paid once a packet. What handlers push may move the
+// queue's memory, so nothing of it is kept over a call.
+func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
+	b := borrow[T](ctx.scratch, c.number)
+	first, f, stage, history := q.items[q.head], in.cur, ctx.Stage, in.config.History > 0
+	copied, size, handle := c.way == byCopy, c.size, c.handle
+	if handle == nil {
+		handle = func(*Context, *T) {}
+	}
+	value, legal := &b.value, c.AlwaysLegal()
+	for q.head < q.end {
+		it := q.items[q.head]
+		if !it.sameContext(first) {
+			break
+		}
+		q.head++
+		q.live--
+		in.stats.Handled++
+		if history {
+			in.remember(it, stage)
+		}
+		start := it.start()
+		payload := f.bytes[start : start+it.size()]
+		switch {
+		case uint32(len(payload)) == legal:
+			c.load(value, payload)
+		case copied && len(payload) == size && c.exact.finite(payload):
+			c.load(value, payload)
+		case copied || !c.Decode(ctx.scratch, payload, value):
+			in.stats.Illegal++
+			continue
+		}
+		handle(ctx, value)
+		if poisoning {
+			poison(value)
+			poisonContext(ctx)
+			break
+		}
+	}
+	b.giveBack()
+}

@@ -1,0 +1,59 @@
+package message
+
+import "time"
+
+// MaxNested is how many loopback messages are handled within each other at most; the next one is queued.
+const MaxNested = 8
+
+// Limits bounds what an Inbound holds. Zero or less in a field takes its default.
+type Limits struct {
+	PerStage      int           // messages that wait for one stage; beyond that the oldest unreliable one is dropped; default 32,768
+	Bytes         int           // bytes that a frame holds at most: twice SenderBytes for each source is enough for all; default 32 MiB
+	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
+	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
+	Deferred      int           // messages of one source that wait for a tick or an entity; default 64
+	DeferredBytes int           // bytes of payload of these; default 16 KiB
+	DeferredTime  time.Duration // how long one waits at most; default 2 s
+	Nested        int           // loopback messages handled at once from within others, in one Drain; the rest is queued; default 4096
+}
+
+// WithDefaults returns the limits with every field set.
+func (l Limits) WithDefaults() Limits {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	set(&l.PerStage, 32768)
+	set(&l.Bytes, 32<<20)
+	set(&l.PerSender, 1024)
+	set(&l.SenderBytes, 256<<10)
+	set(&l.Deferred, 64)
+	set(&l.DeferredBytes, 16<<10)
+	set(&l.Nested, 4096)
+	if l.DeferredTime <= 0 {
+		l.DeferredTime = 2 * time.Second
+	}
+	return l
+}
+
+// Stats counts messages since the beginning.
+type Stats struct {
+	Queued        uint64 // put into a queue
+	Handled       uint64 // handed to handlers out of a queue or from where they were deferred, also those whose handler panicked
+	Immediate     uint64 // loopback messages handled at once
+	Carried       uint64 // times that a message waited beyond the end of its frame
+	PerStage      uint64 // unreliable ones dropped, the oldest, for Limits.PerStage
+	Bytes         uint64 // dropped for Limits.Bytes
+	PerSender     uint64 // unreliable ones refused for Limits.PerSender
+	SenderBytes   uint64 // unreliable ones refused for Limits.SenderBytes
+	Full          uint64 // refused with ErrFull because only reliable ones wait for their stage
+	BadStage      uint64 // refused for a stage that does not exist
+	Illegal       uint64 // taken out of a queue and found not to be legal, or of no known type: nobody had checked them
+	Deferred      uint64 // put aside to wait for a tick, an entity or an earlier message
+	DeferredFull  uint64 // not put aside for Limits.Deferred or Limits.DeferredBytes
+	DeferredLate  uint64 // dropped for Limits.DeferredTime
+	Undeliverable uint64 // dropped because their entity will never exist here
+	Panics        uint64 // handlers that panicked
+	Grown         uint64 // times that a queue's memory grew
+}

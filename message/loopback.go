@@ -1,0 +1,96 @@
+package message
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// PostSelf sends a message of an end to itself. In the stage that the end is in, the handler is called at once, with a copy
+// of *v that is not encoded and so not rounded: it precedes whatever waits for that stage. For a later stage it is handled
+// in this frame, for an earlier one in the next. It is queued, too, when MaxNested handlers are at work within each other
+// or Limits.Nested were called so in one Drain, when it must wait (for a tick, an entity, or an earlier deferred message of
+// its ordered channel), and when it belongs to a call; then it is encoded, and handled in the next Drain of its stage.
+//
+// The context is that of a message from outside, with the end itself as the sender. A handler that panics is reported to
+// Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after each nothing was sent.
+func PostSelf[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) error {
+	switch {
+	case !m.Stage.Valid():
+		in.stats.BadStage++
+		return ErrStage
+	case m.Stage == in.stage && in.mayNest() && !m.HasCall && in.verdict(in.local, m, in.local.deferred.count) == Exists:
+		callAtOnce(in, t, c, m, v)
+		return nil
+	}
+	bound, err := c.SizeBound(&in.scratch, v)
+	if err != nil {
+		return err
+	}
+	room, grown := in.cur.room(bound, in.limits.Bytes)
+	if room == nil || bound > maxPayload {
+		in.stats.Bytes++
+		return ErrFull
+	}
+	in.grew(grown)
+	n, err := c.Encode(&in.scratch, room, v)
+	if err != nil {
+		return err
+	}
+	return in.putLocal(t.id, m, n)
+}
+
+// mayNest reports whether one more handler may be called from within those at work.
+func (in *Inbound) mayNest() bool {
+	return in.depth <= MaxNested && (in.depth == 0 || in.nested < in.limits.Nested)
+}
+
+// putLocal queues a loopback message whose payload lies behind the frame's bytes.
+func (in *Inbound) putLocal(t wire.MessageType, m *Message, size int) error {
+	f := in.cur
+	start := len(f.bytes)
+	f.bytes = f.bytes[:start+size]
+	from, fromAt := in.from, in.fromAt
+	in.from, in.fromAt = origin{source: in.local, peer: in.local.id, tick: in.tick, received: in.now}, in.localAt
+	local := *m
+	local.Type = t
+	err := in.put(in.itemOf(&local), m.Stage, f.bytes[start:])
+	in.localAt = in.fromAt
+	in.from, in.fromAt = from, fromAt
+	return err
+}
+
+// callAtOnce calls the handler of a loopback message.
+func callAtOnce[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) {
+	in.stats.Immediate++
+	if c.handle == nil {
+		return
+	}
+	ctx := &in.contexts[in.depth]
+	depth := in.depth
+	defer in.recoveredAt(ctx, depth)
+	if in.nested++; depth == 0 {
+		in.nested = 0
+	}
+	in.depth++
+	o := origin{source: in.local, peer: in.local.id, tick: in.tick, received: in.now}
+	in.describe(ctx, &o, m.Stage)
+	ctx.Type, ctx.Channel = t.id, m.Channel
+	ctx.specify(m)
+	c.handleCopy(ctx, v)
+	if poisoning {
+		poisonContext(ctx)
+	}
+}
+
+// recoveredAt contains the panic of a handler that was called at once, and goes back to the depth that it was called from.
+func (in *Inbound) recoveredAt(ctx *Context, depth int) {
+	in.depth = depth
+	value := recover()
+	if value == nil {
+		return
+	}
+	in.stats.Panics++
+	in.scratch.afterPanic()
+	if in.config.Panicked != nil {
+		in.config.Panicked(ctx, value)
+	}
+}

@@ -1,0 +1,390 @@
+package message
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// posted is a message of the model: what is pushed, and what a handler must see of it.
+type posted struct {
+	Message
+	from   int // 0 is the end itself
+	serial uint32
+	text   int // length, so that sizes differ
+	at     tick.Tick
+	when   time.Duration
+}
+
+func (p *posted) size() int { return 1 + p.text + 1 + 4 }
+
+func (p *posted) note() note {
+	return note{Text: strings.Repeat("x", p.text), Bits: []uint32{p.serial}}
+}
+
+// follow is what the handler of a message pushes, if anything.
+func (p *posted) follow(at tick.Tick, when time.Duration) (posted, bool) {
+	if p.serial%5 != 0 || p.serial >= 1_000_000 {
+		return posted{}, false
+	}
+	next := posted{from: p.from, serial: p.serial + 1_000_000, text: int(p.serial % 11), at: at, when: when}
+	next.Stage = tick.Stage(p.serial) % tick.NumStages
+	return next, true
+}
+
+// kept reports whether the message comes in a packet that Keep has copied: then its bytes are used whatever becomes of it.
+func (p *posted) kept() bool { return p.serial%3 != 0 }
+
+const modelSources = 4
+
+// model does what Inbound promises, in the most obvious way.
+type model struct {
+	limits   Limits
+	history  int
+	tick     tick.Tick
+	now      time.Duration
+	exists   map[wire.NetworkID]Existence
+	stages   [tick.NumStages][]posted
+	deferred [modelSources][]posted
+	listed   []int
+	messages [modelSources]int
+	bytes    [modelSources]int
+	kept     [modelSources]int
+	freed    [modelSources]int
+	fault    [modelSources]error
+	used     int // bytes of the frame
+	stats    Stats
+	handled  []posted
+}
+
+func (m *model) begin(now time.Duration, t tick.Tick) {
+	m.now, m.tick = now, t
+	m.messages, m.bytes, m.kept, m.used = [modelSources]int{}, [modelSources]int{}, [modelSources]int{}, 0
+	for _, list := range m.stages {
+		for _, p := range list {
+			m.used += p.size()
+			m.stats.Carried++
+			if !p.Channel.Delivery().Reliable() {
+				m.messages[p.from]++
+				m.bytes[p.from] += p.size()
+			}
+		}
+	}
+	var listed []int
+	for _, s := range m.listed {
+		m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool {
+			late := now-p.when > m.limits.DeferredTime
+			if late {
+				m.stats.DeferredLate++
+				m.giveUp(&p, ErrTooLate)
+			}
+			return late
+		})
+		if len(m.deferred[s]) > 0 {
+			listed = append(listed, s)
+		}
+	}
+	m.listed = listed
+}
+
+func (m *model) giveUp(p *posted, why error) {
+	m.freed[p.from] += p.Cost
+	if p.Channel.Delivery().Reliable() && m.fault[p.from] == nil {
+		m.fault[p.from] = why
+	}
+}
+
+func (m *model) push(p posted) error {
+	reliable := p.Channel.Delivery().Reliable()
+	kept := p.kept() && m.used+p.size() <= m.limits.Bytes && m.kept[p.from]+p.size() <= m.limits.SenderBytes
+	if kept {
+		m.kept[p.from] += p.size()
+		m.used += p.size()
+	}
+	err := m.tryPush(p, reliable, kept)
+	if err != nil && reliable && m.fault[p.from] == nil {
+		m.fault[p.from] = err
+	}
+	return err
+}
+
+func (m *model) tryPush(p posted, reliable, kept bool) error {
+	if !reliable {
+		if p.from != 0 && m.messages[p.from] >= m.limits.PerSender {
+			m.stats.PerSender++
+			return ErrQuota
+		}
+		if p.from != 0 && m.bytes[p.from]+p.size() > m.limits.SenderBytes {
+			m.stats.SenderBytes++
+			return ErrQuota
+		}
+		m.messages[p.from]++
+		m.bytes[p.from] += p.size()
+	}
+	if len(m.stages[p.Stage]) >= m.limits.PerStage {
+		i := slices.IndexFunc(m.stages[p.Stage], func(q posted) bool { return !q.Channel.Delivery().Reliable() })
+		if i < 0 {
+			m.stats.Full++
+			return ErrFull
+		}
+		m.stages[p.Stage] = slices.Delete(m.stages[p.Stage], i, i+1)
+		m.stats.PerStage++
+	}
+	if !kept {
+		if m.used+p.size() > m.limits.Bytes {
+			m.stats.Bytes++
+			return ErrFull
+		}
+		m.used += p.size()
+	}
+	m.stats.Queued++
+	m.stages[p.Stage] = append(m.stages[p.Stage], p)
+	return nil
+}
+
+func (m *model) verdict(p *posted, before []posted) Existence {
+	answer := m.exists[p.Entity]
+	switch {
+	case answer == Never:
+		return Never
+	case answer == NotYet || p.NotBefore > m.tick:
+		return NotYet
+	case p.Channel.Delivery() == wire.ReliableOrdered && slices.ContainsFunc(before, func(q posted) bool { return q.Channel == p.Channel }):
+		return NotYet
+	}
+	return Exists
+}
+
+func (m *model) handle(p posted) {
+	m.stats.Handled++
+	m.freed[p.from] += p.Cost
+	p.Cost = 0
+	m.handled = append(m.handled, p)
+	if next, ok := p.follow(m.tick, m.now); ok {
+		_ = m.push(next)
+	}
+}
+
+func (m *model) drain(stage tick.Stage) {
+	due := map[uint32]bool{}
+	for _, p := range m.stages[stage] {
+		due[p.serial] = true
+	}
+	for _, s := range m.listed {
+		for i := 0; i < len(m.deferred[s]); {
+			p := m.deferred[s][i]
+			verdict := NotYet
+			if p.Stage == stage {
+				verdict = m.verdict(&p, m.deferred[s][:i])
+			}
+			if verdict == NotYet {
+				i++
+				continue
+			}
+			m.deferred[s] = slices.Delete(m.deferred[s], i, i+1)
+			if verdict == Exists {
+				if m.history > 0 && m.used+p.size() <= m.limits.Bytes {
+					m.used += p.size() // it lies in the frame's history
+				}
+				m.handle(p)
+				continue
+			}
+			m.stats.Undeliverable++
+			m.freed[s] += p.Cost
+		}
+	}
+	m.drainQueue(stage, due)
+	if m.history == 0 && m.waiting() == 0 {
+		m.used = 0
+	}
+}
+
+// drainQueue handles what was there when the drain began.
+func (m *model) drainQueue(stage tick.Stage, due map[uint32]bool) {
+	for len(m.stages[stage]) > 0 && due[m.stages[stage][0].serial] {
+		p := m.stages[stage][0]
+		m.stages[stage] = m.stages[stage][1:]
+		switch m.verdict(&p, m.deferred[p.from]) {
+		case NotYet:
+			m.deferMessage(p)
+		case Never:
+			m.stats.Undeliverable++
+			m.freed[p.from] += p.Cost
+		default:
+			m.handle(p)
+		}
+	}
+}
+
+func (m *model) deferMessage(p posted) {
+	bytes := 0
+	for _, q := range m.deferred[p.from] {
+		bytes += q.size()
+	}
+	if len(m.deferred[p.from]) >= m.limits.Deferred || bytes+p.size() > m.limits.DeferredBytes {
+		m.stats.DeferredFull++
+		m.giveUp(&p, ErrDeferredFull)
+		return
+	}
+	m.stats.Deferred++
+	m.deferred[p.from] = append(m.deferred[p.from], p)
+	if !slices.Contains(m.listed, p.from) {
+		m.listed = append(m.listed, p.from)
+	}
+}
+
+func (m *model) waiting() (n int) {
+	for _, list := range m.stages {
+		n += len(list)
+	}
+	return n
+}
+
+// twins is an Inbound and its model.
+type twins struct {
+	*rig
+	model   model
+	sources [modelSources]*Source
+	got     []posted
+	last    uint64 // frame of the newest From: several messages come in one packet
+}
+
+func newTwins(t *rapid.T, outer testing.TB) *twins {
+	limits := Limits{
+		PerStage:      rapid.IntRange(1, 40).Draw(t, "per stage"),
+		Bytes:         rapid.IntRange(100, 20_000).Draw(t, "bytes"),
+		PerSender:     rapid.IntRange(1, 150).Draw(t, "per sender"),
+		SenderBytes:   rapid.IntRange(1, 6000).Draw(t, "sender bytes"),
+		Deferred:      rapid.IntRange(1, 10).Draw(t, "deferred"),
+		DeferredBytes: rapid.IntRange(1, 300).Draw(t, "deferred bytes"),
+		DeferredTime:  50 * time.Millisecond,
+	}
+	w := &twins{}
+	w.model = model{limits: limits, history: rapid.IntRange(0, 3).Draw(t, "history"), exists: map[wire.NetworkID]Existence{}}
+	w.rig = newRig(outer, Config{Limits: limits, History: w.model.history, Local: 50,
+		Exists: func(id wire.NetworkID) Existence { return w.model.exists[id] }})
+	w.model.begin(time.Second, 1)
+	w.sources[0] = w.Local()
+	for i := 1; i < modelSources; i++ {
+		w.sources[i] = NewSource(wire.ClientID(i))
+	}
+	w.onNote = w.see
+	return w
+}
+
+// see is the handler.
+func (w *twins) see(ctx *Context, m *note) {
+	from := int(ctx.Sender)
+	if ctx.Loopback() {
+		from = 0
+	}
+	p := posted{from: from, serial: m.Bits[0], text: len(m.Text), at: ctx.Tick, when: ctx.Received}
+	p.Message = Message{NotBefore: ctx.NotBefore, Entity: ctx.Entity, Type: ctx.Type, Stage: ctx.Stage, Channel: ctx.Channel}
+	w.got = append(w.got, p)
+	if next, ok := p.follow(w.tick, w.now); ok {
+		_ = w.give(next)
+	}
+}
+
+// give pushes a message.
+func (w *twins) give(p posted) error {
+	of, c := TypeOf[note](&w.registry, &w.cache)
+	p.Type = of.ID()
+	m := p.note()
+	room := make([]byte, 100)
+	n, err := c.Encode(w.Scratch(), room, &m)
+	if err != nil {
+		return err
+	}
+	if o := (origin{source: w.sources[p.from], peer: w.sources[p.from].id, tick: p.at, received: p.when}); o != w.from || w.number != w.last {
+		w.From(o.source, o.tick, o.received)
+		w.last = w.number
+	}
+	payload := room[:n]
+	if p.kept() {
+		payload = w.Keep(payload)
+	}
+	return w.Push(&p.Message, payload)
+}
+
+func (w *twins) compare(t *rapid.T) {
+	stats := w.Stats()
+	stats.Grown = 0
+	require.Equal(t, w.model.stats, stats)
+	require.Len(t, w.got, len(w.model.handled))
+	for i := range w.got {
+		w.got[i].Type = 0
+		require.Equal(t, w.model.handled[i], w.got[i])
+	}
+	w.got, w.model.handled = w.got[:0], w.model.handled[:0]
+	for stage := range tick.Stage(tick.NumStages) {
+		require.Equal(t, len(w.model.stages[stage]), w.Waiting(stage))
+		require.LessOrEqual(t, cap(w.cur.stages[stage].items), max(firstItems, 2*w.limits.PerStage), "memory is bounded")
+	}
+	require.LessOrEqual(t, cap(w.cur.bytes), w.limits.Bytes)
+	for i, s := range w.sources {
+		bytes := 0
+		for _, p := range w.model.deferred[i] {
+			bytes += p.size()
+		}
+		n, b := s.Deferred()
+		require.Equal(t, [2]int{len(w.model.deferred[i]), bytes}, [2]int{n, b})
+		require.Equal(t, w.model.freed[i], s.TakeFreed())
+		require.Equal(t, w.model.fault[i], s.Fault())
+		w.model.freed[i] = 0
+	}
+}
+
+func TestInboundAgainstModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newTwins(rt, t)
+		now, at, serial := time.Second, tick.Tick(1), uint32(0)
+		channels := []wire.Channel{0, 0, 0, wire.NewChannel(wire.UnreliableSequenced, 1), wire.NewChannel(wire.Reliable, 0),
+			wire.NewChannel(wire.ReliableOrdered, 0), wire.NewChannel(wire.ReliableOrdered, 1)}
+		rt.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				for range rapid.IntRange(1, 25).Draw(t, "messages") {
+					serial++
+					p := posted{from: rapid.IntRange(0, modelSources-1).Draw(t, "from"), serial: serial,
+						text: rapid.IntRange(0, 60).Draw(t, "text"), at: at, when: now}
+					p.Stage = tick.Stage(rapid.IntRange(2, 5).Draw(t, "stage"))
+					p.Channel = rapid.SampledFrom(channels).Draw(t, "channel")
+					if p.Channel.Delivery().Reliable() {
+						p.Cost = p.size() + 32
+					}
+					switch rapid.IntRange(0, 5).Draw(t, "when") {
+					case 0:
+						p.NotBefore = at + tick.Tick(rapid.IntRange(-1, 3).Draw(t, "ahead"))
+					case 1:
+						p.Entity = wire.NetworkID{Index: uint32(rapid.IntRange(1, 4).Draw(t, "entity")), Generation: 1}
+					}
+					require.Equal(t, w.model.push(p), w.give(p))
+				}
+			},
+			"drain": func(t *rapid.T) {
+				stage := tick.Stage(rapid.IntRange(2, 5).Draw(t, "stage"))
+				before := w.model.stats.Handled
+				w.model.drain(stage)
+				require.Equal(t, int(w.model.stats.Handled-before), w.Drain(stage))
+				require.Equal(t, stage, w.Stage())
+			},
+			"begin": func(t *rapid.T) {
+				now += time.Duration(rapid.IntRange(0, 30).Draw(t, "ms")) * time.Millisecond
+				at += tick.Tick(rapid.IntRange(0, 2).Draw(t, "ticks"))
+				w.model.begin(now, at)
+				w.Begin(now, at)
+			},
+			"entity": func(t *rapid.T) {
+				id := wire.NetworkID{Index: uint32(rapid.IntRange(1, 4).Draw(t, "entity")), Generation: 1}
+				w.model.exists[id] = Existence(rapid.IntRange(0, 2).Draw(t, "existence"))
+			},
+			"": w.compare,
+		})
+	})
+}

@@ -1,0 +1,7 @@
+//go:build !netcode_debug
+
+package message
+
+// poisoning says whether values and contexts are overwritten once their handler returned. With the build tag netcode_debug
+// they are.
+const poisoning = false

@@ -1,0 +1,178 @@
+package message
+
+import (
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// From says whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
+// time when the packet came. Call it once a packet.
+func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
+	s.enter(in.number)
+	in.from = origin{source: s, peer: s.id, tick: t, received: received}
+	in.fromAt = -1
+}
+
+// Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
+// capacity, are pushed without another copy. Without room, and beyond as many bytes as its source may push,
+// it returns what it was given. Use it for packets that are mostly
+// messages of the game, since all of the bytes stay until the frame ends. What it returns is good until the next Drain or
+// Begin.
+func (in *Inbound) Keep(batches []byte) []byte {
+	kept, _ := in.keep(batches)
+	return kept
+}
+
+// keep is Keep, and tells if it made a copy.
+func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
+	f, s := in.cur, in.from.source
+	if s.kept+len(batches) > in.limits.SenderBytes {
+		return batches, false
+	}
+	room, grown := f.room(len(batches), in.limits.Bytes)
+	if room == nil {
+		return batches, false
+	}
+	s.kept += len(batches)
+	in.grew(grown)
+	copy(room, batches)
+	start := len(f.bytes)
+	f.bytes = f.bytes[:start+len(batches)]
+	return f.bytes[start:], true
+}
+
+// PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
+// Unreliable. The errors are those of Push.
+func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
+	// The short way, for a payload that Keep has copied and a queue with room. Whatever it does not take goes the long one.
+	s, f := in.from.source, in.cur
+	if int(stage) < len(f.stages) && in.fromAt >= 0 &&
+		s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
+		q := &f.stages[stage]
+		start := cap(f.bytes) - cap(payload)
+		n := len(q.items)
+		if n < cap(q.items) && q.live < in.limits.PerStage && len(payload) > 0 &&
+			start >= 0 && start+len(payload) <= len(f.bytes) && &f.bytes[start] == &payload[0] && len(payload) <= maxPayload {
+			q.items = q.items[:n+1]
+			q.items[n] = newItem(t, 0, 0).at(start, len(payload), in.fromAt)
+			q.live++
+			s.messages++
+			s.bytes += len(payload)
+			in.stats.Queued++
+			return nil
+		}
+	}
+	return in.pushPlain(t, stage, payload)
+}
+
+func (in *Inbound) pushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
+	if !stage.Valid() {
+		in.stats.BadStage++
+		return ErrStage
+	}
+	s := in.from.source
+	if s.messages >= in.limits.PerSender || s.bytes+len(payload) > in.limits.SenderBytes {
+		if err := in.overQuota(s); err != nil {
+			return err
+		}
+	}
+	s.messages++
+	s.bytes += len(payload)
+	return in.put(newItem(t, 0, 0), stage, payload)
+}
+
+// overQuota refuses an unreliable message that its source has no quota for. What an end sends itself has none.
+func (in *Inbound) overQuota(s *Source) error {
+	if s == in.local {
+		return nil
+	}
+	s.refused++
+	if s.messages >= in.limits.PerSender {
+		in.stats.PerSender++
+	} else {
+		in.stats.SenderBytes++
+	}
+	return ErrQuota
+}
+
+// Push puts a message into the queue of its stage. When that is full the oldest unreliable message there makes room, never
+// a reliable one. The errors are ErrStage, ErrQuota for unreliable messages beyond the quota of their source, and ErrFull;
+// reliable ones have no quota, since their sender's credit bounds them. After any error of a reliable message Source.Fault
+// says so: its connection must end.
+func (in *Inbound) Push(m *Message, payload []byte) error {
+	if !m.Channel.Delivery().Reliable() {
+		if m.plain() {
+			return in.PushPlain(m.Type, m.Stage, payload)
+		}
+		s := in.from.source
+		if s.messages >= in.limits.PerSender || s.bytes+len(payload) > in.limits.SenderBytes {
+			if err := in.overQuota(s); err != nil {
+				return err
+			}
+		}
+		s.messages++
+		s.bytes += len(payload)
+	}
+	err := in.put(in.itemOf(m), m.Stage, payload)
+	if err != nil && m.Channel.Delivery().Reliable() {
+		in.from.source.fail(err)
+	}
+	return err
+}
+
+// itemOf makes the item of a message, which put is given at once.
+func (in *Inbound) itemOf(m *Message) item {
+	extra := 0
+	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall {
+		in.cur.extras = append(in.cur.extras, *m)
+		extra = len(in.cur.extras)
+	}
+	return newItem(m.Type, m.Channel, extra)
+}
+
+// put queues a message of the present origin.
+func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
+	if !stage.Valid() {
+		in.stats.BadStage++
+		return ErrStage
+	}
+	q := &in.cur.stages[stage]
+	if q.live >= in.limits.PerStage {
+		if err := in.makeRoom(q); err != nil {
+			return err
+		}
+	}
+	f, start := in.cur, 0
+	if len(payload) > 0 {
+		var ok bool
+		if start, ok = f.find(payload); !ok || len(payload) > maxPayload {
+			room, grown := f.room(len(payload), in.limits.Bytes)
+			if room == nil || len(payload) > maxPayload {
+				in.stats.Bytes++
+				return ErrFull
+			}
+			in.grew(grown)
+			copy(room, payload)
+			start = len(f.bytes)
+			f.bytes = f.bytes[:start+len(payload)]
+		}
+	}
+	in.enterOrigin()
+	if q.push(it.at(start, len(payload), in.fromAt), in.limits.PerStage) {
+		in.stats.Grown++
+	}
+	in.stats.Queued++
+	return nil
+}
+
+// makeRoom drops the oldest unreliable message of a full queue. An unreliable message that finds none is itself dropped.
+func (in *Inbound) makeRoom(q *queue) error {
+	if q.dropOldest() {
+		in.stats.PerStage++
+		return nil
+	}
+	in.stats.Full++
+	return ErrFull
+}

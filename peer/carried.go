@@ -1,0 +1,115 @@
+package peer
+
+import "sort"
+
+// span is a row of items with ids one after the other.
+type span struct {
+	first uint64
+	count uint64
+}
+
+// cargo is what one packet carried.
+type cargo struct {
+	packet uint64
+	spans  uint64 // number of its first span
+	count  uint64 // how many spans
+	acked  bool
+	lost   bool
+}
+
+// carried remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
+// packets that carried some take room. Packets and spans are each a queue in a ring, numbered from 0.
+type carried struct {
+	packets  ring[cargo]
+	spans    ring[span]
+	remember uint64 // how many packet numbers back the connection remembers
+}
+
+// maxSpans bounds the memory of spans. It is more than what one packet can carry.
+const maxSpans = 1 << 14
+
+// firstRing is how many elements a ring has room for at first. One packet that is lost for good keeps all after it in carried
+// until it is out of memory, so a smaller one would grow now and then, long after the start.
+const firstRing = 128
+
+// ring is a queue whose elements have numbers that stay.
+type ring[T any] struct {
+	buf         []T // a power of two long
+	first, next uint64
+}
+
+func (r *ring[T]) at(n uint64) *T { return &r.buf[n&uint64(len(r.buf)-1)] }
+
+func (r *ring[T]) len() uint64 { return r.next - r.first }
+
+func (r *ring[T]) push(v T) {
+	if r.len() == uint64(len(r.buf)) {
+		old := *r
+		r.buf = make([]T, max(firstRing, 2*len(old.buf)))
+		for n := r.first; n < r.next; n++ {
+			*r.at(n) = *old.at(n)
+		}
+	}
+	r.next++
+	*r.at(r.next - 1) = v
+}
+
+// packet returns what a packet carried, nil if nothing is known of it.
+func (c *carried) packet(seq uint64) *cargo {
+	n := c.packets.len()
+	i := uint64(sort.Search(int(n), func(i int) bool { return c.packets.at(c.packets.first+uint64(i)).packet >= seq }))
+	if i == n || c.packets.at(c.packets.first+i).packet != seq {
+		return nil
+	}
+	return c.packets.at(c.packets.first + i)
+}
+
+// open returns the record of the packet seq, the newest, which is being filled. Records that must leave for it have left.
+func (c *carried) open(seq uint64) *cargo {
+	if c.packets.len() > 0 {
+		if p := c.packets.at(c.packets.next - 1); p.packet == seq {
+			return p
+		}
+	}
+	c.packets.push(cargo{packet: seq, spans: c.spans.next})
+	return c.packets.at(c.packets.next - 1)
+}
+
+// takeBack forgets the newest packet, if seq is its number: another will have it.
+func (c *carried) takeBack(seq uint64) {
+	if c.packets.len() == 0 {
+		return
+	}
+	if p := c.packets.at(c.packets.next - 1); p.packet == seq {
+		c.spans.next = p.spans
+		c.packets.next--
+	}
+}
+
+// note adds an item to what the packet seq carries, which is open already.
+func (c *carried) note(p *cargo, id uint64) {
+	if p.count > 0 {
+		if s := c.spans.at(c.spans.next - 1); s.first+s.count == id {
+			s.count++
+			return
+		}
+	}
+	p.count++
+	c.spans.push(span{first: id, count: 1})
+}
+
+// crowded reports whether the oldest packet must leave before the packet seq is filled.
+func (c *carried) crowded(seq uint64) bool {
+	if c.packets.len() == 0 {
+		return false
+	}
+	oldest := c.packets.at(c.packets.first)
+	return oldest.acked || oldest.packet+c.remember <= seq || c.spans.len() >= maxSpans && oldest.packet != seq
+}
+
+// drop forgets the oldest packet.
+func (c *carried) drop() {
+	oldest := c.packets.at(c.packets.first)
+	c.spans.first = oldest.spans + oldest.count
+	c.packets.first++
+}

@@ -1,0 +1,40 @@
+package peer
+
+// Pool lends the buffers in which messages wait beyond each peer's own first one. All peers of an end share it. It belongs
+// to one goroutine.
+type Pool struct {
+	free [][]byte
+	size int
+	lent int
+}
+
+// poolKeep is how many bytes of buffers that nobody uses a pool keeps: enough that 64 peers whose queues are full in every
+// frame never make it allocate.
+const poolKeep = 8 << 20
+
+// NewPool returns an empty pool of buffers for packets of at most packetSize bytes. Peers with larger packets allocate
+// theirs.
+func NewPool(packetSize int) *Pool { return &Pool{size: packetSize} }
+
+// Lent returns how many buffers are in use.
+func (p *Pool) Lent() int { return p.lent }
+
+// take returns an empty buffer of capacity size or more.
+func (p *Pool) take(size int) []byte {
+	p.lent++
+	n := len(p.free)
+	if n == 0 || size > p.size {
+		return make([]byte, 0, max(size, p.size))
+	}
+	b := p.free[n-1]
+	p.free = p.free[:n-1]
+	return b
+}
+
+// giveBack takes a buffer that take returned. One of another size than the pool's is let go.
+func (p *Pool) giveBack(b []byte) {
+	p.lent--
+	if cap(b) == p.size && len(p.free)*p.size < poolKeep {
+		p.free = append(p.free, b[:0])
+	}
+}

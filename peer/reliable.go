@@ -1,0 +1,317 @@
+package peer
+
+import (
+	"encoding/binary"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// itemOverhead is what a reliable message takes of ReliableBytes beside its own bytes.
+	itemOverhead = 64
+	// minArena is the least ReliableBytes, and with how much memory the first reliable message begins.
+	minArena = 4 << 10
+	// numberSize is the message number in front of a reliable message's payload.
+	numberSize = 2
+)
+
+// line is one reliable channel on the sending side.
+type line struct {
+	channel    wire.Channel
+	next       uint64 // number of the next message
+	confirmed  window
+	head, tail uint64 // ids of the first and last message that waits, 0 for none
+}
+
+// fragmentSet is a large message of which a piece was sent and not every piece is acknowledged.
+type fragmentSet struct {
+	first, end uint64 // ids of its pieces
+	confirmed  uint64 // how many of them are
+}
+
+// reliable is the queue of reliable messages of all channels: from the call until they are acknowledged.
+type reliable struct {
+	arena   arena
+	items   items
+	carried carried
+	index   [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
+	lines   []line                      // of the channels in use, in the order of their first use
+	sets    [maxFragmentSets]fragmentSet
+	open    int // how many sets are in use: the first ones
+
+	granted     uint64 // credit since the start
+	spent       uint64 // of it
+	limit       int    // ReliableBytes
+	held        int    // of it
+	waiting     int    // bytes that wait or are lost
+	unconfirmed int
+	most        int    // how long a framed message may be
+	scratch     []byte // prefix and body of a message that may have to be cut
+	channel     wire.Channel
+	kind        wire.MessageType // of the message that Reserve opened, with its stage's byte
+	stage       byte
+}
+
+func newReliable(cfg OutgoingConfig) reliable {
+	return reliable{
+		items:   newItems(),
+		carried: carried{remember: uint64(cfg.SentPackets)},
+		granted: InitialCredit,
+		limit:   cfg.ReliableBytes,
+		most:    cfg.PacketSize - packetOverhead - furtherBatch,
+	}
+}
+
+// piece is how long a piece of a large message is.
+func (r *reliable) piece() int { return r.most - wire.MessageHeaderSize - numberSize - fragmentHeader }
+
+// cut returns into how many pieces a message with n bytes of prefix and body is cut, 1 when it needs none.
+func (r *reliable) cut(n int) int {
+	if n <= r.most-wire.MessageHeaderSize-numberSize {
+		return 1
+	}
+	return (n + r.piece() - 1) / r.piece()
+}
+
+// size returns the memory in the arena for n bytes of prefix and body in pieces.
+func (r *reliable) size(n, pieces int) int {
+	if pieces == 1 {
+		return wire.MessageHeaderSize + numberSize + n
+	}
+	return n + pieces*(wire.MessageHeaderSize+numberSize+fragmentHeader)
+}
+
+// cost returns what n bytes of prefix and body in pieces cost of the credit.
+func (r *reliable) cost(n, pieces int) int {
+	return r.size(n, pieces) - pieces*wire.MessageHeaderSize + pieces*messageOverhead
+}
+
+// reserveReliable is Reserve for reliable channels.
+func (o *Outgoing) reserveReliable(p *Post, bound int) ([]byte, error) {
+	r := &o.reliable
+	if bound > maxMessageCost {
+		return nil, ErrTooLarge
+	}
+	var prefix [maxPrefix]byte
+	front := p.appendPrefix(prefix[:0])
+	n := len(front) + bound
+	pieces := r.cut(n)
+	size := r.size(n, pieces)
+	if pieces > MaxFragments || r.cost(n, pieces) > maxMessageCost || size+pieces*itemOverhead > r.limit {
+		return nil, ErrTooLarge
+	}
+	if r.held+size+pieces*itemOverhead > r.limit {
+		return nil, ErrBackPressure
+	}
+	at, ok := r.room(size)
+	if !ok {
+		return nil, ErrBackPressure
+	}
+	h := wire.MessageHeader{Type: p.Type, Stage: p.Stage, Flags: p.Flags}
+	r.channel, o.message = p.Channel, at
+	if pieces > 1 {
+		if cap(r.scratch) < n {
+			r.scratch = make([]byte, max(n, 2*cap(r.scratch)))
+		}
+		var header [wire.MessageHeaderSize]byte
+		h.Put(header[:])
+		r.kind, r.stage = p.Type, header[1]
+		copy(r.scratch[:n], front)
+		o.opened, o.body = openScratch, len(front)
+		return r.scratch[len(front):n:n], nil
+	}
+	buf := r.arena.buf[at : at+size]
+	h.Put(buf)
+	copy(buf[wire.MessageHeaderSize+numberSize:], front)
+	o.opened, o.body = openReliable, at+size-bound
+	return buf[size-bound : size : size], nil
+}
+
+// room returns where size bytes can go in the arena, which grows up to the limit.
+func (r *reliable) room(size int) (at int, ok bool) {
+	for {
+		at, ok = r.arena.place(size)
+		if ok || len(r.arena.buf) >= r.limit {
+			return at, ok
+		}
+		r.grow(min(max(2*len(r.arena.buf), minArena), r.limit))
+	}
+}
+
+// grow moves what is in the arena into a larger one.
+func (r *reliable) grow(size int) {
+	buf, at := make([]byte, size), 0
+	for id := r.items.first; id < r.items.next; id++ {
+		it := r.items.at(id)
+		copy(buf[at:], r.framed(it))
+		it.start = at
+		at += it.size
+	}
+	r.arena.buf, r.arena.tail, r.arena.head = buf, 0, at
+}
+
+// framed returns a message as it travels.
+func (r *reliable) framed(it *item) []byte { return r.arena.buf[it.start : it.start+it.size] }
+
+// commitReliable is Commit for reliable channels.
+func (o *Outgoing) commitReliable(kind opened, n int) {
+	r := &o.reliable
+	o.batches.close()
+	o.stats.Reliable++
+	line := r.line(r.channel)
+	if kind == openReliable {
+		r.push(line, item{start: o.message, size: o.body + n - o.message})
+		return
+	}
+	whole := r.scratch[:o.body+n]
+	pieces := r.cut(len(whole))
+	if pieces == 1 {
+		size := r.size(len(whole), 1)
+		buf := r.arena.buf[o.message : o.message+size]
+		buf[0], buf[1] = byte(r.kind), r.stage
+		copy(buf[wire.MessageHeaderSize+numberSize:], whole)
+		r.push(line, item{start: o.message, size: size})
+		return
+	}
+	o.stats.Pieces += uint64(pieces)
+	cost, at := r.cost(len(whole), pieces), o.message
+	for i := range pieces {
+		part := whole[i*r.piece() : min((i+1)*r.piece(), len(whole))]
+		it := item{start: at, size: wire.MessageHeaderSize + numberSize + fragmentHeader + len(part), piece: true}
+		if i == 0 {
+			it.pieces, it.setCost = uint8(pieces), cost
+		}
+		buf := r.arena.buf[at : at+it.size]
+		wire.MessageHeader{Type: wire.MessageFragment}.Put(buf)
+		body := append(buf[:wire.MessageHeaderSize+numberSize], byte(r.kind), r.stage, byte(i), byte(pieces))
+		copy(buf[len(body):], part)
+		r.push(line, it)
+		at += it.size
+	}
+}
+
+// line returns the place of a channel in lines.
+func (r *reliable) line(ch wire.Channel) uint8 {
+	place := &r.index[ch&(2*wire.MaxChannels-1)]
+	if *place == 0 {
+		r.lines = append(r.lines, line{channel: ch})
+		*place = uint8(len(r.lines))
+	}
+	return *place - 1
+}
+
+// push queues a message whose bytes lie in the arena, but for size and number.
+func (r *reliable) push(place uint8, it item) {
+	l := &r.lines[place]
+	r.arena.take(it.start, it.size)
+	buf := r.framed(&it)
+	binary.LittleEndian.PutUint16(buf[2:], uint16(it.size-wire.MessageHeaderSize))
+	binary.LittleEndian.PutUint16(buf[wire.MessageHeaderSize:], uint16(l.next))
+	it.number, it.line = l.next, place
+	l.next++
+	r.held += it.size + itemOverhead
+	r.waiting += it.size
+	r.unconfirmed++
+	id := r.items.push(it)
+	if l.head == 0 {
+		l.head = id
+	} else {
+		r.items.at(l.tail).next = id
+	}
+	l.tail = id
+}
+
+// acked confirms what a packet carried.
+func (r *reliable) acked(seq uint64, stats *OutgoingStats) {
+	p := r.carried.packet(seq)
+	if p == nil || p.acked {
+		return
+	}
+	p.acked = true
+	for n := p.spans; n < p.spans+p.count; n++ {
+		s := r.carried.spans.at(n)
+		for id := s.first; id < s.first+s.count; id++ {
+			if r.confirm(id) {
+				stats.Confirmed++
+				if p.lost {
+					stats.LateAcks++
+				}
+			}
+		}
+	}
+	r.held -= itemOverhead * r.items.release()
+	if r.items.first == r.items.next {
+		r.arena.clear()
+	} else {
+		r.arena.free(r.items.at(r.items.first).start)
+	}
+}
+
+// confirm notes that a message arrived, and reports whether that is news.
+func (r *reliable) confirm(id uint64) bool {
+	if !r.items.live(id) {
+		return false
+	}
+	it := r.items.at(id)
+	switch it.state {
+	case itemConfirmed:
+		return false
+	case itemLost:
+		r.items.find(id)
+		r.waiting -= it.size
+	}
+	it.state = itemConfirmed
+	r.held -= it.size
+	it.size = 0
+	r.unconfirmed--
+	r.lines[it.line].confirmed.set(it.number)
+	if it.piece {
+		r.confirmPiece(id)
+	}
+	return true
+}
+
+// confirmPiece counts a piece of an open set, and closes the set with the last.
+func (r *reliable) confirmPiece(id uint64) {
+	for i := range r.sets[:r.open] {
+		s := &r.sets[i]
+		if id < s.first || id >= s.end {
+			continue
+		}
+		if s.confirmed++; s.confirmed == s.end-s.first {
+			r.open--
+			*s = r.sets[r.open]
+		}
+		return
+	}
+}
+
+// lost puts what a packet carried among the lost, unless a later packet carries it or it arrived.
+func (r *reliable) lost(seq uint64) {
+	p := r.carried.packet(seq)
+	if p == nil || p.acked || p.lost {
+		return
+	}
+	p.lost = true
+	for n := p.spans; n < p.spans+p.count; n++ {
+		s := r.carried.spans.at(n)
+		for id := s.first; id < s.first+s.count; id++ {
+			if !r.items.live(id) {
+				continue
+			}
+			if it := r.items.at(id); it.state == itemFlying && it.packet == seq {
+				r.items.lose(id)
+				r.waiting += it.size
+			}
+		}
+	}
+}
+
+func (r *reliable) clear() {
+	r.arena.clear()
+	r.items.clear()
+	r.carried.packets.first, r.carried.spans.first = r.carried.packets.next, r.carried.spans.next
+	r.index, r.lines, r.open = [2 * wire.MaxChannels]uint8{}, r.lines[:0], 0
+	r.granted, r.spent = InitialCredit, 0
+	r.held, r.waiting, r.unconfirmed = 0, 0, 0
+}

@@ -1,0 +1,101 @@
+package netcode
+
+import (
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Recipient says to whom a message goes. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
+// ToSelf; the zero value is nobody.
+type Recipient struct {
+	kind   recipientKind
+	client wire.ClientID
+	entity wire.NetworkID
+	many   []wire.ClientID
+}
+
+type recipientKind uint8
+
+const (
+	toNobody recipientKind = iota
+	toOne
+	toMany
+	toAll
+	toAllBut
+	toOwner
+	toSeers
+	toServer
+	toSelf
+)
+
+// To is one client by its id; 0 is the server. The id of the sending end itself is ToSelf.
+func To(client ClientID) Recipient { return Recipient{kind: toOne, client: client} }
+
+// ToMany is each client of a list. The sending end's own id in it is left out, so that a host may use any list as it is. The
+// list is read before Send returns and not kept.
+func ToMany[S ~[]ClientID](clients S) Recipient { return Recipient{kind: toMany, many: clients} }
+
+// ToAll is every connected client.
+func ToAll() Recipient { return Recipient{kind: toAll} }
+
+// ToAllBut is every connected client but one.
+func ToAllBut(client ClientID) Recipient { return Recipient{kind: toAllBut, client: client} }
+
+// ToOwner is the client that an entity belongs to (Server.SetOwner), or the server itself if it belongs to no client.
+func ToOwner(entity NetworkID) Recipient { return Recipient{kind: toOwner, entity: entity} }
+
+// ToSeers is every client that may see an entity, by the same rule as its state.
+func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, entity: entity} }
+
+// ToServer is the server that a client is connected to. On a server it is ToSelf.
+func ToServer() Recipient { return Recipient{kind: toServer} }
+
+// ToSelf is the sending end itself: the message is handled at once if its stage is the present one, later in this frame if
+// its stage is still to come, and else in the next frame.
+func ToSelf() Recipient { return Recipient{kind: toSelf} }
+
+// How says one thing about how a message travels, where that is not what its registration says. Its values are made by
+// InStage, Via, Channel, NotBefore, About and Within; the zero value says nothing.
+type How struct {
+	what     howKind
+	stage    tick.Stage
+	delivery wire.Delivery
+	number   int
+	before   tick.Tick
+	entity   wire.NetworkID
+	within   time.Duration
+}
+
+type howKind uint8
+
+const (
+	howNothing howKind = iota
+	howStage
+	howDelivery
+	howNumber
+	howBefore
+	howEntity
+	howWithin
+)
+
+// InStage has the handler run in that stage of the receiver's frame.
+func InStage(stage Stage) How { return How{what: howStage, stage: stage} }
+
+// Via sends in that mode of delivery.
+func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delivery} }
+
+// Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery.
+func Channel(number int) How { return How{what: howNumber, number: number} }
+
+// NotBefore has the message wait at the receiver until its tick is at least that one. A message that waits for too long
+// (Config.DeferredTime), or among too many, is dropped if it is unreliable, and ends the connection if it is reliable.
+func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
+
+// About says that the message speaks of an entity: Context.Entity tells the handler, which does not run before the entity
+// exists there, as for NotBefore. Nobody is sent a message about an entity that it may not see.
+func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
+
+// Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
+func Within(d time.Duration) How { return How{what: howWithin, within: d} }

@@ -1,0 +1,146 @@
+package netcode_test
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// naming is a message that names entities.
+type naming struct {
+	From    wire.NetworkID `net:"entity"`
+	Number  uint16
+	Targets [2]wire.NetworkID `net:"entity"`
+}
+
+// namer asks who an entity is.
+type namer struct{ Number uint8 }
+
+// TestMessagesNameOnlyWhatIsSeen has a message with three names go to two clients, one of which sees one of the entities.
+func TestMessagesNameOnlyWhatIsSeen(t *testing.T) {
+	for _, debug := range []bool{false, true} {
+		p := protocol()
+		if debug {
+			p.Debug()
+		}
+		got := map[netcode.ClientID][]naming{}
+		take := func(ctx *message.Context, m *naming) { got[ctx.Local] = append(got[ctx.Local], *m) }
+		netcode.Handle(p, take)
+		var open, secret wire.NetworkID
+		netcode.Answer(p, func(_ *netcode.Context, q *namer, a *marked) error {
+			a.Marker, a.Of = 5, secret
+			return nil
+		})
+		r := newRig(t, p, netcode.Config{History: 2})
+		blind, seeing := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
+		open, secret = r.spawn(1), r.spawn(2)
+		r.server.Hide(blind.ID(), secret)
+		m := naming{From: secret, Number: 7, Targets: [2]wire.NetworkID{open, secret}}
+		veiled := naming{Number: 7, Targets: [2]wire.NetworkID{open, {}}}
+		for name, to := range map[string][]netcode.Recipient{
+			"each":      {netcode.To(blind.ID()), netcode.To(seeing.ID())},
+			"all":       {netcode.ToAll()},
+			"some":      {netcode.ToMany([]netcode.ClientID{blind.ID(), seeing.ID()})},
+			"who sees":  {netcode.ToSeers(open)},
+			"all but 9": {netcode.ToAllBut(9)},
+		} {
+			clear(got)
+			for _, one := range to {
+				require.NoError(t, netcode.Send(r.server.Server, one, &m), name)
+			}
+			require.Equal(t, secret, m.From, "the sender's own stays as it is")
+			r.until(func() bool { return len(got[blind.ID()]) == 1 && len(got[seeing.ID()]) == 1 })
+			require.Equal(t, []naming{veiled}, got[blind.ID()], name)
+			require.Equal(t, []naming{m}, got[seeing.ID()], name)
+		}
+		clear(got)
+		require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &m))
+		r.until(func() bool { return len(got[0]) == 1 })
+		require.Equal(t, []naming{m}, got[0], "to itself a server says everything")
+		clear(got)
+		require.NoError(t, netcode.Send(seeing.Client, netcode.ToServer(), &m))
+		r.until(func() bool { return len(got[0]) == 1 })
+		require.Equal(t, []naming{m}, got[0], "what a client names it has heard of")
+
+		answers := 0
+		for _, c := range []*clientEnd{blind, seeing} {
+			want := secret
+			if c == blind {
+				want = wire.NetworkID{}
+			}
+			require.NoError(t, netcode.Call(context.Background(), c.Client, 0, &namer{}, func(a *marked, err error) {
+				require.NoError(t, err)
+				require.Equal(t, marked{Marker: 5, Of: want}, *a)
+				answers++
+			}))
+		}
+		r.until(func() bool { return answers == 2 })
+
+		clear(got)
+		r.server.Show(blind.ID(), secret)
+		require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &m))
+		r.until(func() bool { return len(got[blind.ID()]) == 1 })
+		require.Equal(t, m, got[blind.ID()][0], "from when it sees it on")
+		r.change(func(store *snapshot.Store) { store.Despawn(secret) })
+		clear(got)
+		require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &m))
+		r.until(func() bool { return len(got[blind.ID()]) == 1 && len(got[seeing.ID()]) == 1 })
+		require.Equal(t, []naming{veiled}, got[seeing.ID()], "the dead are nobody")
+	}
+}
+
+// Not a byte of the name itself is in the packets.
+func TestNamesOfUnseenEntitiesDoNotTravel(t *testing.T) {
+	p := protocol()
+	netcode.Handle(p, func(*message.Context, *naming) {})
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	secret := r.spawn(1)
+	r.server.Hide(c.ID(), secret)
+	r.run(frameTime * 60)
+	sizes := map[int]bool{}
+	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+		if to == c.conn.LocalAddr() {
+			sizes[len(packet)] = true
+			require.NotContains(t, string(c.AppendDump(nil, packet)), secret.String())
+		}
+		return packet
+	}
+	for range 20 {
+		require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &naming{From: secret}))
+		require.NoError(t, netcode.Send(r.server.Server, netcode.ToAll(), &naming{From: secret}))
+		r.step()
+	}
+	require.NotEmpty(t, sizes)
+}
+
+func TestMessagesThatNameAllocateNothing(t *testing.T) {
+	p := protocol()
+	handled := 0
+	netcode.Handle(p, func(_ *message.Context, m *naming) { handled++ })
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	open, secret := r.spawn(1), r.spawn(2)
+	for range 4 {
+		c := r.joined(p, netcode.Config{SendBudget: -1})
+		r.server.Hide(c.ID(), secret)
+	}
+	m := &naming{From: secret, Targets: [2]wire.NetworkID{open, secret}}
+	play := func() {
+		_ = netcode.Send(r.server.Server, netcode.ToAll(), m)
+		_ = netcode.Send(r.server.Server, netcode.To(2), m)
+		r.step()
+	}
+	for range 500 {
+		play()
+	}
+	before := handled
+	require.Zero(t, testing.AllocsPerRun(100, play))
+	require.Greater(t, handled, before+400)
+}

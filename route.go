@@ -1,0 +1,114 @@
+package netcode
+
+import (
+	"errors"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// route says where a message goes: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
+func (c *courier) route(to *Recipient, p *peer.Post) (*link, recipientKind, error) {
+	local := c.inbound.Local().ID()
+	switch to.kind {
+	case toSelf:
+		return nil, toSelf, nil
+	case toServer:
+		return c.routeTo(0, local, p)
+	case toOne:
+		return c.routeTo(to.client, local, p)
+	}
+	if c.server == nil {
+		return nil, toNobody, ErrRecipient
+	}
+	switch to.kind {
+	case toOwner:
+		if !c.server.store.Alive(to.entity) {
+			return nil, toNobody, ErrNotVisible
+		}
+		return c.routeTo(c.server.store.Owner(to.entity), local, p)
+	case toSeers:
+		if !c.server.store.Alive(to.entity) {
+			return nil, toNobody, ErrNotVisible
+		}
+		return nil, toMany, nil
+	case toMany, toAll, toAllBut:
+		return nil, toMany, nil
+	}
+	return nil, toNobody, ErrRecipient
+}
+
+// routeTo is route for one end by its id.
+func (c *courier) routeTo(id, local wire.ClientID, p *peer.Post) (*link, recipientKind, error) {
+	if id == local && (id != 0 || c.server != nil) {
+		return nil, toSelf, nil
+	}
+	if c.server == nil {
+		l, err := c.linkTo(id)
+		if err == nil && p.Flags&wire.FlagEntity != 0 && !c.client.holds(p.Entity) {
+			err = ErrNotVisible
+		}
+		return l, toOne, err
+	}
+	s := c.server.client(id)
+	switch {
+	case s == nil:
+		return nil, toOne, ErrNotConnected
+	case p.Flags&wire.FlagEntity != 0 && !c.server.sees(s, p.Entity):
+		return nil, toOne, ErrNotVisible
+	}
+	return &s.link, toOne, nil
+}
+
+// push sends an encoded message to one of several clients.
+func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) error {
+	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
+		return ErrNotVisible
+	}
+	body = s.unseen(c, p.Type, body)
+	err := c.outgoing.Push(p, body)
+	if err == nil {
+		s.record(c.id, p, body)
+		return nil
+	}
+	if errors.Is(err, peer.ErrBackPressure) {
+		s.stats.QueueOverflows++
+		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, endTold)
+	}
+	return c.failed(err, of.Name, p, len(body))
+}
+
+// sees tells if a client may see an entity that lives.
+func (s *Server) sees(c *session, entity wire.NetworkID) bool {
+	if !s.store.Alive(entity) {
+		return false
+	}
+	c.view.Observe()
+	return c.view.Visible(entity)
+}
+
+// mayConcern tells if a client may speak of an entity: it lives and the client may see it. A client can know of nothing
+// else, so one that it may not see is never waited for.
+func (s *Server) mayConcern(l *link, entity wire.NetworkID) bool {
+	c := s.client(l.remote)
+	return c != nil && s.sees(c, entity)
+}
+
+// exists says of an entity whether a message about it may be handled: the server makes all entities, so one that does not
+// live will not come.
+func (s *Server) exists(entity wire.NetworkID) message.Existence {
+	if s.store.Alive(entity) {
+		return message.Exists
+	}
+	return message.Never
+}
+
+// SetOwner says which client an entity belongs to, 0 being the server, to which all belong at first. It says false if there
+// is no such entity. ToOwner and OwnerOnly go by it.
+func (s *Server) SetOwner(entity NetworkID, owner ClientID) bool {
+	return s.store.SetOwner(entity, owner)
+}
+
+// Owner is the client that an entity belongs to; 0 is the server, to which also what does not live belongs.
+func (s *Server) Owner(entity NetworkID) ClientID { return s.store.Owner(entity) }

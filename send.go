@@ -1,0 +1,284 @@
+package netcode
+
+import (
+	"errors"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Send sends a message from a server, a client, or the end that a handler was given. It leaves at the end of the frame, if
+// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. A
+// message to several is encoded once. Send allocates nothing once warm.
+//
+// A message that a client may not see, about an entity that is hidden from it, is not sent to it. The errors are
+// ErrNotConnected, ErrNotRegistered, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage,
+// ErrDelivery, ErrTooFar, ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after
+// each nothing was sent. Of a message to several the error is that of the first who did not get it; the others get it all
+// the same, and a client whose reliable queue is full loses its connection, since the others cannot wait for it.
+func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
+	c := courierOf(end)
+	if c == nil {
+		return ErrNoEnd
+	}
+	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
+	if of == nil {
+		return ErrNotRegistered
+	}
+	if size := c.short[of.ID()]; size < message.NoSize && len(how) == 0 {
+		if l := c.shortWay(&to); l != nil {
+			stage := of.Stage
+			if !of.StageGiven {
+				stage = c.stage()
+			}
+			if room := l.outgoing.Put(of.ID(), stage, int(size)); room != nil {
+				codec.Copy(room, m)
+				return nil
+			}
+		}
+	}
+	return sendLong(c, of, codec, &to, m, how)
+}
+
+// sendLong is Send without the short way.
+func sendLong[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *Recipient, m *T, how []How) error {
+	return postAs(c, of, codec, to, m, how, callOf{})
+}
+
+// shortWay is the connection on which a message to one other end goes, where there is nothing more to ask. Nil is no answer.
+func (c *courier) shortWay(to *Recipient) *link {
+	switch {
+	case to.kind == toOne && c.server != nil:
+		if s := c.server.client(to.client); s != nil {
+			return &s.link
+		}
+	case to.kind == toServer && c.client != nil && c.client.state == Connected:
+		return &c.client.link
+	}
+	return nil
+}
+
+// Reply sends a message to whoever sent the one that is being handled.
+func Reply[T any](ctx *Context, m *T, how ...How) error {
+	to := To(ctx.Sender)
+	return post(ctx.End, &to, m, how, callOf{})
+}
+
+// callOf says to which call a message belongs, and as what.
+type callOf struct {
+	number uint16
+	role   role
+}
+
+// post sends a message to itself, to one, or to several.
+func post[T any](end Endpoint, to *Recipient, m *T, how []How, call callOf) error {
+	c := courierOf(end)
+	if c == nil {
+		return ErrNoEnd
+	}
+	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
+	if of == nil {
+		return ErrNotRegistered
+	}
+	return postAs(c, of, codec, to, m, how, call)
+}
+
+// postAs is post for a type that was looked up.
+func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *Recipient, m *T, how []How, call callOf) error {
+	var p peer.Post
+	if err := c.label(&p, of, how, call); err != nil {
+		return err
+	}
+	l, way, err := c.route(to, &p)
+	switch {
+	case err != nil:
+		return err
+	case way == toSelf:
+		local := localMessage(&p)
+		return message.PostSelf(c.inbound, of, codec, &local, m)
+	case !of.Direction.Allows(c.server != nil):
+		return ErrDirection
+	case way == toOne:
+		return write(c, l, of, codec, &p, m)
+	}
+	buffer := c.borrow(codec.Size())
+	n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
+	if err == nil {
+		err = c.spread(to, of, &p, buffer[:n])
+	}
+	c.buffer = buffer
+	return err
+}
+
+// write encodes a message straight into what waits for one peer.
+func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+	scratch := c.inbound.Scratch()
+	bound, err := codec.SizeBound(scratch, m)
+	if err != nil {
+		return err
+	}
+	room, err := l.outgoing.Reserve(p, bound)
+	if err != nil {
+		return l.failed(err, of.Name, p, bound)
+	}
+	n, err := codec.Encode(scratch, room[:bound], m)
+	if err != nil {
+		l.outgoing.Cancel()
+		return err
+	}
+	if c.server != nil && c.protocol.naming[p.Type] != nil {
+		n = copy(room, c.server.unseen(c.server.client(l.remote), p.Type, room[:n]))
+	}
+	l.outgoing.Commit(n)
+	c.record(l.remote, p, room[:n])
+	return nil
+}
+
+// label says what travels beside the body.
+func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) error {
+	id := of.ID()
+	if c.protocol.roles[id] != call.role {
+		return ErrQuestion
+	}
+	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
+	if !of.StageGiven {
+		p.Stage = c.stage()
+	}
+	if call.role != alone {
+		p.Flags, p.Call = wire.FlagCall, call.number
+	}
+	for i := range how {
+		if err := c.adjust(p, &how[i]); err != nil {
+			return err
+		}
+	}
+	if of.OwnerOnly && c.client != nil && p.Flags&wire.FlagEntity == 0 {
+		return ErrNeedsEntity
+	}
+	return nil
+}
+
+// adjust takes over one thing that the sender says about this message.
+func (c *courier) adjust(p *peer.Post, h *How) error {
+	switch h.what {
+	case howStage:
+		if p.Stage = h.stage; !h.stage.Valid() {
+			return ErrStage
+		}
+	case howDelivery:
+		if p.Channel = wire.NewChannel(h.delivery, p.Channel.Number()); !h.delivery.Valid() {
+			return ErrDelivery
+		}
+	case howNumber:
+		if p.Channel = wire.NewChannel(p.Channel.Delivery(), h.number); h.number < 0 || h.number >= wire.MaxChannels {
+			return ErrDelivery
+		}
+	case howBefore:
+		return c.wait(p, h.before)
+	case howEntity:
+		p.Flags |= wire.FlagEntity
+		if p.Entity = h.entity; h.entity.IsZero() {
+			return ErrNotVisible
+		}
+	}
+	return nil
+}
+
+// farthest is how many ticks ahead a message may be told to wait for: half of what its 16 bits can tell, since the two ends
+// need not agree on the present one.
+const farthest = 1 << 14
+
+// wait has a message wait for a tick, unless that is long past.
+func (c *courier) wait(p *peer.Post, before tick.Tick) error {
+	switch ahead := before - c.frame.clock.Tick(); {
+	case ahead > farthest:
+		return ErrTooFar
+	case ahead > -farthest:
+		p.Flags |= wire.FlagTick
+		p.Tick = before
+	}
+	return nil
+}
+
+// localMessage is a message to oneself as its handler will find it.
+func localMessage(p *peer.Post) message.Message {
+	return message.Message{
+		Type: p.Type, Stage: p.Stage, Channel: p.Channel, NotBefore: p.Tick, Entity: p.Entity,
+		Call: p.Call, HasCall: p.Flags&wire.FlagCall != 0,
+	}
+}
+
+// largest is the largest body that several can be sent: more than any channel takes.
+const largest = peer.InitialCredit
+
+// borrow takes the buffer for a message to several; a size below 0 is not known before.
+func (c *courier) borrow(size int) []byte {
+	b := c.buffer
+	c.buffer = nil
+	if size < 0 {
+		size = largest
+	}
+	if cap(b) < size {
+		b = make([]byte, size)
+	}
+	return b[:cap(b)]
+}
+
+// spread sends an encoded message to each of several.
+func (c *courier) spread(to *Recipient, of *message.Type, p *peer.Post, body []byte) error {
+	s := c.server
+	if to.kind == toMany {
+		var first error
+		for _, id := range to.many {
+			if id == 0 {
+				continue
+			}
+			err := ErrNotConnected
+			if l := s.client(id); l != nil {
+				err = s.push(l, of, p, body)
+			}
+			first = either(first, err)
+		}
+		return first
+	}
+	var first error
+	for _, l := range s.sessions {
+		if l.state != connected || (to.kind == toAllBut && l.id == to.client) || (to.kind == toSeers && !s.sees(l, to.entity)) {
+			continue
+		}
+		err := s.push(l, of, p, body)
+		if errors.Is(err, ErrNotVisible) {
+			continue // Of all, those who may not see it are not meant.
+		}
+		first = either(first, err)
+	}
+	return first
+}
+
+// either is the first of two errors.
+func either(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// failed turns why a message cannot wait for this peer into what the caller is told, and counts it.
+func (l *link) failed(err error, name string, p *peer.Post, size int) error {
+	switch {
+	case errors.Is(err, peer.ErrTooLarge):
+		l.stats.TooLarge++
+		return &TooLargeError{Name: name, Size: size, Max: l.outgoing.MaxBody(p)}
+	case errors.Is(err, peer.ErrQueueFull):
+		l.stats.OutboxFull++
+		return ErrQueueFull
+	case errors.Is(err, peer.ErrBackPressure):
+		l.stats.BackPressure++
+		return ErrBackPressure
+	case errors.Is(err, peer.ErrEntity):
+		return ErrNotVisible
+	}
+	return err
+}

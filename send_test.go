@@ -1,0 +1,321 @@
+package netcode_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// order is a message that only clients may send, about an entity of theirs.
+type order struct{ What uint32 }
+
+// news is a message that only the server may send.
+type news struct{ Number uint32 }
+
+// talk is a rig whose chat messages are written down as "receiver<sender:number".
+type talk struct {
+	*rig
+	heard []string
+	ctx   netcode.Context // Of the newest one, without its memory.
+}
+
+func (k *talk) hear(ctx *netcode.Context, number uint32) {
+	k.heard = append(k.heard, fmt.Sprintf("%d<%d:%d", ctx.Local, ctx.Sender, number))
+	k.ctx = *ctx
+}
+
+func newTalk(t testing.TB, config netcode.Config, clients int) *talk {
+	k := &talk{}
+	p := protocol()
+	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { k.hear(ctx, m.Number) })
+	netcode.Handle(p, func(ctx *netcode.Context, m *order) { k.hear(ctx, m.What) }, netcode.FromClient(), netcode.OwnerOnly(),
+		netcode.Over(netcode.ReliableOrdered), netcode.OnChannel(3), netcode.AtStage(netcode.StagePreUpdate))
+	netcode.Handle(p, func(ctx *netcode.Context, m *news) { k.hear(ctx, m.Number) }, netcode.FromServer())
+	k.rig = newRig(t, p, config)
+	for range clients {
+		k.joined(p, netcode.Config{SendBudget: config.SendBudget})
+	}
+	return k
+}
+
+// says runs until so many messages were heard, and a while longer, and returns them.
+func (k *talk) says(n int) []string {
+	k.t.Helper()
+	k.until(func() bool { return len(k.heard) >= n })
+	k.run(100 * time.Millisecond)
+	heard := k.heard
+	k.heard = nil
+	return heard
+}
+
+func TestRecipients(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 3)
+	s := k.server.Server
+	id := k.spawn(1)
+	for _, c := range k.clients {
+		k.sees(c, id, 1)
+	}
+	require.True(t, s.Hide(2, id))
+	require.True(t, s.SetOwner(id, 3))
+	require.EqualValues(t, 3, s.Owner(id))
+	type ids []netcode.ClientID
+	for name, c := range map[string]struct {
+		to   netcode.Recipient
+		want []string
+	}{
+		"one":                {netcode.To(2), []string{"2<0:7"}},
+		"many":               {netcode.ToMany(ids{3, 1}), []string{"1<0:7", "3<0:7"}},
+		"many, itself among": {netcode.ToMany([]netcode.ClientID{0, 1}), []string{"1<0:7"}},
+		"all":                {netcode.ToAll(), []string{"1<0:7", "2<0:7", "3<0:7"}},
+		"all but one":        {netcode.ToAllBut(1), []string{"2<0:7", "3<0:7"}},
+		"the owner":          {netcode.ToOwner(id), []string{"3<0:7"}},
+		"the seers":          {netcode.ToSeers(id), []string{"1<0:7", "3<0:7"}},
+		"itself":             {netcode.ToSelf(), []string{"0<0:7"}},
+		"itself by its id":   {netcode.To(0), []string{"0<0:7"}},
+		"the server":         {netcode.ToServer(), []string{"0<0:7"}},
+	} {
+		require.NoError(t, netcode.Send(s, c.to, &chat{7}), name)
+		require.Equal(t, c.want, k.says(len(c.want)), name)
+	}
+	c := k.clients[1].Client
+	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{8}))
+	require.NoError(t, netcode.Send(c, netcode.To(0), &chat{9}))
+	require.Equal(t, []string{"0<2:8", "0<2:9"}, k.says(2))
+	require.NoError(t, netcode.Send(c, netcode.ToSelf(), &chat{8}))
+	require.NoError(t, netcode.Send(c, netcode.To(2), &chat{9}))
+	require.Equal(t, []string{"2<2:8", "2<2:9"}, k.says(2))
+	for _, to := range []netcode.Recipient{{}, netcode.ToAll(), netcode.ToAllBut(1), netcode.ToOwner(id), netcode.ToSeers(id),
+		netcode.ToMany(ids{1}), netcode.To(1)} {
+		require.ErrorIs(t, netcode.Send(c, to, &chat{}), netcode.ErrRecipient)
+	}
+	require.ErrorIs(t, netcode.Send(s, netcode.Recipient{}, &chat{}), netcode.ErrRecipient)
+	require.True(t, s.SetOwner(id, 0))
+	require.NoError(t, netcode.Send(s, netcode.ToOwner(id), &chat{1}), "what nobody owns is the server's")
+	require.Equal(t, []string{"0<0:1"}, k.says(1))
+	require.False(t, s.SetOwner(wire.NetworkID{Index: 999, Generation: 1}, 1))
+}
+
+func TestWhatTheSenderSays(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	s, c := k.server.Server, k.clients[0]
+	id := k.spawn(1)
+	k.sees(c, id, 1)
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, netcode.InStage(netcode.StagePreLateUpdate),
+		netcode.Via(netcode.UnreliableSequenced), netcode.Channel(9), netcode.About(id)))
+	require.Equal(t, []string{"1<0:1"}, k.says(1))
+	require.Equal(t, tick.PreLateUpdate, k.ctx.Stage)
+	require.Equal(t, wire.NewChannel(wire.UnreliableSequenced, 9), k.ctx.Channel)
+	require.Equal(t, netcode.UnreliableSequenced, k.ctx.Delivery())
+	require.Equal(t, id, k.ctx.Entity)
+	require.Equal(t, c.Client, k.ctx.End)
+	require.Positive(t, k.ctx.Received)
+
+	later := c.Tick() + 20
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}, netcode.NotBefore(later)))
+	var handled tick.Tick
+	k.until(func() bool { handled = c.Tick(); return len(k.heard) == 1 })
+	require.Equal(t, later, handled)
+	require.Equal(t, later, k.ctx.NotBefore)
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{3}, netcode.NotBefore(1)), "long past: at once")
+	k.says(2)
+
+	require.True(t, s.SetOwner(id, 1))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{4}, netcode.About(id)))
+	require.Equal(t, []string{"0<1:4"}, k.says(1))
+	require.Equal(t, tick.PreUpdate, k.ctx.Stage)
+	require.Equal(t, wire.NewChannel(wire.ReliableOrdered, 3), k.ctx.Channel)
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{5}, netcode.About(id), netcode.Via(netcode.Reliable)))
+	k.says(1)
+	require.Equal(t, wire.NewChannel(wire.Reliable, 3), k.ctx.Channel, "the number is kept")
+}
+
+func TestTheStageIsTheSendersUnlessSaid(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	s := k.server.Server
+	for _, stage := range []tick.Stage{tick.EarlyUpdate, tick.FixedUpdate, tick.PostLateUpdate} {
+		require.NoError(t, netcode.Send(s, netcode.ToSelf(), &chat{1}))
+		require.Equal(t, []string{"0<0:1"}, k.says(1))
+		require.Equal(t, tick.Update, k.ctx.Stage, "outside of a frame")
+		k.now += frameTime
+		s.BeginFrame(k.now)
+		s.Dispatch(stage)
+		require.NoError(t, netcode.Send(s, netcode.To(1), &chat{2}))
+		s.Send()
+		s.Drain(k.server.send)
+		k.says(1)
+		require.Equal(t, stage, k.ctx.Stage)
+	}
+}
+
+func TestEveryErrorOfSend(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 2)
+	s, c := k.server.Server, k.clients[0].Client
+	id, hidden := k.spawn(1), k.spawn(2)
+	k.sees(k.clients[0], id, 1)
+	k.sees(k.clients[0], hidden, 2)
+	require.True(t, s.Hide(1, hidden))
+	k.run(300 * time.Millisecond)
+	nobody := wire.NetworkID{Index: 77, Generation: 3}
+	for name, check := range map[string]struct {
+		err  error
+		want error
+	}{
+		"no end":                  {netcode.Send(nil, netcode.ToAll(), &chat{}), netcode.ErrNoEnd},
+		"nil server":              {netcode.Send((*netcode.Server)(nil), netcode.ToAll(), &chat{}), netcode.ErrNoEnd},
+		"nobody there":            {netcode.Send(s, netcode.To(9), &chat{}), netcode.ErrNotConnected},
+		"one of many not there":   {netcode.Send(s, netcode.ToMany([]netcode.ClientID{9}), &chat{}), netcode.ErrNotConnected},
+		"unknown type":            {netcode.Send(s, netcode.ToAll(), &wave{}), netcode.ErrNotRegistered},
+		"the server's order":      {netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrDirection},
+		"a client's news":         {netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrDirection},
+		"an order about nothing":  {netcode.Send(c, netcode.ToServer(), &order{}), netcode.ErrNeedsEntity},
+		"stage":                   {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.InStage(7)), netcode.ErrStage},
+		"delivery":                {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Via(4)), netcode.ErrDelivery},
+		"channel":                 {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Channel(64)), netcode.ErrDelivery},
+		"channel below":           {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.Channel(-1)), netcode.ErrDelivery},
+		"too far":                 {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.NotBefore(s.Tick()+20000)), netcode.ErrTooFar},
+		"about what is hidden":    {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(hidden)), netcode.ErrNotVisible},
+		"about nobody":            {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(nobody)), netcode.ErrNotVisible},
+		"about the zero entity":   {netcode.Send(s, netcode.To(1), &chat{}, netcode.About(wire.NetworkID{})), netcode.ErrNotVisible},
+		"client about hidden":     {netcode.Send(c, netcode.ToServer(), &chat{}, netcode.About(hidden)), netcode.ErrNotVisible},
+		"the owner of nobody":     {netcode.Send(s, netcode.ToOwner(nobody), &chat{}), netcode.ErrNotVisible},
+		"the seers of nobody":     {netcode.Send(s, netcode.ToSeers(nobody), &chat{}), netcode.ErrNotVisible},
+		"all about what is there": {netcode.Send(s, netcode.ToAll(), &chat{}, netcode.About(hidden)), nil},
+	} {
+		require.ErrorIs(t, check.err, check.want, name)
+	}
+	require.Equal(t, []string{"2<0:0"}, k.says(1), "only who sees it hears about it")
+}
+
+func TestOnlyTheOwnerGivesOrders(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 2)
+	s := k.server.Server
+	id := k.spawn(1)
+	for _, c := range k.clients {
+		k.sees(c, id, 1)
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{1}, netcode.About(id)))
+	}
+	k.run(200 * time.Millisecond)
+	require.Empty(t, k.heard)
+	require.EqualValues(t, 2, s.Stats().NotOwner)
+	require.True(t, s.SetOwner(id, 2))
+	for _, c := range k.clients {
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &order{2}, netcode.About(id)))
+	}
+	require.Equal(t, []string{"0<2:2"}, k.says(1))
+	require.EqualValues(t, 3, s.Stats().NotOwner)
+	require.NoError(t, netcode.Send(s, netcode.ToSelf(), &order{3}, netcode.About(id)), "the server may do anything")
+	require.Equal(t, []string{"0<0:3"}, k.says(1))
+}
+
+// A client that speaks of what it may not see has lost sight of it on the way: nothing happens.
+func TestWhatAClientMayNotSeeItDoesNotSpeakOf(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	id := k.spawn(1)
+	k.sees(k.clients[0], id, 1)
+	for _, mode := range []netcode.Delivery{netcode.Unreliable, netcode.Reliable} {
+		require.NoError(t, netcode.Send(k.clients[0].Client, netcode.ToServer(), &chat{1}, netcode.About(id), netcode.Via(mode)))
+	}
+	require.True(t, k.server.Hide(1, id))
+	k.run(200 * time.Millisecond)
+	require.Empty(t, k.heard)
+	require.EqualValues(t, 2, k.server.Stats().NotVisible)
+}
+
+// A message about an entity that is spawned in the same tick is not handled before the entity is in the world.
+func TestAMessageWaitsForItsEntity(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	c := k.clients[0]
+	var id wire.NetworkID
+	seen := false
+	p := 0
+	k.server.game = func(store *snapshot.Store) {
+		if p++; p == 1 {
+			id = store.Spawn()
+			k.set(store, id, 5)
+		}
+	}
+	k.tamper = loseState(k, 5) // The state is lost a few times; the message is not.
+	k.until(func() bool { return id != wire.NetworkID{} })
+	require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(netcode.Reliable)))
+	k.until(func() bool {
+		_, seen = k.x(c, id)
+		if len(k.heard) > 0 {
+			require.True(t, seen)
+		}
+		return len(k.heard) == 1
+	})
+	require.Positive(t, c.Stats().Messages.Deferred)
+}
+
+func TestSendAllocatesNothing(t *testing.T) {
+	k := newTalk(t, netcode.Config{SendBudget: -1}, 4)
+	s, c := k.server.Server, k.clients[0].Client
+	id := k.spawn(1)
+	k.sees(k.clients[0], id, 1)
+	require.True(t, s.SetOwner(id, 2))
+	many := []netcode.ClientID{1, 3}
+	for name, send := range map[string]func() error{
+		"one":     func() error { return netcode.Send(s, netcode.To(2), &chat{1}) },
+		"many":    func() error { return netcode.Send(s, netcode.ToMany(many), &chat{1}) },
+		"all":     func() error { return netcode.Send(s, netcode.ToAll(), &chat{1}) },
+		"all but": func() error { return netcode.Send(s, netcode.ToAllBut(2), &chat{1}) },
+		"owner":   func() error { return netcode.Send(s, netcode.ToOwner(id), &chat{1}) },
+		"seers":   func() error { return netcode.Send(s, netcode.ToSeers(id), &chat{1}, netcode.About(id)) },
+		"server":  func() error { return netcode.Send(c, netcode.ToServer(), &chat{1}) },
+		"itself":  func() error { return netcode.Send(s, netcode.ToSelf(), &chat{1}) },
+		"reliable": func() error {
+			return netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.Via(netcode.ReliableOrdered))
+		},
+		"all that can be said": func() error {
+			return netcode.Send(s, netcode.To(1), &chat{1}, netcode.InStage(tick.Update), netcode.Via(netcode.Reliable),
+				netcode.Channel(2), netcode.About(id), netcode.NotBefore(s.Tick()))
+		},
+	} {
+		k.heard = make([]string, 0, 1<<16)
+		step := func() {
+			if err := send(); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+		frame := func() {
+			step()
+			k.step()
+			k.heard = k.heard[:0]
+		}
+		for range 300 {
+			frame()
+		}
+		k.heard = k.heard[:0]
+		if name == "itself" {
+			continue // Its handler formats.
+		}
+		require.Zero(t, testing.AllocsPerRun(20, step), name)
+		k.run(time.Second)
+	}
+}
+
+func TestAValueThatCannotTravelIsNotSent(t *testing.T) {
+	p := protocol()
+	netcode.Handle[position](p, nil, netcode.Named("goto"))
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	bad := &position{X: float32(math.Inf(1))}
+	var field *netcode.FieldError
+	for _, err := range []error{
+		netcode.Send(r.server.Server, netcode.To(1), bad), netcode.Send(r.server.Server, netcode.ToAll(), bad),
+		netcode.Send(c.Client, netcode.ToServer(), bad), netcode.Send(c.Client, netcode.ToServer(), bad, netcode.Via(netcode.Reliable)),
+	} {
+		require.ErrorAs(t, err, &field)
+		require.Equal(t, "X", field.Field)
+	}
+	stats, _ := r.server.ClientStats(1)
+	require.Zero(t, stats.Waiting)
+}

@@ -1,0 +1,78 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Every bit of every payload is somebody's, and no bit is two's: also of payloads that were lost, asked when they were
+// written.
+func TestBitsAddUpToWhatWasWritten(t *testing.T) {
+	d := newDuo(t)
+	account := d.store.schema.NewBits()
+	written := uint64(0)
+	var ids []wire.NetworkID
+	for s := tick.Tick(1); s < 200; s++ {
+		p := d.at(s, func() {
+			if s%5 == 1 {
+				ids = append(ids, d.spawn(uint32(s)%16))
+			}
+			for i, id := range ids {
+				switch (int(s) + i) % 7 {
+				case 0:
+					d.move(id, uint32(s+tick.Tick(i))%16)
+				case 1:
+					d.store.Set(id, rowHealth, []uint32{uint32(s) % 50})
+				case 2:
+					d.store.Remove(id, rowHealth)
+				}
+			}
+			if len(ids) > 12 {
+				d.store.Despawn(ids[0])
+				ids = ids[1:]
+			}
+		})
+		if p == nil {
+			continue
+		}
+		written += 8 * uint64(len(p.payload))
+		d.replica.AddBits(account, p.payload)
+		require.Equal(t, written, account.Total(), "tick %d", s)
+		if s%3 != 0 { // the others are lost
+			d.ack(p)
+		} else {
+			d.view.Lost(p.seq)
+		}
+	}
+	require.Zero(t, account.Unknown)
+	for _, part := range []uint64{account.Header, account.List, account.Heads, account.Despawns, account.Changed, account.Padding} {
+		require.NotZero(t, part)
+	}
+	for _, c := range account.Components {
+		fields := c.Changed
+		for _, f := range c.Fields {
+			fields += f.Bits
+		}
+		require.Equal(t, c.Spawn+c.Whole+c.Delta, fields, c.Name)
+	}
+	position := account.Components[rowPosition]
+	require.NotZero(t, position.Spawn)
+	require.NotZero(t, position.Delta)
+	require.NotZero(t, position.Rows[SpawnRows])
+	require.NotZero(t, position.Rows[DeltaRows])
+}
+
+func TestBitsOfAnythingAddUp(t *testing.T) {
+	replica, packets := seeded(t)
+	for _, payload := range packets {
+		for cut := range len(payload) + 1 {
+			account := replica.schema.NewBits()
+			replica.AddBits(account, payload[:cut])
+			require.LessOrEqual(t, account.Total(), uint64(8*cut))
+		}
+	}
+}

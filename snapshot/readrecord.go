@@ -1,0 +1,327 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// lent is what a record leans on, as this end holds it.
+type lent struct {
+	base   baseline
+	mask   Mask     // rows of T
+	before *version // T', nil when it is not leaned on
+}
+
+// baseline is the state that a record leans on: the version decoded at T, or
+// what remains of the entity's older past.
+type baseline struct {
+	tick    tick.Tick
+	life    int32    // -1: there is none
+	place   int32    // of version
+	version *version // nil when the record of T itself has left the window
+}
+
+// baseline finds the record of T. At most one generation of an index had a
+// record at any tick, so index and T name it: among what remains of lives
+// whose records have left, the lowest generation that reaches T.
+func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
+	remains := baseline{tick: t, life: -1, place: -1}
+	for n := r.head(index); n >= 0; n = r.lives[n].lower {
+		for ref := r.lives[n].newest; ref.tick >= t; {
+			v := r.past.at(ref)
+			if v == nil {
+				break
+			}
+			if ref.tick == t {
+				return baseline{tick: t, life: n, place: ref.place, version: v}
+			}
+			ref = v.prev
+		}
+		if r.olds.heads[n].tick >= t {
+			remains.life = n
+		}
+	}
+	return remains
+}
+
+// row is one row as of T.
+func (base *baseline) row(r *Replica, row int) ([]uint32, bool) {
+	if base.version == nil {
+		return r.olds.row(base.life, row, base.tick)
+	}
+	if !base.version.mask.Has(row) {
+		return nil, false
+	}
+	return r.past.row(base.version, row), true
+}
+
+// decodeRecord stages one entity with all its rows.
+func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd bool) error {
+	if odd && !b.Bool() {
+		return r.decodeWhole(b, s, index)
+	}
+	usual := r.stage.age > 0
+	if odd {
+		before := r.stage.age
+		if !r.decodeAge(b, s) {
+			return r.malformed()
+		}
+		usual = r.stage.age == before
+	} else if !usual {
+		return r.malformed()
+	}
+	l := &r.stage.leant
+	*l = lent{base: r.baseline(index, s-r.stage.age)}
+	if l.base.life < 0 {
+		return r.noBaseline()
+	}
+	v := r.stage.add(s, index, r.lives[l.base.life].generation)
+	v.base, v.basePlace = l.base.tick, l.base.place
+	if err := r.decodeMask(b, v, odd, usual); err != nil {
+		return err
+	}
+	if err := r.findBefore(s); err != nil {
+		return err
+	}
+	return r.decodeRows(b, v)
+}
+
+// add begins a record. Its fields are written one by one: a version that is
+// put together elsewhere and copied costs several times as much.
+func (s *stage) add(t tick.Tick, index, generation uint32) *version {
+	s.indexes = append(s.indexes, index)
+	n := len(s.versions)
+	if n < cap(s.versions) {
+		s.versions = s.versions[:n+1]
+	} else {
+		s.versions = append(s.versions, version{})
+	}
+	v := &s.versions[n]
+	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
+	v.base, v.basePlace, v.moved = tick.None, -1, 0
+	return v
+}
+
+// decodeWhole stages a record that leans on nothing.
+func (r *Replica) decodeWhole(b *wire.BitReader, s tick.Tick, index uint32) error {
+	generation, ok := readGeneration(b)
+	if !ok {
+		return r.malformed()
+	}
+	v := r.stage.add(s, index, generation)
+	v.mask = Mask(b.Read(uint(r.schema.Rows())))
+	shape := r.shapes.of(v.mask)
+	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
+	lanes := r.stage.lanes[v.first:]
+	if shape.floats {
+		if !wire.ReadFloats(b, lanes) {
+			return r.malformed()
+		}
+		return nil
+	}
+	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
+		row := m.next()
+		n := r.schema.widths[row]
+		if !r.schema.plans[row].ReadRow(b, lanes[:n]) {
+			return r.malformed()
+		}
+		lanes = lanes[n:]
+	}
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
+}
+
+// leanAgain leans on the version that a list names, if it is of the life that
+// its entity has now. Else the record has to be looked for.
+func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
+	if place < 0 {
+		return false
+	}
+	v := &r.past.block(t).versions[place]
+	if r.heads[index] != v.life || r.lives[v.life].generation != v.generation {
+		return false
+	}
+	l := &r.stage.leant
+	l.base.tick, l.base.life, l.base.place, l.base.version = t, v.life, place, v
+	l.mask, l.before = v.mask, nil
+	return true
+}
+
+// decodeUsual stages a record that has the rows of the version leaned on.
+func (r *Replica) decodeUsual(b *wire.BitReader, s tick.Tick, index uint32) error {
+	l := &r.stage.leant
+	v := r.stage.add(s, index, l.base.version.generation)
+	v.base, v.basePlace, v.mask = l.base.tick, l.base.place, l.mask
+	if err := r.findBefore(s); err != nil {
+		return err
+	}
+	return r.decodeRows(b, v)
+}
+
+// decodeMask reads which rows a record has. A record that says it is odd and
+// is not has another encoding.
+func (r *Replica) decodeMask(b *wire.BitReader, v *version, odd, usual bool) error {
+	l := &r.stage.leant
+	if !odd || b.Bool() {
+		if odd && usual {
+			return r.malformed()
+		}
+		if l.base.version == nil {
+			return r.noBaseline()
+		}
+		l.mask = l.base.version.mask
+		v.mask = l.mask
+		return nil
+	}
+	v.mask = Mask(b.Read(uint(r.schema.Rows())))
+	l.mask = v.mask // T has left the window: the server holds that they are the same
+	if l.base.version != nil {
+		l.mask = l.base.version.mask
+	}
+	return nil
+}
+
+// findBefore finds T', the tick that T's own record leant on, where that is to
+// be leaned on too (rule 3).
+func (r *Replica) findBefore(s tick.Tick) error {
+	l := &r.stage.leant
+	v := l.base.version
+	if v == nil || v.base == tick.None || s-v.base >= r.window {
+		return nil
+	}
+	if v.basePlace < 0 {
+		return r.noBaseline()
+	}
+	w := r.past.at(versionRef{tick: v.base, place: v.basePlace})
+	if w == nil || w.life != v.life {
+		return r.noBaseline()
+	}
+	if w.mask == v.mask {
+		l.before = w
+	}
+	return nil
+}
+
+// decodeAge reads how far back the baseline lies, and refuses ticks that
+// never were.
+func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
+	if !b.Bool() {
+		age := b.Var()
+		if b.Failed() || age >= uint64(s) {
+			return false
+		}
+		if tick.Tick(age)+1 == r.stage.age {
+			return false // one legal encoding
+		}
+		r.stage.age = tick.Tick(age) + 1
+	}
+	return r.stage.age > 0 && r.stage.age < s
+}
+
+// decodeRows stages the rows of a version's mask: those of T as its body says,
+// the others whole.
+func (r *Replica) decodeRows(b *wire.BitReader, v *version) error {
+	l := &r.stage.leant
+	shape := r.shapes.of(v.mask)
+	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
+	lanes := r.stage.lanes[v.first:]
+	told, err := r.decodeBody(b, v, lanes)
+	if err != nil {
+		return err
+	}
+	for whole := v.mask&^r.schema.tags&^l.mask | told; whole != 0; whole &= whole - 1 {
+		row := whole.next()
+		if !r.schema.plans[row].ReadRow(b, r.shapes.of(v.mask).row(lanes, row)) {
+			return r.malformed()
+		}
+	}
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
+}
+
+// against is the lanes that the body of a record is read against.
+type against struct {
+	versions wire.Versions
+	direct   bool // the record has the rows of T, and T its own version
+	base     []uint32
+	before   []uint32
+}
+
+// lean finds the lanes of what a version leans on.
+func (r *Replica) lean(v *version) (a against) {
+	l := &r.stage.leant
+	a.versions.Age = int64(v.tick - l.base.tick)
+	if l.before != nil {
+		a.versions.Span = int64(l.base.tick - l.before.tick)
+		a.before = r.past.lanes(l.before)
+	}
+	if l.base.version != nil {
+		a.base = r.past.lanes(l.base.version)
+		a.direct = l.base.version.mask == v.mask
+	}
+	return a
+}
+
+// decodeBody stages the rows that were there at T, and returns those that
+// follow whole.
+func (r *Replica) decodeBody(b *wire.BitReader, v *version, lanes []uint32) (told Mask, err error) {
+	a, moves, known := r.lean(v), Mask(0), r.stage.leant.before != nil
+	if known {
+		moves = r.stage.leant.base.version.moved
+	}
+	for rows := v.mask & r.stage.leant.mask &^ r.schema.tags; rows != 0; {
+		part, n, moved := rows, 0, uint(0)
+		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
+			moved |= uint(moves>>rows.next()&1) << n
+		}
+		changed := uint(r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, known, a.versions.Age)))
+		for ; n > 0; n, part, changed = n-1, part&(part-1), changed>>1 {
+			row := part.next()
+			if changed&1 != 0 && r.schema.whole.Has(row) {
+				told = told.With(row)
+				continue
+			}
+			if err := r.decodeRow(b, v, row, changed&1 != 0, lanes, &a); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return told, nil
+}
+
+// decodeRow stages a row as it was at T, or as what differs.
+func (r *Replica) decodeRow(b *wire.BitReader, v *version, row int, changed bool, lanes []uint32, a *against) error {
+	l := &r.stage.leant
+	base, shape := a.base, r.shapes.of(v.mask)
+	from, width := shape.at[row], shape.width[row]
+	lanes = lanes[from : from+width]
+	if a.direct {
+		base = base[from : from+width]
+	} else {
+		var ok bool
+		if base, ok = l.base.row(r, row); !ok {
+			return r.noBaseline()
+		}
+	}
+	if !changed {
+		copy(lanes, base)
+		return nil
+	}
+	a.versions.Base = base
+	switch {
+	case l.before == nil:
+	case a.direct: // T' has the rows of T
+		a.versions.Before = a.before[from : from+width]
+	default:
+		a.versions.Before = r.past.row(l.before, row)
+	}
+	if !r.schema.codes.deltas[row].Read(b, lanes, &a.versions) {
+		return r.malformed()
+	}
+	v.moved |= bit(row)
+	return nil
+}
