@@ -38,6 +38,7 @@ func cleanModule() map[string]string {
 		"transport/doc.go": "// Package transport is datagrams.\npackage transport\n",
 		"transport/udp/doc.go": "// Package udp is sockets.\npackage udp\n\nimport (\n\t\"net\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/transport\"\n)\n\n" +
 			"func Listen(c transport.Conn) { go net.Listen(\"tcp\", time.Now().String()) }\n",
+		"wire/shipped.go":       "package wire\n\nimport _ \"embed\"\n\n//go:embed shipped.tables\nvar shipped string\n",
 		"systems/doc.go":        "// Package systems is the loop.\npackage systems\n",
 		"systems/runner.go":     "package systems\n\nimport (\n\t\"os/signal\"\n\t\"time\"\n)\n\nfunc Run() { go signal.Reset(); time.Sleep(time.Second) }\n",
 		"systems/model/go.mod":  "module github.com/arche-netcode/netcode/systems/model\n",
@@ -79,6 +80,8 @@ func plants() map[string]plant {
 		"a file":                       {ruleInput, "bad.go", "package netcode\n\nimport \"os\"\n\nfunc open() { os.Open(\"\") }\n"},
 		"package state":                {ruleState, "wire/bad.go", "package wire\n\nvar table = [2]int{1, 2}\n"},
 		"package state by zero value":  {ruleState, "wire/bad.go", "package wire\n\nvar count int\n"},
+		"a second embedded string":     {ruleState, "wire/zz.go", "package wire\n\nimport _ \"embed\"\n\n//go:embed other.tables\nvar other string\n"},
+		"embedded bytes":               {ruleState, "wire/bad.go", "package wire\n\nimport _ \"embed\"\n\n//go:embed other.tables\nvar other []byte\n"},
 		"an init function":             {ruleInit, "wire/bad.go", "package wire\n\nfunc init() {}\n"},
 		"no package comment":           {ruleDoc, "tick/doc.go", "package tick\n"},
 		"the comment of another":       {ruleDoc, "ecs/doc.go", "// Package ecs is the bridge.\npackage netecs\n"},

@@ -33,11 +33,12 @@ type entry struct {
 }
 
 // describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
-func describe(components []*wire.Plan, messages []handled, unpacked bool) []entry {
+func describe(components []*wire.Plan, messages []handled, unpacked bool, tables string) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
 		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
+	limits += ";tables:" + tables
 	if unpacked {
 		limits += ";unpacked"
 	}
@@ -149,6 +150,10 @@ func firstField(theirs, ours string) string {
 		case i >= len(client):
 			return fmt.Sprintf("the server has the field %s more", server[i])
 		case server[i] != client[i]:
+			if a, b := strings.CutPrefix(server[i], "tables:"); b && strings.HasPrefix(client[i], "tables:") {
+				return fmt.Sprintf("the server codes state with the tables %s, the client with %s: give UseTables the same file on both sides",
+					a, strings.TrimPrefix(client[i], "tables:"))
+			}
 			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
 		}
 	}

@@ -1,9 +1,13 @@
 package netcode
 
 import (
+	"fmt"
+	"hash/fnv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
 )
 
 type goldenPosition struct {
@@ -26,9 +30,42 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 		texts = append(texts, e.text)
 	}
 	require.Equal(t, []string{
-		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32}",
+		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32;tables:%016x}", wire.Shipped().Hash()),
 		"component Position{X:f32[-512,512,0.002];Y:f32}",
 		"message Chat{Number:u32}[both ways;Unreliable 0]",
 	}, texts)
-	require.Equal(t, uint64(0xcc25b5ffbb3dbd1b), p.Hash())
+	sum := fnv.New64a()
+	for _, text := range texts {
+		_, _ = sum.Write([]byte(text + "\n"))
+	}
+	require.Equal(t, sum.Sum64(), p.Hash())
+}
+
+// Other tables are another protocol, and the refusal says so.
+func TestTablesAreInTheHash(t *testing.T) {
+	build := func(symbols ...int) *Protocol {
+		p := NewProtocol()
+		Replicate[goldenPosition](p, Named("Position"))
+		if len(symbols) > 0 {
+			trainer := wire.NewTrainer()
+			counter := trainer.Table("Position.which0", 4, wire.WhichContexts(2))
+			for _, symbol := range symbols {
+				counter.Count(0, symbol)
+			}
+			tables, err := trainer.Build()
+			require.NoError(t, err)
+			p.UseTables(tables)
+		}
+		p.freeze()
+		return p
+	}
+	shipped, one, many := build(), build(1, 1, 1, 1), build(2, 2, 2, 2)
+	require.NotEqual(t, shipped.Hash(), one.Hash())
+	require.NotEqual(t, one.Hash(), many.Hash())
+	require.Equal(t, one.Hash(), build(1, 1, 1, 1).Hash())
+	says := one.explain(many.firstDifference(one.digest))
+	require.Regexp(t, `^limits "netcode" differs: the server codes state with the tables [0-9a-f]{16}\+[0-9a-f]{16}, `+
+		`the client with [0-9a-f]{16}\+[0-9a-f]{16}: give UseTables the same file on both sides$`, says)
+	says = shipped.explain(many.firstDifference(shipped.digest))
+	require.Contains(t, says, "give UseTables the same file on both sides")
 }

@@ -42,7 +42,7 @@ const (
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest"}
+	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record"}
 	return map[string][]string{
 		"tick":        {},
 		"wire":        {"tick"},
@@ -55,11 +55,12 @@ func houseArrows() map[string][]string {
 		"collections": {"wire", "tick"},
 		"record":      {"snapshot", "wire", "tick"},
 		"ecs":         {houseArche, "components", "snapshot", "wire", "tick"},
-		houseRoot:     {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs"},
+		houseRoot:     {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "record"},
 		"systems":     {houseArche, houseRoot, "ecs", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    all,
 		"bench":       all,
+		"cmd":         all,
 	}
 }
 
@@ -88,6 +89,7 @@ type housePackage struct {
 	name      string
 	doc       string // the package comment in doc.go; in a command, in any file
 	firstFile string
+	embedded  bool // it has its one embedded string
 }
 
 // checkHouse holds every non-test Go file of the module in tree against the house rules. Nested modules are modules of
@@ -244,10 +246,10 @@ func touchesOutside(target string) bool {
 
 // mayDoInput is true where sockets, clocks and goroutines live.
 func (f *houseFile) mayDoInput() bool {
-	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.name == "systems/runner.go"
+	return f.folder == "transport" || f.folder == "examples" || f.folder == "bench" || f.folder == "cmd" || f.name == "systems/runner.go"
 }
 
-// checkState allows error values and compile-time assertions, and no other variable of a package.
+// checkState allows error values, compile-time assertions and one embedded string a package, and no other variable.
 func (f *houseFile) checkState() {
 	for _, declaration := range f.syntax.Decls {
 		general, ok := declaration.(*ast.GenDecl)
@@ -255,9 +257,24 @@ func (f *houseFile) checkState() {
 			continue
 		}
 		for _, spec := range general.Specs {
+			if f.isEmbedded(general, spec.(*ast.ValueSpec)) {
+				continue
+			}
 			f.checkVariable(spec.(*ast.ValueSpec))
 		}
 	}
+}
+
+// isEmbedded allows the first string of a package that the compiler fills from a file: it is a constant in all but name.
+func (f *houseFile) isEmbedded(declaration *ast.GenDecl, spec *ast.ValueSpec) bool {
+	p := f.packages[path.Dir(f.name)]
+	kind, isName := spec.Type.(*ast.Ident)
+	comments := declaration.Doc
+	if p.embedded || comments == nil || !isName || kind.Name != "string" || len(spec.Names) != 1 {
+		return false
+	}
+	p.embedded = slices.ContainsFunc(comments.List, func(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//go:embed ") })
+	return p.embedded
 }
 
 func (f *houseFile) checkVariable(spec *ast.ValueSpec) {

@@ -26,6 +26,9 @@ type registration struct {
 	answer    string // Wire name of a question's answer.
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
+
+	predictor string
+	predict   wire.Prediction
 }
 
 // Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
@@ -74,6 +77,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	r := registration{name: t.Name()}
 	for _, option := range options {
 		option(&r)
+	}
+	if call != "Replicate" && r.predict != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: PredictedBy is for components: of messages nothing is predicted", call, t))
 	}
 	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
 		panic(fmt.Sprintf("netcode: %s[%s]: Every and Once are for components: a message travels when it is sent", call, t))

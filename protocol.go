@@ -100,7 +100,7 @@ func (p *Protocol) freeze() {
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = append(describe(p.components, p.handled, p.unpacked), describeCollections(p.collections)...)
+		p.entries = append(describe(p.components, p.handled, p.unpacked, p.describeTables()), describeCollections(p.collections)...)
 		p.digest, p.hash = digest(p.entries)
 	})
 }
@@ -110,9 +110,19 @@ func (p *Protocol) setTables() {
 	if p.unpacked || p.tables == nil {
 		return
 	}
-	if err := p.schema.SetTables(p.tables); err != nil {
+	if err := p.schema.SetTables(p.tables.Over(wire.Shipped())); err != nil {
 		panic(fmt.Sprintf("netcode: %v", err))
 	}
+}
+
+// describeTables is what the canonical description says of the tables: the sum of those that ship and, behind a plus, of
+// those that were chosen.
+func (p *Protocol) describeTables() string {
+	text := fmt.Sprintf("%016x", wire.Shipped().Hash())
+	if p.tables != nil && !p.unpacked {
+		text += fmt.Sprintf("+%016x", p.tables.Hash())
+	}
+	return text
 }
 
 // turnPackingOff makes every type travel in the debug encoding.

@@ -48,6 +48,8 @@ type Server struct {
 	events events
 	stats  Stats
 	ended  peer.Stats // Packet counters of the sessions that are gone.
+
+	recording recording
 }
 
 // NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of

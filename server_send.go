@@ -23,6 +23,7 @@ func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
 	s.publishAlone()
+	s.recordTick()
 	s.judgeInterest()
 	s.sendCollections()
 	s.reportGroups()

@@ -98,7 +98,7 @@ func shortRun(t *testing.T) *byteRun {
 func TestBytesWithoutARecording(t *testing.T) {
 	var got result
 	b := shortRun(t)
-	b.report(options{report: func(r result) { got = r }}, true)
+	b.report(options{report: func(r result) { got = r }}, byteVariant{name: "bytes"}, true)
 	require.Equal(t, "generated", got.Params["motion"])
 	require.Equal(t, 3*generatedHz, got.Params["frames"])
 	require.Nil(t, got.OK)
@@ -117,7 +117,7 @@ func TestBytesNoticeAWrongDecoder(t *testing.T) {
 	require.True(t, known)
 	there, known := b.clientFrame.Entity(id)
 	require.True(t, known)
-	_, p, q, on := b.read.Get(there)
+	_, p, q, on := b.dress.(*quantisedDress).client.Get(there)
 	right := *p
 	p.X = math.Nextafter32(p.X, 1000)
 	require.ErrorContains(t, b.compare(at), "the client's world is")

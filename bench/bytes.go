@@ -3,16 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"net/netip"
 	"os"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
-	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -21,60 +18,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The quantisation that every comparison uses: 50 bits of position in steps of 1/512 m, 29 of orientation, one flag.
-type (
-	tracePosition struct {
-		X, Y float32 `net:"min=-256,max=255.998046875,step=0.001953125"`
-		Z    float32 `net:"min=0,max=31.998046875,step=0.001953125"`
-	}
-	traceOrientation struct {
-		Q [4]float32 `net:"quat,bits=9"`
-	}
-	traceInteracting struct{ On bool }
-)
-
 const (
 	bytesHz         = 60
 	bytesRoundTrip  = 100 * time.Millisecond
-	bytesTarget     = 280   // kbit/s with plain bit-packing (T2)
 	bytesAnchor     = 265.7 // kbit/s of the article's bit-packing on the recording cubes45, payload alone (measured elsewhere)
 	digestsKept     = 256   // ticks; more than the client can ever be behind
 	framesToConnect = 10 * bytesHz
 )
 
-// runBytes measures what one client costs: all bytes of all packets from server to client, from the first hello to the
-// last frame, over the time that the motion lasts.
-func runBytes(o options) error {
-	source := motion(newGenerated())
-	if o.trace != "" {
-		recorded, err := openRecording(o.trace)
-		if err != nil {
-			return err
-		}
-		source = recorded
-	}
-	if source.hz() != bytesHz {
-		return fmt.Errorf("motion at %d Hz, this scenario is for %d", source.hz(), bytesHz)
-	}
-	tables, err := readTables(o.tables)
-	if err != nil {
-		return err
-	}
-	b, err := newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2}, tables)
-	if err != nil {
-		return err
-	}
-	verified := b.run()
-	if verified != nil {
-		b.mismatches++
-	}
-	b.report(o, verified == nil)
-	return verified
-}
-
 // byteRun is a server world, a client world, and a link of fixed delay between them, on a virtual clock.
 type byteRun struct {
 	source  motion
+	rate    int64 // frames a second
 	frame   int64
 	bodies  []body
 	changed changeCounter
@@ -85,13 +40,12 @@ type byteRun struct {
 	serverSteps  []systems.System
 	serverSocket *countedSocket
 	entities     []ecs.Entity
-	write        generic.Map4[components.Replicated, tracePosition, traceOrientation, traceInteracting]
+	dress        dress
 
 	client      *netcode.Client
 	clientWorld ecs.World
 	clientFrame *systems.ClientSystems
 	clientSteps []systems.System
-	read        generic.Map4[components.Replicated, tracePosition, traceOrientation, traceInteracting]
 
 	start      tick.Tick // of the connection: the client's world is empty until it has decoded a later one
 	history    [digestsKept]asOf
@@ -114,6 +68,11 @@ func newByteRun(source motion) (*byteRun, error) {
 	return newByteRunOver(source, transport.Link{Delay: bytesRoundTrip / 2}, nil)
 }
 
+// newByteRunOver is a run over any link in the quantisation of the comparisons.
+func newByteRunOver(source motion, link transport.Link, tables *wire.Tables) (*byteRun, error) {
+	return newDressedRun(source, link, tables, &quantisedDress{})
+}
+
 // readTables reads trained tables; without a name there are none.
 func readTables(name string) (*wire.Tables, error) {
 	if name == "" {
@@ -126,17 +85,16 @@ func readTables(name string) (*wire.Tables, error) {
 	return wire.ParseTables(text)
 }
 
-// newByteRunOver is a run over any link, which is the same in both directions and may be changed with setLink.
-func newByteRunOver(source motion, link transport.Link, tables *wire.Tables) (*byteRun, error) {
-	b := &byteRun{source: source, serverWorld: ecs.NewWorld(1024), clientWorld: ecs.NewWorld(1024)}
+// newDressedRun is a run over any link, which is the same in both directions and may be changed with setLink, in any
+// components.
+func newDressedRun(source motion, link transport.Link, tables *wire.Tables, d dress) (*byteRun, error) {
+	b := &byteRun{source: source, rate: int64(source.hz()), dress: d, serverWorld: ecs.NewWorld(1024), clientWorld: ecs.NewWorld(1024)}
 	protocol := netcode.NewProtocol()
-	netcode.Replicate[tracePosition](protocol)
-	netcode.Replicate[traceOrientation](protocol)
-	netcode.Replicate[traceInteracting](protocol)
+	d.replicate(protocol)
 	if tables != nil {
 		protocol.UseTables(tables)
 	}
-	config := netcode.Config{TickRate: bytesHz, SendBudget: -1, SentPackets: 4096}
+	config := netcode.Config{TickRate: int(b.rate), SendBudget: -1, SentPackets: 4096}
 	var err error
 	if b.server, err = netcode.NewServer(protocol, config); err != nil {
 		return nil, err
@@ -176,19 +134,23 @@ func newByteRunOver(source motion, link transport.Link, tables *wire.Tables) (*b
 	for _, s := range b.clientSteps {
 		s.Initialize(&b.clientWorld)
 	}
-	b.write = generic.NewMap4[components.Replicated, tracePosition, traceOrientation, traceInteracting](&b.serverWorld)
-	b.read = generic.NewMap4[components.Replicated, tracePosition, traceOrientation, traceInteracting](&b.clientWorld)
+	d.worlds(&b.serverWorld, &b.clientWorld)
 	return b, b.client.Connect(serverEnd.LocalAddr())
 }
 
-// now is the virtual clock: exact multiples of 1/60 s, so that 50 ms are three frames.
-func (b *byteRun) now() time.Duration { return time.Duration(b.frame * int64(time.Second) / bytesHz) }
+// now is the virtual clock: exact multiples of a frame, so that 50 ms are three frames at 60 Hz.
+func (b *byteRun) now() time.Duration { return time.Duration(b.frame * int64(time.Second) / b.rate) }
 
 // run plays the motion through and compares the client in every frame.
 func (b *byteRun) run() error {
 	if err := b.join(); err != nil {
 		return err
 	}
+	return b.play()
+}
+
+// play plays what is left of the motion and compares the client in every frame.
+func (b *byteRun) play() error {
 	for {
 		err := b.move()
 		if errors.Is(err, errEnded) {
@@ -240,19 +202,14 @@ func (b *byteRun) move() error {
 		return errEnded
 	}
 	if len(b.entities) == 0 {
-		query := b.write.NewBatchQ(len(bodies))
-		for query.Next() {
-			b.entities = append(b.entities, query.Entity())
-		}
+		b.entities = b.dress.spawn(len(bodies))
 		b.bodies = make([]body, len(bodies))
 	}
 	for i, e := range b.entities {
 		if b.frames > 0 && bodies[i] == b.bodies[i] {
 			continue
 		}
-		_, p, q, on := b.write.Get(e)
-		*p = tracePosition{bodies[i].position[0], bodies[i].position[1], bodies[i].position[2]}
-		*q, *on = traceOrientation{bodies[i].orientation}, traceInteracting{bodies[i].interacting}
+		b.dress.write(e, &bodies[i])
 	}
 	copy(b.bodies, bodies)
 	b.changed.count(b.bodies)
@@ -308,65 +265,10 @@ func (b *byteRun) compare(t tick.Tick) error {
 		if !known {
 			return fmt.Errorf("tick %d: body %d is not at the client", t, i)
 		}
-		_, p, q, on := b.read.Get(there)
-		if err := resembles(was.bodies[i], *p, *q, *on); err != nil {
+		if err := b.dress.compare(there, &was.bodies[i]); err != nil {
 			return fmt.Errorf("tick %d: body %d: %w", t, i, err)
 		}
 	}
 	b.verified++
 	return nil
-}
-
-// resembles says whether decoded values are as near to the body as the quantisation allows.
-func resembles(b body, p tracePosition, q traceOrientation, on traceInteracting) error {
-	const halfStep = 1.0/1024 + 1e-6
-	want := [3]float64{
-		math.Max(-256, math.Min(float64(b.position[0]), 255.998046875)),
-		math.Max(-256, math.Min(float64(b.position[1]), 255.998046875)),
-		math.Max(0, math.Min(float64(b.position[2]), 31.998046875)),
-	}
-	for i, got := range [3]float32{p.X, p.Y, p.Z} {
-		if math.Abs(float64(got)-want[i]) > halfStep {
-			return fmt.Errorf("position %v is %v", b.position, p)
-		}
-	}
-	dot, length := 0.0, 0.0
-	for i := range q.Q {
-		dot += float64(q.Q[i]) * float64(b.orientation[i])
-		length += float64(b.orientation[i]) * float64(b.orientation[i])
-	}
-	// Half a step of each of three components, sqrt(2)/511/2, and what follows from them for the fourth.
-	if math.Abs(dot)/math.Sqrt(length) < 1-2e-5 {
-		return fmt.Errorf("orientation %v is %v", b.orientation, q.Q)
-	}
-	if on.On != b.interacting {
-		return fmt.Errorf("interacting %v is %v", b.interacting, on.On)
-	}
-	return nil
-}
-
-// report prints the line that answers the target, when the motion is the one that the target speaks of.
-func (b *byteRun) report(o options, verified bool) {
-	seconds := float64(b.frames) / bytesHz
-	bits := float64(b.serverSocket.sentBytes) * 8
-	steady := float64(b.serverSocket.sentBytes-b.joined) * 8
-	r := result{
-		Scenario: "bytes", Value: bits / seconds / 1000, Unit: "kbit/s",
-		Params: map[string]any{
-			"motion": b.source.name(), "bodies": len(b.bodies), "frames": b.frames, "rtt_ms": int(bytesRoundTrip / time.Millisecond),
-			"packets": b.serverSocket.sent, "bytes": b.serverSocket.sentBytes, "join_bytes": b.joined,
-			"changed_bodies_per_frame": float64(b.changed.total) / float64(max(b.frames-1, 1)),
-			"bits_per_changed_body":    steady / float64(max(b.changed.total, 1)),
-			"header_share":             float64(b.serverSocket.headerBytes) / float64(b.serverSocket.sentBytes),
-			"verified_frames":          b.verified, "verified": verified,
-		},
-	}
-	if o.trace != "" {
-		r = r.against(bytesAnchor).valueTarget(bytesTarget, verified)
-		r.Params["anchor"] = "bit-packing as in the articles, payload alone, on cubes45"
-		r.Main = true
-	} else {
-		r.Params["note"] = "no -trace: generated motion, which the target does not speak of"
-	}
-	o.report(r)
 }

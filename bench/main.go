@@ -20,6 +20,8 @@ type options struct {
 	budget   time.Duration
 	trace    string
 	tables   string
+	train    string
+	only     string
 	exact    bool
 	report   func(result)
 }
@@ -35,7 +37,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
 		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
-		{"bytes", "T2: bytes to one client at 60 Hz and 100 ms RTT, decoder verified every frame (-trace FILE)", runBytes},
+		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
 		{"loss", "T9: bytes, staleness and recovery at 0 to 50 % loss and in bursts, against a reliable ordered stream (-trace FILE)", runLoss},
@@ -73,6 +75,8 @@ func run(args []string, out io.Writer) error {
 	asJSON := flags.Bool("json", false, "one JSON object per result")
 	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
 	flags.StringVar(&o.tables, "tables", "", "trained tables for the scenario bytes, in place of those that ship")
+	flags.StringVar(&o.train, "train", "", "recorded motion to train tables on in the scenario bytes; else cubes91.trace.gz beside -trace")
+	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving")
 	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
 	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
 	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")

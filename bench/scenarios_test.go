@@ -129,7 +129,7 @@ func TestLossIsVerified(t *testing.T) {
 		return run, stream
 	}
 	clean, cleanStream := play(lossPoint{roundTrip: 100 * time.Millisecond})
-	lossy, lossyStream := play(lossPoint{roundTrip: 100 * time.Millisecond, loss: 0.33})
+	lossy, lossyStream := play(lossPoint{roundTrip: 100 * time.Millisecond, loss: 0.45})
 	require.Zero(t, clean.converged)
 	require.Equal(t, 3, clean.staleness.quantile(1), "50 ms")
 	require.Equal(t, 3, cleanStream.quantile(1))

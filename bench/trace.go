@@ -23,6 +23,7 @@ type motion interface {
 type body struct {
 	position    [3]float32 // metres
 	orientation [4]float32 // unit quaternion x, y, z, w
+	velocity    [3]float32 // m/s
 	interacting bool
 }
 
@@ -116,6 +117,9 @@ func (r *recording) body() (b body) {
 	}
 	for i := range b.orientation {
 		b.orientation[i] = math.Float32frombits(word(3 + i))
+	}
+	for i := range b.velocity {
+		b.velocity[i] = math.Float32frombits(word(7 + i))
 	}
 	b.interacting = word(10)&1 != 0
 	return b

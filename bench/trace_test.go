@@ -52,10 +52,11 @@ func TestRecordingIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 60, r.hz())
 	turned := [4]float32{0, 0, 0, 1}
+	fast := [3]float32{7, 8, 9}
 	want := [][]body{
-		{{[3]float32{10, 2, 3}, turned, false}, {[3]float32{20, 2, 3}, turned, true}},
-		{{[3]float32{10, 2, 3}, turned, false}, {[3]float32{21, 2, 3}, turned, false}},
-		{{[3]float32{10, 2, 3}, turned, false}, {[3]float32{21, 2, 3}, turned, false}},
+		{{[3]float32{10, 2, 3}, turned, fast, false}, {[3]float32{20, 2, 3}, turned, fast, true}},
+		{{[3]float32{10, 2, 3}, turned, fast, false}, {[3]float32{21, 2, 3}, turned, fast, false}},
+		{{[3]float32{10, 2, 3}, turned, fast, false}, {[3]float32{21, 2, 3}, turned, fast, false}},
 	}
 	for _, frame := range want {
 		got, more, err := r.next()

@@ -79,3 +79,13 @@ func takeRow(row *[plainRow]byte, p *position, r *rotation, v *velocity) {
 	*(*[16]byte)(unsafe.Pointer(r)) = *(*[16]byte)(row[16:])
 	*(*[12]byte)(unsafe.Pointer(v)) = *(*[12]byte)(row[32:])
 }
+
+// setRow sets a row of a store to a component.
+func setRow[T any](s *snapshot.Store, id wire.NetworkID, row int, value *T, lanes []uint32) {
+	p := s.Schema().Plan(row)
+	lanes = lanes[:p.Lanes()]
+	clear(lanes)
+	// SAFETY: value is of the type that the row's plan was compiled from.
+	p.Quantise(unsafe.Pointer(value), lanes)
+	s.Set(id, row, lanes)
+}

@@ -33,18 +33,34 @@ type sent struct {
 // trainWindow is W while training.
 const trainWindow = 128
 
-// NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind, rather
-// than those of each component's own; trips are the round trips to count for, in ticks from 1.
+// NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind alone;
+// else those of each component's own are trained too; trips are the round trips to count for, in ticks from 1.
 func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, error) {
-	t := &Training{trainer: wire.NewTrainer()}
-	schema := snapshot.NewSchema(plans)
-	counting := wire.NewCounting(t.trainer, classes)
-	if err := schema.SetTables(counting); err != nil {
+	trainer := wire.NewTrainer()
+	counting := wire.NewCounting(trainer, classes)
+	t, err := newTraining(plans, counting, trips...)
+	if err != nil {
+		return nil, err
+	}
+	t.trainer = trainer
+	t.Store.Watch(counting.Count)
+	return t, nil
+}
+
+// newTraining is NewTraining with tables of the caller's, and nobody watching.
+func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Training, error) {
+	for _, p := range plans {
+		if p.PredictedBy() != "" && !p.Predicts() {
+			return nil, fmt.Errorf("%w: %s is predicted by %s: train it from the game, with NewTraining", wire.ErrPrediction, p.Name(), p.PredictedBy())
+		}
+	}
+	t := &Training{}
+	schema, err := snapshot.NewSchemaWith(plans, source)
+	if err != nil {
 		return nil, err
 	}
 	config := snapshot.Config{Window: trainWindow, SentPackets: 1 << 12}
 	t.Store = snapshot.NewStore(schema, config)
-	t.Store.Watch(counting.Count)
 	for _, trip := range trips {
 		if trip < 1 || trip >= trainWindow {
 			return nil, fmt.Errorf("record: a round trip of %d ticks: it must be 1 to %d", trip, trainWindow-1)
@@ -83,5 +99,9 @@ func (c *client) send(now tick.Tick) error {
 	return nil
 }
 
-// Tables returns what was learned so far.
-func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.Build() }
+// LeastCounted is how many symbols a table must have seen to be better than the one that ships.
+const LeastCounted = 500
+
+// Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take
+// their place.
+func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }

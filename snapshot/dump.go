@@ -236,7 +236,7 @@ func (d *dumper) print(plan *wire.Plan) {
 
 // against prints the body of a record and what follows it whole.
 func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
-	told := mask &^ rows
+	told, miss := mask&^rows, 0
 	for m := mask & rows &^ d.schema.tags; m != 0; {
 		var part [whichRows]rowVersions
 		n, moved := 0, uint(0)
@@ -260,12 +260,14 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			case d.schema.whole.Has(part[i].row):
 				told = told.With(part[i].row)
 			default:
-				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before)}
+				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
+				asked := v
 				d.lanes = extended(d.lanes[:0], plan.Lanes())
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}
-				d.accountDelta(part[i].row, &v)
+				miss = v.Miss
+				d.accountDelta(part[i].row, &asked)
 				d.print(plan)
 			}
 		}

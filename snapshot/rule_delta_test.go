@@ -49,7 +49,8 @@ func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 	cfg := Config{Window: 16, SentPackets: 32}
 	var sizes [2]int // bytes with the second version, and without
 	for s := tick.Tick(10); s < 24; s++ {
-		for x := uint32(4000); x < 4100; x += 7 {
+		for miss := range uint32(15) {
+			x := 3000 + 125*uint32(s-9) + miss // as it moved from tick 1 to tick 9, and a little more
 			d := &duo{t: t, store: NewStore(schema, cfg), replica: NewReplica(schema, cfg, 1)}
 			d.view = NewView(d.store, cfg)
 			var id wire.NetworkID

@@ -30,6 +30,16 @@ type RowOptions struct {
 // NewSchema takes the component plans in the protocol's canonical order. It
 // panics, at start-up, when there are more than [MaxRows] of them.
 func NewSchema(plans []*wire.Plan) *Schema {
+	s, err := NewSchemaWith(plans, wire.Shipped())
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// NewSchemaWith is NewSchema with other tables than those that ship. The error
+// names the one that is missing or of another size.
+func NewSchemaWith(plans []*wire.Plan, source wire.TableSource) (*Schema, error) {
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("snapshot: %d replicated components, at most %d are possible", len(plans), MaxRows))
 	}
@@ -51,10 +61,7 @@ func NewSchema(plans []*wire.Plan) *Schema {
 		}
 	}
 	s.whole = (s.whole | s.refs) &^ s.tags
-	if err := s.SetTables(wire.NewFlat()); err != nil {
-		panic(err)
-	}
-	return s
+	return s, s.SetTables(source)
 }
 
 // SetOptions sets the options of a row. It is for start-up.

@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Counting is a TableSource for training: it gives tables that are good for nothing but to be asked for, and counts
 // what is coded with them.
@@ -8,13 +11,14 @@ type Counting struct {
 	trainer  *Trainer
 	classes  bool
 	tables   map[string]*Table
-	counters map[*Table]*Counter
+	counters map[*Table][2]*Counter // its own, and that of its class or nil
+	byName   map[string]*Counter
 }
 
 // NewCounting returns a source that counts for a trainer. With classes, what is counted goes to the tables of the
-// classes, which do for any component; without, to those of each component's own lanes.
+// classes alone, which do for any component; without, to those of each component's own lanes too.
 func NewCounting(t *Trainer, classes bool) *Counting {
-	return &Counting{trainer: t, classes: classes, tables: map[string]*Table{}, counters: map[*Table]*Counter{}}
+	return &Counting{trainer: t, classes: classes, tables: map[string]*Table{}, counters: map[*Table][2]*Counter{}, byName: map[string]*Counter{}}
 }
 
 // Table implements TableSource.
@@ -32,15 +36,33 @@ func (c *Counting) Table(name, class string, symbols, contexts int) (*Table, err
 	if err != nil {
 		return nil, err
 	}
-	c.tables[name], c.counters[t] = t, c.trainer.Table(name, symbols, contexts)
+	counters := [2]*Counter{c.counter(name, symbols, contexts)}
+	if name != class {
+		counters[1] = c.counter(class, symbols, contexts)
+	}
+	c.tables[name], c.counters[t] = t, counters
 	return t, nil
+}
+
+// counter returns the counter of a name.
+func (c *Counting) counter(name string, symbols, contexts int) *Counter {
+	if c.byName[name] == nil {
+		c.byName[name] = c.trainer.Table(name, symbols, contexts)
+	}
+	return c.byName[name]
 }
 
 // Count counts symbols that were coded with the tables of this source.
 func (c *Counting) Count(list []DeltaSymbol) {
 	for i := range list {
-		if s := &list[i]; s.Table != nil {
-			c.counters[s.Table].Count(s.Context, s.Symbol)
+		s := &list[i]
+		if s.Table == nil {
+			continue
+		}
+		for _, counter := range c.counters[s.Table] {
+			if counter != nil {
+				counter.Count(s.Context, s.Symbol)
+			}
 		}
 	}
 }
@@ -73,8 +95,10 @@ func flatTable(name string, symbols, contexts int) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(t.codes) < contexts { // all contexts are one and the same
-		t.codes = append(t.codes, t.codes[0])
+	code := t.code(0)
+	t.codes = make([]atomic.Pointer[Code], contexts)
+	for context := range t.codes { // all contexts are one and the same
+		t.codes[context].Store(code)
 	}
 	return t, nil
 }

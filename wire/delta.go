@@ -23,6 +23,8 @@ type Delta struct {
 	plan   *Plan
 	groups []deltaGroup
 	lanes  []deltaLane
+	owns   owns
+	floats bool // all lanes are such
 }
 
 // deltaGroup is lanes whose changes are one symbol.
@@ -36,6 +38,7 @@ type deltaLane struct {
 	bits  uint8
 	model laneModel
 	first int16  // of a rotation: its first lane
+	still bool   // it is expected to stay
 	table *Table // nil for raw and implied lanes
 }
 
@@ -143,8 +146,29 @@ func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error
 	return s.Find(class, symbols, contexts)
 }
 
+// Over returns a source that gives the tables of s, and those of another source for what s does not know.
+func (s *Tables) Over(below TableSource) TableSource { return over{s, below} }
+
+type over struct {
+	above *Tables
+	below TableSource
+}
+
+// Table implements TableSource. A table that is known but of another size is an error: it was trained for something else.
+func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
+	for _, t := range o.above.list {
+		if t.name == name || t.name == class {
+			return o.above.Table(name, class, symbols, contexts)
+		}
+	}
+	return o.below.Table(name, class, symbols, contexts)
+}
+
 // NewDelta returns the delta code of a plan. The error says which table is missing.
 func NewDelta(p *Plan, source TableSource) (*Delta, error) {
+	if p.predictor != "" && p.predict == nil {
+		return nil, fmt.Errorf("%w: %s is predicted by %s", ErrPrediction, p.name, p.predictor)
+	}
 	d := &Delta{plan: p, lanes: make([]deltaLane, len(p.lanes))}
 	prefix := tableName(p.name)
 	for i := range p.lanes {
@@ -169,6 +193,7 @@ func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 		}
 		d.groups = append(d.groups, g)
 	}
+	d.floats = d.onlyFloats()
 	return d, nil
 }
 
@@ -214,6 +239,17 @@ func (p *Plan) deltaLane(i int) deltaLane {
 	if l.bits == 32 && len(numberLanes(o.count)) == 2 && i == o.lane {
 		l.model = modelRaw // the low half of 64 bits
 	}
+	switch {
+	case l.model <= modelRaw:
+	case o.predict == predictNone:
+		l.model = modelRaw
+	case o.predict == predictLinear:
+		l.model = modelLinear
+	case o.predict == predictPrevious && (l.model == modelLinear || l.model == modelTurn):
+		l.model, l.still = modelSame, true
+	case o.predict == predictPrevious:
+		l.still = true
+	}
 	return l
 }
 
@@ -223,13 +259,19 @@ type Versions struct {
 	Before []uint32 // as of T', nil when that is not to be leaned on
 	Age    int64    // ticks from T to the row's own tick, from 1
 	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
+	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next
 }
 
 // prediction is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
-func (d *Delta) prediction(i int, v *Versions) (predicted, movement int64) {
+func (d *Delta) prediction(i int, v *Versions, own *own) (predicted, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
-	if v.Before == nil || l.model == modelSame {
+	switch {
+	case own != nil && !l.still:
+		return l.ownPrediction(v.Base[i], own.lanes[i])
+	case l.model == modelFloat && (v.Before == nil || l.still):
+		return orderedFloat(v.Base[i]), 0
+	case v.Before == nil || l.model == modelSame:
 		return base, 0
 	}
 	switch l.model {
@@ -245,6 +287,18 @@ func (d *Delta) prediction(i int, v *Versions) (predicted, movement int64) {
 		predicted = min(max(predicted, 0), 1<<l.bits-1)
 	}
 	return predicted, movement
+}
+
+// ownPrediction is what the component's function has said.
+func (l *deltaLane) ownPrediction(base, predicted uint32) (at, movement int64) {
+	switch l.model {
+	case modelFloat:
+		at = orderedFloat(predicted)
+		return at, at - orderedFloat(base)
+	case modelTurn, modelSame:
+		return int64(predicted), wrapped(int64(predicted)-int64(base), l.bits)
+	}
+	return int64(predicted), int64(predicted) - int64(base)
 }
 
 // divide rounds to the nearest, halves away from zero.

@@ -85,7 +85,7 @@ func nudged(t *rapid.T, p *Plan, from []uint32, label string) []uint32 {
 }
 
 func drawVersions(t *rapid.T, p *Plan) (v Versions, now []uint32) {
-	v = Versions{Base: drawLanes(t, p, "base"), Age: int64(rapid.IntRange(1, 4096).Draw(t, "age")), Span: 1}
+	v = Versions{Base: drawLanes(t, p, "base"), Age: int64(rapid.IntRange(1, 4096).Draw(t, "age")), Span: 1, Miss: rapid.IntRange(0, misses-1).Draw(t, "miss")}
 	if rapid.Bool().Draw(t, "has before") {
 		v.Span = int64(rapid.IntRange(1, 4096).Draw(t, "span"))
 		v.Before = nudged(t, p, v.Base, "before")
@@ -100,26 +100,31 @@ func drawVersions(t *rapid.T, p *Plan) (v Versions, now []uint32) {
 	return v, now
 }
 
-func testDelta(t *testing.T, p *Plan) {
-	d := flatDelta(t, p)
+func testDelta(t *testing.T, p *Plan) { testDeltaWith(t, p, NewFlat()) }
+
+func testDeltaWith(t *testing.T, p *Plan, source TableSource) {
+	d, err := NewDelta(p, source)
+	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		v, now := drawVersions(t, p)
 		if reflect.DeepEqual(now, v.Base) {
 			return
 		}
-		list := d.Append(nil, now, &v)
+		coding, reading := v, v
+		list := d.Append(nil, now, &coding)
 		w := NewBitWriter(make([]byte, 400))
 		WriteSymbols(&w, list)
 		w.Write(0x2A, 6)
 		b := w.buf[:w.Finish()]
 		r := NewBitReader(b)
 		got := make([]uint32, p.Lanes())
-		require.True(t, d.Read(&r, got, &v))
+		require.True(t, d.Read(&r, got, &reading))
 		require.Equal(t, now, got)
 		require.EqualValues(t, 0x2A, r.Read(6))
+		require.Equal(t, coding, reading, "both ends go on with the same")
 		for cut := 0; cut < len(b); cut++ { // never a panic, never more than is there
-			r := NewBitReader(b[:cut])
-			_ = d.Read(&r, got, &v)
+			r, again := NewBitReader(b[:cut]), v
+			_ = d.Read(&r, got, &again)
 		}
 	})
 }
@@ -141,7 +146,8 @@ func TestDeltaOfNegativeZero(t *testing.T) {
 	} {
 		v := Versions{Base: test[0], Age: 1, Span: 1}
 		w := NewBitWriter(make([]byte, 40))
-		WriteSymbols(&w, d.Append(nil, test[1], &v))
+		coding := v
+		WriteSymbols(&w, d.Append(nil, test[1], &coding))
 		r := NewBitReader(w.buf[:w.Finish()])
 		got := make([]uint32, 2)
 		require.True(t, d.Read(&r, got, &v))
@@ -180,8 +186,8 @@ func FuzzDeltaRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, age, span int64) {
 		v := Versions{Base: base, Before: before, Age: 1 + age&4095, Span: 1 + span&4095}
 		got := make([]uint32, p.Lanes())
-		r := NewBitReader(data)
-		if !d.Read(&r, got, &v) {
+		r, reading := NewBitReader(data), v
+		if !d.Read(&r, got, &reading) {
 			return
 		}
 		require.True(t, p.legalRow(got))

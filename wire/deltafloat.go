@@ -13,7 +13,7 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 		before = before[:len(d.lanes)]
 	}
 	age := AgeClass(v.Age)
-	any, miss, legal := uint(0), 0, true
+	any, miss, legal := uint(0), v.Miss, true
 	for first := 0; first < len(lanes); first += groupLanes {
 		g := &d.groups[first/groupLanes]
 		changed := uint(1)
@@ -52,5 +52,16 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 		r.fail()
 		return false
 	}
+	v.Miss = miss
 	return true
+}
+
+// onlyFloats reports whether all lanes are floats that go on in a straight line.
+func (d *Delta) onlyFloats() bool {
+	for i := range d.lanes {
+		if d.lanes[i].model != modelFloat || d.lanes[i].still {
+			return false
+		}
+	}
+	return len(d.lanes) > 0 && d.plan.predict == nil
 }

@@ -14,18 +14,23 @@ type rotation struct {
 	m        int64
 	at       [4]int64
 	expected [4]int64
-	miss     int // not of rotations alone: how far off the lane before was
+	own      *own // what the component's own function predicts
+	miss     int  // not of rotations alone: how far off the lane before was
 }
 
 // aim predicts the rotation whose first lane is given.
-func (q *rotation) aim(lane int, m int64, v *Versions) {
+func (q *rotation) aim(lane int, m int64, v *Versions, still bool) {
 	if q.lane == lane {
 		return
 	}
 	q.lane, q.m = lane, m
 	q.at = components(v.Base[lane:lane+4], m)
 	q.expected = q.at
-	if v.Before == nil {
+	if q.own != nil && !still {
+		q.expected = components(q.own.lanes[lane:lane+4], m)
+		return
+	}
+	if v.Before == nil || still {
 		return
 	}
 	was := components(v.Before[lane:lane+4], m)

@@ -11,7 +11,8 @@ type DeltaSymbol struct {
 
 // Append codes a row and appends its symbols. The row must differ from v.Base.
 func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymbol {
-	q := rotation{lane: -1}
+	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
+	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed, moved := uint(0), uint(0)
 		for i := range g.count {
@@ -30,6 +31,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 			}
 		}
 	}
+	v.Miss = q.miss
 	return dst
 }
 
@@ -42,7 +44,7 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, 
 	case l.model == modelRaw:
 		return append(dst, DeltaSymbol{Raw: uint64(now[i]), RawBits: uint(l.bits)})
 	case l.model == modelLargest:
-		q.aim(i, d.top(i+1), v)
+		q.aim(i, d.top(i+1), v, l.still)
 		return append(dst, DeltaSymbol{Table: l.table, Context: q.largest(), Symbol: int(now[i] & 3)})
 	}
 	predicted, movement := d.expect(i, now, v, q)
@@ -66,10 +68,10 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, 
 func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (predicted, movement int64) {
 	l := &d.lanes[i]
 	if l.model != modelPart {
-		return d.prediction(i, v)
+		return d.prediction(i, v, q.own)
 	}
 	first := int(l.first)
-	q.aim(first, d.top(i), v)
+	q.aim(first, d.top(i), v, l.still)
 	return q.part(int(lanes[first]&3), i-first)
 }
 
@@ -96,7 +98,7 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 		s := &list[i]
 		v, n := s.Raw, s.RawBits
 		if s.Table != nil {
-			e := s.Table.codes[s.Context].enc[s.Symbol]
+			e := s.Table.code(s.Context).enc[s.Symbol]
 			length := uint(e >> 16)
 			v, n = v<<length|uint64(e&0xFFFF), n+length
 		}
@@ -107,11 +109,12 @@ func WriteSymbols(w *BitWriter, list []DeltaSymbol) {
 // Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
 // failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
 func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
-	if d.plan.floats {
+	if d.floats {
 		return d.readFloats(r, lanes, v)
 	}
 	copy(lanes, v.Base)
-	any, q := false, rotation{lane: -1}
+	any, q := false, rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
+	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed := uint(1)
 		if g.table != nil {
@@ -135,6 +138,7 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 		r.fail()
 		return false
 	}
+	v.Miss = q.miss
 	return true
 }
 
@@ -149,7 +153,7 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 		lanes[i] = uint32(r.Read(uint(l.bits)))
 		return !r.failed && lanes[i] != v.Base[i]
 	case l.model == modelLargest:
-		q.aim(i, d.top(i+1), v)
+		q.aim(i, d.top(i+1), v, l.still)
 		lanes[i] = uint32(l.table.Read(r, q.largest()))
 		return !r.failed && lanes[i] != v.Base[i]
 	}
@@ -202,6 +206,6 @@ func (s *DeltaSymbol) Code() (code uint64, n uint) {
 	if s.Table == nil {
 		return 0, 0
 	}
-	e := s.Table.codes[s.Context].enc[s.Symbol]
+	e := s.Table.code(s.Context).enc[s.Symbol]
 	return uint64(e & 0xFFFF), uint(e >> 16)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Bounds of tables.
@@ -16,9 +17,13 @@ const (
 // Table is one prefix code for each of a number of contexts, all over the same alphabet. A context is what both ends
 // know before the symbol is read, and what tells how likely each symbol is: how the field moved before, say. A Table does
 // not change and may be used by any number of goroutines.
+//
+// The codes of a table that ships are built when they are first asked for: a game uses few of them.
 type Table struct {
-	name  string
-	codes []Code // by context
+	name    string
+	symbols int
+	lines   string                 // of a table that ships: its lines of the text
+	codes   []atomic.Pointer[Code] // by context
 }
 
 // NewTable returns a table with the codes of these lengths, one list for each context, all of one size.
@@ -29,16 +34,41 @@ func NewTable(name string, lengths [][]uint8) (*Table, error) {
 	if len(lengths) == 0 || len(lengths) > maxContexts {
 		return nil, fmt.Errorf("%w: table %s has %d contexts, not 1 to %d", ErrAlphabet, name, len(lengths), maxContexts)
 	}
-	t := &Table{name: name, codes: make([]Code, len(lengths))}
+	t := &Table{name: name, symbols: len(lengths[0]), codes: make([]atomic.Pointer[Code], len(lengths))}
 	for context, list := range lengths {
 		if len(list) != len(lengths[0]) {
 			return nil, fmt.Errorf("%w: table %s has %d symbols in context %d, %d in context 0", ErrAlphabet, name, len(list), context, len(lengths[0]))
 		}
-		if err := t.codes[context].build(list); err != nil {
+		code, err := NewCode(list)
+		if err != nil {
 			return nil, fmt.Errorf("table %s, context %d: %w", name, context, err)
 		}
+		t.codes[context].Store(code)
 	}
 	return t, nil
+}
+
+// code returns the code of a context.
+func (t *Table) code(context int) *Code {
+	if c := t.codes[context].Load(); c != nil {
+		return c
+	}
+	return t.build(context)
+}
+
+// build makes a code from its line. Two goroutines may come to make the same one, which is as good.
+func (t *Table) build(context int) *Code {
+	line := t.lines[context*(t.symbols+1):][:t.symbols]
+	lengths := make([]uint8, t.symbols)
+	for i := range lengths {
+		lengths[i] = uint8(strings.IndexByte(lineDigits, line[i]))
+	}
+	c, err := NewCode(lengths)
+	if err != nil {
+		panic(fmt.Sprintf("wire: table %s that ships, context %d: %v", t.name, context, err))
+	}
+	t.codes[context].Store(c)
+	return c
 }
 
 // checkTableName lets letters, digits, dots, dashes and underscores be a name, 1 to 64 of them.
@@ -61,29 +91,29 @@ func checkTableName(name string) error {
 func (t *Table) Name() string { return t.name }
 
 // Symbols returns the size of the alphabet.
-func (t *Table) Symbols() int { return t.codes[0].Symbols() }
+func (t *Table) Symbols() int { return t.symbols }
 
 // Contexts returns how many contexts there are.
 func (t *Table) Contexts() int { return len(t.codes) }
 
 // Code returns the code of a context; one outside the table panics, here and in what follows.
-func (t *Table) Code(context int) *Code { return &t.codes[context] }
+func (t *Table) Code(context int) *Code { return t.code(context) }
 
 // Length returns how many bits a symbol takes in a context.
-func (t *Table) Length(context, symbol int) int { return t.codes[context].Length(symbol) }
+func (t *Table) Length(context, symbol int) int { return t.code(context).Length(symbol) }
 
 // Bits returns the symbol's code in this context, as Write appends it, and its length.
 func (t *Table) Bits(context, symbol int) (code uint64, n uint) {
-	e := t.codes[context].enc[symbol]
+	e := t.code(context).enc[symbol]
 	return uint64(e & 0xFFFF), uint(e >> 16)
 }
 
 // Write appends the symbol's code in this context. A symbol outside the alphabet panics.
-func (t *Table) Write(w *BitWriter, context, symbol int) { t.codes[context].Write(w, symbol) }
+func (t *Table) Write(w *BitWriter, context, symbol int) { t.code(context).Write(w, symbol) }
 
 // Read returns the next symbol in this context, always one of the alphabet. Where the bits end within its code the
 // reader fails, and the symbol is 0.
-func (t *Table) Read(r *BitReader, context int) int { return t.codes[context].Read(r) }
+func (t *Table) Read(r *BitReader, context int) int { return t.code(context).Read(r) }
 
 // Tables is a set of tables, by name: what is trained together, checked in as one text and counts in the protocol hash.
 // It does not change and may be used by any number of goroutines.

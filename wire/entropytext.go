@@ -41,7 +41,7 @@ func (s *Tables) appendBody(dst []byte) []byte {
 	for _, t := range s.list {
 		dst = fmt.Appendf(dst, "table %s symbols=%d contexts=%d\n", t.name, t.Symbols(), t.Contexts())
 		for context := range t.codes {
-			for _, e := range t.codes[context].enc {
+			for _, e := range t.code(context).enc {
 				dst = append(dst, lineDigits[e>>16])
 			}
 			dst = append(dst, '\n')

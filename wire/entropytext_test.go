@@ -35,7 +35,7 @@ func TestTablesTextRoundTrip(t *testing.T) {
 		text := set.AppendText(nil)
 		again, err := ParseTables(text)
 		require.NoError(t, err)
-		require.Equal(t, set, again)
+		require.Equal(t, set.Hash(), again.Hash())
 		require.Equal(t, string(text), string(again.AppendText(nil)))
 		require.True(t, strings.HasSuffix(string(text), fmt.Sprintf("sum %016x\n", set.Hash())))
 

@@ -44,7 +44,7 @@ func (t *Table) WriteToken(w *BitWriter, context int, v int64) {
 	if n > MaxTokenBits-2 {
 		panic("wire: WriteToken: the number has more bits than any alphabet")
 	}
-	e := t.codes[context].enc[symbol]
+	e := t.code(context).enc[symbol]
 	length := uint(e >> 16)
 	if length+n <= 64 {
 		w.Write(raw<<length|uint64(e&0xFFFF), length+n)
@@ -57,7 +57,7 @@ func (t *Table) WriteToken(w *BitWriter, context int, v int64) {
 // ReadToken reads what WriteToken wrote. Where the bits end early, or the table has symbols that stand for no number,
 // the reader fails and the number is 0.
 func (t *Table) ReadToken(r *BitReader, context int) int64 {
-	c := &t.codes[context]
+	c := t.code(context)
 	if r.n < 2*MaxCodeLength { // so that most raw bits are at hand too
 		r.fill()
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -77,6 +78,31 @@ func (t *Trainer) Build() (*Tables, error) {
 		}
 	}
 	return NewTables(tables...)
+}
+
+// BuildKnown is Build without the tables that counted fewer symbols than least, and without those that counted fewest
+// where all would be more than a set can hold.
+func (t *Trainer) BuildKnown(least uint64) (*Tables, error) {
+	known := slices.DeleteFunc(slices.Clone(t.counters), func(c *Counter) bool { return c.total() < least })
+	slices.SortStableFunc(known, func(a, b *Counter) int { return cmp.Compare(b.total(), a.total()) })
+	codes, text := 0, 1024
+	for i, c := range known {
+		codes += c.contexts
+		text += c.contexts*(c.symbols+1) + 128
+		if codes > maxCodes || text > maxTableText {
+			known = known[:i]
+			break
+		}
+	}
+	return (&Trainer{counters: known}).Build()
+}
+
+// total is how many symbols were counted.
+func (c *Counter) total() (n uint64) {
+	for _, count := range c.counts {
+		n += count
+	}
+	return n
 }
 
 // build makes the table of the counts.

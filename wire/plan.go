@@ -23,6 +23,9 @@ type Plan struct {
 	// floats says that all lanes are those of float32 fields that travel exactly.
 	floats bool
 	debug  bool // packing is off
+
+	predictor string // name of predict
+	predict   Prediction
 }
 
 // Name returns the wire name.

@@ -242,6 +242,9 @@ func (p *Plan) Describe(dst []byte) []byte {
 			dst = append(dst, ';')
 		}
 	}
+	if p.predictor != "" {
+		dst = append(append(append(dst, '~'), p.predictor...), ';')
+	}
 	for i := range p.ops {
 		if i > 0 {
 			dst = append(dst, ';')

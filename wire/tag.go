@@ -26,6 +26,7 @@ type tag struct {
 	mode           tagMode
 	min, max, step string
 	bits           int
+	predict        predictKind
 }
 
 // parseTag reads the words of a tag and refuses what is unknown, said twice or contradictory.
@@ -35,8 +36,8 @@ func parseTag(text string) (tag, error) {
 		return t, nil
 	}
 	var kind string
-	values := [4]string{}
-	keys := [4]string{"min", "max", "step", "bits"}
+	values := [5]string{}
+	keys := [5]string{"min", "max", "step", "bits", "predict"}
 	for _, word := range strings.Split(text, ",") {
 		key, value, hasValue := strings.Cut(word, "=")
 		switch at := indexOf(keys[:], key); {
@@ -55,6 +56,12 @@ func parseTag(text string) (tag, error) {
 		}
 	}
 	t.min, t.max, t.step = values[0], values[1], values[2]
+	if values[4] != "" {
+		var err error
+		if t.predict, err = parsePredict(values[4]); err != nil {
+			return t, fmt.Errorf("net:%q: %w", text, err)
+		}
+	}
 	bounds := t.min != "" || t.max != "" || t.step != ""
 	needsBits := kind == "angle" || kind == "quat"
 	switch {
@@ -67,7 +74,9 @@ func parseTag(text string) (tag, error) {
 	}
 	switch kind {
 	case "":
-		t.mode = tagBounds
+		if bounds {
+			t.mode = tagBounds
+		}
 	case "angle":
 		t.mode = tagAngle
 	case "quat":

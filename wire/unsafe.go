@@ -14,7 +14,7 @@ import (
 // named by the fault. An entity field that holds a handle gives the handle, which the caller must replace by a
 // network id before the row is used; the lanes of a target are left alone. It never allocates.
 func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
-	ops, first, reason := p.ops, -1, NoFault
+	ops, first, reason := p.fields(), -1, NoFault
 	lanes = lanes[:len(p.lanes)]
 	for i := range ops {
 		o := &ops[i]
@@ -94,7 +94,7 @@ func bit(b bool) (v uint32) {
 // Dequantise writes the value of a row into the component at dst: the fields that travel and nothing
 // else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
 func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
-	ops := p.ops
+	ops := p.fields()
 	lanes = lanes[:len(p.lanes)]
 	for i := range ops {
 		o := &ops[i]
@@ -178,7 +178,7 @@ func (o *op) store(at unsafe.Pointer, v uint64) {
 // MapHandles puts what f makes of it in the place of each handle that the component at dst holds: the fields that
 // Handles names, each as its two numbers. It is for tools that compare or hash worlds, whose handles differ.
 func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle NetworkID) NetworkID) {
-	for i := range p.ops {
+	for i := range p.fields() {
 		if o := &p.ops[i]; o.kind == opHandle {
 			// SAFETY: dst points to a value of p.typ, which has two uint32 at a handle's offset, as a NetworkID is.
 			at := (*NetworkID)(unsafe.Add(dst, o.offset))
@@ -232,7 +232,7 @@ func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 
 // appendEachField is AppendFields for every machine.
 func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
-	for i := range p.ops {
+	for i := range p.fields() {
 		o := &p.ops[i]
 		for at := uintptr(0); at < o.bytes(); at += uintptr(o.size) {
 			// SAFETY: src points to a value of p.typ; a field is one or, in a quaternion, four numbers of

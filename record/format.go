@@ -1,0 +1,122 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"strings"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// A recording is a header and chunks; docs/recording.md describes every byte. All fixed numbers are little-endian.
+const (
+	magic       = "netcode recording 1\r\n\x00" // the line end shows what copied it as text
+	headerFixed = len(magic) + 8                // + u32 length of the text, u32 CRC
+	chunkFixed  = 32
+	chunkMagic  = "CHNK"
+
+	maxHeader = 1 << 20 // bytes of the header's text
+	maxRaw    = 1 << 28 // bytes of a chunk, unpacked
+	maxShrink = 1040    // how many bytes one of DEFLATE can stand for, and some
+	maxTicks  = 1 << 16 // of a chunk
+)
+
+// Errors of reading.
+var (
+	// ErrFormat says that a file is no recording, or one of another version.
+	ErrFormat = errors.New("record: not a recording of this version")
+	// ErrDamaged says that a chunk is not what was written.
+	ErrDamaged = errors.New("record: damaged recording")
+	// ErrCut says that a file ends within a chunk, as after a crash. All before it was read.
+	ErrCut = errors.New("record: the recording was cut off")
+)
+
+// Header is what a recording says of itself.
+type Header struct {
+	TickRate int      // ticks a second, 1 to 1000
+	Entries  []string // the protocol's canonical description, one entry each: "component Position{X:f32}"
+}
+
+const (
+	tickRateKey = "tick-rate "
+	componentOf = "component "
+)
+
+// appendText appends the header's text.
+func (h *Header) appendText(dst []byte) []byte {
+	dst = fmt.Appendf(dst, "%s%d\n", tickRateKey, h.TickRate)
+	for _, e := range h.Entries {
+		dst = append(append(dst, e...), '\n')
+	}
+	return dst
+}
+
+// check says what is wrong with a header.
+func (h *Header) check() error {
+	if h.TickRate < 1 || h.TickRate > 1000 {
+		return fmt.Errorf("%w: %d ticks a second", ErrFormat, h.TickRate)
+	}
+	for _, e := range h.Entries {
+		if e == "" || strings.ContainsAny(e, "\r\n") {
+			return fmt.Errorf("%w: the entry %.60q", ErrFormat, e)
+		}
+	}
+	return nil
+}
+
+// parseHeader reads the header's text.
+func parseHeader(text string) (*Header, error) {
+	lines := strings.Split(text, "\n")
+	rate, ok := strings.CutPrefix(lines[0], tickRateKey)
+	n, err := strconv.Atoi(rate)
+	if !ok || err != nil || len(lines) < 2 || lines[len(lines)-1] != "" {
+		return nil, fmt.Errorf("%w: the header begins %.60q", ErrFormat, text)
+	}
+	h := &Header{TickRate: n, Entries: lines[1 : len(lines)-1]}
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	if string(h.appendText(nil)) != text {
+		return nil, fmt.Errorf("%w: the header begins %.60q", ErrFormat, text)
+	}
+	return h, nil
+}
+
+// Plans returns the components, made from their descriptions, in the order of the entries.
+func (h *Header) Plans() ([]*wire.Plan, error) {
+	var plans []*wire.Plan
+	for _, e := range h.Entries {
+		text, ok := strings.CutPrefix(e, componentOf)
+		if !ok {
+			continue
+		}
+		p, err := wire.ParsePlan(text)
+		if err != nil {
+			return nil, err
+		}
+		if len(plans) == snapshot.MaxRows {
+			return nil, fmt.Errorf("%w: more than %d components", ErrFormat, snapshot.MaxRows)
+		}
+		plans = append(plans, p)
+	}
+	return plans, nil
+}
+
+// checksum is CRC-32C.
+func checksum(parts ...[]byte) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli) // the standard library keeps it
+	sum := uint32(0)
+	for _, p := range parts {
+		sum = crc32.Update(sum, table, p)
+	}
+	return sum
+}
+
+// Kinds of records of a tick.
+const (
+	recordSame = 0 // an entity of which the chunk has told
+	recordNew  = 1 // one that it has not: all its rows follow
+)

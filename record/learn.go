@@ -1,0 +1,189 @@
+package record
+
+import (
+	"errors"
+	"io"
+	"math"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Info is what the heads of a recording's chunks say.
+type Info struct {
+	Header      *Header
+	First, Last tick.Tick
+	Ticks       int
+	Chunks      int
+	Stored, Raw int64 // bytes of chunks, as they are and unpacked
+	Cut         bool  // it ends within a chunk
+}
+
+// Inspect goes over a recording without unpacking it.
+func Inspect(in io.Reader) (*Info, error) {
+	r, err := NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	info := &Info{Header: r.header}
+	for {
+		h, err := r.head()
+		if err == nil {
+			_, err = io.CopyN(io.Discard, r.in, int64(h.stored))
+			if errors.Is(err, io.EOF) {
+				err = ErrCut
+			}
+		}
+		switch {
+		case errors.Is(err, ErrCut):
+			info.Cut = true
+			return info, nil
+		case errors.Is(err, io.EOF):
+			return info, nil
+		case err != nil:
+			return nil, err
+		}
+		if info.Chunks == 0 {
+			info.First = h.first
+		}
+		info.Last, r.end = h.last, h.last
+		info.Chunks++
+		info.Ticks += h.ticks
+		info.Stored += int64(h.stored) + chunkFixed
+		info.Raw += int64(h.raw)
+	}
+}
+
+// Trips are round trips worth training for at a tick rate, in ticks: 30 to 250 ms.
+func Trips(rate int) (trips []int) {
+	for _, ms := range []int{30, 60, 100, 150, 250} {
+		n := max((rate*ms+500)/1000, 1)
+		if len(trips) == 0 || n > trips[len(trips)-1] {
+			trips = append(trips, min(n, trainWindow-1))
+		}
+	}
+	return trips
+}
+
+// stage puts what a reader holds into a store, under ids of the store's own.
+type stage struct {
+	ids         []wire.NetworkID // by recorded index
+	generations []uint32
+}
+
+func (p *stage) fill(s *snapshot.Store, r *Reader) {
+	for len(p.ids) < len(r.known) {
+		p.ids, p.generations = append(p.ids, wire.NetworkID{}), append(p.generations, 0)
+	}
+	if r.Fresh() {
+		for index := range p.ids {
+			if generation, _ := r.Entity(uint32(index)); generation != p.generations[index] {
+				p.end(s, uint32(index))
+			}
+		}
+	}
+	for index := range r.Ended {
+		p.end(s, index)
+	}
+	for index := range r.Recent {
+		generation, mask := r.Entity(index)
+		if generation != p.generations[index] {
+			p.end(s, index)
+			p.ids[index], p.generations[index] = s.Spawn(), generation
+		}
+		id := p.ids[index]
+		for row := range len(r.plans) {
+			if mask.Has(row) {
+				s.Set(id, row, r.Row(index, row))
+			} else {
+				s.Remove(id, row)
+			}
+		}
+	}
+}
+
+func (p *stage) end(s *snapshot.Store, index uint32) {
+	if p.generations[index] != 0 {
+		s.Despawn(p.ids[index])
+		p.generations[index] = 0
+	}
+}
+
+// Learn plays a recording from one tick to before another through clients at several distances, and counts what they are
+// sent. progress, if not nil, is called after each chunk's first tick.
+func Learn(in io.Reader, from, to tick.Tick, counting *wire.Counting, progress func(tick.Tick)) error {
+	return play(in, from, to, counting, counting.Count, nil, progress)
+}
+
+// Cost is what rows took.
+type Cost struct {
+	Bits float64 // of rows and of the lists of them
+	Rows uint64  // that travelled as what differs
+}
+
+// PerRow is the bits of one row.
+func (c Cost) PerRow() float64 {
+	if c.Rows == 0 {
+		return math.NaN()
+	}
+	return c.Bits / float64(c.Rows)
+}
+
+// Measure plays a recording as Learn does, and says what rows take with these tables.
+func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress func(tick.Tick)) (Cost, error) {
+	var c Cost
+	err := play(in, from, to, tables, func(list []wire.DeltaSymbol) {
+		for i := range list {
+			_, n := list[i].Code()
+			c.Bits += float64(n + list[i].RawBits)
+		}
+	}, func(t *Training) {
+		for _, client := range t.clients {
+			c.Rows += client.view.Stats().Deltas
+		}
+	}, progress)
+	return c, err
+}
+
+func play(in io.Reader, from, to tick.Tick, tables wire.TableSource, watch func([]wire.DeltaSymbol), done func(*Training), progress func(tick.Tick)) error {
+	r, err := NewReader(in)
+	if err != nil {
+		return err
+	}
+	t, err := newTraining(r.plans, tables, Trips(r.header.TickRate)...)
+	if err != nil {
+		return err
+	}
+	t.Store.Watch(watch)
+	if done != nil {
+		defer done(t)
+	}
+	if err := r.Seek(from); err != nil {
+		return ended(err)
+	}
+	var p stage
+	for {
+		now, err := r.Next()
+		if err != nil || now >= to {
+			return ended(err)
+		}
+		t.Store.Begin(now)
+		p.fill(t.Store, r)
+		t.Store.Commit()
+		if err := t.Send(); err != nil {
+			return err
+		}
+		if r.Fresh() && progress != nil {
+			progress(now)
+		}
+	}
+}
+
+// ended makes no error of the end of a recording, however it came.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, ErrCut) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,339 @@
+package record
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Reader plays a recording: after each Next it holds the world as of a tick. What it reads may be damaged or hostile:
+// it returns errors, and memory stays within what the file holds, times what its compression can stand for.
+type Reader struct {
+	in     io.Reader
+	header *Header
+	plans  []*wire.Plan
+	stored bytes.Buffer
+	raw    []byte // of the chunk: what is left
+	now    tick.Tick
+	end    tick.Tick // of the chunk
+	left   int       // ticks of it
+	known  []memory
+	whole  bool // the tick is the first of its chunk
+	fresh  bool // Next has begun a chunk
+	ended  []uint32
+	recent []uint32
+}
+
+// NewReader reads the header.
+func NewReader(in io.Reader) (*Reader, error) {
+	var fixed [headerFixed]byte
+	if _, err := io.ReadFull(in, fixed[:]); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	size := binary.LittleEndian.Uint32(fixed[len(magic):])
+	if string(fixed[:len(magic)]) != magic || size > maxHeader {
+		return nil, fmt.Errorf("%w: it begins % x", ErrFormat, fixed)
+	}
+	r := &Reader{in: in}
+	if err := r.take(size); err != nil {
+		return nil, err
+	}
+	if checksum(r.stored.Bytes()) != binary.LittleEndian.Uint32(fixed[len(magic)+4:]) {
+		return nil, fmt.Errorf("%w: the sum of the header is wrong", ErrDamaged)
+	}
+	var err error
+	if r.header, err = parseHeader(r.stored.String()); err != nil {
+		return nil, err
+	}
+	r.plans, err = r.header.Plans()
+	return r, err
+}
+
+// take reads so many bytes. Memory grows with what comes, not with what was promised.
+func (r *Reader) take(n uint32) error {
+	r.stored.Reset()
+	got, err := io.CopyN(&r.stored, r.in, int64(n))
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: %d of %d bytes", ErrCut, got, n)
+	}
+	return err
+}
+
+// Header returns what the recording says of itself.
+func (r *Reader) Header() *Header { return r.header }
+
+// Plans returns the components that were recorded, by row.
+func (r *Reader) Plans() []*wire.Plan { return r.plans }
+
+// chunkHead is what stands before a chunk.
+type chunkHead struct {
+	stored, raw uint32
+	first, last tick.Tick
+	ticks       int
+	fixed       [chunkFixed]byte
+}
+
+// head reads the next chunk's head; io.EOF at the end.
+func (r *Reader) head() (h chunkHead, err error) {
+	if _, err = io.ReadFull(r.in, h.fixed[:]); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			err = fmt.Errorf("%w: within the head of a chunk", ErrCut)
+		}
+		return h, err
+	}
+	h.stored, h.raw = binary.LittleEndian.Uint32(h.fixed[4:]), binary.LittleEndian.Uint32(h.fixed[8:])
+	first, span := binary.LittleEndian.Uint64(h.fixed[12:]), binary.LittleEndian.Uint32(h.fixed[20:])
+	ticks := binary.LittleEndian.Uint32(h.fixed[24:])
+	switch {
+	case string(h.fixed[:4]) != chunkMagic:
+		return h, fmt.Errorf("%w: a chunk begins % x", ErrDamaged, h.fixed[:4])
+	case h.raw > maxRaw || h.stored > maxRaw+maxRaw/8 || uint64(h.raw) > uint64(h.stored)*maxShrink:
+		return h, fmt.Errorf("%w: a chunk of %d bytes in %d", ErrDamaged, h.raw, h.stored)
+	case first == 0 || first > 1<<62 || first <= uint64(r.end) || ticks == 0 || ticks > maxTicks || uint64(span) < uint64(ticks)-1:
+		return h, fmt.Errorf("%w: a chunk of %d ticks from %d over %d", ErrDamaged, ticks, first, span)
+	}
+	h.first, h.last, h.ticks = tick.Tick(first), tick.Tick(first)+tick.Tick(span), int(ticks)
+	return h, nil
+}
+
+// Seek steps over the chunks that end before a tick, without unpacking them: Next then gives the first tick of the chunk
+// that holds it, or of the first one after it. It goes forward only. At the end of the recording it returns io.EOF.
+func (r *Reader) Seek(t tick.Tick) error {
+	if t <= r.end {
+		return nil
+	}
+	for {
+		h, err := r.head()
+		if err != nil {
+			return err
+		}
+		if h.last >= t {
+			return r.open(&h)
+		}
+		r.end = h.last
+		if n, err := io.CopyN(io.Discard, r.in, int64(h.stored)); err != nil {
+			return fmt.Errorf("%w: %d of %d bytes of a chunk", ErrCut, n, h.stored)
+		}
+	}
+}
+
+// open unpacks a chunk.
+func (r *Reader) open(h *chunkHead) error {
+	if err := r.take(h.stored); err != nil {
+		return err
+	}
+	if checksum(h.fixed[:28], r.stored.Bytes()) != binary.LittleEndian.Uint32(h.fixed[28:]) {
+		return fmt.Errorf("%w: the sum of the chunk of tick %d is wrong", ErrDamaged, h.first)
+	}
+	raw := bytes.NewBuffer(make([]byte, 0, h.raw))
+	unpacker := flate.NewReader(&r.stored)
+	n, err := io.Copy(raw, io.LimitReader(unpacker, int64(h.raw)+1))
+	if err != nil || n != int64(h.raw) || r.stored.Len() != 0 {
+		return fmt.Errorf("%w: the chunk of tick %d does not unpack: %w", ErrDamaged, h.first, err)
+	}
+	r.raw, r.left, r.now, r.end = raw.Bytes(), h.ticks, h.first, h.last
+	r.fresh = true
+	return nil
+}
+
+// Next goes on to the next tick. It returns io.EOF at the end, ErrCut where the file was cut off within a chunk, and
+// ErrDamaged for what no Writer wrote; the world is then that of the tick before, or in the last case nothing's.
+func (r *Reader) Next() (tick.Tick, error) {
+	if r.left == 0 {
+		h, err := r.head()
+		if err == nil {
+			err = r.open(&h)
+		}
+		if err != nil {
+			return tick.None, err
+		}
+	}
+	if !r.nextTick() {
+		r.left = 0
+		return tick.None, fmt.Errorf("%w: within the chunk that ends at tick %d", ErrDamaged, r.end)
+	}
+	return r.now, nil
+}
+
+// varint takes a number.
+func (r *Reader) varint(limit uint64) (uint64, bool) {
+	v, n, err := wire.ReadVarint(r.raw)
+	if err != nil || v > limit {
+		return 0, false
+	}
+	r.raw = r.raw[n:]
+	return v, true
+}
+
+// nextTick reads one tick.
+func (r *Reader) nextTick() bool {
+	whole := r.fresh
+	r.whole = whole
+	r.fresh, r.ended, r.recent = false, r.ended[:0], r.recent[:0]
+	if whole {
+		for i := range r.known {
+			r.known[i].generation, r.known[i].mask, r.known[i].lanes = 0, 0, r.known[i].lanes[:0]
+		}
+	} else {
+		step, ok := r.varint(uint64(r.end - r.now))
+		if !ok || step == 0 {
+			return false
+		}
+		r.now += tick.Tick(step)
+		if !r.gone() {
+			return false
+		}
+	}
+	next := uint64(0)
+	for {
+		gap, ok := r.varint(snapshot.MaxEntities)
+		if !ok {
+			return false
+		}
+		if gap == 0 {
+			break
+		}
+		if next += gap; next > snapshot.MaxEntities || !r.record(uint32(next-1), whole) {
+			return false
+		}
+		r.recent = append(r.recent, uint32(next-1))
+	}
+	r.left--
+	return r.left > 0 || len(r.raw) == 0 && r.now == r.end
+}
+
+// gone reads which entities have ended.
+func (r *Reader) gone() bool {
+	for {
+		n, ok := r.varint(uint64(len(r.known)))
+		if !ok {
+			return false
+		}
+		if n == 0 {
+			return true
+		}
+		m := &r.known[n-1]
+		if m.generation == 0 {
+			return false
+		}
+		*m = memory{lanes: m.lanes[:0]}
+		r.ended = append(r.ended, uint32(n-1))
+	}
+}
+
+// record reads what is said of an entity.
+func (r *Reader) record(index uint32, whole bool) bool {
+	if len(r.raw) == 0 {
+		return false
+	}
+	kind := r.raw[0]
+	r.raw = r.raw[1:]
+	if int(index) >= len(r.known) {
+		if kind != recordNew {
+			return false
+		}
+		r.known = append(r.known, make([]memory, int(index)+1-len(r.known))...)
+	}
+	m := &r.known[index]
+	switch kind {
+	case recordSame:
+		return m.generation != 0 && !whole && r.rows(m, false)
+	case recordNew:
+		generation, ok := r.varint(1<<32 - 1)
+		if !ok || generation == 0 || uint32(generation) == m.generation {
+			return false
+		}
+		*m = memory{generation: uint32(generation), lanes: m.lanes[:0]}
+		return r.rows(m, true)
+	}
+	return false
+}
+
+// rows reads masks and lanes.
+func (r *Reader) rows(m *memory, all bool) bool {
+	most := uint64(1)<<len(r.plans) - 1 // of 64 rows, all bits
+	m1, ok1 := r.varint(most)
+	m2, ok2 := r.varint(most)
+	mask, changed := snapshot.Mask(m1), snapshot.Mask(m2)
+	added := mask &^ m.mask
+	if !ok1 || !ok2 || changed&^mask != 0 || added&^changed != 0 || all && changed != mask || !all && changed == 0 && mask == m.mask {
+		return false
+	}
+	m.reshape(r.plans, mask)
+	at := 0
+	for rows := mask; rows != 0; rows &= rows - 1 {
+		row := bits.TrailingZeros64(uint64(rows))
+		p := r.plans[row]
+		lanes := m.lanes[at : at+p.Lanes()]
+		at += p.Lanes()
+		if !changed.Has(row) {
+			continue
+		}
+		moved := added.Has(row)
+		for i := range lanes {
+			d, ok := r.varint(1<<32 - 1)
+			if !ok {
+				return false
+			}
+			lanes[i] += unzigzag(uint32(d))
+			moved = moved || d != 0
+		}
+		if !moved || !p.Legal(lanes) {
+			return false
+		}
+	}
+	return true
+}
+
+// Recent yields the indexes that the tick spoke of, ascending.
+func (r *Reader) Recent(yield func(index uint32) bool) {
+	for _, index := range r.recent {
+		if !yield(index) {
+			return
+		}
+	}
+}
+
+// Fresh reports whether the tick begins a chunk: it then spoke of every entity that there is, and what it did not speak of
+// has ended.
+func (r *Reader) Fresh() bool { return r.whole }
+
+// Ended yields the indexes of entities that ended in this tick, unless it is a Fresh one.
+func (r *Reader) Ended(yield func(index uint32) bool) {
+	for _, index := range r.ended {
+		if !yield(index) {
+			return
+		}
+	}
+}
+
+// Entity returns the generation and the rows of the entity at an index; the zero generation where there is none.
+func (r *Reader) Entity(index uint32) (generation uint32, mask snapshot.Mask) {
+	if int(index) >= len(r.known) {
+		return 0, 0
+	}
+	return r.known[index].generation, r.known[index].mask
+}
+
+// Row returns the lanes of a row, nil when the entity lacks it. The slice is the reader's own.
+func (r *Reader) Row(index uint32, row int) []uint32 {
+	_, mask := r.Entity(index)
+	if !mask.Has(row) {
+		return nil
+	}
+	at := 0
+	for before := range row {
+		if mask.Has(before) {
+			at += r.plans[before].Lanes()
+		}
+	}
+	return r.known[index].lanes[at : at+r.plans[row].Lanes()]
+}

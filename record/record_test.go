@@ -1,0 +1,290 @@
+package record
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// game is a store that is recorded, and what it held at each tick.
+type game struct {
+	store  *snapshot.Store
+	writer *Writer
+	out    bytes.Buffer
+	held   []map[wire.NetworkID]map[int][]uint32
+	ticks  []tick.Tick
+}
+
+func newGame(t testing.TB, rate int, list ...reflect.Type) *game {
+	t.Helper()
+	var plans []*wire.Plan
+	h := Header{TickRate: rate, Entries: []string{"limits netcode{version:1}"}}
+	for _, typ := range list {
+		p, err := wire.Compile(typ, typ.Name())
+		require.NoError(t, err)
+		plans = append(plans, p)
+		h.Entries = append(h.Entries, componentOf+string(p.Describe(nil)))
+	}
+	g := &game{store: snapshot.NewStore(snapshot.NewSchema(plans), snapshot.Config{})}
+	var err error
+	g.writer, err = NewWriter(&g.out, h, g.store.Schema())
+	require.NoError(t, err)
+	return g
+}
+
+// commit ends a tick and records it.
+func (g *game) commit(t require.TestingT) {
+	g.store.Commit()
+	require.NoError(t, g.writer.Tick(g.store))
+	now := map[wire.NetworkID]map[int][]uint32{}
+	for id := range g.store.All {
+		now[id] = map[int][]uint32{}
+		for row := range g.store.Schema().Rows() {
+			if lanes := g.store.Row(id, row); lanes != nil {
+				now[id][row] = append([]uint32{}, lanes...)
+			}
+		}
+	}
+	g.held, g.ticks = append(g.held, now), append(g.ticks, g.store.Tick())
+}
+
+// check holds a reader's world against that of the n-th tick.
+func (g *game) check(t require.TestingT, r *Reader, n int) {
+	found := 0
+	for index := range uint32(len(r.known)) {
+		generation, mask := r.Entity(index)
+		if generation == 0 {
+			continue
+		}
+		found++
+		rows, ok := g.held[n][wire.NetworkID{Index: index, Generation: generation}]
+		require.True(t, ok)
+		require.Equal(t, len(rows), mask.Count())
+		for row, lanes := range rows {
+			require.Equal(t, lanes, append([]uint32{}, r.Row(index, row)...))
+		}
+	}
+	require.Equal(t, len(g.held[n]), found)
+}
+
+// play writes random life into the game.
+func (g *game) play(t *rapid.T, ticks int) {
+	var ids []wire.NetworkID
+	now := tick.Tick(rapid.IntRange(1, 1000).Draw(t, "start"))
+	for range ticks {
+		g.store.Begin(now)
+		now += tick.Tick(rapid.SampledFrom([]int{1, 1, 1, 2, 9}).Draw(t, "step"))
+		for range rapid.IntRange(0, 6).Draw(t, "changes") {
+			n := rapid.IntRange(0, 9).Draw(t, "who")
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			case 0:
+				ids = append(ids, g.store.Spawn())
+			case 1:
+				if n < len(ids) {
+					g.store.Despawn(ids[n])
+					ids = append(ids[:n], ids[n+1:]...)
+				}
+			case 2:
+				if n < len(ids) {
+					g.store.Remove(ids[n], n%3)
+				}
+			default:
+				if n < len(ids) {
+					put(g.store, ids[n], vitals{Health: uint8(n), Ammo: rapid.Uint16().Draw(t, "ammo")})
+					put(g.store, ids[n], exactPlace{X: rapid.Float32Range(-9, 9).Draw(t, "x")})
+					put(g.store, ids[n], touched{n%2 == 0})
+				}
+			}
+		}
+		g.commit(t)
+	}
+	require.NoError(t, g.writer.Close())
+}
+
+func TestRecordingsPlayBackEveryTick(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := newGame(t, rapid.IntRange(1, 8).Draw(rt, "rate"), types(vitals{}, exactPlace{}, touched{})...)
+		g.play(rt, rapid.IntRange(0, 30).Draw(rt, "ticks"))
+		data := g.out.Bytes()
+		r, err := NewReader(bytes.NewReader(data))
+		require.NoError(rt, err)
+		for n, want := range g.ticks {
+			got, err := r.Next()
+			require.NoError(rt, err)
+			require.Equal(rt, want, got)
+			g.check(rt, r, n)
+		}
+		_, err = r.Next()
+		require.Equal(rt, io.EOF, err)
+
+		if len(g.ticks) == 0 {
+			return
+		}
+		aim := rapid.IntRange(0, len(g.ticks)-1).Draw(rt, "aim")
+		r, err = NewReader(bytes.NewReader(data))
+		require.NoError(rt, err)
+		require.NoError(rt, r.Seek(g.ticks[aim]))
+		for n := 0; ; n++ {
+			got, err := r.Next()
+			require.NoError(rt, err)
+			require.LessOrEqual(rt, n, 8, "a chunk is a second")
+			if got == g.ticks[aim] {
+				g.check(rt, r, aim)
+				break
+			}
+		}
+	})
+}
+
+// moving is a recording of thrown cubes.
+func moving(t testing.TB, ticks int) *game {
+	g := newGame(t, 10, types(touched{}, turning{}, place{})...)
+	s := cubesInParts(throwing(newRigid(3, 12, 1, 8, 30), 5), 1, ticks, nil)
+	for f := range ticks {
+		g.store.Begin(tick.Tick(f + 1))
+		s.play(g.store, f)
+		g.commit(t)
+	}
+	require.NoError(t, g.writer.Close())
+	return g
+}
+
+// Wherever a file is cut, what was whole before is read, and then it says so.
+func TestRecordingsCutAnywhereAreReadUpToThere(t *testing.T) {
+	g := moving(t, 25)
+	data := g.out.Bytes()
+	first := bytes.Index(data, []byte(chunkMagic))
+	for cut := range data {
+		r, err := NewReader(bytes.NewReader(data[:cut]))
+		if cut < first {
+			require.Error(t, err, "cut at %d", cut)
+			continue
+		}
+		require.NoError(t, err)
+		n := 0
+		for ; ; n++ {
+			if _, err = r.Next(); err != nil {
+				break
+			}
+			g.check(t, r, n)
+		}
+		require.Zero(t, n%10, "whole chunks")
+		require.True(t, errors.Is(err, ErrCut) || err == io.EOF, "cut at %d: %v", cut, err)
+	}
+}
+
+// One wrong byte anywhere is noticed.
+func TestRecordingsNoticeDamage(t *testing.T) {
+	g := moving(t, 12)
+	data := g.out.Bytes()
+	for at := range data {
+		bad := append([]byte{}, data...)
+		bad[at] ^= 0x55
+		r, err := NewReader(bytes.NewReader(bad))
+		for err == nil {
+			_, err = r.Next()
+		}
+		require.NotEqual(t, io.EOF, err, "byte %d", at)
+	}
+}
+
+// After an error nothing more is written.
+func TestWriterStopsAtTheFirstError(t *testing.T) {
+	g := newGame(t, 2, types(touched{})...)
+	full := errors.New("full")
+	g.writer.out = writerFunc(func([]byte) (int, error) { return 0, full })
+	var err error
+	for f := 1; err == nil && f < 9; f++ {
+		g.store.Begin(tick.Tick(f))
+		g.store.Commit()
+		err = g.writer.Tick(g.store)
+	}
+	require.Equal(t, full, err)
+	require.Equal(t, full, g.writer.Tick(g.store))
+	require.Equal(t, full, g.writer.Close())
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestRecordingAllocatesNothing(t *testing.T) {
+	g := newGame(t, 10, types(place{})...)
+	g.writer.out = io.Discard
+	var ids []wire.NetworkID
+	f, lanes := 0, make([]uint32, 3)
+	step := func() {
+		f++
+		g.store.Begin(tick.Tick(f))
+		for len(ids) < 50 {
+			ids = append(ids, g.store.Spawn())
+		}
+		for i, id := range ids {
+			lanes[0], lanes[1] = uint32(f*i)%500000, uint32(f)
+			g.store.Set(id, 0, lanes)
+		}
+		g.store.Commit()
+		if err := g.writer.Tick(g.store); err != nil {
+			panic(err)
+		}
+	}
+	for range 300 {
+		step()
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(200, step), 0.2)
+}
+
+func TestHeadersAreRefused(t *testing.T) {
+	for _, h := range []Header{{TickRate: 0}, {TickRate: 1001}, {TickRate: 1, Entries: []string{""}}, {TickRate: 1, Entries: []string{"a\nb"}}} {
+		_, err := NewWriter(io.Discard, h, snapshot.NewSchema(nil))
+		require.ErrorIs(t, err, ErrFormat, fmt.Sprint(h))
+	}
+	for _, text := range []string{"", "tick-rate 5", "tick-rate 05\n", "tick-rate x\n", "rate 5\n", "tick-rate 5\n\n", "tick-rate 5\na\r\n"} {
+		_, err := parseHeader(text)
+		require.ErrorIs(t, err, ErrFormat, text)
+	}
+}
+
+// A reader takes whatever comes, and what it gives are rows that could have been captured.
+func FuzzReader(f *testing.F) {
+	data := moving(f, 4).out.Bytes()
+	first := bytes.Index(data, []byte(chunkMagic))
+	head := data[:first]
+	r, err := NewReader(bytes.NewReader(data))
+	require.NoError(f, err)
+	h, err := r.head()
+	require.NoError(f, err)
+	require.NoError(f, r.open(&h))
+	f.Add(data[first:], false)
+	f.Add(append([]byte{}, r.raw...), true)
+	f.Add([]byte{1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0}, true)
+	f.Fuzz(func(t *testing.T, chunk []byte, unpacked bool) {
+		r, err := NewReader(io.MultiReader(bytes.NewReader(head), bytes.NewReader(chunk)))
+		require.NoError(t, err)
+		if unpacked { // past the compression and the sum
+			r.raw, r.now, r.end, r.left, r.fresh = chunk, 1, 9, 3, true
+		}
+		for range 100 {
+			if _, err := r.Next(); err != nil {
+				return
+			}
+			for index := range r.Recent {
+				for row, p := range r.Plans() {
+					if lanes := r.Row(index, row); lanes != nil {
+						require.True(t, p.Legal(lanes))
+					}
+				}
+			}
+		}
+	})
+}

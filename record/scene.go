@@ -1,0 +1,103 @@
+package record
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// scene is one kind of motion, in the components of one made-up game, as clients at several distances would get it.
+type scene struct {
+	types  []reflect.Type // of the components, in the order of their rows
+	frames int
+	trips  []int // round trips, in ticks
+	play   func(s *snapshot.Store, frame int)
+}
+
+// TrainShipped makes the tables that ship: those of the classes, from motion that this package generates. They come out
+// the same on every machine.
+func TrainShipped() (*wire.Tables, error) {
+	trainer := wire.NewTrainer()
+	counting := wire.NewCounting(trainer, true)
+	if err := askForAll(counting); err != nil {
+		return nil, err
+	}
+	for i, s := range scenes() {
+		if err := s.train(counting); err != nil {
+			return nil, fmt.Errorf("record: scene %d: %w", i, err)
+		}
+	}
+	return trainer.Build()
+}
+
+// askForAll makes a table of each class, also of one that no scene should come to use.
+func askForAll(source wire.TableSource) error {
+	var plans []*wire.Plan
+	for n, t := range []reflect.Type{
+		reflect.TypeFor[everything](), reflect.TypeFor[pair](), reflect.TypeFor[solid](), reflect.TypeFor[exactTurn](),
+	} {
+		p, err := wire.Compile(t, fmt.Sprintf("%s%d", t.Name(), n))
+		if err != nil {
+			return err
+		}
+		plans = append(plans, p)
+	}
+	_, err := snapshot.NewSchemaWith(plans, source)
+	return err
+}
+
+// train plays a scene.
+func (s *scene) train(counting *wire.Counting) error {
+	var plans []*wire.Plan
+	for _, t := range s.types {
+		p, err := wire.Compile(t, t.Name())
+		if err != nil {
+			return err
+		}
+		plans = append(plans, p)
+	}
+	t, err := newTraining(plans, counting, s.trips...)
+	if err != nil {
+		return err
+	}
+	t.Store.Watch(counting.Count)
+	for f := range s.frames {
+		t.Store.Begin(tick.Tick(f + 1))
+		s.play(t.Store, f)
+		t.Store.Commit()
+		if err := t.Send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cast gives the entities of a scene their ids.
+type cast struct{ ids []wire.NetworkID }
+
+// id is the n-th entity, which is spawned when it is first asked for.
+func (c *cast) id(s *snapshot.Store, n int) wire.NetworkID {
+	for n >= len(c.ids) {
+		c.ids = append(c.ids, s.Spawn())
+	}
+	return c.ids[n]
+}
+
+// replace ends an entity and puts a new one in its place.
+func (c *cast) replace(s *snapshot.Store, n int) {
+	if n < len(c.ids) {
+		s.Despawn(c.ids[n])
+		c.ids[n] = s.Spawn()
+	}
+}
+
+// types lists component types.
+func types(values ...any) (list []reflect.Type) {
+	for _, v := range values {
+		list = append(list, reflect.TypeOf(v))
+	}
+	return list
+}

@@ -1,0 +1,49 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// The tables that ship are what the generator gives, to the byte. `go run ./cmd/netcode ship` writes them anew.
+func TestShippedTablesAreThoseOfTheGenerator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it plays all scenes")
+	}
+	tables, err := TrainShipped()
+	require.NoError(t, err)
+	require.True(t, string(wire.Shipped().AppendText(nil)) == string(tables.AppendText(nil)),
+		"the shipped tables are others: run `go run ./cmd/netcode ship`")
+}
+
+// Physics stays in bounds: nothing flies off, and what is left alone comes to rest.
+func TestRigidCubesComeToRest(t *testing.T) {
+	r := newRigid(9, 40, 0, 12, 60)
+	for range 12 {
+		r.throw(r.random.below(len(r.cubes)))
+	}
+	for range 1200 {
+		r.step()
+	}
+	for i := range r.cubes {
+		c := &r.cubes[i]
+		require.GreaterOrEqual(t, c.still, restFrames, "cube %d", i)
+		require.InDelta(t, c.half, c.at[2], 3, "cube %d", i)
+		square := 0.0
+		for _, v := range c.turn {
+			square += v * v
+		}
+		require.InDelta(t, 1, square, 1e-9)
+	}
+}
+
+func TestSineIsTheSine(t *testing.T) {
+	for _, test := range [][2]float64{{0, 0}, {0.25, 1}, {0.5, 0}, {0.75, -1}, {1, 0}, {-0.25, -1}, {1.0 / 12, 0.5}, {100.25, 1}} {
+		require.InDelta(t, test[1], sine(test[0]), 1e-9, "%v turns", test[0])
+	}
+	require.InDelta(t, 0.125, direction(vec{1, 1}), 1e-4)
+	require.InDelta(t, 0.5, direction(vec{-1, 0}), 1e-4)
+}

@@ -1,0 +1,27 @@
+package record
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// put sets the row of a component's type to a value. What is out of range is clamped, as it is for any game.
+func put[T any](s *snapshot.Store, id wire.NetworkID, value T) {
+	schema := s.Schema()
+	for row := range schema.Rows() {
+		p := schema.Plan(row)
+		if p.Type() != reflect.TypeFor[T]() {
+			continue
+		}
+		lanes := make([]uint32, p.Lanes())
+		copy(lanes, s.Row(id, row))
+		// SAFETY: value is of the plan's type.
+		p.Quantise(unsafe.Pointer(&value), lanes)
+		s.Set(id, row, lanes)
+		return
+	}
+	panic("record: no row is of " + reflect.TypeFor[T]().String())
+}

@@ -1,0 +1,272 @@
+package record
+
+import (
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Writer records the captured world tick by tick. Each tick is compressed when it comes; about once a second a chunk is
+// written, in a single call, and the next one begins with the whole world. Once warm it allocates nothing.
+type Writer struct {
+	out      io.Writer
+	rate     int
+	plans    []*wire.Plan
+	packer   *flate.Writer
+	packed   buffer
+	tick     []byte // of one tick, not yet compressed
+	raw      int    // bytes of the chunk so far
+	first    tick.Tick
+	last     tick.Tick
+	ticks    int
+	known    []memory // by index: what the chunk has told
+	epoch    uint32
+	failed   error
+	previous uint32 // index of the record before, plus 1
+}
+
+// memory is what the chunk has told of an entity.
+type memory struct {
+	epoch      uint32 // of another chunk: nothing
+	generation uint32
+	mask       snapshot.Mask
+	lanes      []uint32 // row after row of mask
+}
+
+// buffer is bytes that grow.
+type buffer struct{ b []byte }
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.b = append(b.b, p...)
+	return len(p), nil
+}
+
+// NewWriter writes the header. The components of its entries must be those of the schema that stores will have, in the
+// same order.
+func NewWriter(out io.Writer, h Header, schema *snapshot.Schema) (*Writer, error) {
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	text := h.appendText(nil)
+	if len(text) > maxHeader {
+		return nil, fmt.Errorf("%w: a header of %d bytes", ErrFormat, len(text))
+	}
+	w := &Writer{out: out, rate: h.TickRate}
+	for row := range schema.Rows() {
+		w.plans = append(w.plans, schema.Plan(row))
+	}
+	var err error
+	if w.packer, err = flate.NewWriter(&w.packed, flate.BestSpeed); err != nil {
+		return nil, err
+	}
+	head := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(text)))
+	head = binary.LittleEndian.AppendUint32(head, checksum(text))
+	_, err = out.Write(append(head, text...))
+	return w, err
+}
+
+// Tick records the newest capture; to be called after each. Ticks that are not later than the one before are ignored. After an error the writer
+// does nothing more and returns that error again.
+func (w *Writer) Tick(s *snapshot.Store) error {
+	now := s.Tick()
+	if w.failed != nil || now <= w.last {
+		return w.failed
+	}
+	if w.ticks == w.rate || w.raw > maxRaw/4 {
+		if w.flush(); w.failed != nil {
+			return w.failed
+		}
+	}
+	fresh := w.ticks == 0
+	w.tick = w.tick[:0]
+	if fresh {
+		w.begin(now)
+	} else {
+		w.tick = wire.AppendVarint(w.tick, uint64(now-w.last))
+	}
+	w.last = now
+	w.ticks++
+	w.previous = 0
+	if fresh {
+		for id := range s.All {
+			w.entity(s, id)
+		}
+	} else {
+		w.gone(s.Deaths())
+		for id := range s.Recent {
+			w.entity(s, id)
+		}
+	}
+	w.tick = wire.AppendVarint(w.tick, 0)
+	if w.raw += len(w.tick); w.raw > maxRaw {
+		w.failed = fmt.Errorf("record: a chunk of more than %d bytes", maxRaw)
+		return w.failed
+	}
+	_, w.failed = w.packer.Write(w.tick)
+	return w.failed
+}
+
+// begin opens a chunk.
+func (w *Writer) begin(now tick.Tick) {
+	w.epoch++
+	w.first, w.raw = now, 0
+	w.packed.b = append(w.packed.b[:0], make([]byte, chunkFixed)...)
+	w.packer.Reset(&w.packed)
+}
+
+// gone appends which entities have ended.
+func (w *Writer) gone(deaths []wire.NetworkID) {
+	for _, id := range deaths {
+		if int(id.Index) >= len(w.known) {
+			continue
+		}
+		if m := &w.known[id.Index]; m.epoch == w.epoch && m.generation == id.Generation {
+			w.tick = wire.AppendVarint(w.tick, uint64(id.Index)+1)
+			*m = memory{lanes: m.lanes[:0]}
+		}
+	}
+	w.tick = wire.AppendVarint(w.tick, 0)
+}
+
+// entity appends an entity's record, unless nothing of it has changed.
+func (w *Writer) entity(s *snapshot.Store, id wire.NetworkID) {
+	for int(id.Index) >= len(w.known) {
+		w.known = append(w.known, memory{})
+	}
+	m := &w.known[id.Index]
+	told := m.epoch == w.epoch && m.generation != 0
+	mask := s.Mask(id)
+	if told && m.generation == id.Generation {
+		w.change(s, id, m, mask)
+		return
+	}
+	*m = memory{epoch: w.epoch, generation: id.Generation, lanes: m.lanes[:0]}
+	w.gap(id.Index)
+	w.tick = append(w.tick, recordNew)
+	w.tick = wire.AppendVarint(w.tick, uint64(id.Generation))
+	w.rows(s, id, m, mask, mask)
+}
+
+// change appends what differs of an entity that was told of.
+func (w *Writer) change(s *snapshot.Store, id wire.NetworkID, m *memory, mask snapshot.Mask) {
+	changed := mask &^ m.mask
+	at := 0
+	for rows := m.mask; rows != 0; rows &= rows - 1 {
+		row := bits.TrailingZeros64(uint64(rows))
+		n := w.plans[row].Lanes()
+		if mask.Has(row) && !same(m.lanes[at:at+n], s.Row(id, row)) {
+			changed = changed.With(row)
+		}
+		at += n
+	}
+	if changed == 0 && mask == m.mask {
+		return
+	}
+	w.gap(id.Index)
+	w.tick = append(w.tick, recordSame)
+	w.rows(s, id, m, mask, changed)
+}
+
+func same(a, b []uint32) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// gap says how far it is to the next index; never 0, which ends a tick.
+func (w *Writer) gap(index uint32) {
+	w.tick = wire.AppendVarint(w.tick, uint64(index+1-w.previous))
+	w.previous = index + 1
+}
+
+// rows appends the masks and the lanes of changed rows, each as its distance from what was told.
+func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, changed snapshot.Mask) {
+	w.tick = wire.AppendVarint(w.tick, uint64(mask))
+	w.tick = wire.AppendVarint(w.tick, uint64(changed))
+	m.reshape(w.plans, mask)
+	at := 0
+	for rows := mask; rows != 0; rows &= rows - 1 {
+		row := bits.TrailingZeros64(uint64(rows))
+		n := w.plans[row].Lanes()
+		if changed.Has(row) {
+			for i, lane := range s.Row(id, row) {
+				w.tick = wire.AppendVarint(w.tick, uint64(zigzag(lane-m.lanes[at+i])))
+				m.lanes[at+i] = lane
+			}
+		}
+		at += n
+	}
+}
+
+// reshape gives the memory another mask; rows that are new have zeros.
+func (m *memory) reshape(plans []*wire.Plan, mask snapshot.Mask) {
+	if mask == m.mask {
+		return
+	}
+	old, from := m.lanes, m.mask
+	size := 0
+	for rows := mask; rows != 0; rows &= rows - 1 {
+		size += plans[bits.TrailingZeros64(uint64(rows))].Lanes()
+	}
+	if len(old) == 0 && cap(old) >= size {
+		m.lanes = old[:size]
+		clear(m.lanes)
+	} else {
+		m.lanes = make([]uint32, size)
+	}
+	to, at := 0, 0
+	for row, p := range plans {
+		n := p.Lanes()
+		if from.Has(row) && mask.Has(row) {
+			copy(m.lanes[to:to+n], old[at:at+n])
+		}
+		if from.Has(row) {
+			at += n
+		}
+		if mask.Has(row) {
+			to += n
+		}
+	}
+	m.mask = mask
+}
+
+// zigzag makes small differences, either way, small numbers.
+func zigzag(d uint32) uint32 { return d<<1 ^ uint32(int32(d)>>31) }
+
+func unzigzag(v uint32) uint32 { return v>>1 ^ -(v & 1) }
+
+// flush writes the chunk.
+func (w *Writer) flush() {
+	if w.failed != nil || w.ticks == 0 {
+		return
+	}
+	if w.failed = w.packer.Close(); w.failed != nil {
+		return
+	}
+	b := w.packed.b
+	copy(b, chunkMagic)
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-chunkFixed))
+	binary.LittleEndian.PutUint32(b[8:], uint32(w.raw))
+	binary.LittleEndian.PutUint64(b[12:], uint64(w.first))
+	binary.LittleEndian.PutUint32(b[20:], uint32(w.last-w.first))
+	binary.LittleEndian.PutUint32(b[24:], uint32(w.ticks))
+	binary.LittleEndian.PutUint32(b[28:], checksum(b[:28], b[chunkFixed:]))
+	w.ticks = 0
+	_, w.failed = w.out.Write(b)
+}
+
+// Close writes what was not yet written. It does not close what it writes to.
+func (w *Writer) Close() error {
+	w.flush()
+	return w.failed
+}

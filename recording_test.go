@@ -1,0 +1,94 @@
+package netcode_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/record"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// One line on the server, and the world of every tick is in the file.
+func TestServerRecords(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{})
+	var file bytes.Buffer
+	stop, err := r.server.Record(&file)
+	require.NoError(t, err)
+	_, err = r.server.Record(&file)
+	require.ErrorIs(t, err, netcode.ErrRecording)
+	c := r.joined(protocol(), netcode.Config{})
+	first, second := r.spawn(1), r.spawn(2)
+	for x := range 50 {
+		r.change(func(store *snapshot.Store) { r.set(store, first, float32(x)) })
+	}
+	r.change(func(store *snapshot.Store) { store.Despawn(second) })
+	r.run(time.Second)
+	require.NoError(t, stop())
+	x, ok := r.x(c, first)
+	require.True(t, ok)
+	require.Equal(t, float32(49), x)
+
+	reader, err := record.NewReader(bytes.NewReader(file.Bytes()))
+	require.NoError(t, err)
+	require.Equal(t, 30, reader.Header().TickRate)
+	plans := reader.Plans()
+	require.Len(t, plans, 2)
+	for row, p := range plans {
+		require.Equal(t, string(r.server.Protocol().Schema().Plan(row).Describe(nil)), string(p.Describe(nil)))
+	}
+	ticks := 0
+	for {
+		now, err := reader.Next()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.LessOrEqual(t, now, r.server.Tick())
+		ticks++
+	}
+	require.Greater(t, ticks, 60)
+	generation, _ := reader.Entity(first.Index)
+	require.Equal(t, first.Generation, generation)
+	require.Equal(t, r.server.Store().Row(first, 1), reader.Row(first.Index, 1))
+	generation, _ = reader.Entity(second.Index)
+	require.Zero(t, generation)
+
+	stop, err = r.server.Record(&file) // another one may follow
+	require.NoError(t, err)
+	require.NoError(t, stop())
+}
+
+type failing struct{ after int }
+
+var errFull = errors.New("disk full")
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.after--; f.after < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+// A disk that is full ends the recording and not the game.
+func TestRecordingEndsAtAnError(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{})
+	_, err := r.server.Record(&failing{})
+	require.ErrorIs(t, err, errFull)
+	stop, err := r.server.Record(&failing{after: 2})
+	require.NoError(t, err)
+	id := r.spawn(1)
+	c := r.joined(protocol(), netcode.Config{})
+	r.run(5 * time.Second)
+	require.Len(t, r.server.errors, 1)
+	require.ErrorIs(t, r.server.errors[0], errFull)
+	require.ErrorIs(t, stop(), errFull)
+	x, ok := r.x(c, id)
+	require.True(t, ok)
+	require.Equal(t, float32(1), x)
+}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// chosen has fields that are predicted otherwise than is usual.
+type chosen struct {
+	A float32    `net:"min=-8,max=8,step=0.01,predict=previous"`
+	B float32    `net:"min=-8,max=8,step=0.01,predict=none"`
+	C float32    `net:"angle,bits=7,predict=previous"`
+	D [4]float32 `net:"quat,bits=9,predict=previous"`
+	E uint16     `net:"predict=linear"`
+	F float32    `net:"predict=previous"`
+	G float32    `net:"predict=none"`
+	H int64      `net:"predict=none"`
+	I [2]int8    `net:"min=-9,max=80,predict=linear"`
+	J float32    `net:"axis,predict=linear"` // as usual: it leaves no trace
+	K [4]float32 `net:"quat,bits=9,predict=none"`
+}
+
+func TestTagChoosesThePrediction(t *testing.T) {
+	p := deltaPlan[chosen](t)
+	require.Equal(t, "chosen{A:f32[-8,8,0.01]~previous;B:f32[-8,8,0.01]~none;C:f32angle7~previous;D:quat9~previous;E:u16~linear;"+
+		"F:f32~previous;G:f32~none;H:i64~none;I[0]:i8[-9,80]~linear;I[1]:i8[-9,80]~linear;J:f32axis;K:quat9~none}", string(p.Describe(nil)))
+	models := make([]laneModel, 0, p.Lanes())
+	for i := range p.lanes {
+		models = append(models, p.deltaLane(i).model)
+	}
+	require.Equal(t, []laneModel{
+		modelSame, modelRaw, modelSame, modelLargest, modelPart, modelPart, modelPart, modelLinear, modelFloat, modelRaw,
+		modelRaw, modelRaw, modelLinear, modelLinear, modelLinear, modelRaw, modelRaw, modelRaw, modelRaw,
+	}, models)
+	testDeltaWith(t, p, Shipped())
+}
+
+func TestTagOfPredictionIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		of  any
+		say string
+	}{
+		"a word": {struct {
+			A float32 `net:"predict=soon"`
+		}{}, "it is none, previous or linear"},
+		"twice": {struct {
+			A float32 `net:"predict=none,predict=none"`
+		}{}, "twice or without a value"},
+		"a boolean": {struct {
+			A bool `net:"predict=none"`
+		}{}, "a boolean or an entity is not predicted"},
+		"a half": {struct {
+			A float32 `net:"half,predict=linear"`
+		}{}, "a half does not go on"},
+		"64 bits": {struct {
+			A uint64 `net:"predict=linear"`
+		}{}, "more than 32 bits"},
+		"a double": {struct {
+			A float64 `net:"predict=linear"`
+		}{}, "more than 32 bits"},
+		"a struct": {struct {
+			A struct{ B float32 } `net:"predict=none"`
+		}{}, "does not go with"},
+		"an entity": {struct {
+			A NetworkID `net:"entity,predict=none"`
+		}{}, "not predicted"},
+	} {
+		_, err := Compile(reflect.TypeOf(c.of), "x")
+		require.ErrorContains(t, err, c.say, name)
+	}
+}
+
+// falls predicts X by gravity in lanes, and turns Q by what it turned.
+func falls(predicted []uint32, v *Versions) {
+	if v.Before != nil {
+		predicted[0] = v.Base[0] + uint32(int64(v.Base[0]-v.Before[0])*v.Age/v.Span) - uint32(v.Age*v.Age)
+	}
+}
+
+func TestOwnPredictionTakesThePlaceOfTheUsual(t *testing.T) {
+	p := deltaPlan[anyField](t)
+	p.PredictBy("falls", falls)
+	require.Equal(t, "falls", p.PredictedBy())
+	require.Contains(t, string(p.Describe(nil)), "anyField{~falls;X:")
+	testDeltaWith(t, p, Shipped())
+
+	d, err := NewDelta(p, NewFlat())
+	require.NoError(t, err)
+	base, before := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+	copy(base[3:], []uint32{3, 255, 255, 255})
+	copy(before[3:], []uint32{3, 255, 255, 255})
+	base[0], before[0] = 600, 560
+	now := append([]uint32{}, base...)
+	v := Versions{Base: base, Before: before, Age: 4, Span: 4}
+	now[0] = 600 + 40 - 16
+	for _, s := range d.Append(nil, now, &v) {
+		if s.Table.Symbols() == deltaSymbols {
+			require.Zero(t, s.Symbol, "exactly as predicted")
+		}
+	}
+}
+
+// Whatever the function says, even beyond what lanes hold, rows travel.
+func TestWildPredictionsStillTravel(t *testing.T) {
+	p := deltaPlan[anyField](t)
+	word := uint32(1)
+	p.PredictBy("wild", func(predicted []uint32, v *Versions) {
+		for i := range predicted {
+			word = (v.Base[i]+uint32(i))*0x9E3779B1 ^ uint32(v.Age)
+			predicted[i] = word
+		}
+	})
+	testDeltaWith(t, p, Shipped())
+}
+
+func TestOwnPredictionsAllocateNothing(t *testing.T) {
+	p := deltaPlan[anyField](t)
+	p.PredictBy("falls", falls)
+	d, err := NewDelta(p, Shipped())
+	require.NoError(t, err)
+	base := make([]uint32, p.Lanes())
+	now := append([]uint32{}, base...)
+	now[0] = 9
+	v := &Versions{Base: base, Before: base, Age: 2, Span: 2}
+	list := make([]DeltaSymbol, 0, 40)
+	require.LessOrEqual(t, testing.AllocsPerRun(200, func() { list = d.Append(list[:0], now, v) }), 0.1)
+}
+
+func TestPredictByRefusesNames(t *testing.T) {
+	p := deltaPlan[lone](t)
+	for _, name := range []string{"", "a b", "a;b", "~"} {
+		require.Panics(t, func() { p.PredictBy(name, falls) })
+	}
+}
+
+// Negative floats without a version before cost what positive ones do.
+func TestFloatsBelowZeroAreNear(t *testing.T) {
+	type one struct{ X, Y float32 }
+	p := deltaPlan[one](t)
+	d := flatDelta(t, p)
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.Float32Range(-1000, -0.001).Draw(t, "f")
+		v := Versions{Base: []uint32{math.Float32bits(f), 0}, Age: 1}
+		list := d.Append(nil, []uint32{math.Float32bits(f) + 3, 0}, &v)
+		require.Equal(t, uint(0), list[1].RawBits)
+	})
+}
