@@ -28,9 +28,6 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 		s.refs.change(s.schema.plans[row], id.Index, had, place, lanes)
 	}
 	copy(place, lanes)
-	n := s.schema.words[row]
-	s.packed[row] = grown(s.packed[row], (int(id.Index)+1)*n, cap(s.rows.masks)*n)
-	s.schema.plans[row].Pack(place, s.packedRow(id.Index, row))
 	s.touch(id.Index)
 	s.count++
 	return true

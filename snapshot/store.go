@@ -19,7 +19,8 @@ type Store struct {
 	tick   tick.Tick // of the newest Begin
 	open   bool      // between Begin and Commit
 	rows   columns
-	packed [][]uint64    // per row: the newest absolute row as it will travel
+	packed [][]uint64    // per row: an absolute row as it travels, since it was first asked for
+	packs  [][]tick.Tick // per row: the since of what is packed
 	since  [][]tick.Tick // per row: the tick whose capture gave the row its value
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
@@ -55,6 +56,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		schema: schema, cfg: cfg,
 		rows:   newColumns(schema, cfg.Entities),
 		packed: make([][]uint64, n),
+		packs:  make([][]tick.Tick, n),
 		since:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
@@ -164,10 +166,20 @@ func (s *Store) touch(index uint32) {
 	s.moved[index] = s.tick
 }
 
-// packedRow is the place of a present row as it travels.
+// packedRow is a present row as it travels whole. Few rows do, and those to
+// many clients at once: each value is packed when it is first asked for.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
-	n := s.schema.words[row]
-	return s.packed[row][int(index)*n : (int(index)+1)*n]
+	n, since := s.schema.words[row], s.since[row][index]
+	if int(index) >= len(s.packs[row]) {
+		s.packs[row] = grown(s.packs[row], len(s.gens), cap(s.gens))
+		s.packed[row] = grown(s.packed[row], len(s.gens)*n, cap(s.gens)*n)
+	}
+	words := s.packed[row][int(index)*n : (int(index)+1)*n]
+	if s.packs[row][index] != since {
+		s.packs[row][index] = since
+		s.schema.plans[row].Pack(s.rows.row(index, row), words)
+	}
+	return words
 }
 
 // Tick is the tick of the newest capture, tick.None before the first.
