@@ -225,19 +225,6 @@ func TestProtocolGoldenSession(t *testing.T) {
 	require.Equal(t, strings.Split(string(want), "\n"), strings.Split(text, "\n"))
 }
 
-// TestProtocolHashOfTheExample is that of the protocol that PROTOCOL.md prints.
-func TestProtocolHashOfTheExample(t *testing.T) {
-	type position struct {
-		X float32 `net:"min=-512,max=512,step=0.002"`
-		Y float32
-	}
-	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.Named("Position"))
-	netcode.Handle[chat](p, nil, netcode.Named("Chat"))
-	p.Debug()
-	require.Equal(t, uint64(0xe96ac7a97de079f1), p.Hash())
-}
-
 // goldenEntries is the description of the golden protocol.
 func goldenEntries(p *netcode.Protocol) string {
 	text := ""
