@@ -33,7 +33,7 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 			if changed&1 == 0 {
 				continue
 			}
-			predicted, movement, context := int64(base[i]), int64(0), age*contextsPerAge+miss
+			predicted, movement, context := orderedFloat(base[i]), int64(0), age*contextsPerAge+miss
 			if before != nil {
 				predicted, movement = floatPrediction(base[i], before[i], v.Age, v.Span)
 				context += (1 + min(bits.Len64(uint64(abs(movement)))/2, movementSteps)) * misses
