@@ -59,6 +59,9 @@ func (p *packetWriter) again(before *sentPacket) bool {
 	next := v.store.schema.codes.next
 	skipped := 0
 	for i := range before.n {
+		if i%ahead == 0 {
+			v.fetch(before, i)
+		}
 		e := v.sent.entry(before, i)
 		if e.despawn {
 			continue
@@ -83,6 +86,20 @@ func (p *packetWriter) again(before *sentPacket) bool {
 		skipped = 0
 	}
 	return true
+}
+
+// ahead is how many entities of a packet are fetched at a time.
+const ahead = 32
+
+// fetch touches the slots of the next entities of a packet. They lie scattered:
+// one after the other each would be waited for, together they come in the time
+// of one.
+func (v *View) fetch(p *sentPacket, from int) {
+	var any Mask
+	for i := from; i < min(from+ahead, p.n); i++ {
+		any |= v.slots[v.sent.entry(p, i).index].mask
+	}
+	v.fetched = any
 }
 
 // usual is the body of a record that is nothing but its body, nil where there

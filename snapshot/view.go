@@ -63,6 +63,7 @@ type View struct {
 	records  []record  // of them
 	scratch  record    // the one that is written
 	part     int       // payloads written for this tick
+	fetched  Mask      // of no meaning: that it is kept makes fetch touch
 	short    bool      // not all that waited went out with the tick before
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
@@ -177,6 +178,9 @@ func (v *View) Acked(seq uint64) {
 	}
 	v.heard(p)
 	for i := range p.n {
+		if i%ahead == 0 {
+			v.fetch(p, i)
+		}
 		e := v.sent.entry(p, i)
 		if e.despawn {
 			v.settle(e, p.tick)
