@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -80,4 +81,36 @@ func TestJournalOfMoreThanTheWhole(t *testing.T) {
 		j.add(op{kind: opRemove, at: 4, count: 1}, nil, 10)
 	}
 	require.Equal(t, []op{{kind: opRemove, at: 4, count: 5}}, j.ops)
+}
+
+// A client that was in step gets the whole, in few bodies, when far more was done than there is.
+func TestManyOperationsComeAsTheWhole(t *testing.T) {
+	made := defs(t, 30)
+	id := wire.NetworkID{Index: 1, Generation: 1}
+	origin, reader, mirror := NewOrigin(made), NewReader(), NewCopy(made)
+	link := &fakeLink{life: map[wire.NetworkID]tick.Tick{id: 1}, held: map[wire.NetworkID]tick.Tick{id: 1}, limit: 1000}
+	var told []EventKind
+	mirror.Tell = func(_ *Def, e *Event) { told = append(told, e.Kind) }
+	flush := func() {
+		for _, c := range origin.Dirty() {
+			reader.Follow(c, link)
+		}
+		origin.Settle()
+		reader.Fill(link)
+		for _, m := range link.waiting {
+			require.NoError(t, mirror.Apply(m.id, m.body))
+		}
+		link.waiting = nil
+	}
+	table, _ := origin.Make(2, id)
+	for key := range uint32(3) {
+		require.NoError(t, table.Insert(int(key), []uint32{key, 0}))
+	}
+	flush()
+	for i := range uint32(500) {
+		require.NoError(t, table.Set(int(i%3), []uint32{i % 3, i + 1}))
+	}
+	flush()
+	require.Equal(t, []EventKind{EventWhole, EventWhole}, told)
+	require.Equal(t, all(table.Rows()), all(mirror.Find(2, id)))
 }

@@ -156,7 +156,8 @@ func (s *sim) change(t *rapid.T) {
 	if d.Kind() == List {
 		row[1], row[2] = 0, 0
 		if rapid.Bool().Draw(t, "names") {
-			row[1], row[2] = rapid.Uint32Range(0, 3).Draw(t, "named"), 1
+			named := s.id()
+			row[1], row[2] = named.Index, named.Generation
 		}
 	}
 	before := all(&c.rows)
@@ -190,6 +191,27 @@ func (s *sim) change(t *rapid.T) {
 		require.Equal(t, want, c.rows.At(i))
 	}
 	require.LessOrEqual(t, c.rows.Len(), d.Most())
+}
+
+// run does one thing to neighbours, which are one operation then, where they are elements of the prefix and where not.
+func (s *sim) run(t *rapid.T) {
+	d := rapid.SampledFrom(s.defs).Draw(t, "def")
+	c, _ := s.origin.Make(d.Number(), s.id())
+	if c.rows.Len() == 0 {
+		return
+	}
+	at, set := rapid.IntRange(0, c.rows.Len()-1).Draw(t, "at"), rapid.Bool().Draw(t, "set")
+	for range rapid.IntRange(2, 8).Draw(t, "count") {
+		if set && at < c.rows.Len() {
+			row := slices.Clone(c.rows.At(at))
+			if row[d.keys%len(row)] ^= 1; d.Kind() != Set {
+				require.NoError(t, c.Set(at, row))
+			}
+			at++
+		} else if !set && at < c.rows.Len() {
+			require.NoError(t, c.Remove(at))
+		}
+	}
 }
 
 // show has the client see an entity from now on, of which it will hear in time.
@@ -297,25 +319,27 @@ func TestClientComesToHaveWhatThereIs(t *testing.T) {
 		}
 		for range rapid.IntRange(20, 200).Draw(t, "steps") {
 			switch what := rapid.IntRange(0, 39).Draw(t, "step"); {
+			case what < 4:
+				s.run(t)
 			case what < 14:
 				for range rapid.IntRange(1, 8).Draw(t, "times") {
 					s.change(t)
 				}
 			case what < 22:
 				s.flush()
-			case what < 30:
+			case what < 28:
 				s.deliver(rapid.IntRange(0, len(s.link.waiting)).Draw(t, "count"))
-			case what < 32:
+			case what < 30:
 				s.show(s.id())
-			case what < 33:
+			case what < 31:
 				s.hide(s.id())
-			case what < 36:
+			case what < 34:
 				s.hold(s.id())
-			case what < 37:
+			case what < 35:
 				s.die(rapid.IntRange(0, 2).Draw(t, "who"))
-			case what < 38:
+			case what < 36:
 				s.link.jammed = rapid.IntRange(0, 2).Draw(t, "jammed") == 0
-			case what < 39:
+			case what < 37:
 				s.link.shut = rapid.IntRange(0, 2).Draw(t, "shut") == 0
 			default:
 				s.link.named[s.id()] = rapid.Bool().Draw(t, "name")
@@ -333,5 +357,12 @@ func TestClientComesToHaveWhatThereIs(t *testing.T) {
 		s.deliver(len(s.link.waiting))
 		s.check()
 		require.Empty(t, s.reader.queue)
+		for _, id := range s.ids { // and when what may be named is not the same any more
+			s.link.named[id] = !s.link.named[id]
+		}
+		s.link.sights++
+		s.flush()
+		s.deliver(len(s.link.waiting))
+		s.check()
 	})
 }
