@@ -118,6 +118,7 @@ func (p *past) enter(t tick.Tick, begun *block) *block {
 	b := p.of(t)
 	if b != begun {
 		b.lanes, begun.lanes = begun.lanes, b.lanes
+		b.versions, begun.versions = begun.versions, b.versions
 	}
 	return b
 }

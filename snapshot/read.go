@@ -109,7 +109,8 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 		return r.malformed()
 	}
 	r.stage.age = tick.Tick(age) + 1
-	list, places, ok := r.past.list(s-r.stage.age, int(part))
+	listed := s - r.stage.age
+	list, places, ok := r.past.list(listed, int(part))
 	if !ok {
 		return r.noBaseline()
 	}
@@ -137,7 +138,8 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 			return r.malformed()
 		}
 		var err error
-		if odd || !r.leanAgain(s-r.stage.age, list[at], places[at]) {
+		// An odd record may have told another age since, for those behind it too.
+		if of := s - r.stage.age; odd || of != listed || !r.leanAgain(of, list[at], places[at]) {
 			err = r.decodeRecord(b, s, list[at], odd)
 		} else {
 			err = r.decodeUsual(b, s, list[at])
