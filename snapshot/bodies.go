@@ -189,31 +189,37 @@ type rowVersions struct {
 }
 
 // versions finds a row's versions, which the entity had at T and, if asked for,
-// at T'.
+// at T', which is before T: the way there goes on where T was found.
 func (s *Store) versions(r *rowVersions, e *bodyEntry, row int) bool {
 	r.row, r.before = row, nil
 	r.now = s.rows.row(e.index, row)
-	var ok bool
-	if r.base, ok = s.lanesAt(e.index, row, e.t); !ok {
+	since := s.sinceOf(e.index, row)
+	var c *change
+	switch {
+	case since <= e.t:
+		r.base = r.now
+	default:
+		if c = s.past.rowAt(e.index, row, e.t); c == nil || !c.there {
+			return false
+		}
+		r.base = s.past.lanesOf(c)
+	}
+	switch {
+	case e.before == tick.None:
+		return true
+	case since <= e.before:
+		r.before = r.now
+		return true
+	case c == nil:
+		c = s.past.rowAt(e.index, row, e.before)
+	default:
+		c = s.past.before(c, e.before)
+	}
+	if c == nil || !c.there {
 		return false
 	}
-	if e.before == tick.None {
-		return true
-	}
-	r.before, ok = s.lanesAt(e.index, row, e.before)
-	return ok
-}
-
-// lanesAt is a present row as of a tick at which it was present too.
-func (s *Store) lanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
-	if s.sinceOf(index, row) <= t {
-		return s.rows.row(index, row), true
-	}
-	c := s.past.rowAt(index, row, t)
-	if c == nil || !c.there {
-		return nil, false
-	}
-	return s.past.lanesOf(c), true
+	r.before = s.past.lanesOf(c)
+	return true
 }
 
 // Watch makes a function see the symbols of every body that is made: a trainer

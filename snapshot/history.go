@@ -215,12 +215,17 @@ func (h *history) entityAt(index uint32, t tick.Tick) *change {
 	return h.find(h.lives[index], t)
 }
 
-func (h *history) find(number uint64, t tick.Tick) *change {
-	c := h.get(number)
+// before is what the same thing was at tick t, which is no later than the one
+// that c was found for.
+func (h *history) before(c *change, t tick.Tick) *change {
 	for c != nil && c.since > t {
 		c = h.get(c.prev)
 	}
 	return c
+}
+
+func (h *history) find(number uint64, t tick.Tick) *change {
+	return h.before(h.get(number), t)
 }
 
 // lanesOf are the lanes of a row's change that was present.
