@@ -45,6 +45,20 @@ type (
 		C float64
 		D uint64 `net:"min=10,max=4294967306"`
 	}
+	goldenTags struct {
+		A float32    `net:"predict=previous"`
+		B float32    `net:"angle,bits=10,predict=previous"`
+		R [4]float32 `net:"quat,bits=9,predict=previous"`
+		C uint32     `net:"predict=linear"`
+		D uint16     `net:"predict=none"`
+		E float32    `net:"min=0,max=1,step=0.01,predict=previous"`
+		F int16      `net:"min=-5,max=500,predict=linear"`
+	}
+	goldenPrv struct {
+		A float32 `net:"predict=previous"`
+		B float32 `net:"predict=none"`
+		C float32
+	}
 	goldenOne  struct{ A uint16 }
 	goldenFlag struct{ A bool }
 )
@@ -56,7 +70,7 @@ func goldenPlan(t *testing.T, description string) *Plan {
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[goldenLin](), reflect.TypeFor[goldenTurn](), reflect.TypeFor[goldenFlt](), reflect.TypeFor[goldenSpin](),
 		reflect.TypeFor[goldenWide](), reflect.TypeFor[goldenNum](), reflect.TypeFor[goldenRaw](), reflect.TypeFor[goldenOne](),
-		reflect.TypeFor[goldenFlag](),
+		reflect.TypeFor[goldenFlag](), reflect.TypeFor[goldenTags](), reflect.TypeFor[goldenPrv](),
 	} {
 		if of.Name() == "golden"+name {
 			p, err := Compile(of, name)
