@@ -47,6 +47,7 @@ func TestLeavingSight(t *testing.T) {
 		w.step(func() { id = w.spawn(); explicit.Show(1, id) })
 		w.requireSees(1, id)
 		require.NotZero(t, v.Write(make([]byte, 1000), 1))
+		v.Acked(1) // what never arrived would not be kept
 		require.True(t, explicit.Hide(1, id))
 		w.step(nil)
 		w.requireSees(1)
