@@ -127,7 +127,7 @@ func buildMessage(t *testing.T, p *netcode.Protocol, kind wire.MessageType) func
 // matrixTypes are all of netcode's own types, one that does not exist, one of the game and one that is not registered.
 func matrixTypes() []wire.MessageType {
 	return []wire.MessageType{wire.MessageSnapshot, wire.MessageKeepAlive, wire.MessageClose, wire.MessageResync,
-		wire.MessageCredit, wire.MessageFragment, wire.MessageRefusal, 8, wire.FirstUserMessage, 200}
+		wire.MessageCredit, wire.MessageFragment, wire.MessageRefusal, 15, wire.FirstUserMessage, 200}
 }
 
 // verdictOf is what the table says, but for a type of the game that is not registered: the table knows only that the
