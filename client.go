@@ -55,6 +55,7 @@ type Client struct {
 	state   State
 	id      wire.ClientID
 	replica *snapshot.Replica
+	inputs  inputTail
 	greeted bool // The server's first packet came: it knows that we know.
 	applied bool // The world has what replica holds.
 	out     output
@@ -90,6 +91,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config, c.exists)
+	c.inputs.setUp(&p.inputs, config.SentPackets)
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
 	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
 	return c, nil

@@ -119,6 +119,7 @@ func (c *Client) enter(accept peer.Accept) {
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.inbound.SetLocal(c.id)
 	c.applied = false
+	c.inputs.restart()
 	c.spoke = c.frame.now - greetEvery
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})

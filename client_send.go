@@ -41,6 +41,7 @@ func (c *Client) serve() {
 		c.conn.DetectLost(c.frame.now, c)
 		c.resync()
 	}
+	c.sendInputs()
 	c.sendMessages()
 	if !c.frame.due {
 		return
@@ -81,7 +82,10 @@ func (c *Client) patience() (every time.Duration) {
 }
 
 // Acked implements peer.Outcome.
-func (c *Client) Acked(seq uint64, sentAt tick.Tick) { c.acked(seq) }
+func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
+	c.inputs.acknowledged(seq)
+	c.acked(seq)
+}
 
 // Lost implements peer.Outcome: reliable messages are sent again.
 func (c *Client) Lost(seq uint64) { c.lost(seq) }

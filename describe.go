@@ -3,6 +3,7 @@ package netcode
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,19 +16,20 @@ import (
 const (
 	kindLimits    = "limits"
 	kindComponent = "component"
+	kindInput     = "input"
 	kindMessage   = "message"
 )
 
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
-// holds the limits that shape what travels, then come the components and then the messages, each by wire name.
+// holds the limits that shape what travels, then come the components, the inputs and the messages, each by wire name.
 type entry struct {
 	kind string
 	name string
 	text string
 }
 
-// describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
-func describe(components []*wire.Plan, messages []handled, unpacked bool) []entry {
+// describe lists a protocol's entries in canonical order; the lists are sorted by wire name.
+func describe(components, inputs []*wire.Plan, messages []handled, unpacked bool) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
@@ -39,6 +41,9 @@ func describe(components []*wire.Plan, messages []handled, unpacked bool) []entr
 	entries = append(entries, entry{kindLimits, "netcode", limits})
 	for _, plan := range components {
 		entries = append(entries, describePlan(kindComponent, plan))
+	}
+	for _, plan := range inputs {
+		entries = append(entries, describeInput(plan))
 	}
 	for _, m := range messages {
 		entries = append(entries, describeMessage(m))
@@ -128,7 +133,8 @@ func splitEntry(text string) (kind, name string) {
 // sortsBefore tells if an entry of that kind and name stands before ours in the canonical order.
 func sortsBefore(kind, name string, ours entry) bool {
 	if kind != ours.kind {
-		return kind == kindLimits || (kind == kindComponent && ours.kind == kindMessage)
+		order := []string{kindLimits, kindComponent, kindInput, kindMessage}
+		return slices.Index(order, kind) < slices.Index(order, ours.kind)
 	}
 	return name < ours.name
 }

@@ -14,6 +14,7 @@ type frame struct {
 	clock tick.Clock
 	now   time.Duration
 	due   bool // A network tick falls into this frame.
+	steps int  // How many do.
 	begun bool
 }
 
@@ -25,6 +26,7 @@ func (f *frame) begin(now time.Duration) (stall time.Duration) {
 	}
 	f.begun = true
 	f.now = max(now, f.now)
-	f.due = f.clock.Advance(f.now) > 0
+	f.steps = f.clock.Advance(f.now)
+	f.due = f.steps > 0
 	return stall
 }

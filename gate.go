@@ -19,6 +19,7 @@ type content struct {
 	resyncEpoch uint16
 	credited    bool
 	credit      uint32
+	inputs      bool
 }
 
 // judge judges every message of a packet before any of them takes effect. The error is why the connection must end: no
@@ -62,6 +63,10 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 	case h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal:
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
+		}
+		if h.Type == wire.MessageInput && c.server != nil && !got.inputs && h.Stage == tick.Initialization {
+			got.inputs = true
+			return c.server.staged.read(&c.protocol.inputs, r.Payload)
 		}
 		return got.take(h, r.Payload)
 	}

@@ -21,6 +21,7 @@ type Protocol struct {
 	rows       map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages   message.Registry
 	handled    []handled
+	inputs     inputs
 	roles      [1 << 8]role // By number, once frozen.
 
 	tables *wire.Tables // Nil: those that ship.
@@ -80,10 +81,12 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
+		sort.Slice(p.inputs.plans, func(a, b int) bool { return p.inputs.plans[a].Name() < p.inputs.plans[b].Name() })
 		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
 		if p.unpacked {
 			p.turnPackingOff()
 		}
+		p.inputs.freeze()
 		p.messages.Freeze()
 		for _, h := range p.handled {
 			p.roles[h.of.ID()] = h.role
@@ -93,7 +96,7 @@ func (p *Protocol) freeze() {
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = describe(p.components, p.handled, p.unpacked)
+		p.entries = describe(p.components, p.inputs.plans, p.handled, p.unpacked)
 		p.digest, p.hash = digest(p.entries)
 	})
 }
@@ -111,6 +114,9 @@ func (p *Protocol) setTables() {
 // turnPackingOff makes every type travel in the debug encoding.
 func (p *Protocol) turnPackingOff() {
 	for _, plan := range p.components {
+		plan.Debug()
+	}
+	for _, plan := range p.inputs.plans {
 		plan.Debug()
 	}
 	p.messages.Debug()

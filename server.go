@@ -27,6 +27,7 @@ type Server struct {
 	courier
 	store    *snapshot.Store
 	explicit explicit
+	staged   stagedInputs
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.

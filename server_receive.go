@@ -53,6 +53,9 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 	if content.credited {
 		c.outgoing.Credit(content.credit)
 	}
+	if content.inputs {
+		s.takeInputs(c)
+	}
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in); reason != nil {
 			s.refusePacket(c, reason)

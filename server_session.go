@@ -32,9 +32,10 @@ const (
 // session is one client as the server sees it.
 type session struct {
 	link
-	id    wire.ClientID
-	state sessionState
-	view  *snapshot.View // Nil unless connected.
+	id     wire.ClientID
+	state  sessionState
+	view   *snapshot.View // Nil unless connected.
+	inputs inputQueue
 
 	nonce   uint64
 	epoch   uint32
@@ -132,6 +133,7 @@ func (s *Server) admit(c *session) bool {
 	}
 	s.move(c, connected)
 	c.view = snapshot.NewView(s.store, s.config.snapshot())
+	c.inputs.setUp(&s.protocol.inputs)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
 	if s.report.enabled(slog.LevelInfo) {
