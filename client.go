@@ -56,6 +56,7 @@ type Client struct {
 	id      wire.ClientID
 	replica *snapshot.Replica
 	inputs  inputTail
+	time    clientTime
 	greeted bool // The server's first packet came: it knows that we know.
 	applied bool // The world has what replica holds.
 	out     output
@@ -97,9 +98,11 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	return c, nil
 }
 
-// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
+// BeginFrame starts a frame. now is the time since any fixed moment. It should not run backwards: while it does nothing
+// times out, and the clocks of ServerTime, Time and Present start to measure anew.
 func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
+	c.time.begin(now)
 	c.report.now = c.frame.now
 	c.heard += stall
 	if c.attempt.fresh {

@@ -50,6 +50,7 @@ func (c *Client) over(reason *peer.Error) {
 
 // drop forgets the connection.
 func (c *Client) drop() {
+	c.time.stop()
 	if c.conn != nil {
 		addPackets(&c.ended, c.conn.Stats())
 		c.outgoing.Clear()

@@ -48,6 +48,7 @@ func (c *Client) receivePacket(packet []byte) {
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
 		return
 	}
+	c.hearTick(&in, &content)
 	if content.credited {
 		c.outgoing.Credit(content.credit)
 	}

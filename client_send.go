@@ -11,6 +11,7 @@ import (
 // Send ends a frame: it says hello while connecting, and else builds the packets that the budget allows: messages in every
 // frame. They wait for Drain.
 func (c *Client) Send() {
+	c.endTime()
 	switch c.state {
 	case Connecting:
 		c.sayHello()
@@ -46,7 +47,7 @@ func (c *Client) serve() {
 	if !c.frame.due {
 		return
 	}
-	c.keepAlive(c.patience())
+	c.keepAlive(c.patience(), nil)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}

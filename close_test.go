@@ -42,8 +42,9 @@ func TestCloseDeliversWhatWasSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got = nil
-			r := newRig(t, p, netcode.Config{})
-			c := r.joined(p, netcode.Config{})
+			patient := netcode.Config{FlushTimeout: 3 * time.Second}
+			r := newRig(t, p, patient)
+			c := r.joined(p, patient)
 			lossy := lossy(7, 30)
 			r.tamper = lossy
 			leave(r, c)

@@ -20,6 +20,10 @@ type content struct {
 	credited    bool
 	credit      uint32
 	inputs      bool
+	pulsed      bool // A keep-alive of the server told its tick.
+	pulse       uint16
+	fedBack     bool
+	feedback    feedback
 }
 
 // judge judges every message of a packet before any of them takes effect. The error is why the connection must end: no
@@ -68,7 +72,7 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 			got.inputs = true
 			return c.server.staged.read(&c.protocol.inputs, r.Payload)
 		}
-		return got.take(h, r.Payload)
+		return got.take(h, r.Payload, c.role())
 	}
 	if err := l.arrivals.Judge(r.Channel, h, r.Payload); err != nil {
 		return err
@@ -85,12 +89,18 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 }
 
 // take judges one of netcode's own messages, of which a packet has one of each kind at most.
-func (c *content) take(h wire.MessageHeader, payload []byte) error {
+func (c *content) take(h wire.MessageHeader, payload []byte, role peer.Role) error {
 	if h.Stage != tick.Initialization {
 		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
 	}
 	switch {
-	case h.Type == wire.MessageKeepAlive && len(payload) == 0:
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && len(payload) == 0:
+		return nil
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) == pulseSize:
+		c.pulsed, c.pulse = true, parsePulse(payload)
+		return nil
+	case h.Type == wire.MessageFeedback && !c.fedBack && len(payload) == feedbackSize:
+		c.fedBack, c.feedback = true, parseFeedback(payload)
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
 		c.snapshot = payload

@@ -141,15 +141,17 @@ func (l *link) sendAck() {
 }
 
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and
-// shows that this end is here.
-func (l *link) keepAlive(every time.Duration) {
+// shows that this end is here. It says whether it did.
+func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 	if l.frame.now-l.spoke < every {
-		return
+		return false
 	}
-	if b, ok := l.begin(); ok {
-		b.Add(wire.MessageKeepAlive, tick.Initialization, 0)
+	b, ok := l.begin()
+	if ok {
+		b.Add(wire.MessageKeepAlive, tick.Initialization, copy(b.Payload(), payload))
 		l.finish(&b)
 	}
+	return ok
 }
 
 // silent tells if nothing was heard for the silence timeout.

@@ -74,6 +74,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
+	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config, s.exists)
 	s.events.over = func(client wire.ClientID, reason *peer.Error) { s.calls.drop(client, reason) }

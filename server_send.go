@@ -86,11 +86,24 @@ func (s *Server) serve(c *session) {
 	c.view.Plan(c.budget.Left())
 	s.fill(c)
 	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
-	c.keepAlive(s.config.KeepAlive)
+	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
 	s.reportOversize(c)
+}
+
+// pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest.
+func (s *Server) pulse(c *session) {
+	every := min(s.config.KeepAlive, s.config.Pulse)
+	if s.frame.now-c.timed < every {
+		return
+	}
+	var payload [pulseSize]byte
+	putPulse(payload[:], s.frame.clock.Tick())
+	if c.keepAlive(0, payload[:]) {
+		c.timed = s.frame.now
+	}
 }
 
 // repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
@@ -143,6 +156,7 @@ func (s *Server) addSnapshot(c *session, b *peer.Builder) bool {
 	n := c.view.Write(b.Payload(), c.conn.Next())
 	if n > 0 {
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
+		c.timed = s.frame.now
 	}
 	return n > 0
 }

@@ -42,8 +42,9 @@ type session struct {
 	before  uint32 // Epoch of the session that the address had before; 0: none.
 	created time.Duration
 
-	stateFirst bool // Messages filled the last packet while state waited.
-	starved    bool // State waited at the end of the last tick.
+	timed      time.Duration // When it was last told the server's tick.
+	stateFirst bool          // Messages filled the last packet while state waited.
+	starved    bool          // State waited at the end of the last tick.
 	resynced   bool
 	resyncAt   time.Duration
 	oversize   uint64

@@ -458,6 +458,7 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	}
 	l.applied = s
 	r.bury(n)
+	l.ended = s
 }
 
 // record enters a version into the past, and into the world if it is newer

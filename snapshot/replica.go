@@ -22,6 +22,7 @@ type life struct {
 	applied           tick.Tick // of the newest record or despawn that took effect
 	gone              bool
 	goneAt            tick.Tick // with gone: what the client had decoded by then
+	ended             tick.Tick // as of which it was last gone, for what is shown late
 	newest            versionRef
 	old               older
 	lower             int32 // the life before it at the same index, -1 = none
@@ -52,6 +53,8 @@ type Replica struct {
 	changed []uint32 // indexes touched since ClearChanged
 	touched bitset   // the same as a set
 
+	whole []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
+
 	epoch  uint16 // the newest resync that the server says it served
 	wanted uint16 // the newest resync that this end asked for
 
@@ -74,11 +77,13 @@ type ReplicaStats struct {
 // at the time of the connection: ticks on the wire are read as near to it.
 func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	cfg = cfg.withDefaults()
-	return &Replica{
+	r := &Replica{
 		schema: schema, window: cfg.Window, newest: start,
 		rows: newColumns(schema, cfg.Entities),
 		past: newPast(schema, 2*cfg.Window),
 	}
+	r.whole = make([]tick.Tick, len(r.past.blocks))
+	return r
 }
 
 // Tick is the newest tick that was decoded.
@@ -264,6 +269,7 @@ func (r *Replica) bury(n int32) {
 	if !l.gone {
 		l.gone = true
 		r.living--
+		l.ended = r.newest
 		r.rows.masks[l.index] = 0
 		r.touch(l.index)
 	}
