@@ -195,7 +195,7 @@ func (c *Client) addInputs(b *peer.Builder) bool {
 }
 
 // inputTick is the tick whose inputs are noted now.
-func (c *Client) inputTick() tick.Tick { return c.Tick() }
+func (c *Client) inputTick() tick.Tick { return c.Time().Tick }
 
 // shownTime is what is presented now.
-func (c *Client) shownTime() tick.Time { return tick.Time{} }
+func (c *Client) shownTime() tick.Time { return c.Present() }

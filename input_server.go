@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -196,4 +197,15 @@ func (q *inputQueue) answered(at, begun tick.Tick) {
 	if a, early := &q.answer, tick.Early(at, begun); !a.due || early < a.early {
 		*a = inputAnswer{due: true, tick: at, early: early}
 	}
+}
+
+// answerInputs tells a client's clock how early one of its inputs came, once a tick in which some did.
+func (c *session) answerInputs(b *peer.Builder) {
+	a := &c.inputs.answer
+	if !a.due || !b.Fits(feedbackSize) {
+		return
+	}
+	putFeedback(b.Payload(), a.tick, a.early)
+	b.Add(wire.MessageFeedback, tick.Initialization, feedbackSize)
+	a.due = false
 }

@@ -118,7 +118,7 @@ func (s *Server) repeat(c *session) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *session) {
-	for c.view.Pending() || c.wants() {
+	for c.view.Pending() || c.wants() || c.inputs.answer.due {
 		if c.budget.Spent() {
 			s.stats.BudgetSpent++
 			return
@@ -136,6 +136,7 @@ func (s *Server) sendPacket(c *session) bool {
 	if !ok {
 		return false
 	}
+	c.answerInputs(&b)
 	if !c.stateFirst {
 		c.load(&b, c.view.Pending())
 	}

@@ -32,10 +32,12 @@ const (
 // session is one client as the server sees it.
 type session struct {
 	link
-	id     wire.ClientID
-	state  sessionState
-	view   *snapshot.View // Nil unless connected.
-	inputs inputQueue
+	id           wire.ClientID
+	state        sessionState
+	view         *snapshot.View // Nil unless connected.
+	inputs       inputQueue
+	past         Past
+	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
 	nonce   uint64
 	epoch   uint32
@@ -56,6 +58,7 @@ func (c *session) Acked(seq uint64, sentAt tick.Tick) {
 	if c.view != nil {
 		c.view.Acked(seq)
 	}
+	c.acknowledged = max(c.acknowledged, sentAt)
 	c.acked(seq)
 }
 

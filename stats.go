@@ -57,6 +57,8 @@ type Stats struct {
 	InputsLate        uint64 // Inputs that came when their tick was simulated already.
 	InputsTooOld      uint64 // Inputs refused because they are of more than 64 ticks ago.
 	InputsTooFar      uint64 // Inputs refused because they are of more than 64 ticks ahead.
+	Rewinds           uint64 // Views of the past that Rewind gave.
+	RewindsClamped    uint64 // Rewind: of these, those of clients that claimed to show what is farther back, or still to come.
 	Resyncs           uint64 // Resyncs served.
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
 	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.

@@ -1,0 +1,126 @@
+package netcode
+
+import (
+	"reflect"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Past is the world as one client showed it to its player, for the time of one Rewind. Nothing is copied for it: the
+// store keeps what rows were before they changed, for Config.Window ticks.
+type Past struct {
+	server  *Server
+	session *session
+	at      tick.Time
+	clamped bool
+	open    bool
+}
+
+// Rewind lets game code look at the world as a client's player saw it in the tick that is simulated: when it aimed. The
+// moment is what the client says that it presented when it made the input that InputOf gives, or, where it sends no
+// inputs, the newest tick that it has acknowledged. A client is believed no farther back than Config.Rewind and never
+// ahead of what was captured. Rewind says false, without a call, if there is no such client, or nothing was captured or
+// is known of it yet. view is good during the call, and reads only. It allocates nothing.
+func (s *Server) Rewind(client ClientID, look func(view *Past)) bool {
+	c := s.client(client)
+	if c == nil || s.store.Tick() == tick.None {
+		return false
+	}
+	at, ok := c.presented(s.Tick())
+	if !ok {
+		return false
+	}
+	p := &c.past
+	*p = Past{server: s, session: c, at: at, open: true}
+	oldest := s.Tick().Begin().Add(-tick.SpanOf(s.config.Rewind, s.config.TickRate))
+	newest := s.store.Tick().Begin()
+	switch {
+	case at.Before(oldest):
+		p.at, p.clamped = oldest, true
+	case at.After(newest):
+		p.at, p.clamped = newest, true
+	}
+	if p.clamped {
+		s.stats.RewindsClamped++
+	}
+	s.stats.Rewinds++
+	c.view.Observe()
+	look(p)
+	p.open = false
+	return true
+}
+
+// presented is what a client's player saw in a tick, as far as the client says.
+func (c *session) presented(at tick.Tick) (tick.Time, bool) {
+	if c.inputs.rows != nil {
+		if shown, ok := c.inputs.presented(at); ok {
+			return shown, true
+		}
+	}
+	return c.acknowledged.Begin(), c.acknowledged != tick.None
+}
+
+// At is the moment that the client showed: the tick that had begun in what it showed, and what went by of it.
+func (p *Past) At() tick.Time { return p.at }
+
+// Clamped tells that the client named another moment, which lies outside of what it may.
+func (p *Past) Clamped() bool { return p.clamped }
+
+// All yields the entities that lived then and that the client may see, or might have, if they are gone since. It allocates
+// nothing.
+func (p *Past) All(yield func(NetworkID) bool) {
+	if !p.open {
+		return
+	}
+	p.server.store.EachAt(p.at.Tick, func(id NetworkID) bool { return !p.shows(id) || yield(id) })
+}
+
+// shows tells if the client may see what lives, or might have seen what does not any more.
+func (p *Past) shows(id NetworkID) bool {
+	return !p.server.store.Alive(id) || p.session.view.Visible(id)
+}
+
+// Has tells if the client was shown an entity then.
+func (p *Past) Has(id NetworkID) bool {
+	if !p.open || !p.shows(id) {
+		return false
+	}
+	_, err := p.server.store.MaskAt(id, p.at.Tick)
+	return err == nil
+}
+
+// PastOf is component T of an entity as the client showed it. A component with an interpolation (Interpolate) is what lies
+// between the two ticks around the moment, by the same rule as on the client; any other is what it was in the tick that
+// had begun. It is false if T is not registered with Replicate, or the entity did not live then, lacked the component or is
+// hidden from the client. Entity handles in T are zero.
+func PastOf[T any](p *Past, id NetworkID) (v T, ok bool) {
+	if !p.open || !p.shows(id) {
+		return v, false
+	}
+	schema := p.server.protocol.schema
+	row := rowOfType(schema, reflect.TypeFor[T]())
+	if row < 0 {
+		return v, false
+	}
+	from, err := p.server.store.RowAt(id, row, p.at.Tick)
+	if err != nil || from == nil && schema.Plan(row).Lanes() > 0 {
+		return v, false
+	}
+	if from == nil {
+		mask, _ := p.server.store.MaskAt(id, p.at.Tick)
+		return v, mask.Has(row)
+	}
+	schema.Plan(row).Dequantise(from, reflect.ValueOf(&v).UnsafePointer())
+	return v, true
+}
+
+// rowOfType is the row of a component type, -1 if it does not replicate.
+func rowOfType(schema *snapshot.Schema, t reflect.Type) int {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == t {
+			return row
+		}
+	}
+	return -1
+}
