@@ -186,6 +186,9 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 		if !ok || !legal {
 			return false
 		}
+		if r.guard != nil && r.find(index, generation) < 0 {
+			continue // What was never heard of takes no memory.
+		}
 		r.stage.despawns = append(r.stage.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
 	return !b.Failed()
@@ -316,6 +319,10 @@ func (r *Replica) decodeRows(b *wire.BitReader, rec staged) error {
 	}
 	if b.Failed() {
 		return r.malformed()
+	}
+	if r.guard != nil && !r.guard(rec.id, mask) {
+		r.stats.Guarded++
+		return ErrGuarded
 	}
 	r.stage.records = append(r.stage.records, rec)
 	return nil

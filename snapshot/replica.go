@@ -58,6 +58,7 @@ type Replica struct {
 	epoch  uint16 // the newest resync that the server says it served
 	wanted uint16 // the newest resync that this end asked for
 
+	guard func(id wire.NetworkID, rows Mask) bool
 	stage stage
 	stats ReplicaStats
 }
@@ -71,6 +72,7 @@ type ReplicaStats struct {
 	Stale      uint64 // payloads refused with ErrStale
 	NoBaseline uint64 // payloads refused with ErrBaseline
 	Malformed  uint64 // payloads refused with ErrMalformed
+	Guarded    uint64 // payloads refused with ErrGuarded
 }
 
 // NewReplica returns a Replica that holds nothing. start is the server's tick
@@ -85,6 +87,10 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	r.whole = make([]tick.Tick, len(r.past.blocks))
 	return r
 }
+
+// Guard sets a function that is asked about every record, before anything of its payload takes effect: when it refuses one,
+// the whole payload is refused with [ErrGuarded]. A server asks it whether a client may write that.
+func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) { r.guard = may }
 
 // Tick is the newest tick that was decoded.
 func (r *Replica) Tick() tick.Tick { return r.newest }
