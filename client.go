@@ -51,15 +51,16 @@ type Client struct {
 
 	link
 	courier
-	attempt attempt
-	state   State
-	id      wire.ClientID
-	replica *snapshot.Replica
-	inputs  inputTail
-	time    clientTime
-	greeted bool // The server's first packet came: it knows that we know.
-	applied bool // The world has what replica holds.
-	out     output
+	attempt   attempt
+	state     State
+	id        wire.ClientID
+	replica   *snapshot.Replica
+	inputs    inputTail
+	time      clientTime
+	shownRows []*shownRow
+	greeted   bool // The server's first packet came: it knows that we know.
+	applied   bool // The world has what replica holds.
+	out       output
 
 	order  order
 	report reporter

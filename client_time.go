@@ -126,6 +126,9 @@ func (c *Client) Pace() (num, den int64) {
 	return c.time.sync.Factor()
 }
 
+// TickRate is the number of network ticks a second: the server's, once connected.
+func (c *Client) TickRate() int { return c.agreed.TickRate }
+
 // Lead is how far Time runs ahead of the server's ticks as packets show them: the round trip and what inputs need.
 func (c *Client) Lead() tick.Span { return c.time.sync.Lead() }
 

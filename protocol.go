@@ -26,6 +26,9 @@ type Protocol struct {
 
 	tables *wire.Tables // Nil: those that ship.
 
+	smooth         []interpolation
+	interpolations []snapshot.Interpolation // By row, once frozen.
+
 	freezing sync.Once
 	frozen   bool
 	unpacked bool
@@ -93,6 +96,7 @@ func (p *Protocol) freeze() {
 		}
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
+		p.setSmooth()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -60,6 +61,7 @@ type Apply struct {
 
 	born      []wire.NetworkID // Spawned is still to be called
 	condemned []condemned      // to be removed, Despawned being called first
+	late      late
 	doomed    doomed
 	running   bool
 	waiting   bool // WorldLocked was reported, and nothing could be applied since
@@ -143,7 +145,7 @@ func (a *Apply) rejoin() {
 		return
 	}
 	a.forget()
-	a.condemned = a.condemned[:0]
+	a.condemned, a.late.departing = a.condemned[:0], a.late.departing[:0]
 	a.watch.mark.join(a.watch.world)
 	a.watch.note(Problem{Kind: WorldReset})
 	a.all = true
@@ -194,11 +196,15 @@ func (a *Apply) announceBorn() {
 // and drops what the replica has received but not yet given. Called by a hook,
 // or while the world is locked, the removal waits for the next Run.
 func (a *Apply) Clear() {
+	on := a.late.on
+	a.late.on, a.late.shown = false, tick.Time{} // at once: what was presented is over
 	if a.watch.mark.goes(a.watch.world) {
+		a.hurry()
 		for index := range a.watch.byIndex {
 			a.condemn(uint32(index))
 		}
 	}
+	a.late.on = on
 	a.forget()
 	a.all = false
 	if a.replica != nil {

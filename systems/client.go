@@ -18,6 +18,9 @@ type ClientSystems struct {
 	Receive *Receive
 	Apply   *Apply
 	Send    *Send
+	// Interpolate is nil for a protocol without interpolated components. Set it to nil before the first frame for a
+	// client that draws nothing: entities are removed on arrival then, and there is no components.Smooth.
+	Interpolate *Interpolate
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
@@ -33,18 +36,24 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 		Apply:   &Apply{Client: client},
 		Send:    &Send{End: client, Socket: socket},
 	}
+	if len(client.Protocol().Interpolations()) > 0 {
+		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
+	}
 	c.Apply.Hooks.Spawned = c.tellSpawned
 	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.despawned, e, id) }
 	return c
 }
 
-// Systems implements Group: Receive, Apply, the dispatch of each stage with the game's systems, Send.
+// Systems implements Group: Receive, Apply, Interpolate, the dispatch of each stage with the game's systems, Send.
 func (c *ClientSystems) Systems() []System {
 	return c.list(c.Client, func(stage tick.Stage) (before, after []System) {
 		switch stage {
 		case tick.Initialization:
 			return []System{c.Receive}, nil
 		case tick.EarlyUpdate:
+			if c.Interpolate != nil {
+				return []System{c.Apply, c.Interpolate}, nil
+			}
 			return []System{c.Apply}, nil
 		case tick.PostLateUpdate:
 			return nil, []System{c.Send}
@@ -88,7 +97,7 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 }
 
 // OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
-// here. The world is unlocked.
+// here: with Interpolate, when its end is presented. The world is unlocked.
 func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	c.despawned = append(c.despawned, f)
 }
