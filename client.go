@@ -114,7 +114,10 @@ func (c *Client) BeginFrame(now time.Duration) {
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers.
-func (c *Client) Dispatch(stage Stage) { c.inbound.Drain(stage) }
+func (c *Client) Dispatch(stage Stage) {
+	c.tellGone(stage)
+	c.inbound.Drain(stage)
+}
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.drain(send) }

@@ -53,7 +53,7 @@ func (c *Client) receivePacket(packet []byte) {
 		c.outgoing.Credit(content.credit)
 	}
 	if content.messages > 0 {
-		if reason := c.queue(&c.link, &in); reason != nil {
+		if reason := c.queue(&c.link, &in, content.plain); reason != nil {
 			c.refusePacket(reason)
 			return
 		}
@@ -90,6 +90,7 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	switch {
 	case err == nil:
 		c.applied = false
+		c.keepCollections()
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++

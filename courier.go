@@ -21,13 +21,18 @@ type courier struct {
 	stats    *Stats
 
 	plain    [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
+	sizes    message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
+	plains   []message.Plain       // Messages of these types in the packet that was judged last.
+	short    message.Sizes         // Of the types of which nothing has to be asked before this end sends one, how long they are.
 	inbound  *message.Inbound
 	outbound *message.Outbound
 	pool     *peer.Pool
 	types    message.Cache
 	buffer   []byte // A message for several recipients.
 	calls    calls
-	running  bool // A frame is under way.
+
+	collections collectionEnd
+	running     bool // A frame is under way.
 
 	from    *link // Whose packet is being queued.
 	fault   error // What is wrong with it after all.
@@ -58,10 +63,17 @@ func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID)
 	c.outbound = message.NewOutbound(config.History, config.queues())
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = newCalls(config.Calls)
+	c.setUpCollections()
 	c.arrived = c.arrive
+	for id := range c.sizes {
+		c.sizes[id], c.short[id] = message.NoSize, message.NoSize
+	}
 	for _, h := range c.protocol.handled {
 		if h.role == alone && h.of.Direction.Allows(c.server == nil) && (c.client != nil || !h.of.OwnerOnly) {
-			c.plain[h.of.ID()] = h.of.Codec
+			c.plain[h.of.ID()], c.sizes[h.of.ID()] = h.of.Codec, h.of.Codec.AlwaysLegal()
+		}
+		if h.role == alone && h.of.Direction.Allows(c.server != nil) && !h.of.OwnerOnly && h.of.Channel == 0 && config.History == 0 {
+			c.short[h.of.ID()] = h.of.Codec.AlwaysLegal()
 		}
 	}
 }

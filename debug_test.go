@@ -105,7 +105,7 @@ func TestDumpSpeaksOfWhatIsInThePackets(t *testing.T) {
 		}
 		require.NotContains(t, text.String(), "not known here")
 		require.NotContains(t, text.String(), "legal")
-		require.Contains(t, blind.String(), "rows as at tick")
+		require.Contains(t, blind.String(), "which are not known here")
 		inMemory := binary.LittleEndian.AppendUint32(nil, math.Float32bits(137.25))
 		require.Equal(t, on, strings.Contains(string(all), string(inMemory)), "packing %v", !on)
 	}

@@ -18,10 +18,18 @@ const (
 	kindComponent = "component"
 	kindInput     = "input"
 	kindMessage   = "message"
+
+	kindCollection = "collection"
 )
 
+// kinds lists the kinds in the order of their entries.
+func kinds() []string {
+	return []string{kindLimits, kindComponent, kindInput, kindMessage, kindCollection}
+}
+
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
-// holds the limits that shape what travels, then come the components, the inputs and the messages, each by wire name.
+// holds the limits that shape what travels, then come the components, the inputs, the messages and the collections, each by
+// wire name.
 type entry struct {
 	kind string
 	name string
@@ -133,8 +141,7 @@ func splitEntry(text string) (kind, name string) {
 // sortsBefore tells if an entry of that kind and name stands before ours in the canonical order.
 func sortsBefore(kind, name string, ours entry) bool {
 	if kind != ours.kind {
-		order := []string{kindLimits, kindComponent, kindInput, kindMessage}
-		return slices.Index(order, kind) < slices.Index(order, ours.kind)
+		return slices.Index(kinds(), kind) < slices.Index(kinds(), ours.kind)
 	}
 	return name < ours.name
 }

@@ -13,6 +13,7 @@ import (
 // content is what the messages of one packet amount to. Its slices lie in the packet.
 type content struct {
 	messages    int         // Messages for the game, and pieces of them.
+	plain       bool        // All of these are in courier.plains.
 	snapshot    []byte      // Nil without one.
 	closed      *peer.Error // Nil without a close message.
 	resync      bool
@@ -31,11 +32,17 @@ type content struct {
 func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 	var got content
 	scratch := c.inbound.Scratch()
-	r := in.Messages()
-	for r.Next() {
+	found, r := c.plains[:0], in.Messages()
+	for {
+		found = r.Plain(&c.sizes, found)
+		if !r.Next() {
+			break
+		}
 		if r.Channel == 0 && r.Header.Flags == 0 {
 			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(scratch, r.Payload) {
-				got.messages++
+				found = append(found, message.Plain{
+					Start: uint32(r.Start()), Size: r.Header.Size, Type: r.Header.Type, Stage: r.Header.Stage,
+				})
 				continue
 			}
 		}
@@ -43,6 +50,8 @@ func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 			return content{}, closeError(err)
 		}
 	}
+	c.plains, got.plain = found, got.messages == 0
+	got.messages += len(found)
 	if err := r.Err(); err != nil {
 		return content{}, closeError(err)
 	}
@@ -146,10 +155,16 @@ func (c *courier) legal(a *peer.Arrival) error {
 }
 
 // queue takes a judged packet's messages for the game to where Dispatch finds them. The error is why the connection must end
-// for what only became clear now: messages of one packet that contradict each other, or pieces that make no message.
-func (c *courier) queue(l *link, in *peer.Incoming) *peer.Error {
+// for what only became clear now: messages of one packet that contradict each other, or pieces that make no message. plain says
+// that they are those that judge has listed.
+func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
 	l.spoken = true
+	if plain {
+		c.inbound.PushPlains(in.Batches, c.plains)
+		l.tooMuch = l.tooMuch || l.source.Refused() > 0
+		return nil
+	}
 	c.from, c.fault = l, nil
 	r := in.Messages()
 	for r.Next() {

@@ -42,22 +42,24 @@ const (
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "systems", "nettest"}
+	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest"}
 	return map[string][]string{
-		"tick":       {},
-		"wire":       {"tick"},
-		"components": {"wire"},
-		"transport":  {},
-		"message":    {"wire", "tick"},
-		"peer":       {"wire", "tick", "message"},
-		"snapshot":   {"wire", "tick"},
-		"interest":   {"wire", "tick", "snapshot"},
-		"ecs":        {houseArche, "components", "snapshot", "wire", "tick"},
-		houseRoot:    {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "ecs"},
-		"systems":    {houseArche, houseRoot, "ecs", "tick"},
-		"nettest":    {houseArche, houseRoot, "ecs", "systems", "transport"},
-		"examples":   all,
-		"bench":      all,
+		"tick":        {},
+		"wire":        {"tick"},
+		"components":  {"wire"},
+		"transport":   {},
+		"message":     {"wire", "tick"},
+		"peer":        {"wire", "tick", "message"},
+		"snapshot":    {"wire", "tick"},
+		"interest":    {"wire", "tick", "snapshot"},
+		"collections": {"wire", "tick"},
+		"record":      {"snapshot", "wire", "tick"},
+		"ecs":         {houseArche, "components", "snapshot", "wire", "tick"},
+		houseRoot:     {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs"},
+		"systems":     {houseArche, houseRoot, "ecs", "tick"},
+		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
+		"examples":    all,
+		"bench":       all,
 	}
 }
 

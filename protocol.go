@@ -6,6 +6,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -17,12 +18,14 @@ import (
 // calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
 // clients, on any goroutines, may share it.
 type Protocol struct {
-	components []*wire.Plan
-	rows       map[*wire.Plan]snapshot.RowOptions // looked up only
-	messages   message.Registry
-	handled    []handled
-	inputs     inputs
-	roles      [1 << 8]role // By number, once frozen.
+	components     []*wire.Plan
+	rows           map[*wire.Plan]snapshot.RowOptions // looked up only
+	messages       message.Registry
+	handled        []handled
+	inputs         inputs
+	collections    []*collections.Def // By number, once frozen.
+	collectionType wire.MessageType   // That all of them travel in.
+	roles          [1 << 8]role       // By number, once frozen.
 
 	tables *wire.Tables // Nil: those that ship.
 
@@ -90,17 +93,19 @@ func (p *Protocol) freeze() {
 			p.turnPackingOff()
 		}
 		p.inputs.freeze()
+		p.settleCollections()
 		p.messages.Freeze()
 		for _, h := range p.handled {
 			p.roles[h.of.ID()] = h.role
 		}
+		p.numberCollections()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
 		p.setSmooth()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = describe(p.components, p.inputs.plans, p.handled, p.unpacked)
+		p.entries = append(describe(p.components, p.inputs.plans, p.handled, p.unpacked), describeCollections(p.collections)...)
 		p.digest, p.hash = digest(p.entries)
 	})
 }

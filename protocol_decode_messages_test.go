@@ -48,6 +48,7 @@ func (r *reader) message(kind, stage, channel byte, payload []byte, fromServer b
 		return r.own(kind, payload, fromServer)
 	}
 	text := ""
+	r.seen[modes[channel>>6]]++
 	if channel != 0 {
 		text = fmt.Sprintf("%s %d: ", modes[channel>>6], channel&63)
 	}
@@ -78,9 +79,10 @@ func (r *reader) own(kind byte, payload []byte, fromServer bool) string {
 	case kind == 3 && len(payload) >= 1 && len(payload) <= 201 && payload[0] != 0:
 		return fmt.Sprintf("Close reason=%d detail=%q", payload[0], detail(payload[1:]))
 	case kind == 4 && !fromServer && len(payload) == 2:
-		r.world.asked = binary.LittleEndian.Uint16(payload)
+		r.world.resync(binary.LittleEndian.Uint16(payload))
 		return fmt.Sprintf("Resync epoch=%d", r.world.asked)
 	case kind == 5 && len(payload) == 4:
+		r.seen["credit"]++
 		return fmt.Sprintf("Credit %d", binary.LittleEndian.Uint32(payload))
 	}
 	panic(illegal(fmt.Sprintf("message %d of %d bytes", kind, len(payload))))
@@ -96,18 +98,22 @@ func (r *reader) whole(kind, stage byte, b []byte, fromServer bool) string {
 		return taken
 	}
 	if stage&0x08 != 0 {
+		r.seen["tick"]++
 		text += fmt.Sprintf("tick=%d ", binary.LittleEndian.Uint16(take(2)))
 	}
 	if stage&0x10 != 0 {
+		r.seen["entity"]++
 		index, generation := prefixCode(take), prefixCode(take)
 		must(index < 1<<20 && generation >= 1 && generation < 1<<32, "entity %dv%d", index, generation)
 		text += fmt.Sprintf("entity=%dv%d ", index, generation)
 	}
 	called := stage&0x20 != 0
 	if called {
+		r.seen["call"]++
 		text += fmt.Sprintf("call=%d ", binary.LittleEndian.Uint16(take(2)))
 	}
 	if kind == 7 {
+		r.seen["refusal"]++
 		must(stage&0x38 == 0x20 && len(b) <= 200, "refusal")
 		return text + fmt.Sprintf("Refusal %q", detail(b))
 	}
@@ -158,6 +164,7 @@ func prefixCode(take func(n int) []byte) uint64 {
 
 // piece reads a piece of a message; the last one that comes makes it whole.
 func (r *reader) piece(from string, number uint16, b []byte, fromServer bool) string {
+	r.seen["piece"]++
 	must(len(b) >= 5 && b[3] >= 2 && b[3] <= 32 && b[2] < b[3] && b[0] >= 16, "piece of %d bytes", len(b))
 	text := fmt.Sprintf("piece %d of %d of type=%d stage=%d, %d bytes", b[2], b[3], b[0], b[1], len(b)-4)
 	key := fmt.Sprint(from, " ", number-uint16(b[2]))

@@ -1,6 +1,6 @@
 package netcode_test
 
-// The second half of the reader written from PROTOCOL.md: bits, rows and snapshots.
+// The second part of the reader written from PROTOCOL.md: bits, fields and rows.
 
 import (
 	"fmt"
@@ -55,12 +55,15 @@ type field struct {
 	low        uint64 // an integer's least value, as 64 bits in two's complement
 	most       uint64 // N
 	bounded    bool
+	lane       int   // its first number's place in the row
+	widths     []int // of its numbers
 }
 
 // shape is one description.
 type shape struct {
 	name   string
 	fields []field
+	lanes  []lane
 }
 
 func parseShape(text string) shape {
@@ -69,11 +72,25 @@ func parseShape(text string) shape {
 		list = list[:end]
 	}
 	s := shape{name: name}
-	if list != "" {
-		for _, part := range strings.Split(list, ";") {
-			path, kind, _ := strings.Cut(part, ":")
-			s.fields = append(s.fields, parseField(path, kind))
+	if list == "" {
+		return s
+	}
+	for _, part := range strings.Split(list, ";") {
+		path, kind, _ := strings.Cut(part, ":")
+		f := parseField(path, kind)
+		f.lane = len(s.lanes)
+		switch low := min(bits.Len64(f.most), 32); {
+		case f.base == "quat":
+			f.widths = []int{2, f.k, f.k, f.k}
+		case f.base == "entity":
+			f.widths = []int{32, 32}
+		case bits.Len64(f.most) > 32:
+			f.widths = []int{low, bits.Len64(f.most) - low}
+		default:
+			f.widths = []int{low}
 		}
+		s.lanes = append(s.lanes, f.models()...)
+		s.fields = append(s.fields, f)
 	}
 	return s
 }
@@ -89,6 +106,16 @@ func parseField(path, kind string) field {
 			f.width, _ = strconv.Atoi(strings.TrimPrefix(turn[:3], "f"))
 			return f
 		}
+	}
+	for _, short := range []string{"half", "axis"} {
+		if wide, ok := strings.CutSuffix(base, short); ok {
+			f.base, f.most = short, map[string]uint64{"half": 63487, "axis": 254}[short]
+			f.width, _ = strconv.Atoi(wide[1:])
+			return f
+		}
+	}
+	if base == "entity" {
+		return f
 	}
 	f.width, _ = strconv.Atoi(strings.TrimLeft(base, "uif"))
 	part := strings.Split(bounds, ",")
@@ -118,35 +145,79 @@ func parseField(path, kind string) field {
 	return f
 }
 
-// read reads a field's numbers, those of 64 bits in one.
-func (f *field) read(s *stream) []uint64 {
-	if f.base == "quat" {
-		row := []uint64{s.bits(2), s.bits(f.k), s.bits(f.k), s.bits(f.k)}
-		must(f.leftOut(f.quat(row)) == int(row[0]), "no rotation")
-		return row
+// row reads a row that is whole.
+func (s *shape) row(from *stream) []uint32 {
+	row := make([]uint32, 0, len(s.lanes))
+	for i := range s.fields {
+		if s.fields[i].base == "entity" {
+			index, generation := entity(from)
+			row = append(row, index, generation)
+			continue
+		}
+		for _, width := range s.fields[i].widths {
+			row = append(row, uint32(from.bits(width)))
+		}
 	}
-	low := min(bits.Len64(f.most), 32)
-	v := s.bits(low)
-	v |= s.bits(bits.Len64(f.most)-low) << 32
-	must(v <= f.most, "%s is %d", f.path, v)
-	must(f.kind != "f32" || !special(float64(math.Float32frombits(uint32(v)))), "f32")
-	must(f.kind != "f64" || !special(math.Float64frombits(v)), "f64")
-	return []uint64{v}
+	s.legal(row)
+	return row
+}
+
+// entity reads a field that names an entity: zeros for nobody.
+func entity(s *stream) (index, generation uint32) {
+	if !s.bit() {
+		return 0, 0
+	}
+	n := int(s.bits(5))
+	index = uint32(s.bits(max(n, 1)))
+	if n > 0 {
+		index |= 1 << n
+	}
+	g := s.number()
+	must(g < 1<<32-1, "generation")
+	return index, uint32(g) + 1
+}
+
+// legal asks of each field what the width of its numbers does not say.
+func (s *shape) legal(row []uint32) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		v := f.number(row)
+		switch f.base {
+		case "entity":
+			must(row[f.lane+1] != 0 || row[f.lane] == 0, "%s names nobody", f.path)
+			continue
+		case "quat":
+			must(f.leftOut(f.quat(row)) == int(row[f.lane]), "%s is no rotation", f.path)
+			continue
+		}
+		must(v <= f.most, "%s is %d", f.path, v)
+		must(f.kind != "f32" || !special(float64(math.Float32frombits(uint32(v)))), "f32")
+		must(f.kind != "f64" || !special(math.Float64frombits(v)), "f64")
+	}
+}
+
+// number is a field's number, both its words together.
+func (f *field) number(row []uint32) uint64 {
+	v := uint64(row[f.lane])
+	if len(f.widths) == 2 {
+		v |= uint64(row[f.lane+1]) << 32
+	}
+	return v
 }
 
 func special(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // quat is the value of a quaternion.
-func (f *field) quat(row []uint64) (q [4]float32) {
+func (f *field) quat(row []uint32) (q [4]float32) {
 	step := math.Sqrt2 / float64(f.most)
 	var g [3]float64
 	for i := range g {
-		g[i] = float64(float64(row[1+i])*step) - math.Sqrt2/2
+		g[i] = float64(float64(row[f.lane+1+i])*step) - math.Sqrt2/2
 	}
 	sum := float64(float64(g[0]*g[0])+float64(g[1]*g[1])) + float64(g[2]*g[2])
 	at := 0
 	for i := range q {
-		if i == int(row[0]) {
+		if i == int(row[f.lane]) {
 			q[i] = float32(math.Sqrt(max(0, 1-sum)))
 			continue
 		}
@@ -166,17 +237,26 @@ func (f *field) leftOut(q [4]float32) int {
 	return slices.IndexFunc(q[:], func(c float32) bool { return math.Abs(float64(c)) >= limit })
 }
 
-func (f *field) text(v []uint64) string {
+func (f *field) text(row []uint32) string {
 	float := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	if f.width == 32 || f.base == "quat" {
 		float = func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 32) }
 	}
-	n := v[0]
+	n := f.number(row)
 	switch f.base {
 	case "bool":
 		return strconv.FormatBool(n == 1)
+	case "entity":
+		if n == 0 {
+			return "nobody"
+		}
+		return fmt.Sprintf("%dv%d", row[f.lane], row[f.lane+1])
+	case "half":
+		return float(half(n))
+	case "axis":
+		return float(float64(int64(n)-127) / 127)
 	case "quat":
-		q := f.quat(v)
+		q := f.quat(row)
 		return fmt.Sprintf("%s,%s,%s,%s", float(float64(q[0])), float(float64(q[1])), float(float64(q[2])), float(float64(q[3])))
 	case "f32angle", "f64angle":
 		s := int64(n)
@@ -187,7 +267,7 @@ func (f *field) text(v []uint64) string {
 	case "f32", "f64":
 		switch {
 		case f.bounded:
-			return float(f.min + float64(float64(n)*f.step))
+			return float(min(f.min+float64(float64(n)*f.step), f.max))
 		case f.width == 32:
 			return float(float64(math.Float32frombits(uint32(n))))
 		}
@@ -199,187 +279,23 @@ func (f *field) text(v []uint64) string {
 	return strconv.FormatUint(n+f.low, 10)
 }
 
-func (s *shape) row(from *stream) (row [][]uint64) {
-	for i := range s.fields {
-		row = append(row, s.fields[i].read(from))
+// half is the half with a number.
+func half(n uint64) float64 {
+	h, sign := n-31744, 1.0
+	if n < 31744 {
+		h, sign = 31743-n, -1
 	}
-	return row
+	exponent, fraction := h>>10&31, float64(h&1023)/1024
+	if exponent == 0 {
+		return math.Copysign(math.Ldexp(fraction, -14), sign)
+	}
+	return sign * math.Ldexp(1+fraction, int(exponent)-15)
 }
 
-func (s *shape) text(row [][]uint64) string {
+func (s *shape) text(row []uint32) string {
 	var parts []string
 	for i := range s.fields {
-		parts = append(parts, s.fields[i].path+":"+s.fields[i].text(row[i]))
+		parts = append(parts, s.fields[i].path+":"+s.fields[i].text(row))
 	}
 	return s.name + "{" + strings.Join(parts, ";") + "}"
-}
-
-// state is an entity as one record left it.
-type state struct {
-	generation uint64
-	rows       map[int][][]uint64
-}
-
-// observed is the client side of section 7 for a client that gets every packet; it never forgets.
-type observed struct {
-	components []shape
-	newest     int64
-	window     int64
-	asked      uint16
-	past       map[uint64]map[int64]state // index, tick of the record
-	present    map[uint64]state
-	applied    map[uint64]int64
-}
-
-func newObserved(components []shape, tick, window int64) *observed {
-	return &observed{components: components, newest: tick, window: window,
-		past: map[uint64]map[int64]state{}, present: map[uint64]state{}, applied: map[uint64]int64{}}
-}
-
-// counts is what the records of one snapshot are.
-type counts struct{ despawns, absolute, baseline, rows, same int }
-
-// snapshot decodes a payload and says what the entities in it are afterwards.
-func (o *observed) snapshot(payload []byte) string {
-	s := &stream{b: payload}
-	tick := o.newest + int64(uint16(s.bits(16))-uint16(o.newest))
-	if tick-o.newest > 1<<15 {
-		tick -= 1 << 16
-	}
-	must(tick >= 1 && tick > o.newest-o.window, "tick %d", tick)
-	resynced := uint64(0)
-	if s.bit() {
-		resynced = s.bits(16)
-		must(resynced != 0 && int16(uint16(resynced)-o.asked) <= 0, "resync %d", resynced)
-	}
-	var n counts
-	var age int64
-	despawned, updated := map[uint64]uint64{}, map[uint64]state{}
-	for at := uint64(0); s.bit(); {
-		index := gap(s, &at)
-		despawned[index] = generation(s)
-		n.despawns++
-	}
-	for at := uint64(0); s.bit(); {
-		index := gap(s, &at)
-		_, twice := updated[index]
-		must(!twice, "two records of one entity")
-		if s.bit() {
-			updated[index] = o.against(s, index, tick, &age, &n)
-		} else {
-			updated[index] = o.absolute(s, &n)
-		}
-	}
-	s.end()
-	must(len(despawned)+len(updated) > 0, "no record")
-	o.newest = max(o.newest, tick)
-	return fmt.Sprintf("Snapshot tick=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d same=%d: %s", tick, resynced,
-		n.despawns, n.absolute, n.baseline, n.rows, n.same, strings.Join(o.apply(tick, despawned, updated), "; "))
-}
-
-func gap(s *stream, at *uint64) (index uint64) {
-	skipped := s.number()
-	must(skipped < 1<<32, "gap")
-	index = (*at + skipped) % (1 << 32)
-	must(index < 1<<20, "index %d", index)
-	*at = index + 1
-	return index
-}
-
-func generation(s *stream) uint64 {
-	g := s.number()
-	must(g >= 1 && g < 1<<32, "generation %d", g)
-	return g
-}
-
-func (o *observed) present1(s *stream) (rows []int) {
-	for row := range o.components {
-		if s.bit() {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-func (o *observed) absolute(s *stream, n *counts) state {
-	e := state{generation: generation(s), rows: map[int][][]uint64{}}
-	n.absolute++
-	for _, row := range o.present1(s) {
-		e.rows[row] = o.components[row].row(s)
-		n.rows++
-	}
-	return e
-}
-
-func (o *observed) against(s *stream, index uint64, tick int64, age *int64, n *counts) state {
-	if s.bit() {
-		must(*age != 0, "same age as none")
-	} else {
-		v := s.number()
-		must(v < uint64(tick) && int64(v)+1 != *age, "age %d", v+1)
-		*age = int64(v) + 1
-	}
-	must(tick-*age >= 1, "age %d", *age)
-	base, held := o.past[index][tick-*age]
-	must(held, "no record of %d at %d", index, tick-*age)
-	e := state{generation: base.generation, rows: map[int][][]uint64{}}
-	n.baseline++
-	var rows []int
-	if s.bit() {
-		for row := range o.components {
-			if _, has := base.rows[row]; has {
-				rows = append(rows, row)
-			}
-		}
-	} else {
-		rows = o.present1(s)
-	}
-	for _, row := range rows {
-		if s.bit() {
-			e.rows[row] = o.components[row].row(s)
-			n.rows++
-			continue
-		}
-		was, had := base.rows[row]
-		must(had, "row %d is not at the baseline", row)
-		e.rows[row] = was
-		n.same++
-	}
-	return e
-}
-
-// apply lets a decoded snapshot take effect.
-func (o *observed) apply(tick int64, despawned map[uint64]uint64, updated map[uint64]state) (texts []string) {
-	touched := map[uint64]bool{}
-	for index, generation := range despawned {
-		touched[index] = true
-		if o.present[index].generation <= generation {
-			o.present[index], o.applied[index] = state{generation: generation}, tick
-		}
-	}
-	for index, e := range updated {
-		touched[index] = true
-		if o.past[index] == nil {
-			o.past[index] = map[int64]state{}
-		}
-		o.past[index][tick] = e
-		if g := o.present[index].generation; e.generation > g || (e.generation == g && tick > o.applied[index]) {
-			o.present[index], o.applied[index] = e, tick
-		}
-	}
-	for index := range touched {
-		e := o.present[index]
-		text := fmt.Sprintf("%dv%d", index, e.generation)
-		if e.rows == nil {
-			text += " gone"
-		}
-		for row := range o.components {
-			if v, has := e.rows[row]; has {
-				text += " " + o.components[row].text(v)
-			}
-		}
-		texts = append(texts, text)
-	}
-	slices.Sort(texts) // indexes below 10
-	return texts
 }

@@ -36,13 +36,16 @@ type reader struct {
 	nonce      uint64
 	packetSize int
 	world      *observed
+	tables     tables
+	seen       map[string]int      // what there was of everything that may be there
 	roles      []string            // by type - 16: what stands behind the fields of a message's entry
 	pieces     map[string][][]byte // by direction, channel and number of the first
 }
 
 func newReader(entries []string) *reader {
-	r := &reader{entries: entries, hash: 0xcbf29ce484222325, pieces: map[string][][]byte{}}
-	for _, entry := range entries { // 11
+	r := &reader{entries: entries, hash: 0xcbf29ce484222325, pieces: map[string][][]byte{}, seen: map[string]int{}}
+	r.tables = tablesOf(entries[0])
+	for _, entry := range entries { // 12
 		for _, c := range []byte(entry + "\n") {
 			r.hash = (r.hash ^ uint64(c)) * 0x100000001b3
 		}
@@ -163,7 +166,8 @@ func (r *reader) accept(b []byte, nonce uint64) string {
 	must(r.epoch != 0 && client != 0 && tick >= 0, "illegal accept")
 	rate, window, size := u16(25, 1, 1000), u16(27, 64, 4096), u16(29, 256, 8192)
 	r.packetSize = int(size)
-	r.world = newObserved(r.components, tick, int64(window))
+	r.world = newObserved(r.components, r.tables, tick, int64(window))
+	r.world.seen = r.seen
 	return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d", nonce, r.epoch, client, tick,
 		rate, window, size)
 }
@@ -226,9 +230,8 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	var entries []string
-	var r *reader
-	var got string
-	datagrams := 0
+	readers := map[string]*reader{} // by the end that is not the server
+	seen, got := map[string]int{}, ""
 	for n, line := range strings.Split(strings.TrimSpace(string(file)), "\n") {
 		word, rest, _ := strings.Cut(line, " ")
 		switch word {
@@ -236,7 +239,7 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 		case "entry":
 			entries = append(entries, rest)
 		case "hash":
-			if r = newReader(entries); rest != fmt.Sprintf("%016x", r.hash) {
+			if r := newReader(entries); rest != fmt.Sprintf("%016x", r.hash) {
 				t.Fatalf("protocol hash %016x, the file says %s", r.hash, rest)
 			}
 		case "=":
@@ -244,12 +247,31 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 				t.Errorf("line %d means\n%s\nand not\n%s", n+1, got, rest)
 			}
 		default:
-			datagrams++
-			got = decodeLine(t, r, n+1, word == "server", expand(t, rest[strings.LastIndex(rest, " ")+1:]))
+			seen["datagram"]++
+			from, to, _ := strings.Cut(word, ">")
+			end := from
+			if from == "server" {
+				end = to
+			}
+			r := readers[end]
+			if r == nil {
+				r = newReader(entries)
+				r.seen = seen
+				readers[end] = r
+			}
+			got = decodeLine(t, r, n+1, from == "server", expand(t, rest[strings.LastIndex(rest, " ")+1:]))
 		}
 	}
-	if datagrams < 30 {
-		t.Fatalf("only %d datagrams", datagrams)
+	for _, what := range []string{
+		"list", "left out", "rows told", "against T'", "despawned", "nobody", "resync", "lacking", "piece", "Unreliable", "UnreliableSequenced", "Reliable",
+		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call",
+	} {
+		if seen[what] == 0 {
+			t.Errorf("nothing with: %s", what)
+		}
+	}
+	if seen["datagram"] < 100 {
+		t.Fatalf("only %v", seen)
 	}
 }
 

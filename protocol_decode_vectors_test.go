@@ -5,6 +5,7 @@ package netcode_test
 import (
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"regexp"
@@ -25,22 +26,42 @@ func attempt(step func()) (err error) {
 	return nil
 }
 
-// TestProtocolTextSufficesForRows reads the bit codes and rows of the wire package's vectors.
-func TestProtocolTextSufficesForRows(t *testing.T) {
-	file, err := os.ReadFile("wire/testdata/golden.txt")
+// vectors are the lines of a file of vectors, in words.
+func vectors(t *testing.T, name string) iter.Seq[[]string] {
+	file, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	description := regexp.MustCompile(`(?m)^describe (.*)$`).FindSubmatch(file)
-	s := parseShape(string(description[1]))
+	return func(yield func([]string) bool) {
+		for _, line := range strings.Split(strings.TrimSpace(string(file)), "\n") {
+			if !strings.HasPrefix(line, "#") && !yield(strings.Fields(line)) {
+				return
+			}
+		}
+	}
+}
+
+// unhex reads bytes as vectors spell them.
+func unhex(text string) []byte {
+	b, err := hex.DecodeString(strings.TrimSuffix(text, "-"))
+	must(err == nil, "no bytes: %s", text)
+	return b
+}
+
+// TestProtocolTextSufficesForRows reads the bit codes and rows of the wire package's vectors.
+func TestProtocolTextSufficesForRows(t *testing.T) {
+	var s shape
 	seen := map[string]int{}
-	for _, line := range strings.Split(string(file), "\n") {
-		word := strings.Fields(line)
-		if len(word) < 2 {
+	for word := range vectors(t, "wire/testdata/golden.txt") {
+		if word[0] == "describe" {
+			s = parseShape(word[1])
+		}
+	}
+	for word := range vectors(t, "wire/testdata/golden.txt") {
+		if word[0] != "var" && word[0] != "row" && word[0] != "refuse" {
 			continue
 		}
-		payload, _ := hex.DecodeString(word[len(word)-1])
-		from := &stream{b: payload}
+		from := &stream{b: unhex(word[len(word)-1])}
 		var got, want string
 		fault := attempt(func() {
 			switch word[0] {
@@ -50,8 +71,8 @@ func TestProtocolTextSufficesForRows(t *testing.T) {
 				from.end()
 			case "row":
 				want = word[2] + " " + word[3]
-				got = values(s.row(from))
-				got = meanings(&s, &stream{b: payload}) + " " + got
+				row := s.row(from)
+				got = meanings(&s, row) + " " + numbers(row)
 				from.end()
 			case "refuse":
 				want = "refused"
@@ -65,10 +86,10 @@ func TestProtocolTextSufficesForRows(t *testing.T) {
 		if fault != nil && word[0] == "refuse" {
 			got = want
 		} else if fault != nil {
-			t.Errorf("%s: %v", line, fault)
+			t.Errorf("%v: %v", word, fault)
 		}
 		if got != want {
-			t.Errorf("%s\nmeans %s", line, got)
+			t.Errorf("%v\nmeans %s", word, got)
 		}
 		seen[word[0]]++
 	}
@@ -77,32 +98,25 @@ func TestProtocolTextSufficesForRows(t *testing.T) {
 	}
 }
 
-// values lists a row's numbers as they travel: those of 64 bits as two.
-func values(row [][]uint64) string {
-	widths := map[int]bool{3: true, 6: true, 10: true} // I64, F64, Half
+// numbers lists a row's numbers.
+func numbers(row []uint32) string {
 	var text []string
-	for i, numbers := range row {
-		for _, n := range numbers {
-			if widths[i] {
-				text = append(text, fmt.Sprint(n&math.MaxUint32), fmt.Sprint(n>>32))
-			} else {
-				text = append(text, fmt.Sprint(n))
-			}
-		}
+	for _, n := range row {
+		text = append(text, fmt.Sprint(n))
 	}
 	return strings.Join(text, ",")
 }
 
 // meanings spells a row as the vectors do: floats as their bits.
-func meanings(s *shape, from *stream) string {
+func meanings(s *shape, row []uint32) string {
 	var parts []string
-	for i, numbers := range s.row(from) {
+	for i := range s.fields {
 		f := &s.fields[i]
 		var spelled []string
-		for _, text := range strings.Split(f.text(numbers), ",") {
+		for _, text := range strings.Split(f.text(row), ",") {
 			switch v, err := strconv.ParseFloat(text, 64); {
 			case f.base == "bool":
-				text = fmt.Sprint(numbers[0])
+				text = fmt.Sprint(row[f.lane])
 			case err == nil && f.base == "f64":
 				text = fmt.Sprintf("%016x", math.Float64bits(v))
 			case err == nil && !strings.ContainsAny(f.base[:1], "iu"):
@@ -157,11 +171,11 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 // TestProtocolHashOfTheText computes the hash that PROTOCOL.md gives.
 func TestProtocolHashOfTheText(t *testing.T) {
 	r := newReader([]string{
-		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192}",
+		"limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32}",
 		"component Position{X:f32[-512,512,0.002];Y:f32}",
-		"message Chat{Number:u32}",
+		"message Chat{Number:u32}[both ways;Unreliable 0]",
 	})
-	if r.hash != 0x181ddaf46525f20b {
+	if r.hash != 0xcc25b5ffbb3dbd1b {
 		t.Fatalf("%016x", r.hash)
 	}
 }

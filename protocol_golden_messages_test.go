@@ -17,12 +17,12 @@ import (
 )
 
 // message is what this implementation means by a message.
-func (g *goldenRig) message(r *peer.Reader, fromServer bool) string {
+func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromServer bool) string {
 	h, payload := r.Header, r.Payload
 	switch h.Type {
 	case wire.MessageSnapshot:
 		require.True(g.t, fromServer)
-		return g.snapshot(payload)
+		return g.snapshot(w, c, payload)
 	case wire.MessageKeepAlive:
 		if !fromServer {
 			require.Empty(g.t, payload)
@@ -36,7 +36,11 @@ func (g *goldenRig) message(r *peer.Reader, fromServer bool) string {
 		require.NoError(g.t, err)
 		return fmt.Sprintf("Close reason=%d detail=%q", reason.Reason, reason.Detail)
 	case wire.MessageResync:
-		return fmt.Sprintf("Resync epoch=%d", int(payload[0])|int(payload[1])<<8)
+		epoch := binary.LittleEndian.Uint16(payload)
+		if wanted, _ := w.observer.WantResync(); wanted != epoch {
+			w.observer.Lose()
+		}
+		return fmt.Sprintf("Resync epoch=%d", epoch)
 	case wire.MessageCredit:
 		return fmt.Sprintf("Credit %d", binary.LittleEndian.Uint32(payload))
 	}
@@ -50,7 +54,7 @@ func (g *goldenRig) message(r *peer.Reader, fromServer bool) string {
 		text += fmt.Sprintf("number=%d ", a.Number)
 	}
 	if h.Type == wire.MessageFragment {
-		return text + g.piece(&a, fromServer)
+		return text + g.piece(w, &a, fromServer)
 	}
 	return text + g.whole(&a)
 }
@@ -81,14 +85,14 @@ func (g *goldenRig) whole(a *peer.Arrival) string {
 }
 
 // piece is the meaning of a piece, and with the last one that comes of the message.
-func (g *goldenRig) piece(a *peer.Arrival, fromServer bool) string {
+func (g *goldenRig) piece(w *goldenWatch, a *peer.Arrival, fromServer bool) string {
 	kind, stage, index, count := a.Body[0], a.Body[1], a.Body[2], a.Body[3]
 	text := fmt.Sprintf("piece %d of %d of type=%d stage=%d, %d bytes", index, count, kind, stage, len(a.Body)-4)
 	key := fmt.Sprint(fromServer, a.Channel, a.Number-uint16(index))
-	set, known := g.pieces[key]
+	set, known := w.pieces[key]
 	if !known {
 		set = make([][]byte, count)
-		g.pieces[key] = set
+		w.pieces[key] = set
 	}
 	if set == nil {
 		return text // It was whole before.
@@ -99,7 +103,7 @@ func (g *goldenRig) piece(a *peer.Arrival, fromServer bool) string {
 			return text
 		}
 	}
-	g.pieces[key] = nil
+	w.pieces[key] = nil
 	whole := peer.Arrival{Header: wire.MessageHeader{Type: wire.MessageType(kind), Stage: tick.Stage(stage & 7)}, Body: bytes.Join(set, nil)}
 	return text + ", whole: " + g.whole(&whole)
 }

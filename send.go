@@ -19,8 +19,46 @@ import (
 // each nothing was sent. Of a message to several the error is that of the first who did not get it; the others get it all
 // the same, and a client whose reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
+	c := courierOf(end)
+	if c == nil {
+		return ErrNoEnd
+	}
+	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
+	if of == nil {
+		return ErrNotRegistered
+	}
+	if size := c.short[of.ID()]; size < message.NoSize && len(how) == 0 {
+		if l := c.shortWay(&to); l != nil {
+			stage := of.Stage
+			if !of.StageGiven {
+				stage = c.stage()
+			}
+			if room := l.outgoing.Put(of.ID(), stage, int(size)); room != nil {
+				codec.Copy(room, m)
+				return nil
+			}
+		}
+	}
+	return sendLong(c, of, codec, to, m, how)
+}
+
+// sendLong is Send without the short way.
+func sendLong[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to Recipient, m *T, how []How) error {
 	h := joined(how)
-	return post(end, to, m, &h, callOf{})
+	return postAs(c, of, codec, to, m, &h, callOf{})
+}
+
+// shortWay is the connection on which a message to one other end goes, where there is nothing more to ask. Nil is no answer.
+func (c *courier) shortWay(to *Recipient) *link {
+	switch {
+	case to.kind == toOne && c.server != nil:
+		if s := c.server.client(to.client); s != nil {
+			return &s.link
+		}
+	case to.kind == toServer && c.client != nil && c.client.state == Connected:
+		return &c.client.link
+	}
+	return nil
 }
 
 // Reply sends a message to whoever sent the one that is being handled.
@@ -54,6 +92,11 @@ func post[T any](end Endpoint, to Recipient, m *T, h *How, call callOf) error {
 	if of == nil {
 		return ErrNotRegistered
 	}
+	return postAs(c, of, codec, to, m, h, call)
+}
+
+// postAs is post for a type that was looked up.
+func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to Recipient, m *T, h *How, call callOf) error {
 	var p peer.Post
 	if err := c.label(&p, of, h, call); err != nil {
 		return err

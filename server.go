@@ -35,7 +35,8 @@ type Server struct {
 
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
-	sessions  []*session // In ascending order of id; the ended ones leave in sweep.
+	near      [numNear]*session // Connected ones among them, at their id's remainder.
+	sessions  []*session        // In ascending order of id; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool

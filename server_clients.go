@@ -85,8 +85,29 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 
 // client is a connected client's session, or nil.
 func (s *Server) client(id wire.ClientID) *session {
-	if c := s.byID[id]; c != nil && c.state == connected {
+	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {
 		return c
 	}
-	return nil
+	return s.farClient(id)
+}
+
+// numNear is how many sessions are found by their id alone.
+const numNear = 256
+
+// farClient is client for one that is not near; it is from then on.
+func (s *Server) farClient(id wire.ClientID) *session {
+	c := s.byID[id]
+	if c == nil || c.state != connected {
+		return nil
+	}
+	s.near[id%numNear] = c
+	return c
+}
+
+// forget takes a session out of those that are found by their id.
+func (s *Server) forget(c *session) {
+	delete(s.byID, c.id)
+	if near := &s.near[c.id%numNear]; *near == c {
+		*near = nil
+	}
 }

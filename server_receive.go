@@ -57,7 +57,7 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		s.takeInputs(c)
 	}
 	if content.messages > 0 {
-		if reason := s.queue(&c.link, &in); reason != nil {
+		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)
 			return
 		}

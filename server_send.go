@@ -24,6 +24,7 @@ func (s *Server) Send() {
 	s.rotateSecret()
 	s.publishAlone()
 	s.judgeInterest()
+	s.sendCollections()
 	s.reportGroups()
 	for _, c := range s.sessions {
 		s.serve(c)

@@ -31,9 +31,9 @@ const (
 
 // session is one client as the server sees it.
 type session struct {
+	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
+	state sessionState
 	link
-	id           wire.ClientID
-	state        sessionState
 	view         *snapshot.View // Nil unless connected.
 	inputs       inputQueue
 	past         Past
@@ -51,6 +51,7 @@ type session struct {
 	resyncAt   time.Duration
 	oversize   uint64
 	oversizeID wire.NetworkID
+	collector  collector
 }
 
 // Acked implements peer.Outcome: the view learns what the client holds.
@@ -175,7 +176,7 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if c.state == connected && s.interest != nil {
 		s.interest.Leave(c.id)
 	}
-	delete(s.byID, c.id)
+	s.forget(c)
 	c.view = nil
 	s.gone(&c.link)
 	if how == endQuiet {
@@ -196,7 +197,7 @@ func (s *Server) remove(c *session) {
 	if c.state == gone {
 		return
 	}
-	delete(s.byID, c.id)
+	s.forget(c)
 	if s.byAddress[c.address] == c {
 		delete(s.byAddress, c.address)
 	}

@@ -19,6 +19,8 @@ type Codec interface {
 	Plan() *wire.Plan
 	// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method, whose payloads vary.
 	Size() int
+	// AlwaysLegal returns how long payloads are if every one of that length is legal, and else NoSize.
+	AlwaysLegal() uint32
 	// Handled reports whether there is a handler.
 	Handled() bool
 	// Check reports whether a payload is legal. It has no effect.

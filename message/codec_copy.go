@@ -130,6 +130,14 @@ func (c *CodecOf[T]) store(dst []byte, m *T) bool {
 	return c.exact.finite(dst)
 }
 
+// Copy is Encode for a type whose AlwaysLegal is not NoSize: it cannot fail. dst is as long as that.
+func (c *CodecOf[T]) Copy(dst []byte, m *T) {
+	copyOut(dst, m)
+	if c.exact.flip != nil {
+		c.exact.turn(dst)
+	}
+}
+
 // load copies a payload, which has its size, to the value.
 func (c *CodecOf[T]) load(m *T, payload []byte) {
 	copyIn(m, payload)

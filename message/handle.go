@@ -49,7 +49,7 @@ func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	if handle == nil {
 		handle = func(*Context, *T) {}
 	}
-	value := &b.value
+	value, legal := &b.value, c.AlwaysLegal()
 	for q.head < q.end {
 		it := q.items[q.head]
 		if !it.sameContext(first) {
@@ -64,6 +64,8 @@ func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 		start := it.start()
 		payload := f.bytes[start : start+it.size()]
 		switch {
+		case uint32(len(payload)) == legal:
+			c.load(value, payload)
 		case copied && len(payload) == size && c.exact.finite(payload):
 			c.load(value, payload)
 		case copied || !c.Decode(ctx.scratch, payload, value):

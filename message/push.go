@@ -21,20 +21,26 @@ func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 // messages of the game, since all of the bytes stay until the frame ends. What it returns is good until the next Drain or
 // Begin.
 func (in *Inbound) Keep(batches []byte) []byte {
+	kept, _ := in.keep(batches)
+	return kept
+}
+
+// keep is Keep, and tells if it made a copy.
+func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 	f, s := in.cur, in.from.source
 	if s.kept+len(batches) > in.limits.SenderBytes {
-		return batches
+		return batches, false
 	}
 	room, grown := f.room(len(batches), in.limits.Bytes)
 	if room == nil {
-		return batches
+		return batches, false
 	}
 	s.kept += len(batches)
 	in.grew(grown)
 	copy(room, batches)
 	start := len(f.bytes)
 	f.bytes = f.bytes[:start+len(batches)]
-	return f.bytes[start:]
+	return f.bytes[start:], true
 }
 
 // PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
@@ -153,10 +159,7 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 			f.bytes = f.bytes[:start+len(payload)]
 		}
 	}
-	if in.fromAt < 0 {
-		in.fromAt = len(f.origins)
-		f.origins = append(f.origins, in.from)
-	}
+	in.enterOrigin()
 	if q.push(it.at(start, len(payload), in.fromAt), in.limits.PerStage) {
 		in.stats.Grown++
 	}

@@ -169,6 +169,23 @@ func (o *Outgoing) Commit(n int) {
 	o.stats.Unreliable++
 }
 
+// Put is Reserve and Commit in one, for a message of the game on channel 0 of Unreliable without flags whose size is known. It
+// returns the room for its body, which the caller must fill at once, or nil, with nothing done, where it takes more than to append to
+// what waits. The type and the stage must exist.
+func (o *Outgoing) Put(t wire.MessageType, stage tick.Stage, size int) []byte {
+	q := &o.batches
+	at := len(q.buf)
+	if q.channel != 0 || !q.running || at == q.start || uint(size) > 1<<16-1 || size > q.end-at-wire.MessageHeaderSize {
+		return nil
+	}
+	buf := q.buf[:at+wire.MessageHeaderSize+size]
+	binary.LittleEndian.PutUint32(buf[at:], uint32(t)|uint32(stage)<<8|uint32(size)<<16)
+	q.buf = buf
+	o.opened = openNone
+	o.stats.Unreliable++
+	return buf[at+wire.MessageHeaderSize:]
+}
+
 // Cancel forgets the message opened by Reserve.
 func (o *Outgoing) Cancel() { o.opened = openNone }
 

@@ -8,8 +8,9 @@ type Pool struct {
 	lent int
 }
 
-// poolKeep is how many buffers that nobody uses a pool keeps.
-const poolKeep = 256
+// poolKeep is how many bytes of buffers that nobody uses a pool keeps: enough that 64 peers whose queues are full in every
+// frame never make it allocate.
+const poolKeep = 8 << 20
 
 // NewPool returns an empty pool of buffers for packets of at most packetSize bytes. Peers with larger packets allocate
 // theirs.
@@ -33,7 +34,7 @@ func (p *Pool) take(size int) []byte {
 // giveBack takes a buffer that take returned. One of another size than the pool's is let go.
 func (p *Pool) giveBack(b []byte) {
 	p.lent--
-	if cap(b) == p.size && len(p.free) < poolKeep {
+	if cap(b) == p.size && len(p.free)*p.size < poolKeep {
 		p.free = append(p.free, b[:0])
 	}
 }

@@ -3,6 +3,8 @@ package peer
 import (
 	"encoding/binary"
 
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -61,6 +63,30 @@ func (r *Reader) Next() bool {
 	r.Payload = r.batches[from:r.at:r.at]
 	return true
 }
+
+// Plain goes over the messages up to the first that is no message of the game on channel 0 of Unreliable without flags, or not
+// as long as sizes says of its type, and adds them to found. Next goes on from there. The messages that it goes over are legal.
+func (r *Reader) Plain(sizes *message.Sizes, found []message.Plain) []message.Plain {
+	if r.Channel != 0 {
+		return found
+	}
+	batches, at := r.batches[:r.end], r.at
+	for len(batches)-at >= wire.MessageHeaderSize {
+		v := binary.LittleEndian.Uint32(batches[at:])
+		size, stage := int(v>>16), tick.Stage(v>>8)
+		from := at + wire.MessageHeaderSize
+		if sizes[uint8(v)] != v>>16 || stage >= tick.NumStages || size > len(batches)-from {
+			break
+		}
+		found = append(found, message.Plain{Start: uint32(from), Size: uint16(size), Type: wire.MessageType(v), Stage: stage})
+		at = from + size
+	}
+	r.at = at
+	return found
+}
+
+// Start returns where in the packet's batches Payload begins.
+func (r *Reader) Start() int { return r.at - len(r.Payload) }
 
 // Err returns nil when Next has reached the end of the packet or not stopped yet, and ErrMalformed when it stopped early.
 func (r *Reader) Err() error {

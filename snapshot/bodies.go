@@ -13,8 +13,8 @@ import (
 type body struct {
 	words  []uint64
 	bits   int
-	deltas int // rows that travel as what differs
-	same   int // rows that travel as nothing
+	deltas uint8 // rows that travel as what differs
+	same   uint8 // rows that travel as nothing
 }
 
 // bodyEntry is a body that was made in this tick.
@@ -44,10 +44,10 @@ type bodies struct {
 
 const firstBodies = 1 << 8
 
-// body returns the body of an entity's record against T and, unless before is
+// body gives the body of an entity's record against T and, unless before is
 // none, T'. All rows of mask were shown at both; told are those of them that
 // changed and travel whole. It says false when they are not all held any more.
-func (s *Store) body(index uint32, mask Mask, t, before tick.Tick, told Mask) (body, bool) {
+func (s *Store) body(to *body, index uint32, mask Mask, t, before tick.Tick, told Mask) bool {
 	b := &s.bodies
 	if b.tick != s.tick {
 		b.tick, b.used, b.words = s.tick, 0, b.words[:0]
@@ -56,7 +56,7 @@ func (s *Store) body(index uint32, mask Mask, t, before tick.Tick, told Mask) (b
 		b.made++
 		own := bodyEntry{t: t, before: before, mask: mask, index: index, at: uint32(len(b.words))}
 		own.none = !s.makeBody(&own, told)
-		return b.at(&own)
+		return b.give(to, &own)
 	}
 	if 2*b.used >= len(b.entries) {
 		b.grow()
@@ -70,13 +70,14 @@ func (s *Store) body(index uint32, mask Mask, t, before tick.Tick, told Mask) (b
 		*e = bodyEntry{made: s.tick, t: t, before: before, mask: mask, index: index, at: uint32(len(b.words))}
 		e.none = !s.makeBody(e, 0)
 	}
-	return b.at(e)
+	return b.give(to, e)
 }
 
-// at is the body of an entry.
-func (b *bodies) at(e *bodyEntry) (body, bool) {
-	words := b.words[e.at : int(e.at)+(int(e.bits)+63)/64]
-	return body{words: words, bits: int(e.bits), deltas: int(e.deltas), same: int(e.same)}, !e.none
+// give is the body of an entry.
+func (b *bodies) give(to *body, e *bodyEntry) bool {
+	to.words = b.words[e.at : int(e.at)+(int(e.bits)+63)/64]
+	to.bits, to.deltas, to.same = int(e.bits), e.deltas, e.same
+	return !e.none
 }
 
 // find is the entry of a body, or the free one where it belongs.

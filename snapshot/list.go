@@ -53,24 +53,45 @@ const maxListed = 64
 // again writes what is to be said of the entities of an earlier packet. It says
 // false when the packet is full.
 func (p *packetWriter) again(before *sentPacket) bool {
-	v := p.v
+	v, r := p.v, &p.v.scratch
+	grouped := len(v.store.groups.of) > 0
 	skipped := 0
 	for i := range before.n {
 		e := v.sent.entry(before, i)
 		if e.despawn {
 			continue
 		}
-		if !p.candidate(e.index) || v.store.groups.whole(e.index) != nil {
+		if !p.candidate(e.index) || grouped && v.store.groups.whole(e.index) != nil {
 			skipped++
 			continue
 		}
-		r := p.prepare(e.index)
-		if !p.fits(func() { p.next(skipped, r.odd); p.entity(&r) }) {
+		p.prepare(e.index, r)
+		if !p.follow(r, skipped) {
 			return !p.tooLarge(e.index)
 		}
-		p.wrote(&r)
+		p.wrote(r)
 		skipped = 0
 	}
+	return true
+}
+
+// follow writes a record of the list.
+func (p *packetWriter) follow(r *record, skipped int) bool {
+	if !r.usual() || skipped > nextMost || p.v.store.watch != nil {
+		return p.fits(func() { p.next(skipped, r.odd); p.entity(r) })
+	}
+	code, n := p.v.store.schema.codes.next.Bits(0, skipped)
+	return p.put(code, n, r)
+}
+
+// put writes a usual record behind its place in the list. Most are such, and
+// their length is known before anything is written.
+func (p *packetWriter) put(place uint64, n uint, r *record) bool {
+	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+r.body.bits > p.limit {
+		return false
+	}
+	p.w.Write(place, n)
+	p.writeBody(&r.body)
 	return true
 }
 
@@ -140,6 +161,20 @@ func (p *packetWriter) goRound() bool {
 		}
 	}
 	v.cursor = 0
+	return true
+}
+
+// step writes a record of an entity that is not in the list.
+func (p *packetWriter) step(r *record) bool {
+	if !r.usual() || p.v.store.watch != nil {
+		return p.fits(func() { p.gap(r.index, r.odd); p.entity(r) })
+	}
+	symbol, raw, n := gapSymbol(r.index-p.last, false)
+	code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
+	if !p.put(raw<<length|code, length+n, r) {
+		return false
+	}
+	p.last = r.index + 1
 	return true
 }
 

@@ -49,13 +49,13 @@ type past struct {
 	horizon tick.Tick // versions at or before it have left
 }
 
-// newPast keeps versions for keep ticks.
-func newPast(schema *Schema, keep tick.Tick) past {
+// newPast keeps versions for keep ticks, and those of the keep ticks before start.
+func newPast(schema *Schema, keep, start tick.Tick) past {
 	size := 1
 	for size <= int(keep) {
 		size *= 2
 	}
-	return past{schema: schema, blocks: make([]block, size), keep: keep}
+	return past{schema: schema, blocks: make([]block, size), keep: keep, horizon: max(start-keep, tick.None)}
 }
 
 func (p *past) block(t tick.Tick) *block { return &p.blocks[int(t)&(len(p.blocks)-1)] }

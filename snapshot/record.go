@@ -10,45 +10,49 @@ func (v *View) maskOf(index uint32) Mask {
 // record is what is written about one entity: all rows that the client may
 // see, in the state of this tick (rule 1).
 type record struct {
-	index  uint32
-	mask   Mask
-	base   tick.Tick // T, tick.None when the record leans on nothing
-	same   bool      // mask is that of T, and the client is sure to know it
-	odd    bool      // its age or its rows have to be told
-	body   body      // against T
-	told   Mask      // rows that travel whole, behind the body
-	before tick.Tick // T', tick.None when it is not leaned on
+	index uint32
+	mask  Mask
+	base  tick.Tick // T, tick.None when the record leans on nothing
+	same  bool      // mask is that of T, and the client is sure to know it
+	odd   bool      // its age or its rows have to be told
+	body  body      // against T
+	told  Mask      // rows that travel whole, behind the body
 }
+
+// usual reports whether the record is all body.
+func (r *record) usual() bool { return !r.odd && r.told == 0 }
 
 // prepare finds out how an entity's record is to be written. It leans on T
 // where both ends hold what that takes (rules 2, 3), else on nothing.
-func (p *packetWriter) prepare(index uint32) record {
+func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
 	q := &v.slots[index]
-	r := record{index: index, mask: v.maskOf(index), odd: true}
-	r.told = r.mask &^ s.schema.tags
+	mask := v.maskOf(index)
+	*r = record{index: index, mask: mask, odd: true, told: mask &^ s.schema.tags}
 	if q.base == tick.None {
-		return r
+		return
 	}
 	personal := v.touchedAt(index) > q.base
-	inWindow := p.s-q.base < s.cfg.Window // the client is sure to hold the record of T itself, if not all later ones
-	if !inWindow && (personal || q.mask != r.mask) {
-		return r
+	age := p.s - q.base
+	inWindow := age < s.cfg.Window // the client is sure to hold the record of T itself, if not all later ones
+	if !inWindow && (personal || q.mask != mask) {
+		return
 	}
+	before := tick.None
 	if q.prior != tick.None && p.s-q.prior < s.cfg.Window {
-		r.before = q.prior
+		before = q.prior
 	}
-	old := r.mask & q.mask
-	told := p.changedWhole(index, q, old, personal)
-	made, ok := s.body(index, old, q.base, r.before, told)
-	if !ok {
-		r.before = tick.None
-		return r
+	told := Mask(0)
+	if mask&s.schema.whole != 0 {
+		told = p.changedWhole(index, q, mask&q.mask, personal)
 	}
-	r.base, r.body, r.told = q.base, made, (r.mask&^q.mask)&^s.schema.tags|told
-	r.same = inWindow && q.mask == r.mask
-	r.odd = !r.same || p.age != uint64(p.s-q.base)
-	return r
+	if !s.body(&r.body, index, mask&q.mask, q.base, before, told) {
+		r.body = body{}
+		return
+	}
+	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
+	r.same = inWindow && q.mask == mask
+	r.odd = !r.same || p.age != uint64(age)
 }
 
 // changedWhole is which of the rows that never travel as what differs have
@@ -104,15 +108,12 @@ func (p *packetWriter) writeBody(b *body) {
 		p.w.Write(word, uint(min(n, 64)))
 		n -= 64
 	}
-	p.v.stats.Deltas += uint64(b.deltas)
-	p.v.stats.Unchanged += uint64(b.same)
 }
 
 // absolute writes a row whole. Fields that name an entity which this client
 // does not see name nobody.
 func (p *packetWriter) absolute(index uint32, row int) {
 	v, s := p.v, p.v.store
-	v.stats.Rows++
 	if !s.schema.refs.Has(row) {
 		s.schema.plans[row].WritePacked(&p.w, s.packedRow(index, row))
 		return

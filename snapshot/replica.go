@@ -82,7 +82,7 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	r := &Replica{
 		schema: schema, window: cfg.Window, newest: start,
 		rows: newColumns(schema, cfg.Entities),
-		past: newPast(schema, 2*cfg.Window),
+		past: newPast(schema, 2*cfg.Window, start),
 	}
 	r.whole = make([]tick.Tick, len(r.past.blocks))
 	return r
@@ -163,8 +163,7 @@ func (r *Replica) Lose() {
 	for i := range r.lives {
 		r.lives[i].newest, r.lives[i].old = versionRef{}, older{}
 	}
-	r.past = newPast(r.schema, r.past.keep)
-	r.past.horizon = max(0, r.newest-r.past.keep)
+	r.past = newPast(r.schema, r.past.keep, r.newest)
 	r.ask()
 }
 

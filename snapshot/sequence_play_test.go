@@ -47,7 +47,7 @@ func (s *sequence) operate() {
 		if s.store.Mask(id).Has(seqHealth) {
 			s.store.Remove(id, seqHealth)
 		} else {
-			s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(3))})
+			s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4) * 977)})
 		}
 	case 5:
 		if s.store.Mask(id).Has(seqFrozen) {
@@ -64,9 +64,9 @@ func (s *sequence) operate() {
 	case 10:
 		s.store.SetPriority(id, uint16(s.r.IntN(4)*256))
 	case 11:
-		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(3))})
+		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4) * 977)})
 	default:
-		s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4)), uint32(s.r.IntN(2))})
+		s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4) * 977), uint32(s.r.IntN(2) * 500)})
 	}
 }
 
@@ -75,9 +75,9 @@ func (s *sequence) spawn() {
 		return
 	}
 	id := s.store.Spawn()
-	s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4)), uint32(s.r.IntN(2))})
+	s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4) * 977), uint32(s.r.IntN(2) * 500)})
 	if s.chance(50) {
-		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(3))})
+		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
 	}
 	if s.chance(30) {
 		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
@@ -170,9 +170,6 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			}
 		}
 	case 5:
-		if !*open && c.view.slots[id.Index].base == tick.None {
-			return
-		}
 		c.view.Keep(id)
 		if sight.visible {
 			// What the client was never known to have need not be kept.

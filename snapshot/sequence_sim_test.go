@@ -26,6 +26,12 @@ type sequenceLink struct {
 	To wire.NetworkID `net:"entity"`
 }
 
+// sequencePlace is wide enough that a row which moves on as it did is told from
+// its two last versions (rule 3).
+type sequencePlace struct {
+	X, Y float32 `net:"min=-256,max=255,step=0.002"`
+}
+
 // The rows of a sequence, in the order of sequenceSchema.
 const (
 	seqFrozen = iota
@@ -36,7 +42,7 @@ const (
 )
 
 func sequenceSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), compile[simPosition](t)})
+	return NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), compile[sequencePlace](t)})
 }
 
 // sequence is one game, its server, and its clients.
@@ -114,13 +120,10 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.now = s.start
 	s.ticks = 12 + s.r.IntN(sequenceFaulty-12)
 	s.busy = []int{25, 60, 90}[s.r.IntN(3)]
-	payload := []int{minPayload, 96, 160}[s.r.IntN(3)]
+	payload := []int{minPayload, 100, 170}[s.r.IntN(3)]
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities}
 	s.store = NewStore(schema, cfg)
-	began := s.start
-	if *open {
-		began++ // the tick of the first packet
-	}
+	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {
 		c := &seqClient{view: NewView(s.store, cfg), replica: NewReplica(schema, cfg, began), oldest: 1}
 		c.net = s.network(payload)
@@ -272,7 +275,7 @@ func (s *sequence) send(c *seqClient) error {
 		if !s.calm && s.chance(c.net.duplicate) {
 			s.launch(c, &c.down, f)
 		}
-		if !s.calm && *open && s.chance(10) { // too late for this tick, but for what has not gone out yet
+		if !s.calm && s.chance(10) { // too late for this tick, but for what has not gone out yet
 			s.watch(c)
 			c.after = append(c.after, seqAfter{tick: s.now - s.start})
 			if err := s.mean(c, &c.after[len(c.after)-1].meant); err != nil {

@@ -14,9 +14,6 @@ var (
 	sequenceSeed = flag.Uint64("sequence-seed", 1, "seed of the first sequence; the next has the next number")
 )
 
-// open turns on what TestFaultsThatAreOpen is about, too.
-var open = flag.Bool("open-faults", false, "also play what is known to go wrong: see TestFaultsThatAreOpen")
-
 // TestSequences plays short random games with everything that a server can do
 // to eight entities, before two clients behind networks that lose, duplicate,
 // reorder, delay past the window and go dark, with a ring of sixteen sent

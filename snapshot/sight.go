@@ -37,11 +37,13 @@ func (v *View) Keep(id wire.NetworkID) {
 	if !v.Visible(id) {
 		return
 	}
+	if v.slots[id.Index].base == tick.None {
+		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
+		return
+	}
 	v.leave(id.Index, v.next())
 	v.unsent.unset(id.Index)
-	if v.slots[id.Index].shown != 0 {
-		v.kept.set(id.Index)
-	}
+	v.kept.set(id.Index)
 }
 
 // ShowNew says whether the client sees new entities until they are hidden,
@@ -128,6 +130,7 @@ func (v *View) owe(index uint32, t tick.Tick) {
 // renamed marks the rows that name an entity whose visibility changed: to this
 // client they name it, or nobody, from tick t on.
 func (v *View) renamed(target uint32, t tick.Tick) {
+	v.sights++
 	for _, index := range v.store.refs.to(target) {
 		if v.visible.has(index) {
 			v.touch(index, t)

@@ -39,6 +39,7 @@ type Store struct {
 	watch  func([]wire.DeltaSymbol)
 	weight []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive  bitset
+	lives  lives
 	free   []uint32 // indexes that may be used again, oldest first, from head on
 	head   int
 	freed  []uint32 // indexes freed since Begin: never used again in the same tick
@@ -150,6 +151,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	s.reshape(id.Index)
 	s.SetGroup(id, 0)
 	s.alive.unset(id.Index)
+	s.unattend(id)
 	s.rows.masks[id.Index] = 0
 	s.living--
 	s.freed = append(s.freed, id.Index)

@@ -53,10 +53,13 @@ type View struct {
 	lanes    []uint32  // a row with entity fields, as this client gets it
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
+	scratch  record    // the one that is written
 	part     int       // payloads written for this tick
 	short    bool      // not all that waited went out with the tick before
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
+	met      []wire.NetworkID // attended entities that the client was proved to hold
+	sights   uint64           // changes of what is visible
 }
 
 // ViewStats counts what a View did since it was made.
@@ -175,6 +178,9 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 	p := &v.slots[e.index]
 	if !v.visible.has(e.index) || p.generation != e.generation || t < p.life {
 		return
+	}
+	if p.base == tick.None {
+		v.meet(e.index)
 	}
 	if t > p.base {
 		p.base, p.prior, p.mask = t, tick.None, e.mask

@@ -91,6 +91,9 @@ func (v *View) Write(dst []byte, seq uint64) int {
 		v.sent.cancel(p.sent)
 		return 0
 	}
+	if p.sent.records > 0 {
+		v.plan.wrote(p.w.Bits() / p.sent.records)
+	}
 	v.part++
 	v.answer = false
 	v.stats.Snapshots++
@@ -160,9 +163,9 @@ func (p *packetWriter) despawn(index uint32) {
 func (p *packetWriter) updates() {
 	c := &p.v.store.schema.codes
 	room := true
-	list := p.v.refer(p.v.part)
-	if p.v.short && !p.v.plan.active {
-		list = nil // who is in it went out lately: those that wait longer come first
+	var list *sentPacket
+	if p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
+		list = p.v.refer(p.v.part)
 	}
 	p.w.Bool(list != nil)
 	if list != nil {
@@ -191,9 +194,10 @@ func (p *packetWriter) unit(index uint32) bool {
 
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
-	r := p.prepare(index)
-	if p.fits(func() { p.gap(index, r.odd); p.entity(&r) }) {
-		p.wrote(&r)
+	r := &p.v.scratch
+	p.prepare(index, r)
+	if p.step(r) {
+		p.wrote(r)
 		return true
 	}
 	return p.tooLarge(index)
@@ -252,10 +256,11 @@ func (p *packetWriter) fitsAll() bool {
 	v.records = v.records[:0]
 	if !p.fits(func() {
 		for _, index := range v.lacking {
-			r := p.prepare(index)
+			v.records = append(v.records, record{})
+			r := &v.records[len(v.records)-1]
+			p.prepare(index, r)
 			p.gap(index, r.odd)
-			p.entity(&r)
-			v.records = append(v.records, r)
+			p.entity(r)
 		}
 	}) {
 		return false
@@ -269,7 +274,9 @@ func (p *packetWriter) fitsAll() bool {
 // wrote notes that a record is in the packet.
 func (p *packetWriter) wrote(r *record) {
 	v, q := p.v, &p.v.slots[r.index]
-	v.unsent.unset(r.index)
+	if v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and follows in the next
+		v.unsent.unset(r.index)
+	}
 	v.tooBig.unset(r.index)
 	v.unacked.set(r.index)
 	v.plan.took(r.index)
@@ -279,6 +286,9 @@ func (p *packetWriter) wrote(r *record) {
 	})
 	p.sent.records++
 	q.sent, q.shown = p.s, q.generation
+	v.stats.Deltas += uint64(r.body.deltas)
+	v.stats.Unchanged += uint64(r.body.same)
+	v.stats.Rows += uint64(r.told.Count())
 	if r.base == tick.None {
 		v.stats.Spawns++
 	} else {
@@ -288,16 +298,15 @@ func (p *packetWriter) wrote(r *record) {
 
 // fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last, age, tally := p.w, p.last, p.age, p.v.stats
+	mark, last, age := p.w, p.last, p.age
 	if p.sent.n >= maxRecords {
 		return false
 	}
 	write()
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
-		p.v.plan.wrote(p.w.Bits() - mark.Bits())
 		return true
 	}
-	p.w, p.last, p.age, p.v.stats = mark, last, age, tally
+	p.w, p.last, p.age = mark, last, age
 	return false
 }
 

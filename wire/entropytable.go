@@ -72,6 +72,12 @@ func (t *Table) Code(context int) *Code { return &t.codes[context] }
 // Length returns how many bits a symbol takes in a context.
 func (t *Table) Length(context, symbol int) int { return t.codes[context].Length(symbol) }
 
+// Bits returns the symbol's code in this context, as Write appends it, and its length.
+func (t *Table) Bits(context, symbol int) (code uint64, n uint) {
+	e := t.codes[context].enc[symbol]
+	return uint64(e & 0xFFFF), uint(e >> 16)
+}
+
 // Write appends the symbol's code in this context. A symbol outside the alphabet panics.
 func (t *Table) Write(w *BitWriter, context, symbol int) { t.codes[context].Write(w, symbol) }
 

@@ -9,21 +9,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// What TestSequences found and is not mended yet. With -open-faults these run,
-// and the sequences play such things as well; once they pass, the flag goes.
-func TestFaultsThatAreOpen(t *testing.T) {
-	if !*open {
-		t.Skip("go test ./snapshot -open-faults")
-	}
-	t.Run("kept before it came, the dead one before it stays", testKeepLeavesAGhost)
-	t.Run("shown between the packets of a tick", testAChangeBetweenThePacketsOfATick)
-	t.Run("a first packet of the tick of the connection", testTheFirstTickLeavesTheWindow)
-}
-
 // The client holds the first entity, which dies. The next one at its index is
 // shown, which drops the despawn owed for the first, and is kept before its
 // record has arrived: now nothing tells the client that the first is gone.
-func testKeepLeavesAGhost(t *testing.T) {
+func TestRule7KeepBeforeARecordArrivedOwesTheDespawn(t *testing.T) {
 	d := newDuo(t)
 	var first, second wire.NetworkID
 	d.ack(d.at(1, func() { first = d.spawn(3) }))
@@ -43,7 +32,7 @@ func testKeepLeavesAGhost(t *testing.T) {
 // A record names a target that comes into sight after it was written, or, as
 // here, after the first packet of its tick: it names nobody at that tick, and
 // the target at the next.
-func testAChangeBetweenThePacketsOfATick(t *testing.T) {
+func TestRule1AChangeBetweenThePacketsOfATickFollows(t *testing.T) {
 	d := newFollowers(t)
 	var other, who, whom wire.NetworkID
 	d.store.Begin(1)
@@ -78,7 +67,7 @@ func testAChangeBetweenThePacketsOfATick(t *testing.T) {
 // The first packet is of the very tick that the client was told at the start,
 // and the next comes more than a window later: what the first brought must
 // still be there for a record that leans on it.
-func testTheFirstTickLeavesTheWindow(t *testing.T) {
+func TestRule4TheFirstTickLeavesTheWindow(t *testing.T) {
 	const start = 1 << 20
 	d := newDuo(t)
 	d.replica = NewReplica(d.store.schema, d.store.cfg, start)

@@ -1,0 +1,128 @@
+package netcode
+
+import (
+	"iter"
+	"reflect"
+
+	"github.com/arche-netcode/netcode/collections"
+)
+
+// Map is a type of map that entities may have: see NewMap.
+type Map[K, V any] struct{ def *collections.Def }
+
+// pairOf is an element of a map.
+type pairOf[K, V any] struct {
+	Key   K
+	Value V
+}
+
+// NewMap registers a type of map under its wire name, as NewList does a list. Two keys are the same if they are so as they travel. K
+// may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
+func NewMap[K, V any](p *Protocol, name string, options ...CollectionOption) *Map[K, V] {
+	return &Map[K, V]{newCollection(p, "NewMap", collections.Map, name, reflect.TypeFor[pairOf[K, V]](), reflect.TypeFor[K](), options)}
+}
+
+// Name is the wire name.
+func (m *Map[K, V]) Name() string { return m.def.Name() }
+
+// Of is the map that an entity has, at a server or a client. It may be asked for at any time, and kept.
+func (m *Map[K, V]) Of(end Endpoint, entity NetworkID) MapOf[K, V] {
+	return MapOf[K, V]{collectionAt(m.def, end, entity)}
+}
+
+// MapChange is one change of a map at a client.
+type MapChange[K, V any] struct {
+	Entity NetworkID
+	What   CollectionChange
+	Key    K
+	Value  V // What the key has now, or had when it was taken out.
+	Old    V // What CollectionSet replaced.
+}
+
+// OnChange is List.OnChange for maps.
+func (m *Map[K, V]) OnChange(c *Client, f func(change MapChange[K, V])) {
+	watch(m.def, c, func(e *collections.Event) {
+		change := MapChange[K, V]{Entity: e.ID, What: e.Kind}
+		if e.Row != nil {
+			pair := decode[pairOf[K, V]](&c.courier, m.def, e.Row)
+			change.Key, change.Value = pair.Key, pair.Value
+		}
+		if e.Old != nil {
+			change.Old = decode[pairOf[K, V]](&c.courier, m.def, e.Old).Value
+		}
+		f(change)
+	})
+}
+
+// MapOf is the map of one entity at one end. On a client it can be read; only the server writes.
+type MapOf[K, V any] struct{ collectionOf }
+
+// key is a key as it travels.
+func (m MapOf[K, V]) key(k K) ([]uint32, error) {
+	box := boxOf[pairOf[K, V]](m.end, m.def)
+	box.Key = k
+	return encodeElement(m.end, m.def, m.def.Key(), reflect.ValueOf(&box.Key))
+}
+
+// Get is what a key has, and whether it is in the map.
+func (m MapOf[K, V]) Get(k K) (v V, ok bool) {
+	rows := m.rows()
+	if rows.Len() == 0 {
+		return v, false
+	}
+	key, err := m.key(k)
+	if err != nil {
+		return v, false
+	}
+	at, found := rows.Find(key)
+	if !found {
+		return v, false
+	}
+	return decode[pairOf[K, V]](m.end, m.def, rows.At(at)).Value, true
+}
+
+// All yields the keys and what they have, in an order that is the same everywhere: that of the keys' fields as they travel.
+func (m MapOf[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		rows := m.rows()
+		for i := 0; i < rows.Len(); i++ {
+			if pair := decode[pairOf[K, V]](m.end, m.def, rows.At(i)); !yield(pair.Key, pair.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Set gives a key a value, whether it was in the map or not. The errors are those of ListOf.Append.
+func (m MapOf[K, V]) Set(k K, v V) error {
+	content, err := m.writable()
+	if err != nil {
+		return err
+	}
+	row, err := encode(m.end, m.def, pairOf[K, V]{k, v})
+	if err != nil {
+		return err
+	}
+	at, found := content.Rows().Find(row[:m.def.Key().Lanes()])
+	if found {
+		return m.failed(content.Set(at, row))
+	}
+	return m.failed(content.Insert(at, row))
+}
+
+// Remove takes a key out, if it is there. The errors are ErrReadOnly, ErrNotVisible, ErrNotRegistered and *FieldError.
+func (m MapOf[K, V]) Remove(k K) error {
+	content, err := m.writable()
+	if err != nil {
+		return err
+	}
+	key, err := m.key(k)
+	if err != nil {
+		return err
+	}
+	at, found := content.Rows().Find(key)
+	if !found {
+		return nil
+	}
+	return m.failed(content.Remove(at))
+}

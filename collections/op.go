@@ -1,0 +1,190 @@
+package collections
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// opcode is what an operation does.
+//
+//	opReset   what follows makes up the whole anew, beside what there is, until opWhole
+//	opInsert  place, count - 1 and elements: from that place on
+//	opSet     place, count - 1 and elements: in place of those there
+//	opRemove  place, count - 1: from that place on
+//	opClear   all of them
+//	opWhole   what was made up since opReset is what there is
+//
+// A body is the number of the collection's type and then operations, one at least. Place, count and number are varints; elements are
+// packed one after the other (wire.Plan.WriteRow), with zeros up to the next byte behind the last.
+type opcode uint8
+
+const (
+	opReset opcode = iota + 1
+	opInsert
+	opSet
+	opRemove
+	opClear
+	opWhole
+)
+
+// elements reports whether elements follow.
+func (k opcode) elements() bool { return k == opInsert || k == opSet }
+
+// ranged reports whether a place and a count follow.
+func (k opcode) ranged() bool { return k.elements() || k == opRemove }
+
+// op is one operation: its elements are apart.
+type op struct {
+	kind      opcode
+	at, count int
+}
+
+// maxOp is the most that an operation takes before its elements: what it does, and two numbers below 2^17.
+const maxOp = 1 + 2*4
+
+// appendOp appends an operation without elements, or what goes before them.
+func appendOp(b []byte, o op) []byte {
+	b = append(b, byte(o.kind))
+	if o.kind.ranged() {
+		b = wire.AppendVarint(b, uint64(o.at))
+		b = wire.AppendVarint(b, uint64(o.count-1))
+	}
+	return b
+}
+
+// appendRows appends elements. Entities that the client does not see are not named to it; what of an element that
+// concerns is appended to veils, where elements name entities at all.
+func (d *Def) appendRows(b []byte, lanes []uint32, link Link, veils []uint32) ([]byte, []uint32) {
+	width := d.plan.Lanes()
+	count := len(lanes) / width
+	start, room := len(b), (d.plan.Bits()+7)*count/8+1
+	b = grow(b, room)
+	w := wire.NewBitWriter(b[start : start+room])
+	named := len(d.plan.Refs()) > 0
+	var row [maxLanes]uint32
+	for ; len(lanes) > 0; lanes = lanes[width:] {
+		if !named {
+			d.plan.WriteRow(&w, lanes[:width])
+			continue
+		}
+		copy(row[:width], lanes)
+		veil := d.veil(lanes[:width], link)
+		for i, lane := range d.plan.Refs() {
+			if veil>>i&1 != 0 {
+				row[lane], row[lane+1] = 0, 0
+			}
+		}
+		veils = append(veils, veil)
+		d.plan.WriteRow(&w, row[:width])
+	}
+	return b[:start+w.Finish()], veils
+}
+
+// veil returns which entity fields of an element name one that the client does not see, bit i for the i-th of Plan.Refs.
+func (d *Def) veil(row []uint32, link Link) (veil uint32) {
+	for i, lane := range d.plan.Refs() {
+		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
+		if id.Generation != 0 && !link.Names(id) {
+			veil |= 1 << i
+		}
+	}
+	return veil
+}
+
+// grow returns b with that much more capacity, and length.
+func grow(b []byte, more int) []byte {
+	if cap(b)-len(b) < more {
+		larger := make([]byte, len(b), 2*(len(b)+more))
+		copy(larger, b)
+		b = larger
+	}
+	return b[:len(b)+more]
+}
+
+// cursor reads the operations of a body.
+type cursor struct {
+	def  *Def
+	rest []byte
+	rows wire.BitReader // at the elements of the operation that next returned
+	left int            // of them that row has not returned
+}
+
+// open reads which type of collection a body is about.
+func open(defs []*Def, body []byte) (cursor, error) {
+	number, n, err := wire.ReadVarint(body)
+	if err != nil || number >= uint64(len(defs)) || n == len(body) {
+		return cursor{}, ErrMalformed
+	}
+	return cursor{def: defs[number], rest: body[n:]}, nil
+}
+
+// more reports whether there is another operation.
+func (c *cursor) more() bool { return len(c.rest) > 0 }
+
+// next reads an operation up to its elements, each of which must be read by row, and then finish called.
+func (c *cursor) next() (op, error) {
+	o := op{kind: opcode(c.rest[0])}
+	c.rest = c.rest[1:]
+	if o.kind < opReset || o.kind > opWhole {
+		return op{}, ErrMalformed
+	}
+	if !o.kind.ranged() {
+		return o, nil
+	}
+	at, n, err := wire.ReadVarint(c.rest)
+	if err != nil {
+		return op{}, ErrMalformed
+	}
+	c.rest = c.rest[n:]
+	count, n, err := wire.ReadVarint(c.rest)
+	if err != nil || count >= uint64(c.def.most) || at > uint64(c.def.most)-count-1 {
+		return op{}, ErrMalformed
+	}
+	c.rest = c.rest[n:]
+	o.at, o.count = int(at), int(count)+1
+	if o.kind.elements() {
+		c.rows, c.left = wire.NewBitReader(c.rest), o.count
+	}
+	return o, nil
+}
+
+// row reads an element.
+func (c *cursor) row(lanes []uint32) bool {
+	c.left--
+	return c.def.plan.ReadRow(&c.rows, lanes)
+}
+
+// finish goes on behind the elements.
+func (c *cursor) finish() bool {
+	if c.rows.Read(uint(c.rows.Remaining()%8)) != 0 || c.rows.Failed() {
+		return false
+	}
+	c.rest = c.rest[len(c.rest)-c.rows.Remaining()/8:]
+	return true
+}
+
+// Check reports whether a body is one that some Origin could send to some Copy, without any effect.
+func Check(defs []*Def, body []byte) bool {
+	c, err := open(defs, body)
+	if err != nil {
+		return false
+	}
+	var row [maxLanes]uint32
+	for c.more() {
+		o, err := c.next()
+		if err != nil {
+			return false
+		}
+		if !o.kind.elements() {
+			continue
+		}
+		for c.left > 0 {
+			if !c.row(row[:c.def.plan.Lanes()]) {
+				return false
+			}
+		}
+		if !c.finish() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,356 @@
+package netcode_test
+
+// The third part of the reader written from PROTOCOL.md: rows as what differs. (11)
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// lane is one number of a row, as section 11 looks at it.
+type lane struct {
+	bits  int
+	model string
+	first int    // of a rotation: its first lane
+	table *table // of those that have one
+}
+
+// models is how the lanes of a field travel when they differ.
+func (f *field) models() (lanes []lane) {
+	for i, width := range f.widths {
+		l := lane{bits: width, model: "number", first: f.lane}
+		switch {
+		case f.base == "entity":
+			l.model = ""
+		case width == 1:
+			l.model = "implied"
+		case f.base == "quat" && i == 0:
+			l.model = "largest"
+		case f.base == "quat":
+			l.model = "rotation"
+		case len(f.widths) == 2 && i == 0:
+			l.model = "raw"
+		case f.kind == "f32":
+			l.model = "float"
+		case f.base == "f32" && f.bounded, f.base == "f64" && f.bounded, f.base == "axis":
+			l.model = "linear"
+		case f.base == "f32angle", f.base == "f64angle":
+			l.model = "turn"
+		}
+		lanes = append(lanes, l)
+	}
+	return lanes
+}
+
+// differ reads rows of a shape as what differs.
+type differ struct {
+	lanes []lane
+	which []*table
+	shape *shape
+}
+
+func newDiffer(s *shape, set tables) *differ {
+	d := &differ{shape: s, lanes: s.lanes}
+	prefix := tableName(s.name)
+	for i := range d.lanes {
+		switch l := &d.lanes[i]; l.model {
+		case "implied", "raw", "":
+		case "largest":
+			l.table = set.find(fmt.Sprintf("%s.%d", prefix, i), "class.largest", 4, 4)
+		default:
+			l.table = set.find(fmt.Sprintf("%s.%d", prefix, i), "class."+l.model, 131, 168)
+		}
+	}
+	for first := 0; first < len(d.lanes) && len(d.lanes) > 1; first += 4 {
+		n := min(4, len(d.lanes)-first)
+		d.which = append(d.which, set.find(fmt.Sprintf("%s.which%d", prefix, first/4), fmt.Sprintf("class.which%d", n), 1<<n, whichContexts(n)))
+	}
+	return d
+}
+
+// tableName is what a component's tables begin with.
+func tableName(name string) string {
+	clean := []byte(name)
+	for i, c := range clean {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && c != '-' && c != '_' && c != '.' {
+			clean[i] = '-'
+		}
+	}
+	if string(clean) == name && len(name) <= 40 {
+		return name
+	}
+	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], fnv32(name))
+}
+
+func whichContexts(n int) int { return 4 * (1<<n + 1) }
+
+func ageClass(age int64) int {
+	switch {
+	case age <= 1:
+		return 0
+	case age <= 4:
+		return 1
+	case age <= 12:
+		return 2
+	}
+	return 3
+}
+
+// which is the context of which of n things differ.
+func which(n, moved int, known bool, age int64) int {
+	if !known {
+		moved = 1 << n
+	}
+	return ageClass(age)*(1<<n+1) + moved
+}
+
+// leant is what a row is read against.
+type leant struct {
+	base, before []uint32 // before is nil without T'
+	age, span    int64
+}
+
+// row reads a row that differs from the one at T.
+func (d *differ) row(s *stream, v leant) []uint32 {
+	row := append([]uint32{}, v.base...)
+	any, miss := false, 0
+	for first := 0; first < len(row); first += 4 {
+		n, changed := min(4, len(row)-first), 1
+		if len(row) > 1 {
+			moved := 0
+			for i := range n {
+				if v.before != nil && v.base[first+i] != v.before[first+i] {
+					moved |= 1 << i
+				}
+			}
+			changed = d.which[first/4].read(s, which(n, moved, v.before != nil, v.age))
+		}
+		any = any || changed != 0
+		for i := range n {
+			if changed>>i&1 != 0 {
+				row[first+i] = d.lane(s, first+i, row, v, &miss)
+				must(row[first+i] != v.base[first+i], "lane %d does not differ", first+i)
+			}
+		}
+	}
+	must(any, "nothing differs")
+	d.shape.legal(row)
+	return row
+}
+
+// lane reads a lane that differs; those before it in the row are read.
+func (d *differ) lane(s *stream, i int, row []uint32, v leant, miss *int) uint32 {
+	l := &d.lanes[i]
+	most, wrap, base := int64(1)<<l.bits-1, false, int64(v.base[i])
+	predicted, movement := base, int64(0)
+	switch l.model {
+	case "implied":
+		return v.base[i] ^ 1
+	case "raw":
+		return uint32(s.bits(l.bits))
+	case "largest":
+		return uint32(l.table.read(s, turning(v, i, int64(1)<<d.lanes[i+1].bits-1).largest()))
+	case "rotation":
+		predicted, movement = turning(v, l.first, most).part(int(row[l.first]), i-l.first)
+	case "linear":
+		if v.before != nil {
+			movement = nearest((base-int64(v.before[i]))*v.age, v.span)
+		}
+		predicted = min(max(base+movement, 0), most)
+	case "turn":
+		wrap = true
+		if v.before != nil {
+			movement = nearest(around(base-int64(v.before[i]), l.bits)*v.age, v.span)
+		}
+		predicted = base + movement
+	case "float":
+		predicted, movement = floating(v, i)
+	case "number":
+		wrap = true
+	}
+	distance := l.table.token(s, l.context(movement, v, *miss))
+	switch far := size(distance); {
+	case far < 2:
+		*miss = 0
+	case far < 16:
+		*miss = 1
+	default:
+		*miss = 2
+	}
+	if movement < 0 {
+		distance = -distance
+	}
+	if l.model == "float" {
+		return fromPlace(predicted, distance)
+	}
+	now := predicted + distance
+	if wrap {
+		must(distance == around(distance, l.bits), "distance goes around")
+		now &= most
+	}
+	must(now >= 0 && now <= most, "lane %d is %d", i, now)
+	return uint32(now)
+}
+
+// context is that of a token.
+func (l *lane) context(movement int64, v leant, miss int) int {
+	at := 42 * ageClass(v.age)
+	if v.before == nil {
+		return at + miss
+	}
+	n := bits.Len64(size(movement))
+	if l.model == "float" {
+		n /= 2
+	}
+	return at + 3*(1+min(n, 12)) + miss
+}
+
+func size(n int64) uint64 { return uint64(max(n, -n)) }
+
+// nearest is n/by, halves away from zero.
+func nearest(n, by int64) int64 {
+	q := (int64(size(n)) + by/2) / by
+	if n < 0 {
+		return -q
+	}
+	return q
+}
+
+// around is the number of that many bits, with a sign, that n is on a circle.
+func around(n int64, width int) int64 {
+	n &= 1<<width - 1
+	if n >= 1<<(width-1) {
+		n -= 1 << width
+	}
+	return n
+}
+
+// place is a float's place among all floats.
+func place(lane uint32) int64 {
+	if lane >= 1<<31 {
+		return -int64(lane - 1<<31)
+	}
+	return int64(lane)
+}
+
+// floating predicts the bits of an f32.
+func floating(v leant, i int) (predicted, movement int64) {
+	if v.before == nil {
+		return place(v.base[i]), 0
+	}
+	at, was := float64(math.Float32frombits(v.base[i])), float64(math.Float32frombits(v.before[i]))
+	step := float64(at-was) * float64(v.age)
+	to := float32(at + float64(step/float64(v.span)))
+	if special(float64(to)) {
+		return place(v.base[i]), 0
+	}
+	predicted = place(math.Float32bits(to))
+	return predicted, predicted - place(v.base[i])
+}
+
+func fromPlace(predicted, distance int64) uint32 {
+	if distance == 1<<33-1 {
+		return 1 << 31 // -0
+	}
+	n := predicted + distance
+	must(size(n) < 1<<31, "no float")
+	if n < 0 {
+		return uint32(-n) | 1<<31
+	}
+	return uint32(n)
+}
+
+// rotation is a quaternion at T and where it is expected, in parts of 1/(m √2).
+type rotation struct {
+	m            int64
+	at, expected [4]int64
+}
+
+func turning(v leant, first int, m int64) *rotation {
+	q := &rotation{m: m, at: parts(v.base[first:], m)}
+	q.expected = q.at
+	if v.before == nil {
+		return q
+	}
+	was, dot, moved := parts(v.before[first:], m), int64(0), false
+	for i := range was {
+		dot += was[i] * q.at[i]
+	}
+	for i := range was {
+		if dot < 0 {
+			was[i] = -was[i]
+		}
+		step := min(max(nearest((q.at[i]-was[i])*v.age, v.span), -4*m), 4*m)
+		q.expected[i] += step
+		moved = moved || step != 0
+	}
+	if !moved {
+		return q
+	}
+	square := int64(0)
+	for _, c := range q.expected {
+		square += c * c
+	}
+	length, want := root(square<<16), root(2*m*m<<16)
+	if length == 0 {
+		q.expected = q.at
+		return q
+	}
+	for i, c := range q.expected {
+		q.expected[i] = nearest(c*want, length)
+	}
+	return q
+}
+
+func parts(lanes []uint32, m int64) (c [4]int64) {
+	rest, at := 2*m*m, 1
+	for i := range c {
+		if i != int(lanes[0]) {
+			c[i] = 2*int64(lanes[at]) - m
+			rest -= c[i] * c[i]
+			at++
+		}
+	}
+	c[lanes[0]] = root(max(rest, 0))
+	return c
+}
+
+func (q *rotation) largest() (k int) {
+	for i, c := range q.expected {
+		if size(c) > size(q.expected[k]) {
+			k = i
+		}
+	}
+	return k
+}
+
+// part predicts the lane that is number lane of the rotation when it leaves out component k.
+func (q *rotation) part(k, lane int) (predicted, movement int64) {
+	i := lane - 1
+	if i >= k {
+		i++
+	}
+	number := func(c [4]int64) int64 {
+		n := c[i]
+		if c[k] < 0 {
+			n = -n
+		}
+		return min(max((n+q.m+1)>>1, 0), q.m)
+	}
+	return number(q.expected), number(q.expected) - number(q.at)
+}
+
+// root is the whole part of a square root, by halving.
+func root(n int64) int64 {
+	low, high := int64(0), int64(1)<<31
+	for high-low > 1 {
+		if middle := (low + high) / 2; middle*middle <= n {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
+}

@@ -1,0 +1,356 @@
+package netcode_test
+
+// The fourth part of the reader written from PROTOCOL.md: snapshots. (7)
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// state is an entity as one record left it.
+type state struct {
+	generation uint64
+	base       int64 // the tick of the record that this one leant on, 0 for none
+	rows       map[int][]uint32
+}
+
+// place of a list: tick and part.
+type listed struct{ tick, part int64 }
+
+// observed is the client side of section 7 for a client that gets every packet, and forgets the past only when it asks for a
+// resync.
+type observed struct {
+	components []shape
+	differs    []*differ // nil for rows that travel whole or have no fields
+	which      [5]*table // by number of rows
+	next, gap  *table
+	newest     int64
+	window     int64
+	asked      uint16
+	past       map[uint64]map[int64]state // index, tick of the record
+	lists      map[listed][]uint64
+	present    map[uint64]state
+	applied    map[uint64]int64
+	seen       map[string]int // what there was of everything that may be there
+}
+
+func newObserved(components []shape, set tables, tick, window int64) *observed {
+	o := &observed{
+		components: components, newest: tick, window: window,
+		past: map[uint64]map[int64]state{}, lists: map[listed][]uint64{}, present: map[uint64]state{}, applied: map[uint64]int64{},
+		next: set.find("list.next", "list.next", 19, 1), gap: set.find("list.gap", "list.gap", 67, 2),
+	}
+	for n := 1; n <= 4; n++ {
+		name := fmt.Sprintf("rows.%d", n)
+		o.which[n] = set.find(name, name, 1<<n, whichContexts(n))
+	}
+	for i := range components {
+		var d *differ
+		whole := slices.ContainsFunc(components[i].fields, func(f field) bool { return f.base == "entity" })
+		if len(components[i].fields) > 0 && !whole {
+			d = newDiffer(&components[i], set)
+		}
+		o.differs = append(o.differs, d)
+	}
+	return o
+}
+
+// lacking is what a reader panics with that does not hold what a record leans on.
+type lacking struct{}
+
+func held(holds bool) {
+	if !holds {
+		panic(lacking{})
+	}
+}
+
+// resync is a client's wish.
+func (o *observed) resync(epoch uint16) {
+	if o.asked != epoch {
+		o.asked, o.past, o.lists = epoch, map[uint64]map[int64]state{}, map[listed][]uint64{}
+	}
+}
+
+// decoding is one payload that is being read.
+type decoding struct {
+	*observed
+	s       *stream
+	tick    int64
+	age     int64 // of the record before
+	order   []uint64
+	records map[uint64]state
+	// what there was
+	absolute, baseline, rows, deltas, same int
+}
+
+// snapshot decodes a payload and says what the entities in it are afterwards.
+func (o *observed) snapshot(payload []byte) (text string) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case lacking:
+			o.seen["lacking"]++
+			text = "Snapshot that leans on what is not held"
+		default:
+			panic(why)
+		}
+	}()
+	s := &stream{b: payload}
+	tick := o.newest + int64(uint16(s.bits(16))-uint16(o.newest))
+	if tick-o.newest > 1<<15 {
+		tick -= 1 << 16
+	}
+	must(tick >= 1 && tick > o.newest-o.window, "tick %d", tick)
+	d := &decoding{observed: o, s: s, tick: tick, records: map[uint64]state{}}
+	resynced := uint64(0)
+	if s.bit() {
+		resynced = s.bits(16)
+		o.seen["resync"]++
+		must(resynced != 0 && int16(uint16(resynced)-o.asked) <= 0, "resync %d", resynced)
+	}
+	part := s.number()
+	must(part < 1<<14, "part %d", part)
+	despawned := map[uint64]uint64{}
+	for at := uint64(0); s.bit(); {
+		skipped := s.number()
+		must(skipped < 1<<32, "gap")
+		index := (at + skipped) % (1 << 32)
+		must(index < 1<<20, "index %d", index)
+		despawned[index], at = generation(s), index+1
+	}
+	context := 0
+	if s.bit() {
+		d.again()
+		context = 1
+	}
+	d.others(context)
+	s.end()
+	o.newest = max(o.newest, tick)
+	o.seen["despawned"] += len(despawned)
+	o.lists[listed{tick, int64(part)}] = d.order
+	return fmt.Sprintf("Snapshot tick=%d part=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", tick,
+		part, resynced, len(despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
+		strings.Join(o.apply(tick, despawned, d.records), "; "))
+}
+
+func generation(s *stream) uint64 {
+	g := s.number()
+	must(g >= 1 && g < 1<<32, "generation %d", g)
+	return g
+}
+
+// again reads records about entities of an earlier payload.
+func (d *decoding) again() {
+	age := d.s.number()
+	must(age < uint64(d.tick), "age %d", age)
+	d.age = int64(age) + 1
+	part := d.s.number()
+	list, has := d.lists[listed{d.tick - d.age, int64(part)}]
+	held(has)
+	d.seen["list"]++
+	for at, odd := 0, false; ; {
+		switch symbol := d.next.read(d.s, 0); symbol {
+		case 16:
+			at += 16
+		case 17:
+			must(!odd, "odd twice")
+			odd = true
+		case 18:
+			must(!odd, "odd, and no more")
+			return
+		default:
+			at += symbol
+			must(at < len(list), "beyond the list")
+			d.seen["left out"] += symbol
+			d.record(list[at], odd)
+			at, odd = at+1, false
+		}
+	}
+}
+
+// others reads records about any entities.
+func (d *decoding) others(context int) {
+	for next := uint64(0); ; {
+		symbol := d.gap.read(d.s, context)
+		if symbol == 0 {
+			return
+		}
+		k := (symbol - 1) / 2
+		skipped := uint64(k)
+		if k >= 2 {
+			skipped = 1<<(k-1) | d.s.bits(k-1)
+		}
+		index := (next + skipped) % (1 << 32)
+		must(index < 1<<20, "index %d", index)
+		next = index + 1
+		d.record(index, symbol%2 == 0)
+	}
+}
+
+// record reads what is said of one entity.
+func (d *decoding) record(index uint64, odd bool) {
+	d.order = append(d.order, index)
+	var e state
+	if odd && !d.s.bit() {
+		e = state{generation: generation(d.s), rows: map[int][]uint32{}}
+		d.absolute++
+		for _, row := range d.present1() {
+			d.whole(&e, row)
+		}
+	} else {
+		e = d.against(index, odd)
+	}
+	if _, twice := d.records[index]; !twice {
+		d.records[index] = e
+	}
+}
+
+// present1 reads which rows there are.
+func (d *decoding) present1() (rows []int) {
+	for row := range d.components {
+		if d.s.bit() {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (d *decoding) whole(e *state, row int) {
+	e.rows[row] = d.components[row].row(d.s)
+	if len(d.components[row].fields) > 0 {
+		d.rows++
+	}
+	for _, f := range d.components[row].fields {
+		if f.base == "entity" && f.number(e.rows[row]) == 0 {
+			d.seen["nobody"]++
+		}
+	}
+}
+
+// against reads a record that leans on one of T.
+func (d *decoding) against(index uint64, odd bool) state {
+	sameAge := true
+	if odd && !d.s.bit() {
+		v := d.s.number()
+		must(v < uint64(d.tick) && int64(v)+1 != d.age, "age %d", v+1)
+		d.age, sameAge = int64(v)+1, false
+	}
+	must(d.age >= 1 && d.age < d.tick, "age %d", d.age)
+	base, has := d.past[index][d.tick-d.age]
+	held(has)
+	d.baseline++
+	e := state{generation: base.generation, base: d.tick - d.age, rows: map[int][]uint32{}}
+	var rows []int
+	if !odd || d.s.bit() {
+		must(!odd || !sameAge, "odd, but as usual")
+		rows = slices.Sorted(maps.Keys(base.rows))
+	} else {
+		rows = d.present1()
+		d.seen["rows told"]++
+	}
+	d.body(index, &e, base, rows)
+	return e
+}
+
+// body reads how the rows differ from those of T.
+func (d *decoding) body(index uint64, e *state, base state, rows []int) {
+	v := leant{age: d.age}
+	var before state
+	if base.base != 0 && d.tick-base.base < d.window {
+		has := false
+		before, has = d.past[index][base.base]
+		held(has)
+		v.span = e.base - base.base
+		if !slices.Equal(slices.Sorted(maps.Keys(before.rows)), slices.Sorted(maps.Keys(base.rows))) {
+			v.span = 0
+		}
+	}
+	var old, after []int
+	for _, row := range rows {
+		_, had := base.rows[row]
+		switch {
+		case len(d.components[row].fields) == 0:
+			e.rows[row] = nil
+		case had:
+			old = append(old, row)
+		default:
+			after = append(after, row)
+		}
+	}
+	for ; len(old) > 0; old = old[min(4, len(old)):] {
+		after = append(after, d.four(e, base, before, old[:min(4, len(old))], v)...)
+	}
+	slices.Sort(after)
+	for _, row := range after {
+		d.whole(e, row)
+	}
+}
+
+// four reads up to four rows that were there at T, and returns those that follow whole.
+func (d *decoding) four(e *state, base, before state, rows []int, v leant) (whole []int) {
+	moved := 0
+	for i, row := range rows {
+		if v.span > 0 && d.differs[row] != nil && !slices.Equal(base.rows[row], before.rows[row]) {
+			moved |= 1 << i
+		}
+	}
+	changed := d.which[len(rows)].read(d.s, which(len(rows), moved, v.span > 0, v.age))
+	for i, row := range rows {
+		switch {
+		case changed>>i&1 == 0:
+			e.rows[row] = base.rows[row]
+			d.same++
+		case d.differs[row] == nil:
+			whole = append(whole, row)
+		default:
+			v.base, v.before = base.rows[row], nil
+			if v.span > 0 {
+				v.before = before.rows[row]
+				d.seen["against T'"]++
+			}
+			e.rows[row] = d.differs[row].row(d.s, v)
+			d.deltas++
+		}
+	}
+	return whole
+}
+
+// apply lets a decoded snapshot take effect.
+func (o *observed) apply(tick int64, despawned map[uint64]uint64, updated map[uint64]state) (texts []string) {
+	touched := map[uint64]bool{}
+	for index, generation := range despawned {
+		touched[index] = true
+		if g := o.present[index].generation; g < generation || g == generation && tick > o.applied[index] {
+			o.present[index], o.applied[index] = state{generation: generation}, tick
+		}
+	}
+	for index, e := range updated {
+		touched[index] = true
+		if o.past[index] == nil {
+			o.past[index] = map[int64]state{}
+		}
+		if _, had := o.past[index][tick]; had {
+			continue
+		}
+		o.past[index][tick] = e
+		if g := o.present[index].generation; e.generation > g || (e.generation == g && tick > o.applied[index]) {
+			o.present[index], o.applied[index] = e, tick
+		}
+	}
+	for _, index := range slices.Sorted(maps.Keys(touched)) {
+		e := o.present[index]
+		text := fmt.Sprintf("%dv%d", index, e.generation)
+		if e.rows == nil {
+			text += " gone"
+		}
+		for row := range o.components {
+			if v, has := e.rows[row]; has {
+				text += " " + o.components[row].text(v)
+			}
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

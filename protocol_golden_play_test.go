@@ -1,0 +1,178 @@
+package netcode_test
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// at changes the world in the next capture and lets the news travel.
+func (g *goldenRig) at(f func(store *snapshot.Store)) {
+	g.change(f)
+	g.run(100 * time.Millisecond)
+}
+
+func (g *goldenRig) body(store *snapshot.Store, id wire.NetworkID, b goldenBody) {
+	store.Set(id, rowBody, goldenLanes(store.Schema().Plan(rowBody), b))
+}
+
+func (g *goldenRig) health(store *snapshot.Store, id wire.NetworkID, h goldenHealth) {
+	store.Set(id, rowHealth, goldenLanes(store.Schema().Plan(rowHealth), h))
+}
+
+// play is the session's first part: each kind of record, one at a time.
+func (g *goldenRig) play() {
+	var first, second, third wire.NetworkID
+	g.at(func(s *snapshot.Store) {
+		first, second = s.Spawn(), s.Spawn()
+		g.body(s, first, goldenBody{X: 1.5, Y: 0.1, Rot: [4]float32{0, 0, 0, 1}, Turn: 0.5})
+		g.health(s, first, goldenHealth{Points: 100, Total: -1, Charge: 0.1, Wide: 4294967306})
+		g.body(s, second, goldenBody{X: -512, Rot: [4]float32{0.5, -0.5, 0.5, 0.5}, Turn: -3})
+		s.Set(second, rowFrozen, nil)
+	})
+	g.at(func(s *snapshot.Store) {
+		g.body(s, first, goldenBody{X: 3.25, Y: 7, Rot: [4]float32{0.1, 0.9, -0.3, -0.2}})
+	})
+	g.lose = true
+	g.change(func(s *snapshot.Store) {
+		g.health(s, first, goldenHealth{Points: -5, Total: 1 << 40, Charge: -2, Down: true, Wide: 10})
+	})
+	g.run(300 * time.Millisecond)
+	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(g.client.ID()), &goldenChat{From: 0, Text: [5]int8{'h', 'i', -1}}))
+	require.NoError(g.t, netcode.Send(g.client.Client, netcode.ToServer(), &goldenChat{From: 1, Text: [5]int8{'y', 'o'}, Loud: true}))
+	g.at(func(s *snapshot.Store) { s.Remove(second, rowFrozen) })
+	g.at(func(s *snapshot.Store) {
+		s.Despawn(first)
+		g.body(s, second, goldenBody{X: 511.998, Rot: [4]float32{0, 1}})
+	})
+	g.at(func(s *snapshot.Store) { third = s.Spawn(); s.Set(third, rowFrozen, nil) })
+	require.Equal(g.t, wire.NetworkID{Index: first.Index, Generation: 2}, third)
+	g.client.Replica().Lose()
+	g.run(200 * time.Millisecond)
+	g.at(func(s *snapshot.Store) {
+		g.health(s, third, goldenHealth{Points: 1, Wide: 4294967295})
+		g.body(s, second, goldenBody{X: 0.002, Y: -1e-5, Rot: [4]float32{-0.1, 0.2, 0.3, -0.9}, Turn: 3.1})
+	})
+	g.run(time.Second) // Long enough for a KeepAlive.
+	g.settled(2)
+}
+
+// settled waits until every client has everything.
+func (g *goldenRig) settled(entities int) {
+	g.until(func() bool {
+		for id := range g.server.Clients {
+			if stats, _ := g.server.ClientStats(id); !stats.Synced {
+				return false
+			}
+		}
+		return true
+	})
+	require.Equal(g.t, entities, g.client.Replica().Len())
+}
+
+// goldenMotion is what moves, from one capture to the next.
+type goldenMotion struct {
+	ids   []wire.NetworkID
+	steps int // captures since the beginning
+}
+
+// advance moves everything on by one capture: in straight lines, turning steadily, one by fits and starts and one that rests
+// half of the time.
+func (g *goldenRig) advance(m *goldenMotion, s *snapshot.Store) {
+	n := float32(m.steps)
+	m.steps++
+	for i, id := range m.ids {
+		if !s.Alive(id) {
+			continue
+		}
+		switch {
+		case i == 4 && m.steps%20 < 10:
+			continue
+		case i == 5:
+			n = float32(m.steps * m.steps % 97)
+		}
+		speed := 0.25 * float32(i+1)
+		g.body(s, id, goldenBody{
+			X: float32(speed*n) - 100, Y: 1000 - float32(1.5*speed*n),
+			Rot: [4]float32{0.1, float32(0.03 * n), -0.3, 0.8}, Turn: float32(0.125 * n),
+		})
+	}
+	if id := m.ids[1]; s.Alive(id) && m.steps%2 == 0 {
+		g.health(s, id, goldenHealth{
+			Points: int16(100 - m.steps), Total: int64(m.steps) << 31, Charge: float64(m.steps) / 8, Down: m.steps%8 == 0,
+			Wide: 10 + uint64(m.steps)<<32/128,
+		})
+		s.Set(id, rowGear, goldenLanes(s.Schema().Plan(rowGear), goldenGear{Grip: n / 64, Lean: float64(m.steps%100)/50 - 1, Turn: float64(m.steps/8%2) * 3}))
+	}
+}
+
+// move is the session's second part: a world in motion, with all components, groups and references, to a client that was
+// there from the start and one that comes late and may not see everything.
+func (g *goldenRig) move() {
+	m := &goldenMotion{}
+	ids := func() []wire.NetworkID { return m.ids }
+	g.change(func(s *snapshot.Store) {
+		for range 6 {
+			m.ids = append(m.ids, s.Spawn())
+		}
+		g.advance(m, s)
+		leash := func(id, to wire.NetworkID, slack uint32) {
+			s.Set(id, rowLeash, []uint32{to.Index, to.Generation, slack})
+		}
+		leash(ids()[1], ids()[0], 3)
+		leash(ids()[3], ids()[2], 4)
+		s.Set(ids()[1], rowChild, []uint32{2, ids()[2].Index, ids()[2].Generation})
+		s.Set(ids()[1], rowFrozen, nil)
+		s.SetGroup(ids()[2], 1)
+		s.SetGroup(ids()[3], 1)
+	})
+	g.server.game = func(s *snapshot.Store) { g.advance(m, s) }
+	g.run(700 * time.Millisecond)
+	g.lose = true
+	g.run(500 * time.Millisecond)
+
+	g.watch("late")
+	g.interest = goldenInterest{from: 2, entity: m.ids[2], masked: m.ids[1]}
+	g.late = g.joined(g.protocol, netcode.Config{})
+	require.Equal(g.t, g.interest.from, g.late.ID())
+	g.run(300 * time.Millisecond)
+	g.change(func(s *snapshot.Store) { s.Set(m.ids[1], rowLeash, []uint32{0, 0, 5}); g.advance(m, s) })
+	g.run(200 * time.Millisecond)
+	g.mute = true
+	g.client.Replica().Lose() // In the middle of it all.
+	g.run(300 * time.Millisecond)
+	g.change(func(s *snapshot.Store) {
+		s.Despawn(m.ids[0])
+		s.Remove(m.ids[1], rowFrozen)
+		s.Remove(m.ids[1], rowGear)
+		s.Set(m.ids[3], rowGear, goldenLanes(s.Schema().Plan(rowGear), goldenGear{Grip: -0.5, Lean: 1}))
+	})
+	g.run(200 * time.Millisecond)
+	g.server.game = nil
+	g.settled(7)
+	require.Equal(g.t, 6, g.late.Replica().Len(), "one is hidden")
+	g.late.Close()
+	g.until(func() bool { return g.late.State() == netcode.Disconnected })
+	g.change(func(s *snapshot.Store) {
+		for _, id := range m.ids {
+			s.Despawn(id)
+		}
+	})
+	g.settled(2)
+}
+
+// part is a clean close, a second session of the same address, and a close that the client never hears of.
+func (g *goldenRig) part() {
+	g.client.Close()
+	g.until(func() bool { return g.client.State() == netcode.Disconnected })
+	require.NoError(g.t, g.client.Connect(g.server.conn.LocalAddr()))
+	g.until(func() bool { stats, ok := g.server.ClientStats(g.client.ID()); return ok && stats.Known == 2 })
+	g.lose, g.loseAll = true, true
+	g.server.Close(peer.ReasonNone)
+	g.until(g.server.Closed)
+}

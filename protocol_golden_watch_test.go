@@ -1,0 +1,198 @@
+package netcode_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// goldenRig plays the golden session and writes down what the network carries, and what this implementation means by it.
+type goldenRig struct {
+	*rig
+	protocol *netcode.Protocol
+	client   *clientEnd
+	late     *clientEnd
+	interest goldenInterest
+	watched  []*goldenWatch // of rig.clients, one each
+	lose     bool           // The next packet of the server to the first client is lost.
+	loseAll  bool           // And every one after it.
+	mute     bool           // The next packet of the first client is lost.
+	text     strings.Builder
+}
+
+// goldenWatch is what the network says to one client.
+type goldenWatch struct {
+	name     string
+	pieces   map[string][][]byte // Of messages that come in pieces.
+	observer *snapshot.Replica   // A client that gets every packet, and forgets the past when it asks for a resync.
+	before   snapshot.ViewStats
+}
+
+// goldenInterest hides an entity, and one component, from one client.
+type goldenInterest struct {
+	from   wire.ClientID // 0: from nobody
+	entity wire.NetworkID
+	masked wire.NetworkID
+}
+
+func (*goldenInterest) Prepare(*snapshot.Store) {}
+func (*goldenInterest) Leave(wire.ClientID)     {}
+
+func (i *goldenInterest) Update(client wire.ClientID, v *snapshot.View) {
+	if client != i.from {
+		return
+	}
+	if i.entity.IsZero() {
+		v.ShowNew(true)
+		return
+	}
+	v.Hide(i.entity)
+	v.SetRows(i.masked, ^snapshot.Mask(0).With(rowHealth))
+}
+
+// watch says who joins next.
+func (g *goldenRig) watch(name string) {
+	g.watched = append(g.watched, &goldenWatch{name: name, pieces: map[string][][]byte{}})
+}
+
+func (g *goldenRig) write(format string, values ...any) { fmt.Fprintf(&g.text, format, values...) }
+
+// carry is the network: it writes each datagram down.
+func (g *goldenRig) carry(from, to netip.AddrPort, datagram []byte) []byte {
+	fromServer := from == g.server.conn.LocalAddr()
+	who := slices.IndexFunc(g.clients, func(c *clientEnd) bool { return c.conn.LocalAddr() == from || c.conn.LocalAddr() == to })
+	w := g.watched[who]
+	lost := who == 0 && (fromServer && g.lose || !fromServer && g.mute)
+	if fromServer {
+		g.write("server>%s %d", w.name, g.now.Milliseconds())
+	} else {
+		g.write("%s>server %d", w.name, g.now.Milliseconds())
+	}
+	if lost {
+		g.lose, g.mute = g.lose && (!fromServer || g.loseAll), g.mute && fromServer
+		g.write(" lost")
+	}
+	g.write(" %s\n= %s\n", packZeros(datagram), g.meaning(w, g.clients[who], datagram, fromServer))
+	if lost {
+		return nil
+	}
+	return datagram
+}
+
+// packZeros is hexadecimal with runs of zeros shortened.
+func packZeros(b []byte) string {
+	var text strings.Builder
+	for len(b) > 0 {
+		n := 0
+		for n < len(b) && b[n] == 0 {
+			n++
+		}
+		if n >= 16 {
+			fmt.Fprintf(&text, "(00*%d)", n)
+			b = b[n:]
+			continue
+		}
+		text.WriteString(hex.EncodeToString(b[:1]))
+		b = b[1:]
+	}
+	return text.String()
+}
+
+func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer bool) string {
+	switch peer.KindOf(b) {
+	case peer.KindHello:
+		h, err := peer.ParseHello(b)
+		require.NoError(g.t, err)
+		var hashes []string
+		for i := range h.Digest.Len() {
+			hashes = append(hashes, fmt.Sprintf("%08x", h.Digest.At(i)))
+		}
+		return fmt.Sprintf("hello version=%d nonce=%016x protocol=%016x cookie=%x entries=%d hashes=%s",
+			h.Version, h.Nonce, h.Protocol, h.Cookie, h.Digest.Types(), strings.Join(hashes, ","))
+	case peer.KindChallenge:
+		c, err := peer.ParseChallenge(b)
+		require.NoError(g.t, err)
+		return fmt.Sprintf("challenge nonce=%016x cookie=%x", c.Nonce, c.Cookie)
+	case peer.KindAccept:
+		a, err := peer.ParseAccept(b)
+		require.NoError(g.t, err)
+		w.before = snapshot.ViewStats{}
+		w.pieces = map[string][][]byte{}
+		w.observer = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: tick.Tick(a.Window)}, a.Tick)
+		return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d",
+			a.Nonce, a.Epoch, a.Client, a.Tick, a.Rate, a.Window, a.PacketSize)
+	case peer.KindRefuse:
+		r, err := peer.ParseRefuse(b)
+		require.NoError(g.t, err)
+		return fmt.Sprintf("refuse nonce=%016x reason=%d detail=%q", r.Nonce, r.Reason, r.Detail)
+	}
+	return g.packet(w, c, b[:len(b)-wire.ChecksumSize], fromServer)
+}
+
+func (g *goldenRig) packet(w *goldenWatch, c *clientEnd, b []byte, fromServer bool) string {
+	h, n, err := wire.ParsePacketHeader(b)
+	require.NoError(g.t, err)
+	acks, messages := "-", []string{}
+	if h.HasAck {
+		acks = strconv.Itoa(int(h.Ack))
+		for i := range wire.Sequence(32) {
+			if h.AckBits>>i&1 != 0 {
+				acks += "," + strconv.Itoa(int(h.Ack-1-i))
+			}
+		}
+	}
+	in := peer.Incoming{Batches: b[n:]}
+	r := in.Messages()
+	for r.Next() {
+		messages = append(messages, g.message(w, c, &r, fromServer))
+	}
+	require.NoError(g.t, r.Err())
+	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", h.Sequence, acks, strings.Join(messages, " | "))
+}
+
+// snapshot takes what is in a snapshot from the server's counters and from a replica that reads all of them.
+func (g *goldenRig) snapshot(w *goldenWatch, c *clientEnd, payload []byte) string {
+	stats, ok := g.server.ClientStats(c.ID())
+	require.True(g.t, ok)
+	now, was := stats.Snapshot, w.before
+	require.Equal(g.t, was.Snapshots+1, now.Snapshots, "one snapshot a tick")
+	w.before = now
+	resynced, r := 0, wire.NewBitReader(payload)
+	if r.Read(16); r.Bool() {
+		resynced = int(r.Read(16))
+	}
+	part := r.Var()
+	if err := w.observer.Read(payload); err != nil {
+		require.ErrorIs(g.t, err, snapshot.ErrBaseline)
+		return "Snapshot that leans on what is not held"
+	}
+	var entities []string
+	for _, index := range slices.Sorted(slices.Values(w.observer.Changed())) {
+		e := w.observer.Entity(index)
+		text := e.ID.String()
+		if !e.Alive {
+			text += " gone"
+		}
+		for row := range g.protocol.Schema().Rows() {
+			if e.Mask.Has(row) {
+				text += " " + goldenRow(g.protocol.Schema(), row, w.observer.Row(index, row))
+			}
+		}
+		entities = append(entities, text)
+	}
+	w.observer.ClearChanged()
+	return fmt.Sprintf("Snapshot tick=%d part=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s",
+		w.observer.Tick(), part, resynced, now.Despawns-was.Despawns, now.Spawns-was.Spawns, now.Updates-was.Updates,
+		now.Rows-was.Rows, now.Deltas-was.Deltas, now.Unchanged-was.Unchanged, strings.Join(entities, "; "))
+}

@@ -1,0 +1,100 @@
+package netcode
+
+import (
+	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	// collectionsWaiting is how many bytes may wait for a client before it is sent the changed collections whole,
+	// later: what has left its sight by then is never sent.
+	collectionsWaiting = 16 << 10
+	// collectionsPieces is how many packets' worth may wait while pieces of whole collections are added.
+	collectionsPieces = 2
+	// collectionsBeside is what stands in a packet beside a body: headers, message number, entity.
+	collectionsBeside = 24
+)
+
+// sendCollections queues for each client what it lacks of collections, once a frame, when it is known what it may see.
+func (s *Server) sendCollections() {
+	origin := s.collections.origin
+	if origin == nil {
+		return
+	}
+	for _, id := range s.store.Ended() {
+		origin.Drop(id)
+	}
+	s.store.ClearEnded()
+	dirty := origin.Dirty()
+	for _, c := range s.sessions {
+		if c.state != connected {
+			continue
+		}
+		c.view.Observe()
+		if c.collector.reader == nil {
+			c.collector = collector{server: s, session: c, reader: collections.NewReader()}
+		}
+		r := c.collector.reader
+		for _, content := range dirty {
+			r.Follow(content, &c.collector)
+		}
+		for _, id := range c.view.Met() {
+			for number := range s.protocol.collections {
+				if content := origin.Find(number, id); content != nil {
+					r.Meet(content, &c.collector)
+				}
+			}
+		}
+		c.view.ClearMet()
+		r.Fill(&c.collector)
+	}
+	origin.Settle()
+}
+
+// collector is a client as its collections see it. It implements collections.Link.
+type collector struct {
+	server  *Server
+	session *session
+	reader  *collections.Reader
+}
+
+// Life implements collections.Link.
+func (l *collector) Life(id wire.NetworkID) (tick.Tick, bool) { return l.session.view.Life(id) }
+
+// Held implements collections.Link.
+func (l *collector) Held(id wire.NetworkID) bool { return l.session.view.Held(id) }
+
+// Names implements collections.Link.
+func (l *collector) Names(id wire.NetworkID) bool { return l.session.view.Visible(id) }
+
+// Sights implements collections.Link.
+func (l *collector) Sights() uint64 { return l.session.view.Sights() }
+
+// Room implements collections.Link.
+func (l *collector) Room() bool {
+	return l.session.outgoing.Waiting() < collectionsPieces*l.server.config.PacketSize
+}
+
+// Limit implements collections.Link.
+func (l *collector) Limit() int {
+	return peer.MaxPayload(l.server.config.PacketSize) - collectionsBeside
+}
+
+// Push implements collections.Link.
+func (l *collector) Push(id wire.NetworkID, body []byte) error {
+	c := l.session
+	if c.outgoing.Waiting() > collectionsWaiting {
+		return ErrBackPressure
+	}
+	p := peer.Post{
+		Type: l.server.protocol.collectionType, Stage: collectionsStage, Channel: collectionsChannel(),
+		Flags: wire.FlagEntity, Entity: id,
+	}
+	if err := c.outgoing.Push(&p, body); err != nil {
+		return c.failed(err, collectionsName, p.Channel, len(body))
+	}
+	l.server.record(c.id, &p, body)
+	return nil
+}

@@ -1,0 +1,66 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// lives is for who keeps something beside the rows for some entities, and has to know when a client can take it and when
+// it is to be forgotten. Of all others nothing is noted.
+type lives struct {
+	attended bitset
+	ended    []wire.NetworkID
+}
+
+// Attend has the store and its views note what becomes of an entity, which lives or is reserved: Ended tells when it is
+// gone, and [View.Met] when a client is proved to hold it.
+func (s *Store) Attend(id wire.NetworkID) {
+	s.lives.attended = s.lives.attended.grownTo(int(id.Index) + 1)
+	s.lives.attended.set(id.Index)
+}
+
+// unattend notes that an entity is gone.
+func (s *Store) unattend(id wire.NetworkID) {
+	if s.lives.attended.has(id.Index) {
+		s.lives.attended.unset(id.Index)
+		s.lives.ended = append(s.lives.ended, id)
+	}
+}
+
+// Ended returns the attended entities that are gone since ClearEnded, in the order of their ends. They are not
+// attended any more. The slice is the store's own.
+func (s *Store) Ended() []wire.NetworkID { return s.lives.ended }
+
+// ClearEnded starts a new list.
+func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
+
+// meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
+func (v *View) meet(index uint32) {
+	if v.store.lives.attended.has(index) {
+		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.slots[index].generation})
+	}
+}
+
+// Met returns the attended entities that the client has been proved to hold since ClearMet, of the life that it
+// sees now: each time that it did not hold them before, and once more after a resync. The slice is the view's own.
+func (v *View) Met() []wire.NetworkID { return v.met }
+
+// ClearMet starts a new list.
+func (v *View) ClearMet() { v.met = v.met[:0] }
+
+// Held reports whether the client is proved to hold an entity, of the life that it sees now.
+func (v *View) Held(id wire.NetworkID) bool {
+	return v.Visible(id) && v.slots[id.Index].base != tick.None
+}
+
+// Life returns the tick since which the client has seen an entity without a break, and whether it sees it now. Two lives
+// of one entity of which anything was sent never have the same.
+func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
+	if !v.Visible(id) {
+		return tick.None, false
+	}
+	return v.slots[id.Index].life, true
+}
+
+// Sights returns how often an entity has come into the client's sight or left it.
+func (v *View) Sights() uint64 { return v.sights }

@@ -1,0 +1,75 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// A record that leans on T brings every row to its own tick, also those whose
+// change went out in a packet that was lost.
+func TestRule1ADeltaBringsEveryRowToItsTick(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.at(2, func() { d.store.Set(id, rowHealth, []uint32{50}) }) // lost
+	d.at(3, func() { d.store.Set(id, rowFrozen, nil) })          // lost
+	before := d.view.Stats()
+	d.ack(d.at(4, func() { d.move(id, 4) }))
+	require.Equal(t, 4, d.x(id))
+	require.Equal(t, []uint32{50}, d.replica.Row(id.Index, rowHealth))
+	require.NotNil(t, d.replica.Row(id.Index, rowFrozen))
+	require.Equal(t, before.Updates+1, d.view.Stats().Updates, "one record")
+	require.Greater(t, d.view.Stats().Deltas, before.Deltas, "and it leans on tick 1")
+	require.True(t, d.view.Synced())
+}
+
+// The client has decoded a newer record than the one that the next leans on,
+// in which the row was another: what differs counts from the row at T.
+func TestRule2ADeltaCountsFromTheRowAtT(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	d.deliver(d.at(2, func() { d.move(id, 9); d.store.Set(id, rowHealth, []uint32{1}) })) // its ack never arrives
+	before := d.view.Stats()
+	d.deliver(d.at(3, func() { d.move(id, 4); d.store.Set(id, rowHealth, []uint32{100}) }))
+	require.Greater(t, d.view.Stats().Deltas, before.Deltas)
+	require.Equal(t, 4, d.x(id))
+	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth), "as it was at tick 1, whatever it was at 2")
+}
+
+// The record of tick 9 leans on that of tick 1. A record against tick 9 leans
+// on both while S - 1 < W, and on tick 9 alone from then on: at each S both
+// ends decide alike, for otherwise the row would come out another.
+func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
+	schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+	cfg := Config{Window: 16, SentPackets: 32}
+	var sizes [2]int // bytes with the second version, and without
+	for s := tick.Tick(10); s < 24; s++ {
+		for x := uint32(4000); x < 4100; x += 7 {
+			d := &duo{t: t, store: NewStore(schema, cfg), replica: NewReplica(schema, cfg, 1)}
+			d.view = NewView(d.store, cfg)
+			var id wire.NetworkID
+			set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }
+			d.ack(d.at(1, func() { id = d.store.Spawn(); set(2000) }))
+			d.ack(d.at(9, func() { set(3000) }))
+			require.Equal(t, tick.Tick(1), d.view.slots[id.Index].prior)
+			for between := tick.Tick(10); between < s; between++ {
+				d.at(between, nil)
+			}
+			p := d.at(s, func() { set(x) })
+			d.ack(p)
+			require.Equal(t, []uint32{x, 1000 + x, 7}, d.replica.Row(id.Index, 0), "at tick %d", s)
+			require.True(t, d.view.Synced())
+			if s < 17 {
+				sizes[0] += len(p.payload)
+			} else {
+				sizes[1] += len(p.payload)
+			}
+		}
+	}
+	require.Less(t, sizes[0], sizes[1], "what moves on as it did costs less while the movement is known")
+}
