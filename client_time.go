@@ -42,18 +42,15 @@ func (t *clientTime) begin(now time.Duration) {
 	t.raw, t.steps, t.advanced, t.placed = now, 0, false, false
 }
 
-// hear takes note of the tick of a packet; tick.None for one that told none. It returns the ticks of which nothing is
-// missing because of it.
-func (t *clientTime) hear(sequence uint64, server tick.Tick) (from, to tick.Tick) {
-	if server == tick.None {
-		t.arrived.note(sequence, tick.None)
-		return 0, 0
+// hear takes note of a packet and of its tick, tick.None for one that told none. It returns which ticks are whole because of it.
+func (t *clientTime) hear(sequence uint64, server tick.Tick) news {
+	n := t.arrived.note(sequence, server)
+	if server != tick.None {
+		t.newest = max(t.newest, server)
+		t.sync.Sample(server, t.raw)
+		t.shown.ArriveAfter(n.idle, server, t.raw)
 	}
-	from, to, idle := t.arrived.note(sequence, server)
-	t.newest = max(t.newest, server)
-	t.sync.Sample(server, t.raw)
-	t.shown.ArriveAfter(idle, server, t.raw)
-	return from, to
+	return n
 }
 
 // advance moves the input clock to this frame, once.
@@ -156,8 +153,10 @@ func (c *Client) hearTick(in *peer.Incoming, content *content) {
 	case content.pulsed:
 		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
 	}
-	if from, to := c.time.hear(in.Sequence, server); from < to {
-		c.replica.Whole(from, to)
+	n := c.time.hear(in.Sequence, server)
+	c.replica.Doubt(n.doubt)
+	if c.replica.Whole(n.from, n.to); content.pulsed {
+		c.replica.Whole(server, server+1) // The server had nothing to say in it.
 	}
 	if content.fedBack {
 		told := content.feedback

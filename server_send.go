@@ -94,16 +94,18 @@ func (s *Server) serve(c *session) {
 	s.reportOversize(c)
 }
 
-// pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest.
+// pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
+// once when snapshots end, so that it knows that what moved has stopped.
 func (s *Server) pulse(c *session) {
-	every := min(s.config.KeepAlive, s.config.Pulse)
-	if s.frame.now-c.timed < every {
+	ended := c.moving && c.timed != s.frame.now
+	c.moving = c.timed == s.frame.now
+	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
 	}
 	var payload [pulseSize]byte
 	putPulse(payload[:], s.frame.clock.Tick())
 	if c.keepAlive(0, payload[:]) {
-		c.timed = s.frame.now
+		c.timed, c.moving = s.frame.now, false
 	}
 }
 

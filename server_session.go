@@ -45,6 +45,7 @@ type session struct {
 	created time.Duration
 
 	timed      time.Duration // When it was last told the server's tick.
+	moving     bool          // It was sent a snapshot in the last tick.
 	stateFirst bool          // Messages filled the last packet while state waited.
 	starved    bool          // State waited at the end of the last tick.
 	resynced   bool

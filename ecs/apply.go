@@ -73,6 +73,7 @@ type Apply struct {
 	writing  writing
 	refs     refs
 	aims     aims
+	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
 }
 
 // twin is what Apply knows of the entity at a network index.
@@ -84,6 +85,7 @@ type twin struct {
 	listed   uint32        // the run that has it in its list of entities to write
 	left     bool          // game code removed the entity, or its Replicated
 	restored bool          // LocalWriteRestored was reported
+	faulty   bool          // a value that cannot travel was reported
 	circle   bool          // its relation is part of a circle
 	told     bool          // RelationCycle was reported
 }
@@ -146,6 +148,7 @@ func (a *Apply) rejoin() {
 	}
 	a.forget()
 	a.condemned, a.late.departing = a.condemned[:0], a.late.departing[:0]
+	a.late.lives++
 	a.watch.mark.join(a.watch.world)
 	a.watch.note(Problem{Kind: WorldReset})
 	a.all = true

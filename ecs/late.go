@@ -12,6 +12,7 @@ import (
 type late struct {
 	on        bool
 	shown     tick.Time
+	lives     uint32 // Of the world: entities of an earlier one may have the same handles.
 	departing []departing
 }
 

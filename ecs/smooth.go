@@ -29,6 +29,7 @@ type Smooth struct {
 	rows    []smoothRow
 	states  []smoothState // by network index
 	replica *snapshot.Replica
+	lives   uint32
 	add     []ecs.ID
 	rem     []ecs.ID
 	ways    []wire.Way // by row of rows
@@ -77,8 +78,8 @@ func (s *Smooth) Run(at tick.Time) {
 	if a.replica == nil || a.running || !a.watch.mark.goes(a.watch.world) || a.watch.world.IsLocked() {
 		return
 	}
-	if s.replica != a.replica {
-		s.replica = a.replica
+	if s.replica != a.replica || s.lives != a.late.lives {
+		s.replica, s.lives = a.replica, a.late.lives
 		clear(s.states)
 	}
 	a.vanish(at)

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -25,6 +26,13 @@ func (r *Replica) Whole(from, to tick.Tick) {
 	size := tick.Tick(len(r.whole))
 	for t := max(from, to-size, tick.None+1); t < to; t++ {
 		r.whole[t%size] = t
+	}
+}
+
+// Doubt takes back what Whole said of a tick.
+func (r *Replica) Doubt(t tick.Tick) {
+	if t > tick.None && r.isWhole(t) {
+		r.whole[t%tick.Tick(len(r.whole))] = tick.None
 	}
 }
 
@@ -99,10 +107,7 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	if l.ended <= s.From.Tick {
 		s.Before, s.BeforeStart = r.ahead(l, v)
 	}
-	stride := tick.Tick(1)
-	if s.Before.Tick != tick.None {
-		stride = min(s.From.Tick-s.Before.Tick, maxStride)
-	}
+	stride := stride(&s.Before, &s.From)
 	if to == nil || s.From.Tick < l.ended && l.ended <= to.tick {
 		s.Still = s.From.Tick < l.ended || r.quiet(s.From.Tick, at.Tick, stride)
 		return s, true
@@ -125,11 +130,21 @@ func (r *Replica) ahead(l *life, v *version) (before Version, start tick.Tick) {
 	if w == nil || w.tick < l.ended && l.ended <= v.tick {
 		return before, start
 	}
-	stride := tick.Tick(1)
+	before = r.version(w)
+	interval := tick.Tick(1)
 	if u := r.past.at(w.prev); u != nil {
-		stride = min(w.tick-u.tick, maxStride)
+		further := r.version(u)
+		interval = stride(&further, &before)
 	}
-	return r.version(w), r.begins(w.tick, v.tick, stride)
+	return before, r.begins(w.tick, v.tick, interval)
+}
+
+// stride is at what interval an entity travelled that went from one version to the next. One that is repeated rested.
+func stride(before, v *Version) tick.Tick {
+	if before.Tick == tick.None || before.Mask == v.Mask && slices.Equal(before.lanes, v.lanes) {
+		return 1
+	}
+	return min(v.Tick-before.Tick, maxStride)
 }
 
 // begins is when an entity left the state of one version for the next: not before the last ticks in which it would have
@@ -146,13 +161,13 @@ func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	return from
 }
 
-// quiet reports whether there were whole ticks enough after from, up to at, to know that nothing changed.
+// quiet reports whether there were whole ticks enough after from to know that nothing changed up to at.
 func (r *Replica) quiet(from, at, stride tick.Tick) bool {
 	if at-from >= tick.Tick(len(r.whole)) {
 		return true // as long as anything is remembered
 	}
 	quiet := tick.Tick(0)
-	for t := from + 1; t <= at; t++ {
+	for t := from + 1; t <= at+maxStride; t++ {
 		if r.isWhole(t) {
 			if quiet++; quiet == stride {
 				return true
