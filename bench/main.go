@@ -42,6 +42,7 @@ func scenarios() []scenario {
 		{"dirty", "T5: a capture of 10k and 100k rows, 0 to 100 % changed, and of one-row archetypes, against comparing memory (-e -frac -t)", runDirty},
 		{"idle", "T7: taking in a tick at 64 clients of 100k entities, 0 to 100 % changed, against bitsets (-e -c -frac -t)", runIdle},
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},
+		{"smooth", "error and jerk of interpolated motion at 0 to 10 % loss and 0 to 60 ms jitter, against applying on arrival (-trace FILE)", runSmooth},
 		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},
 	}
 }
