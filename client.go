@@ -56,6 +56,7 @@ type Client struct {
 	id        wire.ClientID
 	replica   *snapshot.Replica
 	inputs    inputTail
+	writes    writes
 	time      clientTime
 	shownRows []*shownRow
 	greeted   bool // The server's first packet came: it knows that we know.

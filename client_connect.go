@@ -123,6 +123,7 @@ func (c *Client) enter(accept peer.Accept) {
 	c.applied = false
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, accept.Tick, c.frame.now-c.attempt.asked)
 	c.inputs.restart()
+	c.writes.restart(c.protocol, c.agreed.snapshot())
 	c.spoke = c.frame.now - greetEvery
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})

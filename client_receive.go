@@ -58,6 +58,9 @@ func (c *Client) receivePacket(packet []byte) {
 			return
 		}
 	}
+	if content.resync {
+		c.writes.view.Resync(content.resyncEpoch, c.conn.Next())
+	}
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
 		c.sendAck()

@@ -42,7 +42,9 @@ func (c *Client) serve() {
 		c.conn.DetectLost(c.frame.now, c)
 		c.resync()
 	}
+	c.planWrites()
 	c.sendInputs()
+	c.sendWrites()
 	c.sendMessages()
 	if !c.frame.due {
 		return
@@ -85,8 +87,16 @@ func (c *Client) patience() (every time.Duration) {
 // Acked implements peer.Outcome.
 func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 	c.inputs.acknowledged(seq)
+	if c.writes.view != nil {
+		c.writes.view.Acked(seq)
+	}
 	c.acked(seq)
 }
 
 // Lost implements peer.Outcome: reliable messages are sent again.
-func (c *Client) Lost(seq uint64) { c.lost(seq) }
+func (c *Client) Lost(seq uint64) {
+	if c.writes.view != nil {
+		c.writes.view.Lost(seq)
+	}
+	c.lost(seq)
+}

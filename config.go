@@ -61,6 +61,7 @@ type Config struct {
 	ReliableBytes    int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
 	Deferred         int // Messages of one sender that wait for a tick or an entity; default 64, beyond that they are dropped or, if reliable, end the connection.
 	DeferredBytes    int // Bytes of these; default 16 KiB, as above.
+	Strikes          int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
 	Nested           int // Messages to oneself that are handled within handlers, in one dispatch; default 4096, beyond that they wait for the next.
 	Calls            int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
 	History          int // Past frames whose messages are kept for looking at, beside the present one; default 0.
@@ -114,6 +115,7 @@ func (c Config) withDefaults() Config {
 	orInt(&c.Deferred, 64)
 	orInt(&c.DeferredBytes, 16<<10)
 	orInt(&c.Nested, 4096)
+	orInt(&c.Strikes, 16)
 	orInt(&c.Calls, 256)
 	orTime(&c.DeferredTime, 2*time.Second)
 	orTime(&c.ReliableStall, 5*time.Second)
@@ -154,6 +156,7 @@ func (c Config) check() error {
 		{"Deferred", c.Deferred, 1, 1 << 16},
 		{"DeferredBytes", c.DeferredBytes, 1, 1 << 30},
 		{"Nested", c.Nested, 1, 1 << 24},
+		{"Strikes", c.Strikes, 1, 1 << 24},
 		{"Calls", c.Calls, 1, maxCalls},
 		{"History", c.History, 0, 1 << 10},
 		{"CatchUp", c.CatchUp, 1, 1 << 10},

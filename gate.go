@@ -81,6 +81,9 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 			got.inputs = true
 			return c.server.staged.read(&c.protocol.inputs, r.Payload)
 		}
+		if c.foreign(h.Type) && !c.protocol.writers.any() {
+			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
+		}
 		return got.take(h, r.Payload, c.role())
 	}
 	if err := l.arrivals.Judge(r.Channel, h, r.Payload); err != nil {
@@ -95,6 +98,12 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 		return err
 	}
 	return c.legal(&a)
+}
+
+// foreign tells if a type comes from this side only because clients write something: state from a client, and the request
+// for all of it from the server.
+func (c *courier) foreign(t wire.MessageType) bool {
+	return t == wire.MessageSnapshot && c.server != nil || t == wire.MessageResync && c.client != nil
 }
 
 // take judges one of netcode's own messages, of which a packet has one of each kind at most.

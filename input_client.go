@@ -175,6 +175,7 @@ func (c *Client) sendInputs() {
 		return
 	}
 	if c.addInputs(&b) {
+		c.addWrites(&b)
 		c.load(&b, false)
 	}
 	if !b.Empty() {

@@ -185,7 +185,7 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 		p.queue.setUp(&p.protocol.inputs)
 		p.server.frame.clock.Set(from - 1)
 		c := &session{id: 1, state: connected, inputs: p.queue}
-		p.server.byID = map[ClientID]*session{1: c}
+		p.server.byID, p.server.near = map[ClientID]*session{1: c}, [numNear]*session{}
 		p.server.takeInputs(c)
 		for i, want := range all {
 			got, ok := InputAt[sticks](&p.server, 1, from+tick.Tick(i))

@@ -26,6 +26,7 @@ type registration struct {
 	answer    string // Wire name of a question's answer.
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
+	writer    Writer
 }
 
 // Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
@@ -74,6 +75,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	r := registration{name: t.Name()}
 	for _, option := range options {
 		option(&r)
+	}
+	if call != "Replicate" && r.writer != ServerWrites {
+		panic(fmt.Sprintf("netcode: %s[%s]: WrittenBy is for components", call, t))
 	}
 	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
 		panic(fmt.Sprintf("netcode: %s[%s]: Every and Once are for components: a message travels when it is sent", call, t))

@@ -23,6 +23,7 @@ type Protocol struct {
 	messages       message.Registry
 	handled        []handled
 	inputs         inputs
+	writers        writers
 	collections    []*collections.Def // By number, once frozen.
 	collectionType wire.MessageType   // That all of them travel in.
 	roles          [1 << 8]role       // By number, once frozen.
@@ -88,6 +89,9 @@ func (p *Protocol) freeze() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
 		sort.Slice(p.inputs.plans, func(a, b int) bool { return p.inputs.plans[a].Name() < p.inputs.plans[b].Name() })
+		if p.writers.any() {
+			p.writers.addMessages(p)
+		}
 		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
 		if p.unpacked {
 			p.turnPackingOff()
@@ -106,6 +110,9 @@ func (p *Protocol) freeze() {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
 		p.entries = append(describe(p.components, p.inputs.plans, p.handled, p.unpacked), describeCollections(p.collections)...)
+		for row, plan := range p.components {
+			p.entries[1+row].text += p.writers.freeze(row, plan)
+		}
 		p.digest, p.hash = digest(p.entries)
 	})
 }

@@ -54,6 +54,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
 	}
 	p.components = append(p.components, plan)
+	p.writers.note(t, plan, r.writer)
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
 	}

@@ -28,6 +28,9 @@ type Server struct {
 	store    *snapshot.Store
 	explicit explicit
 	staged   stagedInputs
+
+	askAuthority func(client ClientID, entity NetworkID) bool
+
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.

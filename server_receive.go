@@ -50,6 +50,9 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 	if c.state == pending && !s.admit(c) {
 		return
 	}
+	if content.snapshot != nil && !s.readWrites(c, content.snapshot) {
+		return
+	}
 	if content.credited {
 		c.outgoing.Credit(content.credit)
 	}

@@ -23,9 +23,11 @@ func (s *Server) Send() {
 	s.expire()
 	s.rotateSecret()
 	s.publishAlone()
+	s.leaveOutAuthors()
 	s.judgeInterest()
 	s.sendCollections()
 	s.reportGroups()
+	s.tellRights()
 	for _, c := range s.sessions {
 		s.serve(c)
 	}
@@ -83,6 +85,7 @@ func (s *Server) serve(c *session) {
 	}
 	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
+	s.askResync(c)
 	s.repeat(c)
 	c.view.Plan(c.budget.Left())
 	s.fill(c)

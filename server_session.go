@@ -34,8 +34,9 @@ type session struct {
 	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
 	link
-	view         *snapshot.View // Nil unless connected.
-	inputs       inputQueue
+	view   *snapshot.View // Nil unless connected.
+	inputs inputQueue
+	authority
 	past         Past
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
@@ -140,6 +141,7 @@ func (s *Server) admit(c *session) bool {
 	s.move(c, connected)
 	c.view = snapshot.NewView(s.store, s.config.snapshot())
 	c.inputs.setUp(&s.protocol.inputs)
+	s.setUpAuthority(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
 	if s.report.enabled(slog.LevelInfo) {

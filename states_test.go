@@ -133,7 +133,8 @@ func matrixTypes() []wire.MessageType {
 // verdictOf is what the table says, but for a type of the game that is not registered: the table knows only that the
 // protocol decides.
 func verdictOf(state peer.State, role peer.Role, kind wire.MessageType) peer.Verdict {
-	if kind == 200 && state == peer.StateConnected {
+	writes := kind == wire.MessageSnapshot && role == peer.RoleServer || kind == wire.MessageResync && role == peer.RoleClient
+	if (kind == 200 || writes) && state == peer.StateConnected { // In this protocol clients write nothing.
 		return peer.VerdictClose
 	}
 	return peer.Allowed(state, role, kind)

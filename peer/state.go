@@ -111,10 +111,10 @@ func kindOf(t wire.MessageType) messageKind {
 //
 //	connecting connected closing closed
 const verdictTable = "" +
-	"-- x+ -- -- " + // snapshot
+	"-- ++ -- -- " + // snapshot
 	"-- ++ ++ -- " + // keep-alive
 	"-- ++ ++ -- " + // close
-	"-- +x -- -- " + // resync
+	"-- ++ -- -- " + // resync
 	"-- ++ ++ -- " + // credit
 	"-- ++ -- -- " + // fragment
 	"-- ++ -- -- " + // refusal

@@ -25,9 +25,7 @@ func TestCase12EveryTypeInEveryState(t *testing.T) {
 				case role > RoleClient:
 				case state == StateConnected && !own && !users:
 					want = VerdictClose
-				case state == StateConnected && kind == wire.MessageSnapshot && role == RoleServer:
-					want = VerdictClose
-				case state == StateConnected && (kind == wire.MessageResync || kind == wire.MessageInput) && role == RoleClient:
+				case state == StateConnected && kind == wire.MessageInput && role == RoleClient:
 					want = VerdictClose
 				case state == StateConnected && kind == wire.MessageFeedback && role == RoleServer:
 					want = VerdictClose

@@ -49,22 +49,22 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	return s.holders[id.Index].named
 }
 
-// WasOwner tells if a client was the owner of an entity until a tick that is not before since, and WasNamed likewise.
-func (s *Store) WasOwner(id wire.NetworkID, client wire.ClientID, since tick.Tick) bool {
-	if int(id.Index) >= len(s.holders) || s.gens[id.Index] != id.Generation {
-		return false
+// HeldBy tells if a client is the owner of an entity, or named for it, or was until a tick that is not before since. What
+// is dead counts as what it was last. passed says that the index has gone on to a later generation, so that nobody knows.
+func (s *Store) HeldBy(id wire.NetworkID, client wire.ClientID, since tick.Tick) (owns, named, passed bool) {
+	switch {
+	case int(id.Index) >= len(s.gens) || client == 0 || id.Generation > s.gens[id.Index]:
+		return false, false, false
+	case id.Generation < s.gens[id.Index]:
+		return false, false, true
 	}
-	h := &s.holders[id.Index]
-	return h.wasOwner == client && h.ownedAt >= since
-}
-
-// WasNamed is WasOwner for SetNamed.
-func (s *Store) WasNamed(id wire.NetworkID, client wire.ClientID, since tick.Tick) bool {
-	if int(id.Index) >= len(s.holders) || s.gens[id.Index] != id.Generation {
-		return false
+	owns = int(id.Index) < len(s.owners) && s.owners[id.Index] == client
+	if int(id.Index) < len(s.holders) {
+		h := &s.holders[id.Index]
+		owns = owns || h.wasOwner == client && h.ownedAt >= since
+		named = h.named == client || h.wasNamed == client && h.namedAt >= since
 	}
-	h := &s.holders[id.Index]
-	return h.wasNamed == client && h.namedAt >= since
+	return owns, named, false
 }
 
 // ownerChanges notes that an entity gets another owner.
@@ -83,14 +83,12 @@ func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
 	}
 }
 
-// TakeHandovers gives what came to belong to a client, or to be named for one, to f, each once, in the order in which it
-// did.
-func (s *Store) TakeHandovers(f func(Handover)) {
-	for _, h := range s.handovers {
-		f(h)
-	}
-	s.handovers = s.handovers[:0]
-}
+// Handovers is what came to belong to a client, or to be named for one, since ClearHandovers, in the order in which it did.
+// The slice is the store's own.
+func (s *Store) Handovers() []Handover { return s.handovers }
+
+// ClearHandovers starts a new list.
+func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
 
 // ChangedRows is the rows of an entity that the newest capture changed.
 func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {

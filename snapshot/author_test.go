@@ -152,16 +152,22 @@ func TestHandoversAreTold(t *testing.T) {
 	require.True(t, s.SetOwner(id, 3))
 	require.True(t, s.SetOwner(id, 3))
 	require.True(t, s.SetNamed(id, 4))
-	var got []Handover
-	s.TakeHandovers(func(h Handover) { got = append(got, h) })
-	require.Equal(t, []Handover{{id, 3}, {id, 4}}, got)
+	require.Equal(t, []Handover{{id, 3}, {id, 4}}, s.Handovers())
+	s.ClearHandovers()
+	require.Empty(t, s.Handovers())
 	s.Begin(20)
 	s.Commit()
 	s.SetOwner(id, 5)
 	s.SetNamed(id, 0)
-	require.True(t, s.WasOwner(id, 3, 20))
-	require.False(t, s.WasOwner(id, 3, 21))
-	require.True(t, s.WasNamed(id, 4, 15))
+	held := func(id wire.NetworkID, client wire.ClientID, since tick.Tick) [3]bool {
+		owns, named, passed := s.HeldBy(id, client, since)
+		return [3]bool{owns, named, passed}
+	}
+	require.Equal(t, [3]bool{true, false, false}, held(id, 3, 20), "until now")
+	require.Equal(t, [3]bool{}, held(id, 3, 21))
+	require.Equal(t, [3]bool{true, false, false}, held(id, 5, 21))
+	require.Equal(t, [3]bool{false, true, false}, held(id, 4, 15))
+	require.Equal(t, [3]bool{}, held(wire.NetworkID{Index: 9, Generation: 1}, 3, 0))
 	require.Zero(t, s.Named(id))
 	s.Begin(21)
 	s.Despawn(id)
@@ -170,7 +176,8 @@ func TestHandoversAreTold(t *testing.T) {
 	again := s.Spawn()
 	s.Commit()
 	require.Equal(t, id.Index, again.Index)
-	require.False(t, s.WasOwner(again, 3, 0))
+	require.Equal(t, [3]bool{}, held(again, 5, 0))
+	require.Equal(t, [3]bool{false, false, true}, held(id, 5, 0), "nobody knows any more")
 	require.False(t, s.SetNamed(id, 1))
 }
 

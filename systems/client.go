@@ -21,6 +21,7 @@ type ClientSystems struct {
 	// Interpolate is nil for a protocol without interpolated components. Set it to nil before the first frame for a
 	// client that draws nothing: entities are removed on arrival then, and there is no components.Smooth.
 	Interpolate *Interpolate
+	Gather      *Gather // Nil for a protocol in which clients write nothing.
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
@@ -39,12 +40,15 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	if len(client.Protocol().Interpolations()) > 0 {
 		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
 	}
+	if client.Protocol().ClientsWrite() {
+		c.Gather = &Gather{Client: client, Apply: c.Apply}
+	}
 	c.Apply.Hooks.Spawned = c.tellSpawned
 	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.despawned, e, id) }
 	return c
 }
 
-// Systems implements Group: Receive, Apply, Interpolate, the dispatch of each stage with the game's systems, Send.
+// Systems implements Group: Receive, Apply, Interpolate, the dispatch of each stage with the game's systems, Gather, Send.
 func (c *ClientSystems) Systems() []System {
 	return c.list(c.Client, func(stage tick.Stage) (before, after []System) {
 		switch stage {
@@ -55,6 +59,10 @@ func (c *ClientSystems) Systems() []System {
 				return []System{c.Apply, c.Interpolate}, nil
 			}
 			return []System{c.Apply}, nil
+		case tick.PreLateUpdate:
+			if c.Gather != nil {
+				return nil, []System{c.Gather}
+			}
 		case tick.PostLateUpdate:
 			return nil, []System{c.Send}
 		}
