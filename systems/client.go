@@ -116,6 +116,9 @@ func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return
 // ID is the network id of an entity that the server shows.
 func (c *ClientSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
 
+// Pace implements Paced: the loop keeps its frames in step with the ticks that the client's inputs are made for.
+func (c *ClientSystems) Pace() (num, den int64) { return c.Client.Pace() }
+
 // Close implements Group: the server is told that this client leaves.
 func (c *ClientSystems) Close() { c.Client.Close() }
 
