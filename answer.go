@@ -104,6 +104,10 @@ func refuse(ctx *Context, reason error) {
 		return
 	}
 	l, err := c.linkTo(ctx.Sender)
+	if err == nil && l.near != nil {
+		l.near.refused(ctx.Call, ctx.Local, reason.Error())
+		return
+	}
 	if err == nil {
 		p := peer.Post{Type: wire.MessageRefusal, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
 		err = l.outgoing.Push(&p, peer.AppendRefusal(c.buffer[:0], reason.Error()))

@@ -45,7 +45,10 @@ func (w *writes) restart(p *Protocol, config snapshot.Config) {
 
 // set takes over what the server says about an entity.
 func (w *writes) set(m *right) {
-	if w.mine == nil {
+	if w.mine == nil { // A host writes in the server's own world.
+		for _, f := range w.change {
+			f(m.Entity, m.Rows != 0, tick.Tick(m.Tick))
+		}
 		return
 	}
 	had, known := w.rights[m.Entity]
@@ -66,7 +69,15 @@ func (w *writes) set(m *right) {
 }
 
 // Rights is the rows of an entity that are the client's own to write by now, as the server has told it.
-func (c *Client) Rights(entity NetworkID) snapshot.Mask { return c.writes.rights[entity] }
+func (c *Client) Rights(entity NetworkID) snapshot.Mask {
+	if c.host == nil {
+		return c.writes.rights[entity]
+	}
+	if l := c.host.client(c.id); l != nil {
+		return c.host.rights(l, entity)
+	}
+	return 0
+}
 
 // OnAuthority adds a function that is called when the client may write components of an entity from now on, or may not any
 // more. from is the low 32 bits of the server's tick in which that took effect.

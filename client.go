@@ -56,6 +56,7 @@ type Client struct {
 	id        wire.ClientID
 	replica   *snapshot.Replica
 	inputs    inputTail
+	host      *Server // Whose player this is in one process; nil for a client with a connection.
 	writes    writes
 	time      clientTime
 	shownRows []*shownRow
@@ -100,8 +101,8 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	return c, nil
 }
 
-// BeginFrame starts a frame. now is the time since any fixed moment. It should not run backwards: while it does nothing
-// times out, and the clocks of ServerTime, Time and Present start to measure anew.
+// BeginFrame starts a frame. now is the time since any fixed moment. When the clock is set back, time goes on from where it was
+// with the next frame, and the clocks of ServerTime, Time and Present are measured anew.
 func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
 	c.time.begin(now)
@@ -124,10 +125,20 @@ func (c *Client) Dispatch(stage Stage) {
 func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.drain(send) }
 
 // TickDue tells if a network tick falls into this frame: then Send acknowledges what came, if nothing else does.
-func (c *Client) TickDue() bool { return c.frame.due }
+func (c *Client) TickDue() bool {
+	if c.host != nil {
+		return c.host.TickDue()
+	}
+	return c.frame.due
+}
 
 // Tick is the client's own count of network ticks. It starts at the server's when the connection begins.
-func (c *Client) Tick() Tick { return c.frame.clock.Tick() }
+func (c *Client) Tick() Tick {
+	if c.host != nil {
+		return c.host.Tick()
+	}
+	return c.frame.clock.Tick()
+}
 
 // Interval is the time between two network ticks.
 func (c *Client) Interval() time.Duration { return c.agreed.interval() }

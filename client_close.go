@@ -24,6 +24,10 @@ func (c *Client) Closed() bool { return c.state == Disconnected }
 
 // part ends the connection and tells the server why, with flush after what was sent before is delivered.
 func (c *Client) part(reason *peer.Error, flush bool) {
+	if c.host != nil {
+		c.unhost(reason)
+		return
+	}
 	c.over(reason)
 	c.state = Closing
 	c.link.part(reason, flush)

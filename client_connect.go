@@ -46,6 +46,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
+	c.unhost(&peer.Error{Reason: peer.ReasonReplaced})
 	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
 	if c.state == Connected && server != c.attempt.server {
 		c.link.part(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.

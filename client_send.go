@@ -28,6 +28,9 @@ func (c *Client) Send() {
 
 // serve sends the server what this frame owes it.
 func (c *Client) serve() {
+	if c.host != nil {
+		return
+	}
 	if c.silent() {
 		c.stats.SilenceTimeouts++
 		c.part(&peer.Error{Reason: peer.ReasonTimeout}, false)

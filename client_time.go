@@ -80,12 +80,20 @@ func (t *clientTime) stop() { t.running = false }
 // ServerTime is what time it is at the server now, as far as the client can tell: the tick that has begun there, and what
 // went by of it. It is the zero Time before the first connection. It may step back a little when the client learns
 // better, so nothing that is shown should follow it: that is Present.
-func (c *Client) ServerTime() tick.Time { return c.time.sync.Server(c.time.raw) }
+func (c *Client) ServerTime() tick.Time {
+	if c.host != nil {
+		return c.host.Tick().Begin()
+	}
+	return c.time.sync.Server(c.time.raw)
+}
 
 // Time is the clock of the client's inputs: as far ahead of ServerTime as an input needs to arrive just before its tick
 // begins there. It runs up to 5 % faster or slower than the server to get to where it should be, and jumps only when it is
 // off by more than 250 ms. It is the zero Time before the first connection.
 func (c *Client) Time() tick.Time {
+	if c.host != nil {
+		return c.host.Tick().Begin()
+	}
 	c.advanceTime()
 	return c.time.sync.Input()
 }
@@ -94,6 +102,9 @@ func (c *Client) Time() tick.Time {
 // steps of its simulation. It is mostly 1 where the frame rate is the tick rate and systems.Runner, or a loop that minds
 // Pace, keeps the two in step; 0 or 2 now and then otherwise. After a stall there are Config.CatchUp at most.
 func (c *Client) Steps() int {
+	if c.host != nil {
+		return c.host.Steps()
+	}
 	c.advanceTime()
 	return c.time.steps
 }
@@ -104,7 +115,12 @@ func (c *Client) Steps() int {
 // nothing is heard for longer than three times Config.Pulse. It is the zero Time before anything has arrived.
 //
 // Ask for it after Receive; all of a frame gets one answer.
-func (c *Client) Present() tick.Time { return c.time.present() }
+func (c *Client) Present() tick.Time {
+	if c.host != nil {
+		return c.host.store.Tick().Begin()
+	}
+	return c.time.present()
+}
 
 // PresentDelay is how far Present is behind the newest tick that arrived, carried on to this frame; 0 before anything has
 // arrived. At the tick rate, its Duration is what interpolation adds to the way through the network.

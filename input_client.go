@@ -30,6 +30,9 @@ func SetInput[T any](c *Client, v *T) error {
 	}
 	copy(in.of(c.inputs.now, n), lanes)
 	c.inputs.set |= 1 << n
+	if c.host != nil {
+		c.setNear()
+	}
 	return nil
 }
 

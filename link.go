@@ -23,6 +23,7 @@ type link struct {
 	conn     *peer.Conn
 	address  netip.AddrPort
 	remote   wire.ClientID // Who the other end is.
+	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
 	arrivals peer.Arrivals
 	source   *message.Source
@@ -53,7 +54,7 @@ type link struct {
 // start fills in what a fresh connection begins with.
 func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed skipSeed) {
 	now := l.frame.now
-	l.address, l.conn, l.remote = address, conn, remote
+	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
 	l.outgoing = peer.NewOutgoing(l.config.outgoing(), pool)
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)

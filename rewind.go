@@ -27,6 +27,7 @@ func (s *Server) Rewind(client ClientID, look func(view *Past)) bool {
 	if c == nil || s.store.Tick() == tick.None {
 		return false
 	}
+	c.past = Past{server: s}
 	at, ok := c.presented(s.Tick())
 	if !ok {
 		return false
@@ -53,6 +54,9 @@ func (s *Server) Rewind(client ClientID, look func(view *Past)) bool {
 
 // presented is what a client's player saw in a tick, as far as the client says.
 func (c *session) presented(at tick.Tick) (tick.Time, bool) {
+	if c.near != nil { // A host looks at the world itself.
+		return c.past.server.store.Tick().Begin(), true
+	}
 	if c.inputs.rows != nil {
 		if shown, ok := c.inputs.presented(at); ok {
 			return shown, true

@@ -66,6 +66,9 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
 		return ErrNotVisible
 	}
+	if c.near != nil {
+		return c.handBytes(0, p, body)
+	}
 	err := c.outgoing.Push(p, body)
 	if err == nil {
 		s.record(c.id, p, body)

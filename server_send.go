@@ -58,6 +58,7 @@ func (s *Server) expire() {
 		case c.state == pending && s.frame.now-c.created >= s.config.HandshakeTimeout:
 			s.stats.HandshakeTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, endQuiet)
+		case c.near != nil:
 		case c.state == connected && c.silent():
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, endTold)
@@ -69,7 +70,7 @@ func (s *Server) expire() {
 
 // serve sends a client what this frame owes it.
 func (s *Server) serve(c *session) {
-	if c.state != connected {
+	if c.state != connected || c.near != nil {
 		return
 	}
 	if reason := c.overrun(); reason != nil {

@@ -139,15 +139,20 @@ func (s *Server) admit(c *session) bool {
 		return false
 	}
 	s.move(c, connected)
-	c.view = snapshot.NewView(s.store, s.config.snapshot())
 	c.inputs.setUp(&s.protocol.inputs)
 	s.setUpAuthority(c)
+	s.connect(c)
+	return true
+}
+
+// connect makes a session that of a client which the game knows.
+func (s *Server) connect(c *session) {
+	c.view = snapshot.NewView(s.store, s.config.snapshot())
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
 	if s.report.enabled(slog.LevelInfo) {
 		s.report.log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
 	}
-	return true
 }
 
 // full is why a client cannot come in when all places are taken.
@@ -182,6 +187,10 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	s.forget(c)
 	c.view = nil
 	s.gone(&c.link)
+	if c.near != nil {
+		c.near.client.unhosted(reason)
+		how = endQuiet
+	}
 	if how == endQuiet {
 		s.remove(c)
 		return

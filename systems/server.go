@@ -45,21 +45,24 @@ func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 
 // Systems implements Group: Receive, Accept, the dispatch of each stage with the game's systems, Capture, Send.
 func (s *ServerSystems) Systems() []System {
-	return s.list(s.Server, func(stage tick.Stage) (before, after []System) {
-		switch stage {
-		case tick.Initialization:
-			return []System{s.Receive}, nil
-		case tick.EarlyUpdate:
-			if s.Accept != nil {
-				return []System{s.Accept}, nil
-			}
-		case tick.PreLateUpdate:
-			return nil, []System{s.Capture}
-		case tick.PostLateUpdate:
-			return nil, []System{s.Send}
+	return s.list(s.Server, s.around)
+}
+
+// around is what runs before the dispatch of a stage and after the game's systems in it.
+func (s *ServerSystems) around(stage tick.Stage) (before, after []System) {
+	switch stage {
+	case tick.Initialization:
+		return []System{s.Receive}, nil
+	case tick.EarlyUpdate:
+		if s.Accept != nil {
+			return []System{s.Accept}, nil
 		}
-		return nil, nil
-	})
+	case tick.PreLateUpdate:
+		return nil, []System{s.Capture}
+	case tick.PostLateUpdate:
+		return nil, []System{s.Send}
+	}
+	return nil, nil
 }
 
 // Entity is the living entity of a network id.
