@@ -2,9 +2,11 @@ package netcode
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Past is the world as one client showed it to its player, for the time of one Rewind. Nothing is copied for it: the
@@ -115,8 +117,55 @@ func PastOf[T any](p *Past, id NetworkID) (v T, ok bool) {
 		mask, _ := p.server.store.MaskAt(id, p.at.Tick)
 		return v, mask.Has(row)
 	}
+	if r := p.server.pastRow(reflect.TypeFor[T](), row); r != nil && p.between(r, id, from) {
+		if held, same := r.held.(*T); same {
+			wire.MixInto(r.blend, &r.way, held)
+			return *held, true
+		}
+	}
 	schema.Plan(row).Dequantise(from, reflect.ValueOf(&v).UnsafePointer())
 	return v, true
+}
+
+// between finds the way of an interpolated row from the tick that had begun to the next one; false where there is none.
+func (p *Past) between(r *shownRow, id NetworkID, from []uint32) bool {
+	store, next := p.server.store, p.at.Tick+1
+	to, err := store.RowAt(id, r.Row, next)
+	if p.at.Fraction == 0 || err != nil || to == nil {
+		return false
+	}
+	if r.Teleport >= 0 {
+		before, _ := store.RowAt(id, r.Teleport, p.at.Tick)
+		after, _ := store.RowAt(id, r.Teleport, next)
+		if !slices.Equal(before, after) {
+			return false
+		}
+	}
+	r.way = wire.Way{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
+	if r.Speed >= 0 {
+		r.way.FromSpeed, _ = store.RowAt(id, r.Speed, p.at.Tick)
+		r.way.ToSpeed, _ = store.RowAt(id, r.Speed, next)
+		r.way.Seconds = p.server.config.interval().Seconds()
+	}
+	return true
+}
+
+// pastRow finds or makes what PastOf needs for an interpolated component; nil for any other.
+func (s *Server) pastRow(t reflect.Type, row int) *shownRow {
+	for _, r := range s.pastRows {
+		if r.of == t {
+			return r
+		}
+	}
+	list := s.protocol.interpolations
+	i := slices.IndexFunc(list, func(in snapshot.Interpolation) bool { return in.Row == row })
+	if i < 0 {
+		return nil
+	}
+	r := &shownRow{of: t, held: reflect.New(t).Interface(), Interpolation: list[i]}
+	r.blend = r.Blend()
+	s.pastRows = append(s.pastRows, r)
+	return r
 }
 
 // rowOfType is the row of a component type, -1 if it does not replicate.

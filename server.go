@@ -28,6 +28,7 @@ type Server struct {
 	store    *snapshot.Store
 	explicit explicit
 	staged   stagedInputs
+	pastRows []*shownRow
 
 	askAuthority func(client ClientID, entity NetworkID) bool
 

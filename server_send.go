@@ -70,7 +70,11 @@ func (s *Server) expire() {
 
 // serve sends a client what this frame owes it.
 func (s *Server) serve(c *session) {
-	if c.state != connected || c.near != nil {
+	if c.state != connected {
+		return
+	}
+	if c.near != nil {
+		c.view.Observe() // What it may see is asked for all the same.
 		return
 	}
 	if reason := c.overrun(); reason != nil {
