@@ -137,9 +137,9 @@ func (p *pacer) advance(now time.Duration) time.Duration {
 func (p *pacer) real(d time.Duration) time.Duration {
 	if paced, ok := p.group.(Paced); ok {
 		num, den := paced.Pace()
-		d = d*time.Duration(den)/time.Duration(num) + 1
+		d = d * time.Duration(den) / time.Duration(num)
 	}
-	return d
+	return d + 1
 }
 
 // untilNext is the time from now to the next frame.
