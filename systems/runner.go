@@ -139,7 +139,7 @@ func (p *pacer) real(d time.Duration) time.Duration {
 		num, den := paced.Pace()
 		d = d * time.Duration(den) / time.Duration(num)
 	}
-	return d + 1
+	return max(d, time.Microsecond) // Less would be lost in rounding.
 }
 
 // untilNext is the time from now to the next frame.
