@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -12,15 +13,21 @@ import (
 type authority struct {
 	theirs  *snapshot.Replica // What the client says; nil where clients write nothing.
 	held    []heldRight       // Entities that it may write, or might when it sees them, in the order in which they came.
+	given   []lostRight       // What was its own until lately.
 	wrote   []wire.NetworkID  // What it has changed since the last capture.
 	strikes int
-	fair    bool // What Guard refused last an honest client may send.
 }
 
 // heldRight is which rows of an entity a client was told to be its own.
 type heldRight struct {
 	id   wire.NetworkID
 	rows snapshot.Mask
+}
+
+// lostRight is which rows of an entity were a client's own: it may not know yet that they are not.
+type lostRight struct {
+	heldRight
+	at tick.Tick // Since when they are not.
 }
 
 // setUpAuthority begins what a client writes.
@@ -50,9 +57,18 @@ func (a *authority) hold(id wire.NetworkID) {
 // mayHaveWritten judges a record of a client's: whether it may write these rows, or might until so lately that it could not
 // know better.
 func (s *Server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
-	owns, named, passed := s.store.HeldBy(id, c.id, s.store.Tick()-tick.Tick(s.config.Window))
-	c.fair = passed
-	return !passed && rows&^s.protocol.writers.of(owns, named) == 0
+	may := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
+	for i := 0; i < len(c.held) && rows&^may != 0; i++ {
+		if c.held[i].id == id {
+			may |= c.held[i].rows
+		}
+	}
+	for i := 0; i < len(c.given) && rows&^may != 0; i++ {
+		if c.given[i].id == id {
+			may |= c.given[i].rows
+		}
+	}
+	return rows&^may == 0
 }
 
 // rights is what a client may write of an entity now.
@@ -71,11 +87,7 @@ func (s *Server) readWrites(c *session, payload []byte) bool {
 	case err == nil:
 		return true
 	case errors.Is(err, snapshot.ErrGuarded):
-		if c.fair {
-			s.stats.WritesLate++
-		} else {
-			s.strike(c)
-		}
+		s.strike(c)
 	case errors.Is(err, snapshot.ErrStale):
 		s.stats.StaleSnapshots++
 	case errors.Is(err, snapshot.ErrBaseline):
@@ -167,7 +179,7 @@ func (s *Server) tellRights() {
 	}
 	s.store.ClearHandovers()
 	for _, c := range s.sessions {
-		if c.state == connected && len(c.held) > 0 {
+		if c.state == connected && len(c.held)+len(c.given) > 0 {
 			s.tellRightsTo(c)
 		}
 	}
@@ -175,6 +187,9 @@ func (s *Server) tellRights() {
 
 // tellRightsTo tells one client.
 func (s *Server) tellRightsTo(c *session) {
+	for len(c.given) > 0 && s.Tick()-c.given[0].at > tick.Tick(s.config.Window) {
+		c.given = slices.Delete(c.given, 0, 1)
+	}
 	kept := c.held[:0]
 	for _, h := range c.held {
 		rows := s.rights(c, h.id)
@@ -183,6 +198,7 @@ func (s *Server) tellRightsTo(c *session) {
 			if Send(s, To(c.id), &m) == nil { // Else again in the next tick.
 				if h.rows&^rows != 0 {
 					c.view.Again(h.id)
+					c.given = append(c.given, lostRight{heldRight{h.id, h.rows &^ rows}, s.Tick()})
 				}
 				h.rows = rows
 			}

@@ -85,6 +85,7 @@ type twin struct {
 	listed   uint32        // the run that has it in its list of entities to write
 	left     bool          // game code removed the entity, or its Replicated
 	restored bool          // LocalWriteRestored was reported
+	authored snapshot.Mask // rows that the client has written since it may
 	faulty   bool          // a value that cannot travel was reported
 	circle   bool          // its relation is part of a circle
 	told     bool          // RelationCycle was reported

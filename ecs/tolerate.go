@@ -16,8 +16,14 @@ func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) {
 // and puts the server's value back if a field that travels is another.
 func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
 	tw := &a.twins[id.Index]
-	if c.row < 0 || !tw.mask.Has(c.row) || a.owned(id).Has(c.row) {
-		return // game code's own component, or this client's to write
+	if c.row < 0 || !tw.mask.Has(c.row) {
+		return // game code's own component
+	}
+	if a.may(id, c.row) {
+		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
+			tw.authored = tw.authored.With(c.row)
+		}
+		return
 	}
 	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
 	strayed := c.aimed && applied.aimed && c.target != applied.targets[slot]

@@ -5,26 +5,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// holder is who may write an entity beside the server: its owner, and the client that was named for it. Of each it is kept
-// who it was before, so that what an honest client sent before it could know of a change is told from what no honest
-// client sends.
-type holder struct {
-	named, wasNamed wire.ClientID
-	wasOwner        wire.ClientID
-	namedAt         tick.Tick // Since when named is.
-	ownedAt         tick.Tick // Since when the owner is.
-}
-
 // Handover is an entity that changed hands.
 type Handover struct {
 	Entity wire.NetworkID
 	To     wire.ClientID
-}
-
-// holderOf is where an entity's holder is kept.
-func (s *Store) holderOf(index uint32) *holder {
-	s.holders = grown(s.holders, int(index)+1, cap(s.rows.masks))
-	return &s.holders[index]
 }
 
 // SetNamed names the client that may write those components of an entity that are written by whoever is named, 0 being
@@ -33,9 +17,9 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	if !s.Alive(id) {
 		return false
 	}
-	h := s.holderOf(id.Index)
-	if h.named != client {
-		h.wasNamed, h.named, h.namedAt = h.named, client, s.tick
+	s.named = grown(s.named, int(id.Index)+1, cap(s.rows.masks))
+	if s.named[id.Index] != client {
+		s.named[id.Index] = client
 		s.handed(id, client)
 	}
 	return true
@@ -43,35 +27,10 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 
 // Named is the client that SetNamed named: 0 where there is none, and for what does not live.
 func (s *Store) Named(id wire.NetworkID) wire.ClientID {
-	if !s.Alive(id) || int(id.Index) >= len(s.holders) {
+	if !s.Alive(id) || int(id.Index) >= len(s.named) {
 		return 0
 	}
-	return s.holders[id.Index].named
-}
-
-// HeldBy tells if a client is the owner of an entity, or named for it, or was until a tick that is not before since. What
-// is dead counts as what it was last. passed says that the index has gone on to a later generation, so that nobody knows.
-func (s *Store) HeldBy(id wire.NetworkID, client wire.ClientID, since tick.Tick) (owns, named, passed bool) {
-	switch {
-	case int(id.Index) >= len(s.gens) || client == 0 || id.Generation > s.gens[id.Index]:
-		return false, false, false
-	case id.Generation < s.gens[id.Index]:
-		return false, false, true
-	}
-	owns = int(id.Index) < len(s.owners) && s.owners[id.Index] == client
-	if int(id.Index) < len(s.holders) {
-		h := &s.holders[id.Index]
-		owns = owns || h.wasOwner == client && h.ownedAt >= since
-		named = h.named == client || h.wasNamed == client && h.namedAt >= since
-	}
-	return owns, named, false
-}
-
-// ownerChanges notes that an entity gets another owner.
-func (s *Store) ownerChanges(id wire.NetworkID, owner wire.ClientID) {
-	h := s.holderOf(id.Index)
-	h.wasOwner, h.ownedAt = s.owners[id.Index], s.tick
-	s.handed(id, owner)
+	return s.named[id.Index]
 }
 
 // maxHandovers bounds what nobody takes.

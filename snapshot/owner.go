@@ -10,7 +10,7 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 	}
 	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
 	if s.owners[id.Index] != owner {
-		s.ownerChanges(id, owner)
+		s.handed(id, owner)
 		s.owners[id.Index] = owner
 	}
 	return true

@@ -28,7 +28,7 @@ type Store struct {
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
 
-	holders   []holder
+	named     []wire.ClientID // per index: who may write what is written by whoever is named
 	handovers []Handover
 	mirrors   bool // Entities have their ids from another store.
 
