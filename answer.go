@@ -117,9 +117,16 @@ func refuse(ctx *Context, reason error) {
 		c.refused(ctx.Call, ctx.Sender, reason.Error())
 		return
 	}
-	if l, err := c.linkTo(ctx.Sender); err == nil {
-		p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
-		err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error()))
+	l, err := c.linkTo(ctx.Sender)
+	if err != nil {
+		return
+	}
+	if l.near != nil {
+		l.near.refused(ctx.Call, ctx.Local, reason.Error())
+		return
+	}
+	p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
+	if err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error())); err != nil {
 		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
 	}
 }

@@ -51,13 +51,18 @@ type Client struct {
 
 	link
 	courier
-	attempt attempt
-	state   State
-	id      wire.ClientID
-	replica *snapshot.Replica
-	greeted bool // The server's first packet came: it knows that we know.
-	applied bool // The world has what replica holds.
-	out     output
+	attempt   attempt
+	state     State
+	id        wire.ClientID
+	replica   *snapshot.Replica
+	inputs    inputTail
+	host      *Server // Whose player this is in one process; nil for a client with a connection.
+	writes    writes
+	time      clientTime
+	shownRows []*shownRow
+	greeted   bool // The server's first packet came: it knows that we know.
+	applied   bool // The world has what replica holds.
+	out       output
 
 	order  order
 	report reporter
@@ -90,14 +95,17 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config, c.exists)
+	c.inputs.setUp(&p.inputs, config.SentPackets)
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
 	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
 	return c, nil
 }
 
-// BeginFrame starts a frame. now is the time since any fixed moment and never runs backwards.
+// BeginFrame starts a frame. now is the time since any fixed moment. When the clock is set back, time goes on from where it was
+// with the next frame, and the clocks of ServerTime, Time and Present are measured anew.
 func (c *Client) BeginFrame(now time.Duration) {
 	stall := c.frame.begin(now)
+	c.time.begin(now)
 	c.report.now = c.frame.now
 	c.heard += stall
 	if c.attempt.fresh {
@@ -118,10 +126,20 @@ func (c *Client) Dispatch(stage Stage) {
 func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.drain(send) }
 
 // TickDue tells if a network tick falls into this frame: then Send acknowledges what came, if nothing else does.
-func (c *Client) TickDue() bool { return c.frame.due }
+func (c *Client) TickDue() bool {
+	if c.host != nil {
+		return c.host.TickDue()
+	}
+	return c.frame.due
+}
 
 // Tick is the client's own count of network ticks. It starts at the server's when the connection begins.
-func (c *Client) Tick() Tick { return c.frame.clock.Tick() }
+func (c *Client) Tick() Tick {
+	if c.host != nil {
+		return c.host.Tick()
+	}
+	return c.frame.clock.Tick()
+}
 
 // Interval is the time between two network ticks.
 func (c *Client) Interval() time.Duration { return c.agreed.interval() }

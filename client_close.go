@@ -24,6 +24,10 @@ func (c *Client) Closed() bool { return c.state == Disconnected }
 
 // part ends the connection and tells the server why, with flush after what was sent before is delivered.
 func (c *Client) part(reason *peer.Error, flush bool) {
+	if c.host != nil {
+		c.unhost(reason)
+		return
+	}
 	c.over(reason)
 	c.state = Closing
 	c.link.part(reason, flush)
@@ -50,6 +54,7 @@ func (c *Client) over(reason *peer.Error) {
 
 // drop forgets the connection.
 func (c *Client) drop() {
+	c.time.stop()
 	if c.conn != nil {
 		addPackets(&c.ended, c.conn.Stats())
 		c.outgoing.Clear()

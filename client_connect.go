@@ -27,6 +27,8 @@ type attempt struct {
 	began   time.Duration
 	fresh   bool          // The first frame after Connect sets began: only frames know the time.
 	helloAt time.Duration // When the next Hello is due.
+	asked   time.Duration // When the first Hello with this cookie went out,
+	waits   bool          // if one did.
 }
 
 // Connect starts to connect to a server; OnConnect or OnDisconnect tells how it went. A connection or attempt that is
@@ -44,6 +46,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
+	c.unhost(&peer.Error{Reason: peer.ReasonReplaced})
 	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
 	if c.state == Connected && server != c.attempt.server {
 		c.link.part(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
@@ -75,7 +78,7 @@ func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 		}
 		c.stats.Challenges++
 		if challenge.Cookie != c.attempt.cookie {
-			c.attempt.cookie, c.attempt.helloAt = challenge.Cookie, c.frame.now
+			c.attempt.cookie, c.attempt.helloAt, c.attempt.waits = challenge.Cookie, c.frame.now, false
 		}
 	case peer.KindAccept:
 		accept, err := peer.ParseAccept(packet)
@@ -120,6 +123,9 @@ func (c *Client) enter(accept peer.Accept) {
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.inbound.SetLocal(c.id)
 	c.applied = false
+	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, accept.Tick, c.frame.now-c.attempt.asked)
+	c.inputs.restart()
+	c.writes.restart(c.protocol, c.agreed.snapshot())
 	c.spoke = c.frame.now - greetEvery
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
@@ -159,6 +165,9 @@ func (c *Client) sayHello() {
 		return
 	}
 	c.attempt.helloAt = c.frame.now + helloEvery
+	if !c.attempt.waits {
+		c.attempt.asked, c.attempt.waits = c.frame.now, true
+	}
 	c.stats.Hellos++
 	hello := peer.AppendHello(room[:0], peer.Hello{
 		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.hash,

@@ -48,6 +48,7 @@ func (c *Client) receivePacket(packet []byte) {
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
 		return
 	}
+	c.hearTick(&in, &content)
 	if content.credited {
 		c.outgoing.Credit(content.credit)
 	}
@@ -56,6 +57,9 @@ func (c *Client) receivePacket(packet []byte) {
 			c.refusePacket(reason)
 			return
 		}
+	}
+	if content.resync {
+		c.writes.view.Resync(content.resyncEpoch, c.conn.Next())
 	}
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
@@ -107,6 +111,9 @@ func (c *Client) Applied() { c.applied = true }
 
 // holds tells if the server shows an entity at present.
 func (c *Client) holds(id wire.NetworkID) bool {
+	if c.host != nil {
+		return c.host.store.Alive(id)
+	}
 	if c.replica == nil {
 		return false
 	}
@@ -117,6 +124,9 @@ func (c *Client) holds(id wire.NetworkID) bool {
 // exists says of an entity whether a message about it may be handled: it is in the world, it may still come, or it was and
 // is gone.
 func (c *Client) exists(id wire.NetworkID) message.Existence {
+	if c.host != nil {
+		return c.host.exists(id)
+	}
 	if c.replica == nil {
 		return message.NotYet
 	}

@@ -11,6 +11,7 @@ import (
 // Send ends a frame: it says hello while connecting, and else builds the packets that the budget allows: messages in every
 // frame. They wait for Drain.
 func (c *Client) Send() {
+	c.endTime()
 	switch c.state {
 	case Connecting:
 		c.sayHello()
@@ -27,6 +28,9 @@ func (c *Client) Send() {
 
 // serve sends the server what this frame owes it.
 func (c *Client) serve() {
+	if c.host != nil {
+		return
+	}
 	if c.silent() {
 		c.stats.SilenceTimeouts++
 		c.part(&peer.Error{Reason: peer.ReasonTimeout}, false)
@@ -41,11 +45,14 @@ func (c *Client) serve() {
 		c.conn.DetectLost(c.frame.now, c)
 		c.resync()
 	}
+	c.planWrites()
+	c.sendInputs()
+	c.sendWrites()
 	c.sendMessages()
 	if !c.frame.due {
 		return
 	}
-	c.keepAlive(c.patience())
+	c.keepAlive(c.patience(), nil)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
@@ -81,7 +88,18 @@ func (c *Client) patience() (every time.Duration) {
 }
 
 // Acked implements peer.Outcome.
-func (c *Client) Acked(seq uint64, sentAt tick.Tick) { c.acked(seq) }
+func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
+	c.inputs.acknowledged(seq)
+	if c.writes.view != nil {
+		c.writes.view.Acked(seq)
+	}
+	c.acked(seq)
+}
 
 // Lost implements peer.Outcome: reliable messages are sent again.
-func (c *Client) Lost(seq uint64) { c.lost(seq) }
+func (c *Client) Lost(seq uint64) {
+	if c.writes.view != nil {
+		c.writes.view.Lost(seq)
+	}
+	c.lost(seq)
+}

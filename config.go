@@ -27,6 +27,8 @@ const (
 	MaxTickRate = 1000
 	// MinWindow is the shortest history window, in ticks.
 	MinWindow = 64
+	// maxFirstTick leaves room for ticks without end.
+	maxFirstTick Tick = 1 << 62
 	// MaxWindow is the longest history window, in ticks.
 	MaxWindow = 4096
 )
@@ -34,9 +36,10 @@ const (
 // Config holds every limit and setting of a server or a client. The zero value means the defaults. TickRate, Window
 // and PacketSize are the server's to choose: a client takes them from the server when it connects.
 type Config struct {
-	TickRate   int // Network ticks a second, 1 to MaxTickRate; default 30. The frame rate is free.
-	PacketSize int // Bytes in one datagram at most, MinPacketSize to MaxPacketSize; default 1200.
-	Window     int // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and
+	TickRate   int  // Network ticks a second, 1 to MaxTickRate; default 30. The frame rate is free.
+	FirstTick  Tick // Number of the server's first tick, 1 to 2^62, as when a saved game goes on; default 1. Server only.
+	PacketSize int  // Bytes in one datagram at most, MinPacketSize to MaxPacketSize; default 1200.
+	Window     int  // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and
 	// two seconds, which is four round trips of half a second.
 
 	Clients     int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
@@ -60,6 +63,7 @@ type Config struct {
 	Deferred      int // Messages of one sender that wait for a tick or an entity; default 64, beyond that unreliable
 	// ones are dropped and a reliable one ends the connection.
 	DeferredBytes int // Bytes of these; default 16 KiB, as above.
+	Strikes       int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
 	Nested        int // Messages to oneself handled within handlers in one dispatch; default 4096, beyond that they wait.
 	Calls         int // Questions that wait for their answers, 1 to 4096; default 256, beyond that Call fails.
 	History       int // Past frames whose messages are kept for looking at, beside the present one; default 0.
@@ -67,9 +71,11 @@ type Config struct {
 	HandshakeTimeout time.Duration // How long connecting may take; default 5 s.
 	SilenceTimeout   time.Duration // A peer not heard of for this long is gone; default 10 s.
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
+	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
 	DeferredTime     time.Duration // How long a message waits for its tick or entity; default 2 s, beyond that as for Deferred.
 	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long is closed; default 5 s.
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
+	Rewind           time.Duration // How far back a client is believed to have seen the world, by Server.Rewind; default 500 ms. Server only.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
 	Random io.Reader    // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
@@ -90,6 +96,9 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	orInt(&c.TickRate, 30)
+	if c.FirstTick == 0 {
+		c.FirstTick = 1
+	}
 	orInt(&c.PacketSize, 1200)
 	orInt(&c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
 	orInt(&c.Clients, 64)
@@ -108,13 +117,16 @@ func (c Config) withDefaults() Config {
 	orInt(&c.Deferred, 64)
 	orInt(&c.DeferredBytes, 16<<10)
 	orInt(&c.Nested, 4096)
+	orInt(&c.Strikes, 16)
 	orInt(&c.Calls, 256)
 	orTime(&c.DeferredTime, 2*time.Second)
 	orTime(&c.ReliableStall, 5*time.Second)
 	orTime(&c.FlushTimeout, time.Second)
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
+	orTime(&c.Rewind, 500*time.Millisecond)
 	orTime(&c.KeepAlive, time.Second)
+	orTime(&c.Pulse, 250*time.Millisecond)
 	orInt(&c.CatchUp, 4)
 	if c.Random == nil {
 		c.Random = rand.Reader
@@ -146,6 +158,7 @@ func (c Config) check() error {
 		{"Deferred", c.Deferred, 1, 1 << 16},
 		{"DeferredBytes", c.DeferredBytes, 1, 1 << 30},
 		{"Nested", c.Nested, 1, 1 << 24},
+		{"Strikes", c.Strikes, 1, 1 << 24},
 		{"Calls", c.Calls, 1, maxCalls},
 		{"History", c.History, 0, 1 << 10},
 		{"CatchUp", c.CatchUp, 1, 1 << 10},
@@ -159,13 +172,17 @@ func (c Config) check() error {
 		field string
 		value time.Duration
 	}{
-		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive},
+		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}, {"Pulse", c.Pulse},
 		{"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout},
+		{"Rewind", c.Rewind},
 	}
 	for _, t := range times {
 		if t.value < 0 {
 			return fmt.Errorf("netcode: Config.%s is %v: it must be positive", t.field, t.value)
 		}
+	}
+	if c.FirstTick < 1 || c.FirstTick > maxFirstTick {
+		return fmt.Errorf("netcode: Config.FirstTick is %d: it must be 1 to %d", c.FirstTick, maxFirstTick)
 	}
 	if c.KeepAlive > c.SilenceTimeout/2 {
 		return fmt.Errorf("netcode: Config.KeepAlive is %v: it must be at most half of SilenceTimeout, which is %v, "+

@@ -16,24 +16,28 @@ import (
 const (
 	kindLimits    = "limits"
 	kindComponent = "component"
+	kindInput     = "input"
 	kindMessage   = "message"
 
 	kindCollection = "collection"
 )
 
 // kinds lists the kinds in the order of their entries.
-func kinds() []string { return []string{kindLimits, kindComponent, kindMessage, kindCollection} }
+func kinds() []string {
+	return []string{kindLimits, kindComponent, kindInput, kindMessage, kindCollection}
+}
 
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
-// holds the limits that shape what travels, then come the components, the messages and the collections, each by wire name.
+// holds the limits that shape what travels, then come the components, the inputs, the messages and the collections, each by
+// wire name.
 type entry struct {
 	kind string
 	name string
 	text string
 }
 
-// describe lists a protocol's entries in canonical order; both lists are sorted by wire name.
-func describe(components []*wire.Plan, messages []handled, unpacked bool, tables string) []entry {
+// describe lists a protocol's entries in canonical order; the lists are sorted by wire name.
+func describe(components, inputs []*wire.Plan, messages []handled, unpacked bool, tables string) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
@@ -46,6 +50,9 @@ func describe(components []*wire.Plan, messages []handled, unpacked bool, tables
 	entries = append(entries, entry{kindLimits, "netcode", limits})
 	for _, plan := range components {
 		entries = append(entries, describePlan(kindComponent, plan))
+	}
+	for _, plan := range inputs {
+		entries = append(entries, describeInput(plan))
 	}
 	for _, m := range messages {
 		entries = append(entries, describeMessage(m))

@@ -38,6 +38,8 @@ var (
 	ErrBackPressure = errors.New("netcode: too many reliable messages wait to be delivered")
 	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
+	// ErrNotAllowed says that the component is not this end's to write.
+	ErrNotAllowed = errors.New("netcode: not this client's to write")
 	// ErrDeadline is given to the function of a Call whose answer did not come in time.
 	ErrDeadline = errors.New("netcode: no answer in time")
 )

@@ -14,17 +14,23 @@ type frame struct {
 	clock tick.Clock
 	now   time.Duration
 	due   bool // A network tick falls into this frame.
+	steps int  // How many do.
 	begun bool
+	given time.Duration // The time of the last frame, as it was given: now goes on when the clock is set back.
 }
 
 // begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process:
 // nothing was read meanwhile, so it must not count as silence of the other end.
 func (f *frame) begin(now time.Duration) (stall time.Duration) {
+	gone := max(now-f.given, 0)
 	if f.begun {
-		stall = max(now-f.now-stallLimit, 0)
+		stall = max(gone-stallLimit, 0)
+		f.now += gone
+	} else {
+		f.now = now
 	}
-	f.begun = true
-	f.now = max(now, f.now)
-	f.due = f.clock.Advance(f.now) > 0
+	f.begun, f.given = true, now
+	f.steps = f.clock.Advance(f.now)
+	f.due = f.steps > 0
 	return stall
 }

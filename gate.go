@@ -20,6 +20,11 @@ type content struct {
 	resyncEpoch uint16
 	credited    bool
 	credit      uint32
+	inputs      bool
+	pulsed      bool // A keep-alive of the server told its tick.
+	pulse       uint16
+	fedBack     bool
+	feedback    feedback
 }
 
 // judge judges every message of a packet before any of them takes effect. The error is why the connection must end: no
@@ -72,7 +77,14 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
 		}
-		return got.take(h, r.Payload)
+		if h.Type == wire.MessageInput && c.server != nil && !got.inputs && h.Stage == tick.Initialization {
+			got.inputs = true
+			return c.server.staged.read(&c.protocol.inputs, r.Payload)
+		}
+		if c.foreign(h.Type) && !c.protocol.writers.any() {
+			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
+		}
+		return got.take(h, r.Payload, c.role())
 	case h.Type == wire.MessageFragment && !r.Channel.Delivery().Reliable():
 		return fmt.Errorf("piece of a message on channel %s", r.Channel)
 	}
@@ -90,13 +102,25 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 	return c.legal(&a)
 }
 
+// foreign tells if a type comes from this side only because clients write something: state from a client, and the request
+// for all of it from the server.
+func (c *courier) foreign(t wire.MessageType) bool {
+	return t == wire.MessageSnapshot && c.server != nil || t == wire.MessageResync && c.client != nil
+}
+
 // take judges one of netcode's own messages, of which a packet has one of each kind at most.
-func (c *content) take(h wire.MessageHeader, payload []byte) error {
+func (c *content) take(h wire.MessageHeader, payload []byte, role peer.Role) error {
 	if h.Stage != tick.Initialization {
 		return fmt.Errorf("message type %d in stage %s", h.Type, h.Stage)
 	}
 	switch {
-	case h.Type == wire.MessageKeepAlive && len(payload) == 0:
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleServer && len(payload) == 0:
+		return nil
+	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) == pulseSize:
+		c.pulsed, c.pulse = true, parsePulse(payload)
+		return nil
+	case h.Type == wire.MessageFeedback && !c.fedBack && len(payload) == feedbackSize:
+		c.fedBack, c.feedback = true, parseFeedback(payload)
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
 		c.snapshot = payload

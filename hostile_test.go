@@ -79,7 +79,7 @@ func TestMalformedMessageEndsTheConnection(t *testing.T) {
 		"keep-alive stage":       {wire.MessageKeepAlive, tick.Update, nil},
 		"close without a reason": {wire.MessageClose, 0, nil},
 		"resync of three bytes":  {wire.MessageResync, 0, []byte{1, 2, 3}},
-		"netcode's own, unknown": {9, 0, nil},
+		"netcode's own, unknown": {15, 0, nil},
 		"message, unknown":       {wire.FirstUserMessage + 5, 0, nil},
 		"message, short":         {wire.FirstUserMessage, tick.Update, []byte{1, 2, 3}},
 		"message, long":          {wire.FirstUserMessage, tick.Update, []byte{1, 2, 3, 4, 5}},

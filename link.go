@@ -23,6 +23,7 @@ type link struct {
 	conn     *peer.Conn
 	address  netip.AddrPort
 	remote   wire.ClientID // Who the other end is.
+	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
 	arrivals peer.Arrivals
 	source   *message.Source
@@ -53,7 +54,7 @@ type link struct {
 // start fills in what a fresh connection begins with.
 func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed skipSeed) {
 	now := l.frame.now
-	l.address, l.conn, l.remote = address, conn, remote
+	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
 	l.outgoing = peer.NewOutgoing(l.config.outgoing(), pool)
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
@@ -141,15 +142,17 @@ func (l *link) sendAck() {
 }
 
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and
-// shows that this end is here.
-func (l *link) keepAlive(every time.Duration) {
+// shows that this end is here. It says whether it did.
+func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 	if l.frame.now-l.spoke < every {
-		return
+		return false
 	}
-	if b, ok := l.begin(); ok {
-		b.Add(wire.MessageKeepAlive, tick.Initialization, 0)
+	b, ok := l.begin()
+	if ok {
+		b.Add(wire.MessageKeepAlive, tick.Initialization, copy(b.Payload(), payload))
 		l.finish(&b)
 	}
+	return ok
 }
 
 // silent tells if nothing was heard for the silence timeout.

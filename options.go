@@ -26,6 +26,7 @@ type registration struct {
 	answer    string // Wire name of a question's answer.
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
+	writer    Writer
 
 	predictor string
 	predict   wire.Prediction
@@ -80,6 +81,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	}
 	if call != "Replicate" && r.predict != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: PredictedBy is for components: of messages nothing is predicted", call, t))
+	}
+	if call != "Replicate" && r.writer != ServerWrites {
+		panic(fmt.Sprintf("netcode: %s[%s]: WrittenBy is for components", call, t))
 	}
 	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
 		panic(fmt.Sprintf("netcode: %s[%s]: Every and Once are for components: a message travels when it is sent", call, t))

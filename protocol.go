@@ -22,12 +22,17 @@ type Protocol struct {
 	rows           map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages       message.Registry
 	handled        []handled
+	inputs         inputs
+	writers        writers
 	collections    []*collections.Def // By number, once frozen.
 	collectionType wire.MessageType   // That all of them travel in.
 	roles          [1 << 8]role       // By number, once frozen.
 	naming         [1 << 8]*wire.Plan // Likewise, of types whose fields name entities.
 
 	tables *wire.Tables // Nil: those that ship.
+
+	smooth         []interpolation
+	interpolations []snapshot.Interpolation // By row, once frozen.
 
 	freezing sync.Once
 	frozen   bool
@@ -84,10 +89,15 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
+		sort.Slice(p.inputs.plans, func(a, b int) bool { return p.inputs.plans[a].Name() < p.inputs.plans[b].Name() })
+		if p.writers.any() {
+			p.writers.addMessages(p)
+		}
 		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
 		if p.unpacked {
 			p.turnPackingOff()
 		}
+		p.inputs.freeze()
 		p.settleCollections()
 		p.messages.Freeze()
 		for _, h := range p.handled {
@@ -97,10 +107,14 @@ func (p *Protocol) freeze() {
 		p.noteNaming()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
+		p.setSmooth()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = append(describe(p.components, p.handled, p.unpacked, p.describeTables()), describeCollections(p.collections)...)
+		p.entries = append(describe(p.components, p.inputs.plans, p.handled, p.unpacked, p.describeTables()), describeCollections(p.collections)...)
+		for row, plan := range p.components {
+			p.entries[1+row].text += p.writers.freeze(row, plan)
+		}
 		p.digest, p.hash = digest(p.entries)
 	})
 }
@@ -128,6 +142,9 @@ func (p *Protocol) describeTables() string {
 // turnPackingOff makes every type travel in the debug encoding.
 func (p *Protocol) turnPackingOff() {
 	for _, plan := range p.components {
+		plan.Debug()
+	}
+	for _, plan := range p.inputs.plans {
 		plan.Debug()
 	}
 	p.messages.Debug()

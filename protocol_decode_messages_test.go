@@ -70,8 +70,12 @@ func (r *reader) own(kind byte, payload []byte, fromServer bool) string {
 	switch {
 	case kind == 1 && fromServer && len(payload) > 0:
 		return r.world.snapshot(payload)
-	case kind == 2 && len(payload) == 0:
+	case kind == 2 && !fromServer && len(payload) == 0:
 		return "KeepAlive"
+	case kind == 2 && fromServer && len(payload) == 2:
+		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload))
+	case kind == 8 && fromServer && len(payload) == 4:
+		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
 	case kind == 3 && len(payload) >= 1 && len(payload) <= 201 && payload[0] != 0:
 		return fmt.Sprintf("Close reason=%d detail=%q", payload[0], detail(payload[1:]))
 	case kind == 4 && !fromServer && len(payload) == 2:

@@ -24,7 +24,13 @@ func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromSe
 		require.True(g.t, fromServer)
 		return g.snapshot(w, c, payload)
 	case wire.MessageKeepAlive:
-		return "KeepAlive"
+		if !fromServer {
+			require.Empty(g.t, payload)
+			return "KeepAlive"
+		}
+		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload))
+	case wire.MessageFeedback:
+		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
 	case wire.MessageClose:
 		reason, err := peer.ParseClose(payload)
 		require.NoError(g.t, err)

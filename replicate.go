@@ -69,6 +69,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 		plan.PredictBy(r.predictor, r.predict)
 	}
 	p.components = append(p.components, plan)
+	p.writers.note(t, plan, r.writer)
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
 	}
@@ -80,8 +81,8 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}
-	if _, relation := plan.Target(); call == "Handle" && (relation || len(plan.Handles()) > 0) {
-		panic(fmt.Sprintf("netcode: Handle[%s]: entity handles are local to a world: a message names an entity by a NetworkID", t))
+	if _, relation := plan.Target(); call != "Replicate" && (relation || len(plan.Handles()) > 0) {
+		panic(fmt.Sprintf("netcode: %s[%s]: entity handles are local to a world: a message names an entity by a NetworkID", call, t))
 	}
 	return plan
 }

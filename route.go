@@ -67,6 +67,9 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 		return ErrNotVisible
 	}
 	body = s.unseen(c, p.Type, body)
+	if c.near != nil {
+		return c.handBytes(0, p, body)
+	}
 	err := c.outgoing.Push(p, body)
 	if err == nil {
 		s.record(c.id, p, body)

@@ -51,10 +51,10 @@ func sendLong[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to
 func (c *courier) shortWay(to *Recipient) *link {
 	switch {
 	case to.kind == toOne && c.server != nil:
-		if s := c.server.client(to.client); s != nil {
+		if s := c.server.client(to.client); s != nil && s.near == nil {
 			return &s.link
 		}
-	case to.kind == toServer && c.client != nil && c.client.state == Connected:
+	case to.kind == toServer && c.client != nil && c.client.state == Connected && c.client.host == nil:
 		return &c.client.link
 	}
 	return nil
@@ -114,6 +114,9 @@ func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *
 
 // write encodes a message straight into what waits for one peer.
 func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+	if l.near != nil {
+		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
+	}
 	scratch := c.inbound.Scratch()
 	bound, err := codec.SizeBound(scratch, m)
 	if err != nil {

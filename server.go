@@ -27,6 +27,11 @@ type Server struct {
 	courier
 	store    *snapshot.Store
 	explicit explicit
+	staged   stagedInputs
+	pastRows []*shownRow
+
+	askAuthority func(client ClientID, entity NetworkID) bool
+
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.
@@ -79,6 +84,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
+	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config, s.exists)
 	s.events.over = func(client wire.ClientID, reason *peer.Error) { s.calls.drop(client, reason) }

@@ -29,7 +29,7 @@ func (s *Server) sendCollections() {
 	s.store.ClearEnded()
 	dirty := origin.Dirty()
 	for _, c := range s.sessions {
-		if c.state != connected {
+		if c.state != connected || c.near != nil {
 			continue
 		}
 		c.view.Observe()

@@ -50,8 +50,14 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 	if c.state == pending && !s.admit(c) {
 		return
 	}
+	if content.snapshot != nil && !s.readWrites(c, content.snapshot) {
+		return
+	}
 	if content.credited {
 		c.outgoing.Credit(content.credit)
+	}
+	if content.inputs {
+		s.takeInputs(c)
 	}
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in, content.plain); reason != nil {

@@ -24,9 +24,11 @@ func (s *Server) Send() {
 	s.rotateSecret()
 	s.publishAlone()
 	s.recordTick()
+	s.leaveOutAuthors()
 	s.judgeInterest()
 	s.sendCollections()
 	s.reportGroups()
+	s.tellRights()
 	for _, c := range s.sessions {
 		s.serve(c)
 	}
@@ -57,6 +59,7 @@ func (s *Server) expire() {
 		case c.state == pending && s.frame.now-c.created >= s.config.HandshakeTimeout:
 			s.stats.HandshakeTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, endQuiet)
+		case c.near != nil:
 		case c.state == connected && c.silent():
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, endTold)
@@ -69,6 +72,10 @@ func (s *Server) expire() {
 // serve sends a client what this frame owes it.
 func (s *Server) serve(c *session) {
 	if c.state != connected {
+		return
+	}
+	if c.near != nil {
+		c.view.Observe() // What it may see is asked for all the same.
 		return
 	}
 	if reason := c.overrun(); reason != nil {
@@ -84,15 +91,31 @@ func (s *Server) serve(c *session) {
 	}
 	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
+	s.askResync(c)
 	s.repeat(c)
 	c.view.Plan(c.budget.Left())
 	s.fill(c)
 	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
-	c.keepAlive(s.config.KeepAlive)
+	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
 	s.reportOversize(c)
+}
+
+// pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
+// once when snapshots end, so that it knows that what moved has stopped.
+func (s *Server) pulse(c *session) {
+	ended := c.moving && c.timed != s.frame.now
+	c.moving = c.timed == s.frame.now
+	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
+		return
+	}
+	var payload [pulseSize]byte
+	putPulse(payload[:], s.frame.clock.Tick())
+	if c.keepAlive(0, payload[:]) {
+		c.timed, c.moving = s.frame.now, false
+	}
 }
 
 // repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
@@ -107,7 +130,7 @@ func (s *Server) repeat(c *session) {
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *session) {
-	for c.view.Pending() || c.wants() {
+	for c.view.Pending() || c.wants() || c.inputs.answer.due {
 		if c.budget.Spent() {
 			s.stats.BudgetSpent++
 			return
@@ -125,6 +148,7 @@ func (s *Server) sendPacket(c *session) bool {
 	if !ok {
 		return false
 	}
+	c.answerInputs(&b)
 	if !c.stateFirst {
 		c.load(&b, c.view.Pending())
 	}
@@ -145,6 +169,7 @@ func (s *Server) addSnapshot(c *session, b *peer.Builder) bool {
 	n := c.view.Write(b.Payload(), c.conn.Next())
 	if n > 0 {
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
+		c.timed = s.frame.now
 	}
 	return n > 0
 }

@@ -34,15 +34,21 @@ type session struct {
 	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
 	link
-	view *snapshot.View // Nil unless connected.
+	view   *snapshot.View // Nil unless connected.
+	inputs inputQueue
+	authority
+	past         Past
+	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
 	nonce   uint64
 	epoch   uint32
 	before  uint32 // Epoch of the session that the address had before; 0: none.
 	created time.Duration
 
-	stateFirst bool // Messages filled the last packet while state waited.
-	starved    bool // State waited at the end of the last tick.
+	timed      time.Duration // When it was last told the server's tick.
+	moving     bool          // It was sent a snapshot in the last tick.
+	stateFirst bool          // Messages filled the last packet while state waited.
+	starved    bool          // State waited at the end of the last tick.
 	resynced   bool
 	resyncAt   time.Duration
 	oversize   uint64
@@ -55,6 +61,7 @@ func (c *session) Acked(seq uint64, sentAt tick.Tick) {
 	if c.view != nil {
 		c.view.Acked(seq)
 	}
+	c.acknowledged = max(c.acknowledged, sentAt)
 	c.acked(seq)
 }
 
@@ -132,13 +139,20 @@ func (s *Server) admit(c *session) bool {
 		return false
 	}
 	s.move(c, connected)
+	c.inputs.setUp(&s.protocol.inputs)
+	s.setUpAuthority(c)
+	s.connect(c)
+	return true
+}
+
+// connect makes a session that of a client which the game knows.
+func (s *Server) connect(c *session) {
 	c.view = snapshot.NewView(s.store, s.config.snapshot())
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
 	if s.report.enabled(slog.LevelInfo) {
 		s.report.log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
 	}
-	return true
 }
 
 // full is why a client cannot come in when all places are taken.
@@ -173,6 +187,10 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	s.forget(c)
 	c.view = nil
 	s.gone(&c.link)
+	if c.near != nil {
+		c.near.client.unhosted(reason)
+		how = endQuiet
+	}
 	if how == endQuiet {
 		s.remove(c)
 		return

@@ -127,13 +127,14 @@ func buildMessage(t *testing.T, p *netcode.Protocol, kind wire.MessageType) func
 // matrixTypes are all of netcode's own types, one that does not exist, one of the game and one that is not registered.
 func matrixTypes() []wire.MessageType {
 	return []wire.MessageType{wire.MessageSnapshot, wire.MessageKeepAlive, wire.MessageClose, wire.MessageResync,
-		wire.MessageCredit, wire.MessageFragment, wire.MessageRefusal, 8, wire.FirstUserMessage, 200}
+		wire.MessageCredit, wire.MessageFragment, wire.MessageRefusal, wire.MessageFeedback, 15, wire.FirstUserMessage, 200}
 }
 
 // verdictOf is what the table says, but for a type of the game that is not registered: the table knows only that the
 // protocol decides.
 func verdictOf(state peer.State, role peer.Role, kind wire.MessageType) peer.Verdict {
-	if kind == 200 && state == peer.StateConnected {
+	writes := kind == wire.MessageSnapshot && role == peer.RoleServer || kind == wire.MessageResync && role == peer.RoleClient
+	if (kind == 200 || writes) && state == peer.StateConnected { // In this protocol clients write nothing.
 		return peer.VerdictClose
 	}
 	return peer.Allowed(state, role, kind)
@@ -208,6 +209,15 @@ func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 		p := protocol()
 		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 		build := buildMessage(t, p, kind)
+		if kind == wire.MessageKeepAlive || kind == wire.MessageFeedback {
+			build = func(b *peer.Builder) { // The server's tick; an input's tick and how early it came.
+				n := copy(b.Payload(), []byte{101, 0, 0, 1})
+				if kind == wire.MessageKeepAlive {
+					n = 2
+				}
+				require.True(t, b.Add(kind, tick.Initialization, n))
+			}
+		}
 
 		// Connecting.
 		waiting := &rig{t: t, network: memory.NewNetwork(), now: 5 * time.Second}

@@ -47,6 +47,7 @@ func scenarios() []scenario {
 		{"steady", "T12: 10 s at 60 Hz and 1 % loss: allocations, bytes of headers, the packet layer (-e -c -frac -t)", runSteady},
 		{"capacity", "T13: the most entities at 60 Hz on one core, 64 clients, 10 and 1 % moving (-e to begin with -c -frac -t)", runCapacity},
 		{"share", "T8: the part of encodes that clients share, 64 of them in four classes of round trip at 1 % loss (-e -c -frac)", runShare},
+		{"smooth", "error and jerk of interpolated motion at 0 to 10 % loss and 0 to 60 ms jitter, against applying on arrival (-trace FILE)", runSmooth},
 		{"codec", "T6: a struct of 45 bytes, encoded and decoded, against hand-written little-endian (-t)", runCodec},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -60,6 +61,7 @@ type Apply struct {
 
 	born      []wire.NetworkID // Spawned is still to be called
 	condemned []condemned      // to be removed, Despawned being called first
+	late      late
 	doomed    doomed
 	running   bool
 	waiting   bool // WorldLocked was reported, and nothing could be applied since
@@ -71,6 +73,7 @@ type Apply struct {
 	writing  writing
 	refs     refs
 	aims     aims
+	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
 }
 
 // twin is what Apply knows of the entity at a network index.
@@ -82,6 +85,8 @@ type twin struct {
 	listed   uint32        // the run that has it in its list of entities to write
 	left     bool          // game code removed the entity, or its Replicated
 	restored bool          // LocalWriteRestored was reported
+	authored snapshot.Mask // rows that the client has written since it may
+	faulty   bool          // a value that cannot travel was reported
 	circle   bool          // its relation is part of a circle
 	told     bool          // RelationCycle was reported
 }
@@ -143,7 +148,8 @@ func (a *Apply) rejoin() {
 		return
 	}
 	a.forget()
-	a.condemned = a.condemned[:0]
+	a.condemned, a.late.departing = a.condemned[:0], a.late.departing[:0]
+	a.late.lives++
 	a.watch.mark.join(a.watch.world)
 	a.watch.note(Problem{Kind: WorldReset})
 	a.all = true
@@ -194,11 +200,15 @@ func (a *Apply) announceBorn() {
 // and drops what the replica has received but not yet given. Called by a hook,
 // or while the world is locked, the removal waits for the next Run.
 func (a *Apply) Clear() {
+	on := a.late.on
+	a.late.on, a.late.shown = false, tick.Time{} // at once: what was presented is over
 	if a.watch.mark.goes(a.watch.world) {
+		a.hurry()
 		for index := range a.watch.byIndex {
 			a.condemn(uint32(index))
 		}
 	}
+	a.late.on = on
 	a.forget()
 	a.all = false
 	if a.replica != nil {

@@ -32,8 +32,9 @@ func (a *Apply) condemn(index uint32) {
 	}
 	id := wire.NetworkID{Index: index, Generation: at.generation}
 	if !a.twins[index].left {
-		e, _ := a.entity(id, at)
-		a.condemned = append(a.condemned, condemned{id: id, entity: e})
+		if e, _ := a.entity(id, at); !a.linger(id, e) {
+			a.condemned = append(a.condemned, condemned{id: id, entity: e})
+		}
 	}
 	a.watch.drop(id)
 	a.refs.cut(index, ^a.refs.none)

@@ -19,6 +19,12 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 	if c.row < 0 || !tw.mask.Has(c.row) {
 		return // game code's own component
 	}
+	if a.may(id, c.row) {
+		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
+			tw.authored = tw.authored.With(c.row)
+		}
+		return
+	}
 	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
 	strayed := c.aimed && applied.aimed && c.target != applied.targets[slot]
 	if equal && !strayed || a.replica.Entity(id.Index).ID != id {

@@ -286,3 +286,15 @@ func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
 	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
 	return (*T)(w.Get(e, id))
 }
+
+// write mixes the value of rows[n] into an entity's twin. It is false when game code has removed that. The entity must be
+// alive.
+func (s *Smooth) write(n int, e ecs.Entity) bool {
+	// SAFETY: the twin is a components.Smooth of the row's type, whose only field is a value of it, and it is written
+	// before anything could move it.
+	at := s.apply.watch.world.Get(e, s.rows[n].id)
+	if at != nil {
+		s.rows[n].blend.Mix(&s.ways[n], at)
+	}
+	return at != nil
+}

@@ -103,6 +103,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 		return
 	}
 	a.add, a.rem = a.add[:0], a.rem[:0]
+	own := a.owned(now.ID) & tw.mask
 	removed := tw.mask &^ now.Mask &^ tw.gone
 	a.removals(e, tw, tw.mask&^now.Mask)
 	added := a.additions(e, tw, now, now.Mask&^tw.mask)
@@ -117,7 +118,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 		return
 	}
 	a.unsettled = true
-	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone}
+	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone &^ own}
 	a.watch.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 

@@ -70,7 +70,8 @@ func (a *Apply) house(index uint32, at *place, tw *twin) {
 		w.byTable = extended(w.byTable, len(a.watch.tables)-1)
 	}
 	list := &w.byTable[at.table]
-	*list = append(*list, due{index: index, slot: at.slot, has: tw.mask})
+	own := a.owned(wire.NetworkID{Index: index, Generation: at.generation})
+	*list = append(*list, due{index: index, slot: at.slot, has: tw.mask &^ own})
 }
 
 // settleLists makes the places of what is listed good after a change of
@@ -221,7 +222,7 @@ func (a *Apply) writeScattered(t *table, list []due) {
 		for j := range t.columns {
 			c := &t.columns[j]
 			lanes := a.value(d.index, c.row)
-			if lanes == nil || !c.aimAt(a.watch.world, at.entity) {
+			if lanes == nil || !d.has.Has(c.row) || !c.aimAt(a.watch.world, at.entity) {
 				continue
 			}
 			a.stats.Rows++

@@ -79,7 +79,7 @@ func (in *Inbound) recovered(ctx *Context) {
 
 // describe fills in what the messages of a packet have in common.
 func (in *Inbound) describe(ctx *Context, o *origin, stage tick.Stage) {
-	ctx.End, ctx.Local, ctx.Stage = in.config.End, in.local.id, stage
+	ctx.End, ctx.Local, ctx.Stage = in.config.End, in.config.Local, stage
 	ctx.Sender, ctx.Tick, ctx.Received = o.peer, o.tick, o.received
 	ctx.NotBefore, ctx.Entity, ctx.Call, ctx.HasCall = tick.None, wire.NetworkID{}, 0, false
 }

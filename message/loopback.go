@@ -13,12 +13,17 @@ import (
 // The context is that of a message from outside, with the end itself as the sender. A handler that panics is reported to
 // Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after each nothing was sent.
 func PostSelf[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) error {
+	return postFrom(in, in.local, t, c, m, v)
+}
+
+// postFrom is PostSelf for a message from any end in this process.
+func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
 	switch {
 	case !m.Stage.Valid():
 		in.stats.BadStage++
 		return ErrStage
-	case m.Stage == in.stage && in.mayNest() && !m.HasCall && in.verdict(in.local, m, in.local.deferred.count) == Exists:
-		callAtOnce(in, t, c, m, v)
+	case m.Stage == in.stage && in.mayNest() && !m.HasCall && in.verdict(from, m, from.deferred.count) == Exists:
+		callAtOnce(in, from, t, c, m, v)
 		return nil
 	}
 	bound, err := c.SizeBound(&in.scratch, v)
@@ -35,7 +40,7 @@ func PostSelf[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) erro
 	if err != nil {
 		return err
 	}
-	return in.putLocal(t.id, m, n)
+	return in.putFrom(from, t.id, m, n)
 }
 
 // mayNest reports whether one more handler may be called from within those at work.
@@ -43,23 +48,28 @@ func (in *Inbound) mayNest() bool {
 	return in.depth <= MaxNested && (in.depth == 0 || in.nested < in.limits.Nested)
 }
 
-// putLocal queues a loopback message whose payload lies behind the frame's bytes.
-func (in *Inbound) putLocal(t wire.MessageType, m *Message, size int) error {
+// putFrom queues a message of an end in this process, whose payload lies behind the frame's bytes.
+func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) error {
 	f := in.cur
 	start := len(f.bytes)
 	f.bytes = f.bytes[:start+size]
 	from, fromAt := in.from, in.fromAt
-	in.from, in.fromAt = origin{source: in.local, peer: in.local.id, tick: in.tick, received: in.now}, in.localAt
+	in.from, in.fromAt = origin{source: s, peer: s.id, tick: in.tick, received: in.now}, -1
+	if s == in.local {
+		in.fromAt = in.localAt
+	}
 	local := *m
 	local.Type = t
 	err := in.put(in.itemOf(&local), m.Stage, f.bytes[start:])
-	in.localAt = in.fromAt
+	if s == in.local {
+		in.localAt = in.fromAt
+	}
 	in.from, in.fromAt = from, fromAt
 	return err
 }
 
-// callAtOnce calls the handler of a loopback message.
-func callAtOnce[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) {
+// callAtOnce calls the handler of a message of an end in this process.
+func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) {
 	in.stats.Immediate++
 	if c.handle == nil {
 		return
@@ -71,7 +81,7 @@ func callAtOnce[T any](in *Inbound, t *Type, c *CodecOf[T], m *Message, v *T) {
 		in.nested = 0
 	}
 	in.depth++
-	o := origin{source: in.local, peer: in.local.id, tick: in.tick, received: in.now}
+	o := origin{source: from, peer: from.id, tick: in.tick, received: in.now}
 	in.describe(ctx, &o, m.Stage)
 	ctx.Type, ctx.Channel = t.id, m.Channel
 	ctx.specify(m)

@@ -26,6 +26,9 @@ type Config struct {
 	// Setup, when not nil, is called for the server's systems before the first
 	// frame, to add the game's own.
 	Setup func(s *systems.ServerSystems, w *ecs.World)
+	// ClientClock, when not nil, says what the clock of client i shows at a moment of virtual time: one that drifts, jumps
+	// or stands. The time on links is always n.Now.
+	ClientClock func(i int, now time.Duration) time.Duration
 	// SetupClient likewise for each client, i counting from 0.
 	SetupClient func(i int, c *systems.ClientSystems, w *ecs.World)
 }

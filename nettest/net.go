@@ -22,6 +22,7 @@ type Server struct {
 	Systems *systems.ServerSystems
 	loop    *systems.Runner
 	tap     *tap
+	asleep  bool
 }
 
 // Client is one client of a Net.
@@ -32,6 +33,7 @@ type Client struct {
 	loop    *systems.Runner
 	tap     *tap
 	running bool
+	asleep  bool
 	order   orderCheck
 }
 
@@ -134,7 +136,7 @@ func (n *Net) Join() *Client {
 		n.t.Fatalf("nettest: %v", err)
 	}
 	client := &Client{Client: end, World: ecs.NewWorld(), tap: n.listen(uint64(i) + 1), running: true}
-	client.Systems = systems.NewClient(end, client.tap, n.Now)
+	client.Systems = systems.NewClient(end, client.tap, n.clock(i))
 	if n.config.SetupClient != nil {
 		n.config.SetupClient(i, client.Systems, &client.World)
 	}
@@ -168,10 +170,12 @@ func (n *Net) Step() {
 	n.t.Helper()
 	n.frame++
 	n.now += n.config.frameTime()
-	n.Server.loop.Step()
+	if !n.Server.asleep {
+		n.Server.loop.Step()
+	}
 	n.ghosts.remember(n.Server)
 	for i, c := range n.Clients {
-		if c.running {
+		if c.running && !c.asleep {
 			c.loop.Step()
 			n.check(i, c)
 		}

@@ -31,6 +31,8 @@ const (
 	ReasonRateLimit Reason = 9
 	// ReasonHandlerPanic says that a handler failed on a message of the other end.
 	ReasonHandlerPanic Reason = 10
+	// ReasonNotAllowed says that the other end wrote, again and again, what it has no authority over.
+	ReasonNotAllowed Reason = 11
 
 	// ReasonFull says that the server has no free client slot.
 	ReasonFull Reason = 32
@@ -68,6 +70,8 @@ func (r Reason) String() string {
 		return "sent too much for too long"
 	case ReasonHandlerPanic:
 		return "a handler of its message failed"
+	case ReasonNotAllowed:
+		return "wrote what it has no authority over"
 	case ReasonFull:
 		return "server is full"
 	case ReasonWrongProtocol:

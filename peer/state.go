@@ -89,6 +89,8 @@ const (
 	kindCredit
 	kindFragment
 	kindRefusal
+	kindFeedback
+	kindInput
 	kindUser
 	kindNone // a type that does not exist
 )
@@ -97,7 +99,7 @@ func kindOf(t wire.MessageType) messageKind {
 	switch {
 	case t >= wire.FirstUserMessage && t <= wire.MaxMessageType:
 		return kindUser
-	case t >= wire.MessageSnapshot && t <= wire.MessageRefusal:
+	case t >= wire.MessageSnapshot && t <= wire.MessageInput:
 		return messageKind(t - wire.MessageSnapshot)
 	}
 	return kindNone
@@ -109,13 +111,15 @@ func kindOf(t wire.MessageType) messageKind {
 //
 //	connecting connected closing closed
 const verdictTable = "" +
-	"-- x+ -- -- " + // snapshot
+	"-- ++ -- -- " + // snapshot
 	"-- ++ ++ -- " + // keep-alive
 	"-- ++ ++ -- " + // close
-	"-- +x -- -- " + // resync
+	"-- ++ -- -- " + // resync
 	"-- ++ ++ -- " + // credit
 	"-- ++ -- -- " + // fragment
 	"-- ++ -- -- " + // refusal
+	"-- x+ -- -- " + // feedback
+	"-- +x -- -- " + // input
 	"-- ++ -- -- " + // the game's
 	"-- xx -- -- " //   no such type
 

@@ -18,16 +18,16 @@ func TestCase12EveryTypeInEveryState(t *testing.T) {
 				got := Allowed(state, role, kind)
 				require.NotEqual(t, "no verdict", got.String())
 				counted[got]++
-				own := kind >= wire.MessageSnapshot && kind <= wire.MessageRefusal
+				own := kind >= wire.MessageSnapshot && kind <= wire.MessageInput
 				users := kind >= wire.FirstUserMessage && kind <= wire.MaxMessageType
 				want := VerdictDrop
 				switch {
 				case role > RoleClient:
 				case state == StateConnected && !own && !users:
 					want = VerdictClose
-				case state == StateConnected && kind == wire.MessageSnapshot && role == RoleServer:
+				case state == StateConnected && kind == wire.MessageInput && role == RoleClient:
 					want = VerdictClose
-				case state == StateConnected && kind == wire.MessageResync && role == RoleClient:
+				case state == StateConnected && kind == wire.MessageFeedback && role == RoleServer:
 					want = VerdictClose
 				case state == StateConnected:
 					want = VerdictAccept

@@ -32,6 +32,9 @@ func (s *Store) plain(index uint32) {
 	if int(index) < len(s.owners) {
 		s.owners[index] = 0
 	}
+	if int(index) < len(s.named) {
+		s.named[index] = 0
+	}
 	if int(index) < len(s.weight) {
 		s.weight[index] = 0
 	}

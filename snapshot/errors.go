@@ -11,6 +11,8 @@ var (
 	// ErrBaseline: a record leans on something this end no longer holds. The
 	// packet is dropped whole and not acknowledged (rule 5).
 	ErrBaseline = errors.New("snapshot: leans on a baseline that is not held")
+	// ErrGuarded: a record says what its sender may not (Replica.Guard).
+	ErrGuarded = errors.New("snapshot: not the sender's to say")
 	// ErrEvicted: a tick was asked for that is no longer, or not yet, held.
 	ErrEvicted = errors.New("snapshot: that tick is outside the history")
 	// ErrNotAlive: no such entity lived at that tick.

@@ -9,7 +9,10 @@ func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
 		return false
 	}
 	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
-	s.owners[id.Index] = owner
+	if s.owners[id.Index] != owner {
+		s.handed(id, owner)
+		s.owners[id.Index] = owner
+	}
 	return true
 }
 

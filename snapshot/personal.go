@@ -90,5 +90,5 @@ func (v *View) touchedAt(index uint32) tick.Tick {
 
 // moved is the newest change of an entity, as this client sees it.
 func (v *View) moved(index uint32) tick.Tick {
-	return max(v.store.moved[index], v.touchedAt(index))
+	return max(v.author.moved(index, v.store.moved[index]), v.touchedAt(index))
 }

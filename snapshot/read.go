@@ -39,10 +39,29 @@ func (r *Replica) Read(payload []byte) error {
 	begun := r.stage.block
 	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
 	begun.versions = r.stage.versions[:len(begun.versions)]
+	if err == nil {
+		err = r.allowed()
+	}
 	if err != nil {
 		return err
 	}
 	r.commit(s)
+	return nil
+}
+
+// allowed asks the guard about every record of the stage.
+func (r *Replica) allowed() error {
+	if r.guard == nil {
+		return nil
+	}
+	fresh := r.stage.versions[len(r.stage.versions)-len(r.stage.indexes):]
+	for i, index := range r.stage.indexes {
+		v := &fresh[i]
+		if !r.guard(wire.NetworkID{Index: index, Generation: v.generation}, v.mask) {
+			r.stats.Guarded++
+			return ErrGuarded
+		}
+	}
 	return nil
 }
 
@@ -195,6 +214,9 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 		if !ok || !legal {
 			return false
 		}
+		if r.guard != nil && r.find(index, generation) < 0 {
+			continue // What was never heard of takes no memory.
+		}
 		r.stage.despawns = append(r.stage.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
 	return !b.Failed()
@@ -257,6 +279,7 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	}
 	l.applied = s
 	r.bury(n)
+	l.ended = s
 }
 
 // record enters a version into the past, where it lies in the block of its tick

@@ -22,6 +22,7 @@ type life struct {
 	applied           tick.Tick // of the newest record or despawn that took effect
 	gone              bool
 	goneAt            tick.Tick // with gone: what the client had decoded by then
+	ended             tick.Tick // as of which it was last gone, for what is shown late
 	newest            versionRef
 	lower             int32 // the life before it at the same index, -1 = none
 	depth             int   // lives at or below it when it came, at least
@@ -53,9 +54,12 @@ type Replica struct {
 	changed []uint32 // indexes touched since ClearChanged
 	touched bitset   // the same as a set
 
+	whole []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
+
 	epoch  uint16 // the newest resync that the server says it served
 	wanted uint16 // the newest resync that this end asked for
 
+	guard func(id wire.NetworkID, rows Mask) bool
 	stage stage
 	stats ReplicaStats
 }
@@ -69,6 +73,7 @@ type ReplicaStats struct {
 	Stale      uint64 // payloads refused with ErrStale
 	NoBaseline uint64 // payloads refused with ErrBaseline
 	Malformed  uint64 // payloads refused with ErrMalformed
+	Guarded    uint64 // payloads refused with ErrGuarded
 }
 
 // NewReplica returns a Replica that holds nothing. start is the server's tick
@@ -76,13 +81,19 @@ type ReplicaStats struct {
 func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	cfg = cfg.withDefaults()
 	shapes := newShapes(schema)
-	return &Replica{
+	r := &Replica{
 		schema: schema, window: cfg.Window, newest: start, shapes: shapes,
 		rows: newColumns(schema, cfg.Entities),
 		olds: newOlds(schema),
 		past: newPast(schema, shapes, 2*cfg.Window, start),
 	}
+	r.whole = make([]tick.Tick, len(r.past.blocks))
+	return r
 }
+
+// Guard sets a function that is asked about every record, before anything of its payload takes effect: when it refuses one,
+// the whole payload is refused with [ErrGuarded]. A server asks it whether a client may write that.
+func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) { r.guard = may }
 
 // Tick is the newest tick that was decoded.
 func (r *Replica) Tick() tick.Tick { return r.newest }
@@ -266,6 +277,7 @@ func (r *Replica) bury(n int32) {
 	if !l.gone {
 		l.gone = true
 		r.living--
+		l.ended = r.newest
 		r.rows.masks[l.index] = 0
 		r.touch(l.index)
 	}

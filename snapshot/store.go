@@ -25,8 +25,14 @@ type Store struct {
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
 	moved  []tick.Tick   // per index: the tick of the newest change of any kind
+	before []tick.Tick   // per index: that of the one before it
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
+
+	named     []wire.ClientID // per index: who may write what is written by whoever is named
+	handovers []Handover
+	mirrors   bool // Entities have their ids from another store.
+
 	past   history
 	groups groups
 	refs   referrers
@@ -87,6 +93,9 @@ func (s *Store) Commit() {
 	s.births = slices.DeleteFunc(s.births, func(id wire.NetworkID) bool { return !s.Alive(id) })
 	s.free = append(slices.Delete(s.free, 0, s.head), s.freed...)
 	s.freed, s.head = s.freed[:0], 0
+	if s.mirrors {
+		s.free = s.free[:0] // The other store says which index is whose.
+	}
 }
 
 // Spawn creates an entity and returns its network id: the zero id when
@@ -130,6 +139,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	s.shape = append(s.shape, tick.None)
 	s.born = append(s.born, tick.None)
 	s.moved = append(s.moved, tick.None)
+	s.before = append(s.before, tick.None)
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
@@ -163,7 +173,9 @@ func (s *Store) touch(index uint32) {
 		s.words = append(s.words, w)
 	}
 	s.changed[w] |= 1 << (index & 63)
-	s.moved[index] = s.tick
+	if s.moved[index] != s.tick {
+		s.before[index], s.moved[index] = s.moved[index], s.tick
+	}
 }
 
 // packedRow is a present row as it travels whole. Few rows do, and those to

@@ -45,6 +45,7 @@ type View struct {
 	tooBig  bitset // does not fit a packet as it is now: the client lacks it
 	hideNew bool
 	own     personal
+	author  authored
 	plan    plan
 
 	sent     sentRing

@@ -98,6 +98,9 @@ func (a *Apply) renew() {
 		return
 	}
 	a.apply = netecs.NewApply(a.world, a.replica, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
+	if a.Client.Protocol().ClientsWrite() {
+		a.apply.Own(a.Client.Rights)
+	}
 }
 
 func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }

@@ -18,6 +18,10 @@ type ClientSystems struct {
 	Receive *Receive
 	Apply   *Apply
 	Send    *Send
+	// Interpolate is nil for a protocol without interpolated components. Set it to nil before the first frame for a
+	// client that draws nothing: entities are removed on arrival then, and there is no components.Smooth.
+	Interpolate *Interpolate
+	Gather      *Gather // Nil for a protocol in which clients write nothing.
 
 	spawned   []func(ecs.Entity, netcode.NetworkID)
 	ofKind    map[uint16][]func(ecs.Entity, netcode.NetworkID)
@@ -33,19 +37,32 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 		Apply:   &Apply{Client: client},
 		Send:    &Send{End: client, Socket: socket},
 	}
+	if len(client.Protocol().Interpolations()) > 0 {
+		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
+	}
+	if client.Protocol().ClientsWrite() {
+		c.Gather = &Gather{Client: client, Apply: c.Apply}
+	}
 	c.Apply.Hooks.Spawned = c.tellSpawned
 	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.despawned, e, id) }
 	return c
 }
 
-// Systems implements Group: Receive, Apply, the dispatch of each stage with the game's systems, Send.
+// Systems implements Group: Receive, Apply, Interpolate, the dispatch of each stage with the game's systems, Gather, Send.
 func (c *ClientSystems) Systems() []System {
 	return c.list(c.Client, func(stage tick.Stage) (before, after []System) {
 		switch stage {
 		case tick.Initialization:
 			return []System{c.Receive}, nil
 		case tick.EarlyUpdate:
+			if c.Interpolate != nil {
+				return []System{c.Apply, c.Interpolate}, nil
+			}
 			return []System{c.Apply}, nil
+		case tick.PreLateUpdate:
+			if c.Gather != nil {
+				return nil, []System{c.Gather}
+			}
 		case tick.PostLateUpdate:
 			return nil, []System{c.Send}
 		}
@@ -88,7 +105,7 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 }
 
 // OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
-// here. The world is unlocked.
+// here: with Interpolate, when its end is presented. The world is unlocked.
 func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	c.despawned = append(c.despawned, f)
 }
@@ -98,6 +115,9 @@ func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return
 
 // ID is the network id of an entity that the server shows.
 func (c *ClientSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
+
+// Pace implements Paced: the loop keeps its frames in step with the ticks that the client's inputs are made for.
+func (c *ClientSystems) Pace() (num, den int64) { return c.Client.Pace() }
 
 // Close implements Group: the server is told that this client leaves.
 func (c *ClientSystems) Close() { c.Client.Close() }

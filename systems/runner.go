@@ -20,7 +20,8 @@ const (
 )
 
 // Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it makes up
-// for a few frames and lets the rest of the time slip.
+// for a few frames and lets the rest of the time slip. The loop of a client runs a little faster or slower than its rate, as
+// Client.Pace asks for, so that a tick of Client.Time begins in each frame, or in every second, and never in none or two.
 type Runner struct {
 	World *ecs.World
 	Group Group
@@ -89,22 +90,56 @@ func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
 	r.begin()
 	now := WallClock() // Starts at about 0, where the clock's frames are counted from.
 	clock := tick.NewClock(r.rate, frameCatchUp)
+	paced := pacer{group: r.Group}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		for range clock.Advance(now()) {
+		for range clock.Advance(paced.advance(now())) {
 			r.Step()
 			if enough() {
 				return true
 			}
 		}
-		timer.Reset(r.untilNext(now()))
+		timer.Reset(paced.real(r.untilNext(paced.advance(now()))))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 		}
 	}
 	return false
+}
+
+// Paced is a Group that says by how much its loop should run faster than its rate at the moment, as num/den, both above 0.
+type Paced interface {
+	Pace() (num, den int64)
+}
+
+// pacer turns time into the time that a loop's frames are counted in.
+type pacer struct {
+	group Group
+	last  time.Duration
+	game  time.Duration
+}
+
+// advance is the loop's time at a moment, which is not before the one given last.
+func (p *pacer) advance(now time.Duration) time.Duration {
+	gone := now - p.last
+	p.last = now
+	if paced, ok := p.group.(Paced); ok && gone < time.Minute {
+		num, den := paced.Pace()
+		gone = gone * time.Duration(num) / time.Duration(den)
+	}
+	p.game += gone
+	return p.game
+}
+
+// real is how long it takes until so much of the loop's time has gone by, and a little more.
+func (p *pacer) real(d time.Duration) time.Duration {
+	if paced, ok := p.group.(Paced); ok {
+		num, den := paced.Pace()
+		d = d * time.Duration(den) / time.Duration(num)
+	}
+	return max(d, time.Microsecond) // Less would be lost in rounding.
 }
 
 // untilNext is the time from now to the next frame.

@@ -16,6 +16,7 @@ type ServerSystems struct {
 	Receive *Receive
 	Capture *Capture
 	Send    *Send
+	Accept  *Accept // Nil for a protocol in which clients write nothing.
 
 	spawned []func(ecs.Entity, netcode.NetworkID)
 }
@@ -29,6 +30,9 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 		Capture: &Capture{Server: server},
 		Send:    &Send{End: server, Socket: socket},
 	}
+	if server.Protocol().ClientsWrite() {
+		s.Accept = &Accept{Server: server, Capture: s.Capture}
+	}
 	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) { tell(s.spawned, e, id) }
 	return s
 }
@@ -39,19 +43,26 @@ func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	s.spawned = append(s.spawned, f)
 }
 
-// Systems implements Group: Receive, the dispatch of each stage with the game's systems, Capture, Send.
+// Systems implements Group: Receive, Accept, the dispatch of each stage with the game's systems, Capture, Send.
 func (s *ServerSystems) Systems() []System {
-	return s.list(s.Server, func(stage tick.Stage) (before, after []System) {
-		switch stage {
-		case tick.Initialization:
-			return []System{s.Receive}, nil
-		case tick.PreLateUpdate:
-			return nil, []System{s.Capture}
-		case tick.PostLateUpdate:
-			return nil, []System{s.Send}
+	return s.list(s.Server, s.around)
+}
+
+// around is what runs before the dispatch of a stage and after the game's systems in it.
+func (s *ServerSystems) around(stage tick.Stage) (before, after []System) {
+	switch stage {
+	case tick.Initialization:
+		return []System{s.Receive}, nil
+	case tick.EarlyUpdate:
+		if s.Accept != nil {
+			return []System{s.Accept}, nil
 		}
-		return nil, nil
-	})
+	case tick.PreLateUpdate:
+		return nil, []System{s.Capture}
+	case tick.PostLateUpdate:
+		return nil, []System{s.Send}
+	}
+	return nil, nil
 }
 
 // Entity is the living entity of a network id.

@@ -180,6 +180,10 @@ func messageName(t MessageType) string {
 		return "fragment"
 	case MessageRefusal:
 		return "refusal"
+	case MessageFeedback:
+		return "feedback"
+	case MessageInput:
+		return "input"
 	}
 	return "unknown"
 }

@@ -41,6 +41,8 @@ const (
 	MessageCredit    MessageType = 5 // how much the receiver takes of reliable messages by now
 	MessageFragment  MessageType = 6 // a piece of a reliable message that is larger than a packet
 	MessageRefusal   MessageType = 7 // a call was answered with an error
+	MessageFeedback  MessageType = 8 // when a client's input came to the server
+	MessageInput     MessageType = 9 // a client's inputs of the newest ticks
 
 	FirstUserMessage MessageType = 16  // lowest type that a protocol registers
 	MaxMessageType   MessageType = 254 // highest

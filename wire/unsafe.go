@@ -140,6 +140,74 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	}
 }
 
+// blendTarget is where a blend writes: a component of the plan's type.
+type blendTarget = unsafe.Pointer
+
+// Mix writes what lies at way.Part into the component at dst: the fields that travel and nothing else, as Dequantise does.
+// It allocates nothing, unless a function of the user's does.
+func (b *Blend) Mix(way *Way, dst unsafe.Pointer) {
+	if b.custom != nil {
+		b.custom(way, dst)
+		return
+	}
+	rows := way.From
+	if way.Part >= 1 {
+		rows = way.To
+	}
+	b.plan.Dequantise(rows, dst)
+	number := 0
+	for i := range b.fields {
+		f := &b.fields[i]
+		// SAFETY: dst points to a value of the plan's type, and the field's offset is that of a float32, a float64 or four
+		// float32 in it, as its kind and size say.
+		at := unsafe.Add(dst, f.op.offset)
+		var v float64
+		switch {
+		case f.kind == blendQuat:
+			*(*[4]float32)(at) = f.rotate(way)
+			continue
+		case f.kind == blendAngle:
+			v = f.turn(way)
+		case b.speeds != nil:
+			v = f.curve(way, b.speeds[number])
+			number++
+		default:
+			v = f.line(way)
+		}
+		if v != v { // beyond what a float64 holds, on the way
+			v = f.op.float(way.To)
+		}
+		if f.op.size == 4 {
+			*(*float32)(at) = float32(v)
+		} else {
+			*(*float64)(at) = v
+		}
+	}
+}
+
+// MixInto is Mix into a value of the type that the blend was made for.
+func MixInto[T any](b *Blend, way *Way, dst *T) {
+	// SAFETY: who calls it has made the blend for T, as NewBlendFunc does.
+	b.Mix(way, unsafe.Pointer(dst))
+}
+
+// NewBlendFunc returns the blend of T by a function of the user's, which is given two values and where between them, above
+// 1 beyond the second; what it returns is shown. The error is that of NewBlend.
+func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, error) {
+	b, err := NewBlend(p, BlendStep)
+	if err != nil {
+		return nil, err
+	}
+	held := new([2]T) // Apart from the stack, where they would be an allocation each time.
+	b.custom = func(way *Way, dst blendTarget) {
+		// SAFETY: dst points to a T, which is the type of the plan.
+		p.Dequantise(way.From, unsafe.Pointer(&held[0]))
+		p.Dequantise(way.To, unsafe.Pointer(&held[1]))
+		*(*T)(dst) = f(&held[0], &held[1], float32(way.Part))
+	}
+	return b, nil
+}
+
 // load returns the integer at a field, its sign extended to 64 bits.
 func (o *op) load(at unsafe.Pointer) (v uint64) {
 	// SAFETY: at points to an integer of o.size bytes.

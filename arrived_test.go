@@ -1,0 +1,84 @@
+package netcode
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Whatever is lost, late and out of order: a tick is called whole only if every packet of it came, but for the newest, which may
+// still turn out not to be; and where nothing is lost every tick becomes whole.
+func TestArrivedTicksAgreeWithWhatCame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.IntRange(2, 60).Draw(t, "packets")
+		var sent []tick.Tick // By sequence; tick.None: a packet without a tick.
+		now := tick.Tick(1)
+		first := now
+		for range count {
+			now += tick.Tick(rapid.IntRange(0, 3).Draw(t, "gap"))
+			of := now
+			if rapid.IntRange(0, 4).Draw(t, "kind") == 0 {
+				of = tick.None
+			}
+			sent = append(sent, of)
+		}
+		order := rapid.Permutation(indexes(count)).Draw(t, "order")
+		lost := rapid.IntRange(0, count/2).Draw(t, "lost")
+		came, whole := make([]bool, count), map[tick.Tick]bool{}
+		newest := -1
+		var a arrivedTicks
+		for _, s := range order[lost:] {
+			came[s] = true
+			newest = max(newest, s)
+			n := a.note(uint64(s), sent[s])
+			delete(whole, n.doubt)
+			for at := n.from; at < n.to; at++ {
+				whole[at] = true
+			}
+			if n.idle != tick.None {
+				require.Equal(t, sent[s]-1, n.idle)
+			}
+			for at := range whole {
+				require.True(t, at >= first && at <= now, "tick %d was never", at)
+				for i, of := range sent {
+					if of == at && !came[i] {
+						require.Greater(t, i, newest, "packet %d of tick %d is missing", i, at)
+					}
+				}
+			}
+		}
+		if lost > 0 {
+			return
+		}
+		seen := firstOf(sent)
+		for at := seen + 1; at < lastOf(sent); at++ {
+			require.True(t, whole[at], "all came, and of tick %d nothing is missing", at)
+		}
+	})
+}
+
+func indexes(n int) (list []int) {
+	for i := range n {
+		list = append(list, i)
+	}
+	return list
+}
+
+func firstOf(sent []tick.Tick) tick.Tick {
+	for _, of := range sent {
+		if of != tick.None {
+			return of
+		}
+	}
+	return tick.None
+}
+
+func lastOf(sent []tick.Tick) (last tick.Tick) {
+	for _, of := range sent {
+		last = max(last, of)
+	}
+	return last
+}

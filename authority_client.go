@@ -1,0 +1,223 @@
+package netcode
+
+import (
+	"reflect"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// maxRights bounds what a client keeps of what the server says that is its own.
+const maxRights = 1 << 16
+
+// writes is what a client writes: which rows of which entities are its own, and a store of them, of which the server is
+// sent what it lacks, as a client is of the server's.
+type writes struct {
+	mine   *snapshot.Store // Nil where clients write nothing.
+	view   *snapshot.View
+	rights map[wire.NetworkID]snapshot.Mask // Looked up only.
+	list   []wire.NetworkID                 // Those of rights, and those just lost, in the order in which they came.
+
+	said   []saidRow
+	lanes  []uint32
+	change []func(entity NetworkID, may bool, from Tick)
+}
+
+// saidRow is a row that Write gave and no capture has taken in yet; its lanes lie at from.
+type saidRow struct {
+	id   wire.NetworkID
+	row  int
+	from int
+}
+
+// restart begins a connection, in which nothing is the client's own yet.
+func (w *writes) restart(p *Protocol, config snapshot.Config) {
+	if !p.writers.any() {
+		return
+	}
+	w.mine = snapshot.NewStore(p.schema, config)
+	w.view = snapshot.NewView(w.mine, config)
+	w.rights, w.list = map[wire.NetworkID]snapshot.Mask{}, w.list[:0]
+	w.said, w.lanes = w.said[:0], w.lanes[:0]
+}
+
+// set takes over what the server says about an entity.
+func (w *writes) set(m *right) {
+	if w.mine == nil { // A host writes in the server's own world.
+		for _, f := range w.change {
+			f(m.Entity, m.Rows != 0, tick.Tick(m.Tick))
+		}
+		return
+	}
+	had, known := w.rights[m.Entity]
+	rows := snapshot.Mask(m.Rows)
+	if !known {
+		if rows == 0 || len(w.rights) >= maxRights {
+			return
+		}
+		w.list = append(w.list, m.Entity)
+	}
+	w.rights[m.Entity] = rows
+	if had == rows {
+		return
+	}
+	for _, f := range w.change {
+		f(m.Entity, rows != 0, tick.Tick(m.Tick))
+	}
+}
+
+// Rights is the rows of an entity that are the client's own to write by now, as the server has told it.
+func (c *Client) Rights(entity NetworkID) snapshot.Mask {
+	if c.host == nil {
+		return c.writes.rights[entity]
+	}
+	if l := c.host.client(c.id); l != nil {
+		return c.host.rights(l, entity)
+	}
+	return 0
+}
+
+// OnAuthority adds a function that is called when the client may write components of an entity from now on, or may not any
+// more. from is the low 32 bits of the server's tick in which that took effect.
+func (c *Client) OnAuthority(f func(entity NetworkID, may bool, from Tick)) {
+	c.writes.change = append(c.writes.change, f)
+}
+
+// AskAuthority asks the server to name this client for an entity: it then writes the components that were registered with
+// NamedWrites. OnAuthority tells when it does; a server that says no does not answer. The errors are those of Send, and
+// ErrNotRegistered where no component has a writer.
+func (c *Client) AskAuthority(entity NetworkID) error {
+	return Send(c, ToServer(), &wish{Entity: entity})
+}
+
+// ReleaseAuthority gives up what AskAuthority got.
+func (c *Client) ReleaseAuthority(entity NetworkID) error {
+	return Send(c, ToServer(), &wish{Entity: entity, GiveUp: true})
+}
+
+// Write gives a component of an entity another value, where the client keeps no world: in one, game code assigns to the
+// component and systems.Gather notices. The value is copied and travels with the next tick. The errors are ErrNoComponent,
+// ErrNotAllowed where the component is not this client's to write, and *UnstorableError.
+func Write[T any](c *Client, entity NetworkID, v *T) error {
+	row := rowOfType(c.protocol.Schema(), reflect.TypeFor[T]())
+	switch {
+	case row < 0:
+		return ErrNoComponent
+	case !c.Rights(entity).Has(row):
+		return ErrNotAllowed
+	}
+	w, plan := &c.writes, c.protocol.schema.Plan(row)
+	from := len(w.lanes)
+	for range plan.Lanes() {
+		w.lanes = append(w.lanes, 0)
+	}
+	if fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), w.lanes[from:]); fault.Reason != wire.NoFault {
+		w.lanes = w.lanes[:from]
+		return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason}
+	}
+	w.said = append(w.said, saidRow{entity, row, from})
+	return nil
+}
+
+// Gather captures what the client writes, when a network tick is due: read fills in the lanes of a row of an entity, from
+// what they were, and says whether the entity has it. systems.Gather calls it; where nobody does, Send does, with what
+// Write gave.
+func (c *Client) Gather(read func(entity NetworkID, row int, lanes []uint32) bool) {
+	w := &c.writes
+	if w.mine == nil || c.state != Connected || !c.frame.due || w.mine.Tick() >= c.Tick() || len(w.list) == 0 && w.mine.Len() == 0 {
+		return
+	}
+	w.mine.Begin(c.Tick())
+	kept := w.list[:0]
+	for _, id := range w.list {
+		if c.gather(id, read) {
+			kept = append(kept, id)
+		}
+	}
+	w.list = kept
+	for _, said := range w.said {
+		if w.rights[said.id].Has(said.row) && w.mine.Alive(said.id) {
+			w.mine.Set(said.id, said.row, w.lanes[said.from:said.from+c.protocol.schema.Plan(said.row).Lanes()])
+		}
+	}
+	w.said, w.lanes = w.said[:0], w.lanes[:0]
+	w.mine.Commit()
+	w.view.Observe()
+}
+
+// gather captures one entity. It says false when nothing of it is the client's any more.
+func (c *Client) gather(id wire.NetworkID, read func(entity NetworkID, row int, lanes []uint32) bool) bool {
+	w, rows := &c.writes, c.writes.rights[id]
+	if rows == 0 || !c.holds(id) {
+		w.mine.Despawn(id)
+		if rows == 0 {
+			delete(w.rights, id)
+		}
+		return rows != 0
+	}
+	rows &= c.replica.Entity(id.Index).Mask
+	if !w.mine.Mirror(id) {
+		return true
+	}
+	for row := range c.protocol.schema.Rows() {
+		had := w.mine.Mask(id).Has(row)
+		if !rows.Has(row) {
+			if had {
+				w.mine.Remove(id, row)
+			}
+			continue
+		}
+		from := len(w.lanes)
+		if had {
+			w.lanes = append(w.lanes, w.mine.Row(id, row)...)
+		} else {
+			w.lanes = append(w.lanes, c.replica.Row(id.Index, row)...)
+		}
+		if lanes := w.lanes[from:]; read == nil && !had || read != nil && read(id, row, lanes) {
+			w.mine.Set(id, row, lanes)
+		}
+		w.lanes = w.lanes[:from]
+	}
+	return true
+}
+
+// addWrites puts what the server lacks of the client's own into a packet.
+func (c *Client) addWrites(b *peer.Builder) bool {
+	w := &c.writes
+	if w.view == nil || !c.frame.due || !w.view.Pending() || w.mine.Tick() == tick.None {
+		return false
+	}
+	n := w.view.Write(b.Payload(), b.Sequence())
+	return n > 0 && b.Add(wire.MessageSnapshot, tick.Initialization, n)
+}
+
+// planWrites begins the packets of a tick.
+func (c *Client) planWrites() {
+	c.Gather(nil)
+	if w := &c.writes; w.view != nil && c.frame.due {
+		w.view.Observe()
+		if rtt, _ := c.conn.RTT(); !w.view.Pending() && w.mine.Tick() != tick.None {
+			w.view.Repeat(w.mine.Tick() - max(1, tick.Tick(rtt/2/c.Interval())))
+		}
+		w.view.Plan(c.budget.Left())
+	}
+}
+
+// sendWrites sends what the server lacks of the client's own, as far as the budget goes. Messages share the packets.
+func (c *Client) sendWrites() {
+	w := &c.writes
+	for w.view != nil && c.frame.due && w.view.Pending() {
+		if c.budget.Spent() {
+			c.stats.BudgetSpent++
+			return
+		}
+		b, ok := c.begin()
+		if !ok || !c.addWrites(&b) {
+			return
+		}
+		c.load(&b, false)
+		c.finish(&b)
+	}
+}

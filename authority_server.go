@@ -1,0 +1,235 @@
+package netcode
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// authority is what the server knows about what one client writes.
+type authority struct {
+	theirs  *snapshot.Replica // What the client says; nil where clients write nothing.
+	held    []heldRight       // Entities that it may write, or might when it sees them, in the order in which they came.
+	given   []lostRight       // What was its own until lately.
+	wrote   []wire.NetworkID  // What it has changed since the last capture.
+	strikes int
+}
+
+// heldRight is which rows of an entity a client was told to be its own.
+type heldRight struct {
+	id   wire.NetworkID
+	rows snapshot.Mask
+}
+
+// lostRight is which rows of an entity were a client's own: it may not know yet that they are not.
+type lostRight struct {
+	heldRight
+	at tick.Tick // Since when they are not.
+}
+
+// setUpAuthority begins what a client writes.
+func (s *Server) setUpAuthority(c *session) {
+	if !s.protocol.writers.any() {
+		return
+	}
+	c.theirs = snapshot.NewReplica(s.protocol.schema, s.config.snapshot(), s.Tick())
+	c.theirs.Guard(func(id wire.NetworkID, rows snapshot.Mask) bool { return s.mayHaveWritten(c, id, rows) })
+	for id := range s.store.All {
+		if s.store.Owner(id) == c.id || s.store.Named(id) == c.id {
+			c.hold(id)
+		}
+	}
+}
+
+// hold remembers an entity that a client might write.
+func (a *authority) hold(id wire.NetworkID) {
+	for i := range a.held {
+		if a.held[i].id == id {
+			return
+		}
+	}
+	a.held = append(a.held, heldRight{id: id})
+}
+
+// mayHaveWritten judges a record of a client's: whether it may write these rows, or might until so lately that it could not
+// know better.
+func (s *Server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
+	may := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
+	for i := 0; i < len(c.held) && rows&^may != 0; i++ {
+		if c.held[i].id == id {
+			may |= c.held[i].rows
+		}
+	}
+	for i := 0; i < len(c.given) && rows&^may != 0; i++ {
+		if c.given[i].id == id {
+			may |= c.given[i].rows
+		}
+	}
+	return rows&^may == 0
+}
+
+// rights is what a client may write of an entity now.
+func (s *Server) rights(c *session, id wire.NetworkID) snapshot.Mask {
+	rows := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
+	if rows == 0 || !s.sees(c, id) {
+		return 0
+	}
+	return rows
+}
+
+// readWrites says whether a packet may be acknowledged: the client's snapshot was decoded whole.
+func (s *Server) readWrites(c *session, payload []byte) bool {
+	err := c.theirs.Read(payload)
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, snapshot.ErrGuarded):
+		s.strike(c)
+	case errors.Is(err, snapshot.ErrStale):
+		s.stats.StaleSnapshots++
+	case errors.Is(err, snapshot.ErrBaseline):
+		s.stats.LostBaselines++
+	default:
+		s.refusePacket(c, closeError(err))
+	}
+	return false
+}
+
+// Writes hands out what clients have written and nobody has taken in yet, row by row; what is of entities of Spawn it takes
+// in itself. It is the gate: a row comes from the client that may write it now and that may see the entity, and its
+// numbers are finite and in range. systems.Accept calls it. lanes are good until f returns.
+func (s *Server) Writes(f func(client ClientID, entity NetworkID, row int, lanes []uint32)) {
+	if !s.protocol.writers.any() {
+		return
+	}
+	for _, c := range s.sessions {
+		if c.state != connected || c.theirs == nil {
+			continue
+		}
+		for _, index := range c.theirs.Changed() {
+			s.accept1(c, c.theirs.Entity(index), f)
+		}
+		c.theirs.ClearChanged()
+	}
+}
+
+// accept1 takes in what a client wrote on one entity.
+func (s *Server) accept1(c *session, e snapshot.Entity, f func(client ClientID, entity NetworkID, row int, lanes []uint32)) {
+	if !e.Alive {
+		return
+	}
+	rows := s.rights(c, e.ID)
+	if e.Mask&^rows != 0 {
+		s.stats.WritesLate++
+	}
+	for row := range s.protocol.schema.Rows() {
+		if !(e.Mask & rows & s.store.Mask(e.ID)).Has(row) {
+			continue
+		}
+		lanes := c.theirs.Row(e.ID.Index, row)
+		if s.explicit.has(e.ID) {
+			s.explicit.put(e.ID, row, lanes)
+		} else {
+			f(c.id, e.ID, row, lanes)
+		}
+		s.stats.Writes++
+		c.wrote = append(c.wrote, e.ID)
+	}
+}
+
+// put is Put with lanes.
+func (e *explicit) put(id wire.NetworkID, row int, lanes []uint32) {
+	e.commands = append(e.commands, command{what: commandPut, row: row, id: id, from: len(e.lanes)})
+	e.lanes = append(e.lanes, lanes...)
+}
+
+// leaveOutAuthors keeps what clients wrote from being sent back to them, when the world of this tick is known.
+func (s *Server) leaveOutAuthors() {
+	if !s.frame.due || !s.protocol.writers.any() || s.store.Tick() != s.Tick() {
+		return
+	}
+	for _, c := range s.sessions {
+		if c.state != connected || len(c.wrote) == 0 {
+			continue
+		}
+		own := c.wrote[:0]
+		for _, id := range c.wrote {
+			theirs := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
+			if changed := s.store.ChangedRows(id); changed != 0 && changed&^theirs == 0 {
+				own = append(own, id)
+			}
+		}
+		c.view.ObserveBut(own)
+		c.wrote = c.wrote[:0]
+	}
+}
+
+// tellRights tells clients what has become, or is no longer, theirs to write.
+func (s *Server) tellRights() {
+	if !s.frame.due || !s.protocol.writers.any() {
+		return
+	}
+	for _, h := range s.store.Handovers() {
+		if c := s.client(h.To); c != nil {
+			c.hold(h.Entity)
+		}
+	}
+	s.store.ClearHandovers()
+	for _, c := range s.sessions {
+		if c.state == connected && len(c.held)+len(c.given) > 0 {
+			s.tellRightsTo(c)
+		}
+	}
+}
+
+// tellRightsTo tells one client.
+func (s *Server) tellRightsTo(c *session) {
+	for len(c.given) > 0 && s.Tick()-c.given[0].at > tick.Tick(s.config.Window) {
+		c.given = slices.Delete(c.given, 0, 1)
+	}
+	kept := c.held[:0]
+	for _, h := range c.held {
+		rows := s.rights(c, h.id)
+		if rows != h.rows {
+			m := right{Entity: h.id, Rows: uint64(rows), Tick: uint32(s.Tick())}
+			if Send(s, To(c.id), &m) == nil { // Else again in the next tick.
+				if h.rows&^rows != 0 {
+					c.view.Again(h.id)
+					c.given = append(c.given, lostRight{heldRight{h.id, h.rows &^ rows}, s.Tick()})
+				}
+				h.rows = rows
+			}
+		}
+		if h.rows != 0 || s.store.Alive(h.id) && (s.store.Owner(h.id) == c.id || s.store.Named(h.id) == c.id) {
+			kept = append(kept, h)
+		}
+	}
+	c.held = kept
+}
+
+// askResync asks a client for everything that it writes anew, if what it said was lost here.
+func (s *Server) askResync(c *session) {
+	if c.theirs == nil {
+		return
+	}
+	if epoch, want := c.theirs.WantResync(); want {
+		c.sendResync(epoch)
+	}
+}
+
+// sendResync sends a packet that asks for a resync.
+func (l *link) sendResync(epoch uint16) {
+	if l.budget.Spent() {
+		l.stats.BudgetSpent++
+		return
+	}
+	if b, ok := l.begin(); ok {
+		putResync(b.Payload(), epoch)
+		b.Add(wire.MessageResync, tick.Initialization, resyncSize)
+		l.load(&b, false)
+		l.finish(&b)
+	}
+}

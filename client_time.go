@@ -1,0 +1,181 @@
+package netcode
+
+import (
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// presentAhead is how far past the newest tick that arrived presentation runs on. A resting world is heard of each
+// Config.Pulse, of which two may be lost.
+const presentAhead = 3
+
+// clientTime is what a client knows of the server's time, what it makes its inputs by, and what it shows.
+type clientTime struct {
+	raw     time.Duration // The present frame's, as it was given: it may jump.
+	sync    tick.Sync
+	shown   tick.Presentation
+	running bool
+	newest  tick.Tick // The newest tick of the server that anything told of.
+	arrived arrivedTicks
+
+	steps    int // Of the input clock in this frame,
+	advanced bool
+	at       tick.Time // What this frame shows,
+	placed   bool
+}
+
+// restart begins a connection: the server's tick and the first round trip are those of the handshake.
+func (t *clientTime) restart(rate, catchUp int, pulse time.Duration, now tick.Tick, rtt time.Duration) {
+	raw := t.raw
+	*t = clientTime{raw: raw, running: true, newest: now}
+	t.sync = tick.NewSync(tick.SyncConfig{Rate: rate, CatchUp: catchUp})
+	t.shown = tick.NewPresentation(tick.PresentationConfig{Rate: rate, Ahead: presentAhead * pulse})
+	t.sync.Sample(now, raw)
+	t.sync.RTT(rtt, rtt/2)
+}
+
+// begin starts a frame.
+func (t *clientTime) begin(now time.Duration) {
+	t.raw, t.steps, t.advanced, t.placed = now, 0, false, false
+}
+
+// hear takes note of a packet and of its tick, tick.None for one that told none. It returns which ticks are whole because of it.
+func (t *clientTime) hear(sequence uint64, server tick.Tick) news {
+	n := t.arrived.note(sequence, server)
+	if server != tick.None {
+		t.newest = max(t.newest, server)
+		t.sync.Sample(server, t.raw)
+		t.shown.ArriveAfter(n.idle, server, t.raw)
+	}
+	return n
+}
+
+// advance moves the input clock to this frame, once.
+func (t *clientTime) advance(conn *peer.Conn) {
+	if t.advanced || !t.running {
+		return
+	}
+	t.advanced = true
+	if rtt, jitter := conn.RTT(); rtt > 0 {
+		t.sync.RTT(rtt, jitter)
+	}
+	t.steps = t.sync.Advance(t.raw)
+}
+
+// present finds what this frame shows, once.
+func (t *clientTime) present() tick.Time {
+	if !t.placed && t.running {
+		t.placed = true
+		t.at = t.shown.At(t.raw)
+	}
+	return t.at
+}
+
+// stop is the end of a connection: what is shown stays.
+func (t *clientTime) stop() { t.running = false }
+
+// ServerTime is what time it is at the server now, as far as the client can tell: the tick that has begun there, and what
+// went by of it. It is the zero Time before the first connection. It may step back a little when the client learns
+// better, so nothing that is shown should follow it: that is Present.
+func (c *Client) ServerTime() tick.Time {
+	if c.host != nil {
+		return c.host.Tick().Begin()
+	}
+	return c.time.sync.Server(c.time.raw)
+}
+
+// Time is the clock of the client's inputs: as far ahead of ServerTime as an input needs to arrive just before its tick
+// begins there. It runs up to 5 % faster or slower than the server to get to where it should be, and jumps only when it is
+// off by more than 250 ms. It is the zero Time before the first connection.
+func (c *Client) Time() tick.Time {
+	if c.host != nil {
+		return c.host.Tick().Begin()
+	}
+	c.advanceTime()
+	return c.time.sync.Input()
+}
+
+// Steps is how many ticks of Time begin in this frame, the last of which is Time().Tick: a game that predicts runs so many
+// steps of its simulation. It is mostly 1 where the frame rate is the tick rate and systems.Runner, or a loop that minds
+// Pace, keeps the two in step; 0 or 2 now and then otherwise. After a stall there are Config.CatchUp at most.
+func (c *Client) Steps() int {
+	if c.host != nil {
+		return c.host.Steps()
+	}
+	c.advanceTime()
+	return c.time.steps
+}
+
+// Present is the moment of the server's past that this frame shows: late enough that what the server said of it has
+// arrived, or most of it, which depends on the network's jitter and loss and is measured all the time. It never goes
+// back within a connection, runs up to 5 % faster or slower than time to follow what it measures, and stands still when
+// nothing is heard for longer than three times Config.Pulse. It is the zero Time before anything has arrived.
+//
+// Ask for it after Receive; all of a frame gets one answer.
+func (c *Client) Present() tick.Time {
+	if c.host != nil {
+		return c.host.store.Tick().Begin()
+	}
+	return c.time.present()
+}
+
+// PresentDelay is how far Present is behind the newest tick that arrived, carried on to this frame; 0 before anything has
+// arrived. At the tick rate, its Duration is what interpolation adds to the way through the network.
+func (c *Client) PresentDelay() tick.Span {
+	c.time.present()
+	return c.time.shown.Delay()
+}
+
+// Pace is by how much a loop should run faster than its nominal frame rate until the next frame, as num/den within 12 % of
+// 1, so that the frames keep their place between the ticks of Time. systems.Runner minds it. A loop of one's own waits
+// its frame time × den / num; one that cannot, because the display sets its pace, does nothing and asks Steps.
+func (c *Client) Pace() (num, den int64) {
+	if !c.time.running {
+		return 1, 1
+	}
+	return c.time.sync.Factor()
+}
+
+// TickRate is the number of network ticks a second: the server's, once connected.
+func (c *Client) TickRate() int { return c.agreed.TickRate }
+
+// Lead is how far Time runs ahead of the server's ticks as packets show them: the round trip and what inputs need.
+func (c *Client) Lead() tick.Span { return c.time.sync.Lead() }
+
+// advanceTime moves the input clock, once a frame.
+func (c *Client) advanceTime() {
+	if c.conn != nil && c.state == Connected {
+		c.time.advance(c.conn)
+	}
+}
+
+// endTime makes sure that both clocks have moved with every frame, whether the game asked or not.
+func (c *Client) endTime() {
+	c.advanceTime()
+	if c.state == Connected {
+		c.time.present()
+	}
+}
+
+// hearTick takes the server's tick from a packet that was accepted.
+func (c *Client) hearTick(in *peer.Incoming, content *content) {
+	server := tick.None
+	switch {
+	case content.snapshot != nil:
+		server = snapshot.PayloadTick(content.snapshot, c.time.newest)
+	case content.pulsed:
+		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
+	}
+	n := c.time.hear(in.Sequence, server)
+	c.replica.Doubt(n.doubt)
+	if c.replica.Whole(n.from, n.to); content.pulsed {
+		c.replica.Whole(server, server+1) // The server had nothing to say in it.
+	}
+	if content.fedBack {
+		told := content.feedback
+		c.time.sync.Feedback(tick.Near(told.input, c.time.sync.Tick()), told.early)
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the bots saw is what the server confirms, also on a bad network, and without a rewind most would have missed.
+func TestShotsAreConfirmedAgainstWhatWasSeen(t *testing.T) {
+	for _, args := range [][]string{
+		{"-json"},
+		{"-json", "-loss", ".1", "-jitter", "30ms", "-seed", "2"},
+		{"-json", "-delay", "0s", "-jitter", "0s", "-loss", "0", "-seconds", "10"},
+	} {
+		var out, errs bytes.Buffer
+		require.Equal(t, statusFine, run(args, &out, &errs), "%v: %s%s", args, out.String(), errs.String())
+		var r result
+		require.NoError(t, json.Unmarshal(out.Bytes(), &r))
+		t.Logf("%v: %d shots, %d in time, %d confirmed, %d without rewind", args, r.Shots, r.Judged, r.Confirmed, r.Present)
+		require.True(t, r.Converged)
+		require.Greater(t, r.Judged, 100)
+		require.GreaterOrEqual(t, float64(r.Judged), .9*float64(r.Shots))
+		require.Less(t, r.Present, r.Confirmed)
+		require.True(t, r.Players[0].Host)
+		require.Equal(t, r.Players[0].Judged, r.Players[0].Confirmed, "the host shoots at what is there")
+	}
+}
+
+// The same seed is the same match.
+func TestAMatchRepeats(t *testing.T) {
+	var first, second bytes.Buffer
+	require.Equal(t, statusFine, run([]string{"-seconds", "5"}, &first, &first))
+	require.Equal(t, statusFine, run([]string{"-seconds", "5"}, &second, &second))
+	require.Equal(t, first.String(), second.String())
+}
+
+func TestUsage(t *testing.T) {
+	var out bytes.Buffer
+	require.Equal(t, statusUsage, run([]string{"-bots", "0"}, &out, &out))
+	require.Equal(t, statusUsage, run([]string{"-none"}, &out, &out))
+	require.Equal(t, statusFine, run([]string{"-h"}, &out, &out))
+}

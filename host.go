@@ -1,0 +1,140 @@
+package netcode
+
+import (
+	"errors"
+
+	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// ErrHost says that a client cannot play at a server in its process: it is connected or connecting, the two were not made
+// for the same Protocol, or the server is full or closing.
+var ErrHost = errors.New("netcode: the client cannot play at this server")
+
+// Host makes a client the player at the server itself: a host. It has an id of its own like any client, and OnConnect of
+// both ends tells. Game code is the same as for a client that connects: it sends to ToServer and is among ToAll, asks and
+// answers, sets inputs and is rewound to what it saw. Nothing between the two is encoded, but for messages that wait for
+// a later stage or go to other clients too, and inputs are quantised as those of others are. Messages arrive in the frame in
+// which they were sent where their stage is still to come, unreliable ones too.
+//
+// The two share one world, the server's: the client has no Replica and needs no Apply, and what it may write it writes
+// there. systems.NewHost runs both in one loop. A player with a world of its own is a client that connects over package
+// transport/memory, as over any other network.
+//
+// Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too.
+func Host(s *Server, c *Client) error {
+	if c.state != Disconnected || c.protocol != s.protocol || s.closing || s.counts[connected] >= s.config.Clients {
+		return ErrHost
+	}
+	seed, err := randomSeed(s.config.Random)
+	if err != nil {
+		return err
+	}
+	s.lastID++
+	l := &session{id: s.lastID, created: s.frame.now, state: connected}
+	l.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
+	l.start(l.address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
+	l.near = &c.courier
+	l.inputs.setUp(&s.protocol.inputs)
+	s.counts[connected]++
+	s.byID[l.id] = l
+	s.sessions = append(s.sessions, l)
+	s.connect(l)
+
+	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
+	c.replica = nil
+	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
+	c.link.near = &s.courier
+	c.inbound.SetLocal(c.id)
+	c.inputs.restart()
+	c.writes = writes{change: c.writes.change}
+	c.stats.Connected++
+	c.events.waiting = append(c.events.waiting, event{client: c.id})
+	s.events.fire()
+	c.events.fire()
+	return nil
+}
+
+// Hosted is the server that the client plays at as its host, nil for any other client.
+func (c *Client) Hosted() *Server { return c.host }
+
+// unhost ends the player's game at its own server.
+func (c *Client) unhost(reason *peer.Error) {
+	s := c.host
+	if s == nil {
+		return
+	}
+	c.host = nil
+	if l := s.byID[c.id]; l != nil {
+		s.end(l, reason, endQuiet)
+		s.events.fire()
+	}
+	c.over(reason)
+	c.drop()
+	c.events.fire()
+}
+
+// hand gives a message to the end at the other side of a link that lies in this process.
+func hand[T any](l *link, sender wire.ClientID, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+	local := nearMessage(p)
+	return message.PostNear(l.near.inbound, l.near.sourceOf(sender), of, codec, &local, m)
+}
+
+// handBytes is hand for a message that is encoded already.
+func (l *link) handBytes(sender wire.ClientID, p *peer.Post, body []byte) error {
+	local := nearMessage(p)
+	return l.near.inbound.PushNear(l.near.sourceOf(sender), &local, body)
+}
+
+// nearMessage is a message as an end in this process finds it.
+func nearMessage(p *peer.Post) message.Message {
+	m := message.Message{Type: p.Type, Stage: p.Stage, Channel: p.Channel, Entity: p.Entity, Call: p.Call}
+	m.HasCall = p.Flags&wire.FlagCall != 0
+	if p.Flags&wire.FlagTick != 0 {
+		m.NotBefore = p.Tick
+	}
+	return m
+}
+
+// sourceOf is the source of the messages of an end in this process.
+func (c *courier) sourceOf(sender wire.ClientID) *message.Source {
+	if c.client != nil {
+		return c.client.link.source
+	}
+	if s := c.server.client(sender); s != nil {
+		return s.source
+	}
+	return c.inbound.Local()
+}
+
+// setNear makes what the host's player does the input of the tick that is simulated, or stands in for the next.
+func (c *Client) setNear() {
+	s := c.host
+	q := s.queueOf(c.id)
+	if q == nil || s.Tick() == tick.None {
+		return
+	}
+	in, now := &c.protocol.inputs, s.Tick()
+	if !q.window.Holds(now) {
+		q.window.Judge(now, now-1)
+		s.stats.Inputs++
+	}
+	for n := range in.plans {
+		copy(q.row(in, n, now), in.of(c.inputs.now, n))
+	}
+	q.types[now%inputSlots], q.shown[now%inputSlots] = c.inputs.set, s.store.Tick().Begin()
+	q.newest = max(q.newest, now)
+}
+
+// unhosted takes note that the server ended the player's game.
+func (c *Client) unhosted(reason *peer.Error) {
+	if c.host == nil {
+		return
+	}
+	c.host = nil
+	c.over(reason)
+	c.drop()
+	c.events.fire()
+}

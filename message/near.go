@@ -1,0 +1,20 @@
+package message
+
+// PostNear hands over a message from an end in the same process, by the rules of PostSelf: where both are in its stage the
+// handler is called at once with a copy that is not encoded, else it waits for its stage. from is that end, as the
+// receiver knows it. It has no quota. The errors are those of PostSelf.
+func PostNear[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
+	return postFrom(in, from, t, c, m, v)
+}
+
+// PushNear is PostNear for a message that is encoded already.
+func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
+	room, grown := in.cur.room(len(body), in.limits.Bytes)
+	if room == nil || len(body) > maxPayload {
+		in.stats.Bytes++
+		return ErrFull
+	}
+	in.grew(grown)
+	copy(room, body)
+	return in.putFrom(from, m.Type, m, len(body))
+}

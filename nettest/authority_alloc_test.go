@@ -1,0 +1,36 @@
+package nettest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// A tick in which every client writes what is its own allocates nothing once warm, on any end.
+func TestFramesOfWritesAllocateNothing(t *testing.T) {
+	f := newFleet(t, 3, 21, transport.Link{})
+	i := 0
+	frame := func() {
+		i++
+		for k := range f.net.Clients {
+			at[steered](t, f, k, f.own(k)).X = float32(i%600) / 20
+		}
+		f.net.Step()
+	}
+	for f.net.Now() < 20*time.Second { // Until every history went round.
+		frame()
+	}
+	before := f.net.Server.Stats().Writes
+	outside := testing.AllocsPerRun(50, func() { // What the test itself takes to find the ships.
+		for k := range f.net.Clients {
+			at[steered](t, f, k, f.own(k)).X++
+		}
+	})
+	still := testing.AllocsPerRun(100, f.net.Step)
+	moving := testing.AllocsPerRun(100, frame)
+	require.Greater(t, f.net.Server.Stats().Writes, before+100)
+	require.LessOrEqual(t, moving, outside+still, "writes cost nothing beyond a frame at rest")
+}

@@ -1,0 +1,185 @@
+package nettest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// steered is a component that its entity's owner writes, carried one that whoever is named does.
+type steered struct {
+	X, Y float32 `net:"min=-64,max=64,step=0.01"`
+}
+type carried struct{ Load int32 }
+
+func writtenProtocol() *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Replicate[steered](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[carried](p, netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Replicate[health](p)
+	netcode.Replicate[components.Owner](p)
+	return p
+}
+
+// fleet is a world in which each client owns one ship and steers it.
+type fleet struct {
+	net   *nettest.Net
+	ships []ecs.Entity // By client, in the server's world.
+	crate ecs.Entity
+}
+
+func newFleet(t *testing.T, clients int, seed uint64, link transport.Link) *fleet {
+	f := &fleet{}
+	f.net = nettest.New(t, nettest.Config{
+		Protocol: writtenProtocol(), Clients: clients, Seed: seed, Link: link,
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			ships := generic.NewMap4[components.Replicated, components.Owner, steered, health](w)
+			crates := generic.NewMap2[components.Replicated, carried](w)
+			f.crate = crates.NewWith(&components.Replicated{}, &carried{})
+			s.Server.OnConnect(func(id netcode.ClientID) {
+				f.ships = append(f.ships, ships.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &steered{}, &health{Points: 100}))
+			})
+		},
+	})
+	require.True(t, f.net.RunUntil(5*time.Second, func() bool { return len(f.ships) == clients }))
+	for i, c := range f.net.Clients {
+		require.True(t, f.net.RunUntil(5*time.Second, func() bool {
+			return netcode.MayWrite[steered](c.Client, f.id(t, f.own(i)))
+		}), "client %d", i)
+	}
+	return f
+}
+
+// own is the ship of a client: ids are given in the order of connecting, which a bad link may change.
+func (f *fleet) own(client int) ecs.Entity {
+	owners := generic.NewMap1[components.Owner](&f.net.Server.World)
+	for _, e := range f.ships {
+		if owners.Get(e).Client == f.net.Clients[client].ID() {
+			return e
+		}
+	}
+	return ecs.Entity{}
+}
+
+func (f *fleet) id(t *testing.T, e ecs.Entity) netcode.NetworkID {
+	id, ok := f.net.Server.Systems.ID(e)
+	require.True(t, ok)
+	return id
+}
+
+// at is T of an entity of the server's in a client's world.
+func at[T any](t *testing.T, f *fleet, client int, e ecs.Entity) *T {
+	c := f.net.Clients[client]
+	there, ok := c.Systems.Entity(f.id(t, e))
+	require.True(t, ok)
+	mapper := generic.NewMap1[T](&c.World)
+	return mapper.Get(there)
+}
+
+func onServer[T any](f *fleet, e ecs.Entity) *T {
+	mapper := generic.NewMap1[T](&f.net.Server.World)
+	return mapper.Get(e)
+}
+
+// What an owner writes reaches the server and the other clients over a bad link, nothing of it is sent back to its author,
+// and the author's world is never touched meanwhile.
+func TestOwnersWriteAndNothingEchoes(t *testing.T) {
+	f := newFleet(t, 3, 11, transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .05})
+	f.net.Run(time.Second)
+	f.net.SetLink(transport.Link{Delay: 30 * time.Millisecond})
+	f.net.Run(time.Second)
+	f.net.SetLink(transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: .05})
+	before, _ := f.net.Server.ClientStats(f.net.Clients[0].ID())
+	for i := range 300 {
+		ship := at[steered](t, f, 0, f.own(0))
+		ship.X = float32(i) / 10
+		f.net.Step()
+		require.InDelta(t, float32(i)/10, at[steered](t, f, 0, f.own(0)).X, 1e-6, "nobody touches what is the author's")
+	}
+	after, _ := f.net.Server.ClientStats(f.net.Clients[0].ID())
+	require.LessOrEqual(t, after.Snapshot.Updates-before.Snapshot.Updates, uint64(2), "nothing echoes to its author")
+	f.net.AssertConverge()
+	require.InDelta(t, 29.9, onServer[steered](f, f.own(0)).X, .006)
+	require.InDelta(t, 29.9, at[steered](t, f, 1, f.own(0)).X, .006)
+	require.InDelta(t, 29.9, at[steered](t, f, 2, f.own(0)).X, .006)
+	stats := f.net.Server.Stats()
+	require.Greater(t, stats.Writes, uint64(100))
+	require.Zero(t, stats.NotAllowed)
+	// What is not its own is put back.
+	at[steered](t, f, 0, f.own(1)).X = 50
+	at[health](t, f, 0, f.own(0)).Points = 1000
+	f.net.Run(time.Second)
+	require.Zero(t, at[steered](t, f, 0, f.own(1)).X)
+	require.EqualValues(t, 100, at[health](t, f, 0, f.own(0)).Points)
+	require.EqualValues(t, 100, onServer[health](f, f.own(0)).Points)
+	f.net.AssertConverge()
+}
+
+// A transfer: asked for, granted from a tick on, given up. What the one before still sends from then on is refused and is
+// no offence.
+func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
+	f := newFleet(t, 2, 12, transport.Link{Delay: 80 * time.Millisecond})
+	var asked []netcode.ClientID
+	server := f.net.Server
+	server.OnAuthority(func(client netcode.ClientID, entity netcode.NetworkID) bool {
+		asked = append(asked, client)
+		return server.Granted(entity) == 0
+	})
+	crate := f.id(t, f.crate)
+	first, second := f.net.Clients[0], f.net.Clients[1]
+	var told []bool
+	first.OnAuthority(func(id netcode.NetworkID, may bool, _ netcode.Tick) {
+		if id == crate {
+			told = append(told, may)
+		}
+	})
+	require.NoError(t, first.AskAuthority(crate))
+	require.True(t, f.net.RunUntil(time.Second, func() bool { return netcode.MayWrite[carried](first.Client, crate) }))
+	require.NoError(t, second.AskAuthority(crate))
+	f.net.Run(time.Second)
+	require.False(t, netcode.MayWrite[carried](second.Client, crate))
+	require.Equal(t, []netcode.ClientID{first.ID(), second.ID()}, asked)
+	for i := range int32(60) {
+		at[carried](t, f, 0, f.crate).Load = 100 + i
+		f.net.Step()
+	}
+	f.net.Run(time.Second)
+	require.EqualValues(t, 159, onServer[carried](f, f.crate).Load)
+
+	from, ok := server.Grant(crate, second.ID()) // While the first one writes on.
+	require.True(t, ok)
+	require.Equal(t, server.Tick(), from)
+	taken := onServer[carried](f, f.crate).Load
+	for i := range int32(60) {
+		if netcode.MayWrite[carried](first.Client, crate) {
+			at[carried](t, f, 0, f.crate).Load = 500 + i
+		}
+		if netcode.MayWrite[carried](second.Client, crate) {
+			at[carried](t, f, 1, f.crate).Load = 900
+		}
+		f.net.Step()
+		load := onServer[carried](f, f.crate).Load
+		require.True(t, load == taken || load == 900, "%d of the old author came through after tick %d", load, from)
+	}
+	f.net.AssertConverge()
+	require.EqualValues(t, 900, at[carried](t, f, 0, f.crate).Load, "the old author has the new one's")
+	require.Equal(t, []bool{true, false}, told)
+	require.Positive(t, server.Stats().WritesLate)
+	require.Zero(t, server.Stats().NotAllowed)
+
+	require.NoError(t, second.ReleaseAuthority(crate))
+	f.net.Run(time.Second)
+	require.Zero(t, server.Granted(crate))
+	onServer[carried](f, f.crate).Load = 7
+	f.net.AssertConverge()
+	require.EqualValues(t, 7, at[carried](t, f, 1, f.crate).Load)
+}

@@ -1,0 +1,152 @@
+package nettest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// gaze is an input that says what its player saw when it was made.
+type gaze struct {
+	Tick     uint64
+	Fraction uint32
+}
+
+// What the server rewinds to is what the client showed when it made the input, and the world is as it was then: also of
+// what has died since, and not of what the client may not see.
+func TestRewindIsWhatTheClientSaw(t *testing.T) {
+	p := protocol()
+	netcode.Input[gaze](p)
+	var moving, hidden ecs.Entity
+	var died netcode.NetworkID
+	was := map[tick.Tick]position{}
+	looks, dead := 0, 0
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 3, Link: transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .02},
+		Setup: func(s *systems.ServerSystems, w *ecs.World) {
+			bodies := generic.NewMap2[components.Replicated, position](w)
+			moving = bodies.NewWith(&components.Replicated{}, &position{})
+			hidden = bodies.NewWith(&components.Replicated{}, &position{})
+			mortal := bodies.NewWith(&components.Replicated{}, &position{X: 9})
+			s.Server.OnConnect(func(id netcode.ClientID) {
+				if e, ok := s.ID(hidden); ok {
+					s.Server.Hide(id, e)
+				}
+			})
+			s.Add(netcode.StageUpdate, call(func() {
+				if !s.Server.TickDue() {
+					return
+				}
+				now := s.Server.Tick()
+				at := position{X: float32(now%600) / 10, Y: float32(now%64) / 2}
+				_, body := bodies.Get(moving)
+				*body = at
+				was[now] = at
+				if now == 300 {
+					died, _ = s.ID(mortal)
+					w.RemoveEntity(mortal)
+				}
+				for id := range s.Server.Clients {
+					in, ok := netcode.InputOf[gaze](s.Server, id)
+					if !ok || !s.Server.HasInput(id) || in.Tick == 0 {
+						continue
+					}
+					target, _ := s.ID(moving)
+					unseen, _ := s.ID(hidden)
+					require.True(t, s.Server.Rewind(id, func(view *netcode.Past) {
+						saw := tick.Time{Tick: tick.Tick(in.Tick), Fraction: in.Fraction}
+						if view.Clamped() {
+							return
+						}
+						off := view.At().Sub(saw)
+						require.True(t, off <= 0 && off > -tick.OneTick/32 || off > 0 && off < tick.OneTick/32, "%v", off.Float())
+						got, ok := netcode.PastOf[position](view, target)
+						require.True(t, ok)
+						require.InDelta(t, was[view.At().Tick].X, got.X, .006)
+						require.InDelta(t, was[view.At().Tick].Y, got.Y, .006)
+						_, ok = netcode.PastOf[position](view, unseen)
+						require.False(t, ok, "what is hidden was not seen")
+						require.False(t, view.Has(unseen))
+						_, ok = netcode.PastOf[health](view, target)
+						require.False(t, ok)
+						seen := 0
+						for e := range view.All {
+							require.True(t, view.Has(e))
+							require.NotEqual(t, unseen, e)
+							seen++
+							if e == died {
+								dead++
+							}
+						}
+						if !died.IsZero() {
+							require.Equal(t, view.At().Tick < 300, view.Has(died))
+						}
+						require.GreaterOrEqual(t, seen, 1)
+						looks++
+					}))
+				}
+			}))
+		},
+		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
+			c.Add(netcode.StageUpdate, call(func() {
+				saw := c.Client.Present()
+				require.NoError(t, netcode.SetInput(c.Client, &gaze{uint64(saw.Tick), saw.Fraction}))
+			}))
+		},
+	})
+	n.Run(20 * time.Second)
+	require.Greater(t, looks, 1000)
+	require.Positive(t, dead, "somebody still saw what had died")
+	require.False(t, n.Server.Rewind(9, nil))
+}
+
+// A client that says it shows what is long gone, or still to come, is not believed: case 53 for the second thing that an
+// input says.
+func TestCase53ClaimedPastIsClamped(t *testing.T) {
+	p := protocol()
+	netcode.Input[gaze](p)
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 300 * time.Millisecond},
+		Server: netcode.Config{Rewind: 100 * time.Millisecond},
+		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
+			c.Add(netcode.StageUpdate, call(func() { require.NoError(t, netcode.SetInput(c.Client, &gaze{})) }))
+		},
+	})
+	n.Run(5 * time.Second)
+	require.True(t, n.Server.Rewind(n.Clients[0].ID(), func(view *netcode.Past) {
+		require.True(t, view.Clamped())
+		require.Equal(t, n.Server.Tick()-3, view.At().Tick)
+	}))
+	require.Positive(t, n.Server.Stats().RewindsClamped)
+}
+
+// Looking back allocates nothing, and neither do inputs.
+func TestInputsAndRewindAllocateNothing(t *testing.T) {
+	var count inputCount
+	n := stampNet(t, nettest.Config{Clients: 1, Seed: 5}, &count)
+	n.Run(5 * time.Second)
+	id := n.Clients[0].ID()
+	seen := 0
+	look := func(view *netcode.Past) {
+		for range view.All {
+			seen++
+		}
+		_, _ = netcode.PastOf[position](view, netcode.NetworkID{Index: 0, Generation: 1})
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		n.Server.Rewind(id, look)
+		_, _ = netcode.InputOf[stamp](n.Server.Server, id)
+	}))
+	v := stamp{1}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = netcode.SetInput(n.Clients[0].Client, &v) }))
+}

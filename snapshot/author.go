@@ -1,0 +1,140 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Handover is an entity that changed hands.
+type Handover struct {
+	Entity wire.NetworkID
+	To     wire.ClientID
+}
+
+// SetNamed names the client that may write those components of an entity that are written by whoever is named, 0 being
+// nobody but the server, and reports whether there is such an entity.
+func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
+	if !s.Alive(id) {
+		return false
+	}
+	s.named = grown(s.named, int(id.Index)+1, cap(s.rows.masks))
+	if s.named[id.Index] != client {
+		s.named[id.Index] = client
+		s.handed(id, client)
+	}
+	return true
+}
+
+// Named is the client that SetNamed named: 0 where there is none, and for what does not live.
+func (s *Store) Named(id wire.NetworkID) wire.ClientID {
+	if !s.Alive(id) || int(id.Index) >= len(s.named) {
+		return 0
+	}
+	return s.named[id.Index]
+}
+
+// maxHandovers bounds what nobody takes.
+const maxHandovers = 1 << 16
+
+func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
+	if to != 0 && len(s.handovers) < maxHandovers {
+		s.handovers = append(s.handovers, Handover{id, to})
+	}
+}
+
+// Handovers is what came to belong to a client, or to be named for one, since ClearHandovers, in the order in which it did.
+// The slice is the store's own.
+func (s *Store) Handovers() []Handover { return s.handovers }
+
+// ClearHandovers starts a new list.
+func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
+
+// ChangedRows is the rows of an entity that the newest capture changed.
+func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
+	for m := s.Mask(id); m != 0; m &= m - 1 {
+		if row := m.next(); s.sinceOf(id.Index, row) == s.tick {
+			rows = rows.With(row)
+		}
+	}
+	return rows
+}
+
+// authored is the entities that a client writes itself, as its own View sees them.
+type authored struct {
+	newest []tick.Tick // per index: the newest change, when it was all the client's own
+	before []tick.Tick // per index: the newest change before it that was not
+}
+
+// ObserveBut is Observe for a client that itself made all changes of some entities in the newest commit: these are not
+// sent to it for them. Called after Observe it changes nothing.
+func (v *View) ObserveBut(own []wire.NetworkID) {
+	if v.observed == v.store.tick {
+		return
+	}
+	v.grow()
+	kept := v.author.kept(v, own)
+	v.Observe()
+	for _, id := range kept {
+		v.unsent.unset(id.Index)
+	}
+}
+
+// kept notes the changes of entities as the client's own. It returns those of which nothing was to be sent before.
+func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
+	n := 0
+	for _, id := range own {
+		if !v.Visible(id) || v.store.born[id.Index] == v.store.tick || v.store.shape[id.Index] == v.store.tick {
+			continue
+		}
+		a.newest = grown(a.newest, int(id.Index)+1, len(v.slots))
+		a.before = grown(a.before, int(id.Index)+1, len(v.slots))
+		if was := v.store.before[id.Index]; was != a.newest[id.Index] {
+			a.before[id.Index] = was
+		}
+		a.newest[id.Index] = v.store.tick
+		if !v.unsent.has(id.Index) {
+			own[n] = id
+			n++
+		}
+	}
+	return own[:n]
+}
+
+// moved is the newest change of an index that is not the client's own.
+func (a *authored) moved(index uint32, moved tick.Tick) tick.Tick {
+	if int(index) < len(a.newest) && a.newest[index] == moved {
+		return a.before[index]
+	}
+	return moved
+}
+
+// Again makes sure that the client gets the newest of an entity, also of what it made itself: it writes it no more.
+func (v *View) Again(id wire.NetworkID) {
+	v.Observe()
+	if v.Visible(id) {
+		v.touch(id.Index, v.next())
+	}
+}
+
+// Mirror makes an entity that has its id from another store, between Begin and Commit; where it lives already nothing
+// happens. A store has mirrored entities only, or none. It reports whether the entity lives.
+func (s *Store) Mirror(id wire.NetworkID) bool {
+	if !s.open || id.Generation == 0 || id.Index >= MaxEntities {
+		return false
+	}
+	if s.Alive(id) {
+		return true
+	}
+	s.mirrors = true
+	for int(id.Index) >= len(s.gens) {
+		s.takeIndex()
+	}
+	if s.alive.has(id.Index) {
+		s.Despawn(wire.NetworkID{Index: id.Index, Generation: s.gens[id.Index]})
+	}
+	s.free, s.freed = append(s.free[:0], id.Index), s.freed[:0]
+	s.gens[id.Index] = id.Generation - 1
+	s.Spawn()
+	s.free, s.head = s.free[:0], 0
+	return true
+}
