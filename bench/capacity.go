@@ -45,11 +45,15 @@ func findCapacity(moving float64, o options) error {
 	clients := cmp.Or(o.clients, capacityClients)
 	size := cmp.Or(o.entities, 10000)
 	var best load
-	tried := 0
+	tried, stopped := 0, ""
 	for ; tried < capacityTries; tried++ {
 		got, err := measureLoad(combination{entities: size, clients: clients, moving: moving}, o)
-		if err != nil {
+		if err != nil && best.entities == 0 {
 			return err
+		}
+		if err != nil {
+			stopped = err.Error() // so many the far end could not take: what was measured before stands
+			break
 		}
 		fits := got.cpu <= capacityFrame && got.verified
 		if fits && got.entities > best.entities {
@@ -65,7 +69,7 @@ func findCapacity(moving float64, o options) error {
 		Scenario: "capacity", Value: float64(best.entities), Unit: "entities", Main: moving == 0.1,
 		Params: map[string]any{
 			"clients": clients, "moving": moving, "sizes_tried": tried, "cpu_ms": best.cpu / 1e6, "wall_ms": best.wall / 1e6,
-			"frame_ms": capacityFrame / 1e6, "verified": best.verified, "most_tried": capacityMost,
+			"frame_ms": capacityFrame / 1e6, "verified": best.verified, "most_tried": capacityMost, "stopped": stopped,
 		},
 	}
 	if moving == 0.1 && clients == capacityClients {
