@@ -37,7 +37,7 @@ func runCapacity(o options) error {
 type load struct {
 	entities  int
 	cpu, wall float64 // ns a tick, medians
-	verified  bool // every world that was compared was the server's; a packet that the far end's sockets dropped is repaired
+	verified  bool    // every world that was compared was the server's; a packet that the far end's sockets dropped is repaired
 }
 
 // findCapacity goes to where the line through the newest measurement meets the frame, until that is no news.
@@ -68,7 +68,7 @@ func findCapacity(moving float64, o options) error {
 	line := result{
 		Scenario: "capacity", Value: float64(best.entities), Unit: "entities", Main: moving == 0.1,
 		Params: map[string]any{
-			"clients": clients, "moving": moving, "sizes_tried": tried, "cpu_ms": best.cpu / 1e6, "wall_ms": best.wall / 1e6,
+			"clients": clients, "moving": moving, "sizes_tried": tried + 1, "cpu_ms": best.cpu / 1e6, "wall_ms": best.wall / 1e6,
 			"frame_ms": capacityFrame / 1e6, "verified": best.verified, "most_tried": capacityMost, "stopped": stopped,
 		},
 	}
