@@ -68,7 +68,7 @@ func findCapacity(moving float64, o options) error {
 	line := result{
 		Scenario: "capacity", Value: float64(best.entities), Unit: "entities", Main: moving == 0.1,
 		Params: map[string]any{
-			"clients": clients, "moving": moving, "sizes_tried": tried + 1, "cpu_ms": best.cpu / 1e6, "wall_ms": best.wall / 1e6,
+			"clients": clients, "moving": moving, "sizes_tried": min(tried+1, capacityTries), "cpu_ms": best.cpu / 1e6, "wall_ms": best.wall / 1e6,
 			"frame_ms": capacityFrame / 1e6, "verified": best.verified, "most_tried": capacityMost, "stopped": stopped,
 		},
 	}
