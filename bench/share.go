@@ -21,7 +21,7 @@ const (
 )
 
 // shareClasses are round trips in ticks: 33, 67, 100 and 150 ms at 60 Hz.
-var shareClasses = [...]tick.Tick{2, 4, 6, 9}
+func shareClasses() []tick.Tick { return []tick.Tick{2, 4, 6, 9} }
 
 // shareClient is a client in a network of one round trip.
 type shareClient struct {
@@ -49,8 +49,9 @@ func runShare(o options) error {
 	random := rand.New(rand.NewPCG(7, 2))
 	game := newShareGame(store, entities, moving)
 	var all []*shareClient
+	classes := shareClasses()
 	for i := range clients {
-		c := &shareClient{view: snapshot.NewView(store, config), trip: shareClasses[i%len(shareClasses)]}
+		c := &shareClient{view: snapshot.NewView(store, config), trip: classes[i%len(classes)]}
 		if i < shareDecoders {
 			c.replica = snapshot.NewReplica(schema, config, 1)
 		}
@@ -79,7 +80,7 @@ func runShare(o options) error {
 		Scenario: "share", Value: shared, Unit: "of encodes", Target: &target, OK: &ok,
 		Params: map[string]any{
 			"entities": entities, "clients": clients, "moving": moving, "loss": shareLoss, "ticks": shareTicks - shareWarmUp,
-			"round_trips_ticks": shareClasses, "encodes": made, "used_again": again, "worlds_compared": min(clients, shareDecoders),
+			"round_trips_ticks": classes, "encodes": made, "used_again": again, "worlds_compared": min(clients, shareDecoders),
 		},
 	})
 	return nil
