@@ -219,3 +219,29 @@ func TestWriteWithoutAWorld(t *testing.T) {
 	r.until(func() bool { return !netcode.MayWrite[position](c.Client, id) })
 	r.sees(c, id, 2)
 }
+
+// A server that lost what a client's state leans on asks for all of it anew, and goes on.
+func TestServerThatLostWhatAClientWroteAsksAgain(t *testing.T) {
+	p := writtenProtocol()
+	r := newRig(t, p, netcode.Config{})
+	c, other := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
+	id := r.server.Spawn()
+	require.NoError(t, netcode.Put(r.server.Server, id, &position{X: 1}))
+	r.server.game = func(*snapshot.Store) { r.server.Writes(nil); r.server.Publish() }
+	r.sees(other, id, 1)
+	require.True(t, r.server.SetOwner(id, c.ID()))
+	r.until(func() bool { return netcode.MayWrite[position](c.Client, id) })
+	for i := range 200 {
+		if i%50 == 25 {
+			netcode.LoseWrites(r.server.Server, c.ID())
+		}
+		require.NoError(t, netcode.Write(c.Client, id, &position{X: float32(i)}))
+		r.step()
+	}
+	r.sees(other, id, 199)
+	epoch, waits := netcode.WritesEpoch(r.server.Server, c.ID())
+	require.EqualValues(t, 4, epoch, "asked each time")
+	require.False(t, waits, "and served")
+	require.Equal(t, netcode.Connected, c.State())
+	require.Zero(t, r.server.Stats().NotAllowed)
+}

@@ -162,7 +162,7 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 	p := newInputPair(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p.client.inputs.restart()
-		from := tick.Tick(rapid.IntRange(1, 1<<40).Draw(t, "from"))
+		from := tick.Tick(rapid.Int64Range(1, 1<<40).Draw(t, "from"))
 		count := rapid.IntRange(1, inputReach).Draw(t, "count")
 		var all []sticks
 		for i := range count {
