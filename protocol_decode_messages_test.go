@@ -43,7 +43,7 @@ func (r *reader) message(kind, stage, channel byte, payload []byte, fromServer b
 	flags := stage & 0x38
 	must(stage&0xC0 == 0 && stage&7 <= 6, "stage byte %02x", stage)
 	if kind < 16 && kind != 6 && kind != 7 {
-		must(stage == 0 && channel == 0 && (kind == 2 || !seen[kind]), "message %d", kind)
+		must(stage == 0 && channel == 0 && (kind == 2 && !fromServer || !seen[kind]), "message %d", kind)
 		seen[kind] = true
 		return r.own(kind, payload, fromServer)
 	}
