@@ -70,11 +70,23 @@ func (r *reader) own(kind byte, payload []byte, fromServer bool) string {
 	switch {
 	case kind == 1 && fromServer && len(payload) > 0:
 		return r.world.snapshot(payload)
+	case kind == 1 && !fromServer && len(payload) > 0 && len(r.writable) > 0:
+		r.seen["snapshot of a client"]++
+		text := r.theirs.snapshot(payload)
+		r.seen["despawned by a client"] = max(r.seen["despawned by a client"], r.theirs.seen["despawned"])
+		return text
+	case kind == 9 && !fromServer && len(payload) > 4 && len(r.inputs) > 0:
+		return r.input(payload)
 	case kind == 2 && !fromServer && len(payload) == 0:
 		return "KeepAlive"
 	case kind == 2 && fromServer && len(payload) == 2:
+		r.seen["pulse"]++
 		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload))
 	case kind == 8 && fromServer && len(payload) == 4:
+		r.seen["feedback"]++
+		if payload[3]&0x80 != 0 {
+			r.seen["late"]++
+		}
 		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
 	case kind == 3 && len(payload) >= 1 && len(payload) <= 201 && payload[0] != 0:
 		return fmt.Sprintf("Close reason=%d detail=%q", payload[0], detail(payload[1:]))
@@ -123,6 +135,7 @@ func (r *reader) whole(kind, stage byte, b []byte, fromServer bool) string {
 	must(!strings.HasPrefix(role, "[from client;") || !fromServer, "direction")
 	must(!strings.HasPrefix(role, "[from server;") || fromServer, "direction")
 	s, bits := r.messages[kind-16], &stream{b: b}
+	r.seen[s.name]++
 	row := s.row(bits)
 	must(len(b) == (bits.at+7)/8, "message of %d bytes", len(b))
 	bits.end()

@@ -34,6 +34,7 @@ type observed struct {
 	present    map[uint64]state
 	applied    map[uint64]int64
 	seen       map[string]int // what there was of everything that may be there
+	writable   map[int]bool   // rows that the sender may write; nil: all
 }
 
 func newObserved(components []shape, set tables, tick, window int64) *observed {
@@ -203,6 +204,9 @@ func (d *decoding) record(index uint64, odd bool) {
 		}
 	} else {
 		e = d.against(index, odd)
+	}
+	for row := range e.rows {
+		must(d.writable == nil || d.writable[row], "row %d is not a client's", row)
 	}
 	if _, twice := d.records[index]; !twice {
 		d.records[index] = e

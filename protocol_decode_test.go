@@ -36,6 +36,9 @@ type reader struct {
 	nonce      uint64
 	packetSize int
 	world      *observed
+	theirs     *observed    // what the client writes
+	inputs     []shape      // in the order of their entries
+	writable   map[int]bool // rows that clients write
 	tables     tables
 	seen       map[string]int      // what there was of everything that may be there
 	roles      []string            // by type - 16: what stands behind the fields of a message's entry
@@ -43,7 +46,7 @@ type reader struct {
 }
 
 func newReader(entries []string) *reader {
-	r := &reader{entries: entries, hash: 0xcbf29ce484222325, pieces: map[string][][]byte{}, seen: map[string]int{}}
+	r := &reader{entries: entries, hash: 0xcbf29ce484222325, writable: map[int]bool{}, pieces: map[string][][]byte{}, seen: map[string]int{}}
 	r.tables = tablesOf(entries[0])
 	for _, entry := range entries { // 12
 		for _, c := range []byte(entry + "\n") {
@@ -52,7 +55,14 @@ func newReader(entries []string) *reader {
 		kind, text, _ := strings.Cut(entry, " ")
 		switch kind {
 		case "component":
+			if after := text[strings.LastIndex(text, "}")+1:]; after != "" {
+				must(after == "[owner]" || after == "[named]", "component with %s", after)
+				r.writable[len(r.components)] = true
+			}
 			r.components = append(r.components, parseShape(text))
+		case "input":
+			must(strings.HasSuffix(text, "}[64]"), "input %s", text)
+			r.inputs = append(r.inputs, parseShape(text))
 		case "message":
 			r.messages = append(r.messages, parseShape(text))
 			r.roles = append(r.roles, text[strings.LastIndex(text, "}")+1:])
@@ -168,6 +178,8 @@ func (r *reader) accept(b []byte, nonce uint64) string {
 	r.packetSize = int(size)
 	r.world = newObserved(r.components, r.tables, tick, int64(window))
 	r.world.seen = r.seen
+	r.theirs = newObserved(r.components, r.tables, tick, int64(window))
+	r.theirs.seen, r.theirs.writable = map[string]int{}, r.writable
 	return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d", nonce, r.epoch, client, tick,
 		rate, window, size)
 }
@@ -268,7 +280,8 @@ func TestProtocolTextSufficesToDecode(t *testing.T) {
 	}
 	for _, what := range []string{
 		"list", "left out", "rows told", "against T'", "despawned", "nobody", "resync", "lacking", "part", "list part", "piece", "Unreliable", "UnreliableSequenced", "Reliable",
-		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call",
+		"ReliableOrdered", "credit", "refusal", "tick", "entity", "call", "pulse", "feedback", "late", "input", "several inputs", "input that differs", "lane as distance",
+		"lane in full", "input not set", "snapshot of a client", "despawned by a client", "netcode.right", "netcode.wish",
 	} {
 		if seen[what] == 0 {
 			t.Errorf("nothing with: %s", what)

@@ -21,7 +21,9 @@ func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromSe
 	h, payload := r.Header, r.Payload
 	switch h.Type {
 	case wire.MessageSnapshot:
-		require.True(g.t, fromServer)
+		if !fromServer {
+			return g.authored(w, payload)
+		}
 		return g.snapshot(w, c, payload)
 	case wire.MessageKeepAlive:
 		if !fromServer {
@@ -29,6 +31,9 @@ func (g *goldenRig) message(w *goldenWatch, c *clientEnd, r *peer.Reader, fromSe
 			return "KeepAlive"
 		}
 		return fmt.Sprintf("KeepAlive tick=%d", binary.LittleEndian.Uint16(payload))
+	case wire.MessageInput:
+		require.False(g.t, fromServer)
+		return g.input(payload)
 	case wire.MessageFeedback:
 		return fmt.Sprintf("Feedback tick=%d early=%d", binary.LittleEndian.Uint16(payload), int16(binary.LittleEndian.Uint16(payload[2:])))
 	case wire.MessageClose:
@@ -80,8 +85,12 @@ func (g *goldenRig) whole(a *peer.Arrival) string {
 		return text + goldenMessage[goldenChat]("Chat", a.Body)
 	case wire.FirstUserMessage + 2:
 		return text + fmt.Sprintf("Map %s", packZeros(a.Body))
+	case wire.FirstUserMessage + 3:
+		return text + goldenMessage[goldenSold]("Sold", a.Body)
+	case wire.FirstUserMessage + 4:
+		return text + goldenMessage[goldenRight]("netcode.right", a.Body)
 	}
-	return text + goldenMessage[goldenSold]("Sold", a.Body)
+	return text + goldenMessage[goldenWish]("netcode.wish", a.Body)
 }
 
 // piece is the meaning of a piece, and with the last one that comes of the message.

@@ -117,6 +117,8 @@ const (
 	rowGear
 	rowHealth
 	rowLeash
+	rowPaint
+	rowTint
 )
 
 func goldenProtocol() *netcode.Protocol {
@@ -127,6 +129,10 @@ func goldenProtocol() *netcode.Protocol {
 	netcode.Replicate[goldenGear](p, netcode.Named("Gear"))
 	netcode.Replicate[goldenLeash](p, netcode.Named("Leash"))
 	netcode.Replicate[goldenChild](p, netcode.Named("Child"))
+	netcode.Replicate[goldenPaint](p, netcode.Named("Paint"), netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[goldenTint](p, netcode.Named("Tint"), netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Input[goldenStick](p, netcode.Named("Stick"))
+	netcode.Input[goldenLook](p, netcode.Named("Look"))
 	netcode.Handle[goldenMap](p, nil, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),
 		netcode.AtStage(netcode.StageEarlyUpdate))
 	netcode.Handle[goldenChat](p, nil, netcode.Named("Chat"))
@@ -188,6 +194,10 @@ func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 		return goldenValue[goldenGear](plan, payload)
 	case rowLeash:
 		return fmt.Sprintf("Leash{To:%s;Slack:%d}", who(0), lanes[2])
+	case rowPaint:
+		return goldenValue[goldenPaint](plan, payload)
+	case rowTint:
+		return goldenValue[goldenTint](plan, payload)
 	}
 	return goldenValue[goldenHealth](plan, payload)
 }
@@ -205,6 +215,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.talk()
 	g.move()
 	g.crowd()
+	g.fly()
 
 	g.watch("stranger")
 	other := netcode.NewProtocol()
@@ -229,7 +240,10 @@ func TestProtocolGoldenSession(t *testing.T) {
 func goldenEntries(p *netcode.Protocol) string {
 	text := ""
 	for row := range p.Schema().Rows() {
-		text += "entry component " + string(p.Schema().Plan(row).Describe(nil)) + "\n"
+		text += "entry component " + string(p.Schema().Plan(row).Describe(nil)) + map[int]string{rowPaint: "[owner]", rowTint: "[named]"}[row] + "\n"
+	}
+	for _, plan := range goldenInputs() {
+		text += "entry input " + string(plan.Describe(nil)) + "[64]\n"
 	}
 	for _, m := range []struct {
 		of         reflect.Type
@@ -239,6 +253,8 @@ func goldenEntries(p *netcode.Protocol) string {
 		{reflect.TypeFor[goldenChat](), "Chat", "[both ways;Unreliable 0]"},
 		{reflect.TypeFor[goldenMap](), "Map", "[from server;ReliableOrdered 0]"},
 		{reflect.TypeFor[goldenSold](), "Sold", "[both ways;Reliable 0][answer]"},
+		{reflect.TypeFor[goldenRight](), "netcode.right", "[from server;ReliableOrdered 63]"},
+		{reflect.TypeFor[goldenWish](), "netcode.wish", "[from client;ReliableOrdered 63]"},
 	} {
 		plan, err := wire.Compile(m.of, m.name)
 		if err != nil {

@@ -26,8 +26,9 @@ type goldenRig struct {
 	interest goldenInterest
 	watched  []*goldenWatch // of rig.clients, one each
 	lose     bool           // The next packet of the server to the first client is lost.
-	loseAll  bool           // And every one after it.
 	mute     bool           // The next packet of the first client is lost.
+	loseAll  bool           // And every one after it.
+	about    int            // Which client these are about, instead of the first.
 	text     strings.Builder
 }
 
@@ -36,6 +37,7 @@ type goldenWatch struct {
 	name     string
 	pieces   map[string][][]byte // Of messages that come in pieces.
 	observer *snapshot.Replica   // A client that gets every packet, and forgets the past when it asks for a resync.
+	author   *snapshot.Replica   // Likewise a server that gets every packet of this client.
 	before   snapshot.ViewStats
 	crowded  tick.Tick // Of which there were several snapshots.
 }
@@ -74,14 +76,14 @@ func (g *goldenRig) carry(from, to netip.AddrPort, datagram []byte) []byte {
 	fromServer := from == g.server.conn.LocalAddr()
 	who := slices.IndexFunc(g.clients, func(c *clientEnd) bool { return c.conn.LocalAddr() == from || c.conn.LocalAddr() == to })
 	w := g.watched[who]
-	lost := who == 0 && (fromServer && g.lose || !fromServer && g.mute)
+	lost := who == g.about && (fromServer && g.lose || !fromServer && g.mute)
 	if fromServer {
 		g.write("server>%s %d", w.name, g.now.Milliseconds())
 	} else {
 		g.write("%s>server %d", w.name, g.now.Milliseconds())
 	}
 	if lost {
-		g.lose, g.mute = g.lose && (!fromServer || g.loseAll), g.mute && fromServer
+		g.lose, g.mute = g.lose && (!fromServer || g.loseAll), g.mute && (fromServer || g.loseAll)
 		g.write(" lost")
 	}
 	g.write(" %s\n= %s\n", packZeros(datagram), g.meaning(w, g.clients[who], datagram, fromServer))
@@ -131,6 +133,7 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 		w.before = snapshot.ViewStats{}
 		w.pieces = map[string][][]byte{}
 		w.observer = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: tick.Tick(a.Window)}, a.Tick)
+		w.author = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: tick.Tick(a.Window)}, a.Tick)
 		return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d",
 			a.Nonce, a.Epoch, a.Client, a.Tick, a.Rate, a.Window, a.PacketSize)
 	case peer.KindRefuse:
@@ -168,37 +171,54 @@ func (g *goldenRig) snapshot(w *goldenWatch, c *clientEnd, payload []byte) strin
 	require.True(g.t, ok)
 	now, was := stats.Snapshot, w.before
 	w.before = now
-	resynced, r := 0, wire.NewBitReader(payload)
-	s := tick.Near(uint16(r.Read(16)), w.observer.Tick())
-	if r.Bool() {
-		resynced = int(r.Read(16))
+	text, entities, s := g.held(w.observer, payload)
+	if entities == "" && text == leansOnNothing {
+		return text
 	}
-	part := r.Var()
-	if err := w.observer.Read(payload); err != nil {
-		require.ErrorIs(g.t, err, snapshot.ErrBaseline)
-		return "Snapshot that leans on what is not held"
-	}
-	var entities []string
-	for _, index := range slices.Sorted(slices.Values(w.observer.Changed())) {
-		e := w.observer.Entity(index)
-		text := e.ID.String()
-		if !e.Alive {
-			text += " gone"
-		}
-		for row := range g.protocol.Schema().Rows() {
-			if e.Mask.Has(row) {
-				text += " " + goldenRow(g.protocol.Schema(), row, w.observer.Row(index, row))
-			}
-		}
-		entities = append(entities, text)
-	}
-	w.observer.ClearChanged()
-	text := fmt.Sprintf("Snapshot tick=%d part=%d resynced=%d", s, part, resynced)
 	if w.crowded == s || now.Snapshots != was.Snapshots+1 {
 		w.crowded = s // The counters are those of all of them together.
 	} else {
 		text += fmt.Sprintf(" despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d",
 			now.Despawns-was.Despawns, now.Spawns-was.Spawns, now.Updates-was.Updates, now.Rows-was.Rows, now.Deltas-was.Deltas, now.Unchanged-was.Unchanged)
 	}
-	return text + ": " + strings.Join(entities, "; ")
+	return text + ": " + entities
+}
+
+// authored is a snapshot of a client, of which nothing is counted.
+func (g *goldenRig) authored(w *goldenWatch, payload []byte) string {
+	text, entities, _ := g.held(w.author, payload)
+	require.NotEqual(g.t, leansOnNothing, text)
+	return text + ": " + entities
+}
+
+const leansOnNothing = "Snapshot that leans on what is not held"
+
+// held is a snapshot's head, and what the entities in it are afterwards to a replica.
+func (g *goldenRig) held(by *snapshot.Replica, payload []byte) (text, list string, s tick.Tick) {
+	resynced, r := 0, wire.NewBitReader(payload)
+	s = tick.Near(uint16(r.Read(16)), by.Tick())
+	if r.Bool() {
+		resynced = int(r.Read(16))
+	}
+	part := r.Var()
+	if err := by.Read(payload); err != nil {
+		require.ErrorIs(g.t, err, snapshot.ErrBaseline)
+		return leansOnNothing, "", s
+	}
+	var entities []string
+	for _, index := range slices.Sorted(slices.Values(by.Changed())) {
+		e := by.Entity(index)
+		text := e.ID.String()
+		if !e.Alive {
+			text += " gone"
+		}
+		for row := range g.protocol.Schema().Rows() {
+			if e.Mask.Has(row) {
+				text += " " + goldenRow(g.protocol.Schema(), row, by.Row(index, row))
+			}
+		}
+		entities = append(entities, text)
+	}
+	by.ClearChanged()
+	return fmt.Sprintf("Snapshot tick=%d part=%d resynced=%d", s, part, resynced), strings.Join(entities, "; "), s
 }

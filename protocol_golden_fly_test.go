@@ -1,0 +1,179 @@
+package netcode_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// goldenPaint is written by the owner of an entity.
+type goldenPaint struct {
+	Hue  float32 `net:"angle,bits=12"`
+	Coat uint16
+}
+
+func (p goldenPaint) String() string {
+	return fmt.Sprintf("Paint{Hue:%s;Coat:%d}", short(p.Hue), p.Coat)
+}
+
+// goldenTint is written by whoever is named.
+type goldenTint struct {
+	Level int32
+}
+
+func (t goldenTint) String() string { return fmt.Sprintf("Tint{Level:%d}", t.Level) }
+
+// goldenStick is an input with numbers of all sorts of widths.
+type goldenStick struct {
+	X    int8
+	Aim  float32 `net:"angle,bits=10"`
+	Jump bool
+	Item uint8 `net:"min=0,max=4"`
+	Seed uint64
+}
+
+func (s goldenStick) String() string {
+	return fmt.Sprintf("Stick{X:%d;Aim:%s;Jump:%t;Item:%d;Seed:%d}", s.X, short(s.Aim), s.Jump, s.Item, s.Seed)
+}
+
+// goldenLook is an input that is set later than the other.
+type goldenLook struct {
+	Rot [4]float32 `net:"quat,bits=9"`
+}
+
+func (l goldenLook) String() string {
+	return fmt.Sprintf("Look{Rot:%s,%s,%s,%s}", short(l.Rot[0]), short(l.Rot[1]), short(l.Rot[2]), short(l.Rot[3]))
+}
+
+// goldenRight and goldenWish have the fields of what the ends say about authority.
+type goldenRight struct {
+	Entity wire.NetworkID
+	Rows   uint64
+	Tick   uint32
+}
+
+func (r goldenRight) String() string {
+	return fmt.Sprintf("netcode.right{Entity.Index:%d;Entity.Generation:%d;Rows:%d;Tick:%d}", r.Entity.Index, r.Entity.Generation, r.Rows, r.Tick)
+}
+
+type goldenWish struct {
+	Entity wire.NetworkID
+	GiveUp bool
+}
+
+func (w goldenWish) String() string {
+	return fmt.Sprintf("netcode.wish{Entity.Index:%d;Entity.Generation:%d;GiveUp:%t}", w.Entity.Index, w.Entity.Generation, w.GiveUp)
+}
+
+// goldenInputs are the inputs of the golden protocol, by wire name.
+func goldenInputs() (plans []*wire.Plan) {
+	for _, in := range []struct {
+		of   reflect.Type
+		name string
+	}{{reflect.TypeFor[goldenLook](), "Look"}, {reflect.TypeFor[goldenStick](), "Stick"}} {
+		plan, err := wire.Compile(in.of, in.name)
+		if err != nil {
+			panic(err)
+		}
+		plans = append(plans, plan)
+	}
+	return plans
+}
+
+// input is what this implementation means by an input message.
+func (g *goldenRig) input(payload []byte) string {
+	text := fmt.Sprintf("Input newest=%d behind=%d", binary.LittleEndian.Uint16(payload), binary.LittleEndian.Uint16(payload[2:]))
+	r := wire.NewBitReader(payload[4:])
+	for n, plan := range goldenInputs() {
+		rows := make([]uint32, 64*plan.Lanes())
+		count, ok := plan.ReadRun(&r, rows, 64)
+		require.True(g.t, ok)
+		var texts []string
+		for i := range count {
+			row := make([]byte, (plan.Bits()+7)/8)
+			w := wire.NewBitWriter(row)
+			plan.WriteRow(&w, rows[i*plan.Lanes():(i+1)*plan.Lanes()])
+			w.Finish()
+			if n == 0 {
+				texts = append(texts, goldenValue[goldenLook](plan, row))
+			} else {
+				texts = append(texts, goldenValue[goldenStick](plan, row))
+			}
+		}
+		text += fmt.Sprintf(" [%s]", strings.Join(texts, ", "))
+	}
+	require.True(g.t, r.Done())
+	return text
+}
+
+// fly is a client with a player: inputs, a few of which are lost, and components that it writes itself.
+func (g *goldenRig) fly() {
+	g.about = len(g.watched)
+	g.watch("pilot")
+	pilot := g.joined(g.protocol, netcode.Config{})
+	steer := func(stick goldenStick) {
+		require.NoError(g.t, netcode.SetInput(pilot.Client, &stick))
+		g.run(time.Second / 30)
+	}
+	for i := range 6 {
+		steer(goldenStick{X: int8(i), Aim: float32(i) / 100, Jump: i%2 == 0, Item: uint8(i % 5), Seed: uint64(i) << 30})
+		g.mute = i == 2
+	}
+	require.NoError(g.t, netcode.SetInput(pilot.Client, &goldenLook{Rot: [4]float32{0, 0, 0, 1}}))
+	g.mute = true
+	steer(goldenStick{X: -128, Aim: 3, Item: 4, Seed: 1<<64 - 1})
+	g.mute = true
+	require.NoError(g.t, netcode.SetInput(pilot.Client, &goldenLook{Rot: [4]float32{0.5, -0.5, 0.5, 0.5}}))
+	steer(goldenStick{X: 127, Aim: -3, Jump: true})
+	steer(goldenStick{X: 126, Aim: -3, Jump: true, Seed: 5})
+	g.mute, g.loseAll = true, true
+	g.run(time.Second / 5) // So long that inputs come late.
+	g.mute, g.loseAll = false, false
+	steer(goldenStick{X: 126, Jump: true, Seed: 5})
+	g.paint(pilot)
+	pilot.Close()
+	g.until(func() bool { return pilot.State() == netcode.Disconnected })
+	g.about = 0
+	g.settled(2)
+}
+
+// paint is what the pilot writes: first as the owner of an entity, then as the one who is named for it, until neither.
+func (g *goldenRig) paint(pilot *clientEnd) {
+	var id wire.NetworkID
+	g.change(func(s *snapshot.Store) {
+		id = s.Spawn()
+		s.Set(id, rowPaint, goldenLanes(s.Schema().Plan(rowPaint), goldenPaint{Coat: 1}))
+		s.Set(id, rowTint, goldenLanes(s.Schema().Plan(rowTint), goldenTint{Level: -1}))
+	})
+	require.True(g.t, g.server.SetOwner(id, pilot.ID()))
+	g.server.OnAuthority(func(netcode.ClientID, netcode.NetworkID) bool { return true })
+	g.server.game = func(s *snapshot.Store) {
+		g.server.Writes(func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { s.Set(id, row, lanes) })
+	}
+	g.until(func() bool { return netcode.MayWrite[goldenPaint](pilot.Client, id) })
+	for i := range 4 {
+		require.NoError(g.t, netcode.Write(pilot.Client, id, &goldenPaint{Hue: float32(i) / 8, Coat: uint16(100 * i)}))
+		g.mute = i == 1
+		g.run(time.Second / 15)
+	}
+	require.NoError(g.t, pilot.AskAuthority(id))
+	g.until(func() bool { return netcode.MayWrite[goldenTint](pilot.Client, id) })
+	require.NoError(g.t, netcode.Write(pilot.Client, id, &goldenTint{Level: 1 << 20}))
+	g.run(time.Second / 10)
+	require.True(g.t, g.server.SetOwner(id, 0))
+	require.NoError(g.t, pilot.ReleaseAuthority(id))
+	g.until(func() bool { return pilot.Rights(id) == 0 })
+	g.run(time.Second / 5)
+	require.Equal(g.t, "Tint{Level:1048576}", goldenRow(g.server.Store().Schema(), rowTint, g.server.Store().Row(id, rowTint)))
+	require.Equal(g.t, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.server.Store().Schema(), rowPaint, g.server.Store().Row(id, rowPaint)))
+	g.server.game = nil
+	g.change(func(s *snapshot.Store) { s.Despawn(id) })
+}
