@@ -3,8 +3,10 @@ package netcode_test
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -176,4 +178,96 @@ func (g *goldenRig) paint(pilot *clientEnd) {
 	require.Equal(g.t, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.server.Store().Schema(), rowPaint, g.server.Store().Row(id, rowPaint)))
 	g.server.game = nil
 	g.change(func(s *snapshot.Store) { s.Despawn(id) })
+}
+
+// TestProtocolTextAgreesOnInputs reads input messages, whole, damaged and cut short, with the reader that is written from
+// PROTOCOL.md alone: what it takes or refuses this implementation takes or refuses too, and it finds the same rows.
+func TestProtocolTextAgreesOnInputs(t *testing.T) {
+	g := &goldenRig{rig: &rig{t: t}}
+	entries := strings.Split(strings.TrimSpace(strings.ReplaceAll(goldenEntries(goldenProtocol()), "entry ", "")), "\n")
+	text := newReader(entries[:len(entries)-1])
+	random, took, refused := rand.New(rand.NewPCG(7, 9)), 0, 0
+	compare := func(payload []byte) {
+		got, err := attempted(func() string { return text.input(payload) })
+		legal := goldenInputsLegal(payload)
+		require.Equal(t, legal, err == nil, "%x: %v", payload, err)
+		if legal {
+			require.Equal(t, g.input(payload), got)
+			took++
+			return
+		}
+		refused++
+	}
+	for range 300 {
+		b := make([]byte, 2048)
+		w := wire.NewBitWriter(b[4:])
+		count := 1 + random.IntN(6)
+		for n, plan := range goldenInputs() {
+			if n == 0 && count%2 == 0 {
+				plan.WriteRun(&w, nil, 0)
+				continue
+			}
+			plan.WriteRun(&w, goldenRun(plan, random, count), count)
+		}
+		payload := b[:4+w.Finish()]
+		compare(payload)
+		compare(payload[:len(payload)-1])
+		for range 40 {
+			at := 32 + random.IntN(8*len(payload)-32)
+			payload[at/8] ^= 1 << (at % 8)
+			compare(payload)
+			payload[at/8] ^= 1 << (at % 8)
+		}
+	}
+	require.Greater(t, took, 2000)
+	require.Greater(t, refused, 2000)
+}
+
+// attempted turns what the reader panics with into an error.
+func attempted(f func() string) (text string, err error) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case illegal:
+			err = fmt.Errorf("%s", string(why))
+		default:
+			panic(why)
+		}
+	}()
+	return f(), nil
+}
+
+// goldenRun is legal rows, each like the one before but for a few numbers.
+func goldenRun(plan *wire.Plan, random *rand.Rand, count int) (rows []uint32) {
+	stick, look := goldenStick{}, goldenLook{Rot: [4]float32{0, 0, 0, 1}}
+	for range count {
+		switch random.IntN(4) {
+		case 0:
+			stick.X, stick.Seed = stick.X+int8(random.IntN(5)), stick.Seed+uint64(random.IntN(9))
+		case 1:
+			stick = goldenStick{X: int8(random.IntN(256) - 128), Aim: random.Float32(), Item: uint8(random.IntN(5)), Seed: random.Uint64()}
+		case 2:
+			stick.Jump = !stick.Jump
+			look.Rot = [4]float32{random.Float32() - 0.5, random.Float32() - 0.5, random.Float32(), random.Float32()}
+		}
+		if plan.Name() == "Look" {
+			rows = append(rows, goldenLanes(plan, look)...)
+		} else {
+			rows = append(rows, goldenLanes(plan, stick)...)
+		}
+	}
+	return rows
+}
+
+// goldenInputsLegal tells if this implementation takes an input message of the golden protocol.
+func goldenInputsLegal(payload []byte) bool {
+	r, some := wire.NewBitReader(payload[4:]), 0
+	for _, plan := range goldenInputs() {
+		count, ok := plan.ReadRun(&r, make([]uint32, 64*plan.Lanes()), 64)
+		if !ok || some > 0 && count > 0 && some != count {
+			return false
+		}
+		some = max(some, count)
+	}
+	return some > 0 && r.Done()
 }
