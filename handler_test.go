@@ -18,6 +18,9 @@ import (
 // A handler that sends to itself in its own stage a million times over: a frame ends, the stack stays small, and the whole
 // chain runs in the end.
 func TestCase14ReentrantHandler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; the race detector has nothing to find in one goroutine")
+	}
 	p := protocol()
 	const length = 1_000_000
 	handled, inFrame, most := 0, 0, 0

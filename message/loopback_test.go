@@ -152,6 +152,9 @@ func TestLoopbackOfAMessageWithoutFields(t *testing.T) {
 // Case 14 of the catalogue, re-entrant handler: a chain of a million messages that each handler sends on to its own stage
 // is bounded in every frame and in depth, and comes to its end.
 func TestCase14ChainOfAMillion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; the race detector has nothing to find in one goroutine")
+	}
 	const chain = 1_000_000
 	r := newRig(t, Config{})
 	seen, depth, deepest := uint64(0), 0, 0

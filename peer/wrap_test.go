@@ -73,6 +73,9 @@ func (e *wrapEnd) step(n int, other *wrapEnd, now time.Duration, random *rand.Ra
 // TestCase16SequenceWraps sends ten times around the 16-bit numbers each way, at 30 %
 // loss. RTT and loss stay what they are across every wrap.
 func TestCase16SequenceWraps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long; the race detector has nothing to find in one goroutine")
+	}
 	for _, first := range startSequences() {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {
 			t.Parallel()
