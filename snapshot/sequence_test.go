@@ -24,13 +24,17 @@ var (
 func TestSequences(t *testing.T) {
 	met := &sequenceLimits{} // and shown below to be met
 	schema := sequenceSchema(t)
-	for n := range uint64(*sequences) {
+	count := *sequences
+	if testing.Short() {
+		count = min(count, 300)
+	}
+	for n := range uint64(count) {
 		seed := *sequenceSeed + n
 		if err := newSequence(schema, seed, met).run(); err != nil {
 			t.Fatalf("-sequences 1 -sequence-seed %d: %v", seed, err)
 		}
 	}
-	if *sequences < 1000 {
+	if count < 1000 {
 		return
 	}
 	t.Logf("%+v", *met)
