@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Writer says who may write a component, beside the server, which always may.
+// Writer says who may write a component.
 type Writer uint8
 
 // The writers of a component.
@@ -23,7 +23,9 @@ const (
 
 // WrittenBy says who writes a component; without it that is the server. The client that does writes it in its own world
 // with plain assignments, and it goes to the server and on to the other clients as the server's own does, but not back to
-// its author, whose world is not touched meanwhile. The server takes it only from whom it may come at that moment. Such a
+// its author, whose world is not touched meanwhile: what the server's own game writes while a client has the right reaches the
+// others and not the author. To correct an author, take the right first, Server.Grant(entity, 0) or another owner, and give it
+// back later. The server takes it only from whom it may come at that moment. Such a
 // component names no entities. Call it with the same writer on both sides.
 func WrittenBy(w Writer) Option {
 	if w > NamedWrites {

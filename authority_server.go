@@ -54,21 +54,29 @@ func (a *authority) hold(id wire.NetworkID) {
 	a.held = append(a.held, heldRight{id: id})
 }
 
-// mayHaveWritten judges a record of a client's: whether it may write these rows, or might until so lately that it could not
-// know better.
+// mayHaveWritten judges a record of a client's: whether the entity is one of those that it may write and these are rows that
+// it may, or might until so lately that it could not know better. A record without rows says nothing, but takes memory: it too
+// must be about such an entity.
 func (s *Server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
-	may := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
-	for i := 0; i < len(c.held) && rows&^may != 0; i++ {
+	owner, named := s.store.Owner(id) == c.id, s.store.Named(id) == c.id
+	may, known := s.protocol.writers.of(owner, named), owner || named
+	for i := 0; i < len(c.held) && (rows&^may != 0 || !known); i++ {
 		if c.held[i].id == id {
-			may |= c.held[i].rows
+			may, known = may|c.held[i].rows, true
 		}
 	}
-	for i := 0; i < len(c.given) && rows&^may != 0; i++ {
+	for i := 0; i < len(c.given) && (rows&^may != 0 || !known); i++ {
 		if c.given[i].id == id {
-			may |= c.given[i].rows
+			may, known = may|c.given[i].rows, true
 		}
 	}
-	return rows&^may == 0
+	return known && rows&^may == 0
+}
+
+// grace is how many ticks a client is forgiven for writing what it has lost: W, and as long as it may have heard nothing
+// without its connection ending.
+func (s *Server) grace() tick.Tick {
+	return tick.Tick(s.config.Window) + tick.Tick(s.config.SilenceTimeout/s.config.interval())
 }
 
 // rights is what a client may write of an entity now.
@@ -187,7 +195,7 @@ func (s *Server) tellRights() {
 
 // tellRightsTo tells one client.
 func (s *Server) tellRightsTo(c *session) {
-	for len(c.given) > 0 && s.Tick()-c.given[0].at > tick.Tick(s.config.Window) {
+	for len(c.given) > 0 && s.Tick()-c.given[0].at > s.grace() {
 		c.given = slices.Delete(c.given, 0, 1)
 	}
 	kept := c.held[:0]

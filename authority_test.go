@@ -96,6 +96,30 @@ func TestCase44WriteEverything(t *testing.T) {
 	require.EqualValues(t, 50, got)
 }
 
+// TestCase44RecordsWithoutRows: a record that holds nothing is judged like any other, or a client could make the server
+// remember whatever it names.
+func TestCase44RecordsWithoutRows(t *testing.T) {
+	p := writtenProtocol()
+	r := newRig(t, p, netcode.Config{Strikes: 100})
+	r.joined(p, netcode.Config{})
+	th := newThief(t, r, p)
+	own, others := r.spawn(1), r.spawn(2)
+	require.True(t, r.server.SetOwner(own, 2))
+	require.True(t, r.server.SetOwner(others, 1))
+	r.accepting()
+	r.run(time.Second / 2)
+	nothing := func(*snapshot.Store, wire.NetworkID) {}
+	refused := uint64(0)
+	for _, id := range []wire.NetworkID{own, others, {Index: 9999, Generation: 1}, {Index: snapshot.MaxEntities - 1, Generation: 7}} {
+		th.send(wire.MessageSnapshot, 0, forged(p, r.server.Tick(), []wire.NetworkID{id}, nothing))
+		r.run(time.Second / 10)
+		if id != own {
+			refused++
+		}
+		require.Equal(t, refused, r.server.Stats().NotAllowed, "%v", id)
+	}
+}
+
 // In a protocol in which clients write nothing, one that does loses its connection at once.
 func TestCase44WithoutWritersStateFromAClientIsMalformed(t *testing.T) {
 	p := protocol()
