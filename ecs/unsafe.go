@@ -239,17 +239,13 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// copyAll is put for the entities of a list that have a row, for a plan that is
-// plain, and counts them. Most components are of three or four words, for which
-// a call costs more than the copy.
-func (c *column) copyAll(list []due, row snapshot.Mask, fetch *snapshot.Fetch) (count uint64) {
+// copyAll is put for entities that have a row, for a plan that is plain. Their
+// lanes of the row are from first to end. Most components are of three or four
+// words, for which a call costs more than the copy.
+func (c *column) copyAll(list []due, row snapshot.Mask, first, end int) {
 	for i := range list {
 		d := &list[i]
-		if d.has&row == 0 {
-			continue
-		}
-		count++
-		lanes := fetch.At(d.index)
+		lanes := d.lanes[first:end]
 		at := int(d.slot) * c.size
 		shadow := c.shadow[at : at+4*len(lanes)]
 		// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
@@ -277,7 +273,6 @@ func (c *column) copyAll(list []due, row snapshot.Mask, fetch *snapshot.Fetch) (
 			d.rows |= row
 		}
 	}
-	return count
 }
 
 // componentOf is an entity's component, nil when it has none. The entity must

@@ -33,7 +33,9 @@ func (a *Apply) update() {
 		}
 	} else {
 		for _, index := range a.replica.Changed() {
-			a.updateEntity(index)
+			if !a.listUsual(index) {
+				a.updateEntity(index)
+			}
 		}
 	}
 	a.replica.ClearChanged()

@@ -16,14 +16,26 @@ type writing struct {
 	fresh    []due    // entities that were created with their values
 	forms    []form
 	guard    ecs.Query // keeps the world locked while columns are aimed
+	plain    []plainColumn
 }
 
 // due is an entity to write.
 type due struct {
 	index uint32
 	slot  int32
-	has   snapshot.Mask // rows that the server's entity has
+	has   snapshot.Mask // rows that are to be written
 	rows  snapshot.Mask // that got another value
+	// lanes begins with those of all rows of has and of no others. Nil where
+	// they do not lie in one piece.
+	lanes []uint32
+}
+
+// plainColumn is where in memory a column is whose plan is plain, and where its
+// rows lie among the lanes of an entity.
+type plainColumn struct {
+	*column
+	bit         snapshot.Mask
+	first, last int
 }
 
 // form is what a run did to an entity's structure.
@@ -71,7 +83,31 @@ func (a *Apply) house(index uint32, at *place, tw *twin) {
 	}
 	list := &w.byTable[at.table]
 	own := a.owned(wire.NetworkID{Index: index, Generation: at.generation})
-	*list = append(*list, due{index: index, slot: at.slot, has: tw.mask &^ own})
+	d := due{index: index, slot: at.slot, has: tw.mask &^ own}
+	if own&tw.mask == 0 {
+		d.lanes, _ = a.replica.Present(index, at.generation, tw.mask)
+	}
+	*list = append(*list, d)
+}
+
+// listUsual is list for an entity of which nothing but values has changed, as
+// most have. It is false for any other.
+func (a *Apply) listUsual(index uint32) bool {
+	w := &a.writing
+	if int(index) >= len(a.watch.byIndex) || a.unsettled {
+		return false
+	}
+	at, tw := &a.watch.byIndex[index], &a.twins[index]
+	if uint(at.table) >= uint(len(w.byTable)) || tw.left || tw.listed == a.run || tw.mask&a.aims.rows|tw.authored != 0 {
+		return false
+	}
+	lanes, ok := a.replica.Present(index, at.generation, tw.mask)
+	if !ok {
+		return false
+	}
+	tw.listed = a.run
+	w.byTable[at.table] = append(w.byTable[at.table], due{index: index, slot: at.slot, has: tw.mask, lanes: lanes})
+	return true
 }
 
 // settleLists makes the places of what is listed good after a change of
@@ -149,14 +185,20 @@ func (a *Apply) writeTable(t *table, list []due, sure bool) []due {
 	if !sure {
 		list = a.present(t, list, query.Count())
 	}
+	a.writing.plain = a.writing.plain[:0]
 	for i := range t.columns {
 		switch c := &t.columns[i]; {
 		case c.row < 0: // of no row of the schema: it is not ours
 		case a.refs.rows.Has(c.row):
 			a.writeRefs(c, list)
+		case c.plan.Plain():
+			a.writing.plain = append(a.writing.plain, plainColumn{column: c, bit: snapshot.Mask(0).With(c.row)})
 		default:
 			a.stats.Rows += a.writeColumn(c, list)
 		}
+	}
+	if len(a.writing.plain) > 0 {
+		a.stats.Rows += a.writePlain(list)
 	}
 	t.release()
 	query.Close()
@@ -178,18 +220,73 @@ func (a *Apply) present(t *table, list []due, length int) []due {
 
 // writeColumn writes one component of entities.
 func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
-	bit, fetch := snapshot.Mask(0).With(c.row), a.replica.Fetch(c.row)
-	if c.plan.Plain() {
-		return c.copyAll(list, bit, &fetch)
-	}
+	bit := snapshot.Mask(0).With(c.row)
+	var mask snapshot.Mask
+	var first, end int
 	for i := range list {
 		d := &list[i]
 		if d.has&bit == 0 {
 			continue
 		}
 		count++
-		if c.put(int(d.slot), fetch.At(d.index)) {
+		if d.has != mask {
+			mask = d.has
+			first, end = a.replica.Place(mask, c.row)
+		}
+		var lanes []uint32
+		if d.lanes != nil {
+			lanes = d.lanes[first:end]
+		} else {
+			lanes = a.replica.Row(d.index, c.row)
+		}
+		if c.put(int(d.slot), lanes) {
 			d.rows |= bit
+		}
+	}
+	return count
+}
+
+// writePlain writes the plain columns of a table, entity by entity: what an
+// entity received lies together.
+func (a *Apply) writePlain(list []due) (count uint64) {
+	columns := a.writing.plain
+	var mask snapshot.Mask
+	for i := 0; i < len(list); {
+		if list[i].lanes == nil {
+			count += a.writeApart(columns, &list[i])
+			i++
+			continue
+		}
+		if list[i].has != mask {
+			mask = list[i].has
+			for k := range columns {
+				c := &columns[k]
+				c.first, c.last = a.replica.Place(mask, c.row)
+			}
+		}
+		n := 1
+		for n < len(list)-i && list[i+n].has == mask && list[i+n].lanes != nil {
+			n++
+		}
+		for k := range columns {
+			if c := &columns[k]; c.bit&mask != 0 {
+				count += uint64(n)
+				c.copyAll(list[i:i+n], c.bit, c.first, c.last)
+			}
+		}
+		i += n
+	}
+	return count
+}
+
+// writeApart writes the plain columns of an entity whose rows do not lie in one piece.
+func (a *Apply) writeApart(columns []plainColumn, d *due) (count uint64) {
+	for k := range columns {
+		if c := &columns[k]; d.has&c.bit != 0 {
+			count++
+			if c.put(int(d.slot), a.replica.Row(d.index, c.row)) {
+				d.rows |= c.bit
+			}
 		}
 	}
 	return count
@@ -197,14 +294,13 @@ func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
 
 // writeRefs writes one component with entity fields.
 func (a *Apply) writeRefs(c *column, list []due) {
-	fetch := a.replica.Fetch(c.row)
 	for i := range list {
 		d := &list[i]
 		if !d.has.Has(c.row) {
 			continue
 		}
 		a.stats.Rows++
-		if c.put(int(d.slot), a.resolve(d.index, c.row, fetch.At(d.index))) {
+		if c.put(int(d.slot), a.resolve(d.index, c.row, a.replica.Row(d.index, c.row))) {
 			d.rows = d.rows.With(c.row)
 		}
 	}

@@ -1,20 +1,66 @@
 package snapshot
 
-// Fetch reads one row of many entities: what [Replica.Row] does for one, without
-// finding the column anew each time. It is good until the Replica changes.
-type Fetch struct {
-	pages [][]uint32
-	lanes uint32
+// The newest rows of an entity are those of its newest version, where they
+// were decoded: nothing is copied. When that has left the window they lie in
+// what remains of its life.
+
+// Row is the newest lanes of a row, nil when the entity lacks it. The slice is
+// the Replica's own: read it, do not keep it.
+func (r *Replica) Row(index uint32, row int) []uint32 {
+	h := r.head(index)
+	if h < 0 || r.lives[h].gone || !r.masks[index].Has(row) {
+		return nil
+	}
+	return r.newestRow(h, row)
 }
 
-// Fetch returns the reader of a row, which must be one of the schema's.
-func (r *Replica) Fetch(row int) Fetch {
-	return Fetch{pages: r.rows.pages[row], lanes: uint32(r.schema.plans[row].Lanes())}
+// newestRow is Row of a life that has it.
+func (r *Replica) newestRow(h int32, row int) []uint32 {
+	if r.schema.tags.Has(row) {
+		return []uint32{}
+	}
+	l := &r.lives[h]
+	if v := r.past.at(l.newest); v != nil {
+		return r.past.row(v, row)
+	}
+	if r.olds.heads[h].mask.Has(row) {
+		return r.olds.place(h, row)[sinceWords:]
+	}
+	return r.lost.row(l.index, row)
 }
 
-// At is the newest lanes of the row of an entity, which must be alive and have
-// it, as its Mask says. The slice is the Replica's own: read it, do not keep it.
-func (f *Fetch) At(index uint32) []uint32 {
-	at := index % pageRows * f.lanes
-	return f.pages[index/pageRows][at : at+f.lanes]
+// Present is the newest lanes of all rows of an entity, one row behind the
+// other, as [Replica.Place] tells. It is false when the entity does not live
+// with this generation and just these rows, and when its rows do not lie in one
+// piece: then [Replica.Row] finds them. The slice is the Replica's own: read it,
+// do not keep it.
+func (r *Replica) Present(index, generation uint32, mask Mask) (lanes []uint32, ok bool) {
+	if int(index) >= len(r.heads) || r.heads[index] < 0 || r.masks[index] != mask {
+		return nil, false
+	}
+	l := &r.lives[r.heads[index]]
+	if l.generation != generation || l.gone || l.newest.tick <= r.past.horizon {
+		return nil, false
+	}
+	b := r.past.block(l.newest.tick)
+	return b.lanes[b.versions[l.newest.place].first:], true
+}
+
+// Place is where the lanes of a row of the mask lie among those of all its rows.
+func (r *Replica) Place(mask Mask, row int) (first, end int) {
+	s := r.shapes.of(mask)
+	return int(s.at[row]), int(s.at[row] + s.width[row])
+}
+
+// rescue keeps the newest rows of all entities beside the past that is given up.
+func (r *Replica) rescue() {
+	for index, h := range r.heads {
+		if h < 0 || r.lives[h].gone {
+			continue
+		}
+		for m := r.masks[index] &^ r.schema.tags; m != 0; m &= m - 1 {
+			row := m.next()
+			copy(r.lost.row(uint32(index), row), r.newestRow(h, row))
+		}
+	}
 }

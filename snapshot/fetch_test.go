@@ -1,38 +1,69 @@
 package snapshot
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-func TestFetchReadsWhatRowReads(t *testing.T) {
-	d := newDuo(t)
-	var ids []wire.NetworkID
-	p := d.at(1, func() {
-		for x := range uint32(2*pageRows + 3) {
-			ids = append(ids, d.spawn(x))
+// requireStore holds every row of a replica against the store's. Where the rows
+// lie in one piece, that must be the same. It returns how many do.
+func requireStore(t *testing.T, d *duo, ids []wire.NetworkID) (whole int) {
+	for _, id := range ids {
+		mask := d.store.Mask(id)
+		require.Equal(t, mask, d.replica.Entity(id.Index).Mask)
+		lanes, ok := d.replica.Present(id.Index, id.Generation, mask)
+		if ok {
+			whole++
 		}
-	})
-	for ; p != nil; p = d.write() {
-		d.deliver(p)
-		d.view.Acked(p.seq)
-	}
-	for p = d.at(2, func() { d.move(ids[pageRows], 9) }); p != nil; p = d.write() {
-		d.deliver(p)
-		d.view.Acked(p.seq)
-	}
-	require.Equal(t, len(ids), d.replica.Len())
-	for row := range d.store.schema.Rows() {
-		fetch := d.replica.Fetch(row)
-		for _, id := range ids {
-			if want := d.replica.Row(id.Index, row); want != nil {
-				require.Equal(t, want, fetch.At(id.Index), "row %d of %s", row, id)
+		for row := range d.store.schema.Rows() {
+			want := d.store.Row(id, row)
+			got := d.replica.Row(id.Index, row)
+			require.Equal(t, want == nil, got == nil, "row %d of %s", row, id)
+			require.True(t, slices.Equal(want, got), "row %d of %s: %v, not %v", row, id, got, want)
+			if ok && mask.Has(row) {
+				from, to := d.replica.Place(mask, row)
+				require.True(t, slices.Equal(want, lanes[from:to]), "row %d of %s in one piece", row, id)
 			}
 		}
+		_, other := d.replica.Present(id.Index, id.Generation+1, mask)
+		require.False(t, other, "another generation")
+		_, other = d.replica.Present(id.Index, id.Generation, mask^1)
+		require.False(t, other, "other rows")
 	}
-	fetch := d.replica.Fetch(rowPosition)
-	require.EqualValues(t, 9, fetch.At(ids[pageRows].Index)[0])
+	return whole
+}
+
+// TestNewestRows holds the newest rows against the store's while their versions
+// are in the window, when they have left it, and when the past was lost.
+func TestNewestRows(t *testing.T) {
+	d := newDuo(t)
+	var ids []wire.NetworkID
+	play := func(at tick.Tick, f func()) {
+		for p := d.at(at, f); p != nil; p = d.write() {
+			d.deliver(p)
+			d.view.Acked(p.seq)
+		}
+	}
+	play(1, func() {
+		for x := range uint32(2*pageRows + 3) {
+			ids = append(ids, d.spawn(x%16))
+		}
+	})
+	require.Equal(t, len(ids), requireStore(t, d, ids))
+	end := 1 + 2*d.replica.window + spareTicks + 1
+	for s := tick.Tick(2); s <= end; s++ {
+		play(s, func() { d.move(ids[pageRows], uint32(s)%16) })
+	}
+	require.Equal(t, 1, requireStore(t, d, ids), "all others have left the window")
+	d.replica.Lose()
+	require.Zero(t, requireStore(t, d, ids))
+	d.replica.Lose()
+	require.Zero(t, requireStore(t, d, ids))
+	_, ok := d.replica.Present(1<<20, 1, 0)
+	require.False(t, ok)
 }

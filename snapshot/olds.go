@@ -37,10 +37,14 @@ func (o *olds) place(life int32, row int) []uint32 {
 }
 
 // take makes v, which is newer, what remains of its life. Lanes begin with
-// those of v.
+// those of v. When the version before v is not what remained, nothing had to of
+// it, since v differs from it in every row.
 func (o *olds) take(v *version, lanes []uint32) {
 	h := &o.heads[v.life]
 	was := h.mask
+	if h.tick != v.prevTick {
+		was = 0
+	}
 	h.tick, h.mask = v.tick, v.mask
 	page, in := int(uint32(v.life)/pageRows), int(uint32(v.life)%pageRows)
 	for m := v.mask &^ o.schema.tags; m != 0; m &= m - 1 {

@@ -1,6 +1,10 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // version is an entity as one decoded record left it: all its rows as of the
 // record's tick, stored with the record and never found by a search by tick
@@ -14,8 +18,15 @@ type version struct {
 	base       tick.Tick // T′, what the record leant on; tick.None when absolute
 	mask       Mask
 	moved      Mask // rows that the record said to differ from T′
-	prev       versionRef
+	prevTick   tick.Tick
+	prevPlace  int32
+	over       uint32 // ticks to the one that follows it, when that differs in each of its rows; else 0
 }
+
+// prev names the version before of the same life.
+func (v *version) prev() versionRef { return versionRef{tick: v.prevTick, place: v.prevPlace} }
+
+func (v *version) setPrev(ref versionRef) { v.prevTick, v.prevPlace = ref.tick, ref.place }
 
 // versionRef names a version: its tick and its place in that tick's block.
 // The zero value names none.
@@ -32,6 +43,8 @@ type block struct {
 	listed   []uint32 // indexes that its payloads spoke of, part after part
 	places   []int32  // of the version of each, -1 where there is none
 	parts    []listPart
+	over     int       // versions that have their over
+	last     tick.Tick // the newest of those that follow them
 }
 
 // maxListedAt bounds what the lists of one tick hold.
@@ -51,6 +64,11 @@ type past struct {
 	keep    tick.Tick
 	horizon tick.Tick // versions at or before it have left
 }
+
+// spareTicks is how much longer versions are kept than anything can lean on
+// them. Of those that change in every row within as many ticks nothing has then
+// to remain when they leave.
+const spareTicks = 4
 
 // newPast keeps versions for keep ticks, and those of the keep ticks before start.
 func newPast(schema *Schema, shapes *shapes, keep, start tick.Tick) past {
@@ -100,6 +118,7 @@ func (b *block) empty(t tick.Tick) {
 	b.tick = t
 	b.versions, b.lanes = b.versions[:0], b.lanes[:0]
 	b.listed, b.places, b.parts = b.listed[:0], b.places[:0], b.parts[:0]
+	b.over, b.last = 0, tick.None
 }
 
 // begin is the block that the lanes of a payload of tick t are decoded into,
@@ -141,6 +160,24 @@ func (b *block) note(index uint32, place int32) {
 	b.parts[len(b.parts)-1].end++
 }
 
+// noteRun is note for entities whose versions lie one behind the other.
+func (b *block) noteRun(indexes []uint32, place int32) {
+	if len(b.listed)+len(indexes) > maxListedAt {
+		for i, index := range indexes {
+			b.note(index, place+int32(i))
+		}
+		return
+	}
+	b.listed = append(b.listed, indexes...)
+	n := len(b.places)
+	b.places = slices.Grow(b.places, len(indexes))[:n+len(indexes)]
+	places := b.places[n:]
+	for i := range places {
+		places[i] = place + int32(i)
+	}
+	b.parts[len(b.parts)-1].end += len(indexes)
+}
+
 // list is the entities of a payload that was decoded, in its order, and the
 // places of what it said of them.
 func (p *past) list(t tick.Tick, part int) (list []uint32, places []int32, ok bool) {
@@ -173,12 +210,38 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 		if b.tick != t {
 			continue
 		}
-		for i := range b.versions {
-			v := &b.versions[i]
-			to.take(v, b.lanes[v.first:])
-		}
+		p.remains(b, newest-p.keep+spareTicks, to)
 		p.left = append(p.left, *b)
 		*b = block{}
 	}
 	p.horizon = horizon
+}
+
+// remains hands what could still be leaned on of a block that leaves to what
+// remains. A version can not when the one that follows differs in every row and
+// has been there for twice the window: the server leans on no row that changed
+// so long ago, and then on none of the entity's.
+func (p *past) remains(b *block, dead tick.Tick, to *olds) {
+	if b.over == len(b.versions) && b.last <= dead {
+		return
+	}
+	for i := range b.versions {
+		if v := &b.versions[i]; v.over == 0 || v.tick+tick.Tick(v.over) > dead {
+			to.take(v, b.lanes[v.first:])
+		}
+	}
+}
+
+// follow notes that v, which has these lanes, follows the version that a ref
+// names.
+func (p *past) follow(ref versionRef, v *version, lanes []uint32) {
+	if ref.tick <= p.horizon {
+		return
+	}
+	b := p.block(ref.tick)
+	w := &b.versions[ref.place]
+	if w.mask == v.mask && p.shapes.of(v.mask).differ(b.lanes[w.first:], lanes) {
+		w.over = uint32(v.tick - w.tick)
+		b.over, b.last = b.over+1, max(b.last, v.tick)
+	}
 }

@@ -15,6 +15,7 @@ type stage struct {
 	indexes  []uint32 // of each record
 	versions []version
 	lanes    []uint32
+	runs     []run
 	block    *block
 	age      tick.Tick
 	part     int
@@ -68,7 +69,7 @@ func (r *Replica) allowed() error {
 func (s *stage) reset(b *block) {
 	s.epoch, s.age, s.part = 0, 0, 0
 	s.block, s.lanes, s.versions = b, b.lanes, b.versions
-	s.despawns, s.indexes = s.despawns[:0], s.indexes[:0]
+	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
 }
 
 func (r *Replica) malformed() error {
@@ -189,6 +190,9 @@ func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) erro
 		if err := r.decodeRecord(b, s, index, odd); err != nil {
 			return err
 		}
+		if odd {
+			next += r.decodeRun(b, context, next)
+		}
 	}
 }
 
@@ -247,9 +251,35 @@ func (r *Replica) commit(s tick.Tick) {
 	b := r.past.enter(s, r.stage.block)
 	b.open(r.stage.part)
 	r.stats.Records += uint64(len(r.stage.indexes))
-	place, end := len(b.versions), len(b.lanes)
+	r.commitRecords(b)
+}
+
+// commitRecords enters the records of the stage, whose versions lie at the end
+// of the block but for those of entities that had one in it already.
+func (r *Replica) commitRecords(b *block) {
+	indexes, runs := r.stage.indexes, r.stage.runs
+	first, end := len(b.versions), len(b.lanes)
+	place := first
 	b.versions, b.lanes = r.stage.versions, r.stage.lanes
-	for i, first := 0, place; i < len(r.stage.indexes); i++ {
+	for i := 0; i < len(indexes); {
+		if len(runs) > 0 && runs[0].at == i {
+			n := 0
+			if run := &runs[0]; place == first+i {
+				n = r.commitRun(b, run, place)
+				b.noteRun(indexes[i:i+n], int32(place))
+				i, place, end = i+n, place+n, end+n*run.width
+				run.skip(n)
+			}
+			if runs[0].n == 0 {
+				runs = runs[1:]
+				continue
+			}
+			runs[0].begin(&b.versions[first+i], b.tick)
+			runs[0].skip(1)
+			if runs[0].n == 0 {
+				runs = runs[1:]
+			}
+		}
 		v := &b.versions[first+i]
 		n := r.shapes.of(v.mask).lanes
 		if first+i != place { // of an entity before this one there was a record already
@@ -258,12 +288,13 @@ func (r *Replica) commit(s tick.Tick) {
 			v = &b.versions[place]
 			v.first = int32(end)
 		}
-		if !r.record(r.stage.indexes[i], v, int32(place), b.lanes[end:end+n]) {
-			b.note(r.stage.indexes[i], -1)
-			continue
+		if r.record(indexes[i], v, int32(place), b.lanes[end:end+n]) {
+			b.note(indexes[i], int32(place))
+			place, end = place+1, end+n
+		} else {
+			b.note(indexes[i], -1)
 		}
-		b.note(r.stage.indexes[i], int32(place))
-		place, end = place+1, end+n
+		i++
 	}
 	b.versions, b.lanes = b.versions[:place], b.lanes[:end]
 }
@@ -293,7 +324,9 @@ func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) 
 	l := &r.lives[n]
 	v.life = n
 	if l.newest.tick < v.tick {
-		v.prev, l.newest = l.newest, versionRef{tick: v.tick, place: place}
+		r.past.follow(l.newest, v, lanes)
+		v.setPrev(l.newest)
+		l.newest = versionRef{tick: v.tick, place: place}
 		taken = true
 	} else {
 		taken = r.insert(l, v, place)
@@ -307,7 +340,7 @@ func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) 
 		l.gone = false
 		r.living++
 	}
-	r.rows.put(index, v.mask, lanes)
+	r.masks[index] = r.past.at(l.newest).mask
 	r.touch(index)
 	return taken
 }
@@ -325,13 +358,13 @@ func (r *Replica) insert(l *life, v *version, place int32) bool {
 		if before.tick == v.tick {
 			return false // an entity has one record a tick
 		}
-		after, ref = before, before.prev
+		after, ref = before, before.prev()
 	}
-	v.prev = ref
+	v.setPrev(ref)
 	if here := (versionRef{tick: v.tick, place: place}); after == nil {
 		l.newest = here
 	} else {
-		after.prev = here // after is of another tick, so of another block
+		after.setPrev(here) // after is of another tick, so of another block
 	}
 	return true
 }

@@ -35,7 +35,7 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 			if ref.tick == t {
 				return baseline{tick: t, life: n, place: ref.place, version: v}
 			}
-			ref = v.prev
+			ref = v.prev()
 		}
 		if r.olds.heads[n].tick >= t {
 			remains.life = n
@@ -98,7 +98,7 @@ func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	}
 	v := &s.versions[n]
 	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
-	v.base, v.basePlace, v.moved = tick.None, -1, 0
+	v.base, v.basePlace, v.moved, v.over = tick.None, -1, 0, 0
 	return v
 }
 

@@ -19,13 +19,13 @@ type Entity struct {
 // stays, dead or alive, until nothing that could still arrive speaks of it.
 type life struct {
 	index, generation uint32
+	lower             int32     // the life before it at the same index, -1 = none
+	depth             int32     // lives at or below it when it came, at least
 	applied           tick.Tick // of the newest record or despawn that took effect
-	gone              bool
+	newest            versionRef
 	goneAt            tick.Tick // with gone: what the client had decoded by then
 	ended             tick.Tick // as of which it was last gone, for what is shown late
-	newest            versionRef
-	lower             int32 // the life before it at the same index, -1 = none
-	depth             int   // lives at or below it when it came, at least
+	gone              bool
 }
 
 // tombstone waits to be forgotten.
@@ -40,10 +40,11 @@ type tombstone struct {
 type Replica struct {
 	schema *Schema
 	window tick.Tick
-	rows   columns // newest rows, by index, of the head life
+	masks  []Mask  // by index: rows present of the head life
 	heads  []int32 // by index: the life of the highest generation, -1 = none
 	lives  []life
-	olds   olds // what remains of the past of each life
+	olds   olds    // what remains of the past of each life
+	lost   columns // by index: newest rows of which the past was lost
 	free   []int32
 	graves []tombstone // by tick, nearly
 	past   past
@@ -61,6 +62,7 @@ type Replica struct {
 
 	guard func(id wire.NetworkID, rows Mask) bool
 	stage stage
+	run   runHead
 	stats ReplicaStats
 }
 
@@ -83,9 +85,10 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	shapes := newShapes(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, newest: start, shapes: shapes,
-		rows: newColumns(schema, cfg.Entities),
-		olds: newOlds(schema),
-		past: newPast(schema, shapes, 2*cfg.Window, start),
+		masks: make([]Mask, 0, cfg.Entities),
+		olds:  newOlds(schema),
+		lost:  newColumns(schema, 0),
+		past:  newPast(schema, shapes, 2*cfg.Window+spareTicks, start),
 	}
 	r.whole = make([]tick.Tick, len(r.past.blocks))
 	return r
@@ -119,18 +122,9 @@ func (r *Replica) Entity(index uint32) Entity {
 		Alive: !l.gone, Tick: l.applied,
 	}
 	if e.Alive {
-		e.Mask = r.rows.masks[index]
+		e.Mask = r.masks[index]
 	}
 	return e
-}
-
-// Row is the newest lanes of a row, nil when the entity lacks it. The slice is
-// the Replica's own: read it, do not keep it.
-func (r *Replica) Row(index uint32, row int) []uint32 {
-	if h := r.head(index); h < 0 || r.lives[h].gone {
-		return nil
-	}
-	return r.rows.get(index, row)
 }
 
 // All yields every living entity in ascending index order.
@@ -163,6 +157,7 @@ func (r *Replica) WantResync() (epoch uint16, want bool) {
 // Lose forgets every baseline, as a fault would, and asks for a resync. The
 // world as applied stays.
 func (r *Replica) Lose() {
+	r.rescue()
 	for i := range r.lives {
 		r.lives[i].newest, r.olds.heads[i] = versionRef{}, older{}
 	}
@@ -205,7 +200,9 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	for int(index) >= len(r.heads) {
 		r.heads = append(r.heads, -1)
 	}
-	r.rows.grow(index)
+	for len(r.masks) < len(r.heads) {
+		r.masks = append(r.masks, 0)
+	}
 	r.touched = r.touched.grownTo(len(r.heads))
 	n := r.newLife()
 	l := &r.lives[n]
@@ -257,12 +254,12 @@ func (r *Replica) link(n int32) {
 
 // mostLives is how many lives of one index can matter: a server can begin one a
 // tick, and they leave by tick.
-func (r *Replica) mostLives() int { return int(r.past.keep) + 2 }
+func (r *Replica) mostLives() int32 { return int32(r.past.keep) + 2 }
 
 // shorten counts the lives below a head anew and drops those that no honest
 // server can have begun, so that a hostile one cannot make the list long.
 func (r *Replica) shorten(head int32) {
-	count, n := 1, head
+	count, n := int32(1), head
 	for ; r.lives[n].lower >= 0 && count < r.mostLives(); count++ {
 		n = r.lives[n].lower
 	}
@@ -278,7 +275,7 @@ func (r *Replica) bury(n int32) {
 		l.gone = true
 		r.living--
 		l.ended = r.newest
-		r.rows.masks[l.index] = 0
+		r.masks[l.index] = 0
 		r.touch(l.index)
 	}
 	l.goneAt = r.newest

@@ -448,7 +448,7 @@ func TestManyLivesOfOneIndexAreBounded(t *testing.T) {
 	for n := d.replica.head(7); n >= 0; n = d.replica.lives[n].lower {
 		depth++
 	}
-	require.LessOrEqual(t, depth, d.replica.mostLives())
+	require.LessOrEqual(t, depth, int(d.replica.mostLives()))
 }
 
 func TestAHighIndexTakesLittleMemory(t *testing.T) {

@@ -1,5 +1,7 @@
 package snapshot
 
+import "slices"
+
 // shape is where the rows of a mask lie among the lanes of an entity that has
 // just them.
 type shape struct {
@@ -10,6 +12,23 @@ type shape struct {
 	floats bool
 	at     [MaxRows]int32
 	width  [MaxRows]int32
+	rows   int                // that have lanes
+	cuts   [MaxRows + 1]int32 // where the lanes of each of those begin, and of the last end
+}
+
+// differ reports whether two entities with these rows differ in each of them.
+// Of rows without lanes alone they do not.
+func (s *shape) differ(a, b []uint32) bool {
+	a, b = a[:s.lanes], b[:s.lanes]
+	for k, from := range s.cuts[:s.rows] {
+		if a[from] != b[from] { // as most do
+			continue
+		}
+		if to := s.cuts[k+1]; slices.Equal(a[from:to], b[from:to]) {
+			return false
+		}
+	}
+	return s.rows > 0
 }
 
 // row is the lanes of a row of the mask, among those of all its rows.
@@ -39,11 +58,16 @@ func (s *shapes) of(mask Mask) *shape {
 }
 
 func (s *shapes) measure(kept *shape, mask Mask) {
-	kept.mask, kept.lanes, kept.floats = mask, 0, mask != 0
+	kept.mask, kept.lanes, kept.floats, kept.rows = mask, 0, mask != 0, 0
 	for m := mask; m != 0; m &= m - 1 {
 		row := m.next()
 		kept.at[row], kept.width[row] = int32(kept.lanes), s.schema.widths[row]
+		if kept.width[row] > 0 {
+			kept.cuts[kept.rows] = kept.at[row]
+			kept.rows++
+		}
 		kept.lanes += int(s.schema.widths[row])
+		kept.cuts[kept.rows] = int32(kept.lanes)
 		kept.floats = kept.floats && s.schema.plans[row].Floats()
 	}
 }
