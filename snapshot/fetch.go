@@ -20,8 +20,9 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 		return []uint32{}
 	}
 	l := &r.lives[h]
-	if v := r.past.at(l.newest); v != nil {
-		return r.past.row(v, row)
+	if l.newest.tick > r.past.horizon {
+		lanes := r.past.block(l.newest.tick).lanes[l.first:]
+		return r.shapes.of(r.masks[l.index]).row(lanes, row)
 	}
 	if r.olds.heads[h].mask.Has(row) {
 		return r.olds.place(h, row)[sinceWords:]
@@ -42,8 +43,7 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (lanes []uint32, 
 	if l.generation != generation || l.gone || l.newest.tick <= r.past.horizon {
 		return nil, false
 	}
-	b := r.past.block(l.newest.tick)
-	return b.lanes[b.versions[l.newest.place].first:], true
+	return r.past.block(l.newest.tick).lanes[l.first:], true
 }
 
 // Place is where the lanes of a row of the mask lie among those of all its rows.

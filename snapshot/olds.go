@@ -42,7 +42,7 @@ func (o *olds) place(life int32, row int) []uint32 {
 func (o *olds) take(v *version, lanes []uint32) {
 	h := &o.heads[v.life]
 	was := h.mask
-	if h.tick != v.prevTick {
+	if h.tick != v.prev.tick {
 		was = 0
 	}
 	h.tick, h.mask = v.tick, v.mask

@@ -17,16 +17,9 @@ type version struct {
 	tick       tick.Tick // T
 	base       tick.Tick // T′, what the record leant on; tick.None when absolute
 	mask       Mask
-	moved      Mask // rows that the record said to differ from T′
-	prevTick   tick.Tick
-	prevPlace  int32
-	over       uint32 // ticks to the one that follows it, when that differs in each of its rows; else 0
+	moved      Mask       // rows that the record said to differ from T′
+	prev       versionRef // the version before of the same life
 }
-
-// prev names the version before of the same life.
-func (v *version) prev() versionRef { return versionRef{tick: v.prevTick, place: v.prevPlace} }
-
-func (v *version) setPrev(ref versionRef) { v.prevTick, v.prevPlace = ref.tick, ref.place }
 
 // versionRef names a version: its tick and its place in that tick's block.
 // The zero value names none.
@@ -43,8 +36,9 @@ type block struct {
 	listed   []uint32 // indexes that its payloads spoke of, part after part
 	places   []int32  // of the version of each, -1 where there is none
 	parts    []listPart
-	over     int       // versions that have their over
-	last     tick.Tick // the newest of those that follow them
+	runs     []run  // whose versions are still to be put together
+	over     bitset // by place: another version that differs in each row followed within spareTicks
+	overs    int    // how many
 }
 
 // maxListedAt bounds what the lists of one tick hold.
@@ -86,7 +80,11 @@ func (p *past) at(ref versionRef) *version {
 	if ref.tick <= p.horizon {
 		return nil
 	}
-	return &p.block(ref.tick).versions[ref.place]
+	b := p.block(ref.tick)
+	if len(b.runs) > 0 {
+		b.settle()
+	}
+	return &b.versions[ref.place]
 }
 
 // lanes is all rows of a version.
@@ -118,7 +116,17 @@ func (b *block) empty(t tick.Tick) {
 	b.tick = t
 	b.versions, b.lanes = b.versions[:0], b.lanes[:0]
 	b.listed, b.places, b.parts = b.listed[:0], b.places[:0], b.parts[:0]
-	b.over, b.last = 0, tick.None
+	b.runs, b.over, b.overs = b.runs[:0], b.over[:0], 0
+}
+
+// settle puts together the versions of runs.
+func (b *block) settle() {
+	for i := range b.runs {
+		for u := &b.runs[i]; u.n > 0; u.skip(1) {
+			u.version(&b.versions[u.place], b.tick)
+		}
+	}
+	b.runs = b.runs[:0]
 }
 
 // begin is the block that the lanes of a payload of tick t are decoded into,
@@ -210,38 +218,33 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 		if b.tick != t {
 			continue
 		}
-		p.remains(b, newest-p.keep+spareTicks, to)
+		b.remain(to)
 		p.left = append(p.left, *b)
 		*b = block{}
 	}
 	p.horizon = horizon
 }
 
-// remains hands what could still be leaned on of a block that leaves to what
-// remains. A version can not when the one that follows differs in every row and
-// has been there for twice the window: the server leans on no row that changed
+// remain hands what can still be leaned on of a block that leaves to what
+// remains. A version can not when another that differs in every row followed
+// soon, and so is twice the window old: the server leans on no row that changed
 // so long ago, and then on none of the entity's.
-func (p *past) remains(b *block, dead tick.Tick, to *olds) {
-	if b.over == len(b.versions) && b.last <= dead {
+func (b *block) remain(to *olds) {
+	if b.overs == len(b.versions) {
 		return
 	}
+	b.settle()
 	for i := range b.versions {
-		if v := &b.versions[i]; v.over == 0 || v.tick+tick.Tick(v.over) > dead {
+		if v := &b.versions[i]; !b.over.has(uint32(i)) {
 			to.take(v, b.lanes[v.first:])
 		}
 	}
 }
 
-// follow notes that v, which has these lanes, follows the version that a ref
-// names.
-func (p *past) follow(ref versionRef, v *version, lanes []uint32) {
-	if ref.tick <= p.horizon {
-		return
-	}
-	b := p.block(ref.tick)
-	w := &b.versions[ref.place]
-	if w.mask == v.mask && p.shapes.of(v.mask).differ(b.lanes[w.first:], lanes) {
-		w.over = uint32(v.tick - w.tick)
-		b.over, b.last = b.over+1, max(b.last, v.tick)
-	}
+// follow notes that a version which differs in every row followed the one of a
+// place.
+func (b *block) follow(place uint32) {
+	b.over = b.over.grownTo(len(b.versions))
+	b.over.set(place)
+	b.overs++
 }

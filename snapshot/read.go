@@ -260,23 +260,22 @@ func (r *Replica) commitRecords(b *block) {
 	indexes, runs := r.stage.indexes, r.stage.runs
 	first, end := len(b.versions), len(b.lanes)
 	place := first
+	copy(r.stage.versions[:first], b.versions) // they may have been settled since
 	b.versions, b.lanes = r.stage.versions, r.stage.lanes
 	for i := 0; i < len(indexes); {
 		if len(runs) > 0 && runs[0].at == i {
-			n := 0
-			if run := &runs[0]; place == first+i {
-				n = r.commitRun(b, run, place)
+			u := &runs[0]
+			if place == first+i {
+				n := r.commitRun(b, u, place)
 				b.noteRun(indexes[i:i+n], int32(place))
-				i, place, end = i+n, place+n, end+n*run.width
-				run.skip(n)
+				i, place, end = i+n, place+n, end+n*u.width
 			}
-			if runs[0].n == 0 {
+			if u.n == 0 {
 				runs = runs[1:]
 				continue
 			}
-			runs[0].begin(&b.versions[first+i], b.tick)
-			runs[0].skip(1)
-			if runs[0].n == 0 {
+			u.version(&b.versions[first+i], b.tick)
+			if u.skip(1); u.n == 0 {
 				runs = runs[1:]
 			}
 		}
@@ -324,9 +323,11 @@ func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) 
 	l := &r.lives[n]
 	v.life = n
 	if l.newest.tick < v.tick {
-		r.past.follow(l.newest, v, lanes)
-		v.setPrev(l.newest)
-		l.newest = versionRef{tick: v.tick, place: place}
+		if before := l.newest.tick; before == l.applied && !l.gone && before > r.past.horizon && v.tick-before <= spareTicks &&
+			r.masks[index] == v.mask && r.shapes.of(v.mask).differ(r.past.block(before).lanes[l.first:], lanes) {
+			r.past.block(before).follow(uint32(l.newest.place))
+		}
+		v.prev, l.newest, l.first = l.newest, versionRef{tick: v.tick, place: place}, v.first
 		taken = true
 	} else {
 		taken = r.insert(l, v, place)
@@ -340,7 +341,9 @@ func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) 
 		l.gone = false
 		r.living++
 	}
-	r.masks[index] = r.past.at(l.newest).mask
+	if r.masks[index] = v.mask; l.newest.tick != v.tick || l.newest.place != place {
+		r.masks[index] = r.past.at(l.newest).mask // which is what is shown
+	}
 	r.touch(index)
 	return taken
 }
@@ -358,13 +361,13 @@ func (r *Replica) insert(l *life, v *version, place int32) bool {
 		if before.tick == v.tick {
 			return false // an entity has one record a tick
 		}
-		after, ref = before, before.prev()
+		after, ref = before, before.prev
 	}
-	v.setPrev(ref)
+	v.prev = ref
 	if here := (versionRef{tick: v.tick, place: place}); after == nil {
-		l.newest = here
+		l.newest, l.first = here, v.first
 	} else {
-		after.setPrev(here) // after is of another tick, so of another block
+		after.prev = here // after is of another tick, so of another block
 	}
 	return true
 }

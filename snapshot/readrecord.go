@@ -35,7 +35,7 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 			if ref.tick == t {
 				return baseline{tick: t, life: n, place: ref.place, version: v}
 			}
-			ref = v.prev()
+			ref = v.prev
 		}
 		if r.olds.heads[n].tick >= t {
 			remains.life = n
@@ -98,7 +98,7 @@ func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	}
 	v := &s.versions[n]
 	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
-	v.base, v.basePlace, v.moved, v.over = tick.None, -1, 0, 0
+	v.base, v.basePlace, v.moved = tick.None, -1, 0
 	return v
 }
 
@@ -139,8 +139,8 @@ func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
 	if place < 0 {
 		return false
 	}
-	v := &r.past.block(t).versions[place]
-	if r.heads[index] != v.life || r.lives[v.life].generation != v.generation {
+	v := r.past.at(versionRef{tick: t, place: place})
+	if v == nil || r.heads[index] != v.life || r.lives[v.life].generation != v.generation {
 		return false
 	}
 	l := &r.stage.leant

@@ -23,9 +23,10 @@ type life struct {
 	depth             int32     // lives at or below it when it came, at least
 	applied           tick.Tick // of the newest record or despawn that took effect
 	newest            versionRef
+	first             int32 // where its lanes lie in its block
+	gone              bool
 	goneAt            tick.Tick // with gone: what the client had decoded by then
 	ended             tick.Tick // as of which it was last gone, for what is shown late
-	gone              bool
 }
 
 // tombstone waits to be forgotten.

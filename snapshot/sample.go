@@ -98,7 +98,7 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	l := &r.lives[n]
 	var to *version
 	v := r.past.at(l.newest)
-	for ; v != nil && v.tick > at.Tick; v = r.past.at(v.prev()) {
+	for ; v != nil && v.tick > at.Tick; v = r.past.at(v.prev) {
 		to = v
 	}
 	switch {
@@ -135,13 +135,13 @@ func (r *Replica) ahead(l *life, v *version) (before Version, start tick.Tick) {
 	if v == nil {
 		return before, start
 	}
-	w := r.past.at(v.prev())
+	w := r.past.at(v.prev)
 	if w == nil || w.tick < l.ended && l.ended <= v.tick {
 		return before, start
 	}
 	before = r.version(w)
 	interval := tick.Tick(1)
-	if u := r.past.at(w.prev()); u != nil {
+	if u := r.past.at(w.prev); u != nil {
 		further := r.version(u)
 		interval = stride(&further, &before)
 	}

@@ -20,15 +20,22 @@ type shape struct {
 // Of rows without lanes alone they do not.
 func (s *shape) differ(a, b []uint32) bool {
 	a, b = a[:s.lanes], b[:s.lanes]
-	for k, from := range s.cuts[:s.rows] {
-		if a[from] != b[from] { // as most do
-			continue
-		}
-		if to := s.cuts[k+1]; slices.Equal(a[from:to], b[from:to]) {
-			return false
+	for k := range s.cuts[:s.rows] {
+		if from := uint(s.cuts[k]); from >= uint(len(a)) || a[from] == b[from] { // few are the same
+			return s.differAfter(k, a, b)
 		}
 	}
 	return s.rows > 0
+}
+
+// differAfter is differ where the rows before the k-th do.
+func (s *shape) differAfter(k int, a, b []uint32) bool {
+	for ; k < s.rows; k++ {
+		if from, to := s.cuts[k], s.cuts[k+1]; slices.Equal(a[from:to], b[from:to]) {
+			return false
+		}
+	}
+	return true
 }
 
 // row is the lanes of a row of the mask, among those of all its rows.

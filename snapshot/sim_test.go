@@ -385,6 +385,7 @@ type staged struct {
 func (r *Replica) decoded() (list []staged) {
 	b := r.past.block(r.stage.block.tick)
 	part := b.parts[len(b.parts)-1]
+	b.settle()
 	for i := part.first; i < part.end; i++ {
 		if b.places[i] < 0 {
 			continue

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Rows that are sent whole one behind the other begin alike: who has read one of them knows the bits that the next is to
 // begin with. They are read here without asking for each of those bits what it means.
@@ -11,58 +14,93 @@ const HeadBits = 56
 // ReadFloatRows reads rows of width lanes, all of them float32 fields that travel exactly, as long as each begins with the
 // same bits: the low ones of head, at most HeadBits and at least one. It returns how many it read, at most as many as lanes
 // has room for; what follows the last of them is not touched. The reader has failed when one is not finite, as for ReadRow.
-func ReadFloatRows(r *BitReader, lanes []uint32, width int, head uint64, bits uint) (rows int) {
-	const exponents, ones = 0x7F80_0000_7F80_0000, 0x0080_0000_0080_0000
-	if bits == 0 || bits > HeadBits || width <= 0 {
+func ReadFloatRows(r *BitReader, lanes []uint32, width int, head uint64, headBits uint) (rows int) {
+	if headBits == 0 || headBits > HeadBits || width <= 0 {
 		return 0
 	}
 	buf, acc, n, carries := r.buf, r.acc, r.n, uint64(0) // here and not in r, to stay in registers
-	mask, need := uint64(1)<<bits-1, 4*width+24          // bytes that no read of a row goes beyond
-	for len(buf) >= need && len(lanes) >= width {
-		rest, left, kept := acc>>bits, n-bits, buf
-		if n < bits {
-			word := binary.LittleEndian.Uint64(buf)
-			buf = buf[8:]
-			acc |= word << n
-			rest, left = word>>(bits-n), 64-(bits-n)
-		}
-		if acc&mask != head {
-			if n < bits { // what was shifted in is read again
-				acc &= 1<<n - 1
+	mask, size, at, lane := uint64(1)<<headBits-1, 4*width, 0, 0
+	for len(buf)-at >= size+24 && len(lanes)-lane >= width { // which is more than the head and the lanes can take
+		if n < headBits {
+			word := binary.LittleEndian.Uint64(buf[at:])
+			if (acc|word<<(n&63))&mask != head {
+				break
 			}
-			buf = kept
-			break
+			acc, n = word>>((headBits-n)&63), 64+n-headBits
+			at += 8
+		} else {
+			if acc&mask != head {
+				break
+			}
+			acc, n = acc>>(headBits&63), n-headBits
 		}
-		acc, n = rest, left
-		row := lanes[:width]
-		lanes = lanes[width:]
-		rows++
-		for len(row) >= 2 && len(buf) >= 8 {
-			word := binary.LittleEndian.Uint64(buf)
-			both := acc | word<<(n&63) // the head has left less than 64
-			acc = word >> 1 >> (^n & 63)
-			carries |= both&exponents + ones // into the sign's place, where all bits of an exponent are set
-			row[0], row[1] = uint32(both), uint32(both>>32)
-			row, buf = row[2:], buf[8:]
-		}
-		if len(row) == 0 {
+		row := lanes[lane : lane+width]
+		rows, lane = rows+1, lane+width
+		var carry uint64
+		acc, carry = readLanes(buf[at:], row, acc, n)
+		carries |= carry
+		if at += width / 2 * 8; width%2 == 0 {
 			continue
 		}
 		one := acc
 		if n >= 32 {
 			acc, n = acc>>32, n-32
 		} else {
-			word := binary.LittleEndian.Uint64(buf)
-			buf = buf[8:]
+			word := binary.LittleEndian.Uint64(buf[at:])
+			at += 8
 			one |= word << (n & 63)
-			acc, n = word>>(32-n), n+32
+			acc, n = word>>((32-n)&63), n+32
 		}
-		row[0] = uint32(one)
-		carries |= one&0x7F80_0000 + 0x0080_0000
+		row[width-1] = uint32(one)
+		carries |= one&exponent + exponentOne
 	}
-	r.buf, r.acc, r.n = buf, acc, n
-	if carries&0x8000_0000_8000_0000 != 0 {
+	r.buf, r.acc, r.n = buf[at:], acc, n
+	if carries&exponentCarries != 0 {
 		r.fail()
 	}
 	return rows
+}
+
+// What is added to the exponents of floats goes over into the place of the sign where all bits of one are set: it is not finite.
+const (
+	exponent        = 0x7F80_0000
+	exponentOne     = 0x0080_0000
+	exponents       = exponent<<32 | exponent
+	exponentOnes    = exponentOne<<32 | exponentOne
+	exponentCarries = 0x8000_0000_8000_0000
+)
+
+// readLanes reads lanes two at a time, of which the first n bits, less than 64, are in acc and the others in buf, which has
+// 8 bytes for each two. It returns the bits of the last 8 bytes that are left, and what tells whether all are finite. One
+// product shifts a word both to its place and into the next two lanes.
+func readLanes(buf []byte, row []uint32, acc uint64, n uint) (rest, carries uint64) {
+	shift := uint64(1) << (n & 63)
+	for len(row) >= 8 && len(buf) >= 32 {
+		from, to := (*[32]byte)(buf), (*[8]uint32)(row)
+		next, low := bits.Mul64(binary.LittleEndian.Uint64(from[:]), shift)
+		low |= acc
+		to[0], to[1] = uint32(low), uint32(low>>32)
+		acc, carries = next, carries|(low&exponents+exponentOnes)
+		next, low = bits.Mul64(binary.LittleEndian.Uint64(from[8:]), shift)
+		low |= acc
+		to[2], to[3] = uint32(low), uint32(low>>32)
+		acc, carries = next, carries|(low&exponents+exponentOnes)
+		next, low = bits.Mul64(binary.LittleEndian.Uint64(from[16:]), shift)
+		low |= acc
+		to[4], to[5] = uint32(low), uint32(low>>32)
+		acc, carries = next, carries|(low&exponents+exponentOnes)
+		next, low = bits.Mul64(binary.LittleEndian.Uint64(from[24:]), shift)
+		low |= acc
+		to[6], to[7] = uint32(low), uint32(low>>32)
+		acc, carries = next, carries|(low&exponents+exponentOnes)
+		buf, row = buf[32:], row[8:]
+	}
+	for len(row) >= 2 && len(buf) >= 8 {
+		next, low := bits.Mul64(binary.LittleEndian.Uint64(buf), shift)
+		low |= acc
+		row[0], row[1] = uint32(low), uint32(low>>32)
+		acc, carries = next, carries|(low&exponents+exponentOnes)
+		buf, row = buf[8:], row[2:]
+	}
+	return acc, carries
 }
