@@ -239,22 +239,24 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// copyAll is put for entities that have a row, for a plan that is plain. Their
-// lanes of the row are from first to end. Most components are of three or four
-// words, for which a call costs more than the copy.
-func (c *column) copyAll(list []due, row snapshot.Mask, first, end int) {
-	for i := range list {
-		d := &list[i]
-		lanes := d.lanes[first:end]
-		at := int(d.slot) * c.size
-		shadow := c.shadow[at : at+4*len(lanes)]
+// copyAll is put for the first entities of a list, which are of one parcel and
+// have a row, for a plan that is plain. It returns how many they are. The lanes
+// of the row are the words from its place in the first entity's of all lanes on.
+// Most components are of three or four words, for which a call costs more than
+// the copy.
+func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int) (n int) {
+	of, size := list[0].parcel, c.size
+	for ; n < len(list) && list[n].parcel == of; n++ {
+		d := &list[n]
+		lanes, at := all[d.first:], int(d.slot)*size
+		shadow := c.shadow[at : at+4*words]
 		// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
 		// there are lanes; as for at, the slot is a row of this archetype. The shadow's
 		// slot is of the same size and aligned to 4, since it begins at a multiple of
 		// that in an allocation of uint64.
 		to, kept := unsafe.Add(c.base, at), unsafe.Pointer(unsafe.SliceData(shadow))
 		changed := false
-		switch len(lanes) {
+		switch words {
 		case 3:
 			v, old := [3]uint32(lanes), (*[3]uint32)(kept)
 			changed = *old != v
@@ -264,8 +266,8 @@ func (c *column) copyAll(list []due, row snapshot.Mask, first, end int) {
 			changed = *old != v
 			*(*[4]uint32)(to), *old = v, v
 		default:
-			live, old := unsafe.Slice((*uint32)(to), len(lanes)), unsafe.Slice((*uint32)(kept), len(lanes))
-			changed = !slices.Equal(old, lanes)
+			live, old := unsafe.Slice((*uint32)(to), words), unsafe.Slice((*uint32)(kept), words)
+			changed = !slices.Equal(old, lanes[:words])
 			copy(live, lanes)
 			copy(old, lanes)
 		}
@@ -273,6 +275,7 @@ func (c *column) copyAll(list []due, row snapshot.Mask, first, end int) {
 			d.rows |= row
 		}
 	}
+	return n
 }
 
 // componentOf is an entity's component, nil when it has none. The entity must

@@ -32,11 +32,7 @@ func (a *Apply) update() {
 			a.updateEntity(now.ID.Index)
 		}
 	} else {
-		for _, index := range a.replica.Changed() {
-			if !a.listUsual(index) {
-				a.updateEntity(index)
-			}
-		}
+		a.listChanged()
 	}
 	a.replica.ClearChanged()
 	a.spawnAll()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -16,26 +17,26 @@ type writing struct {
 	fresh    []due    // entities that were created with their values
 	forms    []form
 	guard    ecs.Query // keeps the world locked while columns are aimed
-	plain    []plainColumn
+	parcels  []parcel
 }
 
-// due is an entity to write.
+// due is an entity to write. It is small and without pointers, since there may
+// be very many.
 type due struct {
-	index uint32
-	slot  int32
-	has   snapshot.Mask // rows that are to be written
-	rows  snapshot.Mask // that got another value
-	// lanes begins with those of all rows of has and of no others. Nil where
-	// they do not lie in one piece.
-	lanes []uint32
+	index  uint32
+	slot   int32
+	first  int32 // its lanes among those of the parcel
+	parcel int32
+	rows   snapshot.Mask // that got another value
 }
 
-// plainColumn is where in memory a column is whose plan is plain, and where its
-// rows lie among the lanes of an entity.
-type plainColumn struct {
-	*column
-	bit         snapshot.Mask
-	first, last int
+// parcel is what entities have in common that have the same rows and whose
+// lanes came in the same tick.
+type parcel struct {
+	tick  tick.Tick
+	mask  snapshot.Mask // rows that the server's entity has
+	has   snapshot.Mask // of them: that are to be written
+	lanes []uint32      // nil: they do not lie in one piece
 }
 
 // form is what a run did to an entity's structure.
@@ -56,7 +57,18 @@ func (w *writing) forget() {
 	for i := range w.byTable {
 		w.byTable[i] = w.byTable[i][:0]
 	}
-	w.homeless, w.fresh, w.forms = w.homeless[:0], w.fresh[:0], w.forms[:0]
+	w.homeless, w.fresh, w.forms, w.parcels = w.homeless[:0], w.fresh[:0], w.forms[:0], w.parcels[:0]
+}
+
+// parcelOf is the number of a parcel, which most likely is one of the last.
+func (w *writing) parcelOf(t tick.Tick, mask, has snapshot.Mask) int32 {
+	for n := len(w.parcels) - 1; n >= max(0, len(w.parcels)-8); n-- {
+		if p := &w.parcels[n]; p.tick == t && p.mask == mask && p.has == has {
+			return int32(n)
+		}
+	}
+	w.parcels = append(w.parcels, parcel{tick: t, mask: mask, has: has})
+	return int32(len(w.parcels) - 1)
 }
 
 // list notes that an entity's rows are to be written, once a run.
@@ -83,31 +95,57 @@ func (a *Apply) house(index uint32, at *place, tw *twin) {
 	}
 	list := &w.byTable[at.table]
 	own := a.owned(wire.NetworkID{Index: index, Generation: at.generation})
-	d := due{index: index, slot: at.slot, has: tw.mask &^ own}
-	if own&tw.mask == 0 {
-		d.lanes, _ = a.replica.Present(index, at.generation, tw.mask)
+	t, first, ok := a.replica.Present(index, at.generation, tw.mask)
+	if !ok {
+		t, first = tick.None, 0
 	}
-	*list = append(*list, d)
+	*list = append(*list, due{index: index, slot: at.slot, first: first, parcel: w.parcelOf(t, tw.mask, tw.mask&^own)})
 }
 
-// listUsual is list for an entity of which nothing but values has changed, as
-// most have. It is false for any other.
-func (a *Apply) listUsual(index uint32) bool {
+// listChanged lists what the replica received. Of most entities nothing but
+// values has changed: they are listed here, the others by updateEntity.
+func (a *Apply) listChanged() {
 	w := &a.writing
-	if int(index) >= len(a.watch.byIndex) || a.unsettled {
-		return false
+	table, list := nowhere, []due(nil)
+	last, of := parcel{}, int32(-1)
+	for _, index := range a.replica.Changed() {
+		if !a.unsettled && int(index) < len(a.watch.byIndex) {
+			at, tw := &a.watch.byIndex[index], &a.twins[index]
+			t, first, ok := a.replica.Present(index, at.generation, tw.mask)
+			if ok && !tw.left && tw.listed != a.run && tw.mask&a.aims.rows|tw.authored == 0 && at.table != nowhere {
+				if at.table != table {
+					w.keep(table, list)
+					table, list = at.table, w.of(at.table)
+				}
+				if last.tick != t || last.mask != tw.mask || of < 0 {
+					of = w.parcelOf(t, tw.mask, tw.mask)
+					last = w.parcels[of]
+				}
+				tw.listed = a.run
+				list = append(list, due{index: index, slot: at.slot, first: first, parcel: of})
+				continue
+			}
+		}
+		w.keep(table, list)
+		table, list = nowhere, nil
+		a.updateEntity(index)
 	}
-	at, tw := &a.watch.byIndex[index], &a.twins[index]
-	if uint(at.table) >= uint(len(w.byTable)) || tw.left || tw.listed == a.run || tw.mask&a.aims.rows|tw.authored != 0 {
-		return false
+	w.keep(table, list)
+}
+
+// of is the list of a table.
+func (w *writing) of(table int32) []due {
+	if int(table) >= len(w.byTable) {
+		w.byTable = extended(w.byTable, int(table))
 	}
-	lanes, ok := a.replica.Present(index, at.generation, tw.mask)
-	if !ok {
-		return false
+	return w.byTable[table]
+}
+
+// keep gives back a list that of gave.
+func (w *writing) keep(table int32, list []due) {
+	if table != nowhere {
+		w.byTable[table] = list
 	}
-	tw.listed = a.run
-	w.byTable[at.table] = append(w.byTable[at.table], due{index: index, slot: at.slot, has: tw.mask, lanes: lanes})
-	return true
 }
 
 // settleLists makes the places of what is listed good after a change of
@@ -145,6 +183,11 @@ func (a *Apply) writeAll() {
 	if !a.watch.mark.goes(a.watch.world) {
 		a.writing.forget() // a listener has reset the world
 		return
+	}
+	for i := range a.writing.parcels {
+		if p := &a.writing.parcels[i]; p.tick != tick.None {
+			p.lanes = a.replica.Lanes(p.tick)
+		}
 	}
 	a.writing.guard = a.watch.world.Query(&a.watch.everything)
 	for n := range a.writing.byTable {
@@ -185,20 +228,14 @@ func (a *Apply) writeTable(t *table, list []due, sure bool) []due {
 	if !sure {
 		list = a.present(t, list, query.Count())
 	}
-	a.writing.plain = a.writing.plain[:0]
 	for i := range t.columns {
 		switch c := &t.columns[i]; {
 		case c.row < 0: // of no row of the schema: it is not ours
 		case a.refs.rows.Has(c.row):
 			a.writeRefs(c, list)
-		case c.plan.Plain():
-			a.writing.plain = append(a.writing.plain, plainColumn{column: c, bit: snapshot.Mask(0).With(c.row)})
 		default:
 			a.stats.Rows += a.writeColumn(c, list)
 		}
-	}
-	if len(a.writing.plain) > 0 {
-		a.stats.Rows += a.writePlain(list)
 	}
 	t.release()
 	query.Close()
@@ -218,91 +255,59 @@ func (a *Apply) present(t *table, list []due, length int) []due {
 	return kept
 }
 
-// writeColumn writes one component of entities.
+// writeColumn writes one component of entities, those of a parcel together.
 func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
-	bit := snapshot.Mask(0).With(c.row)
-	var mask snapshot.Mask
-	var first, end int
-	for i := range list {
-		d := &list[i]
-		if d.has&bit == 0 {
-			continue
-		}
-		count++
-		if d.has != mask {
-			mask = d.has
-			first, end = a.replica.Place(mask, c.row)
-		}
-		var lanes []uint32
-		if d.lanes != nil {
-			lanes = d.lanes[first:end]
-		} else {
-			lanes = a.replica.Row(d.index, c.row)
-		}
-		if c.put(int(d.slot), lanes) {
-			d.rows |= bit
-		}
-	}
-	return count
-}
-
-// writePlain writes the plain columns of a table, entity by entity: what an
-// entity received lies together.
-func (a *Apply) writePlain(list []due) (count uint64) {
-	columns := a.writing.plain
-	var mask snapshot.Mask
+	bit, plain := snapshot.Mask(0).With(c.row), c.plan.Plain()
 	for i := 0; i < len(list); {
-		if list[i].lanes == nil {
-			count += a.writeApart(columns, &list[i])
-			i++
+		p := &a.writing.parcels[list[i].parcel]
+		first, end := a.replica.Place(p.mask, c.row)
+		n := 0
+		switch {
+		case p.has&bit == 0:
+			i += alike(list[i:])
 			continue
-		}
-		if list[i].has != mask {
-			mask = list[i].has
-			for k := range columns {
-				c := &columns[k]
-				c.first, c.last = a.replica.Place(mask, c.row)
+		case p.lanes == nil:
+			n = 1
+			c.putDue(&list[i], bit, a.replica.Row(list[i].index, c.row))
+		case plain:
+			n = c.copyAll(list[i:], bit, p.lanes[first:], end-first)
+		default:
+			for n = alike(list[i:]); end > first && n > 0; n-- {
+				d := &list[i]
+				c.putDue(d, bit, p.lanes[int(d.first)+first:int(d.first)+end])
+				i++
+				count++
 			}
 		}
-		n := 1
-		for n < len(list)-i && list[i+n].has == mask && list[i+n].lanes != nil {
-			n++
-		}
-		for k := range columns {
-			if c := &columns[k]; c.bit&mask != 0 {
-				count += uint64(n)
-				c.copyAll(list[i:i+n], c.bit, c.first, c.last)
-			}
-		}
-		i += n
+		i, count = i+n, count+uint64(n)
 	}
 	return count
 }
 
-// writeApart writes the plain columns of an entity whose rows do not lie in one piece.
-func (a *Apply) writeApart(columns []plainColumn, d *due) (count uint64) {
-	for k := range columns {
-		if c := &columns[k]; d.has&c.bit != 0 {
-			count++
-			if c.put(int(d.slot), a.replica.Row(d.index, c.row)) {
-				d.rows |= c.bit
-			}
-		}
+// alike is how many entities at the beginning of a list are of one parcel.
+func alike(list []due) (n int) {
+	for n < len(list) && list[n].parcel == list[0].parcel {
+		n++
 	}
-	return count
+	return n
+}
+
+// putDue is put for an entity of a list.
+func (c *column) putDue(d *due, row snapshot.Mask, lanes []uint32) {
+	if c.put(int(d.slot), lanes) {
+		d.rows |= row
+	}
 }
 
 // writeRefs writes one component with entity fields.
 func (a *Apply) writeRefs(c *column, list []due) {
 	for i := range list {
 		d := &list[i]
-		if !d.has.Has(c.row) {
+		if !a.writing.parcels[d.parcel].has.Has(c.row) {
 			continue
 		}
 		a.stats.Rows++
-		if c.put(int(d.slot), a.resolve(d.index, c.row, a.replica.Row(d.index, c.row))) {
-			d.rows = d.rows.With(c.row)
-		}
+		c.putDue(d, snapshot.Mask(0).With(c.row), a.resolve(d.index, c.row, a.replica.Row(d.index, c.row)))
 	}
 }
 
@@ -318,7 +323,7 @@ func (a *Apply) writeScattered(t *table, list []due) {
 		for j := range t.columns {
 			c := &t.columns[j]
 			lanes := a.value(d.index, c.row)
-			if lanes == nil || !d.has.Has(c.row) || !c.aimAt(a.watch.world, at.entity) {
+			if lanes == nil || !a.writing.parcels[d.parcel].has.Has(c.row) || !c.aimAt(a.watch.world, at.entity) {
 				continue
 			}
 			a.stats.Rows++

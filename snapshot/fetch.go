@@ -1,5 +1,7 @@
 package snapshot
 
+import "github.com/arche-netcode/netcode/tick"
+
 // The newest rows of an entity are those of its newest version, where they
 // were decoded: nothing is copied. When that has left the window they lie in
 // what remains of its life.
@@ -30,21 +32,22 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 	return r.lost.row(l.index, row)
 }
 
-// Present is the newest lanes of all rows of an entity, one row behind the
-// other, as [Replica.Place] tells. It is false when the entity does not live
-// with this generation and just these rows, and when its rows do not lie in one
-// piece: then [Replica.Row] finds them. The slice is the Replica's own: read it,
-// do not keep it.
-func (r *Replica) Present(index, generation uint32, mask Mask) (lanes []uint32, ok bool) {
+// Present is where the newest lanes of an entity lie, in one piece: from first on
+// among those of a tick, one row behind the other, as [Replica.Lanes] and
+// [Replica.Place] tell. It is false when the entity does not live with this
+// generation and just these rows, and when its rows do not lie in one piece: then
+// [Replica.Row] finds them.
+func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, first int32, ok bool) {
 	if int(index) >= len(r.heads) || r.heads[index] < 0 || r.masks[index] != mask {
-		return nil, false
+		return tick.None, 0, false
 	}
 	l := &r.lives[r.heads[index]]
-	if l.generation != generation || l.gone || l.newest.tick <= r.past.horizon {
-		return nil, false
-	}
-	return r.past.block(l.newest.tick).lanes[l.first:], true
+	return l.newest.tick, l.first, l.generation == generation && !l.gone && l.newest.tick > r.past.horizon
 }
+
+// Lanes is all lanes of a tick that Present gave. The slice is the Replica's own:
+// read it, do not keep it.
+func (r *Replica) Lanes(t tick.Tick) []uint32 { return r.past.block(t).lanes }
 
 // Place is where the lanes of a row of the mask lie among those of all its rows.
 func (r *Replica) Place(mask Mask, row int) (first, end int) {

@@ -16,7 +16,7 @@ func requireStore(t *testing.T, d *duo, ids []wire.NetworkID) (whole int) {
 	for _, id := range ids {
 		mask := d.store.Mask(id)
 		require.Equal(t, mask, d.replica.Entity(id.Index).Mask)
-		lanes, ok := d.replica.Present(id.Index, id.Generation, mask)
+		at, first, ok := d.replica.Present(id.Index, id.Generation, mask)
 		if ok {
 			whole++
 		}
@@ -27,12 +27,13 @@ func requireStore(t *testing.T, d *duo, ids []wire.NetworkID) (whole int) {
 			require.True(t, slices.Equal(want, got), "row %d of %s: %v, not %v", row, id, got, want)
 			if ok && mask.Has(row) {
 				from, to := d.replica.Place(mask, row)
+				lanes := d.replica.Lanes(at)[first:]
 				require.True(t, slices.Equal(want, lanes[from:to]), "row %d of %s in one piece", row, id)
 			}
 		}
-		_, other := d.replica.Present(id.Index, id.Generation+1, mask)
+		_, _, other := d.replica.Present(id.Index, id.Generation+1, mask)
 		require.False(t, other, "another generation")
-		_, other = d.replica.Present(id.Index, id.Generation, mask^1)
+		_, _, other = d.replica.Present(id.Index, id.Generation, mask^1)
 		require.False(t, other, "other rows")
 	}
 	return whole
@@ -64,6 +65,6 @@ func TestNewestRows(t *testing.T) {
 	require.Zero(t, requireStore(t, d, ids))
 	d.replica.Lose()
 	require.Zero(t, requireStore(t, d, ids))
-	_, ok := d.replica.Present(1<<20, 1, 0)
+	_, _, ok := d.replica.Present(1<<20, 1, 0)
 	require.False(t, ok)
 }
