@@ -14,7 +14,11 @@ type shape struct {
 	width  [MaxRows]int32
 	rows   int                // that have lanes
 	cuts   [MaxRows + 1]int32 // where the lanes of each of those begin, and of the last end
+	probes [probes]int32      // where those of the first begin, of the last of them again where they are fewer
 }
+
+// probes is how many rows have their first lane compared without much ado.
+const probes = 3
 
 // differ reports whether two entities with these rows differ in each of them.
 // Of rows without lanes alone they do not.
@@ -76,5 +80,8 @@ func (s *shapes) measure(kept *shape, mask Mask) {
 		kept.lanes += int(s.schema.widths[row])
 		kept.cuts[kept.rows] = int32(kept.lanes)
 		kept.floats = kept.floats && s.schema.plans[row].Floats()
+	}
+	for k := range kept.probes {
+		kept.probes[k] = kept.cuts[max(0, min(k, kept.rows-1))]
 	}
 }

@@ -14,25 +14,61 @@ const HeadBits = 56
 // ReadFloatRows reads rows of width lanes, all of them float32 fields that travel exactly, as long as each begins with the
 // same bits: the low ones of head, at most HeadBits and at least one. It returns how many it read, at most as many as lanes
 // has room for; what follows the last of them is not touched. The reader has failed when one is not finite, as for ReadRow.
-func ReadFloatRows(r *BitReader, lanes []uint32, width int, head uint64, headBits uint) (rows int) {
-	if headBits == 0 || headBits > HeadBits || width <= 0 {
+func ReadFloatRows(r *BitReader, lanes []uint32, width int, head uint64, bits uint) (rows int) {
+	if bits == 0 || bits > HeadBits || width <= 0 {
 		return 0
 	}
+	rows = readFloatRows(r, lanes, width, head, bits)
+	size := int(bits) + 32*width
+	most := min(r.Remaining()/size, len(lanes)/width-rows)
+	if most <= 0 || 4*width+rowMargin > len(lastRows{})/2 || r.failed {
+		return rows
+	}
+	// The last rows are read from a copy with zeros behind it, since whole words are read.
+	var last lastRows
+	if len(r.buf) > len(last)/2 {
+		return rows
+	}
+	end := BitReader{buf: last[:], acc: r.acc, n: r.n}
+	left, real := r.Remaining(), copy(last[:], r.buf)
+	more := readFloatRows(&end, lanes[rows*width:(rows+most)*width], width, head, bits)
+	if more == 0 {
+		return rows
+	}
+	at := len(last) - len(end.buf)
+	r.buf, r.acc, r.n, r.failed = r.buf[min(at, real):], end.acc, end.n, end.failed
+	if at > real { // what is in the accumulator ends with zeros of the copy
+		r.n = uint(left - more*size)
+	}
+	if r.failed {
+		r.fail()
+	}
+	return rows + more
+}
+
+// lastRows is room for the rows at the end of a payload, the second half of it zero.
+type lastRows [256]byte
+
+// rowMargin is more than what is read of a head and of an odd lane.
+const rowMargin = 24
+
+// readFloatRows is ReadFloatRows as long as the end of the bits is far.
+func readFloatRows(r *BitReader, lanes []uint32, width int, head uint64, bits uint) (rows int) {
 	buf, acc, n, carries := r.buf, r.acc, r.n, uint64(0) // here and not in r, to stay in registers
-	mask, size, at, lane := uint64(1)<<headBits-1, 4*width, 0, 0
-	for len(buf)-at >= size+24 && len(lanes)-lane >= width { // which is more than the head and the lanes can take
-		if n < headBits {
+	mask, size, at, lane := uint64(1)<<bits-1, 4*width+rowMargin, 0, 0
+	for len(buf)-at >= size && len(lanes)-lane >= width {
+		if n < bits {
 			word := binary.LittleEndian.Uint64(buf[at:])
 			if (acc|word<<(n&63))&mask != head {
 				break
 			}
-			acc, n = word>>((headBits-n)&63), 64+n-headBits
+			acc, n = word>>((bits-n)&63), 64+n-bits
 			at += 8
 		} else {
 			if acc&mask != head {
 				break
 			}
-			acc, n = acc>>(headBits&63), n-headBits
+			acc, n = acc>>(bits&63), n-bits
 		}
 		row := lanes[lane : lane+width]
 		rows, lane = rows+1, lane+width
