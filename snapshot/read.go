@@ -39,6 +39,7 @@ func (r *Replica) Read(payload []byte) error {
 	err := r.decode(&b, s)
 	begun := r.stage.block
 	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
+	copy(r.stage.versions, begun.versions) // which may have been settled since they moved
 	begun.versions = r.stage.versions[:len(begun.versions)]
 	if err == nil {
 		err = r.allowed()
@@ -260,7 +261,6 @@ func (r *Replica) commitRecords(b *block) {
 	indexes, runs := r.stage.indexes, r.stage.runs
 	first, end := len(b.versions), len(b.lanes)
 	place := first
-	copy(r.stage.versions[:first], b.versions) // they may have been settled since
 	b.versions, b.lanes = r.stage.versions, r.stage.lanes
 	for i := 0; i < len(indexes); {
 		if len(runs) > 0 && runs[0].at == i {

@@ -77,7 +77,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, context int, next uint32) uint32 
 	v := &s.versions[len(s.versions)-1]
 	generation, mask := v.generation, v.mask
 	shape := r.shapes.of(mask)
-	if !shape.floats || v.base != tick.None || r.guard != nil {
+	if !shape.floats || v.base != tick.None || r.guard != nil || r.apart {
 		return 0
 	}
 	h := r.headOf(context, generation, mask)

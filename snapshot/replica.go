@@ -64,6 +64,7 @@ type Replica struct {
 	guard func(id wire.NetworkID, rows Mask) bool
 	stage stage
 	run   runHead
+	apart bool // for tests: what could be read as a run is read record by record
 	stats ReplicaStats
 }
 
@@ -255,7 +256,7 @@ func (r *Replica) link(n int32) {
 
 // mostLives is how many lives of one index can matter: a server can begin one a
 // tick, and they leave by tick.
-func (r *Replica) mostLives() int32 { return int32(r.past.keep) + 2 }
+func (r *Replica) mostLives() int32 { return int32(r.past.keep-spareTicks) + 2 }
 
 // shorten counts the lives below a head anew and drops those that no honest
 // server can have begun, so that a hostile one cannot make the list long.
