@@ -39,7 +39,7 @@ func (r *Replica) Read(payload []byte) error {
 	err := r.decode(&b, s)
 	begun := r.stage.block
 	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
-	copy(r.stage.versions, begun.versions) // which may have been settled since they moved
+	copy(r.stage.versions, begun.versions)         // which may have been settled since they moved
 	begun.versions = r.stage.versions[:len(begun.versions)]
 	if err == nil {
 		err = r.allowed()

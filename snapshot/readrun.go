@@ -146,21 +146,15 @@ func (r *Replica) enterRun(b *block, u *run) (n int) {
 		olds = followed.lanes
 	}
 	shape, lanes, first, place := r.shapes.of(u.mask), b.lanes[u.first:], int32(u.first), u.place
-	p, q, o := uint(shape.probes[0]), uint(shape.probes[1]), uint(shape.probes[2])
 	for n < len(lives) {
 		l := &lives[n]
 		if heads[n] != u.life+int32(n) || l.newest.tick != before || l.newest.place != prev || l.applied != before ||
 			l.generation != u.generation || l.gone || masks[n] != u.mask {
 			break
 		}
-		if followed != nil {
-			old := olds[l.first:]
-			apart := p < uint(len(old)) && q < uint(len(old)) && o < uint(len(old)) && p < uint(len(lanes)) && q < uint(len(lanes)) &&
-				o < uint(len(lanes)) && old[p] != lanes[p] && old[q] != lanes[q] && old[o] != lanes[o] // as most are
-			if apart && shape.rows <= probes || shape.differ(old, lanes) {
-				followed.over.set(uint32(prev))
-				followed.overs++
-			}
+		if followed != nil && (shape.rows <= probes && shape.apart(olds[l.first:], lanes) || shape.differ(olds[l.first:], lanes)) {
+			followed.over.set(uint32(prev))
+			followed.overs++
 		}
 		l.newest.tick, l.newest.place, l.applied, l.first = now, place, now, first
 		lanes = lanes[u.width:]

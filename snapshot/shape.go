@@ -1,7 +1,5 @@
 package snapshot
 
-import "slices"
-
 // shape is where the rows of a mask lie among the lanes of an entity that has
 // just them.
 type shape struct {
@@ -14,32 +12,41 @@ type shape struct {
 	width  [MaxRows]int32
 	rows   int                // that have lanes
 	cuts   [MaxRows + 1]int32 // where the lanes of each of those begin, and of the last end
-	probes [probes]int32      // where those of the first begin, of the last of them again where they are fewer
+	probes [probes]int32      // a lane of each of the first of those; where they are fewer the last is meant again
 }
 
 // probes is how many rows have their first lane compared without much ado.
 const probes = 3
 
 // differ reports whether two entities with these rows differ in each of them.
-// Of rows without lanes alone they do not.
+// Of rows without lanes alone they do not. It looks where the last ones did
+// first: what turns around one axis has lanes that never change.
 func (s *shape) differ(a, b []uint32) bool {
-	a, b = a[:s.lanes], b[:s.lanes]
 	for k := range s.cuts[:s.rows] {
-		if from := uint(s.cuts[k]); from >= uint(len(a)) || a[from] == b[from] { // few are the same
-			return s.differAfter(k, a, b)
+		from, to := s.cuts[k], s.cuts[k+1]
+		if k < probes {
+			if at := s.probes[k]; a[at] != b[at] {
+				continue
+			}
+		}
+		for from < to && a[from] == b[from] {
+			from++
+		}
+		if from == to {
+			return false
+		}
+		for n := k; n < probes && (n == k || k == s.rows-1); n++ {
+			s.probes[n] = from
 		}
 	}
 	return s.rows > 0
 }
 
-// differAfter is differ where the rows before the k-th do.
-func (s *shape) differAfter(k int, a, b []uint32) bool {
-	for ; k < s.rows; k++ {
-		if from, to := s.cuts[k], s.cuts[k+1]; slices.Equal(a[from:to], b[from:to]) {
-			return false
-		}
-	}
-	return true
+// apart reports whether two entities are seen to differ in each of the first
+// probes rows at a glance.
+func (s *shape) apart(a, b []uint32) bool {
+	p, q, o := s.probes[0], s.probes[1], s.probes[2]
+	return a[p] != b[p] && a[q] != b[q] && a[o] != b[o]
 }
 
 // row is the lanes of a row of the mask, among those of all its rows.
@@ -81,6 +88,7 @@ func (s *shapes) measure(kept *shape, mask Mask) {
 		kept.cuts[kept.rows] = int32(kept.lanes)
 		kept.floats = kept.floats && s.schema.plans[row].Floats()
 	}
+	kept.floats = kept.floats && kept.lanes > 0
 	for k := range kept.probes {
 		kept.probes[k] = kept.cuts[max(0, min(k, kept.rows-1))]
 	}
