@@ -245,35 +245,47 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 // Most components are of three or four words, for which a call costs more than
 // the copy.
 func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int) (n int) {
-	of, size := list[0].parcel, c.size
-	for ; n < len(list) && list[n].parcel == of; n++ {
+	switch words {
+	case 3:
+		return copyWords[[3]uint32](c, list, row, all)
+	case 4:
+		return copyWords[[4]uint32](c, list, row, all)
+	}
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of; n++ {
 		d := &list[n]
-		lanes, at := all[d.first:], int(d.slot)*size
+		lanes, at := all[d.first:][:words], int(d.slot)*c.size
 		shadow := c.shadow[at : at+4*words]
-		// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
-		// there are lanes; as for at, the slot is a row of this archetype. The shadow's
-		// slot is of the same size and aligned to 4, since it begins at a multiple of
-		// that in an allocation of uint64.
-		to, kept := unsafe.Add(c.base, at), unsafe.Pointer(unsafe.SliceData(shadow))
-		changed := false
-		switch words {
-		case 3:
-			v, old := [3]uint32(lanes), (*[3]uint32)(kept)
-			changed = *old != v
-			*(*[3]uint32)(to), *old = v, v
-		case 4:
-			v, old := [4]uint32(lanes), (*[4]uint32)(kept)
-			changed = *old != v
-			*(*[4]uint32)(to), *old = v, v
-		default:
-			live, old := unsafe.Slice((*uint32)(to), words), unsafe.Slice((*uint32)(kept), words)
-			changed = !slices.Equal(old, lanes[:words])
-			copy(live, lanes)
-			copy(old, lanes)
-		}
-		if changed {
+		// SAFETY: as for copyWords.
+		live := unsafe.Slice((*uint32)(unsafe.Add(c.base, at)), words)
+		old := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(shadow))), words)
+		if !slices.Equal(old, lanes) {
 			d.rows |= row
 		}
+		copy(live, lanes)
+		copy(old, lanes)
+	}
+	return n
+}
+
+// copyWords is copyAll for a row of as many words as T has.
+func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask, all []uint32) (n int) {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of; n++ {
+		d := &list[n]
+		from, at := int(d.first), int(d.slot)*size
+		_, _ = all[from+size/word-1], c.shadow[at+size-1]
+		// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
+		// there are lanes and T has; as for at, the slot is a row of this archetype. The
+		// shadow's slot is of the same size and aligned to 4, since it begins at a
+		// multiple of that in an allocation of uint64. That the words are there was
+		// looked at just now: none of the numbers is below zero.
+		v, to, old := (*T)(unsafe.Pointer(&all[from])), (*T)(unsafe.Add(c.base, at)), (*T)(unsafe.Pointer(&c.shadow[at]))
+		if *old != *v {
+			d.rows |= row
+		}
+		*to = *v
+		*old = *v
 	}
 	return n
 }
