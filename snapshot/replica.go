@@ -145,7 +145,7 @@ func (r *Replica) Changed() []uint32 { return r.changed }
 // ClearChanged starts a new list.
 func (r *Replica) ClearChanged() {
 	for _, index := range r.changed {
-		r.touched.unset(index)
+		r.touched[index>>6] = 0 // the others of the word are listed too
 	}
 	r.changed = r.changed[:0]
 }

@@ -18,43 +18,53 @@ func ReadFloatRows(r *BitReader, lanes []uint32, width int, head uint64, bits ui
 	if bits == 0 || bits > HeadBits || width <= 0 {
 		return 0
 	}
-	rows = readFloatRows(r, lanes, width, head, bits)
+	f := floatRows{width: width, head: head, bits: bits, acc: r.acc, n: r.n}
+	rows = f.read(r.buf, lanes)
+	r.buf = r.buf[f.at:]
 	size := int(bits) + 32*width
-	most := min(r.Remaining()/size, len(lanes)/width-rows)
-	if most <= 0 || 4*width+rowMargin > len(lastRows{})/2 || r.failed {
-		return rows
+	left := int(f.n) + 8*len(r.buf)
+	most := min(left/size, len(lanes)/width-rows)
+	if most > 0 && len(r.buf) < 4*width+rowMargin && len(r.buf) <= lastRows/2 {
+		// The last rows are read from a copy with zeros behind it, since whole words are read.
+		var last [lastRows]byte
+		real := copy(last[:], r.buf)
+		f.at = 0
+		if more := f.read(last[:], lanes[rows*width:(rows+most)*width]); more > 0 {
+			if f.at > real { // what is at hand ends with zeros of the copy
+				f.n = uint(left - more*size)
+			}
+			r.buf = r.buf[min(f.at, real):]
+			rows += more
+		}
 	}
-	// The last rows are read from a copy with zeros behind it, since whole words are read.
-	var last lastRows
-	if len(r.buf) > len(last)/2 {
-		return rows
-	}
-	end := BitReader{buf: last[:], acc: r.acc, n: r.n}
-	left, real := r.Remaining(), copy(last[:], r.buf)
-	more := readFloatRows(&end, lanes[rows*width:(rows+most)*width], width, head, bits)
-	if more == 0 {
-		return rows
-	}
-	at := len(last) - len(end.buf)
-	r.buf, r.acc, r.n, r.failed = r.buf[min(at, real):], end.acc, end.n, end.failed
-	if at > real { // what is in the accumulator ends with zeros of the copy
-		r.n = uint(left - more*size)
-	}
-	if r.failed {
+	r.acc, r.n = f.acc, f.n
+	if f.carries&exponentCarries != 0 {
 		r.fail()
 	}
-	return rows + more
+	return rows
 }
 
 // lastRows is room for the rows at the end of a payload, the second half of it zero.
-type lastRows [256]byte
+const lastRows = 256
 
 // rowMargin is more than what is read of a head and of an odd lane.
 const rowMargin = 24
 
-// readFloatRows is ReadFloatRows as long as the end of the bits is far.
-func readFloatRows(r *BitReader, lanes []uint32, width int, head uint64, bits uint) (rows int) {
-	buf, acc, n, carries := r.buf, r.acc, r.n, uint64(0) // here and not in r, to stay in registers
+// floatRows is a ReadFloatRows that is under way: how far it has come in the bytes, and the n bits of acc before them. It
+// has no bytes itself, so that they may lie on the stack.
+type floatRows struct {
+	width   int
+	head    uint64
+	bits    uint
+	at      int
+	acc     uint64
+	n       uint
+	carries uint64
+}
+
+// read reads as long as the end of the bytes is far.
+func (f *floatRows) read(buf []byte, lanes []uint32) (rows int) {
+	width, head, bits, acc, n, carries := f.width, f.head, f.bits, f.acc, f.n, f.carries // here to stay in registers
 	mask, size, at, lane := uint64(1)<<bits-1, 4*width+rowMargin, 0, 0
 	for len(buf)-at >= size && len(lanes)-lane >= width {
 		if n < bits {
@@ -90,10 +100,7 @@ func readFloatRows(r *BitReader, lanes []uint32, width int, head uint64, bits ui
 		row[width-1] = uint32(one)
 		carries |= one&exponent + exponentOne
 	}
-	r.buf, r.acc, r.n = buf[at:], acc, n
-	if carries&exponentCarries != 0 {
-		r.fail()
-	}
+	f.at, f.acc, f.n, f.carries = at, acc, n, carries
 	return rows
 }
 

@@ -92,6 +92,23 @@ func TestFloatRowsOfNoLegalHead(t *testing.T) {
 	require.Equal(t, 1600, r.Remaining())
 }
 
+func TestFloatRowsAllocateNothing(t *testing.T) {
+	w := NewBitWriter(make([]byte, 1200))
+	for range 28 {
+		w.Write(0x155, 10)
+		for range 10 {
+			w.Write(uint64(math.Float32bits(1.5)), 32)
+		}
+	}
+	buf, lanes := w.buf[:w.Finish()], make([]uint32, 300)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		r := NewBitReader(buf)
+		if ReadFloatRows(&r, lanes, 10, 0x155, 10) != 28 {
+			t.Fatal("rows are missing")
+		}
+	}))
+}
+
 // FuzzFloatRows holds that no bits make it panic or read more than there are.
 func FuzzFloatRows(f *testing.F) {
 	f.Add(make([]byte, 200), uint8(4), uint64(0), uint8(3), uint8(0))
