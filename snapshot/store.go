@@ -37,6 +37,7 @@ type Store struct {
 	groups groups
 	refs   referrers
 	bodies bodies
+	shares sharedLists
 	watch  func([]wire.DeltaSymbol)
 	weight []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive  bitset
