@@ -213,7 +213,7 @@ func (s *Store) versions(r *rowVersions, e *bodyEntry, row int) bool {
 	case c == nil:
 		c = s.past.rowAt(e.index, row, e.before)
 	default:
-		c = s.past.before(c, e.before)
+		c = s.past.earlier(c, e.before)
 	}
 	if c == nil || !c.there {
 		return false
