@@ -150,10 +150,12 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 	if before != tick.None && p.s-before >= s.cfg.Window {
 		before = tick.None
 	}
-	if e := s.shared(index, mask, q.base, before); !e.none {
-		return e
+	e, of := p.desk.sharedBody(index, mask, q.base, before)
+	if e.none {
+		return nil
 	}
-	return nil
+	p.bodies = of
+	return e
 }
 
 // put writes a usual record behind its place in the list, if there is room.
@@ -166,7 +168,7 @@ func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) boo
 	if e.bits <= 64 {
 		p.w.Write(e.word, uint(e.bits))
 	} else {
-		p.writeWords(p.v.store.bodies.words[e.at:], int(e.bits))
+		p.writeWords(p.bodies.wordsOf(e), int(e.bits))
 	}
 	v := p.v
 	q := &v.slots[index]

@@ -90,18 +90,6 @@ func (l *sharedLists) keep() *sharedList {
 	return m
 }
 
-// lists are those of the store's tick.
-func (s *Store) lists() *sharedLists {
-	if s.shares.tick != s.tick {
-		s.shares.begin(s.tick)
-	}
-	return &s.shares
-}
-
-// ListsShared is how often what a packet goes through again of an earlier one
-// was copied from another client's packet.
-func (s *Store) ListsShared() uint64 { return s.shares.copied }
-
 // shareable reports whether what this client is sent of a list can be that of
 // another one: a plan's choice is a client's own, and a trainer has to see all
 // symbols.
@@ -113,7 +101,7 @@ func (p *packetWriter) copied(before *sentPacket) *sharedList {
 	if !p.v.shareable() {
 		return nil
 	}
-	l := p.v.store.lists()
+	l := &p.desk.lists
 	for i := range l.n {
 		if m := &l.kept[i]; p.comesTo(m, before) {
 			l.used = true
@@ -191,7 +179,7 @@ func (p *packetWriter) take(m *sharedList) {
 	v.stats.Updates += n
 	v.stats.Deltas += m.deltas
 	v.stats.Unchanged += m.same
-	v.store.bodies.shared += n
+	p.desk.bodies.shared += n
 }
 
 // listKeeper keeps what is written of a list, for others.
@@ -205,7 +193,7 @@ func (p *packetWriter) keep(before *sentPacket) (k listKeeper) {
 	if !p.v.shareable() {
 		return k
 	}
-	if k.list = p.v.store.lists().keep(); k.list != nil {
+	if k.list = p.desk.lists.keep(); k.list != nil {
 		k.list.tick, k.list.part, k.list.masked = before.tick, before.part, len(p.v.own.rows) > 0
 		k.mark = p.w
 	}
@@ -258,7 +246,7 @@ func (k *listKeeper) end(p *packetWriter, skipped int) {
 		return
 	}
 	if len(m.rows) == 0 {
-		p.v.store.shares.n--
+		p.desk.lists.n--
 		return
 	}
 	m.words = p.w.Since(&k.mark, m.words)
