@@ -38,6 +38,16 @@ func (o *output) commit(to netip.AddrPort, n int) {
 	o.datagrams = append(o.datagrams, datagram{to, start, start + n})
 }
 
+// append moves what waits in another output behind what waits here.
+func (o *output) append(from *output) {
+	at := len(o.bytes)
+	o.bytes = append(o.bytes, from.bytes...)
+	for _, d := range from.datagrams {
+		o.datagrams = append(o.datagrams, datagram{d.to, at + d.start, at + d.end})
+	}
+	from.bytes, from.datagrams = from.bytes[:0], from.datagrams[:0]
+}
+
 // drain hands out everything in the order it was committed, and forgets it.
 func (o *output) drain(send func(to netip.AddrPort, packet []byte)) {
 	for _, d := range o.datagrams {

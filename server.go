@@ -36,6 +36,7 @@ type Server struct {
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
+	crew     crew
 
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
@@ -84,6 +85,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
+	s.setUpCrew()
 	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config, s.exists)

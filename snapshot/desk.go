@@ -21,6 +21,9 @@ func (s *Store) NewDesk() *Desk {
 	return d
 }
 
+// Desk is the Store's own.
+func (s *Store) Desk() *Desk { return &s.desk }
+
 // Shared is how many bodies of records were made, and how often one was used
 // again for another client. With several desks it is not the same in each run.
 func (s *Store) Shared() (made, again uint64) {
