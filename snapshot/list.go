@@ -267,5 +267,5 @@ func (p *packetWriter) candidate(index uint32) bool {
 		return false
 	}
 	q := &v.slots[index]
-	return q.sent != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
+	return v.went[index] != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
 }

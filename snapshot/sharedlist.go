@@ -19,9 +19,10 @@ type sharedList struct {
 	masked bool        // the client may not see all components of all entities
 	listed []uint32    // what was gone through
 	waits  []wordWaits // which of them waited
-	rows   []sharedRow // which versions they leant on
+	rows   []slot      // which versions their records leant on
 
 	// What it came to.
+	entries      []sentEntry // the records
 	bits         int
 	words        []uint64
 	skipped      int // entities left out behind the last record
@@ -33,12 +34,6 @@ type sharedList struct {
 type wordWaits struct {
 	word        uint32
 	asked, wait uint64
-}
-
-// sharedRow is a record of a sharedList, and the slot that it came from.
-type sharedRow struct {
-	entry       sentEntry
-	base, prior tick.Tick
 }
 
 // notListed stands for what a list holds beside entities.
@@ -86,7 +81,7 @@ func (l *sharedLists) keep() *sharedList {
 	}
 	m := &l.kept[l.n]
 	l.n++
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], rows: m.rows[:0], words: m.words[:0]}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], rows: m.rows[:0], entries: m.entries[:0], words: m.words[:0]}
 	return m
 }
 
@@ -127,19 +122,30 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 			return false
 		}
 	}
-	for i, index := range m.listed {
-		if e := v.sent.entry(before, i); e.index != index && index != notListed || e.despawn != (index == notListed) {
-			return false
-		}
+	first, second := v.sent.spread(before, len(m.listed))
+	if !listsTheSame(m.listed[:len(first)], first) || !listsTheSame(m.listed[len(first):], second) {
+		return false
 	}
-	for i := range m.rows {
-		r := &m.rows[i]
-		q := &v.slots[r.entry.index]
-		if q.base != r.base || q.prior != r.prior || q.mask != r.entry.mask || q.sent == p.s {
+	for i := range m.entries {
+		index, r := m.entries[i].index, &m.rows[i]
+		q := &v.slots[index]
+		if q.base != r.base || q.prior != r.prior || q.mask != r.mask || v.went[index] == p.s {
 			return false
 		}
 	}
 	return p.ownRows(m)
+}
+
+// listsTheSame reports whether entries are of these entities.
+func listsTheSame(listed []uint32, entries []sentEntry) bool {
+	for i, index := range listed {
+		if e := &entries[i]; e.despawn || e.index != index {
+			if !e.despawn || index != notListed {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // ownRows reports whether what is this client's own of the records' entities is
@@ -150,8 +156,8 @@ func (p *packetWriter) ownRows(m *sharedList) bool {
 	if len(v.own.rows) == 0 && len(v.own.touched) == 0 {
 		return true
 	}
-	for i := range m.rows {
-		e := &m.rows[i].entry
+	for i := range m.entries {
+		e := &m.entries[i]
 		if v.maskOf(e.index) != e.mask || v.touchedAt(e.index) > p.s {
 			return false
 		}
@@ -169,11 +175,10 @@ func (p *packetWriter) take(m *sharedList) {
 		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
 	}
-	for i := range m.rows {
-		e := &m.rows[i].entry
-		v.slots[e.index].sent = p.s
-		v.sent.add(p.sent, *e)
+	for i := range m.entries {
+		v.went[m.entries[i].index] = p.s
 	}
+	v.sent.addAll(p.sent, m.entries)
 	n := uint64(len(m.rows))
 	p.sent.records += len(m.rows)
 	v.stats.Updates += n
@@ -221,7 +226,8 @@ func (k *listKeeper) wrote(p *packetWriter, index uint32, body *bodyEntry) {
 	m, q := k.list, &p.v.slots[index]
 	k.asked(index, true)
 	m.listed = append(m.listed, index)
-	m.rows = append(m.rows, sharedRow{entry: *p.v.sent.entry(p.sent, p.sent.n-1), base: q.base, prior: q.prior})
+	m.rows = append(m.rows, *q)
+	m.entries = append(m.entries, *p.v.sent.entry(p.sent, p.sent.n-1))
 	m.deltas += uint64(body.deltas)
 	m.same += uint64(body.same)
 }

@@ -160,7 +160,7 @@ func (p *packetWriter) despawns() {
 			}
 			v.unsent.unset(index)
 			v.unacked.set(index)
-			v.slots[index].sent = p.s
+			v.went[index] = p.s
 			v.sent.add(p.sent, sentEntry{index: index, despawn: true})
 			v.stats.Despawns++
 		}
@@ -254,7 +254,7 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 		q := &v.slots[index]
 		switch {
 		case !v.visible.has(index) || v.moved(index) <= q.base:
-		case v.tenants[index].life > p.s || q.sent == p.s:
+		case v.tenants[index].life > p.s || v.went[index] == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -334,7 +334,7 @@ func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	q.sent = p.s
+	v.went[index] = p.s
 }
 
 // fits writes records and takes them back if they went past the limit.
