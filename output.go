@@ -55,3 +55,31 @@ func (o *output) drain(send func(to netip.AddrPort, packet []byte)) {
 	}
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }
+
+// longestRun and mostInRun bound a run: what one datagram may have, and what the kernels that take runs take.
+const (
+	longestRun = 60000
+	mostInRun  = 64
+)
+
+// drainRuns is drain for runs of datagrams to one address that lie one after the other, each as long as the first but for
+// the last, which may be shorter.
+func (o *output) drainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
+	for i := 0; i < len(o.datagrams); {
+		d := o.datagrams[i]
+		size, end := d.end-d.start, d.end
+		first := i
+		for i++; i < len(o.datagrams) && i-first < mostInRun; i++ {
+			next := o.datagrams[i]
+			if next.to != d.to || next.start != end || next.end-next.start > size || next.end-d.start > longestRun {
+				break
+			}
+			if end = next.end; end-next.start < size {
+				i++
+				break
+			}
+		}
+		send(d.to, o.bytes[d.start:end:end], size)
+	}
+	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
+}

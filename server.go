@@ -115,6 +115,12 @@ func (s *Server) Dispatch(stage Stage) {
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drain(send) }
 
+// DrainRuns is Drain for a socket that takes several datagrams to one address at once: what it hands out is one datagram, or
+// several one after the other of size bytes each, the last of which may be shorter.
+func (s *Server) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
+	s.out.drainRuns(send)
+}
+
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
 func (s *Server) TickDue() bool { return s.frame.due }
 

@@ -103,6 +103,7 @@ type tickRun struct {
 	allocations                                            float64
 	bytesBefore, measured                                  int64
 	packetsBefore, packets                                 int64
+	callsBefore, calls                                     int64
 	fault                                                  error
 }
 
@@ -236,7 +237,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 			return err
 		}
 	}
-	r.bytesBefore, r.packetsBefore = r.socket.sentBytes, r.socket.sent
+	r.bytesBefore, r.packetsBefore, r.callsBefore = r.socket.sentBytes, r.socket.sent, r.socket.calls
 	for start := time.Now(); time.Since(start) < budget || len(r.ticks) < 30; {
 		if err := r.turn(true); err != nil {
 			return err
@@ -247,7 +248,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 			}
 		}
 	}
-	r.measured, r.packets = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore
+	r.measured, r.packets, r.calls = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore, r.socket.calls-r.callsBefore
 	if err := r.countAllocations(); err != nil {
 		return err
 	}
@@ -346,7 +347,9 @@ func (r *tickRun) report(o options) {
 			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
 			"bytes_per_client": float64(r.measured) / float64(len(r.ticks)) / float64(r.clients), "floor_bytes_per_client": r.floor.encode(),
-			"allocs_per_tick": r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
+			"packets_per_client": float64(r.packets) / float64(len(r.ticks)) / float64(r.clients),
+			"sends_per_client":   float64(r.calls) / float64(len(r.ticks)) / float64(r.clients),
+			"allocs_per_tick":    r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
 			"all_clients_applied_us": median(r.reached) / 1000, "all_clients_applied_p99_us": quantile(r.reached, 0.99) / 1000,
 			"worlds_compared": r.digests, "worlds_wrong": r.wrong, "verified": verified,
 		},
