@@ -12,10 +12,12 @@ import (
 )
 
 // busyRig is a server with 16 clients, 200 moving entities and messages both ways, long enough under way to be warm.
-func busyRig(t testing.TB) *rig {
+func busyRig(t testing.TB) *rig { return busyRigWith(t, netcode.Config{SendBudget: -1}) }
+
+func busyRigWith(t testing.TB, config netcode.Config) *rig {
 	p := protocol()
 	netcode.Handle(p, func(*message.Context, *chat) {})
-	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	r := newRig(t, p, config)
 	var ids []wire.NetworkID
 	r.change(func(store *snapshot.Store) {
 		for i := range 200 {

@@ -78,8 +78,10 @@ type Config struct {
 	Rewind           time.Duration // How far back a client is believed to have seen the world, by Server.Rewind; default 500 ms. Server only.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
-	Random io.Reader    // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
-	Logger *slog.Logger // Where to log, at most some ten lines a second; default: what goes wrong
+	Random io.Reader // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
+	// Executor lets Send fill the packets of several clients at the same time; default: one after the other. Server only.
+	Executor Executor
+	Logger   *slog.Logger // Where to log, at most some ten lines a second; default: what goes wrong
 	// and no OnError is told, on slog.Default().
 }
 

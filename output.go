@@ -38,10 +38,48 @@ func (o *output) commit(to netip.AddrPort, n int) {
 	o.datagrams = append(o.datagrams, datagram{to, start, start + n})
 }
 
+// append moves what waits in another output behind what waits here.
+func (o *output) append(from *output) {
+	at := len(o.bytes)
+	o.bytes = append(o.bytes, from.bytes...)
+	for _, d := range from.datagrams {
+		o.datagrams = append(o.datagrams, datagram{d.to, at + d.start, at + d.end})
+	}
+	from.bytes, from.datagrams = from.bytes[:0], from.datagrams[:0]
+}
+
 // drain hands out everything in the order it was committed, and forgets it.
 func (o *output) drain(send func(to netip.AddrPort, packet []byte)) {
 	for _, d := range o.datagrams {
 		send(d.to, o.bytes[d.start:d.end:d.end])
+	}
+	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
+}
+
+// longestRun and mostInRun bound a run: what one datagram may have, and what the kernels that take runs take.
+const (
+	longestRun = 60000
+	mostInRun  = 64
+)
+
+// drainRuns is drain for runs of datagrams to one address that lie one after the other, each as long as the first but for
+// the last, which may be shorter.
+func (o *output) drainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
+	for i := 0; i < len(o.datagrams); {
+		d := o.datagrams[i]
+		size, end := d.end-d.start, d.end
+		first := i
+		for i++; i < len(o.datagrams) && i-first < mostInRun; i++ {
+			next := o.datagrams[i]
+			if next.to != d.to || next.start != end || next.end-next.start > size || next.end-d.start > longestRun {
+				break
+			}
+			if end = next.end; end-next.start < size {
+				i++
+				break
+			}
+		}
+		send(d.to, o.bytes[d.start:end:end], size)
 	}
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }

@@ -36,6 +36,7 @@ type Server struct {
 	cookies  *peer.Cookies
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
+	crew     crew
 
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
@@ -84,6 +85,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
 	}
+	s.setUpCrew()
 	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config, s.exists)
@@ -112,6 +114,12 @@ func (s *Server) Dispatch(stage Stage) {
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drain(send) }
+
+// DrainRuns is Drain for a socket that takes several datagrams to one address at once: what it hands out is one datagram, or
+// several one after the other of size bytes each, the last of which may be shorter.
+func (s *Server) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
+	s.out.drainRuns(send)
+}
 
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
 func (s *Server) TickDue() bool { return s.frame.due }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -29,9 +30,7 @@ func (s *Server) Send() {
 	s.sendCollections()
 	s.reportGroups()
 	s.tellRights()
-	for _, c := range s.sessions {
-		s.serve(c)
-	}
+	s.serveAll()
 	s.endFrame()
 	s.sweep()
 	s.events.fire()
@@ -69,38 +68,43 @@ func (s *Server) expire() {
 	}
 }
 
-// serve sends a client what this frame owes it.
-func (s *Server) serve(c *session) {
+// serve sends a client what a frame between two ticks owes it. On a tick it only finds out what that is and says true: then
+// the client's packets are to be filled, which changes nothing but what is the client's own.
+func (s *Server) serve(c *session) (due bool) {
 	if c.state != connected {
-		return
+		return false
 	}
 	if c.near != nil {
 		c.view.Observe() // What it may see is asked for all the same.
-		return
+		return false
 	}
 	if reason := c.overrun(); reason != nil {
 		s.end(c, reason, endTold)
-		return
+		return false
 	}
 	c.budget.Refill(s.frame.now)
 	if !s.frame.due {
 		if !c.starved {
 			c.sendMessages()
 		}
-		return
+		return false
 	}
 	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
 	s.askResync(c)
 	s.repeat(c)
 	c.view.Plan(c.budget.Left())
-	s.fill(c)
+	return true
+}
+
+// deliver sends a client what a tick owes it.
+func (s *Server) deliver(c *session, desk *snapshot.Desk) {
+	s.fill(c, desk)
 	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
 	s.pulse(c)
 	if c.conn.AckDue() {
 		c.sendAck()
 	}
-	s.reportOversize(c)
 }
 
 // pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
@@ -129,13 +133,13 @@ func (s *Server) repeat(c *session) {
 }
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
-func (s *Server) fill(c *session) {
+func (s *Server) fill(c *session, desk *snapshot.Desk) {
 	for c.view.Pending() || c.wants() || c.inputs.answer.due {
 		if c.budget.Spent() {
-			s.stats.BudgetSpent++
+			c.stats.BudgetSpent++
 			return
 		}
-		if !s.sendPacket(c) {
+		if !s.sendPacket(c, desk) {
 			return
 		}
 	}
@@ -143,7 +147,7 @@ func (s *Server) fill(c *session) {
 
 // sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
 // for rows, the next packet is for rows alone. It says false when there was nothing that fits, or no room for a packet.
-func (s *Server) sendPacket(c *session) bool {
+func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
 	b, ok := c.begin()
 	if !ok {
 		return false
@@ -152,7 +156,7 @@ func (s *Server) sendPacket(c *session) bool {
 	if !c.stateFirst {
 		c.load(&b, c.view.Pending())
 	}
-	wrote := s.addSnapshot(c, &b)
+	wrote := s.addSnapshot(c, &b, desk)
 	c.stateFirst = !wrote && !b.Empty() && c.view.Pending()
 	if b.Empty() {
 		return false
@@ -162,11 +166,11 @@ func (s *Server) sendPacket(c *session) bool {
 }
 
 // addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
-func (s *Server) addSnapshot(c *session, b *peer.Builder) bool {
+func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) bool {
 	if s.store.Tick() == tick.None {
 		return false
 	}
-	n := c.view.Write(b.Payload(), c.conn.Next())
+	n := c.view.WriteAt(desk, b.Payload(), c.conn.Next())
 	if n > 0 {
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
 		c.timed = s.frame.now

@@ -23,6 +23,7 @@ type options struct {
 	train    string
 	only     string
 	exact    bool
+	parts    int
 	report   func(result)
 }
 
@@ -36,7 +37,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
-		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact)", runTick},
+		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -parts)", runTick},
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
@@ -84,11 +85,15 @@ func run(args []string, out io.Writer) error {
 	flags.DurationVar(&o.budget, "t", 2*time.Second, "time to measure each combination for")
 	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, the server's, to `FILE`")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
+	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if o.entities < 0 || o.entities > snapshot.MaxEntities || o.clients < 0 || o.clients > 1024 || o.moving < 0 || o.moving > 1 {
 		return fmt.Errorf("out of range: -e 1..1048576, -c 1..1024, -frac above 0 to 1")
+	}
+	if o.parts < 0 || o.parts > 64 {
+		return fmt.Errorf("out of range: -parts 0..64")
 	}
 	if *list {
 		for _, s := range scenarios() {

@@ -3,6 +3,7 @@ package main
 import (
 	"net/netip"
 
+	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -16,15 +17,37 @@ type socket interface {
 type countedSocket struct {
 	socket
 	sent        int64 // datagrams
+	calls       int64 // of Send and SendRun
 	sentBytes   int64
 	headerBytes int64 // all that is not a message's payload
 }
 
 func (c *countedSocket) Send(to netip.AddrPort, datagram []byte) error {
 	c.sent++
+	c.calls++
 	c.sentBytes += int64(len(datagram))
 	c.headerBytes += int64(headersOf(datagram))
 	return c.socket.Send(to, datagram)
+}
+
+// SendRun counts the datagrams of a run each.
+func (c *countedSocket) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
+	c.calls++
+	for rest := datagrams; len(rest) > 0; rest = rest[min(size, len(rest)):] {
+		datagram := rest[:min(size, len(rest))]
+		c.sent++
+		c.sentBytes += int64(len(datagram))
+		c.headerBytes += int64(headersOf(datagram))
+	}
+	if run, ok := c.socket.(transport.Runner); ok {
+		return run.SendRun(to, datagrams, size)
+	}
+	for ; len(datagrams) > 0; datagrams = datagrams[min(size, len(datagrams)):] {
+		if err := c.socket.Send(to, datagrams[:min(size, len(datagrams))]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // heldSocket keeps what arrived until a frame asks for it, so that a frame can wait for its datagrams.

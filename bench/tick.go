@@ -29,12 +29,13 @@ type combination struct {
 	entities, clients int
 	moving            float64
 	main              bool
+	parts             int // of an Executor; 0: none
 }
 
 // combinations is the default set, or the one that the flags name.
 func combinations(o options) []combination {
 	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
-		c := combination{1000, 16, 0.1, true}
+		c := combination{1000, 16, 0.1, o.parts == 0, o.parts}
 		if o.entities > 0 {
 			c.entities = o.entities
 		}
@@ -47,7 +48,8 @@ func combinations(o options) []combination {
 		return []combination{c}
 	}
 	return []combination{
-		{1000, 16, 0.1, true}, {1000, 16, 1, false}, {1000, 1, 0.1, false}, {100, 16, 1, false}, {1000, 64, 0.1, false}, {10000, 16, 0.1, false},
+		{1000, 16, 0.1, true, 0}, {1000, 16, 1, false, 0}, {1000, 1, 0.1, false, 0}, {100, 16, 1, false, 0}, {1000, 64, 0.1, false, 0},
+		{10000, 16, 0.1, false, 0}, {1000, 16, 1, false, runtime.GOMAXPROCS(0)}, {10000, 16, 0.1, false, runtime.GOMAXPROCS(0)},
 	}
 }
 
@@ -85,6 +87,7 @@ type tickRun struct {
 	subjects []ecs.Entity // the bodies that move
 	orbits   []orbit
 	server   *netcode.Server
+	pool     *pool // nil: all of Send in one goroutine
 	conn     *udp.Conn
 	socket   *countedSocket
 	before   []systems.System // what comes before Capture in a frame
@@ -93,12 +96,14 @@ type tickRun struct {
 	quantise func()
 
 	floors, ticks, receives, wholes, passes, reached, used []float64 // ns
+	workCPU, floorCPU                                      []float64 // ns of this process, interruptions left out
 	worst                                                  tick.Tick // ticks that a client was behind when the next began
 	undelivered                                            int64
 	digests, wrong                                         int
 	allocations                                            float64
 	bytesBefore, measured                                  int64
 	packetsBefore, packets                                 int64
+	callsBefore, calls                                     int64
 	fault                                                  error
 }
 
@@ -108,7 +113,12 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	if r.conn, err = udp.Listen("127.0.0.1:0", udp.Config{Queue: 1 << 14, ReadBuffer: 8 << 20, WriteBuffer: 4 << 20}); err != nil {
 		return nil, err
 	}
-	if r.server, err = netcode.NewServer(bodyProtocol(exact), tickConfig(c.clients)); err != nil {
+	config := tickConfig(c.clients)
+	if c.parts > 0 {
+		r.pool = newPool(c.parts)
+		config.Executor = r.pool
+	}
+	if r.server, err = netcode.NewServer(bodyProtocol(exact), config); err != nil {
 		return nil, err
 	}
 	r.server.OnError(func(err error) { r.fault = err })
@@ -227,7 +237,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 			return err
 		}
 	}
-	r.bytesBefore, r.packetsBefore = r.socket.sentBytes, r.socket.sent
+	r.bytesBefore, r.packetsBefore, r.callsBefore = r.socket.sentBytes, r.socket.sent, r.socket.calls
 	for start := time.Now(); time.Since(start) < budget || len(r.ticks) < 30; {
 		if err := r.turn(true); err != nil {
 			return err
@@ -238,7 +248,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 			}
 		}
 	}
-	r.measured, r.packets = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore
+	r.measured, r.packets, r.calls = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore, r.socket.calls-r.callsBefore
 	if err := r.countAllocations(); err != nil {
 		return err
 	}
@@ -247,11 +257,13 @@ func (r *tickRun) measure(budget time.Duration) error {
 
 // turn is one tick of both: the floor's and the server's, in alternating order, and the clients' answer.
 func (r *tickRun) turn(keep bool) error {
-	var floor, work, pass float64
+	var floor, work, pass, floorCPU float64
 	var failed error
 	runFloor := func() {
 		r.floor.scene.step()
+		floorCPU = cpuTime()
 		floor = timed(func() { _, failed = r.floor.tick() })
+		floorCPU = cpuTime() - floorCPU
 		pass = timed(r.quantise)
 	}
 	if r.frames%2 == 0 {
@@ -260,8 +272,9 @@ func (r *tickRun) turn(keep bool) error {
 	r.step()
 	used := cpuTime()
 	received := timed(r.receive)
+	workCPU := cpuTime()
 	work = timed(r.captureAndSend)
-	used = cpuTime() - used
+	workCPU, used = cpuTime()-workCPU, cpuTime()-used
 	if r.frames%2 == 0 { // receive has counted the frame
 		runFloor()
 	}
@@ -269,6 +282,7 @@ func (r *tickRun) turn(keep bool) error {
 	if keep {
 		r.floors, r.ticks, r.receives = append(r.floors, floor), append(r.ticks, work), append(r.receives, received)
 		r.used = append(r.used, used)
+		r.workCPU, r.floorCPU = append(r.workCPU, workCPU), append(r.floorCPU, floorCPU)
 		r.passes, r.reached, r.wholes = append(r.passes, pass), append(r.reached, settled), append(r.wholes, received+work)
 	}
 	return errors.Join(failed, err)
@@ -321,25 +335,33 @@ func (r *tickRun) report(o options) {
 		anchor, against = anchor+median(r.passes), "floor + one quantise pass"
 	}
 	verified := r.verified()
+	name := "tick"
+	if r.parts > 0 {
+		name = "tick.parallel"
+	}
 	line := result{
-		Scenario: "tick", Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
+		Scenario: name, Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
-			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against,
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "parts": r.parts, "anchor": against,
 			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
+			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
 			"bytes_per_client": float64(r.measured) / float64(len(r.ticks)) / float64(r.clients), "floor_bytes_per_client": r.floor.encode(),
-			"allocs_per_tick": r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
+			"packets_per_client": float64(r.packets) / float64(len(r.ticks)) / float64(r.clients),
+			"sends_per_client":   float64(r.calls) / float64(len(r.ticks)) / float64(r.clients),
+			"allocs_per_tick":    r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
 			"all_clients_applied_us": median(r.reached) / 1000, "all_clients_applied_p99_us": quantile(r.reached, 0.99) / 1000,
 			"worlds_compared": r.digests, "worlds_wrong": r.wrong, "verified": verified,
 		},
 	}
 	o.report(line.against(anchor).ratioTarget(tickTarget, verified))
 	o.report(result{
-		Scenario: "tick.with_receive", Value: median(r.wholes), Unit: "ns/tick",
+		Scenario: name + ".with_receive", Value: median(r.wholes), Unit: "ns/tick",
 		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against},
 	}.against(anchor).ratioTarget(tickTarget, verified))
 }
 
 func (r *tickRun) stop() error {
+	r.pool.stop()
 	return errors.Join(r.far.stop(), r.conn.Close(), r.floor.socket.Close())
 }

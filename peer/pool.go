@@ -1,11 +1,14 @@
 package peer
 
-// Pool lends the buffers in which messages wait beyond each peer's own first one. All peers of an end share it. It belongs
-// to one goroutine.
+import "sync"
+
+// Pool lends the buffers in which messages wait beyond each peer's own first one. All peers of an end share it, also
+// those that fill packets in several goroutines at once.
 type Pool struct {
-	free [][]byte
-	size int
-	lent int
+	mutex sync.Mutex
+	free  [][]byte
+	size  int
+	lent  int
 }
 
 // poolKeep is how many bytes of buffers that nobody uses a pool keeps: enough that 64 peers whose queues are full in every
@@ -21,6 +24,8 @@ func (p *Pool) Lent() int { return p.lent }
 
 // take returns an empty buffer of capacity size or more.
 func (p *Pool) take(size int) []byte {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	p.lent++
 	n := len(p.free)
 	if n == 0 || size > p.size {
@@ -33,6 +38,8 @@ func (p *Pool) take(size int) []byte {
 
 // giveBack takes a buffer that take returned. One of another size than the pool's is let go.
 func (p *Pool) giveBack(b []byte) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	p.lent--
 	if cap(b) == p.size && len(p.free)*p.size < poolKeep {
 		p.free = append(p.free, b[:0])

@@ -37,76 +37,80 @@ type bodyEntry struct {
 // bodies are those of one tick.
 type bodies struct {
 	entries []bodyEntry // by index, the first one that was made of it
-	more    []bodyEntry // the others; the first is nobody's
-	words   []uint64
+	arenas  []arena     // where the others are: those of an index in arena index >> shift
+	shift   uint
 	tick    tick.Tick
-	symbols []wire.DeltaSymbol
 	made    uint64 // bodies made since the beginning
 	shared  uint64 // times one was used again
 }
 
+// arena is room for bodies of a range of indexes.
+type arena struct {
+	more    []bodyEntry // all but the first of each index; the first here is nobody's
+	words   []uint64
+	symbols []wire.DeltaSymbol
+	made    uint64 // in this tick
+}
+
+// oneArena is a shift with which all indexes have the same arena.
+const oneArena = 31
+
 // begin forgets the bodies of earlier ticks.
-func (b *bodies) begin(s *Store) {
-	b.tick = s.tick
-	b.words, b.more = b.words[:0], append(b.more[:0], bodyEntry{})
+func (b *bodies) begin(s *Store, shift uint) {
+	b.tick, b.shift = s.tick, shift
 	b.entries = grown(b.entries, len(s.gens), cap(s.gens))
+	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
+		b.arenas = append(b.arenas, arena{})
+	}
+	for i := range b.arenas {
+		a := &b.arenas[i]
+		b.made += a.made
+		a.words, a.more, a.made = a.words[:0], append(a.more[:0], bodyEntry{}), 0
+	}
 }
 
-// body gives the body of an entity's record against T and, unless before is
-// none, T'. All rows of mask were shown at both; told are those of them that
-// changed and travel whole. It says false when they are not all held any more.
-func (s *Store) body(to *body, index uint32, mask Mask, t, before tick.Tick, told Mask) bool {
-	b := &s.bodies
-	if mask&s.schema.whole == 0 { // else which of those changed is a client's own
-		return b.give(to, s.shared(index, mask, t, before))
-	}
-	if b.tick != s.tick {
-		b.begin(s)
-	}
-	own := bodyEntry{t: t, before: before, mask: mask, index: index}
-	s.makeBody(&own, told)
-	return b.give(to, &own)
+// of is the room of an index's bodies.
+func (b *bodies) of(index uint32) *arena { return &b.arenas[index>>b.shift] }
+
+// wordsOf are the bits of a body.
+func (b *bodies) wordsOf(e *bodyEntry) []uint64 {
+	return b.of(e.index).words[e.at : int(e.at)+(int(e.bits)+63)/64]
 }
 
-// give is the body of an entry.
-func (b *bodies) give(to *body, e *bodyEntry) bool {
-	to.words = b.words[e.at : int(e.at)+(int(e.bits)+63)/64]
-	to.bits, to.deltas, to.same = int(e.bits), e.deltas, e.same
-	return !e.none
-}
-
-// shared is the body of a record with rows that travel as what differs, made
-// now if it was not yet. The entry is good until the next one is asked for.
-func (s *Store) shared(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
-	b := &s.bodies
-	if b.tick != s.tick {
-		b.begin(s)
-	}
+// find is a body that was made, nil if it was not.
+func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 	e := &b.entries[index]
-	if e.made == s.tick {
-		for {
-			if e.t == t && e.before == before && e.mask == mask {
-				b.shared++
-				return e
-			}
-			if e.next == 0 {
-				break
-			}
-			e = &b.more[e.next]
-		}
-		e.next = uint32(len(b.more))
-		b.more = append(b.more, bodyEntry{})
-		e = &b.more[e.next]
+	if e.made != b.tick {
+		return nil
 	}
-	*e = bodyEntry{made: s.tick, t: t, before: before, mask: mask, index: index}
-	s.makeBody(e, 0)
+	for e.t != t || e.before != before || e.mask != mask {
+		if e.next == 0 {
+			return nil
+		}
+		e = &b.of(index).more[e.next]
+	}
+	return e
+}
+
+// add makes a body that was not made yet.
+func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
+	a, e := b.of(index), &b.entries[index]
+	if e.made == b.tick {
+		for e.next != 0 {
+			e = &a.more[e.next]
+		}
+		e.next = uint32(len(a.more))
+		a.more = append(a.more, bodyEntry{})
+		e = &a.more[e.next]
+	}
+	*e = bodyEntry{made: b.tick, t: t, before: before, mask: mask, index: index}
+	s.makeBody(a, e, 0)
 	return e
 }
 
 // makeBody codes a body and appends its words, or says in the entry that not
 // all that it leans on is held.
-func (s *Store) makeBody(e *bodyEntry, told Mask) {
-	b := &s.bodies
+func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 	b.made++
 	e.at = uint32(len(b.words))
 	b.symbols = b.symbols[:0]
@@ -155,7 +159,7 @@ func (s *Store) makeBody(e *bodyEntry, told Mask) {
 }
 
 // write turns the symbols to words behind those that are there.
-func (b *bodies) write(e *bodyEntry) {
+func (b *arena) write(e *bodyEntry) {
 	var acc uint64
 	var n uint
 	put := func(v uint64, width uint) {
@@ -213,7 +217,7 @@ func (s *Store) versions(r *rowVersions, e *bodyEntry, row int) bool {
 	case c == nil:
 		c = s.past.rowAt(e.index, row, e.before)
 	default:
-		c = s.past.before(c, e.before)
+		c = s.past.earlier(c, e.before)
 	}
 	if c == nil || !c.there {
 		return false
@@ -225,7 +229,3 @@ func (s *Store) versions(r *rowVersions, e *bodyEntry, row int) bool {
 // Watch makes a function see the symbols of every body that is made: a trainer
 // counts them.
 func (s *Store) Watch(f func([]wire.DeltaSymbol)) { s.watch = f }
-
-// Shared is how many bodies of records were made, and how often one was used
-// again for another client.
-func (s *Store) Shared() (made, again uint64) { return s.bodies.made, s.bodies.shared }

@@ -39,6 +39,7 @@ func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	if g.of[id.Index] == group {
 		return true
 	}
+	s.forgetLists() // they leave out what was in groups
 	g.leave(s, id.Index)
 	g.join(s, id.Index, group)
 	return true

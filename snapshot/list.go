@@ -56,28 +56,44 @@ const maxListed = 64
 func (p *packetWriter) again(before *sentPacket) bool {
 	v, r := p.v, &p.v.scratch
 	grouped := len(v.store.groups.of) > 0
-	next := v.store.schema.codes.next
-	skipped := 0
-	for i := range before.n {
-		if i%ahead == 0 {
+	from, skipped := 0, 0
+	var keeper listKeeper
+	if m := p.copied(before); m != nil {
+		from, skipped = len(m.listed), m.skipped
+	} else {
+		keeper = p.keep(before)
+	}
+	for i := from; i < before.n; i++ {
+		if i%ahead == 0 || i == from {
 			v.fetch(before, i)
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {
+			keeper.passed(p, notListed, true, skipped)
 			continue
 		}
-		if !p.candidate(e.index) || grouped && v.store.groups.whole(e.index) != nil {
+		inGroup := grouped && v.store.groups.whole(e.index) != nil
+		if inGroup || !p.candidate(e.index) {
+			keeper.passed(p, e.index, inGroup, skipped)
 			skipped++
 			continue
 		}
-		if body := p.usual(e.index); body != nil && skipped <= nextMost {
-			code, n := next.Bits(0, skipped)
-			if !p.put(code, n, e.index, body) {
+		if body := p.usual(e.index); body != nil && skipped <= mostSkipped {
+			if v.touchedAt(e.index) > p.s {
+				keeper.end(p, skipped)
+			}
+			place, n := p.place(skipped)
+			if !p.put(place, n, e.index, body) {
+				keeper.end(p, skipped)
 				return !p.tooLarge(e.index)
+			}
+			if keeper.list != nil {
+				keeper.wrote(p, e.index, body)
 			}
 			skipped = 0
 			continue
 		}
+		keeper.end(p, skipped)
 		p.prepare(e.index, r)
 		if !p.fits(func() { p.next(skipped, r.odd); p.entity(r) }) {
 			return !p.tooLarge(e.index)
@@ -85,7 +101,23 @@ func (p *packetWriter) again(before *sentPacket) bool {
 		p.wrote(r)
 		skipped = 0
 	}
+	keeper.end(p, skipped)
 	return true
+}
+
+// mostSkipped is how many left out entities a usual record's place can tell of:
+// its symbols fit into one word.
+const mostSkipped = 4*(nextMost+1) - 1
+
+// place is which entity of the list comes next, as bits.
+func (p *packetWriter) place(skipped int) (place uint64, n uint) {
+	t := p.v.store.schema.codes.next
+	for ; skipped > nextMost; skipped -= nextMost + 1 {
+		code, more := t.Bits(0, nextSkip)
+		place, n = place|code<<n, n+more
+	}
+	code, more := t.Bits(0, skipped)
+	return place | code<<n, n + more
 }
 
 // ahead is how many entities of a packet are fetched at a time.
@@ -118,10 +150,12 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 	if before != tick.None && p.s-before >= s.cfg.Window {
 		before = tick.None
 	}
-	if e := s.shared(index, mask, q.base, before); !e.none {
-		return e
+	e, of := p.desk.sharedBody(index, mask, q.base, before)
+	if e.none {
+		return nil
 	}
-	return nil
+	p.bodies = of
+	return e
 }
 
 // put writes a usual record behind its place in the list, if there is room.
@@ -134,7 +168,7 @@ func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) boo
 	if e.bits <= 64 {
 		p.w.Write(e.word, uint(e.bits))
 	} else {
-		p.writeWords(p.v.store.bodies.words[e.at:], int(e.bits))
+		p.writeWords(p.bodies.wordsOf(e), int(e.bits))
 	}
 	v := p.v
 	q := &v.slots[index]
@@ -233,5 +267,5 @@ func (p *packetWriter) candidate(index uint32) bool {
 		return false
 	}
 	q := &v.slots[index]
-	return q.sent != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
+	return v.went[index] != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
 }

@@ -43,7 +43,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if mask&s.schema.whole != 0 {
 		told = p.changedWhole(index, q, mask&q.mask, personal)
 	}
-	if !s.body(&r.body, index, mask&q.mask, q.base, before, told) {
+	if !p.desk.body(&r.body, index, mask&q.mask, q.base, before, told) {
 		r.body = body{}
 		return
 	}
@@ -111,6 +111,10 @@ func (p *packetWriter) writeWords(words []uint64, n int) {
 func (p *packetWriter) absolute(index uint32, row int) {
 	v, s := p.v, p.v.store
 	if !s.schema.refs.Has(row) {
+		if p.desk.first != nil { // the store is not to be changed
+			s.schema.plans[row].WriteRow(&p.w, s.rows.row(index, row))
+			return
+		}
 		s.schema.plans[row].WritePacked(&p.w, s.packedRow(index, row))
 		return
 	}

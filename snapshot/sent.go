@@ -132,6 +132,23 @@ func (r *sentRing) add(p *sentPacket, e sentEntry) {
 	p.n++
 }
 
+// addAll records entries of the packet that was opened last.
+func (r *sentRing) addAll(p *sentPacket, entries []sentEntry) {
+	at := int(r.next & uint64(len(r.entries)-1))
+	n := copy(r.entries[at:], entries)
+	copy(r.entries, entries[n:])
+	r.next += uint64(len(entries))
+	p.n += len(entries)
+}
+
+// spread is the first n entries of a packet, in two pieces where they go around
+// the end of the ring.
+func (r *sentRing) spread(p *sentPacket, n int) (first, second []sentEntry) {
+	at := int(p.first & uint64(len(r.entries)-1))
+	first = r.entries[at:min(at+n, len(r.entries))]
+	return first, r.entries[:n-len(first)]
+}
+
 // cancel forgets a packet that was opened and then not sent after all.
 func (r *sentRing) cancel(p *sentPacket) {
 	r.next = p.first

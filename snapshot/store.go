@@ -33,18 +33,20 @@ type Store struct {
 	handovers []Handover
 	mirrors   bool // Entities have their ids from another store.
 
-	past   history
-	groups groups
-	refs   referrers
-	bodies bodies
-	watch  func([]wire.DeltaSymbol)
-	weight []uint16 // per index: priority, 256 = 1; 0 = never set
-	alive  bitset
-	lives  lives
-	free   []uint32 // indexes that may be used again, oldest first, from head on
-	head   int
-	freed  []uint32 // indexes freed since Begin: never used again in the same tick
-	living int
+	past    history
+	groups  groups
+	refs    referrers
+	desk    Desk    // of whoever writes alone
+	desks   []*Desk // the others
+	prepare preparing
+	watch   func([]wire.DeltaSymbol)
+	weight  []uint16 // per index: priority, 256 = 1; 0 = never set
+	alive   bitset
+	lives   lives
+	free    []uint32 // indexes that may be used again, oldest first, from head on
+	head    int
+	freed   []uint32 // indexes freed since Begin: never used again in the same tick
+	living  int
 
 	changed bitset           // indexes with any change in this tick
 	words   []uint32         // its words that are not zero
@@ -58,7 +60,7 @@ type Store struct {
 func NewStore(schema *Schema, cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	n := schema.Rows()
-	return &Store{
+	s := &Store{
 		schema: schema, cfg: cfg,
 		rows:   newColumns(schema, cfg.Entities),
 		packed: make([][]uint64, n),
@@ -66,6 +68,8 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		since:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
+	s.desk.store = s
+	return s
 }
 
 // Begin opens the capture of tick t, which must be later than the one before.

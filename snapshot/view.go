@@ -8,12 +8,11 @@ import (
 )
 
 // slot is what the server knows of one client about one network index, as far
-// as each record and each acknowledgement asks: half a cache line. It is of one
+// as each record and each acknowledgement asks. It is of one
 // size whatever the client does or fails to acknowledge.
 type slot struct {
 	base  tick.Tick // T: the newest acknowledged record of this life
 	prior tick.Tick // T′: the tick that T's own record was coded against
-	sent  tick.Tick // the newest record or despawn that went out
 	mask  Mask      // the rows that the client was shown at T
 }
 
@@ -36,6 +35,9 @@ type View struct {
 	store   *Store
 	slots   []slot
 	tenants []tenant // of the slots
+	// went is by index when the newest record or despawn went out: apart, since
+	// each packet writes it and none a slot.
+	went []tick.Tick
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
@@ -111,6 +113,7 @@ func NewView(store *Store, cfg Config) *View {
 func (v *View) grow() {
 	n := len(v.store.gens)
 	v.slots = grown(v.slots, n, cap(v.store.gens))
+	v.went = grown(v.went, n, cap(v.store.gens))
 	v.tenants = grown(v.tenants, n, cap(v.store.gens))
 	v.visible = v.visible.grownTo(n)
 	v.unsent = v.unsent.grownTo(n)
@@ -243,7 +246,7 @@ func (v *View) lost(p *sentPacket) {
 	for i := range p.n {
 		e := v.sent.entry(p, i)
 		q := &v.slots[e.index]
-		if q.sent != p.tick {
+		if v.went[e.index] != p.tick {
 			continue
 		}
 		stillOwed := e.despawn && v.owed.has(e.index) && p.tick >= v.tenants[e.index].ended
@@ -289,7 +292,7 @@ func (v *View) Repeat(before tick.Tick) {
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.slots[index].sent < before {
+			if v.went[index] < before {
 				v.wait(index)
 				v.stats.Repeated++
 			}

@@ -46,12 +46,15 @@ const minPayload = 64
 // packetWriter is the state of one Write.
 type packetWriter struct {
 	v     *View
+	desk  *Desk
 	w     wire.BitWriter
 	s     tick.Tick // S, the packet's own tick
 	sent  *sentPacket
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
 	age   uint64 // age of the record before, 0 = none yet
+	// bodies is where the body is that usual found last.
+	bodies *bodies
 	// gapContext is 1 when a list was gone through first.
 	gapContext int
 	// partial: other messages took some of the packet, so that what does not
@@ -64,11 +67,17 @@ type packetWriter struct {
 // the packet that will carry it; it must rise from call to call. What was
 // written counts as sent: the caller sends it. It also returns 0 when so much
 // of this very tick is on its way that more could not be remembered.
-func (v *View) Write(dst []byte, seq uint64) int {
+func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.desk, dst, seq) }
+
+// WriteAt is Write at a desk of the view's store.
+func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	if !v.Pending() || len(dst) < minPayload {
 		return 0
 	}
-	p := packetWriter{v: v, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
+	if desk.lists.tick != v.store.tick {
+		desk.lists.begin(v.store.tick)
+	}
+	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
 			v.sent.release(newest.tick)
@@ -151,7 +160,7 @@ func (p *packetWriter) despawns() {
 			}
 			v.unsent.unset(index)
 			v.unacked.set(index)
-			v.slots[index].sent = p.s
+			v.went[index] = p.s
 			v.sent.add(p.sent, sentEntry{index: index, despawn: true})
 			v.stats.Despawns++
 		}
@@ -245,7 +254,7 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 		q := &v.slots[index]
 		switch {
 		case !v.visible.has(index) || v.moved(index) <= q.base:
-		case v.tenants[index].life > p.s || q.sent == p.s:
+		case v.tenants[index].life > p.s || v.went[index] == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -325,7 +334,7 @@ func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	q.sent = p.s
+	v.went[index] = p.s
 }
 
 // fits writes records and takes them back if they went past the limit.

@@ -15,13 +15,32 @@ type Send struct {
 	End    End
 	Socket Socket
 
-	send   func(to netip.AddrPort, packet []byte) // The method, kept: a fresh one each frame would be an allocation.
+	send   func(to netip.AddrPort, packet []byte) // The methods, kept: fresh ones each frame would be allocations.
+	runs   func(to netip.AddrPort, packets []byte, size int)
+	drain  runDrainer // Nil where either end knows single packets only.
+	runner runSocket
 	fault  error
 	faults faults
 }
 
 // Initialize implements System.
-func (s *Send) Initialize(*ecs.World) { s.send = s.toSocket }
+func (s *Send) Initialize(*ecs.World) {
+	s.send, s.runs = s.toSocket, s.runToSocket
+	s.drain, _ = s.End.(runDrainer)
+	if s.runner, _ = s.Socket.(runSocket); s.runner == nil {
+		s.drain = nil
+	}
+}
+
+// runSocket is a socket that takes several packets to one address at once: transport.Runner.
+type runSocket interface {
+	SendRun(to netip.AddrPort, packets []byte, size int) error
+}
+
+// runDrainer is an end that may have several packets for one address.
+type runDrainer interface {
+	DrainRuns(send func(to netip.AddrPort, packets []byte, size int))
+}
 
 // Update implements System.
 func (s *Send) Update(*ecs.World) {
@@ -30,7 +49,11 @@ func (s *Send) Update(*ecs.World) {
 	if s.send == nil {
 		s.Initialize(nil)
 	}
-	s.End.Drain(s.send)
+	if s.drain != nil {
+		s.drain.DrainRuns(s.runs)
+	} else {
+		s.End.Drain(s.send)
+	}
 	if s.fault != nil {
 		s.faults.report(s.End, "sending", s.fault)
 		s.fault = nil
@@ -43,6 +66,13 @@ func (s *Send) Finalize(*ecs.World) {}
 // toSocket sends one datagram. One that cannot be sent is as good as lost; a frame reports the first.
 func (s *Send) toSocket(to netip.AddrPort, packet []byte) {
 	if err := s.Socket.Send(to, packet); err != nil && s.fault == nil {
+		s.fault = fmt.Errorf("to %v: %w", to, err)
+	}
+}
+
+// runToSocket sends several datagrams to one address.
+func (s *Send) runToSocket(to netip.AddrPort, packets []byte, size int) {
+	if err := s.runner.SendRun(to, packets, size); err != nil && s.fault == nil {
 		s.fault = fmt.Errorf("to %v: %w", to, err)
 	}
 }

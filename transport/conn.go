@@ -42,3 +42,11 @@ type Conn interface {
 	// Close ends the connection and whatever works for it. A second call does nothing.
 	Close() error
 }
+
+// Runner is what a Conn implements that sends several datagrams to one address with less work than one by one.
+type Runner interface {
+	// SendRun sends datagrams that lie one after the other in memory, each of size bytes but for the last, which may be
+	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. What wraps a
+	// connection and has a Send of its own needs a SendRun of its own too, or none.
+	SendRun(to netip.AddrPort, datagrams []byte, size int) error
+}

@@ -98,6 +98,24 @@ func (w *BitWriter) Append(src []byte, count int) {
 	}
 }
 
+// Since appends to dst the bits that were written since mark, a copy that was made of w before: 64 a word,
+// the first of them in bit 0, zeros behind the last. It must not be called after Finish, nor on an overflowed writer.
+func (w *BitWriter) Since(mark *BitWriter, dst []uint64) []uint64 {
+	at := func(next int) uint64 {
+		switch {
+		case next < w.next:
+			return binary.LittleEndian.Uint64(w.buf[next:])
+		case next == w.next:
+			return w.acc
+		}
+		return 0
+	}
+	for next, end := mark.next, w.Bits(); next*8+int(mark.n) < end; next += 8 {
+		dst = append(dst, at(next)>>mark.n|at(next+8)<<(64-mark.n)) // of no bits when n is 0: Go shifts to zero
+	}
+	return dst
+}
+
 // Bits returns how many bits were written, also past the buffer's end.
 func (w *BitWriter) Bits() int { return w.next*8 + int(w.n) }
 

@@ -58,7 +58,10 @@ type Conn struct {
 	ended   chan struct{} // closed when the reader has returned
 }
 
-var _ transport.Conn = (*Conn)(nil)
+var (
+	_ transport.Conn   = (*Conn)(nil)
+	_ transport.Runner = (*Conn)(nil)
+)
 
 // Listen binds a socket to an address like "127.0.0.1:9000", "[::1]:0" or ":9000" and begins to read. Port 0 assigns one.
 // Without an IP the socket takes IPv6 and IPv4 where the system can do both.
@@ -122,6 +125,37 @@ func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
 	}
 	c.stats.sendErrors.Add(1)
 	return err
+}
+
+// SendRun implements transport.Runner: on Linux the kernel is asked to cut the datagrams itself, in one call.
+func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
+	if size > 0 && size < len(datagrams) && size <= c.largest && to.IsValid() && to.Port() != 0 && !c.closed.Load() {
+		n := uint64((len(datagrams) + size - 1) / size)
+		full, ok, err := c.sender.sendRun(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), datagrams, size)
+		switch {
+		case !ok:
+		case full:
+			c.stats.sendDropped.Add(n)
+			return nil
+		case err == nil:
+			c.stats.sent.Add(n)
+			c.stats.bytesSent.Add(uint64(len(datagrams)))
+			c.stats.runs.Add(1)
+			return nil
+		}
+	}
+	var first error
+	for len(datagrams) > 0 {
+		n := len(datagrams)
+		if size > 0 {
+			n = min(n, size)
+		}
+		if err := c.Send(to, datagrams[:n]); first == nil {
+			first = err
+		}
+		datagrams = datagrams[n:]
+	}
+	return first
 }
 
 // Receive returns the oldest datagram in the queue. When it is empty it tells a fault of the socket, each at most once.

@@ -3,6 +3,7 @@
 package udp
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"strconv"
@@ -25,9 +26,12 @@ type sender struct {
 	write func(descriptor uintptr) bool
 	zones map[string]uint32
 
+	segments bool // the kernel cuts a write into datagrams
 	inet4    syscall.SockaddrInet4
 	inet6    syscall.SockaddrInet6
 	datagram []byte
+	control  []byte // what tells the kernel how to cut it; nil: not at all
+	room     [controlSize]byte
 	err      error
 }
 
@@ -43,6 +47,7 @@ func (s *sender) open(socket *net.UDPConn) error {
 		name, err := syscall.Getsockname(int(descriptor))
 		_, s.ipv6 = name.(*syscall.SockaddrInet6)
 		failed = err
+		s.segments = canSegment(int(descriptor))
 	})
 	if err == nil {
 		err = failed
@@ -57,9 +62,37 @@ func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error)
 	if err := s.address(to); err != nil {
 		return false, err
 	}
-	s.datagram, s.err = datagram, nil
+	return s.writeAll(datagram, nil)
+}
+
+// sendRun is send for datagrams of size bytes, the last of which may be shorter. It says false when the kernel does not
+// take them at once: nothing was sent then.
+func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.segments {
+		return false, false, nil
+	}
+	if err := s.address(to); err != nil {
+		return false, true, err
+	}
+	full, err = s.writeAll(datagrams, segmentControl(&s.room, size))
+	switch {
+	case err == nil:
+		return full, true, nil
+	case errors.Is(err, net.ErrClosed):
+		return false, true, err
+	case errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOPROTOOPT):
+		s.segments = false // the network device cannot: it will not learn to
+	}
+	return false, false, nil // each datagram tells what is wrong with it
+}
+
+// writeAll writes what is one datagram, or several by the control data.
+func (s *sender) writeAll(data, control []byte) (full bool, err error) {
+	s.datagram, s.control, s.err = data, control, nil
 	err = s.raw.Write(s.write)
-	s.datagram = nil
+	s.datagram, s.control = nil, nil
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +114,11 @@ func (s *sender) writeOnce(descriptor uintptr) bool {
 		to = &s.inet6
 	}
 	for {
-		s.err = syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, to)
+		if s.control == nil {
+			s.err = syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, to)
+		} else {
+			_, s.err = syscall.SendmsgN(int(descriptor), s.datagram, s.control, to, syscall.MSG_DONTWAIT)
+		}
 		if s.err != syscall.EINTR {
 			return true
 		}

@@ -6,6 +6,7 @@ import "sync/atomic"
 type Stats struct {
 	Sent          uint64 // taken by the kernel
 	BytesSent     uint64 // of these, without headers
+	Runs          uint64 // calls of the kernel with several datagrams each
 	SendDropped   uint64 // dropped because the kernel had no room
 	SendErrors    uint64 // refused for another reason, which Send returned
 	Received      uint64 // put into the queue
@@ -17,15 +18,16 @@ type Stats struct {
 }
 
 type counters struct {
-	sent, bytesSent, sendDropped, sendErrors atomic.Uint64
-	received, bytesReceived, overflowed      atomic.Uint64
-	tooLarge, empty, readErrors              atomic.Uint64
+	sent, bytesSent, runs, sendDropped, sendErrors atomic.Uint64
+	received, bytesReceived, overflowed            atomic.Uint64
+	tooLarge, empty, readErrors                    atomic.Uint64
 }
 
 func (c *counters) load() Stats {
 	return Stats{
 		Sent:          c.sent.Load(),
 		BytesSent:     c.bytesSent.Load(),
+		Runs:          c.runs.Load(),
 		SendDropped:   c.sendDropped.Load(),
 		SendErrors:    c.sendErrors.Load(),
 		Received:      c.received.Load(),

@@ -1,0 +1,192 @@
+package netcode
+
+import (
+	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// Executor is how a server comes to use more than one processor: it runs parts of the work of Send at the same time. The
+// server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one.
+//
+// One that keeps its goroutines is best, since Do is called several times in a tick:
+//
+//	type pool struct {
+//		jobs chan job
+//		done sync.WaitGroup
+//	}
+//
+//	type job struct {
+//		part func(int)
+//		i    int
+//	}
+//
+//	func newPool(goroutines int) *pool {
+//		p := &pool{jobs: make(chan job)}
+//		for range goroutines {
+//			go func() {
+//				for j := range p.jobs {
+//					j.part(j.i)
+//					p.done.Done()
+//				}
+//			}()
+//		}
+//		return p
+//	}
+//
+//	func (p *pool) Parts() int { return runtime.GOMAXPROCS(0) }
+//
+//	func (p *pool) Do(n int, part func(int)) {
+//		p.done.Add(n - 1)
+//		for i := 1; i < n; i++ {
+//			p.jobs <- job{part, i}
+//		}
+//		part(0)
+//		p.done.Wait()
+//	}
+type Executor interface {
+	// Parts is into how many parts work is cut, 1 to 64: the processors there are for it. It does not change.
+	Parts() int
+	// Do calls part once with each of 0 to n-1, n being at most Parts, in any order and in any goroutines, and returns when all
+	// calls have returned. The calls share nothing that is not safe to share, and do not panic: a panic in one of them is kept
+	// and goes on in the server's own goroutine.
+	Do(n int, part func(part int))
+}
+
+// maxParts bounds what Executor.Parts says.
+const maxParts = 64
+
+// crew is what a tick's packets are filled with.
+type crew struct {
+	filling []*session       // The clients of this tick,
+	views   []*snapshot.View // and their views.
+	workers []worker         // One for each part; none without an Executor.
+	parts   int              // In which filling is cut.
+	fill    func(part int)   // Made once, so that a tick allocates nothing.
+
+	job    func(part int) // What is being done,
+	run    func(part int) // called through here.
+	states [maxParts]atomic.Int32
+	panics [maxParts]any
+}
+
+// worker is what a part has for itself.
+type worker struct {
+	desk  *snapshot.Desk
+	out   output
+	stats Stats // Only what filling counts.
+}
+
+// Where a part is.
+const (
+	partWaits int32 = iota
+	partRuns
+	partEnded
+)
+
+// setUpCrew makes what an Executor needs.
+func (s *Server) setUpCrew() {
+	w := &s.crew
+	if s.config.Executor == nil {
+		return
+	}
+	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), maxParts))
+	for i := range w.workers {
+		w.workers[i].desk = s.store.NewDesk()
+	}
+	w.fill, w.run = s.fillPart, w.runPart
+}
+
+// serveAll sends every client what this frame owes it.
+func (s *Server) serveAll() {
+	w := &s.crew
+	clear(w.filling)
+	w.filling = w.filling[:0]
+	for _, c := range s.sessions {
+		if s.serve(c) {
+			w.filling = append(w.filling, c)
+		}
+	}
+	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
+		s.deliverInParts()
+	} else {
+		for _, c := range w.filling {
+			s.deliver(c, s.store.Desk())
+		}
+	}
+	for _, c := range w.filling {
+		s.reportOversize(c)
+	}
+}
+
+// deliverInParts is deliver for all clients, several at a time. Each part has clients that follow one another, so that the
+// datagrams of all parts, one after the other, are in the order in which they would be without.
+func (s *Server) deliverInParts() {
+	w := &s.crew
+	w.views = w.views[:0]
+	for _, c := range w.filling {
+		w.views = append(w.views, c.view)
+	}
+	s.store.Prepare(w.views, w.parts, s.do)
+	clear(w.views)
+	s.do(w.parts, w.fill)
+	for i := range w.parts {
+		h := &w.workers[i]
+		s.out.append(&h.out)
+		s.stats.BudgetSpent += h.stats.BudgetSpent
+		s.stats.SentRingFull += h.stats.SentRingFull
+		s.stats.OutputFull += h.stats.OutputFull
+		h.stats = Stats{}
+	}
+}
+
+// fillPart delivers to the clients of a part.
+func (s *Server) fillPart(part int) {
+	w := &s.crew
+	h, n := &w.workers[part], len(w.filling)
+	mine := w.filling[part*n/w.parts : (part+1)*n/w.parts]
+	defer func() {
+		for _, c := range mine {
+			c.out, c.stats = &s.out, &s.stats
+		}
+	}()
+	for _, c := range mine {
+		c.out, c.stats = &h.out, &h.stats
+		s.deliver(c, h.desk)
+	}
+}
+
+// do has the Executor do something in n parts. What it left undone is done here.
+func (s *Server) do(n int, job func(part int)) {
+	w := &s.crew
+	w.job = job
+	for i := range n {
+		w.states[i].Store(partWaits)
+		w.panics[i] = nil
+	}
+	s.config.Executor.Do(n, w.run)
+	for i := range n {
+		w.runPart(i)
+		if w.states[i].Load() != partEnded {
+			panic("netcode: Executor.Do has returned before the calls that it made")
+		}
+	}
+	w.job = nil
+	for i := range n {
+		if w.panics[i] != nil {
+			panic(w.panics[i])
+		}
+	}
+}
+
+// runPart does a part, once. A panic is kept: in a goroutine that is not the server's nobody could recover from it.
+func (w *crew) runPart(part int) {
+	if !w.states[part].CompareAndSwap(partWaits, partRuns) {
+		return
+	}
+	defer func() {
+		w.panics[part] = recover()
+		w.states[part].Store(partEnded)
+	}()
+	w.job(part)
+}

@@ -1,0 +1,260 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Clients with like round trips have acknowledged the same packets, and then
+// what a packet goes through again of an earlier one is the same for all of
+// them, bit by bit: it is written for the first of them and copied for the
+// others. A sharedList is that part of a packet, with all that it came from.
+// Where any of this differs for another client, nothing is copied. It ends
+// before the first record that is not the usual one, or does not fit: from
+// there on each client's packet goes its own way.
+type sharedList struct {
+	// What it came from.
+	tick   tick.Tick // of the packet whose list was gone through
+	part   int
+	masked bool        // the client may not see all components of all entities
+	listed []uint32    // what was gone through
+	waits  []wordWaits // which of them waited
+	rows   []slot      // which versions their records leant on
+
+	// What it came to.
+	entries      []sentEntry // the records
+	bits         int
+	words        []uint64
+	skipped      int // entities left out behind the last record
+	deltas, same uint64
+}
+
+// wordWaits is which of the entities of a word were asked for, and of these
+// which waited and have got their record.
+type wordWaits struct {
+	word        uint32
+	asked, wait uint64
+}
+
+// notListed stands for what a list holds beside entities.
+const notListed = ^uint32(0)
+
+// sharedLists are those of one tick.
+type sharedLists struct {
+	tick   tick.Tick
+	kept   []sharedList // the first n are of the tick, the others memory
+	n      int
+	used   bool      // any of the tick's was copied
+	pause  tick.Tick // ticks in which none is kept: nobody shared the last ones
+	next   tick.Tick // the next tick in which they are kept
+	copied uint64    // since the beginning
+}
+
+const (
+	// maxSharedLists bounds what is kept of a tick, and with it what is looked
+	// through for each packet.
+	maxSharedLists = 64
+	// longestPause is how many ticks may pass until it is noticed that clients
+	// have come to share.
+	longestPause = 15
+)
+
+// begin forgets the lists of earlier ticks.
+func (l *sharedLists) begin(t tick.Tick) {
+	if l.n > 0 {
+		l.pause = min(2*l.pause+1, longestPause)
+		if l.used {
+			l.pause = 0
+		}
+		l.next = l.tick + 1 + l.pause
+	}
+	l.tick, l.n, l.used = t, 0, false
+}
+
+// keep is an empty list of the tick, nil where none is to be kept.
+func (l *sharedLists) keep() *sharedList {
+	if l.tick < l.next || l.n == maxSharedLists {
+		return nil
+	}
+	if l.n == len(l.kept) {
+		l.kept = append(l.kept, sharedList{})
+	}
+	m := &l.kept[l.n]
+	l.n++
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], rows: m.rows[:0], entries: m.entries[:0], words: m.words[:0]}
+	return m
+}
+
+// shareable reports whether what this client is sent of a list can be that of
+// another one: a plan's choice is a client's own, and a trainer has to see all
+// symbols.
+func (v *View) shareable() bool { return !v.plan.active && v.store.watch == nil }
+
+// copied writes what another client has got of the same list and returns it,
+// nil where there is none.
+func (p *packetWriter) copied(before *sentPacket) *sharedList {
+	if !p.v.shareable() {
+		return nil
+	}
+	l := &p.desk.lists
+	for i := range l.n {
+		if m := &l.kept[i]; p.comesTo(m, before) {
+			l.used = true
+			l.copied++
+			p.take(m)
+			return m
+		}
+	}
+	return nil
+}
+
+// comesTo reports whether all that a list came from is the same for this client.
+func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
+	v := p.v
+	switch {
+	case m.tick != before.tick || m.part != before.part || len(m.listed) > before.n || m.masked != (len(v.own.rows) > 0):
+		return false
+	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.rows) > maxRecords:
+		return false
+	}
+	for i := range m.waits {
+		if a := &m.waits[i]; v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
+			return false
+		}
+	}
+	first, second := v.sent.spread(before, len(m.listed))
+	if !listsTheSame(m.listed[:len(first)], first) || !listsTheSame(m.listed[len(first):], second) {
+		return false
+	}
+	for i := range m.entries {
+		index, r := m.entries[i].index, &m.rows[i]
+		q := &v.slots[index]
+		if q.base != r.base || q.prior != r.prior || q.mask != r.mask || v.went[index] == p.s {
+			return false
+		}
+	}
+	return p.ownRows(m)
+}
+
+// listsTheSame reports whether entries are of these entities.
+func listsTheSame(listed []uint32, entries []sentEntry) bool {
+	for i, index := range listed {
+		if e := &entries[i]; e.despawn || e.index != index {
+			if !e.despawn || index != notListed {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ownRows reports whether what is this client's own of the records' entities is
+// as it is for most: what it may see of them, and that nothing waits for the
+// next tick.
+func (p *packetWriter) ownRows(m *sharedList) bool {
+	v := p.v
+	if len(v.own.rows) == 0 && len(v.own.touched) == 0 {
+		return true
+	}
+	for i := range m.entries {
+		e := &m.entries[i]
+		if v.maskOf(e.index) != e.mask || v.touchedAt(e.index) > p.s {
+			return false
+		}
+	}
+	return true
+}
+
+// take writes a list that comes to the same, and notes what the packet carries.
+func (p *packetWriter) take(m *sharedList) {
+	v := p.v
+	p.writeWords(m.words, m.bits)
+	for i := range m.waits {
+		a := &m.waits[i]
+		v.unsent[a.word] &^= a.wait
+		v.tooBig[a.word] &^= a.wait
+		v.unacked[a.word] |= a.wait
+	}
+	for i := range m.entries {
+		v.went[m.entries[i].index] = p.s
+	}
+	v.sent.addAll(p.sent, m.entries)
+	n := uint64(len(m.rows))
+	p.sent.records += len(m.rows)
+	v.stats.Updates += n
+	v.stats.Deltas += m.deltas
+	v.stats.Unchanged += m.same
+	p.desk.bodies.shared += n
+}
+
+// listKeeper keeps what is written of a list, for others.
+type listKeeper struct {
+	list *sharedList // nil when nothing is kept, or no more
+	mark wire.BitWriter
+}
+
+// keep begins to keep what follows, if it can be of use.
+func (p *packetWriter) keep(before *sentPacket) (k listKeeper) {
+	if !p.v.shareable() {
+		return k
+	}
+	if k.list = p.desk.lists.keep(); k.list != nil {
+		k.list.tick, k.list.part, k.list.masked = before.tick, before.part, len(p.v.own.rows) > 0
+		k.mark = p.w
+	}
+	return k
+}
+
+// passed notes that an entity of the list is left out. Where it waits all the
+// same, and not for its group, why it does is this client's own.
+func (k *listKeeper) passed(p *packetWriter, index uint32, grouped bool, skipped int) {
+	switch {
+	case k.list == nil:
+		return
+	case grouped:
+	case p.v.unsent.has(index) && !p.v.owed.has(index):
+		k.end(p, skipped)
+		return
+	default:
+		k.asked(index, false)
+	}
+	k.list.listed = append(k.list.listed, index)
+}
+
+// wrote notes that an entity of the list has got its record.
+func (k *listKeeper) wrote(p *packetWriter, index uint32, body *bodyEntry) {
+	m, q := k.list, &p.v.slots[index]
+	k.asked(index, true)
+	m.listed = append(m.listed, index)
+	m.rows = append(m.rows, *q)
+	m.entries = append(m.entries, *p.v.sent.entry(p.sent, p.sent.n-1))
+	m.deltas += uint64(body.deltas)
+	m.same += uint64(body.same)
+}
+
+// asked notes whether an entity waited.
+func (k *listKeeper) asked(index uint32, waited bool) {
+	m, w := k.list, index>>6
+	if n := len(m.waits); n == 0 || m.waits[n-1].word != w {
+		m.waits = append(m.waits, wordWaits{word: w})
+	}
+	a, bit := &m.waits[len(m.waits)-1], uint64(1)<<(index&63)
+	a.asked |= bit
+	if waited {
+		a.wait |= bit
+	}
+}
+
+// end ends what is kept. One without records is of no use.
+func (k *listKeeper) end(p *packetWriter, skipped int) {
+	m := k.list
+	if k.list = nil; m == nil {
+		return
+	}
+	if len(m.rows) == 0 {
+		p.desk.lists.n--
+		return
+	}
+	m.words = p.w.Since(&k.mark, m.words)
+	m.bits, m.skipped = p.w.Bits()-k.mark.Bits(), skipped
+}

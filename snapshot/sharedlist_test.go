@@ -1,0 +1,234 @@
+package snapshot
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// listTwin is a store with views that are written at a number of desks, by an
+// order of their own: whatever that is, the same has to be written.
+type listTwin struct {
+	store   *Store
+	views   []*View
+	desks   []*Desk // none: the store's own
+	prepare bool
+	seqs    []uint64
+	flights [][]listFlight
+}
+
+type listFlight struct {
+	seq  uint64
+	due  tick.Tick
+	lost bool
+}
+
+// listGame is what a twin is made of, and how its clients differ.
+type listGame struct {
+	seed                 uint64
+	clients, entities    int
+	loss, personal, plan bool
+	grouped, reordered   bool
+	messages             bool // take room in some packets
+	shares               bool // so much is alike that lists are shared at several desks too
+}
+
+func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
+	cfg := Config{Window: 64, Entities: g.entities, Payload: 300}
+	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
+	for range desks {
+		w.desks = append(w.desks, w.store.NewDesk())
+	}
+	if !shared {
+		w.store.desk.lists.next = math.MaxInt64
+	}
+	for range g.clients {
+		w.views = append(w.views, NewView(w.store, cfg))
+	}
+	w.seqs, w.flights = make([]uint64, g.clients), make([][]listFlight, g.clients)
+	return w
+}
+
+// play plays the game and returns every payload.
+func (g listGame) play(w *listTwin) (payloads [][]byte) {
+	r := rand.New(rand.NewPCG(g.seed, 5))
+	var ids []wire.NetworkID
+	for range 150 {
+		s := w.store
+		s.Begin(s.Tick() + 1)
+		for len(ids) < g.entities {
+			ids = append(ids, s.Spawn())
+			s.Set(ids[len(ids)-1], rowHealth, []uint32{1})
+		}
+		for i, id := range ids {
+			if (i*7+int(s.Tick()))%31 < 20 {
+				s.Set(id, rowPosition, []uint32{uint32(r.IntN(16)), uint32(i & 3)})
+			}
+		}
+		switch i := r.IntN(len(ids)); r.IntN(8) {
+		case 0:
+			s.Despawn(ids[i])
+			ids[i] = s.Spawn()
+		case 1:
+			s.Set(ids[i], rowFrozen, nil)
+		case 2:
+			s.Remove(ids[i], rowPosition)
+		case 3:
+			if g.grouped {
+				s.SetGroup(ids[i], uint32(r.IntN(3)))
+			}
+		}
+		s.Commit()
+		for i := range w.views {
+			g.arrive(w, i, r, ids)
+		}
+		if w.prepare {
+			s.Prepare(w.views, len(w.desks), func(n int, part func(int)) {
+				for i := n - 1; i >= 0; i-- {
+					part(i)
+				}
+			})
+		}
+		for i := range w.views {
+			payloads = g.send(w, i, r, payloads)
+		}
+	}
+	return payloads
+}
+
+// arrive is what a client tells in a tick, and what is the game's with it.
+func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID) {
+	v, now := w.views[i], w.store.Tick()
+	w.flights[i] = slices.DeleteFunc(w.flights[i], func(f listFlight) bool {
+		switch {
+		case f.due > now:
+			return false
+		case f.lost:
+			v.Lost(f.seq)
+		default:
+			v.Acked(f.seq)
+		}
+		return true
+	})
+	if g.personal && r.IntN(20) == 0 {
+		switch id := ids[r.IntN(len(ids))]; r.IntN(6) {
+		case 0:
+			v.Hide(id)
+		case 1:
+			v.Show(id)
+		case 2:
+			v.SetRows(id, Mask(0).With(rowPosition))
+		case 3:
+			v.SetRows(id, ^Mask(0))
+		case 4:
+			v.Again(id)
+		case 5:
+			v.Resync(v.epoch+1, w.seqs[i]+1)
+		}
+	}
+	v.Observe()
+	if g.plan {
+		v.Plan(200 + 400*(i%3))
+	}
+}
+
+// send writes a client's packets.
+func (g listGame) send(w *listTwin, i int, r *rand.Rand, payloads [][]byte) [][]byte {
+	v, desk := w.views[i], &w.store.desk
+	if len(w.desks) > 0 {
+		desk = w.desks[i%len(w.desks)]
+	}
+	for packets := 0; v.Pending() && (!g.plan || packets < 2); packets++ {
+		room := 300
+		if g.messages && r.IntN(10) == 0 {
+			room = 150 // messages took the rest
+		}
+		buf := make([]byte, room)
+		w.seqs[i]++
+		n := v.WriteAt(desk, buf, w.seqs[i])
+		if n == 0 {
+			break
+		}
+		f := listFlight{seq: w.seqs[i], due: w.store.Tick() + 2 + tick.Tick(i%2), lost: g.loss && r.IntN(15) == 0}
+		if g.reordered {
+			f.due += tick.Tick(r.IntN(3))
+		}
+		w.flights[i] = append(w.flights[i], f)
+		payloads = append(payloads, buf[:n])
+	}
+	return payloads
+}
+
+func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
+	for name, g := range map[string]listGame{
+		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
+		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true},
+		"messages":  {seed: 2, clients: 12, entities: 20, messages: true},
+		"personal":  {seed: 3, clients: 12, entities: 30, personal: true, shares: true},
+		"planned":   {seed: 4, clients: 6, entities: 200, plan: true},
+		"grouped":   {seed: 5, clients: 12, entities: 40, grouped: true, shares: true},
+		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
+		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone := g.twin(t, false, 0)
+			want := g.play(alone)
+			require.Zero(t, alone.store.ListsShared())
+			for _, desks := range []int{0, 1, 3} {
+				twin := g.twin(t, true, desks)
+				got := g.play(twin)
+				require.Equal(t, len(want), len(got))
+				for i := range want {
+					require.Equal(t, want[i], got[i], "payload %d of %d, %d desks", i, len(want), desks)
+				}
+				for i := range alone.views {
+					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
+				}
+				if g.shares {
+					require.NotZero(t, twin.store.ListsShared(), "nothing was shared: the test shows nothing")
+				}
+			}
+		})
+	}
+}
+
+// TestListsThatNobodySharesAreSeldomKept: to keep what nobody asks for costs
+// time in each tick.
+func TestListsThatNobodySharesAreSeldomKept(t *testing.T) {
+	g := listGame{seed: 8, clients: 1, entities: 50}
+	w := g.twin(t, true, 0)
+	g.play(w)
+	require.EqualValues(t, longestPause, w.store.desk.lists.pause)
+	g.clients = 2
+	w = g.twin(t, true, 0)
+	w.views[1].hideNew = true // it sees nothing at first
+	kept := map[bool]int{}
+	for range 300 {
+		w.store.Begin(w.store.Tick() + 1)
+		if w.store.Tick() == 1 {
+			w.store.Spawn()
+		}
+		w.store.touch(0)
+		w.store.Commit()
+		for i, v := range w.views {
+			if v.Observe(); i == 1 && w.store.Tick() == 150 {
+				v.Show(wire.NetworkID{Index: 0, Generation: 1})
+			}
+			w.seqs[i]++
+			if v.Write(make([]byte, 300), w.seqs[i]) > 0 {
+				v.Acked(w.seqs[i])
+			}
+		}
+		if w.store.desk.lists.n > 0 {
+			kept[w.store.Tick() >= 170]++
+		}
+	}
+	require.Less(t, kept[false], 30)
+	require.Greater(t, kept[true], 120, "two clients that share are noticed within 16 ticks")
+}
