@@ -16,6 +16,8 @@ type dumper struct {
 	dst    []byte
 	s      tick.Tick // the packet's own
 	age    tick.Tick
+	listed tick.Tick // R, tick.None without a list
+	near   tick.Tick // the other tick that the payload names, tick.None for none
 	past   Past
 	lanes  []uint32
 	bits   *Bits // nil: it prints
@@ -128,6 +130,11 @@ func (d *dumper) records() bool {
 func (d *dumper) again() bool {
 	d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
 	part := int(d.b.Var() & (maxParts - 1))
+	if near := d.b.Var(); near > 0 && near <= mostNear {
+		d.listed = d.s - d.age
+		d.near = d.listed - tick.Tick(near)
+		d.printf("   records against tick %d lean on tick %d too\n", d.listed, d.near)
+	}
 	var list []uint32
 	known := false
 	if d.past != nil && !d.b.Failed() {
@@ -196,16 +203,21 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		return false
 	}
 	d.account(heads)
-	return d.against(index, mask, rows, base, d.before(index, rows, prior))
+	return d.against(index, mask, rows, base, d.before(index, rows, base, prior))
 }
 
 // before is T' if it is leaned on.
-func (d *dumper) before(index uint32, rows Mask, prior tick.Tick) tick.Tick {
+func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
 	if prior == tick.None || d.s-prior >= d.past.Window() {
 		return tick.None
 	}
 	if was, _, ok := d.past.RecordAt(index, prior); !ok || was != rows {
 		return tick.None
+	}
+	if base == d.listed && d.near > prior {
+		if was, _, ok := d.past.RecordAt(index, d.near); ok && was == rows {
+			return d.near
+		}
 	}
 	return prior
 }

@@ -114,11 +114,7 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 		mask&s.schema.whole != 0 || s.watch != nil {
 		return nil
 	}
-	before := q.prior
-	if before != tick.None && p.s-before >= s.cfg.Window {
-		before = tick.None
-	}
-	if e := s.shared(index, mask, q.base, before); !e.none {
+	if e := s.shared(index, mask, q.base, p.before(q)); !e.none {
 		return e
 	}
 	return nil

@@ -17,6 +17,8 @@ type stage struct {
 	lanes    []uint32
 	block    *block
 	age      tick.Tick
+	listed   tick.Tick // R, tick.None without a list
+	near     tick.Tick // the other tick that the payload names, tick.None for none
 	part     int
 	leant    lent
 }
@@ -67,6 +69,7 @@ func (r *Replica) allowed() error {
 
 func (s *stage) reset(b *block) {
 	s.epoch, s.age, s.part = 0, 0, 0
+	s.listed, s.near = tick.None, tick.None
 	s.block, s.lanes, s.versions = b, b.lanes, b.versions
 	s.despawns, s.indexes = s.despawns[:0], s.indexes[:0]
 }
@@ -123,8 +126,8 @@ const maxParts = 1 << 14
 
 // decodeAgain reads the records about entities of an earlier payload.
 func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
-	age, part := b.Var(), b.Var()
-	if b.Failed() || age >= uint64(s) || part >= maxParts {
+	age, part, near := b.Var(), b.Var(), b.Var()
+	if b.Failed() || age >= uint64(s) || part >= maxParts || near > mostNear {
 		return r.malformed()
 	}
 	r.stage.age = tick.Tick(age) + 1
@@ -132,6 +135,12 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 	list, places, ok := r.past.list(listed, int(part))
 	if !ok {
 		return r.noBaseline()
+	}
+	if near > 0 {
+		r.stage.listed, r.stage.near = listed, listed-tick.Tick(near)
+		if r.stage.near <= r.lost {
+			return r.noBaseline() // that there is no record of it does not say that none came
+		}
 	}
 	for at, odd := 0, false; ; {
 		symbol := r.schema.codes.next.Read(b, 0)

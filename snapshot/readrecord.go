@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -10,6 +12,7 @@ type lent struct {
 	base   baseline
 	mask   Mask     // rows of T
 	before *version // T', nil when it is not leaned on
+	nearer bool     // T' is not what T's record leant on
 }
 
 // baseline is the state that a record leans on: the version decoded at T, or
@@ -145,7 +148,7 @@ func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
 	}
 	l := &r.stage.leant
 	l.base.tick, l.base.life, l.base.place, l.base.version = t, v.life, place, v
-	l.mask, l.before = v.mask, nil
+	l.mask, l.before, l.nearer = v.mask, nil, false
 	return true
 }
 
@@ -183,8 +186,8 @@ func (r *Replica) decodeMask(b *wire.BitReader, v *version, odd, usual bool) err
 	return nil
 }
 
-// findBefore finds T', the tick that T's own record leant on, where that is to
-// be leaned on too (rule 3).
+// findBefore finds T', the record that T's own record leant on or a nearer one,
+// where that is to be leaned on too (rule 3).
 func (r *Replica) findBefore(s tick.Tick) error {
 	l := &r.stage.leant
 	v := l.base.version
@@ -200,8 +203,47 @@ func (r *Replica) findBefore(s tick.Tick) error {
 	}
 	if w.mask == v.mask {
 		l.before = w
+		if v.tick == r.stage.listed && r.stage.near > w.tick {
+			r.findNearer(v)
+		}
 	}
 	return nil
+}
+
+// findNearer leans on the record of the tick that the payload names, if there is
+// one with the rows of T. Those of one life are linked.
+func (r *Replica) findNearer(v *version) {
+	l := &r.stage.leant
+	for ref := v.prev; ref.tick >= r.stage.near; {
+		w := r.past.at(ref)
+		if w == nil {
+			return
+		}
+		if w.tick == r.stage.near {
+			if w.mask == v.mask {
+				l.before, l.nearer = w, true
+			}
+			return
+		}
+		ref = w.prev
+	}
+}
+
+// moves is which rows differ between T' and T. Where T' is what T's record leant
+// on, that one has said so.
+func (l *lent) moves(r *Replica, a *against) (moves Mask) {
+	v := l.base.version
+	if !l.nearer {
+		return v.moved
+	}
+	shape, base := r.shapes.of(v.mask), r.past.lanes(v)
+	for rows := v.mask &^ r.schema.tags &^ r.schema.whole; rows != 0; rows &= rows - 1 {
+		row := rows.next()
+		if !slices.Equal(shape.row(base, row), shape.row(a.before, row)) {
+			moves |= bit(row)
+		}
+	}
+	return moves
 }
 
 // decodeAge reads how far back the baseline lies, and refuses ticks that
@@ -271,7 +313,7 @@ func (r *Replica) lean(v *version) (a against) {
 func (r *Replica) decodeBody(b *wire.BitReader, v *version, lanes []uint32) (told Mask, err error) {
 	a, moves, known := r.lean(v), Mask(0), r.stage.leant.before != nil
 	if known {
-		moves = r.stage.leant.base.version.moved
+		moves = r.stage.leant.moves(r, &a)
 	}
 	for rows := v.mask & r.stage.leant.mask &^ r.schema.tags; rows != 0; {
 		part, n, moved := rows, 0, uint(0)

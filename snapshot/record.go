@@ -35,21 +35,31 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if !inWindow && (personal || q.mask != mask) {
 		return
 	}
-	before := tick.None
-	if q.prior != tick.None && p.s-q.prior < s.cfg.Window {
-		before = q.prior
-	}
 	told := Mask(0)
 	if mask&s.schema.whole != 0 {
 		told = p.changedWhole(index, q, mask&q.mask, personal)
 	}
-	if !s.body(&r.body, index, mask&q.mask, q.base, before, told) {
+	if !s.body(&r.body, index, mask&q.mask, q.base, p.before(q), told) {
 		r.body = body{}
 		return
 	}
 	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
 	r.same = inWindow && q.mask == mask
 	r.odd = !r.same || p.age != uint64(age)
+}
+
+// before is T′, tick.None where nothing is to be leaned on beside T (rule 3):
+// what T's record leant on, or the record of the tick that the packet names
+// where that is nearer to T.
+func (p *packetWriter) before(q *slot) tick.Tick {
+	lean := tick.Tick(q.lean)
+	if lean == 0 || p.s-q.base+lean >= p.v.store.cfg.Window {
+		return tick.None
+	}
+	if q.near != 0 && tick.Tick(q.near) == p.near && q.base == p.listed {
+		return q.base - p.near
+	}
+	return q.base - lean
 }
 
 // changedWhole is which of the rows that never travel as what differs have

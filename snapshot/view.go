@@ -11,10 +11,15 @@ import (
 // as each record and each acknowledgement asks: half a cache line. It is of one
 // size whatever the client does or fails to acknowledge.
 type slot struct {
-	base  tick.Tick // T: the newest acknowledged record of this life
-	prior tick.Tick // T′: the tick that T's own record was coded against
-	sent  tick.Tick // the newest record or despawn that went out
-	mask  Mask      // the rows that the client was shown at T
+	base tick.Tick // T: the newest acknowledged record of this life
+	sent tick.Tick // the newest record or despawn that went out
+	mask Mask      // the rows that the client was shown at T
+	// lean is how many ticks before T lies what T's own record leant on, 0 where
+	// a record of T may not lean on that.
+	lean uint16
+	// near is how many ticks before T lies the newest acknowledged record before
+	// it, 0 where that one had other rows.
+	near uint16
 }
 
 // tenant is whom a slot is about. Where the slot has a base, that is of this
@@ -49,6 +54,7 @@ type View struct {
 	plan    plan
 
 	sent     sentRing
+	answers  answers
 	waits    bool      // unsent may not be empty
 	observed tick.Tick // the newest commit that has been looked at
 	wrote    tick.Tick // the newest tick a snapshot was written for
@@ -99,7 +105,7 @@ const heartbeat = 1 << 12
 // entity.
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
-	v := &View{store: store, sent: newSentRing(cfg.SentPackets), observed: store.tick, spoke: store.tick, payload: cfg.Payload}
+	v := &View{store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window), observed: store.tick, spoke: store.tick, payload: cfg.Payload}
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -178,6 +184,9 @@ func (v *View) Acked(seq uint64) {
 		v.answer, v.answered = false, true
 	}
 	v.heard(p)
+	if p.records > 0 && seq >= v.epochSeq {
+		v.answers.acked(p.tick)
+	}
 	for i := range p.n {
 		if i%ahead == 0 {
 			v.fetch(p, i)
@@ -214,16 +223,25 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		}
 		v.meet(e.index)
 	}
-	if t > p.base {
-		p.base, p.prior, p.mask = t, tick.None, e.mask
-		if e.span > 0 {
-			p.prior = t - tick.Tick(e.span)
-		}
-	}
+	p.proved(t, e)
 	if v.moved(e.index) <= t {
 		// The client has the newest there is, whatever else is on its way.
 		v.unacked.unset(e.index)
 		v.unsent.unset(e.index)
+	}
+}
+
+// proved takes in an acknowledged record of this life.
+func (p *slot) proved(t tick.Tick, e *sentEntry) {
+	back := p.base - t // of one that comes late
+	if t > p.base {
+		near := t - p.base
+		if p.base == tick.None || p.mask != e.mask || near > mostNear {
+			near = 0
+		}
+		p.base, p.mask, p.lean, p.near = t, e.mask, e.span, uint16(near)
+	} else if back > 0 && back < min(mostNear+1, tick.Tick(p.lean)) && p.mask == e.mask && (p.near == 0 || back < tick.Tick(p.near)) {
+		p.near = uint16(back)
 	}
 }
 
@@ -267,9 +285,10 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
 	v.listed = v.listed[:0]
+	v.answers.forget()
 	v.stats.Resyncs++
 	for i := range v.slots {
-		v.slots[i].base, v.slots[i].prior = tick.None, tick.None
+		v.slots[i].forget()
 	}
 	v.waits = true
 	for w := range v.unsent {
@@ -277,6 +296,9 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	}
 	return true
 }
+
+// forget makes a client hold nothing.
+func (p *slot) forget() { p.base, p.mask, p.lean, p.near = tick.None, 0, 0, 0 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }

@@ -14,7 +14,8 @@ import (
 //	part      Var: how many payloads of this tick came before
 //	despawns  1 bit "one more", gap, generation      … 0
 //	list       1 bit; if set, Var (S - R - 1) and Var part: the packet of tick R
-//	          whose records are gone through again
+//	          whose records are gone through again; Var near: a record against R
+//	          leans on that of tick R - near too, where there is one
 //	          for each that is spoken of: a symbol of codes.next, record; the end
 //	others    for each: a symbol of codes.gap, record; the end
 //	zero padding to the byte
@@ -52,6 +53,9 @@ type packetWriter struct {
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
 	age   uint64 // age of the record before, 0 = none yet
+	// listed is R, the tick of the packet whose list is gone through; near is how
+	// many ticks before it the other one lies that the packet names, 0 = none.
+	listed, near tick.Tick
 	// gapContext is 1 when a list was gone through first.
 	gapContext int
 	// partial: other messages took some of the packet, so that what does not
@@ -97,6 +101,7 @@ func (v *View) Write(dst []byte, seq uint64) int {
 		return 0
 	}
 	if p.sent.records > 0 {
+		v.answers.sent(p.s)
 		v.plan.wrote(p.w.Bits() / p.sent.records)
 	}
 	v.part++
@@ -179,6 +184,8 @@ func (p *packetWriter) updates() {
 	if list != nil {
 		p.w.Var(uint64(p.s-list.tick) - 1)
 		p.w.Var(uint64(list.part))
+		p.listed, p.near = list.tick, p.v.answers.near(list.tick)
+		p.w.Var(uint64(p.near))
 		p.age, p.gapContext = uint64(p.s-list.tick), 1
 		room = p.again(list)
 		p.symbol(c.next, 0, nextNone)
