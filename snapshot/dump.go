@@ -15,9 +15,10 @@ type dumper struct {
 	b      wire.BitReader
 	dst    []byte
 	s      tick.Tick // the packet's own
-	age    tick.Tick
-	listed tick.Tick // R, tick.None without a list
-	near   tick.Tick // the other tick that the payload names, tick.None for none
+	again  bool      // the list is gone through
+	upTo   tick.Tick // R, or the packet's own without a list
+	listed tick.Tick // R, where the payload names another tick too; else tick.None
+	near   tick.Tick // that one
 	past   Past
 	lanes  []uint32
 	bits   *Bits // nil: it prints
@@ -28,6 +29,8 @@ type dumper struct {
 type Past interface {
 	// RecordAt is which rows an index had by the record of a tick, and what that one leant on, tick.None for nothing.
 	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
+	// NewestAt is the tick of the newest record of an index that is not after a tick.
+	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
 	// LanesAt is a row as of a tick.
 	LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
 	// ListAt is the entities that a part of a tick spoke of.
@@ -57,6 +60,12 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 		return 0, tick.None, false
 	}
 	return base.version.mask, base.version.base, true
+}
+
+// NewestAt implements Past.
+func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
+	base := r.newestAt(index, upTo)
+	return base.tick, base.life >= 0
 }
 
 // ListAt implements Past. The slice is the Replica's own.
@@ -104,10 +113,13 @@ func (d *dumper) illegal(what string) bool {
 
 func (d *dumper) records() bool {
 	context := 0
+	d.upTo = d.s
 	if d.b.Bool() {
-		if context = 1; !d.again() {
+		context, d.again = 1, true
+		if !d.list() {
 			return false
 		}
+		d.again = false
 	}
 	d.account(header)
 	var next uint32
@@ -126,22 +138,22 @@ func (d *dumper) records() bool {
 	}
 }
 
-// again prints the records about entities of an earlier payload.
-func (d *dumper) again() bool {
-	d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
+// list prints the records about entities of an earlier payload.
+func (d *dumper) list() bool {
+	d.upTo = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1
 	part := int(d.b.Var() & (maxParts - 1))
 	if near := d.b.Var(); near > 0 && near <= mostNear {
-		d.listed = d.s - d.age
+		d.listed = d.upTo
 		d.near = d.listed - tick.Tick(near)
 		d.printf("   records against tick %d lean on tick %d too\n", d.listed, d.near)
 	}
 	var list []uint32
 	known := false
 	if d.past != nil && !d.b.Failed() {
-		list, known = d.past.ListAt(d.s-d.age, part)
+		list, known = d.past.ListAt(d.upTo, part)
 	}
 	if !known {
-		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.s-d.age)
+		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.upTo)
 		return false
 	}
 	d.account(header)
@@ -179,12 +191,16 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		d.account(heads)
 		return d.whole(mask, true)
 	}
+	var base tick.Tick
 	if odd && !d.b.Bool() {
-		d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
-	}
-	base := d.s - d.age
-	if d.b.Failed() || d.age <= 0 || base <= tick.None {
-		return d.illegal("age")
+		if base = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1; d.b.Failed() || base <= tick.None {
+			return d.illegal("age")
+		}
+	} else if guess, ok := d.guess(index); ok {
+		base = guess
+	} else {
+		d.printf("   entity at %d, of which nothing is known here\n", index)
+		return false
 	}
 	d.printf("   entity at %d, against tick %d\n", index, base)
 	var rows Mask
@@ -204,6 +220,17 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	}
 	d.account(heads)
 	return d.against(index, mask, rows, base, d.before(index, rows, base, prior))
+}
+
+// guess is T of a record that does not say.
+func (d *dumper) guess(index uint32) (tick.Tick, bool) {
+	if d.again {
+		return d.upTo, true
+	}
+	if d.past == nil {
+		return tick.None, false
+	}
+	return d.past.NewestAt(index, d.upTo)
 }
 
 // before is T' if it is leaned on.

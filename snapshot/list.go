@@ -51,10 +51,12 @@ func (v *View) heard(p *sentPacket) {
 // maxListed is how many packets of one tick are remembered to lean on.
 const maxListed = 64
 
-// again writes what is to be said of the entities of an earlier packet. It says
+// goAgain writes what is to be said of the entities of an earlier packet. It says
 // false when the packet is full.
-func (p *packetWriter) again(before *sentPacket) bool {
+func (p *packetWriter) goAgain(before *sentPacket) bool {
 	v, r := p.v, &p.v.scratch
+	p.again = true
+	defer func() { p.again = false }()
 	grouped := len(v.store.groups.of) > 0
 	next := v.store.schema.codes.next
 	skipped := 0
@@ -108,9 +110,8 @@ func (v *View) fetch(p *sentPacket, from int) {
 func (p *packetWriter) usual(index uint32) *bodyEntry {
 	v, s := p.v, p.v.store
 	q := &v.slots[index]
-	age := p.s - q.base
 	mask := v.maskOf(index)
-	if q.base == tick.None || age >= s.cfg.Window || p.age != uint64(age) || q.mask != mask ||
+	if q.base == tick.None || p.s-q.base >= s.cfg.Window || !p.guessed(q) || q.mask != mask ||
 		mask&s.schema.whole != 0 || s.watch != nil {
 		return nil
 	}
@@ -118,6 +119,16 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 		return e
 	}
 	return nil
+}
+
+// guessed reports whether the client knows without a word which record of an
+// entity one leans on: of those in the list that of its tick, of the others
+// their newest one up to that tick.
+func (p *packetWriter) guessed(q *slot) bool {
+	if p.again {
+		return q.base == p.listed
+	}
+	return q.newest(p.upTo)
 }
 
 // put writes a usual record behind its place in the list, if there is room.

@@ -16,9 +16,10 @@ type stage struct {
 	versions []version
 	lanes    []uint32
 	block    *block
-	age      tick.Tick
-	listed   tick.Tick // R, tick.None without a list
-	near     tick.Tick // the other tick that the payload names, tick.None for none
+	again    bool      // the list is gone through
+	upTo     tick.Tick // R, or S without a list
+	listed   tick.Tick // R, where the payload names another tick too; else tick.None
+	near     tick.Tick // that one
 	part     int
 	leant    lent
 }
@@ -68,7 +69,7 @@ func (r *Replica) allowed() error {
 }
 
 func (s *stage) reset(b *block) {
-	s.epoch, s.age, s.part = 0, 0, 0
+	s.epoch, s.part, s.again = 0, 0, false
 	s.listed, s.near = tick.None, tick.None
 	s.block, s.lanes, s.versions = b, b.lanes, b.versions
 	s.despawns, s.indexes = s.despawns[:0], s.indexes[:0]
@@ -101,15 +102,17 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 	if part >= maxParts {
 		return r.malformed()
 	}
-	r.stage.part = int(part)
+	r.stage.part, r.stage.upTo = int(part), s
 	if !r.decodeDespawns(b) {
 		return r.malformed()
 	}
 	context := 0
 	if b.Bool() {
+		r.stage.again = true
 		if err := r.decodeAgain(b, s); err != nil {
 			return err
 		}
+		r.stage.again = false
 		context = 1
 	}
 	if err := r.decodeOthers(b, s, context); err != nil {
@@ -130,8 +133,8 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 	if b.Failed() || age >= uint64(s) || part >= maxParts || near > mostNear {
 		return r.malformed()
 	}
-	r.stage.age = tick.Tick(age) + 1
-	listed := s - r.stage.age
+	listed := s - tick.Tick(age) - 1
+	r.stage.upTo = listed
 	list, places, ok := r.past.list(listed, int(part))
 	if !ok {
 		return r.noBaseline()
@@ -166,8 +169,7 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 			return r.malformed()
 		}
 		var err error
-		// An odd record may have told another age since, for those behind it too.
-		if of := s - r.stage.age; odd || of != listed || !r.leanAgain(of, list[at], places[at]) {
+		if odd || !r.leanAgain(listed, list[at], places[at]) {
 			err = r.decodeRecord(b, s, list[at], odd)
 		} else {
 			err = r.decodeUsual(b, s, list[at])

@@ -47,6 +47,33 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	return remains
 }
 
+// guess finds the record that one leans on which does not say: of an entity in
+// the list that of the list's tick, else the newest up to then.
+func (r *Replica) guess(index uint32) baseline {
+	if r.stage.again {
+		return r.baseline(index, r.stage.upTo)
+	}
+	return r.newestAt(index, r.stage.upTo)
+}
+
+// newestAt is the newest record of an index up to a tick, or what remains of
+// it. One from before Lose says nothing: there may have been a newer one.
+func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
+	for n := r.head(index); n >= 0; n = r.lives[n].lower {
+		ref := r.lives[n].newest
+		for v := r.past.at(ref); v != nil; v = r.past.at(ref) {
+			if ref.tick <= upTo && ref.tick > r.lost {
+				return baseline{tick: ref.tick, life: n, place: ref.place, version: v}
+			}
+			ref = v.prev
+		}
+		if t := r.olds.heads[n].tick; t != tick.None && t > r.lost {
+			return baseline{tick: t, life: n, place: -1}
+		}
+	}
+	return baseline{life: -1}
+}
+
 // row is one row as of T.
 func (base *baseline) row(r *Replica, row int) ([]uint32, bool) {
 	if base.version == nil {
@@ -63,18 +90,18 @@ func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd
 	if odd && !b.Bool() {
 		return r.decodeWhole(b, s, index)
 	}
-	usual := r.stage.age > 0
-	if odd {
-		before := r.stage.age
-		if !r.decodeAge(b, s) {
+	l := &r.stage.leant
+	*l = lent{}
+	usual := !odd || b.Bool()
+	if usual {
+		l.base = r.guess(index)
+	} else {
+		age := b.Var()
+		if b.Failed() || age >= uint64(s) {
 			return r.malformed()
 		}
-		usual = r.stage.age == before
-	} else if !usual {
-		return r.malformed()
+		l.base = r.baseline(index, s-tick.Tick(age)-1)
 	}
-	l := &r.stage.leant
-	*l = lent{base: r.baseline(index, s-r.stage.age)}
 	if l.base.life < 0 {
 		return r.noBaseline()
 	}
@@ -244,22 +271,6 @@ func (l *lent) moves(r *Replica, a *against) (moves Mask) {
 		}
 	}
 	return moves
-}
-
-// decodeAge reads how far back the baseline lies, and refuses ticks that
-// never were.
-func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
-	if !b.Bool() {
-		age := b.Var()
-		if b.Failed() || age >= uint64(s) {
-			return false
-		}
-		if tick.Tick(age)+1 == r.stage.age {
-			return false // one legal encoding
-		}
-		r.stage.age = tick.Tick(age) + 1
-	}
-	return r.stage.age > 0 && r.stage.age < s
 }
 
 // decodeRows stages the rows of a version's mask: those of T as its body says,

@@ -13,8 +13,9 @@ type record struct {
 	index uint32
 	mask  Mask
 	base  tick.Tick // T, tick.None when the record leans on nothing
+	known bool      // T need not be told
 	same  bool      // mask is that of T, and the client is sure to know it
-	odd   bool      // its age or its rows have to be told
+	odd   bool      // its T or its rows have to be told
 	body  body      // against T
 	told  Mask      // rows that travel whole, behind the body
 }
@@ -45,7 +46,8 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	}
 	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
 	r.same = inWindow && q.mask == mask
-	r.odd = !r.same || p.age != uint64(age)
+	r.known = p.guessed(q)
+	r.odd = !r.same || !r.known
 }
 
 // before is T′, tick.None where nothing is to be leaned on beside T (rule 3):
@@ -86,7 +88,10 @@ func (p *packetWriter) entity(r *record) {
 		p.w.Write(uint64(r.mask), uint(schema.Rows()))
 	case r.odd:
 		p.w.Bool(true)
-		p.writeAge(uint64(p.s - r.base))
+		p.w.Bool(r.known)
+		if !r.known {
+			p.w.Var(uint64(p.s-r.base) - 1)
+		}
 		p.w.Bool(r.same)
 		if !r.same {
 			p.w.Write(uint64(r.mask), uint(schema.Rows()))
@@ -97,15 +102,6 @@ func (p *packetWriter) entity(r *record) {
 	}
 	for told := r.told; told != 0; told &= told - 1 {
 		p.absolute(r.index, told.next())
-	}
-}
-
-// writeAge says how far back the baseline lies.
-func (p *packetWriter) writeAge(age uint64) {
-	p.w.Bool(age == p.age)
-	if age != p.age {
-		p.w.Var(age - 1)
-		p.age = age
 	}
 }
 

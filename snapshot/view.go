@@ -20,6 +20,9 @@ type slot struct {
 	// near is how many ticks before T lies the newest acknowledged record before
 	// it, 0 where that one had other rows.
 	near uint16
+	// after is how many ticks after T lies the first record that went out since,
+	// at most 65535; 0 where none did or it is not known.
+	after uint16
 }
 
 // tenant is whom a slot is about. Where the slot has a base, that is of this
@@ -239,7 +242,7 @@ func (p *slot) proved(t tick.Tick, e *sentEntry) {
 		if p.base == tick.None || p.mask != e.mask || near > mostNear {
 			near = 0
 		}
-		p.base, p.mask, p.lean, p.near = t, e.mask, e.span, uint16(near)
+		p.base, p.mask, p.lean, p.near, p.after = t, e.mask, e.span, uint16(near), 0
 	} else if back > 0 && back < min(mostNear+1, tick.Tick(p.lean)) && p.mask == e.mask && (p.near == 0 || back < tick.Tick(p.near)) {
 		p.near = uint16(back)
 	}
@@ -298,7 +301,21 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 }
 
 // forget makes a client hold nothing.
-func (p *slot) forget() { p.base, p.mask, p.lean, p.near = tick.None, 0, 0, 0 }
+func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0, 0, 0, 0 }
+
+// went takes in that a record went out at tick t.
+func (p *slot) went(t tick.Tick) {
+	if p.sent <= p.base {
+		p.after = uint16(min(t-p.base, maxSpan))
+	}
+	p.sent = t
+}
+
+// newest reports whether T is the newest record up to a tick that the client
+// can hold of the entity.
+func (p *slot) newest(upTo tick.Tick) bool {
+	return p.base <= upTo && (p.sent <= p.base || p.after > 0 && p.base+tick.Tick(p.after) > upTo)
+}
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }

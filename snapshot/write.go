@@ -20,12 +20,13 @@ import (
 //	others    for each: a symbol of codes.gap, record; the end
 //	zero padding to the byte
 //
-//	record, usual: against T, which is as old as that of the record before (at
-//	          first, as R), with the rows of T: the body
+//	record, usual: against T, with the rows of T: the body. T is R in the list,
+//	          and for the others the tick of the newest record of the entity that
+//	          is not after R; without a list, of the newest there is
 //	odd:      1 bit "against T"
 //	  no:     generation, one bit per row of the schema: present;
 //	          then each present row, whole
-//	  yes:    1 bit "same age as the record before" or age (S-T-1);
+//	  yes:    1 bit "T is the usual one", or age (S-T-1);
 //	          1 bit "rows as at T" or one bit per row of the schema: present;
 //	          the body
 //	body:     for each four rows of those at T and now: which of them differ from
@@ -52,10 +53,11 @@ type packetWriter struct {
 	sent  *sentPacket
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
-	age   uint64 // age of the record before, 0 = none yet
+	again bool   // the list is gone through
 	// listed is R, the tick of the packet whose list is gone through; near is how
 	// many ticks before it the other one lies that the packet names, 0 = none.
 	listed, near tick.Tick
+	upTo         tick.Tick // R, or S without a list
 	// gapContext is 1 when a list was gone through first.
 	gapContext int
 	// partial: other messages took some of the packet, so that what does not
@@ -72,7 +74,7 @@ func (v *View) Write(dst []byte, seq uint64) int {
 	if !v.Pending() || len(dst) < minPayload {
 		return 0
 	}
-	p := packetWriter{v: v, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
+	p := packetWriter{v: v, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
 			v.sent.release(newest.tick)
@@ -184,10 +186,10 @@ func (p *packetWriter) updates() {
 	if list != nil {
 		p.w.Var(uint64(p.s-list.tick) - 1)
 		p.w.Var(uint64(list.part))
-		p.listed, p.near = list.tick, p.v.answers.near(list.tick)
+		p.listed, p.near, p.upTo = list.tick, p.v.answers.near(list.tick), list.tick
 		p.w.Var(uint64(p.near))
-		p.age, p.gapContext = uint64(p.s-list.tick), 1
-		room = p.again(list)
+		p.gapContext = 1
+		room = p.goAgain(list)
 		p.symbol(c.next, 0, nextNone)
 	}
 	if room {
@@ -332,12 +334,12 @@ func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	q.sent = p.s
+	q.went(p.s)
 }
 
 // fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last, age := p.w, p.last, p.age
+	mark, last := p.w, p.last
 	if p.sent.n >= maxRecords {
 		return false
 	}
@@ -345,6 +347,6 @@ func (p *packetWriter) fits(write func()) bool {
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
 		return true
 	}
-	p.w, p.last, p.age = mark, last, age
+	p.w, p.last = mark, last
 	return false
 }
