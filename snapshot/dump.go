@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -157,26 +158,26 @@ func (d *dumper) list() bool {
 		return false
 	}
 	d.account(header)
-	for at, odd := 0, false; ; {
-		symbol := d.schema.codes.next.Read(&d.b, 0)
+	context := afterAll
+	for at := 0; at < len(list); at += fourSize {
+		symbol := d.schema.codes.four.Read(&d.b, context)
 		d.account(places)
 		switch {
 		case d.b.Failed():
 			return false
-		case symbol == nextNone:
+		case symbol == fourNone:
 			return true
-		case symbol == nextOdd:
-			odd = true
-		case symbol == nextSkip:
-			at += nextMost + 1
-		case at+symbol >= len(list):
+		case at+bits.Len(uint(symbol)) > len(list):
 			return d.illegal("entity")
-		case !d.record(list[at+symbol], odd):
-			return false
-		default:
-			at, odd = at+symbol+1, false
 		}
+		for m := symbol; m != 0; m &= m - 1 {
+			if !d.record(list[at+bits.TrailingZeros(uint(m))], false) {
+				return false
+			}
+		}
+		context = afterFour(symbol)
 	}
+	return true
 }
 
 // record prints one entity.

@@ -10,8 +10,8 @@ import (
 // The records of a packet are a list, and which entities are in it costs as
 // much as what is said of them. Most of those that move now moved a moment ago:
 // so a packet names an earlier one that the client has acknowledged, and says
-// which of that one's entities it speaks of again, in its order. The rest
-// follows by index.
+// which of that one's entities it speaks of again, in its order (fours.go). The
+// rest follows by index.
 
 // refer chooses the packet whose list is leaned on: of the newest tick of which
 // any was acknowledged, the one that holds the same part of the tick.
@@ -50,45 +50,6 @@ func (v *View) heard(p *sentPacket) {
 
 // maxListed is how many packets of one tick are remembered to lean on.
 const maxListed = 64
-
-// goAgain writes what is to be said of the entities of an earlier packet. It says
-// false when the packet is full.
-func (p *packetWriter) goAgain(before *sentPacket) bool {
-	v, r := p.v, &p.v.scratch
-	p.again = true
-	defer func() { p.again = false }()
-	grouped := len(v.store.groups.of) > 0
-	next := v.store.schema.codes.next
-	skipped := 0
-	for i := range before.n {
-		if i%ahead == 0 {
-			v.fetch(before, i)
-		}
-		e := v.sent.entry(before, i)
-		if e.despawn {
-			continue
-		}
-		if !p.candidate(e.index) || grouped && v.store.groups.whole(e.index) != nil {
-			skipped++
-			continue
-		}
-		if body := p.usual(e.index); body != nil && skipped <= nextMost {
-			code, n := next.Bits(0, skipped)
-			if !p.put(code, n, e.index, body) {
-				return !p.tooLarge(e.index)
-			}
-			skipped = 0
-			continue
-		}
-		p.prepare(e.index, r)
-		if !p.fits(func() { p.next(skipped, r.odd); p.entity(r) }) {
-			return !p.tooLarge(e.index)
-		}
-		p.wrote(r)
-		skipped = 0
-	}
-	return true
-}
 
 // ahead is how many entities of a packet are fetched at a time.
 const ahead = 32
@@ -138,30 +99,28 @@ func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) boo
 		return false
 	}
 	p.w.Write(place, n)
+	p.writeBody(e)
+	p.wroteUsual(index, e)
+	return true
+}
+
+// writeBody writes the body of a usual record.
+func (p *packetWriter) writeBody(e *bodyEntry) {
 	if e.bits <= 64 {
 		p.w.Write(e.word, uint(e.bits))
 	} else {
 		p.writeWords(p.v.store.bodies.words[e.at:], int(e.bits))
 	}
+}
+
+// wroteUsual notes that a usual record is in the packet.
+func (p *packetWriter) wroteUsual(index uint32, e *bodyEntry) {
 	v := p.v
 	q := &v.slots[index]
 	p.noted(index, q, e.mask, p.s-q.base)
 	v.stats.Deltas += uint64(e.deltas)
 	v.stats.Unchanged += uint64(e.same)
 	v.stats.Updates++
-	return true
-}
-
-// next says which entity of the list comes next.
-func (p *packetWriter) next(skipped int, odd bool) {
-	t := p.v.store.schema.codes.next
-	if odd {
-		p.symbol(t, 0, nextOdd)
-	}
-	for ; skipped > nextMost; skipped -= nextMost + 1 {
-		p.symbol(t, 0, nextSkip)
-	}
-	p.symbol(t, 0, skipped)
 }
 
 // symbol writes a symbol of the list.

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -145,40 +147,32 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 			return r.noBaseline() // that there is no record of it does not say that none came
 		}
 	}
-	for at, odd := 0, false; ; {
-		symbol := r.schema.codes.next.Read(b, 0)
-		switch {
-		case b.Failed():
-			return r.malformed()
-		case symbol == nextNone:
-			if odd {
-				return r.malformed()
-			}
-			return nil
-		case symbol == nextOdd:
-			if odd {
-				return r.malformed()
-			}
-			odd = true
-			continue
-		case symbol == nextSkip:
-			at += nextMost + 1
-			continue
+	context, symbol := afterAll, fourNone
+	for at := 0; at < len(list); at += fourSize {
+		if symbol = r.schema.codes.four.Read(b, context); symbol == fourNone {
+			break
 		}
-		if at += symbol; at >= len(list) {
+		if context = afterFour(symbol); at+bits.Len(uint(symbol)) > len(list) {
 			return r.malformed()
 		}
-		var err error
-		if odd || !r.leanAgain(listed, list[at], places[at]) {
-			err = r.decodeRecord(b, s, list[at], odd)
-		} else {
-			err = r.decodeUsual(b, s, list[at])
+		for m := symbol; m != 0; m &= m - 1 {
+			if err := r.decodeListed(b, s, listed, at+bits.TrailingZeros(uint(m)), list, places); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		at, odd = at+1, false
 	}
+	if b.Failed() || context == afterNone {
+		return r.malformed() // empty ones at the end are left out
+	}
+	return nil
+}
+
+// decodeListed reads a record about an entity of the list.
+func (r *Replica) decodeListed(b *wire.BitReader, s, listed tick.Tick, at int, list []uint32, places []int32) error {
+	if r.leanAgain(listed, list[at], places[at]) {
+		return r.decodeUsual(b, s, list[at])
+	}
+	return r.decodeRecord(b, s, list[at], false)
 }
 
 // decodeOthers reads the records about any other entities.

@@ -72,6 +72,7 @@ type View struct {
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
 	scratch  record    // the one that is written
+	four     []member  // of the four of a list that is written
 	part     int       // payloads written for this tick
 	fetched  Mask      // of no meaning: that it is kept makes fetch touch
 	short    bool      // not all that waited went out with the tick before

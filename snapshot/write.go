@@ -16,7 +16,8 @@ import (
 //	list       1 bit; if set, Var (S - R - 1) and Var part: the packet of tick R
 //	          whose records are gone through again; Var near: a record against R
 //	          leans on that of tick R - near too, where there is one
-//	          for each that is spoken of: a symbol of codes.next, record; the end
+//	          for each four of that list, as long as there are more records: a
+//	          symbol of codes.four, which of them; the usual record of each
 //	others    for each: a symbol of codes.gap, record; the end
 //	zero padding to the byte
 //
@@ -190,7 +191,6 @@ func (p *packetWriter) updates() {
 		p.w.Var(uint64(p.near))
 		p.gapContext = 1
 		room = p.goAgain(list)
-		p.symbol(c.next, 0, nextNone)
 	}
 	if room {
 		p.others()

@@ -1,0 +1,149 @@
+package snapshot
+
+// The entities of a list are spoken of again four at a time: one symbol says of
+// which of the next four there is a record, and those follow. Most often it is
+// all four, and then where they are costs a quarter of a bit each.
+
+// fourSize is how many entities of a list have one symbol.
+const fourSize = 4
+
+// The alphabet of codes.four: bit i is set when there is a record of the i-th.
+const (
+	fourNone  = 1 << fourSize // no more of the list
+	fourCount = fourNone + 1
+)
+
+// Contexts of codes.four: how many of the four before there was a record of.
+const (
+	afterNone = iota
+	afterSome
+	afterAll // and at first
+	fourContexts
+)
+
+// afterFour is the context behind a symbol.
+func afterFour(symbol int) int {
+	switch symbol {
+	case 0:
+		return afterNone
+	case fourNone - 1:
+		return afterAll
+	}
+	return afterSome
+}
+
+// fours is how far a packet has come in a list.
+type fours struct {
+	members []member // of the four that is gone through
+	written int      // fours that were written
+	passed  int      // empty ones since, of which nothing was written yet
+	context int
+}
+
+// member is an entity of which there is to be a record.
+type member struct {
+	index uint32
+	bit   int       // its place in the four
+	usual bool      // the record is nothing but its body, which is shared
+	body  bodyEntry // then
+	full  record    // else
+}
+
+// goAgain writes what is to be said of the entities of an earlier packet. It
+// says false when the packet is full. What is not as usual is left to the
+// others.
+func (p *packetWriter) goAgain(before *sentPacket) bool {
+	v := p.v
+	p.again = true
+	grouped := len(v.store.groups.of) > 0
+	f := fours{members: v.four[:0], context: afterAll}
+	room := true
+	for i, at := 0, 0; i < before.n && room; i++ {
+		if i%ahead == 0 {
+			v.fetch(before, i)
+		}
+		if e := v.sent.entry(before, i); !e.despawn {
+			if p.candidate(e.index) && !(grouped && v.store.groups.whole(e.index) != nil) {
+				p.join(&f, e.index, at%fourSize)
+			}
+			if at++; at%fourSize == 0 || at == before.records {
+				room = p.four(&f)
+			}
+		}
+	}
+	if f.written*fourSize < before.records {
+		p.symbol(v.store.schema.codes.four, f.context, fourNone)
+	}
+	v.four = f.members[:0]
+	p.again = false
+	return room
+}
+
+// join makes an entity a member of the four, if its record is as usual.
+func (p *packetWriter) join(f *fours, index uint32, at int) {
+	n := len(f.members)
+	if n == cap(f.members) {
+		f.members = append(f.members, member{})
+	}
+	f.members = f.members[:n+1]
+	m := &f.members[n]
+	m.index, m.bit, m.usual = index, 1<<at, false
+	if body := p.usual(index); body != nil {
+		m.body, m.usual = *body, true
+		return
+	}
+	if p.prepare(index, &m.full); m.full.odd {
+		f.members = f.members[:n]
+	}
+}
+
+// four writes a four that was gone through, or as much of it as there is room
+// for. It says false when the packet is full.
+func (p *packetWriter) four(f *fours) bool {
+	all := len(f.members)
+	if all == 0 {
+		f.passed++
+		return true
+	}
+	n := min(all, maxRecords-p.sent.n)
+	for n > 0 && !p.fits(func() { p.members(f, n) }) {
+		n--
+	}
+	if n == 0 {
+		f.members, f.passed = f.members[:0], f.passed+1
+		return p.tooLarge(f.members[:1][0].index)
+	}
+	symbol := 0
+	for i := range n {
+		m := &f.members[i]
+		symbol |= m.bit
+		if m.usual {
+			p.wroteUsual(m.index, &m.body)
+		} else {
+			p.wrote(&m.full)
+		}
+	}
+	f.written, f.passed, f.context = f.written+f.passed+1, 0, afterFour(symbol)
+	f.members = f.members[:0]
+	return n == all
+}
+
+// members writes the empty fours so far and the first n members of this one.
+func (p *packetWriter) members(f *fours, n int) {
+	t, context, symbol := p.v.store.schema.codes.four, f.context, 0
+	for range f.passed {
+		p.symbol(t, context, 0)
+		context = afterNone
+	}
+	for i := range n {
+		symbol |= f.members[i].bit
+	}
+	p.symbol(t, context, symbol)
+	for i := range n {
+		if m := &f.members[i]; m.usual {
+			p.writeBody(&m.body)
+		} else {
+			p.entity(&m.full)
+		}
+	}
+}
