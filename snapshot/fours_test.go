@@ -19,7 +19,7 @@ type crowd struct {
 	ids     []wire.NetworkID
 	delay   tick.Tick
 	loss    float64
-	waiting []simPacket // acknowledgements on their way
+	waiting []simPacket // whose acknowledgements are under way
 }
 
 func newCrowd(t *testing.T, seed int64, entities int) *crowd {
@@ -53,10 +53,13 @@ func (c *crowd) change(id wire.NetworkID) {
 
 // play plays a tick and compares every record that arrives with the store.
 func (c *crowd) play(s tick.Tick) {
-	for len(c.waiting) > 0 && c.waiting[0].tick+c.delay <= s {
-		c.view.Acked(c.waiting[0].seq)
-		c.waiting = c.waiting[1:]
-	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(p simPacket) bool {
+		heard := p.tick+c.delay <= s && (c.loss == 0 || c.r.Intn(2) == 0)
+		if heard {
+			c.view.Acked(p.seq)
+		}
+		return heard
+	})
 	c.store.Begin(s)
 	for _, id := range c.ids {
 		if c.r.Intn(8) != 0 {

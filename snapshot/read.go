@@ -143,7 +143,10 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 	}
 	if near > 0 {
 		r.stage.listed, r.stage.near = listed, listed-tick.Tick(near)
-		if r.stage.near <= r.lost {
+		switch {
+		case r.stage.near <= tick.None:
+			return r.malformed()
+		case r.stage.near <= r.lost:
 			return r.noBaseline() // that there is no record of it does not say that none came
 		}
 	}

@@ -97,7 +97,7 @@ func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd
 		l.base = r.guess(index)
 	} else {
 		age := b.Var()
-		if b.Failed() || age >= uint64(s) {
+		if b.Failed() || age+1 >= uint64(s) {
 			return r.malformed()
 		}
 		l.base = r.baseline(index, s-tick.Tick(age)-1)
