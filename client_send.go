@@ -41,6 +41,7 @@ func (c *Client) serve() {
 		return
 	}
 	c.budget.Refill(c.frame.now)
+	first := c.conn.Next()
 	if c.frame.due {
 		c.conn.DetectLost(c.frame.now, c)
 		c.resync()
@@ -53,7 +54,7 @@ func (c *Client) serve() {
 		return
 	}
 	c.keepAlive(c.patience(), nil)
-	if c.conn.AckDue() {
+	if c.conn.AckDue() || c.conn.Next() == first && c.conn.AckAgain(c.frame.now) {
 		c.sendAck()
 	}
 }

@@ -25,7 +25,7 @@ type observed struct {
 	components []shape
 	differs    []*differ // nil for rows that travel whole or have no fields
 	which      [5]*table // by number of rows
-	next, gap  *table
+	fours, gap *table
 	newest     int64
 	window     int64
 	asked      uint16
@@ -41,7 +41,7 @@ func newObserved(components []shape, set tables, tick, window int64) *observed {
 	o := &observed{
 		components: components, newest: tick, window: window,
 		past: map[uint64]map[int64]state{}, lists: map[listed][]uint64{}, present: map[uint64]state{}, applied: map[uint64]int64{},
-		next: set.find("list.next", "list.next", 19, 1), gap: set.find("list.gap", "list.gap", 67, 2),
+		fours: set.find("list.four", "list.four", 17, 3), gap: set.find("list.gap", "list.gap", 67, 2),
 	}
 	for n := 1; n <= 4; n++ {
 		name := fmt.Sprintf("rows.%d", n)
@@ -79,7 +79,10 @@ type decoding struct {
 	*observed
 	s       *stream
 	tick    int64
-	age     int64 // of the record before
+	list    bool  // the list is gone through
+	upTo    int64 // R, or S without a list
+	named   int64 // R, where another tick is named; else 0
+	near    int64 // that one
 	order   []uint64
 	records map[uint64]state
 	// what there was
@@ -104,7 +107,7 @@ func (o *observed) snapshot(payload []byte) (text string) {
 		tick -= 1 << 16
 	}
 	must(tick >= 1 && tick > o.newest-o.window, "tick %d", tick)
-	d := &decoding{observed: o, s: s, tick: tick, records: map[uint64]state{}}
+	d := &decoding{observed: o, s: s, tick: tick, upTo: tick, records: map[uint64]state{}}
 	resynced := uint64(0)
 	if s.bit() {
 		resynced = s.bits(16)
@@ -147,30 +150,43 @@ func generation(s *stream) uint64 {
 func (d *decoding) again() {
 	age := d.s.number()
 	must(age < uint64(d.tick), "age %d", age)
-	d.age = int64(age) + 1
+	d.upTo = d.tick - int64(age) - 1
 	part := d.s.number()
-	list, has := d.lists[listed{d.tick - d.age, int64(part)}]
+	near := int64(d.s.number())
+	must(near <= 15, "near %d", near)
+	list, has := d.lists[listed{d.upTo, int64(part)}]
 	held(has)
 	d.seen["list"]++
 	d.seen["list part"] += int(part)
-	for at, odd := 0, false; ; {
-		switch symbol := d.next.read(d.s, 0); symbol {
-		case 16:
-			at += 16
-		case 17:
-			must(!odd, "odd twice")
-			odd = true
-		case 18:
-			must(!odd, "odd, and no more")
-			return
-		default:
-			at += symbol
-			must(at < len(list), "beyond the list")
-			d.seen["left out"] += symbol
-			d.record(list[at], odd)
-			at, odd = at+1, false
+	if near > 0 {
+		d.named, d.near = d.upTo, d.upTo-near
+		must(d.near >= 1, "near %d", near)
+		d.seen["near"]++
+	}
+	d.list = true
+	defer func() { d.list = false }()
+	context, empty := 2, false
+	for at := 0; at < len(list); at += 4 {
+		symbol := d.fours.read(d.s, context)
+		if symbol == 16 {
+			break
+		}
+		for i := range 4 {
+			if symbol>>i&1 == 0 {
+				d.seen["left out"]++
+				continue
+			}
+			must(at+i < len(list), "beyond the list")
+			d.record(list[at+i], false)
+		}
+		switch context, empty = 1, symbol == 0; symbol {
+		case 0:
+			context = 0
+		case 15:
+			context = 2
 		}
 	}
+	must(!empty, "none of the last four")
 }
 
 // others reads records about any entities.
@@ -237,20 +253,31 @@ func (d *decoding) whole(e *state, row int) {
 
 // against reads a record that leans on one of T.
 func (d *decoding) against(index uint64, odd bool) state {
-	sameAge := true
-	if odd && !d.s.bit() {
+	guessed := !odd || d.s.bit()
+	t := int64(0)
+	switch {
+	case !guessed:
 		v := d.s.number()
-		must(v < uint64(d.tick) && int64(v)+1 != d.age, "age %d", v+1)
-		d.age, sameAge = int64(v)+1, false
+		must(v < uint64(d.tick)-1, "age %d", v+1)
+		t = d.tick - int64(v) - 1
+		d.seen["age"]++
+	case d.list:
+		t = d.upTo
+	default:
+		for at := range d.past[index] {
+			if at <= d.upTo {
+				t = max(t, at)
+			}
+		}
+		d.seen["newest"]++
 	}
-	must(d.age >= 1 && d.age < d.tick, "age %d", d.age)
-	base, has := d.past[index][d.tick-d.age]
+	base, has := d.past[index][t]
 	held(has)
 	d.baseline++
-	e := state{generation: base.generation, base: d.tick - d.age, rows: map[int][]uint32{}}
+	e := state{generation: base.generation, base: t, rows: map[int][]uint32{}}
 	var rows []int
 	if !odd || d.s.bit() {
-		must(!odd || !sameAge, "odd, but as usual")
+		must(!odd || !guessed, "odd, but as usual")
 		rows = slices.Sorted(maps.Keys(base.rows))
 	} else {
 		rows = d.present1()
@@ -262,7 +289,7 @@ func (d *decoding) against(index uint64, odd bool) state {
 
 // body reads how the rows differ from those of T.
 func (d *decoding) body(index uint64, e *state, base state, rows []int) {
-	v := leant{age: d.age, miss: new(int)}
+	v := leant{age: d.tick - e.base, miss: new(int)}
 	var before state
 	if base.base != 0 && d.tick-base.base < d.window {
 		has := false
@@ -271,6 +298,10 @@ func (d *decoding) body(index uint64, e *state, base state, rows []int) {
 		v.span = e.base - base.base
 		if !slices.Equal(slices.Sorted(maps.Keys(before.rows)), slices.Sorted(maps.Keys(base.rows))) {
 			v.span = 0
+		} else if w, has := d.past[index][d.near]; e.base == d.named && d.near > base.base && has &&
+			slices.Equal(slices.Sorted(maps.Keys(w.rows)), slices.Sorted(maps.Keys(base.rows))) {
+			before, v.span = w, e.base-d.near
+			d.seen["nearer"]++
 		}
 	}
 	var old, after []int

@@ -193,6 +193,37 @@ func (g *goldenRig) crowd() {
 	g.settled(2)
 }
 
+// far is a client whose acknowledgements come late, so that records lean on what is several ticks old and on what is nearer, and
+// one change that is lost while everything else moves on.
+func (g *goldenRig) far() {
+	var moves, rests wire.NetworkID
+	n := 0
+	g.at(func(s *snapshot.Store) {
+		moves, rests = s.Spawn(), s.Spawn()
+		g.body(s, rests, goldenBody{X: 1, Rot: [4]float32{0, 0, 0, 1}})
+	})
+	move := func(s *snapshot.Store) {
+		n++
+		g.body(s, moves, goldenBody{X: float32(n * n % 50), Rot: [4]float32{0.1, float32(n) / 32, -0.3, 0.8}})
+	}
+	g.server.game = move
+	tick := g.client.Interval()
+	g.run(4 * tick)
+	for i := range 16 {
+		g.mute = i%4 != 3
+		g.run(tick)
+	}
+	g.mute, g.lose = false, true
+	g.change(func(s *snapshot.Store) {
+		move(s)
+		g.body(s, rests, goldenBody{X: 2, Rot: [4]float32{0, 0, 0, 1}})
+	})
+	g.run(12 * tick)
+	g.server.game = nil
+	g.change(func(s *snapshot.Store) { s.Despawn(moves); s.Despawn(rests) })
+	g.settled(2)
+}
+
 // part is a clean close, a second session of the same address, and a close that the client never hears of.
 func (g *goldenRig) part() {
 	g.client.Close()

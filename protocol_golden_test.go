@@ -215,6 +215,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.talk()
 	g.move()
 	g.crowd()
+	g.far()
 	g.fly()
 
 	g.watch("stranger")

@@ -66,6 +66,11 @@ func playStream(perFrame []int, moves changes, p lossPoint) (*histogram, error) 
 		if err := s.receive(); err != nil {
 			return nil, err
 		}
+		for _, end := range ends { // what was sent is under way from now on
+			if err := end.Poll(); err != nil {
+				return nil, err
+			}
+		}
 		for i := range moves.at {
 			if moves.moving(i, now) {
 				ages.add(moves.age(i, s.complete-1, now))

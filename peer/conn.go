@@ -131,6 +131,14 @@ func (c *Conn) Skip() {
 // went out, so that this tick must send one even if it has nothing to say.
 func (c *Conn) AckDue() bool { return c.received.due > 0 }
 
+// AckAgain reports whether what was acknowledged last is worth saying again when
+// nothing else is to be said: packets of the remote end are lost here, so its
+// acknowledgements are likely to be lost there, and it waits for them in vain.
+// Where nothing comes any more, that ends after a few ticks.
+func (c *Conn) AckAgain(now time.Duration) bool {
+	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
+}
+
 // AckNow reports whether so many eliciting packets were accepted since the last
 // packet went out that an acknowledgement must not wait for the next tick.
 func (c *Conn) AckNow() bool { return c.received.due >= ackEvery }

@@ -1,6 +1,10 @@
 package peer
 
-import "github.com/arche-netcode/netcode/wire"
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/wire"
+)
 
 const (
 	// ReplayWindow is how many sequences back a packet may arrive late and still
@@ -11,6 +15,11 @@ const (
 	// ackEvery is the number of eliciting packets after which an
 	// acknowledgement does not wait for the next tick (PROTOCOL.md).
 	ackEvery = 16
+	// ackAgain is for how many ticks after the newest accepted packet an
+	// acknowledgement is said again, and minLacking how many of the newest numbers
+	// must be missing for that: one may have been left out on purpose.
+	ackAgain   = 3
+	minLacking = 2
 )
 
 // received knows which of the remote end's packets were accepted.
@@ -71,18 +80,27 @@ func (r *received) accept(sequence uint64, eliciting bool) bool {
 	return true
 }
 
+// lacks is how many of the numbers that the ack bits cover were not accepted.
+func (r *received) lacks() int {
+	if !r.any {
+		return 0
+	}
+	reach := min(r.newest-r.first, AckReach)
+	return bits.OnesCount64(^(r.window[0] >> 1) & (1<<reach - 1))
+}
+
 // shift moves the window n sequences on. Each shift below is by its type's full
 // width at times, which Go defines as zero; that is what is wanted here.
 func (r *received) shift(n uint64) {
-	words, bits := n/64, n%64
+	words, rest := n/64, n%64
 	for i := uint64(len(r.window)); i > 0; {
 		i--
 		var word uint64
 		if i >= words {
-			word = r.window[i-words] << bits
+			word = r.window[i-words] << rest
 		}
 		if i > words {
-			word |= r.window[i-words-1] >> (64 - bits)
+			word |= r.window[i-words-1] >> (64 - rest)
 		}
 		r.window[i] = word
 	}

@@ -3,6 +3,7 @@ package peer
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -119,4 +120,28 @@ func TestLateAcceptBehindTheWindowIsNoNews(t *testing.T) {
 	r.accept(1000, true)
 	require.False(t, r.accept(1000-ReplayWindow, true))
 	require.True(t, r.accept(1001-ReplayWindow, true))
+}
+
+// An acknowledgement is said again while packets are missing, for a few ticks
+// after the last one came; a number that was left out on purpose is no reason.
+func TestAcknowledgementsAreSaidAgainWherePacketsAreLost(t *testing.T) {
+	for _, first := range startSequences() {
+		a, b := newTestConn(first, 64), newTestConn(first, 64)
+		require.False(t, b.AckAgain(0), "nothing came yet")
+		lost := func(now time.Duration) { finish(t, a, true, 1, now) }
+		deliver(t, b, finish(t, a, true, 1, 0), 0, nil)
+		require.False(t, b.AckAgain(0), "what was before the first was never sent")
+		a.Skip()
+		deliver(t, b, finish(t, a, true, 1, 10*ms), 10*ms, nil)
+		require.False(t, b.AckAgain(10*ms))
+		lost(20 * ms)
+		deliver(t, b, finish(t, a, true, 1, 30*ms), 30*ms, nil)
+		require.True(t, b.AckAgain(40*ms))
+		require.True(t, b.AckAgain(60*ms))
+		require.False(t, b.AckAgain(60*ms+1), "three ticks")
+		for range AckReach {
+			deliver(t, b, finish(t, a, true, 1, 70*ms), 70*ms, nil)
+		}
+		require.False(t, b.AckAgain(70*ms), "that was long ago")
+	}
 }

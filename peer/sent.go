@@ -40,14 +40,22 @@ type sent struct {
 	step   uint64
 	tick   tick.Tick
 	// ackedSteps are the steps of the three acknowledged packets with the
-	// highest ones, falling. A packet was overtaken by three packets of later
-	// ticks exactly when its step is below the last.
+	// highest ones, falling. A packet was overtaken by so many packets of later
+	// ticks exactly when its step is below the last of as many.
 	ackedSteps [3]uint64
+	// overtakers is how many packets of later ticks must be acknowledged before
+	// one counts as lost; inOrder is how many acknowledgements were news since it
+	// changed, none of them of a packet that had been overtaken.
+	overtakers, inOrder int
 }
+
+// settling is how many packets in a row must arrive in order before it takes
+// one fewer to show that another one is lost.
+const settling = 128
 
 func newSent(first uint64, size int) sent {
 	size = 1 << bits.Len(uint(size-1)) // up to a power of two
-	return sent{ring: make([]record, size), first: first, next: first, oldest: first}
+	return sent{ring: make([]record, size), first: first, next: first, oldest: first, overtakers: len(sent{}.ackedSteps)}
 }
 
 func (s *sent) at(sequence uint64) *record {
@@ -95,8 +103,24 @@ func (s *sent) acked(age uint64) (*record, sentState) {
 		return r, before
 	}
 	r.state = sentAcked
+	s.noteOrder(r.step)
 	s.noteStep(r.step)
 	return r, before
+}
+
+// noteOrder learns how far packets overtake each other: on most links they never
+// do, and what was sent before one that arrived is lost. Within one
+// acknowledgement news come in rising order, so a higher step was in an earlier one.
+func (s *sent) noteOrder(step uint64) {
+	by := 0
+	for by < len(s.ackedSteps) && s.ackedSteps[by] > step {
+		by++
+	}
+	if s.inOrder++; by > 0 {
+		s.inOrder, s.overtakers = 0, max(s.overtakers, min(by+1, len(s.ackedSteps)))
+	} else if s.inOrder == settling {
+		s.inOrder, s.overtakers = 0, max(s.overtakers-1, 1)
+	}
 }
 
 func (s *sent) noteStep(step uint64) {
@@ -116,7 +140,7 @@ type cause uint8
 
 const (
 	notLost   cause = iota
-	overtaken       // three packets of later ticks were acknowledged
+	overtaken       // up to three packets of later ticks were acknowledged
 	overdue         // the timeout went by
 	crowded         // the next packet takes its place in the ring
 )
@@ -131,7 +155,7 @@ func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
 		}
 		var why cause
 		switch {
-		case r.step < s.ackedSteps[2]:
+		case r.step < s.ackedSteps[s.overtakers-1]:
 			why = overtaken
 		case now-r.at >= timeout:
 			why = overdue

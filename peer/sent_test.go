@@ -269,3 +269,62 @@ func TestSampleOnlyFromNewestNewlyAckedEliciting(t *testing.T) {
 	require.Equal(t, 40*ms, rtt, "4 came late after 5: it says nothing about now")
 	require.Equal(t, 15*ms, jitter)
 }
+
+// On a link where nothing was overtaken for long, what was sent before one that
+// arrived is lost; where packets overtake each other, it takes as many more.
+func TestFewerOvertakersWhereNothingIsOvertaken(t *testing.T) {
+	c, out := newTestConn(1, 64), log{}
+	next := tick.Tick(0)
+	send := func() uint64 {
+		next++
+		finish(t, c, true, next, 0)
+		return c.Next() - 1
+	}
+	reader := uint64(0)
+	hear := func(seq uint64, bits uint32) {
+		reader++
+		require.NoError(t, readAck(c, reader, seq, bits, 0, &out))
+		c.DetectLost(0, &out)
+	}
+	orderly := func(n int) {
+		for range n {
+			hear(send(), 0)
+		}
+	}
+	orderly(2*settling - 2)
+	lost := send()
+	hear(send(), 0)
+	require.NotContains(t, out.lost, lost, "not long enough")
+	orderly(3)
+	require.Contains(t, out.lost, lost)
+
+	lost = send()
+	hear(send(), 0)
+	require.Contains(t, out.lost, lost, "one is enough")
+
+	late := send()
+	newest := send()
+	hear(newest, 0)
+	require.Contains(t, out.lost, late)
+	hear(newest, 1) // it was only late
+	require.Contains(t, out.acked, late)
+	lost = send()
+	hear(send(), 0)
+	require.NotContains(t, out.lost, lost, "one may have overtaken it")
+	hear(send(), 0)
+	require.Contains(t, out.lost, lost, "two have not been seen to")
+
+	late = send()
+	send()
+	send()
+	newest = send()
+	hear(newest, 3)
+	hear(newest, 7)
+	require.Contains(t, out.acked, late)
+	lost = send()
+	hear(send(), 0)
+	hear(send(), 0)
+	require.NotContains(t, out.lost, lost)
+	hear(send(), 0)
+	require.Contains(t, out.lost, lost, "three always are")
+}

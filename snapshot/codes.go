@@ -12,22 +12,12 @@ import (
 type codes struct {
 	deltas []*wire.Delta          // by row; nil for tags
 	which  [whichRows]*wire.Table // by number of rows less one: which of them differ from T
-	next   *wire.Table            // which entity of the packet that this one follows comes next
+	four   *wire.Table            // which of the next four entities of the packet that this one follows there are records of
 	gap    *wire.Table            // how far it is to the next entity that was not in that packet
 }
 
 // whichRows is how many rows have their changes told by one symbol.
 const whichRows = 4
-
-// The alphabet of codes.next: how many entities of the list are left out before
-// the next, and what is not a number.
-const (
-	nextMost  = 15           // left out, and then one that is in
-	nextSkip  = nextMost + 1 // leave out sixteen and go on
-	nextOdd   = nextSkip + 1 // what follows is about a record that is not the usual one
-	nextNone  = nextOdd + 1  // no more of the list
-	nextCount = nextNone + 1
-)
 
 // The alphabet of codes.gap: 0 is the end, else 1 + 2 × class of the gap + 1
 // for a record that is not the usual one. A gap of class k >= 2 has k - 1 raw
@@ -57,7 +47,7 @@ func (s *Schema) SetTables(source wire.TableSource) error {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	if c.next, err = source.Table("list.next", "list.next", nextCount, 1); err != nil {
+	if c.four, err = source.Table("list.four", "list.four", fourCount, fourContexts); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	if c.gap, err = source.Table("list.gap", "list.gap", gapCount, 2); err != nil {

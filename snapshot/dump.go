@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -15,7 +16,10 @@ type dumper struct {
 	b      wire.BitReader
 	dst    []byte
 	s      tick.Tick // the packet's own
-	age    tick.Tick
+	again  bool      // the list is gone through
+	upTo   tick.Tick // R, or the packet's own without a list
+	listed tick.Tick // R, where the payload names another tick too; else tick.None
+	near   tick.Tick // that one
 	past   Past
 	lanes  []uint32
 	bits   *Bits // nil: it prints
@@ -26,6 +30,8 @@ type dumper struct {
 type Past interface {
 	// RecordAt is which rows an index had by the record of a tick, and what that one leant on, tick.None for nothing.
 	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
+	// NewestAt is the tick of the newest record of an index that is not after a tick.
+	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
 	// LanesAt is a row as of a tick.
 	LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
 	// ListAt is the entities that a part of a tick spoke of.
@@ -55,6 +61,12 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 		return 0, tick.None, false
 	}
 	return base.version.mask, base.version.base, true
+}
+
+// NewestAt implements Past.
+func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
+	base := r.newestAt(index, upTo)
+	return base.tick, base.life >= 0
 }
 
 // ListAt implements Past. The slice is the Replica's own.
@@ -102,10 +114,13 @@ func (d *dumper) illegal(what string) bool {
 
 func (d *dumper) records() bool {
 	context := 0
+	d.upTo = d.s
 	if d.b.Bool() {
-		if context = 1; !d.again() {
+		context, d.again = 1, true
+		if !d.list() {
 			return false
 		}
+		d.again = false
 	}
 	d.account(header)
 	var next uint32
@@ -124,40 +139,45 @@ func (d *dumper) records() bool {
 	}
 }
 
-// again prints the records about entities of an earlier payload.
-func (d *dumper) again() bool {
-	d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
+// list prints the records about entities of an earlier payload.
+func (d *dumper) list() bool {
+	d.upTo = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1
 	part := int(d.b.Var() & (maxParts - 1))
+	if near := d.b.Var(); near > 0 && near <= mostNear {
+		d.listed = d.upTo
+		d.near = d.listed - tick.Tick(near)
+		d.printf("   records against tick %d lean on tick %d too\n", d.listed, d.near)
+	}
 	var list []uint32
 	known := false
 	if d.past != nil && !d.b.Failed() {
-		list, known = d.past.ListAt(d.s-d.age, part)
+		list, known = d.past.ListAt(d.upTo, part)
 	}
 	if !known {
-		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.s-d.age)
+		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.upTo)
 		return false
 	}
 	d.account(header)
-	for at, odd := 0, false; ; {
-		symbol := d.schema.codes.next.Read(&d.b, 0)
+	context := afterAll
+	for at := 0; at < len(list); at += fourSize {
+		symbol := d.schema.codes.four.Read(&d.b, context)
 		d.account(places)
 		switch {
 		case d.b.Failed():
 			return false
-		case symbol == nextNone:
+		case symbol == fourNone:
 			return true
-		case symbol == nextOdd:
-			odd = true
-		case symbol == nextSkip:
-			at += nextMost + 1
-		case at+symbol >= len(list):
+		case at+bits.Len(uint(symbol)) > len(list):
 			return d.illegal("entity")
-		case !d.record(list[at+symbol], odd):
-			return false
-		default:
-			at, odd = at+symbol+1, false
 		}
+		for m := symbol; m != 0; m &= m - 1 {
+			if !d.record(list[at+bits.TrailingZeros(uint(m))], false) {
+				return false
+			}
+		}
+		context = afterFour(symbol)
 	}
+	return true
 }
 
 // record prints one entity.
@@ -172,12 +192,16 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		d.account(heads)
 		return d.whole(mask, true)
 	}
+	var base tick.Tick
 	if odd && !d.b.Bool() {
-		d.age = tick.Tick(min(d.b.Var(), 1<<31)) + 1
-	}
-	base := d.s - d.age
-	if d.b.Failed() || d.age <= 0 || base <= tick.None {
-		return d.illegal("age")
+		if base = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1; d.b.Failed() || base <= tick.None {
+			return d.illegal("age")
+		}
+	} else if guess, ok := d.guess(index); ok {
+		base = guess
+	} else {
+		d.printf("   entity at %d, of which nothing is known here\n", index)
+		return false
 	}
 	d.printf("   entity at %d, against tick %d\n", index, base)
 	var rows Mask
@@ -196,16 +220,32 @@ func (d *dumper) record(index uint32, odd bool) bool {
 		return false
 	}
 	d.account(heads)
-	return d.against(index, mask, rows, base, d.before(index, rows, prior))
+	return d.against(index, mask, rows, base, d.before(index, rows, base, prior))
+}
+
+// guess is T of a record that does not say.
+func (d *dumper) guess(index uint32) (tick.Tick, bool) {
+	if d.again {
+		return d.upTo, true
+	}
+	if d.past == nil {
+		return tick.None, false
+	}
+	return d.past.NewestAt(index, d.upTo)
 }
 
 // before is T' if it is leaned on.
-func (d *dumper) before(index uint32, rows Mask, prior tick.Tick) tick.Tick {
+func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
 	if prior == tick.None || d.s-prior >= d.past.Window() {
 		return tick.None
 	}
 	if was, _, ok := d.past.RecordAt(index, prior); !ok || was != rows {
 		return tick.None
+	}
+	if base == d.listed && d.near > prior {
+		if was, _, ok := d.past.RecordAt(index, d.near); ok && was == rows {
+			return d.near
+		}
 	}
 	return prior
 }

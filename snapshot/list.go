@@ -10,8 +10,8 @@ import (
 // The records of a packet are a list, and which entities are in it costs as
 // much as what is said of them. Most of those that move now moved a moment ago:
 // so a packet names an earlier one that the client has acknowledged, and says
-// which of that one's entities it speaks of again, in its order. The rest
-// follows by index.
+// which of that one's entities it speaks of again, in its order (fours.go). The
+// rest follows by index.
 
 // refer chooses the packet whose list is leaned on: of the newest tick of which
 // any was acknowledged, the one that holds the same part of the tick.
@@ -51,75 +51,6 @@ func (v *View) heard(p *sentPacket) {
 // maxListed is how many packets of one tick are remembered to lean on.
 const maxListed = 64
 
-// again writes what is to be said of the entities of an earlier packet. It says
-// false when the packet is full.
-func (p *packetWriter) again(before *sentPacket) bool {
-	v, r := p.v, &p.v.scratch
-	grouped := len(v.store.groups.of) > 0
-	from, skipped := 0, 0
-	var keeper listKeeper
-	if m := p.copied(before); m != nil {
-		from, skipped = len(m.listed), m.skipped
-	} else {
-		keeper = p.keep(before)
-	}
-	for i := from; i < before.n; i++ {
-		if i%ahead == 0 || i == from {
-			v.fetch(before, i)
-		}
-		e := v.sent.entry(before, i)
-		if e.despawn {
-			keeper.passed(p, notListed, true, skipped)
-			continue
-		}
-		inGroup := grouped && v.store.groups.whole(e.index) != nil
-		if inGroup || !p.candidate(e.index) {
-			keeper.passed(p, e.index, inGroup, skipped)
-			skipped++
-			continue
-		}
-		if body := p.usual(e.index); body != nil && skipped <= mostSkipped {
-			if v.touchedAt(e.index) > p.s {
-				keeper.end(p, skipped)
-			}
-			place, n := p.place(skipped)
-			if !p.put(place, n, e.index, body) {
-				keeper.end(p, skipped)
-				return !p.tooLarge(e.index)
-			}
-			if keeper.list != nil {
-				keeper.wrote(p, e.index, body)
-			}
-			skipped = 0
-			continue
-		}
-		keeper.end(p, skipped)
-		p.prepare(e.index, r)
-		if !p.fits(func() { p.next(skipped, r.odd); p.entity(r) }) {
-			return !p.tooLarge(e.index)
-		}
-		p.wrote(r)
-		skipped = 0
-	}
-	keeper.end(p, skipped)
-	return true
-}
-
-// mostSkipped is how many left out entities a usual record's place can tell of:
-// its symbols fit into one word.
-const mostSkipped = 4*(nextMost+1) - 1
-
-// place is which entity of the list comes next, as bits.
-func (p *packetWriter) place(skipped int) (place uint64, n uint) {
-	t := p.v.store.schema.codes.next
-	for ; skipped > nextMost; skipped -= nextMost + 1 {
-		code, more := t.Bits(0, nextSkip)
-		place, n = place|code<<n, n+more
-	}
-	code, more := t.Bits(0, skipped)
-	return place | code<<n, n + more
-}
-
 // ahead is how many entities of a packet are fetched at a time.
 const ahead = 32
 
@@ -140,22 +71,27 @@ func (v *View) fetch(p *sentPacket, from int) {
 func (p *packetWriter) usual(index uint32) *bodyEntry {
 	v, s := p.v, p.v.store
 	q := &v.slots[index]
-	age := p.s - q.base
 	mask := v.maskOf(index)
-	if q.base == tick.None || age >= s.cfg.Window || p.age != uint64(age) || q.mask != mask ||
+	if q.base == tick.None || p.s-q.base >= s.cfg.Window || !p.guessed(index, q) || q.mask != mask ||
 		mask&s.schema.whole != 0 || s.watch != nil {
 		return nil
 	}
-	before := q.prior
-	if before != tick.None && p.s-before >= s.cfg.Window {
-		before = tick.None
-	}
-	e, of := p.desk.sharedBody(index, mask, q.base, before)
+	e, of := p.desk.sharedBody(index, mask, q.base, p.before(q))
 	if e.none {
 		return nil
 	}
 	p.bodies = of
 	return e
+}
+
+// guessed reports whether the client knows without a word which record of an
+// entity one leans on: of those in the list that of its tick, of the others
+// their newest one up to that tick.
+func (p *packetWriter) guessed(index uint32, q *slot) bool {
+	if p.again {
+		return q.base == p.listed
+	}
+	return p.v.newest(index, p.upTo)
 }
 
 // put writes a usual record behind its place in the list, if there is room.
@@ -165,30 +101,28 @@ func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) boo
 		return false
 	}
 	p.w.Write(place, n)
+	p.writeBody(e, p.bodies)
+	p.wroteUsual(index, e)
+	return true
+}
+
+// writeBody writes the body of a usual record.
+func (p *packetWriter) writeBody(e *bodyEntry, of *bodies) {
 	if e.bits <= 64 {
 		p.w.Write(e.word, uint(e.bits))
 	} else {
-		p.writeWords(p.bodies.wordsOf(e), int(e.bits))
+		p.writeWords(of.wordsOf(e), int(e.bits))
 	}
+}
+
+// wroteUsual notes that a usual record is in the packet.
+func (p *packetWriter) wroteUsual(index uint32, e *bodyEntry) {
 	v := p.v
 	q := &v.slots[index]
 	p.noted(index, q, e.mask, p.s-q.base)
 	v.stats.Deltas += uint64(e.deltas)
 	v.stats.Unchanged += uint64(e.same)
 	v.stats.Updates++
-	return true
-}
-
-// next says which entity of the list comes next.
-func (p *packetWriter) next(skipped int, odd bool) {
-	t := p.v.store.schema.codes.next
-	if odd {
-		p.symbol(t, 0, nextOdd)
-	}
-	for ; skipped > nextMost; skipped -= nextMost + 1 {
-		p.symbol(t, 0, nextSkip)
-	}
-	p.symbol(t, 0, skipped)
 }
 
 // symbol writes a symbol of the list.

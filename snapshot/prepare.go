@@ -8,7 +8,9 @@ import (
 
 // preparing is a tick's bodies being made in several parts.
 type preparing struct {
-	views  [maxPrepared]*View // no two have acknowledged the same tick last
+	views  [maxPrepared]*View     // no two have acknowledged the same tick last
+	listed [maxPrepared]tick.Tick // those ticks
+	near   [maxPrepared]tick.Tick // how far before them lies the other one that is leaned on
 	n      int
 	parts  int
 	arenas int
@@ -52,7 +54,6 @@ func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part 
 // choose takes one of the views that have acknowledged the same tick last: what
 // one of them needs most others need too.
 func (p *preparing) choose(views []*View) {
-	var ticks [maxPrepared]tick.Tick
 	p.n = 0
 	for _, v := range views {
 		newest := v.newestHeard()
@@ -60,11 +61,11 @@ func (p *preparing) choose(views []*View) {
 			continue
 		}
 		known := false
-		for _, t := range ticks[:p.n] {
+		for _, t := range p.listed[:p.n] {
 			known = known || t == newest
 		}
 		if !known {
-			ticks[p.n], p.views[p.n] = newest, v
+			p.views[p.n], p.listed[p.n], p.near[p.n] = v, newest, v.answers.near(newest)
 			p.n++
 		}
 	}
@@ -86,29 +87,27 @@ func (s *Store) preparePart(part int) {
 	p, b := &s.prepare, &s.desk.bodies
 	for a := part; a < p.arenas; a += p.parts {
 		for w := a << b.shift >> 6; w < (a+1)<<b.shift>>6; w++ {
-			for _, v := range p.views[:p.n] {
+			for i, v := range p.views[:p.n] {
 				if w >= len(v.unsent) {
 					continue
 				}
 				for word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w); word != 0; word &= word - 1 {
-					v.prepare(uint32(w<<6 + bits.TrailingZeros64(word)))
+					v.prepare(uint32(w<<6+bits.TrailingZeros64(word)), p.listed[i], p.near[i])
 				}
 			}
 		}
 	}
 }
 
-// prepare makes the body of an entity's record, if it is the usual one.
-func (v *View) prepare(index uint32) {
+// prepare makes the body of an entity's record, if it is the usual one and goes
+// through the list of such a tick.
+func (v *View) prepare(index uint32, listed, near tick.Tick) {
 	s, q := v.store, &v.slots[index]
 	mask := v.maskOf(index)
 	if q.base == tick.None || s.tick-q.base >= s.cfg.Window || q.mask != mask || mask&s.schema.whole != 0 {
 		return
 	}
-	before := q.prior
-	if before != tick.None && s.tick-before >= s.cfg.Window {
-		before = tick.None
-	}
+	before := s.leant(q, listed, near)
 	if b := &s.desk.bodies; b.find(index, mask, q.base, before) == nil {
 		b.add(s, index, mask, q.base, before)
 	}

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -17,7 +19,10 @@ type stage struct {
 	lanes    []uint32
 	runs     []run
 	block    *block
-	age      tick.Tick
+	again    bool      // the list is gone through
+	upTo     tick.Tick // R, or S without a list
+	listed   tick.Tick // R, where the payload names another tick too; else tick.None
+	near     tick.Tick // that one
 	part     int
 	leant    lent
 }
@@ -68,7 +73,8 @@ func (r *Replica) allowed() error {
 }
 
 func (s *stage) reset(b *block) {
-	s.epoch, s.age, s.part = 0, 0, 0
+	s.epoch, s.part, s.again = 0, 0, false
+	s.listed, s.near = tick.None, tick.None
 	s.block, s.lanes, s.versions = b, b.lanes, b.versions
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
 }
@@ -100,15 +106,17 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 	if part >= maxParts {
 		return r.malformed()
 	}
-	r.stage.part = int(part)
+	r.stage.part, r.stage.upTo = int(part), s
 	if !r.decodeDespawns(b) {
 		return r.malformed()
 	}
 	context := 0
 	if b.Bool() {
+		r.stage.again = true
 		if err := r.decodeAgain(b, s); err != nil {
 			return err
 		}
+		r.stage.again = false
 		context = 1
 	}
 	if err := r.decodeOthers(b, s, context); err != nil {
@@ -125,51 +133,51 @@ const maxParts = 1 << 14
 
 // decodeAgain reads the records about entities of an earlier payload.
 func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
-	age, part := b.Var(), b.Var()
-	if b.Failed() || age >= uint64(s) || part >= maxParts {
+	age, part, near := b.Var(), b.Var(), b.Var()
+	if b.Failed() || age >= uint64(s) || part >= maxParts || near > mostNear {
 		return r.malformed()
 	}
-	r.stage.age = tick.Tick(age) + 1
-	listed := s - r.stage.age
+	listed := s - tick.Tick(age) - 1
+	r.stage.upTo = listed
 	list, places, ok := r.past.list(listed, int(part))
 	if !ok {
 		return r.noBaseline()
 	}
-	for at, odd := 0, false; ; {
-		symbol := r.schema.codes.next.Read(b, 0)
+	if near > 0 {
+		r.stage.listed, r.stage.near = listed, listed-tick.Tick(near)
 		switch {
-		case b.Failed():
+		case r.stage.near <= tick.None:
 			return r.malformed()
-		case symbol == nextNone:
-			if odd {
-				return r.malformed()
-			}
-			return nil
-		case symbol == nextOdd:
-			if odd {
-				return r.malformed()
-			}
-			odd = true
-			continue
-		case symbol == nextSkip:
-			at += nextMost + 1
-			continue
+		case r.stage.near <= r.lostAt:
+			return r.noBaseline() // that there is no record of it does not say that none came
 		}
-		if at += symbol; at >= len(list) {
-			return r.malformed()
-		}
-		var err error
-		// An odd record may have told another age since, for those behind it too.
-		if of := s - r.stage.age; odd || of != listed || !r.leanAgain(of, list[at], places[at]) {
-			err = r.decodeRecord(b, s, list[at], odd)
-		} else {
-			err = r.decodeUsual(b, s, list[at])
-		}
-		if err != nil {
-			return err
-		}
-		at, odd = at+1, false
 	}
+	context, symbol := afterAll, fourNone
+	for at := 0; at < len(list); at += fourSize {
+		if symbol = r.schema.codes.four.Read(b, context); symbol == fourNone {
+			break
+		}
+		if context = afterFour(symbol); at+bits.Len(uint(symbol)) > len(list) {
+			return r.malformed()
+		}
+		for m := symbol; m != 0; m &= m - 1 {
+			if err := r.decodeListed(b, s, listed, at+bits.TrailingZeros(uint(m)), list, places); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Failed() || context == afterNone {
+		return r.malformed() // empty ones at the end are left out
+	}
+	return nil
+}
+
+// decodeListed reads a record about an entity of the list.
+func (r *Replica) decodeListed(b *wire.BitReader, s, listed tick.Tick, at int, list []uint32, places []int32) error {
+	if r.leanAgain(listed, list[at], places[at]) {
+		return r.decodeUsual(b, s, list[at])
+	}
+	return r.decodeRecord(b, s, list[at], false)
 }
 
 // decodeOthers reads the records about any other entities.

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -10,6 +12,7 @@ type lent struct {
 	base   baseline
 	mask   Mask     // rows of T
 	before *version // T', nil when it is not leaned on
+	nearer bool     // T' is not what T's record leant on
 }
 
 // baseline is the state that a record leans on: the version decoded at T, or
@@ -44,6 +47,33 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	return remains
 }
 
+// guess finds the record that one leans on which does not say: of an entity in
+// the list that of the list's tick, else the newest up to then.
+func (r *Replica) guess(index uint32) baseline {
+	if r.stage.again {
+		return r.baseline(index, r.stage.upTo)
+	}
+	return r.newestAt(index, r.stage.upTo)
+}
+
+// newestAt is the newest record of an index up to a tick, or what remains of
+// it. One from before Lose says nothing: there may have been a newer one.
+func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
+	for n := r.head(index); n >= 0; n = r.lives[n].lower {
+		ref := r.lives[n].newest
+		for v := r.past.at(ref); v != nil; v = r.past.at(ref) {
+			if ref.tick <= upTo && ref.tick > r.lostAt {
+				return baseline{tick: ref.tick, life: n, place: ref.place, version: v}
+			}
+			ref = v.prev
+		}
+		if t := r.olds.heads[n].tick; t != tick.None && t > r.lostAt {
+			return baseline{tick: t, life: n, place: -1}
+		}
+	}
+	return baseline{life: -1}
+}
+
 // row is one row as of T.
 func (base *baseline) row(r *Replica, row int) ([]uint32, bool) {
 	if base.version == nil {
@@ -60,18 +90,18 @@ func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd
 	if odd && !b.Bool() {
 		return r.decodeWhole(b, s, index)
 	}
-	usual := r.stage.age > 0
-	if odd {
-		before := r.stage.age
-		if !r.decodeAge(b, s) {
+	l := &r.stage.leant
+	*l = lent{}
+	usual := !odd || b.Bool()
+	if usual {
+		l.base = r.guess(index)
+	} else {
+		age := b.Var()
+		if b.Failed() || age+1 >= uint64(s) {
 			return r.malformed()
 		}
-		usual = r.stage.age == before
-	} else if !usual {
-		return r.malformed()
+		l.base = r.baseline(index, s-tick.Tick(age)-1)
 	}
-	l := &r.stage.leant
-	*l = lent{base: r.baseline(index, s-r.stage.age)}
 	if l.base.life < 0 {
 		return r.noBaseline()
 	}
@@ -145,7 +175,7 @@ func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
 	}
 	l := &r.stage.leant
 	l.base.tick, l.base.life, l.base.place, l.base.version = t, v.life, place, v
-	l.mask, l.before = v.mask, nil
+	l.mask, l.before, l.nearer = v.mask, nil, false
 	return true
 }
 
@@ -183,8 +213,8 @@ func (r *Replica) decodeMask(b *wire.BitReader, v *version, odd, usual bool) err
 	return nil
 }
 
-// findBefore finds T', the tick that T's own record leant on, where that is to
-// be leaned on too (rule 3).
+// findBefore finds T', the record that T's own record leant on or a nearer one,
+// where that is to be leaned on too (rule 3).
 func (r *Replica) findBefore(s tick.Tick) error {
 	l := &r.stage.leant
 	v := l.base.version
@@ -200,24 +230,47 @@ func (r *Replica) findBefore(s tick.Tick) error {
 	}
 	if w.mask == v.mask {
 		l.before = w
+		if v.tick == r.stage.listed && r.stage.near > w.tick {
+			r.findNearer(v)
+		}
 	}
 	return nil
 }
 
-// decodeAge reads how far back the baseline lies, and refuses ticks that
-// never were.
-func (r *Replica) decodeAge(b *wire.BitReader, s tick.Tick) bool {
-	if !b.Bool() {
-		age := b.Var()
-		if b.Failed() || age >= uint64(s) {
-			return false
+// findNearer leans on the record of the tick that the payload names, if there is
+// one with the rows of T. Those of one life are linked.
+func (r *Replica) findNearer(v *version) {
+	l := &r.stage.leant
+	for ref := v.prev; ref.tick >= r.stage.near; {
+		w := r.past.at(ref)
+		if w == nil {
+			return
 		}
-		if tick.Tick(age)+1 == r.stage.age {
-			return false // one legal encoding
+		if w.tick == r.stage.near {
+			if w.mask == v.mask {
+				l.before, l.nearer = w, true
+			}
+			return
 		}
-		r.stage.age = tick.Tick(age) + 1
+		ref = w.prev
 	}
-	return r.stage.age > 0 && r.stage.age < s
+}
+
+// moves is which rows differ between T' and T. Where T' is what T's record leant
+// on, that one has said so.
+func (l *lent) moves(r *Replica, a *against) (moves Mask) {
+	v := l.base.version
+	if !l.nearer {
+		return v.moved
+	}
+	shape, base := r.shapes.of(v.mask), r.past.lanes(v)
+	for rows := v.mask &^ r.schema.tags &^ r.schema.whole; rows != 0; rows &= rows - 1 {
+		row := rows.next()
+		if !slices.Equal(shape.row(base, row), shape.row(a.before, row)) {
+			moves |= bit(row)
+		}
+	}
+	return moves
 }
 
 // decodeRows stages the rows of a version's mask: those of T as its body says,
@@ -271,7 +324,7 @@ func (r *Replica) lean(v *version) (a against) {
 func (r *Replica) decodeBody(b *wire.BitReader, v *version, lanes []uint32) (told Mask, err error) {
 	a, moves, known := r.lean(v), Mask(0), r.stage.leant.before != nil
 	if known {
-		moves = r.stage.leant.base.version.moved
+		moves = r.stage.leant.moves(r, &a)
 	}
 	for rows := v.mask & r.stage.leant.mask &^ r.schema.tags; rows != 0; {
 		part, n, moved := rows, 0, uint(0)

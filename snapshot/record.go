@@ -13,8 +13,9 @@ type record struct {
 	index uint32
 	mask  Mask
 	base  tick.Tick // T, tick.None when the record leans on nothing
+	known bool      // T need not be told
 	same  bool      // mask is that of T, and the client is sure to know it
-	odd   bool      // its age or its rows have to be told
+	odd   bool      // its T or its rows have to be told
 	body  body      // against T
 	told  Mask      // rows that travel whole, behind the body
 }
@@ -35,21 +36,36 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if !inWindow && (personal || q.mask != mask) {
 		return
 	}
-	before := tick.None
-	if q.prior != tick.None && p.s-q.prior < s.cfg.Window {
-		before = q.prior
-	}
 	told := Mask(0)
 	if mask&s.schema.whole != 0 {
 		told = p.changedWhole(index, q, mask&q.mask, personal)
 	}
-	if !p.desk.body(&r.body, index, mask&q.mask, q.base, before, told) {
+	if !p.desk.body(&r.body, index, mask&q.mask, q.base, p.before(q), told) {
 		r.body = body{}
 		return
 	}
 	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
 	r.same = inWindow && q.mask == mask
-	r.odd = !r.same || p.age != uint64(age)
+	r.known = p.guessed(index, q)
+	r.odd = !r.same || !r.known
+}
+
+// before is T′, tick.None where nothing is to be leaned on beside T (rule 3):
+// what T's record leant on, or the record of the tick that the packet names
+// where that is nearer to T.
+func (p *packetWriter) before(q *slot) tick.Tick { return p.v.store.leant(q, p.listed, p.near) }
+
+// leant is T′ in a packet that names a list of that tick and, if near is not 0,
+// the tick so far before it.
+func (s *Store) leant(q *slot, listed, near tick.Tick) tick.Tick {
+	lean := tick.Tick(q.lean)
+	if lean == 0 || s.tick-q.base+lean >= s.cfg.Window {
+		return tick.None
+	}
+	if q.near != 0 && tick.Tick(q.near) == near && q.base == listed {
+		return q.base - near
+	}
+	return q.base - lean
 }
 
 // changedWhole is which of the rows that never travel as what differs have
@@ -76,7 +92,10 @@ func (p *packetWriter) entity(r *record) {
 		p.w.Write(uint64(r.mask), uint(schema.Rows()))
 	case r.odd:
 		p.w.Bool(true)
-		p.writeAge(uint64(p.s - r.base))
+		p.w.Bool(r.known)
+		if !r.known {
+			p.w.Var(uint64(p.s-r.base) - 1)
+		}
 		p.w.Bool(r.same)
 		if !r.same {
 			p.w.Write(uint64(r.mask), uint(schema.Rows()))
@@ -87,15 +106,6 @@ func (p *packetWriter) entity(r *record) {
 	}
 	for told := r.told; told != 0; told &= told - 1 {
 		p.absolute(r.index, told.next())
-	}
-}
-
-// writeAge says how far back the baseline lies.
-func (p *packetWriter) writeAge(age uint64) {
-	p.w.Bool(age == p.age)
-	if age != p.age {
-		p.w.Var(age - 1)
-		p.age = age
 	}
 }
 

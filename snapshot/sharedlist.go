@@ -10,22 +10,24 @@ import (
 // them, bit by bit: it is written for the first of them and copied for the
 // others. A sharedList is that part of a packet, with all that it came from.
 // Where any of this differs for another client, nothing is copied. It ends
-// before the first record that is not the usual one, or does not fit: from
-// there on each client's packet goes its own way.
+// before the first four with a record that is not the usual one, or does not
+// fit: from there on each client's packet goes its own way.
 type sharedList struct {
 	// What it came from.
 	tick   tick.Tick // of the packet whose list was gone through
+	near   tick.Tick // how far before that the other one lies that the packet names
 	part   int
+	whole  int         // how many records that one has, if all were gone through; else 0
 	masked bool        // the client may not see all components of all entities
 	listed []uint32    // what was gone through
 	waits  []wordWaits // which of them waited
-	rows   []slot      // which versions their records leant on
+	before []tick.Tick // T′ of their records
 
 	// What it came to.
 	entries      []sentEntry // the records
 	bits         int
 	words        []uint64
-	skipped      int // entities left out behind the last record
+	end          listed
 	deltas, same uint64
 }
 
@@ -81,7 +83,7 @@ func (l *sharedLists) keep() *sharedList {
 	}
 	m := &l.kept[l.n]
 	l.n++
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], rows: m.rows[:0], entries: m.entries[:0], words: m.words[:0]}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], entries: m.entries[:0], words: m.words[:0]}
 	return m
 }
 
@@ -112,9 +114,11 @@ func (p *packetWriter) copied(before *sentPacket) *sharedList {
 func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 	v := p.v
 	switch {
-	case m.tick != before.tick || m.part != before.part || len(m.listed) > before.n || m.masked != (len(v.own.rows) > 0):
+	case m.tick != before.tick || m.near != p.near || m.part != before.part || m.masked != (len(v.own.rows) > 0):
 		return false
-	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.rows) > maxRecords:
+	case len(m.listed) > before.n || m.whole > 0 && m.whole != before.records:
+		return false
+	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords:
 		return false
 	}
 	for i := range m.waits {
@@ -127,9 +131,9 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 		return false
 	}
 	for i := range m.entries {
-		index, r := m.entries[i].index, &m.rows[i]
-		q := &v.slots[index]
-		if q.base != r.base || q.prior != r.prior || q.mask != r.mask || v.went[index] == p.s {
+		e := &m.entries[i]
+		q := &v.slots[e.index]
+		if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[i] || v.went[e.index] == p.s {
 			return false
 		}
 	}
@@ -176,21 +180,25 @@ func (p *packetWriter) take(m *sharedList) {
 		v.unacked[a.word] |= a.wait
 	}
 	for i := range m.entries {
-		v.went[m.entries[i].index] = p.s
+		v.goes(m.entries[i].index, p.s)
 	}
 	v.sent.addAll(p.sent, m.entries)
-	n := uint64(len(m.rows))
-	p.sent.records += len(m.rows)
+	n := uint64(len(m.entries))
+	p.sent.records += len(m.entries)
 	v.stats.Updates += n
 	v.stats.Deltas += m.deltas
 	v.stats.Unchanged += m.same
 	p.desk.bodies.shared += n
 }
 
-// listKeeper keeps what is written of a list, for others.
+// listKeeper keeps what is written of a list, for others: a four when it is
+// done.
 type listKeeper struct {
 	list *sharedList // nil when nothing is kept, or no more
 	mark wire.BitWriter
+	at   wire.BitWriter // behind the last four that is kept
+	own  bool           // the four that is gone through is this client's own
+	from *sentPacket    // whose list it is
 }
 
 // keep begins to keep what follows, if it can be of use.
@@ -199,37 +207,54 @@ func (p *packetWriter) keep(before *sentPacket) (k listKeeper) {
 		return k
 	}
 	if k.list = p.desk.lists.keep(); k.list != nil {
-		k.list.tick, k.list.part, k.list.masked = before.tick, before.part, len(p.v.own.rows) > 0
-		k.mark = p.w
+		k.list.tick, k.list.near, k.list.part, k.list.masked = before.tick, p.near, before.part, len(p.v.own.rows) > 0
+		k.list.end.context = afterAll
+		k.mark, k.at, k.from = p.w, p.w, before
 	}
 	return k
 }
 
-// passed notes that an entity of the list is left out. Where it waits all the
-// same, and not for its group, why it does is this client's own.
-func (k *listKeeper) passed(p *packetWriter, index uint32, grouped bool, skipped int) {
+// done notes a four, and all of the list up to an entry. Members are those of
+// its entities that have got a record.
+func (k *listKeeper) done(p *packetWriter, f *fours, members []member, upTo int) {
+	m := k.list
 	switch {
-	case k.list == nil:
+	case m == nil:
 		return
-	case grouped:
-	case p.v.unsent.has(index) && !p.v.owed.has(index):
-		k.end(p, skipped)
+	case k.own:
+		k.end(p)
 		return
-	default:
-		k.asked(index, false)
 	}
-	k.list.listed = append(k.list.listed, index)
+	groups := &p.v.store.groups
+	first := p.sent.n - len(members)
+	for i := len(m.listed); i < upTo; i++ {
+		e := p.v.sent.entry(k.from, i)
+		switch {
+		case e.despawn:
+			m.listed = append(m.listed, notListed)
+			continue
+		case len(members) > 0 && members[0].index == e.index:
+			k.wrote(p, &members[0], first)
+			members, first = members[1:], first+1
+		case len(groups.of) == 0 || groups.whole(e.index) == nil:
+			k.asked(e.index, false)
+		}
+		m.listed = append(m.listed, e.index)
+	}
+	if k.at, m.end = p.w, f.listed; m.end.at == k.from.records {
+		m.whole = m.end.at
+	}
 }
 
-// wrote notes that an entity of the list has got its record.
-func (k *listKeeper) wrote(p *packetWriter, index uint32, body *bodyEntry) {
-	m, q := k.list, &p.v.slots[index]
-	k.asked(index, true)
-	m.listed = append(m.listed, index)
-	m.rows = append(m.rows, *q)
-	m.entries = append(m.entries, *p.v.sent.entry(p.sent, p.sent.n-1))
-	m.deltas += uint64(body.deltas)
-	m.same += uint64(body.same)
+// wrote notes that an entity of the list has got its record, an entry of the
+// packet.
+func (k *listKeeper) wrote(p *packetWriter, r *member, entry int) {
+	m := k.list
+	k.asked(r.index, true)
+	m.entries = append(m.entries, *p.v.sent.entry(p.sent, entry))
+	m.before = append(m.before, r.body.before)
+	m.deltas += uint64(r.body.deltas)
+	m.same += uint64(r.body.same)
 }
 
 // asked notes whether an entity waited.
@@ -245,16 +270,17 @@ func (k *listKeeper) asked(index uint32, waited bool) {
 	}
 }
 
-// end ends what is kept. One without records is of no use.
-func (k *listKeeper) end(p *packetWriter, skipped int) {
+// end ends what is kept, behind the last four that is done. One without records
+// is of no use.
+func (k *listKeeper) end(p *packetWriter) {
 	m := k.list
 	if k.list = nil; m == nil {
 		return
 	}
-	if len(m.rows) == 0 {
+	if len(m.entries) == 0 {
 		p.desk.lists.n--
 		return
 	}
-	m.words = p.w.Since(&k.mark, m.words)
-	m.bits, m.skipped = p.w.Bits()-k.mark.Bits(), skipped
+	m.words = k.at.Since(&k.mark, m.words)
+	m.bits = k.at.Bits() - k.mark.Bits()
 }

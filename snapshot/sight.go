@@ -120,8 +120,7 @@ func (v *View) leave(index uint32, t tick.Tick) {
 
 // forget takes away what the client has acknowledged of an index.
 func (v *View) forget(index uint32) {
-	p := &v.slots[index]
-	p.base, p.prior, p.mask = tick.None, tick.None, 0
+	v.slots[index].forget()
 }
 
 // owe makes a despawn due.

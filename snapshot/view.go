@@ -11,9 +11,17 @@ import (
 // as each record and each acknowledgement asks. It is of one
 // size whatever the client does or fails to acknowledge.
 type slot struct {
-	base  tick.Tick // T: the newest acknowledged record of this life
-	prior tick.Tick // T′: the tick that T's own record was coded against
-	mask  Mask      // the rows that the client was shown at T
+	base tick.Tick // T: the newest acknowledged record of this life
+	mask Mask      // the rows that the client was shown at T
+	// lean is how many ticks before T lies what T's own record leant on, 0 where
+	// a record of T may not lean on that.
+	lean uint16
+	// near is how many ticks before T lies the newest acknowledged record before
+	// it, 0 where that one had other rows.
+	near uint16
+	// after is how many ticks after T lies the first record that went out since,
+	// at most 65535; 0 where none did or it is not known.
+	after uint16
 }
 
 // tenant is whom a slot is about. Where the slot has a base, that is of this
@@ -51,6 +59,7 @@ type View struct {
 	plan    plan
 
 	sent     sentRing
+	answers  answers
 	waits    bool      // unsent may not be empty
 	observed tick.Tick // the newest commit that has been looked at
 	wrote    tick.Tick // the newest tick a snapshot was written for
@@ -65,6 +74,7 @@ type View struct {
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
 	scratch  record    // the one that is written
+	four     []member  // of the four of a list that is written
 	part     int       // payloads written for this tick
 	fetched  Mask      // of no meaning: that it is kept makes fetch touch
 	short    bool      // not all that waited went out with the tick before
@@ -101,7 +111,7 @@ const heartbeat = 1 << 12
 // entity.
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
-	v := &View{store: store, sent: newSentRing(cfg.SentPackets), observed: store.tick, spoke: store.tick, payload: cfg.Payload}
+	v := &View{store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window), observed: store.tick, spoke: store.tick, payload: cfg.Payload}
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -181,6 +191,9 @@ func (v *View) Acked(seq uint64) {
 		v.answer, v.answered = false, true
 	}
 	v.heard(p)
+	if p.records > 0 && seq >= v.epochSeq {
+		v.answers.acked(p.tick)
+	}
 	for i := range p.n {
 		if i%ahead == 0 {
 			v.fetch(p, i)
@@ -217,16 +230,25 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		}
 		v.meet(e.index)
 	}
-	if t > p.base {
-		p.base, p.prior, p.mask = t, tick.None, e.mask
-		if e.span > 0 {
-			p.prior = t - tick.Tick(e.span)
-		}
-	}
+	p.proved(t, e)
 	if v.moved(e.index) <= t {
 		// The client has the newest there is, whatever else is on its way.
 		v.unacked.unset(e.index)
 		v.unsent.unset(e.index)
+	}
+}
+
+// proved takes in an acknowledged record of this life.
+func (p *slot) proved(t tick.Tick, e *sentEntry) {
+	back := p.base - t // of one that comes late
+	if t > p.base {
+		near := t - p.base
+		if p.base == tick.None || p.mask != e.mask || near > mostNear {
+			near = 0
+		}
+		p.base, p.mask, p.lean, p.near, p.after = t, e.mask, e.span, uint16(near), 0
+	} else if back > 0 && back < min(mostNear+1, tick.Tick(p.lean)) && p.mask == e.mask && (p.near == 0 || back < tick.Tick(p.near)) {
+		p.near = uint16(back)
 	}
 }
 
@@ -270,15 +292,34 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
 	v.listed = v.listed[:0]
+	v.answers.forget()
 	v.stats.Resyncs++
 	for i := range v.slots {
-		v.slots[i].base, v.slots[i].prior = tick.None, tick.None
+		v.slots[i].forget()
 	}
 	v.waits = true
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
 	}
 	return true
+}
+
+// forget makes a client hold nothing.
+func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0, 0, 0, 0 }
+
+// goes takes in that a record of an index goes out at tick t.
+func (v *View) goes(index uint32, t tick.Tick) {
+	if q := &v.slots[index]; v.went[index] <= q.base {
+		q.after = uint16(min(t-q.base, maxSpan))
+	}
+	v.went[index] = t
+}
+
+// newest reports whether T is the newest record up to a tick that the client
+// can hold of the entity.
+func (v *View) newest(index uint32, upTo tick.Tick) bool {
+	q := &v.slots[index]
+	return q.base <= upTo && (v.went[index] <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.

@@ -14,17 +14,20 @@ import (
 //	part      Var: how many payloads of this tick came before
 //	despawns  1 bit "one more", gap, generation      … 0
 //	list       1 bit; if set, Var (S - R - 1) and Var part: the packet of tick R
-//	          whose records are gone through again
-//	          for each that is spoken of: a symbol of codes.next, record; the end
+//	          whose records are gone through again; Var near: a record against R
+//	          leans on that of tick R - near too, where there is one
+//	          for each four of that list, as long as there are more records: a
+//	          symbol of codes.four, which of them; the usual record of each
 //	others    for each: a symbol of codes.gap, record; the end
 //	zero padding to the byte
 //
-//	record, usual: against T, which is as old as that of the record before (at
-//	          first, as R), with the rows of T: the body
+//	record, usual: against T, with the rows of T: the body. T is R in the list,
+//	          and for the others the tick of the newest record of the entity that
+//	          is not after R; without a list, of the newest there is
 //	odd:      1 bit "against T"
 //	  no:     generation, one bit per row of the schema: present;
 //	          then each present row, whole
-//	  yes:    1 bit "same age as the record before" or age (S-T-1);
+//	  yes:    1 bit "T is the usual one", or age (S-T-1);
 //	          1 bit "rows as at T" or one bit per row of the schema: present;
 //	          the body
 //	body:     for each four rows of those at T and now: which of them differ from
@@ -52,9 +55,13 @@ type packetWriter struct {
 	sent  *sentPacket
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
-	age   uint64 // age of the record before, 0 = none yet
 	// bodies is where the body is that usual found last.
 	bodies *bodies
+	again  bool // the list is gone through
+	// listed is R, the tick of the packet whose list is gone through; near is how
+	// many ticks before it the other one lies that the packet names, 0 = none.
+	listed, near tick.Tick
+	upTo         tick.Tick // R, or S without a list
 	// gapContext is 1 when a list was gone through first.
 	gapContext int
 	// partial: other messages took some of the packet, so that what does not
@@ -77,7 +84,7 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	if desk.lists.tick != v.store.tick {
 		desk.lists.begin(v.store.tick)
 	}
-	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, partial: len(dst) < v.payload}
+	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
 			v.sent.release(newest.tick)
@@ -106,6 +113,7 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 		return 0
 	}
 	if p.sent.records > 0 {
+		v.answers.sent(p.s)
 		v.plan.wrote(p.w.Bits() / p.sent.records)
 	}
 	v.part++
@@ -188,9 +196,10 @@ func (p *packetWriter) updates() {
 	if list != nil {
 		p.w.Var(uint64(p.s-list.tick) - 1)
 		p.w.Var(uint64(list.part))
-		p.age, p.gapContext = uint64(p.s-list.tick), 1
-		room = p.again(list)
-		p.symbol(c.next, 0, nextNone)
+		p.listed, p.near, p.upTo = list.tick, p.v.answers.near(list.tick), list.tick
+		p.w.Var(uint64(p.near))
+		p.gapContext = 1
+		room = p.goAgain(list)
 	}
 	if room {
 		p.others()
@@ -334,12 +343,12 @@ func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	v.went[index] = p.s
+	v.goes(index, p.s)
 }
 
 // fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last, age := p.w, p.last, p.age
+	mark, last := p.w, p.last
 	if p.sent.n >= maxRecords {
 		return false
 	}
@@ -347,6 +356,6 @@ func (p *packetWriter) fits(write func()) bool {
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
 		return true
 	}
-	p.w, p.last, p.age = mark, last, age
+	p.w, p.last = mark, last
 	return false
 }
