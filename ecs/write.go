@@ -261,40 +261,31 @@ func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
 	for i := 0; i < len(list); {
 		p := &a.writing.parcels[list[i].parcel]
 		first, end := a.replica.Place(p.mask, c.row)
-		n := 0
-		switch {
-		case p.has&bit == 0:
-			i += alike(list[i:])
+		if p.has&bit != 0 && p.lanes != nil && plain {
+			n := c.copyAll(list[i:], bit, p.lanes[first:], end-first)
+			i, count = i+n, count+uint64(n)
 			continue
-		case p.lanes == nil:
-			n = 1
-			c.putDue(&list[i], bit, a.replica.Row(list[i].index, c.row))
-		case plain:
-			n = c.copyAll(list[i:], bit, p.lanes[first:], end-first)
-		default:
-			for n = alike(list[i:]); end > first && n > 0; n-- {
-				d := &list[i]
-				c.putDue(d, bit, p.lanes[int(d.first)+first:int(d.first)+end])
-				i++
-				count++
-			}
 		}
-		i, count = i+n, count+uint64(n)
+		for of := list[i].parcel; i < len(list) && list[i].parcel == of; i++ {
+			d := &list[i]
+			switch {
+			case p.has&bit == 0:
+				continue
+			case p.lanes != nil:
+				c.putDue(d, bit, p.lanes[int(d.first)+first:int(d.first)+end])
+			default:
+				c.putDue(d, bit, a.replica.Row(d.index, c.row))
+			}
+			count++
+		}
 	}
 	return count
 }
 
-// alike is how many entities at the beginning of a list are of one parcel.
-func alike(list []due) (n int) {
-	for n < len(list) && list[n].parcel == list[0].parcel {
-		n++
-	}
-	return n
-}
-
-// putDue is put for an entity of a list.
+// putDue is put for an entity of a list. It has no lanes when a listener of the
+// game has received its end meanwhile.
 func (c *column) putDue(d *due, row snapshot.Mask, lanes []uint32) {
-	if c.put(int(d.slot), lanes) {
+	if lanes != nil && c.put(int(d.slot), lanes) {
 		d.rows |= row
 	}
 }
@@ -306,8 +297,10 @@ func (a *Apply) writeRefs(c *column, list []due) {
 		if !a.writing.parcels[d.parcel].has.Has(c.row) {
 			continue
 		}
-		a.stats.Rows++
-		c.putDue(d, snapshot.Mask(0).With(c.row), a.resolve(d.index, c.row, a.replica.Row(d.index, c.row)))
+		if lanes := a.replica.Row(d.index, c.row); lanes != nil {
+			a.stats.Rows++
+			c.putDue(d, snapshot.Mask(0).With(c.row), a.resolve(d.index, c.row, lanes))
+		}
 	}
 }
 

@@ -45,9 +45,15 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, fir
 	return l.newest.tick, l.first, l.generation == generation && !l.gone && l.newest.tick > r.past.horizon
 }
 
-// Lanes is all lanes of a tick that Present gave. The slice is the Replica's own:
-// read it, do not keep it.
-func (r *Replica) Lanes(t tick.Tick) []uint32 { return r.past.block(t).lanes }
+// Lanes is all lanes of a tick that Present gave, nil when something was read
+// since and the tick has left. The slice is the Replica's own: read it, do not
+// keep it.
+func (r *Replica) Lanes(t tick.Tick) []uint32 {
+	if b := r.past.block(t); b.tick == t {
+		return b.lanes
+	}
+	return nil
+}
 
 // Place is where the lanes of a row of the mask lie among those of all its rows.
 func (r *Replica) Place(mask Mask, row int) (first, end int) {

@@ -61,6 +61,8 @@ func TestNewestRows(t *testing.T) {
 		play(s, func() { d.move(ids[pageRows], uint32(s)%16) })
 	}
 	require.Equal(t, 1, requireStore(t, d, ids), "all others have left the window")
+	require.NotNil(t, d.replica.Lanes(end-1))
+	require.Nil(t, d.replica.Lanes(1), "the tick has left")
 	d.replica.Lose()
 	require.Zero(t, requireStore(t, d, ids))
 	d.replica.Lose()
