@@ -51,7 +51,7 @@ type sent struct {
 
 // settling is how many packets in a row must arrive in order before it takes
 // one fewer to show that another one is lost.
-const settling = 128
+const settling = 32
 
 func newSent(first uint64, size int) sent {
 	size = 1 << bits.Len(uint(size-1)) // up to a power of two
