@@ -45,8 +45,10 @@ func TestPlainIsNext(t *testing.T) {
 		b := readBatches(batches)
 		for {
 			for _, p := range b.Plain(&sizes, nil) {
-				h := wire.MessageHeader{Type: p.Type, Stage: p.Stage, Size: p.Size}
-				got = append(got, fmt.Sprint(wire.Channel(0), h, p.Start))
+				for at := int(p.At); at < int(p.At)+int(p.Count)*(4+int(p.Size)); at += 4 + int(p.Size) {
+					h := wire.MessageHeader{Type: p.Type, Stage: tick.Stage(batches[at+1]), Size: p.Size}
+					got = append(got, fmt.Sprint(wire.Channel(0), h, at+4))
+				}
 			}
 			if !b.Next() {
 				break
