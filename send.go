@@ -29,7 +29,11 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 			if !short.Given {
 				header |= uint32(c.stage()) << 8
 			}
-			if room := queue.Put(header); room != nil {
+			room := queue.Put(header)
+			if room == nil {
+				room = queue.PutFirst(header)
+			}
+			if room != nil {
 				codec.Copy(room, m)
 				return nil
 			}

@@ -48,29 +48,25 @@ func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	if handle == nil {
 		handle = func(*Context, *T) {}
 	}
-	if c.AlwaysLegal() < NoSize && c.exact.flip == nil && in.config.History == 0 && !poisoning {
-		handleCopies(in, ctx, q, c.size, handle, &b.value)
+	if uint32(q.items[q.head].size()) == c.AlwaysLegal() && c.exact.flip == nil && in.config.History == 0 && !poisoning {
+		handleCopies(in, ctx, q, handle, &b.value)
 	} else {
 		c.handleEach(in, ctx, q, handle, &b.value)
 	}
 	b.giveBack()
 }
 
-// handleCopies is handleRun for a type whose payloads are its memory, and legal if they are size long.
-func handleCopies[T any](in *Inbound, ctx *Context, q *queue, size int, handle func(ctx *Context, m *T), value *T) {
+// handleCopies is handleRun for a type whose payloads are its memory, and legal if they are as long as the one at the head.
+func handleCopies[T any](in *Inbound, ctx *Context, q *queue, handle func(ctx *Context, m *T), value *T) {
 	first, bytes := q.items[q.head], in.cur.bytes // Payloads that are queued stay as they are, wherever the frame's bytes move.
 	for q.head < q.end {
 		it := q.items[q.head]
-		if !it.sameContext(first) {
+		if it.what != first.what || it.origin() != first.origin() {
 			return
 		}
 		q.head++
 		q.live--
 		in.stats.Handled++
-		if it.size() != size {
-			in.stats.Illegal++
-			continue
-		}
 		copyIn(value, bytes[it.start():])
 		handle(ctx, value)
 	}

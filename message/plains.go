@@ -89,10 +89,17 @@ func (in *Inbound) pushKept(kept []byte, p *Plain) {
 	in.stats.Queued += queued
 }
 
-// enterOrigin gives the packet that messages are pushed from a place in the frame.
+// enterOrigin gives the packet that messages are pushed from a place in the frame: that of the packet before where nothing is
+// different, so that their messages are handled in one go.
 func (in *Inbound) enterOrigin() {
-	if in.fromAt < 0 {
-		in.fromAt = len(in.cur.origins)
-		in.cur.origins = append(in.cur.origins, in.from)
+	if in.fromAt >= 0 {
+		return
 	}
+	f := in.cur
+	if n := len(f.origins); n > 0 && f.origins[n-1] == in.from {
+		in.fromAt = n - 1
+		return
+	}
+	in.fromAt = len(f.origins)
+	f.origins = append(f.origins, in.from)
 }

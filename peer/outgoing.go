@@ -175,7 +175,7 @@ func (o *Outgoing) Commit(n int) {
 
 // Put is Reserve and Commit in one, for a message of the game on channel 0 of Unreliable without flags whose header is known: its
 // type, its stage and its size, which must exist. It returns the room for its body, which the caller must fill at once, or nil, with
-// nothing done, where it takes more than to append to what waits.
+// nothing done, where it takes more than to append to what waits: PutFirst may do it.
 func (o *Outgoing) Put(header uint32) []byte {
 	q := &o.batches
 	at, size := len(q.buf), wire.MessageHeaderSize+int(header>>16)
@@ -187,6 +187,17 @@ func (o *Outgoing) Put(header uint32) []byte {
 	binary.LittleEndian.PutUint32(room, header)
 	q.put++
 	return room[wire.MessageHeaderSize:]
+}
+
+// PutFirst is Put where a batch has to be begun. Nil, with nothing done, says that Reserve has an error to tell.
+func (o *Outgoing) PutFirst(header uint32) []byte {
+	need := wire.MessageHeaderSize + int(header>>16)
+	if need > o.batches.most(0) || !o.batches.open(0, need, o.reliable.items.next) {
+		return nil
+	}
+	o.opened = openNone // also when a message was opened and neither committed nor cancelled
+	o.batches.allowPut()
+	return o.Put(header)
 }
 
 // Cancel forgets the message opened by Reserve.

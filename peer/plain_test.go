@@ -77,7 +77,9 @@ func TestPutIsPush(t *testing.T) {
 			}
 			var room []byte
 			if p.Channel == 0 {
-				room = a.Put(header(p.Type, p.Stage, len(body)))
+				if room = a.Put(header(p.Type, p.Stage, len(body))); room == nil {
+					room = a.PutFirst(header(p.Type, p.Stage, len(body)))
+				}
 			}
 			if room != nil {
 				require.Len(rt, room, len(body))
@@ -94,7 +96,8 @@ func TestPutIsPush(t *testing.T) {
 	})
 	o := NewOutgoing(OutgoingConfig{}, NewPool(DefaultPacketSize))
 	require.Nil(t, o.Put(header(16, tick.Update, 5)), "the first message opens a batch, which is not its affair")
-	require.NoError(t, o.Push(&Post{Type: 16}, make([]byte, 5)))
+	require.Nil(t, o.PutFirst(header(16, tick.Update, 1<<16-1)), "no packet has so much room")
+	require.True(t, len(o.PutFirst(header(16, tick.Update, 5))) == 5)
 	require.NotNil(t, o.Put(header(16, tick.Update, 0)))
 	require.Nil(t, o.Put(header(16, tick.Update, 1<<16-1)))
 	_, err := o.Reserve(&Post{Type: 16}, 5)
