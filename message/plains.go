@@ -64,29 +64,42 @@ func (in *Inbound) PushPlains(batches []byte, list []Plain) {
 // stageAt is where in a message's header its stage is.
 const stageAt = 1
 
-// pushKept queues messages of batches that keep has copied, for which the quota suffices. What is not the stage of a message is the
-// same for all of a row.
+// pushKept queues messages of batches that keep has copied, for which the quota suffices.
 func (in *Inbound) pushKept(kept []byte, p *Plain) {
-	f, limit, step := in.cur, in.limits.PerStage, p.step()
-	at, left := int(p.At), int(p.Count)
-	it := newItem(p.Type, 0, 0).at(len(f.bytes)-len(kept)+at+wire.MessageHeaderSize, int(p.Size), in.fromAt)
-	queued := uint64(0)
-	for ; left > 0; left-- {
-		stage := kept[at+stageAt]
-		q := &f.stages[stage]
+	at, step, left := int(p.At), p.step(), int(p.Count)
+	first := len(in.cur.bytes) - len(kept) + wire.MessageHeaderSize // where the payload of a message at 0 is
+	for {
+		it := newItem(p.Type, 0, 0).at(first+at, int(p.Size), in.fromAt)
+		n := in.cur.append(kept[at:], step, left, it, in.limits.PerStage)
+		in.stats.Queued += uint64(n)
+		if left -= n; left == 0 {
+			return
+		}
+		at += n * step
+		_ = in.put(newItem(p.Type, 0, 0), tick.Stage(kept[at+stageAt]), kept[at+wire.MessageHeaderSize:at+step]) // What it refuses it counts.
+		at += step
+		if left--; left == 0 {
+			return
+		}
+	}
+}
+
+// append puts messages of a row into the queues of their stages, of which the first is it, and returns how many: all, or those before one
+// whose queue has no room.
+func (f *Frame) append(row []byte, step, count int, it item, limit int) int {
+	for i := range count {
+		q := &f.stages[row[stageAt]]
 		n := len(q.items)
 		if n == cap(q.items) || q.live >= limit {
-			_ = in.put(newItem(p.Type, 0, 0), tick.Stage(stage), kept[at+wire.MessageHeaderSize:at+step]) // What it refuses it counts.
-		} else {
-			q.items = q.items[:n+1]
-			q.items[n] = it
-			q.live++
-			queued++
+			return i
 		}
+		q.items = q.items[:n+1]
+		q.items[n] = it
+		q.live++
 		it.place += uint64(step)
-		at += step
+		row = row[step:]
 	}
-	in.stats.Queued += queued
+	return count
 }
 
 // enterOrigin gives the packet that messages are pushed from a place in the frame: that of the packet before where nothing is
