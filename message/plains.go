@@ -85,7 +85,9 @@ func (in *Inbound) pushKept(kept []byte, p *Plain) {
 }
 
 // append puts messages of a row into the queues of their stages, of which the first is it, and returns how many: all, or those before one
-// whose queue has no room.
+// whose queue has no room. It is not inlined since in the midst of its caller its numbers lie on the stack.
+//
+//go:noinline
 func (f *Frame) append(row []byte, step, count int, it item, limit int) int {
 	for i := range count {
 		q := &f.stages[row[stageAt]]
