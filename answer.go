@@ -64,8 +64,7 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 		err := f(ctx, m, r)
 		if err == nil {
 			how := [...]How{Via(ctx.Delivery()), Channel(ctx.Channel.Number())}
-			to := To(ctx.Sender)
-			err = unsent(ctx, post(ctx.End, &to, r, how[:], callOf{number: ctx.Call, role: answer}))
+			err = unsent(ctx, post(ctx.End, To(ctx.Sender), r, how[:], callOf{number: ctx.Call, role: answer}))
 		}
 		answers.Put(r)
 		if err != nil {
@@ -164,8 +163,7 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 		c.stats.CallsFull++
 		return ErrTooManyCalls
 	}
-	whom := To(to)
-	err := post(end, &whom, q, how, callOf{number: number, role: question})
+	err := post(end, To(to), q, how, callOf{number: number, role: question})
 	if err != nil {
 		c.calls.take(number, to)
 	}

@@ -30,6 +30,7 @@ func (c *Client) part(reason *peer.Error, flush bool) {
 	}
 	c.over(reason)
 	c.state = Closing
+	c.doors.shut(0)
 	c.link.part(reason, flush)
 }
 
@@ -61,4 +62,5 @@ func (c *Client) drop() {
 		c.conn = nil
 	}
 	c.state = Disconnected
+	c.doors.shut(0)
 }

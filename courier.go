@@ -23,11 +23,11 @@ type courier struct {
 	plain    [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
 	sizes    message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
 	plains   []message.Plain       // Messages of these types in the packet that was judged last.
-	short    message.Sizes         // Of the types of which nothing has to be asked before this end sends one, how long they are.
 	inbound  *message.Inbound
 	outbound *message.Outbound
 	pool     *peer.Pool
 	types    message.Cache
+	doors    doors
 	buffer   []byte // A message for several recipients.
 	calls    calls
 
@@ -41,15 +41,11 @@ type courier struct {
 
 // courierOf is the courier of an end; nil for what is no end.
 func courierOf(end Endpoint) *courier {
-	switch e := end.(type) {
-	case *Server:
-		if e != nil {
-			return &e.courier
-		}
-	case *Client:
-		if e != nil {
-			return &e.courier
-		}
+	if s, ok := end.(*Server); ok && s != nil {
+		return &s.courier
+	}
+	if c, ok := end.(*Client); ok && c != nil {
+		return &c.courier
 	}
 	return nil
 }
@@ -66,14 +62,14 @@ func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID)
 	c.setUpCollections()
 	c.arrived = c.arrive
 	for id := range c.sizes {
-		c.sizes[id], c.short[id] = message.NoSize, message.NoSize
+		c.sizes[id] = message.NoSize
 	}
 	for _, h := range c.protocol.handled {
 		if h.role == alone && h.of.Direction.Allows(c.server == nil) && (c.client != nil || !h.of.OwnerOnly) {
 			c.plain[h.of.ID()], c.sizes[h.of.ID()] = h.of.Codec, h.of.Codec.AlwaysLegal()
 		}
 		if h.role == alone && h.of.Direction.Allows(c.server != nil) && !h.of.OwnerOnly && h.of.Channel == 0 && config.History == 0 {
-			c.short[h.of.ID()] = h.of.Codec.AlwaysLegal()
+			c.types.Allow(h.of)
 		}
 	}
 }

@@ -40,9 +40,8 @@ func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 		}
 		if r.Channel == 0 && r.Header.Flags == 0 {
 			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(scratch, r.Payload) {
-				found = append(found, message.Plain{
-					Start: uint32(r.Start()), Size: r.Header.Size, Type: r.Header.Type, Stage: r.Header.Stage,
-				})
+				at := uint32(r.Start() - wire.MessageHeaderSize)
+				found = append(found, message.Plain{At: at, Count: 1, Size: r.Header.Size, Type: r.Header.Type})
 				continue
 			}
 		}
@@ -51,7 +50,9 @@ func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 		}
 	}
 	c.plains, got.plain = found, got.messages == 0
-	got.messages += len(found)
+	for i := range found {
+		got.messages += int(found[i].Count)
+	}
 	if err := r.Err(); err != nil {
 		return content{}, closeError(err)
 	}

@@ -9,11 +9,10 @@ import (
 
 // Recipient says to whom a message goes. Its values are made by To, ToMany, ToAll, ToAllBut, ToOwner, ToSeers, ToServer and
 // ToSelf; the zero value is nobody.
-type Recipient struct {
-	kind   recipientKind
-	client wire.ClientID
-	entity wire.NetworkID
-	many   []wire.ClientID
+type Recipient struct { // Small enough for Go to pass it in registers.
+	who  uint64         // A client, an entity, or how many are in the list.
+	list *wire.ClientID // Of toMany; nil without any.
+	kind recipientKind
 }
 
 type recipientKind uint8
@@ -26,35 +25,44 @@ const (
 	toAllBut
 	toOwner
 	toSeers
-	toServer
 	toSelf
 )
 
 // To is one client by its id; 0 is the server. The id of the sending end itself is ToSelf.
-func To(client ClientID) Recipient { return Recipient{kind: toOne, client: client} }
+func To(client ClientID) Recipient { return Recipient{kind: toOne, who: uint64(client)} }
 
 // ToMany is each client of a list. The sending end's own id in it is left out, so that a host may use any list as it is. The
 // list is read before Send returns and not kept.
-func ToMany[S ~[]ClientID](clients S) Recipient { return Recipient{kind: toMany, many: clients} }
+func ToMany[S ~[]ClientID](clients S) Recipient { return listOf(clients) }
 
 // ToAll is every connected client.
 func ToAll() Recipient { return Recipient{kind: toAll} }
 
 // ToAllBut is every connected client but one.
-func ToAllBut(client ClientID) Recipient { return Recipient{kind: toAllBut, client: client} }
+func ToAllBut(client ClientID) Recipient { return Recipient{kind: toAllBut, who: uint64(client)} }
 
 // ToOwner is the client that an entity belongs to (Server.SetOwner), or the server itself if it belongs to no client.
-func ToOwner(entity NetworkID) Recipient { return Recipient{kind: toOwner, entity: entity} }
+func ToOwner(entity NetworkID) Recipient { return Recipient{kind: toOwner, who: packed(entity)} }
 
 // ToSeers is every client that may see an entity, by the same rule as its state.
-func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, entity: entity} }
+func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, who: packed(entity)} }
 
 // ToServer is the server that a client is connected to. On a server it is ToSelf.
-func ToServer() Recipient { return Recipient{kind: toServer} }
+func ToServer() Recipient { return To(0) }
 
 // ToSelf is the sending end itself: the message is handled at once if its stage is the present one, later in this frame if
 // its stage is still to come, and else in the next frame.
 func ToSelf() Recipient { return Recipient{kind: toSelf} }
+
+func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }
+
+// client is the one of To and ToAllBut.
+func (r Recipient) client() wire.ClientID { return wire.ClientID(r.who) }
+
+// entity is the one of ToOwner and ToSeers.
+func (r Recipient) entity() wire.NetworkID {
+	return wire.NetworkID{Index: uint32(r.who), Generation: uint32(r.who >> 32)}
+}
 
 // How says one thing about how a message travels, where that is not what its registration says. Its values are made by
 // InStage, Via, Channel, NotBefore, About and Within; the zero value says nothing.

@@ -9,27 +9,25 @@ import (
 )
 
 // route says where a message goes: to the end itself (toSelf), over one connection (toOne), or to several (toMany).
-func (c *courier) route(to *Recipient, p *peer.Post) (*link, recipientKind, error) {
+func (c *courier) route(to Recipient, p *peer.Post) (*link, recipientKind, error) {
 	local := c.inbound.Local().ID()
 	switch to.kind {
 	case toSelf:
 		return nil, toSelf, nil
-	case toServer:
-		return c.routeTo(0, local, p)
 	case toOne:
-		return c.routeTo(to.client, local, p)
+		return c.routeTo(to.client(), local, p)
 	}
 	if c.server == nil {
 		return nil, toNobody, ErrRecipient
 	}
 	switch to.kind {
 	case toOwner:
-		if !c.server.store.Alive(to.entity) {
+		if !c.server.store.Alive(to.entity()) {
 			return nil, toNobody, ErrNotVisible
 		}
-		return c.routeTo(c.server.store.Owner(to.entity), local, p)
+		return c.routeTo(c.server.store.Owner(to.entity()), local, p)
 	case toSeers:
-		if !c.server.store.Alive(to.entity) {
+		if !c.server.store.Alive(to.entity()) {
 			return nil, toNobody, ErrNotVisible
 		}
 		return nil, toMany, nil

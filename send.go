@@ -23,47 +23,28 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	if c == nil {
 		return ErrNoEnd
 	}
-	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
-	if of == nil {
-		return ErrNotRegistered
-	}
-	if size := c.short[of.ID()]; size < message.NoSize && len(how) == 0 {
-		if l := c.shortWay(&to); l != nil {
-			stage := of.Stage
-			if !of.StageGiven {
-				stage = c.stage()
+	if codec, short := message.ShortOf[T](&c.types); short.Known && len(how) == 0 {
+		if queue := c.doors.to(to); queue != nil {
+			header := short.Header
+			if !short.Given {
+				header |= uint32(c.stage()) << 8
 			}
-			if room := l.outgoing.Put(of.ID(), stage, int(size)); room != nil {
+			room := queue.Put(header)
+			if room == nil {
+				room = queue.PutFirst(header)
+			}
+			if room != nil {
 				codec.Copy(room, m)
 				return nil
 			}
 		}
 	}
-	return sendLong(c, of, codec, &to, m, how)
-}
-
-// sendLong is Send without the short way.
-func sendLong[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *Recipient, m *T, how []How) error {
-	return postAs(c, of, codec, to, m, how, callOf{})
-}
-
-// shortWay is the connection on which a message to one other end goes, where there is nothing more to ask. Nil is no answer.
-func (c *courier) shortWay(to *Recipient) *link {
-	switch {
-	case to.kind == toOne && c.server != nil:
-		if s := c.server.client(to.client); s != nil && s.near == nil {
-			return &s.link
-		}
-	case to.kind == toServer && c.client != nil && c.client.state == Connected && c.client.host == nil:
-		return &c.client.link
-	}
-	return nil
+	return postFrom(c, to, m, how, callOf{})
 }
 
 // Reply sends a message to whoever sent the one that is being handled.
 func Reply[T any](ctx *Context, m *T, how ...How) error {
-	to := To(ctx.Sender)
-	return post(ctx.End, &to, m, how, callOf{})
+	return Send(ctx.End, To(ctx.Sender), m, how...)
 }
 
 // callOf says to which call a message belongs, and as what.
@@ -72,21 +53,21 @@ type callOf struct {
 	role   role
 }
 
-// post sends a message to itself, to one, or to several.
-func post[T any](end Endpoint, to *Recipient, m *T, how []How, call callOf) error {
+// post sends a message to one, or to several, as part of a call.
+func post[T any](end Endpoint, to Recipient, m *T, how []How, call callOf) error {
 	c := courierOf(end)
 	if c == nil {
 		return ErrNoEnd
 	}
+	return postFrom(c, to, m, how, call)
+}
+
+// postFrom sends a message to itself, to one, or to several.
+func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) error {
 	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
 	if of == nil {
 		return ErrNotRegistered
 	}
-	return postAs(c, of, codec, to, m, how, call)
-}
-
-// postAs is post for a type that was looked up.
-func postAs[T any](c *courier, of *message.Type, codec *message.CodecOf[T], to *Recipient, m *T, how []How, call callOf) error {
 	var p peer.Post
 	if err := c.label(&p, of, how, call); err != nil {
 		return err
@@ -117,6 +98,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
+	c.doors.open(l)
 	scratch := c.inbound.Scratch()
 	bound, err := codec.SizeBound(scratch, m)
 	if err != nil {
@@ -230,11 +212,11 @@ func (c *courier) borrow(size int) []byte {
 }
 
 // spread sends an encoded message to each of several.
-func (c *courier) spread(to *Recipient, of *message.Type, p *peer.Post, body []byte) error {
+func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []byte) error {
 	s := c.server
 	if to.kind == toMany {
 		var first error
-		for _, id := range to.many {
+		for _, id := range to.many() {
 			if id == 0 {
 				continue
 			}
@@ -248,7 +230,7 @@ func (c *courier) spread(to *Recipient, of *message.Type, p *peer.Post, body []b
 	}
 	var first error
 	for _, l := range s.sessions {
-		if l.state != connected || (to.kind == toAllBut && l.id == to.client) || (to.kind == toSeers && !s.sees(l, to.entity)) {
+		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.sees(l, to.entity())) {
 			continue
 		}
 		err := s.push(l, of, p, body)

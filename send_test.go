@@ -103,6 +103,42 @@ func TestRecipients(t *testing.T) {
 	require.False(t, s.SetOwner(wire.NetworkID{Index: 999, Generation: 1}, 1))
 }
 
+// Messages that are put straight behind others go nowhere once the connection is over, and find the next one.
+func TestSendAfterTheEndOfAConnection(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 2)
+	s, c := k.server.Server, k.clients[0]
+	send := func(want error) {
+		t.Helper()
+		for i := range uint32(3) {
+			require.ErrorIs(t, netcode.Send(s, netcode.To(1), &chat{i}), want)
+			require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{10 + i}), want)
+		}
+	}
+	send(nil)
+	require.ElementsMatch(t, []string{"1<0:0", "1<0:1", "1<0:2", "0<1:10", "0<1:11", "0<1:12"}, k.says(6))
+	require.True(t, s.Kick(1, "out"))
+	require.ErrorIs(t, netcode.Send(s, netcode.To(1), &chat{}), netcode.ErrNotConnected)
+	k.until(func() bool { return c.State() == netcode.Disconnected })
+	send(netcode.ErrNotConnected)
+	require.NoError(t, netcode.Send(s, netcode.To(2), &chat{5}))
+	require.Equal(t, []string{"2<0:5"}, k.says(1))
+	c = k.clients[1]
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{6}))
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{7}))
+	require.Equal(t, []string{"0<2:6", "0<2:7"}, k.says(2))
+	c.Close()
+	require.ErrorIs(t, netcode.Send(c.Client, netcode.ToServer(), &chat{}), netcode.ErrNotConnected)
+	k.until(c.Closed)
+	require.NoError(t, c.Connect(k.server.conn.LocalAddr()))
+	k.until(func() bool { return c.State() == netcode.Connected })
+	k.run(100 * time.Millisecond)
+	for i := range uint32(3) {
+		require.NoError(t, netcode.Send(s, netcode.To(3), &chat{i}))
+		require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{10 + i}))
+	}
+	require.ElementsMatch(t, []string{"3<0:0", "3<0:1", "3<0:2", "0<3:10", "0<3:11", "0<3:12"}, k.says(6))
+}
+
 func TestWhatTheSenderSays(t *testing.T) {
 	k := newTalk(t, netcode.Config{}, 1)
 	s, c := k.server.Server, k.clients[0]

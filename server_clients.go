@@ -107,6 +107,7 @@ func (s *Server) farClient(id wire.ClientID) *session {
 // forget takes a session out of those that are found by their id.
 func (s *Server) forget(c *session) {
 	delete(s.byID, c.id)
+	s.doors.shut(c.id)
 	if near := &s.near[c.id%numNear]; *near == c {
 		*near = nil
 	}

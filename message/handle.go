@@ -44,16 +44,42 @@ func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
 // queue's memory, so nothing of it is kept over a call.
 func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	b := borrow[T](ctx.scratch, c.number)
-	first, f, stage, history := q.items[q.head], in.cur, ctx.Stage, in.config.History > 0
-	copied, size, handle := c.way == byCopy, c.size, c.handle
+	handle := c.handle
 	if handle == nil {
 		handle = func(*Context, *T) {}
 	}
-	value, legal := &b.value, c.AlwaysLegal()
+	if uint32(q.items[q.head].size()) == c.AlwaysLegal() && c.exact.flip == nil && in.config.History == 0 && !poisoning {
+		handleCopies(in, ctx, q, handle, &b.value)
+	} else {
+		c.handleEach(in, ctx, q, handle, &b.value)
+	}
+	b.giveBack()
+}
+
+// handleCopies is handleRun for a type whose payloads are its memory, and legal if they are as long as the one at the head.
+func handleCopies[T any](in *Inbound, ctx *Context, q *queue, handle func(ctx *Context, m *T), value *T) {
+	first, bytes := q.items[q.head], in.cur.bytes // Payloads that are queued stay as they are, wherever the frame's bytes move.
+	for q.head < q.end {
+		it := q.items[q.head]
+		if it.what != first.what || it.origin() != first.origin() {
+			return
+		}
+		q.head++
+		q.live--
+		in.stats.Handled++
+		copyIn(value, bytes[it.start():])
+		handle(ctx, value)
+	}
+}
+
+// handleEach is handleRun for any type.
+func (c *CodecOf[T]) handleEach(in *Inbound, ctx *Context, q *queue, handle func(ctx *Context, m *T), value *T) {
+	first, f, stage, history := q.items[q.head], in.cur, ctx.Stage, in.config.History > 0
+	copied, size, legal := c.way == byCopy, c.size, c.AlwaysLegal()
 	for q.head < q.end {
 		it := q.items[q.head]
 		if !it.sameContext(first) {
-			break
+			return
 		}
 		q.head++
 		q.live--
@@ -76,8 +102,7 @@ func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 		if poisoning {
 			poison(value)
 			poisonContext(ctx)
-			break
+			return
 		}
 	}
-	b.giveBack()
 }

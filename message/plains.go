@@ -5,14 +5,17 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Plain is where in a packet's batches a message lies that says nothing but its type and stage: one on channel 0 of
-// Unreliable.
+// Plain is where in a packet's batches messages lie that say nothing but their type and stage: a row of them on channel 0 of
+// Unreliable, one after the other, of one type and size.
 type Plain struct {
-	Start uint32 // of the payload
-	Size  uint16
+	At    uint32 // the first one's header
+	Count uint16 // 1 and more
+	Size  uint16 // of each payload
 	Type  wire.MessageType
-	Stage tick.Stage // one that exists
 }
+
+// step is how far it is from one message to the next.
+func (p *Plain) step() int { return wire.MessageHeaderSize + int(p.Size) }
 
 // NoSize stands in Sizes for a type whose payloads have to be looked at.
 const NoSize = 1 << 16
@@ -28,52 +31,90 @@ func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	return uint32(c.size)
 }
 
-// PushPlains is PushPlain for all messages of a packet, which are in its batches where list says. Where they are most of the
-// packet the batches are copied as a whole.
+// PushPlains is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
+// are most of the packet the batches are copied as a whole.
 func (in *Inbound) PushPlains(batches []byte, list []Plain) {
-	s, payloads := in.from.source, 0
+	s, messages, payloads := in.from.source, 0, 0
 	for i := range list {
-		payloads += int(list[i].Size)
+		messages += int(list[i].Count)
+		payloads += int(list[i].Count) * int(list[i].Size)
 	}
-	if s.messages+len(list) <= in.limits.PerSender && s.bytes+payloads <= in.limits.SenderBytes && 2*payloads >= len(batches) {
+	if s.messages+messages <= in.limits.PerSender && s.bytes+payloads <= in.limits.SenderBytes && 2*payloads >= len(batches) {
 		if kept, ok := in.keep(batches); ok {
-			s.messages += len(list)
+			s.messages += messages
 			s.bytes += payloads
-			in.pushKept(kept, list)
+			in.enterOrigin()
+			for i := range list {
+				in.pushKept(kept, &list[i])
+			}
 			return
 		}
 	}
-	for _, p := range list {
-		_ = in.pushPlain(p.Type, p.Stage, batches[p.Start:p.Start+uint32(p.Size)]) // What it refuses it counts.
-	}
-}
-
-// pushKept queues messages of batches that keep has copied, for which the quota suffices.
-func (in *Inbound) pushKept(kept []byte, list []Plain) {
-	f := in.cur
-	in.enterOrigin()
-	place := uint64(in.fromAt)<<32 + uint64(len(f.bytes)-len(kept))
-	limit, queued := in.limits.PerStage, uint64(0)
 	for i := range list {
 		p := &list[i]
-		q := &f.stages[p.Stage]
-		n := len(q.items)
-		if n == cap(q.items) || q.live >= limit {
-			_ = in.put(newItem(p.Type, 0, 0), p.Stage, kept[p.Start:p.Start+uint32(p.Size)]) // What it refuses it counts.
-			continue
+		at := int(p.At)
+		for range p.Count {
+			payload := batches[at+wire.MessageHeaderSize : at+p.step()]
+			_ = in.pushPlain(p.Type, tick.Stage(batches[at+stageAt]), payload) // What it refuses it counts.
+			at += p.step()
 		}
-		q.items = q.items[:n+1]
-		q.items[n] = item{place: place + uint64(p.Start), what: uint64(p.Type)<<48 | uint64(p.Size)<<32}
-		q.live++
-		queued++
 	}
-	in.stats.Queued += queued
 }
 
-// enterOrigin gives the packet that messages are pushed from a place in the frame.
-func (in *Inbound) enterOrigin() {
-	if in.fromAt < 0 {
-		in.fromAt = len(in.cur.origins)
-		in.cur.origins = append(in.cur.origins, in.from)
+// stageAt is where in a message's header its stage is.
+const stageAt = 1
+
+// pushKept queues messages of batches that keep has copied, for which the quota suffices.
+func (in *Inbound) pushKept(kept []byte, p *Plain) {
+	at, step, left := int(p.At), p.step(), int(p.Count)
+	first := len(in.cur.bytes) - len(kept) + wire.MessageHeaderSize // where the payload of a message at 0 is
+	for {
+		it := newItem(p.Type, 0, 0).at(first+at, int(p.Size), in.fromAt)
+		n := in.cur.append(kept[at:], step, left, it, in.limits.PerStage)
+		in.stats.Queued += uint64(n)
+		if left -= n; left == 0 {
+			return
+		}
+		at += n * step
+		_ = in.put(newItem(p.Type, 0, 0), tick.Stage(kept[at+stageAt]), kept[at+wire.MessageHeaderSize:at+step]) // What it refuses it counts.
+		at += step
+		if left--; left == 0 {
+			return
+		}
 	}
+}
+
+// append puts messages of a row into the queues of their stages, of which the first is it, and returns how many: all, or those before one
+// whose queue has no room. It is not inlined since in the midst of its caller its numbers lie on the stack.
+//
+//go:noinline
+func (f *Frame) append(row []byte, step, count int, it item, limit int) int {
+	for i := range count {
+		q := &f.stages[row[stageAt]]
+		n := len(q.items)
+		if n == cap(q.items) || q.live >= limit {
+			return i
+		}
+		q.items = q.items[:n+1]
+		q.items[n] = it
+		q.live++
+		it.place += uint64(step)
+		row = row[step:]
+	}
+	return count
+}
+
+// enterOrigin gives the packet that messages are pushed from a place in the frame: that of the packet before where nothing is
+// different, so that their messages are handled in one go.
+func (in *Inbound) enterOrigin() {
+	if in.fromAt >= 0 {
+		return
+	}
+	f := in.cur
+	if n := len(f.origins); n > 0 && f.origins[n-1] == in.from {
+		in.fromAt = n - 1
+		return
+	}
+	in.fromAt = len(f.origins)
+	f.origins = append(f.origins, in.from)
 }

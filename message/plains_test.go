@@ -37,7 +37,9 @@ func TestPushPlainsIsPushPlain(t *testing.T) {
 				}
 				rigs[0].PushPlains(batches, list)
 				for _, p := range list {
-					_ = rigs[1].PushPlain(p.Type, p.Stage, batches[p.Start:p.Start+uint32(p.Size)])
+					for at := int(p.At); at < int(p.At)+int(p.Count)*(4+int(p.Size)); at += 4 + int(p.Size) {
+						_ = rigs[1].PushPlain(p.Type, tick.Stage(batches[at+1]), batches[at+4:at+4+int(p.Size)])
+					}
 				}
 				for i := range batches {
 					batches[i] = 0xEE // nothing of a packet is kept
@@ -69,15 +71,19 @@ func (quietTB) FailNow()                  { panic("failed") }
 // drawPlains draws the batches of a packet and where messages are in them; something else may lie between.
 func drawPlains(t *rapid.T, r *rig) (batches []byte, list []Plain) {
 	shotID := r.order.ID() + 1
-	for i := range rapid.IntRange(1, 30).Draw(t, "messages") {
-		batches = append(batches, make([]byte, rapid.SampledFrom([]int{4, 4, 4, 30}).Draw(t, "between"))...)
-		p := Plain{Start: uint32(len(batches)), Size: 16, Type: r.order.ID(), Stage: tick.Stage(rapid.IntRange(0, tick.NumStages-1).Draw(t, "stage"))}
+	for i := range rapid.IntRange(1, 15).Draw(t, "rows") {
+		batches = append(batches, make([]byte, rapid.SampledFrom([]int{0, 0, 0, 26}).Draw(t, "between"))...)
+		p := Plain{At: uint32(len(batches)), Count: uint16(rapid.IntRange(1, 4).Draw(t, "messages")), Size: 16, Type: r.order.ID()}
 		if rapid.IntRange(0, 3).Draw(t, "type") == 0 {
 			p.Size, p.Type = 8, shotID
 		}
 		list = append(list, p)
-		batches = append(batches, make([]byte, p.Size)...)
-		batches[p.Start] = byte(i)
+		for k := range p.Count {
+			stage := rapid.IntRange(0, tick.NumStages-1).Draw(t, "stage")
+			batches = append(batches, byte(p.Type), byte(stage), byte(p.Size), 0)
+			batches = append(batches, make([]byte, p.Size)...)
+			batches[len(batches)-int(p.Size)] = byte(i<<2 | int(k))
+		}
 	}
 	return batches, list
 }

@@ -18,11 +18,13 @@ type run struct {
 // fits a packet. Messages are appended to the newest buffer, runs leave from the oldest.
 type batches struct {
 	buf     []byte       // the newest buffer, up to where it is filled
-	end     int          // where it ends
+	putEnd  int          // up to where Put may fill it; 0 where there is no run on channel 0 with a message in it
+	put     uint64       // messages that Put appended
+	warm    byte         // what touch found
+	end     int          // where the newest buffer ends
 	channel wire.Channel // of the run that is being filled
 	running bool         // there is one
 	start   int          // where it starts
-	put     uint64       // messages that Put appended
 	before  uint64       // its run.before
 
 	runs   ring[run] // but the one that is being filled
@@ -76,7 +78,19 @@ func (q *batches) open(ch wire.Channel, need int, before uint64) bool {
 	}
 	q.close()
 	q.running, q.channel, q.before, q.start = true, ch, before, len(q.buf)
+	if q.start == 0 {
+		q.warm = touch(q.buf[:q.end])
+	}
 	return true
+}
+
+// touch reads a byte of each line of the cache that a buffer lies in, and returns something of them. A buffer that is begun was last used a
+// frame ago at least. Its lines come all at once now; message by message, with those of other connections between, each would be waited for.
+func touch(buf []byte) (sum byte) {
+	for i := 0; i < len(buf); i += 64 {
+		sum |= buf[i]
+	}
+	return sum
 }
 
 // close ends the run that is being filled. It comes before the reliable messages that follow.
@@ -85,7 +99,14 @@ func (q *batches) close() {
 		q.runs.push(run{before: q.before, buffer: q.oldest + uint64(len(q.full)), start: q.start, end: len(q.buf), channel: q.channel})
 		q.queued += len(q.buf) - q.start
 	}
-	q.running = false
+	q.running, q.putEnd = false, 0
+}
+
+// allowPut lets Put append to the run that is being filled, in which there is a message now.
+func (q *batches) allowPut() {
+	if q.channel == 0 {
+		q.putEnd = q.end
+	}
 }
 
 // waiting returns how many bytes wait.
@@ -173,7 +194,7 @@ func (q *batches) giveBack(buf []byte) {
 }
 
 func (q *batches) clear() {
-	q.running, q.queued = false, 0
+	q.running, q.putEnd, q.queued = false, 0, 0
 	q.runs.first = q.runs.next
 	q.recycle()
 }

@@ -56,8 +56,8 @@ const (
 //
 // Reserve with Commit, or Push, put messages in; Fill moves them into packets; Acked and Lost tell what became of those.
 type Outgoing struct {
-	opened   opened // The message that Reserve opened. It and the first fields of batches are what Put looks at, in one line of the cache.
-	batches  batches
+	batches  batches // its first fields are what Put looks at, in one line of the cache
+	opened   opened  // the message that Reserve opened
 	reliable reliable
 	config   OutgoingConfig
 	stats    OutgoingStats
@@ -158,6 +158,9 @@ func (o *Outgoing) Commit(n int) {
 	}
 	kind := o.opened
 	o.opened = openNone
+	if kind == openUnreliable && o.message != len(o.batches.buf) {
+		panic("peer: commit of a message in whose room Put wrote another")
+	}
 	if kind != openUnreliable {
 		o.commitReliable(kind, n)
 		return
@@ -166,24 +169,35 @@ func (o *Outgoing) Commit(n int) {
 	buf := o.batches.buf[:end]
 	binary.LittleEndian.PutUint16(buf[o.message+2:], uint16(end-o.message-wire.MessageHeaderSize))
 	o.batches.buf = buf
+	o.batches.allowPut()
 	o.stats.Unreliable++
 }
 
-// Put is Reserve and Commit in one, for a message of the game on channel 0 of Unreliable without flags whose size is known. It
-// returns the room for its body, which the caller must fill at once, or nil, with nothing done, where it takes more than to append to
-// what waits. The type and the stage must exist.
-func (o *Outgoing) Put(t wire.MessageType, stage tick.Stage, size int) []byte {
+// Put is Reserve and Commit in one, for a message of the game on channel 0 of Unreliable without flags whose header is known: its
+// type, its stage and its size, which must exist. It returns the room for its body, which the caller must fill at once, or nil, with
+// nothing done, where it takes more than to append to what waits: PutFirst may do it.
+func (o *Outgoing) Put(header uint32) []byte {
 	q := &o.batches
-	at := len(q.buf)
-	if q.channel != 0 || !q.running || at == q.start || uint(size) > 1<<16-1 || size > q.end-at-wire.MessageHeaderSize {
+	at, size := len(q.buf), wire.MessageHeaderSize+int(header>>16)
+	if size > q.putEnd-at {
 		return nil
 	}
-	q.buf = q.buf[:at+wire.MessageHeaderSize+size] // in this form no pointer is stored, for which the collector would have to be asked
+	q.buf = q.buf[:at+size] // in this form no pointer is stored, for which the collector would have to be asked
 	room := q.buf[at:]
-	binary.LittleEndian.PutUint32(room, uint32(t)|uint32(stage)<<8|uint32(size)<<16)
+	binary.LittleEndian.PutUint32(room, header)
 	q.put++
-	o.opened = openNone
 	return room[wire.MessageHeaderSize:]
+}
+
+// PutFirst is Put where a batch has to be begun. Nil, with nothing done, says that Reserve has an error to tell.
+func (o *Outgoing) PutFirst(header uint32) []byte {
+	need := wire.MessageHeaderSize + int(header>>16)
+	if need > o.batches.most(0) || !o.batches.open(0, need, o.reliable.items.next) {
+		return nil
+	}
+	o.opened = openNone // also when a message was opened and neither committed nor cancelled
+	o.batches.allowPut()
+	return o.Put(header)
 }
 
 // Cancel forgets the message opened by Reserve.

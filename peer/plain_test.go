@@ -45,8 +45,10 @@ func TestPlainIsNext(t *testing.T) {
 		b := readBatches(batches)
 		for {
 			for _, p := range b.Plain(&sizes, nil) {
-				h := wire.MessageHeader{Type: p.Type, Stage: p.Stage, Size: p.Size}
-				got = append(got, fmt.Sprint(wire.Channel(0), h, p.Start))
+				for at := int(p.At); at < int(p.At)+int(p.Count)*(4+int(p.Size)); at += 4 + int(p.Size) {
+					h := wire.MessageHeader{Type: p.Type, Stage: tick.Stage(batches[at+1]), Size: p.Size}
+					got = append(got, fmt.Sprint(wire.Channel(0), h, at+4))
+				}
 			}
 			if !b.Next() {
 				break
@@ -75,7 +77,9 @@ func TestPutIsPush(t *testing.T) {
 			}
 			var room []byte
 			if p.Channel == 0 {
-				room = a.Put(p.Type, p.Stage, len(body))
+				if room = a.Put(header(p.Type, p.Stage, len(body))); room == nil {
+					room = a.PutFirst(header(p.Type, p.Stage, len(body)))
+				}
 			}
 			if room != nil {
 				require.Len(rt, room, len(body))
@@ -91,9 +95,22 @@ func TestPutIsPush(t *testing.T) {
 		require.Equal(rt, sendAll(t, newTestConn(1, 64), b), sendAll(t, newTestConn(1, 64), a))
 	})
 	o := NewOutgoing(OutgoingConfig{}, NewPool(DefaultPacketSize))
-	require.Nil(t, o.Put(16, tick.Update, 5), "the first message opens a batch, which is not its affair")
-	require.NoError(t, o.Push(&Post{Type: 16}, make([]byte, 5)))
-	require.NotNil(t, o.Put(16, tick.Update, 0))
-	require.Nil(t, o.Put(16, tick.Update, 1<<16))
-	require.Nil(t, o.Put(16, tick.Update, -1))
+	require.Nil(t, o.Put(header(16, tick.Update, 5)), "the first message opens a batch, which is not its affair")
+	require.Nil(t, o.PutFirst(header(16, tick.Update, 1<<16-1)), "no packet has so much room")
+	require.True(t, len(o.PutFirst(header(16, tick.Update, 5))) == 5)
+	require.NotNil(t, o.Put(header(16, tick.Update, 0)))
+	require.Nil(t, o.Put(header(16, tick.Update, 1<<16-1)))
+	_, err := o.Reserve(&Post{Type: 16}, 5)
+	require.NoError(t, err)
+	require.NotNil(t, o.Put(header(16, tick.Update, 3)))
+	require.Panics(t, func() { o.Commit(5) }, "the room is another message's now")
+	require.NoError(t, o.Push(&Post{Type: 16, Channel: wire.NewChannel(wire.Unreliable, 1)}, nil))
+	require.Nil(t, o.Put(header(16, tick.Update, 0)), "another channel is open")
+	o.Clear()
+	require.Nil(t, o.Put(header(16, tick.Update, 0)), "nothing is open")
+}
+
+// header is that of a message without flags.
+func header(t wire.MessageType, stage tick.Stage, size int) uint32 {
+	return uint32(t) | uint32(stage)<<8 | uint32(size)<<16
 }

@@ -1,0 +1,66 @@
+package netcode
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// The queue that a message is put into without a question is that of the end it is for, whoever shares a place with it, and
+// none after that end is gone.
+func TestDoors(t *testing.T) {
+	var d doors
+	pool := peer.NewPool(1200)
+	links := map[wire.ClientID]*link{}
+	for _, id := range []wire.ClientID{0, 1, 2, 1 + numDoors, numDoors} {
+		links[id] = &link{remote: id, outgoing: peer.NewOutgoing(peer.OutgoingConfig{}, pool)}
+		require.Nil(t, d.to(To(id)))
+	}
+	for range 2 {
+		for id, l := range links {
+			d.open(l)
+			require.Same(t, l.outgoing, d.to(To(id)))
+			for other, o := range links {
+				if queue := d.to(To(other)); queue != nil {
+					require.Same(t, o.outgoing, queue)
+				}
+			}
+			for _, to := range []Recipient{{}, ToAll(), ToAllBut(id), ToSelf(), ToOwner(NetworkID{Index: uint32(id)}), ToSeers(NetworkID{Index: uint32(id)}), ToMany(make([]ClientID, id))} {
+				require.Nil(t, d.to(to), "%+v", to)
+			}
+		}
+	}
+	d.open(links[1])
+	d.shut(1 + numDoors)
+	require.Same(t, links[1].outgoing, d.to(To(1)), "another one's place")
+	again := &link{remote: 1, outgoing: peer.NewOutgoing(peer.OutgoingConfig{}, pool)}
+	d.open(again)
+	require.Same(t, again.outgoing, d.to(To(1)))
+	d.shut(1)
+	require.Nil(t, d.to(To(1)))
+}
+
+// A recipient is what it was made of.
+func TestRecipientIsWhatItWasMadeOf(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		client := ClientID(rapid.Uint32().Draw(t, "client"))
+		entity := NetworkID{Index: rapid.Uint32().Draw(t, "index"), Generation: rapid.Uint32().Draw(t, "generation")}
+		list := rapid.SliceOf(rapid.Map(rapid.Uint32(), func(id uint32) ClientID { return ClientID(id) })).Draw(t, "list")
+		require.Equal(t, client, To(client).client())
+		require.Equal(t, client, ToAllBut(client).client())
+		require.Equal(t, entity, ToOwner(entity).entity())
+		require.Equal(t, entity, ToSeers(entity).entity())
+		if len(list) == 0 {
+			require.Empty(t, ToMany(list).many())
+			require.Empty(t, ToMany[[]ClientID](nil).many())
+			return
+		}
+		require.Equal(t, list, ToMany(list).many())
+		require.Equal(t, list[1:], ToMany(list[1:len(list):len(list)]).many())
+	})
+	require.Empty(t, To(7).many(), "no list at all")
+}
