@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"slices"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/snapshot"
@@ -26,6 +28,9 @@ type table struct {
 	seen      int              // rows counted by the scan
 	stamps    []uint64         // scattered: the scan that last saw the slot
 	stamped   int              // scattered: slots that this scan saw
+	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
+	slots     []int32          // scattered: as many, negative where there was none
+	goal      int              // the column of the relation, negative where that does not replicate
 }
 
 // newTable makes the shadow for a mask and registers its filter with the
@@ -54,6 +59,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		})
 	}
 	b.controls.columns(w, t, &mask)
+	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.aimed })
 	return t
 }
 
@@ -138,4 +144,5 @@ func (t *table) column(row int) *column {
 func (t *table) forget() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
+	t.leave(0)
 }
