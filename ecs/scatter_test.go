@@ -108,23 +108,18 @@ func TestScatteredCaptureAllocatesNothing(t *testing.T) {
 	for range 50 {
 		bodies = append(bodies, s.follower(s.world.NewEntity()))
 	}
-	turn := 0
-	run := func() {
-		turn++
+	for turn := range 400 {
 		s.position(bodies[turn%50]).X = float32(turn % 100)
 		if e := bodies[turn*7%50]; s.world.Has(e, s.frozen) {
-			s.world.Remove(e, s.frozen)
+			s.world.Remove(e, s.frozen) // Arche itself allocates when an entity with a relation moves
 		} else {
 			s.world.Add(e, s.frozen)
 		}
 		p.tick++
-		p.capture.Run(p.tick)
+		made := allocations(func() { p.capture.Run(p.tick) })
+		require.True(t, turn < 200 || made == 0, "turn %d: %v allocations", turn, made)
+		require.Positive(t, p.store.Changed())
 	}
-	for range 200 {
-		run()
-	}
-	require.Zero(t, testing.AllocsPerRun(200, run))
-	require.GreaterOrEqual(t, p.store.Changed(), 1)
 }
 
 func scatterStep(s *side, r *rand.Rand, targets, bodies *[]ecs.Entity) {
