@@ -31,6 +31,7 @@ type relation struct {
 type dirtyScene struct {
 	entities  int
 	moving    float64 // of the entities, written by the game before each capture; 0 is an idle world
+	marks     bool    // captured by marks alone
 	relations int     // above 0: each entity stands in an archetype alone, for which Arche reserves so many rows
 }
 
@@ -46,6 +47,9 @@ func dirtyScenes(o options) []dirtyScene {
 	for _, n := range sizes {
 		for _, f := range fractions {
 			scenes = append(scenes, dirtyScene{entities: n, moving: f})
+		}
+		for _, f := range fractions[:min(3, len(fractions))] {
+			scenes = append(scenes, dirtyScene{entities: n, moving: f, marks: true})
 		}
 	}
 	targets := min(1000, sizes[0])
@@ -98,6 +102,7 @@ func newDirtyRun(s dirtyScene) *dirtyRun {
 	d.filter = d.body.world.Cache().Register(&d.all)
 	d.store = snapshot.NewStore(d.schema, snapshot.Config{Entities: s.entities})
 	d.capture = netecs.NewCapture(&d.body.world, d.store, d.schema, 1, nil)
+	d.capture.ByMarks(s.marks)
 	if s.moving > 0 {
 		d.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
 		d.orbits = newScene(s.entities, s.moving).orbits
@@ -136,6 +141,16 @@ func (d *dirtyRun) relate() {
 	}
 }
 
+// mark is what game code says with marks, after it wrote.
+func (d *dirtyRun) mark() {
+	for _, i := range d.movers {
+		e := d.body.entities[i]
+		netecs.Mark[position](d.capture, e)
+		netecs.Mark[rotation](d.capture, e)
+		netecs.Mark[velocity](d.capture, e)
+	}
+}
+
 // turn is one tick: the game writes, the world is captured, and beside it the floor compares.
 func (d *dirtyRun) turn(keep bool) error {
 	for k, i := range d.movers {
@@ -149,7 +164,12 @@ func (d *dirtyRun) turn(keep bool) error {
 	if first {
 		compare()
 	}
-	capture := timed(func() { d.capture.Run(d.store.Tick() + 1) })
+	capture := timed(func() {
+		if d.marks {
+			d.mark()
+		}
+		d.capture.Run(d.store.Tick() + 1)
+	})
 	if !first {
 		compare()
 	}
@@ -200,13 +220,17 @@ func (d *dirtyRun) compare() error {
 func (d *dirtyRun) report(o options) {
 	idle := d.moving == 0
 	r := result{
-		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && d.relations == 0 && d.entities == 10000,
+		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && !d.marks && d.relations == 0 && d.entities == 10000,
 		Params: map[string]any{
-			"entities": d.entities, "changed": d.moving, "one_row_archetypes": d.relations > 0, "rows_reserved": d.relations, "walk_ns": quantile(d.walks, 0), "fastest_ns": quantile(d.captures, 0), "ticks": len(d.captures),
+			"entities": d.entities, "changed": d.moving, "marks": d.marks, "one_row_archetypes": d.relations > 0, "rows_reserved": d.relations, "fastest_ns": quantile(d.captures, 0), "ticks": len(d.captures),
 			"p99_ns": quantile(d.captures, 0.99), "ratio_of_fastest": quantile(d.captures, 0) / quantile(d.floors, 0), "bytes_compared_per_row": dirtyRow, "worlds_compared": d.compared,
 			"anchor": "comparing as many bytes of memory",
 		},
 	}.against(median(d.floors))
+	if d.relations > 0 {
+		r.Params["walk_ns"] = quantile(d.walks, 0)
+		r.Params["fastest_to_walk"] = quantile(d.captures, 0) / quantile(d.walks, 0)
+	}
 	if idle {
 		r = r.ratioTarget(dirtyIdleTarget, true)
 	}

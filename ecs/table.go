@@ -22,6 +22,7 @@ type table struct {
 	bare      snapshot.Mask    // those of them without lanes: only their presence replicates
 	replicas  column           // the Replicated column
 	columns   []column         // the components with lanes; before them, in a capture, controls
+	unscanned []column         // captures: components with lanes that are captured by marks alone, which have no shadow
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
@@ -54,9 +55,12 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 			continue
 		}
 		_, aimed := plan.Target()
-		t.columns = append(t.columns, column{
-			id: id, row: row, plan: plan, size: int(plan.Size()), aimed: aimed, control: b.controls.kind(id),
-		})
+		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), aimed: aimed, control: b.controls.kind(id)}
+		if b.unscanned.Has(row) {
+			t.unscanned = append(t.unscanned, c)
+		} else {
+			t.columns = append(t.columns, c)
+		}
 	}
 	b.controls.columns(w, t, &mask)
 	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.aimed })
@@ -135,6 +139,11 @@ func (t *table) column(row int) *column {
 	for i := range t.columns {
 		if t.columns[i].row == row {
 			return &t.columns[i]
+		}
+	}
+	for i := range t.unscanned {
+		if t.unscanned[i].row == row {
+			return &t.unscanned[i]
 		}
 	}
 	return nil
