@@ -12,7 +12,7 @@ import (
 func TestShotsAreConfirmedAgainstWhatWasSeen(t *testing.T) {
 	for _, args := range [][]string{
 		{"-json"},
-		{"-json", "-loss", ".1", "-jitter", "30ms", "-seed", "2"},
+		{"-json", "-loss", "10", "-jitter", "30ms", "-seed", "2"},
 		{"-json", "-delay", "0s", "-jitter", "0s", "-loss", "0", "-seconds", "10"},
 	} {
 		var out, errs bytes.Buffer
