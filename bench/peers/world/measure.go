@@ -31,13 +31,20 @@ func measure(c combination, budget time.Duration) (lines []result, err error) {
 	if err := warm(s, both[:], f); err != nil {
 		return nil, err
 	}
+	sides := []side{necs, both[0], both[1]}
 	started := time.Now()
 	for n := 0; n < warmUp+fewestTicks || time.Since(started) < budget; n++ {
 		if n == warmUp {
 			started = time.Now()
 		}
 		s.step()
-		if err := turns(n, []side{necs, both[0], both[1]}, f); err != nil {
+		if err := turns(n, s, sides, f); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range sides { // all of them at the same moment
+		one.game()
+		if err := one.samples().take(one, f, false); err != nil {
 			return nil, err
 		}
 	}
@@ -70,24 +77,38 @@ type side interface {
 	samples() *sample
 }
 
-// turns is one tick of every side; who begins goes round.
-func turns(n int, sides []side, f *far) error {
+// turns is a tick of necs and some of each of netcode's servers; who begins goes round.
+func turns(n int, s *scene, sides []side, f *far) error {
 	for k := range sides {
-		one := sides[(n+k)%len(sides)]
-		one.game()
-		runtime.GC() // or what one leaves behind is collected in the time of another
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		began, sent := time.Now(), one.sent()
-		err := one.tick()
-		took := time.Since(began)
-		runtime.ReadMemStats(&after)
-		if err := errors.Join(err, one.settle(f)); err != nil {
-			return err
+		one, ticks := sides[(n+k)%len(sides)], blockTicks
+		if _, necs := one.(*theirs); necs {
+			ticks = 1
 		}
-		if n >= warmUp {
-			one.samples().add(float64(took), float64(one.sent()-sent), float64(after.Mallocs-before.Mallocs))
+		runtime.GC() // or what necs leaves behind is collected in the time of the others
+		for range ticks {
+			s.step()
+			one.game()
+			if err := one.samples().take(one, f, n >= warmUp); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// take is one tick of a side and its clients' answer.
+func (t *sample) take(one side, f *far, keep bool) error {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began, sent := time.Now(), one.sent()
+	err := one.tick()
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	if err := errors.Join(err, one.settle(f)); err != nil {
+		return err
+	}
+	if keep {
+		t.add(float64(took), float64(one.sent()-sent), float64(after.Mallocs-before.Mallocs))
 	}
 	return nil
 }
