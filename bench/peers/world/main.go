@@ -27,9 +27,9 @@ const (
 	target, targetFew = 150, 400
 	warmUp            = 5
 	warmUpOurs        = 200 // ticks of netcode's servers alone, before that
-	fewestTicks       = 5 // of necs
-	blockTicks        = 8 // of netcode's servers for one of necs
-	hardestClients    = 16 // from so many on the targets count
+	fewestTicks       = 5   // of necs
+	blockTicks        = 8   // of netcode's servers for one of necs
+	hardestClients    = 16  // from so many on the targets count
 )
 
 // combination is one line.

@@ -42,6 +42,7 @@ func measure(c combination, budget time.Duration) (lines []result, err error) {
 			return nil, err
 		}
 	}
+	s.step()
 	for _, one := range sides { // all of them at the same moment
 		one.game()
 		if err := one.samples().take(one, f, false); err != nil {
