@@ -108,7 +108,9 @@ func (c *column) leave(n int) {
 func (c *column) differingSeat(n int, slots []int32) int {
 	// SAFETY: as for bytes; the rows are one component long, and the words lie inside of it, the last maybe over the one
 	// before. The slice expressions check the bounds of the shadow.
-	load := func(p unsafe.Pointer, at int) uint64 { return *(*uint64)(unsafe.Add(p, at)) }
+	load := func(p unsafe.Pointer, at int) uint64 {
+		return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
+	}
 	size, last := c.size, c.size-8
 	switch at := c.seats[:len(slots)]; {
 	case c.aimed || size < 8 || size > 32:
