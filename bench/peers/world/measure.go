@@ -8,14 +8,13 @@ import (
 
 // measure runs one combination: three servers in turns, each tick followed by the clients' answer.
 func measure(c combination, budget time.Duration) (lines []result, err error) {
-	s := newScene(c)
-	necs, err := newTheirs(s)
+	necs, err := newTheirs(newScene(c)) // each has a scene of its own, so that bodies move evenly in all of them
 	if err != nil {
 		return nil, err
 	}
 	var both [2]*ours
 	for i := range both {
-		if both[i], err = newOurs(s, c.clients, i == 0); err != nil {
+		if both[i], err = newOurs(newScene(c), c.clients, i == 0); err != nil {
 			return nil, err
 		}
 		defer both[i].conn.Close()
@@ -28,7 +27,7 @@ func measure(c combination, budget time.Duration) (lines []result, err error) {
 	if err := errors.Join(necs.join(c.clients), both[0].join(f), both[1].join(f)); err != nil {
 		return nil, err
 	}
-	if err := warm(s, both[:], f); err != nil {
+	if err := warm(both[:], f); err != nil {
 		return nil, err
 	}
 	sides := []side{necs, both[0], both[1]}
@@ -37,15 +36,7 @@ func measure(c combination, budget time.Duration) (lines []result, err error) {
 		if n == warmUp {
 			started = time.Now()
 		}
-		s.step()
-		if err := turns(n, s, sides, f); err != nil {
-			return nil, err
-		}
-	}
-	s.step()
-	for _, one := range sides { // all of them at the same moment
-		one.game()
-		if err := one.samples().take(one, f, false); err != nil {
+		if err := turns(n, sides, f); err != nil {
 			return nil, err
 		}
 	}
@@ -56,9 +47,8 @@ func measure(c combination, budget time.Duration) (lines []result, err error) {
 }
 
 // warm runs netcode's servers until their rings and histories have the size that they keep. necs keeps nothing.
-func warm(s *scene, both []*ours, f *far) error {
+func warm(both []*ours, f *far) error {
 	for range warmUpOurs {
-		s.step()
 		for _, o := range both {
 			o.game()
 			if err := errors.Join(o.tick(), o.settle(f)); err != nil {
@@ -71,7 +61,7 @@ func warm(s *scene, both []*ours, f *far) error {
 
 // side is one of the servers.
 type side interface {
-	game()             // what moved is written into its world
+	game()             // what moves does, and is written into its world
 	tick() error       // what is measured
 	settle(*far) error // the clients take in what was sent
 	sent() int64       // bytes so far, the headers of websockets, TCP, UDP and IP not counted
@@ -79,7 +69,7 @@ type side interface {
 }
 
 // turns is a tick of necs and some of each of netcode's servers; who begins goes round.
-func turns(n int, s *scene, sides []side, f *far) error {
+func turns(n int, sides []side, f *far) error {
 	for k := range sides {
 		one, ticks := sides[(n+k)%len(sides)], blockTicks
 		if _, necs := one.(*theirs); necs {
@@ -87,7 +77,6 @@ func turns(n int, s *scene, sides []side, f *far) error {
 		}
 		runtime.GC() // or what necs leaves behind is collected in the time of the others
 		for range ticks {
-			s.step()
 			one.game()
 			if err := one.samples().take(one, f, n >= warmUp); err != nil {
 				return err

@@ -95,8 +95,9 @@ func populate[P, R, V any](w *ecs.World, s *scene, parts func(*body) (P, R, V)) 
 // now is a virtual clock: one tick a frame.
 func (o *ours) now() time.Duration { return time.Duration(o.frames) * time.Second / tickHz }
 
-// game writes what moved.
+// game moves what moves and writes it.
 func (o *ours) game() {
+	o.scene.step()
 	for _, i := range o.scene.movers {
 		o.write(i, &o.scene.bodies[i])
 	}

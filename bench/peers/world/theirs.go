@@ -99,8 +99,9 @@ func (t *theirs) write(i int) {
 	t.velocity.SetValue(e, b.v)
 }
 
-// game writes what moved.
+// game moves what moves and writes it.
 func (t *theirs) game() {
+	t.scene.step()
 	for _, i := range t.scene.movers {
 		t.write(i)
 	}
