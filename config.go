@@ -39,8 +39,9 @@ type Config struct {
 	TickRate   int  // Network ticks a second, 1 to MaxTickRate; default 30. The frame rate is free.
 	FirstTick  Tick // Number of the server's first tick, 1 to 2^62, as when a saved game goes on; default 1. Server only.
 	PacketSize int  // Bytes in one datagram at most, MinPacketSize to MaxPacketSize; default 1200.
-	Window     int  // History window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and
-	// two seconds, which is four round trips of half a second.
+	// Window is the history window in ticks, MinWindow to MaxWindow; default: the larger of 64 ticks and two seconds, which is
+	// four round trips of half a second.
+	Window int
 
 	Clients     int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
 	Pending     int // Beside those, clients whose first packet has not come yet; default 256. Server only.
@@ -56,12 +57,14 @@ type Config struct {
 	QueueBytes       int // Bytes of received messages in one frame; default: room for the quotas of all Clients, at least 16 MiB.
 	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
 	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
-	FloodFrames      int // Frames beyond one of these two, less those in which it sent and stayed below, after which a
-	// sender is closed; default 64.
+	// FloodFrames is how many frames beyond one of these two, less those in which it sent and stayed below, a sender has until it
+	// is closed; default 64.
+	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
-	Deferred      int // Messages of one sender that wait for a tick or an entity; default 64, beyond that unreliable
-	// ones are dropped and a reliable one ends the connection.
+	// Deferred is how many messages of one sender may wait for a tick or an entity; default 64, beyond that unreliable ones are
+	// dropped and a reliable one ends the connection.
+	Deferred      int
 	DeferredBytes int // Bytes of these; default 16 KiB, as above.
 	Strikes       int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
 	Nested        int // Messages to oneself handled within handlers in one dispatch; default 4096, beyond that they wait.
@@ -81,8 +84,9 @@ type Config struct {
 	Random io.Reader // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
 	// Executor lets Send fill the packets of several clients at the same time; default: one after the other. Server only.
 	Executor Executor
-	Logger   *slog.Logger // Where to log, at most some ten lines a second; default: what goes wrong
-	// and no OnError is told, on slog.Default().
+	// Logger is where to log, at most some ten lines a second; default: what goes wrong and no OnError is told, on
+	// slog.Default().
+	Logger *slog.Logger
 }
 
 // withDefaults fills in the zero fields.

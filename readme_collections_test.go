@@ -2,6 +2,7 @@ package netcode_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,15 +46,23 @@ func (c *Collections) give(server *netcode.Server, player netcode.NetworkID) err
 	return c.Quests.Of(server, player).Add(17)
 }
 
-func (c *Collections) watch(client *netcode.Client, redraw func(slot int, s Slot)) {
+func (c *Collections) watch(client *netcode.Client, shown *[]Slot) { // what is on the screen
 	c.Inventory.OnChange(client, func(change netcode.ListChange[Slot]) {
-		if change.What == netcode.CollectionWhole { // it came into sight
-			for i, s := range c.Inventory.Of(client, change.Entity).All() {
-				redraw(i, s)
+		switch change.What {
+		case netcode.CollectionWhole: // it came into sight, or came anew
+			*shown = (*shown)[:0]
+			for _, s := range c.Inventory.Of(client, change.Entity).All() {
+				*shown = append(*shown, s)
 			}
-			return
+		case netcode.CollectionInserted:
+			*shown = slices.Insert(*shown, change.Index, change.Value)
+		case netcode.CollectionSet: // it was change.Old
+			(*shown)[change.Index] = change.Value
+		case netcode.CollectionRemoved: // it was change.Value
+			*shown = slices.Delete(*shown, change.Index, change.Index+1)
+		case netcode.CollectionCleared, netcode.CollectionGone: // gone with its entity, or with the sight of it
+			*shown = (*shown)[:0]
 		}
-		redraw(change.Index, change.Value)
 	})
 }
 
@@ -63,22 +72,37 @@ func TestReadmeCollections(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	c := register(p)
-	drawn := map[int]Slot{}
+	var shown []Slot
 	var player netcode.NetworkID
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1})
 	n.Server.Systems.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) {
 		player = id
 		require.NoError(t, c.give(n.Server.Server, id))
 	})
-	c.watch(n.Clients[0].Client, func(slot int, s Slot) { drawn[slot] = s })
+	c.watch(n.Clients[0].Client, &shown)
 	w := &n.Server.World
-	w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[netcode.Replicated](w))
-	require.True(t, n.RunUntil(3*time.Second, func() bool { return drawn[0].Count == 2 }))
-	require.NoError(t, c.Inventory.Of(n.Server.Server, player).Append(Slot{Kind: 9}))
-	require.True(t, n.RunUntil(time.Second, func() bool { return drawn[1].Kind == 9 }))
+	e := w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[netcode.Replicated](w))
+	until := func(want ...Slot) {
+		t.Helper()
+		require.True(t, n.RunUntil(3*time.Second, func() bool { return slices.Equal(shown, want) }), "%v, want %v", shown, want)
+	}
+	until(Slot{3, 2})
+	bag := c.Inventory.Of(n.Server.Server, player)
+	require.NoError(t, bag.Append(Slot{Kind: 9}))
+	require.NoError(t, bag.Insert(0, Slot{Kind: 8}))
+	until(Slot{Kind: 8}, Slot{3, 2}, Slot{Kind: 9})
+	require.NoError(t, bag.Set(1, Slot{3, 7}))
+	require.NoError(t, bag.Remove(0))
+	until(Slot{3, 7}, Slot{Kind: 9})
+	require.NoError(t, bag.Clear())
+	until()
+	require.NoError(t, bag.Append(Slot{Kind: 1}))
+	until(Slot{Kind: 1})
 	score, _ := c.Scores.Of(n.Clients[0].Client, player).Get(1)
 	require.EqualValues(t, -20, score)
 	require.True(t, c.Quests.Of(n.Clients[0].Client, player).Has(17))
+	w.RemoveEntity(e)
+	until()
 }
 
 func TestReadmeShowsTheCollections(t *testing.T) {

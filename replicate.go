@@ -42,6 +42,11 @@ const maxEvery = 1<<16 - 1
 // again while it stays there: for what entities are born with. Only the server asks for it.
 func Once() Option { return func(r *registration) { r.rows.Once = true } }
 
+// Marked makes a component travel only when game code says that it wrote it, with systems.Mark, or that its entity is new:
+// it is not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next
+// one with; Capture.CheckMarks of package systems finds such writes in tests. Only the server asks for it.
+func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
+
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). A field of Arche's
 // ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does

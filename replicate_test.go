@@ -18,10 +18,10 @@ type eachTick struct{ N uint8 }
 func TestEveryAndOnce(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[slowly](p, netcode.Every(7), netcode.Named("Z"))
-	netcode.Replicate[eachTick](p, netcode.Named("M"))
+	netcode.Replicate[eachTick](p, netcode.Named("M"), netcode.Marked())
 	netcode.Replicate[atBirth](p, netcode.Once(), netcode.Every(65535), netcode.Named("A"))
 	require.Equal(t, snapshot.RowOptions{Once: true, Every: 65535}, p.Schema().Options(0))
-	require.Zero(t, p.Schema().Options(1))
+	require.Equal(t, snapshot.RowOptions{Marked: true}, p.Schema().Options(1))
 	require.Equal(t, snapshot.RowOptions{Every: 7}, p.Schema().Options(2))
 
 	plain := netcode.NewProtocol()
@@ -34,7 +34,7 @@ func TestEveryAndOnce(t *testing.T) {
 		require.Panics(t, func() { netcode.Every(ticks) })
 	}
 	require.PanicsWithValue(t,
-		"netcode: Handle[netcode_test.slowly]: Every and Once are for components: a message travels when it is sent",
+		"netcode: Handle[netcode_test.slowly]: Every, Once and Marked are for components: a message travels when it is sent",
 		func() { netcode.Handle[slowly](netcode.NewProtocol(), nil, netcode.Once()) })
 }
 

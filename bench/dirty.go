@@ -9,6 +9,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
+	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -30,7 +31,8 @@ type relation struct {
 type dirtyScene struct {
 	entities  int
 	moving    float64 // of the entities, written by the game before each capture; 0 is an idle world
-	relations bool    // each entity stands in an archetype alone
+	marks     bool    // captured by marks alone
+	relations int     // above 0: each entity stands in an archetype alone, for which Arche reserves so many rows
 }
 
 func dirtyScenes(o options) []dirtyScene {
@@ -46,9 +48,17 @@ func dirtyScenes(o options) []dirtyScene {
 		for _, f := range fractions {
 			scenes = append(scenes, dirtyScene{entities: n, moving: f})
 		}
+		for _, f := range fractions[:min(3, len(fractions))] {
+			scenes = append(scenes, dirtyScene{entities: n, moving: f, marks: true})
+		}
 	}
 	targets := min(1000, sizes[0])
-	return append(scenes, dirtyScene{targets, 0, true}, dirtyScene{targets, 0.1, true})
+	for _, rows := range []int{archetypeRows, 1} {
+		for _, f := range []float64{0, 0.1} {
+			scenes = append(scenes, dirtyScene{entities: targets, moving: f, relations: rows})
+		}
+	}
+	return scenes
 }
 
 // runDirty measures finding what the game wrote: a capture of the world, against comparing as much memory and nothing else.
@@ -72,20 +82,27 @@ type dirtyRun struct {
 	capture *netecs.Capture
 	movers  []int
 	orbits  []orbit
+	all     ecs.Mask
+	filter  ecs.CachedFilter // of all bodies
 
 	memory, shadow []byte
 
 	captures, floors []float64 // ns per row
+	walks            []float64 // ns per row of a relation: see walk
 	compared         int
 }
 
 func newDirtyRun(s dirtyScene) *dirtyRun {
-	d := &dirtyRun{dirtyScene: s, schema: bodyProtocol(true).Schema(), body: newBodyWorld(s.entities, true)}
-	if s.relations {
+	d := &dirtyRun{dirtyScene: s, schema: bodyProtocol(true).Schema()}
+	d.body = newRelatedWorld(s.entities, true, max(s.relations, 1))
+	if s.relations > 0 {
 		d.relate()
 	}
+	d.all = ecs.All(ecs.ComponentID[components.Replicated](&d.body.world))
+	d.filter = d.body.world.Cache().Register(&d.all)
 	d.store = snapshot.NewStore(d.schema, snapshot.Config{Entities: s.entities})
 	d.capture = netecs.NewCapture(&d.body.world, d.store, d.schema, 1, nil)
+	d.capture.ByMarks(s.marks)
 	if s.moving > 0 {
 		d.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
 		d.orbits = newScene(s.entities, s.moving).orbits
@@ -96,6 +113,23 @@ func newDirtyRun(s dirtyScene) *dirtyRun {
 	return d
 }
 
+// walk is the least that looking at every archetype through Arche's API takes: where its row lies, and whose it is.
+func (d *dirtyRun) walk() {
+	replicated := ecs.ComponentID[components.Replicated](&d.body.world)
+	found, last := 0, ecs.Entity{}
+	d.walks = append(d.walks, timed(func() {
+		for query := d.body.world.Query(&d.filter); query.Next(); {
+			if query.Get(replicated) != nil {
+				last = query.Entity()
+				found++
+			}
+		}
+	})/float64(d.entities))
+	if found != d.entities || last.IsZero() {
+		panic("the walk missed a body")
+	}
+}
+
 // relate gives every body a target of its own.
 func (d *dirtyRun) relate() {
 	targets := generic.NewMap1[local](&d.body.world)
@@ -104,6 +138,16 @@ func (d *dirtyRun) relate() {
 	for i, e := range d.body.entities {
 		relate.Assign(e, &relation{})
 		related.SetRelation(e, targets.NewWith(&local{Sprite: uint32(i)}))
+	}
+}
+
+// mark is what game code says with marks, after it wrote.
+func (d *dirtyRun) mark() {
+	for _, i := range d.movers {
+		e := d.body.entities[i]
+		netecs.Mark[position](d.capture, e)
+		netecs.Mark[rotation](d.capture, e)
+		netecs.Mark[velocity](d.capture, e)
 	}
 }
 
@@ -120,7 +164,12 @@ func (d *dirtyRun) turn(keep bool) error {
 	if first {
 		compare()
 	}
-	capture := timed(func() { d.capture.Run(d.store.Tick() + 1) })
+	capture := timed(func() {
+		if d.marks {
+			d.mark()
+		}
+		d.capture.Run(d.store.Tick() + 1)
+	})
 	if !first {
 		compare()
 	}
@@ -129,6 +178,9 @@ func (d *dirtyRun) turn(keep bool) error {
 	}
 	if want := 3 * len(d.movers); keep && d.store.Changed() != want {
 		return fmt.Errorf("the capture found %d rows changed, the game wrote %d", d.store.Changed(), want)
+	}
+	if keep && d.relations > 0 {
+		d.walk()
 	}
 	if keep {
 		d.captures, d.floors = append(d.captures, capture/rows), append(d.floors, floor/rows)
@@ -168,13 +220,17 @@ func (d *dirtyRun) compare() error {
 func (d *dirtyRun) report(o options) {
 	idle := d.moving == 0
 	r := result{
-		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && !d.relations && d.entities == 10000,
+		Scenario: "dirty", Value: median(d.captures), Unit: "ns/row", Main: idle && !d.marks && d.relations == 0 && d.entities == 10000,
 		Params: map[string]any{
-			"entities": d.entities, "changed": d.moving, "one_row_archetypes": d.relations, "ticks": len(d.captures),
+			"entities": d.entities, "changed": d.moving, "marks": d.marks, "one_row_archetypes": d.relations > 0, "rows_reserved": d.relations, "fastest_ns": quantile(d.captures, 0), "ticks": len(d.captures),
 			"p99_ns": quantile(d.captures, 0.99), "ratio_of_fastest": quantile(d.captures, 0) / quantile(d.floors, 0), "bytes_compared_per_row": dirtyRow, "worlds_compared": d.compared,
 			"anchor": "comparing as many bytes of memory",
 		},
 	}.against(median(d.floors))
+	if d.relations > 0 {
+		r.Params["walk_ns"] = quantile(d.walks, 0)
+		r.Params["fastest_to_walk"] = quantile(d.captures, 0) / quantile(d.walks, 0)
+	}
 	if idle {
 		r = r.ratioTarget(dirtyIdleTarget, true)
 	}

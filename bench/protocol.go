@@ -46,7 +46,15 @@ type bodyWorld struct {
 
 // newBodyWorld makes a world of replicated bodies, of the components that bodyProtocol registers.
 func newBodyWorld(bodies int, exact bool) *bodyWorld {
-	w := &bodyWorld{world: ecs.NewWorld(max(bodies, 1) + 1)}
+	return newRelatedWorld(bodies, exact, archetypeRows)
+}
+
+// archetypeRows is what Arche reserves for an archetype if nobody says otherwise.
+const archetypeRows = 128
+
+// newRelatedWorld is newBodyWorld with another number of rows that Arche reserves for each archetype of a relation's target.
+func newRelatedWorld(bodies int, exact bool, rows int) *bodyWorld {
+	w := &bodyWorld{world: ecs.NewWorld(max(bodies, 1)+1, rows)}
 	if exact {
 		populate[position, rotation, velocity](w, bodies)
 	} else {

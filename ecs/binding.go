@@ -17,6 +17,7 @@ type binding struct {
 	ids        []ecs.ID // by row
 	replicated ecs.ID
 	relations  snapshot.Mask // rows whose component is a relation
+	unscanned  snapshot.Mask // rows that are captured by marks alone
 	controls   *controls     // nil where control components are not looked at
 }
 

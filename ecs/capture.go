@@ -36,6 +36,8 @@ import (
 // is no entity at all. When that changes, so does the row. A relation that leads
 // in a circle back to its entity has no target for the clients.
 //
+// Components with [snapshot.RowOptions].Marked are not compared: game code says [Mark] when it wrote one.
+//
 // components.Owner, Group, Priority and Rate on an entity are obeyed. By Rate,
 // and by the options of the schema's rows, a component that was written may have
 // to wait for its turn; it is captured as it is then.
@@ -48,6 +50,7 @@ type Capture struct {
 	store *snapshot.Store
 	refs  references
 	pace  pace
+	marks marks
 	lanes []uint32   // of the row being captured
 	blank [][]uint32 // by row: the lanes of the component's zero value
 	known []faults   // by network index
@@ -60,8 +63,8 @@ type Capture struct {
 
 // faults are what was reported of an entity: of which rows, and whether.
 type faults struct {
-	notFinite, outOfRange snapshot.Mask
-	circle, weight        bool
+	notFinite, outOfRange, unmarked snapshot.Mask
+	circle, weight                  bool
 }
 
 // NewCapture prepares to capture a world. It registers the schema's components
@@ -75,6 +78,8 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	}
 	c.watch.controls = bindControls(w)
 	c.watch.logs = len(c.refs.tables) > 0
+	c.marks = newMarks(schema, c.watch.controls, c.watch.ids)
+	c.watch.unscanned = c.marks.rows
 	for row := range schema.Rows() {
 		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
 		if n := schema.Plan(row).Lanes(); n > len(c.lanes) {
@@ -93,8 +98,8 @@ func (c *Capture) Run(t tick.Tick) {
 	c.pace.now, c.pace.before = t, c.store.Tick()
 	c.store.Begin(t)
 	c.rejoin()
-	c.watch.scan(c)
-	c.despawnLost()
+	c.look()
+	c.captureMarked()
 	c.captureLate()
 	c.resolve()
 	c.watch.trim()
@@ -121,12 +126,16 @@ func (c *Capture) rejoin() {
 	c.watch.forget()
 	c.refs.forget()
 	c.pace.forget()
+	c.marks.forget()
 	c.watch.mark.join(c.watch.world)
 	c.watch.note(Problem{Kind: WorldReset})
 }
 
 // differs captures one component.
 func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
+	if c.unmarked(id, col) {
+		return
+	}
 	if col.control != noControl {
 		c.control(id, col, row)
 	}
@@ -151,6 +160,7 @@ func (c *Capture) appears(t *table, row, slot int) {
 	if slot < 0 {
 		slot = t.newSlot(c.watch.run)
 	}
+	c.unannounced(id, e, t.rows)
 	*r = components.Replicated{ID: id, World: c.watch.tag}
 	c.watch.depart(id, at)
 	c.watch.claim(at, t, slot)
@@ -190,14 +200,28 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 		}
 		switch {
 		case col.row < 0:
-		case !had.Has(col.row):
-			c.captureRow(id, col, row)
-		case c.pace.never(col):
-		case c.pace.due(id.Index, col):
-			c.captureRow(id, col, row)
 		default:
-			c.pace.putOff(id, col.row)
+			c.captureFound(id, col, row, had)
 		}
+	}
+	for i := range t.unscanned {
+		if col := &t.unscanned[i]; col.aimAt(c.watch.world, c.watch.at(id).entity) {
+			c.captureFound(id, col, 0, had)
+			col.release()
+		}
+	}
+}
+
+// captureFound captures a component of an entity that was found.
+func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
+	switch {
+	case !had.Has(col.row):
+		c.captureRow(id, col, row)
+	case c.pace.never(col):
+	case c.pace.due(id.Index, col):
+		c.captureRow(id, col, row)
+	default:
+		c.pace.putOff(id, col.row)
 	}
 }
 
@@ -240,6 +264,7 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, fault wire.Fault) {
 func (c *Capture) despawnLost() {
 	for _, id := range c.watch.lost {
 		if at := c.watch.at(id); at != nil && at.stamp != c.watch.run {
+			c.unannounced(id, ecs.Entity{}, 0)
 			c.store.Despawn(id)
 			c.watch.drop(id)
 			c.refs.drop(id.Index)

@@ -88,8 +88,8 @@ type side struct {
 	problems                                         []netecs.Problem
 }
 
-func newSide() *side {
-	w := ecs.NewWorld()
+func newSide(capacity ...int) *side {
+	w := ecs.NewWorld(capacity...)
 	return &side{
 		world: &w, vel: ecs.ComponentID[velocity](&w), local: ecs.ComponentID[localOnly](&w),
 		rep: ecs.ComponentID[components.Replicated](&w), child: ecs.ComponentID[childOf](&w),

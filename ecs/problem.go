@@ -60,6 +60,9 @@ const (
 	// RelationCycle: relations lead from an entity back to itself. Each of them
 	// that lies on the circle has no target until one of them is another.
 	RelationCycle
+	// UnmarkedWrite: a component that is captured by marks alone was written without one, or entities changed without
+	// MarkWorld. Only CheckMarks finds it.
+	UnmarkedWrite
 )
 
 // words are what each kind says of its subject, which is an entity, a
@@ -96,6 +99,8 @@ func (k ProblemKind) words() string {
 		return "is a second relation of its entity: it is left out"
 	case RelationCycle:
 		return "leads in a circle of relations back to its entity: it has no target"
+	case UnmarkedWrite:
+		return "was changed without a mark: clients are not told"
 	}
 	return "has an unknown problem"
 }

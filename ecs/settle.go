@@ -130,13 +130,15 @@ func (w *watch) houseRow(t *table, row, slot int) {
 func (w *watch) settleScattered(t *table) {
 	t.stamped = 0
 	for w.query.Next() {
-		t.aim(&w.query)
+		t.replicas.aim(&w.query)
 		r := t.replicas.replicated(0)
-		_, slot := w.slotOf(t, r)
+		w.present = w.query.Entity()
+		slot := w.slotOf(t, r, w.present)
 		if slot < 0 {
-			if at := w.at(r.ID); at == nil || at.entity != w.query.Entity() || r.World != w.tag {
+			if at := w.at(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
 				continue // not ours: it needs no shadow
 			}
+			t.aim(&w.query)
 			slot = t.newSlot(w.run)
 			w.houseRow(t, 0, slot)
 			t.keepRow(0, slot)

@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"slices"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/snapshot"
@@ -20,12 +22,16 @@ type table struct {
 	bare      snapshot.Mask    // those of them without lanes: only their presence replicates
 	replicas  column           // the Replicated column
 	columns   []column         // the components with lanes; before them, in a capture, controls
+	unscanned []column         // captures: components with lanes that are captured by marks alone, which have no shadow
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
 	seen      int              // rows counted by the scan
 	stamps    []uint64         // scattered: the scan that last saw the slot
 	stamped   int              // scattered: slots that this scan saw
+	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
+	slots     []int32          // scattered: as many, negative where there was none
+	goal      int              // the column of the relation, negative where that does not replicate
 }
 
 // newTable makes the shadow for a mask and registers its filter with the
@@ -49,11 +55,15 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 			continue
 		}
 		_, aimed := plan.Target()
-		t.columns = append(t.columns, column{
-			id: id, row: row, plan: plan, size: int(plan.Size()), aimed: aimed, control: b.controls.kind(id),
-		})
+		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), aimed: aimed, control: b.controls.kind(id)}
+		if b.unscanned.Has(row) {
+			t.unscanned = append(t.unscanned, c)
+		} else {
+			t.columns = append(t.columns, c)
+		}
 	}
 	b.controls.columns(w, t, &mask)
+	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.aimed })
 	return t
 }
 
@@ -131,6 +141,11 @@ func (t *table) column(row int) *column {
 			return &t.columns[i]
 		}
 	}
+	for i := range t.unscanned {
+		if t.unscanned[i].row == row {
+			return &t.unscanned[i]
+		}
+	}
 	return nil
 }
 
@@ -138,4 +153,5 @@ func (t *table) column(row int) *column {
 func (t *table) forget() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
+	t.leave(0)
 }

@@ -34,6 +34,10 @@ type column struct {
 	target  ecs.Entity
 	targets []ecs.Entity
 
+	// seats and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
+	seats seats
+	goals []ecs.Entity
+
 	// base is the component of the first row. It is set by aim and cleared by
 	// release, both while the world is locked, so it never outlives a
 	// structural change.
@@ -51,6 +55,93 @@ func (c *column) aim(q *ecs.Query) {
 	if c.aimed {
 		c.target = q.Relation(c.id)
 	}
+}
+
+// seats are where the rows of a scattered table lie, in the order of the last walk over it.
+type seats []unsafe.Pointer
+
+// seat finds where the row lies that the query of a scattered table is at, the n-th of its walk. Asking Arche for every
+// component costs more than comparing them, so what it said in the walk before is believed as long as the Replicated is where
+// it was.
+func (t *table) seat(q *ecs.Query, n int) {
+	r := q.Get(t.replicas.id)
+	// SAFETY: Arche gives each archetype buffers of its own for good, and when it grows gets all of them anew. The pointer that
+	// is kept keeps the old buffer from being used for anything else, so the same address is the same row of the same
+	// archetype, not grown since, and its other components are where they were.
+	if n >= len(t.replicas.seats) || t.replicas.seats[n] != r {
+		t.replicas.seats = extended(t.replicas.seats, n)
+		t.replicas.seats[n] = r
+		for i := range t.columns {
+			c := &t.columns[i]
+			c.seats = extended(c.seats, n)
+			c.seats[n] = q.Get(c.id)
+		}
+	}
+}
+
+// seated is the Replicated of a row that seat has found in this walk.
+func (c *column) seated(n int) *components.Replicated {
+	// SAFETY: called on the Replicated column only, whose component this is; the world is still locked.
+	return (*components.Replicated)(c.seats[n])
+}
+
+// aimSeat points the column at a row that seat has found in this walk.
+func (c *column) aimSeat(n int) {
+	// SAFETY: as for aim.
+	c.base = c.seats[n]
+	if c.aimed {
+		c.target = c.goals[n]
+	}
+}
+
+// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
+func (c *column) leave(n int) {
+	if n < len(c.seats) {
+		clear(c.seats[n:])
+		c.seats = c.seats[:n]
+	}
+}
+
+// differingSeat is the first row from the n-th on that seat has found in this walk and that is not in its slot, or the number
+// of rows. Those with a negative slot are passed over. It is a loop over little else than loads of two or four words, so that
+// many are under way at once: they are all over the memory.
+func (c *column) differingSeat(n int, slots []int32) int {
+	// SAFETY: as for bytes; the rows are one component long, and the words lie inside of it, the last maybe over the one
+	// before. The slice expressions check the bounds of the shadow.
+	load := func(p unsafe.Pointer, at int) uint64 {
+		return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
+	}
+	size, last := c.size, c.size-8
+	switch at := c.seats[:len(slots)]; {
+	case c.aimed || size < 8 || size > 32:
+		for ; n < len(slots); n++ {
+			if slot := slots[n]; slot >= 0 {
+				if c.aimSeat(n); !c.sameRow(0, int(slot)) {
+					return n
+				}
+			}
+		}
+	case size <= 16:
+		for ; n < len(slots); n++ {
+			if slot := int(slots[n]); slot >= 0 {
+				p, kept := at[n], unsafe.Pointer(unsafe.SliceData(c.shadow[slot*size:(slot+1)*size]))
+				if (load(p, 0)^load(kept, 0))|(load(p, last)^load(kept, last)) != 0 {
+					return n
+				}
+			}
+		}
+	default:
+		for ; n < len(slots); n++ {
+			if slot := int(slots[n]); slot >= 0 {
+				p, kept := at[n], unsafe.Pointer(unsafe.SliceData(c.shadow[slot*size:(slot+1)*size]))
+				if (load(p, 0)^load(kept, 0))|(load(p, 8)^load(kept, 8))|
+					(load(p, last-8)^load(kept, last-8))|(load(p, last)^load(kept, last)) != 0 {
+					return n
+				}
+			}
+		}
+	}
+	return n
 }
 
 // release forgets where the world keeps the column.

@@ -29,7 +29,9 @@ type watch struct {
 	everything ecs.CachedFilter // of with
 	tables     []*table
 	byMask     map[ecs.Mask]*table
-	query      ecs.Query // the open one: a field, since the address of a local would escape
+	query      ecs.Query  // the open one: a field, since the address of a local would escape
+	guard      ecs.Query  // keeps the world locked
+	present    ecs.Entity // in a scattered table: that of the row that is looked at
 
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
@@ -211,33 +213,6 @@ func (w *watch) scanColumn(t *table, c *column, from, to int, h watcher) {
 	}
 }
 
-// scanScattered goes over a table of many archetypes and closes the query.
-func (w *watch) scanScattered(t *table, h watcher) {
-	before := t.length
-	t.stamped = 0
-	for w.query.Next() {
-		t.aim(&w.query)
-		id, slot := w.slotOf(t, t.replicas.replicated(0))
-		if slot < 0 {
-			h.appears(t, 0, -1)
-			continue
-		}
-		t.stamp(slot, w.run)
-		for i := range t.columns {
-			if c := &t.columns[i]; !c.sameRow(0, slot) {
-				h.differs(id, c, 0, slot)
-				w.keepRow(c, 0, slot)
-			}
-		}
-	}
-	t.release()
-	for slot := 0; slot < before && t.stamped < t.length; slot++ {
-		if t.stamps[slot] != w.run {
-			w.displace(t, slot)
-		}
-	}
-}
-
 // keepRow keeps a component that the watcher has been told of, unless it wants
 // to be told again.
 func (w *watch) keepRow(c *column, row, slot int) {
@@ -248,14 +223,13 @@ func (w *watch) keepRow(c *column, row, slot int) {
 	c.keepRow(row, slot)
 }
 
-// slotOf is the slot of the query's present entity in a scattered table, -1
-// when it has none there.
-func (w *watch) slotOf(t *table, r *components.Replicated) (wire.NetworkID, int) {
+// slotOf is the slot of an entity in a scattered table by its Replicated, -1 when it has none there.
+func (w *watch) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
 	at := w.at(r.ID)
-	if r.World != w.tag || at == nil || at.table != t.number || at.entity != w.query.Entity() {
-		return wire.NetworkID{}, -1
+	if r.World != w.tag || at == nil || at.table != t.number || at.entity != e {
+		return -1
 	}
-	return r.ID, int(at.slot)
+	return int(at.slot)
 }
 
 // occupant is the id whose rows are in a slot, if they are an entity of ours.
@@ -318,7 +292,7 @@ func (w *watch) claim(at *place, t *table, slot int) {
 // entityAt is the entity of a row that the scan is at.
 func (w *watch) entityAt(t *table, row int) ecs.Entity {
 	if t.scattered {
-		return w.query.Entity()
+		return w.present
 	}
 	return w.query.EntityAt(row)
 }

@@ -25,6 +25,8 @@ type Schema struct {
 type RowOptions struct {
 	Every int  // at most every so many ticks; 0 and 1: each tick
 	Once  bool // only when it is added
+
+	Marked bool // only when game code says that it was written, instead of by comparing
 }
 
 // NewSchema takes the component plans in the protocol's canonical order. It

@@ -15,6 +15,12 @@ type Capture struct {
 	// The world is unlocked.
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
+	// MarksOnly makes captures cost what was written and not what there is: game code says Mark for every write, and
+	// MarkWorld when entities came or went, or gained or lost components.
+	MarksOnly bool
+	// CheckMarks, for tests, reports each write without a mark that needed one.
+	CheckMarks bool
+
 	capture *netecs.Capture
 }
 
@@ -22,6 +28,10 @@ type Capture struct {
 func (c *Capture) Initialize(w *ecs.World) {
 	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
 	c.capture.Along(c.Server.Publish)
+	c.capture.ByMarks(c.MarksOnly)
+	if c.CheckMarks {
+		c.capture.CheckMarks()
+	}
 }
 
 // Update implements System.
@@ -52,6 +62,21 @@ func (c *Capture) announce() {
 func (c *Capture) Finalize(*ecs.World) {
 	if c.capture != nil {
 		c.capture.Release()
+	}
+}
+
+// Mark says that game code wrote component T of an entity. It is needed for components that were registered with
+// netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value that it has then.
+func Mark[T any](c *Capture, e ecs.Entity) {
+	if c.capture != nil {
+		netecs.Mark[T](c.capture, e)
+	}
+}
+
+// MarkWorld has the next capture look at the whole world, with MarksOnly.
+func (c *Capture) MarkWorld() {
+	if c.capture != nil {
+		c.capture.MarkWorld()
 	}
 }
 

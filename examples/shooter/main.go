@@ -7,7 +7,7 @@
 // judged by the present. At the end all stand still, and every client's world must come to equal the server's.
 //
 //	go run ./examples/shooter                    four bots and a host
-//	go run ./examples/shooter -loss .1 -json     worse, for programs
+//	go run ./examples/shooter -loss 10 -json     worse, for programs
 //
 // The exit status is 0 if every world converged and of the shots that arrived in time at least 95 % were confirmed.
 package main
@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/arche-netcode/netcode/transport"
@@ -50,13 +52,30 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	flags.Uint64Var(&o.seed, "seed", 1, "of the bots' wits and of the network's moods")
 	flags.DurationVar(&o.link.Delay, "delay", 50*time.Millisecond, "one way")
 	flags.DurationVar(&o.link.Jitter, "jitter", 15*time.Millisecond, "spread of the delay")
-	flags.Float64Var(&o.link.Loss, "loss", .02, "share of packets that are lost")
+	o.link.Loss = .02
+	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 2)", percent(&o.link.Loss))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	if err = flags.Parse(args); err == nil && (o.bots < 1 || o.bots > 60 || o.seconds < 1) {
 		err = errors.New("shooter: -bots is 1 to 60, -seconds at least 1")
 		fmt.Fprintln(stderr, err)
 	}
 	return o, err
+}
+
+// percent reads what a link loses, 0 to 100, as a share. Numbers below 1 without a sign are shares, as in examples/arena.
+func percent(to *float64) func(string) error {
+	return func(s string) error {
+		number, isPercent := strings.CutSuffix(s, "%")
+		loss, err := strconv.ParseFloat(number, 64)
+		if isPercent || loss >= 1 {
+			loss /= 100
+		}
+		if err == nil && !(loss >= 0 && loss <= 1) {
+			err = errors.New("it is in percent: from 0 to 100")
+		}
+		*to = loss
+		return err
+	}
 }
 
 // run is the whole command.

@@ -12,7 +12,7 @@ import (
 func TestShotsAreConfirmedAgainstWhatWasSeen(t *testing.T) {
 	for _, args := range [][]string{
 		{"-json"},
-		{"-json", "-loss", ".1", "-jitter", "30ms", "-seed", "2"},
+		{"-json", "-loss", "10", "-jitter", "30ms", "-seed", "2"},
 		{"-json", "-delay", "0s", "-jitter", "0s", "-loss", "0", "-seconds", "10"},
 	} {
 		var out, errs bytes.Buffer
@@ -42,4 +42,21 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, statusUsage, run([]string{"-bots", "0"}, &out, &out))
 	require.Equal(t, statusUsage, run([]string{"-none"}, &out, &out))
 	require.Equal(t, statusFine, run([]string{"-h"}, &out, &out))
+}
+
+// The loss is in percent, as in examples/arena, which also takes a share.
+func TestLossIsInPercent(t *testing.T) {
+	var errs bytes.Buffer
+	for text, want := range map[string]float64{"10": .1, "10%": .1, "0.1": .1, "1": .01, "0": 0, "0.5%": .005, "100": 1} {
+		o, err := parseOptions([]string{"-loss", text}, &errs)
+		require.NoError(t, err)
+		require.InDelta(t, want, o.link.Loss, 1e-12, text)
+	}
+	for _, text := range []string{"-1", "101", "much", "NaN"} {
+		_, err := parseOptions([]string{"-loss", text}, &errs)
+		require.Error(t, err, text)
+	}
+	o, err := parseOptions(nil, &errs)
+	require.NoError(t, err)
+	require.InDelta(t, .02, o.link.Loss, 1e-12)
 }

@@ -1,0 +1,149 @@
+package netecs
+
+import (
+	"reflect"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// marks are what game code said that it wrote, since the capture before. Each row of each entity is in them once, however
+// often it was said, so they never hold more than there are entities.
+type marks struct {
+	rows    snapshot.Mask // that are captured by marks alone
+	only    bool          // so is everything; see Capture.ByMarks
+	checked bool          // see Capture.CheckMarks
+	world   bool          // MarkWorld was called
+	list    []wire.NetworkID
+	byIndex []snapshot.Mask // by network index: which rows
+}
+
+func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
+	m := marks{world: true}
+	for row := range schema.Rows() {
+		// Control components are obeyed at once, whatever the options say.
+		if schema.Options(row).Marked && controls.kind(ids[row]) == noControl {
+			m.rows = m.rows.With(row)
+		}
+	}
+	return m
+}
+
+// forget drops all marks. The world is to be looked at.
+func (m *marks) forget() {
+	for _, id := range m.list {
+		m.byIndex[id.Index] = 0
+	}
+	m.list, m.world = m.list[:0], true
+}
+
+// has reports whether a row was marked.
+func (m *marks) has(id wire.NetworkID, row int) bool {
+	return int(id.Index) < len(m.byIndex) && m.byIndex[id.Index].Has(row)
+}
+
+// Mark says that game code wrote component T of an entity, which the next Run captures as it is then. It is needed for
+// components with [snapshot.RowOptions].Marked and, after [Capture.ByMarks], for all; for others it changes nothing. An
+// entity that no Run has seen needs none: it is captured whole. Mark may be called while the world is locked. For
+// a T that is not of the schema it does nothing.
+func Mark[T any](c *Capture, e ecs.Entity) {
+	if row := c.watch.rowOf(reflect.TypeFor[T]()); row >= 0 {
+		c.mark(e, row)
+	}
+}
+
+func (c *Capture) mark(e ecs.Entity, row int) {
+	id, ok := c.watch.holder(e)
+	if !ok {
+		return
+	}
+	m := &c.marks
+	m.byIndex = extended(m.byIndex, int(id.Index))
+	if m.byIndex[id.Index] == 0 {
+		m.list = append(m.list, id)
+	}
+	m.byIndex[id.Index] = m.byIndex[id.Index].With(row)
+}
+
+// ByMarks makes Run capture what was marked and look at nothing else, so that it costs what was written and not what there
+// is. Game code then says [Mark] for every write, of control components too where they are of the schema, and
+// [Capture.MarkWorld] when entities came, went, gained or lost components, or other control components were written.
+func (c *Capture) ByMarks(on bool) { c.marks.only = on }
+
+// MarkWorld has the next Run look at the whole world after [Capture.ByMarks]. What was written without a mark goes along.
+func (c *Capture) MarkWorld() { c.marks.world = true }
+
+// CheckMarks makes every Run look at the whole world and report, as UnmarkedWrite, what was written without a mark, once for
+// each component of each entity. It still does not travel. It is for tests: it costs what marks save. It must be called before
+// the first Run.
+func (c *Capture) CheckMarks() { c.marks.checked, c.watch.unscanned = true, 0 }
+
+// look scans the world, unless nothing there needs it.
+func (c *Capture) look() {
+	m := &c.marks
+	if m.only && !m.world && !m.checked {
+		return
+	}
+	c.watch.scan(c)
+	c.despawnLost()
+	m.world = false
+}
+
+// captureMarked captures the rows that were marked.
+func (c *Capture) captureMarked() {
+	m := &c.marks
+	for _, id := range m.list {
+		rows := m.byIndex[id.Index]
+		m.byIndex[id.Index] = 0
+		at := c.watch.at(id)
+		if at == nil || at.table == nowhere || !c.watch.world.Alive(at.entity) && !c.watch.relocate(at, id) {
+			continue
+		}
+		for at = c.watch.at(id); rows != 0; rows &= rows - 1 {
+			c.captureMark(id, at, first(rows))
+		}
+	}
+	m.list = m.list[:0]
+}
+
+func (c *Capture) captureMark(id wire.NetworkID, at *place, row int) {
+	col := c.watch.tables[at.table].column(row)
+	if col == nil || !col.aimAt(c.watch.world, at.entity) {
+		return
+	}
+	if col.control != noControl {
+		c.control(id, col, 0)
+	}
+	switch {
+	case c.pace.never(col):
+	case c.pace.due(id.Index, col):
+		c.captureRow(id, col, 0)
+	default:
+		c.pace.putOff(id, row)
+	}
+	col.release()
+}
+
+// unmarked reports whether a component that differs is not for the scan to capture, and if nobody marked it, tells.
+func (c *Capture) unmarked(id wire.NetworkID, col *column) bool {
+	m := &c.marks
+	if !m.checked || col.row < 0 || !m.only && !m.rows.Has(col.row) {
+		return false
+	}
+	if !m.has(id, col.row) && !c.known[id.Index].unmarked.Has(col.row) {
+		c.known[id.Index].unmarked = c.known[id.Index].unmarked.With(col.row)
+		c.watch.note(Problem{
+			Kind: UnmarkedWrite, Entity: id, Local: c.watch.at(id).entity, Component: col.plan.Name(),
+		})
+	}
+	return true
+}
+
+// unannounced tells of an entity that came, went or has other components, which MarkWorld did not say.
+func (c *Capture) unannounced(id wire.NetworkID, e ecs.Entity, now snapshot.Mask) {
+	if c.marks.only && c.marks.checked && !c.marks.world && now != c.store.Mask(id) {
+		c.watch.note(Problem{Kind: UnmarkedWrite, Entity: id, Local: e})
+	}
+}

@@ -1,0 +1,277 @@
+package netecs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// markedPair is a pair of which some components are captured by marks alone.
+func markedPair(t testing.TB, rows ...int) *pair {
+	schema := newSchema(t)
+	for _, row := range rows {
+		schema.SetOptions(row, snapshot.RowOptions{Marked: true, Every: schema.Options(row).Every})
+	}
+	return newPairIn(t, schema, newSide(16, 2))
+}
+
+func TestMarkedComponentTravelsWhenMarked(t *testing.T) {
+	p := markedPair(t, rowPosition)
+	s := p.server
+	e := s.world.NewEntity(s.rep, s.pos, s.vel)
+	s.position(e).X = 1
+	netecs.Mark[position](p.capture, e) // nobody knows it yet, and it goes whole
+	p.step()
+	p.same()
+	twin := p.twin(e)
+
+	s.position(e).X = 2
+	get[velocity](s, e, s.vel).X = 2
+	p.step()
+	require.InDelta(t, 1, p.client.position(twin).X, 0.002, "nobody marked it")
+	require.Equal(t, float32(2), get[velocity](p.client, twin, p.client.vel).X, "what is not by marks goes as ever")
+
+	netecs.Mark[position](p.capture, e)
+	netecs.Mark[position](p.capture, e)
+	netecs.Mark[localOnly](p.capture, e) // not of the schema
+	s.position(e).X = 3                  // after the mark, before the capture
+	p.step()
+	require.Equal(t, 1, p.store.Changed())
+	p.same()
+	require.InDelta(t, 3, p.client.position(twin).X, 0.002)
+
+	netecs.Mark[position](p.capture, e)
+	s.world.RemoveEntity(e) // what is marked may be gone by then, and its index another's
+	f := s.world.NewEntity(s.rep, s.pos)
+	s.position(f).X = 7
+	p.step()
+	p.same()
+	require.Empty(t, s.kinds())
+}
+
+// What clients write is marked by whoever writes it into the world.
+func TestWriteIsMarked(t *testing.T) {
+	p := markedPair(t, rowVelocity)
+	s := p.server
+	e := s.world.NewEntity(s.rep, s.vel)
+	p.step()
+	id, _ := p.capture.ID(e)
+	lanes := append([]uint32{}, p.store.Row(id, rowVelocity)...)
+	lanes[0] = 0x40400000
+	require.True(t, p.capture.Write(id, rowVelocity, lanes))
+	p.step()
+	p.same()
+	require.Equal(t, float32(3), get[velocity](s, e, s.vel).X)
+	require.Equal(t, 1, p.store.Changed())
+}
+
+func TestByMarksLooksAtNothingElse(t *testing.T) {
+	p := markedPair(t)
+	s := p.server
+	e := s.world.NewEntity(s.rep, s.pos, s.vel)
+	p.capture.ByMarks(true)
+	p.step() // the first looks at the world
+	p.same()
+
+	f := s.world.NewEntity(s.rep, s.pos)
+	s.position(e).X = 2
+	get[velocity](s, e, s.vel).X = 2
+	netecs.Mark[position](p.capture, e)
+	p.step()
+	_, known := p.capture.ID(f)
+	require.False(t, known, "nobody said that it came")
+	require.Equal(t, 1, p.store.Changed())
+
+	p.capture.MarkWorld()
+	p.step()
+	p.same()
+	require.Equal(t, 2, p.store.Changed(), "f's position and e's velocity") //nolint:testifylint // It counts rows.
+
+	s.world.Remove(e, s.vel)
+	netecs.Mark[velocity](p.capture, e)
+	s.world.RemoveEntity(f)
+	netecs.Mark[position](p.capture, f)
+	p.step()
+	require.Zero(t, p.store.Changed())
+	p.capture.MarkWorld()
+	p.step()
+	p.same()
+
+	s.world.Reset()
+	p.step()
+	require.Zero(t, p.store.Len(), "a reset is noticed all the same")
+}
+
+func TestCheckMarksFindsWhatWasNotMarked(t *testing.T) {
+	p := markedPair(t, rowPosition, rowSeeker)
+	p.capture.CheckMarks()
+	s := p.server
+	e := s.world.NewEntity(s.rep, s.pos, s.vel, s.seeker)
+	p.step()
+	s.position(e).X = 1
+	netecs.Mark[position](p.capture, e)
+	get[velocity](s, e, s.vel).X = 2
+	p.step()
+	p.same()
+	require.Empty(t, s.problems)
+
+	s.position(e).X = 2
+	get[seeker](s, e, s.seeker).Doubt = 2
+	p.step()
+	s.position(e).X = 3
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.UnmarkedWrite, netecs.UnmarkedWrite}, s.kinds(), "once for each component")
+	require.InDelta(t, 1, p.client.position(p.twin(e)).X, 0.002, "and it does not travel")
+
+	p.capture.ByMarks(true)
+	get[velocity](s, e, s.vel).X = 3
+	p.step()
+	require.Equal(t, "velocity", s.problems[0].Component)
+	require.Len(t, s.kinds(), 1)
+	f := s.world.NewEntity(s.rep, s.pos)
+	p.step()
+	require.Equal(t, f, s.problems[0].Local)
+	require.Len(t, s.kinds(), 1)
+	p.capture.MarkWorld()
+	s.world.RemoveEntity(f)
+	p.step()
+	require.Empty(t, s.kinds())
+}
+
+// Where every write is marked, the same bytes go out as without marks, whatever game code does.
+func TestMarksGiveTheSameBytes(t *testing.T) {
+	all := []int{rowChildOf, rowFrozen, rowHealth, rowPosition, rowRotation, rowVelocity, rowSeeker}
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			twins := []*markedRun{newMarkedRun(markedPair(t)), newMarkedRun(markedPair(t, all...)), newMarkedRun(markedPair(t))}
+			twins[2].p.capture.ByMarks(true)
+			for range 80 {
+				var sent [][]byte
+				for _, m := range twins {
+					m.turn(seed)
+					sent = append(sent, m.send())
+				}
+				require.Equal(t, sent[0], sent[1], "components by marks")
+				require.Equal(t, sent[0], sent[2], "all by marks")
+			}
+			for _, m := range twins {
+				m.p.apply.Run()
+				m.p.same()
+			}
+		})
+	}
+}
+
+// markedRun is one of several that do the same.
+type markedRun struct {
+	p      *pair
+	bodies []ecs.Entity
+	ticks  uint64
+}
+
+func newMarkedRun(p *pair) *markedRun {
+	p.schema.SetOptions(rowVelocity, snapshot.RowOptions{Marked: p.schema.Options(rowVelocity).Marked, Every: 3})
+	// The pace is read when a capture is made.
+	p.capture = netecs.NewCapture(p.server.world, p.store, p.schema, serverTag+1, p.server.report)
+	return &markedRun{p: p}
+}
+
+func (m *markedRun) turn(seed uint64) {
+	m.ticks++
+	r, s := rand.New(rand.NewPCG(seed, m.ticks)), m.p.server
+	if len(m.bodies) < 3 || r.IntN(4) == 0 {
+		m.bodies = append(m.bodies, s.world.NewEntity(s.rep, s.pos, s.vel, s.seeker))
+		m.p.capture.MarkWorld()
+	}
+	k := r.IntN(len(m.bodies))
+	e, other := m.bodies[k], m.bodies[r.IntN(len(m.bodies))]
+	switch r.IntN(12) {
+	case 0:
+		s.world.RemoveEntity(e)
+		m.bodies = append(m.bodies[:k], m.bodies[k+1:]...)
+		m.p.capture.MarkWorld()
+	case 1:
+		if s.world.Has(e, s.frozen) {
+			s.world.Remove(e, s.frozen)
+		} else {
+			s.world.Add(e, s.frozen)
+		}
+		m.p.capture.MarkWorld()
+	case 2:
+		if e == other {
+			break // Arche panics when an entity goes that is its own target
+		}
+		if !s.world.Has(e, s.child) {
+			s.world.Add(e, s.child)
+		}
+		s.world.Relations().Set(e, s.child, other)
+		m.p.capture.MarkWorld()
+		netecs.Mark[childOf](m.p.capture, e)
+	}
+	for _, e := range m.bodies {
+		if !s.world.Alive(e) || r.IntN(3) > 0 {
+			continue
+		}
+		*s.position(e) = position{X: float32(r.IntN(100)), Y: s.position(e).Y}
+		netecs.Mark[position](m.p.capture, e)
+		if r.IntN(2) == 0 {
+			get[velocity](s, e, s.vel).Y = r.Float32()
+			netecs.Mark[velocity](m.p.capture, e)
+		}
+		if r.IntN(4) == 0 {
+			get[seeker](s, e, s.seeker).Target = other
+			netecs.Mark[seeker](m.p.capture, e)
+		}
+	}
+}
+
+// send captures one tick and gives the bytes that tell the client.
+func (m *markedRun) send() (sent []byte) {
+	p := m.p
+	p.tick++
+	p.capture.Run(p.tick)
+	p.view.Observe()
+	for p.view.Pending() {
+		p.seq++
+		n := p.view.Write(p.buf, p.seq)
+		if n == 0 {
+			break
+		}
+		sent = append(sent, p.buf[:n]...)
+		require.NoError(p.t, p.replica.Read(p.buf[:n]))
+		p.view.Acked(p.seq)
+	}
+	return sent
+}
+
+func TestMarkingAllocatesNothing(t *testing.T) {
+	for _, only := range []bool{false, true} {
+		p := markedPair(t, rowPosition)
+		p.capture.ByMarks(only)
+		s := p.server
+		var bodies []ecs.Entity
+		for range 100 {
+			bodies = append(bodies, s.world.NewEntity(s.rep, s.pos, s.vel))
+		}
+		turn := 0
+		run := func() {
+			turn++
+			e := bodies[turn%100]
+			s.position(e).X = float32(turn % 77)
+			netecs.Mark[position](p.capture, e)
+			p.tick++
+			p.capture.Run(p.tick)
+		}
+		for range 300 {
+			run()
+		}
+		require.Zero(t, testing.AllocsPerRun(200, run))
+		require.Equal(t, 1, p.store.Changed())
+	}
+}

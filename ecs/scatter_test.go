@@ -1,0 +1,158 @@
+package netecs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+)
+
+// newTightPair is a pair whose server reserves one row for each target of a relation, so that archetypes grow at once.
+func newTightPair(t testing.TB) *pair { return newPairIn(t, newSchema(t), newSide(16, 1)) }
+
+// follower is a body that follows a target, by a relation that does not replicate.
+func (s *side) follower(target ecs.Entity) ecs.Entity {
+	return ecs.NewBuilder(s.world, s.rep, s.pos, s.vel, s.follows).WithRelation(s.follows).New(target)
+}
+
+// Between two captures the archetype grows, which moves its rows, and shrinks again: the entity, its id and the number of
+// rows are what they were, and what the capture knows of the memory is out of date.
+func TestRowIsFoundWhereItsArchetypeGrewTo(t *testing.T) {
+	p := newTightPair(t)
+	s := p.server
+	target := s.world.NewEntity()
+	e := s.follower(target)
+	p.step()
+	before := s.position(e)
+	s.world.RemoveEntity(s.follower(target))
+	require.NotSame(t, before, s.position(e), "the archetype did not grow")
+	p.step()
+	p.same()
+	s.position(e).X = 3
+	get[velocity](s, e, s.vel).Z = 4
+	p.step()
+	p.same()
+	require.Equal(t, 2, p.store.Changed())
+}
+
+// Arche gives the memory of an archetype whose target died to the next target.
+func TestArchetypeIsUsedForAnotherTarget(t *testing.T) {
+	p := newTightPair(t)
+	s := p.server
+	parent := s.world.NewEntity(s.rep, s.pos)
+	hang := func(parent ecs.Entity) ecs.Entity {
+		return ecs.NewBuilder(s.world, s.rep, s.pos, s.child).WithRelation(s.child).New(parent)
+	}
+	child := hang(parent)
+	p.step()
+	p.same()
+	memory, next := s.position(child), s.world.NewEntity(s.rep, s.pos)
+	s.world.Relations().Set(child, s.child, ecs.Entity{})
+	s.world.RemoveEntity(parent)
+	s.world.Relations().Set(child, s.child, next)
+	require.Same(t, memory, s.position(child), "the archetype was not used again")
+	p.step()
+	p.same()
+	require.Equal(t, p.twin(next), p.client.world.Relations().Get(p.twin(child), p.client.child))
+}
+
+// A copy of the Replicated that comes to lie where the original was is another entity, though not a byte differs.
+func TestCopyInTheSamePlaceOfAScatteredTable(t *testing.T) {
+	p := newTightPair(t)
+	s := p.server
+	target := s.world.NewEntity()
+	e := s.follower(target)
+	p.step()
+	id, _ := p.capture.ID(e)
+	r, memory := *s.replicated(e), s.replicated(e)
+	s.world.RemoveEntity(e)
+	e = s.follower(target)
+	*s.replicated(e) = r
+	require.Same(t, memory, s.replicated(e))
+	p.step()
+	p.same()
+	now, ok := p.capture.ID(e)
+	require.True(t, ok)
+	require.Equal(t, id, now, "the id goes on with the copy")
+}
+
+// Any sequence of what game code does to entities with relations ends with the client's world like the server's.
+func TestScatteredTablesAtRandom(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			p, r := newTightPair(t), rand.New(rand.NewPCG(seed, 5))
+			s := p.server
+			var targets, bodies []ecs.Entity
+			for range 60 {
+				for range r.IntN(4) {
+					scatterStep(s, r, &targets, &bodies)
+				}
+				for _, e := range bodies {
+					if r.IntN(4) == 0 {
+						s.position(e).X = float32(r.IntN(100))
+					}
+				}
+				p.step()
+				p.same()
+			}
+		})
+	}
+}
+
+func TestScatteredCaptureAllocatesNothing(t *testing.T) {
+	p := newTightPair(t)
+	s := p.server
+	var bodies []ecs.Entity
+	for range 50 {
+		bodies = append(bodies, s.follower(s.world.NewEntity()))
+	}
+	for turn := range 400 {
+		s.position(bodies[turn%50]).X = float32(turn % 100)
+		if e := bodies[turn*7%50]; s.world.Has(e, s.frozen) {
+			s.world.Remove(e, s.frozen) // Arche itself allocates when an entity with a relation moves
+		} else {
+			s.world.Add(e, s.frozen)
+		}
+		p.tick++
+		made := allocations(func() { p.capture.Run(p.tick) })
+		require.True(t, turn < 200 || made == 0, "turn %d: %v allocations", turn, made)
+		require.Positive(t, p.store.Changed())
+	}
+}
+
+func scatterStep(s *side, r *rand.Rand, targets, bodies *[]ecs.Entity) {
+	if len(*targets) == 0 || r.IntN(4) == 0 {
+		*targets = append(*targets, s.world.NewEntity(s.rep, s.pos))
+	}
+	target := (*targets)[r.IntN(len(*targets))]
+	if len(*bodies) == 0 {
+		*bodies = append(*bodies, s.follower(target))
+	}
+	k := r.IntN(len(*bodies))
+	e := (*bodies)[k]
+	relation := s.follows
+	if s.world.Has(e, s.child) {
+		relation = s.child
+	}
+	switch r.IntN(6) {
+	case 0:
+		*bodies = append(*bodies, s.follower(target))
+	case 1:
+		child := ecs.NewBuilder(s.world, s.rep, s.pos, s.child).WithRelation(s.child).New(target)
+		*bodies = append(*bodies, child)
+	case 2:
+		s.world.RemoveEntity(e)
+		*bodies = append((*bodies)[:k], (*bodies)[k+1:]...)
+	case 3:
+		s.world.Relations().Set(e, relation, target)
+	case 4: // the archetype grows and shrinks
+		s.world.RemoveEntity(s.follower(target))
+	case 5:
+		if n := r.IntN(len(*targets)); n > 0 {
+			s.world.RemoveEntity((*targets)[n])
+			*targets = append((*targets)[:n], (*targets)[n+1:]...)
+		}
+	}
+}
