@@ -126,7 +126,10 @@ func refuse(ctx *Context, reason error) {
 		return
 	}
 	p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
-	if err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error())); err != nil {
+	body := peer.AppendRefusal(nil, reason.Error())
+	if l.early != nil && l.early.holds(c.server.client(l.remote).view, &p) {
+		_ = l.delay(&p, "", body) // It is behind a message that is held.
+	} else if err = l.outgoing.Push(&p, body); err != nil {
 		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
 	}
 }

@@ -139,6 +139,7 @@ func (s *Server) admit(c *session) bool {
 		return false
 	}
 	s.move(c, connected)
+	c.early = new(early)
 	c.inputs.setUp(&s.protocol.inputs)
 	s.setUpAuthority(c)
 	s.connect(c)

@@ -64,7 +64,7 @@ type model struct {
 	frame    int
 	packet   [5]int // source, tick, time and frame of the newest packet, and its number
 	pushed   int
-	settled  map[int]bool // dropped while a list of them is gone through
+	settled  map[int]bool      // dropped while a list of them is gone through
 	newest   map[[2]int]posted // handled, by source and sequenced channel
 	stats    Stats
 	handled  []posted
