@@ -47,6 +47,7 @@ type Server struct {
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
+	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
 	order  order
 	report reporter
