@@ -37,7 +37,7 @@ type Stats struct {
 	Delayed           uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.
 	DelayedDropped    uint64 // Of these, dropped: the entity died or was hidden before the client held it, or DeferredTime, or a newer one.
 	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
-	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes, Deferred…: connections ended because a reliable message could not be kept.
+	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes: connections ended because a reliable message could not be kept.
 	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for too long.
 	RateLimited       uint64 // FloodFrames: connections ended because far too much came.
 	FlushesCut        uint64 // FlushTimeout: connections that closed with messages undelivered.
