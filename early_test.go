@@ -20,7 +20,7 @@ import (
 var everyMode = []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
 // secretNumber is what only messages about hidden entities say.
-const secretNumber = 0xDEC0ADDE
+const secretNumber uint32 = 0xDEC0ADDE
 
 // A message that was sent about an entity which is hidden, or dies, before any of its state went out tells nothing: neither
 // the entity's id nor what the message says. Who sees the entity gets it, and what comes behind it goes on.
@@ -273,4 +273,10 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(50, frame))
 	require.Greater(t, s.Stats().DelayedDropped, uint64(100*40))
+
+	s.Show(1, id)
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, how...))
+	dropped := s.Stats().DelayedDropped
+	require.True(t, s.Kick(1, "out"))
+	require.Equal(t, dropped+1, s.Stats().DelayedDropped, "what a client that is gone was not told is counted")
 }

@@ -187,6 +187,10 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	}
 	s.forget(c)
 	c.view = nil
+	if c.early != nil {
+		s.stats.DelayedDropped += uint64(c.early.count)
+		c.early = nil
+	}
 	s.gone(&c.link)
 	if c.near != nil {
 		c.near.client.unhosted(reason)
