@@ -61,7 +61,7 @@ type Config struct {
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
 	// A server keeps back as much again, of either kind, about entities that a client does not have yet.
-	Deferred      int // Unreliable messages of one sender that wait for a tick or an entity; default 64, beyond that they
+	Deferred int // Unreliable messages of one sender that wait for a tick or an entity; default 64, beyond that they
 	// are dropped. Reliable ones are bounded by their sender's credit.
 	DeferredBytes int // Bytes of these; default 16 KiB, as above.
 	Strikes       int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
