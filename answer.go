@@ -125,7 +125,10 @@ func refuse(ctx *Context, reason error) {
 		return
 	}
 	p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
-	if err = l.outgoing.Push(&p, peer.AppendRefusal(nil, reason.Error())); err != nil {
+	body := peer.AppendRefusal(nil, reason.Error())
+	if l.early != nil && l.early.holds(c.server.client(l.remote).view, &p) {
+		_ = l.delay(&p, "", body) // It is behind a message that is held.
+	} else if err = l.outgoing.Push(&p, body); err != nil {
 		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
 	}
 }
@@ -137,17 +140,21 @@ func (c *courier) refused(number uint16, from wire.ClientID, text string) {
 		c.stats.LateAnswers++
 		return
 	}
-	w.fail(&CallError{Text: text})
+	c.tellCaller(w, from, &CallError{Text: text})
 }
 
 // Call asks the end of an id a question, 0 being the server, and has f called once with the answer, or with why there is
 // none: a *CallError with the other end's reason, ErrDeadline (see Within), the error of ctx when that is done, or the
 // *CloseError with which the connection ended. r is nil with an error, and good until f returns. f is called in a frame of
-// this end, never within Call. If Call itself returns an error, one of those of Send or ErrTooManyCalls, f is not called.
+// this end, never within Call; if it panics, the connection to the end that was asked ends as for a handler. If Call itself
+// returns an error, one of those of Send, ErrTooManyCalls, or ErrNoContext for a ctx or an f that is nil, f is not called.
 func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func(r *R, err error), how ...How) error {
 	c := courierOf(end)
 	if c == nil {
 		return ErrNoEnd
+	}
+	if ctx == nil || f == nil {
+		return ErrNoContext
 	}
 	if !c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()) {
 		return ErrQuestion

@@ -18,6 +18,7 @@ type calls struct {
 	limit int
 	open  int
 	next  uint16
+	tell  func(w waiter, of wire.ClientID, err error) // Tells a waiter that there is no answer.
 }
 
 // openCall is one question that waits.
@@ -37,7 +38,8 @@ type waiter interface {
 // newCalls has room for a number of open calls.
 func newCalls(limit int) calls {
 	limit = min(max(limit, 1), maxCalls)
-	return calls{ring: make([]openCall, 1<<bits.Len(uint(2*limit-1))), limit: limit}
+	tell := func(w waiter, _ wire.ClientID, err error) { w.fail(err) }
+	return calls{ring: make([]openCall, 1<<bits.Len(uint(2*limit-1))), limit: limit, tell: tell}
 }
 
 // place is where a number is kept.
@@ -104,9 +106,9 @@ func (c *calls) expire(now time.Duration) (late, cancelled uint64) {
 		default:
 			continue
 		}
-		w := at.waiter
+		w, of := at.waiter, at.of
 		c.free(at)
-		w.fail(err)
+		c.tell(w, of, err)
 	}
 	return late, cancelled
 }
@@ -121,7 +123,7 @@ func (c *calls) drop(of wire.ClientID, reason error) {
 		if at.waiter != nil && at.of == of {
 			w := at.waiter
 			c.free(at)
-			w.fail(reason)
+			c.tell(w, of, reason)
 		}
 	}
 }

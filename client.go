@@ -96,6 +96,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config, c.exists)
 	c.inputs.setUp(&p.inputs, config.SentPackets)
+	c.events.end = &c.courier
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
 	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
 	return c, nil
@@ -182,19 +183,22 @@ func (c *Client) Protocol() *Protocol { return c.protocol }
 // Tag tells the entities of this client from those of any other one in the same process.
 func (c *Client) Tag() uint32 { return c.tag }
 
-// OnConnect adds a function that is called when the server has accepted this client, with the ID that it has now.
+// OnConnect adds a function that is called when the server has accepted this client, with the ID that it has now. If it
+// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	c.events.connected = append(c.events.connected, f)
 }
 
 // OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
 // peer.ReasonClosed after Close. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
+// If it panics, OnError is told, by *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	c.events.disconnected = append(c.events.disconnected, f)
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, entities that game code changed
-// against the server, systems out of order. It may be called many times in a frame.
+// against the server, systems out of order. It may be called many times in a frame. It is the last resort: a panic of its own
+// is not contained.
 func (c *Client) OnError(f func(error)) { c.report.onError = append(c.report.onError, f) }
 
 // Report passes an error that has no caller to OnError and to the log.

@@ -183,9 +183,15 @@ func (c *courier) setUpCollections() {
 	k.copy = collections.NewCopy(defs)
 	k.copy.Tell = func(d *collections.Def, e *collections.Event) {
 		for _, tell := range k.watchers[d.Number()] {
-			tell(e)
+			c.tellChange(tell, e)
 		}
 	}
+}
+
+// tellChange tells one function of the game of one change of a collection.
+func (c *courier) tellChange(tell func(*collections.Event), e *collections.Event) {
+	defer c.contained(nameChange, 0)
+	tell(e)
 }
 
 // collectionOf is one collection of one entity at one end.

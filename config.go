@@ -62,8 +62,9 @@ type Config struct {
 	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
-	// Deferred is how many messages of one sender may wait for a tick or an entity; default 64, beyond that unreliable ones are
-	// dropped and a reliable one ends the connection.
+	// Deferred is how many unreliable messages of one sender may wait for a tick or an entity; default 64, beyond that they are
+	// dropped. Reliable ones are bounded by their sender's credit. A server keeps back as much again as OutboxBytes and
+	// ReliableBytes say, of either kind, about entities that a client does not have yet.
 	Deferred      int
 	DeferredBytes int // Bytes of these; default 16 KiB, as above.
 	Strikes       int // Packets with writes that no honest client sends, until its connection ends; default 16. Server only.
@@ -75,7 +76,7 @@ type Config struct {
 	SilenceTimeout   time.Duration // A peer not heard of for this long is gone; default 10 s.
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
 	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
-	DeferredTime     time.Duration // How long a message waits for its tick or entity; default 2 s, beyond that as for Deferred.
+	DeferredTime     time.Duration // How long an unreliable message waits for its tick or entity, and a reliable one for its entity; default 2 s, beyond that it is dropped.
 	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long is closed; default 5 s.
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
 	Rewind           time.Duration // How far back a client is believed to have seen the world, by Server.Rewind; default 500 ms. Server only.

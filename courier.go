@@ -1,8 +1,6 @@
 package netcode
 
 import (
-	"log/slog"
-
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
@@ -59,6 +57,7 @@ func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID)
 	c.outbound = message.NewOutbound(config.History, config.queues())
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = newCalls(config.Calls)
+	c.calls.tell = c.tellCaller
 	c.setUpCollections()
 	c.arrived = c.arrive
 	for id := range c.sizes {
@@ -122,16 +121,11 @@ func (c *courier) record(to wire.ClientID, p *peer.Post, body []byte) {
 // panicked ends the connection of whoever sent a message that a handler panicked on. The other messages are handled.
 func (c *courier) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
-	name := "a call's answer"
+	name := nameAnswer
 	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
 		name = of.Name
 	}
-	if ctx.Sender == ctx.Local {
-		c.report.error(&PanicError{Name: name, Value: value})
-		return
-	}
-	c.report.log(slog.LevelError, "a handler panicked", "message", name, "sender", ctx.Sender, "panic", value)
-	c.part(ctx.Sender, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: name})
+	c.blame(name, ctx.Sender, value)
 }
 
 // part ends the connection to an end at once.

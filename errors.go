@@ -38,6 +38,8 @@ var (
 	ErrBackPressure = errors.New("netcode: too many reliable messages wait to be delivered")
 	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
+	// ErrNoContext says that Call was given a context that is nil, or no function to tell.
+	ErrNoContext = errors.New("netcode: Call needs a context and a function, and one is nil")
 	// ErrNotAllowed says that the component is not this end's to write.
 	ErrNotAllowed = errors.New("netcode: not this client's to write")
 	// ErrDeadline is given to the function of a Call whose answer did not come in time.
@@ -97,10 +99,11 @@ type CallError struct {
 // Error implements error.
 func (e *CallError) Error() string { return "netcode: the call was refused: " + e.Text }
 
-// PanicError says that a handler panicked on a message that this end had sent itself.
+// PanicError says that a handler panicked on a message that this end had sent itself, or another function of the game that
+// was called for a connection which was over: there is no connection to end for it.
 type PanicError struct {
-	Name  string // Wire name of the message type.
-	Value any    // What the handler panicked with.
+	Name  string // Wire name of the message type, or what the function was given to.
+	Value any    // What it panicked with.
 }
 
 // Error implements error.

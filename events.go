@@ -12,6 +12,7 @@ type events struct {
 	disconnected []func(wire.ClientID, *peer.Error)
 
 	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
+	end  *courier                         // Whose events these are.
 
 	waiting []event
 	firing  bool
@@ -41,12 +42,30 @@ func (e *events) fire() {
 func (e *events) tell(what event) {
 	if what.reason == nil {
 		for _, f := range e.connected {
-			f(what.client)
+			e.tellConnected(f, what.client)
 		}
 		return
 	}
 	for _, f := range e.disconnected {
-		f(what.client, what.reason)
+		e.tellDisconnected(f, what.client, what.reason)
 	}
 	e.over(what.client, what.reason)
+}
+
+func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
+	defer e.end.contained(nameOnConnect, e.with(client))
+	f(client)
+}
+
+func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wire.ClientID, reason *peer.Error) {
+	defer e.end.contained(nameOnDisconnect, e.with(client))
+	f(client, reason)
+}
+
+// with is the other end of the connection that an event is about: a client is told its own id.
+func (e *events) with(client wire.ClientID) wire.ClientID {
+	if e.end.client != nil {
+		return 0
+	}
+	return client
 }

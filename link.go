@@ -25,6 +25,7 @@ type link struct {
 	remote   wire.ClientID // Who the other end is.
 	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
+	early    *early // What waits for its entity; nil where nothing does: on a client, and for one in this process.
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
@@ -55,7 +56,7 @@ type link struct {
 func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed skipSeed) {
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
-	l.outgoing = peer.NewOutgoing(l.config.outgoing(), pool)
+	l.outgoing, l.early = peer.NewOutgoing(l.config.outgoing(), pool), nil
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget = peer.NewBudget(l.config.SendBudget, now)

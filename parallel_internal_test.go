@@ -19,12 +19,12 @@ func (e *inline) Do(n int, part func(int)) {
 	}
 }
 
-// early is an Executor that returns while a part still runs.
-type early struct{ running, over chan struct{} }
+// hasty is an Executor that returns while a part still runs.
+type hasty struct{ running, over chan struct{} }
 
-func (early) Parts() int { return 2 }
+func (hasty) Parts() int { return 2 }
 
-func (e early) Do(_ int, part func(int)) {
+func (e hasty) Do(_ int, part func(int)) {
 	go func() { part(1); close(e.over) }()
 	<-e.running
 }
@@ -61,7 +61,7 @@ func TestPartsAreDoneOnceWhateverTheExecutorDoes(t *testing.T) {
 }
 
 func TestExecutorThatReturnsEarlyIsAnError(t *testing.T) {
-	e := early{make(chan struct{}), make(chan struct{})}
+	e := hasty{make(chan struct{}), make(chan struct{})}
 	s := crewOf(t, e)
 	hold := make(chan struct{})
 	require.PanicsWithValue(t, "netcode: Executor.Do has returned before the calls that it made", func() {

@@ -1,7 +1,12 @@
 package netcode_test
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -188,6 +193,31 @@ func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
 			require.EqualValues(t, 1, end.Stats().RefusedProtocol)
 		})
 	}
+}
+
+// A server says whom it refuses for another protocol, with all that is needed to find out why, and not more than once a second.
+func TestRefusedProtocolsAreLogged(t *testing.T) {
+	var out bytes.Buffer
+	r := newRig(t, protocol(), netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	other := netcode.NewProtocol()
+	netcode.Replicate[health](other)
+	join := func(n int) {
+		for range n {
+			r.join(other, netcode.Config{})
+		}
+		r.until(func() bool { return r.clients[len(r.clients)-1].State() == netcode.Disconnected })
+	}
+	join(3)
+	require.Equal(t, 1, strings.Count(out.String(), "client refused"), out.String())
+	for _, what := range []string{r.clients[0].conn.LocalAddr().String(), fmt.Sprintf("%016x", r.server.Protocol().Hash()), fmt.Sprintf("%016x", other.Hash()),
+		fmt.Sprintf("version=%d ours=%d", peer.Version, peer.Version), "level=WARN"} {
+		require.Contains(t, out.String(), what)
+	}
+	r.run(time.Second)
+	join(1)
+	require.Equal(t, 2, strings.Count(out.String(), "client refused"))
+	require.Contains(t, out.String(), "refused=4")
+	require.EqualValues(t, 4, r.server.Stats().RefusedProtocol)
 }
 
 func TestProtocolMayBeSharedByWorldsOnAnyGoroutine(t *testing.T) {

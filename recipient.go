@@ -88,7 +88,9 @@ const (
 	howWithin
 )
 
-// InStage has the handler run in that stage of the receiver's frame.
+// InStage has the handler run in that stage of the receiver's frame. An ordered channel keeps its order across stages: a
+// message for an earlier stage than the one before it waits for the next frame. On other channels a stage that comes earlier
+// goes first.
 func InStage(stage Stage) How { return How{what: howStage, stage: stage} }
 
 // Via sends in that mode of delivery.
@@ -97,12 +99,17 @@ func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delive
 // Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery.
 func Channel(number int) How { return How{what: howNumber, number: number} }
 
-// NotBefore has the message wait at the receiver until its tick is at least that one. A message that waits for too long
-// (Config.DeferredTime), or among too many, is dropped if it is unreliable, and ends the connection if it is reliable.
+// NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead. An unreliable
+// message that waits for too long (Config.DeferredTime), or among too many, is dropped, and so is one on a sequenced channel
+// of which a newer one was handled meanwhile. A reliable message waits as long as it takes, and on an ordered channel those
+// behind it do: they use up the credit of the sender, to which other reliable messages wait too then, and where they do so for
+// Config.ReliableStall the connection ends.
 func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 
 // About says that the message speaks of an entity: Context.Entity tells the handler, which does not run before the entity
-// exists there, as for NotBefore. Nobody is sent a message about an entity that it may not see.
+// exists there. Nobody is sent a message about an entity that it may not see: a server keeps the message back until the client
+// has the entity, a round trip for one that has just come, together with what is behind it on an ordered channel. If the
+// entity dies or is hidden before, the message is dropped and counted (Stats.DelayedDropped), reliable or not.
 func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.

@@ -62,6 +62,7 @@ type serverEnd struct {
 	log    []string
 	errors []error
 	game   func(store *snapshot.Store)
+	late   func() // between the capture and the sending of a frame
 }
 
 type clientEnd struct {
@@ -182,6 +183,9 @@ func (r *rig) serverFrame() {
 			s.game(s.Store())
 		}
 		s.Store().Commit()
+	}
+	if s.late != nil {
+		s.late()
 	}
 	s.Send()
 	s.Drain(s.send)

@@ -68,16 +68,19 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 	if c.near != nil {
 		return c.handBytes(0, p, body)
 	}
-	err := c.outgoing.Push(p, body)
-	if err == nil {
+	var err error
+	if c.early.holds(c.view, p) {
+		err = c.delay(p, of.Name, body)
+	} else if err = c.outgoing.Push(p, body); err == nil {
 		s.record(c.id, p, body)
-		return nil
+	} else {
+		err = c.failed(err, of.Name, p, len(body))
 	}
-	if errors.Is(err, peer.ErrBackPressure) {
+	if errors.Is(err, ErrBackPressure) {
 		s.stats.QueueOverflows++
 		s.end(c, &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: "too many reliable messages wait"}, endTold)
 	}
-	return c.failed(err, of.Name, p, len(body))
+	return err
 }
 
 // sees tells if a client may see an entity that lives.

@@ -99,6 +99,15 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
 	c.doors.open(l)
+	if l.early != nil && (p.Flags&wire.FlagEntity != 0 || l.early.count > 0) && l.early.holds(c.server.client(l.remote).view, p) {
+		buffer := c.borrow(codec.Size())
+		n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
+		if err == nil {
+			err = l.delay(p, of.Name, buffer[:n])
+		}
+		c.buffer = buffer
+		return err
+	}
 	scratch := c.inbound.Scratch()
 	bound, err := codec.SizeBound(scratch, m)
 	if err != nil {

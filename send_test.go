@@ -278,17 +278,21 @@ func TestAMessageWaitsForItsEntity(t *testing.T) {
 			k.set(store, id, 5)
 		}
 	}
-	k.tamper = loseState(k, 5) // The state is lost a few times; the message is not.
+	k.tamper = loseState(k, 5) // The state is lost a few times; the messages are not.
 	k.until(func() bool { return id != wire.NetworkID{} })
-	require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(netcode.Reliable)))
+	for number, mode := range []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered} {
+		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{uint32(number)}, netcode.About(id), netcode.Via(mode)))
+	}
 	k.until(func() bool {
 		_, seen = k.x(c, id)
 		if len(k.heard) > 0 {
 			require.True(t, seen)
 		}
-		return len(k.heard) == 1
+		return len(k.heard) == 4
 	})
-	require.Positive(t, c.Stats().Messages.Deferred)
+	require.ElementsMatch(t, []string{"1<0:0", "1<0:1", "1<0:2", "1<0:3"}, k.heard)
+	require.EqualValues(t, 2, c.Stats().Messages.Deferred, "what may be lost waits there")
+	require.EqualValues(t, 2, k.server.Stats().Delayed, "the others here")
 }
 
 func TestSendAllocatesNothing(t *testing.T) {

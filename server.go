@@ -48,6 +48,7 @@ type Server struct {
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
+	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
 	order  order
 	report reporter
@@ -89,6 +90,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config, s.exists)
+	s.events.end = &s.courier
 	s.events.over = func(client wire.ClientID, reason *peer.Error) { s.calls.drop(client, reason) }
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	return s, nil
@@ -142,19 +144,22 @@ func (s *Server) Protocol() *Protocol { return s.protocol }
 // Tag tells the entities of this server from those of any other one in the same process.
 func (s *Server) Tag() uint32 { return s.tag }
 
-// OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked.
+// OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
+// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnConnect(f func(client ClientID)) {
 	s.events.connected = append(s.events.connected, f)
 }
 
 // OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
-// reason. Nothing reaches this client any more, and no later client has its id.
+// reason. Nothing reaches this client any more, and no later client has its id. If it panics, OnError is told, by
+// *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	s.events.disconnected = append(s.events.disconnected, f)
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
-// systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame.
+// systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame. It is the
+// last resort: a panic of its own is not contained.
 func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onError, f) }
 
 // Report passes an error that has no caller to OnError and to the log.

@@ -45,7 +45,7 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	rtt, jitter := c.conn.RTT()
 	return ClientStats{
 		Address: c.address, RTT: rtt, Jitter: jitter, Loss: c.conn.Loss(),
-		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
+		Known: c.view.Known(), Unacked: c.view.Unacked(), Synced: c.view.Synced(), Waiting: c.outgoing.Waiting() + c.early.waiting(), Unconfirmed: c.outgoing.Unconfirmed(),
 		Packets: c.conn.Stats(), Snapshot: c.view.Stats(),
 	}, true
 }

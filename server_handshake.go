@@ -2,7 +2,9 @@ package netcode
 
 import (
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"time"
 
 	"github.com/arche-netcode/netcode/peer"
 )
@@ -49,11 +51,11 @@ func cookieEpoch(c *session, nonce uint64) uint32 {
 // admissible says why this client cannot come in, if so.
 func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 	if hello.Version != peer.Version {
-		s.stats.RefusedProtocol++
+		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
 	}
 	if hello.Protocol != s.protocol.hash {
-		s.stats.RefusedProtocol++
+		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.firstDifference(hello.Digest)}
 	}
 	if s.closing {
@@ -67,6 +69,18 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 		return s.full()
 	}
 	return nil
+}
+
+// logRefused says who was refused for another version or protocol, once a second: an old client may ask for ever.
+func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
+	s.stats.RefusedProtocol++
+	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.enabled(slog.LevelWarn) {
+		return
+	}
+	s.refusedAt = max(s.frame.now, 1)
+	s.report.log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
+		"version", hello.Version, "ours", peer.Version,
+		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.hash), "refused", s.stats.RefusedProtocol)
 }
 
 // replace ends the session that an address had: whoever says hello anew there has forgotten it.

@@ -82,6 +82,8 @@ func (s *Server) serve(c *session) (due bool) {
 		s.end(c, reason, endTold)
 		return false
 	}
+	c.view.Observe()
+	s.release(c)
 	c.budget.Refill(s.frame.now)
 	if !s.frame.due {
 		if !c.starved {
@@ -89,7 +91,6 @@ func (s *Server) serve(c *session) (due bool) {
 		}
 		return false
 	}
-	c.view.Observe()
 	c.conn.DetectLost(s.frame.now, c)
 	s.askResync(c)
 	s.repeat(c)

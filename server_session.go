@@ -139,6 +139,7 @@ func (s *Server) admit(c *session) bool {
 		return false
 	}
 	s.move(c, connected)
+	c.early = new(early)
 	c.inputs.setUp(&s.protocol.inputs)
 	s.setUpAuthority(c)
 	s.connect(c)
@@ -186,6 +187,10 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	}
 	s.forget(c)
 	c.view = nil
+	if c.early != nil {
+		s.stats.DelayedDropped += uint64(c.early.count)
+		c.early = nil
+	}
 	s.gone(&c.link)
 	if c.near != nil {
 		c.near.client.unhosted(reason)

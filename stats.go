@@ -34,8 +34,10 @@ type Stats struct {
 	SentRingFull      uint64 // SentPackets: packets not sent because too many are unacknowledged.
 	OutboxFull        uint64 // OutboxBytes: unreliable messages that were not sent.
 	BackPressure      uint64 // ReliableBytes: reliable messages that were not sent.
+	Delayed           uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.
+	DelayedDropped    uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
 	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
-	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes, Deferred…: connections ended because a reliable message could not be kept.
+	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes: connections ended because a reliable message could not be kept.
 	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for too long.
 	RateLimited       uint64 // FloodFrames: connections ended because far too much came.
 	FlushesCut        uint64 // FlushTimeout: connections that closed with messages undelivered.
@@ -51,7 +53,7 @@ type Stats struct {
 	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
 	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
 	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
-	HandlerPanics     uint64 // Handlers that panicked.
+	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
 	OfTheGone         uint64 // Messages dropped because their sender's connection had ended before their stage came.
 	Inputs            uint64 // Inputs of single ticks taken, the late ones included; each tick once.
 	InputsLate        uint64 // Inputs that came when their tick was simulated already.

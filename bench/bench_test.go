@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"math"
 	"os"
 	"runtime"
@@ -51,6 +52,10 @@ func TestListNamesEveryScenario(t *testing.T) {
 	for _, name := range []string{"floor", "tick", "bytes"} {
 		require.Contains(t, out.String(), name)
 	}
+}
+
+func TestHelpIsNoFailure(t *testing.T) {
+	require.ErrorIs(t, run([]string{"-h"}, &bytes.Buffer{}), flag.ErrHelp, "on which main ends well")
 }
 
 func TestRefusesWhatItCannotRun(t *testing.T) {

@@ -47,6 +47,8 @@ type Message struct {
 	Type      wire.MessageType // which type it has
 	Stage     tick.Stage       // where it is handled
 	Channel   wire.Channel     // on which it travels
+
+	order uint64 // its place in its channel, where that has an order; 0 for none
 }
 
 // plain reports whether nothing is said beyond type and stage.

@@ -113,13 +113,13 @@ func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	m := f.extra(it)
 	m.Type, m.Stage, m.Channel = it.typ(), ctx.Stage, it.channel()
 	o := f.origins[it.origin()]
-	switch in.verdict(o.source, &m, o.source.deferred.count) {
+	switch why := in.verdict(o.source, &m, false); why {
+	case Exists:
 	case NotYet:
 		in.deferMessage(&o, &m, f.payload(it))
 		return
-	case Never:
-		in.stats.Undeliverable++
-		o.source.freed += m.Cost
+	default:
+		in.drop(o.source, &m, why)
 		return
 	}
 	in.stats.Handled++
@@ -129,9 +129,9 @@ func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	in.deliver(ctx, o.source, &m, f.payload(it))
 }
 
-// deliver calls the handler of a message whose time has come. Its cost is freed before, so that a panic does not keep it.
+// deliver calls the handler of a message whose time has come. It is done with before, so that a panic holds up nothing.
 func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) {
-	s.freed += m.Cost
+	s.handled(m)
 	ctx.Type, ctx.Channel = m.Type, m.Channel
 	ctx.specify(m)
 	in.call(ctx, payload)

@@ -21,10 +21,8 @@ var (
 	// ErrIllegal says that a payload is no legal encoding of its type.
 	ErrIllegal = errors.New("message: payload is not legal")
 
-	// ErrTooLate says that a reliable message waited for its tick or entity longer than Limits.DeferredTime.
-	ErrTooLate = errors.New("message: deferred for too long")
-
-	// ErrDeferredFull says that a reliable message was to wait for its tick or entity and found no room.
+	// ErrDeferredFull says that a reliable message of an end in this process was to wait for its tick or entity and found no
+	// room: there Limits.PerStage and Limits.Bytes bound what waits, and not a credit.
 	ErrDeferredFull = errors.New("message: too much is deferred")
 )
 

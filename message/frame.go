@@ -132,6 +132,6 @@ func (f *Frame) Each(do func(r *Record) bool) {
 func (f *Frame) show(it item, stage tick.Stage, handled bool) {
 	o := &f.origins[it.origin()]
 	m := f.extra(it)
-	m.Type, m.Stage, m.Channel = it.typ(), stage, it.channel()
+	m.Type, m.Stage, m.Channel, m.order = it.typ(), stage, it.channel(), 0
 	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
 }

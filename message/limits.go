@@ -11,9 +11,9 @@ type Limits struct {
 	Bytes         int           // bytes that a frame holds at most: twice SenderBytes for each source is enough for all; default 32 MiB
 	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
 	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
-	Deferred      int           // messages of one source that wait for a tick or an entity; default 64
+	Deferred      int           // unreliable messages of one source that wait for a tick or an entity; default 64. Credit bounds reliable ones
 	DeferredBytes int           // bytes of payload of these; default 16 KiB
-	DeferredTime  time.Duration // how long one waits at most; default 2 s
+	DeferredTime  time.Duration // how long one waits at most, and a reliable one for its entity; default 2 s
 	Nested        int           // loopback messages handled at once from within others, in one Drain; the rest is queued; default 4096
 }
 
@@ -53,7 +53,8 @@ type Stats struct {
 	Deferred      uint64 // put aside to wait for a tick, an entity or an earlier message
 	DeferredFull  uint64 // not put aside for Limits.Deferred or Limits.DeferredBytes
 	DeferredLate  uint64 // dropped for Limits.DeferredTime
-	Undeliverable uint64 // dropped because their entity will never exist here
+	Undeliverable uint64 // dropped because their entity will never exist here, or did not come in time if they are reliable
+	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
 	Panics        uint64 // handlers that panicked
 	Grown         uint64 // times that a queue's memory grew
 }

@@ -7,8 +7,8 @@ import (
 // PostSelf sends a message of an end to itself. In the stage that the end is in, the handler is called at once, with a copy
 // of *v that is not encoded and so not rounded: it precedes whatever waits for that stage. For a later stage it is handled
 // in this frame, for an earlier one in the next. It is queued, too, when MaxNested handlers are at work within each other
-// or Limits.Nested were called so in one Drain, when it must wait (for a tick, an entity, or an earlier deferred message of
-// its ordered channel), and when it belongs to a call; then it is encoded, and handled in the next Drain of its stage.
+// or Limits.Nested were called so in one Drain, when it must wait (for a tick, an entity, or an earlier message of its ordered
+// channel), and when it belongs to a call; then it is encoded, and handled in the next Drain of its stage.
 //
 // The context is that of a message from outside, with the end itself as the sender. A handler that panics is reported to
 // Config.Panicked. The errors are ErrStage, ErrFull, and those of Encode; after each nothing was sent.
@@ -22,7 +22,7 @@ func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 	case !m.Stage.Valid():
 		in.stats.BadStage++
 		return ErrStage
-	case m.Stage == in.stage && in.mayNest() && !m.HasCall && in.verdict(from, m, from.deferred.count) == Exists:
+	case m.Stage == in.stage && in.mayNest() && !m.HasCall && in.verdict(from, m, false) == Exists:
 		callAtOnce(in, from, t, c, m, v)
 		return nil
 	}
@@ -60,7 +60,11 @@ func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) 
 	}
 	local := *m
 	local.Type = t
-	err := in.put(in.itemOf(&local), m.Stage, f.bytes[start:])
+	it := in.itemOf(&local)
+	err := in.put(it, m.Stage, f.bytes[start:])
+	if err == nil {
+		in.setPlace(s, it)
+	}
 	if s == in.local {
 		in.localAt = in.fromAt
 	}
@@ -71,6 +75,10 @@ func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) 
 // callAtOnce calls the handler of a message of an end in this process.
 func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) {
 	in.stats.Immediate++
+	if inOrder(m.Channel.Delivery()) {
+		now := Message{Channel: m.Channel, order: from.placed(m.Channel)}
+		from.handled(&now)
+	}
 	if c.handle == nil {
 		return
 	}

@@ -20,6 +20,8 @@ type posted struct {
 	text   int // length, so that sizes differ
 	at     tick.Tick
 	when   time.Duration
+	packet int // in which it came, and as which of all
+	number int
 }
 
 func (p *posted) size() int { return 1 + p.text + 1 + 4 }
@@ -59,12 +61,18 @@ type model struct {
 	freed    [modelSources]int
 	fault    [modelSources]error
 	used     int // bytes of the frame
+	frame    int
+	packet   [5]int // source, tick, time and frame of the newest packet, and its number
+	pushed   int
+	settled  map[int]bool      // dropped while a list of them is gone through
+	newest   map[[2]int]posted // handled, by source and sequenced channel
 	stats    Stats
 	handled  []posted
 }
 
 func (m *model) begin(now time.Duration, t tick.Tick) {
 	m.now, m.tick = now, t
+	m.frame++
 	m.messages, m.bytes, m.kept, m.used = [modelSources]int{}, [modelSources]int{}, [modelSources]int{}, 0
 	for _, list := range m.stages {
 		for _, p := range list {
@@ -80,9 +88,16 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	for _, s := range m.listed {
 		m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool {
 			late := now-p.when > m.limits.DeferredTime
+			if p.Channel.Delivery().Reliable() {
+				late = late && !p.Entity.IsZero() && m.exists[p.Entity] != Exists && m.turn(&p)
+			}
 			if late {
 				m.stats.DeferredLate++
-				m.giveUp(&p, ErrTooLate)
+				m.freed[s] += p.Cost
+				if p.Channel.Delivery().Reliable() {
+					m.stats.Undeliverable++
+				}
+				m.settled[p.number] = true
 			}
 			return late
 		})
@@ -93,14 +108,30 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	m.listed = listed
 }
 
-func (m *model) giveUp(p *posted, why error) {
-	m.freed[p.from] += p.Cost
-	if p.Channel.Delivery().Reliable() && m.fault[p.from] == nil {
-		m.fault[p.from] = why
+// turn reports whether nothing that came before it on its ordered channel is still to be handled.
+func (m *model) turn(p *posted) bool {
+	before := func(q posted) bool {
+		return q.from == p.from && q.Channel == p.Channel && q.number < p.number && !m.settled[q.number]
 	}
+	return p.Channel.Delivery() != wire.ReliableOrdered ||
+		!slices.ContainsFunc(m.stages[:], func(q []posted) bool { return slices.ContainsFunc(q, before) }) &&
+			!slices.ContainsFunc(m.deferred[p.from], before)
+}
+
+// overtaken reports whether a newer message of its sequenced channel was handled.
+func (m *model) overtaken(p *posted, aside bool) bool {
+	newest, any := m.newest[[2]int{p.from, int(p.Channel)}]
+	return any && p.Channel.Delivery() == wire.UnreliableSequenced &&
+		(newest.packet > p.packet || aside && newest.number > p.number)
 }
 
 func (m *model) push(p posted) error {
+	if packet := [5]int{p.from, int(p.at), int(p.when), m.frame, m.packet[4]}; packet != m.packet {
+		m.packet = packet
+		m.packet[4]++
+	}
+	m.pushed++
+	p.packet, p.number = m.packet[4], m.pushed
 	reliable := p.Channel.Delivery().Reliable()
 	kept := p.kept() && m.used+p.size() <= m.limits.Bytes && m.kept[p.from]+p.size() <= m.limits.SenderBytes
 	if kept {
@@ -148,23 +179,39 @@ func (m *model) tryPush(p posted, reliable, kept bool) error {
 	return nil
 }
 
-func (m *model) verdict(p *posted, before []posted) Existence {
+func (m *model) verdict(p *posted, aside bool) Existence {
 	answer := m.exists[p.Entity]
 	switch {
+	case !m.turn(p):
+		return NotYet
+	case m.overtaken(p, aside):
+		return stale
 	case answer == Never:
 		return Never
 	case answer == NotYet || p.NotBefore > m.tick:
 		return NotYet
-	case p.Channel.Delivery() == wire.ReliableOrdered && slices.ContainsFunc(before, func(q posted) bool { return q.Channel == p.Channel }):
-		return NotYet
 	}
 	return Exists
+}
+
+// drop gives up a message for what verdict said of it.
+func (m *model) drop(p *posted, why Existence) {
+	if why == stale {
+		m.stats.Superseded++
+	} else {
+		m.stats.Undeliverable++
+	}
+	m.freed[p.from] += p.Cost
 }
 
 func (m *model) handle(p posted) {
 	m.stats.Handled++
 	m.freed[p.from] += p.Cost
 	p.Cost = 0
+	line := [2]int{p.from, int(p.Channel)}
+	if p.number > m.newest[line].number {
+		m.newest[line] = p
+	}
 	m.handled = append(m.handled, p)
 	if next, ok := p.follow(m.tick, m.now); ok {
 		_ = m.push(next)
@@ -181,7 +228,7 @@ func (m *model) drain(stage tick.Stage) {
 			p := m.deferred[s][i]
 			verdict := NotYet
 			if p.Stage == stage {
-				verdict = m.verdict(&p, m.deferred[s][:i])
+				verdict = m.verdict(&p, true)
 			}
 			if verdict == NotYet {
 				i++
@@ -195,8 +242,7 @@ func (m *model) drain(stage tick.Stage) {
 				m.handle(p)
 				continue
 			}
-			m.stats.Undeliverable++
-			m.freed[s] += p.Cost
+			m.drop(&p, verdict)
 		}
 	}
 	m.drainQueue(stage, due)
@@ -210,26 +256,27 @@ func (m *model) drainQueue(stage tick.Stage, due map[uint32]bool) {
 	for len(m.stages[stage]) > 0 && due[m.stages[stage][0].serial] {
 		p := m.stages[stage][0]
 		m.stages[stage] = m.stages[stage][1:]
-		switch m.verdict(&p, m.deferred[p.from]) {
+		switch why := m.verdict(&p, false); why {
 		case NotYet:
 			m.deferMessage(p)
-		case Never:
-			m.stats.Undeliverable++
-			m.freed[p.from] += p.Cost
-		default:
+		case Exists:
 			m.handle(p)
+		default:
+			m.drop(&p, why)
 		}
 	}
 }
 
 func (m *model) deferMessage(p posted) {
-	bytes := 0
+	count, bytes := 0, 0
 	for _, q := range m.deferred[p.from] {
-		bytes += q.size()
+		if !q.Channel.Delivery().Reliable() {
+			count++
+			bytes += q.size()
+		}
 	}
-	if len(m.deferred[p.from]) >= m.limits.Deferred || bytes+p.size() > m.limits.DeferredBytes {
+	if !p.Channel.Delivery().Reliable() && (count >= m.limits.Deferred || bytes+p.size() > m.limits.DeferredBytes) {
 		m.stats.DeferredFull++
-		m.giveUp(&p, ErrDeferredFull)
 		return
 	}
 	m.stats.Deferred++
@@ -266,7 +313,8 @@ func newTwins(t *rapid.T, outer testing.TB) *twins {
 		DeferredTime:  50 * time.Millisecond,
 	}
 	w := &twins{}
-	w.model = model{limits: limits, history: rapid.IntRange(0, 3).Draw(t, "history"), exists: map[wire.NetworkID]Existence{}}
+	w.model = model{limits: limits, history: rapid.IntRange(0, 3).Draw(t, "history"), exists: map[wire.NetworkID]Existence{},
+		newest: map[[2]int]posted{}, settled: map[int]bool{}}
 	w.rig = newRig(outer, Config{Limits: limits, History: w.model.history, Local: 50,
 		Exists: func(id wire.NetworkID) Existence { return w.model.exists[id] }})
 	w.model.begin(time.Second, 1)
@@ -320,6 +368,7 @@ func (w *twins) compare(t *rapid.T) {
 	require.Len(t, w.got, len(w.model.handled))
 	for i := range w.got {
 		w.got[i].Type = 0
+		w.model.handled[i].packet, w.model.handled[i].number = 0, 0
 		require.Equal(t, w.model.handled[i], w.got[i])
 	}
 	w.got, w.model.handled = w.got[:0], w.model.handled[:0]

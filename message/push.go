@@ -11,6 +11,7 @@ import (
 // time when the packet came. Call it once a packet.
 func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 	s.enter(in.number)
+	s.nextPacket()
 	in.from = origin{source: s, peer: s.id, tick: t, received: received}
 	in.fromAt = -1
 }
@@ -115,17 +116,28 @@ func (in *Inbound) Push(m *Message, payload []byte) error {
 		s.messages++
 		s.bytes += len(payload)
 	}
-	err := in.put(in.itemOf(m), m.Stage, payload)
-	if err != nil && m.Channel.Delivery().Reliable() {
+	it := in.itemOf(m)
+	err := in.put(it, m.Stage, payload)
+	switch {
+	case err == nil:
+		in.setPlace(in.from.source, it)
+	case m.Channel.Delivery().Reliable():
 		in.from.source.fail(err)
 	}
 	return err
 }
 
+// setPlace gives a message that was queued its place in a channel that has an order.
+func (in *Inbound) setPlace(s *Source, it item) {
+	if inOrder(it.delivery()) {
+		in.cur.extras[it.extra()-1].order = s.placed(it.channel())
+	}
+}
+
 // itemOf makes the item of a message, which put is given at once.
 func (in *Inbound) itemOf(m *Message) item {
 	extra := 0
-	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall {
+	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall || inOrder(m.Channel.Delivery()) {
 		in.cur.extras = append(in.cur.extras, *m)
 		extra = len(in.cur.extras)
 	}

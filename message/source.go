@@ -16,7 +16,9 @@ type Source struct {
 	freed    int
 	fault    error
 	deferred deferred
-	listed   bool // the Inbound knows that something of it is deferred
+	listed   bool   // the Inbound knows that something of it is deferred
+	place    uint64 // of its newest UnreliableSequenced message
+	lines    *lines // nil before anything came that has an order
 }
 
 // NewSource returns the source of the messages of one end.
@@ -32,8 +34,8 @@ func (s *Source) TakeFreed() int {
 	return n
 }
 
-// Fault returns why the connection cannot go on, nil while it can: a reliable message of it had to be dropped, ErrFull,
-// ErrTooLate or ErrDeferredFull. It stays.
+// Fault returns why the connection cannot go on, nil while it can: a reliable message of it had to be dropped, with
+// ErrFull or, of an end in this process, ErrDeferredFull. It stays.
 func (s *Source) Fault() error { return s.fault }
 
 // Refused returns how many messages went beyond its quota in the frame that it last sent in.

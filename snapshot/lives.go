@@ -53,6 +53,11 @@ func (v *View) Held(id wire.NetworkID) bool {
 	return v.Visible(id) && v.slots[id.Index].base != tick.None
 }
 
+// Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.
+func (v *View) Sent(id wire.NetworkID) bool {
+	return v.Visible(id) && v.went[id.Index] >= v.tenants[id.Index].life
+}
+
 // Life returns the tick since which the client has seen an entity without a break, and whether it sees it now. Two lives
 // of one entity of which anything was sent never have the same.
 func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {

@@ -17,6 +17,8 @@ const (
 	frameCatchUp = 4
 	// flushTime is how long Run waits for the other ends to be told.
 	flushTime = time.Second
+	// callsPerFrame is how many functions of Do a frame begins with at most.
+	callsPerFrame = 256
 )
 
 // Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it makes up
@@ -30,17 +32,50 @@ type Runner struct {
 	systems []System
 	begun   bool
 	ended   bool
+	calls   chan func()   // what Do brings
+	over    chan struct{} // closed with the last frame
 }
 
 // NewRunner makes a loop of rate frames a second; the network tick rate is another matter and usually lower. Add the
-// game's systems to the group before.
+// game's systems to the group before. A program without a world, of messages alone, gives nil and gets an empty one.
 func NewRunner(w *ecs.World, group Group, rate int) *Runner {
-	return &Runner{World: w, Group: group, rate: max(rate, 1)}
+	if w == nil {
+		empty := ecs.NewWorld()
+		w = &empty
+	}
+	return &Runner{World: w, Group: group, rate: max(rate, 1), calls: make(chan func()), over: make(chan struct{})}
+}
+
+// Do has the loop call f between two frames, and waits for that: it is how other goroutines, which read a terminal or ask a
+// database, reach worlds and ends that belong to the loop alone. It returns false if the loop has ended and f was not called.
+// Do not call it from the loop itself.
+func (r *Runner) Do(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case r.calls <- func() { defer close(done); f() }:
+		<-done
+		return true
+	case <-r.over:
+		return false
+	}
+}
+
+// doCalls calls what waits for the frame. Whoever asks again at once is not endless.
+func (r *Runner) doCalls() {
+	for range callsPerFrame {
+		select {
+		case f := <-r.calls:
+			f()
+		default:
+			return
+		}
+	}
 }
 
 // Step runs one frame, without waiting for anything. Tests and games with a loop of their own call it.
 func (r *Runner) Step() {
 	r.begin()
+	r.doCalls()
 	for _, s := range r.systems {
 		s.Update(r.World)
 	}
@@ -64,6 +99,7 @@ func (r *Runner) Close(ctx context.Context) error {
 	r.Group.Close()
 	told := r.loop(ctx, r.Group.Closed)
 	r.ended = true
+	close(r.over)
 	for _, s := range r.systems {
 		s.Finalize(r.World)
 	}

@@ -18,6 +18,18 @@ type System interface {
 	Finalize(w *ecs.World)
 }
 
+// Func is a System that is one function, called once a frame. It needs the world only if it asks for it.
+type Func func(w *ecs.World)
+
+// Initialize does nothing.
+func (f Func) Initialize(*ecs.World) {}
+
+// Update calls the function.
+func (f Func) Update(w *ecs.World) { f(w) }
+
+// Finalize does nothing.
+func (f Func) Finalize(*ecs.World) {}
+
 // Socket sends and receives datagrams; a transport.Conn is one. Neither call blocks, and Receive returns 0 bytes and no
 // error when nothing waits.
 type Socket interface {

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ const usage = `usage:
 `
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "netcode:", err)
 		os.Exit(1)
 	}
@@ -34,6 +35,10 @@ func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no command\n%s", usage)
 	}
+	if isHelp(args[0]) || args[0] != "train" && len(args) > 1 && isHelp(args[1]) {
+		_, err := io.WriteString(out, usage)
+		return err
+	}
 	switch args[0] {
 	case "train":
 		return runTrain(args[1:], out, progress)
@@ -43,6 +48,11 @@ func run(args []string, out, progress io.Writer) error {
 		return runShip(args[1:], out)
 	}
 	return fmt.Errorf("no command %q\n%s", args[0], usage)
+}
+
+// isHelp reports whether an argument asks for the usage; that of train is its flags'.
+func isHelp(arg string) bool {
+	return arg == "help" || arg == "-h" || arg == "-help" || arg == "--help"
 }
 
 // runShip writes the shipped tables. The build must happen once more before they are used.

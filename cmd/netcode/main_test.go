@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -116,4 +117,16 @@ func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
 		var out bytes.Buffer
 		require.Error(t, run(args, &out, &out), args)
 	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"-h"}, {"-help"}, {"--help"}, {"info", "-h"}, {"ship", "--help"}} {
+		var out bytes.Buffer
+		require.NoError(t, run(args, &out, &out), args)
+		require.Equal(t, usage, out.String())
+	}
+	var out, progress bytes.Buffer
+	require.ErrorIs(t, run([]string{"train", "-h"}, &out, &progress), flag.ErrHelp, "which is no failure to main")
+	require.Contains(t, progress.String(), "-o file")
+	require.Error(t, run([]string{"dance"}, &out, &progress))
 }

@@ -8,17 +8,58 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
+	"log"
 	"os"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/wire"
 )
+
+// Limits in bytes. What is longer is refused before it is sent, and by whoever receives it.
+const maxName, maxText, maxShown = 24, 400, 4096
+
+// Line is what a client says: who it is, where it goes, and what it tells those who are there; what is empty stays as it is.
+type Line struct{ Name, Room, Text string }
+
+// Shown is a line for the terminals of a room.
+type Shown struct{ Text string }
+
+// Who asks for the names in a room, or in one's own; what is shown is the answer.
+type Who struct{ Room string }
+
+// Names is the answer.
+type Names struct{ Text string }
+
+// Serialize reads, writes and measures: messages with strings need it, others travel field by field without any code.
+func (m *Line) Serialize(s *wire.Serializer) {
+	s.String(&m.Name, maxName)
+	s.String(&m.Room, maxName)
+	s.String(&m.Text, maxText)
+}
+
+// Serialize of the others is as short as they are.
+func (m *Shown) Serialize(s *wire.Serializer) { s.String(&m.Text, maxShown) }
+func (m *Who) Serialize(s *wire.Serializer)   { s.String(&m.Room, maxName) }
+func (m *Names) Serialize(s *wire.Serializer) { s.String(&m.Text, maxShown) }
+
+// newProtocol is the same on both sides: what travels, how, and in which direction. A side gives nil for what never comes to it.
+func newProtocol(hear func(*netcode.Context, *Line), show func(*netcode.Context, *Shown), who func(*netcode.Context, *Who, *Names) error) *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Handle(p, hear, netcode.Over(netcode.ReliableOrdered), netcode.FromClient())
+	netcode.Handle(p, show, netcode.Over(netcode.ReliableOrdered), netcode.FromServer())
+	netcode.Answer(p, who, netcode.Over(netcode.ReliableOrdered), netcode.FromClient())
+	return p
+}
 
 const framesPerSecond = 30
 
@@ -27,8 +68,7 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "chat:", err)
-		os.Exit(1)
+		log.Fatalln("chat:", err)
 	}
 }
 
@@ -43,12 +83,26 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	config := netcode.Config{TickRate: framesPerSecond, SilenceTimeout: *silence, KeepAlive: *silence / 4}
-	switch {
-	case *listen != "" && *connect == "":
-		return serve(ctx, *listen, config, out)
-	case *connect != "" && *listen == "":
-		return talk(ctx, *connect, Enter{Name: word(*name), Room: word(*room)}, config, in, out)
+	if (*listen == "") == (*connect == "") {
+		return errors.New("-listen or -connect, one of the two; -help")
 	}
-	return errors.New("-listen or -connect, one of the two; -help")
+	socket, err := udp.Listen(cmp.Or(*listen, ":0"), udp.Config{})
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	config := netcode.Config{TickRate: framesPerSecond, SilenceTimeout: *silence, KeepAlive: *silence / 4}
+	if *listen != "" {
+		return serve(ctx, socket, config, out)
+	}
+	return talk(ctx, socket, *connect, config, &Line{Name: word(*name), Room: word(*room)}, in, out)
 }
+
+// clean makes of text what is safe to print on a terminal, at most so many bytes of it.
+func clean(text string, limit int) string {
+	text = strings.ToValidUTF8(text[:min(len(text), limit)], "")
+	return strings.TrimSpace(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), ""))
+}
+
+// word is clean for a name, which has no spaces.
+func word(text string) string { return clean(strings.ReplaceAll(text, " ", ""), maxName) }

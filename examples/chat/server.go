@@ -1,17 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-
-	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/systems"
-	"github.com/arche-netcode/netcode/transport/udp"
+	"github.com/arche-netcode/netcode/transport"
 )
 
 const botName = "bot"
@@ -24,80 +22,57 @@ type hall struct {
 
 type member struct{ name, room string }
 
-// serve runs the server until ctx is done.
-func serve(ctx context.Context, address string, config netcode.Config, out io.Writer) error {
-	socket, err := udp.Listen(address, udp.Config{})
-	if err != nil {
-		return err
-	}
-	defer socket.Close()
+// serve runs the server until ctx is done. Nothing is replicated, so it has no world: a chat is messages alone.
+func serve(ctx context.Context, socket transport.Conn, config netcode.Config, out io.Writer) (err error) {
 	h := &hall{members: map[netcode.ClientID]*member{}}
-	if h.server, err = netcode.NewServer(newProtocol(handlers{enter: h.enter, say: h.say, who: h.who}), config); err != nil {
+	if h.server, err = netcode.NewServer(newProtocol(h.hear, nil, h.who), config); err != nil {
 		return err
 	}
 	h.server.OnDisconnect(h.left)
 	fmt.Fprintln(out, "listening on", socket.LocalAddr())
-	world := ecs.NewWorld() // nothing is replicated: a chat is messages alone
-	return systems.NewRunner(&world, systems.NewServer(h.server, socket, systems.WallClock()), framesPerSecond).Run(ctx)
+	return systems.NewRunner(nil, systems.NewServer(h.server, socket, systems.WallClock()), framesPerSecond).Run(ctx)
 }
 
-// enter names a client and moves it to a room.
-func (h *hall) enter(ctx *netcode.Context, m *Enter) {
+// hear takes in what a client says: who it is, where it goes, and what it tells the room.
+func (h *hall) hear(ctx *netcode.Context, m *Line) {
 	who, name, room := h.members[ctx.Sender], word(m.Name), word(m.Room)
 	if who == nil {
-		who = &member{name: h.free(name)}
-		h.members[ctx.Sender] = who
+		who, room = &member{name: h.free(name)}, cmp.Or(room, "lobby")
 	} else if name != "" && name != who.name {
-		before := who.name
-		who.name = h.free(name)
-		h.show(who.room, "", before+" is now "+who.name)
+		name = h.free(name)
+		h.show(who.room, "* "+who.name+" is now "+name)
+		who.name = name
 	}
-	if room == "" && who.room == "" {
-		room = "lobby"
+	if room != "" && room != who.room {
+		h.show(who.room, "* "+who.name+" went to "+room)
+		who.room, h.members[ctx.Sender] = room, who
+		h.show(room, "* "+who.name+" joined "+room)
 	}
-	if room == "" || room == who.room {
-		return
+	if m.Text != "" {
+		h.show(who.room, fmt.Sprintf("[%s] %s: %s", who.room, who.name, clean(m.Text, maxText)))
 	}
-	if who.room != "" {
-		h.show(who.room, "", who.name+" went to "+room)
+	if question, asked := strings.CutPrefix(m.Text, "@"+botName); asked {
+		h.show(who.room, fmt.Sprintf("[%s] %s: %s", who.room, botName, h.answer(who, strings.TrimSpace(question))))
 	}
-	who.room = room
-	h.show(room, "", who.name+" joined "+room)
 }
 
 // free is a name that nobody has yet.
 func (h *hall) free(name string) string {
-	if name == "" {
-		name = "guest"
+	taken := map[string]bool{botName: true}
+	for _, m := range h.members {
+		taken[m.name] = true
 	}
-	for n, tried := 2, name; ; n++ {
-		taken := tried == botName
-		for _, m := range h.members {
-			taken = taken || m.name == tried
-		}
-		if !taken {
-			return tried
-		}
-		tried = fmt.Sprint(clean(name, maxName-4), n)
+	name = cmp.Or(name, "guest")
+	free := name
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprint(clean(name, maxName-4), n)
 	}
-}
-
-// say shows a line to the sender's room, and what the bot answers.
-func (h *hall) say(ctx *netcode.Context, m *Say) {
-	who := h.members[ctx.Sender]
-	if who == nil {
-		return
-	}
-	h.show(who.room, who.name, m.Text)
-	if question, asked := strings.CutPrefix(m.Text, "@"+botName); asked {
-		h.show(who.room, botName, h.answer(who, strings.TrimSpace(question)))
-	}
+	return free
 }
 
 // answer is the bot.
 func (h *hall) answer(who *member, question string) string {
-	command, rest, _ := strings.Cut(question, " ")
-	switch command {
+	switch command, rest, _ := strings.Cut(question, " "); command {
 	case "count":
 		return fmt.Sprintf("%d in %s", len(h.in(who.room)), who.room)
 	case "echo":
@@ -117,27 +92,26 @@ func (h *hall) in(room string) (ids []netcode.ClientID) {
 }
 
 // show sends a line to a room.
-func (h *hall) show(room, from, text string) {
-	line := Line{Room: room, From: from, Text: clean(text, maxText)}
-	if err := netcode.Send(h.server, netcode.ToMany(h.in(room)), &line); err != nil {
+func (h *hall) show(room, text string) {
+	if err := netcode.Send(h.server, netcode.ToMany(h.in(room)), &Shown{Text: text}); err != nil {
 		h.server.Report(err)
 	}
 }
 
 // who answers /who; an error is told to the one who asked.
 func (h *hall) who(ctx *netcode.Context, q *Who, r *Names) error {
-	if r.Room = word(q.Room); r.Room == "" && h.members[ctx.Sender] != nil {
-		r.Room = h.members[ctx.Sender].room
+	room := word(q.Room)
+	if who := h.members[ctx.Sender]; who != nil {
+		room = cmp.Or(room, who.room)
 	}
 	var names []string
-	for _, id := range h.in(r.Room) {
+	for _, id := range h.in(room) {
 		names = append(names, h.members[id].name)
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("nobody is in %q", r.Room)
+		return fmt.Errorf("nobody is in %q", room)
 	}
-	slices.Sort(names)
-	r.List = clean(strings.Join(names, ", "), maxList)
+	r.Text = clean("* in "+room+": "+strings.Join(names, ", "), maxShown)
 	return nil
 }
 
@@ -145,6 +119,6 @@ func (h *hall) who(ctx *netcode.Context, q *Who, r *Names) error {
 func (h *hall) left(id netcode.ClientID, reason *netcode.CloseError) {
 	if who := h.members[id]; who != nil {
 		delete(h.members, id)
-		h.show(who.room, "", fmt.Sprintf("%s left (%v)", who.name, reason))
+		h.show(who.room, fmt.Sprintf("* %s left (%v)", who.name, reason))
 	}
 }

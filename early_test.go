@@ -1,0 +1,282 @@
+package netcode_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// everyMode is all modes of delivery.
+var everyMode = []netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
+
+// secretNumber is what only messages about hidden entities say.
+const secretNumber uint32 = 0xDEC0ADDE
+
+// A message that was sent about an entity which is hidden, or dies, before any of its state went out tells nothing: neither
+// the entity's id nor what the message says. Who sees the entity gets it, and what comes behind it goes on.
+func TestMessageAboutWhatIsNeverShownLeaksNothing(t *testing.T) {
+	for name, end := range map[string]func(k *talk, id wire.NetworkID){
+		"hidden": func(k *talk, id wire.NetworkID) { require.True(t, k.server.Hide(1, id)) },
+		"dies": func(k *talk, id wire.NetworkID) {
+			k.server.game = func(store *snapshot.Store) { store.Despawn(id); k.server.game = nil }
+		},
+	} {
+		for _, mode := range everyMode {
+			t.Run(fmt.Sprint(name, " ", mode), func(t *testing.T) {
+				others, budget := 0, -1
+				if name == "dies" {
+					others, budget = 2000, 16<<10 // its turn to be sent does not come before
+				}
+				k := newTalk(t, netcode.Config{SendBudget: budget}, 2)
+				var id wire.NetworkID
+				leaks := [2]int{}
+				k.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
+					for i, c := range k.clients {
+						dump := string(c.AppendDump(nil, packet))
+						if to == c.conn.LocalAddr() && !id.IsZero() && (strings.Contains(dump, id.String()) || strings.Contains(dump, fmt.Sprint(secretNumber))) {
+							leaks[i]++
+						}
+					}
+					return packet
+				}
+				k.server.game = func(store *snapshot.Store) {
+					for range others {
+						k.set(store, store.Spawn(), 1)
+					}
+					id = store.Spawn()
+					k.set(store, id, 1)
+					k.server.game = nil
+				}
+				k.server.late = func() {
+					if id.IsZero() {
+						return
+					}
+					require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{secretNumber}, netcode.About(id), netcode.Via(mode)))
+					require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{7}, netcode.Via(mode)))
+					end(k, id)
+					k.server.late = nil
+				}
+				k.run(3 * time.Second)
+				require.Zero(t, leaks[0])
+				require.Contains(t, k.heard, "1<0:7")
+				require.Contains(t, k.heard, "2<0:7")
+				require.NotContains(t, k.heard, fmt.Sprintf("1<0:%d", secretNumber))
+				seen := 0
+				if name == "hidden" && mode != netcode.UnreliableSequenced { // there the newer one has overtaken it
+					seen = 1
+					require.Contains(t, k.heard, fmt.Sprintf("2<0:%d", secretNumber))
+					require.Positive(t, leaks[1], "the check finds what there is to find")
+				}
+				require.EqualValues(t, 2-seen, k.server.Stats().DelayedDropped)
+				require.Len(t, k.server.log, 2, "nobody is closed")
+				for _, c := range k.clients {
+					require.Zero(t, c.Stats().Messages.Undeliverable+c.Stats().Messages.DeferredLate)
+				}
+			})
+		}
+	}
+}
+
+// A client that joins a large world over a slow link is told about entities which it gets last. It waits for none, and
+// nobody is closed for it.
+func TestLateJoinWithMessagesAboutWhatComesLast(t *testing.T) {
+	k := newTalk(t, netcode.Config{SendBudget: 8 << 10}, 0)
+	const entities = 10_000
+	var ids []wire.NetworkID
+	k.change(func(store *snapshot.Store) {
+		for i := range entities {
+			ids = append(ids, store.Spawn())
+			k.set(store, ids[i], float32(i)*1.37)
+		}
+	})
+	c := k.joined(k.server.Protocol(), netcode.Config{})
+	sent := []string{}
+	say := func(how ...netcode.How) {
+		sent = append(sent, fmt.Sprintf("1<0:%d", len(sent)))
+		require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{uint32(len(sent) - 1)}, append(how, netcode.Via(netcode.ReliableOrdered))...))
+	}
+	rng := rand.New(rand.NewPCG(5, 5))
+	for range 200 {
+		say(netcode.About(ids[rng.IntN(entities)]))
+		say()
+	}
+	require.NoError(t, netcode.Send(k.server.Server, netcode.ToSeers(ids[0]), &chat{1 << 20}, netcode.Via(netcode.Reliable)))
+	began := k.now
+	for len(k.heard) <= len(sent) && k.now < began+2*time.Minute {
+		k.step()
+		require.Equal(t, netcode.Connected, c.State(), c.Err())
+		require.LessOrEqual(t, len(k.heard), 1+len(sent))
+	}
+	require.Greater(t, k.now-began, 5*time.Second, "it is a slow link")
+	require.Equal(t, "1<0:1048576", k.heard[0], "another channel does not wait")
+	require.Equal(t, sent, k.heard[1:])
+	require.Zero(t, c.Stats().Messages.Deferred)
+	require.Zero(t, k.server.Stats().DelayedDropped)
+	require.Len(t, k.server.log, 1)
+}
+
+// Entities come, go, are hidden and shown at random under loss, and messages of all modes speak of them. Every reliable
+// message is handled once, in order where that is promised, or is about an entity that left the client's sight; none
+// comes before its entity, and none is about an entity of which nothing was sent.
+func TestMessagesAboutEntitiesAtRandom(t *testing.T) {
+	for seed := range uint64(8) {
+		k := newTalk(t, netcode.Config{SendBudget: 24 << 10}, 1)
+		s, c := k.server.Server, k.clients[0]
+		rng := rand.New(rand.NewPCG(seed, 11))
+		k.tamper = lossy(seed, 25)
+		var ids []wire.NetworkID
+		k.server.game = func(store *snapshot.Store) {
+			for n := len(ids); n < 12; n++ {
+				id := store.Spawn()
+				k.set(store, id, 1)
+				ids = append(ids, id)
+			}
+			if i := rng.IntN(len(ids)); rng.IntN(3) == 0 {
+				store.Despawn(ids[i])
+				ids = append(ids[:i], ids[i+1:]...)
+			}
+		}
+		sent := map[wire.Delivery][]uint32{}
+		number := uint32(0)
+		for range 600 {
+			for range rng.IntN(4) {
+				mode := everyMode[rng.IntN(len(everyMode))]
+				how := []netcode.How{netcode.Via(mode)}
+				if len(ids) > 0 && rng.IntN(2) == 0 {
+					how = append(how, netcode.About(ids[rng.IntN(len(ids))]))
+				}
+				if rng.IntN(8) == 0 {
+					how = append(how, netcode.NotBefore(s.Tick()+tick.Tick(rng.IntN(20))))
+				}
+				if mode != netcode.UnreliableSequenced && rng.IntN(4) == 0 { // within a packet that one goes by stages
+					how = append(how, netcode.InStage(tick.Stage(rng.IntN(int(tick.NumStages)))))
+				}
+				number++
+				if err := netcode.Send(s, netcode.To(1), &chat{number}, how...); err == nil {
+					sent[mode] = append(sent[mode], number)
+				} else {
+					require.ErrorIs(t, err, netcode.ErrNotVisible)
+				}
+			}
+			if len(ids) > 0 {
+				if id := ids[rng.IntN(len(ids))]; rng.IntN(3) == 0 {
+					s.Hide(1, id)
+				} else {
+					s.Show(1, id)
+				}
+			}
+			k.step()
+			require.Equal(t, netcode.Connected, c.State(), "seed %d: %v", seed, c.Err())
+		}
+		k.tamper, k.server.game = nil, nil
+		for _, id := range ids {
+			s.Show(1, id)
+		}
+		k.run(8 * time.Second)
+		got := map[string]int{}
+		for _, h := range k.heard {
+			got[h]++
+			require.Equal(t, 1, got[h], "seed %d: %s came twice", seed, h)
+		}
+		missing := 0
+		for _, mode := range everyMode[2:] {
+			for _, n := range sent[mode] {
+				missing += 1 - got[fmt.Sprintf("1<0:%d", n)]
+			}
+		}
+		stats, there := s.Stats(), c.Stats().Messages
+		require.Greater(t, stats.Delayed, uint64(15))
+		require.Positive(t, stats.DelayedDropped)
+		require.LessOrEqual(t, uint64(missing), stats.DelayedDropped+there.Undeliverable, "seed %d", seed)
+		require.Positive(t, missing)
+		for _, mode := range []netcode.Delivery{netcode.UnreliableSequenced, netcode.ReliableOrdered} {
+			requireInOrder(t, sent[mode], k.heard, mode)
+		}
+	}
+}
+
+// requireInOrder asserts that of these messages those that were heard were heard in order.
+func requireInOrder(t *testing.T, sent []uint32, heard []string, mode netcode.Delivery) {
+	t.Helper()
+	at := map[string]int{}
+	for i, h := range heard {
+		at[h] = i + 1
+	}
+	last, before := 0, uint32(0)
+	for _, n := range sent {
+		i := at[fmt.Sprintf("1<0:%d", n)]
+		if i == 0 {
+			continue
+		}
+		require.Greater(t, i, last, "%v: %d came before %d", mode, n, before)
+		last, before = i, n
+	}
+	require.Positive(t, last)
+}
+
+// What is delayed is bounded like what waits to be sent, and costs no memory once there is some.
+func TestDelayedMessagesAreBounded(t *testing.T) {
+	k := newTalk(t, netcode.Config{ReliableBytes: 8 << 10, OutboxBytes: 4 << 10}, 1)
+	s := k.server.Server
+	id := k.spawn(1)
+	k.sees(k.clients[0], id, 1)
+	k.run(time.Second)
+	flood := func() {
+		require.True(t, s.Hide(1, id))
+		require.True(t, s.Show(1, id))
+		for mode, want := range map[netcode.Delivery]error{netcode.Unreliable: netcode.ErrQueueFull, netcode.Reliable: netcode.ErrBackPressure} {
+			sent := 0
+			for ; sent < 1000; sent++ {
+				if err := netcode.Send(s, netcode.To(1), &chat{1}, netcode.About(id), netcode.Via(mode)); err != nil {
+					require.ErrorIs(t, err, want)
+					break
+				}
+			}
+			require.InDelta(t, map[netcode.Delivery]int{netcode.Unreliable: 4 << 10 / 68, netcode.Reliable: 8 << 10 / 68}[mode], sent, 1)
+		}
+	}
+	for range 5 {
+		k.heard = k.heard[:0]
+		flood()
+		stats, _ := s.ClientStats(1)
+		require.Positive(t, stats.Waiting)
+		k.run(2 * time.Second)
+		require.Len(t, k.heard, 4<<10/68+8<<10/68)
+	}
+	require.Len(t, k.server.log, 1)
+	how := []netcode.How{netcode.About(id), netcode.Via(netcode.ReliableOrdered)}
+	frame := func() {
+		s.Hide(1, id)
+		s.Show(1, id)
+		for range 20 {
+			_ = netcode.Send(s, netcode.To(1), &chat{1}, how...)
+			_ = netcode.Send(s, netcode.ToAll(), &chat{1}, how...)
+		}
+		k.now += frameTime
+		s.BeginFrame(k.now)
+		s.Hide(1, id)
+		s.Send()
+		s.Drain(func(netip.AddrPort, []byte) {})
+	}
+	for range 100 {
+		frame()
+	}
+	require.Zero(t, testing.AllocsPerRun(50, frame))
+	require.Greater(t, s.Stats().DelayedDropped, uint64(100*40))
+
+	s.Show(1, id)
+	require.NoError(t, netcode.Send(s, netcode.To(1), &chat{1}, how...))
+	dropped := s.Stats().DelayedDropped
+	require.True(t, s.Kick(1, "out"))
+	require.Equal(t, dropped+1, s.Stats().DelayedDropped, "what a client that is gone was not told is counted")
+}
