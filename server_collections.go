@@ -36,6 +36,7 @@ func (s *Server) sendCollections() {
 		if c.collector.reader == nil {
 			c.collector = collector{server: s, session: c, reader: collections.NewReader()}
 		}
+		s.recallCollections(c, true)
 		r := c.collector.reader
 		for _, content := range dirty {
 			r.Follow(content, &c.collector)
@@ -53,11 +54,41 @@ func (s *Server) sendCollections() {
 	origin.Settle()
 }
 
-// collector is a client as its collections see it. It implements collections.Link.
+// recallCollections takes back what waits for a client about entities that have left its sight since it was last asked. names
+// says that Fill follows, which sends anew the elements that named such an entity.
+func (s *Server) recallCollections(c *session, names bool) {
+	l := &c.collector
+	if l.reader == nil || l.sights == c.view.Sights() {
+		return
+	}
+	if names {
+		l.sights = c.view.Sights()
+	}
+	l.amends = names
+	c.outgoing.Recall(collectionsChannel(), l)
+}
+
+// collector is a client as its collections see it. It implements collections.Link and peer.Recaller.
 type collector struct {
 	server  *Server
 	session *session
 	reader  *collections.Reader
+	sights  uint64 // Of the view, when what waits was last looked through.
+	amends  bool   // Names are taken out of what waits, too.
+}
+
+// Gone implements peer.Recaller.
+func (l *collector) Gone(id wire.NetworkID) bool { return !l.session.view.Visible(id) }
+
+// Blank implements peer.Recaller.
+func (l *collector) Blank(body []byte) { collections.Blank(body) }
+
+// Amend implements peer.Recaller.
+func (l *collector) Amend(body []byte) int {
+	if !l.amends {
+		return len(body)
+	}
+	return l.reader.Amend(l.server.protocol.collections, body, l)
 }
 
 // Life implements collections.Link.

@@ -66,6 +66,7 @@ type held struct {
 	coming  Rows
 	whole   bool // shown counts
 	filling bool // operations concern coming
+	stopped bool // operations have no effect until the next reset
 }
 
 // NewCopy returns one that has nothing. The types are in the order of their numbers.
@@ -132,8 +133,8 @@ func (c *Copy) Reset() {
 	c.gone = c.gone[:0]
 }
 
-// Apply does what a body says about an entity. Operations on what has not begun to come are of an earlier life of the entity
-// and have no effect. The error is ErrMalformed; what stood before the fault has been done by then.
+// Apply does what a body says about an entity. Operations on what has not begun to come, or was stopped, are of an earlier life
+// of the entity and have no effect. The error is ErrMalformed; what stood before the fault has been done by then.
 func (c *Copy) Apply(id wire.NetworkID, body []byte) error {
 	r, err := open(c.defs, body)
 	if err != nil {
@@ -163,7 +164,7 @@ func (c *Copy) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 	if h == nil && o.kind == opReset {
 		h = c.hold(at, id, r.def)
 	}
-	if h == nil {
+	if h == nil || h.stopped && o.kind != opReset {
 		return c.skip(r, o)
 	}
 	rows := &h.shown
@@ -172,8 +173,10 @@ func (c *Copy) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 	}
 	switch o.kind {
 	case opReset:
-		h.filling = true
+		h.filling, h.stopped = true, false
 		h.coming.clear()
+	case opStop:
+		h.filling, h.stopped = false, true
 	case opWhole:
 		if !h.filling {
 			return ErrMalformed

@@ -40,7 +40,7 @@ func AppendDump(defs []*Def, dst, body []byte) []byte {
 
 // String returns the operation's name.
 func (k opcode) String() string {
-	names := [...]string{"none", "reset", "insert", "set", "remove", "clear", "whole"}
+	names := [...]string{"none", "reset", "insert", "set", "remove", "clear", "whole", "stop"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -13,7 +13,7 @@ func TestDump(t *testing.T) {
 		"set reset insert 0+2 value=-118 value=-108 whole": {1, byte(opReset), byte(opInsert), 0, 1, 10, 20, byte(opWhole)},
 		"map set 3+1 Key=-123 Value=7 remove 4+2":          {2, byte(opSet), 3, 0, 5, 7, 0, 0, 0, byte(opRemove), 4, 1},
 		"list clear":           {0, byte(opClear)},
-		"list 07 is not legal": {0, 7},
+		"list 08 is not legal": {0, 8},
 		"09 is not legal":      {9},
 	} {
 		require.Equal(t, want, string(AppendDump(made, nil, body)))

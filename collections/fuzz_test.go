@@ -62,6 +62,7 @@ func FuzzApply(f *testing.F) {
 	}
 	f.Add([]byte{1, byte(opReset), byte(opInsert), 0, 1, 7, 7, byte(opWhole)})
 	f.Add([]byte{0, byte(opReset), byte(opInsert), 0, 255, 255, 255})
+	f.Add([]byte{1, byte(opReset), byte(opInsert), 0, 1, 7, 7, byte(opStop), byte(opWhole)})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c := NewCopy(made)
 		for _, before := range sent {
@@ -129,7 +130,7 @@ func TestIllegalBodies(t *testing.T) {
 		"no operation":                 {1},
 		"a type that does not exist":   {3, byte(opClear)},
 		"an operation 0":               {1, 0},
-		"an operation 7":               {1, 7},
+		"an operation 8":               {1, 8},
 		"no place":                     {1, byte(opRemove)},
 		"no count":                     {1, byte(opRemove), 0},
 		"a place beyond the limit":     {1, byte(opRemove), 30, 0},
@@ -161,6 +162,37 @@ func TestIllegalBodies(t *testing.T) {
 		49, 50, 51, 52, 53, 54, 55, 56, 57}))
 	require.Equal(t, 30, c.Find(1, id).Len())
 	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 0, 0, 1}), ErrMalformed, "one too many")
+}
+
+// After a stop nothing has an effect, also what would be malformed without it, until the collection begins anew. What the client
+// is shown stays.
+func TestStop(t *testing.T) {
+	made := defs(t, 30)
+	c := NewCopy(made)
+	told := 0
+	c.Tell = func(*Def, *Event) { told++ }
+	id := wire.NetworkID{Index: 1, Generation: 1}
+	require.NoError(t, c.Apply(id, []byte{1, byte(opStop)}))
+	require.Zero(t, c.Len(), "of nothing, there is nothing to stop")
+	require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 1, 10, 20, byte(opWhole), byte(opInsert), 2, 0, 30}))
+	require.Equal(t, 2, told)
+	body := []byte{1, byte(opInsert), 2, 0, 40}
+	Blank(body)
+	require.Equal(t, []byte{1, byte(opStop), byte(opStop), byte(opStop), byte(opStop)}, body)
+	require.True(t, Check(made, body))
+	for _, body := range [][]byte{
+		body, {1, byte(opInsert), 9, 0, 50}, {1, byte(opRemove), 9, 0}, {1, byte(opClear)}, {1, byte(opWhole)}, {1, byte(opSet), 0, 0, 9},
+	} {
+		require.NoError(t, c.Apply(id, body))
+		require.Equal(t, 3, c.Find(1, id).Len())
+	}
+	require.Equal(t, 2, told)
+	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 9, 3, 1}), ErrMalformed, "what has no effect is read all the same")
+	require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 0, 10, byte(opStop), byte(opWhole)}))
+	require.Equal(t, 3, c.Find(1, id).Len(), "what had begun to come was stopped")
+	require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 0, 10, byte(opWhole), byte(opClear)}))
+	require.Zero(t, c.Find(1, id).Len())
+	require.Equal(t, 4, told)
 }
 
 // What is said about an entity's former life, when nothing of the present one has come, has no effect.

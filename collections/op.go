@@ -12,6 +12,7 @@ import (
 //	opRemove  place, count - 1: from that place on
 //	opClear   all of them
 //	opWhole   what was made up since opReset is what there is
+//	opStop    what follows has no effect until opReset: some of it was taken back
 //
 // A body is the number of the collection's type and then operations, one at least. Place, count and number are varints;
 // elements are packed one after the other (wire.Plan.WriteRow), with zeros up to the next byte behind the last.
@@ -24,6 +25,7 @@ const (
 	opRemove
 	opClear
 	opWhole
+	opStop
 )
 
 // elements reports whether elements follow.
@@ -124,7 +126,7 @@ func (c *cursor) more() bool { return len(c.rest) > 0 }
 func (c *cursor) next() (op, error) {
 	o := op{kind: opcode(c.rest[0])}
 	c.rest = c.rest[1:]
-	if o.kind < opReset || o.kind > opWhole {
+	if o.kind < opReset || o.kind > opStop {
 		return op{}, ErrMalformed
 	}
 	if !o.kind.ranged() {

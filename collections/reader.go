@@ -37,6 +37,9 @@ type Reader struct {
 	body  []byte
 	head  int // where the first operation is in it
 	veils []uint32
+
+	amended []byte   // what Amend makes of a body,
+	rows    []uint32 // and the elements of one of its operations
 }
 
 // NewReader returns the Reader of a client that has nothing.

@@ -54,7 +54,9 @@ type fakeLink struct {
 	jammed  bool
 	limit   int
 	waiting []sentBody
-	shut    bool // nothing fits
+	sent    int    // of these, how many left: they cannot be taken back
+	known   uint64 // sights, when they were last looked through
+	shut    bool   // nothing fits
 }
 
 type sentBody struct {
@@ -90,11 +92,12 @@ type sim struct {
 	now    tick.Tick
 	ids    []wire.NetworkID
 	events int
-	shadow map[string][][]uint32 // what the events say
+	there  map[wire.NetworkID]bool // what the client has, as far as it knows
+	shadow map[string][][]uint32   // what the events say
 }
 
 func newSim(t *rapid.T) *sim {
-	s := &sim{t: t, defs: defs(t, rapid.IntRange(1, 40).Draw(t, "most")), shadow: map[string][][]uint32{}}
+	s := &sim{t: t, defs: defs(t, rapid.IntRange(1, 40).Draw(t, "most")), there: map[wire.NetworkID]bool{}, shadow: map[string][][]uint32{}}
 	s.origin, s.reader, s.copy = NewOrigin(s.defs), NewReader(), NewCopy(s.defs)
 	s.link = &fakeLink{
 		life: map[wire.NetworkID]tick.Tick{}, held: map[wire.NetworkID]tick.Tick{}, named: map[wire.NetworkID]bool{},
@@ -224,15 +227,26 @@ func (s *sim) show(id wire.NetworkID) {
 	}
 }
 
-// hide takes an entity out of sight; what is on its way to the client arrives there when it does not have it any more.
-func (s *sim) hide(id wire.NetworkID) {
-	if _, ok := s.link.life[id]; !ok {
+// hide takes an entity out of sight; what is on its way to the client arrives there when it does not have it any more, or while
+// it still has: then nobody tells it before it is in sight again, and perhaps not even then.
+func (s *sim) hide(id wire.NetworkID, told bool) {
+	if _, ok := s.link.life[id]; ok {
+		delete(s.link.life, id)
+		delete(s.link.held, id)
+		delete(s.link.named, id)
+		s.link.sights++
+	}
+	if told {
+		s.gone(id)
+	}
+}
+
+// gone has the client learn that it does not see an entity any more.
+func (s *sim) gone(id wire.NetworkID) {
+	if !s.there[id] {
 		return
 	}
-	delete(s.link.life, id)
-	delete(s.link.held, id)
-	delete(s.link.named, id)
-	s.link.sights++
+	delete(s.there, id)
 	s.copy.Keep(id.Index, wire.NetworkID{})
 	s.copy.TellGone()
 	require.Nil(s.t, s.copy.Find(0, id))
@@ -245,6 +259,7 @@ func (s *sim) hold(id wire.NetworkID) {
 		return
 	}
 	s.link.held[id] = life
+	s.there[id] = true
 	for _, d := range s.defs {
 		if c := s.origin.Find(d.Number(), id); c != nil {
 			s.reader.Meet(c, s.link)
@@ -255,12 +270,63 @@ func (s *sim) hold(id wire.NetworkID) {
 // die ends an entity; another one comes at its index.
 func (s *sim) die(i int) {
 	id := s.ids[i]
-	s.hide(id)
+	s.hide(id, true)
 	s.origin.Drop(id)
 	s.ids[i].Generation++
 }
 
-func (s *sim) flush() {
+// recall takes back what waits about entities that are out of sight, and the names of such entities. Of what was sent some has
+// arrived, and waits there for what was lost before it.
+func (s *sim) recall(t *rapid.T) {
+	l := s.link
+	if l.known == l.sights {
+		return
+	}
+	l.known = l.sights
+	kept := l.waiting[:0]
+	for i, m := range l.waiting {
+		_, seen := l.life[m.id]
+		switch {
+		case !seen && i < l.sent && rapid.Bool().Draw(t, "arrived"):
+		case !seen && i < l.sent:
+			before := len(m.body)
+			Blank(m.body)
+			require.True(s.t, Check(s.defs, m.body))
+			require.Equal(s.t, before, len(m.body))
+		case !seen:
+			continue
+		case i >= l.sent:
+			m.body = m.body[:s.reader.Amend(s.defs, m.body, l)]
+			require.Empty(s.t, s.hiddenNames(m.body))
+		}
+		kept = append(kept, m)
+	}
+	l.waiting = kept
+}
+
+// hiddenNames are the entities that a body names and that the client may not see.
+func (s *sim) hiddenNames(body []byte) (hidden []wire.NetworkID) {
+	c, err := open(s.defs, body)
+	require.NoError(s.t, err)
+	row := make([]uint32, c.def.plan.Lanes())
+	for c.more() {
+		o, err := c.next()
+		require.NoError(s.t, err)
+		for o.kind.elements() && c.left > 0 {
+			require.True(s.t, c.row(row))
+			for _, lane := range c.def.plan.Refs() {
+				if id := (wire.NetworkID{Index: row[lane], Generation: row[lane+1]}); id.Generation != 0 && !s.link.Names(id) {
+					hidden = append(hidden, id)
+				}
+			}
+		}
+		require.True(s.t, !o.kind.elements() || c.finish())
+	}
+	return hidden
+}
+
+func (s *sim) flush(t *rapid.T) {
+	s.recall(t)
 	for _, c := range s.origin.Dirty() {
 		s.reader.Follow(c, s.link)
 	}
@@ -272,11 +338,12 @@ func (s *sim) flush() {
 func (s *sim) deliver(count int) {
 	for _, m := range s.link.waiting[:count] {
 		require.True(s.t, Check(s.defs, m.body))
-		if _, ok := s.link.life[m.id]; ok {
+		if s.there[m.id] {
 			require.NoError(s.t, s.copy.Apply(m.id, m.body))
 		}
 	}
 	s.link.waiting = slices.Delete(s.link.waiting, 0, count)
+	s.link.sent = max(s.link.sent-count, 0)
 }
 
 // check compares all that the client sees with what there is.
@@ -326,13 +393,14 @@ func TestClientComesToHaveWhatThereIs(t *testing.T) {
 					s.change(t)
 				}
 			case what < 22:
-				s.flush()
+				s.flush(t)
 			case what < 28:
 				s.deliver(rapid.IntRange(0, len(s.link.waiting)).Draw(t, "count"))
 			case what < 30:
 				s.show(s.id())
 			case what < 31:
-				s.hide(s.id())
+				s.link.sent = rapid.IntRange(s.link.sent, len(s.link.waiting)).Draw(t, "sent")
+				s.hide(s.id(), rapid.Bool().Draw(t, "told"))
 			case what < 34:
 				s.hold(s.id())
 			case what < 35:
@@ -342,17 +410,21 @@ func TestClientComesToHaveWhatThereIs(t *testing.T) {
 			case what < 37:
 				s.link.shut = rapid.IntRange(0, 2).Draw(t, "shut") == 0
 			default:
+				s.link.sent = rapid.IntRange(s.link.sent, len(s.link.waiting)).Draw(t, "sent")
 				s.link.named[s.id()] = rapid.Bool().Draw(t, "name")
 				s.link.sights++
 			}
 		}
 		s.link.jammed, s.link.shut = false, false
 		for _, id := range s.ids {
+			if _, seen := s.link.life[id]; !seen {
+				s.gone(id)
+			}
 			s.hold(id)
 		}
 		for range 60 {
 			s.deliver(len(s.link.waiting))
-			s.flush()
+			s.flush(t)
 		}
 		s.deliver(len(s.link.waiting))
 		s.check()
@@ -361,7 +433,7 @@ func TestClientComesToHaveWhatThereIs(t *testing.T) {
 			s.link.named[id] = !s.link.named[id]
 		}
 		s.link.sights++
-		s.flush()
+		s.flush(t)
 		s.deliver(len(s.link.waiting))
 		s.check()
 	})

@@ -239,6 +239,11 @@ func (r *reliable) acked(seq uint64, stats *OutgoingStats) {
 			}
 		}
 	}
+	r.release()
+}
+
+// release gives back the memory of the oldest messages, as far as they are done with.
+func (r *reliable) release() {
 	r.held -= itemOverhead * r.items.release()
 	if r.items.first == r.items.next {
 		r.arena.clear()
