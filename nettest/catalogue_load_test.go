@@ -196,35 +196,79 @@ func TestCase29BaselineLost(t *testing.T) {
 }
 
 // So many entities move in every frame that 8 KB/s cannot tell of all of them at once. None waits longer than the others'
-// records take to go around, with a half of slack, and a second for the round trip and for packets that hold many.
+// records take to go around, with a half of slack, and a second for the round trip and for packets that hold many. Beside
+// reliable messages that would fill every packet on their own the same holds for the half that is left to state; and of the
+// messages each arrives once, in order.
 func TestCase31Starvation(t *testing.T) {
+	alone := starvation(t, 0)
+	beside := starvation(t, 700)
+	require.LessOrEqual(t, beside, 2*alone, "state keeps its half")
+}
+
+// starvation returns what the oldest entity may have waited: a bound that was kept.
+func starvation(t *testing.T, burst int) time.Duration {
 	const budget = 8 << 10
 	g := &walkers{count: sized(500, 5000)}
-	n := nettest.New(t, nettest.Config{
-		Protocol: protocol(), Clients: 1, Seed: 31, Rate: 30, Game: g.play, Server: netcode.Config{SendBudget: budget},
-		Link: transport.Link{Delay: 30 * time.Millisecond},
+	p := protocol()
+	heard := uint32(0)
+	netcode.Handle(p, func(_ *netcode.Context, m *lump) {
+		require.Equal(t, heard, m.Number, "in order, each once")
+		heard++
+	}, netcode.Over(netcode.ReliableOrdered))
+	sent, refused, bursts := uint32(0), 0, false
+	var n *nettest.Net
+	n = nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 31, Rate: 30,
+		Server: netcode.Config{SendBudget: budget, ReliableBytes: 32 << 10}, Link: transport.Link{Delay: 30 * time.Millisecond},
+		Game: func(w *ecs.World, frame int) {
+			g.play(w, frame)
+			for i := 0; bursts && i < burst; i += 350 {
+				if netcode.Send(n.Server.Server, netcode.To(n.Clients[0].ID()), &lump{Number: sent}) != nil {
+					refused++
+					return
+				}
+				sent++
+			}
+		},
 	})
 	c := n.Clients[0]
 	n.Run(time.Second)
 	require.True(t, n.RunUntil(time.Minute, func() bool { return c.Replica().Len() == g.count }), "only %d came", c.Replica().Len())
+	bursts = true
 	n.Run(sized(5*time.Second, 20*time.Second))
 	before, _ := n.Server.ClientStats(c.ID())
-	worst, span := tick.Tick(0), sized(20*time.Second, 30*time.Second)
+	worst, span, first := tick.Tick(0), sized(20*time.Second, 30*time.Second), heard
 	for end := n.Now() + span; n.Now() < end; {
 		n.Step()
 		for e := range c.Replica().All {
 			worst = max(worst, n.Server.Tick()-e.Tick)
 		}
+		stats, _ := n.Server.ClientStats(c.ID())
+		require.True(t, burst == 0 || stats.Waiting > 0, "messages wait all the while")
 	}
 	after, _ := n.Server.ClientStats(c.ID())
 	records := after.Snapshot.Spawns + after.Snapshot.Updates - before.Snapshot.Spawns - before.Snapshot.Updates
 	each := float64(after.Packets.BytesSent-before.Packets.BytesSent) / float64(records)
 	bound := time.Duration(1.5*each*float64(g.count)/budget*float64(time.Second)) + time.Second
 	waited := time.Duration(worst) * n.Server.Interval()
-	t.Logf("%d entities of %.1f bytes a record: the oldest was %v old, the bound is %v", g.count, each, waited, bound)
+	t.Logf("%d entities of %.1f bytes a record: the oldest was %v old, the bound is %v; %d messages", g.count, each, waited, bound, heard-first)
 	require.LessOrEqual(t, waited, bound)
 	require.LessOrEqual(t, after.Packets.BytesSent-before.Packets.BytesSent, uint64(budget*(span+time.Second).Seconds()))
-	g.rest = n.Frame()
-	n.Run(bound)
+	g.rest, bursts = n.Frame(), false
+	if burst > 0 {
+		share := float64(heard-first) * 350 / (budget * span.Seconds())
+		require.Greater(t, share, .25, "the messages' share")
+		require.Less(t, share, .6)
+		require.NotZero(t, refused)
+	}
+	n.Run(2*bound + 10*time.Second)
+	require.Equal(t, sent, heard)
 	n.AssertConverge()
+	return bound
+}
+
+// lump is a message of a third of a packet.
+type lump struct {
+	Number uint32
+	Filler [86]uint32
 }
