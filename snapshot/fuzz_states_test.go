@@ -1,0 +1,235 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// fuzzPast is a replica in a random state, and the packets of a server that come next.
+type fuzzPast struct {
+	replica *Replica
+	next    [][]byte
+	may     map[wire.NetworkID]Mask // what the guard lets through, where there is one
+}
+
+const pastPackets = 6
+
+// pastOf builds the state that a seed stands for: a random game of some ticks, of which the client has decoded some packets
+// and acknowledged some of these, and may have lost its past meanwhile. Twice the same seed gives twice the same.
+func pastOf(t testing.TB, schema *Schema, seed uint64, guarded bool) *fuzzPast {
+	random := rand.New(rand.NewPCG(seed, 7))
+	cfg := Config{Window: 8 + tick.Tick(random.IntN(40)), SentPackets: 64}
+	start := []tick.Tick{0, 65500, 1<<32 - 20}[random.IntN(3)]
+	store := NewStore(schema, cfg)
+	view := NewView(store, cfg)
+	p := &fuzzPast{replica: NewReplica(schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
+	if guarded {
+		p.replica.Guard(func(id wire.NetworkID, rows Mask) bool { return rows&^p.may[id] == 0 && p.may[id] != 0 })
+	}
+	var ids []wire.NetworkID
+	ticks := random.IntN(60)
+	heard := 1 + random.IntN(4) // one in so many packets is lost, but with 1 none
+	for seq := uint64(1); len(p.next) < pastPackets; seq++ {
+		store.Begin(start + tick.Tick(seq))
+		for range random.IntN(6) {
+			pastOp(random, store, &ids)
+		}
+		for _, id := range ids {
+			p.may[id] = bit(rowPosition) | bit(rowHealth) | bit(rowFrozen)
+		}
+		store.Commit()
+		view.Observe()
+		buf := make([]byte, 300)
+		buf = buf[:view.Write(buf, seq)]
+		if int(seq) > ticks {
+			p.next = append(p.next, buf)
+			continue
+		}
+		if len(buf) == 0 || heard > 1 && random.IntN(heard) == 0 {
+			continue
+		}
+		if err := p.replica.Read(buf); err == nil && random.IntN(4) > 0 {
+			view.Acked(seq)
+		}
+		if random.IntN(200) == 0 {
+			p.replica.Lose()
+		}
+	}
+	if random.IntN(2) == 0 {
+		p.replica.ClearChanged()
+	}
+	for _, id := range ids { // the rights to write them went to somebody else
+		if random.IntN(12) == 0 {
+			delete(p.may, id)
+		}
+	}
+	return p
+}
+
+// pastOp does one thing to a world.
+func pastOp(random *rand.Rand, store *Store, ids *[]wire.NetworkID) {
+	if len(*ids) == 0 || len(*ids) < 12 && random.IntN(4) == 0 {
+		id := store.Spawn()
+		store.Set(id, rowPosition, []uint32{random.Uint32N(16), random.Uint32N(16)})
+		*ids = append(*ids, id)
+		return
+	}
+	i := random.IntN(len(*ids))
+	id := (*ids)[i]
+	switch random.IntN(9) {
+	case 0:
+		store.Despawn(id)
+		*ids = append((*ids)[:i], (*ids)[i+1:]...)
+	case 1:
+		store.Remove(id, rowHealth)
+	case 2:
+		store.Set(id, rowFrozen, nil)
+	case 3:
+		store.SetGroup(id, random.Uint32N(3))
+	case 4, 5:
+		store.Set(id, rowHealth, []uint32{random.Uint32N(101)})
+	default:
+		store.Set(id, rowPosition, []uint32{random.Uint32N(16), random.Uint32N(16)})
+	}
+}
+
+// holding is all that can be seen of a replica, but for counters and the wish for a resync.
+func holding(r *Replica) string {
+	text := fmt.Append(nil, r.Tick(), r.Len(), r.Changed(), r.epoch)
+	for e := range r.All {
+		text = fmt.Append(text, e)
+		for m := e.Mask; m != 0; m &= m - 1 {
+			text = fmt.Append(text, r.Row(e.ID.Index, m.next()))
+		}
+	}
+	return string(text)
+}
+
+// mutated is what a fuzzer makes of the state's own next packet: even first bytes leave what follows as it is, odd ones change
+// bytes of the packet, by place and difference, and cut it.
+func mutated(p *fuzzPast, payload []byte) []byte {
+	if len(payload) == 0 || payload[0]&1 == 0 || len(p.next) == 0 {
+		return payload[min(1, len(payload)):]
+	}
+	packet := append([]byte(nil), p.next[int(payload[0]>>1)%len(p.next)]...)
+	for rest := payload[1:]; len(rest) >= 2 && len(packet) > 0; rest = rest[2:] {
+		if rest[1] == 0 {
+			packet = packet[:int(rest[0])%(len(packet)+1)]
+			continue
+		}
+		packet[int(rest[0])%len(packet)] ^= rest[1]
+	}
+	return packet
+}
+
+// readAgainst brings any packet to the state of a seed. It must not panic, and takes no more memory than its caps: the tables by
+// index reach to the highest that it names. If it is refused nothing of it is there, on the surface or below: the packets
+// that come next mean the same as to a twin that was spared it. It returns the replica that read it.
+func readAgainst(t *testing.T, schema *Schema, seed uint64, payload []byte, guarded bool) (*fuzzPast, error) {
+	p, twin := pastOf(t, schema, seed, guarded), pastOf(t, schema, seed, guarded)
+	packet := mutated(p, payload)
+	before := holding(p.replica)
+	require.Equal(t, holding(twin.replica), before, "the same seed, the same state")
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
+	err := p.replica.Read(packet)
+	runtime.ReadMemStats(&end)
+	highest := uint64(0)
+	for e := range p.replica.All {
+		highest = max(highest, uint64(e.ID.Index)+1)
+		for m := e.Mask; m != 0; m &= m - 1 {
+			row := m.next()
+			require.True(t, row < schema.Rows(), "only rows that there are")
+			require.NotNil(t, p.replica.Row(e.ID.Index, row), "an entity has the rows that its mask says")
+		}
+	}
+	if err == nil {
+		require.LessOrEqual(t, end.TotalAlloc-start.TotalAlloc, 1<<18+64*highest+uint64(256*len(packet)))
+		return p, nil
+	}
+	require.LessOrEqual(t, end.TotalAlloc-start.TotalAlloc, uint64(1<<18+256*len(packet)), "for nothing, next to nothing")
+	require.True(t, errors.Is(err, ErrMalformed) || errors.Is(err, ErrStale) || errors.Is(err, ErrBaseline) || errors.Is(err, ErrGuarded))
+	require.Equal(t, before, holding(p.replica), "%v: nothing of it is there", err)
+	for i, packet := range p.next {
+		if len(packet) == 0 {
+			continue
+		}
+		want, got := twin.replica.Read(packet), p.replica.Read(packet)
+		require.Equal(t, want, got, "packet %d that follows", i)
+		require.Equal(t, holding(twin.replica), holding(p.replica), "packet %d that follows", i)
+	}
+	return p, err
+}
+
+// addPast adds real packets, whole and damaged, of many states.
+func addPast(f *testing.F) {
+	for seed := range uint64(40) {
+		f.Add(seed, []byte{byte(2*(seed%pastPackets) + 1)})
+		f.Add(seed, []byte{1, byte(seed), 1, byte(3 * seed), 0x80})
+		f.Add(seed, []byte{3, byte(2 * seed), 0})
+		f.Add(seed, []byte{0, byte(seed), 0, 0, 0xFF, 0xFF, byte(7 * seed)})
+	}
+}
+
+// FuzzRead reads mutated packets against random baselines.
+func FuzzRead(f *testing.F) {
+	addPast(f)
+	schema := simSchema(f)
+	f.Fuzz(func(t *testing.T, seed uint64, payload []byte) {
+		if len(payload) <= 1200 {
+			_, _ = readAgainst(t, schema, seed, payload, false)
+		}
+	})
+}
+
+// FuzzGuardedRead is FuzzRead for what clients write to a server: beside that, nothing is taken in that the guard forbids, and
+// what was never heard of leaves no trace.
+func FuzzGuardedRead(f *testing.F) {
+	addPast(f)
+	schema := simSchema(f)
+	f.Fuzz(func(t *testing.T, seed uint64, payload []byte) {
+		if len(payload) > 1200 {
+			return
+		}
+		p, err := readAgainst(t, schema, seed, payload, true)
+		if err != nil {
+			return
+		}
+		before := pastOf(t, schema, seed, true).replica
+		for e := range p.replica.All {
+			if before.Entity(e.ID.Index) != e {
+				require.NotZero(t, p.may[e.ID], "%v is not the sender's to write", e.ID)
+				require.Zero(t, e.Mask&^p.may[e.ID])
+			}
+		}
+	})
+}
+
+// The states that seeds stand for are of many kinds, and so is what becomes of the packets: else the fuzzers prove little.
+func TestStatesOfFuzzing(t *testing.T) {
+	schema, met := simSchema(t), map[string]int{}
+	for seed := range uint64(200) {
+		for _, payload := range [][]byte{{1}, {1, 2, 0x10}, {3, 9, 1}, {5, 7, 0}} {
+			p, err := readAgainst(t, schema, seed, payload, seed%2 == 0)
+			met[fmt.Sprint(err)]++
+			if p.replica.Len() > 8 {
+				met["many"]++
+			}
+			if _, want := p.replica.WantResync(); want {
+				met["lost"]++
+			}
+		}
+	}
+	t.Log(met)
+	for _, want := range []string{"<nil>", ErrMalformed.Error(), ErrBaseline.Error(), ErrGuarded.Error(), "many", "lost"} {
+		require.Greater(t, met[want], 5, want)
+	}
+}
