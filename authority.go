@@ -143,12 +143,11 @@ func (s *Server) OnAuthority(f func(client ClientID, entity NetworkID) bool) { s
 func (s *Server) wished(client ClientID, m *wish) {
 	c := s.client(client)
 	switch {
+	case m.GiveUp && c != nil && s.store.Named(m.Entity) == client: // also of what has left its sight: it holds it all the same
+		s.Grant(m.Entity, 0)
 	case c == nil || !s.sees(c, m.Entity):
 		s.stats.NotVisible++
 	case m.GiveUp:
-		if s.store.Named(m.Entity) == client {
-			s.Grant(m.Entity, 0)
-		}
 	case s.askAuthority != nil && s.askAuthority(client, m.Entity):
 		s.Grant(m.Entity, client)
 	}

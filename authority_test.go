@@ -269,3 +269,28 @@ func TestServerThatLostWhatAClientWroteAsksAgain(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 	require.Zero(t, r.server.Stats().NotAllowed)
 }
+
+// A client gives up what it was named for also when that has left its sight, and only what it was named for.
+func TestReleaseAuthorityOfAHiddenEntity(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[position](p, netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Replicate[health](p)
+	r := newRig(t, p, netcode.Config{})
+	holder, other := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	r.server.Grant(id, holder.ID())
+	r.until(func() bool { return netcode.MayWrite[position](holder.Client, id) })
+	for _, c := range []*clientEnd{holder, other} {
+		require.True(t, r.server.Hide(c.ID(), id))
+	}
+	r.run(time.Second / 2)
+	require.False(t, netcode.MayWrite[position](holder.Client, id), "out of sight")
+	require.NoError(t, other.ReleaseAuthority(id))
+	r.run(time.Second / 2)
+	require.Equal(t, holder.ID(), r.server.Granted(id), "it is not the other's to give up")
+	require.EqualValues(t, 1, r.server.Stats().NotVisible)
+	require.NoError(t, holder.ReleaseAuthority(id))
+	r.run(time.Second / 2)
+	require.Zero(t, r.server.Granted(id))
+	require.EqualValues(t, 1, r.server.Stats().NotVisible)
+}

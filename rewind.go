@@ -73,8 +73,9 @@ func (p *Past) At() tick.Time { return p.at }
 // Clamped tells that the client named another moment, which lies outside of what it may.
 func (p *Past) Clamped() bool { return p.clamped }
 
-// All yields the entities that lived then and that the client may see, or might have, if they are gone since. It allocates
-// nothing.
+// All yields the entities that lived then and that the client was shown then, hidden as they may be by now; of what is gone
+// since, and its index another's, what it might have been shown. Sight is remembered as far as an entity's present, or last, stay
+// in it and the one before; which components the client may see is not asked. It allocates nothing.
 func (p *Past) All(yield func(NetworkID) bool) {
 	if !p.open {
 		return
@@ -82,9 +83,12 @@ func (p *Past) All(yield func(NetworkID) bool) {
 	p.server.store.EachAt(p.at.Tick, func(id NetworkID) bool { return !p.shows(id) || yield(id) })
 }
 
-// shows tells if the client may see what lives, or might have seen what does not any more.
+// shows tells if the client was shown an entity then, or might have been, if nobody knows any more.
 func (p *Past) shows(id NetworkID) bool {
-	return !p.server.store.Alive(id) || p.session.view.Visible(id)
+	if saw, known := p.session.view.SawAt(id, p.at.Tick); known {
+		return saw
+	}
+	return !p.server.store.Alive(id)
 }
 
 // Has tells if the client was shown an entity then.
@@ -98,8 +102,8 @@ func (p *Past) Has(id NetworkID) bool {
 
 // PastOf is component T of an entity as the client showed it. A component with an interpolation (Interpolate) is what lies
 // between the two ticks around the moment, by the same rule as on the client; any other is what it was in the tick that
-// had begun. It is false if T is not registered with Replicate, or the entity did not live then, lacked the component or is
-// hidden from the client. Entity handles in T are zero.
+// had begun. It is false if T is not registered with Replicate, or the entity did not live then, lacked the component or was
+// hidden from the client then. Entity handles in T are zero.
 func PastOf[T any](p *Past, id NetworkID) (v T, ok bool) {
 	if !p.open || !p.shows(id) {
 		return v, false

@@ -27,16 +27,17 @@ type gaze struct {
 func TestRewindIsWhatTheClientSaw(t *testing.T) {
 	p := protocol()
 	netcode.Input[gaze](p)
-	var moving, hidden ecs.Entity
+	var moving, hidden, between ecs.Entity // the last is out of sight from tick 150 to 179
 	var died netcode.NetworkID
 	was := map[tick.Tick]position{}
-	looks, dead := 0, 0
+	looks, dead, differ := 0, 0, 0
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 2, Seed: 3, Link: transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: .02},
 		Setup: func(s *systems.ServerSystems, w *ecs.World) {
 			bodies := generic.NewMap2[components.Replicated, position](w)
 			moving = bodies.NewWith(&components.Replicated{}, &position{})
 			hidden = bodies.NewWith(&components.Replicated{}, &position{})
+			between = bodies.NewWith(&components.Replicated{}, &position{X: 7})
 			mortal := bodies.NewWith(&components.Replicated{}, &position{X: 9})
 			s.Server.OnConnect(func(id netcode.ClientID) {
 				if e, ok := s.ID(hidden); ok {
@@ -52,6 +53,13 @@ func TestRewindIsWhatTheClientSaw(t *testing.T) {
 				_, body := bodies.Get(moving)
 				*body = at
 				was[now] = at
+				if e, _ := s.ID(between); now == 150 || now == 180 {
+					for id := range s.Server.Clients {
+						if s.Server.Hide(id, e); now == 180 {
+							s.Server.Show(id, e)
+						}
+					}
+				}
 				if now == 300 {
 					died, _ = s.ID(mortal)
 					w.RemoveEntity(mortal)
@@ -79,6 +87,13 @@ func TestRewindIsWhatTheClientSaw(t *testing.T) {
 						require.False(t, view.Has(unseen))
 						_, ok = netcode.PastOf[health](view, target)
 						require.False(t, ok)
+						other, _ := s.ID(between)
+						if at := view.At().Tick; at > 100 { // since when both have been there
+							require.Equal(t, at < 150 || at >= 180, view.Has(other), "%v, whatever it sees at %d", at, now)
+							if view.Has(other) != s.Server.Visible(id, other) {
+								differ++
+							}
+						}
 						seen := 0
 						for e := range view.All {
 							require.True(t, view.Has(e))
@@ -107,6 +122,7 @@ func TestRewindIsWhatTheClientSaw(t *testing.T) {
 	n.Run(20 * time.Second)
 	require.Greater(t, looks, 1000)
 	require.Positive(t, dead, "somebody still saw what had died")
+	require.Greater(t, differ, 4, "what was seen then was not what is seen now")
 	require.False(t, n.Server.Rewind(9, nil))
 }
 

@@ -67,5 +67,16 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	return v.tenants[id.Index].life, true
 }
 
+// SawAt reports whether an entity was in the client's sight at a tick: as far as the life that it sees now, or saw last, and the
+// one before tell. Before the view was made it saw what it saw then. known is false where nothing tells, since the client was never
+// shown the entity or its index is another's now.
+func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
+	if int(id.Index) >= len(v.tenants) || v.tenants[id.Index].generation != id.Generation {
+		return false, false
+	}
+	p, t := &v.tenants[id.Index], max(t, v.start)
+	return v.visible.has(id.Index) && t >= p.life || t >= p.began && t < p.left, true
+}
+
 // Sights returns how often an entity has come into the client's sight or left it.
 func (v *View) Sights() uint64 { return v.sights }

@@ -77,6 +77,9 @@ func (v *View) next() tick.Tick {
 func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
 	p := &v.tenants[id.Index]
+	if p.generation != id.Generation {
+		p.began, p.left = tick.None, tick.None
+	}
 	p.generation = id.Generation
 	p.life = t
 	v.own.reset(id.Index)
@@ -114,7 +117,9 @@ func (v *View) leave(index uint32, t tick.Tick) {
 	v.unacked.unset(index)
 	v.tooBig.unset(index)
 	v.forget(index)
-	v.tenants[index].life = t + 1
+	p := &v.tenants[index]
+	p.began, p.left = p.life, t
+	p.life = t + 1
 	v.renamed(index, t)
 }
 

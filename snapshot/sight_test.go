@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -161,4 +162,44 @@ func TestANewLifeSeesAllComponentsAgain(t *testing.T) {
 	require.Zero(t, d.view.Rows(id))
 	d.view.Show(id)
 	require.Equal(t, ^Mask(0), d.view.Rows(id))
+}
+
+// What a client was shown at a tick is remembered for the life that it sees and
+// for the one before, also of what died; of others nothing is known.
+func TestSawAt(t *testing.T) {
+	d := newDuo(t)
+	var id, other, busy wire.NetworkID
+	saw := func(id wire.NetworkID, at tick.Tick) bool {
+		t.Helper()
+		saw, known := d.view.SawAt(id, at)
+		require.True(t, known)
+		return saw
+	}
+	d.ack(d.at(1, func() { other, busy = d.spawn(1), d.spawn(2) }))
+	d.ack(d.at(3, func() { id = d.spawn(3) }))
+	for s := tick.Tick(4); s < 20; s++ {
+		switch s {
+		case 6, 12:
+			d.view.Hide(id)
+		case 9:
+			d.view.Show(id)
+		}
+		d.at(s, func() {
+			d.move(busy, uint32(s)%16) // a tick of which nothing went out may still be changed
+			if s == 15 {
+				d.store.Despawn(other)
+			}
+		})
+		for at := max(1, s-3); at <= s; at++ {
+			require.Equal(t, at >= 3 && at < 6 || at >= 9 && at < 12, saw(id, at), "tick %d, as of %d", at, s)
+		}
+		require.Equal(t, s < 15, saw(other, s))
+	}
+	require.True(t, saw(other, 14))
+	require.False(t, saw(id, 4), "two lives ago")
+	_, known := d.view.SawAt(wire.NetworkID{Index: 99, Generation: 1}, 1)
+	require.False(t, known)
+	d.at(20, func() { require.Equal(t, other.Index, d.spawn(5).Index) })
+	_, known = d.view.SawAt(other, 10)
+	require.False(t, known, "its place is another's")
 }

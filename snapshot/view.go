@@ -29,6 +29,9 @@ type slot struct {
 type tenant struct {
 	life  tick.Tick // acknowledgements of records before it make no baseline
 	ended tick.Tick // the latest end of a life; despawns before it settle nothing
+	// began and left are the life that was over last, from the first tick in which
+	// the client was shown it to the first in which it was not.
+	began, left tick.Tick
 	// generation is whom the slot is about now; 0 = nobody yet.
 	generation uint32
 	// shown is the newest generation of which any record went out and whose
@@ -68,6 +71,7 @@ type View struct {
 	answer   bool      // a snapshot is due even when there is nothing to say
 	answered bool      // the client has decoded one since the newest resync
 	spoke    tick.Tick // the newest tick of which a snapshot went out, or the start
+	start    tick.Tick // its first one
 	epochSeq uint64    // acknowledgements of earlier packets make no baseline
 	payload  int       // bytes of a snapshot in an otherwise empty packet
 	lanes    []uint32  // a row with entity fields, as this client gets it
@@ -111,7 +115,10 @@ const heartbeat = 1 << 12
 // entity.
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
-	v := &View{store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window), observed: store.tick, spoke: store.tick, payload: cfg.Payload}
+	v := &View{
+		store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window),
+		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
+	}
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)

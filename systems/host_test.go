@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
@@ -15,7 +14,6 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
-	"github.com/arche-netcode/netcode/transport/memory"
 )
 
 type push struct {
@@ -26,20 +24,17 @@ type sum struct{ C uint32 }
 
 // party is a host and one client that connects to it, both run by the same game code.
 type party struct {
-	now     time.Duration
-	worlds  [2]ecs.World
+	ends
 	host    *systems.HostSystems
 	guest   *systems.ClientSystems
-	loops   [2]*systems.Runner
 	heard   map[string][]netcode.ClientID // By who heard: from whom.
-	errors  []error
 	bodies  map[netcode.ClientID]ecs.Entity
 	pushed  map[netcode.ClientID]int
 	players []*netcode.Client
 }
 
 func newParty(t *testing.T) *party {
-	g := &party{worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}, heard: map[string][]netcode.ClientID{},
+	g := &party{ends: newEnds(), heard: map[string][]netcode.ClientID{},
 		bodies: map[netcode.ClientID]ecs.Entity{}, pushed: map[netcode.ClientID]int{}}
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
@@ -62,24 +57,21 @@ func newParty(t *testing.T) *party {
 		}
 		return nil
 	})
-	network := memory.NewNetwork()
-	socket, err := network.Listen(netip.MustParseAddrPort("127.0.0.1:1"))
-	require.NoError(t, err)
-	clock := func() time.Duration { return g.now }
+	worlds := []*ecs.World{g.world(), g.world()}
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	server.OnError(func(err error) { g.errors = append(g.errors, err) })
+	server.OnError(g.report)
 	server.OnConnect(func(id netcode.ClientID) {
-		bodies := generic.NewMap3[components.Replicated, components.Owner, position](&g.worlds[0])
+		bodies := generic.NewMap3[components.Replicated, components.Owner, position](g.worlds[0])
 		g.bodies[id] = bodies.NewWith(&components.Replicated{}, &components.Owner{Client: id}, &position{})
 	})
 	for range 2 {
 		c, err := netcode.NewClient(p, netcode.Config{})
 		require.NoError(t, err)
-		c.OnError(func(err error) { g.errors = append(g.errors, err) })
+		c.OnError(g.report)
 		g.players = append(g.players, c)
 	}
-	g.host, err = systems.NewHost(server, g.players[0], socket, clock)
+	g.host, err = systems.NewHost(server, g.players[0], g.listen(t, serverAddress), g.clock)
 	require.NoError(t, err)
 	g.host.Add(netcode.StageUpdate, each(func() {
 		for id := range server.Clients {
@@ -88,30 +80,11 @@ func newParty(t *testing.T) *party {
 			}
 		}
 	}))
-	socket, err = network.Listen(netip.AddrPort{})
-	require.NoError(t, err)
-	g.guest = systems.NewClient(g.players[1], socket, clock)
-	require.NoError(t, g.players[1].Connect(netip.MustParseAddrPort("127.0.0.1:1")))
-	g.loops = [2]*systems.Runner{systems.NewRunner(&g.worlds[0], g.host, 60), systems.NewRunner(&g.worlds[1], g.guest, 60)}
+	g.guest = systems.NewClient(g.players[1], g.listen(t, netip.AddrPort{}), g.clock)
+	require.NoError(t, g.players[1].Connect(serverAddress))
+	g.run(worlds[0], g.host)
+	g.run(worlds[1], g.guest)
 	return g
-}
-
-func (g *party) step() {
-	g.now += time.Second / 60
-	for _, loop := range g.loops {
-		loop.Step()
-	}
-}
-
-func (g *party) until(t *testing.T, condition func() bool) {
-	t.Helper()
-	for range 600 {
-		if condition() {
-			return
-		}
-		g.step()
-	}
-	require.Fail(t, "the condition did not come true in ten seconds")
 }
 
 // The host's player does by the same calls what the other one does, and is one of all.
@@ -170,7 +143,7 @@ func TestHostIsAClientLikeAnyOther(t *testing.T) {
 	theirs, _ := g.host.ID(g.bodies[2])
 	require.True(t, netcode.MayWrite[position](host, mine))
 	require.False(t, netcode.MayWrite[position](host, theirs))
-	positions, far := generic.NewMap1[position](&g.worlds[0]), generic.NewMap1[position](&g.worlds[1])
+	positions, far := generic.NewMap1[position](g.worlds[0]), generic.NewMap1[position](g.worlds[1])
 	positions.Get(g.bodies[1]).X = 5
 	twin, _ := g.guest.Entity(theirs)
 	far.Get(twin).X = 6

@@ -17,7 +17,7 @@ func TestMarksOnlyServer(t *testing.T) {
 	r.server.Capture.MarksOnly = true
 	e := r.spawn()
 	r.until(t, func() bool { seen, _ := r.seen(e); return seen != nil })
-	at := (*position)(r.worlds[0].Get(e, ecs.ComponentID[position](&r.worlds[0])))
+	at := (*position)(r.worlds[0].Get(e, ecs.ComponentID[position](r.worlds[0])))
 	at.X = 5
 	for range 60 {
 		r.step()
@@ -38,7 +38,7 @@ func TestCheckMarksReports(t *testing.T) {
 	e := r.spawn()
 	r.until(t, func() bool { seen, _ := r.seen(e); return seen != nil })
 	require.Empty(t, r.errors)
-	(*position)(r.worlds[0].Get(e, ecs.ComponentID[position](&r.worlds[0]))).X = 5
+	(*position)(r.worlds[0].Get(e, ecs.ComponentID[position](r.worlds[0]))).X = 5
 	for range 10 {
 		r.step()
 	}

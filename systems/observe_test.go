@@ -17,7 +17,7 @@ type sprite struct{ Image int }
 
 func TestSpawnHooksChooseByKind(t *testing.T) {
 	r := newRig(t)
-	sprites := generic.NewMap1[sprite](&r.worlds[1])
+	sprites := generic.NewMap1[sprite](r.worlds[1])
 	var order []string
 	r.client.OnSpawn(func(ecs.Entity, netcode.NetworkID) { order = append(order, "any") })
 	r.client.OnSpawnKind(3, func(e ecs.Entity, _ netcode.NetworkID) {
@@ -33,7 +33,7 @@ func TestSpawnHooksChooseByKind(t *testing.T) {
 		order = append(order, "four")
 	})
 	r.client.OnSpawnKind(4, func(ecs.Entity, netcode.NetworkID) { t.Fatal("it is gone") })
-	mapper := generic.NewMap3[components.Replicated, position, components.Kind](&r.worlds[0])
+	mapper := generic.NewMap3[components.Replicated, position, components.Kind](r.worlds[0])
 	mapper.NewWith(&components.Replicated{}, &position{}, &components.Kind{ID: 3})
 	r.until(t, func() bool { return len(r.handled) == 1 })
 	mapper.NewWith(&components.Replicated{}, &position{}, &components.Kind{ID: 4})
@@ -66,7 +66,7 @@ func TestChangesReachTheGame(t *testing.T) {
 	require.Equal(t, 1, count)
 	r.step()
 	require.False(t, r.client.Apply.Applied())
-	positions := generic.NewMap1[position](&r.worlds[0])
+	positions := generic.NewMap1[position](r.worlds[0])
 	positions.Get(e).X = 40
 	r.until(t, r.client.Apply.Applied)
 	for _, at := range systems.Changed[position](r.client) {

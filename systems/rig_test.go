@@ -20,21 +20,72 @@ type position struct{ X, Y float32 }
 
 type ping struct{ Number uint32 }
 
-// rig is a server's and a client's loop on a virtual clock.
-type rig struct {
+// ends is some loops, each with a world of its own, on a virtual clock and network.
+type ends struct {
 	now     time.Duration
 	network *memory.Network
-	worlds  [2]ecs.World
-	server  *systems.ServerSystems
-	client  *systems.ClientSystems
-	loops   [2]*systems.Runner
-	handled []ping
-	stands  []bool // Whether the entity of each message was in the client's world by then.
+	worlds  []*ecs.World
+	loops   []*systems.Runner
 	errors  []error
 }
 
+func newEnds() ends { return ends{network: memory.NewNetwork()} }
+
+// serverAddress is where a server of ends listens.
+var serverAddress = netip.MustParseAddrPort("127.0.0.1:1")
+
+// world adds a world.
+func (e *ends) world() *ecs.World {
+	w := ecs.NewWorld()
+	e.worlds = append(e.worlds, &w)
+	return &w
+}
+
+// run adds a loop of a group over a world.
+func (e *ends) run(w *ecs.World, group systems.Group) {
+	e.loops = append(e.loops, systems.NewRunner(w, group, 60))
+}
+
+// listen opens a socket: anywhere where the address is none.
+func (e *ends) listen(t *testing.T, address netip.AddrPort) *memory.Conn {
+	socket, err := e.network.Listen(address)
+	require.NoError(t, err)
+	return socket
+}
+
+func (e *ends) clock() time.Duration { return e.now }
+
+func (e *ends) report(err error) { e.errors = append(e.errors, err) }
+
+func (e *ends) step() {
+	e.now += time.Second / 60
+	for _, loop := range e.loops {
+		loop.Step()
+	}
+}
+
+func (e *ends) until(t *testing.T, condition func() bool) {
+	t.Helper()
+	for range 600 {
+		if condition() {
+			return
+		}
+		e.step()
+	}
+	require.Fail(t, "the condition did not come true in ten seconds")
+}
+
+// rig is a server's and a client's loop.
+type rig struct {
+	ends
+	server  *systems.ServerSystems
+	client  *systems.ClientSystems
+	handled []ping
+	stands  []bool // Whether the entity of each message was in the client's world by then.
+}
+
 func newRig(t *testing.T) *rig {
-	r := &rig{network: memory.NewNetwork(), worlds: [2]ecs.World{ecs.NewWorld(), ecs.NewWorld()}}
+	r := &rig{ends: newEnds()}
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[components.Kind](p)
@@ -45,45 +96,18 @@ func newRig(t *testing.T) *rig {
 			r.stands = append(r.stands, ok)
 		}
 	})
-	clock := func() time.Duration { return r.now }
-
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
-	address := netip.MustParseAddrPort("127.0.0.1:1")
-	socket, err := r.network.Listen(address)
-	require.NoError(t, err)
-	r.server = systems.NewServer(server, socket, clock)
-
+	r.server = systems.NewServer(server, r.listen(t, serverAddress), r.clock)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	socket, err = r.network.Listen(netip.AddrPort{})
-	require.NoError(t, err)
-	r.client = systems.NewClient(client, socket, clock)
-	require.NoError(t, client.Connect(address))
-
-	report := func(err error) { r.errors = append(r.errors, err) }
-	server.OnError(report)
-	client.OnError(report)
-	r.loops = [2]*systems.Runner{systems.NewRunner(&r.worlds[0], r.server, 60), systems.NewRunner(&r.worlds[1], r.client, 60)}
+	r.client = systems.NewClient(client, r.listen(t, netip.AddrPort{}), r.clock)
+	require.NoError(t, client.Connect(serverAddress))
+	server.OnError(r.report)
+	client.OnError(r.report)
+	r.run(r.world(), r.server)
+	r.run(r.world(), r.client)
 	return r
-}
-
-func (r *rig) step() {
-	r.now += time.Second / 60
-	for _, loop := range r.loops {
-		loop.Step()
-	}
-}
-
-func (r *rig) until(t *testing.T, condition func() bool) {
-	t.Helper()
-	for range 600 {
-		if condition() {
-			return
-		}
-		r.step()
-	}
-	require.Fail(t, "the condition did not come true in ten seconds")
 }
 
 // move is a system of a game.
@@ -102,7 +126,7 @@ func (m *move) Finalize(*ecs.World) {}
 
 // spawn adds a replicated entity to the server's world.
 func (r *rig) spawn() ecs.Entity {
-	mapper := generic.NewMap2[components.Replicated, position](&r.worlds[0])
+	mapper := generic.NewMap2[components.Replicated, position](r.worlds[0])
 	return mapper.NewWith(&components.Replicated{}, &position{X: 1, Y: 2})
 }
 
@@ -115,6 +139,6 @@ func (r *rig) seen(server ecs.Entity) (*position, ecs.Entity) {
 	if !ok {
 		return nil, ecs.Entity{}
 	}
-	mapper := generic.NewMap1[position](&r.worlds[1])
+	mapper := generic.NewMap1[position](r.worlds[1])
 	return mapper.Get(e), e
 }

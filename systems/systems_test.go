@@ -25,7 +25,7 @@ func TestWorldReplicates(t *testing.T) {
 	r.server.Add(tick.Update, &move{})
 	var spawned, despawned []netcode.NetworkID
 	r.client.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
-		mapper := generic.NewMap1[position](&r.worlds[1])
+		mapper := generic.NewMap1[position](r.worlds[1])
 		require.EqualValues(t, 2, mapper.Get(e).Y, "the values are written by now")
 		spawned = append(spawned, id)
 	})
@@ -60,7 +60,7 @@ func TestReconnectingStartsWithAFreshWorld(t *testing.T) {
 	require.True(t, r.worlds[1].Alive(first), "the last picture stays")
 	require.NoError(t, r.client.Client.Connect(netip.MustParseAddrPort("127.0.0.1:1")))
 	r.until(t, func() bool { _, again := r.seen(e); return again != first && !again.IsZero() })
-	query := r.worlds[1].Query(generic.NewFilter1[components.Replicated]().Filter(&r.worlds[1]))
+	query := r.worlds[1].Query(generic.NewFilter1[components.Replicated]().Filter(r.worlds[1]))
 	require.Equal(t, 1, query.Count())
 	query.Close()
 	require.Empty(t, r.errors)
@@ -134,7 +134,7 @@ func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
 	}
 	for want, change := range changes {
 		r := newRig(t)
-		loop := systems.NewRunner(&r.worlds[0], list{r.server, change}, 60)
+		loop := systems.NewRunner(r.worlds[0], list{r.server, change}, 60)
 		loop.Step()
 		require.Len(t, r.errors, 1)
 		require.ErrorContains(t, r.errors[0], want)

@@ -40,14 +40,7 @@ func (d *Delta) EachField(now []uint32, v *Versions, each func(field, bits int))
 	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
-		changed, moved := uint(0), uint(0)
-		for i := range g.count {
-			lane := g.first + i
-			changed |= uint(bit(now[lane] != v.Base[lane])) << i
-			if v.Before != nil {
-				moved |= uint(bit(v.Base[lane] != v.Before[lane])) << i
-			}
-		}
+		changed, moved := g.differing(now, v)
 		if g.table != nil {
 			each(-1, g.table.Length(WhichContext(g.count, moved, v.Before != nil, v.Age), int(changed)))
 		}

@@ -14,14 +14,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
-		changed, moved := uint(0), uint(0)
-		for i := range g.count {
-			lane := g.first + i
-			changed |= uint(bit(now[lane] != v.Base[lane])) << i
-			if v.Before != nil {
-				moved |= uint(bit(v.Base[lane] != v.Before[lane])) << i
-			}
-		}
+		changed, moved := g.differing(now, v)
 		if g.table != nil {
 			dst = append(dst, DeltaSymbol{Table: g.table, Context: WhichContext(g.count, moved, v.Before != nil, v.Age), Symbol: int(changed)})
 		}
@@ -33,6 +26,18 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 	}
 	v.Miss = q.miss
 	return dst
+}
+
+// differing returns which lanes of the group are others than at T, and which were others at T than at T′: bit i for the i-th.
+func (g *deltaGroup) differing(now []uint32, v *Versions) (changed, moved uint) {
+	for i := range g.count {
+		lane := g.first + i
+		changed |= uint(bit(now[lane] != v.Base[lane])) << i
+		if v.Before != nil {
+			moved |= uint(bit(v.Base[lane] != v.Before[lane])) << i
+		}
+	}
+	return changed, moved
 }
 
 // appendLane codes a lane that changed.
