@@ -146,7 +146,7 @@ func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
 		switch {
 		case r.stage.near <= tick.None:
 			return r.malformed()
-		case r.stage.near <= r.lost:
+		case r.stage.near <= r.lostAt:
 			return r.noBaseline() // that there is no record of it does not say that none came
 		}
 	}

@@ -62,12 +62,12 @@ func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
 		ref := r.lives[n].newest
 		for v := r.past.at(ref); v != nil; v = r.past.at(ref) {
-			if ref.tick <= upTo && ref.tick > r.lost {
+			if ref.tick <= upTo && ref.tick > r.lostAt {
 				return baseline{tick: ref.tick, life: n, place: ref.place, version: v}
 			}
 			ref = v.prev
 		}
-		if t := r.olds.heads[n].tick; t != tick.None && t > r.lost {
+		if t := r.olds.heads[n].tick; t != tick.None && t > r.lostAt {
 			return baseline{tick: t, life: n, place: -1}
 		}
 	}

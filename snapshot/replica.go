@@ -54,8 +54,8 @@ type Replica struct {
 	changed []uint32 // indexes touched since ClearChanged
 	touched bitset   // the same as a set
 
-	lost  tick.Tick   // Lose was last called then
-	whole []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
+	lostAt tick.Tick   // Lose was last called then
+	whole  []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
 
 	epoch  uint16 // the newest resync that the server says it served
 	wanted uint16 // the newest resync that this end asked for
@@ -168,7 +168,7 @@ func (r *Replica) Lose() {
 		r.lives[i].newest, r.olds.heads[i] = versionRef{}, older{}
 	}
 	r.past = newPast(r.schema, r.shapes, r.past.keep, r.newest)
-	r.lost = r.newest
+	r.lostAt = r.newest
 	r.ask()
 }
 
