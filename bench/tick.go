@@ -104,6 +104,7 @@ type tickRun struct {
 	bytesBefore, measured                                  int64
 	packetsBefore, packets                                 int64
 	callsBefore, calls                                     int64
+	listsBefore, lists                                     uint64 // lists that were copied from another client's packet
 	fault                                                  error
 }
 
@@ -238,6 +239,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 		}
 	}
 	r.bytesBefore, r.packetsBefore, r.callsBefore = r.socket.sentBytes, r.socket.sent, r.socket.calls
+	r.listsBefore = r.server.Store().ListsShared()
 	for start := time.Now(); time.Since(start) < budget || len(r.ticks) < 30; {
 		if err := r.turn(true); err != nil {
 			return err
@@ -249,6 +251,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 		}
 	}
 	r.measured, r.packets, r.calls = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore, r.socket.calls-r.callsBefore
+	r.lists = r.server.Store().ListsShared() - r.listsBefore
 	if err := r.countAllocations(); err != nil {
 		return err
 	}
@@ -348,6 +351,7 @@ func (r *tickRun) report(o options) {
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
 			"bytes_per_client": float64(r.measured) / float64(len(r.ticks)) / float64(r.clients), "floor_bytes_per_client": r.floor.encode(),
 			"packets_per_client": float64(r.packets) / float64(len(r.ticks)) / float64(r.clients),
+			"lists_copied":       float64(r.lists) / max(float64(r.packets), 1),
 			"sends_per_client":   float64(r.calls) / float64(len(r.ticks)) / float64(r.clients),
 			"allocs_per_tick":    r.allocations, "staleness_ticks": int64(r.worst), "undelivered": r.undelivered,
 			"all_clients_applied_us": median(r.reached) / 1000, "all_clients_applied_p99_us": quantile(r.reached, 0.99) / 1000,

@@ -56,6 +56,9 @@ const (
 	// maxSharedLists bounds what is kept of a tick, and with it what is looked
 	// through for each packet.
 	maxSharedLists = 64
+	// firstKept is what a list has room for at first: what most packets have,
+	// so that a tick with more lists than any before allocates little.
+	firstKept = 512
 	// longestPause is how many ticks may pass until it is noticed that clients
 	// have come to share.
 	longestPause = 15
@@ -79,7 +82,10 @@ func (l *sharedLists) keep() *sharedList {
 		return nil
 	}
 	if l.n == len(l.kept) {
-		l.kept = append(l.kept, sharedList{})
+		l.kept = append(l.kept, sharedList{
+			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), rows: make([]slot, 0, firstKept),
+			entries: make([]sentEntry, 0, firstKept), words: make([]uint64, 0, firstKept),
+		})
 	}
 	m := &l.kept[l.n]
 	l.n++

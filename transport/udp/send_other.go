@@ -9,7 +9,8 @@ import (
 
 // sender sends by the standard library where the system has no call that refuses to wait.
 type sender struct {
-	socket *net.UDPConn
+	socket   *net.UDPConn
+	segments bool // Never: the library sends one datagram at a time.
 }
 
 func (s *sender) open(socket *net.UDPConn) error {
