@@ -83,7 +83,7 @@ func (l *sharedLists) keep() *sharedList {
 	}
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
-			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), rows: make([]slot, 0, firstKept),
+			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), before: make([]tick.Tick, 0, firstKept),
 			entries: make([]sentEntry, 0, firstKept), words: make([]uint64, 0, firstKept),
 		})
 	}
