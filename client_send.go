@@ -57,6 +57,9 @@ func (c *Client) serve() {
 	if c.conn.AckDue() || c.conn.Next() == first && c.conn.AckAgain(c.frame.now) {
 		c.sendAck()
 	}
+	for range c.conn.AckCopies(c.frame.now) {
+		c.sendAck()
+	}
 }
 
 // resync asks the server to forget what it thinks that this client holds, if the replica wants that. Messages share the

@@ -139,6 +139,16 @@ func (c *Conn) AckAgain(now time.Duration) bool {
 	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
 }
 
+// AckCopies is how many more packets than a tick has anyway are to say what was
+// acknowledged last: where much is lost one seldom comes through, and all that
+// the remote end sends leans on older packets for that.
+func (c *Conn) AckCopies(now time.Duration) int {
+	if !c.AckAgain(now) {
+		return 0
+	}
+	return min(c.received.lacks()/lackingPerCopy, mostCopies)
+}
+
 // AckNow reports whether so many eliciting packets were accepted since the last
 // packet went out that an acknowledgement must not wait for the next tick.
 func (c *Conn) AckNow() bool { return c.received.due >= ackEvery }

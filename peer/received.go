@@ -20,6 +20,10 @@ const (
 	// must be missing for that: one may have been left out on purpose.
 	ackAgain   = 3
 	minLacking = 2
+	// lackingPerCopy is for how many missing ones of the newest numbers it is said
+	// once more in each tick, and mostCopies how often at most.
+	lackingPerCopy = 5
+	mostCopies     = 3
 )
 
 // received knows which of the remote end's packets were accepted.

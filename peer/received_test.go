@@ -145,3 +145,22 @@ func TestAcknowledgementsAreSaidAgainWherePacketsAreLost(t *testing.T) {
 		require.False(t, b.AckAgain(70*ms), "that was long ago")
 	}
 }
+
+// Where much is lost an acknowledgement is said several times in a tick: once
+// more for every five of the 32 numbers before the newest that are missing.
+func TestAcknowledgementsAreSaidMoreOftenTheMoreIsLost(t *testing.T) {
+	for _, first := range startSequences() {
+		for _, c := range []struct{ lost, copies int }{{0, 0}, {4, 0}, {5, 1}, {9, 1}, {10, 2}, {15, 3}, {AckReach - 1, 3}} {
+			a, b, now := newTestConn(first, 128), newTestConn(first, 128), time.Duration(0)
+			for i := range 2*AckReach + 1 { // the second half is what counts: the lost ones, and then others
+				now += 10 * ms
+				p := finish(t, a, true, 1, now)
+				if i < AckReach || i >= AckReach+c.lost {
+					deliver(t, b, p, now, nil)
+				}
+			}
+			require.Equal(t, c.copies, b.AckCopies(now), "%d lost", c.lost)
+			require.Zero(t, b.AckCopies(now+time.Second), "nothing comes any more")
+		}
+	}
+}
