@@ -134,7 +134,8 @@ func (c *Client) TickDue() bool {
 	return c.frame.due
 }
 
-// Tick is the client's own count of network ticks. It starts at the server's when the connection begins.
+// Tick is the client's own count of network ticks. It starts at the server's when the connection begins, and falls behind
+// by what a stall takes beyond Config.CatchUp. A message with NotBefore waits for the later of it and of ServerTime's tick.
 func (c *Client) Tick() Tick {
 	if c.host != nil {
 		return c.host.Tick()

@@ -93,10 +93,26 @@ func (c *courier) stage() tick.Stage {
 func (c *courier) beginFrame() {
 	c.running = true
 	c.inbound.Begin(c.frame.now, c.frame.clock.Tick())
+	c.inbound.Due(c.due())
 	c.outbound.Begin(c.frame.now, c.frame.clock.Tick())
 	late, cancelled := c.calls.expire(c.frame.now)
 	c.stats.CallsLate += late
 	c.stats.CallsCancelled += cancelled
+}
+
+// due is the tick that messages wait for. The client's own count gives up what a stall was too long for, so at a client the
+// server's tick counts, as ServerTime estimates it, once that is the later one; a host's player lives in the server's.
+func (c *courier) due() tick.Tick {
+	switch own := c.frame.clock.Tick(); {
+	case c.client == nil:
+		return own
+	case c.client.host != nil:
+		return c.client.host.Tick()
+	case c.client.state == Connected:
+		return max(own, c.client.ServerTime().Tick)
+	default:
+		return own
+	}
 }
 
 // endFrame ends it.

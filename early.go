@@ -9,7 +9,7 @@ import (
 )
 
 // earlyCost is what a message that is held takes of Config.ReliableBytes or Config.OutboxBytes beside its body.
-const earlyCost = 64
+const earlyCost = 96
 
 // early is what a server has to say to one client about entities that the client does not hold yet, and what comes behind
 // that on its ordered channels. A message leaves when the client is proved to hold its entity, or, if it may be lost anyway,
@@ -156,8 +156,8 @@ func (s *Server) verdict(c *session, m *earlyMessage) earlyVerdict {
 		return earlyGone
 	case !about || ready(c.view, &m.post):
 		return earlyReady
-	case !ch.Delivery().Reliable() && s.frame.now-m.since > s.config.DeferredTime:
-		return earlyGone
+	case s.frame.now-m.since > s.config.DeferredTime && (!ch.Delivery().Reliable() || c.view.TooLarge(m.post.Entity)):
+		return earlyGone // It will not come, or be of no use when it does.
 	}
 	return earlyStays
 }

@@ -214,7 +214,7 @@ func (c *courier) arrive(a *peer.Arrival) {
 		Call: a.Call, HasCall: a.Header.Flags&wire.FlagCall != 0,
 	}
 	if a.Header.Flags&wire.FlagTick != 0 {
-		now := c.frame.clock.Tick()
+		now := c.due()
 		m.NotBefore = max(now+tick.Tick(int16(a.Tick-uint16(now))), tick.None)
 	}
 	if c.server != nil && !a.Entity.IsZero() && !c.server.mayConcern(c.from, a.Entity) {

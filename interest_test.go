@@ -51,7 +51,7 @@ func TestServerTickWithInterestAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Without a policy everything is as it was shown; a new one starts from what clients hold.
+// Without a policy everything is shown, and a new one starts from what clients hold.
 func TestInterestIsReplaced(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{SendBudget: -1})
@@ -76,11 +76,50 @@ func TestInterestIsReplaced(t *testing.T) {
 	r.server.SetInterest(interest.New(second, interest.Despawn))
 	holds(b)
 	r.server.SetInterest(nil)
-	r.run(frameTime * 10)
-	holds(b)
-	require.True(t, r.server.Show(1, a))
 	holds(a, b)
-	r.server.SetInterest(interest.New(interest.All(), interest.Despawn))
 	d := r.spawn(3)
 	holds(a, b, d)
+	second.Show(1, a)
+	second.Show(1, b) // It has forgotten the client.
+	r.server.SetInterest(interest.New(second, interest.Despawn))
+	holds(a, b)
+	r.server.SetInterest(interest.New(interest.All(), interest.Despawn))
+	e := r.spawn(4)
+	holds(a, b, d, e)
+}
+
+// What a policy did to a view ends with it, in rooms and where clients keep what leaves their sight too; what Hide does after it
+// holds, and nil where there is no policy is nothing.
+func TestInterestEnds(t *testing.T) {
+	for _, leaving := range []interest.Leaving{interest.Despawn, interest.Keep} {
+		p := protocol()
+		r := newRig(t, p, netcode.Config{SendBudget: -1})
+		c := r.joined(p, netcode.Config{})
+		a, b := r.spawn(1), r.spawn(2)
+		r.sees(c, b, 2)
+		rooms := interest.NewRooms()
+		rooms.Add(a, 1)
+		rooms.Enter(1, 1)
+		none := func(*snapshot.Store, netcode.ClientID, wire.NetworkID) snapshot.Mask { return 0 }
+		r.server.SetInterest(interest.New(interest.NewRows(rooms, none), leaving))
+		r.run(frameTime * 20)
+		require.False(t, r.server.Visible(1, b))
+		require.True(t, r.server.Visible(1, a))
+		require.Zero(t, c.Replica().Entity(a.Index).Mask, "no component of it")
+
+		r.server.SetInterest(nil)
+		require.True(t, r.server.Visible(1, b))
+		require.True(t, r.server.Hide(1, a))
+		r.server.SetInterest(nil)
+		require.False(t, r.server.Visible(1, a), "hidden without a policy")
+		d := r.spawn(3)
+		require.True(t, r.server.Visible(1, d))
+		r.sees(c, b, 2)
+		r.sees(c, d, 3)
+		require.True(t, r.server.Show(1, a))
+		r.sees(c, a, 1)
+		require.Equal(t, 3, c.Replica().Len())
+		r.change(func(store *snapshot.Store) { r.set(store, b, 7) })
+		r.sees(c, b, 7)
+	}
 }

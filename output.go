@@ -9,6 +9,7 @@ const maxOutput = 16 << 20
 type output struct {
 	bytes     []byte
 	datagrams []datagram
+	taken     int // bytes of maxOutput that others have
 }
 
 type datagram struct {
@@ -20,7 +21,7 @@ type datagram struct {
 // commit; whatever was not committed is free again at the next call.
 func (o *output) room(n int) []byte {
 	used := len(o.bytes)
-	if used+n > maxOutput {
+	if used+n > maxOutput-o.taken {
 		return nil
 	}
 	if cap(o.bytes)-used < n {

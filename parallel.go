@@ -7,7 +7,8 @@ import (
 )
 
 // Executor is how a server comes to use more than one processor: it runs parts of the work of Send at the same time. The
-// server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one.
+// server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one, as long as
+// somebody drains it.
 //
 // One that keeps its goroutines is best, since Do is called several times in a tick:
 //
@@ -129,6 +130,9 @@ func (s *Server) deliverInParts() {
 	}
 	s.store.Prepare(w.views, w.parts, s.do)
 	clear(w.views)
+	for i := range w.parts { // of what there is room for, each has its share
+		w.workers[i].out.taken = maxOutput - max(maxOutput-len(s.out.bytes), 0)/w.parts
+	}
 	s.do(w.parts, w.fill)
 	for i := range w.parts {
 		h := &w.workers[i]

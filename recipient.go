@@ -99,7 +99,8 @@ func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delive
 // Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery.
 func Channel(number int) How { return How{what: howNumber, number: number} }
 
-// NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead. An unreliable
+// NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead: at a client the
+// server's tick as Client.ServerTime has it, if that is later than its own, which a stall may leave behind. An unreliable
 // message that waits for too long (Config.DeferredTime), or among too many, is dropped, and so is one on a sequenced channel
 // of which a newer one was handled meanwhile. A reliable message waits as long as it takes, and on an ordered channel those
 // behind it do: they use up the credit of the sender, to which other reliable messages wait too then, and where they do so for
@@ -109,7 +110,10 @@ func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 // About says that the message speaks of an entity: Context.Entity tells the handler, which does not run before the entity
 // exists there. Nobody is sent a message about an entity that it may not see: a server keeps the message back until the client
 // has the entity, a round trip for one that has just come, together with what is behind it on an ordered channel. If the
-// entity dies or is hidden before, the message is dropped and counted (Stats.DelayedDropped), reliable or not.
+// entity dies or is hidden before, the message is dropped, reliable or not. Where it was dropped says who counts it: while the
+// server kept it back, the server's Stats().DelayedDropped; at the receiver, because the entity left before the message was
+// handled, the receiver's Stats().Messages.Undeliverable; at a server, because the client that sent it may not see the entity
+// when it comes, Stats().NotVisible.
 func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.

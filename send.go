@@ -13,11 +13,13 @@ import (
 // the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. A
 // message to several is encoded once. Send allocates nothing once warm.
 //
-// A message that a client may not see, about an entity that is hidden from it, is not sent to it. The errors are
-// ErrNotConnected, ErrNotRegistered, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage,
-// ErrDelivery, ErrTooFar, ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after
-// each nothing was sent. Of a message to several the error is that of the first who did not get it; the others get it all
-// the same, and a client whose reliable queue is full loses its connection, since the others cannot wait for it.
+// A message about an entity that is dead, or that a client may not see, is not sent to that client. By ToAll and ToAllBut
+// that is no error, since only those who may see the entity are meant; To, ToMany and ToOwner say ErrNotVisible. ToSeers and
+// ToOwner say it too where their own entity is dead; ToSeers of one that nobody sees is nil. The errors are ErrNotConnected,
+// ErrNotRegistered, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
+// ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after each nothing was sent. Of
+// a message to several the error is that of the first who did not get it; the others get it all the same, and a client whose
+// reliable queue is full loses its connection, since the others cannot wait for it.
 func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	c := courierOf(end)
 	if c == nil {

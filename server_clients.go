@@ -50,8 +50,8 @@ func (s *Server) ClientStats(client ClientID) (ClientStats, bool) {
 	}, true
 }
 
-// Show lets a client see an entity again. All entities are visible until hidden. It says false if there is no such
-// client or no such entity.
+// Show lets a client see an entity again. All entities are visible until hidden. With SetInterest it holds until the policy
+// takes the entity out of sight, as in Hide. It says false if there is no such client or no such entity.
 func (s *Server) Show(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
 	if c == nil || !s.store.Alive(entity) {
@@ -64,6 +64,13 @@ func (s *Server) Show(client ClientID, entity NetworkID) bool {
 // Hide takes an entity out of a client's sight: it despawns there, and no byte about it is sent until Show. Called from
 // OnSpawn of the server's systems, it keeps an entity from being seen at all. It says false if there is no such client or
 // no such entity.
+//
+// With SetInterest the policy decides anew: a Hide holds only until the policy next brings the entity into sight, which for
+// an entity or a client that is new is in the same network tick. Hide by the policy then: an interest.Explicit, combined by
+// interest.Both.
+//
+// Messages about the entity that were handed over before Hide and wait unsent are taken back, unreliable ones too
+// (Stats.Recalled). Only a reliable one that was sent once and got lost may be sent again.
 func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 	c := s.client(client)
 	if c == nil || !s.store.Alive(entity) {

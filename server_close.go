@@ -5,8 +5,10 @@ import (
 )
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
-// that, for Config.FlushTimeout at most. OnDisconnect follows before Kick returns, or, when Kick
-// is called from one of the server's own functions, after that one. It says false if there is no such client.
+// that, for Config.FlushTimeout at most; but not those that the server still keeps back for an entity that the client does
+// not hold yet (Stats.Delayed), nor what stands behind them on an ordered channel: they count as Stats.DelayedDropped.
+// OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
+// It says false if there is no such client.
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.client(client)
 	if c == nil {
@@ -18,7 +20,8 @@ func (s *Server) Kick(client ClientID, detail string) bool {
 }
 
 // Close ends every connection for a reason, peer.ReasonShuttingDown if peer.ReasonNone is given, and refuses new ones.
-// The frames that follow deliver what was sent, for Config.FlushTimeout at most, and tell the clients, until Closed.
+// The frames that follow deliver what was sent, for Config.FlushTimeout at most, and tell the clients, until Closed. What is
+// kept back for an entity that a client does not hold yet is dropped, as by Kick.
 func (s *Server) Close(reason Reason) {
 	if reason == peer.ReasonNone {
 		reason = peer.ReasonShuttingDown

@@ -34,9 +34,9 @@ func (s *Server) sendCollections() {
 		}
 		c.view.Observe()
 		if c.collector.reader == nil {
-			c.collector = collector{server: s, session: c, reader: collections.NewReader()}
+			c.collector.reader = collections.NewReader()
 		}
-		s.recallCollections(c, true)
+		s.recallCollections(c)
 		r := c.collector.reader
 		for _, content := range dirty {
 			r.Follow(content, &c.collector)
@@ -54,38 +54,54 @@ func (s *Server) sendCollections() {
 	origin.Settle()
 }
 
-// recallCollections takes back what waits for a client about entities that have left its sight since it was last asked. names
-// says that Fill follows, which sends anew the elements that named such an entity.
-func (s *Server) recallCollections(c *session, names bool) {
+// recallCollections takes back what collections have to say to a client about entities that have left its sight since it was
+// last asked. Fill follows, which sends anew the elements that named such an entity.
+func (s *Server) recallCollections(c *session) {
 	l := &c.collector
-	if l.reader == nil || l.sights == c.view.Sights() {
+	if l.sights == c.view.Sights() {
 		return
 	}
-	if names {
-		l.sights = c.view.Sights()
-	}
-	l.amends = names
+	l.sights, l.amends = c.view.Sights(), true
 	c.outgoing.Recall(collectionsChannel(), l)
+	l.amends = false
+}
+
+// recall takes back what waits for a client about entities that have left its sight, whoever said it, before anything leaves in
+// this frame.
+func (s *Server) recall(c *session) {
+	if l := &c.collector; l.recalled != c.view.Sights() {
+		l.recalled = c.view.Sights()
+		s.stats.Recalled += c.outgoing.RecallAll(l)
+	}
 }
 
 // collector is a client as its collections see it. It implements collections.Link and peer.Recaller.
 type collector struct {
-	server  *Server
-	session *session
-	reader  *collections.Reader
-	sights  uint64 // Of the view, when what waits was last looked through.
-	amends  bool   // Names are taken out of what waits, too.
+	server   *Server
+	session  *session
+	reader   *collections.Reader
+	sights   uint64 // Of the view, when what waits of collections was last looked through,
+	recalled uint64 // and all that waits.
+	amends   bool   // Names are taken out of what waits of collections, too.
 }
 
 // Gone implements peer.Recaller.
 func (l *collector) Gone(id wire.NetworkID) bool { return !l.session.view.Visible(id) }
 
-// Blank implements peer.Recaller.
-func (l *collector) Blank(body []byte) { collections.Blank(body) }
+// Blank implements peer.Recaller. A message of the game was for the client's eyes when it was sent first; what the client may
+// have of it already is sent again as it is.
+func (l *collector) Blank(kind wire.MessageType, body []byte) {
+	if kind == l.server.protocol.collectionType {
+		collections.Blank(body)
+	}
+}
 
 // Amend implements peer.Recaller.
-func (l *collector) Amend(body []byte) int {
-	if !l.amends {
+func (l *collector) Amend(kind wire.MessageType, body []byte) int {
+	switch {
+	case kind != l.server.protocol.collectionType:
+		return copy(body, l.server.unseen(l.session, kind, body))
+	case !l.amends:
 		return len(body)
 	}
 	return l.reader.Amend(l.server.protocol.collections, body, l)

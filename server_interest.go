@@ -6,12 +6,23 @@ import (
 )
 
 // SetInterest makes a policy decide who may see what, from the next network tick on; package interest has the usual
-// ones. Without a policy, or with nil, every client sees everything that was not hidden from it by Hide. With one, Show
-// and Hide hold until the policy says otherwise.
+// ones. Without a policy every client sees everything that was not hidden from it by Hide. With one, Show and Hide hold
+// until the policy says otherwise.
+//
+// Nil takes the policy away, at once: every client sees every entity, with all components, also those that Hide had hidden
+// before the policy or during it, and those that spawn from then on. Hide what is to stay hidden right after it, and
+// no byte about it is sent. Where there is no policy, nil changes nothing.
 func (s *Server) SetInterest(policy Interest) {
 	if s.interest != nil {
 		for client := range s.Clients {
 			s.interest.Leave(client)
+		}
+	}
+	if policy == nil && s.interest != nil {
+		for _, c := range s.sessions {
+			if c.state == connected {
+				c.view.ShowAll()
+			}
 		}
 	}
 	s.interest = policy

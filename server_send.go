@@ -84,7 +84,7 @@ func (s *Server) serve(c *session) (due bool) {
 	}
 	c.view.Observe()
 	s.release(c)
-	s.recallCollections(c, false) // What the game was told of in this call may have made it hide something.
+	s.recall(c) // After all that the game is told of in this call, which may have made it hide something.
 	c.budget.Refill(s.frame.now)
 	if !s.frame.due {
 		if !c.starved {

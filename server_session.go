@@ -89,6 +89,7 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, before uint32) (*ses
 	}
 	s.lastID++
 	c := &session{id: s.lastID, nonce: nonce, epoch: epoch, before: before, created: s.frame.now}
+	c.collector.server, c.collector.session = s, c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
 	s.counts[pending]++

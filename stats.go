@@ -35,6 +35,7 @@ type Stats struct {
 	OutboxFull        uint64 // OutboxBytes: unreliable messages that were not sent.
 	BackPressure      uint64 // ReliableBytes: reliable messages that were not sent.
 	Delayed           uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.
+	Recalled          uint64 // Messages taken back before they left, since the entity that they are about left the client's sight.
 	DelayedDropped    uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
 	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
 	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes: connections ended because a reliable message could not be kept.

@@ -39,7 +39,7 @@ func (c *Context) Loopback() bool { return c.Sender == c.Local }
 
 // Message says how a message goes or came, beside its payload.
 type Message struct {
-	NotBefore tick.Tick        // not handled before this tick of the receiver; tick.None for at once
+	NotBefore tick.Tick        // not handled before this tick, see Inbound.Due; tick.None for at once
 	Entity    wire.NetworkID   // not handled before this entity exists at the receiver; zero for no entity
 	Cost      int              // of a reliable message in credit; given to its source as freed once it is done with
 	Call      uint16           // number of the call that it belongs to, if HasCall

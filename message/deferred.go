@@ -91,7 +91,7 @@ func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	if !m.Entity.IsZero() && in.config.Exists != nil {
 		answer = in.config.Exists(m.Entity)
 	}
-	if answer == Exists && m.NotBefore > in.tick {
+	if answer == Exists && m.NotBefore > in.due {
 		return NotYet
 	}
 	return answer

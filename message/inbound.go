@@ -47,6 +47,7 @@ type Inbound struct {
 	number  uint64
 	now     time.Duration
 	tick    tick.Tick
+	due     tick.Tick  // what waits for a tick up to this one waits no longer
 	stage   tick.Stage // the one that the end is in
 	stats   Stats
 	scratch Scratch
@@ -127,6 +128,7 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 		return
 	}
 	in.now, in.tick, in.stage, in.fromAt, in.localAt, in.nested = now, t, tick.Initialization, -1, -1, 0
+	in.due = t
 	in.number++
 	last := in.cur
 	if in.config.History > 0 || last.waiting() > 0 {
@@ -139,6 +141,10 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 	}
 	in.expire()
 }
+
+// Due says up to which tick nothing has to wait for its own, where that is another one than the end's: until Begin, which
+// makes it the end's. What handlers are told as the receiver's tick is not changed.
+func (in *Inbound) Due(t tick.Tick) { in.due = t }
 
 // carry takes over what the last frame did not come to. It counts against the quota of its source, so that nobody can fill
 // the queue of a stage that does not run, frame after frame.

@@ -221,6 +221,23 @@ func TestForget(t *testing.T) {
 	require.Empty(t, r.waiting)
 }
 
+func TestDueIsWhatIsWaitedFor(t *testing.T) {
+	r := newRig(t, Config{})
+	r.From(NewSource(1), 1, time.Second)
+	require.NoError(t, r.Push(&Message{Type: r.order.ID(), Stage: tick.Update, NotBefore: 50}, r.body(1)))
+	require.Zero(t, r.Drain(tick.Update))
+	r.Begin(time.Second, 20)
+	r.Due(49)
+	require.Zero(t, r.Drain(tick.Update))
+	r.Due(50)
+	r.Begin(time.Second, 21)
+	r.Drain(tick.Update)
+	require.EqualValues(t, 0, r.Stats().Handled, "until Begin")
+	r.Due(50)
+	r.Drain(tick.Update)
+	require.EqualValues(t, 1, r.Stats().Handled)
+}
+
 func TestLimitsHaveDefaults(t *testing.T) {
 	require.Equal(t, Limits{32768, 32 << 20, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
 	chosen := Limits{1, 2, 3, 4, 5, 6, 7, 8}

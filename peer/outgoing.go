@@ -83,7 +83,7 @@ type OutgoingStats struct {
 	Resent       uint64 // reliable messages and pieces sent once more
 	Confirmed    uint64 // reliable messages and pieces acknowledged
 	LateAcks     uint64 // of those, in packets that were presumed lost
-	Recalled     uint64 // reliable messages taken back before they were sent
+	Recalled     uint64 // messages taken back before they were sent
 }
 
 // NewOutgoing returns an empty queue. Its first buffer is its own and stays, further ones come from the pool and go back

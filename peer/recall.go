@@ -11,12 +11,13 @@ import (
 type Recaller interface {
 	// Gone reports whether the peer is to learn nothing more about an entity.
 	Gone(entity wire.NetworkID) bool
-	// Blank overwrites the body of a message about such an entity with one as long that says nothing. The message was sent and
-	// may have to be sent again: its number and what it cost are settled, so that it cannot be taken back any more.
-	Blank(body []byte)
-	// Amend takes out of the body of a message that was not sent yet, about an entity that is not Gone, what the peer is not to
-	// learn. It works in place and returns how long the body is now: as long, or shorter.
-	Amend(body []byte) int
+	// Blank overwrites the body of a message of a type about such an entity with one as long that says nothing, or leaves it as
+	// it is. The message was sent and may have to be sent again: its number and what it cost are settled, so that it cannot be
+	// taken back any more.
+	Blank(id wire.MessageType, body []byte)
+	// Amend takes out of the body of a message of a type that was not sent yet, about an entity that is not Gone, what the peer is
+	// not to learn. It works in place and returns how long the body is now: as long, or shorter.
+	Amend(id wire.MessageType, body []byte) int
 }
 
 // Recall asks about the messages of a reliable channel that speak of entities. What was not sent yet of those that are gone is
@@ -34,11 +35,68 @@ func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {
 		if it.line != place-1 || it.piece || it.state != itemFlying && it.state != itemLost {
 			continue
 		}
-		if entity, body := r.about(it); entity.Generation != 0 && by.Gone(entity) {
-			by.Blank(body)
+		if id, entity, body := r.about(it); entity.Generation != 0 && by.Gone(entity) {
+			by.Blank(id, body)
 		}
 	}
 	r.release()
+}
+
+// RecallAll is Recall for all reliable channels. Of the unreliable messages that wait those about entities that are gone are
+// taken out. It returns how many messages it took.
+func (o *Outgoing) RecallAll(by Recaller) uint64 {
+	before := o.stats.Recalled
+	for _, delivery := range [...]wire.Delivery{wire.Reliable, wire.ReliableOrdered} {
+		for number := range wire.MaxChannels {
+			o.Recall(wire.NewChannel(delivery, number), by)
+		}
+	}
+	o.stats.Recalled += o.batches.recall(by)
+	return o.stats.Recalled - before
+}
+
+// recall takes the messages about entities that are gone out of the runs.
+func (q *batches) recall(by Recaller) (taken uint64) {
+	q.close()
+	kept := q.runs.first
+	for id := q.runs.first; id < q.runs.next; id++ {
+		r := *q.runs.at(id)
+		buf := q.buf
+		if i := r.buffer - q.oldest; i < uint64(len(q.full)) {
+			buf = q.full[i]
+		}
+		end := r.start
+		for at := r.start; at < r.end; {
+			size := wire.MessageHeaderSize + int(binary.LittleEndian.Uint16(buf[at+2:]))
+			if entity := entityOf(buf[at : at+size]); entity.Generation != 0 && by.Gone(entity) {
+				taken++
+			} else {
+				end += copy(buf[end:], buf[at:at+size])
+			}
+			at += size
+		}
+		q.queued -= r.end - end
+		if r.end = end; end > r.start {
+			*q.runs.at(kept) = r
+			kept++
+		}
+	}
+	q.runs.next = kept
+	q.recycle()
+	return taken
+}
+
+// entityOf is the entity of a framed unreliable message, the zero id where it has none.
+func entityOf(framed []byte) wire.NetworkID {
+	var a Arrival
+	var err error
+	if a.Header, err = wire.ParseMessageHeader(framed); err != nil {
+		return wire.NetworkID{}
+	}
+	if a.Body = framed[wire.MessageHeaderSize:]; a.openPrefix() != nil {
+		return wire.NetworkID{}
+	}
+	return a.Entity
 }
 
 // recallWaiting goes through what waits in a line, and returns how many messages it took back.
@@ -55,7 +113,7 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 		next = it.next
 		switch {
 		case it.pieces > 0:
-			entity, _ := r.about(it)
+			_, entity, _ := r.about(it)
 			pieces, gone = int(it.pieces), entity.Generation != 0 && by.Gone(entity)
 		case !it.piece:
 			gone = r.amend(it, by)
@@ -83,14 +141,14 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 
 // amend asks about a whole message that waits, and reports whether it is to be taken back.
 func (r *reliable) amend(it *item, by Recaller) (gone bool) {
-	entity, body := r.about(it)
+	id, entity, body := r.about(it)
 	switch {
 	case entity.Generation == 0:
 		return false
 	case by.Gone(entity):
 		return true
 	}
-	if shorter := len(body) - by.Amend(body); shorter > 0 {
+	if shorter := len(body) - by.Amend(id, body); shorter > 0 {
 		it.size -= shorter
 		r.held -= shorter
 		r.waiting -= shorter
@@ -107,9 +165,9 @@ func (r *reliable) take(it *item) {
 	it.state, it.size = itemConfirmed, 0
 }
 
-// about returns of which entity a message speaks, the zero id if of none, and its body; of a large message, so much of it as is
+// about returns the type of a message, of which entity it speaks, the zero id if of none, and its body; of a large message, so much of it as is
 // in its first piece.
-func (r *reliable) about(it *item) (entity wire.NetworkID, body []byte) {
+func (r *reliable) about(it *item) (id wire.MessageType, entity wire.NetworkID, body []byte) {
 	framed := r.framed(it)
 	at := wire.MessageHeaderSize + numberSize
 	header := [wire.MessageHeaderSize]byte{framed[0], framed[1]}
@@ -120,11 +178,11 @@ func (r *reliable) about(it *item) (entity wire.NetworkID, body []byte) {
 	var a Arrival
 	var err error
 	if a.Header, err = wire.ParseMessageHeader(header[:]); err != nil {
-		return entity, nil
+		return id, entity, nil
 	}
 	a.Body = framed[at:]
 	if a.openPrefix() != nil {
-		return entity, nil
+		return id, entity, nil
 	}
-	return a.Entity, a.Body
+	return a.Header.Type, a.Entity, a.Body
 }

@@ -23,14 +23,14 @@ type forgetful struct {
 
 func (f *forgetful) Gone(id wire.NetworkID) bool { return id.Index%4 == f.gone }
 
-func (f *forgetful) Blank(body []byte) {
+func (f *forgetful) Blank(_ wire.MessageType, body []byte) {
 	f.blanked++
 	for i := 8; i < len(body); i++ {
 		body[i] = 0xBB
 	}
 }
 
-func (f *forgetful) Amend(body []byte) int {
+func (f *forgetful) Amend(_ wire.MessageType, body []byte) int {
 	id := binary.LittleEndian.Uint64(body)
 	s, ok := f.sent[id]
 	require.True(f.t, ok && s.post.Entity.Index%4 != f.gone, "it waits, and is not gone")
@@ -103,9 +103,9 @@ func TestRecallAgainstModel(t *testing.T) {
 // nobody is a Recaller that looks at everything and changes nothing.
 type nobody struct{ looked int }
 
-func (n *nobody) Gone(wire.NetworkID) bool { n.looked++; return false }
-func (n *nobody) Blank([]byte)             {}
-func (n *nobody) Amend(body []byte) int    { return len(body) }
+func (n *nobody) Gone(wire.NetworkID) bool                  { n.looked++; return false }
+func (n *nobody) Blank(wire.MessageType, []byte)            {}
+func (n *nobody) Amend(_ wire.MessageType, body []byte) int { return len(body) }
 
 // A recall allocates nothing, and looks at its own channel alone.
 func TestRecallAllocatesNothing(t *testing.T) {

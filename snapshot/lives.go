@@ -58,6 +58,9 @@ func (v *View) Sent(id wire.NetworkID) bool {
 	return v.Visible(id) && v.went[id.Index] >= v.tenants[id.Index].life
 }
 
+// TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
+func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.tooBig.has(id.Index) }
+
 // Life returns the tick since which the client has seen an entity without a break, and whether it sees it now. Two lives
 // of one entity of which anything was sent never have the same.
 func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {

@@ -53,6 +53,17 @@ func (v *View) ShowNew(show bool) {
 	v.hideNew = !show
 }
 
+// ShowAll makes everything as it is at first: the client sees every entity, and those
+// to come, with all components and at normal weight.
+func (v *View) ShowAll() {
+	v.ShowNew(true)
+	clear(v.own.weight)
+	for id := range v.store.All {
+		v.Show(id)
+		v.SetRows(id, ^Mask(0))
+	}
+}
+
 // Visible reports whether the client may see id, which is false for dead ids.
 func (v *View) Visible(id wire.NetworkID) bool {
 	return v.visible.has(id.Index) && v.tenants[id.Index].generation == id.Generation

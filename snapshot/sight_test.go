@@ -203,3 +203,25 @@ func TestSawAt(t *testing.T) {
 	_, known = d.view.SawAt(other, 10)
 	require.False(t, known, "its place is another's")
 }
+
+func TestShowAllIsAsAtFirst(t *testing.T) {
+	d := newDuo(t)
+	var hidden, kept, seen wire.NetworkID
+	d.ack(d.at(1, func() { hidden, kept, seen = d.spawn(1), d.spawn(2), d.spawn(3) }))
+	d.view.ShowNew(false)
+	d.view.Hide(hidden)
+	d.view.Keep(kept)
+	d.view.SetRows(seen, 0)
+	d.view.SetWeight(seen, 7)
+	var late wire.NetworkID
+	d.ack(d.at(2, func() { late = d.spawn(4) }))
+	d.view.ShowAll()
+	var last wire.NetworkID
+	d.ack(d.at(3, func() { last = d.spawn(5); d.move(kept, 6) }))
+	for id, x := range map[wire.NetworkID]int{hidden: 1, kept: 6, seen: 3, late: 4, last: 5} {
+		require.Equal(t, x, d.x(id))
+		require.Equal(t, ^Mask(0), d.view.Rows(id))
+		require.EqualValues(t, NormalWeight, d.view.weightOf(id.Index))
+	}
+	require.True(t, d.view.Synced())
+}

@@ -16,9 +16,9 @@ type Capture struct {
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
 	// MarksOnly makes captures cost what was written and not what there is: game code says Mark for every write, and
-	// MarkWorld when entities came or went, or gained or lost components.
+	// MarkWorld when entities came or went, or gained or lost components. It is read in Initialize only: set it before.
 	MarksOnly bool
-	// CheckMarks, for tests, reports each write without a mark that needed one.
+	// CheckMarks, for tests, reports each write without a mark that needed one. It is read in Initialize only, too.
 	CheckMarks bool
 
 	capture *netecs.Capture
@@ -66,7 +66,9 @@ func (c *Capture) Finalize(*ecs.World) {
 }
 
 // Mark says that game code wrote component T of an entity. It is needed for components that were registered with
-// netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value that it has then.
+// netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value that it has then. It does nothing,
+// and says nothing, where T is not registered, the entity is dead or has no network id, or Initialize is still to come; an
+// entity that no capture has seen needs no mark, it is captured whole.
 func Mark[T any](c *Capture, e ecs.Entity) {
 	if c.capture != nil {
 		netecs.Mark[T](c.capture, e)

@@ -67,7 +67,7 @@ func (t *talker) say(line string) error {
 	case command == "/nick":
 		said = Line{Name: word(rest)}
 	case strings.HasPrefix(command, "/"):
-		return errors.New("there are /join ROOM, /nick NAME and /who [ROOM]")
+		return errors.New("there are /join ROOM, /nick NAME and /who [ROOM]; the bot answers @bot count and @bot echo TEXT")
 	}
 	return netcode.Send(t.client, netcode.ToServer(), &said)
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"log"
 	"os"
@@ -80,6 +81,10 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	name := flags.String("name", "guest", "who you are")
 	room := flags.String("room", "lobby", "where you go first")
 	silence := flags.Duration("silence", 10*time.Second, "how long an end may be unheard of before it is taken for gone")
+	flags.Usage = func() {
+		fmt.Fprintln(flags.Output(), "Usage of chat: what is typed goes to the room; /join ROOM, /nick NAME, /who [ROOM]; @bot count, @bot echo TEXT")
+		flags.PrintDefaults()
+	}
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
