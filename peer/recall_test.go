@@ -96,8 +96,11 @@ func TestRecallAgainstModel(t *testing.T) {
 		amended += f.amended
 	})
 	require.Greater(t, total, uint64(100))
-	require.Greater(t, blanked, 100)
-	require.Greater(t, amended, 100)
+	if !testing.Short() { // then there are too few cases to say
+		require.Greater(t, total, uint64(100))
+		require.Greater(t, blanked, 100)
+		require.Greater(t, amended, 100)
+	}
 }
 
 // nobody is a Recaller that looks at everything and changes nothing.

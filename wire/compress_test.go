@@ -51,8 +51,10 @@ func TestCompressionRoundTrip(t *testing.T) {
 		var fresh Deflate // state does not matter
 		require.Equal(t, payload, AppendCompressed(nil, src, &fresh))
 	})
-	require.Positive(t, forms[flagRaw])
-	require.Positive(t, forms[flagCompressed])
+	if !testing.Short() { // then there are too few cases to say
+		require.Positive(t, forms[flagRaw])
+		require.Positive(t, forms[flagCompressed])
+	}
 }
 
 // Cut anywhere, longer or changed, compressed bytes give an error or, where a bit has no meaning, the declared size.

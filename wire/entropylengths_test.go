@@ -82,7 +82,7 @@ func TestCodeLengthsAreAsGoodAsHuffman(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, costOf(weights, lengths), cost)
 	})
-	require.Positive(t, compared)
+	require.True(t, compared > 0 || testing.Short())
 }
 
 func TestCodeLengthsAreTheBestWithinTheLimit(t *testing.T) {
@@ -102,7 +102,7 @@ func TestCodeLengthsAreTheBestWithinTheLimit(t *testing.T) {
 			limited++
 		}
 	})
-	require.Positive(t, limited, "the limit never mattered")
+	require.True(t, limited > 0 || testing.Short(), "the limit never mattered")
 }
 
 // Weights like Fibonacci's numbers make the deepest Huffman tree there is.
