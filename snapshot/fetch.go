@@ -22,6 +22,9 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 		return []uint32{}
 	}
 	l := &r.lives[h]
+	if l.newest.tick != l.applied { // what came since the past was lost is older
+		return r.lost.row(l.index, row)
+	}
 	if l.newest.tick > r.past.horizon {
 		lanes := r.past.block(l.newest.tick).lanes[l.first:]
 		return r.shapes.of(r.masks[l.index]).row(lanes, row)
@@ -42,7 +45,7 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, fir
 		return tick.None, 0, false
 	}
 	l := &r.lives[r.heads[index]]
-	return l.newest.tick, l.first, l.generation == generation && !l.gone && l.newest.tick > r.past.horizon
+	return l.newest.tick, l.first, l.generation == generation && !l.gone && l.newest.tick == l.applied && l.newest.tick > r.past.horizon
 }
 
 // Lanes is all lanes of a tick that Present gave, nil when something was read
