@@ -59,6 +59,14 @@ func (th *thief) send(kind wire.MessageType, stage tick.Stage, payload []byte) {
 	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
 }
 
+// framed is send for any type, stage and flags, legal or not.
+func (th *thief) framed(kind, stage byte, payload []byte) {
+	b := th.conn.Begin(make([]byte, 1200))
+	message := binary.LittleEndian.AppendUint16([]byte{kind, stage}, uint16(len(payload)))
+	require.True(th.t, b.Append(append(message, payload...)))
+	th.server.Receive(th.address, th.conn.Finish(&b, 1, th.now))
+}
+
 // post sends one message on any channel, with what its flags put in front.
 func (th *thief) post(p *peer.Post, body []byte) {
 	out := peer.NewOutgoing(peer.OutgoingConfig{}, peer.NewPool(1200))
@@ -349,11 +357,9 @@ func FuzzServerReceive(f *testing.F) {
 		if len(batch) > 1100 {
 			batch = batch[:1100]
 		}
-		for len(batch) >= 4 { // The same bytes as messages behind a right checksum.
+		for len(batch) >= 4 { // The same bytes as messages behind a right checksum: any type, stage and flags.
 			n := min(int(batch[2]), len(batch)-4)
-			if kind := wire.MessageType(batch[0]); kind.Valid() {
-				th.send(kind, tick.Stage(batch[1]%tick.NumStages), batch[4:4+n])
-			}
+			th.framed(batch[0], batch[1], batch[4:4+n])
 			batch = batch[4+n:]
 		}
 		r.step()

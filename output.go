@@ -1,6 +1,9 @@
 package netcode
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // maxOutput bounds the bytes that wait for Drain, so that a game that never drains does not grow for ever.
 const maxOutput = 16 << 20
@@ -36,6 +39,9 @@ func (o *output) room(n int) []byte {
 func (o *output) commit(to netip.AddrPort, n int) {
 	start := len(o.bytes)
 	o.bytes = o.bytes[:start+n]
+	if len(o.datagrams) == cap(o.datagrams) {
+		o.datagrams = slices.Grow(o.datagrams, max(8, len(o.datagrams)))
+	}
 	o.datagrams = append(o.datagrams, datagram{to, start, start + n})
 }
 

@@ -119,12 +119,16 @@ func (p *Protocol) freeze() {
 	})
 }
 
-// setTables makes state travel in the chosen codes. With packing off there are none.
+// setTables makes state travel in the chosen codes, or in those that ship. With packing off there are none.
 func (p *Protocol) setTables() {
-	if p.unpacked || p.tables == nil {
+	if p.unpacked {
 		return
 	}
-	if err := p.schema.SetTables(p.tables.Over(wire.Shipped())); err != nil {
+	var source wire.TableSource = wire.Shipped()
+	if p.tables != nil {
+		source = p.tables.Over(source)
+	}
+	if err := p.schema.SetTables(wire.Ready(source)); err != nil {
 		panic(fmt.Sprintf("netcode: %v", err))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"runtime"
 	"time"
 
@@ -22,7 +23,9 @@ const (
 	steadyFrames      = 10 * tickHz // ten seconds (T12)
 	steadyWarmUp      = 6 * tickHz  // frames in which queues and histories reach the size that they keep, at least
 	steadyWarmest     = 40 * tickHz // and at most, if something still grows
+	steadyQuiet       = 5 * tickHz  // without an allocation: then it is warm
 	steadySettle      = 2 * tickHz  // frames without loss and motion, after which all must be equal
+	steadyFlight      = 512         // datagrams that the network has memory for: it is not what is measured
 	steadyLoss        = 0.01
 	steadyRoundTrip   = 100 * time.Millisecond
 	steadyHeader      = 6.0  // bytes: flags, sequence, ack and ack bits (T12)
@@ -40,6 +43,7 @@ func runSteady(o options) error {
 	if err != nil {
 		return err
 	}
+	r.say("joining, then warming up until nothing is allocated for %d s of the game, at most %d s", steadyQuiet/tickHz, steadyWarmest/tickHz)
 	if err := r.join(); err != nil {
 		return err
 	}
@@ -51,6 +55,11 @@ func runSteady(o options) error {
 	}
 	r.report(o)
 	return runAckLayer(o)
+}
+
+// say tells on standard error what takes so long.
+func (r *steadyRun) say(format string, a ...any) {
+	fmt.Fprintf(os.Stderr, "steady: "+format+"\n", a...)
 }
 
 // steadyRun is a server and its clients, all of which have a world.
@@ -118,6 +127,8 @@ func (r *steadyRun) listen(seed uint64) (*headerSocket, netip.AddrPort, error) {
 		return nil, netip.AddrPort{}, err
 	}
 	link := transport.Condition(end, transport.Link{Delay: steadyRoundTrip / 2, Loss: steadyLoss}, seed, r.now)
+	end.Reserve(steadyFlight)
+	link.Reserve(steadyFlight)
 	r.links = append(r.links, link)
 	return &headerSocket{socket: link}, end.LocalAddr(), nil
 }
@@ -142,6 +153,7 @@ func newSteadyRun(entities, clients int, moving float64) (*steadyRun, error) {
 		func(_ *netcode.Context, m *steadyEvent) { r.orders++; r.ordersSum += m.Number ^ m.Twice<<1 },
 	)
 	var err error
+	config.Random = rand.NewChaCha8([32]byte{1}) // so that every run is the same one
 	if r.server, err = netcode.NewServer(protocol, config); err != nil {
 		return nil, err
 	}
@@ -185,6 +197,7 @@ func (r *steadyRun) addClient(seed uint64, config netcode.Config, server netip.A
 		},
 	)
 	var err error
+	config.Random = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
 	if c.client, err = netcode.NewClient(protocol, config); err != nil {
 		return err
 	}
@@ -282,27 +295,33 @@ func (r *steadyRun) check(err error) {
 	}
 }
 
-// warmUp plays until nothing was allocated for two seconds of the game. That it stays so is what play then has to find out.
+// warmUp plays until nothing was allocated for five seconds of the game. That it stays so is what play then has to find out.
 func (r *steadyRun) warmUp() {
 	runtime.GC() // what connecting took; the collector's own helpers settle meanwhile
 	var before, after runtime.MemStats
 	for range steadyWarmUp {
 		r.step(true)
 	}
-	for r.warm = steadyWarmUp; r.warm < steadyWarmest; r.warm += 2 * tickHz {
+	quiet := 0
+	for r.warm = steadyWarmUp; r.warm < steadyWarmest && quiet < steadyQuiet; r.warm += tickHz {
 		runtime.ReadMemStats(&before)
-		for range 2 * tickHz {
+		for range tickHz {
 			r.step(true)
 		}
 		if runtime.ReadMemStats(&after); after.Mallocs == before.Mallocs {
-			return
+			quiet += tickHz
+		} else {
+			quiet = 0
 		}
 	}
 }
 
-// play warms up, then counts what is allocated in so many frames.
+// play warms up, then counts what is allocated in so many frames. Nothing here runs beside the game, so it gets one processor:
+// with more the runtime starts threads for itself when the machine is busy, and they would be counted.
 func (r *steadyRun) play(frames int) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	r.warmUp()
+	r.say("warm after %d s of the game, measuring %d s", r.warm/tickHz, frames/tickHz)
 	r.socket.on = true
 	for _, c := range r.clients {
 		c.socket.on = true

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -134,10 +135,16 @@ func (in *Inbound) setPlace(s *Source, it item) {
 	}
 }
 
+// firstExtras is how many messages with more to say than an item holds a frame has memory for once there was one.
+const firstExtras = 8
+
 // itemOf makes the item of a message, which put is given at once.
 func (in *Inbound) itemOf(m *Message) item {
 	extra := 0
 	if m.NotBefore != tick.None || !m.Entity.IsZero() || m.Cost != 0 || m.HasCall || inOrder(m.Channel.Delivery()) {
+		if n := len(in.cur.extras); n == cap(in.cur.extras) {
+			in.cur.extras = slices.Grow(in.cur.extras, max(firstExtras, n))
+		}
 		in.cur.extras = append(in.cur.extras, *m)
 		extra = len(in.cur.extras)
 	}

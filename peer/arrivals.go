@@ -121,6 +121,10 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 		a.lines = append(a.lines, arrivalLine{})
 		at.line = len(a.lines) - 1
 		a.index[ch&(2*wire.MaxChannels-1)] = uint8(len(a.lines))
+		if ch.Delivery() == wire.ReliableOrdered { // Of others only pieces are ever kept.
+			a.lines[at.line].early = make([]uint16, firstEarly)
+			a.stash.reserve()
+		}
 	}
 	a.credit.received += uint64(m.Cost)
 	return a.take(m, &at, payload, deliver)
@@ -186,10 +190,13 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 	return err
 }
 
+// firstEarly is how many messages a line may be ahead of the one that it waits for before it takes more memory.
+const firstEarly = 64
+
 // hold notes where in the stash the message number n lies.
 func (l *arrivalLine) hold(n uint64, place uint16) {
 	if span := n - l.came.base + 1; span > uint64(len(l.early)) {
-		size := max(8, len(l.early))
+		size := max(firstEarly, len(l.early))
 		for uint64(size) < span {
 			size *= 2
 		}

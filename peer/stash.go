@@ -24,6 +24,19 @@ type stash struct {
 	live   int      // bytes in use
 }
 
+// firstStash is how many messages of usual size a stash holds before it takes more memory.
+const firstStash = 32
+
+// reserve takes the first memory, with the first message that may be followed by one that is early: not with the first
+// loss, which may be in the tenth minute.
+func (s *stash) reserve() {
+	if cap(s.buf) > 0 {
+		return
+	}
+	s.buf = make([]byte, 0, firstStash*32)
+	s.places, s.free, s.order = make([]kept, 0, firstStash), make([]uint16, 0, firstStash), make([]uint16, 0, firstStash)
+}
+
 // keep returns a place with size bytes of room, size from 1.
 func (s *stash) keep(k kept, size int) (place uint16, room []byte) {
 	s.fit(size)

@@ -100,7 +100,7 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 			e = &a.more[e.next]
 		}
 		e.next = uint32(len(a.more))
-		a.more = append(a.more, bodyEntry{})
+		a.more = append(room(a.more, 1), bodyEntry{})
 		e = &a.more[e.next]
 	}
 	*e = bodyEntry{made: b.tick, t: t, before: before, mask: mask, index: index}
@@ -108,10 +108,14 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 	return e
 }
 
+// usualWords is more than almost every body takes.
+const usualWords = 32
+
 // makeBody codes a body and appends its words, or says in the entry that not
 // all that it leans on is held.
 func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 	b.made++
+	b.words = room(b.words, usualWords)
 	e.at = uint32(len(b.words))
 	b.symbols = b.symbols[:0]
 	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}

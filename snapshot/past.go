@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"slices"
-
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -39,6 +37,20 @@ type block struct {
 	runs     []run  // whose versions are still to be put together
 	over     bitset // by place: another version that differs in each row followed within spareTicks
 	overs    int    // how many
+}
+
+// room returns s with space for n more. What has to grow at all becomes twice as
+// large as it needs to be: the memory of a tick then soon suffices for the fullest
+// tick of a game, and nothing is allocated in the tenth minute.
+func room[T any](s []T, n int) []T {
+	most := len(s) + n
+	if most <= cap(s) {
+		return s
+	}
+	if cap(s) > 0 {
+		most *= 2
+	}
+	return append(make([]T, 0, most), s...)
 }
 
 // maxListedAt bounds what the lists of one tick hold.
@@ -164,7 +176,7 @@ func (b *block) note(index uint32, place int32) {
 	if len(b.listed) >= maxListedAt {
 		return
 	}
-	b.listed, b.places = append(b.listed, index), append(b.places, place)
+	b.listed, b.places = append(room(b.listed, 1), index), append(room(b.places, 1), place)
 	b.parts[len(b.parts)-1].end++
 }
 
@@ -176,9 +188,9 @@ func (b *block) noteRun(indexes []uint32, place int32) {
 		}
 		return
 	}
-	b.listed = append(b.listed, indexes...)
+	b.listed = append(room(b.listed, len(indexes)), indexes...)
 	n := len(b.places)
-	b.places = slices.Grow(b.places, len(indexes))[:n+len(indexes)]
+	b.places = room(b.places, len(indexes))[:n+len(indexes)]
 	places := b.places[n:]
 	for i := range places {
 		places[i] = place + int32(i)

@@ -237,10 +237,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 
 // extended returns s with n more elements, of any content.
 func extended(s []uint32, n int) []uint32 {
-	if len(s)+n <= cap(s) {
-		return s[:len(s)+n]
-	}
-	return append(s, make([]uint32, n)...)
+	return room(s, n)[:len(s)+n]
 }
 
 // commit makes a decoded payload take effect.

@@ -121,11 +121,10 @@ func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd
 func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	s.indexes = append(s.indexes, index)
 	n := len(s.versions)
-	if n < cap(s.versions) {
-		s.versions = s.versions[:n+1]
-	} else {
-		s.versions = append(s.versions, version{})
+	if n == cap(s.versions) {
+		s.versions = room(s.versions, 1)
 	}
+	s.versions = s.versions[:n+1]
 	v := &s.versions[n]
 	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
 	v.base, v.basePlace, v.moved = tick.None, -1, 0

@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"slices"
-
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -95,7 +93,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, context int, next uint32) uint32 
 	s.runs = append(s.runs, run{
 		at: len(s.indexes) - 1, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
 	})
-	s.versions = slices.Grow(s.versions, n)[:len(s.versions)+n]
+	s.versions = room(s.versions, n)[:len(s.versions)+n]
 	at := len(s.indexes)
 	s.indexes = extended(s.indexes, n)
 	for i := range s.indexes[at:] {

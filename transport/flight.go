@@ -2,6 +2,7 @@ package transport
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -46,6 +47,14 @@ func (f *flight) push(due time.Duration, from netip.AddrPort, datagram []byte) {
 		f.heap[i], f.heap[parent] = f.heap[parent], f.heap[i]
 		i = parent
 	}
+}
+
+// reserve makes buffers for so many datagrams on their way at once.
+func (f *flight) reserve(n int) {
+	for len(f.heap)+len(f.free) < n {
+		f.free = append(f.free, make([]byte, 0, bufferSize))
+	}
+	f.heap = slices.Grow(f.heap, max(n-len(f.heap), 0))
 }
 
 // ready reports whether a datagram is due.

@@ -49,3 +49,18 @@ func TestFlightAgainstModel(t *testing.T) {
 		})
 	})
 }
+
+func TestReserve(t *testing.T) {
+	var f flight
+	f.push(1, netip.AddrPort{}, []byte{1})
+	f.reserve(8)
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		for range 7 {
+			f.push(2, netip.AddrPort{}, []byte{2})
+		}
+		for range 7 {
+			f.pop(nil)
+		}
+	}))
+	require.Len(t, f.free, 7)
+}

@@ -18,7 +18,7 @@ const (
 // know before the symbol is read, and what tells how likely each symbol is: how the field moved before, say. A Table does
 // not change and may be used by any number of goroutines.
 //
-// The codes of a table that ships are built when they are first asked for: a game uses few of them.
+// The codes of a table that ships are built when they are first asked for, or by Ready.
 type Table struct {
 	name    string
 	symbols int
@@ -54,6 +54,13 @@ func (t *Table) code(context int) *Code {
 		return c
 	}
 	return t.build(context)
+}
+
+// ready makes every code that is still to be made.
+func (t *Table) ready() {
+	for context := range t.codes {
+		t.code(context)
+	}
 }
 
 // build makes a code from its line. Two goroutines may come to make the same one, which is as good.

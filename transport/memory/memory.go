@@ -156,6 +156,19 @@ func (c *Conn) put(from netip.AddrPort, datagram []byte) {
 	s.data = append(s.data[:0], datagram...)
 }
 
+// Reserve makes memory for so many datagrams waiting here, at most QueueSize, as Conditioner.Reserve does for those on
+// their way.
+func (c *Conn) Reserve(datagrams int) {
+	for len(c.slots) < min(datagrams, QueueSize) {
+		c.grow()
+	}
+	for i := range c.slots {
+		if c.slots[i].data == nil {
+			c.slots[i].data = make([]byte, 0, bufferSize)
+		}
+	}
+}
+
 func (c *Conn) grow() {
 	larger := make([]slot, max(firstQueue, 2*len(c.slots)))
 	for i := c.tail; i < c.head; i++ {

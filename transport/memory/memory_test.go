@@ -153,3 +153,22 @@ func BenchmarkSendReceive(b *testing.B) {
 		_, _, _ = receiver.Receive(buf)
 	}
 }
+
+func TestReserve(t *testing.T) {
+	n := NewNetwork()
+	a, err := n.Listen(netip.AddrPort{})
+	require.NoError(t, err)
+	b, err := n.Listen(netip.AddrPort{})
+	require.NoError(t, err)
+	require.NoError(t, a.Send(b.LocalAddr(), []byte{7}))
+	b.Reserve(100)
+	buf := make([]byte, 8)
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		for range 99 {
+			_ = a.Send(b.LocalAddr(), buf)
+		}
+		for range 99 {
+			_, _, _ = b.Receive(buf)
+		}
+	}))
+}
