@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -55,6 +57,9 @@ func room[T any](s []T, n int) []T {
 
 // maxListedAt bounds what the lists of one tick hold.
 const maxListedAt = 1 << 17
+
+// usualParts is how many payloads a tick usually has at most.
+const usualParts = 8
 
 // listPart is where the list of one payload of a tick lies.
 type listPart struct{ part, first, end int }
@@ -166,6 +171,9 @@ func (p *past) enter(t tick.Tick, begun *block) *block {
 func (b *block) open(part int) {
 	if len(b.parts) >= maxParts {
 		b.parts = b.parts[:maxParts-1]
+	}
+	if len(b.parts) == cap(b.parts) {
+		b.parts = slices.Grow(b.parts, max(usualParts, len(b.parts)))
 	}
 	b.parts = append(b.parts, listPart{part: part, first: len(b.listed), end: len(b.listed)})
 }
