@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"slices"
-
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -47,8 +45,9 @@ type bodies struct {
 // arena is room for bodies of a range of indexes.
 type arena struct {
 	more    []bodyEntry // all but the first of each index; the first here is nobody's
-	words   []uint64
-	symbols []wire.DeltaSymbol
+	code    wire.Words
+	symbols []wire.DeltaSymbol // of a body that a trainer sees
+	part    [whichRows]rowVersions
 	made    uint64 // in this tick
 }
 
@@ -65,7 +64,8 @@ func (b *bodies) begin(s *Store, shift uint) {
 	for i := range b.arenas {
 		a := &b.arenas[i]
 		b.made += a.made
-		a.words, a.more, a.made = a.words[:0], append(a.more[:0], bodyEntry{}), 0
+		a.code.Reset()
+		a.more, a.made = append(a.more[:0], bodyEntry{}), 0
 	}
 }
 
@@ -74,7 +74,7 @@ func (b *bodies) of(index uint32) *arena { return &b.arenas[index>>b.shift] }
 
 // wordsOf are the bits of a body.
 func (b *bodies) wordsOf(e *bodyEntry) []uint64 {
-	return b.of(e.index).words[e.at : int(e.at)+(int(e.bits)+63)/64]
+	return b.of(e.index).code.All()[e.at : int(e.at)+(int(e.bits)+63)/64]
 }
 
 // find is a body that was made, nil if it was not.
@@ -115,118 +115,102 @@ const usualWords = 32
 // all that it leans on is held.
 func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 	b.made++
-	b.words = room(b.words, usualWords)
-	e.at = uint32(len(b.words))
-	b.symbols = b.symbols[:0]
+	w := &b.code
+	w.Reserve(usualWords)
+	before := w.Bits()
+	e.at = uint32(before / 64)
+	way := s.past.way(s.tick, e.t, e.before)
 	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
+	b.symbols = b.symbols[:0]
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
-		var part [whichRows]rowVersions
 		n, changed, moved := 0, uint(0), uint(0)
 		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
-			r, row := &part[n], rows.next()
+			r, row := &b.part[n], rows.next()
 			if s.schema.whole.Has(row) {
+				r.now = nil
 				changed |= uint(told>>row&1) << n
 				continue
 			}
-			if !s.versions(r, e, row) {
+			if !s.versions(r, e, row, &way) {
 				e.none = true
+				w.Finish()
 				return
 			}
-			if !slices.Equal(r.base, r.now) {
-				changed |= 1 << n
-			}
-			if r.before != nil && !slices.Equal(r.base, r.before) {
-				moved |= 1 << n
-			}
+			v.Base, v.Before = r.base, r.before
+			r.changed, r.moved = s.schema.codes.deltas[row].Compare(r.now, &v)
+			changed |= one(r.changed) << n
+			moved |= one(r.moved) << n
 		}
-		b.symbols = append(b.symbols, wire.DeltaSymbol{
-			Table:   s.schema.codes.which[n-1],
-			Context: wire.WhichContext(n, moved, e.before != tick.None, v.Age), Symbol: int(changed),
-		})
+		context := wire.WhichContext(n, moved, e.before != tick.None, v.Age)
+		w.Symbol(s.schema.codes.which[n-1], context, int(changed))
+		if s.watch != nil {
+			b.symbols = append(b.symbols, wire.DeltaSymbol{Table: s.schema.codes.which[n-1], Context: context, Symbol: int(changed)})
+		}
 		for i := range n {
-			switch {
+			switch r := &b.part[i]; {
 			case changed>>i&1 == 0:
 				e.same++
-				continue
-			case part[i].now == nil:
-				continue // it travels whole, behind the body
+			case r.now != nil: // else it travels whole, behind the body
+				e.deltas++
+				v.Base, v.Before = r.base, r.before
+				s.codeRow(b, r, &v)
 			}
-			e.deltas++
-			v.Base, v.Before = part[i].base, part[i].before
-			b.symbols = s.schema.codes.deltas[part[i].row].Append(b.symbols, part[i].now, &v)
 		}
+	}
+	e.bits = uint32(w.Bits() - before)
+	w.Finish()
+	if e.bits > 0 {
+		e.word = w.All()[e.at]
 	}
 	if s.watch != nil {
 		s.watch(b.symbols)
 	}
-	b.write(e)
 }
 
-// write turns the symbols to words behind those that are there.
-func (b *arena) write(e *bodyEntry) {
-	var acc uint64
-	var n uint
-	put := func(v uint64, width uint) {
-		acc |= v << n
-		if n+width >= 64 {
-			b.words = append(b.words, acc)
-			acc = v >> (64 - n) // of no bits when n is 0: Go shifts to zero
-			n = n + width - 64
-		} else {
-			n += width
-		}
-		e.bits += uint32(width)
+// codeRow codes a row that differs.
+func (s *Store) codeRow(b *arena, r *rowVersions, v *wire.Versions) {
+	d := s.schema.codes.deltas[r.row]
+	if s.watch != nil {
+		again := *v
+		b.symbols = d.Append(b.symbols, r.now, &again)
 	}
-	for i := range b.symbols {
-		code, width := b.symbols[i].Code()
-		put(code, width)
-		put(b.symbols[i].Raw, b.symbols[i].RawBits)
-	}
-	if n > 0 {
-		b.words = append(b.words, acc)
-	}
-	if e.bits > 0 {
-		e.word = b.words[e.at]
-	}
+	d.Code(&b.code, r.now, v, r.changed, r.moved)
 }
 
-// rowVersions are a row now, at T and at T'.
+// rowVersions are a row now, at T and at T', and in which lanes they differ.
 type rowVersions struct {
 	row               int
 	now, base, before []uint32
+	changed, moved    uint64
 }
 
+// one is 1 for any number but 0.
+func one(v uint64) uint { return uint((v | -v) >> 63) }
+
 // versions finds a row's versions, which the entity had at T and, if asked for,
-// at T', which is before T: the way there goes on where T was found.
-func (s *Store) versions(r *rowVersions, e *bodyEntry, row int) bool {
-	r.row, r.before = row, nil
-	r.now = s.rows.row(e.index, row)
-	since := s.sinceOf(e.index, row)
-	var c *change
-	switch {
-	case since <= e.t:
+// at T'.
+func (s *Store) versions(r *rowVersions, e *bodyEntry, row int, way *way) bool {
+	r.row, r.now, r.before = row, s.rows.row(e.index, row), nil
+	since, known := s.sinceOf(e.index, row), e.before != tick.None
+	if since <= e.t {
 		r.base = r.now
-	default:
-		if c = s.past.rowAt(e.index, row, e.t); c == nil || !c.there {
+		if !known || since <= e.before {
+			if known {
+				r.before = r.now
+			}
+			return true
+		}
+	}
+	newest := s.past.newestOf(e.index, row)
+	if since > e.t {
+		if r.base = s.past.lanesAt(newest, e.index, row, e.t, way.base); r.base == nil {
 			return false
 		}
-		r.base = s.past.lanesOf(c)
 	}
-	switch {
-	case e.before == tick.None:
-		return true
-	case since <= e.before:
-		r.before = r.now
-		return true
-	case c == nil:
-		c = s.past.rowAt(e.index, row, e.before)
-	default:
-		c = s.past.earlier(c, e.before)
+	if known {
+		r.before = s.past.lanesAt(newest, e.index, row, e.before, way.before)
+		return r.before != nil
 	}
-	if c == nil || !c.there {
-		return false
-	}
-	r.before = s.past.lanesOf(c)
 	return true
 }
 

@@ -247,18 +247,6 @@ func (h *history) find(number uint64, t tick.Tick) *change {
 	return h.before(c, t)
 }
 
-// earlier is before for a row whose change c was found already.
-func (h *history) earlier(c *change, t tick.Tick) *change {
-	if c.since <= t {
-		return c
-	}
-	number := h.rows[c.row][c.index]
-	if guess := h.guess(number, h.at(number), t); guess != nil {
-		return guess
-	}
-	return h.before(c, t)
-}
-
 // guess is what find finds, or nil. What changes in every tick mostly does so
 // at the same place among the tick's changes as newest, the thing's newest
 // change: to look there spares the way through all that lie between.

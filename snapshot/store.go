@@ -69,6 +69,11 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		past:   newHistory(schema, cfg),
 	}
 	s.desk.store = s
+	for _, d := range schema.codes.deltas {
+		if d != nil {
+			d.Prepare()
+		}
+	}
 	return s
 }
 

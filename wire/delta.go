@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"sync"
+	"sync/atomic"
 )
 
 // A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
@@ -25,12 +27,15 @@ type Delta struct {
 	lanes  []deltaLane
 	owns   owns
 	floats bool // all lanes are such
+	once   sync.Once
+	ready  bool // for Code
 }
 
 // deltaGroup is lanes whose changes are one symbol.
 type deltaGroup struct {
 	first, count int
 	table        *Table // nil when the row has but one lane
+	flat         []atomic.Uint32
 }
 
 // deltaLane says how one lane travels when it changed.
@@ -40,6 +45,7 @@ type deltaLane struct {
 	first int16  // of a rotation: its first lane
 	still bool   // it is expected to stay
 	table *Table // nil for raw and implied lanes
+	flat  []atomic.Uint32
 }
 
 // laneModel says what a lane is expected to be.
@@ -276,6 +282,10 @@ type Versions struct {
 	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
 	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next
 }
+
+// straight reports whether what is predicted is as far from T as T is from T', one tick: most often, a packet a tick and
+// none lost. Then a movement goes on as it is.
+func (v *Versions) straight() bool { return v.Age == 1 && v.Span == 1 }
 
 // prediction is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
 func (d *Delta) prediction(i int, v *Versions, own *own) (predicted, movement int64) {

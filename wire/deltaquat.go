@@ -24,76 +24,77 @@ func (q *rotation) aim(lane int, m int64, v *Versions, still bool) {
 		return
 	}
 	q.lane, q.m = lane, m
-	q.at = components(v.Base[lane:lane+4], m)
-	q.expected = q.at
-	if q.own != nil && !still {
-		q.expected = components(q.own.lanes[lane:lane+4], m)
-		return
-	}
-	if v.Before == nil || still {
-		return
-	}
-	was := components(v.Before[lane:lane+4], m)
-	dot := int64(0)
-	for i := range was {
-		dot += was[i] * q.at[i]
-	}
-	sign, moved := int64(1), false
-	if dot < 0 {
-		sign = -1 // the same rotation, written the other way round
-	}
-	for i := range was {
-		step := divide((q.at[i]-sign*was[i])*v.Age, v.Span)
-		step = min(max(step, -4*m), 4*m)
-		q.expected[i] += step
-		moved = moved || step != 0
-	}
-	if moved {
-		q.lengthen()
+	components(&q.at, v.Base[lane:], m)
+	switch {
+	case q.own != nil && !still:
+		components(&q.expected, q.own.lanes[lane:], m)
+	case v.Before == nil || still:
+		q.stay()
+	default:
+		components(&q.expected, v.Before[lane:], m)
+		q.goOn(v)
 	}
 }
 
-// components are the four components of a row's rotation.
-func components(lanes []uint32, m int64) (c [4]int64) {
-	rest, at := 2*m*m, 1
-	k := int(lanes[0] & 3)
-	for i := range c {
-		if i == k {
-			continue
+// stay expects the rotation to be what it was. Arrays are copied number by number: a copy of two at once, so soon after
+// they were written, would wait for the memory.
+func (q *rotation) stay() {
+	for i := range q.at {
+		q.expected[i] = q.at[i]
+	}
+}
+
+// goOn turns what is expected, which is what was so at T', into where it goes in a straight line from there.
+func (q *rotation) goOn(v *Versions) {
+	was, at := &q.expected, &q.at
+	dot := was[0]*at[0] + was[1]*at[1] + was[2]*at[2] + was[3]*at[3]
+	turn := dot >> 63 // below zero it is the same rotation, written the other way round
+	moved, square := int64(0), int64(0)
+	for i, n := range was {
+		step := at[i] - (n ^ turn - turn)
+		if !v.straight() {
+			step = min(max(divide(step*v.Age, v.Span), -4*q.m), 4*q.m)
 		}
-		c[i] = 2*int64(lanes[at]) - m
-		rest -= c[i] * c[i]
-		at++
+		n = at[i] + step
+		was[i] = n
+		moved |= step
+		square += n * n
 	}
-	c[k] = int64(root(uint64(max(rest, 0))))
-	return c
+	if moved != 0 {
+		q.lengthen(square)
+	}
 }
 
-// lengthen gives the expected quaternion the length that quaternions have.
-func (q *rotation) lengthen() {
-	square := int64(0)
-	for _, c := range q.expected {
-		square += c * c
-	}
-	length := int64(root(uint64(square) << 16))
+// components fills in the four components of a row's rotation.
+func components(c *[4]int64, lanes []uint32, m int64) {
+	l := (*[4]uint32)(lanes)
+	k := l[0] & 3
+	x, y, z := 2*int64(l[1])-m, 2*int64(l[2])-m, 2*int64(l[3])-m
+	first, second, third := (k-1)>>31, 1+(k-2)>>31, 2+(k-3)>>31 // the others, in order
+	c[first&3], c[second&3], c[third&3] = x, y, z
+	c[k] = int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // exact: below 2^52 no root is rounded up to a whole number
+}
+
+// lengthen gives the expected quaternion, the square of whose length is given, the length that quaternions have.
+func (q *rotation) lengthen(square int64) {
+	length := root(uint64(square) << 16)
 	if length == 0 {
-		q.expected = q.at
+		q.stay()
 		return
 	}
 	want := int64(root(uint64(2*q.m*q.m) << 16))
-	for i, c := range q.expected {
-		q.expected[i] = divide(c*want, length)
+	for i, n := range &q.expected {
+		// divide(n*want, length) without a branch, which nobody could foresee
+		sign := n >> 63
+		n = int64((uint64((n^sign-sign)*want) + length/2) / length)
+		q.expected[i] = n ^ sign - sign
 	}
 }
 
-// largest is the component that the expected rotation leaves out.
+// largest is the component that the expected rotation leaves out, the first one where several are as large.
 func (q *rotation) largest() (k int) {
-	for i, c := range q.expected {
-		if abs(c) > abs(q.expected[k]) {
-			k = i
-		}
-	}
-	return k
+	c := &q.expected
+	return int(3 - max(abs(c[0])<<2|3, abs(c[1])<<2|2, abs(c[2])<<2|1, abs(c[3])<<2)&3)
 }
 
 // part is what lane 1 to 3 of a row that leaves out component k is expected to be, and the movement that leads there.
@@ -108,10 +109,8 @@ func (q *rotation) part(k, lane int) (predicted, movement int64) {
 
 // number is the lane of a component, the one left out being made positive.
 func (q *rotation) number(c, left int64) int64 {
-	if left < 0 {
-		c = -c
-	}
-	return min(max((c+q.m+1)>>1, 0), q.m)
+	sign := left >> 63
+	return min(max((c^sign-sign+q.m+1)>>1, 0), q.m)
 }
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -24,6 +25,9 @@ type Table struct {
 	symbols int
 	lines   string                 // of a table that ships: its lines of the text
 	codes   []atomic.Pointer[Code] // by context
+
+	once sync.Once
+	flat []atomic.Uint32 // by context and symbol what Code.enc has, zero where that was not asked for yet; see flatten
 }
 
 // NewTable returns a table with the codes of these lengths, one list for each context, all of one size.
@@ -76,6 +80,24 @@ func (t *Table) build(context int) *Code {
 	}
 	t.codes[context].Store(c)
 	return c
+}
+
+// flatten makes room for the codes of all contexts in one piece: who codes finds a symbol's in one look. They come there
+// when they are first asked for.
+func (t *Table) flatten() []atomic.Uint32 {
+	t.once.Do(func() { t.flat = make([]atomic.Uint32, len(t.codes)*t.symbols) })
+	return t.flat
+}
+
+// unfold brings the codes of a context to where flatten made room, and returns that of a symbol.
+//
+//go:noinline
+func (t *Table) unfold(context, symbol int) uint32 {
+	enc := t.code(context).enc
+	for i, e := range enc {
+		t.flat[context*t.symbols+i].Store(e)
+	}
+	return enc[symbol]
 }
 
 // checkTableName lets letters, digits, dots, dashes and underscores be a name, 1 to 64 of them.

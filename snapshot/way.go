@@ -1,0 +1,61 @@
+package snapshot
+
+import "github.com/arche-netcode/netcode/tick"
+
+// What changes in every tick mostly does so at the same place among each tick's
+// changes. A way is how far apart such places are in the log: from the changes
+// of one tick to those that say what was so at T and at T'. It is the same for
+// all rows of all entities, and where it leads is looked at first.
+type way struct{ base, before int64 }
+
+// noWay leads nowhere.
+const noWay = int64(1) << 62
+
+// way is that from the changes of a tick to what was so at t and before that.
+func (h *history) way(from, t, before tick.Tick) way {
+	return way{base: h.distance(from, t+1), before: h.distance(from, before+1)}
+}
+
+// distance is how far the changes of one tick lie from those of another.
+func (h *history) distance(from, to tick.Tick) int64 {
+	a, b := h.first(from), h.first(to)
+	if a.tick != from || b.tick != to {
+		return noWay
+	}
+	return int64(b.number - a.number)
+}
+
+// newestOf is the number of a row's newest change, 0 for none.
+func (h *history) newestOf(index uint32, row int) uint64 {
+	if heads := h.rows[row]; int(index) < len(heads) {
+		return heads[index]
+	}
+	return 0
+}
+
+// lanesAt is the lanes that a row had at tick t, given its newest change, which
+// was after t: nil when that is not held, or it was not there. The way is that
+// from the newest tick's changes; where it leads somewhere else the change is
+// looked for.
+func (h *history) lanesAt(newest uint64, index uint32, row int, t tick.Tick, way int64) []uint32 {
+	at := newest + uint64(way)
+	if at >= h.oldest && at < h.next {
+		if c := h.at(at); c.tick == t+1 && c.index == index && int(c.row) == row {
+			return h.laneOf(c, row)
+		}
+	}
+	if c := h.find(newest, t); c != nil {
+		return h.laneOf(c, row)
+	}
+	return nil
+}
+
+// laneOf is the lanes of a change of that row, nil when it was not there.
+func (h *history) laneOf(c *change, row int) []uint32 {
+	if !c.there {
+		return nil
+	}
+	n := int(h.schema.widths[row])
+	i := int(c.lane & uint64(len(h.lanes)-1))
+	return h.lanes[i : i+n : i+n]
+}
