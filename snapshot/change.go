@@ -56,26 +56,23 @@ func (s *Store) loseRow(index uint32, row int) {
 
 // keepRow writes down what a row was before this tick, once a tick.
 func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
-	s.since[row] = grown(s.since[row], int(index)+1, cap(s.rows.masks))
-	since := s.since[row][index]
-	if since == s.tick {
-		return
+	list := s.since[row]
+	if int(index) >= len(list) {
+		list = grown(list, int(index)+1, cap(s.rows.masks))
+		s.since[row] = list
 	}
-	s.past.row(change{tick: s.tick, since: since, index: index, row: int16(row), there: had}, lanes)
-	s.since[row][index] = s.tick
+	if since := list[index]; since != s.tick {
+		list[index] = s.tick
+		s.past.row(s.tick, since, index, row, had, lanes)
+	}
 }
 
 // reshape writes down what an entity was before this tick, once a tick.
 func (s *Store) reshape(index uint32) {
-	since := s.shape[index]
-	if since == s.tick {
-		return
+	if since := s.shape[index]; since != s.tick {
+		s.past.entity(s.tick, since, index, s.gens[index], s.alive.has(index), s.rows.masks[index])
+		s.shape[index] = s.tick
 	}
-	s.past.entity(change{
-		tick: s.tick, since: since, index: index,
-		gen: s.gens[index], there: s.alive.has(index),
-	}, s.rows.masks[index])
-	s.shape[index] = s.tick
 }
 
 // sinceOf is the tick of which a row is as it is now.
@@ -123,7 +120,7 @@ func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	switch {
 	case c == nil:
 		return 0, ErrEvicted
-	case !c.there || c.gen != id.Generation:
+	case !c.there || s.past.generationOf(c) != id.Generation:
 		return 0, ErrNotAlive
 	}
 	return s.past.rowsOf(c), nil

@@ -1,6 +1,10 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"math"
+
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // A history says what rows and entities were before each change of the last
 // ticks. It is a log: a change writes down the value that it replaces, and
@@ -34,23 +38,27 @@ type first struct {
 	number uint64
 }
 
-// change is what something was until a tick.
+// change is what something was until a tick. It is half a cache line.
 type change struct {
 	tick  tick.Tick // when it was changed
-	since tick.Tick // since when it had been so
-	prev  uint64    // the change before of the same thing
-	lane  uint64    // of a row that was present: where its lanes are; of an entity: its rows
+	lane  uint64    // of a row that was present: where its lanes are; of an entity: its rows and generation
+	age   uint32    // for how many ticks it had been so, or more
+	back  uint32    // how many changes before it is the one before of the same thing, 0: none that is held
 	index uint32
-	gen   uint32 // of an entity: its generation
-	row   int16  // -1: the entity itself
-	there bool   // the row was present, the entity alive
+	row   int16 // -1: the entity itself
+	there bool  // the row was present, the entity alive
 }
+
+// since reports whether it had been so at tick t, which is not after the
+// change: a row that did not change for longer than an age can tell had.
+func (c *change) since(t tick.Tick) bool { return t >= c.tick-tick.Tick(c.age) }
 
 const (
 	wholeEntity = -1
+	entityLanes = 3 // of an entity's change
 
 	// changeSize and laneSize are what a change and a lane take in memory.
-	changeSize = 48
+	changeSize = 32
 	laneSize   = 4
 
 	firstChanges        = 1 << 10
@@ -88,38 +96,50 @@ func (h *history) get(number uint64) *change {
 	return h.at(number)
 }
 
-// row notes what a row was before its change at tick t.
-func (h *history) row(c change, lanes []uint32) {
-	heads := grown(h.rows[c.row], int(c.index)+1, 0)
-	h.rows[c.row] = heads
-	c.prev = heads[c.index]
-	if c.there {
-		c.lane = h.place(len(lanes))
-		copy(h.value(c.lane, len(lanes)), lanes)
-		h.lane = c.lane + uint64(len(lanes))
-	} else {
-		c.lane = h.lane
+// row notes what a row was before its change at tick t, since when it had been
+// so, and whether it was there at all.
+func (h *history) row(t, since tick.Tick, index uint32, row int, there bool, lanes []uint32) {
+	heads := h.rows[row]
+	if int(index) >= len(heads) {
+		heads = grown(heads, int(index)+1, 0)
+		h.rows[row] = heads
 	}
-	heads[c.index] = h.push(c)
+	if !there {
+		lanes = nil
+	}
+	at := h.place(len(lanes))
+	to := h.value(at, len(lanes))
+	for i, v := range lanes {
+		to[i] = v
+	}
+	h.lane = at + uint64(len(lanes))
+	heads[index] = h.push(heads[index], t, since, at, index, int16(row), there)
 }
 
 // entity notes what an entity was before its change at tick t.
-func (h *history) entity(c change, rows Mask) {
-	h.lives = grown(h.lives, int(c.index)+1, 0)
-	c.prev, c.row = h.lives[c.index], wholeEntity
-	c.lane = h.place(2)
-	v := h.value(c.lane, 2)
-	v[0], v[1] = uint32(rows), uint32(rows>>32)
-	h.lane = c.lane + 2
-	h.lives[c.index] = h.push(c)
+func (h *history) entity(t, since tick.Tick, index, generation uint32, alive bool, rows Mask) {
+	h.lives = grown(h.lives, int(index)+1, 0)
+	at := h.place(entityLanes)
+	v := h.value(at, entityLanes)
+	v[0], v[1], v[2] = uint32(rows), uint32(rows>>32), generation
+	h.lane = at + entityLanes
+	h.lives[index] = h.push(h.lives[index], t, since, at, index, wholeEntity, alive)
 }
 
-func (h *history) push(c change) uint64 {
+// push writes a change where it stays: a copy of one that was just written
+// elsewhere would wait for it.
+func (h *history) push(before uint64, t, since tick.Tick, lane uint64, index uint32, row int16, there bool) uint64 {
 	if h.next-h.oldest >= uint64(len(h.changes)) && !h.grow() {
 		h.evict()
 	}
 	number := h.next
-	*h.at(number) = c
+	c := h.at(number)
+	c.tick, c.lane, c.index, c.row, c.there = t, lane, index, row, there
+	c.age = uint32(min(t-since, math.MaxUint32))
+	c.back = 0
+	if back := number - before; before != 0 && back <= math.MaxUint32 {
+		c.back = uint32(back)
+	}
 	h.next++
 	return number
 }
@@ -201,7 +221,7 @@ func (h *history) growLanes() bool {
 func (h *history) size(c *change) int {
 	switch {
 	case c.row == wholeEntity:
-		return 2
+		return entityLanes
 	case c.there:
 		return h.schema.plans[c.row].Lanes()
 	}
@@ -225,26 +245,24 @@ func (h *history) entityAt(index uint32, t tick.Tick) *change {
 	return h.find(h.lives[index], t)
 }
 
-// before is what the same thing was at tick t, which is no later than the one
-// that c was found for.
-func (h *history) before(c *change, t tick.Tick) *change {
-	for c != nil && c.since > t {
-		c = h.get(c.prev)
-	}
-	return c
-}
-
 // find goes back from a thing's newest change to the one that was made first
 // after t.
 func (h *history) find(number uint64, t tick.Tick) *change {
 	c := h.get(number)
-	if c == nil || c.since <= t {
+	if c == nil || c.since(t) {
 		return c
 	}
 	if guess := h.guess(number, c, t); guess != nil {
 		return guess
 	}
-	return h.before(c, t)
+	for c != nil && !c.since(t) {
+		if c.back == 0 {
+			return nil
+		}
+		number -= uint64(c.back)
+		c = h.get(number)
+	}
+	return c
 }
 
 // guess is what find finds, or nil. What changes in every tick mostly does so
@@ -273,3 +291,6 @@ func (h *history) rowsOf(c *change) Mask {
 	v := h.value(c.lane, 2)
 	return Mask(v[0]) | Mask(v[1])<<32
 }
+
+// generationOf is the generation that an entity had.
+func (h *history) generationOf(c *change) uint32 { return h.value(c.lane, entityLanes)[2] }

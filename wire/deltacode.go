@@ -50,7 +50,7 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 	}
 	which := AgeClass(v.Age)
 	c := coding{words: w, context: which * contextsPerAge, miss: v.Miss, before: v.Before}
-	c.q.lane = -1
+	w.turn.lane = -1
 	known := v.Before != nil
 	if known {
 		c.context += misses
@@ -104,7 +104,6 @@ type coding struct {
 	context int      // the first one for the age, with or without a movement
 	miss    int      // how far off the lane before was
 	before  []uint32 // as of T', or of T where that is not leaned on
-	q       rotation
 }
 
 // lane appends a lane that changed.
@@ -134,13 +133,13 @@ func (c *coding) lane(d *Delta, i int, now []uint32, v *Versions) {
 		distance = floatDistance(now[i], predicted)
 	case modelPart:
 		first := int(l.first)
-		c.q.aim(first, d.top(i), v, l.still)
+		c.words.turn.aim(first, d.top(i), v, l.still)
 		var predicted int64
-		predicted, movement = c.q.part(int(now[first]&3), i-first)
+		predicted, movement = c.words.turn.part(int(now[first]&3), i-first)
 		distance = int64(now[i]) - predicted
 	case modelLargest:
-		c.q.aim(i, d.top(i+1), v, l.still)
-		c.words.symbol(l.table, l.flat, c.q.largest(), int(now[i]&3), 4)
+		c.words.turn.aim(i, d.top(i+1), v, l.still)
+		c.words.symbol(l.table, l.flat, c.words.turn.largest(), int(now[i]&3), 4)
 		return
 	case modelRaw:
 		c.words.put(uint64(now[i]), uint(l.bits))

@@ -6,6 +6,8 @@ type Words struct {
 	list []uint64 // full ones, and what Finish made
 	acc  uint64   // bits not yet in list, from bit 0; zero above n
 	n    uint     // how many, 0..63
+
+	turn rotation // of the row that is being coded: here, so that it need not be cleared for each
 }
 
 // Reset forgets all words and keeps their memory.
