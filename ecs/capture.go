@@ -51,10 +51,11 @@ type Capture struct {
 	refs  references
 	pace  pace
 	marks marks
-	lanes []uint32   // of the row being captured
-	blank [][]uint32 // by row: the lanes of the component's zero value
-	known []faults   // by network index
-	full  bool       // StoreFull was reported, and the store has been full since
+	lanes []uint32      // of the row being captured
+	blank [][]uint32    // by row: the lanes of the component's zero value
+	known []faults      // by network index
+	full  bool          // StoreFull was reported, and the store has been full since
+	quick snapshot.Mask // rows of which nothing but the value has to be looked at in this run
 
 	along func() // see Along
 
@@ -97,6 +98,7 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.pace.now, c.pace.before = t, c.store.Tick()
 	c.store.Begin(t)
+	c.quick = c.quickRows()
 	c.rejoin()
 	c.look()
 	c.captureMarked()
@@ -131,8 +133,24 @@ func (c *Capture) rejoin() {
 	c.watch.note(Problem{Kind: WorldReset})
 }
 
+// quickRows are the rows that have neither marks nor a pace, name no entity and control nothing.
+func (c *Capture) quickRows() (rows snapshot.Mask) {
+	if c.marks.checked || len(c.pace.every) > 0 {
+		return 0
+	}
+	for row, table := range c.refs.byRow {
+		if table < 0 && !c.pace.slow.Has(row) {
+			rows = rows.With(row)
+		}
+	}
+	return rows
+}
+
 // differs captures one component.
 func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
+	if col.control == noControl && c.quick.Has(col.row) && c.captureQuick(id, col, row) {
+		return
+	}
 	if c.unmarked(id, col) {
 		return
 	}
@@ -242,6 +260,23 @@ func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 		return
 	}
 	c.store.Set(id, col.row, lanes)
+}
+
+// captureQuick is captureRow of a quick row that the entity has had before, which it says.
+func (c *Capture) captureQuick(id wire.NetworkID, col *column, row int) bool {
+	place := c.store.Row(id, col.row)
+	if place == nil {
+		return false
+	}
+	lanes := c.lanes[:len(place)]
+	for i, v := range place {
+		lanes[i] = v
+	}
+	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
+		c.noteFault(id, col, fault)
+	}
+	c.store.Replace(id, col.row, place, lanes)
+	return true
 }
 
 // noteFault reports the first fault of each kind that a component of an entity has.

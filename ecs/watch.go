@@ -185,7 +185,7 @@ func (w *watch) scanChunk(t *table, from, to int, h watcher) {
 		}
 		for i := range t.columns {
 			if c := &t.columns[i]; moved || !c.same(from, end) {
-				w.scanColumn(t, c, from, end, h)
+				w.scanColumn(t, c, from, end, moved, h)
 			}
 		}
 	}
@@ -200,10 +200,11 @@ func (w *watch) scanReplicas(t *table, from, to int, h watcher) {
 }
 
 // scanColumn finds the rows of a block with another component than before. A
-// row that holds another entity than before is not for it to judge.
-func (w *watch) scanColumn(t *table, c *column, from, to int, h watcher) {
+// row that holds another entity than before is not for it to judge; there are
+// such only where moved says so.
+func (w *watch) scanColumn(t *table, c *column, from, to int, moved bool, h watcher) {
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
-		if !t.replicas.sameRow(row, row) {
+		if moved && !t.replicas.sameRow(row, row) {
 			continue
 		}
 		if id, ok := w.occupant(t, row); ok {

@@ -33,6 +33,26 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 	return true
 }
 
+// Replace is Set for a row that Row has just given, as its old lanes, and that
+// names no entities.
+func (s *Store) Replace(id wire.NetworkID, row int, old, lanes []uint32) (changed bool) {
+	differ := uint32(0)
+	lanes = lanes[:len(old)]
+	for i, v := range old {
+		differ |= v ^ lanes[i]
+	}
+	if differ == 0 || !s.open {
+		return false
+	}
+	s.keepRow(id.Index, row, true, old)
+	for i, v := range lanes {
+		old[i] = v
+	}
+	s.touch(id.Index)
+	s.count++
+	return true
+}
+
 // Remove takes a row away from an entity. Absence is a version like any other.
 func (s *Store) Remove(id wire.NetworkID, row int) {
 	if !s.open || !s.Alive(id) || !s.rows.masks[id.Index].Has(row) {

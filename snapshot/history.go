@@ -17,19 +17,20 @@ import (
 // room, leaves in the order of ticks: everything about the ticks after the
 // horizon is there.
 type history struct {
-	schema  *Schema
-	changes []change   // by number modulo its length, a power of two
-	lanes   []uint32   // likewise
-	next    uint64     // number of the next change, from 1
-	oldest  uint64     // number of the oldest change that is held
-	lane    uint64     // place of the next lanes
-	horizon tick.Tick  // changes at or before it are not held
-	keep    tick.Tick  // W
-	limit   int        // bytes that both rings may take
-	rows    [][]uint64 // per row, by index: number of the newest change, 0 = none
-	lives   []uint64   // by index: number of the newest change of the entity itself
-	evicted uint64     // changes that left for want of room
-	firsts  [64]first  // by tick modulo its length
+	schema    *Schema
+	changes   []change   // by number modulo its length, a power of two
+	lanes     []uint32   // likewise
+	next      uint64     // number of the next change, from 1
+	oldest    uint64     // number of the oldest change that is held
+	lane      uint64     // place of the next lanes
+	firstLane uint64     // where the lanes of the oldest change were when place looked last: never behind where they are
+	horizon   tick.Tick  // changes at or before it are not held
+	keep      tick.Tick  // W
+	limit     int        // bytes that both rings may take
+	rows      [][]uint64 // per row, by index: number of the newest change, 0 = none
+	lives     []uint64   // by index: number of the newest change of the entity itself
+	evicted   uint64     // changes that left for want of room
+	firsts    [64]first  // by tick modulo its length
 }
 
 // first is the number of the first change of a tick, if there is any.
@@ -107,13 +108,34 @@ func (h *history) row(t, since tick.Tick, index uint32, row int, there bool, lan
 	if !there {
 		lanes = nil
 	}
-	at := h.place(len(lanes))
-	to := h.value(at, len(lanes))
+	if h.next-h.oldest >= uint64(len(h.changes)) {
+		h.makeRoom()
+	}
+	at, n := h.lane, uint64(len(lanes))
+	first, last := at&uint64(len(h.lanes)-1), uint64(len(h.lanes))
+	if first+n > last || at+n-h.firstLane > last {
+		at = h.place(len(lanes))
+		first = at & uint64(len(h.lanes)-1)
+	}
+	to := h.lanes[first : first+n]
 	for i, v := range lanes {
 		to[i] = v
 	}
-	h.lane = at + uint64(len(lanes))
-	heads[index] = h.push(heads[index], t, since, at, index, int16(row), there)
+	h.lane = at + n
+	number, before := h.next, heads[index]
+	heads[index] = number
+	h.next++
+	h.at(number).write(number, before, t, since, at, index, int16(row), there)
+}
+
+// write fills a change in where it stays: a copy of one that was just written
+// elsewhere would wait for it.
+func (c *change) write(number, before uint64, t, since tick.Tick, lane uint64, index uint32, row int16, there bool) {
+	c.tick, c.lane, c.index, c.row, c.there = t, lane, index, row, there
+	c.age, c.back = uint32(min(t-since, math.MaxUint32)), 0
+	if back := number - before; before != 0 && back <= math.MaxUint32 {
+		c.back = uint32(back)
+	}
 }
 
 // entity notes what an entity was before its change at tick t.
@@ -123,25 +145,20 @@ func (h *history) entity(t, since tick.Tick, index, generation uint32, alive boo
 	v := h.value(at, entityLanes)
 	v[0], v[1], v[2] = uint32(rows), uint32(rows>>32), generation
 	h.lane = at + entityLanes
-	h.lives[index] = h.push(h.lives[index], t, since, at, index, wholeEntity, alive)
+	if h.next-h.oldest >= uint64(len(h.changes)) {
+		h.makeRoom()
+	}
+	number, before := h.next, h.lives[index]
+	h.lives[index] = number
+	h.next++
+	h.at(number).write(number, before, t, since, at, index, wholeEntity, alive)
 }
 
-// push writes a change where it stays: a copy of one that was just written
-// elsewhere would wait for it.
-func (h *history) push(before uint64, t, since tick.Tick, lane uint64, index uint32, row int16, there bool) uint64 {
-	if h.next-h.oldest >= uint64(len(h.changes)) && !h.grow() {
+// makeRoom makes room for another change.
+func (h *history) makeRoom() {
+	if !h.grow() {
 		h.evict()
 	}
-	number := h.next
-	c := h.at(number)
-	c.tick, c.lane, c.index, c.row, c.there = t, lane, index, row, there
-	c.age = uint32(min(t-since, math.MaxUint32))
-	c.back = 0
-	if back := number - before; before != 0 && back <= math.MaxUint32 {
-		c.back = uint32(back)
-	}
-	h.next++
-	return number
 }
 
 // value is n lanes at a place.
@@ -158,11 +175,11 @@ func (h *history) place(n int) uint64 {
 		if left := size - at&(size-1); uint64(n) > left {
 			at += left
 		}
-		first := at
+		h.firstLane = at
 		if h.oldest < h.next {
-			first = h.at(h.oldest).lane
+			h.firstLane = h.at(h.oldest).lane
 		}
-		if at+uint64(n)-first <= size {
+		if at+uint64(n)-h.firstLane <= size {
 			return at
 		}
 		if h.growLanes() {
@@ -213,7 +230,7 @@ func (h *history) growLanes() bool {
 		lane += uint64(copy(larger[lane:], h.value(c.lane, size)))
 		c.lane = lane - uint64(size)
 	}
-	h.lanes, h.lane = larger, lane
+	h.lanes, h.lane, h.firstLane = larger, lane, 0
 	return true
 }
 
