@@ -30,14 +30,23 @@ func (c *columns) grow(index uint32) {
 // row is the place of a row, whether the entity has it or not. Its page is
 // made at the first use.
 func (c *columns) row(index uint32, row int) []uint32 {
-	n, page := c.schema.plans[row].Lanes(), int(index/pageRows)
+	n, page := int(c.schema.widths[row]), int(index/pageRows)
+	if pages := c.pages[row]; page < len(pages) {
+		if at := int(index%pageRows) * n; at+n <= len(pages[page]) {
+			return pages[page][at : at+n : at+n]
+		}
+	}
+	return c.newRow(row, page, int(index%pageRows)*n, n)
+}
+
+// newRow makes the page of a row, if it was not made yet.
+func (c *columns) newRow(row, page, at, n int) []uint32 {
 	if page >= len(c.pages[row]) {
 		c.pages[row] = grown(c.pages[row], page+1, cap(c.masks)/pageRows+1)
 	}
 	if c.pages[row][page] == nil {
 		c.pages[row][page] = make([]uint32, pageRows*n)
 	}
-	at := int(index%pageRows) * n
 	return c.pages[row][page][at : at+n : at+n]
 }
 

@@ -32,9 +32,16 @@ func (d *Delta) Compare(now []uint32, v *Versions) (changed, moved uint64) {
 	return changed, moved
 }
 
-// differingLanes is a bit for each lane in which two rows differ.
+// differingLanes is a bit for each lane in which two rows differ. Most have three lanes or four.
 func differingLanes(a, b []uint32) (mask uint64) {
-	b = b[:len(a)]
+	switch b = b[:len(a)]; len(a) {
+	case 3:
+		a, b := (*[3]uint32)(a), (*[3]uint32)(b)
+		return uint64(bit(a[0] != b[0]) | bit(a[1] != b[1])<<1 | bit(a[2] != b[2])<<2)
+	case 4:
+		a, b := (*[4]uint32)(a), (*[4]uint32)(b)
+		return uint64(bit(a[0] != b[0]) | bit(a[1] != b[1])<<1 | bit(a[2] != b[2])<<2 | bit(a[3] != b[3])<<3)
+	}
 	for i := range a {
 		mask |= uint64(bit(a[i] != b[i])) << min(uint(i), 63)
 	}

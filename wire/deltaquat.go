@@ -12,6 +12,7 @@ import "math"
 type rotation struct {
 	lane     int // its first lane; -1: not made yet
 	m        int64
+	length   int64 // that quaternions have, times 256
 	at       [4]int64
 	expected [4]int64
 	own      *own // what the component's own function predicts
@@ -23,7 +24,10 @@ func (q *rotation) aim(lane int, m int64, v *Versions, still bool) {
 	if q.lane == lane {
 		return
 	}
-	q.lane, q.m = lane, m
+	q.lane = lane
+	if q.m != m {
+		q.m, q.length = m, int64(root(uint64(2*m*m)<<16))
+	}
 	components(&q.at, v.Base[lane:], m)
 	switch {
 	case q.own != nil && !still:
@@ -82,11 +86,10 @@ func (q *rotation) lengthen(square int64) {
 		q.stay()
 		return
 	}
-	want := int64(root(uint64(2*q.m*q.m) << 16))
 	for i, n := range &q.expected {
-		// divide(n*want, length) without a branch, which nobody could foresee
+		// divide(n*q.length, length) without a branch, which nobody could foresee
 		sign := n >> 63
-		n = int64((uint64((n^sign-sign)*want) + length/2) / length)
+		n = int64((uint64((n^sign-sign)*q.length) + length/2) / length)
 		q.expected[i] = n ^ sign - sign
 	}
 }
