@@ -116,6 +116,7 @@ func testDeltaWith(t *testing.T, p *Plan, source TableSource) {
 		WriteSymbols(&w, list)
 		w.Write(0x2A, 6)
 		b := w.buf[:w.Finish()]
+		requireCoded(t, d, now, &v, list)
 		r := NewBitReader(b)
 		got := make([]uint32, p.Lanes())
 		require.True(t, d.Read(&r, got, &reading))

@@ -55,31 +55,130 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 		d.codeList(w, now, v)
 		return
 	}
-	which := AgeClass(v.Age)
-	c := coding{words: w, context: which * contextsPerAge, miss: v.Miss, before: v.Before}
 	w.turn.lane = -1
-	known := v.Before != nil
+	class, known, before := AgeClass(v.Age), v.Before != nil, v.Before
+	age, miss := class*contextsPerAge, v.Miss
 	if known {
-		c.context += misses
+		age += misses
 	} else {
-		c.before = v.Base // nothing moved: predictions stay where they were
+		before = v.Base // nothing moved: predictions stay where they were
 	}
+	acc, n := w.acc, w.n // here and not in w, to stay in registers
 	for i := range d.groups {
 		g := &d.groups[i]
 		if g.table != nil {
 			width := uint(g.count) & 7
-			before := uint(1) << width
+			of := uint(1) << width
 			if known {
-				before = uint(moved) & (1<<width - 1)
+				of = uint(moved) & (1<<width - 1)
 			}
-			c.words.symbol(g.table, g.flat, which*(1<<width+1)+int(before), int(changed&(1<<width-1)), 1<<width)
+			w.acc, w.n = acc, n
+			w.symbol(g.table, g.flat, class*(1<<width+1)+int(of), int(changed&(1<<width-1)), 1<<width)
+			acc, n = w.acc, w.n
 		}
 		of := uint(changed) & (1<<groupLanes - 1)
 		for changed, moved = changed>>groupLanes, moved>>groupLanes; of != 0; of &= of - 1 {
-			c.lane(d, g.first+bits.TrailingZeros(of), now, v)
+			i := g.first + bits.TrailingZeros(of)
+			l := &d.lanes[i]
+			var code uint64
+			var size uint
+			if l.model <= modelRaw || l.model == modelLargest {
+				code, size = d.whole(w, i, now[i], v)
+			} else {
+				distance, movement := int64(0), int64(0)
+				if l.model == modelLinear && v.straight() {
+					base := int64(v.Base[i])
+					movement = base - int64(before[i])
+					distance = int64(now[i]) - min(max(base+movement, 0), 1<<(l.bits&63)-1)
+				} else {
+					distance, movement = d.away(w, i, now, before, v)
+				}
+				code, size, miss = l.token(distance, movement, age, miss)
+			}
+			acc |= code << (n & 63)
+			if n += size; n >= 64 {
+				w.acc, w.n = acc, n
+				w.spill(code, size)
+				acc, n = w.acc, w.n
+			}
 		}
 	}
-	v.Miss = c.miss
+	w.acc, w.n, v.Miss = acc, n, miss
+}
+
+// whole is a lane that is not a distance from anything.
+func (d *Delta) whole(w *Words, i int, now uint32, v *Versions) (code uint64, size uint) {
+	switch l := &d.lanes[i]; l.model {
+	case modelRaw:
+		return uint64(now), uint(l.bits)
+	case modelLargest:
+		w.turn.aim(i, d.top(i+1), v, l.still)
+		e := flatCode(l.table, l.flat, w.turn.largest(), int(now&3), 4)
+		return uint64(e & 0xFFFF), uint(e >> 16)
+	}
+	return 0, 0
+}
+
+// away is how far a lane is from what is expected of it, and the movement that leads there. Before is the row as of T', or
+// of T where that is not leaned on.
+func (d *Delta) away(w *Words, i int, now, before []uint32, v *Versions) (distance, movement int64) {
+	l := &d.lanes[i]
+	base, predicted := v.Base[i], int64(0)
+	switch l.model {
+	case modelLinear:
+		movement = divide((int64(base)-int64(before[i]))*v.Age, v.Span)
+		return int64(now[i]) - min(max(int64(base)+movement, 0), 1<<l.bits-1), movement
+	case modelTurn:
+		movement = divide(wrapped(int64(base)-int64(before[i]), l.bits)*v.Age, v.Span)
+		return wrapped(int64(now[i])-int64(base)-movement, l.bits), movement
+	case modelFloat:
+		was := before[i]
+		if l.still {
+			was = base
+		}
+		predicted, movement = floatPrediction(base, was, v.Age, v.Span)
+		return floatDistance(now[i], predicted), movement
+	case modelPart:
+		first := int(l.first)
+		w.turn.aim(first, d.top(i), v, l.still)
+		predicted, movement = w.turn.part(int(now[first]&3), i-first)
+		return int64(now[i]) - predicted, movement
+	}
+	return wrapped(int64(now[i])-int64(base), l.bits), 0
+}
+
+// token is the code of a distance that is folded by the sign of the movement, with its raw bits, and how far off the lane
+// was. Age is the first context of the age, with or without a movement. It does what WriteToken does, the symbol by
+// arithmetic: where there is no branch nobody has to foresee it.
+func (l *deltaLane) token(distance, movement int64, age, miss int) (code uint64, size uint, off int) {
+	side := movement >> 63
+	steps := uint(bits.Len64(uint64(movement ^ side - side)))
+	if l.model == modelFloat {
+		steps /= 2
+	}
+	distance = distance ^ side - side
+	sign := distance >> 63
+	magnitude := uint64(distance ^ sign - sign)
+	k := bits.Len64(magnitude)
+	symbol := max(4*k-5, k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
+	e := flatCode(l.table, l.flat, age+int(min(steps, movementSteps))*misses+miss, symbol, deltaSymbols)
+	rawBits, length := uint(max(k-2, 0)), uint(e>>16)
+	raw := magnitude & (1<<(rawBits&63) - 1)
+	return raw<<(length&63) | uint64(e&0xFFFF), length + rawBits, int(bit(k > 1) + bit(k > 4))
+}
+
+// flatCode is the code of a symbol of a table that is flat and has so many, as Code.enc holds it.
+func flatCode(t *Table, flat []atomic.Uint32, context, symbol, symbols int) uint32 {
+	if e := flat[context*symbols+symbol].Load(); e != 0 {
+		return e
+	}
+	return t.unfold(context, symbol)
+}
+
+// symbol appends a symbol of a table that is flat and has so many.
+func (w *Words) symbol(t *Table, flat []atomic.Uint32, context, symbol, symbols int) {
+	e := flatCode(t, flat, context, symbol, symbols)
+	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 
 // codeList is Code by way of lists of symbols, for what is rare: a component with a prediction of its own, and one of very
@@ -103,89 +202,4 @@ func (d *Delta) codeList(w *Words, now []uint32, v *Versions) {
 		}
 	}
 	v.Miss = q.miss
-}
-
-// coding is a row while its lanes are appended.
-type coding struct {
-	words   *Words
-	context int      // the first one for the age, with or without a movement
-	miss    int      // how far off the lane before was
-	before  []uint32 // as of T', or of T where that is not leaned on
-}
-
-// lane appends a lane that changed.
-func (c *coding) lane(d *Delta, i int, now []uint32, v *Versions) {
-	l := &d.lanes[i]
-	var distance, movement int64
-	switch l.model {
-	case modelLinear:
-		base := int64(v.Base[i])
-		movement = base - int64(c.before[i])
-		if !v.straight() {
-			movement = divide(movement*v.Age, v.Span)
-		}
-		distance = int64(now[i]) - min(max(base+movement, 0), 1<<l.bits-1)
-	case modelTurn:
-		movement = divide(wrapped(int64(v.Base[i])-int64(c.before[i]), l.bits)*v.Age, v.Span)
-		distance = wrapped(int64(now[i])-int64(v.Base[i])-movement, l.bits)
-	case modelSame:
-		distance = wrapped(int64(now[i])-int64(v.Base[i]), l.bits)
-	case modelFloat:
-		before := c.before[i]
-		if l.still {
-			before = v.Base[i]
-		}
-		var predicted int64
-		predicted, movement = floatPrediction(v.Base[i], before, v.Age, v.Span)
-		distance = floatDistance(now[i], predicted)
-	case modelPart:
-		first := int(l.first)
-		c.words.turn.aim(first, d.top(i), v, l.still)
-		var predicted int64
-		predicted, movement = c.words.turn.part(int(now[first]&3), i-first)
-		distance = int64(now[i]) - predicted
-	case modelLargest:
-		c.words.turn.aim(i, d.top(i+1), v, l.still)
-		c.words.symbol(l.table, l.flat, c.words.turn.largest(), int(now[i]&3), 4)
-		return
-	case modelRaw:
-		c.words.put(uint64(now[i]), uint(l.bits))
-		return
-	case modelImplied:
-		return
-	}
-	sign := movement >> 63
-	c.token(l, distance^sign-sign, uint64(movement^sign-sign))
-}
-
-// token appends a distance, folded by the sign of the movement, whose magnitude is given. It is WriteToken without a
-// branch that nobody could foresee: a token's symbol by arithmetic.
-func (c *coding) token(l *deltaLane, distance int64, movement uint64) {
-	steps := uint(bits.Len64(movement))
-	if l.model == modelFloat {
-		steps /= 2
-	}
-	sign := distance >> 63
-	magnitude := uint64(distance ^ sign - sign)
-	k := bits.Len64(magnitude)
-	symbol := max(4*k-5, k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
-	rawBits := uint(max(k-2, 0))
-	context := c.context + int(min(steps, movementSteps))*misses + c.miss
-	c.miss = int(bit(k > 1) + bit(k > 4))
-	e := l.flat[context*deltaSymbols+symbol].Load()
-	if e == 0 {
-		e = l.table.unfold(context, symbol)
-	}
-	length := uint(e >> 16)
-	raw := magnitude & (1<<(rawBits&63) - 1)
-	c.words.put(raw<<(length&63)|uint64(e&0xFFFF), length+rawBits)
-}
-
-// symbol appends a symbol of a table that is flat and has so many.
-func (w *Words) symbol(t *Table, flat []atomic.Uint32, context, symbol, symbols int) {
-	e := flat[context*symbols+symbol].Load()
-	if e == 0 {
-		e = t.unfold(context, symbol)
-	}
-	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
