@@ -14,8 +14,9 @@ import (
 type stage struct {
 	epoch    uint16
 	despawns []wire.NetworkID
-	indexes  []uint32 // of each record
+	indexes  []uint32 // of each record that is not in a run
 	versions []version
+	from     int // how many of them the block had already
 	lanes    []uint32
 	runs     []run
 	block    *block
@@ -61,7 +62,7 @@ func (r *Replica) allowed() error {
 	if r.guard == nil {
 		return nil
 	}
-	fresh := r.stage.versions[len(r.stage.versions)-len(r.stage.indexes):]
+	fresh := r.stage.versions[r.stage.from:]
 	for i, index := range r.stage.indexes {
 		v := &fresh[i]
 		if !r.guard(wire.NetworkID{Index: index, Generation: v.generation}, v.mask) {
@@ -75,7 +76,7 @@ func (r *Replica) allowed() error {
 func (s *stage) reset(b *block) {
 	s.epoch, s.part, s.again = 0, 0, false
 	s.listed, s.near = tick.None, tick.None
-	s.block, s.lanes, s.versions = b, b.lanes, b.versions
+	s.block, s.lanes, s.versions, s.from = b, b.lanes, b.versions, len(b.versions)
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
 }
 
@@ -256,7 +257,7 @@ func (r *Replica) commit(s tick.Tick) {
 	}
 	b := r.past.enter(s, r.stage.block)
 	b.open(r.stage.part)
-	r.stats.Records += uint64(len(r.stage.indexes))
+	r.stats.Records += uint64(len(r.stage.versions) - r.stage.from)
 	r.commitRecords(b)
 }
 
@@ -267,22 +268,26 @@ func (r *Replica) commitRecords(b *block) {
 	first, end := len(b.versions), len(b.lanes)
 	place := first
 	b.versions, b.lanes = r.stage.versions, r.stage.lanes
-	for i := 0; i < len(indexes); {
+	for i := 0; first+i < len(b.versions); i++ {
+		var index uint32
 		if len(runs) > 0 && runs[0].at == i {
 			u := &runs[0]
 			if place == first+i {
 				n := r.commitRun(b, u, place)
-				b.noteRun(indexes[i:i+n], int32(place))
+				b.noteRun(u.index-uint32(n), int32(place), n)
 				i, place, end = i+n, place+n, end+n*u.width
 			}
 			if u.n == 0 {
-				runs = runs[1:]
+				runs, i = runs[1:], i-1
 				continue
 			}
+			index = u.index
 			u.version(&b.versions[first+i], b.tick)
 			if u.skip(1); u.n == 0 {
 				runs = runs[1:]
 			}
+		} else {
+			index, indexes = indexes[0], indexes[1:]
 		}
 		v := &b.versions[first+i]
 		n := r.shapes.of(v.mask).lanes
@@ -292,13 +297,12 @@ func (r *Replica) commitRecords(b *block) {
 			v = &b.versions[place]
 			v.first = int32(end)
 		}
-		if r.record(indexes[i], v, int32(place), b.lanes[end:end+n]) {
-			b.note(indexes[i], int32(place))
+		if r.record(index, v, int32(place), b.lanes[end:end+n]) {
+			b.note(index, int32(place))
 			place, end = place+1, end+n
 		} else {
-			b.note(indexes[i], -1)
+			b.note(index, -1)
 		}
-		i++
 	}
 	b.versions, b.lanes = b.versions[:place], b.lanes[:end]
 }

@@ -39,6 +39,17 @@ func (u *run) skip(n int) {
 	u.place, u.life, u.prev.place = u.place+int32(n), u.life+int32(n), u.prev.place+int32(n)
 }
 
+// end is the index behind the last one.
+func (u *run) end() uint32 { return u.index + uint32(u.n) }
+
+// goesOn reports whether another run lies right behind in every respect but that
+// of what they follow.
+func (u *run) goesOn(v *run) bool {
+	n := int32(u.n)
+	return u.end() == v.index && u.generation == v.generation && u.mask == v.mask &&
+		u.first+u.n*u.width == v.first && u.place+n == v.place && u.life+n == v.life
+}
+
 // version makes v the version of the first record.
 func (u *run) version(v *version, t tick.Tick) {
 	*v = version{
@@ -90,96 +101,104 @@ func (r *Replica) decodeRun(b *wire.BitReader, context int, next uint32) uint32 
 	if n == 0 {
 		return 0
 	}
+	s.indexes = s.indexes[:len(s.indexes)-1]
 	s.runs = append(s.runs, run{
-		at: len(s.indexes) - 1, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
+		at: len(s.versions) - 1 - s.from, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
 	})
 	s.versions = room(s.versions, n)[:len(s.versions)+n]
-	at := len(s.indexes)
-	s.indexes = extended(s.indexes, n)
-	for i := range s.indexes[at:] {
-		s.indexes[at+i] = next + uint32(i)
-	}
 	return uint32(n)
 }
 
 // commitRun enters the first records of a run as record does, with places from
 // place on, and takes them away from it: all until one about which there is more
-// to say. It returns how many. Their versions are put together when somebody
-// asks for one.
+// to say. It returns how many. Their lives are written, and their versions put
+// together, when somebody asks for one.
 func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
+	if len(r.covers.list) > mostCovers-2 {
+		r.uncover()
+	}
 	for u.n > 0 && int(u.index) < len(r.heads) {
-		h := r.heads[u.index]
-		if h < 0 || !r.carriesOn(h, u, b.tick) {
+		began := *u
+		began.place = int32(place + done)
+		i, in := r.covers.seek(u.index)
+		if in && !r.covers.list[i].precedes(&began, b.tick) {
+			r.bare(u.index)
+			i, in = r.covers.seek(u.index)
+		}
+		before := 0
+		switch {
+		case in:
+			c := r.covers.list[i]
+			c.skip(int(u.index - c.index))
+			began.n, before = min(u.n, c.n), c.first
+			began.life, began.prev = c.life, versionRef{tick: c.tick, place: c.place}
+		default:
+			if i < len(r.covers.list) {
+				began.n = min(u.n, int(r.covers.list[i].index-u.index))
+			}
+			before = r.beginRun(&began, b.tick)
+		}
+		if began.n == 0 {
 			break
 		}
-		began := *u
-		began.place, began.life, began.prev = int32(place+done), h, r.lives[h].newest
-		began.n = r.enterRun(b, &began)
-		b.runs = append(b.runs, began)
+		r.follow(b, &began, before)
+		b.enter(&began)
+		r.touchRun(began.index, began.n)
+		r.covers.put(i, in, cover{run: began, tick: b.tick})
 		u.skip(began.n)
 		done += began.n
 	}
 	return done
 }
 
-// carriesOn reports whether there is nothing to say about a life but that it has
-// another version.
-func (r *Replica) carriesOn(h int32, u *run, now tick.Tick) bool {
-	l := &r.lives[h]
-	return l.generation == u.generation && !l.gone && l.applied < now && l.newest.tick == l.applied && r.masks[u.index] == u.mask
+// precedes reports whether there is nothing to say about the lives of a cover but
+// that they have the versions of a run, as far as it is about them.
+func (c *cover) precedes(u *run, now tick.Tick) bool {
+	return c.generation == u.generation && c.mask == u.mask && c.tick < now
 }
 
-// enterRun makes the records of a run their entities' newest, until one of a
-// life or behind a version that is not one behind that of the record before. It
-// returns how many, at least one.
-func (r *Replica) enterRun(b *block, u *run) (n int) {
-	most := min(u.n, len(r.heads)-int(u.index), len(r.lives)-int(u.life))
-	lives, heads, masks := r.lives[u.life:][:most], r.heads[u.index:][:most], r.masks[u.index:][:most]
-	before, prev, now := u.prev.tick, u.prev.place, b.tick
-	var followed *block
-	var olds []uint32
-	if before > r.past.horizon && now-before <= spareTicks {
-		followed = r.past.block(before)
-		followed.over = followed.over.grownTo(len(followed.versions))
-		olds = followed.lanes
+// beginRun finds whom the records of a run are about, when no cover says so. It
+// takes away all from the first on of which there is more to say than that it has
+// another version, or that is not behind the one before, with a version behind
+// that one's. It returns where the lanes of the first version before lie.
+func (r *Replica) beginRun(u *run, now tick.Tick) (before int) {
+	h, n := r.heads[u.index], 0
+	if h < 0 {
+		u.n = 0
+		return 0
 	}
-	shape, lanes, first, place := r.shapes.of(u.mask), b.lanes[u.first:], int32(u.first), u.place
-	for n < len(lives) {
+	most := min(u.n, len(r.heads)-int(u.index), len(r.lives)-int(h))
+	lives, heads, masks := r.lives[h:][:most], r.heads[u.index:][:most], r.masks[u.index:][:most]
+	prev, first := lives[0].newest, lives[0].first
+	u.life, u.prev = h, prev
+	for ; n < len(lives); n++ {
 		l := &lives[n]
-		if heads[n] != u.life+int32(n) || l.newest.tick != before || l.newest.place != prev || l.applied != before ||
-			l.generation != u.generation || l.gone || masks[n] != u.mask {
+		if heads[n] != h+int32(n) || l.newest.tick != prev.tick || l.newest.place != prev.place+int32(n) || l.applied != prev.tick ||
+			l.first != first+int32(n*u.width) || l.generation != u.generation || l.gone || masks[n] != u.mask || prev.tick >= now {
 			break
 		}
-		if followed != nil && (shape.rows <= probes && shape.apart(olds[l.first:], lanes) || shape.differ(olds[l.first:], lanes)) {
-			followed.over.set(uint32(prev))
-			followed.overs++
-		}
-		l.newest.tick, l.newest.place, l.applied, l.first = now, place, now, first
-		lanes = lanes[u.width:]
-		n, first, place, prev = n+1, first+int32(u.width), place+1, prev+1
 	}
-	r.touchRun(u.index, n)
-	return n
+	u.n = n
+	return int(first)
 }
 
-// touchRun is touch for n indexes one behind the other.
-func (r *Replica) touchRun(index uint32, n int) {
-	for n > 0 {
-		word, bit := index>>6, index&63
-		k := min(n, 64-int(bit))
-		set := ^uint64(0) >> (64 - k) << bit
-		if r.touched[word]&set != 0 {
-			for i := range uint32(k) {
-				r.touch(index + i)
-			}
-		} else {
-			r.touched[word] |= set
-			at := len(r.changed)
-			r.changed = extended(r.changed, k)
-			for i := range r.changed[at:] {
-				r.changed[at+i] = index + uint32(i)
-			}
+// follow notes which versions of a run differ in each row from those before,
+// whose lanes begin at before in their block.
+func (r *Replica) follow(b *block, u *run, before int) {
+	if u.prev.tick <= r.past.horizon || b.tick-u.prev.tick > spareTicks {
+		return
+	}
+	followed, shape := r.past.block(u.prev.tick), r.shapes.of(u.mask)
+	olds, lanes := followed.lanes[before:][:u.n*u.width], b.lanes[u.first:][:u.n*u.width]
+	followed.over = followed.over.grownTo(len(followed.versions))
+	for n := 0; n < u.n; n++ {
+		k := shape.apart(olds[n*u.width:], lanes[n*u.width:])
+		over := k
+		if n+k < u.n && shape.differ(olds[(n+k)*u.width:], lanes[(n+k)*u.width:]) {
+			over++
 		}
-		index, n = index+uint32(k), n-k
+		followed.over.setAll(uint32(u.prev.place)+uint32(n), over)
+		followed.overs += over
+		n += k
 	}
 }

@@ -42,11 +42,21 @@ func (s *shape) differ(a, b []uint32) bool {
 	return s.rows > 0
 }
 
-// apart reports whether two entities are seen to differ in each of the first
-// probes rows at a glance.
-func (s *shape) apart(a, b []uint32) bool {
-	p, q, o := s.probes[0], s.probes[1], s.probes[2]
-	return a[p] != b[p] && a[q] != b[q] && a[o] != b[o]
+// apart is how many entities, the first of those whose lanes these are, are seen
+// at a glance to differ in each row.
+func (s *shape) apart(a, b []uint32) (n int) {
+	p, q, o, width := int(s.probes[0]), int(s.probes[1]), int(s.probes[2]), s.lanes
+	if s.rows > probes || width <= 0 {
+		return 0
+	}
+	for len(a) >= width && len(b) >= width {
+		x, y := a[:width], b[:width]
+		if x[p] == y[p] || x[q] == y[q] || x[o] == y[o] {
+			break
+		}
+		a, b, n = a[width:], b[width:], n+1
+	}
+	return n
 }
 
 // row is the lanes of a row of the mask, among those of all its rows.
