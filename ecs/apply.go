@@ -71,6 +71,7 @@ type Apply struct {
 	filling  filling
 	births   births
 	writing  writing
+	berths   berths
 	refs     refs
 	aims     aims
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
@@ -159,6 +160,7 @@ func (a *Apply) rejoin() {
 func (a *Apply) forget() {
 	a.watch.forget()
 	clear(a.twins)
+	a.watch.moves++
 	a.born, a.again = a.born[:0], a.again[:0]
 	a.writing.forget()
 	a.refs.forget()

@@ -342,7 +342,7 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 	case 4:
 		return copyWords[[4]uint32](c, list, row, all)
 	}
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of; n++ {
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
 		d := &list[n]
 		lanes, at := all[d.first:][:words], int(d.slot)*c.size
 		shadow := c.shadow[at : at+4*words]
@@ -362,7 +362,7 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask, all []uint32) (n int) {
 	const word = 4
 	size := int(unsafe.Sizeof(*new(T)))
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of; n++ {
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
 		d := &list[n]
 		from, at := int(d.first), int(d.slot)*size
 		_, _ = all[from+size/word-1], c.shadow[at+size-1]
@@ -379,6 +379,77 @@ func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask
 		*old = *v
 	}
 	return n
+}
+
+// copyStretch is put for entities whose slots are one behind the other, for a
+// plan that is plain. Their lanes begin with all and are stride apart. It adds
+// those to same, by number, that had the value already.
+func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int32) []int32 {
+	slot, n := int(d.slot), int(d.n)
+	shadow := c.shadow[slot*c.size : (slot+n)*c.size]
+	switch words {
+	case 3:
+		same = copyStrided[[3]uint32](shadow, all, stride, n, same)
+	case 4:
+		same = copyStrided[[4]uint32](shadow, all, stride, n, same)
+	default:
+		// SAFETY: as for copyWords.
+		old := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(shadow))), n*words)
+		for k := range n {
+			if slices.Equal(old[k*words:(k+1)*words], all[k*stride:][:words]) {
+				same = append(same, int32(k))
+			}
+			copy(old[k*words:(k+1)*words], all[k*stride:])
+		}
+	}
+	copy(c.bytes(slot, slot+n), shadow)
+	return same
+}
+
+// copyStrided copies n rows of as many words as T has.
+func copyStrided[T [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n int, same []int32) []int32 {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	_, _ = shadow[n*size-1], all[(n-1)*stride+size/word-1]
+	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
+	for k := range n {
+		// SAFETY: as for copyWords; that there are n rows in both was looked at just now.
+		v, old := (*T)(unsafe.Add(from, k*stride*word)), (*T)(unsafe.Add(to, k*size))
+		if *old == *v {
+			same = append(same, int32(k))
+		}
+		*old = *v
+	}
+	return same
+}
+
+// scatter is copyStretch for entities with slots all over the table.
+func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
+	for k, slot := range slots {
+		lanes, at := all[k*stride:][:words], int(slot)*c.size
+		shadow := c.shadow[at : at+4*words]
+		// SAFETY: as for copyWords.
+		live, old := unsafe.Add(c.base, at), unsafe.Pointer(unsafe.SliceData(shadow))
+		switch words {
+		case 3:
+			if *(*[3]uint32)(old) == [3]uint32(lanes) {
+				same = append(same, int32(k))
+			}
+			*(*[3]uint32)(live), *(*[3]uint32)(old) = [3]uint32(lanes), [3]uint32(lanes)
+		case 4:
+			if *(*[4]uint32)(old) == [4]uint32(lanes) {
+				same = append(same, int32(k))
+			}
+			*(*[4]uint32)(live), *(*[4]uint32)(old) = [4]uint32(lanes), [4]uint32(lanes)
+		default:
+			if slices.Equal(unsafe.Slice((*uint32)(old), words), lanes) {
+				same = append(same, int32(k))
+			}
+			copy(unsafe.Slice((*uint32)(live), words), lanes)
+			copy(unsafe.Slice((*uint32)(old), words), lanes)
+		}
+	}
+	return same
 }
 
 // componentOf is an entity's component, nil when it has none. The entity must

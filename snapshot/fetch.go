@@ -59,10 +59,16 @@ type Stretch struct {
 }
 
 // Stretch is what is known together of an entity and those behind it, at most
-// count. It is false where each has to be looked at by itself.
+// count. It is false where each has to be looked at by itself; Count is then how
+// many that are.
 func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
 	i, in := r.covers.seek(index)
-	if !in || r.covers.list[i].tick <= r.past.horizon {
+	switch {
+	case !in && i < len(r.covers.list):
+		s.Count = min(count, r.covers.list[i].index-index)
+		return s, false
+	case !in || r.covers.list[i].tick <= r.past.horizon:
+		s.Count = count
 		return s, false
 	}
 	c := &r.covers.list[i]
