@@ -12,6 +12,7 @@ import (
 // versions and lanes lie where they stay when the payload counts: behind those
 // of the block that begin gave.
 type stage struct {
+	payload  []byte // that is being read
 	epoch    uint16
 	despawns []wire.NetworkID
 	indexes  []uint32 // of each record that is not in a run
@@ -42,7 +43,9 @@ func (r *Replica) Read(payload []byte) error {
 		return ErrStale
 	}
 	r.stage.reset(r.past.begin(s))
+	r.stage.payload = payload
 	err := r.decode(&b, s)
+	r.stage.payload = nil
 	begun := r.stage.block
 	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
 	copy(r.stage.versions, begun.versions)         // which may have been settled since they moved
@@ -201,7 +204,11 @@ func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) erro
 			return err
 		}
 		if odd {
-			next += r.decodeRun(b, context, next)
+			more, err := r.decodeRun(b, s, next)
+			if err != nil {
+				return err
+			}
+			next += more
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 // Where nothing has been acknowledged yet and everything moves, a payload is
 // records of the same kind, each of the entity behind the one before. Such a
-// run is read, and takes effect, as one: what is the same in all of them is
-// looked at once.
+// run is written, read, and takes effect, as one: what is the same in all of
+// them is said once.
 
 // run is records that lean on nothing, of entities one behind the other by
 // index, with the same generation and the same rows, which are all exact floats.
@@ -22,15 +22,6 @@ type run struct {
 	// one behind the other too.
 	place, life int32
 	prev        versionRef
-}
-
-// runHead is the bits that the next record of a run begins with.
-type runHead struct {
-	context    int
-	generation uint32
-	mask       Mask
-	pattern    uint64
-	bits       uint // 0: they are too many
 }
 
 // skip takes away the first records.
@@ -57,56 +48,59 @@ func (u *run) version(v *version, t tick.Tick) {
 	}
 }
 
-// headOf is the bits between two records of a run.
-func (r *Replica) headOf(context int, generation uint32, mask Mask) *runHead {
-	h := &r.run
-	if h.context == context && h.generation == generation && h.mask == mask {
-		return h
-	}
-	*h = runHead{context: context, generation: generation, mask: mask}
-	var buf [64]byte
-	w := wire.NewBitWriter(buf[:])
-	symbol, _, _ := gapSymbol(0, true)
-	r.schema.codes.gap.Write(&w, context, symbol)
-	w.Bool(false)
-	w.Var(uint64(generation))
-	w.Write(uint64(mask), uint(r.schema.Rows()))
-	if n := w.Bits(); n <= wire.HeadBits {
-		b := wire.NewBitReader(buf[:w.Finish()])
-		h.bits, h.pattern = uint(n), b.Read(uint(n))
-	}
-	return h
-}
-
 // decodeRun stages the records that follow the last one in a run with it, and
-// returns how many. next is the index behind that one's. What it leaves, or all where
-// somebody is asked about each record, is read one by one.
-func (r *Replica) decodeRun(b *wire.BitReader, context int, next uint32) uint32 {
+// returns how many. next is the index behind that one's. Where somebody is asked
+// about each record they are staged one by one.
+func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint32, error) {
 	s := &r.stage
 	v := &s.versions[len(s.versions)-1]
 	generation, mask := v.generation, v.mask
 	shape := r.shapes.of(mask)
-	if !shape.floats || v.base != tick.None || r.guard != nil || r.apart {
-		return 0
+	if v.base != tick.None || !shape.floats || !b.Bool() {
+		return 0, nil
 	}
-	h := r.headOf(context, generation, mask)
-	most := min(b.Remaining()/(int(h.bits)+32*shape.lanes), int(MaxEntities-next))
-	if h.bits == 0 || most <= 0 {
-		return 0
+	if !b.Align() {
+		return 0, r.malformed()
 	}
+	if r.guard != nil || r.apart {
+		return r.decodeApart(b, now, next, v)
+	}
+	rest := s.payload[len(s.payload)-b.Remaining()/8:]
+	size := 4*shape.lanes + 1
+	most := min((len(rest)+1)/size, int(MaxEntities-next))
 	first, from := int(v.first), len(s.lanes)
 	s.lanes = extended(s.lanes, most*shape.lanes)
-	n := wire.ReadFloatRows(b, s.lanes[from:], shape.lanes, h.pattern, h.bits)
+	n, ok := wire.ReadFloatRows(rest, s.lanes[from:], shape.lanes)
 	s.lanes = s.lanes[:from+n*shape.lanes]
-	if n == 0 {
-		return 0
+	if !ok {
+		return 0, r.malformed()
 	}
+	b.Skip(n*size - 1)
+	b.Bool() // which says that there is no more
 	s.indexes = s.indexes[:len(s.indexes)-1]
 	s.runs = append(s.runs, run{
 		at: len(s.versions) - 1 - s.from, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
 	})
 	s.versions = room(s.versions, n)[:len(s.versions)+n]
-	return uint32(n)
+	return uint32(n), nil
+}
+
+// decodeApart is decodeRun record by record.
+func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, like *version) (n uint32, err error) {
+	s, generation, mask := &r.stage, like.generation, like.mask
+	for more := true; more; more = b.Bool() {
+		if next+n >= MaxEntities || !b.Align() {
+			return 0, r.malformed()
+		}
+		v := s.add(now, next+n, generation)
+		v.mask = mask
+		s.lanes = extended(s.lanes, r.shapes.of(mask).lanes)
+		if !wire.ReadFloats(b, s.lanes[v.first:]) {
+			return 0, r.malformed()
+		}
+		n++
+	}
+	return n, nil
 }
 
 // commitRun enters the first records of a run as record does, with places from

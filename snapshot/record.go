@@ -82,6 +82,46 @@ func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal b
 	return changed
 }
 
+// other writes the record of one of the others with its place, and goes on with a
+// run where it can: then nothing but rows is written.
+func (p *packetWriter) other(r *record) {
+	generation := p.v.tenants[r.index].generation
+	if p.run.open && r.base == tick.None && r.index == p.last && generation == p.run.generation && r.mask == p.run.mask {
+		p.last = r.index + 1
+		p.w.Bool(true)
+		p.w.Align()
+		p.rows(r)
+		return
+	}
+	p.gap(r.index, r.odd)
+	p.entity(r)
+	if r.base == tick.None && p.v.store.schema.onlyFloats(r.mask) {
+		p.run = openRun{open: true, generation: generation, mask: r.mask}
+	}
+}
+
+// openRun is a run that the next record may go on with. Its end is still to be
+// written.
+type openRun struct {
+	open       bool
+	generation uint32
+	mask       Mask
+}
+
+// endBits is how many bits endRun writes.
+func (o *openRun) endBits() int {
+	if o.open {
+		return 1
+	}
+	return 0
+}
+
+// endRun writes the end of a run, if there is one.
+func (p *packetWriter) endRun() {
+	p.w.Write(0, uint(p.run.endBits()))
+	p.run.open = false
+}
+
 // entity writes a record behind its place in the list.
 func (p *packetWriter) entity(r *record) {
 	schema := p.v.store.schema
@@ -104,6 +144,11 @@ func (p *packetWriter) entity(r *record) {
 	if r.base != tick.None {
 		p.writeWords(r.body.words, r.body.bits)
 	}
+	p.rows(r)
+}
+
+// rows writes the rows of a record that travel whole.
+func (p *packetWriter) rows(r *record) {
 	for told := r.told; told != 0; told &= told - 1 {
 		p.absolute(r.index, told.next())
 	}

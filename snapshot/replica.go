@@ -67,7 +67,6 @@ type Replica struct {
 
 	guard func(id wire.NetworkID, rows Mask) bool
 	stage stage
-	run   runHead
 	apart bool // for tests: what could be read as a run is read record by record
 	stats ReplicaStats
 }

@@ -86,7 +86,7 @@ func (s *shapes) of(mask Mask) *shape {
 }
 
 func (s *shapes) measure(kept *shape, mask Mask) {
-	kept.mask, kept.lanes, kept.floats, kept.rows = mask, 0, mask != 0, 0
+	kept.mask, kept.lanes, kept.floats, kept.rows = mask, 0, s.schema.onlyFloats(mask), 0
 	for m := mask; m != 0; m &= m - 1 {
 		row := m.next()
 		kept.at[row], kept.width[row] = int32(kept.lanes), s.schema.widths[row]
@@ -96,9 +96,7 @@ func (s *shapes) measure(kept *shape, mask Mask) {
 		}
 		kept.lanes += int(s.schema.widths[row])
 		kept.cuts[kept.rows] = int32(kept.lanes)
-		kept.floats = kept.floats && s.schema.plans[row].Floats()
 	}
-	kept.floats = kept.floats && kept.lanes > 0
 	for k := range kept.probes {
 		kept.probes[k] = kept.cuts[max(0, min(k, kept.rows-1))]
 	}

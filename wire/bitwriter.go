@@ -55,6 +55,9 @@ func (w *BitWriter) Bool(b bool) {
 	w.Write(v, 1)
 }
 
+// Align appends zeros up to the next byte of the whole.
+func (w *BitWriter) Align() { w.Write(0, -w.n&7) }
+
 // varOrder is the number of payload bits in the shortest Var code.
 const varOrder = 2
 
