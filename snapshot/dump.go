@@ -226,24 +226,31 @@ func (d *dumper) record(index uint32, odd bool) bool {
 
 // run prints an entity whose rows are whole, and those that follow in a run.
 func (d *dumper) run(generation uint32, mask Mask) bool {
-	for {
-		d.printf("   entity %s, whole\n", wire.NetworkID{Index: d.last, Generation: generation})
+	d.printf("   entity %s, whole\n", wire.NetworkID{Index: d.last, Generation: generation})
+	if !d.whole(mask, true) {
+		return false
+	}
+	if !d.schema.onlyFloats(mask) {
+		return true
+	}
+	n := uint64(0)
+	if d.b.Bool() {
+		if !d.b.Align() {
+			return d.illegal("padding")
+		}
+		if n = d.b.Read(8); n == 0 {
+			return d.illegal("run")
+		}
+	}
+	d.account(places)
+	for ; n > 0; n-- {
+		d.last++
+		d.printf("   entity %s, whole too\n", wire.NetworkID{Index: d.last, Generation: generation})
 		if !d.whole(mask, true) {
 			return false
 		}
-		if !d.schema.onlyFloats(mask) {
-			return true
-		}
-		more := d.b.Bool()
-		if more && !d.b.Align() {
-			return d.illegal("padding")
-		}
-		d.account(places)
-		if !more {
-			return !d.b.Failed()
-		}
-		d.last++
 	}
+	return !d.b.Failed()
 }
 
 // guess is T of a record that does not say.

@@ -59,24 +59,26 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint
 	if v.base != tick.None || !shape.floats || !b.Bool() {
 		return 0, nil
 	}
-	if !b.Align() {
+	n := 0
+	if b.Align() {
+		n = int(b.Read(8))
+	}
+	if n == 0 || n > int(MaxEntities-next) {
 		return 0, r.malformed()
 	}
 	if r.guard != nil || r.apart {
-		return r.decodeApart(b, now, next, v)
+		return uint32(n), r.decodeApart(b, now, next, v, n)
 	}
 	rest := s.payload[len(s.payload)-b.Remaining()/8:]
-	size := 4*shape.lanes + 1
-	most := min((len(rest)+1)/size, int(MaxEntities-next))
-	first, from := int(v.first), len(s.lanes)
-	s.lanes = extended(s.lanes, most*shape.lanes)
-	n, ok := wire.ReadFloatRows(rest, s.lanes[from:], shape.lanes)
-	s.lanes = s.lanes[:from+n*shape.lanes]
-	if !ok {
+	first, from, lanes := int(v.first), len(s.lanes), n*shape.lanes
+	if len(rest) < 4*lanes {
 		return 0, r.malformed()
 	}
-	b.Skip(n*size - 1)
-	b.Bool() // which says that there is no more
+	s.lanes = extended(s.lanes, lanes)
+	if !wire.CopyFloats(s.lanes[from:], rest) {
+		return 0, r.malformed()
+	}
+	b.Skip(4 * lanes)
 	s.indexes = s.indexes[:len(s.indexes)-1]
 	s.runs = append(s.runs, run{
 		at: len(s.versions) - 1 - s.from, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
@@ -85,22 +87,21 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint
 	return uint32(n), nil
 }
 
+// mostInRun is how many records of a run may follow the first.
+const mostInRun = 255
+
 // decodeApart is decodeRun record by record.
-func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, like *version) (n uint32, err error) {
+func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, like *version, n int) error {
 	s, generation, mask := &r.stage, like.generation, like.mask
-	for more := true; more; more = b.Bool() {
-		if next+n >= MaxEntities || !b.Align() {
-			return 0, r.malformed()
-		}
-		v := s.add(now, next+n, generation)
+	for i := range uint32(n) {
+		v := s.add(now, next+i, generation)
 		v.mask = mask
 		s.lanes = extended(s.lanes, r.shapes.of(mask).lanes)
 		if !wire.ReadFloats(b, s.lanes[v.first:]) {
-			return 0, r.malformed()
+			return r.malformed()
 		}
-		n++
 	}
-	return n, nil
+	return nil
 }
 
 // commitRun enters the first records of a run as record does, with places from

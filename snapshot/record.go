@@ -86,17 +86,23 @@ func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal b
 // run where it can: then nothing but rows is written.
 func (p *packetWriter) other(r *record) {
 	generation := p.v.tenants[r.index].generation
-	if p.run.open && r.base == tick.None && r.index == p.last && generation == p.run.generation && r.mask == p.run.mask {
+	u := &p.run
+	if u.open && u.n < mostInRun && r.base == tick.None && r.index == p.last && generation == u.generation && r.mask == u.mask {
+		if u.n == 0 {
+			p.w.Bool(true)
+			p.w.Align()
+			u.at = p.w.Bits() / 8
+			p.w.Write(0, 8)
+		}
+		u.n++
 		p.last = r.index + 1
-		p.w.Bool(true)
-		p.w.Align()
 		p.rows(r)
 		return
 	}
 	p.gap(r.index, r.odd)
 	p.entity(r)
 	if r.base == tick.None && p.v.store.schema.onlyFloats(r.mask) {
-		p.run = openRun{open: true, generation: generation, mask: r.mask}
+		*u = openRun{open: true, generation: generation, mask: r.mask}
 	}
 }
 
@@ -106,11 +112,13 @@ type openRun struct {
 	open       bool
 	generation uint32
 	mask       Mask
+	n          int // records behind the first
+	at         int // the byte that says how many
 }
 
 // endBits is how many bits endRun writes.
-func (o *openRun) endBits() int {
-	if o.open {
+func (u *openRun) endBits() int {
+	if u.open && u.n == 0 {
 		return 1
 	}
 	return 0
@@ -119,7 +127,10 @@ func (o *openRun) endBits() int {
 // endRun writes the end of a run, if there is one.
 func (p *packetWriter) endRun() {
 	p.w.Write(0, uint(p.run.endBits()))
-	p.run.open = false
+	if p.run.n > 0 {
+		p.w.Patch(p.run.at, byte(p.run.n))
+	}
+	p.run = openRun{}
 }
 
 // entity writes a record behind its place in the list.

@@ -49,12 +49,11 @@ func (s *shape) apart(a, b []uint32) (n int) {
 	if s.rows > probes || width <= 0 {
 		return 0
 	}
-	for len(a) >= width && len(b) >= width {
-		x, y := a[:width], b[:width]
-		if x[p] == y[p] || x[q] == y[q] || x[o] == y[o] {
+	for at := 0; at+width <= len(a) && at+width <= len(b); at += width {
+		if a[at+p] == b[at+p] || a[at+q] == b[at+q] || a[at+o] == b[at+o] {
 			break
 		}
-		a, b, n = a[width:], b[width:], n+1
+		n++
 	}
 	return n
 }

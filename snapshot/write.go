@@ -31,8 +31,8 @@ import (
 //	          1 bit "rows as at T" or one bit per row of the schema: present;
 //	          the body
 //	run:      behind a record against nothing all of whose rows are exact floats:
-//	          1 bit "the next index has the same generation and rows", zeros to
-//	          the byte, its rows, whole … 0
+//	          1 bit "the next indexes have the same generation and rows"; then
+//	          zeros to the byte, 8 bits how many, their rows, whole
 //	body:     for each four rows of those at T and now: which of them differ from
 //	          T; then those that do, as what differs (wire.Delta)
 //	          then, whole, each row that was not at T, and of those that name
