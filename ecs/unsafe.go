@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/mlange-42/arche/ecs"
@@ -256,28 +255,10 @@ func (c *column) keptReplicated(slot int) components.Replicated {
 	return *(*components.Replicated)(c.kept(slot))
 }
 
-// owner is the components.Owner of a row.
-func (c *column) owner(row int) components.Owner {
-	// SAFETY: called on columns of kind ownerControl only, whose component this is.
-	return *(*components.Owner)(c.at(row))
-}
-
-// group is the components.Group of a row.
-func (c *column) group(row int) components.Group {
-	// SAFETY: called on columns of kind groupControl only, whose component this is.
-	return *(*components.Group)(c.at(row))
-}
-
-// priority is the components.Priority of a row.
-func (c *column) priority(row int) components.Priority {
-	// SAFETY: called on columns of kind priorityControl only, whose component this is.
-	return *(*components.Priority)(c.at(row))
-}
-
-// rate is the components.Rate of a row.
-func (c *column) rate(row int) components.Rate {
-	// SAFETY: called on columns of kind rateControl only, whose component this is.
-	return *(*components.Rate)(c.at(row))
+// controlOf is the control component of a row.
+func controlOf[T components.Owner | components.Group | components.Priority | components.Rate](c *column, row int) T {
+	// SAFETY: called on columns of the kind of T only, whose component this is.
+	return *(*T)(c.at(row))
 }
 
 // spoil makes the Replicated in a slot differ from r, whatever the world has
@@ -343,17 +324,9 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 		return copyWords[[4]uint32](c, list, row, all)
 	}
 	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
-		d := &list[n]
-		lanes, at := all[d.first:][:words], int(d.slot)*c.size
-		shadow := c.shadow[at : at+4*words]
-		// SAFETY: as for copyWords.
-		live := unsafe.Slice((*uint32)(unsafe.Add(c.base, at)), words)
-		old := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(shadow))), words)
-		if !slices.Equal(old, lanes) {
+		if d := &list[n]; c.put(int(d.slot), all[d.first:][:words]) {
 			d.rows |= row
 		}
-		copy(live, lanes)
-		copy(old, lanes)
 	}
 	return n
 }
@@ -393,14 +366,12 @@ func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int
 	case 4:
 		same = copyStrided[[4]uint32](shadow, all, stride, n, same)
 	default:
-		// SAFETY: as for copyWords.
-		old := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(shadow))), n*words)
 		for k := range n {
-			if slices.Equal(old[k*words:(k+1)*words], all[k*stride:][:words]) {
+			if !c.put(slot+k, all[k*stride:][:words]) {
 				same = append(same, int32(k))
 			}
-			copy(old[k*words:(k+1)*words], all[k*stride:])
 		}
+		return same
 	}
 	copy(c.bytes(slot, slot+n), shadow)
 	return same
@@ -425,29 +396,34 @@ func copyStrided[T [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n
 
 // scatter is copyStretch for entities with slots all over the table.
 func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
+	switch words {
+	case 3:
+		return copyScattered[[3]uint32](c, slots, all, stride, same)
+	case 4:
+		return copyScattered[[4]uint32](c, slots, all, stride, same)
+	}
 	for k, slot := range slots {
-		lanes, at := all[k*stride:][:words], int(slot)*c.size
-		shadow := c.shadow[at : at+4*words]
-		// SAFETY: as for copyWords.
-		live, old := unsafe.Add(c.base, at), unsafe.Pointer(unsafe.SliceData(shadow))
-		switch words {
-		case 3:
-			if *(*[3]uint32)(old) == [3]uint32(lanes) {
-				same = append(same, int32(k))
-			}
-			*(*[3]uint32)(live), *(*[3]uint32)(old) = [3]uint32(lanes), [3]uint32(lanes)
-		case 4:
-			if *(*[4]uint32)(old) == [4]uint32(lanes) {
-				same = append(same, int32(k))
-			}
-			*(*[4]uint32)(live), *(*[4]uint32)(old) = [4]uint32(lanes), [4]uint32(lanes)
-		default:
-			if slices.Equal(unsafe.Slice((*uint32)(old), words), lanes) {
-				same = append(same, int32(k))
-			}
-			copy(unsafe.Slice((*uint32)(live), words), lanes)
-			copy(unsafe.Slice((*uint32)(old), words), lanes)
+		if !c.put(int(slot), all[k*stride:][:words]) {
+			same = append(same, int32(k))
 		}
+	}
+	return same
+}
+
+// copyScattered is copyStrided for rows all over a column.
+func copyScattered[T [3]uint32 | [4]uint32](c *column, slots []int32, all []uint32, stride int, same []int32) []int32 {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	for k, slot := range slots {
+		from, at := k*stride, int(slot)*size
+		_, _ = all[from+size/word-1], c.shadow[at+size-1]
+		// SAFETY: as for copyWords.
+		v, to, old := (*T)(unsafe.Pointer(&all[from])), (*T)(unsafe.Add(c.base, at)), (*T)(unsafe.Pointer(&c.shadow[at]))
+		if *old == *v {
+			same = append(same, int32(k))
+		}
+		*to = *v
+		*old = *v
 	}
 	return same
 }
