@@ -72,6 +72,7 @@ type Apply struct {
 	births   births
 	writing  writing
 	berths   berths
+	apart    bool // for tests: what could be listed as a stretch is listed one by one
 	refs     refs
 	aims     aims
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none

@@ -116,7 +116,7 @@ func (a *Apply) keepBerth(b berth) {
 // themselves.
 func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 	s, ok := a.replica.Stretch(index, count)
-	if !ok {
+	if !ok || a.apart {
 		return 0, s.Count
 	}
 	b, ok := a.berth(&s)
@@ -127,6 +127,9 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 	of := w.parcelOf(s.Tick, s.Mask, s.Mask)
 	w.parcels[of].stride = s.Width
 	d := due{index: index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of}
+	if d.n == 1 {
+		d.slot = a.slot(&d, 0) // one by itself always says where it lies
+	}
 	list := w.of(b.table)
 	if n := len(list) - 1; n >= 0 && list[n].precedes(&d, s.Width) {
 		list[n].n += d.n
