@@ -22,10 +22,11 @@ type cover struct {
 type covers struct {
 	list []cover
 	at   int // where the last one was found: the next is most likely there or behind
+	most int // about how many there may be
 }
 
 const (
-	// mostCovers is how many there may be. When packets are lost a run falls
+	// mostCovers is about how many there may be. When packets are lost a run falls
 	// apart, and grows together again in a tick of which all arrives.
 	mostCovers = 64
 	// uncovered is how many lives are written at least when one is asked about.
@@ -122,7 +123,7 @@ func (r *Replica) bare(index uint32) {
 	default:
 		r.covers.list = slices.Delete(r.covers.list, i, i+1)
 	}
-	if len(r.covers.list) > mostCovers {
+	if len(r.covers.list) > r.covers.most {
 		r.uncover()
 	}
 }

@@ -109,7 +109,7 @@ func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, lik
 // to say. It returns how many. Their lives are written, and their versions put
 // together, when somebody asks for one.
 func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
-	if len(r.covers.list) > mostCovers-2 {
+	if len(r.covers.list) > r.covers.most {
 		r.uncover()
 	}
 	for u.n > 0 && int(u.index) < len(r.heads) {

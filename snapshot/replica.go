@@ -90,10 +90,11 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	shapes := newShapes(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, newest: start, shapes: shapes,
-		masks: make([]Mask, 0, cfg.Entities),
-		olds:  newOlds(schema),
-		lost:  newColumns(schema, 0),
-		past:  newPast(schema, shapes, 2*cfg.Window+spareTicks, start),
+		masks:  make([]Mask, 0, cfg.Entities),
+		olds:   newOlds(schema),
+		lost:   newColumns(schema, 0),
+		covers: covers{most: mostCovers},
+		past:   newPast(schema, shapes, 2*cfg.Window+spareTicks, start),
 	}
 	r.whole = make([]tick.Tick, len(r.past.blocks))
 	return r
