@@ -61,6 +61,9 @@ const maxListedAt = 1 << 17
 // usualParts is how many payloads a tick usually has at most.
 const usualParts = 8
 
+// usualSpans is how many spans the lists of a tick have room for at once.
+const usualSpans = 64
+
 // listSpan is entities of a list, one behind the other by index, and by place. A place
 // of -1 is none.
 type listSpan struct {
@@ -156,6 +159,9 @@ func (b *block) enter(u *run) {
 			return
 		}
 	}
+	if len(b.runs) == cap(b.runs) {
+		b.runs = slices.Grow(b.runs, max(usualParts, len(b.runs)))
+	}
 	b.runs = append(b.runs, *u)
 }
 
@@ -220,7 +226,10 @@ func (b *block) noteRun(index uint32, place int32, n int) {
 			return
 		}
 	}
-	b.listed = append(room(b.listed, 1), listSpan{index: index, place: place, n: int32(n)})
+	if len(b.listed) == cap(b.listed) {
+		b.listed = slices.Grow(b.listed, max(usualSpans, len(b.listed)))
+	}
+	b.listed = append(b.listed, listSpan{index: index, place: place, n: int32(n)})
 	p.end++
 }
 
