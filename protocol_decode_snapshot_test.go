@@ -204,12 +204,54 @@ func (d *decoding) others(context int) {
 		index := (next + skipped) % (1 << 32)
 		must(index < 1<<20, "index %d", index)
 		next = index + 1
-		d.record(index, symbol%2 == 0)
+		e := d.record(index, symbol%2 == 0)
+		if e.base == 0 && d.floats(e) {
+			next += d.run(index, e)
+		}
 	}
 }
 
+// floats says that an entity has rows of nothing but plain floats.
+func (d *decoding) floats(e state) bool {
+	fields := 0
+	for row := range e.rows {
+		for _, f := range d.components[row].fields {
+			if f.kind != "f32" {
+				return false
+			}
+			fields++
+		}
+	}
+	return fields > 0
+}
+
+// run reads the records of a run behind that of an index, and says how many there were.
+func (d *decoding) run(index uint64, first state) uint64 {
+	if !d.s.bit() {
+		return 0
+	}
+	for d.s.at%8 != 0 {
+		must(!d.s.bit(), "padding")
+	}
+	n := d.s.bits(8)
+	must(n > 0, "run")
+	d.seen["run"]++
+	for range n {
+		index++
+		must(index < 1<<20, "index %d", index)
+		d.order = append(d.order, index)
+		d.absolute++
+		e := state{generation: first.generation, rows: map[int][]uint32{}}
+		for _, row := range slices.Sorted(maps.Keys(first.rows)) {
+			d.whole(&e, row)
+		}
+		d.keep(index, e)
+	}
+	return n
+}
+
 // record reads what is said of one entity.
-func (d *decoding) record(index uint64, odd bool) {
+func (d *decoding) record(index uint64, odd bool) state {
 	d.order = append(d.order, index)
 	var e state
 	if odd && !d.s.bit() {
@@ -221,6 +263,12 @@ func (d *decoding) record(index uint64, odd bool) {
 	} else {
 		e = d.against(index, odd)
 	}
+	d.keep(index, e)
+	return e
+}
+
+// keep enters a record among those of the payload.
+func (d *decoding) keep(index uint64, e state) {
 	for row := range e.rows {
 		must(d.writable == nil || d.writable[row], "row %d is not a client's", row)
 	}

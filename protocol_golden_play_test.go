@@ -193,6 +193,44 @@ func (g *goldenRig) crowd() {
 	g.settled(2)
 }
 
+// drift is entities of floats alone: runs of them, one that is alone, one between two others that has more, and one that has less.
+func (g *goldenRig) drift() {
+	var ids []wire.NetworkID
+	drift := func(s *snapshot.Store, id wire.NetworkID, n int) {
+		s.Set(id, rowDrift, goldenLanes(s.Schema().Plan(rowDrift), goldenDrift{X: float32(n), Y: 0.1 * float32(n), Z: -1e-9}))
+	}
+	g.at(func(s *snapshot.Store) {
+		for n := range 14 {
+			id := s.Spawn()
+			ids = append(ids, id)
+			if n == 1 {
+				g.health(s, id, goldenHealth{Points: 1, Wide: 10})
+				continue
+			}
+			drift(s, id, n)
+			switch n {
+			case 6:
+				g.health(s, id, goldenHealth{Points: 6, Wide: 10})
+			case 9, 10, 11:
+				s.Set(id, rowFrozen, nil)
+			}
+		}
+	})
+	g.at(func(s *snapshot.Store) {
+		for n, id := range ids {
+			if n != 1 {
+				drift(s, id, n*n)
+			}
+		}
+	})
+	g.at(func(s *snapshot.Store) {
+		for _, id := range ids {
+			s.Despawn(id)
+		}
+	})
+	g.settled(2)
+}
+
 // far is a client whose acknowledgements come late, so that records lean on what is several ticks old and on what is nearer, and
 // one change that is lost while everything else moves on.
 func (g *goldenRig) far() {

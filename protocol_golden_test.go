@@ -97,6 +97,15 @@ func (g goldenGear) String() string {
 		strconv.FormatFloat(g.Turn, 'g', -1, 64))
 }
 
+// goldenDrift is nothing but floats that travel exactly.
+type goldenDrift struct {
+	X, Y, Z float32
+}
+
+func (d goldenDrift) String() string {
+	return fmt.Sprintf("Drift{X:%s;Y:%s;Z:%s}", short(d.X), short(d.Y), short(d.Z))
+}
+
 // goldenLeash names another entity.
 type goldenLeash struct {
 	To    wire.NetworkID `net:"entity"`
@@ -113,6 +122,7 @@ type goldenChild struct {
 const (
 	rowBody = iota
 	rowChild
+	rowDrift
 	rowFrozen
 	rowGear
 	rowHealth
@@ -125,6 +135,7 @@ func goldenProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[goldenHealth](p, netcode.Named("Health"))
 	netcode.Replicate[goldenBody](p, netcode.Named("Body"))
+	netcode.Replicate[goldenDrift](p, netcode.Named("Drift"))
 	netcode.Replicate[goldenFrozen](p, netcode.Named("Frozen"))
 	netcode.Replicate[goldenGear](p, netcode.Named("Gear"))
 	netcode.Replicate[goldenLeash](p, netcode.Named("Leash"))
@@ -188,6 +199,8 @@ func goldenRow(schema *snapshot.Schema, row int, lanes []uint32) string {
 		return goldenValue[goldenBody](plan, payload)
 	case rowChild:
 		return fmt.Sprintf("Child{Seat:%d;target:%s}", lanes[0], who(1))
+	case rowDrift:
+		return goldenValue[goldenDrift](plan, payload)
 	case rowFrozen:
 		return goldenValue[goldenFrozen](plan, payload)
 	case rowGear:
@@ -215,6 +228,7 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.talk()
 	g.move()
 	g.crowd()
+	g.drift()
 	g.far()
 	g.fly()
 

@@ -71,6 +71,8 @@ type Apply struct {
 	filling  filling
 	births   births
 	writing  writing
+	berths   berths
+	apart    bool // for tests: what could be listed as a stretch is listed one by one
 	refs     refs
 	aims     aims
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
@@ -159,6 +161,7 @@ func (a *Apply) rejoin() {
 func (a *Apply) forget() {
 	a.watch.forget()
 	clear(a.twins)
+	a.watch.moves++
 	a.born, a.again = a.born[:0], a.again[:0]
 	a.writing.forget()
 	a.refs.forget()

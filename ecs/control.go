@@ -83,13 +83,13 @@ func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	c.controlled[id.Index] |= 1 << col.control
 	switch col.control {
 	case ownerControl:
-		c.store.SetOwner(id, col.owner(row).Client)
+		c.store.SetOwner(id, controlOf[components.Owner](col, row).Client)
 	case groupControl:
-		c.store.SetGroup(id, col.group(row).ID)
+		c.store.SetGroup(id, controlOf[components.Group](col, row).ID)
 	case rateControl:
-		c.pace.set(id.Index, col.rate(row).Every)
+		c.pace.set(id.Index, controlOf[components.Rate](col, row).Every)
 	case priorityControl:
-		weight, reason := weightOf(col.priority(row).Weight)
+		weight, reason := weightOf(controlOf[components.Priority](col, row).Weight)
 		if reason != wire.NotFinite {
 			c.store.SetPriority(id, weight)
 		}

@@ -94,5 +94,6 @@ func (w *watch) relocate(at *place, id wire.NetworkID) bool {
 	table, slot, stamp := at.table, at.slot, at.stamp
 	again := w.hold(id, e)
 	again.table, again.slot, again.stamp = table, slot, stamp
+	w.moves++
 	return true
 }

@@ -35,25 +35,28 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	}
 	for n := 0; n < len(a.writing.byTable); n++ {
 		for i := 0; i < len(a.writing.byTable[n]); i++ {
-			if c, ok := a.changed(a.writing.byTable[n][i]); ok && !yield(c) {
-				return
+			d := a.writing.byTable[n][i]
+			for k := range d.n {
+				if c, ok := a.changed(d.index+uint32(k), a.writing.changedOf(&d, k)); ok && !yield(c) {
+					return
+				}
 			}
 		}
 	}
 	for i := 0; i < len(a.writing.fresh); i++ {
-		if c, ok := a.changed(a.writing.fresh[i]); ok && !yield(c) {
+		if c, ok := a.changed(a.writing.fresh[i].index, a.writing.fresh[i].rows); ok && !yield(c) {
 			return
 		}
 	}
 }
 
 // changed is what became of an entity, if it is still there and something did.
-func (a *Apply) changed(d due) (c Change, ok bool) {
-	at, tw := &a.watch.byIndex[d.index], &a.twins[d.index]
-	if d.rows == 0 && tw.form == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
+func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
+	at, tw := &a.watch.byIndex[index], &a.twins[index]
+	if rows == 0 && tw.form == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
 		return Change{}, false
 	}
-	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: d.index, Generation: at.generation}, Rows: d.rows}
+	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: index, Generation: at.generation}, Rows: rows}
 	if tw.form != 0 {
 		f := &a.writing.forms[tw.form-1]
 		c.Added, c.Removed, c.Spawned = f.added, f.removed, f.spawned

@@ -29,6 +29,7 @@ type places struct {
 	byEntity []wire.NetworkID // by the number of the Arche entity
 	logs     bool             // touched is kept, for somebody who empties it
 	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
+	moves    uint64           // rises whenever a place, or a twin but for what a run notes, changes
 }
 
 // at is the place of an id, nil when the id is not in use.
@@ -65,6 +66,7 @@ func (p *places) hold(id wire.NetworkID, e ecs.Entity) *place {
 			p.touched = append(p.touched, at.entity.ID())
 		}
 	}
+	p.moves++
 	*at = place{generation: id.Generation, table: nowhere, slot: -1, entity: e}
 	return at
 }
@@ -75,6 +77,7 @@ func (p *places) drop(id wire.NetworkID) {
 		if p.logs {
 			p.touched = append(p.touched, at.entity.ID())
 		}
+		p.moves++
 		*at = place{}
 	}
 }
@@ -97,6 +100,7 @@ func (p *places) clear() {
 	clear(p.byIndex)
 	clear(p.byEntity)
 	p.touched = p.touched[:0]
+	p.moves++
 }
 
 // extended returns s with at least index+1 elements.

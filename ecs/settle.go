@@ -26,6 +26,7 @@ func (w *watch) sweep(t *table) {
 		if slot != last {
 			if id, ok := w.occupant(t, last); ok {
 				w.at(id).slot = int32(slot)
+				w.moves++
 			}
 			t.moveSlot(last, slot)
 		}
@@ -116,6 +117,7 @@ func (w *watch) house(t *table, from, to int) {
 func (w *watch) evict(t *table, slot int) {
 	if id, ok := w.occupant(t, slot); ok {
 		w.at(id).table = nowhere
+		w.moves++
 		w.evicted = append(w.evicted, id)
 	}
 }
@@ -124,6 +126,7 @@ func (w *watch) houseRow(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
 	if at := w.at(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
 		at.table, at.slot = t.number, int32(slot)
+		w.moves++
 	}
 }
 

@@ -138,6 +138,7 @@ func (a *Apply) spawnBatch(k *kind, rows snapshot.Mask) {
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	tw := &a.twins[id.Index]
 	*tw = twin{mask: mask, listed: a.run}
+	a.watch.moves++
 	a.stats.Spawned++
 	a.born = append(a.born, id)
 	a.writing.form(tw, form{index: id.Index, added: rows, spawned: true})

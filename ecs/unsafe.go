@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/mlange-42/arche/ecs"
@@ -256,28 +255,10 @@ func (c *column) keptReplicated(slot int) components.Replicated {
 	return *(*components.Replicated)(c.kept(slot))
 }
 
-// owner is the components.Owner of a row.
-func (c *column) owner(row int) components.Owner {
-	// SAFETY: called on columns of kind ownerControl only, whose component this is.
-	return *(*components.Owner)(c.at(row))
-}
-
-// group is the components.Group of a row.
-func (c *column) group(row int) components.Group {
-	// SAFETY: called on columns of kind groupControl only, whose component this is.
-	return *(*components.Group)(c.at(row))
-}
-
-// priority is the components.Priority of a row.
-func (c *column) priority(row int) components.Priority {
-	// SAFETY: called on columns of kind priorityControl only, whose component this is.
-	return *(*components.Priority)(c.at(row))
-}
-
-// rate is the components.Rate of a row.
-func (c *column) rate(row int) components.Rate {
-	// SAFETY: called on columns of kind rateControl only, whose component this is.
-	return *(*components.Rate)(c.at(row))
+// controlOf is the control component of a row.
+func controlOf[T components.Owner | components.Group | components.Priority | components.Rate](c *column, row int) T {
+	// SAFETY: called on columns of the kind of T only, whose component this is.
+	return *(*T)(c.at(row))
 }
 
 // spoil makes the Replicated in a slot differ from r, whatever the world has
@@ -342,18 +323,10 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 	case 4:
 		return copyWords[[4]uint32](c, list, row, all)
 	}
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of; n++ {
-		d := &list[n]
-		lanes, at := all[d.first:][:words], int(d.slot)*c.size
-		shadow := c.shadow[at : at+4*words]
-		// SAFETY: as for copyWords.
-		live := unsafe.Slice((*uint32)(unsafe.Add(c.base, at)), words)
-		old := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(shadow))), words)
-		if !slices.Equal(old, lanes) {
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
+		if d := &list[n]; c.put(int(d.slot), all[d.first:][:words]) {
 			d.rows |= row
 		}
-		copy(live, lanes)
-		copy(old, lanes)
 	}
 	return n
 }
@@ -362,7 +335,7 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask, all []uint32) (n int) {
 	const word = 4
 	size := int(unsafe.Sizeof(*new(T)))
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of; n++ {
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
 		d := &list[n]
 		from, at := int(d.first), int(d.slot)*size
 		_, _ = all[from+size/word-1], c.shadow[at+size-1]
@@ -379,6 +352,80 @@ func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask
 		*old = *v
 	}
 	return n
+}
+
+// copyStretch is put for entities whose slots are one behind the other, for a
+// plan that is plain. Their lanes begin with all and are stride apart. It adds
+// those to same, by number, that had the value already.
+func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int32) []int32 {
+	slot, n := int(d.slot), int(d.n)
+	shadow := c.shadow[slot*c.size : (slot+n)*c.size]
+	switch words {
+	case 3:
+		same = copyStrided[[3]uint32](shadow, all, stride, n, same)
+	case 4:
+		same = copyStrided[[4]uint32](shadow, all, stride, n, same)
+	default:
+		for k := range n {
+			if !c.put(slot+k, all[k*stride:][:words]) {
+				same = append(same, int32(k))
+			}
+		}
+		return same
+	}
+	copy(c.bytes(slot, slot+n), shadow)
+	return same
+}
+
+// copyStrided copies n rows of as many words as T has.
+func copyStrided[T [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n int, same []int32) []int32 {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	_, _ = shadow[n*size-1], all[(n-1)*stride+size/word-1]
+	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
+	for k := range n {
+		// SAFETY: as for copyWords; that there are n rows in both was looked at just now.
+		v, old := (*T)(unsafe.Add(from, k*stride*word)), (*T)(unsafe.Add(to, k*size))
+		if *old == *v {
+			same = append(same, int32(k))
+		}
+		*old = *v
+	}
+	return same
+}
+
+// scatter is copyStretch for entities with slots all over the table.
+func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
+	switch words {
+	case 3:
+		return copyScattered[[3]uint32](c, slots, all, stride, same)
+	case 4:
+		return copyScattered[[4]uint32](c, slots, all, stride, same)
+	}
+	for k, slot := range slots {
+		if !c.put(int(slot), all[k*stride:][:words]) {
+			same = append(same, int32(k))
+		}
+	}
+	return same
+}
+
+// copyScattered is copyStrided for rows all over a column.
+func copyScattered[T [3]uint32 | [4]uint32](c *column, slots []int32, all []uint32, stride int, same []int32) []int32 {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	for k, slot := range slots {
+		from, at := k*stride, int(slot)*size
+		_, _ = all[from+size/word-1], c.shadow[at+size-1]
+		// SAFETY: as for copyWords.
+		v, to, old := (*T)(unsafe.Pointer(&all[from])), (*T)(unsafe.Add(c.base, at)), (*T)(unsafe.Pointer(&c.shadow[at]))
+		if *old == *v {
+			same = append(same, int32(k))
+		}
+		*to = *v
+		*old = *v
+	}
+	return same
 }
 
 // componentOf is an entity's component, nil when it has none. The entity must

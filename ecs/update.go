@@ -112,6 +112,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 	a.early = true
 	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
 	tw.mask = now.Mask
+	a.watch.moves++
 	if len(a.add)+len(a.rem) == 0 {
 		return
 	}

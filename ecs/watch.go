@@ -288,6 +288,7 @@ func (w *watch) revisit(h watcher) {
 // claim records that the scan found id's entity at a slot.
 func (w *watch) claim(at *place, t *table, slot int) {
 	at.table, at.slot, at.stamp = t.number, int32(slot), w.run
+	w.moves++
 }
 
 // entityAt is the entity of a row that the scan is at.

@@ -18,15 +18,21 @@ type writing struct {
 	forms    []form
 	guard    ecs.Query // keeps the world locked while columns are aimed
 	parcels  []parcel
+	long     []snapshot.Span // who is listed in stretches
+	details  []snapshot.Mask // of stretches of which not all got the same rows
+	same     []int32
 }
 
-// due is an entity to write. It is small and without pointers, since there may
+// due is an entity to write, or a stretch of them: one behind the other by index
+// and by where their lanes are. It is small and without pointers, since there may
 // be very many.
 type due struct {
 	index  uint32
-	slot   int32
-	first  int32 // its lanes among those of the parcel
+	n      int32 // 1, or how many
+	slot   int32 // theirs are one behind the other too; -1: they are as the berths say
+	first  int32 // the lanes of the first among those of the parcel
 	parcel int32
+	detail int32         // 1 + where the rows of each are; 0: they are the same
 	rows   snapshot.Mask // that got another value
 }
 
@@ -37,6 +43,8 @@ type parcel struct {
 	mask  snapshot.Mask // rows that the server's entity has
 	has   snapshot.Mask // of them: that are to be written
 	lanes []uint32      // nil: they do not lie in one piece
+	// stride is how many of them an entity has, where there are stretches.
+	stride int32
 }
 
 // form is what a run did to an entity's structure.
@@ -58,6 +66,7 @@ func (w *writing) forget() {
 		w.byTable[i] = w.byTable[i][:0]
 	}
 	w.homeless, w.fresh, w.forms, w.parcels = w.homeless[:0], w.fresh[:0], w.forms[:0], w.parcels[:0]
+	w.long, w.details = w.long[:0], w.details[:0]
 }
 
 // parcelOf is the number of a parcel, which most likely is one of the last.
@@ -73,7 +82,7 @@ func (w *writing) parcelOf(t tick.Tick, mask, has snapshot.Mask) int32 {
 
 // list notes that an entity's rows are to be written, once a run.
 func (a *Apply) list(index uint32, at *place, tw *twin) {
-	if tw.listed == a.run {
+	if tw.listed == a.run || a.writing.stretched(index) {
 		return
 	}
 	tw.listed = a.run
@@ -99,16 +108,36 @@ func (a *Apply) house(index uint32, at *place, tw *twin) {
 	if !ok {
 		t, first = tick.None, 0
 	}
-	*list = append(*list, due{index: index, slot: at.slot, first: first, parcel: w.parcelOf(t, tw.mask, tw.mask&^own)})
+	*list = append(*list, due{index: index, n: 1, slot: at.slot, first: first, parcel: w.parcelOf(t, tw.mask, tw.mask&^own)})
 }
 
 // listChanged lists what the replica received. Of most entities nothing but
-// values has changed: they are listed here, the others by updateEntity.
+// values has changed: they are listed here, stretches of them as one, the others
+// by updateEntity.
 func (a *Apply) listChanged() {
+	for _, span := range a.replica.ChangedSpans() {
+		single := uint32(0)
+		for index, end := span.First, span.First+span.Count; index < end; {
+			if single == 0 && !a.unsettled {
+				n := uint32(0)
+				if n, single = a.listStretch(index, end-index); n > 0 {
+					index += n
+					continue
+				}
+			}
+			n := max(1, min(single, end-index))
+			a.listSingles(index, n)
+			index, single = index+n, single-min(n, single)
+		}
+	}
+}
+
+// listSingles lists entities one by one.
+func (a *Apply) listSingles(from, count uint32) {
 	w := &a.writing
 	table, list := nowhere, []due(nil)
 	last, of := parcel{}, int32(-1)
-	for _, index := range a.replica.Changed() {
+	for index := from; index-from < count; index++ {
 		if !a.unsettled && int(index) < len(a.watch.byIndex) {
 			at, tw := &a.watch.byIndex[index], &a.twins[index]
 			t, first, ok := a.replica.Present(index, at.generation, tw.mask)
@@ -122,7 +151,7 @@ func (a *Apply) listChanged() {
 					last = w.parcels[of]
 				}
 				tw.listed = a.run
-				list = append(list, due{index: index, slot: at.slot, first: first, parcel: of})
+				list = append(list, due{index: index, n: 1, slot: at.slot, first: first, parcel: of})
 				continue
 			}
 		}
@@ -154,7 +183,9 @@ func (a *Apply) settleLists() {
 	w := &a.writing
 	for t := range w.byTable {
 		for _, d := range w.byTable[t] {
-			w.homeless = append(w.homeless, d.index)
+			for k := range uint32(d.n) {
+				w.homeless = append(w.homeless, d.index+k)
+			}
 		}
 		w.byTable[t] = w.byTable[t][:0]
 	}
@@ -211,8 +242,17 @@ func (a *Apply) writeAll() {
 // startRows begins the masks of changed rows with what changed before.
 func (a *Apply) startRows(list []due) {
 	for i := range list {
-		tw := &a.twins[list[i].index]
-		list[i].rows, tw.changed = tw.changed, 0
+		d := &list[i]
+		if d.n == 1 {
+			tw := &a.twins[d.index]
+			d.rows, tw.changed = tw.changed, 0
+			continue
+		}
+		for k := range uint32(d.n) {
+			if tw := &a.twins[d.index+k]; tw.changed != 0 {
+				a.writing.detailOf(d)[k], tw.changed = tw.changed, 0
+			}
+		}
 	}
 }
 
@@ -259,6 +299,11 @@ func (a *Apply) present(t *table, list []due, length int) []due {
 func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
 	bit, plain := snapshot.Mask(0).With(c.row), c.plan.Plain()
 	for i := 0; i < len(list); {
+		if list[i].n > 1 {
+			count += a.writeStretch(c, &list[i], bit)
+			i++
+			continue
+		}
 		p := &a.writing.parcels[list[i].parcel]
 		first, end := a.replica.Place(p.mask, c.row)
 		if p.has&bit != 0 && p.lanes != nil && plain {
@@ -266,7 +311,7 @@ func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
 			i, count = i+n, count+uint64(n)
 			continue
 		}
-		for of := list[i].parcel; i < len(list) && list[i].parcel == of; i++ {
+		for of := list[i].parcel; i < len(list) && list[i].parcel == of && list[i].n == 1; i++ {
 			d := &list[i]
 			switch {
 			case p.has&bit == 0:
@@ -294,7 +339,7 @@ func (c *column) putDue(d *due, row snapshot.Mask, lanes []uint32) {
 func (a *Apply) writeRefs(c *column, list []due) {
 	for i := range list {
 		d := &list[i]
-		if !a.writing.parcels[d.parcel].has.Has(c.row) {
+		if !a.writing.parcels[d.parcel].has.Has(c.row) { // as with all stretches: their rows are floats
 			continue
 		}
 		if lanes := a.replica.Row(d.index, c.row); lanes != nil {

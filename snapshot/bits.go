@@ -70,7 +70,7 @@ func (b *Bits) Total() uint64 {
 // on the way as soon as it was written.
 func (r *Replica) AddBits(to *Bits, payload []byte) {
 	d := dumper{schema: r.schema, past: r, bits: to}
-	d.run(payload, r.newest)
+	d.all(payload, r.newest)
 }
 
 // account adds what was read since the last call to one of the sums.
@@ -121,8 +121,8 @@ func despawns(b *Bits) *uint64 { return &b.Despawns }
 func padding(b *Bits) *uint64  { return &b.Padding }
 func unknown(b *Bits) *uint64  { return &b.Unknown }
 
-// run reads a payload, printing it or adding up its bits.
-func (d *dumper) run(payload []byte, near tick.Tick) {
+// all reads a payload, printing it or adding up its bits.
+func (d *dumper) all(payload []byte, near tick.Tick) {
 	d.b = wire.NewBitReader(payload)
 	d.left = d.b.Remaining()
 	d.s = tick.Near(uint16(d.b.Read(16)), near)

@@ -22,8 +22,9 @@ type dumper struct {
 	near   tick.Tick // that one
 	past   Past
 	lanes  []uint32
-	bits   *Bits // nil: it prints
-	left   int   // bits that were not accounted for yet
+	bits   *Bits  // nil: it prints
+	left   int    // bits that were not accounted for yet
+	last   uint32 // index of the last record
 }
 
 // Past is what records lean on, as far as it is known.
@@ -45,7 +46,7 @@ type Past interface {
 // does not know either, the dump ends there.
 func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, past Past) []byte {
 	d := dumper{schema: s, dst: dst, past: past}
-	d.run(payload, near)
+	d.all(payload, near)
 	return d.dst
 }
 
@@ -135,7 +136,7 @@ func (d *dumper) records() bool {
 		case !d.record(next+gap, odd):
 			return false
 		}
-		next += gap + 1
+		next = d.last + 1
 	}
 }
 
@@ -182,15 +183,15 @@ func (d *dumper) list() bool {
 
 // record prints one entity.
 func (d *dumper) record(index uint32, odd bool) bool {
+	d.last = index
 	if odd && !d.b.Bool() {
 		generation, ok := readGeneration(&d.b)
 		if !ok {
 			return d.illegal("generation")
 		}
-		d.printf("   entity %s, whole\n", wire.NetworkID{Index: index, Generation: generation})
 		mask := Mask(d.b.Read(uint(d.schema.Rows())))
 		d.account(heads)
-		return d.whole(mask, true)
+		return d.run(generation, mask)
 	}
 	var base tick.Tick
 	if odd && !d.b.Bool() {
@@ -221,6 +222,35 @@ func (d *dumper) record(index uint32, odd bool) bool {
 	}
 	d.account(heads)
 	return d.against(index, mask, rows, base, d.before(index, rows, base, prior))
+}
+
+// run prints an entity whose rows are whole, and those that follow in a run.
+func (d *dumper) run(generation uint32, mask Mask) bool {
+	d.printf("   entity %s, whole\n", wire.NetworkID{Index: d.last, Generation: generation})
+	if !d.whole(mask, true) {
+		return false
+	}
+	if !d.schema.onlyFloats(mask) {
+		return true
+	}
+	n := uint64(0)
+	if d.b.Bool() {
+		if !d.b.Align() {
+			return d.illegal("padding")
+		}
+		if n = d.b.Read(8); n == 0 {
+			return d.illegal("run")
+		}
+	}
+	d.account(places)
+	for ; n > 0; n-- {
+		d.last++
+		d.printf("   entity %s, whole too\n", wire.NetworkID{Index: d.last, Generation: generation})
+		if !d.whole(mask, true) {
+			return false
+		}
+	}
+	return !d.b.Failed()
 }
 
 // guess is T of a record that does not say.

@@ -41,11 +41,42 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 // generation and just these rows, and when its rows do not lie in one piece: then
 // [Replica.Row] finds them.
 func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, first int32, ok bool) {
-	if int(index) >= len(r.heads) || r.heads[index] < 0 || r.masks[index] != mask {
+	h := r.head(index)
+	if h < 0 || r.masks[index] != mask {
 		return tick.None, 0, false
 	}
-	l := &r.lives[r.heads[index]]
+	l := &r.lives[h]
 	return l.newest.tick, l.first, l.generation == generation && !l.gone && l.newest.tick == l.applied && l.newest.tick > r.past.horizon
+}
+
+// Stretch is entities one behind the other by index, with the same generation
+// and rows, whose newest lanes lie one behind the other too.
+type Stretch struct {
+	Index, Generation, Count uint32
+	Mask                     Mask
+	Tick                     tick.Tick
+	First, Width             int32 // as [Replica.Present] tells of the first; and the lanes of each
+}
+
+// Stretch is what is known together of an entity and those behind it, at most
+// count. It is false where each has to be looked at by itself; Count is then how
+// many that are.
+func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
+	i, in := r.covers.seek(index)
+	switch {
+	case !in && i < len(r.covers.list):
+		s.Count = min(count, r.covers.list[i].index-index)
+		return s, false
+	case !in || r.covers.list[i].tick <= r.past.horizon:
+		s.Count = count
+		return s, false
+	}
+	c := &r.covers.list[i]
+	skipped := index - c.index
+	return Stretch{
+		Index: index, Generation: c.generation, Count: min(count, uint32(c.n)-skipped), Mask: c.mask,
+		Tick: c.tick, First: int32(c.first) + int32(skipped)*int32(c.width), Width: int32(c.width),
+	}, true
 }
 
 // Lanes is all lanes of a tick that Present gave, nil when something was read

@@ -97,9 +97,10 @@ func (p *packetWriter) guessed(index uint32, q *slot) bool {
 // put writes a usual record behind its place in the list, if there is room.
 // Its length is known before anything is written.
 func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
-	if p.sent.n >= maxRecords || p.w.Bits()+int(n)+int(e.bits) > p.limit {
+	if p.sent.n >= maxRecords || p.w.Bits()+p.run.endBits()+int(n)+int(e.bits) > p.limit {
 		return false
 	}
+	p.endRun()
 	p.w.Write(place, n)
 	p.writeBody(e, p.bodies)
 	p.wroteUsual(index, e)
@@ -185,6 +186,7 @@ func (p *packetWriter) goRound() bool {
 // gap says how far it is to the next entity, by index, modulo 2^32 where the
 // list goes around.
 func (p *packetWriter) gap(index uint32, odd bool) {
+	p.endRun()
 	symbol, raw, n := gapSymbol(index-p.last, odd)
 	p.symbol(p.v.store.schema.codes.gap, p.gapContext, symbol)
 	p.w.Write(raw, n)

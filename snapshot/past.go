@@ -33,8 +33,8 @@ type block struct {
 	tick     tick.Tick
 	versions []version
 	lanes    []uint32
-	listed   []uint32 // indexes that its payloads spoke of, part after part
-	places   []int32  // of the version of each, -1 where there is none
+	listed   []listSpan // whom its payloads spoke of, part after part
+	count    int        // how many they are
 	parts    []listPart
 	runs     []run  // whose versions are still to be put together
 	over     bitset // by place: another version that differs in each row followed within spareTicks
@@ -61,6 +61,17 @@ const maxListedAt = 1 << 17
 // usualParts is how many payloads a tick usually has at most.
 const usualParts = 8
 
+// usualSpans is how many spans the lists of a tick have room for at once.
+const usualSpans = 64
+
+// listSpan is entities of a list, one behind the other by index, and by place. A place
+// of -1 is none.
+type listSpan struct {
+	index uint32
+	place int32
+	n     int32
+}
+
 // listPart is where the list of one payload of a tick lies.
 type listPart struct{ part, first, end int }
 
@@ -74,6 +85,9 @@ type past struct {
 	left    []block // memory of those that have left, the last of them still in the cache
 	keep    tick.Tick
 	horizon tick.Tick // versions at or before it have left
+
+	listed []uint32 // the list that was asked for last, one by one
+	places []int32
 }
 
 // spareTicks is how much longer versions are kept than anything can lean on
@@ -132,8 +146,23 @@ func (p *past) of(t tick.Tick) *block {
 func (b *block) empty(t tick.Tick) {
 	b.tick = t
 	b.versions, b.lanes = b.versions[:0], b.lanes[:0]
-	b.listed, b.places, b.parts = b.listed[:0], b.places[:0], b.parts[:0]
+	b.listed, b.count, b.parts = b.listed[:0], 0, b.parts[:0]
 	b.runs, b.over, b.overs = b.runs[:0], b.over[:0], 0
+}
+
+// enter adds a run that took effect to those whose versions are not put together.
+func (b *block) enter(u *run) {
+	if n := len(b.runs) - 1; n >= 0 {
+		last := &b.runs[n]
+		if last.prev.tick == u.prev.tick && last.prev.place+int32(last.n) == u.prev.place && last.goesOn(u) {
+			last.n += u.n
+			return
+		}
+	}
+	if len(b.runs) == cap(b.runs) {
+		b.runs = slices.Grow(b.runs, max(usualParts, len(b.runs)))
+	}
+	b.runs = append(b.runs, *u)
 }
 
 // settle puts together the versions of runs.
@@ -181,33 +210,32 @@ func (b *block) open(part int) {
 // note adds to the list of the payload that was opened last. No honest server
 // comes near the most that a tick's lists may hold.
 func (b *block) note(index uint32, place int32) {
-	if len(b.listed) >= maxListedAt {
-		return
-	}
-	b.listed, b.places = append(room(b.listed, 1), index), append(room(b.places, 1), place)
-	b.parts[len(b.parts)-1].end++
+	b.noteRun(index, place, 1)
 }
 
-// noteRun is note for entities whose versions lie one behind the other.
-func (b *block) noteRun(indexes []uint32, place int32) {
-	if len(b.listed)+len(indexes) > maxListedAt {
-		for i, index := range indexes {
-			b.note(index, place+int32(i))
-		}
+// noteRun is note for entities one behind the other, whose versions lie so too.
+func (b *block) noteRun(index uint32, place int32, n int) {
+	if n = min(n, maxListedAt-b.count); n <= 0 {
 		return
 	}
-	b.listed = append(room(b.listed, len(indexes)), indexes...)
-	n := len(b.places)
-	b.places = room(b.places, len(indexes))[:n+len(indexes)]
-	places := b.places[n:]
-	for i := range places {
-		places[i] = place + int32(i)
+	b.count += n
+	p := &b.parts[len(b.parts)-1]
+	if p.end > p.first && place >= 0 {
+		if last := &b.listed[p.end-1]; last.place >= 0 && last.index+uint32(last.n) == index && last.place+last.n == place {
+			last.n += int32(n)
+			return
+		}
 	}
-	b.parts[len(b.parts)-1].end += len(indexes)
+	if len(b.listed) == cap(b.listed) {
+		b.listed = slices.Grow(b.listed, max(usualSpans, len(b.listed)))
+	}
+	b.listed = append(b.listed, listSpan{index: index, place: place, n: int32(n)})
+	p.end++
 }
 
 // list is the entities of a payload that was decoded, in its order, and the
-// places of what it said of them.
+// places of what it said of them, -1 where it said nothing new. They are good
+// until the next call.
 func (p *past) list(t tick.Tick, part int) (list []uint32, places []int32, ok bool) {
 	if t <= p.horizon {
 		return nil, nil, false
@@ -218,10 +246,22 @@ func (p *past) list(t tick.Tick, part int) (list []uint32, places []int32, ok bo
 	}
 	for _, l := range b.parts {
 		if l.part == part {
-			return b.listed[l.first:l.end], b.places[l.first:l.end], true
+			p.spell(b.listed[l.first:l.end])
+			return p.listed, p.places, true
 		}
 	}
 	return nil, nil, false
+}
+
+// spell lists entities one by one.
+func (p *past) spell(list []listSpan) {
+	p.listed, p.places = p.listed[:0], p.places[:0]
+	for _, s := range list {
+		for i := range s.n {
+			p.listed = append(p.listed, s.index+uint32(i))
+			p.places = append(p.places, s.place+i)
+		}
+	}
 }
 
 // advance moves the horizon for a newest tick and hands every version that

@@ -12,10 +12,12 @@ import (
 // versions and lanes lie where they stay when the payload counts: behind those
 // of the block that begin gave.
 type stage struct {
+	payload  []byte // that is being read
 	epoch    uint16
 	despawns []wire.NetworkID
-	indexes  []uint32 // of each record
+	indexes  []uint32 // of each record that is not in a run
 	versions []version
+	from     int // how many of them the block had already
 	lanes    []uint32
 	runs     []run
 	block    *block
@@ -41,7 +43,9 @@ func (r *Replica) Read(payload []byte) error {
 		return ErrStale
 	}
 	r.stage.reset(r.past.begin(s))
+	r.stage.payload = payload
 	err := r.decode(&b, s)
+	r.stage.payload = nil
 	begun := r.stage.block
 	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
 	copy(r.stage.versions, begun.versions)         // which may have been settled since they moved
@@ -61,7 +65,7 @@ func (r *Replica) allowed() error {
 	if r.guard == nil {
 		return nil
 	}
-	fresh := r.stage.versions[len(r.stage.versions)-len(r.stage.indexes):]
+	fresh := r.stage.versions[r.stage.from:]
 	for i, index := range r.stage.indexes {
 		v := &fresh[i]
 		if !r.guard(wire.NetworkID{Index: index, Generation: v.generation}, v.mask) {
@@ -75,7 +79,7 @@ func (r *Replica) allowed() error {
 func (s *stage) reset(b *block) {
 	s.epoch, s.part, s.again = 0, 0, false
 	s.listed, s.near = tick.None, tick.None
-	s.block, s.lanes, s.versions = b, b.lanes, b.versions
+	s.block, s.lanes, s.versions, s.from = b, b.lanes, b.versions, len(b.versions)
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
 }
 
@@ -200,7 +204,11 @@ func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) erro
 			return err
 		}
 		if odd {
-			next += r.decodeRun(b, context, next)
+			more, err := r.decodeRun(b, s, next)
+			if err != nil {
+				return err
+			}
+			next += more
 		}
 	}
 }
@@ -256,7 +264,7 @@ func (r *Replica) commit(s tick.Tick) {
 	}
 	b := r.past.enter(s, r.stage.block)
 	b.open(r.stage.part)
-	r.stats.Records += uint64(len(r.stage.indexes))
+	r.stats.Records += uint64(len(r.stage.versions) - r.stage.from)
 	r.commitRecords(b)
 }
 
@@ -267,22 +275,26 @@ func (r *Replica) commitRecords(b *block) {
 	first, end := len(b.versions), len(b.lanes)
 	place := first
 	b.versions, b.lanes = r.stage.versions, r.stage.lanes
-	for i := 0; i < len(indexes); {
+	for i := 0; first+i < len(b.versions); i++ {
+		var index uint32
 		if len(runs) > 0 && runs[0].at == i {
 			u := &runs[0]
 			if place == first+i {
 				n := r.commitRun(b, u, place)
-				b.noteRun(indexes[i:i+n], int32(place))
+				b.noteRun(u.index-uint32(n), int32(place), n)
 				i, place, end = i+n, place+n, end+n*u.width
 			}
 			if u.n == 0 {
-				runs = runs[1:]
+				runs, i = runs[1:], i-1
 				continue
 			}
+			index = u.index
 			u.version(&b.versions[first+i], b.tick)
 			if u.skip(1); u.n == 0 {
 				runs = runs[1:]
 			}
+		} else {
+			index, indexes = indexes[0], indexes[1:]
 		}
 		v := &b.versions[first+i]
 		n := r.shapes.of(v.mask).lanes
@@ -292,13 +304,12 @@ func (r *Replica) commitRecords(b *block) {
 			v = &b.versions[place]
 			v.first = int32(end)
 		}
-		if r.record(indexes[i], v, int32(place), b.lanes[end:end+n]) {
-			b.note(indexes[i], int32(place))
+		if r.record(index, v, int32(place), b.lanes[end:end+n]) {
+			b.note(index, int32(place))
 			place, end = place+1, end+n
 		} else {
-			b.note(indexes[i], -1)
+			b.note(index, -1)
 		}
-		i++
 	}
 	b.versions, b.lanes = b.versions[:place], b.lanes[:end]
 }

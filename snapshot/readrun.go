@@ -7,8 +7,8 @@ import (
 
 // Where nothing has been acknowledged yet and everything moves, a payload is
 // records of the same kind, each of the entity behind the one before. Such a
-// run is read, and takes effect, as one: what is the same in all of them is
-// looked at once.
+// run is written, read, and takes effect, as one: what is the same in all of
+// them is said once.
 
 // run is records that lean on nothing, of entities one behind the other by
 // index, with the same generation and the same rows, which are all exact floats.
@@ -24,19 +24,21 @@ type run struct {
 	prev        versionRef
 }
 
-// runHead is the bits that the next record of a run begins with.
-type runHead struct {
-	context    int
-	generation uint32
-	mask       Mask
-	pattern    uint64
-	bits       uint // 0: they are too many
-}
-
 // skip takes away the first records.
 func (u *run) skip(n int) {
 	u.at, u.n, u.index, u.first = u.at+n, u.n-n, u.index+uint32(n), u.first+n*u.width
 	u.place, u.life, u.prev.place = u.place+int32(n), u.life+int32(n), u.prev.place+int32(n)
+}
+
+// end is the index behind the last one.
+func (u *run) end() uint32 { return u.index + uint32(u.n) }
+
+// goesOn reports whether another run lies right behind in every respect but that
+// of what they follow.
+func (u *run) goesOn(v *run) bool {
+	n := int32(u.n)
+	return u.end() == v.index && u.generation == v.generation && u.mask == v.mask &&
+		u.first+u.n*u.width == v.first && u.place+n == v.place && u.life+n == v.life
 }
 
 // version makes v the version of the first record.
@@ -46,140 +48,152 @@ func (u *run) version(v *version, t tick.Tick) {
 	}
 }
 
-// headOf is the bits between two records of a run.
-func (r *Replica) headOf(context int, generation uint32, mask Mask) *runHead {
-	h := &r.run
-	if h.context == context && h.generation == generation && h.mask == mask {
-		return h
-	}
-	*h = runHead{context: context, generation: generation, mask: mask}
-	var buf [64]byte
-	w := wire.NewBitWriter(buf[:])
-	symbol, _, _ := gapSymbol(0, true)
-	r.schema.codes.gap.Write(&w, context, symbol)
-	w.Bool(false)
-	w.Var(uint64(generation))
-	w.Write(uint64(mask), uint(r.schema.Rows()))
-	if n := w.Bits(); n <= wire.HeadBits {
-		b := wire.NewBitReader(buf[:w.Finish()])
-		h.bits, h.pattern = uint(n), b.Read(uint(n))
-	}
-	return h
-}
-
 // decodeRun stages the records that follow the last one in a run with it, and
-// returns how many. next is the index behind that one's. What it leaves, or all where
-// somebody is asked about each record, is read one by one.
-func (r *Replica) decodeRun(b *wire.BitReader, context int, next uint32) uint32 {
+// returns how many. next is the index behind that one's. Where somebody is asked
+// about each record they are staged one by one.
+func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint32, error) {
 	s := &r.stage
 	v := &s.versions[len(s.versions)-1]
 	generation, mask := v.generation, v.mask
 	shape := r.shapes.of(mask)
-	if !shape.floats || v.base != tick.None || r.guard != nil || r.apart {
-		return 0
+	if v.base != tick.None || !shape.floats || !b.Bool() {
+		return 0, nil
 	}
-	h := r.headOf(context, generation, mask)
-	most := min(b.Remaining()/(int(h.bits)+32*shape.lanes), int(MaxEntities-next))
-	if h.bits == 0 || most <= 0 {
-		return 0
+	n := 0
+	if b.Align() {
+		n = int(b.Read(8))
 	}
-	first, from := int(v.first), len(s.lanes)
-	s.lanes = extended(s.lanes, most*shape.lanes)
-	n := wire.ReadFloatRows(b, s.lanes[from:], shape.lanes, h.pattern, h.bits)
-	s.lanes = s.lanes[:from+n*shape.lanes]
-	if n == 0 {
-		return 0
+	if n == 0 || n > int(MaxEntities-next) {
+		return 0, r.malformed()
 	}
+	if r.guard != nil || r.apart {
+		return uint32(n), r.decodeApart(b, now, next, v, n)
+	}
+	rest := s.payload[len(s.payload)-b.Remaining()/8:]
+	first, from, lanes := int(v.first), len(s.lanes), n*shape.lanes
+	if len(rest) < 4*lanes {
+		return 0, r.malformed()
+	}
+	s.lanes = extended(s.lanes, lanes)
+	if !wire.CopyFloats(s.lanes[from:], rest) {
+		return 0, r.malformed()
+	}
+	b.Skip(4 * lanes)
+	s.indexes = s.indexes[:len(s.indexes)-1]
 	s.runs = append(s.runs, run{
-		at: len(s.indexes) - 1, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
+		at: len(s.versions) - 1 - s.from, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
 	})
 	s.versions = room(s.versions, n)[:len(s.versions)+n]
-	at := len(s.indexes)
-	s.indexes = extended(s.indexes, n)
-	for i := range s.indexes[at:] {
-		s.indexes[at+i] = next + uint32(i)
+	return uint32(n), nil
+}
+
+// mostInRun is how many records of a run may follow the first.
+const mostInRun = 255
+
+// decodeApart is decodeRun record by record.
+func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, like *version, n int) error {
+	s, generation, mask := &r.stage, like.generation, like.mask
+	for i := range uint32(n) {
+		v := s.add(now, next+i, generation)
+		v.mask = mask
+		s.lanes = extended(s.lanes, r.shapes.of(mask).lanes)
+		if !wire.ReadFloats(b, s.lanes[v.first:]) {
+			return r.malformed()
+		}
 	}
-	return uint32(n)
+	return nil
 }
 
 // commitRun enters the first records of a run as record does, with places from
 // place on, and takes them away from it: all until one about which there is more
-// to say. It returns how many. Their versions are put together when somebody
-// asks for one.
+// to say. It returns how many. Their lives are written, and their versions put
+// together, when somebody asks for one.
 func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
+	if len(r.covers.list) > r.covers.most {
+		r.uncover()
+	}
 	for u.n > 0 && int(u.index) < len(r.heads) {
-		h := r.heads[u.index]
-		if h < 0 || !r.carriesOn(h, u, b.tick) {
+		began := *u
+		began.place = int32(place + done)
+		i, in := r.covers.seek(u.index)
+		if in && !r.covers.list[i].precedes(&began, b.tick) {
+			r.bare(u.index)
+			i, in = r.covers.seek(u.index)
+		}
+		before := 0
+		switch {
+		case in:
+			c := r.covers.list[i]
+			c.skip(int(u.index - c.index))
+			began.n, before = min(u.n, c.n), c.first
+			began.life, began.prev = c.life, versionRef{tick: c.tick, place: c.place}
+		default:
+			if i < len(r.covers.list) {
+				began.n = min(u.n, int(r.covers.list[i].index-u.index))
+			}
+			before = r.beginRun(&began, b.tick)
+		}
+		if began.n == 0 {
 			break
 		}
-		began := *u
-		began.place, began.life, began.prev = int32(place+done), h, r.lives[h].newest
-		began.n = r.enterRun(b, &began)
-		b.runs = append(b.runs, began)
+		r.follow(b, &began, before)
+		b.enter(&began)
+		r.touchRun(began.index, began.n)
+		r.covers.put(i, in, cover{run: began, tick: b.tick})
 		u.skip(began.n)
 		done += began.n
 	}
 	return done
 }
 
-// carriesOn reports whether there is nothing to say about a life but that it has
-// another version.
-func (r *Replica) carriesOn(h int32, u *run, now tick.Tick) bool {
-	l := &r.lives[h]
-	return l.generation == u.generation && !l.gone && l.applied < now && l.newest.tick == l.applied && r.masks[u.index] == u.mask
+// precedes reports whether there is nothing to say about the lives of a cover but
+// that they have the versions of a run, as far as it is about them.
+func (c *cover) precedes(u *run, now tick.Tick) bool {
+	return c.generation == u.generation && c.mask == u.mask && c.tick < now
 }
 
-// enterRun makes the records of a run their entities' newest, until one of a
-// life or behind a version that is not one behind that of the record before. It
-// returns how many, at least one.
-func (r *Replica) enterRun(b *block, u *run) (n int) {
-	most := min(u.n, len(r.heads)-int(u.index), len(r.lives)-int(u.life))
-	lives, heads, masks := r.lives[u.life:][:most], r.heads[u.index:][:most], r.masks[u.index:][:most]
-	before, prev, now := u.prev.tick, u.prev.place, b.tick
-	var followed *block
-	var olds []uint32
-	if before > r.past.horizon && now-before <= spareTicks {
-		followed = r.past.block(before)
-		followed.over = followed.over.grownTo(len(followed.versions))
-		olds = followed.lanes
+// beginRun finds whom the records of a run are about, when no cover says so. It
+// takes away all from the first on of which there is more to say than that it has
+// another version, or that is not behind the one before, with a version behind
+// that one's. It returns where the lanes of the first version before lie.
+func (r *Replica) beginRun(u *run, now tick.Tick) (before int) {
+	h, n := r.heads[u.index], 0
+	if h < 0 {
+		u.n = 0
+		return 0
 	}
-	shape, lanes, first, place := r.shapes.of(u.mask), b.lanes[u.first:], int32(u.first), u.place
-	for n < len(lives) {
+	most := min(u.n, len(r.heads)-int(u.index), len(r.lives)-int(h))
+	lives, heads, masks := r.lives[h:][:most], r.heads[u.index:][:most], r.masks[u.index:][:most]
+	prev, first := lives[0].newest, lives[0].first
+	u.life, u.prev = h, prev
+	for ; n < len(lives); n++ {
 		l := &lives[n]
-		if heads[n] != u.life+int32(n) || l.newest.tick != before || l.newest.place != prev || l.applied != before ||
-			l.generation != u.generation || l.gone || masks[n] != u.mask {
+		if heads[n] != h+int32(n) || l.newest.tick != prev.tick || l.newest.place != prev.place+int32(n) || l.applied != prev.tick ||
+			l.first != first+int32(n*u.width) || l.generation != u.generation || l.gone || masks[n] != u.mask || prev.tick >= now {
 			break
 		}
-		if followed != nil && (shape.rows <= probes && shape.apart(olds[l.first:], lanes) || shape.differ(olds[l.first:], lanes)) {
-			followed.over.set(uint32(prev))
-			followed.overs++
-		}
-		l.newest.tick, l.newest.place, l.applied, l.first = now, place, now, first
-		lanes = lanes[u.width:]
-		n, first, place, prev = n+1, first+int32(u.width), place+1, prev+1
 	}
-	r.touchRun(u.index, n)
-	return n
+	u.n = n
+	return int(first)
 }
 
-// touchRun is touch for n indexes one behind the other.
-func (r *Replica) touchRun(index uint32, n int) {
-	for n > 0 {
-		word, bit := index>>6, index&63
-		k := min(n, 64-int(bit))
-		set := ^uint64(0) >> (64 - k) << bit
-		if r.touched[word]&set != 0 {
-			for i := range uint32(k) {
-				r.touch(index + i)
-			}
-		} else {
-			r.touched[word] |= set
-			at := len(r.changed)
-			r.changed = extended(r.changed, k)
-			for i := range r.changed[at:] {
-				r.changed[at+i] = index + uint32(i)
-			}
+// follow notes which versions of a run differ in each row from those before,
+// whose lanes begin at before in their block.
+func (r *Replica) follow(b *block, u *run, before int) {
+	if u.prev.tick <= r.past.horizon || b.tick-u.prev.tick > spareTicks {
+		return
+	}
+	followed, shape := r.past.block(u.prev.tick), r.shapes.of(u.mask)
+	olds, lanes := followed.lanes[before:][:u.n*u.width], b.lanes[u.first:][:u.n*u.width]
+	followed.over = followed.over.grownTo(len(followed.versions))
+	for n := 0; n < u.n; n++ {
+		k := shape.apart(olds[n*u.width:], lanes[n*u.width:])
+		over := k
+		if n+k < u.n && shape.differ(olds[(n+k)*u.width:], lanes[(n+k)*u.width:]) {
+			over++
 		}
-		index, n = index+uint32(k), n-k
+		followed.over.setAll(uint32(u.prev.place)+uint32(n), over)
+		followed.overs += over
+		n += k
 	}
 }

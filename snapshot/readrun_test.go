@@ -83,7 +83,7 @@ type runServer struct {
 	seq    uint64
 }
 
-const runEntities = 40
+const runEntities = 150
 
 func (s *runServer) set(id wire.NetworkID, row int) {
 	lanes := make([]uint32, s.store.schema.Plan(row).Lanes())
@@ -96,7 +96,7 @@ func (s *runServer) set(id wire.NetworkID, row int) {
 // turn plays a tick and returns its payloads.
 func (s *runServer) turn() (payloads [][]byte) {
 	s.store.Begin(s.store.Tick() + 1 + tick.Tick(s.random.IntN(20)/18*s.random.IntN(9)))
-	for s.random.IntN(3) > 0 && len(s.ids) < runEntities {
+	for s.random.IntN(6) > 0 && len(s.ids) < runEntities {
 		id := s.store.Spawn()
 		s.ids = append(s.ids, id)
 		for row := range 3 {
@@ -130,7 +130,7 @@ func (s *runServer) turn() (payloads [][]byte) {
 	s.store.Commit()
 	s.view.Observe()
 	for range 4 {
-		buf := make([]byte, 700)
+		buf := make([]byte, 1400)
 		n := s.view.Write(buf, s.seq+1)
 		if n == 0 {
 			break
@@ -144,10 +144,10 @@ func (s *runServer) turn() (payloads [][]byte) {
 // TestRunsAreTheirRecords holds what is read as runs against the same records read one by one: over lives that come and go,
 // rows that rest, loss, reordering, repetition and acknowledgements that seldom arrive.
 func TestRunsAreTheirRecords(t *testing.T) {
-	schema, runs, settled := runSchema(t), 0, 0
-	count := 24
+	schema, runs, settled, covered := runSchema(t), 0, 0, 0
+	count := 12
 	if testing.Short() {
-		count = 6
+		count = 4
 	}
 	for seed := range uint64(count) {
 		cfg := Config{Window: 8, SentPackets: 64, Entities: runEntities}
@@ -155,6 +155,9 @@ func TestRunsAreTheirRecords(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 11))
 		s := &runServer{random: random, store: store, view: NewView(store, cfg)}
 		twins := newRunTwins(schema, cfg)
+		if seed%4 == 1 {
+			twins.fast.covers.most = 3
+		}
 		acks := []int{0, 1, 8}[seed%3]
 		var late [][]byte
 		for turn := range 60 {
@@ -185,6 +188,7 @@ func TestRunsAreTheirRecords(t *testing.T) {
 				twins.slow.Lose()
 			}
 			if turn%4 == 3 {
+				covered += len(twins.fast.covers.list)
 				for i := range twins.fast.past.blocks {
 					settled += len(twins.fast.past.blocks[i].runs)
 				}
@@ -195,7 +199,83 @@ func TestRunsAreTheirRecords(t *testing.T) {
 		}
 	}
 	require.NotZero(t, runs, "no runs were read")
+	require.NotZero(t, covered, "no lives of runs were left to be written")
 	require.NotZero(t, settled, "no versions of runs were left to be put together")
+}
+
+// TestRunsAreRefusedWhole holds that a damaged run is refused like its records, and then has no effect: cut off, with padding that
+// is not zero, with none, with a number that is not finite, beyond the last index.
+func TestRunsAreRefusedWhole(t *testing.T) {
+	schema := runSchema(t)
+	cfg := Config{Window: 8, SentPackets: 64, Entities: runEntities}
+	store := NewStore(schema, cfg)
+	s := &runServer{random: rand.New(rand.NewPCG(5, 11)), store: store, view: NewView(store, cfg)}
+	twins := newRunTwins(schema, cfg)
+	for range 3 {
+		for _, p := range s.turn() {
+			require.True(t, twins.read(t, p))
+		}
+	}
+	payload := s.turn()[0]
+	for bit := range 8 * len(payload) {
+		payload[bit/8] ^= 1 << (bit % 8)
+		twins.read(t, payload)
+		payload[bit/8] ^= 1 << (bit % 8)
+	}
+	for n := range payload {
+		twins.read(t, payload[:n])
+	}
+	require.True(t, twins.read(t, payload))
+	require.NotEmpty(t, twins.fast.stage.runs)
+	twins.same(t, runEntities)
+	require.Greater(t, twins.fast.stats.Malformed, uint64(len(payload)))
+
+	whole := []struct {
+		name  string
+		index uint32
+		n, at int    // records behind the first, and what is said that they are
+		pad   uint64 // what the padding is
+		lane  uint32
+		legal bool
+	}{
+		{name: "legal", n: 2, at: 2, lane: 1, legal: true},
+		{name: "none", n: 0, at: 0},
+		{name: "cut off", n: 1, at: 2, lane: 1},
+		{name: "padding", n: 1, at: 1, pad: 1, lane: 1},
+		{name: "not finite", n: 1, at: 1, lane: 0x7F80_0000},
+		{name: "to the last index", index: MaxEntities - 2, n: 1, at: 1, lane: 1, legal: true},
+		{name: "beyond the last index", index: MaxEntities - 2, n: 2, at: 2, lane: 1},
+	}
+	for _, c := range whole {
+		buf := make([]byte, 200)
+		w := wire.NewBitWriter(buf)
+		w.Write(1, 16)
+		w.Bool(false) // resynced
+		w.Var(0)      // part
+		w.Bool(false) // despawns
+		w.Bool(false) // list
+		symbol, raw, bits := gapSymbol(c.index, true)
+		schema.codes.gap.Write(&w, 0, symbol)
+		w.Write(raw, bits)
+		w.Bool(false)
+		w.Var(1)
+		w.Write(uint64(Mask(0).With(2)), uint(schema.Rows()))
+		w.Write(1, 32)
+		w.Bool(true)
+		w.Write(c.pad, uint(-w.Bits()&7))
+		w.Write(uint64(c.at), 8)
+		for range c.n {
+			w.Write(uint64(c.lane), 32)
+		}
+		schema.codes.gap.Write(&w, 0, gapEnd)
+		payload := buf[:w.Finish()]
+		twins := newRunTwins(schema, cfg)
+		require.Equal(t, c.legal, twins.read(t, payload), c.name)
+		require.Equal(t, c.legal, twins.fast.Len() == 1+c.n, c.name)
+		if !c.legal {
+			require.Zero(t, twins.fast.Len(), c.name)
+		}
+	}
 }
 
 // FuzzRuns holds that whatever is read as runs is the same read record by record.

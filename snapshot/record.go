@@ -82,6 +82,57 @@ func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal b
 	return changed
 }
 
+// other writes the record of one of the others with its place, and goes on with a
+// run where it can: then nothing but rows is written.
+func (p *packetWriter) other(r *record) {
+	generation := p.v.tenants[r.index].generation
+	u := &p.run
+	if u.open && u.n < mostInRun && r.base == tick.None && r.index == p.last && generation == u.generation && r.mask == u.mask {
+		if u.n == 0 {
+			p.w.Bool(true)
+			p.w.Align()
+			u.at = p.w.Bits() / 8
+			p.w.Write(0, 8)
+		}
+		u.n++
+		p.last = r.index + 1
+		p.rows(r)
+		return
+	}
+	p.gap(r.index, r.odd)
+	p.entity(r)
+	if r.base == tick.None && p.v.store.schema.onlyFloats(r.mask) {
+		*u = openRun{open: true, generation: generation, mask: r.mask}
+	}
+}
+
+// openRun is a run that the next record may go on with. Its end is still to be
+// written.
+type openRun struct {
+	open       bool
+	generation uint32
+	mask       Mask
+	n          int // records behind the first
+	at         int // the byte that says how many
+}
+
+// endBits is how many bits endRun writes.
+func (u *openRun) endBits() int {
+	if u.open && u.n == 0 {
+		return 1
+	}
+	return 0
+}
+
+// endRun writes the end of a run, if there is one.
+func (p *packetWriter) endRun() {
+	p.w.Write(0, uint(p.run.endBits()))
+	if p.run.n > 0 {
+		p.w.Patch(p.run.at, byte(p.run.n))
+	}
+	p.run = openRun{}
+}
+
 // entity writes a record behind its place in the list.
 func (p *packetWriter) entity(r *record) {
 	schema := p.v.store.schema
@@ -104,6 +155,11 @@ func (p *packetWriter) entity(r *record) {
 	if r.base != tick.None {
 		p.writeWords(r.body.words, r.body.bits)
 	}
+	p.rows(r)
+}
+
+// rows writes the rows of a record that travel whole.
+func (p *packetWriter) rows(r *record) {
 	for told := r.told; told != 0; told &= told - 1 {
 		p.absolute(r.index, told.next())
 	}

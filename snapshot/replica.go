@@ -53,8 +53,11 @@ type Replica struct {
 	newest tick.Tick // the newest tick decoded
 	living int
 
-	changed []uint32 // indexes touched since ClearChanged
-	touched bitset   // the same as a set
+	spans   []Span   // indexes touched since ClearChanged
+	changed []uint32 // the same one by one, when somebody has asked
+	touches int      // how many they are
+	touched bitset   // they as a set
+	covers  covers   // what is not written into lives yet
 
 	lostAt tick.Tick   // Lose was last called then
 	whole  []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
@@ -64,7 +67,6 @@ type Replica struct {
 
 	guard func(id wire.NetworkID, rows Mask) bool
 	stage stage
-	run   runHead
 	apart bool // for tests: what could be read as a run is read record by record
 	stats ReplicaStats
 }
@@ -88,10 +90,11 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	shapes := newShapes(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, newest: start, shapes: shapes,
-		masks: make([]Mask, 0, cfg.Entities),
-		olds:  newOlds(schema),
-		lost:  newColumns(schema, 0),
-		past:  newPast(schema, shapes, 2*cfg.Window+spareTicks, start),
+		masks:  make([]Mask, 0, cfg.Entities),
+		olds:   newOlds(schema),
+		lost:   newColumns(schema, 0),
+		covers: covers{most: mostCovers},
+		past:   newPast(schema, shapes, 2*cfg.Window+spareTicks, start),
 	}
 	r.whole = make([]tick.Tick, len(r.past.blocks))
 	return r
@@ -139,18 +142,6 @@ func (r *Replica) All(yield func(Entity) bool) {
 	}
 }
 
-// Changed lists the indexes touched since [Replica.ClearChanged], each once,
-// in the order of their first touch.
-func (r *Replica) Changed() []uint32 { return r.changed }
-
-// ClearChanged starts a new list.
-func (r *Replica) ClearChanged() {
-	for _, index := range r.changed {
-		r.touched[index>>6] = 0 // the others of the word are listed too
-	}
-	r.changed = r.changed[:0]
-}
-
 // WantResync reports whether this end has asked for everything anew and has
 // not been served yet. The epoch goes to the server in each packet until then.
 func (r *Replica) WantResync() (epoch uint16, want bool) {
@@ -160,6 +151,7 @@ func (r *Replica) WantResync() (epoch uint16, want bool) {
 // Lose forgets every baseline, as a fault would, and asks for a resync. The
 // world as applied stays.
 func (r *Replica) Lose() {
+	r.uncover()
 	r.rescue()
 	for i := range r.lives {
 		r.lives[i].newest, r.olds.heads[i] = versionRef{}, older{}
@@ -180,6 +172,9 @@ func (r *Replica) ask() {
 func (r *Replica) head(index uint32) int32 {
 	if int(index) >= len(r.heads) {
 		return -1
+	}
+	if len(r.covers.list) > 0 {
+		r.bare(index)
 	}
 	return r.heads[index]
 }
@@ -313,13 +308,5 @@ func (r *Replica) unlink(n int32) {
 			r.lives[h].lower = l.lower
 			return
 		}
-	}
-}
-
-// touch notes that the bridge has to look at index.
-func (r *Replica) touch(index uint32) {
-	if !r.touched.has(index) {
-		r.touched.set(index)
-		r.changed = append(r.changed, index)
 	}
 }

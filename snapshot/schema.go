@@ -86,3 +86,14 @@ func (s *Schema) lanes(m Mask) int {
 	}
 	return n
 }
+
+// onlyFloats reports whether rows of all these are nothing but float32 fields that
+// travel exactly, and whether there are any.
+func (s *Schema) onlyFloats(mask Mask) bool {
+	for m := mask; m != 0; m &= m - 1 {
+		if !s.plans[m.next()].Floats() {
+			return false
+		}
+	}
+	return mask&^s.tags != 0
+}

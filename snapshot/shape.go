@@ -42,11 +42,20 @@ func (s *shape) differ(a, b []uint32) bool {
 	return s.rows > 0
 }
 
-// apart reports whether two entities are seen to differ in each of the first
-// probes rows at a glance.
-func (s *shape) apart(a, b []uint32) bool {
-	p, q, o := s.probes[0], s.probes[1], s.probes[2]
-	return a[p] != b[p] && a[q] != b[q] && a[o] != b[o]
+// apart is how many entities, the first of those whose lanes these are, are seen
+// at a glance to differ in each row.
+func (s *shape) apart(a, b []uint32) (n int) {
+	p, q, o, width := int(s.probes[0]), int(s.probes[1]), int(s.probes[2]), s.lanes
+	if s.rows > probes || width <= 0 {
+		return 0
+	}
+	for at := 0; at+width <= len(a) && at+width <= len(b); at += width {
+		if a[at+p] == b[at+p] || a[at+q] == b[at+q] || a[at+o] == b[at+o] {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // row is the lanes of a row of the mask, among those of all its rows.
@@ -76,7 +85,7 @@ func (s *shapes) of(mask Mask) *shape {
 }
 
 func (s *shapes) measure(kept *shape, mask Mask) {
-	kept.mask, kept.lanes, kept.floats, kept.rows = mask, 0, mask != 0, 0
+	kept.mask, kept.lanes, kept.floats, kept.rows = mask, 0, s.schema.onlyFloats(mask), 0
 	for m := mask; m != 0; m &= m - 1 {
 		row := m.next()
 		kept.at[row], kept.width[row] = int32(kept.lanes), s.schema.widths[row]
@@ -86,9 +95,7 @@ func (s *shapes) measure(kept *shape, mask Mask) {
 		}
 		kept.lanes += int(s.schema.widths[row])
 		kept.cuts[kept.rows] = int32(kept.lanes)
-		kept.floats = kept.floats && s.schema.plans[row].Floats()
 	}
-	kept.floats = kept.floats && kept.lanes > 0
 	for k := range kept.probes {
 		kept.probes[k] = kept.cuts[max(0, min(k, kept.rows-1))]
 	}

@@ -384,15 +384,22 @@ type staged struct {
 // a payload before it had said of the same tick.
 func (r *Replica) decoded() (list []staged) {
 	b := r.past.block(r.stage.block.tick)
-	part := b.parts[len(b.parts)-1]
 	b.settle()
-	for i := part.first; i < part.end; i++ {
-		if b.places[i] < 0 {
+	indexes := r.spoken()
+	for i, place := range r.past.places {
+		if place < 0 {
 			continue
 		}
-		v := b.versions[b.places[i]]
-		list = append(list, staged{id: wire.NetworkID{Index: b.listed[i], Generation: v.generation}, version: v, lanes: r.past.lanes(&v)})
+		v := b.versions[place]
+		list = append(list, staged{id: wire.NetworkID{Index: indexes[i], Generation: v.generation}, version: v, lanes: r.past.lanes(&v)})
 	}
+	return list
+}
+
+// spoken is whom the payload that was read last has records of.
+func (r *Replica) spoken() []uint32 {
+	b := r.past.block(r.stage.block.tick)
+	list, _, _ := r.past.list(b.tick, b.parts[len(b.parts)-1].part)
 	return list
 }
 

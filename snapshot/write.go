@@ -18,7 +18,7 @@ import (
 //	          leans on that of tick R - near too, where there is one
 //	          for each four of that list, as long as there are more records: a
 //	          symbol of codes.four, which of them; the usual record of each
-//	others    for each: a symbol of codes.gap, record; the end
+//	others    for each: a symbol of codes.gap, record, run; the end
 //	zero padding to the byte
 //
 //	record, usual: against T, with the rows of T: the body. T is R in the list,
@@ -30,6 +30,9 @@ import (
 //	  yes:    1 bit "T is the usual one", or age (S-T-1);
 //	          1 bit "rows as at T" or one bit per row of the schema: present;
 //	          the body
+//	run:      behind a record against nothing all of whose rows are exact floats:
+//	          1 bit "the next indexes have the same generation and rows"; then
+//	          zeros to the byte, 8 bits how many, their rows, whole
 //	body:     for each four rows of those at T and now: which of them differ from
 //	          T; then those that do, as what differs (wire.Delta)
 //	          then, whole, each row that was not at T, and of those that name
@@ -55,6 +58,7 @@ type packetWriter struct {
 	sent  *sentPacket
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
+	run   openRun
 	// bodies is where the body is that usual found last.
 	bodies *bodies
 	again  bool // the list is gone through
@@ -123,8 +127,8 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 }
 
 // endBits is room for what always follows: the end of the despawns, that there
-// is no list, or its end, and the end of the others.
-const endBits = 1 + 1 + 2*15
+// is no list, or its end, and the ends of a run and of the others.
+const endBits = 1 + 1 + 2*15 + 1
 
 func (v *View) overwritten(p *sentPacket) {
 	v.stats.Overwritten++
@@ -204,6 +208,7 @@ func (p *packetWriter) updates() {
 	if room {
 		p.others()
 	}
+	p.endRun()
 	p.symbol(c.gap, p.gapContext, gapEnd)
 }
 
@@ -231,7 +236,7 @@ func (p *packetWriter) update(index uint32) bool {
 	}
 	r := &p.v.scratch
 	p.prepare(index, r)
-	if p.fits(func() { p.gap(r.index, r.odd); p.entity(r) }) {
+	if p.fits(func() { p.other(r) }) {
 		p.wrote(r)
 		return true
 	}
@@ -294,8 +299,7 @@ func (p *packetWriter) fitsAll() bool {
 			v.records = append(v.records, record{})
 			r := &v.records[len(v.records)-1]
 			p.prepare(index, r)
-			p.gap(index, r.odd)
-			p.entity(r)
+			p.other(r)
 		}
 	}) {
 		return false
@@ -348,7 +352,7 @@ func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
 
 // fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
-	mark, last := p.w, p.last
+	mark, last, run := p.w, p.last, p.run
 	if p.sent.n >= maxRecords {
 		return false
 	}
@@ -356,6 +360,6 @@ func (p *packetWriter) fits(write func()) bool {
 	if !p.w.Overflowed() && p.w.Bits() <= p.limit {
 		return true
 	}
-	p.w, p.last = mark, last
+	p.w, p.last, p.run = mark, last, run
 	return false
 }

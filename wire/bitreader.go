@@ -112,6 +112,27 @@ func (r *BitReader) zeros() uint {
 	return b
 }
 
+// Align reads zeros up to the next byte of the whole, as BitWriter.Align wrote them. Anything else fails the reader.
+func (r *BitReader) Align() bool {
+	if r.Read(r.n&7) != 0 {
+		r.fail()
+	}
+	return !r.failed
+}
+
+// Skip reads whole bytes and drops them. Bits that do not fill a byte must not be left in front of them: see Align.
+func (r *BitReader) Skip(bytes int) {
+	if have := int(r.n / 8); bytes > have {
+		if bytes -= have; bytes > len(r.buf) {
+			r.fail()
+			return
+		}
+		r.acc, r.n, r.buf = 0, 0, r.buf[bytes:]
+		return
+	}
+	r.Read(uint(8 * bytes))
+}
+
 // Failed reports whether a read went past the end or met an illegal code.
 func (r *BitReader) Failed() bool { return r.failed }
 

@@ -55,6 +55,21 @@ func (w *BitWriter) Bool(b bool) {
 	w.Write(v, 1)
 }
 
+// Align appends zeros up to the next byte of the whole.
+func (w *BitWriter) Align() { w.Write(0, -w.n&7) }
+
+// Patch writes a byte anew that was written, from the at-th byte of the whole on. On an overflowed writer it may do nothing.
+func (w *BitWriter) Patch(at int, v byte) {
+	if at >= w.next {
+		shift := 8 * uint(at-w.next)
+		w.acc = w.acc&^(0xFF<<shift) | uint64(v)<<shift
+		return
+	}
+	if at < len(w.buf) {
+		w.buf[at] = v
+	}
+}
+
 // varOrder is the number of payload bits in the shortest Var code.
 const varOrder = 2
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"math"
 	"testing"
 
@@ -8,119 +9,86 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFloatRowsAreRead holds that rows in one piece are what reading their heads and lanes one by one gives, that the reader
-// stands behind the last of them, and that what begins otherwise is left alone.
-func TestFloatRowsAreRead(t *testing.T) {
+// TestFloatsAreCopied holds that what is copied is what reading lane by lane gives, and that what is not finite or cut off is
+// refused.
+func TestFloatsAreCopied(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before := rapid.UintRange(0, 130).Draw(t, "before")
-		bits := rapid.UintRange(1, HeadBits).Draw(t, "bits")
-		head := rapid.Uint64().Draw(t, "head") & (1<<bits - 1)
-		width := rapid.IntRange(1, 12).Draw(t, "width")
-		values := rapid.SliceOfN(rapid.Float32(), 0, 12*20).Draw(t, "values")
-		count := len(values) / width
-		wrong := head ^ 1<<rapid.UintRange(0, bits-1).Draw(t, "wrong")
-		w := NewBitWriter(make([]byte, 8192))
-		for i := uint(0); i < before; i++ {
-			w.Write(1, 1)
+		values := rapid.SliceOfN(rapid.Float32(), 0, 50).Draw(t, "values")
+		if at := rapid.IntRange(0, 200).Draw(t, "at"); at < len(values) {
+			values[at] = rapid.SampledFrom([]float32{
+				float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.Float32frombits(0xFF80_0001),
+			}).Draw(t, "bad")
 		}
+		var buf []byte
 		bad := false
-		for i := range count {
-			w.Write(head, bits)
-			for _, v := range values[i*width : (i+1)*width] {
-				w.Write(uint64(math.Float32bits(v)), 32)
-			}
+		for _, v := range values {
+			buf = binary.LittleEndian.AppendUint32(buf, math.Float32bits(v))
+			bad = bad || !finite32(math.Float32bits(v))
 		}
-		w.Write(wrong, bits)
-		for range rapid.IntRange(0, 40).Draw(t, "behind") {
-			w.Write(0x5A5A_5A5A, 32)
+		short := rapid.IntRange(0, len(buf)).Draw(t, "short")
+		buf = append(buf, rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "behind")...)
+		lanes := make([]uint32, len(values))
+		require.Equal(t, !bad, CopyFloats(lanes, buf))
+		for i, v := range values {
+			require.Equal(t, math.Float32bits(v), lanes[i])
+		}
+		if short < 4*len(values) {
+			require.False(t, CopyFloats(lanes, buf[:short]))
+		}
+	})
+}
+
+// TestAlign holds that padding is zeros up to the byte, that skipping bytes is reading them, and that a byte which was written
+// can be written anew.
+func TestAlign(t *testing.T) {
+	for before := uint(0); before < 200; before++ {
+		w := NewBitWriter(make([]byte, 64))
+		for i := uint(0); i < before; i++ {
+			w.Bool(i%3 == 0)
+		}
+		w.Align()
+		require.Zero(t, w.Bits()%8)
+		require.Less(t, w.Bits()-int(before), 8)
+		aligned := w.Bits()
+		for i := range 20 {
+			w.Write(uint64(i^0xFF), 8)
+		}
+		for i := range 20 {
+			w.Patch(aligned/8+i, byte(i))
 		}
 		buf := w.buf[:w.Finish()]
-		room := rapid.IntRange(0, count+2).Draw(t, "room")
-		lanes := make([]uint32, room*width)
-		r := NewBitReader(buf)
-		for i := uint(0); i < before; i++ {
-			r.Read(1)
-		}
-		plain := r
-		rows := ReadFloatRows(&r, lanes, width, head, bits)
-		require.LessOrEqual(t, rows, min(count, room))
-		require.Equal(t, min(count, room), rows, "all of them, wherever the end is")
-		for i := range rows {
-			require.Equal(t, head, plain.Read(bits))
-			for k := range width {
-				v := uint32(plain.Read(32))
-				bad = bad || !finite32(v)
-				require.Equal(t, v, lanes[i*width+k])
+		for skip := range 21 {
+			r := NewBitReader(buf)
+			for i := uint(0); i < before; i++ {
+				require.Equal(t, i%3 == 0, r.Bool())
 			}
-		}
-		require.Equal(t, bad, r.Failed())
-		if !bad {
-			require.Equal(t, plain.Remaining(), r.Remaining())
-			for plain.Remaining() >= 7 {
-				require.Equal(t, plain.Read(7), r.Read(7), "what is behind them")
+			require.True(t, r.Align())
+			r.Skip(skip)
+			require.Equal(t, 8*(20-skip), r.Remaining())
+			for i := skip; i < 20; i++ {
+				require.Equal(t, uint64(i), r.Read(8))
 			}
+			r.Skip(1)
+			require.True(t, r.Failed())
 		}
-	})
-}
-
-func TestFloatRowsAreFinite(t *testing.T) {
-	for lane := range 3 {
-		for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
-			w := NewBitWriter(make([]byte, 200))
-			for row := range 4 {
-				w.Write(5, 3)
-				for k := range 3 {
-					x := float32(1)
-					if row == 1 && k == lane {
-						x = float32(v)
-					}
-					w.Write(uint64(math.Float32bits(x)), 32)
-				}
+		if before%8 != 0 {
+			buf[aligned/8-1] |= 0x80
+			r := NewBitReader(buf)
+			for i := uint(0); i < before; i++ {
+				r.Bool()
 			}
-			r := NewBitReader(w.buf)
-			ReadFloatRows(&r, make([]uint32, 12), 3, 5, 3)
-			require.True(t, r.Failed(), "%v in lane %d", v, lane)
+			require.False(t, r.Align())
+			require.True(t, r.Failed())
 		}
 	}
 }
 
-func TestFloatRowsOfNoLegalHead(t *testing.T) {
-	r := NewBitReader(make([]byte, 200))
-	require.Zero(t, ReadFloatRows(&r, make([]uint32, 40), 4, 0, 0))
-	require.Zero(t, ReadFloatRows(&r, make([]uint32, 40), 4, 0, HeadBits+1))
-	require.Zero(t, ReadFloatRows(&r, make([]uint32, 40), 0, 0, 3))
-	require.Equal(t, 1600, r.Remaining())
-}
-
-func TestFloatRowsAllocateNothing(t *testing.T) {
-	w := NewBitWriter(make([]byte, 1200))
-	for range 28 {
-		w.Write(0x155, 10)
-		for range 10 {
-			w.Write(uint64(math.Float32bits(1.5)), 32)
+func BenchmarkCopyFloats(b *testing.B) {
+	buf, lanes := make([]byte, 28*40), make([]uint32, 280)
+	for b.Loop() {
+		if !CopyFloats(lanes, buf) {
+			b.Fatal("refused")
 		}
 	}
-	buf, lanes := w.buf[:w.Finish()], make([]uint32, 300)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		r := NewBitReader(buf)
-		if ReadFloatRows(&r, lanes, 10, 0x155, 10) != 28 {
-			t.Fatal("rows are missing")
-		}
-	}))
-}
-
-// FuzzFloatRows holds that no bits make it panic or read more than there are.
-func FuzzFloatRows(f *testing.F) {
-	f.Add(make([]byte, 200), uint8(4), uint64(0), uint8(3), uint8(0))
-	f.Add([]byte("a head and some lanes behind it, and then another head and its lanes"), uint8(3), uint64('a'), uint8(8), uint8(0))
-	f.Fuzz(func(t *testing.T, payload []byte, width uint8, head uint64, bits, skip uint8) {
-		r := NewBitReader(payload)
-		r.Read(uint(skip) % 65)
-		before := r.Remaining()
-		lanes := make([]uint32, 64)
-		rows := ReadFloatRows(&r, lanes, int(width%20), head, uint(bits)%70)
-		if !r.Failed() {
-			require.Equal(t, before-rows*(int(uint(bits)%70)+32*int(width%20)), r.Remaining())
-		}
-	})
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/28, "ns/row")
 }

@@ -1,0 +1,233 @@
+package netecs
+
+import (
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// Where everything moves, what a replica received is mostly entities one behind
+// the other, and so are their rows in the world. Such a stretch is listed, and
+// written, as one.
+
+// berth is entities one behind the other by index, with the same generation and
+// rows, of which nothing needs to be asked but where their rows lie, as long as
+// no place and no twin changes but by a run of Apply that writes values.
+type berth struct {
+	index, n   uint32
+	generation uint32
+	mask       snapshot.Mask
+	table      int32
+	slot       int32 // of the first, the others behind it; -1: as slots says
+}
+
+// berths are what was found out about places and twins since they changed last.
+type berths struct {
+	list  []berth
+	at    int
+	moves uint64  // of the places, then
+	slots []int32 // by index, where a berth is
+}
+
+const (
+	// mostBerths is how many there may be before all are found out anew.
+	mostBerths = 64
+	// shortBerth is what is rather put together by slots than kept apart.
+	shortBerth = 16
+)
+
+// berth is where the first of some entities are, count at most; n of them. It is
+// false where the first is one that has to be looked at by itself.
+func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
+	k := &a.berths
+	if k.moves != a.watch.moves {
+		k.moves, k.list, k.at = a.watch.moves, k.list[:0], 0
+	}
+	for tries := 0; tries < len(k.list); tries, k.at = tries+1, k.at+1 {
+		if k.at >= len(k.list) {
+			k.at = 0
+		}
+		if b = k.list[k.at]; s.Index-b.index < b.n {
+			if b.generation != s.Generation || b.mask != s.Mask {
+				return b, false
+			}
+			skipped := s.Index - b.index
+			b.index, b.n = s.Index, min(s.Count, b.n-skipped)
+			if b.slot >= 0 {
+				b.slot += int32(skipped)
+			}
+			return b, true
+		}
+	}
+	if b = a.moor(s); b.n > 0 {
+		a.keepBerth(b)
+	}
+	return b, b.n > 0
+}
+
+// moor finds out where entities are.
+func (a *Apply) moor(s *snapshot.Stretch) berth {
+	k, places := &a.berths, a.watch.byIndex
+	b := berth{index: s.Index, generation: s.Generation, mask: s.Mask, table: nowhere}
+	if int(s.Index) >= len(places) || s.Mask&a.aims.rows != 0 {
+		return b
+	}
+	if at := &places[s.Index]; at.table != nowhere && !a.watch.tables[at.table].scattered {
+		b.table, b.slot = at.table, at.slot
+	}
+	k.slots = extended(k.slots, len(places)-1)
+	for i := s.Index; i-s.Index < s.Count && int(i) < len(places) && b.table != nowhere; i++ {
+		at, tw := &places[i], &a.twins[i]
+		if at.generation != s.Generation || at.table != b.table || tw.mask != s.Mask || tw.left || tw.authored != 0 {
+			break
+		}
+		k.slots[i] = at.slot
+		if b.slot >= 0 && at.slot != b.slot+int32(b.n) {
+			b.slot = -1
+		}
+		b.n++
+	}
+	return b
+}
+
+// keepBerth keeps what was found out, with what was before if that is one with
+// it.
+func (a *Apply) keepBerth(b berth) {
+	k := &a.berths
+	if n := len(k.list) - 1; n >= 0 {
+		last := &k.list[n]
+		if last.index+last.n == b.index && last.generation == b.generation && last.mask == b.mask && last.table == b.table {
+			straight := last.slot >= 0 && b.slot == last.slot+int32(last.n)
+			if straight || last.n < shortBerth || b.n < shortBerth || last.slot < 0 && b.slot < 0 {
+				if !straight {
+					last.slot = -1
+				}
+				last.n += b.n
+				return
+			}
+		}
+	}
+	if len(k.list) >= mostBerths {
+		k.list, k.at = k.list[:0], 0
+	}
+	k.list = append(k.list, b)
+}
+
+// listStretch lists the first of count entities as one, and returns how many
+// that are. Where there are none it returns how many have to be looked at by
+// themselves.
+func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
+	s, ok := a.replica.Stretch(index, count)
+	if !ok || a.apart {
+		return 0, s.Count
+	}
+	b, ok := a.berth(&s)
+	if !ok {
+		return 0, 1
+	}
+	w := &a.writing
+	of := w.parcelOf(s.Tick, s.Mask, s.Mask)
+	w.parcels[of].stride = s.Width
+	d := due{index: index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of}
+	if d.n == 1 {
+		d.slot = a.slot(&d, 0) // one by itself always says where it lies
+	}
+	list := w.of(b.table)
+	if n := len(list) - 1; n >= 0 && list[n].precedes(&d, s.Width) {
+		list[n].n += d.n
+	} else {
+		list = append(list, d)
+	}
+	w.byTable[b.table] = list
+	w.long = append(w.long, snapshot.Span{First: index, Count: b.n})
+	return b.n, 0
+}
+
+// precedes reports whether another stretch goes on where this one ends.
+func (d *due) precedes(next *due, stride int32) bool {
+	if d.parcel != next.parcel || d.index+uint32(d.n) != next.index || d.first+d.n*stride != next.first {
+		return false
+	}
+	return d.slot < 0 && next.slot < 0 || d.slot >= 0 && next.slot == d.slot+d.n
+}
+
+// stretched reports whether an entity is listed as one of a stretch.
+func (w *writing) stretched(index uint32) bool {
+	for _, s := range w.long {
+		if index-s.First < s.Count {
+			return true
+		}
+	}
+	return false
+}
+
+// slot is where the k-th entity of a due lies.
+func (a *Apply) slot(d *due, k int32) int32 {
+	if d.slot >= 0 {
+		return d.slot + k
+	}
+	return a.berths.slots[d.index+uint32(k)]
+}
+
+// changedOf is which rows of the k-th entity of a due got another value.
+func (w *writing) changedOf(d *due, k int32) snapshot.Mask {
+	if d.detail > 0 {
+		return w.details[d.detail-1+k]
+	}
+	return d.rows
+}
+
+// detailOf is which rows got another value, one by one.
+func (w *writing) detailOf(d *due) []snapshot.Mask {
+	if d.detail == 0 {
+		d.detail = int32(len(w.details)) + 1
+		for range d.n {
+			w.details = append(w.details, d.rows)
+		}
+	}
+	return w.details[d.detail-1:][:d.n]
+}
+
+// change notes that all of a stretch got another value in a row but for some,
+// which are in ascending order.
+func (w *writing) change(d *due, row snapshot.Mask, same []int32) {
+	switch {
+	case len(same) == int(d.n):
+		return
+	case len(same) == 0 && d.detail == 0:
+		d.rows |= row
+		return
+	}
+	detail := w.detailOf(d)
+	for k := range detail {
+		if len(same) > 0 && same[0] == int32(k) {
+			same = same[1:]
+			continue
+		}
+		detail[k] |= row
+	}
+}
+
+// writeStretch writes one component of a stretch.
+func (a *Apply) writeStretch(c *column, d *due, bit snapshot.Mask) (count uint64) {
+	w := &a.writing
+	p := &w.parcels[d.parcel]
+	if p.has&bit == 0 {
+		return 0
+	}
+	first, end := a.replica.Place(p.mask, c.row)
+	w.same = w.same[:0]
+	switch {
+	case p.lanes != nil && c.plan.Plain() && d.slot >= 0:
+		w.same = c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
+	case p.lanes != nil && c.plan.Plain():
+		w.same = c.scatter(a.berths.slots[d.index:][:d.n], p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
+	default:
+		for k := range d.n {
+			lanes := a.replica.Row(d.index+uint32(k), c.row)
+			if lanes == nil || !c.put(int(a.slot(d, k)), lanes) {
+				w.same = append(w.same, k)
+			}
+		}
+	}
+	w.change(d, bit, w.same)
+	return uint64(d.n)
+}

@@ -1,0 +1,267 @@
+package netecs
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Rows of exact floats, as stretches are made of: of three words, four, another number, and of memory that is more than the row.
+type (
+	stretchPlace struct{ X, Y, Z float32 }
+	stretchTurn  struct{ Q [4]float32 }
+	stretchHeat  struct{ C, D float32 }
+	stretchLook  struct {
+		V     float32
+		Local uint32 `net:"-"`
+	}
+	stretchMark  struct{}
+	stretchOwn   struct{ N uint64 }
+	stretchOther struct{ N uint8 }
+)
+
+const stretchEntities = 70
+
+// stretchServer is a store of entities that mostly move all together, and a view of which hardly anything is acknowledged.
+type stretchServer struct {
+	random *rand.Rand
+	schema *snapshot.Schema
+	store  *snapshot.Store
+	view   *snapshot.View
+	ids    []wire.NetworkID
+	seq    uint64
+}
+
+func newStretchServer(t *testing.T, seed uint64) *stretchServer {
+	var plans []*wire.Plan
+	for _, v := range []any{stretchPlace{}, stretchTurn{}, stretchHeat{}, stretchLook{}, stretchMark{}} {
+		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		require.NoError(t, err)
+		plans = append(plans, plan)
+	}
+	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: snapshot.NewSchema(plans)}
+	cfg := s.config()
+	s.store = snapshot.NewStore(s.schema, cfg)
+	s.view = snapshot.NewView(s.store, cfg)
+	return s
+}
+
+func (s *stretchServer) config() snapshot.Config {
+	return snapshot.Config{Window: 8, SentPackets: 64, Entities: stretchEntities}
+}
+
+func (s *stretchServer) set(id wire.NetworkID, row int, often int) {
+	lanes := make([]uint32, s.schema.Plan(row).Lanes())
+	for i := range lanes {
+		lanes[i] = 0x3F80_0000 + uint32(s.random.IntN(often))
+	}
+	s.store.Set(id, row, lanes)
+}
+
+// turn is a tick: what is to be read of it.
+func (s *stretchServer) turn() (payloads [][]byte) {
+	s.store.Begin(s.store.Tick() + 1)
+	calm := s.random.IntN(3) > 0 // nothing but values
+	for !calm && len(s.ids) < stretchEntities && s.random.IntN(8) > 0 {
+		id := s.store.Spawn()
+		s.ids = append(s.ids, id)
+		for row := range 4 {
+			if row < 3 || s.random.IntN(6) == 0 {
+				s.set(id, row, 3)
+			}
+		}
+	}
+	often := []int{2, 1000}[s.random.IntN(2)] // half of the time values stay what they were, here and there
+	for i := 0; i < len(s.ids); i++ {
+		id := s.ids[i]
+		switch n := s.random.IntN(250); {
+		case n == 0 && !calm:
+			s.store.Despawn(id)
+			s.ids[i] = s.ids[len(s.ids)-1]
+			s.ids = s.ids[:len(s.ids)-1]
+			continue
+		case n < 3 && !calm:
+			s.store.Remove(id, s.random.IntN(5))
+		case n < 5 && !calm:
+			s.set(id, 3, 3)
+		case n < 7 && !calm:
+			s.store.Set(id, 4, nil)
+		}
+		for m := s.store.Mask(id).Without(4); m != 0; m &= m - 1 {
+			s.set(id, first(m), often)
+		}
+	}
+	s.store.Commit()
+	s.view.Observe()
+	for range 6 {
+		buf := make([]byte, 900)
+		n := s.view.Write(buf, s.seq+1)
+		if n == 0 {
+			break
+		}
+		s.seq++
+		payloads = append(payloads, buf[:n])
+	}
+	return payloads
+}
+
+// stretchClient is a world of which a game makes what it likes.
+type stretchClient struct {
+	world    ecs.World
+	replica  *snapshot.Replica
+	apply    *Apply
+	problems []Problem
+	changes  []Change
+	long     int // stretches that were listed
+}
+
+func newStretchClient(s *stretchServer, apart bool) *stretchClient {
+	c := &stretchClient{world: ecs.NewWorld(64), replica: snapshot.NewReplica(s.schema, s.config(), 1)}
+	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
+	c.apply.apart = apart
+	c.apply.Own(func(id wire.NetworkID) snapshot.Mask {
+		if id.Index%16 == 3 {
+			return snapshot.Mask(0).With(1)
+		}
+		return 0
+	})
+	return c
+}
+
+// mischief is what game code does to an entity.
+func (c *stretchClient) mischief(id wire.NetworkID, what int) {
+	e, ok := c.apply.Entity(id)
+	if !ok {
+		return
+	}
+	w := &c.world
+	place, own, other := ecs.ComponentID[stretchPlace](w), ecs.ComponentID[stretchOwn](w), ecs.ComponentID[stretchOther](w)
+	look, turn := ecs.ComponentID[stretchLook](w), ecs.ComponentID[stretchTurn](w)
+	switch what {
+	case 0, 1, 2:
+		if w.Has(e, place) {
+			(*stretchPlace)(w.Get(e, place)).Y = 1234
+		}
+	case 3:
+		if w.Has(e, look) {
+			(*stretchLook)(w.Get(e, look)).Local++
+		}
+	case 4, 5:
+		if w.Has(e, turn) && id.Index%16 == 3 {
+			(*stretchTurn)(w.Get(e, turn)).Q[0] = 77
+			c.apply.Read(id, 1, make([]uint32, 4))
+		}
+	case 6, 7:
+		if w.Has(e, own) {
+			w.Remove(e, own)
+		} else {
+			w.Add(e, own)
+		}
+	case 8:
+		if !w.Has(e, other) {
+			w.Add(e, other)
+		}
+	case 9:
+		w.RemoveEntity(e)
+	case 10:
+		if w.Has(e, place) {
+			w.Remove(e, place)
+		}
+	case 11:
+		c.apply.Revert(id)
+	}
+}
+
+// run applies what was read, and keeps what that changed.
+func (c *stretchClient) run() {
+	c.apply.Run()
+	c.long += len(c.apply.writing.long)
+	c.changes = c.changes[:0]
+	for change := range c.apply.Changes {
+		c.changes = append(c.changes, change)
+	}
+}
+
+// TestStretchesAreTheirEntities holds a world that is written by stretches against one that is written entity by entity, in all
+// that Apply says of it, over lives, structures, loss, and games that write, move and remove what is not theirs.
+func TestStretchesAreTheirEntities(t *testing.T) {
+	stretches, details, straight, scattered := 0, 0, 0, 0
+	for seed := range uint64(40) {
+		s := newStretchServer(t, seed)
+		fast, slow := newStretchClient(s, false), newStretchClient(s, true)
+		both := []*stretchClient{fast, slow}
+		for turn := range 80 {
+			first := s.seq + 1
+			for i, p := range s.turn() {
+				lost, again := s.random.IntN(15) == 0, s.random.IntN(15) == 0
+				for _, c := range both {
+					if !lost {
+						require.NoError(t, c.replica.Read(p))
+					}
+					if again {
+						_ = c.replica.Read(p)
+					}
+				}
+				if seed%4 == 3 && !lost && s.random.IntN(8) == 0 {
+					s.view.Acked(first + uint64(i))
+				}
+			}
+			for range min(len(s.ids), s.random.IntN(3)*s.random.IntN(2)) {
+				id, what := s.ids[s.random.IntN(len(s.ids))], s.random.IntN(12)
+				if what >= 8 && s.random.IntN(8) > 0 {
+					continue
+				}
+				for _, c := range both {
+					c.mischief(id, what)
+				}
+			}
+			if s.random.IntN(6) == 0 {
+				continue
+			}
+			for _, c := range both {
+				c.run()
+			}
+			require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
+			require.Equal(t, slow.problems, fast.problems)
+			require.Equal(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
+			require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
+			details += len(fast.apply.writing.details)
+			for _, b := range fast.apply.berths.list {
+				if b.slot < 0 {
+					scattered++
+				} else if b.n > 1 {
+					straight++
+				}
+			}
+		}
+		stretches += fast.long
+		require.Zero(t, slow.long)
+	}
+	require.NotZero(t, stretches, "nothing was listed as a stretch")
+	require.NotZero(t, details, "in no stretch some changed and others did not")
+	require.NotZero(t, straight)
+	require.NotZero(t, scattered)
+}
+
+// TestStretchesAreWritten holds that a world of stretches is what the server has, without anything to compare with but that.
+func TestStretchesAreWritten(t *testing.T) {
+	s := newStretchServer(t, 1)
+	c := newStretchClient(s, false)
+	s.store.Begin(tick.Tick(1))
+	s.store.Commit()
+	for range 200 {
+		for _, p := range s.turn() {
+			require.NoError(t, c.replica.Read(p))
+		}
+		c.run()
+		require.Equal(t, DigestStore(s.store, s.schema, func(wire.NetworkID) bool { return true }), Digest(&c.world, s.schema))
+	}
+	require.NotZero(t, c.long)
+}

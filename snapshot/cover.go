@@ -1,0 +1,205 @@
+package snapshot
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// cover stands for what is new of the lives of a run: it is the same in all of
+// them, but for places one behind the other. It is written into each when
+// somebody asks about that one. Until then these are what a life has beside it:
+// its number at the head of its index, its generation, its rows, and that it is
+// not gone. So of a head that is covered nothing changes but newest, applied and
+// first; who changes anything else looks for it with head first.
+type cover struct {
+	run
+	tick tick.Tick
+}
+
+// covers are in ascending order of index. They do not overlap.
+type covers struct {
+	list []cover
+	at   int // where the last one was found: the next is most likely there or behind
+	most int // about how many there may be
+}
+
+const (
+	// mostCovers is about how many there may be. When packets are lost a run falls
+	// apart, and grows together again in a tick of which all arrives.
+	mostCovers = 64
+	// uncovered is how many lives are written at least when one is asked about.
+	uncovered = 64
+)
+
+// seek is the number of the first cover that ends behind an index, and whether
+// that lies in it.
+func (c *covers) seek(index uint32) (i int, in bool) {
+	i = c.at
+	for tries := 0; tries < 2 && i < len(c.list); tries, i = tries+1, i+1 {
+		if i > 0 && c.list[i-1].end() > index {
+			break
+		}
+		if c.list[i].end() > index {
+			c.at = i
+			return i, c.list[i].index <= index
+		}
+	}
+	i, _ = slices.BinarySearchFunc(c.list, index, func(u cover, index uint32) int {
+		if u.end() <= index {
+			return -1
+		}
+		return 1
+	})
+	c.at = i
+	return i, i < len(c.list) && c.list[i].index <= index
+}
+
+// put makes u the cover of what it is about, all of which is in the i-th, or in
+// none and in front of that.
+func (c *covers) put(i int, in bool, u cover) {
+	if in {
+		old := &c.list[i]
+		rest, before := *old, int(u.index-old.index)
+		rest.skip(before + u.n)
+		if before > 0 {
+			old.n = before
+			i++
+			if rest.n > 0 {
+				c.list = slices.Insert(c.list, i, u, rest)
+			} else {
+				c.list = slices.Insert(c.list, i, u)
+			}
+			c.at = i + 1
+			return
+		}
+		if rest.n > 0 {
+			*old = rest
+		} else {
+			c.list = slices.Delete(c.list, i, i+1)
+		}
+	}
+	c.at = i
+	if i > 0 && c.list[i-1].tick == u.tick && c.list[i-1].goesOn(&u.run) {
+		c.list[i-1].n += u.n
+		return
+	}
+	c.list = slices.Insert(c.list, i, u)
+	c.at = i + 1
+}
+
+// uncover writes what covers stand for into all lives.
+func (r *Replica) uncover() {
+	for i := range r.covers.list {
+		r.write(r.covers.list[i])
+	}
+	r.covers.list, r.covers.at = r.covers.list[:0], 0
+}
+
+// bare writes what a cover stands for into the life of an index, and into those
+// of some around it, since whoever asks about one is likely to ask about more.
+func (r *Replica) bare(index uint32) {
+	i, in := r.covers.seek(index)
+	if !in {
+		return
+	}
+	c := &r.covers.list[i]
+	from := max(c.index, index/uncovered*uncovered)
+	until := min(c.end(), (index/uncovered+1)*uncovered)
+	piece, rest := *c, *c
+	piece.skip(int(from - c.index))
+	piece.n = int(until - from)
+	rest.skip(int(until - c.index))
+	r.write(piece)
+	switch before := int(from - c.index); {
+	case before > 0:
+		c.n = before
+		if rest.n > 0 {
+			r.covers.list = slices.Insert(r.covers.list, i+1, rest)
+		}
+	case rest.n > 0:
+		*c = rest
+	default:
+		r.covers.list = slices.Delete(r.covers.list, i, i+1)
+	}
+	if len(r.covers.list) > r.covers.most {
+		r.uncover()
+	}
+}
+
+// write writes what a cover stands for into its lives.
+func (r *Replica) write(u cover) {
+	lives, first, place := r.lives[u.life:][:u.n], int32(u.first), u.place
+	for i := range lives {
+		l := &lives[i]
+		l.newest.tick, l.newest.place, l.applied, l.first = u.tick, place, u.tick, first
+		place, first = place+1, first+int32(u.width)
+	}
+}
+
+// Span is indexes one behind the other.
+type Span struct{ First, Count uint32 }
+
+// Changed lists the indexes touched since ClearChanged, each once, in the order
+// of their first touch. The slice is the Replica's own.
+func (r *Replica) Changed() []uint32 {
+	if len(r.changed) < r.touches {
+		r.changed = slices.Grow(r.changed[:0], r.touches)
+		for _, s := range r.spans {
+			for i := range s.Count {
+				r.changed = append(r.changed, s.First+i)
+			}
+		}
+	}
+	return r.changed
+}
+
+// ChangedSpans is Changed with those that are one behind the other together. The
+// slice is the Replica's own.
+func (r *Replica) ChangedSpans() []Span { return r.spans }
+
+// ClearChanged starts a new list.
+func (r *Replica) ClearChanged() {
+	for _, s := range r.spans {
+		clear(r.touched[s.First>>6 : (s.First+s.Count-1)>>6+1]) // the others of these words are listed too
+	}
+	r.spans, r.changed, r.touches = r.spans[:0], r.changed[:0], 0
+}
+
+// touch notes that the bridge has to look at index.
+func (r *Replica) touch(index uint32) {
+	if !r.touched.has(index) {
+		r.touched.set(index)
+		r.list(index, 1)
+	}
+}
+
+// list adds indexes to those that changed.
+func (r *Replica) list(index uint32, n int) {
+	r.touches += n
+	if last := len(r.spans) - 1; last >= 0 && r.spans[last].First+r.spans[last].Count == index {
+		r.spans[last].Count += uint32(n)
+		return
+	}
+	r.spans = append(r.spans, Span{First: index, Count: uint32(n)})
+}
+
+// touchRun is touch for n indexes one behind the other.
+func (r *Replica) touchRun(index uint32, n int) {
+	for n > 0 {
+		word, bit := index>>6, index&63
+		k := min(n, 64-int(bit))
+		set := ^uint64(0) >> (64 - k) << bit
+		switch old := r.touched[word] & set; {
+		case old == 0:
+			r.touched[word] |= set
+			r.list(index, k)
+		case old != set:
+			for m := set &^ old; m != 0; m &= m - 1 {
+				r.touch(word<<6 + uint32(bits.TrailingZeros64(m)))
+			}
+		}
+		index, n = index+uint32(k), n-k
+	}
+}

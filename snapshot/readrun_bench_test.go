@@ -1,0 +1,68 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// BenchmarkReadWhole reads ticks of 1000 entities of 40 bytes in packets of 1165, whole, a few ticks over and over with another number.
+func BenchmarkReadWhole(b *testing.B) {
+	const entities, ticks = 1000, 4
+	type velocity struct{ X, Y, Z float32 }
+	schema := NewSchema([]*wire.Plan{compile[runPlace](b), compile[runTurn](b), compile[velocity](b)})
+	cfg := Config{Entities: entities, SentPackets: 1 << 13, Payload: 1165, Window: 16}
+	store := NewStore(schema, cfg)
+	view := NewView(store, cfg)
+	var payloads [ticks][][]byte
+	var ids []wire.NetworkID
+	seq, bits := uint64(0), uint32(0x3F80_0000)
+	for t := range payloads {
+		store.Begin(store.Tick() + 1)
+		for i := range entities {
+			if t == 0 {
+				ids = append(ids, store.Spawn())
+			}
+			for row := range 3 {
+				lanes := make([]uint32, schema.Plan(row).Lanes())
+				for k := range lanes {
+					bits++
+					lanes[k] = bits
+				}
+				store.Set(ids[i], row, lanes)
+			}
+		}
+		store.Commit()
+		view.Observe()
+		for view.Pending() {
+			buf := make([]byte, 1165)
+			seq++
+			payloads[t] = append(payloads[t], buf[:view.Write(buf, seq)])
+		}
+	}
+	replica := NewReplica(schema, cfg, 0)
+	now := 0
+	read := func() {
+		now++
+		for _, p := range payloads[now%ticks] {
+			binary.LittleEndian.PutUint16(p, uint16(now))
+			if err := replica.Read(p); err != nil {
+				b.Fatal(now, err)
+			}
+		}
+		replica.ClearChanged()
+	}
+	for range 100 {
+		read()
+	}
+	require.Equal(b, entities, replica.Len())
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		read()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/entities, "ns/row")
+}
