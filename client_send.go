@@ -54,11 +54,14 @@ func (c *Client) serve() {
 		return
 	}
 	c.keepAlive(c.patience(), nil)
-	if c.conn.AckDue() || c.conn.Next() == first && c.conn.AckAgain(c.frame.now) {
+	switch {
+	case c.conn.AckDue():
 		c.sendAck()
+	case c.conn.Next() == first && c.conn.AckAgain(c.frame.now):
+		c.sayAgain()
 	}
 	for range c.conn.AckCopies(c.frame.now) {
-		c.sendAck()
+		c.sayAgain()
 	}
 }
 

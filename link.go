@@ -142,6 +142,22 @@ func (l *link) sendAck() {
 	}
 }
 
+// sayAgain sends an acknowledgement that went out once more.
+func (l *link) sayAgain() {
+	packet := l.conn.Again()
+	if packet == nil {
+		l.sendAck()
+		return
+	}
+	room := l.out.room(len(packet))
+	if room == nil {
+		l.stats.OutputFull++
+		return
+	}
+	l.budget.Take(copy(room, packet))
+	l.out.commit(l.address, len(packet))
+}
+
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and
 // shows that this end is here. It says whether it did.
 func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {

@@ -77,6 +77,7 @@ type Stats struct {
 // addPackets adds the counters of one connection to a sum.
 func addPackets(sum *peer.Stats, one peer.Stats) {
 	sum.Sent += one.Sent
+	sum.Repeated += one.Repeated
 	sum.BytesSent += one.BytesSent
 	sum.Received += one.Received
 	sum.BytesReceived += one.BytesReceived

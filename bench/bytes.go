@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"time"
@@ -94,7 +95,8 @@ func newDressedRun(source motion, link transport.Link, tables *wire.Tables, d dr
 	if tables != nil {
 		protocol.UseTables(tables)
 	}
-	config := netcode.Config{TickRate: int(b.rate), SendBudget: -1, SentPackets: 4096}
+	random := rand.NewChaCha8([32]byte{}) // which numbers are left out decides what is lost
+	config := netcode.Config{TickRate: int(b.rate), SendBudget: -1, SentPackets: 4096, Random: random}
 	var err error
 	if b.server, err = netcode.NewServer(protocol, config); err != nil {
 		return nil, err

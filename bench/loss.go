@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -29,6 +31,16 @@ type lossPoint struct {
 
 func (p lossPoint) link() transport.Link {
 	return transport.Link{Delay: p.roundTrip / 2, Loss: p.loss, BurstLoss: p.burst}
+}
+
+// only reports whether a network is the one that a name such as 20/50 stands for, its round trip in ms and its loss in percent, or
+// the one without loss that this one is held against.
+func (p lossPoint) only(name string) bool {
+	trip, loss, _ := strings.Cut(name, "/")
+	if trip != strconv.Itoa(int(p.roundTrip/time.Millisecond)) {
+		return false
+	}
+	return p.total() == 0 || p.burst.Length == 0 && loss == strconv.Itoa(int(p.loss*100+0.5))
 }
 
 // total is the part of all datagrams that is lost.
@@ -76,6 +88,9 @@ func runLoss(o options) error {
 	}
 	var clean *lossRun
 	for _, p := range lossPoints() {
+		if o.only != "" && !p.only(o.only) {
+			continue
+		}
 		source, err := openMotion(o)
 		if err != nil {
 			return err

@@ -94,6 +94,7 @@ type Conn struct {
 	acked    ackedBefore
 	rtt      roundTrip
 	loss     lossRate
+	said     said
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
 	stats    Stats
@@ -130,24 +131,6 @@ func (c *Conn) Skip() {
 // AckDue reports whether an eliciting packet was accepted since the last packet
 // went out, so that this tick must send one even if it has nothing to say.
 func (c *Conn) AckDue() bool { return c.received.due > 0 }
-
-// AckAgain reports whether what was acknowledged last is worth saying again when
-// nothing else is to be said: packets of the remote end are lost here, so its
-// acknowledgements are likely to be lost there, and it waits for them in vain.
-// Where nothing comes any more, that ends after a few ticks.
-func (c *Conn) AckAgain(now time.Duration) bool {
-	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
-}
-
-// AckCopies is how many more packets than a tick has anyway are to say what was
-// acknowledged last: where much is lost one seldom comes through, and all that
-// the remote end sends leans on older packets for that.
-func (c *Conn) AckCopies(now time.Duration) int {
-	if !c.AckAgain(now) {
-		return 0
-	}
-	return min(c.received.lacks()/lackingPerCopy, mostCopies)
-}
 
 // AckNow reports whether so many eliciting packets were accepted since the last
 // packet went out that an acknowledgement must not wait for the next tick.

@@ -174,6 +174,9 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 		state = sentSilent
 	}
 	packet := seal(c.config.Check, b.buf, 0)
+	if state == sentSilent {
+		c.says(packet)
+	}
 	c.sent.push(t, now, state)
 	c.received.due -= b.due
 	c.stats.Sent++

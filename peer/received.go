@@ -22,7 +22,7 @@ const (
 	minLacking = 2
 	// lackingPerCopy is for how many missing ones of the newest numbers it is said
 	// once more in each tick, and mostCopies how often at most.
-	lackingPerCopy = 5
+	lackingPerCopy = 4
 	mostCopies     = 3
 )
 

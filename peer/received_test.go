@@ -147,10 +147,10 @@ func TestAcknowledgementsAreSaidAgainWherePacketsAreLost(t *testing.T) {
 }
 
 // Where much is lost an acknowledgement is said several times in a tick: once
-// more for every five of the 32 numbers before the newest that are missing.
+// more for every four of the 32 numbers before the newest that are missing.
 func TestAcknowledgementsAreSaidMoreOftenTheMoreIsLost(t *testing.T) {
 	for _, first := range startSequences() {
-		for _, c := range []struct{ lost, copies int }{{0, 0}, {4, 0}, {5, 1}, {9, 1}, {10, 2}, {15, 3}, {AckReach - 1, 3}} {
+		for _, c := range []struct{ lost, copies int }{{0, 0}, {3, 0}, {4, 1}, {7, 1}, {8, 2}, {12, 3}, {AckReach - 1, 3}} {
 			a, b, now := newTestConn(first, 128), newTestConn(first, 128), time.Duration(0)
 			for i := range 2*AckReach + 1 { // the second half is what counts: the lost ones, and then others
 				now += 10 * ms

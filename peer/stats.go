@@ -3,7 +3,8 @@ package peer
 // Stats counts what happened on one connection since it was opened.
 type Stats struct {
 	Sent      uint64 // packets finished
-	BytesSent uint64
+	Repeated  uint64 // packets that only acknowledged, sent once more as they were
+	BytesSent uint64 // of both
 
 	Received      uint64 // packets that passed every check of Read
 	BytesReceived uint64 // bytes of those packets

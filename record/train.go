@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -16,22 +15,10 @@ type Training struct {
 	clients []client
 }
 
-// client is one that acknowledges everything after a time.
-type client struct {
-	view    *snapshot.View
-	delay   tick.Tick
-	seq     uint64
-	pending []sent
-	buffer  []byte
-}
-
-type sent struct {
-	seq  uint64
-	tick tick.Tick
-}
-
 // trainWindow is W while training.
 const trainWindow = 128
+
+func trainConfig() snapshot.Config { return snapshot.Config{Window: trainWindow, SentPackets: 1 << 12} }
 
 // NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind alone;
 // else those of each component's own are trained too; trips are the round trips to count for, in ticks from 1.
@@ -59,15 +46,11 @@ func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Tr
 	if err != nil {
 		return nil, err
 	}
-	config := snapshot.Config{Window: trainWindow, SentPackets: 1 << 12}
-	t.Store = snapshot.NewStore(schema, config)
+	t.Store = snapshot.NewStore(schema, trainConfig())
 	for _, trip := range trips {
-		if trip < 1 || trip >= trainWindow {
-			return nil, fmt.Errorf("record: a round trip of %d ticks: it must be 1 to %d", trip, trainWindow-1)
+		if err := t.join(trip, false); err != nil {
+			return nil, err
 		}
-		t.clients = append(t.clients, client{
-			view: snapshot.NewView(t.Store, config), delay: tick.Tick(trip), buffer: make([]byte, 1200),
-		})
 	}
 	return t, nil
 }
@@ -78,23 +61,6 @@ func (t *Training) Send() error {
 		if err := t.clients[i].send(t.Store.Tick()); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (c *client) send(now tick.Tick) error {
-	for len(c.pending) > 0 && c.pending[0].tick+c.delay <= now {
-		c.view.Acked(c.pending[0].seq)
-		c.pending = c.pending[:copy(c.pending, c.pending[1:])]
-	}
-	c.view.Observe()
-	c.view.Plan(-1)
-	for c.view.Pending() {
-		if c.view.Write(c.buffer, c.seq+1) == 0 {
-			return fmt.Errorf("record: tick %d does not fit into packets", now)
-		}
-		c.seq++
-		c.pending = append(c.pending, sent{c.seq, now})
 	}
 	return nil
 }

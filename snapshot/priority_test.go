@@ -60,7 +60,7 @@ func starved(t *testing.T, n, ticks int, prepare func(*busy), each func(index ui
 
 func TestWhatWeighsMoreIsSentMoreOften(t *testing.T) {
 	count := map[uint32]int{}
-	starved(t, 200, 600, func(b *busy) {
+	starved(t, 300, 600, func(b *busy) {
 		for i, id := range b.ids {
 			switch i % 4 {
 			case 1:

@@ -1,0 +1,49 @@
+package peer
+
+import "time"
+
+// said is the newest packet that only acknowledged, and what it acknowledged.
+type said struct {
+	packet [packetOverhead]byte
+	size   int // 0: there was none
+	newest uint64
+	bits   uint64
+}
+
+// AckAgain reports whether what was acknowledged last is worth saying again when
+// nothing else is to be said: packets of the remote end are lost here, so its
+// acknowledgements are likely to be lost there, and it waits for them in vain.
+// Where nothing comes any more, that ends after a few ticks.
+func (c *Conn) AckAgain(now time.Duration) bool {
+	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
+}
+
+// AckCopies is how many more packets than a tick has anyway are to say what was
+// acknowledged last: where much is lost one seldom comes through, and all that
+// the remote end sends leans on older packets for that.
+func (c *Conn) AckCopies(now time.Duration) int {
+	if !c.AckAgain(now) {
+		return 0
+	}
+	return min(c.received.lacks()/lackingPerCopy, mostCopies)
+}
+
+// Again returns the newest packet that only acknowledged, where there is nothing
+// to add to it, to be sent once more as it is; else nil. With a number of its own
+// the same would tell the remote end of one more packet that may be lost, which
+// that one has to tell back. What is returned is good until the next Finish.
+func (c *Conn) Again() []byte {
+	s := &c.said
+	if s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
+		return nil
+	}
+	c.stats.Repeated++
+	c.stats.BytesSent += uint64(s.size)
+	return s.packet[:s.size]
+}
+
+// says keeps a packet that only acknowledges.
+func (c *Conn) says(packet []byte) {
+	c.said.size = copy(c.said.packet[:], packet)
+	c.said.newest, c.said.bits = c.received.newest, c.received.window[0]
+}

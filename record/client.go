@@ -1,0 +1,77 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// client is one that acknowledges what came to it after a time.
+type client struct {
+	view    *snapshot.View
+	delay   tick.Tick
+	lossy   bool // half of the packets are lost, and one in unheard of the times that acknowledgements come
+	random  dice
+	seq     uint64
+	pending []sent
+	buffer  []byte
+}
+
+type sent struct {
+	seq  uint64
+	tick tick.Tick
+	lost bool
+}
+
+// unheard is how seldom no acknowledgement comes in a tick over a lossy link, on which each is sent four times.
+const unheard = 16
+
+// join adds a client at a round trip in ticks.
+func (t *Training) join(trip int, lossy bool) error {
+	if trip < 1 || trip >= trainWindow {
+		return fmt.Errorf("record: a round trip of %d ticks: it must be 1 to %d", trip, trainWindow-1)
+	}
+	t.clients = append(t.clients, client{
+		view: snapshot.NewView(t.Store, trainConfig()), delay: tick.Tick(trip), lossy: lossy, random: dice(len(t.clients)),
+		buffer: make([]byte, 1200),
+	})
+	return nil
+}
+
+func (c *client) send(now tick.Tick) error {
+	if !c.lossy || c.random.below(unheard) > 0 {
+		c.hear(now)
+	}
+	c.view.Observe()
+	c.view.Plan(-1)
+	for c.view.Pending() {
+		if c.view.Write(c.buffer, c.seq+1) == 0 {
+			return fmt.Errorf("record: tick %d does not fit into packets", now)
+		}
+		c.seq++
+		c.pending = append(c.pending, sent{c.seq, now, c.lossy && c.random.below(2) == 0})
+	}
+	return nil
+}
+
+// hear takes in an acknowledgement: of what was sent before the newest that it names, the rest is lost.
+func (c *client) hear(now tick.Tick) {
+	known := 0
+	for i, p := range c.pending {
+		if p.tick+c.delay > now {
+			break
+		}
+		if !p.lost {
+			known = i + 1
+		}
+	}
+	for _, p := range c.pending[:known] {
+		if p.lost {
+			c.view.Lost(p.seq)
+		} else {
+			c.view.Acked(p.seq)
+		}
+	}
+	c.pending = c.pending[:copy(c.pending, c.pending[known:])]
+}
