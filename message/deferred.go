@@ -225,14 +225,13 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 // rememberReleased keeps a deferred message for the history, if there is room: it lies in no frame yet.
 func (in *Inbound) rememberReleased(o *origin, m *Message, payload []byte) {
 	f := in.cur
-	room, grown := f.room(len(payload), in.limits.Bytes)
+	room := in.room(o.source, len(payload))
 	if room == nil {
 		return
 	}
-	in.grew(grown)
 	copy(room, payload)
 	it := in.itemOf(m).at(len(f.bytes), len(payload), len(f.origins))
-	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
+	in.use(o.source, len(payload))
 	f.origins = append(f.origins, *o)
 	in.remember(it, m.Stage)
 }

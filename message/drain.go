@@ -26,7 +26,7 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 		q.clear()
 	}
 	if in.config.History == 0 && in.cur.waiting() == 0 {
-		in.cur.clear(in.number)
+		in.empty()
 		in.fromAt, in.localAt = -1, -1
 	}
 	in.draining = false

@@ -30,12 +30,11 @@ func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 	if err != nil {
 		return err
 	}
-	room, grown := in.cur.room(bound, in.limits.Bytes)
+	room := in.room(from, bound)
 	if room == nil || bound > maxPayload {
 		in.stats.Bytes++
 		return ErrFull
 	}
-	in.grew(grown)
 	n, err := c.Encode(&in.scratch, room, v)
 	if err != nil {
 		return err
@@ -50,9 +49,10 @@ func (in *Inbound) mayNest() bool {
 
 // putFrom queues a message of an end in this process, whose payload lies behind the frame's bytes.
 func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) error {
+	s.inside = true
 	f := in.cur
 	start := len(f.bytes)
-	f.bytes = f.bytes[:start+size]
+	in.use(s, size)
 	from, fromAt := in.from, in.fromAt
 	in.from, in.fromAt = origin{source: s, peer: s.id, tick: in.tick, received: in.now}, -1
 	if s == in.local {
