@@ -57,6 +57,8 @@ type Inbound struct {
 	fromAt   int    // its place in the frame's origins; -1 as long as nothing came
 	localAt  int    // place of the origin of loopback messages; -1 as long as nothing came
 	waiting  []*Source
+	places   []int // where deferred messages move to
+	asked    int   // how many times deferred messages were asked whether they wait on
 	crowds   [tick.NumStages]crowd
 	share    int    // bytes of a frame that every source is sure of
 	common   int    // bytes that were taken beyond

@@ -20,7 +20,8 @@ type posted struct {
 	text   int // length, so that sizes differ
 	at     tick.Tick
 	when   time.Duration
-	packet int // in which it came, and as which of all
+	aside  time.Duration // when it was put aside
+	packet int           // in which it came, and as which of all
 	number int
 }
 
@@ -89,26 +90,31 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	}
 	var listed []int
 	for _, s := range m.listed {
-		m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool {
-			late := now-p.when > m.limits.DeferredTime
-			if p.Channel.Delivery().Reliable() {
-				late = late && !p.Entity.IsZero() && m.exists[p.Entity] != Exists && m.turn(&p)
-			}
-			if late {
-				m.stats.DeferredLate++
-				m.freed[s] += p.Cost
-				if p.Channel.Delivery().Reliable() {
-					m.stats.Undeliverable++
-				}
-				m.settled[p.number] = true
-			}
-			return late
-		})
+		for before := -1; before != len(m.deferred[s]); { // to drop one gives others their turn
+			before = len(m.deferred[s])
+			m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool { return m.late(s, &p) })
+		}
 		if len(m.deferred[s]) > 0 {
 			listed = append(listed, s)
 		}
 	}
 	m.listed = listed
+}
+
+// late drops a message that has waited for too long: an unreliable one, or one that waits for nothing but its entity.
+func (m *model) late(s int, p *posted) bool {
+	if p.Channel.Delivery().Reliable() {
+		if m.now-p.when <= m.limits.DeferredTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
+			return false
+		}
+		m.stats.Undeliverable++
+	} else if m.now-p.aside <= m.limits.DeferredTime {
+		return false
+	}
+	m.stats.DeferredLate++
+	m.freed[s] += p.Cost
+	m.settled[p.number] = true
+	return true
 }
 
 // turn reports whether nothing that came before it on its ordered channel is still to be handled.
@@ -266,7 +272,7 @@ func (m *model) evict(from int) {
 func (m *model) verdict(p *posted, aside bool) Existence {
 	answer := m.exists[p.Entity]
 	switch {
-	case !m.turn(p):
+	case !m.turn(p) || aside && p.NotBefore > m.tick:
 		return NotYet
 	case m.overtaken(p, aside):
 		return stale
@@ -364,6 +370,7 @@ func (m *model) deferMessage(p posted) {
 		return
 	}
 	m.stats.Deferred++
+	p.aside = m.now
 	m.deferred[p.from] = append(m.deferred[p.from], p)
 	if !slices.Contains(m.listed, p.from) {
 		m.listed = append(m.listed, p.from)
@@ -453,7 +460,7 @@ func (w *twins) compare(t *rapid.T) {
 	require.Len(t, w.got, len(w.model.handled))
 	for i := range w.got {
 		w.got[i].Type = 0
-		w.model.handled[i].packet, w.model.handled[i].number = 0, 0
+		w.model.handled[i].packet, w.model.handled[i].number, w.model.handled[i].aside = 0, 0, 0
 		require.Equal(t, w.model.handled[i], w.got[i])
 	}
 	w.got, w.model.handled = w.got[:0], w.model.handled[:0]
