@@ -60,8 +60,8 @@ type Config struct {
 	QueueBytes       int // Bytes of received messages in one frame, of which all have equal shares of half; default: what the quotas and the credit of all Clients allow.
 	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
 	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
-	// FloodFrames is how many frames beyond one of these two, less those in which it sent and stayed below, a sender has until it
-	// is closed; default 64.
+	// FloodFrames is how many frames beyond one of these two, less those in which it sent and stayed below, a client has until it
+	// is closed; default 64. Server only.
 	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.

@@ -163,6 +163,28 @@ func TestAFloodThatStopsIsForgiven(t *testing.T) {
 	require.Zero(t, r.server.Stats().RateLimited)
 }
 
+// A server may send a client more than the client takes: what is too much is dropped and counted there, and the client stays.
+func TestAServerIsNoFlooder(t *testing.T) {
+	p := protocol()
+	got := 0
+	netcode.Handle(p, func(*netcode.Context, *chat) { got++ })
+	const quota, frames = 40, 30
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	c := r.joined(p, netcode.Config{QueuePerSender: quota, FloodFrames: 5})
+	for range frames {
+		for range quota + 10 {
+			require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &chat{1}))
+		}
+		r.step()
+	}
+	r.step()
+	require.Equal(t, netcode.Connected, c.State())
+	require.Equal(t, frames*quota, got)
+	require.EqualValues(t, frames*10, c.Stats().Messages.PerSender)
+	require.Zero(t, c.Stats().RateLimited)
+	require.Equal(t, []string{"connect 1"}, r.server.log)
+}
+
 // A server that does not come to a stage leaves reliable messages for it waiting: they are neither acknowledged and then
 // dropped nor taken without bound. The client is told that it must wait.
 func TestCase33ReliableIntoAFullQueue(t *testing.T) {

@@ -10,7 +10,9 @@ import (
 )
 
 // Send sends a message from a server, a client, or the end that a handler was given. It leaves at the end of the frame, if
-// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. A
+// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. The
+// receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
+// QueueSenderBytes) and drops the rest, whatever Send said; a server closes a client that goes on so, a client no server. A
 // message to several is encoded once. Send allocates nothing once warm.
 //
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. By ToAll and ToAllBut
