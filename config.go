@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/arche-netcode/netcode/message"
@@ -132,6 +133,7 @@ func (c Config) withDefaults() Config {
 	orTime(&c.DeferredTime, 2*time.Second)
 	orTime(&c.ReliableStall, 5*time.Second)
 	orTime(&c.FlushTimeout, time.Second)
+	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // the time of its end is one, too
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
 	orTime(&c.Rewind, 500*time.Millisecond)

@@ -190,10 +190,10 @@ const farthest = 1 << 14
 
 // wait has a message wait for a tick, unless that is long past.
 func (c *courier) wait(p *peer.Post, before tick.Tick) error {
-	switch ahead := before - c.frame.clock.Tick(); {
-	case ahead > farthest:
+	switch now := c.frame.clock.Tick(); { // before may be as far from now as no tick can tell
+	case before-farthest > now && before > now:
 		return ErrTooFar
-	case ahead > -farthest:
+	case before > now-farthest:
 		p.Flags |= wire.FlagTick
 		p.Tick = before
 	}

@@ -20,7 +20,9 @@ func TestWaitingCostsWhatIsDue(t *testing.T) {
 		"a tick for each":    func(n int) Message { return Message{Channel: reliable, NotBefore: tick.Tick(far - n)} },
 		"behind one":         func(n int) Message { return Message{Channel: ordered, NotBefore: far * tick.Tick(max(1-n, 0))} },
 		"about what is here": func(int) Message { return Message{Channel: reliable, NotBefore: far, Entity: here} },
-		"in all stages":      func(n int) Message { return Message{Channel: reliable, NotBefore: far, Stage: tick.Stage(n % tick.NumStages)} },
+		"in all stages": func(n int) Message {
+			return Message{Channel: reliable, NotBefore: far, Stage: tick.Stage(n % tick.NumStages)}
+		},
 		"on all channels": func(n int) Message {
 			return Message{Channel: wire.NewChannel(wire.ReliableOrdered, n%64), NotBefore: far}
 		},
