@@ -117,6 +117,9 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	if err != nil {
 		return err
 	}
+	if codec.Size() < 0 {
+		return writeAside(c, l, of, codec, p, m, bound)
+	}
 	room, err := l.outgoing.Reserve(p, bound)
 	if err != nil {
 		return l.failed(err, of.Name, p, bound)
@@ -132,6 +135,25 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	l.outgoing.Commit(n)
 	c.record(l.remote, p, room[:n])
 	return nil
+}
+
+// writeAside is write for a type with a Serialize method. That may send messages of its own, which would go into the room that is
+// reserved for this one: so it writes into memory that nobody else has.
+func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
+	if bound > largest {
+		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
+	}
+	buffer := c.borrow(bound)
+	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
+	if err == nil {
+		if err = l.outgoing.Push(p, buffer[:n]); err == nil {
+			c.record(l.remote, p, buffer[:n])
+		} else {
+			err = l.failed(err, of.Name, p, n)
+		}
+	}
+	c.buffer = buffer
+	return err
 }
 
 // label says what travels beside the body.

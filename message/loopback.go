@@ -30,6 +30,17 @@ func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 	if err != nil {
 		return err
 	}
+	if c.way == bySerialize && bound <= maxPayload { // the method may send, too
+		buffer := in.scratch.takeBytes(bound)
+		n, err := c.Encode(&in.scratch, buffer, v)
+		if err == nil {
+			local := *m
+			local.Type = t.id
+			err = in.PushNear(from, &local, buffer[:n])
+		}
+		in.scratch.bytes = buffer
+		return err
+	}
 	room := in.room(from, bound)
 	if room == nil || bound > maxPayload {
 		in.stats.Bytes++
