@@ -75,7 +75,9 @@ func (e *eager) SizeUpperBound() int { return 4 }
 func TestSerializeMaySend(t *testing.T) {
 	p := protocol()
 	var got []string
-	netcode.Handle(p, func(ctx *netcode.Context, m *eager) { got = append(got, fmt.Sprintf("%d:eager %d", ctx.Local, m.Number)) }, netcode.AtStage(tick.Update))
+	netcode.Handle(p, func(ctx *netcode.Context, m *eager) {
+		got = append(got, fmt.Sprintf("%d:eager %d", ctx.Local, m.Number))
+	}, netcode.AtStage(tick.Update))
 	netcode.Handle(p, func(ctx *netcode.Context, m *chat) { got = append(got, fmt.Sprintf("%d:%d", ctx.Local, m.Number)) }, netcode.AtStage(tick.Update))
 	r := newRig(t, p, netcode.Config{History: 2})
 	c := r.joined(p, netcode.Config{}).Client
@@ -97,7 +99,9 @@ func TestSerializeMaySend(t *testing.T) {
 				t.Run(fmt.Sprint(name, via, nested), func(t *testing.T) {
 					got = nil
 					later := netcode.InStage(tick.EarlyUpdate) // and not the one that the end is in
-					send := func(n uint32) { require.NoError(t, netcode.Send(way.end, way.inner, &chat{n}, netcode.Via(via), later)) }
+					send := func(n uint32) {
+						require.NoError(t, netcode.Send(way.end, way.inner, &chat{n}, netcode.Via(via), later))
+					}
 					within := func() { send(2); send(3) }
 					want := []string{"1", "2", "3", "eager 5", "6"}
 					if nested {

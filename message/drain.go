@@ -143,5 +143,5 @@ func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) 
 
 // remember keeps a message that is handled for the history.
 func (in *Inbound) remember(it item, stage tick.Stage) {
-	in.cur.past = append(in.cur.past, pastItem{it, stage})
+	in.cur.past = append(in.cur.past, pastItem{item: it, stage: stage})
 }

@@ -65,9 +65,11 @@ type Inbound struct {
 	filling  uint64 // counts how often the frame was empty
 	buffer   []byte // payload of a deferred message that is handled
 	draining bool
-	nested   int // loopback messages handled at once since Drain began
-	depth    int
-	contexts [MaxNested + 1]Context // of handlers within each other
+
+	redelivering bool
+	nested       int // loopback messages handled at once since Drain began
+	depth        int
+	contexts     [MaxNested + 1]Context // of handlers within each other
 }
 
 // NewInbound returns empty queues. It panics without a frozen registry.

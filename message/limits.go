@@ -59,5 +59,6 @@ type Stats struct {
 	Undeliverable uint64 // dropped because their entity will never exist here, or did not come in time if they are reliable
 	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
 	Panics        uint64 // handlers that panicked
+	Unrecorded    uint64 // handled and not kept for the history: no room, or handled at once and not to be encoded
 	Grown         uint64 // times that a queue's memory grew
 }

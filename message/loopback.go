@@ -90,6 +90,9 @@ func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Mes
 		now := Message{Channel: m.Channel, order: from.placed(m.Channel)}
 		from.handled(&now)
 	}
+	if in.config.History > 0 && !in.redelivering {
+		rememberAtOnce(in, from, t, c, m, v)
+	}
 	if c.handle == nil {
 		return
 	}
@@ -108,6 +111,26 @@ func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Mes
 	if poisoning {
 		poisonContext(ctx)
 	}
+}
+
+// rememberAtOnce keeps a message that is handled at once for the history. For that it is encoded; one that cannot be is handled
+// all the same.
+func rememberAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) {
+	bound, err := c.SizeBound(&in.scratch, v)
+	if err != nil || bound > maxPayload {
+		in.stats.Unrecorded++
+		return
+	}
+	buffer := in.scratch.takeBytes(bound)
+	n, err := c.Encode(&in.scratch, buffer, v)
+	if err != nil {
+		in.stats.Unrecorded++
+	} else {
+		local := *m
+		local.Type = t.id
+		in.rememberBody(&origin{source: from, peer: from.id, tick: in.tick, received: in.now}, &local, buffer[:n], in.depth > 0)
+	}
+	in.scratch.bytes = buffer
 }
 
 // recoveredAt contains the panic of a handler that was called at once, and goes back to the depth that it was called from.

@@ -326,8 +326,11 @@ func (m *model) drain(stage tick.Stage) {
 			}
 			m.deferred[s] = slices.Delete(m.deferred[s], i, i+1)
 			if verdict == Exists {
-				if m.history > 0 && m.fits(&p) {
+				switch {
+				case m.history > 0 && m.fits(&p):
 					m.take(&p) // it lies in the frame's history
+				case m.history > 0:
+					m.stats.Unrecorded++
 				}
 				m.handle(p)
 				continue

@@ -134,22 +134,23 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 	s.deferred.remove(e)
 	in.stats.Handled++
 	if in.config.History > 0 {
-		in.rememberReleased(&o, &m, in.buffer)
+		in.rememberBody(&o, &m, in.buffer, false)
 	}
 	in.describe(ctx, &o, m.Stage)
 	in.deliver(ctx, s, &m, in.buffer)
 }
 
-// rememberReleased keeps a deferred message for the history, if there is room: it lies in no frame yet.
-func (in *Inbound) rememberReleased(o *origin, m *Message, payload []byte) {
+// rememberBody keeps a message that lies in no frame yet for the history, if there is room.
+func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bool) {
 	f := in.cur
 	room := in.room(o.source, len(payload))
 	if room == nil {
+		in.stats.Unrecorded++
 		return
 	}
 	copy(room, payload)
 	it := in.itemOf(m).at(len(f.bytes), len(payload), len(f.origins))
 	in.use(o.source, len(payload))
 	f.origins = append(f.origins, *o)
-	in.remember(it, m.Stage)
+	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
