@@ -165,7 +165,7 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 			within = how[i].within
 		}
 	}
-	number, ok := c.calls.begin(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.now + within, ctx: ctx})
+	number, ok := c.calls.begin(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.after(within), ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
 		return ErrTooManyCalls

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -199,4 +200,24 @@ func TestWhoDoesNotAnswerLetsTheCallEnd(t *testing.T) {
 	var refused *netcode.CallError
 	require.ErrorAs(t, got, &refused)
 	require.True(t, strings.Contains(refused.Text, "nobody"), refused.Text)
+}
+
+// The longest deadline that there is, is one: what is added to it does not go round.
+func TestTheLongestTimesAreLong(t *testing.T) {
+	s := newShop(t, netcode.Config{FlushTimeout: math.MaxInt64})
+	got := s.call(context.Background(), 3, netcode.Within(math.MaxInt64))
+	least := s.call(context.Background(), 3, netcode.Within(math.MinInt64))
+	s.run(time.Second)
+	require.Equal(t, []string{"6"}, *got)
+	require.Equal(t, []string{netcode.ErrDeadline.Error()}, *least)
+
+	c := s.clients[0].Client
+	require.NoError(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(math.MinInt64)), "long past")
+	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &chat{1}, netcode.NotBefore(math.MaxInt64)), netcode.ErrTooFar)
+
+	require.NoError(t, netcode.Send(s.server.Server, netcode.To(c.ID()), &chat{1}, netcode.Via(netcode.Reliable)))
+	s.server.Close(0)
+	s.run(time.Second)
+	require.Zero(t, s.server.Stats().FlushesCut, "what waits is delivered first")
+	require.Equal(t, netcode.Disconnected, c.State())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/arche-netcode/netcode/message"
@@ -53,12 +54,15 @@ type Config struct {
 	HistoryBytes int
 	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
-	QueuePerStage    int // Received messages that wait for one stage; default 32768, beyond that the oldest unreliable one is dropped.
-	QueueBytes       int // Bytes of received messages in one frame; default: room for the quotas of all Clients, at least 16 MiB.
+	// QueuePerStage is how many received messages may wait for one stage; default 512 for each of Clients, at least 32768. Where that
+	// is full an equal share of it is everyone's own. Who has more makes room: of unreliable messages the oldest is dropped, and where
+	// there are only reliable ones the connection of whoever has the most ends.
+	QueuePerStage    int
+	QueueBytes       int // Bytes of received messages in one frame, of which all have equal shares of half; default: what the quotas and the credit of all Clients allow.
 	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
 	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
-	// FloodFrames is how many frames beyond one of these two, less those in which it sent and stayed below, a sender has until it
-	// is closed; default 64.
+	// FloodFrames is how many frames beyond one of these two, less those in which it sent and stayed below, a client has until it
+	// is closed; default 64. Server only.
 	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
@@ -114,10 +118,10 @@ func (c Config) withDefaults() Config {
 	orInt(&c.SentPackets, 1024)
 	orInt(&c.SendBudget, 64<<10)
 	orInt(&c.HistoryBytes, 128<<20)
-	orInt(&c.QueuePerStage, 32768)
+	orInt(&c.QueuePerStage, max(32768, 512*c.Clients))
 	orInt(&c.QueuePerSender, 1024)
 	orInt(&c.QueueSenderBytes, 256<<10)
-	orInt(&c.QueueBytes, min(max(16<<20, c.Clients*(c.QueueSenderBytes+peer.InitialCredit)), 1<<30))
+	orInt(&c.QueueBytes, min(max(16<<20, (c.Clients+1)*(c.QueueSenderBytes+c.QueueSenderBytes/2+peer.InitialCredit)), 1<<30))
 	orInt(&c.FloodFrames, 64)
 	orInt(&c.OutboxBytes, 64<<10)
 	orInt(&c.ReliableBytes, 256<<10)
@@ -129,6 +133,7 @@ func (c Config) withDefaults() Config {
 	orTime(&c.DeferredTime, 2*time.Second)
 	orTime(&c.ReliableStall, 5*time.Second)
 	orTime(&c.FlushTimeout, time.Second)
+	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // the time of its end is one, too
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
 	orTime(&c.Rewind, 500*time.Millisecond)
@@ -208,10 +213,10 @@ func (c Config) snapshot() snapshot.Config {
 	}
 }
 
-// queues is the part of the configuration that bounds received messages.
-func (c Config) queues() message.Limits {
+// queues is the part of the configuration that bounds received messages, from so many other ends.
+func (c Config) queues(others int) message.Limits {
 	return message.Limits{
-		PerStage: c.QueuePerStage, Bytes: c.QueueBytes, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes,
+		PerStage: c.QueuePerStage, Bytes: c.QueueBytes, Sources: others + 1, PerSender: c.QueuePerSender, SenderBytes: c.QueueSenderBytes,
 		Deferred: c.Deferred, DeferredBytes: c.DeferredBytes, DeferredTime: c.DeferredTime, Nested: c.Nested,
 	}
 }

@@ -50,11 +50,15 @@ func courierOf(end Endpoint) *courier {
 
 // setUp makes the queues; the fields that say whose courier it is are set.
 func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID) message.Existence) {
+	others := 1
+	if c.server != nil {
+		others = config.Clients
+	}
 	c.inbound = message.NewInbound(message.Config{
-		Registry: &c.protocol.messages, End: end, Limits: config.queues(), History: config.History,
+		Registry: &c.protocol.messages, End: end, Limits: config.queues(others), History: config.History,
 		Exists: exists, Special: c.special, Panicked: c.panicked,
 	})
-	c.outbound = message.NewOutbound(config.History, config.queues())
+	c.outbound = message.NewOutbound(config.History, config.queues(others))
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = newCalls(config.Calls)
 	c.calls.tell = c.tellCaller

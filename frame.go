@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"math"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -17,6 +18,14 @@ type frame struct {
 	steps int  // How many do.
 	begun bool
 	given time.Duration // The time of the last frame, as it was given: now goes on when the clock is set back.
+}
+
+// after is the time so much later, or the last there is.
+func (f *frame) after(d time.Duration) time.Duration {
+	if d > 0 && f.now > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return f.now + d
 }
 
 // begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process:

@@ -59,6 +59,76 @@ func TestCase32OneFlooderAmongSixtyThree(t *testing.T) {
 	r.sees(r.clients[62], id, 1)
 }
 
+// Clients that send all that their quota or their credit takes, in the same instant and for one stage, cost the others neither a
+// message nor the connection.
+func TestCase32ManyFlooders(t *testing.T) {
+	for _, flooders := range []int{1, 9, 40} {
+		for _, delivery := range []wire.Delivery{wire.Unreliable, wire.Reliable} {
+			t.Run(fmt.Sprint(flooders, delivery), func(t *testing.T) { case32Many(t, flooders, delivery) })
+		}
+	}
+}
+
+func case32Many(t *testing.T, flooders int, delivery wire.Delivery) {
+	if testing.Short() && flooders > 9 {
+		t.Skip("large")
+	}
+	const honest = 4
+	p := protocol()
+	got := map[netcode.ClientID]int{}
+	netcode.Handle(p, func(ctx *netcode.Context, _ *dot) { got[ctx.Sender]++ }, netcode.AtStage(tick.Update))
+	r := newRig(t, p, netcode.Config{})
+	for range honest + flooders {
+		r.joined(p, netcode.Config{SendBudget: -1, Entities: 1, ReliableBytes: 1 << 20})
+	}
+	how := []netcode.Delivery{netcode.Unreliable, netcode.Reliable}
+	for frame := range 3 {
+		for i, c := range r.clients {
+			n, kinds := 10, how
+			if i >= honest {
+				if n, kinds = 1024, []netcode.Delivery{delivery}; delivery == wire.Reliable {
+					n = 3700
+				}
+			}
+			if i >= honest && (frame > 0 && delivery == wire.Reliable || c.State() != netcode.Connected) {
+				continue
+			}
+			for number := range n {
+				via := kinds[number%len(kinds)]
+				require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &dot{1}, netcode.Via(via), netcode.Channel(number%4)))
+			}
+		}
+		for i := range r.clients {
+			if frame%2 == 0 {
+				i = len(r.clients) - 1 - i // the honest come last, and in another frame first
+			}
+			r.clientFrame(r.clients[i])
+		}
+		r.now += frameTime
+		r.serverFrame()
+	}
+	r.run(500 * time.Millisecond)
+	closed := 0
+	for i, c := range r.clients {
+		if i < honest {
+			require.Equal(t, netcode.Connected, c.State())
+			require.Equal(t, 30, got[c.ID()], "honest loss")
+		} else if c.State() != netcode.Connected {
+			require.ErrorIs(t, c.Err(), peer.ReasonQueueOverflow)
+			closed++
+		}
+	}
+	stats := r.server.Stats()
+	require.Equal(t, delivery == wire.Reliable && flooders >= 9, closed > 0, "some must")
+	require.Less(t, closed, max(flooders, 1))
+	require.Equal(t, delivery == wire.Unreliable && flooders == 40, stats.Messages.PerStage > 0)
+	require.Equal(t, closed > 0, stats.Messages.Evicted > 0)
+	require.Zero(t, stats.RateLimited)
+}
+
+// dot is the smallest message.
+type dot struct{ B uint8 }
+
 // flood sends so many messages over all stages at once, for the next frame.
 func (th *thief) flood(n int) {
 	for n > 0 {
@@ -91,6 +161,28 @@ func TestAFloodThatStopsIsForgiven(t *testing.T) {
 	}
 	require.Len(t, r.server.log, 1)
 	require.Zero(t, r.server.Stats().RateLimited)
+}
+
+// A server may send a client more than the client takes: what is too much is dropped and counted there, and the client stays.
+func TestAServerIsNoFlooder(t *testing.T) {
+	p := protocol()
+	got := 0
+	netcode.Handle(p, func(*netcode.Context, *chat) { got++ })
+	const quota, frames = 40, 30
+	r := newRig(t, p, netcode.Config{SendBudget: -1})
+	c := r.joined(p, netcode.Config{QueuePerSender: quota, FloodFrames: 5})
+	for range frames {
+		for range quota + 10 {
+			require.NoError(t, netcode.Send(r.server.Server, netcode.To(c.ID()), &chat{1}))
+		}
+		r.step()
+	}
+	r.step()
+	require.Equal(t, netcode.Connected, c.State())
+	require.Equal(t, frames*quota, got)
+	require.EqualValues(t, frames*10, c.Stats().Messages.PerSender)
+	require.Zero(t, c.Stats().RateLimited)
+	require.Equal(t, []string{"connect 1"}, r.server.log)
 }
 
 // A server that does not come to a stage leaves reliable messages for it waiting: they are neither acknowledged and then

@@ -176,11 +176,11 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTimeout }
 
 // overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
-// two ends, or the other end has sent far beyond its quota for long.
+// two ends, or a client has sent far beyond its quota for long.
 func (l *link) overrun() *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
 	if l.spoken {
-		if l.tooMuch {
+		if l.tooMuch && l.remote != 0 { // a server cannot know the quotas of its clients, and is theirs to trust
 			l.floods++
 		} else {
 			l.floods = max(l.floods-1, 0)

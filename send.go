@@ -10,7 +10,9 @@ import (
 )
 
 // Send sends a message from a server, a client, or the end that a handler was given. It leaves at the end of the frame, if
-// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. A
+// the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. The
+// receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
+// QueueSenderBytes) and drops the rest, whatever Send said; a server closes a client that goes on so, a client no server. A
 // message to several is encoded once. Send allocates nothing once warm.
 //
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. By ToAll and ToAllBut
@@ -115,6 +117,9 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	if err != nil {
 		return err
 	}
+	if codec.Size() < 0 {
+		return writeAside(c, l, of, codec, p, m, bound)
+	}
 	room, err := l.outgoing.Reserve(p, bound)
 	if err != nil {
 		return l.failed(err, of.Name, p, bound)
@@ -130,6 +135,25 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	l.outgoing.Commit(n)
 	c.record(l.remote, p, room[:n])
 	return nil
+}
+
+// writeAside is write for a type with a Serialize method. That may send messages of its own, which would go into the room that is
+// reserved for this one: so it writes into memory that nobody else has.
+func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T, bound int) error {
+	if bound > largest {
+		return l.failed(peer.ErrTooLarge, of.Name, p, bound)
+	}
+	buffer := c.borrow(bound)
+	n, err := codec.Encode(c.inbound.Scratch(), buffer[:bound], m)
+	if err == nil {
+		if err = l.outgoing.Push(p, buffer[:n]); err == nil {
+			c.record(l.remote, p, buffer[:n])
+		} else {
+			err = l.failed(err, of.Name, p, n)
+		}
+	}
+	c.buffer = buffer
+	return err
 }
 
 // label says what travels beside the body.
@@ -188,10 +212,10 @@ const farthest = 1 << 14
 
 // wait has a message wait for a tick, unless that is long past.
 func (c *courier) wait(p *peer.Post, before tick.Tick) error {
-	switch ahead := before - c.frame.clock.Tick(); {
-	case ahead > farthest:
+	switch now := c.frame.clock.Tick(); { // before may be as far from now as no tick can tell
+	case before-farthest > now && before > now:
 		return ErrTooFar
-	case ahead > -farthest:
+	case before > now-farthest:
 		p.Flags |= wire.FlagTick
 		p.Tick = before
 	}

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -60,8 +61,8 @@ func TestCase15PanicsElsewhere(t *testing.T) {
 	require.Equal(t, []wire.ClientID{3, 3}, senders)
 	require.NoError(t, r.post(Message{Stage: tick.Update}, 1))
 	require.Equal(t, []wire.ClientID{3, 3, 9}, senders)
-	require.Equal(t, 2, r.Redeliver(0))
-	require.Equal(t, []wire.ClientID{3, 3, 9, 3, 3}, senders)
+	require.Equal(t, 3, r.Redeliver(0))
+	require.Equal(t, []wire.ClientID{3, 3, 9, 3, 3, 9}, senders)
 
 	senders, r.onOrder = nil, func(ctx *Context, m *order) {
 		if m.Serial == 1 {
@@ -83,58 +84,117 @@ func TestCase15PanicsElsewhere(t *testing.T) {
 	require.Equal(t, 1, silent.Drain(tick.Update), "nobody needs to be told")
 }
 
-// Case 32 of the catalogue, one flooder and 63 honest: at twenty times their rate into every stage, nothing of the honest
-// is lost, in a frame whose stages all run and in frames of which one never does.
-func TestCase32OneFlooder(t *testing.T) {
-	const honest, each = 63, 16
-	for name, runs := range map[string]func(stage tick.Stage) bool{
-		"every stage runs":          func(tick.Stage) bool { return true },
-		"fixed update does not run": func(stage tick.Stage) bool { return stage != tick.FixedUpdate },
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, Config{})
-			got := map[wire.ClientID]int{}
-			r.onOrder = func(ctx *Context, _ *order) { got[ctx.Sender]++ }
-			sources := make([]*Source, honest+1)
-			for i := range sources {
-				sources[i] = NewSource(wire.ClientID(i + 1))
-			}
-			flooder := sources[honest]
-			frames := 40
-			for frame := range frames {
-				r.Begin(time.Duration(frame)*time.Millisecond, tick.Tick(frame))
-				for stage := range tick.Stage(tick.NumStages) {
-					for i, s := range sources {
-						n := each
-						if s == flooder {
-							n = each * 20
-						}
-						if stage == tick.FixedUpdate && s != flooder {
-							n = i % 2 // a little into the stage that may not run
-						}
-						r.From(s, 1, 0)
-						for range n {
-							err := r.push(stage, 1)
-							require.True(t, err == nil || s == flooder && err == ErrQuota)
-						}
-					}
+// Case 32 of the catalogue, some that flood and 63 honest: at twenty times their rate into every stage, nothing of the honest
+// is lost, in frames whose stages all run and in frames of which one never does.
+func TestCase32Flooders(t *testing.T) {
+	for _, flooders := range []int{1, 9, 40} {
+		for name, runs := range map[string]func(stage tick.Stage) bool{
+			"every stage runs":          func(tick.Stage) bool { return true },
+			"fixed update does not run": func(stage tick.Stage) bool { return stage != tick.FixedUpdate },
+		} {
+			t.Run(fmt.Sprint(flooders, " ", name), func(t *testing.T) { case32(t, flooders, runs) })
+		}
+	}
+}
+
+func case32(t *testing.T, flooders int, runs func(stage tick.Stage) bool) {
+	const honest, each, frames = 63, 16, 20
+	r := newRig(t, Config{Limits: Limits{PerStage: 8192}})
+	got := map[wire.ClientID]int{}
+	r.onOrder = func(ctx *Context, _ *order) { got[ctx.Sender]++ }
+	sources := make([]*Source, honest+flooders)
+	for i := range sources {
+		sources[i] = NewSource(wire.ClientID(i + 1))
+	}
+	for frame := range frames {
+		r.Begin(time.Duration(frame)*time.Millisecond, tick.Tick(frame))
+		for stage := range tick.Stage(tick.NumStages) {
+			for i, s := range sources {
+				n := each
+				switch {
+				case i >= honest:
+					n = each * 20
+				case stage == tick.FixedUpdate:
+					n = i % 2 // a little into the stage that may not run
 				}
-				require.Positive(t, flooder.Refused(), "the end can see who floods")
-				for stage := range tick.Stage(tick.NumStages) {
-					if runs(stage) {
-						r.Drain(stage)
-					}
+				r.From(s, 1, 0)
+				for range n {
+					err := r.push(stage, 1)
+					require.True(t, err == nil || i >= honest && err == ErrQuota)
 				}
 			}
-			r.Drain(tick.FixedUpdate)
-			for i, s := range sources[:honest] {
-				require.Equal(t, frames*(each*6+i%2), got[s.ID()], "honest loss")
-				require.Zero(t, s.Refused())
+		}
+		for stage := range tick.Stage(tick.NumStages) {
+			if runs(stage) {
+				r.Drain(stage)
 			}
-			require.Zero(t, r.Stats().PerStage)
-			require.Zero(t, r.Stats().Full)
-			require.LessOrEqual(t, got[flooder.ID()], frames*1024)
-		})
+		}
+	}
+	r.Drain(tick.FixedUpdate)
+	for i, s := range sources {
+		require.NoError(t, s.Fault())
+		if i < honest {
+			require.Equal(t, frames*(each*6+i%2), got[s.ID()], "honest loss")
+			require.Zero(t, s.Refused())
+		} else {
+			require.Positive(t, s.Refused(), "the end can see who floods")
+			require.LessOrEqual(t, got[s.ID()], frames*1024)
+		}
+	}
+	require.Zero(t, r.Stats().Full)
+	require.Equal(t, flooders > 9, r.Stats().PerStage > 0, "what is dropped is the flooders' own")
+}
+
+// Case 32 with as much as their credit takes, reliable, in one frame: the stage is full, and who made it so is closed, one
+// after the other, as many as it takes. Nobody honest is, and nothing of theirs is lost.
+func TestCase32ReliableFlooders(t *testing.T) {
+	const honest, each = 24, 40
+	reliable := wire.NewChannel(wire.Reliable, 0)
+	for _, flooders := range []int{1, 9, 40} {
+		r := newRig(t, Config{})
+		got := map[wire.ClientID]int{}
+		r.onOrder = func(ctx *Context, _ *order) { got[ctx.Sender]++ }
+		sources := make([]*Source, honest+flooders)
+		for i := range sources {
+			sources[i] = NewSource(wire.ClientID(i + 1))
+		}
+		pushed := 0
+		for i := len(sources) - 1; i >= 0; i-- {
+			s := sources[i]
+			r.From(s, 1, 0)
+			for n := range 3700 {
+				m := Message{Type: r.order.ID(), Stage: tick.Update, Channel: reliable, Cost: 35}
+				if i < honest && n%2 == 0 {
+					m.Channel, m.Cost = 0, 0
+				}
+				if i < honest && n == each {
+					break
+				}
+				if err := r.Push(&m, r.body(1)); i < honest {
+					require.NoError(t, err)
+				}
+				pushed++
+			}
+		}
+		r.Drain(tick.Update)
+		closed, handled := 0, 0
+		for i, s := range sources {
+			handled += got[s.ID()]
+			switch {
+			case i < honest:
+				require.NoError(t, s.Fault())
+				require.Equal(t, each, got[s.ID()], "honest loss")
+			case s.Fault() != nil:
+				require.ErrorIs(t, s.Fault(), ErrFull)
+				closed++
+			default:
+				require.Equal(t, 3700, got[s.ID()], "what was taken of those that stay is handled")
+			}
+		}
+		require.Zero(t, r.Stats().PerStage)
+		require.Equal(t, flooders > 8, closed > 0)
+		require.LessOrEqual(t, closed, max(flooders-8, 0)+1)
+		require.Equal(t, uint64(pushed-handled), r.Stats().Evicted+r.Stats().Full)
 	}
 }
 
@@ -143,7 +203,7 @@ func TestCase32OneFlooder(t *testing.T) {
 func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{PerStage: 4}})
 	seen := r.serials()
-	source, late := NewSource(1), NewSource(2)
+	source := NewSource(1)
 	reliable := Message{Type: r.order.ID(), Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0), Cost: 48}
 	r.From(source, 1, 0)
 	for serial := range uint64(4) {
@@ -153,18 +213,125 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 		require.NoError(t, r.Push(&reliable, r.body(10+serial)))
 	}
 	require.Equal(t, uint64(4), r.Stats().PerStage)
-	require.NoError(t, source.Fault())
-	r.From(late, 1, 0)
 	require.ErrorIs(t, r.push(tick.Update, 20), ErrFull, "an unreliable one is dropped, and that is all")
-	require.NoError(t, late.Fault())
-	require.ErrorIs(t, r.Push(&reliable, r.body(21)), ErrFull)
-	require.ErrorIs(t, late.Fault(), ErrFull)
 	require.NoError(t, source.Fault())
+	require.ErrorIs(t, r.Push(&reliable, r.body(21)), ErrFull)
+	require.ErrorIs(t, source.Fault(), ErrFull)
 	require.Equal(t, uint64(2), r.Stats().Full)
 	r.Drain(tick.Update)
 	require.Equal(t, []uint64{10, 11, 12, 13}, *seen, "everything that was taken is handled")
 	require.Equal(t, 4*48, source.TakeFreed())
 	require.Zero(t, source.TakeFreed())
+}
+
+// The same where the queue is full of others' reliable messages: who has the most in it makes room, and not who comes last.
+func TestCase33FullOfOthersReliableMessages(t *testing.T) {
+	for _, delivery := range []wire.Delivery{wire.Unreliable, wire.Reliable} {
+		r := newRig(t, Config{Limits: Limits{PerStage: 12}})
+		seen := r.serials()
+		sources := []*Source{NewSource(1), NewSource(2), NewSource(3), NewSource(4)}
+		push := func(s *Source, d wire.Delivery, serial uint64) error {
+			m := Message{Type: r.order.ID(), Stage: tick.Update, Channel: wire.NewChannel(d, 0), Cost: 48}
+			if !d.Reliable() {
+				m.Cost = 0
+			}
+			r.From(s, 1, 0)
+			return r.Push(&m, r.body(serial))
+		}
+		for n := range uint64(12) {
+			from := []int{0, 1, 1, 2, 2, 2}[n%6] // two, four and six
+			require.NoError(t, push(sources[from], wire.Reliable, uint64(from)))
+		}
+		late := sources[3]
+		require.NoError(t, push(late, delivery, 3))
+		require.NoError(t, push(late, delivery, 3))
+		require.ErrorIs(t, sources[2].Fault(), ErrFull)
+		require.EqualValues(t, 6, r.Stats().Evicted, "what it had there went with it")
+		for n := range uint64(4) {
+			require.NoError(t, push(sources[0], wire.Reliable, 10+n), "there is room for all again")
+		}
+		if delivery == wire.Unreliable {
+			require.ErrorIs(t, push(sources[0], wire.Unreliable, 20), ErrFull, "of who is above his share it is worth no connection")
+			require.EqualValues(t, 1, r.Stats().Full)
+		}
+		require.ErrorIs(t, push(sources[2], wire.Unreliable, 99), ErrFull, "nobody makes room for whose connection is about to end")
+		for _, s := range []*Source{sources[0], sources[1], late} {
+			require.NoError(t, s.Fault())
+		}
+		r.Drain(tick.Update)
+		counts := map[uint64]int{}
+		for _, serial := range *seen {
+			counts[serial]++
+		}
+		require.Equal(t, [4]int{2, 4, 0, 2}, [4]int{counts[0], counts[1], counts[2], counts[3]})
+	}
+}
+
+// Unreliable messages make room first, those of the source that has the most; what others have is their own.
+func TestAFullStageIsSharedEqually(t *testing.T) {
+	r := newRig(t, Config{Limits: Limits{PerStage: 90}})
+	got := map[wire.ClientID]int{}
+	r.onOrder = func(ctx *Context, _ *order) { got[ctx.Sender]++ }
+	sources := []*Source{NewSource(1), NewSource(2), NewSource(3)}
+	for i, n := range []int{60, 30, 25, 40} {
+		r.From(sources[i%3], 1, 0)
+		for range n {
+			require.NoError(t, r.push(tick.Update, 1))
+		}
+	}
+	r.Drain(tick.Update)
+	require.Equal(t, map[wire.ClientID]int{1: 35, 2: 30, 3: 25}, got)
+	require.EqualValues(t, 65, r.Stats().PerStage)
+}
+
+// Of the bytes of a frame everyone has his own share too.
+func TestBytesOfAFrameAreShared(t *testing.T) {
+	r := newRig(t, Config{Limits: Limits{Bytes: 1600, Sources: 5}})
+	reliable := Message{Type: r.order.ID(), Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0), Cost: 48}
+	greedy := NewSource(1)
+	r.From(greedy, 1, 0)
+	taken := 0
+	for r.Push(&reliable, r.body(1)) == nil {
+		taken++
+	}
+	require.Equal(t, (160+800)/16, taken)
+	require.ErrorIs(t, greedy.Fault(), ErrFull)
+	for id := range wire.ClientID(4) {
+		s := NewSource(2 + id)
+		r.From(s, 1, 0)
+		for range 160 / 16 {
+			require.NoError(t, r.Push(&reliable, r.body(1)))
+		}
+		require.NoError(t, s.Fault())
+	}
+	require.Equal(t, taken+40, r.Drain(tick.Update))
+	r.From(NewSource(9), 1, 0)
+	require.NoError(t, r.Push(&reliable, r.body(1)), "what was handled is free again")
+}
+
+// What is counted of a full queue follows what is handled and dropped, at no cost but that of the messages, and allocates nothing.
+func TestFullStageAllocatesNothing(t *testing.T) {
+	r := newRig(t, Config{Limits: Limits{PerStage: 200}})
+	sources := []*Source{NewSource(1), NewSource(2), NewSource(3)}
+	now := tick.Tick(1)
+	frame := func() {
+		now++
+		r.Begin(time.Duration(now), now)
+		for n := range 900 {
+			r.From(sources[n%3], now, 0)
+			if err := r.push(tick.Update, 1); err != nil {
+				panic(err)
+			}
+			if n%300 == 299 {
+				r.Drain(tick.Update)
+			}
+		}
+	}
+	for range 5 {
+		frame()
+	}
+	require.Zero(t, testing.AllocsPerRun(10, frame))
+	require.Positive(t, r.Stats().PerStage)
 }
 
 // The same where the frame's memory is used up. What is deferred needs no such end: credit bounds it.

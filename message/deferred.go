@@ -7,7 +7,9 @@ import (
 )
 
 // deferred is what of one source waits: for a tick, for an entity, or for an earlier message of its ordered channel. It is
-// kept in the order in which it was put aside, payloads too. What leaves it makes room when sweep is called.
+// kept in the order in which it was put aside, payloads too. Each message is in one place more, by what it waits for, so that
+// only those are looked at that may be due: its turn, in the line of its channel; a tick, in the heap of its stage; else it
+// is ready, to be asked each time that its stage comes.
 type deferred struct {
 	list       []deferredMessage
 	payloads   []byte
@@ -15,7 +17,16 @@ type deferred struct {
 	bytes      int
 	loose      int // of them, unreliable ones
 	looseBytes int
-	stages     [tick.NumStages]int
+	fifo       []int // places of the unreliable ones, of which the first waits longest
+	fifoHead   int
+	stages     [tick.NumStages]waitingRoom
+}
+
+// waitingRoom is what waits for one stage, and not for its turn.
+type waitingRoom struct {
+	ticks waitHeap // by tick
+	ready waitHeap // in the order in which they were put aside
+	again []int    // were ready and asked, and wait on
 }
 
 // deferredMessage is one message that waits.
@@ -23,15 +34,39 @@ type deferredMessage struct {
 	message     Message
 	tick        tick.Tick
 	received    time.Duration
-	start, size int // of its payload
+	aside       time.Duration // when it was put aside
+	start, size int           // of its payload
 	gone        bool
 }
 
-// add puts a message aside.
-func (d *deferred) add(o *origin, m *Message, payload []byte) {
-	d.list = append(d.list, deferredMessage{message: *m, tick: o.tick, received: o.received, start: len(d.payloads), size: len(payload)})
+// putAside puts a message aside; due is the tick for which nothing waits any more.
+func (s *Source) putAside(o *origin, m *Message, payload []byte, now time.Duration, due tick.Tick) {
+	d, at := &s.deferred, len(s.deferred.list)
+	d.list = append(d.list, deferredMessage{
+		message: *m, tick: o.tick, received: o.received, aside: now, start: len(d.payloads), size: len(payload),
+	})
 	d.payloads = append(d.payloads, payload...)
-	d.tally(&d.list[len(d.list)-1], +1)
+	d.tally(&d.list[at], +1)
+	if !m.Channel.Delivery().Reliable() {
+		d.fifo = append(d.fifo, at)
+	}
+	switch {
+	case !s.turn(m):
+		l := &s.lines.ordered[m.Channel.Number()]
+		l.waiting.push(waiter{int64(m.order), at})
+	case m.NotBefore > due:
+		d.stages[m.Stage].ticks.push(waiter{int64(m.NotBefore), at})
+	default:
+		d.stages[m.Stage].ready.push(waiter{int64(at), at})
+	}
+}
+
+// wake makes ready what waited for its turn on a channel and has it now.
+func (d *deferred) wake(l *orderedLine) {
+	for len(l.waiting) > 0 && l.waiting[0].key <= int64(l.done)+1 {
+		at := l.waiting.pop().at
+		d.stages[d.list[at].message.Stage].ready.push(waiter{int64(at), at})
+	}
 }
 
 // remove takes a message out.
@@ -44,7 +79,6 @@ func (d *deferred) remove(e *deferredMessage) {
 func (d *deferred) tally(e *deferredMessage, by int) {
 	d.count += by
 	d.bytes += by * e.size
-	d.stages[e.message.Stage] += by
 	if !e.message.Channel.Delivery().Reliable() {
 		d.loose += by
 		d.looseBytes += by * e.size
@@ -54,38 +88,68 @@ func (d *deferred) tally(e *deferredMessage, by int) {
 // payload is that of a message that waits.
 func (d *deferred) payload(e *deferredMessage) []byte { return d.payloads[e.start : e.start+e.size] }
 
-// sweep closes the gaps of what left: once for many, so that a source with much that waits is no more work than others.
-func (d *deferred) sweep() {
-	if d.count == len(d.list) {
+// sweep closes the gaps of what left a source, once they are as many as what waits: to leave costs no more than to come.
+func (in *Inbound) sweep(s *Source) {
+	d := &s.deferred
+	if d.count > 0 && len(d.list) < 2*d.count+16 {
 		return
 	}
-	kept, payloads := d.list[:0], d.payloads[:0]
+	kept, payloads, places := d.list[:0], d.payloads[:0], in.places[:0]
 	for i := range d.list {
 		e := d.list[i]
 		if e.gone {
+			places = append(places, -1)
 			continue
 		}
+		places = append(places, len(kept))
 		payload := d.payload(&e)
 		e.start = len(payloads)
 		payloads = append(payloads, payload...)
 		kept = append(kept, e)
 	}
-	d.list, d.payloads = kept, payloads
+	d.list, d.payloads, in.places = kept, payloads, places
+	for i := range d.stages {
+		room := &d.stages[i]
+		room.rest()
+		room.ticks.move(places)
+		room.ready.move(places)
+		for k := range room.ready {
+			room.ready[k].key = int64(room.ready[k].at)
+		}
+	}
+	if s.lines != nil {
+		for i := range s.lines.ordered {
+			s.lines.ordered[i].waiting.move(places)
+		}
+	}
+	waits := d.fifo[:0]
+	for _, at := range d.fifo[d.fifoHead:] {
+		if at = places[at]; at >= 0 {
+			waits = append(waits, at)
+		}
+	}
+	d.fifo, d.fifoHead = waits, 0
+}
+
+// rest makes ready again what was asked and waits on.
+func (r *waitingRoom) rest() {
+	for _, at := range r.again {
+		r.ready.push(waiter{int64(at), at})
+	}
+	r.again = r.again[:0]
 }
 
 // stale is what verdict says of a message that a newer one of its channel has overtaken.
 const stale = Never + 1
 
 // verdict says whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an
-// ordered channel nothing is dropped before its turn.
+// ordered channel nothing is dropped before its turn; what was put aside for a tick is not asked for anything else before that.
 func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
-	if inOrder(m.Channel.Delivery()) {
-		if !s.turn(m) {
-			return NotYet
-		}
-		if s.overtaken(m, aside) {
-			return stale
-		}
+	if inOrder(m.Channel.Delivery()) && !s.turn(m) || aside && m.NotBefore > in.due {
+		return NotYet
+	}
+	if s.overtaken(m, aside) {
+		return stale
 	}
 	answer := Exists
 	if !m.Entity.IsZero() && in.config.Exists != nil {
@@ -128,7 +192,7 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 		return
 	}
 	in.stats.Deferred++
-	d.add(o, m, payload)
+	s.putAside(o, m, payload, in.now, in.due)
 	if !s.listed {
 		s.listed = true
 		in.waiting = append(in.waiting, s)
@@ -136,103 +200,11 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 }
 
 // Forget drops what of a source is deferred: its connection ended. What waits in the queues is handled all the same.
-func (in *Inbound) Forget(s *Source) { s.deferred = deferred{} }
-
-// expire drops what was deferred for too long: unreliable messages, and reliable ones about an entity that has not come.
-// A reliable one that waits for a tick, or for its turn, waits on, as its sender was promised.
-func (in *Inbound) expire() {
-	kept := in.waiting[:0]
-	for _, s := range in.waiting {
-		d := &s.deferred
-		for i := range d.list {
-			e := &d.list[i]
-			if in.now-e.received <= in.limits.DeferredTime {
-				continue
-			}
-			m := &e.message
-			if m.Channel.Delivery().Reliable() {
-				if !s.turn(m) || !in.missing(m) {
-					continue
-				}
-				in.stats.Undeliverable++
-			}
-			in.stats.DeferredLate++
-			s.done(m)
-			d.remove(e)
-		}
-		d.sweep()
-		if s.listed = d.count > 0; s.listed {
-			kept = append(kept, s)
+func (in *Inbound) Forget(s *Source) {
+	s.deferred = deferred{}
+	if s.lines != nil {
+		for i := range s.lines.ordered {
+			s.lines.ordered[i].waiting = nil
 		}
 	}
-	clear(in.waiting[len(kept):])
-	in.waiting = kept
-}
-
-// missing reports whether a message speaks of an entity that is not here.
-func (in *Inbound) missing(m *Message) bool {
-	return !m.Entity.IsZero() && in.config.Exists != nil && in.config.Exists(m.Entity) != Exists
-}
-
-// releaseAll hands on the deferred messages of a stage that need no longer wait. It returns false after a panic, to be
-// called again.
-func (in *Inbound) releaseAll(stage tick.Stage) (done bool) {
-	if len(in.waiting) == 0 {
-		return true
-	}
-	ctx := &in.contexts[0]
-	defer in.recovered(ctx)
-	in.depth = 1
-	for _, s := range in.waiting {
-		d := &s.deferred
-		if d.stages[stage] == 0 {
-			continue
-		}
-		for i := 0; i < len(d.list); i++ { // a handler may have all of it forgotten
-			e := &d.list[i]
-			if e.gone || e.message.Stage != stage {
-				continue
-			}
-			switch why := in.verdict(s, &e.message, true); why {
-			case NotYet:
-			case Exists:
-				in.release(ctx, s, e)
-			default:
-				in.drop(s, &e.message, why)
-				d.remove(e)
-			}
-		}
-		d.sweep()
-	}
-	in.depth = 0
-	return true
-}
-
-// release hands on one deferred message.
-func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
-	m := e.message
-	o := origin{source: s, peer: s.id, tick: e.tick, received: e.received}
-	in.buffer = append(in.buffer[:0], s.deferred.payload(e)...)
-	s.deferred.remove(e)
-	in.stats.Handled++
-	if in.config.History > 0 {
-		in.rememberReleased(&o, &m, in.buffer)
-	}
-	in.describe(ctx, &o, m.Stage)
-	in.deliver(ctx, s, &m, in.buffer)
-}
-
-// rememberReleased keeps a deferred message for the history, if there is room: it lies in no frame yet.
-func (in *Inbound) rememberReleased(o *origin, m *Message, payload []byte) {
-	f := in.cur
-	room, grown := f.room(len(payload), in.limits.Bytes)
-	if room == nil {
-		return
-	}
-	in.grew(grown)
-	copy(room, payload)
-	it := in.itemOf(m).at(len(f.bytes), len(payload), len(f.origins))
-	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
-	f.origins = append(f.origins, *o)
-	in.remember(it, m.Stage)
 }

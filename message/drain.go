@@ -26,7 +26,7 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 		q.clear()
 	}
 	if in.config.History == 0 && in.cur.waiting() == 0 {
-		in.cur.clear(in.number)
+		in.empty()
 		in.fromAt, in.localAt = -1, -1
 	}
 	in.draining = false
@@ -143,5 +143,5 @@ func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) 
 
 // remember keeps a message that is handled for the history.
 func (in *Inbound) remember(it item, stage tick.Stage) {
-	in.cur.past = append(in.cur.past, pastItem{it, stage})
+	in.cur.past = append(in.cur.past, pastItem{item: it, stage: stage})
 }

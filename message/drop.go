@@ -11,12 +11,16 @@ func (in *Inbound) Drop(s *Source) int {
 	}
 	for stage := range in.cur.stages {
 		q := &in.cur.stages[stage]
+		before := q.live
 		for i := q.head; i < len(q.items); i++ {
 			if it := q.items[i]; !it.dead() && in.cur.origins[it.origin()].source == s {
 				q.items[i].kill()
 				q.live--
 				dropped++
 			}
+		}
+		if q.live < before {
+			q.epoch++
 		}
 	}
 	return dropped

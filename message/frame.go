@@ -30,7 +30,8 @@ type origin struct {
 // pastItem is a message that was handled or sent.
 type pastItem struct {
 	item
-	stage tick.Stage
+	stage  tick.Stage
+	nested bool // handled at once from within the handler of another one
 }
 
 const firstBytes = 4096 // a frame has room for so many at first

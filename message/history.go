@@ -10,17 +10,17 @@ import (
 
 // Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
 // and returns how many. Their contexts are as they were, but for the end's own. Calls are left out: their answers have gone
-// out. What handlers send goes out again, and nothing is added to the history. It does nothing while a handler runs.
+// out; and so is what a handler sent to the end itself and was handled at once: the handler sends it again. What handlers send goes out again, and nothing is added to the history. It does nothing while a handler runs.
 func (in *Inbound) Redeliver(frames int) int {
 	f := in.Past(frames)
 	if f == nil || in.draining || in.depth > 0 {
 		return 0
 	}
-	in.draining = true
+	in.draining, in.redelivering, in.nested = true, true, 0
 	stage, next, count := in.stage, 0, 0
 	for end := len(f.past); !in.redeliver(f, &next, end, &count); {
 	}
-	in.draining, in.stage = false, stage
+	in.draining, in.redelivering, in.stage = false, false, stage
 	return count
 }
 
@@ -33,7 +33,7 @@ func (in *Inbound) redeliver(f *Frame, next *int, end int, count *int) (done boo
 		p := f.past[*next]
 		*next++
 		m := f.extra(p.item)
-		if m.HasCall {
+		if m.HasCall || p.nested {
 			continue
 		}
 		*count++
@@ -108,7 +108,7 @@ func (o *Outbound) Record(to wire.ClientID, m *Message, payload []byte) {
 	}
 	f.extras = append(f.extras, *m)
 	it := newItem(m.Type, m.Channel, len(f.extras)).at(len(f.bytes), len(payload), len(f.origins)-1)
-	f.past = append(f.past, pastItem{it, m.Stage})
+	f.past = append(f.past, pastItem{item: it, stage: m.Stage})
 	f.bytes = f.bytes[:len(f.bytes)+len(payload)]
 }
 

@@ -2,6 +2,7 @@ package message
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -229,4 +230,79 @@ func TestHistoryDoesNotAllocate(t *testing.T) {
 	require.Positive(t, r.Stats().Deferred)
 	require.Positive(t, r.Stats().Immediate)
 	require.NoError(t, source.Fault())
+}
+
+// What is handled at once is kept, too, in the order in which handlers began; delivered again it comes once, since what a
+// handler sends comes from that.
+func TestHistoryHasWhatIsHandledAtOnce(t *testing.T) {
+	r := newRig(t, Config{History: 1})
+	var seen []uint64
+	r.onOrder = func(_ *Context, m *order) {
+		if seen = append(seen, m.Serial); m.Serial == 2 || m.Serial == 4 {
+			require.NoError(t, r.post(Message{Stage: tick.Update}, m.Serial+1))
+		}
+	}
+	r.From(NewSource(3), 1, 0)
+	require.NoError(t, r.push(tick.Update, 4))
+	r.Drain(tick.Initialization)
+	require.NoError(t, r.post(Message{Stage: tick.Initialization, Channel: wire.NewChannel(wire.ReliableOrdered, 1)}, 1))
+	r.Drain(tick.Update)
+	require.NoError(t, r.post(Message{Stage: tick.Update}, 2))
+	require.Equal(t, []uint64{1, 4, 5, 2, 3}, seen)
+	require.Equal(t, []int{1, 4, 5, 2, 3}, serialsOf(r.Past(0)))
+	seen = nil
+	require.Equal(t, 3, r.Redeliver(0))
+	require.Equal(t, []uint64{1, 4, 5, 2, 3}, seen)
+	require.Equal(t, []int{1, 4, 5, 2, 3}, serialsOf(r.Past(0)), "nothing is added")
+	require.Zero(t, r.Stats().Unrecorded)
+
+	of, c := TypeOf[shot](&r.registry, &r.cache)
+	shots := 0
+	r.onShot = func(*Context, *shot) { shots++ }
+	require.NoError(t, PostSelf(r.Inbound, of, c, &Message{Stage: tick.Update}, &shot{X: float32(math.NaN())}))
+	require.Equal(t, 1, shots, "what no bytes can say is handled all the same")
+	require.EqualValues(t, 1, r.Stats().Unrecorded)
+	require.Equal(t, 5, r.Past(0).Len())
+}
+
+// Several steps of a stage in one frame: what came is handled in the first, what is pushed or posted between two in the
+// next, each once and in order, with what waited and what is kept alike.
+func TestSubStepsOfAStage(t *testing.T) {
+	for _, history := range []int{0, 2} {
+		r := newRig(t, Config{History: history})
+		step := 0
+		var seen []string
+		channel := wire.NewChannel(wire.ReliableOrdered, 0)
+		r.onOrder = func(_ *Context, m *order) {
+			seen = append(seen, fmt.Sprint(step, ":", m.Serial))
+			if m.Serial == 1 {
+				require.NoError(t, r.post(Message{Stage: tick.FixedUpdate}, 10), "at once")
+				require.NoError(t, r.push(tick.FixedUpdate, 11), "in the next step")
+				require.NoError(t, r.post(Message{Stage: tick.EarlyUpdate}, 12), "in the next frame")
+				require.NoError(t, r.post(Message{Stage: tick.Update}, 13), "later in this one")
+			}
+		}
+		source := NewSource(1)
+		r.From(source, 1, time.Second)
+		r.on(t, Message{Stage: tick.FixedUpdate}, 1)
+		r.on(t, Message{Stage: tick.FixedUpdate, Channel: channel, NotBefore: 2}, 2)
+		r.on(t, Message{Stage: tick.FixedUpdate, Channel: channel}, 3)
+		for n, steps := range []int{3, 0, 2} {
+			if n > 0 {
+				r.Begin(time.Second+time.Duration(n), tick.Tick(1+n))
+				r.From(source, 1, time.Second)
+				r.on(t, Message{Stage: tick.FixedUpdate}, uint64(20+n))
+			}
+			r.Drain(tick.EarlyUpdate)
+			for range steps {
+				step++
+				r.Drain(tick.FixedUpdate)
+				require.Equal(t, tick.FixedUpdate, r.Stage())
+			}
+			r.Drain(tick.Update)
+		}
+		want := []string{"1:1", "1:10", "2:11", "3:13", "3:12", "4:2", "4:3", "4:21", "4:22"}
+		require.Equal(t, want, seen)
+		require.Zero(t, r.Waiting(tick.FixedUpdate))
+	}
 }

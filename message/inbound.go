@@ -57,11 +57,19 @@ type Inbound struct {
 	fromAt   int    // its place in the frame's origins; -1 as long as nothing came
 	localAt  int    // place of the origin of loopback messages; -1 as long as nothing came
 	waiting  []*Source
+	places   []int // where deferred messages move to
+	asked    int   // how many times deferred messages were asked whether they wait on
+	crowds   [tick.NumStages]crowd
+	share    int    // bytes of a frame that every source is sure of
+	common   int    // bytes that were taken beyond
+	filling  uint64 // counts how often the frame was empty
 	buffer   []byte // payload of a deferred message that is handled
 	draining bool
-	nested   int // loopback messages handled at once since Drain began
-	depth    int
-	contexts [MaxNested + 1]Context // of handlers within each other
+
+	redelivering bool
+	nested       int // loopback messages handled at once since Drain began
+	depth        int
+	contexts     [MaxNested + 1]Context // of handlers within each other
 }
 
 // NewInbound returns empty queues. It panics without a frozen registry.
@@ -77,6 +85,8 @@ func NewInbound(c Config) *Inbound {
 	for _, t := range c.Registry.types {
 		in.codecs[t.id] = t.Codec
 	}
+	in.local.inside = true
+	in.share = in.limits.Bytes / 2 / in.limits.Sources
 	in.cur = &in.frames[0]
 	in.cur.clear(1)
 	in.from = origin{source: in.local, peer: c.Local}
@@ -135,7 +145,7 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 		in.turn = (in.turn + 1) % len(in.frames)
 		in.cur = &in.frames[in.turn]
 	}
-	in.cur.clear(in.number)
+	in.empty()
 	if last != in.cur {
 		in.carry(last)
 	}
@@ -171,13 +181,14 @@ func (in *Inbound) carry(last *Frame) {
 			room, grown := in.cur.room(it.size(), in.limits.Bytes)
 			in.grew(grown)
 			copy(room, last.payload(it))
+			start := len(in.cur.bytes)
+			in.use(o.source, it.size())
 			extra := 0
 			if it.extra() != 0 {
 				in.cur.extras = append(in.cur.extras, last.extra(it))
 				extra = len(in.cur.extras)
 			}
-			moved := it.moved(len(in.cur.bytes), len(in.cur.origins)-1, extra)
-			in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+it.size()]
+			moved := it.moved(start, len(in.cur.origins)-1, extra)
 			in.grew(in.cur.stages[stage].push(moved, in.limits.PerStage))
 			in.stats.Carried++
 		}

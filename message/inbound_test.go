@@ -91,7 +91,7 @@ func TestKeep(t *testing.T) {
 
 // What a source has kept is bounded by its quota, too: packets full of nothing do not use up the frame.
 func TestKeepIsBoundedBySource(t *testing.T) {
-	r := newRig(t, Config{Limits: Limits{SenderBytes: 2000, Bytes: 4000}})
+	r := newRig(t, Config{Limits: Limits{SenderBytes: 2000, Bytes: 6400, Sources: 2}})
 	flooder, honest := NewSource(1), NewSource(2)
 	packet := make([]byte, 1200)
 	for range 1000 {
@@ -99,7 +99,7 @@ func TestKeepIsBoundedBySource(t *testing.T) {
 		kept := r.Keep(packet)
 		_ = r.PushPlain(r.order.ID(), tick.Update, kept[:16])
 	}
-	require.LessOrEqual(t, len(r.cur.bytes), 4000-16)
+	require.LessOrEqual(t, len(r.cur.bytes), 4000)
 	r.From(honest, 1, 0)
 	require.NoError(t, r.push(tick.Update, 1))
 	r.Begin(2*time.Second, 2)
@@ -239,8 +239,8 @@ func TestDueIsWhatIsWaitedFor(t *testing.T) {
 }
 
 func TestLimitsHaveDefaults(t *testing.T) {
-	require.Equal(t, Limits{32768, 32 << 20, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
-	chosen := Limits{1, 2, 3, 4, 5, 6, 7, 8}
+	require.Equal(t, Limits{32768, 32 << 20, 64, 1024, 256 << 10, 64, 16 << 10, 2 * time.Second, 4096}, Limits{PerStage: -1}.WithDefaults())
+	chosen := Limits{1, 2, 3, 4, 5, 6, 7, 8, 9}
 	require.Equal(t, chosen, chosen.WithDefaults())
 }
 

@@ -7,8 +7,9 @@ const MaxNested = 8
 
 // Limits bounds what an Inbound holds. Zero or less in a field takes its default.
 type Limits struct {
-	PerStage      int           // messages that wait for one stage; beyond that the oldest unreliable one is dropped; default 32,768
-	Bytes         int           // bytes that a frame holds at most: twice SenderBytes for each source is enough for all; default 32 MiB
+	PerStage      int           // messages that wait for one stage; beyond that those make room who have more than an equal share; default 32,768
+	Bytes         int           // bytes that a frame holds at most: 512 KiB for each source is enough for what the defaults allow; default 32 MiB
+	Sources       int           // how many sources share Bytes: each is sure of an equal part of half of them; default 64
 	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
 	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
 	Deferred      int           // unreliable messages of one source that wait for a tick or an entity; default 64. Credit bounds reliable ones
@@ -26,6 +27,7 @@ func (l Limits) WithDefaults() Limits {
 	}
 	set(&l.PerStage, 32768)
 	set(&l.Bytes, 32<<20)
+	set(&l.Sources, 64)
 	set(&l.PerSender, 1024)
 	set(&l.SenderBytes, 256<<10)
 	set(&l.Deferred, 64)
@@ -43,7 +45,8 @@ type Stats struct {
 	Handled       uint64 // handed to handlers out of a queue or from where they were deferred, also those whose handler panicked
 	Immediate     uint64 // loopback messages handled at once
 	Carried       uint64 // times that a message waited beyond the end of its frame
-	PerStage      uint64 // unreliable ones dropped, the oldest, for Limits.PerStage
+	PerStage      uint64 // unreliable ones dropped for Limits.PerStage: the oldest of a source above its share
+	Evicted       uint64 // dropped for Limits.PerStage with their source, which had the most of a stage that was full of reliable ones
 	Bytes         uint64 // dropped for Limits.Bytes
 	PerSender     uint64 // unreliable ones refused for Limits.PerSender
 	SenderBytes   uint64 // unreliable ones refused for Limits.SenderBytes
@@ -56,5 +59,6 @@ type Stats struct {
 	Undeliverable uint64 // dropped because their entity will never exist here, or did not come in time if they are reliable
 	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
 	Panics        uint64 // handlers that panicked
+	Unrecorded    uint64 // handled and not kept for the history: no room, or handled at once and not to be encoded
 	Grown         uint64 // times that a queue's memory grew
 }

@@ -30,12 +30,22 @@ func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 	if err != nil {
 		return err
 	}
-	room, grown := in.cur.room(bound, in.limits.Bytes)
+	if c.way == bySerialize && bound <= maxPayload { // the method may send, too
+		buffer := in.scratch.takeBytes(bound)
+		n, err := c.Encode(&in.scratch, buffer, v)
+		if err == nil {
+			local := *m
+			local.Type = t.id
+			err = in.PushNear(from, &local, buffer[:n])
+		}
+		in.scratch.bytes = buffer
+		return err
+	}
+	room := in.room(from, bound)
 	if room == nil || bound > maxPayload {
 		in.stats.Bytes++
 		return ErrFull
 	}
-	in.grew(grown)
 	n, err := c.Encode(&in.scratch, room, v)
 	if err != nil {
 		return err
@@ -50,9 +60,10 @@ func (in *Inbound) mayNest() bool {
 
 // putFrom queues a message of an end in this process, whose payload lies behind the frame's bytes.
 func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) error {
+	s.inside = true
 	f := in.cur
 	start := len(f.bytes)
-	f.bytes = f.bytes[:start+size]
+	in.use(s, size)
 	from, fromAt := in.from, in.fromAt
 	in.from, in.fromAt = origin{source: s, peer: s.id, tick: in.tick, received: in.now}, -1
 	if s == in.local {
@@ -79,6 +90,9 @@ func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Mes
 		now := Message{Channel: m.Channel, order: from.placed(m.Channel)}
 		from.handled(&now)
 	}
+	if in.config.History > 0 && !in.redelivering {
+		rememberAtOnce(in, from, t, c, m, v)
+	}
 	if c.handle == nil {
 		return
 	}
@@ -97,6 +111,26 @@ func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Mes
 	if poisoning {
 		poisonContext(ctx)
 	}
+}
+
+// rememberAtOnce keeps a message that is handled at once for the history. For that it is encoded; one that cannot be is handled
+// all the same.
+func rememberAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) {
+	bound, err := c.SizeBound(&in.scratch, v)
+	if err != nil || bound > maxPayload {
+		in.stats.Unrecorded++
+		return
+	}
+	buffer := in.scratch.takeBytes(bound)
+	n, err := c.Encode(&in.scratch, buffer, v)
+	if err != nil {
+		in.stats.Unrecorded++
+	} else {
+		local := *m
+		local.Type = t.id
+		in.rememberBody(&origin{source: from, peer: from.id, tick: in.tick, received: in.now}, &local, buffer[:n], in.depth > 0)
+	}
+	in.scratch.bytes = buffer
 }
 
 // recoveredAt contains the panic of a handler that was called at once, and goes back to the depth that it was called from.

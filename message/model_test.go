@@ -20,7 +20,8 @@ type posted struct {
 	text   int // length, so that sizes differ
 	at     tick.Tick
 	when   time.Duration
-	packet int // in which it came, and as which of all
+	aside  time.Duration // when it was put aside
+	packet int           // in which it came, and as which of all
 	number int
 }
 
@@ -61,6 +62,8 @@ type model struct {
 	freed    [modelSources]int
 	fault    [modelSources]error
 	used     int // bytes of the frame
+	held     [modelSources]int
+	evicted  []posted // went with their source
 	frame    int
 	packet   [5]int // source, tick, time and frame of the newest packet, and its number
 	pushed   int
@@ -74,9 +77,10 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	m.now, m.tick = now, t
 	m.frame++
 	m.messages, m.bytes, m.kept, m.used = [modelSources]int{}, [modelSources]int{}, [modelSources]int{}, 0
+	m.held = [modelSources]int{}
 	for _, list := range m.stages {
 		for _, p := range list {
-			m.used += p.size()
+			m.take(&p)
 			m.stats.Carried++
 			if !p.Channel.Delivery().Reliable() {
 				m.messages[p.from]++
@@ -86,26 +90,31 @@ func (m *model) begin(now time.Duration, t tick.Tick) {
 	}
 	var listed []int
 	for _, s := range m.listed {
-		m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool {
-			late := now-p.when > m.limits.DeferredTime
-			if p.Channel.Delivery().Reliable() {
-				late = late && !p.Entity.IsZero() && m.exists[p.Entity] != Exists && m.turn(&p)
-			}
-			if late {
-				m.stats.DeferredLate++
-				m.freed[s] += p.Cost
-				if p.Channel.Delivery().Reliable() {
-					m.stats.Undeliverable++
-				}
-				m.settled[p.number] = true
-			}
-			return late
-		})
+		for before := -1; before != len(m.deferred[s]); { // to drop one gives others their turn
+			before = len(m.deferred[s])
+			m.deferred[s] = slices.DeleteFunc(m.deferred[s], func(p posted) bool { return m.late(s, &p) })
+		}
 		if len(m.deferred[s]) > 0 {
 			listed = append(listed, s)
 		}
 	}
 	m.listed = listed
+}
+
+// late drops a message that has waited for too long: an unreliable one, or one that waits for nothing but its entity.
+func (m *model) late(s int, p *posted) bool {
+	if p.Channel.Delivery().Reliable() {
+		if m.now-p.when <= m.limits.DeferredTime || p.Entity.IsZero() || m.exists[p.Entity] == Exists || !m.turn(p) || p.NotBefore > m.tick {
+			return false
+		}
+		m.stats.Undeliverable++
+	} else if m.now-p.aside <= m.limits.DeferredTime {
+		return false
+	}
+	m.stats.DeferredLate++
+	m.freed[s] += p.Cost
+	m.settled[p.number] = true
+	return true
 }
 
 // turn reports whether nothing that came before it on its ordered channel is still to be handled.
@@ -115,7 +124,7 @@ func (m *model) turn(p *posted) bool {
 	}
 	return p.Channel.Delivery() != wire.ReliableOrdered ||
 		!slices.ContainsFunc(m.stages[:], func(q []posted) bool { return slices.ContainsFunc(q, before) }) &&
-			!slices.ContainsFunc(m.deferred[p.from], before)
+			!slices.ContainsFunc(m.deferred[p.from], before) && !slices.ContainsFunc(m.evicted, before)
 }
 
 // overtaken reports whether a newer message of its sequenced channel was handled.
@@ -133,10 +142,10 @@ func (m *model) push(p posted) error {
 	m.pushed++
 	p.packet, p.number = m.packet[4], m.pushed
 	reliable := p.Channel.Delivery().Reliable()
-	kept := p.kept() && m.used+p.size() <= m.limits.Bytes && m.kept[p.from]+p.size() <= m.limits.SenderBytes
+	kept := p.kept() && m.fits(&p) && m.kept[p.from]+p.size() <= m.limits.SenderBytes
 	if kept {
 		m.kept[p.from] += p.size()
-		m.used += p.size()
+		m.take(&p)
 	}
 	err := m.tryPush(p, reliable, kept)
 	if err != nil && reliable && m.fault[p.from] == nil {
@@ -158,31 +167,112 @@ func (m *model) tryPush(p posted, reliable, kept bool) error {
 		m.messages[p.from]++
 		m.bytes[p.from] += p.size()
 	}
-	if len(m.stages[p.Stage]) >= m.limits.PerStage {
-		i := slices.IndexFunc(m.stages[p.Stage], func(q posted) bool { return !q.Channel.Delivery().Reliable() })
-		if i < 0 {
-			m.stats.Full++
-			return ErrFull
-		}
-		m.stages[p.Stage] = slices.Delete(m.stages[p.Stage], i, i+1)
-		m.stats.PerStage++
+	if len(m.stages[p.Stage]) >= m.limits.PerStage && !m.makeRoom(&p, reliable) {
+		m.stats.Full++
+		return ErrFull
 	}
 	if !kept {
-		if m.used+p.size() > m.limits.Bytes {
+		if !m.fits(&p) {
 			m.stats.Bytes++
 			return ErrFull
 		}
-		m.used += p.size()
+		m.take(&p)
 	}
 	m.stats.Queued++
 	m.stages[p.Stage] = append(m.stages[p.Stage], p)
 	return nil
 }
 
+// fits reports whether the frame has room for the message: each source has an equal part of half of it to itself.
+func (m *model) fits(p *posted) bool {
+	share := m.limits.Bytes / 2 / m.limits.Sources
+	beyond := 0
+	for from, n := range m.held {
+		if from == p.from {
+			n += p.size()
+		}
+		beyond += max(n-share, 0)
+	}
+	return beyond+share*m.limits.Sources <= m.limits.Bytes && m.used+p.size() <= m.limits.Bytes
+}
+
+func (m *model) take(p *posted) {
+	m.used += p.size()
+	m.held[p.from] += p.size()
+}
+
+// makeRoom makes room in a full stage at the cost of who has most there above an equal share, and reports whether it did.
+func (m *model) makeRoom(p *posted, reliable bool) bool {
+	var count, loose [modelSources]int
+	for _, q := range m.stages[p.Stage] {
+		count[q.from]++
+		if !q.Channel.Delivery().Reliable() {
+			loose[q.from]++
+		}
+	}
+	present := 0
+	for from, n := range count {
+		if n > 0 || from == p.from {
+			present++
+		}
+	}
+	if m.fault[p.from] != nil {
+		return false
+	}
+	share, victim := max(m.limits.PerStage/present, 1), -1
+	for _, from := range []int{1, 2, 3, 0} { // the end itself has the highest number
+		n := count[from]
+		if loose[from] > 0 && n > share && (victim < 0 || n > count[victim]) {
+			victim = from
+		}
+	}
+	if victim >= 0 {
+		m.dropOldest(victim, p.Stage)
+		return true
+	}
+	for from := 1; from < modelSources; from++ {
+		if n := count[from]; n > max(share, count[p.from]) && (reliable || count[p.from] < share) && (victim < 0 || n > count[victim]) {
+			victim = from
+		}
+	}
+	if victim > 0 {
+		m.evict(victim)
+		return true
+	}
+	if loose[p.from] > 0 {
+		m.dropOldest(p.from, p.Stage)
+		return true
+	}
+	return false
+}
+
+func (m *model) dropOldest(from int, stage tick.Stage) {
+	i := slices.IndexFunc(m.stages[stage], func(q posted) bool { return q.from == from && !q.Channel.Delivery().Reliable() })
+	m.stages[stage] = slices.Delete(m.stages[stage], i, i+1)
+	m.stats.PerStage++
+}
+
+// evict ends a source.
+func (m *model) evict(from int) {
+	m.fault[from] = ErrFull
+	before := m.waiting() + len(m.deferred[from])
+	m.evicted = append(m.evicted, m.deferred[from]...)
+	m.deferred[from] = nil
+	for stage := range m.stages {
+		m.stages[stage] = slices.DeleteFunc(m.stages[stage], func(q posted) bool {
+			if q.from == from {
+				m.evicted = append(m.evicted, q)
+			}
+			return q.from == from
+		})
+	}
+	m.stats.Evicted += uint64(before - m.waiting())
+}
+
 func (m *model) verdict(p *posted, aside bool) Existence {
 	answer := m.exists[p.Entity]
 	switch {
-	case !m.turn(p):
+	case !m.turn(p) || aside && p.NotBefore > m.tick:
 		return NotYet
 	case m.overtaken(p, aside):
 		return stale
@@ -236,8 +326,11 @@ func (m *model) drain(stage tick.Stage) {
 			}
 			m.deferred[s] = slices.Delete(m.deferred[s], i, i+1)
 			if verdict == Exists {
-				if m.history > 0 && m.used+p.size() <= m.limits.Bytes {
-					m.used += p.size() // it lies in the frame's history
+				switch {
+				case m.history > 0 && m.fits(&p):
+					m.take(&p) // it lies in the frame's history
+				case m.history > 0:
+					m.stats.Unrecorded++
 				}
 				m.handle(p)
 				continue
@@ -247,7 +340,7 @@ func (m *model) drain(stage tick.Stage) {
 	}
 	m.drainQueue(stage, due)
 	if m.history == 0 && m.waiting() == 0 {
-		m.used = 0
+		m.used, m.held = 0, [modelSources]int{}
 	}
 }
 
@@ -280,6 +373,7 @@ func (m *model) deferMessage(p posted) {
 		return
 	}
 	m.stats.Deferred++
+	p.aside = m.now
 	m.deferred[p.from] = append(m.deferred[p.from], p)
 	if !slices.Contains(m.listed, p.from) {
 		m.listed = append(m.listed, p.from)
@@ -306,6 +400,7 @@ func newTwins(t *rapid.T, outer testing.TB) *twins {
 	limits := Limits{
 		PerStage:      rapid.IntRange(1, 40).Draw(t, "per stage"),
 		Bytes:         rapid.IntRange(100, 20_000).Draw(t, "bytes"),
+		Sources:       rapid.IntRange(1, 8).Draw(t, "sources"),
 		PerSender:     rapid.IntRange(1, 150).Draw(t, "per sender"),
 		SenderBytes:   rapid.IntRange(1, 6000).Draw(t, "sender bytes"),
 		Deferred:      rapid.IntRange(1, 10).Draw(t, "deferred"),
@@ -368,7 +463,7 @@ func (w *twins) compare(t *rapid.T) {
 	require.Len(t, w.got, len(w.model.handled))
 	for i := range w.got {
 		w.got[i].Type = 0
-		w.model.handled[i].packet, w.model.handled[i].number = 0, 0
+		w.model.handled[i].packet, w.model.handled[i].number, w.model.handled[i].aside = 0, 0, 0
 		require.Equal(t, w.model.handled[i], w.got[i])
 	}
 	w.got, w.model.handled = w.got[:0], w.model.handled[:0]

@@ -9,12 +9,11 @@ func PostNear[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 
 // PushNear is PostNear for a message that is encoded already.
 func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
-	room, grown := in.cur.room(len(body), in.limits.Bytes)
+	room := in.room(from, len(body))
 	if room == nil || len(body) > maxPayload {
 		in.stats.Bytes++
 		return ErrFull
 	}
-	in.grew(grown)
 	copy(room, body)
 	return in.putFrom(from, m.Type, m, len(body))
 }

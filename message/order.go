@@ -10,7 +10,10 @@ type lines struct {
 
 // orderedLine is one ReliableOrdered channel. Its messages are numbered from 1 as they are queued, whatever stages they
 // name, and each is handled, or dropped for good, after the one before it.
-type orderedLine struct{ queued, done uint64 }
+type orderedLine struct {
+	queued, done uint64
+	waiting      waitHeap // those put aside whose turn it is not, by their places
+}
 
 // packetPart is where the number of the packet begins in the place of an UnreliableSequenced message; below it is the
 // message's own within that packet.
@@ -75,5 +78,6 @@ func (s *Source) done(m *Message) {
 	if m.order > 0 && m.Channel.Delivery() == wire.ReliableOrdered {
 		l := &s.lines.ordered[m.Channel.Number()]
 		l.done = max(l.done, m.order)
+		s.deferred.wake(l)
 	}
 }

@@ -33,15 +33,14 @@ func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 	if s.kept+len(batches) > in.limits.SenderBytes {
 		return batches, false
 	}
-	room, grown := f.room(len(batches), in.limits.Bytes)
+	room := in.room(s, len(batches))
 	if room == nil {
 		return batches, false
 	}
 	s.kept += len(batches)
-	in.grew(grown)
 	copy(room, batches)
 	start := len(f.bytes)
-	f.bytes = f.bytes[:start+len(batches)]
+	in.use(s, len(batches))
 	return f.bytes[start:], true
 }
 
@@ -159,7 +158,7 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	}
 	q := &in.cur.stages[stage]
 	if q.live >= in.limits.PerStage {
-		if err := in.makeRoom(q); err != nil {
+		if err := in.makeRoom(stage, it.delivery().Reliable()); err != nil {
 			return err
 		}
 	}
@@ -167,15 +166,14 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	if len(payload) > 0 {
 		var ok bool
 		if start, ok = f.find(payload); !ok || len(payload) > maxPayload {
-			room, grown := f.room(len(payload), in.limits.Bytes)
+			room := in.room(in.from.source, len(payload))
 			if room == nil || len(payload) > maxPayload {
 				in.stats.Bytes++
 				return ErrFull
 			}
-			in.grew(grown)
 			copy(room, payload)
 			start = len(f.bytes)
-			f.bytes = f.bytes[:start+len(payload)]
+			in.use(in.from.source, len(payload))
 		}
 	}
 	in.enterOrigin()
@@ -184,14 +182,4 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	}
 	in.stats.Queued++
 	return nil
-}
-
-// makeRoom drops the oldest unreliable message of a full queue. An unreliable message that finds none is itself dropped.
-func (in *Inbound) makeRoom(q *queue) error {
-	if q.dropOldest() {
-		in.stats.PerStage++
-		return nil
-	}
-	in.stats.Full++
-	return ErrFull
 }

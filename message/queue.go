@@ -62,10 +62,10 @@ const firstItems = 16 // a queue has room for so many at first
 // messages that left it costs no more than having put them in.
 type queue struct {
 	items []item
-	head  int // those before it are done with
-	end   int // those before it, and not before head, are for the Drain that is under way
-	scan  int // those before it are not unreliable, or not waiting
-	live  int // how many wait
+	head  int    // those before it are done with
+	end   int    // those before it, and not before head, are for the Drain that is under way
+	live  int    // how many wait
+	epoch uint64 // counts how often items lost their places
 }
 
 // push appends a message; the caller has seen that fewer than limit wait. It reports whether memory had to grow.
@@ -93,7 +93,7 @@ func (q *queue) widen(limit int) (grown bool) {
 
 // compact closes the gaps.
 func (q *queue) compact() {
-	kept, end, scan := q.items[:0], 0, 0
+	kept, end := q.items[:0], 0
 	for i := q.head; i < len(q.items); i++ {
 		if q.items[i].dead() {
 			continue
@@ -102,25 +102,10 @@ func (q *queue) compact() {
 		if i < q.end {
 			end = len(kept)
 		}
-		if i < q.scan {
-			scan = len(kept)
-		}
 	}
-	q.items, q.head, q.end, q.scan = kept, 0, end, scan
-}
-
-// dropOldest drops the oldest unreliable message that waits; false if there is none.
-func (q *queue) dropOldest() bool {
-	for q.scan = max(q.scan, q.head); q.scan < len(q.items); q.scan++ {
-		if it := &q.items[q.scan]; !it.dead() && !it.delivery().Reliable() {
-			it.kill()
-			q.scan++
-			q.live--
-			return true
-		}
-	}
-	return false
+	q.items, q.head, q.end = kept, 0, end
+	q.epoch++
 }
 
 // clear empties the queue and keeps its memory.
-func (q *queue) clear() { *q = queue{items: q.items[:0]} }
+func (q *queue) clear() { *q = queue{items: q.items[:0], epoch: q.epoch + 1} }

@@ -8,6 +8,7 @@ type Scratch struct {
 	lanes       []uint32
 	boxes       [1 << 8]any // *box[T], by the number of the message type
 	serializers serializers
+	bytes       []byte // lent out by takeBytes
 }
 
 // box is the value that a handler is given.
@@ -52,6 +53,16 @@ func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] 
 
 // giveBack lets a value be used again.
 func (b *box[T]) giveBack() { b.taken = false }
+
+// takeBytes takes n bytes that nobody else gets until they are given back, which is to set s.bytes to them.
+func (s *Scratch) takeBytes(n int) []byte {
+	b := s.bytes
+	s.bytes = nil
+	if cap(b) < n {
+		b = make([]byte, n)
+	}
+	return b[:n]
+}
 
 // afterPanic forgets the values that handlers which panicked did not give back.
 func (s *Scratch) afterPanic() { clear(s.boxes[:]) }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -12,11 +13,15 @@ type Source struct {
 	messages int    // in that frame, waiting ones included
 	bytes    int
 	kept     int // bytes of its packets that Keep has copied
+	filling  uint64
+	held     int // bytes in the frame, since that was last empty: Inbound.filling counts how often it was
 	refused  int
 	freed    int
 	fault    error
 	deferred deferred
-	listed   bool   // the Inbound knows that something of it is deferred
+	listed   bool // the Inbound knows that something of it is deferred
+	inside   bool // it is in this process
+	crowd    [tick.NumStages]crowded
 	place    uint64 // of its newest UnreliableSequenced message
 	lines    *lines // nil before anything came that has an order
 }
