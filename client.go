@@ -19,7 +19,7 @@ const (
 	Disconnected State = iota // No connection; Err says why the last one ended.
 	Connecting                // Connect was called and the server has not answered yes or no.
 	Connected                 // State and messages flow.
-	Closing                   // Close was called and the server is being told.
+	Closing                   // Close was called and the server is being told; or the server closed, and what it had sent is being handled.
 )
 
 // String is the state's name.
@@ -60,6 +60,7 @@ type Client struct {
 	writes    writes
 	time      clientTime
 	shownRows []*shownRow
+	leaving   bool // The server has closed, and what it sent is still handled.
 	greeted   bool // The server's first packet came: it knows that we know.
 	applied   bool // The world has what replica holds.
 	out       output
@@ -109,6 +110,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.time.begin(now)
 	c.report.now = c.frame.now
 	c.heard += stall
+	c.leaveEnd += stall
 	if c.attempt.fresh {
 		c.attempt.began, c.attempt.helloAt, c.attempt.fresh = c.frame.now, c.frame.now, false
 	}
@@ -191,7 +193,8 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 }
 
 // OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
-// peer.ReasonClosed after Close. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
+// peer.ReasonClosed after Close. When the server closed in order, or kicked, it is called after the handlers of the reliable
+// messages that the server had sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
 // If it panics, OnError is told, by *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	c.events.disconnected = append(c.events.disconnected, f)

@@ -18,7 +18,9 @@ func (c *Client) Send() {
 	case Connected:
 		c.serve()
 	case Closing:
-		if c.farewell(c) {
+		if c.leaving {
+			c.seeOff()
+		} else if c.farewell(c) {
 			c.drop()
 		}
 	}

@@ -43,8 +43,9 @@ type link struct {
 	tooMuch bool // more than the quota takes.
 	floods  int  // Frames in which too much came, less those in which messages came and were not too much.
 
-	reason     *peer.Error // Why it is over.
-	flushing   bool        // What waits is delivered before the goodbye, until flushEnd.
+	reason     *peer.Error   // Why it is over.
+	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
+	flushing   bool          // What waits is delivered before the goodbye, until flushEnd.
 	flushEnd   time.Duration
 	closeFirst uint64 // Sequence of the first close message.
 	closesLeft int

@@ -22,6 +22,7 @@ const repeatMost = 64
 // packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 func (s *Server) Send() {
 	s.expire()
+	s.seeOff()
 	s.rotateSecret()
 	s.publishAlone()
 	s.recordTick()

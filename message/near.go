@@ -4,6 +4,7 @@ package message
 // handler is called at once with a copy that is not encoded, else it waits for its stage. from is that end, as the
 // receiver knows it. It has no quota. The errors are those of PostSelf.
 func PostNear[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
+	from.enter(in.number) // so that Drop knows to look for it
 	return postFrom(in, from, t, c, m, v)
 }
 
@@ -15,6 +16,7 @@ func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
 		return ErrFull
 	}
 	in.grew(grown)
+	from.enter(in.number)
 	copy(room, body)
 	return in.putFrom(from, m.Type, m, len(body))
 }
