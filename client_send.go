@@ -38,7 +38,7 @@ func (c *Client) serve() {
 		c.part(&peer.Error{Reason: peer.ReasonTimeout}, false)
 		return
 	}
-	if reason := c.overrun(); reason != nil {
+	if reason := c.overrun(c.due()); reason != nil {
 		c.part(reason, false)
 		return
 	}

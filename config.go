@@ -77,7 +77,7 @@ type Config struct {
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
 	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
 	DeferredTime     time.Duration // How long an unreliable message waits for its tick or entity, and a reliable one for its entity; default 2 s, beyond that it is dropped.
-	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long is closed; default 5 s.
+	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long, and was not asked to (NotBefore), is closed; default 5 s.
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
 	LeaveTimeout     time.Duration // How long reliable messages of an end that has closed may still wait to be handled; default 2 s.
 	Rewind           time.Duration // How far back a client is believed to have seen the world, by Server.Rewind; default 500 ms. Server only.

@@ -161,8 +161,8 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTimeout }
 
 // overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
-// two ends, or the other end has sent far beyond its quota for long.
-func (l *link) overrun() *peer.Error {
+// two ends, or the other end has sent far beyond its quota for long. t is the tick that messages wait for.
+func (l *link) overrun(t tick.Tick) *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
 	if l.spoken {
 		if l.tooMuch {
@@ -180,7 +180,7 @@ func (l *link) overrun() *peer.Error {
 		l.stats.RateLimited++
 		return &peer.Error{Reason: peer.ReasonRateLimit}
 	}
-	if blocked := l.outgoing.Blocked(l.frame.now); blocked >= l.config.ReliableStall {
+	if blocked := l.outgoing.Blocked(l.frame.now, t); blocked >= l.config.ReliableStall {
 		l.stats.Stalled++
 		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: fmt.Sprintf("reliable messages waited for %v", blocked)}
 	}

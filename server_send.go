@@ -79,7 +79,7 @@ func (s *Server) serve(c *session) (due bool) {
 		c.view.Observe() // What it may see is asked for all the same.
 		return false
 	}
-	if reason := c.overrun(); reason != nil {
+	if reason := c.overrun(s.Tick()); reason != nil {
 		s.end(c, reason, endTold)
 		return false
 	}
