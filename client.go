@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -76,6 +77,9 @@ type Client struct {
 // NewClient makes a client for a protocol and freezes the protocol. It is not connected to anything yet. The error
 // names the field of Config that is out of range, or says that Config.Random failed.
 func NewClient(p *Protocol, config Config) (*Client, error) {
+	if p == nil {
+		return nil, errors.New("netcode: NewClient: the protocol is nil: make it with NewProtocol")
+	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -64,6 +65,9 @@ type Server struct {
 // NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of
 // range, or says that Config.Random failed.
 func NewServer(p *Protocol, config Config) (*Server, error) {
+	if p == nil {
+		return nil, errors.New("netcode: NewServer: the protocol is nil: make it with NewProtocol")
+	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return nil, err
