@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -19,7 +20,7 @@ const (
 	Disconnected State = iota // No connection; Err says why the last one ended.
 	Connecting                // Connect was called and the server has not answered yes or no.
 	Connected                 // State and messages flow.
-	Closing                   // Close was called and the server is being told.
+	Closing                   // Close was called and the server is being told; or the server closed, and what it had sent is being handled.
 )
 
 // String is the state's name.
@@ -60,6 +61,7 @@ type Client struct {
 	writes    writes
 	time      clientTime
 	shownRows []*shownRow
+	leaving   bool // The server has closed, and what it sent is still handled.
 	greeted   bool // The server's first packet came: it knows that we know.
 	applied   bool // The world has what replica holds.
 	out       output
@@ -75,6 +77,9 @@ type Client struct {
 // NewClient makes a client for a protocol and freezes the protocol. It is not connected to anything yet. The error
 // names the field of Config that is out of range, or says that Config.Random failed.
 func NewClient(p *Protocol, config Config) (*Client, error) {
+	if p == nil {
+		return nil, errors.New("netcode: NewClient: the protocol is nil: make it with NewProtocol")
+	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return nil, err
@@ -109,6 +114,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.time.begin(now)
 	c.report.now = c.frame.now
 	c.heard += stall
+	c.leaveEnd += stall
 	if c.attempt.fresh {
 		c.attempt.began, c.attempt.helloAt, c.attempt.fresh = c.frame.now, c.frame.now, false
 	}
@@ -191,7 +197,8 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 }
 
 // OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
-// peer.ReasonClosed after Close. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
+// peer.ReasonClosed after Close. When the server closed in order, or kicked, it is called after the handlers of the reliable
+// messages that the server had sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
 // If it panics, OnError is told, by *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	c.events.disconnected = append(c.events.disconnected, f)

@@ -7,14 +7,23 @@ import (
 )
 
 // Close ends the connection, or the attempt. OnDisconnect follows with peer.ReasonClosed; the frames that follow deliver
-// what was sent, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. Nothing that arrives
-// meanwhile is handled. What the server showed stays in Replica until the next connection.
+// what was sent, for Config.FlushTimeout at most, and tell the server, until State is Disconnected. The server handles the
+// reliable messages that it has accepted, also those that wait for a stage or a tick, for its Config.LeaveTimeout at most;
+// its OnDisconnect follows on that. Nothing that arrives or waits here is handled any more. What the server showed stays in
+// Replica until the next connection.
+//
+// After the server closed, while what it had sent is still handled (State is Closing), Close ends that: OnDisconnect follows
+// with the server's reason.
 func (c *Client) Close() {
 	switch c.state {
 	case Connecting:
 		c.end(&peer.Error{Reason: peer.ReasonClosed})
 	case Connected:
 		c.part(&peer.Error{Reason: peer.ReasonClosed}, true)
+	case Closing:
+		if c.leaving {
+			c.end(c.reason)
+		}
 	}
 	c.events.fire()
 }
@@ -44,7 +53,7 @@ func (c *Client) end(reason *peer.Error) {
 func (c *Client) over(reason *peer.Error) {
 	c.err = reason
 	c.gone(&c.link)
-	if c.state == Connected {
+	if c.state == Connected || c.leaving {
 		c.stats.Disconnected++
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
@@ -56,6 +65,7 @@ func (c *Client) over(reason *peer.Error) {
 // drop forgets the connection.
 func (c *Client) drop() {
 	c.time.stop()
+	c.leaving = false
 	if c.conn != nil {
 		addPackets(&c.ended, c.conn.Stats())
 		c.outgoing.Clear()

@@ -54,6 +54,9 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if c.state == Connecting || c.state == Connected {
 		c.over(&peer.Error{Reason: peer.ReasonReplaced})
 	}
+	if c.leaving {
+		c.over(c.reason)
+	}
 	c.drop()
 	c.attempt = attempt{server: server, nonce: nonce, seed: seed, fresh: true}
 	c.state, c.err = Connecting, nil

@@ -34,7 +34,10 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	if c.state == Closing {
-		if c.closingPacket(in, peer.RoleClient) {
+		switch closed := c.closingPacket(in, peer.RoleClient); {
+		case closed && c.leaving:
+			c.sendAck()
+		case closed:
 			c.drop()
 		}
 		return
@@ -64,7 +67,7 @@ func (c *Client) receivePacket(packet []byte) {
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
 		c.sendAck()
-		c.end(content.closed)
+		c.leave(content.closed)
 	} else if c.conn.AckNow() {
 		c.sendAck()
 	}

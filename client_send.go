@@ -18,7 +18,9 @@ func (c *Client) Send() {
 	case Connected:
 		c.serve()
 	case Closing:
-		if c.farewell(c) {
+		if c.leaving {
+			c.seeOff()
+		} else if c.farewell(c) {
 			c.drop()
 		}
 	}
@@ -36,7 +38,7 @@ func (c *Client) serve() {
 		c.part(&peer.Error{Reason: peer.ReasonTimeout}, false)
 		return
 	}
-	if reason := c.overrun(); reason != nil {
+	if reason := c.overrun(c.due()); reason != nil {
 		c.part(reason, false)
 		return
 	}

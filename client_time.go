@@ -147,7 +147,7 @@ func (c *Client) Lead() tick.Span { return c.time.sync.Lead() }
 
 // advanceTime moves the input clock, once a frame.
 func (c *Client) advanceTime() {
-	if c.conn != nil && c.state == Connected {
+	if c.conn != nil && (c.state == Connected || c.leaving) {
 		c.time.advance(c.conn)
 	}
 }
@@ -155,7 +155,7 @@ func (c *Client) advanceTime() {
 // endTime makes sure that both clocks have moved with every frame, whether the game asked or not.
 func (c *Client) endTime() {
 	c.advanceTime()
-	if c.state == Connected {
+	if c.state == Connected || c.leaving {
 		c.time.present()
 	}
 }

@@ -81,8 +81,9 @@ type Config struct {
 	KeepAlive        time.Duration // Something is sent at least this often; default 1 s.
 	Pulse            time.Duration // A client is told the server's tick at least this often, in a world at rest too; default 250 ms. Alike on both sides.
 	DeferredTime     time.Duration // How long an unreliable message waits for its tick or entity, and a reliable one for its entity; default 2 s, beyond that it is dropped.
-	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long is closed; default 5 s.
+	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long, and was not asked to (NotBefore), is closed; default 5 s.
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
+	LeaveTimeout     time.Duration // How long reliable messages of an end that has closed may still wait to be handled; default 2 s.
 	Rewind           time.Duration // How far back a client is believed to have seen the world, by Server.Rewind; default 500 ms. Server only.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
@@ -134,6 +135,7 @@ func (c Config) withDefaults() Config {
 	orTime(&c.ReliableStall, 5*time.Second)
 	orTime(&c.FlushTimeout, time.Second)
 	c.FlushTimeout = min(c.FlushTimeout, math.MaxInt64/2) // the time of its end is one, too
+	orTime(&c.LeaveTimeout, 2*time.Second)
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
 	orTime(&c.Rewind, 500*time.Millisecond)
@@ -185,7 +187,7 @@ func (c Config) check() error {
 		value time.Duration
 	}{
 		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}, {"Pulse", c.Pulse},
-		{"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout},
+		{"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout}, {"LeaveTimeout", c.LeaveTimeout},
 		{"Rewind", c.Rewind},
 	}
 	for _, t := range times {

@@ -27,7 +27,7 @@ func (c *courier) contained(name string, with wire.ClientID) {
 // blame ends the connection for which a function of the game panicked. Where there is none, or none any more, it is an
 // error that has no caller.
 func (c *courier) blame(name string, with wire.ClientID, value any) {
-	if _, err := c.linkTo(with); err != nil || with == c.inbound.Local().ID() {
+	if !c.knows(with) || with == c.inbound.Local().ID() {
 		c.report.error(&PanicError{Name: name, Value: value})
 		return
 	}

@@ -112,7 +112,7 @@ func (c *courier) due() tick.Tick {
 		return own
 	case c.client.host != nil:
 		return c.client.host.Tick()
-	case c.client.state == Connected:
+	case c.client.state == Connected || c.client.leaving:
 		return max(own, c.client.ServerTime().Tick)
 	default:
 		return own
@@ -152,14 +152,25 @@ func (c *courier) panicked(ctx *Context, value any) {
 func (c *courier) part(with wire.ClientID, reason *peer.Error) {
 	switch {
 	case c.client != nil:
-		if c.client.state == Connected {
+		switch {
+		case c.client.leaving:
+			c.client.end(reason)
+		case c.client.state == Connected:
 			c.client.part(reason, false)
 		}
 	default:
-		if s := c.server.client(with); s != nil {
+		if s := c.server.present(with); s != nil {
 			c.server.end(s, reason, endTold)
 		}
 	}
+}
+
+// knows tells if there is an end of that id which the game was not told to be gone.
+func (c *courier) knows(id wire.ClientID) bool {
+	if c.client != nil {
+		return id == 0 && (c.client.state == Connected || c.client.leaving)
+	}
+	return c.server.present(id) != nil
 }
 
 // linkTo is the connection to an end by its id.

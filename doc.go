@@ -20,6 +20,9 @@
 //   - message: message types and their codecs, and the queues of received messages
 //   - snapshot: the state of the world per tick, and what each client still lacks
 //   - ecs: the bridge to Arche
+//   - interest: who may see what
+//   - collections: lists, sets and maps of entities
+//   - record: recordings of what a server sent, and tables learned from them
 //   - components: what game code puts on its entities
 //   - systems: what game code adds to its loop
 //   - nettest: worlds, links and a clock for tests

@@ -10,8 +10,13 @@ import (
 var (
 	// ErrNotConnected says that there is no such client, or that this client is not connected.
 	ErrNotConnected = errors.New("netcode: not connected")
-	// ErrNotRegistered says that the message type was not given to Handle before the protocol was frozen.
+	// ErrNotRegistered says that the message type was not given to Handle before the protocol was frozen. Send and Call wrap it
+	// with the type's name: ask with errors.Is.
 	ErrNotRegistered = errors.New("netcode: message type not registered")
+	// ErrNoMessage says that the message to send, or the question, is nil.
+	ErrNoMessage = errors.New("netcode: the message is nil")
+	// ErrWithin says that a message is sent with Within, which only calls have.
+	ErrWithin = errors.New("netcode: Within is for Call: a message has no deadline")
 	// ErrNoEnd says that what was to send is neither a server nor a client.
 	ErrNoEnd = errors.New("netcode: neither a server nor a client")
 	// ErrRecipient says that this end cannot send there: clients send to the server and to themselves.

@@ -10,7 +10,12 @@ import (
 )
 
 // Handle registers message T and what to do with one that arrives. Call it on both sides; a side that never receives T
-// may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable). A field of type NetworkID
+// may give nil. T is blittable, as for Replicate, or has a Serialize method (wire.Serializable), which text, slices and more than
+// 2048 numbers need:
+//
+//	func (m *Chat) Serialize(s *wire.Serializer) { s.String(&m.Text, 200) } // writes, reads and measures
+//
+// A field of type NetworkID
 // with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is nil. What a Serialize
 // method writes is sent as it is. The handler runs when
 // Dispatch reaches the message's stage; ctx and m are good until it returns. One that panics ends the connection of the

@@ -23,9 +23,11 @@ var ErrHost = errors.New("netcode: the client cannot play at this server")
 // there. systems.NewHost runs both in one loop. A player with a world of its own is a client that connects over package
 // transport/memory, as over any other network.
 //
-// Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too.
+// Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
+// server handles the reliable messages that the player had sent, as those of any client; what waits for the player is
+// dropped whoever ends it.
 func Host(s *Server, c *Client) error {
-	if c.state != Disconnected || c.protocol != s.protocol || s.closing || s.counts[connected] >= s.config.Clients {
+	if c.state != Disconnected || c.protocol != s.protocol || s.closing || s.taken() >= s.config.Clients {
 		return ErrHost
 	}
 	seed, err := randomSeed(s.config.Random)
@@ -69,7 +71,7 @@ func (c *Client) unhost(reason *peer.Error) {
 	}
 	c.host = nil
 	if l := s.byID[c.id]; l != nil {
-		s.end(l, reason, endQuiet)
+		s.leave(l, reason)
 		s.events.fire()
 	}
 	c.over(reason)

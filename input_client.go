@@ -3,6 +3,7 @@ package netcode
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/peer"
@@ -10,7 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ErrNoInput says that the input type was not given to Input before the protocol was frozen.
+// ErrNoInput says that the input type was not given to Input before the protocol was frozen. SetInput wraps it with the type's
+// name: ask with errors.Is.
 var ErrNoInput = errors.New("netcode: input type not registered")
 
 // SetInput sets what the player does from now on: it is the input of each tick that begins, in this frame or later, until
@@ -21,7 +23,7 @@ func SetInput[T any](c *Client, v *T) error {
 	in := &c.protocol.inputs
 	n := in.number(reflect.TypeFor[T]())
 	if n < 0 {
-		return ErrNoInput
+		return fmt.Errorf("%w: %s", ErrNoInput, reflect.TypeFor[T]())
 	}
 	plan, lanes := in.plans[n], in.of(c.inputs.scratch, n)
 	fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), lanes)

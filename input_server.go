@@ -49,7 +49,7 @@ func (s *Server) Steps() int { return s.frame.steps }
 
 // queueOf is a client's inputs.
 func (s *Server) queueOf(client ClientID) *inputQueue {
-	c := s.client(client)
+	c := s.present(client)
 	if c == nil || c.inputs.rows == nil {
 		return nil
 	}

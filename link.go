@@ -43,8 +43,9 @@ type link struct {
 	tooMuch bool // more than the quota takes.
 	floods  int  // Frames in which too much came, less those in which messages came and were not too much.
 
-	reason     *peer.Error // Why it is over.
-	flushing   bool        // What waits is delivered before the goodbye, until flushEnd.
+	reason     *peer.Error   // Why it is over.
+	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
+	flushing   bool          // What waits is delivered before the goodbye, until flushEnd.
 	flushEnd   time.Duration
 	closeFirst uint64 // Sequence of the first close message.
 	closesLeft int
@@ -176,8 +177,8 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 func (l *link) silent() bool { return l.frame.now-l.heard >= l.config.SilenceTimeout }
 
 // overrun says once a frame why the connection cannot go on, if so: a queue of reliable messages overflowed at one of the
-// two ends, or a client has sent far beyond its quota for long.
-func (l *link) overrun() *peer.Error {
+// two ends, or a client has sent far beyond its quota for long. t is the tick that messages wait for.
+func (l *link) overrun(t tick.Tick) *peer.Error {
 	l.arrivals.Freed(l.source.TakeFreed())
 	if l.spoken {
 		if l.tooMuch && l.remote != 0 { // a server cannot know the quotas of its clients, and is theirs to trust
@@ -195,7 +196,7 @@ func (l *link) overrun() *peer.Error {
 		l.stats.RateLimited++
 		return &peer.Error{Reason: peer.ReasonRateLimit}
 	}
-	if blocked := l.outgoing.Blocked(l.frame.now); blocked >= l.config.ReliableStall {
+	if blocked := l.outgoing.Blocked(l.frame.now, t); blocked >= l.config.ReliableStall {
 		l.stats.Stalled++
 		return &peer.Error{Reason: peer.ReasonQueueOverflow, Detail: fmt.Sprintf("reliable messages waited for %v", blocked)}
 	}

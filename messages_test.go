@@ -141,6 +141,8 @@ func TestMessagesDoNotStarveTheState(t *testing.T) {
 	require.InDelta(t, float32(r.server.Tick()), x, 30, "half of the packets are for the state")
 }
 
+// What came in one frame with the end of its connection is handled before the game is told of a goodbye, and not at all
+// after a fault.
 func TestNothingComesFromThoseWhoAreGone(t *testing.T) {
 	p := protocol()
 	var log []string
@@ -153,7 +155,15 @@ func TestNothingComesFromThoseWhoAreGone(t *testing.T) {
 	c.Send() // the message
 	c.Close()
 	c.Drain(c.send)
-	r.until(func() bool { return len(log) > 0 })
+	r.until(func() bool { return len(log) == 2 })
+	r.run(time.Second)
+	require.Equal(t, []string{"message", "gone"}, log)
+	require.Zero(t, r.server.Stats().OfTheGone)
+
+	log = nil
+	th := newThief(t, r, p)
+	th.send(wire.FirstUserMessage, tick.Update, []byte{1, 0, 0, 0})
+	th.send(15, tick.Initialization, nil) // which does not exist
 	r.run(time.Second)
 	require.Equal(t, []string{"gone"}, log)
 	require.EqualValues(t, 1, r.server.Stats().OfTheGone)

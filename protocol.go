@@ -168,6 +168,6 @@ func (p *Protocol) answers(question, answer reflect.Type) bool {
 // mustBeOpen panics when it is too late to register.
 func (p *Protocol) mustBeOpen(call string, t reflect.Type) {
 	if p.frozen {
-		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is frozen: register everything before the first NewServer or NewClient", call, t))
+		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is frozen: register everything before the first NewServer or NewClient, and before Schema and Hash", call, t))
 	}
 }

@@ -103,8 +103,9 @@ func Channel(number int) How { return How{what: howNumber, number: number} }
 // server's tick as Client.ServerTime has it, if that is later than its own, which a stall may leave behind. An unreliable
 // message that waits for too long (Config.DeferredTime), or among too many, is dropped, and so is one on a sequenced channel
 // of which a newer one was handled meanwhile. A reliable message waits as long as it takes, and on an ordered channel those
-// behind it do: they use up the credit of the sender, to which other reliable messages wait too then, and where they do so for
-// Config.ReliableStall the connection ends.
+// behind it do: they use up the credit of the sender, for which other reliable messages wait too then. That is no stall: it ends
+// no connection before the newest tick that was asked for has come and Config.ReliableStall has passed after it. What waits here meanwhile
+// is bounded by Config.ReliableBytes.
 func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 
 // About says that the message speaks of an entity: Context.Entity tells the handler, which does not run before the entity

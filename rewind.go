@@ -25,7 +25,7 @@ type Past struct {
 // ahead of what was captured. Rewind says false, without a call, if there is no such client, or nothing was captured or
 // is known of it yet. view is good during the call, and reads only. It allocates nothing.
 func (s *Server) Rewind(client ClientID, look func(view *Past)) bool {
-	c := s.client(client)
+	c := s.present(client)
 	if c == nil || s.store.Tick() == tick.None {
 		return false
 	}

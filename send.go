@@ -2,6 +2,8 @@ package netcode
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -18,7 +20,7 @@ import (
 // A message about an entity that is dead, or that a client may not see, is not sent to that client. By ToAll and ToAllBut
 // that is no error, since only those who may see the entity are meant; To, ToMany and ToOwner say ErrNotVisible. ToSeers and
 // ToOwner say it too where their own entity is dead; ToSeers of one that nobody sees is nil. The errors are ErrNotConnected,
-// ErrNotRegistered, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
+// ErrNotRegistered, ErrNoMessage, ErrWithin, ErrRecipient, ErrDirection, ErrQuestion, ErrNotVisible, ErrNeedsEntity, ErrStage, ErrDelivery, ErrTooFar,
 // ErrQueueFull, ErrBackPressure, *TooLargeError, *FieldError, *BoundError and *SerializeError; after each nothing was sent. Of
 // a message to several the error is that of the first who did not get it; the others get it all the same, and a client whose
 // reliable queue is full loses its connection, since the others cannot wait for it.
@@ -27,7 +29,7 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	if c == nil {
 		return ErrNoEnd
 	}
-	if codec, short := message.ShortOf[T](&c.types); short.Known && len(how) == 0 {
+	if codec, short := message.ShortOf[T](&c.types); short.Known && len(how) == 0 && m != nil {
 		if queue := c.doors.to(to); queue != nil {
 			header := short.Header
 			if !short.Given {
@@ -70,7 +72,10 @@ func post[T any](end Endpoint, to Recipient, m *T, how []How, call callOf) error
 func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) error {
 	of, codec := message.TypeOf[T](&c.protocol.messages, &c.types)
 	if of == nil {
-		return ErrNotRegistered
+		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
+	}
+	if m == nil {
+		return ErrNoMessage
 	}
 	var p peer.Post
 	if err := c.label(&p, of, how, call); err != nil {
@@ -170,6 +175,9 @@ func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) 
 		p.Flags, p.Call = wire.FlagCall, call.number
 	}
 	for i := range how {
+		if how[i].what == howWithin && call.role != question {
+			return ErrWithin
+		}
 		if err := c.adjust(p, &how[i]); err != nil {
 			return err
 		}

@@ -1,11 +1,13 @@
 package netcode
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -44,6 +46,7 @@ type Server struct {
 	byAddress map[netip.AddrPort]*session
 	byID      map[wire.ClientID]*session
 	near      [numNear]*session // Connected ones among them, at their id's remainder.
+	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
 	sessions  []*session        // In ascending order of id; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
@@ -62,6 +65,9 @@ type Server struct {
 // NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of
 // range, or says that Config.Random failed.
 func NewServer(p *Protocol, config Config) (*Server, error) {
+	if p == nil {
+		return nil, errors.New("netcode: NewServer: the protocol is nil: make it with NewProtocol")
+	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return nil, err
@@ -103,6 +109,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 	for _, c := range s.sessions {
 		c.heard += stall
 		c.created += stall
+		c.leaveEnd += stall
 	}
 	s.beginFrame()
 }
@@ -151,8 +158,9 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 }
 
 // OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
-// reason. Nothing reaches this client any more, and no later client has its id. If it panics, OnError is told, by
-// *PanicError.
+// reason. Nothing reaches this client any more, and no later client has its id. When the client closed in order, it is called
+// after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is none of
+// Clients and cannot be sent to, and its place is taken. If it panics, OnError is told, by *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	s.events.disconnected = append(s.events.disconnected, f)
 }

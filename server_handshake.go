@@ -64,7 +64,7 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 	if c := s.byAddress[from]; c != nil && c.state <= connected {
 		return nil
 	}
-	if s.counts[connected] >= s.config.Clients {
+	if s.taken() >= s.config.Clients {
 		s.stats.RefusedFull++
 		return s.full()
 	}
@@ -85,7 +85,7 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 
 // replace ends the session that an address had: whoever says hello anew there has forgotten it.
 func (s *Server) replace(c *session) {
-	if c == nil {
+	if c == nil || c.state == leaving { // Who leaves needs its address no more.
 		return
 	}
 	if c.state == lingering {

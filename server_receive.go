@@ -35,6 +35,12 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		s.unreadable(c, err)
 		return
 	}
+	if c.state == leaving {
+		if c.closingPacket(in, peer.RoleServer) {
+			c.sendAck()
+		}
+		return
+	}
 	if c.state == lingering {
 		if c.closingPacket(in, peer.RoleServer) || c.closeHeard {
 			s.remove(c)
@@ -69,7 +75,7 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 	c.conn.Accept(in, s.frame.now)
 	if content.closed != nil {
 		c.sendAck()
-		s.end(c, content.closed, endQuiet)
+		s.leave(c, content.closed)
 	} else if c.conn.AckNow() {
 		c.sendAck()
 	}

@@ -22,6 +22,7 @@ const repeatMost = 64
 // packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 func (s *Server) Send() {
 	s.expire()
+	s.seeOff()
 	s.rotateSecret()
 	s.publishAlone()
 	s.recordTick()
@@ -78,7 +79,7 @@ func (s *Server) serve(c *session) (due bool) {
 		c.view.Observe() // What it may see is asked for all the same.
 		return false
 	}
-	if reason := c.overrun(); reason != nil {
+	if reason := c.overrun(s.Tick()); reason != nil {
 		s.end(c, reason, endTold)
 		return false
 	}

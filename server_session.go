@@ -19,11 +19,15 @@ const maxLingering = 256
 //
 //	Hello with cookie        first packet           close, kick, silence, malformed         acknowledged, or repeated enough
 //	-----------------> pending ---------> connected -----------------------------> lingering ------------------------------> gone
+//	                                          |                                                                              ^
+//	                                          +---------------> leaving -----------------------------------------------------+
+//	                                     closed by the client             handled what it had sent
 type sessionState uint8
 
 const (
 	pending   sessionState = iota // Accepted; nothing heard yet that proves that the client knows.
 	connected                     // The game knows it and state flows.
+	leaving                       // The client closed; what it sent before is still handled, and the game not told yet.
 	lingering                     // Over; only the close message is still repeated.
 	gone                          // Waits for sweep.
 	numSessionStates
@@ -134,7 +138,7 @@ func (s *Server) dropOldestPending() {
 // admit turns a pending session into a connected client: its first packet proved that it has the epoch. Only now does it
 // take a place, so that nobody can hold places with hellos alone; it says false if there is none left.
 func (s *Server) admit(c *session) bool {
-	if s.counts[connected] >= s.config.Clients {
+	if s.taken() >= s.config.Clients {
 		s.stats.RefusedFull++
 		s.end(c, s.full(), endTold)
 		return false
@@ -159,7 +163,7 @@ func (s *Server) connect(c *session) {
 
 // full is why a client cannot come in when all places are taken.
 func (s *Server) full() *peer.Error {
-	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.counts[connected], s.config.Clients)}
+	return &peer.Error{Reason: peer.ReasonFull, Detail: fmt.Sprintf("%d of %d places are taken", s.taken(), s.config.Clients)}
 }
 
 // ending says how the other end learns that a connection is over.
@@ -176,24 +180,25 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if c.state >= lingering {
 		return
 	}
-	if c.state == connected {
+	known := c.state == connected || c.state == leaving
+	if c.state == leaving {
+		how = endQuiet
+	}
+	if known {
 		s.stats.Disconnected++
 		s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
 		if s.report.enabled(slog.LevelInfo) {
 			s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 		}
 	}
-	if c.state == connected && s.interest != nil {
+	if known && s.interest != nil {
 		s.interest.Leave(c.id)
 	}
 	s.forget(c)
 	c.view = nil
-	if c.early != nil {
-		s.stats.DelayedDropped += uint64(c.early.count)
-		c.early = nil
-	}
+	s.dropEarly(c)
 	s.gone(&c.link)
-	if c.near != nil {
+	if c.near != nil && c.state == connected {
 		c.near.client.unhosted(reason)
 		how = endQuiet
 	}
@@ -207,6 +212,14 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if full {
 		s.stats.LingeringFull++
 		s.remove(c)
+	}
+}
+
+// dropEarly drops what was kept back for a client until it holds an entity.
+func (s *Server) dropEarly(c *session) {
+	if c.early != nil {
+		s.stats.DelayedDropped += uint64(c.early.count)
+		c.early = nil
 	}
 }
 

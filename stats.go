@@ -39,7 +39,7 @@ type Stats struct {
 	DelayedDropped    uint64 // Of these, dropped: the entity died or was hidden before the client held it, the connection ended, or DeferredTime, or a newer one.
 	TooLarge          uint64 // PacketSize: messages refused because they are larger than what can travel.
 	QueueOverflows    uint64 // ReliableBytes, QueuePerStage, QueueBytes: connections ended because a reliable message could not be kept.
-	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for too long.
+	Stalled           uint64 // ReliableStall: connections ended because reliable messages waited for window or credit for too long.
 	RateLimited       uint64 // FloodFrames: connections ended because far too much came.
 	FlushesCut        uint64 // FlushTimeout: connections that closed with messages undelivered.
 	CallsFull         uint64 // Calls: questions refused because too many were open.
@@ -55,7 +55,7 @@ type Stats struct {
 	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
 	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
 	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
-	OfTheGone         uint64 // Messages dropped because their sender's connection had ended before their stage came.
+	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
 	Inputs            uint64 // Inputs of single ticks taken, the late ones included; each tick once.
 	InputsLate        uint64 // Inputs that came when their tick was simulated already.
 	InputsTooOld      uint64 // Inputs refused because they are of more than 64 ticks ago.

@@ -2,6 +2,7 @@ package message
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 
 	"github.com/arche-netcode/netcode/wire"
@@ -78,6 +79,9 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 		return c, c.compileSerialize()
 	}
 	plan, err := wire.Compile(reflect.TypeFor[T](), name)
+	if fields := new(wire.NotFieldsError); errors.As(err, &fields) {
+		return nil, fmt.Errorf("%w; what is not plain data, or more, travels by a method func (m *%s) Serialize(s *wire.Serializer)", err, reflect.TypeFor[T]().Name())
+	}
 	if err != nil {
 		return nil, err
 	}

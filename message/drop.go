@@ -25,3 +25,26 @@ func (in *Inbound) Drop(s *Source) int {
 	}
 	return dropped
 }
+
+// MayHold reports whether anything of a source may wait here. It does not look for it: of one that sent in this frame, or
+// of whom something was carried into it, anything may.
+func (in *Inbound) MayHold(s *Source) bool { return s.deferred.count > 0 || s.frame == in.number }
+
+// CountUnhandled counts for each of a list of sources the reliable messages that wait; Source.Unhandled tells. It is one
+// pass over what waits, however many sources there are.
+func (in *Inbound) CountUnhandled(sources []*Source) {
+	for _, s := range sources {
+		s.unhandled = s.deferred.count - s.deferred.loose
+	}
+	for stage := range in.cur.stages {
+		q := &in.cur.stages[stage]
+		if q.live == 0 {
+			continue
+		}
+		for _, it := range q.items[q.head:] {
+			if !it.dead() && it.delivery().Reliable() {
+				in.cur.origins[it.origin()].source.unhandled++
+			}
+		}
+	}
+}

@@ -4,11 +4,13 @@ package message
 // handler is called at once with a copy that is not encoded, else it waits for its stage. from is that end, as the
 // receiver knows it. It has no quota. The errors are those of PostSelf.
 func PostNear[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) error {
+	from.enter(in.number) // so that Drop knows to look for it
 	return postFrom(in, from, t, c, m, v)
 }
 
 // PushNear is PostNear for a message that is encoded already.
 func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
+	from.enter(in.number)
 	room := in.room(from, len(body))
 	if room == nil || len(body) > maxPayload {
 		in.stats.Bytes++

@@ -8,22 +8,23 @@ import (
 // Source is one end that messages come from: the connection to it holds one. It is its quota of the frame, what of it waits
 // for a tick or an entity, and what became of its messages. It belongs to one Inbound.
 type Source struct {
-	id       wire.ClientID
-	frame    uint64 // to which the quota belongs
-	messages int    // in that frame, waiting ones included
-	bytes    int
-	kept     int // bytes of its packets that Keep has copied
-	filling  uint64
-	held     int // bytes in the frame, since that was last empty: Inbound.filling counts how often it was
-	refused  int
-	freed    int
-	fault    error
-	deferred deferred
-	listed   bool // the Inbound knows that something of it is deferred
-	inside   bool // it is in this process
-	crowd    [tick.NumStages]crowded
-	place    uint64 // of its newest UnreliableSequenced message
-	lines    *lines // nil before anything came that has an order
+	id        wire.ClientID
+	frame     uint64 // to which the quota belongs
+	messages  int    // in that frame, waiting ones included
+	bytes     int
+	kept      int // bytes of its packets that Keep has copied
+	filling   uint64
+	held      int // bytes in the frame, since that was last empty: Inbound.filling counts how often it was
+	refused   int
+	unhandled int // reliable ones that wait, when CountUnhandled last looked
+	freed     int
+	fault     error
+	deferred  deferred
+	listed    bool // the Inbound knows that something of it is deferred
+	inside    bool // it is in this process
+	crowd     [tick.NumStages]crowded
+	place     uint64 // of its newest UnreliableSequenced message
+	lines     *lines // nil before anything came that has an order
 }
 
 // NewSource returns the source of the messages of one end.
@@ -38,6 +39,9 @@ func (s *Source) TakeFreed() int {
 	s.freed = 0
 	return n
 }
+
+// Unhandled returns how many of its reliable messages Inbound.CountUnhandled found that wait.
+func (s *Source) Unhandled() int { return s.unhandled }
 
 // Fault returns why the connection cannot go on, nil while it can: a reliable message of it had to be dropped, with
 // ErrFull or, of an end in this process, ErrDeferredFull. It stays.

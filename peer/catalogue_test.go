@@ -286,15 +286,15 @@ func TestCase33ReliableIntoAFullQueue(t *testing.T) {
 	require.NotZero(t, refused)
 	require.Equal(t, uint64(refused), f.out.Stats().BackPressure)
 	require.Less(t, uint64(len(came)), taken)
-	require.Zero(t, f.out.Blocked(f.now), "the first call that sees it")
-	require.Equal(t, time.Second, f.out.Blocked(f.now+time.Second), "the caller closes with QueueOverflow when this goes on")
+	require.Zero(t, f.out.Blocked(f.now, 0), "the first call that sees it")
+	require.Equal(t, time.Second, f.out.Blocked(f.now+time.Second, 0), "the caller closes with QueueOverflow when this goes on")
 	require.False(t, f.out.Pending())
 	for range 500 { // now it does
 		f.in.Freed(owed)
 		owed = 0
 		f.turn(&p, 0)
 	}
-	require.Zero(t, f.out.Blocked(f.now+time.Hour))
+	require.Zero(t, f.out.Blocked(f.now+time.Hour, 0))
 	require.Zero(t, f.out.Unconfirmed())
 	require.Len(t, came, int(taken), "every one that was taken")
 	for i, n := range came {

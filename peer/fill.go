@@ -59,6 +59,9 @@ func (r *reliable) carry(seq, id uint64, it *item) {
 		r.carried.drop()
 	}
 	r.carried.note(r.carried.open(seq), id)
+	if it.state == itemWaiting {
+		r.underway++
+	}
 	it.state, it.packet = itemFlying, seq
 	r.waiting -= it.size
 }
@@ -144,12 +147,16 @@ func (r *reliable) sendable() (next *line) {
 	return next
 }
 
-// blocked reports whether a message waits for window or credit.
-func (r *reliable) blocked() bool {
+// blocked says for what messages wait: for the window, or else for credit, or for none of the two.
+func (r *reliable) blocked() hold {
+	why := holdNone
 	for i := range r.lines {
-		if h := r.hold(&r.lines[i]); h == holdWindow || h == holdCredit {
-			return true
+		switch r.hold(&r.lines[i]) {
+		case holdWindow:
+			return holdWindow
+		case holdCredit:
+			why = holdCredit
 		}
 	}
-	return false
+	return why
 }

@@ -248,9 +248,12 @@ func (o *Outgoing) Pending() bool {
 func (o *Outgoing) Unconfirmed() int { return o.reliable.unconfirmed }
 
 // Blocked returns for how long reliable messages have waited for window or credit without any progress; 0 while none
-// waits so. It is to be called once a frame: the time counts from the call that first saw them wait.
-func (o *Outgoing) Blocked(now time.Duration) time.Duration {
-	if !o.reliable.blocked() {
+// waits so. It is to be called once a frame: the time counts from the call that first saw them wait. t is the tick that the
+// receiver waits for, as far as is known here: up to the newest tick before which a message was not to be handled, a receiver that has
+// acknowledged all that was sent may lack credit because it waits as it was asked to, and that does not count.
+func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
+	why := o.reliable.blocked()
+	if why == holdNone || why == holdCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
 		o.blocked = false
 		return 0
 	}

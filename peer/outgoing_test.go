@@ -224,17 +224,17 @@ func TestWindowHoldsOneChannelOnly(t *testing.T) {
 	sendAll(t, c, o)
 	require.Equal(t, ReliableWindow+1, o.Unconfirmed())
 	require.Equal(t, 7, o.Waiting(), "one waits for the window")
-	require.Zero(t, o.Blocked(0))
-	require.Equal(t, time.Second, o.Blocked(time.Second))
+	require.Zero(t, o.Blocked(0, 0))
+	require.Equal(t, time.Second, o.Blocked(time.Second, 0))
 	require.NoError(t, o.Push(&b, []byte("b")))
 	require.NoError(t, o.Push(&u, []byte("u")))
 	require.Equal(t, []string{"ReliableOrdered 2 b, Unreliable 0 u"}, sendAll(t, c, o))
 	o.Acked(2)
 	require.False(t, o.Pending(), "the oldest is missing")
-	require.Zero(t, o.Blocked(2*time.Second), "that was progress")
+	require.Zero(t, o.Blocked(2*time.Second, 0), "that was progress")
 	o.Acked(1)
 	require.Equal(t, []string{"Reliable 1 a"}, sendAll(t, c, o))
-	require.Zero(t, o.Blocked(time.Hour))
+	require.Zero(t, o.Blocked(time.Hour, 0))
 }
 
 func TestLackOfCreditKeepsTheOrder(t *testing.T) {

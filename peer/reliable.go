@@ -3,6 +3,7 @@ package peer
 import (
 	"encoding/binary"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -39,11 +40,14 @@ type reliable struct {
 	sets    [maxFragmentSets]fragmentSet
 	open    int // how many sets are in use: the first ones
 
-	granted     uint64 // credit since the start
-	spent       uint64 // of it
-	limit       int    // ReliableBytes
-	held        int    // of it
-	waiting     int    // bytes that wait or are lost
+	underway    int       // sent, and not acknowledged
+	asked       tick.Tick // with the message that Reserve opened: before which it is not to be handled
+	heldUntil   tick.Tick // the newest of these that were handed over
+	granted     uint64    // credit since the start
+	spent       uint64    // of it
+	limit       int       // ReliableBytes
+	held        int       // of it
+	waiting     int       // bytes that wait or are lost
 	unconfirmed int
 	most        int    // how long a framed message may be
 	scratch     []byte // prefix and body of a message that may have to be cut
@@ -107,6 +111,9 @@ func (o *Outgoing) reserveReliable(p *Post, bound int) ([]byte, error) {
 	if !ok {
 		return nil, ErrBackPressure
 	}
+	if r.asked = 0; p.Flags&wire.FlagTick != 0 {
+		r.asked = p.Tick
+	}
 	h := wire.MessageHeader{Type: p.Type, Stage: p.Stage, Flags: p.Flags}
 	r.channel, o.message = p.Channel, at
 	if pieces > 1 {
@@ -158,6 +165,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 	r := &o.reliable
 	o.batches.close()
 	o.stats.Reliable++
+	r.heldUntil = max(r.heldUntil, r.asked)
 	line := r.line(r.channel)
 	if kind == openReliable {
 		r.push(line, item{start: o.message, size: o.body + n - o.message})
@@ -269,6 +277,7 @@ func (r *reliable) confirm(id uint64) bool {
 	r.held -= it.size
 	it.size = 0
 	r.unconfirmed--
+	r.underway--
 	r.lines[it.line].confirmed.set(it.number)
 	if it.piece {
 		r.confirmPiece(id)
@@ -318,5 +327,5 @@ func (r *reliable) clear() {
 	r.carried.packets.first, r.carried.spans.first = r.carried.packets.next, r.carried.spans.next
 	r.index, r.lines, r.open = [2 * wire.MaxChannels]uint8{}, r.lines[:0], 0
 	r.granted, r.spent = InitialCredit, 0
-	r.held, r.waiting, r.unconfirmed = 0, 0, 0
+	r.held, r.waiting, r.unconfirmed, r.underway, r.heldUntil = 0, 0, 0, 0, 0
 }

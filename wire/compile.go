@@ -88,6 +88,12 @@ func (c *compiler) fail(path, format string, args ...any) error {
 	return fmt.Errorf("wire: %s%s: %s", where, path, fmt.Sprintf(format, args...))
 }
 
+// NotFieldsError says that a type cannot travel field by field: it holds what is no plain data, or too much.
+type NotFieldsError struct{ text string }
+
+// Error implements error.
+func (e *NotFieldsError) Error() string { return e.text }
+
 // value compiles what lies at offset: a field, or a whole component when path is empty.
 func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText string) error {
 	tag, err := parseTag(tagText)
@@ -119,7 +125,7 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 		}
 		return c.scalar(t, path, offset, tag, tagText)
 	}
-	return c.fail(path, "%s", refusal(t))
+	return &NotFieldsError{c.fail(path, "%s", refusal(t)).Error()}
 }
 
 // refusal says why a type is not plain data.
@@ -179,7 +185,7 @@ func (c *compiler) add(o op, lanes ...lane) error {
 	c.plan.ops = append(c.plan.ops, o)
 	c.plan.lanes = append(c.plan.lanes, lanes...)
 	if len(c.plan.lanes) > maxLanes {
-		return c.fail(o.path, "the component has more than %d words", maxLanes)
+		return &NotFieldsError{c.fail(o.path, "there are more than %d words, one for each element of an array", maxLanes).Error()}
 	}
 	return nil
 }

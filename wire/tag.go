@@ -52,7 +52,7 @@ func parseTag(text string) (tag, error) {
 			}
 			kind = word
 		default:
-			return t, fmt.Errorf("net:%q: unknown or repeated word %q", text, word)
+			return t, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity, and - alone", text, word)
 		}
 	}
 	t.min, t.max, t.step = values[0], values[1], values[2]

@@ -4,7 +4,7 @@
 //	go run ./examples/chat -connect 127.0.0.1:9000 -name ana -room lobby
 //
 // Whatever is typed goes to the room. /join ROOM, /nick NAME and /who [ROOM] do what they say, and the bot answers who
-// writes to it: @bot count, @bot echo TEXT. The end of the input, or Ctrl-C, says goodbye.
+// writes to it, after the room has seen the line: @bot count, @bot echo TEXT. The end of the input, or Ctrl-C, says goodbye.
 package main
 
 import (
@@ -87,6 +87,9 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if (*listen == "") == (*connect == "") {
 		return errors.New("-listen or -connect, one of the two; -help")
