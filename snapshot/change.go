@@ -71,6 +71,7 @@ func (s *Store) reshape(index uint32) {
 	if since == s.tick {
 		return
 	}
+	s.reshaped = append(s.reshaped, index)
 	s.past.entity(change{
 		tick: s.tick, since: since, index: index,
 		gen: s.gens[index], there: s.alive.has(index),

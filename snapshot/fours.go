@@ -73,7 +73,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	for i := from; i < before.n && room; i++ {
 		if i%ahead == 0 || i == from {
-			v.fetch(before, i)
+			v.fetch(v.sent.following(before, i, ahead))
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {

@@ -149,6 +149,13 @@ func (r *sentRing) spread(p *sentPacket, n int) (first, second []sentEntry) {
 	return first, r.entries[:n-len(first)]
 }
 
+// following is up to n entries of a packet from one on, as far as they lie in one
+// piece.
+func (r *sentRing) following(p *sentPacket, i, n int) []sentEntry {
+	at := int((p.first + uint64(i)) & uint64(len(r.entries)-1))
+	return r.entries[at:min(at+min(n, p.n-i), len(r.entries))]
+}
+
 // cancel forgets a packet that was opened and then not sent after all.
 func (r *sentRing) cancel(p *sentPacket) {
 	r.next = p.first

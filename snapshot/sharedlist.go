@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -22,6 +24,7 @@ type sharedList struct {
 	listed []uint32    // what was gone through
 	waits  []wordWaits // which of them waited
 	before []tick.Tick // T′ of their records
+	lean   tick.Tick   // T′ of the first, and so of most
 
 	// What it came to.
 	entries      []sentEntry // the records
@@ -36,6 +39,7 @@ type sharedList struct {
 type wordWaits struct {
 	word        uint32
 	asked, wait uint64
+	even        uint64 // those of the waiting whose T′ is that of most
 }
 
 // notListed stands for what a list holds beside entities.
@@ -127,23 +131,67 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords:
 		return false
 	}
+	alike, alone := p.leanAlike(m), uint64(0)
 	for i := range m.waits {
-		if a := &m.waits[i]; v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
+		a := &m.waits[i]
+		if v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
 			return false
 		}
+		alone |= v.notIn(&alike, a)
 	}
 	first, second := v.sent.spread(before, len(m.listed))
 	if !listsTheSame(m.listed[:len(first)], first) || !listsTheSame(m.listed[len(first):], second) {
 		return false
 	}
-	for i := range m.entries {
-		e := &m.entries[i]
-		q := &v.slots[e.index]
-		if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[i] || v.went[e.index] == p.s {
-			return false
+	return (alone == 0 || p.eachComesTo(m, &alike)) && p.ownRows(m)
+}
+
+// leanAlike is the cohorts whose members lean on what most records of a list lean
+// on. Their rows are those of their records, if they are what everybody sees.
+func (p *packetWriter) leanAlike(m *sharedList) (alike [maxCohorts]bool) {
+	g := &p.v.cohorts
+	for i := range g.all[:g.used] {
+		c := &g.all[i]
+		q := slot{base: c.base, lean: c.lean, near: c.near}
+		alike[i] = c.n > 0 && c.base == p.listed && c.went != p.s && p.before(&q) == m.lean
+	}
+	return alike
+}
+
+// notIn is which of the waiting of a word are not such members, whose records
+// lean on that.
+func (v *View) notIn(alike *[maxCohorts]bool, a *wordWaits) uint64 {
+	g, even := &v.cohorts, a.even
+	for i := range g.all[:g.used] {
+		if alike[i] {
+			even &^= g.all[i].of[a.word]
 		}
 	}
-	return p.ownRows(m)
+	return even | a.wait&^a.even
+}
+
+// eachComesTo asks one by one whether a record of those that are not alike leans
+// on the same for this client.
+func (p *packetWriter) eachComesTo(m *sharedList, alike *[maxCohorts]bool) bool {
+	v, at := p.v, 0
+	for i := range m.waits {
+		a := &m.waits[i]
+		n := bits.OnesCount64(a.wait)
+		if alone := v.notIn(alike, a); alone != 0 {
+			for k := at; k < at+n; k++ {
+				e := &m.entries[k]
+				if alone>>(e.index&63)&1 == 0 {
+					continue
+				}
+				q := v.slot(e.index)
+				if q.base != p.listed || q.mask != e.mask || p.before(&q) != m.before[k] || v.wentAt(e.index) == p.s {
+					return false
+				}
+			}
+		}
+		at += n
+	}
+	return true
 }
 
 // listsTheSame reports whether entries are of these entities.
@@ -184,9 +232,9 @@ func (p *packetWriter) take(m *sharedList) {
 		v.unsent[a.word] &^= a.wait
 		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
-	}
-	for i := range m.entries {
-		v.goes(m.entries[i].index, p.s)
+		for alone := v.goTogether(a.word, a.wait, p.s); alone != 0; alone &= alone - 1 {
+			v.goes(a.word<<6+uint32(bits.TrailingZeros64(alone)), p.s)
+		}
 	}
 	v.sent.addAll(p.sent, m.entries)
 	n := uint64(len(m.entries))
@@ -257,6 +305,12 @@ func (k *listKeeper) done(p *packetWriter, f *fours, members []member, upTo int)
 func (k *listKeeper) wrote(p *packetWriter, r *member, entry int) {
 	m := k.list
 	k.asked(r.index, true)
+	if len(m.entries) == 0 {
+		m.lean = r.body.before
+	}
+	if r.body.before == m.lean {
+		m.waits[len(m.waits)-1].even |= 1 << (r.index & 63)
+	}
 	m.entries = append(m.entries, *p.v.sent.entry(p.sent, entry))
 	m.before = append(m.before, r.body.before)
 	m.deltas += uint64(r.body.deltas)

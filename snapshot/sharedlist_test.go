@@ -49,7 +49,11 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 		w.store.desk.lists.next = math.MaxInt64
 	}
 	for range g.clients {
-		w.views = append(w.views, NewView(w.store, cfg))
+		v := NewView(w.store, cfg)
+		if v.cohorts.least = 1; !shared {
+			v.cohorts.next = math.MaxInt64
+		}
+		w.views = append(w.views, v)
 	}
 	w.seqs, w.flights = make([]uint64, g.clients), make([][]listFlight, g.clients)
 	return w

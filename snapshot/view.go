@@ -48,7 +48,8 @@ type View struct {
 	tenants []tenant // of the slots
 	// went is by index when the newest record or despawn went out: apart, since
 	// each packet writes it and none a slot.
-	went []tick.Tick
+	went    []tick.Tick
+	cohorts cohorts // in whose members' place slots and went say nothing
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
@@ -119,6 +120,7 @@ func NewView(store *Store, cfg Config) *View {
 		store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
+	v.cohorts.least = leastCohort
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -129,6 +131,9 @@ func NewView(store *Store, cfg Config) *View {
 // grow follows the store's indexes.
 func (v *View) grow() {
 	n := len(v.store.gens)
+	if n == len(v.slots) {
+		return
+	}
 	v.slots = grown(v.slots, n, cap(v.store.gens))
 	v.went = grown(v.went, n, cap(v.store.gens))
 	v.tenants = grown(v.tenants, n, cap(v.store.gens))
@@ -139,6 +144,7 @@ func (v *View) grow() {
 	v.kept = v.kept.grownTo(n)
 	v.tooBig = v.tooBig.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
+	v.cohorts.grow(n)
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -155,6 +161,9 @@ func (v *View) Observe() {
 		v.answer = true
 	}
 	v.grow()
+	for _, index := range s.reshaped {
+		v.alone(index)
+	}
 	for _, id := range s.deaths {
 		v.died(id)
 	}
@@ -201,17 +210,53 @@ func (v *View) Acked(seq uint64) {
 	if p.records > 0 && seq >= v.epochSeq {
 		v.answers.acked(p.tick)
 	}
-	for i := range p.n {
-		if i%ahead == 0 {
-			v.fetch(p, i)
-		}
-		e := v.sent.entry(p, i)
-		if e.despawn {
-			v.settle(e, p.tick)
-		} else if seq >= v.epochSeq {
-			v.confirm(e, p.tick)
-		}
+	v.makeRoom()
+	alone := 0
+	first, second := v.sent.spread(p, p.n)
+	for _, entries := range [2][]sentEntry{first, second} {
+		alone += v.proved(entries, p.tick, seq >= v.epochSeq)
 	}
+	if alone >= v.cohorts.least {
+		v.gather(p)
+	}
+}
+
+// proved takes in what the client has decoded of a packet of tick t, which makes
+// baselines unless it is of before a resync. It returns of how many entities that
+// was taken in one by one.
+func (v *View) proved(entries []sentEntry, t tick.Tick, counts bool) (alone int) {
+	for i, fetched := 0, 0; i < len(entries); {
+		if i >= fetched {
+			fetched = min(i+ahead, len(entries))
+			v.fetch(entries[i:fetched])
+		}
+		e := &entries[i]
+		switch {
+		case e.despawn:
+			v.settle(e, t)
+			i++
+			continue
+		case !counts:
+			i++
+			continue
+		}
+		w, of, end := e.index>>6, uint64(0), i
+		for ; end < len(entries); end++ {
+			if f := &entries[end]; f.despawn || f.index>>6 != w || f.span != e.span {
+				break
+			}
+			of |= 1 << (entries[end].index & 63)
+		}
+		rest := v.proveTogether(w, of, t, e.span)
+		for ; rest != 0 && i < end; i++ {
+			if f := &entries[i]; rest>>(f.index&63)&1 != 0 {
+				v.confirm(f, t)
+				alone++
+			}
+		}
+		i = end
+	}
+	return alone
 }
 
 // settle marks a despawn as known to the client.
@@ -229,7 +274,7 @@ func (v *View) settle(e *sentEntry, t tick.Tick) {
 // confirm makes a record the entity's baseline, unless it is of an earlier
 // life or older than the baseline there is.
 func (v *View) confirm(e *sentEntry, t tick.Tick) {
-	p := &v.slots[e.index]
+	p := v.alone(e.index)
 	if p.base == tick.None {
 		// A life begins after all records of earlier ones.
 		if !v.visible.has(e.index) || t < v.tenants[e.index].life {
@@ -243,6 +288,7 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		v.unacked.unset(e.index)
 		v.unsent.unset(e.index)
 	}
+	v.join(e.index)
 }
 
 // proved takes in an acknowledged record of this life.
@@ -274,12 +320,11 @@ func (v *View) lost(p *sentPacket) {
 	}
 	for i := range p.n {
 		e := v.sent.entry(p, i)
-		q := &v.slots[e.index]
-		if v.went[e.index] != p.tick {
+		if v.wentAt(e.index) != p.tick {
 			continue
 		}
 		stillOwed := e.despawn && v.owed.has(e.index) && p.tick >= v.tenants[e.index].ended
-		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > q.base
+		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > v.base(e.index)
 		if stillOwed || stillShown {
 			v.wait(e.index)
 			v.stats.Resent++
@@ -301,6 +346,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.listed = v.listed[:0]
 	v.answers.forget()
 	v.stats.Resyncs++
+	v.scatter()
 	for i := range v.slots {
 		v.slots[i].forget()
 	}
@@ -316,7 +362,10 @@ func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0
 
 // goes takes in that a record of an index goes out at tick t.
 func (v *View) goes(index uint32, t tick.Tick) {
-	if q := &v.slots[index]; v.went[index] <= q.base {
+	if v.goTogether(index>>6, 1<<(index&63), t) == 0 {
+		return
+	}
+	if q := v.alone(index); v.went[index] <= q.base {
 		q.after = uint16(min(t-q.base, maxSpan))
 	}
 	v.went[index] = t
@@ -325,8 +374,8 @@ func (v *View) goes(index uint32, t tick.Tick) {
 // newest reports whether T is the newest record up to a tick that the client
 // can hold of the entity.
 func (v *View) newest(index uint32, upTo tick.Tick) bool {
-	q := &v.slots[index]
-	return q.base <= upTo && (v.went[index] <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
+	q := v.slot(index)
+	return q.base <= upTo && (v.wentAt(index) <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
@@ -340,7 +389,7 @@ func (v *View) Repeat(before tick.Tick) {
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.went[index] < before {
+			if v.wentAt(index) < before {
 				v.wait(index)
 				v.stats.Repeated++
 			}
@@ -366,7 +415,7 @@ func (v *View) Synced() bool {
 func (v *View) Known() int {
 	n := 0
 	for i := range v.slots {
-		if v.slots[i].base != tick.None && v.visible.has(uint32(i)) {
+		if v.base(uint32(i)) != tick.None && v.visible.has(uint32(i)) {
 			n++
 		}
 	}

@@ -1,0 +1,329 @@
+package snapshot
+
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// Entities that move together are sent together, and acknowledged together:
+// then their slots say the same, but for the rows, which do not change. A cohort
+// is such entities of one View, what they have in common kept once, and one bit
+// for each. What is sent of 64 of them, or acknowledged, is one operation, and so
+// is the question whether another client leans on the same.
+//
+// For a member, slots has only its mask, which is that of its present rows as
+// this client sees them: they have not changed since T. Whatever cannot be said
+// of all takes a member out, so that nothing but time depends on who is in one.
+type cohort struct {
+	commonSlot
+	of bitset
+	n  int // members
+}
+
+// commonSlot is what members have in common: a slot without its mask, and when the
+// newest record went out.
+type commonSlot struct {
+	base              tick.Tick
+	went              tick.Tick
+	lean, near, after uint16
+}
+
+// cohorts are those of a View.
+type cohorts struct {
+	any  bitset // members of any
+	all  [maxCohorts]cohort
+	used int // those before it may have members
+	last int // where one was moved to last: more are likely to follow
+	// made is none before this tick, after one that was of no use; pause is how
+	// many ticks were waited.
+	next, pause tick.Tick
+	least       int // so many make one
+}
+
+const (
+	// maxCohorts is how many states a View keeps once. Those that move are of one
+	// or two in each round trip; what stopped moving stays behind.
+	maxCohorts = 8
+	// freeCohorts are kept free for the states to come.
+	freeCohorts = 2
+	// leastCohort is how many make one: below it costs more than it saves.
+	leastCohort = 16
+	// longestCohortPause is in ticks.
+	longestCohortPause = 31
+)
+
+// grow follows the store's indexes.
+func (g *cohorts) grow(n int) {
+	g.any = g.any.grownTo(n)
+	for i := range g.all {
+		g.all[i].of = g.all[i].of.grownTo(n)
+	}
+}
+
+// find is the cohort of a member.
+func (g *cohorts) find(index uint32) *cohort {
+	for i := range g.all[:g.used] {
+		if c := &g.all[i]; c.n > 0 && c.of.has(index) {
+			return c
+		}
+	}
+	panic("snapshot: a member of no cohort")
+}
+
+// slot is what is known of an index.
+func (v *View) slot(index uint32) slot {
+	q := v.slots[index]
+	if v.cohorts.any.has(index) {
+		c := v.cohorts.find(index)
+		q.base, q.lean, q.near, q.after = c.base, c.lean, c.near, c.after
+	}
+	return q
+}
+
+// base is T of an index.
+func (v *View) base(index uint32) tick.Tick {
+	if v.cohorts.any.has(index) {
+		return v.cohorts.find(index).base
+	}
+	return v.slots[index].base
+}
+
+// wentAt is when the newest record or despawn of an index went out.
+func (v *View) wentAt(index uint32) tick.Tick {
+	if v.cohorts.any.has(index) {
+		return v.cohorts.find(index).went
+	}
+	return v.went[index]
+}
+
+// alone is the slot of an index that from now on has one of its own, to be
+// changed.
+func (v *View) alone(index uint32) *slot {
+	q := &v.slots[index]
+	if g := &v.cohorts; g.any.has(index) {
+		c := g.find(index)
+		c.of.unset(index)
+		g.any.unset(index)
+		c.n--
+		q.base, q.lean, q.near, q.after = c.base, c.lean, c.near, c.after
+		v.went[index] = c.went
+	}
+	return q
+}
+
+// goes takes in that a record goes out at tick t.
+func (q *commonSlot) goes(t tick.Tick) {
+	if q.went <= q.base {
+		q.after = uint16(min(t-q.base, maxSpan))
+	}
+	q.went = t
+}
+
+// to is the cohort of a state, -1 where there is no room for one.
+func (g *cohorts) to(s *commonSlot) int {
+	if c := &g.all[g.last]; c.n > 0 && c.commonSlot == *s {
+		return g.last
+	}
+	free := -1
+	for i := range g.all {
+		switch c := &g.all[i]; {
+		case c.n == 0:
+			if free < 0 {
+				free = i
+			}
+		case c.commonSlot == *s:
+			g.last = i
+			return i
+		}
+	}
+	if free >= 0 {
+		g.all[free].commonSlot = *s
+		g.last, g.used = free, max(g.used, free+1)
+	}
+	return free
+}
+
+// move gives members, of one word, another state. It says false when there is no
+// room.
+func (g *cohorts) move(c *cohort, w uint32, members uint64, s *commonSlot) bool {
+	to := g.to(s)
+	if to < 0 {
+		return false
+	}
+	if d := &g.all[to]; d != c {
+		n := bits.OnesCount64(members)
+		c.of[w] &^= members
+		d.of[w] |= members
+		c.n, d.n = c.n-n, d.n+n
+	}
+	return true
+}
+
+// goTogether is goes for those of a word that are members. It returns the
+// others.
+func (v *View) goTogether(w uint32, of uint64, t tick.Tick) uint64 {
+	g := &v.cohorts
+	if of&g.any[w] == 0 {
+		return of
+	}
+	rest := of
+	for i := range g.used {
+		c := &g.all[i]
+		if members := c.of[w] & rest; members != 0 {
+			s := c.commonSlot
+			if s.goes(t); g.move(c, w, members, &s) {
+				rest &^= members
+			}
+		}
+	}
+	return rest
+}
+
+// proveTogether takes in an acknowledged record for those of a word that are
+// members. It returns the others, of which a record that came late is not for
+// all to take in.
+func (v *View) proveTogether(w uint32, of uint64, t tick.Tick, span uint16) uint64 {
+	g := &v.cohorts
+	if of&g.any[w] == 0 {
+		return of
+	}
+	rest := of
+	for i := range g.used {
+		c := &g.all[i]
+		if c.n == 0 || c.base >= t {
+			continue
+		}
+		if members := c.of[w] & rest; members != 0 {
+			s := commonSlot{base: t, went: c.went, lean: span}
+			if near := t - c.base; near <= mostNear {
+				s.near = uint16(near)
+			}
+			if g.move(c, w, members, &s) {
+				rest &^= members
+			}
+		}
+	}
+	v.confirmWord(w, of&^rest, t)
+	return rest
+}
+
+// confirmWord notes of which of a word the client has the newest there is,
+// having one of tick t.
+func (v *View) confirmWord(w uint32, of uint64, t tick.Tick) {
+	s := v.store
+	own := len(v.author.newest) > 0
+	if t < s.tick && !own {
+		of &^= s.changed[w] // what moved now has a newer one
+	}
+	if t < s.tick || own || len(v.own.touched) > 0 {
+		for word := of; word != 0; word &= word - 1 {
+			if bit := word & -word; v.moved(w<<6+uint32(bits.TrailingZeros64(bit))) > t {
+				of &^= bit
+			}
+		}
+	}
+	v.unacked[w] &^= of
+	v.unsent[w] &^= of
+}
+
+// join makes an index a member of the cohort that others were moved to last, if
+// its slot is of that state.
+func (v *View) join(index uint32) bool {
+	g := &v.cohorts
+	c, q := &g.all[g.last], &v.slots[index]
+	if c.n == 0 || q.base != c.base || q.near != c.near || q.lean != c.lean || q.after != c.after || v.went[index] != c.went ||
+		v.store.shape[index] > q.base || v.touchedAt(index) > q.base {
+		return false
+	}
+	c.of.set(index)
+	g.any.set(index)
+	c.n++
+	return true
+}
+
+// gather makes a cohort of a packet's entities whose slots are of one state, if
+// so many of them are alone that it is of use.
+func (v *View) gather(p *sentPacket) {
+	g := &v.cohorts
+	now := v.store.tick
+	if now < g.next {
+		return
+	}
+	first := -1
+	for i := p.n / 2; i < p.n && first < 0; i++ { // those at the end joined it last, and differ
+		if e := v.sent.entry(p, i); !e.despawn && v.slots[e.index].base == p.tick && !g.any.has(e.index) {
+			first = int(e.index)
+		}
+	}
+	if first < 0 {
+		return
+	}
+	q := &v.slots[first]
+	at := g.to(&commonSlot{base: q.base, went: v.went[first], lean: q.lean, near: q.near, after: q.after})
+	if at < 0 {
+		return
+	}
+	g.all[at].n++ // so that it is one that can be joined
+	g.last = at
+	for i := range p.n {
+		if e := v.sent.entry(p, i); !e.despawn && v.slots[e.index].base == p.tick && !g.any.has(e.index) {
+			v.join(e.index)
+		}
+	}
+	if g.all[at].n--; g.all[at].n < g.least {
+		v.dissolve(&g.all[at])
+		g.wait(now)
+	}
+}
+
+// wait lets some ticks pass until the next one is made.
+func (g *cohorts) wait(now tick.Tick) {
+	g.pause = min(2*g.pause+1, longestCohortPause)
+	g.next = now + 1 + g.pause
+}
+
+// dissolve makes members alone.
+func (v *View) dissolve(c *cohort) {
+	for w := range c.of {
+		for word := c.of[w]; word != 0; word &= word - 1 {
+			v.alone(uint32(w<<6 + bits.TrailingZeros64(word)))
+		}
+	}
+}
+
+// makeRoom dissolves the smallest cohorts until some are free.
+func (v *View) makeRoom() {
+	g := &v.cohorts
+	for g.used > 0 && g.all[g.used-1].n == 0 {
+		g.used--
+	}
+	for g.used > maxCohorts-freeCohorts {
+		free := maxCohorts - g.used
+		smallest := &g.all[0]
+		for i := range g.all[:g.used] {
+			switch c := &g.all[i]; {
+			case c.n == 0:
+				free++
+			case smallest.n == 0 || c.n < smallest.n:
+				smallest = c
+			}
+		}
+		if free >= freeCohorts {
+			return
+		}
+		if smallest.n >= g.least {
+			g.wait(v.store.tick)
+		}
+		v.dissolve(smallest)
+	}
+}
+
+// scatter makes all members alone.
+func (v *View) scatter() {
+	for i := range v.cohorts.all {
+		if c := &v.cohorts.all[i]; c.n > 0 {
+			v.dissolve(c)
+		}
+	}
+}
