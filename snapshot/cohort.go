@@ -71,14 +71,14 @@ func (g *cohorts) find(index uint32) *cohort {
 	panic("snapshot: a member of no cohort")
 }
 
-// slot is what is known of an index.
+// slot is what is known of an index, once the newest commit was observed: then a
+// member's mask is that of its rows, and no slot is looked at.
 func (v *View) slot(index uint32) slot {
-	q := v.slots[index]
 	if v.cohorts.any.has(index) {
 		c := v.cohorts.find(index)
-		q.base, q.lean, q.near, q.after = c.base, c.lean, c.near, c.after
+		return slot{base: c.base, mask: v.maskOf(index), lean: c.lean, near: c.near, after: c.after}
 	}
-	return q
+	return v.slots[index]
 }
 
 // base is T of an index.

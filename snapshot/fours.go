@@ -97,6 +97,8 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	v.four = f.members[:0]
 	p.again = false
+	v.goAll(p.going.word, p.going.of, p.s)
+	p.going.of = 0
 	return room
 }
 

@@ -232,9 +232,7 @@ func (p *packetWriter) take(m *sharedList) {
 		v.unsent[a.word] &^= a.wait
 		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
-		for alone := v.goTogether(a.word, a.wait, p.s); alone != 0; alone &= alone - 1 {
-			v.goes(a.word<<6+uint32(bits.TrailingZeros64(alone)), p.s)
-		}
+		v.goAll(a.word, a.wait, p.s)
 	}
 	v.sent.addAll(p.sent, m.entries)
 	n := uint64(len(m.entries))

@@ -362,13 +362,20 @@ func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0
 
 // goes takes in that a record of an index goes out at tick t.
 func (v *View) goes(index uint32, t tick.Tick) {
-	if v.goTogether(index>>6, 1<<(index&63), t) == 0 {
+	if v.cohorts.any.has(index) && v.goTogether(index>>6, 1<<(index&63), t) == 0 {
 		return
 	}
 	if q := v.alone(index); v.went[index] <= q.base {
 		q.after = uint16(min(t-q.base, maxSpan))
 	}
 	v.went[index] = t
+}
+
+// goAll is goes for those of a word.
+func (v *View) goAll(w uint32, of uint64, t tick.Tick) {
+	for alone := v.goTogether(w, of, t); alone != 0; alone &= alone - 1 {
+		v.goes(w<<6+uint32(bits.TrailingZeros64(alone)), t)
+	}
 }
 
 // newest reports whether T is the newest record up to a tick that the client
