@@ -73,7 +73,9 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	for i := from; i < before.n && room; i++ {
 		if i%ahead == 0 || i == from {
-			v.fetch(v.sent.following(before, i, ahead))
+			next := v.sent.following(before, i, ahead)
+			v.fetch(next)
+			p.desk.fetch(next)
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {
