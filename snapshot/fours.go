@@ -73,7 +73,8 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	for i := from; i < before.n && room; i++ {
 		if i%ahead == 0 || i == from {
-			next := v.sent.following(before, i, ahead)
+			next := v.sent.following(before, i)
+			next = next[:min(ahead, len(next))]
 			v.fetch(next)
 			p.desk.fetch(next)
 		}

@@ -36,6 +36,7 @@ type listGame struct {
 	loss, personal, plan bool
 	grouped, reordered   bool
 	messages             bool // take room in some packets
+	cohorts              bool // views have some at the end
 	shares               bool // so much is alike that lists are shared at several desks too
 }
 
@@ -57,6 +58,14 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 	}
 	w.seqs, w.flights = make([]uint64, g.clients), make([][]listFlight, g.clients)
 	return w
+}
+
+// together is how many slots are kept once with others.
+func (w *listTwin) together() (n int) {
+	for _, v := range w.views {
+		n += v.cohorts.any.count()
+	}
+	return n
 }
 
 // play plays the game and returns every payload.
@@ -171,14 +180,14 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, payloads [][]byte) [][]
 
 func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 	for name, g := range map[string]listGame{
-		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
+		"alike":     {seed: 1, clients: 12, entities: 200, shares: true, cohorts: true},
 		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true},
 		"messages":  {seed: 2, clients: 12, entities: 20, messages: true},
 		"personal":  {seed: 3, clients: 12, entities: 30, personal: true, shares: true},
 		"planned":   {seed: 4, clients: 6, entities: 200, plan: true},
 		"grouped":   {seed: 5, clients: 12, entities: 40, grouped: true, shares: true},
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
-		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
+		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true, cohorts: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone := g.twin(t, false, 0)
@@ -193,6 +202,13 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				}
 				for i := range alone.views {
 					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
+					for index := range uint32(len(alone.views[i].slots)) {
+						require.Equal(t, alone.views[i].slot(index), twin.views[i].slot(index), "slot %d of view %d", index, i)
+						require.Equal(t, alone.views[i].wentAt(index), twin.views[i].wentAt(index), "slot %d of view %d", index, i)
+					}
+				}
+				if g.cohorts {
+					require.NotZero(t, twin.together(), "there is no cohort: the test shows nothing")
 				}
 				if g.shares {
 					require.NotZero(t, twin.store.ListsShared(), "nothing was shared: the test shows nothing")

@@ -212,9 +212,16 @@ func (v *View) Acked(seq uint64) {
 	}
 	v.makeRoom()
 	alone := 0
-	first, second := v.sent.spread(p, p.n)
-	for _, entries := range [2][]sentEntry{first, second} {
-		alone += v.proved(entries, p.tick, seq >= v.epochSeq)
+	counts := seq >= v.epochSeq
+	for i := 0; i < p.n; {
+		if i == p.at && p.alike != nil && counts && v.cohorts.used > 0 {
+			alone += v.provedAlike(p.alike, p.tick)
+			i += len(p.alike.entries)
+			continue
+		}
+		entries := v.sent.following(p, i)
+		alone += v.proved(entries, p.tick, counts)
+		i += len(entries)
 	}
 	if alone >= v.cohorts.least {
 		v.gather(p)
@@ -255,6 +262,24 @@ func (v *View) proved(entries []sentEntry, t tick.Tick, counts bool) (alone int)
 			}
 		}
 		i = end
+	}
+	return alone
+}
+
+// provedAlike is proved for what other clients got too.
+func (v *View) provedAlike(a *alike, t tick.Tick) (alone int) {
+	at, span := 0, a.entries[0].span
+	for _, w := range a.words {
+		n := bits.OnesCount64(w.of)
+		if rest := v.proveTogether(w.word, w.of, t, span); rest != 0 {
+			for i := at; i < at+n; i++ {
+				if e := &a.entries[i]; rest>>(e.index&63)&1 != 0 {
+					v.confirm(e, t)
+					alone++
+				}
+			}
+		}
+		at += n
 	}
 	return alone
 }

@@ -57,7 +57,7 @@ type packetWriter struct {
 	last  uint32 // index of the record before, plus one
 	// bodies is where the body is that usual found last.
 	bodies *bodies
-	again  bool // the list is gone through
+	again  bool     // the list is gone through
 	going  struct { // of it, and not noted in slots yet
 		word uint32
 		of   uint64
@@ -90,6 +90,7 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	}
 	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
 	v.makeRoom()
+	v.sent.desk = &desk.lists
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
 			v.sent.release(newest.tick)
