@@ -144,68 +144,107 @@ func (g *cohorts) to(s *commonSlot) int {
 	return free
 }
 
-// move gives members, of one word, another state. It says false when there is no
-// room.
-func (g *cohorts) move(c *cohort, w uint32, members uint64, s *commonSlot) bool {
-	to := g.to(s)
-	if to < 0 {
-		return false
+// moves is who is to be moved by what went out, or was acknowledged, at a tick.
+type moves struct {
+	tick   tick.Tick
+	proves bool   // it was acknowledged,
+	span   uint16 // and leant on what lies so far back
+	words  []wordOf
+	rest   []uint64 // of each word, those that are not moved
+	alone  uint64   // all of rest in one
+}
+
+// change is what becomes of a state. It says false where that is not the same for
+// all.
+func (m *moves) change(s *commonSlot) bool {
+	switch near := m.tick - s.base; {
+	case !m.proves:
+		s.goes(m.tick)
+		return true
+	case near <= 0:
+		return false // it came late
+	case near <= mostNear:
+		s.near = uint16(near)
+	default:
+		s.near = 0
 	}
-	if d := &g.all[to]; d != c {
-		n := bits.OnesCount64(members)
-		c.of[w] &^= members
-		d.of[w] |= members
-		c.n, d.n = c.n-n, d.n+n
-	}
+	s.base, s.lean, s.after = m.tick, m.span, 0
 	return true
 }
 
-// goTogether is goes for those of a word that are members. It returns the
-// others.
-func (v *View) goTogether(w uint32, of uint64, t tick.Tick) uint64 {
-	g := &v.cohorts
-	if of&g.any[w] == 0 {
-		return of
-	}
-	rest := of
+// move gives members another state, a cohort at a time, those of words that are
+// any.
+func (g *cohorts) move(m *moves) {
 	for i := range g.used {
 		c := &g.all[i]
-		if members := c.of[w] & rest; members != 0 {
-			s := c.commonSlot
-			if s.goes(t); g.move(c, w, members, &s) {
-				rest &^= members
-			}
-		}
-	}
-	return rest
-}
-
-// proveTogether takes in an acknowledged record for those of a word that are
-// members. It returns the others, of which a record that came late is not for
-// all to take in.
-func (v *View) proveTogether(w uint32, of uint64, t tick.Tick, span uint16) uint64 {
-	g := &v.cohorts
-	if of&g.any[w] == 0 {
-		return of
-	}
-	rest := of
-	for i := range g.used {
-		c := &g.all[i]
-		if c.n == 0 || c.base >= t {
+		s := c.commonSlot
+		if c.n == 0 || !m.change(&s) {
 			continue
 		}
-		if members := c.of[w] & rest; members != 0 {
-			s := commonSlot{base: t, went: c.went, lean: span}
-			if near := t - c.base; near <= mostNear {
-				s.near = uint16(near)
+		var d *cohort
+		moved := 0
+		for k, w := range m.words {
+			members := c.of[w.word] & m.rest[k]
+			if members == 0 {
+				continue
 			}
-			if g.move(c, w, members, &s) {
-				rest &^= members
+			if d == nil {
+				to := g.to(&s)
+				if to < 0 {
+					break // no room
+				}
+				d = &g.all[to]
+			}
+			m.rest[k] &^= members
+			if d != c {
+				c.of[w.word] &^= members
+				d.of[w.word] |= members
+				moved += bits.OnesCount64(members)
 			}
 		}
+		if moved > 0 {
+			c.n, d.n = c.n-moved, d.n+moved
+		}
 	}
-	v.confirmWord(w, of&^rest, t)
-	return rest
+	for _, rest := range m.rest {
+		m.alone |= rest
+	}
+}
+
+// together moves as many as are members.
+func (v *View) together(m *moves) {
+	v.rest = v.rest[:0]
+	for i := range m.words {
+		v.rest = append(v.rest, m.words[i].of)
+	}
+	m.rest = v.rest
+	v.cohorts.move(m)
+}
+
+// goTogether takes in that records of these went out, of members at once.
+func (v *View) goTogether(words []wordOf, t tick.Tick) {
+	m := moves{tick: t, words: words}
+	if v.together(&m); m.alone == 0 {
+		return
+	}
+	for k, w := range words {
+		for rest := m.rest[k]; rest != 0; rest &= rest - 1 {
+			v.goesAlone(w.word<<6+uint32(bits.TrailingZeros64(rest)), t)
+		}
+	}
+}
+
+// proveTogether takes in an acknowledged record of each of these, for members at
+// once. Whose it is not for all to take in, since it came late, is left in rest.
+func (v *View) proveTogether(words []wordOf, t tick.Tick, span uint16) moves {
+	m := moves{tick: t, words: words, proves: true, span: span}
+	v.together(&m)
+	for k, w := range words {
+		if of := w.of &^ m.rest[k]; of != 0 {
+			v.confirmWord(w.word, of, t)
+		}
+	}
+	return m
 }
 
 // confirmWord notes of which of a word the client has the newest there is,

@@ -269,8 +269,8 @@ func (p *packetWriter) take(m *sharedList) {
 		v.unsent[a.word] &^= a.wait
 		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
-		v.goAll(a.word, a.wait, p.s)
 	}
+	v.goTogether(m.words, p.s)
 	v.sent.addAlike(p.sent, m.alike)
 	n := uint64(len(m.entries))
 	p.sent.records += len(m.entries)

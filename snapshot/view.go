@@ -79,6 +79,9 @@ type View struct {
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
 	scratch  record    // the one that is written
+	going    []wordOf  // of a list that is written
+	words    []wordOf  // of records that are taken in together
+	rest     []uint64  // of them, who is left
 	four     []member  // of the four of a list that is written
 	part     int       // payloads written for this tick
 	fetched  Mask      // of no meaning: that it is kept makes fetch touch
@@ -215,7 +218,7 @@ func (v *View) Acked(seq uint64) {
 	counts := seq >= v.epochSeq
 	for i := 0; i < p.n; {
 		if i == p.at && p.alike != nil && counts && v.cohorts.used > 0 {
-			alone += v.provedAlike(p.alike, p.tick)
+			alone += v.provedAlike(p.alike.entries, p.alike.words, p.tick)
 			i += len(p.alike.entries)
 			continue
 		}
@@ -247,39 +250,44 @@ func (v *View) proved(entries []sentEntry, t tick.Tick, counts bool) (alone int)
 			i++
 			continue
 		}
-		w, of, end := e.index>>6, uint64(0), i
-		for ; end < len(entries); end++ {
-			if f := &entries[end]; f.despawn || f.index>>6 != w || f.span != e.span {
-				break
-			}
-			of |= 1 << (entries[end].index & 63)
-		}
-		rest := v.proveTogether(w, of, t, e.span)
-		for ; rest != 0 && i < end; i++ {
-			if f := &entries[i]; rest>>(f.index&63)&1 != 0 {
-				v.confirm(f, t)
-				alone++
-			}
-		}
-		i = end
+		n := v.wordsOf(entries[i:])
+		alone += v.provedAlike(entries[i:i+n], v.words, t)
+		i += n
 	}
 	return alone
 }
 
-// provedAlike is proved for what other clients got too.
-func (v *View) provedAlike(a *alike, t tick.Tick) (alone int) {
-	at, span := 0, a.entries[0].span
-	for _, w := range a.words {
-		n := bits.OnesCount64(w.of)
-		if rest := v.proveTogether(w.word, w.of, t, span); rest != 0 {
-			for i := at; i < at+n; i++ {
-				if e := &a.entries[i]; rest>>(e.index&63)&1 != 0 {
-					v.confirm(e, t)
-					alone++
-				}
+// wordsOf puts into words the first of these that are of the same span, and
+// returns how many that are.
+func (v *View) wordsOf(entries []sentEntry) (n int) {
+	v.words = v.words[:0]
+	for ; n < min(ahead, len(entries)); n++ {
+		e := &entries[n]
+		if e.despawn || e.span != entries[0].span {
+			break
+		}
+		w, bit := e.index>>6, uint64(1)<<(e.index&63)
+		if last := len(v.words) - 1; last >= 0 && v.words[last].word == w {
+			v.words[last].of |= bit
+		} else {
+			v.words = append(v.words, wordOf{w, bit})
+		}
+	}
+	return n
+}
+
+// provedAlike is proved for records of one span, of which words are.
+func (v *View) provedAlike(entries []sentEntry, words []wordOf, t tick.Tick) (alone int) {
+	m := v.proveTogether(words, t, entries[0].span)
+	for k := 0; m.alone != 0 && k < len(words); k++ {
+		n := bits.OnesCount64(words[k].of)
+		for i := 0; m.rest[k] != 0 && i < n; i++ {
+			if e := &entries[i]; m.rest[k]>>(e.index&63)&1 != 0 {
+				v.confirm(e, t)
+				alone++
 			}
 		}
-		at += n
+		entries = entries[n:]
 	}
 	return alone
 }
@@ -387,20 +395,20 @@ func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0
 
 // goes takes in that a record of an index goes out at tick t.
 func (v *View) goes(index uint32, t tick.Tick) {
-	if v.cohorts.any.has(index) && v.goTogether(index>>6, 1<<(index&63), t) == 0 {
+	if v.cohorts.any.has(index) {
+		v.words = append(v.words[:0], wordOf{index >> 6, 1 << (index & 63)})
+		v.goTogether(v.words, t)
 		return
 	}
+	v.goesAlone(index, t)
+}
+
+// goesAlone is goes for one that is in no cohort, or is not to stay in it.
+func (v *View) goesAlone(index uint32, t tick.Tick) {
 	if q := v.alone(index); v.went[index] <= q.base {
 		q.after = uint16(min(t-q.base, maxSpan))
 	}
 	v.went[index] = t
-}
-
-// goAll is goes for those of a word.
-func (v *View) goAll(w uint32, of uint64, t tick.Tick) {
-	for alone := v.goTogether(w, of, t); alone != 0; alone &= alone - 1 {
-		v.goes(w<<6+uint32(bits.TrailingZeros64(alone)), t)
-	}
 }
 
 // newest reports whether T is the newest record up to a tick that the client

@@ -58,10 +58,7 @@ type packetWriter struct {
 	// bodies is where the body is that usual found last.
 	bodies *bodies
 	again  bool     // the list is gone through
-	going  struct { // of it, and not noted in slots yet
-		word uint32
-		of   uint64
-	}
+	going  []wordOf // of it, and not noted in slots yet
 	// listed is R, the tick of the packet whose list is gone through; near is how
 	// many ticks before it the other one lies that the packet names, 0 = none.
 	listed, near tick.Tick
@@ -349,14 +346,13 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	switch w, bit := index>>6, uint64(1)<<(index&63); {
+	switch last := len(p.going) - 1; {
 	case !p.again:
 		v.goes(index, p.s)
-	case p.going.word == w:
-		p.going.of |= bit
+	case last >= 0 && p.going[last].word == w:
+		p.going[last].of |= bit
 	default:
-		v.goAll(p.going.word, p.going.of, p.s)
-		p.going.word, p.going.of = w, bit
+		p.going = append(p.going, wordOf{w, bit})
 	}
 }
 
