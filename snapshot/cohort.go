@@ -268,51 +268,49 @@ func (v *View) confirmWord(w uint32, of uint64, t tick.Tick) {
 
 // join makes an index a member of the cohort that others were moved to last, if
 // its slot is of that state.
-func (v *View) join(index uint32) bool {
+func (v *View) join(index uint32) {
 	g := &v.cohorts
 	c, q := &g.all[g.last], &v.slots[index]
-	if c.n == 0 || q.base != c.base || q.near != c.near || q.lean != c.lean || q.after != c.after || v.went[index] != c.went ||
+	if q.base != c.base || q.near != c.near || q.lean != c.lean || q.after != c.after || v.went[index] != c.went ||
 		v.store.shape[index] > q.base || v.touchedAt(index) > q.base {
-		return false
+		return
 	}
 	c.of.set(index)
 	g.any.set(index)
 	c.n++
-	return true
 }
 
-// gather makes a cohort of a packet's entities whose slots are of one state, if
-// so many of them are alone that it is of use.
-func (v *View) gather(p *sentPacket) {
+// gather makes a cohort of entities whose slots are of one state, if they are
+// enough. They were in a packet of which others carried the same: who shares
+// nothing is as well off without.
+func (v *View) gather(a *alike, t tick.Tick) {
 	g := &v.cohorts
-	now := v.store.tick
-	if now < g.next {
+	if v.store.tick < g.next {
 		return
 	}
-	first := -1
-	for i := p.n / 2; i < p.n && first < 0; i++ { // those at the end joined it last, and differ
-		if e := v.sent.entry(p, i); !e.despawn && v.slots[e.index].base == p.tick && !g.any.has(e.index) {
-			first = int(e.index)
-		}
+	apart := func(index uint32) bool { return v.slots[index].base == t && !g.any.has(index) }
+	first := len(a.entries) / 2 // those at the end joined the list last, and differ
+	for ; first < len(a.entries) && !apart(a.entries[first].index); first++ {
 	}
-	if first < 0 {
+	if first == len(a.entries) {
 		return
 	}
-	q := &v.slots[first]
-	at := g.to(&commonSlot{base: q.base, went: v.went[first], lean: q.lean, near: q.near, after: q.after})
+	index := a.entries[first].index
+	q := &v.slots[index]
+	at := g.to(&commonSlot{base: q.base, went: v.went[index], lean: q.lean, near: q.near, after: q.after})
 	if at < 0 {
 		return
 	}
-	g.all[at].n++ // so that it is one that can be joined
+	c := &g.all[at]
 	g.last = at
-	for i := range p.n {
-		if e := v.sent.entry(p, i); !e.despawn && v.slots[e.index].base == p.tick && !g.any.has(e.index) {
-			v.join(e.index)
+	for i := range a.entries {
+		if index := a.entries[i].index; apart(index) {
+			v.join(index)
 		}
 	}
-	if g.all[at].n--; g.all[at].n < g.least {
-		v.dissolve(&g.all[at])
-		g.wait(now)
+	if c.n < g.least {
+		v.dissolve(c)
+		g.wait(v.store.tick)
 	}
 }
 

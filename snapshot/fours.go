@@ -62,7 +62,7 @@ type member struct {
 // others.
 func (p *packetWriter) goAgain(before *sentPacket) bool {
 	v := p.v
-	p.again, p.going = true, v.going[:0]
+	p.again = true
 	grouped := len(v.store.groups.of) > 0
 	f := fours{members: v.four[:0], listed: listed{context: afterAll}}
 	from, room := 0, true
@@ -100,8 +100,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	v.four = f.members[:0]
 	p.again = false
-	v.goTogether(p.going, p.s)
-	v.going = p.going[:0]
+	p.gone()
 	return room
 }
 

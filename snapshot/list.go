@@ -94,7 +94,7 @@ func (p *packetWriter) guessed(index uint32, q *slot) bool {
 	if p.again {
 		return q.base == p.listed
 	}
-	return p.v.newest(index, p.upTo)
+	return p.v.newest(index, q, p.upTo)
 }
 
 // put writes a usual record behind its place in the list, if there is room.
@@ -141,7 +141,8 @@ func (p *packetWriter) others() {
 	p.last = 0
 	for again := true; again; again = p.v.plan.active && p.v.plan.advanced {
 		p.v.plan.advanced = false
-		if !p.goRound() {
+		room := p.goRound()
+		if p.gone(); !room {
 			return
 		}
 	}
@@ -202,5 +203,8 @@ func (p *packetWriter) candidate(index uint32) bool {
 	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
 		return false
 	}
-	return v.wentAt(index) != p.s && (v.base(index) != tick.None || v.tenants[index].life <= p.s)
+	if v.cohorts.any.has(index) {
+		return v.cohorts.find(index).went != p.s
+	}
+	return v.went[index] != p.s && (v.slots[index].base != tick.None || v.tenants[index].life <= p.s)
 }

@@ -79,7 +79,7 @@ type View struct {
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
 	scratch  record    // the one that is written
-	going    []wordOf  // of a list that is written
+	going    []wordOf  // records of the packet that are not noted in slots yet
 	words    []wordOf  // of records that are taken in together
 	rest     []uint64  // of them, who is left
 	four     []member  // of the four of a list that is written
@@ -226,8 +226,8 @@ func (v *View) Acked(seq uint64) {
 		alone += v.proved(entries, p.tick, counts)
 		i += len(entries)
 	}
-	if alone >= v.cohorts.least {
-		v.gather(p)
+	if p.alike != nil && min(alone, len(p.alike.entries)) >= v.cohorts.least {
+		v.gather(p.alike, p.tick)
 	}
 }
 
@@ -247,6 +247,12 @@ func (v *View) proved(entries []sentEntry, t tick.Tick, counts bool) (alone int)
 			i++
 			continue
 		case !counts:
+			i++
+			continue
+		}
+		if v.cohorts.used == 0 {
+			v.confirm(e, t)
+			alone++
 			i++
 			continue
 		}
@@ -321,7 +327,9 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		v.unacked.unset(e.index)
 		v.unsent.unset(e.index)
 	}
-	v.join(e.index)
+	if v.cohorts.all[v.cohorts.last].n > 0 {
+		v.join(e.index)
+	}
 }
 
 // proved takes in an acknowledged record of this life.
@@ -393,17 +401,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 // forget makes a client hold nothing.
 func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0, 0, 0, 0 }
 
-// goes takes in that a record of an index goes out at tick t.
-func (v *View) goes(index uint32, t tick.Tick) {
-	if v.cohorts.any.has(index) {
-		v.words = append(v.words[:0], wordOf{index >> 6, 1 << (index & 63)})
-		v.goTogether(v.words, t)
-		return
-	}
-	v.goesAlone(index, t)
-}
-
-// goesAlone is goes for one that is in no cohort, or is not to stay in it.
+// goesAlone takes in that a record of an index goes out at tick t, which is in no
+// cohort or is not to stay in it.
 func (v *View) goesAlone(index uint32, t tick.Tick) {
 	if q := v.alone(index); v.went[index] <= q.base {
 		q.after = uint16(min(t-q.base, maxSpan))
@@ -413,8 +412,7 @@ func (v *View) goesAlone(index uint32, t tick.Tick) {
 
 // newest reports whether T is the newest record up to a tick that the client
 // can hold of the entity.
-func (v *View) newest(index uint32, upTo tick.Tick) bool {
-	q := v.slot(index)
+func (v *View) newest(index uint32, q *slot, upTo tick.Tick) bool {
 	return q.base <= upTo && (v.wentAt(index) <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
 }
 

@@ -57,8 +57,7 @@ type packetWriter struct {
 	last  uint32 // index of the record before, plus one
 	// bodies is where the body is that usual found last.
 	bodies *bodies
-	again  bool     // the list is gone through
-	going  []wordOf // of it, and not noted in slots yet
+	again  bool // the list is gone through
 	// listed is R, the tick of the packet whose list is gone through; near is how
 	// many ticks before it the other one lies that the packet names, 0 = none.
 	listed, near tick.Tick
@@ -306,6 +305,7 @@ func (p *packetWriter) fitsAll() bool {
 	for i := range v.records {
 		p.wrote(&v.records[i])
 	}
+	p.gone()
 	return true
 }
 
@@ -346,14 +346,18 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	switch last := len(p.going) - 1; {
-	case !p.again:
-		v.goes(index, p.s)
-	case last >= 0 && p.going[last].word == w:
-		p.going[last].of |= bit
-	default:
-		p.going = append(p.going, wordOf{w, bit})
+	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
+		v.going[last].of |= bit
+	} else {
+		v.going = append(v.going, wordOf{w, bit})
 	}
+}
+
+// gone notes in slots whose records are in the packet: before anybody may ask for
+// one of them again.
+func (p *packetWriter) gone() {
+	p.v.goTogether(p.v.going, p.s)
+	p.v.going = p.v.going[:0]
 }
 
 // fits writes records and takes them back if they went past the limit.
