@@ -72,13 +72,15 @@ func (g *cohorts) find(index uint32) *cohort {
 }
 
 // slot is what is known of an index, once the newest commit was observed: then a
-// member's mask is that of its rows, and no slot is looked at.
-func (v *View) slot(index uint32) slot {
-	if v.cohorts.any.has(index) {
-		c := v.cohorts.find(index)
-		return slot{base: c.base, mask: v.maskOf(index), lean: c.lean, near: c.near, after: c.after}
+// member's mask is that of its rows, and no slot is looked at: it is put together in
+// room. It is not to be changed.
+func (v *View) slot(index uint32, room *slot) *slot {
+	if !v.cohorts.any.has(index) {
+		return &v.slots[index]
 	}
-	return v.slots[index]
+	c := v.cohorts.find(index)
+	*room = slot{base: c.base, mask: v.maskOf(index), lean: c.lean, near: c.near, after: c.after}
+	return room
 }
 
 // base is T of an index.
@@ -217,18 +219,23 @@ func (v *View) together(m *moves) {
 	for i := range m.words {
 		v.rest = append(v.rest, m.words[i].of)
 	}
-	m.rest = v.rest
+	m.rest, m.alone = v.rest, 0
 	v.cohorts.move(m)
 }
 
 // goTogether takes in that records of these went out, of members at once.
 func (v *View) goTogether(words []wordOf, t tick.Tick) {
-	m := moves{tick: t, words: words}
-	if v.together(&m); m.alone == 0 {
-		return
+	m := moves{tick: t, words: words, alone: 1}
+	if v.cohorts.used > 0 {
+		v.together(&m)
 	}
-	for k, w := range words {
-		for rest := m.rest[k]; rest != 0; rest &= rest - 1 {
+	for k := 0; m.alone != 0 && k < len(words); k++ {
+		w := words[k]
+		rest := w.of
+		if len(m.rest) > 0 {
+			rest = m.rest[k]
+		}
+		for ; rest != 0; rest &= rest - 1 {
 			v.goesAlone(w.word<<6+uint32(bits.TrailingZeros64(rest)), t)
 		}
 	}

@@ -63,13 +63,13 @@ func (s *Store) forgetLists() {
 	}
 }
 
-// fetch touches where the bodies of the next entities of a packet are, or will be:
-// all at once, as View.fetch does.
-func (d *Desk) fetch(entries []sentEntry) {
+// fetch touches where the bodies of the next entities of a packet are, or will be,
+// if they wait: all at once, as View.fetch does.
+func (d *Desk) fetch(entries []sentEntry, waits bitset) {
 	bodies := d.bodies.entries
 	var any uint32
 	for i := range entries {
-		if index := entries[i].index; int(index) < len(bodies) {
+		if index := entries[i].index; int(index) < len(bodies) && waits.has(index) {
 			any |= bodies[index].index
 		}
 	}

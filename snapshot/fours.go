@@ -76,7 +76,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 			next := v.sent.following(before, i)
 			next = next[:min(ahead, len(next))]
 			v.fetch(next)
-			p.desk.fetch(next)
+			p.desk.fetch(next, v.unsent)
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {

@@ -73,13 +73,14 @@ func (v *View) fetch(entries []sentEntry) {
 // here, and nothing is copied.
 func (p *packetWriter) usual(index uint32) *bodyEntry {
 	v, s := p.v, p.v.store
-	q := v.slot(index)
+	var room slot
+	q := v.slot(index, &room)
 	mask := v.maskOf(index)
-	if q.base == tick.None || p.s-q.base >= s.cfg.Window || !p.guessed(index, &q) || q.mask != mask ||
+	if q.base == tick.None || p.s-q.base >= s.cfg.Window || !p.guessed(index, q) || q.mask != mask ||
 		mask&s.schema.whole != 0 || s.watch != nil {
 		return nil
 	}
-	e, of := p.desk.sharedBody(index, mask, q.base, p.before(&q))
+	e, of := p.desk.sharedBody(index, mask, q.base, p.before(q))
 	if e.none {
 		return nil
 	}

@@ -102,12 +102,13 @@ func (s *Store) preparePart(part int) {
 // prepare makes the body of an entity's record, if it is the usual one and goes
 // through the list of such a tick.
 func (v *View) prepare(index uint32, listed, near tick.Tick) {
-	s, q := v.store, v.slot(index)
+	var room slot
+	s, q := v.store, v.slot(index, &room)
 	mask := v.maskOf(index)
 	if q.base == tick.None || s.tick-q.base >= s.cfg.Window || q.mask != mask || mask&s.schema.whole != 0 {
 		return
 	}
-	before := s.leant(&q, listed, near)
+	before := s.leant(q, listed, near)
 	if b := &s.desk.bodies; b.find(index, mask, q.base, before) == nil {
 		b.add(s, index, mask, q.base, before)
 	}

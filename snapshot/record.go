@@ -24,7 +24,8 @@ type record struct {
 // where both ends hold what that takes (rules 2, 3), else on nothing.
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
-	q := v.slot(index)
+	var room slot
+	q := v.slot(index, &room)
 	mask := v.maskOf(index)
 	*r = record{index: index, mask: mask, odd: true, told: mask &^ s.schema.tags}
 	if q.base == tick.None {
@@ -38,15 +39,15 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	}
 	told := Mask(0)
 	if mask&s.schema.whole != 0 {
-		told = p.changedWhole(index, &q, mask&q.mask, personal)
+		told = p.changedWhole(index, q, mask&q.mask, personal)
 	}
-	if !p.desk.body(&r.body, index, mask&q.mask, q.base, p.before(&q), told) {
+	if !p.desk.body(&r.body, index, mask&q.mask, q.base, p.before(q), told) {
 		r.body = body{}
 		return
 	}
 	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
 	r.same = inWindow && q.mask == mask
-	r.known = p.guessed(index, &q)
+	r.known = p.guessed(index, q)
 	r.odd = !r.same || !r.known
 }
 

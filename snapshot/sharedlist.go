@@ -201,6 +201,7 @@ func (v *View) notIn(alike *[maxCohorts]bool, a *wordWaits) uint64 {
 // eachComesTo asks one by one whether a record of those that are not alike leans
 // on the same for this client.
 func (p *packetWriter) eachComesTo(m *sharedList, alike *[maxCohorts]bool) bool {
+	var room slot
 	v, at := p.v, 0
 	for i := range m.waits {
 		a := &m.waits[i]
@@ -211,8 +212,8 @@ func (p *packetWriter) eachComesTo(m *sharedList, alike *[maxCohorts]bool) bool 
 				if alone>>(e.index&63)&1 == 0 {
 					continue
 				}
-				q := v.slot(e.index)
-				if q.base != p.listed || q.mask != e.mask || p.before(&q) != m.before[k] || v.wentAt(e.index) == p.s {
+				q := v.slot(e.index, &room)
+				if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[k] || v.wentAt(e.index) == p.s {
 					return false
 				}
 			}

@@ -203,7 +203,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				for i := range alone.views {
 					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
 					for index := range uint32(len(alone.views[i].slots)) {
-						require.Equal(t, alone.views[i].slot(index), twin.views[i].slot(index), "slot %d of view %d", index, i)
+						require.Equal(t, *alone.views[i].slot(index, new(slot)), *twin.views[i].slot(index, new(slot)), "slot %d of view %d", index, i)
 						require.Equal(t, alone.views[i].wentAt(index), twin.views[i].wentAt(index), "slot %d of view %d", index, i)
 					}
 				}
