@@ -35,10 +35,10 @@ type cohorts struct {
 	all  [maxCohorts]cohort
 	used int // those before it may have members
 	last int // where one was moved to last: more are likely to follow
-	// made is none before this tick, after one that was of no use; pause is how
-	// many ticks were waited.
-	next, pause tick.Tick
-	least       int // so many make one
+	// next is the tick before which none is made, after one that was of no use.
+	next  tick.Tick
+	pause tick.Tick // how many ticks were waited then
+	least int       // so many make one
 }
 
 const (
