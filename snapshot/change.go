@@ -90,6 +90,7 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 // reshape writes down what an entity was before this tick, once a tick.
 func (s *Store) reshape(index uint32) {
 	if since := s.shape[index]; since != s.tick {
+		s.reshaped = append(s.reshaped, index)
 		s.past.entity(s.tick, since, index, s.gens[index], s.alive.has(index), s.rows.masks[index])
 		s.shape[index] = s.tick
 	}

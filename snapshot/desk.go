@@ -12,6 +12,8 @@ type Desk struct {
 	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
 	bodies bodies
 	lists  sharedLists
+	// fetched is of no meaning: that it is kept makes fetch touch.
+	fetched uint32
 }
 
 // NewDesk returns a Desk, which the Store keeps for good.
@@ -59,6 +61,19 @@ func (s *Store) forgetLists() {
 	for _, d := range s.desks {
 		d.lists.n = 0
 	}
+}
+
+// fetch touches where the bodies of the next entities of a packet are, or will be,
+// if they wait: all at once, as View.fetch does.
+func (d *Desk) fetch(entries []sentEntry, waits bitset) {
+	bodies := d.bodies.entries
+	var any uint32
+	for i := range entries {
+		if index := entries[i].index; int(index) < len(bodies) && waits.has(index) {
+			any |= bodies[index].index
+		}
+	}
+	d.fetched = any
 }
 
 // sharedBody is the body of a record with rows that travel as what differs,

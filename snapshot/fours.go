@@ -73,7 +73,10 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	for i := from; i < before.n && room; i++ {
 		if i%ahead == 0 || i == from {
-			v.fetch(before, i)
+			next := v.sent.following(before, i)
+			next = next[:min(ahead, len(next))]
+			v.fetch(next)
+			p.desk.fetch(next, v.unsent)
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {
@@ -97,6 +100,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	}
 	v.four = f.members[:0]
 	p.again = false
+	p.gone()
 	return room
 }
 

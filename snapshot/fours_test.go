@@ -163,7 +163,7 @@ func TestRule3LeansOnTheNearerRecord(t *testing.T) {
 
 // nearer is whether the server leant on a nearer record last.
 func (d *duo) nearer(id wire.NetworkID) bool {
-	q := &d.view.slots[id.Index]
+	q := d.view.slot(id.Index, new(slot))
 	p := packetWriter{v: d.view, s: d.store.tick, listed: q.base, near: d.view.answers.near(q.base)}
 	return q.lean != 0 && p.before(q) > q.base-tick.Tick(q.lean)
 }
@@ -180,7 +180,7 @@ func TestARecordSaysWhatItLeansOnWhereThatIsInDoubt(t *testing.T) {
 	require.Equal(t, 4, d.x(id))
 	d.ack(d.at(6, func() { d.move(other, 5) }))
 	p := d.at(7, func() { d.move(id, 5) }) // the server has not heard of 5
-	require.Equal(t, tick.Tick(1), d.view.slots[id.Index].base)
+	require.Equal(t, tick.Tick(1), d.view.slot(id.Index, new(slot)).base)
 	require.Greater(t, len(p.payload), unsaid)
 	d.ack(p)
 	require.Equal(t, 5, d.x(id))

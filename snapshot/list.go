@@ -54,13 +54,16 @@ const maxListed = 64
 // ahead is how many entities of a packet are fetched at a time.
 const ahead = 32
 
-// fetch touches the slots of the next entities of a packet. They lie scattered:
+// fetch touches the slots of the next entities of a packet, as far as they are
+// used. They lie scattered:
 // one after the other each would be waited for, together they come in the time
 // of one.
-func (v *View) fetch(p *sentPacket, from int) {
+func (v *View) fetch(entries []sentEntry) {
 	var any Mask
-	for i := from; i < min(from+ahead, p.n); i++ {
-		any |= v.slots[v.sent.entry(p, i).index].mask
+	for i := range entries {
+		if index := entries[i].index; !v.cohorts.any.has(index) {
+			any |= v.slots[index].mask
+		}
 	}
 	v.fetched = any
 }
@@ -70,7 +73,8 @@ func (v *View) fetch(p *sentPacket, from int) {
 // here, and nothing is copied.
 func (p *packetWriter) usual(index uint32) *bodyEntry {
 	v, s := p.v, p.v.store
-	q := &v.slots[index]
+	var room slot
+	q := v.slot(index, &room)
 	mask := v.maskOf(index)
 	if q.base == tick.None || p.s-q.base >= s.cfg.Window || !p.guessed(index, q) || q.mask != mask ||
 		mask&s.schema.whole != 0 || s.watch != nil {
@@ -91,7 +95,7 @@ func (p *packetWriter) guessed(index uint32, q *slot) bool {
 	if p.again {
 		return q.base == p.listed
 	}
-	return p.v.newest(index, p.upTo)
+	return p.v.newest(index, q, p.upTo)
 }
 
 // put writes a usual record behind its place in the list, if there is room.
@@ -119,8 +123,7 @@ func (p *packetWriter) writeBody(e *bodyEntry, of *bodies) {
 // wroteUsual notes that a usual record is in the packet.
 func (p *packetWriter) wroteUsual(index uint32, e *bodyEntry) {
 	v := p.v
-	q := &v.slots[index]
-	p.noted(index, q, e.mask, p.s-q.base)
+	p.noted(index, e.mask, p.s-e.t)
 	v.stats.Deltas += uint64(e.deltas)
 	v.stats.Unchanged += uint64(e.same)
 	v.stats.Updates++
@@ -140,7 +143,8 @@ func (p *packetWriter) others() {
 	p.last = 0
 	for again := true; again; again = p.v.plan.active && p.v.plan.advanced {
 		p.v.plan.advanced = false
-		if !p.goRound() {
+		room := p.goRound()
+		if p.gone(); !room {
 			return
 		}
 	}
@@ -202,6 +206,8 @@ func (p *packetWriter) candidate(index uint32) bool {
 	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
 		return false
 	}
-	q := &v.slots[index]
-	return v.went[index] != p.s && (q.base != tick.None || v.tenants[index].life <= p.s)
+	if v.cohorts.any.has(index) {
+		return v.cohorts.find(index).went != p.s
+	}
+	return v.went[index] != p.s && (v.slots[index].base != tick.None || v.tenants[index].life <= p.s)
 }

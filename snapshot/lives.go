@@ -50,12 +50,12 @@ func (v *View) ClearMet() { v.met = v.met[:0] }
 
 // Held reports whether the client is proved to hold an entity, of the life that it sees now.
 func (v *View) Held(id wire.NetworkID) bool {
-	return v.Visible(id) && v.slots[id.Index].base != tick.None
+	return v.Visible(id) && v.base(id.Index) != tick.None
 }
 
 // Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.
 func (v *View) Sent(id wire.NetworkID) bool {
-	return v.Visible(id) && v.went[id.Index] >= v.tenants[id.Index].life
+	return v.Visible(id) && v.wentAt(id.Index) >= v.tenants[id.Index].life
 }
 
 // TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.

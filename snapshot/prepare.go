@@ -102,7 +102,8 @@ func (s *Store) preparePart(part int) {
 // prepare makes the body of an entity's record, if it is the usual one and goes
 // through the list of such a tick.
 func (v *View) prepare(index uint32, listed, near tick.Tick) {
-	s, q := v.store, &v.slots[index]
+	var room slot
+	s, q := v.store, v.slot(index, &room)
 	mask := v.maskOf(index)
 	if q.base == tick.None || s.tick-q.base >= s.cfg.Window || q.mask != mask || mask&s.schema.whole != 0 {
 		return

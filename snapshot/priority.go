@@ -89,7 +89,7 @@ func (v *View) rank() {
 }
 
 func (v *View) score(index uint32) int64 {
-	waited := max(v.store.tick-max(v.went[index], v.tenants[index].life-1), 1)
+	waited := max(v.store.tick-max(v.wentAt(index), v.tenants[index].life-1), 1)
 	return v.store.priority(index) * v.weightOf(index) * int64(min(waited, 1<<20))
 }
 

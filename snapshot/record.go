@@ -24,7 +24,8 @@ type record struct {
 // where both ends hold what that takes (rules 2, 3), else on nothing.
 func (p *packetWriter) prepare(index uint32, r *record) {
 	v, s := p.v, p.v.store
-	q := &v.slots[index]
+	var room slot
+	q := v.slot(index, &room)
 	mask := v.maskOf(index)
 	*r = record{index: index, mask: mask, odd: true, told: mask &^ s.schema.tags}
 	if q.base == tick.None {

@@ -57,7 +57,7 @@ func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 			set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }
 			d.ack(d.at(1, func() { id = d.store.Spawn(); set(2000) }))
 			d.ack(d.at(9, func() { set(3000) }))
-			require.Equal(t, uint16(9-1), d.view.slots[id.Index].lean)
+			require.Equal(t, uint16(9-1), d.view.slot(id.Index, new(slot)).lean)
 			for between := tick.Tick(10); between < s; between++ {
 				d.at(between, nil)
 			}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -27,6 +28,24 @@ type sentPacket struct {
 	part    int  // payloads of the same tick before it
 	pending bool // neither acknowledged nor lost
 	acked   bool
+	// alike, if not nil, is what the packet carried from its at-th entry on, and
+	// others too: it is in no ring then, though there is room for it.
+	alike *alike
+	at    int
+}
+
+// alike is what the packets of several clients carried, one record behind the
+// other, once for all of them. Nothing of it changes while anybody holds it.
+type alike struct {
+	entries []sentEntry // usual records of a list, all of one span
+	words   []wordOf    // which entities that are, in their order
+	holders atomic.Int32
+}
+
+// wordOf is some of the indexes of a word.
+type wordOf struct {
+	word uint32
+	of   uint64
 }
 
 // sentRing remembers what the last packets carried, in constant memory: an
@@ -38,6 +57,7 @@ type sentRing struct {
 	next    uint64       // position of the next entry
 	oldest  uint64       // sequence of the oldest packet whose entries are held
 	newest  uint64
+	desk    *sharedLists // where it was written last: there what nobody holds any more goes
 }
 
 // entriesPerPacket is the average that the entry ring has room for; a packet
@@ -76,6 +96,15 @@ func (r *sentRing) release(t tick.Tick) {
 		if p := r.get(r.oldest); p != nil && (!p.acked || p.tick >= t) {
 			return
 		}
+		r.leave(r.oldest)
+	}
+}
+
+// leave lets go of what a packet that is forgotten carried.
+func (r *sentRing) leave(seq uint64) {
+	if p := r.get(seq); p != nil && p.alike != nil {
+		r.desk.drop(p.alike)
+		p.alike = nil
 	}
 }
 
@@ -97,6 +126,7 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 			}
 			overwritten(p)
 		}
+		r.leave(r.oldest)
 		r.oldest++
 	}
 	r.newest = seq
@@ -132,30 +162,45 @@ func (r *sentRing) add(p *sentPacket, e sentEntry) {
 	p.n++
 }
 
-// addAll records entries of the packet that was opened last.
-func (r *sentRing) addAll(p *sentPacket, entries []sentEntry) {
-	at := int(r.next & uint64(len(r.entries)-1))
-	n := copy(r.entries[at:], entries)
-	copy(r.entries, entries[n:])
-	r.next += uint64(len(entries))
-	p.n += len(entries)
+// addAlike records what another client's packet has too, in the packet that was
+// opened last.
+func (r *sentRing) addAlike(p *sentPacket, a *alike) {
+	r.hold(p, p.n, a)
+	r.next += uint64(len(a.entries))
+	p.n += len(a.entries)
 }
 
-// spread is the first n entries of a packet, in two pieces where they go around
-// the end of the ring.
-func (r *sentRing) spread(p *sentPacket, n int) (first, second []sentEntry) {
-	at := int(p.first & uint64(len(r.entries)-1))
-	first = r.entries[at:min(at+n, len(r.entries))]
-	return first, r.entries[:n-len(first)]
+// hold makes what lies in a packet from an entry on that of others too.
+func (r *sentRing) hold(p *sentPacket, at int, a *alike) {
+	p.alike, p.at = a, at
+	a.holders.Add(1)
+}
+
+// following is the entries of a packet from one on, as far as they lie in one
+// piece.
+func (r *sentRing) following(p *sentPacket, i int) []sentEntry {
+	end := p.n
+	if a := p.alike; a != nil && i < p.at+len(a.entries) {
+		if i >= p.at {
+			return a.entries[i-p.at:]
+		}
+		end = p.at
+	}
+	at := int((p.first + uint64(i)) & uint64(len(r.entries)-1))
+	return r.entries[at:min(at+end-i, len(r.entries))]
 }
 
 // cancel forgets a packet that was opened and then not sent after all.
 func (r *sentRing) cancel(p *sentPacket) {
 	r.next = p.first
+	r.leave(p.seq)
 	*p = sentPacket{}
 }
 
 // entry is the i-th entry of a packet.
 func (r *sentRing) entry(p *sentPacket, i int) *sentEntry {
+	if a := p.alike; a != nil && uint(i-p.at) < uint(len(a.entries)) {
+		return &a.entries[i-p.at]
+	}
 	return &r.entries[(p.first+uint64(i))&uint64(len(r.entries)-1)]
 }

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -19,14 +21,17 @@ type sharedList struct {
 	part   int
 	whole  int         // how many records that one has, if all were gone through; else 0
 	masked bool        // the client may not see all components of all entities
+	from   *alike      // what of that packet others carried too, from its entry
+	fromAt int         // of that number on
 	listed []uint32    // what was gone through
 	waits  []wordWaits // which of them waited
 	before []tick.Tick // T′ of their records
+	lean   tick.Tick   // T′ of the first, and so of most
 
 	// What it came to.
-	entries      []sentEntry // the records
+	*alike       // the records
 	bits         int
-	words        []uint64
+	code         []uint64
 	end          listed
 	deltas, same uint64
 }
@@ -36,6 +41,7 @@ type sharedList struct {
 type wordWaits struct {
 	word        uint32
 	asked, wait uint64
+	even        uint64 // those of the waiting whose T′ is that of most
 }
 
 // notListed stands for what a list holds beside entities.
@@ -50,6 +56,7 @@ type sharedLists struct {
 	pause  tick.Tick // ticks in which none is kept: nobody shared the last ones
 	next   tick.Tick // the next tick in which they are kept
 	copied uint64    // since the beginning
+	spare  []*alike  // that nobody holds
 }
 
 const (
@@ -84,13 +91,34 @@ func (l *sharedLists) keep() *sharedList {
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
 			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), before: make([]tick.Tick, 0, firstKept),
-			entries: make([]sentEntry, 0, firstKept), words: make([]uint64, 0, firstKept),
+			code: make([]uint64, 0, firstKept),
 		})
 	}
 	m := &l.kept[l.n]
 	l.n++
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], entries: m.entries[:0], words: m.words[:0]}
+	l.drop(m.alike)
+	l.drop(m.from)
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], alike: l.blank()}
 	return m
+}
+
+// blank is room for records, which the list holds.
+func (l *sharedLists) blank() (a *alike) {
+	if n := len(l.spare) - 1; n >= 0 {
+		a, l.spare = l.spare[n], l.spare[:n]
+	} else {
+		a = &alike{entries: make([]sentEntry, 0, firstKept), words: make([]wordOf, 0, firstKept)}
+	}
+	a.entries, a.words = a.entries[:0], a.words[:0]
+	a.holders.Store(1)
+	return a
+}
+
+// drop lets go of what was held. The last one gets it for later lists.
+func (l *sharedLists) drop(a *alike) {
+	if a != nil && a.holders.Add(-1) == 0 {
+		l.spare = append(l.spare, a)
+	}
 }
 
 // shareable reports whether what this client is sent of a list can be that of
@@ -127,23 +155,81 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords:
 		return false
 	}
+	alike, alone := p.leanAlike(m), uint64(0)
 	for i := range m.waits {
-		if a := &m.waits[i]; v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
+		a := &m.waits[i]
+		if v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
 			return false
 		}
+		alone |= v.notIn(&alike, a)
 	}
-	first, second := v.sent.spread(before, len(m.listed))
-	if !listsTheSame(m.listed[:len(first)], first) || !listsTheSame(m.listed[len(first):], second) {
-		return false
-	}
-	for i := range m.entries {
-		e := &m.entries[i]
-		q := &v.slots[e.index]
-		if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[i] || v.went[e.index] == p.s {
+	for at := m.shared(before); at < len(m.listed); {
+		entries := v.sent.following(before, at)
+		end := min(at+len(entries), len(m.listed))
+		if !listsTheSame(m.listed[at:end], entries) {
 			return false
 		}
+		at = end
 	}
-	return p.ownRows(m)
+	return (alone == 0 || p.eachComesTo(m, &alike)) && p.ownRows(m)
+}
+
+// leanAlike is the cohorts whose members lean on what most records of a list lean
+// on. Their rows are those of their records, if they are what everybody sees.
+func (p *packetWriter) leanAlike(m *sharedList) (alike [maxCohorts]bool) {
+	g := &p.v.cohorts
+	for i := range g.all[:g.used] {
+		c := &g.all[i]
+		q := slot{base: c.base, lean: c.lean, near: c.near}
+		alike[i] = c.n > 0 && c.base == p.listed && c.went != p.s && p.before(&q) == m.lean
+	}
+	return alike
+}
+
+// notIn is which of the waiting of a word are not such members, whose records
+// lean on that.
+func (v *View) notIn(alike *[maxCohorts]bool, a *wordWaits) uint64 {
+	g, even := &v.cohorts, a.even
+	for i := range g.all[:g.used] {
+		if alike[i] {
+			even &^= g.all[i].of[a.word]
+		}
+	}
+	return even | a.wait&^a.even
+}
+
+// eachComesTo asks one by one whether a record of those that are not alike leans
+// on the same for this client.
+func (p *packetWriter) eachComesTo(m *sharedList, alike *[maxCohorts]bool) bool {
+	var room slot
+	v, at := p.v, 0
+	for i := range m.waits {
+		a := &m.waits[i]
+		n := bits.OnesCount64(a.wait)
+		if alone := v.notIn(alike, a); alone != 0 {
+			for k := at; k < at+n; k++ {
+				e := &m.entries[k]
+				if alone>>(e.index&63)&1 == 0 {
+					continue
+				}
+				q := v.slot(e.index, &room)
+				if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[k] || v.wentAt(e.index) == p.s {
+					return false
+				}
+			}
+		}
+		at += n
+	}
+	return true
+}
+
+// shared is how much of what a list went through is the same of another packet
+// without a look at it: despawns come before records that others have too.
+func (m *sharedList) shared(before *sentPacket) int {
+	if m.from == nil || m.from != before.alike || m.fromAt != before.at {
+		return 0
+	}
+	return m.fromAt + len(m.from.entries)
 }
 
 // listsTheSame reports whether entries are of these entities.
@@ -178,17 +264,15 @@ func (p *packetWriter) ownRows(m *sharedList) bool {
 // take writes a list that comes to the same, and notes what the packet carries.
 func (p *packetWriter) take(m *sharedList) {
 	v := p.v
-	p.writeWords(m.words, m.bits)
+	p.writeWords(m.code, m.bits)
 	for i := range m.waits {
 		a := &m.waits[i]
 		v.unsent[a.word] &^= a.wait
 		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
 	}
-	for i := range m.entries {
-		v.goes(m.entries[i].index, p.s)
-	}
-	v.sent.addAll(p.sent, m.entries)
+	v.goTogether(m.words, p.s)
+	v.sent.addAlike(p.sent, m.alike)
 	n := uint64(len(m.entries))
 	p.sent.records += len(m.entries)
 	v.stats.Updates += n
@@ -200,11 +284,12 @@ func (p *packetWriter) take(m *sharedList) {
 // listKeeper keeps what is written of a list, for others: a four when it is
 // done.
 type listKeeper struct {
-	list *sharedList // nil when nothing is kept, or no more
-	mark wire.BitWriter
-	at   wire.BitWriter // behind the last four that is kept
-	own  bool           // the four that is gone through is this client's own
-	from *sentPacket    // whose list it is
+	list  *sharedList // nil when nothing is kept, or no more
+	mark  wire.BitWriter
+	at    wire.BitWriter // behind the last four that is kept
+	entry int            // of the packet, where the list begins
+	own   bool           // the four that is gone through is this client's own
+	from  *sentPacket    // whose list it is
 }
 
 // keep begins to keep what follows, if it can be of use.
@@ -215,6 +300,10 @@ func (p *packetWriter) keep(before *sentPacket) (k listKeeper) {
 	if k.list = p.desk.lists.keep(); k.list != nil {
 		k.list.tick, k.list.near, k.list.part, k.list.masked = before.tick, p.near, before.part, len(p.v.own.rows) > 0
 		k.list.end.context = afterAll
+		if k.entry = p.sent.n; before.alike != nil {
+			k.list.from, k.list.fromAt = before.alike, before.at
+			before.alike.holders.Add(1)
+		}
 		k.mark, k.at, k.from = p.w, p.w, before
 	}
 	return k
@@ -257,6 +346,12 @@ func (k *listKeeper) done(p *packetWriter, f *fours, members []member, upTo int)
 func (k *listKeeper) wrote(p *packetWriter, r *member, entry int) {
 	m := k.list
 	k.asked(r.index, true)
+	if len(m.entries) == 0 {
+		m.lean = r.body.before
+	}
+	if r.body.before == m.lean {
+		m.waits[len(m.waits)-1].even |= 1 << (r.index & 63)
+	}
 	m.entries = append(m.entries, *p.v.sent.entry(p.sent, entry))
 	m.before = append(m.before, r.body.before)
 	m.deltas += uint64(r.body.deltas)
@@ -287,6 +382,12 @@ func (k *listKeeper) end(p *packetWriter) {
 		p.desk.lists.n--
 		return
 	}
-	m.words = k.at.Since(&k.mark, m.words)
+	m.code = k.at.Since(&k.mark, m.code)
 	m.bits = k.at.Bits() - k.mark.Bits()
+	for i := range m.waits {
+		if a := &m.waits[i]; a.wait != 0 {
+			m.words = append(m.words, wordOf{a.word, a.wait})
+		}
+	}
+	p.v.sent.hold(p.sent, k.entry, m.alike)
 }

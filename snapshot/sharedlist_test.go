@@ -21,6 +21,8 @@ type listTwin struct {
 	prepare bool
 	seqs    []uint64
 	flights [][]listFlight
+
+	together int // slots that were kept once with others, of all views, at most
 }
 
 type listFlight struct {
@@ -49,10 +51,47 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 		w.store.desk.lists.next = math.MaxInt64
 	}
 	for range g.clients {
-		w.views = append(w.views, NewView(w.store, cfg))
+		v := NewView(w.store, cfg)
+		if v.cohorts.least = 1; !shared {
+			v.cohorts.next = math.MaxInt64
+		}
+		w.views = append(w.views, v)
 	}
 	w.seqs, w.flights = make([]uint64, g.clients), make([][]listFlight, g.clients)
 	return w
+}
+
+// holdersAreCounted proves that what several packets carried is held as often as
+// it is referred to, and that what is used again nobody refers to.
+func (w *listTwin) holdersAreCounted(t *testing.T) {
+	held := map[*alike]int32{}
+	for _, v := range w.views {
+		for i := range v.sent.packets {
+			if a := v.sent.packets[i].alike; a != nil {
+				held[a]++
+			}
+		}
+	}
+	desks := append([]*Desk{&w.store.desk}, w.desks...)
+	for _, d := range desks {
+		for i := range d.lists.kept {
+			if m := &d.lists.kept[i]; m.alike != nil {
+				held[m.alike]++
+			}
+			if from := d.lists.kept[i].from; from != nil {
+				held[from]++
+			}
+		}
+	}
+	for a, n := range held {
+		require.Equal(t, n, a.holders.Load())
+	}
+	for _, d := range desks {
+		for _, a := range d.lists.spare {
+			require.Zero(t, held[a])
+			require.Zero(t, a.holders.Load())
+		}
+	}
 }
 
 // play plays the game and returns every payload.
@@ -98,6 +137,11 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 		for i := range w.views {
 			payloads = g.send(w, i, r, payloads)
 		}
+		n := 0
+		for _, v := range w.views {
+			n += v.cohorts.any.count()
+		}
+		w.together = max(w.together, n)
 	}
 	return payloads
 }
@@ -189,7 +233,13 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				}
 				for i := range alone.views {
 					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
+					for index := range uint32(len(alone.views[i].slots)) {
+						require.Equal(t, *alone.views[i].slot(index, new(slot)), *twin.views[i].slot(index, new(slot)), "slot %d of view %d", index, i)
+						require.Equal(t, alone.views[i].wentAt(index), twin.views[i].wentAt(index), "slot %d of view %d", index, i)
+					}
 				}
+				twin.holdersAreCounted(t)
+				require.NotZero(t, twin.together, "there was no cohort: the test shows nothing")
 				if g.shares {
 					require.NotZero(t, twin.store.ListsShared(), "nothing was shared: the test shows nothing")
 				}

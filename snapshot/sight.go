@@ -37,7 +37,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	if !v.Visible(id) {
 		return
 	}
-	if v.slots[id.Index].base == tick.None {
+	if v.base(id.Index) == tick.None {
 		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
 		return
 	}
@@ -136,7 +136,7 @@ func (v *View) leave(index uint32, t tick.Tick) {
 
 // forget takes away what the client has acknowledged of an index.
 func (v *View) forget(index uint32) {
-	v.slots[index].forget()
+	v.alone(index).forget()
 }
 
 // owe makes a despawn due.

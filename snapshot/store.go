@@ -48,12 +48,13 @@ type Store struct {
 	freed   []uint32 // indexes freed since Begin: never used again in the same tick
 	living  int
 
-	changed bitset           // indexes with any change in this tick
-	words   []uint32         // its words that are not zero
-	births  []wire.NetworkID // spawned in this tick and still alive
-	deaths  []wire.NetworkID // alive before this tick, and no longer
-	count   int              // rows changed in this tick
-	refused uint64           // spawns refused because MaxEntities were alive
+	changed  bitset           // indexes with any change in this tick
+	words    []uint32         // its words that are not zero
+	reshaped []uint32         // indexes whose mask or life is another since this tick
+	births   []wire.NetworkID // spawned in this tick and still alive
+	deaths   []wire.NetworkID // alive before this tick, and no longer
+	count    int              // rows changed in this tick
+	refused  uint64           // spawns refused because MaxEntities were alive
 }
 
 // NewStore returns an empty Store.
@@ -88,7 +89,7 @@ func (s *Store) Begin(t tick.Tick) {
 	for _, w := range s.words {
 		s.changed[w] = 0
 	}
-	s.words = s.words[:0]
+	s.words, s.reshaped = s.words[:0], s.reshaped[:0]
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
 	s.past.begin(t)
 }

@@ -48,7 +48,8 @@ type View struct {
 	tenants []tenant // of the slots
 	// went is by index when the newest record or despawn went out: apart, since
 	// each packet writes it and none a slot.
-	went []tick.Tick
+	went    []tick.Tick
+	cohorts cohorts // in whose members' place slots and went say nothing
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
@@ -78,6 +79,9 @@ type View struct {
 	lacking  []uint32  // members of a group that are to be written
 	records  []record  // of them
 	scratch  record    // the one that is written
+	going    []wordOf  // records of the packet that are not noted in slots yet
+	words    []wordOf  // of records that are taken in together
+	rest     []uint64  // of them, who is left
 	four     []member  // of the four of a list that is written
 	part     int       // payloads written for this tick
 	fetched  Mask      // of no meaning: that it is kept makes fetch touch
@@ -119,6 +123,7 @@ func NewView(store *Store, cfg Config) *View {
 		store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
+	v.cohorts.least = leastCohort
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -129,6 +134,9 @@ func NewView(store *Store, cfg Config) *View {
 // grow follows the store's indexes.
 func (v *View) grow() {
 	n := len(v.store.gens)
+	if n == len(v.slots) {
+		return
+	}
 	v.slots = grown(v.slots, n, cap(v.store.gens))
 	v.went = grown(v.went, n, cap(v.store.gens))
 	v.tenants = grown(v.tenants, n, cap(v.store.gens))
@@ -139,6 +147,7 @@ func (v *View) grow() {
 	v.kept = v.kept.grownTo(n)
 	v.tooBig = v.tooBig.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
+	v.cohorts.grow(n)
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -155,6 +164,9 @@ func (v *View) Observe() {
 		v.answer = true
 	}
 	v.grow()
+	for _, index := range s.reshaped {
+		v.alone(index)
+	}
 	for _, id := range s.deaths {
 		v.died(id)
 	}
@@ -185,80 +197,6 @@ func (v *View) wait(index uint32) {
 	v.waits = true
 }
 
-// Acked tells that the packet with this sequence was decoded by the client:
-// its records become baselines and its despawns are settled (rules 2, 7). It
-// may come after Lost for the same sequence.
-func (v *View) Acked(seq uint64) {
-	p := v.sent.get(seq)
-	if p == nil || p.acked {
-		return
-	}
-	p.pending, p.acked = false, true
-	if seq >= v.epochSeq {
-		v.answer, v.answered = false, true
-	}
-	v.heard(p)
-	if p.records > 0 && seq >= v.epochSeq {
-		v.answers.acked(p.tick)
-	}
-	for i := range p.n {
-		if i%ahead == 0 {
-			v.fetch(p, i)
-		}
-		e := v.sent.entry(p, i)
-		if e.despawn {
-			v.settle(e, p.tick)
-		} else if seq >= v.epochSeq {
-			v.confirm(e, p.tick)
-		}
-	}
-}
-
-// settle marks a despawn as known to the client.
-func (v *View) settle(e *sentEntry, t tick.Tick) {
-	p := &v.tenants[e.index]
-	if !v.owed.has(e.index) || t < p.ended {
-		return // of another life: a despawn is written after the end that it tells of, and before any later one
-	}
-	v.owed.unset(e.index)
-	v.unsent.unset(e.index)
-	v.unacked.unset(e.index)
-	p.shown = 0
-}
-
-// confirm makes a record the entity's baseline, unless it is of an earlier
-// life or older than the baseline there is.
-func (v *View) confirm(e *sentEntry, t tick.Tick) {
-	p := &v.slots[e.index]
-	if p.base == tick.None {
-		// A life begins after all records of earlier ones.
-		if !v.visible.has(e.index) || t < v.tenants[e.index].life {
-			return
-		}
-		v.meet(e.index)
-	}
-	p.proved(t, e)
-	if v.moved(e.index) <= t {
-		// The client has the newest there is, whatever else is on its way.
-		v.unacked.unset(e.index)
-		v.unsent.unset(e.index)
-	}
-}
-
-// proved takes in an acknowledged record of this life.
-func (p *slot) proved(t tick.Tick, e *sentEntry) {
-	back := p.base - t // of one that comes late
-	if t > p.base {
-		near := t - p.base
-		if p.base == tick.None || p.mask != e.mask || near > mostNear {
-			near = 0
-		}
-		p.base, p.mask, p.lean, p.near, p.after = t, e.mask, e.span, uint16(near), 0
-	} else if back > 0 && back < min(mostNear+1, tick.Tick(p.lean)) && p.mask == e.mask && (p.near == 0 || back < tick.Tick(p.near)) {
-		p.near = uint16(back)
-	}
-}
-
 // Lost tells that the packet with this sequence is presumed lost (rule 8).
 // What it carried and nothing newer repeats is sent again, in its newest state.
 func (v *View) Lost(seq uint64) {
@@ -274,12 +212,11 @@ func (v *View) lost(p *sentPacket) {
 	}
 	for i := range p.n {
 		e := v.sent.entry(p, i)
-		q := &v.slots[e.index]
-		if v.went[e.index] != p.tick {
+		if v.wentAt(e.index) != p.tick {
 			continue
 		}
 		stillOwed := e.despawn && v.owed.has(e.index) && p.tick >= v.tenants[e.index].ended
-		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > q.base
+		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > v.base(e.index)
 		if stillOwed || stillShown {
 			v.wait(e.index)
 			v.stats.Resent++
@@ -301,6 +238,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.listed = v.listed[:0]
 	v.answers.forget()
 	v.stats.Resyncs++
+	v.scatter()
 	for i := range v.slots {
 		v.slots[i].forget()
 	}
@@ -314,9 +252,10 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 // forget makes a client hold nothing.
 func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0, 0, 0, 0 }
 
-// goes takes in that a record of an index goes out at tick t.
-func (v *View) goes(index uint32, t tick.Tick) {
-	if q := &v.slots[index]; v.went[index] <= q.base {
+// goesAlone takes in that a record of an index goes out at tick t, which is in no
+// cohort or is not to stay in it.
+func (v *View) goesAlone(index uint32, t tick.Tick) {
+	if q := v.alone(index); v.went[index] <= q.base {
 		q.after = uint16(min(t-q.base, maxSpan))
 	}
 	v.went[index] = t
@@ -324,9 +263,8 @@ func (v *View) goes(index uint32, t tick.Tick) {
 
 // newest reports whether T is the newest record up to a tick that the client
 // can hold of the entity.
-func (v *View) newest(index uint32, upTo tick.Tick) bool {
-	q := &v.slots[index]
-	return q.base <= upTo && (v.went[index] <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
+func (v *View) newest(index uint32, q *slot, upTo tick.Tick) bool {
+	return q.base <= upTo && (v.wentAt(index) <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
@@ -340,7 +278,7 @@ func (v *View) Repeat(before tick.Tick) {
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.went[index] < before {
+			if v.wentAt(index) < before {
 				v.wait(index)
 				v.stats.Repeated++
 			}
@@ -366,7 +304,7 @@ func (v *View) Synced() bool {
 func (v *View) Known() int {
 	n := 0
 	for i := range v.slots {
-		if v.slots[i].base != tick.None && v.visible.has(uint32(i)) {
+		if v.base(uint32(i)) != tick.None && v.visible.has(uint32(i)) {
 			n++
 		}
 	}

@@ -89,6 +89,8 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 		desk.lists.begin(v.store.tick)
 	}
 	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
+	v.makeRoom()
+	v.sent.desk = &desk.lists
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
 			v.sent.release(newest.tick)
@@ -172,6 +174,7 @@ func (p *packetWriter) despawns() {
 			}
 			v.unsent.unset(index)
 			v.unacked.set(index)
+			v.alone(index)
 			v.went[index] = p.s
 			v.sent.add(p.sent, sentEntry{index: index, despawn: true})
 			v.stats.Despawns++
@@ -265,10 +268,9 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 	v := p.v
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {
-		q := &v.slots[index]
 		switch {
-		case !v.visible.has(index) || v.moved(index) <= q.base:
-		case v.tenants[index].life > p.s || v.went[index] == p.s:
+		case !v.visible.has(index) || v.moved(index) <= v.base(index):
+		case v.tenants[index].life > p.s || v.wentAt(index) == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -307,17 +309,18 @@ func (p *packetWriter) fitsAll() bool {
 	for i := range v.records {
 		p.wrote(&v.records[i])
 	}
+	p.gone()
 	return true
 }
 
 // wrote notes that a record is in the packet.
 func (p *packetWriter) wrote(r *record) {
-	v, q := p.v, &p.v.slots[r.index]
+	v := p.v
 	span := tick.Tick(0)
-	if r.base != tick.None && q.mask == r.mask {
+	if r.base != tick.None && v.slots[r.index].mask == r.mask {
 		span = p.s - r.base
 	}
-	p.noted(r.index, q, r.mask, span)
+	p.noted(r.index, r.mask, span)
 	v.stats.Rows += uint64(r.told.Count())
 	if r.base == tick.None {
 		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
@@ -331,7 +334,7 @@ func (p *packetWriter) wrote(r *record) {
 
 // noted notes that the packet has a record of these rows, which leant on what
 // lies span ticks back, if a record of T′ can lean on that.
-func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
+func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	v := p.v
 	w, bit := index>>6, uint64(1)<<(index&63)
 	if v.touchedAt(index) <= p.s { // else something changed after this tick's first packets, and follows in the next
@@ -347,7 +350,18 @@ func (p *packetWriter) noted(index uint32, q *slot, mask Mask, span tick.Tick) {
 	}
 	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
 	p.sent.records++
-	v.goes(index, p.s)
+	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
+		v.going[last].of |= bit
+	} else {
+		v.going = append(v.going, wordOf{w, bit})
+	}
+}
+
+// gone notes in slots whose records are in the packet: before anybody may ask for
+// one of them again.
+func (p *packetWriter) gone() {
+	p.v.goTogether(p.v.going, p.s)
+	p.v.going = p.v.going[:0]
 }
 
 // fits writes records and takes them back if they went past the limit.
