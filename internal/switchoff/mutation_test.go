@@ -17,7 +17,6 @@ type mutation struct {
 	test  string // that must fail, in the package of the first edit
 	edits []edit
 	args  string // for the test's binary, where the test takes a flag
-	hangs bool   // that the test does not end is what is to be seen
 }
 
 // edit is one place: old must be there exactly once.

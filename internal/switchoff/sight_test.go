@@ -15,7 +15,7 @@ func snapshotSight() []mutation {
 			"snapshot/groups.go", "split := size > 8*s.cfg.Payload", "split := false && size > 0"),
 
 		change("sight", "what is hidden is sent when it changes", silent,
-			"snapshot/view.go", "unsent[w] |= changed & visible[w]", "unsent[w] |= changed"),
+			"snapshot/view.go", "unsent[w] |= changed & visible[w]", "unsent[w] |= changed | changed&visible[w]"),
 		change("sight", "what is hidden among many is sent when it changes", "TestHiddenEntitiesAreSilentAmongMany",
 			"snapshot/view.go", "v.unsent[w] |= s.changed[w] & v.visible[w]", "v.unsent[w] |= s.changed[w]"),
 		change("sight", "what is new is shown to who is to see nothing new", "TestNewEntitiesAreHiddenUntilShown",
