@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -124,22 +125,34 @@ func (r *runner) try(t *testing.T, m *mutation) (outcome, string) {
 	return judge(output, ok, m.test), output
 }
 
-// untouched runs the tests of all mutations on the tree as it is, a package at a time, and requires that they pass.
-func (r *runner) untouched(t *testing.T, all []mutation) {
-	type run struct{ folder, args string }
-	tests := map[run][]string{}
+// untouched runs the tests of all mutations of each package on the tree as it is, when the first of them is asked about, and
+// holds that they pass.
+type untouched map[tests]func(t *testing.T) (output string, ok bool)
+
+// tests are those of a package that are run together.
+type tests struct{ folder, args string }
+
+func newUntouched(r *runner, all []mutation) untouched {
+	functions := map[tests][]string{}
 	for i := range all {
-		at := run{all[i].folder(), all[i].args}
-		tests[at] = append(tests[at], all[i].test)
+		function, _, _ := strings.Cut(all[i].test, "/")
+		at := tests{all[i].folder(), all[i].args}
+		functions[at] = append(functions[at], regexp.QuoteMeta(function))
 	}
-	for at, names := range tests {
-		functions := make([]string, len(names))
-		for i, name := range names {
-			functions[i], _, _ = strings.Cut(name, "/")
-		}
-		output, ok := r.run(t, at.folder, "^("+strings.Join(functions, "|")+")$", at.args, "")
-		for _, name := range names {
-			require.Equal(t, passed, judge(output, ok, name), "%s of %s, with everything switched on:\n%s", name, at.folder, output)
+	u := untouched{}
+	for at, names := range functions {
+		var once sync.Once
+		var output string
+		var ok bool
+		u[at] = func(t *testing.T) (string, bool) {
+			once.Do(func() { output, ok = r.run(t, at.folder, "^("+strings.Join(names, "|")+")$", at.args, "") })
+			return output, ok
 		}
 	}
+	return u
+}
+
+func (u untouched) requirePass(t *testing.T, m *mutation) {
+	output, ok := u[tests{m.folder(), m.args}](t)
+	require.Equal(t, passed, judge(output, ok, m.test), "%s, with everything switched on:\n%s", m.test, output)
 }

@@ -1,7 +1,7 @@
 package switchoff
 
-// snapshotSight switches off that a group comes whole, and each of what keeps a hidden entity's every byte back.
-func snapshotSight() []mutation {
+// groupsAndSight switches off that a group comes whole, and each of what keeps back every byte of a hidden entity.
+func groupsAndSight() []mutation {
 	const together, later = "TestAGroupArrivesTogetherOrNotAtAll", "TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket"
 	const silent, nobody = "TestHiddenFromBirthIsNeverShown", "TestAReferenceToWhatIsHiddenNamesNobody"
 	return []mutation{
@@ -32,5 +32,9 @@ func snapshotSight() []mutation {
 			"snapshot/record.go", "return v.store.rows.masks[index] & v.rowsOf(index)", "return v.store.rows.masks[index]"),
 		change("sight", "what is hidden before the first packet is shown", silent,
 			"snapshot/sight.go", "case v.Visible(id):\n\t\tv.end(id.Index, v.next())", "case v.Visible(id) && v.went[id.Index] > 0:\n\t\tv.end(id.Index, v.next())"),
+		change("sight", "a message names an entity that is hidden", "TestMessagesNameOnlyWhatIsSeen",
+			"refs.go", "if id.Generation != 0 && !s.sees(c, id) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
+		change("sight", "a question about what is hidden is answered otherwise than one about nobody", "TestCase46RepliesTellNothing",
+			"route.go", "return c != nil && s.sees(c, entity)", "return c != nil && s.store.Alive(entity)"),
 	}
 }
