@@ -109,7 +109,7 @@ func TestHalvesAgreeWithWhoComesLate(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 2", "-interest -entities 200")
 	server := h.server.server
-	h.until("reports of both", func() bool { return len(server.reports) == 2 })
+	h.until("a look from both seats", func() bool { return len(server.sights.clients) == 2 })
 	h.still()
 	for id := range server.net.Clients {
 		looked := server.sights.clients[id]
