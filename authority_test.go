@@ -222,19 +222,31 @@ func TestWrittenByRefuses(t *testing.T) {
 	require.True(t, b.ClientsWrite())
 }
 
-// Entities of Spawn are written by a client that keeps no world, with Write.
-func TestWriteWithoutAWorld(t *testing.T) {
+// newWriters is a rig without worlds, in which both of two clients see an entity of Spawn, at 1.
+func newWriters(t *testing.T) (r *rig, c, other *clientEnd, id wire.NetworkID) {
 	p := writtenProtocol()
-	r := newRig(t, p, netcode.Config{})
-	c, other := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
-	id := r.server.Spawn()
+	r = newRig(t, p, netcode.Config{})
+	c, other = r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
+	id = r.server.Spawn()
 	require.NoError(t, netcode.Put(r.server.Server, id, &position{X: 1}))
 	r.server.game = func(*snapshot.Store) { r.server.Writes(nil); r.server.Publish() }
 	r.sees(c, id, 1)
+	r.sees(other, id, 1)
+	return r, c, other, id
+}
+
+// own makes an entity a client's, and waits until that may write it.
+func (r *rig) own(id wire.NetworkID, c *clientEnd) {
+	require.True(r.t, r.server.SetOwner(id, c.ID()))
+	r.until(func() bool { return netcode.MayWrite[position](c.Client, id) })
+}
+
+// Entities of Spawn are written by a client that keeps no world, with Write.
+func TestWriteWithoutAWorld(t *testing.T) {
+	r, c, other, id := newWriters(t)
 	require.ErrorIs(t, netcode.Write(c.Client, id, &position{X: 2}), netcode.ErrNotAllowed)
 	require.ErrorIs(t, netcode.Write(c.Client, id, &chat{}), netcode.ErrNoComponent)
-	require.True(t, r.server.SetOwner(id, c.ID()))
-	r.until(func() bool { return netcode.MayWrite[position](c.Client, id) })
+	r.own(id, c)
 	require.False(t, netcode.MayWrite[health](c.Client, id))
 	require.NoError(t, netcode.Write(c.Client, id, &position{X: 2}))
 	require.Error(t, netcode.Write(c.Client, id, &position{X: float32(math.NaN())}))
@@ -246,15 +258,8 @@ func TestWriteWithoutAWorld(t *testing.T) {
 
 // A server that lost what a client's state leans on asks for all of it anew, and goes on.
 func TestServerThatLostWhatAClientWroteAsksAgain(t *testing.T) {
-	p := writtenProtocol()
-	r := newRig(t, p, netcode.Config{})
-	c, other := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
-	id := r.server.Spawn()
-	require.NoError(t, netcode.Put(r.server.Server, id, &position{X: 1}))
-	r.server.game = func(*snapshot.Store) { r.server.Writes(nil); r.server.Publish() }
-	r.sees(other, id, 1)
-	require.True(t, r.server.SetOwner(id, c.ID()))
-	r.until(func() bool { return netcode.MayWrite[position](c.Client, id) })
+	r, c, other, id := newWriters(t)
+	r.own(id, c)
 	for i := range 200 {
 		if i%50 == 25 {
 			netcode.LoseWrites(r.server.Server, c.ID())

@@ -61,6 +61,7 @@ func houseArrows() map[string][]string {
 		"examples":    all,
 		"bench":       all,
 		"cmd":         all,
+		"internal":    {},
 	}
 }
 

@@ -33,28 +33,33 @@ type (
 	traceInteracting struct{ On bool }
 )
 
-// quantisedDress is those three.
-type quantisedDress struct {
-	server, client generic.Map4[components.Replicated, tracePosition, traceOrientation, traceInteracting]
+// worn is three components in both worlds.
+type worn[A, B, C any] struct {
+	server, client generic.Map4[components.Replicated, A, B, C]
 }
 
-func (d *quantisedDress) replicate(p *netcode.Protocol) {
-	netcode.Replicate[tracePosition](p)
-	netcode.Replicate[traceOrientation](p)
-	netcode.Replicate[traceInteracting](p)
+func (d *worn[A, B, C]) replicate(p *netcode.Protocol) {
+	netcode.Replicate[A](p)
+	netcode.Replicate[B](p)
+	netcode.Replicate[C](p)
 }
 
-func (d *quantisedDress) worlds(server, client *ecs.World) {
-	d.server = generic.NewMap4[components.Replicated, tracePosition, traceOrientation, traceInteracting](server)
-	d.client = generic.NewMap4[components.Replicated, tracePosition, traceOrientation, traceInteracting](client)
+func (d *worn[A, B, C]) worlds(server, client *ecs.World) {
+	d.server = generic.NewMap4[components.Replicated, A, B, C](server)
+	d.client = generic.NewMap4[components.Replicated, A, B, C](client)
 }
 
-func (d *quantisedDress) spawn(n int) (list []ecs.Entity) {
+func (d *worn[A, B, C]) spawn(n int) (list []ecs.Entity) {
 	query := d.server.NewBatchQ(n)
 	for query.Next() {
 		list = append(list, query.Entity())
 	}
 	return list
+}
+
+// quantisedDress is those three.
+type quantisedDress struct {
+	worn[tracePosition, traceOrientation, traceInteracting]
 }
 
 func (d *quantisedDress) write(e ecs.Entity, b *body) {
@@ -108,26 +113,7 @@ type (
 
 // exactDress is those three.
 type exactDress struct {
-	server, client generic.Map4[components.Replicated, exactPosition, exactOrientation, exactVelocity]
-}
-
-func (d *exactDress) replicate(p *netcode.Protocol) {
-	netcode.Replicate[exactPosition](p)
-	netcode.Replicate[exactOrientation](p)
-	netcode.Replicate[exactVelocity](p)
-}
-
-func (d *exactDress) worlds(server, client *ecs.World) {
-	d.server = generic.NewMap4[components.Replicated, exactPosition, exactOrientation, exactVelocity](server)
-	d.client = generic.NewMap4[components.Replicated, exactPosition, exactOrientation, exactVelocity](client)
-}
-
-func (d *exactDress) spawn(n int) (list []ecs.Entity) {
-	query := d.server.NewBatchQ(n)
-	for query.Next() {
-		list = append(list, query.Entity())
-	}
-	return list
+	worn[exactPosition, exactOrientation, exactVelocity]
 }
 
 func (d *exactDress) write(e ecs.Entity, b *body) {

@@ -57,9 +57,12 @@ func TestAReferenceToWhatIsHiddenNamesNobody(t *testing.T) {
 	d.view.Hide(whom)
 	d.ack(d.at(3, nil))
 	require.Zero(t, d.follows(who))
+	d.ack(d.at(4, func() { d.follow(who, whom, 4) }))
+	require.Zero(t, d.follows(who), "nor when something else changes, long after")
+	require.Equal(t, uint32(4), d.replica.Row(who.Index, rowFollows)[2])
 
 	d.view.Show(whom)
-	d.ack(d.at(4, func() { d.store.Despawn(whom) }))
+	d.ack(d.at(5, func() { d.store.Despawn(whom) }))
 	require.Zero(t, d.follows(who), "the dead are not seen")
 	require.True(t, d.view.Synced())
 }
@@ -75,14 +78,17 @@ func TestAReferenceToWhatIsShownTooLateWaits(t *testing.T) {
 	d.store.Commit()
 	d.view.Observe()
 	d.view.Hide(whom)
-	d.view.Hide(who)
+	d.view.unsent.unset(who.Index) // a small packet: who goes into the second
 	d.ack(d.write())
 	require.True(t, d.replica.Entity(other.Index).Alive)
-	d.view.Show(who)
-	d.view.Show(whom)
-	require.Nil(t, d.write())
+	d.view.wait(who.Index)
+	d.view.Show(whom) // from tick 2 on
+	d.ack(d.write())
+	require.True(t, d.replica.Entity(who.Index).Alive)
+	require.Zero(t, d.follows(who))
 	d.ack(d.at(2, nil))
 	require.Equal(t, whom, d.follows(who))
+	require.True(t, d.view.Synced())
 }
 
 func TestReferrersAgainstModel(t *testing.T) {

@@ -91,6 +91,7 @@ func TestHalvesAgree(t *testing.T) {
 func TestHalvesAgreeOnWhatIsNear(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 4", "-interest -entities 200")
+	h.until("reports of all four", func() bool { return len(h.server.server.reports) == 4 })
 	h.still()
 	h.until("agreement", h.server.server.agrees)
 	hashes := map[uint64]bool{}
@@ -99,6 +100,29 @@ func TestHalvesAgreeOnWhatIsNear(t *testing.T) {
 	}
 	require.Len(t, hashes, 4, "each sees something else")
 	require.NotContains(t, hashes, h.server.server.settled.Hash, "and none sees everything")
+	result := h.part()
+	require.True(t, result.Converged, result.Difference)
+}
+
+// What a client that comes when all has stopped has to come to is not what there was to see before anybody looked.
+func TestHalvesAgreeWithWhoComesLate(t *testing.T) {
+	t.Parallel()
+	h := newHalves(t, "-clients 2", "-interest -entities 200")
+	server := h.server.server
+	h.until("a look from both seats", func() bool { return len(server.sights.clients) == 2 })
+	h.still()
+	for id := range server.net.Clients {
+		looked := server.sights.clients[id]
+		delete(server.sights.clients, id) // as of one that came since the last tick
+		delete(server.hashes, id)
+		_, known := server.hashFor(id)
+		require.False(t, known)
+		server.sights.clients[id] = looked
+		hash, known := server.hashFor(id)
+		require.True(t, known)
+		require.Equal(t, server.expected(id), hash)
+	}
+	h.until("agreement", server.agrees)
 	result := h.part()
 	require.True(t, result.Converged, result.Difference)
 }

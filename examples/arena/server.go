@@ -179,17 +179,17 @@ func (s *arenaServer) fewest(client wire.ClientID) int {
 	return 0
 }
 
-// hashFor is what a client's world has to come to. It stays, once motion has stopped.
-func (s *arenaServer) hashFor(client wire.ClientID) uint64 {
+// hashFor is what a client's world has to come to. It stays, once motion has stopped. Of a client that has just come it is
+// not known before the next tick, which says what there is to see from its seat.
+func (s *arenaServer) hashFor(client wire.ClientID) (hash uint64, known bool) {
 	if s.sights == nil {
-		return s.settled.Hash
+		return s.settled.Hash, true
 	}
-	hash, known := s.hashes[client]
-	if !known {
-		hash = s.expected(client)
+	if hash, known = s.hashes[client]; !known && s.sights.clients[client] != nil {
+		hash, known = s.expected(client), true
 		s.hashes[client] = hash
 	}
-	return hash
+	return hash, known
 }
 
 // expected is the hash of what a client may see now.
@@ -204,7 +204,11 @@ func (s *arenaServer) tellHash() {
 	}
 	s.told = s.now()
 	for id := range s.net.Clients {
-		if err := netcode.Send(s.net, netcode.To(id), &Settled{Tick: s.settled.Tick, Hash: s.hashFor(id)}); err != nil {
+		hash, known := s.hashFor(id)
+		if !known {
+			continue
+		}
+		if err := netcode.Send(s.net, netcode.To(id), &Settled{Tick: s.settled.Tick, Hash: hash}); err != nil {
 			s.errors.hear(err)
 		}
 	}
@@ -276,11 +280,13 @@ func (s *arenaServer) disagreement() string {
 	connected := 0
 	for id := range s.net.Clients {
 		connected++
-		switch report := s.reports[id]; {
-		case report.Settled != s.settled.Tick:
+		report := s.reports[id]
+		hash, known := s.hashFor(id)
+		switch {
+		case !known || report.Settled != s.settled.Tick:
 			return fmt.Sprintf("client %d has not answered what its world came to", id)
-		case report.Hash != s.hashFor(id):
-			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, s.hashFor(id))
+		case report.Hash != hash:
+			return fmt.Sprintf("client %d differs: it has hash %016x, the server %016x", id, report.Hash, hash)
 		}
 	}
 	if connected == 0 {

@@ -1,0 +1,79 @@
+package switchoff
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// mutation is one change of the source that switches one rule off.
+type mutation struct {
+	rule  string // its number in docs/design.md, or what it is called
+	off   string // what holds no more: the name of the run
+	test  string // that must fail, in the package of the first edit
+	edits []edit
+	args  string // for the test's binary, where the test takes a flag
+}
+
+// edit is one place: old must be there exactly once.
+type edit struct{ file, old, new string }
+
+// change is a mutation of one place.
+func change(rule, off, test, file, old, new string) mutation {
+	return mutation{rule: rule, off: off, test: test, edits: []edit{{file, old, new}}}
+}
+
+// name is that of the run.
+func (m *mutation) name() string { return m.rule + ": " + m.off }
+
+// folder is the package whose test must fail.
+func (m *mutation) folder() string { return filepath.Dir(m.edits[0].file) }
+
+// mutated is each file that a mutation changes, as it then is. An error says that the list is stale.
+func (m *mutation) mutated(root string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, e := range m.edits {
+		source, begun := files[e.file]
+		if !begun {
+			read, err := os.ReadFile(filepath.Join(root, e.file))
+			if err != nil {
+				return nil, fmt.Errorf("the list is stale: %w", err)
+			}
+			source = string(read)
+		}
+		if n := strings.Count(source, e.old); n != 1 || e.old == e.new {
+			return nil, fmt.Errorf("the list is stale: %s has this %d times, not once, or it does not change:\n%s", e.file, n, e.old)
+		}
+		files[e.file] = strings.Replace(source, e.old, e.new, 1)
+	}
+	for file, source := range files {
+		if _, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution); err != nil {
+			return nil, fmt.Errorf("the list is stale: %w", err)
+		}
+	}
+	return files, nil
+}
+
+// tested reports whether a folder has the test.
+func tested(root, folder, test string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	if err != nil {
+		return false, err
+	}
+	function, _, _ := strings.Cut(test, "/")
+	declared := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(function) + `\(`)
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return false, err
+		}
+		if declared.Match(source) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

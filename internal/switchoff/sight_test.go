@@ -1,0 +1,40 @@
+package switchoff
+
+// groupsAndSight switches off that a group comes whole, and each of what keeps back every byte of a hidden entity.
+func groupsAndSight() []mutation {
+	const together, later = "TestAGroupArrivesTogetherOrNotAtAll", "TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket"
+	const silent, nobody = "TestHiddenFromBirthIsNeverShown", "TestAReferenceToWhatIsHiddenNamesNobody"
+	return []mutation{
+		change("groups", "each member goes by itself", together,
+			"snapshot/write.go", "m != nil && len(m.indexes) > 1 {", "m != nil && false {"),
+		change("groups", "members whose newest state is on its way stay behind", together,
+			"snapshot/write.go", "case !v.visible.has(index) || v.moved(index) <= q.base:", "case !v.visible.has(index) || v.moved(index) <= q.base || !v.unsent.has(index):"),
+		change("groups", "one that misses the space is torn", later,
+			"snapshot/write.go", "if p.sent.n > 0 || p.partial {\n\t\treturn true, false\n\t}\n\tv.stats.TornGroups++", "v.stats.TornGroups++"),
+		change("groups", "one that fits no packet is not told of", "TestCase28AGroupTooLargeForAPacketIsSentOneByOne",
+			"snapshot/groups.go", "split := size > 8*s.cfg.Payload", "split := false && size > 0"),
+
+		change("sight", "what is hidden is sent when it changes", silent,
+			"snapshot/view.go", "unsent[w] |= changed & visible[w]", "unsent[w] |= changed | changed&visible[w]"),
+		change("sight", "what is hidden among many is sent when it changes", "TestHiddenEntitiesAreSilentAmongMany",
+			"snapshot/view.go", "v.unsent[w] |= s.changed[w] & v.visible[w]", "v.unsent[w] |= s.changed[w]"),
+		change("sight", "what is new is shown to who is to see nothing new", "TestNewEntitiesAreHiddenUntilShown",
+			"snapshot/view.go", "if !v.hideNew {", "{"),
+		change("sight", "a reference names what is hidden", nobody,
+			"snapshot/record.go", "!v.Visible(id) || v.tenants[id.Index].life > p.s", "v.tenants[id.Index].life > p.s"),
+		change("sight", "a reference names what is shown from the next tick on", "TestAReferenceToWhatIsShownTooLateWaits",
+			"snapshot/record.go", "!v.Visible(id) || v.tenants[id.Index].life > p.s", "!v.Visible(id)"),
+		change("sight", "who names what comes into sight is not told anew", nobody,
+			"snapshot/sight.go", "v.wait(id.Index)\n\tv.renamed(id.Index, t)", "v.wait(id.Index)"),
+		change("sight", "a hidden member comes with its group", "TestHiddenMembersDoNotHoldUpAGroup",
+			"snapshot/write.go", "case !v.visible.has(index) || v.moved(index) <= q.base:", "case v.moved(index) <= q.base:"),
+		change("sight", "hidden components are sent", "TestVisibilityByComponent",
+			"snapshot/record.go", "return v.store.rows.masks[index] & v.rowsOf(index)", "return v.store.rows.masks[index]"),
+		change("sight", "what is hidden before the first packet is shown", silent,
+			"snapshot/sight.go", "case v.Visible(id):\n\t\tv.end(id.Index, v.next())", "case v.Visible(id) && v.went[id.Index] > 0:\n\t\tv.end(id.Index, v.next())"),
+		change("sight", "a message names an entity that is hidden", "TestMessagesNameOnlyWhatIsSeen",
+			"refs.go", "if id.Generation != 0 && !s.sees(c, id) {", "if id.Generation != 0 && !s.store.Alive(id) {"),
+		change("sight", "a question about what is hidden is answered otherwise than one about nobody", "TestCase46RepliesTellNothing",
+			"route.go", "return c != nil && s.sees(c, entity)", "return c != nil && s.store.Alive(entity)"),
+	}
+}

@@ -1,0 +1,153 @@
+package switchoff
+
+import "slices"
+
+// snapshotRules switches off what docs/design.md says under "Rules that make this safe", one sentence after the other.
+func snapshotRules() []mutation {
+	return slices.Concat(rules1and2(), rules3and4(), rules5and6(), rule7(), rule8())
+}
+
+func rules1and2() []mutation {
+	return []mutation{
+		change("rule 1", "only what changed in this very tick is brought to it", "TestRule1ADeltaBringsEveryRowToItsTick",
+			"snapshot/bodies.go", "if !slices.Equal(r.base, r.now) {", "if !slices.Equal(r.base, r.now) && s.sinceOf(e.index, row) == s.tick {"),
+		change("rule 1", "a second record of an entity in a tick", "TestRule1ASecondRecordOfATickIsNotSent",
+			"snapshot/list.go", "return v.went[index] != p.s && (", "return ("),
+		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
+			"snapshot/write.go", "if v.touchedAt(index) <= p.s {", "{"),
+
+		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
+			{"snapshot/view.go", "= t, e.mask, e.span, uint16(near), 0", "= t, p.mask|e.mask, e.span, uint16(near), 0"},
+			{"snapshot/bodies.go", "if c = s.past.rowAt(e.index, row, e.t); c == nil || !c.there {",
+				"for c = s.past.rowAt(e.index, row, e.t); c != nil && !c.there; {\n\t\t\tc = s.past.get(c.prev)\n\t\t}\n\t\tif c == nil {"},
+		}},
+		change("rule 2", "a row counts though the client was not shown it at T", "TestRule2ARowThatWasHiddenAtTTravelsWhole",
+			"snapshot/record.go", "*r = record{", "q.mask = mask\n\t*r = record{"),
+		change("rule 2", "the server leans on the row of the tick before, not of T", "TestRule2ADeltaCountsFromTheRowAtT",
+			"snapshot/bodies.go", "if c = s.past.rowAt(e.index, row, e.t);", "if c = s.past.rowAt(e.index, row, s.tick-1);"),
+		change("rule 2", "the client leans on the newest record, not on that of T", "TestRule2BaselineIsTheRecordAtT",
+			"snapshot/readrecord.go", "v := r.past.at(versionRef{tick: t, place: place})\n\tif v == nil || r.heads",
+			"v := r.past.at(r.lives[r.heads[index]].newest)\n\tif v == nil || r.heads"),
+	}
+}
+
+func rules3and4() []mutation {
+	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
+	return []mutation{
+		change("rule 3", "the server leans on T' however old that is", alike,
+			"snapshot/record.go", "if lean == 0 || s.tick-q.base+lean >= s.cfg.Window {", "if lean == 0 {"),
+		change("rule 3", "the server counts the age of T' from T and not from S", alike,
+			"snapshot/record.go", "s.tick-q.base+lean >= s.cfg.Window", "lean >= s.cfg.Window"),
+		change("rule 3", "the server leaves T' a tick too early", alike,
+			"snapshot/record.go", "s.tick-q.base+lean >= s.cfg.Window", "s.tick-q.base+lean >= s.cfg.Window-1"),
+		change("rule 3", "the client leaves T' a tick too late", alike,
+			"snapshot/readrecord.go", "s-v.base >= r.window", "s-v.base > r.window"),
+		change("rule 3", "the server leans on rows that the client may hold no more", "TestRule3LeansOnTWhileBothEndsHoldIt",
+			"snapshot/history.go", "to := t - h.keep\n", "to := t - 2*h.keep\n"),
+
+		change("rule 4", "the server keeps no version older than the window", "TestRule4AnEntityThatSleptStillHasItsBaseline",
+			"snapshot/record.go", "if !inWindow && (personal || q.mask != mask) {", "if !inWindow {"),
+		change("rule 4", "the client keeps no version older than its past", "TestRule4AnEntityThatSleptStillHasItsBaseline",
+			"snapshot/past.go", "to.take(v, b.lanes[v.first:])", "_ = v"),
+		change("rule 4", "the first tick leaves no trace when it leaves", "TestRule4TheFirstTickLeavesTheWindow",
+			"snapshot/past.go", "horizon: max(start-keep, tick.None)", "horizon: start"),
+		change("rule 4", "the client keeps one window and not two", "TestRule4WhatALatePacketLeansOnIsStillThere",
+			"snapshot/replica.go", "2*cfg.Window+spareTicks", "cfg.Window"),
+		change("rule 4", "a packet a window behind is read", "TestRule4OldPacketsAreDroppedUnread",
+			"snapshot/read.go", "case s <= r.newest-r.window:", "case s <= r.newest-2*r.window:"),
+		change("rule 4", "a world that rests says nothing until its ticks mean others", "TestRule4AWorldThatRestsForAnHourIsUnderstoodAfterwards",
+			"snapshot/view.go", "if s.tick-v.spoke >= heartbeat {", "if s.tick-v.spoke >= heartbeat<<10 {"),
+	}
+}
+
+func rules5and6() []mutation {
+	return []mutation{
+		change("rule 5", "what of a packet could be decoded takes effect", "TestRule5WhoLacksABaselineAsks",
+			"snapshot/read.go", "if err != nil {\n\t\treturn err\n\t}\n\tr.commit(s)", "r.commit(s)\n\tif err != nil {\n\t\treturn err\n\t}"),
+		change("rule 5", "a packet is acknowledged before it is decoded", "TestNoDecodeNoAck",
+			"peer/read.go", "c.stats.Received++", "c.stats.Received++\n\tc.Accept(Incoming{Sequence: sequence, Eliciting: true}, now)"),
+		change("rule 5", "acknowledgements of before a resync make baselines", "TestRule5AfterAResyncEarlierAcksMakeNoBaseline",
+			"snapshot/view.go", "} else if seq >= v.epochSeq {\n\t\t\tv.confirm", "} else {\n\t\t\tv.confirm"),
+		change("rule 5", "an epoch is served each time that it comes", "TestRule5AfterAResyncEarlierAcksMakeNoBaseline",
+			"snapshot/view.go", "return int16(epoch-v.epoch) <= 0", "return int16(epoch-v.epoch) < 0"),
+		change("rule 5", "a resync of nothing is not answered", "TestRule5AResyncIsAnsweredWhereNothingIsToBeSeen",
+			"snapshot/view.go", "v.answer, v.answered = true, false", "v.answer, v.answered = false, false"),
+		change("rule 5", "a client that lacks a baseline does not ask for a resync", "TestRule5WhoLacksABaselineAsks",
+			"snapshot/read.go", "if int16(r.stage.epoch-r.wanted) >= 0 {", "if false {"),
+		change("rule 5", "what came of before the loss is leaned on", "TestRule5WhatIsOfBeforeTheLossIsNotLeantOn",
+			"snapshot/readrecord.go", "if ref.tick <= upTo && ref.tick > r.lostAt {", "if ref.tick <= upTo {"),
+
+		change("rule 6", "a late record changes the world", "TestRule6LateIsNotUseless",
+			"snapshot/read.go", "if v.tick <= l.applied || r.heads[index] != n {", "if r.heads[index] != n {"),
+		change("rule 6", "a late record does not enter the history", "TestRule6LateIsNotUseless",
+			"snapshot/read.go", "taken = r.insert(l, v, place)", "taken = false"),
+		change("rule 6", "an older acknowledgement replaces a newer baseline", "TestRule6AnOlderAckDoesNotReplaceANewerBaseline",
+			"snapshot/view.go", "if t > p.base {", "if t != p.base {"),
+		change("rule 6", "a late record stands for the newest where the past was lost", "TestRule6LateAfterTheLossIsNotTheNewest",
+			"snapshot/fetch.go", "if l.newest.tick != l.applied {", "if false {"),
+		change("rule 6", "a late record lies where the newest is looked for", "TestRule6LateAfterTheLossIsNotTheNewest",
+			"snapshot/fetch.go", "&& l.newest.tick == l.applied && l.newest", "&& l.newest"),
+	}
+}
+
+func rule7() []mutation {
+	const nothing, anyRecord = "TestRule7NothingIsOwedWhereNothingWasSent", "TestRule7ADespawnIsOwedForAnyRecordSent"
+	return []mutation{
+		change("rule 7", "acknowledgements of an earlier life make baselines", "TestRule7AcksOfAnEarlierLifeMakeNoBaseline",
+			"snapshot/view.go", "if !v.visible.has(e.index) || t < v.tenants[e.index].life {", "if !v.visible.has(e.index) {"),
+		change("rule 7", "a despawn is owed for acknowledged records only", anyRecord,
+			"snapshot/sight.go", "v.leave(index, t)\n\tif v.tenants[index].shown == 0 {", "known := v.slots[index].base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
+		change("rule 7", "a despawn is owed where nothing was sent", nothing,
+			"snapshot/sight.go", "if v.tenants[index].shown == 0 {", "if false {"),
+		change("rule 7", "a despawn of an earlier end settles", "TestRule7OnlyADespawnOfTheLatestEndSettles",
+			"snapshot/view.go", "if !v.owed.has(e.index) || t < p.ended {", "if !v.owed.has(e.index) {"),
+		change("rule 7", "a tombstone leaves with the next packet", "TestRule7ATombstoneStaysAsLongAsARecordMayCome",
+			"snapshot/replica.go", "r.graves[k].at <= r.past.horizon", "r.graves[k].at <= r.newest"),
+		change("rule 7", "tombstones never leave", "TestRule7TombstonesLeaveByTickOnly",
+			"snapshot/replica.go", "k < len(r.graves) && r.graves[k].at <= r.past.horizon", "false"),
+		change("rule 7", "a record of a lower generation takes effect", "TestRule7ARecordOfALowerGenerationIsLate",
+			"snapshot/read.go", "if v.tick <= l.applied || r.heads[index] != n {", "if v.tick <= l.applied {"),
+		change("rule 7", "a late record wakes who is gone", anyRecord,
+			"snapshot/read.go", "if s <= l.applied {\n\t\tr.stats.Late++\n\t\treturn\n\t}\n\tl.applied = s\n", "if s <= l.applied {\n\t\tr.stats.Late++\n\t\treturn\n\t}\n"),
+		change("rule 7", "an index comes back with the generation it had", "TestRule7TheHigherGenerationWins",
+			"snapshot/store.go", "s.gens[index]++\n", "s.gens[index] = max(s.gens[index], 1)\n"),
+		change("rule 7", "what is left to a client needs no record that arrived", "TestRule7KeepBeforeARecordArrivedOwesTheDespawn",
+			"snapshot/sight.go", "if v.slots[id.Index].base == tick.None {\n\t\tv.end", "if false {\n\t\tv.end"),
+		{rule: "rule 7", off: "a life goes on where the one before it ended", test: "TestRule7ALifeBeginsWhole", edits: []edit{
+			{"snapshot/sight.go", "v.tooBig.unset(index)\n\tv.forget(index)", "v.tooBig.unset(index)"},
+			{"snapshot/sight.go", "v.forget(id.Index)\n\tp := ", "p := "},
+		}},
+	}
+}
+
+func rule8() []mutation {
+	const newest = "TestRule8WhatIsLostIsSentInItsNewestState"
+	return []mutation{
+		change("rule 8", "what is lost is not sent again", newest,
+			"snapshot/view.go", "v.wait(e.index)\n\t\t\tv.stats.Resent++", "v.stats.Resent++"),
+		change("rule 8", "what a newer packet carries is sent again too", newest,
+			"snapshot/view.go", "if v.went[e.index] != p.tick {", "if false {"),
+		change("rule 8", "what is on its way is sent again", newest,
+			"snapshot/write.go", "v.unsent[w] &^= bit", "_ = bit"),
+		change("rule 8", "an acknowledgement that comes after the loss counts no more", newest,
+			"snapshot/view.go", "if p == nil || p.acked {", "if p == nil || !p.pending {"),
+		change("rule 8", "a packet that is overwritten while pending is forgotten", "TestRule8APacketOverwrittenWhilePendingIsLost",
+			"snapshot/write.go", "v.stats.Overwritten++\n\tv.lost(p)", "v.stats.Overwritten++"),
+		change("rule 8", "spare budget repeats what went out in this tick", "TestRule8SpareBudgetMayRepeat",
+			"snapshot/view.go", "if v.went[index] < before {", "if v.went[index] <= before {"),
+		change("rule 8", "one later packet is enough to show a loss", "TestLostByThreeOfLaterTicks",
+			"peer/sent.go", "case r.step < s.ackedSteps[s.overtakers-1]:", "case r.step < s.ackedSteps[0]:"),
+		change("rule 8", "no later packets show a loss", "TestLostByThreeOfLaterTicks",
+			"peer/sent.go", "case r.step < s.ackedSteps[s.overtakers-1]:", "case false:"),
+		change("rule 8", "packets of the same tick show a loss", "TestLostByThreeOfLaterTicks",
+			"peer/sent.go", "if t != s.tick || s.step == 0 {", "{"),
+		change("rule 8", "time shows no loss", "TestLostByTime",
+			"peer/sent.go", "case now-r.at >= timeout:", "case false:"),
+		change("rule 8", "a round trip is enough, without its quarter", "TestLostByTime",
+			"peer/rtt.go", "r.smoothed + r.smoothed/4 + r.jitter", "r.smoothed + r.jitter"),
+		change("rule 8", "a round trip and a quarter is enough, without the jitter", "TestLostByTime",
+			"peer/rtt.go", "r.smoothed + r.smoothed/4 + r.jitter", "r.smoothed + r.smoothed/4"),
+		change("rule 8", "a full ring gives up nothing", "TestFullRingStopsSending",
+			"peer/sent.go", "case s.full():", "case false:"),
+	}
+}
