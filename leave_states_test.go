@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"encoding/binary"
 	"testing"
 	"time"
 
@@ -71,5 +72,35 @@ func TestCase12EachMessageWhileWhatIsLeftIsHandled(t *testing.T) {
 		require.Equal(t, netcode.Disconnected, im.client.State())
 		require.Equal(t, "disconnect 5: closed", im.client.log[1])
 		require.Zero(t, im.client.Stats().Malformed)
+	}
+}
+
+// Nor does a packet that cannot be read at all end what is left to do for a client that has closed in order.
+func TestCase12AnUnreadablePacketWhileWhatIsLeftIsHandled(t *testing.T) {
+	handled := 0
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
+	for name, packet := range map[string]func(th *thief){
+		"batch of no size":  func(th *thief) { th.raw(0, 0, 0, 0) },
+		"message cut short": func(th *thief) { th.raw(10, 0, 16, 0, 40, 0, 1, 0, 0, 0) },
+		"acknowledges what was never sent": func(th *thief) {
+			h := wire.PacketHeader{Sequence: wire.Sequence(th.conn.Next()), HasAck: true, Ack: wire.Sequence(30000), AckBits: 1}
+			th.conn.Skip()
+			packet := wire.AppendPacketHeader(nil, h)
+			th.server.Receive(th.address, binary.LittleEndian.AppendUint32(packet, th.check.Sum(packet)))
+		},
+	} {
+		handled = 0
+		r := newRig(t, p, netcode.Config{})
+		th := newThief(t, r, p)
+		th.post(waitingPost(r.server.Tick()+15), []byte{1, 0, 0, 0})
+		th.send(wire.MessageClose, tick.Initialization, peer.AppendClose(nil, peer.Error{Reason: peer.ReasonClosed}))
+		r.run(100 * time.Millisecond)
+		packet(th)
+		r.run(100 * time.Millisecond)
+		require.Len(t, r.server.log, 1, name)
+		r.run(time.Second)
+		require.Equal(t, 1, handled, name)
+		require.Equal(t, "disconnect 1: closed", r.server.log[1], name)
 	}
 }

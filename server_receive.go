@@ -81,8 +81,12 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 	}
 }
 
-// unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice.
+// unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice. Of a client
+// that has closed in order nothing but its goodbye counts any more.
 func (s *Server) unreadable(c *session, err error) {
+	if c.state == leaving {
+		return
+	}
 	switch reason := peer.CloseReason(err); reason {
 	case peer.ReasonNone:
 	case peer.ReasonMalformed:

@@ -135,7 +135,8 @@ func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 		in.stats.Full++
 		return ErrFull
 	}
-	c, mine := in.crowdOf(stage), s.crowd[stage]
+	c := in.crowdOf(stage)
+	mine := s.crowd[stage]
 	present := c.present
 	if mine.count == 0 {
 		present++

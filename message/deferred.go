@@ -88,10 +88,11 @@ func (d *deferred) tally(e *deferredMessage, by int) {
 // payload is that of a message that waits.
 func (d *deferred) payload(e *deferredMessage) []byte { return d.payloads[e.start : e.start+e.size] }
 
-// sweep closes the gaps of what left a source, once they are as many as what waits: to leave costs no more than to come.
+// sweep closes the gaps of what left a source, once they are as many, or as large, as what waits: to leave costs no more
+// than to come.
 func (in *Inbound) sweep(s *Source) {
 	d := &s.deferred
-	if d.count > 0 && len(d.list) < 2*d.count+16 {
+	if d.count > 0 && len(d.list) < 2*d.count+16 && len(d.payloads) < 2*d.bytes+sweptBytes {
 		return
 	}
 	kept, payloads, places := d.list[:0], d.payloads[:0], in.places[:0]
@@ -130,6 +131,9 @@ func (in *Inbound) sweep(s *Source) {
 	}
 	d.fifo, d.fifoHead = waits, 0
 }
+
+// sweptBytes is how many bytes of gaps are too few to look at.
+const sweptBytes = 16 << 10
 
 // rest makes ready again what was asked and waits on.
 func (r *waitingRoom) rest() {

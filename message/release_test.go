@@ -99,6 +99,45 @@ func TestWaitingMemoryIsBounded(t *testing.T) {
 	require.LessOrEqual(t, cap(source.deferred.payloads), 16*8*80)
 }
 
+// So it does in bytes: large messages that come and go leave no more behind them than what waits beside them, were it many
+// small ones that wait for long.
+func TestWaitingBytesAreBounded(t *testing.T) {
+	var registry Registry
+	handled := 0
+	kind := registry.Add(Type{Name: "words", Codec: codec(t, "words", func(_ *Context, m *words) { handled += len(m.Of) })})
+	registry.Freeze()
+	in := NewInbound(Config{Registry: &registry})
+	source := NewSource(1)
+	reliable := wire.NewChannel(wire.Reliable, 0)
+	push := func(now, before tick.Tick, size int) {
+		in.Begin(time.Duration(now)*time.Millisecond, now)
+		in.From(source, now, time.Duration(now)*time.Millisecond)
+		_, c := TypeOf[words](&registry, new(Cache))
+		body := make([]byte, 4+4*size)
+		n, err := c.Encode(in.Scratch(), body, &words{Of: make([]uint32, size)})
+		require.NoError(t, err)
+		require.NoError(t, in.Push(&Message{Type: kind.ID(), Stage: tick.Update, Channel: reliable, NotBefore: before}, body[:n]))
+		in.Drain(tick.Update)
+	}
+	for range 1000 {
+		push(1, 16000, 0)
+	}
+	for now := tick.Tick(2); now < 1000; now++ {
+		push(now, now+1, 5000)
+	}
+	require.Equal(t, 997*5000, handled)
+	waits, bytes := source.Deferred()
+	require.Equal(t, 1001, waits)
+	require.LessOrEqual(t, cap(source.deferred.payloads), 8*bytes)
+}
+
+// words is a message of any size.
+type words struct{ Of []uint32 }
+
+func (w *words) Serialize(s *wire.Serializer) { wire.SerializeSlice(s, &w.Of, 8192) }
+
+func (w *words) SizeUpperBound() int { return 3 + 4*len(w.Of) }
+
 // An unreliable message waits for so long from when it was put aside, wherever it stood before.
 func TestUnreliableMessagesExpireOneByOne(t *testing.T) {
 	r := newRig(t, Config{})

@@ -124,19 +124,23 @@ func (d *Delta) whole(w *Words, i int, now uint32, v *Versions) (code uint64, si
 func (d *Delta) away(w *Words, i int, now, before []uint32, v *Versions) (distance, movement int64) {
 	l := &d.lanes[i]
 	base, predicted := v.Base[i], int64(0)
+	span := v.Span
+	if v.Before == nil {
+		span = 1 // where it has no meaning
+	}
 	switch l.model {
 	case modelLinear:
-		movement = divide((int64(base)-int64(before[i]))*v.Age, v.Span)
+		movement = divide((int64(base)-int64(before[i]))*v.Age, span)
 		return int64(now[i]) - min(max(int64(base)+movement, 0), 1<<l.bits-1), movement
 	case modelTurn:
-		movement = divide(wrapped(int64(base)-int64(before[i]), l.bits)*v.Age, v.Span)
+		movement = divide(wrapped(int64(base)-int64(before[i]), l.bits)*v.Age, span)
 		return wrapped(int64(now[i])-int64(base)-movement, l.bits), movement
 	case modelFloat:
 		was := before[i]
 		if l.still {
 			was = base
 		}
-		predicted, movement = floatPrediction(base, was, v.Age, v.Span)
+		predicted, movement = floatPrediction(base, was, v.Age, span)
 		return floatDistance(now[i], predicted), movement
 	case modelPart:
 		first := int(l.first)
