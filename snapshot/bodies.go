@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -100,7 +102,10 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 			e = &a.more[e.next]
 		}
 		e.next = uint32(len(a.more))
-		a.more = append(room(a.more, 1), bodyEntry{})
+		if len(a.more) == cap(a.more) { // Clients of many round trips, with some loss, need several bodies of an index.
+			a.more = slices.Grow(a.more, max(len(a.more), min(moreEach*len(s.gens), mostMore)))
+		}
+		a.more = append(a.more, bodyEntry{})
 		e = &a.more[e.next]
 	}
 	*e = bodyEntry{made: b.tick, t: t, before: before, mask: mask, index: index}
@@ -110,6 +115,13 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 
 // usualWords is more than almost every body takes.
 const usualWords = 32
+
+// moreEach is how many further bodies of an index there is memory for when the
+// first one is made, up to mostMore in all; beyond that it grows by twice.
+const (
+	moreEach = 8
+	mostMore = 1 << 16
+)
 
 // makeBody codes a body and appends its words, or says in the entry that not
 // all that it leans on is held.

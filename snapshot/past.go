@@ -55,6 +55,18 @@ func room[T any](s []T, n int) []T {
 	return append(make([]T, 0, most), s...)
 }
 
+// roomy is room for one more in a list that is small in most ticks: at first there
+// is as much as almost all of them need.
+func roomy[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(usualList, len(s)))
+}
+
+// usualList is more than most small lists of a tick have.
+const usualList = 64
+
 // maxListedAt bounds what the lists of one tick hold.
 const maxListedAt = 1 << 17
 

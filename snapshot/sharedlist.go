@@ -56,6 +56,7 @@ type sharedLists struct {
 	pause  tick.Tick // ticks in which none is kept: nobody shared the last ones
 	next   tick.Tick // the next tick in which they are kept
 	copied uint64    // since the beginning
+	blanks int       // how many were made
 	spare  []*alike  // that nobody holds
 }
 
@@ -107,11 +108,19 @@ func (l *sharedLists) blank() (a *alike) {
 	if n := len(l.spare) - 1; n >= 0 {
 		a, l.spare = l.spare[n], l.spare[:n]
 	} else {
-		a = &alike{entries: make([]sentEntry, 0, firstKept), words: make([]wordOf, 0, firstKept)}
+		a = newAlike()
+		for range l.blanks { // As many again: the more there are, the seldomer more are needed.
+			l.spare = append(l.spare, newAlike())
+		}
+		l.blanks += l.blanks + 1
 	}
 	a.entries, a.words = a.entries[:0], a.words[:0]
 	a.holders.Store(1)
 	return a
+}
+
+func newAlike() *alike {
+	return &alike{entries: make([]sentEntry, 0, firstKept), words: make([]wordOf, 0, firstKept)}
 }
 
 // drop lets go of what was held. The last one gets it for later lists.
