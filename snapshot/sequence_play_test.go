@@ -25,6 +25,11 @@ func (s *sequence) play() {
 			s.groups[s.now-s.start][id.Index] = g
 		}
 	}
+	for g := range s.split {
+		if m := s.store.groups.members[uint32(g)]; m != nil && m.split {
+			s.split[g] = s.now - s.start
+		}
+	}
 }
 
 // operate does one thing to the world.
@@ -58,7 +63,7 @@ func (s *sequence) operate() {
 	case 6:
 		s.link(id)
 	case 7, 8:
-		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
+		s.store.SetGroup(id, 1+uint32(s.r.IntN(sequenceGroups)))
 	case 9:
 		s.store.SetGroup(id, 0)
 	case 10:
@@ -80,7 +85,7 @@ func (s *sequence) spawn() {
 		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
 	}
 	if s.chance(30) {
-		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
+		s.store.SetGroup(id, 1+uint32(s.r.IntN(sequenceGroups)))
 	}
 	s.alive = append(s.alive, id)
 }
