@@ -94,9 +94,9 @@ func (l *sharedLists) keep() *sharedList {
 }
 
 // shareable reports whether what this client is sent of a list can be that of
-// another one: a plan's choice is a client's own, and a trainer has to see all
+// another one: a plan's choice is a client's own, as ties are, and a trainer has to see all
 // symbols.
-func (v *View) shareable() bool { return !v.plan.active && v.store.watch == nil }
+func (v *View) shareable() bool { return !v.plan.active && v.store.watch == nil && v.ties.n == 0 }
 
 // copied writes what another client has got of the same list and returns it,
 // nil where there is none.
@@ -124,7 +124,7 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 		return false
 	case len(m.listed) > before.n || m.whole > 0 && m.whole != before.records:
 		return false
-	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords:
+	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords-p.waiting:
 		return false
 	}
 	for i := range m.waits {

@@ -60,6 +60,7 @@ type View struct {
 	own     personal
 	author  authored
 	plan    plan
+	ties    ties
 
 	sent     sentRing
 	answers  answers
@@ -139,6 +140,9 @@ func (v *View) grow() {
 	v.kept = v.kept.grownTo(n)
 	v.tooBig = v.tooBig.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
+	if len(v.ties.first) > 0 {
+		v.ties.grow(n, cap(v.slots))
+	}
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -163,6 +167,7 @@ func (v *View) Observe() {
 			v.show(id, s.tick)
 		}
 	}
+	v.left()
 	if len(s.words) == 0 {
 		return
 	}
@@ -217,6 +222,9 @@ func (v *View) Acked(seq uint64) {
 // settle marks a despawn as known to the client.
 func (v *View) settle(e *sentEntry, t tick.Tick) {
 	p := &v.tenants[e.index]
+	if v.ties.n > 0 && t >= p.ended {
+		v.ties.untie(e.index, t)
+	}
 	if !v.owed.has(e.index) || t < p.ended {
 		return // of another life: a despawn is written after the end that it tells of, and before any later one
 	}
@@ -238,6 +246,9 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		v.meet(e.index)
 	}
 	p.proved(t, e)
+	if v.ties.n > 0 {
+		v.ties.untie(e.index, t)
+	}
 	if v.moved(e.index) <= t {
 		// The client has the newest there is, whatever else is on its way.
 		v.unacked.unset(e.index)
