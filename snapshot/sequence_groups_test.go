@@ -12,11 +12,33 @@ func (c *seqClient) seqTold(index uint32, u tick.Tick) bool {
 	return !c.meant[u][index].kept && c.meant[u][index] != c.meant[u-1][index]
 }
 
+// unseen reports whether what happened to an index at tick u was of a life that
+// began and ended between two ticks as of which it was shown, one after the other,
+// or was not told any more since the client was left what it had.
+func (c *seqClient) unseen(index uint32, u, from, to tick.Tick) bool {
+	if u < c.keptAt[index] {
+		return true
+	}
+	first := u
+	if c.meant[u][index].generation == 0 {
+		first-- // the life ended at u
+	}
+	life := c.meant[first][index].generation
+	for ; first > 0 && c.meant[first-1][index].generation == life; first-- {
+	}
+	for ; u < to && c.meant[u][index].generation == life; u++ {
+	}
+	return first > from && c.meant[u][index].generation != life
+}
+
 // bound reports whether an index was in a group, as far as this client could
 // see, just before what happened at tick u or just after.
 func (s *sequence) bound(c *seqClient, index uint32, u tick.Tick, group uint32) bool {
 	was, is := &c.meant[u-1][index], &c.meant[u][index]
 	before := was.generation != 0 && (!was.kept || is.generation == 0)
+	if u == c.unsaid[index] || u == c.keptAt[index] && is.generation != 0 {
+		before = false // nothing of it was said, or it was left as it was: what is shown is a new life
+	}
 	return before && s.groups[u-1][index] == group || is.generation != 0 && !is.kept && s.groups[u][index] == group
 }
 
@@ -34,7 +56,7 @@ func (s *sequence) checkTogether(c *seqClient, t tick.Tick) error {
 	}
 	for index := range uint32(sequenceIndexes) {
 		for u := before[index] + 1; u <= c.shown[index]; u++ {
-			if !c.seqTold(index, u) {
+			if !c.seqTold(index, u) || c.unseen(index, u, before[index], c.shown[index]) {
 				continue
 			}
 			for group := uint32(1); group <= sequenceGroups; group++ {
@@ -54,7 +76,7 @@ func (s *sequence) checkTogether(c *seqClient, t tick.Tick) error {
 // it is shown the same of all others of the group.
 func (s *sequence) checkOthers(c *seqClient, index uint32, u, t tick.Tick, group uint32) error {
 	for other := range uint32(sequenceIndexes) {
-		if other == index || !c.seqTold(other, u) || !s.bound(c, other, u, group) {
+		if other == index || !c.seqTold(other, u) || !s.bound(c, other, u, group) || c.unseen(other, u, c.shown[other], t) {
 			continue
 		}
 		if u <= c.torn || u <= s.split[group] {

@@ -162,8 +162,12 @@ func (s *sequence) watch(c *seqClient) {
 
 func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 	sight := &c.sights[id.Index]
+	next := c.view.next() - s.start
 	switch s.r.IntN(8) {
 	case 0, 1:
+		if c.view.tenants[id.Index].shown == 0 {
+			c.unsaid[id.Index] = next
+		}
 		c.view.Hide(id)
 		*sight = seqSight{}
 	case 2, 3, 4:
@@ -179,6 +183,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 		if sight.visible {
 			// What the client was never known to have need not be kept.
 			*sight = seqSight{generation: id.Generation, kept: c.view.keeps(id)}
+			c.keptAt[id.Index] = next
 		}
 	case 6:
 		rows := Mask(s.r.IntN(1 << seqRows))

@@ -84,6 +84,8 @@ type seqClient struct {
 	after   []seqAfter // where something was called between a tick's packets
 	proven  [sequenceIndexes]seqProof
 	known   [sequenceIndexes]Entity
+	keptAt  [sequenceIndexes]tick.Tick // since when each index was left as it was, the last time
+	unsaid  [sequenceIndexes]tick.Tick // when each index was hidden and no record of it had been sent, the last time
 	shown   [sequenceIndexes]tick.Tick // as of when each index was shown at the latest
 	torn    tick.Tick                  // when a group was last torn, as the view says
 }
@@ -293,8 +295,12 @@ func (s *sequence) send(c *seqClient) error {
 	if c.view.Pending() {
 		s.met.bounded++
 	}
-	if !s.calm && s.chance(10) { // too late for this tick
+	if !s.calm && s.chance(10) { // too late for this tick, if anything of it went out
 		s.watch(c)
+		if c.view.next() == s.now {
+			c.meant[s.now-s.start] = [sequenceIndexes]seqState{}
+			return s.mean(c, &c.meant[s.now-s.start])
+		}
 	}
 	return nil
 }
