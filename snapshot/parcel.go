@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // parcel is what of one packet goes in one piece with despawns. A snapshot puts
@@ -16,12 +17,13 @@ type parcel struct {
 	marked  bitset   // who is in it
 	out     bool     // some of it belongs to another tick's packets
 
-	due     []uint32 // one of each unit that may go out
-	placed  []uint32 // one of each that does
-	mine    bitset   // who is in any unit with a despawn
-	parting bitset   // of these, whose despawn goes out
-	cursor  uint32   // the unit to begin with: the last packet had no room for it
-	waited  bool     // the last packet was more than others leave to these units
+	due     []uint32  // one of each unit that may go out
+	placed  []uint32  // one of each that does
+	mine    bitset    // who is in any unit with a despawn
+	parting bitset    // of these, whose despawn goes out
+	cursor  uint32    // the unit to begin with: the last packet had no room for it
+	waited  bool      // the last packet was more than others leave to these units
+	stuck   tick.Tick // since when no packet has had room for the first one, of which some is left to messages; tick.None
 }
 
 // gather lists what goes in one piece with an index, into lacking and leaving:
@@ -116,8 +118,12 @@ func (p *packetWriter) tie(list *sentPacket) {
 	}
 	mark := p.w
 	p.last = 0
+	p.w.Bool(false) // the end of the despawns
 	p.listHead(list)
 	head := p.w
+	if list != nil {
+		p.ending = wire.MaxCodeLength // where the list ends
+	}
 	p.place()
 	p.headed, p.kept = head.Bits()-mark.Bits(), p.w.Bits()-head.Bits()
 	p.w = mark
@@ -146,6 +152,9 @@ func (p *packetWriter) find(index uint32) {
 func (p *packetWriter) place() {
 	t := &p.v.ties
 	first, _ := slices.BinarySearch(t.due, t.cursor)
+	if t.due[first%len(t.due)] != t.cursor {
+		t.stuck = tick.None
+	}
 	t.cursor = 0
 	used, third := 0, p.full/despawnShare
 	alone := !p.othersWait()
@@ -160,18 +169,24 @@ func (p *packetWriter) place() {
 				t.parting.set(index)
 			}
 			p.ending, p.waiting, used = p.ending+dead, p.waiting+len(t.leaving)+len(p.v.lacking), used+size
-			t.placed = append(t.placed, index)
+			if t.placed = append(t.placed, index); i == 0 {
+				t.stuck = tick.None
+			}
 			continue
 		}
 		p.w, p.last = w, last
 		switch {
-		case !fits && len(t.placed) == 0 && !p.partial, !fits && p.old():
+		case !fits && i == 0 && p.partial && t.stuck == tick.None:
+			t.stuck = p.s
+		case !fits && len(t.placed) == 0 && (!p.partial || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
 			p.tear()
+			t.stuck = tick.None
 			continue
-		case t.cursor == 0:
+		}
+		if t.cursor == 0 {
 			t.cursor = index
 		}
-		if !fits {
+		if !fits && i > 0 {
 			break
 		}
 	}
@@ -210,24 +225,12 @@ func (p *packetWriter) despawnBits(index uint32) int {
 	return 1 + varBits(index) + varBits(p.v.tenants[index].shown)
 }
 
-// old reports whether any tie of the unit that was gathered is as old as the window.
-func (p *packetWriter) old() bool {
-	v := p.v
-	old := false
-	p.each(func(index uint32) {
-		for n := v.ties.first[index]; n != 0; n = v.ties.nodes[n].next {
-			old = old || v.ties.nodes[n].at+v.store.cfg.Window <= p.s
-		}
-	})
-	return old
-}
-
 // tear gives up the ties of the unit that was gathered.
 func (p *packetWriter) tear() {
 	v := p.v
 	v.stats.TornGroups++
 	p.each(func(index uint32) {
-		v.ties.untie(index, tick.Tick(v.store.tick+1))
+		v.ties.untie(index, v.store.tick+1)
 		v.ties.mine.unset(index)
 	})
 }

@@ -94,9 +94,9 @@ func (l *sharedLists) keep() *sharedList {
 }
 
 // shareable reports whether what this client is sent of a list can be that of
-// another one: a plan's choice is a client's own, as ties are, and a trainer has to see all
+// another one: a plan's choice is a client's own, and a trainer has to see all
 // symbols.
-func (v *View) shareable() bool { return !v.plan.active && v.store.watch == nil && v.ties.n == 0 }
+func (v *View) shareable() bool { return !v.plan.active && v.store.watch == nil }
 
 // copied writes what another client has got of the same list and returns it,
 // nil where there is none.
@@ -139,7 +139,7 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 	for i := range m.entries {
 		e := &m.entries[i]
 		q := &v.slots[e.index]
-		if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[i] || v.went[e.index] == p.s {
+		if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[i] || v.went[e.index] == p.s || v.ties.has(e.index) {
 			return false
 		}
 	}

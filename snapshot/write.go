@@ -116,7 +116,7 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	}
 	p.despawns()
 	p.w.Bool(false)
-	p.limit = p.full - p.kept
+	p.limit = p.full - p.kept - p.ending
 	p.updates(list)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
