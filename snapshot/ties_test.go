@@ -282,6 +282,7 @@ func TestCase28WhatWasTiedAndIsTooLargeIsTorn(t *testing.T) {
 	for seq := uint64(1); seq <= d.seq; seq++ {
 		d.view.Lost(seq)
 	}
+	d.game(50, func() {})
 	d.flush(64, nil)
 	require.NotZero(t, d.view.Stats().TornGroups)
 	require.True(t, d.view.Synced(), "never stuck")
@@ -289,63 +290,74 @@ func TestCase28WhatWasTiedAndIsTooLargeIsTorn(t *testing.T) {
 	require.Zero(t, d.view.ties.n)
 }
 
-// Groups that change and lose members in every tick, despawns of others, and
-// entities that move share packets that have room for the third part of them.
+// Groups that change and lose a member in every tick, one of which takes more than
+// a third of a packet, despawns of others, and entities that move: there is room
+// for half of it, and each comes again and again.
 func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
 	d := newTight(t, 64)
-	var movers, groups, plain []wire.NetworkID
-	member := map[int]wire.NetworkID{}
-	fresh := func(i int) {
-		member[i] = d.spawn(1)
-		d.store.SetGroup(member[i], uint32(1+i))
-	}
+	const groups, ticks = 12, 80
+	var movers, items, plain, large []wire.NetworkID
+	var bags [groups]wire.NetworkID
 	d.game(1, func() {
-		for i := range 4 {
-			movers = append(movers, d.spawn(1))
-			groups = append(groups, d.spawn(1))
-			d.store.SetGroup(groups[i], uint32(1+i))
-			fresh(i)
+		for i := range bags {
+			bags[i] = d.spawn(1)
+			d.store.SetGroup(bags[i], uint32(1+i))
 		}
-		for range 200 {
+		for range 3 {
+			movers = append(movers, d.spawn(1))
+			large = append(large, d.spawn(1))
+		}
+		for _, id := range large[1:] {
+			d.store.SetGroup(id, 1)
+		}
+		for range groups * ticks {
+			items = append(items, d.spawn(1))
+		}
+		for range 2 * ticks {
 			plain = append(plain, d.spawn(1))
 		}
 	})
+	require.Empty(t, d.store.LargeGroups())
 	d.flush(64, nil)
-	moved, seen := map[wire.NetworkID]int{}, map[wire.NetworkID]int{}
-	for s := tick.Tick(2); s < 82; s++ {
+	moved, seen, fresh := map[wire.NetworkID]int{}, map[wire.NetworkID]int{}, map[wire.NetworkID]uint32{}
+	for s := tick.Tick(2); s < 2+ticks; s++ {
 		d.game(s, func() {
-			for i := range 4 {
-				d.store.Despawn(member[i])
-				fresh(i)
-				d.setHealth(groups[i], uint32(s))
-				d.move(movers[i], uint32(s)%16)
+			for i, id := range bags {
+				if n := groups*int(s-2) + i; n >= groups {
+					d.store.Despawn(items[n-groups])
+				}
+				d.store.SetGroup(items[groups*int(s-2)+i], uint32(1+i))
+				d.setHealth(id, uint32(s))
 			}
-			for range 2 {
-				d.store.Despawn(plain[0])
-				plain = plain[1:]
+			for i, id := range large[1:] {
+				d.setHealth(id, uint32(s)*(2654435769+uint32(i)))
+			}
+			for i := range movers {
+				d.move(movers[i], uint32(s)%16)
+				d.store.Despawn(plain[2*int(s-2)+i%2])
 			}
 		})
-		for range 2 {
-			if p := d.packet(64); p != nil {
-				d.ack(p)
-			}
-		}
+		d.ack(d.packet(64))
 		for _, id := range movers {
 			if d.replica.Entity(id.Index).Tick == s {
 				moved[id]++
 			}
 		}
-		for _, id := range groups {
-			if d.health(id) == uint32(s) {
-				seen[id]++
+		for _, id := range bags {
+			if n := d.health(id); n != fresh[id] {
+				seen[id], fresh[id] = seen[id]+1, n
 			}
 		}
 	}
-	for i := range 4 {
-		require.Greater(t, moved[movers[i]], 8, "mover %d of 80 ticks", i)
-		require.Greater(t, seen[groups[i]], 8, "group %d of 80 ticks", i)
+	for _, id := range movers {
+		require.Greater(t, moved[id], ticks/4)
 	}
-	require.Less(t, d.replica.Len(), 200-2*80+60, "despawns of others get through")
+	for i, id := range bags {
+		require.Greater(t, seen[id], ticks/16, "group %d", i+1)
+	}
+	for _, id := range plain[:ticks] {
+		require.False(t, d.there(id), "despawns of others get through")
+	}
 	require.Zero(t, d.view.Stats().TornGroups)
 }
 
