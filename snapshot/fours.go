@@ -79,10 +79,8 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		if e.despawn {
 			continue
 		}
-		switch inGroup := grouped && v.store.groups.whole(e.index) != nil; {
+		switch inGroup := grouped && (v.store.groups.whole(e.index) != nil || v.ties.has(e.index)); {
 		case inGroup:
-		case grouped && v.ties.has(e.index): // it goes with others
-			f.keeper.own = true
 		case p.candidate(e.index):
 			p.join(&f, e.index, f.at%fourSize)
 			f.keeper.own = f.keeper.own || v.touchedAt(e.index) > p.s
