@@ -291,8 +291,8 @@ func TestCase28WhatWasTiedAndIsTooLargeIsTorn(t *testing.T) {
 }
 
 // Groups that change and lose a member in every tick, one of which takes more than
-// a third of a packet, despawns of others, and entities that move: there is room
-// for half of it, and each comes again and again.
+// a third of a packet, despawns of others, and another group that changes: there is
+// room for half of it, and each comes again and again.
 func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
 	d := newTight(t, 64)
 	const groups, ticks = 12, 80
@@ -307,9 +307,11 @@ func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
 			movers = append(movers, d.spawn(1))
 			large = append(large, d.spawn(1))
 		}
-		for _, id := range large[1:] {
+		for i, id := range large[1:] {
 			d.store.SetGroup(id, 1)
+			d.store.SetGroup(movers[i], 1+groups)
 		}
+		d.store.SetGroup(movers[2], 1+groups)
 		for range groups * ticks {
 			items = append(items, d.spawn(1))
 		}
@@ -333,7 +335,7 @@ func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
 				d.setHealth(id, uint32(s)*(2654435769+uint32(i)))
 			}
 			for i := range movers {
-				d.move(movers[i], uint32(s)%16)
+				d.setHealth(movers[i], uint32(s)*(1640531527+uint32(i)))
 				d.store.Despawn(plain[2*int(s-2)+i%2])
 			}
 		})
