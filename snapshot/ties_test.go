@@ -363,6 +363,43 @@ func TestWhatIsTiedNeitherStarvesNorIsStarved(t *testing.T) {
 	require.Zero(t, d.view.Stats().TornGroups)
 }
 
+// The same members come and go in each of many groups: there is room for a few of
+// these, and it is not always the first.
+func TestWhatIsTiedTakesTurns(t *testing.T) {
+	d := newTight(t, 64)
+	const groups, ticks = 30, 90
+	var bags, items [groups]wire.NetworkID
+	d.game(1, func() {
+		for i := range bags {
+			bags[i], items[i] = d.spawn(1), d.spawn(1)
+			d.store.SetGroup(bags[i], uint32(1+i))
+			d.store.SetGroup(items[i], uint32(1+i))
+		}
+	})
+	d.flush(64, nil)
+	var seen, fresh [groups]uint32
+	for s := tick.Tick(2); s < 2+ticks; s++ {
+		d.game(s, func() {
+			for _, id := range bags {
+				d.setHealth(id, uint32(s))
+			}
+		})
+		for _, id := range items {
+			d.view.Show(id)
+			d.view.Hide(id)
+		}
+		d.ack(d.packet(64))
+		for i, id := range bags {
+			if n := d.health(id); n != fresh[i] {
+				seen[i], fresh[i] = seen[i]+1, n
+			}
+		}
+	}
+	for i := range seen {
+		require.Greater(t, seen[i], uint32(ticks/groups), "group %d", i+1)
+	}
+}
+
 // Where messages leave no packet the room, what is tied waits for a window and is
 // then torn: it is never stuck.
 func TestWhatFindsNoRoomBesideMessagesIsTorn(t *testing.T) {
