@@ -14,9 +14,10 @@ func (c *seqClient) seqTold(index uint32, u tick.Tick) bool {
 
 // unseen reports whether what happened to an index at tick u was of a life that
 // began and ended between two ticks as of which it was shown, one after the other,
-// or was not told any more since the client was left what it had.
+// or of one that ended before anything of it was said, or was not told any more
+// since the client was left what it had.
 func (c *seqClient) unseen(index uint32, u, from, to tick.Tick) bool {
-	if u < c.keptAt[index] {
+	if u < c.keptAt[index] || u < c.unsaid[index] {
 		return true
 	}
 	first := u

@@ -165,9 +165,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 	next := c.view.next() - s.start
 	switch s.r.IntN(8) {
 	case 0, 1:
-		if c.view.tenants[id.Index].shown == 0 {
-			c.unsaid[id.Index] = next
-		}
+		c.unsay(id, next)
 		c.view.Hide(id)
 		*sight = seqSight{}
 	case 2, 3, 4:
@@ -179,6 +177,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			}
 		}
 	case 5:
+		c.unsay(id, next)
 		c.view.Keep(id)
 		if sight.visible {
 			// What the client was never known to have need not be kept.
@@ -197,5 +196,12 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			sight.rows = ^Mask(0)
 		}
 		c.view.SetWeight(id, uint16(s.r.IntN(3)*256))
+	}
+}
+
+// unsay notes that a life ends of which nothing was said.
+func (c *seqClient) unsay(id wire.NetworkID, next tick.Tick) {
+	if c.view.tenants[id.Index].shown == 0 {
+		c.unsaid[id.Index] = next
 	}
 }
