@@ -28,8 +28,10 @@ type members struct {
 
 // SetGroup puts an entity into a group, or out of any with 0, and reports
 // whether there is such an entity. All that a client lacks of a group's visible
-// members travels in one packet. A group that in the worst case does not fit a
-// packet is sent entity by entity and told by [Store.LargeGroups].
+// members travels in one packet, with the despawns of those that died, or were
+// hidden, in the group and with those that left it. A group that in the worst case
+// does not fit a packet is sent entity by entity and told by [Store.LargeGroups].
+// It is part of a capture, as Set is.
 func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	if !s.Alive(id) {
 		return false

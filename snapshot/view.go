@@ -103,7 +103,7 @@ type ViewStats struct {
 	Overwritten uint64         // pending packets forgotten because the ring was full
 	Oversize    uint64         // times an entity did not fit even an empty packet
 	OversizeID  wire.NetworkID // the last such entity
-	TornGroups  uint64         // times a group did not fit even an empty packet and was sent one by one
+	TornGroups  uint64         // times a group, or a group with despawns of its members, did not fit even an empty packet and was sent apart
 	Resyncs     uint64         // resyncs served
 }
 
