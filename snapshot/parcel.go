@@ -40,7 +40,9 @@ func (p *packetWriter) gather(index uint32) {
 				continue
 			}
 			for _, index := range m.indexes {
-				p.reach(index)
+				if !v.owed.has(index) { // whose despawn is tied, if it is, to what it was in when it was hidden
+					p.reach(index)
+				}
 			}
 		}
 		for n := t.heads[group&uint32(len(t.heads)-1)]; n != 0; n = t.nodes[n].follower {
@@ -284,9 +286,24 @@ func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 		return false, false
 	case p.fitsAll():
 		return true, true
-	case p.sent.n > 0 || p.partial:
+	case (p.sent.n > 0 || p.partial) && !p.outgrew():
 		return true, false
 	}
 	p.tear()
 	return true, p.unit(index)
+}
+
+// outgrew reports whether the records of the unit that was gathered have been too
+// many for a packet, in the worst case, for as long as the window: it does not
+// wait for an empty one.
+func (p *packetWriter) outgrew() bool {
+	v, s := p.v, p.v.store
+	size, old := emptyBits, false
+	for _, index := range v.lacking {
+		size += s.schema.recordBits(v.maskOf(index), v.tenants[index].generation)
+		for n := v.ties.first[index]; n != 0; n = v.ties.nodes[n].next {
+			old = old || p.s-v.ties.nodes[n].at >= s.cfg.Window
+		}
+	}
+	return old && v.payload > 0 && size > 8*v.payload
 }
