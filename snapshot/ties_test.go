@@ -252,6 +252,27 @@ func TestWhatTiesNothing(t *testing.T) {
 	require.True(t, d.view.Synced())
 }
 
+// Who was hidden before it joined a group has a despawn that is tied to nothing,
+// and the group does not wait for it.
+func TestWhoWasHiddenBeforeItJoinedHoldsNothingUp(t *testing.T) {
+	d := newTight(t, 100)
+	var bag, hidden, other, item wire.NetworkID
+	d.game(1, func() {
+		bag, hidden, other, item = d.spawn(1), d.spawn(2), d.spawn(3), d.spawn(4)
+		d.store.SetGroup(bag, 5)
+		d.store.SetGroup(other, 6)
+		d.store.SetGroup(item, 6)
+	})
+	d.flush(100, nil)
+	d.view.Hide(hidden)
+	d.game(2, func() { d.store.SetGroup(hidden, 5); d.store.Despawn(item) })
+	require.NotNil(t, d.packet(100), "it is lost")
+	d.game(3, func() { d.setHealth(bag, 7) })
+	d.flush(100, nil)
+	require.Equal(t, 1, d.view.ties.n, "what makes it look for ties")
+	require.Equal(t, uint32(7), d.health(bag))
+}
+
 // What is tied stays out of lists that clients share, for the one to whom it is
 // tied only.
 func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
