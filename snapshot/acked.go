@@ -110,6 +110,9 @@ func (v *View) provedAlike(entries []sentEntry, words []wordOf, t tick.Tick) (al
 // settle marks a despawn as known to the client.
 func (v *View) settle(e *sentEntry, t tick.Tick) {
 	p := &v.tenants[e.index]
+	if v.ties.n > 0 && t >= p.ended {
+		v.ties.untie(e.index, t)
+	}
 	if !v.owed.has(e.index) || t < p.ended {
 		return // of another life: a despawn is written after the end that it tells of, and before any later one
 	}
@@ -131,6 +134,9 @@ func (v *View) confirm(e *sentEntry, t tick.Tick) {
 		v.meet(e.index)
 	}
 	p.proved(t, e)
+	if v.ties.n > 0 {
+		v.ties.untie(e.index, t)
+	}
 	if v.moved(e.index) <= t {
 		// The client has the newest there is, whatever else is on its way.
 		v.unacked.unset(e.index)

@@ -258,6 +258,9 @@ func (v *View) proveTogether(words []wordOf, t tick.Tick, span uint16) moves {
 // having one of tick t.
 func (v *View) confirmWord(w uint32, of uint64, t tick.Tick) {
 	s := v.store
+	if v.ties.n > 0 {
+		v.ties.untieWord(w, of, t)
+	}
 	own := len(v.author.newest) > 0
 	if t < s.tick && !own {
 		of &^= s.changed[w] // what moved now has a newer one

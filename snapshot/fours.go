@@ -82,7 +82,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		if e.despawn {
 			continue
 		}
-		switch inGroup := grouped && v.store.groups.whole(e.index) != nil; {
+		switch inGroup := grouped && (v.store.groups.whole(e.index) != nil || v.ties.has(e.index)); {
 		case inGroup:
 		case p.candidate(e.index):
 			p.join(&f, e.index, f.at%fourSize)
@@ -133,7 +133,7 @@ func (p *packetWriter) four(f *fours, upTo int) bool {
 		f.keeper.done(p, f, nil, upTo)
 		return true
 	}
-	n := min(all, maxRecords-p.sent.n)
+	n := min(all, maxRecords-p.waiting-p.sent.n)
 	for n > 0 && !p.fits(func() { p.members(f, n) }) {
 		n--
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -13,6 +14,10 @@ type groups struct {
 	members map[uint32]*members // by group; looked up by key only, never ranged over
 	spare   []*members
 	large   []uint32 // groups found too large for a packet in this tick
+
+	left   []uint32    // indexes whose group the capture of this tick changed
+	leftAt []tick.Tick // per index: when that was last
+	was    []uint32    // per index: the group before
 }
 
 // members are the entities of one group, ascending.
@@ -23,8 +28,10 @@ type members struct {
 
 // SetGroup puts an entity into a group, or out of any with 0, and reports
 // whether there is such an entity. All that a client lacks of a group's visible
-// members travels in one packet. A group that in the worst case does not fit a
-// packet is sent entity by entity and told by [Store.LargeGroups].
+// members travels in one packet, with the despawns of those that died, or were
+// hidden, in the group and with those that left it. A group that in the worst case
+// does not fit a packet is sent entity by entity and told by [Store.LargeGroups].
+// It is part of a capture, as Set is.
 func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	if !s.Alive(id) {
 		return false
@@ -35,9 +42,15 @@ func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 			return true
 		}
 		g.of = grown(g.of, int(id.Index)+1, cap(s.rows.masks))
+		g.leftAt = grown(g.leftAt, int(id.Index)+1, cap(s.rows.masks))
+		g.was = grown(g.was, int(id.Index)+1, cap(s.rows.masks))
 	}
 	if g.of[id.Index] == group {
 		return true
+	}
+	if g.leftAt[id.Index] != s.tick {
+		g.left = append(g.left, id.Index)
+		g.leftAt[id.Index], g.was[id.Index] = s.tick, g.of[id.Index]
 	}
 	s.forgetLists() // they leave out what was in groups
 	g.leave(s, id.Index)
@@ -69,6 +82,19 @@ func (s *Store) LargeGroups() []uint32 { return s.groups.large }
 
 // ClearLargeGroups starts a new list.
 func (s *Store) ClearLargeGroups() { s.groups.large = s.groups.large[:0] }
+
+// groupBefore is the group that an entity was in at the tick before t, which is
+// that of the newest capture or the next one: 0 also when it was not there yet.
+func (s *Store) groupBefore(index uint32, t tick.Tick) uint32 {
+	g := &s.groups
+	switch {
+	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t:
+		return 0
+	case g.leftAt[index] == t:
+		return g.was[index]
+	}
+	return g.of[index]
+}
 
 func (g *groups) at(index uint32) uint32 {
 	if int(index) >= len(g.of) {

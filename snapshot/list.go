@@ -101,7 +101,7 @@ func (p *packetWriter) guessed(index uint32, q *slot) bool {
 // put writes a usual record behind its place in the list, if there is room.
 // Its length is known before anything is written.
 func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
-	if p.sent.n >= maxRecords || p.w.Bits()+p.run.endBits()+int(n)+int(e.bits) > p.limit {
+	if p.sent.n >= maxRecords-p.waiting || p.w.Bits()+p.run.endBits()+int(n)+int(e.bits) > p.limit {
 		return false
 	}
 	p.endRun()
@@ -140,7 +140,6 @@ func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
 // others writes visible entities that changed and were not in the list, as
 // often as a plan has chosen more of them.
 func (p *packetWriter) others() {
-	p.last = 0
 	for again := true; again; again = p.v.plan.active && p.v.plan.advanced {
 		p.v.plan.advanced = false
 		room := p.goRound()

@@ -80,6 +80,9 @@ func (v *View) touch(index uint32, t tick.Tick) {
 	v.alone(index) // its rows may be others now
 	v.own.touched[index] = max(v.own.touched[index], t)
 	v.wait(index)
+	if len(v.store.groups.left) > 0 && v.store.groupBefore(index, t) != v.store.groups.at(index) {
+		v.bind(index, t)
+	}
 }
 
 func (v *View) touchedAt(index uint32) tick.Tick {

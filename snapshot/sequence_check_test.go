@@ -142,7 +142,7 @@ func (s *sequence) check(c *seqClient, t tick.Tick) error {
 			}
 		}
 	}
-	return nil
+	return s.checkTogether(c, t)
 }
 
 // checkRecord: a record says exactly what was meant at its tick, of an entity

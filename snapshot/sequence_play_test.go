@@ -25,6 +25,11 @@ func (s *sequence) play() {
 			s.groups[s.now-s.start][id.Index] = g
 		}
 	}
+	for g := range s.split {
+		if m := s.store.groups.members[uint32(g)]; m != nil && m.split {
+			s.split[g] = s.now - s.start
+		}
+	}
 }
 
 // operate does one thing to the world.
@@ -58,7 +63,7 @@ func (s *sequence) operate() {
 	case 6:
 		s.link(id)
 	case 7, 8:
-		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
+		s.store.SetGroup(id, 1+uint32(s.r.IntN(sequenceGroups)))
 	case 9:
 		s.store.SetGroup(id, 0)
 	case 10:
@@ -80,7 +85,7 @@ func (s *sequence) spawn() {
 		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
 	}
 	if s.chance(30) {
-		s.store.SetGroup(id, 1+uint32(s.r.IntN(2)))
+		s.store.SetGroup(id, 1+uint32(s.r.IntN(sequenceGroups)))
 	}
 	s.alive = append(s.alive, id)
 }
@@ -157,8 +162,10 @@ func (s *sequence) watch(c *seqClient) {
 
 func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 	sight := &c.sights[id.Index]
+	next := c.view.next() - s.start
 	switch s.r.IntN(8) {
 	case 0, 1:
+		c.unsay(id, next)
 		c.view.Hide(id)
 		*sight = seqSight{}
 	case 2, 3, 4:
@@ -170,10 +177,12 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			}
 		}
 	case 5:
+		c.unsay(id, next)
 		c.view.Keep(id)
 		if sight.visible {
 			// What the client was never known to have need not be kept.
 			*sight = seqSight{generation: id.Generation, kept: c.view.keeps(id)}
+			c.keptAt[id.Index] = next
 		}
 	case 6:
 		rows := Mask(s.r.IntN(1 << seqRows))
@@ -187,5 +196,12 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 			sight.rows = ^Mask(0)
 		}
 		c.view.SetWeight(id, uint16(s.r.IntN(3)*256))
+	}
+}
+
+// unsay notes that a life ends of which nothing was said.
+func (c *seqClient) unsay(id wire.NetworkID, next tick.Tick) {
+	if c.view.tenants[id.Index].shown == 0 {
+		c.unsaid[id.Index] = next
 	}
 }

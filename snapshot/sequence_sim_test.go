@@ -18,7 +18,7 @@ const (
 	sequenceSettle   = 120 // ticks without, at most
 	sequenceTicks    = sequenceFaulty + sequenceSettle + 1
 	sequencePackets  = 3 // a tick
-
+	sequenceGroups   = 2
 )
 
 // sequenceLink is a component that names an entity.
@@ -59,6 +59,7 @@ type sequence struct {
 	alive      []wire.NetworkID
 	graves     []wire.NetworkID // some that were alive once
 	groups     [sequenceTicks][sequenceIndexes]uint32
+	split      [sequenceGroups + 1]tick.Tick // by group: when it was last too large to be sent in one piece
 	clients    [2]*seqClient
 }
 
@@ -83,6 +84,10 @@ type seqClient struct {
 	after   []seqAfter // where something was called between a tick's packets
 	proven  [sequenceIndexes]seqProof
 	known   [sequenceIndexes]Entity
+	keptAt  [sequenceIndexes]tick.Tick // since when each index was left as it was, the last time
+	unsaid  [sequenceIndexes]tick.Tick // when each index was hidden and no record of it had been sent, the last time
+	shown   [sequenceIndexes]tick.Tick // as of when each index was shown at the latest
+	torn    tick.Tick                  // when a group was last torn, as the view says
 }
 
 // seqNetwork is what both directions meet.
@@ -263,7 +268,11 @@ func (s *sequence) send(c *seqClient) error {
 			size = max(minPayload, size-s.r.IntN(40)) // messages took the rest
 		}
 		buf := make([]byte, size)
+		torn := c.view.Stats().TornGroups
 		n := c.view.Write(buf, c.seq+1)
+		if c.view.Stats().TornGroups != torn {
+			c.torn = s.now - s.start
+		}
 		if n == 0 {
 			break
 		}
@@ -287,8 +296,12 @@ func (s *sequence) send(c *seqClient) error {
 	if c.view.Pending() {
 		s.met.bounded++
 	}
-	if !s.calm && s.chance(10) { // too late for this tick
+	if !s.calm && s.chance(10) { // too late for this tick, if anything of it went out
 		s.watch(c)
+		if c.view.next() == s.now {
+			c.meant[s.now-s.start] = [sequenceIndexes]seqState{}
+			return s.mean(c, &c.meant[s.now-s.start])
+		}
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ func TestSequences(t *testing.T) {
 type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int
 	deltas, unchanged, kept, hiddenRows, grouped, references, bounded     int
+	together, parted, moved, untied                                       int
 }
 
 func (l *sequenceLimits) all() map[string]int {
@@ -55,6 +56,7 @@ func (l *sequenceLimits) all() map[string]int {
 		"resent records": l.resent, "records repeated early": l.repeated, "spawns": l.spawns, "despawns": l.despawns,
 		"deltas": l.deltas, "unchanged rows": l.unchanged, "kept entities": l.kept, "hidden components": l.hiddenRows,
 		"records of groups": l.grouped, "references": l.references, "ticks cut short by the budget": l.bounded,
+		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved,
 	}
 }
 

@@ -161,7 +161,7 @@ func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
 		return false
 	case len(m.listed) > before.n || m.whole > 0 && m.whole != before.records:
 		return false
-	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords:
+	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords-p.waiting:
 		return false
 	}
 	alike, alone := p.leanAlike(m), uint64(0)
@@ -254,16 +254,16 @@ func listsTheSame(listed []uint32, entries []sentEntry) bool {
 }
 
 // ownRows reports whether what is this client's own of the records' entities is
-// as it is for most: what it may see of them, and that nothing waits for the
-// next tick.
+// as it is for most: what it may see of them, that nothing waits for the next tick,
+// and that none is tied.
 func (p *packetWriter) ownRows(m *sharedList) bool {
 	v := p.v
-	if len(v.own.rows) == 0 && len(v.own.touched) == 0 {
+	if len(v.own.rows) == 0 && len(v.own.touched) == 0 && v.ties.n == 0 {
 		return true
 	}
 	for i := range m.entries {
 		e := &m.entries[i]
-		if v.maskOf(e.index) != e.mask || v.touchedAt(e.index) > p.s {
+		if v.maskOf(e.index) != e.mask || v.touchedAt(e.index) > p.s || v.ties.has(e.index) {
 			return false
 		}
 	}

@@ -43,6 +43,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	}
 	v.leave(id.Index, v.next())
 	v.unsent.unset(id.Index)
+	v.untie(id.Index)
 	v.kept.set(id.Index)
 }
 
@@ -117,6 +118,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 	v.leave(index, t)
 	if v.tenants[index].shown == 0 {
 		v.unsent.unset(index)
+		v.untie(index)
 		return
 	}
 	v.owe(index, t)
@@ -145,6 +147,7 @@ func (v *View) owe(index uint32, t tick.Tick) {
 	v.tenants[index].ended = t
 	v.owed.set(index)
 	v.wait(index)
+	v.bind(index, t)
 }
 
 // renamed marks the rows that name an entity whose visibility changed: to this

@@ -91,6 +91,7 @@ func (s *Store) Begin(t tick.Tick) {
 	}
 	s.words, s.reshaped = s.words[:0], s.reshaped[:0]
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
+	s.groups.left = s.groups.left[:0]
 	s.past.begin(t)
 }
 

@@ -61,6 +61,7 @@ type View struct {
 	own     personal
 	author  authored
 	plan    plan
+	ties    ties
 
 	sent     sentRing
 	answers  answers
@@ -106,7 +107,7 @@ type ViewStats struct {
 	Overwritten uint64         // pending packets forgotten because the ring was full
 	Oversize    uint64         // times an entity did not fit even an empty packet
 	OversizeID  wire.NetworkID // the last such entity
-	TornGroups  uint64         // times a group did not fit even an empty packet and was sent one by one
+	TornGroups  uint64         // times a group, or a group with despawns of its members, did not fit even an empty packet and was sent apart
 	Resyncs     uint64         // resyncs served
 }
 
@@ -148,6 +149,9 @@ func (v *View) grow() {
 	v.tooBig = v.tooBig.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.cohorts.grow(n)
+	if len(v.ties.first) > 0 {
+		v.ties.grow(n, cap(v.slots))
+	}
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -175,6 +179,7 @@ func (v *View) Observe() {
 			v.show(id, s.tick)
 		}
 	}
+	v.left()
 	if len(s.words) == 0 {
 		return
 	}

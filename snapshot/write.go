@@ -56,6 +56,7 @@ type packetWriter struct {
 	w     wire.BitWriter
 	s     tick.Tick // S, the packet's own tick
 	sent  *sentPacket
+	full  int    // bits that the packet may reach
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
 	run   openRun
@@ -71,6 +72,11 @@ type packetWriter struct {
 	// partial: other messages took some of the packet, so that what does not
 	// fit now may fit the next one.
 	partial bool
+	// tied: there are ties. Then waiting, ending and kept are the entries, and the
+	// bits of despawns and of records, that are kept for what they hold together;
+	// headed is what says of which list the packet goes on.
+	tied                          bool
+	waiting, ending, kept, headed int
 }
 
 // Write fills dst with one snapshot payload of what the client lacks and
@@ -105,15 +111,19 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	p.header()
-	full := len(dst)*8 - endBits
-	p.limit = full
+	p.full = len(dst)*8 - endBits
+	list := p.choose()
+	if v.ties.n > 0 {
+		p.tie(list)
+	}
+	p.limit = p.full
 	if v.updatesPending() {
-		p.limit = full / despawnShare
+		p.limit = p.full/despawnShare + p.ending
 	}
 	p.despawns()
 	p.w.Bool(false)
-	p.limit = full
-	p.updates()
+	p.limit = p.full - p.kept - p.ending
+	p.updates(list)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
@@ -163,14 +173,18 @@ func (p *packetWriter) header() {
 func (p *packetWriter) despawns() {
 	v := p.v
 	p.last = 0
+	plain := p.limit
 	for w := range v.owed {
-		for word := v.owed[w] & v.unsent[w]; word != 0; word &= word - 1 {
+		for word := v.owed[w] & p.departures(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.tenants[index].ended > p.s {
 				continue // ended after this tick's first packets: the next tick's business
 			}
-			if !p.fits(func() { p.despawn(index) }) {
-				return
+			if p.leave(index, plain); !p.fits(func() { p.despawn(index) }) {
+				if plain = 0; !p.tied {
+					return
+				}
+				continue
 			}
 			v.unsent.unset(index)
 			v.unacked.set(index)
@@ -190,35 +204,52 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Var(uint64(p.v.tenants[index].shown))
 }
 
-// updates writes visible entities that changed: first those that were in an
-// earlier packet too.
-func (p *packetWriter) updates() {
-	c := &p.v.store.schema.codes
-	room := true
-	var list *sentPacket
-	if p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
-		list = p.v.refer(p.v.part)
+// choose finds the packet whose list is gone through, nil for none.
+func (p *packetWriter) choose() *sentPacket {
+	if !p.v.updatesPending() || p.v.short && !p.v.plan.active { // who is in it went out lately: those that wait longer come first
+		return nil
 	}
+	list := p.v.refer(p.v.part)
+	if list != nil {
+		p.listed, p.near, p.upTo = list.tick, p.v.answers.near(list.tick), list.tick
+		p.gapContext = 1
+	}
+	return list
+}
+
+// listHead says which packet's list is gone through.
+func (p *packetWriter) listHead(list *sentPacket) {
 	p.w.Bool(list != nil)
 	if list != nil {
 		p.w.Var(uint64(p.s-list.tick) - 1)
 		p.w.Var(uint64(list.part))
-		p.listed, p.near, p.upTo = list.tick, p.v.answers.near(list.tick), list.tick
 		p.w.Var(uint64(p.near))
-		p.gapContext = 1
-		room = p.goAgain(list)
 	}
+}
+
+// updates writes visible entities that changed: first those that were in an
+// earlier packet too.
+func (p *packetWriter) updates(list *sentPacket) {
+	p.listHead(list)
+	room := list == nil || p.goAgain(list)
+	p.last = 0
+	p.together()
 	if room {
 		p.others()
 	}
 	p.endRun()
-	p.symbol(c.gap, p.gapContext, gapEnd)
+	p.symbol(p.v.store.schema.codes.gap, p.gapContext, gapEnd)
 }
 
 // unit writes one entity, or its whole group, and reports whether there was
 // room for it.
 func (p *packetWriter) unit(index uint32) bool {
-	if m := p.v.store.groups.whole(index); m != nil && len(m.indexes) > 1 {
+	m := p.v.store.groups.whole(index)
+	if p.v.ties.n > 0 && (m != nil || p.v.ties.has(index)) {
+		if done, wrote := p.bundle(index); done {
+			return wrote
+		}
+	} else if m != nil && len(m.indexes) > 1 {
 		if done, wrote := p.group(m); done {
 			return wrote
 		}
@@ -292,7 +323,7 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 // fitsAll writes the records of v.lacking, all or none.
 func (p *packetWriter) fitsAll() bool {
 	v := p.v
-	if p.sent.n+len(v.lacking) > maxRecords {
+	if p.sent.n+len(v.lacking) > maxRecords-p.waiting {
 		return false
 	}
 	v.records = v.records[:0]
@@ -367,7 +398,7 @@ func (p *packetWriter) gone() {
 // fits writes records and takes them back if they went past the limit.
 func (p *packetWriter) fits(write func()) bool {
 	mark, last, run := p.w, p.last, p.run
-	if p.sent.n >= maxRecords {
+	if p.sent.n >= maxRecords-p.waiting {
 		return false
 	}
 	write()

@@ -1,0 +1,373 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// newTight is a duo whose packets are of this size, and the packet limit too.
+func newTight(t *testing.T, payload int) *duo {
+	cfg := Config{Window: 16, SentPackets: 64, Payload: payload}
+	d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
+	d.view = NewView(d.store, cfg)
+	d.replica = NewReplica(d.store.schema, cfg, 1)
+	return d
+}
+
+// game plays one tick and sends nothing.
+func (d *duo) game(s tick.Tick, game func()) {
+	d.store.Begin(s)
+	game()
+	d.store.Commit()
+	d.view.Observe()
+}
+
+// packet writes one of a size, nil when there is nothing to say.
+func (d *duo) packet(size int) *simPacket {
+	buf := make([]byte, size)
+	n := d.view.Write(buf, d.seq+1)
+	if n == 0 {
+		return nil
+	}
+	d.seq++
+	return &simPacket{seq: d.seq, tick: d.store.Tick(), payload: buf[:n]}
+}
+
+// flush sends all there is in packets of a size, every one of which arrives.
+func (d *duo) flush(size int, each func()) {
+	for p := d.packet(size); p != nil; p = d.packet(size) {
+		d.ack(p)
+		if each != nil {
+			each()
+		}
+	}
+}
+
+func (d *duo) setHealth(id wire.NetworkID, n uint32) { d.store.Set(id, rowHealth, []uint32{n}) }
+
+func (d *duo) health(id wire.NetworkID) uint32 {
+	if row := d.replica.Row(id.Index, rowHealth); row != nil {
+		return row[0]
+	}
+	return 0
+}
+
+func (d *duo) there(id wire.NetworkID) bool {
+	e := d.replica.Entity(id.Index)
+	return e.Alive && e.ID == id
+}
+
+// A bag, whose health is how many items are in it, and items that lie about: all
+// of a group. A player sees as many as there are, whatever is lost, in packets
+// that have room for one or two entities beside the others that move.
+func TestWhoPicksAnItemUpIsNeverSeenWithBothOrNeither(t *testing.T) {
+	for name, take := range map[string]func(d *duo, item wire.NetworkID){
+		"the item dies":      func(d *duo, item wire.NetworkID) { d.store.Despawn(item) },
+		"the item is hidden": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newTight(t, 100)
+			var others, items []wire.NetworkID
+			var bag wire.NetworkID
+			d.game(1, func() {
+				for i := range 30 {
+					others = append(others, d.spawn(uint32(i%16)))
+				}
+				bag = d.spawn(1)
+				d.setHealth(bag, 0)
+				d.store.SetGroup(bag, 5)
+				for range 20 {
+					items = append(items, d.spawn(2))
+				}
+			})
+			d.flush(100, nil)
+			lying := func() (n int) {
+				for _, id := range items {
+					if d.there(id) {
+						n++
+					}
+				}
+				return n
+			}
+			require.Equal(t, 20, lying())
+			var flight []*simPacket
+			for s := tick.Tick(2); s < 60; s++ {
+				var hide wire.NetworkID
+				d.game(s, func() {
+					for i, id := range others {
+						d.move(id, uint32(int(s)+i)%16)
+					}
+					if n := int(s) / 2; s%2 == 0 && n <= len(items) {
+						d.store.SetGroup(items[n-1], 5) // what lies far away is in no group
+						if n > 1 {
+							d.store.SetGroup(items[n-2], 0) // nor is what is hidden any more
+						}
+					} else if s%2 == 1 && n <= len(items) {
+						if hide = items[n-1]; take != nil {
+							take(d, hide)
+						}
+						d.setHealth(bag, uint32(n))
+					}
+				})
+				if take == nil {
+					d.view.Hide(hide)
+				}
+				for range 2 {
+					if p := d.packet(100); p != nil && (s%5 < 2 || s > 50) { // others are lost
+						flight = append(flight, p)
+					}
+				}
+				for len(flight) > 5 || s > 50 && len(flight) > 0 {
+					d.ack(flight[0])
+					flight = flight[1:]
+					require.Equal(t, 20, lying()+int(d.health(bag)), "tick %d", s)
+				}
+				for seq := max(d.seq, 20) - 20; s%5 == 2 && seq+8 < d.seq; seq++ {
+					d.view.Lost(seq)
+				}
+			}
+			require.Zero(t, lying())
+			require.Zero(t, d.view.Stats().TornGroups)
+			require.Zero(t, d.view.ties.n, "what is acknowledged is not tied")
+		})
+	}
+}
+
+// Two that die together are gone together, though packets have room for one
+// despawn in their third.
+func TestMembersThatDieTogetherAreGoneTogether(t *testing.T) {
+	d := newTight(t, 64)
+	var ids []wire.NetworkID
+	d.game(1, func() {
+		for i := range 60 {
+			ids = append(ids, d.spawn(1))
+			d.store.SetGroup(ids[i], uint32(1+i%30))
+		}
+	})
+	d.flush(64, nil)
+	d.game(2, func() {
+		for _, id := range ids {
+			d.store.Despawn(id)
+		}
+	})
+	packets := 0
+	d.flush(64, func() {
+		packets++
+		for i := range 30 {
+			require.Equal(t, d.there(ids[i]), d.there(ids[i+30]), "group %d", i+1)
+		}
+	})
+	require.Greater(t, packets, 1)
+	require.Zero(t, d.replica.Len())
+}
+
+// Who leaves one group for another is seen to by both.
+func TestWhoGoesFromGroupToGroupIsSeenToByBoth(t *testing.T) {
+	d := newTight(t, 100)
+	var chest, bag, item wire.NetworkID
+	d.game(1, func() {
+		chest, bag, item = d.spawn(1), d.spawn(2), d.spawn(3)
+		d.store.SetGroup(chest, 1)
+		d.store.SetGroup(item, 1)
+		d.store.SetGroup(bag, 2)
+	})
+	d.flush(100, nil)
+	d.game(2, func() {
+		d.store.SetGroup(item, 2)
+		d.move(item, 4)
+		d.setHealth(chest, 99)
+		d.setHealth(bag, 101)
+	})
+	lost := d.packet(100)
+	require.NotNil(t, lost)
+	require.Nil(t, d.packet(100), "all in one")
+	d.game(3, func() { d.setHealth(bag, 102) })
+	d.flush(100, func() {
+		require.Equal(t, uint32(99), d.health(chest), "the bag brings the item, and this brings the chest")
+		require.Equal(t, 4, d.x(item))
+	})
+	require.Equal(t, uint32(102), d.health(bag))
+	require.Zero(t, d.view.ties.n)
+}
+
+// Another entity at the index of a dead member tells of the death: so it comes
+// with the group too.
+func TestWhoComesInTheirPlaceComesWithTheGroup(t *testing.T) {
+	d := newTight(t, 100)
+	var bag, item, next wire.NetworkID
+	d.game(1, func() {
+		bag, item = d.spawn(1), d.spawn(2)
+		d.setHealth(bag, 0)
+		d.store.SetGroup(bag, 5)
+		d.store.SetGroup(item, 5)
+	})
+	d.flush(100, nil)
+	d.game(2, func() { d.store.Despawn(item); d.setHealth(bag, 1) })
+	require.NotNil(t, d.packet(100), "it is lost")
+	d.game(3, func() { next = d.spawn(7) })
+	require.Equal(t, item.Index, next.Index)
+	d.flush(100, func() {
+		require.Equal(t, d.there(item), d.health(bag) == 0)
+		require.Equal(t, d.there(next), d.health(bag) == 1)
+	})
+	require.True(t, d.there(next))
+	require.Zero(t, d.view.ties.n)
+	require.True(t, d.view.Synced())
+}
+
+// What belongs to no group any more, or of which a client has got nothing, or
+// which it was left, holds nothing up and is held up by nothing.
+func TestWhatTiesNothing(t *testing.T) {
+	d := newTight(t, 100)
+	var bag, left, unsent, kept wire.NetworkID
+	d.game(1, func() {
+		bag, left, kept = d.spawn(1), d.spawn(2), d.spawn(3)
+		for _, id := range []wire.NetworkID{bag, left, kept} {
+			d.store.SetGroup(id, 5)
+		}
+	})
+	d.flush(100, nil)
+	d.game(2, func() { d.store.SetGroup(left, 0) })
+	require.Zero(t, d.view.ties.n, "the client has all of it")
+	d.game(3, func() { d.store.Despawn(left) })
+	require.Zero(t, d.view.ties.n, "it was in no group")
+	d.flush(100, nil)
+	d.game(4, func() { unsent = d.spawn(4); d.store.SetGroup(unsent, 5) })
+	d.game(5, func() { d.store.Despawn(unsent) })
+	require.Zero(t, d.view.ties.n)
+	d.game(6, func() { d.move(kept, 9); d.store.SetGroup(kept, 6) })
+	require.Equal(t, 1, d.view.ties.n)
+	d.view.Keep(kept)
+	require.Zero(t, d.view.ties.n)
+	d.flush(100, nil)
+	d.game(7, func() { d.store.Despawn(kept); d.setHealth(bag, 1) })
+	require.Equal(t, 1, d.view.ties.n, "now it is owed")
+	d.flush(100, nil)
+	require.False(t, d.there(kept))
+	require.Zero(t, d.view.ties.n)
+	require.True(t, d.view.Synced())
+}
+
+// Who was hidden before it joined a group has a despawn that is tied to nothing,
+// and the group does not wait for it.
+func TestWhoWasHiddenBeforeItJoinedHoldsNothingUp(t *testing.T) {
+	d := newTight(t, 100)
+	var bag, hidden, other, item wire.NetworkID
+	d.game(1, func() {
+		bag, hidden, other, item = d.spawn(1), d.spawn(2), d.spawn(3), d.spawn(4)
+		d.store.SetGroup(bag, 5)
+		d.store.SetGroup(other, 6)
+		d.store.SetGroup(item, 6)
+	})
+	d.flush(100, nil)
+	d.view.Hide(hidden)
+	d.game(2, func() { d.store.SetGroup(hidden, 5); d.store.Despawn(item) })
+	require.NotNil(t, d.packet(100), "it is lost")
+	d.game(3, func() { d.setHealth(bag, 7) })
+	d.flush(100, nil)
+	require.Equal(t, 1, d.view.ties.n, "what makes it look for ties")
+	require.Equal(t, uint32(7), d.health(bag))
+}
+
+// What is tied stays out of lists that clients share, for the one to whom it is
+// tied only.
+func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
+	cfg := Config{Window: 16, SentPackets: 64}
+	store := NewStore(simSchema(t), cfg)
+	d := [2]*duo{}
+	for i := range d {
+		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: NewReplica(store.schema, cfg, 1)}
+	}
+	var ids []wire.NetworkID
+	game := func(s tick.Tick, game func()) {
+		store.Begin(s)
+		game()
+		store.Commit()
+		d[0].view.Observe()
+		d[1].view.Observe()
+	}
+	move := func(s tick.Tick) {
+		for _, id := range ids {
+			d[0].move(id, uint32(s)%16)
+		}
+	}
+	game(1, func() {
+		for range 40 {
+			ids = append(ids, d[0].spawn(1))
+		}
+		for _, id := range ids[20:24] {
+			store.SetGroup(id, 5)
+		}
+	})
+	for s := tick.Tick(2); s < 6; s++ {
+		for i := range d {
+			d[i].flush(1000, nil)
+		}
+		game(s, func() { move(s) })
+	}
+	for i := range d {
+		d[i].flush(1000, nil)
+	}
+	require.NotZero(t, store.ListsShared())
+	game(6, func() { move(6) })
+	d[0].flush(1000, nil)
+	require.NotNil(t, d[1].packet(1000), "it is lost")
+	game(7, func() { store.SetGroup(ids[20], 0); move(7) }) // of which the second client lacks what it did in the group
+	require.Equal(t, 1, d[1].view.ties.n)
+	for _, i := range []int{0, 1} {
+		d[i].flush(200, func() {
+			if x := d[i].x(ids[20]); x == 7 {
+				require.Equal(t, 7, d[i].x(ids[21]), "client %d", i)
+			}
+		})
+		require.True(t, d[i].view.Synced())
+	}
+}
+
+// A view's ties take no memory that was not there, once it was.
+func TestTiesAllocateNothingOnceWarm(t *testing.T) {
+	d := newTight(t, 1200)
+	var ids []wire.NetworkID
+	d.game(1, func() {
+		for i := range 200 {
+			ids = append(ids, d.spawn(1))
+			d.store.SetGroup(ids[i], uint32(1+i/4))
+		}
+	})
+	buf := make([]byte, 1200)
+	row, s, at, most := [1]uint32{7}, tick.Tick(2), 0, 0
+	step := func() {
+		d.store.Begin(s)
+		for i := range 10 {
+			at = (at + 4) % len(ids)
+			d.store.Despawn(ids[at])
+			d.setHealth(ids[at+1], uint32(s))
+			id := d.store.Spawn()
+			d.store.Set(id, rowHealth, row[:])
+			ids[at] = id
+			d.store.SetGroup(id, uint32(1+(at/4+i)%50))
+		}
+		d.store.Commit()
+		d.view.Observe()
+		most = max(most, d.view.ties.n)
+		for n := d.view.Write(buf, d.seq+1); n > 0; n = d.view.Write(buf, d.seq+1) {
+			if d.seq++; s%3 == 0 { // the others are lost
+				d.view.Acked(d.seq)
+			}
+		}
+		if d.seq > 20 {
+			d.view.Lost(d.seq - 10)
+		}
+		s++
+	}
+	for range 500 {
+		step()
+	}
+	require.Greater(t, most, 20)
+	require.Zero(t, testing.AllocsPerRun(100, step))
+	require.LessOrEqual(t, len(d.view.ties.nodes), tiesEach*len(d.view.ties.first)+1)
+}
