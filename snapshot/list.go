@@ -178,6 +178,7 @@ func (p *packetWriter) goRound() bool {
 				v.plan.took(index) // the next tick's business
 			case !p.unit(index):
 				v.cursor = index
+				p.refused(index)
 				return false
 			}
 		}

@@ -32,7 +32,10 @@ type sequencePlace struct {
 	X, Y float32 `net:"min=-256,max=255,step=0.002"`
 }
 
-// The rows of a sequence, in the order of sequenceSchema.
+// sequenceExact is the same as it is: records of nothing else go in runs.
+type sequenceExact struct{ X, Y float32 }
+
+// The rows of a sequence, in the order of sequenceSchemas.
 const (
 	seqFrozen = iota
 	seqHealth
@@ -41,8 +44,11 @@ const (
 	seqRows
 )
 
-func sequenceSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), compile[sequencePlace](t)})
+func sequenceSchemas(t testing.TB) (of [2]*Schema) {
+	for i, place := range []*wire.Plan{compile[sequencePlace](t), compile[sequenceExact](t)} {
+		of[i] = NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
+	}
+	return of
 }
 
 // sequence is one game, its server, and its clients.
@@ -345,7 +351,8 @@ func (s *sequence) listen(c *seqClient) error {
 	if !s.calm && c.net.lose > 0 && s.r.IntN(1000) < c.net.lose {
 		c.replica.Lose()
 	}
-	for _, f := range s.arrived(&c.down) {
+	came := s.arrived(&c.down)
+	for _, f := range came {
 		if c.got[f.seq] {
 			continue // what the connection does with duplicates of what was acknowledged
 		}
@@ -358,6 +365,7 @@ func (s *sequence) listen(c *seqClient) error {
 			continue
 		}
 		c.got[f.seq] = true
+		s.met.runs += len(c.replica.stage.runs)
 		c.newest = max(c.newest, f.seq)
 		if err := s.check(c, f.tick); err != nil {
 			return fmt.Errorf("client %d, packet of %d: %w", s.number(c), f.tick-s.start, err)
@@ -370,8 +378,8 @@ func (s *sequence) listen(c *seqClient) error {
 		}
 	}
 	ack.epoch, ack.want = c.replica.WantResync()
-	if s.calm && c.view.Synced() && !ack.want {
-		return nil
+	if s.calm && len(came) == 0 && c.view.Synced() && !ack.want {
+		return nil // without an answer to what came the server would ask again
 	}
 	if s.calm || !s.chance(c.net.upLoss) && !within16(s.now, c.net.deaf) {
 		s.launch(c, &c.up, ack)

@@ -23,14 +23,14 @@ var (
 // network, both must hold exactly that.
 func TestSequences(t *testing.T) {
 	met := &sequenceLimits{} // and shown below to be met
-	schema := sequenceSchema(t)
+	schemas := sequenceSchemas(t)
 	count := *sequences
 	if testing.Short() {
 		count = min(count, 300)
 	}
 	for n := range uint64(count) {
 		seed := *sequenceSeed + n
-		if err := newSequence(schema, seed, met).run(); err != nil {
+		if err := newSequence(schemas[seed%2], seed, met).run(); err != nil {
 			t.Fatalf("-sequences 1 -sequence-seed %d: %v", seed, err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestSequences(t *testing.T) {
 type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int
 	deltas, unchanged, kept, hiddenRows, grouped, references, bounded     int
-	together, parted, moved, untied                                       int
+	together, parted, moved, untied, runs                                 int
 }
 
 func (l *sequenceLimits) all() map[string]int {
@@ -56,7 +56,7 @@ func (l *sequenceLimits) all() map[string]int {
 		"resent records": l.resent, "records repeated early": l.repeated, "spawns": l.spawns, "despawns": l.despawns,
 		"deltas": l.deltas, "unchanged rows": l.unchanged, "kept entities": l.kept, "hidden components": l.hiddenRows,
 		"records of groups": l.grouped, "references": l.references, "ticks cut short by the budget": l.bounded,
-		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved,
+		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved, "runs": l.runs,
 	}
 }
 

@@ -62,6 +62,7 @@ type View struct {
 	author  authored
 	plan    plan
 	ties    ties
+	hunger  hunger
 
 	sent     sentRing
 	answers  answers

@@ -112,18 +112,15 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	v.wrote, v.spoke = p.s, p.s
 	p.header()
 	p.full = len(dst)*8 - endBits
-	list := p.choose()
-	if v.ties.n > 0 {
-		p.tie(list)
+	var list *sentPacket
+	hungry := p.hungry()
+	if !hungry {
+		list = p.choose()
+		p.ends(list)
 	}
-	p.limit = p.full
-	if v.updatesPending() {
-		p.limit = p.full/despawnShare + p.ending
-	}
-	p.despawns()
 	p.w.Bool(false)
 	p.limit = p.full - p.kept - p.ending
-	p.updates(list)
+	p.updates(list, hungry)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
@@ -167,6 +164,18 @@ func (p *packetWriter) header() {
 		p.w.Write(uint64(p.v.epoch), 16)
 	}
 	p.w.Var(uint64(p.v.part))
+}
+
+// ends writes despawns. Updates follow, of which those of a list do first.
+func (p *packetWriter) ends(list *sentPacket) {
+	if p.v.ties.n > 0 {
+		p.tie(list)
+	}
+	p.limit = p.full
+	if p.v.updatesPending() {
+		p.limit = p.full/despawnShare + p.ending
+	}
+	p.despawns()
 }
 
 // despawns writes what is owed, in index order, up to the limit.
@@ -228,12 +237,15 @@ func (p *packetWriter) listHead(list *sentPacket) {
 }
 
 // updates writes visible entities that changed: first those that were in an
-// earlier packet too.
-func (p *packetWriter) updates(list *sentPacket) {
+// earlier packet too, or instead of these what was passed by.
+func (p *packetWriter) updates(list *sentPacket, hungry bool) {
 	p.listHead(list)
 	room := list == nil || p.goAgain(list)
 	p.last = 0
 	p.together()
+	if hungry {
+		p.feed()
+	}
 	if room {
 		p.others()
 	}
