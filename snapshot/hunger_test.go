@@ -28,8 +28,8 @@ type hungerGame struct {
 	others []wire.NetworkID
 }
 
-func newHungerGame(t *testing.T, others int) *hungerGame {
-	cfg := Config{Window: 16, SentPackets: 64, Payload: hungerPayload}
+func newHungerGame(t *testing.T, others, payload int) *hungerGame {
+	cfg := Config{Window: 16, SentPackets: 64, Payload: payload}
 	d := &duo{t: t, store: NewStore(NewSchema([]*wire.Plan{compile[simHealth](t), compile[hungerWide](t)}), cfg)}
 	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
 	g := &hungerGame{duo: d, r: rand.New(rand.NewPCG(1, 2))}
@@ -46,7 +46,7 @@ func newHungerGame(t *testing.T, others int) *hungerGame {
 		g.change()
 	})
 	require.Empty(t, d.store.LargeGroups(), "it fits a packet")
-	d.flush(hungerPayload, nil)
+	d.flush(payload, nil)
 	require.True(t, d.view.Synced())
 	return g
 }
@@ -54,12 +54,16 @@ func newHungerGame(t *testing.T, others int) *hungerGame {
 // change makes the group say other things.
 func (g *hungerGame) change() {
 	for _, id := range g.pair {
-		var lanes [24]uint32
-		for i := range lanes {
-			lanes[i] = math.Float32bits(100 * g.r.Float32())
-		}
-		g.store.Set(id, 1, lanes[:])
+		g.changeRow(id)
 	}
+}
+
+func (g *hungerGame) changeRow(id wire.NetworkID) {
+	var lanes [24]uint32
+	for i := range lanes {
+		lanes[i] = math.Float32bits(100 * g.r.Float32())
+	}
+	g.store.Set(id, 1, lanes[:])
 }
 
 // stir makes all others say other things.
@@ -79,7 +83,7 @@ func (g *hungerGame) seen(s tick.Tick) bool {
 // Each packet begins with despawns, since none is ever acknowledged: a group
 // that has no room beside them comes without, again and again.
 func TestAGroupIsNotStarvedByDespawns(t *testing.T) {
-	g := newHungerGame(t, 85)
+	g := newHungerGame(t, 85, hungerPayload)
 	seen, packets := 0, 0
 	for s := tick.Tick(2); s < 2+hungerTicks; s++ {
 		g.game(s, func() {
@@ -106,7 +110,7 @@ func TestAGroupIsNotStarvedByDespawns(t *testing.T) {
 // Messages take half of each packet but of one behind a packet without rows, as a
 // server does it, and there is a budget of one packet: the group takes its turn.
 func TestAGroupIsNotStarvedByMessages(t *testing.T) {
-	g := newHungerGame(t, 100)
+	g := newHungerGame(t, 100, hungerPayload)
 	seen, others, room := 0, 0, hungerPayload/2
 	for s := tick.Tick(2); s < 2+hungerTicks; s++ {
 		g.game(s, func() {
@@ -136,7 +140,7 @@ func TestAGroupIsNotStarvedByMessages(t *testing.T) {
 // Where messages take some of each packet whatever happens, the group waits, and
 // nothing else does.
 func TestAGroupThatMessagesLeaveNoRoomHoldsNothingUp(t *testing.T) {
-	g := newHungerGame(t, 10)
+	g := newHungerGame(t, 10, hungerPayload)
 	others := 0
 	for s := tick.Tick(2); s < 2+hungerTicks; s++ {
 		g.game(s, func() {

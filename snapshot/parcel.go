@@ -283,6 +283,8 @@ func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 	p.gone() // of others that this packet has already
 	p.gather(index)
 	switch {
+	case v.ties.out && p.torn:
+		return true, false // others of it may have gone one by one: it is its turn in the next tick
 	case v.ties.out || len(v.ties.leaving) > 0:
 		v.plan.took(index)
 		return true, true // it goes with its despawns, or all of it in the next tick
@@ -293,8 +295,12 @@ func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 	case (p.sent.n > 0 || p.partial) && !p.outgrew():
 		return true, false
 	}
-	p.tear()
-	return true, p.unit(index)
+	n := v.ties.n
+	if p.tear(); v.ties.n < n {
+		return true, p.unit(index)
+	}
+	p.torn = true
+	return false, false // it is one group
 }
 
 // outgrew reports whether the records of the unit that was gathered have been too

@@ -188,3 +188,117 @@ func TestWhatFindsNoRoomBesideMessagesIsTorn(t *testing.T) {
 	require.Equal(t, tick.Tick(3+16), gone)
 	require.Equal(t, uint64(1), d.view.Stats().TornGroups)
 }
+
+// A group loses a member and gets eight whose rows go as a run, while many others
+// die: where the run begins in the packet, and so how many zeros are in front of it,
+// is not known before these are written, which take all the room that is left.
+func TestTheRoomOfARunIsKeptBesideDespawns(t *testing.T) {
+	for _, n := range []int{70, 140, 280} {
+		for size := 115; size < 150; size++ {
+			runBesideDespawns(t, n, size)
+		}
+	}
+}
+
+func runBesideDespawns(t *testing.T, n, size int) {
+	cfg := Config{Window: 16, SentPackets: 64, Payload: 300}
+	d := &duo{t: t, store: NewStore(NewSchema([]*wire.Plan{compile[simHealth](t), compile[runPlace](t)}), cfg)}
+	d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
+	var others, eight []wire.NetworkID
+	d.game(1, func() {
+		for range n {
+			id := d.store.Spawn()
+			d.store.Set(id, 0, []uint32{1})
+			others = append(others, id)
+		}
+		d.store.SetGroup(others[0], 5)
+	})
+	d.flush(300, nil)
+	d.game(30, func() { // no list is in the window
+		for i := range 8 {
+			id := d.store.Spawn()
+			d.store.Set(id, 1, []uint32{uint32(size), uint32(i), 1})
+			d.store.SetGroup(id, 5)
+			eight = append(eight, id)
+		}
+		for _, id := range others {
+			d.store.Despawn(id)
+		}
+	})
+	d.ack(d.packet(size))
+	require.Len(t, d.replica.stage.runs, 1, "%d bytes", size)
+	require.False(t, d.there(others[0]))
+	for _, id := range eight {
+		require.True(t, d.there(id), "%d bytes", size)
+	}
+	require.Zero(t, d.view.Stats().TornGroups, "%d bytes", size)
+	require.Greater(t, d.view.Stats().Despawns, uint64(5), "the rest is despawns")
+}
+
+// A group that is not too large in the worst case, but for what differs of floats
+// that have nothing in common with those before: it is torn, its members take turns,
+// and so it is while something else is tied.
+func TestWhatDoesNotFitAPacketAfterAllIsTornBesideTies(t *testing.T) {
+	g := newHungerGame(t, 2, 228)
+	g.game(2, func() {
+		for _, id := range g.others {
+			g.store.SetGroup(id, 9)
+		}
+	})
+	g.flush(228, nil)
+	var seen [2]int
+	for s := tick.Tick(3); s < 3+hungerTicks; s++ {
+		g.game(s, func() {
+			g.store.Despawn(g.others[0]) // never acknowledged
+			for _, id := range g.pair {
+				lanes := make([]uint32, 24)
+				for i := range lanes {
+					lanes[i] = g.r.Uint32() &^ (1 << 30)
+				}
+				g.store.Set(id, 1, lanes)
+			}
+		})
+		p := g.packet(228)
+		require.NotNil(t, p)
+		g.deliver(p)
+		require.Equal(t, 1, g.view.ties.n)
+		for i, id := range g.pair {
+			if g.replica.Entity(id.Index).Tick == s {
+				seen[i]++
+			}
+		}
+	}
+	require.Greater(t, g.view.Stats().TornGroups, uint64(hungerTicks/6))
+	require.InDelta(t, seen[0], seen[1], 4)
+}
+
+// A group that takes most of a packet and has always lost a member leaves every
+// second packet to what is in none.
+func TestWhatIsTiedLeavesEverySecondPacketToOthers(t *testing.T) {
+	g := newHungerGame(t, 1, hungerPayload)
+	var single wire.NetworkID
+	g.game(2, func() {
+		g.store.SetGroup(g.others[0], 5)
+		single = g.store.Spawn()
+	})
+	g.flush(hungerPayload, nil)
+	pair, others := 0, 0
+	for s := tick.Tick(3); s < 3+hungerTicks; s++ {
+		g.game(s, func() {
+			g.store.Despawn(g.others[0]) // never acknowledged
+			g.change()
+			g.changeRow(single)
+		})
+		g.view.Lost(g.seq)
+		p := g.packet(hungerPayload)
+		require.NotNil(t, p)
+		if g.deliver(p); g.seen(s) {
+			pair++
+		}
+		if g.replica.Entity(single.Index).Tick == s {
+			others++
+		}
+	}
+	require.Greater(t, pair, hungerTicks/3)
+	require.Greater(t, others, hungerTicks/3)
+}

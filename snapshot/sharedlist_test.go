@@ -23,6 +23,7 @@ type listTwin struct {
 	flights [][]listFlight
 
 	together int // slots that were kept once with others, of all views, at most
+	tied     int // ties of a view, at most
 }
 
 type listFlight struct {
@@ -140,6 +141,7 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 		n := 0
 		for _, v := range w.views {
 			n += v.cohorts.any.count()
+			w.tied = max(w.tied, v.ties.n)
 		}
 		w.together = max(w.together, n)
 	}
@@ -218,6 +220,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 		"planned":   {seed: 4, clients: 6, entities: 200, plan: true},
 		"grouped":   {seed: 5, clients: 12, entities: 40, grouped: true, shares: true},
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
+		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true},
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,6 +236,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				}
 				for i := range alone.views {
 					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
+					require.Equal(t, alone.views[i].ties.n, twin.views[i].ties.n, "ties of view %d", i)
 					for index := range uint32(len(alone.views[i].slots)) {
 						require.Equal(t, *alone.views[i].slot(index, new(slot)), *twin.views[i].slot(index, new(slot)), "slot %d of view %d", index, i)
 						require.Equal(t, alone.views[i].wentAt(index), twin.views[i].wentAt(index), "slot %d of view %d", index, i)
@@ -240,6 +244,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				}
 				twin.holdersAreCounted(t)
 				require.NotZero(t, twin.together, "there was no cohort: the test shows nothing")
+				require.Equal(t, g.grouped, twin.tied > 0)
 				if g.shares {
 					require.NotZero(t, twin.store.ListsShared(), "nothing was shared: the test shows nothing")
 				}

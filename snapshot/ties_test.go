@@ -273,29 +273,15 @@ func TestWhoWasHiddenBeforeItJoinedHoldsNothingUp(t *testing.T) {
 	require.Equal(t, uint32(7), d.health(bag))
 }
 
-// What is tied stays out of lists that clients share, for the one to whom it is
-// tied only.
-func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
+// listDuos are two clients that share lists of forty entities, four of which are in
+// group 5, and have all as of tick 5.
+func listDuos(t *testing.T) (d [2]*duo, ids []wire.NetworkID) {
 	cfg := Config{Window: 16, SentPackets: 64}
 	store := NewStore(simSchema(t), cfg)
-	d := [2]*duo{}
 	for i := range d {
 		d[i] = &duo{t: t, store: store, view: NewView(store, cfg), replica: NewReplica(store.schema, cfg, 1)}
 	}
-	var ids []wire.NetworkID
-	game := func(s tick.Tick, game func()) {
-		store.Begin(s)
-		game()
-		store.Commit()
-		d[0].view.Observe()
-		d[1].view.Observe()
-	}
-	move := func(s tick.Tick) {
-		for _, id := range ids {
-			d[0].move(id, uint32(s)%16)
-		}
-	}
-	game(1, func() {
+	d[0].game(1, func() {
 		for range 40 {
 			ids = append(ids, d[0].spawn(1))
 		}
@@ -303,20 +289,47 @@ func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
 			store.SetGroup(id, 5)
 		}
 	})
-	for s := tick.Tick(2); s < 6; s++ {
+	for s := tick.Tick(2); s < 7; s++ {
 		for i := range d {
+			if d[i].view.Observe(); s == 2 {
+				d[i].view.hideForAMoment(ids[0])
+			}
 			d[i].flush(1000, nil)
 		}
-		game(s, func() { move(s) })
-	}
-	for i := range d {
-		d[i].flush(1000, nil)
+		if s < 6 {
+			d[0].game(s, func() { d[0].moveAll(ids, s) })
+		}
 	}
 	require.NotZero(t, store.ListsShared())
-	game(6, func() { move(6) })
+	return d, ids
+}
+
+// hideForAMoment makes an entity one of which something has changed for the client
+// alone, though nothing has.
+func (v *View) hideForAMoment(id wire.NetworkID) {
+	v.SetRows(id, 0)
+	v.SetRows(id, ^Mask(0))
+}
+
+func (d *duo) moveAll(ids []wire.NetworkID, s tick.Tick) {
+	for _, id := range ids {
+		d.move(id, uint32(s)%16)
+	}
+}
+
+// What is tied stays out of lists that clients share, for the one to whom it is
+// tied only.
+func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
+	d, ids := listDuos(t)
+	d[0].game(6, func() { d[0].moveAll(ids, 6) })
+	d[1].view.Observe()
 	d[0].flush(1000, nil)
 	require.NotNil(t, d[1].packet(1000), "it is lost")
-	game(7, func() { store.SetGroup(ids[20], 0); move(7) }) // of which the second client lacks what it did in the group
+	d[0].game(7, func() {
+		d[0].store.SetGroup(ids[20], 0) // the second client lacks what it did in the group
+		d[0].moveAll(ids, 7)
+	})
+	d[1].view.Observe()
 	require.Equal(t, 1, d[1].view.ties.n)
 	for _, i := range []int{0, 1} {
 		d[i].flush(200, func() {
@@ -325,6 +338,35 @@ func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
 			}
 		})
 		require.True(t, d[i].view.Synced())
+	}
+}
+
+// Nor does it come with a list that was written for another client, to whom it is
+// not tied, since there nothing of it was hidden for a moment when it left the group.
+func TestACopiedListLeavesOutWhatIsTied(t *testing.T) {
+	for size := minPayload; size < 160; size++ {
+		d, ids := listDuos(t)
+		left, stays := ids[20], ids[21]
+		d[0].game(6, func() {
+			d[0].store.SetGroup(left, 0)
+			d[0].setHealth(stays, 7)
+		})
+		d[1].view.hideForAMoment(left)
+		for i := range d {
+			require.NotNil(t, d[i].packet(1000), "it is lost")
+			require.Equal(t, i, d[i].view.ties.n)
+		}
+		d[0].game(7, func() { d[0].moveAll(ids, 7) })
+		d[1].view.Observe()
+		for i := range d {
+			d[i].flush(size, func() {
+				if i == 1 && d[i].x(left) == 7 {
+					require.Equal(t, uint32(7), d[i].health(stays), "packets of %d bytes", size)
+				}
+			})
+			require.Equal(t, 7, d[i].x(left))
+			require.True(t, d[i].view.Synced())
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ type packetWriter struct {
 	// headed is what says of which list the packet goes on.
 	tied                          bool
 	waiting, ending, kept, headed int
+	torn                          bool // a group went one by one beside ties
 }
 
 // Write fills dst with one snapshot payload of what the client lacks and

@@ -16,7 +16,7 @@ var switchOff = flag.Bool("switchoff", false, "build and run one mutant after th
 
 const tree = "../.."
 
-func lists() []mutation { return slices.Concat(snapshotRules(), groupsAndSight(), messages()) }
+func lists() []mutation { return slices.Concat(snapshotRules(), groupsAndSight(), ties(), messages()) }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
 func TestARuleThatIsSwitchedOffIsMissed(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTheListIsOfThisTree(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, there, "the list is stale: %s has no %s", m.folder(), m.test)
 	}
-	for _, rule := range []string{"rule 1", "rule 2", "rule 3", "rule 4", "rule 5", "rule 6", "rule 7", "rule 8", "groups", "sight", "messages"} {
+	for _, rule := range []string{"rule 1", "rule 2", "rule 3", "rule 4", "rule 5", "rule 6", "rule 7", "rule 8", "groups", "ties", "sight", "messages"} {
 		require.True(t, slices.ContainsFunc(lists(), func(m mutation) bool { return m.rule == rule }), rule)
 	}
 }

@@ -1,0 +1,47 @@
+package switchoff
+
+// ties switches off what keeps despawns and departures with what changed of the others of a group, and that a group finds room.
+func ties() []mutation {
+	const dies, starved = "TestWhoPicksAnItemUpIsNeverSeenWithBothOrNeither", "TestAGroupIsNotStarvedByDespawns"
+	const nothing, twins = "TestWhatTiesNothing", "TestSharedListsAndDesksChangeNoBit"
+	return []mutation{
+		change("ties", "the end of a life goes by itself", "TestMembersThatDieTogetherAreGoneTogether",
+			"snapshot/sight.go", "v.wait(index)\n\tv.bind(index, t)", "v.wait(index)"),
+		change("ties", "who leaves a group goes by itself", "TestWhoGoesFromGroupToGroupIsSeenToByBoth",
+			"snapshot/view.go", "\tv.left()\n", ""),
+		change("ties", "who comes in the place of a dead member comes without the group", "TestWhoComesInTheirPlaceComesWithTheGroup",
+			"snapshot/sight.go", "v.owed.unset(id.Index)\n\tv.kept.unset(id.Index)", "v.owed.unset(id.Index)\n\tv.untie(id.Index)\n\tv.kept.unset(id.Index)"),
+		change("ties", "who was hidden before it joined holds the group up", "TestWhoWasHiddenBeforeItJoinedHoldsNothingUp",
+			"snapshot/parcel.go", "if !v.owed.has(index) { // whose", "{ // whose"),
+		change("ties", "what is kept stays tied", nothing,
+			"snapshot/sight.go", "v.untie(id.Index)\n\tv.kept.set(id.Index)", "v.kept.set(id.Index)"),
+		change("ties", "what the client has all of is tied", nothing,
+			"snapshot/ties.go", "if v.visible.has(index) && v.moved(index) > v.base(index) {", "if v.visible.has(index) {"),
+		change("ties", "an acknowledged despawn stays tied", dies,
+			"snapshot/acked.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
+		change("ties", "an acknowledged record stays tied", "TestWhoGoesFromGroupToGroupIsSeenToByBoth",
+			"snapshot/acked.go", "p.proved(t, e)\n\tif v.ties.n > 0 {", "p.proved(t, e)\n\tif false {"),
+		change("ties", "what is acknowledged together stays tied", twins,
+			"snapshot/cohort.go", "if v.ties.n > 0 {", "if false {"),
+		change("ties", "what is tied goes with a list that was copied", "TestACopiedListLeavesOutWhatIsTied",
+			"snapshot/sharedlist.go", " || v.ties.has(e.index) {", " {"),
+		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
+			"snapshot/fours.go", " || v.ties.has(e.index)); {", "); {"),
+		change("ties", "what has the room of a run is not kept", "TestTheRoomOfARunIsKeptBesideDespawns",
+			"snapshot/parcel.go", "t.slack += 7", "t.slack += 0"),
+		change("ties", "one that takes more than its third comes with each packet", "TestWhatIsTiedLeavesEverySecondPacketToOthers",
+			"snapshot/parcel.go", "if fits && (alone || !t.waited || used+size <= third) {", "if fits && (alone || true || !t.waited || used+size <= third) {"),
+		change("ties", "the first has the room of others for ever", "TestWhatIsTiedTakesTurns",
+			"snapshot/parcel.go", "t.cursor = index\n", "t.cursor = 0\n"),
+		change("ties", "what messages leave no room waits for ever", "TestWhatFindsNoRoomBesideMessagesIsTorn",
+			"snapshot/parcel.go", "p.s-t.stuck >= p.v.store.cfg.Window", "false"),
+
+		change("ties", "the first of a torn group goes each time", "TestWhatDoesNotFitAPacketAfterAllIsTornBesideTies",
+			"snapshot/parcel.go", "case v.ties.out && p.torn:", "case false:"),
+
+		change("ties", "despawns come first however long a group has waited", starved,
+			"snapshot/hunger.go", "return h.packets > patience", "return false"),
+		change("ties", "messages that leave a group no room hold up all", "TestAGroupThatMessagesLeaveNoRoomHoldsNothingUp",
+			"snapshot/hunger.go", "v.cursor = h.index", "v.cursor = h.index - 1"),
+	}
+}
