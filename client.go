@@ -213,5 +213,5 @@ func (c *Client) OnError(f func(error)) { c.report.onError = append(c.report.onE
 func (c *Client) Report(err error) { c.report.error(err) }
 
 // Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError.
+// is reported to OnError, as *OrderError. The first frames may have no fixed step.
 func (c *Client) Enter(step Step) { c.order.enter(step) }

@@ -145,18 +145,18 @@ func (l *link) sendAck() {
 
 // sayAgain sends an acknowledgement that went out once more.
 func (l *link) sayAgain() {
-	packet := l.conn.Again()
-	if packet == nil {
-		l.sendAck()
-		return
-	}
-	room := l.out.room(len(packet))
+	room := l.out.room(peer.AckSize)
 	if room == nil {
 		l.stats.OutputFull++
 		return
 	}
-	l.budget.Take(copy(room, packet))
-	l.out.commit(l.address, len(packet))
+	n := l.conn.Again(room)
+	if n == 0 {
+		l.sendAck()
+		return
+	}
+	l.budget.Take(n)
+	l.out.commit(l.address, n)
 }
 
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and

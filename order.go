@@ -43,16 +43,22 @@ func (s Step) String() string {
 type OrderError struct {
 	Step  Step // The step that came too late, or not at all.
 	After Step // The step that came before it and should not have.
-	Gone  bool // Step has not come by the end of the frame.
+	Gone  bool // Step has not come by the end of the first frame; Dispatch(FixedUpdate), which a frame may lack, in many.
 }
 
 // Error implements error.
 func (e *OrderError) Error() string {
+	if e.Gone && e.Step == StepDispatch(tick.FixedUpdate) {
+		return fmt.Sprintf("netcode: the system %s has not run in the first %d frames: what is sent to that stage waits for it", e.Step, fixedWithin)
+	}
 	if e.Gone {
 		return fmt.Sprintf("netcode: the system %s has not run by the end of the first frame: add the systems as Systems() lists them", e.Step)
 	}
 	return fmt.Sprintf("netcode: the system %s runs after %s: keep them in the order of Systems()", e.Step, e.After)
 }
+
+// fixedWithin is how many frames a game may take until its first fixed step.
+const fixedWithin = 1000
 
 // order watches the first frame and reports each step that is out of place once.
 type order struct {
@@ -60,6 +66,7 @@ type order struct {
 	seen   uint32
 	last   Step
 	begun  bool
+	frames int // How many are over.
 	done   bool
 	report func(error)
 }
@@ -77,13 +84,16 @@ func newOrder(report func(error), steps ...Step) order {
 }
 
 // enter notes that a step begins. The first frame ends with StepSend, or when a step comes again that a frame has
-// only once: what has not come by then is missing, or runs after Send.
+// only once: what has not come by then is missing, or runs after Send. Only the fixed steps of the game may begin later.
 func (o *order) enter(s Step) {
-	if o.done || s > StepSend {
+	fixed := s == StepDispatch(tick.FixedUpdate)
+	switch {
+	case o.done || s > StepSend:
 		return
-	}
-	again := o.seen&(1<<s) != 0 && s != StepDispatch(tick.FixedUpdate)
-	if again {
+	case o.frames > 0:
+		o.wait(s)
+		return
+	case o.seen&(1<<s) != 0 && !fixed:
 		o.finish()
 		return
 	}
@@ -100,10 +110,24 @@ func (o *order) enter(s Step) {
 
 // finish reports what the first frame lacked.
 func (o *order) finish() {
-	o.done = true
+	fixed := uint32(1) << StepDispatch(tick.FixedUpdate)
+	o.frames, o.done = 1, o.seen&fixed != 0
 	for s := StepReceive; s <= StepSend; s++ {
-		if o.want&^o.seen&(1<<s) != 0 {
+		if o.want&^o.seen&^fixed&(1<<s) != 0 {
 			o.report(&OrderError{Step: s, Gone: true})
+		}
+	}
+}
+
+// wait watches the frames after the first for a fixed step.
+func (o *order) wait(s Step) {
+	switch s {
+	case StepDispatch(tick.FixedUpdate):
+		o.done = true
+	case StepSend:
+		if o.frames++; o.frames >= fixedWithin {
+			o.done = true
+			o.report(&OrderError{Step: StepDispatch(tick.FixedUpdate), Gone: true})
 		}
 	}
 }

@@ -30,6 +30,11 @@ func clientSteps() []netcode.Step {
 
 // reported gives a server two frames of steps and returns what it said of them.
 func reported(t *testing.T, steps []netcode.Step) []netcode.OrderError {
+	return reportedIn(t, steps, steps)
+}
+
+// reportedIn is reported for any frames.
+func reportedIn(t *testing.T, frames ...[]netcode.Step) []netcode.OrderError {
 	s, err := netcode.NewServer(protocol(), netcode.Config{})
 	require.NoError(t, err)
 	var got []netcode.OrderError
@@ -39,7 +44,7 @@ func reported(t *testing.T, steps []netcode.Step) []netcode.OrderError {
 		require.NotEmpty(t, order.Error())
 		got = append(got, *order)
 	})
-	for range 2 {
+	for _, steps := range frames {
 		for _, step := range steps {
 			s.Enter(step)
 		}
@@ -63,6 +68,9 @@ func TestRightOrderIsSilent(t *testing.T) {
 
 func TestMissingStepIsReportedInTheFirstFrame(t *testing.T) {
 	for i, missing := range serverSteps() {
+		if missing == netcode.StepDispatch(tick.FixedUpdate) {
+			continue
+		}
 		steps := slices.Delete(serverSteps(), i, i+1)
 		require.Equal(t, []netcode.OrderError{{Step: missing, Gone: true}}, reported(t, steps), missing.String())
 	}
@@ -79,4 +87,21 @@ func TestStepOutOfPlaceIsReportedInTheFirstFrame(t *testing.T) {
 	steps = serverSteps()
 	steps[capture], steps[capture+2] = steps[capture+2], steps[capture] // Send before capture.
 	require.Contains(t, reported(t, steps), netcode.OrderError{Step: netcode.StepCapture, Gone: true})
+}
+
+// A game whose frames are shorter than its fixed steps may have none of those in the first frame, nor in many others. One that
+// never has any is told of it, once.
+func TestFixedStepsMayBeginLater(t *testing.T) {
+	fixed := netcode.StepDispatch(tick.FixedUpdate)
+	without := slices.DeleteFunc(serverSteps(), func(s netcode.Step) bool { return s == fixed })
+	require.Empty(t, reportedIn(t, without, without, serverSteps()))
+	late := append(slices.Repeat([][]netcode.Step{without}, 999), serverSteps(), without)
+	require.Empty(t, reportedIn(t, late...))
+	never := slices.Repeat([][]netcode.Step{without}, 3000)
+	got := reportedIn(t, never...)
+	require.Equal(t, []netcode.OrderError{{Step: fixed, Gone: true}}, got)
+	require.ErrorContains(t, &got[0], "has not run in the first 1000 frames")
+
+	broken := slices.DeleteFunc(slices.Clone(without), func(s netcode.Step) bool { return s == netcode.StepCapture })
+	require.Equal(t, []netcode.OrderError{{Step: netcode.StepCapture, Gone: true}}, reportedIn(t, broken, broken, serverSteps()))
 }

@@ -174,5 +174,5 @@ func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onE
 func (s *Server) Report(err error) { s.report.error(err) }
 
 // Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError.
+// is reported to OnError, as *OrderError. The first frames may have no fixed step.
 func (s *Server) Enter(step Step) { s.order.enter(step) }

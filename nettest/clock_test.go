@@ -128,28 +128,42 @@ func TestCase54ClocksThatJump(t *testing.T) {
 	require.EqualValues(t, 2, k.Server.Stats().Connected, "nobody had to come again")
 }
 
-// A client that takes no frames for 30 s, and a server that is stopped for 10 s: nobody times out who is allowed to be
-// silent for so long, and all are in step again soon.
+// A client that takes no frames for 30 s, and a server that is stopped for 10 s or less: nobody times out who is allowed
+// to be silent for so long, and all are in step again soon. A client that sends little has few samples of the round trip:
+// those of packets that had lain in the stopped server's socket stayed for long with the seeds that come first.
 func TestCase54SuspendedEnds(t *testing.T) {
 	patient := netcode.Config{SilenceTimeout: 40 * time.Second}
-	k := newClocks(t, nettest.Config{Seed: 3, Link: badLink(), Clients: 2, Server: patient, Client: patient})
-	k.run(5 * time.Second)
-	k.Suspend(k.Clients[1])
-	k.run(30 * time.Second)
-	k.Wake(k.Clients[1])
-	k.run(10 * time.Second)
-	for _, c := range k.Clients {
-		k.settled(c, 40*time.Millisecond, 30*time.Millisecond)
+	stops := [4]time.Duration{10 * time.Second, 3400 * time.Millisecond, 2 * time.Second, time.Second}
+	type suspension struct {
+		seed uint64
+		stop time.Duration
 	}
-	k.SuspendServer()
-	k.run(10 * time.Second)
-	k.WakeServer()
-	k.run(15 * time.Second)
-	for _, c := range k.Clients {
-		k.settled(c, 40*time.Millisecond, 30*time.Millisecond)
+	all := []suspension{{2, stops[0]}, {16, stops[0]}, {47, stops[0]}, {15, stops[1]}, {15, stops[2]}, {15, stops[3]}}
+	for seed := range uint64(sized(0, 200)) {
+		all = append(all, suspension{seed, stops[seed%4]})
 	}
-	require.EqualValues(t, 2, k.Server.Stats().Connected)
-	require.Zero(t, k.Server.Stats().Disconnected)
+	for _, s := range all {
+		t.Run(fmt.Sprint("seed ", s.seed, ", ", s.stop), func(t *testing.T) {
+			k := newClocks(t, nettest.Config{Seed: s.seed, Link: badLink(), Clients: 2, Server: patient, Client: patient})
+			k.run(5 * time.Second)
+			k.Suspend(k.Clients[1])
+			k.run(30 * time.Second)
+			k.Wake(k.Clients[1])
+			k.run(10 * time.Second)
+			for _, c := range k.Clients {
+				k.settled(c, 40*time.Millisecond, 30*time.Millisecond)
+			}
+			k.SuspendServer()
+			k.run(s.stop)
+			k.WakeServer()
+			k.run(15 * time.Second)
+			for _, c := range k.Clients {
+				k.settled(c, 40*time.Millisecond, 30*time.Millisecond)
+			}
+			require.EqualValues(t, 2, k.Server.Stats().Connected)
+			require.Zero(t, k.Server.Stats().Disconnected)
+		})
+	}
 }
 
 // A server that is stopped for longer than its own patience with the silent closes nobody when it goes on: what they sent

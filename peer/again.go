@@ -2,9 +2,12 @@ package peer
 
 import "time"
 
+// AckSize is the most that a packet takes that only acknowledges.
+const AckSize = packetOverhead
+
 // said is the newest packet that only acknowledged, and what it acknowledged.
 type said struct {
-	packet [packetOverhead]byte
+	packet [AckSize]byte
 	size   int // 0: there was none
 	newest uint64
 	bits   uint64
@@ -28,18 +31,19 @@ func (c *Conn) AckCopies(now time.Duration) int {
 	return min(c.received.lacks()/lackingPerCopy, mostCopies)
 }
 
-// Again returns the newest packet that only acknowledged, where there is nothing
-// to add to it, to be sent once more as it is; else nil. With a number of its own
+// Again writes the newest packet that only acknowledged into dst, to be sent once
+// more as it is, and returns its length: 0, and nothing counts as sent, where there
+// is something to add to it or dst is shorter than AckSize. With a number of its own
 // the same would tell the remote end of one more packet that may be lost, which
-// that one has to tell back. What is returned is good until the next Finish.
-func (c *Conn) Again() []byte {
+// that one has to tell back.
+func (c *Conn) Again(dst []byte) int {
 	s := &c.said
-	if s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
-		return nil
+	if len(dst) < AckSize || s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
+		return 0
 	}
 	c.stats.Repeated++
 	c.stats.BytesSent += uint64(s.size)
-	return s.packet[:s.size]
+	return copy(dst, s.packet[:s.size])
 }
 
 // says keeps a packet that only acknowledges.

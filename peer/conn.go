@@ -97,6 +97,7 @@ type Conn struct {
 	said     said
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
+	silence  silence
 	stats    Stats
 }
 

@@ -61,10 +61,23 @@ func (c *Conn) Read(packet []byte, now time.Duration, out Outcome) (Incoming, er
 // Accept records that a packet was decoded whole. It will be acknowledged, and
 // what is sent with its number again is a duplicate.
 func (c *Conn) Accept(in Incoming, now time.Duration) {
-	if c.received.accept(in.Sequence, in.Eliciting) {
-		c.stats.Accepted++
-		c.heard = now
+	first := !c.received.any
+	if !c.received.accept(in.Sequence, in.Eliciting) {
+		return
 	}
+	c.stats.Accepted++
+	if gap := now - c.heard; gap > 0 && !first {
+		if c.silence.broken(gap) {
+			c.sampled = c.sent.next
+		}
+		c.silence.add(gap)
+	}
+	c.heard = now
+}
+
+// stood reports whether a silence ends now in which one of the ends stood still.
+func (c *Conn) stood(now time.Duration) bool {
+	return c.received.any && c.silence.broken(now-c.heard)
 }
 
 // acknowledge applies an ack and its bits, all or nothing: it reports false,
@@ -100,7 +113,7 @@ func (c *Conn) acknowledge(ack wire.Sequence, ackBits uint32, now time.Duration,
 			newest, newestSequence = r, from-n
 		}
 	}
-	if newest != nil && newestSequence >= c.sampled {
+	if newest != nil && newestSequence >= c.sampled && !c.stood(now) {
 		c.sampled = newestSequence + 1
 		c.rtt.sample(now - newest.at)
 	}

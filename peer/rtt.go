@@ -43,3 +43,26 @@ func (r *roundTrip) timeout(interval time.Duration) time.Duration {
 	}
 	return r.smoothed + r.smoothed/4 + r.jitter + interval
 }
+
+const (
+	// leastBroken is the shortest silence in which an end can have stood still: what
+	// is shorter moves the estimate by an eighth of it at most.
+	leastBroken = time.Second
+	// brokenBy is how many times as long as usual it has to be.
+	brokenBy = 4
+)
+
+// silence is how long nothing is heard usually: the smoothed time from one moment
+// at which packets were accepted to the next.
+//
+// In a much longer one an end stood still, or the network did, and packets lay in
+// a socket. Those that were sent before it ended give no sample of the round trip,
+// which an end that sends little would lean on for long. Silence that comes again
+// and again is soon the usual one: the samples never end.
+type silence struct{ usual time.Duration }
+
+func (s *silence) broken(gap time.Duration) bool {
+	return gap > max(leastBroken, brokenBy*s.usual)
+}
+
+func (s *silence) add(gap time.Duration) { s.usual += (gap - s.usual) / 8 }

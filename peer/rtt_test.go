@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 func TestRoundTripEstimate(t *testing.T) {
@@ -38,6 +41,59 @@ func TestRoundTripSampleIsBounded(t *testing.T) {
 	}
 	require.LessOrEqual(t, r.smoothed, maxSample)
 	require.LessOrEqual(t, r.jitter, maxSample)
+}
+
+// A packet that lay in the socket of an end that stood still, or whose acknowledgement did, says nothing about the
+// network: where nothing is sent but what keeps alive, it would be long before others outweigh it.
+func TestAnEndThatStoodStillGivesNoSample(t *testing.T) {
+	for _, stop := range []time.Duration{1100 * ms, 2 * time.Second, 30 * time.Second} {
+		c := newTestConn(1, 64)
+		finish(t, c, true, 1, 0) // 1
+		hear(t, c, 1, 80*ms)
+		finish(t, c, true, 2, 90*ms)      // 2 meets the end that stands still,
+		finish(t, c, true, 3, stop-90*ms) // 3 as well,
+		finish(t, c, true, 4, stop+80*ms) // and 4 is on its way when it goes on.
+		for n := range 3 {
+			hear(t, c, 2+n, stop+time.Duration(81+n)*ms)
+		}
+		rtt, jitter := c.RTT()
+		require.Equal(t, 80*ms, rtt)
+		require.Equal(t, 40*ms, jitter)
+		finish(t, c, true, 5, stop+100*ms) // 5
+		hear(t, c, 5, stop+180*ms)
+		rtt, jitter = c.RTT()
+		require.Equal(t, 80*ms, rtt)
+		require.Equal(t, 30*ms, jitter, "what was sent afterwards counts")
+	}
+}
+
+// A long way and a remote end that speaks seldom are no end that stands still, and neither is the time before it spoke.
+func TestLongWaysAndSeldomWordsGiveSamples(t *testing.T) {
+	for _, every := range []time.Duration{ms, time.Second, 4 * time.Second, 20 * time.Second} {
+		c := newTestConn(1, 64)
+		const first = time.Hour
+		for n := range uint64(40) { // One packet comes in and one goes out, answered four later.
+			now := first + time.Duration(n)*every
+			hear(t, c, int(n)-3, now)
+			finish(t, c, true, tick.Tick(n), now) // n+1
+		}
+		rtt, jitter := c.RTT()
+		require.Equal(t, min(4*every, maxSample), rtt)
+		require.Less(t, jitter, rtt/10+time.Duration(1), "every %v", every)
+	}
+	c := newTestConn(1, 64)
+	finish(t, c, true, 1, time.Hour)
+	hear(t, c, 1, time.Hour+80*ms)
+	rtt, _ := c.RTT()
+	require.Equal(t, 80*ms, rtt, "the first thing that is heard")
+}
+
+// hear reads and accepts a packet that acknowledges another, or none that is 0 or below.
+func hear(t *testing.T, c *Conn, ack int, now time.Duration) {
+	t.Helper()
+	deliver(t, c, handmade(wire.PacketHeader{
+		Sequence: wire.Sequence(c.received.newest + 1), HasAck: ack > 0, Ack: wire.Sequence(max(ack, 0)),
+	}, nil), now, nil)
 }
 
 func TestLossRate(t *testing.T) {

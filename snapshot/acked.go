@@ -85,7 +85,7 @@ func (v *View) wordsOf(entries []sentEntry) (n int) {
 		if last := len(v.words) - 1; last >= 0 && v.words[last].word == w {
 			v.words[last].of |= bit
 		} else {
-			v.words = append(roomy(v.words), wordOf{w, bit})
+			v.words = append(room(v.words, 1, usualList), wordOf{w, bit})
 		}
 	}
 	return n

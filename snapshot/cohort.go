@@ -217,7 +217,7 @@ func (g *cohorts) move(m *moves) {
 func (v *View) together(m *moves) {
 	v.rest = v.rest[:0]
 	for i := range m.words {
-		v.rest = append(roomy(v.rest), m.words[i].of)
+		v.rest = append(room(v.rest, 1, usualList), m.words[i].of)
 	}
 	m.rest, m.alone = v.rest, 0
 	v.cohorts.move(m)

@@ -182,7 +182,7 @@ func (r *Replica) list(index uint32, n int) {
 		r.spans[last].Count += uint32(n)
 		return
 	}
-	r.spans = append(roomy(r.spans), Span{First: index, Count: uint32(n)})
+	r.spans = append(room(r.spans, 1, usualList), Span{First: index, Count: uint32(n)})
 }
 
 // touchRun is touch for n indexes one behind the other.

@@ -1,10 +1,6 @@
 package snapshot
 
-import (
-	"slices"
-
-	"github.com/arche-netcode/netcode/tick"
-)
+import "github.com/arche-netcode/netcode/tick"
 
 // version is an entity as one decoded record left it: all its rows as of the
 // record's tick, stored with the record and never found by a search by tick
@@ -41,40 +37,8 @@ type block struct {
 	overs    int    // how many
 }
 
-// room returns s with space for n more. What has to grow at all becomes twice as
-// large as it needs to be: the memory of a tick then soon suffices for the fullest
-// tick of a game, and nothing is allocated in the tenth minute.
-func room[T any](s []T, n int) []T {
-	most := len(s) + n
-	if most <= cap(s) {
-		return s
-	}
-	if cap(s) > 0 {
-		most *= 2
-	}
-	return append(make([]T, 0, most), s...)
-}
-
-// roomy is room for one more in a list that is small in most ticks: at first there
-// is as much as almost all of them need.
-func roomy[T any](s []T) []T {
-	if len(s) < cap(s) {
-		return s
-	}
-	return slices.Grow(s, max(usualList, len(s)))
-}
-
-// usualList is more than most small lists of a tick have.
-const usualList = 64
-
 // maxListedAt bounds what the lists of one tick hold.
 const maxListedAt = 1 << 17
-
-// usualParts is how many payloads a tick usually has at most.
-const usualParts = 8
-
-// usualSpans is how many spans the lists of a tick have room for at once.
-const usualSpans = 64
 
 // listSpan is entities of a list, one behind the other by index, and by place. A place
 // of -1 is none.
@@ -171,10 +135,7 @@ func (b *block) enter(u *run) {
 			return
 		}
 	}
-	if len(b.runs) == cap(b.runs) {
-		b.runs = slices.Grow(b.runs, max(usualParts, len(b.runs)))
-	}
-	b.runs = append(b.runs, *u)
+	b.runs = append(room(b.runs, 1, usualParts), *u)
 }
 
 // settle puts together the versions of runs.
@@ -213,10 +174,7 @@ func (b *block) open(part int) {
 	if len(b.parts) >= maxParts {
 		b.parts = b.parts[:maxParts-1]
 	}
-	if len(b.parts) == cap(b.parts) {
-		b.parts = slices.Grow(b.parts, max(usualParts, len(b.parts)))
-	}
-	b.parts = append(b.parts, listPart{part: part, first: len(b.listed), end: len(b.listed)})
+	b.parts = append(room(b.parts, 1, usualParts), listPart{part: part, first: len(b.listed), end: len(b.listed)})
 }
 
 // note adds to the list of the payload that was opened last. No honest server
@@ -238,10 +196,7 @@ func (b *block) noteRun(index uint32, place int32, n int) {
 			return
 		}
 	}
-	if len(b.listed) == cap(b.listed) {
-		b.listed = slices.Grow(b.listed, max(usualSpans, len(b.listed)))
-	}
-	b.listed = append(b.listed, listSpan{index: index, place: place, n: int32(n)})
+	b.listed = append(room(b.listed, 1, usualSpans), listSpan{index: index, place: place, n: int32(n)})
 	p.end++
 }
 

@@ -245,7 +245,7 @@ func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
 
 // extended returns s with n more elements, of any content.
 func extended(s []uint32, n int) []uint32 {
-	return room(s, n)[:len(s)+n]
+	return room(s, n, 0)[:len(s)+n]
 }
 
 // commit makes a decoded payload take effect.

@@ -122,7 +122,7 @@ func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	s.indexes = append(s.indexes, index)
 	n := len(s.versions)
 	if n == cap(s.versions) {
-		s.versions = room(s.versions, 1)
+		s.versions = room(s.versions, 1, 0)
 	}
 	s.versions = s.versions[:n+1]
 	v := &s.versions[n]

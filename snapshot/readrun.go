@@ -83,7 +83,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint
 	s.runs = append(s.runs, run{
 		at: len(s.versions) - 1 - s.from, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
 	})
-	s.versions = room(s.versions, n)[:len(s.versions)+n]
+	s.versions = room(s.versions, n, 0)[:len(s.versions)+n]
 	return uint32(n), nil
 }
 

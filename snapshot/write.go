@@ -397,7 +397,7 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
 		v.going[last].of |= bit
 	} else {
-		v.going = append(roomy(v.going), wordOf{w, bit})
+		v.going = append(room(v.going, 1, usualList), wordOf{w, bit})
 	}
 }
 

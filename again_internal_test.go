@@ -1,0 +1,39 @@
+package netcode
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// What is said again counts as sent when it goes out, and not where there is no room for it.
+func TestWhatFindsNoRoomWasNotSaidAgain(t *testing.T) {
+	end := func() *peer.Conn {
+		return peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1})
+	}
+	far := end()
+	l := link{conn: end(), out: &output{}, stats: &Stats{}, frame: &frame{}, config: &Config{PacketSize: 1200}, budget: peer.NewBudget(-1, 0), skipper: newSkipper(skipSeed{})}
+	room := make([]byte, 1200)
+	b := far.Begin(room)
+	require.True(t, b.Add(wire.MessageKeepAlive, 0, 0))
+	in, err := l.conn.Read(far.Finish(&b, 1, 0), 0, nil)
+	require.NoError(t, err)
+	l.conn.Accept(in, 0)
+	l.sendAck()
+	said := l.conn.Stats()
+
+	l.sayAgain()
+	sent := l.conn.Stats()
+	require.EqualValues(t, 1, sent.Repeated)
+	require.Equal(t, 2*said.BytesSent, sent.BytesSent)
+	require.Len(t, l.out.datagrams, 2)
+
+	l.out.taken = maxOutput
+	l.sayAgain()
+	require.Equal(t, sent, l.conn.Stats())
+	require.EqualValues(t, 1, l.stats.OutputFull)
+	require.Len(t, l.out.datagrams, 2)
+}
