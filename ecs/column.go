@@ -114,12 +114,7 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int32) []int32 {
 	slot, n := int(d.slot), int(d.n)
 	shadow := c.shadow[slot*c.size : (slot+n)*c.size]
-	switch words {
-	case 3:
-		same = copyStrided[[3]uint32](shadow, all, stride, n, same)
-	case 4:
-		same = copyStrided[[4]uint32](shadow, all, stride, n, same)
-	default:
+	if words < 2 || words > 4 {
 		for k := range n {
 			if !c.put(slot+k, all[k*stride:][:words]) {
 				same = append(same, int32(k))
@@ -127,6 +122,7 @@ func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int
 		}
 		return same
 	}
+	same = copyStrided(shadow, all, stride, words, n, same)
 	copy(c.bytes(slot, slot+n), shadow)
 	return same
 }

@@ -254,19 +254,24 @@ func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask
 	return n
 }
 
-// copyStrided copies n rows of as many words as T has.
-func copyStrided[T [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n int, same []int32) []int32 {
+// copyStrided copies n rows of two to four words, which are taken in two pieces of
+// two that may overlap.
+func copyStrided(shadow []byte, all []uint32, stride, words, n int, same []int32) []int32 {
 	const word = 4
-	size := int(unsafe.Sizeof(*new(T)))
-	_, _ = shadow[n*size-1], all[(n-1)*stride+size/word-1]
+	size, last, step := words*word, words*word-8, stride*word
+	_, _ = shadow[n*size-1], all[(n-1)*stride+words-1]
 	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
-	for k := range n {
-		// SAFETY: as for copyWords; that there are n rows in both was looked at just now.
-		v, old := (*T)(unsafe.Add(from, k*stride*word)), (*T)(unsafe.Add(to, k*size))
-		if *old == *v {
+	for k, v, old := 0, 0, 0; k < n; k, v, old = k+1, v+step, old+size {
+		// SAFETY: that there are n rows in both was looked at just now, and a row is 8
+		// bytes at least; as bytes they need no alignment.
+		v0, v1 := (*[8]byte)(unsafe.Add(from, v)), (*[8]byte)(unsafe.Add(from, v+last))
+		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
+		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
+		if (a^binary.LittleEndian.Uint64(old0[:]))|(b^binary.LittleEndian.Uint64(old1[:])) == 0 {
 			same = append(same, int32(k))
 		}
-		*old = *v
+		binary.LittleEndian.PutUint64(old0[:], a)
+		binary.LittleEndian.PutUint64(old1[:], b)
 	}
 	return same
 }

@@ -48,29 +48,24 @@ func (u *run) version(v *version, t tick.Tick) {
 	}
 }
 
-// decodeRun stages the records that follow the last one in a run with it, and
-// returns how many. next is the index behind that one's. Where somebody is asked
-// about each record they are staged one by one.
-func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint32, error) {
-	s := &r.stage
-	v := &s.versions[len(s.versions)-1]
-	generation, mask := v.generation, v.mask
-	shape := r.shapes.of(mask)
-	if v.base != tick.None || !shape.floats || !b.Bool() {
-		return 0, nil
-	}
-	n := 0
+// decodeRun stages a run of which the first record has been read but not staged,
+// and returns how many follow that. Where somebody is asked about each record they
+// are staged one by one.
+func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, error) {
+	s, n := &r.stage, 0
 	if b.Align() {
 		n = int(b.Read(8))
 	}
-	if n == 0 || n > int(MaxEntities-next) {
+	if n == 0 || n > int(MaxEntities-u.index-1) {
 		return 0, r.malformed()
 	}
 	if r.guard != nil || r.apart {
-		return uint32(n), r.decodeApart(b, now, next, v, n)
+		v := s.add(now, u.index, u.generation)
+		v.mask, v.first = u.mask, int32(u.first)
+		return uint32(n), r.decodeApart(b, now, u.index+1, v, n)
 	}
 	rest := s.payload[len(s.payload)-b.Remaining()/8:]
-	first, from, lanes := int(v.first), len(s.lanes), n*shape.lanes
+	from, lanes := len(s.lanes), n*u.width
 	if len(rest) < 4*lanes {
 		return 0, r.malformed()
 	}
@@ -79,11 +74,10 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint
 		return 0, r.malformed()
 	}
 	b.Skip(4 * lanes)
-	s.indexes = s.indexes[:len(s.indexes)-1]
-	u := s.addRun()
-	u.at, u.n, u.index, u.generation, u.mask = len(s.versions)-1-s.from, 1+n, next-1, generation, mask
-	u.first, u.width = first, shape.lanes
-	s.versions = room(s.versions, n)[:len(s.versions)+n]
+	to := s.addRun()
+	to.at, to.n, to.index, to.generation, to.mask = len(s.versions)-s.from, 1+n, u.index, u.generation, u.mask
+	to.first, to.width = u.first, u.width
+	s.versions = room(s.versions, 1+n)[:len(s.versions)+1+n]
 	return uint32(n), nil
 }
 
