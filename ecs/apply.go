@@ -122,7 +122,9 @@ func (a *Apply) Run() {
 	a.running = true
 	a.removeCondemned() // those that had to wait
 	a.rejoin()
+	a.foresee()
 	a.watch.scan(a)
+	a.reconsider()
 	a.noticeLost()
 	a.watch.cutOff()
 	a.update()

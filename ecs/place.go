@@ -43,6 +43,11 @@ func (p *places) at(id wire.NetworkID) *place {
 	return nil
 }
 
+// idAt is the id of an index that is in use.
+func (p *places) idAt(index uint32) wire.NetworkID {
+	return wire.NetworkID{Index: index, Generation: p.byIndex[index].generation}
+}
+
 // holder is the id that an entity was given.
 func (p *places) holder(e ecs.Entity) (wire.NetworkID, bool) {
 	if int(e.ID()) >= len(p.byEntity) {

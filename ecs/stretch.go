@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"math"
+
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -41,26 +43,35 @@ func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 	if k.moves != a.watch.moves {
 		k.moves, k.list, k.at = a.watch.moves, k.list[:0], 0
 	}
+	if b, found, ok := k.find(s); found {
+		return b, ok
+	}
+	if b = a.moor(s); b.n > 0 {
+		a.keepBerth(b)
+	}
+	return b, b.n > 0
+}
+
+// find is berth where that was found out before.
+func (k *berths) find(s *snapshot.Stretch) (b berth, found, ok bool) {
 	for tries := 0; tries < len(k.list); tries, k.at = tries+1, k.at+1 {
 		if k.at >= len(k.list) {
 			k.at = 0
 		}
-		if b = k.list[k.at]; s.Index-b.index < b.n {
+		if at := &k.list[k.at]; s.Index-at.index < at.n {
+			b = *at
 			if b.generation != s.Generation || b.mask != s.Mask {
-				return b, false
+				return b, true, false
 			}
 			skipped := s.Index - b.index
 			b.index, b.n = s.Index, min(s.Count, b.n-skipped)
 			if b.slot >= 0 {
 				b.slot += int32(skipped)
 			}
-			return b, true
+			return b, true, true
 		}
 	}
-	if b = a.moor(s); b.n > 0 {
-		a.keepBerth(b)
-	}
-	return b, b.n > 0
+	return b, false, false
 }
 
 // moor finds out where entities are.
@@ -126,37 +137,75 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 	w := &a.writing
 	of := w.parcelOf(s.Tick, s.Mask, s.Mask)
 	w.parcels[of].stride = s.Width
-	d := due{index: index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of}
-	if d.n == 1 {
-		d.slot = a.slot(&d, 0) // one by itself always says where it lies
-	}
+	d := due{index: index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of, stretch: true}
 	list := w.of(b.table)
 	if n := len(list) - 1; n >= 0 && list[n].precedes(&d, s.Width) {
-		list[n].n += d.n
-	} else {
+		more := min(d.n, d.most()-list[n].n)
+		list[n].n += more
+		d.skip(more, s.Width)
+	}
+	for d.n > 0 {
 		list = append(list, d)
+		part := &list[len(list)-1]
+		part.n = min(d.n, d.most())
+		d.skip(part.n, s.Width)
 	}
 	w.byTable[b.table] = list
-	w.long = append(w.long, snapshot.Span{First: index, Count: b.n})
+	w.stretch(index, b.n)
 	return b.n, 0
+}
+
+// mostDue is how many entities are written as one, where their rows are one behind
+// the other: so many that those, the shadow of them and their lanes stay near while
+// one column after the other is written.
+const mostDue = 256
+
+// most is how many entities may be written as one.
+func (d *due) most() int32 {
+	if d.slot < 0 {
+		return math.MaxInt32
+	}
+	return mostDue
+}
+
+// skip takes away the first of a stretch.
+func (d *due) skip(n, stride int32) {
+	d.index, d.n, d.first = d.index+uint32(n), d.n-n, d.first+n*stride
+	if d.slot >= 0 {
+		d.slot += n
+	}
 }
 
 // precedes reports whether another stretch goes on where this one ends.
 func (d *due) precedes(next *due, stride int32) bool {
-	if d.parcel != next.parcel || d.index+uint32(d.n) != next.index || d.first+d.n*stride != next.first {
+	if !d.stretch || d.parcel != next.parcel || d.index+uint32(d.n) != next.index || d.first+d.n*stride != next.first {
 		return false
 	}
 	return d.slot < 0 && next.slot < 0 || d.slot >= 0 && next.slot == d.slot+d.n
 }
 
+// stretch notes who is listed as one of a stretch.
+func (w *writing) stretch(index, n uint32) {
+	w.long = append(w.long, snapshot.Span{First: index, Count: n})
+	w.longs = extended(w.longs, int((index+n-1)>>6))
+	for end := index + n; index < end; {
+		k := min(64-index&63, end-index)
+		w.longs[index>>6] |= ^uint64(0) >> (64 - k) << (index & 63)
+		index += k
+	}
+}
+
 // stretched reports whether an entity is listed as one of a stretch.
 func (w *writing) stretched(index uint32) bool {
+	return int(index>>6) < len(w.longs) && w.longs[index>>6]>>(index&63)&1 != 0
+}
+
+// unstretch forgets who is.
+func (w *writing) unstretch() {
 	for _, s := range w.long {
-		if index-s.First < s.Count {
-			return true
-		}
+		clear(w.longs[s.First>>6 : (s.First+s.Count-1)>>6+1]) // the others of these words are forgotten too
 	}
-	return false
+	w.long = w.long[:0]
 }
 
 // slot is where the k-th entity of a due lies.
@@ -206,19 +255,46 @@ func (w *writing) change(d *due, row snapshot.Mask, same []int32) {
 	}
 }
 
-// writeStretch writes one component of a stretch.
-func (a *Apply) writeStretch(c *column, d *due, bit snapshot.Mask) (count uint64) {
-	w := &a.writing
-	p := &w.parcels[d.parcel]
-	if p.has&bit == 0 {
-		return 0
+// writeStretches writes the stretches of a table: those whose rows are one behind
+// the other in all columns before the next, and those that are all over it column
+// by column, so that what is near is of one.
+func (a *Apply) writeStretches(t *table, list []due) {
+	rest := false
+	for i := range list {
+		if d := &list[i]; d.stretch && d.slot >= 0 {
+			for k := range t.columns {
+				a.writeStretch(&t.columns[k], d)
+			}
+		} else if d.stretch {
+			rest = true
+		}
 	}
+	for k := 0; rest && k < len(t.columns); k++ {
+		for i := range list {
+			if d := &list[i]; d.stretch && d.slot < 0 {
+				a.writeStretch(&t.columns[k], d)
+			}
+		}
+	}
+}
+
+// writeStretch writes one component of a stretch.
+func (a *Apply) writeStretch(c *column, d *due) {
+	p := &a.writing.parcels[d.parcel]
+	if c.row < 0 || !p.has.Has(c.row) {
+		return
+	}
+	a.stats.Rows += uint64(d.n)
+	w, bit := &a.writing, snapshot.Mask(0).With(c.row)
 	first, end := a.replica.Place(p.mask, c.row)
 	w.same = w.same[:0]
+	if d.slot >= 0 && a.watch.sparing && c.plain && !c.same(int(d.slot), int(d.slot+d.n)) {
+		a.strays(c, d)
+	}
 	switch {
-	case p.lanes != nil && c.plan.Plain() && d.slot >= 0:
+	case p.lanes != nil && c.plain && d.slot >= 0:
 		w.same = c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
-	case p.lanes != nil && c.plan.Plain():
+	case p.lanes != nil && c.plain:
 		w.same = c.scatter(a.berths.slots[d.index:][:d.n], p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
 	default:
 		for k := range d.n {
@@ -229,5 +305,4 @@ func (a *Apply) writeStretch(c *column, d *due, bit snapshot.Mask) (count uint64
 		}
 	}
 	w.change(d, bit, w.same)
-	return uint64(d.n)
 }

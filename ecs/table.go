@@ -31,6 +31,7 @@ type table struct {
 	stamped   int              // scattered: slots that this scan saw
 	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
 	slots     []int32          // scattered: as many, negative where there was none
+	spares    []spare          // ascending: rows that a run will overwrite
 	goal      int              // the column of the relation, negative where that does not replicate
 }
 
@@ -55,7 +56,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 			continue
 		}
 		_, aimed := plan.Target()
-		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), aimed: aimed, control: b.controls.kind(id)}
+		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, aimed: aimed, control: b.controls.kind(id)}
 		if b.unscanned.Has(row) {
 			t.unscanned = append(t.unscanned, c)
 		} else {

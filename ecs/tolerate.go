@@ -46,8 +46,13 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 			field = "target"
 		}
 	}
+	a.restored(id, c, field)
+}
+
+// restored notes that client code wrote a component and that it was put back.
+func (a *Apply) restored(id wire.NetworkID, c *column, field string) {
 	a.stats.Restored++
-	if !tw.restored {
+	if tw := &a.twins[id.Index]; !tw.restored {
 		tw.restored = true
 		a.watch.note(Problem{
 			Kind: LocalWriteRestored, Entity: id, Local: a.watch.at(id).entity,

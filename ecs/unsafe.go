@@ -1,9 +1,7 @@
 package netecs
 
 import (
-	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"unsafe"
 
 	"github.com/mlange-42/arche/ecs"
@@ -23,6 +21,8 @@ type column struct {
 	row  int        // row of the schema, -1 for Replicated and for controls without one
 	plan *wire.Plan // nil where row is -1
 	size int        // bytes of a component, 0 for a relation that is nothing but that
+
+	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
 
 	control controlKind // for captures only
 
@@ -90,14 +90,6 @@ func (c *column) aimSeat(n int) {
 	c.base = c.seats[n]
 	if c.aimed {
 		c.target = c.goals[n]
-	}
-}
-
-// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
-func (c *column) leave(n int) {
-	if n < len(c.seats) {
-		clear(c.seats[n:])
-		c.seats = c.seats[:n]
 	}
 }
 
@@ -170,63 +162,6 @@ func (c *column) bytes(from, to int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(c.base, from*c.size)), (to-from)*c.size)
 }
 
-// same compares rows with the slots of the same numbers.
-func (c *column) same(from, to int) bool {
-	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
-}
-
-// differing is the first row from <= row < to that is not the slot of the same
-// number, or to. Most rows of a block are the same: going over its words is
-// cheaper than a call for each row.
-func (c *column) differing(from, to int) int {
-	if from >= to {
-		return to // also because no pointer may be made to behind the last row
-	}
-	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
-	i := 0
-	for ; i+8 <= len(live) && i+8 <= len(kept); i += 8 {
-		x := binary.LittleEndian.Uint64(live[i:]) ^ binary.LittleEndian.Uint64(kept[i:])
-		if x != 0 {
-			return from + (i+bits.TrailingZeros64(x)/8)/c.size
-		}
-	}
-	for ; i < len(live) && i < len(kept); i++ {
-		if live[i] != kept[i] {
-			return from + i/c.size
-		}
-	}
-	return to
-}
-
-// sameRow compares one row with a slot.
-func (c *column) sameRow(row, slot int) bool {
-	if c.aimed && c.target != c.targets[slot] {
-		return false
-	}
-	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
-}
-
-// keep copies rows into the slots of the same numbers.
-func (c *column) keep(from, to int) {
-	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
-}
-
-// keepRow copies one row into a slot.
-func (c *column) keepRow(row, slot int) {
-	if c.aimed {
-		c.targets[slot] = c.target
-	}
-	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
-}
-
-// moveSlot copies one slot over another.
-func (c *column) moveSlot(from, to int) {
-	if c.aimed {
-		c.targets[to] = c.targets[from]
-	}
-	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
-}
-
 // reserve makes room for slots, growing by doubling.
 func (c *column) reserve(slots int) {
 	if c.aimed && slots > 0 {
@@ -296,46 +231,11 @@ func (c *column) write(row int, lanes []uint32) {
 	c.plan.Dequantise(lanes, c.at(row))
 }
 
-// put is write for the row of the number of a slot, which follows. It reports
-// whether the component has another value now. What else is in the component
-// must be in the slot already.
-func (c *column) put(slot int, lanes []uint32) bool { return c.putAt(slot, slot, lanes) }
-
-// putAt is put for a row that has another number than its slot.
-func (c *column) putAt(row, slot int, lanes []uint32) bool {
-	c.write(row, lanes)
-	if c.sameRow(row, slot) {
-		return false
-	}
-	c.keepRow(row, slot)
-	return true
-}
-
-// copyAll is put for the first entities of a list, which are of one parcel and
-// have a row, for a plan that is plain. It returns how many they are. The lanes
-// of the row are the words from its place in the first entity's of all lanes on.
-// Most components are of three or four words, for which a call costs more than
-// the copy.
-func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int) (n int) {
-	switch words {
-	case 3:
-		return copyWords[[3]uint32](c, list, row, all)
-	case 4:
-		return copyWords[[4]uint32](c, list, row, all)
-	}
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
-		if d := &list[n]; c.put(int(d.slot), all[d.first:][:words]) {
-			d.rows |= row
-		}
-	}
-	return n
-}
-
 // copyWords is copyAll for a row of as many words as T has.
 func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask, all []uint32) (n int) {
 	const word = 4
 	size := int(unsafe.Sizeof(*new(T)))
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of && list[n].n == 1; n++ {
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of && !list[n].stretch; n++ {
 		d := &list[n]
 		from, at := int(d.first), int(d.slot)*size
 		_, _ = all[from+size/word-1], c.shadow[at+size-1]
@@ -354,58 +254,24 @@ func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask
 	return n
 }
 
-// copyStretch is put for entities whose slots are one behind the other, for a
-// plan that is plain. Their lanes begin with all and are stride apart. It adds
-// those to same, by number, that had the value already.
-func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int32) []int32 {
-	slot, n := int(d.slot), int(d.n)
-	shadow := c.shadow[slot*c.size : (slot+n)*c.size]
-	switch words {
-	case 3:
-		same = copyStrided[[3]uint32](shadow, all, stride, n, same)
-	case 4:
-		same = copyStrided[[4]uint32](shadow, all, stride, n, same)
-	default:
-		for k := range n {
-			if !c.put(slot+k, all[k*stride:][:words]) {
-				same = append(same, int32(k))
-			}
-		}
-		return same
-	}
-	copy(c.bytes(slot, slot+n), shadow)
-	return same
-}
-
-// copyStrided copies n rows of as many words as T has.
-func copyStrided[T [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n int, same []int32) []int32 {
+// copyStrided copies n rows of two to four words, which are taken in two pieces of
+// two that may overlap.
+func copyStrided(shadow []byte, all []uint32, stride, words, n int, same []int32) []int32 {
 	const word = 4
-	size := int(unsafe.Sizeof(*new(T)))
-	_, _ = shadow[n*size-1], all[(n-1)*stride+size/word-1]
+	size, last, step := words*word, words*word-8, stride*word
+	_, _ = shadow[n*size-1], all[(n-1)*stride+words-1]
 	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
-	for k := range n {
-		// SAFETY: as for copyWords; that there are n rows in both was looked at just now.
-		v, old := (*T)(unsafe.Add(from, k*stride*word)), (*T)(unsafe.Add(to, k*size))
-		if *old == *v {
+	for k, v, old := 0, 0, 0; k < n; k, v, old = k+1, v+step, old+size {
+		// SAFETY: that there are n rows in both was looked at just now, and a row is 8
+		// bytes at least; as bytes they need no alignment.
+		v0, v1 := (*[8]byte)(unsafe.Add(from, v)), (*[8]byte)(unsafe.Add(from, v+last))
+		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
+		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
+		if (a^binary.LittleEndian.Uint64(old0[:]))|(b^binary.LittleEndian.Uint64(old1[:])) == 0 {
 			same = append(same, int32(k))
 		}
-		*old = *v
-	}
-	return same
-}
-
-// scatter is copyStretch for entities with slots all over the table.
-func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
-	switch words {
-	case 3:
-		return copyScattered[[3]uint32](c, slots, all, stride, same)
-	case 4:
-		return copyScattered[[4]uint32](c, slots, all, stride, same)
-	}
-	for k, slot := range slots {
-		if !c.put(int(slot), all[k*stride:][:words]) {
-			same = append(same, int32(k))
-		}
+		binary.LittleEndian.PutUint64(old0[:], a)
+		binary.LittleEndian.PutUint64(old1[:], b)
 	}
 	return same
 }

@@ -20,7 +20,7 @@ type filling struct {
 // update brings the world up to date with the replica: first what entities and
 // components there are, then their values, when every entity is there.
 func (a *Apply) update() {
-	if a.replica == nil || len(a.again) == 0 && len(a.replica.Changed()) == 0 && (!a.all || a.replica.Len() == 0) {
+	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedSpans()) == 0 && (!a.all || a.replica.Len() == 0) {
 		return
 	}
 	a.stats.Applied++

@@ -38,6 +38,8 @@ type watch struct {
 	wait bool             // set by differs: the component is to be found different again
 	left []departure      // slots whose entity was found elsewhere
 
+	sparing bool // what the tables' spares name is compared when it is written
+
 	evicted []wire.NetworkID // ids that settle found out of their place
 
 	mark life
@@ -159,12 +161,15 @@ func (w *watch) scanColumns(t *table, h watcher) {
 		t.aim(&w.query)
 		t.reserve(n)
 	}
-	common := min(n, t.length)
-	for from := 0; from < common; from += chunkRows {
-		if to := min(from+chunkRows, common); !t.same(from, to) {
-			w.scanChunk(t, from, to, h)
+	common, at := min(n, t.length), 0
+	if w.sparing {
+		for _, s := range t.spares {
+			w.scanRows(t, at, min(s.from, common), h)
+			at = min(s.to, common)
+			w.scanSpared(t, s.from, at, h)
 		}
 	}
+	w.scanRows(t, at, common, h)
 	for row := common; row < n; row++ {
 		h.appears(t, row, row)
 	}
@@ -175,18 +180,28 @@ func (w *watch) scanColumns(t *table, h watcher) {
 	w.query.Close()
 }
 
-// scanChunk goes over the rows from <= row < to, all of which have a slot.
-func (w *watch) scanChunk(t *table, from, to int, h watcher) {
-	for ; from < to; from += blockRows {
-		end := min(from+blockRows, to)
-		moved := !t.replicas.same(from, end)
-		if moved {
-			w.scanReplicas(t, from, end, h)
+// scanRows goes over the rows from <= row < to, all of which have a slot.
+func (w *watch) scanRows(t *table, from, to int, h watcher) {
+	for ; from < to; from += chunkRows {
+		end := min(from+chunkRows, to)
+		if t.same(from, end) {
+			continue
 		}
-		for i := range t.columns {
-			if c := &t.columns[i]; moved || !c.same(from, end) {
-				w.scanColumn(t, c, from, end, moved, h)
-			}
+		for at := from; at < end; at += blockRows {
+			w.scanBlock(t, at, min(at+blockRows, end), false, h)
+		}
+	}
+}
+
+// scanBlock goes over the rows of a block, of spared ones without what is plain.
+func (w *watch) scanBlock(t *table, from, to int, spared bool, h watcher) {
+	moved := !t.replicas.same(from, to)
+	if moved {
+		w.scanReplicas(t, from, to, h)
+	}
+	for i := range t.columns {
+		if c := &t.columns[i]; !(spared && c.plain) && (moved || !c.same(from, to)) {
+			w.scanColumn(t, c, from, to, moved, h)
 		}
 	}
 }

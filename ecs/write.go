@@ -19,6 +19,7 @@ type writing struct {
 	guard    ecs.Query // keeps the world locked while columns are aimed
 	parcels  []parcel
 	long     []snapshot.Span // who is listed in stretches
+	longs    []uint64        // the same, a bit for each index
 	details  []snapshot.Mask // of stretches of which not all got the same rows
 	same     []int32
 }
@@ -34,6 +35,8 @@ type due struct {
 	parcel int32
 	detail int32         // 1 + where the rows of each are; 0: they are the same
 	rows   snapshot.Mask // that got another value
+	// stretch says that it came as one, though one entity may be left of it.
+	stretch bool
 }
 
 // parcel is what entities have in common that have the same rows and whose
@@ -66,7 +69,8 @@ func (w *writing) forget() {
 		w.byTable[i] = w.byTable[i][:0]
 	}
 	w.homeless, w.fresh, w.forms, w.parcels = w.homeless[:0], w.fresh[:0], w.forms[:0], w.parcels[:0]
-	w.long, w.details = w.long[:0], w.details[:0]
+	w.details = w.details[:0]
+	w.unstretch()
 }
 
 // parcelOf is the number of a parcel, which most likely is one of the last.
@@ -268,6 +272,9 @@ func (a *Apply) writeTable(t *table, list []due, sure bool) []due {
 	if !sure {
 		list = a.present(t, list, query.Count())
 	}
+	if len(a.writing.long) > 0 {
+		a.writeStretches(t, list)
+	}
 	for i := range t.columns {
 		switch c := &t.columns[i]; {
 		case c.row < 0: // of no row of the schema: it is not ours
@@ -297,10 +304,9 @@ func (a *Apply) present(t *table, list []due, length int) []due {
 
 // writeColumn writes one component of entities, those of a parcel together.
 func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
-	bit, plain := snapshot.Mask(0).With(c.row), c.plan.Plain()
+	bit, plain := snapshot.Mask(0).With(c.row), c.plain
 	for i := 0; i < len(list); {
-		if list[i].n > 1 {
-			count += a.writeStretch(c, &list[i], bit)
+		if list[i].stretch {
 			i++
 			continue
 		}
@@ -311,7 +317,7 @@ func (a *Apply) writeColumn(c *column, list []due) (count uint64) {
 			i, count = i+n, count+uint64(n)
 			continue
 		}
-		for of := list[i].parcel; i < len(list) && list[i].parcel == of && list[i].n == 1; i++ {
+		for of := list[i].parcel; i < len(list) && list[i].parcel == of && !list[i].stretch; i++ {
 			d := &list[i]
 			switch {
 			case p.has&bit == 0:
@@ -339,7 +345,7 @@ func (c *column) putDue(d *due, row snapshot.Mask, lanes []uint32) {
 func (a *Apply) writeRefs(c *column, list []due) {
 	for i := range list {
 		d := &list[i]
-		if !a.writing.parcels[d.parcel].has.Has(c.row) { // as with all stretches: their rows are floats
+		if d.stretch || !a.writing.parcels[d.parcel].has.Has(c.row) { // the rows of stretches are floats
 			continue
 		}
 		if lanes := a.replica.Row(d.index, c.row); lanes != nil {

@@ -56,36 +56,35 @@ func (c *covers) seek(index uint32) (i int, in bool) {
 	return i, i < len(c.list) && c.list[i].index <= index
 }
 
-// put makes u the cover of what it is about, all of which is in the i-th, or in
-// none and in front of that.
-func (c *covers) put(i int, in bool, u cover) {
+// put makes u, as of a tick, the cover of what it is about, all of which is in the
+// i-th, or in none and in front of that.
+func (c *covers) put(i int, in bool, u *run, now tick.Tick) {
 	if in {
 		old := &c.list[i]
-		rest, before := *old, int(u.index-old.index)
-		rest.skip(before + u.n)
+		before := int(u.index - old.index)
 		if before > 0 {
+			rest := *old
+			rest.skip(before + u.n)
 			old.n = before
 			i++
 			if rest.n > 0 {
-				c.list = slices.Insert(c.list, i, u, rest)
+				c.list = slices.Insert(c.list, i, cover{run: *u, tick: now}, rest)
 			} else {
-				c.list = slices.Insert(c.list, i, u)
+				c.list = slices.Insert(c.list, i, cover{run: *u, tick: now})
 			}
 			c.at = i + 1
 			return
 		}
-		if rest.n > 0 {
-			*old = rest
-		} else {
+		if old.skip(u.n); old.n == 0 {
 			c.list = slices.Delete(c.list, i, i+1)
 		}
 	}
 	c.at = i
-	if i > 0 && c.list[i-1].tick == u.tick && c.list[i-1].goesOn(&u.run) {
+	if i > 0 && c.list[i-1].tick == now && c.list[i-1].goesOn(u) {
 		c.list[i-1].n += u.n
 		return
 	}
-	c.list = slices.Insert(c.list, i, u)
+	c.list = slices.Insert(c.list, i, cover{run: *u, tick: now})
 	c.at = i + 1
 }
 

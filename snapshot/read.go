@@ -200,15 +200,14 @@ func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) erro
 		if index >= MaxEntities {
 			return r.malformed()
 		}
-		if err := r.decodeRecord(b, s, index, odd); err != nil {
-			return err
-		}
-		if odd {
-			more, err := r.decodeRun(b, s, next)
+		if odd && !b.Bool() {
+			more, err := r.decodeWhole(b, s, index)
 			if err != nil {
 				return err
 			}
 			next += more
+		} else if err := r.decodeRecord(b, s, index, odd); err != nil {
+			return err
 		}
 	}
 }

@@ -85,11 +85,8 @@ func (base *baseline) row(r *Replica, row int) ([]uint32, bool) {
 	return r.past.row(base.version, row), true
 }
 
-// decodeRecord stages one entity with all its rows.
+// decodeRecord stages one entity that leans on something, with all its rows.
 func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd bool) error {
-	if odd && !b.Bool() {
-		return r.decodeWhole(b, s, index)
-	}
 	l := &r.stage.leant
 	*l = lent{}
 	usual := !odd || b.Bool()
@@ -131,35 +128,39 @@ func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	return v
 }
 
-// decodeWhole stages a record that leans on nothing.
-func (r *Replica) decodeWhole(b *wire.BitReader, s tick.Tick, index uint32) error {
+// decodeWhole stages a record that leans on nothing, and those that follow it in
+// a run. It returns how many these are.
+func (r *Replica) decodeWhole(b *wire.BitReader, s tick.Tick, index uint32) (more uint32, err error) {
 	generation, ok := readGeneration(b)
 	if !ok {
-		return r.malformed()
+		return 0, r.malformed()
+	}
+	mask := Mask(b.Read(uint(r.schema.Rows())))
+	shape, first := r.shapes.of(mask), len(r.stage.lanes)
+	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
+	lanes := r.stage.lanes[first:]
+	if shape.floats && !wire.ReadFloats(b, lanes) {
+		return 0, r.malformed()
+	}
+	if shape.floats && b.Bool() {
+		return r.decodeRun(b, s, run{index: index, generation: generation, mask: mask, first: first, width: shape.lanes})
 	}
 	v := r.stage.add(s, index, generation)
-	v.mask = Mask(b.Read(uint(r.schema.Rows())))
-	shape := r.shapes.of(v.mask)
-	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
-	lanes := r.stage.lanes[v.first:]
-	if shape.floats {
-		if !wire.ReadFloats(b, lanes) {
-			return r.malformed()
-		}
-		return nil
+	if v.mask, v.first = mask, int32(first); shape.floats {
+		return 0, nil
 	}
 	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
 		row := m.next()
 		n := r.schema.widths[row]
 		if !r.schema.plans[row].ReadRow(b, lanes[:n]) {
-			return r.malformed()
+			return 0, r.malformed()
 		}
 		lanes = lanes[n:]
 	}
 	if b.Failed() {
-		return r.malformed()
+		return 0, r.malformed()
 	}
-	return nil
+	return 0, nil
 }
 
 // leanAgain leans on the version that a list names, if it is of the life that

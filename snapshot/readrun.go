@@ -48,29 +48,24 @@ func (u *run) version(v *version, t tick.Tick) {
 	}
 }
 
-// decodeRun stages the records that follow the last one in a run with it, and
-// returns how many. next is the index behind that one's. Where somebody is asked
-// about each record they are staged one by one.
-func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint32, error) {
-	s := &r.stage
-	v := &s.versions[len(s.versions)-1]
-	generation, mask := v.generation, v.mask
-	shape := r.shapes.of(mask)
-	if v.base != tick.None || !shape.floats || !b.Bool() {
-		return 0, nil
-	}
-	n := 0
+// decodeRun stages a run of which the first record has been read but not staged,
+// and returns how many follow that. Where somebody is asked about each record they
+// are staged one by one.
+func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, error) {
+	s, n := &r.stage, 0
 	if b.Align() {
 		n = int(b.Read(8))
 	}
-	if n == 0 || n > int(MaxEntities-next) {
+	if n == 0 || n > int(MaxEntities-u.index-1) {
 		return 0, r.malformed()
 	}
 	if r.guard != nil || r.apart {
-		return uint32(n), r.decodeApart(b, now, next, v, n)
+		v := s.add(now, u.index, u.generation)
+		v.mask, v.first = u.mask, int32(u.first)
+		return uint32(n), r.decodeApart(b, now, u.index+1, v, n)
 	}
 	rest := s.payload[len(s.payload)-b.Remaining()/8:]
-	first, from, lanes := int(v.first), len(s.lanes), n*shape.lanes
+	from, lanes := len(s.lanes), n*u.width
 	if len(rest) < 4*lanes {
 		return 0, r.malformed()
 	}
@@ -79,12 +74,21 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, next uint32) (uint
 		return 0, r.malformed()
 	}
 	b.Skip(4 * lanes)
-	s.indexes = s.indexes[:len(s.indexes)-1]
-	s.runs = append(s.runs, run{
-		at: len(s.versions) - 1 - s.from, n: 1 + n, index: next - 1, generation: generation, mask: mask, first: first, width: shape.lanes,
-	})
-	s.versions = room(s.versions, n, 0)[:len(s.versions)+n]
+	to := s.addRun()
+	to.at, to.n, to.index, to.generation, to.mask = len(s.versions)-s.from, 1+n, u.index, u.generation, u.mask
+	to.first, to.width = u.first, u.width
+	s.versions = room(s.versions, 1+n, 0)[:len(s.versions)+1+n]
 	return uint32(n), nil
+}
+
+// addRun begins a run. As in add its fields are written one by one.
+func (s *stage) addRun() *run {
+	n := len(s.runs)
+	if n == cap(s.runs) {
+		s.runs = room(s.runs, 1, usualSpans)
+	}
+	s.runs = s.runs[:n+1]
+	return &s.runs[n]
 }
 
 // mostInRun is how many records of a run may follow the first.
@@ -107,41 +111,46 @@ func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, lik
 // commitRun enters the first records of a run as record does, with places from
 // place on, and takes them away from it: all until one about which there is more
 // to say. It returns how many. Their lives are written, and their versions put
-// together, when somebody asks for one.
+// together, when somebody asks for one. Nothing of a run or a cover is copied
+// where all goes on as it did: what was just written field by field and is then
+// read in larger pieces is waited for.
 func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
 	if len(r.covers.list) > r.covers.most {
 		r.uncover()
 	}
 	for u.n > 0 && int(u.index) < len(r.heads) {
-		began := *u
-		began.place = int32(place + done)
 		i, in := r.covers.seek(u.index)
-		if in && !r.covers.list[i].precedes(&began, b.tick) {
+		if in && !r.covers.list[i].precedes(u, b.tick) {
 			r.bare(u.index)
 			i, in = r.covers.seek(u.index)
 		}
-		before := 0
+		before, all := 0, u.n
+		u.place = int32(place + done)
 		switch {
 		case in:
-			c := r.covers.list[i]
-			c.skip(int(u.index - c.index))
-			began.n, before = min(u.n, c.n), c.first
-			began.life, began.prev = c.life, versionRef{tick: c.tick, place: c.place}
+			c := &r.covers.list[i]
+			skipped := int(u.index - c.index)
+			u.n, before = min(u.n, c.n-skipped), c.first+skipped*c.width
+			u.life, u.prev.tick, u.prev.place = c.life+int32(skipped), c.tick, c.place+int32(skipped)
 		default:
 			if i < len(r.covers.list) {
-				began.n = min(u.n, int(r.covers.list[i].index-u.index))
+				u.n = min(u.n, int(r.covers.list[i].index-u.index))
 			}
-			before = r.beginRun(&began, b.tick)
+			before = r.beginRun(u, b.tick)
 		}
-		if began.n == 0 {
+		n := u.n
+		if n > 0 {
+			r.follow(b, u, before)
+			b.enter(u)
+			r.touchRun(u.index, n)
+			r.covers.put(i, in, u, b.tick)
+		}
+		u.n = all
+		if n == 0 {
 			break
 		}
-		r.follow(b, &began, before)
-		b.enter(&began)
-		r.touchRun(began.index, began.n)
-		r.covers.put(i, in, cover{run: began, tick: b.tick})
-		u.skip(began.n)
-		done += began.n
+		u.skip(n)
+		done += n
 	}
 	return done
 }
@@ -186,6 +195,11 @@ func (r *Replica) follow(b *block, u *run, before int) {
 	followed, shape := r.past.block(u.prev.tick), r.shapes.of(u.mask)
 	olds, lanes := followed.lanes[before:][:u.n*u.width], b.lanes[u.first:][:u.n*u.width]
 	followed.over = followed.over.grownTo(len(followed.versions))
+	if shape.allApart(olds, lanes) {
+		followed.over.setAll(uint32(u.prev.place), u.n)
+		followed.overs += u.n
+		return
+	}
 	for n := 0; n < u.n; n++ {
 		k := shape.apart(olds[n*u.width:], lanes[n*u.width:])
 		over := k

@@ -58,6 +58,27 @@ func (s *shape) apart(a, b []uint32) (n int) {
 	return n
 }
 
+// allApart reports whether all entities whose lanes these are are seen at a glance
+// to differ in each row, as most often they do.
+func (s *shape) allApart(a, b []uint32) bool {
+	p, q, o, width := uint(s.probes[0]), uint(s.probes[1]), uint(s.probes[2]), uint(s.lanes)
+	return s.rows <= probes && width > 0 && aparts(a, b, p, width) &&
+		(q == p || aparts(a, b, q, width)) && (o == q || aparts(a, b, o, width))
+}
+
+// aparts reports whether every width-th lane differs, from one on.
+func aparts(a, b []uint32, from, width uint) bool {
+	if b = b[:len(a)]; width == 0 {
+		return false
+	}
+	for at := from; at < uint(len(a)); at += width {
+		if a[at] == b[at] {
+			return false
+		}
+	}
+	return true
+}
+
 // row is the lanes of a row of the mask, among those of all its rows.
 func (s *shape) row(lanes []uint32, row int) []uint32 {
 	at := s.at[row]

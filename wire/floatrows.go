@@ -8,22 +8,28 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	if len(buf) < 4*len(lanes) {
 		return false
 	}
-	carries, i := uint64(0), 0
-	for ; i+8 <= len(lanes) && 4*i+32 <= len(buf); i += 8 {
-		from, to := (*[32]byte)(buf[4*i:]), (*[8]uint32)(lanes[i:])
-		a, b := binary.LittleEndian.Uint64(from[:]), binary.LittleEndian.Uint64(from[8:])
-		to[0], to[1] = uint32(a), uint32(a>>32)
-		to[2], to[3] = uint32(b), uint32(b>>32)
-		carries |= (a&exponents + exponentOnes) | (b&exponents + exponentOnes)
-		a, b = binary.LittleEndian.Uint64(from[16:]), binary.LittleEndian.Uint64(from[24:])
-		to[4], to[5] = uint32(a), uint32(a>>32)
-		to[6], to[7] = uint32(b), uint32(b>>32)
-		carries |= (a&exponents + exponentOnes) | (b&exponents + exponentOnes)
+	words := memoryOf(lanes)
+	if copy(words, buf); !littleEndian() {
+		for i := range lanes {
+			lanes[i] = binary.LittleEndian.Uint32(buf[4*i:])
+		}
 	}
-	for ; i < len(lanes); i++ {
-		a := binary.LittleEndian.Uint32(buf[4*i:])
-		lanes[i] = a
-		carries |= uint64(a&exponent + exponentOne)
+	return finiteWords(words)
+}
+
+// finiteWords reports whether all float32 of some memory are finite. They are copied before and looked at then: both loops are
+// shorter alone, and what was just written is near.
+func finiteWords(words []byte) bool {
+	carries := uint64(0)
+	for len(words) >= 32 {
+		w := (*[32]byte)(words)
+		a, b := binary.NativeEndian.Uint64(w[:]), binary.NativeEndian.Uint64(w[8:])
+		c, d := binary.NativeEndian.Uint64(w[16:]), binary.NativeEndian.Uint64(w[24:])
+		carries |= (a&exponents + exponentOnes) | (b&exponents + exponentOnes) | (c&exponents + exponentOnes) | (d&exponents + exponentOnes)
+		words = words[32:]
+	}
+	for ; len(words) >= 4; words = words[4:] {
+		carries |= uint64(binary.NativeEndian.Uint32(words)&exponent + exponentOne)
 	}
 	return carries&exponentCarries == 0
 }

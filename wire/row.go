@@ -125,35 +125,24 @@ func ReadFloats(r *BitReader, lanes []uint32) bool {
 	return !r.failed
 }
 
-// readFloats reads lanes of 32 bits, two at a time, as long as the reader has the 8 bytes that this takes, and returns how
+// readFloats reads lanes of 32 bits, two at a time, where the reader has all the bytes that this takes, and returns how
 // many. It returns false when one is not finite.
 func readFloats(r *BitReader, lanes []uint32) (i int, finite bool) {
-	const exponents, ones = 0x7F80_0000_7F80_0000, 0x0080_0000_0080_0000
-	buf, acc, n, carries := r.buf, r.acc, r.n, uint64(0)
-	for ; i+2 <= len(lanes) && len(buf) >= 8; i += 2 {
+	words := len(lanes) / 2
+	if len(r.buf) < 8*words {
+		return 0, true
+	}
+	buf, acc, n, carries := r.buf[:8*words], r.acc, r.n, uint64(0)
+	r.buf = r.buf[8*words:]
+	for ; len(buf) >= 8 && len(lanes) >= 2; buf, lanes = buf[8:], lanes[2:] {
 		word := binary.LittleEndian.Uint64(buf)
-		buf = buf[8:]
 		both := acc | word<<n // n is 64 at most, for which there is nothing to shift in
 		acc = word >> (64 - n)
-		carries |= both&exponents + ones // into the sign's place, where all bits of an exponent are set
-		lanes[i], lanes[i+1] = uint32(both), uint32(both>>32)
+		carries |= both&exponents + exponentOnes // into the sign's place, where all bits of an exponent are set
+		lanes[0], lanes[1] = uint32(both), uint32(both>>32)
 	}
-	if i < len(lanes) && len(buf) >= 8 {
-		one := acc
-		if n >= 32 {
-			acc, n = acc>>32, n-32
-		} else {
-			word := binary.LittleEndian.Uint64(buf)
-			buf = buf[8:]
-			one |= word << n
-			acc, n = word>>(32-n), n+32
-		}
-		lanes[i] = uint32(one)
-		carries |= one&0x7F80_0000 + 0x0080_0000
-		i++
-	}
-	r.buf, r.acc, r.n = buf, acc, n
-	return i, carries&0x8000_0000_8000_0000 == 0
+	r.acc = acc
+	return 2 * words, carries&exponentCarries == 0
 }
 
 // legal reports whether lanes[last], which is l, may hold what it does.

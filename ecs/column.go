@@ -1,0 +1,144 @@
+package netecs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
+func (c *column) leave(n int) {
+	if n < len(c.seats) {
+		clear(c.seats[n:])
+		c.seats = c.seats[:n]
+	}
+}
+
+// same compares rows with the slots of the same numbers.
+func (c *column) same(from, to int) bool {
+	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
+}
+
+// differing is the first row from <= row < to that is not the slot of the same
+// number, or to. Most rows of a block are the same: going over its words is
+// cheaper than a call for each row.
+func (c *column) differing(from, to int) int {
+	if from >= to {
+		return to // also because no pointer may be made to behind the last row
+	}
+	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
+	i := 0
+	for ; i+8 <= len(live) && i+8 <= len(kept); i += 8 {
+		x := binary.LittleEndian.Uint64(live[i:]) ^ binary.LittleEndian.Uint64(kept[i:])
+		if x != 0 {
+			return from + (i+bits.TrailingZeros64(x)/8)/c.size
+		}
+	}
+	for ; i < len(live) && i < len(kept); i++ {
+		if live[i] != kept[i] {
+			return from + i/c.size
+		}
+	}
+	return to
+}
+
+// sameRow compares one row with a slot.
+func (c *column) sameRow(row, slot int) bool {
+	if c.aimed && c.target != c.targets[slot] {
+		return false
+	}
+	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
+}
+
+// keep copies rows into the slots of the same numbers.
+func (c *column) keep(from, to int) {
+	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
+}
+
+// keepRow copies one row into a slot.
+func (c *column) keepRow(row, slot int) {
+	if c.aimed {
+		c.targets[slot] = c.target
+	}
+	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
+}
+
+// moveSlot copies one slot over another.
+func (c *column) moveSlot(from, to int) {
+	if c.aimed {
+		c.targets[to] = c.targets[from]
+	}
+	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
+}
+
+// put is write for the row of the number of a slot, which follows. It reports
+// whether the component has another value now. What else is in the component
+// must be in the slot already.
+func (c *column) put(slot int, lanes []uint32) bool { return c.putAt(slot, slot, lanes) }
+
+// putAt is put for a row that has another number than its slot.
+func (c *column) putAt(row, slot int, lanes []uint32) bool {
+	c.write(row, lanes)
+	if c.sameRow(row, slot) {
+		return false
+	}
+	c.keepRow(row, slot)
+	return true
+}
+
+// copyAll is put for the first entities of a list, which are of one parcel and
+// have a row, for a plan that is plain. It returns how many they are. The lanes
+// of the row are the words from its place in the first entity's of all lanes on.
+// Most components are of three or four words, for which a call costs more than
+// the copy.
+func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int) (n int) {
+	switch words {
+	case 3:
+		return copyWords[[3]uint32](c, list, row, all)
+	case 4:
+		return copyWords[[4]uint32](c, list, row, all)
+	}
+	for of := list[0].parcel; n < len(list) && list[n].parcel == of && !list[n].stretch; n++ {
+		if d := &list[n]; c.put(int(d.slot), all[d.first:][:words]) {
+			d.rows |= row
+		}
+	}
+	return n
+}
+
+// copyStretch is put for entities whose slots are one behind the other, for a
+// plan that is plain. Their lanes begin with all and are stride apart. It adds
+// those to same, by number, that had the value already.
+func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int32) []int32 {
+	slot, n := int(d.slot), int(d.n)
+	shadow := c.shadow[slot*c.size : (slot+n)*c.size]
+	if words < 2 || words > 4 {
+		for k := range n {
+			if !c.put(slot+k, all[k*stride:][:words]) {
+				same = append(same, int32(k))
+			}
+		}
+		return same
+	}
+	same = copyStrided(shadow, all, stride, words, n, same)
+	copy(c.bytes(slot, slot+n), shadow)
+	return same
+}
+
+// scatter is copyStretch for entities with slots all over the table.
+func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
+	switch words {
+	case 3:
+		return copyScattered[[3]uint32](c, slots, all, stride, same)
+	case 4:
+		return copyScattered[[4]uint32](c, slots, all, stride, same)
+	}
+	for k, slot := range slots {
+		if !c.put(int(slot), all[k*stride:][:words]) {
+			same = append(same, int32(k))
+		}
+	}
+	return same
+}

@@ -1,0 +1,142 @@
+package netecs
+
+// What a run is about to overwrite need not be gone over twice. When all that a
+// replica received are stretches of which it is known where they lie, the scan
+// leaves out their plain columns, and each is compared with the shadow when it is
+// written: what is near then was fetched once. Whatever else has happened, the
+// scan is made up for before anything comes of it.
+
+// spare is rows of a table that a scan leaves out.
+type spare struct{ from, to int }
+
+// mostSpares is how many parts of a table are left out at most.
+const mostSpares = 8
+
+// foresee tells the tables what the scan may leave out. A client that writes
+// itself has to know what it wrote before it is decided what to overwrite.
+func (a *Apply) foresee() {
+	w := a.watch
+	w.sparing = false
+	for _, t := range w.tables {
+		t.spares = t.spares[:0]
+	}
+	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
+		return
+	}
+	w.sparing = a.eachStretch(w.spare)
+}
+
+// eachStretch gives what is to be written to f, stretch by stretch. It is false
+// when it comes upon anything else.
+func (a *Apply) eachStretch(f func(berth)) bool {
+	for _, span := range a.replica.ChangedSpans() {
+		for index, end := span.First, span.First+span.Count; index < end; {
+			s, ok := a.replica.Stretch(index, end-index)
+			if !ok {
+				return false
+			}
+			b, found, ok := a.berths.find(&s)
+			if !found || !ok {
+				return false
+			}
+			f(b)
+			index += b.n
+		}
+	}
+	return true
+}
+
+// spare is told of a stretch that will be written. Where its rows are all over the
+// table they are rather gone over one behind the other before.
+func (w *watch) spare(b berth) {
+	if b.slot < 0 {
+		return
+	}
+	t := w.tables[b.table]
+	from, to := int(b.slot), int(b.slot)+int(b.n)
+	switch n := len(t.spares); {
+	case n > 0 && t.spares[n-1].to == from:
+		t.spares[n-1].to = to
+	case n < mostSpares && (n == 0 || t.spares[n-1].to < from):
+		t.spares = append(t.spares, spare{from, to})
+	}
+}
+
+// reconsider makes up for what the scan left out, unless it found nothing that
+// could have another end than was foreseen.
+func (a *Apply) reconsider() {
+	w := a.watch
+	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled && a.eachStretch(func(berth) {}) {
+		return
+	}
+	w.sparing = false
+	for _, t := range w.tables {
+		if len(t.spares) > 0 {
+			w.scanSpares(t, a)
+		}
+	}
+}
+
+// scanSpares goes over what scanColumns left out of a table.
+func (w *watch) scanSpares(t *table, h watcher) {
+	w.query = w.world.Query(&t.filter)
+	common := min(w.query.Count(), t.length)
+	if common > 0 {
+		w.query.Next()
+		t.aim(&w.query)
+	}
+	for _, s := range t.spares {
+		for from := s.from; from < min(s.to, common); from += blockRows {
+			to := min(from+blockRows, s.to, common)
+			moved := !t.replicas.same(from, to)
+			for i := range t.columns {
+				if c := &t.columns[i]; c.plain && (moved || !c.same(from, to)) {
+					w.scanColumn(t, c, from, to, moved, h)
+				}
+			}
+		}
+	}
+	t.release()
+	w.query.Close()
+}
+
+// scanSpared is scanRows for rows of which only what is not plain is compared.
+func (w *watch) scanSpared(t *table, from, to int, h watcher) {
+	for ; from < to; from += chunkRows {
+		end := min(from+chunkRows, to)
+		if t.sameSpared(from, end) {
+			continue
+		}
+		for at := from; at < end; at += blockRows {
+			w.scanBlock(t, at, min(at+blockRows, end), true, h)
+		}
+	}
+}
+
+// sameSpared compares what is compared of rows that are spared.
+func (t *table) sameSpared(from, to int) bool {
+	if !t.replicas.same(from, to) {
+		return false
+	}
+	for i := range t.columns {
+		if c := &t.columns[i]; !c.plain && !c.same(from, to) {
+			return false
+		}
+	}
+	return true
+}
+
+// stray notes what game code wrote to a row that is about to be overwritten.
+func (a *Apply) stray(c *column, index uint32, slot int) {
+	if field, equal := c.plan.Compare(c.kept(slot), c.at(slot)); !equal {
+		a.restored(a.watch.idAt(index), c, field)
+	}
+}
+
+// strays is stray for those of a stretch whose rows are one behind the other.
+func (a *Apply) strays(c *column, d *due) {
+	from, to := int(d.slot), int(d.slot+d.n)
+	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
+		a.stray(c, d.index+uint32(row-from), row)
+	}
+}
