@@ -108,7 +108,8 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 		a.more = append(a.more, bodyEntry{})
 		e = &a.more[e.next]
 	}
-	*e = bodyEntry{made: b.tick, t: t, before: before, mask: mask, index: index}
+	e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none = 0, 0, 0, 0, 0, 0, false
 	s.makeBody(a, e, 0)
 	return e
 }
