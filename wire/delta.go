@@ -337,10 +337,9 @@ func divide(n, by int64) int64 {
 	if by == 1 { // most often: a packet a tick, none lost
 		return n
 	}
-	if n < 0 {
-		return -((-n + by/2) / by)
-	}
-	return (n + by/2) / by
+	sign := n >> 63 // no branch on it, which nobody could foresee
+	n = int64((uint64(n^sign-sign) + uint64(by)/2) / uint64(by))
+	return n ^ sign - sign
 }
 
 // wrapped is a difference on a circle of 2^width, from -2^(width-1) to 2^(width-1)-1.

@@ -171,7 +171,7 @@ func (l *deltaLane) token(distance, movement int64, age, miss int) (code uint64,
 	sign := distance >> 63
 	magnitude := uint64(distance ^ sign - sign)
 	k := bits.Len64(magnitude)
-	symbol := max(4*k-5, k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
+	symbol := tokenBase(k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
 	e := flatCode(l.table, l.flat, age+int(min(steps, movementSteps))*misses+miss, symbol, deltaFlat)
 	rawBits, length := uint(max(k-2, 0)), uint(e>>16)
 	raw := magnitude & (1<<(rawBits&63) - 1)

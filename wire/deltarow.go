@@ -100,6 +100,13 @@ func (d *Delta) far(step, age, span int64) int64 {
 	return min(max(divide(step*age, span), -4*d.m), 4*d.m)
 }
 
+// tokenBase is the first symbol of a magnitude of k bits: k, or 4k-5 where that is more. It is arithmetic, since max comes
+// to a branch here, which nobody could foresee.
+func tokenBase(k int) int {
+	more := 3*k - 5
+	return k + more&^(more>>63)
+}
+
 // tokens writes the tokens of the lanes that changed. It is deltaLane.token for all of them.
 func (d *Delta) tokens(w *Words, o *offsets, changed uint, age, miss int) int {
 	acc, n := w.acc, w.n
@@ -112,7 +119,7 @@ func (d *Delta) tokens(w *Words, o *offsets, changed uint, age, miss int) int {
 		sign := distance >> 63
 		magnitude := uint64(distance ^ sign - sign)
 		k := bits.Len64(magnitude)
-		symbol := max(4*k-5, k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
+		symbol := tokenBase(k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
 		context := age + steps*misses + miss
 		e := l.flat[context*deltaFlat+symbol].Load()
 		if e == 0 {
