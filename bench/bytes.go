@@ -126,7 +126,7 @@ func newDressedRun(source motion, link transport.Link, tables *wire.Tables, d dr
 	if err != nil {
 		return nil, err
 	}
-	b.serverSocket = &countedSocket{socket: serverEnd}
+	b.serverSocket = &countedSocket{socket: serverEnd, headers: true}
 	b.serverFrame = systems.NewServer(b.server, b.serverSocket, b.now)
 	b.clientFrame = systems.NewClient(b.client, clientEnd, b.now)
 	b.serverSteps, b.clientSteps = b.serverFrame.Systems(), b.clientFrame.Systems()

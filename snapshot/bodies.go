@@ -49,8 +49,22 @@ type arena struct {
 	more    []bodyEntry // all but the first of each index; the first here is nobody's
 	code    wire.Words
 	symbols []wire.DeltaSymbol // of a body that a trainer sees
-	part    [whichRows]rowVersions
-	made    uint64 // in this tick
+	made    uint64             // in this tick
+	last    wayOf              // of the body that was made last: that of the next is likely the same
+}
+
+// wayOf is a way and of what it is.
+type wayOf struct {
+	from, t, before tick.Tick
+	way             way
+}
+
+// way is that of the history from a tick to what was so at t and before.
+func (b *arena) way(h *history, from, t, before tick.Tick) *way {
+	if w := &b.last; w.from != from || w.t != t || w.before != before {
+		*w = wayOf{from, t, before, h.way(from, t, before)}
+	}
+	return &b.last.way
 }
 
 // oneArena is a shift with which all indexes have the same arena.
@@ -108,7 +122,8 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 		a.more = append(a.more, bodyEntry{})
 		e = &a.more[e.next]
 	}
-	*e = bodyEntry{made: b.tick, t: t, before: before, mask: mask, index: index}
+	e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none = 0, 0, 0, 0, 0, 0, false
 	s.makeBody(a, e, 0)
 	return e
 }
@@ -131,25 +146,25 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 	w.Reserve(usualWords)
 	before := w.Bits()
 	e.at = uint32(before / 64)
-	way := s.past.way(s.tick, e.t, e.before)
+	way := b.way(&s.past, s.tick, e.t, e.before)
 	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	b.symbols = b.symbols[:0]
+	var part [whichRows]rowVersions // here and not in memory that stays, which would have to be told of each slice
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
 		n, changed, moved := 0, uint(0), uint(0)
 		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
-			r, row := &b.part[n], rows.next()
-			if s.schema.whole.Has(row) {
-				r.now = nil
-				changed |= uint(told>>row&1) << n
+			r := &part[n]
+			if r.row = rows.next(); s.schema.whole.Has(r.row) {
+				changed |= uint(told>>r.row&1) << n
 				continue
 			}
-			if !s.versions(r, e, row, &way) {
+			if !s.versions(r, e, way) {
 				e.none = true
 				w.Finish()
 				return
 			}
 			v.Base, v.Before = r.base, r.before
-			r.changed, r.moved = s.schema.codes.deltas[row].Compare(r.now, &v)
+			r.changed, r.moved = s.schema.codes.deltas[r.row].Compare(r.now, &v)
 			changed |= one(r.changed) << n
 			moved |= one(r.moved) << n
 		}
@@ -159,10 +174,10 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 			b.symbols = append(b.symbols, wire.DeltaSymbol{Table: s.schema.codes.which[n-1], Context: context, Symbol: int(changed)})
 		}
 		for i := range n {
-			switch r := &b.part[i]; {
+			switch r := &part[i]; {
 			case changed>>i&1 == 0:
 				e.same++
-			case r.now != nil: // else it travels whole, behind the body
+			case !s.schema.whole.Has(r.row): // else it travels behind the body
 				e.deltas++
 				v.Base, v.Before = r.base, r.before
 				s.codeRow(b, r, &v)
@@ -201,26 +216,24 @@ func one(v uint64) uint { return uint((v | -v) >> 63) }
 
 // versions finds a row's versions, which the entity had at T and, if asked for,
 // at T'.
-func (s *Store) versions(r *rowVersions, e *bodyEntry, row int, way *way) bool {
-	r.row, r.now, r.before = row, s.rows.row(e.index, row), nil
-	since, known := s.sinceOf(e.index, row), e.before != tick.None
-	if since <= e.t {
-		r.base = r.now
-		if !known || since <= e.before {
-			if known {
-				r.before = r.now
-			}
-			return true
-		}
+func (s *Store) versions(r *rowVersions, e *bodyEntry, way *way) bool {
+	r.now = s.rows.row(e.index, r.row)
+	r.base, r.before = r.now, r.now
+	since, known := s.sinceOf(e.index, r.row), e.before != tick.None
+	if !known {
+		r.before = nil
 	}
-	newest := s.past.newestOf(e.index, row)
+	if since <= e.before || since <= e.t && !known {
+		return true
+	}
+	newest := s.past.newestOf(e.index, r.row)
 	if since > e.t {
-		if r.base = s.past.lanesAt(newest, e.index, row, e.t, way.base); r.base == nil {
+		if r.base = s.past.lanesAt(newest, e.index, r.row, len(r.now), e.t, way.base); r.base == nil {
 			return false
 		}
 	}
 	if known {
-		r.before = s.past.lanesAt(newest, e.index, row, e.before, way.before)
+		r.before = s.past.lanesAt(newest, e.index, r.row, len(r.now), e.before, way.before)
 		return r.before != nil
 	}
 	return true

@@ -79,7 +79,9 @@ func (v *View) slot(index uint32, room *slot) *slot {
 		return &v.slots[index]
 	}
 	c := v.cohorts.find(index)
-	*room = slot{base: c.base, mask: v.maskOf(index), lean: c.lean, near: c.near, after: c.after}
+	// Field by field: what is put together elsewhere and copied would wait for its own writes.
+	room.base, room.mask = c.base, v.maskOf(index)
+	room.lean, room.near, room.after = c.lean, c.near, c.after
 	return room
 }
 

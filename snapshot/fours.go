@@ -77,6 +77,8 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 			next = next[:min(ahead, len(next))]
 			v.fetch(next)
 			p.desk.fetch(next, v.unsent)
+			past := &v.store.past
+			p.desk.fetched |= past.fetch(next, v.unsent, past.distance(p.s, p.listed-max(p.near, 1)+1))
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {

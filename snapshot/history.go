@@ -78,6 +78,9 @@ func newHistory(schema *Schema, cfg Config) history {
 // begin forgets what is too old when tick t begins.
 func (h *history) begin(t tick.Tick) {
 	to := t - h.keep
+	if f := h.first(to + 1); f.tick == to+1 {
+		h.oldest = max(h.oldest, f.number) // without a look at each of those that leave
+	}
 	for h.oldest < h.next && h.at(h.oldest).tick <= to {
 		h.oldest++
 	}

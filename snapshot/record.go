@@ -168,9 +168,7 @@ func (p *packetWriter) rows(r *record) {
 
 // writeWords writes the first n bits.
 func (p *packetWriter) writeWords(words []uint64, n int) {
-	for i := 0; n > 0; i, n = i+1, n-64 {
-		p.w.Write(words[i], uint(min(n, 64)))
-	}
+	p.w.Words(words, n)
 }
 
 // absolute writes a row whole. Fields that name an entity which this client

@@ -33,29 +33,37 @@ func (h *history) newestOf(index uint32, row int) uint64 {
 	return 0
 }
 
-// lanesAt is the lanes that a row had at tick t, given its newest change, which
+// lanesAt is the n lanes that a row had at tick t, given its newest change, which
 // was after t: nil when that is not held, or it was not there. The way is that
 // from the newest tick's changes; where it leads somewhere else the change is
 // looked for.
-func (h *history) lanesAt(newest uint64, index uint32, row int, t tick.Tick, way int64) []uint32 {
+func (h *history) lanesAt(newest uint64, index uint32, row, n int, t tick.Tick, way int64) []uint32 {
 	at := newest + uint64(way)
-	if at >= h.oldest && at < h.next {
-		if c := h.at(at); c.tick == t+1 && c.index == index && int(c.row) == row {
-			return h.laneOf(c, row)
-		}
+	c := h.at(at)
+	if at < h.oldest || at >= h.next || c.tick != t+1 || c.index != index || int(c.row) != row {
+		c = h.find(newest, t)
 	}
-	if c := h.find(newest, t); c != nil {
-		return h.laneOf(c, row)
-	}
-	return nil
-}
-
-// laneOf is the lanes of a change of that row, nil when it was not there.
-func (h *history) laneOf(c *change, row int) []uint32 {
-	if !c.there {
+	if c == nil || !c.there {
 		return nil
 	}
-	n := int(h.schema.widths[row])
 	i := int(c.lane & uint64(len(h.lanes)-1))
 	return h.lanes[i : i+n : i+n]
+}
+
+// fetch touches what rows of the next entities of a packet were, if they wait,
+// where a way leads to: all at once, as View.fetch does. What it returns is of no
+// meaning.
+func (h *history) fetch(entries []sentEntry, waits bitset, way int64) (any uint32) {
+	if way == noWay {
+		return 0
+	}
+	for _, heads := range h.rows {
+		for i := range entries {
+			if index := entries[i].index; int(index) < len(heads) && waits.has(index) {
+				c := h.at(heads[index] + uint64(way))
+				any |= h.lanes[c.lane&uint64(len(h.lanes)-1)]
+			}
+		}
+	}
+	return any
 }

@@ -113,6 +113,24 @@ func (w *BitWriter) Append(src []byte, count int) {
 	}
 }
 
+// Words appends the first count bits of words of 64, the first of them in bit 0: those that Since gave, or a Words holds.
+// It panics if they are fewer.
+func (w *BitWriter) Words(words []uint64, count int) {
+	whole := count >> 6
+	if w.next >= 0 && 8*whole <= len(w.buf)-w.next { // else it overflows
+		acc, n, to := w.acc, w.n&63, w.buf[w.next:]
+		for _, v := range words[:whole] {
+			binary.LittleEndian.PutUint64(to, acc|v<<n)
+			acc, to = v>>(64-n), to[8:] // of no bits when n is 0: Go shifts to zero
+		}
+		w.acc, w.next, words = acc, w.next+8*whole, words[whole:]
+		count &= 63
+	}
+	for i := 0; count > 0; i, count = i+1, count-64 {
+		w.Write(words[i], uint(min(count, 64)))
+	}
+}
+
 // Since appends to dst the bits that were written since mark, a copy that was made of w before: 64 a word,
 // the first of them in bit 0, zeros behind the last. It must not be called after Finish, nor on an overflowed writer.
 func (w *BitWriter) Since(mark *BitWriter, dst []uint64) []uint64 {

@@ -29,6 +29,9 @@ type Delta struct {
 	floats bool // all lanes are such
 	once   sync.Once
 	ready  bool // for Code
+	row    rowKind
+	m      int64  // of rowTurn: the largest number of a lane,
+	length uint64 // and the length that quaternions have, times 256: as in rotation
 }
 
 // deltaGroup is lanes whose changes are one symbol.
@@ -100,6 +103,9 @@ const groupLanes = 4
 
 // deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its prediction.
 const deltaSymbols = 3 + 4*32
+
+// deltaFlat is flatSize of it.
+const deltaFlat = 144
 
 // Contexts of a lane's table: the predicted movement, and how long ago T was.
 const (
@@ -331,10 +337,9 @@ func divide(n, by int64) int64 {
 	if by == 1 { // most often: a packet a tick, none lost
 		return n
 	}
-	if n < 0 {
-		return -((-n + by/2) / by)
-	}
-	return (n + by/2) / by
+	sign := n >> 63 // no branch on it, which nobody could foresee
+	n = int64((uint64(n^sign-sign) + uint64(by)/2) / uint64(by))
+	return n ^ sign - sign
 }
 
 // wrapped is a difference on a circle of 2^width, from -2^(width-1) to 2^(width-1)-1.

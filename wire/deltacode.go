@@ -19,6 +19,10 @@ func (d *Delta) Prepare() {
 			}
 		}
 		d.ready = d.plan.predict == nil && len(d.lanes) <= 64
+		if d.row = d.rowKind(); d.row == rowTurn {
+			d.m = d.top(1)
+			d.length = root(uint64(2*d.m*d.m) << 16)
+		}
 	})
 }
 
@@ -55,7 +59,6 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 		d.codeList(w, now, v)
 		return
 	}
-	w.turn.lane = -1
 	class, known, before := AgeClass(v.Age), v.Before != nil, v.Before
 	age, miss := class*contextsPerAge, v.Miss
 	if known {
@@ -63,6 +66,10 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 	} else {
 		before = v.Base // nothing moved: predictions stay where they were
 	}
+	if d.row != rowOther && d.codeRow(w, now, before, v, changed, moved) {
+		return
+	}
+	w.turn.lane = -1
 	acc, n := w.acc, w.n // here and not in w, to stay in registers
 	for i := range d.groups {
 		g := &d.groups[i]
@@ -164,24 +171,24 @@ func (l *deltaLane) token(distance, movement int64, age, miss int) (code uint64,
 	sign := distance >> 63
 	magnitude := uint64(distance ^ sign - sign)
 	k := bits.Len64(magnitude)
-	symbol := max(4*k-5, k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
-	e := flatCode(l.table, l.flat, age+int(min(steps, movementSteps))*misses+miss, symbol, deltaSymbols)
+	symbol := tokenBase(k) + int(magnitude<<2>>(uint(k)&63)&1)<<1 + int(sign&1)
+	e := flatCode(l.table, l.flat, age+int(min(steps, movementSteps))*misses+miss, symbol, deltaFlat)
 	rawBits, length := uint(max(k-2, 0)), uint(e>>16)
 	raw := magnitude & (1<<(rawBits&63) - 1)
 	return raw<<(length&63) | uint64(e&0xFFFF), length + rawBits, int(bit(k > 1) + bit(k > 4))
 }
 
-// flatCode is the code of a symbol of a table that is flat and has so many, as Code.enc holds it.
-func flatCode(t *Table, flat []atomic.Uint32, context, symbol, symbols int) uint32 {
-	if e := flat[context*symbols+symbol].Load(); e != 0 {
+// flatCode is the code of a symbol of a table that is flat, as Code.enc holds it; size is that of a context's codes.
+func flatCode(t *Table, flat []atomic.Uint32, context, symbol, size int) uint32 {
+	if e := flat[context*size+symbol].Load(); e != 0 {
 		return e
 	}
 	return t.unfold(context, symbol)
 }
 
-// symbol appends a symbol of a table that is flat and has so many.
-func (w *Words) symbol(t *Table, flat []atomic.Uint32, context, symbol, symbols int) {
-	e := flatCode(t, flat, context, symbol, symbols)
+// symbol appends a symbol of a table that is flat.
+func (w *Words) symbol(t *Table, flat []atomic.Uint32, context, symbol, size int) {
+	e := flatCode(t, flat, context, symbol, size)
 	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 

@@ -120,7 +120,7 @@ func abs(n int64) int64 { return max(n, -n) }
 
 // root is the whole part of a square root, exact below 2^63.
 func root(n uint64) uint64 {
-	r := uint64(math.Sqrt(float64(n)))
+	r := uint64(int64(math.Sqrt(float64(int64(n))))) // the processor has no such steps for numbers without a sign
 	for r*r > n {
 		r--
 	}

@@ -85,8 +85,18 @@ func (t *Table) build(context int) *Code {
 // flatten makes room for the codes of all contexts in one piece: who codes finds a symbol's in one look. They come there
 // when they are first asked for.
 func (t *Table) flatten() []atomic.Uint32 {
-	t.once.Do(func() { t.flat = make([]atomic.Uint32, len(t.codes)*t.symbols) })
+	t.once.Do(func() { t.flat = make([]atomic.Uint32, len(t.codes)*flatSize(t.symbols)) })
 	return t.flat
+}
+
+// flatSize is how far the codes of one context lie from those of the next: large ones begin with a cache line, in which the
+// first 16 symbols are, those of short distances.
+func flatSize(symbols int) int {
+	const line = 16
+	if symbols <= line {
+		return symbols
+	}
+	return (symbols + line - 1) / line * line
 }
 
 // unfold brings the codes of a context to where flatten made room, and returns that of a symbol.
@@ -95,7 +105,7 @@ func (t *Table) flatten() []atomic.Uint32 {
 func (t *Table) unfold(context, symbol int) uint32 {
 	enc := t.code(context).enc
 	for i, e := range enc {
-		t.flat[context*t.symbols+i].Store(e)
+		t.flat[context*flatSize(t.symbols)+i].Store(e)
 	}
 	return enc[symbol]
 }

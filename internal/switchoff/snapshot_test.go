@@ -10,7 +10,7 @@ func snapshotRules() []mutation {
 func rules1and2() []mutation {
 	return []mutation{
 		change("rule 1", "only what changed in this very tick is brought to it", "TestRule1ADeltaBringsEveryRowToItsTick",
-			"snapshot/bodies.go", "changed |= one(r.changed) << n", "if s.sinceOf(e.index, row) != s.tick {\n\t\t\t\tr.changed = 0\n\t\t\t}\n\t\t\tchanged |= one(r.changed) << n"),
+			"snapshot/bodies.go", "changed |= one(r.changed) << n", "if s.sinceOf(e.index, r.row) != s.tick {\n\t\t\t\tr.changed = 0\n\t\t\t}\n\t\t\tchanged |= one(r.changed) << n"),
 		change("rule 1", "a second record of an entity in a tick", "TestRule1ASecondRecordOfATickIsNotSent",
 			"snapshot/list.go", "return v.went[index] != p.s && (", "return ("),
 		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
@@ -18,14 +18,14 @@ func rules1and2() []mutation {
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
 			{"snapshot/acked.go", "= t, e.mask, e.span, uint16(near), 0", "= t, p.mask|e.mask, e.span, uint16(near), 0"},
-			{"snapshot/way.go", "c.tick == t+1 &&", "c.there && c.tick == t+1 &&"},
-			{"snapshot/way.go", "if c := h.find(newest, t); c != nil {",
-				"for t > 0 && h.find(newest, t) != nil && !h.find(newest, t).there {\n\t\tt--\n\t}\n\tif c := h.find(newest, t); c != nil {"},
+			{"snapshot/way.go", "c.tick != t+1 ||", "!c.there || c.tick != t+1 ||"},
+			{"snapshot/way.go", "\t\tc = h.find(newest, t)\n",
+				"\t\tfor t > 0 && h.find(newest, t) != nil && !h.find(newest, t).there {\n\t\t\tt--\n\t\t}\n\t\tc = h.find(newest, t)\n"},
 		}},
 		change("rule 2", "a row counts though the client was not shown it at T", "TestRule2ARowThatWasHiddenAtTTravelsWhole",
 			"snapshot/record.go", "*r = record{", "q.mask = mask\n\t*r = record{"),
 		change("rule 2", "the server leans on the row of the tick before, not of T", "TestRule2ADeltaCountsFromTheRowAtT",
-			"snapshot/bodies.go", "e.index, row, e.t, way.base)", "e.index, row, s.tick-1, noWay)"),
+			"snapshot/bodies.go", "len(r.now), e.t, way.base)", "len(r.now), s.tick-1, noWay)"),
 		change("rule 2", "the client leans on the newest record, not on that of T", "TestRule2BaselineIsTheRecordAtT",
 			"snapshot/readrecord.go", "v := r.past.at(versionRef{tick: t, place: place})\n\tif v == nil || r.heads",
 			"v := r.past.at(r.lives[r.heads[index]].newest)\n\tif v == nil || r.heads"),
