@@ -12,12 +12,13 @@ import (
 	"io"
 	"os"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-const usage = `usage:
+const commands = `usage:
   netcode train -o game.tables recording...   learn from recordings that Server.Record wrote; give the file to UseTables
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew
@@ -26,17 +27,23 @@ const usage = `usage:
 func main() {
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "netcode:", err)
+		if errors.As(err, new(wrongUsage)) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
 
+// wrongUsage is what is wrong with the command line.
+type wrongUsage struct{ error }
+
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no command\n%s", usage)
+		return wrongUsage{fmt.Errorf("no command\n%s", commands)}
 	}
 	if isHelp(args[0]) || args[0] != "train" && len(args) > 1 && isHelp(args[1]) {
-		_, err := io.WriteString(out, usage)
+		_, err := io.WriteString(out, commands)
 		return err
 	}
 	switch args[0] {
@@ -47,7 +54,7 @@ func run(args []string, out, progress io.Writer) error {
 	case "ship":
 		return runShip(args[1:], out)
 	}
-	return fmt.Errorf("no command %q\n%s", args[0], usage)
+	return wrongUsage{fmt.Errorf("no command %q\n%s", args[0], commands)}
 }
 
 // isHelp reports whether an argument asks for the usage; that of train is its flags'.
@@ -58,7 +65,7 @@ func isHelp(arg string) bool {
 // runShip writes the shipped tables. The build must happen once more before they are used.
 func runShip(args []string, out io.Writer) error {
 	if len(args) != 1 {
-		return fmt.Errorf("ship wants one file\n%s", usage)
+		return wrongUsage{fmt.Errorf("ship wants one file\n%s", commands)}
 	}
 	tables, err := record.TrainShipped()
 	if err != nil {
@@ -72,7 +79,7 @@ func runShip(args []string, out io.Writer) error {
 // runInfo says what is in recordings.
 func runInfo(args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("info wants recordings\n%s", usage)
+		return wrongUsage{fmt.Errorf("info wants recordings\n%s", commands)}
 	}
 	for _, name := range args {
 		info, err := inspect(name)
@@ -115,11 +122,15 @@ func runTrain(args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("train", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	to := flags.String("o", "", "the `file` to write the tables to")
-	if err := flags.Parse(args); err != nil {
+	err := usage.Parse(flags, args, usage.Takes{"o": "a file to write", "": "recordings"})
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		return err
+	case err != nil:
+		return wrongUsage{err}
 	}
 	if *to == "" || flags.NArg() == 0 {
-		return fmt.Errorf("train wants -o and recordings\n%s", usage)
+		return wrongUsage{fmt.Errorf("train wants -o and recordings\n%s", commands)}
 	}
 	var sources []source
 	for _, name := range flags.Args() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -62,10 +63,19 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.connect, "connect", "", "run only the clients, against the server at this `address`")
 	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table")
 	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
-	if err := f.Parse(args); err != nil {
+	f.Usage = func() {
+		_, _ = fmt.Fprint(out, "Usage of arena: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
+			"In two processes the clients' half, -connect, judges: it is sent digests of the server's world, compares, and exits by that.\n"+
+			"The server's half, -listen, tells what its clients report.\n")
+		f.PrintDefaults()
+	}
+	err := usage.Parse(f, args, takes())
+	if errors.Is(err, flag.ErrHelp) {
 		return o, err
 	}
-	err := o.check(f.Args())
+	if err == nil {
+		err = o.check()
+	}
 	given := map[string]bool{}
 	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if err == nil && given["churn"] && o.trace != "" {
@@ -80,24 +90,39 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	return o, err
 }
 
-func (o *options) check(rest []string) error {
+// takes is what the values of the flags are.
+func takes() usage.Takes {
+	length := "a time from 0 to an hour: 80ms, 1.5s, or a plain number of milliseconds"
+	return usage.Takes{
+		"clients": "a whole number from 1 to 1024", "entities": "a whole number from 1 to 60000", "churn": "a whole number from 0 to 100000",
+		"seconds": "a number above 0 and below 1000000", "hz": "a whole number from 1 to 1000",
+		"loss": "in percent, from 0 to 100: 5, 5% or 0.05", "rtt": length, "jitter": length, "silence": length,
+		"seed": "a whole number from 0 to 18446744073709551615", "budget": "a whole number of bytes per second, 0 or below 0",
+		"trace": "a file", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
+	}
+}
+
+func (o *options) check() error {
+	t := takes()
 	switch {
-	case len(rest) > 0:
-		return fmt.Errorf("unexpected argument %q", rest[0])
 	case o.clients < 1 || o.clients > 1024:
-		return errors.New("-clients must be from 1 to 1024")
+		return t.Wrong("clients", o.clients)
 	case o.entities < 1 || o.entities > 60_000:
-		return errors.New("-entities must be from 1 to 60000")
+		return t.Wrong("entities", o.entities)
 	case o.churn < 0 || o.churn > 100_000:
-		return errors.New("-churn must be from 0 to 100000")
+		return t.Wrong("churn", o.churn)
 	case !(o.seconds > 0 && o.seconds < 1e6):
-		return errors.New("-seconds must be above 0")
+		return t.Wrong("seconds", o.seconds)
 	case o.hz < 1 || o.hz > 1000:
-		return errors.New("-hz must be from 1 to 1000")
+		return t.Wrong("hz", o.hz)
 	case !(o.loss >= 0 && o.loss <= 100):
-		return errors.New("-loss is in percent: from 0 to 100")
-	case o.rtt < 0 || o.jitter < 0 || o.silence < 0:
-		return errors.New("-rtt, -jitter and -silence must not be negative")
+		return t.Wrong("loss", o.loss)
+	case o.rtt < 0 || o.rtt > time.Hour:
+		return t.Wrong("rtt", o.rtt)
+	case o.jitter < 0 || o.jitter > time.Hour:
+		return t.Wrong("jitter", o.jitter)
+	case o.silence < 0 || o.silence > time.Hour:
+		return t.Wrong("silence", o.silence)
 	case o.listen != "" && o.connect != "":
 		return errors.New("-listen and -connect are two halves: two processes")
 	case o.connect != "" && (o.trace != "" || o.interest):

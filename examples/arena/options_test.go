@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"strings"
 	"testing"
 	"time"
@@ -74,4 +75,23 @@ func TestOptionsRefused(t *testing.T) {
 		require.Error(t, err, line)
 		require.NotEmpty(t, told.String(), line)
 	}
+}
+
+// What is wrong with a flag is one line that names it, what it is and what it takes.
+func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
+	for _, name := range []string{"clients", "entities", "seconds", "churn", "hz", "loss", "rtt", "jitter", "seed", "budget", "silence"} {
+		var told strings.Builder
+		_, err := parseOptions([]string{"-" + name, "abc"}, &told)
+		require.Error(t, err)
+		require.Equal(t, "arena: -"+name+` "abc": it must be `+takes()[name]+"\n", told.String())
+		require.Equal(t, statusUsage, run(t.Context(), []string{"-" + name, "abc"}, &told, &told))
+	}
+	var told strings.Builder
+	_, err := parseOptions([]string{"-loss", "101"}, &told)
+	require.Error(t, err)
+	require.Equal(t, "arena: -loss 101: it must be in percent, from 0 to 100: 5, 5% or 0.05\n", told.String())
+	told.Reset()
+	_, err = parseOptions([]string{"-help"}, &told)
+	require.ErrorIs(t, err, flag.ErrHelp)
+	require.Contains(t, told.String(), "the clients' half, -connect, judges")
 }

@@ -14,13 +14,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 	"github.com/arche-netcode/netcode/wire"
@@ -68,10 +68,18 @@ func main() {
 	ctx, stop := systems.Interrupt(context.Background())
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		log.Fatalln("chat:", err)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	fmt.Fprintln(os.Stderr, "chat:", err)
+	if errors.As(err, new(wrongUsage)) {
+		os.Exit(2)
+	}
+	os.Exit(1)
 }
+
+// wrongUsage is what is wrong with the command line.
+type wrongUsage struct{ error }
 
 // run is the whole command.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
@@ -85,14 +93,20 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		fmt.Fprintln(flags.Output(), "Usage of chat: what is typed goes to the room; /join ROOM, /nick NAME, /who [ROOM]; @bot count, @bot echo TEXT")
 		flags.PrintDefaults()
 	}
-	if err := flags.Parse(args); err != nil {
+	takes := usage.Takes{
+		"silence": "a time from 1s to 1h, as 10s", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
+		"name": "a word", "room": "a word",
+	}
+	err := usage.Parse(flags, args, takes)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if (*listen == "") == (*connect == "") {
-		return errors.New("-listen or -connect, one of the two; -help")
+	case err != nil:
+		return wrongUsage{err}
+	case (*listen == "") == (*connect == ""):
+		return wrongUsage{errors.New("-listen or -connect, one of the two; -help")}
+	case *silence < time.Second || *silence > time.Hour:
+		return wrongUsage{takes.Wrong("silence", *silence)}
 	}
 	socket, err := udp.Listen(cmp.Or(*listen, ":0"), udp.Config{})
 	if err != nil {

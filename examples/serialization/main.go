@@ -21,6 +21,10 @@ import (
 const axisError = 0.5/127 + 1e-7
 
 func main() {
+	if len(os.Args) > 1 {
+		fmt.Fprintf(os.Stderr, "serialization: unexpected argument %q: it takes none\n", os.Args[1])
+		os.Exit(2)
+	}
 	if err := run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "serialization:", err)
 		os.Exit(1)

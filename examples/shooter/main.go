@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -55,11 +56,31 @@ func parseOptions(args []string, stderr io.Writer) (o options, err error) {
 	o.link.Loss = .02
 	flags.Func("loss", "`percent` of the packets lost, each way; 10, 10% and 0.10 are the same (default 2)", percent(&o.link.Loss))
 	flags.BoolVar(&o.json, "json", false, "print the result as one JSON object")
-	if err = flags.Parse(args); err == nil && (o.bots < 1 || o.bots > 60 || o.seconds < 1) {
-		err = errors.New("shooter: -bots is 1 to 60, -seconds at least 1")
-		fmt.Fprintln(stderr, err)
+	takes := usage.Takes{
+		"bots": "a whole number from 1 to 60", "seconds": "a whole number from 1 to 86400", "seed": "a whole number from 0 to 18446744073709551615",
+		"delay": "a time from 0s to 10s, as 50ms", "jitter": "a time from 0s to 10s, as 15ms", "loss": "in percent, from 0 to 100: 10, 10% or 0.10",
+	}
+	if err = usage.Parse(flags, args, takes); err == nil {
+		err = o.check(takes)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stderr, "shooter:", err)
 	}
 	return o, err
+}
+
+func (o *options) check(takes usage.Takes) error {
+	switch {
+	case o.bots < 1 || o.bots > 60:
+		return takes.Wrong("bots", o.bots)
+	case o.seconds < 1 || o.seconds > 86400:
+		return takes.Wrong("seconds", o.seconds)
+	case o.link.Delay < 0 || o.link.Delay > 10*time.Second:
+		return takes.Wrong("delay", o.link.Delay)
+	case o.link.Jitter < 0 || o.link.Jitter > 10*time.Second:
+		return takes.Wrong("jitter", o.link.Jitter)
+	}
+	return nil
 }
 
 // percent reads what a link loses, 0 to 100, as a share. Numbers below 1 without a sign are shares, as in examples/arena.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,4 +60,17 @@ func TestLossIsInPercent(t *testing.T) {
 	o, err := parseOptions(nil, &errs)
 	require.NoError(t, err)
 	require.InDelta(t, .02, o.link.Loss, 1e-12)
+}
+
+// What is wrong with a flag is one line that names it and what it takes.
+func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
+	for _, name := range []string{"bots", "seconds", "seed", "delay", "jitter", "loss"} {
+		for _, value := range []string{"abc", "-1"} {
+			var told strings.Builder
+			require.Equal(t, statusUsage, run([]string{"-" + name, value}, &told, &told))
+			require.Contains(t, told.String(), "shooter: -"+name+" ")
+			require.Contains(t, told.String(), "it must be ")
+			require.Equal(t, 1, strings.Count(told.String(), "\n"))
+		}
+	}
 }

@@ -1,0 +1,69 @@
+package usage
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Takes says, by a flag's name, what its values are: their range and how they are written.
+type Takes map[string]string
+
+// Parse parses args. Asked for help it prints the usage and returns flag.ErrHelp; of anything wrong it returns an error that
+// names the flag, what is wrong with it and what it takes, and prints nothing: a page of usage would hide that line.
+func Parse(f *flag.FlagSet, args []string, takes Takes) error {
+	out := f.Output()
+	shown := f.Usage
+	f.SetOutput(io.Discard)
+	f.Usage = func() {}
+	err := f.Parse(args)
+	f.SetOutput(out)
+	f.Usage = shown
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		if shown != nil {
+			shown()
+		} else {
+			fmt.Fprintf(out, "Usage of %s:\n", f.Name())
+			f.PrintDefaults()
+		}
+		return err
+	case err != nil:
+		return takes.explain(err)
+	case f.NArg() > 0 && takes[""] == "":
+		return fmt.Errorf("unexpected argument %q; -help lists the flags", f.Arg(0))
+	}
+	return nil
+}
+
+// Wrong is the error of a value that can be read and is out of range.
+func (t Takes) Wrong(name string, value any) error {
+	return fmt.Errorf("-%s %v: it must be %s", name, value, t[name])
+}
+
+// explain turns what package flag says into what is wrong with which flag.
+func (t Takes) explain(err error) error {
+	text := err.Error()
+	if name, found := strings.CutPrefix(text, "flag needs an argument: -"); found {
+		return fmt.Errorf("-%s needs a value: it must be %s", name, t[name])
+	}
+	if name, found := strings.CutPrefix(text, "flag provided but not defined: -"); found {
+		return fmt.Errorf("there is no flag -%s; -help lists them", name)
+	}
+	value, rest, found := strings.Cut(text, " for flag -")
+	if !found {
+		value, rest, found = strings.Cut(text, " for -") // A boolean's.
+	}
+	name, _, named := strings.Cut(rest, ":")
+	if !found || !named {
+		return err
+	}
+	takes := t[name]
+	if takes == "" {
+		takes = "true or false"
+	}
+	_, value, _ = strings.Cut(value, "value ")
+	return fmt.Errorf("-%s %s: it must be %s", name, value, takes)
+}
