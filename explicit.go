@@ -18,6 +18,8 @@ var (
 	ErrNotSpawned = errors.New("netcode: not an entity of Server.Spawn")
 	// ErrNoComponent says that the component type was not given to Replicate before the protocol was frozen.
 	ErrNoComponent = errors.New("netcode: component type not registered")
+	// ErrNoValue says that Put was given no component: nil.
+	ErrNoValue = errors.New("netcode: no component: Put of nil")
 	// ErrHoldsHandles says that the component is a relation or has fields that are handles of a world; outside of one, an
 	// entity is named by a NetworkID.
 	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
@@ -86,11 +88,14 @@ func (s *Server) Despawn(id NetworkID) bool {
 }
 
 // Put gives an entity of Spawn a component with this value, or the component it has another value. The value is copied.
-// The errors are ErrNotSpawned, ErrNoComponent, ErrHoldsHandles and *UnstorableError; after each nothing was stored.
+// The errors are ErrNotSpawned, ErrNoComponent, ErrNoValue, ErrHoldsHandles and *UnstorableError; after each nothing was stored.
 func Put[T any](s *Server, id NetworkID, v *T) error {
 	row, err := rowOf[T](s, id)
 	if err != nil {
 		return err
+	}
+	if v == nil {
+		return ErrNoValue
 	}
 	e, plan := &s.explicit, s.protocol.schema.Plan(row)
 	if _, relation := plan.Target(); relation || len(plan.Handles()) > 0 {

@@ -76,6 +76,8 @@ func TestPutRefuses(t *testing.T) {
 	require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{}, &position{}), netcode.ErrNotSpawned)
 	require.ErrorIs(t, netcode.Put(s, netcode.NetworkID{Index: math.MaxUint32, Generation: 1}, &position{}), netcode.ErrNotSpawned)
 	require.ErrorIs(t, netcode.Put(s, id, &chat{}), netcode.ErrNoComponent)
+	require.ErrorIs(t, netcode.Put[position](s, id, nil), netcode.ErrNoValue)
+	require.ErrorIs(t, netcode.Put[chat](s, id, nil), netcode.ErrNoComponent)
 	require.ErrorIs(t, netcode.Put(s, id, &follows{}), netcode.ErrHoldsHandles)
 	err = netcode.Put(s, id, &position{Y: float32(math.NaN())})
 	require.Equal(t, "netcode: field Y of component position is not finite", err.Error())

@@ -77,7 +77,7 @@ func (l *link) repeatGoodbye() (over bool) {
 func (l *link) sendClose() {
 	l.closesLeft--
 	l.closeAt = l.frame.now + closeEvery
-	if b, ok := l.begin(); ok {
+	if b, ok := l.open(l.conn.HasRoom()); ok {
 		payload := peer.AppendClose(b.Payload()[:0], *l.reason)
 		b.Add(wire.MessageClose, tick.Initialization, len(payload))
 		l.finish(&b)

@@ -68,8 +68,15 @@ func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.Client
 }
 
 // begin opens the next packet, unless there is no room for it.
-func (l *link) begin() (peer.Builder, bool) {
-	if !l.conn.CanSend() {
+func (l *link) begin() (peer.Builder, bool) { return l.open(l.conn.CanSend()) }
+
+// sign opens a packet that only acknowledges or shows that this end is here: there is room for it now and then where there is
+// none for others, or two ends that wait for each other's acknowledgements would do so for long.
+func (l *link) sign() (peer.Builder, bool) { return l.open(l.conn.CanSign(l.frame.now)) }
+
+// open opens the next packet if the ring of sent packets has room for it.
+func (l *link) open(may bool) (peer.Builder, bool) {
+	if !may {
 		l.stats.SentRingFull++
 		return peer.Builder{}, false
 	}
@@ -138,7 +145,7 @@ func (l *link) sendMessages() {
 
 // sendAck sends a packet that only acknowledges.
 func (l *link) sendAck() {
-	if b, ok := l.begin(); ok {
+	if b, ok := l.sign(); ok {
 		l.finish(&b)
 	}
 }
@@ -165,7 +172,7 @@ func (l *link) keepAlive(every time.Duration, payload []byte) (sent bool) {
 	if l.frame.now-l.spoke < every {
 		return false
 	}
-	b, ok := l.begin()
+	b, ok := l.sign()
 	if ok {
 		b.Add(wire.MessageKeepAlive, tick.Initialization, copy(b.Payload(), payload))
 		l.finish(&b)

@@ -90,6 +90,28 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 	return c.view.Visible(entity)
 }
 
+// VisibleRows is the components that a connected client may see of an entity, whether the entity has them or not: all but what
+// the interest hides (interest.NewRows), and none of an entity that it may not see.
+func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
+	c := s.client(client)
+	if c == nil {
+		return 0
+	}
+	c.view.Observe()
+	return c.view.Rows(entity)
+}
+
+// Keeps tells if a connected client holds the last state that it was sent of an entity that it may not see any more
+// (interest.Keep).
+func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	if c == nil {
+		return false
+	}
+	c.view.Observe()
+	return c.view.Keeps(entity)
+}
+
 // client is a connected client's session, or nil.
 func (s *Server) client(id wire.ClientID) *session {
 	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {

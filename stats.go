@@ -31,7 +31,7 @@ type Stats struct {
 	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up.
 	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.
 	BudgetSpent       uint64 // SendBudget: ticks in which a peer got less than it lacked.
-	SentRingFull      uint64 // SentPackets: packets not sent because too many are unacknowledged.
+	SentRingFull      uint64 // SentPackets: packets not sent, or later, because too many before them are not acknowledged.
 	OutboxFull        uint64 // OutboxBytes: unreliable messages that were not sent.
 	BackPressure      uint64 // ReliableBytes: reliable messages that were not sent.
 	Delayed           uint64 // Messages about entities that a client did not hold yet, and what came behind them, put aside for their time.

@@ -38,22 +38,56 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// FirstDifference compares a client's world with what the store holds of the
-// visible entities, a nil visible meaning all, and names the first difference
-// in the order of network id, row and field. There is no tolerance: the bytes
-// of every field that travels must be those that the store's row gives. Entity
-// fields and targets are compared, and shown, as network ids; on the server those
-// of entities that are not visible count as nil.
+// Sees is what a client is shown of a store.
+type Sees struct {
+	Entity func(wire.NetworkID) bool          // the visible entities; nil means all
+	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity; nil means all
+	// Kept are the entities out of sight that the client has all the same, as they
+	// were when it was sent them last; nil means none. How they were is not compared.
+	Kept func(wire.NetworkID) bool
+}
+
+func (s *Sees) entity(id wire.NetworkID) bool { return s.Entity == nil || s.Entity(id) }
+func (s *Sees) kept(id wire.NetworkID) bool   { return s.Kept != nil && s.Kept(id) }
+
+// Shows says what each client is shown, as a netcode.Server does.
+type Shows interface {
+	Visible(wire.ClientID, wire.NetworkID) bool
+	VisibleRows(wire.ClientID, wire.NetworkID) snapshot.Mask
+	Keeps(wire.ClientID, wire.NetworkID) bool
+}
+
+// SeenBy is what one client is shown.
+func SeenBy(s Shows, client wire.ClientID) Sees {
+	return Sees{
+		Entity: func(id wire.NetworkID) bool { return s.Visible(client, id) },
+		Rows:   func(id wire.NetworkID) snapshot.Mask { return s.VisibleRows(client, id) },
+		Kept:   func(id wire.NetworkID) bool { return s.Keeps(client, id) },
+	}
+}
+
+// FirstDifference is FirstDifferenceOf for a client that is shown all components
+// of the visible entities, a nil visible meaning all, and keeps no others.
 func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+	return FirstDifferenceOf(store, Sees{Entity: visible}, client, schema)
+}
+
+// FirstDifferenceOf compares a client's world with what it is shown of the store,
+// and names the first difference in the order of network id, row and field. There
+// is no tolerance: the bytes of every field that travels must be those that the
+// store's row gives. Entity fields and targets are compared, and shown, as network
+// ids; on the server those of entities that are not visible count as nil.
+func FirstDifferenceOf(store *snapshot.Store, sees Sees, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	b := bind(client, schema)
 	has := byID(client, &b)
 	c := comparison{
-		store: store, client: client, binding: b,
-		sight: newSight(store, schema, visible), names: newNames(client, &b, has),
+		store: store, sees: sees, client: client, binding: b,
+		sight: newSight(store, schema, sees.Entity), names: newNames(client, &b, has),
 	}
 	for id := range store.All {
-		if visible != nil && !visible(id) {
+		visible := sees.entity(id)
+		if !visible && !sees.kept(id) {
 			continue
 		}
 		if len(has) > 0 && has[0].id.Less(id) {
@@ -62,8 +96,10 @@ func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 		if len(has) == 0 || has[0].id != id {
 			return Difference{Entity: id, Server: "present", Client: absent}, true
 		}
-		if d, differs := c.entity(id, has[0].entity); differs {
-			return d, true
+		if visible {
+			if d, differs := c.entity(id, has[0].entity); differs {
+				return d, true
+			}
 		}
 		has = has[1:]
 	}
@@ -75,6 +111,7 @@ func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 
 type comparison struct {
 	store  *snapshot.Store
+	sees   Sees
 	client *ecs.World
 	binding
 	sight sight
@@ -85,6 +122,9 @@ type comparison struct {
 func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) {
 	mask := c.client.Mask(e)
 	want, have := c.store.Mask(id), c.rows(&mask)
+	if c.sees.Rows != nil {
+		want &= c.sees.Rows(id)
+	}
 	for rows := want | have; rows != 0; rows &= rows - 1 {
 		row := first(rows)
 		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}

@@ -13,6 +13,7 @@ import (
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -214,6 +215,7 @@ func TestWhatLeavesSightMayBeKept(t *testing.T) {
 	}
 	require.Equal(t, 2, held(client))
 	require.Zero(t, x(), "as it was")
+	require.NoError(t, n.CheckConverge(), "what is kept is no difference")
 	explicit.Show(1, id)
 	n.Run(2 * time.Second)
 	require.InDelta(t, 5, x(), 0.01)
@@ -221,4 +223,39 @@ func TestWhatLeavesSightMayBeKept(t *testing.T) {
 	n.Run(2 * time.Second)
 	require.Equal(t, 1, held(client), "it died out of sight")
 	n.AssertConverge()
+}
+
+// A component that a client may not see is no difference, and one that it should not have is.
+func TestConvergeGoesByTheComponentsThatAreShown(t *testing.T) {
+	p := protocol()
+	hidden := interest.MaskOf[health](p.Schema())
+	rows := interest.NewRows(interest.All(), func(_ *snapshot.Store, client netcode.ClientID, _ netcode.NetworkID) snapshot.Mask {
+		if client == 1 {
+			return ^snapshot.Mask(0)
+		}
+		return ^hidden
+	})
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 2, Seed: 15,
+		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
+			s.Server.SetInterest(interest.New(rows, interest.Despawn))
+		},
+		Game: func(w *ecs.World, frame int) {
+			if frame == 1 {
+				b := generic.NewMap3[components.Replicated, position, health](w)
+				b.New()
+			}
+		},
+	})
+	n.AssertConverge()
+	here := generic.NewMap2[position, health](&n.Clients[1].World)
+	for e := range netecs.Entities(&n.Clients[1].World) {
+		at, has := here.Get(e)
+		require.NotNil(t, at)
+		require.Nil(t, has)
+		points := generic.NewMap1[health](&n.Clients[1].World)
+		points.Assign(e, &health{})
+		break
+	}
+	require.ErrorContains(t, n.CheckConverge(), "server absent")
 }

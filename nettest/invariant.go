@@ -82,7 +82,9 @@ func (n *Net) AssertConverge() {
 }
 
 // CheckConverge compares every running client's world with what the server
-// shows it, now, and returns the first difference as *Broken.
+// shows it, now, and returns the first difference as *Broken: the visible entities
+// with the components of them that are. Of what interest.Keep left there it says
+// only whether it is there.
 func (n *Net) CheckConverge() error {
 	schema := n.config.Protocol.Schema()
 	for i, c := range n.Clients {
@@ -92,9 +94,8 @@ func (n *Net) CheckConverge() error {
 		if c.State() != netcode.Connected {
 			return &Broken{Converge, i, n.frame, fmt.Sprintf("not connected: %v", c.Err())}
 		}
-		id := c.ID()
-		visible := func(e netcode.NetworkID) bool { return n.Server.Visible(id, e) }
-		if d, differs := netecs.FirstDifference(n.Server.Store(), visible, &c.World, schema); differs {
+		sees := netecs.SeenBy(n.Server, c.ID())
+		if d, differs := netecs.FirstDifferenceOf(n.Server.Store(), sees, &c.World, schema); differs {
 			return &Broken{Converge, i, n.frame, d.String()}
 		}
 	}

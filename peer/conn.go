@@ -24,8 +24,9 @@ const (
 // ConnConfig is what both ends of a connection agreed on, and its limits. The
 // zero value of each field but Check is a default.
 type ConnConfig struct {
-	// SentPackets is how many sent packets are remembered, at least 4 × packets
-	// per round trip. It is raised to a power of two in 64..16384. Default 1024.
+	// SentPackets is how many sent packets are remembered: those of four round
+	// trips, or sending stops at times and waits for acknowledgements; a quarter is
+	// kept for signs of life. It is raised to a power of two in 64..16384. Default 1024.
 	SentPackets int
 	// Check is the checksum's start: the session's epoch and the protocol hash.
 	Check wire.Checksum
@@ -115,17 +116,36 @@ func NewConn(cfg ConnConfig) *Conn {
 // Next returns the sequence that the next packet will carry.
 func (c *Conn) Next() uint64 { return c.sent.next }
 
-// CanSend reports whether there is room to remember one more packet. When there
-// is none nothing may be sent until acknowledgements come in or DetectLost
-// gives up on the oldest packet, which it then does once a call.
-func (c *Conn) CanSend() bool { return !c.sent.full() }
+// CanSend reports whether there is room to remember one more packet with anything
+// in it. When there is none, only signs of life may be sent (see CanSign) until
+// acknowledgements come in, or until so much time went by that none are awaited.
+func (c *Conn) CanSend() bool { return c.sent.used() < len(c.sent.ring)-c.sent.signs() }
+
+// CanSign reports whether a packet may be sent that only acknowledges or shows that
+// this end is here. Where CanSend is false there is a little room left for these,
+// which has to last for as long as the others are awaited: they have to be some time
+// apart, but for acknowledgements of much.
+func (c *Conn) CanSign(now time.Duration) bool {
+	left := len(c.sent.ring) - c.sent.used()
+	signs := c.sent.signs()
+	switch {
+	case left > signs:
+		return true
+	case left > signs/2 && c.AckNow():
+		return true
+	}
+	return left > 0 && now-c.sent.at(c.sent.next-1).at >= awaitedFor/time.Duration(signs)
+}
+
+// HasRoom reports whether any packet may be sent at all.
+func (c *Conn) HasRoom() bool { return !c.sent.full() }
 
 // Skip leaves one number out: no packet will carry it, and a remote end that
 // acknowledges it is caught claiming what it cannot have received. It does
 // nothing when CanSend is false.
 func (c *Conn) Skip() {
 	if c.CanSend() {
-		c.sent.push(c.sent.tick, 0, sentSkipped)
+		c.sent.push(c.sent.tick, c.sent.now, sentSkipped)
 	}
 }
 
@@ -144,16 +164,16 @@ func (c *Conn) DetectLost(now time.Duration, out Outcome) {
 	for {
 		seq, why := c.sent.nextLost(now, timeout)
 		if why == notLost {
-			return
-		}
-		if why == crowded {
-			c.stats.RingFull++
+			break
 		}
 		c.stats.Lost++
 		c.loss.add(true)
 		if out != nil {
 			out.Lost(seq)
 		}
+	}
+	if !c.CanSend() {
+		c.stats.RingFull++
 	}
 }
 

@@ -3,6 +3,7 @@ package peer
 import (
 	"encoding/binary"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -111,8 +112,9 @@ func FuzzAcks(f *testing.F) {
 		const first, ring = 65500, 64
 		c := newTestConn(first, ring)
 		for n := range uint64(sent % 300) {
-			c.DetectLost(0, nil)
-			finish(t, c, true, tick.Tick(n), 0)
+			now := time.Duration(n) * awaitedFor / (ring / 2) // or it would stop
+			c.DetectLost(now, nil)
+			finish(t, c, true, tick.Tick(n), now)
 		}
 		told := map[uint64]bool{}
 		for n := uint64(first); len(script) >= 6; n, script = n+1, script[6:] {

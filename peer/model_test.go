@@ -38,7 +38,8 @@ type end struct {
 	sent     map[uint64]*dumbSent
 	accepted map[uint64]bool
 	newest   uint64
-	inbox    []datagram // on the way to this end
+	inbox    []datagram    // on the way to this end
+	now      time.Duration // when it last sent, or looked for what is lost
 	other    *end
 }
 
@@ -71,15 +72,35 @@ func (e *end) Lost(seq uint64) {
 
 func (e *end) send(eliciting bool, at tick.Tick, now time.Duration) {
 	seq := e.conn.Next()
-	slot := e.sent[seq-e.ring]
-	full := slot != nil && slot.eliciting && !slot.acked && !slot.lost
-	require.Equal(e.t, !full, e.conn.CanSend())
-	if full {
+	used := e.used()
+	require.Equal(e.t, used < e.ring-e.ring/4, e.conn.CanSend())
+	require.Equal(e.t, used < e.ring, e.conn.HasRoom())
+	if used >= e.ring || used >= e.ring-e.ring/4 && eliciting {
 		return
 	}
+	e.now = now
 	packet := finish(e.t, e.conn, eliciting, at, now)
 	e.sent[seq] = &dumbSent{at: now, tick: at, eliciting: eliciting}
 	e.other.inbox = append(e.other.inbox, datagram{packet, seq, eliciting})
+}
+
+// used is how many packets there are since the oldest one of which an acknowledgement
+// may still come.
+func (e *end) used() uint64 {
+	newest := uint64(0)
+	for seq := range e.sent {
+		if e.toldArrived(seq) {
+			newest = max(newest, seq)
+		}
+	}
+	oldest := e.conn.Next()
+	for seq, s := range e.sent {
+		awaited := s.eliciting && !s.acked && (!s.lost || seq > newest && e.now-s.at < awaitedFor)
+		if awaited && seq < oldest {
+			oldest = seq
+		}
+	}
+	return e.conn.Next() - oldest
 }
 
 // receive reads one packet of the inbox, and accepts it or does as if it could
@@ -123,7 +144,7 @@ func (e *end) detectLost(now time.Duration) {
 				later++
 			}
 		}
-		if later >= 3 || now-s.at >= timeout || seq+e.ring == e.conn.Next() {
+		if later >= 3 || now-s.at >= timeout {
 			want = append(want, seq)
 		}
 	}
@@ -134,6 +155,7 @@ func (e *end) detectLost(now time.Duration) {
 		before[seq] = s.lost
 	}
 	e.conn.DetectLost(now, e)
+	e.now = now
 	for seq, s := range e.sent {
 		if s.lost && !before[seq] {
 			got = append(got, seq)

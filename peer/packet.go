@@ -163,7 +163,7 @@ func (b *Builder) Empty() bool {
 // and has no outcome.
 //
 // Finish returns nil, and sends and changes nothing, when the builder is not
-// that of the next packet or CanSend is false.
+// that of the next packet or HasRoom is false.
 func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if b.buf == nil || b.sequence != c.sent.next || c.sent.full() {
 		return nil

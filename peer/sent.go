@@ -37,6 +37,9 @@ type sent struct {
 	first  uint64   // sequence of the first packet
 	next   uint64   // sequence of the next packet; [first, next) were used
 	oldest uint64   // no packet before it is pending
+	held   uint64   // no packet before it is awaited; at most len(ring) before next
+	newest uint64   // highest sequence that was acknowledged, 0 before there is one
+	now    time.Duration
 	step   uint64
 	tick   tick.Tick
 	// ackedSteps are the steps of the three acknowledged packets with the
@@ -49,24 +52,59 @@ type sent struct {
 	overtakers, inOrder int
 }
 
+// A ring that is filled with what is awaited stops sending, but for signs of life:
+// without them neither end would learn what became of the packets that are under
+// way, nor that the link is back.
+const (
+	// signsShare is the part of the ring, one of so many records, that is kept for
+	// packets which only acknowledge or show that this end is here.
+	signsShare = 4
+	// awaitedFor is how long a packet is awaited that time alone tells to be lost, and
+	// no acknowledgement of a later one: what arrives after it is no sample either.
+	awaitedFor = maxSample
+)
+
 // settling is how many packets in a row must arrive in order before it takes
 // one fewer to show that another one is lost.
 const settling = 32
 
 func newSent(first uint64, size int) sent {
 	size = 1 << bits.Len(uint(size-1)) // up to a power of two
-	return sent{ring: make([]record, size), first: first, next: first, oldest: first, overtakers: len(sent{}.ackedSteps)}
+	return sent{ring: make([]record, size), first: first, next: first, oldest: first, held: first, overtakers: len(sent{}.ackedSteps)}
 }
 
 func (s *sent) at(sequence uint64) *record {
 	return &s.ring[sequence&uint64(len(s.ring)-1)]
 }
 
-// full reports whether the next packet would overwrite a record that is
-// still pending.
-func (s *sent) full() bool {
-	return s.next-s.oldest >= uint64(len(s.ring)) && s.at(s.oldest).state == sentPending
+// awaited reports whether an acknowledgement of a packet may still come that is to
+// be understood: of one that is pending, and of one that only its timeout calls
+// lost. The timeout may be wrong, before there is a sample and after the link
+// became slower; if all that might show it were overwritten, it would stay so.
+func (s *sent) awaited(sequence uint64) bool {
+	switch r := s.at(sequence); r.state {
+	case sentPending:
+		return true
+	case sentLost:
+		return sequence > s.newest && s.now-r.at < awaitedFor
+	}
+	return false
 }
+
+// used is how many records there are from the oldest awaited packet on.
+func (s *sent) used() int {
+	for s.held < s.next && !s.awaited(s.held) {
+		s.held++
+	}
+	return int(s.next - s.held)
+}
+
+// full reports whether the next packet would overwrite the record of one that is
+// still awaited.
+func (s *sent) full() bool { return s.used() >= len(s.ring) }
+
+// signs is how many records only signs of life may take.
+func (s *sent) signs() int { return len(s.ring) / signsShare }
 
 // push records the next packet. The ring must not be full.
 func (s *sent) push(t tick.Tick, now time.Duration, state sentState) {
@@ -74,6 +112,7 @@ func (s *sent) push(t tick.Tick, now time.Duration, state sentState) {
 		s.tick = t
 		s.step++
 	}
+	s.now = now
 	*s.at(s.next) = record{at: now, tick: t, step: s.step, state: state}
 	s.next++
 	if s.next-s.oldest > uint64(len(s.ring)) {
@@ -103,6 +142,7 @@ func (s *sent) acked(age uint64) (*record, sentState) {
 		return r, before
 	}
 	r.state = sentAcked
+	s.newest = max(s.newest, s.next-1-age)
 	s.noteOrder(r.step)
 	s.noteStep(r.step)
 	return r, before
@@ -142,12 +182,12 @@ const (
 	notLost   cause = iota
 	overtaken       // up to three packets of later ticks were acknowledged
 	overdue         // the timeout went by
-	crowded         // the next packet takes its place in the ring
 )
 
 // nextLost marks the oldest pending packet as lost, if it is, and returns its
 // sequence and the cause.
 func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
+	s.now = now
 	for ; s.oldest < s.next; s.oldest++ {
 		r := s.at(s.oldest)
 		if r.state != sentPending {
@@ -159,8 +199,6 @@ func (s *sent) nextLost(now, timeout time.Duration) (uint64, cause) {
 			why = overtaken
 		case now-r.at >= timeout:
 			why = overdue
-		case s.full():
-			why = crowded
 		default:
 			return 0, notLost
 		}

@@ -226,26 +226,118 @@ func TestSilentPacketsAreNeverPending(t *testing.T) {
 func TestFullRingStopsSending(t *testing.T) {
 	for _, first := range startSequences() {
 		c, out := newTestConn(first, 64), log{}
-		for range 64 {
-			require.True(t, c.CanSend())
-			finish(t, c, true, 1, 0)
+		fill := func(now time.Duration) (n int) {
+			for ; c.CanSend(); n++ {
+				finish(t, c, true, tick.Tick(now), now)
+			}
+			return n
 		}
-		require.False(t, c.CanSend())
-		var buf [64]byte
-		b := c.Begin(buf[:])
-		require.Nil(t, c.Finish(&b, 1, 0))
+		require.Equal(t, 48, fill(0), "a quarter is for signs of life")
 		c.Skip()
-		require.Equal(t, first+64, c.Next())
+		require.Equal(t, first+48, c.Next())
 
-		c.DetectLost(0, &out)
-		require.Equal(t, []uint64{first}, out.lost, "room for one packet a tick: acks never starve")
+		// The timeout is too short, for nothing is known of the link: what is lost by it alone is awaited all the same.
+		c.DetectLost(firstTimeout+10*ms, &out)
+		require.Len(t, out.lost, 48)
 		require.Equal(t, uint64(1), c.Stats().RingFull)
-		require.True(t, c.CanSend())
-		finish(t, c, true, 2, 0)
-		require.False(t, c.CanSend())
+		require.Zero(t, fill(firstTimeout+10*ms))
+		require.NoError(t, readAck(c, first, first+1, 1, 800*ms, &out))
+		require.Equal(t, []uint64{first, first + 1}, out.acked)
+		rtt, _ := c.RTT()
+		require.Equal(t, 800*ms, rtt)
+		require.Equal(t, 2, fill(800*ms), "an ack makes room")
+		c.DetectLost(800*ms, &out)
+		require.Equal(t, uint64(2), c.Stats().RingFull)
 
-		require.NoError(t, readAck(c, first, first+1, 0, 0, &out))
-		require.True(t, c.CanSend(), "an ack makes room too")
+		// Once it is too long ago for an acknowledgement, the ring is used again.
+		c.DetectLost(awaitedFor-1, &out)
+		require.Zero(t, fill(awaitedFor-1))
+		c.DetectLost(awaitedFor, &out)
+		require.Equal(t, 46, fill(awaitedFor))
+	}
+}
+
+func TestAFullRingHasRoomForSignsOfLife(t *testing.T) {
+	c := newTestConn(1, 64)
+	for c.CanSend() {
+		finish(t, c, true, 1, 0)
+	}
+	require.False(t, c.CanSign(0), "something went out at this very time")
+	signs := 0
+	for now := time.Duration(0); now < awaitedFor; now += ms {
+		c.DetectLost(now, nil)
+		require.True(t, c.HasRoom())
+		if c.CanSign(now) {
+			finish(t, c, signs%2 == 0, 2, now)
+			signs++
+		}
+	}
+	require.InDelta(t, 16, signs, 1, "they last for as long as the others are awaited")
+
+	c = newTestConn(1, 64)
+	for c.CanSend() {
+		finish(t, c, true, 1, 0)
+	}
+	for n := range uint64(100) {
+		c.Accept(Incoming{Sequence: 1 + n, Eliciting: true}, 0)
+		if c.CanSign(0) {
+			require.True(t, c.AckNow())
+			finish(t, c, false, 1, 0)
+		}
+	}
+	require.Equal(t, uint64(1+48+6), c.Next(), "acknowledgements of much do not wait")
+	for n := range uint64(1000) {
+		c.Accept(Incoming{Sequence: 101 + n, Eliciting: true}, 0)
+		if c.CanSign(0) {
+			finish(t, c, false, 1, 0)
+		}
+	}
+	require.Equal(t, uint64(1+48+8), c.Next(), "and leave half of the room for those that time brings")
+	var buf [64]byte
+	for c.HasRoom() {
+		finish(t, c, true, 1, 0)
+	}
+	b := c.Begin(buf[:])
+	require.Nil(t, c.Finish(&b, 1, 0))
+	require.Equal(t, uint64(1+64), c.Next())
+}
+
+// Two ends on a link without loss, whose rings are smaller than what is under way in a round trip, even in half of one.
+func TestARingSmallerThanARoundTrip(t *testing.T) {
+	for _, trip := range []int{30, 60, 80, 120, 200, 300} { // in ticks of 10 ms
+		type flying struct {
+			packet []byte
+			due    int
+		}
+		var ends [2]*Conn
+		var to [2][]flying
+		for i := range ends {
+			ends[i] = newTestConn(1, 64)
+		}
+		for n := range 2000 {
+			now := time.Duration(n) * 10 * ms
+			for i, c := range ends {
+				for len(to[i]) > 0 && to[i][0].due <= n {
+					deliver(t, c, to[i][0].packet, now, nil)
+					to[i] = to[i][1:]
+				}
+				c.DetectLost(now, nil)
+				switch {
+				case c.CanSend():
+					to[1-i] = append(to[1-i], flying{finish(t, c, true, tick.Tick(n), now), n + trip/2})
+				case c.AckDue() && c.CanSign(now):
+					to[1-i] = append(to[1-i], flying{finish(t, c, false, tick.Tick(n), now), n + trip/2})
+				}
+			}
+		}
+		for _, c := range ends {
+			rtt, _ := c.RTT()
+			require.InDelta(t, float64(trip)*10, float64(rtt/ms), float64(trip)*2+100, "trip of %d ms: acknowledgements may wait for signs of life", trip*10)
+			s := c.Stats()
+			require.Zero(t, c.Loss())
+			require.Equal(t, s.LateAcks, s.Lost, "what was thought to be lost in the beginning was only late")
+			require.Greater(t, s.Acked, uint64(2000*48/2/(trip+48)), "it goes on, at about a ring in a round trip")
+		}
 	}
 }
 

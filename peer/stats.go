@@ -18,5 +18,5 @@ type Stats struct {
 	Acked    uint64 // eliciting packets acknowledged, LateAcks included
 	Lost     uint64 // eliciting packets presumed lost, LateAcks included
 	LateAcks uint64 // packets acknowledged after they were presumed lost
-	RingFull uint64 // packets lost for no other reason than that the ring was full
+	RingFull uint64 // ticks in which nothing but signs of life could be sent, since too many packets are awaited
 }

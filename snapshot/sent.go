@@ -50,7 +50,7 @@ type wordOf struct {
 
 // sentRing remembers what the last packets carried, in constant memory: an
 // acknowledgement turns a packet's entries into baselines, a loss puts them
-// back into unsent. A packet that is overwritten while pending counts as lost.
+// back into unsent. Where that memory is full of pending packets nothing is sent.
 type sentRing struct {
 	packets []sentPacket // by sequence modulo length
 	entries []sentEntry  // by position modulo length, a power of two; as many again behind them, up to the capacity
@@ -108,20 +108,24 @@ func (r *sentRing) leave(seq uint64) {
 	}
 }
 
-// open makes the slot of a new packet and room for maxRecords entries, telling
-// overwritten about each pending packet that had to be forgotten for it. It
-// returns nil rather than forget a pending packet of the same tick: that would
-// be sent again at once, and for ever.
+// open makes the slot of a new packet and room for maxRecords entries. It returns
+// nil where a pending packet would have to be forgotten for the entries, or one of
+// the same tick: what it carried would be sent again, and its acknowledgement would
+// say nothing, for ever where a round trip is longer than what there is room for.
+//
+// The slots follow the connection's ring, which lets no packet go out that takes
+// the place of a pending one; overwritten is told if one does so all the same.
 func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) *sentPacket {
 	if r.newest == 0 {
 		r.oldest = seq
 	}
 	for r.oldest < seq && (seq-r.oldest >= uint64(len(r.packets)) || !r.fits()) {
-		if seq-r.oldest < uint64(len(r.packets)) && r.grow() {
+		remembered := seq-r.oldest < uint64(len(r.packets))
+		if remembered && r.grow() {
 			continue
 		}
 		if p := r.get(r.oldest); p != nil && p.pending {
-			if p.tick == t {
+			if remembered || p.tick == t {
 				return nil
 			}
 			overwritten(p)

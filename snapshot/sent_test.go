@@ -21,25 +21,36 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 
 func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
 	r := newSentRing(64)
-	var lost []uint64
+	overwritten := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	most := cap(r.entries)
-	for seq := uint64(1); seq <= 40; seq++ {
-		fillRing(t, &r, seq, 700+int(seq), func(p *sentPacket) { lost = append(lost, p.seq) })
-		for held := r.oldest; held <= seq; held++ {
+	seq := uint64(1)
+	for ; seq <= 40; seq++ {
+		p := r.open(seq, tick.Tick(seq), overwritten)
+		if p == nil {
+			break
+		}
+		for i := range 700 + int(seq) {
+			r.add(p, sentEntry{mask: Mask(seq), index: uint32(i)})
+		}
+		for held := uint64(1); held <= seq; held++ {
 			p := r.get(held)
-			require.NotNil(t, p)
+			require.NotNil(t, p, "what is pending is not forgotten")
 			require.Equal(t, 700+int(held), p.n)
 			for i := range p.n {
 				require.Equal(t, sentEntry{mask: Mask(held), index: uint32(i)}, *r.entry(p, i))
 			}
 		}
 	}
+	require.Less(t, seq, uint64(40), "in the end it was too small")
 	require.Len(t, r.entries, most)
 	require.Equal(t, most, cap(r.entries), "nothing was allocated")
-	require.NotEmpty(t, lost, "in the end it was too small, and the oldest were given up")
-	for i, seq := range lost {
-		require.EqualValues(t, i+1, seq, "in their order, each once")
-	}
+	require.Nil(t, r.open(seq+1, tick.Tick(seq+1), overwritten))
+	r.get(2).pending = false
+	require.Nil(t, r.open(seq+2, tick.Tick(seq+2), overwritten), "it waits for the oldest")
+	r.get(1).pending = false
+	require.NotNil(t, r.open(seq+3, tick.Tick(seq+3), overwritten))
+	require.Nil(t, r.get(1))
+	require.NotNil(t, r.get(3))
 }
 
 func TestTheRingUsesAgainWhatIsAcknowledged(t *testing.T) {

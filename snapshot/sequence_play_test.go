@@ -181,7 +181,7 @@ func (s *sequence) look(c *seqClient, id wire.NetworkID) {
 		c.view.Keep(id)
 		if sight.visible {
 			// What the client was never known to have need not be kept.
-			*sight = seqSight{generation: id.Generation, kept: c.view.keeps(id)}
+			*sight = seqSight{generation: id.Generation, kept: c.view.Keeps(id)}
 			c.keptAt[id.Index] = next
 		}
 	case 6:

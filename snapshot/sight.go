@@ -24,7 +24,7 @@ func (v *View) Hide(id wire.NetworkID) {
 	switch {
 	case v.Visible(id):
 		v.end(id.Index, v.next())
-	case v.keeps(id):
+	case v.Keeps(id):
 		v.owe(id.Index, v.next())
 	}
 }
@@ -70,8 +70,9 @@ func (v *View) Visible(id wire.NetworkID) bool {
 	return v.visible.has(id.Index) && v.tenants[id.Index].generation == id.Generation
 }
 
-// keeps reports whether id is out of sight and its last state was left there.
-func (v *View) keeps(id wire.NetworkID) bool {
+// Keeps reports whether id is out of the client's sight and its last state was
+// left there, by [View.Keep].
+func (v *View) Keeps(id wire.NetworkID) bool {
 	return v.kept.has(id.Index) && v.tenants[id.Index].generation == id.Generation
 }
 
@@ -107,7 +108,7 @@ func (v *View) died(id wire.NetworkID) {
 	switch {
 	case v.Visible(id):
 		v.end(id.Index, v.store.tick)
-	case v.keeps(id):
+	case v.Keeps(id):
 		v.owe(id.Index, v.store.tick)
 	}
 }

@@ -105,7 +105,8 @@ type ViewStats struct {
 	Unchanged   uint64         // rows that travelled as one bit: as in the baseline
 	Resent      uint64         // records put back into unsent by a loss
 	Repeated    uint64         // records put back into unsent because the budget allowed it
-	Overwritten uint64         // pending packets forgotten because the ring was full
+	RingFull    uint64         // times nothing was written, since the ring was full of records that are on their way
+	Overwritten uint64         // pending packets forgotten because the caller sent a whole ring of packets after them
 	Oversize    uint64         // times an entity did not fit even an empty packet
 	OversizeID  wire.NetworkID // the last such entity
 	TornGroups  uint64         // times a group, or a group with despawns of its members, did not fit even an empty packet and was sent apart

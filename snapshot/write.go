@@ -84,7 +84,7 @@ type packetWriter struct {
 // returns its length, 0 when there is nothing to say. seq is the sequence of
 // the packet that will carry it; it must rise from call to call. What was
 // written counts as sent: the caller sends it. It also returns 0 when so much
-// of this very tick is on its way that more could not be remembered.
+// is on its way that more could not be remembered (ViewStats.RingFull).
 func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.desk, dst, seq) }
 
 // WriteAt is Write at a desk of the view's store.
@@ -104,6 +104,7 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 		}
 	}
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
+		v.stats.RingFull++
 		return 0
 	}
 	if v.wrote != p.s {

@@ -148,7 +148,13 @@ func rule8() []mutation {
 			"peer/rtt.go", "r.smoothed + r.smoothed/4 + r.jitter", "r.smoothed + r.jitter"),
 		change("rule 8", "a round trip and a quarter is enough, without the jitter", "TestLostByTime",
 			"peer/rtt.go", "r.smoothed + r.smoothed/4 + r.jitter", "r.smoothed + r.smoothed/4"),
-		change("rule 8", "a full ring gives up nothing", "TestFullRingStopsSending",
-			"peer/sent.go", "case s.full():", "case false:"),
+		change("rule 8", "what time alone calls lost is overwritten", "TestFullRingStopsSending",
+			"peer/sent.go", "return sequence > s.newest && s.now-r.at < awaitedFor", "return false"),
+		change("rule 8", "a full ring stays full", "TestFullRingStopsSending",
+			"peer/sent.go", "return sequence > s.newest && s.now-r.at < awaitedFor", "return true"),
+		change("rule 8", "a full ring leaves no room for acknowledgements", "TestARingSmallerThanARoundTrip",
+			"peer/conn.go", "return left > 0 && now-c.sent.at(c.sent.next-1).at >= awaitedFor/time.Duration(signs)", "return false"),
+		change("rule 8", "what is on its way is forgotten where entries are short", "TestTheRingGrowsWithWhatIsOnItsWay",
+			"snapshot/sent.go", "if remembered || p.tick == t {", "if p.tick == t {"),
 	}
 }
