@@ -61,6 +61,7 @@ type View struct {
 	own     personal
 	author  authored
 	plan    plan
+	whole   wholeView
 
 	sent     sentRing
 	answers  answers
@@ -124,6 +125,7 @@ func NewView(store *Store, cfg Config) *View {
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
 	v.cohorts.least = leastCohort
+	v.whole.on = cfg.Whole
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -148,6 +150,9 @@ func (v *View) grow() {
 	v.tooBig = v.tooBig.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.cohorts.grow(n)
+	if v.whole.on {
+		v.whole.fresh = v.whole.fresh.grownTo(n)
+	}
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It

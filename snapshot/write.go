@@ -99,11 +99,17 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		return 0
 	}
-	if v.wrote != p.s {
+	first := v.wrote != p.s
+	if first {
 		v.part = 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
+	if v.whole.on {
+		if n, done := p.takeNext(dst, first); done {
+			return n
+		}
+	}
 	p.header()
 	full := len(dst)*8 - endBits
 	p.limit = full
@@ -196,7 +202,7 @@ func (p *packetWriter) updates() {
 	c := &p.v.store.schema.codes
 	room := true
 	var list *sentPacket
-	if p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
+	if !p.v.whole.on && p.v.updatesPending() && !(p.v.short && !p.v.plan.active) { // who is in it went out lately: those that wait longer come first
 		list = p.v.refer(p.v.part)
 	}
 	p.w.Bool(list != nil)
@@ -323,6 +329,11 @@ func (p *packetWriter) wrote(r *record) {
 	p.noted(r.index, r.mask, span)
 	v.stats.Rows += uint64(r.told.Count())
 	if r.base == tick.None {
+		if v.whole.on && !v.whole.fresh.has(r.index) {
+			v.stats.Updates++
+			return
+		}
+		v.whole.known(r.index)
 		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
 		v.stats.Spawns++
 		return
