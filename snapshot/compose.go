@@ -83,13 +83,13 @@ func (p *packetWriter) compose(r *round, q *roundPacket) bool {
 	b.header()
 	b.w.Write(0, 2) // neither despawns nor a list
 	begun := measure{codes: &s.schema.codes, rows: s.schema.Rows(), bits: b.w.Bits()}
-	heads := r.pick(s, begun, v.payload)
+	apart := r.pick(s, begun, v.payload)
 	if len(r.picked) == 0 {
 		return false
 	}
 	q.rows = 0
 	for _, index := range r.picked {
-		b.whole(index, &heads)
+		b.whole(index, &apart)
 		q.rows += uint64((s.rows.masks[index] &^ s.schema.tags).Count())
 		q.note(index, s.rows.masks[index])
 		r.rest.unset(index)
@@ -111,12 +111,12 @@ func (q *roundPacket) note(index uint32, mask Mask) {
 	q.words = append(q.words, wordOf{w, bit})
 }
 
-// whole writes a record: by itself where it cannot go on with a run, or while heads says so.
-func (p *packetWriter) whole(index uint32, heads *int) {
+// whole writes a record: by itself where it cannot go on with a run, or is not to.
+func (p *packetWriter) whole(index uint32, a *apart) {
 	s := p.v.store
 	mask, generation := s.rows.masks[index], s.gens[index]
 	u := &p.run
-	if u.open && u.n < mostInRun && index == p.last && generation == u.generation && mask == u.mask && *heads == 0 {
+	if u.open && u.n < mostInRun && index == p.last && generation == u.generation && mask == u.mask && !a.take(u.n) {
 		if u.n == 0 {
 			p.w.Bool(true)
 			p.w.Align()
@@ -127,9 +127,6 @@ func (p *packetWriter) whole(index uint32, heads *int) {
 		p.last = index + 1
 		p.floats(index, mask)
 		return
-	}
-	if u.open && index == p.last && generation == u.generation && mask == u.mask && *heads > 0 {
-		*heads--
 	}
 	p.gap(index, true)
 	p.w.Bool(false)

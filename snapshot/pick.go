@@ -16,15 +16,14 @@ const (
 	evenSlack = 5
 	// evenReach is by how many bytes a packet can be made longer.
 	evenReach = 8
-	// evenHeads is how many records of a run are said by themselves at most.
+	// evenHeads is how many records of a run are said by themselves, less one, at most.
 	evenHeads = 10
 	// evenJumps is how many records at the end of a packet may be others.
 	evenJumps = 3
 )
 
-// pick chooses what the next packet has records of, and how many of them are said by themselves though they could go
-// on with a run.
-func (r *round) pick(s *Store, begun measure, payload int) (heads int) {
+// pick chooses what the next packet has records of, and which are said by themselves.
+func (r *round) pick(s *Store, begun measure, payload int) (a apart) {
 	m, uniform := begun, true
 	r.picked = r.picked[:0]
 	r.seek()
@@ -55,7 +54,7 @@ fill:
 		}
 	}
 	if len(r.picked) == 0 || r.picked[len(r.picked)-1] == r.lastDue() {
-		return 0 // the last packet may be shorter
+		return a // the last packet may be shorter
 	}
 	return r.level(s, begun, &m, uniform, payload)
 }
@@ -98,7 +97,7 @@ func (r *round) nextDue(index, before uint32) (uint32, bool) {
 }
 
 // level brings a packet to the size of the one before, if that can be.
-func (r *round) level(s *Store, begun measure, m *measure, uniform bool, payload int) (heads int) {
+func (r *round) level(s *Store, begun measure, m *measure, uniform bool, payload int) (a apart) {
 	e, size := &r.even, m.size()
 	if size > e.bytes || size+evenReach < e.bytes {
 		*e = evenSize{bytes: min(size+evenSlack, payload), records: len(r.picked)}
@@ -107,35 +106,53 @@ func (r *round) level(s *Store, begun measure, m *measure, uniform bool, payload
 		}
 	}
 	if size == e.bytes {
-		return 0
+		return a
 	}
-	if heads, ok := r.split(s, begun); ok {
-		return heads
-	}
-	if uniform {
+	a, ok := r.split(s, begun)
+	if !ok && uniform {
 		r.jump(s, begun)
 	}
-	return 0
+	return a
 }
 
-// split is how many records of runs are to be said by themselves. It says false where that does not come to the size.
-func (r *round) split(s *Store, begun measure) (heads int, ok bool) {
-	for heads = 1; heads <= evenHeads; heads++ {
-		m, left := begun, heads
-		for _, index := range r.picked {
-			mask, generation := s.rows.masks[index], s.gens[index]
-			run := m.goesOn(index, generation, mask)
-			if run && left > 0 {
-				run = false
-				left--
+// split is which records of runs are to be said by themselves. It says false where that does not come to the size.
+func (r *round) split(s *Store, begun measure) (a apart, ok bool) {
+	for _, late := range [2]int{0, 1} {
+		for early := range evenHeads {
+			a = apart{early: early, late: late}
+			m, left := begun, a
+			for _, index := range r.picked {
+				mask, generation := s.rows.masks[index], s.gens[index]
+				run := m.goesOn(index, generation, mask)
+				m.add(s.schema, index, generation, mask, run && !left.take(m.n))
 			}
-			m.add(s.schema, index, generation, mask, run)
-		}
-		if size := m.size(); left > 0 || size >= r.even.bytes {
-			return heads, left == 0 && size == r.even.bytes
+			size := m.size()
+			if left != (apart{}) || size > r.even.bytes {
+				break
+			}
+			if size == r.even.bytes {
+				return a, true
+			}
 		}
 	}
-	return 0, false
+	return apart{}, false
+}
+
+// apart is how many records are said by themselves though they could go on with a run: so many that would begin one, of
+// 9 bits, and so many that follow in one, of 3 bytes.
+type apart struct{ early, late int }
+
+// take reports whether a record that could go on with a run of n is to be said by itself.
+func (a *apart) take(n int) bool {
+	switch {
+	case n == 0 && a.early > 0:
+		a.early--
+		return true
+	case n == 1 && a.early == 0 && a.late > 0:
+		a.late--
+		return true
+	}
+	return false
 }
 
 // jump has the last records be of entities that lie further on, where gaps take as many bits as there are too few.
@@ -146,25 +163,32 @@ func (r *round) jump(s *Store, begun measure) {
 	}
 	m, was := begun, [evenJumps]uint32(r.picked[n:])
 	for _, index := range r.picked[:n] {
-		generation := s.gens[index]
-		m.add(s.schema, index, generation, m.mask, m.goesOn(index, generation, m.mask))
+		mask, generation := s.rows.masks[index], s.gens[index]
+		m.add(s.schema, index, generation, mask, m.goesOn(index, generation, mask))
 	}
-	for k := range evenJumps {
-		index, ok := r.farther(s, &m, evenJumps-1-k)
-		if !ok {
-			copy(r.picked[n:], was[:])
+	for _, usual := range [...]int{7, 6, 8, 5, 10} {
+		if r.jumpWith(s, m, usual, n) {
 			return
+		}
+	}
+	copy(r.picked[n:], was[:])
+}
+
+// jumpWith is jump behind the first n, if gaps mostly take so many bits.
+func (r *round) jumpWith(s *Store, m measure, usual, n int) bool {
+	for k := range evenJumps {
+		index, ok := r.farther(s, &m, (evenJumps - 1 - k), usual)
+		if !ok {
+			return false
 		}
 		m.add(s.schema, index, s.gens[index], m.mask, false)
 		r.picked[n+k] = index
 	}
-	if m.size() != r.even.bytes {
-		copy(r.picked[n:], was[:])
-	}
+	return m.size() == r.even.bytes
 }
 
-// farther is an entity with so large a gap that the packet is nearly full with it and some more records.
-func (r *round) farther(s *Store, m *measure, more int) (index uint32, ok bool) {
+// farther is an entity with so large a gap that the packet is nearly full with it and some more records with usual ones.
+func (r *round) farther(s *Store, m *measure, more, usual int) (index uint32, ok bool) {
 	_, end := s.schema.codes.gap.Bits(0, gapEnd)
 	room := 8*r.even.bytes - int(end) - 1
 	for class := uint32(20); class > 0; class-- {
@@ -175,12 +199,9 @@ func (r *round) farther(s *Store, m *measure, more int) (index uint32, ok bool) 
 		}
 		after := *m
 		after.add(s.schema, found, s.gens[found], m.mask, false)
-		if after.bits+more*(after.bits-m.bits-m.gap(found-m.last)+usualGap) <= room {
+		if after.bits+more*(after.bits-m.bits-m.gap(found-m.last)+usual) <= room {
 			return found, true
 		}
 	}
 	return 0, false
 }
-
-// usualGap is how many bits a gap takes where a tenth of all entities moves.
-const usualGap = 7

@@ -67,3 +67,29 @@ func TestDebugSizes(t *testing.T) {
 		}
 	}
 }
+
+func TestDebugLevel(t *testing.T) {
+	cfg := Config{Whole: true, Payload: 1181}
+	s, ids := roundStore(t, cfg, 10000)
+	v := NewView(s, cfg)
+	for w := range v.unsent {
+		v.unsent[w] = 0
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, i := range r.Perm(len(ids))[:1000] {
+		v.unsent.set(uint32(i))
+	}
+	var rd round
+	rd.begin(v, 1)
+	for k := range 12 {
+		begun := measure{codes: &s.schema.codes, rows: 3, bits: 30}
+		left := rd.pick(s, begun, 1181)
+		m := begun
+		for _, index := range rd.picked {
+			run := m.goesOn(index, 1, 7)
+			m.add(s.schema, index, 1, 7, run && !left.take(m.n))
+			rd.rest.unset(index)
+		}
+		t.Log(k, len(rd.picked), left, m.size(), rd.even, rd.picked[len(rd.picked)-4:])
+	}
+}
