@@ -39,7 +39,7 @@ func TestWholeRowsComeToTheSame(t *testing.T) {
 					stats, ok := n.Server.ClientStats(c.ID())
 					require.True(t, ok)
 					require.False(t, whole && stats.Snapshot.Deltas > 0)
-					require.NotZero(t, stats.Snapshot.Updates)
+					require.NotZero(t, stats.Snapshot.Spawns)
 				}
 			})
 		}

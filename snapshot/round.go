@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Where Config.Whole says so, nothing leans on anything: what a packet says depends on which entities are due
@@ -30,6 +31,7 @@ type roundPacket struct {
 	room []byte
 	code []byte // what is used of it
 	rows uint64 // rows of all records
+	tail wire.Tail
 	*alike
 }
 
@@ -38,12 +40,33 @@ type rounds struct {
 	all    [maxRounds]round
 	serial uint64 // of the one that was begun last
 	copied uint64 // packets that were copied for another client
+	tails  [maxTails]wire.TailSize
+	oldest int // of tails
 	alone  bool   // nobody gets what another got: for tests
 }
 
 // maxRounds is how many are kept of a tick, and looked through for each client. Where clients differ more, each gets
 // its own.
 const maxRounds = 8
+
+// maxTails is of how many sizes packets mostly are.
+const maxTails = 4
+
+// tail is a payload as the end of a packet.
+func (d *rounds) tail(code []byte) wire.Tail {
+	for i := range d.tails {
+		if s := &d.tails[i]; s.Size() == len(code) {
+			return s.Tail(code)
+		}
+	}
+	s := &d.tails[d.oldest]
+	d.oldest = (d.oldest + 1) % maxTails
+	s.Prepare(len(code))
+	return s.Tail(code)
+}
+
+// Tail is the payload that was written last as the end of a packet, if it was copied; else it is none.
+func (v *View) Tail() wire.Tail { return v.whole.tail }
 
 // wholeView is what a View whose rows travel whole has for it.
 type wholeView struct {
@@ -53,6 +76,7 @@ type wholeView struct {
 	serial   uint64 // its
 	at       int    // how many of its packets went out
 	sights   uint64 // View.sights when it was begun
+	tail     wire.Tail
 	declined bool   // for the last packet there was not the room of one that carries nothing else
 }
 
@@ -61,6 +85,7 @@ type wholeView struct {
 func (p *packetWriter) takeNext(dst []byte, first bool) (n int, done bool) {
 	v := p.v
 	w := &v.whole
+	w.tail = wire.Tail{}
 	if first {
 		if w.round = nil; !v.roundable() {
 			return 0, false
@@ -189,6 +214,7 @@ func (p *packetWriter) carry(q *roundPacket) {
 	p.sent.records = n
 	v.answers.sent(p.s)
 	v.plan.wrote(8 * len(q.code) / n)
+	v.whole.tail = q.tail
 	v.part++
 	v.answer = false
 	v.stats.Snapshots++
