@@ -145,8 +145,11 @@ func (p *packetWriter) whole(index uint32, a *apart) {
 
 // floats writes rows that are nothing but exact floats.
 func (p *packetWriter) floats(index uint32, mask Mask) {
-	s := p.v.store
-	for told := mask &^ s.schema.tags; told != 0; told &= told - 1 {
-		p.w.Lanes(s.rows.row(index, told.next()))
+	c := &p.v.store.rows
+	page, in := index/pageRows, int(index%pageRows)
+	for told := mask &^ c.schema.tags; told != 0; told &= told - 1 {
+		row := told.next()
+		n := int(c.schema.widths[row])
+		p.w.Lanes(c.pages[row][page][in*n:][:n])
 	}
 }

@@ -41,8 +41,8 @@ type rounds struct {
 	serial uint64 // of the one that was begun last
 	copied uint64 // packets that were copied for another client
 	tails  [maxTails]wire.TailSize
-	oldest int // of tails
-	alone  bool   // nobody gets what another got: for tests
+	oldest int  // of tails
+	alone  bool // nobody gets what another got: for tests
 }
 
 // maxRounds is how many are kept of a tick, and looked through for each client. Where clients differ more, each gets
@@ -50,7 +50,7 @@ type rounds struct {
 const maxRounds = 8
 
 // maxTails is of how many sizes packets mostly are.
-const maxTails = 4
+const maxTails = 8
 
 // tail is a payload as the end of a packet.
 func (d *rounds) tail(code []byte) wire.Tail {
@@ -77,7 +77,7 @@ type wholeView struct {
 	at       int    // how many of its packets went out
 	sights   uint64 // View.sights when it was begun
 	tail     wire.Tail
-	declined bool   // for the last packet there was not the room of one that carries nothing else
+	declined bool // for the last packet there was not the room of one that carries nothing else
 }
 
 // takeNext writes the next packet of the client's round. done is false where there is none, and what waits goes out

@@ -32,13 +32,15 @@ func (s *TailSize) Prepare(size int) {
 		}
 		square = crcProduct(square, square)
 	}
+	for bit := 31; bit >= 0; bit-- { // the lower the bit, the higher the power of x that it stands for
+		s.table[bit/8][1<<(bit%8)] = power
+		power = power>>1 ^ -(power&1)&crc32.IEEE
+	}
 	for k := range s.table {
 		t := &s.table[k]
-		for b := 1; b < len(t); b++ {
+		for b := range t {
 			if low := b & -b; low != b {
 				t[b] = t[low] ^ t[b^low]
-			} else {
-				t[b] = crcProduct(power, uint32(b)<<(8*k))
 			}
 		}
 	}
@@ -57,7 +59,9 @@ func crcProduct(a, b uint32) (p uint32) {
 }
 
 // Tail is the tail that b is; Prepare was called for as many bytes.
-func (s *TailSize) Tail(b []byte) Tail { return Tail{sum: crc32.ChecksumIEEE(b), size: len(b), over: s} }
+func (s *TailSize) Tail(b []byte) Tail {
+	return Tail{sum: crc32.ChecksumIEEE(b), size: len(b), over: s}
+}
 
 // SumTail is Sum of a packet's bytes of which the last ones are a tail.
 func (c Checksum) SumTail(b []byte, t Tail) uint32 {
