@@ -293,8 +293,12 @@ func (v *View) Repeat(before tick.Tick) {
 
 // Pending reports whether there is anything to send.
 func (v *View) Pending() bool {
-	if v.waits {
-		v.waits = v.unsent.any()
+	if v.waits && (v.whole.waits >= len(v.unsent) || v.unsent[v.whole.waits] == 0) {
+		v.whole.waits = 0
+		for v.whole.waits < len(v.unsent) && v.unsent[v.whole.waits] == 0 {
+			v.whole.waits++
+		}
+		v.waits = v.whole.waits < len(v.unsent)
 	}
 	return v.answer || v.waits
 }
