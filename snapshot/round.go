@@ -77,7 +77,7 @@ type wholeView struct {
 	at       int    // how many of its packets went out
 	sights   uint64 // View.sights when it was begun
 	tail     wire.Tail
-	waits    int // a word of unsent that had any when somebody asked
+	waits    int  // a word of unsent that had any when somebody asked
 	declined bool // for the last packet there was not the room of one that carries nothing else
 }
 
