@@ -176,6 +176,7 @@ func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) b
 	n := c.view.WriteAt(desk, b.Payload(), c.conn.Next())
 	if n > 0 {
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
+		b.End(c.view.Tail())
 		c.timed = s.frame.now
 	}
 	return n > 0

@@ -29,13 +29,14 @@ type combination struct {
 	entities, clients int
 	moving            float64
 	main              bool
-	parts             int // of an Executor; 0: none
+	parts             int  // of an Executor; 0: none
+	whole             bool // rows travel whole, and are exact
 }
 
 // combinations is the default set, or the one that the flags name.
 func combinations(o options) []combination {
 	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
-		c := combination{1000, 16, 0.1, o.parts == 0, o.parts}
+		c := combination{1000, 16, 0.1, o.parts == 0 && !o.whole, o.parts, o.whole}
 		if o.entities > 0 {
 			c.entities = o.entities
 		}
@@ -47,10 +48,15 @@ func combinations(o options) []combination {
 		}
 		return []combination{c}
 	}
-	return []combination{
-		{1000, 16, 0.1, true, 0}, {1000, 16, 1, false, 0}, {1000, 1, 0.1, false, 0}, {100, 16, 1, false, 0}, {1000, 64, 0.1, false, 0},
-		{10000, 16, 0.1, false, 0}, {1000, 16, 1, false, runtime.GOMAXPROCS(0)}, {10000, 16, 0.1, false, runtime.GOMAXPROCS(0)},
+	whole := []combination{{1000, 16, 0.1, false, 0, true}, {1000, 16, 1, false, 0, true}, {10000, 16, 0.1, false, 0, true}, {1000, 64, 0.1, false, 0, true}}
+	if o.whole {
+		return whole
 	}
+	return append([]combination{
+		{1000, 16, 0.1, true, 0, false}, {1000, 16, 1, false, 0, false}, {1000, 1, 0.1, false, 0, false}, {100, 16, 1, false, 0, false},
+		{1000, 64, 0.1, false, 0, false}, {10000, 16, 0.1, false, 0, false}, {1000, 16, 1, false, runtime.GOMAXPROCS(0), false},
+		{10000, 16, 0.1, false, runtime.GOMAXPROCS(0), false},
+	}, whole...)
 }
 
 // runTick measures server ticks: the world's changes captured and sent to C clients, each of which decodes, applies and
@@ -61,7 +67,7 @@ func runTick(o options) error {
 		if c.entities > maxFloorBodies {
 			return errManyBodies
 		}
-		run, err := newTickRun(c, o.exact)
+		run, err := newTickRun(c, o.exact || c.whole)
 		if err != nil {
 			return fmt.Errorf("%+v: %w", c, err)
 		}
@@ -115,6 +121,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 		return nil, err
 	}
 	config := tickConfig(c.clients)
+	config.Whole = c.whole
 	if c.parts > 0 {
 		r.pool = newPool(c.parts)
 		config.Executor = r.pool
@@ -339,13 +346,15 @@ func (r *tickRun) report(o options) {
 	}
 	verified := r.verified()
 	name := "tick"
-	if r.parts > 0 {
+	if r.whole {
+		name = "tick.whole"
+	} else if r.parts > 0 {
 		name = "tick.parallel"
 	}
 	line := result{
 		Scenario: name, Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
-			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "parts": r.parts, "anchor": against,
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "whole": r.whole, "parts": r.parts, "anchor": against,
 			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
 			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
@@ -361,7 +370,7 @@ func (r *tickRun) report(o options) {
 	o.report(line.against(anchor).ratioTarget(tickTarget, verified))
 	o.report(result{
 		Scenario: name + ".with_receive", Value: median(r.wholes), Unit: "ns/tick",
-		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against},
+		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "whole": r.whole, "anchor": against},
 	}.against(anchor).ratioTarget(tickTarget, verified))
 }
 

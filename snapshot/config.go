@@ -21,6 +21,10 @@ type Config struct {
 	// a changed row. Where it is too small for W ticks, the oldest are forgotten
 	// and what leans on them travels whole. Zero means 128 MiB.
 	HistoryBytes int
+	// Whole makes rows travel whole always, and not as what differs: many more
+	// bytes for much less time. Packets are then made once for all clients of whom
+	// the same is due.
+	Whole bool
 }
 
 const (

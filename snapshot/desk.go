@@ -12,6 +12,7 @@ type Desk struct {
 	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
 	bodies bodies
 	lists  sharedLists
+	rounds rounds
 	// fetched is of no meaning: that it is kept makes fetch touch.
 	fetched uint32
 }

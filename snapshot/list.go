@@ -73,6 +73,9 @@ func (v *View) fetch(entries []sentEntry) {
 // here, and nothing is copied.
 func (p *packetWriter) usual(index uint32) *bodyEntry {
 	v, s := p.v, p.v.store
+	if v.whole.on {
+		return nil
+	}
 	var room slot
 	q := v.slot(index, &room)
 	mask := v.maskOf(index)

@@ -57,7 +57,7 @@ func (p *preparing) choose(views []*View) {
 	p.n = 0
 	for _, v := range views {
 		newest := v.newestHeard()
-		if newest == tick.None || p.n == maxPrepared {
+		if newest == tick.None || p.n == maxPrepared || v.whole.on {
 			continue
 		}
 		known := false

@@ -28,7 +28,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	q := v.slot(index, &room)
 	mask := v.maskOf(index)
 	*r = record{index: index, mask: mask, odd: true, told: mask &^ s.schema.tags}
-	if q.base == tick.None {
+	if q.base == tick.None || v.whole.on {
 		return
 	}
 	personal := v.touchedAt(index) > q.base

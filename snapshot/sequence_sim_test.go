@@ -132,7 +132,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.ticks = 12 + s.r.IntN(sequenceFaulty-12)
 	s.busy = []int{25, 60, 90}[s.r.IntN(3)]
 	payload := []int{minPayload, 100, 170}[s.r.IntN(3)]
-	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities}
+	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities, Whole: seed%4 == 1}
 	s.store = NewStore(schema, cfg)
 	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {

@@ -40,16 +40,17 @@ type listGame struct {
 	grouped, reordered   bool
 	messages             bool // take room in some packets
 	shares               bool // so much is alike that lists are shared at several desks too
+	whole                bool // rows travel whole, and packets are shared instead of lists
 }
 
 func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
-	cfg := Config{Window: 64, Entities: g.entities, Payload: 300}
+	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, Whole: g.whole}
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewDesk())
 	}
 	if !shared {
-		w.store.desk.lists.next = math.MaxInt64
+		w.store.desk.lists.next, w.store.desk.rounds.alone = math.MaxInt64, true
 	}
 	for range g.clients {
 		v := NewView(w.store, cfg)
@@ -81,6 +82,13 @@ func (w *listTwin) holdersAreCounted(t *testing.T) {
 			}
 			if from := d.lists.kept[i].from; from != nil {
 				held[from]++
+			}
+		}
+		for i := range d.rounds.all {
+			for k := range d.rounds.all[i].packets {
+				if q := &d.rounds.all[i].packets[k]; q.alike != nil {
+					held[q.alike]++
+				}
 			}
 		}
 	}
@@ -222,6 +230,14 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
 		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true},
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
+
+		"whole, alike":     {seed: 11, clients: 12, entities: 200, shares: true, whole: true},
+		"whole, lossy":     {seed: 12, clients: 12, entities: 200, loss: true, whole: true},
+		"whole, messages":  {seed: 12, clients: 12, entities: 60, messages: true, whole: true},
+		"whole, personal":  {seed: 13, clients: 12, entities: 30, personal: true, whole: true},
+		"whole, planned":   {seed: 14, clients: 6, entities: 200, plan: true, whole: true},
+		"whole, grouped":   {seed: 15, clients: 12, entities: 40, grouped: true, shares: true, whole: true},
+		"whole, reordered": {seed: 16, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true, whole: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone := g.twin(t, false, 0)
@@ -243,9 +259,11 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 					}
 				}
 				twin.holdersAreCounted(t)
-				require.NotZero(t, twin.together, "there was no cohort: the test shows nothing")
-				require.Equal(t, g.grouped, twin.tied > 0)
-				if g.shares {
+				require.Equal(t, g.grouped && !g.whole, twin.tied > 0)
+				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")
+				if g.shares && g.whole {
+					require.NotZero(t, twin.store.roundsShared(), "nothing was shared: the test shows nothing")
+				} else if g.shares {
 					require.NotZero(t, twin.store.ListsShared(), "nothing was shared: the test shows nothing")
 				}
 			}

@@ -99,6 +99,9 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	v.owed.unset(id.Index)
 	v.kept.unset(id.Index)
 	v.visible.set(id.Index)
+	if v.whole.on {
+		v.whole.fresh.set(id.Index)
+	}
 	v.wait(id.Index)
 	v.renamed(id.Index, t)
 }

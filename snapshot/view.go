@@ -63,6 +63,7 @@ type View struct {
 	plan    plan
 	ties    ties
 	hunger  hunger
+	whole   wholeView
 
 	sent     sentRing
 	answers  answers
@@ -127,6 +128,7 @@ func NewView(store *Store, cfg Config) *View {
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
 	v.cohorts.least = leastCohort
+	v.whole.on = cfg.Whole
 	v.grow()
 	for id := range store.All {
 		v.show(id, store.tick)
@@ -153,6 +155,9 @@ func (v *View) grow() {
 	v.cohorts.grow(n)
 	if len(v.ties.first) > 0 {
 		v.ties.grow(n, cap(v.slots))
+	}
+	if v.whole.on {
+		v.whole.fresh = v.whole.fresh.grownTo(n)
 	}
 }
 
@@ -295,8 +300,12 @@ func (v *View) Repeat(before tick.Tick) {
 
 // Pending reports whether there is anything to send.
 func (v *View) Pending() bool {
-	if v.waits {
-		v.waits = v.unsent.any()
+	if v.waits && (v.whole.waits >= len(v.unsent) || v.unsent[v.whole.waits] == 0) {
+		v.whole.waits = 0
+		for v.whole.waits < len(v.unsent) && v.unsent[v.whole.waits] == 0 {
+			v.whole.waits++
+		}
+		v.waits = v.whole.waits < len(v.unsent)
 	}
 	return v.answer || v.waits
 }

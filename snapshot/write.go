@@ -107,11 +107,17 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 		v.stats.RingFull++
 		return 0
 	}
-	if v.wrote != p.s {
+	first := v.wrote != p.s
+	if first {
 		v.part = 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
+	if v.whole.on {
+		if n, done := p.takeNext(dst, first); done {
+			return n
+		}
+	}
 	p.header()
 	p.full = len(dst)*8 - endBits
 	var list *sentPacket
@@ -217,7 +223,7 @@ func (p *packetWriter) despawn(index uint32) {
 
 // choose finds the packet whose list is gone through, nil for none.
 func (p *packetWriter) choose() *sentPacket {
-	if !p.v.updatesPending() || p.v.short && !p.v.plan.active { // who is in it went out lately: those that wait longer come first
+	if p.v.whole.on || !p.v.updatesPending() || p.v.short && !p.v.plan.active { // who is in it went out lately: those that wait longer come first
 		return nil
 	}
 	list := p.v.refer(p.v.part)
@@ -368,6 +374,11 @@ func (p *packetWriter) wrote(r *record) {
 	p.noted(r.index, r.mask, span)
 	v.stats.Rows += uint64(r.told.Count())
 	if r.base == tick.None {
+		if v.whole.on && !v.whole.fresh.has(r.index) {
+			v.stats.Updates++
+			return
+		}
+		v.whole.known(r.index)
 		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
 		v.stats.Spawns++
 		return

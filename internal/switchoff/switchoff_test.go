@@ -16,7 +16,9 @@ var switchOff = flag.Bool("switchoff", false, "build and run one mutant after th
 
 const tree = "../.."
 
-func lists() []mutation { return slices.Concat(snapshotRules(), groupsAndSight(), ties(), messages()) }
+func lists() []mutation {
+	return slices.Concat(snapshotRules(), groupsAndSight(), ties(), wholeRows(), messages())
+}
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
 func TestARuleThatIsSwitchedOffIsMissed(t *testing.T) {

@@ -56,6 +56,8 @@ type Conn struct {
 	closed  atomic.Bool
 	closing chan struct{} // closed by Close, wakes a reader that pauses
 	ended   chan struct{} // closed when the reader has returned
+
+	coalesced bool // a read may return several datagrams
 }
 
 var (
@@ -92,6 +94,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 		_ = socket.Close()
 		return nil, fmt.Errorf("udp: %w", err)
 	}
+	c.coalesced = coalesce(socket)
 	go c.read()
 	return c, nil
 }

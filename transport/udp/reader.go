@@ -20,10 +20,13 @@ const (
 func (c *Conn) read() {
 	defer close(c.ended)
 	// One byte more than a datagram may have: one that fills it was cut.
-	buffer := make([]byte, c.largest+1)
+	buffer, control := make([]byte, c.largest+1), []byte(nil)
+	if c.coalesced {
+		buffer, control = make([]byte, max(largestRead, c.largest+1)), make([]byte, controlRead)
+	}
 	faults := 0 // in a row
 	for {
-		n, from, err := c.socket.ReadFromUDPAddrPort(buffer)
+		n, size, from, err := c.readOnce(buffer, control)
 		if err != nil {
 			if c.closed.Load() || errors.Is(err, net.ErrClosed) {
 				return
@@ -37,17 +40,44 @@ func (c *Conn) read() {
 			continue
 		}
 		faults = 0
-		switch {
-		case n > c.largest:
-			c.stats.tooLarge.Add(1)
-		case n == 0:
-			c.stats.empty.Add(1)
-		case c.queue.put(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), buffer[:n]):
-			c.stats.received.Add(1)
-			c.stats.bytesReceived.Add(uint64(n))
-		default:
-			c.stats.overflowed.Add(1)
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+		read := buffer[:n]
+		for ; size > 0 && size < len(read); read = read[size:] {
+			c.came(from, read[:size])
 		}
+		c.came(from, read)
+	}
+}
+
+const (
+	// largestRead is what the kernel returns of datagrams that came together at most.
+	largestRead = 1 << 16
+	// controlRead is room for what it says about them.
+	controlRead = 64
+)
+
+// readOnce reads a datagram, or several of a size that came together: size is 0 where it was one.
+func (c *Conn) readOnce(buffer, control []byte) (n, size int, from netip.AddrPort, err error) {
+	if !c.coalesced {
+		n, from, err = c.socket.ReadFromUDPAddrPort(buffer)
+		return n, 0, from, err
+	}
+	n, told, _, from, err := c.socket.ReadMsgUDPAddrPort(buffer, control)
+	return n, sizeOf(control[:told]), from, err
+}
+
+// came queues a datagram.
+func (c *Conn) came(from netip.AddrPort, datagram []byte) {
+	switch n := len(datagram); {
+	case n > c.largest:
+		c.stats.tooLarge.Add(1)
+	case n == 0:
+		c.stats.empty.Add(1)
+	case c.queue.put(from, datagram):
+		c.stats.received.Add(1)
+		c.stats.bytesReceived.Add(uint64(n))
+	default:
+		c.stats.overflowed.Add(1)
 	}
 }
 

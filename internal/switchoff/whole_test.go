@@ -1,0 +1,15 @@
+package switchoff
+
+// wholeRows switches off what packets that are copied for several clients must not change.
+func wholeRows() []mutation {
+	return []mutation{
+		change("whole rows", "what was shown by a copied packet is owed no despawn", "TestAWholeRowThatWasShownIsOwedADespawn",
+			"snapshot/round.go", "v.tenants[index].shown = v.tenants[index].generation\n\t\tv.stats.Spawns++", "_ = index\n\t\tv.stats.Spawns++"),
+		change("whole rows", "what was hidden and shown between two packets is copied all the same", "TestWhatCameIntoSightBetweenPacketsIsNotCopied",
+			"snapshot/round.go", "w.sights != v.sights ||", ""),
+		change("whole rows", "a client that may not see a component gets what others get", "TestHiddenComponentsAreNotCopied",
+			"snapshot/round.go", "len(v.own.rows) == 0 && len(v.own.touched) == 0 &&", ""),
+		change("whole rows", "who is owed another thing gets what others get", "TestSharedListsAndDesksChangeNoBit/whole,_lossy",
+			"snapshot/round.go", "if due&^owed[w] != r.due[w] {", "if due&^owed[w]&^r.due[w] != 0 {"),
+	}
+}
