@@ -259,7 +259,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 					}
 				}
 				twin.holdersAreCounted(t)
-				require.Equal(t, g.grouped && !g.whole, twin.tied > 0)
+				require.Equal(t, g.grouped, twin.tied > 0)
 				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")
 				if g.shares && g.whole {
 					require.NotZero(t, twin.store.roundsShared(), "nothing was shared: the test shows nothing")
