@@ -42,7 +42,7 @@ const (
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := []string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record"}
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record"})
 	return map[string][]string{
 		"tick":        {},
 		"wire":        {"tick"},
@@ -58,9 +58,9 @@ func houseArrows() map[string][]string {
 		houseRoot:     {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "record"},
 		"systems":     {houseArche, houseRoot, "ecs", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
-		"examples":    all,
+		"examples":    append(all, "internal"),
 		"bench":       all,
-		"cmd":         all,
+		"cmd":         append(all, "internal"),
 		"internal":    {},
 	}
 }

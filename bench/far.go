@@ -17,8 +17,11 @@ import (
 
 const (
 	tickHz = 60
-	// reachLimit is how long the clients wait for datagrams before they go on without, in wall time.
-	reachLimit = 10 * time.Second
+	// reachLimit is how long the clients wait for datagrams before they go on without, in wall time: what does not come
+	// was dropped by a socket.
+	reachLimit = 3 * time.Second
+	// joinLimit is how long they may take to get the world for the first time.
+	joinLimit = 30 * time.Second
 )
 
 // tickConfig is the same for both ends of the tick scenario: no budget, and patience, because the virtual clock moves as
@@ -107,7 +110,7 @@ func (f *farClients) do(command, argument string) (string, error) {
 
 // join runs frames until every client is connected and has applied the world for the first time.
 func (f *farClients) join() string {
-	for deadline := time.Now().Add(reachLimit); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(joinLimit); ; time.Sleep(time.Millisecond) {
 		f.pump()
 		f.frame()
 		waiting := 0

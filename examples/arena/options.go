@@ -66,7 +66,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.Usage = func() {
 		_, _ = fmt.Fprint(out, "Usage of arena: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
 			"In two processes the clients' half, -connect, judges: it is sent digests of the server's world, compares, and exits by that.\n"+
-			"The server's half, -listen, tells what its clients report.\n")
+			"The server's half, -listen, exits by what its clients report.\n")
 		f.PrintDefaults()
 	}
 	err := usage.Parse(f, args, takes())
