@@ -42,6 +42,7 @@ type explicit struct {
 	commands []command
 	lanes    []uint32
 	mine     []uint32 // by index: the generation that Spawn gave out, 0 for none
+	pace     putPace
 }
 
 // command is one thing said. Of a component, its lanes lie at from.
@@ -50,6 +51,8 @@ type command struct {
 	row  int
 	id   NetworkID
 	from int
+
+	control control
 }
 
 type commandKind uint8
@@ -59,6 +62,7 @@ const (
 	commandPut
 	commandRemove
 	commandDespawn
+	commandControl
 )
 
 // Spawn names a new entity that is in no world. It exists, as yet without components, from the next capture on. The zero
@@ -73,6 +77,7 @@ func (s *Server) Spawn() NetworkID {
 		e.mine = append(e.mine, 0)
 	}
 	e.mine[id.Index] = id.Generation
+	e.pace.rate(id.Index, 0)
 	e.commands = append(e.commands, command{what: commandSpawn, id: id})
 	return id
 }
@@ -88,14 +93,23 @@ func (s *Server) Despawn(id NetworkID) bool {
 }
 
 // Put gives an entity of Spawn a component with this value, or the component it has another value. The value is copied.
-// The errors are ErrNotSpawned, ErrNoComponent, ErrNoValue, ErrHoldsHandles and *UnstorableError; after each nothing was stored.
+// Every, Once and components.Rate count as they do for the components of a world: what is not due yet waits, and of a Once
+// component another value than its first has no effect. components.Owner, Group, Priority and Rate are obeyed, whether or not
+// they are registered with Replicate; a Priority beyond its range is an *UnstorableError. The errors are ErrNotSpawned, ErrNoComponent, ErrNoValue, ErrHoldsHandles and *UnstorableError; after each nothing was stored.
 func Put[T any](s *Server, id NetworkID, v *T) error {
 	row, err := rowOf[T](s, id)
-	if err != nil {
-		return err
-	}
-	if v == nil {
+	if v == nil && (err == nil || isControl(reflect.TypeFor[T]())) {
 		return ErrNoValue
+	}
+	control, reason := controlOf(v)
+	switch {
+	case control.kind != noControl && reason != wire.NoFault && err != ErrNotSpawned:
+		return &UnstorableError{Name: "Priority", Field: "Weight", Reason: reason}
+	case err == ErrNoComponent && control.kind != noControl:
+		s.explicit.say(id, control)
+		return nil
+	case err != nil:
+		return err
 	}
 	e, plan := &s.explicit, s.protocol.schema.Plan(row)
 	if _, relation := plan.Target(); relation || len(plan.Handles()) > 0 {
@@ -110,6 +124,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 		e.lanes = e.lanes[:from]
 		return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason}
 	}
+	e.say(id, control)
 	e.commands = append(e.commands, command{what: commandPut, row: row, id: id, from: from})
 	return nil
 }
@@ -117,6 +132,16 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 // Remove takes a component from an entity of Spawn, if it has it. The errors are ErrNotSpawned and ErrNoComponent.
 func Remove[T any](s *Server, id NetworkID) error {
 	row, err := rowOf[T](s, id)
+	if err == ErrNotSpawned {
+		return err
+	}
+	control, _ := controlOf(new(T))
+	if control.kind != noControl {
+		s.explicit.say(id, control.without())
+		if err != nil {
+			return nil
+		}
+	}
 	if err == nil {
 		s.explicit.commands = append(s.explicit.commands, command{what: commandRemove, row: row, id: id})
 	}
@@ -130,14 +155,18 @@ func (s *Server) Publish() {
 		return
 	}
 	e := &s.explicit
+	s.putLate()
 	for _, c := range e.commands {
 		switch c.what {
 		case commandSpawn:
 			s.store.Adopt(c.id)
 		case commandPut:
-			s.store.Set(c.id, c.row, e.lanes[c.from:c.from+s.protocol.schema.Plan(c.row).Lanes()])
+			s.putNow(c.id, c.row, e.lanes[c.from:c.from+s.protocol.schema.Plan(c.row).Lanes()])
 		case commandRemove:
+			e.pace.drop(c.id, c.row)
 			s.store.Remove(c.id, c.row)
+		case commandControl:
+			s.obey(c.id, c.control)
 		case commandDespawn:
 			s.store.Despawn(c.id)
 		}
@@ -147,7 +176,7 @@ func (s *Server) Publish() {
 
 // publishAlone is the capture of a tick in which there was none.
 func (s *Server) publishAlone() {
-	if !s.frame.due || len(s.explicit.commands) == 0 || s.store.Tick() >= s.Tick() {
+	if !s.frame.due || len(s.explicit.commands)+len(s.explicit.pace.late) == 0 || s.store.Tick() >= s.Tick() {
 		return
 	}
 	s.store.Begin(s.Tick())

@@ -1,7 +1,6 @@
 package netecs
 
 import (
-	"math"
 	"reflect"
 	"slices"
 
@@ -89,7 +88,7 @@ func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	case rateControl:
 		c.pace.set(id.Index, controlOf[components.Rate](col, row).Every)
 	case priorityControl:
-		weight, reason := weightOf(controlOf[components.Priority](col, row).Weight)
+		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
 		if reason != wire.NotFinite {
 			c.store.SetPriority(id, weight)
 		}
@@ -120,23 +119,6 @@ func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 		case rateControl:
 			c.pace.set(id.Index, 0)
 		}
-	}
-}
-
-// maxPriority is the largest weight of a components.Priority.
-const maxPriority = 255
-
-// weightOf is the store's form of a components.Priority. What is not finite has none.
-func weightOf(weight float32) (uint16, wire.FaultReason) {
-	switch w := float64(weight); {
-	case w-w != 0:
-		return 0, wire.NotFinite
-	case w < 0:
-		return 1, wire.OutOfRange
-	case w > maxPriority:
-		return maxPriority * snapshot.NormalWeight, wire.OutOfRange
-	default:
-		return uint16(max(math.Round(w*snapshot.NormalWeight), 1)), wire.NoFault
 	}
 }
 
