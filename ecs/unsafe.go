@@ -1,9 +1,7 @@
 package netecs
 
 import (
-	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"unsafe"
 
 	"github.com/mlange-42/arche/ecs"
@@ -93,14 +91,6 @@ func (c *column) aimSeat(n int) {
 	}
 }
 
-// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
-func (c *column) leave(n int) {
-	if n < len(c.seats) {
-		clear(c.seats[n:])
-		c.seats = c.seats[:n]
-	}
-}
-
 // differingSeat is the first row from the n-th on that seat has found in this walk and that is not in its slot, or the number
 // of rows. Those with a negative slot are passed over. It is a loop over little else than loads of two or four words, so that
 // many are under way at once: they are all over the memory.
@@ -143,6 +133,31 @@ func (c *column) differingSeat(n int, slots []int32) int {
 	return n
 }
 
+// differingSmall lists which of as many rows as the list has, from one on, are not the slots of the same numbers, and returns how
+// many. Components have 8 to 16 bytes. There is no branch that nobody can foresee on the way from a row to the next.
+func (c *column) differingSmall(from int, list []int32) (n int) {
+	if len(list) == 0 {
+		return 0
+	}
+	// SAFETY: as for bytes; the words lie inside of one component each. The slice expression checks the bounds of the shadow.
+	word := func(p unsafe.Pointer, at int) uint64 {
+		return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
+	}
+	size, last, at := c.size, c.size-8, 0
+	live, kept := unsafe.Add(c.base, from*c.size), unsafe.Pointer(unsafe.SliceData(c.shadow[from*c.size:(from+len(list))*c.size]))
+	for i := range list {
+		a := word(live, at) ^ word(kept, at)
+		b := word(live, at+last) ^ word(kept, at+last)
+		list[n] = int32(from + i)
+		next := n + 1
+		if a|b == 0 {
+			next = n
+		}
+		n, at = next, at+size
+	}
+	return n
+}
+
 // release forgets where the world keeps the column.
 func (c *column) release() {
 	// SAFETY: nil is dereferenced nowhere: at is only called between aim and release.
@@ -168,63 +183,6 @@ func (c *column) bytes(from, to int) []byte {
 	// SAFETY: as for at; from and to-1 are rows of this archetype. Components
 	// are plain data, so reading and comparing their bytes is defined.
 	return unsafe.Slice((*byte)(unsafe.Add(c.base, from*c.size)), (to-from)*c.size)
-}
-
-// same compares rows with the slots of the same numbers.
-func (c *column) same(from, to int) bool {
-	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
-}
-
-// differing is the first row from <= row < to that is not the slot of the same
-// number, or to. Most rows of a block are the same: going over its words is
-// cheaper than a call for each row.
-func (c *column) differing(from, to int) int {
-	if from >= to {
-		return to // also because no pointer may be made to behind the last row
-	}
-	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
-	i := 0
-	for ; i+8 <= len(live) && i+8 <= len(kept); i += 8 {
-		x := binary.LittleEndian.Uint64(live[i:]) ^ binary.LittleEndian.Uint64(kept[i:])
-		if x != 0 {
-			return from + (i+bits.TrailingZeros64(x)/8)/c.size
-		}
-	}
-	for ; i < len(live) && i < len(kept); i++ {
-		if live[i] != kept[i] {
-			return from + i/c.size
-		}
-	}
-	return to
-}
-
-// sameRow compares one row with a slot.
-func (c *column) sameRow(row, slot int) bool {
-	if c.aimed && c.target != c.targets[slot] {
-		return false
-	}
-	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
-}
-
-// keep copies rows into the slots of the same numbers.
-func (c *column) keep(from, to int) {
-	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
-}
-
-// keepRow copies one row into a slot.
-func (c *column) keepRow(row, slot int) {
-	if c.aimed {
-		c.targets[slot] = c.target
-	}
-	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
-}
-
-// moveSlot copies one slot over another.
-func (c *column) moveSlot(from, to int) {
-	if c.aimed {
-		c.targets[to] = c.targets[from]
-	}
-	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
 }
 
 // reserve makes room for slots, growing by doubling.
@@ -294,6 +252,12 @@ func (c *column) write(row int, lanes []uint32) {
 	// SAFETY: the component is of the plan's type, since the column's id was
 	// registered for it.
 	c.plan.Dequantise(lanes, c.at(row))
+}
+
+// quantiseRows quantises rows of the column; see [wire.Plan.QuantiseRows].
+func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32 {
+	// SAFETY: as for write; callers pass only rows of the archetype that the column is aimed at.
+	return c.plan.QuantiseRows((*byte)(c.base), c.size, rows, lanes, bad)
 }
 
 // put is write for the row of the number of a slot, which follows. It reports

@@ -35,6 +35,7 @@ type watch struct {
 
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
+	rows []int32          // of a column that is looked at: those that differ
 	wait bool             // set by differs: the component is to be found different again
 	left []departure      // slots whose entity was found elsewhere
 
@@ -49,6 +50,9 @@ type watcher interface {
 	// differs: the bytes of a component are not those in the slot, which
 	// belongs to id. The row is the same entity as before.
 	differs(id wire.NetworkID, c *column, row, slot int)
+	// differ is differs for rows of a table that is one archetype, whose slots have the same numbers, and keeps them. It
+	// is false when it did nothing: each is to be told of by itself.
+	differ(t *table, c *column, rows []int32) bool
 	// appears: the row's Replicated is not the one in the slot, or there is no
 	// slot yet (-1 in a scattered table). The entity is new, moved, or its
 	// Replicated was written.
@@ -177,6 +181,12 @@ func (w *watch) scanColumns(t *table, h watcher) {
 
 // scanChunk goes over the rows from <= row < to, all of which have a slot.
 func (w *watch) scanChunk(t *table, from, to int, h watcher) {
+	if t.replicas.same(from, to) {
+		for i := range t.columns {
+			w.scanWhole(t, &t.columns[i], from, to, h)
+		}
+		return
+	}
 	for ; from < to; from += blockRows {
 		end := min(from+blockRows, to)
 		moved := !t.replicas.same(from, end)
@@ -188,6 +198,25 @@ func (w *watch) scanChunk(t *table, from, to int, h watcher) {
 				w.scanColumn(t, c, from, end, moved, h)
 			}
 		}
+	}
+}
+
+// scanWhole goes over a column of a chunk whose entities are where they were.
+func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
+	w.rows = w.rows[:0]
+	for ; from < to; from += blockRows {
+		if end := min(from+blockRows, to); !c.same(from, end) {
+			w.rows = c.collect(from, end, w.rows)
+		}
+	}
+	if len(w.rows) == 0 || h.differ(t, c, w.rows) {
+		return
+	}
+	for _, row := range w.rows {
+		if id, ok := w.occupant(t, int(row)); ok {
+			h.differs(id, c, int(row), int(row))
+		}
+		w.keepRow(c, int(row), int(row))
 	}
 }
 

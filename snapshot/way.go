@@ -28,7 +28,7 @@ func (h *history) distance(from, to tick.Tick) int64 {
 // newestOf is the number of a row's newest change, 0 for none.
 func (h *history) newestOf(index uint32, row int) uint64 {
 	if heads := h.rows[row]; int(index) < len(heads) {
-		return heads[index]
+		return heads[index].newest
 	}
 	return 0
 }

@@ -1,0 +1,116 @@
+package netecs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// What is done with the bytes of a column; where they lie is in unsafe.go.
+
+// same compares rows with the slots of the same numbers.
+func (c *column) same(from, to int) bool {
+	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
+}
+
+// differing is the first row from <= row < to that is not the slot of the same
+// number, or to. Most rows of a block are the same: going over its words is
+// cheaper than a call for each row.
+func (c *column) differing(from, to int) int {
+	if from >= to {
+		return to // also because no pointer may be made to behind the last row
+	}
+	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
+	i := 0
+	for ; i+8 <= len(live) && i+8 <= len(kept); i += 8 {
+		x := binary.LittleEndian.Uint64(live[i:]) ^ binary.LittleEndian.Uint64(kept[i:])
+		if x != 0 {
+			return from + (i+bits.TrailingZeros64(x)/8)/c.size
+		}
+	}
+	for ; i < len(live) && i < len(kept); i++ {
+		if live[i] != kept[i] {
+			return from + i/c.size
+		}
+	}
+	return to
+}
+
+// sameRow compares one row with a slot.
+func (c *column) sameRow(row, slot int) bool {
+	if c.aimed && c.target != c.targets[slot] {
+		return false
+	}
+	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
+}
+
+// keep copies rows into the slots of the same numbers.
+func (c *column) keep(from, to int) {
+	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
+}
+
+// keepRow copies one row into a slot.
+func (c *column) keepRow(row, slot int) {
+	if c.aimed {
+		c.targets[slot] = c.target
+	}
+	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
+}
+
+// moveSlot copies one slot over another.
+func (c *column) moveSlot(from, to int) {
+	if c.aimed {
+		c.targets[to] = c.targets[from]
+	}
+	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
+}
+
+// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
+func (c *column) leave(n int) {
+	if n < len(c.seats) {
+		clear(c.seats[n:])
+		c.seats = c.seats[:n]
+	}
+}
+
+// collect appends the rows from <= row < to that are not the slots of the same numbers.
+func (c *column) collect(from, to int, rows []int32) []int32 {
+	if c.size >= 8 && c.size <= 16 {
+		n := len(rows)
+		rows = slices.Grow(rows, to-from)[:n+to-from]
+		return rows[:n+c.differingSmall(from, rows[n:])]
+	}
+	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
+		rows = append(rows, int32(row))
+	}
+	return rows
+}
+
+// keepRows copies rows into the slots of the same numbers. The column is no relation.
+func (c *column) keepRows(rows []int32) {
+	size := c.size
+	if len(rows) == 0 {
+		return
+	}
+	first, last := int(rows[0]), int(rows[len(rows)-1])
+	live, kept := c.bytes(first, last+1), c.shadow[first*size:(last+1)*size]
+	if size < 8 || size > 16 || len(rows) == last+1-first {
+		if len(rows) == last+1-first {
+			copy(kept, live)
+			return
+		}
+		for _, row := range rows {
+			at := (int(row) - first) * size
+			copy(kept[at:at+size], live[at:at+size])
+		}
+		return
+	}
+	for _, row := range rows {
+		at := (int(row) - first) * size
+		from, to := live[at:at+size], kept[at:at+size]
+		a, b := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[size-8:])
+		binary.LittleEndian.PutUint64(to, a)
+		binary.LittleEndian.PutUint64(to[size-8:], b)
+	}
+}
