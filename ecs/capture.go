@@ -52,6 +52,8 @@ type Capture struct {
 	pace  pace
 	marks marks
 	lanes []uint32      // of the row being captured
+	group group         // of rows that are captured together
+	apart bool          // for tests: no rows are
 	blank [][]uint32    // by row: the lanes of the component's zero value
 	known []faults      // by network index
 	full  bool          // StoreFull was reported, and the store has been full since
@@ -146,9 +148,14 @@ func (c *Capture) quickRows() (rows snapshot.Mask) {
 	return rows
 }
 
+// isQuick reports whether a column is of quickRows. A rate may be the first of the world and have come in this very run.
+func (c *Capture) isQuick(col *column) bool {
+	return col.control == noControl && len(c.pace.every) == 0 && c.quick.Has(col.row)
+}
+
 // differs captures one component.
 func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
-	if col.control == noControl && c.quick.Has(col.row) && c.captureQuick(id, col, row) {
+	if c.isQuick(col) && c.captureQuick(id, col, row) {
 		return
 	}
 	if c.unmarked(id, col) {

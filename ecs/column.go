@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -141,4 +142,45 @@ func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []
 		}
 	}
 	return same
+}
+
+// collect appends the rows from <= row < to that are not the slots of the same numbers.
+func (c *column) collect(from, to int, rows []int32) []int32 {
+	if c.size >= 8 && c.size <= 16 {
+		n := len(rows)
+		rows = slices.Grow(rows, to-from)[:n+to-from]
+		return rows[:n+c.differingSmall(from, rows[n:])]
+	}
+	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
+		rows = append(rows, int32(row))
+	}
+	return rows
+}
+
+// keepRows copies rows into the slots of the same numbers. The column is no relation.
+func (c *column) keepRows(rows []int32) {
+	size := c.size
+	if len(rows) == 0 {
+		return
+	}
+	first, last := int(rows[0]), int(rows[len(rows)-1])
+	live, kept := c.bytes(first, last+1), c.shadow[first*size:(last+1)*size]
+	if size < 8 || size > 16 || len(rows) == last+1-first {
+		if len(rows) == last+1-first {
+			copy(kept, live)
+			return
+		}
+		for _, row := range rows {
+			at := (int(row) - first) * size
+			copy(kept[at:at+size], live[at:at+size])
+		}
+		return
+	}
+	for _, row := range rows {
+		at := (int(row) - first) * size
+		from, to := live[at:at+size], kept[at:at+size]
+		a, b := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[size-8:])
+		binary.LittleEndian.PutUint64(to, a)
+		binary.LittleEndian.PutUint64(to[size-8:], b)
+	}
 }

@@ -239,6 +239,18 @@ func TestPaceAgainstAModel(t *testing.T) {
 	})
 }
 
+// The first rate of a world counts in the tick that it was written in.
+func TestTheFirstRateCountsAtOnce(t *testing.T) {
+	p := newPair(t)
+	s, rate := p.server, controlsOf(p.server).rate
+	e := s.world.NewEntity(s.rep, s.pos, rate)
+	p.step()
+	get[components.Rate](s, e, rate).Every = 100
+	s.position(e).X++
+	p.step()
+	require.Zero(t, p.store.Changed(), "it is not its turn")
+}
+
 // The turns of entities with one rate are spread over the ticks.
 func TestRatesAreSpread(t *testing.T) {
 	p := newPair(t)

@@ -35,6 +35,7 @@ type watch struct {
 
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
+	rows []int32          // of a column that is looked at: those that differ
 	wait bool             // set by differs: the component is to be found different again
 	left []departure      // slots whose entity was found elsewhere
 
@@ -51,6 +52,9 @@ type watcher interface {
 	// differs: the bytes of a component are not those in the slot, which
 	// belongs to id. The row is the same entity as before.
 	differs(id wire.NetworkID, c *column, row, slot int)
+	// differ is differs for rows of a table that is one archetype, whose slots have the same numbers, and keeps them. It
+	// is false when it did nothing: each is to be told of by itself.
+	differ(t *table, c *column, rows []int32) bool
 	// appears: the row's Replicated is not the one in the slot, or there is no
 	// slot yet (-1 in a scattered table). The entity is new, moved, or its
 	// Replicated was written.
@@ -183,13 +187,22 @@ func (w *watch) scanColumns(t *table, h watcher) {
 // scanRows goes over the rows from <= row < to, all of which have a slot.
 func (w *watch) scanRows(t *table, from, to int, h watcher) {
 	for ; from < to; from += chunkRows {
-		end := min(from+chunkRows, to)
-		if t.same(from, end) {
-			continue
+		if end := min(from+chunkRows, to); !t.same(from, end) {
+			w.scanChunk(t, from, end, h)
 		}
-		for at := from; at < end; at += blockRows {
-			w.scanBlock(t, at, min(at+blockRows, end), false, h)
+	}
+}
+
+// scanChunk goes over the rows of a chunk.
+func (w *watch) scanChunk(t *table, from, to int, h watcher) {
+	if t.replicas.same(from, to) {
+		for i := range t.columns {
+			w.scanWhole(t, &t.columns[i], from, to, h)
 		}
+		return
+	}
+	for ; from < to; from += blockRows {
+		w.scanBlock(t, from, min(from+blockRows, to), false, h)
 	}
 }
 
@@ -203,6 +216,25 @@ func (w *watch) scanBlock(t *table, from, to int, spared bool, h watcher) {
 		if c := &t.columns[i]; !(spared && c.plain) && (moved || !c.same(from, to)) {
 			w.scanColumn(t, c, from, to, moved, h)
 		}
+	}
+}
+
+// scanWhole goes over a column of a chunk whose entities are where they were.
+func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
+	w.rows = w.rows[:0]
+	for ; from < to; from += blockRows {
+		if end := min(from+blockRows, to); !c.same(from, end) {
+			w.rows = c.collect(from, end, w.rows)
+		}
+	}
+	if len(w.rows) == 0 || h.differ(t, c, w.rows) {
+		return
+	}
+	for _, row := range w.rows {
+		if id, ok := w.occupant(t, int(row)); ok {
+			h.differs(id, c, int(row), int(row))
+		}
+		w.keepRow(c, int(row), int(row))
 	}
 }
 

@@ -76,14 +76,13 @@ func (s *Store) loseRow(index uint32, row int) {
 
 // keepRow writes down what a row was before this tick, once a tick.
 func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
-	list := s.since[row]
-	if int(index) >= len(list) {
-		list = grown(list, int(index)+1, cap(s.rows.masks))
-		s.since[row] = list
+	heads := s.past.rows[row]
+	if int(index) >= len(heads) {
+		heads = grown(heads, int(index)+1, cap(s.rows.masks))
+		s.past.rows[row] = heads
 	}
-	if since := list[index]; since != s.tick {
-		list[index] = s.tick
-		s.past.row(s.tick, since, index, row, had, lanes)
+	if newest := &heads[index]; newest.since != s.tick {
+		s.past.row(s.tick, newest, index, row, had, lanes)
 	}
 }
 
@@ -98,10 +97,10 @@ func (s *Store) reshape(index uint32) {
 
 // sinceOf is the tick of which a row is as it is now.
 func (s *Store) sinceOf(index uint32, row int) tick.Tick {
-	if int(index) >= len(s.since[row]) {
-		return tick.None
+	if heads := s.past.rows[row]; int(index) < len(heads) {
+		return heads[index].since
 	}
-	return s.since[row][index]
+	return tick.None
 }
 
 // RowAt is the lanes that a row had as of tick t, nil when the entity lacked

@@ -18,19 +18,26 @@ import (
 // horizon is there.
 type history struct {
 	schema    *Schema
-	changes   []change   // by number modulo its length, a power of two
-	lanes     []uint32   // likewise
-	next      uint64     // number of the next change, from 1
-	oldest    uint64     // number of the oldest change that is held
-	lane      uint64     // place of the next lanes
-	firstLane uint64     // where the lanes of the oldest change were when place looked last: never behind where they are
-	horizon   tick.Tick  // changes at or before it are not held
-	keep      tick.Tick  // W
-	limit     int        // bytes that both rings may take
-	rows      [][]uint64 // per row, by index: number of the newest change, 0 = none
-	lives     []uint64   // by index: number of the newest change of the entity itself
-	evicted   uint64     // changes that left for want of room
-	firsts    [64]first  // by tick modulo its length
+	changes   []change  // by number modulo its length, a power of two
+	lanes     []uint32  // likewise
+	next      uint64    // number of the next change, from 1
+	oldest    uint64    // number of the oldest change that is held
+	lane      uint64    // place of the next lanes
+	firstLane uint64    // where the lanes of the oldest change were when place looked last: never behind where they are
+	horizon   tick.Tick // changes at or before it are not held
+	keep      tick.Tick // W
+	limit     int       // bytes that both rings may take
+	rows      [][]head  // per row, by index
+	lives     []uint64  // by index: number of the newest change of the entity itself
+	evicted   uint64    // changes that left for want of room
+	firsts    [64]first // by tick modulo its length
+}
+
+// head is the tick whose capture gave a row its value, and the number of its newest change, 0 for none that was made. Whoever
+// asks for one asks for the other: they are in one line.
+type head struct {
+	since  tick.Tick
+	newest uint64
 }
 
 // first is the number of the first change of a tick, if there is any.
@@ -71,7 +78,7 @@ func newHistory(schema *Schema, cfg Config) history {
 		schema: schema, keep: cfg.Window, limit: cfg.HistoryBytes,
 		changes: make([]change, firstChanges), lanes: make([]uint32, 8*firstChanges),
 		next: 1, oldest: 1,
-		rows: make([][]uint64, schema.Rows()),
+		rows: make([][]head, schema.Rows()),
 	}
 }
 
@@ -100,14 +107,9 @@ func (h *history) get(number uint64) *change {
 	return h.at(number)
 }
 
-// row notes what a row was before its change at tick t, since when it had been
-// so, and whether it was there at all.
-func (h *history) row(t, since tick.Tick, index uint32, row int, there bool, lanes []uint32) {
-	heads := h.rows[row]
-	if int(index) >= len(heads) {
-		heads = grown(heads, int(index)+1, 0)
-		h.rows[row] = heads
-	}
+// row notes what a row was before its change at tick t, and whether it was there
+// at all.
+func (h *history) row(t tick.Tick, newest *head, index uint32, row int, there bool, lanes []uint32) {
 	if !there {
 		lanes = nil
 	}
@@ -125,10 +127,10 @@ func (h *history) row(t, since tick.Tick, index uint32, row int, there bool, lan
 		to[i] = v
 	}
 	h.lane = at + n
-	number, before := h.next, heads[index]
-	heads[index] = number
+	number, was := h.next, *newest
+	*newest = head{t, number}
 	h.next++
-	h.at(number).write(number, before, t, since, at, index, int16(row), there)
+	h.at(number).write(number, was.newest, t, was.since, at, index, int16(row), there)
 }
 
 // write fills a change in where it stays: a copy of one that was just written
@@ -254,7 +256,7 @@ func (h *history) rowAt(index uint32, row int, t tick.Tick) *change {
 	if int(index) >= len(h.rows[row]) {
 		return nil
 	}
-	return h.find(h.rows[row][index], t)
+	return h.find(h.rows[row][index].newest, t)
 }
 
 // entityAt likewise for the entity itself.

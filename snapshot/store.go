@@ -21,7 +21,6 @@ type Store struct {
 	rows   columns
 	packed [][]uint64    // per row: an absolute row as it travels, since it was first asked for
 	packs  [][]tick.Tick // per row: the since of what is packed
-	since  [][]tick.Tick // per row: the tick whose capture gave the row its value
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
 	moved  []tick.Tick   // per index: the tick of the newest change of any kind
@@ -66,7 +65,6 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		rows:   newColumns(schema, cfg.Entities),
 		packed: make([][]uint64, n),
 		packs:  make([][]tick.Tick, n),
-		since:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
 	s.desk.store = s
@@ -192,7 +190,7 @@ func (s *Store) touch(index uint32) {
 // packedRow is a present row as it travels whole. Few rows do, and those to
 // many clients at once: each value is packed when it is first asked for.
 func (s *Store) packedRow(index uint32, row int) []uint64 {
-	n, since := s.schema.words[row], s.since[row][index]
+	n, since := s.schema.words[row], s.sinceOf(index, row)
 	if int(index) >= len(s.packs[row]) {
 		s.packs[row] = grown(s.packs[row], len(s.gens), cap(s.gens))
 		s.packed[row] = grown(s.packed[row], len(s.gens)*n, cap(s.gens)*n)

@@ -28,7 +28,7 @@ func (h *history) distance(from, to tick.Tick) int64 {
 // newestOf is the number of a row's newest change, 0 for none.
 func (h *history) newestOf(index uint32, row int) uint64 {
 	if heads := h.rows[row]; int(index) < len(heads) {
-		return heads[index]
+		return heads[index].newest
 	}
 	return 0
 }
@@ -60,7 +60,7 @@ func (h *history) fetch(entries []sentEntry, waits bitset, way int64) (any uint3
 	for _, heads := range h.rows {
 		for i := range entries {
 			if index := entries[i].index; int(index) < len(heads) && waits.has(index) {
-				c := h.at(heads[index] + uint64(way))
+				c := h.at(heads[index].newest + uint64(way))
 				any |= h.lanes[c.lane&uint64(len(h.lanes)-1)]
 			}
 		}

@@ -29,21 +29,16 @@ func (o *op) quantiseQuat(v *[4]float32, lanes *[4]uint32) FaultReason {
 	if d := float64(x*x) + float64(y*y) + float64(z*z) + float64(w*w) - 1; !(d < o.slack && d > -o.slack) {
 		return o.quantiseOddQuat(v, lanes)
 	}
-	// Magnitudes are compared as integers: the order is the same, and there is no branch to mispredict.
+	// Magnitudes are compared as integers: the order is the same. Of equal ones the first counts.
 	const magnitude = 1<<31 - 1
-	k, most := uint32(0), math.Float32bits(v[0])&magnitude
-	if m := math.Float32bits(v[1]) & magnitude; m > most {
-		k, most = 1, m
-	}
-	if m := math.Float32bits(v[2]) & magnitude; m > most {
-		k, most = 2, m
-	}
-	if m := math.Float32bits(v[3]) & magnitude; m > most {
-		k, most = 3, m
-	}
+	most := larger(
+		larger(int64(math.Float32bits(v[0])&magnitude)<<2|3, int64(math.Float32bits(v[1])&magnitude)<<2|2),
+		larger(int64(math.Float32bits(v[2])&magnitude)<<2|1, int64(math.Float32bits(v[3])&magnitude)<<2),
+	)
+	k := uint32(^most & 3)
 	i, j, l := (k-1)>>31, 1+(k-2)>>31, 2+(k-3)>>31 // the three others, in order
 	a, b, c := float64(v[i&3]), float64(v[j&3]), float64(v[l&3])
-	limit := float64(math.Float32frombits(most)) - 4*o.step
+	limit := float64(math.Float32frombits(uint32(most>>2))) - 4*o.step
 	if math.Abs(a) > limit || math.Abs(b) > limit || math.Abs(c) > limit {
 		return o.quantiseOddQuat(v, lanes)
 	}
@@ -54,6 +49,12 @@ func (o *op) quantiseQuat(v *[4]float32, lanes *[4]uint32) FaultReason {
 	lanes[2] = uint32(int64(float64(b*scale) + mid))
 	lanes[3] = uint32(int64(float64(c*scale) + mid))
 	return NoFault
+}
+
+// larger is max for numbers whose difference does not overflow. Which it is cannot be foreseen, and max is a branch.
+func larger(a, b int64) int64 {
+	d := a - b
+	return a - d&(d>>63)
 }
 
 // quantiseOddQuat is quantiseQuat for every value: of another length, without any, near a tie.

@@ -36,42 +36,8 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 				continue
 			}
 			why = NotFinite
-		case opBool:
-			lanes[o.lane] = bit(*(*uint8)(at) != 0)
-			continue
-		case opInt8:
-			lanes[o.lane] = uint32(*(*uint8)(at)) ^ uint32(o.flip)
-			continue
-		case opInt16:
-			lanes[o.lane] = uint32(*(*uint16)(at)) ^ uint32(o.flip)
-			continue
-		case opInt32:
-			lanes[o.lane] = *(*uint32)(at) ^ uint32(o.flip)
-			continue
-		case opInt64:
-			v := *(*uint64)(at) ^ o.flip
-			lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
-			continue
-		case opFloat64:
-			why = o.quantiseFloat64(*(*uint64)(at), lanes)
-		case opRange:
-			why = o.quantiseRange(o.load(at), lanes)
-		case opFixed64:
-			why = o.quantiseFixed(*(*float64)(at), lanes)
-		case opAngle32:
-			why = o.quantiseAngle(float64(*(*float32)(at)), lanes)
-		case opAngle64:
-			why = o.quantiseAngle(*(*float64)(at), lanes)
-		case opHalf32:
-			why = o.quantiseHalf(float64(*(*float32)(at)), lanes)
-		case opHalf64:
-			why = o.quantiseHalf(*(*float64)(at), lanes)
-		case opAxis32:
-			why = o.quantiseAxis(float64(*(*float32)(at)), lanes)
-		case opAxis64:
-			why = o.quantiseAxis(*(*float64)(at), lanes)
-		case opHandle, opID:
-			why = o.quantiseRef(*(*NetworkID)(at), lanes) // a handle is two uint32 too
+		default:
+			why = o.quantise(at, lanes)
 		}
 		if why != NoFault && first < 0 {
 			first, reason = i, why
@@ -81,6 +47,61 @@ func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
 		return Fault{}
 	}
 	return Fault{Reason: reason, field: ops[first].path}
+}
+
+// quantise is Quantise of one field, but for the usual ones, which have loops of their own.
+func (o *op) quantise(at unsafe.Pointer, lanes []uint32) FaultReason {
+	// SAFETY: at points to a field of the kind's size, as Quantise says.
+	switch o.kind {
+	case opBool:
+		lanes[o.lane] = bit(*(*uint8)(at) != 0)
+	case opInt8:
+		lanes[o.lane] = uint32(*(*uint8)(at)) ^ uint32(o.flip)
+	case opInt16:
+		lanes[o.lane] = uint32(*(*uint16)(at)) ^ uint32(o.flip)
+	case opInt32:
+		lanes[o.lane] = *(*uint32)(at) ^ uint32(o.flip)
+	case opInt64:
+		v := *(*uint64)(at) ^ o.flip
+		lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
+	case opFloat64:
+		return o.quantiseFloat64(*(*uint64)(at), lanes)
+	case opRange:
+		return o.quantiseRange(o.load(at), lanes)
+	case opFixed64:
+		return o.quantiseFixed(*(*float64)(at), lanes)
+	case opAngle32:
+		return o.quantiseAngle(float64(*(*float32)(at)), lanes)
+	case opAngle64:
+		return o.quantiseAngle(*(*float64)(at), lanes)
+	case opHalf32:
+		return o.quantiseHalf(float64(*(*float32)(at)), lanes)
+	case opHalf64:
+		return o.quantiseHalf(*(*float64)(at), lanes)
+	case opAxis32:
+		return o.quantiseAxis(float64(*(*float32)(at)), lanes)
+	case opAxis64:
+		return o.quantiseAxis(*(*float64)(at), lanes)
+	case opHandle, opID:
+		return o.quantiseRef(*(*NetworkID)(at), lanes) // a handle is two uint32 too
+	}
+	return NoFault
+}
+
+// float32At is the float32 at an offset, quatAt four of them, fieldAt whatever there is.
+func float32At(base *byte, offset uintptr) float32 {
+	// SAFETY: as of bytesFrom, all of its bytes; it is aligned to 4, being a field of that type.
+	return *(*float32)(unsafe.Add(unsafe.Pointer(base), offset))
+}
+
+func quatAt(base *byte, offset uintptr) *[4]float32 {
+	// SAFETY: as of float32At.
+	return (*[4]float32)(unsafe.Add(unsafe.Pointer(base), offset))
+}
+
+func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
+	// SAFETY: as of bytesFrom.
+	return unsafe.Add(unsafe.Pointer(base), offset)
 }
 
 // bit returns 1 for true.

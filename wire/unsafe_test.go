@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -190,4 +191,62 @@ func TestAppendFields(t *testing.T) {
 	var r rotated
 	r.Q.X, r.Q.W = 1, -2
 	require.Equal(t, []byte{0, 0, 0x80, 0x3F, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xC0}, q.AppendFields(nil, unsafe.Pointer(&r)))
+}
+
+// Rows that are quantised together are what each is alone, whatever they hold, and those with a fault are told.
+func TestQuantiseRowsIsQuantise(t *testing.T) {
+	type every struct {
+		Pos   [3]float32 `net:"min=-5,max=5,step=0.002"`
+		On    bool
+		Q     [4]float32 `net:"quat,bits=9"`
+		Vel   float32
+		Wide  float64
+		Small int8
+		Half  float32 `net:"half"`
+		Turn  float64 `net:"angle,bits=9"`
+		Level int32   `net:"min=-3,max=900"`
+		Deep  float64 `net:"min=0,max=1,step=0.25"`
+		Long  uint64
+	}
+	p := mustCompile[every](t, "Every")
+	rapid.Check(t, func(t *rapid.T) {
+		column := make([]every, rapid.IntRange(1, 40).Draw(t, "rows"))
+		odd := rapid.SampledFrom([]float64{0, 1, -7, math.NaN(), math.Inf(1), math.Inf(-1), 0.5, math.MaxFloat64})
+		some := rapid.Float64Range(-6, 6)
+		number := func() float64 {
+			if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+				return odd.Draw(t, "value")
+			}
+			return some.Draw(t, "value")
+		}
+		for i := range column {
+			c := &column[i]
+			for k := range c.Pos {
+				c.Pos[k] = float32(number())
+			}
+			for k := range c.Q {
+				c.Q[k] = float32(number())
+			}
+			c.Vel, c.Wide, c.Half, c.Turn, c.Deep = float32(number()), number(), float32(number()), number(), number()
+			c.On, c.Small, c.Level, c.Long = number() > 0, int8(i), int32(some.Draw(t, "level")*200), uint64(i)<<33
+		}
+		rows := rapid.SliceOfN(rapid.Int32Range(0, int32(len(column)-1)), 0, 50).Draw(t, "which")
+		n := p.Lanes()
+		got, want := make([]uint32, len(rows)*n), make([]uint32, len(rows)*n)
+		var faults []int32
+		for k, row := range rows {
+			if p.Quantise(unsafe.Pointer(&column[row]), want[k*n:(k+1)*n]).Reason != NoFault {
+				faults = append(faults, int32(k))
+			}
+		}
+		bad := p.QuantiseRows((*byte)(unsafe.Pointer(&column[0])), int(p.Size()), rows, got, nil)
+		slices.Sort(bad)
+		require.Equal(t, want, got)
+		require.Equal(t, faults, slices.Compact(bad))
+		for _, k := range faults {
+			before := slices.Clone(got[int(k)*n : int(k+1)*n])
+			require.NotEqual(t, NoFault, p.Quantise(unsafe.Pointer(&column[rows[k]]), got[int(k)*n:int(k+1)*n]).Reason)
+			require.Equal(t, before, got[int(k)*n:int(k+1)*n], "the second time says what the first did")
+		}
+	})
 }

@@ -1,0 +1,82 @@
+package wire
+
+import "math"
+
+// QuantiseRows is Plan.Quantise for rows of one column, of whose components the first is at base and each has size bytes.
+// Their lanes lie one row behind the other in the order of rows. It appends to bad the positions in rows of those with a
+// fault, one as often as its fields have any: Quantise says which, given the lanes as they are now.
+//
+// It goes field by field: what a field takes stays in registers, and what one row waits for overlaps with other rows.
+func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, bad []int32) []int32 {
+	ops, n := p.fields(), len(p.lanes)
+	if len(rows) == 0 {
+		return bad
+	}
+	lanes = lanes[:len(rows)*n]
+	for i := range ops {
+		o := &ops[i]
+		switch o.kind {
+		case opFixed32:
+			bad = o.quantiseFixedRows(base, size, rows, lanes, n, bad)
+		case opFloat32:
+			for k, row := range rows {
+				v := math.Float32bits(float32At(base, uintptr(int(row)*size)+o.offset))
+				if !finite32(v) {
+					bad = append(bad, int32(k))
+					continue
+				}
+				lanes[k*n+o.lane] = v
+			}
+		case opQuat:
+			for k, row := range rows {
+				q := quatAt(base, uintptr(int(row)*size)+o.offset)
+				if o.quantiseQuat(q, (*[4]uint32)(lanes[k*n+o.lane:])) != NoFault {
+					bad = append(bad, int32(k))
+				}
+			}
+		default:
+			for k, row := range rows {
+				at := fieldAt(base, uintptr(int(row)*size)+o.offset)
+				if o.quantise(at, lanes[k*n:(k+1)*n]) != NoFault {
+					bad = append(bad, int32(k))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// quantiseFixedRows is QuantiseRows for a float within bounds, of rows of n lanes.
+func (o *op) quantiseFixedRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
+	column := bytesFrom(base, o.offset)
+	for k := 0; k < len(rows); k++ {
+		if k += o.fixedRows(column, size, rows[k:], lanes[k*n+o.lane:], n); k == len(rows) {
+			break
+		}
+		if o.quantiseFixed(float64(float32At(column, uintptr(int(rows[k])*size))), lanes[k*n:]) != NoFault {
+			bad = append(bad, int32(k))
+		}
+	}
+	return bad
+}
+
+// fixedRows quantises rows as long as four together are within bounds, and returns how many it did. It calls nothing, and four
+// are under way at once: a conversion waits for what its register held before.
+func (o *op) fixedRows(column *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
+	least, most, scale := o.min, o.max, o.scale
+	for ; len(rows) >= 4 && len(lanes) > 3*n; rows, lanes = rows[4:], lanes[min(4*n, len(lanes)):] {
+		a := float64(float32At(column, uintptr(int(rows[0])*size)))
+		b := float64(float32At(column, uintptr(int(rows[1])*size)))
+		c := float64(float32At(column, uintptr(int(rows[2])*size)))
+		d := float64(float32At(column, uintptr(int(rows[3])*size)))
+		if !(a >= least && a <= most && b >= least && b <= most && c >= least && c <= most && d >= least && d <= most) {
+			return done
+		}
+		lanes[0] = uint32(int64(float64((a-least)*scale) + 0.5))
+		lanes[n] = uint32(int64(float64((b-least)*scale) + 0.5))
+		lanes[2*n] = uint32(int64(float64((c-least)*scale) + 0.5))
+		lanes[3*n] = uint32(int64(float64((d-least)*scale) + 0.5))
+		done += 4
+	}
+	return done
+}
