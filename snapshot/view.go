@@ -169,6 +169,7 @@ func (v *View) Observe() {
 		v.answer = true
 	}
 	v.grow()
+	v.retarget()
 	for _, index := range s.reshaped {
 		v.alone(index)
 	}
