@@ -15,6 +15,7 @@ type personal struct {
 	// row that names entities which is a change to this client; see View.retarget.
 	turned []tick.Tick
 	since  [][]tick.Tick
+	looks  uint64 // changes of rows
 }
 
 // reset gives an index that begins a life what all have at first.
@@ -43,6 +44,7 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	}
 	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.slots))
 	v.own.rows[id.Index] = ^rows
+	v.own.looks++
 	v.touch(id.Index, v.next())
 }
 

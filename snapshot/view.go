@@ -92,6 +92,7 @@ type View struct {
 	stats    ViewStats
 	met      []wire.NetworkID // attended entities that the client was proved to hold
 	sights   uint64           // changes of what is visible
+	portions []portion        // by number of the group
 }
 
 // ViewStats counts what a View did since it was made.
