@@ -166,7 +166,7 @@ func (s *Server) leaveOutAuthors() {
 		own := c.wrote[:0]
 		for _, id := range c.wrote {
 			theirs := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
-			if changed := s.store.ChangedRows(id); changed != 0 && changed&^theirs == 0 {
+			if changed := c.view.ChangedRows(id); changed != 0 && changed&^theirs == 0 {
 				own = append(own, id)
 			}
 		}

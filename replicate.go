@@ -44,7 +44,8 @@ func Once() Option { return func(r *registration) { r.rows.Once = true } }
 
 // Marked makes a component travel only when game code says that it wrote it, with systems.Mark, or that its entity is new:
 // it is not compared any more, and costs nothing where nothing was written. A write without a mark is not sent until the next
-// one with; Capture.CheckMarks of package systems finds such writes in tests. Only the server asks for it.
+// one with; Capture.CheckMarks of package systems finds such writes in tests. To remove it and add it again between two captures
+// is to write it, and asks for a mark. Only the server asks for it.
 func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
 
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call

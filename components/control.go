@@ -16,7 +16,9 @@ type Owner struct {
 // Group makes entities travel together: what a client lacks of those with the same number goes out in one packet or not
 // yet, so that no client ever sees a part of a change. That holds for the despawn of a member too, for one that a client
 // loses sight of, and for one that leaves the group, be it for another one: who picks an item up is never seen with both
-// or neither. A group that in the worst case does not fit a packet is sent entity by entity, and reported; where despawns
+// or neither. What counts for a client is what it sees of the group:
+// too much for a packet in the worst case, it is sent to that client entity by entity. A group that is too large for who sees
+// all of it is reported. Where despawns
 // and departures make it too large they go apart.
 type Group struct {
 	ID uint32 // 0: none. Groups have no order, any number is as good as another

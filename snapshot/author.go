@@ -63,6 +63,7 @@ func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 type authored struct {
 	newest []tick.Tick // per index: the newest change, when it was all the client's own
 	before []tick.Tick // per index: the newest change before it that was not
+	latest []tick.Tick // per index: the newest tick of which all changes were, those included that are not everybody's
 }
 
 // ObserveBut is Observe for a client that itself made all changes of some entities in the newest commit: these are not
@@ -88,16 +89,25 @@ func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 		}
 		a.newest = grown(a.newest, int(id.Index)+1, len(v.slots))
 		a.before = grown(a.before, int(id.Index)+1, len(v.slots))
-		if was := v.store.before[id.Index]; was != a.newest[id.Index] {
-			a.before[id.Index] = was
+		a.latest = grown(a.latest, int(id.Index)+1, len(v.slots))
+		a.latest[id.Index] = v.store.tick
+		if v.store.moved[id.Index] == v.store.tick {
+			if was := v.store.before[id.Index]; was != a.newest[id.Index] {
+				a.before[id.Index] = was
+			}
+			a.newest[id.Index] = v.store.tick
 		}
-		a.newest[id.Index] = v.store.tick
 		if !v.unsent.has(id.Index) {
 			own[n] = id
 			n++
 		}
 	}
 	return own[:n]
+}
+
+// wrote reports whether all changes of an index at tick t were the client's own.
+func (a *authored) wrote(index uint32, t tick.Tick) bool {
+	return int(index) < len(a.latest) && a.latest[index] == t
 }
 
 // moved is the newest change of an index that is not the client's own.

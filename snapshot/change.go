@@ -28,8 +28,11 @@ func (s *Store) Set(id wire.NetworkID, row int, lanes []uint32) (changed bool) {
 		s.refs.change(s.schema.plans[row], id.Index, had, place, lanes)
 	}
 	copy(place, lanes)
-	s.touch(id.Index)
-	s.count++
+	if s.count++; had && s.schema.refs.Has(row) {
+		s.refs.retarget(id.Index)
+	} else {
+		s.touch(id.Index)
+	}
 	return true
 }
 
@@ -83,6 +86,9 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 	}
 	if newest := &heads[index]; newest.since != s.tick {
 		s.past.row(s.tick, newest, index, row, had, lanes)
+		if s.schema.refs.Has(row) {
+			s.refs.note(index, row)
+		}
 	}
 }
 

@@ -84,7 +84,10 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		if e.despawn {
 			continue
 		}
-		switch inGroup := grouped && (v.store.groups.whole(e.index) != nil || v.ties.has(e.index)); {
+		if grouped && v.store.groups.at(e.index) != 0 && v.store.groups.whole(e.index) == nil {
+			f.keeper.own = true // how much is seen of a group so large is this client's own
+		}
+		switch inGroup := grouped && (v.groupOf(e.index) != nil || v.ties.has(e.index)); {
 		case inGroup:
 		case p.candidate(e.index):
 			p.join(&f, e.index, f.at%fourSize)

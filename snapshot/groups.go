@@ -13,6 +13,7 @@ type groups struct {
 	of      []uint32            // per index
 	members map[uint32]*members // by group; looked up by key only, never ranged over
 	spare   []*members
+	made    int      // how many members there are, those included that are spare
 	large   []uint32 // groups found too large for a packet in this tick
 
 	left   []uint32    // indexes whose group the capture of this tick changed
@@ -23,14 +24,16 @@ type groups struct {
 // members are the entities of one group, ascending.
 type members struct {
 	indexes []uint32
-	split   bool // too large for a packet in the worst case: sent one by one
+	split   bool // too large for a packet in the worst case, for who sees all of it: see View.splits
+	number  int  // of its own
 }
 
 // SetGroup puts an entity into a group, or out of any with 0, and reports
 // whether there is such an entity. All that a client lacks of a group's visible
 // members travels in one packet, with the despawns of those that died, or were
-// hidden, in the group and with those that left it. A group that in the worst case
-// does not fit a packet is sent entity by entity and told by [Store.LargeGroups].
+// hidden, in the group and with those that left it. A group of which a client sees so much
+// that it does not fit a packet in the worst case is sent to that one entity by
+// entity; [Store.LargeGroups] tells of those of which it is so for who sees all.
 // It is part of a capture, as Set is.
 func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	if !s.Alive(id) {
@@ -75,8 +78,8 @@ func (s *Store) Members(group uint32) []uint32 {
 	return nil
 }
 
-// LargeGroups lists the groups that were found too large for a packet since the
-// last call of ClearLargeGroups, by a member that joined or a component that
+// LargeGroups lists the groups that were found too large for a packet, for a
+// client that sees all of their members and components, since the last call of ClearLargeGroups, by a member that joined or a component that
 // was added.
 func (s *Store) LargeGroups() []uint32 { return s.groups.large }
 
@@ -103,8 +106,8 @@ func (g *groups) at(index uint32) uint32 {
 	return g.of[index]
 }
 
-// whole is the group of an index that is to be sent in one piece, nil when it
-// has none.
+// whole is the group of an index that is sent to everybody in one piece, nil when
+// it has none.
 func (g *groups) whole(index uint32) *members {
 	group := g.at(index)
 	if group == 0 {
@@ -160,7 +163,8 @@ func (g *groups) fresh() *members {
 		m.split = false
 		return m
 	}
-	return &members{}
+	g.made++
+	return &members{number: g.made - 1}
 }
 
 // grew looks at a group anew when one of its members has got a row more.

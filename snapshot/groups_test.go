@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -155,6 +156,60 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 	d.ack(d.at(2, func() { d.move(a, 9); d.move(b, 9) }))
 	require.Equal(t, 9, d.x(a))
 	require.False(t, d.replica.Entity(b.Index).Alive)
+}
+
+// What a client does not see of a group takes no room: it is whole to whom what it sees fits a packet, and goes one by one
+// to others, whatever each of them saw before.
+func TestAGroupIsWholeToWhomWhatItSeesFits(t *testing.T) {
+	schema := simSchema(t)
+	cfg := Config{Window: 16, SentPackets: 32, Payload: (emptyBits + 2*schema.recordBits(bit(rowPosition)|bit(rowHealth), 1) + 2*schema.recordBits(0, 1) + 7) / 8}
+	d := &duo{t: t, store: NewStore(schema, cfg)}
+	d.view, d.replica = NewView(d.store, cfg), NewReplica(schema, cfg, 1)
+	var ids [40]wire.NetworkID
+	d.store.Begin(1)
+	for i := range ids {
+		ids[i] = d.spawn(1)
+		d.store.SetGroup(ids[i], 5)
+	}
+	d.store.Commit()
+	require.Equal(t, []uint32{5}, d.store.LargeGroups())
+	d.view.Observe()
+	for _, id := range ids[2:] {
+		d.view.Hide(id)
+	}
+	for s := tick.Tick(2); !d.view.Synced(); s++ {
+		d.ack(d.at(s, nil))
+	}
+	x := uint32(1)
+	brings := func() bool {
+		x++
+		now := d.store.Tick()
+		d.at(now+1, func() { d.move(ids[0], x) }) // lost
+		d.ack(d.at(now+2, func() { d.move(ids[1], x) }))
+		require.Equal(t, int(x), d.x(ids[1]))
+		brought := d.x(ids[0]) == int(x)
+		d.view.Lost(d.seq - 1)
+		for s := now + 3; !d.view.Synced(); s++ {
+			d.ack(d.at(s, nil))
+		}
+		require.Equal(t, int(x), d.x(ids[0]))
+		return brought
+	}
+	require.True(t, brings())
+	for _, id := range ids[2:4] {
+		d.view.Show(id)
+	}
+	require.False(t, brings(), "four are too many")
+	d.view.SetRows(ids[2], 0)
+	d.view.SetRows(ids[3], 0)
+	require.True(t, brings(), "and so little of two of them is not")
+	d.view.SetRows(ids[2], ^Mask(0))
+	d.view.SetRows(ids[3], ^Mask(0))
+	require.False(t, brings())
+	d.view.Hide(ids[3])
+	d.view.Hide(ids[2])
+	require.True(t, brings())
+	require.Zero(t, d.view.Stats().TornGroups)
 }
 
 func TestGroupsAllocateNothingOnceWarm(t *testing.T) {

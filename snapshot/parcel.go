@@ -37,7 +37,7 @@ func (p *packetWriter) gather(index uint32) {
 	for i := 0; i < len(t.groups); i++ {
 		group := t.groups[i]
 		if m := v.store.groups.members[group]; m != nil {
-			if m.split {
+			if v.splits(m) {
 				continue
 			}
 			for _, index := range m.indexes {

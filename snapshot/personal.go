@@ -11,6 +11,11 @@ type personal struct {
 	rows    []Mask      // per index: components that the client may not see
 	touched []tick.Tick // per index: the newest change that is this client's alone
 	weight  []uint16    // per index: relevance, 0 = never set
+	// turned and since are, per index, and per row and index, the newest change of a
+	// row that names entities which is a change to this client; see View.retarget.
+	turned []tick.Tick
+	since  [][]tick.Tick
+	looks  uint64 // changes of rows
 }
 
 // reset gives an index that begins a life what all have at first.
@@ -20,6 +25,9 @@ func (o *personal) reset(index uint32) {
 	}
 	if int(index) < len(o.touched) {
 		o.touched[index] = tick.None
+	}
+	if int(index) < len(o.turned) {
+		o.turned[index] = tick.None
 	}
 	if int(index) < len(o.weight) {
 		o.weight[index] = 0
@@ -36,6 +44,7 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	}
 	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.slots))
 	v.own.rows[id.Index] = ^rows
+	v.own.looks++
 	v.touch(id.Index, v.next())
 }
 
@@ -94,5 +103,9 @@ func (v *View) touchedAt(index uint32) tick.Tick {
 
 // moved is the newest change of an entity, as this client sees it.
 func (v *View) moved(index uint32) tick.Tick {
-	return max(v.author.moved(index, v.store.moved[index]), v.touchedAt(index))
+	moved := max(v.author.moved(index, v.store.moved[index]), v.touchedAt(index))
+	if int(index) < len(v.own.turned) {
+		moved = max(moved, v.own.turned[index])
+	}
+	return moved
 }

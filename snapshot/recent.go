@@ -14,8 +14,8 @@ func (s *Store) Deaths() []wire.NetworkID { return s.deaths }
 // Recent yields, in ascending order of index, every living entity that the
 // newest capture changed in any way.
 func (s *Store) Recent(yield func(id wire.NetworkID) bool) {
-	for w, word := range s.changed {
-		for ; word != 0; word &= word - 1 {
+	for w := range s.changed {
+		for word := s.changedOf(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if s.alive.has(index) && !yield(wire.NetworkID{Index: index, Generation: s.gens[index]}) {
 				return

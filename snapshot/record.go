@@ -70,13 +70,17 @@ func (s *Store) leant(q *slot, listed, near tick.Tick) tick.Tick {
 }
 
 // changedWhole is which of the rows that never travel as what differs have
-// changed since T: those that name an entity also when this client's sight of
-// that one has.
+// changed since T: those that name entities to this client, and also when its sight
+// of these has.
 func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal bool) (changed Mask) {
 	s := p.v.store
 	for m := rows & s.schema.whole; m != 0; m &= m - 1 {
 		row := m.next()
-		if s.sinceOf(index, row) > q.base || personal && s.schema.refs.Has(row) {
+		since := s.sinceOf(index, row)
+		if s.schema.refs.Has(row) {
+			since = p.v.own.sinceOf(index, row)
+		}
+		if since > q.base || personal && s.schema.refs.Has(row) {
 			changed = changed.With(row)
 		}
 	}
@@ -184,10 +188,6 @@ func (p *packetWriter) absolute(index uint32, row int) {
 		return
 	}
 	v.lanes = append(v.lanes[:0], s.rows.row(index, row)...)
-	for _, lane := range s.schema.plans[row].Refs() {
-		if id := refAt(v.lanes, lane); !v.Visible(id) || v.tenants[id.Index].life > p.s {
-			v.lanes[lane], v.lanes[lane+1] = 0, 0
-		}
-	}
+	v.blind(s.schema.plans[row], v.lanes, p.s)
 	s.schema.plans[row].WriteRow(&p.w, v.lanes)
 }

@@ -8,7 +8,9 @@ import (
 
 // referrers knows which entities name which others in fields of kind entity.
 type referrers struct {
-	of [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
+	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
+	changed []aim      // rows that name entities and that changed in this tick
+	moved   bitset     // indexes with rows of these that only name others than before
 }
 
 // to lists who names an index, with repeats.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -89,6 +90,115 @@ func TestAReferenceToWhatIsShownTooLateWaits(t *testing.T) {
 	d.ack(d.at(2, nil))
 	require.Equal(t, whom, d.follows(who))
 	require.True(t, d.view.Synced())
+}
+
+// Whom the client does not see it is not told of: that one of them died, or that another is named
+// now, is no change to it, neither now nor when what is under way is lost.
+func TestWhomARowNamesOfThoseThatAreHiddenIsNoChange(t *testing.T) {
+	d := newFollowers(t)
+	var who, first, second, seen wire.NetworkID
+	d.store.Begin(1)
+	who, first, second, seen = d.store.Spawn(), d.store.Spawn(), d.store.Spawn(), d.store.Spawn()
+	d.follow(who, wire.NetworkID{}, 3)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.Hide(first)
+	d.view.Hide(second)
+	d.ack(d.write())
+	silent := func(s tick.Tick, game func()) {
+		t.Helper()
+		require.Nil(t, d.at(s, game))
+		require.True(t, d.view.Synced())
+	}
+	silent(2, func() { d.follow(who, first, 3) })
+	silent(3, func() { d.follow(who, second, 3) })
+	silent(4, func() { d.follow(who, seen, 3); d.follow(who, first, 3) })
+	require.Equal(t, []wire.NetworkID{who}, slices.Collect(d.store.Recent), "what happened to the world is another matter")
+	require.Equal(t, []wire.NetworkID{who}, slices.Collect(d.store.Changes))
+	silent(5, func() { d.follow(who, wire.NetworkID{}, 3); d.store.Despawn(first) })
+	silent(6, func() { d.follow(who, second, 3) })
+
+	d.view.Show(second)
+	p := d.at(7, nil)
+	d.view.Lost(p.seq)
+	d.ack(d.at(8, nil))
+	require.Equal(t, second, d.follows(who), "who comes into sight is named")
+	require.True(t, d.view.Synced())
+
+	d.view.Hide(second)
+	d.ack(d.at(9, nil))
+	p = d.at(10, func() { d.follow(who, wire.NetworkID{}, 4) })
+	silentStill := d.at(11, func() { d.store.Despawn(second) })
+	require.Nil(t, silentStill)
+	d.ack(p)
+	require.True(t, d.view.Synced(), "the newest is what it has")
+	d.ack(d.at(12, func() { d.follow(who, seen, 4) }))
+	require.Equal(t, seen, d.follows(who))
+	d.ack(d.at(13, func() { d.follow(who, wire.NetworkID{}, 4); d.store.Despawn(seen) }))
+	require.Zero(t, d.follows(who))
+	require.True(t, d.view.Synced())
+}
+
+// A client that was shown a row at T, then was not to see it, and is again: what the row names has
+// changed since T all the same, and so it has where the row went away in between.
+func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
+	for _, between := range []func(d *duo, who, whom wire.NetworkID){
+		func(d *duo, who, whom wire.NetworkID) {
+			d.view.SetRows(who, 0)
+			d.at(2, func() { d.follow(who, whom, 3) })
+			d.view.SetRows(who, ^Mask(0))
+		},
+		func(d *duo, who, whom wire.NetworkID) {
+			d.at(2, func() { d.store.Remove(who, rowFollows); d.follow(who, whom, 3) })
+		},
+		func(d *duo, who, whom wire.NetworkID) {
+			d.at(2, func() { d.store.Remove(who, rowFollows) })
+			d.at(3, func() { d.follow(who, whom, 3) })
+		},
+	} {
+		d := newFollowers(t)
+		var who, whom wire.NetworkID
+		d.ack(d.at(1, func() {
+			who, whom = d.store.Spawn(), d.store.Spawn()
+			d.follow(who, wire.NetworkID{}, 3)
+		}))
+		between(d, who, whom)
+		d.view.own.touched = nil // that alone would have everything told that names somebody
+		d.view.wait(who.Index)
+		d.ack(d.at(4, func() { d.store.SetOwner(who, 1) }))
+		require.Equal(t, whom, d.follows(who))
+	}
+}
+
+// Whom a client itself had a row name is not sent back to it, and what it is not told of takes nothing
+// from a change being all its own.
+func TestWhomAClientNamedItselfIsNotSentBack(t *testing.T) {
+	d := newFollowers(t)
+	var who, whom, hidden wire.NetworkID
+	d.store.Begin(1)
+	who, whom, hidden = d.store.Spawn(), d.store.Spawn(), d.store.Spawn()
+	d.follow(who, wire.NetworkID{}, 3)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.Hide(hidden)
+	d.ack(d.write())
+	play := func(s tick.Tick, to wire.NetworkID, own bool) {
+		d.store.Begin(s)
+		d.follow(who, to, 3)
+		d.store.Commit()
+		require.Equal(t, own, d.view.ChangedRows(who) != 0)
+		if own {
+			d.view.ObserveBut([]wire.NetworkID{who})
+		}
+		d.view.Observe()
+		require.Nil(t, d.write())
+		require.True(t, d.view.Synced())
+		require.Equal(t, tick.Tick(1), d.view.moved(who.Index), "nothing to send again either")
+	}
+	play(2, whom, true)
+	play(3, wire.NetworkID{}, true)
+	play(4, hidden, false)
+	play(5, whom, true)
 }
 
 func TestReferrersAgainstModel(t *testing.T) {

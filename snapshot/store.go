@@ -23,7 +23,7 @@ type Store struct {
 	packs  [][]tick.Tick // per row: the since of what is packed
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
-	moved  []tick.Tick   // per index: the tick of the newest change of any kind
+	moved  []tick.Tick   // per index: the tick of the newest change that is everybody's
 	before []tick.Tick   // per index: that of the one before it
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
@@ -47,7 +47,7 @@ type Store struct {
 	freed   []uint32 // indexes freed since Begin: never used again in the same tick
 	living  int
 
-	changed  bitset           // indexes with any change in this tick
+	changed  bitset           // indexes with such a change in this tick
 	words    []uint32         // its words that are not zero
 	reshaped []uint32         // indexes whose mask or life is another since this tick
 	births   []wire.NetworkID // spawned in this tick and still alive
@@ -88,6 +88,7 @@ func (s *Store) Begin(t tick.Tick) {
 		s.changed[w] = 0
 	}
 	s.words, s.reshaped = s.words[:0], s.reshaped[:0]
+	s.refs.begin()
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
 	s.groups.left = s.groups.left[:0]
 	s.past.begin(t)
@@ -175,7 +176,7 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	}
 }
 
-// touch notes a change in this tick.
+// touch notes a change in this tick that is not only of whom a row names.
 func (s *Store) touch(index uint32) {
 	w := index >> 6
 	if s.changed[w] == 0 {

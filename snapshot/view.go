@@ -93,6 +93,7 @@ type View struct {
 	stats    ViewStats
 	met      []wire.NetworkID // attended entities that the client was proved to hold
 	sights   uint64           // changes of what is visible
+	portions []portion        // by number of the group
 }
 
 // ViewStats counts what a View did since it was made.
@@ -175,6 +176,7 @@ func (v *View) Observe() {
 		v.answer = true
 	}
 	v.grow()
+	v.retarget()
 	for _, index := range s.reshaped {
 		v.alone(index)
 	}

@@ -264,7 +264,7 @@ func (p *packetWriter) updates(list *sentPacket, hungry bool) {
 // unit writes one entity, or its whole group, and reports whether there was
 // room for it.
 func (p *packetWriter) unit(index uint32) bool {
-	m := p.v.store.groups.whole(index)
+	m := p.v.groupOf(index)
 	if p.v.ties.n > 0 && (m != nil || p.v.ties.has(index)) {
 		if done, wrote := p.bundle(index); done {
 			return wrote
