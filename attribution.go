@@ -9,7 +9,7 @@ import (
 // Attribution says where the bytes of datagrams went: by reason, by component, by field and by message. Total is the
 // sum of all of it, and exactly the bytes of all datagrams that were added.
 type Attribution struct {
-	Datagrams  uint64
+	Datagrams  uint64 // How many were added.
 	Bytes      uint64 // Of all of them.
 	Handshakes uint64 // Bytes of handshake datagrams.
 	Headers    uint64 // Bytes of packet headers: sequence and acknowledgements.
@@ -25,8 +25,8 @@ type Attribution struct {
 
 // TypeBytes is one message type's part.
 type TypeBytes struct {
-	Name  string
-	Count uint64
+	Name  string // Wire name of the type.
+	Count uint64 // How many there were.
 	Bytes uint64 // Of payloads; headers are in Attribution.Messages.
 }
 

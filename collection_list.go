@@ -29,11 +29,11 @@ func (l *List[T]) Of(end Endpoint, entity NetworkID) ListOf[T] {
 
 // ListChange is one change of a list at a client.
 type ListChange[T any] struct {
-	Entity NetworkID
-	What   CollectionChange
-	Index  int // Of the element; of one that was removed, the place that it had.
-	Value  T   // The element as it is now, or the one that was removed.
-	Old    T   // What CollectionSet replaced.
+	Entity NetworkID        // Whose list it is.
+	What   CollectionChange // What became of the element.
+	Index  int              // Of the element; of one that was removed, the place that it had.
+	Value  T                // The element as it is now, or the one that was removed.
+	Old    T                // What CollectionSet replaced.
 }
 
 // OnChange adds a function that is called for each change of these lists that a client hears of, when it has been made,

@@ -32,11 +32,11 @@ func (m *Map[K, V]) Of(end Endpoint, entity NetworkID) MapOf[K, V] {
 
 // MapChange is one change of a map at a client.
 type MapChange[K, V any] struct {
-	Entity NetworkID
-	What   CollectionChange
-	Key    K
-	Value  V // What the key has now, or had when it was taken out.
-	Old    V // What CollectionSet replaced.
+	Entity NetworkID        // Whose map it is.
+	What   CollectionChange // What became of the key.
+	Key    K                // The key that it is about.
+	Value  V                // What the key has now, or had when it was taken out.
+	Old    V                // What CollectionSet replaced.
 }
 
 // OnChange is List.OnChange for maps.

@@ -27,9 +27,9 @@ func (s *Set[T]) Of(end Endpoint, entity NetworkID) SetOf[T] {
 
 // SetChange is one change of a set at a client: of those that can happen, all but CollectionSet.
 type SetChange[T any] struct {
-	Entity NetworkID
-	What   CollectionChange
-	Value  T // The element that was put in or taken out.
+	Entity NetworkID        // Whose set it is.
+	What   CollectionChange // What became of the element.
+	Value  T                // The element that was put in or taken out.
 }
 
 // OnChange is List.OnChange for sets.

@@ -72,9 +72,9 @@ func (e *TooLargeError) Error() string {
 
 // OversizeError says that an entity's rows do not fit into one packet, so that a client cannot be shown it.
 type OversizeError struct {
-	Entity NetworkID
-	Client ClientID
-	Max    int // Bytes that a packet takes.
+	Entity NetworkID // The one that is too large.
+	Client ClientID  // Who is not shown it.
+	Max    int       // Bytes that a packet takes.
 }
 
 // Error implements error.
@@ -86,9 +86,9 @@ func (e *OversizeError) Error() string {
 // GroupError says that a group has so many members or components that, whole, it does not fit into one packet. Its
 // entities are sent one by one until it does.
 type GroupError struct {
-	Group   uint32
-	Members int
-	Max     int // Bytes that a packet takes.
+	Group   uint32 // Its components.Group.ID.
+	Members int    // How many entities there are in it.
+	Max     int    // Bytes that a packet takes.
 }
 
 // Error implements error.

@@ -27,9 +27,9 @@ var (
 
 // UnstorableError says that a field of a component has a value that cannot travel; nothing was stored.
 type UnstorableError struct {
-	Name   string // Wire name of the component.
-	Field  string
-	Reason wire.FaultReason
+	Name   string           // Wire name of the component.
+	Field  string           // Path within the component.
+	Reason wire.FaultReason // Not finite, or out of range.
 }
 
 // Error implements error.

@@ -11,10 +11,10 @@ import (
 
 // ClientStats is what a server knows about one client's connection.
 type ClientStats struct {
-	Address netip.AddrPort
-	RTT     time.Duration // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
-	Jitter  time.Duration // Smoothed mean deviation of RTT.
-	Loss    float64       // Share of packets to the client that were lost lately, 0 to 1.
+	Address netip.AddrPort // Where its packets come from.
+	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
+	Jitter  time.Duration  // Smoothed mean deviation of RTT.
+	Loss    float64        // Share of packets to the client that were lost lately, 0 to 1.
 
 	Known   int  // Entities that the client is proved to hold.
 	Unacked int  // Entities whose newest state was sent and is not acknowledged yet.

@@ -137,3 +137,14 @@ func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
 		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight",
 	})
 }
+
+// HasKind reports whether a schema replicates components.Kind, so that clients
+// learn of what kind an entity is.
+func HasKind(schema *snapshot.Schema) bool {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == reflect.TypeFor[components.Kind]() {
+			return true
+		}
+	}
+	return false
+}

@@ -13,12 +13,12 @@ import (
 // Change is what an [Apply.Run] did to an entity. Rows of the schema are bits
 // of its masks.
 type Change struct {
-	Entity  ecs.Entity
-	ID      wire.NetworkID
-	Rows    snapshot.Mask // components that have another value than before, or are new
-	Added   snapshot.Mask // components that were added
-	Removed snapshot.Mask // components that were removed
-	Spawned bool          // the entity is new
+	Entity  ecs.Entity     // in the client's world, alive
+	ID      wire.NetworkID // its network id, alike at all ends
+	Rows    snapshot.Mask  // components that have another value than before, or are new
+	Added   snapshot.Mask  // components that were added
+	Removed snapshot.Mask  // components that were removed
+	Spawned bool           // the entity is new
 }
 
 // Changes yields what the last Run did that found something to apply, each

@@ -27,6 +27,7 @@ func combine(policies []Policy, both bool) Policy {
 	return &combined{parts: append([]Policy(nil), policies...), both: both}
 }
 
+// Prepare implements [Policy].
 func (c *combined) Prepare(s *snapshot.Store) {
 	for _, part := range c.parts {
 		part.Prepare(s)
@@ -50,12 +51,14 @@ func (c *combined) Sees(client wire.ClientID) Set {
 	return *sees
 }
 
+// Refine implements [Policy].
 func (c *combined) Refine(client wire.ClientID, v View, sees, shown Set) {
 	for _, part := range c.parts {
 		part.Refine(client, v, sees, shown)
 	}
 }
 
+// Leave implements [Policy].
 func (c *combined) Leave(client wire.ClientID) {
 	c.clients.drop(client)
 	for _, part := range c.parts {

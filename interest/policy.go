@@ -37,7 +37,14 @@ type all struct{ lives }
 // others, such as [Rows].
 func All() Policy { return &all{} }
 
-func (a *all) Prepare(s *snapshot.Store)            { a.follow(s) }
-func (a *all) Sees(wire.ClientID) Set               { return a.alive }
+// Prepare implements [Policy].
+func (a *all) Prepare(s *snapshot.Store) { a.follow(s) }
+
+// Sees implements [Policy].
+func (a *all) Sees(wire.ClientID) Set { return a.alive }
+
+// Refine implements [Policy].
 func (a *all) Refine(wire.ClientID, View, Set, Set) {}
-func (a *all) Leave(wire.ClientID)                  {}
+
+// Leave implements [Policy].
+func (a *all) Leave(wire.ClientID) {}

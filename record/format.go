@@ -30,6 +30,8 @@ var (
 	ErrFormat = errors.New("record: not a recording of this version")
 	// ErrDamaged says that a chunk is not what was written.
 	ErrDamaged = errors.New("record: damaged recording")
+	// ErrBackwards says that Seek was asked for a tick that lies before where the reader is.
+	ErrBackwards = errors.New("record: a reader goes forward only")
 	// ErrCut says that a file ends within a chunk, as after a crash. All before it was read.
 	ErrCut = errors.New("record: the recording was cut off")
 )

@@ -24,6 +24,7 @@ type Reader struct {
 	raw    []byte // of the chunk: what is left
 	now    tick.Tick
 	end    tick.Tick // of the chunk
+	passed tick.Tick // the end of the chunk before
 	left   int       // ticks of it
 	known  []memory
 	whole  bool // the tick is the first of its chunk
@@ -105,10 +106,15 @@ func (r *Reader) head() (h chunkHead, err error) {
 }
 
 // Seek steps over the chunks that end before a tick, without unpacking them: Next then gives the first tick of the chunk
-// that holds it, or of the first one after it. It goes forward only. At the end of the recording it returns io.EOF.
+// that holds it, or of the first one after it. It goes forward only: of a tick that was given or
+// stepped over it returns ErrBackwards, and nothing has changed. At the end of the recording it returns io.EOF.
 func (r *Reader) Seek(t tick.Tick) error {
-	if t <= r.end {
-		return nil
+	switch {
+	case t > r.end:
+	case r.end == tick.None, r.fresh && t > r.passed, !r.fresh && r.left > 0 && t > r.now:
+		return nil // it is still to come
+	default:
+		return fmt.Errorf("%w: to tick %d, after tick %d", ErrBackwards, t, max(r.passed, r.now))
 	}
 	for {
 		h, err := r.head()
@@ -139,7 +145,7 @@ func (r *Reader) open(h *chunkHead) error {
 	if err != nil || n != int64(h.raw) || r.stored.Len() != 0 {
 		return fmt.Errorf("%w: the chunk of tick %d does not unpack: %w", ErrDamaged, h.first, err)
 	}
-	r.raw, r.left, r.now, r.end = raw.Bytes(), h.ticks, h.first, h.last
+	r.raw, r.left, r.now, r.passed, r.end = raw.Bytes(), h.ticks, h.first, r.end, h.last
 	r.fresh = true
 	return nil
 }

@@ -142,7 +142,18 @@ func TestRecordingsPlayBackEveryTick(t *testing.T) {
 				g.check(rt, r, aim)
 				break
 			}
+			require.NoError(rt, r.Seek(g.ticks[aim]), "it is still to come")
 		}
+		back := rapid.IntRange(0, aim).Draw(rt, "back")
+		require.ErrorIs(rt, r.Seek(g.ticks[back]), ErrBackwards)
+		got, err := r.Next()
+		if aim++; aim == len(g.ticks) {
+			require.Equal(rt, io.EOF, err)
+			return
+		}
+		require.NoError(rt, err)
+		require.Equal(rt, g.ticks[aim], got, "nothing has changed")
+		g.check(rt, r, aim)
 	})
 }
 

@@ -111,9 +111,13 @@ func (s *Store) sinceOf(index uint32, row int) tick.Tick {
 
 // RowAt is the lanes that a row had as of tick t, nil when the entity lacked
 // it. The slice is the store's own: read it before the next Begin. Errors:
-// [ErrEvicted] when t is outside the history, which reaches W ticks back, and
-// [ErrNotAlive] when the entity did not live at t.
+// [ErrNoRow] when row is not one of the schema's, [ErrNotYet] when t is later
+// than the newest tick, [ErrEvicted] when it is before the history, which reaches
+// W ticks back, and [ErrNotAlive] when the entity did not live at t.
 func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error) {
+	if uint(row) >= uint(s.schema.Rows()) {
+		return nil, ErrNoRow
+	}
 	mask, err := s.MaskAt(id, t)
 	if err != nil || !mask.Has(row) {
 		return nil, err
@@ -131,7 +135,9 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 // MaskAt is the rows that an entity had as of tick t. Errors as of RowAt.
 func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	switch {
-	case t > s.tick || t < s.past.horizon || t <= tick.None:
+	case t > s.tick:
+		return 0, ErrNotYet
+	case t < s.past.horizon || t <= tick.None:
 		return 0, ErrEvicted
 	case int(id.Index) >= len(s.gens) || id.Generation == 0:
 		return 0, ErrNotAlive

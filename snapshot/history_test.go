@@ -134,7 +134,13 @@ func TestHistoryReachesAsFarBackAsNothingChanged(t *testing.T) {
 	_, err := s.RowAt(id, rowHealth, 1)
 	require.ErrorIs(t, err, ErrEvicted)
 	_, err = s.RowAt(id, rowHealth, 100_017)
-	require.ErrorIs(t, err, ErrEvicted, "the future is not held either")
+	require.ErrorIs(t, err, ErrNotYet)
+	_, err = s.MaskAt(id, 100_017)
+	require.ErrorIs(t, err, ErrNotYet)
+	for _, row := range []int{-1, s.schema.Rows(), 64, 1000} {
+		_, err = s.RowAt(id, row, 100_016)
+		require.ErrorIs(t, err, ErrNoRow)
+	}
 }
 
 func TestHistoryIsBounded(t *testing.T) {

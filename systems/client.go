@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"fmt"
 	"iter"
 	"time"
 
@@ -78,8 +79,13 @@ func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 
 // OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come: the place to give what is a
 // tree on the server its sprite, and what is a player its camera. The server replicates Kind like any component. The
-// functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity.
+// functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity. It panics if
+// the protocol does not replicate components.Kind.
 func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
+	if !netecs.HasKind(c.Client.Protocol().Schema()) {
+		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
+			"call netcode.Replicate[components.Kind](protocol) on both sides", kind))
+	}
 	if c.ofKind == nil {
 		c.ofKind = map[uint16][]func(ecs.Entity, netcode.NetworkID){}
 	}

@@ -76,3 +76,12 @@ func TestChangesReachTheGame(t *testing.T) {
 	require.Equal(t, 2, count)
 	require.Equal(t, netecs.ApplyStats{Applied: 2, Spawned: 1, Rows: 2}, r.client.Apply.Stats())
 }
+
+// Without components.Kind no client ever hears of a kind.
+func TestKindsHaveToReplicate(t *testing.T) {
+	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
+	require.NoError(t, err)
+	systems := systems.NewClient(c, nil, nil)
+	require.PanicsWithValue(t, "systems: OnSpawnKind(3): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
+		"call netcode.Replicate[components.Kind](protocol) on both sides", func() { systems.OnSpawnKind(3, func(ecs.Entity, netcode.NetworkID) {}) })
+}
