@@ -156,6 +156,9 @@ func TestHiddenMembersDoNotHoldUpAGroup(t *testing.T) {
 	d.ack(d.at(2, func() { d.move(a, 9); d.move(b, 9) }))
 	require.Equal(t, 9, d.x(a))
 	require.False(t, d.replica.Entity(b.Index).Alive)
+	d.ack(d.at(3, func() { d.move(a, 10); d.move(b, 10) })) // nothing ties the two any more
+	require.Equal(t, 10, d.x(a))
+	require.False(t, d.replica.Entity(b.Index).Alive)
 }
 
 // What a client does not see of a group takes no room: it is whole to whom what it sees fits a packet, and goes one by one
