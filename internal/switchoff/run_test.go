@@ -45,7 +45,7 @@ type runner struct {
 // run runs tests of a folder, with the files of an overlay in place of those of the tree, and returns what was printed.
 func (r *runner) run(t *testing.T, folder, pattern, args, overlay string) (output string, ok bool) {
 	// Without inlining a package is built in two thirds of the time. It says the same with it and without.
-	command := []string{"test", "-vet=off", "-gcflags=-l", "-count=1", "-v", "-run=" + pattern, "-timeout=" + r.patience.String()}
+	command := []string{"test", "-vet=off", "-gcflags=-l", "-ldflags=-s -w", "-count=1", "-v", "-run=" + pattern, "-timeout=" + r.patience.String()}
 	if overlay != "" {
 		command = append(command, "-overlay="+overlay)
 	}
