@@ -76,7 +76,9 @@ func (v *View) ObserveBut(own []wire.NetworkID) {
 	kept := v.author.kept(v, own)
 	v.Observe()
 	for _, id := range kept {
-		v.unsent.unset(id.Index)
+		if v.touchedAt(id.Index) < v.store.tick {
+			v.unsent.unset(id.Index)
+		}
 	}
 }
 

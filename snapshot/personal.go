@@ -15,7 +15,8 @@ type personal struct {
 	// row that names entities which is a change to this client; see View.retarget.
 	turned []tick.Tick
 	since  [][]tick.Tick
-	looks  uint64 // changes of rows
+	looks  uint64    // changes of rows
+	latest tick.Tick // of touched
 }
 
 // reset gives an index that begins a life what all have at first.
@@ -88,6 +89,7 @@ func (v *View) touch(index uint32, t tick.Tick) {
 	v.own.touched = grown(v.own.touched, int(index)+1, len(v.slots))
 	v.alone(index) // its rows may be others now
 	v.own.touched[index] = max(v.own.touched[index], t)
+	v.own.latest = max(v.own.latest, t)
 	v.wait(index)
 	if len(v.store.groups.left) > 0 && v.store.groupBefore(index, t) != v.store.groups.at(index) {
 		v.bind(index, t)

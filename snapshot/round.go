@@ -78,6 +78,7 @@ type wholeView struct {
 	sights   uint64 // View.sights when it was begun
 	tail     wire.Tail
 	waits    int  // a word of unsent that had any when somebody asked
+	behind   bool // the tick before was cut short
 	declined bool // for the last packet there was not the room of one that carries nothing else
 }
 
@@ -120,7 +121,7 @@ func (p *packetWriter) takeNext(dst []byte, first bool) (n int, done bool) {
 
 // roundable reports whether what this client is sent may be another's too.
 func (v *View) roundable() bool {
-	return v.payload > 0 && v.observed == v.store.tick && v.ties.n == 0 && v.hunger.index == 0 && len(v.own.rows) == 0 && len(v.own.touched) == 0 && !v.plan.active && v.store.watch == nil
+	return v.payload > 0 && v.observed == v.store.tick && v.ties.n == 0 && v.hunger.index == 0 && !v.whole.behind && len(v.own.rows) == 0 && v.own.latest <= v.store.tick && !v.plan.active && v.store.watch == nil
 }
 
 // of is the round of a client: one that was begun for another, if the same is due.

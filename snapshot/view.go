@@ -172,6 +172,7 @@ func (v *View) Observe() {
 	}
 	v.observed = s.tick
 	v.short = v.updatesPending()
+	v.whole.behind = v.short && v.wrote != tick.None
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
