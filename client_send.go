@@ -90,7 +90,10 @@ func (c *Client) resync() {
 
 // patience is how long this end may say nothing: until the server has shown that it knows us, not long.
 func (c *Client) patience() (every time.Duration) {
-	if c.greeted {
+	switch {
+	case !c.conn.CanSend(): // what comes later is what tells that the others are lost
+		return min(closeEvery, c.agreed.KeepAlive)
+	case c.greeted:
 		return c.agreed.KeepAlive
 	}
 	return min(greetEvery, c.agreed.KeepAlive)

@@ -49,7 +49,8 @@ type Config struct {
 	Entities int // Replicated entities to make room for at the start; more may come. Default 1024.
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
-	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull).
+	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
+	// the smaller one of two ends limits both.
 	SentPackets int
 	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
 	// HistoryBytes is what the versions of the last Window may take, about 90 bytes for each changed row; default 128 MiB,

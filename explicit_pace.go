@@ -8,10 +8,11 @@ import (
 // putPace holds Put to what capture holds written components to: Once, Every and components.Rate. What is not due yet waits,
 // and the newest value travels at the next turn.
 type putPace struct {
-	every []uint16 // by network index: components.Rate, 0 for each tick
-	late  []latePut
-	at    map[lateKey]int // Where in late; looked up only.
-	last  tick.Tick       // of the last Publish
+	every  []uint16 // by network index: components.Rate, 0 for each tick
+	late   []latePut
+	at     map[lateKey]int // Where in late; looked up only.
+	last   tick.Tick       // of the last Publish
+	before tick.Tick       // of the one before
 }
 
 // latePut is a component that waits for its turn.
@@ -88,7 +89,7 @@ func (s *Server) putNow(id NetworkID, row int, lanes []uint32) {
 		case isControl(s.protocol.schema.Plan(row).Type()) || !had:
 		case once:
 			return
-		case !turn(id.Index, every, now-1, now):
+		case !turn(id.Index, every, p.before, now):
 			p.wait(id, row, lanes)
 			return
 		}
@@ -126,5 +127,5 @@ func (s *Server) putLate() {
 		delete(p.at, lateKey{l.id, l.row})
 	}
 	p.late = p.late[:still]
-	p.last = now
+	p.before, p.last = p.last, now
 }

@@ -164,3 +164,25 @@ func TestWhatWaitsForItsTurnAllocatesNothing(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(100, run))
 }
+
+// Where frames are longer than ticks, so that ticks are left out, the value that is newest at a turn travels, as of what capture finds.
+func TestPutKeepsPaceWhereTicksAreLeftOut(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[paced](p, netcode.Every(3))
+	s, err := netcode.NewServer(p, netcode.Config{Random: random(3), TickRate: 60})
+	require.NoError(t, err)
+	now := time.Second
+	s.BeginFrame(now)
+	ids := []netcode.NetworkID{s.Spawn(), s.Spawn(), s.Spawn()}
+	for n := range uint32(30) {
+		for _, id := range ids {
+			require.NoError(t, netcode.Put(s, id, &paced{n}))
+		}
+		now += 50 * time.Millisecond // three ticks
+		s.BeginFrame(now)
+		s.Send()
+		for _, id := range ids {
+			require.EqualValues(t, n, value[paced](s, id), "frame %d", n)
+		}
+	}
+}

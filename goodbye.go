@@ -27,6 +27,9 @@ func (l *link) flush(out peer.Outcome) {
 	}
 	l.budget.Refill(l.frame.now)
 	l.sendMessages()
+	if !l.conn.CanSend() {
+		l.keepAlive(closeEvery, nil)
+	}
 	switch {
 	case !l.owes():
 	case l.frame.now >= l.flushEnd:

@@ -124,7 +124,7 @@ func (c *Conn) CanSend() bool { return c.sent.used() < len(c.sent.ring)-c.sent.s
 // CanSign reports whether a packet may be sent that only acknowledges or shows that
 // this end is here. Where CanSend is false there is a little room left for these,
 // which has to last for as long as the others are awaited: they have to be some time
-// apart, but for acknowledgements of much.
+// apart, but for acknowledgements of much, which may take half of it.
 func (c *Conn) CanSign(now time.Duration) bool {
 	left := len(c.sent.ring) - c.sent.used()
 	signs := c.sent.signs()
@@ -134,7 +134,7 @@ func (c *Conn) CanSign(now time.Duration) bool {
 	case left > signs/2 && c.AckNow():
 		return true
 	}
-	return left > 0 && now-c.sent.at(c.sent.next-1).at >= awaitedFor/time.Duration(signs)
+	return left > 0 && now-c.sent.at(c.sent.next-1).at >= awaitedFor/time.Duration(signs/2)
 }
 
 // HasRoom reports whether any packet may be sent at all.

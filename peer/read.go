@@ -67,7 +67,8 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 	}
 	c.stats.Accepted++
 	if gap := now - c.heard; gap > 0 && !first {
-		if c.silence.broken(gap) {
+		if c.stood(now) {
+			c.silence.until = now + min(8*gap, 8*time.Second)
 			c.sampled = c.sent.next
 		}
 		c.silence.add(gap)
@@ -77,7 +78,7 @@ func (c *Conn) Accept(in Incoming, now time.Duration) {
 
 // stood reports whether a silence ends now in which one of the ends stood still.
 func (c *Conn) stood(now time.Duration) bool {
-	return c.received.any && c.silence.broken(now-c.heard)
+	return c.received.any && now >= c.silence.until && c.silence.broken(now-c.heard)
 }
 
 // acknowledge applies an ack and its bits, all or nothing: it reports false,

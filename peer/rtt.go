@@ -58,8 +58,12 @@ const (
 // In a much longer one an end stood still, or the network did, and packets lay in
 // a socket. Those that were sent before it ended give no sample of the round trip,
 // which an end that sends little would lean on for long. Silence that comes again
-// and again is soon the usual one: the samples never end.
-type silence struct{ usual time.Duration }
+// and again is soon the usual one, or comes while a last one is still counted: the
+// samples never end.
+type silence struct {
+	usual time.Duration
+	until time.Duration // until then no other one is counted
+}
 
 func (s *silence) broken(gap time.Duration) bool {
 	return gap > max(leastBroken, brokenBy*s.usual)

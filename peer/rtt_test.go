@@ -112,3 +112,36 @@ func TestLossRate(t *testing.T) {
 	}
 	require.Zero(t, l.rate())
 }
+
+// A link that holds everything for 1.5 s and then delivers a burst, again and again, is measured all the same.
+func TestSamplesDoNotEndOnALinkOfBursts(t *testing.T) {
+	type flying struct {
+		p   []byte
+		due time.Duration
+	}
+	held := func(d time.Duration) time.Duration { // the link is open 300 ms in each 1.8 s
+		if at := d % (1800 * ms); at >= 300*ms {
+			return d - at + 1800*ms
+		}
+		return d
+	}
+	ends := [2]*Conn{newTestConn(1, 1024), newTestConn(1, 1024)}
+	var to [2][]flying
+	for n := range 6000 {
+		now := time.Duration(n) * 10 * ms
+		for i, c := range ends {
+			for len(to[i]) > 0 && to[i][0].due <= now {
+				deliver(t, c, to[i][0].p, now, nil)
+				to[i] = to[i][1:]
+			}
+			c.DetectLost(now, nil)
+			if c.CanSend() {
+				to[1-i] = append(to[1-i], flying{finish(t, c, true, 1, now), held(now + 200*ms)})
+			}
+		}
+	}
+	for _, c := range ends {
+		require.True(t, c.rtt.sampled)
+		require.Greater(t, c.rtt.smoothed, 400*ms)
+	}
+}

@@ -97,7 +97,7 @@ func (p *packetWriter) compose(r *round, q *roundPacket) bool {
 	b.endRun()
 	b.symbol(s.schema.codes.gap, 0, gapEnd)
 	q.code = q.room[:b.w.Finish()]
-	q.tail = p.desk.rounds.tail(q.code)
+	q.tail = wire.Tail{} // made when it is copied
 	return true
 }
 

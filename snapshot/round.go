@@ -171,7 +171,11 @@ func (p *packetWriter) packet(r *round) *roundPacket {
 	at := p.v.whole.at
 	if at < r.n {
 		p.desk.rounds.copied++
-		return &r.packets[at]
+		q := &r.packets[at]
+		if q.tail == (wire.Tail{}) {
+			q.tail = p.desk.rounds.tail(q.code)
+		}
+		return q
 	}
 	if at == len(r.packets) {
 		r.packets = append(slices.Grow(r.packets, usualParts), roundPacket{})

@@ -35,6 +35,8 @@ func groupsAndSight() []mutation {
 			"snapshot/change.go", "had && s.schema.refs.Has(row) {\n\t\ts.refs.retarget", "false {\n\t\ts.refs.retarget"),
 		change("sight", "whom a row names that was not to be seen meanwhile is not told", "TestARowThatChangedOutOfSightIsTold",
 			"snapshot/retarget.go", "if v.readsAlike(c.index, c.row) {", "if v.readsAlike(c.index, c.row) || !v.rowsOf(c.index).Has(c.row) {"),
+		change("sight", "a client's own write hides whom the server names", "TestOwnWriteBesideNewTarget",
+			"snapshot/author.go", "if v.touchedAt(id.Index) < v.store.tick {", "if v.observed == v.store.tick {"),
 		change("sight", "a hidden member comes with its group", "TestHiddenMembersDoNotHoldUpAGroup",
 			"snapshot/write.go", "case !v.visible.has(index) || v.moved(index) <= v.base(index):", "case v.moved(index) <= v.base(index):"),
 		change("sight", "hidden components are sent", "TestVisibilityByComponent",
