@@ -47,7 +47,7 @@ func TestSequences(t *testing.T) {
 type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int
 	deltas, unchanged, kept, hiddenRows, grouped, references, bounded     int
-	together, parted, moved, untied, runs                                 int
+	together, parted, moved, untied, runs, rounds                         int
 }
 
 func (l *sequenceLimits) all() map[string]int {
@@ -57,10 +57,12 @@ func (l *sequenceLimits) all() map[string]int {
 		"deltas": l.deltas, "unchanged rows": l.unchanged, "kept entities": l.kept, "hidden components": l.hiddenRows,
 		"records of groups": l.grouped, "references": l.references, "ticks cut short by the budget": l.bounded,
 		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved, "runs": l.runs,
+		"packets that another client got": l.rounds,
 	}
 }
 
 func (l *sequenceLimits) add(s *sequence) {
+	l.rounds += int(s.store.roundsShared())
 	for _, c := range s.clients {
 		sent, got := c.view.Stats(), c.replica.Stats()
 		l.stale += int(got.Stale)

@@ -52,18 +52,27 @@ func (t Takes) explain(err error) error {
 	if name, found := strings.CutPrefix(text, "flag provided but not defined: -"); found {
 		return fmt.Errorf("there is no flag -%s; -help lists them", name)
 	}
-	value, rest, found := strings.Cut(text, " for flag -")
-	if !found {
-		value, rest, found = strings.Cut(text, " for -") // A boolean's.
+	before := " for flag -"
+	at := strings.LastIndex(text, before) // What was given may have these words, too.
+	if at < 0 {
+		before = " for -" // A boolean's.
+		at = strings.LastIndex(text, before)
 	}
+	if at < 0 {
+		return err
+	}
+	value, rest := text[:at], text[at+len(before):]
 	name, _, named := strings.Cut(rest, ":")
-	if !found || !named {
+	if !named {
 		return err
 	}
 	takes := t[name]
 	if takes == "" {
 		takes = "true or false"
 	}
-	_, value, _ = strings.Cut(value, "value ")
+	_, value, found := strings.Cut(value, "value ")
+	if !found {
+		return err
+	}
 	return fmt.Errorf("-%s %s: it must be %s", name, value, takes)
 }

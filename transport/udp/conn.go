@@ -16,6 +16,8 @@ type Config struct {
 	MaxDatagram int // longest datagram sent or received in bytes, at most transport.MaxDatagram; default 2048
 	ReadBuffer  int // bytes that the kernel is asked to hold for reading; it may grant less; default 1 MiB
 	WriteBuffer int // bytes that the kernel is asked to hold for sending; it may grant less; default 1 MiB
+
+	single bool // one datagram a read, as where the kernel cannot do otherwise: for tests
 }
 
 const (
@@ -94,7 +96,7 @@ func Listen(addr string, config Config) (*Conn, error) {
 		_ = socket.Close()
 		return nil, fmt.Errorf("udp: %w", err)
 	}
-	c.coalesced = coalesce(socket)
+	c.coalesced = !config.single && coalesce(socket)
 	go c.read()
 	return c, nil
 }

@@ -42,6 +42,9 @@ func (c *Conn) read() {
 		faults = 0
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 		read := buffer[:n]
+		if size > 0 && size < n {
+			c.stats.runsReceived.Add(1)
+		}
 		for ; size > 0 && size < len(read); read = read[size:] {
 			c.came(from, read[:size])
 		}

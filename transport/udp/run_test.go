@@ -24,10 +24,14 @@ func runOf(n, size, last int) (run []byte) {
 
 func TestRunArrivesAsItsDatagrams(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
-		for _, cut := range []bool{true, false} {
-			a, b := listen(t, addr, Config{}), listen(t, addr, Config{})
+		for kind := range 4 {
+			cut, together := kind&1 == 0, kind&2 == 0
+			a, b := listen(t, addr, Config{}), listen(t, addr, Config{single: !together})
 			if !cut {
 				a.sender.segments = false
+			}
+			if !together {
+				require.False(t, b.coalesced)
 			}
 			buf := make([]byte, 2048)
 			for _, run := range []struct{ n, size, last int }{{1, 100, 100}, {2, 1200, 1200}, {3, 1200, 7}, {40, 1200, 1199}, {64, 10, 1}} {
@@ -50,6 +54,7 @@ func TestRunArrivesAsItsDatagrams(t *testing.T) {
 					require.Zero(t, after.Runs)
 				}
 			}
+			require.Equal(t, a.sender.segments && b.coalesced, b.Stats().RunsReceived > 0, "within one machine a run stays in one piece")
 		}
 	}
 }

@@ -11,6 +11,7 @@ type Stats struct {
 	SendErrors    uint64 // refused for another reason, which Send returned
 	Received      uint64 // put into the queue
 	BytesReceived uint64 // of these, without headers
+	RunsReceived  uint64 // reads of the kernel with several datagrams each
 	Overflowed    uint64 // came while the queue was full
 	TooLarge      uint64 // longer than Config.MaxDatagram, or than the buffer given to Receive
 	Empty         uint64 // had no byte
@@ -19,7 +20,8 @@ type Stats struct {
 
 type counters struct {
 	sent, bytesSent, runs, sendDropped, sendErrors atomic.Uint64
-	received, bytesReceived, overflowed            atomic.Uint64
+	received, bytesReceived, runsReceived          atomic.Uint64
+	overflowed                                     atomic.Uint64
 	tooLarge, empty, readErrors                    atomic.Uint64
 }
 
@@ -32,6 +34,7 @@ func (c *counters) load() Stats {
 		SendErrors:    c.sendErrors.Load(),
 		Received:      c.received.Load(),
 		BytesReceived: c.bytesReceived.Load(),
+		RunsReceived:  c.runsReceived.Load(),
 		Overflowed:    c.overflowed.Load(),
 		TooLarge:      c.tooLarge.Load(),
 		Empty:         c.empty.Load(),
