@@ -1,6 +1,8 @@
 package netcode
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -11,6 +13,7 @@ type putPace struct {
 	every  []uint16 // by network index: components.Rate, 0 for each tick
 	late   []latePut
 	at     map[lateKey]int // Where in late; looked up only.
+	anew   []lateKey       // what was taken away in this tick and put again
 	last   tick.Tick       // of the last Publish
 	before tick.Tick       // of the one before
 }
@@ -101,11 +104,18 @@ func (s *Server) putNow(id NetworkID, row int, lanes []uint32) {
 // hadRow reports whether an entity has a component, and had it in an earlier tick too. Of a tick that is forgotten it is
 // taken to be so, but that there is none before the first.
 func (s *Server) hadRow(id NetworkID, row int, before tick.Tick) bool {
-	if !s.store.Mask(id).Has(row) || before <= tick.None {
+	if before <= tick.None {
 		return false
 	}
-	mask, err := s.store.MaskAt(id, before)
-	return err == snapshot.ErrEvicted || err == nil && mask.Has(row)
+	if mask, err := s.store.MaskAt(id, before); err != snapshot.ErrEvicted && (err != nil || !mask.Has(row)) {
+		return false
+	}
+	p, key := &s.explicit.pace, lateKey{id, row}
+	if !s.store.Mask(id).Has(row) {
+		p.anew = append(p.anew, key)
+		return false
+	}
+	return !slices.Contains(p.anew, key)
 }
 
 // putLate brings what waited for its turn into the store.
@@ -126,6 +136,6 @@ func (s *Server) putLate() {
 		}
 		delete(p.at, lateKey{l.id, l.row})
 	}
-	p.late = p.late[:still]
+	p.late, p.anew = p.late[:still], p.anew[:0]
 	p.before, p.last = p.last, now
 }

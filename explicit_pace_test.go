@@ -186,3 +186,19 @@ func TestPutKeepsPaceWhereTicksAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// What is put anew in the tick in which it was taken away is new, however often it is put.
+func TestPutAnewIsNotHeldBack(t *testing.T) {
+	s, tick := pacing(t)
+	id := s.Spawn()
+	require.NoError(t, netcode.Put(s, id, &fixed{1}))
+	tick()
+	require.NoError(t, netcode.Remove[fixed](s, id))
+	require.NoError(t, netcode.Put(s, id, &fixed{2}))
+	require.NoError(t, netcode.Put(s, id, &fixed{3}))
+	tick()
+	require.Equal(t, 3, value[fixed](s, id))
+	require.NoError(t, netcode.Put(s, id, &fixed{4}))
+	tick()
+	require.Equal(t, 3, value[fixed](s, id), "once is once")
+}
