@@ -104,7 +104,7 @@ func (d *Delta) far(step, age, span int64) int64 {
 // to a branch here, which nobody could foresee.
 func tokenBase(k int) int {
 	more := 3*k - 5
-	return k + more&^(more>>63)
+	return k + more&^(more>>31)
 }
 
 // tokens writes the tokens of the lanes that changed. It is deltaLane.token for all of them.
