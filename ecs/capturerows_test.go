@@ -141,7 +141,11 @@ func TestRowsTogetherAreRowsApart(t *testing.T) {
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	for seed := range uint64(12) {
+	games := uint64(12)
+	if testing.Short() {
+		games = 4
+	}
+	for seed := range games {
 		schema := snapshot.NewSchema(plans)
 		if seed%4 == 3 {
 			schema.SetOptions(2, snapshot.RowOptions{Every: 3})

@@ -220,6 +220,10 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, payloads [][]byte) [][]
 }
 
 func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
+	desks := []int{0, 1, 3}
+	if testing.Short() {
+		desks = desks[2:]
+	}
 	for name, g := range map[string]listGame{
 		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
 		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true},
@@ -243,7 +247,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 			alone := g.twin(t, false, 0)
 			want := g.play(alone)
 			require.Zero(t, alone.store.ListsShared())
-			for _, desks := range []int{0, 1, 3} {
+			for _, desks := range desks {
 				twin := g.twin(t, true, desks)
 				got := g.play(twin)
 				require.Equal(t, len(want), len(got))

@@ -12,7 +12,12 @@ import (
 
 // All of it: go test ./internal/switchoff -switchoff -parallel 2
 // One of them: … -run 'TestARuleThatIsSwitchedOffIsMissed/rule_4'
-var switchOff = flag.Bool("switchoff", false, "build and run one mutant after the other: minutes")
+// A part of it: … -switchoff-parts 3 -switchoff-part 1
+var (
+	switchOff = flag.Bool("switchoff", false, "build and run one mutant after the other: minutes")
+	parts     = flag.Int("switchoff-parts", 1, "do one in so many of the list")
+	part      = flag.Int("switchoff-part", 0, "which of these, from 0")
+)
 
 const tree = "../.."
 
@@ -25,11 +30,15 @@ func TestARuleThatIsSwitchedOffIsMissed(t *testing.T) {
 	if !*switchOff {
 		t.Skip("only with -switchoff, and in .ci/run: it builds a mutant for each of the list")
 	}
+	require.True(t, *parts > 0 && *part >= 0 && *part < *parts, "-switchoff-part is from 0 to -switchoff-parts, less one")
 	r := &runner{root: tree, patience: patience}
 	all := lists()
 	whole := newUntouched(r, all)
 	for i := range all {
 		m := &all[i]
+		if i%*parts != *part {
+			continue
+		}
 		t.Run(m.name(), func(t *testing.T) {
 			t.Parallel()
 			whole.requirePass(t, m)
