@@ -30,7 +30,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, sent, received uint16, packet []byte) {
-		c := newTestConn(65500, 64)
+		c := newTestConn(65500, 256) // nothing is awaited so long that it is sent over
 		for n := range uint64(sent % 200) {
 			c.DetectLost(0, nil)
 			finish(t, c, n%2 == 0, tick.Tick(n), 0)
