@@ -67,7 +67,9 @@ func TestTurnIsThePlainRotation(t *testing.T) {
 				requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
 			}
 		})
-		require.Greater(t, taken, asked/3)
+		if !testing.Short() { // then there are too few cases to say
+			require.Greater(t, taken, asked/3)
+		}
 	}
 }
 
