@@ -59,9 +59,9 @@ func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	return rows
 }
 
-// authored is the entities that a client writes itself, as its own View sees them.
+// authored is the entities that a client writes itself, or sees only in part, as its own View sees them.
 type authored struct {
-	newest []tick.Tick // per index: the newest change, when it was all the client's own
+	newest []tick.Tick // per index: the newest change, when it was all the client's own or hidden from it
 	before []tick.Tick // per index: the newest change before it that was not
 	latest []tick.Tick // per index: the newest tick of which all changes were, those included that are not everybody's
 }
@@ -86,18 +86,13 @@ func (v *View) ObserveBut(own []wire.NetworkID) {
 func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	n := 0
 	for _, id := range own {
-		if !v.Visible(id) || v.store.born[id.Index] == v.store.tick || v.store.shape[id.Index] == v.store.tick {
+		if !v.Visible(id) || v.reshaped(id.Index) {
 			continue
 		}
-		a.newest = grown(a.newest, int(id.Index)+1, len(v.slots))
-		a.before = grown(a.before, int(id.Index)+1, len(v.slots))
 		a.latest = grown(a.latest, int(id.Index)+1, len(v.slots))
 		a.latest[id.Index] = v.store.tick
 		if v.store.moved[id.Index] == v.store.tick {
-			if was := v.store.before[id.Index]; was != a.newest[id.Index] {
-				a.before[id.Index] = was
-			}
-			a.newest[id.Index] = v.store.tick
+			a.pass(v, id.Index)
 		}
 		if !v.unsent.has(id.Index) {
 			own[n] = id
@@ -107,12 +102,25 @@ func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	return own[:n]
 }
 
+// pass notes that all changes of an index in the newest commit are nothing to the client.
+func (a *authored) pass(v *View, index uint32) {
+	a.newest = grown(a.newest, int(index)+1, len(v.slots))
+	a.before = grown(a.before, int(index)+1, len(v.slots))
+	if a.newest[index] == v.store.tick {
+		return
+	}
+	if was := v.store.before[index]; was != a.newest[index] {
+		a.before[index] = was
+	}
+	a.newest[index] = v.store.tick
+}
+
 // wrote reports whether all changes of an index at tick t were the client's own.
 func (a *authored) wrote(index uint32, t tick.Tick) bool {
 	return int(index) < len(a.latest) && a.latest[index] == t
 }
 
-// moved is the newest change of an index that is not the client's own.
+// moved is the newest change of an index that is neither the client's own nor hidden from it.
 func (a *authored) moved(index uint32, moved tick.Tick) tick.Tick {
 	if int(index) < len(a.newest) && a.newest[index] == moved {
 		return a.before[index]

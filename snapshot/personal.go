@@ -9,6 +9,7 @@ import (
 // use none of it for most entities, so its memory is there once it is used.
 type personal struct {
 	rows    []Mask      // per index: components that the client may not see
+	masked  bitset      // indexes with any such
 	touched []tick.Tick // per index: the newest change that is this client's alone
 	weight  []uint16    // per index: relevance, 0 = never set
 	// turned and since are, per index, and per row and index, the newest change of a
@@ -22,7 +23,7 @@ type personal struct {
 // reset gives an index that begins a life what all have at first.
 func (o *personal) reset(index uint32) {
 	if int(index) < len(o.rows) {
-		o.rows[index] = 0
+		o.hides(index, 0)
 	}
 	if int(index) < len(o.touched) {
 		o.touched[index] = tick.None
@@ -40,13 +41,16 @@ func (o *personal) reset(index uint32) {
 // it may not see any more are removed there.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	v.Observe()
-	if !v.Visible(id) || v.Rows(id) == rows {
+	was := v.Rows(id)
+	if !v.Visible(id) || was == rows {
 		return
 	}
 	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.slots))
-	v.own.rows[id.Index] = ^rows
+	v.own.hides(id.Index, ^rows)
 	v.own.looks++
-	v.touch(id.Index, v.next())
+	if (was^rows)&v.store.rows.masks[id.Index] != 0 {
+		v.touch(id.Index, v.next())
+	}
 }
 
 // Rows is the components that the client may see of an entity, whether the

@@ -103,8 +103,9 @@ func (v *View) blind(plan *wire.Plan, lanes []uint32, t tick.Tick) {
 
 // ChangedRows is the rows of an entity that the newest capture changed, as the
 // client would be told of them, which it is not yet: Observe was not called since.
+// What the client may not see is none of them.
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
-	rows := v.store.ChangedRows(id)
+	rows := v.store.ChangedRows(id) & v.Rows(id)
 	for m := rows & v.store.schema.refs; m != 0; m &= m - 1 {
 		if row := m.next(); v.readsAlike(id.Index, row) {
 			rows = rows.Without(row)

@@ -159,7 +159,7 @@ func (v *View) owe(index uint32, t tick.Tick) {
 func (v *View) renamed(target uint32, t tick.Tick) {
 	v.sights++
 	for _, index := range v.store.refs.to(target) {
-		if v.visible.has(index) {
+		if v.visible.has(index) && v.names(index, target) {
 			v.touch(index, t)
 		}
 	}

@@ -189,8 +189,12 @@ func (v *View) Observe() {
 			v.show(id, s.tick)
 		}
 	}
+	masked := len(v.own.rows) > 0
+	if masked {
+		v.lacks()
+	}
 	v.left()
-	if len(s.words) == 0 {
+	if masked || len(s.words) == 0 {
 		return
 	}
 	v.waits = true

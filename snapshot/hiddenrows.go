@@ -1,0 +1,87 @@
+package snapshot
+
+// A component that a client may not see is not there for it: that it changed,
+// came or went is no change, and no record is made for it, now or later. Only
+// entities of which components are hidden are asked about, and only those of
+// them that changed.
+
+// hides notes whether any component of an index is hidden.
+func (o *personal) hides(index uint32, rows Mask) {
+	o.masked = o.masked.grownTo(int(index) + 1)
+	if o.rows[index] = rows; rows == 0 {
+		o.masked.unset(index)
+		return
+	}
+	o.masked.set(index)
+}
+
+// lacks takes in the changes of the newest commit where the client may not see
+// everything.
+func (v *View) lacks() {
+	for _, w := range v.store.words {
+		changed := v.store.changed[w] & v.visible[w]
+		if int(w) < len(v.own.masked) {
+			changed &^= v.silent(w, changed&v.own.masked[w])
+		}
+		v.unsent[w] |= changed
+		v.waits = true
+	}
+}
+
+// silent is which of some changed entities of a word the client may see nothing
+// of what changed, and notes so.
+func (v *View) silent(w uint32, of uint64) (silent uint64) {
+	for ; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); !v.told(index) {
+			v.author.pass(v, index)
+			silent |= of & -of
+		}
+	}
+	return silent
+}
+
+// told reports whether the client may see anything of what the newest capture
+// changed of an entity, but for whom a row names: of that retarget tells.
+func (v *View) told(index uint32) bool {
+	s := v.store
+	if v.reshaped(index) {
+		return true
+	}
+	for m := v.maskOf(index) &^ s.schema.refs; m != 0; m &= m - 1 {
+		if s.sinceOf(index, m.next()) == s.tick {
+			return true
+		}
+	}
+	return false
+}
+
+// reshaped reports whether the newest capture made an entity, or gave it other
+// rows of those that the client may see. Where the history is too small for a
+// single tick nobody can tell any more, and then it did.
+func (v *View) reshaped(index uint32) bool {
+	s := v.store
+	if s.shape[index] != s.tick {
+		return false
+	}
+	c := s.past.entityAt(index, s.tick-1)
+	return s.born[index] == s.tick || c == nil || !c.there || (s.past.rowsOf(c)^s.rows.masks[index])&v.rowsOf(index) != 0
+}
+
+// names reports whether a row that the client may see names what is at target,
+// given that a row of the entity does.
+func (v *View) names(index, target uint32) bool {
+	if !v.own.masked.has(index) {
+		return true
+	}
+	s := v.store
+	for m := v.maskOf(index) & s.schema.refs; m != 0; m &= m - 1 {
+		row := m.next()
+		lanes := s.rows.row(index, row)
+		for _, lane := range s.schema.plans[row].Refs() {
+			if id := refAt(lanes, lane); !id.IsZero() && id.Index == target {
+				return true
+			}
+		}
+	}
+	return false
+}
