@@ -49,3 +49,26 @@ func groupsAndSight() []mutation {
 			"route.go", "return c != nil && s.sees(c, entity)", "return c != nil && s.store.Alive(entity)"),
 	}
 }
+
+// hiddenComponents switches off what keeps back that a component which a client may not see has changed.
+func hiddenComponents() []mutation {
+	const silent = "TestWhatIsHiddenOfAnEntityIsSilent"
+	return []mutation{
+		change("sight", "a record is made for a hidden component", silent,
+			"snapshot/hiddenrows.go", "changed &^= v.silent(w, changed&v.own.masked[w])", "v.silent(w, changed&v.own.masked[w])"),
+		change("sight", "a hidden component's coming and going makes a record", silent,
+			"snapshot/hiddenrows.go", "(s.past.rowsOf(c)^s.rows.masks[index])&v.rowsOf(index) != 0", "s.past.rowsOf(c)^s.rows.masks[index] != 0"),
+		change("sight", "a component that may be seen is not told of beside a hidden one", silent,
+			"snapshot/hiddenrows.go", "if s.sinceOf(index, m.next()) == s.tick {", "if s.sinceOf(index, m.next()) > s.tick {"),
+		change("sight", "what is lost or acknowledged late counts hidden changes", "TestWhatIsHiddenIsSilentBesideALoss",
+			"snapshot/hiddenrows.go", "\t\t\tv.author.pass(v, index)\n", ""),
+		change("sight", "whom a hidden component names is not to be told, and is", "TestAHiddenReferenceIsSilent",
+			"snapshot/sight.go", "if v.visible.has(index) && v.names(index, target) {", "if v.visible.has(index) {"),
+		change("sight", "an echo tells of a hidden component", "TestAnEchoDoesNotTellOfWhatIsHidden",
+			"snapshot/retarget.go", "v.store.ChangedRows(id) & v.Rows(id)", "v.store.ChangedRows(id)"),
+		change("sight", "a member that leaves its group is tied for what is hidden of it", "TestAGroupDoesNotTellOfWhatIsHidden",
+			"snapshot/view.go", "\tif masked {\n\t\tv.lacks()\n\t}\n\tv.left()\n", "\tv.left()\n\tif masked {\n\t\tv.lacks()\n\t}\n"),
+		change("sight", "a rule about what an entity lacks makes a record", "TestHidingWhatAnEntityLacksIsSilent",
+			"snapshot/personal.go", "if (was^rows)&v.store.rows.masks[id.Index] != 0 {", "{"),
+	}
+}
