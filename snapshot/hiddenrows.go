@@ -67,18 +67,15 @@ func (v *View) reshaped(index uint32) bool {
 	return s.born[index] == s.tick || c == nil || !c.there || (s.past.rowsOf(c)^s.rows.masks[index])&v.rowsOf(index) != 0
 }
 
-// names reports whether a row that the client may see names what is at target,
-// given that a row of the entity does.
+// names reports whether a row that the client may see names whom the client saw
+// at target last, and not one before or after.
 func (v *View) names(index, target uint32) bool {
-	if !v.own.masked.has(index) {
-		return true
-	}
-	s := v.store
+	s, generation := v.store, v.tenants[target].generation
 	for m := v.maskOf(index) & s.schema.refs; m != 0; m &= m - 1 {
 		row := m.next()
 		lanes := s.rows.row(index, row)
 		for _, lane := range s.schema.plans[row].Refs() {
-			if id := refAt(lanes, lane); !id.IsZero() && id.Index == target {
+			if id := refAt(lanes, lane); id.Index == target && id.Generation == generation {
 				return true
 			}
 		}

@@ -188,6 +188,7 @@ func TestAnEchoDoesNotTellOfWhatIsHidden(t *testing.T) {
 		d.view.ObserveBut([]wire.NetworkID{id})
 		require.False(t, d.view.Pending(), "tick %d", s)
 		require.True(t, d.view.Synced(), "tick %d", s)
+		require.LessOrEqual(t, d.view.moved(id.Index), d.view.base(id.Index), "nor is there anything to be made again")
 	}
 	d.ack(d.at(12, func() { d.store.Set(id, rowFrozen, nil) }))
 	require.Equal(t, 12, d.x(id), "what others changed brings all of it")

@@ -35,6 +35,7 @@ func (c *seqClient) left(index uint32, t tick.Tick) bool {
 // seqProof is a state that the client was found to hold, as of a tick.
 type seqProof struct {
 	tick  tick.Tick
+	from  tick.Tick // of which it is: all that came since until then was the client's own
 	state seqState
 }
 
@@ -184,7 +185,7 @@ func (s *sequence) checkApplied(c *seqClient, index uint32) error {
 	if !c.right(got, index, e.Tick-s.start) {
 		return fmt.Errorf("%v is %+v as of tick %d, meant was %+v", e.ID, got, e.Tick-s.start, want)
 	}
-	if p := &c.proven[index]; p.state.generation == e.ID.Generation && e.Tick < p.tick && got != p.state {
+	if p := &c.proven[index]; p.state.generation == e.ID.Generation && e.Tick < p.tick && !c.asGood(p.state, index, p.from-s.start, e.Tick-s.start) {
 		return fmt.Errorf("%v is as of tick %d, though at %d its group was whole without it: %+v, then %+v",
 			e.ID, e.Tick-s.start, p.tick-s.start, got, p.state)
 	}
@@ -204,11 +205,11 @@ func (s *sequence) checkGroup(c *seqClient, group uint32, t tick.Tick) error {
 			continue // of a later packet, which was checked when it came
 		}
 		got := c.held(e)
-		if !c.right(got, uint32(index), t-s.start) {
+		if !c.asGood(got, uint32(index), e.Tick-s.start, t-s.start) {
 			return fmt.Errorf("group %d is torn: %v is %+v as of %d, meant was %+v", group, e.ID, got, e.Tick-s.start, want)
 		}
 		if p := &c.proven[index]; t > p.tick {
-			*p = seqProof{tick: t, state: got}
+			*p = seqProof{tick: t, from: e.Tick, state: got}
 		}
 	}
 	return nil
@@ -228,7 +229,7 @@ func (s *sequence) equal() error {
 				}
 				continue
 			}
-			if got != want {
+			if got != want && !c.asGood(got, index, e.Tick-s.start, s.now-s.start) {
 				return fmt.Errorf("client %d finally holds %+v of index %d, meant is %+v", i, got, index, want)
 			}
 		}

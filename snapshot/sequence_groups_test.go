@@ -9,7 +9,8 @@ import (
 // seqTold reports whether something of an index changed at tick u that this
 // client is to be told.
 func (c *seqClient) seqTold(index uint32, u tick.Tick) bool {
-	return !c.meant[u][index].kept && c.meant[u][index] != c.meant[u-1][index]
+	was, is := &c.meant[u-1][index], &c.meant[u][index]
+	return !is.kept && (*was != is.without(was, c.own[u][index]) || c.again[u][index] && is.generation != 0)
 }
 
 // unseen reports whether what happened to an index at tick u was of a life that
@@ -108,7 +109,7 @@ func (c *seqClient) isShown(index uint32, u, t tick.Tick) bool {
 	}
 	got := c.held(c.replica.Entity(index))
 	for ; u <= t; u++ {
-		if c.right(got, index, u) || c.meant[u][index].kept {
+		if c.asGood(got, index, c.shown[index], u) || c.meant[u][index].kept {
 			return true
 		}
 	}

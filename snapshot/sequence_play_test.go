@@ -8,6 +8,10 @@ import (
 // play is the game's part of a tick.
 func (s *sequence) play() {
 	s.store.Begin(s.now)
+	s.did = [sequenceIndexes]Mask{}
+	if !s.calm {
+		s.author()
+	}
 	switch {
 	case s.calm:
 	case s.now == s.start+1:
@@ -50,15 +54,15 @@ func (s *sequence) operate() {
 		s.spawn()
 	case 4:
 		if s.store.Mask(id).Has(seqHealth) {
-			s.store.Remove(id, seqHealth)
+			s.remove(id, seqHealth)
 		} else {
-			s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4) * 977)})
+			s.set(id, seqHealth)
 		}
 	case 5:
 		if s.store.Mask(id).Has(seqFrozen) {
-			s.store.Remove(id, seqFrozen)
+			s.remove(id, seqFrozen)
 		} else {
-			s.store.Set(id, seqFrozen, nil)
+			s.put(id, seqFrozen, nil)
 		}
 	case 6:
 		s.link(id)
@@ -69,9 +73,9 @@ func (s *sequence) operate() {
 	case 10:
 		s.store.SetPriority(id, uint16(s.r.IntN(4)*256))
 	case 11:
-		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4) * 977)})
+		s.set(id, seqHealth)
 	default:
-		s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4) * 977), uint32(s.r.IntN(2) * 500)})
+		s.set(id, seqPosition)
 	}
 }
 
@@ -80,14 +84,15 @@ func (s *sequence) spawn() {
 		return
 	}
 	id := s.store.Spawn()
-	s.store.Set(id, seqPosition, []uint32{uint32(s.r.IntN(4) * 977), uint32(s.r.IntN(2) * 500)})
+	s.set(id, seqPosition)
 	if s.chance(50) {
-		s.store.Set(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
+		s.put(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
 	}
 	if s.chance(30) {
 		s.store.SetGroup(id, 1+uint32(s.r.IntN(sequenceGroups)))
 	}
 	s.alive = append(s.alive, id)
+	s.appoint(id)
 }
 
 func (s *sequence) despawn(at int) {
@@ -106,7 +111,7 @@ func (s *sequence) link(id wire.NetworkID) {
 	to := wire.NetworkID{}
 	switch s.r.IntN(6) {
 	case 0:
-		s.store.Remove(id, seqLink)
+		s.remove(id, seqLink)
 		return
 	case 1:
 		if len(s.graves) > 0 {
@@ -116,7 +121,7 @@ func (s *sequence) link(id wire.NetworkID) {
 	default:
 		to = s.alive[s.r.IntN(len(s.alive))]
 	}
-	s.store.Set(id, seqLink, []uint32{to.Index, to.Generation})
+	s.put(id, seqLink, []uint32{to.Index, to.Generation})
 }
 
 // seqSight is what the reference knows of a client and an index: what was

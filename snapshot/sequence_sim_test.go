@@ -67,6 +67,8 @@ type sequence struct {
 	groups     [sequenceTicks][sequenceIndexes]uint32
 	split      [sequenceGroups + 1]tick.Tick // by group: when it was last too large to be sent in one piece
 	clients    [2]*seqClient
+	authors    [sequenceIndexes]seqAuthor
+	did        [sequenceIndexes]Mask // what was done to rows in this tick, but for whom a row names
 }
 
 // seqClient is one client, the server's half of it, and the network between them.
@@ -94,6 +96,9 @@ type seqClient struct {
 	unsaid  [sequenceIndexes]tick.Tick // when each index was hidden and no record of it had been sent, the last time
 	shown   [sequenceIndexes]tick.Tick // as of when each index was shown at the latest
 	torn    tick.Tick                  // when a group was last torn, as the view says
+	wrote   []wire.NetworkID           // in this tick
+	own     [sequenceTicks][sequenceIndexes]Mask
+	again   [sequenceTicks][sequenceIndexes]bool
 }
 
 // seqNetwork is what both directions meet.
@@ -202,8 +207,12 @@ func (s *sequence) step() error {
 	}
 	s.play()
 	for _, c := range s.clients {
-		c.view.Observe()
-		s.born(c)
+		if err := s.observe(c); err != nil {
+			return err
+		}
+	}
+	s.handOver()
+	for _, c := range s.clients {
 		s.watch(c)
 		if err := s.mean(c, &c.meant[s.now-s.start]); err != nil {
 			return err
