@@ -190,7 +190,12 @@ func TestAnEchoDoesNotTellOfWhatIsHidden(t *testing.T) {
 		require.True(t, d.view.Synced(), "tick %d", s)
 		require.LessOrEqual(t, d.view.moved(id.Index), d.view.base(id.Index), "nor is there anything to be made again")
 	}
-	d.ack(d.at(12, func() { d.store.Set(id, rowFrozen, nil) }))
+	d.store.Begin(12)
+	d.store.Set(id, rowHealth, []uint32{99})
+	d.store.Commit()
+	d.view.ObserveBut([]wire.NetworkID{id})
+	require.LessOrEqual(t, d.view.moved(id.Index), d.view.base(id.Index), "also where all that it wrote is hidden from it")
+	d.ack(d.at(13, func() { d.store.Set(id, rowFrozen, nil) }))
 	require.Equal(t, 12, d.x(id), "what others changed brings all of it")
 	require.True(t, d.view.Synced())
 }
