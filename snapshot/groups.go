@@ -86,12 +86,15 @@ func (s *Store) LargeGroups() []uint32 { return s.groups.large }
 // ClearLargeGroups starts a new list.
 func (s *Store) ClearLargeGroups() { s.groups.large = s.groups.large[:0] }
 
-// groupBefore is the group that an entity was in at the tick before t, which is
-// that of the newest capture or the next one: 0 also when it was not there yet.
-func (s *Store) groupBefore(index uint32, t tick.Tick) uint32 {
+// groupBefore is the group that the entity of which a client was told last at an
+// index was in at the tick before t, which is that of the newest capture or the
+// next one: 0 also when it was not there yet. In a store that mirrors another one
+// the entity before it may have been there.
+func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
+	s := v.store
 	g := &s.groups
 	switch {
-	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t:
+	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t && v.tenants[index].generation == s.gens[index]:
 		return 0
 	case g.leftAt[index] == t:
 		return g.was[index]

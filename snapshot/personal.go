@@ -95,7 +95,7 @@ func (v *View) touch(index uint32, t tick.Tick) {
 	v.own.touched[index] = max(v.own.touched[index], t)
 	v.own.latest = max(v.own.latest, t)
 	v.wait(index)
-	if len(v.store.groups.left) > 0 && v.store.groupBefore(index, t) != v.store.groups.at(index) {
+	if len(v.store.groups.left) > 0 && v.groupBefore(index, t) != v.store.groups.at(index) {
 		v.bind(index, t)
 	}
 }

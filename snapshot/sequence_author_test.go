@@ -82,6 +82,7 @@ func (s *sequence) observe(c *seqClient) error {
 		}
 	}
 	c.wrote = c.wrote[:0]
+	s.unsaid(c)
 	if len(own) > 0 || s.chance(50) {
 		c.view.ObserveBut(own)
 	}
@@ -107,6 +108,16 @@ func (s *sequence) observe(c *seqClient) error {
 		}
 	}
 	return nil
+}
+
+// unsaid notes whose life ends of which nothing was said: who takes its place at once stands for nobody.
+func (s *sequence) unsaid(c *seqClient) {
+	for index := range uint32(len(c.view.tenants)) {
+		id := wire.NetworkID{Index: index, Generation: c.sights[index].generation}
+		if id.Generation != 0 && !s.store.Alive(id) {
+			c.unsay(id, s.now-s.start)
+		}
+	}
 }
 
 // toTell reports whether there is anything that a client is to be told of an index, given what it saw until then.

@@ -83,7 +83,7 @@ func (s *sequence) spawn() {
 	if len(s.alive) == sequenceEntities {
 		return
 	}
-	id := s.store.Spawn()
+	id := s.create()
 	s.set(id, seqPosition)
 	if s.chance(50) {
 		s.put(id, seqHealth, []uint32{uint32(s.r.IntN(4))})
@@ -93,6 +93,26 @@ func (s *sequence) spawn() {
 	}
 	s.alive = append(s.alive, id)
 	s.appoint(id)
+}
+
+// create makes an entity, where the store mirrors another one at an index that may have been another's until now.
+func (s *sequence) create() wire.NetworkID {
+	if !s.mirrors {
+		return s.store.Spawn()
+	}
+	index := uint32(s.r.IntN(sequenceEntities + 2))
+	for s.store.alive.has(index) {
+		index = (index + 1) % (sequenceEntities + 2)
+	}
+	id := wire.NetworkID{Index: index, Generation: 1}
+	if int(index) < len(s.store.gens) {
+		id.Generation = s.store.gens[index] + 1
+		if s.store.shape[index] == s.now && s.store.born[index] != s.now {
+			s.met.replaced++
+		}
+	}
+	s.store.Mirror(id)
+	return id
 }
 
 func (s *sequence) despawn(at int) {

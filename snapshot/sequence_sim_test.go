@@ -60,6 +60,7 @@ type sequence struct {
 
 	start, now tick.Tick // ticks are start+1 and later
 	calm       bool
+	mirrors    bool // the store has its ids from elsewhere
 	ticks      int // with faults
 	busy       int // chance of an operation, in percent
 	alive      []wire.NetworkID
@@ -135,6 +136,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.start = []tick.Tick{0, 65500, 1<<31 - 20}[s.r.IntN(3)]
 	s.now = s.start
 	s.ticks = 12 + s.r.IntN(sequenceFaulty-12)
+	s.mirrors = seed%8 > 5
 	s.busy = []int{25, 60, 90}[s.r.IntN(3)]
 	payload := []int{minPayload, 100, 170}[s.r.IntN(3)]
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities, Whole: seed%4 == 1}

@@ -48,7 +48,7 @@ type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int
 	deltas, unchanged, kept, hiddenRows, grouped, references, bounded     int
 	together, parted, moved, untied, runs, rounds                         int
-	silent, handovers, own                                                int
+	silent, handovers, own, replaced                                      int
 }
 
 func (l *sequenceLimits) all() map[string]int {
@@ -59,7 +59,7 @@ func (l *sequenceLimits) all() map[string]int {
 		"records of groups": l.grouped, "references": l.references, "ticks cut short by the budget": l.bounded,
 		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved, "runs": l.runs,
 		"packets that another client got": l.rounds,
-		"hidden changes":                  l.silent, "lost rights": l.handovers, "own writes that the client is not told": l.own,
+		"hidden changes":                  l.silent, "lost rights": l.handovers, "mirrored deaths and births at once": l.replaced, "own writes that the client is not told": l.own,
 	}
 }
 

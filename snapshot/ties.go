@@ -121,7 +121,7 @@ func (t *ties) grow(n, room int) {
 // bind ties an index to the group that it was in before tick t, of which it is
 // as it will be shown. It ties nothing where there was none.
 func (v *View) bind(index uint32, t tick.Tick) {
-	group := v.store.groupBefore(index, t)
+	group := v.groupBefore(index, t)
 	if group == 0 {
 		return
 	}

@@ -13,6 +13,8 @@ func ties() []mutation {
 			"snapshot/sight.go", "v.owed.unset(id.Index)\n\tv.kept.unset(id.Index)", "v.owed.unset(id.Index)\n\tv.untie(id.Index)\n\tv.kept.unset(id.Index)"),
 		change("ties", "who was hidden before it joined holds the group up", "TestWhoWasHiddenBeforeItJoinedHoldsNothingUp",
 			"snapshot/parcel.go", "if !v.owed.has(index) { // whose", "{ // whose"),
+		change("ties", "who is mirrored at once in the place of a dead member comes without the group", "TestAMirroredIndexThatDiesAndIsBornAtOnceKeepsItsTies",
+			"snapshot/groups.go", " && v.tenants[index].generation == s.gens[index]:", ":"),
 		change("ties", "what is kept stays tied", nothing,
 			"snapshot/sight.go", "v.untie(id.Index)\n\tv.kept.set(id.Index)", "v.kept.set(id.Index)"),
 		change("ties", "what the client has all of is tied", nothing,
