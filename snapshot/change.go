@@ -87,7 +87,7 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 	if newest := &heads[index]; newest.since != s.tick {
 		s.past.row(s.tick, newest, index, row, had, lanes)
 		if s.schema.refs.Has(row) {
-			s.refs.note(index, row)
+			s.refs.note(index, row, had, lanes)
 		}
 	}
 }
@@ -96,6 +96,7 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 func (s *Store) reshape(index uint32) {
 	if since := s.shape[index]; since != s.tick {
 		s.reshaped = append(s.reshaped, index)
+		s.was[index] = s.rows.masks[index]
 		s.past.entity(s.tick, since, index, s.gens[index], s.alive.has(index), s.rows.masks[index])
 		s.shape[index] = s.tick
 	}

@@ -56,15 +56,10 @@ func (v *View) told(index uint32) bool {
 }
 
 // reshaped reports whether the newest capture made an entity, or gave it other
-// rows of those that the client may see. Where the history is too small for a
-// single tick nobody can tell any more, and then it did.
+// rows of those that the client may see.
 func (v *View) reshaped(index uint32) bool {
 	s := v.store
-	if s.shape[index] != s.tick {
-		return false
-	}
-	c := s.past.entityAt(index, s.tick-1)
-	return s.born[index] == s.tick || c == nil || !c.there || (s.past.rowsOf(c)^s.rows.masks[index])&v.rowsOf(index) != 0
+	return s.shape[index] == s.tick && (s.born[index] == s.tick || (s.was[index]^s.rows.masks[index])&v.rowsOf(index) != 0)
 }
 
 // names reports whether a row that the client may see names whom the client saw

@@ -216,3 +216,60 @@ func TestHidingWhatAnEntityLacksIsSilent(t *testing.T) {
 	require.Nil(t, d.at(6, nil))
 	require.True(t, d.view.Synced())
 }
+
+// So much changes in one tick that the history does not hold even that: what is hidden is silent all the same.
+func TestWhatIsHiddenIsSilentBeyondTheHistory(t *testing.T) {
+	schema := NewSchema([]*wire.Plan{compile[authorRow](t), compile[follows](t)})
+	number, names := 0, 1
+	if schema.refs.Has(0) {
+		number, names = 1, 0
+	}
+	cfg := Config{Window: 16, SentPackets: 32, HistoryBytes: 1}
+	s := NewStore(schema, cfg)
+	v := NewView(s, cfg)
+	v.ShowNew(false)
+	var masked, names1, gone wire.NetworkID
+	var crowd []wire.NetworkID
+	play := func(now tick.Tick, game func()) {
+		s.Begin(now)
+		game()
+		for i := range 2000 {
+			if now == 1 {
+				crowd = append(crowd, s.Spawn())
+			}
+			s.Set(crowd[i], number, []uint32{uint32(now), uint32(i)})
+		}
+		s.Commit()
+	}
+	name := func(to wire.NetworkID) { s.Set(names1, names, []uint32{to.Index, to.Generation, 1}) }
+	play(1, func() {
+		masked, names1, gone = s.Spawn(), s.Spawn(), s.Spawn()
+		s.Set(masked, number, []uint32{1, 1})
+		name(gone)
+	})
+	v.Observe()
+	v.Show(masked)
+	v.Show(names1)
+	v.SetRows(masked, ^bit(names))
+	b := make([]byte, 600)
+	require.Positive(t, v.Write(b, 1))
+	v.Acked(1)
+	require.True(t, v.Synced())
+	for now := tick.Tick(2); now < 10; now++ {
+		play(now, func() {
+			if now%2 == 0 {
+				s.Set(masked, names, []uint32{1, 1, 1})
+				name(crowd[now])
+			} else {
+				s.Remove(masked, names)
+				name(crowd[now+1])
+			}
+		})
+		require.Nil(t, s.past.rowAt(names1.Index, names, now-1), "it is not held")
+		require.Zero(t, v.ChangedRows(names1), "tick %d", now)
+		require.Zero(t, v.ChangedRows(masked), "tick %d", now)
+		v.Observe()
+		require.False(t, v.Pending(), "tick %d", now)
+		require.True(t, v.Synced(), "tick %d", now)
+	}
+}

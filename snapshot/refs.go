@@ -10,6 +10,8 @@ import (
 type referrers struct {
 	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
 	changed []aim      // rows that name entities and that changed in this tick
+	places  [][]uint32 // by row and index: where in changed such a row is, if it did
+	lanes   []uint32   // of these rows, as they were before
 	moved   bitset     // indexes with rows of these that only name others than before
 }
 

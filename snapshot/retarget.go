@@ -17,11 +17,31 @@ import (
 type aim struct {
 	index uint32
 	row   int
+	had   bool // the entity had it before,
+	at    int  // with lanes that are kept there: the history may be too small for a tick
 }
 
-// note takes in that a row which names entities changed in this tick, or is about to.
-func (r *referrers) note(index uint32, row int) {
-	r.changed = append(room(r.changed, 1, usualList), aim{index, row})
+// note takes in that a row which names entities is about to change in this tick, and
+// what it was.
+func (r *referrers) note(index uint32, row int, had bool, lanes []uint32) {
+	r.places = grown(r.places, row+1, 0)
+	r.places[row] = grown(r.places[row], int(index)+1, 0)
+	r.places[row][index] = uint32(len(r.changed))
+	r.changed = append(room(r.changed, 1, usualList), aim{index, row, had, len(r.lanes)})
+	if had {
+		r.lanes = append(room(r.lanes, len(lanes), usualList), lanes...)
+	}
+}
+
+// noted is a row that changed in this tick, nil where it did not.
+func (r *referrers) noted(index uint32, row int) *aim {
+	if row >= len(r.places) || int(index) >= len(r.places[row]) {
+		return nil
+	}
+	if at := r.places[row][index]; int(at) < len(r.changed) && r.changed[at].index == index && r.changed[at].row == row {
+		return &r.changed[at]
+	}
+	return nil
 }
 
 // retarget notes that a row which the entity had, and which names entities, has
@@ -38,7 +58,7 @@ func (r *referrers) begin() {
 			r.moved.unset(c.index)
 		}
 	}
-	r.changed = r.changed[:0]
+	r.changed, r.lanes = r.changed[:0], r.lanes[:0]
 }
 
 // retargeted is which entities of a word have rows that name others than before.
@@ -57,11 +77,12 @@ func (s *Store) changedOf(w int) uint64 { return s.changed[w] | s.refs.retargete
 // is what the rows said until then, and who is not seen any more, or now, marks
 // those that name it.
 func (v *View) retarget() {
-	for _, c := range v.store.refs.changed {
+	for i := range v.store.refs.changed {
+		c := &v.store.refs.changed[i]
 		if !v.visible.has(c.index) {
 			continue
 		}
-		if v.readsAlike(c.index, c.row) {
+		if v.readsAlike(c) {
 			continue
 		}
 		v.own.since = grown(v.own.since, v.store.schema.Rows(), 0)
@@ -78,14 +99,14 @@ func (v *View) retarget() {
 
 // readsAlike reports whether a row that names entities is there as it was before the
 // newest capture, as far as this client is told of it.
-func (v *View) readsAlike(index uint32, row int) bool {
+func (v *View) readsAlike(c *aim) bool {
 	s := v.store
-	now, c := s.rows.get(index, row), s.past.rowAt(index, row, s.tick-1)
-	if now == nil || c == nil || !c.there {
+	now := s.rows.get(c.index, c.row)
+	if now == nil || !c.had {
 		return false
 	}
-	plan, n := s.schema.plans[row], len(now)
-	v.lanes = append(append(v.lanes[:0], now...), s.past.lanesOf(c)...)
+	plan, n := s.schema.plans[c.row], len(now)
+	v.lanes = append(append(v.lanes[:0], now...), s.refs.lanes[c.at:c.at+n]...)
 	v.blind(plan, v.lanes[:n], s.tick)
 	v.blind(plan, v.lanes[n:], s.tick)
 	return slices.Equal(v.lanes[:n], v.lanes[n:])
@@ -107,7 +128,8 @@ func (v *View) blind(plan *wire.Plan, lanes []uint32, t tick.Tick) {
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
 	rows := v.store.ChangedRows(id) & v.Rows(id)
 	for m := rows & v.store.schema.refs; m != 0; m &= m - 1 {
-		if row := m.next(); v.readsAlike(id.Index, row) {
+		row := m.next()
+		if c := v.store.refs.noted(id.Index, row); c != nil && v.readsAlike(c) {
 			rows = rows.Without(row)
 		}
 	}

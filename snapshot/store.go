@@ -22,6 +22,7 @@ type Store struct {
 	packed [][]uint64    // per row: an absolute row as it travels, since it was first asked for
 	packs  [][]tick.Tick // per row: the since of what is packed
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
+	was    []Mask        // per index: what it was before that capture
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
 	moved  []tick.Tick   // per index: the tick of the newest change that is everybody's
 	before []tick.Tick   // per index: that of the one before it
@@ -147,6 +148,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	index := uint32(len(s.gens))
 	s.gens = append(s.gens, 0)
 	s.shape = append(s.shape, tick.None)
+	s.was = append(s.was, 0)
 	s.born = append(s.born, tick.None)
 	s.moved = append(s.moved, tick.None)
 	s.before = append(s.before, tick.None)
