@@ -61,8 +61,8 @@ type sequence struct {
 	start, now tick.Tick // ticks are start+1 and later
 	calm       bool
 	mirrors    bool // the store has its ids from elsewhere
-	ticks      int // with faults
-	busy       int // chance of an operation, in percent
+	ticks      int  // with faults
+	busy       int  // chance of an operation, in percent
 	alive      []wire.NetworkID
 	graves     []wire.NetworkID // some that were alive once
 	groups     [sequenceTicks][sequenceIndexes]uint32
