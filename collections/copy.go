@@ -9,7 +9,7 @@ import (
 // Event is one change of one collection of a Copy. It is good until the function that is told returns. Of elements that
 // come, or go, together the first is told of when all of them are there, or gone.
 type Event struct {
-	Kind EventKind
+	Kind EventKind      // what happened
 	ID   wire.NetworkID // whose collection
 	At   int            // place of the element, where there is one; of a removed one, the place that it had
 	Row  []uint32       // the element as it is now; the one that was removed; else nil

@@ -40,5 +40,5 @@ type Rate struct {
 // Kind says what an entity is, so that clients can give it what is local to them: netcode carries the number, games
 // give it a meaning. It does nothing on the server, and is to be registered with netcode.Replicate.
 type Kind struct {
-	ID uint16
+	ID uint16 // the game's own number for it
 }

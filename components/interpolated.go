@@ -7,12 +7,12 @@ package components
 //
 // Game code reads it and does not write it. It is a client's own and never travels.
 type Smooth[T any] struct {
-	Value T
+	Value T // as of the moment that is presented
 }
 
 // Teleport on an entity says that it did not go the way between its last two values: with every other Count than before,
 // what is interpolated of the entity jumps at that tick and does not slide. Game code on the server counts it up in the
 // tick in which it moves the entity. It is to be registered with netcode.Replicate.
 type Teleport struct {
-	Count uint8
+	Count uint8 // goes around after 255; only that it differs counts
 }

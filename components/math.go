@@ -12,7 +12,7 @@ import "github.com/arche-netcode/netcode/wire"
 
 // Color is a colour of four floats, usually 0 to 1; more is brighter than white. 16 bytes in a message.
 type Color struct {
-	R, G, B, A float32
+	R, G, B, A float32 // red, green, blue and opacity, finite
 }
 
 // Serialize reads, writes and measures c.
@@ -25,7 +25,7 @@ func (c *Color) Serialize(s *wire.Serializer) {
 
 // Color32 is a colour of four bytes, 0 to 255. 4 bytes in a message.
 type Color32 struct {
-	R, G, B, A uint8
+	R, G, B, A uint8 // red, green, blue and opacity
 }
 
 // Serialize reads, writes and measures c.
@@ -38,7 +38,7 @@ func (c *Color32) Serialize(s *wire.Serializer) {
 
 // Vector2 is a point or a direction in the plane, in units of the game's choice. 8 bytes in a message.
 type Vector2 struct {
-	X, Y float32
+	X, Y float32 // finite, in the game's own units
 }
 
 // Serialize reads, writes and measures v.
@@ -49,7 +49,7 @@ func (v *Vector2) Serialize(s *wire.Serializer) {
 
 // Vector3 is a point or a direction in space, in units of the game's choice. 12 bytes in a message.
 type Vector3 struct {
-	X, Y, Z float32
+	X, Y, Z float32 // finite, in the game's own units
 }
 
 // Serialize reads, writes and measures v.
@@ -61,7 +61,7 @@ func (v *Vector3) Serialize(s *wire.Serializer) {
 
 // Vector4 is four numbers that belong together. 16 bytes in a message.
 type Vector4 struct {
-	X, Y, Z, W float32
+	X, Y, Z, W float32 // finite, in the game's own units
 }
 
 // Serialize reads, writes and measures v.
@@ -75,7 +75,7 @@ func (v *Vector4) Serialize(s *wire.Serializer) {
 // Quaternion is a rotation, of length 1; the zero value is none, and must not be used as one. 16 bytes in
 // a message; a component's field with net:"quat,bits=9" takes 29 bits.
 type Quaternion struct {
-	X, Y, Z, W float32
+	X, Y, Z, W float32 // W is the real part
 }
 
 // Serialize reads, writes and measures q.
@@ -88,7 +88,7 @@ func (q *Quaternion) Serialize(s *wire.Serializer) {
 
 // Ray is a half line in space: where it begins, and its direction of length 1. 24 bytes in a message.
 type Ray struct {
-	Origin, Direction Vector3
+	Origin, Direction Vector3 // where it begins, and where to
 }
 
 // Serialize reads, writes and measures r.
@@ -99,7 +99,7 @@ func (r *Ray) Serialize(s *wire.Serializer) {
 
 // Ray2D is a half line in the plane: where it begins, and its direction of length 1. 16 bytes in a message.
 type Ray2D struct {
-	Origin, Direction Vector2
+	Origin, Direction Vector2 // where it begins, and where to
 }
 
 // Serialize reads, writes and measures r.

@@ -17,11 +17,11 @@ const absent = "absent"
 
 // Difference is where a client's world is not what the server's store says.
 type Difference struct {
-	Entity    wire.NetworkID
-	Component string // wire name; empty when the whole entity is missing or too many
-	Field     string // path inside the component; empty when the whole component is
-	Server    string // the value that the client should have, or "absent"
-	Client    string // the value that it has, or "absent"
+	Entity    wire.NetworkID // whose rows differ
+	Component string         // wire name; empty when the whole entity is missing or too many
+	Field     string         // path inside the component; empty when the whole component is
+	Server    string         // the value that the client should have, or "absent"
+	Client    string         // the value that it has, or "absent"
 }
 
 // String names the place and both values.
@@ -52,8 +52,11 @@ func (s *Sees) kept(id wire.NetworkID) bool   { return s.Kept != nil && s.Kept(i
 
 // Shows says what each client is shown, as a netcode.Server does.
 type Shows interface {
+	// Visible reports whether a client may see an entity.
 	Visible(wire.ClientID, wire.NetworkID) bool
+	// VisibleRows is the components that a client may see of an entity that it sees.
 	VisibleRows(wire.ClientID, wire.NetworkID) snapshot.Mask
+	// Keeps reports whether a client was left what it had of an entity that it may not see any more.
 	Keeps(wire.ClientID, wire.NetworkID) bool
 }
 

@@ -107,6 +107,7 @@ func (k ProblemKind) words() string {
 
 // Problem is reported once per entity and cause, not once per tick.
 type Problem struct {
+	// Kind is what is the matter.
 	Kind ProblemKind
 	// Entity is the network id, zero when it has none.
 	Entity wire.NetworkID

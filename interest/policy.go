@@ -22,11 +22,17 @@ type Policy interface {
 
 // View is what an interest may do to what one client sees. A [snapshot.View] does it.
 type View interface {
+	// Show lets the client see an entity, which is sent to it whole.
 	Show(id wire.NetworkID)
+	// Hide takes an entity out of the client's sight: it is despawned there.
 	Hide(id wire.NetworkID)
+	// Keep takes an entity out of the client's sight and leaves it there as it was.
 	Keep(id wire.NetworkID)
+	// SetRows says which components of a visible entity the client may see: all, until then.
 	SetRows(id wire.NetworkID, rows snapshot.Mask)
+	// SetWeight says how relevant a visible entity is to the client, in steps of 1/[snapshot.NormalWeight]; 0 counts as 1.
 	SetWeight(id wire.NetworkID, weight uint16)
+	// ShowNew says whether the client sees new entities until they are hidden, or does not until they are shown.
 	ShowNew(show bool)
 }
 

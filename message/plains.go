@@ -8,10 +8,10 @@ import (
 // Plain is where in a packet's batches messages lie that say nothing but their type and stage: a row of them on channel 0 of
 // Unreliable, one after the other, of one type and size.
 type Plain struct {
-	At    uint32 // the first one's header
-	Count uint16 // 1 and more
-	Size  uint16 // of each payload
-	Type  wire.MessageType
+	At    uint32           // the first one's header
+	Count uint16           // 1 and more
+	Size  uint16           // of each payload
+	Type  wire.MessageType // of each
 }
 
 // step is how far it is from one message to the next.

@@ -12,11 +12,11 @@ import (
 
 // Config says what to run. Only Protocol is needed.
 type Config struct {
-	Protocol *netcode.Protocol
-	Clients  int            // how many join at the start; more may join later
-	Seed     uint64         // of the links and of every secret; 0 is a seed like any other
-	Link     transport.Link // what crosses it in each direction meets
-	Rate     int            // frames a second of every end; default 60
+	Protocol *netcode.Protocol // of all ends
+	Clients  int               // how many join at the start; more may join later
+	Seed     uint64            // of the links and of every secret; 0 is a seed like any other
+	Link     transport.Link    // what crosses it in each direction meets
+	Rate     int               // frames a second of every end; default 60
 
 	Server netcode.Config // Random is seeded by the harness, and nothing is logged unless it has a Logger
 	Client netcode.Config // likewise

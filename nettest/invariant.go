@@ -35,10 +35,10 @@ func (i Invariant) String() string {
 
 // Broken is the error of an invariant that does not hold.
 type Broken struct {
-	Invariant Invariant
-	Client    int // its place in Net.Clients
-	Frame     int
-	Detail    string
+	Invariant Invariant // which
+	Client    int       // its place in Net.Clients
+	Frame     int       // when that was found, from 1
+	Detail    string    // what is wrong, for people
 }
 
 // Error implements error.

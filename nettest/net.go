@@ -18,8 +18,8 @@ import (
 // Server is the server of a Net.
 type Server struct {
 	*netcode.Server
-	World   ecs.World
-	Systems *systems.ServerSystems
+	World   ecs.World              // the server's
+	Systems *systems.ServerSystems // that run in it
 	loop    *systems.Runner
 	tap     *tap
 	asleep  bool
@@ -28,8 +28,8 @@ type Server struct {
 // Client is one client of a Net.
 type Client struct {
 	*netcode.Client
-	World   ecs.World
-	Systems *systems.ClientSystems
+	World   ecs.World              // the client's own
+	Systems *systems.ClientSystems // that run in it
 	loop    *systems.Runner
 	tap     *tap
 	running bool
@@ -42,7 +42,7 @@ func (c *Client) Running() bool { return c.running }
 
 // Net is a server and clients on one virtual clock.
 type Net struct {
-	Server  *Server
+	Server  *Server   // the one
 	Clients []*Client // in the order of joining, the killed ones included
 
 	t       testing.TB

@@ -10,9 +10,11 @@ import (
 const (
 	// DefaultPacketSize is the default limit of a whole packet in bytes.
 	DefaultPacketSize = 1200
-	// MinPacketSize and MaxPacketSize bound a packet's limit in bytes. The lower
-	// leaves room for a small message; the upper is the largest UDP payload.
+	// MinPacketSize is the least that a packet's limit may be, in bytes: it leaves
+	// room for a small message.
 	MinPacketSize = 64
+	// MaxPacketSize is the most that a packet's limit may be, in bytes: the largest
+	// UDP payload.
 	MaxPacketSize = 65507
 	// DefaultSentPackets is the default number of sent-packet records.
 	DefaultSentPackets = 1024

@@ -21,7 +21,7 @@ const HelloSize = 1200
 //
 // What comes before the types is the same in every version.
 type Hello struct {
-	Version  uint16
+	Version  uint16 // of the wire format: [Version] at this end
 	Nonce    uint64 // random, fresh for each attempt to connect
 	Protocol uint64 // hash of the client's protocol
 	Cookie   Cookie // from the server's Challenge; zero at first

@@ -28,9 +28,9 @@ const MaxEntityIndex = 1 << 20
 
 // Post says of a message what travels beside its body.
 type Post struct {
-	Channel wire.Channel
-	Type    wire.MessageType // 1..254
-	Stage   tick.Stage
+	Channel wire.Channel      // which also says how it is delivered
+	Type    wire.MessageType  // 1..254
+	Stage   tick.Stage        // that handles it
 	Flags   wire.MessageFlags // which of the following travel
 	Tick    tick.Tick         // with FlagTick, its 16 low bits
 	Entity  wire.NetworkID    // with FlagEntity
@@ -77,7 +77,7 @@ func (p *Post) appendPrefix(b []byte) []byte {
 
 // Arrival is a received message, taken apart.
 type Arrival struct {
-	Channel wire.Channel
+	Channel wire.Channel // that it came on
 	// Header is the message's type, stage and flags. Its size is that of the payload as it came, 0 when that came in pieces.
 	Header wire.MessageHeader
 	Tick   uint16         // with FlagTick: the low bits of the tick before which it is not to be handled

@@ -9,7 +9,7 @@ import (
 
 // Incoming is a packet that passed every check of Read and waits to be decoded.
 type Incoming struct {
-	Sequence uint64
+	Sequence uint64 // of the packet, in full
 	// Batches holds all batches of the packet, whose sizes and channels are legal.
 	// It is a part of the packet that was read, not a copy. Messages goes through it.
 	Batches []byte

@@ -89,7 +89,7 @@ func (r Reason) Error() string { return r.String() }
 
 // Error is the end of a connection: its reason, and a detail for people.
 type Error struct {
-	Reason Reason
+	Reason Reason // why it ended
 	Detail string // may be empty; one printable line, from the remote end perhaps
 }
 

@@ -12,12 +12,12 @@ import (
 
 // Info is what the heads of a recording's chunks say.
 type Info struct {
-	Header      *Header
-	First, Last tick.Tick
-	Ticks       int
-	Chunks      int
-	Stored, Raw int64 // bytes of chunks, as they are and unpacked
-	Cut         bool  // it ends within a chunk
+	Header      *Header   // of the recording
+	First, Last tick.Tick // that are recorded; both are tick.None where none is
+	Ticks       int       // that are recorded: some between First and Last may not be
+	Chunks      int       // that are whole
+	Stored, Raw int64     // bytes of chunks, as they are and unpacked
+	Cut         bool      // it ends within a chunk
 }
 
 // Inspect goes over a recording without unpacking it.

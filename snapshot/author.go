@@ -7,8 +7,8 @@ import (
 
 // Handover is an entity that changed hands.
 type Handover struct {
-	Entity wire.NetworkID
-	To     wire.ClientID
+	Entity wire.NetworkID // alive when it did
+	To     wire.ClientID  // never 0
 }
 
 // SetNamed names the client that may write those components of an entity that are written by whoever is named, 0 being

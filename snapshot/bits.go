@@ -8,25 +8,25 @@ import (
 // Bits says where the bits of snapshots went. All of them together are as many
 // as the payloads had.
 type Bits struct {
-	Header     uint64 // tick, epoch, part, and which earlier packet's list is gone through
-	List       uint64 // which entities are spoken of
-	Heads      uint64 // records that are not the usual ones: generation, age, which components
-	Despawns   uint64
-	Changed    uint64 // which components of an entity changed
-	Padding    uint64 // up to the byte
-	Unknown    uint64 // after a place that could not be followed
-	Components []ComponentBits
+	Header     uint64          // tick, epoch, part, and which earlier packet's list is gone through
+	List       uint64          // which entities are spoken of
+	Heads      uint64          // records that are not the usual ones: generation, age, which components
+	Despawns   uint64          // the whole list of them, its end included
+	Changed    uint64          // which components of an entity changed
+	Padding    uint64          // up to the byte
+	Unknown    uint64          // after a place that could not be followed
+	Components []ComponentBits // by row
 }
 
 // ComponentBits is one component's part.
 type ComponentBits struct {
-	Name    string
-	Spawn   uint64 // rows of entities that the client does not know
-	Whole   uint64 // other rows that travelled whole
-	Delta   uint64 // rows that travelled as what differs
-	Rows    [3]uint64
-	Changed uint64 // of Delta: which fields changed
-	Fields  []FieldBits
+	Name    string      // wire name
+	Spawn   uint64      // rows of entities that the client does not know
+	Whole   uint64      // other rows that travelled whole
+	Delta   uint64      // rows that travelled as what differs
+	Rows    [3]uint64   // rows, and not bits: by SpawnRows, WholeRows and DeltaRows
+	Changed uint64      // of Delta: which fields changed
+	Fields  []FieldBits // what of all these is a field's own
 }
 
 // The places in ComponentBits.Rows: how many rows travelled in each way.
@@ -38,8 +38,8 @@ const (
 
 // FieldBits is one field's part of its component's bits.
 type FieldBits struct {
-	Name string
-	Bits uint64
+	Name string // path inside the component
+	Bits uint64 // of whole rows and of differences
 }
 
 // NewBits returns an empty account.

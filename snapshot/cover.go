@@ -138,7 +138,9 @@ func (r *Replica) write(u cover) {
 }
 
 // Span is indexes one behind the other.
-type Span struct{ First, Count uint32 }
+type Span struct {
+	First, Count uint32 // from First on so many
+}
 
 // Changed lists the indexes touched since ClearChanged, each once, in the order
 // of their first touch. The slice is the Replica's own.

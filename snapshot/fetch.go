@@ -52,10 +52,10 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, fir
 // Stretch is entities one behind the other by index, with the same generation
 // and rows, whose newest lanes lie one behind the other too.
 type Stretch struct {
-	Index, Generation, Count uint32
-	Mask                     Mask
-	Tick                     tick.Tick
-	First, Width             int32 // as [Replica.Present] tells of the first; and the lanes of each
+	Index, Generation, Count uint32    // of the first, of each, and how many
+	Mask                     Mask      // rows that each has
+	Tick                     tick.Tick // as of which each is known, and which Lanes is to be asked for
+	First, Width             int32     // as [Replica.Present] tells of the first; and the lanes of each
 }
 
 // Stretch is what is known together of an entity and those behind it, at most

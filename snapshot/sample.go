@@ -41,8 +41,8 @@ func (r *Replica) isWhole(t tick.Tick) bool { return r.whole[t%tick.Tick(len(r.w
 // Sample is an entity around a moment: the two versions that the moment lies between, or the newest before it.
 type Sample struct {
 	Start tick.Tick // when the way from the first version to the second begins; the first held until then
-	From  Version
-	To    Version // zero when nothing newer is known
+	From  Version   // the last one that is not later than the moment
+	To    Version   // zero when nothing newer is known
 
 	Before      Version   // with it To is zero: a version in front of From, for going on beyond; else zero
 	BeforeStart tick.Tick // when the way from Before to From began
@@ -53,8 +53,8 @@ type Sample struct {
 
 // Version is an entity as of a tick. The zero Version is none. It is good until the Replica changes.
 type Version struct {
-	Tick  tick.Tick
-	Mask  Mask // rows present
+	Tick  tick.Tick // as of which it is so
+	Mask  Mask      // rows present
 	past  *past
 	lanes []uint32 // of all rows
 	olds  *olds    // with it the rows lie in what remains of a life

@@ -10,7 +10,7 @@ import (
 
 // Interpolation says how a row is shown between its versions.
 type Interpolation struct {
-	Row      int
+	Row      int                // of the component
 	Speed    int                // the row that holds its velocities, -1 without one
 	Teleport int                // the row that says of an entity that it did not go its last way, -1 without one
 	Twin     reflect.Type       // the component type that the shown value goes to

@@ -10,8 +10,8 @@ import (
 // Apply brings what a client received into its world: entities, components and values become those that the server
 // sent. It runs before the dispatch of EarlyUpdate. The entities of a connection that ended stay until another begins.
 type Apply struct {
-	Client *netcode.Client
-	Hooks  netecs.Hooks // Called with the world unlocked, after all values are written.
+	Client *netcode.Client // That received it.
+	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
 
 	world   *ecs.World
 	apply   *netecs.Apply

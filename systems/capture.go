@@ -10,6 +10,7 @@ import (
 // Capture brings what changed in a server's world into its store, when a network tick is due. It runs after everything
 // of stage PreLateUpdate: what changes later in the frame travels with the next tick.
 type Capture struct {
+	// Server has the store that it brings it into.
 	Server *netcode.Server
 	// Spawned, when not nil, is called for each entity that has just got its network id, before anything about it is sent.
 	// The world is unlocked.

@@ -15,10 +15,10 @@ import (
 // ClientSystems are the systems of one client, for one world and one socket.
 type ClientSystems struct {
 	stages
-	Client  *netcode.Client
-	Receive *Receive
-	Apply   *Apply
-	Send    *Send
+	Client  *netcode.Client // Whose systems they are.
+	Receive *Receive        // The first of a frame.
+	Apply   *Apply          // Before the messages of EarlyUpdate.
+	Send    *Send           // The last of a frame.
 	// Interpolate is nil for a protocol without interpolated components. Set it to nil before the first frame for a
 	// client that draws nothing: entities are removed on arrival then, and there is no components.Smooth.
 	Interpolate *Interpolate

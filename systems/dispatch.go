@@ -9,8 +9,8 @@ import (
 
 // Dispatch hands the messages that wait for a stage to their handlers. There is one for each stage, at its start.
 type Dispatch struct {
-	End   End
-	Stage tick.Stage
+	End   End        // Whose messages.
+	Stage tick.Stage // Whose beginning it is.
 }
 
 // Initialize implements System.

@@ -13,7 +13,7 @@ import (
 // at each stage the player's messages beside the server's.
 type HostSystems struct {
 	*ServerSystems
-	Client *netcode.Client
+	Client *netcode.Client // The player's.
 }
 
 // NewHost makes the systems of a server, of which client plays at it: netcode.Host. The socket is the server's; the player

@@ -13,8 +13,8 @@ import (
 // called then. OnSpawn is called on arrival. It runs after Apply, so that all of the frame finds what is shown; for a
 // protocol without Interpolate it is not there.
 type Interpolate struct {
-	Client *netcode.Client
-	Apply  *Apply
+	Client *netcode.Client // Whose world is shown.
+	Apply  *Apply          // That brings what arrived into that world.
 
 	smooth *netecs.Smooth
 	apply  *netecs.Apply // That smooth was made for.

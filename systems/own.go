@@ -10,8 +10,8 @@ import (
 // entities that are theirs to write at this moment. It runs at the start of EarlyUpdate. For a protocol in which
 // clients write nothing it is not there.
 type Accept struct {
-	Server  *netcode.Server
-	Capture *Capture
+	Server  *netcode.Server // That the clients have written to.
+	Capture *Capture        // Of the world that it is brought into.
 
 	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // The method, kept.
 }
@@ -39,8 +39,8 @@ func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, la
 // Gather captures what a client writes itself, when a network tick is due. It runs after everything of stage PreLateUpdate.
 // For a protocol in which clients write nothing it is not there.
 type Gather struct {
-	Client *netcode.Client
-	Apply  *Apply
+	Client *netcode.Client // That writes.
+	Apply  *Apply          // Of the world that it writes in.
 
 	read func(entity netcode.NetworkID, row int, lanes []uint32) bool // The method, kept.
 }

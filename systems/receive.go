@@ -21,8 +21,8 @@ const (
 // Receive begins the frame and hands the datagrams that wait in the socket to the server or client. It runs first, in
 // stage Initialization.
 type Receive struct {
-	End    End
-	Socket Socket
+	End    End                  // That is given the datagrams.
+	Socket Socket               // Where they wait.
 	Now    func() time.Duration // Time since any fixed moment.
 
 	buffer []byte

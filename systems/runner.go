@@ -25,8 +25,8 @@ const (
 // for a few frames and lets the rest of the time slip. The loop of a client runs a little faster or slower than its rate, as
 // Client.Pace asks for, so that a tick of Client.Time begins in each frame, or in every second, and never in none or two.
 type Runner struct {
-	World *ecs.World
-	Group Group
+	World *ecs.World // That its systems are given.
+	Group Group      // Whose systems it runs.
 
 	rate    int
 	systems []System
@@ -147,6 +147,7 @@ func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
 
 // Paced is a Group that says by how much its loop should run faster than its rate at the moment, as num/den, both above 0.
 type Paced interface {
+	// Pace is asked between two frames, more than once.
 	Pace() (num, den int64)
 }
 

@@ -12,8 +12,8 @@ import (
 // Send builds the packets of the frame and hands them to the socket. It runs last, after everything of stage
 // PostLateUpdate.
 type Send struct {
-	End    End
-	Socket Socket
+	End    End    // That builds the packets.
+	Socket Socket // That takes them.
 
 	send   func(to netip.AddrPort, packet []byte) // The methods, kept: fresh ones each frame would be allocations.
 	runs   func(to netip.AddrPort, packets []byte, size int)

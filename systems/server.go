@@ -12,11 +12,11 @@ import (
 // ServerSystems are the systems of one server, for one world and one socket.
 type ServerSystems struct {
 	stages
-	Server  *netcode.Server
-	Receive *Receive
-	Capture *Capture
-	Send    *Send
-	Accept  *Accept // Nil for a protocol in which clients write nothing.
+	Server  *netcode.Server // Whose systems they are.
+	Receive *Receive        // The first of a frame.
+	Capture *Capture        // After all of PreLateUpdate.
+	Send    *Send           // The last of a frame.
+	Accept  *Accept         // Nil for a protocol in which clients write nothing.
 
 	spawned []func(ecs.Entity, netcode.NetworkID)
 }

@@ -34,7 +34,7 @@ type Burst struct {
 
 // Interval is a span of time on the clock of a Conditioner: From belongs to it, Until does not.
 type Interval struct {
-	From, Until time.Duration
+	From, Until time.Duration // since the clock's beginning
 }
 
 // normalised returns a copy of the link that later changes of the caller's slice do not reach and whose times make sense.

@@ -3,10 +3,10 @@ package wire
 // DeltaSymbol is one symbol of a row that was coded but not written: where a trainer counts and a writer writes.
 type DeltaSymbol struct {
 	Table   *Table // nil: only the raw bits
-	Context int
-	Symbol  int
-	Raw     uint64
-	RawBits uint
+	Context int    // of the table, that the symbol is coded in
+	Symbol  int    // that is coded
+	Raw     uint64 // bits behind the symbol, as they are
+	RawBits uint   // how many these are
 }
 
 // Append codes a row and appends its symbols. The row must differ from v.Base.

@@ -72,7 +72,7 @@ func (r FaultReason) String() string {
 
 // Fault is the first thing that Quantise found wrong with a row. The zero value says that nothing was.
 type Fault struct {
-	Reason FaultReason
+	Reason FaultReason // what is wrong; NoFault where nothing is
 	field  string
 }
 

@@ -22,6 +22,7 @@ const MaxDepth = 64
 // It has the receiver *T, and it must write at least one byte to be an element of SerializeEach. A struct
 // that embeds a Serializable type has that type's method and sends nothing else: name such a field instead.
 type Serializable interface {
+	// Serialize reads, writes or measures the value, as the serializer says.
 	Serialize(s *Serializer)
 }
 
