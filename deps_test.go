@@ -25,22 +25,25 @@ func TestHouseRulesHold(t *testing.T) {
 // cleanModule is a small module that keeps every rule, with one of each thing that is allowed.
 func cleanModule() map[string]string {
 	return map[string]string{
-		"go.mod":           "module github.com/arche-netcode/netcode\n\ngo 1.25\n\nrequire (\n\tgithub.com/mlange-42/arche v0.15.3\n\tpgregory.net/rapid v1.3.0\n)\n\nrequire gopkg.in/yaml.v3 v3.0.1 // indirect\n",
-		"doc.go":           "// Package netcode is the root.\npackage netcode\n",
-		"server.go":        "package netcode\n\nimport (\n\t\"errors\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/wire\"\n)\n\nvar ErrClosed = errors.New(\"closed\")\n\nvar _ error = (*wire.Error)(nil)\n\nconst Interval = time.Second\n",
-		"server_test.go":   "package netcode\n\nimport \"time\"\n\nvar started = time.Now()\n",
-		"tick/doc.go":      "// Package tick is the step.\npackage tick\n",
-		"wire/doc.go":      "// Package wire is the bytes.\npackage wire\n",
-		"wire/wire.go":     "package wire\n\nimport \"github.com/arche-netcode/netcode/tick\"\n\ntype Error struct{ tick.Tick }\n",
+		"go.mod": "module github.com/arche-netcode/netcode\n\ngo 1.25\n\nrequire (\n\tgithub.com/mlange-42/arche v0.15.3\n\tpgregory.net/rapid v1.3.0\n)\n\nrequire gopkg.in/yaml.v3 v3.0.1 // indirect\n",
+		"doc.go": "// Package netcode is the root.\npackage netcode\n",
+		"server.go": "package netcode\n\nimport (\n\t\"errors\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/wire\"\n)\n\n// What may go wrong.\nvar (\n\tErrClosed = errors.New(\"closed\")\n\tErrFull = errors.New(\"full\")\n)\n\n" +
+			"var _ error = (*wire.Error)(nil)\n\nconst (\n\t// Interval is a second.\n\tInterval = time.Second\n\tTwice = 2 * Interval // two\n)\n\n" +
+			"type end struct{ Public int }\n\nfunc (e *end) Close() {}\n",
+		"server_test.go": "package netcode\n\nimport \"time\"\n\nvar started = time.Now()\n",
+		"tick/doc.go":    "// Package tick is the step.\npackage tick\n",
+		"wire/doc.go":    "// Package wire is the bytes.\npackage wire\n",
+		"wire/wire.go": "package wire\n\nimport \"github.com/arche-netcode/netcode/tick\"\n\n// Error is one.\ntype Error struct {\n\ttick.Tick\n\tA, B int // both\n\t// C is one that has\n\tC struct {\n\t\tD int // in it\n\t}\n\tf func(Name int)\n\tg struct{ Inner int }\n}\n\n" +
+			"// Nexter is a method.\ntype Nexter interface {\n\t// Next is next.\n\tNext(E int)\n}\n",
 		"wire/unsafe.go":   "package wire\n\nimport \"unsafe\"\n\nfunc size(p *int) uintptr {\n\t// SAFETY: it only measures.\n\treturn unsafe.Sizeof(*p)\n}\n",
 		"ecs/doc.go":       "// Package netecs is the bridge.\npackage netecs\n",
-		"ecs/capture.go":   "package netecs\n\nimport \"github.com/mlange-42/arche/ecs\"\n\ntype Capture struct{ w *ecs.World }\n",
+		"ecs/capture.go":   "package netecs\n\nimport \"github.com/mlange-42/arche/ecs\"\n\n// Capture is one.\ntype Capture struct{ w *ecs.World }\n",
 		"transport/doc.go": "// Package transport is datagrams.\npackage transport\n",
 		"transport/udp/doc.go": "// Package udp is sockets.\npackage udp\n\nimport (\n\t\"net\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/transport\"\n)\n\n" +
-			"func Listen(c transport.Conn) { go net.Listen(\"tcp\", time.Now().String()) }\n",
+			"// Listen listens.\nfunc Listen(c transport.Conn) { go net.Listen(\"tcp\", time.Now().String()) }\n",
 		"wire/shipped.go":       "package wire\n\nimport _ \"embed\"\n\n//go:embed shipped.tables\nvar shipped string\n",
 		"systems/doc.go":        "// Package systems is the loop.\npackage systems\n",
-		"systems/runner.go":     "package systems\n\nimport (\n\t\"os/signal\"\n\t\"time\"\n)\n\nfunc Run() { go signal.Reset(); time.Sleep(time.Second) }\n",
+		"systems/runner.go":     "package systems\n\nimport (\n\t\"os/signal\"\n\t\"time\"\n)\n\n// Run runs.\nfunc Run() { go signal.Reset(); time.Sleep(time.Second) }\n",
 		"systems/model/go.mod":  "module github.com/arche-netcode/netcode/systems/model\n",
 		"systems/model/some.go": "package model\n\nimport \"golang.org/x/anything\"\n\nvar State = anything.New()\n",
 		"examples/a/main.go":    "// Command a shows a.\npackage main\n\nimport \"os\"\n\nfunc main() { os.Exit(0) }\n",
@@ -86,6 +89,17 @@ func plants() map[string]plant {
 		"no package comment":           {ruleDoc, "tick/doc.go", "package tick\n"},
 		"the comment of another":       {ruleDoc, "ecs/doc.go", "// Package ecs is the bridge.\npackage netecs\n"},
 		"a command that says nothing":  {ruleDoc, "examples/a/main.go", "package main\n\nfunc main() {}\n"},
+		"a silent function":            {ruleName, "wire/bad.go", "package wire\n\nfunc Next() {}\n"},
+		"a silent method":              {ruleName, "wire/bad.go", "package wire\n\nfunc (e *Error) Next() {}\n"},
+		"a silent method of a pair":    {ruleName, "wire/bad.go", "package wire\n\n// Pair is two.\ntype Pair[A, B any] struct{}\n\nfunc (p Pair[A, B]) Next() {}\n"},
+		"a silent type":                {ruleName, "wire/bad.go", "package wire\n\ntype Next int\n"},
+		"a silent type in a block":     {ruleName, "wire/bad.go", "package wire\n\n// Types.\ntype (\n\tNext int\n)\n"},
+		"a silent constant":            {ruleName, "wire/bad.go", "package wire\n\nconst (\n\t// One is one.\n\tOne = 1\n\tTwo = 2\n)\n"},
+		"a silent error":               {ruleName, "wire/bad.go", "package wire\n\nimport \"errors\"\n\nvar ErrNext = errors.New(\"next\")\n"},
+		"a silent field":               {ruleName, "wire/bad.go", "package wire\n\n// Next is next.\ntype Next struct {\n\t// A is one.\n\tA int\n\tB int\n}\n"},
+		"a silent field in a field":    {ruleName, "wire/bad.go", "package wire\n\n// Next is next.\ntype Next struct {\n\t// A is one.\n\tA []struct{ B int }\n}\n"},
+		"a silent method of a kind":    {ruleName, "wire/bad.go", "package wire\n\n// Nexter is a kind.\ntype Nexter interface{ Next() }\n"},
+		"a comment that says nothing":  {ruleName, "wire/bad.go", "package wire\n\n//go:noinline\nfunc Next() {}\n"},
 		"a long file":                  {ruleFile, "wire/bad.go", "package wire\n" + strings.Repeat("\n", fileLines)},
 		"a long function":              {ruleFunction, "wire/bad.go", "package wire\n\nfunc long() {\n" + long + "}\n"},
 	}

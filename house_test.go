@@ -27,6 +27,7 @@ const (
 	ruleState     = "package state"    // package-level variables
 	ruleInit      = "init"             // func init
 	ruleDoc       = "package doc"      // doc.go with its sentence
+	ruleName      = "exported name"    // what is exported says what it is
 	ruleFile      = "file length"      // at most fileLines
 	ruleFunction  = "function length"  // at most functionLines, a warning above functionWarn
 )
@@ -165,6 +166,7 @@ func (h *house) checkFile(name string) error {
 	f.notePackage()
 	f.checkImports()
 	f.checkState()
+	f.checkNames()
 	for _, declaration := range syntax.Decls {
 		if function, ok := declaration.(*ast.FuncDecl); ok {
 			f.checkFunction(function)
