@@ -273,3 +273,52 @@ func TestWhatIsHiddenIsSilentBeyondTheHistory(t *testing.T) {
 		require.True(t, v.Synced(), "tick %d", now)
 	}
 }
+
+// Who sees only a part costs no memory from tick to tick, whatever of it moves.
+func TestHiddenRowsAllocateNothing(t *testing.T) {
+	schema := NewSchema([]*wire.Plan{compile[authorRow](t), compile[follows](t), compile[authorOther](t)})
+	names := schema.refs.next()
+	hidden, seen := (names+1)%3, (names+2)%3
+	s := NewStore(schema, Config{})
+	v := NewView(s, Config{})
+	var ids []wire.NetworkID
+	b, seq, now := make([]byte, 1200), uint64(0), tick.Tick(0)
+	step := func() {
+		now++
+		s.Begin(now)
+		for i := range 200 {
+			if now == 1 {
+				ids = append(ids, s.Spawn())
+			}
+			switch {
+			case now == 1 || i%3 == 0:
+				s.Set(ids[i], seen, []uint32{uint32(now % 100), 1})
+				fallthrough
+			case i%3 == 1:
+				s.Set(ids[i], hidden, []uint32{uint32(now % 100), 2})
+				s.Set(ids[i], names, []uint32{ids[0].Index, ids[0].Generation, uint32(now % 100)})
+			default:
+				s.Remove(ids[i], hidden)
+				s.Set(ids[i], hidden, []uint32{uint32(now % 100), 2})
+			}
+		}
+		s.Commit()
+		v.Observe()
+		for v.Pending() {
+			seq++
+			v.Write(b, seq)
+			v.Acked(seq)
+		}
+	}
+	step()
+	for _, id := range ids {
+		v.SetRows(id, bit(seen))
+	}
+	for range 500 {
+		step()
+	}
+	before := v.Stats().Updates
+	require.Zero(t, testing.AllocsPerRun(100, step))
+	require.EqualValues(t, 101*67, v.Stats().Updates-before, "of those of which it may see what moved")
+	require.True(t, v.Synced())
+}
