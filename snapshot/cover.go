@@ -88,6 +88,9 @@ func (c *covers) put(i int, in bool, u *run, now tick.Tick) {
 	c.at = i + 1
 }
 
+// drop takes away the i-th, where the last one was found.
+func (c *covers) drop(i int) { c.list = slices.Delete(c.list, i, i+1) }
+
 // uncover writes what covers stand for into all lives.
 func (r *Replica) uncover() {
 	for i := range r.covers.list {

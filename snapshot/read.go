@@ -33,6 +33,14 @@ type stage struct {
 // carried it may be acknowledged only if the error is nil. Errors:
 // [ErrStale], [ErrBaseline], [ErrMalformed].
 func (r *Replica) Read(payload []byte) error {
+	if r.readOn(payload) {
+		return nil
+	}
+	return r.readLong(payload)
+}
+
+// readLong is Read of any payload.
+func (r *Replica) readLong(payload []byte) error {
 	b := wire.NewBitReader(payload)
 	s := tick.Near(uint16(b.Read(16)), r.newest)
 	switch {

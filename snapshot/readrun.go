@@ -140,7 +140,7 @@ func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
 		}
 		n := u.n
 		if n > 0 {
-			r.follow(b, u, before)
+			r.follow(b, u.prev, u.mask, n, u.first, before)
 			b.enter(u)
 			r.touchRun(u.index, n)
 			r.covers.put(i, in, u, b.tick)
@@ -186,28 +186,29 @@ func (r *Replica) beginRun(u *run, now tick.Tick) (before int) {
 	return int(first)
 }
 
-// follow notes which versions of a run differ in each row from those before,
-// whose lanes begin at before in their block.
-func (r *Replica) follow(b *block, u *run, before int) {
-	if u.prev.tick <= r.past.horizon || b.tick-u.prev.tick > spareTicks {
+// follow notes which of n versions of a block, whose lanes begin at first, differ in
+// each row from those before, whose lanes begin at before in their block.
+func (r *Replica) follow(b *block, prev versionRef, mask Mask, n, first, before int) {
+	if prev.tick <= r.past.horizon || b.tick-prev.tick > spareTicks {
 		return
 	}
-	followed, shape := r.past.block(u.prev.tick), r.shapes.of(u.mask)
-	olds, lanes := followed.lanes[before:][:u.n*u.width], b.lanes[u.first:][:u.n*u.width]
+	followed, shape := r.past.block(prev.tick), r.shapes.of(mask)
+	width := shape.lanes
+	olds, lanes := followed.lanes[before:][:n*width], b.lanes[first:][:n*width]
 	followed.over = followed.over.grownTo(len(followed.versions))
 	if shape.allApart(olds, lanes) {
-		followed.over.setAll(uint32(u.prev.place), u.n)
-		followed.overs += u.n
+		followed.over.setAll(uint32(prev.place), n)
+		followed.overs += n
 		return
 	}
-	for n := 0; n < u.n; n++ {
-		k := shape.apart(olds[n*u.width:], lanes[n*u.width:])
+	for at := 0; at < n; at++ {
+		k := shape.apart(olds[at*width:], lanes[at*width:])
 		over := k
-		if n+k < u.n && shape.differ(olds[(n+k)*u.width:], lanes[(n+k)*u.width:]) {
+		if at+k < n && shape.differ(olds[(at+k)*width:], lanes[(at+k)*width:]) {
 			over++
 		}
-		followed.over.setAll(uint32(u.prev.place)+uint32(n), over)
+		followed.over.setAll(uint32(prev.place)+uint32(at), over)
 		followed.overs += over
-		n += k
+		at += k
 	}
 }
