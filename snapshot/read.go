@@ -311,7 +311,7 @@ func (r *Replica) commitRecords(b *block) {
 			v = &b.versions[place]
 			v.first = int32(end)
 		}
-		if r.record(index, v, int32(place), b.lanes[end:end+n]) {
+		if r.record(index, v, int32(place)) {
 			b.note(index, int32(place))
 			place, end = place+1, end+n
 		} else {
@@ -338,7 +338,7 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 // record enters a version into the past, where it lies in the block of its tick
 // already, and into the world if it is newer than what is there (rule 6). It
 // reports whether the place is taken: an entity has one record a tick.
-func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) (taken bool) {
+func (r *Replica) record(index uint32, v *version, place int32) (taken bool) {
 	n := r.head(index)
 	if n < 0 || r.lives[n].generation != v.generation {
 		n = r.ensure(index, v.generation)
@@ -347,8 +347,8 @@ func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) 
 	v.life = n
 	if l.newest.tick < v.tick {
 		if before := l.newest.tick; before == l.applied && !l.gone && before > r.past.horizon && v.tick-before <= spareTicks &&
-			r.masks[index] == v.mask && r.shapes.of(v.mask).differ(r.past.block(before).lanes[l.first:], lanes) {
-			r.past.block(before).follow(uint32(l.newest.place))
+			r.masks[index] == v.mask {
+			r.past.block(before).follow(uint32(l.newest.place), 1)
 		}
 		v.prev, l.newest, l.first = l.newest, versionRef{tick: v.tick, place: place}, v.first
 		taken = true

@@ -59,7 +59,7 @@ func (r *Replica) readOn(payload []byte) bool {
 	b.lanes, b.versions = b.lanes[:end], b.versions[:place+n]
 	b.open(q.part)
 	b.noteRun(q.index, int32(place), n)
-	r.follow(b, versionRef{tick: next.tick, place: next.place}, q.mask, n, first, next.first)
+	r.follow(b.tick, versionRef{tick: next.tick, place: next.place}, n)
 	r.touchRun(q.index, n)
 	last.n, u.n = last.n+n, u.n+n
 	if next.skip(n); next.n == 0 {
