@@ -11,21 +11,16 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	if len(buf) < 4*len(lanes) {
 		return false
 	}
-	carries, done := uint64(0), 0
-	if quickWords {
-		carries, done = copyWords(lanes, buf, exponentOnes), len(lanes)&^15
+	if quickWords && len(lanes) >= 16 {
+		return copyWords(lanes, buf, exponentOnes)&exponentCarries == 0
 	}
-	if rest := lanes[done:]; hostLittle {
-		copy(memoryOf(rest), buf[4*done:])
-	} else {
-		for i := range rest {
-			rest[i] = binary.LittleEndian.Uint32(buf[4*(done+i):])
-		}
+	carries := uint32(0)
+	for i := range lanes {
+		v := binary.LittleEndian.Uint32(buf[4*i:])
+		lanes[i] = v
+		carries |= (v + exponentOne) ^ v
 	}
-	for _, v := range lanes[done:] {
-		carries |= uint64((v + exponentOne) ^ v)
-	}
-	return carries&exponentCarries == 0
+	return carries>>31 == 0
 }
 
 // quickWords says that words of eight bytes are in memory as on the wire, and that it does not matter where they begin.
