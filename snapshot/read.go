@@ -33,7 +33,7 @@ type stage struct {
 // carried it may be acknowledged only if the error is nil. Errors:
 // [ErrStale], [ErrBaseline], [ErrMalformed].
 func (r *Replica) Read(payload []byte) error {
-	if r.readOn(payload) {
+	if r.readLone(payload) {
 		return nil
 	}
 	return r.readLong(payload)
@@ -54,10 +54,7 @@ func (r *Replica) readLong(payload []byte) error {
 	r.stage.payload = payload
 	err := r.decode(&b, s)
 	r.stage.payload = nil
-	begun := r.stage.block
-	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
-	copy(r.stage.versions, begun.versions)         // which may have been settled since they moved
-	begun.versions = r.stage.versions[:len(begun.versions)]
+	r.stage.back()
 	if err == nil {
 		err = r.allowed()
 	}
@@ -89,6 +86,14 @@ func (s *stage) reset(b *block) {
 	s.listed, s.near = tick.None, tick.None
 	s.block, s.lanes, s.versions, s.from = b, b.lanes, b.versions, len(b.versions)
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
+}
+
+// back gives the block its memory back, which may have moved, having grown.
+func (s *stage) back() {
+	begun := s.block
+	begun.lanes = s.lanes[:len(begun.lanes)]
+	copy(s.versions, begun.versions) // which may have been settled since they moved
+	begun.versions = s.versions[:len(begun.versions)]
 }
 
 func (r *Replica) malformed() error {

@@ -168,7 +168,7 @@ func TestDamagedSequels(t *testing.T) {
 		try(payload)
 		require.Equal(t, 1, sequels)
 		for bit := range 8 * len(payload) {
-			if bit%32 != 5 && bit > 8*leastSequel && bit < 8*len(payload)-50 {
+			if bit%32 != 5 && bit > 8*leastLone && bit < 8*len(payload)-50 {
 				continue // floats
 			}
 			damaged := slices.Clone(payload)
@@ -197,8 +197,8 @@ func TestASequelThatIsRefusedLeavesNothing(t *testing.T) {
 	schema := runSchema(t)
 	start, payload := sequelOnItsWay(t, schema, false)
 	twins := start(t)
-	var q sequel
-	require.True(t, twins.fast.sequel(payload, &q))
+	var q lone
+	require.True(t, twins.fast.lone(payload, &q))
 	from := len(payload) - len(q.others) - schema.codes.endSize
 	for _, at := range []int{int(q.first), int(q.first) + 32*(q.width-1), 8 * from, 8*(len(payload)-schema.codes.endSize) - 32} {
 		damaged := slices.Clone(payload)
@@ -212,13 +212,13 @@ func TestASequelThatIsRefusedLeavesNothing(t *testing.T) {
 		before.Malformed++
 		require.Equal(t, before, twins.fast.stats)
 		require.Equal(t, living, twins.fast.Len())
-		require.True(t, twins.fast.readOn(payload), "nothing of it was in the way of the one that was meant")
+		require.True(t, twins.goOn(payload), "nothing of it was in the way of the one that was meant")
 	}
 }
 
 // TestSequelsOfManyRows holds that components of which there are more than a sequel has room for are read the long way.
 func TestSequelsOfManyRows(t *testing.T) {
-	for _, rows := range []int{1, mostSequelRows, mostSequelRows + 1, MaxRows} {
+	for _, rows := range []int{1, mostLoneRows, mostLoneRows + 1, MaxRows} {
 		plans := make([]*wire.Plan, rows)
 		for i := range plans {
 			plans[i] = compile[runHeat](t)
@@ -248,13 +248,13 @@ func TestSequelsOfManyRows(t *testing.T) {
 			}
 		}
 		twins.same(t, sequelEntities)
-		require.Equal(t, rows <= mostSequelRows, twins.sequels > 0, "%d rows", rows)
+		require.Equal(t, rows <= mostLoneRows, twins.sequels > 0, "%d rows", rows)
 	}
 }
 
-// FuzzReadOn holds that no payload in the midst of a tick does anything else when it is read on than the long way, or record by
+// FuzzReadLone holds that no payload in the midst of a tick does anything else when it is read on than the long way, or record by
 // record.
-func FuzzReadOn(f *testing.F) {
+func FuzzReadLone(f *testing.F) {
 	schema := runSchema(f)
 	start, payload := sequelOnItsWay(f, schema, false)
 	f.Add(payload)
