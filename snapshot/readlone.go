@@ -65,7 +65,8 @@ func (r *Replica) readRun(payload []byte, q *lone, now tick.Tick) bool {
 }
 
 // goOn makes a run of the newest tick take effect that goes on where the last one
-// ended.
+// ended: where the versions of the block end there end that run, the cover before and
+// what both are about.
 func (r *Replica) goOn(payload []byte, q *lone) bool {
 	b, k := r.past.block(r.newest), r.covers.at
 	if b.tick != r.newest || k == 0 || k >= len(r.covers.list) || len(r.covers.list) > r.covers.most || len(b.runs) == 0 {
@@ -73,9 +74,9 @@ func (r *Replica) goOn(payload []byte, q *lone) bool {
 	}
 	last, next, u := &r.covers.list[k-1], &r.covers.list[k], &b.runs[len(b.runs)-1]
 	first, place, n := len(b.lanes), len(b.versions), q.n
-	if next.index != q.index || next.n < n || next.generation != q.generation || next.mask != q.mask || next.tick >= b.tick ||
-		last.tick != b.tick || !last.reaches(q, first, place, next.life) || !u.reaches(q, first, place, next.life) ||
-		u.prev.tick != next.tick || u.prev.place+int32(u.n) != next.place {
+	if next.index != q.index || next.n < n || next.generation != q.generation || next.mask != q.mask ||
+		last.tick != b.tick || !last.reaches(q, first, place, next.life) ||
+		u.place+int32(u.n) != int32(place) || u.prev.tick != next.tick || u.prev.place+int32(u.n) != next.place {
 		return false
 	}
 	end := first + n*q.width

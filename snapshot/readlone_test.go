@@ -252,6 +252,84 @@ func TestSequelsOfManyRows(t *testing.T) {
 	}
 }
 
+// TestNothingGoesOnWhereSomethingIsOtherwise holds that who goes on has looked at all that has to be as it was: where one thing is
+// otherwise, in all replicas, the payload does what it does the long way.
+func TestNothingGoesOnWhereSomethingIsOtherwise(t *testing.T) {
+	schema := runSchema(t)
+	start, payload := sequelOnItsWay(t, schema, false)
+	bared := func(r *Replica, i, from, n int) {
+		c := r.covers.list[i]
+		c.skip(from)
+		c.n = n
+		r.write(c)
+	}
+	for name, alter := range map[string]func(r *Replica, k int){
+		"those that follow are of another generation": func(r *Replica, k int) {
+			c := &r.covers.list[k]
+			c.generation++
+			for i := range c.n {
+				r.lives[int(c.life)+i].generation++
+			}
+		},
+		"those that follow have other rows": func(r *Replica, k int) {
+			c := &r.covers.list[k]
+			c.mask = c.mask.With(2)
+			for i := range c.n {
+				r.masks[int(c.index)+i] = c.mask
+			}
+		},
+		"no cover stands for the first of those that follow": func(r *Replica, k int) {
+			bared(r, k, 0, 2)
+			r.covers.list[k].skip(2)
+		},
+		"no cover stands for any that follows": func(r *Replica, k int) {
+			bared(r, k, 0, r.covers.list[k].n)
+			r.covers.drop(k)
+		},
+		"the cover in front ends before": func(r *Replica, k int) {
+			last := &r.covers.list[k-1]
+			bared(r, k-1, last.n-1, 1)
+			last.n--
+		},
+		"there is no cover in front": func(r *Replica, k int) {
+			bared(r, k-1, 0, r.covers.list[k-1].n)
+			r.covers.drop(k - 1)
+			r.covers.at--
+		},
+		"there are more covers than there may be":    func(r *Replica, _ int) { r.covers.most = 1 },
+		"the versions before have been put together": func(r *Replica, _ int) { r.past.block(r.newest).settle() },
+		"some of the versions before have been put together": func(r *Replica, _ int) {
+			b := r.past.block(r.newest)
+			first := b.runs[0]
+			b.settle()
+			first.n = 3
+			b.enter(&first)
+		},
+		"there is no room for lanes":    func(r *Replica, _ int) { b := r.past.block(r.newest); b.lanes = slices.Clip(b.lanes) },
+		"there is no room for versions": func(r *Replica, _ int) { b := r.past.block(r.newest); b.versions = slices.Clip(b.versions) },
+		"there are as many parts as there may be": func(r *Replica, _ int) {
+			for b := r.past.block(r.newest); len(b.parts) < maxParts; {
+				b.open(1)
+			}
+		},
+		"the lists of the tick are full": func(r *Replica, _ int) { r.past.block(r.newest).count = maxListedAt - 1 },
+	} {
+		twins := start(t)
+		for _, r := range []*Replica{twins.fast, twins.long} {
+			require.Positive(t, r.covers.at)
+			alter(r, r.covers.at)
+		}
+		twins.alike(t)
+		require.False(t, twins.goOn(payload), name)
+		twins.alike(t)
+		require.NoError(t, twins.fast.Read(payload), name)
+		require.NoError(t, twins.long.readLong(payload), name)
+		twins.alike(t)
+	}
+	twins := start(t)
+	require.True(t, twins.goOn(payload))
+}
+
 // FuzzReadLone holds that no payload in the midst of a tick does anything else when it is read on than the long way, or record by
 // record.
 func FuzzReadLone(f *testing.F) {
