@@ -14,6 +14,11 @@ type codes struct {
 	which  [whichRows]*wire.Table // by number of rows less one: which of them differ from T
 	four   *wire.Table            // which of the next four entities of the packet that this one follows there are records of
 	gap    *wire.Table            // how far it is to the next entity that was not in that packet
+
+	// The bytes of a payload behind which there are no more records, where they begin
+	// with a byte and there is no list.
+	end     [2]byte
+	endSize int
 }
 
 // whichRows is how many rows have their changes told by one symbol.
@@ -53,6 +58,8 @@ func (s *Schema) SetTables(source wire.TableSource) error {
 	if c.gap, err = source.Table("list.gap", "list.gap", gapCount, 2); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
+	end, n := c.gap.Bits(0, gapEnd)
+	c.end, c.endSize = [2]byte{byte(end), byte(end >> 8)}, int(n+7)/8
 	s.codes = c
 	return nil
 }

@@ -36,7 +36,9 @@ const (
 // seek is the number of the first cover that ends behind an index, and whether
 // that lies in it.
 func (c *covers) seek(index uint32) (i int, in bool) {
-	i = c.at
+	if i = c.at; i >= len(c.list) {
+		i = 0 // around
+	}
 	for tries := 0; tries < 2 && i < len(c.list); tries, i = tries+1, i+1 {
 		if i > 0 && c.list[i-1].end() > index {
 			break
@@ -87,6 +89,9 @@ func (c *covers) put(i int, in bool, u *run, now tick.Tick) {
 	c.list = slices.Insert(c.list, i, cover{run: *u, tick: now})
 	c.at = i + 1
 }
+
+// drop takes away the i-th, where the last one was found.
+func (c *covers) drop(i int) { c.list = slices.Delete(c.list, i, i+1) }
 
 // uncover writes what covers stand for into all lives.
 func (r *Replica) uncover() {

@@ -37,13 +37,15 @@ func (o *olds) place(life int32, row int) []uint32 {
 }
 
 // take makes v, which is newer, what remains of its life. Lanes begin with
-// those of v. When the version before v is not what remained, nothing had to of
-// it, since v differs from it in every row.
+// those of v. When the version before v is not what remained, that one and others
+// were followed soon, up to v. Nobody knows any more since when v's rows have had
+// their values, and who leans on one of those that are gone says that they had
+// them then.
 func (o *olds) take(v *version, lanes []uint32) {
 	h := &o.heads[v.life]
-	was := h.mask
+	was, since := h.mask, v.tick
 	if h.tick != v.prev.tick {
-		was = 0
+		since = h.tick + 1
 	}
 	h.tick, h.mask = v.tick, v.mask
 	page, in := int(uint32(v.life)/pageRows), int(uint32(v.life)%pageRows)
@@ -57,7 +59,7 @@ func (o *olds) take(v *version, lanes []uint32) {
 			place = o.place(v.life, row)
 		}
 		if !exchange(place[sinceWords:], lanes[:n]) || !was.Has(row) {
-			place[0], place[1] = uint32(v.tick), uint32(v.tick>>32)
+			place[0], place[1] = uint32(since), uint32(since>>32)
 		}
 		lanes = lanes[n:]
 	}

@@ -33,7 +33,7 @@ type block struct {
 	count    int        // how many they are
 	parts    []listPart
 	runs     []run  // whose versions are still to be put together
-	over     bitset // by place: another version that differs in each row followed within spareTicks
+	over     bitset // by place: another version with the same rows followed within spareTicks
 	overs    int    // how many
 }
 
@@ -67,8 +67,8 @@ type past struct {
 }
 
 // spareTicks is how much longer versions are kept than anything can lean on
-// them. Of those that change in every row within as many ticks nothing has then
-// to remain when they leave.
+// them. Of those that are followed within as many ticks, by one with the same
+// rows, nothing has then to remain when they leave: that one says as much.
 const spareTicks = 4
 
 // newPast keeps versions for keep ticks, and those of the keep ticks before start.
@@ -252,10 +252,10 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 	p.horizon = horizon
 }
 
-// remain hands what can still be leaned on of a block that leaves to what
-// remains. A version can not when another that differs in every row followed
-// soon, and so is twice the window old: the server leans on no row that changed
-// so long ago, and then on none of the entity's.
+// remain hands what may be asked for of a block that leaves to what remains. Of a
+// version that was followed soon nothing is: the other is as old as twice the
+// window by then, and of what the server still leans on nothing changed between
+// the two.
 func (b *block) remain(to *olds) {
 	if b.overs == len(b.versions) {
 		return
@@ -268,10 +268,9 @@ func (b *block) remain(to *olds) {
 	}
 }
 
-// follow notes that a version which differs in every row followed the one of a
-// place.
-func (b *block) follow(place uint32) {
+// follow notes that n versions, from the one of a place on, were followed.
+func (b *block) follow(place uint32, n int) {
 	b.over = b.over.grownTo(len(b.versions))
-	b.over.set(place)
-	b.overs++
+	b.over.setAll(place, n)
+	b.overs += n
 }

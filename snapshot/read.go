@@ -33,6 +33,14 @@ type stage struct {
 // carried it may be acknowledged only if the error is nil. Errors:
 // [ErrStale], [ErrBaseline], [ErrMalformed].
 func (r *Replica) Read(payload []byte) error {
+	if r.readLone(payload) {
+		return nil
+	}
+	return r.readLong(payload)
+}
+
+// readLong is Read of any payload.
+func (r *Replica) readLong(payload []byte) error {
 	b := wire.NewBitReader(payload)
 	s := tick.Near(uint16(b.Read(16)), r.newest)
 	switch {
@@ -46,10 +54,7 @@ func (r *Replica) Read(payload []byte) error {
 	r.stage.payload = payload
 	err := r.decode(&b, s)
 	r.stage.payload = nil
-	begun := r.stage.block
-	begun.lanes = r.stage.lanes[:len(begun.lanes)] // which may have moved, having grown
-	copy(r.stage.versions, begun.versions)         // which may have been settled since they moved
-	begun.versions = r.stage.versions[:len(begun.versions)]
+	r.stage.back()
 	if err == nil {
 		err = r.allowed()
 	}
@@ -81,6 +86,14 @@ func (s *stage) reset(b *block) {
 	s.listed, s.near = tick.None, tick.None
 	s.block, s.lanes, s.versions, s.from = b, b.lanes, b.versions, len(b.versions)
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
+}
+
+// back gives the block its memory back, which may have moved, having grown.
+func (s *stage) back() {
+	begun := s.block
+	begun.lanes = s.lanes[:len(begun.lanes)]
+	copy(s.versions, begun.versions) // which may have been settled since they moved
+	begun.versions = s.versions[:len(begun.versions)]
 }
 
 func (r *Replica) malformed() error {
@@ -303,7 +316,7 @@ func (r *Replica) commitRecords(b *block) {
 			v = &b.versions[place]
 			v.first = int32(end)
 		}
-		if r.record(index, v, int32(place), b.lanes[end:end+n]) {
+		if r.record(index, v, int32(place)) {
 			b.note(index, int32(place))
 			place, end = place+1, end+n
 		} else {
@@ -330,7 +343,7 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 // record enters a version into the past, where it lies in the block of its tick
 // already, and into the world if it is newer than what is there (rule 6). It
 // reports whether the place is taken: an entity has one record a tick.
-func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) (taken bool) {
+func (r *Replica) record(index uint32, v *version, place int32) (taken bool) {
 	n := r.head(index)
 	if n < 0 || r.lives[n].generation != v.generation {
 		n = r.ensure(index, v.generation)
@@ -339,8 +352,8 @@ func (r *Replica) record(index uint32, v *version, place int32, lanes []uint32) 
 	v.life = n
 	if l.newest.tick < v.tick {
 		if before := l.newest.tick; before == l.applied && !l.gone && before > r.past.horizon && v.tick-before <= spareTicks &&
-			r.masks[index] == v.mask && r.shapes.of(v.mask).differ(r.past.block(before).lanes[l.first:], lanes) {
-			r.past.block(before).follow(uint32(l.newest.place))
+			r.masks[index] == v.mask {
+			r.past.block(before).follow(uint32(l.newest.place), 1)
 		}
 		v.prev, l.newest, l.first = l.newest, versionRef{tick: v.tick, place: place}, v.first
 		taken = true

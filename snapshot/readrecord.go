@@ -22,6 +22,7 @@ type baseline struct {
 	life    int32    // -1: there is none
 	place   int32    // of version
 	version *version // nil when the record of T itself has left the window
+	after   *version // then, where nothing remained of that one: the one that followed
 }
 
 // baseline finds the record of T. At most one generation of an index had a
@@ -30,7 +31,9 @@ type baseline struct {
 func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	remains := baseline{tick: t, life: -1, place: -1}
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
-		for ref := r.lives[n].newest; ref.tick >= t; {
+		var after *version
+		ref := r.lives[n].newest
+		for ref.tick >= t {
 			v := r.past.at(ref)
 			if v == nil {
 				break
@@ -38,10 +41,13 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 			if ref.tick == t {
 				return baseline{tick: t, life: n, place: ref.place, version: v}
 			}
-			ref = v.prev
+			after, ref = v, v.prev
 		}
-		if r.olds.heads[n].tick >= t {
-			remains.life = n
+		switch {
+		case r.olds.heads[n].tick >= t:
+			remains.life, remains.after = n, nil
+		case after != nil && ref.tick >= t: // it has left, and was followed
+			remains.life, remains.after = n, after
 		}
 	}
 	return remains
@@ -76,13 +82,17 @@ func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 
 // row is one row as of T.
 func (base *baseline) row(r *Replica, row int) ([]uint32, bool) {
-	if base.version == nil {
-		return r.olds.row(base.life, row, base.tick)
+	v := base.version
+	if v == nil {
+		v = base.after
 	}
-	if !base.version.mask.Has(row) {
+	switch {
+	case v == nil:
+		return r.olds.row(base.life, row, base.tick)
+	case !v.mask.Has(row):
 		return nil, false
 	}
-	return r.past.row(base.version, row), true
+	return r.past.row(v, row), true
 }
 
 // decodeRecord stages one entity that leans on something, with all its rows.

@@ -124,23 +124,23 @@ func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
 			r.bare(u.index)
 			i, in = r.covers.seek(u.index)
 		}
-		before, all := 0, u.n
+		all := u.n
 		u.place = int32(place + done)
 		switch {
 		case in:
 			c := &r.covers.list[i]
 			skipped := int(u.index - c.index)
-			u.n, before = min(u.n, c.n-skipped), c.first+skipped*c.width
+			u.n = min(u.n, c.n-skipped)
 			u.life, u.prev.tick, u.prev.place = c.life+int32(skipped), c.tick, c.place+int32(skipped)
 		default:
 			if i < len(r.covers.list) {
 				u.n = min(u.n, int(r.covers.list[i].index-u.index))
 			}
-			before = r.beginRun(u, b.tick)
+			r.beginRun(u, b.tick)
 		}
 		n := u.n
 		if n > 0 {
-			r.follow(b, u, before)
+			r.follow(b.tick, u.prev, n)
 			b.enter(u)
 			r.touchRun(u.index, n)
 			r.covers.put(i, in, u, b.tick)
@@ -164,12 +164,12 @@ func (c *cover) precedes(u *run, now tick.Tick) bool {
 // beginRun finds whom the records of a run are about, when no cover says so. It
 // takes away all from the first on of which there is more to say than that it has
 // another version, or that is not behind the one before, with a version behind
-// that one's. It returns where the lanes of the first version before lie.
-func (r *Replica) beginRun(u *run, now tick.Tick) (before int) {
+// that one's.
+func (r *Replica) beginRun(u *run, now tick.Tick) {
 	h, n := r.heads[u.index], 0
 	if h < 0 {
 		u.n = 0
-		return 0
+		return
 	}
 	most := min(u.n, len(r.heads)-int(u.index), len(r.lives)-int(h))
 	lives, heads, masks := r.lives[h:][:most], r.heads[u.index:][:most], r.masks[u.index:][:most]
@@ -183,31 +183,11 @@ func (r *Replica) beginRun(u *run, now tick.Tick) (before int) {
 		}
 	}
 	u.n = n
-	return int(first)
 }
 
-// follow notes which versions of a run differ in each row from those before,
-// whose lanes begin at before in their block.
-func (r *Replica) follow(b *block, u *run, before int) {
-	if u.prev.tick <= r.past.horizon || b.tick-u.prev.tick > spareTicks {
-		return
-	}
-	followed, shape := r.past.block(u.prev.tick), r.shapes.of(u.mask)
-	olds, lanes := followed.lanes[before:][:u.n*u.width], b.lanes[u.first:][:u.n*u.width]
-	followed.over = followed.over.grownTo(len(followed.versions))
-	if shape.allApart(olds, lanes) {
-		followed.over.setAll(uint32(u.prev.place), u.n)
-		followed.overs += u.n
-		return
-	}
-	for n := 0; n < u.n; n++ {
-		k := shape.apart(olds[n*u.width:], lanes[n*u.width:])
-		over := k
-		if n+k < u.n && shape.differ(olds[(n+k)*u.width:], lanes[(n+k)*u.width:]) {
-			over++
-		}
-		followed.over.setAll(uint32(u.prev.place)+uint32(n), over)
-		followed.overs += over
-		n += k
+// follow notes that versions of a run follow those before, which have the same rows.
+func (r *Replica) follow(now tick.Tick, prev versionRef, n int) {
+	if prev.tick > r.past.horizon && now-prev.tick <= spareTicks {
+		r.past.block(prev.tick).follow(uint32(prev.place), n)
 	}
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -22,25 +23,72 @@ func runSchema(t testing.TB) *Schema {
 	return NewSchema([]*wire.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
 }
 
-// runTwins are two replicas that read the same. One reads what could be a run record by record.
-type runTwins struct{ fast, slow *Replica }
+// runTwins are replicas that read the same. One reads what could be a run record by record, and one reads each payload the long
+// way.
+type runTwins struct {
+	fast, long, slow *Replica
+	sequels          int
+}
 
 func newRunTwins(schema *Schema, cfg Config) runTwins {
-	w := runTwins{fast: NewReplica(schema, cfg, 1), slow: NewReplica(schema, cfg, 1)}
+	w := runTwins{fast: NewReplica(schema, cfg, 1), long: NewReplica(schema, cfg, 1), slow: NewReplica(schema, cfg, 1)}
 	w.slow.apart = true
 	return w
 }
 
-// read gives both a payload, holds that they make the same of it, and says whether it was good.
+// read gives all a payload, holds that they make the same of it, and says whether it was good.
 func (w *runTwins) read(t require.TestingT, payload []byte) bool {
-	fast, slow := w.fast.Read(payload), w.slow.Read(payload)
+	var fast error
+	if w.goOn(payload) {
+		w.sequels++
+	} else {
+		fast = w.fast.Read(payload)
+	}
+	slow, long := w.slow.Read(payload), w.long.readLong(payload)
 	require.True(t, errors.Is(fast, slow) || errors.Is(slow, fast), "%v, not %v", fast, slow)
+	require.True(t, errors.Is(fast, long) || errors.Is(long, fast), "%v, not %v", fast, long)
 	return fast == nil
 }
 
-// same holds everything against each other that can be asked of either.
+// goOn reads a payload if it goes on where the one before it ended, on the shortest way.
+func (w *runTwins) goOn(payload []byte) bool {
+	var q lone
+	r := w.fast
+	return r.lone(payload, &q) && tick.Near(binary.LittleEndian.Uint16(payload), r.newest) == r.newest && r.goOn(payload, &q)
+}
+
+// alike holds that what was read the short way has left everything as the long way does: more than can be asked for.
+func (w *runTwins) alike(t require.TestingT) {
+	a, b := w.fast, w.long
+	require.Equal(t, b.stats, a.stats)
+	require.Equal(t, b.newest, a.newest)
+	require.Equal(t, b.covers, a.covers)
+	require.Equal(t, b.spans, a.spans)
+	require.Equal(t, b.touches, a.touches)
+	require.Equal(t, b.touched, a.touched)
+	require.Equal(t, b.lives, a.lives)
+	require.Equal(t, b.masks, a.masks)
+	for i := range a.past.blocks {
+		one, two := &a.past.blocks[i], &b.past.blocks[i]
+		require.Equal(t, two.tick, one.tick)
+		require.Equal(t, two.lanes, one.lanes)
+		require.Len(t, one.versions, len(two.versions))
+		require.Equal(t, two.listed, one.listed)
+		require.Equal(t, two.count, one.count)
+		require.Equal(t, two.parts, one.parts)
+		require.Equal(t, two.runs, one.runs)
+		require.Equal(t, two.over, one.over)
+		require.Equal(t, two.overs, one.overs)
+	}
+}
+
+// same holds everything against each other that can be asked of any.
 func (w *runTwins) same(t require.TestingT, entities uint32) {
-	a, b := w.fast, w.slow
+	requireSame(t, w.slow, w.fast, entities)
+	requireSame(t, w.slow, w.long, entities)
+}
+
+func requireSame(t require.TestingT, b, a *Replica, entities uint32) {
 	require.Equal(t, b.stats, a.stats)
 	require.Equal(t, b.newest, a.newest)
 	require.Equal(t, b.Len(), a.Len())
@@ -156,7 +204,7 @@ func TestRunsAreTheirRecords(t *testing.T) {
 		s := &runServer{random: random, store: store, view: NewView(store, cfg)}
 		twins := newRunTwins(schema, cfg)
 		if seed%4 == 1 {
-			twins.fast.covers.most = 3
+			twins.fast.covers.most, twins.long.covers.most = 3, 3
 		}
 		acks := []int{0, 1, 8}[seed%3]
 		var late [][]byte
@@ -185,8 +233,10 @@ func TestRunsAreTheirRecords(t *testing.T) {
 			}
 			if random.IntN(40) == 0 {
 				twins.fast.Lose()
+				twins.long.Lose()
 				twins.slow.Lose()
 			}
+			twins.alike(t)
 			if turn%4 == 3 {
 				covered += len(twins.fast.covers.list)
 				for i := range twins.fast.past.blocks {
@@ -194,6 +244,7 @@ func TestRunsAreTheirRecords(t *testing.T) {
 				}
 				twins.same(t, runEntities+4)
 				twins.fast.ClearChanged()
+				twins.long.ClearChanged()
 				twins.slow.ClearChanged()
 			}
 		}

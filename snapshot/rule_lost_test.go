@@ -173,3 +173,30 @@ func TestHiddenEntitiesAreSilentAmongMany(t *testing.T) {
 	require.False(t, b.view.Pending())
 	require.Zero(t, b.view.Write(b.buf[:], b.seq+1), "not a byte")
 }
+
+// A record is repeated, and only the first is acknowledged. When that one leaves the
+// client's past it has been followed and nothing of it remains: what is leaned on is
+// the one that followed, while that is there, and then what remains of that.
+func TestRule4WhatWasFollowedIsLeantOn(t *testing.T) {
+	keep := newDuo(t).replica.past.keep
+	for _, at := range []tick.Tick{20, keep + 1, keep + 2, keep + 3, keep + 4, 3 * keep} {
+		d := newDuo(t)
+		var id, other wire.NetworkID
+		first := d.at(1, func() { id, other = d.spawn(3), d.spawn(5) })
+		d.deliver(first)
+		require.Nil(t, d.at(2, nil))
+		d.view.Repeat(2)
+		d.deliver(d.write())
+		d.view.Acked(first.seq)
+		for s := tick.Tick(3); s < at; s++ {
+			d.ack(d.at(s, func() { d.move(other, uint32(s)%16) }))
+		}
+		left := d.replica.past.horizon
+		require.Equal(t, at > keep+1, left >= 1, "at %d the record of tick 1 has left", at)
+		require.Equal(t, at > keep+2, left >= 2)
+		d.deliver(d.at(at, func() { d.store.Set(id, rowHealth, []uint32{50}) }))
+		require.Equal(t, []uint32{50}, d.replica.Row(id.Index, rowHealth))
+		require.Equal(t, 3, d.x(id), "as it was at tick 1, in one bit")
+		require.EqualValues(t, 4, d.view.Stats().Spawns, "leaned on at %d, and nothing whole but what was repeated", at)
+	}
+}

@@ -139,3 +139,11 @@ func (o *op) ranged(lanes []uint32) uint64 {
 	}
 	return (n + o.low) ^ o.flip
 }
+
+// bit returns 1 for true.
+func bit(b bool) (v uint32) {
+	if b {
+		v = 1
+	}
+	return v
+}

@@ -104,14 +104,6 @@ func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(base), offset)
 }
 
-// bit returns 1 for true.
-func bit(b bool) (v uint32) {
-	if b {
-		v = 1
-	}
-	return v
-}
-
 // Dequantise writes the value of a row into the component at dst: the fields that travel and nothing
 // else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
 func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
@@ -388,6 +380,27 @@ func bytesAt(base *byte, offset, size uintptr) []byte {
 func wordAt(base *byte, offset uintptr) uint64 {
 	// SAFETY: eight bytes lie there; as bytes they need no alignment.
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(base), offset))[:])
+}
+
+// copyWords copies as many bytes as dst has, 64 at least, 64 at a time and the last 64 of them together, and returns in which
+// place of any word adding ones carried something over. Ones is an argument so that it stays in a register.
+func copyWords(dst []uint32, src []byte, ones uint64) (carries uint64) {
+	last := uintptr(4*len(dst)) - 64
+	_, _ = dst[15], src[4*len(dst)-1]
+	for at := uintptr(0); ; at = min(at+64, last) {
+		// SAFETY: 64 bytes lie from at on, at both; processors that want words aligned do not come here, see quickWords.
+		to := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(dst)), at))
+		from := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(src)), at))
+		a, b, c, d := from[0], from[1], from[2], from[3]
+		to[0], to[1], to[2], to[3] = a, b, c, d
+		carries |= ((a + ones) ^ a) | ((b + ones) ^ b) | ((c + ones) ^ c) | ((d + ones) ^ d)
+		a, b, c, d = from[4], from[5], from[6], from[7]
+		to[4], to[5], to[6], to[7] = a, b, c, d
+		carries |= ((a + ones) ^ a) | ((b + ones) ^ b) | ((c + ones) ^ c) | ((d + ones) ^ d)
+		if at == last {
+			return carries
+		}
+	}
 }
 
 // moveWide copies a run of 32 to 64 bytes: its first 32, and its last 32, which begin at tail.
