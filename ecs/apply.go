@@ -72,6 +72,7 @@ type Apply struct {
 	births   births
 	writing  writing
 	berths   berths
+	legs     []leg // what foresee found
 	apart    bool // for tests: what could be listed as a stretch is listed one by one
 	refs     refs
 	aims     aims
@@ -123,6 +124,17 @@ func (a *Apply) Run() {
 	a.removeCondemned() // those that had to wait
 	a.rejoin()
 	a.foresee()
+	if a.watch.sparing && a.watch.still() {
+		a.flow()
+		a.watch.flush()
+	} else {
+		a.runAll()
+	}
+	a.running = false
+}
+
+// runAll is Run where anything may have happened.
+func (a *Apply) runAll() {
 	a.watch.scan(a)
 	a.reconsider()
 	a.noticeLost()
@@ -132,7 +144,6 @@ func (a *Apply) Run() {
 	a.watch.flush()
 	a.removeCondemned()
 	a.announceBorn()
-	a.running = false
 }
 
 // unlocked reports whether the world may be changed, and says so once if not.

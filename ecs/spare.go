@@ -1,5 +1,7 @@
 package netecs
 
+import "github.com/arche-netcode/netcode/snapshot"
+
 // What a run is about to overwrite need not be gone over twice. When all that a
 // replica received are stretches of which it is known where they lie, the scan
 // leaves out their plain columns, and each is compared with the shadow when it is
@@ -16,19 +18,19 @@ const mostSpares = 8
 // itself has to know what it wrote before it is decided what to overwrite.
 func (a *Apply) foresee() {
 	w := a.watch
-	w.sparing = false
+	w.sparing, a.legs = false, a.legs[:0]
 	for _, t := range w.tables {
 		t.spares = t.spares[:0]
 	}
 	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
 		return
 	}
-	w.sparing = a.eachStretch(w.spare)
+	w.sparing = a.eachStretch(a.spare)
 }
 
 // eachStretch gives what is to be written to f, stretch by stretch. It is false
 // when it comes upon anything else.
-func (a *Apply) eachStretch(f func(berth)) bool {
+func (a *Apply) eachStretch(f func(*snapshot.Stretch, *berth)) bool {
 	for _, span := range a.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
 			s, ok := a.replica.Stretch(index, end-index)
@@ -39,20 +41,27 @@ func (a *Apply) eachStretch(f func(berth)) bool {
 			if !found || !ok {
 				return false
 			}
-			f(b)
+			f(&s, &b)
 			index += b.n
 		}
 	}
 	return true
 }
 
+// leg is a stretch that is to be written, and where it lies.
+type leg struct {
+	stretch snapshot.Stretch
+	berth   berth
+}
+
 // spare is told of a stretch that will be written. Where its rows are all over the
 // table they are rather gone over one behind the other before.
-func (w *watch) spare(b berth) {
+func (a *Apply) spare(s *snapshot.Stretch, b *berth) {
+	a.legs = append(a.legs, leg{*s, *b})
 	if b.slot < 0 {
 		return
 	}
-	t := w.tables[b.table]
+	t := a.watch.tables[b.table]
 	from, to := int(b.slot), int(b.slot)+int(b.n)
 	switch n := len(t.spares); {
 	case n > 0 && t.spares[n-1].to == from:
@@ -66,7 +75,7 @@ func (w *watch) spare(b berth) {
 // could have another end than was foreseen.
 func (a *Apply) reconsider() {
 	w := a.watch
-	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled && a.eachStretch(func(berth) {}) {
+	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled && a.eachStretch(func(*snapshot.Stretch, *berth) {}) {
 		return
 	}
 	w.sparing = false

@@ -134,10 +134,17 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 	if !ok {
 		return 0, 1
 	}
-	w := &a.writing
+	a.writing.enter(&s, &b)
+	a.writing.stretch(index, b.n)
+	return b.n, 0
+}
+
+// enter puts entities on the list of their table, as one or in as many parts as are
+// written as one.
+func (w *writing) enter(s *snapshot.Stretch, b *berth) {
 	of := w.parcelOf(s.Tick, s.Mask, s.Mask)
 	w.parcels[of].stride = s.Width
-	d := due{index: index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of, stretch: true}
+	d := due{index: b.index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of, stretch: true}
 	list := w.of(b.table)
 	if n := len(list) - 1; n >= 0 && list[n].precedes(&d, s.Width) {
 		more := min(d.n, d.most()-list[n].n)
@@ -151,8 +158,6 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 		d.skip(part.n, s.Width)
 	}
 	w.byTable[b.table] = list
-	w.stretch(index, b.n)
-	return b.n, 0
 }
 
 // mostDue is how many entities are written as one, where their rows are one behind
@@ -287,16 +292,18 @@ func (a *Apply) writeStretch(c *column, d *due) {
 	a.stats.Rows += uint64(d.n)
 	w, bit := &a.writing, snapshot.Mask(0).With(c.row)
 	first, end := a.replica.Place(p.mask, c.row)
-	w.same = w.same[:0]
 	if d.slot >= 0 && a.watch.sparing && c.plain && !c.same(int(d.slot), int(d.slot+d.n)) {
 		a.strays(c, d)
 	}
-	switch {
-	case p.lanes != nil && c.plain && d.slot >= 0:
-		w.same = c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
-	case p.lanes != nil && c.plain:
+	if p.lanes != nil && c.plain && d.slot >= 0 {
+		n := c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, &w.few)
+		w.change(d, bit, w.few[:n])
+		return
+	}
+	w.same = w.same[:0]
+	if p.lanes != nil && c.plain {
 		w.same = c.scatter(a.berths.slots[d.index:][:d.n], p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
-	default:
+	} else {
 		for k := range d.n {
 			lanes := a.replica.Row(d.index+uint32(k), c.row)
 			if lanes == nil || !c.put(int(a.slot(d, k)), lanes) {

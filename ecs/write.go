@@ -22,6 +22,7 @@ type writing struct {
 	longs    []uint64        // the same, a bit for each index
 	details  []snapshot.Mask // of stretches of which not all got the same rows
 	same     []int32
+	few      [mostDue]int32 // the same, of what is written as one
 }
 
 // due is an entity to write, or a stretch of them: one behind the other by index
@@ -219,11 +220,7 @@ func (a *Apply) writeAll() {
 		a.writing.forget() // a listener has reset the world
 		return
 	}
-	for i := range a.writing.parcels {
-		if p := &a.writing.parcels[i]; p.tick != tick.None {
-			p.lanes = a.replica.Lanes(p.tick)
-		}
-	}
+	a.unpack()
 	a.writing.guard = a.watch.world.Query(&a.watch.everything)
 	for n := range a.writing.byTable {
 		list := a.writing.byTable[n]
@@ -241,6 +238,15 @@ func (a *Apply) writeAll() {
 	}
 	a.writing.guard.Close()
 	a.early = false
+}
+
+// unpack finds the lanes of what is to be written.
+func (a *Apply) unpack() {
+	for i := range a.writing.parcels {
+		if p := &a.writing.parcels[i]; p.tick != tick.None {
+			p.lanes = a.replica.Lanes(p.tick)
+		}
+	}
 }
 
 // startRows begins the masks of changed rows with what changed before.
