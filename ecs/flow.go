@@ -66,7 +66,7 @@ func (a *Apply) flow() {
 	a.run++
 	a.forgetChanges()
 	for i := range a.legs {
-		a.writing.enter(&a.legs[i].stretch, &a.legs[i].berth)
+		a.enter(&a.legs[i].stretch, &a.legs[i].berth)
 	}
 	a.replica.ClearChanged()
 	a.unpack()

@@ -22,30 +22,70 @@ func (a *Apply) foresee() {
 	for _, t := range w.tables {
 		t.spares = t.spares[:0]
 	}
-	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
+	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || a.early || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
 		return
 	}
-	w.sparing = a.eachStretch(a.spare)
+	w.sparing = a.foreseeStretches()
 }
 
-// eachStretch gives what is to be written to f, stretch by stretch. It is false
+// mostShort is how many stretches of few entities may be among those that are gone over as stretches: the others are cheaper one by one.
+const mostShort = 8
+
+// foreseeStretches lists what is to be written, stretch by stretch. It is false
 // when it comes upon anything else.
-func (a *Apply) eachStretch(f func(*snapshot.Stretch, *berth)) bool {
+func (a *Apply) foreseeStretches() bool {
+	short := 0
 	for _, span := range a.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
-			s, ok := a.replica.Stretch(index, end-index)
+			s, ok := a.stretch(index, end-index)
 			if !ok {
 				return false
 			}
 			b, found, ok := a.berths.find(&s)
-			if !found || !ok {
+			if !found {
+				a.unknown = s
 				return false
 			}
-			f(&s, &b)
+			if b.n < shortBerth {
+				short++
+			}
+			if !ok || short > mostShort {
+				return false
+			}
+			a.legs = append(a.legs, leg{s, b})
+			a.spare(&b)
 			index += b.n
 		}
 	}
 	return true
+}
+
+// stretch is what is one behind the other of count entities from one on. Where a packet ended an entity may have come by itself.
+func (a *Apply) stretch(index, count uint32) (s snapshot.Stretch, ok bool) {
+	r := a.replica
+	s, ok = r.Stretch(index, count)
+	if !ok {
+		s, ok = r.Single(index)
+	}
+	for ok && s.Count < count {
+		next, more := r.Stretch(index+s.Count, count-s.Count)
+		if !more {
+			next, more = r.Single(index + s.Count)
+		}
+		if !more || !s.GoesOn(&next) {
+			break
+		}
+		s.Count += next.Count
+	}
+	return s, ok
+}
+
+// learn finds out where a stretch lies that foresee did not know, so that the next run does.
+func (a *Apply) learn() {
+	if a.unknown.Count > 0 && a.replica != nil && !a.unsettled {
+		a.berth(&a.unknown)
+	}
+	a.unknown = snapshot.Stretch{}
 }
 
 // leg is a stretch that is to be written, and where it lies.
@@ -56,13 +96,15 @@ type leg struct {
 
 // spare is told of a stretch that will be written. Where its rows are all over the
 // table they are rather gone over one behind the other before.
-func (a *Apply) spare(s *snapshot.Stretch, b *berth) {
-	a.legs = append(a.legs, leg{*s, *b})
+func (a *Apply) spare(b *berth) {
+	t, from := a.watch.tables[b.table], int(b.slot)
 	if b.slot < 0 {
-		return
+		if b.low <= 0 {
+			return
+		}
+		from = int(b.low) - 1
 	}
-	t := a.watch.tables[b.table]
-	from, to := int(b.slot), int(b.slot)+int(b.n)
+	to := from + int(b.n)
 	switch n := len(t.spares); {
 	case n > 0 && t.spares[n-1].to == from:
 		t.spares[n-1].to = to
@@ -75,7 +117,7 @@ func (a *Apply) spare(s *snapshot.Stretch, b *berth) {
 // could have another end than was foreseen.
 func (a *Apply) reconsider() {
 	w := a.watch
-	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled && a.eachStretch(func(*snapshot.Stretch, *berth) {}) {
+	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled {
 		return
 	}
 	w.sparing = false

@@ -19,6 +19,9 @@ type berth struct {
 	mask       snapshot.Mask
 	table      int32
 	slot       int32 // of the first, the others behind it; -1: as slots says
+	low        int32 // where it is -1: 1 + the first slot of a piece of the table that is all theirs; -1: there is none; 0: not looked yet
+	order      int32 // where in berths.order it is said who is in each slot of the piece
+	number     int32 // in berths.list, of what find gives
 }
 
 // berths are what was found out about places and twins since they changed last.
@@ -27,6 +30,7 @@ type berths struct {
 	at    int
 	moves uint64  // of the places, then
 	slots []int32 // by index, where a berth is
+	order []int32 // by slot of the piece of each berth that has one: which of its entities
 }
 
 const (
@@ -41,7 +45,7 @@ const (
 func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 	k := &a.berths
 	if k.moves != a.watch.moves {
-		k.moves, k.list, k.at = a.watch.moves, k.list[:0], 0
+		k.moves, k.list, k.at, k.order = a.watch.moves, k.list[:0], 0, k.order[:0]
 	}
 	if b, found, ok := k.find(s); found {
 		return b, ok
@@ -65,9 +69,16 @@ func (k *berths) find(s *snapshot.Stretch) (b berth, found, ok bool) {
 			}
 			skipped := s.Index - b.index
 			b.index, b.n = s.Index, min(s.Count, b.n-skipped)
-			if b.slot >= 0 {
+			switch {
+			case b.slot >= 0:
 				b.slot += int32(skipped)
+			case b.n < at.n:
+				b.low = -1
+			case b.low == 0:
+				k.mix(at)
+				b = *at
 			}
+			b.number = int32(k.at)
 			return b, true, true
 		}
 	}
@@ -109,7 +120,7 @@ func (a *Apply) keepBerth(b berth) {
 			straight := last.slot >= 0 && b.slot == last.slot+int32(last.n)
 			if straight || last.n < shortBerth || b.n < shortBerth || last.slot < 0 && b.slot < 0 {
 				if !straight {
-					last.slot = -1
+					last.slot, last.low = -1, 0
 				}
 				last.n += b.n
 				return
@@ -117,7 +128,7 @@ func (a *Apply) keepBerth(b berth) {
 		}
 	}
 	if len(k.list) >= mostBerths {
-		k.list, k.at = k.list[:0], 0
+		k.list, k.at, k.order = k.list[:0], 0, k.order[:0]
 	}
 	k.list = append(k.list, b)
 }
@@ -134,17 +145,21 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 	if !ok {
 		return 0, 1
 	}
-	a.writing.enter(&s, &b)
+	a.enter(&s, &b)
 	a.writing.stretch(index, b.n)
 	return b.n, 0
 }
 
 // enter puts entities on the list of their table, as one or in as many parts as are
 // written as one.
-func (w *writing) enter(s *snapshot.Stretch, b *berth) {
+func (a *Apply) enter(s *snapshot.Stretch, b *berth) {
+	w := &a.writing
 	of := w.parcelOf(s.Tick, s.Mask, s.Mask)
 	w.parcels[of].stride = s.Width
 	d := due{index: b.index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of, stretch: true}
+	if a.watch.sparing && b.slot < 0 && b.low > 0 {
+		d.mixed = 1 + b.number
+	}
 	list := w.of(b.table)
 	if n := len(list) - 1; n >= 0 && list[n].precedes(&d, s.Width) {
 		more := min(d.n, d.most()-list[n].n)
@@ -186,7 +201,7 @@ func (d *due) precedes(next *due, stride int32) bool {
 	if !d.stretch || d.parcel != next.parcel || d.index+uint32(d.n) != next.index || d.first+d.n*stride != next.first {
 		return false
 	}
-	return d.slot < 0 && next.slot < 0 || d.slot >= 0 && next.slot == d.slot+d.n
+	return d.slot < 0 && next.slot < 0 && d.mixed+next.mixed == 0 || d.slot >= 0 && next.slot == d.slot+d.n
 }
 
 // stretch notes who is listed as one of a stretch.
@@ -266,17 +281,21 @@ func (w *writing) change(d *due, row snapshot.Mask, same []int32) {
 func (a *Apply) writeStretches(t *table, list []due) {
 	rest := false
 	for i := range list {
-		if d := &list[i]; d.stretch && d.slot >= 0 {
+		switch d := &list[i]; {
+		case !d.stretch:
+		case d.slot >= 0:
 			for k := range t.columns {
 				a.writeStretch(&t.columns[k], d)
 			}
-		} else if d.stretch {
+		case a.parts(d):
+			a.writeMixed(t, d)
+		default:
 			rest = true
 		}
 	}
 	for k := 0; rest && k < len(t.columns); k++ {
 		for i := range list {
-			if d := &list[i]; d.stretch && d.slot < 0 {
+			if d := &list[i]; d.stretch && d.slot < 0 && !a.parts(d) {
 				a.writeStretch(&t.columns[k], d)
 			}
 		}
@@ -292,7 +311,12 @@ func (a *Apply) writeStretch(c *column, d *due) {
 	a.stats.Rows += uint64(d.n)
 	w, bit := &a.writing, snapshot.Mask(0).With(c.row)
 	first, end := a.replica.Place(p.mask, c.row)
-	if d.slot >= 0 && a.watch.sparing && c.plain && !c.same(int(d.slot), int(d.slot+d.n)) {
+	switch {
+	case !a.watch.sparing || !c.plain:
+	case d.mixed > 0:
+		low, order := a.berths.piece(d)
+		a.straysOf(c, d, int(low), order)
+	case d.slot >= 0 && !c.same(int(d.slot), int(d.slot+d.n)):
 		a.strays(c, d)
 	}
 	if p.lanes != nil && c.plain && d.slot >= 0 {

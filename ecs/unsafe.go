@@ -326,7 +326,32 @@ func overlay[T [2]uint32 | [3]uint32 | [4]uint32](shadow []byte, all []uint32, s
 	return m
 }
 
-// copyScattered is copyStrided for rows all over a column.
+// overlayMixed is overlay for rows of which order says where they are.
+func overlayMixed[T [2]uint32 | [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride int, order []int32, same *[mostDue]int32) (m int) {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	last, old := size-8, 0
+	_ = shadow[len(order)*size-1]
+	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
+	for k, of := range order {
+		at := int(of) * stride
+		_ = all[at+size/word-1]
+		// SAFETY: as for overlay; that the row is among the lanes was looked at just now, and none of the numbers is below zero.
+		v0, v1 := (*[8]byte)(unsafe.Add(from, at*word)), (*[8]byte)(unsafe.Add(from, at*word+last))
+		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
+		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
+		if a == binary.LittleEndian.Uint64(old0[:]) && b == binary.LittleEndian.Uint64(old1[:]) {
+			same[m&(mostDue-1)] = int32(k)
+			m++
+		}
+		binary.LittleEndian.PutUint64(old0[:], a)
+		binary.LittleEndian.PutUint64(old1[:], b)
+		old += size
+	}
+	return m
+}
+
+// copyScattered is overlay for rows all over a column.
 func copyScattered[T [3]uint32 | [4]uint32](c *column, slots []int32, all []uint32, stride int, same []int32) []int32 {
 	const word = 4
 	size := int(unsafe.Sizeof(*new(T)))

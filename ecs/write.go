@@ -38,6 +38,7 @@ type due struct {
 	rows   snapshot.Mask // that got another value
 	// stretch says that it came as one, though one entity may be left of it.
 	stretch bool
+	mixed   int32 // 1 + the berth that it is all of, which has a piece of the table to itself; see writeMixed
 }
 
 // parcel is what entities have in common that have the same rows and whose
@@ -120,6 +121,14 @@ func (a *Apply) house(index uint32, at *place, tw *twin) {
 // values has changed: they are listed here, stretches of them as one, the others
 // by updateEntity.
 func (a *Apply) listChanged() {
+	if a.watch.sparing { // it was all gone over before
+		for i := range a.legs {
+			l := &a.legs[i]
+			a.enter(&l.stretch, &l.berth)
+			a.writing.stretch(l.berth.index, l.berth.n)
+		}
+		return
+	}
 	for _, span := range a.replica.ChangedSpans() {
 		single := uint32(0)
 		for index, end := span.First, span.First+span.Count; index < end; {
