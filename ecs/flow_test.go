@@ -114,12 +114,20 @@ func TestAFlowIsARun(t *testing.T) {
 				}
 				disturbed++
 			}
-			for _, c := range both {
-				for _, p := range payloads {
-					require.NoError(t, c.replica.Read(p))
-				}
-				c.run()
+			if seed%6 == 4 && random.IntN(3) == 0 {
+				random.Shuffle(len(payloads), func(i, j int) { payloads[i], payloads[j] = payloads[j], payloads[i] })
 			}
+			for _, p := range payloads {
+				if lost := seed%6 == 5 && random.IntN(10) == 0; !lost {
+					require.NoError(t, fast.replica.Read(p))
+					require.NoError(t, slow.replica.Read(p))
+				}
+			}
+			if seed%6 == 5 && random.IntN(3) == 0 {
+				continue // two ticks are applied together
+			}
+			fast.run()
+			slow.run()
 			require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
 			require.ElementsMatch(t, slow.reported(), fast.reported(), "seed %d, turn %d", seed, turn)
 			require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
@@ -153,6 +161,27 @@ func TestAFlowNoticesThatMemoryMoved(t *testing.T) {
 		require.Equal(t, turn > 2 && turn != 4, c.flowed > before, "turn %d", turn)
 		require.Equal(t, DigestStore(s.store, s.schema, func(wire.NetworkID) bool { return true }), Digest(&c.world, s.schema), "turn %d", turn)
 	}
+}
+
+// TestAFlowNoticesWhoCame is about an entity of the game's own that says it is one of ours, where nothing else happened.
+func TestAFlowNoticesWhoCame(t *testing.T) {
+	s := newStretchServerOf(t, 1, 40)
+	c := newStretchClient(s, false, false)
+	replicated, other := ecs.ComponentID[components.Replicated](&c.world), ecs.ComponentID[stretchOther](&c.world)
+	for turn := range 6 {
+		if turn == 5 {
+			e, _ := c.apply.Entity(s.ids[7])
+			copied := *replicatedOf(&c.world, e, replicated)
+			*replicatedOf(&c.world, c.world.NewEntity(replicated, other), replicated) = copied
+		}
+		for _, p := range s.flowTurn(1000, flowRows[:]) {
+			require.NoError(t, c.replica.Read(p))
+		}
+		c.run()
+	}
+	require.NotZero(t, c.flowed)
+	require.Len(t, c.problems, 1)
+	require.Equal(t, CopiedReplicated, c.problems[0].Kind)
 }
 
 // TestAFlowAllocatesNothing is about runs in which only values come, a part of which stay the same, in order and shuffled.
