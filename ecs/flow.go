@@ -49,12 +49,12 @@ func (w *watch) sits(t *table, slot int) bool {
 func (t *table) untouched() bool {
 	at := 0
 	for _, s := range t.spares {
-		if s.to > t.length || !t.same(at, s.from) || !t.sameSpared(s.from, s.to) {
+		if s.to > t.length || at < s.from && !t.same(at, s.from) || !t.sameSpared(s.from, s.to) {
 			return false
 		}
 		at = s.to
 	}
-	return t.same(at, t.length)
+	return at == t.length || t.same(at, t.length)
 }
 
 // flow is what is left of a run where still said so: values.

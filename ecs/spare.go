@@ -37,35 +37,34 @@ func (a *Apply) foreseeStretches() bool {
 	short := 0
 	for _, span := range a.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
-			s, ok := a.stretch(index, end-index)
-			if !ok {
+			n := len(a.legs)
+			a.legs = extended(a.legs, n)
+			l := &a.legs[n]
+			if !a.stretch(&l.stretch, index, end-index) {
 				return false
 			}
-			b, found, ok := a.berths.find(&s)
+			found, ok := a.berths.find(&l.stretch, &l.berth)
 			if !found {
-				a.unknown = s
-				return false
+				a.unknown = l.stretch
 			}
-			if b.n < shortBerth {
+			if ok && l.berth.n < shortBerth {
 				short++
 			}
 			if !ok || short > mostShort {
 				return false
 			}
-			a.legs = append(a.legs, leg{s, b})
-			a.spare(&b)
-			index += b.n
+			a.spare(&l.berth)
+			index += l.berth.n
 		}
 	}
 	return true
 }
 
 // stretch is what is one behind the other of count entities from one on. Where a packet ended an entity may have come by itself.
-func (a *Apply) stretch(index, count uint32) (s snapshot.Stretch, ok bool) {
+func (a *Apply) stretch(s *snapshot.Stretch, index, count uint32) (ok bool) {
 	r := a.replica
-	s, ok = r.Stretch(index, count)
-	if !ok {
-		s, ok = r.Single(index)
+	if *s, ok = r.Stretch(index, count); !ok {
+		*s, ok = r.Single(index)
 	}
 	for ok && s.Count < count {
 		next, more := r.Stretch(index+s.Count, count-s.Count)
@@ -77,7 +76,7 @@ func (a *Apply) stretch(index, count uint32) (s snapshot.Stretch, ok bool) {
 		}
 		s.Count += next.Count
 	}
-	return s, ok
+	return ok
 }
 
 // learn finds out where a stretch lies that foresee did not know, so that the next run does.

@@ -47,7 +47,7 @@ func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 	if k.moves != a.watch.moves {
 		k.moves, k.list, k.at, k.order = a.watch.moves, k.list[:0], 0, k.order[:0]
 	}
-	if b, found, ok := k.find(s); found {
+	if found, ok := k.find(s, &b); found {
 		return b, ok
 	}
 	if b = a.moor(s); b.n > 0 {
@@ -57,16 +57,16 @@ func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 }
 
 // find is berth where that was found out before.
-func (k *berths) find(s *snapshot.Stretch) (b berth, found, ok bool) {
+func (k *berths) find(s *snapshot.Stretch, b *berth) (found, ok bool) {
 	for tries := 0; tries < len(k.list); tries, k.at = tries+1, k.at+1 {
 		if k.at >= len(k.list) {
 			k.at = 0
 		}
 		if at := &k.list[k.at]; s.Index-at.index < at.n {
-			b = *at
-			if b.generation != s.Generation || b.mask != s.Mask {
-				return b, true, false
+			if at.generation != s.Generation || at.mask != s.Mask {
+				return true, false
 			}
+			*b = *at
 			skipped := s.Index - b.index
 			b.index, b.n = s.Index, min(s.Count, b.n-skipped)
 			switch {
@@ -76,13 +76,13 @@ func (k *berths) find(s *snapshot.Stretch) (b berth, found, ok bool) {
 				b.low = -1
 			case b.low == 0:
 				k.mix(at)
-				b = *at
+				b.low, b.order = at.low, at.order
 			}
 			b.number = int32(k.at)
-			return b, true, true
+			return true, true
 		}
 	}
-	return b, false, false
+	return false, false
 }
 
 // moor finds out where entities are.

@@ -86,12 +86,10 @@ func (r *Replica) Single(index uint32) (s Stretch, ok bool) {
 	if h < 0 {
 		return s, false
 	}
-	l, shape := &r.lives[h], r.shapes.of(r.masks[index])
-	s = Stretch{
-		Index: index, Generation: l.generation, Count: 1, Mask: r.masks[index],
-		Tick: l.newest.tick, First: l.first, Width: int32(shape.lanes),
-	}
-	return s, shape.floats && !l.gone && l.newest.tick == l.applied && l.newest.tick > r.past.horizon
+	shape := r.shapes.of(r.masks[index])
+	s = Stretch{Index: index, Generation: r.lives[h].generation, Count: 1, Mask: r.masks[index], Width: int32(shape.lanes)}
+	s.Tick, s.First, ok = r.Present(index, s.Generation, s.Mask)
+	return s, ok && shape.floats
 }
 
 // GoesOn reports whether another stretch begins where this one ends, and could be one with it.
