@@ -72,7 +72,9 @@ type Apply struct {
 	births   births
 	writing  writing
 	berths   berths
-	apart    bool // for tests: what could be listed as a stretch is listed one by one
+	legs     []leg            // what foresee found
+	unknown  snapshot.Stretch // what it did not
+	apart    bool             // for tests: what could be listed as a stretch is listed one by one
 	refs     refs
 	aims     aims
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
@@ -103,6 +105,7 @@ func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, 
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
+	a.legs = make([]leg, 0, mostBerths)
 	a.births.byMask = map[snapshot.Mask]int{}
 	a.refs = newRefs(schema)
 	for row := range schema.Rows() {
@@ -123,16 +126,27 @@ func (a *Apply) Run() {
 	a.removeCondemned() // those that had to wait
 	a.rejoin()
 	a.foresee()
+	if a.watch.sparing && a.watch.still() {
+		a.flow()
+		a.watch.flush()
+	} else {
+		a.runAll()
+	}
+	a.running = false
+}
+
+// runAll is Run where anything may have happened.
+func (a *Apply) runAll() {
 	a.watch.scan(a)
 	a.reconsider()
 	a.noticeLost()
 	a.watch.cutOff()
 	a.update()
 	a.settle()
+	a.learn()
 	a.watch.flush()
 	a.removeCondemned()
 	a.announceBorn()
-	a.running = false
 }
 
 // unlocked reports whether the world may be changed, and says so once if not.

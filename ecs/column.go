@@ -111,21 +111,28 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 
 // copyStretch is put for entities whose slots are one behind the other, for a
 // plan that is plain. Their lanes begin with all and are stride apart. It adds
-// those to same, by number, that had the value already.
-func (c *column) copyStretch(d *due, all []uint32, stride, words int, same []int32) []int32 {
+// those to same, by number, that had the value already, and returns how many they are.
+func (c *column) copyStretch(d *due, all []uint32, stride, words int, same *[mostDue]int32) int {
 	slot, n := int(d.slot), int(d.n)
-	shadow := c.shadow[slot*c.size : (slot+n)*c.size]
-	if words < 2 || words > 4 {
+	shadow, m := c.shadow[slot*c.size:(slot+n)*c.size], 0
+	switch words {
+	case 2:
+		m = overlay[[2]uint32](shadow, all, stride, n, same)
+	case 3:
+		m = overlay[[3]uint32](shadow, all, stride, n, same)
+	case 4:
+		m = overlay[[4]uint32](shadow, all, stride, n, same)
+	default:
 		for k := range n {
 			if !c.put(slot+k, all[k*stride:][:words]) {
-				same = append(same, int32(k))
+				same[m] = int32(k)
+				m++
 			}
 		}
-		return same
+		return m
 	}
-	same = copyStrided(shadow, all, stride, words, n, same)
 	copy(c.bytes(slot, slot+n), shadow)
-	return same
+	return m
 }
 
 // scatter is copyStretch for entities with slots all over the table.

@@ -1,5 +1,7 @@
 package netecs
 
+import "github.com/arche-netcode/netcode/snapshot"
+
 // What a run is about to overwrite need not be gone over twice. When all that a
 // replica received are stretches of which it is known where they lie, the scan
 // leaves out their plain columns, and each is compared with the shadow when it is
@@ -16,44 +18,92 @@ const mostSpares = 8
 // itself has to know what it wrote before it is decided what to overwrite.
 func (a *Apply) foresee() {
 	w := a.watch
-	w.sparing = false
+	w.sparing, a.legs = false, a.legs[:0]
 	for _, t := range w.tables {
 		t.spares = t.spares[:0]
 	}
-	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
+	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || a.early || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
 		return
 	}
-	w.sparing = a.eachStretch(w.spare)
+	w.sparing = a.foreseeStretches()
 }
 
-// eachStretch gives what is to be written to f, stretch by stretch. It is false
+// mostShort is how many stretches of few entities may be among those that are gone over as stretches: the others are cheaper one by one.
+const mostShort = 8
+
+// foreseeStretches lists what is to be written, stretch by stretch. It is false
 // when it comes upon anything else.
-func (a *Apply) eachStretch(f func(berth)) bool {
+func (a *Apply) foreseeStretches() bool {
+	short := 0
 	for _, span := range a.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
-			s, ok := a.replica.Stretch(index, end-index)
-			if !ok {
+			n := len(a.legs)
+			a.legs = extended(a.legs, n)
+			l := &a.legs[n]
+			if !a.stretch(&l.stretch, index, end-index) {
 				return false
 			}
-			b, found, ok := a.berths.find(&s)
-			if !found || !ok {
+			found, ok := a.berths.find(&l.stretch, &l.berth)
+			if !found {
+				a.unknown = l.stretch
+			}
+			if ok && l.berth.n < shortBerth {
+				short++
+			}
+			if !ok || short > mostShort {
 				return false
 			}
-			f(b)
-			index += b.n
+			a.spare(&l.berth)
+			index += l.berth.n
 		}
 	}
 	return true
 }
 
+// stretch is what is one behind the other of count entities from one on. Where a packet ended an entity may have come by itself.
+func (a *Apply) stretch(s *snapshot.Stretch, index, count uint32) (ok bool) {
+	r := a.replica
+	if *s, ok = r.Stretch(index, count); !ok {
+		*s, ok = r.Single(index)
+	}
+	for ok && s.Count < count {
+		next, more := r.Stretch(index+s.Count, count-s.Count)
+		if !more {
+			next, more = r.Single(index + s.Count)
+		}
+		if !more || !s.GoesOn(&next) {
+			break
+		}
+		s.Count += next.Count
+	}
+	return ok
+}
+
+// learn finds out where a stretch lies that foresee did not know, so that the next run does.
+func (a *Apply) learn() {
+	if a.unknown.Count > 0 && a.replica != nil && !a.unsettled {
+		a.berth(&a.unknown)
+	}
+	a.unknown = snapshot.Stretch{}
+}
+
+// leg is a stretch that is to be written, and where it lies.
+type leg struct {
+	stretch snapshot.Stretch
+	berth   berth
+}
+
 // spare is told of a stretch that will be written. Where its rows are all over the
 // table they are rather gone over one behind the other before.
-func (w *watch) spare(b berth) {
+func (a *Apply) spare(b *berth) {
+	t, from := a.watch.tables[b.table], int(b.slot)
 	if b.slot < 0 {
-		return
+		if b.low <= 0 {
+			return
+		}
+		from = int(b.low) - 1
 	}
-	t := w.tables[b.table]
-	from, to := int(b.slot), int(b.slot)+int(b.n)
+	to := from + int(b.n)
 	switch n := len(t.spares); {
 	case n > 0 && t.spares[n-1].to == from:
 		t.spares[n-1].to = to
@@ -66,7 +116,7 @@ func (w *watch) spare(b berth) {
 // could have another end than was foreseen.
 func (a *Apply) reconsider() {
 	w := a.watch
-	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled && a.eachStretch(func(berth) {}) {
+	if !w.sparing || a.berths.moves == w.moves && len(a.again)+len(w.lost)+len(w.left) == 0 && !a.unsettled {
 		return
 	}
 	w.sparing = false

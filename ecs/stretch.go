@@ -19,6 +19,9 @@ type berth struct {
 	mask       snapshot.Mask
 	table      int32
 	slot       int32 // of the first, the others behind it; -1: as slots says
+	low        int32 // where it is -1: 1 + the first slot of a piece of the table that is all theirs; -1: there is none; 0: not looked yet
+	order      int32 // where in berths.order it is said who is in each slot of the piece
+	number     int32 // in berths.list, of what find gives
 }
 
 // berths are what was found out about places and twins since they changed last.
@@ -27,6 +30,7 @@ type berths struct {
 	at    int
 	moves uint64  // of the places, then
 	slots []int32 // by index, where a berth is
+	order []int32 // by slot of the piece of each berth that has one: which of its entities
 }
 
 const (
@@ -41,9 +45,9 @@ const (
 func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 	k := &a.berths
 	if k.moves != a.watch.moves {
-		k.moves, k.list, k.at = a.watch.moves, k.list[:0], 0
+		k.moves, k.list, k.at, k.order = a.watch.moves, k.list[:0], 0, k.order[:0]
 	}
-	if b, found, ok := k.find(s); found {
+	if found, ok := k.find(s, &b); found {
 		return b, ok
 	}
 	if b = a.moor(s); b.n > 0 {
@@ -53,25 +57,32 @@ func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 }
 
 // find is berth where that was found out before.
-func (k *berths) find(s *snapshot.Stretch) (b berth, found, ok bool) {
+func (k *berths) find(s *snapshot.Stretch, b *berth) (found, ok bool) {
 	for tries := 0; tries < len(k.list); tries, k.at = tries+1, k.at+1 {
 		if k.at >= len(k.list) {
 			k.at = 0
 		}
 		if at := &k.list[k.at]; s.Index-at.index < at.n {
-			b = *at
-			if b.generation != s.Generation || b.mask != s.Mask {
-				return b, true, false
+			if at.generation != s.Generation || at.mask != s.Mask {
+				return true, false
 			}
+			*b = *at
 			skipped := s.Index - b.index
 			b.index, b.n = s.Index, min(s.Count, b.n-skipped)
-			if b.slot >= 0 {
+			switch {
+			case b.slot >= 0:
 				b.slot += int32(skipped)
+			case b.n < at.n:
+				b.low = -1
+			case b.low == 0:
+				k.mix(at)
+				b.low, b.order = at.low, at.order
 			}
-			return b, true, true
+			b.number = int32(k.at)
+			return true, true
 		}
 	}
-	return b, false, false
+	return false, false
 }
 
 // moor finds out where entities are.
@@ -109,7 +120,7 @@ func (a *Apply) keepBerth(b berth) {
 			straight := last.slot >= 0 && b.slot == last.slot+int32(last.n)
 			if straight || last.n < shortBerth || b.n < shortBerth || last.slot < 0 && b.slot < 0 {
 				if !straight {
-					last.slot = -1
+					last.slot, last.low = -1, 0
 				}
 				last.n += b.n
 				return
@@ -117,7 +128,7 @@ func (a *Apply) keepBerth(b berth) {
 		}
 	}
 	if len(k.list) >= mostBerths {
-		k.list, k.at = k.list[:0], 0
+		k.list, k.at, k.order = k.list[:0], 0, k.order[:0]
 	}
 	k.list = append(k.list, b)
 }
@@ -134,10 +145,21 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 	if !ok {
 		return 0, 1
 	}
+	a.enter(&s, &b)
+	a.writing.stretch(index, b.n)
+	return b.n, 0
+}
+
+// enter puts entities on the list of their table, as one or in as many parts as are
+// written as one.
+func (a *Apply) enter(s *snapshot.Stretch, b *berth) {
 	w := &a.writing
 	of := w.parcelOf(s.Tick, s.Mask, s.Mask)
 	w.parcels[of].stride = s.Width
-	d := due{index: index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of, stretch: true}
+	d := due{index: b.index, n: int32(b.n), slot: b.slot, first: s.First, parcel: of, stretch: true}
+	if a.watch.sparing && b.slot < 0 && b.low > 0 {
+		d.mixed = 1 + b.number
+	}
 	list := w.of(b.table)
 	if n := len(list) - 1; n >= 0 && list[n].precedes(&d, s.Width) {
 		more := min(d.n, d.most()-list[n].n)
@@ -151,8 +173,6 @@ func (a *Apply) listStretch(index, count uint32) (listed, single uint32) {
 		d.skip(part.n, s.Width)
 	}
 	w.byTable[b.table] = list
-	w.stretch(index, b.n)
-	return b.n, 0
 }
 
 // mostDue is how many entities are written as one, where their rows are one behind
@@ -181,7 +201,7 @@ func (d *due) precedes(next *due, stride int32) bool {
 	if !d.stretch || d.parcel != next.parcel || d.index+uint32(d.n) != next.index || d.first+d.n*stride != next.first {
 		return false
 	}
-	return d.slot < 0 && next.slot < 0 || d.slot >= 0 && next.slot == d.slot+d.n
+	return d.slot < 0 && next.slot < 0 && d.mixed+next.mixed == 0 || d.slot >= 0 && next.slot == d.slot+d.n
 }
 
 // stretch notes who is listed as one of a stretch.
@@ -261,17 +281,21 @@ func (w *writing) change(d *due, row snapshot.Mask, same []int32) {
 func (a *Apply) writeStretches(t *table, list []due) {
 	rest := false
 	for i := range list {
-		if d := &list[i]; d.stretch && d.slot >= 0 {
+		switch d := &list[i]; {
+		case !d.stretch:
+		case d.slot >= 0:
 			for k := range t.columns {
 				a.writeStretch(&t.columns[k], d)
 			}
-		} else if d.stretch {
+		case a.parts(d):
+			a.writeMixed(t, d)
+		default:
 			rest = true
 		}
 	}
 	for k := 0; rest && k < len(t.columns); k++ {
 		for i := range list {
-			if d := &list[i]; d.stretch && d.slot < 0 {
+			if d := &list[i]; d.stretch && d.slot < 0 && !a.parts(d) {
 				a.writeStretch(&t.columns[k], d)
 			}
 		}
@@ -287,16 +311,23 @@ func (a *Apply) writeStretch(c *column, d *due) {
 	a.stats.Rows += uint64(d.n)
 	w, bit := &a.writing, snapshot.Mask(0).With(c.row)
 	first, end := a.replica.Place(p.mask, c.row)
-	w.same = w.same[:0]
-	if d.slot >= 0 && a.watch.sparing && c.plain && !c.same(int(d.slot), int(d.slot+d.n)) {
+	switch {
+	case !a.watch.sparing || !c.plain:
+	case d.mixed > 0:
+		low, order := a.berths.piece(d)
+		a.straysOf(c, d, int(low), order)
+	case d.slot >= 0 && !c.same(int(d.slot), int(d.slot+d.n)):
 		a.strays(c, d)
 	}
-	switch {
-	case p.lanes != nil && c.plain && d.slot >= 0:
-		w.same = c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
-	case p.lanes != nil && c.plain:
+	if p.lanes != nil && c.plain && d.slot >= 0 {
+		n := c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, &w.few)
+		w.change(d, bit, w.few[:n])
+		return
+	}
+	w.same = w.same[:0]
+	if p.lanes != nil && c.plain {
 		w.same = c.scatter(a.berths.slots[d.index:][:d.n], p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
-	default:
+	} else {
 		for k := range d.n {
 			lanes := a.replica.Row(d.index+uint32(k), c.row)
 			if lanes == nil || !c.put(int(a.slot(d, k)), lanes) {

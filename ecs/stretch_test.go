@@ -23,6 +23,8 @@ type (
 		Local uint32 `net:"-"`
 	}
 	stretchMark  struct{}
+	stretchOne   struct{ V float32 }
+	stretchWide  struct{ V [6]float32 }
 	stretchOwn   struct{ N uint64 }
 	stretchOther struct{ N uint8 }
 )
@@ -37,16 +39,21 @@ type stretchServer struct {
 	view   *snapshot.View
 	ids    []wire.NetworkID
 	seq    uint64
+	most   int // entities
 }
 
 func newStretchServer(t *testing.T, seed uint64) *stretchServer {
+	return newStretchServerOf(t, seed, stretchEntities)
+}
+
+func newStretchServerOf(t *testing.T, seed uint64, most int) *stretchServer {
 	var plans []*wire.Plan
-	for _, v := range []any{stretchPlace{}, stretchTurn{}, stretchHeat{}, stretchLook{}, stretchMark{}} {
+	for _, v := range []any{stretchPlace{}, stretchTurn{}, stretchHeat{}, stretchLook{}, stretchMark{}, stretchOne{}, stretchWide{}} {
 		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
-	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: snapshot.NewSchema(plans)}
+	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: snapshot.NewSchema(plans), most: most}
 	cfg := s.config()
 	s.store = snapshot.NewStore(s.schema, cfg)
 	s.view = snapshot.NewView(s.store, cfg)
@@ -54,7 +61,7 @@ func newStretchServer(t *testing.T, seed uint64) *stretchServer {
 }
 
 func (s *stretchServer) config() snapshot.Config {
-	return snapshot.Config{Window: 8, SentPackets: 64, Entities: stretchEntities}
+	return snapshot.Config{Window: 8, SentPackets: 64, Entities: s.most}
 }
 
 func (s *stretchServer) set(id wire.NetworkID, row int, often int) {
@@ -123,6 +130,10 @@ type stretchClient struct {
 	spared   int // runs of which the scan left something out
 	found    int // of them: that put something back
 	madeUp   int // runs that scanned what was left out at first
+	flowed   int // runs that wrote without a scan
+	amended  int // of them: that put something back
+	mixed    int // stretches that were written by their slots
+	parted   int // of them: of which not all got the same rows
 }
 
 func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
@@ -187,8 +198,18 @@ func (c *stretchClient) mischief(id wire.NetworkID, what int) {
 
 // run applies what was read, and keeps what that changed.
 func (c *stretchClient) run() {
-	restored := c.apply.Stats().Restored
+	restored, scans := c.apply.Stats().Restored, c.apply.watch.run
 	c.apply.Run()
+	if c.apply.watch.run == scans && len(c.apply.legs) > 0 {
+		c.flowed++
+		c.amended += min(1, int(c.apply.Stats().Restored-restored))
+	}
+	for _, list := range c.apply.writing.byTable {
+		for i := range list {
+			c.mixed += min(1, int(list[i].mixed))
+			c.parted += min(1, int(list[i].mixed)*int(list[i].detail))
+		}
+	}
 	left := false
 	for _, t := range c.apply.watch.tables {
 		left = left || len(t.spares) > 0

@@ -44,6 +44,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		rows:      b.rows(&mask),
 		replicas:  column{id: b.replicated, row: -1, size: replicatedSize},
 		scattered: hasRelation(w, &mask),
+		spares:    make([]spare, 0, mostSpares),
 	}
 	t.filter = w.Cache().Register(&t.exact)
 	for row, id := range b.ids {

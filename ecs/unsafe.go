@@ -93,6 +93,23 @@ func (c *column) aimSeat(n int) {
 	}
 }
 
+// seatedAt reports whether an entity's component is in a row of an archetype whose first row lies where seat found it. The entity must be
+// alive.
+func (c *column) seatedAt(w *ecs.World, e ecs.Entity, row int) bool {
+	// SAFETY: nothing is read; that both are the same says that the memory has as many rows.
+	return w.GetUnchecked(e, c.id) == unsafe.Add(c.seats[0], row*c.size)
+}
+
+// sit points the columns of a table that is one archetype at its rows, of which seated has said that they are where they were.
+func (t *table) sit() {
+	// SAFETY: as for seat: the first row of the archetype is where it was, and so it has not grown, and all other components are where they
+	// were too. Nobody changes the world until release is called.
+	t.replicas.base = t.replicas.seats[0]
+	for i := range t.columns {
+		t.columns[i].base = t.columns[i].seats[0]
+	}
+}
+
 // differingSeat is the first row from the n-th on that seat has found in this walk and that is not in its slot, or the number
 // of rows. Those with a negative slot are passed over. It is a loop over little else than loads of two or four words, so that
 // many are under way at once: they are all over the memory.
@@ -285,29 +302,56 @@ func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask
 	return n
 }
 
-// copyStrided copies n rows of two to four words, which are taken in two pieces of
-// two that may overlap.
-func copyStrided(shadow []byte, all []uint32, stride, words, n int, same []int32) []int32 {
+// overlay copies n rows of as many words as T has, which are stride apart, into slots one behind the other. It lists those that had the value
+// already and returns how many they are. There is no call in the loop, so that its numbers stay in registers.
+func overlay[T [2]uint32 | [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n int, same *[mostDue]int32) (m int) {
 	const word = 4
-	size, last, step := words*word, words*word-8, stride*word
-	_, _ = shadow[n*size-1], all[(n-1)*stride+words-1]
+	size, step := int(unsafe.Sizeof(*new(T))), stride*word
+	last := size - 8
+	_, _ = shadow[n*size-1], all[(n-1)*stride+size/word-1]
 	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
 	for k, v, old := 0, 0, 0; k < n; k, v, old = k+1, v+step, old+size {
-		// SAFETY: that there are n rows in both was looked at just now, and a row is 8
-		// bytes at least; as bytes they need no alignment.
+		// SAFETY: that there are n rows in both was looked at just now, and a row is 8 bytes at least, which are taken in two pieces that may
+		// overlap; as bytes they need no alignment.
 		v0, v1 := (*[8]byte)(unsafe.Add(from, v)), (*[8]byte)(unsafe.Add(from, v+last))
 		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
 		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
-		if (a^binary.LittleEndian.Uint64(old0[:]))|(b^binary.LittleEndian.Uint64(old1[:])) == 0 {
-			same = append(same, int32(k))
+		if a == binary.LittleEndian.Uint64(old0[:]) && b == binary.LittleEndian.Uint64(old1[:]) {
+			same[m&(mostDue-1)] = int32(k)
+			m++
 		}
 		binary.LittleEndian.PutUint64(old0[:], a)
 		binary.LittleEndian.PutUint64(old1[:], b)
 	}
-	return same
+	return m
 }
 
-// copyScattered is copyStrided for rows all over a column.
+// overlayMixed is overlay for rows of which order says where they are.
+func overlayMixed[T [2]uint32 | [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride int, order []int32, same *[mostDue]int32) (m int) {
+	const word = 4
+	size := int(unsafe.Sizeof(*new(T)))
+	last, old := size-8, 0
+	_ = shadow[len(order)*size-1]
+	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
+	for k, of := range order {
+		at := int(of) * stride
+		_ = all[at+size/word-1]
+		// SAFETY: as for overlay; that the row is among the lanes was looked at just now, and none of the numbers is below zero.
+		v0, v1 := (*[8]byte)(unsafe.Add(from, at*word)), (*[8]byte)(unsafe.Add(from, at*word+last))
+		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
+		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
+		if a == binary.LittleEndian.Uint64(old0[:]) && b == binary.LittleEndian.Uint64(old1[:]) {
+			same[m&(mostDue-1)] = int32(k)
+			m++
+		}
+		binary.LittleEndian.PutUint64(old0[:], a)
+		binary.LittleEndian.PutUint64(old1[:], b)
+		old += size
+	}
+	return m
+}
+
+// copyScattered is overlay for rows all over a column.
 func copyScattered[T [3]uint32 | [4]uint32](c *column, slots []int32, all []uint32, stride int, same []int32) []int32 {
 	const word = 4
 	size := int(unsafe.Sizeof(*new(T)))

@@ -163,6 +163,7 @@ func (w *watch) scanColumns(t *table, h watcher) {
 	if n > 0 {
 		w.query.Next()
 		t.aim(&w.query)
+		t.seat(&w.query, 0)
 		t.reserve(n)
 	}
 	common, at := min(n, t.length), 0

@@ -22,6 +22,7 @@ type writing struct {
 	longs    []uint64        // the same, a bit for each index
 	details  []snapshot.Mask // of stretches of which not all got the same rows
 	same     []int32
+	few      [mostDue]int32 // the same, of what is written as one
 }
 
 // due is an entity to write, or a stretch of them: one behind the other by index
@@ -37,6 +38,7 @@ type due struct {
 	rows   snapshot.Mask // that got another value
 	// stretch says that it came as one, though one entity may be left of it.
 	stretch bool
+	mixed   int32 // 1 + the berth that it is all of, which has a piece of the table to itself; see writeMixed
 }
 
 // parcel is what entities have in common that have the same rows and whose
@@ -119,6 +121,14 @@ func (a *Apply) house(index uint32, at *place, tw *twin) {
 // values has changed: they are listed here, stretches of them as one, the others
 // by updateEntity.
 func (a *Apply) listChanged() {
+	if a.watch.sparing { // it was all gone over before
+		for i := range a.legs {
+			l := &a.legs[i]
+			a.enter(&l.stretch, &l.berth)
+			a.writing.stretch(l.berth.index, l.berth.n)
+		}
+		return
+	}
 	for _, span := range a.replica.ChangedSpans() {
 		single := uint32(0)
 		for index, end := span.First, span.First+span.Count; index < end; {
@@ -219,11 +229,7 @@ func (a *Apply) writeAll() {
 		a.writing.forget() // a listener has reset the world
 		return
 	}
-	for i := range a.writing.parcels {
-		if p := &a.writing.parcels[i]; p.tick != tick.None {
-			p.lanes = a.replica.Lanes(p.tick)
-		}
-	}
+	a.unpack()
 	a.writing.guard = a.watch.world.Query(&a.watch.everything)
 	for n := range a.writing.byTable {
 		list := a.writing.byTable[n]
@@ -241,6 +247,15 @@ func (a *Apply) writeAll() {
 	}
 	a.writing.guard.Close()
 	a.early = false
+}
+
+// unpack finds the lanes of what is to be written.
+func (a *Apply) unpack() {
+	for i := range a.writing.parcels {
+		if p := &a.writing.parcels[i]; p.tick != tick.None {
+			p.lanes = a.replica.Lanes(p.tick)
+		}
+	}
 }
 
 // startRows begins the masks of changed rows with what changed before.

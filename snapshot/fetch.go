@@ -79,6 +79,25 @@ func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
 	}, true
 }
 
+// Single is a stretch of an entity that Stretch knows nothing of, if its rows are such that it could be one of a stretch: exact floats, in
+// one piece.
+func (r *Replica) Single(index uint32) (s Stretch, ok bool) {
+	h := r.head(index)
+	if h < 0 {
+		return s, false
+	}
+	shape := r.shapes.of(r.masks[index])
+	s = Stretch{Index: index, Generation: r.lives[h].generation, Count: 1, Mask: r.masks[index], Width: int32(shape.lanes)}
+	s.Tick, s.First, ok = r.Present(index, s.Generation, s.Mask)
+	return s, ok && shape.floats
+}
+
+// GoesOn reports whether another stretch begins where this one ends, and could be one with it.
+func (s *Stretch) GoesOn(next *Stretch) bool {
+	return next.Index == s.Index+s.Count && next.Generation == s.Generation && next.Mask == s.Mask &&
+		next.Tick == s.Tick && next.First == s.First+int32(s.Count)*s.Width
+}
+
 // Lanes is all lanes of a tick that Present gave, nil when something was read
 // since and the tick has left. The slice is the Replica's own: read it, do not
 // keep it.

@@ -1,0 +1,23 @@
+package switchoff
+
+// flows switches off what a client's run without a scan has to have looked at (docs/adr/0015).
+func flows() []mutation {
+	const same, moved, came = "TestAFlowIsARun", "TestAFlowNoticesThatMemoryMoved", "TestAFlowNoticesWhoCame"
+	return []mutation{
+		change("flows", "memory is where it was, whatever became of the archetype", moved,
+			"ecs/flow.go", "!w.seated(t)", "len(t.replicas.seats) == 0"),
+		change("flows", "nobody has come", came, "ecs/flow.go", "sum != w.count()", "false"),
+		change("flows", "what is not overwritten was not written to", "TestNobodyWritesIsAFlow",
+			"ecs/flow.go", "return at == t.length || t.same(at, t.length)", "return true"),
+		change("flows", "what does not travel was not written to", same,
+			"ecs/flow.go", "!t.sameSpared(s.from, s.to)", "false"),
+		change("flows", "what was written to rows all over a table is overwritten unseen", same,
+			"ecs/mixed.go", "a.straysOf(c, d, slot, order)", ""),
+		change("flows", "who had the value has another", same, "ecs/mixed.go", "*at = at.Without(c.row)", "_ = at"),
+		change("flows", "a part of a berth has its piece to itself", same, "ecs/stretch.go", "b.low = -1\n\t\t\tcase", "case"),
+		change("flows", "a single one of another tick goes on", "TestStretchesThatGoOnAreTheirEntities",
+			"snapshot/fetch.go", "next.Tick == s.Tick &&", ""),
+		change("flows", "what was left out goes by itself", same,
+			"ecs/write.go", "if a.watch.sparing { // it was", "if false { // it was"),
+	}
+}
