@@ -95,6 +95,9 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	if desk.lists.tick != v.store.tick {
 		desk.lists.begin(v.store.tick)
 	}
+	if v.payload > 0 && len(dst) > v.payload {
+		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
+	}
 	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
 	v.makeRoom()
 	v.sent.desk = &desk.lists
