@@ -195,6 +195,9 @@ func (p *packetWriter) despawns() {
 	p.last = 0
 	plain := p.limit
 	for w := range v.owed {
+		if v.owed[w] == 0 {
+			continue
+		}
 		for word := v.owed[w] & p.departures(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.tenants[index].ended > p.s {
