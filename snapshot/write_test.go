@@ -204,7 +204,7 @@ func TestNoPacketHasMoreThanThePayload(t *testing.T) {
 		var got [2][]byte
 		for i, v := range views {
 			v.Observe()
-			buf := make([]byte, 300+4*i)
+			buf := make([]byte, 300+16*i)
 			got[i] = buf[:v.Write(buf, seq)]
 		}
 		require.Equal(t, got[0], got[1], "packet %d", seq)
