@@ -196,14 +196,15 @@ func TestNoPacketHasMoreThanThePayload(t *testing.T) {
 	s := NewStore(simSchema(t), cfg)
 	views := []*View{NewView(s, cfg), NewView(s, cfg)}
 	s.Begin(1)
-	for range 400 {
+	for range 1000 {
 		s.Set(s.Spawn(), rowPosition, []uint32{5, 6})
 	}
 	s.Commit()
+	views[0].Observe()
+	views[1].Observe()
 	for seq := uint64(1); views[0].Pending(); seq++ {
 		var got [2][]byte
 		for i, v := range views {
-			v.Observe()
 			buf := make([]byte, 300+16*i)
 			got[i] = buf[:v.Write(buf, seq)]
 		}
@@ -211,4 +212,5 @@ func TestNoPacketHasMoreThanThePayload(t *testing.T) {
 		require.LessOrEqual(t, len(got[0]), 300)
 	}
 	require.False(t, views[1].Pending())
+	require.Greater(t, views[0].Stats().Snapshots, uint64(5))
 }
