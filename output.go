@@ -13,6 +13,11 @@ type output struct {
 	bytes     []byte
 	datagrams []datagram
 	taken     int // bytes of maxOutput that others have
+	all       struct {
+		to    []netip.AddrPort
+		runs  [][]byte
+		sizes []int
+	}
 }
 
 type datagram struct {
@@ -73,20 +78,44 @@ const (
 // the last, which may be shorter.
 func (o *output) drainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
 	for i := 0; i < len(o.datagrams); {
-		d := o.datagrams[i]
-		size, end := d.end-d.start, d.end
-		first := i
-		for i++; i < len(o.datagrams) && i-first < mostInRun; i++ {
-			next := o.datagrams[i]
-			if next.to != d.to || next.start != end || next.end-next.start > size || next.end-d.start > longestRun {
-				break
-			}
-			if end = next.end; end-next.start < size {
-				i++
-				break
-			}
-		}
-		send(d.to, o.bytes[d.start:end:end], size)
+		next, d, end := o.run(i)
+		send(d.to, o.bytes[d.start:end:end], d.end-d.start)
+		i = next
 	}
+	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
+}
+
+// run is the run that begins with a datagram: that one, where the bytes of the last one end, and the datagram behind it.
+func (o *output) run(first int) (next int, d *datagram, end int) {
+	d = &o.datagrams[first]
+	size := d.end - d.start
+	end = d.end
+	for next = first + 1; next < len(o.datagrams) && next-first < mostInRun; next++ {
+		n := &o.datagrams[next]
+		if n.start != end || n.end-n.start > size || n.end-d.start > longestRun || n.to != d.to {
+			break
+		}
+		if end = n.end; end-n.start < size {
+			return next + 1, d, end
+		}
+	}
+	return next, d, end
+}
+
+// drainAll is drainRuns for all runs at once.
+func (o *output) drainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
+	a := &o.all
+	for i := 0; i < len(o.datagrams); {
+		next, d, end := o.run(i)
+		a.to = append(a.to, d.to)
+		a.runs = append(a.runs, o.bytes[d.start:end:end])
+		a.sizes = append(a.sizes, d.end-d.start)
+		i = next
+	}
+	if len(a.to) > 0 {
+		send(a.to, a.runs, a.sizes)
+	}
+	clear(a.runs) // else they would keep the bytes when there are larger ones
+	a.to, a.runs, a.sizes = a.to[:0], a.runs[:0], a.sizes[:0]
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }

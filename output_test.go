@@ -18,7 +18,7 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 	}
 	several := 0
 	for range 300 {
-		var one, runs output
+		var one, runs, together output
 		for range r.IntN(100) {
 			to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(r.IntN(2))}), 9)
 			size := 1 + r.IntN(3)
@@ -26,7 +26,7 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 				size = 1200
 			}
 			data := bytes.Repeat([]byte{byte(r.IntN(256))}, size)
-			for _, o := range []*output{&one, &runs} {
+			for _, o := range []*output{&one, &runs, &together} {
 				copy(o.room(1200), data)
 				o.commit(to, size)
 			}
@@ -46,6 +46,19 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 			}
 		})
 		require.Equal(t, want, got)
+		got = nil
+		calls := 0
+		together.drainAll(func(to []netip.AddrPort, runs [][]byte, sizes []int) {
+			calls++
+			for i, packets := range runs {
+				for ; len(packets) > 0; packets = packets[min(sizes[i], len(packets)):] {
+					got = append(got, sent{to[i], string(packets[:min(sizes[i], len(packets))])})
+				}
+			}
+		})
+		require.Equal(t, want, got)
+		require.Equal(t, min(len(want), 1), calls)
+		together.drainAll(func([]netip.AddrPort, [][]byte, []int) { t.Fatal("nothing waits any more") })
 	}
 	require.NotZero(t, several)
 	var full output

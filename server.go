@@ -130,6 +130,12 @@ func (s *Server) DrainRuns(send func(to netip.AddrPort, packets []byte, size int
 	s.out.drainRuns(send)
 }
 
+// DrainAll is DrainRuns for a socket that takes what is for several addresses at once: runs[i], of packets of sizes[i] bytes,
+// is for to[i]. It calls send once, or not at all where nothing waits.
+func (s *Server) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
+	s.out.drainAll(send)
+}
+
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
 func (s *Server) TickDue() bool { return s.frame.due }
 

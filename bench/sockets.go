@@ -55,6 +55,25 @@ func (c *countedSocket) SendRun(to netip.AddrPort, datagrams []byte, size int) e
 	return nil
 }
 
+// SendAll counts each run as a call: what they share is not the network's.
+func (c *countedSocket) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
+	all, ok := c.socket.(transport.Volleyer)
+	if !ok || c.headers {
+		for i := range runs {
+			if fault := c.SendRun(to[i], runs[i], sizes[i]); err == nil && fault != nil {
+				failed, err = i, fault
+			}
+		}
+		return failed, err
+	}
+	c.calls += int64(len(runs))
+	for i, run := range runs {
+		c.sent += int64((len(run) + sizes[i] - 1) / sizes[i])
+		c.sentBytes += int64(len(run))
+	}
+	return all.SendAll(to, runs, sizes)
+}
+
 // heldSocket keeps what arrived until a frame asks for it, so that a frame can wait for its datagrams.
 type heldSocket struct {
 	socket

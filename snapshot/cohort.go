@@ -182,7 +182,7 @@ func (g *cohorts) move(m *moves) {
 	for i := range g.used {
 		c := &g.all[i]
 		s := c.commonSlot
-		if c.n == 0 || !m.change(&s) {
+		if c.n == 0 || !m.change(&s) || g.moveAll(c, &s, m) {
 			continue
 		}
 		var d *cohort
@@ -213,6 +213,29 @@ func (g *cohorts) move(m *moves) {
 	for _, rest := range m.rest {
 		m.alone |= rest
 	}
+}
+
+// moveAll gives a cohort another state if all its members are to have it, and no
+// other cohort has it: who is in it is then not looked at again. It is also true
+// where there is nothing to move.
+func (g *cohorts) moveAll(c *cohort, s *commonSlot, m *moves) bool {
+	n := 0
+	for k := range m.words {
+		n += bits.OnesCount64(c.of[m.words[k].word] & m.rest[k])
+	}
+	if n < c.n {
+		return n == 0
+	}
+	for i := range g.all[:g.used] {
+		if d := &g.all[i]; d != c && d.n > 0 && d.commonSlot == *s {
+			return false
+		}
+	}
+	c.commonSlot = *s
+	for k := range m.words {
+		m.rest[k] &^= c.of[m.words[k].word]
+	}
+	return true
 }
 
 // together moves as many as are members.

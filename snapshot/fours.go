@@ -66,8 +66,8 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	grouped := len(v.store.groups.of) > 0
 	f := fours{members: v.four[:0], listed: listed{context: afterAll}}
 	from, room := 0, true
-	if m := p.copied(before); m != nil {
-		from, f.listed = len(m.listed), m.end
+	if c := p.copied(before, &f.keeper); c != nil {
+		from, f.listed = c.at, c.end
 	} else {
 		f.keeper = p.keep(before)
 	}

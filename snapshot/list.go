@@ -165,7 +165,13 @@ func (p *packetWriter) goRound() bool {
 	}
 	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
 	for i := 0; i <= len(v.unsent); i++ {
-		w := (start + i) % len(v.unsent)
+		w := start + i
+		if w >= len(v.unsent) {
+			w -= len(v.unsent)
+		}
+		if v.unsent[w] == 0 { // of most words: what moved went through a list
+			continue
+		}
 		word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
 		switch i {
 		case 0:

@@ -52,7 +52,7 @@ type wordOf struct {
 // acknowledgement turns a packet's entries into baselines, a loss puts them
 // back into unsent. Where that memory is full of pending packets nothing is sent.
 type sentRing struct {
-	packets []sentPacket // by sequence modulo length
+	packets []sentPacket // by sequence modulo length, a power of two that grows up to the capacity
 	entries []sentEntry  // by position modulo length, a power of two; as many again behind them, up to the capacity
 	next    uint64       // position of the next entry
 	oldest  uint64       // sequence of the oldest packet whose entries are held
@@ -66,6 +66,7 @@ const (
 	entriesPerPacket = 32
 	maxRecords       = 1024
 	firstEntries     = 4 * maxRecords // of the room that is used at first: the less of it, the nearer it is
+	firstPackets     = 64             // of those
 	maxSpan          = math.MaxUint16
 )
 
@@ -77,7 +78,7 @@ func newSentRing(packets int) sentRing {
 	for most < packets*entriesPerPacket {
 		most *= 2
 	}
-	return sentRing{packets: make([]sentPacket, packets), entries: make([]sentEntry, firstEntries, most)}
+	return sentRing{packets: make([]sentPacket, min(firstPackets, packets), packets), entries: make([]sentEntry, firstEntries, most)}
 }
 
 // get finds a packet that is still remembered.
@@ -121,6 +122,9 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 	}
 	for r.oldest < seq && (seq-r.oldest >= uint64(len(r.packets)) || !r.fits()) {
 		remembered := seq-r.oldest < uint64(len(r.packets))
+		if !remembered && r.remember() {
+			continue
+		}
 		if remembered && r.grow() {
 			continue
 		}
@@ -146,6 +150,21 @@ func (r *sentRing) fits() bool {
 		return false // a sequence without a snapshot: step over it
 	}
 	return r.next+maxRecords-p.first <= uint64(len(r.entries))
+}
+
+// remember doubles the room for packets, up to what was made at the start.
+func (r *sentRing) remember() bool {
+	n := len(r.packets)
+	if n == cap(r.packets) {
+		return false
+	}
+	r.packets = r.packets[:2*n]
+	for i, p := range r.packets[:n] {
+		if to := int(p.seq % uint64(2*n)); to != i && p.seq != 0 {
+			r.packets[to], r.packets[i] = p, sentPacket{}
+		}
+	}
+	return true
 }
 
 // grow doubles the room for entries, up to what was made at the start.

@@ -74,3 +74,51 @@ func TestTheRingUsesAgainWhatIsAcknowledged(t *testing.T) {
 	require.NotNil(t, r.get(199), "it is not acknowledged")
 	require.NotNil(t, r.get(201))
 }
+
+// TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay: it is small as long as acknowledgements come, and what was in it is found when it grew.
+func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
+	r := newSentRing(1000)
+	require.Equal(t, 1024, cap(r.packets))
+	none := func(*sentPacket) { require.Fail(t, "nothing is given up") }
+	seq := uint64(7)
+	for ; seq < 1000; seq += 1 + seq%3 { // some numbers carry no snapshot
+		fillRing(t, &r, seq, 1, none)
+		r.get(seq).acked, r.get(seq).pending = true, false
+		r.release(tick.Tick(seq))
+	}
+	require.Len(t, r.packets, firstPackets)
+	first := seq
+	for ; seq < first+1024; seq++ {
+		if seq%5 == 0 {
+			fillRing(t, &r, seq, 1, none)
+			r.get(seq).alike = newAlike()
+			continue
+		}
+		fillRing(t, &r, seq, 2, none)
+		for held := first; held <= seq; held++ {
+			p := r.get(held)
+			require.NotNil(t, p, "packet %d of %d", held, seq)
+			require.Equal(t, 2-boolToInt(held%5 == 0), p.n)
+			require.Equal(t, held%5 == 0, p.alike != nil)
+		}
+	}
+	require.Len(t, r.packets, 1024)
+	alike := 0
+	for i := range r.packets {
+		if r.packets[i].alike != nil {
+			alike++
+		}
+	}
+	require.Equal(t, 205, alike, "none is there twice")
+	lost := 0
+	fillRing(t, &r, seq, 1, func(p *sentPacket) { require.Equal(t, first, p.seq); lost++ })
+	require.Equal(t, 1, lost)
+	require.Equal(t, 1024, cap(r.packets), "nothing was allocated")
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -11,15 +12,14 @@ import (
 // what a packet goes through again of an earlier one is the same for all of
 // them, bit by bit: it is written for the first of them and copied for the
 // others. A sharedList is that part of a packet, with all that it came from.
-// Where any of this differs for another client, nothing is copied. It ends
-// before the first four with a record that is not the usual one, or does not
-// fit: from there on each client's packet goes its own way.
+// Where any of this differs for another client, no more is copied than before
+// that. It ends before the first four with a record that is not the usual one, or
+// does not fit: from there on each client's packet goes its own way.
 type sharedList struct {
 	// What it came from.
 	tick   tick.Tick // of the packet whose list was gone through
 	near   tick.Tick // how far before that the other one lies that the packet names
 	part   int
-	whole  int         // how many records that one has, if all were gone through; else 0
 	masked bool        // the client may not see all components of all entities
 	from   *alike      // what of that packet others carried too, from its entry
 	fromAt int         // of that number on
@@ -29,11 +29,9 @@ type sharedList struct {
 	lean   tick.Tick   // T′ of the first, and so of most
 
 	// What it came to.
-	*alike       // the records
-	bits         int
-	code         []uint64
-	end          listed
-	deltas, same uint64
+	*alike // the records
+	code   []uint64
+	marks  []listMark // how far it may be copied; the last is its end
 }
 
 // wordWaits is which of the entities of a word were asked for, and of these
@@ -55,8 +53,10 @@ type sharedLists struct {
 	used   bool      // any of the tick's was copied
 	pause  tick.Tick // ticks in which none is kept: nobody shared the last ones
 	next   tick.Tick // the next tick in which they are kept
-	copied uint64    // since the beginning
+	copied uint64    // whole, since the beginning
+	parts  uint64    // and of which a part was copied
 	blanks int       // how many were made
+	every  int       // entities between two marks; 0: markEvery
 	spare  []*alike  // that nobody holds
 }
 
@@ -92,14 +92,14 @@ func (l *sharedLists) keep() *sharedList {
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
 			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), before: make([]tick.Tick, 0, firstKept),
-			code: make([]uint64, 0, firstKept),
+			code: make([]uint64, 0, firstKept), marks: make([]listMark, 0, firstKept/markEvery),
 		})
 	}
 	m := &l.kept[l.n]
 	l.n++
 	l.drop(m.alike)
 	l.drop(m.from)
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], alike: l.blank()}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank()}
 	return m
 }
 
@@ -135,52 +135,67 @@ func (l *sharedLists) drop(a *alike) {
 // symbols.
 func (v *View) shareable() bool { return !v.plan.active && v.store.watch == nil }
 
-// copied writes what another client has got of the same list and returns it,
-// nil where there is none.
-func (p *packetWriter) copied(before *sentPacket) *sharedList {
+// copied writes what another client has got of the same list, or as much as there
+// is of that for this one too, and returns how far that is; nil where there is none.
+// Of a part the rest is kept with it.
+func (p *packetWriter) copied(before *sentPacket, k *listKeeper) *listMark {
 	if !p.v.shareable() {
 		return nil
 	}
 	l := &p.desk.lists
 	for i := range l.n {
-		if m := &l.kept[i]; p.comesTo(m, before) {
+		m := &l.kept[i]
+		if end := m.end(); p.mayCome(m, before) && p.comesTo(m, end, before) {
 			l.used = true
 			l.copied++
 			p.take(m)
-			return m
+			return end
 		}
+	}
+	if i, at := p.longest(before); i >= 0 {
+		l.used = true
+		l.parts++
+		*k = p.keep(before)
+		m := &l.kept[i]
+		p.takePart(m, &m.marks[at])
+		k.takePart(p, m, at)
+		return &m.marks[at]
 	}
 	return nil
 }
 
-// comesTo reports whether all that a list came from is the same for this client.
-func (p *packetWriter) comesTo(m *sharedList, before *sentPacket) bool {
+// mayCome reports whether a list came from one that says the same of itself.
+func (p *packetWriter) mayCome(m *sharedList, before *sentPacket) bool {
+	return m.tick == before.tick && m.near == p.near && m.part == before.part && m.masked == (len(p.v.own.rows) > 0)
+}
+
+// comesTo reports whether all that a list came from, so far, is the same for this
+// client.
+func (p *packetWriter) comesTo(m *sharedList, c *listMark, before *sentPacket) bool {
 	v := p.v
 	switch {
-	case m.tick != before.tick || m.near != p.near || m.part != before.part || m.masked != (len(v.own.rows) > 0):
+	case c.at > before.n || c.end.at%fourSize != 0 && c.end.at != before.records:
 		return false
-	case len(m.listed) > before.n || m.whole > 0 && m.whole != before.records:
-		return false
-	case p.w.Bits()+m.bits > p.limit || p.sent.n+len(m.entries) > maxRecords-p.waiting:
+	case p.w.Bits()+c.bits > p.limit || p.sent.n+c.entries > maxRecords-p.waiting:
 		return false
 	}
 	alike, alone := p.leanAlike(m), uint64(0)
-	for i := range m.waits {
-		a := &m.waits[i]
+	for i := range c.waits {
+		a := c.waitsOf(m, i)
 		if v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
 			return false
 		}
 		alone |= v.notIn(&alike, a)
 	}
-	for at := m.shared(before); at < len(m.listed); {
+	for at := m.shared(before); at < c.at; {
 		entries := v.sent.following(before, at)
-		end := min(at+len(entries), len(m.listed))
+		end := min(at+len(entries), c.at)
 		if !listsTheSame(m.listed[at:end], entries) {
 			return false
 		}
 		at = end
 	}
-	return (alone == 0 || p.eachComesTo(m, &alike)) && p.ownRows(m)
+	return (alone == 0 || p.eachComesTo(m, c, &alike)) && p.ownRows(m.entries[:c.entries])
 }
 
 // leanAlike is the cohorts whose members lean on what most records of a list lean
@@ -209,11 +224,11 @@ func (v *View) notIn(alike *[maxCohorts]bool, a *wordWaits) uint64 {
 
 // eachComesTo asks one by one whether a record of those that are not alike leans
 // on the same for this client.
-func (p *packetWriter) eachComesTo(m *sharedList, alike *[maxCohorts]bool) bool {
+func (p *packetWriter) eachComesTo(m *sharedList, c *listMark, alike *[maxCohorts]bool) bool {
 	var room slot
 	v, at := p.v, 0
-	for i := range m.waits {
-		a := &m.waits[i]
+	for i := range c.waits {
+		a := c.waitsOf(m, i)
 		n := bits.OnesCount64(a.wait)
 		if alone := v.notIn(alike, a); alone != 0 {
 			for k := at; k < at+n; k++ {
@@ -256,13 +271,13 @@ func listsTheSame(listed []uint32, entries []sentEntry) bool {
 // ownRows reports whether what is this client's own of the records' entities is
 // as it is for most: what it may see of them, that nothing waits for the next tick,
 // and that none is tied.
-func (p *packetWriter) ownRows(m *sharedList) bool {
+func (p *packetWriter) ownRows(entries []sentEntry) bool {
 	v := p.v
 	if len(v.own.rows) == 0 && len(v.own.touched) == 0 && v.ties.n == 0 {
 		return true
 	}
-	for i := range m.entries {
-		e := &m.entries[i]
+	for i := range entries {
+		e := &entries[i]
 		if v.maskOf(e.index) != e.mask || v.touchedAt(e.index) > p.s || v.ties.has(e.index) {
 			return false
 		}
@@ -273,21 +288,27 @@ func (p *packetWriter) ownRows(m *sharedList) bool {
 // take writes a list that comes to the same, and notes what the packet carries.
 func (p *packetWriter) take(m *sharedList) {
 	v := p.v
-	p.writeWords(m.code, m.bits)
-	for i := range m.waits {
-		a := &m.waits[i]
+	p.copyBits(m, m.end())
+	v.goTogether(m.words, p.s)
+	v.sent.addAlike(p.sent, m.alike)
+}
+
+// copyBits writes a list as far as a mark, and notes what does not depend on who
+// else carries it.
+func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
+	v := p.v
+	p.writeWords(m.code, c.bits)
+	for i := range c.waits {
+		a := c.waitsOf(m, i)
 		v.unsent[a.word] &^= a.wait
 		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
 	}
-	v.goTogether(m.words, p.s)
-	v.sent.addAlike(p.sent, m.alike)
-	n := uint64(len(m.entries))
-	p.sent.records += len(m.entries)
-	v.stats.Updates += n
-	v.stats.Deltas += m.deltas
-	v.stats.Unchanged += m.same
-	p.desk.bodies.shared += n
+	p.sent.records += c.entries
+	v.stats.Updates += uint64(c.entries)
+	v.stats.Deltas += c.deltas
+	v.stats.Unchanged += c.same
+	p.desk.bodies.shared += uint64(c.entries)
 }
 
 // listKeeper keeps what is written of a list, for others: a four when it is
@@ -296,8 +317,11 @@ type listKeeper struct {
 	list  *sharedList // nil when nothing is kept, or no more
 	mark  wire.BitWriter
 	at    wire.BitWriter // behind the last four that is kept
+	come  listMark       // how far that is
 	entry int            // of the packet, where the list begins
 	own   bool           // the four that is gone through is this client's own
+	every int            // entities from one mark to the next,
+	next  int            // which is to be there
 	from  *sentPacket    // whose list it is
 }
 
@@ -308,12 +332,13 @@ func (p *packetWriter) keep(before *sentPacket) (k listKeeper) {
 	}
 	if k.list = p.desk.lists.keep(); k.list != nil {
 		k.list.tick, k.list.near, k.list.part, k.list.masked = before.tick, p.near, before.part, len(p.v.own.rows) > 0
-		k.list.end.context = afterAll
 		if k.entry = p.sent.n; before.alike != nil {
 			k.list.from, k.list.fromAt = before.alike, before.at
 			before.alike.holders.Add(1)
 		}
 		k.mark, k.at, k.from = p.w, p.w, before
+		k.every = cmp.Or(p.desk.lists.every, markEvery)
+		k.next = k.every
 	}
 	return k
 }
@@ -345,8 +370,10 @@ func (k *listKeeper) done(p *packetWriter, f *fours, members []member, upTo int)
 		}
 		m.listed = append(m.listed, e.index)
 	}
-	if k.at, m.end = p.w, f.listed; m.end.at == k.from.records {
-		m.whole = m.end.at
+	k.at = p.w
+	k.come.at, k.come.bits, k.come.end = upTo, k.at.Bits()-k.mark.Bits(), f.listed
+	if k.come.entries, k.come.waits = len(m.entries), len(m.waits); k.come.entries > 0 && upTo >= k.next {
+		k.putMark(m)
 	}
 }
 
@@ -363,8 +390,8 @@ func (k *listKeeper) wrote(p *packetWriter, r *member, entry int) {
 	}
 	m.entries = append(m.entries, *p.v.sent.entry(p.sent, entry))
 	m.before = append(m.before, r.body.before)
-	m.deltas += uint64(r.body.deltas)
-	m.same += uint64(r.body.same)
+	k.come.deltas += uint64(r.body.deltas)
+	k.come.same += uint64(r.body.same)
 }
 
 // asked notes whether an entity waited.
@@ -391,8 +418,8 @@ func (k *listKeeper) end(p *packetWriter) {
 		p.desk.lists.n--
 		return
 	}
+	k.putMark(m)
 	m.code = k.at.Since(&k.mark, m.code)
-	m.bits = k.at.Bits() - k.mark.Bits()
 	for i := range m.waits {
 		if a := &m.waits[i]; a.wait != 0 {
 			m.words = append(m.words, wordOf{a.word, a.wait})

@@ -41,6 +41,7 @@ type listGame struct {
 	messages             bool // take room in some packets
 	shares               bool // so much is alike that lists are shared at several desks too
 	whole                bool // rows travel whole, and packets are shared instead of lists
+	parts                bool // parts of lists are shared too
 }
 
 func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
@@ -48,6 +49,7 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewDesk())
+		w.desks[0].lists.every = fourSize // the more marks, the more parts
 	}
 	if !shared {
 		w.store.desk.lists.next, w.store.desk.rounds.alone = math.MaxInt64, true
@@ -101,6 +103,15 @@ func (w *listTwin) holdersAreCounted(t *testing.T) {
 			require.Zero(t, a.holders.Load())
 		}
 	}
+}
+
+// parts is of how many lists a part was copied.
+func (w *listTwin) parts() uint64 {
+	n := w.store.desk.lists.parts
+	for _, d := range w.desks {
+		n += d.lists.parts
+	}
+	return n
 }
 
 // play plays the game and returns every payload.
@@ -226,13 +237,14 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 	}
 	for name, g := range map[string]listGame{
 		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
-		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true},
+		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true, parts: true},
 		"messages":  {seed: 2, clients: 12, entities: 20, messages: true},
+		"taken":     {seed: 9, clients: 12, entities: 200, messages: true, personal: true, parts: true},
 		"personal":  {seed: 3, clients: 12, entities: 30, personal: true, shares: true},
 		"planned":   {seed: 4, clients: 6, entities: 200, plan: true},
 		"grouped":   {seed: 5, clients: 12, entities: 40, grouped: true, shares: true},
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
-		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true},
+		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true, parts: true},
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
 
 		"whole, alike":     {seed: 11, clients: 12, entities: 200, shares: true, whole: true},
@@ -263,6 +275,9 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 					}
 				}
 				twin.holdersAreCounted(t)
+				if g.parts {
+					require.NotZero(t, twin.parts(), "no part was copied: the test shows nothing")
+				}
 				require.Equal(t, g.grouped, twin.tied > 0)
 				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")
 				if g.shares && g.whole {

@@ -95,6 +95,9 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	if desk.lists.tick != v.store.tick {
 		desk.lists.begin(v.store.tick)
 	}
+	if v.payload > 0 && len(dst) > v.payload {
+		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
+	}
 	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
 	v.makeRoom()
 	v.sent.desk = &desk.lists
@@ -192,6 +195,9 @@ func (p *packetWriter) despawns() {
 	p.last = 0
 	plain := p.limit
 	for w := range v.owed {
+		if v.owed[w] == 0 {
+			continue
+		}
 		for word := v.owed[w] & p.departures(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			if v.tenants[index].ended > p.s {

@@ -188,3 +188,29 @@ func TestStoreRefusesWhatIsNotOpen(t *testing.T) {
 	require.True(t, store.Alive(id))
 	require.Equal(t, tick.Tick(5), store.Tick())
 }
+
+// TestNoPacketHasMoreThanThePayload: what a packet's header happens to leave is another number of bytes for each client, and would
+// cut their lists at other places.
+func TestNoPacketHasMoreThanThePayload(t *testing.T) {
+	cfg := Config{Window: 64, Payload: 300}
+	s := NewStore(simSchema(t), cfg)
+	views := []*View{NewView(s, cfg), NewView(s, cfg)}
+	s.Begin(1)
+	for range 1000 {
+		s.Set(s.Spawn(), rowPosition, []uint32{5, 6})
+	}
+	s.Commit()
+	views[0].Observe()
+	views[1].Observe()
+	for seq := uint64(1); views[0].Pending(); seq++ {
+		var got [2][]byte
+		for i, v := range views {
+			buf := make([]byte, 300+16*i)
+			got[i] = buf[:v.Write(buf, seq)]
+		}
+		require.Equal(t, got[0], got[1], "packet %d", seq)
+		require.LessOrEqual(t, len(got[0]), 300)
+	}
+	require.False(t, views[1].Pending())
+	require.Greater(t, views[0].Stats().Snapshots, uint64(5))
+}

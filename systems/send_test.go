@@ -70,3 +70,33 @@ func TestSendHandsRunsToASocketThatTakesThem(t *testing.T) {
 	require.Len(t, end.reported, 1)
 	require.ErrorIs(t, end.reported[0], runs.err)
 }
+
+// allEnd can hand out what is for several addresses at once too.
+type allEnd struct{ runEnd }
+
+func (e *allEnd) DrainAll(send func([]netip.AddrPort, [][]byte, []int)) {
+	send([]netip.AddrPort{e.address(), e.address()}, [][]byte{[]byte("onetwo3"), []byte("four")}, []int{3, 4})
+}
+
+// allSocket takes all at once.
+type allSocket struct{ runSocket }
+
+func (s *allSocket) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (int, error) {
+	s.sent = append(s.sent, fmt.Sprintf("%d: %q of %v", len(to), runs, sizes))
+	return 1, s.err
+}
+
+func TestSendHandsAllToASocketThatTakesIt(t *testing.T) {
+	runs, all := &runSocket{}, &allSocket{}
+	(&systems.Send{End: &allEnd{}, Socket: runs}).Update(nil)
+	require.Equal(t, []string{"run of 3: onetwo3"}, runs.sent)
+	(&systems.Send{End: &runEnd{}, Socket: all}).Update(nil)
+	(&systems.Send{End: &allEnd{}, Socket: all}).Update(nil)
+	require.Equal(t, []string{"run of 3: onetwo3", `2: ["onetwo3" "four"] of [3 4]`}, all.sent)
+	all.err = errors.New("no route")
+	end := &allEnd{}
+	(&systems.Send{End: end, Socket: all}).Update(nil)
+	require.Len(t, end.reported, 1)
+	require.ErrorIs(t, end.reported[0], all.err)
+	require.ErrorContains(t, end.reported[0], "1.2.3.4:5")
+}

@@ -50,3 +50,11 @@ type Runner interface {
 	// connection and has a Send of its own needs a SendRun of its own too, or none.
 	SendRun(to netip.AddrPort, datagrams []byte, size int) error
 }
+
+// Volleyer is what a Conn implements that sends to several addresses with less work than to one after the other.
+type Volleyer interface {
+	// SendAll is SendRun of each of runs, in order: to[i] gets runs[i], of datagrams of sizes[i] bytes. The error is the first
+	// one, and failed the run that it is about. What wraps a connection and has a Send of its own needs a SendAll of its own too,
+	// or none.
+	SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error)
+}

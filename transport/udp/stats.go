@@ -6,7 +6,8 @@ import "sync/atomic"
 type Stats struct {
 	Sent          uint64 // taken by the kernel
 	BytesSent     uint64 // of these, without headers
-	Runs          uint64 // calls of the kernel with several datagrams each
+	Runs          uint64 // runs: writes of the kernel with several datagrams each
+	Volleys       uint64 // calls of the kernel with several of those, or of single datagrams
 	SendDropped   uint64 // dropped because the kernel had no room
 	SendErrors    uint64 // refused for another reason, which Send returned
 	Received      uint64 // put into the queue
@@ -19,10 +20,11 @@ type Stats struct {
 }
 
 type counters struct {
-	sent, bytesSent, runs, sendDropped, sendErrors atomic.Uint64
-	received, bytesReceived, runsReceived          atomic.Uint64
-	overflowed                                     atomic.Uint64
-	tooLarge, empty, readErrors                    atomic.Uint64
+	sent, bytesSent, runs, volleys        atomic.Uint64
+	sendDropped, sendErrors               atomic.Uint64
+	received, bytesReceived, runsReceived atomic.Uint64
+	overflowed                            atomic.Uint64
+	tooLarge, empty, readErrors           atomic.Uint64
 }
 
 func (c *counters) load() Stats {
@@ -30,6 +32,7 @@ func (c *counters) load() Stats {
 		Sent:          c.sent.Load(),
 		BytesSent:     c.bytesSent.Load(),
 		Runs:          c.runs.Load(),
+		Volleys:       c.volleys.Load(),
 		SendDropped:   c.sendDropped.Load(),
 		SendErrors:    c.sendErrors.Load(),
 		Received:      c.received.Load(),

@@ -1,0 +1,5 @@
+package udp
+
+import "syscall"
+
+const sysSendmmsg = syscall.SYS_SENDMMSG

@@ -1,0 +1,20 @@
+//go:build linux && (amd64 || arm64)
+
+package udp
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// sendmmsg hands messages to the kernel in one call. It returns how many went; where that is none, errno says what is wrong
+// with the first.
+func sendmmsg(descriptor uintptr, messages []message) (n int, errno syscall.Errno) {
+	// SAFETY: message has the layout of the kernel's struct mmsghdr (a test holds its size and offsets against it), and there is
+	// at least one; what it points to is memory of Go that it keeps alive and that nothing moves. The pointer is converted in the call itself.
+	sent, _, errno := syscall.Syscall6(sysSendmmsg, descriptor, uintptr(unsafe.Pointer(&messages[0])), uintptr(len(messages)), syscall.MSG_DONTWAIT, 0, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(sent), 0
+}

@@ -1,0 +1,11 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package udp
+
+import "net/netip"
+
+// volley is of no use where several runs cannot go in one call.
+type volley struct{}
+
+// sendVolley says that nothing went.
+func (c *Conn) sendVolley([]netip.AddrPort, [][]byte, []int) (n int, alone uint64) { return 0, 0 }
