@@ -64,7 +64,7 @@ func (s *Store) replaceFew(ids []wire.NetworkID, row int, old, lanes []uint32) {
 		}
 		if head := &heads[id.Index]; head.since != now {
 			copyFew(kept, was, n)
-			h.at(number).write(number, head.newest, now, head.since, lane, id.Index, int16(row), true)
+			h.at(number).write(number, head.newest, now, head.since, lane, thingOf(id.Index, row))
 			head.since, head.newest = now, number
 			number, lane, kept = number+1, lane+uint64(n), kept[n:]
 		}

@@ -81,7 +81,7 @@ func (v *View) retarget() {
 func (v *View) readsAlike(index uint32, row int) bool {
 	s := v.store
 	now, c := s.rows.get(index, row), s.past.rowAt(index, row, s.tick-1)
-	if now == nil || c == nil || !c.there {
+	if now == nil || c == nil || !c.thing.there() {
 		return false
 	}
 	plan, n := s.schema.plans[row], len(now)
