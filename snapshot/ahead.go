@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,13 +18,22 @@ type sheaf struct {
 	at      [wire.MaxStrands]uint8 // where in bodies each of them goes
 	missing [wire.MaxStrands]bool  // not all that it leans on is held
 	n       int
+	room    int       // of how many more the records may fit the packet
+	mask    Mask      // their rows
+	t       tick.Tick // what they lean on
+	before  tick.Tick
 	columns [wire.MaxStrandRows]wire.Column
 	strands wire.Strands
 	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place in the list modulo its length
 }
 
-// leastTogether is how many bodies are worth making together.
-const leastTogether = 4
+const (
+	// leastTogether is how many bodies are worth making together.
+	leastTogether = 4
+	// leastRecord is about as many bits as a record takes at least: no more bodies are
+	// made ahead than the packet may have room for.
+	leastRecord = 24
+)
 
 // together reports whether bodies of these rows can be made together: few of few
 // lanes, none of which travels whole.
@@ -38,57 +49,96 @@ func (s *Schema) together(rows Mask) bool {
 	return true
 }
 
-// makeAhead makes the bodies that records of the next entities of a packet will
-// have, of those that lean on the same as the first of them. At is the place of the
-// first entity among those that are fetched together.
+// makeAhead makes the bodies that records of the next entities of a list will have.
+// At is the place of the first entity among those that are fetched together.
 func (p *packetWriter) makeAhead(entries []sentEntry, at int) {
-	v, s, d := p.v, p.v.store, p.desk
-	b := &d.sheaf
-	b.bodies, b.n = [ahead]*bodyEntry{}, 0
-	if s.watch != nil || v.whole.on || d.first != nil && d.first.tick == s.tick {
+	b := p.sheaf()
+	for i := range entries {
+		if e := &entries[i]; b != nil && !e.despawn {
+			p.bind(b, e.index, at+i)
+		}
+	}
+	p.makeBound(b)
+}
+
+// makeAheadOf makes the bodies that records of the others among 64 entities will
+// have. Where the first was made for another client, so were the rest, most often.
+func (p *packetWriter) makeAheadOf(w int, word uint64) {
+	d, first := p.desk, w<<6+bits.TrailingZeros64(word)
+	if bits.OnesCount64(word) < leastTogether || d.bodies.tick == p.s && d.bodies.entries[first].made == p.s {
 		return
 	}
-	d.ready()
-	var mask Mask
-	var before tick.Tick
-	var room slot
-	for i := range entries {
-		e := &entries[i]
-		if e.despawn || !p.candidate(e.index) || d.bodies.entries[e.index].made == s.tick {
-			continue
+	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
+		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word)), 0); b.n == wire.MaxStrands || word&(word-1) == 0 {
+			p.makeBound(b)
+			b.n = 0
 		}
-		q, rows := v.slot(e.index, &room), v.maskOf(e.index)
-		if q.base != p.listed || q.mask != rows {
-			continue
-		}
-		lean := p.before(q)
-		if b.n == 0 {
-			if mask, before = rows, lean; !s.schema.together(rows &^ s.schema.tags) {
-				return
-			}
-		}
-		if rows == mask && lean == before {
-			b.index[b.n], b.at[b.n] = e.index, uint8(at+i)
-			b.n++
-		}
-	}
-	if b.n >= leastTogether && s.tick-p.listed < s.cfg.Window {
-		d.bodies.addAll(s, b, mask, p.listed, before)
 	}
 }
 
-// addAll is add for bodies that lean on the same, none of which has one yet.
-func (b *bodies) addAll(s *Store, of *sheaf, mask Mask, t, before tick.Tick) {
-	rows := mask &^ s.schema.tags
+// sheaf is that of the desk, empty; nil where no bodies are to be made ahead.
+func (p *packetWriter) sheaf() *sheaf {
+	d, now := p.desk, p.s
+	b := &d.sheaf
+	b.bodies, b.n, b.room = [ahead]*bodyEntry{}, 0, (p.limit-p.w.Bits())/leastRecord
+	if b.room < leastTogether || p.v.store.watch != nil || p.v.whole.on || d.first != nil && d.first.tick == now {
+		return nil
+	}
+	d.ready()
+	return b
+}
+
+// bind makes an entity's body one of those that are made together, if its record
+// will be the usual one, and it leans on the same as the first of them.
+func (p *packetWriter) bind(b *sheaf, index uint32, at int) {
+	v, s := p.v, p.v.store
+	if !p.candidate(index) {
+		return
+	}
+	var room slot
+	q, rows := v.slot(index, &room), v.maskOf(index)
+	if q.base == tick.None || q.mask != rows || !p.guessed(index, q) {
+		return
+	}
+	lean := p.before(q)
+	if e := p.desk.bodies.find(index, rows, q.base, lean); e != nil {
+		if !e.none {
+			b.bodies[at] = e
+		}
+		return
+	}
+	if b.n == 0 {
+		if p.s-q.base >= s.cfg.Window || !s.schema.together(rows&^s.schema.tags) {
+			return
+		}
+		b.mask, b.t, b.before = rows, q.base, lean
+	}
+	if rows == b.mask && q.base == b.t && lean == b.before && b.room > 0 {
+		b.index[b.n], b.at[b.n] = index, uint8(at)
+		b.n++
+		b.room--
+	}
+}
+
+// makeBound makes the bodies that were bound, if they are worth it.
+func (p *packetWriter) makeBound(b *sheaf) {
+	if b != nil && b.n >= leastTogether {
+		p.desk.bodies.addAll(p.v.store, b)
+	}
+}
+
+// addAll is add for bodies that lean on the same, none of which was made yet.
+func (b *bodies) addAll(s *Store, of *sheaf) {
+	rows, mask, t, before := of.mask&^s.schema.tags, of.mask, of.t, of.before
 	of.make(s, rows, t, before)
 	for k, index := range of.index[:of.n] {
 		if of.missing[k] {
 			continue
 		}
-		a, e := b.of(index), &b.entries[index]
+		a, e := b.place(s, index)
 		a.code.Reserve(usualWords)
 		e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
-		e.bits, e.at, e.next, e.none = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false
+		e.bits, e.at, e.next, e.none, e.fresh = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false, true
 		e.word = a.code.Strand(&of.strands, k)
 		e.deltas, e.same = of.counts(k, rows.Count())
 		of.bodies[of.at[k]] = e

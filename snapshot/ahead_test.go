@@ -79,9 +79,9 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 		store.Commit()
 	}
 	of := &store.desk.sheaf
-	of.index[0], of.n = ids[1].Index, 1
+	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, 1, 2, 1
 	store.desk.ready()
-	store.desk.bodies.addAll(store, of, 1, 2, 1)
+	store.desk.bodies.addAll(store, of)
 	got := store.desk.bodies.find(ids[1].Index, 1, 2, 1)
 	var alone arena
 	want := bodyEntry{index: ids[1].Index, mask: 1, t: 2, before: 1}
@@ -110,7 +110,8 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing 
 				of.n++
 			}
 		}
-		s.desk.bodies.addAll(s, of, mask, base, before)
+		of.mask, of.t, of.before = mask, base, before
+		s.desk.bodies.addAll(s, of)
 		var alone arena
 		for k, at := range of.index[:of.n] {
 			want := bodyEntry{index: at, mask: mask, t: base, before: before}

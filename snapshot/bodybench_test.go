@@ -71,7 +71,8 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 				sheaf.n++
 			}
 			store.desk.ready()
-			store.desk.bodies.addAll(store, sheaf, 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
+			sheaf.mask, sheaf.t, sheaf.before = 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
+			store.desk.bodies.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
 			e, _ := store.desk.sharedBody(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)

@@ -90,7 +90,7 @@ func (d *Desk) sharedBody(index uint32, mask Mask, t, before tick.Tick) (*bodyEn
 	}
 	d.ready()
 	if e := d.bodies.find(index, mask, t, before); e != nil {
-		d.bodies.shared++
+		d.bodies.used(e)
 		return e, &d.bodies
 	}
 	return d.bodies.add(d.store, index, mask, t, before), &d.bodies

@@ -120,7 +120,9 @@ func (p *packetWriter) join(f *fours, index uint32, at int, body *bodyEntry) {
 	m := &f.members[n]
 	m.index, m.bit, m.usual = index, 1<<at, false
 	of := &p.desk.bodies
-	if body == nil {
+	if body != nil {
+		of.used(body)
+	} else {
 		body, of = p.usual(index), p.bodies
 	}
 	if body != nil {
