@@ -65,21 +65,3 @@ func (h *history) lanesAt(newest uint64, index uint32, row, n int, t tick.Tick, 
 	i := int(c.lane & uint64(len(h.lanes)-1))
 	return h.lanes[i : i+n : i+n]
 }
-
-// fetch touches what rows of the next entities of a packet were, if they wait,
-// where a way leads to: all at once, as View.fetch does. What it returns is of no
-// meaning.
-func (h *history) fetch(entries []sentEntry, waits bitset, way int64) (any uint32) {
-	if way == noWay {
-		return 0
-	}
-	for _, heads := range h.rows {
-		for i := range entries {
-			if index := entries[i].index; int(index) < len(heads) && waits.has(index) {
-				c := h.at(heads[index].newest + uint64(way))
-				any |= h.lanes[c.lane&uint64(len(h.lanes)-1)]
-			}
-		}
-	}
-	return any
-}
