@@ -101,6 +101,7 @@ func (c *Capture) Run(t tick.Tick) {
 	c.pace.now, c.pace.before = t, c.store.Tick()
 	c.store.Begin(t)
 	c.quick = c.quickRows()
+	c.group.table = nil
 	c.rejoin()
 	c.look()
 	c.captureMarked()
@@ -158,6 +159,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
 	if c.isQuick(col) && c.captureQuick(id, col, row) {
 		return
 	}
+	c.group.table = nil // it may come to have other rows
 	if c.unmarked(id, col) {
 		return
 	}
@@ -175,6 +177,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
 
 // appears captures an entity whole.
 func (c *Capture) appears(t *table, row, slot int) {
+	c.group.table = nil
 	e := c.watch.entityAt(t, row)
 	r := t.replicas.replicated(row)
 	at, id := c.identify(*r, e)

@@ -3,6 +3,7 @@ package netecs
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -10,13 +11,28 @@ import (
 // that what was fetched for one step is still at hand in the next.
 const groupRows = 128
 
-// group is the rows of a column that are captured together.
+// group is rows that are captured together. Whose they are and what the store has of those is asked for the first column: for
+// the next ones it is known, if it is the same rows that differ.
 type group struct {
-	rows  []int32 // those of entities that are ours
-	ids   []wire.NetworkID
-	old   []uint32 // as the store has them, one row behind the other
-	lanes []uint32 // likewise, as they are now
-	bad   []int32  // positions of those with a fault
+	table *table           // of which asked are the rows; nil when they are nobody's
+	asked []int32          // whose was asked for
+	rows  []int32          // those of entities that are ours
+	ids   []wire.NetworkID // of these
+	have  snapshot.Mask    // what all of them have
+	old   []uint32         // as the store has them, one row behind the other
+	lanes []uint32         // likewise, as they are now
+	bad   []int32          // positions of those with a fault
+}
+
+// ask finds out whose rows of a table are.
+func (c *Capture) ask(t *table, rows []int32) {
+	g := &c.group
+	if g.table == t && slices.Equal(g.asked, rows) {
+		return
+	}
+	g.table, g.asked = t, append(g.asked[:0], rows...)
+	g.rows, g.ids = c.watch.occupants(t, rows, g.rows[:0], g.ids[:0])
+	g.have = c.store.Common(g.ids)
 }
 
 // differ captures rows of one column, each step for all of them before the next.
@@ -24,34 +40,43 @@ func (c *Capture) differ(t *table, col *column, rows []int32) bool {
 	if c.apart || !c.isQuick(col) {
 		return false
 	}
-	for len(rows) > 0 {
-		some := rows[:min(groupRows, len(rows))]
-		c.captureGroup(t, col, some)
-		col.keepRows(some)
-		rows = rows[len(some):]
+	c.ask(t, rows)
+	g := &c.group
+	for from := 0; from < len(g.ids); from += groupRows {
+		to := min(from+groupRows, len(g.ids))
+		c.captureGroup(col, g.rows[from:to], g.ids[from:to])
 	}
+	col.keepRows(rows)
 	return true
 }
 
 // captureGroup is captureQuick for rows of one column.
-func (c *Capture) captureGroup(t *table, col *column, rows []int32) {
+func (c *Capture) captureGroup(col *column, rows []int32, ids []wire.NetworkID) {
 	g := &c.group
-	g.rows, g.ids = c.watch.occupants(t, rows, g.rows[:0], g.ids[:0])
-	n := len(c.blank[col.row])
-	g.old = slices.Grow(g.old[:0], n*len(g.ids))[:n*len(g.ids)]
-	if !c.store.Rows(g.ids, col.row, g.old) {
-		for k, id := range g.ids {
-			c.differs(id, col, int(g.rows[k]), int(g.rows[k]))
+	if !g.have.Has(col.row) {
+		for k, id := range ids {
+			c.differs(id, col, int(rows[k]), int(rows[k]))
 		}
 		return
 	}
+	n := len(c.blank[col.row])
+	g.old = slices.Grow(g.old[:0], n*len(ids))[:n*len(ids)]
+	c.store.Rows(ids, col.row, g.old)
 	g.lanes = append(g.lanes[:0], g.old...) // what a field keeps that cannot be captured
-	g.bad = col.quantiseRows(g.rows, g.lanes, g.bad[:0])
+	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
+	if len(g.bad) > 0 {
+		c.noteFaults(col, rows, ids)
+	}
+	c.store.ReplaceRows(ids, col.row, g.old, g.lanes)
+}
+
+// noteFaults reports the rows of a group that have faults.
+func (c *Capture) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
+	g, n := &c.group, len(c.blank[col.row])
 	slices.Sort(g.bad)
 	for _, k := range slices.Compact(g.bad) {
-		c.noteFault(g.ids[k], col, col.plan.Quantise(col.at(int(g.rows[k])), g.lanes[int(k)*n:(int(k)+1)*n]))
+		c.noteFault(ids[k], col, col.plan.Quantise(col.at(int(rows[k])), g.lanes[int(k)*n:(int(k)+1)*n]))
 	}
-	c.store.ReplaceRows(g.ids, col.row, g.old, g.lanes)
 }
 
 // occupants lists those of some rows of a table in which an entity of ours is, and their ids.

@@ -19,7 +19,7 @@ func (s *Store) EachAt(t tick.Tick, yield func(wire.NetworkID) bool) bool {
 			if c == nil {
 				continue // It was nobody's by then.
 			}
-			lives, generation = c.there, s.past.generationOf(c)
+			lives, generation = c.thing.there(), s.past.generationOf(c)
 		}
 		if lives && !yield(wire.NetworkID{Index: index, Generation: generation}) {
 			break

@@ -32,6 +32,7 @@ type bodyEntry struct {
 	deltas uint8
 	same   uint8
 	none   bool // not all that it leans on is held
+	fresh  bool // it was made ahead, and no record has it yet
 }
 
 // bodies are those of one tick.
@@ -110,6 +111,24 @@ func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 
 // add makes a body that was not made yet.
 func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
+	a, e := b.place(s, index)
+	e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, 0, false, false
+	s.makeBody(a, e, 0)
+	return e
+}
+
+// used notes that a record has a body that was made before.
+func (b *bodies) used(e *bodyEntry) {
+	if e.fresh {
+		e.fresh = false
+		return
+	}
+	b.shared++
+}
+
+// place is an entry for another body of an index.
+func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
 	a, e := b.of(index), &b.entries[index]
 	if e.made == b.tick {
 		for e.next != 0 {
@@ -122,10 +141,7 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 		a.more = append(a.more, bodyEntry{})
 		e = &a.more[e.next]
 	}
-	e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
-	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none = 0, 0, 0, 0, 0, 0, false
-	s.makeBody(a, e, 0)
-	return e
+	return a, e
 }
 
 // usualWords is more than almost every body takes.

@@ -20,11 +20,12 @@ func BenchmarkBody(b *testing.B) {
 		age, of int
 		cold    bool
 	}{{"warm", 1, 1, false}, {"cold", 1, 1, true}, {"cold, 6 ticks old", 6, 1, true}, {"cold, one in 10", 1, 10, true}} {
-		b.Run(c.name, func(b *testing.B) { benchmarkBody(b, c.age, c.of, c.cold) })
+		b.Run(c.name, func(b *testing.B) { benchmarkBody(b, c.age, c.of, c.cold, false) })
+		b.Run(c.name+", together", func(b *testing.B) { benchmarkBody(b, c.age, c.of, c.cold, true) })
 	}
 }
 
-func benchmarkBody(b *testing.B, age, of int, cold bool) {
+func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 	const bodies, period = 1000, 64
 	schema := NewSchema([]*wire.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
 	store := NewStore(schema, Config{Window: 64, Entities: bodies})
@@ -62,6 +63,17 @@ func benchmarkBody(b *testing.B, age, of int, cold bool) {
 		began := time.Now()
 		play()
 		set := time.Now()
+		for i := 0; together && i < bodies; i += wire.MaxStrands * of {
+			sheaf := &store.desk.sheaf
+			sheaf.n = 0
+			for k := i; k < min(i+wire.MaxStrands*of, bodies); k += of {
+				sheaf.index[sheaf.n] = uint32(k)
+				sheaf.n++
+			}
+			store.desk.ready()
+			sheaf.mask, sheaf.t, sheaf.before = 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
+			store.desk.bodies.addAll(store, sheaf)
+		}
 		for i := 0; i < bodies; i += of {
 			e, _ := store.desk.sharedBody(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
 			bits += int(e.bits)

@@ -153,7 +153,7 @@ func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 	switch {
 	case c == nil:
 		return 0, ErrEvicted
-	case !c.there || s.past.generationOf(c) != id.Generation:
+	case !c.thing.there() || s.past.generationOf(c) != id.Generation:
 		return 0, ErrNotAlive
 	}
 	return s.past.rowsOf(c), nil

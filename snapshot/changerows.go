@@ -7,26 +7,38 @@ import "github.com/arche-netcode/netcode/wire"
 // since the tick before: taken a step at a time for all rows, such lines are
 // under way at once, where one row after the other waits for each of them.
 
-// Rows is the newest lanes of a row of many entities, one behind the other. It is
-// false when one of them lacks the row: lanes then say nothing.
-func (s *Store) Rows(ids []wire.NetworkID, row int, lanes []uint32) bool {
+// Common is the rows that all of some entities have, none when one of them does
+// not live.
+func (s *Store) Common(ids []wire.NetworkID) Mask {
+	all := ^Mask(0)
 	for _, id := range ids {
-		if int(id.Index) >= len(s.gens) || s.gens[id.Index] != id.Generation || !s.rows.masks[id.Index].Has(row) || !s.alive.has(id.Index) {
-			return false
+		if int(id.Index) >= len(s.gens) || s.gens[id.Index] != id.Generation || !s.alive.has(id.Index) {
+			return 0
 		}
+		all &= s.rows.masks[id.Index]
 	}
+	return all
+}
+
+// Rows is the newest lanes of a row of many entities, one behind the other. It is
+// to be one that they have, as Common says.
+func (s *Store) Rows(ids []wire.NetworkID, row int, lanes []uint32) {
 	n, pages := int(s.schema.widths[row]), s.rows.pages[row] // which were made, since the entities have the row
 	if n != 3 && n != 4 {
 		for k, id := range ids {
 			copy(lanes[k*n:(k+1)*n], s.rows.row(id.Index, row))
 		}
-		return true
+		return
 	}
+	heads, any := s.past.rows[row], uint64(0)
 	lanes = lanes[:len(ids)*n]
 	for k, id := range ids {
 		copyFew(lanes[k*n:], pages[id.Index/pageRows][int(id.Index%pageRows)*n:], n)
+		if int(id.Index) < len(heads) {
+			any |= heads[id.Index].newest
+		}
 	}
-	return true
+	s.fetched = any
 }
 
 // copyFew copies three or four lanes, as most rows have.
@@ -64,7 +76,7 @@ func (s *Store) replaceFew(ids []wire.NetworkID, row int, old, lanes []uint32) {
 		}
 		if head := &heads[id.Index]; head.since != now {
 			copyFew(kept, was, n)
-			h.at(number).write(number, head.newest, now, head.since, lane, id.Index, int16(row), true)
+			h.at(number).write(number, head.newest, now, head.since, lane, thingOf(id.Index, row))
 			head.since, head.newest = now, number
 			number, lane, kept = number+1, lane+uint64(n), kept[n:]
 		}

@@ -73,7 +73,8 @@ func replaceSome(t *rapid.T, stores []*Store, ids []wire.NetworkID, row int, nex
 		}
 	}
 	old, now := make([]uint32, n*len(some)), make([]uint32, n*len(some))
-	require.True(t, stores[1].Rows(some, row, old))
+	require.True(t, stores[1].Common(some).Has(row))
+	stores[1].Rows(some, row, old)
 	for k, id := range some {
 		require.Equal(t, stores[0].Row(id, row), old[k*n:(k+1)*n])
 		for i := range lanes {
@@ -105,19 +106,23 @@ func requireSameStore(t *rapid.T, a, b *Store, ids []wire.NetworkID) {
 	}
 }
 
-// An entity that lacks a row makes Rows say so.
-func TestRowsOfWhoLacksOne(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+// An entity that lacks a row, or does not live, has none in common with others.
+func TestCommonOfWhoLacksOne(t *testing.T) {
+	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{})
 	s.Begin(1)
 	has, lacks := s.Spawn(), s.Spawn()
 	s.Set(has, 0, []uint32{1, 2, 3})
+	s.Set(has, 1, []uint32{1, 2, 3, 4})
+	s.Set(lacks, 1, []uint32{3, 2, 3, 4})
 	lanes := make([]uint32, 6)
-	require.True(t, s.Rows([]wire.NetworkID{has}, 0, lanes))
+	require.Equal(t, Mask(3), s.Common([]wire.NetworkID{has}))
+	s.Rows([]wire.NetworkID{has}, 0, lanes)
 	require.Equal(t, []uint32{1, 2, 3, 0, 0, 0}, lanes)
-	for _, other := range []wire.NetworkID{lacks, {Index: has.Index, Generation: has.Generation + 1}, {Index: 99, Generation: 1}, {}} {
-		require.False(t, s.Rows([]wire.NetworkID{has, other}, 0, lanes))
+	require.Equal(t, Mask(2), s.Common([]wire.NetworkID{has, lacks}))
+	for _, other := range []wire.NetworkID{{Index: has.Index, Generation: has.Generation + 1}, {Index: 99, Generation: 1}, {}} {
+		require.Zero(t, s.Common([]wire.NetworkID{has, other}))
 	}
 	s.Despawn(has)
-	require.False(t, s.Rows([]wire.NetworkID{has}, 0, lanes))
+	require.Zero(t, s.Common([]wire.NetworkID{has}))
 }

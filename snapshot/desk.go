@@ -11,6 +11,7 @@ type Desk struct {
 	store  *Store
 	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
 	bodies bodies
+	sheaf  sheaf
 	lists  sharedLists
 	rounds rounds
 	// fetched is of no meaning: that it is kept makes fetch touch.
@@ -87,11 +88,9 @@ func (d *Desk) sharedBody(index uint32, mask Mask, t, before tick.Tick) (*bodyEn
 			return e, d.first
 		}
 	}
-	if d.bodies.tick != d.store.tick {
-		d.bodies.begin(d.store, oneArena)
-	}
+	d.ready()
 	if e := d.bodies.find(index, mask, t, before); e != nil {
-		d.bodies.shared++
+		d.bodies.used(e)
 		return e, &d.bodies
 	}
 	return d.bodies.add(d.store, index, mask, t, before), &d.bodies
@@ -106,12 +105,17 @@ func (d *Desk) body(to *body, index uint32, mask Mask, t, before tick.Tick, told
 	if mask&d.store.schema.whole == 0 {
 		e, of = d.sharedBody(index, mask, t, before)
 	} else { // which of those changed is a client's own
-		if of.tick != d.store.tick {
-			of.begin(d.store, oneArena)
-		}
+		d.ready()
 		e = &bodyEntry{t: t, before: before, mask: mask, index: index}
 		d.store.makeBody(of.of(index), e, told)
 	}
 	to.words, to.bits, to.deltas, to.same = of.wordsOf(e), int(e.bits), e.deltas, e.same
 	return !e.none
+}
+
+// ready forgets the bodies of the tick before.
+func (d *Desk) ready() {
+	if d.bodies.tick != d.store.tick {
+		d.bodies.begin(d.store, oneArena)
+	}
 }

@@ -74,11 +74,10 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	for i := from; i < before.n && room; i++ {
 		if i%ahead == 0 || i == from {
 			next := v.sent.following(before, i)
-			next = next[:min(ahead, len(next))]
+			next = next[:min(ahead-i%ahead, len(next))]
 			v.fetch(next)
 			p.desk.fetch(next, v.unsent)
-			past := &v.store.past
-			p.desk.fetched |= past.fetch(next, v.unsent, past.distance(p.s, p.listed-max(p.near, 1)+1))
+			p.makeAhead(next, i%ahead)
 		}
 		e := v.sent.entry(before, i)
 		if e.despawn {
@@ -87,10 +86,11 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		if grouped && v.store.groups.at(e.index) != 0 && v.store.groups.whole(e.index) == nil {
 			f.keeper.own = true // how much is seen of a group so large is this client's own
 		}
+		body := p.desk.sheaf.bodies[i%ahead]
 		switch inGroup := grouped && (v.groupOf(e.index) != nil || v.ties.has(e.index)); {
 		case inGroup:
-		case p.candidate(e.index):
-			p.join(&f, e.index, f.at%fourSize)
+		case body != nil || p.candidate(e.index):
+			p.join(&f, e.index, f.at%fourSize, body)
 			f.keeper.own = f.keeper.own || v.touchedAt(e.index) > p.s
 		case v.unsent.has(e.index) && !v.owed.has(e.index):
 			f.keeper.own = true // why it does not go out now is this client's own
@@ -109,8 +109,9 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	return room
 }
 
-// join makes an entity a member of the four, if its record is as usual.
-func (p *packetWriter) join(f *fours, index uint32, at int) {
+// join makes an entity a member of the four, if its record is as usual. Its body
+// may have been made ahead.
+func (p *packetWriter) join(f *fours, index uint32, at int, body *bodyEntry) {
 	n := len(f.members)
 	if n == cap(f.members) {
 		f.members = append(f.members, member{})
@@ -118,8 +119,14 @@ func (p *packetWriter) join(f *fours, index uint32, at int) {
 	f.members = f.members[:n+1]
 	m := &f.members[n]
 	m.index, m.bit, m.usual = index, 1<<at, false
-	if body := p.usual(index); body != nil {
-		m.body, m.of, m.usual = *body, p.bodies, true
+	of := &p.desk.bodies
+	if body != nil {
+		of.used(body)
+	} else {
+		body, of = p.usual(index), p.bodies
+	}
+	if body != nil {
+		m.body, m.of, m.usual = *body, of, true
 		return
 	}
 	f.keeper.own = true

@@ -52,10 +52,27 @@ type change struct {
 	lane  uint64    // of a row that was present: where its lanes are; of an entity: its rows and generation
 	age   uint32    // for how many ticks it had been so, or more
 	back  uint32    // how many changes before it is the one before of the same thing, 0: none that is held
-	index uint32
-	row   int16 // -1: the entity itself
-	there bool  // the row was present, the entity alive
+	thing thing
 }
+
+// thing is what changed, in one word: an entity's row or the entity itself, and
+// whether it was there before, the row present or the entity alive.
+type thing uint64
+
+const thingThere = 1 << 63
+
+// thingOf is a row that was there; row may be wholeEntity.
+func thingOf(index uint32, row int) thing {
+	return thing(index) | thing(uint16(row))<<32 | thingThere
+}
+
+func (t thing) there() bool { return t&thingThere != 0 }
+
+// same reports whether two are the same row, there or not.
+func (t thing) same(of thing) bool { return (t^of)<<1 == 0 }
+
+// row is -1 for an entity itself.
+func (t thing) row() int { return int(int16(t >> 32)) }
 
 // since reports whether it had been so at tick t, which is not after the
 // change: a row that did not change for longer than an age can tell had.
@@ -110,8 +127,9 @@ func (h *history) get(number uint64) *change {
 // row notes what a row was before its change at tick t, and whether it was there
 // at all.
 func (h *history) row(t tick.Tick, newest *head, index uint32, row int, there bool, lanes []uint32) {
+	of := thingOf(index, row)
 	if !there {
-		lanes = nil
+		lanes, of = nil, of&^thingThere
 	}
 	if h.next-h.oldest >= uint64(len(h.changes)) {
 		h.makeRoom()
@@ -130,13 +148,13 @@ func (h *history) row(t tick.Tick, newest *head, index uint32, row int, there bo
 	number, was := h.next, *newest
 	*newest = head{t, number}
 	h.next++
-	h.at(number).write(number, was.newest, t, was.since, at, index, int16(row), there)
+	h.at(number).write(number, was.newest, t, was.since, at, of)
 }
 
 // write fills a change in where it stays: a copy of one that was just written
 // elsewhere would wait for it.
-func (c *change) write(number, before uint64, t, since tick.Tick, lane uint64, index uint32, row int16, there bool) {
-	c.tick, c.lane, c.index, c.row, c.there = t, lane, index, row, there
+func (c *change) write(number, before uint64, t, since tick.Tick, lane uint64, of thing) {
+	c.tick, c.lane, c.thing = t, lane, of
 	c.age, c.back = uint32(min(t-since, math.MaxUint32)), 0
 	if back := number - before; before != 0 && back <= math.MaxUint32 {
 		c.back = uint32(back)
@@ -156,7 +174,11 @@ func (h *history) entity(t, since tick.Tick, index, generation uint32, alive boo
 	number, before := h.next, h.lives[index]
 	h.lives[index] = number
 	h.next++
-	h.at(number).write(number, before, t, since, at, index, wholeEntity, alive)
+	of := thingOf(index, wholeEntity)
+	if !alive {
+		of &^= thingThere
+	}
+	h.at(number).write(number, before, t, since, at, of)
 }
 
 // makeRoom makes room for another change.
@@ -242,10 +264,10 @@ func (h *history) growLanes() bool {
 // size is the number of lanes of a change.
 func (h *history) size(c *change) int {
 	switch {
-	case c.row == wholeEntity:
+	case c.thing.row() == wholeEntity:
 		return entityLanes
-	case c.there:
-		return h.schema.plans[c.row].Lanes()
+	case c.thing.there():
+		return h.schema.plans[c.thing.row()].Lanes()
 	}
 	return 0
 }
@@ -299,7 +321,7 @@ func (h *history) guess(number uint64, newest *change, t tick.Tick) *change {
 	if at < h.oldest || at >= h.next {
 		return nil
 	}
-	if c := h.at(at); c.tick == t+1 && c.index == newest.index && c.row == newest.row {
+	if c := h.at(at); c.tick == t+1 && c.thing.same(newest.thing) {
 		return c
 	}
 	return nil

@@ -179,6 +179,7 @@ func (p *packetWriter) goRound() bool {
 		case len(v.unsent):
 			word &= low
 		}
+		p.makeAheadOf(w, word)
 		for ; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			switch {

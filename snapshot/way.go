@@ -25,6 +25,22 @@ func (h *history) distance(from, to tick.Tick) int64 {
 	return int64(b.number - a.number)
 }
 
+// changesOf is the numbers of a tick's changes.
+type changesOf struct{ number, count uint64 }
+
+// span is the changes of a tick that is not after now, the newest one: none where
+// they are not known or not all held.
+func (h *history) span(t, now tick.Tick) (c changesOf) {
+	first, next, end := h.first(t), h.first(t+1), h.next
+	if t != now {
+		end = next.number
+	}
+	if first.tick != t || first.number < h.oldest || t != now && next.tick != t+1 {
+		return c
+	}
+	return changesOf{first.number, end - first.number}
+}
+
 // newestOf is the number of a row's newest change, 0 for none.
 func (h *history) newestOf(index uint32, row int) uint64 {
 	if heads := h.rows[row]; int(index) < len(heads) {
@@ -40,30 +56,12 @@ func (h *history) newestOf(index uint32, row int) uint64 {
 func (h *history) lanesAt(newest uint64, index uint32, row, n int, t tick.Tick, way int64) []uint32 {
 	at := newest + uint64(way)
 	c := h.at(at)
-	if at < h.oldest || at >= h.next || c.tick != t+1 || c.index != index || int(c.row) != row {
+	if at < h.oldest || at >= h.next || c.tick != t+1 || !c.thing.same(thingOf(index, row)) {
 		c = h.find(newest, t)
 	}
-	if c == nil || !c.there {
+	if c == nil || !c.thing.there() {
 		return nil
 	}
 	i := int(c.lane & uint64(len(h.lanes)-1))
 	return h.lanes[i : i+n : i+n]
-}
-
-// fetch touches what rows of the next entities of a packet were, if they wait,
-// where a way leads to: all at once, as View.fetch does. What it returns is of no
-// meaning.
-func (h *history) fetch(entries []sentEntry, waits bitset, way int64) (any uint32) {
-	if way == noWay {
-		return 0
-	}
-	for _, heads := range h.rows {
-		for i := range entries {
-			if index := entries[i].index; int(index) < len(heads) && waits.has(index) {
-				c := h.at(heads[index].newest + uint64(way))
-				any |= h.lanes[c.lane&uint64(len(h.lanes)-1)]
-			}
-		}
-	}
-	return any
 }

@@ -49,6 +49,7 @@ type deltaLane struct {
 	still bool   // it is expected to stay
 	table *Table // nil for raw and implied lanes
 	flat  []atomic.Uint32
+	short []atomic.Uint32 // of rows that are coded side by side
 }
 
 // laneModel says what a lane is expected to be.

@@ -28,6 +28,9 @@ type Table struct {
 
 	once sync.Once
 	flat []atomic.Uint32 // by context and symbol what Code.enc has, zero where that was not asked for yet; see flatten
+
+	onceShort sync.Once
+	short     []atomic.Uint32 // likewise short tokens; see shorten
 }
 
 // NewTable returns a table with the codes of these lengths, one list for each context, all of one size.

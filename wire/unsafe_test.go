@@ -250,3 +250,57 @@ func TestQuantiseRowsIsQuantise(t *testing.T) {
 		}
 	})
 }
+
+// Rotations that are quantised together are what each is alone: with components that are zero or next to it, that are as
+// large as each other or nearly, and with a length at the edge of what counts as 1.
+func TestQuatRowsIsQuantiseQuat(t *testing.T) {
+	type turn struct {
+		Q [4]float32 `net:"quat,bits=9"`
+	}
+	for _, p := range []*Plan{mustCompile[turn](t, "Turn"), mustCompile[coarseTurn](t, "Coarse"), mustCompile[fineTurn](t, "Fine")} {
+		o := &p.fields()[0]
+		quick, all := 0, 0
+		rapid.Check(t, func(t *rapid.T) {
+			column := make([]turn, rapid.IntRange(1, 20).Draw(t, "rows"))
+			rows, want, got := make([]int32, len(column)), make([]uint32, 4*len(column)), make([]uint32, 4*len(column))
+			tiny := rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1e-40, -1e-44, 1e-30, -math.SmallestNonzeroFloat32})
+			for i := range column {
+				var c [4]float64
+				square := 0.0
+				for k := range c {
+					switch rapid.IntRange(0, 3).Draw(t, "how") {
+					case 0:
+						c[k] = tiny.Draw(t, "tiny")
+					case 1:
+						c[k] = []float64{1, -1}[rapid.IntRange(0, 1).Draw(t, "sign")] * (1 + o.step*rapid.Float64Range(-9, 9).Draw(t, "near"))
+					default:
+						c[k] = rapid.Float64Range(-1, 1).Draw(t, "component")
+					}
+					square += c[k] * c[k]
+				}
+				length := math.Sqrt(square)
+				if rapid.IntRange(0, 3).Draw(t, "length") == 0 {
+					length /= math.Sqrt(1 + o.slack*rapid.Float64Range(-1.1, 1.1).Draw(t, "off"))
+				}
+				for k := range c {
+					column[i].Q[k] = float32(c[k] / length)
+				}
+				if rapid.IntRange(0, 30).Draw(t, "odd") == 0 {
+					column[i].Q[i&3] = rapid.SampledFrom([]float32{float32(math.NaN()), float32(math.Inf(-1)), math.MaxFloat32}).Draw(t, "no number")
+				}
+				rows[i] = int32(i)
+				_ = p.Quantise(unsafe.Pointer(&column[i]), want[4*i:4*i+4])
+			}
+			for k := 0; k < len(rows); k++ {
+				done := o.quatRows((*byte)(unsafe.Pointer(&column[0])), int(p.Size()), rows[k:], got[4*k:], 4)
+				if quick += done; k+done < len(rows) {
+					_ = o.quantiseQuat(&column[k+done].Q, (*[4]uint32)(got[4*(k+done):]))
+				}
+				k += done
+			}
+			all += len(rows)
+			require.Equal(t, want, got)
+		})
+		require.Greater(t, quick, all/8)
+	}
+}

@@ -1,0 +1,220 @@
+package snapshot
+
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Whose list is gone through first makes the bodies that the other clients copy.
+// Those of the next entities are made together, ahead of their records: a row of
+// all of them before the next row. Most lean on the same T and T'; what does not,
+// or is rare, is made when its record asks for it.
+
+// sheaf is bodies that are being made together.
+type sheaf struct {
+	index   [wire.MaxStrands]uint32
+	at      [wire.MaxStrands]uint8 // where in bodies each of them goes
+	missing [wire.MaxStrands]bool  // not all that it leans on is held
+	n       int
+	room    int       // of how many more the records may fit the packet
+	mask    Mask      // their rows
+	t       tick.Tick // what they lean on
+	before  tick.Tick
+	columns [wire.MaxStrandRows]wire.Column
+	strands wire.Strands
+	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place in the list modulo its length
+}
+
+const (
+	// leastTogether is how many bodies are worth making together.
+	leastTogether = 4
+	// leastRecord is about as many bits as a record takes at least: no more bodies are
+	// made ahead than the packet may have room for.
+	leastRecord = 24
+)
+
+// together reports whether bodies of these rows can be made together: few of few
+// lanes, none of which travels whole.
+func (s *Schema) together(rows Mask) bool {
+	if rows == 0 || rows&s.whole != 0 || rows.Count() > wire.MaxStrandRows {
+		return false
+	}
+	for m := rows; m != 0; m &= m - 1 {
+		if s.widths[m.next()] > wire.MaxStrandLanes {
+			return false
+		}
+	}
+	return true
+}
+
+// makeAhead makes the bodies that records of the next entities of a list will have.
+// At is the place of the first entity among those that are fetched together.
+func (p *packetWriter) makeAhead(entries []sentEntry, at int) {
+	b := p.sheaf()
+	for i := range entries {
+		if e := &entries[i]; b != nil && !e.despawn {
+			p.bind(b, e.index, at+i)
+		}
+	}
+	p.makeBound(b)
+}
+
+// makeAheadOf makes the bodies that records of the others among 64 entities will
+// have. Where the first was made for another client, so were the rest, most often.
+func (p *packetWriter) makeAheadOf(w int, word uint64) {
+	d, first := p.desk, w<<6+bits.TrailingZeros64(word)
+	if bits.OnesCount64(word) < leastTogether || d.bodies.tick == p.s && d.bodies.entries[first].made == p.s {
+		return
+	}
+	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
+		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word)), 0); b.n == wire.MaxStrands || word&(word-1) == 0 {
+			p.makeBound(b)
+			b.n = 0
+		}
+	}
+}
+
+// sheaf is that of the desk, empty; nil where no bodies are to be made ahead.
+func (p *packetWriter) sheaf() *sheaf {
+	d, now := p.desk, p.s
+	b := &d.sheaf
+	b.bodies, b.n, b.room = [ahead]*bodyEntry{}, 0, (p.limit-p.w.Bits())/leastRecord
+	if b.room < leastTogether || p.v.store.watch != nil || p.v.whole.on || d.first != nil && d.first.tick == now {
+		return nil
+	}
+	d.ready()
+	return b
+}
+
+// bind makes an entity's body one of those that are made together, if its record
+// will be the usual one, and it leans on the same as the first of them.
+func (p *packetWriter) bind(b *sheaf, index uint32, at int) {
+	v, s := p.v, p.v.store
+	if !p.candidate(index) {
+		return
+	}
+	var room slot
+	q, rows := v.slot(index, &room), v.maskOf(index)
+	if q.base == tick.None || q.mask != rows || !p.guessed(index, q) {
+		return
+	}
+	lean := p.before(q)
+	if e := p.desk.bodies.find(index, rows, q.base, lean); e != nil {
+		if !e.none {
+			b.bodies[at] = e
+		}
+		return
+	}
+	if b.n == 0 {
+		if p.s-q.base >= s.cfg.Window || !s.schema.together(rows&^s.schema.tags) {
+			return
+		}
+		b.mask, b.t, b.before = rows, q.base, lean
+	}
+	if rows == b.mask && q.base == b.t && lean == b.before && b.room > 0 {
+		b.index[b.n], b.at[b.n] = index, uint8(at)
+		b.n++
+		b.room--
+	}
+}
+
+// makeBound makes the bodies that were bound, if they are worth it.
+func (p *packetWriter) makeBound(b *sheaf) {
+	if b != nil && b.n >= leastTogether {
+		p.desk.bodies.addAll(p.v.store, b)
+	}
+}
+
+// addAll is add for bodies that lean on the same, none of which was made yet.
+func (b *bodies) addAll(s *Store, of *sheaf) {
+	rows, mask, t, before := of.mask&^s.schema.tags, of.mask, of.t, of.before
+	of.make(s, rows, t, before)
+	for k, index := range of.index[:of.n] {
+		if of.missing[k] {
+			continue
+		}
+		a, e := b.place(s, index)
+		a.code.Reserve(usualWords)
+		e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+		e.bits, e.at, e.next, e.none, e.fresh = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false, true
+		e.word = a.code.Strand(&of.strands, k)
+		e.deltas, e.same = of.counts(k, rows.Count())
+		of.bodies[of.at[k]] = e
+		a.made++
+	}
+}
+
+// counts is how many rows of a body travel as what differs, and as nothing.
+func (b *sheaf) counts(k, rows int) (deltas, same uint8) {
+	for i := range b.columns[:rows] {
+		deltas += uint8(one(uint64(b.columns[i].Changed(k))))
+	}
+	return deltas, uint8(rows) - deltas
+}
+
+// make makes the bits of all bodies.
+func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
+	way := s.past.way(s.tick, t, before)
+	v := wire.Versions{Age: int64(s.tick - t), Span: int64(t - before)}
+	if before != tick.None {
+		v.Before = b.columns[0].Before[0][:] // some slice: what is in it is not asked
+	}
+	n := 0
+	clear(b.missing[:b.n])
+	for m := rows; m != 0; m &= m - 1 {
+		row := m.next()
+		b.gather(s, &b.columns[n], row, &way, t, before)
+		s.schema.codes.deltas[row].Expect(&b.columns[n], b.n, &v)
+		n++
+	}
+	b.strands.Reset(b.n)
+	b.strands.Which(s.schema.codes.which[n-1], b.columns[:n], &v)
+	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
+		s.schema.codes.deltas[m.next()].CodeColumn(&b.strands, &b.columns[i], &v)
+	}
+}
+
+// gather is Store.versions for a row of all bodies. Most have moved since T and
+// since T', and lie where the way leads to.
+func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before tick.Tick) {
+	h, n := &s.past, uint32(s.schema.widths[row])
+	heads, pages := h.rows[row], s.rows.pages[row]
+	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
+	if n != 3 && n != 4 || before == tick.None {
+		atT.count = 0
+	}
+	for k, index := range b.index[:b.n] {
+		if int(index) < len(heads) && heads[index].since > t {
+			newest := heads[index].newest
+			x, y := newest+uint64(way.base), newest+uint64(way.before)
+			if x-atT.number < atT.count && y-after.number < after.count {
+				x, y, is := h.at(x), h.at(y), thingOf(index, row)
+				if x.thing == is && y.thing == is {
+					copyFew(c.Now[k][:], pages[index/pageRows][index%pageRows*n:], int(n))
+					copyFew(c.Base[k][:], h.lanes[x.lane&uint64(len(h.lanes)-1):], int(n))
+					copyFew(c.Before[k][:], h.lanes[y.lane&uint64(len(h.lanes)-1):], int(n))
+					continue
+				}
+			}
+		}
+		b.find(s, c, k, row, way, t, before)
+	}
+}
+
+// find is gather for the k-th body, whatever its row was.
+func (b *sheaf) find(s *Store, c *wire.Column, k, row int, way *way, t, before tick.Tick) {
+	e := bodyEntry{index: b.index[k], t: t, before: before}
+	r := rowVersions{row: row}
+	if !s.versions(&r, &e, way) {
+		b.missing[k] = true
+		r.base, r.before = r.now, r.now
+	}
+	if before == tick.None {
+		r.before = r.base
+	}
+	copy(c.Now[k][:], r.now)
+	copy(c.Base[k][:], r.base)
+	copy(c.Before[k][:], r.before)
+}

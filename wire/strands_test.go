@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// drawThree is a row in three versions, each anywhere, or near the one before, or the same.
+func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
+	if d.row == rowTurn {
+		return drawTurns(t, d.m)
+	}
+	for i := range rows {
+		rows[i] = make([]uint32, len(d.lanes))
+		for k := range d.lanes {
+			top := uint32(d.top(k))
+			switch how := rapid.IntRange(0, 3).Draw(t, "how"); {
+			case i == 0 || how == 0:
+				rows[i][k] = rapid.Uint32Range(0, top).Draw(t, "lane")
+			case how == 1:
+				rows[i][k] = uint32(min(max(int64(rows[i-1][k])+rapid.Int64Range(-200, 200).Draw(t, "step"), 0), int64(top)))
+			default:
+				rows[i][k] = rows[i-1][k]
+			}
+		}
+	}
+	return rows
+}
+
+// strandDeltas is rows of every kind that bodies made side by side may have.
+func strandDeltas(t *testing.T) (list []*Delta) {
+	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
+		if len(p.lanes) <= MaxStrandLanes && p.predict == nil {
+			d, err := NewDelta(p, Shipped())
+			require.NoError(t, err)
+			d.Prepare()
+			list = append(list, d)
+		}
+	}
+	require.GreaterOrEqual(t, len(list), 6)
+	return list
+}
+
+// Bodies that are made side by side are, bit by bit, those that are made row by row.
+func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
+	deltas, s := strandDeltas(t), new(Strands)
+	ahead := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		of := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStrandRows).Draw(t, "rows")
+		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[len(of)-1], 1<<len(of), WhichContexts(len(of)))
+		require.NoError(t, err)
+		v := Versions{Age: rapid.Int64Range(1, 70).Draw(t, "age"), Span: rapid.Int64Range(1, 70).Draw(t, "span")}
+		if rapid.Bool().Draw(t, "a tick each") {
+			v.Age, v.Span = 1, 1
+		}
+		known := rapid.IntRange(0, 3).Draw(t, "T' is leaned on") > 0
+		columns, rows := make([]Column, len(of)), make([][][3][]uint32, n)
+		for k := range rows {
+			for i, d := range of {
+				r := drawThree(t, d)
+				rows[k] = append(rows[k], r)
+				copy(columns[i].Now[k][:], r[2])
+				copy(columns[i].Base[k][:], r[1])
+				if copy(columns[i].Before[k][:], r[0]); !known {
+					copy(columns[i].Before[k][:], r[1])
+				}
+			}
+		}
+		if known {
+			v.Before = rows[0][0][0]
+		}
+		for i, d := range of {
+			d.Expect(&columns[i], n, &v)
+		}
+		s.Reset(n)
+		s.Which(which, columns, &v)
+		for i, d := range of {
+			d.CodeColumn(s, &columns[i], &v)
+		}
+		var got Words
+		for k := range rows {
+			var want Words
+			apart(&want, of, which, rows[k], v, known)
+			require.Equal(t, want.Bits(), s.Bits(k), "of body %d", k)
+			want.Finish()
+			from := len(got.All())
+			first := got.Strand(s, k)
+			require.Equal(t, want.All(), got.All()[from:], "of body %d", k)
+			require.Equal(t, want.All()[0], first)
+			for i := range of {
+				if columns[i].changed[k] != 0 && columns[i].odd[k] == 0 {
+					ahead++
+				}
+			}
+		}
+	})
+	require.Greater(t, ahead, 1000, "rows that did not go their own way")
+}
+
+// apart makes a body row by row.
+func apart(w *Words, of []*Delta, which *Table, rows [][3][]uint32, v Versions, known bool) {
+	differ, moves := uint(0), uint(0)
+	changed, moved := make([]uint64, len(of)), make([]uint64, len(of))
+	lean := func(i int) {
+		if v.Base, v.Before = rows[i][1], nil; known {
+			v.Before = rows[i][0]
+		}
+	}
+	for i, d := range of {
+		lean(i)
+		changed[i], moved[i] = d.Compare(rows[i][2], &v)
+		differ |= uint(bit(changed[i] != 0)) << i
+		moves |= uint(bit(moved[i] != 0)) << i
+	}
+	w.Symbol(which, WhichContext(len(of), moves, known, v.Age), int(differ))
+	for i, d := range of {
+		if lean(i); changed[i] != 0 {
+			d.Code(w, rows[i][2], &v, changed[i], moved[i])
+		}
+	}
+}
