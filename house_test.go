@@ -60,7 +60,7 @@ func houseArrows() map[string][]string {
 		"systems":     {houseArche, houseRoot, "ecs", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    append(all, "internal"),
-		"bench":       all,
+		"bench":       append(all, "internal"),
 		"cmd":         append(all, "internal"),
 		"internal":    {},
 	}

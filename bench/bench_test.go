@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +63,20 @@ func TestRefusesWhatItCannotRun(t *testing.T) {
 	for _, args := range [][]string{{"-run", "nothing"}, {"-e", "70000"}, {"-frac", "2"}, {"-c", "-1"}, {"-run", "bytes", "-trace", "no such file"}} {
 		require.Error(t, run(args, &bytes.Buffer{}), args)
 	}
+}
+
+// A word behind the flags is an error that says what was meant, before anything is measured: all scenarios take minutes.
+func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
+	for word, want := range map[string]string{"apply": "-run apply", "fly": "-list"} {
+		for _, args := range [][]string{{word}, {"-json", "-t", "1ms", word}, {"-list", word}} {
+			var out bytes.Buffer
+			err := run(args, &out)
+			require.ErrorContains(t, err, strconv.Quote(word), args)
+			require.ErrorContains(t, err, want, args)
+			require.Zero(t, out.Len(), args)
+		}
+	}
+	require.EqualError(t, run([]string{"-c", "many"}, &bytes.Buffer{}), `-c "many": it must be a whole number from 0 to 1024`)
 }
 
 // Every byte of the floor arrives, and nothing is allocated to send it.

@@ -9,6 +9,7 @@ import (
 	"runtime/pprof"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -88,8 +89,11 @@ func run(args []string, out io.Writer) error {
 	flags.BoolVar(&o.whole, "whole", false, "scenario tick: rows that travel whole (Config.Whole), exact ones")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
-	if err := flags.Parse(args); err != nil {
+	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; a scenario is named by -run, as in -run %s, and -list lists them", flags.Arg(0), meant(flags.Arg(0)))
 	}
 	if o.entities < 0 || o.entities > snapshot.MaxEntities || o.clients < 0 || o.clients > 1024 || o.moving < 0 || o.moving > 1 {
 		return fmt.Errorf("out of range: -e 1..1048576, -c 1..1024, -frac above 0 to 1")
@@ -112,6 +116,25 @@ func run(args []string, out io.Writer) error {
 	}
 	o.report = func(r result) { r.print(out, *asJSON) }
 	return runScenarios(*name, o)
+}
+
+// takes is what the values of the flags are.
+func takes() usage.Takes {
+	return usage.Takes{
+		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
+		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
+		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
+	}
+}
+
+// meant is the scenario that a word names, and else any.
+func meant(word string) string {
+	for _, s := range scenarios() {
+		if s.name == word {
+			return word
+		}
+	}
+	return "tick"
 }
 
 // startProfile profiles until stop is called.

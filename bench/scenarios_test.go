@@ -119,6 +119,22 @@ func TestClientsMeasuresASlope(t *testing.T) {
 	require.InDelta(t, 7, slope([]float64{1, 2, 4}, []float64{10, 17, 31}), 1e-9)
 }
 
+// A search with other clients or other motion than the target is about answers no target.
+func TestCapacityIsMainWhereItAnswersTheTarget(t *testing.T) {
+	best, over := load{entities: 30000, cpu: 1, wall: 1, verified: true}, load{entities: 31000, cpu: 2, wall: 2}
+	asked := capacityLine(best, over, capacityClients, 0.1)
+	require.True(t, asked.Main)
+	require.EqualValues(t, capacityTarget, *asked.Target)
+	require.True(t, *asked.OK)
+	missed := capacityLine(load{entities: capacityTarget - 1}, over, capacityClients, 0.1)
+	require.False(t, *missed.OK)
+	for _, other := range []result{capacityLine(best, over, 4, 0.1), capacityLine(best, over, capacityClients, 0.01)} {
+		require.Nil(t, other.Target)
+		require.Nil(t, other.OK)
+		require.False(t, other.Main)
+	}
+}
+
 // A link that loses a third of everything: the client is old while it lasts and in step again soon after.
 func TestLossIsVerified(t *testing.T) {
 	play := func(p lossPoint) (*lossRun, *histogram) {

@@ -28,10 +28,12 @@ const (
 var (
 	// ErrFormat says that a file is no recording, or one of another version.
 	ErrFormat = errors.New("record: not a recording of this version")
-	// ErrDamaged says that a chunk is not what was written.
+	// ErrDamaged says that a chunk is not what was written, a *DamageError which one.
 	ErrDamaged = errors.New("record: damaged recording")
 	// ErrBackwards says that Seek was asked for a tick that lies before where the reader is.
 	ErrBackwards = errors.New("record: a reader goes forward only")
+	// ErrProtocol says that a recording has other components than it is played for.
+	ErrProtocol = errors.New("record: a recording of another protocol")
 	// ErrCut says that a file ends within a chunk, as after a crash. All before it was read.
 	ErrCut = errors.New("record: the recording was cut off")
 )
@@ -94,6 +96,10 @@ func (h *Header) Plans() ([]*wire.Plan, error) {
 		text, ok := strings.CutPrefix(e, componentOf)
 		if !ok {
 			continue
+		}
+		// Behind the fields stands who writes the component, which is nothing to its rows.
+		if end := strings.LastIndexByte(text, '}'); strings.HasSuffix(text, "]") {
+			text = text[:end+1]
 		}
 		p, err := wire.ParsePlan(text)
 		if err != nil {

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -10,17 +12,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Info is what the heads of a recording's chunks say.
+// Info is what the heads of a recording's chunks say. What is damaged is not counted.
 type Info struct {
-	Header      *Header   // of the recording
-	First, Last tick.Tick // that are recorded; both are tick.None where none is
-	Ticks       int       // that are recorded: some between First and Last may not be
-	Chunks      int       // that are whole
-	Stored, Raw int64     // bytes of chunks, as they are and unpacked
-	Cut         bool      // it ends within a chunk
+	Header      *Header        // of the recording
+	First, Last tick.Tick      // that are recorded; both are tick.None where none is
+	Ticks       int            // that are recorded: some between First and Last may not be
+	Chunks      int            // that are whole
+	Stored, Raw int64          // bytes of chunks, as they are and unpacked
+	Cut         bool           // it ends within a chunk
+	Damage      []*DamageError // in its order
 }
 
-// Inspect goes over a recording without unpacking it.
+// Inspect goes over a recording and its sums, without unpacking it.
 func Inspect(in io.Reader) (*Info, error) {
 	r, err := NewReader(in)
 	if err != nil {
@@ -28,14 +31,12 @@ func Inspect(in io.Reader) (*Info, error) {
 	}
 	info := &Info{Header: r.header}
 	for {
-		h, err := r.head()
-		if err == nil {
-			_, err = io.CopyN(io.Discard, r.in, int64(h.stored))
-			if errors.Is(err, io.EOF) {
-				err = ErrCut
-			}
-		}
+		h, _, err := r.chunk()
+		var damage *DamageError
 		switch {
+		case errors.As(err, &damage):
+			info.Damage = append(info.Damage, damage)
+			continue
 		case errors.Is(err, ErrCut):
 			info.Cut = true
 			return info, nil
@@ -47,11 +48,12 @@ func Inspect(in io.Reader) (*Info, error) {
 		if info.Chunks == 0 {
 			info.First = h.first
 		}
-		info.Last, r.end = h.last, h.last
+		info.Last = h.last
 		info.Chunks++
 		info.Ticks += h.ticks
 		info.Stored += int64(h.stored) + chunkFixed
 		info.Raw += int64(h.raw)
+		r.pass(&h)
 	}
 }
 
@@ -111,8 +113,9 @@ func (p *stage) end(s *snapshot.Store, index uint32) {
 }
 
 // Learn plays a recording from one tick to before another through clients at several distances, and counts what they are
-// sent. progress, if not nil, is called after each chunk's first tick.
-func Learn(in io.Reader, from, to tick.Tick, counting *wire.Counting, progress func(tick.Tick)) error {
+// sent. progress, if not nil, is called after each chunk's first tick. What is damaged is passed over: ticks is
+// how many there were.
+func Learn(in io.Reader, from, to tick.Tick, counting *wire.Counting, progress func(tick.Tick)) (ticks int, err error) {
 	return play(in, from, to, counting, counting.Count, nil, progress)
 }
 
@@ -133,7 +136,7 @@ func (c Cost) PerRow() float64 {
 // Measure plays a recording as Learn does, and says what rows take with these tables.
 func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost
-	err := play(in, from, to, tables, func(list []wire.DeltaSymbol) {
+	_, err := play(in, from, to, tables, func(list []wire.DeltaSymbol) {
 		for i := range list {
 			_, n := list[i].Code()
 			c.Bits += float64(n + list[i].RawBits)
@@ -146,33 +149,69 @@ func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress
 	return c, err
 }
 
-func play(in io.Reader, from, to tick.Tick, tables wire.TableSource, watch func([]wire.DeltaSymbol), done func(*Training), progress func(tick.Tick)) error {
+func play(in io.Reader, from, to tick.Tick, tables wire.TableSource, watch func([]wire.DeltaSymbol), done func(*Training), progress func(tick.Tick)) (int, error) {
 	r, err := NewReader(in)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t, err := newTraining(r.plans, tables, Trips(r.header.TickRate)...)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	t.Store.Watch(watch)
 	if done != nil {
 		defer done(t)
 	}
-	if err := r.Seek(from); err != nil {
-		return ended(err)
+	return t.play(r, from, to, progress)
+}
+
+// Play counts what would have been sent of a recording of the same components, from its beginning to its end, and returns how
+// many ticks that were; what is damaged is passed over. It leaves Store alone, and may be called for any number of recordings.
+func (t *Training) Play(in io.Reader) (ticks int, err error) {
+	r, err := NewReader(in)
+	if err != nil {
+		return 0, err
+	}
+	if len(r.plans) != len(t.plans) {
+		return 0, fmt.Errorf("%w: it has %d components, and the training %d", ErrProtocol, len(r.plans), len(t.plans))
+	}
+	for row, p := range r.plans {
+		if have, want := p.Describe(nil), t.plans[row].Describe(nil); !bytes.Equal(have, want) {
+			return 0, fmt.Errorf("%w: it has %s, and the training %s", ErrProtocol, have, want)
+		}
+	}
+	one, err := newTraining(t.plans, t.counting, t.trips...)
+	if err != nil {
+		return 0, err
+	}
+	one.Store.Watch(t.counting.Count)
+	return one.play(r, 1, math.MaxInt64, nil)
+}
+
+func (t *Training) play(r *Reader, from, to tick.Tick, progress func(tick.Tick)) (ticks int, err error) {
+	for err = ErrDamaged; errors.Is(err, ErrDamaged); {
+		err = r.Seek(from)
+	}
+	if err != nil {
+		return 0, ended(err)
 	}
 	var p stage
 	for {
 		now, err := r.Next()
-		if err != nil || now >= to {
-			return ended(err)
+		switch {
+		case errors.Is(err, ErrDamaged):
+			continue // each chunk begins anew
+		case err != nil || now >= to:
+			return ticks, ended(err)
 		}
 		t.Store.Begin(now)
 		p.fill(t.Store, r)
 		t.Store.Commit()
 		if err := t.Send(); err != nil {
-			return err
+			return ticks, err
+		}
+		if now >= from { // a chunk is played from its beginning
+			ticks++
 		}
 		if r.Fresh() && progress != nil {
 			progress(now)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -17,10 +16,11 @@ import (
 // Reader plays a recording: after each Next it holds the world as of a tick. What it reads may be damaged or hostile:
 // it returns errors, and memory stays within what the file holds, times what its compression can stand for.
 type Reader struct {
-	in     io.Reader
+	in     input
 	header *Header
 	plans  []*wire.Plan
-	stored bytes.Buffer
+	chunks int    // whole ones and stretches of damage that lie behind
+	began  int64  // where the chunk begins in the file
 	raw    []byte // of the chunk: what is left
 	now    tick.Tick
 	end    tick.Tick // of the chunk
@@ -35,37 +35,31 @@ type Reader struct {
 
 // NewReader reads the header.
 func NewReader(in io.Reader) (*Reader, error) {
-	var fixed [headerFixed]byte
-	if _, err := io.ReadFull(in, fixed[:]); err != nil {
+	r := &Reader{in: input{in: in}}
+	fixed, err := r.in.peek(headerFixed)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	size := binary.LittleEndian.Uint32(fixed[len(magic):])
-	if string(fixed[:len(magic)]) != magic || size > maxHeader {
+	if len(fixed) < headerFixed || string(fixed[:len(magic)]) != magic || binary.LittleEndian.Uint32(fixed[len(magic):]) > maxHeader {
 		return nil, fmt.Errorf("%w: it begins % x", ErrFormat, fixed)
 	}
-	r := &Reader{in: in}
-	if err := r.take(size); err != nil {
+	size, sum := int(binary.LittleEndian.Uint32(fixed[len(magic):])), binary.LittleEndian.Uint32(fixed[len(magic)+4:])
+	r.in.skip(headerFixed)
+	text, err := r.in.peek(size)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) < size:
+		return nil, faulty(ErrCut, "%d of %d bytes of the header", len(text), size)
+	case checksum(text) != sum:
+		return nil, faulty(ErrDamaged, "the sum of the header is wrong")
+	}
+	if r.header, err = parseHeader(string(text)); err != nil {
 		return nil, err
 	}
-	if checksum(r.stored.Bytes()) != binary.LittleEndian.Uint32(fixed[len(magic)+4:]) {
-		return nil, fmt.Errorf("%w: the sum of the header is wrong", ErrDamaged)
-	}
-	var err error
-	if r.header, err = parseHeader(r.stored.String()); err != nil {
-		return nil, err
-	}
+	r.in.skip(size)
 	r.plans, err = r.header.Plans()
 	return r, err
-}
-
-// take reads so many bytes. Memory grows with what comes, not with what was promised.
-func (r *Reader) take(n uint32) error {
-	r.stored.Reset()
-	got, err := io.CopyN(&r.stored, r.in, int64(n))
-	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: %d of %d bytes", ErrCut, got, n)
-	}
-	return err
 }
 
 // Header returns what the recording says of itself.
@@ -76,30 +70,24 @@ func (r *Reader) Plans() []*wire.Plan { return r.plans }
 
 // chunkHead is what stands before a chunk.
 type chunkHead struct {
-	stored, raw uint32
-	first, last tick.Tick
-	ticks       int
-	fixed       [chunkFixed]byte
+	stored, raw, sum uint32
+	first, last      tick.Tick
+	ticks            int
 }
 
-// head reads the next chunk's head; io.EOF at the end.
-func (r *Reader) head() (h chunkHead, err error) {
-	if _, err = io.ReadFull(r.in, h.fixed[:]); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("%w: within the head of a chunk", ErrCut)
-		}
-		return h, err
-	}
-	h.stored, h.raw = binary.LittleEndian.Uint32(h.fixed[4:]), binary.LittleEndian.Uint32(h.fixed[8:])
-	first, span := binary.LittleEndian.Uint64(h.fixed[12:]), binary.LittleEndian.Uint32(h.fixed[20:])
-	ticks := binary.LittleEndian.Uint32(h.fixed[24:])
+// head parses a chunk's head.
+func (r *Reader) head(fixed []byte) (h chunkHead, err error) {
+	h.stored, h.raw = binary.LittleEndian.Uint32(fixed[4:]), binary.LittleEndian.Uint32(fixed[8:])
+	first, span := binary.LittleEndian.Uint64(fixed[12:]), binary.LittleEndian.Uint32(fixed[20:])
+	ticks := binary.LittleEndian.Uint32(fixed[24:])
+	h.sum = binary.LittleEndian.Uint32(fixed[28:])
 	switch {
-	case string(h.fixed[:4]) != chunkMagic:
-		return h, fmt.Errorf("%w: a chunk begins % x", ErrDamaged, h.fixed[:4])
+	case string(fixed[:4]) != chunkMagic:
+		return h, faulty(ErrDamaged, "it begins % x", fixed[:4])
 	case h.raw > maxRaw || h.stored > maxRaw+maxRaw/8 || uint64(h.raw) > uint64(h.stored)*maxShrink:
-		return h, fmt.Errorf("%w: a chunk of %d bytes in %d", ErrDamaged, h.raw, h.stored)
+		return h, faulty(ErrDamaged, "it claims to be %d bytes in %d", h.raw, h.stored)
 	case first == 0 || first > 1<<62 || first <= uint64(r.end) || ticks == 0 || ticks > maxTicks || uint64(span) < uint64(ticks)-1:
-		return h, fmt.Errorf("%w: a chunk of %d ticks from %d over %d", ErrDamaged, ticks, first, span)
+		return h, faulty(ErrDamaged, "it claims to be %d ticks from %d over %d", ticks, first, span)
 	}
 	h.first, h.last, h.ticks = tick.Tick(first), tick.Tick(first)+tick.Tick(span), int(ticks)
 	return h, nil
@@ -107,7 +95,8 @@ func (r *Reader) head() (h chunkHead, err error) {
 
 // Seek steps over the chunks that end before a tick, without unpacking them: Next then gives the first tick of the chunk
 // that holds it, or of the first one after it. It goes forward only: of a tick that was given or
-// stepped over it returns ErrBackwards, and nothing has changed. At the end of the recording it returns io.EOF.
+// stepped over it returns ErrBackwards, and nothing has changed. At the end of the recording it returns io.EOF. After a
+// DamageError it may be asked again, and goes on.
 func (r *Reader) Seek(t tick.Tick) error {
 	switch {
 	case t > r.end:
@@ -117,54 +106,60 @@ func (r *Reader) Seek(t tick.Tick) error {
 		return fmt.Errorf("%w: to tick %d, after tick %d", ErrBackwards, t, max(r.passed, r.now))
 	}
 	for {
-		h, err := r.head()
+		h, packed, err := r.chunk()
 		if err != nil {
 			return err
 		}
 		if h.last >= t {
-			return r.open(&h)
+			return r.open(&h, packed)
 		}
-		r.end = h.last
-		if n, err := io.CopyN(io.Discard, r.in, int64(h.stored)); err != nil {
-			return fmt.Errorf("%w: %d of %d bytes of a chunk", ErrCut, n, h.stored)
-		}
+		r.pass(&h)
 	}
 }
 
-// open unpacks a chunk.
-func (r *Reader) open(h *chunkHead) error {
-	if err := r.take(h.stored); err != nil {
-		return err
-	}
-	if checksum(h.fixed[:28], r.stored.Bytes()) != binary.LittleEndian.Uint32(h.fixed[28:]) {
-		return fmt.Errorf("%w: the sum of the chunk of tick %d is wrong", ErrDamaged, h.first)
-	}
+// pass goes on behind a chunk.
+func (r *Reader) pass(h *chunkHead) {
+	r.began = r.in.offset
+	r.in.skip(chunkFixed + int(h.stored))
+	r.chunks++
+	r.passed, r.end, r.left, r.fresh = r.end, h.last, 0, false
+}
+
+// open unpacks a chunk and goes on behind it.
+func (r *Reader) open(h *chunkHead, packed []byte) error {
 	raw := bytes.NewBuffer(make([]byte, 0, h.raw))
-	unpacker := flate.NewReader(&r.stored)
-	n, err := io.Copy(raw, io.LimitReader(unpacker, int64(h.raw)+1))
-	if err != nil || n != int64(h.raw) || r.stored.Len() != 0 {
-		return fmt.Errorf("%w: the chunk of tick %d does not unpack: %w", ErrDamaged, h.first, err)
+	in := bytes.NewReader(packed)
+	n, err := io.Copy(raw, io.LimitReader(flate.NewReader(in), int64(h.raw)+1))
+	left := in.Len()
+	r.pass(h)
+	if err != nil || n != int64(h.raw) || left != 0 {
+		return r.within(r.passed, "it does not unpack")
 	}
-	r.raw, r.left, r.now, r.passed, r.end = raw.Bytes(), h.ticks, h.first, r.end, h.last
+	r.raw, r.left, r.now = raw.Bytes(), h.ticks, h.first
 	r.fresh = true
 	return nil
 }
 
-// Next goes on to the next tick. It returns io.EOF at the end, ErrCut where the file was cut off within a chunk, and
-// ErrDamaged for what no Writer wrote; the world is then that of the tick before, or in the last case nothing's.
+// Next goes on to the next tick. It returns io.EOF at the end, ErrCut where the file was cut off within a chunk, and a
+// *DamageError for what no Writer wrote, after which the next call goes on behind the damage. With ErrCut the world is that
+// of the tick before, with a DamageError nothing's.
 func (r *Reader) Next() (tick.Tick, error) {
 	if r.left == 0 {
-		h, err := r.head()
+		h, packed, err := r.chunk()
 		if err == nil {
-			err = r.open(&h)
+			err = r.open(&h, packed)
 		}
 		if err != nil {
 			return tick.None, err
 		}
 	}
+	given := r.now
+	if r.fresh {
+		given = r.passed
+	}
 	if !r.nextTick() {
 		r.left = 0
-		return tick.None, fmt.Errorf("%w: within the chunk that ends at tick %d", ErrDamaged, r.end)
+		return tick.None, r.within(given, "its ticks are none")
 	}
 	return r.now, nil
 }

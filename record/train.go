@@ -13,6 +13,10 @@ type Training struct {
 	Store   *snapshot.Store // to be filled between Begin and Commit, before each call of Send
 	trainer *wire.Trainer
 	clients []client
+
+	plans    []*wire.Plan
+	counting *wire.Counting
+	trips    []int
 }
 
 // trainWindow is W while training.
@@ -29,7 +33,7 @@ func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, err
 	if err != nil {
 		return nil, err
 	}
-	t.trainer = trainer
+	t.trainer, t.plans, t.counting, t.trips = trainer, plans, counting, trips
 	t.Store.Watch(counting.Count)
 	return t, nil
 }

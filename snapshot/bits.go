@@ -22,7 +22,7 @@ type Bits struct {
 type ComponentBits struct {
 	Name    string      // wire name
 	Spawn   uint64      // rows of entities that the client does not know
-	Whole   uint64      // other rows that travelled whole
+	Whole   uint64      // other rows that travelled whole: absolute, against nothing
 	Delta   uint64      // rows that travelled as what differs
 	Rows    [3]uint64   // rows, and not bits: by SpawnRows, WholeRows and DeltaRows
 	Changed uint64      // of Delta: which fields changed

@@ -60,13 +60,20 @@ func TestRule3LeansOnTWhileBothEndsHoldIt(t *testing.T) {
 }
 
 // forge writes a payload of tick s with one record against tick 1, whose body
-// is written by body.
-func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wire.BitWriter)) []byte {
+// is written by body, and the despawns of some.
+func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wire.BitWriter), dead ...wire.NetworkID) []byte {
 	w := wire.NewBitWriter(buf)
 	w.Write(uint64(s.Low()), 16)
 	w.Bool(false) // no resync
 	w.Var(0)      // first part
-	w.Bool(false) // no despawn
+	next := uint32(0)
+	for _, id := range dead {
+		w.Bool(true)
+		w.Var(uint64(id.Index - next))
+		w.Var(uint64(id.Generation))
+		next = id.Index + 1
+	}
+	w.Bool(false) // no more despawns
 	w.Bool(false) // no list
 	symbol, raw, n := gapSymbol(id.Index, true)
 	d.store.schema.codes.gap.Write(&w, 0, symbol)
@@ -83,6 +90,26 @@ func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wir
 // which says which of n rows changed.
 func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
 	d.store.schema.codes.which[n-1].Write(w, wire.WhichContext(n, 0, false, int64(s-1)), changed)
+}
+
+// Despawns of a payload take effect before its records: where it has both of one entity, the entity is gone, and the record
+// is only what later ones may lean on.
+func TestADespawnHoldsAgainstARecordBesideIt(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	buf := make([]byte, 64)
+	rows := (d.store.Mask(id) &^ d.store.schema.tags).Count()
+	still := func(s tick.Tick) func(w *wire.BitWriter) {
+		return func(w *wire.BitWriter) { d.which(w, rows, s, 0) }
+	}
+	require.NoError(t, d.replica.Read(d.forge(buf, 2, id, still(2), id)))
+	require.False(t, d.replica.Entity(id.Index).Alive)
+	_, base, held := d.replica.RecordAt(id.Index, 2)
+	require.True(t, held, "it entered the history")
+	require.EqualValues(t, 1, base)
+	require.NoError(t, d.replica.Read(d.forge(buf, 3, id, still(3))))
+	require.True(t, d.replica.Entity(id.Index).Alive, "a later record shows it again")
 }
 
 // A row that changed and has no lane that did is what no server writes.

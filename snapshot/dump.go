@@ -33,8 +33,8 @@ type Past interface {
 	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
 	// NewestAt is the tick of the newest record of an index that is not after a tick.
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
-	// LanesAt is a row as of a tick.
-	LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
+	// LanesAt is a row as of a tick, nil when the entity lacked it; an error when it is not known.
+	LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error)
 	// ListAt is the entities that a part of a tick spoke of.
 	ListAt(t tick.Tick, part int) ([]uint32, bool)
 	// Window is W.
@@ -79,13 +79,30 @@ func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) {
 // Window implements Past.
 func (r *Replica) Window() tick.Tick { return r.window }
 
-// LanesAt is a row as of the record that was decoded at t, if it is held. The slice is the Replica's own.
-func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
-	base := r.baseline(index, t)
-	if base.life < 0 {
-		return nil, false
+// LanesAt is a row as of the record that was decoded at t, nil when the entity lacked it. The slice is the Replica's own.
+// Errors, as those of [Store.RowAt]: [ErrNoRow] when row is not one of the schema's, [ErrNotYet] when t is later than the
+// newest tick, [ErrEvicted] when t is before the window and nothing of it remains, and [ErrNoRecord] when no record of the
+// entity was decoded at t.
+func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error) {
+	switch {
+	case uint(row) >= uint(r.schema.Rows()):
+		return nil, ErrNoRow
+	case t > r.newest:
+		return nil, ErrNotYet
 	}
-	return base.row(r, row)
+	base := r.baseline(index, t)
+	if base.version != nil && !base.version.mask.Has(row) {
+		return nil, nil
+	}
+	if base.life >= 0 {
+		if lanes, ok := base.row(r, row); ok {
+			return lanes, nil
+		}
+	}
+	if t <= r.newest-r.window {
+		return nil, ErrEvicted
+	}
+	return nil, ErrNoRecord
 }
 
 func (d *dumper) printf(format string, args ...any) {
@@ -347,15 +364,19 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 
 // versions finds what a row leans on.
 func (d *dumper) versions(r *rowVersions, index uint32, base, before tick.Tick) (ok bool) {
-	known := d.past != nil
-	if known {
-		r.base, known = d.past.LanesAt(index, r.row, base)
+	at := func(t tick.Tick) []uint32 {
+		lanes, err := d.past.LanesAt(index, r.row, t)
+		ok = ok && err == nil && lanes != nil
+		return lanes
 	}
-	if known && before != tick.None {
-		r.before, known = d.past.LanesAt(index, r.row, before)
+	if ok = d.past != nil; ok {
+		r.base = at(base)
 	}
-	if !known {
+	if ok && before != tick.None {
+		r.before = at(before)
+	}
+	if !ok {
 		d.printf("    %s against tick %d, which is not known here\n", d.schema.plans[r.row].Name(), base)
 	}
-	return known
+	return ok
 }

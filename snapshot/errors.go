@@ -19,6 +19,8 @@ var (
 	ErrNoRow = errors.New("snapshot: no such row")
 	// ErrEvicted: a tick was asked for that is no longer held.
 	ErrEvicted = errors.New("snapshot: that tick is outside the history")
+	// ErrNoRecord: no record of that tick was decoded.
+	ErrNoRecord = errors.New("snapshot: no record of that tick")
 	// ErrNotAlive: no such entity lived at that tick.
 	ErrNotAlive = errors.New("snapshot: no such entity at that tick")
 )

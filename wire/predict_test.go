@@ -137,6 +137,20 @@ func TestPredictByRefusesNames(t *testing.T) {
 	}
 }
 
+// What is expected of a field says nothing of how a row of exact floats travels whole.
+func TestFloatsAreFloatsWhateverIsExpectedOfThem(t *testing.T) {
+	type exact struct {
+		X float32 `net:"predict=none"`
+		Y float32 `net:"predict=previous"`
+		Z float32
+	}
+	p, err := Compile(reflect.TypeFor[exact](), "exact")
+	require.NoError(t, err)
+	require.True(t, p.Floats())
+	p.PredictBy("still", func([]uint32, *Versions) {})
+	require.True(t, p.Floats())
+}
+
 // Negative floats without a version before cost what positive ones do.
 func TestFloatsBelowZeroAreNear(t *testing.T) {
 	type one struct{ X, Y float32 }

@@ -8,6 +8,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/arche-netcode/netcode/internal/usage"
 )
 
 const count = 1000
@@ -53,7 +56,7 @@ type result struct {
 }
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	if err := run(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
@@ -63,7 +66,7 @@ func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	asJSON := flags.Bool("json", false, "one JSON object per result")
 	budget := flags.Duration("t", 3*time.Second, "time to measure each set for")
-	if err := flags.Parse(args); err != nil {
+	if err := usage.Parse(flags, args, usage.Takes{"t": "a time with its unit, as 3s or 200ms"}); err != nil {
 		return err
 	}
 	for _, set := range []struct {

@@ -45,6 +45,18 @@ func TestEveryCodecIsVerified(t *testing.T) {
 	}
 }
 
+// A word behind the flags is refused, before anything is measured.
+func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
+	var out bytes.Buffer
+	err := run([]string{"-t", "1ms", "row"}, &out)
+	if err == nil || !strings.Contains(err.Error(), `"row"`) || out.Len() > 0 {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	if err := run([]string{"-t", "long"}, &out); err == nil || !strings.Contains(err.Error(), "3s or 200ms") {
+		t.Error(err)
+	}
+}
+
 // The versions in the results are those of go.mod.
 func TestVersionsAreThoseOfTheModule(t *testing.T) {
 	text, err := os.ReadFile("go.mod")

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
@@ -76,26 +77,31 @@ func runShip(args []string, out io.Writer) error {
 	return os.WriteFile(args[0], text, 0o644)
 }
 
-// runInfo says what is in recordings.
+// runInfo says what is in recordings. A recording that is damaged is an error, after all of them were looked at.
 func runInfo(args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return wrongUsage{fmt.Errorf("info wants recordings\n%s", commands)}
 	}
+	var wrong []error
 	for _, name := range args {
 		info, err := inspect(name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			wrong = append(wrong, named(name, err))
+			continue
 		}
 		fmt.Fprintf(out, "%s: %d ticks at %d Hz, %d to %d, in %d chunks; %d bytes, %d unpacked\n", name, info.Ticks, info.Header.TickRate,
 			info.First, info.Last, info.Chunks, info.Stored, info.Raw)
 		if info.Cut {
 			fmt.Fprintln(out, "  it was cut off within the last chunk")
 		}
+		for _, damage := range info.Damage {
+			wrong = append(wrong, named(name, damage))
+		}
 		for _, e := range info.Header.Entries {
 			fmt.Fprintf(out, "  %s\n", e)
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 func inspect(name string) (*record.Info, error) {
@@ -115,57 +121,139 @@ type source struct {
 	name        string
 	first, last tick.Tick
 	measured    tick.Tick
+	ticks       int // that its heads tell of
+	learned     int // ticks
+	damaged     bool
+	components  []string
+}
+
+// sourceOf looks at a recording. Of a damaged one it warns: what is whole of it is learned from.
+func sourceOf(name string, progress io.Writer) (source, error) {
+	info, err := inspect(name)
+	if err != nil {
+		return source{}, named(name, err)
+	}
+	for _, damage := range info.Damage {
+		fmt.Fprintf(progress, "%s: passed over: %v\n", name, damage)
+	}
+	if info.Ticks < 10 {
+		return source{}, fmt.Errorf("%s: %d ticks are too few to learn from", name, info.Ticks)
+	}
+	s := source{name: name, first: info.First, last: info.Last, ticks: info.Ticks, damaged: len(info.Damage) > 0}
+	s.measured = s.last - tick.Tick(float64(s.last-s.first)*heldOut)
+	plans, err := info.Header.Plans()
+	if err != nil {
+		return s, named(name, err)
+	}
+	for _, p := range plans {
+		s.components = append(s.components, string(p.Describe(nil)))
+	}
+	return s, nil
+}
+
+// without says what was not learned from.
+func (s *source) without() string {
+	switch {
+	case s.learned < s.ticks: // with sums that are right: no recorder wrote them
+		return fmt.Sprintf(", without %d that make no sense and what is damaged", s.ticks-s.learned)
+	case s.damaged:
+		return ", without what is damaged"
+	}
+	return ""
+}
+
+// alike refuses recordings of two protocols: tables go by the names of components, and those of two games would be mixed. Only
+// components count, as nothing else is learned from.
+func alike(a, b *source) error {
+	for i := range max(len(a.components), len(b.components)) {
+		of := func(s *source) string {
+			if i < len(s.components) {
+				return s.components[i]
+			}
+			return "no more components"
+		}
+		if of(a) != of(b) {
+			return fmt.Errorf("%s and %s are recordings of two protocols: %s in the one, %s in the other", a.name, b.name, of(a), of(b))
+		}
+	}
+	return nil
+}
+
+// parseTrain reads the command line of train. Flags may stand before the recordings, between them and behind.
+func parseTrain(args []string, progress io.Writer) (to string, names []string, err error) {
+	flags := flag.NewFlagSet("train", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	flags.StringVar(&to, "o", "", "the `file` to write the tables to")
+	var plain []string
+	if at := slices.Index(args, "--"); at >= 0 {
+		args, plain = args[:at], args[at+1:]
+	}
+	for more := true; more; more = len(args) > 0 {
+		if err = usage.Parse(flags, args, usage.Takes{"o": "a file to write", "": "recordings"}); err != nil {
+			return "", nil, err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			names, args = append(names, args[0]), args[1:]
+		}
+	}
+	names = append(names, plain...)
+	switch {
+	case to == "" && len(names) == 0:
+		err = errors.New("train wants -o FILE and recordings")
+	case to == "":
+		err = errors.New("train wants -o FILE, the file to write the tables to")
+	case len(names) == 0:
+		err = errors.New("train wants recordings, beside -o")
+	default:
+		return to, names, nil
+	}
+	return "", nil, fmt.Errorf("%w\n%s", err, commands)
 }
 
 // runTrain learns from the first part of each recording, says what that gains on the last, then learns from all.
 func runTrain(args []string, out, progress io.Writer) error {
-	flags := flag.NewFlagSet("train", flag.ContinueOnError)
-	flags.SetOutput(progress)
-	to := flags.String("o", "", "the `file` to write the tables to")
-	err := usage.Parse(flags, args, usage.Takes{"o": "a file to write", "": "recordings"})
+	to, names, err := parseTrain(args, progress)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return err
 	case err != nil:
 		return wrongUsage{err}
 	}
-	if *to == "" || flags.NArg() == 0 {
-		return wrongUsage{fmt.Errorf("train wants -o and recordings\n%s", commands)}
-	}
 	var sources []source
-	for _, name := range flags.Args() {
-		info, err := inspect(name)
+	for _, name := range names {
+		s, err := sourceOf(name, progress)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
-		if info.Ticks < 10 {
-			return fmt.Errorf("%s: %d ticks are too few to learn from", name, info.Ticks)
+		sources = append(sources, s)
+		if err := alike(&sources[0], &s); err != nil {
+			return err
 		}
-		last := info.Last - info.First
-		sources = append(sources, source{name, info.First, info.Last, info.Last - tick.Tick(float64(last)*heldOut)})
 	}
 	part := wire.NewTrainer()
 	counting := wire.NewCounting(part, false)
-	for _, s := range sources {
-		if err := s.learn(counting, s.measured, progress); err != nil {
+	for i := range sources {
+		if err := sources[i].learn(counting, progress); err != nil {
 			return err
 		}
 	}
 	if err := gain(sources, part, out, progress); err != nil {
 		return err
 	}
-	for _, s := range sources {
+	for i := range sources {
+		s := &sources[i]
 		if err := s.learnRest(counting, progress); err != nil {
 			return err
 		}
+		fmt.Fprintf(out, "%s: learned from %d ticks, %d to %d%s\n", s.name, s.learned, s.first, s.last, s.without())
 	}
 	tables, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
 		return err
 	}
 	text := tables.AppendText(nil)
-	fmt.Fprintf(out, "%s: %d tables, %d bytes, sum %016x\n", *to, len(tables.All()), len(text), tables.Hash())
-	return os.WriteFile(*to, text, 0o644)
+	fmt.Fprintf(out, "%s: %d tables, %d bytes, sum %016x\n", to, len(tables.All()), len(text), tables.Hash())
+	return os.WriteFile(to, text, 0o644)
 }
 
 // gain says what rows of the parts that were held out take, with the tables that ship and with what was learned.
@@ -175,13 +263,13 @@ func gain(sources []source, part *wire.Trainer, out, progress io.Writer) error {
 		return err
 	}
 	var before, after record.Cost
-	for _, s := range sources {
+	for i := range sources {
 		for _, m := range []struct {
 			tables wire.TableSource
 			sum    *record.Cost
 			what   string
 		}{{wire.Shipped(), &before, "shipped"}, {learned.Over(wire.Shipped()), &after, "trained"}} {
-			cost, err := s.measure(m.tables, m.what, progress)
+			cost, err := sources[i].measure(m.tables, m.what, progress)
 			if err != nil {
 				return err
 			}
@@ -199,7 +287,7 @@ func gain(sources []source, part *wire.Trainer, out, progress io.Writer) error {
 }
 
 // open opens the recording and reports progress as it is read.
-func (s source) open(what string, progress io.Writer) (*os.File, func(tick.Tick), error) {
+func (s *source) open(what string, progress io.Writer) (*os.File, func(tick.Tick), error) {
 	f, err := os.Open(s.name)
 	said := -1
 	return f, func(now tick.Tick) {
@@ -210,25 +298,27 @@ func (s source) open(what string, progress io.Writer) (*os.File, func(tick.Tick)
 	}, err
 }
 
-func (s source) learn(counting *wire.Counting, to tick.Tick, progress io.Writer) error {
-	f, tell, err := s.open("learning", progress)
+// learn learns from all but the last part.
+func (s *source) learn(counting *wire.Counting, progress io.Writer) error {
+	return s.learnFrom("learning", s.first, s.measured, counting, progress)
+}
+
+func (s *source) learnRest(counting *wire.Counting, progress io.Writer) error {
+	return s.learnFrom("learning the rest", s.measured, s.last+1, counting, progress)
+}
+
+func (s *source) learnFrom(what string, from, to tick.Tick, counting *wire.Counting, progress io.Writer) error {
+	f, tell, err := s.open(what, progress)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return named(s.name, record.Learn(f, s.first, to, counting, tell))
+	ticks, err := record.Learn(f, from, to, counting, tell)
+	s.learned += ticks
+	return named(s.name, err)
 }
 
-func (s source) learnRest(counting *wire.Counting, progress io.Writer) error {
-	f, tell, err := s.open("learning the rest", progress)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return named(s.name, record.Learn(f, s.measured, s.last+1, counting, tell))
-}
-
-func (s source) measure(tables wire.TableSource, what string, progress io.Writer) (record.Cost, error) {
+func (s *source) measure(tables wire.TableSource, what string, progress io.Writer) (record.Cost, error) {
 	f, tell, err := s.open("measuring with the tables that are "+what, progress)
 	if err != nil {
 		return record.Cost{}, err

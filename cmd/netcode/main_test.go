@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"flag"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -106,6 +108,119 @@ func TestInfoTellsWhatIsRecorded(t *testing.T) {
 	require.NoError(t, run([]string{"info", name}, &out, &out))
 	require.Contains(t, out.String(), "60 ticks")
 	require.Contains(t, out.String(), "cut off")
+}
+
+// damaged is a copy of a recording with one byte of its second chunk that is another.
+func damaged(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	first := bytes.Index(text, []byte("CHNK"))
+	second := first + 4 + bytes.Index(text[first+4:], []byte("CHNK"))
+	text[second+60] ^= 1
+	bad := filepath.Join(t.TempDir(), "bad.recording")
+	require.NoError(t, os.WriteFile(bad, text, 0o644))
+	return bad
+}
+
+func TestInfoFindsDamage(t *testing.T) {
+	name := recorded(t, 95)
+	bad := damaged(t, name)
+	var out bytes.Buffer
+	err := run([]string{"info", bad, name}, &out, &out)
+	require.ErrorIs(t, err, record.ErrDamaged)
+	require.ErrorContains(t, err, bad+": ")
+	require.ErrorContains(t, err, "chunk 2, at byte ")
+	require.ErrorContains(t, err, "its sum is wrong; ticks 31 to 60 are lost")
+	require.NotErrorAs(t, err, new(wrongUsage), "it exits with 1")
+	require.Contains(t, out.String(), "65 ticks at 30 Hz, 1 to 95, in 3 chunks")
+	require.Contains(t, out.String(), "95 ticks at 30 Hz, 1 to 95, in 4 chunks", "the other one is looked at all the same")
+}
+
+func TestTrainPassesOverDamage(t *testing.T) {
+	name := damaged(t, recorded(t, 400))
+	to := filepath.Join(t.TempDir(), "game.tables")
+	var out, progress bytes.Buffer
+	require.NoError(t, run([]string{"train", "-o", to, name}, &out, &progress))
+	require.Contains(t, progress.String(), name+": passed over: record: damaged recording: chunk 2, at byte ")
+	require.Contains(t, progress.String(), "ticks 31 to 60 are lost")
+	require.Contains(t, out.String(), name+": learned from 370 ticks, 1 to 400, without what is damaged\n")
+	text, err := os.ReadFile(to)
+	require.NoError(t, err)
+	_, err = wire.ParseTables(text)
+	require.NoError(t, err)
+}
+
+// Flags may stand behind the recordings, and what is missing is said.
+func TestTrainTakesFlagsAnywhere(t *testing.T) {
+	name := recorded(t, 60)
+	for _, args := range [][]string{{name, "-o", "to"}, {"-o", "to", name}, {name, "-o=to", name}, {"-o", "to", "--", name}} {
+		to := filepath.Join(t.TempDir(), "game.tables")
+		for i := range args {
+			args[i] = strings.Replace(args[i], "to", to, 1)
+		}
+		var out bytes.Buffer
+		require.NoError(t, run(append([]string{"train"}, args...), &out, &out), args)
+		require.FileExists(t, to)
+		require.Contains(t, out.String(), "learned from 60 ticks, 1 to 60\n")
+	}
+	for want, args := range map[string][]string{
+		"train wants -o FILE,":          {name},
+		"train wants recordings":        {"-o", "x"},
+		"train wants -o FILE and":       {},
+		"there is no flag -p":           {name, "-p"},
+		"-o needs a value: it must be ": {name, "-o"},
+	} {
+		err := run(append([]string{"train"}, args...), io.Discard, io.Discard)
+		require.ErrorContains(t, err, want)
+		require.ErrorAs(t, err, new(wrongUsage), "it exits with 2")
+	}
+}
+
+// Recordings of two games are not learned from together: neither's tables would be right.
+func TestTrainRefusesRecordingsOfTwoProtocols(t *testing.T) {
+	one := recorded(t, 60)
+	text, err := os.ReadFile(one)
+	require.NoError(t, err)
+	r, err := record.NewReader(bytes.NewReader(text))
+	require.NoError(t, err)
+	other := func(entries []string) string {
+		var file bytes.Buffer
+		h := record.Header{TickRate: 30, Entries: entries}
+		plans, err := h.Plans()
+		require.NoError(t, err)
+		store := snapshot.NewStore(snapshot.NewSchema(plans), snapshot.Config{})
+		w, err := record.NewWriter(&file, h, store.Schema())
+		require.NoError(t, err)
+		for f := range 60 {
+			store.Begin(tick.Tick(f + 1))
+			store.Commit()
+			require.NoError(t, w.Tick(store))
+		}
+		require.NoError(t, w.Close())
+		name := filepath.Join(t.TempDir(), "other.recording")
+		require.NoError(t, os.WriteFile(name, file.Bytes(), 0o644))
+		return name
+	}
+	train := func(names ...string) error {
+		return run(append([]string{"train", "-o", filepath.Join(t.TempDir(), "x")}, names...), io.Discard, io.Discard)
+	}
+	entries := r.Header().Entries
+	for what, entries := range map[string][]string{
+		"boat{X:f32":         {"component boat{X:f32}"},
+		"no more components": {},
+		"raft{}":             append(append([]string{}, entries...), "component raft{}"),
+	} {
+		second := other(entries)
+		for _, names := range [][]string{{one, second}, {second, one}, {one, one, second}} {
+			err := train(names...)
+			require.ErrorContains(t, err, "two protocols")
+			require.ErrorContains(t, err, one)
+			require.ErrorContains(t, err, second)
+			require.ErrorContains(t, err, what)
+		}
+	}
+	require.NoError(t, train(one, other(append(append([]string{}, entries...), "message hello{}[from client]"))), "messages do not count")
 }
 
 func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {

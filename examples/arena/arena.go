@@ -46,7 +46,10 @@ func newArena(o *options, table *Table) (*arena, error) {
 	return a, nil
 }
 
-func (a *arena) open() error {
+func (a *arena) open() (err error) {
+	if a.o.trained, err = loadTables(a.o.tables); err != nil {
+		return err
+	}
 	address := a.o.connect
 	if address == "" {
 		motion, err := a.newMotion()
@@ -95,7 +98,7 @@ func (a *arena) close() (err error) {
 		err = errors.Join(err, c.socket.Close())
 	}
 	if a.server != nil {
-		err = errors.Join(err, a.server.socket.Close())
+		err = errors.Join(err, a.server.recording.close(), a.server.socket.Close())
 	}
 	if a.trace != nil {
 		err = errors.Join(err, a.trace.Close())
@@ -116,7 +119,11 @@ func (a *arena) run(ctx context.Context) *Result {
 	a.part()
 	a.gather()
 	if account := a.server.ledger.account; account != nil {
-		a.table.Say("where the bits to client 1 went:\n%s", bitLines(account))
+		a.result.Bits = bitsOf(account)
+		a.table.Say("where the bits to client 1 went\n\n%s", bitLines(account))
+	}
+	if a.o.record != "" {
+		a.table.Say("recorded to %s: go run ./cmd/netcode train -o game.tables %s, and then -tables game.tables", a.o.record, a.o.record)
 	}
 	return &a.result
 }

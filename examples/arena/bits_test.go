@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -22,9 +24,32 @@ func TestBitsAddUpToTheBytesThatLeft(t *testing.T) {
 	require.Equal(t, 8*account.Bytes, account.Total())
 	require.Zero(t, account.State.Unknown+account.Unreadable)
 	text := bitLines(account)
-	for _, want := range []string{"packet headers", "checksums", "state: which entities", "Position", "  spawned", "  delta", "100.00 %"} {
+	for _, want := range []string{"packet headers", "checksums", "state: which entities", "Position", "  spawn", "  delta", "100.00 %", "by reason", "share", "\nabsolute ", "\nheader ", "\nmessages "} {
 		require.Contains(t, text, want)
 	}
+	bits := result.Bits
+	require.NotNil(t, bits)
+	require.Equal(t, account.Bytes, bits.Bytes)
+	r := bits.Reasons
+	require.Equal(t, 8*bits.Bytes, r.Spawn+r.Delta+r.Absolute+r.Records+r.Despawns+r.Header+r.Messages+r.Unread)
+	require.Zero(t, r.Unread)
+	var spawn, delta, absolute uint64
+	for _, c := range bits.Components {
+		spawn, delta, absolute = spawn+c.Spawn, delta+c.Delta, absolute+c.Absolute
+		sum := c.WhichFields
+		for _, f := range c.Fields {
+			sum += f.Bits
+		}
+		require.Equal(t, c.Spawn+c.Delta+c.Absolute, sum, c.Name)
+	}
+	require.Equal(t, []uint64{r.Spawn, r.Delta, r.Absolute}, []uint64{spawn, delta, absolute})
+	require.NotZero(t, spawn)
+	require.NotZero(t, delta)
+	var out bytes.Buffer
+	require.NoError(t, result.print(&out))
+	var back struct{ Bits Bits }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &back))
+	require.Equal(t, *bits, back.Bits)
 }
 
 func TestBitsNeedsBothHalves(t *testing.T) {

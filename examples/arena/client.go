@@ -58,7 +58,7 @@ func newArenaClient(o *options, table *Table, number int, server string, now fun
 	address = netip.AddrPortFrom(address.Addr().Unmap(), address.Port())
 	c := &arenaClient{o: o, table: table, number: number, now: now, world: ecs.NewWorld()}
 	silence, keepAlive := o.timeouts()
-	c.net, err = netcode.NewClient(newProtocol(c.onSettled, nil), netcode.Config{
+	c.net, err = netcode.NewClient(newProtocol(o.trained, c.onSettled, nil), netcode.Config{
 		Entities: o.entities, HandshakeTimeout: handshake, SilenceTimeout: silence, KeepAlive: keepAlive,
 	})
 	if err != nil {

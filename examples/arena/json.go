@@ -24,6 +24,7 @@ type Result struct {
 	Came          uint64  `json:"came"`            // how often an entity came into a client's sight in the whole run, all clients together
 	Went          uint64  `json:"went"`            // how often one went out of it
 	Difference    string  `json:"difference,omitempty"`
+	Bits          *Bits   `json:"bits,omitempty"` // with -bits
 }
 
 func (r *Result) print(out io.Writer) error { return json.NewEncoder(out).Encode(r) }

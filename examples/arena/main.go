@@ -15,6 +15,8 @@
 //
 //	go run ./examples/arena                             one process, 8 clients
 //	go run ./examples/arena -interest -churn 500        each sees a part, much comes and goes
+//	go run ./examples/arena -bits                       says where the bits went
+//	go run ./examples/arena -record game.recording      to learn tables from with cmd/netcode train; -tables uses them
 //	go run ./examples/arena -listen 127.0.0.1:9000      the server's half
 //	go run ./examples/arena -connect 127.0.0.1:9000     the clients' half
 package main
@@ -64,6 +66,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	result := a.run(ctx)
 	if err := a.close(); err != nil {
 		newTable(stderr).Say("arena: %v", err)
+		if o.record != "" {
+			return statusDiffers
+		}
 	}
 	if o.json {
 		if err := result.print(stdout); err != nil {

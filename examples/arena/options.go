@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // reordered is the share of datagrams that later ones overtake, unless the link has no delay at all.
@@ -37,6 +38,10 @@ type options struct {
 	connect  string
 	sabotage bool
 	bits     bool
+	record   string
+	tables   string
+
+	trained *wire.Tables // what tables named
 }
 
 // parseOptions reads the command line. Usage and complaints go to out.
@@ -61,7 +66,9 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.json, "json", false, "print one JSON object at the end; everything else goes to stderr")
 	f.StringVar(&o.listen, "listen", "", "run only the server, at this `address`")
 	f.StringVar(&o.connect, "connect", "", "run only the clients, against the server at this `address`")
-	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table")
+	f.BoolVar(&o.bits, "bits", false, "at the end, say where the bits to the first client went, as a table and in -json")
+	f.StringVar(&o.record, "record", "", "write a recording of the server's world to this `file`, to learn tables from: go run ./cmd/netcode train -o TABLES FILE")
+	f.StringVar(&o.tables, "tables", "", "use the tables in this `file`, which netcode train has written, on both halves")
 	f.BoolVar(&o.sabotage, "sabotage", false, "change one value in one client's world just before it is compared")
 	f.Usage = func() {
 		_, _ = fmt.Fprint(out, "Usage of arena: exits with 0 if every client's world equals the server's at the end, 1 if not, 2 for a wrong flag.\n"+
@@ -98,7 +105,7 @@ func takes() usage.Takes {
 		"seconds": "a number above 0 and below 1000000", "hz": "a whole number from 1 to 1000",
 		"loss": "in percent, from 0 to 100: 5, 5% or 0.05", "rtt": length, "jitter": length, "silence": length,
 		"seed": "a whole number from 0 to 18446744073709551615", "budget": "a whole number of bytes per second, 0 or below 0",
-		"trace": "a file", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
+		"trace": "a file", "record": "a file to write", "tables": "a file", "listen": "an address, as 127.0.0.1:9000", "connect": "an address, as 127.0.0.1:9000",
 	}
 }
 
@@ -125,8 +132,8 @@ func (o *options) check() error {
 		return t.Wrong("silence", o.silence)
 	case o.listen != "" && o.connect != "":
 		return errors.New("-listen and -connect are two halves: two processes")
-	case o.connect != "" && (o.trace != "" || o.interest):
-		return errors.New("-trace and -interest belong to the server's half")
+	case o.connect != "" && (o.trace != "" || o.interest || o.record != ""):
+		return errors.New("-trace, -interest and -record belong to the server's half")
 	case o.bits && (o.listen != "" || o.connect != ""):
 		return errors.New("-bits needs both halves in one process")
 	case o.sabotage && o.listen != "":

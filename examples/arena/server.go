@@ -20,16 +20,17 @@ import (
 
 // arenaServer is the server's half: its world, the motion in it, its socket, and what is measured.
 type arenaServer struct {
-	o      *options
-	table  *Table
-	now    func() time.Duration
-	world  ecs.World
-	net    *netcode.Server
-	socket *udp.Conn
-	ledger ledger
-	runner *systems.Runner
-	motion *Motion
-	meter  Meter
+	o         *options
+	table     *Table
+	now       func() time.Duration
+	world     ecs.World
+	net       *netcode.Server
+	socket    *udp.Conn
+	ledger    ledger
+	runner    *systems.Runner
+	motion    *Motion
+	recording *recording // nil: none
+	meter     Meter
 
 	reports map[wire.ClientID]Report // newest of each connected client, where the halves are apart
 	told    time.Duration            // when the clients were told the server's hash last
@@ -60,7 +61,7 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	}
 	var err error
 	silence, keepAlive := o.timeouts()
-	s.net, err = netcode.NewServer(newProtocol(nil, s.onReport), netcode.Config{
+	s.net, err = netcode.NewServer(newProtocol(o.trained, nil, s.onReport), netcode.Config{
 		TickRate: o.hz, Clients: netcode.MaxClients, Entities: o.entities,
 		SendBudget: o.budget, SilenceTimeout: silence, KeepAlive: keepAlive,
 	})
@@ -85,6 +86,11 @@ func newArenaServer(o *options, table *Table, motion []System, now func() time.D
 	}
 	if s.socket, err = udp.Listen(address, udp.Config{}); err != nil {
 		return nil, err
+	}
+	if o.record != "" {
+		if err := s.record(o.record); err != nil {
+			return s, err
+		}
 	}
 	s.meter.Now = now
 	s.motion = &Motion{Due: s.net.TickDue, Systems: motion}

@@ -17,6 +17,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/arche-netcode/netcode/internal/usage"
 )
 
 // necsVersion is that of go.mod.
@@ -57,7 +59,7 @@ func main() {
 	} else {
 		err = run(os.Args[1:], os.Stdout)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "world:", err)
 		os.Exit(1)
 	}
@@ -70,7 +72,9 @@ func run(args []string, out io.Writer) error {
 	entities := flags.Int("e", 0, "entities (0: the set)")
 	clients := flags.Int("c", 0, "clients (0: the set)")
 	moving := flags.Float64("frac", 0, "moving part of the entities, above 0 to 1 (0: the set)")
-	if err := flags.Parse(args); err != nil {
+	if err := usage.Parse(flags, args, usage.Takes{
+		"t": "a time with its unit, as 3s or 200ms", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024", "frac": "a number from 0 to 1",
+	}); err != nil {
 		return err
 	}
 	if *entities < 0 || *entities > 1<<20 || *clients < 0 || *clients > 1024 || *moving < 0 || *moving > 1 {

@@ -49,6 +49,18 @@ func TestWorldIsVerified(t *testing.T) {
 	}
 }
 
+// A word behind the flags is refused, before anything is measured.
+func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
+	var out bytes.Buffer
+	err := run([]string{"-t", "1ms", "necs"}, &out)
+	if err == nil || !strings.Contains(err.Error(), `"necs"`) || out.Len() > 0 {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	if err := run([]string{"-t", "long"}, &out); err == nil || !strings.Contains(err.Error(), "3s or 200ms") {
+		t.Error(err)
+	}
+}
+
 // A body that is not what it should be is noticed.
 func TestDigestTellsBodiesApart(t *testing.T) {
 	a, b := newScene(combination{10, 1, 1}), newScene(combination{10, 1, 1})

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// recording is the file that a server's ticks go to.
+type recording struct {
+	file *os.File
+	stop func() error
+}
+
+// record begins a recording of the server's world.
+func (s *arenaServer) record(name string) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	stop, err := s.net.Record(file) // the one line
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	s.recording = &recording{file, stop}
+	return nil
+}
+
+// close writes the rest. A recording that is not whole is an error of the run.
+func (r *recording) close() error {
+	if r == nil {
+		return nil
+	}
+	return errors.Join(r.stop(), r.file.Close())
+}
+
+// loadTables reads tables that netcode train has written; no file is those that ship.
+func loadTables(name string) (*wire.Tables, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := wire.ParseTables(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return tables, nil
+}
