@@ -39,7 +39,7 @@ type strand struct {
 // Column is one row of the bodies that are made side by side: now, at T and at T', where that is not leaned on as at T. What
 // lanes it has not are of no meaning.
 type Column struct {
-	Now, Base, Before [MaxStrands][MaxStrandLanes]uint32
+	Now, Base, Before [MaxStrands][MaxStrandLanes]uint32 // by body: its row now, at T and at T'
 	changed, moved    [MaxStrands]uint8 // in which lanes they differ
 	odd               [MaxStrands]uint8 // as changed, of a row that goes its own way
 	off               [MaxStrands][groupLanes]offset
