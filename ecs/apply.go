@@ -69,6 +69,7 @@ type Apply struct {
 	add, rem []ecs.ID         // arguments of structural changes
 	fill     func(ecs.Entity) // fillEntity, bound once
 	filling  filling
+	before   []byte // a component that is about to be written, where the shadow does not have it
 	births   births
 	writing  writing
 	berths   berths

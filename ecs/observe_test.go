@@ -2,6 +2,9 @@ package netecs_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
@@ -152,4 +155,93 @@ func TestChangesAllocateNothing(t *testing.T) {
 		}
 	}))
 	require.Equal(t, 21*2000, count)
+}
+
+// The last of a table moves to where another leaves it: what comes in the next run with a component is still a change.
+func TestWhoMovedChangesWithWhatIsAdded(t *testing.T) {
+	p, all := populated(t, 2)
+	id, _ := p.capture.ID(all[1])
+	p.server.world.RemoveEntity(all[0])
+	p.step()
+	get[health](p.server, all[1], p.server.health).HP = 44
+	p.server.world.Add(all[1], p.server.frozen)
+	p.step()
+	require.Equal(t, map[wire.NetworkID]netecs.Change{id: {Rows: health1 | frozen1, Added: frozen1}}, changes(p))
+	p.same()
+}
+
+// TestChangesAgainstValues lets entities of few kinds come, go, move among their tables and change, all of it in one tick
+// often, and the game at the client take and give Replicated: whatever differs is told of.
+func TestChangesAgainstValues(t *testing.T) {
+	for seed := range uint64(60) {
+		p, r := newPair(t), rand.New(rand.NewPCG(seed, 6))
+		s, c := p.server, p.client
+		server := []ecs.ID{s.child, s.frozen, s.health, s.pos}
+		client := []ecs.ID{c.child, c.frozen, c.health, c.pos}
+		look := func(e ecs.Entity) (v [4]any) {
+			for row, id := range client {
+				if c.world.Has(e, id) {
+					v[row] = reflect.NewAt(p.schema.Plan(row).Type(), c.world.Get(e, id)).Elem().Interface()
+				}
+			}
+			if v[rowChildOf] != nil {
+				v[rowChildOf] = c.world.Relations().Get(e, c.child)
+			}
+			return v
+		}
+		var all []ecs.Entity
+		was := map[wire.NetworkID][4]any{}
+		for step := range 120 {
+			for range r.IntN(6) {
+				e := ecs.Entity{}
+				if len(all) > 0 {
+					e = all[r.IntN(len(all))]
+				}
+				switch k := r.IntN(10); {
+				case e.IsZero() || k == 0 && len(all) < 12:
+					all = append(all, s.world.NewEntity(s.rep, s.health, s.pos))
+				case k == 1:
+					s.world.RemoveEntity(e)
+					all = slices.DeleteFunc(all, func(x ecs.Entity) bool { return x == e })
+				case k < 4:
+					if id := server[r.IntN(4)]; s.world.Has(e, id) {
+						s.world.Remove(e, id)
+					} else {
+						s.world.Add(e, id)
+					}
+				case k < 6 && s.world.Has(e, s.child):
+					if up := all[r.IntN(len(all))]; up != e { // Arche cannot remove who is its own target
+						s.world.Relations().Set(e, s.child, up)
+					}
+				case k < 8 && s.world.Has(e, s.health):
+					get[health](s, e, s.health).HP = int16(r.IntN(1000))
+				case s.world.Has(e, s.pos):
+					s.position(e).X = float32(r.IntN(100))
+				}
+				if id, ok := p.capture.ID(e); ok && r.IntN(8) == 0 { // the game at the client moves it by what is its own
+					if e := p.local(id); c.world.Alive(e) && c.world.Has(e, c.local) {
+						c.world.Remove(e, c.local)
+					} else if c.world.Alive(e) {
+						c.world.Add(e, c.local)
+					}
+				}
+			}
+			applied := p.apply.Stats().Applied
+			p.step()
+			told, now := map[wire.NetworkID]netecs.Change{}, map[wire.NetworkID][4]any{}
+			if p.apply.Stats().Applied != applied {
+				told = changes(p)
+			}
+			for id := range p.replica.All {
+				e := p.local(id.ID)
+				now[id.ID] = look(e)
+				for row := range client {
+					if old, is := was[id.ID][row], now[id.ID][row]; is != nil {
+						require.False(t, is != old && !told[id.ID].Rows.Has(row), "seed %d, step %d: row %d of %s, %v, then %v", seed, step, row, id.ID, old, is)
+					}
+				}
+			}
+			was = now
+		}
+	}
 }

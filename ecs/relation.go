@@ -141,11 +141,16 @@ func (a *Apply) aim(index uint32) {
 		}
 	}
 	tw.told = tw.told && tw.circle
-	if applied, known := a.watch.keptTarget(at, row); known && applied != target {
+	relations := a.watch.world.Relations()
+	present := relations.Get(at.entity, a.watch.ids[row])
+	applied, known := a.watch.keptTarget(at, row)
+	if !known { // of who was lost and came back there is nothing better; all of what is new is a change anyway
+		applied = present
+	}
+	if applied != target {
 		tw.changed, a.early = tw.changed.With(row), true
 	}
-	relations := a.watch.world.Relations()
-	if relations.Get(at.entity, a.watch.ids[row]) != target {
+	if present != target {
 		a.unsettled = true
 		relations.Set(at.entity, a.watch.ids[row], target)
 	}

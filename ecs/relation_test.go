@@ -173,3 +173,17 @@ func TestForestsAgainstAModel(t *testing.T) {
 		}
 	})
 }
+
+// Who was taken from us, and is given back, has no shadow: a target that came meanwhile is told of all the same.
+func TestTargetOfWhoCameBackIsAChange(t *testing.T) {
+	p := newPair(t)
+	ids := p.spawnIDs(3)
+	p.feed(func() { p.hang(ids[0], ids[1]) })
+	e := p.local(ids[0])
+	p.client.world.Remove(e, p.client.rep)
+	p.feed(func() { p.hang(ids[0], ids[2]) })
+	p.client.world.Add(e, p.client.rep)
+	p.feed(func() { p.hang(ids[1], ids[2]) })
+	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
+	require.Equal(t, netecs.Change{Rows: 1 << rowChildOf}, changes(p)[ids[0]])
+}

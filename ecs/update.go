@@ -189,8 +189,13 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		if !c.aimAt(a.watch.world, e) {
 			continue
 		}
+		before := a.watch.kept(at, row)
+		if before == nil && !f.born { // its slot was cut off, as those are that others have left; what game code wrote is put back by now
+			a.before = append(a.before[:0], c.bytes(0, 1)...)
+			before = a.before
+		}
 		c.write(0, lanes)
-		if kept := a.watch.kept(at, row); kept != nil && !bytes.Equal(kept, c.bytes(0, 1)) {
+		if before != nil && !bytes.Equal(before, c.bytes(0, 1)) {
 			tw.changed = tw.changed.With(row)
 		}
 		c.release()
