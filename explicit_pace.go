@@ -51,12 +51,6 @@ func (p *putPace) of(o snapshot.RowOptions, index uint32) (every tick.Tick, once
 	return every, o.Once
 }
 
-// turn reports whether what travels every so many ticks has its turn in one of the ticks after before, up to now.
-func turn(index uint32, every, before, now tick.Tick) bool {
-	phase := tick.Tick(index)
-	return (now+phase)/every != (before+phase)/every
-}
-
 // wait keeps a component for its turn, in place of an older value.
 func (p *putPace) wait(id NetworkID, row int, lanes []uint32) {
 	i, ok := p.at[lateKey{id, row}]
@@ -92,7 +86,7 @@ func (s *Server) putNow(id NetworkID, row int, lanes []uint32) {
 		case isControl(s.protocol.schema.Plan(row).Type()) || !had:
 		case once:
 			return
-		case !turn(id.Index, every, p.before, now):
+		case !s.store.Turn(id, every, p.before, now):
 			p.wait(id, row, lanes)
 			return
 		}
@@ -125,7 +119,7 @@ func (s *Server) putLate() {
 	for i := range p.late {
 		l := &p.late[i]
 		gone := l.gone || !s.store.Mask(l.id).Has(l.row)
-		if every, _ := p.of(s.protocol.schema.Options(l.row), l.id.Index); !gone && !turn(l.id.Index, every, p.last, now) {
+		if every, _ := p.of(s.protocol.schema.Options(l.row), l.id.Index); !gone && !s.store.Turn(l.id, every, p.last, now) {
 			p.at[lateKey{l.id, l.row}] = still
 			p.late[still], p.late[i] = p.late[i], p.late[still]
 			still++

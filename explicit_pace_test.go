@@ -202,3 +202,24 @@ func TestPutAnewIsNotHeldBack(t *testing.T) {
 	tick()
 	require.Equal(t, 3, value[fixed](s, id), "once is once")
 }
+
+// What is put to members of a group together travels together too.
+func TestPutToMembersOfAGroupTravelsTogether(t *testing.T) {
+	s, tick := pacing(t)
+	var ids []netcode.NetworkID
+	for range 6 {
+		id := s.Spawn()
+		require.NoError(t, netcode.Put(s, id, &components.Group{ID: 3}))
+		ids = append(ids, id)
+	}
+	for n := range uint32(20) {
+		for _, id := range ids {
+			require.NoError(t, netcode.Put(s, id, &paced{1 + n}))
+		}
+		tick()
+		for _, id := range ids {
+			require.Equal(t, value[paced](s, ids[0]), value[paced](s, id), "round %d", n)
+		}
+	}
+	require.Greater(t, value[paced](s, ids[0]), 10)
+}

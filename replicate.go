@@ -25,7 +25,8 @@ func PredictedBy(name string, f wire.Prediction) Option {
 // Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
 // turn, as it is then; that the component is added, removed, or its entity born does not wait, nor do the components that
 // control replication, such as components.Owner. Which ticks are a
-// component's turn depends on its entity, so that not all entities have theirs at once. A components.Rate on an entity
+// component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
+// theirs together, and stay whole where they are captured equally often. A components.Rate on an entity
 // does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
 // differ. Every panics outside its range.
 func Every(ticks int) Option {

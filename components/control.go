@@ -20,6 +20,12 @@ type Owner struct {
 // too much for a packet in the worst case, it is sent to that client entity by entity. A group that is too large for who sees
 // all of it is reported. Where despawns
 // and departures make it too large they go apart.
+//
+// What of a change is captured in a tick is seen together. With a Rate, or netcode.Every, members have their turns in the
+// same ticks: what is written to several at once is seen at once as long as it is captured equally often, by the same Rate
+// of the members and the same Every of the components. Otherwise what is captured less often is seen later, but where
+// the turns meet: those of 2 and of 4 ticks in every fourth. Components that are added, and members that are born, do not wait,
+// and so show a later moment than the rest until its next turn.
 type Group struct {
 	ID uint32 // 0: none. Groups have no order, any number is as good as another
 }
@@ -31,8 +37,8 @@ type Priority struct {
 }
 
 // Rate says how often an entity's components are captured. What changes meanwhile travels with the next capture, the
-// last value before rest too. Components that are added or removed, the entity's birth and death, and the components
-// Owner, Group, Priority and Rate do not wait.
+// last value before rest too. Which ticks are its turn depends on the entity, or on its group: see Group. Components that
+// are added or removed, the entity's birth and death, and the components Owner, Group, Priority and Rate do not wait.
 type Rate struct {
 	Every uint16 // ticks; 0 and 1: each tick
 }

@@ -77,7 +77,7 @@ type faults struct {
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
 		watch: newWatch(w, schema, tag, report), store: store,
-		refs: newReferences(schema), pace: newPace(schema),
+		refs: newReferences(schema), pace: newPace(store, schema),
 	}
 	c.watch.controls = bindControls(w)
 	c.watch.logs = len(c.refs.tables) > 0
@@ -168,7 +168,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
 	}
 	switch {
 	case col.row < 0 || c.pace.never(col):
-	case c.pace.due(id.Index, col):
+	case c.pace.due(id, col):
 		c.captureRow(id, col, row)
 	default:
 		c.watch.wait = true
@@ -246,7 +246,7 @@ func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snap
 	case !had.Has(col.row):
 		c.captureRow(id, col, row)
 	case c.pace.never(col):
-	case c.pace.due(id.Index, col):
+	case c.pace.due(id, col):
 		c.captureRow(id, col, row)
 	default:
 		c.pace.putOff(id, col.row)

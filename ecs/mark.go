@@ -118,7 +118,7 @@ func (c *Capture) captureMark(id wire.NetworkID, at *place, row int) {
 	}
 	switch {
 	case c.pace.never(col):
-	case c.pace.due(id.Index, col):
+	case c.pace.due(id, col):
 		c.captureRow(id, col, 0)
 	default:
 		c.pace.putOff(id, row)

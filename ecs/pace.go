@@ -13,6 +13,7 @@ import (
 // not due are late, and are captured when they are. Control components never
 // wait, as they are obeyed at once.
 type pace struct {
+	store       *snapshot.Store
 	now, before tick.Tick // of this capture and the one before
 	rows        []snapshot.RowOptions
 	slow        snapshot.Mask // rows with options
@@ -27,8 +28,8 @@ type lateRow struct {
 	row int
 }
 
-func newPace(schema *snapshot.Schema) pace {
-	var p pace
+func newPace(store *snapshot.Store, schema *snapshot.Schema) pace {
+	p := pace{store: store}
 	for row := range schema.Rows() {
 		o := schema.Options(row)
 		p.rows = append(p.rows, o)
@@ -65,10 +66,10 @@ func (p *pace) set(index uint32, every uint16) {
 
 // due reports whether a component that the store has is captured now. Where
 // captures leave ticks out, what was due in between is due now.
-func (p *pace) due(index uint32, col *column) bool {
+func (p *pace) due(id wire.NetworkID, col *column) bool {
 	every := tick.Tick(1)
-	if int(index) < len(p.every) {
-		every = max(every, tick.Tick(p.every[index]))
+	if int(id.Index) < len(p.every) {
+		every = max(every, tick.Tick(p.every[id.Index]))
 	}
 	if p.slow.Has(col.row) {
 		every = max(every, tick.Tick(p.rows[col.row].Every))
@@ -76,8 +77,7 @@ func (p *pace) due(index uint32, col *column) bool {
 	if every == 1 || col.control != noControl {
 		return true
 	}
-	phase := tick.Tick(index)
-	return (p.now+phase)/every != (p.before+phase)/every
+	return p.store.Turn(id, every, p.before, p.now)
 }
 
 // never reports whether a component that the store has is never captured again.
@@ -107,7 +107,7 @@ func (c *Capture) captureLate() {
 		if at.table != nowhere {
 			col = c.watch.tables[at.table].column(l.row)
 		}
-		if col != nil && !p.due(l.id.Index, col) {
+		if col != nil && !p.due(l.id, col) {
 			still = append(still, l)
 			continue
 		}

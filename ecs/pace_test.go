@@ -280,3 +280,41 @@ func TestRatesAreSpread(t *testing.T) {
 	p.step()
 	require.Zero(t, p.store.Changed())
 }
+
+// Members of a group that are captured equally often are captured in the same ticks, wherever they lie and whatever says
+// how often.
+func TestMembersOfAGroupHaveTheirTurnsTogether(t *testing.T) {
+	p := paced(t)
+	s := p.server
+	group, rate := ecs.ComponentID[components.Group](s.world), ecs.ComponentID[components.Rate](s.world)
+	var all []ecs.Entity
+	for n := range 8 { // half of them in another table, none of them beside the next
+		with := []ecs.ID{s.rep, s.pos, s.vel, group, rate}
+		if n%2 == 1 {
+			with = append(with, s.local)
+		}
+		e := s.world.NewEntity(with...)
+		*get[components.Group](s, e, group) = components.Group{ID: 5}
+		*get[components.Rate](s, e, rate) = components.Rate{Every: 4}
+		all = append(all, e)
+		s.world.NewEntity(s.rep, s.pos)
+	}
+	last, turns := p.tick, 0
+	for n := range 41 {
+		for _, e := range all {
+			s.position(e).X, get[velocity](s, e, s.vel).Y = float32(n), float32(n)
+		}
+		p.step()
+		p.same()
+		first := p.client.position(p.twin(all[0])).X
+		for _, e := range all {
+			require.Equal(t, first, p.client.position(p.twin(e)).X, "tick %d", p.tick)
+			require.Equal(t, first, get[velocity](p.client, p.twin(e), p.client.vel).Y, "tick %d", p.tick)
+		}
+		if int(first) == n {
+			turns++
+		}
+	}
+	require.EqualValues(t, 40, p.tick-last-1)
+	require.Equal(t, 11, turns, "when they were born, and each fourth tick")
+}

@@ -69,6 +69,17 @@ func (s *Store) Group(id wire.NetworkID) uint32 {
 	return s.groups.at(id.Index)
 }
 
+// Turn reports whether what travels every so many ticks has its turn in one of the ticks after before, up to now. The
+// entities have theirs in different ticks, but those of a group in the same ones: else nobody could write to two of them
+// together.
+func (s *Store) Turn(id wire.NetworkID, every, before, now tick.Tick) bool {
+	phase := tick.Tick(id.Index)
+	if group := s.Group(id); group != 0 {
+		phase = tick.Tick(group)
+	}
+	return (now+phase)/every != (before+phase)/every
+}
+
 // Members are the indexes of a group's entities, ascending. The slice is the
 // store's own: read it, do not keep it.
 func (s *Store) Members(group uint32) []uint32 {

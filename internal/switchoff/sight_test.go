@@ -13,6 +13,8 @@ func groupsAndSight() []mutation {
 			"snapshot/write.go", "if p.sent.n > 0 || p.partial {\n\t\treturn true, false\n\t}\n\tv.stats.TornGroups++", "v.stats.TornGroups++"),
 		change("groups", "one that fits no packet is not told of", "TestCase28AGroupTooLargeForAPacketIsSentOneByOne",
 			"snapshot/groups.go", "split := size > 8*s.cfg.Payload", "split := false && size > 0"),
+		change("groups", "members have their turns by themselves", "TestMembersOfAGroupHaveTheirTurnsTogether",
+			"ecs/pace.go", "p.store.Turn(id, every, p.before, p.now)", "(p.now+tick.Tick(id.Index))/every != (p.before+tick.Tick(id.Index))/every"),
 
 		change("groups", "hidden members make one too large", "TestAGroupIsWholeToWhomWhatItSeesFits",
 			"snapshot/portion.go", "if !v.visible.has(index) {", "if false {"),
