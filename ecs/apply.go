@@ -129,6 +129,7 @@ func (a *Apply) Run() {
 	a.foresee()
 	if a.watch.sparing && a.watch.still() {
 		a.flow()
+		a.tellCircles()
 		a.watch.flush()
 	} else {
 		a.runAll()
@@ -145,6 +146,7 @@ func (a *Apply) runAll() {
 	a.update()
 	a.settle()
 	a.learn()
+	a.tellCircles()
 	a.watch.flush()
 	a.removeCondemned()
 	a.announceBorn()

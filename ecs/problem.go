@@ -58,7 +58,9 @@ const (
 	// has one here. Arche allows one, so the component is left out.
 	SecondRelation
 	// RelationCycle: relations lead from an entity back to itself. Each of them
-	// that lies on the circle has no target until one of them is another.
+	// that lies on the circle has no target until one of them is another. On a
+	// client it says that they do at the server: not that, of two that changed
+	// places, one is still to come.
 	RelationCycle
 	// UnmarkedWrite: a component that is captured by marks alone was written without one, or entities changed without
 	// MarkWorld. Only CheckMarks finds it.

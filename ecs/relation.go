@@ -14,15 +14,18 @@ import (
 // of them came last says nothing. What counts is what the server says now and
 // not what is in the world, so that two entities may change places in one run.
 type aims struct {
-	rows  snapshot.Mask // rows of the schema that are relations with a target
-	list  []uint32      // indexes of entities whose relation is to be looked at
-	rings []uint32      // indexes of entities that lie on a circle
-	marks []uint64      // by index: the last walk that came by
-	walk  uint64
+	rows    snapshot.Mask // rows of the schema that are relations with a target
+	list    []uint32      // indexes of entities whose relation is to be looked at
+	rings   []ring        // entities that lie on a circle, those of one beside each other
+	circles []ringed      // the circles
+	before  []ring        // what rings was
+	places  []int32       // by index: 1 + where in before, 0 for who is not
+	marks   []uint64      // by index: the last walk that came by
+	walk    uint64
 }
 
 func (s *aims) forget() {
-	s.list, s.rings = s.list[:0], s.rings[:0]
+	s.list, s.rings, s.circles = s.list[:0], s.rings[:0], s.circles[:0]
 	clear(s.marks)
 }
 
@@ -33,17 +36,22 @@ func (a *Apply) aimAll() {
 	if len(s.list)+len(s.rings) == 0 {
 		return
 	}
-	for _, index := range s.rings { // any of them may be open now
-		a.twins[index].circle = false
-		a.enlist(index)
+	s.rings, s.before, s.circles = s.before[:0], s.rings, s.circles[:0]
+	for n, r := range s.before { // any of them may be open now
+		s.places = extended(s.places, int(r.index))
+		s.places[r.index] = 1 + int32(n)
+		a.twins[r.index].circle = false
+		a.enlist(r.index)
 	}
-	s.rings = s.rings[:0]
 	start := s.walk + 1
 	for _, index := range s.list {
 		a.seekCircle(index, start)
 	}
-	for _, index := range s.rings {
-		a.enlist(index)
+	for _, r := range s.rings {
+		a.enlist(r.index)
+	}
+	for _, r := range s.before {
+		s.places[r.index] = 0
 	}
 	for _, index := range s.list {
 		a.aim(index)
@@ -73,18 +81,6 @@ func (a *Apply) seekCircle(index uint32, start uint64) {
 			return
 		}
 		s.marks[n] = s.walk
-	}
-}
-
-// refuse marks every entity of the circle that n lies on.
-func (a *Apply) refuse(n uint32) {
-	for x := n; ; {
-		a.aims.rings = append(a.aims.rings, x)
-		a.twins[x].circle = true
-		x, _ = a.parent(x)
-		if x == n {
-			return
-		}
 	}
 }
 
@@ -133,12 +129,6 @@ func (a *Apply) aim(index uint32) {
 	target := a.local(id)
 	if tw.circle {
 		target = ecs.Entity{}
-		if !tw.told {
-			tw.told = true
-			a.watch.note(Problem{
-				Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: a.watch.schema.Plan(row).Name(),
-			})
-		}
 	}
 	tw.told = tw.told && tw.circle
 	relations := a.watch.world.Relations()

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -110,6 +111,8 @@ func TestCircleIsRefusedAndOpens(t *testing.T) {
 	for _, id := range ids[:3] {
 		require.Zero(t, p.parent(id))
 	}
+	require.Empty(t, p.client.kinds(), "the others may be as of before")
+	p.wait(ids[4], p.replica.Window()+1)
 	require.Len(t, p.client.kinds(), 3)
 	p.feed(func() { p.store.Despawn(ids[2]) })
 	require.Equal(t, p.local(ids[1]), p.parent(ids[0]))
@@ -127,6 +130,55 @@ func TestParentAndChildMayChangePlaces(t *testing.T) {
 	require.Equal(t, p.local(ids[0]), p.parent(ids[1]))
 	require.Equal(t, p.local(ids[2]), p.parent(ids[0]))
 	require.Empty(t, p.client.kinds())
+}
+
+// wait lets ticks go by in which nothing happens but that an entity moves.
+func (p *pair) wait(id wire.NetworkID, ticks tick.Tick) {
+	for n := range ticks {
+		p.feed(func() { p.store.Set(id, rowVelocity, []uint32{uint32(n), 0, 1}) })
+	}
+}
+
+// A client that has one record of two that changed places knows of a circle that never was.
+func TestACircleIsReportedWhenItIsOne(t *testing.T) {
+	p := newPair(t)
+	ids := p.spawnIDs(3)
+	one, two, other := ids[0], ids[1], ids[2]
+	p.feed(func() { p.hang(two, one) })
+	for range 2 { // again and again is not for long
+		p.feed(func() { p.hang(one, two) })
+		p.wait(other, p.replica.Window()-2)
+		require.Zero(t, p.parent(one))
+		require.Zero(t, p.parent(two))
+		p.feed(func() { p.hang(two, wire.NetworkID{}) })
+		require.Equal(t, p.local(two), p.parent(one))
+		p.feed(func() { p.hang(two, one) })
+		p.wait(other, p.replica.Window()-2)
+		p.feed(func() { p.hang(one, wire.NetworkID{}) })
+		require.Equal(t, p.local(one), p.parent(two))
+	}
+	require.Empty(t, p.client.kinds())
+
+	p.feed(func() { p.hang(one, two) })
+	p.wait(other, p.replica.Window())
+	require.Empty(t, p.client.kinds())
+	p.wait(other, 2)
+	require.Equal(t, []netecs.ProblemKind{netecs.RelationCycle, netecs.RelationCycle}, p.client.kinds(), "nothing else came")
+
+	p.feed(func() { p.hang(one, wire.NetworkID{}) })
+	p.feed(func() { p.hang(one, two) })
+	require.Empty(t, p.client.kinds())
+	p.feed(func() {
+		p.store.Set(one, rowVelocity, []uint32{1, 0, 0})
+		p.store.Set(two, rowVelocity, []uint32{1, 0, 0})
+	})
+	require.Equal(t, []netecs.ProblemKind{netecs.RelationCycle, netecs.RelationCycle}, p.client.kinds(), "both are as of one tick")
+
+	p.feed(func() { p.hang(one, wire.NetworkID{}) })
+	p.feed(func() { p.hang(one, two) })
+	p.replica.Whole(p.tick, p.tick+p.replica.Window()+2) // the server has nothing to say
+	p.apply.Run()
+	require.Len(t, p.client.kinds(), 2, "though nothing comes at all")
 }
 
 // TestForestsAgainstAModel draws any relations, circles too, and holds the

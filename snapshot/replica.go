@@ -60,6 +60,7 @@ type Replica struct {
 	covers  covers   // what is not written into lives yet
 
 	lostAt tick.Tick   // Lose was last called then
+	heard  tick.Tick   // what Whole was told of up to
 	whole  []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
 
 	epoch  uint16 // the newest resync that the server says it served

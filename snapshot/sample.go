@@ -27,7 +27,11 @@ func (r *Replica) Whole(from, to tick.Tick) {
 	for t := max(from, to-size, tick.None+1); t < to; t++ {
 		r.whole[t%size] = t
 	}
+	r.heard = max(r.heard, to-1)
 }
+
+// Heard is the newest tick of which anything is known: one that was decoded, or in which the server is known to have sent nothing.
+func (r *Replica) Heard() tick.Tick { return max(r.newest, r.heard) }
 
 // Doubt takes back what Whole said of a tick.
 func (r *Replica) Doubt(t tick.Tick) {
