@@ -47,9 +47,11 @@ func (c *Client) keepCollections() {
 	}
 }
 
-// tellGone tells of collections that are gone, when the stage comes in which their changes are told.
+// tellGone tells of collections that are gone, those of an earlier connection too, when the stage comes in which their changes
+// are told: entities have gone by then.
 func (c *Client) tellGone(stage Stage) {
 	if stage == collectionsStage && c.collections.copy != nil {
+		c.followReplica()
 		c.collections.copy.TellGone()
 	}
 }

@@ -60,7 +60,9 @@ const (
 	CollectionSet      = collections.EventSet      // An element was replaced.
 	CollectionRemoved  = collections.EventRemoved  // An element was taken out.
 	CollectionCleared  = collections.EventCleared  // All elements were taken out.
-	CollectionGone     = collections.EventGone     // Its entity is gone or out of sight.
+	// CollectionGone says that its entity is gone or out of sight, or of an earlier connection: of all that was shown it is told
+	// when the next begins, after OnDespawn and before anything of that comes.
+	CollectionGone = collections.EventGone
 )
 
 // CollectionOption adjusts one registration of a collection.

@@ -2,6 +2,7 @@ package netcode_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net/netip"
 	"slices"
@@ -428,16 +429,23 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	require.Equal(t, netcode.Connected, c.State())
 }
 
-// Another connection begins with nothing.
+// Another connection begins with nothing, and tells so.
 func TestCollectionsOfAnotherConnection(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
 	c := g.joined(g.protocol, netcode.Config{})
-	id := g.spawn(1)
+	id, dead := g.spawn(1), g.spawn(2)
+	require.NoError(t, g.list.Of(g.server.Server, dead).Append(marked{Marker: 5}))
+	var told []string
+	g.set.OnChange(c.Client, func(ch netcode.SetChange[uint16]) { told = append(told, fmt.Sprint("set ", ch.Entity == id, ch.What)) })
+	g.list.OnChange(c.Client, func(ch netcode.ListChange[marked]) { told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What)) })
 	require.NoError(t, g.set.Of(g.server.Server, id).Add(1))
 	g.until(func() bool { return g.set.Of(c.Client, id).Has(1) })
 	require.True(t, g.server.Kick(c.ID(), "bye"))
 	g.until(func() bool { return c.State() == netcode.Disconnected })
 	require.True(t, g.set.Of(c.Client, id).Has(1), "it stays until another connection begins")
+	require.ElementsMatch(t, []string{"set true whole", "list true whole"}, told)
+	told = nil
+	g.change(func(store *snapshot.Store) { store.Despawn(dead) })
 	require.NoError(t, g.set.Of(g.server.Server, id).Remove(1))
 	require.NoError(t, g.set.Of(g.server.Server, id).Add(2))
 	require.NoError(t, c.Connect(g.server.conn.LocalAddr()))
@@ -445,6 +453,7 @@ func TestCollectionsOfAnotherConnection(t *testing.T) {
 	require.False(t, g.set.Of(c.Client, id).Arrived())
 	g.until(func() bool { return g.set.Of(c.Client, id).Has(2) })
 	require.Equal(t, 1, g.set.Of(c.Client, id).Len())
+	require.Equal(t, []string{"set true gone", "list true gone", "set true whole"}, told)
 }
 
 // Collections that change, with eight clients, allocate nothing once warm; those at rest cost not a byte.

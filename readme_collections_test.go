@@ -60,7 +60,7 @@ func (c *Collections) watch(client *netcode.Client, shown *[]Slot) { // what is 
 			(*shown)[change.Index] = change.Value
 		case netcode.CollectionRemoved: // it was change.Value
 			*shown = slices.Delete(*shown, change.Index, change.Index+1)
-		case netcode.CollectionCleared, netcode.CollectionGone: // gone with its entity, or with the sight of it
+		case netcode.CollectionCleared, netcode.CollectionGone: // gone with its entity, the sight of it, or as another connection begins
 			*shown = (*shown)[:0]
 		}
 	})

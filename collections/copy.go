@@ -1,6 +1,7 @@
 package collections
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/wire"
@@ -26,7 +27,7 @@ const (
 	EventSet                           // an element was replaced
 	EventRemoved                       // an element was taken out
 	EventCleared                       // all elements were taken out
-	EventGone                          // the entity is gone, or out of sight, and with it the collection
+	EventGone                          // the entity is gone, out of sight or of an earlier connection, and with it the collection
 )
 
 // String returns what happened, in a word.
@@ -126,11 +127,13 @@ func (c *Copy) hold(at spot, id wire.NetworkID, d *Def) *held {
 	return h
 }
 
-// Reset forgets everything without a word: the connection is another one.
+// Reset forgets everything: the connection is another one. TellGone tells of it.
 func (c *Copy) Reset() {
-	clear(c.held)
-	clear(c.any)
-	c.gone = c.gone[:0]
+	for i, word := range c.any {
+		for ; word != 0; word &= word - 1 {
+			c.Keep(uint32(64*i+bits.TrailingZeros64(word)), wire.NetworkID{})
+		}
+	}
 }
 
 // Apply does what a body says about an entity. Operations on what has not begun to come, or was stopped, are of an earlier life
