@@ -99,7 +99,8 @@ func (c *Client) ReleaseAuthority(entity NetworkID) error {
 
 // Write gives a component of an entity another value, where the client keeps no world: in one, game code assigns to the
 // component and systems.Gather notices. The value is copied and travels with the next tick. The errors are ErrNoComponent,
-// ErrNotAllowed where the component is not this client's to write, and *UnstorableError.
+// ErrNotAllowed where the component is not this client's to write, and *UnstorableError. A host's player writes where the server
+// has the entity: of one that Spawn made, Write is Put; of one in the server's world it does nothing but return ErrSharedWorld.
 func Write[T any](c *Client, entity NetworkID, v *T) error {
 	row := rowOfType(c.protocol.Schema(), reflect.TypeFor[T]())
 	switch {
@@ -107,6 +108,11 @@ func Write[T any](c *Client, entity NetworkID, v *T) error {
 		return ErrNoComponent
 	case !c.Rights(entity).Has(row):
 		return ErrNotAllowed
+	case c.host != nil:
+		if err := Put(c.host, entity, v); err != ErrNotSpawned {
+			return err
+		}
+		return ErrSharedWorld
 	}
 	w, plan := &c.writes, c.protocol.schema.Plan(row)
 	from := len(w.lanes)

@@ -16,6 +16,9 @@ func takeCollection(ctx *Context, payload []byte) {
 		return
 	}
 	c.client.followReplica()
+	if l := c.client.seat(); l != nil && !l.collector.Names(ctx.Entity) {
+		return // it has left the player's sight since that was said
+	}
 	if err := c.collections.copy.Apply(ctx.Entity, payload); err != nil {
 		c.client.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}
@@ -47,11 +50,20 @@ func (c *Client) keepCollections() {
 	}
 }
 
+// keepSeen forgets the collections of entities that a host's player does not see any more: no snapshot ends them.
+func (c *Client) keepSeen() {
+	if l := c.seat(); l != nil && l.collector.kept != l.view.Sights() {
+		l.collector.kept = l.view.Sights()
+		c.collections.copy.KeepSeen(&l.collector)
+	}
+}
+
 // tellGone tells of collections that are gone, those of an earlier connection too, when the stage comes in which their changes
 // are told: entities have gone by then.
 func (c *Client) tellGone(stage Stage) {
 	if stage == collectionsStage && c.collections.copy != nil {
 		c.followReplica()
+		c.keepSeen()
 		c.collections.copy.TellGone()
 	}
 }

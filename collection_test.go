@@ -437,7 +437,9 @@ func TestCollectionsOfAnotherConnection(t *testing.T) {
 	require.NoError(t, g.list.Of(g.server.Server, dead).Append(marked{Marker: 5}))
 	var told []string
 	g.set.OnChange(c.Client, func(ch netcode.SetChange[uint16]) { told = append(told, fmt.Sprint("set ", ch.Entity == id, ch.What)) })
-	g.list.OnChange(c.Client, func(ch netcode.ListChange[marked]) { told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What)) })
+	g.list.OnChange(c.Client, func(ch netcode.ListChange[marked]) {
+		told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What))
+	})
 	require.NoError(t, g.set.Of(g.server.Server, id).Add(1))
 	g.until(func() bool { return g.set.Of(c.Client, id).Has(1) })
 	require.True(t, g.server.Kick(c.ID(), "bye"))

@@ -20,7 +20,8 @@ var ErrHost = errors.New("netcode: the client cannot play at this server")
 // which they were sent where their stage is still to come, unreliable ones too.
 //
 // The two share one world, the server's: the client has no Replica and needs no Apply, and what it may write it writes
-// there. systems.NewHost runs both in one loop. A player with a world of its own is a client that connects over package
+// there, see Write. Collections of what it may see come to it in the next frame as to any client, with the same changes, and only the
+// server writes them. systems.NewHost runs both in one loop. A player with a world of its own is a client that connects over package
 // transport/memory, as over any other network.
 //
 // Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
@@ -45,9 +46,14 @@ func Host(s *Server, c *Client) error {
 	s.byID[l.id] = l
 	s.sessions = append(s.sessions, l)
 	s.connect(l)
+	l.view.Share()
 
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica = nil
+	if k := &c.collections; k.copy != nil {
+		k.of = nil
+		k.copy.Reset()
+	}
 	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
 	c.link.near = &s.courier
 	c.inbound.SetLocal(c.id)
@@ -58,6 +64,14 @@ func Host(s *Server, c *Client) error {
 	s.events.fire()
 	c.events.fire()
 	return nil
+}
+
+// seat is the session of a client that plays at its own server as its host, nil for any other.
+func (c *Client) seat() *session {
+	if c.host == nil {
+		return nil
+	}
+	return c.host.client(c.id)
 }
 
 // Hosted is the server that the client plays at as its host, nil for any other client.

@@ -29,10 +29,11 @@ func (s *Server) sendCollections() {
 	s.store.ClearEnded()
 	dirty := origin.Dirty()
 	for _, c := range s.sessions {
-		if c.state != connected || c.near != nil {
+		if c.state != connected {
 			continue
 		}
 		c.view.Observe()
+		c.collector.handed = 0
 		if c.collector.reader == nil {
 			c.collector.reader = collections.NewReader()
 		}
@@ -81,7 +82,9 @@ type collector struct {
 	session  *session
 	reader   *collections.Reader
 	sights   uint64 // Of the view, when what waits of collections was last looked through,
-	recalled uint64 // and all that waits.
+	recalled uint64 // and all that waits,
+	kept     uint64 // or what the host's player has.
+	handed   int    // Bytes that were handed to the host's player in this frame.
 	amends   bool   // Names are taken out of what waits of collections, too.
 }
 
@@ -121,6 +124,9 @@ func (l *collector) Sights() uint64 { return l.session.view.Sights() }
 
 // Room implements collections.Link.
 func (l *collector) Room() bool {
+	if l.session.near != nil {
+		return l.handed < collectionsWaiting
+	}
 	return l.session.outgoing.Waiting() < collectionsPieces*l.server.config.PacketSize
 }
 
@@ -132,12 +138,16 @@ func (l *collector) Limit() int {
 // Push implements collections.Link.
 func (l *collector) Push(id wire.NetworkID, body []byte) error {
 	c := l.session
-	if c.outgoing.Waiting() > collectionsWaiting {
+	if c.outgoing.Waiting() > collectionsWaiting || l.handed > collectionsWaiting {
 		return ErrBackPressure
 	}
 	p := peer.Post{
 		Type: l.server.protocol.collectionType, Stage: collectionsStage, Channel: collectionsChannel(),
 		Flags: wire.FlagEntity, Entity: id,
+	}
+	if c.near != nil {
+		l.handed += len(body)
+		return c.handBytes(0, &p, body)
 	}
 	if err := c.outgoing.Push(&p, body); err != nil {
 		return c.failed(err, collectionsName, &p, len(body))

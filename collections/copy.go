@@ -107,6 +107,21 @@ func (c *Copy) Keep(index uint32, id wire.NetworkID) {
 	}
 }
 
+// KeepSeen forgets the collections of all entities that the link does not see any more. TellGone tells of them.
+func (c *Copy) KeepSeen(link Link) {
+	for i, word := range c.any {
+		for ; word != 0; word &= word - 1 {
+			index := uint32(64*i + bits.TrailingZeros64(word))
+			for number := range c.defs {
+				if h := c.held[spot{number, index}]; h != nil && !link.Names(h.id) {
+					c.Keep(index, wire.NetworkID{})
+					break
+				}
+			}
+		}
+	}
+}
+
 // TellGone tells of what was forgotten since it was last called.
 func (c *Copy) TellGone() {
 	for i := 0; i < len(c.gone); i++ {

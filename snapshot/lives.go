@@ -34,6 +34,16 @@ func (s *Store) Ended() []wire.NetworkID { return s.lives.ended }
 // ClearEnded starts a new list.
 func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
 
+// Share says that the client looks at the world that the store is of: it holds what it sees, and nothing is sent to it.
+func (v *View) Share() {
+	v.shares = true
+	for id := range v.store.All {
+		if v.Visible(id) {
+			v.meet(id.Index)
+		}
+	}
+}
+
 // meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {
@@ -50,7 +60,7 @@ func (v *View) ClearMet() { v.met = v.met[:0] }
 
 // Held reports whether the client is proved to hold an entity, of the life that it sees now.
 func (v *View) Held(id wire.NetworkID) bool {
-	return v.Visible(id) && v.base(id.Index) != tick.None
+	return v.Visible(id) && (v.shares || v.base(id.Index) != tick.None)
 }
 
 // Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.

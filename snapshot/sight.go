@@ -104,6 +104,9 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	}
 	v.wait(id.Index)
 	v.renamed(id.Index, t)
+	if v.shares {
+		v.meet(id.Index)
+	}
 }
 
 // died ends what there was of an entity of the store that is gone.

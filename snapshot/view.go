@@ -92,6 +92,7 @@ type View struct {
 	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
 	stats    ViewStats
 	met      []wire.NetworkID // attended entities that the client was proved to hold
+	shares   bool             // see Share
 	sights   uint64           // changes of what is visible
 	portions []portion        // by number of the group
 }

@@ -143,6 +143,8 @@ func TestHostIsAClientLikeAnyOther(t *testing.T) {
 	theirs, _ := g.host.ID(g.bodies[2])
 	require.True(t, netcode.MayWrite[position](host, mine))
 	require.False(t, netcode.MayWrite[position](host, theirs))
+	require.ErrorIs(t, netcode.Write(host, mine, &position{}), netcode.ErrSharedWorld, "it assigns to the component instead")
+	require.ErrorIs(t, netcode.Write(host, theirs, &position{}), netcode.ErrNotAllowed)
 	positions, far := generic.NewMap1[position](g.worlds[0]), generic.NewMap1[position](g.worlds[1])
 	positions.Get(g.bodies[1]).X = 5
 	twin, _ := g.guest.Entity(theirs)
