@@ -40,8 +40,8 @@ type strand struct {
 // lanes it has not are of no meaning.
 type Column struct {
 	Now, Base, Before [MaxStrands][MaxStrandLanes]uint32 // by body: its row now, at T and at T'
-	changed, moved    [MaxStrands]uint8 // in which lanes they differ
-	odd               [MaxStrands]uint8 // as changed, of a row that goes its own way
+	changed, moved    [MaxStrands]uint8                  // in which lanes they differ
+	odd               [MaxStrands]uint8                  // as changed, of a row that goes its own way
 	off               [MaxStrands][groupLanes]offset
 	to                [MaxStrands][groupLanes]int64 // of rotations: where they go, and the square of how long that is
 	square            [MaxStrands]uint64
