@@ -33,8 +33,8 @@ type Past interface {
 	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
 	// NewestAt is the tick of the newest record of an index that is not after a tick.
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
-	// LanesAt is a row as of a tick, nil when the entity lacked it; an error when it is not known.
-	LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error)
+	// BaseAt is a row as a record that leans on tick t takes it; false when that is not known.
+	BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
 	// ListAt is the entities that a part of a tick spoke of.
 	ListAt(t tick.Tick, part int) ([]uint32, bool)
 	// Window is W.
@@ -79,30 +79,33 @@ func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) {
 // Window implements Past.
 func (r *Replica) Window() tick.Tick { return r.window }
 
+// BaseAt implements Past. The slice is the Replica's own.
+func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
+	if base := r.baseline(index, t); base.life >= 0 {
+		return base.row(r, row)
+	}
+	return nil, false
+}
+
 // LanesAt is a row as of the record that was decoded at t, nil when the entity lacked it. The slice is the Replica's own.
 // Errors, as those of [Store.RowAt]: [ErrNoRow] when row is not one of the schema's, [ErrNotYet] when t is later than the
-// newest tick, [ErrEvicted] when t is before the window and nothing of it remains, and [ErrNoRecord] when no record of the
-// entity was decoded at t.
+// newest tick, [ErrEvicted] when t is so long ago that records of it are not kept, some two windows, and [ErrNoRecord]
+// when no record of the entity was decoded at t.
 func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error) {
 	switch {
 	case uint(row) >= uint(r.schema.Rows()):
 		return nil, ErrNoRow
 	case t > r.newest:
 		return nil, ErrNotYet
-	}
-	base := r.baseline(index, t)
-	if base.version != nil && !base.version.mask.Has(row) {
-		return nil, nil
-	}
-	if base.life >= 0 {
-		if lanes, ok := base.row(r, row); ok {
-			return lanes, nil
-		}
-	}
-	if t <= r.newest-r.window {
+	case t <= r.past.horizon:
 		return nil, ErrEvicted
 	}
-	return nil, ErrNoRecord
+	base := r.baseline(index, t)
+	if base.version == nil {
+		return nil, ErrNoRecord
+	}
+	lanes, _ := base.row(r, row)
+	return lanes, nil
 }
 
 func (d *dumper) printf(format string, args ...any) {
@@ -365,8 +368,8 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 // versions finds what a row leans on.
 func (d *dumper) versions(r *rowVersions, index uint32, base, before tick.Tick) (ok bool) {
 	at := func(t tick.Tick) []uint32 {
-		lanes, err := d.past.LanesAt(index, r.row, t)
-		ok = ok && err == nil && lanes != nil
+		lanes, known := d.past.BaseAt(index, r.row, t)
+		ok = ok && known
 		return lanes
 	}
 	if ok = d.past != nil; ok {

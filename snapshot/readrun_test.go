@@ -110,8 +110,8 @@ func (w *runTwins) same(t require.TestingT, entities uint32) {
 			fastRows, fastBase, fastOK := a.RecordAt(index, at)
 			require.Equal(t, []any{rows, base, ok}, []any{fastRows, fastBase, fastOK}, "%d at %d of %d", index, at, a.newest)
 			for row := range a.schema.Rows() {
-				lanes, ok := b.LanesAt(index, row, at)
-				fastLanes, fastOK := a.LanesAt(index, row, at)
+				lanes, ok := b.BaseAt(index, row, at)
+				fastLanes, fastOK := a.BaseAt(index, row, at)
 				require.Equal(t, []any{lanes, ok}, []any{fastLanes, fastOK}, "row %d of %d at %d of %d", row, index, at, a.newest)
 			}
 		}
