@@ -100,7 +100,8 @@ func (c *Client) ReleaseAuthority(entity NetworkID) error {
 // Write gives a component of an entity another value, where the client keeps no world: in one, game code assigns to the
 // component and systems.Gather notices. The value is copied and travels with the next tick. The errors are ErrNoComponent,
 // ErrNotAllowed where the component is not this client's to write, and *UnstorableError. A host's player writes where the server
-// has the entity: of one that Spawn made, Write is Put; of one in the server's world it does nothing but return ErrSharedWorld.
+// has the entity: of one that Spawn made and that has the component, Write is Put, and ErrNotAllowed where it has not; of one in
+// the server's world it does nothing but return ErrSharedWorld.
 func Write[T any](c *Client, entity NetworkID, v *T) error {
 	row := rowOfType(c.protocol.Schema(), reflect.TypeFor[T]())
 	switch {
@@ -109,6 +110,9 @@ func Write[T any](c *Client, entity NetworkID, v *T) error {
 	case !c.Rights(entity).Has(row):
 		return ErrNotAllowed
 	case c.host != nil:
+		if !c.host.store.Mask(entity).Has(row) {
+			return ErrNotAllowed
+		}
 		if err := Put(c.host, entity, v); err != ErrNotSpawned {
 			return err
 		}

@@ -205,4 +205,11 @@ func TestWriteAtAHost(t *testing.T) {
 	h.frame()
 	require.Equal(t, 2, value[fixed](h.server, id))
 	require.ErrorIs(t, netcode.Write(h.client, netcode.NetworkID{Index: 99, Generation: 1}, &fixed{2}), netcode.ErrNotAllowed)
+	bare := h.server.Spawn()
+	h.frame()
+	require.True(t, h.server.SetOwner(bare, h.client.ID()))
+	h.frame()
+	require.ErrorIs(t, netcode.Write(h.client, bare, &fixed{2}), netcode.ErrNotAllowed, "whom one owns cannot be given what it lacks")
+	h.frame()
+	require.Zero(t, h.server.Store().Mask(bare))
 }

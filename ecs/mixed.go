@@ -14,17 +14,22 @@ func (k *berths) mix(b *berth) {
 		b.low = -1
 		return
 	}
-	if len(k.order)+int(b.n) > 2*len(k.slots) { // most of it of berths that have grown since
-		for i := range k.list {
-			k.list[i].low = min(k.list[i].low, 0)
-		}
-		k.order = k.order[:0]
-	}
 	b.low, b.order = low+1, int32(len(k.order))
 	k.order = extended(k.order, len(k.order)+int(b.n)-1)
 	order := k.order[b.order:]
 	for i, slot := range k.slots[b.index:][:b.n] {
 		order[slot-low] = int32(i)
+	}
+}
+
+// tidy forgets the pieces when most of what is kept of them is of berths that have grown since. It comes before anybody finds
+// one, as who has found one goes by it until it is written.
+func (k *berths) tidy() {
+	if len(k.order) > len(k.slots) {
+		for i := range k.list {
+			k.list[i].low = min(k.list[i].low, 0)
+		}
+		k.order = k.order[:0]
 	}
 }
 

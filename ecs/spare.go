@@ -25,6 +25,7 @@ func (a *Apply) foresee() {
 	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || a.early || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
 		return
 	}
+	a.berths.tidy()
 	w.sparing = a.foreseeStretches()
 }
 

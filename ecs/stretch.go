@@ -47,6 +47,9 @@ func (a *Apply) berth(s *snapshot.Stretch) (b berth, ok bool) {
 	if k.moves != a.watch.moves {
 		k.moves, k.list, k.at, k.order = a.watch.moves, k.list[:0], 0, k.order[:0]
 	}
+	if !a.watch.sparing { // else pieces were found that are still to be written
+		k.tidy()
+	}
 	if found, ok := k.find(s, &b); found {
 		return b, ok
 	}

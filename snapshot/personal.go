@@ -90,6 +90,10 @@ func (v *View) weightOf(index uint32) int64 {
 
 // touch notes a change at tick t that only this client sees.
 func (v *View) touch(index uint32, t tick.Tick) {
+	if v.tenants[index].life >= t { // its first record is still to come, and says everything
+		v.wait(index)
+		return
+	}
 	v.own.touched = grown(v.own.touched, int(index)+1, len(v.slots))
 	v.alone(index) // its rows may be others now
 	v.own.touched[index] = max(v.own.touched[index], t)

@@ -164,7 +164,7 @@ func (r *Replica) wholeRun(payload []byte, q *lone) bool {
 	q.n = int(payload[said]) + 1
 	from := said + 1
 	end := from + 4*(q.n-1)*q.width
-	if end+codes.endSize != len(payload) || payload[end] != codes.end[0] || codes.endSize > 1 && payload[end+1] != codes.end[1] {
+	if q.n > int(MaxEntities-q.index) || end+codes.endSize != len(payload) || payload[end] != codes.end[0] || codes.endSize > 1 && payload[end+1] != codes.end[1] {
 		return false
 	}
 	q.others = payload[from:end]

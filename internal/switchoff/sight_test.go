@@ -56,6 +56,10 @@ func groupsAndSight() []mutation {
 func hiddenComponents() []mutation {
 	const silent = "TestWhatIsHiddenOfAnEntityIsSilent"
 	return []mutation{
+		change("sight", "what was just shown is tied for what is hidden of it", "TestHidingARowOfWhatWasJustShownTiesNothing",
+			"snapshot/personal.go", "if v.tenants[index].life >= t {", "if false {"),
+		change("shared lists", "a part of a list leans on what the list does", "TestAPartOfAListTellsWhatItLeansOn",
+			"snapshot/sharedpart.go", "l.lean = m.lean", ""),
 		change("sight", "a record is made for a hidden component", silent,
 			"snapshot/hiddenrows.go", "changed &^= v.silent(w, changed&v.own.masked[w])", "v.silent(w, changed&v.own.masked[w])"),
 		change("sight", "a hidden component's coming and going makes a record", silent,
