@@ -50,9 +50,9 @@ func TestApplyNoticesAWrongWorld(t *testing.T) {
 
 func TestDirtyIsVerified(t *testing.T) {
 	all := results(t, "-run", "dirty", "-e", "500", "-frac", "0.2", "-t", "5ms")
-	require.Len(t, all, 8)
+	require.Len(t, all, 10)
 	for i, line := range all {
-		require.Equal(t, i == 2 || i == 3, line.Params["marks"])
+		require.Equal(t, i == 2 || i == 3 || i >= 8, line.Params["marks"])
 		require.Equal(t, i >= 4, line.Params["one_row_archetypes"])
 		_, walked := line.Params["walk_ns"]
 		require.Equal(t, i >= 4, walked)
@@ -71,6 +71,12 @@ func TestDirtyNoticesAMissedWrite(t *testing.T) {
 	require.ErrorContains(t, d.turn(true), "rows changed")
 	d.body.write(d.body.entities[2], position{Y: 77}, rotation{}, velocity{})
 	require.Error(t, d.compare(), "written and not captured")
+
+	alone := newDirtyRun(dirtyScene{entities: 100, relations: 1})
+	require.NoError(t, alone.turn(false))
+	require.NoError(t, alone.turn(true))
+	alone.body.write(alone.body.entities[3], position{Y: 77}, rotation{}, velocity{})
+	require.ErrorContains(t, alone.floor(), "the search 99")
 }
 
 // What the capture compares for an entity is what the floor compares.
