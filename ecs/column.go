@@ -6,8 +6,56 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/mlange-42/arche/ecs"
+
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
 )
+
+// column is one component of a table: where the world keeps it while a query
+// is open, and the shadow of what it held before.
+type column struct {
+	id   ecs.ID
+	row  int        // row of the schema, -1 for Replicated and for controls without one
+	plan *wire.Plan // nil where row is -1
+	size int        // bytes of a component, 0 for a relation that is nothing but that
+
+	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
+
+	// Of entities that have the rows of placed, the lanes of this one are those from first on and before end.
+	placed     snapshot.Mask
+	first, end int
+
+	control controlKind // for captures only
+
+	// aimed says that the component is a relation. Its target is no part of its
+	// bytes: target is that of the present row while the query is open, targets
+	// are the shadow. Only scattered tables have such columns.
+	aimed   bool
+	target  ecs.Entity
+	targets []ecs.Entity
+
+	// seats and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
+	seats seats
+	goals []ecs.Entity
+
+	// base is the component of the first row. It is set by aim and cleared by
+	// release, both while the world is locked, so it never outlives a
+	// structural change.
+	base pointer
+	// shadow holds size bytes a slot. Its backing is made of uint64, so that a
+	// slot is aligned for any component.
+	shadow []byte
+}
+
+// place is where the lanes of the column's row are among those of an entity that has the rows of the mask, this one being of them.
+func (c *column) place(r *snapshot.Replica, mask snapshot.Mask) (first, end int) {
+	if c.placed != mask {
+		c.placed = mask
+		c.first, c.end = r.Place(mask, c.row)
+	}
+	return c.first, c.end
+}
 
 // leave forgets the seats from the n-th on: they keep memory of the world from being freed.
 func (c *column) leave(n int) {
@@ -109,33 +157,8 @@ func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int)
 	return n
 }
 
-// copyStretch is put for entities whose slots are one behind the other, for a
-// plan that is plain. Their lanes begin with all and are stride apart. It adds
-// those to same, by number, that had the value already, and returns how many they are.
-func (c *column) copyStretch(d *due, all []uint32, stride, words int, same *[mostDue]int32) int {
-	slot, n := int(d.slot), int(d.n)
-	shadow, m := c.shadow[slot*c.size:(slot+n)*c.size], 0
-	switch words {
-	case 2:
-		m = overlay[[2]uint32](shadow, all, stride, n, same)
-	case 3:
-		m = overlay[[3]uint32](shadow, all, stride, n, same)
-	case 4:
-		m = overlay[[4]uint32](shadow, all, stride, n, same)
-	default:
-		for k := range n {
-			if !c.put(slot+k, all[k*stride:][:words]) {
-				same[m] = int32(k)
-				m++
-			}
-		}
-		return m
-	}
-	copy(c.bytes(slot, slot+n), shadow)
-	return m
-}
-
-// scatter is copyStretch for entities with slots all over the table.
+// scatter is put for entities with slots all over the table, for a plan that is plain. Their lanes begin with all and are stride apart. It adds
+// those to same, by number, that had the value already.
 func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
 	switch words {
 	case 3:

@@ -62,7 +62,7 @@ func (a *Apply) writeMixed(t *table, d *due) {
 // writePart writes one component of entities whose slots are one behind the other.
 func (a *Apply) writePart(c *column, d *due, slot int, order []int32) {
 	w, p := &a.writing, &a.writing.parcels[d.parcel]
-	first, end := a.replica.Place(p.mask, c.row)
+	first, end := c.place(a.replica, p.mask)
 	all, stride := p.lanes[int(d.first)+first:], int(p.stride)
 	n := 0
 	if c.plain {

@@ -184,10 +184,24 @@ func (a *Apply) stray(c *column, index uint32, slot int) {
 	}
 }
 
-// strays is stray for those of a stretch whose rows are one behind the other.
-func (a *Apply) strays(c *column, d *due) {
-	from, to := int(d.slot), int(d.slot+d.n)
+// straysOfAny is stray for all of a stretch that a scan has left out.
+func (a *Apply) straysOfAny(c *column, d *due) {
+	switch {
+	case d.mixed > 0:
+		low, order := a.berths.piece(d)
+		a.straysOf(c, d, int(low), order)
+	case d.slot >= 0:
+		a.strays(c, d, int(d.slot))
+	}
+}
+
+// strays is stray for those of a stretch whose rows are one behind the other, from a row on.
+func (a *Apply) strays(c *column, d *due, from int) {
+	to := int(d.slot + d.n)
+	if c.same(from, to) {
+		return
+	}
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
-		a.stray(c, d.index+uint32(row-from), row)
+		a.stray(c, d.index+uint32(row-int(d.slot)), row)
 	}
 }

@@ -313,30 +313,33 @@ func (a *Apply) writeStretch(c *column, d *due) {
 	}
 	a.stats.Rows += uint64(d.n)
 	w, bit := &a.writing, snapshot.Mask(0).With(c.row)
-	first, end := a.replica.Place(p.mask, c.row)
-	switch {
-	case !a.watch.sparing || !c.plain:
-	case d.mixed > 0:
-		low, order := a.berths.piece(d)
-		a.straysOf(c, d, int(low), order)
-	case d.slot >= 0 && !c.same(int(d.slot), int(d.slot+d.n)):
-		a.strays(c, d)
-	}
+	first, end := c.place(a.replica, p.mask)
 	if p.lanes != nil && c.plain && d.slot >= 0 {
-		n := c.copyStretch(d, p.lanes[int(d.first)+first:], int(p.stride), end-first, &w.few)
+		n := a.overlay(c, d, p.lanes[int(d.first)+first:], int(p.stride), end-first)
 		w.change(d, bit, w.few[:n])
 		return
 	}
+	a.putStretch(c, d)
+	w.change(d, bit, w.same)
+}
+
+// putStretch writes one component of a stretch whose rows are all over the table, or of which it takes more than to copy the lanes. It lists
+// those that had the value already.
+func (a *Apply) putStretch(c *column, d *due) {
+	p, w := &a.writing.parcels[d.parcel], &a.writing
+	if a.watch.sparing && c.plain {
+		a.straysOfAny(c, d)
+	}
+	first, end := c.place(a.replica, p.mask)
 	w.same = w.same[:0]
 	if p.lanes != nil && c.plain {
 		w.same = c.scatter(a.berths.slots[d.index:][:d.n], p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
-	} else {
-		for k := range d.n {
-			lanes := a.replica.Row(d.index+uint32(k), c.row)
-			if lanes == nil || !c.put(int(a.slot(d, k)), lanes) {
-				w.same = append(w.same, k)
-			}
+		return
+	}
+	for k := range d.n {
+		lanes := a.replica.Row(d.index+uint32(k), c.row)
+		if lanes == nil || !c.put(int(a.slot(d, k)), lanes) {
+			w.same = append(w.same, k)
 		}
 	}
-	w.change(d, bit, w.same)
 }

@@ -8,43 +8,13 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // replicatedSize is the bytes of a Replicated.
 const replicatedSize = int(unsafe.Sizeof(components.Replicated{}))
 
-// column is one component of a table: where the world keeps it while a query
-// is open, and the shadow of what it held before.
-type column struct {
-	id   ecs.ID
-	row  int        // row of the schema, -1 for Replicated and for controls without one
-	plan *wire.Plan // nil where row is -1
-	size int        // bytes of a component, 0 for a relation that is nothing but that
-
-	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
-
-	control controlKind // for captures only
-
-	// aimed says that the component is a relation. Its target is no part of its
-	// bytes: target is that of the present row while the query is open, targets
-	// are the shadow. Only scattered tables have such columns.
-	aimed   bool
-	target  ecs.Entity
-	targets []ecs.Entity
-
-	// seats and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
-	seats seats
-	goals []ecs.Entity
-
-	// base is the component of the first row. It is set by aim and cleared by
-	// release, both while the world is locked, so it never outlives a
-	// structural change.
-	base unsafe.Pointer
-	// shadow holds size bytes a slot. Its backing is made of uint64, so that a
-	// slot is aligned for any component.
-	shadow []byte
-}
+// pointer is where the world keeps something. Only this file reads and writes through one.
+type pointer = unsafe.Pointer
 
 // aim points the column at the query's present row.
 func (c *column) aim(q *ecs.Query) {
@@ -300,6 +270,58 @@ func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask
 		*old = *v
 	}
 	return n
+}
+
+// overlayRows writes the first of n rows that are one behind the other from slot on, of as many words as T has, to the component and the
+// shadow. Their lanes are stride apart. It ends before one that the world does not have as the shadow does, or that had the value already.
+func overlayRows[T [2]uint32 | [4]uint32](c *column, slot int, all []uint32, stride, n int) int {
+	const word = 4
+	size, step, left := int(unsafe.Sizeof(*new(T))), uintptr(stride)*word, n
+	_, _ = c.shadow[(slot+n)*size-1], all[(n-1)*stride+size/word-1]
+	// SAFETY: as for copyWords; that there are n rows in the shadow and among the lanes was looked at just now, and there is one at least. No
+	// pointer is made to behind the last.
+	from, kept, live := unsafe.Pointer(unsafe.SliceData(all)), c.kept(slot), c.at(slot)
+	for *(*T)(live) == *(*T)(kept) && *(*T)(from) != *(*T)(kept) {
+		*(*T)(kept) = *(*T)(from)
+		*(*T)(live) = *(*T)(from)
+		if left--; left == 0 {
+			break
+		}
+		from, kept, live = unsafe.Add(from, step), unsafe.Add(kept, size), unsafe.Add(live, size)
+	}
+	return n - left
+}
+
+// overlayPairs is overlayRows for rows of three words, two of them at a time: what is the same, or goes elsewhere, are three words of 64 bits.
+func overlayPairs(c *column, slot int, all []uint32, stride, n int) int {
+	const word, size = 4, 3 * 4
+	if n &^= 1; n == 0 {
+		return 0
+	}
+	step, left := uintptr(stride)*word, n
+	_, _ = c.shadow[(slot+n)*size-1], all[(n-1)*stride+size/word-1]
+	// SAFETY: as for overlayRows; processors that want words aligned do not come here, see quickWords.
+	from, kept, live := unsafe.Pointer(unsafe.SliceData(all)), c.kept(slot), c.at(slot)
+	for {
+		x, y, z := *(*uint64)(kept), *(*uint64)(unsafe.Add(kept, 8)), *(*uint64)(unsafe.Add(kept, 16))
+		if *(*uint64)(live) != x || *(*uint64)(unsafe.Add(live, 8)) != y || *(*uint64)(unsafe.Add(live, 16)) != z {
+			break
+		}
+		a, b := *(*uint64)(from), uint64(*(*uint32)(unsafe.Add(from, 8)))
+		from = unsafe.Add(from, step)
+		b |= uint64(*(*uint32)(from)) << 32
+		d := *(*uint64)(unsafe.Add(from, 4))
+		if a == x && uint32(b) == uint32(y) || d == z && b>>32 == y>>32 {
+			break
+		}
+		*(*uint64)(kept), *(*uint64)(unsafe.Add(kept, 8)), *(*uint64)(unsafe.Add(kept, 16)) = a, b, d
+		*(*uint64)(live), *(*uint64)(unsafe.Add(live, 8)), *(*uint64)(unsafe.Add(live, 16)) = a, b, d
+		if left -= 2; left == 0 {
+			break
+		}
+		from, kept, live = unsafe.Add(from, step), unsafe.Add(kept, 2*size), unsafe.Add(live, 2*size)
+	}
+	return n - left
 }
 
 // overlay copies n rows of as many words as T has, which are stride apart, into slots one behind the other. It lists those that had the value
