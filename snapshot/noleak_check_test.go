@@ -26,10 +26,8 @@ type leakClient struct {
 func (g *leakGame) serve() {
 	c := &g.client
 	for _, f := range g.arrived(&c.up) {
-		for _, w := range g.worlds {
-			if f.want {
-				w.view.Resync(f.epoch, c.seq+1)
-			}
+		if f.want {
+			g.both(func(v *View) { v.Resync(f.epoch, c.seq+1) })
 		}
 		if f.newest == 0 {
 			continue
@@ -47,9 +45,7 @@ func (g *leakGame) serve() {
 		newer := c.ackedTo >= seq+3 && p.tick < c.sent[c.ackedTo].tick
 		if p.state == 0 && (newer || g.now-p.at > wait) {
 			p.state = 2
-			for _, w := range g.worlds {
-				w.view.Lost(seq)
-			}
+			g.both(func(v *View) { v.Lost(seq) })
 		}
 		if p.state != 0 && seq == c.oldest {
 			c.oldest++
@@ -62,9 +58,7 @@ func (g *leakGame) acked(seq uint64) {
 	if p := &c.sent[seq]; p.state != 1 {
 		p.state = 1
 		c.ackedTo = max(c.ackedTo, seq)
-		for _, w := range g.worlds {
-			w.view.Acked(seq)
-		}
+		g.both(func(v *View) { v.Acked(seq) })
 	}
 }
 
@@ -104,6 +98,9 @@ func (g *leakGame) alike(what string) error {
 	if is, other := a.leakKnown(), b.leakKnown(); is != other {
 		return fmt.Errorf("%s: %+v\n      and %+v", what, is, other)
 	}
+	if !slices.Equal(a.Met(), b.Met()) {
+		return fmt.Errorf("%s: met %v, and %v", what, a.Met(), b.Met())
+	}
 	for place := range leakPlaces {
 		id := g.worlds[0].at(g.index(place))
 		if !a.Visible(id) {
@@ -126,10 +123,12 @@ func (g *leakGame) send() error {
 	}
 	repeat := c.net.repeats && !g.worlds[0].view.Pending()
 	for _, w := range g.worlds {
-		if repeat {
-			w.view.Repeat(g.now - tick.Tick(max(1, c.net.delay)))
-		}
-		w.view.Plan(plan)
+		w.each(func(v *View) {
+			if repeat {
+				v.Repeat(g.now - tick.Tick(max(1, c.net.delay)))
+			}
+			v.Plan(plan)
+		})
 		g.prepare(w)
 		if g.chance(50) {
 			g.writeOthers(w)
@@ -184,6 +183,9 @@ func (g *leakGame) write(size int) (int, error) {
 	c := &g.client
 	var payloads [2][]byte
 	for i, w := range g.worlds {
+		if w.twin != nil {
+			w.twin.WriteAt(w.desk(0), make([]byte, size), c.seq+1)
+		}
 		payloads[i] = make([]byte, size)
 		payloads[i] = payloads[i][:w.view.WriteAt(w.desk(0), payloads[i], c.seq+1)]
 	}

@@ -16,6 +16,7 @@ const (
 type leakWorld struct {
 	store  *Store
 	view   *View // of that client
+	twin   *View // of one who sees and acknowledges the same, nil where there is none
 	desks  []*Desk
 	others []*leakOther
 	unborn []wire.NetworkID // born in this tick, of which the client is to learn nothing though it sees what is new
@@ -38,6 +39,7 @@ type leakGame struct {
 	start, now, ticks tick.Tick
 	mirrors           bool // the stores have their ids from elsewhere
 	busy, stride      int
+	mortal            int                // chance that what is to die does, in percent
 	born              [leakPlaces]uint32 // by place: the generation that was born in this tick in both worlds and for all, else 0
 	authors           [leakPlaces]Mask   // by place: rows that the client under test writes itself
 	wrote             []wire.NetworkID   // by it, in this tick
@@ -50,7 +52,7 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 	g := &leakGame{leakTape: tape, met: met, mirrors: seed%8 > 5}
 	g.start = []tick.Tick{0, 65500}[g.below(2)]
 	g.now, g.ticks = g.start, 8+tick.Tick(g.below(leakTicks-8))
-	g.busy, g.stride = g.pick(60, 85, 93), g.pick(1, 1, 7, 70)
+	g.busy, g.stride, g.mortal = g.pick(60, 85, 93), g.pick(1, 1, 7, 70), g.pick(100, 30, 10)
 	g.client.net = g.network()
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: g.client.net.payload, Whole: seed%4 == 1}
 	for i := range g.worlds {
@@ -60,6 +62,10 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 		}
 		w.view = NewView(w.store, cfg)
 		w.view.cohorts.least = 1 // there are few entities
+		if g.chance(40) {
+			w.twin = NewView(w.store, cfg)
+			w.twin.cohorts.least = 1
+		}
 		for range g.below(3) {
 			o := &leakOther{view: NewView(w.store, cfg)}
 			o.view.cohorts.least = 1
@@ -137,14 +143,16 @@ func (g *leakGame) observe() {
 				g.met.own++
 			}
 		}
-		if len(g.wrote) > 0 {
-			w.view.ObserveBut(own)
-		}
-		w.view.Observe()
-		for _, id := range w.unborn {
-			w.view.Hide(id)
-			g.met.unborn++
-		}
+		w.each(func(v *View) {
+			if len(g.wrote) > 0 {
+				v.ObserveBut(append([]wire.NetworkID(nil), own...))
+			}
+			v.Observe()
+			for _, id := range w.unborn {
+				v.Hide(id)
+				g.met.unborn++
+			}
+		})
 		w.unborn = w.unborn[:0]
 	}
 	g.wrote, g.born = g.wrote[:0], [leakPlaces]uint32{}
@@ -190,6 +198,20 @@ func (g *leakGame) writeOthers(w *leakWorld) {
 				o.open = append(o.open, o.seq)
 			}
 		}
+	}
+}
+
+// each does something to the client under test, and to its twin.
+func (w *leakWorld) each(do func(v *View)) {
+	if do(w.view); w.twin != nil {
+		do(w.twin)
+	}
+}
+
+// both does something to the client under test in both worlds.
+func (g *leakGame) both(do func(v *View)) {
+	for _, w := range g.worlds {
+		w.each(do)
 	}
 }
 

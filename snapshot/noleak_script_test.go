@@ -62,6 +62,10 @@ func (g *leakGame) birthAt(place int) {
 	if g.chance(40) {
 		g.openGroup(id, 1+uint32(g.below(sequenceGroups)))
 	}
+	if g.chance(30) {
+		g.worlds[0].store.Attend(id)
+		g.worlds[1].store.Attend(id)
+	}
 	if g.authors[place] = 0; g.chance(30) {
 		g.authors[place] = Mask(g.pick(1<<seqPosition, 1<<seqHealth, 1<<seqPosition|1<<seqHealth))
 	}
@@ -77,6 +81,9 @@ func (g *leakGame) next(place int) wire.NetworkID {
 func (g *leakGame) open(place int, id wire.NetworkID) {
 	switch g.below(12) {
 	case 0:
+		if !g.chance(g.mortal) {
+			return
+		}
 		g.note("death %v", id)
 		g.born[place] = 0
 		for _, w := range g.worlds {

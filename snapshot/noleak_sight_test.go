@@ -12,9 +12,7 @@ func (g *leakGame) watch() {
 	if g.chance(4) {
 		hide := g.chance(50)
 		g.note("sees what is new: %v", !hide)
-		for _, w := range g.worlds {
-			w.view.ShowNew(!hide)
-		}
+		g.both(func(v *View) { v.ShowNew(!hide) })
 		if hide {
 			g.met.hideNew++
 		}
@@ -26,15 +24,11 @@ func (g *leakGame) watch() {
 			g.look(id)
 		case g.showable(place):
 			g.note("show %v", id)
-			for _, w := range g.worlds {
-				w.view.Show(id)
-			}
+			g.both(func(v *View) { v.Show(id) })
 			g.met.shown++
 		case g.worlds[0].view.Keeps(id) && g.chance(30):
 			g.note("hide kept %v", id)
-			for _, w := range g.worlds {
-				w.view.Hide(id)
-			}
+			g.both(func(v *View) { v.Hide(id) })
 		case g.chance(50):
 			g.idle(g.worlds[g.below(2)], g.index(place))
 		}
@@ -47,14 +41,10 @@ func (g *leakGame) look(id wire.NetworkID) {
 	switch g.below(8) {
 	case 0, 1, 2:
 		g.note("hide %v", id)
-		for _, w := range g.worlds {
-			w.view.Hide(id)
-		}
+		g.both(func(v *View) { v.Hide(id) })
 	case 3:
 		g.note("keep %v", id)
-		for _, w := range g.worlds {
-			w.view.Keep(id)
-		}
+		g.both(func(v *View) { v.Keep(id) })
 	case 4, 5, 6:
 		rows := Mask(g.below(1 << seqRows))
 		if g.chance(30) {
@@ -66,17 +56,15 @@ func (g *leakGame) look(id wire.NetworkID) {
 			}
 		}
 		g.note("%v shows %b", id, rows)
-		for _, w := range g.worlds {
-			w.view.SetRows(id, rows)
-		}
+		g.both(func(v *View) { v.SetRows(id, rows) })
 	case 7:
 		weight := uint16(g.below(3) * 256)
 		again := g.chance(30)
-		for _, w := range g.worlds {
-			if w.view.SetWeight(id, weight); again {
-				w.view.Again(id)
+		g.both(func(v *View) {
+			if v.SetWeight(id, weight); again {
+				v.Again(id)
 			}
-		}
+		})
 	}
 }
 
