@@ -128,3 +128,35 @@ func TestWhatWasShownForNoPacketTiesNothing(t *testing.T) {
 	require.Equal(t, 7, d.x(b))
 	require.True(t, d.view.Synced())
 }
+
+// Many are born that the client does not see, and room is made for them: in which order it is told of what goes together
+// does not depend on that.
+func TestRoomForOthersChangesNoOrder(t *testing.T) {
+	told := func(others int) []byte {
+		d := newDuo(t)
+		var ids []wire.NetworkID
+		d.ack(d.at(1, func() {
+			for i := range uint32(6) {
+				ids = append(ids, d.spawn(i))
+				d.store.SetGroup(ids[i], 1)
+			}
+		}))
+		d.at(2, func() { // and it is lost
+			for _, i := range []int{4, 1, 3} {
+				d.move(ids[i], 9)
+				d.store.SetGroup(ids[i], 0)
+			}
+		})
+		d.view.ShowNew(false)
+		d.store.Begin(3)
+		for range others {
+			d.spawn(1)
+		}
+		d.store.SetGroup(ids[0], 0)
+		d.store.Commit()
+		d.view.Hide(ids[0])
+		d.view.Lost(2)
+		return d.write().payload
+	}
+	require.Equal(t, told(0), told(1000))
+}
