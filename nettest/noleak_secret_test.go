@@ -41,7 +41,7 @@ func (g *leakGame) play(w *ecs.World, frame int) {
 // births has entities born and die: hidden ones at the same times in both games, until no visible one is born any more.
 func (g *leakGame) births(w *ecs.World, frame int) {
 	alone := frame > g.alone
-	if alone && frame%2 == 1 {
+	if frame > g.alone+4 && frame%2 == 1 {
 		switch g.secret.IntN(6) {
 		case 0:
 			g.birth(w, true, g.secret)

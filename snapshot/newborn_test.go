@@ -160,3 +160,27 @@ func TestRoomForOthersChangesNoOrder(t *testing.T) {
 	}
 	require.Equal(t, told(0), told(1000))
 }
+
+// Which of two entities leaves their group first within a tick is a matter of what else the world has them do, hidden components
+// included: in which order they are told of does not depend on it.
+func TestWhoLeavesAGroupFirstChangesNoOrder(t *testing.T) {
+	told := func(order ...int) []byte {
+		d := newDuo(t)
+		var ids []wire.NetworkID
+		d.ack(d.at(1, func() {
+			for i := range uint32(5) {
+				ids = append(ids, d.spawn(i))
+				d.store.SetGroup(ids[i], 1)
+			}
+		}))
+		return d.at(2, func() {
+			for i := range ids {
+				d.move(ids[i], 9)
+			}
+			for _, i := range order {
+				d.store.SetGroup(ids[i], 0)
+			}
+		}).payload
+	}
+	require.Equal(t, told(1, 2, 3), told(3, 1, 2))
+}

@@ -110,16 +110,10 @@ func (t *ties) grow(n, room int) {
 	for size < n {
 		size *= 2
 	}
-	old := t.heads
 	t.heads = make([]int32, size)
-	for _, n := range old { // from the last one on, so that those of a group stay in their order: packets have it, and tell of no room
-		for n != 0 && t.nodes[n].follower != 0 {
-			n = t.nodes[n].follower
-		}
-		for n != 0 {
-			before := t.nodes[n].before
+	for index := range t.first {
+		for n := t.first[index]; n != 0; n = t.nodes[n].next {
 			t.lead(n)
-			n = before
 		}
 	}
 }
