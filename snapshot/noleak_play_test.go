@@ -43,6 +43,7 @@ type leakGame struct {
 	born              [leakPlaces]uint32 // by place: the generation that was born in this tick in both worlds and for all, else 0
 	authors           [leakPlaces]Mask   // by place: rows that the client under test writes itself
 	wrote             []wire.NetworkID   // by it, in this tick
+	joins             [leakPlaces]leakJoin
 	rested            [leakPlaces]tick.Tick
 	traced            bool
 	trace             []string
@@ -112,6 +113,7 @@ func (g *leakGame) step() error {
 		w.store.Begin(g.now)
 	}
 	g.play()
+	g.join()
 	for _, w := range g.worlds {
 		w.store.Commit()
 	}

@@ -120,9 +120,23 @@ func (g *leakGame) open(place int, id wire.NetworkID) {
 
 func (g *leakGame) openGroup(id wire.NetworkID, group uint32) {
 	g.note("%v joins %d", id, group)
-	for _, w := range g.worlds {
-		w.store.SetGroup(id, group)
+	g.joins[g.placeOf(id)] = leakJoin{id, group}
+}
+
+// leakJoin is who joins which group at the end of a tick's play.
+type leakJoin struct {
+	id    wire.NetworkID
+	group uint32
+}
+
+// join does so, in each world in another order: what has hidden components may come later in one of them.
+func (g *leakGame) join() {
+	for place := range g.joins {
+		other := leakPlaces - 1 - place
+		g.worlds[0].store.SetGroup(g.joins[place].id, g.joins[place].group)
+		g.worlds[1].store.SetGroup(g.joins[other].id, g.joins[other].group)
 	}
+	g.joins = [leakPlaces]leakJoin{}
 }
 
 // openSet gives a row of an entity a value in both worlds, which is the same as far as the client reads it.
