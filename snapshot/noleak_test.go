@@ -116,7 +116,7 @@ func (t *leakTape) pick(of ...int) int { return of[t.below(len(of))] }
 
 // reduced is a shorter tape with which a game fails too.
 func (t *leakTape) reduced(fails func(*leakTape) bool) *leakTape {
-	best, tries := append([]uint32(nil), t.choices...), 20000
+	best, tries := append([]uint32(nil), t.choices...), 6000
 	try := func(choices []uint32) bool {
 		if tries--; tries < 0 || !fails(&leakTape{choices: choices}) {
 			return false
