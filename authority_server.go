@@ -156,23 +156,33 @@ func (e *explicit) put(id wire.NetworkID, row int, lanes []uint32) {
 
 // leaveOutAuthors keeps what clients wrote from being sent back to them, when the world of this tick is known.
 func (s *Server) leaveOutAuthors() {
-	if !s.frame.due || !s.protocol.writers.any() || s.store.Tick() != s.Tick() {
+	for _, c := range s.sessions {
+		if c.state == connected {
+			s.leaveOutAuthor(c)
+		}
+	}
+}
+
+func (s *Server) leaveOutAuthor(c *session) {
+	if len(c.wrote) == 0 || !s.frame.due || s.store.Tick() != s.Tick() {
 		return
 	}
-	for _, c := range s.sessions {
-		if c.state != connected || len(c.wrote) == 0 {
-			continue
+	own := c.wrote[:0]
+	for _, id := range c.wrote {
+		theirs := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
+		if changed := c.view.ChangedRows(id); changed != 0 && changed&^theirs == 0 {
+			own = append(own, id)
 		}
-		own := c.wrote[:0]
-		for _, id := range c.wrote {
-			theirs := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
-			if changed := c.view.ChangedRows(id); changed != 0 && changed&^theirs == 0 {
-				own = append(own, id)
-			}
-		}
-		c.view.ObserveBut(own)
-		c.wrote = c.wrote[:0]
 	}
+	c.view.ObserveBut(own)
+	c.wrote = c.wrote[:0]
+}
+
+// observe has a client's view take in the newest capture: whoever asks it first, or changes what it sees, the client is not sent
+// back what it wrote.
+func (s *Server) observe(c *session) {
+	s.leaveOutAuthor(c)
+	c.view.Observe()
 }
 
 // tellRights tells clients what has become, or is no longer, theirs to write.

@@ -88,7 +88,7 @@ func (s *Server) sees(c *session, entity wire.NetworkID) bool {
 	if !s.store.Alive(entity) {
 		return false
 	}
-	c.view.Observe()
+	s.observe(c)
 	return c.view.Visible(entity)
 }
 

@@ -57,6 +57,7 @@ func (s *Server) Show(client ClientID, entity NetworkID) bool {
 	if c == nil || !s.store.Alive(entity) {
 		return false
 	}
+	s.observe(c)
 	c.view.Show(entity)
 	return true
 }
@@ -76,6 +77,7 @@ func (s *Server) Hide(client ClientID, entity NetworkID) bool {
 	if c == nil || !s.store.Alive(entity) {
 		return false
 	}
+	s.observe(c)
 	c.view.Hide(entity)
 	return true
 }
@@ -86,7 +88,7 @@ func (s *Server) Visible(client ClientID, entity NetworkID) bool {
 	if c == nil {
 		return false
 	}
-	c.view.Observe()
+	s.observe(c)
 	return c.view.Visible(entity)
 }
 
@@ -97,7 +99,7 @@ func (s *Server) VisibleRows(client ClientID, entity NetworkID) snapshot.Mask {
 	if c == nil {
 		return 0
 	}
-	c.view.Observe()
+	s.observe(c)
 	return c.view.Rows(entity)
 }
 
@@ -108,7 +110,7 @@ func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
 	if c == nil {
 		return false
 	}
-	c.view.Observe()
+	s.observe(c)
 	return c.view.Keeps(entity)
 }
 

@@ -21,6 +21,7 @@ func (s *Server) SetInterest(policy Interest) {
 	if policy == nil && s.interest != nil {
 		for _, c := range s.sessions {
 			if c.state == connected {
+				s.observe(c)
 				c.view.ShowAll()
 			}
 		}
@@ -36,7 +37,7 @@ func (s *Server) judgeInterest() {
 	s.interest.Prepare(s.store)
 	for _, c := range s.sessions {
 		if c.state == connected {
-			c.view.Observe()
+			s.observe(c)
 			s.interest.Update(c.id, c.view)
 		}
 	}

@@ -53,6 +53,7 @@ type Net struct {
 	now     time.Duration
 	frame   int
 	hash    uint64
+	onSend  func(from, to netip.AddrPort, datagram []byte)
 	ghosts  ghostCheck
 	broken  [numInvariants]bool
 	failed  bool
@@ -228,6 +229,11 @@ func (n *Net) Heal() { n.SetLink(transport.Link{Delay: n.config.Link.Delay}) }
 // TraceHash is a hash of every datagram sent so far: when, from where to
 // where, and its bytes. The same seed gives the same hash.
 func (n *Net) TraceHash() uint64 { return n.hash }
+
+// OnSend sets a function that is shown every datagram as it is sent, before
+// the link decides what becomes of it. The bytes are good until it returns. Nil
+// takes it away.
+func (n *Net) OnSend(f func(from, to netip.AddrPort, datagram []byte)) { n.onSend = f }
 
 // game calls a function once a frame.
 type game struct {

@@ -27,6 +27,9 @@ func (s *tap) Send(to netip.AddrPort, datagram []byte) error {
 	binary.LittleEndian.PutUint16(head[10:], to.Port())
 	s.net.mix(head[:])
 	s.net.mix(datagram)
+	if s.net.onSend != nil {
+		s.net.onSend(s.LocalAddr(), to, datagram)
+	}
 	return s.Conditioner.Send(to, datagram)
 }
 

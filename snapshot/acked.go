@@ -10,6 +10,7 @@ import (
 // its records become baselines and its despawns are settled (rules 2, 7). It
 // may come after Lost for the same sequence.
 func (v *View) Acked(seq uint64) {
+	v.born()
 	p := v.sent.get(seq)
 	if p == nil || p.acked {
 		return

@@ -52,6 +52,7 @@ func (p *packetWriter) gather(index uint32) {
 			}
 		}
 	}
+	slices.Sort(v.lacking) // the order in which ties were made tells of what else there was
 	for _, list := range [...][]uint32{v.lacking, t.leaving} {
 		for _, index := range list {
 			t.marked.unset(index)

@@ -36,6 +36,7 @@ const (
 // order is that of the packet, and what did not fit after all is chosen before
 // anything else in the next tick.
 func (v *View) Plan(bytes int) {
+	v.born()
 	p := &v.plan
 	p.active = false
 	if bytes < 0 {

@@ -88,6 +88,12 @@ func (v *View) next() tick.Tick {
 // show begins a life at tick t (rule 7). An owed despawn is dropped: the
 // record that will be sent says everything, of this generation or a higher one.
 func (v *View) show(id wire.NetworkID, t tick.Tick) {
+	v.enter(id, t)
+	v.renamed(id.Index, t)
+}
+
+// enter is show without what follows for those that name it.
+func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
 	p := &v.tenants[id.Index]
 	if p.generation != id.Generation {
@@ -103,7 +109,6 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 		v.whole.fresh.set(id.Index)
 	}
 	v.wait(id.Index)
-	v.renamed(id.Index, t)
 	if v.shares {
 		v.meet(id.Index)
 	}
@@ -122,6 +127,9 @@ func (v *View) died(id wire.NetworkID) {
 // end ends the life of whoever is at index at tick t (rule 7). The despawn is
 // owed if any record went out, acknowledged or not.
 func (v *View) end(index uint32, t tick.Tick) {
+	if v.unborn(index) {
+		return
+	}
 	v.leave(index, t)
 	if v.tenants[index].shown == 0 {
 		v.unsent.unset(index)
@@ -154,13 +162,19 @@ func (v *View) owe(index uint32, t tick.Tick) {
 	v.tenants[index].ended = t
 	v.owed.set(index)
 	v.wait(index)
-	v.bind(index, t)
+	if v.tenants[index].began < t { // else the client has not seen it in that group
+		v.bind(index, t)
+	}
 }
 
 // renamed marks the rows that name an entity whose visibility changed: to this
 // client they name it, or nobody, from tick t on.
 func (v *View) renamed(target uint32, t tick.Tick) {
 	v.sights++
+	v.rename(target, t)
+}
+
+func (v *View) rename(target uint32, t tick.Tick) {
 	for _, index := range v.store.refs.to(target) {
 		if v.visible.has(index) && v.names(index, target) {
 			v.touch(index, t)

@@ -58,6 +58,7 @@ type View struct {
 	kept    bitset // out of sight, and the client was left what it has
 	tooBig  bitset // does not fit a packet as it is now: the client lacks it
 	hideNew bool
+	newborn newborn
 	own     personal
 	author  authored
 	plan    plan
@@ -171,6 +172,7 @@ func (v *View) Observe() {
 	if v.observed == s.tick {
 		return
 	}
+	v.born()
 	v.observed = s.tick
 	v.short = v.updatesPending()
 	v.whole.behind = v.short && v.wrote != tick.None
@@ -187,7 +189,8 @@ func (v *View) Observe() {
 	}
 	for _, id := range s.births {
 		if !v.hideNew {
-			v.show(id, s.tick)
+			v.birth(id.Index)
+			v.enter(id, s.tick)
 		}
 	}
 	masked := len(v.own.rows) > 0
@@ -220,6 +223,7 @@ func (v *View) wait(index uint32) {
 // Lost tells that the packet with this sequence is presumed lost (rule 8).
 // What it carried and nothing newer repeats is sent again, in its newest state.
 func (v *View) Lost(seq uint64) {
+	v.born()
 	if p := v.sent.get(seq); p != nil && p.pending {
 		v.lost(p)
 	}
@@ -253,6 +257,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	if v.Served(epoch) {
 		return false
 	}
+	v.born()
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
 	v.listed = v.listed[:0]
@@ -295,6 +300,7 @@ func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
 // (rule 8): to be called when nothing is Pending, before the packets of a tick
 // are written.
 func (v *View) Repeat(before tick.Tick) {
+	v.born()
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))

@@ -89,6 +89,7 @@ func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.des
 
 // WriteAt is Write at a desk of the view's store.
 func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
+	v.born()
 	if !v.Pending() || len(dst) < minPayload {
 		return 0
 	}

@@ -32,7 +32,7 @@ func groupsAndSight() []mutation {
 		change("sight", "a reference names what is shown from the next tick on", "TestAReferenceToWhatIsShownTooLateWaits",
 			"snapshot/retarget.go", "!v.Visible(id) || v.tenants[id.Index].life > t", "!v.Visible(id)"),
 		change("sight", "who names what comes into sight is not told anew", nobody,
-			"snapshot/sight.go", "v.wait(id.Index)\n\tv.renamed(id.Index, t)", "v.wait(id.Index)"),
+			"snapshot/sight.go", "v.enter(id, t)\n\tv.renamed(id.Index, t)", "v.enter(id, t)"),
 		change("sight", "who names one that is hidden after another is sent", "TestWhomARowNamesOfThoseThatAreHiddenIsNoChange",
 			"snapshot/change.go", "had && s.schema.refs.Has(row) {\n\t\ts.refs.retarget", "false {\n\t\ts.refs.retarget"),
 		change("sight", "whom a row names that was not to be seen meanwhile is not told", "TestARowThatChangedOutOfSightIsTold",

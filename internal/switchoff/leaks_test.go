@@ -1,0 +1,31 @@
+package switchoff
+
+// leaks switches off what random games in two worlds have to miss, and what they have found.
+func leaks() []mutation {
+	const games, owes = "TestNothingHiddenChangesAByte", "TestWhoIsHiddenAtBirthOwesNothing"
+	return []mutation{
+		change("leaks", "the death of a hidden entity is told", games,
+			"snapshot/sight.go", "case v.Keeps(id):\n\t\tv.owe(id.Index, v.store.tick)", "default:\n\t\tv.owe(id.Index, v.store.tick)"),
+		change("leaks", "a hidden component's change makes an empty record", games,
+			"snapshot/hiddenrows.go", "changed &^= v.silent(w, changed&v.own.masked[w])", "v.silent(w, changed&v.own.masked[w])"),
+		change("leaks", "hidden members make what a client sees of a group too large", games,
+			"snapshot/portion.go", "if !v.visible.has(index) {", "if false {"),
+		change("leaks", "another target of those that are hidden is a change", games,
+			"snapshot/retarget.go", "if v.readsAlike(c) {", "if false {"),
+		change("leaks", "who is hidden at birth was there for a moment", games,
+			"snapshot/sight.go", "if v.unborn(index) {", "if false {"),
+		change("leaks", "what goes together goes in the order in which it was tied", games,
+			"snapshot/parcel.go", "slices.Sort(v.lacking) //", "//"),
+
+		change("leaks", "who is hidden at birth owes what was owed before once more", owes,
+			"snapshot/newborn.go", "if !n.heirs.has(index) || n.idle.has(index) {", "if !n.heirs.has(index) {"),
+		change("leaks", "who is hidden at birth takes what was owed before along", owes,
+			"snapshot/newborn.go", "if n.heirs.has(index) {\n\t\tv.owed.set(index)\n\t}", ""),
+		change("leaks", "what is heard meanwhile is taken for what was before", "TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn",
+			"snapshot/acked.go", "\tv.born()\n", ""),
+		change("leaks", "who is shown for no packet is tied", "TestWhatWasShownForNoPacketTiesNothing",
+			"snapshot/sight.go", "if v.tenants[index].began < t {", "{"),
+		change("leaks", "who asks what a client sees has its writes sent back to it", "TestCase46AskingWhatAClientSeesSendsNothingBack",
+			"authority_server.go", "\ts.leaveOutAuthor(c)\n\tc.view.Observe()", "\tc.view.Observe()"),
+	}
+}
