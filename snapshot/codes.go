@@ -19,6 +19,13 @@ type codes struct {
 	// with a byte and there is no list.
 	end     [2]byte
 	endSize int
+	gaps    [33]gapCode // by class: those of the records that a payload without a list begins with
+}
+
+// gapCode is the code of a class of gaps, of records that are not the usual ones.
+type gapCode struct {
+	code, size uint16
+	raw        uint32 // which bits of the gap follow
 }
 
 // whichRows is how many rows have their changes told by one symbol.
@@ -60,6 +67,10 @@ func (s *Schema) SetTables(source wire.TableSource) error {
 	}
 	end, n := c.gap.Bits(0, gapEnd)
 	c.end, c.endSize = [2]byte{byte(end), byte(end >> 8)}, int(n+7)/8
+	for class := range c.gaps {
+		code, n := c.gap.Bits(0, 2+2*class)
+		c.gaps[class] = gapCode{uint16(code), uint16(n), 1<<max(class, 1)>>1 - 1}
+	}
 	s.codes = c
 	return nil
 }

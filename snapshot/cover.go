@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -139,73 +138,5 @@ func (r *Replica) write(u cover) {
 		l := &lives[i]
 		l.newest.tick, l.newest.place, l.applied, l.first = u.tick, place, u.tick, first
 		place, first = place+1, first+int32(u.width)
-	}
-}
-
-// Span is indexes one behind the other.
-type Span struct {
-	First, Count uint32 // from First on so many
-}
-
-// Changed lists the indexes touched since ClearChanged, each once, in the order
-// of their first touch. The slice is the Replica's own.
-func (r *Replica) Changed() []uint32 {
-	if len(r.changed) < r.touches {
-		r.changed = slices.Grow(r.changed[:0], r.touches)
-		for _, s := range r.spans {
-			for i := range s.Count {
-				r.changed = append(r.changed, s.First+i)
-			}
-		}
-	}
-	return r.changed
-}
-
-// ChangedSpans is Changed with those that are one behind the other together. The
-// slice is the Replica's own.
-func (r *Replica) ChangedSpans() []Span { return r.spans }
-
-// ClearChanged starts a new list.
-func (r *Replica) ClearChanged() {
-	for _, s := range r.spans {
-		clear(r.touched[s.First>>6 : (s.First+s.Count-1)>>6+1]) // the others of these words are listed too
-	}
-	r.spans, r.changed, r.touches = r.spans[:0], r.changed[:0], 0
-}
-
-// touch notes that the bridge has to look at index.
-func (r *Replica) touch(index uint32) {
-	if !r.touched.has(index) {
-		r.touched.set(index)
-		r.list(index, 1)
-	}
-}
-
-// list adds indexes to those that changed.
-func (r *Replica) list(index uint32, n int) {
-	r.touches += n
-	if last := len(r.spans) - 1; last >= 0 && r.spans[last].First+r.spans[last].Count == index {
-		r.spans[last].Count += uint32(n)
-		return
-	}
-	r.spans = append(room(r.spans, 1, usualList), Span{First: index, Count: uint32(n)})
-}
-
-// touchRun is touch for n indexes one behind the other.
-func (r *Replica) touchRun(index uint32, n int) {
-	for n > 0 {
-		word, bit := index>>6, index&63
-		k := min(n, 64-int(bit))
-		set := ^uint64(0) >> (64 - k) << bit
-		switch old := r.touched[word] & set; {
-		case old == 0:
-			r.touched[word] |= set
-			r.list(index, k)
-		case old != set:
-			for m := set &^ old; m != 0; m &= m - 1 {
-				r.touch(word<<6 + uint32(bits.TrailingZeros64(m)))
-			}
-		}
-		index, n = index+uint32(k), n-k
 	}
 }

@@ -1,6 +1,10 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // version is an entity as one decoded record left it: all its rows as of the
 // record's tick, stored with the record and never found by a search by tick
@@ -28,13 +32,12 @@ type versionRef struct {
 type block struct {
 	tick     tick.Tick
 	versions []version
+	over     followed
 	lanes    []uint32
 	listed   []listSpan // whom its payloads spoke of, part after part
 	count    int        // how many they are
 	parts    []listPart
-	runs     []run  // whose versions are still to be put together
-	over     bitset // by place: another version with the same rows followed within spareTicks
-	overs    int    // how many
+	runs     []run // whose versions are still to be put together
 }
 
 // maxListedAt bounds what the lists of one tick hold.
@@ -49,16 +52,17 @@ type listSpan struct {
 }
 
 // listPart is where the list of one payload of a tick lies.
-type listPart struct{ part, first, end int }
+type listPart struct{ part, first, end int32 }
 
 // past is the client's history: a ring of ticks. Versions leave it by tick
 // only, never with the entity (rules 4 and 7).
 type past struct {
 	schema  *Schema
 	shapes  *shapes
-	blocks  []block // by tick modulo length, a power of two above the retention
-	spare   block   // for a payload whose tick has no block yet
-	left    []block // memory of those that have left, the last of them still in the cache
+	blocks  []*block // by tick modulo length, a power of two above the retention
+	none    *block   // in the place of those that have left
+	spare   block    // for a payload whose tick has no block yet
+	left    []*block // memory of those that have left, the last of them still in the cache
 	keep    tick.Tick
 	horizon tick.Tick // versions at or before it have left
 
@@ -77,10 +81,14 @@ func newPast(schema *Schema, shapes *shapes, keep, start tick.Tick) past {
 	for size <= int(keep) {
 		size *= 2
 	}
-	return past{schema: schema, shapes: shapes, blocks: make([]block, size), keep: keep, horizon: max(start-keep, tick.None)}
+	none := new(block)
+	return past{
+		schema: schema, shapes: shapes, blocks: slices.Repeat([]*block{none}, size), none: none,
+		keep: keep, horizon: max(start-keep, tick.None),
+	}
 }
 
-func (p *past) block(t tick.Tick) *block { return &p.blocks[int(t)&(len(p.blocks)-1)] }
+func (p *past) block(t tick.Tick) *block { return p.blocks[int(t)&(len(p.blocks)-1)] }
 
 // at returns the version a ref names, nil when it has left or names none.
 func (p *past) at(ref versionRef) *version {
@@ -110,9 +118,13 @@ func (p *past) of(t tick.Tick) *block {
 	if b.tick == t {
 		return b
 	}
-	if n := len(p.left) - 1; n >= 0 && cap(b.versions) == 0 {
-		*b = p.left[n]
-		p.left = p.left[:n]
+	if b == p.none {
+		if n := len(p.left) - 1; n >= 0 {
+			b, p.left = p.left[n], p.left[:n]
+		} else {
+			b = new(block)
+		}
+		p.blocks[int(t)&(len(p.blocks)-1)] = b
 	}
 	b.empty(t)
 	return b
@@ -123,7 +135,8 @@ func (b *block) empty(t tick.Tick) {
 	b.tick = t
 	b.versions, b.lanes = b.versions[:0], b.lanes[:0]
 	b.listed, b.count, b.parts = b.listed[:0], 0, b.parts[:0]
-	b.runs, b.over, b.overs = b.runs[:0], b.over[:0], 0
+	b.runs = b.runs[:0]
+	b.over.clear()
 }
 
 // enter adds a run that took effect to those whose versions are not put together.
@@ -174,7 +187,21 @@ func (b *block) open(part int) {
 	if len(b.parts) >= maxParts {
 		b.parts = b.parts[:maxParts-1]
 	}
-	b.parts = append(room(b.parts, 1, usualParts), listPart{part: part, first: len(b.listed), end: len(b.listed)})
+	b.parts = append(room(b.parts, 1, usualParts), listPart{part: int32(part), first: int32(len(b.listed)), end: int32(len(b.listed))})
+}
+
+// fits reports whether noteLone has room for n entities.
+func (b *block) fits(n int) bool {
+	return cap(b.versions)-len(b.versions) >= n && len(b.parts) < min(cap(b.parts), maxParts) && len(b.listed) < cap(b.listed) && b.count+n <= maxListedAt
+}
+
+// noteLone is open, and noteRun of all that the payload is about, whose versions come last.
+func (b *block) noteLone(part int, index uint32, n int) {
+	place, k, at := len(b.versions), len(b.parts), len(b.listed)
+	b.versions, b.parts, b.listed = b.versions[:place+n], b.parts[:k+1], b.listed[:at+1]
+	b.parts[k] = listPart{part: int32(part), first: int32(at), end: int32(at) + 1}
+	b.listed[at] = listSpan{index: index, place: int32(place), n: int32(n)}
+	b.count += n
 }
 
 // note adds to the list of the payload that was opened last. No honest server
@@ -212,7 +239,7 @@ func (p *past) list(t tick.Tick, part int) (list []uint32, places []int32, ok bo
 		return nil, nil, false
 	}
 	for _, l := range b.parts {
-		if l.part == part {
+		if int(l.part) == part {
 			p.spell(b.listed[l.first:l.end])
 			return p.listed, p.places, true
 		}
@@ -246,8 +273,8 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 			continue
 		}
 		b.remain(to)
-		p.left = append(p.left, *b)
-		*b = block{}
+		p.left = append(p.left, b)
+		p.blocks[int(t)&(len(p.blocks)-1)] = p.none
 	}
 	p.horizon = horizon
 }
@@ -257,7 +284,7 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 // window by then, and of what the server still leans on nothing changed between
 // the two.
 func (b *block) remain(to *olds) {
-	if b.overs == len(b.versions) {
+	if b.over.n == len(b.versions) {
 		return
 	}
 	b.settle()
@@ -269,8 +296,4 @@ func (b *block) remain(to *olds) {
 }
 
 // follow notes that n versions, from the one of a place on, were followed.
-func (b *block) follow(place uint32, n int) {
-	b.over = b.over.grownTo(len(b.versions))
-	b.over.setAll(place, n)
-	b.overs += n
-}
+func (b *block) follow(place int32, n int) { b.over.add(uint32(place), n, len(b.versions)) }

@@ -267,9 +267,7 @@ func (r *Replica) commit(s tick.Tick) {
 		r.epoch = r.stage.epoch
 	}
 	if s > r.newest {
-		r.newest = s
-		r.past.advance(s, &r.olds)
-		r.forget()
+		r.turn(s)
 	}
 	for _, id := range r.stage.despawns {
 		r.despawn(id, s)
@@ -278,6 +276,13 @@ func (r *Replica) commit(s tick.Tick) {
 	b.open(r.stage.part)
 	r.stats.Records += uint64(len(r.stage.versions) - r.stage.from)
 	r.commitRecords(b)
+}
+
+// turn makes a newer tick the newest.
+func (r *Replica) turn(s tick.Tick) {
+	r.newest = s
+	r.past.advance(s, &r.olds)
+	r.forget()
 }
 
 // commitRecords enters the records of the stage, whose versions lie at the end
@@ -353,7 +358,7 @@ func (r *Replica) record(index uint32, v *version, place int32) (taken bool) {
 	if l.newest.tick < v.tick {
 		if before := l.newest.tick; before == l.applied && !l.gone && before > r.past.horizon && v.tick-before <= spareTicks &&
 			r.masks[index] == v.mask {
-			r.past.block(before).follow(uint32(l.newest.place), 1)
+			r.past.block(before).follow(l.newest.place, 1)
 		}
 		v.prev, l.newest, l.first = l.newest, versionRef{tick: v.tick, place: place}, v.first
 		taken = true
@@ -372,7 +377,7 @@ func (r *Replica) record(index uint32, v *version, place int32) (taken bool) {
 	if r.masks[index] = v.mask; l.newest.tick != v.tick || l.newest.place != place {
 		r.masks[index] = r.past.at(l.newest).mask // which is what is shown
 	}
-	r.touch(index)
+	r.touched.add(index, 1)
 	return taken
 }
 

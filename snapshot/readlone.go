@@ -2,171 +2,164 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"math/bits"
+	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Where everything moves, a payload is mostly one run and nothing else. Such a one
-// is told from others by a few comparisons, and read without asking at each number
-// what may follow. Most go on where the payload before them ended, about entities
-// whose lives the same cover stands for: then nothing is to be found out, and a few
-// numbers rise. Read reads every other payload the long way, on which these would
-// come to the same.
-
-// lone is a payload that is nothing but one run.
-type lone struct {
-	part              int
-	index, generation uint32
-	mask              Mask
-	n, width          int    // how many records, and lanes of each
-	first             uint   // the bit where the lanes of the first begin
-	others            []byte // lanes of those behind it
-}
+// Where everything moves, a payload is mostly one run and nothing else. It goes on where the
+// payload before it ended, or is the first of a tick, and is about entities whose lives one cover
+// stands for. So what it begins with is known before it is looked at, but for its tick and its part:
+// it is compared with that, and nothing is decoded or looked up. Then a few numbers rise, by as many
+// as it has records. Read reads every other payload the long way, on which these would come to the same.
 
 const (
 	// leastLone is how many bytes hold all that is looked at before the lanes, each
 	// number at its longest, and a word behind.
 	leastLone = 33
-	// mostVar is how many bits a part or a generation of it may have, and
-	// mostLoneRows how many rows there may be: what more have is read otherwise.
+	// mostVar is how many bits a part of it may have, and mostLoneRows how many rows
+	// there may be: what more have is read otherwise.
 	mostVar, mostLoneRows = 27, 48
 )
 
-// readLone reads a payload that is nothing but one run. Where it says false it is to be
-// read the long way, and nothing has happened.
+// readLone reads a payload that is nothing but one run, of the newest tick where the last one
+// ended, or at the first cover and of a newer tick. Where it says false it is to be read the long way,
+// and nothing has happened.
 func (r *Replica) readLone(payload []byte) bool {
-	var q lone
-	if r.guard != nil || r.apart || !r.lone(payload, &q) {
+	if r.guard != nil || r.apart || len(payload) < leastLone || len(r.covers.list) > r.covers.most {
 		return false
 	}
-	s := tick.Near(binary.LittleEndian.Uint16(payload), r.newest)
-	return s == r.newest && r.goOn(payload, &q) || s > tick.None && s > r.newest-r.window && r.readRun(payload, &q, s)
-}
-
-// readRun makes a run take effect, whatever there is to say about its entities.
-func (r *Replica) readRun(payload []byte, q *lone, now tick.Tick) bool {
-	s := &r.stage
-	s.reset(r.past.begin(now))
-	first := len(s.lanes)
-	s.lanes = extended(s.lanes, q.n*q.width)
-	lanes := s.lanes[first:]
-	if !wire.PeekFloats(lanes[:q.width], payload, q.first) || !wire.CopyFloats(lanes[q.width:], q.others) {
+	now, k := r.newest, r.covers.at
+	if said := binary.LittleEndian.Uint16(payload); said != uint16(now) {
+		if now, k = tick.Near(said, r.newest), 0; now <= r.newest {
+			return false
+		}
+	}
+	if k >= len(r.covers.list) || now == r.newest && !r.ended(k) {
 		return false
 	}
-	to := s.addRun()
-	to.at, to.n, to.index, to.generation, to.mask = 0, q.n, q.index, q.generation, q.mask
-	to.first, to.width = first, q.width
-	s.versions = room(s.versions, q.n, 0)[:len(s.versions)+q.n]
-	s.epoch, s.part = r.epoch, q.part
-	s.back()
-	r.commit(now)
-	return true
-}
-
-// goOn makes a run of the newest tick take effect that goes on where the last one
-// ended: where the versions of the block end there end that run, the cover before and
-// what both are about.
-func (r *Replica) goOn(payload []byte, q *lone) bool {
-	b, k := r.past.block(r.newest), r.covers.at
-	if b.tick != r.newest || k == 0 || k >= len(r.covers.list) || len(r.covers.list) > r.covers.most || len(b.runs) == 0 {
+	next := &r.covers.list[k]
+	part, at := r.expects(payload, &next.run)
+	if at == 0 {
 		return false
 	}
-	last, next, u := &r.covers.list[k-1], &r.covers.list[k], &b.runs[len(b.runs)-1]
-	first, place, n := len(b.lanes), len(b.versions), q.n
-	if next.index != q.index || next.n < n || next.generation != q.generation || next.mask != q.mask ||
-		last.tick != b.tick || !last.reaches(q, first, place, next.life) ||
-		u.place+int32(u.n) != int32(place) || u.prev.tick != next.tick || u.prev.place+int32(u.n) != next.place {
+	n, from := r.schema.codes.wholeRun(payload, at, next.width)
+	if n == 0 || n > next.n {
 		return false
 	}
-	end := first + n*q.width
-	if len(b.parts) >= maxParts || b.count+n > maxListedAt || cap(b.lanes) < end || cap(b.versions) < place+n {
+	b := r.past.block(now)
+	if now > r.newest {
+		b = r.past.begin(now)
+	}
+	first, end := len(b.lanes), len(b.lanes)+n*next.width
+	if b == &r.past.spare || cap(b.lanes) < end || !b.fits(n) {
 		return false
 	}
 	lanes := b.lanes[first:end]
-	if !wire.PeekFloats(lanes[:q.width], payload, q.first) || !wire.CopyFloats(lanes[q.width:], q.others) {
+	if !wire.PeekFloats(lanes[:next.width], payload, at) || !wire.CopyFloats(lanes[next.width:], payload[from:]) {
 		return false
 	}
-	r.stats.Snapshots++
-	r.stats.Records += uint64(n)
-	b.lanes, b.versions = b.lanes[:end], b.versions[:place+n]
-	b.open(q.part)
-	b.noteRun(q.index, int32(place), n)
-	r.follow(b.tick, versionRef{tick: next.tick, place: next.place}, n)
-	r.touchRun(q.index, n)
-	last.n, u.n = last.n+n, u.n+n
-	if next.skip(n); next.n == 0 {
-		r.covers.drop(k)
+	if now > r.newest {
+		r.turn(now)
+		r.beginAtFirst(b)
 	}
+	b.lanes = b.lanes[:end]
+	r.goOn(b, part, n)
 	return true
 }
 
-// reaches reports whether a run ends where another begins, in every respect but that
-// of what they follow.
-func (u *run) reaches(q *lone, first, place int, life int32) bool {
-	n := int32(u.n)
-	return u.end() == q.index && u.generation == q.generation && u.mask == q.mask &&
-		u.first+u.n*u.width == first && u.place+n == int32(place) && u.life+n == life
-}
-
-// lone finds out whether a payload is nothing but one run, and whether each number of
-// it but the tick and the floats is legal.
-func (r *Replica) lone(payload []byte, q *lone) bool {
-	rows := uint(r.schema.Rows())
-	if len(payload) < leastLone || rows > mostLoneRows {
+// ended reports whether the run and the cover that came last end where a cover begins that is
+// about those behind, and all that there is of the newest tick ends there too.
+func (r *Replica) ended(k int) bool {
+	b := r.past.block(r.newest)
+	if k == 0 || b.tick != r.newest || len(b.runs) == 0 {
 		return false
 	}
+	last, next, u := &r.covers.list[k-1], &r.covers.list[k], &b.runs[len(b.runs)-1]
+	n, m, place := int32(last.n), int32(u.n), int32(len(b.versions))
+	return last.tick == b.tick && last.end() == next.index && last.generation == next.generation && last.mask == next.mask &&
+		last.first+last.n*last.width == len(b.lanes) && last.place+n == place && last.life+n == next.life &&
+		u.place+m == place && u.prev.tick == next.tick && u.prev.place+m == next.place
+}
+
+// expects reports whether a payload of any tick begins as one does that is a run of the first of u, with
+// the same rows, and nothing else: of which part it is, and at which bit its lanes begin, or 0.
+func (r *Replica) expects(payload []byte, u *run) (part int, at uint) {
+	rows := uint(r.schema.Rows())
 	epoch, at := uint64(0), uint(17)
 	if r.epoch != 0 {
 		epoch, at = 1|uint64(r.epoch)<<1, 33
 	}
-	w := wire.Peek(payload, 0)
-	if w&(1<<at-1)>>16 != epoch {
-		return false
+	p, n := wire.PeekVar(wire.Peek(payload, at))
+	if wire.Peek(payload, 16)&(1<<(at-16)-1) != epoch || n > mostVar || p >= maxParts || rows > mostLoneRows {
+		return 0, 0
 	}
-	w = wire.Peek(payload, at)
-	part, n := wire.PeekVar(w)
-	if n > mostVar || part >= maxParts || w>>n&3 != 0 { // no despawns, no list
-		return false
+	head, size := r.schema.codes.head(u.index, u.generation)
+	at += n
+	if size > wire.PeekBits || wire.Peek(payload, at)&(1<<size-1) != head {
+		return 0, 0
 	}
-	q.part, at = int(part), at+n+2
-	symbol, n := r.schema.codes.gap.Peek(0, w>>(n+2))
-	class := uint(symbol) / 2
-	if symbol == gapEnd || symbol%2 != 0 || class > maxGapClass { // it is usual
-		return false
+	at += size
+	if wire.Peek(payload, at)&(1<<rows-1) != uint64(u.mask) {
+		return 0, 0
 	}
-	w, at = wire.Peek(payload, at+n), at+n
-	if q.index = uint32(class - 1); class > 2 {
-		q.index = 1<<(class-2) | uint32(w)&(1<<(class-2)-1)
-		w, at = w>>(class-2), at+class-2
-	}
-	generation, n := wire.PeekVar(w >> 1)
-	if w&1 != 0 || generation == 0 || n > mostVar { // against a baseline
-		return false
-	}
-	q.generation, at = uint32(generation), at+1+n
-	q.mask, q.first = Mask(wire.Peek(payload, at)&(1<<rows-1)), at+rows
-	return r.wholeRun(payload, q)
+	return int(p), at + rows
 }
 
-// maxGapClass is the class of the largest index, and one.
-const maxGapClass = 21
+// head is what stands between the part of such a payload and the rows of its first record, and how many
+// bits that are. If they are more than wire.PeekBits, it is worth nothing.
+func (c *codes) head(index, generation uint32) (head uint64, n uint) {
+	gap := &c.gaps[bits.Len32(index)]
+	number, size := wire.VarBits(uint64(generation))
+	n = 2 + uint(gap.size) // no despawns, no list
+	head = uint64(gap.code)<<2 | uint64(index&gap.raw)<<n
+	n += uint(bits.OnesCount32(gap.raw)) + 1 // against no baseline
+	return head | number<<n, n + size
+}
 
-// wholeRun is lone from behind the rows of the first record on.
-func (r *Replica) wholeRun(payload []byte, q *lone) bool {
-	shape := r.shapes.of(q.mask)
-	q.width = shape.lanes
-	at := q.first + 32*uint(q.width)
-	said, codes := int(at/8)+1, &r.schema.codes // zeros follow up to that byte
-	if !shape.floats || said >= len(payload) || payload[at/8]>>(at%8) != 1 || payload[said] == 0 {
-		return false
+// wholeRun reports how many records a payload has that is nothing but a run of them, each with so many lanes,
+// those of the first from a bit on; and at which byte the lanes of the others begin. It is 0 where the payload is
+// something else.
+func (c *codes) wholeRun(payload []byte, first uint, width int) (n, from int) {
+	at := first + 32*uint(width)
+	said := int(at/8) + 1 // zeros follow up to that byte
+	if said >= len(payload) || payload[said-1]>>(at%8) != 1 || payload[said] == 0 {
+		return 0, 0
 	}
-	q.n = int(payload[said]) + 1
-	from := said + 1
-	end := from + 4*(q.n-1)*q.width
-	if q.n > int(MaxEntities-q.index) || end+codes.endSize != len(payload) || payload[end] != codes.end[0] || codes.endSize > 1 && payload[end+1] != codes.end[1] {
-		return false
+	more := int(payload[said])
+	end := said + 1 + 4*more*width
+	if end+c.endSize != len(payload) || payload[end] != c.end[0] || c.endSize > 1 && payload[end+1] != c.end[1] {
+		return 0, 0
 	}
-	q.others = payload[from:end]
-	return true
+	return 1 + more, said + 1
+}
+
+// beginAtFirst puts a run that has no records yet into a block, and in front of the first cover one of
+// that, both about those of whom the first cover is.
+func (r *Replica) beginAtFirst(b *block) {
+	c := &r.covers
+	c.list = slices.Insert(c.list, 0, c.list[0])
+	c.at = 1
+	u, next := &c.list[0], &c.list[1]
+	u.at, u.n, u.first, u.place, u.tick = 0, 0, len(b.lanes), int32(len(b.versions)), b.tick
+	u.prev = versionRef{tick: next.tick, place: next.place}
+	b.runs = append(room(b.runs, 1, usualParts), u.run)
+}
+
+// goOn makes n records of a payload take effect, whose lanes are in the block: those of the first of
+// the cover that was found last, which go on where the run and the cover before end.
+func (r *Replica) goOn(b *block, part, n int) {
+	k := r.covers.at
+	last, next, u := &r.covers.list[k-1], &r.covers.list[k], &b.runs[len(b.runs)-1]
+	r.stats.Snapshots++
+	r.stats.Records += uint64(n)
+	b.noteLone(part, next.index, n)
+	r.follow(b.tick, versionRef{tick: next.tick, place: next.place}, n)
+	r.touched.add(next.index, n)
+	last.n, u.n = last.n+n, u.n+n
+	if next.skip(n); next.n == 0 {
+		r.covers.drop(k)
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -24,7 +25,11 @@ func newSequelServer(schema *Schema, cfg Config, seed uint64) *sequelServer {
 
 // turn plays a tick and returns its payloads. Of most ticks all that happens is that everything moves.
 func (s *sequelServer) turn(odd bool) (payloads [][]byte) {
-	s.store.Begin(s.store.Tick() + 1)
+	skipped := tick.Tick(0)
+	if odd && s.random.IntN(25) == 0 {
+		skipped = tick.Tick(s.random.IntN(40)) // some of them all that a replica keeps
+	}
+	s.store.Begin(s.store.Tick() + 1 + skipped)
 	for len(s.ids) < sequelEntities && (len(s.ids) == 0 || s.random.IntN(4) > 0) {
 		id := s.store.Spawn()
 		s.ids = append(s.ids, id)
@@ -71,7 +76,7 @@ func (s *sequelServer) turn(odd bool) (payloads [][]byte) {
 // TestSequelsAreReadAsAnyPayload holds what is read on where the payload before ended against the same read the long way, and
 // record by record: in all that a replica keeps, over loss, reordering, repetition, lives that come and go, and resyncs.
 func TestSequelsAreReadAsAnyPayload(t *testing.T) {
-	schema, sequels, count := runSchema(t), 0, 9
+	schema, sequels, firsts, count := runSchema(t), 0, 0, 9
 	if testing.Short() {
 		count = 3
 	}
@@ -119,13 +124,14 @@ func TestSequelsAreReadAsAnyPayload(t *testing.T) {
 			}
 		}
 		require.Greater(t, twins.sequels, 5, "of seed %d", seed)
-		sequels += twins.sequels
+		sequels, firsts = sequels+twins.sequels, firsts+twins.firsts
 	}
 	require.Greater(t, sequels, 50*count)
+	require.Greater(t, firsts, 10*count)
 }
 
-// sequelOnItsWay gives replicas that have read all but one payload of a tick, which is a sequel, and that one.
-func sequelOnItsWay(t testing.TB, schema *Schema, resynced bool) (start func(t require.TestingT) runTwins, payload []byte) {
+// sequelOnItsWay gives replicas that have read all in front of a payload of a tick, the first or one that is a sequel, and that one.
+func sequelOnItsWay(t testing.TB, schema *Schema, part int, resynced bool) (start func(t require.TestingT) runTwins, payload []byte) {
 	cfg := Config{Window: 8, SentPackets: 256, Entities: sequelEntities}
 	s := newSequelServer(schema, cfg, 9)
 	var past [][]byte
@@ -137,7 +143,7 @@ func sequelOnItsWay(t testing.TB, schema *Schema, resynced bool) (start func(t r
 	}
 	last := s.turn(false)
 	require.Greater(t, len(last), 3)
-	past = append(past, last[:2]...)
+	past = append(past, last[:part]...)
 	return func(t require.TestingT) runTwins {
 		twins := newRunTwins(schema, cfg)
 		for _, r := range []*Replica{twins.fast, twins.long, twins.slow} {
@@ -149,70 +155,84 @@ func sequelOnItsWay(t testing.TB, schema *Schema, resynced bool) (start func(t r
 			}
 		}
 		return twins
-	}, last[2]
+	}, last[part]
 }
+
+// sequelParts are a payload that begins a tick, and one that goes on.
+func sequelParts() []int { return []int{0, 2} }
 
 // TestDamagedSequels flips each bit of one, cuts it off anywhere, adds bytes, and changes what it says: that comes to what the long
 // way makes of it, which is an error without effect or another legal payload.
 func TestDamagedSequels(t *testing.T) {
 	schema := runSchema(t)
-	for _, resynced := range []bool{false, true} {
-		start, payload := sequelOnItsWay(t, schema, resynced)
-		sequels := 0
-		try := func(payload []byte) {
-			twins := start(t)
-			twins.read(t, payload)
-			twins.alike(t)
-			sequels += twins.sequels
+	for _, part := range sequelParts() {
+		for _, resynced := range []bool{false, true} {
+			start, payload := sequelOnItsWay(t, schema, part, resynced)
+			damageSequel(t, start, payload)
 		}
-		try(payload)
-		require.Equal(t, 1, sequels)
-		for bit := range 8 * len(payload) {
-			if bit%32 != 5 && bit > 8*leastLone && bit < 8*len(payload)-50 {
-				continue // floats
-			}
-			damaged := slices.Clone(payload)
-			damaged[bit/8] ^= 1 << (bit % 8)
-			try(damaged)
-		}
-		for n := range payload {
-			before := sequels
-			try(payload[:n])
-			require.Equal(t, before, sequels, "cut off at %d", n)
-		}
-		before := sequels
-		try(append(slices.Clone(payload), 0))
-		require.Equal(t, before, sequels)
-		for word := 0; word+4 <= len(payload); word += 12 {
-			damaged := slices.Clone(payload)
-			binary.LittleEndian.PutUint32(damaged[word:], 0x7F80_0000)
-			try(damaged)
-		}
-		require.Greater(t, sequels, 60, "most floats are as good as others")
 	}
+}
+
+func damageSequel(t *testing.T, start func(t require.TestingT) runTwins, payload []byte) {
+	short := 0
+	try := func(payload []byte) {
+		twins := start(t)
+		twins.read(t, payload)
+		twins.alike(t)
+		short += twins.sequels + twins.firsts
+	}
+	try(payload)
+	require.Equal(t, 1, short)
+	for bit := range 8 * len(payload) {
+		if bit%32 != 5 && bit > 8*leastLone && bit < 8*len(payload)-50 {
+			continue // floats
+		}
+		damaged := slices.Clone(payload)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		try(damaged)
+	}
+	for n := range payload {
+		before := short
+		try(payload[:n])
+		require.Equal(t, before, short, "cut off at %d", n)
+	}
+	before := short
+	try(append(slices.Clone(payload), 0))
+	require.Equal(t, before, short)
+	for word := 0; word+4 <= len(payload); word += 12 {
+		damaged := slices.Clone(payload)
+		binary.LittleEndian.PutUint32(damaged[word:], 0x7F80_0000)
+		try(damaged)
+	}
+	require.Greater(t, short, 60, "most floats are as good as others")
 }
 
 // TestASequelThatIsRefusedLeavesNothing holds that floats that are not finite, the first of a payload or the last, refuse all of it.
 func TestASequelThatIsRefusedLeavesNothing(t *testing.T) {
 	schema := runSchema(t)
-	start, payload := sequelOnItsWay(t, schema, false)
-	twins := start(t)
-	var q lone
-	require.True(t, twins.fast.lone(payload, &q))
-	from := len(payload) - len(q.others) - schema.codes.endSize
-	for _, at := range []int{int(q.first), int(q.first) + 32*(q.width-1), 8 * from, 8*(len(payload)-schema.codes.endSize) - 32} {
-		damaged := slices.Clone(payload)
-		for i := range uint(32) {
-			bit := uint(at) + i
-			damaged[bit/8] = damaged[bit/8]&^(1<<(bit%8)) | byte(uint32(0x7F80_0001)>>i&1)<<(bit%8)
-		}
+	for _, part := range sequelParts() {
+		start, payload := sequelOnItsWay(t, schema, part, false)
 		twins := start(t)
-		before, living := twins.fast.stats, twins.fast.Len()
-		require.ErrorIs(t, twins.fast.Read(damaged), ErrMalformed)
-		before.Malformed++
-		require.Equal(t, before, twins.fast.stats)
-		require.Equal(t, living, twins.fast.Len())
-		require.True(t, twins.goOn(payload), "nothing of it was in the way of the one that was meant")
+		k := min(part, twins.fast.covers.at) // a tick begins at the first cover
+		next := &twins.fast.covers.list[k]
+		_, first := twins.fast.expects(payload, &next.run)
+		_, from := schema.codes.wholeRun(payload, first, next.width)
+		require.NotZero(t, from)
+		for _, at := range []int{int(first), int(first) + 32*(next.width-1), 8 * from, 8*(len(payload)-schema.codes.endSize) - 32} {
+			damaged := slices.Clone(payload)
+			for i := range uint(32) {
+				bit := uint(at) + i
+				damaged[bit/8] = damaged[bit/8]&^(1<<(bit%8)) | byte(uint32(0x7F80_0001)>>i&1)<<(bit%8)
+			}
+			twins := start(t)
+			before, living, newest := twins.fast.stats, twins.fast.Len(), twins.fast.newest
+			require.ErrorIs(t, twins.fast.Read(damaged), ErrMalformed)
+			before.Malformed++
+			require.Equal(t, before, twins.fast.stats)
+			require.Equal(t, living, twins.fast.Len())
+			require.Equal(t, newest, twins.fast.newest)
+			require.True(t, twins.goOn(payload), "nothing of it was in the way of the one that was meant")
+		}
 	}
 }
 
@@ -256,43 +276,25 @@ func TestSequelsOfManyRows(t *testing.T) {
 // otherwise, in all replicas, the payload does what it does the long way.
 func TestNothingGoesOnWhereSomethingIsOtherwise(t *testing.T) {
 	schema := runSchema(t)
-	start, payload := sequelOnItsWay(t, schema, false)
-	bared := func(r *Replica, i, from, n int) {
-		c := r.covers.list[i]
-		c.skip(from)
-		c.n = n
-		r.write(c)
-	}
-	for name, alter := range map[string]func(r *Replica, k int){
-		"those that follow are of another generation": func(r *Replica, k int) {
-			c := &r.covers.list[k]
-			c.generation++
-			for i := range c.n {
-				r.lives[int(c.life)+i].generation++
-			}
-		},
-		"those that follow have other rows": func(r *Replica, k int) {
-			c := &r.covers.list[k]
-			c.mask = c.mask.With(2)
-			for i := range c.n {
-				r.masks[int(c.index)+i] = c.mask
-			}
-		},
+	start, payload := sequelOnItsWay(t, schema, 2, false)
+	holdOtherwise(t, start, payload, map[string]func(r *Replica, k int){
+		"those that follow are of another generation": otherGeneration,
+		"those that follow have other rows":           otherRows,
 		"no cover stands for the first of those that follow": func(r *Replica, k int) {
-			bared(r, k, 0, 2)
+			bareSome(r, k, 0, 2)
 			r.covers.list[k].skip(2)
 		},
 		"no cover stands for any that follows": func(r *Replica, k int) {
-			bared(r, k, 0, r.covers.list[k].n)
+			bareSome(r, k, 0, r.covers.list[k].n)
 			r.covers.drop(k)
 		},
 		"the cover in front ends before": func(r *Replica, k int) {
 			last := &r.covers.list[k-1]
-			bared(r, k-1, last.n-1, 1)
+			bareSome(r, k-1, last.n-1, 1)
 			last.n--
 		},
 		"there is no cover in front": func(r *Replica, k int) {
-			bared(r, k-1, 0, r.covers.list[k-1].n)
+			bareSome(r, k-1, 0, r.covers.list[k-1].n)
 			r.covers.drop(k - 1)
 			r.covers.at--
 		},
@@ -313,7 +315,69 @@ func TestNothingGoesOnWhereSomethingIsOtherwise(t *testing.T) {
 			}
 		},
 		"the lists of the tick are full": func(r *Replica, _ int) { r.past.block(r.newest).count = maxListedAt - 1 },
-	} {
+	})
+}
+
+// TestNoTickBeginsWhereSomethingIsOtherwise is the same of a payload that is the first of its tick.
+func TestNoTickBeginsWhereSomethingIsOtherwise(t *testing.T) {
+	schema := runSchema(t)
+	start, payload := sequelOnItsWay(t, schema, 0, false)
+	left := func(r *Replica) *block { return r.past.left[len(r.past.left)-1] }
+	holdOtherwise(t, start, payload, map[string]func(r *Replica, k int){
+		"those of the first cover are of another generation": func(r *Replica, _ int) { otherGeneration(r, 0) },
+		"those of the first cover have other rows":           func(r *Replica, _ int) { otherRows(r, 0) },
+		"no cover stands for the first of them": func(r *Replica, _ int) {
+			bareSome(r, 0, 0, 2)
+			r.covers.list[0].skip(2)
+		},
+		"the first cover ends among them": func(r *Replica, _ int) {
+			c := &r.covers.list[0]
+			bareSome(r, 0, 3, c.n-3)
+			c.n = 3
+		},
+		"no cover stands for any":                 func(r *Replica, _ int) { r.uncover() },
+		"there are more covers than there may be": func(r *Replica, _ int) { r.covers.most = 0 },
+		"no tick has left its memory":             func(r *Replica, _ int) { r.past.left = nil },
+		"there is no room for lanes":              func(r *Replica, _ int) { left(r).lanes = nil },
+		"there is no room for versions":           func(r *Replica, _ int) { left(r).versions = nil },
+		"there is no room for parts":              func(r *Replica, _ int) { left(r).parts = nil },
+		"there is no room for lists":              func(r *Replica, _ int) { left(r).listed = nil },
+		"another tick is still in its place": func(r *Replica, _ int) {
+			r.past.blocks[int(r.newest+1)&(len(r.past.blocks)-1)] = &block{tick: r.newest}
+			r.past.spare = block{
+				lanes: make([]uint32, 0, 1000), versions: make([]version, 0, 100), parts: make([]listPart, 0, 8), listed: make([]listSpan, 0, 8),
+			}
+		},
+	})
+}
+
+func otherGeneration(r *Replica, k int) {
+	c := &r.covers.list[k]
+	c.generation++
+	for i := range c.n {
+		r.lives[int(c.life)+i].generation++
+	}
+}
+
+func otherRows(r *Replica, k int) {
+	c := &r.covers.list[k]
+	c.mask = c.mask.With(2)
+	for i := range c.n {
+		r.masks[int(c.index)+i] = c.mask
+	}
+}
+
+// bareSome writes into lives what a cover stands for.
+func bareSome(r *Replica, i, from, n int) {
+	c := r.covers.list[i]
+	c.skip(from)
+	c.n = n
+	r.write(c)
+}
+
+// holdOtherwise holds that a payload does the same on either way where something is altered, which the short way does not go then.
+func holdOtherwise(t *testing.T, start func(t require.TestingT) runTwins, payload []byte, alters map[string]func(r *Replica, k int)) {
+	for name, alter := range alters {
 		twins := start(t)
 		for _, r := range []*Replica{twins.fast, twins.long} {
 			require.Positive(t, r.covers.at)
@@ -321,7 +385,9 @@ func TestNothingGoesOnWhereSomethingIsOtherwise(t *testing.T) {
 		}
 		twins.alike(t)
 		require.False(t, twins.goOn(payload), name)
-		twins.alike(t)
+		if twins.fast.past.block(twins.fast.newest+1).tick <= twins.fast.newest { // else it has a place, of which nothing is known
+			twins.alike(t)
+		}
 		require.NoError(t, twins.fast.Read(payload), name)
 		require.NoError(t, twins.long.readLong(payload), name)
 		twins.alike(t)
@@ -330,24 +396,30 @@ func TestNothingGoesOnWhereSomethingIsOtherwise(t *testing.T) {
 	require.True(t, twins.goOn(payload))
 }
 
-// FuzzReadLone holds that no payload in the midst of a tick does anything else when it is read on than the long way, or record by
-// record.
+// FuzzReadLone holds that no payload at the beginning of a tick or in its midst does anything else when it is read the short way
+// than the long way, or record by record.
 func FuzzReadLone(f *testing.F) {
 	schema := runSchema(f)
-	start, payload := sequelOnItsWay(f, schema, false)
-	f.Add(payload)
-	f.Add(payload[:len(payload)-1])
-	again := slices.Clone(payload)
-	again[3] ^= 0x40
-	f.Add(again)
+	var starts []func(t require.TestingT) runTwins
+	for _, part := range sequelParts() {
+		start, payload := sequelOnItsWay(f, schema, part, false)
+		starts = append(starts, start)
+		f.Add(payload)
+		f.Add(payload[:len(payload)-1])
+		again := slices.Clone(payload)
+		again[3] ^= 0x40
+		f.Add(again)
+	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		twins := start(t)
-		twins.read(t, payload)
-		twins.alike(t)
-		for index := range uint32(sequelEntities) {
-			require.Equal(t, twins.slow.Entity(index), twins.fast.Entity(index))
-			for row := range schema.Rows() {
-				require.Equal(t, twins.slow.Row(index, row), twins.fast.Row(index, row))
+		for _, start := range starts {
+			twins := start(t)
+			twins.read(t, payload)
+			twins.alike(t)
+			for index := range uint32(sequelEntities) {
+				require.Equal(t, twins.slow.Entity(index), twins.fast.Entity(index))
+				for row := range schema.Rows() {
+					require.Equal(t, twins.slow.Row(index, row), twins.fast.Row(index, row))
+				}
 			}
 		}
 	})

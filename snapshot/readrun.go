@@ -142,7 +142,7 @@ func (r *Replica) commitRun(b *block, u *run, place int) (done int) {
 		if n > 0 {
 			r.follow(b.tick, u.prev, n)
 			b.enter(u)
-			r.touchRun(u.index, n)
+			r.touched.add(u.index, n)
 			r.covers.put(i, in, u, b.tick)
 		}
 		u.n = all
@@ -188,6 +188,6 @@ func (r *Replica) beginRun(u *run, now tick.Tick) {
 // follow notes that versions of a run follow those before, which have the same rows.
 func (r *Replica) follow(now tick.Tick, prev versionRef, n int) {
 	if prev.tick > r.past.horizon && now-prev.tick <= spareTicks {
-		r.past.block(prev.tick).follow(uint32(prev.place), n)
+		r.past.block(prev.tick).follow(prev.place, n)
 	}
 }

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -27,7 +26,7 @@ func runSchema(t testing.TB) *Schema {
 // way.
 type runTwins struct {
 	fast, long, slow *Replica
-	sequels          int
+	sequels, firsts  int // how many the first read the short way, of the newest tick and of newer ones
 }
 
 func newRunTwins(schema *Schema, cfg Config) runTwins {
@@ -39,10 +38,8 @@ func newRunTwins(schema *Schema, cfg Config) runTwins {
 // read gives all a payload, holds that they make the same of it, and says whether it was good.
 func (w *runTwins) read(t require.TestingT, payload []byte) bool {
 	var fast error
-	if w.goOn(payload) {
-		w.sequels++
-	} else {
-		fast = w.fast.Read(payload)
+	if !w.goOn(payload) {
+		fast = w.fast.readLong(payload)
 	}
 	slow, long := w.slow.Read(payload), w.long.readLong(payload)
 	require.True(t, errors.Is(fast, slow) || errors.Is(slow, fast), "%v, not %v", fast, slow)
@@ -50,11 +47,18 @@ func (w *runTwins) read(t require.TestingT, payload []byte) bool {
 	return fast == nil
 }
 
-// goOn reads a payload if it goes on where the one before it ended, on the shortest way.
+// goOn reads a payload if it goes on where the one before it ended, or begins a tick, on the short way.
 func (w *runTwins) goOn(payload []byte) bool {
-	var q lone
-	r := w.fast
-	return r.lone(payload, &q) && tick.Near(binary.LittleEndian.Uint16(payload), r.newest) == r.newest && r.goOn(payload, &q)
+	before := w.fast.newest
+	switch {
+	case !w.fast.readLone(payload):
+		return false
+	case w.fast.newest == before:
+		w.sequels++
+	default:
+		w.firsts++
+	}
+	return true
 }
 
 // alike holds that what was read the short way has left everything as the long way does: more than can be asked for.
@@ -63,13 +67,11 @@ func (w *runTwins) alike(t require.TestingT) {
 	require.Equal(t, b.stats, a.stats)
 	require.Equal(t, b.newest, a.newest)
 	require.Equal(t, b.covers, a.covers)
-	require.Equal(t, b.spans, a.spans)
-	require.Equal(t, b.touches, a.touches)
 	require.Equal(t, b.touched, a.touched)
 	require.Equal(t, b.lives, a.lives)
 	require.Equal(t, b.masks, a.masks)
 	for i := range a.past.blocks {
-		one, two := &a.past.blocks[i], &b.past.blocks[i]
+		one, two := a.past.blocks[i], b.past.blocks[i]
 		require.Equal(t, two.tick, one.tick)
 		require.Equal(t, two.lanes, one.lanes)
 		require.Len(t, one.versions, len(two.versions))
@@ -78,7 +80,6 @@ func (w *runTwins) alike(t require.TestingT) {
 		require.Equal(t, two.parts, one.parts)
 		require.Equal(t, two.runs, one.runs)
 		require.Equal(t, two.over, one.over)
-		require.Equal(t, two.overs, one.overs)
 	}
 }
 

@@ -53,11 +53,8 @@ type Replica struct {
 	newest tick.Tick // the newest tick decoded
 	living int
 
-	spans   []Span   // indexes touched since ClearChanged
-	changed []uint32 // the same one by one, when somebody has asked
-	touches int      // how many they are
-	touched bitset   // they as a set
-	covers  covers   // what is not written into lives yet
+	touched touches // what the bridge has to look at, since ClearChanged
+	covers  covers  // what is not written into lives yet
 
 	lostAt tick.Tick   // Lose was last called then
 	heard  tick.Tick   // what Whole was told of up to
@@ -203,7 +200,7 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	for len(r.masks) < len(r.heads) {
 		r.masks = append(r.masks, 0)
 	}
-	r.touched = r.touched.grownTo(len(r.heads))
+	r.touched.set = r.touched.set.grownTo(len(r.heads))
 	n := r.newLife()
 	l := &r.lives[n]
 	*l = life{index: index, generation: generation, gone: true, lower: -1}
@@ -276,7 +273,7 @@ func (r *Replica) bury(n int32) {
 		r.living--
 		l.ended = r.newest
 		r.masks[l.index] = 0
-		r.touch(l.index)
+		r.touched.add(l.index, 1)
 	}
 	l.goneAt = r.newest
 	r.graves = append(r.graves, tombstone{life: n, at: r.newest})

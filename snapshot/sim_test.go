@@ -399,7 +399,7 @@ func (r *Replica) decoded() (list []staged) {
 // spoken is whom the payload that was read last has records of.
 func (r *Replica) spoken() []uint32 {
 	b := r.past.block(r.stage.block.tick)
-	list, _, _ := r.past.list(b.tick, b.parts[len(b.parts)-1].part)
+	list, _, _ := r.past.list(b.tick, int(b.parts[len(b.parts)-1].part))
 	return list
 }
 

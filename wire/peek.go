@@ -23,14 +23,12 @@ func PeekVar(word uint64) (v uint64, n uint) {
 	return (1<<varOrder<<(b&63) | word>>1>>(b&63)&(1<<varOrder<<(b&63)-1)) - 1<<varOrder, 2*b + varOrder + 1
 }
 
-// Peek returns the symbol whose code begins word in this context, and how many bits that has.
-func (t *Table) Peek(context int, word uint64) (symbol int, n uint) {
-	c := t.code(context)
-	e := uint(c.fast[word&uint64(len(c.fast)-1)])
-	if e == longCode {
-		e = c.long(word)
-	}
-	return int(e & 0xFFF), e >> 12
+// VarBits returns what BitWriter.Var writes of a number, and how many bits that are: if they are more
+// than 64, they are worth nothing.
+func VarBits(v uint64) (word uint64, n uint) {
+	v += 1 << varOrder
+	b := uint(bits.Len64(v)) - varOrder - 1
+	return (v&(1<<(b+varOrder)-1))<<1<<b | 1<<b, 2*b + varOrder + 1
 }
 
 // PeekFloats reads the lanes of float32 fields that travel exactly, of rows one behind the other from bit at of buf on. It is

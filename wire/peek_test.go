@@ -8,19 +8,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPeek holds what is looked at against what a reader reads: words, numbers, symbols and floats from any bit on.
+// TestPeek holds what is looked at against what a reader reads: words, numbers and floats from any bit on.
 func TestPeek(t *testing.T) {
-	lengths := make([]uint8, 1<<10+1) // beyond what the fast table of a code reaches, and one that is short
-	for i := range lengths {
-		lengths[i] = 11
-	}
-	lengths[0] = 1
-	table, err := NewTable("peek", [][]uint8{lengths})
-	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.UintRange(0, 70).Draw(t, "at")
 		number := rapid.Uint64Range(0, 1<<25).Draw(t, "number")
-		symbol := rapid.IntRange(0, len(lengths)-1).Draw(t, "symbol")
 		values := rapid.SliceOfN(rapid.Float32(), 0, 12).Draw(t, "values")
 		bad := rapid.IntRange(0, 30).Draw(t, "bad")
 		if bad < len(values) {
@@ -32,7 +24,6 @@ func TestPeek(t *testing.T) {
 			w.Bool(i%3 == 0)
 		}
 		w.Var(number)
-		table.Write(&w, 0, symbol)
 		for _, v := range values {
 			w.Write(uint64(math.Float32bits(v)), 32)
 		}
@@ -47,10 +38,6 @@ func TestPeek(t *testing.T) {
 		require.Equal(t, number, v)
 		require.Equal(t, number, r.Var())
 		at += n
-		got, n := table.Peek(0, Peek(buf, at))
-		require.Equal(t, symbol, got)
-		require.Equal(t, symbol, table.Read(&r, 0))
-		at += n
 		lanes, read := make([]uint32, len(values)), make([]uint32, len(values))
 		require.Equal(t, bad >= len(values), PeekFloats(lanes, buf, at))
 		for i, v := range values {
@@ -58,6 +45,22 @@ func TestPeek(t *testing.T) {
 		}
 		require.Equal(t, bad >= len(values), ReadFloats(&r, read))
 		require.False(t, PeekFloats(lanes, buf[:at/8+uint(4*len(lanes)+7)], at), "fewer than eight bytes behind")
+	})
+}
+
+// TestBitsOfAVar holds the bits of a number against those that a writer writes.
+func TestBitsOfAVar(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.Uint64Range(0, 1<<32-1).Draw(t, "number") >> rapid.IntRange(0, 32).Draw(t, "smaller")
+		w := NewBitWriter(make([]byte, 20))
+		w.Var(number)
+		size := w.Bits()
+		buf := w.buf[:w.Finish()+8]
+		word, n := VarBits(number)
+		require.Equal(t, size, int(n))
+		if n <= 64 {
+			require.Equal(t, Peek(buf, 0), word)
+		}
 	})
 }
 
