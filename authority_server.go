@@ -148,6 +148,17 @@ func (s *Server) accept1(c *session, e snapshot.Entity, f func(client ClientID, 
 	}
 }
 
+// lately is which rows of an entity were a client's own and were not for a while, of which it may not have heard yet. When it
+// does it puts back what the server had, and then has to get what it wrote before that and the server took.
+func (a *authority) lately(id wire.NetworkID) (rows snapshot.Mask) {
+	for i := range a.given {
+		if a.given[i].id == id {
+			rows |= a.given[i].rows
+		}
+	}
+	return rows
+}
+
 // put is Put with lanes.
 func (e *explicit) put(id wire.NetworkID, row int, lanes []uint32) {
 	e.commands = append(e.commands, command{what: commandPut, row: row, id: id, from: len(e.lanes)})
@@ -170,7 +181,7 @@ func (s *Server) leaveOutAuthor(c *session) {
 	own := c.wrote[:0]
 	for _, id := range c.wrote {
 		theirs := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
-		if changed := c.view.ChangedRows(id); changed != 0 && changed&^theirs == 0 {
+		if changed := c.view.ChangedRows(id); changed != 0 && changed&^theirs == 0 && c.lately(id)&changed == 0 {
 			own = append(own, id)
 		}
 	}

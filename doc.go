@@ -2,7 +2,7 @@
 // them.
 //
 // A [Protocol] says what travels: components are registered with [Replicate], messages with [Handle], alike on both
-// sides. A [Server] and any number of [Client]s are made for it. Neither does I/O or reads a clock: the systems of
+// sides. A [Server] and any number of clients, each a [Client], are made for it. Neither does I/O or reads a clock: the systems of
 // package systems connect them to a world and a socket, one frame at a time.
 //
 //	protocol := netcode.NewProtocol()

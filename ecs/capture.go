@@ -26,7 +26,8 @@ import (
 //   - Copied to another entity, the copy has an id of its own, new if need be.
 //   - Copied to a new entity while the original went, or lost its Replicated,
 //     before the next capture, the id goes on with the copy: to the clients it
-//     is the same entity.
+//     is the same entity. Where the copy lies exactly where the original did,
+//     fields that name it may be nil for as many captures as there are 64s of ids.
 //   - Removed and added again between two captures, nothing happened.
 //   - With the tag of another server, the entity is left alone.
 //
@@ -59,7 +60,8 @@ type Capture struct {
 	full  bool          // StoreFull was reported, and the store has been full since
 	quick snapshot.Mask // rows of which nothing but the value has to be looked at in this run
 
-	along func() // see Along
+	sought uint32 // the index that seekCopies looked at last
+	along  func() // see Along
 
 	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
 }
@@ -106,6 +108,7 @@ func (c *Capture) Run(t tick.Tick) {
 	c.look()
 	c.captureMarked()
 	c.captureLate()
+	c.seekCopies()
 	c.resolve()
 	c.watch.trim()
 	if c.along != nil {

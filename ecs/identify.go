@@ -75,6 +75,24 @@ func (w *watch) stands(e ecs.Entity) bool {
 	return w.world.Alive(e) && w.world.Has(e, w.replicated)
 }
 
+// soughtEach is how many ids are looked at in a capture.
+const soughtEach = 64
+
+// seekCopies looks at some ids, the next ones each time, whether their entity went and a copy came to lie in its place: then
+// whoever names the copy names nobody until that is known, and who named the entity goes on to.
+func (c *Capture) seekCopies() {
+	w := c.watch
+	if !w.logs {
+		return // nobody names anyone
+	}
+	for range min(soughtEach, len(w.byIndex)) {
+		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
+		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {
+			w.relocate(at, w.idAt(c.sought))
+		}
+	}
+}
+
 // relocate finds the entity of an id whose handle changed without a byte of
 // its row changing: the entity was removed, and a copy with the same
 // Replicated came to lie in its place.

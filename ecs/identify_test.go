@@ -156,3 +156,30 @@ func TestTwoServersOfOneWorld(t *testing.T) {
 	require.False(t, ok)
 	p.same()
 }
+
+// What replaces an entity with all that it was comes to lie in its place, and not a byte differs. Who names the new one names it
+// all the same, before long, and who goes on to name the old one names nobody.
+func TestReferencesToWhatTookAnEntitysPlace(t *testing.T) {
+	p := newPair(t)
+	s := p.server
+	var all []ecs.Entity
+	for range 300 {
+		all = append(all, s.world.NewEntity(s.rep, s.pos))
+	}
+	old, fresh := s.world.NewEntity(s.rep, s.seeker), s.world.NewEntity(s.rep, s.seeker)
+	was := all[200]
+	get[seeker](s, old, s.seeker).Target = was
+	p.step()
+	id := p.id(was)
+	is := s.world.NewEntity(s.rep, s.pos)
+	*s.replicated(is), *get[position](s, is, s.pos) = *s.replicated(was), *get[position](s, was, s.pos)
+	s.world.RemoveEntity(was) // and the last one, which is the copy, goes to where it was
+	get[seeker](s, fresh, s.seeker).Target = is
+	for range 5 {
+		p.step()
+	}
+	require.Equal(t, id, p.ref(fresh, rowSeeker, 0))
+	require.Zero(t, p.ref(old, rowSeeker, 0))
+	require.Equal(t, 302, p.store.Len())
+	p.same()
+}

@@ -187,11 +187,36 @@ func (c *Capture) setRow(q waiting) {
 
 // noteCircle reports once that an entity's relation leads back to it.
 func (c *Capture) noteCircle(id wire.NetworkID, row int) {
-	if c.known[id.Index].circle {
+	if c.known[id.Index].circle || !c.leadsBack(c.watch.at(id).entity) {
 		return
 	}
 	c.known[id.Index].circle = true
 	c.watch.note(Problem{
 		Kind: RelationCycle, Entity: id, Local: c.watch.at(id).entity, Component: c.watch.schema.Plan(row).Name(),
 	})
+}
+
+// leadsBack reports whether an entity's relation leads back to it in the world, too. Where one of those on the way is
+// captured later than others, by its rate, what was captured may be a circle that never was one.
+func (c *Capture) leadsBack(e ecs.Entity) bool {
+	if !c.watch.stands(e) {
+		return true // a copy with the same id lies in its place
+	}
+	to := e
+	for range c.store.Len() {
+		if to = c.leadsTo(to); to == e || !c.watch.stands(to) {
+			break
+		}
+	}
+	return to == e
+}
+
+// leadsTo is where the relation of a living entity leads, zero when it has none.
+func (c *Capture) leadsTo(e ecs.Entity) ecs.Entity {
+	for m := c.watch.relations; m != 0; m &= m - 1 {
+		if id := c.watch.ids[first(m)]; c.watch.world.Has(e, id) {
+			return c.watch.world.Relations().Get(e, id)
+		}
+	}
+	return ecs.Entity{}
 }

@@ -183,3 +183,31 @@ func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	f.net.AssertConverge()
 	require.EqualValues(t, 7, at[carried](t, f, 1, f.crate).Load)
 }
+
+// Who loses a right and has it again at once writes on until it hears of both. What the server takes of that is no echo to its
+// author, who has put back what the server had.
+func TestWhatWasWrittenBetweenARightAndTheNextComesBack(t *testing.T) {
+	f := newFleet(t, 2, 13, transport.Link{Delay: 80 * time.Millisecond})
+	server, first, crate := f.net.Server, f.net.Clients[0], f.id(t, f.crate)
+	server.Grant(crate, first.ID())
+	require.True(t, f.net.RunUntil(time.Second, func() bool { return netcode.MayWrite[carried](first.Client, crate) }))
+	told, load := 0, int32(0)
+	first.OnAuthority(func(netcode.NetworkID, bool, netcode.Tick) { told++ })
+	for frame := range 60 {
+		switch frame {
+		case 20:
+			server.Grant(crate, f.net.Clients[1].ID())
+		case 24:
+			server.Grant(crate, first.ID())
+		}
+		if told == 0 {
+			load++
+			at[carried](t, f, 0, f.crate).Load = load
+		}
+		f.net.Step()
+	}
+	require.Equal(t, 2, told)
+	require.GreaterOrEqual(t, onServer[carried](f, f.crate).Load, load-3, "what was on its way came in time for the second right")
+	require.Equal(t, onServer[carried](f, f.crate).Load, at[carried](t, f, 0, f.crate).Load)
+	f.net.AssertConverge()
+}

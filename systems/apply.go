@@ -17,6 +17,7 @@ type Apply struct {
 	apply   *netecs.Apply
 	replica *netcode.Replica // That apply was made for.
 	applied bool             // The last Update found something to apply.
+	strange bool             // Update was given another world, which was reported.
 }
 
 // Initialize implements System.
@@ -27,6 +28,10 @@ func (a *Apply) Update(w *ecs.World) {
 	a.Client.Enter(netcode.StepApply)
 	if a.world == nil {
 		a.Initialize(w)
+	}
+	if w != a.world && !a.strange {
+		a.strange = true
+		a.Client.Report(ErrOtherWorld)
 	}
 	if a.Client.Replica() != a.replica {
 		a.renew()

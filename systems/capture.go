@@ -22,11 +22,14 @@ type Capture struct {
 	// CheckMarks, for tests, reports each write without a mark that needed one. It is read in Initialize only, too.
 	CheckMarks bool
 
+	world   *ecs.World
 	capture *netecs.Capture
+	strange bool // Update was given another world, which was reported.
 }
 
 // Initialize implements System.
 func (c *Capture) Initialize(w *ecs.World) {
+	c.world = w
 	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
 	c.capture.Along(c.Server.Publish)
 	c.capture.ByMarks(c.MarksOnly)
@@ -40,6 +43,10 @@ func (c *Capture) Update(w *ecs.World) {
 	c.Server.Enter(netcode.StepCapture)
 	if c.capture == nil {
 		c.Initialize(w)
+	}
+	if w != c.world && !c.strange {
+		c.strange = true
+		c.Server.Report(ErrOtherWorld)
 	}
 	if c.Server.TickDue() {
 		c.capture.Run(c.Server.Tick())

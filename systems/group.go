@@ -26,13 +26,18 @@ type stages struct {
 // Add puts systems of the game into a stage, after those that are there already and after the stage's messages were
 // handled. Simulation belongs in FixedUpdate or Update: what runs after PreLateUpdate is not captured in this frame. Add
 // everything before Systems is called, which the first frame of a Runner does: Add panics after that, since the systems
-// would never run, and on a stage that is none.
+// would never run, on a stage that is none, and on a system that is nil.
 func (s *stages) Add(stage netcode.Stage, systems ...System) {
 	if !stage.Valid() {
 		panic(fmt.Sprintf("systems: Add: %v is no stage", stage))
 	}
 	if s.listed {
 		panic(fmt.Sprintf("systems: Add(%v): too late, the systems are listed already: add before the first frame", stage))
+	}
+	for i, system := range systems {
+		if system == nil {
+			panic(fmt.Sprintf("systems: Add(%v): system %d of %d is nil", stage, i+1, len(systems)))
+		}
 	}
 	s.game[stage] = append(s.game[stage], systems...)
 }

@@ -1,6 +1,7 @@
 package systems
 
 import (
+	"errors"
 	"net/netip"
 	"time"
 
@@ -20,6 +21,11 @@ type System interface {
 	// Finalize is called once, after the last frame.
 	Finalize(w *ecs.World)
 }
+
+// ErrOtherWorld is told to OnError, once, where Capture or Apply is updated with another world than it was initialised with: the
+// one of Initialize is replicated all the same.
+var ErrOtherWorld = errors.New("systems: Update was given another world than Initialize, and the one of Initialize is what is replicated: " +
+	"give all systems of an end the same *ecs.World")
 
 // Func is a System that is one function, called once a frame. It needs the world only if it asks for it.
 type Func func(w *ecs.World)

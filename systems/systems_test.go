@@ -109,6 +109,38 @@ func TestSystemsStandInTheOrderOfTheFrame(t *testing.T) {
 	require.Equal(t, tick.EarlyUpdate, all[at+1].(*systems.Dispatch).Stage)
 }
 
+// Whose systems are initialised with one world and updated with another is told so, once.
+func TestSystemsOfAnotherWorld(t *testing.T) {
+	r := newRig(t)
+	other := ecs.NewWorld()
+	var told, toldClient int
+	r.server.Server.OnError(func(err error) {
+		if errors.Is(err, systems.ErrOtherWorld) {
+			told++
+		}
+	})
+	r.client.Client.OnError(func(err error) {
+		if errors.Is(err, systems.ErrOtherWorld) {
+			toldClient++
+		}
+	})
+	r.step()
+	for range 10 {
+		r.step()
+	}
+	require.Zero(t, told+toldClient)
+	for range 3 {
+		r.server.Capture.Update(&other)
+		r.client.Apply.Update(&other)
+	}
+	require.Equal(t, []int{1, 1}, []int{told, toldClient})
+}
+
+func TestAddOfNoSystem(t *testing.T) {
+	r := newRig(t)
+	require.PanicsWithValue(t, "systems: Add(Update): system 2 of 2 is nil", func() { r.server.Add(tick.Update, &move{}, nil) })
+}
+
 // list is a group with its systems in another order than its own.
 type list struct {
 	*systems.ServerSystems
