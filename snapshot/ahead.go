@@ -24,7 +24,7 @@ type sheaf struct {
 	before  tick.Tick
 	columns [wire.MaxStrandRows]wire.Column
 	strands wire.Strands
-	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place in the list modulo its length
+	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place among those that are fetched together
 }
 
 const (
@@ -50,12 +50,11 @@ func (s *Schema) together(rows Mask) bool {
 }
 
 // makeAhead makes the bodies that records of the next entities of a list will have.
-// At is the place of the first entity among those that are fetched together.
-func (p *packetWriter) makeAhead(entries []sentEntry, at int) {
+func (p *packetWriter) makeAhead(entries []sentEntry) {
 	b := p.sheaf()
 	for i := range entries {
 		if e := &entries[i]; b != nil && !e.despawn {
-			p.bind(b, e.index, at+i)
+			p.bind(b, e.index, i)
 		}
 	}
 	p.makeBound(b)

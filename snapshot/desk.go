@@ -14,6 +14,8 @@ type Desk struct {
 	sheaf  sheaf
 	lists  sharedLists
 	rounds rounds
+	apart  bool   // a test's: nothing is swept
+	swept  uint64 // entities that were, since the beginning
 	// fetched is of no meaning: that it is kept makes fetch touch.
 	fetched uint32
 }

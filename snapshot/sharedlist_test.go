@@ -52,7 +52,7 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 		w.desks[0].lists.every = fourSize // the more marks, the more parts
 	}
 	if !shared {
-		w.store.desk.lists.next, w.store.desk.rounds.alone = math.MaxInt64, true
+		w.store.desk.lists.next, w.store.desk.rounds.alone, w.store.desk.apart = math.MaxInt64, true, true
 	}
 	for range g.clients {
 		v := NewView(w.store, cfg)
@@ -110,6 +110,15 @@ func (w *listTwin) parts() uint64 {
 	n := w.store.desk.lists.parts
 	for _, d := range w.desks {
 		n += d.lists.parts
+	}
+	return n
+}
+
+// swept is how many entities of lists were gone through at once.
+func (w *listTwin) swept() uint64 {
+	n := w.store.desk.swept
+	for _, d := range w.desks {
+		n += d.swept
 	}
 	return n
 }
@@ -277,6 +286,9 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				twin.holdersAreCounted(t)
 				if g.parts {
 					require.NotZero(t, twin.parts(), "no part was copied: the test shows nothing")
+				}
+				if !g.whole && !g.plan && !g.grouped {
+					require.NotZero(t, twin.swept(), "nothing was swept: the test shows nothing")
 				}
 				require.Equal(t, g.grouped, twin.tied > 0)
 				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")
