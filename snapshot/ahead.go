@@ -130,15 +130,18 @@ func (p *packetWriter) makeBound(b *sheaf) {
 func (b *bodies) addAll(s *Store, of *sheaf) {
 	rows, mask, t, before := of.mask&^s.schema.tags, of.mask, of.t, of.before
 	of.make(s, rows, t, before)
+	all := false
 	for k, index := range of.index[:of.n] {
 		if of.missing[k] {
 			continue
 		}
 		a, e := b.place(s, index)
-		a.code.Reserve(usualWords)
 		e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
 		e.bits, e.at, e.next, e.none, e.fresh = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false, true
-		e.word = a.code.Strand(&of.strands, k)
+		if e.word, all = of.strands.Word(k); !all {
+			a.code.Reserve(usualWords)
+			a.code.Strand(&of.strands, k)
+		}
 		e.deltas, e.same = of.counts(k, rows.Count())
 		of.bodies[of.at[k]] = e
 		a.made++
@@ -176,7 +179,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 }
 
 // gather is Store.versions for a row of all bodies. Most have moved since T and
-// since T', and lie where the way leads to.
+// since T', and lie where the way leads to; others have not moved since T'.
 func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	heads, pages := h.rows[row], s.rows.pages[row]
@@ -184,8 +187,21 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 	if n != 3 && n != 4 || before == tick.None {
 		atT.count = 0
 	}
+	still := before
+	if before == tick.None {
+		still = t
+	}
 	for k, index := range b.index[:b.n] {
-		if int(index) < len(heads) && heads[index].since > t {
+		if int(index) >= len(heads) {
+			b.find(s, c, k, row, way, t, before)
+			continue
+		}
+		if heads[index].since <= still {
+			copy(c.Now[k][:], pages[index/pageRows][index%pageRows*n:][:n])
+			c.Base[k], c.Before[k] = c.Now[k], c.Now[k]
+			continue
+		}
+		if heads[index].since > t {
 			newest := heads[index].newest
 			x, y := newest+uint64(way.base), newest+uint64(way.before)
 			if x-atT.number < atT.count && y-after.number < after.count {

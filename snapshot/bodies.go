@@ -11,6 +11,7 @@ import (
 // bits depend on the entity, T and T' and on nothing that is a client's own, so
 // they are made once a tick and copied to every client that leans on the same.
 type body struct {
+	word   uint64 // where it has no more bits than that
 	words  []uint64
 	bits   int
 	deltas uint8 // rows that travel as what differs
@@ -89,7 +90,7 @@ func (b *bodies) begin(s *Store, shift uint) {
 // of is the room of an index's bodies.
 func (b *bodies) of(index uint32) *arena { return &b.arenas[index>>b.shift] }
 
-// wordsOf are the bits of a body.
+// wordsOf are the bits of a body that does not fit the word of its entry.
 func (b *bodies) wordsOf(e *bodyEntry) []uint64 {
 	return b.of(e.index).code.All()[e.at : int(e.at)+(int(e.bits)+63)/64]
 }

@@ -111,7 +111,10 @@ func (d *Desk) body(to *body, index uint32, mask Mask, t, before tick.Tick, told
 		e = &bodyEntry{t: t, before: before, mask: mask, index: index}
 		d.store.makeBody(of.of(index), e, told)
 	}
-	to.words, to.bits, to.deltas, to.same = of.wordsOf(e), int(e.bits), e.deltas, e.same
+	to.word, to.bits, to.deltas, to.same = e.word, int(e.bits), e.deltas, e.same
+	if to.words = nil; e.bits > 64 {
+		to.words = of.wordsOf(e)
+	}
 	return !e.none
 }
 

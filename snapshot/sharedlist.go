@@ -297,7 +297,7 @@ func (p *packetWriter) take(m *sharedList) {
 // else carries it.
 func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
 	v := p.v
-	p.writeWords(m.code, c.bits)
+	p.w.Words(m.code, c.bits)
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
 		v.unsent[a.word] &^= a.wait

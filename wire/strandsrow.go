@@ -13,46 +13,55 @@ func (d *Delta) Expect(c *Column, n int, v *Versions) {
 	if v.Before == nil {
 		span = 1 // where it has no meaning
 	}
-	clear(c.changed[:n])
-	clear(c.moved[:n])
-	clear(c.odd[:n])
-	if d.row == rowLines && d.ready {
-		for i := range d.lanes {
-			d.lineOf(c, n, i, v.Age, span)
-		}
-		return
-	}
 	d.compareAll(c, n)
-	if d.row != rowTurn || !d.ready {
-		copy(c.odd[:n], c.changed[:n])
-		return
+	clear(c.odd[:n])
+	switch {
+	case d.row == rowLines && d.ready:
+		for i := range d.lanes {
+			if c.any>>(uint(i)&7)&1 != 0 {
+				d.lineOf(c, n, i, v.Age, span)
+			}
+		}
+	case d.row == rowTurn && d.ready:
+		d.turnsOf(c, n, v.Age, span)
+	default:
+		c.odd = c.changed
 	}
-	d.turnsOf(c, n, v.Age, span)
 }
 
 // compareAll finds out in which lanes rows differ.
 func (d *Delta) compareAll(c *Column, n int) {
-	lanes := uint8(1)<<(len(d.lanes)&7) - 1
+	lanes, any := uint8(1)<<(len(d.lanes)&7)-1, uint8(0)
 	for k := range c.Now[:n] {
 		a, b, o := &c.Now[k], &c.Base[k], &c.Before[k]
-		c.changed[k] = lanes & uint8(bit(a[0] != b[0])|bit(a[1] != b[1])<<1|bit(a[2] != b[2])<<2|bit(a[3] != b[3])<<3)
-		c.moved[k] = lanes & uint8(bit(b[0] != o[0])|bit(b[1] != o[1])<<1|bit(b[2] != o[2])<<2|bit(b[3] != o[3])<<3)
+		b0, b1 := uint64(b[0])|uint64(b[1])<<32, uint64(b[2])|uint64(b[3])<<32
+		changed := lanes & differing((uint64(a[0])|uint64(a[1])<<32)^b0, (uint64(a[2])|uint64(a[3])<<32)^b1)
+		c.changed[k] = changed
+		c.moved[k] = lanes & differing((uint64(o[0])|uint64(o[1])<<32)^b0, (uint64(o[2])|uint64(o[3])<<32)^b1)
+		any |= changed
 	}
+	c.any = any
+}
+
+// differing is which of four lanes are not zero, two of them in each word.
+func differing(a, b uint64) uint8 {
+	const top = 1<<63 | 1<<31
+	a, b = (a&^top+^uint64(top)|a)&top, (b&^top+^uint64(top)|b)&top
+	a = a>>31 | b>>29
+	return uint8(a|a>>31) & 15
 }
 
 // lineOf is Expect for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row.
 func (d *Delta) lineOf(c *Column, n, i int, age, span int64) {
 	i &= groupLanes - 1
-	top, shift := int64(1)<<(d.lanes[i].bits&63)-1, uint(i)&7
+	top := int64(1)<<(d.lanes[i].bits&63) - 1
 	for k := range c.Now[:n] {
-		now, base, before := c.Now[k][i], c.Base[k][i], c.Before[k][i]
-		c.changed[k] |= uint8(bit(now != base)) << shift
-		c.moved[k] |= uint8(bit(base != before)) << shift
-		movement := int64(base) - int64(before)
+		base := int64(c.Base[k][i])
+		movement := base - int64(c.Before[k][i])
 		if age|span != 1 {
 			movement = divide(movement*age, span)
 		}
-		c.off[k][i].set(int64(now)-min(max(int64(base)+movement, 0), top), movement)
+		c.off[k][i].set(int64(c.Now[k][i])-min(max(base+movement, 0), top), movement)
 	}
 }
 
@@ -126,54 +135,80 @@ func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
 	}
 }
 
-// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them.
+// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them, a lane
+// of all before the next.
 func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 	g, class := &d.groups[0], AgeClass(v.Age)
-	of, age := 1<<(uint(g.count)&7), class*contextsPerAge
-	context, known := class*(of+1)+of, 0
+	lanes := uint(g.count) & 7
+	context, age, known := class*(1<<lanes+1)+1<<lanes, class*contextsPerAge, 0
 	if v.Before != nil {
-		context, age, known = class*(of+1), age+misses, 0xFF
+		context, age, known = class*(1<<lanes+1), age+misses, 0xFF
 	}
+	any := uint8(0)
 	for k := range s.n {
-		changed := uint(c.changed[k] &^ c.odd[k])
-		if changed == 0 {
+		usual := c.changed[k] &^ c.odd[k]
+		if c.usual[k] = usual; usual == 0 {
 			continue
 		}
-		st := &s.strands[k]
-		which := (context+int(c.moved[k])&known)*of + int(changed)
-		e := g.flat[which].Load()
+		any |= usual
+		at := context + int(c.moved[k])&known
+		e := g.flat[at<<lanes+int(usual)].Load()
 		if e == 0 {
-			e = g.table.unfold(which/of, int(changed))
+			e = g.table.unfold(at, int(usual))
 		}
-		acc, n, at, miss := st.acc|uint64(e&0xFFFF)<<(st.n&63), st.n+uint(e>>16), st.at, st.miss
-		for ; changed != 0; changed &= changed - 1 {
-			i := bits.TrailingZeros(changed) & 3
-			l, o := &d.lanes[i], &c.off[k][i]
-			row, e := age+o.context+miss, uint32(0)
-			if o.distance < shortTokens {
-				e = l.short[row*shortTokens+int(o.distance)].Load()
-			}
-			code, size := uint64(e&(1<<shortSize-1)), uint(e>>shortSize)
-			if e == 0 {
-				code, size = l.long(o.distance, row)
-			}
-			if n+size >= 64 {
-				binary.LittleEndian.PutUint64(s.bits[at:], acc)
-				at, acc, n = at+int(n>>3), acc>>(n&^7&63), n&7
-			}
-			acc |= code << (n & 63)
-			n += size
-			miss = int(bit(o.distance > 2) + bit(o.distance > 30))
-		}
-		binary.LittleEndian.PutUint64(s.bits[at:], acc)
-		st.at, st.acc, st.n, st.miss = at+int(n>>3), acc>>(n&^7&63), n&7, miss
+		s.put(&s.strands[k], uint64(e&0xFFFF), uint(e>>16))
 	}
+	for ; any != 0; any &= any - 1 {
+		i := bits.TrailingZeros8(any) & (groupLanes - 1)
+		l := &d.lanes[i]
+		for k := 0; ; k++ {
+			if k = l.shortOf(s, c, i, k, age); k == s.n {
+				break
+			}
+			l.longOf(s, c, i, k, age)
+		}
+	}
+}
+
+// shortOf writes the tokens of a lane from the k-th row on, up to one that has no short token yet, whose number it returns.
+// It calls nothing.
+func (l *deltaLane) shortOf(s *Strands, c *Column, i, k, age int) int {
+	short, i := l.short, i&(groupLanes-1)
+	for ; k < s.n; k++ {
+		o, st, usual := &c.off[k][i], &s.strands[k], -uint64(c.usual[k]>>(uint(i)&7)&1) // all bits or none
+		distance := o.distance & usual
+		at := uint64(age+o.context) + st.miss
+		if distance >= shortTokens {
+			return k
+		}
+		e := uint64(short[at*shortTokens+distance].Load())
+		if e == 0 && usual != 0 {
+			return k
+		}
+		e &= usual
+		code, n := e&(1<<shortSize-1), st.n&63
+		st.miss ^= (st.miss ^ uint64(bit(distance > 2)+bit(distance > 30))) & usual
+		st.acc |= code << n
+		if st.n = n + uint(e>>shortSize); st.n >= 64 {
+			binary.LittleEndian.PutUint64(s.bits[st.at:], st.acc)
+			st.acc, st.n, st.at = code>>(64-n), st.n-64, st.at+8
+		}
+	}
+	return k
+}
+
+// longOf is shortOf for one row, whatever its token.
+func (l *deltaLane) longOf(s *Strands, c *Column, i, k, age int) {
+	o, st := &c.off[k][i], &s.strands[k]
+	code, size := l.long(o.distance, age+o.context+int(st.miss))
+	st.miss = uint64(bit(o.distance > 2) + bit(o.distance > 30))
+	s.put(st, code, size)
 }
 
 // codeOdd codes a row that goes its own way.
 func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
 	n, st := len(d.lanes), &s.strands[k]
-	of := Versions{Base: c.Base[k][:n], Age: v.Age, Span: v.Span, Miss: st.miss}
+	of := Versions{Base: c.Base[k][:n], Age: v.Age, Span: v.Span, Miss: int(st.miss)}
 	if v.Before != nil {
 		of.Before = c.Before[k][:n]
 	}
@@ -189,5 +224,5 @@ func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
 			word, size = word>>32, size-some
 		}
 	}
-	st.miss = of.Miss
+	st.miss = uint64(of.Miss)
 }
