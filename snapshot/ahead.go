@@ -168,7 +168,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	for m := rows; m != 0; m &= m - 1 {
 		row := m.next()
 		b.gather(s, &b.columns[n], row, &way, t, before)
-		s.schema.codes.deltas[row].Expect(&b.columns[n], b.n, &v)
+		s.schema.codes.deltas[row].CompareAll(&b.columns[n], b.n)
 		n++
 	}
 	b.strands.Reset(b.n)

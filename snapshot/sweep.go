@@ -47,7 +47,7 @@ func (p *packetWriter) sweep(f *fours, next []sentEntry, i, records int) int {
 	if f.at+n != records {
 		n &^= fourSize - 1
 	}
-	if n < leastSwept || p.sent.n+n > maxRecords || !s.make(p, next) {
+	if n < min(leastSwept, len(next)) || n == 0 || p.sent.n+n > maxRecords || !s.make(p, next) {
 		return 0
 	}
 	s.members &= 1<<n - 1

@@ -14,6 +14,13 @@ type Strands struct {
 	strands [MaxStrands]strand
 	words   Words // of a row that goes its own way
 	bits    [MaxStrands * strandBytes]byte
+
+	// Of the column that is coded:
+	off    [MaxStrands][groupLanes]offset
+	to     [MaxStrands][groupLanes]int64 // of rotations: where they go, and the square of how long that is
+	square [MaxStrands]uint64
+	odd    [MaxStrands]uint8 // in which lanes rows differ that go their own way
+	usual  [MaxStrands]uint8 // and those that do not
 }
 
 const (
@@ -41,20 +48,18 @@ type strand struct {
 type Column struct {
 	Now, Base, Before [MaxStrands][MaxStrandLanes]uint32 // by body: its row now, at T and at T'
 	changed, moved    [MaxStrands]uint8                  // in which lanes they differ
-	odd               [MaxStrands]uint8                  // as changed, of a row that goes its own way
-	usual             [MaxStrands]uint8                  // as changed, of one that does not
 	any               uint8                              // in which lanes any differs from T
-	off               [MaxStrands][groupLanes]offset
-	to                [MaxStrands][groupLanes]int64 // of rotations: where they go, and the square of how long that is
-	square            [MaxStrands]uint64
 }
 
 // offset is how far a lane is from what is expected of it, folded by the sign of the movement that leads there and counted
-// 0 -1 1 -2 2 and so on; and where in a table the contexts of such a movement begin, from those of the age.
-type offset struct {
-	distance uint64
-	context  int
-}
+// 0 -1 1 -2 2 and so on; and in its lowest bits where in a table the contexts of such a movement begin, from those of the age.
+type offset uint64
+
+// contextBits is more than such a context takes.
+const contextBits = 8
+
+func (o offset) distance() uint64 { return uint64(o) >> contextBits }
+func (o offset) context() int     { return int(o & (1<<contextBits - 1)) }
 
 // Changed returns the lanes in which the k-th row differs from what it was at T, bit i for lane i.
 func (c *Column) Changed(k int) uint8 { return c.changed[k] }

@@ -6,31 +6,8 @@ import (
 	"math/bits"
 )
 
-// Expect finds out of n rows of a column in which lanes they differ, and how far the lanes are from what is expected of
-// them. Of v it is Age, Span and whether there is Before that count, here and in CodeColumn.
-func (d *Delta) Expect(c *Column, n int, v *Versions) {
-	span := v.Span
-	if v.Before == nil {
-		span = 1 // where it has no meaning
-	}
-	d.compareAll(c, n)
-	clear(c.odd[:n])
-	switch {
-	case d.row == rowLines && d.ready:
-		for i := range d.lanes {
-			if c.any>>(uint(i)&7)&1 != 0 {
-				d.lineOf(c, n, i, v.Age, span)
-			}
-		}
-	case d.row == rowTurn && d.ready:
-		d.turnsOf(c, n, v.Age, span)
-	default:
-		c.odd = c.changed
-	}
-}
-
-// compareAll finds out in which lanes rows differ.
-func (d *Delta) compareAll(c *Column, n int) {
+// CompareAll finds out of n rows of a column in which lanes they differ.
+func (d *Delta) CompareAll(c *Column, n int) {
 	lanes, any := uint8(1)<<(len(d.lanes)&7)-1, uint8(0)
 	for k := range c.Now[:n] {
 		a, b, o := &c.Now[k], &c.Base[k], &c.Before[k]
@@ -51,38 +28,59 @@ func differing(a, b uint64) uint8 {
 	return uint8(a|a>>31) & 15
 }
 
-// lineOf is Expect for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row.
-func (d *Delta) lineOf(c *Column, n, i int, age, span int64) {
+// offsetsOf finds out how far the lanes of a column are from what is expected of them.
+func (d *Delta) offsetsOf(s *Strands, c *Column, v *Versions) {
+	span := v.Span
+	if v.Before == nil {
+		span = 1 // where it has no meaning
+	}
+	clear(s.odd[:s.n])
+	switch {
+	case d.row == rowLines && d.ready:
+		for i := range d.lanes {
+			if c.any>>(uint(i)&7)&1 != 0 {
+				d.lineOf(s, c, i, v.Age, span)
+			}
+		}
+	case d.row == rowTurn && d.ready:
+		d.turnsOf(s, c, v.Age, span)
+	default:
+		s.odd = c.changed
+	}
+}
+
+// lineOf is offsetsOf for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row.
+func (d *Delta) lineOf(s *Strands, c *Column, i int, age, span int64) {
 	i &= groupLanes - 1
 	top := int64(1)<<(d.lanes[i].bits&63) - 1
-	for k := range c.Now[:n] {
+	for k := range c.Now[:s.n] {
 		base := int64(c.Base[k][i])
 		movement := base - int64(c.Before[k][i])
 		if age|span != 1 {
 			movement = divide(movement*age, span)
 		}
-		c.off[k][i].set(int64(c.Now[k][i])-min(max(base+movement, 0), top), movement)
+		s.off[k][i] = offsetOf(int64(c.Now[k][i])-min(max(base+movement, 0), top), movement)
 	}
 }
 
-// set folds a distance by the sign of the movement.
-func (o *offset) set(distance, movement int64) {
+// offsetOf folds a distance by the sign of the movement.
+func offsetOf(distance, movement int64) offset {
 	side := movement >> 63
 	distance = distance ^ side - side
-	o.distance = uint64(distance<<1 ^ distance>>63)
-	o.context = min(bits.Len64(uint64(movement^side-side)), movementSteps) * misses
+	context := min(bits.Len64(uint64(movement^side-side)), movementSteps) * misses
+	return offset(uint64(distance<<1^distance>>63)<<contextBits | uint64(context))
 }
 
-// turnsOf is Expect for rotations: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
+// turnsOf is offsetsOf for rotations: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
 // for theirs.
-func (d *Delta) turnsOf(c *Column, n int, age, span int64) {
+func (d *Delta) turnsOf(s *Strands, c *Column, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
-	for k := range c.Now[:n] {
+	for k := range c.Now[:s.n] {
 		r0, r1, r2, changed := &c.Now[k], &c.Base[k], &c.Before[k], c.changed[k]
 		if changed == 0 {
 			continue
 		}
-		if c.odd[k] = changed; changed&1 != 0 || ((r1[0]^r2[0])|(r0[0]^r1[0]))&3 != 0 {
+		if s.odd[k] = changed; changed&1 != 0 || ((r1[0]^r2[0])|(r0[0]^r1[0]))&3 != 0 {
 			continue
 		}
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
@@ -103,33 +101,38 @@ func (d *Delta) turnsOf(c *Column, n int, age, span int64) {
 		if dot < 0 || u < 0 || square == 0 {
 			continue
 		}
-		c.odd[k], c.square[k] = 0, uint64(square)
-		c.to[k] = [groupLanes]int64{1: a, 2: b, 3: e}
+		s.odd[k], s.square[k] = 0, uint64(square)
+		s.to[k] = [groupLanes]int64{1: a, 2: b, 3: e}
 	}
-	for k := range c.Now[:n] {
-		changed := c.changed[k] &^ c.odd[k]
+	for k := range c.Now[:s.n] {
+		changed := c.changed[k] &^ s.odd[k]
 		if changed == 0 {
 			continue
 		}
-		length := root(c.square[k] << 16)
+		length := root(s.square[k] << 16)
 		for ; changed != 0; changed &= changed - 1 {
 			i := bits.TrailingZeros8(changed) & 3
-			to, base := c.to[k][i], int64(c.Base[k][i])
+			to, base := s.to[k][i], int64(c.Base[k][i])
 			sign := to >> 63
 			q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
 			predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
-			c.off[k][i].set(int64(c.Now[k][i])-predicted, predicted-base)
+			s.off[k][i] = offsetOf(int64(c.Now[k][i])-predicted, predicted-base)
 		}
 	}
 }
 
-// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Expect has been asked about it.
+// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. CompareAll has been asked about it. Of v it is
+// Age, Span and whether there is Before that count.
 func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
+	if c.any == 0 {
+		return
+	}
+	d.offsetsOf(s, c, v)
 	if d.ready && d.row != rowOther {
 		d.tokensOf(s, c, v)
 	}
 	for k := range s.n {
-		if c.odd[k] != 0 {
+		if s.odd[k] != 0 {
 			d.codeOdd(s, c, k, v)
 		}
 	}
@@ -146,8 +149,8 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 	}
 	any := uint8(0)
 	for k := range s.n {
-		usual := c.changed[k] &^ c.odd[k]
-		if c.usual[k] = usual; usual == 0 {
+		usual := c.changed[k] &^ s.odd[k]
+		if s.usual[k] = usual; usual == 0 {
 			continue
 		}
 		any |= usual
@@ -162,22 +165,22 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 		i := bits.TrailingZeros8(any) & (groupLanes - 1)
 		l := &d.lanes[i]
 		for k := 0; ; k++ {
-			if k = l.shortOf(s, c, i, k, age); k == s.n {
+			if k = l.shortOf(s, i, k, age); k == s.n {
 				break
 			}
-			l.longOf(s, c, i, k, age)
+			l.longOf(s, i, k, age)
 		}
 	}
 }
 
 // shortOf writes the tokens of a lane from the k-th row on, up to one that has no short token yet, whose number it returns.
 // It calls nothing.
-func (l *deltaLane) shortOf(s *Strands, c *Column, i, k, age int) int {
+func (l *deltaLane) shortOf(s *Strands, i, k, age int) int {
 	short, i := l.short, i&(groupLanes-1)
 	for ; k < s.n; k++ {
-		o, st, usual := &c.off[k][i], &s.strands[k], -uint64(c.usual[k]>>(uint(i)&7)&1) // all bits or none
-		distance := o.distance & usual
-		at := uint64(age+o.context) + st.miss
+		o, st, usual := s.off[k][i], &s.strands[k], -uint64(s.usual[k]>>(uint(i)&7)&1) // all bits or none
+		distance := o.distance() & usual
+		at := uint64(age+o.context()) + st.miss
 		if distance >= shortTokens {
 			return k
 		}
@@ -198,10 +201,10 @@ func (l *deltaLane) shortOf(s *Strands, c *Column, i, k, age int) int {
 }
 
 // longOf is shortOf for one row, whatever its token.
-func (l *deltaLane) longOf(s *Strands, c *Column, i, k, age int) {
-	o, st := &c.off[k][i], &s.strands[k]
-	code, size := l.long(o.distance, age+o.context+int(st.miss))
-	st.miss = uint64(bit(o.distance > 2) + bit(o.distance > 30))
+func (l *deltaLane) longOf(s *Strands, i, k, age int) {
+	o, st := s.off[k][i], &s.strands[k]
+	code, size := l.long(o.distance(), age+o.context()+int(st.miss))
+	st.miss = uint64(bit(o.distance() > 2) + bit(o.distance() > 30))
 	s.put(st, code, size)
 }
 
