@@ -63,9 +63,14 @@ func (p *packetWriter) makeAhead(entries []sentEntry) {
 // makeAheadOf makes the bodies that records of the others among 64 entities will
 // have. Where the first was made for another client, so were the rest, most often.
 func (p *packetWriter) makeAheadOf(w int, word uint64) {
-	d, first := p.desk, w<<6+bits.TrailingZeros64(word)
-	if bits.OnesCount64(word) < leastTogether || d.bodies.tick == p.s && d.bodies.entries[first].made == p.s {
+	d := p.desk
+	if bits.OnesCount64(word) < leastTogether {
 		return
+	}
+	if d.bodies.tick == p.s {
+		if _, e := d.bodies.firstOf(uint32(w<<6 + bits.TrailingZeros64(word))); e != nil {
+			return
+		}
 	}
 	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
 		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word)), 0); b.n == wire.MaxStrands || word&(word-1) == 0 {
@@ -136,7 +141,7 @@ func (b *bodies) addAll(s *Store, of *sheaf) {
 			continue
 		}
 		a, e := b.place(s, index)
-		e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+		e.t, e.before, e.mask, e.index = t, before, mask, index
 		e.bits, e.at, e.next, e.none, e.fresh = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false, true
 		if e.word, all = of.strands.Word(k); !all {
 			a.code.Reserve(usualWords)

@@ -70,11 +70,11 @@ func (s *Store) forgetLists() {
 // fetch touches where the bodies of the next entities of a packet are, or will be,
 // if they wait: all at once, as View.fetch does.
 func (d *Desk) fetch(entries []sentEntry, waits bitset) {
-	bodies := d.bodies.entries
+	first := d.bodies.first
 	var any uint32
 	for i := range entries {
-		if index := entries[i].index; int(index) < len(bodies) && waits.has(index) {
-			any |= bodies[index].index
+		if index := entries[i].index; int(index) < len(first) && waits.has(index) {
+			any |= first[index]
 		}
 	}
 	d.fetched = any

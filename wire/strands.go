@@ -144,15 +144,17 @@ func (w *Words) Strand(s *Strands, k int) {
 }
 
 // Short tokens, of distances that are counted below shortTokens, have their code, their raw bits and how many these are
-// together in one number, which is found by context and distance: one look, and no arithmetic.
+// together in one number, which is found by context and distance: one look, and no arithmetic. Two of them are in one word:
+// the fewer lines of memory, the fewer are waited for. What has more than shortSize bits is not among them.
 const (
 	shortTokens = 128
-	shortSize   = 24 // from which bit on the number of bits is
+	shortSize   = 12 // from which bit on the number of bits is
+	shortBits   = 16
 )
 
 // shorten makes room for the short tokens of all contexts. They come there when they are first asked for.
 func (t *Table) shorten() []atomic.Uint32 {
-	t.onceShort.Do(func() { t.short = make([]atomic.Uint32, len(t.codes)*shortTokens) })
+	t.onceShort.Do(func() { t.short = make([]atomic.Uint32, len(t.codes)*shortTokens/2) })
 	return t.short
 }
 
@@ -164,8 +166,8 @@ func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) 
 	e := flatCode(l.table, l.flat, context, symbol, deltaFlat)
 	length := uint(e >> 16)
 	code, size = raw<<(length&63)|uint64(e&0xFFFF), length+rawBits
-	if distance < shortTokens {
-		l.short[context*shortTokens+int(distance)].Store(uint32(code) | uint32(size)<<shortSize)
+	if distance < shortTokens && size <= shortSize {
+		l.short[(context*shortTokens+int(distance))/2].Or((uint32(code) | uint32(size)<<shortSize) << (distance & 1 * shortBits))
 	}
 	return code, size
 }

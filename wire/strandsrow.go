@@ -184,7 +184,7 @@ func (l *deltaLane) shortOf(s *Strands, i, k, age int) int {
 		if distance >= shortTokens {
 			return k
 		}
-		e := uint64(short[at*shortTokens+distance].Load())
+		e := uint64(short[at*(shortTokens/2)+distance/2].Load()>>(distance&1*shortBits)) & (1<<shortBits - 1)
 		if e == 0 && usual != 0 {
 			return k
 		}
