@@ -144,12 +144,11 @@ func (w *Words) Strand(s *Strands, k int) {
 }
 
 // Short tokens, of distances that are counted below shortTokens, have their code, their raw bits and how many these are
-// together in one number, which is found by context and distance: one look, and no arithmetic. Two of them are in one word:
-// the fewer lines of memory, the fewer are waited for. What has more than shortSize bits is not among them.
+// together in one number, which is found by context and distance: one look, and no arithmetic. Above the last bit is a one,
+// which tells how many they are. Two of them are in one word: the fewer lines of memory, the fewer are waited for.
 const (
 	shortTokens = 128
-	shortSize   = 12 // from which bit on the number of bits is
-	shortBits   = 16
+	shortBits   = 16 // longer ones, with that one, are not among them
 )
 
 // shorten makes room for the short tokens of all contexts. They come there when they are first asked for.
@@ -166,8 +165,8 @@ func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) 
 	e := flatCode(l.table, l.flat, context, symbol, deltaFlat)
 	length := uint(e >> 16)
 	code, size = raw<<(length&63)|uint64(e&0xFFFF), length+rawBits
-	if distance < shortTokens && size <= shortSize {
-		l.short[(context*shortTokens+int(distance))/2].Or((uint32(code) | uint32(size)<<shortSize) << (distance & 1 * shortBits))
+	if distance < shortTokens && size < shortBits {
+		l.short[(context*shortTokens+int(distance))/2].Or(uint32(code|1<<size) << (distance & 1 * shortBits))
 	}
 	return code, size
 }

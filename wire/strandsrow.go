@@ -184,15 +184,16 @@ func (l *deltaLane) shortOf(s *Strands, i, k, age int) int {
 		if distance >= shortTokens {
 			return k
 		}
-		e := uint64(short[at*(shortTokens/2)+distance/2].Load()>>(distance&1*shortBits)) & (1<<shortBits - 1)
+		e := short[at*(shortTokens/2)+distance/2].Load() >> (distance & 1 * shortBits) & (1<<shortBits - 1)
 		if e == 0 && usual != 0 {
 			return k
 		}
-		e &= usual
-		code, n := e&(1<<shortSize-1), st.n&63
+		e = e&uint32(usual) | 1&^uint32(usual)
+		size, n := uint(bits.Len32(e)-1)&31, st.n&63
+		code := uint64(e ^ 1<<size)
 		st.miss ^= (st.miss ^ uint64(bit(distance > 2)+bit(distance > 30))) & usual
 		st.acc |= code << n
-		if st.n = n + uint(e>>shortSize); st.n >= 64 {
+		if st.n = n + size; st.n >= 64 {
 			binary.LittleEndian.PutUint64(s.bits[st.at:], st.acc)
 			st.acc, st.n, st.at = code>>(64-n), st.n-64, st.at+8
 		}
