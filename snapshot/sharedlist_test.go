@@ -42,10 +42,12 @@ type listGame struct {
 	shares               bool // so much is alike that lists are shared at several desks too
 	whole                bool // rows travel whole, and packets are shared instead of lists
 	parts                bool // parts of lists are shared too
+	between              bool // something of one client's own changes between the packets of a tick
+	history              int  // bytes; so few that not all is held that records would lean on
 }
 
 func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
-	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, Whole: g.whole}
+	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, Whole: g.whole, HistoryBytes: g.history}
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewDesk())
@@ -164,7 +166,7 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 			})
 		}
 		for i := range w.views {
-			payloads = g.send(w, i, r, payloads)
+			payloads = g.send(w, i, r, ids, payloads)
 		}
 		n := 0
 		for _, v := range w.views {
@@ -213,12 +215,17 @@ func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID)
 }
 
 // send writes a client's packets.
-func (g listGame) send(w *listTwin, i int, r *rand.Rand, payloads [][]byte) [][]byte {
+func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, payloads [][]byte) [][]byte {
 	v, desk := w.views[i], &w.store.desk
 	if len(w.desks) > 0 {
 		desk = w.desks[i%len(w.desks)]
 	}
 	for packets := 0; v.Pending() && (!g.plan || packets < 2); packets++ {
+		if g.between && packets == 1 && i < 3 {
+			for range 20 {
+				v.SetRows(ids[r.IntN(len(ids))], []Mask{^Mask(0), Mask(0).With(rowPosition)}[r.IntN(2)])
+			}
+		}
 		room := 300
 		if g.messages && r.IntN(10) == 0 {
 			room = 150 // messages took the rest
@@ -255,6 +262,8 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
 		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true, parts: true},
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
+		"between":   {seed: 10, clients: 6, entities: 300, between: true},
+		"forgotten": {seed: 10, clients: 6, entities: 600, history: 1, reordered: true},
 
 		"whole, alike":     {seed: 11, clients: 12, entities: 200, shares: true, whole: true},
 		"whole, lossy":     {seed: 12, clients: 12, entities: 200, loss: true, whole: true},

@@ -109,7 +109,7 @@ func (s *sweep) leanAs(p *packetWriter, index uint32, mask Mask) bool {
 	var room slot
 	q, schema := p.v.slot(index, &room), p.v.store.schema
 	s.mask, s.lean = mask, p.before(q)
-	return p.s-p.listed < p.v.store.cfg.Window && schema.together(mask&^schema.tags)
+	return schema.together(mask &^ schema.tags)
 }
 
 // alike reports whether an entity leans on what the first one leans on.
