@@ -223,7 +223,11 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 	for packets := 0; v.Pending() && (!g.plan || packets < 2); packets++ {
 		if g.between && packets == 1 && i < 3 {
 			for range 20 {
-				v.SetRows(ids[r.IntN(len(ids))], []Mask{^Mask(0), Mask(0).With(rowPosition)}[r.IntN(2)])
+				id := ids[r.IntN(len(ids))]
+				v.SetRows(id, Mask(0).With(rowPosition))
+				if r.IntN(4) > 0 {
+					v.SetRows(id, ^Mask(0))
+				}
 			}
 		}
 		room := 300

@@ -194,7 +194,9 @@ func (s *sweep) note(p *packetWriter, next []sentEntry) {
 		}
 		s.deltas += uint64(e.deltas)
 		s.same += uint64(e.same)
-		s.of.used(e)
+		if s.of == &p.desk.bodies {
+			s.of.used(e)
+		}
 	}
 	for _, g := range v.going[first:] {
 		v.unsent[g.word] &^= g.of
@@ -202,6 +204,9 @@ func (s *sweep) note(p *packetWriter, next []sentEntry) {
 		v.unacked[g.word] |= g.of
 	}
 	n := bits.OnesCount32(s.members)
+	if s.of != &p.desk.bodies { // which other desks read at the same time
+		p.desk.bodies.shared += uint64(n)
+	}
 	p.sent.records += n
 	v.stats.Updates += uint64(n)
 	v.stats.Deltas += s.deltas
