@@ -178,7 +178,7 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 
 // note notes the records that were written.
 func (s *sweep) note(p *packetWriter, next []sentEntry) {
-	v, first, span := p.v, max(len(p.v.going)-1, 0), p.s-p.listed
+	v, first, span := p.v, len(p.v.going), p.s-p.listed
 	if span > maxSpan {
 		span = 0
 	}
@@ -187,7 +187,7 @@ func (s *sweep) note(p *packetWriter, next []sentEntry) {
 		index, e := next[k].index, s.bodies[k]
 		v.sent.add(p.sent, sentEntry{mask: s.mask, index: index, span: uint16(span)})
 		w, bit := index>>6, uint64(1)<<(index&63)
-		if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
+		if last := len(v.going) - 1; last >= first && v.going[last].word == w { // of those before, something may be left to say
 			v.going[last].of |= bit
 		} else {
 			v.going = append(room(v.going, 1, usualList), wordOf{w, bit})
