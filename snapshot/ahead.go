@@ -24,7 +24,7 @@ type sheaf struct {
 	before  tick.Tick
 	columns [wire.MaxStrandRows]wire.Column
 	strands wire.Strands
-	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place in the list modulo its length
+	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place among those that are fetched together
 }
 
 const (
@@ -50,12 +50,11 @@ func (s *Schema) together(rows Mask) bool {
 }
 
 // makeAhead makes the bodies that records of the next entities of a list will have.
-// At is the place of the first entity among those that are fetched together.
-func (p *packetWriter) makeAhead(entries []sentEntry, at int) {
+func (p *packetWriter) makeAhead(entries []sentEntry) {
 	b := p.sheaf()
 	for i := range entries {
 		if e := &entries[i]; b != nil && !e.despawn {
-			p.bind(b, e.index, at+i)
+			p.bind(b, e.index, i)
 		}
 	}
 	p.makeBound(b)
@@ -64,9 +63,14 @@ func (p *packetWriter) makeAhead(entries []sentEntry, at int) {
 // makeAheadOf makes the bodies that records of the others among 64 entities will
 // have. Where the first was made for another client, so were the rest, most often.
 func (p *packetWriter) makeAheadOf(w int, word uint64) {
-	d, first := p.desk, w<<6+bits.TrailingZeros64(word)
-	if bits.OnesCount64(word) < leastTogether || d.bodies.tick == p.s && d.bodies.entries[first].made == p.s {
+	d := p.desk
+	if bits.OnesCount64(word) < leastTogether {
 		return
+	}
+	if d.bodies.tick == p.s {
+		if _, e := d.bodies.firstOf(uint32(w<<6 + bits.TrailingZeros64(word))); e != nil {
+			return
+		}
 	}
 	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
 		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word)), 0); b.n == wire.MaxStrands || word&(word-1) == 0 {
@@ -131,15 +135,18 @@ func (p *packetWriter) makeBound(b *sheaf) {
 func (b *bodies) addAll(s *Store, of *sheaf) {
 	rows, mask, t, before := of.mask&^s.schema.tags, of.mask, of.t, of.before
 	of.make(s, rows, t, before)
+	all := false
 	for k, index := range of.index[:of.n] {
 		if of.missing[k] {
 			continue
 		}
 		a, e := b.place(s, index)
-		a.code.Reserve(usualWords)
-		e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+		e.t, e.before, e.mask, e.index = t, before, mask, index
 		e.bits, e.at, e.next, e.none, e.fresh = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false, true
-		e.word = a.code.Strand(&of.strands, k)
+		if e.word, all = of.strands.Word(k); !all {
+			a.code.Reserve(usualWords)
+			a.code.Strand(&of.strands, k)
+		}
 		e.deltas, e.same = of.counts(k, rows.Count())
 		of.bodies[of.at[k]] = e
 		a.made++
@@ -166,7 +173,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	for m := rows; m != 0; m &= m - 1 {
 		row := m.next()
 		b.gather(s, &b.columns[n], row, &way, t, before)
-		s.schema.codes.deltas[row].Expect(&b.columns[n], b.n, &v)
+		s.schema.codes.deltas[row].CompareAll(&b.columns[n], b.n)
 		n++
 	}
 	b.strands.Reset(b.n)
@@ -177,7 +184,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 }
 
 // gather is Store.versions for a row of all bodies. Most have moved since T and
-// since T', and lie where the way leads to.
+// since T', and lie where the way leads to; others have not moved since T'.
 func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	heads, pages := h.rows[row], s.rows.pages[row]
@@ -185,8 +192,21 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 	if n != 3 && n != 4 || before == tick.None {
 		atT.count = 0
 	}
+	still := before
+	if before == tick.None {
+		still = t
+	}
 	for k, index := range b.index[:b.n] {
-		if int(index) < len(heads) && heads[index].since > t {
+		if int(index) >= len(heads) {
+			b.find(s, c, k, row, way, t, before)
+			continue
+		}
+		if heads[index].since <= still {
+			copy(c.Now[k][:], pages[index/pageRows][index%pageRows*n:][:n])
+			c.Base[k], c.Before[k] = c.Now[k], c.Now[k]
+			continue
+		}
+		if heads[index].since > t {
 			newest := heads[index].newest
 			x, y := newest+uint64(way.base), newest+uint64(way.before)
 			if x-atT.number < atT.count && y-after.number < after.count {

@@ -24,6 +24,9 @@ func BenchmarkWrite(b *testing.B) {
 	b.Run("1000 x 16, others", func(b *testing.B) { benchmarkWrite(b, 1000, 16, 10, 1) })
 	b.Run("1000 x 16, a tenth", func(b *testing.B) { benchmarkWrite(b, 1000, 16, 10, 0) })
 	b.Run("1000 x 16, all", func(b *testing.B) { benchmarkWrite(b, 1000, 16, 1, 0) })
+	b.Run("1000 x 1, a tenth", func(b *testing.B) { benchmarkWrite(b, 1000, 1, 10, 0) })
+	b.Run("1000 x 1, others", func(b *testing.B) { benchmarkWrite(b, 1000, 1, 10, 1) })
+	b.Run("1000 x 1, all", func(b *testing.B) { benchmarkWrite(b, 1000, 1, 1, 0) })
 	b.Run("20000 x 64, a tenth", func(b *testing.B) { benchmarkWrite(b, 20000, 64, 10, 0) })
 }
 

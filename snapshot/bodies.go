@@ -11,6 +11,7 @@ import (
 // bits depend on the entity, T and T' and on nothing that is a client's own, so
 // they are made once a tick and copied to every client that leans on the same.
 type body struct {
+	word   uint64 // where it has no more bits than that
 	words  []uint64
 	bits   int
 	deltas uint8 // rows that travel as what differs
@@ -20,7 +21,6 @@ type body struct {
 // bodyEntry is a body that was made in this tick. It fills a cache line, with
 // the first bits of the body: most have no more.
 type bodyEntry struct {
-	made   tick.Tick // the tick it is of; of any other, the entry is free
 	t      tick.Tick
 	before tick.Tick
 	mask   Mask
@@ -37,17 +37,17 @@ type bodyEntry struct {
 
 // bodies are those of one tick.
 type bodies struct {
-	entries []bodyEntry // by index, the first one that was made of it
-	arenas  []arena     // where the others are: those of an index in arena index >> shift
-	shift   uint
-	tick    tick.Tick
-	made    uint64 // bodies made since the beginning
-	shared  uint64 // times one was used again
+	first  []uint32 // by index, where in its arena the first one is that was made of it, if that is of the index: else of an earlier tick
+	arenas []arena  // those of an index in arena index >> shift
+	shift  uint
+	tick   tick.Tick
+	made   uint64 // bodies made since the beginning
+	shared uint64 // times one was used again
 }
 
 // arena is room for bodies of a range of indexes.
 type arena struct {
-	more    []bodyEntry // all but the first of each index; the first here is nobody's
+	entries []bodyEntry // in the order in which they were made, one behind the other: few lines, and none waited for; the first is nobody's
 	code    wire.Words
 	symbols []wire.DeltaSymbol // of a body that a trainer sees
 	made    uint64             // in this tick
@@ -74,7 +74,7 @@ const oneArena = 31
 // begin forgets the bodies of earlier ticks.
 func (b *bodies) begin(s *Store, shift uint) {
 	b.tick, b.shift = s.tick, shift
-	b.entries = grown(b.entries, len(s.gens), cap(s.gens))
+	b.first = grown(b.first, len(s.gens), cap(s.gens))
 	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
 		b.arenas = append(b.arenas, arena{})
 	}
@@ -82,37 +82,57 @@ func (b *bodies) begin(s *Store, shift uint) {
 		a := &b.arenas[i]
 		b.made += a.made
 		a.code.Reset()
-		a.more, a.made = append(a.more[:0], bodyEntry{}), 0
+		if least := upTo(len(s.gens), shift) + 1; cap(a.entries) < least { // one of each index
+			a.entries = make([]bodyEntry, 0, upTo(cap(s.gens), shift)+1)
+		}
+		a.entries, a.made = append(a.entries[:0], bodyEntry{}), 0
 	}
+}
+
+// upTo is how many of n indexes an arena has.
+func upTo(n int, shift uint) int {
+	if shift < oneArena {
+		return min(n, 1<<shift)
+	}
+	return n
 }
 
 // of is the room of an index's bodies.
 func (b *bodies) of(index uint32) *arena { return &b.arenas[index>>b.shift] }
 
-// wordsOf are the bits of a body.
+// wordsOf are the bits of a body that does not fit the word of its entry.
 func (b *bodies) wordsOf(e *bodyEntry) []uint64 {
 	return b.of(e.index).code.All()[e.at : int(e.at)+(int(e.bits)+63)/64]
 }
 
 // find is a body that was made, nil if it was not.
 func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
-	e := &b.entries[index]
-	if e.made != b.tick {
+	a, e := b.firstOf(index)
+	if e == nil {
 		return nil
 	}
 	for e.t != t || e.before != before || e.mask != mask {
 		if e.next == 0 {
 			return nil
 		}
-		e = &b.of(index).more[e.next]
+		e = &a.entries[e.next]
 	}
 	return e
+}
+
+// firstOf is the body that was made first of an index, nil if there is none.
+func (b *bodies) firstOf(index uint32) (*arena, *bodyEntry) {
+	a, at := b.of(index), b.first[index]
+	if at == 0 || int(at) >= len(a.entries) || a.entries[at].index != index {
+		return a, nil
+	}
+	return a, &a.entries[at]
 }
 
 // add makes a body that was not made yet.
 func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 	a, e := b.place(s, index)
-	e.made, e.t, e.before, e.mask, e.index = b.tick, t, before, mask, index
+	e.t, e.before, e.mask, e.index = t, before, mask, index
 	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, 0, false, false
 	s.makeBody(a, e, 0)
 	return e
@@ -129,19 +149,21 @@ func (b *bodies) used(e *bodyEntry) {
 
 // place is an entry for another body of an index.
 func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
-	a, e := b.of(index), &b.entries[index]
-	if e.made == b.tick {
+	a, e := b.firstOf(index)
+	n := uint32(len(a.entries))
+	if e == nil {
+		b.first[index] = n
+	} else {
 		for e.next != 0 {
-			e = &a.more[e.next]
+			e = &a.entries[e.next]
 		}
-		e.next = uint32(len(a.more))
-		if len(a.more) == cap(a.more) { // Clients of many round trips, with some loss, need several bodies of an index.
-			a.more = slices.Grow(a.more, max(len(a.more), min(moreEach*len(s.gens), mostMore)))
-		}
-		a.more = append(a.more, bodyEntry{})
-		e = &a.more[e.next]
+		e.next = n
 	}
-	return a, e
+	if len(a.entries) == cap(a.entries) { // Clients of many round trips, with some loss, need several bodies of an index.
+		a.entries = slices.Grow(a.entries, max(len(a.entries), min(moreEach*len(s.gens), mostMore)))
+	}
+	a.entries = a.entries[:n+1]
+	return a, &a.entries[n]
 }
 
 // usualWords is more than almost every body takes.

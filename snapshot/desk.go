@@ -14,6 +14,8 @@ type Desk struct {
 	sheaf  sheaf
 	lists  sharedLists
 	rounds rounds
+	apart  bool   // a test's: nothing is swept
+	swept  uint64 // entities that were, since the beginning
 	// fetched is of no meaning: that it is kept makes fetch touch.
 	fetched uint32
 }
@@ -68,11 +70,11 @@ func (s *Store) forgetLists() {
 // fetch touches where the bodies of the next entities of a packet are, or will be,
 // if they wait: all at once, as View.fetch does.
 func (d *Desk) fetch(entries []sentEntry, waits bitset) {
-	bodies := d.bodies.entries
+	first := d.bodies.first
 	var any uint32
 	for i := range entries {
-		if index := entries[i].index; int(index) < len(bodies) && waits.has(index) {
-			any |= bodies[index].index
+		if index := entries[i].index; int(index) < len(first) && waits.has(index) {
+			any |= first[index]
 		}
 	}
 	d.fetched = any
@@ -109,7 +111,10 @@ func (d *Desk) body(to *body, index uint32, mask Mask, t, before tick.Tick, told
 		e = &bodyEntry{t: t, before: before, mask: mask, index: index}
 		d.store.makeBody(of.of(index), e, told)
 	}
-	to.words, to.bits, to.deltas, to.same = of.wordsOf(e), int(e.bits), e.deltas, e.same
+	to.word, to.bits, to.deltas, to.same = e.word, int(e.bits), e.deltas, e.same
+	if to.words = nil; e.bits > 64 {
+		to.words = of.wordsOf(e)
+	}
 	return !e.none
 }
 

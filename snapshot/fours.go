@@ -71,22 +71,31 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	} else {
 		f.keeper = p.keep(before)
 	}
+	first, until := from, from
 	for i := from; i < before.n && room; i++ {
-		if i%ahead == 0 || i == from {
-			next := v.sent.following(before, i)
-			next = next[:min(ahead-i%ahead, len(next))]
-			v.fetch(next)
-			p.desk.fetch(next, v.unsent)
-			p.makeAhead(next, i%ahead)
-		}
 		e := v.sent.entry(before, i)
 		if e.despawn {
+			until = max(until, i+1)
 			continue
+		}
+		if i == until {
+			next := v.sent.following(before, i)
+			next = next[:min(ahead, len(next))]
+			if begun := f.at % fourSize; begun > 0 {
+				next = next[:min(fourSize-begun, len(next))] // those behind may be swept
+			} else if n := p.sweep(&f, next, i, before.records); n > 0 {
+				i, until = i+n-1, i+n
+				continue
+			}
+			v.fetch(next)
+			p.desk.fetch(next, v.unsent)
+			p.makeAhead(next)
+			first, until = i, i+len(next)
 		}
 		if grouped && v.store.groups.at(e.index) != 0 && v.store.groups.whole(e.index) == nil {
 			f.keeper.own = true // how much is seen of a group so large is this client's own
 		}
-		body := p.desk.sheaf.bodies[i%ahead]
+		body := p.desk.sheaf.bodies[i-first]
 		switch inGroup := grouped && (v.groupOf(e.index) != nil || v.ties.has(e.index)); {
 		case inGroup:
 		case body != nil || p.candidate(e.index):

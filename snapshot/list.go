@@ -119,7 +119,7 @@ func (p *packetWriter) writeBody(e *bodyEntry, of *bodies) {
 	if e.bits <= 64 {
 		p.w.Write(e.word, uint(e.bits))
 	} else {
-		p.writeWords(of.wordsOf(e), int(e.bits))
+		p.w.Words(of.wordsOf(e), int(e.bits))
 	}
 }
 

@@ -158,7 +158,7 @@ func (p *packetWriter) entity(r *record) {
 		}
 	}
 	if r.base != tick.None {
-		p.writeWords(r.body.words, r.body.bits)
+		p.writeBits(r.body.word, r.body.words, r.body.bits)
 	}
 	p.rows(r)
 }
@@ -170,8 +170,12 @@ func (p *packetWriter) rows(r *record) {
 	}
 }
 
-// writeWords writes the first n bits.
-func (p *packetWriter) writeWords(words []uint64, n int) {
+// writeBits writes n bits: of a word, or of several where it has no room for them.
+func (p *packetWriter) writeBits(word uint64, words []uint64, n int) {
+	if n <= 64 {
+		p.w.Write(word, uint(n))
+		return
+	}
 	p.w.Words(words, n)
 }
 

@@ -297,7 +297,7 @@ func (p *packetWriter) take(m *sharedList) {
 // else carries it.
 func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
 	v := p.v
-	p.writeWords(m.code, c.bits)
+	p.w.Words(m.code, c.bits)
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
 		v.unsent[a.word] &^= a.wait
@@ -370,6 +370,12 @@ func (k *listKeeper) done(p *packetWriter, f *fours, members []member, upTo int)
 		}
 		m.listed = append(m.listed, e.index)
 	}
+	k.reached(p, f, upTo)
+}
+
+// reached notes how far the list has come.
+func (k *listKeeper) reached(p *packetWriter, f *fours, upTo int) {
+	m := k.list
 	k.at = p.w
 	k.come.at, k.come.bits, k.come.end = upTo, k.at.Bits()-k.mark.Bits(), f.listed
 	if k.come.entries, k.come.waits = len(m.entries), len(m.waits); k.come.entries > 0 && upTo >= k.next {

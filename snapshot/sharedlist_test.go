@@ -42,17 +42,19 @@ type listGame struct {
 	shares               bool // so much is alike that lists are shared at several desks too
 	whole                bool // rows travel whole, and packets are shared instead of lists
 	parts                bool // parts of lists are shared too
+	between              bool // something of one client's own changes between the packets of a tick
+	history              int  // bytes; so few that not all is held that records would lean on
 }
 
 func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
-	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, Whole: g.whole}
+	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, Whole: g.whole, HistoryBytes: g.history}
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewDesk())
 		w.desks[0].lists.every = fourSize // the more marks, the more parts
 	}
 	if !shared {
-		w.store.desk.lists.next, w.store.desk.rounds.alone = math.MaxInt64, true
+		w.store.desk.lists.next, w.store.desk.rounds.alone, w.store.desk.apart = math.MaxInt64, true, true
 	}
 	for range g.clients {
 		v := NewView(w.store, cfg)
@@ -114,6 +116,15 @@ func (w *listTwin) parts() uint64 {
 	return n
 }
 
+// swept is how many entities of lists were gone through at once.
+func (w *listTwin) swept() uint64 {
+	n := w.store.desk.swept
+	for _, d := range w.desks {
+		n += d.swept
+	}
+	return n
+}
+
 // play plays the game and returns every payload.
 func (g listGame) play(w *listTwin) (payloads [][]byte) {
 	r := rand.New(rand.NewPCG(g.seed, 5))
@@ -155,7 +166,7 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 			})
 		}
 		for i := range w.views {
-			payloads = g.send(w, i, r, payloads)
+			payloads = g.send(w, i, r, ids, payloads)
 		}
 		n := 0
 		for _, v := range w.views {
@@ -204,12 +215,21 @@ func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID)
 }
 
 // send writes a client's packets.
-func (g listGame) send(w *listTwin, i int, r *rand.Rand, payloads [][]byte) [][]byte {
+func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, payloads [][]byte) [][]byte {
 	v, desk := w.views[i], &w.store.desk
 	if len(w.desks) > 0 {
 		desk = w.desks[i%len(w.desks)]
 	}
 	for packets := 0; v.Pending() && (!g.plan || packets < 2); packets++ {
+		if g.between && packets == 1 && r.IntN(5) == 0 { // what waits after that makes the next tick one without lists
+			for range 20 {
+				id := ids[r.IntN(len(ids))]
+				v.SetRows(id, Mask(0).With(rowPosition))
+				if r.IntN(4) > 0 {
+					v.SetRows(id, ^Mask(0))
+				}
+			}
+		}
 		room := 300
 		if g.messages && r.IntN(10) == 0 {
 			room = 150 // messages took the rest
@@ -246,6 +266,8 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
 		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true, parts: true},
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
+		"between":   {seed: 10, clients: 6, entities: 900, between: true},
+		"forgotten": {seed: 10, clients: 6, entities: 600, history: 1, reordered: true},
 
 		"whole, alike":     {seed: 11, clients: 12, entities: 200, shares: true, whole: true},
 		"whole, lossy":     {seed: 12, clients: 12, entities: 200, loss: true, whole: true},
@@ -277,6 +299,9 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				twin.holdersAreCounted(t)
 				if g.parts {
 					require.NotZero(t, twin.parts(), "no part was copied: the test shows nothing")
+				}
+				if !g.whole && !g.plan && !g.grouped {
+					require.NotZero(t, twin.swept(), "nothing was swept: the test shows nothing")
 				}
 				require.Equal(t, g.grouped, twin.tied > 0)
 				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")

@@ -6,74 +6,81 @@ import (
 	"math/bits"
 )
 
-// Expect finds out of n rows of a column in which lanes they differ, and how far the lanes are from what is expected of
-// them. Of v it is Age, Span and whether there is Before that count, here and in CodeColumn.
-func (d *Delta) Expect(c *Column, n int, v *Versions) {
+// CompareAll finds out of n rows of a column in which lanes they differ.
+func (d *Delta) CompareAll(c *Column, n int) {
+	lanes, any := uint8(1)<<(len(d.lanes)&7)-1, uint8(0)
+	for k := range c.Now[:n] {
+		a, b, o := &c.Now[k], &c.Base[k], &c.Before[k]
+		b0, b1 := uint64(b[0])|uint64(b[1])<<32, uint64(b[2])|uint64(b[3])<<32
+		changed := lanes & differing((uint64(a[0])|uint64(a[1])<<32)^b0, (uint64(a[2])|uint64(a[3])<<32)^b1)
+		c.changed[k] = changed
+		c.moved[k] = lanes & differing((uint64(o[0])|uint64(o[1])<<32)^b0, (uint64(o[2])|uint64(o[3])<<32)^b1)
+		any |= changed
+	}
+	c.any = any
+}
+
+// differing is which of four lanes are not zero, two of them in each word.
+func differing(a, b uint64) uint8 {
+	const top = 1<<63 | 1<<31
+	a, b = (a&^top+^uint64(top)|a)&top, (b&^top+^uint64(top)|b)&top
+	a = a>>31 | b>>29
+	return uint8(a|a>>31) & 15
+}
+
+// offsetsOf finds out how far the lanes of a column are from what is expected of them.
+func (d *Delta) offsetsOf(s *Strands, c *Column, v *Versions) {
 	span := v.Span
 	if v.Before == nil {
 		span = 1 // where it has no meaning
 	}
-	clear(c.changed[:n])
-	clear(c.moved[:n])
-	clear(c.odd[:n])
-	if d.row == rowLines && d.ready {
+	clear(s.odd[:s.n])
+	switch {
+	case d.row == rowLines && d.ready:
 		for i := range d.lanes {
-			d.lineOf(c, n, i, v.Age, span)
+			if c.any>>(uint(i)&7)&1 != 0 {
+				d.lineOf(s, c, i, v.Age, span)
+			}
 		}
-		return
-	}
-	d.compareAll(c, n)
-	if d.row != rowTurn || !d.ready {
-		copy(c.odd[:n], c.changed[:n])
-		return
-	}
-	d.turnsOf(c, n, v.Age, span)
-}
-
-// compareAll finds out in which lanes rows differ.
-func (d *Delta) compareAll(c *Column, n int) {
-	lanes := uint8(1)<<(len(d.lanes)&7) - 1
-	for k := range c.Now[:n] {
-		a, b, o := &c.Now[k], &c.Base[k], &c.Before[k]
-		c.changed[k] = lanes & uint8(bit(a[0] != b[0])|bit(a[1] != b[1])<<1|bit(a[2] != b[2])<<2|bit(a[3] != b[3])<<3)
-		c.moved[k] = lanes & uint8(bit(b[0] != o[0])|bit(b[1] != o[1])<<1|bit(b[2] != o[2])<<2|bit(b[3] != o[3])<<3)
+	case d.row == rowTurn && d.ready:
+		d.turnsOf(s, c, v.Age, span)
+	default:
+		s.odd = c.changed
 	}
 }
 
-// lineOf is Expect for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row.
-func (d *Delta) lineOf(c *Column, n, i int, age, span int64) {
+// lineOf is offsetsOf for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row.
+func (d *Delta) lineOf(s *Strands, c *Column, i int, age, span int64) {
 	i &= groupLanes - 1
-	top, shift := int64(1)<<(d.lanes[i].bits&63)-1, uint(i)&7
-	for k := range c.Now[:n] {
-		now, base, before := c.Now[k][i], c.Base[k][i], c.Before[k][i]
-		c.changed[k] |= uint8(bit(now != base)) << shift
-		c.moved[k] |= uint8(bit(base != before)) << shift
-		movement := int64(base) - int64(before)
+	top := int64(1)<<(d.lanes[i].bits&63) - 1
+	for k := range c.Now[:s.n] {
+		base := int64(c.Base[k][i])
+		movement := base - int64(c.Before[k][i])
 		if age|span != 1 {
 			movement = divide(movement*age, span)
 		}
-		c.off[k][i].set(int64(now)-min(max(int64(base)+movement, 0), top), movement)
+		s.off[k][i] = offsetOf(int64(c.Now[k][i])-min(max(base+movement, 0), top), movement)
 	}
 }
 
-// set folds a distance by the sign of the movement.
-func (o *offset) set(distance, movement int64) {
+// offsetOf folds a distance by the sign of the movement.
+func offsetOf(distance, movement int64) offset {
 	side := movement >> 63
 	distance = distance ^ side - side
-	o.distance = uint64(distance<<1 ^ distance>>63)
-	o.context = min(bits.Len64(uint64(movement^side-side)), movementSteps) * misses
+	context := min(bits.Len64(uint64(movement^side-side)), movementSteps) * misses
+	return offset(uint64(distance<<1^distance>>63)<<contextBits | uint64(context))
 }
 
-// turnsOf is Expect for rotations: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
+// turnsOf is offsetsOf for rotations: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
 // for theirs.
-func (d *Delta) turnsOf(c *Column, n int, age, span int64) {
+func (d *Delta) turnsOf(s *Strands, c *Column, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
-	for k := range c.Now[:n] {
+	for k := range c.Now[:s.n] {
 		r0, r1, r2, changed := &c.Now[k], &c.Base[k], &c.Before[k], c.changed[k]
 		if changed == 0 {
 			continue
 		}
-		if c.odd[k] = changed; changed&1 != 0 || ((r1[0]^r2[0])|(r0[0]^r1[0]))&3 != 0 {
+		if s.odd[k] = changed; changed&1 != 0 || ((r1[0]^r2[0])|(r0[0]^r1[0]))&3 != 0 {
 			continue
 		}
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
@@ -94,86 +101,118 @@ func (d *Delta) turnsOf(c *Column, n int, age, span int64) {
 		if dot < 0 || u < 0 || square == 0 {
 			continue
 		}
-		c.odd[k], c.square[k] = 0, uint64(square)
-		c.to[k] = [groupLanes]int64{1: a, 2: b, 3: e}
+		s.odd[k], s.square[k] = 0, uint64(square)
+		s.to[k] = [groupLanes]int64{1: a, 2: b, 3: e}
 	}
-	for k := range c.Now[:n] {
-		changed := c.changed[k] &^ c.odd[k]
+	for k := range c.Now[:s.n] {
+		changed := c.changed[k] &^ s.odd[k]
 		if changed == 0 {
 			continue
 		}
-		length := root(c.square[k] << 16)
+		length := root(s.square[k] << 16)
 		for ; changed != 0; changed &= changed - 1 {
 			i := bits.TrailingZeros8(changed) & 3
-			to, base := c.to[k][i], int64(c.Base[k][i])
+			to, base := s.to[k][i], int64(c.Base[k][i])
 			sign := to >> 63
 			q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
 			predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
-			c.off[k][i].set(int64(c.Now[k][i])-predicted, predicted-base)
+			s.off[k][i] = offsetOf(int64(c.Now[k][i])-predicted, predicted-base)
 		}
 	}
 }
 
-// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Expect has been asked about it.
+// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. CompareAll has been asked about it. Of v it is
+// Age, Span and whether there is Before that count.
 func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
+	if c.any == 0 {
+		return
+	}
+	d.offsetsOf(s, c, v)
 	if d.ready && d.row != rowOther {
 		d.tokensOf(s, c, v)
 	}
 	for k := range s.n {
-		if c.odd[k] != 0 {
+		if s.odd[k] != 0 {
 			d.codeOdd(s, c, k, v)
 		}
 	}
 }
 
-// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them.
+// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them, a lane
+// of all before the next.
 func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 	g, class := &d.groups[0], AgeClass(v.Age)
-	of, age := 1<<(uint(g.count)&7), class*contextsPerAge
-	context, known := class*(of+1)+of, 0
+	lanes := uint(g.count) & 7
+	context, age, known := class*(1<<lanes+1)+1<<lanes, class*contextsPerAge, 0
 	if v.Before != nil {
-		context, age, known = class*(of+1), age+misses, 0xFF
+		context, age, known = class*(1<<lanes+1), age+misses, 0xFF
 	}
+	any := uint8(0)
 	for k := range s.n {
-		changed := uint(c.changed[k] &^ c.odd[k])
-		if changed == 0 {
+		usual := c.changed[k] &^ s.odd[k]
+		if s.usual[k] = usual; usual == 0 {
 			continue
 		}
-		st := &s.strands[k]
-		which := (context+int(c.moved[k])&known)*of + int(changed)
-		e := g.flat[which].Load()
+		any |= usual
+		at := context + int(c.moved[k])&known
+		e := g.flat[at<<lanes+int(usual)].Load()
 		if e == 0 {
-			e = g.table.unfold(which/of, int(changed))
+			e = g.table.unfold(at, int(usual))
 		}
-		acc, n, at, miss := st.acc|uint64(e&0xFFFF)<<(st.n&63), st.n+uint(e>>16), st.at, st.miss
-		for ; changed != 0; changed &= changed - 1 {
-			i := bits.TrailingZeros(changed) & 3
-			l, o := &d.lanes[i], &c.off[k][i]
-			row, e := age+o.context+miss, uint32(0)
-			if o.distance < shortTokens {
-				e = l.short[row*shortTokens+int(o.distance)].Load()
-			}
-			code, size := uint64(e&(1<<shortSize-1)), uint(e>>shortSize)
-			if e == 0 {
-				code, size = l.long(o.distance, row)
-			}
-			if n+size >= 64 {
-				binary.LittleEndian.PutUint64(s.bits[at:], acc)
-				at, acc, n = at+int(n>>3), acc>>(n&^7&63), n&7
-			}
-			acc |= code << (n & 63)
-			n += size
-			miss = int(bit(o.distance > 2) + bit(o.distance > 30))
-		}
-		binary.LittleEndian.PutUint64(s.bits[at:], acc)
-		st.at, st.acc, st.n, st.miss = at+int(n>>3), acc>>(n&^7&63), n&7, miss
+		s.put(&s.strands[k], uint64(e&0xFFFF), uint(e>>16))
 	}
+	for ; any != 0; any &= any - 1 {
+		i := bits.TrailingZeros8(any) & (groupLanes - 1)
+		l := &d.lanes[i]
+		for k := 0; ; k++ {
+			if k = l.shortOf(s, i, k, age); k == s.n {
+				break
+			}
+			l.longOf(s, i, k, age)
+		}
+	}
+}
+
+// shortOf writes the tokens of a lane from the k-th row on, up to one that has no short token yet, whose number it returns.
+// It calls nothing.
+func (l *deltaLane) shortOf(s *Strands, i, k, age int) int {
+	short, i := l.short, i&(groupLanes-1)
+	for ; k < s.n; k++ {
+		o, st, usual := s.off[k][i], &s.strands[k], -uint64(s.usual[k]>>(uint(i)&7)&1) // all bits or none
+		distance := o.distance() & usual
+		at := uint64(age+o.context()) + st.miss
+		if distance >= shortTokens {
+			return k
+		}
+		e := short[at*(shortTokens/2)+distance/2].Load() >> (distance & 1 * shortBits) & (1<<shortBits - 1)
+		if e == 0 && usual != 0 {
+			return k
+		}
+		e = e&uint32(usual) | 1&^uint32(usual)
+		size, n := uint(bits.Len32(e)-1)&31, st.n&63
+		code := uint64(e ^ 1<<size)
+		st.miss ^= (st.miss ^ uint64(bit(distance > 2)+bit(distance > 30))) & usual
+		st.acc |= code << n
+		if st.n = n + size; st.n >= 64 {
+			binary.LittleEndian.PutUint64(s.bits[st.at:], st.acc)
+			st.acc, st.n, st.at = code>>(64-n), st.n-64, st.at+8
+		}
+	}
+	return k
+}
+
+// longOf is shortOf for one row, whatever its token.
+func (l *deltaLane) longOf(s *Strands, i, k, age int) {
+	o, st := s.off[k][i], &s.strands[k]
+	code, size := l.long(o.distance(), age+o.context()+int(st.miss))
+	st.miss = uint64(bit(o.distance() > 2) + bit(o.distance() > 30))
+	s.put(st, code, size)
 }
 
 // codeOdd codes a row that goes its own way.
 func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
 	n, st := len(d.lanes), &s.strands[k]
-	of := Versions{Base: c.Base[k][:n], Age: v.Age, Span: v.Span, Miss: st.miss}
+	of := Versions{Base: c.Base[k][:n], Age: v.Age, Span: v.Span, Miss: int(st.miss)}
 	if v.Before != nil {
 		of.Before = c.Before[k][:n]
 	}
@@ -189,5 +228,5 @@ func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
 			word, size = word>>32, size-some
 		}
 	}
-	st.miss = of.Miss
+	st.miss = uint64(of.Miss)
 }

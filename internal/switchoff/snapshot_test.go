@@ -15,6 +15,8 @@ func rules1and2() []mutation {
 			"snapshot/list.go", "return v.went[index] != p.s && (", "return ("),
 		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
 			"snapshot/write.go", "if v.touchedAt(index) <= p.s {", "{"),
+		change("rule 1", "what changed after its record went out is taken as said in a sweep", "TestSharedListsAndDesksChangeNoBit/between",
+			"snapshot/sweep.go", " || v.touchedAt(e.index) > p.s {", " {"),
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
 			{"snapshot/acked.go", "= t, e.mask, e.span, uint16(near), 0", "= t, p.mask|e.mask, e.span, uint16(near), 0"},
