@@ -54,7 +54,6 @@ type Store struct {
 	births   []wire.NetworkID // spawned in this tick and still alive
 	deaths   []wire.NetworkID // alive before this tick, and no longer
 	count    int              // rows changed in this tick
-	fetched  uint64           // of no meaning: that it is kept makes Rows touch
 	refused  uint64           // spawns refused because MaxEntities were alive
 }
 
