@@ -86,6 +86,7 @@ func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
 
 // reshape writes down what an entity was before this tick, once a tick.
 func (s *Store) reshape(index uint32) {
+	s.shapes++
 	if s.shape[index] != s.tick {
 		mask := s.rows.masks[index]
 		s.reshaped = append(s.reshaped, index)

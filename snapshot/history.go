@@ -249,8 +249,9 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 func (h *history) find(number uint64, row int, index uint32, t tick.Tick) []uint32 {
 	width, bit := h.rows[row].width, uint64(1)<<(index%stripeRows)
 	c := h.get(number)
-	if guess := h.guess(number, c, t); guess != nil && guess.rows&bit != 0 {
-		c = guess
+	if guess := h.guess(number, c, t); guess != nil && guess.there&bit != 0 {
+		lanes, _ := h.was(guess, bit, width, t)
+		return lanes
 	}
 	for ; c != nil && c.tick > t; c = h.get(number) {
 		if c.there&bit != 0 {

@@ -8,7 +8,10 @@ import "math/bits"
 func (h *history) open(s *stripe, row int, number uint32, more, likely int) *change {
 	c := h.get(s.newest)
 	if c == nil || c.tick != h.now {
-		return h.add(s, row, number, max(more, likely))
+		if stride := ageLanes + h.rows[row].width; likely > more && h.fits(h.lane, likely*stride) {
+			more = likely
+		}
+		return h.add(s, row, number, more)
 	}
 	rows, room, stride := bits.OnesCount64(c.there)+more, int(c.room), ageLanes+h.rows[row].width
 	if rows <= room {
@@ -90,7 +93,8 @@ func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*
 
 // grow makes the ring of changes larger if the limit allows it.
 func (h *history) grow() bool {
-	n := h.larger(len(h.changes), int(h.next-h.oldest), changeSize)
+	each, _ := h.lately()
+	n := h.larger(len(h.changes), each, changeSize)
 	if n == 0 {
 		return false
 	}
@@ -107,7 +111,8 @@ func (h *history) grow() bool {
 // ring is so in one that is twice as long.
 func (h *history) growLanes() bool {
 	size := len(h.lanes)
-	n := h.larger(size, int(h.lane-h.firstLane), laneSize)
+	_, each := h.lately()
+	n := h.larger(size, each, laneSize)
 	if n == 0 {
 		if h.oldest < h.next {
 			return false
@@ -124,26 +129,26 @@ func (h *history) growLanes() bool {
 	return true
 }
 
-// larger is how long a ring becomes of which so much is in use: twice as long, or
-// at once as long as it will have to be if ticks go on like those that are held. It is
-// 0 where the limit allows no more.
-func (h *history) larger(length, used, size int) int {
+// larger is how long a ring becomes of which a tick takes so much each: twice as
+// long, or at once as long as it will have to be for the window if that goes on. It
+// is 0 where the limit allows no more.
+func (h *history) larger(length int, each uint64, size int) int {
 	room := h.limit - h.bytes()
 	if length*size > room {
 		return 0
 	}
 	n := 2 * length
-	if held := int(h.now - h.from); held >= foretold {
-		for n < used/held*int(h.keep+1) && (2*n-length)*size <= room && n < mostAtOnce*length {
-			n *= 2
-		}
+	for want := each * uint64(h.keep+2); uint64(n) < want && (2*n-length)*size <= room; {
+		n *= 2
 	}
 	return n
 }
 
-const (
-	// foretold is how many ticks tell what the window will take: the first is that of all spawns.
-	foretold = 4
-	// mostAtOnce is how many times as long a ring may become at once.
-	mostAtOnce = 16
-)
+// lately is how many changes and lanes the two ticks before this one took at least.
+func (h *history) lately() (changes, lanes uint64) {
+	now, last, first := h.begun(h.now), h.begun(h.now-1), h.begun(h.now-2)
+	if last.tick != h.now-1 || first.tick != h.now-2 || first.number < h.oldest {
+		return 0, 0
+	}
+	return min(now.number-last.number, last.number-first.number), min(now.lane-last.lane, last.lane-first.lane)
+}
