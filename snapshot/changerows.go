@@ -105,10 +105,12 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, lanes []u
 	s.rows |= rows
 	if stride := ageLanes + n; c.there == 0 && (n == 3 || n == 4) {
 		c.rows, c.there = c.rows|rows, rows
-		to := h.value(c.lane, int(c.room)*stride)
+		to, recent := h.value(c.lane, int(c.room)*stride), h.age(s.before)
 		for k, id := range ids {
-			if rows>>(id.Index%stripeRows)&1 != 0 {
-				to[0] = h.age(p.lastOf(s, id.Index))
+			if in := id.Index % stripeRows; rows>>in&1 != 0 {
+				if to[0] = recent; s.others>>in&1 == 0 {
+					to[0] = h.age(p.since[id.Index])
+				}
 				copyFew(to[ageLanes:], lanes[k*n:(k+1)*n], n)
 				to = to[stride:]
 			}
@@ -129,11 +131,10 @@ func (s *Store) touchRows(w uint32, rows uint64) {
 	if s.changed[w] == 0 {
 		s.words = append(s.words, w)
 	}
+	rows &^= s.changed[w]
 	s.changed[w] |= rows
-	for now := s.tick; rows != 0; rows &= rows - 1 {
+	for now, moved, before := s.tick, s.moved, s.before; rows != 0; rows &= rows - 1 {
 		index := int(w)<<6 + bits.TrailingZeros64(rows)
-		if s.moved[index] != now {
-			s.before[index], s.moved[index] = s.moved[index], now
-		}
+		before[index], moved[index] = moved[index], now
 	}
 }
