@@ -53,7 +53,7 @@ type Config struct {
 	// the smaller one of two ends limits both.
 	SentPackets int
 	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
-	// HistoryBytes is what the versions of the last Window may take, about 90 bytes for each changed row; default 128 MiB,
+	// HistoryBytes is what the versions of the last Window may take, 20 to 90 bytes for each changed row; default 128 MiB,
 	// beyond that the oldest are forgotten and rows travel whole that would have leaned on them. Server only.
 	HistoryBytes int
 	// Whole has the rows of entities travel whole and plain, never as what differs from what a client has. A packet is then made

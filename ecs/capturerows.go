@@ -31,8 +31,50 @@ func (c *Capture) ask(t *table, rows []int32) {
 		return
 	}
 	g.table, g.asked = t, append(g.asked[:0], rows...)
+	f := &t.familiar
+	f.asOf(c.watch.moves, c.store.Shapes(), t.length)
+	var all bool
+	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
+		g.rows, g.have = append(g.rows[:0], rows...), t.rows
+		return
+	}
 	g.rows, g.ids = c.watch.occupants(t, rows, g.rows[:0], g.ids[:0])
-	g.have = c.store.Common(g.ids)
+	if g.have = c.store.Common(g.ids); g.have&t.rows == t.rows {
+		f.add(g.rows)
+	}
+}
+
+// familiar is the rows of a table of which it is known that an entity of ours is in each and that the store has all its rows: while no
+// entity of either changes its place or its rows, that stays so. To ask anew is lines of memory all over the places and the store.
+type familiar struct {
+	moves, shapes uint64   // as of which
+	rows          []uint64 // bits
+}
+
+// asOf forgets what was known before something changed.
+func (f *familiar) asOf(moves, shapes uint64, rows int) {
+	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
+		f.moves, f.shapes = moves, shapes
+		f.rows = slices.Grow(f.rows[:0], words)[:words]
+		clear(f.rows)
+	}
+}
+
+// ids lists whose some rows are, if all are known.
+func (f *familiar) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
+	ids = slices.Grow(ids, len(rows))[:len(rows)]
+	all := uint64(1)
+	for k, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+		ids[k] = t.replicas.keptReplicated(int(row)).ID
+	}
+	return ids, all != 0
+}
+
+func (f *familiar) add(rows []int32) {
+	for _, row := range rows {
+		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
+	}
 }
 
 // differ captures rows of one column, each step for all of them before the next.

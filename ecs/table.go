@@ -33,6 +33,7 @@ type table struct {
 	slots     []int32          // scattered: as many, negative where there was none
 	spares    []spare          // ascending: rows that a run will overwrite
 	goal      int              // the column of the relation, negative where that does not replicate
+	familiar  familiar         // captures: rows of which nothing has to be asked
 }
 
 // newTable makes the shadow for a mask and registers its filter with the

@@ -188,9 +188,7 @@ func (w *watch) scanColumns(t *table, h watcher) {
 // scanRows goes over the rows from <= row < to, all of which have a slot.
 func (w *watch) scanRows(t *table, from, to int, h watcher) {
 	for ; from < to; from += chunkRows {
-		if end := min(from+chunkRows, to); !t.same(from, end) {
-			w.scanChunk(t, from, end, h)
-		}
+		w.scanChunk(t, from, min(from+chunkRows, to), h)
 	}
 }
 
@@ -198,7 +196,9 @@ func (w *watch) scanRows(t *table, from, to int, h watcher) {
 func (w *watch) scanChunk(t *table, from, to int, h watcher) {
 	if t.replicas.same(from, to) {
 		for i := range t.columns {
-			w.scanWhole(t, &t.columns[i], from, to, h)
+			if c := &t.columns[i]; !c.same(from, to) {
+				w.scanWhole(t, c, from, to, h)
+			}
 		}
 		return
 	}
@@ -223,10 +223,14 @@ func (w *watch) scanBlock(t *table, from, to int, spared bool, h watcher) {
 // scanWhole goes over a column of a chunk whose entities are where they were.
 func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
 	w.rows = w.rows[:0]
-	for ; from < to; from += blockRows {
-		if end := min(from+blockRows, to); !c.same(from, end) {
-			w.rows = c.collect(from, end, w.rows)
+	for differed := false; from < to; from += blockRows {
+		end := min(from+blockRows, to)
+		if !differed && c.same(from, end) { // Where the block before differed, so does this one, most often.
+			continue
 		}
+		n := len(w.rows)
+		w.rows = c.collect(from, end, w.rows)
+		differed = len(w.rows) > n
 	}
 	if len(w.rows) == 0 || h.differ(t, c, w.rows) {
 		return

@@ -187,7 +187,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 // since T', and lie where the way leads to; others have not moved since T'.
 func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
-	heads, pages := h.rows[row], s.rows.pages[row]
+	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
 	if n != 3 && n != 4 || before == tick.None {
 		atT.count = 0
@@ -196,30 +196,32 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 	if before == tick.None {
 		still = t
 	}
+	stride, at, here := ageLanes+int(n), ^uint32(0), twice{}
 	for k, index := range b.index[:b.n] {
-		if int(index) >= len(heads) {
-			b.find(s, c, k, row, way, t, before)
-			continue
-		}
-		if heads[index].since <= still {
-			copy(c.Now[k][:], pages[index/pageRows][index%pageRows*n:][:n])
-			c.Base[k], c.Before[k] = c.Now[k], c.Now[k]
-			continue
-		}
-		if heads[index].since > t {
-			newest := heads[index].newest
-			x, y := newest+uint64(way.base), newest+uint64(way.before)
-			if x-atT.number < atT.count && y-after.number < after.count {
-				x, y, is := h.at(x), h.at(y), thingOf(index, row)
-				if x.thing == is && y.thing == is {
-					copyFew(c.Now[k][:], pages[index/pageRows][index%pageRows*n:], int(n))
-					copyFew(c.Base[k][:], h.lanes[x.lane&uint64(len(h.lanes)-1):], int(n))
-					copyFew(c.Before[k][:], h.lanes[y.lane&uint64(len(h.lanes)-1):], int(n))
-					continue
+		if number := index / stripeRows; number != at {
+			at, here = number, twice{}
+			if int(number) < len(stripes) {
+				newest := stripes[number].newest
+				x, y := newest+uint64(way.base), newest+uint64(way.before)
+				if x-atT.number < atT.count && y-after.number < after.count {
+					here = h.twice(x, y, uint16(row), number)
 				}
 			}
 		}
-		b.find(s, c, k, row, way, t, before)
+		bit := uint64(1) << (index % stripeRows)
+		switch {
+		case here.both&bit != 0:
+		case int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still:
+			copy(c.Now[k][:], pages[index/pageRows][index%pageRows*n:][:n])
+			c.Base[k], c.Before[k] = c.Now[k], c.Now[k]
+			continue
+		default:
+			b.find(s, c, k, row, way, t, before)
+			continue
+		}
+		copyFew(c.Now[k][:], pages[index/pageRows][index%pageRows*n:], int(n))
+		copyFew(c.Base[k][:], here.base[bits.OnesCount64(here.inBase&(bit-1))*stride+ageLanes:], int(n))
+		copyFew(c.Before[k][:], here.before[bits.OnesCount64(here.inBefore&(bit-1))*stride+ageLanes:], int(n))
 	}
 }
 

@@ -15,11 +15,7 @@ func (s *Store) EachAt(t tick.Tick, yield func(wire.NetworkID) bool) bool {
 		index := uint32(i)
 		lives := s.alive.has(index)
 		if s.shape[i] > t {
-			c := s.past.entityAt(index, t)
-			if c == nil {
-				continue // It was nobody's by then.
-			}
-			lives, generation = c.thing.there(), s.past.generationOf(c)
+			_, generation, lives = s.past.entityAt(index, t)
 		}
 		if lives && !yield(wire.NetworkID{Index: index, Generation: generation}) {
 			break

@@ -79,36 +79,26 @@ func (s *Store) loseRow(index uint32, row int) {
 
 // keepRow writes down what a row was before this tick, once a tick.
 func (s *Store) keepRow(index uint32, row int, had bool, lanes []uint32) {
-	heads := s.past.rows[row]
-	if int(index) >= len(heads) {
-		heads = grown(heads, int(index)+1, cap(s.rows.masks))
-		s.past.rows[row] = heads
-	}
-	if newest := &heads[index]; newest.since != s.tick {
-		s.past.row(s.tick, newest, index, row, had, lanes)
-		if s.schema.refs.Has(row) {
-			s.refs.note(index, row, had, lanes)
-		}
+	if s.past.note(row, index, had, lanes, cap(s.rows.masks)) && s.schema.refs.Has(row) {
+		s.refs.note(index, row, had, lanes)
 	}
 }
 
 // reshape writes down what an entity was before this tick, once a tick.
 func (s *Store) reshape(index uint32) {
-	if since := s.shape[index]; since != s.tick {
+	s.shapes++
+	if s.shape[index] != s.tick {
+		mask := s.rows.masks[index]
 		s.reshaped = append(s.reshaped, index)
-		s.was[index] = s.rows.masks[index]
-		s.past.entity(s.tick, since, index, s.gens[index], s.alive.has(index), s.rows.masks[index])
+		s.was[index] = mask
+		was := [entityLanes]uint32{uint32(mask), uint32(mask >> 32), s.gens[index]}
+		s.past.note(s.past.entities, index, s.alive.has(index), was[:], cap(s.rows.masks))
 		s.shape[index] = s.tick
 	}
 }
 
 // sinceOf is the tick of which a row is as it is now.
-func (s *Store) sinceOf(index uint32, row int) tick.Tick {
-	if heads := s.past.rows[row]; int(index) < len(heads) {
-		return heads[index].since
-	}
-	return tick.None
-}
+func (s *Store) sinceOf(index uint32, row int) tick.Tick { return s.past.sinceOf(row, index) }
 
 // RowAt is the lanes that a row had as of tick t, nil when the entity lacked
 // it. The slice is the store's own: read it before the next Begin. Errors:
@@ -126,11 +116,11 @@ func (s *Store) RowAt(id wire.NetworkID, row int, t tick.Tick) ([]uint32, error)
 	if s.sinceOf(id.Index, row) <= t {
 		return s.rows.row(id.Index, row), nil
 	}
-	c := s.past.rowAt(id.Index, row, t)
-	if c == nil {
+	lanes := s.past.rowAt(row, id.Index, t)
+	if lanes == nil {
 		return nil, ErrEvicted
 	}
-	return s.past.lanesOf(c), nil
+	return lanes, nil
 }
 
 // MaskAt is the rows that an entity had as of tick t. Errors as of RowAt.
@@ -149,16 +139,13 @@ func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 		}
 		return s.rows.masks[id.Index], nil
 	}
-	c := s.past.entityAt(id.Index, t)
-	switch {
-	case c == nil:
-		return 0, ErrEvicted
-	case !c.thing.there() || s.past.generationOf(c) != id.Generation:
+	rows, generation, lived := s.past.entityAt(id.Index, t)
+	if !lived || generation != id.Generation {
 		return 0, ErrNotAlive
 	}
-	return s.past.rowsOf(c), nil
+	return rows, nil
 }
 
-// HistoryEvicted is how many changes were forgotten before they were W ticks
+// HistoryEvicted is how many changes of rows were forgotten before they were W ticks
 // old, because Config.HistoryBytes was too small for them.
 func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }

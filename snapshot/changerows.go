@@ -1,6 +1,11 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/wire"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/arche-netcode/netcode/wire"
+)
 
 // Rows of one component that have another value come many at a time. What is
 // known of an entity lies in a dozen lines of memory that nobody has looked at
@@ -30,15 +35,10 @@ func (s *Store) Rows(ids []wire.NetworkID, row int, lanes []uint32) {
 		}
 		return
 	}
-	heads, any := s.past.rows[row], uint64(0)
 	lanes = lanes[:len(ids)*n]
 	for k, id := range ids {
 		copyFew(lanes[k*n:], pages[id.Index/pageRows][int(id.Index%pageRows)*n:], n)
-		if int(id.Index) < len(heads) {
-			any |= heads[id.Index].newest
-		}
 	}
-	s.fetched = any
 }
 
 // copyFew copies three or four lanes, as most rows have.
@@ -50,55 +50,91 @@ func copyFew(to, from []uint32, n int) {
 // ReplaceRows is Replace for many entities, each of which is named once: old is
 // what Rows has just given, and lanes the new values.
 func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, old, lanes []uint32) {
-	if !s.open || len(ids) == 0 {
+	if !s.open {
 		return
 	}
-	if n := int(s.schema.widths[row]); n != 3 && n != 4 || !s.past.holds(len(ids), n) || !s.heads(ids, row) {
+	n := int(s.schema.widths[row])
+	for len(ids) > 0 {
+		to, last := 1, ids[0].Index
+		for to < len(ids) && ids[to].Index > last && ids[to].Index/stripeRows == last/stripeRows {
+			last, to = ids[to].Index, to+1
+		}
+		s.replaceStripe(ids[:to], row, old[:to*n], lanes[:to*n])
+		ids, old, lanes = ids[to:], old[to*n:], lanes[to*n:]
+	}
+}
+
+// replaceStripe is ReplaceRows for entities of one stripe in ascending order.
+func (s *Store) replaceStripe(ids []wire.NetworkID, row int, old, lanes []uint32) {
+	n, first := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1)
+	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:]
+	rows := uint64(0)
+	if n == 3 || n == 4 {
 		for k, id := range ids {
-			s.Replace(id, row, s.rows.row(id.Index, row), lanes[k*n:(k+1)*n])
+			was, is, in := old[k*n:(k+1)*n], lanes[k*n:(k+1)*n], id.Index%stripeRows
+			differ := (was[0] ^ is[0]) | (was[1] ^ is[1]) | (was[2] ^ is[2]) | (was[n-1] ^ is[n-1])
+			rows |= uint64(one(uint64(differ))) << in
+			copyFew(page[int(in)*n:], is, n)
+		}
+	} else {
+		for k, id := range ids {
+			is, in := lanes[k*n:(k+1)*n], id.Index%stripeRows
+			if !slices.Equal(old[k*n:(k+1)*n], is) {
+				rows |= 1 << in
+				copy(page[int(in)*n:], is)
+			}
+		}
+	}
+	if rows != 0 {
+		s.past.noteRows(row, ids, rows, old, cap(s.rows.masks))
+		s.touchRows(first/stripeRows, rows)
+		s.count += bits.OnesCount64(rows)
+	}
+}
+
+// noteRows is note for rows of one stripe, which were there: those of the
+// entities, in ascending order, whose bit is set. Lanes are of each entity.
+func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, lanes []uint32, want int) {
+	p, number := h.past(row, ids[len(ids)-1].Index, want), ids[0].Index/stripeRows
+	s, n := &p.stripes[number], p.width
+	p.turn(s, number, h.now)
+	if rows &^= s.rows; rows == 0 {
+		return
+	}
+	c := h.open(s, row, number, bits.OnesCount64(rows), 0)
+	s.rows |= rows
+	if stride := ageLanes + n; c.there == 0 && (n == 3 || n == 4) {
+		c.rows, c.there = c.rows|rows, rows
+		to, recent := h.value(c.lane, int(c.room)*stride), h.age(s.before)
+		for k, id := range ids {
+			if in := id.Index % stripeRows; rows>>in&1 != 0 {
+				if to[0] = recent; s.others>>in&1 == 0 {
+					to[0] = h.age(p.since[id.Index])
+				}
+				copyFew(to[ageLanes:], lanes[k*n:(k+1)*n], n)
+				to = to[stride:]
+			}
 		}
 		return
 	}
-	s.replaceFew(ids, row, old, lanes)
-}
-
-// replaceFew is ReplaceRows for a row of three or four lanes, of which all have
-// heads and fit into the history.
-func (s *Store) replaceFew(ids []wire.NetworkID, row int, old, lanes []uint32) {
-	n, now, h := int(s.schema.widths[row]), s.tick, &s.past
-	heads, pages := h.rows[row], s.rows.pages[row]
-	number, lane := h.next, h.lane
-	kept := h.lanes[lane&uint64(len(h.lanes)-1):]
 	for k, id := range ids {
-		was, is := old[k*n:(k+1)*n], lanes[k*n:(k+1)*n]
-		if (was[0]^is[0])|(was[1]^is[1])|(was[2]^is[2])|(was[n-1]^is[n-1]) == 0 {
-			continue
+		if bit := uint64(1) << (id.Index % stripeRows); rows&bit != 0 {
+			to := h.insert(c, bit, ageLanes+n)
+			to[0] = h.age(p.lastOf(s, id.Index))
+			copy(to[ageLanes:], lanes[k*n:(k+1)*n])
 		}
-		if head := &heads[id.Index]; head.since != now {
-			copyFew(kept, was, n)
-			h.at(number).write(number, head.newest, now, head.since, lane, thingOf(id.Index, row))
-			head.since, head.newest = now, number
-			number, lane, kept = number+1, lane+uint64(n), kept[n:]
-		}
-		copyFew(pages[id.Index/pageRows][int(id.Index%pageRows)*n:], is, n)
-		s.touch(id.Index)
-		s.count++
 	}
-	h.next, h.lane = number, lane
 }
 
-// heads reports whether a row of all of some entities has been kept before.
-func (s *Store) heads(ids []wire.NetworkID, row int) bool {
-	most := uint32(0)
-	for _, id := range ids {
-		most = max(most, id.Index)
+// touchRows is touch for entities of one word.
+func (s *Store) touchRows(w uint32, rows uint64) {
+	if s.changed[w] == 0 {
+		s.words = append(s.words, w)
 	}
-	return int(most) < len(s.past.rows[row])
-}
-
-// holds reports whether as many rows of n lanes can be noted without making room.
-func (h *history) holds(rows, n int) bool {
-	at, size := int(h.lane&uint64(len(h.lanes)-1)), rows*n
-	return h.next+uint64(rows)-h.oldest <= uint64(len(h.changes)) &&
-		at+size <= len(h.lanes) && h.lane+uint64(size)-h.firstLane <= uint64(len(h.lanes))
+	rows &^= s.changed[w]
+	s.changed[w] |= rows
+	for now, moved, before := s.tick, s.moved, s.before; rows != 0; rows &= rows - 1 {
+		index := int(w)<<6 + bits.TrailingZeros64(rows)
+		before[index], moved[index] = moved[index], now
+	}
 }

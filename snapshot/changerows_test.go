@@ -91,14 +91,19 @@ func requireSameStore(t *rapid.T, a, b *Store, ids []wire.NetworkID) {
 	require.Equal(t, a.words, b.words)
 	require.Equal(t, a.moved, b.moved)
 	require.Equal(t, a.before, b.before)
-	require.Equal(t, a.past.horizon, b.past.horizon)
-	require.Equal(t, a.past.evicted, b.past.evicted)
-	require.Equal(t, a.past.rows, b.past.rows)
+	room := a.past.evicted == 0 && b.past.evicted == 0
+	if room {
+		require.Equal(t, a.past.horizon, b.past.horizon)
+	}
 	for at := a.Tick(); at > tick.None && at+9 > a.Tick(); at-- {
 		for k := 0; k < len(ids); k += 1 + len(ids)/16 {
 			for row := range a.schema.Rows() {
+				require.Equal(t, a.sinceOf(ids[k].Index, row), b.sinceOf(ids[k].Index, row))
 				want, err := a.RowAt(ids[k], row, at)
 				got, failed := b.RowAt(ids[k], row, at)
+				if !room && at < max(a.past.horizon, b.past.horizon) {
+					continue // Rows that come one by one may take more of it.
+				}
 				require.Equal(t, err, failed)
 				require.Equal(t, slices.Clone(want), slices.Clone(got))
 			}

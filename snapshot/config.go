@@ -17,7 +17,7 @@ type Config struct {
 	// nothing else. An entity that needs more is reported and stepped over.
 	// Zero means whatever room Write is given.
 	Payload int
-	// HistoryBytes is the memory that a Store's history may take, about 90 bytes
+	// HistoryBytes is the memory that a Store's history may take, 20 to 90 bytes
 	// a changed row. Where it is too small for W ticks, the oldest are forgotten
 	// and what leans on them travels whole. Zero means 128 MiB.
 	HistoryBytes int

@@ -2,117 +2,133 @@ package snapshot
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/arche-netcode/netcode/tick"
 )
 
 // A history says what rows and entities were before each change of the last
-// ticks. It is a log: a change writes down the value that it replaces, and
-// since when that one had been so. The value as of a tick is found from the
+// ticks. It is a log: a change writes down the values that it replaces, and
+// since when those had been so. The value as of a tick is found from the
 // newest one backwards, so a row that slept for an hour needs no memory for it:
 // what is in place now, or what the first change replaced, was so at any tick
 // since then (rule 4).
+//
+// A change is that of a stripe in a tick: of all rows of a component that
+// changed then, of 64 entities by index. What a tick notes of them lies in one
+// piece; what has to be known of each row is a bit, and where many rows go on
+// changing together nothing else is written but their old values.
 //
 // The log is a ring in constant memory. What leaves it, by age or for want of
 // room, leaves in the order of ticks: everything about the ticks after the
 // horizon is there.
 type history struct {
-	schema    *Schema
-	changes   []change  // by number modulo its length, a power of two
-	lanes     []uint32  // likewise
-	next      uint64    // number of the next change, from 1
-	oldest    uint64    // number of the oldest change that is held
-	lane      uint64    // place of the next lanes
-	firstLane uint64    // where the lanes of the oldest change were when place looked last: never behind where they are
+	changes   []change // by number modulo its length, a power of two
+	lanes     []uint32 // likewise
+	next      uint64   // number of the next change, from 1
+	oldest    uint64   // number of the oldest change that is held
+	lane      uint64   // place of the next lanes
+	firstLane uint64   // of the lanes that are held
+	now       tick.Tick
+	from      tick.Tick // the first tick whose changes may be held
 	horizon   tick.Tick // changes at or before it are not held
 	keep      tick.Tick // W
 	limit     int       // bytes that both rings may take
-	rows      [][]head  // per row, by index
-	lives     []uint64  // by index: number of the newest change of the entity itself
-	evicted   uint64    // changes that left for want of room
-	firsts    [64]first // by tick modulo its length
+	entities  int       // the past that is of the entities themselves; those before it are of the schema's rows
+	rows      []pastRow
+	evicted   uint64  // rows that left for want of room
+	ticks     []begun // by tick modulo the length, a power of two above W
 }
 
-// head is the tick whose capture gave a row its value, and the number of its newest change, 0 for none that was made. Whoever
-// asks for one asks for the other: they are in one line.
-type head struct {
-	since  tick.Tick
-	newest uint64
+// begun is where the changes of a tick begin.
+type begun struct {
+	tick         tick.Tick
+	number, lane uint64
 }
 
-// first is the number of the first change of a tick, if there is any.
-type first struct {
-	tick   tick.Tick
-	number uint64
+// pastRow is what is known of the changes of a row of all entities.
+type pastRow struct {
+	width   int         // lanes
+	stripes []stripe    // by index / stripeRows
+	since   []tick.Tick // by index: of which tick a row is that changed in neither of the two ticks of its stripe
 }
 
-// change is what something was until a tick. It is half a cache line.
+// stripeRows is how many entities a stripe has, one behind the other by index.
+const stripeRows = 64
+
+// stripe is the newest changes of a row of 64 entities.
+type stripe struct {
+	tick   tick.Tick // of the newest change
+	before tick.Tick // of the one before it
+	rows   uint64    // which changed in the newest
+	others uint64    // and in the one before it
+	newest uint64    // number of the newest change, 0 for none
+}
+
+// change is what rows of a stripe were until a tick. The lanes of a row that
+// was there come behind the number of ticks, or more, that it had been so, one
+// row behind the other.
 type change struct {
-	tick  tick.Tick // when it was changed
-	lane  uint64    // of a row that was present: where its lanes are; of an entity: its rows and generation
-	age   uint32    // for how many ticks it had been so, or more
-	back  uint32    // how many changes before it is the one before of the same thing, 0: none that is held
-	thing thing
+	tick   tick.Tick // when they were changed
+	lane   uint64    // where the lanes are
+	rows   uint64    // which of the stripe
+	there  uint64    // those of them that were there before, present or alive
+	back   uint32    // how many changes before it is the one before of the same stripe, 0: none that is held
+	stripe uint32
+	row    uint16
+	room   uint16 // of how many rows there is room for the lanes
 }
-
-// thing is what changed, in one word: an entity's row or the entity itself, and
-// whether it was there before, the row present or the entity alive.
-type thing uint64
-
-const thingThere = 1 << 63
-
-// thingOf is a row that was there; row may be wholeEntity.
-func thingOf(index uint32, row int) thing {
-	return thing(index) | thing(uint16(row))<<32 | thingThere
-}
-
-func (t thing) there() bool { return t&thingThere != 0 }
-
-// same reports whether two are the same row, there or not.
-func (t thing) same(of thing) bool { return (t^of)<<1 == 0 }
-
-// row is -1 for an entity itself.
-func (t thing) row() int { return int(int16(t >> 32)) }
-
-// since reports whether it had been so at tick t, which is not after the
-// change: a row that did not change for longer than an age can tell had.
-func (c *change) since(t tick.Tick) bool { return t >= c.tick-tick.Tick(c.age) }
 
 const (
-	wholeEntity = -1
-	entityLanes = 3 // of an entity's change
+	ageLanes    = 1
+	entityLanes = 3 // of an entity: its rows and its generation
 
 	// changeSize and laneSize are what a change and a lane take in memory.
-	changeSize = 32
+	changeSize = 48
 	laneSize   = 4
 
-	firstChanges        = 1 << 10
+	firstChanges        = 1 << 9
 	defaultHistoryBytes = 128 << 20
 )
 
 func newHistory(schema *Schema, cfg Config) history {
-	return history{
-		schema: schema, keep: cfg.Window, limit: cfg.HistoryBytes,
-		changes: make([]change, firstChanges), lanes: make([]uint32, 8*firstChanges),
+	h := history{
+		keep: cfg.Window, limit: cfg.HistoryBytes, entities: schema.Rows(),
+		changes: make([]change, firstChanges), lanes: make([]uint32, 16*firstChanges),
 		next: 1, oldest: 1,
-		rows: make([][]head, schema.Rows()),
+		rows:  make([]pastRow, schema.Rows()+1),
+		ticks: make([]begun, 1<<bits.Len(uint(cfg.Window+1))),
 	}
+	for row := range schema.Rows() {
+		h.rows[row].width = int(schema.widths[row])
+	}
+	h.rows[h.entities].width = entityLanes
+	return h
 }
 
 // begin forgets what is too old when tick t begins.
 func (h *history) begin(t tick.Tick) {
 	to := t - h.keep
-	if f := h.first(to + 1); f.tick == to+1 {
-		h.oldest = max(h.oldest, f.number) // without a look at each of those that leave
-	}
-	for h.oldest < h.next && h.at(h.oldest).tick <= to {
-		h.oldest++
-	}
+	*h.begun(t) = begun{t, h.next, h.lane}
+	h.now = t
+	h.forget(to)
 	h.horizon = max(h.horizon, to)
-	*h.first(t) = first{t, h.next}
 }
 
-func (h *history) first(t tick.Tick) *first { return &h.firsts[uint64(t)%uint64(len(h.firsts))] }
+// forget forgets the changes of ticks that are not after a tick. No change of
+// those is looked at: they were written long ago, and are in no cache.
+func (h *history) forget(to tick.Tick) {
+	if to >= h.now {
+		h.from, h.oldest, h.firstLane = h.now, h.next, h.lane
+		return
+	}
+	for h.from = max(h.from, to+1); h.begun(h.from).tick != h.from; h.from++ {
+	}
+	first := h.begun(h.from)
+	h.oldest, h.firstLane = max(h.oldest, first.number), max(h.firstLane, first.lane)
+}
+
+func (h *history) begun(t tick.Tick) *begun { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
 
 func (h *history) at(number uint64) *change { return &h.changes[number&uint64(len(h.changes)-1)] }
 
@@ -124,196 +140,142 @@ func (h *history) get(number uint64) *change {
 	return h.at(number)
 }
 
-// row notes what a row was before its change at tick t, and whether it was there
-// at all.
-func (h *history) row(t tick.Tick, newest *head, index uint32, row int, there bool, lanes []uint32) {
-	of := thingOf(index, row)
+// past is that of a row, with a place for an index. Want is how many indexes
+// there may come to be.
+func (h *history) past(row int, index uint32, want int) *pastRow {
+	p := &h.rows[row]
+	if n := int(index)/stripeRows + 1; n > len(p.stripes) {
+		want = (want + stripeRows - 1) / stripeRows
+		p.stripes, p.since = grown(p.stripes, n, want), grown(p.since, n*stripeRows, want*stripeRows)
+	}
+	return p
+}
+
+// sinceOf is the tick of which a row is as it is now.
+func (h *history) sinceOf(row int, index uint32) tick.Tick {
+	p := &h.rows[row]
+	if int(index)/stripeRows >= len(p.stripes) {
+		return tick.None
+	}
+	s, bit := &p.stripes[index/stripeRows], uint64(1)<<(index%stripeRows)
+	switch {
+	case s.rows&bit != 0:
+		return s.tick
+	case s.others&bit != 0:
+		return s.before
+	}
+	return p.since[index]
+}
+
+// note writes down what a row was before its change in this tick, once a tick:
+// it is false when that has been done. Want is as for past.
+func (h *history) note(row int, index uint32, there bool, lanes []uint32, want int) bool {
+	p := h.past(row, index, want)
+	s, bit := &p.stripes[index/stripeRows], uint64(1)<<(index%stripeRows)
+	if s.tick == h.now && s.rows&bit != 0 {
+		return false
+	}
+	p.turn(s, index/stripeRows, h.now)
 	if !there {
-		lanes, of = nil, of&^thingThere
+		h.open(s, row, index/stripeRows, 0, 0).rows |= bit
+	} else {
+		c := h.open(s, row, index/stripeRows, 1, bits.OnesCount64(s.others))
+		to := h.insert(c, bit, ageLanes+p.width)
+		to[0] = h.age(p.lastOf(s, index))
+		copy(to[ageLanes:], lanes)
 	}
-	if h.next-h.oldest >= uint64(len(h.changes)) {
-		h.makeRoom()
-	}
-	at, n := h.lane, uint64(len(lanes))
-	first, last := at&uint64(len(h.lanes)-1), uint64(len(h.lanes))
-	if first+n > last || at+n-h.firstLane > last {
-		at = h.place(len(lanes))
-		first = at & uint64(len(h.lanes)-1)
-	}
-	to := h.lanes[first : first+n]
-	for i, v := range lanes {
-		to[i] = v
-	}
-	h.lane = at + n
-	number, was := h.next, *newest
-	*newest = head{t, number}
-	h.next++
-	h.at(number).write(number, was.newest, t, was.since, at, of)
+	s.rows |= bit
+	return true
 }
 
-// write fills a change in where it stays: a copy of one that was just written
-// elsewhere would wait for it.
-func (c *change) write(number, before uint64, t, since tick.Tick, lane uint64, of thing) {
-	c.tick, c.lane, c.thing = t, lane, of
-	c.age, c.back = uint32(min(t-since, math.MaxUint32)), 0
-	if back := number - before; before != 0 && back <= math.MaxUint32 {
-		c.back = uint32(back)
+// turn makes a tick the newest of a stripe, if it is not.
+func (p *pastRow) turn(s *stripe, number uint32, now tick.Tick) {
+	if s.tick == now {
+		return
 	}
+	for left := s.others &^ s.rows; left != 0; left &= left - 1 {
+		p.since[int(number)*stripeRows+bits.TrailingZeros64(left)] = s.before
+	}
+	s.before, s.others, s.tick, s.rows = s.tick, s.rows, now, 0
 }
 
-// entity notes what an entity was before its change at tick t.
-func (h *history) entity(t, since tick.Tick, index, generation uint32, alive bool, rows Mask) {
-	h.lives = grown(h.lives, int(index)+1, 0)
-	at := h.place(entityLanes)
-	v := h.value(at, entityLanes)
-	v[0], v[1], v[2] = uint32(rows), uint32(rows>>32), generation
-	h.lane = at + entityLanes
-	if h.next-h.oldest >= uint64(len(h.changes)) {
-		h.makeRoom()
+// lastOf is since when a row has had its value that has not changed in the
+// stripe's newest tick yet.
+func (p *pastRow) lastOf(s *stripe, index uint32) tick.Tick {
+	if s.others>>(index%stripeRows)&1 != 0 {
+		return s.before
 	}
-	number, before := h.next, h.lives[index]
-	h.lives[index] = number
-	h.next++
-	of := thingOf(index, wholeEntity)
-	if !alive {
-		of &^= thingThere
-	}
-	h.at(number).write(number, before, t, since, at, of)
+	return p.since[index]
 }
 
-// makeRoom makes room for another change.
-func (h *history) makeRoom() {
-	if !h.grow() {
-		h.evict()
-	}
+// age is for how many ticks something has been so, or more.
+func (h *history) age(since tick.Tick) uint32 {
+	return uint32(min(h.now-since, math.MaxUint32))
+}
+
+// insert is where what a row was goes, a row that has room in a change of this
+// tick. Lanes are in the order of indexes; mostly it comes last.
+func (h *history) insert(c *change, bit uint64, stride int) []uint32 {
+	lanes := h.value(c.lane, int(c.room)*stride)
+	at, end := bits.OnesCount64(c.there&(bit-1))*stride, bits.OnesCount64(c.there)*stride
+	copy(lanes[at+stride:], lanes[at:end])
+	c.rows |= bit
+	c.there |= bit
+	return lanes[at : at+stride]
 }
 
 // value is n lanes at a place.
 func (h *history) value(place uint64, n int) []uint32 {
 	i := int(place & uint64(len(h.lanes)-1))
-	return h.lanes[i : i+n]
+	return h.lanes[i : i+n : i+n]
 }
 
-// place makes room for n lanes in one piece and returns where.
-func (h *history) place(n int) uint64 {
-	for {
-		size := uint64(len(h.lanes))
-		at := h.lane
-		if left := size - at&(size-1); uint64(n) > left {
-			at += left
-		}
-		h.firstLane = at
-		if h.oldest < h.next {
-			h.firstLane = h.at(h.oldest).lane
-		}
-		if at+uint64(n)-h.firstLane <= size {
-			return at
-		}
-		if h.growLanes() {
-			continue
-		}
-		h.evict()
-	}
+// was is what a row that was there was, of a change of rows of width lanes, and
+// whether it had been so at tick t, which is not after the change.
+func (h *history) was(c *change, bit uint64, width int, t tick.Tick) (lanes []uint32, so bool) {
+	stride := ageLanes + width
+	v := h.value(c.lane+uint64(bits.OnesCount64(c.there&(bit-1))*stride), stride)
+	return v[ageLanes:], t >= c.tick-tick.Tick(v[0])
 }
 
-// evict forgets the oldest change, and with it its tick: a tick is known whole
-// or not at all.
-func (h *history) evict() {
-	t := h.at(h.oldest).tick
-	h.horizon = max(h.horizon, t)
-	for h.oldest < h.next && h.at(h.oldest).tick <= t {
-		h.oldest++
-		h.evicted++
-	}
+// rowAt is the lanes that a row had at tick t, given that it has changed since:
+// nil when that is not held, and when it was not there.
+func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
+	return h.find(h.newestOf(index, row), row, index, t)
 }
 
-// bytes is the memory of both rings.
-func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize }
-
-// grow doubles the ring of changes if the limit allows it.
-func (h *history) grow() bool {
-	if h.bytes()+len(h.changes)*changeSize > h.limit {
-		return false
-	}
-	larger := make([]change, 2*len(h.changes))
-	for n := h.oldest; n < h.next; n++ {
-		larger[n&uint64(len(larger)-1)] = *h.at(n)
-	}
-	h.changes = larger
-	return true
-}
-
-// growLanes doubles the ring of lanes if the limit allows it, or when even an
-// empty one is too small. Places change.
-func (h *history) growLanes() bool {
-	if h.bytes()+len(h.lanes)*laneSize > h.limit && h.oldest < h.next {
-		return false
-	}
-	larger := make([]uint32, 2*len(h.lanes))
-	var lane uint64
-	for n := h.oldest; n < h.next; n++ {
-		c := h.at(n)
-		size := h.size(c)
-		lane += uint64(copy(larger[lane:], h.value(c.lane, size)))
-		c.lane = lane - uint64(size)
-	}
-	h.lanes, h.lane, h.firstLane = larger, lane, 0
-	return true
-}
-
-// size is the number of lanes of a change.
-func (h *history) size(c *change) int {
-	switch {
-	case c.thing.row() == wholeEntity:
-		return entityLanes
-	case c.thing.there():
-		return h.schema.plans[c.thing.row()].Lanes()
-	}
-	return 0
-}
-
-// rowAt is what a row was at tick t, given that it has changed since: nil when
-// that is not held.
-func (h *history) rowAt(index uint32, row int, t tick.Tick) *change {
-	if int(index) >= len(h.rows[row]) {
-		return nil
-	}
-	return h.find(h.rows[row][index].newest, t)
-}
-
-// entityAt likewise for the entity itself.
-func (h *history) entityAt(index uint32, t tick.Tick) *change {
-	if int(index) >= len(h.lives) {
-		return nil
-	}
-	return h.find(h.lives[index], t)
-}
-
-// find goes back from a thing's newest change to the one that was made first
-// after t.
-func (h *history) find(number uint64, t tick.Tick) *change {
+// find goes back from the newest change of a row's stripe to the one that was
+// made of the row first after t.
+func (h *history) find(number uint64, row int, index uint32, t tick.Tick) []uint32 {
+	width, bit := h.rows[row].width, uint64(1)<<(index%stripeRows)
 	c := h.get(number)
-	if c == nil || c.since(t) {
-		return c
+	if guess := h.guess(number, c, t); guess != nil && guess.there&bit != 0 {
+		lanes, _ := h.was(guess, bit, width, t)
+		return lanes
 	}
-	if guess := h.guess(number, c, t); guess != nil {
-		return guess
-	}
-	for c != nil && !c.since(t) {
+	for ; c != nil && c.tick > t; c = h.get(number) {
+		if c.there&bit != 0 {
+			if lanes, so := h.was(c, bit, width, t); so {
+				return lanes
+			}
+		}
 		if c.back == 0 {
-			return nil
+			break
 		}
 		number -= uint64(c.back)
-		c = h.get(number)
 	}
-	return c
+	return nil
 }
 
-// guess is what find finds, or nil. What changes in every tick mostly does so
-// at the same place among the tick's changes as newest, the thing's newest
-// change: to look there spares the way through all that lie between.
+// guess is the change of the same stripe in the tick after t, or nil. What
+// changes in every tick mostly does so at the same place among the tick's
+// changes as newest, the stripe's newest change: to look there spares the way
+// through all that lie between.
 func (h *history) guess(number uint64, newest *change, t tick.Tick) *change {
-	from, to := h.first(newest.tick), h.first(t+1)
+	if newest == nil {
+		return nil
+	}
+	from, to := h.begun(newest.tick), h.begun(t+1)
 	if from.tick != newest.tick || to.tick != t+1 {
 		return nil
 	}
@@ -321,20 +283,21 @@ func (h *history) guess(number uint64, newest *change, t tick.Tick) *change {
 	if at < h.oldest || at >= h.next {
 		return nil
 	}
-	if c := h.at(at); c.tick == t+1 && c.thing.same(newest.thing) {
+	if c := h.at(at); c.tick == t+1 && c.of(newest.row, newest.stripe) {
 		return c
 	}
 	return nil
 }
 
-// lanesOf are the lanes of a row's change that was present.
-func (h *history) lanesOf(c *change) []uint32 { return h.value(c.lane, h.size(c)) }
+// of reports whether a change is that of a stripe.
+func (c *change) of(row uint16, stripe uint32) bool { return c.row == row && c.stripe == stripe }
 
-// rowsOf are the rows that an entity had.
-func (h *history) rowsOf(c *change) Mask {
-	v := h.value(c.lane, 2)
-	return Mask(v[0]) | Mask(v[1])<<32
+// entityAt is the rows and the generation of an entity at tick t, given that
+// these have changed since: it is false when it did not live, or that is not held.
+func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uint32, lived bool) {
+	v := h.rowAt(h.entities, index, t)
+	if v == nil {
+		return 0, 0, false
+	}
+	return Mask(v[0]) | Mask(v[1])<<32, v[2], true
 }
-
-// generationOf is the generation that an entity had.
-func (h *history) generationOf(c *change) uint32 { return h.value(c.lane, entityLanes)[2] }

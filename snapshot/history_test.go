@@ -69,8 +69,8 @@ func TestHistoryAgainstCopiesOfEverything(t *testing.T) {
 		}
 		s := NewStore(schema, cfg)
 		if tight { // rings so small that room runs out within the window
-			s.past.changes, s.past.lanes = make([]change, 16), make([]uint32, 32)
-			s.past.limit = 16*changeSize + 32*laneSize
+			s.past.changes, s.past.lanes = make([]change, 16), make([]uint32, 64)
+			s.past.limit = 16*changeSize + 64*laneSize
 		}
 		var ids, living []wire.NetworkID
 		past := map[tick.Tick]moment{}
@@ -122,15 +122,13 @@ func TestHistoryReachesAsFarBackAsNothingChanged(t *testing.T) {
 	s.Begin(100_000)
 	s.Set(id, rowHealth, []uint32{10})
 	s.Commit()
-	c := s.past.rowAt(id.Index, rowHealth, 1)
-	require.NotNil(t, c)
-	require.Equal(t, []uint32{9}, s.past.lanesOf(c))
+	require.Equal(t, []uint32{9}, s.past.rowAt(rowHealth, id.Index, 1))
 	s.Begin(100_015)
 	s.Commit()
-	require.NotNil(t, s.past.rowAt(id.Index, rowHealth, 1))
+	require.NotNil(t, s.past.rowAt(rowHealth, id.Index, 1))
 	s.Begin(100_016)
 	s.Commit()
-	require.Nil(t, s.past.rowAt(id.Index, rowHealth, 1), "W ticks after the change")
+	require.Nil(t, s.past.rowAt(rowHealth, id.Index, 1), "W ticks after the change")
 	_, err := s.RowAt(id, rowHealth, 1)
 	require.ErrorIs(t, err, ErrEvicted)
 	_, err = s.RowAt(id, rowHealth, 100_017)

@@ -54,8 +54,8 @@ type Store struct {
 	births   []wire.NetworkID // spawned in this tick and still alive
 	deaths   []wire.NetworkID // alive before this tick, and no longer
 	count    int              // rows changed in this tick
-	fetched  uint64           // of no meaning: that it is kept makes Rows touch
 	refused  uint64           // spawns refused because MaxEntities were alive
+	shapes   uint64           // see Shapes
 }
 
 // NewStore returns an empty Store.
@@ -250,6 +250,9 @@ func (s *Store) Births() []wire.NetworkID { return s.births }
 
 // Changed is the number of rows that the newest capture changed.
 func (s *Store) Changed() int { return s.count }
+
+// Shapes rises whenever an entity is spawned or despawned, or gains or loses a row.
+func (s *Store) Shapes() uint64 { return s.shapes }
 
 // Refused is how many spawns were refused because [MaxEntities] were alive.
 func (s *Store) Refused() uint64 { return s.refused }

@@ -18,7 +18,7 @@ func (h *history) way(from, t, before tick.Tick) way {
 
 // distance is how far the changes of one tick lie from those of another.
 func (h *history) distance(from, to tick.Tick) int64 {
-	a, b := h.first(from), h.first(to)
+	a, b := h.begun(from), h.begun(to)
 	if a.tick != from || b.tick != to {
 		return noWay
 	}
@@ -31,7 +31,7 @@ type changesOf struct{ number, count uint64 }
 // span is the changes of a tick that is not after now, the newest one: none where
 // they are not known or not all held.
 func (h *history) span(t, now tick.Tick) (c changesOf) {
-	first, next, end := h.first(t), h.first(t+1), h.next
+	first, next, end := h.begun(t), h.begun(t+1), h.next
 	if t != now {
 		end = next.number
 	}
@@ -41,27 +41,42 @@ func (h *history) span(t, now tick.Tick) (c changesOf) {
 	return changesOf{first.number, end - first.number}
 }
 
-// newestOf is the number of a row's newest change, 0 for none.
+// newestOf is the number of the newest change of a row's stripe, 0 for none.
 func (h *history) newestOf(index uint32, row int) uint64 {
-	if heads := h.rows[row]; int(index) < len(heads) {
-		return heads[index].newest
+	if stripes := h.rows[row].stripes; int(index/stripeRows) < len(stripes) {
+		return stripes[index/stripeRows].newest
 	}
 	return 0
 }
 
-// lanesAt is the n lanes that a row had at tick t, given its newest change, which
-// was after t: nil when that is not held, or it was not there. The way is that
-// from the newest tick's changes; where it leads somewhere else the change is
-// looked for.
+// lanesAt is the n lanes that a row had at tick t, given the newest change of its
+// stripe and that it has changed since: nil when that is not held, or it was not
+// there. The way is that from the newest tick's changes; where it leads somewhere
+// else the change is looked for.
 func (h *history) lanesAt(newest uint64, index uint32, row, n int, t tick.Tick, way int64) []uint32 {
-	at := newest + uint64(way)
+	at, bit := newest+uint64(way), uint64(1)<<(index%stripeRows)
 	c := h.at(at)
-	if at < h.oldest || at >= h.next || c.tick != t+1 || !c.thing.same(thingOf(index, row)) {
-		c = h.find(newest, t)
+	if at < h.oldest || at >= h.next || c.tick != t+1 || !c.of(uint16(row), index/stripeRows) || c.there&bit == 0 {
+		return h.find(newest, row, index, t)
 	}
-	if c == nil || !c.thing.there() {
-		return nil
+	lanes, _ := h.was(c, bit, n, t)
+	return lanes
+}
+
+// twice is two changes of one stripe: which rows both say something of that was
+// there, and their lanes.
+type twice struct {
+	both, inBase, inBefore uint64
+	base, before           []uint32
+}
+
+// twice is the changes of two numbers, if they are of one stripe of a row.
+func (h *history) twice(base, before uint64, row uint16, stripe uint32) (t twice) {
+	x, y := h.at(base), h.at(before)
+	if x.of(row, stripe) && y.of(row, stripe) {
+		t.inBase, t.inBefore = x.there, y.there
+		t.both = x.there & y.there
+		t.base, t.before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
 	}
-	i := int(c.lane & uint64(len(h.lanes)-1))
-	return h.lanes[i : i+n : i+n]
+	return t
 }

@@ -20,10 +20,15 @@ func rules1and2() []mutation {
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
 			{"snapshot/acked.go", "= t, e.mask, e.span, uint16(near), 0", "= t, p.mask|e.mask, e.span, uint16(near), 0"},
-			{"snapshot/way.go", "c.tick != t+1 ||", "!c.there || c.tick != t+1 ||"},
-			{"snapshot/way.go", "\t\tc = h.find(newest, t)\n",
-				"\t\tfor t > 0 && h.find(newest, t) != nil && !h.find(newest, t).there {\n\t\t\tt--\n\t\t}\n\t\tc = h.find(newest, t)\n"},
+			{"snapshot/way.go", "\t\treturn h.find(newest, row, index, t)\n",
+				"\t\tfor t > 0 && h.find(newest, row, index, t) == nil {\n\t\t\tt--\n\t\t}\n\t\treturn h.find(newest, row, index, t)\n"},
 		}},
+		change("rule 2", "what was not there is what others were", "TestHistoryOfStripes",
+			"snapshot/history.go", "guess != nil && guess.there&bit != 0", "guess != nil && guess.rows&bit != 0"),
+		change("rule 1", "a row is that of whoever was in its place", "TestAFamiliarRowIsAskedForAnewWhereEntitiesMoved",
+			"ecs/capturerows.go", "f.moves != moves || ", ""),
+		change("rule 1", "a row is captured of an entity that the store has no more", "TestAFamiliarRowIsAskedForAnewWhereTheStoreChanged",
+			"ecs/capturerows.go", "f.shapes != shapes || ", ""),
 		change("rule 2", "a row counts though the client was not shown it at T", "TestRule2ARowThatWasHiddenAtTTravelsWhole",
 			"snapshot/record.go", "*r = record{", "q.mask = mask\n\t*r = record{"),
 		change("rule 2", "the server leans on the row of the tick before, not of T", "TestRule2ADeltaCountsFromTheRowAtT",

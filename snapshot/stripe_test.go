@@ -1,0 +1,140 @@
+package snapshot
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// throng is a store of several stripes of which all sorts of things happen to many entities in each tick, in any order.
+type throng struct {
+	*Store
+	random      *rand.Rand
+	ids, living []wire.NetworkID
+}
+
+func (c *throng) lanes(row int) []uint32 {
+	lanes := make([]uint32, c.schema.plans[row].Lanes())
+	for i := range lanes {
+		lanes[i] = c.random.Uint32N(4)
+	}
+	return lanes
+}
+
+// replace gives many entities another value of a row, those of each stripe in ascending order or in none.
+func (c *throng) replace(row int) {
+	n := c.schema.plans[row].Lanes()
+	var some []wire.NetworkID
+	for _, id := range c.living {
+		if c.Mask(id).Has(row) && c.random.IntN(3) > 0 {
+			some = append(some, id)
+		}
+	}
+	if c.random.IntN(2) == 0 {
+		c.random.Shuffle(len(some), func(i, k int) { some[i], some[k] = some[k], some[i] })
+	}
+	old, now := make([]uint32, n*len(some)), make([]uint32, 0, n*len(some))
+	c.Rows(some, row, old)
+	for range some {
+		now = append(now, c.lanes(row)...)
+	}
+	c.ReplaceRows(some, row, old, now)
+}
+
+func (c *throng) play() {
+	c.Begin(c.Tick() + 1 + tick.Tick(c.random.IntN(8)/7*3))
+	for range c.random.IntN(12) {
+		if c.random.IntN(3) > 0 || len(c.living) < 100 {
+			c.living = append(c.living, c.Spawn())
+			c.ids = append(c.ids, c.living[len(c.living)-1])
+			continue
+		}
+		i := c.random.IntN(len(c.living))
+		c.Despawn(c.living[i])
+		c.living = slices.Delete(c.living, i, i+1)
+	}
+	for row := range c.schema.Rows() {
+		if c.random.IntN(4) == 0 {
+			c.replace(row)
+		}
+	}
+	for range c.random.IntN(200) {
+		id, row := c.living[c.random.IntN(len(c.living))], c.random.IntN(c.schema.Rows())
+		if c.random.IntN(9) == 0 {
+			c.Remove(id, row)
+		} else {
+			c.Set(id, row, c.lanes(row))
+		}
+	}
+	for row := range c.schema.Rows() {
+		if c.random.IntN(4) == 0 {
+			c.replace(row)
+		}
+	}
+	c.Commit()
+}
+
+// Whatever of 64 entities changes in a tick, and in which order, each row of each is known as it was, where there is room and where
+// there is none.
+func TestHistoryOfStripes(t *testing.T) {
+	type (
+		wide struct{ A, B, C, D, E uint16 }
+		tag  struct{}
+	)
+	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[tag](t)})
+	for seed := range uint64(6) {
+		cfg := Config{Window: 8}
+		if seed%2 > 0 {
+			cfg.HistoryBytes = 100_000
+		}
+		c := throng{Store: NewStore(schema, cfg), random: rand.New(rand.NewPCG(seed, 5))}
+		c.Begin(1)
+		for range 200 {
+			c.living = append(c.living, c.Spawn())
+		}
+		c.ids = slices.Clone(c.living)
+		c.Commit()
+		past := map[tick.Tick]moment{}
+		for range 40 {
+			c.play()
+			past[c.Tick()] = momentOf(c.Store)
+			for at := c.Tick(); at > c.Tick()-cfg.Window-2; at-- {
+				if was, captured := past[at]; captured {
+					requireMoment(t, c.Store, at, was, c.ids, seed%2 > 0 || at < c.Tick()-cfg.Window)
+				}
+			}
+		}
+		require.Equal(t, seed%2 > 0, c.HistoryEvicted() > 0, "seed %d", seed)
+	}
+}
+
+// What ticks take is foreseen: where all moves in each of them each ring of the history grows once beyond what the first ticks need.
+func TestHistoryGrowsAtOnce(t *testing.T) {
+	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	s := NewStore(schema, Config{Window: 64})
+	var ids []wire.NetworkID
+	changes, lanes := map[int]bool{}, map[int]bool{}
+	for now := tick.Tick(1); now < 200; now++ {
+		s.Begin(now)
+		for i := range 700 {
+			if now == 1 {
+				ids = append(ids, s.Spawn())
+			}
+			for row := range schema.Rows() {
+				s.Set(ids[i], row, []uint32{uint32(now), 1, 2, 3}[:schema.plans[row].Lanes()])
+			}
+		}
+		s.Commit()
+		if now > 3 {
+			changes[len(s.past.changes)], lanes[len(s.past.lanes)] = true, true
+		}
+	}
+	require.LessOrEqual(t, len(changes), 2)
+	require.LessOrEqual(t, len(lanes), 2)
+	require.Zero(t, s.HistoryEvicted())
+}
