@@ -211,17 +211,15 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 		bit := uint64(1) << (index % stripeRows)
 		switch {
 		case here.both&bit != 0:
+			copyFew(c.Now[k][:], pages[index/pageRows][index%pageRows*n:], int(n))
+			copyFew(c.Base[k][:], here.base[bits.OnesCount64(here.inBase&(bit-1))*stride+ageLanes:], int(n))
+			copyFew(c.Before[k][:], here.before[bits.OnesCount64(here.inBefore&(bit-1))*stride+ageLanes:], int(n))
 		case int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still:
 			copy(c.Now[k][:], pages[index/pageRows][index%pageRows*n:][:n])
 			c.Base[k], c.Before[k] = c.Now[k], c.Now[k]
-			continue
 		default:
 			b.find(s, c, k, row, way, t, before)
-			continue
 		}
-		copyFew(c.Now[k][:], pages[index/pageRows][index%pageRows*n:], int(n))
-		copyFew(c.Base[k][:], here.base[bits.OnesCount64(here.inBase&(bit-1))*stride+ageLanes:], int(n))
-		copyFew(c.Before[k][:], here.before[bits.OnesCount64(here.inBefore&(bit-1))*stride+ageLanes:], int(n))
 	}
 }
 
