@@ -95,7 +95,7 @@ func (a *Apply) straysOf(c *column, d *due, slot int, order []int32) {
 	}
 }
 
-// copyMixed is copyStretch for entities that are not one behind the other though their slots are.
+// copyMixed is overlayAny for entities that are not one behind the other though their slots are.
 func (c *column) copyMixed(slot int, order []int32, all []uint32, stride, words int, same *[mostDue]int32) (m int) {
 	n := len(order)
 	shadow := c.shadow[slot*c.size : (slot+n)*c.size]

@@ -26,7 +26,9 @@ func PeekVar(word uint64) (v uint64, n uint) {
 // VarBits returns what BitWriter.Var writes of a number, and how many bits that are: if they are more
 // than 64, they are worth nothing.
 func VarBits(v uint64) (word uint64, n uint) {
-	v += 1 << varOrder
+	if v += 1 << varOrder; v < 1<<varOrder {
+		return 0, 2*varTop + varOrder + 1 // one of the four largest
+	}
 	b := uint(bits.Len64(v)) - varOrder - 1
 	return (v&(1<<(b+varOrder)-1))<<1<<b | 1<<b, 2*b + varOrder + 1
 }

@@ -51,8 +51,11 @@ func TestPeek(t *testing.T) {
 // TestBitsOfAVar holds the bits of a number against those that a writer writes.
 func TestBitsOfAVar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		number := rapid.Uint64Range(0, 1<<32-1).Draw(t, "number") >> rapid.IntRange(0, 32).Draw(t, "smaller")
-		w := NewBitWriter(make([]byte, 20))
+		number := rapid.Uint64().Draw(t, "number") >> rapid.IntRange(0, 64).Draw(t, "smaller")
+		if rapid.Bool().Draw(t, "of the largest") {
+			number = ^(number % 8)
+		}
+		w := NewBitWriter(make([]byte, 40))
 		w.Var(number)
 		size := w.Bits()
 		buf := w.buf[:w.Finish()+8]
