@@ -13,7 +13,7 @@ import (
 )
 
 // Catalogue case 46. Between the capture and the packets of a tick game code hides somebody from a client, shows it somebody or only
-// asks what it sees: what the client wrote in that tick is not sent back to it for that, which would tell.
+// asks what it sees, or saw: what the client wrote in that tick is not sent back to it for that, which would tell.
 func TestCase46AskingWhatAClientSeesSendsNothingBack(t *testing.T) {
 	for i, ask := range []func(r *rig, other wire.NetworkID){
 		func(*rig, wire.NetworkID) {},
@@ -23,6 +23,9 @@ func TestCase46AskingWhatAClientSeesSendsNothingBack(t *testing.T) {
 		func(r *rig, other wire.NetworkID) { require.False(t, r.server.Keeps(2, other)) },
 		func(r *rig, other wire.NetworkID) {
 			require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(2), &chat{}, netcode.About(other)), netcode.ErrNotVisible)
+		},
+		func(r *rig, other wire.NetworkID) {
+			require.True(t, r.server.Rewind(2, func(past *netcode.Past) { require.False(t, past.Has(other)) }))
 		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

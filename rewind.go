@@ -48,7 +48,7 @@ func (s *Server) Rewind(client ClientID, look func(view *Past)) bool {
 		s.stats.RewindsClamped++
 	}
 	s.stats.Rewinds++
-	c.view.Observe()
+	s.observe(c)
 	look(p)
 	p.open = false
 	return true
