@@ -32,7 +32,7 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 // strandDeltas is rows of every kind that bodies made side by side may have.
 func strandDeltas(t *testing.T) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
-		if len(p.lanes) <= MaxStrandLanes && p.predict == nil {
+		if len(p.lanes) <= MaxStrandLanes {
 			d, err := NewDelta(p, Shipped())
 			require.NoError(t, err)
 			d.Prepare()
