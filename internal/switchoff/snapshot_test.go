@@ -15,6 +15,8 @@ func rules1and2() []mutation {
 			"snapshot/list.go", "return v.went[index] != p.s && (", "return ("),
 		change("rule 1", "what changes after the first packet of a tick is forgotten", "TestRule1AChangeBetweenThePacketsOfATickFollows",
 			"snapshot/write.go", "if v.touchedAt(index) <= p.s {", "{"),
+		change("rule 1", "a packet has more records than there is room to note", "TestAPacketHasNoMoreRecordsThanThereIsRoomFor",
+			"snapshot/sweep.go", " || p.sent.n+n > maxRecords", ""),
 		change("rule 1", "what changed after its record went out is taken as said in a sweep", "TestSharedListsAndDesksChangeNoBit/between",
 			"snapshot/sweep.go", " || v.touchedAt(e.index) > p.s {", " {"),
 
