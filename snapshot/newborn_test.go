@@ -129,6 +129,36 @@ func TestWhatWasShownForNoPacketTiesNothing(t *testing.T) {
 	require.True(t, d.view.Synced())
 }
 
+// Who is hidden for good after all is gone with what happened to the group by then: being shown for no packet does not
+// make it one that the client has not seen, whether it was in sight until then or was left there.
+func TestWhoWasLeftAndIsShownForNoPacketIsTied(t *testing.T) {
+	for _, before := range []tick.Tick{3, 2} {
+		d := newDuo(t)
+		var a, b wire.NetworkID
+		d.ack(d.at(1, func() {
+			a, b = d.spawn(3), d.spawn(4)
+			d.store.SetGroup(a, 1)
+			d.store.SetGroup(b, 1)
+		}))
+		if before == 2 {
+			d.at(2, nil)
+			d.view.Keep(a)
+			require.Nil(t, d.write())
+		}
+		d.game(3, func() { d.move(b, 7) })
+		if before == 3 {
+			d.view.Keep(a)
+		}
+		d.view.Show(a)
+		d.view.Hide(a)
+		require.Equal(t, 1, d.view.ties.n)
+		d.ack(d.write())
+		require.False(t, d.replica.Entity(a.Index).Alive)
+		require.Equal(t, 7, d.x(b))
+		require.True(t, d.view.Synced())
+	}
+}
+
 // Many are born that the client does not see, and room is made for them: in which order it is told of what goes together
 // does not depend on that.
 func TestRoomForOthersChangesNoOrder(t *testing.T) {

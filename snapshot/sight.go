@@ -130,13 +130,26 @@ func (v *View) end(index uint32, t tick.Tick) {
 	if v.unborn(index) {
 		return
 	}
+	unseen := v.unseen(index, t)
 	v.leave(index, t)
 	if v.tenants[index].shown == 0 {
 		v.unsent.unset(index)
 		v.untie(index)
 		return
 	}
+	if unseen {
+		v.due(index, t)
+		return
+	}
 	v.owe(index, t)
+}
+
+// unseen reports whether who is in sight until tick t came into it too late to be
+// shown, having been gone before: the client has not seen it in the group that it
+// is in. Who was left with the client is not gone.
+func (v *View) unseen(index uint32, t tick.Tick) bool {
+	p := &v.tenants[index]
+	return p.life >= t && p.left < t && p.left <= p.ended
 }
 
 // leave takes an index out of sight.
@@ -146,7 +159,9 @@ func (v *View) leave(index uint32, t tick.Tick) {
 	v.tooBig.unset(index)
 	v.forget(index)
 	p := &v.tenants[index]
-	p.began, p.left = p.life, t
+	if p.life < t { // else it was shown in no tick
+		p.began, p.left = p.life, t
+	}
 	p.life = t + 1
 	v.renamed(index, t)
 }
@@ -156,15 +171,18 @@ func (v *View) forget(index uint32) {
 	v.alone(index).forget()
 }
 
-// owe makes a despawn due.
+// owe makes a despawn due, with what the client lacks of the group.
 func (v *View) owe(index uint32, t tick.Tick) {
+	v.due(index, t)
+	v.bind(index, t)
+}
+
+// due is owe of a despawn by itself.
+func (v *View) due(index uint32, t tick.Tick) {
 	v.kept.unset(index)
 	v.tenants[index].ended = t
 	v.owed.set(index)
 	v.wait(index)
-	if v.tenants[index].began < t { // else the client has not seen it in that group
-		v.bind(index, t)
-	}
 }
 
 // renamed marks the rows that name an entity whose visibility changed: to this

@@ -6,7 +6,7 @@ func ties() []mutation {
 	const nothing, twins = "TestWhatTiesNothing", "TestSharedListsAndDesksChangeNoBit"
 	return []mutation{
 		change("ties", "the end of a life goes by itself", "TestMembersThatDieTogetherAreGoneTogether",
-			"snapshot/sight.go", "if v.tenants[index].began < t {", "if false {"),
+			"snapshot/sight.go", "v.due(index, t)\n\tv.bind(index, t)\n", "v.due(index, t)\n"),
 		change("ties", "who leaves a group goes by itself", "TestWhoGoesFromGroupToGroupIsSeenToByBoth",
 			"snapshot/view.go", "\tv.left()\n", ""),
 		change("ties", "who comes in the place of a dead member comes without the group", "TestWhoComesInTheirPlaceComesWithTheGroup",
