@@ -37,7 +37,7 @@ func groupsAndSight() []mutation {
 			"snapshot/change.go", "had && s.schema.refs.Has(row) {\n\t\ts.refs.retarget", "false {\n\t\ts.refs.retarget"),
 		change("sight", "whom a row names that was not to be seen meanwhile is not told", "TestARowThatChangedOutOfSightIsTold",
 			"snapshot/retarget.go", "if v.readsAlike(c) {", "if v.readsAlike(c) || !v.rowsOf(c.index).Has(c.row) {"),
-		change("sight", "a client's own write hides whom the server names", "TestOwnWriteBesideNewTarget",
+		change("sight", "a client's own write hides whom the server names", "TestOwnWriteBesideDeadTarget",
 			"snapshot/author.go", "if v.touchedAt(id.Index) < v.store.tick {", "if v.observed == v.store.tick {"),
 		change("sight", "a hidden member comes with its group", "TestHiddenMembersDoNotHoldUpAGroup",
 			"snapshot/write.go", "case !v.visible.has(index) || v.moved(index) <= v.base(index):", "case v.moved(index) <= v.base(index):"),
