@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 const (
@@ -24,6 +21,11 @@ const (
 	applySent = 1 << 13
 	// A short window, and so many ticks before measuring that the client's past has the memory that it needs.
 	applyWindow, applyWarm = 16, 2*applyWindow + 4
+	// The server sends so many bytes of plain rows before the client gets the first, but so many ticks at most: what a server does between
+	// two ticks is in another process than a client's.
+	applyAhead, applyMost = 16 << 20, 64
+	// applyCompared is how many ticks lie between two in which the worlds are compared.
+	applyCompared = 16
 )
 
 // local is what game code on the client adds to every entity, in an order of its own: the memory of the world is then in
@@ -37,7 +39,7 @@ func runApply(o options) error {
 		sizes = []int{o.entities}
 	}
 	for _, entities := range sizes {
-		for _, a := range []*applyRun{{whole: true}, {whole: true, scattered: true}, {}, {scattered: true}} {
+		for _, a := range []*applyRun{{whole: true}, {whole: true, scattered: true}, {whole: true, beside: true}, {}, {scattered: true}} {
 			if a.moving = cmp.Or(o.moving, 1); a.whole && a.moving < 1 {
 				continue // what is not acknowledged is sent again, changed or not
 			}
@@ -58,6 +60,7 @@ func runApply(o options) error {
 // are written into a world by World.Get and into columns.
 type applyRun struct {
 	whole     bool // nothing is acknowledged, so that every row travels whole; else as what differs
+	beside    bool // the server makes each tick between two of the client's, in the same process
 	scattered bool
 	moving    float64
 	schema    *snapshot.Schema
@@ -67,15 +70,19 @@ type applyRun struct {
 	store   *snapshot.Store
 	view    *snapshot.View
 	movers  []int
+	moves   []bool // by entity: it is one of movers
 	orbits  []orbit
+	ahead   int // ticks that the server sends before the client gets the first of them
+	sent    []sentTick
+	arrived int // how many of sent the client has got
 
 	client  ecs.World
 	replica *snapshot.Replica
 	apply   *netecs.Apply
 
 	seq     uint64
+	socket  []byte // where a tick's packets are received
 	packets [][]byte
-	used    []byte // the memory of packets
 	plain   plainApply
 
 	decodes, applies, wholes, gets, columns []float64 // ns per row
@@ -95,8 +102,12 @@ func (a *applyRun) start(entities int) error {
 	a.apply = netecs.NewApply(&a.client, a.replica, a.schema, 2, netecs.Hooks{}, nil)
 	random := rand.New(rand.NewPCG(11, 1))
 	a.movers = random.Perm(entities)[:movers(entities, a.moving)]
-	a.orbits = newScene(entities, a.moving).orbits
-	if err := a.turn(false); err != nil {
+	a.orbits, a.moves = newScene(entities, a.moving).orbits, make([]bool, entities)
+	for _, i := range a.movers {
+		a.moves[i] = true
+	}
+	a.ahead = 1
+	if err := a.warm(1); err != nil {
 		return err
 	}
 	order := make([]int, entities)
@@ -108,12 +119,27 @@ func (a *applyRun) start(entities int) error {
 		a.scatter(order)
 	}
 	a.plain = newPlainApply(entities, order)
-	for range applyWarm {
-		if err := a.turn(false); err != nil {
+	if err := a.warm(applyWarm); err != nil {
+		return err
+	}
+	if !a.beside {
+		a.ahead = min(max(applyAhead/(plainRow*max(len(a.movers), 1)), 1), applyMost)
+	}
+	return nil
+}
+
+// warm plays ticks that do not count.
+func (a *applyRun) warm(ticks int) error {
+	for range ticks {
+		t, err := a.next()
+		if err == nil {
+			err = a.turn(t, false)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return a.compare()
+	return nil
 }
 
 // scatter gives every entity of the client's world a local component, in this order.
@@ -129,97 +155,73 @@ func (a *applyRun) scatter(order []int) {
 	}
 }
 
-// write makes the packets of the next tick, in which every mover has moved.
-func (a *applyRun) write() error {
-	for k, i := range a.movers {
-		p, r, v := a.orbits[k].next()
-		a.server.write(a.server.entities[i], p, r, v)
-	}
-	a.capture.Run(a.store.Tick() + 1)
-	a.view.Observe()
-	a.packets, a.used = a.packets[:0], a.used[:0]
-	a.snapshotBytes = 0
-	for a.view.Pending() {
-		at := len(a.used)
-		if cap(a.used)-at < applyRoom {
-			a.used, at = make([]byte, 0, max(2*cap(a.used), 64*applyRoom)), 0 // earlier packets keep their memory
-		}
-		n := a.view.Write(a.used[at:at+applyRoom], a.seq+1)
-		if n == 0 {
-			return errors.New("the view wrote nothing though something is pending")
-		}
-		a.seq++
-		a.packets = append(a.packets, a.used[at:at+n:at+n])
-		a.used = a.used[:at+n]
-		a.snapshotBytes += n
-	}
-	return nil
-}
-
-// turn plays one tick; keep says whether its times count.
-func (a *applyRun) turn(keep bool) error {
-	if err := a.write(); err != nil {
-		return err
-	}
+// turn gives the client one tick; keep says whether its times count. In every second tick one look at the clock is all there is, and in the others decoding and
+// applying are timed apart.
+func (a *applyRun) turn(t *sentTick, keep bool) error {
+	a.receive(t)
 	var failed error
-	decode := timed(func() {
+	read := func() {
 		for _, p := range a.packets {
 			if err := a.replica.Read(p); err != nil {
 				failed = err
 			}
 		}
-	})
-	apply := timed(a.apply.Run)
-	for i := range a.packets {
-		if !a.whole {
-			a.view.Acked(a.seq - uint64(i))
-		}
 	}
-	if keep {
-		rows := float64(len(a.movers))
-		a.decodes, a.applies, a.wholes = append(a.decodes, decode/rows), append(a.applies, apply/rows), append(a.wholes, (decode+apply)/rows)
+	rows := float64(len(a.movers))
+	switch {
+	case !keep:
+		read()
+		a.apply.Run()
+	case len(a.wholes) > len(a.decodes):
+		a.decodes, a.applies = append(a.decodes, timed(read)/rows), append(a.applies, timed(a.apply.Run)/rows)
+	default:
+		a.wholes = append(a.wholes, timed(func() { read(); a.apply.Run() })/rows)
+	}
+	if failed == nil && t.compared {
+		failed = a.compare(t)
 	}
 	return failed
 }
 
-// anchors writes the rows of the movers, as plain bytes, by World.Get and into columns.
-func (a *applyRun) anchors() error {
-	a.plain.encode(a)
+// anchors writes the rows of a tick, as plain bytes, by World.Get and into columns.
+func (a *applyRun) anchors(t *sentTick) error {
+	a.plain.rows = append(a.plain.rows[:0], t.rows...)
 	rows := float64(len(a.movers))
 	a.gets = append(a.gets, timed(a.plain.byGet)/rows)
-	if err := a.plain.check(a); err != nil {
+	if err := a.plain.check(t.rows); err != nil {
 		return err
 	}
 	a.columns = append(a.columns, timed(a.plain.byColumn)/rows)
 	return nil
 }
 
+// measure plays ticks, by turns the client and the anchors first, until the time is used up and the worlds were compared in the last of them.
 func (a *applyRun) measure(budget time.Duration) error {
-	for start, n := time.Now(), 0; n < 5 || time.Since(start) < budget; n++ {
-		var err error
-		if n%2 == 0 && n > 0 {
-			err = a.anchors()
+	for start, n, compared := time.Now(), 0, false; n < 2*applyCompared || time.Since(start) < budget || !compared; n++ {
+		t, err := a.next()
+		if err != nil {
+			return err
 		}
-		err = errors.Join(err, a.turn(n > 0))
+		if n%2 == 0 {
+			err = a.turn(t, n > 0)
+		}
+		err = errors.Join(err, a.anchors(t))
 		if n%2 == 1 {
-			err = errors.Join(err, a.anchors())
-		}
-		if n%16 == 0 {
-			err = errors.Join(err, a.compare())
+			err = errors.Join(err, a.turn(t, true))
 		}
 		if err != nil {
 			return err
 		}
+		compared = t.compared
 	}
-	return a.compare()
+	return nil
 }
 
-// compare holds the client's world against the server's rows, all of them.
-func (a *applyRun) compare() error {
+// compare holds the client's world against the server's rows of that tick, all of them.
+func (a *applyRun) compare(t *sentTick) error {
 	a.compared++
-	want := netecs.DigestStore(a.store, a.schema, func(wire.NetworkID) bool { return true })
-	if got := netecs.Digest(&a.client, a.schema); got != want {
-		return fmt.Errorf("tick %d: the client's world is %016x, the server's rows are %016x", a.store.Tick(), got, want)
+	if got := netecs.Digest(&a.client, a.schema); got != t.digest {
+		return fmt.Errorf("tick %d: the client's world is %016x, the server's rows are %016x", t.tick, got, t.digest)
 	}
 	return nil
 }
@@ -238,6 +240,10 @@ func (a *applyRun) report(o options) {
 		o.report(result{Scenario: "apply.delta", Value: median(a.wholes), Unit: "ns/row", Params: params()}.against(median(a.gets)))
 		return
 	}
+	if a.beside {
+		o.report(result{Scenario: "apply.beside", Value: median(a.wholes), Unit: "ns/row", Params: params()}.against(median(a.gets)))
+		return
+	}
 	line := result{
 		Scenario: "apply", Value: median(a.wholes), Unit: "ns/row", Params: params(), Main: len(a.server.entities) == 1000 && !a.scattered,
 	}
@@ -246,82 +252,4 @@ func (a *applyRun) report(o options) {
 	against.Params["ratio_of_fastest"] = quantile(a.wholes, 0) / quantile(a.columns, 0)
 	against.Params["anchor"] = "the same bytes into slices, by index"
 	o.report(against.against(median(a.columns)))
-}
-
-// plainApply is the anchor: the movers' rows as a 32-bit index and 40 bytes, in ascending order of index as a snapshot has
-// them, written into a world of its own whose memory is in the same order as the client's.
-type plainApply struct {
-	world     ecs.World
-	rows      []byte
-	entities  []ecs.Entity // by index
-	get       generic.Map3[position, rotation, velocity]
-	positions []position
-	rotations []rotation
-	velocity  []velocity
-	ids       [3]ecs.ID
-	place     []int32 // by index: where its row is in the columns
-}
-
-// plainRow is an index and the bytes of position, rotation and velocity.
-const plainRow = 4 + 40
-
-func newPlainApply(entities int, order []int) plainApply {
-	p := plainApply{world: ecs.NewWorld(entities + 1), entities: make([]ecs.Entity, entities), place: make([]int32, entities)}
-	p.get = generic.NewMap3[position, rotation, velocity](&p.world)
-	p.ids = [3]ecs.ID{ecs.ComponentID[position](&p.world), ecs.ComponentID[rotation](&p.world), ecs.ComponentID[velocity](&p.world)}
-	query := p.get.NewBatchQ(entities)
-	for at := 0; query.Next(); at++ {
-		p.entities[order[at]], p.place[order[at]] = query.Entity(), int32(at)
-	}
-	p.positions, p.rotations, p.velocity = make([]position, entities), make([]rotation, entities), make([]velocity, entities)
-	return p
-}
-
-// encode takes the movers' rows from the server's world.
-func (p *plainApply) encode(a *applyRun) {
-	moves := make([]bool, len(p.entities))
-	for _, i := range a.movers {
-		moves[i] = true
-	}
-	p.rows = p.rows[:0]
-	for i, moves := range moves {
-		if !moves {
-			continue
-		}
-		at, q, v := a.server.read(a.server.entities[i])
-		p.rows = binary.LittleEndian.AppendUint32(p.rows, uint32(i))
-		for _, f := range [...]float32{at.X, at.Y, at.Z, q.Q[0], q.Q[1], q.Q[2], q.Q[3], v.X, v.Y, v.Z} {
-			p.rows = binary.LittleEndian.AppendUint32(p.rows, math.Float32bits(f))
-		}
-	}
-}
-
-// byGet writes every row through World.Get.
-func (p *plainApply) byGet() {
-	for at := 0; at+plainRow <= len(p.rows); at += plainRow {
-		row := (*[plainRow]byte)(p.rows[at:])
-		e := p.entities[binary.LittleEndian.Uint32(row[:])]
-		takeRow(row, (*position)(p.world.Get(e, p.ids[0])), (*rotation)(p.world.Get(e, p.ids[1])), (*velocity)(p.world.Get(e, p.ids[2])))
-	}
-}
-
-// byColumn writes every row into slices.
-func (p *plainApply) byColumn() {
-	for at := 0; at+plainRow <= len(p.rows); at += plainRow {
-		row := (*[plainRow]byte)(p.rows[at:])
-		k := p.place[binary.LittleEndian.Uint32(row[:])]
-		takeRow(row, &p.positions[k], &p.rotations[k], &p.velocity[k])
-	}
-}
-
-// check holds one entity that was written by World.Get against the server's world.
-func (p *plainApply) check(a *applyRun) error {
-	for _, i := range a.movers[:min(16, len(a.movers))] {
-		at, q, v := a.server.read(a.server.entities[i])
-		gotAt, gotQ, gotV := p.get.Get(p.entities[i])
-		if *gotAt != at || *gotQ != q || *gotV != v {
-			return fmt.Errorf("the anchor wrote body %d wrongly", i)
-		}
-	}
-	return nil
 }

@@ -15,15 +15,16 @@ import (
 
 func TestApplyIsVerified(t *testing.T) {
 	all := results(t, "-run", "apply", "-e", "300", "-t", "5ms")
-	require.Len(t, all, 6)
+	require.Len(t, all, 7)
+	require.Equal(t, "apply.beside", all[4].Scenario)
 	for i, line := range all {
-		whole := i < 4
+		whole := i < 5
 		require.Greater(t, line.Params["worlds_compared"], 1.0)
 		require.Equal(t, 300.0, line.Params["rows_changed"])
 		require.Equal(t, whole, line.Params["bytes_per_row"].(float64) > 40, "whole rows are 40 bytes")
 		require.InDelta(t, line.Value / *line.Anchor, *line.Ratio, 1e-9)
 		require.Equal(t, line.Scenario == "apply", line.OK != nil)
-		require.Equal(t, i == 2 || i == 3 || i == 5, line.Params["scattered"])
+		require.Equal(t, i == 2 || i == 3 || i == 6, line.Params["scattered"])
 	}
 	part := results(t, "-run", "apply", "-e", "300", "-frac", "0.5", "-t", "5ms")
 	require.Len(t, part, 2)
@@ -34,18 +35,24 @@ func TestApplyIsVerified(t *testing.T) {
 func TestApplyNoticesAWrongWorld(t *testing.T) {
 	a := &applyRun{scattered: true, moving: 1}
 	require.NoError(t, a.start(50))
-	require.NoError(t, a.turn(true))
-	require.NoError(t, a.anchors())
-	require.NoError(t, a.compare())
+	at := &sentTick{}
+	for !at.compared {
+		var err error
+		at, err = a.next()
+		require.NoError(t, err)
+		require.NoError(t, a.turn(at, true))
+	}
+	require.NoError(t, a.anchors(at))
+	require.NoError(t, a.compare(at))
 	query := a.client.Query(ecs.All(ecs.ComponentID[position](&a.client)))
 	query.Next()
 	(*position)(query.Get(ecs.ComponentID[position](&a.client))).Y++
 	query.Close()
-	require.Error(t, a.compare())
+	require.Error(t, a.compare(at))
 
-	at, _, _ := a.plain.get.Get(a.plain.entities[a.movers[3]])
-	at.Z++
-	require.Error(t, a.plain.check(a))
+	first, _, _ := a.plain.get.Get(a.plain.entities[0])
+	first.Z++
+	require.Error(t, a.plain.check(at.rows))
 }
 
 func TestDirtyIsVerified(t *testing.T) {
