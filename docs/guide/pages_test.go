@@ -24,7 +24,7 @@ const (
 // block is a piece of Go code and where it stands.
 type block struct{ where, code string }
 
-// dedent takes from all lines the tabs that all of them begin with.
+// dedent takes from all lines the tabs that all of them begin with, and the empty lines from the end.
 func dedent(lines []string) string {
 	least := -1
 	for _, l := range lines {
@@ -37,7 +37,7 @@ func dedent(lines []string) string {
 		b.WriteString(l[min(max(least, 0), len(l)):])
 		b.WriteByte('\n')
 	}
-	return b.String()
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 // marked is the code between the marks of a Go file.
