@@ -42,7 +42,7 @@ func (s State) String() string {
 // and belongs to one goroutine, like Server.
 //
 // A frame is BeginFrame, Receive for each datagram, the apply of Replica to the world, Dispatch for each stage, Send,
-// Drain.
+// Drain. Package systems calls these; which methods are for games is listed in the package comment.
 type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.

@@ -19,7 +19,7 @@ import (
 // goroutine; only its Protocol may be shared.
 //
 // A frame is BeginFrame, Receive for each datagram, Dispatch for each stage, the capture of the world into Store when
-// TickDue, Send, Drain.
+// TickDue, Send, Drain. Package systems calls these; which methods are for games is listed in the package comment.
 type Server struct {
 	protocol *Protocol
 	config   Config
