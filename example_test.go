@@ -129,20 +129,20 @@ func ExampleServer_SetInterest() {
 	for x := range 5 {
 		bodies.NewWith(&components.Replicated{}, &Place{X: float32(60 * x)})
 	}
-	sees := func() {
+	sees := func() (at []float32) {
 		for query := generic.NewFilter1[Place]().Query(&g.clientWorld); query.Next(); {
-			fmt.Print(query.Get().X, " ")
+			at = append(at, query.Get().X)
 		}
-		fmt.Println()
+		return at
 	}
 	g.run(1)
-	sees()
+	fmt.Println(sees())
 	near.Look(1, 240, 0, 0)
 	g.run(1)
-	sees()
+	fmt.Println(sees())
 	// Output:
-	// 0 60
-	// 240 180
+	// [0 60]
+	// [240 180]
 }
 
 // The owner of an entity writes a component with plain assignments, in its own world.
