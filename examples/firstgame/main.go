@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"log"
+	"os"
 
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -23,6 +24,7 @@ func main() {
 		err = play(ctx, *connect)
 	default:
 		flag.Usage()
+		os.Exit(2)
 	}
 	if err != nil {
 		log.Fatal(err)
