@@ -75,17 +75,16 @@ func dig(group *systems.ServerSystems, world *ecs.World, tile ecs.Entity) {
 // begin guide
 type Round struct{ Number uint32 } // registered with netcode.Replicate, like any component
 
-func nextRound(serverWorld *ecs.World) {
-	round := netecs.NewResource[Round](serverWorld) // package netecs is in folder ecs
+func nextRound(round *netecs.Resource[Round]) { // on the server: netecs.NewResource[Round](&world), once; netecs is in folder ecs
 	if round.Get() == nil {
 		round.Create(Round{})
 	}
 	round.Get().Number++
 }
 
-func roundOf(clientWorld *ecs.World) (number uint32, ok bool) {
-	if round := netecs.NewResource[Round](clientWorld).Get(); round != nil { // nil before it has come
-		return round.Number, true
+func roundOf(round *netecs.Resource[Round]) (number uint32, ok bool) { // on a client: the same, with its own world
+	if now := round.Get(); now != nil { // nil before it has come
+		return now.Number, true
 	}
 	return 0, false
 }
@@ -114,11 +113,12 @@ func TestGuideComponents(t *testing.T) {
 	server.RemoveEntity(soldier)
 	require.True(t, n.RunUntil(3*time.Second, func() bool { _, count := seen(); return count == 0 }))
 
-	_, ok := roundOf(client)
+	round, copied := netecs.NewResource[Round](server), netecs.NewResource[Round](client)
+	_, ok := roundOf(copied)
 	require.False(t, ok)
-	nextRound(server)
-	nextRound(server)
-	require.True(t, n.RunUntil(3*time.Second, func() bool { number, _ := roundOf(client); return number == 2 }))
+	nextRound(round)
+	nextRound(round)
+	require.True(t, n.RunUntil(3*time.Second, func() bool { number, _ := roundOf(copied); return number == 2 }))
 
 	parts := []ecs.ID{ecs.ComponentID[components.Replicated](server), ecs.ComponentID[Ground](server)}
 	tile := server.NewEntity(parts...)

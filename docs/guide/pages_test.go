@@ -82,7 +82,7 @@ func shown(name, page string) (blocks []block) {
 }
 
 // checkBlocks wants each Go block of README.md and of docs/guide/*.md to be code that is compiled: marked in a test file of
-// docs/guide, or a whole file of examples. And what is marked, or an example of the guide, has to be shown.
+// docs/guide, or a whole file of examples. And what is marked, or an example of the guide, has to be shown, once.
 func checkBlocks(tree fs.FS) (faults []string) {
 	known, used := map[string][]string{}, map[string]bool{}
 	add := func(b block) { known[b.code] = append(known[b.code], b.where) }
@@ -102,6 +102,9 @@ func checkBlocks(tree fs.FS) (faults []string) {
 	}
 	for _, page := range append(glob(tree, "docs/guide/*.md"), "README.md") {
 		for _, b := range shown(page, read(tree, page)) {
+			if used[b.code] {
+				faults = append(faults, b.where+": this code is shown twice:\n"+b.code)
+			}
 			used[b.code] = true
 			if known[b.code] == nil {
 				faults = append(faults, b.where+": this code is compiled nowhere:\n"+b.code)
@@ -258,6 +261,7 @@ func TestPageFaultsAreNoticed(t *testing.T) {
 	for _, c := range []struct{ name, old, by, says string }{
 		{"docs/guide/a.md", "x := 1", "x := 2", "compiled nowhere"},
 		{"docs/guide/a.md", "```go", "```text", "on no page"},
+		{"docs/guide/a.md", "```go\nx := 1\nif x > 0 {\n\tx--\n}\n", "```go\npackage main\n", "shown twice"},
 		{"docs/guide/a_test.go", "x := 1", "x := 2", "compiled nowhere"},
 		{"docs/guide/a_test.go", "\t// end guide\n", "", "without its other one"},
 		{"docs/guide/a_test.go", "\t// begin guide\n", "", "without its other one"},

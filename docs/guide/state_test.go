@@ -84,6 +84,9 @@ func ballistics(protocol *netcode.Protocol) { // on both sides
 	netcode.Replicate[Shell](protocol, netcode.PredictedBy("fall", fall))
 }
 
+// end guide
+
+// begin guide
 func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byte, error) {
 	var plans []*wire.Plan
 	for row := range protocol.Schema().Rows() {

@@ -106,11 +106,11 @@ func TestGuideTime(t *testing.T) {
 }
 
 func TestGuideWaysOfInterpolation(t *testing.T) {
-	p := netcode.NewProtocol()
+	protocol := netcode.NewProtocol()
 	// begin guide
-	netcode.Interpolate[Position](p, netcode.WithVelocity[Velocity](), netcode.Ahead(50*time.Millisecond))
+	netcode.Interpolate[Position](protocol, netcode.WithVelocity[Velocity](), netcode.Ahead(50*time.Millisecond))
 	// end guide
-	netcode.Replicate[Position](p)
-	netcode.Replicate[Velocity](p)
-	require.Len(t, p.Interpolations(), 1)
+	netcode.Replicate[Position](protocol)
+	netcode.Replicate[Velocity](protocol)
+	require.Len(t, protocol.Interpolations(), 1)
 }
