@@ -88,9 +88,11 @@ func TestGuideClient(t *testing.T) {
 	netcode.Replicate[Position](p)
 	netcode.Replicate[components.Kind](p)
 	var told string
+	gone := 0
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
 		dress(c, w)
 		follow(c.Client, func(text string) { told = text })
+		c.OnDespawn(func(ecs.Entity, netcode.NetworkID) { gone++ })
 	}})
 	w := &n.Server.World
 	crates, trees := generic.NewMap2[components.Replicated, Position](w), generic.NewMap3[components.Replicated, Position, components.Kind](w)
@@ -111,6 +113,9 @@ func TestGuideClient(t *testing.T) {
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return told != "" }))
 	require.Contains(t, told, "be nice")
 	require.Len(t, names(), 1, "what is there stays until it connects again")
+	require.Equal(t, 1, gone, "the tree")
+	require.NoError(t, n.Clients[0].Connect(n.Address()))
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return gone == 2 && names()["crate"] == 1 }), "the crate went and came again")
 }
 
 func TestGuideAddresses(t *testing.T) {
