@@ -9,7 +9,7 @@ import (
 )
 
 // Send ends a frame: it says hello while connecting, and else builds the packets that the budget allows: messages in every
-// frame. They wait for Drain.
+// frame. They wait for Drain. It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 func (c *Client) Send() {
 	c.endTime()
 	switch c.state {

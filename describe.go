@@ -165,7 +165,7 @@ func firstField(theirs, ours string) string {
 		}
 	}
 	if server, client := behindFields(theirs), behindFields(ours); server != client {
-		return fmt.Sprintf("the server has it as %s, the client as %s", server, client)
+		return fmt.Sprintf("the server has it %s, the client %s", inWords(server), inWords(client))
 	}
 	return "the server's description was cut off"
 }
@@ -185,4 +185,12 @@ func fieldsOf(text string) []string {
 // behindFields is what follows the fields: how a message travels.
 func behindFields(text string) string {
 	return text[strings.LastIndexByte(text, '}')+1:]
+}
+
+// inWords says how a type travels: only that of a component which the server alone writes says nothing.
+func inWords(behind string) string {
+	if behind == "" {
+		return "without WrittenBy"
+	}
+	return "as " + behind
 }

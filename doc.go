@@ -8,24 +8,62 @@
 //	protocol := netcode.NewProtocol()
 //	netcode.Replicate[Position](protocol)
 //	server, err := netcode.NewServer(protocol, netcode.Config{})
+//	group := systems.NewServer(server, socket, systems.WallClock())
+//	err = systems.NewRunner(&world, group, 60).Run(ctx)
 //
-// Messages are registered with [Handle] and sent with [Send]; questions are registered with [Answer] and asked with [Call].
+// The guide, docs/guide in the repository, has a page for each subject.
 //
-// The packages below it, each with a job of its own:
+// # What travels
 //
-//   - tick: which step it is
-//   - wire: bytes in, bytes out
-//   - transport: datagrams, in memory or over UDP, and the link conditioner
-//   - peer: the packet layer to one remote end, and the messages that wait for it
-//   - message: message types and their codecs, and the queues of received messages
-//   - snapshot: the state of the world per tick, and what each client still lacks
-//   - ecs: the bridge to Arche
+// [Replicate] with [Every], [Once], [Marked], [WrittenBy] and [PredictedBy]: components. [Interpolate]: how clients show them.
+// [NewList], [NewSet] and [NewMap]: collections of entities. [Input]: what players do. [Handle]: messages, sent with [Send] and [Reply].
+// [Answer]: questions, asked with [Call]. All of these are called before the first [NewServer] or [NewClient], which freeze the protocol.
+//
+// # Server: methods for games
+//
+//   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick]
+//   - Who sees what: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
+//   - Who writes what: [Server.SetOwner], [Server.Owner], [Server.Grant], [Server.Granted], [Server.OnAuthority], [MayWrite]
+//   - Entities that are in no world: [Server.Spawn], [Put], [Remove], [Server.Despawn]
+//   - Ticks and inputs: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [InputOf], [InputAt], [Server.HasInput]
+//   - What was: [Server.Rewind] with [PastOf], [ValueAt], [Server.Store], [Server.Record], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
+//
+// # Client: methods for games
+//
+//   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
+//     [Client.RTT], [Client.Loss]; [Host] and [Client.Hosted]
+//   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
+//   - What it shows: [Interpolated], [InterpolatedAt], [Client.Replica]
+//   - What it does: [SetInput]; what it writes: [MayWrite], [Write], [Client.AskAuthority], [Client.ReleaseAuthority], [Client.OnAuthority], [Client.Rights]
+//   - Looking closely: [Client.Stats], [Client.Attribute], [Client.AppendDump], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Report]
+//
+// # Methods for the systems
+//
+// A frame is made of these. Package systems calls them, and so does who connects a server or client to something else than an Arche world;
+// games leave them alone. Note that [Server.Send] and [Client.Send] are steps of the frame: a message is sent by the function [Send].
+//
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Writes], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainRuns], [Server.DrainAll], [Server.Enter], [Server.Tag]
+//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Gather], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag]
+//   - [Client.Acked] and [Client.Lost] are for package peer alone.
+//
+// # Packages
+//
+// The packages below it, each with a job of its own. A game imports the first four, tests the fifth:
+//
+//   - systems: what game code adds to its loop
+//   - components: what game code puts on its entities
 //   - interest: who may see what
+//   - transport: datagrams, in memory or over UDP, and the link conditioner
+//   - nettest: worlds, links and a clock for tests
+//   - ecs: the bridge to Arche
 //   - collections: lists, sets and maps of entities
 //   - record: recordings of what a server sent, and tables learned from them
-//   - components: what game code puts on its entities
-//   - systems: what game code adds to its loop
-//   - nettest: worlds, links and a clock for tests
+//   - snapshot: the state of the world per tick, and what each client still lacks
+//   - peer: the packet layer to one remote end, and the messages that wait for it
+//   - message: message types and their codecs, and the queues of received messages
+//   - wire: bytes in, bytes out
+//   - tick: which step it is
 //
 // This package owns the words server, client and session: one connection of one client, from its acceptance to its end.
 // A word of docs/design.md means here what it means there.

@@ -69,3 +69,10 @@ func (e *events) with(client wire.ClientID) wire.ClientID {
 	}
 	return client
 }
+
+// mustBeGiven refuses a function that is nil where it is given: called in a later frame, it would end connections.
+func mustBeGiven(given bool, call string) {
+	if !given {
+		panic("netcode: " + call + ": the function is nil")
+	}
+}

@@ -44,6 +44,8 @@ func TestFirstMistakesNameTheirRemedy(t *testing.T) {
 			[]string{"terrain.Height[2048]", "2048 words", "func (m *terrain) Serialize(s *wire.Serializer)"}},
 		"unknown word": {func(p *netcode.Protocol) { netcode.Handle[mistagged](p, nil) },
 			[]string{"mistagged.X", `"steps=0.1"`, "min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity"}},
+		"no protocol": {func(*netcode.Protocol) { netcode.Handle[chat](nil, nil) },
+			[]string{"Handle[netcode_test.chat]", "the protocol is nil", "NewProtocol"}},
 		"after Schema": {func(p *netcode.Protocol) { p.Schema(); netcode.Handle[chat](p, nil) },
 			[]string{"Handle[netcode_test.chat]", "the first NewServer or NewClient", "Schema", "Hash"}},
 	} {
@@ -89,4 +91,33 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 	require.ErrorIs(t, err, netcode.ErrNoInput)
 	require.ErrorContains(t, err, "netcode_test.stroll")
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.InStage(tick.Update)))
+}
+
+// A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
+func TestFunctionsThatAreNilAreRefused(t *testing.T) {
+	p := protocol()
+	list, set, table := netcode.NewList[uint8](p, "list"), netcode.NewSet[uint8](p, "set"), netcode.NewMap[uint8, uint8](p, "map")
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	c, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	for name, call := range map[string]func(){
+		"Server.OnConnect": func() { s.OnConnect(nil) }, "Server.OnDisconnect": func() { s.OnDisconnect(nil) }, "Server.OnError": func() { s.OnError(nil) },
+		"Client.OnConnect": func() { c.OnConnect(nil) }, "Client.OnDisconnect": func() { c.OnDisconnect(nil) }, "Client.OnError": func() { c.OnError(nil) },
+		"Client.OnAuthority": func() { c.OnAuthority(nil) },
+		"List.OnChange":      func() { list.OnChange(c, nil) }, "Set.OnChange": func() { set.OnChange(c, nil) }, "Map.OnChange": func() { table.OnChange(c, nil) },
+	} {
+		require.Equal(t, "netcode: "+name+": the function is nil", panics(t, call))
+	}
+}
+
+// A component that only one of two ends lets clients write is told in words.
+func TestWritersThatDifferAreTold(t *testing.T) {
+	server, client := netcode.NewProtocol(), netcode.NewProtocol()
+	netcode.Replicate[stroll](server)
+	netcode.Replicate[stroll](client, netcode.WrittenBy(netcode.OwnerWrites))
+	r := newRig(t, server, netcode.Config{})
+	c := r.join(client, netcode.Config{})
+	r.until(func() bool { return c.Err() != nil })
+	require.ErrorContains(t, c.Err(), `component "stroll" differs: the server has it without WrittenBy, the client as [owner]`)
 }

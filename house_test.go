@@ -63,6 +63,7 @@ func houseArrows() map[string][]string {
 		"bench":       append(all, "internal"),
 		"cmd":         append(all, "internal"),
 		"internal":    {},
+		"docs":        {},
 	}
 }
 

@@ -167,6 +167,9 @@ func (p *Protocol) answers(question, answer reflect.Type) bool {
 
 // mustBeOpen panics when it is too late to register.
 func (p *Protocol) mustBeOpen(call string, t reflect.Type) {
+	if p == nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is nil: make it with NewProtocol", call, t))
+	}
 	if p.frozen {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is frozen: register everything before the first NewServer or NewClient, and before Schema and Hash", call, t))
 	}

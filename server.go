@@ -19,7 +19,7 @@ import (
 // goroutine; only its Protocol may be shared.
 //
 // A frame is BeginFrame, Receive for each datagram, Dispatch for each stage, the capture of the world into Store when
-// TickDue, Send, Drain.
+// TickDue, Send, Drain. Package systems calls these; which methods are for games is listed in the package comment.
 type Server struct {
 	protocol *Protocol
 	config   Config
@@ -160,6 +160,7 @@ func (s *Server) Tag() uint32 { return s.tag }
 // OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
 // panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
 func (s *Server) OnConnect(f func(client ClientID)) {
+	mustBeGiven(f != nil, "Server.OnConnect")
 	s.events.connected = append(s.events.connected, f)
 }
 
@@ -168,13 +169,17 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 // after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is none of
 // Clients and cannot be sent to, and its place is taken. If it panics, OnError is told, by *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
+	mustBeGiven(f != nil, "Server.OnDisconnect")
 	s.events.disconnected = append(s.events.disconnected, f)
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
 // systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame. It is the
 // last resort: a panic of its own is not contained.
-func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onError, f) }
+func (s *Server) OnError(f func(error)) {
+	mustBeGiven(f != nil, "Server.OnError")
+	s.report.onError = append(s.report.onError, f)
+}
 
 // Report passes an error that has no caller to OnError and to the log.
 func (s *Server) Report(err error) { s.report.error(err) }

@@ -20,6 +20,7 @@ const repeatMost = 64
 
 // Send ends a frame: it gives up on clients that fell silent or whose queues overflowed, and builds for each client the
 // packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
+// It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
 func (s *Server) Send() {
 	s.expire()
 	s.seeOff()

@@ -74,6 +74,7 @@ func (c *ClientSystems) Systems() []System {
 // OnSpawn adds a function that is called for each entity that the server shows anew. All values of the tick are written
 // by then, and the world is unlocked: it may add local components, remove some, and send.
 func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	mustBeGiven(f != nil, "OnSpawn")
 	c.spawned = append(c.spawned, f)
 }
 
@@ -86,6 +87,7 @@ func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode
 		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
 			"call netcode.Replicate[components.Kind](protocol) on both sides", kind))
 	}
+	mustBeGiven(f != nil, "OnSpawnKind")
 	if c.ofKind == nil {
 		c.ofKind = map[uint16][]func(ecs.Entity, netcode.NetworkID){}
 	}
@@ -113,6 +115,7 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 // OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
 // here: with Interpolate, when its end is presented. The world is unlocked.
 func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
+	mustBeGiven(f != nil, "OnDespawn")
 	c.despawned = append(c.despawned, f)
 }
 

@@ -56,3 +56,10 @@ func (s *stages) list(end End, around func(stage tick.Stage) (before, after []Sy
 	}
 	return all
 }
+
+// mustBeGiven refuses a function that is nil where it is given, and not when it is called.
+func mustBeGiven(given bool, call string) {
+	if !given {
+		panic("systems: " + call + ": the function is nil")
+	}
+}

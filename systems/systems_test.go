@@ -141,6 +141,21 @@ func TestAddOfNoSystem(t *testing.T) {
 	require.PanicsWithValue(t, "systems: Add(Update): system 2 of 2 is nil", func() { r.server.Add(tick.Update, &move{}, nil) })
 }
 
+// A function that is nil is refused where it is given, and does not end the program when the first entity comes.
+func TestHooksThatAreNil(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[components.Kind](p)
+	c, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	client, server := systems.NewClient(c, nil, nil), newRig(t).server
+	for name, call := range map[string]func(){
+		"OnSpawn": func() { client.OnSpawn(nil) }, "OnDespawn": func() { client.OnDespawn(nil) }, "OnSpawnKind": func() { client.OnSpawnKind(1, nil) },
+	} {
+		require.PanicsWithValue(t, "systems: "+name+": the function is nil", call)
+	}
+	require.PanicsWithValue(t, "systems: OnSpawn: the function is nil", func() { server.OnSpawn(nil) })
+}
+
 // list is a group with its systems in another order than its own.
 type list struct {
 	*systems.ServerSystems

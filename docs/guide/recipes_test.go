@@ -1,9 +1,8 @@
-package netcode_test
+package guide_test
 
 import (
 	"bytes"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,13 +18,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The README's recipes are what follows between the marks, line by line.
+// The guide's recipes are what follows between the marks, line by line.
 
 type Position struct{ X, Y float32 }
 
 type Hand struct{ Cards [4]uint8 }
 
-// begin README
+// begin guide
 func see(protocol *netcode.Protocol, server *netcode.Server) *interest.Grid {
 	schema := protocol.Schema() // of what was registered by now; nothing more can be
 	near := interest.NewGrid(interest.GridConfig{
@@ -38,28 +37,9 @@ func see(protocol *netcode.Protocol, server *netcode.Server) *interest.Grid {
 	return near // near.Look(client, x, y, z), or near.Follow(client, avatar), is where a client stands
 }
 
-// end README
+// end guide
 
-// begin README
-func players(group *systems.ServerSystems, world *ecs.World, near *interest.Grid) {
-	avatars := map[netcode.ClientID]ecs.Entity{}
-	build := generic.NewMap3[components.Replicated, components.Owner, Position](world)
-	group.Server.OnConnect(func(client netcode.ClientID) { // server.SetOwner(id, client) does without the component
-		avatars[client] = build.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Position{})
-	})
-	group.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { // it has its id, and nobody was sent any of it
-		if owner := group.Server.Owner(id); owner != 0 {
-			near.Follow(owner, id)
-		}
-	})
-	group.Server.OnDisconnect(func(client netcode.ClientID, _ *netcode.CloseError) {
-		if avatar := avatars[client]; world.Alive(avatar) {
-			world.RemoveEntity(avatar)
-		}
-		delete(avatars, client)
-	})
-}
-
+// begin guide
 func camera(group *systems.ClientSystems, world *ecs.World, follow func(ecs.Entity)) {
 	owners := generic.NewMap1[components.Owner](world) // registered with netcode.Replicate: the clients know whose is what
 	group.OnSpawn(func(e ecs.Entity, _ netcode.NetworkID) {
@@ -69,38 +49,9 @@ func camera(group *systems.ClientSystems, world *ecs.World, follow func(ecs.Enti
 	})
 }
 
-// end README
+// end guide
 
-// begin README
-type CarriedBy struct{ ecs.Relation } // its target is part of its value
-
-type Turret struct {
-	Target ecs.Entity `net:"entity"` // on a client: the entity there, or zero if it sees none
-}
-
-type Look struct{ Skin, Hat uint8 }
-
-type Ground struct{ Height [16]uint8 }
-
-func replicate(protocol *netcode.Protocol) {
-	netcode.Replicate[CarriedBy](protocol)
-	netcode.Replicate[Turret](protocol, netcode.Every(3)) // at most every third tick
-	netcode.Replicate[Look](protocol, netcode.Once())     // with its entity, and never again
-	netcode.Replicate[Ground](protocol, netcode.Marked()) // when systems.Mark says that it was written
-	netcode.Replicate[components.Kind](protocol)
-}
-
-func dig(group *systems.ServerSystems, world *ecs.World, tile ecs.Entity) {
-	grounds := generic.NewMap1[Ground](world) // a system keeps it
-	grounds.Get(tile).Height[3]--
-	systems.Mark[Ground](group.Capture, tile)
-}
-
-func score(server *netcode.Server, look Look) (netcode.NetworkID, error) {
-	board := server.Spawn() // an entity without a world, for who has none
-	return board, netcode.Put(server, board, &look)
-}
-
+// begin guide
 func trained(protocol *netcode.Protocol, text []byte) error { // on both sides; text from go:embed
 	tables, err := wire.ParseTables(text)
 	if err == nil {
@@ -109,15 +60,15 @@ func trained(protocol *netcode.Protocol, text []byte) error { // on both sides; 
 	return err
 }
 
-// end README
+// end guide
 
-func TestReadmeRecipes(t *testing.T) {
+func TestGuideRecipes(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Position](p)
 	netcode.Replicate[Hand](p)
 	netcode.Replicate[components.Owner](p)
 	replicate(p)
-	text, err := os.ReadFile("wire/shipped.tables")
+	text, err := os.ReadFile("../../wire/shipped.tables")
 	require.NoError(t, err)
 	require.NoError(t, trained(p, text))
 	require.Error(t, trained(p, text[1:]))
@@ -165,20 +116,4 @@ func TestReadmeRecipes(t *testing.T) {
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return n.Server.Store().Len() == before-1 }), "the avatar goes with its player")
 	require.NoError(t, stop())
 	require.Positive(t, recorded.Len())
-}
-
-func TestReadmeShowsTheRecipes(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	source, err := os.ReadFile("readme_recipes_test.go")
-	require.NoError(t, err)
-	blocks := strings.Split(string(source), "// begin README\n")[1:]
-	shown := 0
-	for _, block := range blocks {
-		if code, _, found := strings.Cut(block, "\n// end README\n"); found {
-			require.True(t, strings.Contains(string(readme), "```go\n"+code+"```\n"), "the README lacks\n%s", code)
-			shown++
-		}
-	}
-	require.Equal(t, 3, shown)
 }

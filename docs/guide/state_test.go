@@ -1,12 +1,10 @@
-package netcode_test
+package guide_test
 
 import (
 	"bytes"
 	"errors"
 	"io"
 	"net/netip"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,13 +23,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The README's recipes on what changed, what was, what will be and what it cost are what follows between the marks, line by line.
+// The guide's recipes on what changed, what was, what will be and what it cost are what follows between the marks, line by line.
 
 type Health struct{ Now uint8 }
 
 type Shield struct{ Strength uint8 }
 
-// begin README
+// begin guide
 func redraw(group *systems.ClientSystems, bar func(ecs.Entity, uint8), unshield func(ecs.Entity)) { // each frame
 	if !group.Apply.Applied() {
 		return // nothing new: what follows would be told again
@@ -47,9 +45,9 @@ func redraw(group *systems.ClientSystems, bar func(ecs.Entity, uint8), unshield 
 	}
 }
 
-// end README
+// end guide
 
-// begin README
+// begin guide
 func trail(server *netcode.Server, id netcode.NetworkID) (path []Position) { // newest first
 	for t := server.Store().Tick(); ; t-- {
 		p, ok, err := netcode.ValueAt[Position](server, id, t)
@@ -62,9 +60,9 @@ func trail(server *netcode.Server, id netcode.NetworkID) (path []Position) { // 
 	}
 }
 
-// end README
+// end guide
 
-// begin README
+// begin guide
 type Shell struct {
 	X, Y float32 `net:"min=-512,max=512,step=0.001"`
 	Fuse uint16  `net:"predict=linear"` // it burns down evenly
@@ -86,6 +84,9 @@ func ballistics(protocol *netcode.Protocol) { // on both sides
 	netcode.Replicate[Shell](protocol, netcode.PredictedBy("fall", fall))
 }
 
+// end guide
+
+// begin guide
 func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byte, error) {
 	var plans []*wire.Plan
 	for row := range protocol.Schema().Rows() {
@@ -107,9 +108,9 @@ func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byt
 	return tables.AppendText(nil), nil // for wire.ParseTables and UseTables
 }
 
-// end README
+// end guide
 
-// begin README
+// begin guide
 type metered struct { // the server's socket, in a test that has the client too
 	systems.Socket
 	client  *netcode.Client
@@ -121,9 +122,9 @@ func (m *metered) Send(to netip.AddrPort, datagram []byte) error {
 	return m.Socket.Send(to, datagram)
 }
 
-// end README
+// end guide
 
-// stateGame is a server and a client over memory, with the README's shells and a metered socket.
+// stateGame is a server and a client over memory, with the guide's shells and a metered socket.
 type stateGame struct {
 	server  *systems.ServerSystems
 	client  *systems.ClientSystems
@@ -164,7 +165,7 @@ func newStateGame(t *testing.T) *stateGame {
 	return g
 }
 
-func TestReadmeStateRecipes(t *testing.T) {
+func TestGuideStateRecipes(t *testing.T) {
 	g := newStateGame(t)
 	var file bytes.Buffer
 	stop, err := g.server.Server.Record(&file)
@@ -235,19 +236,4 @@ func TestReadmeStateRecipes(t *testing.T) {
 			require.Less(t, float64(c.Delta)/float64(c.Rows[snapshot.DeltaRows]), 20.0, "the prediction is near: bits of a row")
 		}
 	}
-}
-
-func TestReadmeShowsTheStateRecipes(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	source, err := os.ReadFile("readme_state_test.go")
-	require.NoError(t, err)
-	shown := 0
-	for _, block := range strings.Split(string(source), "// begin README\n")[1:] {
-		if code, _, found := strings.Cut(block, "\n// end README\n"); found {
-			require.True(t, strings.Contains(string(readme), "```go\n"+code+"```\n"), "the README lacks\n%s", code)
-			shown++
-		}
-	}
-	require.Equal(t, 4, shown)
 }

@@ -1,9 +1,7 @@
-package netcode_test
+package guide_test
 
 import (
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/nettest"
 )
 
-// The README's section on collections is what follows between the marks, line by line.
+// The guide's section on collections is what follows between the marks, line by line.
 
-// begin README
+// begin guide
 type Slot struct {
 	Kind  uint16
 	Count uint8
@@ -66,11 +64,11 @@ func (c *Collections) watch(client *netcode.Client, shown *[]Slot) { // what is 
 	})
 }
 
-// end README
+// end guide
 
-func TestReadmeCollections(t *testing.T) {
+func TestGuideCollections(t *testing.T) {
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p)
+	netcode.Replicate[Position](p)
 	c := register(p)
 	var shown []Slot
 	var player netcode.NetworkID
@@ -81,7 +79,7 @@ func TestReadmeCollections(t *testing.T) {
 	})
 	c.watch(n.Clients[0].Client, &shown)
 	w := &n.Server.World
-	e := w.NewEntity(ecs.ComponentID[position](w), ecs.ComponentID[netcode.Replicated](w))
+	e := w.NewEntity(ecs.ComponentID[Position](w), ecs.ComponentID[netcode.Replicated](w))
 	until := func(want ...Slot) {
 		t.Helper()
 		require.True(t, n.RunUntil(3*time.Second, func() bool { return slices.Equal(shown, want) }), "%v, want %v", shown, want)
@@ -103,16 +101,4 @@ func TestReadmeCollections(t *testing.T) {
 	require.True(t, c.Quests.Of(n.Clients[0].Client, player).Has(17))
 	w.RemoveEntity(e)
 	until()
-}
-
-func TestReadmeShowsTheCollections(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	source, err := os.ReadFile("readme_collections_test.go")
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(source), "// begin README\n")
-	require.True(t, found)
-	code, _, found := strings.Cut(rest, "\n// end README\n")
-	require.True(t, found)
-	require.Contains(t, string(readme), "```go\n"+code+"```\n")
 }

@@ -1,0 +1,151 @@
+package guide_test
+
+import (
+	"errors"
+	"log"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// What client.md shows is what stands between the marks, in recipes_test.go and in state_test.go.
+
+// begin guide
+func addressOf(server string) (netip.AddrPort, error) { // "game.example:9000" too
+	found, err := net.ResolveUDPAddr("udp", server)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	at := found.AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), nil
+}
+
+// end guide
+
+// begin guide
+func follow(client *netcode.Client, menu func(text string)) {
+	client.OnConnect(func(self netcode.ClientID) { log.Print("this is client ", self) })
+	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
+		switch {
+		case errors.Is(reason, peer.ReasonClosed): // by client.Close
+		case errors.Is(reason, peer.ReasonFull):
+			menu("all places are taken")
+		case errors.Is(reason, peer.ReasonWrongProtocol):
+			menu("another version of the game: " + reason.Error()) // names the first type that differs
+		default:
+			menu("the connection ended: " + reason.Error()) // client.Connect, again, begins anew
+		}
+	})
+	client.OnError(func(err error) { log.Print(err) })
+}
+
+// end guide
+
+// begin guide
+const kindTree = 7 // the game's own number
+
+type Sprite struct{ Name string } // local to the client, so it may hold anything
+
+func dress(group *systems.ClientSystems, world *ecs.World) {
+	sprites := generic.NewMap1[Sprite](world)
+	group.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) { // all values are there, and the world is unlocked
+		sprites.Assign(e, &Sprite{Name: "crate"})
+	})
+	group.OnSpawnKind(kindTree, func(e ecs.Entity, id netcode.NetworkID) { // after those of OnSpawn
+		sprites.Get(e).Name = "tree"
+	})
+	group.OnDespawn(func(e ecs.Entity, id netcode.NetworkID) { // just before it is removed
+		log.Print("free the resources of ", sprites.Get(e).Name)
+	})
+}
+
+// end guide
+
+// begin guide
+func host(server *netcode.Server, player *netcode.Client, socket systems.Socket, world *ecs.World) (*systems.Runner, error) {
+	group, err := systems.NewHost(server, player, socket, systems.WallClock())
+	if err != nil {
+		return nil, err // *player is connected elsewhere, or is of another protocol
+	}
+	return systems.NewRunner(world, group, 60), nil
+}
+
+// end guide
+
+func TestGuideClient(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Position](p)
+	netcode.Replicate[components.Kind](p)
+	var told string
+	gone := 0
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, SetupClient: func(_ int, c *systems.ClientSystems, w *ecs.World) {
+		dress(c, w)
+		follow(c.Client, func(text string) { told = text })
+		c.OnDespawn(func(ecs.Entity, netcode.NetworkID) { gone++ })
+	}})
+	w := &n.Server.World
+	crates, trees := generic.NewMap2[components.Replicated, Position](w), generic.NewMap3[components.Replicated, Position, components.Kind](w)
+	crates.New()
+	tree := trees.NewWith(&components.Replicated{}, &Position{}, &components.Kind{ID: kindTree})
+	names := func() map[string]int {
+		found := map[string]int{}
+		for query := generic.NewFilter1[Sprite]().Query(&n.Clients[0].World); query.Next(); {
+			found[query.Get().Name]++
+		}
+		return found
+	}
+	require.True(t, n.RunUntil(3*time.Second, func() bool { found := names(); return found["crate"] == 1 && found["tree"] == 1 }))
+	w.RemoveEntity(tree)
+	require.True(t, n.RunUntil(3*time.Second, func() bool { found := names(); return found["crate"] == 1 && found["tree"] == 0 }))
+	require.Empty(t, told)
+	n.Server.Kick(n.Clients[0].ID(), "be nice")
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return told != "" }))
+	require.Contains(t, told, "be nice")
+	require.Len(t, names(), 1, "what is there stays until it connects again")
+	require.Equal(t, 1, gone, "the tree")
+	require.NoError(t, n.Clients[0].Connect(n.Address()))
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return gone == 2 && names()["crate"] == 1 }), "the crate went and came again")
+}
+
+func TestGuideAddresses(t *testing.T) {
+	at, err := addressOf("127.0.0.1:9000")
+	require.NoError(t, err)
+	require.Equal(t, netip.MustParseAddrPort("127.0.0.1:9000"), at)
+	_, err = addressOf("nowhere")
+	require.Error(t, err)
+}
+
+func TestGuideHost(t *testing.T) {
+	p := netcode.NewProtocol()
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	c, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	other, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
+	require.NoError(t, err)
+	world := ecs.NewWorld()
+	_, err = host(s, other, silence{}, &world)
+	require.ErrorIs(t, err, netcode.ErrHost)
+	loop, err := host(s, c, silence{}, &world)
+	require.NoError(t, err)
+	loop.Step()
+	require.Equal(t, netcode.Connected, c.State())
+	require.EqualValues(t, 1, c.ID())
+}
+
+// silence is a socket on which nobody calls.
+type silence struct{}
+
+func (silence) Send(netip.AddrPort, []byte) error           { return nil }
+func (silence) Receive([]byte) (int, netip.AddrPort, error) { return 0, netip.AddrPort{}, nil }

@@ -1,0 +1,153 @@
+package guide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// What interest.md shows is what stands between the marks, and in recipes_test.go.
+
+// begin guide
+func fog(server *netcode.Server, near interest.Policy) (revealed, allowed *interest.Explicit) {
+	revealed, allowed = interest.NewExplicit(), interest.NewExplicit()
+	// What is near, or was revealed by revealed.Show(client, id); and of that only what allowed.Show names.
+	server.SetInterest(interest.New(interest.Both(interest.Any(near, revealed), allowed), interest.Keep))
+	return revealed, allowed
+}
+
+// end guide
+
+// begin guide
+const lobby, arena interest.Room = 1, 2 // rooms need no making
+
+func divide(group *systems.ServerSystems) *interest.Rooms {
+	rooms := interest.NewRooms()
+	group.Server.SetInterest(interest.New(rooms, interest.Despawn))
+	group.Server.OnConnect(func(client netcode.ClientID) { rooms.Enter(client, lobby) })
+	group.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { rooms.Add(id, arena) })
+	return rooms // rooms.Exit(client, lobby) and rooms.Enter(client, arena), when a match begins
+}
+
+// end guide
+
+// begin guide
+// Night is a policy of the game's own: at night nobody sees what policy shows by day.
+type Night struct {
+	interest.Policy // of the day
+	Dark            bool
+}
+
+func (n *Night) Sees(client netcode.ClientID) interest.Set {
+	if n.Dark {
+		return nil // nothing
+	}
+	return n.Policy.Sees(client)
+}
+
+// end guide
+
+// sightGame is a server with some bodies, and a client that counts what it sees.
+type sightGame struct {
+	*nettest.Net
+	server *systems.ServerSystems
+}
+
+func newSightGame(t *testing.T, bodies int, setup func(p *netcode.Protocol, s *systems.ServerSystems)) *sightGame {
+	t.Helper()
+	p := netcode.NewProtocol()
+	netcode.Replicate[Position](p)
+	netcode.Replicate[Hand](p)
+	netcode.Replicate[components.Owner](p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Setup: func(s *systems.ServerSystems, _ *ecs.World) { setup(p, s) }})
+	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
+	for i := range bodies {
+		build.NewWith(&components.Replicated{}, &Position{X: float32(50 * i)})
+	}
+	return &sightGame{n, n.Server.Systems}
+}
+
+func (g *sightGame) sees() (count int) {
+	for query := generic.NewFilter1[Position]().Query(&g.Clients[0].World); query.Next(); {
+		count++
+	}
+	return count
+}
+
+func (g *sightGame) until(t *testing.T, count int) {
+	t.Helper()
+	require.True(t, g.RunUntil(3*time.Second, func() bool { return g.sees() == count }), "%d, want %d", g.sees(), count)
+}
+
+func TestGuideInterestByHand(t *testing.T) {
+	var revealed, allowed *interest.Explicit
+	ids := []netcode.NetworkID{}
+	g := newSightGame(t, 6, func(p *netcode.Protocol, s *systems.ServerSystems) {
+		near := see(p, s.Server)
+		revealed, allowed = fog(s.Server, near)
+		s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { ids = append(ids, id) })
+		s.Server.OnConnect(func(c netcode.ClientID) {
+			near.Look(c, 0, 0, 0)
+			for _, id := range ids {
+				allowed.Show(c, id)
+			}
+		})
+	})
+	require.True(t, g.RunUntil(3*time.Second, g.Connected))
+	for _, id := range ids {
+		allowed.Show(1, id)
+	}
+	g.until(t, 3) // at 0, 50 and 100
+	revealed.Show(1, ids[5])
+	g.until(t, 4)
+	allowed.Hide(1, ids[5])
+	g.Run(time.Second)
+	require.Equal(t, 4, g.sees(), "it is kept as it was")
+	require.True(t, g.server.Server.Keeps(1, ids[5]))
+}
+
+func TestGuideRooms(t *testing.T) {
+	var rooms *interest.Rooms
+	g := newSightGame(t, 2, func(_ *netcode.Protocol, s *systems.ServerSystems) { rooms = divide(s) })
+	require.True(t, g.RunUntil(3*time.Second, g.Connected))
+	g.Run(time.Second)
+	require.Zero(t, g.sees())
+	rooms.Enter(1, arena)
+	g.until(t, 2)
+	rooms.Exit(1, arena)
+	g.until(t, 0)
+}
+
+func TestGuideOwnPolicy(t *testing.T) {
+	night := &Night{Policy: interest.All(), Dark: true}
+	g := newSightGame(t, 2, func(_ *netcode.Protocol, s *systems.ServerSystems) {
+		s.Server.SetInterest(interest.New(night, interest.Despawn))
+	})
+	require.True(t, g.RunUntil(3*time.Second, g.Connected))
+	g.Run(time.Second)
+	require.Zero(t, g.sees())
+	night.Dark = false
+	g.until(t, 2)
+	night.Dark = true
+	g.until(t, 0)
+}
+
+// A grid without a viewpoint shows nothing that has a position: what beginners forget.
+func TestGuideGridWithoutAViewpoint(t *testing.T) {
+	var near *interest.Grid
+	g := newSightGame(t, 2, func(p *netcode.Protocol, s *systems.ServerSystems) { near = see(p, s.Server) })
+	require.True(t, g.RunUntil(3*time.Second, g.Connected))
+	g.Run(time.Second)
+	require.Zero(t, g.sees())
+	near.Look(1, 0, 0, 0)
+	g.until(t, 2)
+}

@@ -1,0 +1,92 @@
+package guide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/systems"
+)
+
+// What ownership.md shows is what stands between the marks.
+
+type Steering struct{ X, Y float32 }
+
+type Carried struct{ X, Y float32 }
+
+// begin guide
+func writers(protocol *netcode.Protocol) { // on both sides
+	netcode.Replicate[Steering](protocol, netcode.WrittenBy(netcode.OwnerWrites)) // whom components.Owner names
+	netcode.Replicate[Carried](protocol, netcode.WrittenBy(netcode.NamedWrites))  // whom server.Grant names
+}
+
+// end guide
+
+// begin guide
+func steer(group *systems.ClientSystems, world *ecs.World, x float32) { // on the client
+	writable := generic.NewFilter1[Steering]()
+	for query := writable.Query(world); query.Next(); {
+		if id, ok := group.ID(query.Entity()); ok && netcode.MayWrite[Steering](group.Client, id) {
+			query.Get().X = x // sent with the next tick
+		}
+	}
+}
+
+// end guide
+
+// begin guide
+func lend(server *netcode.Server) { // on the server: whoever asks first has it
+	server.OnAuthority(func(client netcode.ClientID, entity netcode.NetworkID) bool {
+		return server.Granted(entity) == 0
+	})
+}
+
+func take(client *netcode.Client, box netcode.NetworkID) error { // on a client
+	client.OnAuthority(func(entity netcode.NetworkID, may bool, from netcode.Tick) {
+		// from here on this client writes the box, or does not any more
+	})
+	return client.AskAuthority(box) // and client.ReleaseAuthority(box) gives it back
+}
+
+// end guide
+
+func TestGuideOwnership(t *testing.T) {
+	p := netcode.NewProtocol()
+	writers(p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 2})
+	lend(n.Server.Server)
+	w := &n.Server.World
+	build := generic.NewMap4[components.Replicated, components.Owner, Steering, Carried](w)
+	var own ecs.Entity
+	n.Server.OnConnect(func(c netcode.ClientID) {
+		if c == 1 {
+			own = build.NewWith(&components.Replicated{}, &components.Owner{Client: c}, &Steering{}, &Carried{})
+		}
+	})
+	require.True(t, n.RunUntil(3*time.Second, n.Connected))
+	n.Run(time.Second)
+	steering, carried := generic.NewMap1[Steering](w), generic.NewMap1[Carried](w)
+	for i, c := range n.Clients {
+		steer(c.Systems, &c.World, float32(i+1))
+	}
+	require.True(t, n.RunUntil(time.Second, func() bool { return steering.Get(own).X == 1 }), "its owner's, and nobody else's")
+
+	box, ok := n.Server.Systems.ID(own)
+	require.True(t, ok)
+	require.NoError(t, take(n.Clients[1].Client, box))
+	require.True(t, n.RunUntil(time.Second, func() bool { return netcode.MayWrite[Carried](n.Clients[1].Client, box) }))
+	require.NoError(t, take(n.Clients[0].Client, box))
+	n.Run(time.Second)
+	require.EqualValues(t, n.Clients[1].ID(), n.Server.Granted(box), "who asked first")
+	e, ok := n.Clients[1].Systems.Entity(box)
+	require.True(t, ok)
+	there := generic.NewMap1[Carried](&n.Clients[1].World)
+	there.Get(e).X = 9
+	require.True(t, n.RunUntil(time.Second, func() bool { return carried.Get(own).X == 9 }))
+}

@@ -1,0 +1,94 @@
+package guide_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/transport"
+)
+
+// What profiling.md and testing.md show is what stands between the marks, and in state_test.go.
+
+// begin guide
+type two struct {
+	part chan func(int)
+	done chan struct{}
+}
+
+func newTwo() *two {
+	t := &two{make(chan func(int)), make(chan struct{})}
+	go func() { // close(t.part), when the server is done with, ends it
+		for part := range t.part {
+			part(1)
+			t.done <- struct{}{}
+		}
+	}()
+	return t
+}
+
+func (t *two) Parts() int { return 2 }
+
+func (t *two) Do(n int, part func(int)) { // n is 1 or 2
+	if n > 1 {
+		t.part <- part
+		defer func() { <-t.done }()
+	}
+	part(0)
+}
+
+// end guide
+
+func protocol() *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Position](p)
+	return p
+}
+
+func walkers(w *ecs.World, frame int) {
+	if frame == 1 {
+		for range 100 {
+			w.NewEntity(ecs.ComponentID[components.Replicated](w), ecs.ComponentID[Position](w))
+		}
+	}
+	if frame > 120 {
+		return // it comes to rest
+	}
+	id := ecs.ComponentID[Position](w)
+	for query := w.Query(ecs.All(id)); query.Next(); {
+		(*Position)(query.Get(id)).X += float32(frame % 7)
+	}
+}
+
+// begin guide
+func TestMyGame(t *testing.T) {
+	n := nettest.New(t, nettest.Config{
+		Protocol: protocol(),
+		Clients:  3,
+		Seed:     1, // the same seed gives the same bytes
+		Link:     transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.2},
+		Game:     walkers, // func(w *ecs.World, frame int), on the server, in each frame
+	})
+	n.Run(3 * time.Second) // of virtual time
+	n.AssertConverge()     // every client's world is the server's
+}
+
+// end guide
+
+// The same bytes with an executor and without one.
+func TestGuideExecutor(t *testing.T) {
+	pool := newTwo()
+	defer close(pool.part)
+	var sums []uint64
+	for _, executor := range []netcode.Executor{nil, pool} {
+		n := nettest.New(t, nettest.Config{Protocol: protocol(), Clients: 8, Seed: 3, Game: walkers, Link: lossy(0.1), Server: netcode.Config{Executor: executor}})
+		n.Run(2 * time.Second)
+		sums = append(sums, n.TraceHash())
+	}
+	require.Equal(t, sums[0], sums[1])
+}

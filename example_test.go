@@ -1,0 +1,335 @@
+package netcode_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/record"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+// Place is where something is, for the examples.
+type Place struct{ X, Y float32 }
+
+// exampleGame is a server and a client in one process, over memory and on a clock that is moved by hand, so that the
+// examples print the same each time. In a game the socket is one of transport/udp, and the clock systems.WallClock.
+type exampleGame struct {
+	server      *systems.ServerSystems
+	client      *systems.ClientSystems
+	serverWorld ecs.World
+	clientWorld ecs.World
+	loops       []*systems.Runner
+	now         time.Duration
+}
+
+func newExampleGame(protocol *netcode.Protocol) *exampleGame {
+	g := &exampleGame{serverWorld: ecs.NewWorld(), clientWorld: ecs.NewWorld()}
+	clock := func() time.Duration { return g.now }
+	network := memory.NewNetwork()
+	here, _ := network.Listen(netip.MustParseAddrPort("127.0.0.1:9000"))
+	there, _ := network.Listen(netip.AddrPort{})
+	server, _ := netcode.NewServer(protocol, netcode.Config{})
+	client, _ := netcode.NewClient(protocol, netcode.Config{})
+	g.server, g.client = systems.NewServer(server, here, clock), systems.NewClient(client, there, clock)
+	g.loops = []*systems.Runner{systems.NewRunner(&g.serverWorld, g.server, 30), systems.NewRunner(&g.clientWorld, g.client, 30)}
+	_ = client.Connect(here.LocalAddr())
+	return g
+}
+
+// run is some seconds of the game.
+func (g *exampleGame) run(seconds int) {
+	for range 30 * seconds {
+		for _, l := range g.loops {
+			l.Step()
+		}
+		g.now += time.Second / 30
+	}
+}
+
+// A server, its systems, and a loop that runs until it is told to end. What changes in its world is sent to whoever is connected.
+func ExampleServer() {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Place](protocol)
+	server, err := netcode.NewServer(protocol, netcode.Config{Clients: 16, TickRate: 20})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server.OnConnect(func(client netcode.ClientID) { fmt.Println("client", client, "has come") })
+	server.OnError(func(err error) { fmt.Println(err) })
+
+	world := ecs.NewWorld()
+	socket, err := memory.NewNetwork().Listen(netip.MustParseAddrPort("127.0.0.1:9000")) // udp.Listen(":9000", udp.Config{}) in a game
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	group := systems.NewServer(server, socket, systems.WallClock())
+	group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { /* the game */ }))
+
+	ctx, stop := context.WithCancel(context.Background()) // systems.Interrupt(context.Background()) in a game
+	stop()
+	fmt.Println("ended:", systems.NewRunner(&world, group, 60).Run(ctx), server.Closed())
+	// Output: ended: <nil> true
+}
+
+// A client has a world of its own, in which entities appear as the server shows them. OnSpawn adds what is local.
+func ExampleClient() {
+	type Sprite struct{ Name string }
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Place](protocol)
+	g := newExampleGame(protocol)
+
+	client := g.client.Client
+	client.OnConnect(func(self netcode.ClientID) { fmt.Println("this is client", self) })
+	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) { fmt.Println("over:", reason) })
+	sprites := generic.NewMap1[Sprite](&g.clientWorld)
+	g.client.OnSpawn(func(e ecs.Entity, _ netcode.NetworkID) { sprites.Assign(e, &Sprite{"crate"}) })
+
+	crates := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
+	crates.NewWith(&components.Replicated{}, &Place{X: 3, Y: 4})
+	g.run(1)
+	for query := generic.NewFilter2[Place, Sprite]().Query(&g.clientWorld); query.Next(); {
+		place, sprite := query.Get()
+		fmt.Println(sprite.Name, *place)
+	}
+	client.Close()
+	g.run(1)
+	// Output:
+	// this is client 1
+	// crate {3 4}
+	// over: closed
+}
+
+// A client sees what is within 100 of its viewpoint.
+func ExampleServer_SetInterest() {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Place](protocol)
+	g := newExampleGame(protocol)
+
+	near := interest.NewGrid(interest.GridConfig{
+		Position: interest.PositionOf(protocol.Schema(), func(p *Place) (x, y, z float32) { return p.X, p.Y, 0 }),
+		Enter:    100, Leave: 120,
+	})
+	g.server.Server.SetInterest(interest.New(near, interest.Despawn))
+	g.server.Server.OnConnect(func(client netcode.ClientID) { near.Look(client, 0, 0, 0) }) // or near.Follow(client, avatar)
+
+	bodies := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
+	for x := range 5 {
+		bodies.NewWith(&components.Replicated{}, &Place{X: float32(60 * x)})
+	}
+	sees := func() (at []float32) {
+		for query := generic.NewFilter1[Place]().Query(&g.clientWorld); query.Next(); {
+			at = append(at, query.Get().X)
+		}
+		return at
+	}
+	g.run(1)
+	fmt.Println(sees())
+	near.Look(1, 240, 0, 0)
+	g.run(1)
+	fmt.Println(sees())
+	// Output:
+	// [0 60]
+	// [240 180]
+}
+
+// The owner of an entity writes a component with plain assignments, in its own world.
+func ExampleWrittenBy() {
+	type Steering struct{ X int8 }
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Steering](protocol, netcode.WrittenBy(netcode.OwnerWrites))
+	g := newExampleGame(protocol)
+
+	var ship ecs.Entity
+	build := generic.NewMap3[components.Replicated, components.Owner, Steering](&g.serverWorld)
+	g.server.Server.OnConnect(func(client netcode.ClientID) {
+		ship = build.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Steering{})
+	})
+	g.run(1)
+
+	for query := generic.NewFilter1[Steering]().Query(&g.clientWorld); query.Next(); {
+		id, _ := g.client.ID(query.Entity())
+		fmt.Println("may write:", netcode.MayWrite[Steering](g.client.Client, id))
+		query.Get().X = 7
+	}
+	g.run(1)
+	steering := generic.NewMap1[Steering](&g.serverWorld)
+	fmt.Println("at the server:", steering.Get(ship).X)
+	// Output:
+	// may write: true
+	// at the server: 7
+}
+
+// An inventory: the server writes it, and clients hear of each change.
+func ExampleList() {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Place](protocol)
+	inventory := netcode.NewList[uint16](protocol, "inventory", netcode.MaxElements(64))
+	g := newExampleGame(protocol)
+
+	var player netcode.NetworkID
+	g.server.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { player = id })
+	players := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
+	players.New()
+	inventory.OnChange(g.client.Client, func(change netcode.ListChange[uint16]) {
+		switch change.What {
+		case netcode.CollectionWhole: // it has come into sight
+			fmt.Println("whole:", inventory.Of(g.client.Client, change.Entity).Len())
+		case netcode.CollectionInserted:
+			fmt.Println("inserted:", change.Index, change.Value)
+		case netcode.CollectionSet:
+			fmt.Println("set:", change.Index, change.Old, "to", change.Value)
+		}
+	})
+	g.run(1)
+	bag := inventory.Of(g.server.Server, player)
+	_ = bag.Append(12)
+	g.run(1)
+	_ = bag.Append(30)
+	_ = bag.Set(0, 13)
+	g.run(1)
+	fmt.Println(inventory.Of(g.client.Client, player).Append(5))
+	// Output:
+	// whole: 1
+	// inserted: 1 30
+	// set: 0 12 to 13
+	// netcode: only the server changes a collection
+}
+
+// A server's captured ticks go to a file, from which cmd/netcode trains tables.
+func ExampleServer_Record() {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Place](protocol)
+	g := newExampleGame(protocol)
+	var file bytes.Buffer // an *os.File in a game
+	stop, err := g.server.Server.Record(&file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	bodies := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
+	bodies.New()
+	g.run(2)
+	if err := stop(); err != nil { // the file is yours to close
+		fmt.Println(err)
+		return
+	}
+	info, err := record.Inspect(io.Reader(&file))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("ticks:", info.Ticks)
+	// Output: ticks: 60
+}
+
+// A message from the client, and its answer.
+func ExampleHandle() {
+	type Hit struct{ Damage uint8 }
+	type Healed struct{ By uint8 }
+	protocol := netcode.NewProtocol()
+	netcode.Handle(protocol, func(ctx *netcode.Context, m *Hit) { // runs on the server
+		fmt.Println("client", ctx.Sender, "hits for", m.Damage)
+		_ = netcode.Reply(ctx, &Healed{By: 1})
+	}, netcode.FromClient(), netcode.Over(netcode.ReliableOrdered))
+	netcode.Handle(protocol, func(_ *netcode.Context, m *Healed) { // runs on the client
+		fmt.Println("healed by", m.By)
+	}, netcode.FromServer(), netcode.Over(netcode.ReliableOrdered))
+	g := newExampleGame(protocol)
+
+	fmt.Println("too early:", netcode.Send(g.client.Client, netcode.ToServer(), &Hit{1}))
+	g.client.Client.OnConnect(func(netcode.ClientID) {
+		_ = netcode.Send(g.client.Client, netcode.ToServer(), &Hit{20})
+	})
+	g.run(1)
+	// Output:
+	// too early: netcode: not connected
+	// client 1 hits for 20
+	// healed by 1
+}
+
+// A question that a client asks the server.
+func ExampleCall() {
+	type Price struct{ Item uint16 }
+	type Coins struct{ Count uint32 }
+	protocol := netcode.NewProtocol()
+	netcode.Answer(protocol, func(_ *netcode.Context, q *Price, r *Coins) error {
+		if q.Item != 3 {
+			return fmt.Errorf("item %d is not for sale", q.Item)
+		}
+		r.Count = 20
+		return nil
+	})
+	g := newExampleGame(protocol)
+	g.run(1)
+	for _, item := range []uint16{3, 4} {
+		err := netcode.Call(context.Background(), g.client.Client, 0, &Price{item}, func(r *Coins, err error) { // 0 is the server
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			fmt.Println("it costs", r.Count)
+		}, netcode.Within(3*time.Second))
+		if err != nil {
+			fmt.Println(err)
+		}
+		g.run(1)
+	}
+	// Output:
+	// it costs 20
+	// netcode: the call was refused: item 4 is not for sale
+}
+
+// What is drawn lies between the values that arrived, a little in the past.
+func ExampleInterpolate() {
+	protocol := netcode.NewProtocol()
+	netcode.Replicate[Place](protocol)
+	netcode.Interpolate[Place](protocol)
+	g := newExampleGame(protocol)
+	build, at := generic.NewMap2[components.Replicated, Place](&g.serverWorld), generic.NewMap1[Place](&g.serverWorld)
+	body := build.New()
+	g.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { at.Get(body).X++ }))
+	g.run(2)
+	for query := generic.NewFilter2[components.Smooth[Place], Place]().Query(&g.clientWorld); query.Next(); {
+		shown, newest := query.Get()
+		fmt.Println("shown behind the newest:", shown.Value.X < newest.X, newest.X-shown.Value.X < 5)
+	}
+	// Output: shown behind the newest: true true
+}
+
+// What a player does in each tick.
+func ExampleInput() {
+	type Control struct{ MoveX int8 }
+	protocol := netcode.NewProtocol()
+	netcode.Input[Control](protocol)
+	g := newExampleGame(protocol)
+	var x int
+	g.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
+		server := g.server.Server
+		if !server.TickDue() {
+			return
+		}
+		for client := range server.Clients {
+			if control, ok := netcode.InputOf[Control](server, client); ok {
+				x += int(control.MoveX)
+			}
+		}
+	}))
+	g.run(1)
+	_ = netcode.SetInput(g.client.Client, &Control{MoveX: 1}) // holds until it is set again
+	g.run(2)
+	fmt.Println("it moves:", x > 50)
+	// Output: it moves: true
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"log"
+	"net/netip"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/udp"
+)
+
+// Sprite is the client's own: it is not registered, so it never travels.
+type Sprite struct{ Frame int }
+
+// play runs a client until ctx is done or the connection ends.
+func play(ctx context.Context, server string) error {
+	address, err := netip.ParseAddrPort(server)
+	if err != nil {
+		return err
+	}
+	protocol := newProtocol(nil, func(_ *netcode.Context, m *Score) { log.Printf("client: %d points", m.Points) })
+	world := ecs.NewWorld()
+	socket, err := udp.Listen(":0", udp.Config{})
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	client, err := netcode.NewClient(protocol, netcode.Config{})
+	if err != nil {
+		return err
+	}
+	client.OnError(func(err error) { log.Print("client: ", err) })
+	loop := systems.NewClient(client, socket, systems.WallClock())
+
+	// The loop goes on without a connection, so that a game can show its menu; this one ends.
+	ctx, over := context.WithCancel(ctx)
+	defer over()
+	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
+		log.Print("client: the connection ended: ", reason)
+		over()
+	})
+	client.OnConnect(func(netcode.ClientID) { // no sooner: Send is netcode.ErrNotConnected before
+		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
+	})
+
+	// What appears gets its sprite; what this client may steer is its avatar.
+	var avatar ecs.Entity
+	sprites, steering := generic.NewMap1[Sprite](&world), generic.NewMap1[Steering](&world)
+	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
+		sprites.Assign(e, &Sprite{})
+		if netcode.MayWrite[Steering](client, id) {
+			avatar = e
+		}
+	})
+	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		if !avatar.IsZero() && w.Alive(avatar) {
+			steering.Get(avatar).X = 0.5 // plain game code: this client owns it, so it is sent
+		}
+	}))
+
+	frame, visible := 0, generic.NewFilter2[Position, Sprite]()
+	loop.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) {
+		if frame++; frame%60 == 0 {
+			for query := visible.Query(w); query.Next(); {
+				position, _ := query.Get()
+				log.Printf("client: an entity at %.1f, %.1f", position.X, position.Y)
+			}
+		}
+	}))
+	if err := client.Connect(address); err != nil {
+		return err
+	}
+	return systems.NewRunner(&world, loop, 60).Run(ctx)
+}

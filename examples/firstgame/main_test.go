@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long the test waits for what must come; it says nothing about how fast it should.
+const patience = 60 * time.Second
+
+// lines is a log that may be looked at while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// find returns what the pattern's last match has in parentheses.
+func (l *lines) find(pattern string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := regexp.MustCompile(pattern).FindAllStringSubmatch(l.text.String(), -1)
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1][1]
+}
+
+func (l *lines) await(t *testing.T, pattern string) string {
+	t.Helper()
+	require.Eventually(t, func() bool { return l.find(pattern) != "" }, patience, 10*time.Millisecond, pattern)
+	return l.find(pattern)
+}
+
+// A server and two clients over UDP: avatars move by what their clients steer, messages go both ways, and who leaves is gone.
+func TestFirstGame(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no sockets here")
+	}
+	said := &lines{}
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(said)
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	ended := make(chan error, 3)
+	go func() { ended <- serve(ctx, "127.0.0.1:0") }()
+	address := said.await(t, `listening on (\S+)`)
+
+	leaving, leave := context.WithCancel(ctx)
+	defer leave()
+	go func() { ended <- play(leaving, address) }()
+	said.await(t, `server: client (1) shouts "hello"`)
+	said.await(t, `client: (5) points`)
+	require.Eventually(t, func() bool {
+		x, _ := strconv.ParseFloat(said.find(`client: an entity at ([0-9.]+), 0.0`), 64)
+		return x > 10
+	}, patience, 10*time.Millisecond, "what it steers moves")
+
+	leave()
+	require.NoError(t, <-ended)
+	said.await(t, `server: client (1) is gone: closed`)
+	go func() { ended <- play(ctx, address) }()
+	said.await(t, `server: client (2) shouts`)
+	stop()
+	require.NoError(t, <-ended)
+	require.NoError(t, <-ended)
+}
+
+func TestWrongAddressesAreErrors(t *testing.T) {
+	require.Error(t, play(context.Background(), "nowhere"))
+	if runtime.GOOS != "js" && runtime.GOOS != "wasip1" {
+		require.Error(t, serve(context.Background(), "nowhere"))
+	}
+}

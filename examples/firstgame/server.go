@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/udp"
+)
+
+// serve runs the server until ctx is done.
+func serve(ctx context.Context, address string) error {
+	// What the game is made of: the protocol, a world, a socket, a server.
+	protocol := newProtocol(func(from *netcode.Context, m *Shout) {
+		log.Printf("server: client %d shouts %q", from.Sender, m.Text)
+		_ = netcode.Reply(from, &Score{Points: int32(len(m.Text))})
+	}, nil)
+	world := ecs.NewWorld()
+	socket, err := udp.Listen(address, udp.Config{})
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	server, err := netcode.NewServer(protocol, netcode.Config{})
+	if err != nil {
+		return err
+	}
+	server.OnError(func(err error) { log.Print("server: ", err) })
+
+	// Its loop: netcode's systems, and the game's own between them.
+	loop := systems.NewServer(server, socket, systems.WallClock())
+	bodies := generic.NewFilter2[Position, Steering]()
+	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		for query := bodies.Query(w); query.Next(); {
+			position, steering := query.Get()
+			position.X += steering.X // plain game code: what changed is sent
+			position.Y += steering.Y
+		}
+	}))
+
+	// Each client sees what is nearer than 100 to its avatar, until that is farther than 120.
+	near := interest.NewGrid(interest.GridConfig{
+		Position: interest.PositionOf(protocol.Schema(), func(p *Position) (x, y, z float32) { return p.X, p.Y, 0 }),
+		Enter:    100, Leave: 120,
+	})
+	server.SetInterest(interest.New(near, interest.Despawn))
+
+	// Each client has an avatar, which goes when the client does.
+	avatars := map[netcode.ClientID]ecs.Entity{}
+	build := generic.NewMap4[components.Replicated, components.Owner, Position, Steering](&world)
+	server.OnConnect(func(client netcode.ClientID) {
+		avatars[client] = build.NewWith(&components.Replicated{}, &components.Owner{Client: client}, &Position{}, &Steering{})
+	})
+	loop.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { // the entity has its id, and nothing of it was sent yet
+		if owner := server.Owner(id); owner != 0 {
+			near.Follow(owner, id)
+		}
+	})
+	server.OnDisconnect(func(client netcode.ClientID, reason *netcode.CloseError) {
+		log.Printf("server: client %d is gone: %v", client, reason)
+		if avatar := avatars[client]; world.Alive(avatar) {
+			world.RemoveEntity(avatar)
+		}
+		delete(avatars, client)
+	})
+
+	log.Print("server: listening on ", socket.LocalAddr())
+	return systems.NewRunner(&world, loop, 60).Run(ctx) // 60 frames a second; 30 network ticks, see Config.TickRate
+}
