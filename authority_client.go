@@ -82,6 +82,7 @@ func (c *Client) Rights(entity NetworkID) snapshot.Mask {
 // OnAuthority adds a function that is called when the client may write components of an entity from now on, or may not any
 // more. from is the low 32 bits of the server's tick in which that took effect.
 func (c *Client) OnAuthority(f func(entity NetworkID, may bool, from Tick)) {
+	mustHave("Client.OnAuthority", f != nil)
 	c.writes.change = append(c.writes.change, f)
 }
 

@@ -191,8 +191,10 @@ func (c *Client) Protocol() *Protocol { return c.protocol }
 func (c *Client) Tag() uint32 { return c.tag }
 
 // OnConnect adds a function that is called when the server has accepted this client, with the ID that it has now. If it
-// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
+// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
+// nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
+	mustHave("Client.OnConnect", f != nil)
 	c.events.connected = append(c.events.connected, f)
 }
 
@@ -201,13 +203,17 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 // messages that the server had sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
 // If it panics, OnError is told, by *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
+	mustHave("Client.OnDisconnect", f != nil)
 	c.events.disconnected = append(c.events.disconnected, f)
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, entities that game code changed
 // against the server, systems out of order. It may be called many times in a frame. It is the last resort: a panic of its own
 // is not contained.
-func (c *Client) OnError(f func(error)) { c.report.onError = append(c.report.onError, f) }
+func (c *Client) OnError(f func(error)) {
+	mustHave("Client.OnError", f != nil)
+	c.report.onError = append(c.report.onError, f)
+}
 
 // Report passes an error that has no caller to OnError and to the log.
 func (c *Client) Report(err error) { c.report.error(err) }

@@ -40,6 +40,7 @@ type ListChange[T any] struct {
 // at the start of stage EarlyUpdate: after the tick's entities have come. Elements that come together are all there
 // when the first is told of.
 func (l *List[T]) OnChange(c *Client, f func(change ListChange[T])) {
+	mustHave("List.OnChange", f != nil)
 	watch(l.def, c, func(e *collections.Event) {
 		change := ListChange[T]{Entity: e.ID, What: e.Kind, Index: e.At}
 		if e.Row != nil {

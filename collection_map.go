@@ -41,6 +41,7 @@ type MapChange[K, V any] struct {
 
 // OnChange is List.OnChange for maps.
 func (m *Map[K, V]) OnChange(c *Client, f func(change MapChange[K, V])) {
+	mustHave("Map.OnChange", f != nil)
 	watch(m.def, c, func(e *collections.Event) {
 		change := MapChange[K, V]{Entity: e.ID, What: e.Kind}
 		if e.Row != nil {

@@ -34,6 +34,7 @@ type SetChange[T any] struct {
 
 // OnChange is List.OnChange for sets.
 func (s *Set[T]) OnChange(c *Client, f func(change SetChange[T])) {
+	mustHave("Set.OnChange", f != nil)
 	watch(s.def, c, func(e *collections.Event) {
 		change := SetChange[T]{Entity: e.ID, What: e.Kind}
 		if e.Row != nil {

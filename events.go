@@ -69,3 +69,10 @@ func (e *events) with(client wire.ClientID) wire.ClientID {
 	}
 	return client
 }
+
+// mustHave panics when a call that keeps a function was given none.
+func mustHave(call string, has bool) {
+	if !has {
+		panic("netcode: " + call + ": no function")
+	}
+}

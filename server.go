@@ -158,8 +158,10 @@ func (s *Server) Protocol() *Protocol { return s.protocol }
 func (s *Server) Tag() uint32 { return s.tag }
 
 // OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
-// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
+// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
+// nil, as that would only panic when the function is called.
 func (s *Server) OnConnect(f func(client ClientID)) {
+	mustHave("Server.OnConnect", f != nil)
 	s.events.connected = append(s.events.connected, f)
 }
 
@@ -168,13 +170,17 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 // after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is none of
 // Clients and cannot be sent to, and its place is taken. If it panics, OnError is told, by *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
+	mustHave("Server.OnDisconnect", f != nil)
 	s.events.disconnected = append(s.events.disconnected, f)
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
 // systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame. It is the
 // last resort: a panic of its own is not contained.
-func (s *Server) OnError(f func(error)) { s.report.onError = append(s.report.onError, f) }
+func (s *Server) OnError(f func(error)) {
+	mustHave("Server.OnError", f != nil)
+	s.report.onError = append(s.report.onError, f)
+}
 
 // Report passes an error that has no caller to OnError and to the log.
 func (s *Server) Report(err error) { s.report.error(err) }

@@ -449,3 +449,23 @@ func TestRelationsHaveTheirTarget(t *testing.T) {
 	netcode.Replicate[follows](p)
 	require.Equal(t, "follows{Distance:f32;target:entity}", string(p.Schema().Plan(0).Describe(nil)))
 }
+
+// A function that is none is refused where it is given, and not when it is to be called.
+func TestFunctionsThatAreNoneAreRefused(t *testing.T) {
+	p := protocol()
+	list, set, table := netcode.NewList[uint8](p, "l"), netcode.NewSet[uint8](p, "s"), netcode.NewMap[uint8, uint8](p, "m")
+	s, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	c, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	for call, give := range map[string]func(){
+		"Server.OnConnect": func() { s.OnConnect(nil) }, "Server.OnDisconnect": func() { s.OnDisconnect(nil) },
+		"Server.OnError": func() { s.OnError(nil) }, "Client.OnConnect": func() { c.OnConnect(nil) },
+		"Client.OnDisconnect": func() { c.OnDisconnect(nil) }, "Client.OnError": func() { c.OnError(nil) },
+		"Client.OnAuthority": func() { c.OnAuthority(nil) }, "List.OnChange": func() { list.OnChange(c, nil) },
+		"Set.OnChange": func() { set.OnChange(c, nil) }, "Map.OnChange": func() { table.OnChange(c, nil) },
+	} {
+		require.PanicsWithValue(t, "netcode: "+call+": no function", give)
+	}
+	require.NotPanics(t, func() { s.OnAuthority(nil) }, "which takes the function away")
+}

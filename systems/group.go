@@ -56,3 +56,10 @@ func (s *stages) list(end End, around func(stage tick.Stage) (before, after []Sy
 	}
 	return all
 }
+
+// mustHave panics when a call that keeps a function was given none.
+func mustHave(call string, has bool) {
+	if !has {
+		panic("systems: " + call + ": no function")
+	}
+}

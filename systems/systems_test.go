@@ -141,6 +141,23 @@ func TestAddOfNoSystem(t *testing.T) {
 	require.PanicsWithValue(t, "systems: Add(Update): system 2 of 2 is nil", func() { r.server.Add(tick.Update, &move{}, nil) })
 }
 
+// A function that is none is refused where it is given: called later it would take the server or the client with it.
+func TestFunctionsThatAreNoneAreRefused(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[components.Kind](p)
+	server, err := netcode.NewServer(p, netcode.Config{})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	ss, cs := systems.NewServer(server, nil, nil), systems.NewClient(client, nil, nil)
+	require.PanicsWithValue(t, "systems: OnSpawn: no function", func() { ss.OnSpawn(nil) })
+	require.PanicsWithValue(t, "systems: OnSpawn: no function", func() { cs.OnSpawn(nil) })
+	require.PanicsWithValue(t, "systems: OnSpawnKind: no function", func() { cs.OnSpawnKind(3, nil) })
+	require.PanicsWithValue(t, "systems: OnDespawn: no function", func() { cs.OnDespawn(nil) })
+	loop := systems.NewRunner(nil, cs, 30)
+	require.PanicsWithValue(t, "systems: Do: no function", func() { loop.Do(nil) })
+}
+
 // list is a group with its systems in another order than its own.
 type list struct {
 	*systems.ServerSystems
