@@ -136,7 +136,7 @@ func (s *Server) Grant(entity NetworkID, client ClientID) (from Tick, ok bool) {
 func (s *Server) Granted(entity NetworkID) ClientID { return s.store.Named(entity) }
 
 // OnAuthority sets the function that is asked when a client wants to be named for an entity that it may see; without one
-// all are refused. Where it says yes, the client is named as by Grant. It may ask Granted who is.
+// all, and with nil, are refused. Where it says yes, the client is named as by Grant. It may ask Granted who is.
 func (s *Server) OnAuthority(f func(client ClientID, entity NetworkID) bool) { s.askAuthority = f }
 
 // wished answers a client's wish.

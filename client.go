@@ -191,7 +191,8 @@ func (c *Client) Protocol() *Protocol { return c.protocol }
 func (c *Client) Tag() uint32 { return c.tag }
 
 // OnConnect adds a function that is called when the server has accepted this client, with the ID that it has now. If it
-// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
+// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
+// nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {
 	mustBeGiven(f != nil, "Client.OnConnect")
 	c.events.connected = append(c.events.connected, f)

@@ -53,8 +53,9 @@ type Config struct {
 	// the smaller one of two ends limits both.
 	SentPackets int
 	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
-	// HistoryBytes is what the versions of the last Window may take, 20 to 90 bytes for each changed row; default 128 MiB,
-	// beyond that the oldest are forgotten and rows travel whole that would have leaned on them. Server only.
+	// HistoryBytes is what the versions of the last Window may take, 20 to 90 bytes for each changed row and 8.6 for each component
+	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows travel whole that would
+	// have leaned on them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.
 	HistoryBytes int
 	// Whole has the rows of entities travel whole and plain, never as what differs from what a client has. A packet is then made
 	// once and copied to all clients that lack the same. Against exact floats as what differs the server takes about half the time,

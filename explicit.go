@@ -29,7 +29,7 @@ var (
 type UnstorableError struct {
 	Name   string           // Wire name of the component.
 	Field  string           // Path within the component.
-	Reason wire.FaultReason // Not finite, or out of range.
+	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
 }
 
 // Error implements error.

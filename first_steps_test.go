@@ -109,6 +109,7 @@ func TestFunctionsThatAreNilAreRefused(t *testing.T) {
 	} {
 		require.Equal(t, "netcode: "+name+": the function is nil", panics(t, call))
 	}
+	require.NotPanics(t, func() { s.OnAuthority(nil) }, "which takes the function away")
 }
 
 // A component that only one of two ends lets clients write is told in words.

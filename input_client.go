@@ -17,7 +17,7 @@ var ErrNoInput = errors.New("netcode: input type not registered")
 
 // SetInput sets what the player does from now on: it is the input of each tick that begins, in this frame or later, until
 // it is set again. Call it before Send, once a frame at best; of several calls in one frame the last counts. The value is
-// copied. The errors are ErrNoInput and *UnstorableError, of a field that is not finite or outside its range; the input
+// copied. The errors are ErrNoInput and *UnstorableError, of a field that is not finite, outside its range or no rotation; the input
 // stays what it was then.
 func SetInput[T any](c *Client, v *T) error {
 	in := &c.protocol.inputs

@@ -28,7 +28,7 @@ func PredictedBy(name string, f wire.Prediction) Option {
 // component's turn depends on its entity, so that not all entities have theirs at once; those of one components.Group have
 // theirs together, and stay whole where they are captured equally often. A components.Rate on an entity
 // does the same for all its components; the slower of the two counts. Only the server asks for it, so the two ends may
-// differ. Every panics outside its range.
+// differ. Every panics outside its range, and Replicate when Once is asked for too.
 func Every(ticks int) Option {
 	if ticks < 1 || ticks > maxEvery {
 		panic(fmt.Sprintf("netcode: Every(%d): a component travels every 1 to %d ticks", ticks, maxEvery))
@@ -40,7 +40,7 @@ func Every(ticks int) Option {
 const maxEvery = 1<<16 - 1
 
 // Once makes a component travel when it is added to an entity, with the value that it has in the next capture, and never
-// again while it stays there: for what entities are born with. Only the server asks for it.
+// again while it stays there: for what entities are born with. Only the server asks for it. It does not go with Every.
 func Once() Option { return func(r *registration) { r.rows.Once = true } }
 
 // Marked makes a component travel only when game code says that it wrote it, with systems.Mark, or that its entity is new:
@@ -53,14 +53,17 @@ func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
 // it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). A field of Arche's
 // ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does
 // the target of a T that is an Arche relation; both are the zero entity where a client has none. Replicate panics, naming
-// the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, and on a
-// frozen protocol.
+// the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, on Once with
+// Every, and on a frozen protocol.
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.mustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
 	if r.last != "" {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is for messages: components are applied in %s", t, r.last, tick.EarlyUpdate))
+	}
+	if r.rows.Once && r.rows.Every > 0 {
+		panic(fmt.Sprintf("netcode: Replicate[%s]: Once and Every(%d) contradict each other: what travels once has no next turn", t, r.rows.Every))
 	}
 	if t == reflect.TypeFor[components.Replicated]() {
 		panic("netcode: Replicate[components.Replicated]: netcode writes this component itself and never sends it")

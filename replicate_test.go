@@ -19,8 +19,8 @@ func TestEveryAndOnce(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[slowly](p, netcode.Every(7), netcode.Named("Z"))
 	netcode.Replicate[eachTick](p, netcode.Named("M"), netcode.Marked())
-	netcode.Replicate[atBirth](p, netcode.Once(), netcode.Every(65535), netcode.Named("A"))
-	require.Equal(t, snapshot.RowOptions{Once: true, Every: 65535}, p.Schema().Options(0))
+	netcode.Replicate[atBirth](p, netcode.Once(), netcode.Named("A"))
+	require.Equal(t, snapshot.RowOptions{Once: true}, p.Schema().Options(0))
 	require.Equal(t, snapshot.RowOptions{Marked: true}, p.Schema().Options(1))
 	require.Equal(t, snapshot.RowOptions{Every: 7}, p.Schema().Options(2))
 
@@ -30,6 +30,12 @@ func TestEveryAndOnce(t *testing.T) {
 	netcode.Replicate[atBirth](plain, netcode.Named("A"))
 	require.Equal(t, plain.Hash(), p.Hash(), "what only the server does is no part of the protocol")
 
+	for _, options := range [][]netcode.Option{{netcode.Once(), netcode.Every(30)}, {netcode.Every(30), netcode.Marked(), netcode.Once()}} {
+		require.PanicsWithValue(t,
+			"netcode: Replicate[netcode_test.atBirth]: Once and Every(30) contradict each other: what travels once has no next turn",
+			func() { netcode.Replicate[atBirth](netcode.NewProtocol(), options...) })
+	}
+	require.NotPanics(t, func() { netcode.Replicate[atBirth](netcode.NewProtocol(), netcode.Every(65535)) })
 	for _, ticks := range []int{0, -1, 65536} {
 		require.Panics(t, func() { netcode.Every(ticks) })
 	}

@@ -158,7 +158,8 @@ func (s *Server) Protocol() *Protocol { return s.protocol }
 func (s *Server) Tag() uint32 { return s.tag }
 
 // OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
-// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler.
+// panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
+// nil, as that would only panic when the function is called.
 func (s *Server) OnConnect(f func(client ClientID)) {
 	mustBeGiven(f != nil, "Server.OnConnect")
 	s.events.connected = append(s.events.connected, f)

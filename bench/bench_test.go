@@ -7,6 +7,7 @@ import (
 	"flag"
 	"math"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -23,7 +24,32 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
+}
+
+// asProgram, when set, makes this test program the program itself.
+const asProgram = "BENCH_AS_PROGRAM"
+
+// A wrong command line exits with 2 and says so in one line; what could not be measured exits with 1.
+func TestWrongFlagsExitWithTwo(t *testing.T) {
+	for args, want := range map[string]int{
+		"-nope": 2, "-c many": 2, "-c 1025": 2, "-e -1": 2, "-frac NaN": 2, "-parts 65": 2, "-run nothing": 2, "apply": 2,
+		"-run bytes -trace no_such_file": 1, "-list": 0, "-h": 0,
+	} {
+		c := exec.Command(os.Args[0], strings.Fields(args)...)
+		c.Env = append(os.Environ(), asProgram+"=1")
+		var told bytes.Buffer
+		c.Stderr = &told
+		_ = c.Run()
+		require.Equal(t, want, c.ProcessState.ExitCode(), "%s: %s", args, told.String())
+		if want == 2 {
+			require.Regexp(t, `^bench: [^\n]+\n$`, told.String(), args)
+		}
+	}
 }
 
 // results runs the program and decodes what it prints.

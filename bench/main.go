@@ -63,9 +63,10 @@ func main() {
 		}
 		return
 	}
-	if err := run(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(os.Args[1:], os.Stdout)
+	if status := usage.Status(err); status != 0 {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+		os.Exit(status)
 	}
 }
 
@@ -93,13 +94,10 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; a scenario is named by -run, as in -run %s, and -list lists them", flags.Arg(0), meant(flags.Arg(0)))
+		return usage.Errorf("unexpected argument %q; a scenario is named by -run, as in -run %s, and -list lists them", flags.Arg(0), meant(flags.Arg(0)))
 	}
-	if o.entities < 0 || o.entities > snapshot.MaxEntities || o.clients < 0 || o.clients > 1024 || o.moving < 0 || o.moving > 1 {
-		return fmt.Errorf("out of range: -e 1..1048576, -c 1..1024, -frac above 0 to 1")
-	}
-	if o.parts < 0 || o.parts > 64 {
-		return fmt.Errorf("out of range: -parts 0..64")
+	if err := o.check(); err != nil {
+		return err
 	}
 	if *list {
 		for _, s := range scenarios() {
@@ -125,6 +123,21 @@ func takes() usage.Takes {
 		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
 	}
+}
+
+// check reports which number is out of its range.
+func (o *options) check() error {
+	switch {
+	case o.entities < 0 || o.entities > snapshot.MaxEntities:
+		return takes().Wrong("e", o.entities)
+	case o.clients < 0 || o.clients > 1024:
+		return takes().Wrong("c", o.clients)
+	case !(o.moving >= 0 && o.moving <= 1):
+		return takes().Wrong("frac", o.moving)
+	case o.parts < 0 || o.parts > 64:
+		return takes().Wrong("parts", o.parts)
+	}
+	return nil
 }
 
 // meant is the scenario that a word names, and else any.
@@ -162,7 +175,7 @@ func runScenarios(name string, o options) error {
 		}
 	}
 	if !ran {
-		return fmt.Errorf("no scenario %q; -list shows them", name)
+		return usage.Errorf("no scenario %q; -list shows them", name)
 	}
 	return nil
 }

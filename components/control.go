@@ -25,7 +25,8 @@ type Owner struct {
 // same ticks: what is written to several at once is seen at once as long as it is captured equally often, by the same Rate
 // of the members and the same Every of the components. Otherwise what is captured less often is seen later, but where
 // the turns meet: those of 2 and of 4 ticks in every fourth. Components that are added, and members that are born, do not wait,
-// and so show a later moment than the rest until its next turn.
+// and so show a later moment than the rest until its next turn. Who changes groups more often than every that many ticks may
+// have no turn for as long as that goes on, since each group has its own.
 type Group struct {
 	ID uint32 // 0: none. Groups have no order, any number is as good as another
 }

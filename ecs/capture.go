@@ -68,8 +68,8 @@ type Capture struct {
 
 // faults are what was reported of an entity: of which rows, and whether.
 type faults struct {
-	notFinite, outOfRange, unmarked snapshot.Mask
-	circle, weight                  bool
+	notFinite, outOfRange, noRotation, unmarked snapshot.Mask
+	circle, weight                              bool
 }
 
 // NewCapture prepares to capture a world. It registers the schema's components
@@ -294,9 +294,13 @@ func (c *Capture) captureQuick(id wire.NetworkID, col *column, row int) bool {
 
 // noteFault reports the first fault of each kind that a component of an entity has.
 func (c *Capture) noteFault(id wire.NetworkID, col *column, fault wire.Fault) {
-	kind, told := NotFinite, &c.known[id.Index].notFinite
-	if fault.Reason != wire.NotFinite {
-		kind, told = OutOfRange, &c.known[id.Index].outOfRange
+	known := &c.known[id.Index]
+	kind, told := kindOf(fault.Reason), &known.outOfRange
+	switch kind {
+	case NotFinite:
+		told = &known.notFinite
+	case NoRotation:
+		told = &known.noRotation
 	}
 	if told.Has(col.row) {
 		return

@@ -156,6 +156,26 @@ func TestFaultsAreReportedOnce(t *testing.T) {
 	require.InDelta(t, 0, p.client.position(p.twin(again)).Y, 0.002)
 }
 
+// A rotation that nobody has set is none: what is said of it names that and not a range, once, and beside a fault of another kind.
+func TestAZeroQuaternionIsNoRotation(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.rot)
+	p.step()
+	id, _ := p.capture.ID(e)
+	require.Equal(t, []netecs.Problem{{
+		Kind: netecs.NoRotation, Entity: id, Local: e, Component: "rotation", Field: "Q",
+	}}, p.server.problems)
+	require.Equal(t, "rotation.Q of entity "+id.String()+" is a rotation of length 0: the last good value is kept", p.server.problems[0].String())
+	turned := rotation{Q: [4]float32{1, 0, 0, 0}}
+	for _, q := range [][4]float32{turned.Q, {}, {float32(math.NaN()), 0, 0, 1}, {}} {
+		get[rotation](p.server, e, p.server.rot).Q = q
+		p.step()
+	}
+	require.Equal(t, []netecs.ProblemKind{netecs.NoRotation, netecs.NotFinite}, p.server.kinds())
+	got := get[rotation](p.client, p.twin(e), p.client.rot).Q
+	require.InDeltaSlice(t, turned.Q[:], got[:], 0.002)
+}
+
 func TestWorldReset(t *testing.T) {
 	p := newPair(t)
 	var old []ecs.Entity

@@ -128,12 +128,8 @@ func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
 		return
 	}
 	c.known[id.Index].weight = true
-	kind := OutOfRange
-	if reason == wire.NotFinite {
-		kind = NotFinite
-	}
 	c.watch.note(Problem{
-		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
+		Kind: kindOf(reason), Entity: id, Local: c.watch.at(id).entity,
 		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight",
 	})
 }

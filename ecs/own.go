@@ -51,11 +51,7 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	c.release()
 	if tw := &a.twins[id.Index]; fault.Reason != wire.NoFault && !tw.faulty {
 		tw.faulty = true
-		kind := NotFinite
-		if fault.Reason != wire.NotFinite {
-			kind = OutOfRange
-		}
-		a.watch.note(Problem{Kind: kind, Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
+		a.watch.note(Problem{Kind: kindOf(fault.Reason), Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
 		a.watch.flush()
 	}
 	if tw := &a.twins[id.Index]; !tw.authored.Has(row) {

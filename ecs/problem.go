@@ -65,7 +65,21 @@ const (
 	// UnmarkedWrite: a component that is captured by marks alone was written without one, or entities changed without
 	// MarkWorld. Only CheckMarks finds it.
 	UnmarkedWrite
+	// NoRotation: a captured quaternion was zero: most likely nobody has set
+	// it. Its last good value is kept; one that never had any turns nothing.
+	NoRotation
 )
+
+// kindOf is the kind of a fault that a field has.
+func kindOf(reason wire.FaultReason) ProblemKind {
+	switch reason {
+	case wire.NotFinite:
+		return NotFinite
+	case wire.NoRotation:
+		return NoRotation
+	}
+	return OutOfRange
+}
 
 // words are what each kind says of its subject, which is an entity, a
 // component of an entity, or nothing.
@@ -103,6 +117,8 @@ func (k ProblemKind) words() string {
 		return "leads in a circle of relations back to its entity: it has no target"
 	case UnmarkedWrite:
 		return "was changed without a mark: clients are not told"
+	case NoRotation:
+		return "is a rotation of length 0: the last good value is kept"
 	}
 	return "has an unknown problem"
 }

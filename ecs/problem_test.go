@@ -30,12 +30,12 @@ func TestProblemsReadAsSentences(t *testing.T) {
 		require.Equal(t, want, p.Error())
 	}
 	seen := map[string]bool{}
-	for k := netecs.NotFinite; k <= netecs.SecondRelation; k++ {
+	for k := netecs.NotFinite; k <= netecs.NoRotation; k++ {
 		text := netecs.Problem{Kind: k}.String()
 		require.NotContains(t, text, "unknown")
 		seen[text] = true
 	}
-	require.GreaterOrEqual(t, len(seen), int(netecs.SecondRelation)-1) // two share their words
+	require.GreaterOrEqual(t, len(seen), int(netecs.NoRotation)-1) // two share their words
 	require.Contains(t, netecs.Problem{}.String(), "unknown")
 }
 

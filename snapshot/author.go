@@ -67,19 +67,20 @@ type authored struct {
 }
 
 // ObserveBut is Observe for a client that itself made all changes of some entities in the newest commit: these are not
-// sent to it for them. Called after Observe it changes nothing.
+// sent to it for them. Called after Observe it changes nothing, nor between Begin and Commit.
 func (v *View) ObserveBut(own []wire.NetworkID) {
-	if v.observed == v.store.tick {
+	if v.observed == v.store.tick || v.store.open {
 		return
 	}
 	v.grow()
 	kept := v.author.kept(v, own)
-	v.Observe()
+	v.observe()
 	for _, id := range kept {
 		if v.touchedAt(id.Index) < v.store.tick {
 			v.unsent.unset(id.Index)
 		}
 	}
+	v.obey()
 }
 
 // kept notes the changes of entities as the client's own. It returns those of which nothing was to be sent before.
@@ -130,7 +131,9 @@ func (a *authored) moved(index uint32, moved tick.Tick) tick.Tick {
 
 // Again makes sure that the client gets the newest of an entity, also of what it made itself: it writes it no more.
 func (v *View) Again(id wire.NetworkID) {
-	v.Observe()
+	if v.waitsForCommit(order{what: orderAgain, id: id}) {
+		return
+	}
 	if v.Visible(id) {
 		v.touch(id.Index, v.next())
 	}

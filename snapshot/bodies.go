@@ -29,6 +29,7 @@ type bodyEntry struct {
 	at     uint32 // first word
 	next   uint32 // another body of the same index, in more
 	index  uint32
+	place  uint32 // its own, in its arena
 	deltas uint8
 	same   uint8
 	none   bool // not all that it leans on is held
@@ -138,11 +139,14 @@ func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bo
 	return e
 }
 
-// used notes that a record has a body that was made before.
+// used notes that a record has a body that was made before. What is known of it may be
+// from before its arena grew: whether it is fresh is asked where it lies now.
 func (b *bodies) used(e *bodyEntry) {
 	if e.fresh {
-		e.fresh = false
-		return
+		if now := &b.of(e.index).entries[e.place]; now.fresh {
+			now.fresh = false
+			return
+		}
 	}
 	b.shared++
 }
@@ -163,6 +167,7 @@ func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
 		a.entries = slices.Grow(a.entries, max(len(a.entries), min(moreEach*len(s.gens), mostMore)))
 	}
 	a.entries = a.entries[:n+1]
+	a.entries[n].place = n
 	return a, &a.entries[n]
 }
 

@@ -18,8 +18,11 @@ type Config struct {
 	// Zero means whatever room Write is given.
 	Payload int
 	// HistoryBytes is the memory that a Store's history may take, 20 to 90 bytes
-	// a changed row. Where it is too small for W ticks, the oldest are forgotten
-	// and what leans on them travels whole. Zero means 128 MiB.
+	// a changed row and 8.6 for each component of each entity that there is room
+	// for. Where it is too small for W ticks, the oldest are forgotten and what
+	// leans on them travels whole. What it has taken it does not give back: then
+	// entities that come later go beyond it, by those 8.6 bytes, and so do 64 KB
+	// that it has at the least. Zero means 128 MiB.
 	HistoryBytes int
 	// Whole makes rows travel whole always, and not as what differs: many more
 	// bytes for much less time. Packets are then made once for all clients of whom

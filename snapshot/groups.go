@@ -71,7 +71,9 @@ func (s *Store) Group(id wire.NetworkID) uint32 {
 
 // Turn reports whether what travels every so many ticks has its turn in one of the ticks after before, up to now. The
 // entities have theirs in different ticks, but those of a group in the same ones: else nobody could write to two of them
-// together.
+// together. Who goes from group to group takes over the turn of each: at most every ticks after the last change it has
+// its own, and while it changes more often than that it may have none. That is not bounded: a turn of its own would show
+// what was written to it and to its new group in parts, and to go by an earlier group would do so too.
 func (s *Store) Turn(id wire.NetworkID, every, before, now tick.Tick) bool {
 	phase := tick.Tick(id.Index)
 	if group := s.Group(id); group != 0 {

@@ -33,7 +33,8 @@ type history struct {
 	from      tick.Tick // the first tick whose changes may be held
 	horizon   tick.Tick // changes at or before it are not held
 	keep      tick.Tick // W
-	limit     int       // bytes that both rings may take
+	limit     int       // bytes that all of it may take
+	beside    int       // bytes of it that are not of the rings
 	entities  int       // the past that is of the entities themselves; those before it are of the schema's rows
 	rows      []pastRow
 	evicted   uint64  // rows that left for want of room
@@ -83,9 +84,12 @@ const (
 	ageLanes    = 1
 	entityLanes = 3 // of an entity: its rows and its generation
 
-	// changeSize and laneSize are what a change and a lane take in memory.
+	// What a change, a lane, a stripe, a tick and where one begins take in memory.
 	changeSize = 48
 	laneSize   = 4
+	stripeSize = 40
+	tickSize   = 8
+	begunSize  = 24
 
 	firstChanges        = 1 << 9
 	defaultHistoryBytes = 128 << 20
@@ -103,6 +107,7 @@ func newHistory(schema *Schema, cfg Config) history {
 		h.rows[row].width = int(schema.widths[row])
 	}
 	h.rows[h.entities].width = entityLanes
+	h.beside = len(h.ticks) * begunSize
 	return h
 }
 
@@ -146,10 +151,15 @@ func (h *history) past(row int, index uint32, want int) *pastRow {
 	p := &h.rows[row]
 	if n := int(index)/stripeRows + 1; n > len(p.stripes) {
 		want = (want + stripeRows - 1) / stripeRows
+		h.beside -= p.bytes()
 		p.stripes, p.since = grown(p.stripes, n, want), grown(p.since, n*stripeRows, want*stripeRows)
+		h.beside += p.bytes()
 	}
 	return p
 }
+
+// bytes is its memory: 8.6 for each index.
+func (p *pastRow) bytes() int { return cap(p.stripes)*stripeSize + cap(p.since)*tickSize }
 
 // sinceOf is the tick of which a row is as it is now.
 func (h *history) sinceOf(row int, index uint32) tick.Tick {

@@ -88,8 +88,8 @@ func (h *history) evict() {
 	}
 }
 
-// bytes is the memory of both rings.
-func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize }
+// bytes is the memory of all of it.
+func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize + h.beside }
 
 // grow makes the ring of changes larger if the limit allows it.
 func (h *history) grow() bool {

@@ -40,7 +40,9 @@ func (o *personal) reset(index uint32) {
 // until it is told otherwise, and again when a new life begins. Components that
 // it may not see any more are removed there.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
-	v.Observe()
+	if v.waitsForCommit(order{what: orderRows, id: id, rows: rows}) {
+		return
+	}
 	was := v.Rows(id)
 	if !v.Visible(id) || was == rows {
 		return
@@ -73,7 +75,9 @@ func (v *View) rowsOf(index uint32) Mask {
 // [NormalWeight] being 1.0 and what a new life begins with. It is multiplied
 // with the entity's priority. Zero counts as 1, the least.
 func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
-	v.Observe()
+	if v.waitsForCommit(order{what: orderWeight, id: id, weight: weight}) {
+		return
+	}
 	if !v.Visible(id) {
 		return
 	}

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,8 +12,18 @@ import (
 )
 
 // BenchmarkReadWhole reads ticks of 1000 entities of 40 bytes in packets of 1165, whole, a few ticks over and over with another number.
-func BenchmarkReadWhole(b *testing.B) {
-	read := readsWhole(b)
+func BenchmarkReadWhole(b *testing.B) { benchmarkReadWhole(b, 0) }
+
+// BenchmarkReadWholeJoinedWithLoss is the same at a client that joined while every so many packets were lost: those that they were of
+// came a tick later.
+func BenchmarkReadWholeJoinedWithLoss(b *testing.B) {
+	for _, every := range []int{0, 20, 10, 5, 3} {
+		b.Run(fmt.Sprint("every=", every), func(b *testing.B) { benchmarkReadWhole(b, every) })
+	}
+}
+
+func benchmarkReadWhole(b *testing.B, lost int) {
+	read := readsWhole(b, lost)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for b.Loop() {
@@ -23,7 +34,7 @@ func BenchmarkReadWhole(b *testing.B) {
 
 // BenchmarkReadWholeCold is the same where others' memory goes through the caches between two ticks; of all ticks the fastest counts.
 func BenchmarkReadWholeCold(b *testing.B) {
-	read, fastest := readsWhole(b), time.Hour
+	read, fastest := readsWhole(b, 0), time.Hour
 	others := make([]uint64, 3<<20/8)
 	for b.Loop() {
 		for i := range others {
@@ -38,8 +49,8 @@ func BenchmarkReadWholeCold(b *testing.B) {
 
 const wholeEntities = 1000
 
-// readsWhole gives what reads the next of those ticks, the past being full.
-func readsWhole(b *testing.B) func() {
+// readsWhole gives what reads the next of those ticks, the past being full. Every so many packets of the first one were lost, none with 0.
+func readsWhole(b *testing.B, lost int) func() {
 	const ticks = 4
 	type velocity struct{ X, Y, Z float32 }
 	schema := NewSchema([]*wire.Plan{compile[runPlace](b), compile[runTurn](b), compile[velocity](b)})
@@ -76,7 +87,10 @@ func readsWhole(b *testing.B) func() {
 	now := 0
 	read := func() {
 		now++
-		for _, p := range payloads[now%ticks] {
+		for i, p := range payloads[now%ticks] {
+			if now == 1 && lost > 0 && i%lost == lost/2 {
+				continue
+			}
 			binary.LittleEndian.PutUint16(p, uint16(now))
 			if err := replica.Read(p); err != nil {
 				b.Fatal(now, err)

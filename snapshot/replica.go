@@ -16,7 +16,8 @@ type Entity struct {
 }
 
 // life is one generation of one network index, as the client knows it. It
-// stays, dead or alive, until nothing that could still arrive speaks of it.
+// stays, dead or alive, until nothing that could still arrive speaks of it. One
+// that nobody has is of generation 0.
 type life struct {
 	index, generation uint32
 	lower             int32     // the life before it at the same index, -1 = none
@@ -44,9 +45,8 @@ type Replica struct {
 	masks  []Mask  // by index: rows present of the head life
 	heads  []int32 // by index: the life of the highest generation, -1 = none
 	lives  []life
-	olds   olds    // what remains of the past of each life
-	lost   columns // by index: newest rows of which the past was lost
-	free   []int32
+	olds   olds        // what remains of the past of each life
+	lost   columns     // by index: newest rows of which the past was lost
 	graves []tombstone // by tick, nearly
 	past   past
 	shapes *shapes
@@ -55,6 +55,7 @@ type Replica struct {
 
 	touched touches // what the bridge has to look at, since ClearChanged
 	covers  covers  // what is not written into lives yet
+	numbers numbers // which lives there are
 
 	lostAt tick.Tick   // Lose was last called then
 	heard  tick.Tick   // what Whole was told of up to
@@ -87,7 +88,7 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	cfg = cfg.withDefaults()
 	shapes := newShapes(schema)
 	r := &Replica{
-		schema: schema, window: cfg.Window, newest: start, shapes: shapes,
+		schema: schema, window: cfg.Window, newest: start, shapes: shapes, numbers: numbers{free: -1},
 		masks:  make([]Mask, 0, cfg.Entities),
 		olds:   newOlds(schema),
 		lost:   newColumns(schema, 0),
@@ -201,22 +202,12 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 		r.masks = append(r.masks, 0)
 	}
 	r.touched.set = r.touched.set.grownTo(len(r.heads))
-	n := r.newLife()
+	n := r.newLife(index)
 	l := &r.lives[n]
 	*l = life{index: index, generation: generation, gone: true, lower: -1}
 	r.olds.heads[n] = older{}
 	r.link(n)
 	return n
-}
-
-func (r *Replica) newLife() int32 {
-	if k := len(r.free); k > 0 {
-		n := r.free[k-1]
-		r.free = r.free[:k-1]
-		return n
-	}
-	r.lives, r.olds.heads = append(r.lives, life{}), append(r.olds.heads, older{})
-	return int32(len(r.lives) - 1)
 }
 
 // link puts a new life in its place among those of its index, highest
@@ -287,8 +278,7 @@ func (r *Replica) forget() {
 		n := r.graves[k].life
 		if l := &r.lives[n]; l.gone && l.goneAt == r.graves[k].at {
 			r.unlink(n)
-			l.goneAt = tick.None
-			r.free = append(r.free, n)
+			r.freeLife(n)
 		}
 	}
 	r.graves = slices.Delete(r.graves, 0, k)

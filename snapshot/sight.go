@@ -6,9 +6,12 @@ import (
 )
 
 // Show lets the client see an entity. A life that begins is sent whole,
-// whatever the client held before.
+// whatever the client held before. As all that says what the client may see, it
+// takes effect with the commit when it is called between Begin and Commit.
 func (v *View) Show(id wire.NetworkID) {
-	v.Observe()
+	if v.waitsForCommit(order{what: orderShow, id: id}) {
+		return
+	}
 	if v.store.Alive(id) && !v.Visible(id) {
 		v.show(id, v.next())
 	}
@@ -18,9 +21,12 @@ func (v *View) Show(id wire.NetworkID) {
 // it is produced but its despawn, and that only if a record of it was sent.
 //
 // An entity that is hidden between its first capture and the packets of that
-// tick was never shown: not even its existence leaks.
+// tick, or before its first capture is committed, was never shown: not even its
+// existence leaks. Until that commit Visible says what was so before.
 func (v *View) Hide(id wire.NetworkID) {
-	v.Observe()
+	if v.waitsForCommit(order{what: orderHide, id: id}) {
+		return
+	}
 	switch {
 	case v.Visible(id):
 		v.end(id.Index, v.next())
@@ -33,7 +39,9 @@ func (v *View) Hide(id wire.NetworkID) {
 // client what it has of it. Nothing more is sent until Show, except that the
 // entity despawns there when it dies or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
-	v.Observe()
+	if v.waitsForCommit(order{what: orderKeep, id: id}) {
+		return
+	}
 	if !v.Visible(id) {
 		return
 	}
@@ -48,8 +56,13 @@ func (v *View) Keep(id wire.NetworkID) {
 }
 
 // ShowNew says whether the client sees new entities until they are hidden,
-// which is so at first, or does not see them until they are shown.
+// which is so at first, or does not see them until they are shown. Called
+// between Begin and Commit, what is new in that tick is not seen if that was so
+// before or is to be so from now on.
 func (v *View) ShowNew(show bool) {
+	if show && v.waitsForCommit(order{what: orderShowNew}) {
+		return
+	}
 	v.Observe() // what is new by now
 	v.hideNew = !show
 }
@@ -57,6 +70,9 @@ func (v *View) ShowNew(show bool) {
 // ShowAll makes everything as it is at first: the client sees every entity, and those
 // to come, with all components and at normal weight.
 func (v *View) ShowAll() {
+	if v.waitsForCommit(order{what: orderShowAll}) {
+		return
+	}
 	v.ShowNew(true)
 	clear(v.own.weight)
 	for id := range v.store.All {

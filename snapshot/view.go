@@ -96,6 +96,7 @@ type View struct {
 	shares   bool             // see Share
 	sights   uint64           // changes of what is visible
 	portions []portion        // by number of the group
+	orders   []order          // that wait for the commit of an open tick
 }
 
 // ViewStats counts what a View did since it was made.
@@ -133,8 +134,13 @@ func NewView(store *Store, cfg Config) *View {
 	v.cohorts.least = leastCohort
 	v.whole.on = cfg.Whole
 	v.grow()
+	if store.open { // all of it is still to be observed
+		v.observed = store.tick - 1
+	}
 	for id := range store.All {
-		v.show(id, store.tick)
+		if !store.open || store.born[id.Index] != store.tick {
+			v.show(id, store.tick)
+		}
 	}
 	return v
 }
@@ -165,13 +171,21 @@ func (v *View) grow() {
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
-// must be called after each [Store.Commit] and before the next one. One word of
+// must be called after each [Store.Commit] and before the next Begin; between
+// Begin and Commit it does nothing, and Show, Hide and the other calls that say
+// what the client may see take effect with the commit. One word of
 // 64 entities costs one operation; a tick in which nothing changed costs none.
 func (v *View) Observe() {
-	s := v.store
-	if v.observed == s.tick {
+	if v.observed == v.store.tick || v.store.open {
 		return
 	}
+	v.observe()
+	v.obey()
+}
+
+// observe is Observe of a commit that was not observed yet, without what waits for it.
+func (v *View) observe() {
+	s := v.store
 	v.born()
 	v.observed = s.tick
 	v.short = v.updatesPending()

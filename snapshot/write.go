@@ -84,11 +84,15 @@ type packetWriter struct {
 // returns its length, 0 when there is nothing to say. seq is the sequence of
 // the packet that will carry it; it must rise from call to call. What was
 // written counts as sent: the caller sends it. It also returns 0 when so much
-// is on its way that more could not be remembered (ViewStats.RingFull).
+// is on its way that more could not be remembered (ViewStats.RingFull), and between
+// Begin and Commit.
 func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.desk, dst, seq) }
 
 // WriteAt is Write at a desk of the view's store.
 func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
+	if v.store.open {
+		return 0 // what is said as of a tick is all of it
+	}
 	v.born()
 	if !v.Pending() || len(dst) < minPayload {
 		return 0

@@ -72,7 +72,7 @@ func (c *ClientSystems) Systems() []System {
 }
 
 // OnSpawn adds a function that is called for each entity that the server shows anew. All values of the tick are written
-// by then, and the world is unlocked: it may add local components, remove some, and send.
+// by then, and the world is unlocked: it may add local components, remove some, and send. OnSpawn panics on nil.
 func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	c.spawned = append(c.spawned, f)
@@ -81,7 +81,7 @@ func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 // OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come: the place to give what is a
 // tree on the server its sprite, and what is a player its camera. The server replicates Kind like any component. The
 // functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity. It panics if
-// the protocol does not replicate components.Kind.
+// the protocol does not replicate components.Kind, and on nil.
 func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
 	if !netecs.HasKind(c.Client.Protocol().Schema()) {
 		panic(fmt.Sprintf("systems: OnSpawnKind(%d): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
@@ -113,7 +113,7 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 }
 
 // OnDespawn adds a function that is called for each entity that the server removed or hid, just before it is removed
-// here: with Interpolate, when its end is presented. The world is unlocked.
+// here: with Interpolate, when its end is presented. The world is unlocked. OnDespawn panics on nil.
 func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnDespawn")
 	c.despawned = append(c.despawned, f)

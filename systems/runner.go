@@ -48,8 +48,9 @@ func NewRunner(w *ecs.World, group Group, rate int) *Runner {
 
 // Do has the loop call f between two frames, and waits for that: it is how other goroutines, which read a terminal or ask a
 // database, reach worlds and ends that belong to the loop alone. It returns false if the loop has ended and f was not called.
-// Do not call it from the loop itself.
+// Do not call it from the loop itself. It panics on nil, here and not in the loop.
 func (r *Runner) Do(f func()) bool {
+	mustBeGiven(f != nil, "Do")
 	done := make(chan struct{})
 	select {
 	case r.calls <- func() { defer close(done); f() }:

@@ -39,6 +39,7 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 
 // OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
 // sent: the place to Hide it from clients. The world is unlocked; what the function changes travels with the next tick.
+// OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	s.spawned = append(s.spawned, f)

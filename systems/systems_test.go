@@ -154,6 +154,8 @@ func TestHooksThatAreNil(t *testing.T) {
 		require.PanicsWithValue(t, "systems: "+name+": the function is nil", call)
 	}
 	require.PanicsWithValue(t, "systems: OnSpawn: the function is nil", func() { server.OnSpawn(nil) })
+	loop := systems.NewRunner(nil, client, 30)
+	require.PanicsWithValue(t, "systems: Do: the function is nil", func() { loop.Do(nil) })
 }
 
 // list is a group with its systems in another order than its own.

@@ -398,7 +398,7 @@ func TestCase09BadScalars(t *testing.T) {
 	}
 	zero := good
 	zero.Rot = [4]float32{}
-	require.Equal(t, OutOfRange, p.Quantise(unsafe.Pointer(&zero), lanes).Reason)
+	require.Equal(t, NoRotation, p.Quantise(unsafe.Pointer(&zero), lanes).Reason)
 	tiny := scalars{F32: math.SmallestNonzeroFloat32, F64: math.SmallestNonzeroFloat64, Rot: good.Rot}
 	require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&tiny), lanes), "denormal numbers are numbers")
 	w := NewBitWriter(buf)

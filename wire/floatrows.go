@@ -11,7 +11,7 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	if len(buf) < 4*len(lanes) {
 		return false
 	}
-	if quickWords && len(lanes) >= 16 {
+	if QuickWords && len(lanes) >= 16 {
 		return copyWords(lanes, buf, exponentOnes)&exponentCarries == 0
 	}
 	carries := uint32(0)
@@ -23,8 +23,9 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	return carries>>31 == 0
 }
 
-// quickWords says that words of eight bytes are in memory as on the wire, and that it does not matter where they begin.
-const quickWords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64"
+// QuickWords says that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind
+// where they begin: then lanes may be moved two at a time. Package netecs asks the same.
+const QuickWords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "wasm"
 
 // What is added to the exponents of floats goes over into the place of the sign where all bits of one are set: it is not finite.
 const (

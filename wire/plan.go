@@ -54,7 +54,8 @@ type FaultReason uint8
 const (
 	NoFault    FaultReason = iota
 	NotFinite              // NaN or infinite: the field kept its last good value
-	OutOfRange             // outside min and max: clamped; a zero quaternion: kept its last good value
+	OutOfRange             // outside min and max: clamped
+	NoRotation             // a quaternion of length 0: the field kept its last good value
 )
 
 // String returns the reason in words.
@@ -66,6 +67,8 @@ func (r FaultReason) String() string {
 		return "not finite"
 	case OutOfRange:
 		return "out of range"
+	case NoRotation:
+		return "a rotation of length 0"
 	}
 	return "unknown fault"
 }

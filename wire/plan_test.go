@@ -142,7 +142,7 @@ func BenchmarkRow(b *testing.B) {
 }
 
 func TestFaultReasons(t *testing.T) {
-	for reason, want := range map[FaultReason]string{NoFault: "no fault", NotFinite: "not finite", OutOfRange: "out of range", 9: "unknown fault"} {
+	for reason, want := range map[FaultReason]string{NoFault: "no fault", NotFinite: "not finite", OutOfRange: "out of range", NoRotation: "a rotation of length 0", 9: "unknown fault"} {
 		require.Equal(t, want, reason.String())
 	}
 	require.Empty(t, Fault{}.Field())

@@ -70,7 +70,7 @@ func (o *op) quantiseOddQuat(v *[4]float32, lanes *[4]uint32) FaultReason {
 			*lanes = [4]uint32{3, uint32(o.count/2 + 1), uint32(o.count/2 + 1), uint32(o.count/2 + 1)}
 		}
 		if square == 0 {
-			return OutOfRange
+			return NoRotation
 		}
 		return NotFinite
 	}

@@ -192,7 +192,7 @@ func TestQuatWithoutAValue(t *testing.T) {
 		q    [4]float32
 		want FaultReason
 	}{
-		"zero": {[4]float32{}, OutOfRange},
+		"zero": {[4]float32{}, NoRotation},
 		"NaN":  {[4]float32{0, nan, 0, 1}, NotFinite},
 		"Inf":  {[4]float32{0, 0, float32(math.Inf(-1)), 1}, NotFinite},
 		"both": {[4]float32{float32(math.Inf(1)), float32(math.Inf(-1)), 0, 1}, NotFinite},

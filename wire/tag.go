@@ -29,69 +29,94 @@ type tag struct {
 	predict        predictKind
 }
 
-// parseTag reads the words of a tag and refuses what is unknown, said twice or contradictory.
-func parseTag(text string) (tag, error) {
-	var t tag
-	if text == "" {
-		return t, nil
+// The words of a tag that have a value; tagKeys is how many they are.
+const (
+	keyMin = iota
+	keyMax
+	keyStep
+	keyBits
+	keyPredict
+	tagKeys
+)
+
+// tagWords is a tag's words, sorted but not understood.
+type tagWords struct {
+	kind   string
+	values [tagKeys]string
+}
+
+// tagModeOf is the way to travel that a word alone asks for, tagNone where it asks for none.
+func tagModeOf(word string) tagMode {
+	switch word {
+	case "angle":
+		return tagAngle
+	case "quat":
+		return tagQuat
+	case "half":
+		return tagHalf
+	case "axis":
+		return tagAxis
+	case "entity":
+		return tagEntity
 	}
-	var kind string
-	values := [5]string{}
-	keys := [5]string{"min", "max", "step", "bits", "predict"}
+	return tagNone
+}
+
+// splitTag sorts the words of a tag and refuses what is unknown or said twice.
+func splitTag(text string) (tagWords, error) {
+	var w tagWords
+	keys := [tagKeys]string{"min", "max", "step", "bits", "predict"}
 	for _, word := range strings.Split(text, ",") {
 		key, value, hasValue := strings.Cut(word, "=")
 		switch at := indexOf(keys[:], key); {
 		case hasValue && at >= 0:
-			if value == "" || values[at] != "" {
-				return t, fmt.Errorf("net:%q gives %s twice or without a value", text, key)
+			if value == "" || w.values[at] != "" {
+				return w, fmt.Errorf("net:%q gives %s twice or without a value", text, key)
 			}
-			values[at] = value
-		case kind != word && (word == "angle" || word == "quat" || word == "half" || word == "axis" || word == "entity"):
-			if kind != "" {
-				return t, fmt.Errorf("net:%q contradicts itself", text)
+			w.values[at] = value
+		case w.kind != word && tagModeOf(word) != tagNone:
+			if w.kind != "" {
+				return w, fmt.Errorf("net:%q contradicts itself", text)
 			}
-			kind = word
+			w.kind = word
 		default:
-			return t, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity, and - alone", text, word)
+			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity, and - alone", text, word)
 		}
 	}
-	t.min, t.max, t.step = values[0], values[1], values[2]
-	if values[4] != "" {
-		var err error
-		if t.predict, err = parsePredict(values[4]); err != nil {
+	return w, nil
+}
+
+// parseTag reads the words of a tag and refuses what is unknown, said twice or contradictory.
+func parseTag(text string) (tag, error) {
+	if text == "" {
+		return tag{}, nil
+	}
+	w, err := splitTag(text)
+	if err != nil {
+		return tag{}, err
+	}
+	t := tag{mode: tagModeOf(w.kind), min: w.values[keyMin], max: w.values[keyMax], step: w.values[keyStep]}
+	if guess := w.values[keyPredict]; guess != "" {
+		if t.predict, err = parsePredict(guess); err != nil {
 			return t, fmt.Errorf("net:%q: %w", text, err)
 		}
 	}
 	bounds := t.min != "" || t.max != "" || t.step != ""
-	needsBits := kind == "angle" || kind == "quat"
+	needsBits := t.mode == tagAngle || t.mode == tagQuat
 	switch {
-	case kind != "" && bounds:
+	case w.kind != "" && bounds:
 		return t, fmt.Errorf("net:%q contradicts itself", text)
-	case needsBits != (values[3] != ""):
+	case needsBits != (w.values[keyBits] != ""):
 		return t, fmt.Errorf("net:%q: bits go with angle or quat, and these need bits", text)
 	case bounds && (t.min == "" || t.max == ""):
 		return t, fmt.Errorf("net:%q needs both min and max", text)
-	}
-	switch kind {
-	case "":
-		if bounds {
-			t.mode = tagBounds
-		}
-	case "angle":
-		t.mode = tagAngle
-	case "quat":
-		t.mode = tagQuat
-	case "half":
-		t.mode = tagHalf
-	case "axis":
-		t.mode = tagAxis
-	case "entity":
-		t.mode = tagEntity
+	case bounds:
+		t.mode = tagBounds
 	}
 	if !needsBits {
 		return t, nil
 	}
-	n, err := strconv.ParseUint(values[3], 10, 8)
+	n, err := strconv.ParseUint(w.values[keyBits], 10, 8)
 	if err != nil {
 		return t, fmt.Errorf("net:%q: bits must be a small number", text)
 	}

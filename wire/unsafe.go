@@ -388,7 +388,7 @@ func copyWords(dst []uint32, src []byte, ones uint64) (carries uint64) {
 	last := uintptr(4*len(dst)) - 64
 	_, _ = dst[15], src[4*len(dst)-1]
 	for at := uintptr(0); ; at = min(at+64, last) {
-		// SAFETY: 64 bytes lie from at on, at both; processors that want words aligned do not come here, see quickWords.
+		// SAFETY: 64 bytes lie from at on, at both; processors that want words aligned do not come here, see QuickWords.
 		to := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(dst)), at))
 		from := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(src)), at))
 		a, b, c, d := from[0], from[1], from[2], from[3]

@@ -8,7 +8,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -56,9 +55,10 @@ type result struct {
 }
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(os.Args[1:], os.Stdout)
+	if status := usage.Status(err); status != 0 {
 		fmt.Fprintln(os.Stderr, "peers:", err)
-		os.Exit(1)
+		os.Exit(status)
 	}
 }
 

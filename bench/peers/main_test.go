@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/arche-netcode/netcode/internal/usage"
 )
 
 // What each codec decodes is what it encoded, and the sizes are those that do not depend on the machine.
@@ -52,7 +54,7 @@ func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"row"`) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
 	}
-	if err := run([]string{"-t", "long"}, &out); err == nil || !strings.Contains(err.Error(), "3s or 200ms") {
+	if err := run([]string{"-t", "long"}, &out); err == nil || !strings.Contains(err.Error(), "3s or 200ms") || usage.Status(err) != 2 {
 		t.Error(err)
 	}
 }

@@ -26,22 +26,17 @@ const commands = `usage:
 `
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
+	err := run(os.Args[1:], os.Stdout, os.Stderr)
+	if status := usage.Status(err); status != 0 {
 		fmt.Fprintln(os.Stderr, "netcode:", err)
-		if errors.As(err, new(wrongUsage)) {
-			os.Exit(2)
-		}
-		os.Exit(1)
+		os.Exit(status)
 	}
 }
-
-// wrongUsage is what is wrong with the command line.
-type wrongUsage struct{ error }
 
 // run is main with its surroundings as arguments.
 func run(args []string, out, progress io.Writer) error {
 	if len(args) == 0 {
-		return wrongUsage{fmt.Errorf("no command\n%s", commands)}
+		return usage.Errorf("no command: train, info or ship; netcode help says what they do")
 	}
 	if isHelp(args[0]) || args[0] != "train" && len(args) > 1 && isHelp(args[1]) {
 		_, err := io.WriteString(out, commands)
@@ -55,7 +50,7 @@ func run(args []string, out, progress io.Writer) error {
 	case "ship":
 		return runShip(args[1:], out)
 	}
-	return wrongUsage{fmt.Errorf("no command %q\n%s", args[0], commands)}
+	return usage.Errorf("no command %q: there are train, info and ship; netcode help says what they do", args[0])
 }
 
 // isHelp reports whether an argument asks for the usage; that of train is its flags'.
@@ -66,7 +61,7 @@ func isHelp(arg string) bool {
 // runShip writes the shipped tables. The build must happen once more before they are used.
 func runShip(args []string, out io.Writer) error {
 	if len(args) != 1 {
-		return wrongUsage{fmt.Errorf("ship wants one file\n%s", commands)}
+		return usage.Errorf("ship wants one file, as in netcode ship FILE")
 	}
 	tables, err := record.TrainShipped()
 	if err != nil {
@@ -80,7 +75,7 @@ func runShip(args []string, out io.Writer) error {
 // runInfo says what is in recordings. A recording that is damaged is an error, after all of them were looked at.
 func runInfo(args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return wrongUsage{fmt.Errorf("info wants recordings\n%s", commands)}
+		return usage.Errorf("info wants recordings, as in netcode info FILE...")
 	}
 	var wrong []error
 	for _, name := range args {
@@ -199,25 +194,22 @@ func parseTrain(args []string, progress io.Writer) (to string, names []string, e
 	names = append(names, plain...)
 	switch {
 	case to == "" && len(names) == 0:
-		err = errors.New("train wants -o FILE and recordings")
+		err = usage.Errorf("train wants -o FILE and recordings, as in netcode train -o game.tables FILE...")
 	case to == "":
-		err = errors.New("train wants -o FILE, the file to write the tables to")
+		err = usage.Errorf("train wants -o FILE, the file to write the tables to")
 	case len(names) == 0:
-		err = errors.New("train wants recordings, beside -o")
+		err = usage.Errorf("train wants recordings, beside -o")
 	default:
 		return to, names, nil
 	}
-	return "", nil, fmt.Errorf("%w\n%s", err, commands)
+	return "", nil, err
 }
 
 // runTrain learns from the first part of each recording, says what that gains on the last, then learns from all.
 func runTrain(args []string, out, progress io.Writer) error {
 	to, names, err := parseTrain(args, progress)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if err != nil {
 		return err
-	case err != nil:
-		return wrongUsage{err}
 	}
 	var sources []source
 	for _, name := range names {

@@ -10,7 +10,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -68,18 +67,11 @@ func main() {
 	ctx, stop := systems.Interrupt(context.Background())
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	stop()
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
+	if status := usage.Status(err); status != 0 {
+		fmt.Fprintln(os.Stderr, "chat:", err)
+		os.Exit(status)
 	}
-	fmt.Fprintln(os.Stderr, "chat:", err)
-	if errors.As(err, new(wrongUsage)) {
-		os.Exit(2)
-	}
-	os.Exit(1)
 }
-
-// wrongUsage is what is wrong with the command line.
-type wrongUsage struct{ error }
 
 // run is the whole command.
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
@@ -99,14 +91,12 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	}
 	err := usage.Parse(flags, args, takes)
 	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return err
 	case err != nil:
-		return wrongUsage{err}
+		return err
 	case (*listen == "") == (*connect == ""):
-		return wrongUsage{errors.New("-listen or -connect, one of the two; -help")}
+		return usage.Errorf("-listen or -connect, one of the two; -help")
 	case *silence < time.Second || *silence > time.Hour:
-		return wrongUsage{takes.Wrong("silence", *silence)}
+		return takes.Wrong("silence", *silence)
 	}
 	socket, err := udp.Listen(cmp.Or(*listen, ":0"), udp.Config{})
 	if err != nil {

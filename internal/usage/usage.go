@@ -11,7 +11,25 @@ import (
 // Takes says, by a flag's name, what its values are: their range and how they are written.
 type Takes map[string]string
 
-// Parse parses args. Asked for help it prints the usage and returns flag.ErrHelp; of anything wrong it returns an error that
+// Error says what is wrong with a command line, in one line.
+type Error struct{ error }
+
+// Errorf returns an Error.
+func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, args...)} }
+
+// Status is what a program exits with after an error: 0 after none and after help, 2 when its command line was wrong, as
+// package flag has it, else 1. Scripts tell by it whether to look at the command or at what it did.
+func Status(err error) int {
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, new(Error)):
+		return 2
+	}
+	return 1
+}
+
+// Parse parses args. Asked for help it prints the usage and returns flag.ErrHelp; of anything wrong it returns an Error that
 // names the flag, what is wrong with it and what it takes, and prints nothing: a page of usage would hide that line.
 func Parse(f *flag.FlagSet, args []string, takes Takes) error {
 	out := f.Output()
@@ -31,16 +49,16 @@ func Parse(f *flag.FlagSet, args []string, takes Takes) error {
 		}
 		return err
 	case err != nil:
-		return takes.explain(err)
+		return Error{takes.explain(err)}
 	case f.NArg() > 0 && takes[""] == "":
-		return fmt.Errorf("unexpected argument %q; -help lists the flags", f.Arg(0))
+		return Errorf("unexpected argument %q; -help lists the flags", f.Arg(0))
 	}
 	return nil
 }
 
-// Wrong is the error of a value that can be read and is out of range.
+// Wrong is the Error of a value that can be read and is out of range.
 func (t Takes) Wrong(name string, value any) error {
-	return fmt.Errorf("-%s %v: it must be %s", name, value, t[name])
+	return Errorf("-%s %v: it must be %s", name, value, t[name])
 }
 
 // explain turns what package flag says into what is wrong with which flag.

@@ -3,6 +3,7 @@ package usage_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,11 +29,21 @@ func TestAWrongFlagIsOneLine(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
+		if status := usage.Status(err); want != "" && status != 2 || want == "" && status != 0 {
+			t.Errorf("%s: exits with %d", args, status)
+		}
 		if got != want || out.Len() > 0 {
 			t.Errorf("%s: got %s and %q, want %s", args, got, out.String(), want)
 		}
 		if err := usage.Parse(f, []string{"-help"}, takes); !errors.Is(err, flag.ErrHelp) || !strings.Contains(out.String(), "a switch") {
 			t.Errorf("-help: %v, %q", err, out.String())
+		}
+	}
+	for want, err := range map[int]error{
+		0: fmt.Errorf("wrapped: %w", flag.ErrHelp), 1: errors.New("a file is missing"), 2: fmt.Errorf("wrapped: %w", takes.Wrong("n", 12)),
+	} {
+		if got := usage.Status(err); got != want {
+			t.Errorf("%v: exits with %d, not %d", err, got, want)
 		}
 	}
 }

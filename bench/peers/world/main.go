@@ -10,7 +10,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -59,9 +58,9 @@ func main() {
 	} else {
 		err = run(os.Args[1:], os.Stdout)
 	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if status := usage.Status(err); status != 0 {
 		fmt.Fprintln(os.Stderr, "world:", err)
-		os.Exit(1)
+		os.Exit(status)
 	}
 }
 
@@ -78,7 +77,7 @@ func run(args []string, out io.Writer) error {
 		return err
 	}
 	if *entities < 0 || *entities > 1<<20 || *clients < 0 || *clients > 1024 || *moving < 0 || *moving > 1 {
-		return errors.New("out of range: -e 1..1048576, -c 1..1024, -frac above 0 to 1")
+		return usage.Errorf("out of range: -e 1..1048576, -c 1..1024, -frac above 0 to 1")
 	}
 	set := []combination{{100, 16, 1}, {1000, 1, 0.1}, {1000, 16, 0.1}, {1000, 16, 1}, {1000, 64, 0.1}, {1000, 64, 1}}
 	if *entities > 0 || *clients > 0 || *moving > 0 {

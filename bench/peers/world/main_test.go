@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/arche-netcode/netcode/internal/usage"
 )
 
 // TestMain lets the test's program be the far end, as the command is.
@@ -56,7 +58,7 @@ func TestWordsBehindTheFlagsAreRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"necs"`) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
 	}
-	if err := run([]string{"-t", "long"}, &out); err == nil || !strings.Contains(err.Error(), "3s or 200ms") {
+	if err := run([]string{"-t", "long"}, &out); err == nil || !strings.Contains(err.Error(), "3s or 200ms") || usage.Status(err) != 2 {
 		t.Error(err)
 	}
 }

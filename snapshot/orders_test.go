@@ -1,0 +1,89 @@
+package snapshot
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// What a view is asked while a tick is open it takes in with the commit: all of the tick comes to the client, and what is
+// hidden meanwhile does not.
+func TestAnOpenTickIsNotObserved(t *testing.T) {
+	d := newDuo(t)
+	var moved, shown, hidden, secret, late wire.NetworkID
+	d.deliver(d.at(1, func() { moved, shown, hidden = d.spawn(1), d.spawn(1), d.spawn(1) }))
+	d.deliver(d.at(2, func() {
+		d.view.Observe()
+		d.move(moved, 7) // after the view was asked
+		secret = d.spawn(1)
+		d.view.Hide(secret)
+		d.view.Hide(hidden)
+		late = d.spawn(9)
+		require.Zero(t, d.view.Write(make([]byte, 300), 1000), "what is said as of a tick has to be all of it")
+	}))
+	require.Equal(t, 7, d.x(moved))
+	require.Equal(t, 9, d.x(late))
+	require.Equal(t, -1, d.x(hidden))
+	require.Equal(t, -1, d.x(secret))
+	require.Zero(t, d.replica.Entity(secret.Index).ID, "not even that it is there")
+	require.Equal(t, 1, d.x(shown))
+}
+
+// Each call takes effect after the commit, in the order of the calls.
+func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
+	d := newDuo(t)
+	var a, b, c, e wire.NetworkID
+	d.deliver(d.at(1, func() {
+		a, b, c = d.spawn(1), d.spawn(2), d.spawn(3)
+		for _, id := range []wire.NetworkID{a, b, c} {
+			d.setHealth(id, 5)
+		}
+	}))
+	d.view.Acked(d.seq)
+	d.deliver(d.at(2, func() {
+		d.view.Hide(a)
+		d.view.Show(a)
+		d.view.SetRows(a, Mask(0).With(rowPosition))
+		d.view.SetWeight(b, 3*NormalWeight)
+		d.view.Keep(c)
+		d.setHealth(b, 6)
+		d.move(c, 8)
+		d.view.ShowNew(false)
+		e = d.spawn(4)
+	}))
+	require.Equal(t, 1, d.x(a))
+	require.True(t, d.view.Visible(a))
+	require.Equal(t, Mask(0).With(rowPosition), d.view.Rows(a))
+	require.EqualValues(t, 6, d.health(b))
+	require.EqualValues(t, 3*NormalWeight, d.view.weightOf(b.Index))
+	require.True(t, d.view.Keeps(c))
+	require.Equal(t, 3, d.x(c), "it stays as it was")
+	require.Equal(t, -1, d.x(e))
+	d.deliver(d.at(3, func() {
+		d.view.ShowAll()
+		d.move(c, 9)
+		b = d.spawn(5)
+	}))
+	for id, want := range map[wire.NetworkID]int{a: 1, b: 5, c: 9, e: 4} {
+		require.Equal(t, want, d.x(id))
+	}
+	require.Equal(t, ^Mask(0), d.view.Rows(a))
+}
+
+// A view that is made while a tick is open sees all of it.
+func TestAViewOfAnOpenTick(t *testing.T) {
+	d := newDuo(t)
+	var first, moved, late wire.NetworkID
+	d.at(1, func() { moved = d.spawn(1) })
+	d.deliver(d.at(2, func() {
+		first = d.spawn(1)
+		d.view = NewView(d.store, Config{Window: 16, SentPackets: 32})
+		late = d.spawn(2)
+		d.move(moved, 3)
+	}))
+	for id, want := range map[wire.NetworkID]int{first: 1, late: 2, moved: 3} {
+		require.Equal(t, want, d.x(id))
+	}
+}
