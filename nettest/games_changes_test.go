@@ -93,7 +93,8 @@ func (p *gamePlayer) hold(ok bool, what ...any) {
 
 // groups holds what changes together in a group to being seen together: where nothing of it is hidden and it is no larger than a packet.
 func (p *gamePlayer) groups() {
-	if p.g.oversize || p.g.sight.way >= wayKeep {
+	stats, known := p.g.net.Server.ClientStats(p.ID())
+	if p.torn = p.torn || !known || stats.Snapshot.TornGroups > 0; p.torn || p.g.oversize || p.g.sight.way >= wayKeep {
 		return
 	}
 	stamps := map[uint32]gameStamp{}
@@ -104,6 +105,8 @@ func (p *gamePlayer) groups() {
 		}
 		stamp := is.v[partStamp].(gameStamp)
 		if other, ok := stamps[group.ID]; ok {
+			if stamp != other {
+			}
 			p.hold(stamp == other, "group", group.ID, "is torn at", id, stamp, other)
 			p.g.met["groups"]++
 		}

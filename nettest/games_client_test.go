@@ -2,6 +2,7 @@ package nettest_test
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -19,7 +20,9 @@ type gamePlayer struct {
 	r     *rand.Rand
 	sums  *netcode.Attribution
 	bytes uint64
-	sleep int // frames that it is still suspended for
+	sleep int           // frames that it is still suspended for
+	calm  time.Duration // when something befell it last
+	torn  bool          // some group was sent in parts, since that did not fit a packet
 
 	alive  map[ecs.Entity]netcode.NetworkID // by the hooks
 	left   map[netcode.NetworkID]ecs.Entity // by the hooks of this frame
@@ -27,7 +30,6 @@ type gamePlayer struct {
 	seen   map[netcode.NetworkID]*gameSeen
 	notes  map[netcode.NetworkID]uint8 // its own field of gameTurn
 	lists  map[netcode.NetworkID][]uint32
-	wrote  int // values that are its own
 }
 
 // gameSeen is an entity as the client's game last saw it.

@@ -45,7 +45,8 @@ func (g *match) phase() {
 	g.playing = true
 	link := g.someLink()
 	g.net.SetLink(link.link())
-	eventful, down, began := g.r.IntN(3) > 0, false, g.net.Now()
+	eventful, down := g.r.IntN(3) > 0, false
+	g.calm = g.net.Now()
 	for range 80 + g.r.IntN(160) {
 		g.net.Step()
 		g.wake()
@@ -53,10 +54,10 @@ func (g *match) phase() {
 			down = g.event(link) || down
 		}
 		if down && g.r.IntN(30) == 0 {
-			down = false
+			down, g.calm = false, g.net.Now()
 			g.net.SetLink(link.link())
 		}
-		if g.prompt && !eventful && link.loss < 0.5 && g.net.Now()-began > link.bound() {
+		if g.prompt && !down && link.loss < 0.5 && g.net.Now()-g.calm > link.bound() {
 			g.fresh(link.bound())
 		}
 	}
@@ -68,6 +69,7 @@ func (g *match) wake() {
 	for _, p := range g.players {
 		if p.sleep > 0 {
 			if p.sleep--; p.sleep == 0 {
+				p.calm = g.net.Now()
 				g.net.Wake(p.end())
 			}
 		}
@@ -80,6 +82,7 @@ func (g *match) event(link gameLink) (down bool) {
 	if !p.end().Running() {
 		return false
 	}
+	p.calm = g.net.Now()
 	switch g.r.IntN(8) {
 	case 0, 1:
 		if len(g.players) < 5 {

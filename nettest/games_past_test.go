@@ -16,7 +16,7 @@ type gamePast struct {
 
 // gameKept is what the model knows of an entity since some tick.
 type gameKept struct {
-	changed netcode.Tick                      // its last change, or its birth
+	changes []netcode.Tick                    // its birth and when it was another than in the tick before
 	seen    map[netcode.ClientID]netcode.Tick // since when a client sees it, without a break
 	paced   bool
 }
@@ -39,13 +39,14 @@ func (g *match) remember() {
 		now.values[e.id] = v
 		kept := g.kept[e.id]
 		if kept == nil {
-			kept = &gameKept{changed: tick, seen: map[netcode.ClientID]netcode.Tick{}}
+			kept = &gameKept{changes: []netcode.Tick{tick}, seen: map[netcode.ClientID]netcode.Tick{}}
 			g.kept[e.id] = kept
 		}
 		kept.paced = kept.paced || e.paced
 		if before != nil {
-			if was, ok := before.values[e.id]; !ok || was != v {
-				kept.changed = tick
+			was, ok := before.values[e.id]
+			if other := was.parts() ^ v.parts() | was.differing(&v); ok && other&^(pacedParts|namingParts|1<<partMine) != 0 {
+				kept.changes = append(kept.changes, tick)
 			}
 		}
 		for c, sight := range now.sight {
@@ -96,6 +97,9 @@ func (p *gamePlayer) asOf() {
 	}
 }
 
+// gameRecovery is how long a client is given that slept, came anew or has lost its past.
+const gameRecovery = time.Second
+
 // fresh holds clients to knowing what changed some time ago, where nothing bounds what may be sent.
 func (g *match) fresh(within time.Duration) {
 	now := g.net.Server.Store().Tick()
@@ -104,17 +108,23 @@ func (g *match) fresh(within time.Duration) {
 		return
 	}
 	for _, p := range g.players {
-		if !p.end().Running() || !p.connected() || g.past[now-ago].sight[p.ID()] == nil {
+		if !p.end().Running() || !p.connected() || p.sleep > 0 || g.net.Now()-p.calm <= within+gameRecovery || g.past[now-ago].sight[p.ID()] == nil {
 			continue
 		}
 		for id := range g.past[now].values {
 			kept := g.kept[id]
 			since, visible := kept.seen[p.ID()]
-			if !visible || since > now-ago || kept.changed > now-ago || kept.paced {
+			if !visible || since > now-ago || kept.paced {
 				continue
 			}
+			changed := netcode.Tick(0)
+			for _, tick := range kept.changes {
+				if tick <= now-ago {
+					changed = tick
+				}
+			}
 			e := p.end().Replica().Entity(id.Index)
-			p.hold(e.ID == id && e.Tick >= kept.changed, id, "changed at", kept.changed, "and is seen since", since, "but known as of", e.Tick, "at", now)
+			p.hold(e.ID == id && e.Tick >= changed, id, "changed at", changed, "and is seen since", since, "but known as of", e.Tick, "at", now)
 			g.met["fresh"]++
 		}
 	}

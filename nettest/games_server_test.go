@@ -14,7 +14,8 @@ type gameEntity struct {
 	ecs.Entity
 	id    netcode.NetworkID // zero until the first capture
 	group uint32
-	paced bool // it has or had a Rate: it travels more rarely than it changes
+	paced bool         // it has or had a Rate: it travels more rarely than it changes
+	from  netcode.Tick // it is a copy, made then
 	gameThings
 }
 
@@ -303,6 +304,9 @@ func (g *match) copyEntity(e *gameEntity) {
 		return
 	}
 	v, r := w.value(e.Entity), *gameAt[components.Replicated](w, e.Entity, w.replicated)
+	if r.ID.IsZero() {
+		return // it was given back empty since the last capture: a copy of that is another entity
+	}
 	f := w.NewEntity(w.replicated)
 	*gameAt[components.Replicated](w, f, w.replicated) = r
 	for part := range v {
@@ -312,7 +316,7 @@ func (g *match) copyEntity(e *gameEntity) {
 	}
 	w.put(f, &v)
 	w.RemoveEntity(e.Entity)
-	e.Entity = f
+	e.Entity, e.from = f, g.net.Server.Tick()
 }
 
 // put writes what a value has to an entity that has the same parts, none of which is a relation.
@@ -341,7 +345,8 @@ func (w *gameWorld) put(e ecs.Entity, v *gameValue) {
 	}
 }
 
-// renew takes Replicated from an entity and gives it back before a capture has seen that: as it was or empty, it has its id.
+// renew takes Replicated from an entity and gives it back before a capture has seen that: as it was or empty, it has its id. But a copy of
+// which no capture knows has it by its Replicated alone.
 func (g *match) renew(e *gameEntity) {
 	w := g.world
 	if e.id.IsZero() {
@@ -350,7 +355,7 @@ func (g *match) renew(e *gameEntity) {
 	was := *gameAt[components.Replicated](w, e.Entity, w.replicated)
 	w.Remove(e.Entity, w.replicated)
 	w.Add(e.Entity, w.replicated)
-	if g.r.IntN(2) == 0 {
+	if e.from == g.net.Server.Tick() || g.r.IntN(2) == 0 {
 		*gameAt[components.Replicated](w, e.Entity, w.replicated) = was
 	}
 }

@@ -83,8 +83,9 @@ type match struct {
 	rates    bool // some travel more rarely
 	meddling bool // clients do to their worlds what they like
 	playing  bool
-	oversize bool // some group was larger than a packet
-	prompt   bool // nothing bounds what is sent
+	oversize bool          // some group was larger than a packet
+	prompt   bool          // nothing bounds what is sent
+	calm     time.Duration // when something befell the links last
 }
 
 // hold fails the game unless what must be so is.
@@ -131,7 +132,7 @@ func newMatch(t *testing.T, seed uint64, met map[string]int) *match {
 	if one(3) {
 		server.Executor = pool(2)
 	}
-	g.prompt = server.SendBudget < 0 && server.SentPackets > 64 && (g.sight.way == wayHide || g.sight.way == wayShow)
+	g.prompt = server.SendBudget < 0 && server.SentPackets > 64 && g.sight.way < wayRows
 	g.net = nettest.New(t, nettest.Config{
 		Protocol: g.protocol.Protocol, Clients: 2, Seed: seed, Server: server, Client: netcode.Config{SentPackets: server.SentPackets},
 		Setup: g.setUp,
