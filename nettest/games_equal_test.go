@@ -12,7 +12,7 @@ func (p *gamePlayer) differs() string {
 		return fmt.Sprintf("it is %v: %v", p.c.Client.State(), p.c.Client.Err())
 	}
 	want := map[netcode.NetworkID]bool{}
-	for _, e := range p.g.all {
+	for _, e := range p.g.everybody() {
 		parts, visible := p.g.sight.sees(p.ID(), p.g.world, e.Entity, e.id)
 		if visible != p.g.net.Server.Visible(p.ID(), e.id) {
 			return fmt.Sprintf("the server says that %v is visible: %v", e.id, !visible)
@@ -48,7 +48,7 @@ func (p *gamePlayer) entityDiffers(e *gameEntity, parts partMask) string {
 	if !here || !p.w.Alive(local) {
 		return "it is not there"
 	}
-	v, is := p.g.world.value(e.Entity), p.w.value(local)
+	v, is := p.g.value(e), p.w.value(local)
 	for part := range v {
 		if !parts.has(part) {
 			v[part] = nil

@@ -1,6 +1,7 @@
 package nettest_test
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/arche-netcode/netcode"
@@ -136,8 +137,6 @@ func (g *match) settle() {
 		return g.net.Frame()%10 == 0 && what == ""
 	})
 	g.hold(settled, what)
-	err := g.net.CheckConverge()
-	g.hold(err == nil, err)
 }
 
 // differs says which client is not yet what it must be.
@@ -147,8 +146,11 @@ func (g *match) differs() string {
 			continue
 		}
 		if what := p.differs(); what != "" {
-			return "client " + string(rune('0'+p.i)) + ": " + what
+			return fmt.Sprintf("client %d: %s", p.i, what)
 		}
+	}
+	if err := g.net.CheckConverge(); err != nil { // what was captured, to the bit
+		return err.Error()
 	}
 	return ""
 }

@@ -31,11 +31,11 @@ func (g *match) remember() {
 	for c := range g.net.Server.Clients {
 		now.sight[c] = map[netcode.NetworkID]partMask{}
 	}
-	for _, e := range g.all {
+	for _, e := range g.everybody() {
 		if e.id.IsZero() {
 			continue
 		}
-		v := g.world.value(e.Entity)
+		v := g.value(e)
 		now.values[e.id] = v
 		kept := g.kept[e.id]
 		if kept == nil {

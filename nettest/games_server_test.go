@@ -16,6 +16,7 @@ type gameEntity struct {
 	group uint32
 	paced bool         // it has or had a Rate: it travels more rarely than it changes
 	from  netcode.Tick // it is a copy, made then
+	said  *gameValue   // what it is, if it is in no world
 	gameThings
 }
 
@@ -38,6 +39,7 @@ func gameDeeds() []gameDeed {
 		{1, "given back", (*match).renew},
 		{1, "batches", (*match).batch},
 		{1, "permutations", (*match).permute},
+		{2, "entities of no world", (*match).sayOne},
 		{4, "collections", (*match).changeThings},
 		{3, "words", (*match).speak},
 	}

@@ -177,7 +177,7 @@ func (s *gameSight) sees(c netcode.ClientID, w *gameWorld, e ecs.Entity, id netc
 	case wayHide:
 		return allParts, !s.shown[c][id]
 	case wayRooms:
-		if w.Has(e, w.owner) && gameAt[components.Owner](w, e, w.owner).Client == c {
+		if !e.IsZero() && w.Has(e, w.owner) && gameAt[components.Owner](w, e, w.owner).Client == c {
 			return allParts, true
 		}
 		in, visits := s.inRoom[id], s.visits[c]

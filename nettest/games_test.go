@@ -61,31 +61,32 @@ func TestGames(t *testing.T) {
 
 // match is a game.
 type match struct {
-	t        *testing.T
-	seed     uint64
-	r        *rand.Rand
-	met      map[string]int
-	net      *nettest.Net
-	protocol *gameProtocol
-	world    *gameWorld // the server's
-	sight    *gameSight
-	players  []*gamePlayer
-	all      []*gameEntity
-	past     map[netcode.Tick]*gamePast
-	kept     map[netcode.NetworkID]*gameKept
-	tape     gameTape
-	talks    gameTalks
-	stamps   map[uint32]uint32 // by group
-	stamp    uint32
-	deeds    []gameDeed
-	weights  int
-	most     int  // entities
-	rates    bool // some travel more rarely
-	meddling bool // clients do to their worlds what they like
-	playing  bool
-	oversize bool          // some group was larger than a packet
-	prompt   bool          // nothing bounds what is sent
-	calm     time.Duration // when something befell the links last
+	t         *testing.T
+	seed      uint64
+	r         *rand.Rand
+	met       map[string]int
+	net       *nettest.Net
+	protocol  *gameProtocol
+	world     *gameWorld // the server's
+	sight     *gameSight
+	players   []*gamePlayer
+	all       []*gameEntity
+	worldless []*gameEntity
+	past      map[netcode.Tick]*gamePast
+	kept      map[netcode.NetworkID]*gameKept
+	tape      gameTape
+	talks     gameTalks
+	stamps    map[uint32]uint32 // by group
+	stamp     uint32
+	deeds     []gameDeed
+	weights   int
+	most      int  // entities
+	rates     bool // some travel more rarely
+	meddling  bool // clients do to their worlds what they like
+	playing   bool
+	oversize  bool          // some group was larger than a packet
+	prompt    bool          // nothing bounds what is sent
+	calm      time.Duration // when something befell the links last
 }
 
 // hold fails the game unless what must be so is.
