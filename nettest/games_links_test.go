@@ -55,7 +55,7 @@ func (g *match) phase() {
 			down = g.event(link) || down
 		}
 		if down && g.r.IntN(30) == 0 {
-			down, g.calm = false, g.net.Now()
+			down, g.calm = false, g.net.Now()+gameRecovery
 			g.net.SetLink(link.link())
 		}
 		if g.prompt && !down && link.loss < 0.5 && g.net.Now()-g.calm > link.bound() {
@@ -107,6 +107,7 @@ func (g *match) event(link gameLink) (down bool) {
 		if p.connected() {
 			g.met["resyncs"]++
 			p.end().Replica().Lose()
+			p.calm += 2 * time.Second // the server resyncs a client once in so long
 		}
 	case 6:
 		g.met["closes"]++

@@ -93,7 +93,7 @@ type match struct {
 func (g *match) hold(ok bool, what ...any) {
 	if !ok {
 		g.t.Helper()
-		g.t.Fatalf("-games 1 -game-seed %d: tick %d: %s", g.seed, g.net.Server.Tick(), fmt.Sprintln(what...))
+		require.FailNow(g.t, fmt.Sprintf("-games 1 -game-seed %d: tick %d: %s", g.seed, g.net.Server.Tick(), fmt.Sprintln(what...)))
 	}
 }
 
