@@ -170,6 +170,40 @@ func TestWhoMovedChangesWithWhatIsAdded(t *testing.T) {
 	p.same()
 }
 
+// Whom a row names may leave in the very run in which the row comes, which keeps naming it here: what was resolved for
+// a moment is no change.
+func TestWhoIsNamedAndLeavesInOneRunIsNoChange(t *testing.T) {
+	for what, write := range map[string]func(p *pair, seeks ecs.Entity){
+		"moved": func(p *pair, seeks ecs.Entity) { p.server.world.Add(seeks, p.server.frozen) },
+		"put back": func(p *pair, seeks ecs.Entity) {
+			local := p.twin(seeks)
+			get[seeker](p.client, local, p.client.seeker).Target = local
+			get[seeker](p.server, seeks, p.server.seeker).Doubt = 0 // the same: the client's write is undone
+		},
+	} {
+		p := newPair(t)
+		s := p.server
+		seeks, named := s.world.NewEntity(s.rep, s.seeker), s.world.NewEntity(s.rep, s.pos)
+		p.step()
+		id, _ := p.capture.ID(seeks)
+		write(p, seeks)
+		get[seeker](s, seeks, s.seeker).Target = named
+		p.send()
+		p.view.Keep(id) // it stays as it is
+		s.world.RemoveEntity(named)
+		p.send()
+		require.NotZero(t, p.replica.Row(id.Index, rowSeeker)[1], "%s: it still names somebody", what)
+		p.apply.Run()
+		require.Equal(t, 1, p.replica.Len(), what)
+		require.Zero(t, get[seeker](p.client, p.local(id), p.client.seeker).Target, what)
+		require.Zero(t, changes(p)[id].Rows&seeker1, what)
+		p.view.Show(id)
+		p.step()
+		require.Zero(t, changes(p)[id].Rows, what)
+		p.same()
+	}
+}
+
 // TestChangesAgainstValues lets entities of few kinds come, go, move among their tables and change, all of it in one tick
 // often, and the game at the client take and give Replicated: whatever differs is told of.
 func TestChangesAgainstValues(t *testing.T) {

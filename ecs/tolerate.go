@@ -38,7 +38,11 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 	if lanes == nil {
 		return
 	}
-	c.write(row, lanes)
+	if a.refs.rows.Has(c.row) { // whom it names may come or go in this run
+		c.takeBack(row, applied, slot, a.refs.lanes)
+	} else {
+		c.write(row, lanes)
+	}
 	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
 		tw.changed, a.early = tw.changed.With(c.row), true // and the server has another value by now
 	}

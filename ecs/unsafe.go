@@ -243,6 +243,14 @@ func (c *column) write(row int, lanes []uint32) {
 	c.plan.Dequantise(lanes, c.at(row))
 }
 
+// takeBack writes the fields of a row that travel as they are in a slot of a shadow of the component. The lanes are for its use.
+func (c *column) takeBack(row int, from *column, slot int, lanes []uint32) {
+	// SAFETY: as for write, and kept is such a component too.
+	clear(lanes)
+	_ = c.plan.Quantise(from.kept(slot), lanes[:c.plan.Lanes()])
+	c.write(row, lanes[:c.plan.Lanes()])
+}
+
 // quantiseRows quantises rows of the column; see [wire.Plan.QuantiseRows].
 func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32 {
 	// SAFETY: as for write; callers pass only rows of the archetype that the column is aimed at.

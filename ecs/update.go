@@ -12,9 +12,10 @@ import (
 
 // filling says what fillEntity writes.
 type filling struct {
-	id   wire.NetworkID
-	rows snapshot.Mask
-	born bool
+	id    wire.NetworkID
+	rows  snapshot.Mask
+	added snapshot.Mask // of them: that the entity did not have
+	born  bool
 }
 
 // update brings the world up to date with the replica: first what entities and
@@ -117,7 +118,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 		return
 	}
 	a.unsettled = true
-	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone &^ own}
+	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone &^ own, added: added}
 	a.watch.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
@@ -180,6 +181,9 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 	at, tw := a.watch.at(f.id), &a.twins[f.id.Index]
 	for m := f.rows; m != 0; m &= m - 1 {
 		row := first(m)
+		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
+			continue // whom it names may come or go in this run: it is written, and compared, when everybody is there
+		}
 		lanes := a.value(f.id.Index, row)
 		if len(lanes) == 0 {
 			continue

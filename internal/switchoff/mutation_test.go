@@ -14,9 +14,10 @@ import (
 type mutation struct {
 	rule  string // its number in docs/design.md, or what it is called
 	off   string // what holds no more: the name of the run
-	test  string // that must fail, in the package of the first edit
+	test  string // that must fail
 	edits []edit
 	args  string // for the test's binary, where the test takes a flag
+	in    string // the folder of the test, where it is not that of the first edit
 }
 
 // edit is one place: old must be there exactly once.
@@ -31,7 +32,12 @@ func change(rule, off, test, file, old, new string) mutation {
 func (m *mutation) name() string { return m.rule + ": " + m.off }
 
 // folder is the package whose test must fail.
-func (m *mutation) folder() string { return filepath.Dir(m.edits[0].file) }
+func (m *mutation) folder() string {
+	if m.in != "" {
+		return m.in
+	}
+	return filepath.Dir(m.edits[0].file)
+}
 
 // mutated is each file that a mutation changes, as it then is. An error says that the list is stale.
 func (m *mutation) mutated(root string) (map[string]string, error) {

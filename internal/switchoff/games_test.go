@@ -1,0 +1,29 @@
+package switchoff
+
+// games switches off what whole random games have to miss (nettest), and what they have found.
+func games() []mutation {
+	const named = "TestWhoIsNamedAndLeavesInOneRunIsNoChange"
+	game := func(off, file, old, new string) mutation {
+		m := change("games", off, "TestGames", file, old, new)
+		m.in, m.args = "nettest", "-games 60"
+		return m
+	}
+	return []mutation{
+		change("games", "whom a row names for a moment is a change of what was moved", named,
+			"ecs/update.go", "if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {", "if false {"),
+		change("games", "whom a row names for a moment is a change of what was put back", named,
+			"ecs/tolerate.go", "if a.refs.rows.Has(c.row) { // whom", "if false { // whom"),
+
+		game("observers are not told of what changed with what is added", "ecs/update.go", "tw.changed = tw.changed.With(row)", "tw.changed = tw.changed.Without(row)"),
+		game("observers are told of what was put back", "ecs/tolerate.go", "c.plan.Compare(applied.kept(slot), c.at(row)); !old", "\"\", false; !old"),
+		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.condemn(uint32(index))", "_ = index"),
+		game("what the client's game wrote stays", "ecs/tolerate.go", "if equal && !strayed || a", "if true || a"),
+		game("what was lost is not sent again", "snapshot/view.go", "if stillOwed || stillShown {", "if false && (stillOwed || stillShown) {"),
+		game("each member of a group goes by itself", "snapshot/write.go", "m != nil && len(m.indexes) > 1 {", "m != nil && false {"),
+		game("what a client wrote is not for the others", "ecs/own.go", "return write(", "return true || write("),
+		game("an ordered word does not wait for those before it", "peer/arrivals.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
+		game("who comes into sight is not told of collections", "server_collections.go", "r.Meet(content, &c.collector)", "_ = content"),
+		game("the heads of batches are for nobody's account", "attribution.go", "to.Batches += rest\n", "_ = rest\n"),
+		game("recordings know no deaths", "record/writer.go", "w.gone(s.Deaths())", "w.gone(nil)"),
+	}
+}
