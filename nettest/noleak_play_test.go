@@ -250,8 +250,11 @@ func lose[T any](w *ecs.World, e ecs.Entity) {
 }
 
 // hang makes an entity the child of another one, or of nobody.
-func hang(w *ecs.World, e, parent ecs.Entity) {
-	id := ecs.ComponentID[leakChild](w)
+func hang(w *ecs.World, e, parent ecs.Entity) { hangBy[leakChild](w, e, parent) }
+
+// hangBy is hang with a relation of any type.
+func hangBy[T any](w *ecs.World, e, parent ecs.Entity) {
+	id := ecs.ComponentID[T](w)
 	if !w.Has(e, id) {
 		w.Add(e, id)
 	}

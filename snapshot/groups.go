@@ -196,15 +196,24 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 	if s.cfg.Payload <= 0 {
 		return
 	}
-	size := emptyBits
-	for _, index := range m.indexes {
-		size += s.schema.recordBits(s.rows.masks[index], s.gens[index])
-	}
-	split := size > 8*s.cfg.Payload
+	limit := 8 * s.cfg.Payload
+	split := m.least(s, limit) > limit
 	if split && !m.split {
 		g.large = append(g.large, group)
 	}
 	m.split = split
+}
+
+// least is what all members take in the worst case, or where that is more than a limit what as many of them take as pass it: a
+// member that comes or goes must not cost more, the more there are.
+func (m *members) least(s *Store, limit int) int {
+	size := emptyBits
+	for _, index := range m.indexes {
+		if size += s.schema.recordBits(s.rows.masks[index], s.gens[index]); size > limit {
+			break
+		}
+	}
+	return size
 }
 
 const (

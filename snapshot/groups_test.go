@@ -228,3 +228,35 @@ func TestGroupsAllocateNothingOnceWarm(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { b.step(3) }))
 	require.True(t, b.view.Synced())
 }
+
+// Whether a group fits a packet is asked whenever a member comes, goes or gains a component, and is known once as many of them were
+// looked at as fill one: a group of 10 000 that died in a tick once took a second of it.
+func TestOnlyAsManyOfAGroupAreMeasuredAsFillAPacket(t *testing.T) {
+	cfg := Config{Payload: 1000}
+	store := NewStore(simSchema(t), cfg)
+	store.Begin(1)
+	var all []wire.NetworkID
+	for i := range 2000 {
+		id := store.Spawn()
+		store.Set(id, rowHealth, []uint32{uint32(i)})
+		store.SetGroup(id, 7)
+		all = append(all, id)
+	}
+	store.Commit()
+	require.Equal(t, []uint32{7}, store.LargeGroups())
+	m := store.groups.members[7]
+	record := store.schema.recordBits(store.rows.masks[0], 1)
+	limit := 8 * cfg.Payload
+	require.Greater(t, m.least(store, limit), limit)
+	require.LessOrEqual(t, m.least(store, limit), limit+record, "no more are looked at")
+
+	store.Begin(2)
+	for len(all) > 1 && m.split { // the last that keeps it too large goes
+		store.Despawn(all[0])
+		all = all[1:]
+	}
+	store.Commit()
+	require.Equal(t, emptyBits+len(all)*record, m.least(store, limit))
+	require.LessOrEqual(t, m.least(store, limit), limit)
+	require.Greater(t, m.least(store, limit)+record, limit, "one more does not fit")
+}

@@ -13,7 +13,7 @@ import (
 // is written.
 type parcel struct {
 	leaving []uint32 // of the unit that was gathered: whose despawn is owed; the records are of View.lacking
-	groups  []uint32 // that it is of
+	groups  groupSet // that it is of
 	marked  bitset   // who is in it
 	out     bool     // some of it belongs to another tick's packets
 
@@ -32,10 +32,11 @@ type parcel struct {
 func (p *packetWriter) gather(index uint32) {
 	v := p.v
 	t := &v.ties
-	v.lacking, t.leaving, t.groups, t.out = v.lacking[:0], t.leaving[:0], t.groups[:0], false
+	v.lacking, t.leaving, t.out = v.lacking[:0], t.leaving[:0], false
+	t.groups.clear()
 	p.reach(index)
-	for i := 0; i < len(t.groups); i++ {
-		group := t.groups[i]
+	for i := 0; i < len(t.groups.list); i++ {
+		group := t.groups.list[i]
 		if m := v.store.groups.members[group]; m != nil {
 			if v.splits(m) {
 				continue
@@ -87,8 +88,8 @@ func (p *packetWriter) reach(index uint32) {
 }
 
 func (t *parcel) join(group uint32) {
-	if group != 0 && !slices.Contains(t.groups, group) {
-		t.groups = append(t.groups, group)
+	if group != 0 {
+		t.groups.add(group)
 	}
 }
 

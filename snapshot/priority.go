@@ -1,6 +1,9 @@
 package snapshot
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // plan is which of the candidates go out in a tick in which not all can.
 type plan struct {
@@ -102,12 +105,30 @@ func (c candidate) before(d candidate) bool {
 	return c.index < d.index
 }
 
+func (c candidate) compare(d candidate) int {
+	if c.before(d) {
+		return -1
+	}
+	return 1
+}
+
+// mostLooks is how often selectTop goes through as many as there are before it sorts those that are left.
+const mostLooks = 8
+
 // selectTop brings the n first of all to the front, in any order (Hoare's
-// quickselect, with the median of three as pivot).
-func selectTop(all []candidate, n int) {
+// quickselect, with the median of three as pivot), and returns how many it
+// looked at. What waits for a client comes in orders of its own, as everything
+// that is new behind the little that was just lost: whatever the order is, a
+// tick must not wait for it, so that what unlucky pivots leave is sorted.
+func selectTop(all []candidate, n int) (looked int) {
 	from, to := 0, len(all)
 	for to-from > 1 && n > from && n < to {
-		pivot := medianOfThree(all[from], all[(from+to)/2], all[to-1])
+		if looked += to - from; looked > mostLooks*len(all) {
+			slices.SortFunc(all[from:to], candidate.compare)
+			return looked
+		}
+		quarter := (to - from) / 4 // not the ends: those are where what was exchanged lies
+		pivot := medianOfThree(all[from+quarter], all[(from+to)/2], all[to-1-quarter])
 		i, j := from, to-1
 		for i <= j {
 			for all[i].before(pivot) {
@@ -128,9 +149,10 @@ func selectTop(all []candidate, n int) {
 		case n >= i:
 			from = i
 		default:
-			return
+			return looked
 		}
 	}
+	return looked
 }
 
 func medianOfThree(a, b, c candidate) candidate {
