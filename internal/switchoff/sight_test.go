@@ -39,7 +39,7 @@ func groupsAndSight() []mutation {
 			"snapshot/retarget.go", "if v.readsAlike(c) {", "if v.readsAlike(c) || !v.rowsOf(c.index).Has(c.row) {"),
 		change("sight", "a client's own write hides whom the server names", "TestOwnWriteBesideDeadTarget",
 			"snapshot/author.go", "if v.touchedAt(id.Index) < v.store.tick {", "if v.observed == v.store.tick {"),
-		change("sight", "what is asked of a view while a tick is open does not wait for its commit", "TestOrdersOfAnOpenTickAreObeyed",
+		change("sight", "what is asked of a view while a tick is open does not wait for its commit", "TestAnOpenTickIsNotObserved",
 			"snapshot/orders.go", "if v.store.open {", "if false {"),
 		change("sight", "an open tick counts as seen", "TestAnOpenTickIsNotObserved",
 			"snapshot/view.go", "if v.observed == v.store.tick || v.store.open {", "if v.observed == v.store.tick {"),
