@@ -14,7 +14,9 @@ func TestAnOpenTickIsNotObserved(t *testing.T) {
 	d := newDuo(t)
 	var moved, shown, hidden, secret, late wire.NetworkID
 	d.deliver(d.at(1, func() { moved, shown, hidden = d.spawn(1), d.spawn(1), d.spawn(1) }))
+	d.view.Lost(d.seq) // so that something waits
 	d.deliver(d.at(2, func() {
+		require.True(t, d.view.Pending())
 		d.view.Observe()
 		d.move(moved, 7) // after the view was asked
 		secret = d.spawn(1)
