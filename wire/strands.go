@@ -18,6 +18,7 @@ type Strands struct {
 	miss   [MaxStrands]uint64 // Versions.Miss, as many times shortTokens
 	differ [MaxStrands]uint8  // rows
 	words  Words              // of a row that goes its own way
+	rows   [3][groupLanes]uint32
 	bits   [MaxStrands * strandBytes]byte
 
 	// Of the column that is coded:
@@ -25,8 +26,10 @@ type Strands struct {
 	far    [groupLanes][MaxStrands]farToken
 	odd    [MaxStrands]uint8             // in which lanes rows differ that go their own way
 	usual  [MaxStrands]uint8             // and those that do not
-	to     [groupLanes][MaxStrands]int64 // of rotations: where they go, and the square of how long that is
-	square [MaxStrands]uint64
+	to     [groupLanes][MaxStrands]int64 // of rotations: where they go, and how long that is
+	length [MaxStrands]uint64
+
+	movement, distance [MaxStrands]int64 // of a lane: the movement that leads to what is expected, and how far it is from that
 }
 
 const (
@@ -58,8 +61,9 @@ func (s *Strands) Begin(n int, t *Table, columns []Column, v *Versions) {
 	for first := 0; first < n; first += 8 {
 		var changed, moved uint64 // of eight bodies
 		for i := range columns {
-			changed |= nonzero8(columns[i].changed[first&(MaxStrands-8):]) << i
-			moved |= nonzero8(columns[i].moved[first&(MaxStrands-8):]) << i
+			differ := binary.LittleEndian.Uint64(columns[i].differ[first&(MaxStrands-8):])
+			changed |= nonzero8(differ) << i
+			moved |= nonzero8(differ>>groupLanes) << i
 		}
 		for k := first; k < min(first+8, n); k++ {
 			at, symbol := context+int(moved)&known, int(changed)&(1<<rows-1)
@@ -74,9 +78,9 @@ func (s *Strands) Begin(n int, t *Table, columns []Column, v *Versions) {
 	}
 }
 
-// nonzero8 has for each of eight bytes below 128 one that says whether it is not zero.
-func nonzero8(b []uint8) uint64 {
-	return (binary.LittleEndian.Uint64(b) + 0x7F7F7F7F7F7F7F7F) >> 7 & 0x0101010101010101
+// nonzero8 has for each of eight bytes one that says whether any of its lower four bits is set.
+func nonzero8(b uint64) uint64 {
+	return (b&0x0F0F0F0F0F0F0F0F + 0x0F0F0F0F0F0F0F0F) >> 4 & 0x0101010101010101
 }
 
 // Rows returns how many rows of the k-th body differ.

@@ -79,7 +79,7 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 		for i, d := range of {
 			d.CodeColumn(s, &columns[i], &v)
 			for k := range n {
-				if columns[i].changed[k] != 0 && s.odd[k] == 0 {
+				if columns[i].changed(k) != 0 && s.odd[k] == 0 {
 					ahead++
 				}
 			}

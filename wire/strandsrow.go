@@ -16,7 +16,9 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *Versions) {
 	}
 	switch {
 	case d.row == rowLines && d.ready:
-		s.odd, s.usual = [MaxStrands]uint8{}, c.changed
+		for k, differ := range c.differ {
+			s.odd[k], s.usual[k] = 0, differ&(1<<groupLanes-1)
+		}
 		for any := c.any; any != 0; any &= any - 1 {
 			d.lineAt(s, c, bits.TrailingZeros8(any), first, v.Age, span)
 		}
@@ -26,7 +28,9 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *Versions) {
 			d.partAt(s, c, bits.TrailingZeros8(any), first)
 		}
 	default:
-		s.odd = c.changed
+		for k, differ := range c.differ {
+			s.odd[k] = differ & (1<<groupLanes - 1)
+		}
 	}
 }
 
@@ -35,67 +39,82 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *Versions) {
 func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
 	i &= groupLanes - 1
 	l := &d.lanes[i]
-	lane := s.lane(l, i, first)
 	top := int64(1)<<(l.bits&63) - 1
+	is, was, before, n := &c.now[i], &c.base[i], &c.before[i], s.n
 	if age|span != 1 {
-		for k := range c.now[:s.n] {
-			now, base := int64(c.now[k][i]), int64(c.base[k][i])
-			movement := divide((base-int64(c.before[k][i]))*age, span)
-			lane.aim(s, k, now-min(max(base+movement, 0), top), movement, uint64(now^base))
+		for k := range is[:n] {
+			base := int64(was[k])
+			movement := divide((base-int64(before[k]))*age, span)
+			s.movement[k], s.distance[k] = movement, int64(is[k])-min(max(base+movement, 0), top)
 		}
+		s.tokensAt(l, c, i, first)
 		return
 	}
-	for k := range c.now[:s.n] {
-		now, base := int64(c.now[k][i]), int64(c.base[k][i])
-		movement := base - int64(c.before[k][i])
-		lane.aim(s, k, now-min(max(base+movement, 0), top), movement, uint64(now^base))
+	token, far := &s.token[i], &s.far[i]
+	contexts, nothing := uint64(first)*shortTokens, uint64(len(l.short)-2)
+	for k := range is[:n] {
+		now, base := int64(is[k]), int64(was[k])
+		movement, miss := base-int64(before[k]), s.miss[k]
+		count, steps := folded(now-min(max(base+movement, 0), top), movement)
+		at, next := contexts+steps+miss+count, missBehind(count)
+		if count >= shortTokens {
+			far[k] = farToken{count, (at - count) / shortTokens}
+			at, next = nothing+1, 2*shortTokens
+		}
+		if now == base {
+			at, next = nothing, miss
+		}
+		token[k], s.miss[k] = uint32(at), next
 	}
 }
 
-// strandLane is where the tokens of a lane are.
-type strandLane struct {
-	token   *[MaxStrands]uint32
-	far     *[MaxStrands]farToken
-	first   uint64 // of the contexts
-	nothing uint64
-}
-
-func (s *Strands) lane(l *deltaLane, i, first int) strandLane {
-	return strandLane{&s.token[i], &s.far[i], uint64(first) * shortTokens, uint64(len(l.short) - 2)}
-}
-
-// aim notes which token a lane has that is so far from what is expected of it, where so much movement leads, and how far off it is
-// for the lane behind it. It has none if it is the same.
-func (l *strandLane) aim(s *Strands, k int, distance, movement int64, differ uint64) {
+// folded is a distance, folded by the sign of the movement and counted as for short tokens, and how far the contexts of such a
+// movement are from the first.
+func folded(distance, movement int64) (count, steps uint64) {
 	side := movement >> 63
 	distance = distance ^ side - side
-	count := uint64(distance<<1 ^ distance>>63)
-	steps := bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))
-	miss := s.miss[k]
-	context := l.first + uint64(steps)*(misses*shortTokens) + miss
-	at, next := context+count, (count+125)&shortTokens+(count+97)&shortTokens // one more above 2, and above 30
-	if count >= shortTokens {
-		at, next = l.nothing+1, 2*shortTokens
-		l.far[k] = farToken{count, context / shortTokens}
+	count = uint64(distance<<1 ^ distance>>63)
+	return count, uint64(bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))) * (misses * shortTokens)
+}
+
+// missBehind is what a short token is to the one behind it: one more above 2, and above 30.
+func missBehind(count uint64) uint64 {
+	return (count+shortTokens-3)&shortTokens + (count+shortTokens-31)&shortTokens
+}
+
+// tokensAt finds out which tokens a lane has whose movements and distances are known: none where a row does not go the usual way or
+// is the same.
+func (s *Strands) tokensAt(l *deltaLane, c *Column, i, first int) {
+	i &= groupLanes - 1
+	token, far := &s.token[i], &s.far[i]
+	contexts, nothing := uint64(first)*shortTokens, uint64(len(l.short)-2)
+	for k := range token[:s.n] {
+		count, steps := folded(s.distance[k], s.movement[k])
+		miss := s.miss[k]
+		at, next := contexts+steps+miss+count, missBehind(count)
+		if count >= shortTokens {
+			far[k] = farToken{count, (at - count) / shortTokens}
+			at, next = nothing+1, 2*shortTokens
+		}
+		if s.usual[k]>>uint(i)&1 == 0 {
+			at, next = nothing, miss
+		}
+		token[k], s.miss[k] = uint32(at), next
 	}
-	if differ == 0 {
-		at, next = l.nothing, miss
-	}
-	l.token[k], s.miss[k] = uint32(at), next
 }
 
 // turnsAt finds out where rotations go: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
 // for theirs.
 func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
-	for k := range c.now[:s.n] {
-		r0, r1, r2, changed := &c.now[k], &c.base[k], &c.before[k], c.changed[k]
-		s.usual[k], s.odd[k], s.square[k] = 0, changed, 1
-		if changed == 0 || changed&1 != 0 || ((r1[0]^r2[0])|(r0[0]^r1[0]))&3 != 0 {
-			continue
+	for k := range c.differ[:s.n] {
+		changed := c.changed(k)
+		s.usual[k], s.odd[k], s.length[k] = 0, changed, 1
+		if changed == 0 || c.differ[k]&(1|1<<groupLanes) != 0 {
+			continue // nothing, or another component is left out
 		}
-		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
-		a, b, e := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
+		x, y, z := 2*int64(c.base[1][k])-m, 2*int64(c.base[2][k])-m, 2*int64(c.base[3][k])-m
+		a, b, e := 2*int64(c.before[1][k])-m, 2*int64(c.before[2][k])-m, 2*int64(c.before[3][k])-m
 		w := int64(math.Sqrt(float64(max(whole-x*x-y*y-z*z, 0)))) // as components does
 		u := int64(math.Sqrt(float64(max(whole-a*a-b*b-e*e, 0))))
 		dot := x*a + y*b + z*e + w*u
@@ -112,25 +131,26 @@ func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
 		if dot < 0 || u < 0 || square == 0 {
 			continue
 		}
-		s.usual[k], s.odd[k], s.square[k] = changed, 0, uint64(square)
+		s.usual[k], s.odd[k], s.length[k] = changed, 0, uint64(square)
 		s.to[1][k], s.to[2][k], s.to[3][k] = a, b, e
 	}
-	for k := range s.square[:s.n] {
-		s.square[k] = root(s.square[k] << 16)
+	for k := range s.length[:s.n] {
+		s.length[k] = root(s.length[k] << 16)
 	}
 }
 
 // partAt is lineAt for a lane of rotations, of which turnsAt has said where they go.
 func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
 	i &= groupLanes - 1
-	lane, goes, m := s.lane(&d.lanes[i], i, first), &s.to[i], d.m
-	for k := range c.now[:s.n] {
-		to, length, base := goes[k], s.square[k], int64(c.base[k][i])
+	goes, is, was, m := &s.to[i], &c.now[i], &c.base[i], d.m
+	for k := range goes[:s.n] {
+		to, length := goes[k], s.length[k]
 		sign := to >> 63
 		q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
 		predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
-		lane.aim(s, k, int64(c.now[k][i])-predicted, predicted-base, uint64(s.usual[k]>>(uint(i)&7)&1))
+		s.movement[k], s.distance[k] = predicted-int64(was[k]), int64(is[k])-predicted
 	}
+	s.tokensAt(&d.lanes[i], c, i, first)
 }
 
 // CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Of v it is Age, Span and whether there is
@@ -166,12 +186,16 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 			continue
 		}
 		any |= usual
-		at := context + int(c.moved[k])&known
+		at := context + int(c.moved(k))&known
 		e := g.flat[at<<lanes+int(usual)].Load()
 		if e == 0 {
 			e = g.table.unfold(at, int(usual))
 		}
-		s.put(k, uint64(e&0xFFFF), uint(e>>16))
+		was, code := s.have[k]&63, uint64(e&0xFFFF)
+		s.acc[k] |= code << was
+		if s.have[k] = was + uint64(e>>16); s.have[k] >= 64 {
+			s.spill(k, code>>(64-was))
+		}
 	}
 	for ; any != 0; any &= any - 1 {
 		i := bits.TrailingZeros8(any) & (groupLanes - 1)
@@ -221,14 +245,17 @@ func (l *deltaLane) longOf(s *Strands, i, k int) {
 
 // codeOdd codes a row that goes its own way.
 func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
-	n := len(d.lanes)
-	of := Versions{Base: c.base[k][:n], Age: v.Age, Span: v.Span, Miss: int(s.miss[k] / shortTokens)}
+	n, rows := len(d.lanes), &s.rows
+	for i := range n {
+		rows[0][i], rows[1][i], rows[2][i] = c.now[i][k], c.base[i][k], c.before[i][k]
+	}
+	of := Versions{Base: rows[1][:n], Age: v.Age, Span: v.Span, Miss: int(s.miss[k] / shortTokens)}
 	if v.Before != nil {
-		of.Before = c.before[k][:n]
+		of.Before = rows[2][:n]
 	}
 	w := &s.words
 	w.Reset()
-	d.Code(w, c.now[k][:n], &of, uint64(c.changed[k]), uint64(c.moved[k]))
+	d.Code(w, rows[0][:n], &of, uint64(c.changed(k)), uint64(c.moved(k)))
 	size := uint(w.Bits())
 	w.Finish()
 	for _, word := range w.list {
