@@ -5,9 +5,9 @@ import "math/bits"
 // Column is one row of the bodies that are made side by side: now, at T and at T', where that is not leaned on as at T, and
 // in which lanes these differ. What lanes it has not are of no meaning.
 type Column struct {
-	now, base, before [MaxStrandLanes][MaxStrands]uint32 // by lane and body: its row now, at T and at T'
-	differ            [MaxStrands]uint8                  // by body: bit i that lane i differs from T, bit i+4 that it did at T from T'
-	any               uint8                              // in which lanes any differs from T
+	now, base, before [MaxStrands * groupLanes]uint32 // one body's row behind the other's: now, at T and at T'
+	differ            [MaxStrands]uint8               // by body: bit i that lane i differs from T, bit i+4 that it did at T from T'
+	any               uint8                           // in which lanes any differs from T
 	lanes             int
 	held              [MaxStrands]heldAt
 }
@@ -23,7 +23,8 @@ func (c *Column) Put(k int, now, base, before []uint32) {
 	n, differ := min(c.lanes, MaxStrandLanes), uint32(0)
 	now, base, before = now[:n], base[:n], before[:n]
 	for i, v := range base {
-		c.now[i][k], c.base[i][k], c.before[i][k] = now[i], v, before[i]
+		at := k*groupLanes + i
+		c.now[at], c.base[at], c.before[at] = now[i], v, before[i]
 		differ |= bit(now[i] != v)<<i | bit(before[i] != v)<<(i+groupLanes)
 	}
 	c.differ[k] = uint8(differ)
@@ -75,26 +76,40 @@ func (c *Column) Take(k int, indexes []uint32, h *Held) int {
 // take is Take of the bodies from the k-th on, of which it is known where they lie. Lanes are taken two at a time: the first
 // two, and the last two, of which the first may be one of those again. It calls nothing: what bodies wait for overlaps.
 func (c *Column) take(k, to int, now, base, before *byte) {
+	last, drop := uintptr(4*c.lanes-8), uint(4-c.lanes)*32&63
+	held, at := c.held[:to], k*groupLanes
+	for i := k; i < len(held); i, at = i+1, at+groupLanes {
+		of := &held[i]
+		put4((*[4]uint32)(c.now[at:]), wordAt(now, of.now), wordAt(now, of.now+last)>>drop)
+		put4((*[4]uint32)(c.base[at:]), wordAt(base, of.base), wordAt(base, of.base+last)>>drop)
+		put4((*[4]uint32)(c.before[at:]), wordAt(before, of.before), wordAt(before, of.before+last)>>drop)
+	}
+	c.compare(k, to)
+}
+
+// put4 writes four lanes, two of them in each word.
+func put4(to *[4]uint32, a, b uint64) {
+	to[0], to[1], to[2], to[3] = uint32(a), uint32(a>>32), uint32(b), uint32(b>>32)
+}
+
+// compare finds out in which lanes rows differ.
+func (c *Column) compare(k, to int) {
 	const top = 1<<63 | 1<<31 // of two lanes
-	n := uint(c.lanes)
-	last, drop := uintptr(4*n-8), (4-n)*32&63
-	lanes, any := uint8(1)<<(n&7)-1, uint8(0)
+	lanes, any, at := uint8(1)<<(uint(c.lanes)&7)-1, uint8(0), k*groupLanes
 	lanes |= lanes << groupLanes
-	for ; k < min(to, MaxStrands); k++ {
-		at := &c.held[k]
-		a0, a1 := wordAt(now, at.now), wordAt(now, at.now+last)>>drop
-		b0, b1 := wordAt(base, at.base), wordAt(base, at.base+last)>>drop
-		c.now[0][k], c.now[1][k], c.now[2][k], c.now[3][k] = uint32(a0), uint32(a0>>32), uint32(a1), uint32(a1>>32)
-		c.base[0][k], c.base[1][k], c.base[2][k], c.base[3][k] = uint32(b0), uint32(b0>>32), uint32(b1), uint32(b1>>32)
-		a0, a1 = a0^b0, a1^b1
+	for i := range c.differ[k:to] {
+		base := (*[4]uint32)(c.base[at:])
+		b0, b1 := uint64(base[0])|uint64(base[1])<<32, uint64(base[2])|uint64(base[3])<<32
+		now := (*[4]uint32)(c.now[at:])
+		a0, a1 := uint64(now[0])|uint64(now[1])<<32^b0, uint64(now[2])|uint64(now[3])<<32^b1
 		differ := (a0&^top+^uint64(top)|a0)&top>>31 | (a1&^top+^uint64(top)|a1)&top>>29
-		a0, a1 = wordAt(before, at.before), wordAt(before, at.before+last)>>drop
-		c.before[0][k], c.before[1][k], c.before[2][k], c.before[3][k] = uint32(a0), uint32(a0>>32), uint32(a1), uint32(a1>>32)
-		a0, a1 = a0^b0, a1^b1
-		differ |= (a0&^top+^uint64(top)|a0)&top>>27 | (a1&^top+^uint64(top)|a1)&top>>25
-		bits := uint8(differ|differ>>31) & lanes
-		c.differ[k] = bits
-		any |= bits
+		before := (*[4]uint32)(c.before[at:])
+		b0, b1 = uint64(before[0])|uint64(before[1])<<32^b0, uint64(before[2])|uint64(before[3])<<32^b1
+		differ |= (b0&^top+^uint64(top)|b0)&top>>27 | (b1&^top+^uint64(top)|b1)&top>>25
+		of := uint8(differ|differ>>31) & lanes
+		c.differ[k+i] = of
+		any |= of
+		at += groupLanes
 	}
 	c.any |= any & (1<<groupLanes - 1)
 }

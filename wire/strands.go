@@ -18,12 +18,11 @@ type Strands struct {
 	miss   [MaxStrands]uint64 // Versions.Miss, as many times shortTokens
 	differ [MaxStrands]uint8  // rows
 	words  Words              // of a row that goes its own way
-	rows   [3][groupLanes]uint32
 	bits   [MaxStrands * strandBytes]byte
 
 	// Of the column that is coded:
-	token  [groupLanes][MaxStrands]uint32 // by lane: where in the lane's short tokens its token is
-	far    [groupLanes][MaxStrands]farToken
+	token  [MaxStrands * groupLanes]uint32 // by body and lane: where in the lane's short tokens its token is
+	far    [MaxStrands * groupLanes]farToken
 	odd    [MaxStrands]uint8             // in which lanes rows differ that go their own way
 	usual  [MaxStrands]uint8             // and those that do not
 	to     [groupLanes][MaxStrands]int64 // of rotations: where they go, and how long that is

@@ -38,33 +38,35 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *Versions) {
 // what is far off.
 func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
 	i &= groupLanes - 1
-	l := &d.lanes[i]
+	l, end := &d.lanes[i], s.n*groupLanes
 	top := int64(1)<<(l.bits&63) - 1
-	is, was, before, n := &c.now[i], &c.base[i], &c.before[i], s.n
+	if end > len(c.now) {
+		return
+	}
 	if age|span != 1 {
-		for k := range is[:n] {
-			base := int64(was[k])
-			movement := divide((base-int64(before[k]))*age, span)
-			s.movement[k], s.distance[k] = movement, int64(is[k])-min(max(base+movement, 0), top)
+		for at := i; at < end; at += groupLanes {
+			base := int64(c.base[at])
+			movement := divide((base-int64(c.before[at]))*age, span)
+			s.movement[at/groupLanes], s.distance[at/groupLanes] = movement, int64(c.now[at])-min(max(base+movement, 0), top)
 		}
 		s.tokensAt(l, c, i, first)
 		return
 	}
-	token, far := &s.token[i], &s.far[i]
 	contexts, nothing := uint64(first)*shortTokens, uint64(len(l.short)-2)
-	for k := range is[:n] {
-		now, base := int64(is[k]), int64(was[k])
-		movement, miss := base-int64(before[k]), s.miss[k]
+	for at := i; at < end; at += groupLanes {
+		now, base := int64(c.now[at]), int64(c.base[at])
+		movement := base - int64(c.before[at])
 		count, steps := folded(now-min(max(base+movement, 0), top), movement)
-		at, next := contexts+steps+miss+count, missBehind(count)
+		miss := s.miss[at/groupLanes]
+		token, next := contexts+steps+miss+count, missBehind(count)
 		if count >= shortTokens {
-			far[k] = farToken{count, (at - count) / shortTokens}
-			at, next = nothing+1, 2*shortTokens
+			s.far[at] = farToken{count, (token - count) / shortTokens}
+			token, next = nothing+1, 2*shortTokens
 		}
 		if now == base {
-			at, next = nothing, miss
+			token, next = nothing, miss
 		}
-		token[k], s.miss[k] = uint32(at), next
+		s.token[at], s.miss[at/groupLanes] = uint32(token), next
 	}
 }
 
@@ -86,20 +88,19 @@ func missBehind(count uint64) uint64 {
 // is the same.
 func (s *Strands) tokensAt(l *deltaLane, c *Column, i, first int) {
 	i &= groupLanes - 1
-	token, far := &s.token[i], &s.far[i]
 	contexts, nothing := uint64(first)*shortTokens, uint64(len(l.short)-2)
-	for k := range token[:s.n] {
+	for k := range s.usual[:s.n] {
 		count, steps := folded(s.distance[k], s.movement[k])
 		miss := s.miss[k]
-		at, next := contexts+steps+miss+count, missBehind(count)
+		token, next := contexts+steps+miss+count, missBehind(count)
 		if count >= shortTokens {
-			far[k] = farToken{count, (at - count) / shortTokens}
-			at, next = nothing+1, 2*shortTokens
+			s.far[k*groupLanes+i] = farToken{count, (token - count) / shortTokens}
+			token, next = nothing+1, 2*shortTokens
 		}
 		if s.usual[k]>>uint(i)&1 == 0 {
-			at, next = nothing, miss
+			token, next = nothing, miss
 		}
-		token[k], s.miss[k] = uint32(at), next
+		s.token[k*groupLanes+i], s.miss[k] = uint32(token), next
 	}
 }
 
@@ -113,8 +114,9 @@ func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
 		if changed == 0 || c.differ[k]&(1|1<<groupLanes) != 0 {
 			continue // nothing, or another component is left out
 		}
-		x, y, z := 2*int64(c.base[1][k])-m, 2*int64(c.base[2][k])-m, 2*int64(c.base[3][k])-m
-		a, b, e := 2*int64(c.before[1][k])-m, 2*int64(c.before[2][k])-m, 2*int64(c.before[3][k])-m
+		r1, r2 := (*[4]uint32)(c.base[k*groupLanes:]), (*[4]uint32)(c.before[k*groupLanes:])
+		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
+		a, b, e := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
 		w := int64(math.Sqrt(float64(max(whole-x*x-y*y-z*z, 0)))) // as components does
 		u := int64(math.Sqrt(float64(max(whole-a*a-b*b-e*e, 0))))
 		dot := x*a + y*b + z*e + w*u
@@ -142,13 +144,14 @@ func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
 // partAt is lineAt for a lane of rotations, of which turnsAt has said where they go.
 func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
 	i &= groupLanes - 1
-	goes, is, was, m := &s.to[i], &c.now[i], &c.base[i], d.m
+	goes, m := &s.to[i], d.m
 	for k := range goes[:s.n] {
 		to, length := goes[k], s.length[k]
 		sign := to >> 63
 		q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
 		predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
-		s.movement[k], s.distance[k] = predicted-int64(was[k]), int64(is[k])-predicted
+		at := k*groupLanes + i
+		s.movement[k], s.distance[k] = predicted-int64(c.base[at]), int64(c.now[at])-predicted
 	}
 	s.tokensAt(&d.lanes[i], c, i, first)
 }
@@ -212,12 +215,12 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 // shortOf writes the tokens of a lane from the k-th row on, up to one that is no short one, or not known yet, whose number it
 // returns. It calls nothing.
 func (l *deltaLane) shortOf(s *Strands, i, k int) int {
-	short, token, n := l.short, &s.token[i&(groupLanes-1)], s.n
-	if n > MaxStrands {
+	short, n := l.short, s.n
+	if n > MaxStrands || k < 0 {
 		return n
 	}
-	for ; k < n; k++ {
-		e := short[token[k]].Load()
+	for at := k*groupLanes + i&(groupLanes-1); k < n; k, at = k+1, at+groupLanes {
+		e := short[s.token[at&(len(s.token)-1)]].Load()
 		if e == 0 {
 			return k
 		}
@@ -234,10 +237,10 @@ func (l *deltaLane) shortOf(s *Strands, i, k int) int {
 
 // longOf is shortOf for one row, whatever its token.
 func (l *deltaLane) longOf(s *Strands, i, k int) {
-	at := uint64(s.token[i][k])
+	at := uint64(s.token[k*groupLanes+i])
 	t := farToken{at % shortTokens, at / shortTokens}
 	if at > uint64(len(l.short)-2) {
-		t = s.far[i][k]
+		t = s.far[k*groupLanes+i]
 	}
 	code, size := l.long(t.distance, int(t.context))
 	s.put(k, code, size)
@@ -245,17 +248,15 @@ func (l *deltaLane) longOf(s *Strands, i, k int) {
 
 // codeOdd codes a row that goes its own way.
 func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
-	n, rows := len(d.lanes), &s.rows
-	for i := range n {
-		rows[0][i], rows[1][i], rows[2][i] = c.now[i][k], c.base[i][k], c.before[i][k]
-	}
-	of := Versions{Base: rows[1][:n], Age: v.Age, Span: v.Span, Miss: int(s.miss[k] / shortTokens)}
+	n, at := len(d.lanes), k*groupLanes
+	now, base, before := c.now[at:at+n], c.base[at:at+n], c.before[at:at+n]
+	of := Versions{Base: base, Age: v.Age, Span: v.Span, Miss: int(s.miss[k] / shortTokens)}
 	if v.Before != nil {
-		of.Before = rows[2][:n]
+		of.Before = before
 	}
 	w := &s.words
 	w.Reset()
-	d.Code(w, rows[0][:n], &of, uint64(c.changed(k)), uint64(c.moved(k)))
+	d.Code(w, now, &of, uint64(c.changed(k)), uint64(c.moved(k)))
 	size := uint(w.Bits())
 	w.Finish()
 	for _, word := range w.list {
