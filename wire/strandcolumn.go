@@ -53,24 +53,40 @@ func (c *Column) Take(k int, indexes []uint32, h *Held) int {
 		len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || len(h.Before) < bits.OnesCount64(h.InBefore)*int(stride) {
 		return k
 	}
-	dense := both&(both+1) == 0 && h.InBase == h.InBefore // then a body is the one of its index
-	to := k
+	to, now, base, before := k, firstByte(&h.Now[0]), firstByte(&h.Base[0]), firstByte(&h.Before[0])
+	if both&(both+1) == 0 && h.InBase == h.InBefore { // a body is the one of its index
+		to = c.takeDense(k, indexes, h.First, bits.Len64(both), uintptr(h.Gap), now, base, before)
+		c.compare(k, to)
+		return to
+	}
 	for ; to < len(indexes); to++ {
 		in := indexes[to] - h.First
 		if in >= 64 || both>>(in&63)&1 == 0 {
 			break
 		}
-		x, y := uintptr(in), uintptr(in)
-		if !dense {
-			below := uint64(1)<<(in&63) - 1
-			x, y = uintptr(bits.OnesCount64(h.InBase&below)), uintptr(bits.OnesCount64(h.InBefore&below))
-		}
+		below := uint64(1)<<(in&63) - 1
+		x, y := uintptr(bits.OnesCount64(h.InBase&below)), uintptr(bits.OnesCount64(h.InBefore&below))
 		c.held[to] = heldAt{4 * uintptr(in) * n, 4 * (x*stride + uintptr(h.Gap)), 4 * (y*stride + uintptr(h.Gap))}
 	}
-	if to > k {
-		c.take(k, to, firstByte(&h.Now[0]), firstByte(&h.Base[0]), firstByte(&h.Before[0]))
-	}
+	c.take(k, to, now, base, before)
+	c.compare(k, to)
 	return to
+}
+
+// takeDense is Take where some bodies from the first on, and no others, are held.
+func (c *Column) takeDense(k int, indexes []uint32, first uint32, some int, gap uintptr, now, base, before *byte) int {
+	n, last, drop := uintptr(c.lanes), uintptr(4*c.lanes-8), uint(4-c.lanes)*32&63
+	for at := k * groupLanes; k < len(indexes); k, at = k+1, at+groupLanes {
+		in := uintptr(indexes[k] - first)
+		if in >= uintptr(some) {
+			break
+		}
+		is, was := 4*in*n, 4*(in*(n+gap)+gap)
+		put4((*[4]uint32)(c.now[at:]), wordAt(now, is), wordAt(now, is+last)>>drop)
+		put4((*[4]uint32)(c.base[at:]), wordAt(base, was), wordAt(base, was+last)>>drop)
+		put4((*[4]uint32)(c.before[at:]), wordAt(before, was), wordAt(before, was+last)>>drop)
+	}
+	return k
 }
 
 // take is Take of the bodies from the k-th on, of which it is known where they lie. Lanes are taken two at a time: the first
@@ -84,7 +100,6 @@ func (c *Column) take(k, to int, now, base, before *byte) {
 		put4((*[4]uint32)(c.base[at:]), wordAt(base, of.base), wordAt(base, of.base+last)>>drop)
 		put4((*[4]uint32)(c.before[at:]), wordAt(before, of.before), wordAt(before, of.before+last)>>drop)
 	}
-	c.compare(k, to)
 }
 
 // put4 writes four lanes, two of them in each word.

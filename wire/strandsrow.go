@@ -56,7 +56,11 @@ func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
 	for at := i; at < end; at += groupLanes {
 		now, base := int64(c.now[at]), int64(c.base[at])
 		movement := base - int64(c.before[at])
-		count, steps := folded(now-min(max(base+movement, 0), top), movement)
+		predicted := base + movement
+		if uint64(predicted) > uint64(top) { // seldom: what leads out of bounds ends there
+			predicted = min(max(predicted, 0), top)
+		}
+		count, steps := folded(now-predicted, movement)
 		miss := s.miss[at/groupLanes]
 		token, next := contexts+steps+miss+count, missBehind(count)
 		if count >= shortTokens {
