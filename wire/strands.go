@@ -125,8 +125,8 @@ func (w *Words) Strand(s *Strands, k int) {
 // that leads there. Each is one number, found by context and distance: its code with its raw bits, and how many bits that
 // are. Behind those of all contexts are that of nothing, without a bit, and one that is never known.
 const (
-	shortTokens = 128
-	shortCode   = 1<<23 - 1 // a code and four raw bits are 19 at most
+	shortTokens = 256
+	shortCode   = 1<<23 - 1 // a code and five raw bits are 20 at most
 	shortKnown  = 1 << 23
 	shortSize   = 24
 )
