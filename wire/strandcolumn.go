@@ -49,12 +49,12 @@ type Held struct {
 func (c *Column) Take(k int, indexes []uint32, h *Held) int {
 	n, stride := uintptr(c.lanes), uintptr(c.lanes+h.Gap)
 	both := h.InBase & h.InBefore
-	if !hostLittle || n != 3 && n != 4 || len(indexes) > MaxStrands || len(h.Now) < 64*c.lanes ||
+	if both == 0 || !hostLittle || n != 3 && n != 4 || len(indexes) > MaxStrands || len(h.Now) < 64*c.lanes ||
 		len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || len(h.Before) < bits.OnesCount64(h.InBefore)*int(stride) {
 		return k
 	}
 	to, now, base, before := k, firstByte(&h.Now[0]), firstByte(&h.Base[0]), firstByte(&h.Before[0])
-	if both&(both+1) == 0 && h.InBase == h.InBefore { // a body is the one of its index
+	if both&(both+1) == 0 { // nobody is left out before one that is held in both: a body is the one of its index
 		to = c.takeDense(k, indexes, h.First, bits.Len64(both), uintptr(h.Gap), now, base, before)
 		c.compare(k, to)
 		return to
