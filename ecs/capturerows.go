@@ -19,8 +19,7 @@ type group struct {
 	rows  []int32          // those of entities that are ours
 	ids   []wire.NetworkID // of these
 	have  snapshot.Mask    // what all of them have
-	old   []uint32         // as the store has them, one row behind the other
-	lanes []uint32         // likewise, as they are now
+	lanes []uint32         // as they are now, one row behind the other
 	bad   []int32          // positions of those with a fault
 }
 
@@ -102,22 +101,22 @@ func (c *Capture) captureGroup(col *column, rows []int32, ids []wire.NetworkID) 
 		return
 	}
 	n := len(c.blank[col.row])
-	g.old = slices.Grow(g.old[:0], n*len(ids))[:n*len(ids)]
-	c.store.Rows(ids, col.row, g.old)
-	g.lanes = append(g.lanes[:0], g.old...) // what a field keeps that cannot be captured
+	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // rows without a fault have all lanes written
 	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
 	if len(g.bad) > 0 {
 		c.noteFaults(col, rows, ids)
 	}
-	c.store.ReplaceRows(ids, col.row, g.old, g.lanes)
+	c.store.ReplaceRows(ids, col.row, g.lanes)
 }
 
-// noteFaults reports the rows of a group that have faults.
+// noteFaults reports the rows of a group that have faults, and quantises them anew into what they were.
 func (c *Capture) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 	g, n := &c.group, len(c.blank[col.row])
 	slices.Sort(g.bad)
 	for _, k := range slices.Compact(g.bad) {
-		c.noteFault(ids[k], col, col.plan.Quantise(col.at(int(rows[k])), g.lanes[int(k)*n:(int(k)+1)*n]))
+		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
+		copy(lanes, c.store.Row(ids[k], col.row)) // what a field keeps that cannot be captured
+		c.noteFault(ids[k], col, col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
 }
 

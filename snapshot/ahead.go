@@ -147,18 +147,11 @@ func (b *bodies) addAll(s *Store, of *sheaf) {
 			a.code.Reserve(usualWords)
 			a.code.Strand(&of.strands, k)
 		}
-		e.deltas, e.same = of.counts(k, rows.Count())
+		e.deltas = uint8(of.strands.Rows(k))
+		e.same = uint8(rows.Count()) - e.deltas
 		of.bodies[of.at[k]] = e
 		a.made++
 	}
-}
-
-// counts is how many rows of a body travel as what differs, and as nothing.
-func (b *sheaf) counts(k, rows int) (deltas, same uint8) {
-	for i := range b.columns[:rows] {
-		deltas += uint8(one(uint64(b.columns[i].Changed(k))))
-	}
-	return deltas, uint8(rows) - deltas
 }
 
 // make makes the bits of all bodies.
@@ -166,18 +159,16 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	way := s.past.way(s.tick, t, before)
 	v := wire.Versions{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
-		v.Before = b.columns[0].Before[0][:] // some slice: what is in it is not asked
+		v.Before = b.index[:] // some slice: what is in it is not asked
 	}
 	n := 0
 	clear(b.missing[:b.n])
 	for m := rows; m != 0; m &= m - 1 {
 		row := m.next()
 		b.gather(s, &b.columns[n], row, &way, t, before)
-		s.schema.codes.deltas[row].CompareAll(&b.columns[n], b.n)
 		n++
 	}
-	b.strands.Reset(b.n)
-	b.strands.Which(s.schema.codes.which[n-1], b.columns[:n], &v)
+	b.strands.Begin(b.n, s.schema.codes.which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
 		s.schema.codes.deltas[m.next()].CodeColumn(&b.strands, &b.columns[i], &v)
 	}
@@ -196,30 +187,34 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 	if before == tick.None {
 		still = t
 	}
-	stride, at, here := ageLanes+int(n), ^uint32(0), twice{}
-	for k, index := range b.index[:b.n] {
+	at, held, known := ^uint32(0), wire.Held{Gap: ageLanes}, false
+	c.Begin(int(n))
+	for k := 0; k < b.n; {
+		index := b.index[k]
 		if number := index / stripeRows; number != at {
-			at, here = number, twice{}
+			at, known = number, false
 			if int(number) < len(stripes) {
 				newest := stripes[number].newest
 				x, y := newest+uint64(way.base), newest+uint64(way.before)
-				if x-atT.number < atT.count && y-after.number < after.count {
-					here = h.twice(x, y, uint16(row), number)
+				if x-atT.number < atT.count && y-after.number < after.count && h.twice(x, y, uint16(row), number, &held) {
+					first := number * stripeRows
+					held.First, held.Now, known = first, pages[first/pageRows][first%pageRows*n:], true
 				}
 			}
 		}
-		bit := uint64(1) << (index % stripeRows)
-		switch {
-		case here.both&bit != 0:
-			copyFew(c.Now[k][:], pages[index/pageRows][index%pageRows*n:], int(n))
-			copyFew(c.Base[k][:], here.base[bits.OnesCount64(here.inBase&(bit-1))*stride+ageLanes:], int(n))
-			copyFew(c.Before[k][:], here.before[bits.OnesCount64(here.inBefore&(bit-1))*stride+ageLanes:], int(n))
-		case int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still:
-			copy(c.Now[k][:], pages[index/pageRows][index%pageRows*n:][:n])
-			c.Base[k], c.Before[k] = c.Now[k], c.Now[k]
-		default:
+		if known {
+			if to := c.Take(k, b.index[:b.n], &held); to > k {
+				k = to
+				continue
+			}
+		}
+		if int(index/stripeRows) < len(stripes) && h.sinceOf(row, index) <= still {
+			now := pages[index/pageRows][index%pageRows*n:][:n]
+			c.Put(k, now, now, now)
+		} else {
 			b.find(s, c, k, row, way, t, before)
 		}
+		k++
 	}
 }
 
@@ -234,7 +229,5 @@ func (b *sheaf) find(s *Store, c *wire.Column, k, row int, way *way, t, before t
 	if before == tick.None {
 		r.before = r.base
 	}
-	copy(c.Now[k][:], r.now)
-	copy(c.Base[k][:], r.base)
-	copy(c.Before[k][:], r.before)
+	c.Put(k, r.now, r.base, r.before)
 }

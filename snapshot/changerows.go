@@ -25,31 +25,15 @@ func (s *Store) Common(ids []wire.NetworkID) Mask {
 	return all
 }
 
-// Rows is the newest lanes of a row of many entities, one behind the other. It is
-// to be one that they have, as Common says.
-func (s *Store) Rows(ids []wire.NetworkID, row int, lanes []uint32) {
-	n, pages := int(s.schema.widths[row]), s.rows.pages[row] // which were made, since the entities have the row
-	if n != 3 && n != 4 {
-		for k, id := range ids {
-			copy(lanes[k*n:(k+1)*n], s.rows.row(id.Index, row))
-		}
-		return
-	}
-	lanes = lanes[:len(ids)*n]
-	for k, id := range ids {
-		copyFew(lanes[k*n:], pages[id.Index/pageRows][int(id.Index%pageRows)*n:], n)
-	}
-}
-
 // copyFew copies three or four lanes, as most rows have.
 func copyFew(to, from []uint32, n int) {
 	*(*[3]uint32)(to) = [3]uint32(from)
 	to[n-1] = from[n-1]
 }
 
-// ReplaceRows is Replace for many entities, each of which is named once: old is
-// what Rows has just given, and lanes the new values.
-func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, old, lanes []uint32) {
+// ReplaceRows is Replace for many entities that have a row, as Common says, each of which is named once: lanes are
+// the new values, one entity's behind the other's.
+func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !s.open {
 		return
 	}
@@ -59,42 +43,63 @@ func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, old, lanes []uint32) 
 		for to < len(ids) && ids[to].Index > last && ids[to].Index/stripeRows == last/stripeRows {
 			last, to = ids[to].Index, to+1
 		}
-		s.replaceStripe(ids[:to], row, old[:to*n], lanes[:to*n])
-		ids, old, lanes = ids[to:], old[to*n:], lanes[to*n:]
+		s.replaceStripe(ids[:to], row, lanes[:to*n])
+		ids, lanes = ids[to:], lanes[to*n:]
 	}
 }
 
 // replaceStripe is ReplaceRows for entities of one stripe in ascending order.
-func (s *Store) replaceStripe(ids []wire.NetworkID, row int, old, lanes []uint32) {
+func (s *Store) replaceStripe(ids []wire.NetworkID, row int, lanes []uint32) {
 	n, first := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1)
-	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:]
-	rows := uint64(0)
-	if n == 3 || n == 4 {
+	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
+	rows := differing(page, ids, lanes, n)
+	if rows == 0 {
+		return
+	}
+	s.past.noteRows(row, ids, rows, page, cap(s.rows.masks))
+	switch in := int(ids[0].Index % stripeRows); {
+	case int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1: // one behind the other
+		copy(page[in*n:], lanes)
+	case n == 3 || n == 4:
 		for k, id := range ids {
-			was, is, in := old[k*n:(k+1)*n], lanes[k*n:(k+1)*n], id.Index%stripeRows
-			differ := (was[0] ^ is[0]) | (was[1] ^ is[1]) | (was[2] ^ is[2]) | (was[n-1] ^ is[n-1])
-			rows |= uint64(one(uint64(differ))) << in
-			copyFew(page[int(in)*n:], is, n)
+			copyFew(page[int(id.Index%stripeRows)*n:], lanes[k*n:(k+1)*n], n)
 		}
-	} else {
+	default:
 		for k, id := range ids {
-			is, in := lanes[k*n:(k+1)*n], id.Index%stripeRows
-			if !slices.Equal(old[k*n:(k+1)*n], is) {
+			copy(page[int(id.Index%stripeRows)*n:], lanes[k*n:(k+1)*n])
+		}
+	}
+	s.touchRows(first/stripeRows, rows)
+	s.count += bits.OnesCount64(rows)
+}
+
+// differing is which rows of a stripe are not what the lanes of the entities are, one bit for each.
+func differing(page []uint32, ids []wire.NetworkID, lanes []uint32, n int) (rows uint64) {
+	switch n {
+	case 3:
+		for k, id := range ids {
+			a, b := (*[3]uint32)(page[id.Index%stripeRows*3:]), (*[3]uint32)(lanes[k*3:])
+			rows |= uint64(one(uint64((a[0]^b[0])|(a[1]^b[1])|(a[2]^b[2])))) << (id.Index % stripeRows)
+		}
+	case 4:
+		for k, id := range ids {
+			a, b := (*[4]uint32)(page[id.Index%stripeRows*4:]), (*[4]uint32)(lanes[k*4:])
+			rows |= uint64(one(uint64((a[0]^b[0])|(a[1]^b[1])|(a[2]^b[2])|(a[3]^b[3])))) << (id.Index % stripeRows)
+		}
+	default:
+		for k, id := range ids {
+			if in := int(id.Index % stripeRows); !slices.Equal(page[in*n:in*n+n], lanes[k*n:(k+1)*n]) {
 				rows |= 1 << in
-				copy(page[int(in)*n:], is)
 			}
 		}
 	}
-	if rows != 0 {
-		s.past.noteRows(row, ids, rows, old, cap(s.rows.masks))
-		s.touchRows(first/stripeRows, rows)
-		s.count += bits.OnesCount64(rows)
-	}
+	return rows
 }
 
 // noteRows is note for rows of one stripe, which were there: those of the
-// entities, in ascending order, whose bit is set. Lanes are of each entity.
-func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, lanes []uint32, want int) {
+// entities, in ascending order, whose bit is set. The page is what all rows of the
+// stripe are.
+func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []uint32, want int) {
 	p, number := h.past(row, ids[len(ids)-1].Index, want), ids[0].Index/stripeRows
 	s, n := &p.stripes[number], p.width
 	p.turn(s, number, h.now)
@@ -105,24 +110,25 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, lanes []u
 	s.rows |= rows
 	if stride := ageLanes + n; c.there == 0 && (n == 3 || n == 4) {
 		c.rows, c.there = c.rows|rows, rows
-		to, recent := h.value(c.lane, int(c.room)*stride), h.age(s.before)
-		for k, id := range ids {
-			if in := id.Index % stripeRows; rows>>in&1 != 0 {
-				if to[0] = recent; s.others>>in&1 == 0 {
-					to[0] = h.age(p.since[id.Index])
-				}
-				copyFew(to[ageLanes:], lanes[k*n:(k+1)*n], n)
-				to = to[stride:]
+		to, recent, since := h.value(c.lane, int(c.room)*stride), h.age(s.before), p.since[number*stripeRows:]
+		for left := rows; left != 0; left &= left - 1 {
+			in := bits.TrailingZeros64(left)
+			age := recent
+			if s.others>>in&1 == 0 {
+				age = h.age(since[in])
 			}
+			of := to[:stride]
+			of[0] = age
+			copyFew(of[ageLanes:], page[in*n:][:n], n)
+			to = to[stride:]
 		}
 		return
 	}
-	for k, id := range ids {
-		if bit := uint64(1) << (id.Index % stripeRows); rows&bit != 0 {
-			to := h.insert(c, bit, ageLanes+n)
-			to[0] = h.age(p.lastOf(s, id.Index))
-			copy(to[ageLanes:], lanes[k*n:(k+1)*n])
-		}
+	for left := rows; left != 0; left &= left - 1 {
+		in := bits.TrailingZeros64(left)
+		to := h.insert(c, 1<<in, ageLanes+n)
+		to[0] = h.age(p.lastOf(s, number*stripeRows+uint32(in)))
+		copy(to[ageLanes:], page[in*n:(in+1)*n])
 	}
 }
 

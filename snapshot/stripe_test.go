@@ -38,12 +38,11 @@ func (c *throng) replace(row int) {
 	if c.random.IntN(2) == 0 {
 		c.random.Shuffle(len(some), func(i, k int) { some[i], some[k] = some[k], some[i] })
 	}
-	old, now := make([]uint32, n*len(some)), make([]uint32, 0, n*len(some))
-	c.Rows(some, row, old)
+	now := make([]uint32, 0, n*len(some))
 	for range some {
 		now = append(now, c.lanes(row)...)
 	}
-	c.ReplaceRows(some, row, old, now)
+	c.ReplaceRows(some, row, now)
 }
 
 func (c *throng) play() {

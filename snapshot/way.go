@@ -1,6 +1,9 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
 
 // What changes in every tick mostly does so at the same place among each tick's
 // changes. A way is how far apart such places are in the log: from the changes
@@ -63,20 +66,13 @@ func (h *history) lanesAt(newest uint64, index uint32, row, n int, t tick.Tick, 
 	return lanes
 }
 
-// twice is two changes of one stripe: which rows both say something of that was
-// there, and their lanes.
-type twice struct {
-	both, inBase, inBefore uint64
-	base, before           []uint32
-}
-
-// twice is the changes of two numbers, if they are of one stripe of a row.
-func (h *history) twice(base, before uint64, row uint16, stripe uint32) (t twice) {
+// twice fills in what the changes of two numbers say, and reports whether they are of one stripe of a row.
+func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *wire.Held) bool {
 	x, y := h.at(base), h.at(before)
-	if x.of(row, stripe) && y.of(row, stripe) {
-		t.inBase, t.inBefore = x.there, y.there
-		t.both = x.there & y.there
-		t.base, t.before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
+	if !x.of(row, stripe) || !y.of(row, stripe) {
+		return false
 	}
-	return t
+	to.InBase, to.InBefore = x.there, y.there
+	to.Base, to.Before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
+	return true
 }

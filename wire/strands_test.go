@@ -58,29 +58,28 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 		}
 		known := rapid.IntRange(0, 3).Draw(t, "T' is leaned on") > 0
 		columns, rows := make([]Column, len(of)), make([][][3][]uint32, n)
+		for i, d := range of {
+			columns[i].Begin(len(d.lanes))
+		}
 		for k := range rows {
 			for i, d := range of {
 				r := drawThree(t, d)
 				rows[k] = append(rows[k], r)
-				copy(columns[i].Now[k][:], r[2])
-				copy(columns[i].Base[k][:], r[1])
-				if copy(columns[i].Before[k][:], r[0]); !known {
-					copy(columns[i].Before[k][:], r[1])
+				before := r[0]
+				if !known {
+					before = r[1]
 				}
+				columns[i].Put(k, r[2], r[1], before)
 			}
 		}
 		if known {
 			v.Before = rows[0][0][0]
 		}
-		for i, d := range of {
-			d.CompareAll(&columns[i], n)
-		}
-		s.Reset(n)
-		s.Which(which, columns, &v)
+		s.Begin(n, which, columns, &v)
 		for i, d := range of {
 			d.CodeColumn(s, &columns[i], &v)
 			for k := range n {
-				if columns[i].changed[k] != 0 && s.odd[k] == 0 {
+				if columns[i].changed(k) != 0 && s.odd[k] == 0 {
 					ahead++
 				}
 			}

@@ -6,83 +6,119 @@ import (
 	"math/bits"
 )
 
-// CompareAll finds out of n rows of a column in which lanes they differ.
-func (d *Delta) CompareAll(c *Column, n int) {
-	lanes, any := uint8(1)<<(len(d.lanes)&7)-1, uint8(0)
-	for k := range c.Now[:n] {
-		a, b, o := &c.Now[k], &c.Base[k], &c.Before[k]
-		b0, b1 := uint64(b[0])|uint64(b[1])<<32, uint64(b[2])|uint64(b[3])<<32
-		changed := lanes & differing((uint64(a[0])|uint64(a[1])<<32)^b0, (uint64(a[2])|uint64(a[3])<<32)^b1)
-		c.changed[k] = changed
-		c.moved[k] = lanes & differing((uint64(o[0])|uint64(o[1])<<32)^b0, (uint64(o[2])|uint64(o[3])<<32)^b1)
-		any |= changed
-	}
-	c.any = any
-}
-
-// differing is which of four lanes are not zero, two of them in each word.
-func differing(a, b uint64) uint8 {
-	const top = 1<<63 | 1<<31
-	a, b = (a&^top+^uint64(top)|a)&top, (b&^top+^uint64(top)|b)&top
-	a = a>>31 | b>>29
-	return uint8(a|a>>31) & 15
-}
-
-// offsetsOf finds out how far the lanes of a column are from what is expected of them.
-func (d *Delta) offsetsOf(s *Strands, c *Column, v *Versions) {
-	span := v.Span
+// tokensAt finds out where among the short tokens of their lanes the tokens of a column are.
+func (d *Delta) tokensAt(s *Strands, c *Column, v *Versions) {
+	span, first := v.Span, AgeClass(v.Age)*contextsPerAge
 	if v.Before == nil {
 		span = 1 // where it has no meaning
+	} else {
+		first += misses
 	}
-	clear(s.odd[:s.n])
 	switch {
 	case d.row == rowLines && d.ready:
-		for i := range d.lanes {
-			if c.any>>(uint(i)&7)&1 != 0 {
-				d.lineOf(s, c, i, v.Age, span)
-			}
+		for k, differ := range c.differ {
+			s.odd[k], s.usual[k] = 0, differ&(1<<groupLanes-1)
+		}
+		for any := c.any; any != 0; any &= any - 1 {
+			d.lineAt(s, c, bits.TrailingZeros8(any), first, v.Age, span)
 		}
 	case d.row == rowTurn && d.ready:
-		d.turnsOf(s, c, v.Age, span)
-	default:
-		s.odd = c.changed
-	}
-}
-
-// lineOf is offsetsOf for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row.
-func (d *Delta) lineOf(s *Strands, c *Column, i int, age, span int64) {
-	i &= groupLanes - 1
-	top := int64(1)<<(d.lanes[i].bits&63) - 1
-	for k := range c.Now[:s.n] {
-		base := int64(c.Base[k][i])
-		movement := base - int64(c.Before[k][i])
-		if age|span != 1 {
-			movement = divide(movement*age, span)
+		d.turnsAt(s, c, v.Age, span)
+		for any := c.any &^ 1; any != 0; any &= any - 1 {
+			d.partAt(s, c, bits.TrailingZeros8(any), first)
 		}
-		s.off[k][i] = offsetOf(int64(c.Now[k][i])-min(max(base+movement, 0), top), movement)
+	default:
+		for k, differ := range c.differ {
+			s.odd[k] = differ & (1<<groupLanes - 1)
+		}
 	}
 }
 
-// offsetOf folds a distance by the sign of the movement.
-func offsetOf(distance, movement int64) offset {
+// lineAt is tokensAt for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row, but for
+// what is far off.
+func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
+	i &= groupLanes - 1
+	l, end := &d.lanes[i], s.n*groupLanes
+	top := int64(1)<<(l.bits&63) - 1
+	if end > len(c.now) {
+		return
+	}
+	if age|span != 1 {
+		for at := i; at < end; at += groupLanes {
+			base := int64(c.base[at])
+			movement := divide((base-int64(c.before[at]))*age, span)
+			s.movement[at/groupLanes], s.distance[at/groupLanes] = movement, int64(c.now[at])-min(max(base+movement, 0), top)
+		}
+		s.tokensAt(l, c, i, first)
+		return
+	}
+	contexts, nothing := uint64(first)*shortTokens, uint64(len(l.short)-2)
+	for at := i; at < end; at += groupLanes {
+		now, base := int64(c.now[at]), int64(c.base[at])
+		movement := base - int64(c.before[at])
+		predicted := base + movement
+		if uint64(predicted) > uint64(top) { // seldom: what leads out of bounds ends there
+			predicted = min(max(predicted, 0), top)
+		}
+		count, steps := folded(now-predicted, movement)
+		miss := s.miss[at/groupLanes]
+		token, next := contexts+steps+miss+count, missBehind(count)
+		if count >= shortTokens {
+			s.far[at] = farToken{count, (token - count) / shortTokens}
+			token, next = nothing+1, 2*shortTokens
+		}
+		if now == base {
+			token, next = nothing, miss
+		}
+		s.token[at], s.miss[at/groupLanes] = uint32(token), next
+	}
+}
+
+// folded is a distance, folded by the sign of the movement and counted as for short tokens, and how far the contexts of such a
+// movement are from the first.
+func folded(distance, movement int64) (count, steps uint64) {
 	side := movement >> 63
 	distance = distance ^ side - side
-	context := min(bits.Len64(uint64(movement^side-side)), movementSteps) * misses
-	return offset(uint64(distance<<1^distance>>63)<<contextBits | uint64(context))
+	count = uint64(distance<<1 ^ distance>>63)
+	return count, uint64(bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))) * (misses * shortTokens)
 }
 
-// turnsOf is offsetsOf for rotations: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
+// missBehind is what a short token is to the one behind it: one more above 2, and above 30.
+func missBehind(count uint64) uint64 {
+	return (count+shortTokens-3)&shortTokens + (count+shortTokens-31)&shortTokens
+}
+
+// tokensAt finds out which tokens a lane has whose movements and distances are known: none where a row does not go the usual way or
+// is the same.
+func (s *Strands) tokensAt(l *deltaLane, c *Column, i, first int) {
+	i &= groupLanes - 1
+	contexts, nothing := uint64(first)*shortTokens, uint64(len(l.short)-2)
+	for k := range s.usual[:s.n] {
+		count, steps := folded(s.distance[k], s.movement[k])
+		miss := s.miss[k]
+		token, next := contexts+steps+miss+count, missBehind(count)
+		if count >= shortTokens {
+			s.far[k*groupLanes+i] = farToken{count, (token - count) / shortTokens}
+			token, next = nothing+1, 2*shortTokens
+		}
+		if s.usual[k]>>uint(i)&1 == 0 {
+			token, next = nothing, miss
+		}
+		s.token[k*groupLanes+i], s.miss[k] = uint32(token), next
+	}
+}
+
+// turnsAt finds out where rotations go: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
 // for theirs.
-func (d *Delta) turnsOf(s *Strands, c *Column, age, span int64) {
+func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
-	for k := range c.Now[:s.n] {
-		r0, r1, r2, changed := &c.Now[k], &c.Base[k], &c.Before[k], c.changed[k]
-		if changed == 0 {
-			continue
+	for k := range c.differ[:s.n] {
+		changed := c.changed(k)
+		s.usual[k], s.odd[k], s.length[k] = 0, changed, 1
+		if changed == 0 || c.differ[k]&(1|1<<groupLanes) != 0 {
+			continue // nothing, or another component is left out
 		}
-		if s.odd[k] = changed; changed&1 != 0 || ((r1[0]^r2[0])|(r0[0]^r1[0]))&3 != 0 {
-			continue
-		}
+		r1, r2 := (*[4]uint32)(c.base[k*groupLanes:]), (*[4]uint32)(c.before[k*groupLanes:])
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
 		a, b, e := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
 		w := int64(math.Sqrt(float64(max(whole-x*x-y*y-z*z, 0)))) // as components does
@@ -101,33 +137,36 @@ func (d *Delta) turnsOf(s *Strands, c *Column, age, span int64) {
 		if dot < 0 || u < 0 || square == 0 {
 			continue
 		}
-		s.odd[k], s.square[k] = 0, uint64(square)
-		s.to[k] = [groupLanes]int64{1: a, 2: b, 3: e}
+		s.usual[k], s.odd[k], s.length[k] = changed, 0, uint64(square)
+		s.to[1][k], s.to[2][k], s.to[3][k] = a, b, e
 	}
-	for k := range c.Now[:s.n] {
-		changed := c.changed[k] &^ s.odd[k]
-		if changed == 0 {
-			continue
-		}
-		length := root(s.square[k] << 16)
-		for ; changed != 0; changed &= changed - 1 {
-			i := bits.TrailingZeros8(changed) & 3
-			to, base := s.to[k][i], int64(c.Base[k][i])
-			sign := to >> 63
-			q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
-			predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
-			s.off[k][i] = offsetOf(int64(c.Now[k][i])-predicted, predicted-base)
-		}
+	for k := range s.length[:s.n] {
+		s.length[k] = root(s.length[k] << 16)
 	}
 }
 
-// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. CompareAll has been asked about it. Of v it is
-// Age, Span and whether there is Before that count.
+// partAt is lineAt for a lane of rotations, of which turnsAt has said where they go.
+func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
+	i &= groupLanes - 1
+	goes, m := &s.to[i], d.m
+	for k := range goes[:s.n] {
+		to, length := goes[k], s.length[k]
+		sign := to >> 63
+		q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
+		predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
+		at := k*groupLanes + i
+		s.movement[k], s.distance[k] = predicted-int64(c.base[at]), int64(c.now[at])-predicted
+	}
+	s.tokensAt(&d.lanes[i], c, i, first)
+}
+
+// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Of v it is Age, Span and whether there is
+// Before that count.
 func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
 	if c.any == 0 {
 		return
 	}
-	d.offsetsOf(s, c, v)
+	d.tokensAt(s, c, v)
 	if d.ready && d.row != rowOther {
 		d.tokensOf(s, c, v)
 	}
@@ -143,90 +182,93 @@ func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
 func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 	g, class := &d.groups[0], AgeClass(v.Age)
 	lanes := uint(g.count) & 7
-	context, age, known := class*(1<<lanes+1)+1<<lanes, class*contextsPerAge, 0
+	context, known := class*(1<<lanes+1)+1<<lanes, 0
 	if v.Before != nil {
-		context, age, known = class*(1<<lanes+1), age+misses, 0xFF
+		context, known = class*(1<<lanes+1), 0xFF
 	}
 	any := uint8(0)
 	for k := range s.n {
-		usual := c.changed[k] &^ s.odd[k]
-		if s.usual[k] = usual; usual == 0 {
+		usual := s.usual[k]
+		if usual == 0 {
 			continue
 		}
 		any |= usual
-		at := context + int(c.moved[k])&known
+		at := context + int(c.moved(k))&known
 		e := g.flat[at<<lanes+int(usual)].Load()
 		if e == 0 {
 			e = g.table.unfold(at, int(usual))
 		}
-		s.put(&s.strands[k], uint64(e&0xFFFF), uint(e>>16))
+		was, code := s.have[k]&63, uint64(e&0xFFFF)
+		s.acc[k] |= code << was
+		if s.have[k] = was + uint64(e>>16); s.have[k] >= 64 {
+			s.spill(k, code>>(64-was))
+		}
 	}
 	for ; any != 0; any &= any - 1 {
 		i := bits.TrailingZeros8(any) & (groupLanes - 1)
 		l := &d.lanes[i]
 		for k := 0; ; k++ {
-			if k = l.shortOf(s, i, k, age); k == s.n {
+			if k = l.shortOf(s, i, k); k == s.n {
 				break
 			}
-			l.longOf(s, i, k, age)
+			l.longOf(s, i, k)
 		}
 	}
 }
 
-// shortOf writes the tokens of a lane from the k-th row on, up to one that has no short token yet, whose number it returns.
-// It calls nothing.
-func (l *deltaLane) shortOf(s *Strands, i, k, age int) int {
-	short, i := l.short, i&(groupLanes-1)
-	for ; k < s.n; k++ {
-		o, st, usual := s.off[k][i], &s.strands[k], -uint64(s.usual[k]>>(uint(i)&7)&1) // all bits or none
-		distance := o.distance() & usual
-		at := uint64(age+o.context()) + st.miss
-		if distance >= shortTokens {
+// shortOf writes the tokens of a lane from the k-th row on, up to one that is no short one, or not known yet, whose number it
+// returns. It calls nothing.
+func (l *deltaLane) shortOf(s *Strands, i, k int) int {
+	short, n := l.short, s.n
+	if n > MaxStrands || k < 0 {
+		return n
+	}
+	for at := k*groupLanes + i&(groupLanes-1); k < n; k, at = k+1, at+groupLanes {
+		e := short[s.token[at&(len(s.token)-1)]].Load()
+		if e == 0 {
 			return k
 		}
-		e := short[at*(shortTokens/2)+distance/2].Load() >> (distance & 1 * shortBits) & (1<<shortBits - 1)
-		if e == 0 && usual != 0 {
-			return k
+		was, code := s.have[k]&63, uint64(e&shortCode)
+		acc, have := s.acc[k]|code<<was, was+uint64(e>>shortSize)
+		if have >= 64 {
+			binary.LittleEndian.PutUint64(s.bits[s.at[k]:], acc)
+			acc, have, s.at[k] = code>>(64-was), have-64, s.at[k]+8
 		}
-		e = e&uint32(usual) | 1&^uint32(usual)
-		size, n := uint(bits.Len32(e)-1)&31, st.n&63
-		code := uint64(e ^ 1<<size)
-		st.miss ^= (st.miss ^ uint64(bit(distance > 2)+bit(distance > 30))) & usual
-		st.acc |= code << n
-		if st.n = n + size; st.n >= 64 {
-			binary.LittleEndian.PutUint64(s.bits[st.at:], st.acc)
-			st.acc, st.n, st.at = code>>(64-n), st.n-64, st.at+8
-		}
+		s.acc[k], s.have[k] = acc, have
 	}
 	return k
 }
 
 // longOf is shortOf for one row, whatever its token.
-func (l *deltaLane) longOf(s *Strands, i, k, age int) {
-	o, st := s.off[k][i], &s.strands[k]
-	code, size := l.long(o.distance(), age+o.context()+int(st.miss))
-	st.miss = uint64(bit(o.distance() > 2) + bit(o.distance() > 30))
-	s.put(st, code, size)
+func (l *deltaLane) longOf(s *Strands, i, k int) {
+	at := uint64(s.token[k*groupLanes+i])
+	t := farToken{at % shortTokens, at / shortTokens}
+	if at > uint64(len(l.short)-2) {
+		t = s.far[k*groupLanes+i]
+	}
+	code, size := l.long(t.distance, int(t.context))
+	s.put(k, code, size)
 }
 
 // codeOdd codes a row that goes its own way.
 func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *Versions) {
-	n, st := len(d.lanes), &s.strands[k]
-	of := Versions{Base: c.Base[k][:n], Age: v.Age, Span: v.Span, Miss: int(st.miss)}
+	n, at := len(d.lanes), k*groupLanes
+	now, base, before := c.now[at:at+n], c.base[at:at+n], c.before[at:at+n]
+	of := Versions{Base: base, Age: v.Age, Span: v.Span, Miss: int(s.miss[k] / shortTokens)}
 	if v.Before != nil {
-		of.Before = c.Before[k][:n]
+		of.Before = before
 	}
 	w := &s.words
 	w.Reset()
-	d.Code(w, c.Now[k][:n], &of, uint64(c.changed[k]), uint64(c.moved[k]))
+	d.Code(w, now, &of, uint64(c.changed(k)), uint64(c.moved(k)))
 	size := uint(w.Bits())
 	w.Finish()
 	for _, word := range w.list {
 		for i := 0; i < 2 && size > 0; i++ {
 			some := min(size, 32)
-			s.put(st, word&(1<<32-1), some)
+			s.put(k, word&(1<<32-1), some)
 			word, size = word>>32, size-some
 		}
 	}
-	st.miss = uint64(of.Miss)
+	s.miss[k] = uint64(of.Miss) * shortTokens
 }

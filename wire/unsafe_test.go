@@ -243,6 +243,16 @@ func TestQuantiseRowsIsQuantise(t *testing.T) {
 		slices.Sort(bad)
 		require.Equal(t, want, got)
 		require.Equal(t, faults, slices.Compact(bad))
+		other := make([]uint32, len(got)) // of a row without a fault nothing stays of what there was before
+		for i := range other {
+			other[i] = 0xDEADBEEF
+		}
+		p.QuantiseRows((*byte)(unsafe.Pointer(&column[0])), int(p.Size()), rows, other, nil)
+		for k := range rows {
+			if !slices.Contains(faults, int32(k)) {
+				require.Equal(t, want[k*n:(k+1)*n], other[k*n:(k+1)*n])
+			}
+		}
 		for _, k := range faults {
 			before := slices.Clone(got[int(k)*n : int(k+1)*n])
 			require.NotEqual(t, NoFault, p.Quantise(unsafe.Pointer(&column[rows[k]]), got[int(k)*n:int(k+1)*n]).Reason)
