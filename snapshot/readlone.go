@@ -58,6 +58,7 @@ func (r *Replica) readLone(payload []byte) bool {
 		return false
 	}
 	lanes := b.lanes[first:end]
+	wire.FetchLanes(b.ahead(end, n*next.width, (next.n-n)*next.width))
 	if !wire.PeekFloats(lanes[:next.width], payload, at) || !wire.CopyFloats(lanes[next.width:], payload[from:]) {
 		return false
 	}
@@ -68,6 +69,17 @@ func (r *Replica) readLone(payload []byte) bool {
 	b.lanes = b.lanes[:end]
 	r.goOn(b, part, n)
 	return true
+}
+
+// ahead is where the lanes of the payload after the next one will be, behind the end of those of one with so many, if as many come each time and as
+// many are left as the cover says. Memory that was last written as long ago as versions are kept is in no cache near the core: what is asked for
+// here is there when its turn comes. That of the next one was asked for when the one before this was read.
+func (b *block) ahead(end, size, left int) []uint32 {
+	from, until := end+size, min(end+2*size, end+left, cap(b.lanes))
+	if from >= until {
+		return nil
+	}
+	return b.lanes[from:until]
 }
 
 // ended reports whether the run and the cover that came last end where a cover begins that is

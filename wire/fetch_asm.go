@@ -1,0 +1,9 @@
+//go:build (amd64 || arm64) && !purego
+
+package wire
+
+// fetchLines asks for as many lines of 64 bytes, one behind the other, the first of them that of p. The compiler knows an instruction for that,
+// but gives it to the runtime only.
+//
+//go:noescape
+func fetchLines(p *byte, lines uintptr)

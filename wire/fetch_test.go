@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFetchChangesNothing asks for memory of all lengths, from any place on, up to the end of what was allocated.
+func TestFetchChangesNothing(t *testing.T) {
+	random := rand.New(rand.NewPCG(16, 2))
+	for range 2000 {
+		memory := make([]byte, random.IntN(4096))
+		lanes := make([]uint32, random.IntN(1024))
+		for i := range memory {
+			memory[i] = byte(random.Uint32())
+		}
+		for i := range lanes {
+			lanes[i] = random.Uint32()
+		}
+		wantMemory, wantLanes := slices.Clone(memory), slices.Clone(lanes)
+		from := random.IntN(len(memory) + 1)
+		Fetch(memory[from : from+random.IntN(len(memory)-from+1)])
+		first := random.IntN(len(lanes) + 1)
+		FetchLanes(lanes[first:])
+		require.Equal(t, wantMemory, memory)
+		require.Equal(t, wantLanes, lanes)
+	}
+	Fetch(nil)
+	FetchLanes(nil)
+}
+
+// Nothing that is asked for goes to the heap, or a client would allocate each tick.
+func TestFetchAllocatesNothing(t *testing.T) {
+	sum := byte(0)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		var memory [256]byte
+		var lanes [64]uint32
+		Fetch(memory[:])
+		FetchLanes(lanes[:])
+		sum += memory[7] + byte(lanes[7])
+	}))
+	require.Zero(t, sum)
+}
