@@ -182,7 +182,11 @@ func (p *packetWriter) comesTo(m *sharedList, c *listMark, before *sentPacket) b
 	alike, alone := p.leanAlike(m), uint64(0)
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
-		if v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
+		waits := v.unsent[a.word] & a.asked
+		if v.owes {
+			waits &^= v.owed[a.word]
+		}
+		if waits != a.wait {
 			return false
 		}
 		alone |= v.notIn(&alike, a)
@@ -289,7 +293,7 @@ func (p *packetWriter) ownRows(entries []sentEntry) bool {
 func (p *packetWriter) take(m *sharedList) {
 	v := p.v
 	p.copyBits(m, m.end())
-	v.goTogether(m.words, p.s)
+	v.goTogether(m.words, len(m.entries), p.s)
 	v.sent.addAlike(p.sent, m.alike)
 }
 
@@ -301,8 +305,10 @@ func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
 		v.unsent[a.word] &^= a.wait
-		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
+		if v.big {
+			v.tooBig[a.word] &^= a.wait
+		}
 	}
 	p.sent.records += c.entries
 	v.stats.Updates += uint64(c.entries)

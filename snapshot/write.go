@@ -161,6 +161,9 @@ func (v *View) updatesPending() bool {
 	if !v.waits {
 		return false
 	}
+	if w := v.whole.waits; !v.owes && w < len(v.unsent) && v.unsent[w] != 0 {
+		return true // where Pending found something
+	}
 	for w := range v.unsent {
 		if v.unsent[w]&^v.owed[w] != 0 {
 			return true
@@ -194,6 +197,9 @@ func (p *packetWriter) ends(list *sentPacket) {
 func (p *packetWriter) despawns() {
 	v := p.v
 	p.last = 0
+	if !v.owes {
+		return
+	}
 	plain := p.limit
 	for w := range v.owed {
 		if v.owed[w] == 0 {
@@ -316,6 +322,7 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.tenants[index].generation}
 	v.unsent.unset(index)
 	v.tooBig.set(index)
+	v.big = true
 	v.plan.took(index)
 	return true
 }
@@ -403,7 +410,9 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	if v.touchedAt(index) <= p.s { // else something changed after this tick's first packets, and follows in the next
 		v.unsent[w] &^= bit
 	}
-	v.tooBig[w] &^= bit
+	if v.big {
+		v.tooBig[w] &^= bit
+	}
 	v.unacked[w] |= bit
 	if v.plan.active {
 		v.plan.took(index)
@@ -423,7 +432,11 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 // gone notes in slots whose records are in the packet: before anybody may ask for
 // one of them again.
 func (p *packetWriter) gone() {
-	p.v.goTogether(p.v.going, p.s)
+	n := 0
+	for i := range p.v.going {
+		n += bits.OnesCount64(p.v.going[i].of)
+	}
+	p.v.goTogether(p.v.going, n, p.s)
 	p.v.going = p.v.going[:0]
 }
 
