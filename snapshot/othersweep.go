@@ -34,10 +34,7 @@ func (p *packetWriter) sweepOthers(w int, word uint64) uint64 {
 	for ; word&-word&members != 0 && p.sent.n < maxRecords; word &= word - 1 {
 		index := firstOf(uint32(w), word)
 		mask := v.maskOf(index)
-		if mask&s.schema.whole != 0 || v.touchedAt(index) > p.s {
-			break
-		}
-		e, of := p.desk.madeBody(index, mask, c.base, before)
+		e, of := p.desk.madeBody(index, mask, c.base, before) // none has a row that travels whole
 		if e == nil || e.none {
 			break
 		}
