@@ -228,10 +228,8 @@ func (g *cohorts) move(m *moves) {
 // moveAll gives a cohort another state if all its members are to have it, and no
 // other cohort has it: who is in it is then not looked at again.
 func (g *cohorts) moveAll(c *cohort, s *commonSlot, m *moves) bool {
-	for i := range g.all[:g.used] {
-		if d := &g.all[i]; d != c && d.n > 0 && d.commonSlot == *s {
-			return false
-		}
+	if c.commonSlot != *s && g.has(s) {
+		return false
 	}
 	n := 0
 	for k := range m.words {
@@ -256,6 +254,40 @@ func (v *View) together(m *moves) {
 	}
 	m.rest, m.alone = v.rest, 0
 	v.cohorts.move(m)
+}
+
+// goFrom takes in that records of these n went out, all of which are of one cohort.
+// It says false, and does nothing, where there is no room for their state.
+func (g *cohorts) goFrom(c *cohort, words []wordOf, n int, t tick.Tick) bool {
+	s := c.commonSlot
+	s.goes(t)
+	if c.n == n && !g.has(&s) {
+		c.commonSlot = s
+		return true
+	}
+	to := g.to(&s)
+	if to < 0 {
+		return false
+	}
+	d := &g.all[to]
+	for k := range words {
+		w := &words[k]
+		c.of[w.word] &^= w.of
+		d.of[w.word] |= w.of
+	}
+	c.n -= n
+	d.n += n
+	return true
+}
+
+// has reports whether any cohort is of a state.
+func (g *cohorts) has(s *commonSlot) bool {
+	for i := range g.all[:g.used] {
+		if c := &g.all[i]; c.n > 0 && c.commonSlot == *s {
+			return true
+		}
+	}
+	return false
 }
 
 // goTogether takes in that records of these n went out, of members at once.

@@ -210,19 +210,6 @@ func (s *sweep) note(p *packetWriter, next []sentEntry) {
 	v.stats.Unchanged += s.same
 }
 
-// wentWord notes that records of some of a word are in the packet.
-func (v *View) wentWord(w uint32, of uint64) {
-	if of == 0 {
-		return
-	}
-	v.going = append(v.going, wordOf{w, of})
-	v.unsent[w] &^= of
-	v.unacked[w] |= of
-	if v.big {
-		v.tooBig[w] &^= of
-	}
-}
-
 // swept notes entities of the list that were gone through at once, the i-th of its
 // packet and those behind it.
 func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, next []sentEntry, i int) {
