@@ -94,7 +94,7 @@ func (v *View) wordsOf(entries []sentEntry) (n int) {
 
 // provedAlike is proved for records of one span, of which words are.
 func (v *View) provedAlike(entries []sentEntry, words []wordOf, t tick.Tick) (alone int) {
-	m := v.proveTogether(words, t, entries[0].span)
+	m := v.proveTogether(words, len(entries), t, entries[0].span)
 	for k := 0; m.alone != 0 && k < len(words); k++ {
 		n := bits.OnesCount64(words[k].of)
 		for i := 0; m.rest[k] != 0 && i < n; i++ {

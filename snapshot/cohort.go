@@ -154,6 +154,7 @@ type moves struct {
 	proves bool   // it was acknowledged,
 	span   uint16 // and leant on what lies so far back
 	words  []wordOf
+	n      int      // of how many entities they are
 	rest   []uint64 // of each word, those that are not moved
 	alone  uint64   // all of rest in one
 }
@@ -177,12 +178,19 @@ func (m *moves) change(s *commonSlot) bool {
 }
 
 // move gives members another state, a cohort at a time, those of words that are
-// any.
+// any. Most often all are of one, and the others are not looked through.
 func (g *cohorts) move(m *moves) {
-	for i := range g.used {
+	left := m.n
+	for i := 0; i < g.used && left > 0; i++ {
 		c := &g.all[i]
 		s := c.commonSlot
-		if c.n == 0 || !m.change(&s) || g.moveAll(c, &s, m) {
+		switch {
+		case c.n == 0 || !m.proves && c.went == m.tick: // of those that went out already nothing goes again
+			continue
+		case !m.change(&s):
+			continue
+		case c.n <= left && g.moveAll(c, &s, m):
+			left -= c.n
 			continue
 		}
 		var d *cohort
@@ -200,15 +208,17 @@ func (g *cohorts) move(m *moves) {
 				d = &g.all[to]
 			}
 			m.rest[k] &^= members
-			if d != c {
-				c.of[w.word] &^= members
-				d.of[w.word] |= members
-				moved += bits.OnesCount64(members)
-			}
+			moved += bits.OnesCount64(members)
+			c.of[w.word] &^= members
+			d.of[w.word] |= members
 		}
-		if moved > 0 {
-			c.n, d.n = c.n-moved, d.n+moved
+		if left -= moved; moved > 0 {
+			c.n -= moved
+			d.n += moved
 		}
+	}
+	if left == 0 {
+		return
 	}
 	for _, rest := range m.rest {
 		m.alone |= rest
@@ -216,20 +226,17 @@ func (g *cohorts) move(m *moves) {
 }
 
 // moveAll gives a cohort another state if all its members are to have it, and no
-// other cohort has it: who is in it is then not looked at again. It is also true
-// where there is nothing to move.
+// other cohort has it: who is in it is then not looked at again.
 func (g *cohorts) moveAll(c *cohort, s *commonSlot, m *moves) bool {
+	if c.commonSlot != *s && g.has(s) {
+		return false
+	}
 	n := 0
 	for k := range m.words {
 		n += bits.OnesCount64(c.of[m.words[k].word] & m.rest[k])
 	}
 	if n < c.n {
-		return n == 0
-	}
-	for i := range g.all[:g.used] {
-		if d := &g.all[i]; d != c && d.n > 0 && d.commonSlot == *s {
-			return false
-		}
+		return false
 	}
 	c.commonSlot = *s
 	for k := range m.words {
@@ -240,17 +247,52 @@ func (g *cohorts) moveAll(c *cohort, s *commonSlot, m *moves) bool {
 
 // together moves as many as are members.
 func (v *View) together(m *moves) {
-	v.rest = v.rest[:0]
+	n := len(m.words)
+	v.rest = room(v.rest[:0], n, usualList)[:n]
 	for i := range m.words {
-		v.rest = append(room(v.rest, 1, usualList), m.words[i].of)
+		v.rest[i] = m.words[i].of
 	}
 	m.rest, m.alone = v.rest, 0
 	v.cohorts.move(m)
 }
 
-// goTogether takes in that records of these went out, of members at once.
-func (v *View) goTogether(words []wordOf, t tick.Tick) {
-	m := moves{tick: t, words: words, alone: 1}
+// goFrom takes in that records of these n went out, all of which are of one cohort.
+// It says false, and does nothing, where there is no room for their state.
+func (g *cohorts) goFrom(c *cohort, words []wordOf, n int, t tick.Tick) bool {
+	s := c.commonSlot
+	s.goes(t)
+	if c.n == n && !g.has(&s) {
+		c.commonSlot = s
+		return true
+	}
+	to := g.to(&s)
+	if to < 0 {
+		return false
+	}
+	d := &g.all[to]
+	for k := range words {
+		w := &words[k]
+		c.of[w.word] &^= w.of
+		d.of[w.word] |= w.of
+	}
+	c.n -= n
+	d.n += n
+	return true
+}
+
+// has reports whether any cohort is of a state.
+func (g *cohorts) has(s *commonSlot) bool {
+	for i := range g.all[:g.used] {
+		if c := &g.all[i]; c.n > 0 && c.commonSlot == *s {
+			return true
+		}
+	}
+	return false
+}
+
+// goTogether takes in that records of these n went out, of members at once.
+func (v *View) goTogether(words []wordOf, n int, t tick.Tick) {
+	m := moves{tick: t, words: words, n: n, alone: 1}
 	if v.cohorts.used > 0 {
 		v.together(&m)
 	}
@@ -266,10 +308,10 @@ func (v *View) goTogether(words []wordOf, t tick.Tick) {
 	}
 }
 
-// proveTogether takes in an acknowledged record of each of these, for members at
+// proveTogether takes in an acknowledged record of each of these n, for members at
 // once. Whose it is not for all to take in, since it came late, is left in rest.
-func (v *View) proveTogether(words []wordOf, t tick.Tick, span uint16) moves {
-	m := moves{tick: t, words: words, proves: true, span: span}
+func (v *View) proveTogether(words []wordOf, n int, t tick.Tick, span uint16) moves {
+	m := moves{tick: t, words: words, n: n, proves: true, span: span}
 	v.together(&m)
 	for k, w := range words {
 		if of := w.of &^ m.rest[k]; of != 0 {

@@ -15,7 +15,9 @@ type Desk struct {
 	lists  sharedLists
 	rounds rounds
 	apart  bool   // a test's: nothing is swept
-	swept  uint64 // entities that were, since the beginning
+	swept  uint64 // entities of lists that were, since the beginning,
+	// sweptOthers is how many others had their records so.
+	sweptOthers uint64
 	// fetched is of no meaning: that it is kept makes fetch touch.
 	fetched uint32
 }
@@ -84,16 +86,9 @@ func (d *Desk) fetch(entries []sentEntry, waits bitset) {
 // made now if it was not yet, and whose it is. It is good until the next one is
 // asked for.
 func (d *Desk) sharedBody(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
-	if d.first != nil && d.first.tick == d.store.tick {
-		if e := d.first.find(index, mask, t, before); e != nil {
-			d.bodies.shared++
-			return e, d.first
-		}
-	}
-	d.ready()
-	if e := d.bodies.find(index, mask, t, before); e != nil {
-		d.bodies.used(e)
-		return e, &d.bodies
+	if e, of := d.madeBody(index, mask, t, before); e != nil {
+		d.used(e, of)
+		return e, of
 	}
 	return d.bodies.add(d.store, index, mask, t, before), &d.bodies
 }

@@ -181,6 +181,9 @@ func (p *packetWriter) goRound() bool {
 		}
 		p.makeAheadOf(w, word)
 		for ; word != 0; word &= word - 1 {
+			if word = p.sweepOthers(w, word); word == 0 {
+				break
+			}
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			switch {
 			case !v.unsent.has(index): // written with its group

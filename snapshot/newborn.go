@@ -55,6 +55,7 @@ func (v *View) unborn(index uint32) bool {
 	v.sights++
 	if n.heirs.has(index) {
 		v.owed.set(index)
+		v.owes = true
 	}
 	if !n.heirs.has(index) || n.idle.has(index) {
 		v.unsent.unset(index)

@@ -215,7 +215,7 @@ func (p *packetWriter) carry(q *roundPacket) {
 			v.introduce(m.word, fresh)
 		}
 	}
-	v.goTogether(q.words, p.s)
+	v.goTogether(q.words, n, p.s)
 	v.sent.addAlike(p.sent, q.alike)
 	p.sent.records = n
 	v.answers.sent(p.s)

@@ -185,6 +185,16 @@ func (r *sentRing) add(p *sentPacket, e sentEntry) {
 	p.n++
 }
 
+// appendLast appends the last n entries of the packet that was opened last.
+func (r *sentRing) appendLast(to []sentEntry, p *sentPacket, n int) []sentEntry {
+	for i := p.n - n; i < p.n; {
+		entries := r.following(p, i)
+		to = append(to, entries...)
+		i += len(entries)
+	}
+	return to
+}
+
 // addAlike records what another client's packet has too, in the packet that was
 // opened last.
 func (r *sentRing) addAlike(p *sentPacket, a *alike) {

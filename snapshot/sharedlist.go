@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"cmp"
-	"math/bits"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -180,12 +179,20 @@ func (p *packetWriter) comesTo(m *sharedList, c *listMark, before *sentPacket) b
 		return false
 	}
 	alike, alone := p.leanAlike(m), uint64(0)
+	p.single = nil
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
-		if v.unsent[a.word]&^v.owed[a.word]&a.asked != a.wait {
+		waits := v.unsent[a.word] & a.asked
+		if v.owes {
+			waits &^= v.owed[a.word]
+		}
+		if waits != a.wait {
 			return false
 		}
-		alone |= v.notIn(&alike, a)
+		alone |= alike.without(a)
+	}
+	if alone == 0 && alike.n == 1 {
+		p.single = alike.all[0]
 	}
 	for at := m.shared(before); at < c.at; {
 		entries := v.sent.following(before, at)
@@ -196,55 +203,6 @@ func (p *packetWriter) comesTo(m *sharedList, c *listMark, before *sentPacket) b
 		at = end
 	}
 	return (alone == 0 || p.eachComesTo(m, c, &alike)) && p.ownRows(m.entries[:c.entries])
-}
-
-// leanAlike is the cohorts whose members lean on what most records of a list lean
-// on. Their rows are those of their records, if they are what everybody sees.
-func (p *packetWriter) leanAlike(m *sharedList) (alike [maxCohorts]bool) {
-	g := &p.v.cohorts
-	for i := range g.all[:g.used] {
-		c := &g.all[i]
-		q := slot{base: c.base, lean: c.lean, near: c.near}
-		alike[i] = c.n > 0 && c.base == p.listed && c.went != p.s && p.before(&q) == m.lean
-	}
-	return alike
-}
-
-// notIn is which of the waiting of a word are not such members, whose records
-// lean on that.
-func (v *View) notIn(alike *[maxCohorts]bool, a *wordWaits) uint64 {
-	g, even := &v.cohorts, a.even
-	for i := range g.all[:g.used] {
-		if alike[i] {
-			even &^= g.all[i].of[a.word]
-		}
-	}
-	return even | a.wait&^a.even
-}
-
-// eachComesTo asks one by one whether a record of those that are not alike leans
-// on the same for this client.
-func (p *packetWriter) eachComesTo(m *sharedList, c *listMark, alike *[maxCohorts]bool) bool {
-	var room slot
-	v, at := p.v, 0
-	for i := range c.waits {
-		a := c.waitsOf(m, i)
-		n := bits.OnesCount64(a.wait)
-		if alone := v.notIn(alike, a); alone != 0 {
-			for k := at; k < at+n; k++ {
-				e := &m.entries[k]
-				if alone>>(e.index&63)&1 == 0 {
-					continue
-				}
-				q := v.slot(e.index, &room)
-				if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[k] || v.wentAt(e.index) == p.s {
-					return false
-				}
-			}
-		}
-		at += n
-	}
-	return true
 }
 
 // shared is how much of what a list went through is the same of another packet
@@ -289,7 +247,9 @@ func (p *packetWriter) ownRows(entries []sentEntry) bool {
 func (p *packetWriter) take(m *sharedList) {
 	v := p.v
 	p.copyBits(m, m.end())
-	v.goTogether(m.words, p.s)
+	if p.single == nil || !v.cohorts.goFrom(p.single, m.words, len(m.entries), p.s) {
+		v.goTogether(m.words, len(m.entries), p.s)
+	}
 	v.sent.addAlike(p.sent, m.alike)
 }
 
@@ -301,8 +261,10 @@ func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
 		v.unsent[a.word] &^= a.wait
-		v.tooBig[a.word] &^= a.wait
 		v.unacked[a.word] |= a.wait
+		if v.big {
+			v.tooBig[a.word] &^= a.wait
+		}
 	}
 	p.sent.records += c.entries
 	v.stats.Updates += uint64(c.entries)

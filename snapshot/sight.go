@@ -198,6 +198,7 @@ func (v *View) due(index uint32, t tick.Tick) {
 	v.kept.unset(index)
 	v.tenants[index].ended = t
 	v.owed.set(index)
+	v.owes = true
 	v.wait(index)
 }
 

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -70,24 +71,23 @@ func (s *sweep) look(p *packetWriter, next []sentEntry) int {
 		d.ready()
 		s.of = &d.bodies
 	}
-	own := s.of == &d.bodies
+	own, grouped := s.of == &d.bodies, len(v.store.groups.of) > 0
 	for k := range next {
 		e := &next[k]
 		w, bit := e.index>>6, uint64(1)<<(e.index&63)
-		if e.despawn || v.store.groups.at(e.index) != 0 {
+		if e.despawn || grouped && v.store.groups.at(e.index) != 0 {
 			return k
 		}
-		if v.unsent[w]&^v.owed[w]&bit == 0 {
+		if v.unsent[w]&bit == 0 || v.owes && v.owed[w]&bit != 0 {
 			continue
 		}
-		mask := v.maskOf(e.index)
-		if s.members == 0 && !s.leanAs(p, e.index, mask) || mask != s.mask || v.touchedAt(e.index) > p.s {
-			return k
-		}
-		if (s.cohort == nil || s.cohort.of[w]&bit == 0) && !s.alike(p, e.index) {
-			return k
-		}
-		made := s.of.find(e.index, mask, p.listed, s.lean)
+		if member := s.cohort != nil && s.cohort.of[w]&bit != 0; !member || e.mask != s.mask || len(v.own.touched) > 0 {
+			mask := v.maskOf(e.index)
+			if s.members == 0 && !s.leanAs(p, e.index, mask) || mask != s.mask || v.touchedAt(e.index) > p.s || !member && !s.alike(p, e.index) {
+				return k
+			}
+		} // else its rows have not changed since T, of which the list is
+		made := s.of.find(e.index, s.mask, p.listed, s.lean)
 		if made == nil {
 			if !own {
 				return k
@@ -178,31 +178,28 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 
 // note notes the records that were written.
 func (s *sweep) note(p *packetWriter, next []sentEntry) {
-	v, first, span := p.v, len(p.v.going), p.s-p.listed
+	v, span := p.v, p.s-p.listed
 	if span > maxSpan {
 		span = 0
 	}
+	own, w, of := s.of == &p.desk.bodies, ^uint32(0), uint64(0)
+	v.going = room(v.going, ahead, usualList)
 	for m := s.members; m != 0; m &= m - 1 {
 		k := bits.TrailingZeros32(m)
 		index, e := next[k].index, s.bodies[k]
 		v.sent.add(p.sent, sentEntry{mask: s.mask, index: index, span: uint16(span)})
-		w, bit := index>>6, uint64(1)<<(index&63)
-		if last := len(v.going) - 1; last >= first && v.going[last].word == w { // of those before, something may be left to say
-			v.going[last].of |= bit
-		} else {
-			v.going = append(room(v.going, 1, usualList), wordOf{w, bit})
+		if index>>6 != w { // of those before the first, something may be left to say
+			v.wentWord(w, of)
+			w, of = index>>6, 0
 		}
+		of |= 1 << (index & 63)
 		s.deltas += uint64(e.deltas)
 		s.same += uint64(e.same)
-		if s.of == &p.desk.bodies {
+		if own {
 			s.of.used(e)
 		}
 	}
-	for _, g := range v.going[first:] {
-		v.unsent[g.word] &^= g.of
-		v.tooBig[g.word] &^= g.of
-		v.unacked[g.word] |= g.of
-	}
+	v.wentWord(w, of)
 	n := bits.OnesCount32(s.members)
 	if s.of != &p.desk.bodies { // which other desks read at the same time
 		p.desk.bodies.shared += uint64(n)
@@ -230,23 +227,42 @@ func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, next []sentEntry
 	if s.lean == m.lean {
 		even--
 	}
+	m.listed = slices.Grow(m.listed, len(next))
+	w, asked, wait := ^uint32(0), uint64(0), uint64(0)
 	for at := range next {
 		index := next[at].index
 		m.listed = append(m.listed, index)
-		w, bit := index>>6, uint64(1)<<(index&63)
-		if n := len(m.waits); n == 0 || m.waits[n-1].word != w {
-			m.waits = append(m.waits, wordWaits{word: w})
+		if index>>6 != w {
+			m.asked(w, asked, wait, even)
+			w, asked, wait = index>>6, 0, 0
 		}
-		a := &m.waits[len(m.waits)-1]
-		a.asked |= bit
-		if s.members>>at&1 != 0 {
-			a.wait |= bit
-			a.even |= bit & even
-			m.entries = append(m.entries, *p.v.sent.entry(p.sent, p.sent.n-bits.OnesCount32(s.members>>at)))
-			m.before = append(m.before, s.lean)
-		}
+		bit := uint64(1) << (index & 63)
+		asked |= bit
+		wait |= bit & -uint64(s.members>>at&1)
+	}
+	m.asked(w, asked, wait, even)
+	n := bits.OnesCount32(s.members)
+	m.entries = p.v.sent.appendLast(m.entries, p.sent, n)
+	m.before = slices.Grow(m.before, n)
+	for range n {
+		m.before = append(m.before, s.lean)
 	}
 	k.come.deltas += s.deltas
 	k.come.same += s.same
 	k.reached(p, f, i+len(next))
+}
+
+// asked notes who of a word was asked for, who of these waited, and of whom of
+// these T' is that of most if it is of any.
+func (m *sharedList) asked(w uint32, asked, wait, even uint64) {
+	if asked == 0 {
+		return
+	}
+	if n := len(m.waits); n == 0 || m.waits[n-1].word != w {
+		m.waits = append(m.waits, wordWaits{word: w})
+	}
+	a := &m.waits[len(m.waits)-1]
+	a.asked |= asked
+	a.wait |= wait
+	a.even |= wait & even
 }

@@ -57,6 +57,8 @@ type View struct {
 	owed    bitset // a despawn is owed, whatever the client acknowledged
 	kept    bitset // out of sight, and the client was left what it has
 	tooBig  bitset // does not fit a packet as it is now: the client lacks it
+	owes    bool   // owed may not be empty,
+	big     bool   // nor tooBig: else neither is looked at
 	hideNew bool
 	newborn newborn
 	own     personal
@@ -193,6 +195,8 @@ func (v *View) observe() {
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
+	v.owes = v.owes && v.owed.any()
+	v.big = v.big && v.tooBig.any()
 	v.grow()
 	v.retarget()
 	for _, index := range s.reshaped {

@@ -62,6 +62,9 @@ type packetWriter struct {
 	run   openRun
 	// bodies is where the body is that usual found last.
 	bodies *bodies
+	// single is the cohort that all are of who have a record in the list that was
+	// compared last, nil where it is not one.
+	single *cohort
 	again  bool // the list is gone through
 	// listed is R, the tick of the packet whose list is gone through; near is how
 	// many ticks before it the other one lies that the packet names, 0 = none.
@@ -165,6 +168,9 @@ func (v *View) updatesPending() bool {
 	if !v.waits {
 		return false
 	}
+	if w := v.whole.waits; !v.owes && w < len(v.unsent) && v.unsent[w] != 0 {
+		return true // where Pending found something
+	}
 	for w := range v.unsent {
 		if v.unsent[w]&^v.owed[w] != 0 {
 			return true
@@ -198,6 +204,9 @@ func (p *packetWriter) ends(list *sentPacket) {
 func (p *packetWriter) despawns() {
 	v := p.v
 	p.last = 0
+	if !v.owes {
+		return
+	}
 	plain := p.limit
 	for w := range v.owed {
 		if v.owed[w] == 0 {
@@ -320,6 +329,7 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.tenants[index].generation}
 	v.unsent.unset(index)
 	v.tooBig.set(index)
+	v.big = true
 	v.plan.took(index)
 	return true
 }
@@ -373,62 +383,6 @@ func (p *packetWriter) fitsAll() bool {
 	}
 	p.gone()
 	return true
-}
-
-// wrote notes that a record is in the packet.
-func (p *packetWriter) wrote(r *record) {
-	v := p.v
-	span := tick.Tick(0)
-	if r.base != tick.None && v.slots[r.index].mask == r.mask {
-		span = p.s - r.base
-	}
-	p.noted(r.index, r.mask, span)
-	v.stats.Rows += uint64(r.told.Count())
-	if r.base == tick.None {
-		if v.whole.on && !v.whole.fresh.has(r.index) {
-			v.stats.Updates++
-			return
-		}
-		v.whole.known(r.index)
-		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
-		v.stats.Spawns++
-		return
-	}
-	v.stats.Deltas += uint64(r.body.deltas)
-	v.stats.Unchanged += uint64(r.body.same)
-	v.stats.Updates++
-}
-
-// noted notes that the packet has a record of these rows, which leant on what
-// lies span ticks back, if a record of T′ can lean on that.
-func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
-	v := p.v
-	w, bit := index>>6, uint64(1)<<(index&63)
-	if v.touchedAt(index) <= p.s { // else something changed after this tick's first packets, and follows in the next
-		v.unsent[w] &^= bit
-	}
-	v.tooBig[w] &^= bit
-	v.unacked[w] |= bit
-	if v.plan.active {
-		v.plan.took(index)
-	}
-	if span >= v.store.cfg.Window || span > maxSpan {
-		span = 0 // by the time it is acknowledged it is out of the window
-	}
-	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
-	p.sent.records++
-	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
-		v.going[last].of |= bit
-	} else {
-		v.going = append(room(v.going, 1, usualList), wordOf{w, bit})
-	}
-}
-
-// gone notes in slots whose records are in the packet: before anybody may ask for
-// one of them again.
-func (p *packetWriter) gone() {
-	p.v.goTogether(p.v.going, p.s)
-	p.v.going = p.v.going[:0]
 }
 
 // fits writes records and takes them back if they went past the limit.

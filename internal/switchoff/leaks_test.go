@@ -20,7 +20,7 @@ func leaks() []mutation {
 		change("leaks", "who is hidden at birth owes what was owed before once more", owes,
 			"snapshot/newborn.go", "if !n.heirs.has(index) || n.idle.has(index) {", "if !n.heirs.has(index) {"),
 		change("leaks", "who is hidden at birth takes what was owed before along", owes,
-			"snapshot/newborn.go", "if n.heirs.has(index) {\n\t\tv.owed.set(index)\n\t}", ""),
+			"snapshot/newborn.go", "if n.heirs.has(index) {\n\t\tv.owed.set(index)\n\t\tv.owes = true\n\t}", ""),
 		change("leaks", "what is heard meanwhile is taken for what was before", "TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn",
 			"snapshot/acked.go", "\tv.born()\n", ""),
 		change("leaks", "who is shown for no packet is tied", "TestWhatWasShownForNoPacketTiesNothing",

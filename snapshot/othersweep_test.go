@@ -1,0 +1,71 @@
+package snapshot
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// othersGame plays a game in which, in the end, some entities that rested move again behind one
+// that is born, and returns that tick's payload.
+func othersGame(t *testing.T, apart bool) (payload []byte, s *Store) {
+	cfg := Config{Window: 64, Payload: 1200}
+	s = NewStore(runSchema(t), cfg)
+	s.desk.apart = apart
+	v := NewView(s, cfg)
+	v.cohorts.least = 1
+	var ids []wire.NetworkID
+	seq := uint64(0)
+	play := func(begin func()) []byte {
+		s.Begin(s.Tick() + 1)
+		begin()
+		s.Commit()
+		v.Observe()
+		buf := make([]byte, 1200)
+		seq++
+		n := v.Write(buf, seq)
+		v.Acked(seq)
+		return buf[:n]
+	}
+	move := func(from, to int) {
+		for i := from; i < to; i++ {
+			place := math.Float32bits(float32(int(s.Tick()) * (i + 1)))
+			s.Set(ids[i], 0, []uint32{place, math.Float32bits(float32(i)), 0})
+		}
+	}
+	for range 24 { // as many as a list that nobody shares may not be kept, and more
+		play(func() {
+			for len(ids) < 40 {
+				ids = append(ids, s.Spawn())
+			}
+			move(0, 40)
+		})
+	}
+	for k := range 4 {
+		play(func() {
+			if move(0, 10); k == 0 {
+				s.Despawn(ids[20])
+			}
+		})
+	}
+	require.True(t, v.cohorts.any.has(21), "who rested is in no cohort: the test shows nothing")
+	payload = play(func() {
+		ids[20] = s.Spawn()
+		require.EqualValues(t, 20, ids[20].Index)
+		move(0, 10)
+		move(20, 30)
+	})
+	return payload, s
+}
+
+// TestOthersAreSweptBehindARun: a record against nothing, of exact floats, may begin a run, whose
+// end is still to be written where others follow.
+func TestOthersAreSweptBehindARun(t *testing.T) {
+	want, _ := othersGame(t, true)
+	got, s := othersGame(t, false)
+	require.EqualValues(t, 8, s.desk.sweptOthers, "the first of the nine ends the run")
+	require.Equal(t, want, got)
+}
