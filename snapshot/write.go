@@ -93,11 +93,7 @@ func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.des
 
 // WriteAt is Write at a desk of the view's store.
 func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
-	if v.store.open {
-		return 0 // what is said as of a tick is all of it
-	}
-	v.born()
-	if !v.Pending() || len(dst) < minPayload {
+	if !v.mayWrite(len(dst)) {
 		return 0
 	}
 	if desk.lists.tick != v.store.tick {
@@ -152,6 +148,15 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	v.answer = false
 	v.stats.Snapshots++
 	return p.w.Finish()
+}
+
+// mayWrite reports whether there is something to write, and room for it. What is said as of a tick is all of it, so an open one is waited for.
+func (v *View) mayWrite(room int) bool {
+	if v.store.open {
+		return false
+	}
+	v.born()
+	return v.Pending() && room >= minPayload
 }
 
 // endBits is room for what always follows: the end of the despawns, that there

@@ -39,9 +39,9 @@ func (c *Column) moved(k int) uint8   { return c.differ[k] >> groupLanes }
 type Held struct {
 	First            uint32   // the index of the first body
 	Now              []uint32 // all of them, from the first on
-	Base, Before     []uint32 // those that are in the sets of the same name, Gap numbers before each
+	Base, Before     []uint32 // those that are in the sets of the same name
 	InBase, InBefore uint64   // bit i for the body of index First+i
-	Gap              int
+	Gap              int      // so many numbers are before each row of Base and Before
 }
 
 // Take is Put for the bodies of some indexes, the k-th and those behind it, up to the first that is not among those that are
