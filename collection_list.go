@@ -12,7 +12,7 @@ type List[T any] struct{ def *collections.Def }
 
 // NewList registers a type of list under its wire name. Call it on both sides, in any order with Replicate and Handle;
 // what it returns is good for every server and client of the protocol. T travels as a component does: it is blittable,
-// and struct tags say how. A field of type NetworkID with the tag net:"entity" is nil at a client for as long as that
+// and struct tags say how. A field of type NetworkID with the tag net:"entity" is zero at a client for as long as that
 // does not see the entity. NewList panics on a T that cannot travel, on a name that is taken, on limits out of their
 // ranges and on a frozen protocol.
 func NewList[T any](p *Protocol, name string, options ...CollectionOption) *List[T] {

@@ -16,7 +16,7 @@ import (
 //	func (m *Chat) Serialize(s *wire.Serializer) { s.String(&m.Text, 200) } // writes, reads and measures
 //
 // A field of type NetworkID
-// with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is nil. What a Serialize
+// with the tag net:"entity" names an entity: to a client that may not see it when the message is sent it is zero. What a Serialize
 // method writes is sent as it is. The handler runs when
 // Dispatch reaches the message's stage; ctx and m are good until it returns. One that panics ends the connection of the
 // sender with peer.ReasonHandlerPanic; everything else goes on. Handle panics, naming the type and the field, on a type that

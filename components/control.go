@@ -13,13 +13,12 @@ type Owner struct {
 	Client wire.ClientID // 0: the server
 }
 
-// Group makes entities travel together: what a client lacks of those with the same number goes out in one packet or not
-// yet, so that no client ever sees a part of a change. That holds for the despawn of a member too, for one that a client
-// loses sight of, and for one that leaves the group, be it for another one: who picks an item up is never seen with both
-// or neither. What counts for a client is what it sees of the group:
-// too much for a packet in the worst case, it is sent to that client entity by entity. A group that is too large for who sees
-// all of it is reported. Where despawns
-// and departures make it too large they go apart.
+// Group makes entities travel together: what a client lacks of those with the same number goes out in one packet or not yet,
+// so that no client ever sees a part of a change. That holds for the despawn of a member too, for one that a client loses
+// sight of, and for one that leaves the group, be it for another one: an item that passes from one member to another is
+// never seen with both of them, or with neither. What counts for a client is what it sees of the group: too much for a
+// packet in the worst case, it is sent to that client entity by entity. A group that is too large for a client that sees all
+// of it is reported. Where despawns and departures make it too large they go apart.
 //
 // What of a change is captured in a tick is seen together. With a Rate, or netcode.Every, members have their turns in the
 // same ticks: what is written to several at once is seen at once as long as it is captured equally often, by the same Rate
