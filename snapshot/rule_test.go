@@ -216,6 +216,16 @@ func TestRule7NothingIsOwedWhereNothingWasSent(t *testing.T) {
 	d.view.Hide(id)
 	require.Nil(t, d.write(), "hidden before anything was sent")
 	require.Nil(t, d.at(3, func() { d.move(id, 9) }), "hidden entities produce no byte")
+
+	d.store.Begin(4)
+	late := d.spawn(5)
+	d.store.Commit()
+	d.view.Observe()
+	d.store.Begin(5)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.Hide(late)
+	require.Nil(t, d.write(), "hidden a tick later, when no packet had gone")
 }
 
 func TestRule7OnlyADespawnOfTheLatestEndSettles(t *testing.T) {

@@ -19,7 +19,6 @@ func games() []mutation {
 		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.condemn(uint32(index))", "_ = index"),
 		game("what the client's game wrote stays", "ecs/tolerate.go", "if equal && !strayed || a", "if true || a"),
 		game("what was lost is not sent again", "snapshot/view.go", "if stillOwed || stillShown {", "if false && (stillOwed || stillShown) {"),
-		game("each member of a group goes by itself", "snapshot/write.go", "m != nil && len(m.indexes) > 1 {", "m != nil && false {"),
 		game("what a client wrote is not for the others", "ecs/own.go", "return write(", "return true || write("),
 		game("an ordered word does not wait for those before it", "peer/arrivals.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
 		game("who comes into sight is not told of collections", "server_collections.go", "r.Meet(content, &c.collector)", "_ = content"),
