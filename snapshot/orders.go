@@ -11,6 +11,7 @@ type order struct {
 	id     wire.NetworkID
 	rows   Mask
 	weight uint16
+	show   bool
 }
 
 type orderKind uint8
@@ -54,7 +55,7 @@ func (v *View) obey() {
 		case orderAgain:
 			v.Again(o.id)
 		case orderShowNew:
-			v.ShowNew(true)
+			v.ShowNew(o.show)
 		case orderShowAll:
 			v.ShowAll()
 		}

@@ -74,6 +74,39 @@ func TestOrdersOfAnOpenTickAreObeyed(t *testing.T) {
 	require.Equal(t, ^Mask(0), d.view.Rows(a))
 }
 
+// Of what is said of all that comes, the last holds: what waits for the commit does not take back what was said after it.
+func TestTheLastOfWhatIsSaidOfNewOnesHolds(t *testing.T) {
+	for name, c := range map[string]struct {
+		say      func(v *View)
+		now, new bool // who is born in the open tick is seen, and who is born in the next one
+	}{
+		"nothing":         {func(*View) {}, true, true},
+		"no":              {func(v *View) { v.ShowNew(false) }, false, false},
+		"yes, no":         {func(v *View) { v.ShowNew(true); v.ShowNew(false) }, false, false},
+		"no, yes":         {func(v *View) { v.ShowNew(false); v.ShowNew(true) }, false, true},
+		"all, no":         {func(v *View) { v.ShowAll(); v.ShowNew(false) }, true, false},
+		"no, all":         {func(v *View) { v.ShowNew(false); v.ShowAll() }, true, true},
+		"no, all, no, no": {func(v *View) { v.ShowNew(false); v.ShowAll(); v.ShowNew(false); v.ShowNew(false) }, true, false},
+	} {
+		d := newDuo(t)
+		var first, now, next wire.NetworkID
+		d.deliver(d.at(1, func() { first = d.spawn(1) }))
+		d.deliver(d.at(2, func() {
+			d.move(first, 2)
+			c.say(d.view)
+			now = d.spawn(1)
+		}))
+		require.Equal(t, c.now, d.view.Visible(now), name)
+		require.Equal(t, c.now, d.x(now) == 1, name)
+		d.deliver(d.at(3, func() {
+			d.move(first, 3)
+			next = d.spawn(1)
+		}))
+		require.Equal(t, c.new, d.view.Visible(next), name)
+		require.Equal(t, c.new, d.x(next) == 1, name)
+	}
+}
+
 // A view that is made while a tick is open sees all of it.
 func TestAViewOfAnOpenTick(t *testing.T) {
 	d := newDuo(t)

@@ -69,3 +69,34 @@ func TestOthersAreSweptBehindARun(t *testing.T) {
 	require.EqualValues(t, 8, s.desk.sweptOthers, "the first of the nine ends the run")
 	require.Equal(t, want, got)
 }
+
+// TestWhatIsLostInItsOwnTickWaitsForTheNext: an entity has one record a tick (rule 1), also where it would be swept.
+func TestWhatIsLostInItsOwnTickWaitsForTheNext(t *testing.T) {
+	cfg := Config{Window: 64, Payload: 1200}
+	s := NewStore(runSchema(t), cfg)
+	v := NewView(s, cfg)
+	v.cohorts.least = 1
+	var ids []wire.NetworkID
+	buf := make([]byte, 1200)
+	for seq := uint64(1); seq < 40; seq++ {
+		s.Begin(s.Tick() + 1)
+		for len(ids) < 40 {
+			ids = append(ids, s.Spawn())
+		}
+		for i, id := range ids {
+			if seq < 25 || i < 10 || seq == 39 && i < 30 {
+				s.Set(id, 0, []uint32{math.Float32bits(float32(int(seq) * (i + 1))), math.Float32bits(float32(i)), 0})
+			}
+		}
+		s.Commit()
+		v.Observe()
+		require.NotZero(t, v.Write(buf, seq))
+		if seq < 39 {
+			v.Acked(seq)
+		}
+	}
+	require.NotZero(t, s.desk.sweptOthers, "the test shows nothing")
+	v.Lost(39)
+	require.True(t, v.Pending())
+	require.Zero(t, v.Write(buf, 40), "all of it went out in this tick")
+}

@@ -60,10 +60,10 @@ func (v *View) Keep(id wire.NetworkID) {
 // between Begin and Commit, what is new in that tick is not seen if that was so
 // before or is to be so from now on.
 func (v *View) ShowNew(show bool) {
-	if show && v.waitsForCommit(order{what: orderShowNew}) {
+	if v.waitsForCommit(order{what: orderShowNew, show: show}) { // which otherwise took in what is new by now
+		v.hideNew = v.hideNew || !show
 		return
 	}
-	v.Observe() // what is new by now
 	v.hideNew = !show
 }
 
