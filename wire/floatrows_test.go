@@ -38,6 +38,25 @@ func TestFloatsAreCopied(t *testing.T) {
 	})
 }
 
+// One number that is not finite is refused wherever it stands, however many there are beside it.
+func TestOneFloatThatIsNotFiniteIsRefused(t *testing.T) {
+	for n := 1; n <= 20; n++ {
+		for at := range n {
+			for _, bad := range []uint32{0x7F80_0000, 0xFF80_0000, 0x7FC0_0001, 0xFF80_0001} {
+				buf, lanes := []byte(nil), make([]uint32, n)
+				for i := range n {
+					v := math.Float32bits(float32(i) - 1.5)
+					if i == at {
+						v = bad
+					}
+					buf = binary.LittleEndian.AppendUint32(buf, v)
+				}
+				require.False(t, CopyFloats(lanes, buf), "%#x at %d of %d", bad, at, n)
+			}
+		}
+	}
+}
+
 // TestAlign holds that padding is zeros up to the byte, that skipping bytes is reading them, and that a byte which was written
 // can be written anew.
 func TestAlign(t *testing.T) {

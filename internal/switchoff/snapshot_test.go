@@ -85,7 +85,7 @@ func rules5and6() []mutation {
 	return []mutation{
 		change("rule 5", "what of a packet could be decoded takes effect", "TestRule5WhoLacksABaselineAsks",
 			"snapshot/read.go", "if err != nil {\n\t\treturn err\n\t}\n\tr.commit(s)", "r.commit(s)\n\tif err != nil {\n\t\treturn err\n\t}"),
-		change("rule 5", "a run goes on with numbers that are not finite", "TestFloatsAreCopied",
+		change("rule 5", "a run goes on with numbers that are not finite", "TestOneFloatThatIsNotFiniteIsRefused",
 			"wire/floatrows.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
 		change("rule 5", "a run is read though its padding says something", "TestDamagedSequels",
 			"snapshot/readlone.go", "payload[said-1]>>(at%8) != 1", "payload[said-1]>>(at%8)&1 != 1"),
