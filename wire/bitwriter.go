@@ -80,10 +80,10 @@ const varTop = 64 - varOrder
 //
 //	b zeros, a one, then b+2 bits: v - 4(2^b - 1), b the largest with 4(2^b - 1) <= v
 //
-//	0..3      1 xx            3 bits
-//	4..11     0 1 xxx         5
-//	12..27    00 1 xxxx       7
-//	28..59    000 1 xxxxx     9        at most 127, for the four largest
+//	0..3      1 vv            3 bits
+//	4..11     0 1 vvv         5
+//	12..27    00 1 vvvv       7
+//	28..59    000 1 vvvvv     9        at most 127, for the four largest
 func (w *BitWriter) Var(v uint64) {
 	u, b := v+1<<varOrder, uint(varTop)
 	if u >= 1<<varOrder { // else v + 4 wrapped around: one of the four largest

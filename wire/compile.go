@@ -193,7 +193,8 @@ func (c *compiler) add(o op, lanes ...lane) error {
 // finish counts bits and joins neighbours in memory to spans.
 func (c *compiler) finish() {
 	p := c.plan
-	p.floats = true
+	p.floats, p.wide = true, wide()
+	p.findRuns()
 	for _, l := range p.lanes {
 		p.bits += int(l.bits)
 		p.floats = p.floats && l.check == checkFloat32

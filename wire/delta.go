@@ -29,9 +29,12 @@ type Delta struct {
 	floats bool // all lanes are such
 	once   sync.Once
 	ready  bool // for Code
+	wide   bool // rows side by side are gone through several at a time: see wide
+	tables tokenTables
 	row    rowKind
-	m      int64  // of rowTurn: the largest number of a lane,
-	length uint64 // and the length that quaternions have, times 256: as in rotation
+	m      int64    // of rowTurn: the largest number of a lane,
+	length uint64   // and the length that quaternions have, times 256: as in rotation
+	tops   wideTops // of rows that goWide, else zeros
 }
 
 // deltaGroup is lanes whose changes are one symbol.

@@ -37,7 +37,8 @@ func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 			require.Equal(t, p.PredictedBy(), q.PredictedBy())
 			for i := range p.ops {
 				a, b := p.ops[i], q.ops[i]
-				a.offset, b.offset = 0, 0
+				a.offset, b.offset = 0, 0 // and what is about memory beside: a parsed plan has none
+				a.run, a.quat = b.run, b.quat
 				require.Equal(t, a, b)
 			}
 		}

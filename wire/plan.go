@@ -23,6 +23,8 @@ type Plan struct {
 	// floats says that all lanes are those of float32 fields that travel exactly.
 	floats bool
 	debug  bool // packing is off
+	wide   bool // the processor is
+	runs   []fixedRun
 
 	predictor string // name of predict
 	predict   Prediction

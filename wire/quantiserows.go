@@ -13,10 +13,16 @@ func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, 
 		return bad
 	}
 	lanes = lanes[:len(rows)*n]
-	for i := range ops {
+	for i := 0; i < len(ops); i++ {
 		o := &ops[i]
 		switch o.kind {
 		case opFixed32:
+			if o.run > 0 {
+				r := &p.runs[o.run-1]
+				bad = r.quantiseRun(ops[i:], base, size, rows, lanes, n, bad)
+				i += int(r.fields) - 1
+				continue
+			}
 			bad = o.quantiseFixedRows(base, size, rows, lanes, n, bad)
 		case opFloat32:
 			for k, row := range rows {
@@ -28,15 +34,7 @@ func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, 
 				lanes[k*n+o.lane] = v
 			}
 		case opQuat:
-			for k := 0; k < len(rows); k++ {
-				if k += o.quatRows(base, size, rows[k:], lanes[k*n+o.lane:], n); k == len(rows) {
-					break
-				}
-				q := quatAt(base, uintptr(int(rows[k])*size)+o.offset)
-				if o.quantiseQuat(q, (*[4]uint32)(lanes[k*n+o.lane:])) != NoFault {
-					bad = append(bad, int32(k))
-				}
-			}
+			bad = o.quantiseQuatRows(base, size, rows, lanes, n, bad)
 		default:
 			for k, row := range rows {
 				at := fieldAt(base, uintptr(int(row)*size)+o.offset)
@@ -86,11 +84,11 @@ func (o *op) fixedRows(column *byte, size int, rows []int32, lanes []uint32, n i
 
 // quatRows is quantiseQuat for rows that its fast path is for, and returns how many of them come first. It calls nothing and
 // has no branch that nobody can foresee.
-func (o *op) quatRows(base *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
+func (o *op) quatRows(column *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
 	const magnitude = 1<<31 - 1
 	slack, near, mid := o.slack, 4*o.step, float64(o.count)*0.5+0.5
 	for at := 0; done < len(rows); done, at = done+1, at+n {
-		v := quatAt(base, uintptr(int(rows[done])*size)+o.offset)
+		v := quatAt(column, uintptr(int(rows[done])*size))
 		x, y, z, w := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2]), math.Float32bits(v[3])
 		c := [4]float64{widened(x), widened(y), widened(z), widened(w)}
 		if d := float64(c[0]*c[0]) + float64(c[1]*c[1]) + float64(c[2]*c[2]) + float64(c[3]*c[3]) - 1; !(d < slack && d > -slack) {

@@ -9,14 +9,17 @@ type Column struct {
 	differ            [MaxStrands]uint8               // by body: bit i that lane i differs from T, bit i+4 that it did at T from T'
 	any               uint8                           // in which lanes any differs from T
 	lanes             int
+	wide              bool // see Delta.wide
 	held              [MaxStrands]heldAt
 }
 
 // heldAt is where what was taken together lies, in bytes.
 type heldAt struct{ now, base, before uintptr }
 
-// Begin begins a column of rows of so many lanes, 1 to MaxStrandLanes.
-func (c *Column) Begin(lanes int) { c.lanes, c.any = lanes, 0 }
+// Begin begins a column of rows of d, which have at most MaxStrandLanes.
+func (c *Column) Begin(d *Delta) { c.begin(len(d.lanes), d.wide) }
+
+func (c *Column) begin(lanes int, wide bool) { c.lanes, c.wide, c.any = lanes, wide, 0 }
 
 // Put fills in the row of the k-th body.
 func (c *Column) Put(k int, now, base, before []uint32) {
@@ -49,9 +52,12 @@ type Held struct {
 func (c *Column) Take(k int, indexes []uint32, h *Held) int {
 	n, stride := uintptr(c.lanes), uintptr(c.lanes+h.Gap)
 	both := h.InBase & h.InBefore
-	if both == 0 || !hostLittle || n != 3 && n != 4 || len(indexes) > MaxStrands || len(h.Now) < 64*c.lanes ||
+	if both == 0 || uint(k) >= uint(len(indexes)) || !hostLittle || n != 3 && n != 4 || len(indexes) > MaxStrands || len(h.Now) < 64*c.lanes ||
 		len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || len(h.Before) < bits.OnesCount64(h.InBefore)*int(stride) {
 		return k
+	}
+	if c.wide {
+		return takeWide(c, k, len(indexes), &indexes[0], h)
 	}
 	to, now, base, before := k, firstByte(&h.Now[0]), firstByte(&h.Base[0]), firstByte(&h.Before[0])
 	if both&(both+1) == 0 { // nobody is left out before one that is held in both: a body is the one of its index

@@ -33,8 +33,8 @@ func TestTakeIsPut(t *testing.T) {
 		k := rapid.IntRange(0, len(indexes)-1).Draw(t, "from")
 
 		var got, want Column
-		got.Begin(n)
-		want.Begin(n)
+		got.begin(n, wide() && rapid.Bool().Draw(t, "several at a time"))
+		want.begin(n, false)
 		to, end := got.Take(k, indexes, &h), k
 		for ; end < len(indexes); end++ {
 			in := indexes[end] - h.First
@@ -73,7 +73,7 @@ func TestTakeStaysInside(t *testing.T) {
 	} {
 		h := Held{Now: make([]uint32, 192), Base: make([]uint32, 256), Before: make([]uint32, 256), InBase: ^uint64(0), InBefore: ^uint64(0), Gap: 1}
 		var c Column
-		c.Begin(3)
+		c.begin(3, wide())
 		require.Equal(t, 2, c.Take(0, []uint32{0, 63}, &h))
 		cut(&h)
 		require.Zero(t, c.Take(0, []uint32{0, 63}, &h))
@@ -86,11 +86,11 @@ func TestStrandsAllocateNothing(t *testing.T) {
 	var c Column
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
-	for _, d := range strandDeltas(t) {
+	for _, d := range append(strandDeltas(t, false), strandDeltas(t, true)...) {
 		v := Versions{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
 		now := make([]uint32, len(d.lanes))
 		turn := func(by uint32) {
-			c.Begin(len(d.lanes))
+			c.Begin(d)
 			for k := range uint32(MaxStrands) {
 				for i := range now {
 					now[i] = (k + by) & uint32(d.top(i))

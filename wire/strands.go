@@ -28,6 +28,9 @@ type Strands struct {
 	to     [groupLanes][MaxStrands]int64 // of rotations: where they go, and how long that is
 	length [MaxStrands]uint64
 
+	aim  [groupLanes][MaxStrands]float64 // of rotations, where they go, and the square of how long that is: aimWide
+	from wideColumn                      // where rows would come from, a tick before T, if they went on as is expected of them
+
 	movement, distance [MaxStrands]int64 // of a lane: the movement that leads to what is expected, and how far it is from that
 }
 
@@ -52,12 +55,16 @@ type farToken struct {
 // Begin begins n strands with which of their rows differ: a symbol of a table for so many rows.
 func (s *Strands) Begin(n int, t *Table, columns []Column, v *Versions) {
 	s.n = n
-	rows, flat := uint(len(columns))&7, t.flatten()
+	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStrandRows
 	context, known := AgeClass(v.Age)*(1<<rows+1)+1<<rows, 0
 	if v.Before != nil {
 		context, known = context-1<<rows, 1<<rows-1
 	}
-	for first := 0; first < n; first += 8 {
+	first := 0
+	if columns[0].wide && n <= MaxStrands && (context+known+1)<<rows <= len(flat) {
+		first = beginWide(s, &columns[0], len(columns), &flat[0], uint64(context), uint64(known))
+	}
+	for ; first < n; first += 8 {
 		var changed, moved uint64 // of eight bodies
 		for i := range columns {
 			differ := binary.LittleEndian.Uint64(columns[i].differ[first&(MaxStrands-8):])
@@ -139,6 +146,23 @@ func (t *Table) shorten() []atomic.Uint32 {
 		t.short[n].Store(shortKnown)
 	})
 	return t.short
+}
+
+// tokenTables are where the codes of a row's lanes begin.
+type tokenTables struct {
+	flat  *atomic.Uint32             // which lanes differ
+	short [groupLanes]*atomic.Uint32 // short tokens,
+	last  [groupLanes]uint32         // and which is the last of them
+}
+
+func (d *Delta) tokenTables() (t tokenTables) {
+	t.flat = &d.groups[0].flat[0]
+	for i := range d.lanes {
+		if short := d.lanes[i].short; short != nil {
+			t.short[i], t.last[i] = &short[0], uint32(len(short)-1)
+		}
+	}
+	return t
 }
 
 // long is the token of a distance, counted as for short ones, of which there is no short one or which was not asked for yet.

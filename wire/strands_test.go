@@ -29,13 +29,14 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 	return rows
 }
 
-// strandDeltas is rows of every kind that bodies made side by side may have.
-func strandDeltas(t *testing.T) (list []*Delta) {
+// strandDeltas is rows of every kind that bodies made side by side may have, several at a time where the processor can.
+func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
 		if len(p.lanes) <= MaxStrandLanes {
 			d, err := NewDelta(p, Shipped())
 			require.NoError(t, err)
 			d.Prepare()
+			d.wide = d.wide && wide
 			list = append(list, d)
 		}
 	}
@@ -45,10 +46,11 @@ func strandDeltas(t *testing.T) (list []*Delta) {
 
 // Bodies that are made side by side are, bit by bit, those that are made row by row.
 func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
-	deltas, s := strandDeltas(t), new(Strands)
+	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Strands)
 	ahead := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		deltas := rapid.SampledFrom([][]*Delta{plain, several}).Draw(t, "how")
 		of := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStrandRows).Draw(t, "rows")
 		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[len(of)-1], 1<<len(of), WhichContexts(len(of)))
 		require.NoError(t, err)
@@ -59,7 +61,7 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 		known := rapid.IntRange(0, 3).Draw(t, "T' is leaned on") > 0
 		columns, rows := make([]Column, len(of)), make([][][3][]uint32, n)
 		for i, d := range of {
-			columns[i].Begin(len(d.lanes))
+			columns[i].Begin(d)
 		}
 		for k := range rows {
 			for i, d := range of {

@@ -15,6 +15,8 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *Versions) {
 		first += misses
 	}
 	switch {
+	case d.tops[1] != 0 && uint64(v.Age) <= widest && uint64(span) <= widest:
+		d.wideAt(s, c, first, v.Age, span)
 	case d.row == rowLines && d.ready:
 		for k, differ := range c.differ {
 			s.odd[k], s.usual[k] = 0, differ&(1<<groupLanes-1)
@@ -170,24 +172,51 @@ func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
 	if d.ready && d.row != rowOther {
 		d.tokensOf(s, c, v)
 	}
-	for k := range s.n {
-		if s.odd[k] != 0 {
-			d.codeOdd(s, c, k, v)
+	for first := 0; first < s.n; first += 8 { // most often none of eight
+		for odd := binary.LittleEndian.Uint64(s.odd[first&(MaxStrands-8):]); odd != 0; {
+			k := bits.TrailingZeros64(odd) / 8
+			if odd &^= 0xFF << (k * 8); first+k < s.n {
+				d.codeOdd(s, c, first+k, v)
+			}
 		}
 	}
 }
 
-// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them, a lane
-// of all before the next.
+// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them.
 func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
-	g, class := &d.groups[0], AgeClass(v.Age)
-	lanes := uint(g.count) & 7
+	class, lanes := AgeClass(v.Age), uint(d.groups[0].count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, 0
 	if v.Before != nil {
-		context, known = class*(1<<lanes+1), 0xFF
+		context, known = class*(1<<lanes+1), 1<<lanes-1
 	}
-	any := uint8(0)
-	for k := range s.n {
+	if !d.wide {
+		d.tokensOfRows(s, c, 0, s.n, context, known)
+		return
+	}
+	for left := d.writeWide(s, c, context, known); left != 0; left &= left - 1 {
+		k := bits.TrailingZeros32(left)
+		d.tokensOfRows(s, c, k, k+1, context, known)
+	}
+}
+
+// writeWide is tokensOf for the rows of which all tokens are known. It returns which those were not.
+func (d *Delta) writeWide(s *Strands, c *Column, context, known int) uint32 {
+	lanes, any := d.groups[0].count, c.any
+	if d.row == rowTurn {
+		any &^= 1 // such rows go their own way
+	}
+	if (context+known+1)<<(lanes&7) > len(d.groups[0].flat) || s.n > MaxStrands {
+		panic("wire: which lanes differ has fewer contexts than there are")
+	}
+	clear(s.usual[s.n:])
+	return uint32(writeWide(s, c, &d.tables, uint64(lanes), uint64(context), uint64(known), uint64(any)))
+}
+
+// tokensOfRows is tokensOf from one row up to another, a lane of all before the next.
+func (d *Delta) tokensOfRows(s *Strands, c *Column, from, to, context, known int) {
+	g := &d.groups[0]
+	lanes, any := uint(g.count)&7, uint8(0)
+	for k := from; k < to; k++ {
 		usual := s.usual[k]
 		if usual == 0 {
 			continue
@@ -207,8 +236,8 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 	for ; any != 0; any &= any - 1 {
 		i := bits.TrailingZeros8(any) & (groupLanes - 1)
 		l := &d.lanes[i]
-		for k := 0; ; k++ {
-			if k = l.shortOf(s, i, k); k == s.n {
+		for k := from; ; k++ {
+			if k = l.shortOf(s, i, k, to); k == to {
 				break
 			}
 			l.longOf(s, i, k)
@@ -216,10 +245,10 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *Versions) {
 	}
 }
 
-// shortOf writes the tokens of a lane from the k-th row on, up to one that is no short one, or not known yet, whose number it
+// shortOf writes the tokens of a lane from the k-th row to the n-th, up to one that is no short one, or not known yet, whose number it
 // returns. It calls nothing.
-func (l *deltaLane) shortOf(s *Strands, i, k int) int {
-	short, n := l.short, s.n
+func (l *deltaLane) shortOf(s *Strands, i, k, n int) int {
+	short := l.short
 	if n > MaxStrands || k < 0 {
 		return n
 	}

@@ -310,6 +310,9 @@ func TestQuatRowsIsQuantiseQuat(t *testing.T) {
 			}
 			all += len(rows)
 			require.Equal(t, want, got)
+			whole := make([]uint32, 4*len(column))
+			p.QuantiseRows((*byte)(unsafe.Pointer(&column[0])), int(p.Size()), rows, whole, nil)
+			require.Equal(t, want, whole)
 		})
 		require.Greater(t, quick, all/8)
 	}
