@@ -16,6 +16,7 @@ func (v *View) Acked(seq uint64) {
 		return
 	}
 	p.pending, p.acked = false, true
+	v.ties.changes++
 	if seq >= v.epochSeq {
 		v.answer, v.answered = false, true
 	}

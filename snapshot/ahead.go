@@ -133,25 +133,44 @@ func (p *packetWriter) makeBound(b *sheaf) {
 
 // addAll is add for bodies that lean on the same, none of which was made yet.
 func (b *bodies) addAll(s *Store, of *sheaf) {
-	rows, mask, t, before := of.mask&^s.schema.tags, of.mask, of.t, of.before
-	of.make(s, rows, t, before)
-	all := false
-	for k, index := range of.index[:of.n] {
+	rows := of.mask &^ s.schema.tags
+	of.make(s, rows, of.t, of.before)
+	for k := 0; k < of.n; {
+		k = b.addSome(s, of, k, uint8(rows.Count()))
+	}
+}
+
+// addSome is addAll from the k-th on, up to the first that goes to another arena.
+func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
+	a, shift := b.of(of.index[k]), b.shift
+	a.room(s, of.n-k)
+	entries, n, number := a.entries[:cap(a.entries)], uint32(len(a.entries)), of.index[k]>>shift
+	for ; k < of.n && of.index[k]>>shift == number; k++ {
 		if of.missing[k] {
 			continue
 		}
-		a, e := b.place(s, index)
-		e.t, e.before, e.mask, e.index = t, before, mask, index
-		e.bits, e.at, e.next, e.none, e.fresh = uint32(of.strands.Bits(k)), uint32(a.code.Bits()/64), 0, false, true
-		if e.word, all = of.strands.Word(k); !all {
+		index, e := of.index[k], &entries[n]
+		if at := b.first[index]; at == 0 || at >= n || entries[at].index != index {
+			b.first[index] = n
+		} else {
+			chain(entries, at, n)
+		}
+		word, all := of.strands.Word(k)
+		e.t, e.before, e.mask, e.word = of.t, of.before, of.mask, word
+		e.bits, e.at, e.next, e.index, e.place = uint32(of.strands.Bits(k)), 0, 0, index, n
+		if !all {
+			e.at = uint32(a.code.Bits() / 64)
 			a.code.Reserve(usualWords)
 			a.code.Strand(&of.strands, k)
 		}
 		e.deltas = uint8(of.strands.Rows(k))
-		e.same = uint8(rows.Count()) - e.deltas
+		e.same, e.none, e.fresh = rows-e.deltas, false, true
 		of.bodies[of.at[k]] = e
-		a.made++
+		n++
 	}
+	a.made += uint64(n) - uint64(len(a.entries))
+	a.entries = a.entries[:n]
+	return k
 }
 
 // make makes the bits of all bodies.
@@ -188,7 +207,7 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 		still = t
 	}
 	at, held, known := ^uint32(0), wire.Held{Gap: ageLanes}, false
-	c.Begin(int(n))
+	c.Begin(s.schema.codes.deltas[row])
 	for k := 0; k < b.n; {
 		index := b.index[k]
 		if number := index / stripeRows; number != at {

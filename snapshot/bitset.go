@@ -1,6 +1,9 @@
 package snapshot
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // bitset holds one bit per network index. Sets that are combined are grown
 // together, so their lengths agree.
@@ -44,8 +47,10 @@ func (b bitset) any() bool {
 
 // grownTo returns b with room for n bits.
 func (b bitset) grownTo(n int) bitset {
-	for len(b)*64 < n {
-		b = append(b, 0)
+	had := len(b)
+	if words := (n + 63) / 64; words > had {
+		b = slices.Grow(b, words-had)[:words]
+		clear(b[had:])
 	}
 	return b
 }

@@ -158,17 +158,27 @@ func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
 	if e == nil {
 		b.first[index] = n
 	} else {
-		for e.next != 0 {
-			e = &a.entries[e.next]
-		}
-		e.next = n
+		chain(a.entries, e.place, n)
 	}
-	if len(a.entries) == cap(a.entries) { // Clients of many round trips, with some loss, need several bodies of an index.
-		a.entries = slices.Grow(a.entries, max(len(a.entries), min(moreEach*len(s.gens), mostMore)))
-	}
+	a.room(s, 1)
 	a.entries = a.entries[:n+1]
 	a.entries[n].place = n
 	return a, &a.entries[n]
+}
+
+// chain makes the n-th entry another body of what that at a place is of.
+func chain(entries []bodyEntry, at, n uint32) {
+	for entries[at].next != 0 {
+		at = entries[at].next
+	}
+	entries[at].next = n
+}
+
+// room makes room for some more entries.
+func (a *arena) room(s *Store, more int) {
+	if n := len(a.entries); n+more > cap(a.entries) { // Clients of many round trips, with some loss, need several bodies of an index.
+		a.entries = slices.Grow(a.entries, max(n, more, min(moreEach*len(s.gens), mostMore)))
+	}
 }
 
 // usualWords is more than almost every body takes.

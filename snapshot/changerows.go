@@ -52,13 +52,20 @@ func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 func (s *Store) replaceStripe(ids []wire.NetworkID, row int, lanes []uint32) {
 	n, first := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1)
 	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
-	rows := differing(page, ids, lanes, n)
+	in := int(ids[0].Index % stripeRows)
+	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
+	var rows uint64
+	if together {
+		rows = s.schema.compare[row].DifferingLanes(page[in*n:], lanes, len(ids)) << in
+	} else {
+		rows = differing(page, ids, lanes, n)
+	}
 	if rows == 0 {
 		return
 	}
 	s.past.noteRows(row, ids, rows, page, cap(s.rows.masks))
-	switch in := int(ids[0].Index % stripeRows); {
-	case int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1: // one behind the other
+	switch {
+	case together:
 		copy(page[in*n:], lanes)
 	case n == 3 || n == 4:
 		for k, id := range ids {
@@ -110,7 +117,22 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []ui
 	s.rows |= rows
 	if stride := ageLanes + n; c.there == 0 && (n == 3 || n == 4) {
 		c.rows, c.there = c.rows|rows, rows
-		to, recent, since := h.value(c.lane, int(c.room)*stride), h.age(s.before), p.since[number*stripeRows:]
+		h.keepRows(h.value(c.lane, int(c.room)*stride), p, s, number, rows, page)
+		return
+	}
+	for left := rows; left != 0; left &= left - 1 {
+		in := bits.TrailingZeros64(left)
+		to := h.insert(c, 1<<in, ageLanes+n)
+		to[0] = h.age(p.lastOf(s, number*stripeRows+uint32(in)))
+		copy(to[ageLanes:], page[in*n:(in+1)*n])
+	}
+}
+
+// keepRows writes what rows of a stripe were behind how long they had been so, one behind the other. They have three or four lanes.
+func (h *history) keepRows(to []uint32, p *pastRow, s *stripe, number uint32, rows uint64, page []uint32) {
+	n, recent, since := p.width, h.age(s.before), p.since[number*stripeRows:]
+	stride := ageLanes + n
+	if runs := bits.OnesCount64(rows &^ (rows << 1)); 4*runs > bits.OnesCount64(rows) {
 		for left := rows; left != 0; left &= left - 1 {
 			in := bits.TrailingZeros64(left)
 			age := recent
@@ -124,11 +146,36 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []ui
 		}
 		return
 	}
-	for left := rows; left != 0; left &= left - 1 {
+	// Most lie one behind the other, and most changed in the tick before as well.
+	for left, at := rows, to; left != 0; {
 		in := bits.TrailingZeros64(left)
-		to := h.insert(c, 1<<in, ageLanes+n)
-		to[0] = h.age(p.lastOf(s, number*stripeRows+uint32(in)))
-		copy(to[ageLanes:], page[in*n:(in+1)*n])
+		run := bits.TrailingZeros64(^(left >> in))
+		if from := page[in*n:][:run*n]; n == 3 {
+			keepRun3(at, from, recent)
+		} else {
+			keepRun4(at, from, recent)
+		}
+		at, left = at[run*stride:], left&(^uint64(0)<<(in+run))
+	}
+	for left := rows &^ s.others; left != 0; left &= left - 1 {
+		in := bits.TrailingZeros64(left)
+		to[bits.OnesCount64(rows&(1<<in-1))*stride] = h.age(since[in])
+	}
+}
+
+// keepRun3 writes rows of three lanes behind their age.
+func keepRun3(to, from []uint32, age uint32) {
+	for ; len(from) >= 3 && len(to) >= 4; from, to = from[3:], to[4:] {
+		v, old := (*[4]uint32)(to), (*[3]uint32)(from)
+		v[0], v[1], v[2], v[3] = age, old[0], old[1], old[2]
+	}
+}
+
+// keepRun4 writes rows of four lanes behind their age.
+func keepRun4(to, from []uint32, age uint32) {
+	for ; len(from) >= 4 && len(to) >= 5; from, to = from[4:], to[5:] {
+		to[0] = age
+		*(*[4]uint32)(to[1:]) = [4]uint32(from)
 	}
 }
 
@@ -139,8 +186,8 @@ func (s *Store) touchRows(w uint32, rows uint64) {
 	}
 	rows &^= s.changed[w]
 	s.changed[w] |= rows
-	for now, moved, before := s.tick, s.moved, s.before; rows != 0; rows &= rows - 1 {
-		index := int(w)<<6 + bits.TrailingZeros64(rows)
-		before[index], moved[index] = moved[index], now
+	for now, of := s.tick, s.moved[w<<6:]; rows != 0; rows &= rows - 1 {
+		m := &of[bits.TrailingZeros64(rows)]
+		m.before, m.last = m.last, now
 	}
 }

@@ -22,10 +22,11 @@ type codes struct {
 	gaps    [33]gapCode // by class: those of the records that a payload without a list begins with
 }
 
-// gapCode is the code of a class of gaps, of records that are not the usual ones.
+// gapCode is the code of a class of gaps, of records that are not the usual ones, behind the two bits of a payload that has no despawns and no list.
 type gapCode struct {
-	code, size uint16
+	code, mask uint64 // mask: which bits of the payload say it, with those of the gap
 	raw        uint32 // which bits of the gap follow
+	size, all  uint16 // how many bits stand in front of those, and with them
 }
 
 // whichRows is how many rows have their changes told by one symbol.
@@ -69,7 +70,9 @@ func (s *Schema) SetTables(source wire.TableSource) error {
 	c.end, c.endSize = [2]byte{byte(end), byte(end >> 8)}, int(n+7)/8
 	for class := range c.gaps {
 		code, n := c.gap.Bits(0, 2+2*class)
-		c.gaps[class] = gapCode{uint16(code), uint16(n), 1<<max(class, 1)>>1 - 1}
+		raw := uint32(1)<<max(class, 1)>>1 - 1
+		c.gaps[class] = gapCode{code: code << 2, raw: raw, size: uint16(n + 2), all: uint16(int(n) + 2 + bits.OnesCount32(raw))}
+		c.gaps[class].mask = 1<<c.gaps[class].all - 1
 	}
 	s.codes = c
 	return nil

@@ -179,6 +179,10 @@ func (p *packetWriter) goRound() bool {
 		case len(v.unsent):
 			word &= low
 		}
+		bound := word & p.bound(w)
+		if !v.plan.active {
+			word &^= bound
+		}
 		p.makeAheadOf(w, word)
 		for ; word != 0; word &= word - 1 {
 			if word = p.sweepOthers(w, word); word == 0 {
@@ -187,12 +191,15 @@ func (p *packetWriter) goRound() bool {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			switch {
 			case !v.unsent.has(index): // written with its group
-			case !p.candidate(index):
-				v.plan.took(index) // the next tick's business
+			case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
+				v.plan.took(index) // its despawns' business, or the next tick's
 			case !p.unit(index):
 				v.cursor = index
 				p.refused(index)
 				return false
+			}
+			if p.torn {
+				word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // one by one, those behind it
 			}
 		}
 	}

@@ -17,6 +17,10 @@ type parcel struct {
 	marked  bitset   // who is in it
 	out     bool     // some of it belongs to another tick's packets
 
+	seen    outlook   // as of which due and mine are
+	changes uint64    // of what is tied, lacking or waiting, but by packets
+	anew    bool      // due and mine are found anew for each packet, for tests,
+	looked  int       // and how often a unit was gathered
 	due     []uint32  // one of each unit that may go out
 	placed  []uint32  // one of each that does
 	mine    bitset    // who is in any unit with a despawn
@@ -27,6 +31,17 @@ type parcel struct {
 	stuck   tick.Tick // since when no packet has had room for the first one, of which some is left to messages; tick.None
 }
 
+// outlook is what units are made of, as far as packets do not change it: while it
+// is the same, they are those of the packet before, less those that went out.
+type outlook struct {
+	tick, observed         tick.Tick
+	changes, sights, looks uint64
+}
+
+func (v *View) outlook() outlook {
+	return outlook{v.store.tick, v.observed, v.ties.changes, v.sights, v.own.looks}
+}
+
 // gather lists what goes in one piece with an index, into lacking and leaving:
 // what the client lacks of its groups, and of the groups of those.
 func (p *packetWriter) gather(index uint32) {
@@ -34,6 +49,7 @@ func (p *packetWriter) gather(index uint32) {
 	t := &v.ties
 	v.lacking, t.leaving, t.out = v.lacking[:0], t.leaving[:0], false
 	t.groups.clear()
+	t.looked++
 	p.reach(index)
 	for i := 0; i < len(t.groups.list); i++ {
 		group := t.groups.list[i]
@@ -107,17 +123,15 @@ func (p *packetWriter) each(do func(index uint32)) {
 func (p *packetWriter) tie(list *sentPacket) {
 	v := p.v
 	t := &v.ties
-	t.due, t.placed = t.due[:0], t.placed[:0]
-	t.mine.clear()
-	t.parting.clear()
 	p.tied = true
-	for w := range v.owed {
-		for word := v.owed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
-			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.mine.has(index) {
-				p.find(index)
-			}
-		}
+	if now := v.outlook(); t.anew || now != t.seen {
+		t.seen = now
+		p.survey()
+	} else {
+		p.drop()
 	}
+	t.placed = t.placed[:0]
+	t.parting.clear()
 	if len(t.due) == 0 {
 		return
 	}
@@ -132,6 +146,46 @@ func (p *packetWriter) tie(list *sentPacket) {
 	p.place()
 	p.headed, p.kept = head.Bits()-mark.Bits(), p.w.Bits()-head.Bits()+t.slack
 	p.w, p.run = mark, openRun{}
+}
+
+// survey finds all units with a despawn.
+func (p *packetWriter) survey() {
+	v := p.v
+	t := &v.ties
+	t.due = t.due[:0]
+	t.mine.clear()
+	for w := range v.owed {
+		for word := v.owed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
+			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.mine.has(index) {
+				p.find(index)
+			}
+		}
+	}
+}
+
+// drop takes out of those that are due what went with the packet before.
+func (p *packetWriter) drop() {
+	t := &p.v.ties
+	for i := 0; i < len(t.placed); {
+		from, _ := slices.BinarySearch(t.due, t.placed[i])
+		upTo := from
+		for i < len(t.placed) && upTo < len(t.due) && t.due[upTo] == t.placed[i] && !p.remains(t.placed[i]) {
+			upTo++ // they lie side by side mostly
+			i++
+		}
+		if upTo == from {
+			i++
+			continue
+		}
+		t.due = slices.Delete(t.due, from, upTo)
+	}
+}
+
+// remains reports whether the unit of an owed despawn is due.
+func (p *packetWriter) remains(index uint32) (due bool) {
+	p.gather(index)
+	p.each(func(index uint32) { due = due || p.v.unsent.has(index) })
+	return due && !p.v.ties.out
 }
 
 // find looks at the unit of an owed despawn.
@@ -249,6 +303,14 @@ func (p *packetWriter) departures(w int) uint64 {
 	}
 	t := &p.v.ties
 	return p.v.unsent[w]&^t.mine[w] | t.parting[w]
+}
+
+// bound is who of a word goes with despawns or not at all: what bundle says of each, one by one.
+func (p *packetWriter) bound(w int) uint64 {
+	if !p.tied || p.torn {
+		return 0
+	}
+	return p.v.ties.mine[w]
 }
 
 // leave makes the limits those of one despawn: one that is tied has its room, any

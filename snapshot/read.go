@@ -41,6 +41,7 @@ func (r *Replica) Read(payload []byte) error {
 
 // readLong is Read of any payload.
 func (r *Replica) readLong(payload []byte) error {
+	r.sequel.forget()
 	b := wire.NewBitReader(payload)
 	s := tick.Near(uint16(b.Read(16)), r.newest)
 	switch {

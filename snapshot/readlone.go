@@ -3,7 +3,6 @@ package snapshot
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -19,16 +18,86 @@ const (
 	// leastLone is how many bytes hold all that is looked at before the lanes, each
 	// number at its longest, and a word behind.
 	leastLone = 33
-	// mostVar is how many bits a part of it may have, and mostLoneRows how many rows
-	// there may be: what more have is read otherwise.
-	mostVar, mostLoneRows = 27, 48
+	// mostVar is how many bits a part of it may have: what has more is read otherwise.
+	mostVar = 27
 )
+
+// sequel is what a payload begins with that goes on, as far as payloads of its tick that are about the same cover have in common. Nothing that it
+// says may be otherwise while it is known: who changes any of that has it forgotten.
+type sequel struct {
+	known      bool // the run and the cover that came last end where the cover begins
+	k          int  // which cover
+	tick       tick.Tick
+	head, tail uint64 // tick and epoch; what stands between an index and the lanes: no baseline, generation, rows
+	headMask   uint64
+	tailMask   uint64
+	part, size uint // how many bits head has, behind which the part is, and tail
+	generation uint32
+	mask       Mask
+}
 
 // readLone reads a payload that is nothing but one run, of the newest tick where the last one
 // ended, or at the first cover and of a newer tick. Where it says false it is to be read the long way,
 // and nothing has happened.
 func (r *Replica) readLone(payload []byte) bool {
-	if r.guard != nil || r.apart || len(payload) < leastLone || len(r.covers.list) > r.covers.most {
+	e := &r.sequel
+	if len(payload) < leastLone || !r.goesOn(payload) && !r.foresee(payload) {
+		return false
+	}
+	next := &r.covers.list[e.k]
+	part, at := e.begins(payload, &r.schema.codes, next.index)
+	if at == 0 {
+		return false
+	}
+	n, from := r.schema.codes.wholeRun(payload, at, next.width)
+	if n == 0 || n > next.n {
+		return false
+	}
+	b := r.past.block(e.tick)
+	if e.tick > r.newest {
+		b = r.past.begin(e.tick)
+	}
+	first, end := len(b.lanes), len(b.lanes)+n*next.width
+	if b == &r.past.spare || cap(b.lanes) < end || !b.fits(n) {
+		return false
+	}
+	if !r.schema.floats.Run(b.lanes[first:end], next.width, payload, at, from, behindNext(n, next)) {
+		return false
+	}
+	if e.tick > r.newest {
+		r.turn(e.tick)
+		r.beginAtFirst(b)
+	}
+	b.lanes = b.lanes[:end]
+	r.goOn(b, r.covers.at, part, n)
+	return true
+}
+
+// goesOn reports whether all is known of what comes next, and a payload is of that tick.
+func (r *Replica) goesOn(payload []byte) bool {
+	e := &r.sequel
+	return e.known && e.k == r.covers.at && binary.LittleEndian.Uint64(payload)&e.headMask == e.head && len(r.past.block(e.tick).runs) > 0
+}
+
+// forget has nothing known of what comes next: it is found out anew.
+func (e *sequel) forget() { e.known = false }
+
+// behindNext is how many lanes behind those of n records those of the payload after the next one will be, if as many come each time, and 0 where the cover ends before.
+// Memory that was last written as long ago as versions are kept is in no cache near the core: what is asked for
+// here is there when its turn comes. That of the next one was asked for when the one before this was read.
+func behindNext(n int, u *cover) int {
+	if u.n <= 2*n {
+		return 0
+	}
+	return 2 * n * u.width
+}
+
+// foresee finds out what a payload begins with that goes on where the last one ended, or, if this one is of a newer tick, that begins
+// one. It is false where there can be none, or this one is none.
+func (r *Replica) foresee(payload []byte) bool {
+	e := &r.sequel
+	e.forget()
+	if r.guard != nil || r.apart || len(r.covers.list) > r.covers.most {
 		return false
 	}
 	now, k := r.newest, r.covers.at
@@ -40,46 +109,48 @@ func (r *Replica) readLone(payload []byte) bool {
 	if k >= len(r.covers.list) || now == r.newest && !r.ended(k) {
 		return false
 	}
-	next := &r.covers.list[k]
-	part, at := r.expects(payload, &next.run)
-	if at == 0 {
+	if c := &r.covers.list[k]; (e.generation != c.generation || e.mask != c.mask) && !e.of(c, uint(r.schema.Rows())) {
 		return false
 	}
-	n, from := r.schema.codes.wholeRun(payload, at, next.width)
-	if n == 0 || n > next.n {
+	e.k, e.tick = k, now
+	e.head, e.part = uint64(uint16(now)), 17
+	if r.epoch != 0 {
+		e.head, e.part = e.head|1<<16|uint64(r.epoch)<<17, 33
+	}
+	e.headMask = 1<<e.part - 1
+	return binary.LittleEndian.Uint64(payload)&e.headMask == e.head
+}
+
+// of notes what stands between an index and the lanes of records about those of a cover. It is false where that are more bits than
+// are looked at together.
+func (e *sequel) of(c *cover, rows uint) bool {
+	number, n := wire.VarBits(uint64(c.generation))
+	if n+rows+1 > wire.PeekBits {
 		return false
 	}
-	b := r.past.block(now)
-	if now > r.newest {
-		b = r.past.begin(now)
-	}
-	first, end := len(b.lanes), len(b.lanes)+n*next.width
-	if b == &r.past.spare || cap(b.lanes) < end || !b.fits(n) {
-		return false
-	}
-	lanes := b.lanes[first:end]
-	wire.FetchLanes(b.ahead(end, n*next.width, (next.n-n)*next.width))
-	if !wire.PeekFloats(lanes[:next.width], payload, at) || !wire.CopyFloats(lanes[next.width:], payload[from:]) {
-		return false
-	}
-	if now > r.newest {
-		r.turn(now)
-		r.beginAtFirst(b)
-	}
-	b.lanes = b.lanes[:end]
-	r.goOn(b, part, n)
+	e.generation, e.mask = c.generation, c.mask
+	e.tail, e.size = number<<1|uint64(c.mask)<<(n+1), 1+n+rows
+	e.tailMask = 1<<e.size - 1
 	return true
 }
 
-// ahead is where the lanes of the payload after the next one will be, behind the end of those of one with so many, if as many come each time and as
-// many are left as the cover says. Memory that was last written as long ago as versions are kept is in no cache near the core: what is asked for
-// here is there when its turn comes. That of the next one was asked for when the one before this was read.
-func (b *block) ahead(end, size, left int) []uint32 {
-	from, until := end+size, min(end+2*size, end+left, cap(b.lanes))
-	if from >= until {
-		return nil
+// begins reports whether a payload of such a tick and epoch is about somebody of the cover, and nothing else stands in front: of which part it is, and at which
+// bit its lanes begin, or 0.
+func (e *sequel) begins(payload []byte, c *codes, index uint32) (part int, at uint) {
+	p, n := wire.PeekVar(binary.LittleEndian.Uint64(payload) >> (e.part & 63))
+	if n > mostVar || p >= maxParts {
+		return 0, 0
 	}
-	return b.lanes[from:until]
+	gap := &c.gaps[bits.Len32(index)]
+	at = e.part + n
+	if wire.Peek(payload, at)&gap.mask != gap.code|uint64(index&gap.raw)<<(gap.size&63) {
+		return 0, 0
+	}
+	at += uint(gap.all)
+	if wire.Peek(payload, at)&e.tailMask != e.tail {
+		return 0, 0
+	}
+	return int(p), at + e.size
 }
 
 // ended reports whether the run and the cover that came last end where a cover begins that is
@@ -94,41 +165,6 @@ func (r *Replica) ended(k int) bool {
 	return last.tick == b.tick && last.end() == next.index && last.generation == next.generation && last.mask == next.mask &&
 		last.first+last.n*last.width == len(b.lanes) && last.place+n == place && last.life+n == next.life &&
 		u.place+m == place && u.prev.tick == next.tick && u.prev.place+m == next.place
-}
-
-// expects reports whether a payload of any tick begins as one does that is a run of the first of u, with
-// the same rows, and nothing else: of which part it is, and at which bit its lanes begin, or 0.
-func (r *Replica) expects(payload []byte, u *run) (part int, at uint) {
-	rows := uint(r.schema.Rows())
-	epoch, at := uint64(0), uint(17)
-	if r.epoch != 0 {
-		epoch, at = 1|uint64(r.epoch)<<1, 33
-	}
-	p, n := wire.PeekVar(wire.Peek(payload, at))
-	if wire.Peek(payload, 16)&(1<<(at-16)-1) != epoch || n > mostVar || p >= maxParts || rows > mostLoneRows {
-		return 0, 0
-	}
-	head, size := r.schema.codes.head(u.index, u.generation)
-	at += n
-	if size > wire.PeekBits || wire.Peek(payload, at)&(1<<size-1) != head {
-		return 0, 0
-	}
-	at += size
-	if wire.Peek(payload, at)&(1<<rows-1) != uint64(u.mask) {
-		return 0, 0
-	}
-	return int(p), at + rows
-}
-
-// head is what stands between the part of such a payload and the rows of its first record, and how many
-// bits that are. If they are more than wire.PeekBits, it is worth nothing.
-func (c *codes) head(index, generation uint32) (head uint64, n uint) {
-	gap := &c.gaps[bits.Len32(index)]
-	number, size := wire.VarBits(uint64(generation))
-	n = 2 + uint(gap.size) // no despawns, no list
-	head = uint64(gap.code)<<2 | uint64(index&gap.raw)<<n
-	n += uint(bits.OnesCount32(gap.raw)) + 1 // against no baseline
-	return head | number<<n, n + size
 }
 
 // wholeRun reports how many records a payload has that is nothing but a run of them, each with so many lanes,
@@ -152,7 +188,10 @@ func (c *codes) wholeRun(payload []byte, first uint, width int) (n, from int) {
 // that, both about those of whom the first cover is.
 func (r *Replica) beginAtFirst(b *block) {
 	c := &r.covers
-	c.list = slices.Insert(c.list, 0, c.list[0])
+	c.list = append(c.list, cover{})
+	for i := len(c.list) - 1; i > 0; i-- { // there are few: mostly one
+		c.list[i] = c.list[i-1]
+	}
 	c.at = 1
 	u, next := &c.list[0], &c.list[1]
 	u.at, u.n, u.first, u.place, u.tick = 0, 0, len(b.lanes), int32(len(b.versions)), b.tick
@@ -162,9 +201,9 @@ func (r *Replica) beginAtFirst(b *block) {
 
 // goOn makes n records of a payload take effect, whose lanes are in the block: those of the first of
 // the cover that was found last, which go on where the run and the cover before end.
-func (r *Replica) goOn(b *block, part, n int) {
-	k := r.covers.at
-	last, next, u := &r.covers.list[k-1], &r.covers.list[k], &b.runs[len(b.runs)-1]
+func (r *Replica) goOn(b *block, k, part, n int) {
+	two, u := r.covers.list[k-1:][:2], &b.runs[len(b.runs)-1]
+	last, next := &two[0], &two[1]
 	r.stats.Snapshots++
 	r.stats.Records += uint64(n)
 	b.noteLone(part, next.index, n)
@@ -173,5 +212,8 @@ func (r *Replica) goOn(b *block, part, n int) {
 	last.n, u.n = last.n+n, u.n+n
 	if next.skip(n); next.n == 0 {
 		r.covers.drop(k)
+		r.sequel.forget()
+		return
 	}
+	r.sequel.k, r.sequel.known = k, len(r.covers.list) <= r.covers.most
 }

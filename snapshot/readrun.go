@@ -70,7 +70,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, er
 		return 0, r.malformed()
 	}
 	s.lanes = extended(s.lanes, lanes)
-	if !wire.CopyFloats(s.lanes[from:], rest) {
+	if !r.schema.floats.Copy(s.lanes[from:], rest) {
 		return 0, r.malformed()
 	}
 	b.Skip(4 * lanes)

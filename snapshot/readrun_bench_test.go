@@ -12,29 +12,32 @@ import (
 )
 
 // BenchmarkReadWhole reads ticks of 1000 entities of 40 bytes in packets of 1165, whole, a few ticks over and over with another number.
-func BenchmarkReadWhole(b *testing.B) { benchmarkReadWhole(b, 0) }
+func BenchmarkReadWhole(b *testing.B) { benchmarkReadWhole(b, wholeEntities, 0) }
+
+// BenchmarkReadWholeFew reads 4 packets of 100 entities, as fast as that goes when all is near: most of it is what a packet costs.
+func BenchmarkReadWholeFew(b *testing.B) { benchmarkReadWhole(b, 100, 0) }
 
 // BenchmarkReadWholeJoinedWithLoss is the same at a client that joined while every so many packets were lost: those that they were of
 // came a tick later.
 func BenchmarkReadWholeJoinedWithLoss(b *testing.B) {
 	for _, every := range []int{0, 20, 10, 5, 3} {
-		b.Run(fmt.Sprint("every=", every), func(b *testing.B) { benchmarkReadWhole(b, every) })
+		b.Run(fmt.Sprint("every=", every), func(b *testing.B) { benchmarkReadWhole(b, wholeEntities, every) })
 	}
 }
 
-func benchmarkReadWhole(b *testing.B, lost int) {
-	read := readsWhole(b, lost)
+func benchmarkReadWhole(b *testing.B, entities, lost int) {
+	read := readsWhole(b, entities, lost)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for b.Loop() {
 		read()
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/wholeEntities, "ns/row")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(entities), "ns/row")
 }
 
 // BenchmarkReadWholeCold is the same where others' memory goes through the caches between two ticks; of all ticks the fastest counts.
 func BenchmarkReadWholeCold(b *testing.B) {
-	read, fastest := readsWhole(b, 0), time.Hour
+	read, fastest := readsWhole(b, wholeEntities, 0), time.Hour
 	others := make([]uint64, 3<<20/8)
 	for b.Loop() {
 		for i := range others {
@@ -50,11 +53,11 @@ func BenchmarkReadWholeCold(b *testing.B) {
 const wholeEntities = 1000
 
 // readsWhole gives what reads the next of those ticks, the past being full. Every so many packets of the first one were lost, none with 0.
-func readsWhole(b *testing.B, lost int) func() {
+func readsWhole(b *testing.B, entities, lost int) func() {
 	const ticks = 4
 	type velocity struct{ X, Y, Z float32 }
 	schema := NewSchema([]*wire.Plan{compile[runPlace](b), compile[runTurn](b), compile[velocity](b)})
-	cfg := Config{Entities: wholeEntities, SentPackets: 1 << 13, Payload: 1165, Window: 16}
+	cfg := Config{Entities: entities, SentPackets: 1 << 13, Payload: 1165, Window: 16}
 	store := NewStore(schema, cfg)
 	view := NewView(store, cfg)
 	var payloads [ticks][][]byte
@@ -62,7 +65,7 @@ func readsWhole(b *testing.B, lost int) func() {
 	seq, bits := uint64(0), uint32(0x3F80_0000)
 	for t := range payloads {
 		store.Begin(store.Tick() + 1)
-		for i := range wholeEntities {
+		for i := range entities {
 			if t == 0 {
 				ids = append(ids, store.Spawn())
 			}
@@ -101,6 +104,6 @@ func readsWhole(b *testing.B, lost int) func() {
 	for range 100 {
 		read()
 	}
-	require.Equal(b, wholeEntities, replica.Len())
+	require.Equal(b, entities, replica.Len())
 	return read
 }

@@ -55,6 +55,7 @@ type Replica struct {
 
 	touched touches // what the bridge has to look at, since ClearChanged
 	covers  covers  // what is not written into lives yet
+	sequel  sequel  // what the next payload may begin with
 	numbers numbers // which lives there are
 
 	lostAt tick.Tick   // Lose was last called then
@@ -101,7 +102,10 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 
 // Guard sets a function that is asked about every record, before anything of its payload takes effect: when it refuses one,
 // the whole payload is refused with [ErrGuarded]. A server asks it whether a client may write that.
-func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) { r.guard = may }
+func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) {
+	r.sequel.forget()
+	r.guard = may
+}
 
 // Tick is the newest tick that was decoded.
 func (r *Replica) Tick() tick.Tick { return r.newest }
@@ -273,6 +277,9 @@ func (r *Replica) bury(n int32) {
 // forget frees the lives whose tombstones have left the window, and with them
 // the last of their history.
 func (r *Replica) forget() {
+	if len(r.graves) == 0 {
+		return
+	}
 	k := 0
 	for ; k < len(r.graves) && r.graves[k].at <= r.past.horizon; k++ {
 		n := r.graves[k].life

@@ -10,13 +10,15 @@ import (
 // protocol hash. A component's row number is its place in that list.
 type Schema struct {
 	plans   []*wire.Plan
-	words   []int   // per row: 64-bit words of an absolute row
-	widths  []int32 // per row: lanes
+	words   []int       // per row: 64-bit words of an absolute row
+	widths  []int32     // per row: lanes
+	compare []wire.Rows // per row: rows of as many lanes
 	options []RowOptions
 	refs    Mask // rows that name entities
 	tags    Mask // rows without lanes
 	whole   Mask // rows that travel whole whenever they changed
 	codes   codes
+	floats  wire.FloatRows
 }
 
 // RowOptions say how seldom a component is captured. What is not captured has
@@ -45,10 +47,11 @@ func NewSchemaWith(plans []*wire.Plan, source wire.TableSource) (*Schema, error)
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("snapshot: %d replicated components, at most %d are possible", len(plans), MaxRows))
 	}
-	s := &Schema{plans: plans}
+	s := &Schema{plans: plans, floats: wire.NewFloatRows()}
 	for _, p := range plans {
 		s.words = append(s.words, (p.Bits()+63)/64)
 		s.widths = append(s.widths, int32(p.Lanes()))
+		s.compare = append(s.compare, wire.NewRows(4*p.Lanes()))
 	}
 	s.options = make([]RowOptions, len(plans))
 	for row, p := range plans {

@@ -24,8 +24,7 @@ type Store struct {
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	was    []Mask        // per index: what it was before that capture
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
-	moved  []tick.Tick   // per index: the tick of the newest change that is everybody's
-	before []tick.Tick   // per index: that of the one before it
+	moved  []movedAt     // per index: its newest changes that are everybody's
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
 
@@ -54,9 +53,13 @@ type Store struct {
 	births   []wire.NetworkID // spawned in this tick and still alive
 	deaths   []wire.NetworkID // alive before this tick, and no longer
 	count    int              // rows changed in this tick
+	grew     uint64           // times that there was no room for one more entity
 	refused  uint64           // spawns refused because MaxEntities were alive
 	shapes   uint64           // see Shapes
 }
+
+// movedAt is when an entity changed: the newest tick, and the one before it. They are written together, and so lie in one line of memory.
+type movedAt struct{ last, before tick.Tick }
 
 // NewStore returns an empty Store.
 func NewStore(schema *Schema, cfg Config) *Store {
@@ -147,12 +150,14 @@ func (s *Store) takeIndex() (uint32, bool) {
 		return 0, false
 	}
 	index := uint32(len(s.gens))
+	if len(s.rows.masks) == cap(s.rows.masks) {
+		s.grew++
+	}
 	s.gens = append(s.gens, 0)
 	s.shape = append(s.shape, tick.None)
 	s.was = append(s.was, 0)
 	s.born = append(s.born, tick.None)
-	s.moved = append(s.moved, tick.None)
-	s.before = append(s.before, tick.None)
+	s.moved = append(s.moved, movedAt{tick.None, tick.None})
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
@@ -186,8 +191,8 @@ func (s *Store) touch(index uint32) {
 		s.words = append(s.words, w)
 	}
 	s.changed[w] |= 1 << (index & 63)
-	if s.moved[index] != s.tick {
-		s.before[index], s.moved[index] = s.moved[index], s.tick
+	if m := &s.moved[index]; m.last != s.tick {
+		m.before, m.last = m.last, s.tick
 	}
 }
 
@@ -253,6 +258,10 @@ func (s *Store) Changed() int { return s.count }
 
 // Shapes rises whenever an entity is spawned or despawned, or gains or loses a row.
 func (s *Store) Shapes() uint64 { return s.shapes }
+
+// Grown is how often memory grew because more entities lived than [Config.Entities]
+// had made room for.
+func (s *Store) Grown() uint64 { return s.grew }
 
 // Refused is how many spawns were refused because [MaxEntities] were alive.
 func (s *Store) Refused() uint64 { return s.refused }

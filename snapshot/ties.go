@@ -37,6 +37,7 @@ func (t *ties) has(index uint32) bool { return int(index) < len(t.first) && t.fi
 // tie ties an index to a group from a tick on. Where it is already, the tie
 // lasts from then on. It says false when there is no room.
 func (t *ties) tie(index, group uint32, at tick.Tick) bool {
+	t.changes++
 	for n := t.first[index]; n != 0; n = t.nodes[n].next {
 		if t.nodes[n].group == group {
 			t.nodes[n].at = max(t.nodes[n].at, at)
@@ -75,6 +76,7 @@ func (t *ties) untie(index uint32, at tick.Tick) {
 	if !t.has(index) {
 		return
 	}
+	t.changes++
 	for from := &t.first[index]; *from != 0; {
 		n := *from
 		d := &t.nodes[n]

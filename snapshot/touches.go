@@ -37,6 +37,10 @@ func (t *touches) add(index uint32, n int) {
 		if at < s.Count && count <= s.Count-at {
 			return
 		}
+	} else if n > 0 {
+		t.spans = append(room(t.spans, 1, usualList), Span{First: index, Count: uint32(n)})
+		t.n, t.open = n, index
+		return
 	}
 	t.addApart(index, n)
 }

@@ -52,6 +52,60 @@ func TestTouches(t *testing.T) {
 	})
 }
 
+// TestTouchesApart holds the order in which somebody is touched who is in front of what was touched before: nobody is listed twice, and
+// nothing remains of it when a new list begins.
+func TestTouchesApart(t *testing.T) {
+	r := Replica{touched: touches{set: bitset(nil).grownTo(400)}}
+	touch := func(index uint32, n int) { r.touched.add(index, n) }
+	for range 2 {
+		touch(10, 3)
+		touch(5, 5) // up to where the first begin
+		touch(10, 2)
+		require.Equal(t, []uint32{10, 11, 12, 5, 6, 7, 8, 9}, r.Changed(), "who was touched is not listed again")
+		touch(8, 6)
+		require.Equal(t, []uint32{10, 11, 12, 5, 6, 7, 8, 9, 13}, r.Changed())
+		r.ClearChanged()
+		require.Zero(t, r.touched.set.count(), "all of the last list is forgotten")
+	}
+	touch(1, 1)
+	touch(200, 70)
+	touch(0, 1)
+	r.ClearChanged()
+	require.Zero(t, r.touched.set.count())
+	touch(230, 1)
+	touch(201, 1)
+	require.Equal(t, []uint32{230, 201}, r.Changed())
+}
+
+// TestFollowedApart holds those that were followed before others in front of them were.
+func TestFollowedApart(t *testing.T) {
+	var f followed
+	f.add(100, 3, 300)
+	f.add(0, 7, 300)
+	f.add(7, 1, 300)
+	for place := range uint32(300) {
+		require.Equal(t, place < 8 || place >= 100 && place < 103, f.has(place), place)
+	}
+	require.Equal(t, 11, f.n)
+	f.clear()
+	f.add(0, 2, 300)
+	require.False(t, f.has(101))
+}
+
+// A set grows to what it will need at once, and not word by word.
+func TestFollowedApartGrowsOnce(t *testing.T) {
+	var f followed
+	f.addApart(3, 1, 1000)
+	room := cap(f.set)
+	f.addApart(900, 5, 1000)
+	require.Equal(t, room, cap(f.set), "there was room for all from the first on")
+	require.True(t, f.has(904))
+	require.False(t, f.has(899))
+	f.clear()
+	f.addApart(3, 1, 1000)
+	require.False(t, f.has(904), "what is grown into again is empty")
+}
+
 // TestFollowed holds those that were followed against a list of them.
 func TestFollowed(t *testing.T) {
 	const most = 300

@@ -236,6 +236,7 @@ func (v *View) observe() {
 func (v *View) wait(index uint32) {
 	v.unsent.set(index)
 	v.waits = true
+	v.ties.changes++
 }
 
 // Lost tells that the packet with this sequence is presumed lost (rule 8).
@@ -286,6 +287,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 		v.slots[i].forget()
 	}
 	v.waits = true
+	v.ties.changes++
 	for w := range v.unsent {
 		v.unsent[w] |= v.visible[w]
 	}

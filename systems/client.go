@@ -30,8 +30,11 @@ type ClientSystems struct {
 }
 
 // NewClient makes the systems of a client. now gives the time since any fixed moment: WallClock() in a game, a virtual
-// clock in a test.
+// clock in a test. It panics on a client, a socket or a clock that is nil.
 func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) *ClientSystems {
+	mustBeThere(client != nil, "NewClient", "the client")
+	mustBeThere(there(socket), "NewClient", "the socket")
+	mustBeThere(now != nil, "NewClient", "the clock")
 	c := &ClientSystems{
 		Client:  client,
 		Receive: &Receive{End: client, Socket: socket, Now: now},

@@ -2,6 +2,7 @@ package systems
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/tick"
@@ -55,6 +56,22 @@ func (s *stages) list(end End, around func(stage tick.Stage) (before, after []Sy
 		all = append(all, after...)
 	}
 	return all
+}
+
+// mustBeThere refuses an argument that is nil where it is given, and not in the first frame that needs it.
+func mustBeThere(given bool, call, what string) {
+	if !given {
+		panic("systems: " + call + ": " + what + " is nil")
+	}
+}
+
+// there reports whether an interface holds something that is not a nil pointer, as that of a socket whose Listen failed.
+func there(v any) bool {
+	if v == nil {
+		return false
+	}
+	p := reflect.ValueOf(v)
+	return p.Kind() != reflect.Pointer || !p.IsNil()
 }
 
 // mustBeGiven refuses a function that is nil where it is given, and not when it is called.

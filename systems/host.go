@@ -17,8 +17,12 @@ type HostSystems struct {
 }
 
 // NewHost makes the systems of a server, of which client plays at it: netcode.Host. The socket is the server's; the player
-// needs none. Its messages are handled before the server's own of the same stage.
+// needs none. Its messages are handled before the server's own of the same stage. It panics on an argument that is nil.
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
+	mustBeThere(server != nil, "NewHost", "the server")
+	mustBeThere(client != nil, "NewHost", "the client")
+	mustBeThere(there(socket), "NewHost", "the socket")
+	mustBeThere(now != nil, "NewHost", "the clock")
 	if err := netcode.Host(server, client); err != nil {
 		return nil, err
 	}

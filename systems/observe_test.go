@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/memory"
 )
 
 type sprite struct{ Image int }
@@ -81,7 +82,7 @@ func TestChangesReachTheGame(t *testing.T) {
 func TestKindsHaveToReplicate(t *testing.T) {
 	c, err := netcode.NewClient(netcode.NewProtocol(), netcode.Config{})
 	require.NoError(t, err)
-	systems := systems.NewClient(c, nil, nil)
+	systems := systems.NewClient(c, &memory.Conn{}, systems.WallClock())
 	require.PanicsWithValue(t, "systems: OnSpawnKind(3): the protocol does not replicate components.Kind, so that no client learns of kinds: "+
 		"call netcode.Replicate[components.Kind](protocol) on both sides", func() { systems.OnSpawnKind(3, func(ecs.Entity, netcode.NetworkID) {}) })
 }

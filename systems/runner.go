@@ -38,7 +38,9 @@ type Runner struct {
 
 // NewRunner makes a loop of rate frames a second; the network tick rate is another matter and usually lower. Add the
 // game's systems to the group before. A program without a world, of messages alone, gives nil and gets an empty one.
+// NewRunner panics on a group that is nil.
 func NewRunner(w *ecs.World, group Group, rate int) *Runner {
+	mustBeThere(there(group), "NewRunner", "the group")
 	if w == nil {
 		empty := ecs.NewWorld()
 		w = &empty

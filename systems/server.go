@@ -22,8 +22,11 @@ type ServerSystems struct {
 }
 
 // NewServer makes the systems of a server. now gives the time since any fixed moment: WallClock() in a game, a virtual
-// clock in a test.
+// clock in a test. It panics on a server, a socket or a clock that is nil.
 func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) *ServerSystems {
+	mustBeThere(server != nil, "NewServer", "the server")
+	mustBeThere(there(socket), "NewServer", "the socket")
+	mustBeThere(now != nil, "NewServer", "the clock")
 	s := &ServerSystems{
 		Server:  server,
 		Receive: &Receive{End: server, Socket: socket, Now: now},

@@ -147,7 +147,7 @@ func TestHooksThatAreNil(t *testing.T) {
 	netcode.Replicate[components.Kind](p)
 	c, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	client, server := systems.NewClient(c, nil, nil), newRig(t).server
+	client, server := systems.NewClient(c, &memory.Conn{}, systems.WallClock()), newRig(t).server
 	for name, call := range map[string]func(){
 		"OnSpawn": func() { client.OnSpawn(nil) }, "OnDespawn": func() { client.OnDespawn(nil) }, "OnSpawnKind": func() { client.OnSpawnKind(1, nil) },
 	} {
