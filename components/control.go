@@ -16,7 +16,7 @@ type Owner struct {
 // Group makes entities travel together: what a client lacks of those with the same number goes out in one packet or not yet,
 // so that no client ever sees a part of a change. That holds for the despawn of a member too, for one that a client loses
 // sight of, and for one that leaves the group, be it for another one: an item that passes from one member to another is
-// never seen with both of them, or with neither. What counts for a client is what it sees of the group: too much for a
+// never seen with both of them, or with neither, by who passes over those that are Replicated.Gone. What counts for a client is what it sees of the group: too much for a
 // packet in the worst case, it is sent to that client entity by entity. A group that is too large for a client that sees all
 // of it is reported. Where despawns and departures make it too large they go apart.
 //

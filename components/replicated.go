@@ -15,3 +15,7 @@ type Replicated struct {
 	// that an entity of another one is recognised. Zero until the first capture.
 	World uint32
 }
+
+// Gone reports whether the entity is gone at the server and still here because
+// what is presented lies before its end, see Smooth. It has no id any more.
+func (r Replicated) Gone() bool { return r.ID.IsZero() && r.World != 0 }

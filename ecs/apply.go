@@ -85,6 +85,7 @@ type Apply struct {
 type twin struct {
 	mask     snapshot.Mask // rows that the server's entity had when last applied
 	gone     snapshot.Mask // of them: not on this entity, because game code removed them
+	out      snapshot.Mask // of gone: relations left out because the entity has another
 	changed  snapshot.Mask // rows that this run gave another value before the writing
 	form     int32         // 1 + index of what the last run did to its structure
 	listed   uint32        // the run that has it in its list of entities to write
@@ -129,6 +130,7 @@ func (a *Apply) Run() {
 	a.foresee()
 	if a.watch.sparing && a.watch.still() {
 		a.flow()
+		a.watch.rise()
 		a.tellCircles()
 		a.watch.flush()
 	} else {
@@ -144,6 +146,7 @@ func (a *Apply) runAll() {
 	a.noticeLost()
 	a.watch.cutOff()
 	a.update()
+	a.unname()
 	a.settle()
 	a.learn()
 	a.tellCircles()
@@ -169,7 +172,8 @@ func (a *Apply) rejoin() {
 		return
 	}
 	a.forget()
-	a.condemned, a.late.departing = a.condemned[:0], a.late.departing[:0]
+	a.condemned = a.condemned[:0]
+	a.late.forget()
 	a.late.lives++
 	a.watch.mark.join(a.watch.world)
 	a.watch.note(Problem{Kind: WorldReset})

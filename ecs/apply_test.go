@@ -190,6 +190,45 @@ func TestSecondRelationIsLeftOut(t *testing.T) {
 	p.same()
 }
 
+// What was left out comes when there is room, as it is by then, though nothing more is heard of the entity. What game
+// code removed itself does not.
+func TestLeftOutRelationComesWhenThereIsRoom(t *testing.T) {
+	p, all := populated(t, 5)
+	e := p.twin(all[2])
+	p.client.world.Add(e, p.client.follows)
+	p.server.world.Add(all[2], p.server.child)
+	p.server.world.Relations().Set(all[2], p.server.child, all[1])
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.SecondRelation}, p.client.kinds())
+	for n := range 3 {
+		get[childOf](p.server, all[2], p.server.child).Joint = int32(n)
+		p.server.world.Relations().Set(all[2], p.server.child, all[n])
+		p.server.position(all[2]).X++
+		p.step()
+		require.False(t, p.client.world.Has(e, p.client.child))
+		require.True(t, p.client.world.Has(e, p.client.follows), "it is the client's")
+	}
+	require.Empty(t, p.client.kinds(), "reported once")
+	p.server.world.Relations().Set(all[2], p.server.child, all[4])
+	p.step()
+
+	p.client.world.Remove(e, p.client.follows)
+	p.apply.Run()
+	p.same()
+	require.Equal(t, p.twin(all[4]), p.client.world.Relations().Get(e, p.client.child))
+	require.EqualValues(t, 2, get[childOf](p.client, e, p.client.child).Joint)
+	require.Empty(t, p.client.kinds())
+	id, _ := p.capture.ID(all[2])
+	require.Equal(t, snapshot.Mask(0).With(rowChildOf), changes(p)[id].Added)
+
+	p.client.world.Remove(e, p.client.child)
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedComponent}, p.client.kinds())
+	p.server.position(all[2]).X++
+	p.step()
+	require.False(t, p.client.world.Has(e, p.client.child), "what the client's game removed stays removed")
+}
+
 func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
 	p, all := populated(t, 3)
 	own := p.client.world.NewEntity(p.client.rep)

@@ -29,7 +29,7 @@ import (
 //     is the same entity. Where the copy lies exactly where the original did,
 //     fields that name it may be nil for as many captures as there are 64s of ids.
 //   - Removed and added again between two captures, nothing happened.
-//   - With the tag of another server, the entity is left alone.
+//   - With the tag of another server or client, the entity is left alone.
 //
 // A field tagged net:"entity" travels as the network id of the entity whose
 // handle it holds, and the target of a relation likewise: of one that gets its
@@ -140,16 +140,11 @@ func (c *Capture) rejoin() {
 }
 
 // quickRows are the rows that have neither marks nor a pace, name no entity and control nothing.
-func (c *Capture) quickRows() (rows snapshot.Mask) {
+func (c *Capture) quickRows() snapshot.Mask {
 	if c.marks.checked || len(c.pace.every) > 0 {
 		return 0
 	}
-	for row, table := range c.refs.byRow {
-		if table < 0 && !c.pace.slow.Has(row) {
-			rows = rows.With(row)
-		}
-	}
-	return rows
+	return ^(c.refs.naming | c.pace.slow)
 }
 
 // isQuick reports whether a column is of quickRows. A rate may be the first of the world and have come in this very run.
@@ -207,7 +202,7 @@ func (c *Capture) passOver(t *table, row, slot int) {
 		return
 	}
 	t.keepRow(row, slot)
-	if r := t.replicas.replicated(row); r.ID.IsZero() || r.World == c.watch.tag {
+	if r := t.replicas.replicated(row); !c.watch.foreign(*r) {
 		t.replicas.spoil(slot, *r)
 	}
 }

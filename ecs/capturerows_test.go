@@ -183,3 +183,28 @@ func requireSameRows(t *testing.T, seed uint64, a, b *rowsSide) {
 	}
 	require.Equal(t, n, b.store.Len(), "seed %d", seed)
 }
+
+// TestRowsThatDifferAreCollected holds what lists the rows of a block that are not as in the shadow against a look at each: blocks that are full
+// and others, of components of all sizes.
+func TestRowsThatDifferAreCollected(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 8))
+	for turn := range 2000 {
+		size, from := 4+random.IntN(21), random.IntN(5)
+		rows := blockRows
+		if turn%3 == 0 {
+			rows = 1 + random.IntN(blockRows)
+		}
+		world, c := &column{size: size}, &column{size: size, compare: wire.NewRows(size)}
+		world.reserve(from + rows)
+		c.reserve(from + rows)
+		c.base = world.kept(0)
+		want := []int32{-1}
+		for often, row := 1+random.IntN(20), from; row < from+rows; row++ {
+			if random.IntN(often) == 0 {
+				c.shadow[row*size+random.IntN(size)] ^= 1 << random.IntN(8)
+				want = append(want, int32(row))
+			}
+		}
+		require.Equal(t, want, c.collect(from, from+rows, []int32{-1}), "%d rows of %d bytes from %d on", rows, size, from)
+	}
+}

@@ -20,6 +20,8 @@ type column struct {
 	plan *wire.Plan // nil where row is -1
 	size int        // bytes of a component, 0 for a relation that is nothing but that
 
+	compare wire.Rows // rows of as many bytes
+
 	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
 
 	// Of entities that have the rows of placed, the lanes of this one are those from first on and before end.
@@ -174,15 +176,31 @@ func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []
 	return same
 }
 
-// collect appends the rows from <= row < to that are not the slots of the same numbers.
+// collect appends the rows from <= row < to that are not the slots of the same numbers, 64 at most.
 func (c *column) collect(from, to int, rows []int32) []int32 {
 	if c.size >= 8 && c.size <= 16 {
-		n := len(rows)
-		rows = slices.Grow(rows, to-from)[:n+to-from]
-		return rows[:n+c.differingSmall(from, rows[n:])]
+		return list(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
 	}
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		rows = append(rows, int32(row))
+	}
+	return rows
+}
+
+// list appends the numbers of bits, that of the lowest being from. Where all are set to the last of them, there is no need to look for each.
+func list(set uint64, from int32, rows []int32) []int32 {
+	n, count := len(rows), bits.OnesCount64(set)
+	rows = slices.Grow(rows, count)[:n+count]
+	to := rows[n:]
+	if set&(set+1) == 0 {
+		for i := range to {
+			to[i] = from + int32(i)
+		}
+		return rows
+	}
+	for i := range to {
+		to[i] = from + int32(bits.TrailingZeros64(set))
+		set &= set - 1
 	}
 	return rows
 }

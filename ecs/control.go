@@ -65,7 +65,8 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 			known = known || t.columns[i].control == k
 		}
 		if !known {
-			t.columns = append(t.columns, column{id: b[k], row: -1, size: controlSize(w, b[k]), control: k})
+			size := controlSize(w, b[k])
+			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: wire.NewRows(size), control: k})
 		}
 	}
 	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })

@@ -4,10 +4,10 @@ package netecs
 // next to nothing: it looks whether that is so, changing nothing, and writes. Otherwise it begins as if it had not looked.
 
 // still reports whether all entities are where they were, and nobody wrote to them but where the tables' spares say: a scan would find
-// nothing.
+// nothing. Then the tables' columns point at their rows until rise is called.
 func (w *watch) still() bool {
 	sum := 0
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		if t.length == 0 {
 			continue // if somebody is there now, there are more than the sum
 		}
@@ -19,30 +19,32 @@ func (w *watch) still() bool {
 	if sum != w.count() {
 		return false
 	}
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		if t.length == 0 {
 			continue
 		}
-		t.sit()
-		same := t.untouched()
-		t.release()
-		if !same {
+		if t.sit(); !t.untouched() {
+			w.rise()
 			return false
 		}
 	}
 	return true
 }
 
-// seated reports whether the rows of a table lie where the scan before found them, and are as many at least: the first and the last entity
-// are asked.
-func (w *watch) seated(t *table) bool {
-	return len(t.replicas.seats) > 0 && w.sits(t, 0) && w.sits(t, t.length-1)
+// rise ends what still began.
+func (w *watch) rise() {
+	for _, t := range w.live {
+		if t.length > 0 {
+			t.release()
+		}
+	}
 }
 
-// sits reports whether the entity of a slot is in the row of that number.
-func (w *watch) sits(t *table, slot int) bool {
+// seated reports whether the rows of a table lie where the scan before found them, and are as many at least: the last entity is asked.
+func (w *watch) seated(t *table) bool {
+	slot := t.length - 1
 	at := w.at(t.replicas.keptReplicated(slot).ID)
-	return at != nil && w.world.Alive(at.entity) && t.replicas.seatedAt(w.world, at.entity, slot)
+	return len(t.replicas.seats) > 0 && at != nil && w.world.Alive(at.entity) && t.replicas.seatedAt(w.world, at.entity, slot)
 }
 
 // untouched compares all that is compared of a table with the shadow.
@@ -64,18 +66,25 @@ func (a *Apply) flow() {
 	}
 	a.stats.Applied++
 	a.run++
-	a.forgetChanges()
-	for i := range a.legs {
-		a.enter(&a.legs[i].stretch, &a.legs[i].berth)
-	}
+	a.relist()
 	a.replica.ClearChanged()
 	a.unpack()
 	for n, list := range a.writing.byTable {
 		if len(list) > 0 {
-			t := a.watch.tables[n]
-			t.sit()
-			a.writeStretches(t, list)
-			t.release()
+			a.writeStretches(a.watch.tables[n], list)
 		}
 	}
+}
+
+// relist lists what is to be written.
+func (a *Apply) relist() {
+	if a.writing.lone {
+		a.writing.renew(&a.legs[0])
+		return
+	}
+	a.forgetChanges()
+	for i := range a.legs {
+		a.enter(&a.legs[i].stretch, &a.legs[i].berth)
+	}
+	a.writing.lone = len(a.legs) == 1
 }

@@ -13,18 +13,18 @@ import (
 // is that entity moved, or a copy, and which of the two is known at once.
 func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*place, wire.NetworkID) {
 	own, has := c.watch.holder(e)
-	if r.ID.IsZero() {
-		if has {
-			return c.watch.at(own), own
-		}
-		return c.spawn(e)
+	if r.ID.IsZero() && has {
+		return c.watch.at(own), own
 	}
-	if r.World != c.watch.tag {
+	if c.watch.foreign(r) {
 		if has {
 			return c.putBack(OverwrittenReplicated, own, e)
 		}
-		c.watch.noteForeign(e)
+		c.watch.noteForeign(e, r.World)
 		return nil, wire.NetworkID{}
+	}
+	if r.ID.IsZero() {
+		return c.spawn(e)
 	}
 	kind := StaleReplicated
 	if at := c.watch.at(r.ID); at != nil {

@@ -1,6 +1,10 @@
 package netecs
 
-import "github.com/mlange-42/arche/ecs"
+import (
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+)
 
 // life notices ecs.World.Reset. A reset drops every resource, so a world that
 // has lost ours, or has another's, is not the one that was looked at last:
@@ -8,15 +12,18 @@ import "github.com/mlange-42/arche/ecs"
 // it or answers for somebody else.
 type life struct {
 	resource ecs.ResID
+	tag      uint32 // of the capture or apply whose this is
 	mine     *lifeMark
 }
 
-// lifeMark is the resource. It has a byte so that two marks have two addresses.
-type lifeMark struct{ _ byte }
+// lifeMark is the resource.
+type lifeMark struct {
+	tags []uint32 // of the captures and applies that take part, with repeats
+}
 
 // newLife joins the world's present life, beginning one if nobody has.
-func newLife(w *ecs.World) life {
-	l := life{resource: ecs.ResourceID[lifeMark](w)}
+func newLife(w *ecs.World, tag uint32) life {
+	l := life{resource: ecs.ResourceID[lifeMark](w), tag: tag}
 	l.join(w)
 	return l
 }
@@ -33,4 +40,18 @@ func (l *life) join(w *ecs.World) {
 		w.Resources().Add(l.resource, &lifeMark{})
 	}
 	l.mine, _ = w.Resources().Get(l.resource).(*lifeMark)
+	l.mine.tags = append(l.mine.tags, l.tag)
+}
+
+// manages reports whether a tag is that of a capture or apply of the world's present life.
+func (l *life) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
+
+// leave takes no part any more.
+func (l *life) leave(w *ecs.World) {
+	if !l.goes(w) {
+		return
+	}
+	if n := slices.Index(l.mine.tags, l.tag); n >= 0 {
+		l.mine.tags = slices.Delete(l.mine.tags, n, n+1)
+	}
 }

@@ -76,8 +76,8 @@ func (c *Capture) ByMarks(on bool) { c.marks.only = on }
 func (c *Capture) MarkWorld() { c.marks.world = true }
 
 // CheckMarks makes every Run look at the whole world and report, as UnmarkedWrite, what was written without a mark, once for
-// each component of each entity. It still does not travel. It is for tests: it costs what marks save. It must be called before
-// the first Run.
+// each component of each entity. It still does not travel, until MarkWorld or a mark takes it along. It is for tests: it costs
+// what marks save. It must be called before the first Run.
 func (c *Capture) CheckMarks() { c.marks.checked, c.watch.unscanned = true, 0 }
 
 // look scans the world, unless nothing there needs it.
@@ -129,10 +129,14 @@ func (c *Capture) captureMark(id wire.NetworkID, at *place, row int) {
 // unmarked reports whether a component that differs is not for the scan to capture, and if nobody marked it, tells.
 func (c *Capture) unmarked(id wire.NetworkID, col *column) bool {
 	m := &c.marks
-	if !m.checked || col.row < 0 || !m.only && !m.rows.Has(col.row) {
+	if !m.checked || col.row < 0 || !(m.only && !m.world) && !m.rows.Has(col.row) {
 		return false
 	}
-	if !m.has(id, col.row) && !c.known[id.Index].unmarked.Has(col.row) {
+	if m.has(id, col.row) {
+		return true
+	}
+	c.watch.wait = true // without the check nobody would have looked: MarkWorld still finds it
+	if !c.known[id.Index].unmarked.Has(col.row) {
 		c.known[id.Index].unmarked = c.known[id.Index].unmarked.With(col.row)
 		c.watch.note(Problem{
 			Kind: UnmarkedWrite, Entity: id, Local: c.watch.at(id).entity, Component: col.plan.Name(),

@@ -108,6 +108,47 @@ func TestByMarksLooksAtNothingElse(t *testing.T) {
 	require.Zero(t, p.store.Len(), "a reset is noticed all the same")
 }
 
+// The check changes nothing of what travels: MarkWorld takes along what nobody marked, of that run and of runs before.
+func TestCheckMarksChangesNothingOfMarkWorld(t *testing.T) {
+	for _, check := range []bool{false, true} {
+		p := markedPair(t)
+		if check {
+			p.capture.CheckMarks()
+		}
+		p.capture.ByMarks(true)
+		s := p.server
+		e := s.world.NewEntity(s.rep, s.pos, s.vel)
+		p.step()
+
+		s.position(e).X = 2
+		p.capture.MarkWorld()
+		p.step()
+		p.same()
+		require.Equal(t, 1, p.store.Changed(), "check: %v", check)
+		require.Empty(t, s.problems, "check: %v", check)
+
+		s.position(e).X = 3
+		p.step()
+		require.Zero(t, p.store.Changed(), "check: %v", check)
+		p.step()
+		require.Zero(t, p.store.Changed(), "check: %v", check)
+		require.Equal(t, check, len(s.kinds()) == 1, "it is reported where it is checked, once")
+		get[velocity](s, e, s.vel).X = 4
+		p.capture.MarkWorld()
+		p.step()
+		p.same()
+		require.Equal(t, 2, p.store.Changed(), "what was written before goes along, check: %v", check) //nolint:testifylint // It counts rows.
+		require.InDelta(t, 3, p.client.position(p.twin(e)).X, 0.002, "check: %v", check)
+
+		s.position(e).X = 5
+		netecs.Mark[position](p.capture, e)
+		p.step()
+		p.same()
+		p.step()
+		require.Empty(t, s.kinds(), "check: %v", check)
+	}
+}
+
 func TestCheckMarksFindsWhatWasNotMarked(t *testing.T) {
 	p := markedPair(t, rowPosition, rowSeeker)
 	p.capture.CheckMarks()

@@ -66,8 +66,7 @@ func (a *Apply) writePart(c *column, d *due, slot int, order []int32) {
 	all, stride := p.lanes[int(d.first)+first:], int(p.stride)
 	n := 0
 	if c.plain {
-		a.straysOf(c, d, slot, order)
-		n = c.copyMixed(slot, order, all, stride, end-first, &w.few)
+		n = a.overlayMixed(c, d, slot, order, all, stride, end-first)
 	} else {
 		for k, of := range order {
 			if !c.put(slot+k, all[int(of)*stride:][:end-first]) {
@@ -82,6 +81,21 @@ func (a *Apply) writePart(c *column, d *due, slot int, order []int32) {
 			*at = at.Without(c.row)
 		}
 	}
+}
+
+// overlayMixed is overlay for entities that are not one behind the other though their slots are.
+func (a *Apply) overlayMixed(c *column, d *due, slot int, order []int32, all []uint32, stride, words int) (same int) {
+	few := &a.writing.few
+	k := c.overlayWide(slot, len(order), all, stride, order)
+	if k == len(order) {
+		return 0
+	}
+	a.straysOf(c, d, slot+k, order[k:])
+	same = c.copyMixed(slot+k, order[k:], all, stride, words, few)
+	for i := range few[:same] {
+		few[i] += int32(k)
+	}
+	return same
 }
 
 // straysOf is strays for entities whose slots are one behind the other though they are not.

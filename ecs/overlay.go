@@ -8,11 +8,10 @@ import "github.com/arche-netcode/netcode/wire"
 // quickWords says that words of eight bytes are in memory as two of four, the lower first, and that it does not matter where they begin.
 const quickWords = wire.QuickWords
 
-// overlay writes one component, whose plan is plain, of entities whose slots are one behind the other. Their lanes begin with all and are stride
-// apart. It returns how many had the value already, and few has their numbers.
-func (a *Apply) overlay(c *column, d *due, all []uint32, stride, words int) (same int) {
+// overlay writes one component, whose plan is plain, of entities whose slots are one behind the other, but for the first k, which overlayOthers has
+// written. Their lanes begin with all and are stride apart. It returns how many had the value already, and few has their numbers.
+func (a *Apply) overlay(c *column, d *due, k int, all []uint32, stride, words int) (same int) {
 	slot, n, few := int(d.slot), int(d.n), &a.writing.few
-	k := c.overlayOthers(slot, n, all, stride, words)
 	if k == n {
 		return 0
 	}
@@ -29,15 +28,25 @@ func (a *Apply) overlay(c *column, d *due, all []uint32, stride, words int) (sam
 // overlayOthers writes the first of some rows, up to one that the world does not have as the shadow does, or that had the value. It returns how
 // many that are, none where there is no loop for rows of so many words.
 func (c *column) overlayOthers(slot, n int, all []uint32, stride, words int) int {
+	k := c.overlayWide(slot, n, all, stride, nil)
+	if k == n {
+		return n
+	}
+	slot, n, all = slot+k, n-k, all[k*stride:]
 	switch {
 	case words == 2:
-		return overlayRows[[2]uint32](c, slot, all, stride, n)
+		k += overlayRows[[2]uint32](c, slot, all, stride, n)
 	case words == 3 && quickWords:
-		return overlayPairs(c, slot, all, stride, n)
+		k += overlayPairs(c, slot, all, stride, n)
 	case words == 4:
-		return overlayRows[[4]uint32](c, slot, all, stride, n)
+		k += overlayRows[[4]uint32](c, slot, all, stride, n)
 	}
-	return 0
+	return k
+}
+
+// overlayWide is overlayOthers several rows at a time, where the processor goes over that many. Where there is an order, it says where the lanes of each are.
+func (c *column) overlayWide(slot, n int, all []uint32, stride int, order []int32) int {
+	return c.plan.Overlay(c.bytes(slot, slot+n), c.shadow[slot*c.size:(slot+n)*c.size], all, stride, order)
 }
 
 // overlayAny writes rows whatever they were, first all of the shadow and then the component. It lists those that had the value already, by

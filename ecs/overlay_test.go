@@ -75,7 +75,8 @@ func TestOverlayIsPut(t *testing.T) {
 		for k := range a.twins {
 			a.watch.byIndex[k].generation = 1
 		}
-		same := a.overlay(fast, &due{slot: int32(before), n: int32(n)}, lanes, stride, words)
+		done := fast.overlayOthers(before, n, lanes, stride, words)
+		same := a.overlay(fast, &due{slot: int32(before), n: int32(n)}, done, lanes, stride, words)
 		var seen []int
 		for k := range a.twins {
 			if a.twins[k].restored {

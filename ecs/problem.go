@@ -26,8 +26,8 @@ const (
 	// StaleReplicated: a Replicated names an entity that no longer lives, or
 	// never did. It is treated like a copy.
 	StaleReplicated
-	// ForeignReplicated: a Replicated is managed by another server or client.
-	// The entity is left alone and does not replicate here.
+	// ForeignReplicated: a Replicated is of another server or client, and of none
+	// on this world. The entity is left alone and does not replicate here.
 	ForeignReplicated
 	// OverwrittenReplicated: game code overwrote the Replicated of an entity
 	// that has one. It is put back.

@@ -13,7 +13,8 @@ import (
 // scan, and those that name an entity whose id became another come along.
 type references struct {
 	tables []refTable
-	byRow  []int // by schema row: its place in tables, or -1
+	naming snapshot.Mask // rows that name entities, be it by network ids, which are the same in memory as on the wire
+	byRow  []int         // by schema row: its place in tables, or -1
 	queue  []waiting
 	lanes  []uint32 // of the rows that wait
 	circle circle
@@ -41,6 +42,9 @@ func newReferences(schema *snapshot.Schema) references {
 	var r references
 	for row := range schema.Rows() {
 		plan := schema.Plan(row)
+		if len(plan.Refs()) > 0 {
+			r.naming = r.naming.With(row)
+		}
 		t := refTable{row: row, lanes: append([]int{}, plan.Handles()...)}
 		if lane, ok := plan.Target(); ok {
 			t.lanes, t.target = append(t.lanes, lane), true

@@ -3,7 +3,7 @@ package netecs
 // trim gives up the slots that the scan found cut off, for a watcher that kept
 // every row that appeared.
 func (w *watch) trim() {
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		if t.scattered {
 			w.sweep(t)
 		} else {
@@ -38,7 +38,7 @@ func (w *watch) sweep(t *table) {
 // removed from there may come back under the same id and to the same row, and
 // must not be taken for what it was.
 func (w *watch) cutOff() {
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		if !t.scattered {
 			t.length = min(t.length, t.seen)
 		}
@@ -52,16 +52,17 @@ func (w *watch) cutOff() {
 func (w *watch) settle() {
 	w.run++
 	w.evicted = w.evicted[:0]
+	w.convene()
 	sum := 0
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		sum += w.settleTable(t)
 	}
 	if sum == w.count() {
 		return
 	}
-	known := len(w.tables)
+	known := len(w.live)
 	w.discover()
-	for _, t := range w.tables[known:] {
+	for _, t := range w.live[known:] {
 		w.settleTable(t)
 	}
 }
@@ -109,6 +110,9 @@ func (w *watch) house(t *table, from, to int) {
 		}
 		w.houseRow(t, row, row)
 		t.keepRow(row, row)
+		if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {
+			t.replicas.spoil(row, *r) // a copy of one that is kept may come to lie in its place, and not a byte would differ
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type SmoothStats struct {
 // ever.
 //
 // Apply removes an entity that is gone only when the moment that is presented is past its end; until then it has no
-// network id any more, and its twins go on to where it was last. Entities that game code took are left alone, and so are
+// network id any more, its Replicated is Gone, and its twins go on to where it was last. Entities that game code took are left alone, and so are
 // twins that it removed.
 type Smooth struct {
 	apply   *Apply

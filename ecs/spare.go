@@ -18,11 +18,17 @@ const mostSpares = 8
 // itself has to know what it wrote before it is decided what to overwrite.
 func (a *Apply) foresee() {
 	w := a.watch
-	w.sparing, a.legs = false, a.legs[:0]
-	for _, t := range w.tables {
+	calm := a.replica != nil && a.mine == nil && !a.apart && !a.all && !a.unsettled && !a.early &&
+		len(a.again)+len(a.condemned) == 0 && a.berths.moves == w.moves
+	if calm && a.repeats() {
+		w.sparing = true
+		return
+	}
+	w.sparing, a.writing.lone, a.legs = false, false, a.legs[:0]
+	for _, t := range w.live {
 		t.spares = t.spares[:0]
 	}
-	if a.replica == nil || a.mine != nil || a.apart || a.all || a.unsettled || a.early || len(a.again)+len(a.condemned) > 0 || a.berths.moves != w.moves {
+	if !calm {
 		return
 	}
 	a.berths.tidy()
@@ -121,7 +127,7 @@ func (a *Apply) reconsider() {
 		return
 	}
 	w.sparing = false
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		if len(t.spares) > 0 {
 			w.scanSpares(t, a)
 		}

@@ -153,9 +153,10 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	}
 }
 
-// leaveOut notes that components cannot be added.
+// leaveOut notes that components cannot be added while the entity has another relation.
 func (a *Apply) leaveOut(id wire.NetworkID, tw *twin, rows snapshot.Mask) {
 	tw.gone |= rows
+	tw.out |= rows
 	for ; rows != 0; rows &= rows - 1 {
 		a.watch.note(Problem{Kind: SecondRelation, Entity: id, Component: a.watch.schema.Plan(first(rows)).Name()})
 	}

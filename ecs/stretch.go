@@ -287,9 +287,7 @@ func (a *Apply) writeStretches(t *table, list []due) {
 		switch d := &list[i]; {
 		case !d.stretch:
 		case d.slot >= 0:
-			for k := range t.columns {
-				a.writeStretch(&t.columns[k], d)
-			}
+			a.writeStraight(t, d)
 		case a.parts(d):
 			a.writeMixed(t, d)
 		default:
@@ -305,6 +303,34 @@ func (a *Apply) writeStretches(t *table, list []due) {
 	}
 }
 
+// writeStraight writes a stretch whose rows are one behind the other.
+func (a *Apply) writeStraight(t *table, d *due) {
+	p := &a.writing.parcels[d.parcel]
+	if p.lanes == nil {
+		for k := range t.columns {
+			a.writeStretch(&t.columns[k], d)
+		}
+		return
+	}
+	lanes, slot, n, stride := p.lanes[d.first:], int(d.slot), int(d.n), int(p.stride)
+	for k := range t.columns {
+		c := &t.columns[k]
+		if !c.plain || c.row < 0 || !p.has.Has(c.row) {
+			a.writeStretch(c, d)
+			continue
+		}
+		a.stats.Rows += uint64(n)
+		first, end := c.place(a.replica, p.mask)
+		done := c.overlayOthers(slot, n, lanes[first:], stride, end-first)
+		if done == n && d.detail == 0 {
+			d.rows = d.rows.With(c.row)
+			continue
+		}
+		same := a.overlay(c, d, done, lanes[first:], stride, end-first)
+		a.writing.change(d, snapshot.Mask(0).With(c.row), a.writing.few[:same])
+	}
+}
+
 // writeStretch writes one component of a stretch.
 func (a *Apply) writeStretch(c *column, d *due) {
 	p := &a.writing.parcels[d.parcel]
@@ -312,15 +338,8 @@ func (a *Apply) writeStretch(c *column, d *due) {
 		return
 	}
 	a.stats.Rows += uint64(d.n)
-	w, bit := &a.writing, snapshot.Mask(0).With(c.row)
-	first, end := c.place(a.replica, p.mask)
-	if p.lanes != nil && c.plain && d.slot >= 0 {
-		n := a.overlay(c, d, p.lanes[int(d.first)+first:], int(p.stride), end-first)
-		w.change(d, bit, w.few[:n])
-		return
-	}
 	a.putStretch(c, d)
-	w.change(d, bit, w.same)
+	a.writing.change(d, snapshot.Mask(0).With(c.row), a.writing.same)
 }
 
 // putStretch writes one component of a stretch whose rows are all over the table, or of which it takes more than to copy the lanes. It lists

@@ -6,6 +6,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // table is the shadow of all entities that have exactly the same components.
@@ -26,6 +27,8 @@ type table struct {
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
+	busy      uint64           // the last scan that found it to hold somebody, or that it came with
+	idle      int32            // where among those that are not looked at, -1 when it is
 	seen      int              // rows counted by the scan
 	stamps    []uint64         // scattered: the scan that last saw the slot
 	stamped   int              // scattered: slots that this scan saw
@@ -59,6 +62,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		}
 		_, aimed := plan.Target()
 		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, aimed: aimed, control: b.controls.kind(id)}
+		c.compare = wire.NewRows(c.size)
 		if b.unscanned.Has(row) {
 			t.unscanned = append(t.unscanned, c)
 		} else {

@@ -73,6 +73,10 @@ func (a *Apply) restored(id wire.NetworkID, c *column, field string) {
 func (a *Apply) appears(t *table, row, _ int) {
 	e := a.watch.entityAt(t, row)
 	r := t.replicas.replicated(row)
+	if a.late.has(e) {
+		a.remain(r, e)
+		return
+	}
 	id, ours := a.watch.holder(e)
 	named := a.watch.at(r.ID) != nil && r.World == a.watch.tag
 	switch {
@@ -81,10 +85,10 @@ func (a *Apply) appears(t *table, row, _ int) {
 		a.watch.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
 	case ours:
 		a.watch.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
-	case r.ID.IsZero():
-		return // game code's own
 	case r.World != a.watch.tag:
-		a.watch.noteForeign(e)
+		if !r.ID.IsZero() { // else it is game code's own, or one that is kept by others
+			a.watch.noteForeign(e, r.World)
+		}
 		return
 	case named:
 		a.watch.note(Problem{Kind: CopiedReplicated, Local: e})
@@ -121,6 +125,10 @@ func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
 	}
 	if back := tw.gone & t.rows; back != 0 {
 		tw.gone &^= back
+		tw.out &^= back
+		a.again = append(a.again, id.Index)
+	}
+	if tw.out != 0 && !t.scattered { // game code removed the relation that was in the way of the server's
 		a.again = append(a.again, id.Index)
 	}
 	if at.table == nowhere {

@@ -122,31 +122,6 @@ func (c *column) differingSeat(n int, slots []int32) int {
 	return n
 }
 
-// differingSmall lists which of as many rows as the list has, from one on, are not the slots of the same numbers, and returns how
-// many. Components have 8 to 16 bytes. There is no branch that nobody can foresee on the way from a row to the next.
-func (c *column) differingSmall(from int, list []int32) (n int) {
-	if len(list) == 0 {
-		return 0
-	}
-	// SAFETY: as for bytes; the words lie inside of one component each. The slice expression checks the bounds of the shadow.
-	word := func(p unsafe.Pointer, at int) uint64 {
-		return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
-	}
-	size, last, at := c.size, c.size-8, 0
-	live, kept := unsafe.Add(c.base, from*c.size), unsafe.Pointer(unsafe.SliceData(c.shadow[from*c.size:(from+len(list))*c.size]))
-	for i := range list {
-		a := word(live, at) ^ word(kept, at)
-		b := word(live, at+last) ^ word(kept, at+last)
-		list[n] = int32(from + i)
-		next := n + 1
-		if a|b == 0 {
-			next = n
-		}
-		n, at = next, at+size
-	}
-	return n
-}
-
 // release forgets where the world keeps the column.
 func (c *column) release() {
 	// SAFETY: nil is dereferenced nowhere: at is only called between aim and release.
@@ -249,6 +224,16 @@ func (c *column) takeBack(row int, from *column, slot int, lanes []uint32) {
 	clear(lanes)
 	_ = c.plan.Quantise(from.kept(slot), lanes[:c.plan.Lanes()])
 	c.write(row, lanes[:c.plan.Lanes()])
+}
+
+// clearHandle makes an entity field of row 0, the one of a lane, the zero entity. The lanes are for its use.
+func (c *column) clearHandle(lane int, lanes []uint32) {
+	// SAFETY: as for write.
+	lanes = lanes[:c.plan.Lanes()]
+	clear(lanes)
+	_ = c.plan.Quantise(c.at(0), lanes)
+	lanes[lane], lanes[lane+1] = 0, 0
+	c.write(0, lanes)
 }
 
 // quantiseRows quantises rows of the column; see [wire.Plan.QuantiseRows].

@@ -89,7 +89,7 @@ func (a *Apply) change(now snapshot.Entity, at *place) {
 		}
 		return
 	}
-	if now.Mask != tw.mask {
+	if now.Mask != tw.mask || tw.out != 0 {
 		a.exchange(now, at, tw)
 	}
 	a.list(now.ID.Index, at, tw)
@@ -105,6 +105,12 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 	own := a.owned(now.ID) & tw.mask
 	removed := tw.mask &^ now.Mask &^ tw.gone
 	a.removals(e, tw, tw.mask&^now.Mask)
+	if late := tw.out & now.Mask; late != 0 && !a.related(e) {
+		late &= -late // one is all that there is room for
+		tw.mask, tw.gone, tw.out = tw.mask&^late, tw.gone&^late, tw.out&^late
+	} else if late != 0 && now.Mask == tw.mask {
+		return
+	}
 	added := a.additions(e, tw, now, now.Mask&^tw.mask)
 	if added|removed != 0 {
 		a.writing.form(tw, form{index: now.ID.Index, added: added, removed: removed})
@@ -130,7 +136,7 @@ func (a *Apply) removals(e ecs.Entity, tw *twin, rows snapshot.Mask) {
 		if id := a.watch.ids[row]; a.watch.world.Has(e, id) {
 			a.rem = append(a.rem, id)
 		}
-		tw.gone = tw.gone.Without(row)
+		tw.gone, tw.out = tw.gone.Without(row), tw.out.Without(row)
 	}
 }
 

@@ -27,11 +27,12 @@ type watch struct {
 
 	with       ecs.Mask         // Replicated, with anything else
 	everything ecs.CachedFilter // of with
-	tables     []*table
-	byMask     map[ecs.Mask]*table
-	query      ecs.Query  // the open one: a field, since the address of a local would escape
-	guard      ecs.Query  // keeps the world locked
-	present    ecs.Entity // in a scattered table: that of the row that is looked at
+	tables     []*table         // one for each mask that was ever seen
+	occupied
+	byMask  map[ecs.Mask]*table
+	query   ecs.Query  // the open one: a field, since the address of a local would escape
+	guard   ecs.Query  // keeps the world locked
+	present ecs.Entity // in a scattered table: that of the row that is looked at
 
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
@@ -65,8 +66,8 @@ func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, report func(Pro
 	a := &watch{
 		world: w, binding: bind(w, schema), tag: tag,
 		byMask:  map[ecs.Mask]*table{},
-		mark:    newLife(w),
-		reports: reports{report: report},
+		mark:    newLife(w, tag),
+		reports: reports{report: report}, occupied: occupied{patience: patience},
 	}
 	a.with = ecs.All(a.replicated)
 	a.everything = w.Cache().Register(&a.with)
@@ -77,11 +78,12 @@ func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, report func(Pro
 // not scan.
 func (w *watch) release() {
 	w.forget()
+	w.mark.leave(w.world)
 	w.world.Cache().Unregister(&w.everything)
 	for _, t := range w.tables {
 		w.world.Cache().Unregister(&t.filter)
 	}
-	w.tables = nil
+	w.tables, w.live, w.idle = nil, nil, nil
 	clear(w.byMask)
 }
 
@@ -100,14 +102,15 @@ func (w *watch) forget() {
 func (w *watch) scan(h watcher) {
 	w.run++
 	w.lost, w.left = w.lost[:0], w.left[:0]
+	w.convene()
 	sum := 0
-	for _, t := range w.tables {
+	for _, t := range w.live {
 		sum += w.scanTable(t, h)
 	}
 	if sum != w.count() {
-		known := len(w.tables)
+		known := len(w.live)
 		w.discover()
-		for _, t := range w.tables[known:] {
+		for _, t := range w.live[known:] {
 			w.scanTable(t, h)
 		}
 	}
@@ -122,7 +125,7 @@ func (w *watch) count() int {
 	return n
 }
 
-// discover makes tables for the masks that have none yet.
+// discover makes tables for the masks that have none yet, and wakes those of masks that are there again.
 func (w *watch) discover() {
 	var last ecs.Mask // never the mask of an entity that the filter finds
 	var found []ecs.Mask
@@ -133,15 +136,19 @@ func (w *watch) discover() {
 			continue
 		}
 		last = mask
-		if _, known := w.byMask[mask]; !known {
+		t, known := w.byMask[mask]
+		if !known {
 			w.byMask[mask] = nil
 			found = append(found, mask)
+		} else if t != nil && t.idle >= 0 {
+			w.wake(t, w.run)
 		}
 	}
 	for _, mask := range found {
 		t := newTable(w.world, &w.binding, mask, int32(len(w.tables)))
 		w.byMask[mask] = t
 		w.tables = append(w.tables, t)
+		w.occupy(t, w.run)
 	}
 }
 
@@ -349,6 +356,18 @@ func (w *watch) entityAt(t *table, row int) ecs.Entity {
 		return w.present
 	}
 	return w.query.EntityAt(row)
+}
+
+// foreign reports whether a Replicated is of another capture or apply, be it one of an entity without an id that an apply still shows.
+func (w *watch) foreign(r components.Replicated) bool {
+	return r.World != w.tag && (r.World != 0 || !r.ID.IsZero())
+}
+
+// noteForeign reports an entity once that another manages, unless that is on this world too: a client and a server may share one.
+func (w *watch) noteForeign(e ecs.Entity, tag uint32) {
+	if !w.mark.manages(tag) {
+		w.reports.noteForeign(e)
+	}
 }
 
 // wears reports whether an entity that was ours is alive and has the

@@ -23,6 +23,7 @@ type writing struct {
 	details  []snapshot.Mask // of stretches of which not all got the same rows
 	same     []int32
 	few      [mostDue]int32 // the same, of what is written as one
+	lone     bool           // the lists are one stretch that a flow has written, and nothing else
 }
 
 // due is an entity to write, or a stretch of them: one behind the other by index
@@ -71,7 +72,7 @@ func (w *writing) forget() {
 		w.byTable[i] = w.byTable[i][:0]
 	}
 	w.homeless, w.fresh, w.forms, w.parcels = w.homeless[:0], w.fresh[:0], w.forms[:0], w.parcels[:0]
-	w.details = w.details[:0]
+	w.details, w.lone = w.details[:0], false
 	w.unstretch()
 }
 
