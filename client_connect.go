@@ -46,13 +46,13 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	c.unhost(&peer.Error{Reason: peer.ReasonReplaced})
+	c.unhost(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	server = netip.AddrPortFrom(server.Addr().Unmap(), server.Port())
 	if c.state == Connected && server != c.attempt.server {
 		c.link.part(&peer.Error{Reason: peer.ReasonClosed}, false) // Once: this end forgets the connection now.
 	}
 	if c.state == Connecting || c.state == Connected {
-		c.over(&peer.Error{Reason: peer.ReasonReplaced})
+		c.over(&peer.Error{Reason: peer.ReasonReplaced, Detail: "Connect was called again"})
 	}
 	if c.leaving {
 		c.over(c.reason)

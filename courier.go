@@ -32,8 +32,9 @@ type courier struct {
 	collections collectionEnd
 	running     bool // A frame is under way.
 
-	from    *link // Whose packet is being queued.
-	fault   error // What is wrong with it after all.
+	from    *link        // Whose packet is being queued.
+	unheard [1 << 8]bool // Types without a handler here of which one came, and was told of.
+	fault   error        // What is wrong with it after all.
 	arrived func(a *peer.Arrival)
 }
 
@@ -56,7 +57,7 @@ func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID)
 	}
 	c.inbound = message.NewInbound(message.Config{
 		Registry: &c.protocol.messages, End: end, Limits: config.queues(others), History: config.History,
-		Exists: exists, Special: c.special, Panicked: c.panicked,
+		Exists: exists, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
 	c.outbound = message.NewOutbound(config.History, config.queues(others))
 	c.pool = peer.NewPool(config.PacketSize)
@@ -146,6 +147,17 @@ func (c *courier) panicked(ctx *Context, value any) {
 		name = of.Name
 	}
 	c.blame(name, ctx.Sender, value)
+}
+
+// unhandled tells of a type that comes although this end gave nil as its handler: once, since all that follow are dropped alike.
+func (c *courier) unhandled(t wire.MessageType) {
+	if c.unheard[t] {
+		return
+	}
+	c.unheard[t] = true
+	if of, ok := c.protocol.messages.Lookup(t); ok {
+		c.report.error(&UnhandledError{Name: of.Name})
+	}
 }
 
 // part ends the connection to an end at once.

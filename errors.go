@@ -72,6 +72,17 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("netcode: a message %s may have %d bytes, %d can travel", e.Name, e.Size, e.Max)
 }
 
+// UnhandledError says that a message came whose handler is nil at this end, or that it was sent by it to itself. It is dropped, and so are all others of
+// its type, which Stats.Messages.Unhandled counts; each type is told of once.
+type UnhandledError struct {
+	Name string // Wire name of the message type.
+}
+
+// Error implements error.
+func (e *UnhandledError) Error() string {
+	return fmt.Sprintf("netcode: a message %s came and was dropped, as will be all of them: this end gave nil as its handler", e.Name)
+}
+
 // OversizeError says that an entity's rows do not fit into one packet, so that a client cannot be shown it.
 type OversizeError struct {
 	Entity NetworkID // The one that is too large.
@@ -83,6 +94,18 @@ type OversizeError struct {
 func (e *OversizeError) Error() string {
 	return fmt.Sprintf("netcode: entity %s does not fit into a packet to client %d, which takes %d bytes: it has too many or too large components",
 		e.Entity, e.Client, e.Max)
+}
+
+// ViewpointError says that a client has had no viewpoint in its interest.Grid for as many network ticks: of what has a position it sees nothing. It is told once
+// for each client.
+type ViewpointError struct {
+	Client ClientID // Who sees nothing.
+	Ticks  int      // For how many network ticks.
+}
+
+// Error implements error.
+func (e *ViewpointError) Error() string {
+	return fmt.Sprintf("netcode: client %d has had no viewpoint for %d network ticks and sees nothing that has a position: say Follow or Look of its interest.Grid", e.Client, e.Ticks)
 }
 
 // GroupError says that a group has so many members or components that, whole, it does not fit into one packet. Its

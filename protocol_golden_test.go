@@ -144,9 +144,9 @@ func goldenProtocol() *netcode.Protocol {
 	netcode.Replicate[goldenTint](p, netcode.Named("Tint"), netcode.WrittenBy(netcode.NamedWrites))
 	netcode.Input[goldenStick](p, netcode.Named("Stick"))
 	netcode.Input[goldenLook](p, netcode.Named("Look"))
-	netcode.Handle[goldenMap](p, nil, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),
+	netcode.Handle(p, func(*message.Context, *goldenMap) {}, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),
 		netcode.AtStage(netcode.StageEarlyUpdate))
-	netcode.Handle[goldenChat](p, nil, netcode.Named("Chat"))
+	netcode.Handle(p, func(*message.Context, *goldenChat) {}, netcode.Named("Chat"))
 	netcode.Answer(p, func(_ *netcode.Context, buy *goldenBuy, sold *goldenSold) error {
 		if buy.Item > 10 {
 			return errors.New("sold out")

@@ -93,7 +93,7 @@ func (s *Server) replace(c *session) {
 		return
 	}
 	s.stats.Replaced++
-	s.end(c, &peer.Error{Reason: peer.ReasonReplaced}, endQuiet)
+	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, endQuiet)
 }
 
 // welcome opens a session and tells the client.

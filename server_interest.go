@@ -39,6 +39,24 @@ func (s *Server) judgeInterest() {
 		if c.state == connected {
 			s.observe(c)
 			s.interest.Update(c.id, c.view)
+			s.missViewpoint(c)
+		}
+	}
+}
+
+// blindTicks is for how many network ticks a client may be without a viewpoint before that is told of.
+const blindTicks = 64
+
+// missViewpoint tells, once a client, that it sees nothing because nobody said where it looks from.
+func (s *Server) missViewpoint(c *session) {
+	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
+	switch {
+	case !ok || c.blind == blindTicks: // it was told of
+	case !rule.Blind(c.id):
+		c.blind = 0
+	default:
+		if c.blind++; c.blind == blindTicks {
+			s.Report(&ViewpointError{Client: c.id, Ticks: blindTicks})
 		}
 	}
 }

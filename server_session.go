@@ -58,6 +58,7 @@ type session struct {
 	oversize   uint64
 	oversizeID wire.NetworkID
 	collector  collector
+	blind      int // Network ticks one behind the other in which its interest had no viewpoint.
 }
 
 // Acked implements peer.Outcome: the view learns what the client holds.

@@ -61,10 +61,10 @@ func TestClientThatReconnectsIsAnother(t *testing.T) {
 	r.sees(c, id, 1)
 	old := c.Replica()
 	require.NoError(t, c.Connect(r.server.conn.LocalAddr()))
-	require.Equal(t, "disconnect 1: replaced by a new connection from the same address", c.log[1])
+	require.Equal(t, "disconnect 1: replaced by a new connection: Connect was called again", c.log[1])
 	r.until(func() bool { return c.State() == netcode.Connected && len(r.server.log) == 3 })
 	require.Equal(t, []string{
-		"connect 1", "disconnect 1: replaced by a new connection from the same address", "connect 2",
+		"connect 1", "disconnect 1: replaced by a new connection: from the same address", "connect 2",
 	}, r.server.log)
 	require.NotSame(t, old, c.Replica())
 	r.sees(c, id, 1)

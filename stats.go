@@ -49,6 +49,7 @@ type Stats struct {
 	HistoryEvicted    uint64 // HistoryBytes: changes forgotten before they were Window old.
 	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
 	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
+	EntitiesGrown     uint64 // Entities: times that memory grew for more entities than there was room for. It is not counted on clients.
 	EntitiesRefused   uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
 	CallsCancelled    uint64 // Calls whose context was done first.
 	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
@@ -113,6 +114,7 @@ func (s *Server) Stats() Stats {
 	}
 	stats.Messages = s.inbound.Stats()
 	stats.TicksSlipped = s.frame.clock.Slipped()
+	stats.EntitiesGrown = s.store.Grown()
 	stats.EntitiesRefused = s.store.Refused()
 	stats.HistoryEvicted = s.store.HistoryEvicted()
 	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed

@@ -122,7 +122,7 @@ func (in *Inbound) drainSpecial(ctx *Context, it item) {
 		in.drop(o.source, &m, why)
 		return
 	}
-	in.stats.Handled++
+	in.count(&m)
 	if in.config.History > 0 {
 		in.remember(it, m.Stage)
 	}
@@ -138,6 +138,34 @@ func (in *Inbound) deliver(ctx *Context, s *Source, m *Message, payload []byte) 
 	ctx.specify(&Message{})
 	if poisoning {
 		poisonContext(ctx)
+	}
+}
+
+// pass drops the message at the head of a queue, of a type that has no handler.
+func (in *Inbound) pass(ctx *Context, q *queue) {
+	it := q.items[q.head]
+	q.head++
+	q.live--
+	if in.config.History > 0 {
+		in.remember(it, ctx.Stage)
+	}
+	in.unhandled(it.typ())
+}
+
+// count counts a message whose time has come, by whether there is a handler for it.
+func (in *Inbound) count(m *Message) {
+	if c := in.codecs[m.Type]; c != nil && !m.HasCall && !c.Handled() {
+		in.unhandled(m.Type)
+		return
+	}
+	in.stats.Handled++
+}
+
+// unhandled counts a message that came for no handler.
+func (in *Inbound) unhandled(t wire.MessageType) {
+	in.stats.Unhandled++
+	if in.config.Unhandled != nil {
+		in.config.Unhandled(t)
 	}
 }
 

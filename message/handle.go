@@ -43,11 +43,12 @@ func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
 // same context: so that what a call through an interface costs is paid once a packet. What handlers push may move the
 // queue's memory, so nothing of it is kept over a call.
 func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
-	b := borrow[T](ctx.scratch, c.number)
 	handle := c.handle
 	if handle == nil {
-		handle = func(*Context, *T) {}
+		in.pass(ctx, q)
+		return
 	}
+	b := borrow[T](ctx.scratch, c.number)
 	if uint32(q.items[q.head].size()) == c.AlwaysLegal() && c.exact.flip == nil && in.config.History == 0 && !poisoning {
 		handleCopies(in, ctx, q, handle, &b.value)
 	} else {

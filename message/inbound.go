@@ -32,6 +32,8 @@ type Config struct {
 	Special func(ctx *Context, payload []byte)
 	// Panicked is told of a handler that panicked; the others of its stage are called all the same. Nil drops the news.
 	Panicked func(ctx *Context, value any)
+	// Unhandled is told of each message whose type was registered without a handler: it is dropped. Nil drops the news.
+	Unhandled func(t wire.MessageType)
 }
 
 // Inbound holds received messages until their stage comes, in memory that grows up to the limits and is used again. Within

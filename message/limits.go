@@ -43,6 +43,7 @@ func (l Limits) WithDefaults() Limits {
 type Stats struct {
 	Queued        uint64 // put into a queue
 	Handled       uint64 // handed to handlers out of a queue or from where they were deferred, also those whose handler panicked
+	Unhandled     uint64 // dropped when their time came, since their type was registered without a handler here
 	Immediate     uint64 // loopback messages handled at once
 	Carried       uint64 // times that a message waited beyond the end of its frame
 	PerStage      uint64 // unreliable ones dropped for Limits.PerStage: the oldest of a source above its share

@@ -85,7 +85,6 @@ func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) 
 
 // callAtOnce calls the handler of a message of an end in this process.
 func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Message, v *T) {
-	in.stats.Immediate++
 	if inOrder(m.Channel.Delivery()) {
 		now := Message{Channel: m.Channel, order: from.placed(m.Channel)}
 		from.handled(&now)
@@ -94,8 +93,10 @@ func callAtOnce[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Mes
 		rememberAtOnce(in, from, t, c, m, v)
 	}
 	if c.handle == nil {
+		in.unhandled(t.id)
 		return
 	}
+	in.stats.Immediate++
 	ctx := &in.contexts[in.depth]
 	depth := in.depth
 	defer in.recoveredAt(ctx, depth)

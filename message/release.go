@@ -132,7 +132,7 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 	o := origin{source: s, peer: s.id, tick: e.tick, received: e.received}
 	in.buffer = append(in.buffer[:0], s.deferred.payload(e)...)
 	s.deferred.remove(e)
-	in.stats.Handled++
+	in.count(&m)
 	if in.config.History > 0 {
 		in.rememberBody(&o, &m, in.buffer, false)
 	}

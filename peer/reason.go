@@ -19,7 +19,8 @@ const (
 	ReasonShuttingDown Reason = 3
 	// ReasonTimeout says that nothing was heard for the silence timeout.
 	ReasonTimeout Reason = 4
-	// ReasonReplaced says that the same address opened a new connection.
+	// ReasonReplaced says that the same address opened a new connection, or that
+	// the client itself was told to Connect again.
 	ReasonReplaced Reason = 5
 	// ReasonMalformed says that a packet passed its checksum and was not legal.
 	ReasonMalformed Reason = 6
@@ -59,7 +60,7 @@ func (r Reason) String() string {
 	case ReasonTimeout:
 		return "timed out"
 	case ReasonReplaced:
-		return "replaced by a new connection from the same address"
+		return "replaced by a new connection"
 	case ReasonMalformed:
 		return "malformed packet"
 	case ReasonAckOfUnsent:

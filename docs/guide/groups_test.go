@@ -32,6 +32,19 @@ func mount(world *ecs.World, rider, horse ecs.Entity, number uint32) {
 // end guide
 
 // begin guide
+// carried is how many have the item, at the moment that arrived last.
+func carried(world *ecs.World) (count int) {
+	for query := generic.NewFilter2[components.Replicated, Holds]().Query(world); query.Next(); {
+		if entity, holds := query.Get(); !holds.Item.IsZero() && !entity.Gone() {
+			count++
+		}
+	}
+	return count
+}
+
+// end guide
+
+// begin guide
 func budget(world *ecs.World, boss, leaf ecs.Entity) {
 	priorities, rates := generic.NewMap1[components.Priority](world), generic.NewMap1[components.Rate](world)
 	priorities.Assign(boss, &components.Priority{Weight: 4}) // sent four times as often as others, where bandwidth is short
@@ -62,4 +75,47 @@ func TestGuideGroups(t *testing.T) {
 		return holders() == 2
 	}))
 	n.AssertConverge()
+}
+
+// Who has an item goes, and another has it in the same tick: by what arrived there is always one, though the first is still shown.
+func TestGuideGroupsOfWhatIsStillShown(t *testing.T) {
+	p := netcode.NewProtocol()
+	netcode.Replicate[Holds](p)
+	smooth(p)
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: lossy(0.1)})
+	w, there := &n.Server.World, &n.Clients[0].World
+	build := generic.NewMap4[components.Replicated, Position, Holds, components.Group](w)
+	both := func() (count int) { // as if nobody were gone
+		for query := generic.NewFilter1[Holds]().Query(there); query.Next(); {
+			if !query.Get().Item.IsZero() {
+				count++
+			}
+		}
+		return count
+	}
+	require.True(t, n.RunUntil(5*time.Second, n.Connected))
+	shown := 0
+	add := func(item ecs.Entity) ecs.Entity {
+		return build.NewWith(&components.Replicated{}, &Position{}, &Holds{Item: item}, &components.Group{ID: 1})
+	}
+	crates := generic.NewMap1[components.Replicated](w)
+	crate := crates.New()
+	first := add(crate)
+	for range 10 {
+		next := add(ecs.Entity{})
+		require.True(t, n.RunUntil(3*time.Second, func() bool { return carried(there) == 1 }))
+		n.Run(time.Second)
+		_, _, holds, _ := build.Get(next)
+		holds.Item = crate
+		w.RemoveEntity(first)
+		first = next
+		for range 60 {
+			n.Run(time.Second / 60)
+			require.Equal(t, 1, carried(there))
+			if both() == 2 {
+				shown++
+			}
+		}
+	}
+	require.Positive(t, shown, "the one that is gone was there too")
 }

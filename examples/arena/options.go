@@ -57,7 +57,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	f.IntVar(&o.hz, "hz", 30, "network ticks per second; a recording sets its own")
 	o.loss, o.rtt, o.jitter = 5, 80*time.Millisecond, 10*time.Millisecond
 	f.Func("loss", "`percent` of the packets lost, each way; 5, 5% and 0.05 are the same (default 5)", percent(&o.loss))
-	f.Func("rtt", "round trip `time` of the simulated link, half of it each way (default 80ms)", milliseconds(&o.rtt))
+	f.Func("rtt", "round trip `time` of the simulated link, half of it each way (default 80ms); the rtt that is printed has the other end's wait for its next tick in it, and what jitter and loss add", milliseconds(&o.rtt))
 	f.Func("jitter", "jitter of the simulated link, a `time` (default 10ms)", milliseconds(&o.jitter))
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the motion and of the link")
 	f.IntVar(&o.budget, "budget", -1, "bytes per second the server sends to one client; 0: the default of netcode.Config; below 0: unlimited")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
 	"net/netip"
 
@@ -39,11 +40,16 @@ func play(ctx context.Context, server string) error {
 	// The loop goes on without a connection, so that a game can show its menu; this one ends.
 	ctx, over := context.WithCancel(ctx)
 	defer over()
+	connected, refused := false, error(nil)
 	client.OnDisconnect(func(_ netcode.ClientID, reason *netcode.CloseError) {
 		log.Print("client: the connection ended: ", reason)
+		if !connected && ctx.Err() == nil { // and nobody interrupted it
+			refused = fmt.Errorf("no connection to %s: %w", server, reason)
+		}
 		over()
 	})
 	client.OnConnect(func(netcode.ClientID) { // no sooner: Send is netcode.ErrNotConnected before
+		connected = true
 		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
 	})
 
@@ -74,5 +80,8 @@ func play(ctx context.Context, server string) error {
 	if err := client.Connect(address); err != nil {
 		return err
 	}
-	return systems.NewRunner(&world, loop, 60).Run(ctx)
+	if err := systems.NewRunner(&world, loop, 60).Run(ctx); err != nil {
+		return err
+	}
+	return refused
 }

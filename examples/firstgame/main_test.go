@@ -12,6 +12,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/udp"
 )
 
 // patience is how long the test waits for what must come; it says nothing about how fast it should.
@@ -77,6 +82,29 @@ func TestFirstGame(t *testing.T) {
 	said.await(t, `server: client (2) shouts`)
 	stop()
 	require.NoError(t, <-ended)
+	require.NoError(t, <-ended)
+}
+
+// Where no connection comes about, that is an error, which main exits with 1 for.
+func TestNoConnectionIsAnError(t *testing.T) {
+	if runtime.GOOS == "js" || runtime.GOOS == "wasip1" {
+		t.Skip("no sockets here")
+	}
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&lines{})
+	socket, err := udp.Listen("127.0.0.1:0", udp.Config{})
+	require.NoError(t, err)
+	other, err := netcode.NewServer(netcode.NewProtocol(), netcode.Config{}) // of another game: it refuses at once
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- systems.NewRunner(nil, systems.NewServer(other, socket, systems.WallClock()), 60).Run(ctx)
+	}()
+	err = play(ctx, socket.LocalAddr().String())
+	require.ErrorIs(t, err, peer.ReasonWrongProtocol)
+	require.ErrorContains(t, err, "no connection to 127.0.0.1")
+	stop()
 	require.NoError(t, <-ended)
 }
 

@@ -41,6 +41,15 @@ func ties() []mutation {
 		change("ties", "the first of a torn group goes each time", "TestWhatDoesNotFitAPacketAfterAllIsTornBesideTies",
 			"snapshot/parcel.go", "case v.ties.out && p.torn:", "case false:"),
 
+		change("ties", "units are found anew for each packet", "TestUnitsAreFoundOnceInATick",
+			"snapshot/parcel.go", "t.anew || now != t.seen", "t.anew || now == now"),
+		change("ties", "who goes with despawns is gone through for each packet", "TestUnitsAreFoundOnceInATick",
+			"snapshot/list.go", "bound := word & p.bound(w)", "bound := word & 0"),
+		change("ties", "what was lost since the packet before is in no unit that is due", "TestAUnitThatIsLostBetweenPacketsGoesAtOnce",
+			"snapshot/view.go", "v.waits = true\n\tv.ties.changes++\n}", "v.waits = true\n}"),
+		change("ties", "what went with the packet before is due", "TestUnitsThatAreKeptAreThoseThatAreFound",
+			"snapshot/parcel.go", "\t\tp.drop()\n", ""),
+
 		change("ties", "despawns come first however long a group has waited", starved,
 			"snapshot/hunger.go", "return h.packets > patience", "return false"),
 		change("ties", "messages that leave a group no room hold up all", "TestAGroupThatMessagesLeaveNoRoomHoldsNothingUp",

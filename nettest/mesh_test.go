@@ -1,0 +1,120 @@
+package nettest_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+// meshMember is a server and a client of each other peer, all over one world.
+type meshMember struct {
+	world   ecs.World
+	server  *systems.ServerSystems
+	clients []*systems.ClientSystems
+	loops   []*systems.Runner
+	spawns  int
+	errors  []error
+}
+
+// mesh is peers that each own a part of what all see.
+type mesh struct {
+	now   time.Duration
+	peers []*meshMember
+}
+
+func newMesh(t *testing.T, size int, protocol func() *netcode.Protocol) *mesh {
+	m := &mesh{}
+	clock := func() time.Duration { return m.now }
+	network := memory.NewNetwork()
+	seed := uint64(0)
+	listen := func() (transport.Conn, netip.AddrPort) {
+		socket, err := network.Listen(netip.AddrPort{})
+		require.NoError(t, err)
+		seed++
+		link := transport.Link{Delay: 30 * time.Millisecond, Jitter: 10 * time.Millisecond}
+		return transport.Condition(socket, link, seed, clock), socket.LocalAddr()
+	}
+	var addresses []netip.AddrPort
+	for range size {
+		p := &meshMember{world: ecs.NewWorld()}
+		server, err := netcode.NewServer(protocol(), netcode.Config{})
+		require.NoError(t, err)
+		server.OnError(func(err error) { p.errors = append(p.errors, err) })
+		socket, at := listen()
+		p.server = systems.NewServer(server, socket, clock)
+		m.peers, addresses = append(m.peers, p), append(addresses, at)
+	}
+	for i, p := range m.peers {
+		for j := range m.peers {
+			if i == j {
+				continue
+			}
+			client, err := netcode.NewClient(protocol(), netcode.Config{})
+			require.NoError(t, err)
+			client.OnError(func(err error) { p.errors = append(p.errors, err) })
+			socket, _ := listen()
+			group := systems.NewClient(client, socket, clock)
+			group.OnSpawn(func(ecs.Entity, netcode.NetworkID) { p.spawns++ })
+			require.NoError(t, client.Connect(addresses[j]))
+			p.clients = append(p.clients, group)
+			p.loops = append(p.loops, systems.NewRunner(&p.world, group, 60))
+		}
+		p.loops = append(p.loops, systems.NewRunner(&p.world, p.server, 60))
+	}
+	return m
+}
+
+func (m *mesh) run(d time.Duration) {
+	for end := m.now + d; m.now < end; {
+		m.now += time.Second / 60
+		for _, p := range m.peers {
+			for _, loop := range p.loops {
+				loop.Step()
+			}
+		}
+	}
+}
+
+// In a mesh each entity is shown once by each other peer, also by those that still show it when it is gone, and that there are
+// others' entities in the world is nothing to report.
+func TestMesh(t *testing.T) {
+	for name, protocol := range map[string]func() *netcode.Protocol{
+		"as it arrives": func() *netcode.Protocol {
+			p := netcode.NewProtocol()
+			netcode.Replicate[position](p)
+			return p
+		},
+		"interpolated": smoothProtocol,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMesh(t, 3, protocol)
+			m.run(2 * time.Second)
+			for n := range 12 {
+				p := m.peers[n%3]
+				bodies := generic.NewMap2[components.Replicated, position](&p.world)
+				body := bodies.New()
+				m.run(400 * time.Millisecond)
+				p.world.RemoveEntity(body)
+				m.run(200 * time.Millisecond)
+			}
+			m.run(2 * time.Second)
+			for _, p := range m.peers {
+				require.Equal(t, 8, p.spawns)
+				require.Empty(t, p.errors)
+				query := generic.NewFilter1[components.Replicated]().Query(&p.world)
+				require.Zero(t, query.Count())
+				query.Close()
+			}
+		})
+	}
+}
