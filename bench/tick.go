@@ -20,8 +20,11 @@ import (
 
 const (
 	tickTarget  = 3  // times the floor (T1)
-	warmUp      = 30 // ticks before measuring
 	digestEvery = 16 // ticks between comparisons of all worlds
+
+	// warmUp is how many ticks are played before measuring. The server's history holds two seconds of changes in a ring that is up to twice as long: until
+	// that has gone round once, each tick writes to memory that no program has had, and the kernel clears it page by page.
+	warmUp = 2*2*tickHz + 16
 )
 
 // combination is one point of the grid of T1.
