@@ -75,8 +75,9 @@ func (p *Protocol) Debug() {
 
 // UseTables makes state travel in prefix codes that were trained on recordings of the user's own game, in place of those
 // that ship, which know motion in general. Call it on both sides, in any order with Replicate and Handle: the hash
-// tells protocols with other tables. Components that the tables do not know travel in the ones that ship. UseTables
-// panics on a frozen protocol.
+// tells protocols with other tables. Components that the tables do not know travel in what the same training made of fields
+// of their kind. UseTables panics on a frozen protocol; NewServer and NewClient do where a component that the tables know has
+// other fields now, in number or kind. Steps and ranges may change: the codes then fit less well, until they are trained anew.
 func (p *Protocol) UseTables(tables *wire.Tables) {
 	if p.frozen {
 		panic("netcode: UseTables: the protocol is frozen: choose the tables before the first NewServer or NewClient")
@@ -128,7 +129,11 @@ func (p *Protocol) setTables() {
 	if p.tables != nil {
 		source = p.tables.Over(source)
 	}
-	if err := p.schema.SetTables(wire.Ready(source)); err != nil {
+	switch err := p.schema.SetTables(wire.Ready(source)); {
+	case err == nil:
+	case p.tables != nil:
+		panic(fmt.Sprintf("netcode: UseTables: these tables were trained for another protocol, or for what this one was before a component changed: train them anew (%v)", err))
+	default:
 		panic(fmt.Sprintf("netcode: %v", err))
 	}
 }

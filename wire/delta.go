@@ -228,8 +228,8 @@ func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 	return d, nil
 }
 
-// tableName makes a table's name of a wire name, which may hold what table names may not. One that was changed or cut has
-// its hash in it, so that no two come to be the same.
+// tableName makes a table's name of a wire name, which may hold what table names may not. One that was changed or cut, or
+// is what tables of no component begin with, has its hash in it, so that no two come to be the same.
 func tableName(name string) string {
 	clean := []byte(name)
 	hash := uint32(2166136261)
@@ -241,7 +241,7 @@ func tableName(name string) string {
 			clean[i] = '-'
 		}
 	}
-	if string(clean) == name && len(name) <= 40 {
+	if string(clean) == name && len(name) <= 40 && name != "class" && name != "rows" && name != "list" {
 		return name
 	}
 	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], hash)
