@@ -19,7 +19,7 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 	q.end = len(q.items)
 	for !in.releaseAll(stage) {
 	}
-	for !in.drainQueue(q, stage) {
+	for q.end > 0 && !in.drainQueue(q, stage) {
 	}
 	q.end = 0
 	if q.live == 0 {

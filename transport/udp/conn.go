@@ -167,6 +167,9 @@ func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
 
 // SendAll implements transport.Volleyer: on Linux up to 64 runs go in one call.
 func (c *Conn) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
+	if len(runs) == 1 { // as from a server with one client
+		return 0, c.SendRun(to[0], runs[0], sizes[0])
+	}
 	for at := 0; at < len(runs); {
 		n, alone := c.sendVolley(to[at:], runs[at:], sizes[at:])
 		if n == 0 { // the first is to be sent by itself

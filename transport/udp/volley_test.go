@@ -117,6 +117,27 @@ func TestVolleyWithOnesThatCannotGo(t *testing.T) {
 	require.Zero(t, failed)
 }
 
+// TestOneRunIsNoVolley: what is for one address goes as by SendRun, and its faults are told.
+func TestOneRunIsNoVolley(t *testing.T) {
+	a, b := listen(t, "127.0.0.1:0", Config{MaxDatagram: 1000}), listen(t, "127.0.0.1:0", Config{})
+	buf := make([]byte, 2048)
+	for _, run := range [][]byte{{1}, runOf(3, 100, 40)} {
+		failed, err := a.SendAll([]netip.AddrPort{b.LocalAddr()}, [][]byte{run}, []int{min(len(run), 100)})
+		require.NoError(t, err)
+		require.Zero(t, failed)
+		for ; len(run) > 0; run = run[min(len(run), 100):] {
+			n, _ := receive(t, b, buf)
+			require.Equal(t, run[:min(len(run), 100)], buf[:n])
+		}
+	}
+	require.EqualValues(t, 4, a.Stats().Sent)
+	require.Zero(t, a.Stats().Volleys)
+	failed, err := a.SendAll([]netip.AddrPort{{}}, [][]byte{{1}}, []int{1})
+	require.ErrorIs(t, err, transport.ErrAddress)
+	require.Zero(t, failed)
+	require.EqualValues(t, 1, a.Stats().SendErrors)
+}
+
 func TestVolleyAllocatesNothing(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
 	to := []netip.AddrPort{b.LocalAddr(), b.LocalAddr(), b.LocalAddr()}
