@@ -61,38 +61,23 @@ func (p *packetWriter) makeAhead(entries []sentEntry) {
 }
 
 // makeAheadOf makes the bodies that records of the others among 64 entities will
-// have, and of those behind them where these are few, and returns of how many words
-// that is. Where the first was made for another client, so were the rest, most often.
-func (p *packetWriter) makeAheadOf(w int, word uint64) (words int) {
-	d, v := p.desk, p.v
-	if word == 0 {
-		return 1
+// have. Where the first was made for another client, so were the rest, most often.
+func (p *packetWriter) makeAheadOf(w int, word uint64) {
+	d := p.desk
+	if bits.OnesCount64(word) < leastTogether {
+		return
 	}
 	if d.bodies.tick == p.s {
-		if _, e := d.bodies.firstOf(firstOf(uint32(w), word)); e != nil {
-			return 1
+		if _, e := d.bodies.firstOf(uint32(w<<6 + bits.TrailingZeros64(word))); e != nil {
+			return
 		}
 	}
-	b := p.sheaf()
-	if b == nil {
-		return 1
-	}
-	for looked := 0; ; {
-		looked += bits.OnesCount64(word)
-		for ; word != 0; word &= word - 1 {
-			if p.bind(b, firstOf(uint32(w), word), 0); b.n == wire.MaxStrands {
-				p.makeBound(b)
-				b.n = 0
-			}
+	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
+		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word)), 0); b.n == wire.MaxStrands || word&(word-1) == 0 {
+			p.makeBound(b)
+			b.n = 0
 		}
-		words++
-		if w++; w == len(v.unsent) || b.room == 0 || looked >= ahead {
-			break
-		}
-		word = v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
 	}
-	p.makeBound(b)
-	return words
 }
 
 // sheaf is that of the desk, empty; nil where no bodies are to be made ahead.

@@ -45,20 +45,6 @@ func (b bitset) any() bool {
 	return false
 }
 
-// same reports whether two sets are of the same length and have the same in them.
-func (b bitset) same(c bitset) bool {
-	if len(b) != len(c) {
-		return false
-	}
-	for len(b) >= 32 && len(c) >= 32 { // as memory
-		if *(*[32]uint64)(b) != *(*[32]uint64)(c) {
-			return false
-		}
-		b, c = b[32:], c[32:]
-	}
-	return slices.Equal(b, c)
-}
-
 // grownTo returns b with room for n bits.
 func (b bitset) grownTo(n int) bitset {
 	had := len(b)

@@ -270,13 +270,10 @@ func (g *cohorts) goFrom(c *cohort, words []wordOf, n int, t tick.Tick) bool {
 		return false
 	}
 	d := &g.all[to]
-	from := c.of
-	into := d.of[:len(from)]
 	for k := range words {
-		if w := &words[k]; int(w.word) < len(from) {
-			from[w.word] &^= w.of
-			into[w.word] |= w.of
-		}
+		w := &words[k]
+		c.of[w.word] &^= w.of
+		d.of[w.word] |= w.of
 	}
 	c.n -= n
 	d.n += n
@@ -289,13 +286,10 @@ func (p *packetWriter) goList(m *sharedList) {
 	if p.single == nil || !v.cohorts.goFrom(p.single, m.words, len(m.entries), p.s) {
 		v.goTogether(m.words, len(m.entries), p.s)
 	}
-	unsent := v.unsent
-	unacked := v.unacked[:len(unsent)]
 	for i := range m.words {
-		if w := &m.words[i]; int(w.word) < len(unsent) {
-			unsent[w.word] &^= w.of
-			unacked[w.word] |= w.of
-		}
+		w := &m.words[i]
+		v.unsent[w.word] &^= w.of
+		v.unacked[w.word] |= w.of
 	}
 	v.sent.addAlike(p.sent, m.alike)
 }

@@ -164,7 +164,6 @@ func (p *packetWriter) goRound() bool {
 		start, v.cursor = 0, 0
 	}
 	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
-	next := 0
 	for i := 0; i <= len(v.unsent); i++ {
 		w := start + i
 		if w >= len(v.unsent) {
@@ -184,9 +183,7 @@ func (p *packetWriter) goRound() bool {
 		if !v.plan.active {
 			word &^= bound
 		}
-		if i >= next { // else the bodies of these were made with those before
-			next = i + p.makeAheadOf(w, word)
-		}
+		p.makeAheadOf(w, word)
 		for ; word != 0; word &= word - 1 {
 			if word = p.sweepOthers(w, word); word == 0 {
 				break

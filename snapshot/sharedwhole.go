@@ -1,6 +1,10 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // Most clients that share a list share all of the packet: where the same waits, what it says behind the list is the
 // same too, and so is its head. Then the payload of the first of them is copied as bytes, and what it carried is noted
@@ -77,7 +81,7 @@ func (p *packetWriter) takeWhole(dst []byte, before *sentPacket) int {
 // allComesTo reports whether all that a packet came from is the same for this client.
 func (p *packetWriter) allComesTo(m *sharedList, before *sentPacket) bool {
 	v := p.v
-	if !v.unsent.same(m.whole.unsent) {
+	if !slices.Equal(v.unsent, m.whole.unsent) {
 		return false
 	}
 	for at := m.shared(before); at < before.n; {
