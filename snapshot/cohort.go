@@ -280,20 +280,6 @@ func (g *cohorts) goFrom(c *cohort, words []wordOf, n int, t tick.Tick) bool {
 	return true
 }
 
-// goList takes in that the records of a list went out, which are those of another client.
-func (p *packetWriter) goList(m *sharedList) {
-	v := p.v
-	if p.single == nil || !v.cohorts.goFrom(p.single, m.words, len(m.entries), p.s) {
-		v.goTogether(m.words, len(m.entries), p.s)
-	}
-	for i := range m.words {
-		w := &m.words[i]
-		v.unsent[w.word] &^= w.of
-		v.unacked[w.word] |= w.of
-	}
-	v.sent.addAlike(p.sent, m.alike)
-}
-
 // has reports whether any cohort is of a state.
 func (g *cohorts) has(s *commonSlot) bool {
 	for i := range g.all[:g.used] {

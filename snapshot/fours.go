@@ -102,7 +102,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 			p.join(&f, e.index, f.at%fourSize, body)
 			f.keeper.own = f.keeper.own || v.touchedAt(e.index) > p.s
 		case v.unsent.has(e.index) && !v.owed.has(e.index):
-			p.plain, f.keeper.own = false, true // why it does not go out now is this client's own
+			f.keeper.own = true // why it does not go out now is this client's own
 		}
 		if f.at++; f.at%fourSize == 0 || f.at == before.records {
 			room = p.four(&f, i+1)
@@ -157,9 +157,6 @@ func (p *packetWriter) four(f *fours, upTo int) bool {
 	n := min(all, maxRecords-p.waiting-p.sent.n)
 	for n > 0 && !p.fits(func() { p.members(f, n) }) {
 		n--
-	}
-	for i := n; i < all; i++ {
-		p.noRoom(f.members[i].index)
 	}
 	if n == 0 {
 		f.members, f.passed, f.keeper.own = f.members[:0], f.passed+1, true

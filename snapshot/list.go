@@ -192,11 +192,9 @@ func (p *packetWriter) goRound() bool {
 			switch {
 			case !v.unsent.has(index): // written with its group
 			case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
-				p.plain = false
 				v.plan.took(index) // its despawns' business, or the next tick's
 			case !p.unit(index):
 				v.cursor = index
-				p.noRoom(index)
 				p.refused(index)
 				return false
 			}

@@ -23,7 +23,6 @@ type record struct {
 // prepare finds out how an entity's record is to be written. It leans on T
 // where both ends hold what that takes (rules 2, 3), else on nothing.
 func (p *packetWriter) prepare(index uint32, r *record) {
-	p.plain = false
 	v, s := p.v, p.v.store
 	var room slot
 	q := v.slot(index, &room)

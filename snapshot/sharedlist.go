@@ -31,7 +31,6 @@ type sharedList struct {
 	*alike // the records
 	code   []uint64
 	marks  []listMark // how far it may be copied; the last is its end
-	whole  sharedWhole
 }
 
 // wordWaits is which of the entities of a word were asked for, and of these
@@ -53,8 +52,7 @@ type sharedLists struct {
 	used   bool      // any of the tick's was copied
 	pause  tick.Tick // ticks in which none is kept: nobody shared the last ones
 	next   tick.Tick // the next tick in which they are kept
-	copied uint64    // whole, since the beginning,
-	wholes uint64    // of these with all of the packet,
+	copied uint64    // whole, since the beginning
 	parts  uint64    // and of which a part was copied
 	blanks int       // how many were made
 	every  int       // entities between two marks; 0: markEvery
@@ -68,8 +66,6 @@ const (
 	// firstKept is what a list has room for at first: what most packets have,
 	// so that a tick with more lists than any before allocates little.
 	firstKept = 512
-	// firstCode is the bytes of a payload.
-	firstCode = 1280
 	// longestPause is how many ticks may pass until it is noticed that clients
 	// have come to share.
 	longestPause = 15
@@ -88,22 +84,21 @@ func (l *sharedLists) begin(t tick.Tick) {
 }
 
 // keep is an empty list of the tick, nil where none is to be kept.
-func (l *sharedLists) keep(words int) *sharedList {
+func (l *sharedLists) keep() *sharedList {
 	if l.tick < l.next || l.n == maxSharedLists {
 		return nil
 	}
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
 			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), before: make([]tick.Tick, 0, firstKept),
-			code: make([]uint64, 0, firstKept), marks: make([]listMark, 0, firstKept/markEvery), whole: sharedWhole{unsent: make(bitset, 0, words), code: make([]byte, 0, firstCode)},
+			code: make([]uint64, 0, firstKept), marks: make([]listMark, 0, firstKept/markEvery),
 		})
 	}
 	m := &l.kept[l.n]
 	l.n++
 	l.drop(m.alike)
 	l.drop(m.from)
-	m.whole.forget()
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank(), whole: m.whole}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank()}
 	return m
 }
 
@@ -297,10 +292,7 @@ func (p *packetWriter) keep(before *sentPacket) (k listKeeper) {
 	if !p.v.shareable() {
 		return k
 	}
-	if k.list = p.desk.lists.keep(len(p.v.unsent)); k.list != nil {
-		if p.keeps = k.list; p.plain {
-			p.keeps.whole.begin(p)
-		}
+	if k.list = p.desk.lists.keep(); k.list != nil {
 		k.list.tick, k.list.near, k.list.part, k.list.masked = before.tick, p.near, before.part, len(p.v.own.rows) > 0
 		if k.entry = p.sent.n; before.alike != nil {
 			k.list.from, k.list.fromAt = before.alike, before.at

@@ -62,14 +62,6 @@ type packetWriter struct {
 	run   openRun
 	// bodies is where the body is that usual found last.
 	bodies *bodies
-	// plain: nothing was asked so far that another client's packet of the same may not be copied for; head is then how
-	// it began, and keeps is what others may copy.
-	plain bool
-	head  wholeHead
-	keeps *sharedList
-	// roomless are those who found no room, so many.
-	roomless [fourSize]uint32
-	refusals int
 	// single is the cohort that all are of who have a record in the list that was
 	// compared last, nil where it is not one.
 	single *cohort
@@ -139,9 +131,6 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	hungry := p.hungry()
 	if !hungry {
 		list = p.choose()
-		if n := p.takeWhole(dst, list); n > 0 {
-			return n
-		}
 		p.ends(list)
 	}
 	p.w.Bool(false)
@@ -151,22 +140,14 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 		v.sent.cancel(p.sent)
 		return 0
 	}
-	p.done(p.w.Bits())
-	n := p.w.Finish()
-	p.keepWhole(dst[:n], list)
-	return n
-}
-
-// done notes that a packet of so many bits is written.
-func (p *packetWriter) done(bits int) {
-	v := p.v
 	if p.sent.records > 0 {
 		v.answers.sent(p.s)
-		v.plan.wrote(bits / p.sent.records)
+		v.plan.wrote(p.w.Bits() / p.sent.records)
 	}
 	v.part++
 	v.answer = false
 	v.stats.Snapshots++
+	return p.w.Finish()
 }
 
 // mayWrite reports whether there is something to write, and room for it. What is said as of a tick is all of it, so an open one is waited for.
@@ -349,7 +330,6 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 	if p.sent.n > 0 || p.partial {
 		return false
 	}
-	p.plain = false
 	v.stats.Oversize++
 	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.tenants[index].generation}
 	v.unsent.unset(index)
