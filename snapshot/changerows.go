@@ -54,6 +54,9 @@ func (s *Store) replaceStripe(ids []wire.NetworkID, row int, lanes []uint32) {
 	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
 	in := int(ids[0].Index % stripeRows)
 	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
+	if !together && s.swapRows(ids, row, page, lanes) {
+		return
+	}
 	var rows uint64
 	if together {
 		rows = s.schema.compare[row].DifferingLanes(page[in*n:], lanes, len(ids)) << in
