@@ -176,16 +176,11 @@ func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []
 	return same
 }
 
-// listed reports whether rows are so short that comparing all of a block is quicker than looking for each that differs.
-func (c *column) listed() bool { return c.size >= 8 && c.size <= 16 }
-
-// differingOf is which of the rows from <= row < to, 64 at most, are not the slots of the same numbers: a bit for each, from the lowest on.
-func (c *column) differingOf(from, to int) uint64 {
-	return c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from)
-}
-
-// collect appends the rows from <= row < to that are not the slots of the same numbers.
+// collect appends the rows from <= row < to that are not the slots of the same numbers, 64 at most.
 func (c *column) collect(from, to int, rows []int32) []int32 {
+	if c.size >= 8 && c.size <= 16 {
+		return list(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
+	}
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		rows = append(rows, int32(row))
 	}

@@ -227,24 +227,17 @@ func (w *watch) scanBlock(t *table, from, to int, spared bool, h watcher) {
 	}
 }
 
-// scanWhole goes over a column of a chunk whose entities are where they were. All of it is compared before a row is listed: how many rows of a
-// block differ is not to be foreseen, and what waits for that would begin nothing of the next block.
+// scanWhole goes over a column of a chunk whose entities are where they were.
 func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
 	w.rows = w.rows[:0]
-	if c.listed() {
-		var blocks [chunkRows / blockRows]uint64
-		for k, at := 0, from; at < to; k, at = k+1, at+blockRows {
-			blocks[k] = c.differingOf(at, min(at+blockRows, to))
+	for differed := false; from < to; from += blockRows {
+		end := min(from+blockRows, to)
+		if !differed && c.same(from, end) { // Where the block before differed, so does this one, most often.
+			continue
 		}
-		for k, at := 0, from; at < to; k, at = k+1, at+blockRows {
-			w.rows = list(blocks[k], int32(at), w.rows)
-		}
-	} else {
-		for at := from; at < to; at += blockRows {
-			if end := min(at+blockRows, to); !c.same(at, end) {
-				w.rows = c.collect(at, end, w.rows)
-			}
-		}
+		n := len(w.rows)
+		w.rows = c.collect(from, end, w.rows)
+		differed = len(w.rows) > n
 	}
 	if len(w.rows) == 0 || h.differ(t, c, w.rows) {
 		return

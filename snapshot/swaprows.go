@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -15,22 +16,23 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, page, lanes []uint32) bo
 	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.widths[row])
 	p, stride := h.past(row, ids[len(ids)-1].Index, cap(s.rows.masks)), ageLanes+n
 	of := &p.stripes[number]
-	if n != 3 && n != 4 || of.tick == h.now || !h.fits(h.lane, len(ids)*stride) || h.next-h.oldest >= uint64(len(h.changes)) {
+	if n != 3 && n != 4 || of.tick == h.now || !h.fits(h.lane, stripeRows*stride) || h.next-h.oldest >= uint64(len(h.changes)) {
 		return false
 	}
-	to, recent := h.value(h.lane, len(ids)*stride), h.age(of.tick)
-	var all, same uint64
+	to, recent, others := h.value(h.lane, stripeRows*stride), h.age(of.tick), false
 	if n == 3 {
-		all, same = swap3(to, page, lanes, ids, recent)
+		others = swap3((*[stripeRows * 4]uint32)(to), (*[stripeRows * 3]uint32)(page), lanes, ids, recent)
 	} else {
-		all, same = swap4(to, page, lanes, ids, recent)
+		others = swap4((*[stripeRows * 5]uint32)(to), (*[stripeRows * 4]uint32)(page), lanes, ids, recent)
 	}
-	rows := all // as most often: guessed, and so not waited for
-	if same != 0 {
-		if rows &^= same; rows == 0 {
+	rows := uint64(0)
+	for _, id := range ids {
+		rows |= 1 << (id.Index % stripeRows)
+	}
+	if !others { // which is guessed, and so not waited for: most often all have changed
+		if rows = closeUp(to, page, ids, n); rows == 0 {
 			return true
 		}
-		closeUp(to, ids, rows, stride)
 	}
 	p.turn(of, number, h.now)
 	c := h.add(of, row, number, bits.OnesCount64(rows))
@@ -44,44 +46,64 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, page, lanes []uint32) bo
 	return true
 }
 
-// swap3 writes down rows of three lanes of a stripe, one behind the other with an age in front of each, and what is new in their places. It returns
-// which rows they are, and which of them were so already.
-func swap3(to, page, lanes []uint32, ids []wire.NetworkID, age uint32) (all, same uint64) {
-	for _, id := range ids {
-		in := id.Index % stripeRows
-		old, now, was := (*[3]uint32)(page[in*3:]), (*[3]uint32)(lanes), (*[4]uint32)(to)
-		a, b, c, x, y, z := old[0], old[1], old[2], now[0], now[1], now[2]
-		was[0], was[1], was[2], was[3] = age, a, b, c
-		old[0], old[1], old[2] = x, y, z
-		all |= 1 << in
-		same |= uint64(one(uint64((a^x)|(b^y)|(c^z)))^1) << in
-		lanes, to = lanes[3:], to[4:]
+// swap3 writes down rows of three lanes of a stripe, one behind the other with an age in front of each, and what is new in their places. It reports
+// whether each of them was something else before.
+func swap3(to *[stripeRows * 4]uint32, page *[stripeRows * 3]uint32, lanes []uint32, ids []wire.NetworkID, age uint32) bool {
+	others := ^uint64(0)
+	for k := 0; k < len(ids) && k < stripeRows; k++ {
+		in := int(ids[k].Index%stripeRows) * 3
+		z, x, y := lanes[k*3+2], lanes[k*3], lanes[k*3+1]
+		a, b, c := page[in], page[in+1], page[in+2]
+		page[in], page[in+1], page[in+2] = x, y, z
+		to[k*4], to[k*4+1], to[k*4+2], to[k*4+3] = age, a, b, c
+		others &= -uint64((a ^ x) | (b ^ y) | (c ^ z)) // of more than nothing the highest bit is set
 	}
-	return all, same
+	return others>>63 != 0
 }
 
 // swap4 is swap3 of four lanes.
-func swap4(to, page, lanes []uint32, ids []wire.NetworkID, age uint32) (all, same uint64) {
-	for _, id := range ids {
-		in := id.Index % stripeRows
-		old, now, was := (*[4]uint32)(page[in*4:]), (*[4]uint32)(lanes), (*[5]uint32)(to)
-		a, b, c, d, x, y, z, w := old[0], old[1], old[2], old[3], now[0], now[1], now[2], now[3]
-		was[0], was[1], was[2], was[3], was[4] = age, a, b, c, d
-		old[0], old[1], old[2], old[3] = x, y, z, w
-		all |= 1 << in
-		same |= uint64(one(uint64((a^x)|(b^y)|(c^z)|(d^w)))^1) << in
-		lanes, to = lanes[4:], to[5:]
+func swap4(to *[stripeRows * 5]uint32, page *[stripeRows * 4]uint32, lanes []uint32, ids []wire.NetworkID, age uint32) bool {
+	others := ^uint64(0)
+	for k := 0; k < len(ids) && k < stripeRows; k++ {
+		in := int(ids[k].Index%stripeRows) * 4
+		w, x, y, z := lanes[k*4+3], lanes[k*4], lanes[k*4+1], lanes[k*4+2]
+		a, b, c, d := page[in], page[in+1], page[in+2], page[in+3]
+		page[in], page[in+1], page[in+2], page[in+3] = x, y, z, w
+		to[k*5], to[k*5+1], to[k*5+2], to[k*5+3], to[k*5+4] = age, a, b, c, d
+		others &= -uint64((a ^ x) | (b ^ y) | (c ^ z) | (d ^ w))
 	}
-	return all, same
+	return others>>63 != 0
 }
 
-// closeUp leaves out what was written down of rows that have not changed.
-func closeUp(to []uint32, ids []wire.NetworkID, rows uint64, stride int) {
-	at := 0
+// closeUp leaves out what was written down of rows that are what they were, and returns the others.
+func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
+	stride, at := ageLanes+n, 0
 	for k, id := range ids {
-		if rows>>(id.Index%stripeRows)&1 != 0 {
-			copy(to[at:at+stride], to[k*stride:])
-			at += stride
+		in, was := int(id.Index%stripeRows), to[k*stride:(k+1)*stride]
+		if !slices.Equal(was[ageLanes:], page[in*n:(in+1)*n]) {
+			copy(to[at:], was)
+			at, rows = at+stride, rows|1<<in
 		}
+	}
+	return rows
+}
+
+// Await asks for the memory of a row of entities that have it, for which ReplaceRows is about to be called when something else has been done,
+// and if told to for that of when they changed. Where they lie one behind the other the processor sees by itself what comes.
+func (s *Store) Await(ids []wire.NetworkID, row int, moved bool) {
+	if len(ids) == 0 || int(ids[len(ids)-1].Index)-int(ids[0].Index) == len(ids)-1 {
+		return
+	}
+	pages, n := s.rows.pages[row], int(s.schema.widths[row])
+	for k := 0; k < len(ids); {
+		page, from := ids[k].Index/pageRows, k
+		for k++; k < len(ids) && ids[k].Index/pageRows == page; k++ {
+		}
+		if int(page) < len(pages) {
+			wire.FetchRows(pages[page], n, page*pageRows, ids[from:k])
+		}
+	}
+	if moved {
+		wire.FetchRows(s.moved, 1, 0, ids)
 	}
 }

@@ -443,3 +443,9 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 		*(*byte)(to) = *(*byte)(from)
 	}
 }
+
+// bytesOf is where values begin, of which there is one at least, and how many bytes each has.
+func bytesOf[T any](values []T) (first *byte, size uintptr) {
+	// SAFETY: the first byte of the first value is memory of the values; nothing is read by it here.
+	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0])
+}
