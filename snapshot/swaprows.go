@@ -88,10 +88,14 @@ func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
 	return rows
 }
 
+// awaited is of how many indexes a store is so large that its rows are in no cache near the core any more. To ask for what is there costs a twentieth
+// of a capture of 100 rows.
+const awaited = 4096
+
 // Await asks for the memory of a row of entities that have it, for which ReplaceRows is about to be called when something else has been done,
 // and if told to for that of when they changed. Where they lie one behind the other the processor sees by itself what comes.
 func (s *Store) Await(ids []wire.NetworkID, row int, moved bool) {
-	if len(ids) == 0 || int(ids[len(ids)-1].Index)-int(ids[0].Index) == len(ids)-1 {
+	if len(s.gens) < awaited || len(ids) == 0 || int(ids[len(ids)-1].Index)-int(ids[0].Index) == len(ids)-1 {
 		return
 	}
 	pages, n := s.rows.pages[row], int(s.schema.widths[row])

@@ -137,11 +137,11 @@ func TestAwaitChangesNothing(t *testing.T) {
 	s := NewStore(schema, Config{})
 	s.Begin(1)
 	var ids []wire.NetworkID
-	for range 700 {
+	for range awaited + 700 {
 		ids = append(ids, s.Spawn())
 		s.Set(ids[len(ids)-1], 0, []uint32{1, 2, uint32(len(ids))})
 	}
-	for _, some := range [][]wire.NetworkID{nil, ids[:1], ids, {ids[3], ids[699], {Index: 99999, Generation: 1}}, {ids[5], ids[2]}} {
+	for _, some := range [][]wire.NetworkID{nil, ids[:1], ids, {ids[3], ids[awaited+699], {Index: 99999, Generation: 1}}, {ids[5], ids[2]}} {
 		s.Await(some, 0, true)
 		s.Await(some, 0, false)
 	}
