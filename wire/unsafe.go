@@ -446,6 +446,5 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 
 // bytesOf is where values begin, of which there is one at least, and how many bytes each has.
 func bytesOf[T any](values []T) (first *byte, size uintptr) {
-	// SAFETY: the first byte of the first value is memory of the values; nothing is read by it here.
-	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0])
+	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
 }
