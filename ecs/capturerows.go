@@ -21,12 +21,13 @@ type group struct {
 	have  snapshot.Mask    // what all of them have
 	lanes []uint32         // as they are now, one row behind the other
 	bad   []int32          // positions of those with a fault
+	again bool             // The rows are those of the column before.
 }
 
 // ask finds out whose rows of a table are.
 func (c *Capture) ask(t *table, rows []int32) {
 	g := &c.group
-	if g.table == t && slices.Equal(g.asked, rows) {
+	if g.again = g.table == t && slices.Equal(g.asked, rows); g.again {
 		return
 	}
 	g.table, g.asked = t, append(g.asked[:0], rows...)
@@ -100,6 +101,7 @@ func (c *Capture) captureGroup(col *column, rows []int32, ids []wire.NetworkID) 
 		}
 		return
 	}
+	c.store.Await(ids, col.row, !g.again)
 	n := len(c.blank[col.row])
 	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // rows without a fault have all lanes written
 	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])

@@ -54,6 +54,14 @@ func (s *Store) replaceStripe(ids []wire.NetworkID, row int, lanes []uint32) {
 	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
 	in := int(ids[0].Index % stripeRows)
 	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
+	if together || !s.swapRows(ids, row, page, lanes) {
+		s.replaceApart(ids, row, page, lanes, together)
+	}
+}
+
+// replaceApart is replaceStripe a step at a time: which rows differ, what they were, what they are, and whose they are.
+func (s *Store) replaceApart(ids []wire.NetworkID, row int, page, lanes []uint32, together bool) {
+	n, first, in := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1), int(ids[0].Index%stripeRows)
 	var rows uint64
 	if together {
 		rows = s.schema.compare[row].DifferingLanes(page[in*n:], lanes, len(ids)) << in

@@ -14,3 +14,12 @@ func FetchLanes(lanes []uint32) { Fetch(memoryOf(lanes)) }
 
 // fetchLine is the bytes that come into a cache together.
 const fetchLine = 64
+
+// FetchRows is Fetch of the rows of some entities by their indexes: of rows of width values each, one behind the other, the first of them that of
+// the index first. Of each row the first and the last line are asked for.
+func FetchRows[T any](rows []T, width int, first uint32, ids []NetworkID) {
+	if len(rows) > 0 && len(ids) > 0 {
+		at, size := bytesOf(rows)
+		fetchRows(at, uintptr(width)*size, first, &ids[0], len(ids))
+	}
+}

@@ -7,3 +7,8 @@ package wire
 //
 //go:noescape
 func fetchLines(p *byte, lines uintptr)
+
+// fetchRows asks for n rows of size bytes: those of the indexes of the ids in memory that begins with the row of the index first.
+//
+//go:noescape
+func fetchRows(p *byte, size uintptr, first uint32, ids *NetworkID, n int)

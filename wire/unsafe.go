@@ -443,3 +443,8 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 		*(*byte)(to) = *(*byte)(from)
 	}
 }
+
+// bytesOf is where values begin, of which there is one at least, and how many bytes each has.
+func bytesOf[T any](values []T) (first *byte, size uintptr) {
+	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
+}

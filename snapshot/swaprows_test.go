@@ -1,0 +1,151 @@
+package snapshot
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// swapped plays the same to two stores: one replaces rows in one pass, the other a step at a time.
+type swapped struct {
+	t           *testing.T
+	random      *rand.Rand
+	quick, slow *Store
+	ids         []wire.NetworkID
+	most        uint32 // lanes are below it
+	ways        [2]int // how often a stripe was replaced in one pass, and how often not
+}
+
+func (p *swapped) both(f func(s *Store)) { f(p.quick); f(p.slow) }
+
+func (p *swapped) lanes(n int) []uint32 {
+	lanes := make([]uint32, n)
+	for i := range lanes {
+		lanes[i] = p.random.Uint32N(p.most)
+	}
+	return lanes
+}
+
+func (p *swapped) spawn(n int) {
+	for range n {
+		id := p.quick.Spawn()
+		require.Equal(p.t, id, p.slow.Spawn())
+		p.ids = append(p.ids, id)
+		for row := range p.quick.schema.Rows() {
+			lanes := p.lanes(int(p.quick.schema.widths[row]))
+			p.both(func(s *Store) { s.Set(id, row, lanes) })
+		}
+	}
+}
+
+// replace gives one of so many entities another value of a row, and many of them the one that they have.
+func (p *swapped) replace(row, of int) {
+	n := int(p.quick.schema.widths[row])
+	keep := p.random.IntN(4) == 0
+	for at := 0; at < len(p.ids); at += stripeRows {
+		var some []wire.NetworkID
+		var lanes []uint32
+		same := p.random.IntN(10) == 0
+		for _, id := range p.ids[at:min(at+stripeRows, len(p.ids))] {
+			if p.random.IntN(of) > 0 {
+				continue
+			}
+			some, lanes = append(some, id), append(lanes, p.lanes(n)...)
+			if same || keep && p.random.IntN(2) == 0 {
+				copy(lanes[len(lanes)-n:], p.quick.Row(id, row))
+			}
+		}
+		if len(some) == 0 {
+			continue
+		}
+		first := some[0].Index &^ (stripeRows - 1)
+		page := func(s *Store) []uint32 { return s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] }
+		p.slow.replaceApart(some, row, page(p.slow), lanes, false)
+		p.quick.Await(some, row, true)
+		if p.quick.swapRows(some, row, page(p.quick), lanes) {
+			p.ways[0]++
+		} else {
+			p.ways[1]++
+			p.quick.replaceApart(some, row, page(p.quick), lanes, false)
+		}
+	}
+}
+
+func (p *swapped) same() {
+	a, b := p.slow, p.quick
+	require.Equal(p.t, a.Changed(), b.Changed())
+	require.Equal(p.t, a.changed, b.changed)
+	require.Equal(p.t, a.words, b.words)
+	require.Equal(p.t, a.moved, b.moved)
+	require.Equal(p.t, a.rows.pages, b.rows.pages)
+	h, i := &a.past, &b.past
+	require.Equal(p.t, h.rows, i.rows)
+	require.Equal(p.t, h.changes, i.changes)
+	require.Equal(p.t, [...]uint64{h.next, h.oldest, h.lane, h.firstLane, h.evicted}, [...]uint64{i.next, i.oldest, i.lane, i.firstLane, i.evicted})
+	require.Equal(p.t, []int{len(h.lanes), h.beside, int(h.horizon)}, []int{len(i.lanes), i.beside, int(i.horizon)})
+	for k := h.oldest; k < h.next; k++ { // room that no row has taken yet is nobody's
+		c := h.at(k)
+		n := bits.OnesCount64(c.there) * (ageLanes + h.rows[c.row].width)
+		if want, got := h.value(c.lane, n), i.value(c.lane, n); !slices.Equal(want, got) {
+			require.Equal(p.t, want, got)
+		}
+	}
+}
+
+// Rows that are replaced in one pass leave a store and its history bit for bit what they are a step at a time: rows of one lane to five, all over the
+// store or near one another, of entities that are new, that changed in this tick already, or that have the value; with room in the history and without.
+func TestRowsInOnePassAreRowsStepByStep(t *testing.T) {
+	type (
+		one  struct{ N int32 }
+		two  struct{ A, B float32 }
+		wide struct{ A, B, C, D, E float32 }
+	)
+	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[one](t), compile[two](t)})
+	for seed := range uint64(8) {
+		cfg := Config{Window: 8}
+		if seed%2 > 0 {
+			cfg.HistoryBytes = 120_000
+		}
+		random := rand.New(rand.NewPCG(seed, 9))
+		p := &swapped{t: t, random: random, quick: NewStore(schema, cfg), slow: NewStore(schema, cfg), most: 2 + uint32(seed/2*seed)}
+		for range 60 {
+			now := p.quick.Tick() + 1
+			p.both(func(s *Store) { s.Begin(now) })
+			if len(p.ids) < 600 {
+				p.spawn(random.IntN(150))
+			}
+			for range 1 + random.IntN(8) {
+				p.replace(random.IntN(schema.Rows()), []int{1, 2, 10, 30}[random.IntN(4)])
+			}
+			p.both(func(s *Store) { s.Commit() })
+			p.same()
+		}
+		require.Positive(t, p.ways[0], "seed %d", seed)
+		require.Positive(t, p.ways[1], "seed %d", seed)
+		require.Equal(t, seed%2 > 0, p.quick.HistoryEvicted() > 0, "seed %d", seed)
+	}
+}
+
+// To await rows changes nothing and needs nothing: of nobody, of an entity beyond all pages, of rows that lie one behind the other.
+func TestAwaitChangesNothing(t *testing.T) {
+	schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+	s := NewStore(schema, Config{})
+	s.Begin(1)
+	var ids []wire.NetworkID
+	for range awaited + 700 {
+		ids = append(ids, s.Spawn())
+		s.Set(ids[len(ids)-1], 0, []uint32{1, 2, uint32(len(ids))})
+	}
+	for _, some := range [][]wire.NetworkID{nil, ids[:1], ids, {ids[3], ids[awaited+699], {Index: 99999, Generation: 1}}, {ids[5], ids[2]}} {
+		s.Await(some, 0, true)
+		s.Await(some, 0, false)
+	}
+	for k, id := range ids {
+		require.Equal(t, []uint32{1, 2, uint32(k + 1)}, s.Row(id, 0))
+	}
+}
