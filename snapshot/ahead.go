@@ -24,7 +24,10 @@ type sheaf struct {
 	before  tick.Tick
 	columns [wire.MaxStrandRows]wire.Column
 	strands wire.Strands
-	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place among those that are fetched together
+	next    [wire.MaxStrands]uint32 // whose bodies are likely made next,
+	soon    int                     // and how many these are
+	asked   uint32                  // the first of those that were asked for
+	bodies  [ahead]*bodyEntry       // those that were made ahead, by the entity's place among those that are fetched together
 }
 
 const (
@@ -182,6 +185,11 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 	n := 0
 	clear(b.missing[:b.n])
+	if b.asked != b.index[0] { // those of all others are under way
+		for m := rows; m != 0; m &= m - 1 {
+			s.ask(m.next(), &way, b.index[:b.n])
+		}
+	}
 	for m := rows; m != 0; m &= m - 1 {
 		row := m.next()
 		b.gather(s, &b.columns[n], row, &way, t, before)
@@ -189,7 +197,12 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 	b.strands.Begin(b.n, s.schema.codes.which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
-		s.schema.codes.deltas[m.next()].CodeColumn(&b.strands, &b.columns[i], &v)
+		row := m.next()
+		s.schema.codes.deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
+		if b.soon > 0 {
+			s.ask(row, &way, b.next[:b.soon])
+			b.asked = b.next[0]
+		}
 	}
 }
 

@@ -12,5 +12,15 @@ func Fetch(memory []byte) {
 // FetchLanes is Fetch of lanes.
 func FetchLanes(lanes []uint32) { Fetch(memoryOf(lanes)) }
 
+// FetchOf is Fetch of a list of anything.
+func FetchOf[T any](list []T) { Fetch(memoryOf(list)) }
+
 // fetchLine is the bytes that come into a cache together.
 const fetchLine = 64
+
+// FetchRows is Fetch of rows of so many lanes, which lie in pages of 1<<shift rows each, by their indexes.
+func FetchRows(pages [][]uint32, shift uint, lanes int, indexes []uint32) {
+	if len(pages) > 0 && len(indexes) > 0 {
+		fetchRows(&pages[0], uintptr(len(pages)), uintptr(shift&31), uintptr(lanes)*4, &indexes[0], uintptr(len(indexes)))
+	}
+}
