@@ -26,7 +26,6 @@ type sheaf struct {
 	strands wire.Strands
 	next    [wire.MaxStrands]uint32 // whose bodies are likely made next,
 	soon    int                     // and how many these are
-	asked   uint32                  // the first of those that were asked for
 	bodies  [ahead]*bodyEntry       // those that were made ahead, by the entity's place among those that are fetched together
 }
 
@@ -185,11 +184,6 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 	n := 0
 	clear(b.missing[:b.n])
-	if b.asked != b.index[0] { // those of all others are under way
-		for m := rows; m != 0; m &= m - 1 {
-			s.ask(m.next(), &way, b.index[:b.n])
-		}
-	}
 	for m := rows; m != 0; m &= m - 1 {
 		row := m.next()
 		b.gather(s, &b.columns[n], row, &way, t, before)
@@ -201,7 +195,6 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 		s.schema.codes.deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
 		if b.soon > 0 {
 			s.ask(row, &way, b.next[:b.soon])
-			b.asked = b.next[0]
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestHowManyAreSwept(t *testing.T) {
 				if c.entities == many && c.alter == nil {
 					require.Zero(t, s.desk.sheaf.soon)
 					if now > 2 {
-						require.Equal(t, ids[many-ahead].Index, s.desk.sheaf.asked)
+						require.Equal(t, ids[many-ahead].Index, s.desk.sheaf.next[0])
 					}
 				}
 				if now == 8 {
