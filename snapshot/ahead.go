@@ -24,7 +24,9 @@ type sheaf struct {
 	before  tick.Tick
 	columns [wire.MaxStrandRows]wire.Column
 	strands wire.Strands
-	bodies  [ahead]*bodyEntry // those that were made ahead, by the entity's place among those that are fetched together
+	next    [wire.MaxStrands]uint32 // whose bodies are likely made next,
+	soon    int                     // and how many these are
+	bodies  [ahead]*bodyEntry       // those that were made ahead, by the entity's place among those that are fetched together
 }
 
 const (
@@ -189,7 +191,11 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 	b.strands.Begin(b.n, s.schema.codes.which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
-		s.schema.codes.deltas[m.next()].CodeColumn(&b.strands, &b.columns[i], &v)
+		row := m.next()
+		s.schema.codes.deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
+		if b.soon > 0 {
+			s.ask(row, &way, b.next[:b.soon])
+		}
 	}
 }
 

@@ -2,7 +2,10 @@ package snapshot
 
 // pageRows is how many rows of a column are made at a time: an index says
 // nothing about how many entities there are, so memory follows what is used.
-const pageRows = 256
+const (
+	pageRows  = 1 << pageShift
+	pageShift = 8
+)
 
 // columns holds the newest row of every entity, one column per component,
 // indexed by network index, in pages.

@@ -80,10 +80,11 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		}
 		if i == until {
 			next := v.sent.following(before, i)
+			behind := next[min(ahead, len(next)):]
 			next = next[:min(ahead, len(next))]
 			if begun := f.at % fourSize; begun > 0 {
 				next = next[:min(fourSize-begun, len(next))] // those behind may be swept
-			} else if n := p.sweep(&f, next, i, before.records); n > 0 {
+			} else if n := p.sweep(&f, next, behind, i, before.records); n > 0 {
 				i, until = i+n-1, i+n
 				continue
 			}

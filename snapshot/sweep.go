@@ -39,7 +39,7 @@ func (p *packetWriter) sweeps() bool {
 // sweep goes through the next entities of a list, the i-th of its packet and those
 // behind it, and returns how many that were: whole fours, or all up to the list's
 // end.
-func (p *packetWriter) sweep(f *fours, next []sentEntry, i, records int) int {
+func (p *packetWriter) sweep(f *fours, next, behind []sentEntry, i, records int) int {
 	if !p.sweeps() {
 		return 0
 	}
@@ -48,7 +48,7 @@ func (p *packetWriter) sweep(f *fours, next []sentEntry, i, records int) int {
 	if f.at+n != records {
 		n &^= fourSize - 1
 	}
-	if n < min(leastSwept, len(next)) || n == 0 || p.sent.n+n > maxRecords || !s.make(p, next) {
+	if n < min(leastSwept, len(next)) || n == 0 || p.sent.n+n > maxRecords || !s.make(p, next, behind) {
 		return 0
 	}
 	s.members &= 1<<n - 1
@@ -128,7 +128,7 @@ func (s *sweep) alike(p *packetWriter, index uint32) bool {
 
 // make makes the bodies that are still to be made, if the packet may have room for
 // them. What leans on something that is not held any more is nobody's.
-func (s *sweep) make(p *packetWriter, next []sentEntry) bool {
+func (s *sweep) make(p *packetWriter, next, behind []sentEntry) bool {
 	if s.missing == 0 {
 		return true
 	}
@@ -140,7 +140,12 @@ func (s *sweep) make(p *packetWriter, next []sentEntry) bool {
 	for i, k := range s.unmade[:s.missing] {
 		b.index[i], b.at[i], b.bodies[k] = next[k].index, k, nil
 	}
+	b.soon = min(len(behind), len(b.next))
+	for i := range behind[:b.soon] {
+		b.next[i] = behind[i].index
+	}
 	s.of.addAll(p.v.store, b)
+	b.soon = 0
 	return true
 }
 

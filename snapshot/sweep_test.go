@@ -53,6 +53,12 @@ func TestHowManyAreSwept(t *testing.T) {
 				require.NotZero(t, v.Write(buf, uint64(now)))
 				require.False(t, v.Pending() && c.alter == nil)
 				v.Acked(uint64(now))
+				if c.entities == many && c.alter == nil {
+					require.Zero(t, s.desk.sheaf.soon)
+					if now > 2 {
+						require.Equal(t, ids[many-ahead].Index, s.desk.sheaf.next[0])
+					}
+				}
 				if now == 8 {
 					require.EqualValues(t, c.swept, s.desk.swept-before)
 				} else if now > 2 {

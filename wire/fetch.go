@@ -12,6 +12,9 @@ func Fetch(memory []byte) {
 // FetchLanes is Fetch of lanes.
 func FetchLanes(lanes []uint32) { Fetch(memoryOf(lanes)) }
 
+// FetchOf is Fetch of a list of anything.
+func FetchOf[T any](list []T) { Fetch(memoryOf(list)) }
+
 // fetchLine is the bytes that come into a cache together.
 const fetchLine = 64
 
@@ -21,5 +24,12 @@ func FetchRows[T any](rows []T, width int, first uint32, ids []NetworkID) {
 	if len(rows) > 0 && len(ids) > 0 {
 		at, size := bytesOf(rows)
 		fetchRows(at, uintptr(width)*size, first, &ids[0], len(ids))
+	}
+}
+
+// FetchPaged is Fetch of rows of so many lanes, which lie in pages of 1<<shift rows each, by their indexes.
+func FetchPaged(pages [][]uint32, shift uint, lanes int, indexes []uint32) {
+	if len(pages) > 0 && len(indexes) > 0 {
+		fetchPaged(&pages[0], uintptr(len(pages)), uintptr(shift&31), uintptr(lanes)*4, &indexes[0], uintptr(len(indexes)))
 	}
 }

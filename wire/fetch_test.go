@@ -25,11 +25,26 @@ func TestFetchChangesNothing(t *testing.T) {
 		Fetch(memory[from : from+random.IntN(len(memory)-from+1)])
 		first := random.IntN(len(lanes) + 1)
 		FetchLanes(lanes[first:])
+		FetchOf(lanes[:first])
+		pages := make([][]uint32, random.IntN(4))
+		for i := range pages {
+			if random.IntN(3) > 0 {
+				pages[i] = lanes
+			}
+		}
+		indexes := make([]uint32, random.IntN(40))
+		for i := range indexes {
+			indexes[i] = random.Uint32N(1 << (1 + random.IntN(31)))
+		}
+		wantIndexes := slices.Clone(indexes)
+		FetchPaged(pages, uint(random.IntN(9)), random.IntN(9), indexes)
+		require.Equal(t, wantIndexes, indexes)
 		require.Equal(t, wantMemory, memory)
 		require.Equal(t, wantLanes, lanes)
 	}
 	Fetch(nil)
 	FetchLanes(nil)
+	FetchPaged(nil, 8, 3, []uint32{1})
 }
 
 // Nothing that is asked for goes to the heap, or a client would allocate each tick.
@@ -40,6 +55,8 @@ func TestFetchAllocatesNothing(t *testing.T) {
 		var lanes [64]uint32
 		Fetch(memory[:])
 		FetchLanes(lanes[:])
+		var pages [2][]uint32
+		FetchPaged(pages[:], 8, 3, lanes[:])
 		sum += memory[7] + byte(lanes[7])
 	}))
 	require.Zero(t, sum)
