@@ -12,6 +12,7 @@ type Desk struct {
 	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
 	bodies bodies
 	sheaf  sheaf
+	swath  swath
 	lists  sharedLists
 	rounds rounds
 	apart  bool   // a test's: nothing is swept
