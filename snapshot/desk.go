@@ -17,6 +17,7 @@ type Desk struct {
 	rounds rounds
 	apart  bool   // a test's: nothing is swept
 	swept  uint64 // entities of lists that were, since the beginning,
+	alike  uint64 // of which it was asked by words that they are alike,
 	// sweptOthers is how many others had their records so.
 	sweptOthers uint64
 	// fetched is of no meaning: that it is kept makes fetch touch.

@@ -127,6 +127,7 @@ func (s *sweep) lookAll(p *packetWriter, h *swath, n int) bool {
 		}
 	}
 	s.members = h.members(n)
+	p.desk.alike += uint64(n)
 	return true
 }
 
@@ -190,7 +191,7 @@ func (s *sweep) noneMade(h *swath, n int) bool {
 			return false
 		}
 	}
-	s.fresh = len(s.of.arenas) == 1 // else what is known of one may be from before its arena grew
+	s.fresh = true
 	s.missing = bits.OnesCount32(s.members)
 	if s.members == 1<<n-1 {
 		s.unmade = inOrder
@@ -213,45 +214,75 @@ var inOrder = func() (list [ahead]uint8) {
 // writeAll writes n entities in one go. It says false, and has written nothing, where
 // they have no room, or a body more than a word.
 func (s *sweep) writeAll(p *packetWriter, f *fours, n int) bool {
-	t, l, pieces := p.v.store.schema.codes.four, f.listed, &p.desk.swath.pieces
+	t, l, h := p.v.store.schema.codes.four, f.listed, &p.desk.swath
 	if l.passed > mostPassed-ahead/fourSize {
 		return false
 	}
-	at, total := 0, 0
+	sum := weight{}
 	for from := 0; from < n; from += fourSize {
-		symbol := int(s.members>>from) & (fourNone - 1)
+		symbol := uint(s.members>>from) & (fourNone - 1)
 		if symbol == 0 {
 			l.passed++
 			continue
 		}
 		l.written += l.passed + 1
 		for ; l.passed > 0; l.passed-- {
-			code, size := t.Bits(l.context, 0)
-			pieces[at], at, total = wire.Piece{Bits: code, N: uint64(size)}, at+1, total+int(size)
+			h.pieces[sum.pieces].Bits, h.pieces[sum.pieces].N = symbolOf(t, l.context, 0)
+			sum.bits += h.pieces[sum.pieces].N
+			sum.pieces++
 			l.context = afterNone
 		}
-		code, size := t.Bits(l.context, symbol)
-		l.context = afterFour(symbol)
-		for m := symbol; m != 0; m &= m - 1 {
-			e := s.bodies[(from+bits.TrailingZeros(uint(m)))&(ahead-1)]
-			switch {
-			case e == nil || e.bits > 64:
-				return false
-			case uint(e.bits)+size <= wire.MaxPiece:
-				pieces[at], at = wire.Piece{Bits: e.word<<size | code, N: uint64(e.bits) + uint64(size)}, at+1
-			default:
-				pieces[at] = wire.Piece{Bits: e.word&0xFFFF<<size | code, N: uint64(size) + 16}
-				pieces[at+1], at = wire.Piece{Bits: e.word >> 16, N: uint64(e.bits) - 16}, at+2
-			}
-			total += int(e.bits) + int(size)
-			code, size = 0, 0
+		code, size := symbolOf(t, l.context, int(symbol))
+		l.context = afterFour(int(symbol))
+		if !h.four((*[fourSize]*bodyEntry)(s.bodies[from:]), symbol, code, size, &sum) {
+			return false
 		}
 	}
-	if p.w.Bits()+total > p.limit {
+	if p.w.Bits()+int(sum.bits) > p.limit {
 		return false
 	}
-	p.w.Pieces(pieces[:at])
-	f.listed = l
+	p.w.Pieces(h.pieces[:sum.pieces])
+	f.listed, s.deltas, s.same = l, sum.deltas, sum.same
+	return true
+}
+
+func symbolOf(t *wire.Table, context, symbol int) (code, size uint64) {
+	code, n := t.Bits(context, symbol)
+	return code, uint64(n)
+}
+
+// weight is what some pieces come to.
+type weight struct {
+	pieces             int
+	bits, deltas, same uint64
+}
+
+// four makes pieces of the bodies of a four, the first of them behind its symbol. It says
+// false where one is more than a word.
+func (h *swath) four(list *[fourSize]*bodyEntry, symbol uint, code, size uint64, sum *weight) bool {
+	at, total, deltas, same := sum.pieces, sum.bits+size, sum.deltas, sum.same
+	for _, e := range list {
+		if symbol&1 != 0 {
+			if e == nil || e.bits > 64 {
+				return false
+			}
+			n := uint64(e.bits)
+			total += n
+			deltas += uint64(e.deltas)
+			same += uint64(e.same)
+			if size+n > wire.MaxPiece {
+				h.pieces[at] = wire.Piece{Bits: e.word&0xFFFF<<(size&63) | code, N: size + 16}
+				h.pieces[at+1] = wire.Piece{Bits: e.word >> 16, N: n - 16}
+				at += 2
+			} else {
+				h.pieces[at] = wire.Piece{Bits: e.word<<(size&63) | code, N: size + n}
+				at++
+			}
+			code, size = 0, 0
+		}
+		symbol >>= 1
+	}
+	*sum = weight{at, total, deltas, same}
 	return true
 }
 
@@ -263,7 +294,7 @@ func (s *sweep) leave(n int) {
 	}
 	for _, k := range s.unmade[:s.missing] {
 		if e := s.bodies[k]; e != nil && int(k) >= n {
-			e.fresh = true
+			s.of.of(e.index).entries[e.place].fresh = true // where it lies now: its arena may have grown
 		}
 	}
 }

@@ -24,7 +24,7 @@ type sweep struct {
 	bodies       *[ahead]*bodyEntry
 	unmade       [ahead]uint8 // which of these are still to be made,
 	missing      int          // and how many that are
-	fresh        bool         // all that have a record, none of which had a body
+	fresh        bool         // all bodies are, being made for these records
 	deltas, same uint64       // rows of what was written
 }
 
@@ -159,6 +159,7 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 			context = afterNone
 		}
 		t.Write(&p.w, context, symbol)
+		deltas, same := s.deltas, s.same
 		for m := symbol; m != 0; m &= m - 1 {
 			e := s.bodies[at+bits.TrailingZeros(uint(m))]
 			if e == nil {
@@ -166,12 +167,15 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 				return at
 			}
 			p.writeBody(e, s.of)
+			deltas += uint64(e.deltas)
+			same += uint64(e.same)
 		}
 		if p.w.Overflowed() || p.w.Bits() > p.limit {
 			p.w = mark
 			return at
 		}
 		f.written, f.passed, f.context = f.written+f.passed+1, 0, afterFour(symbol)
+		s.deltas, s.same = deltas, same
 	}
 	return n
 }
@@ -191,18 +195,13 @@ func (s *sweep) note(p *packetWriter, h *swath, next []sentEntry) {
 			v.sent.add(p.sent, sentEntry{mask: s.mask, index: h.index[bits.TrailingZeros32(m)], span: span})
 		}
 	}
-	own, deltas, same := s.of == &p.desk.bodies, uint64(0), uint64(0)
-	for m := s.members; m != 0; m &= m - 1 {
-		e := s.bodies[bits.TrailingZeros32(m)]
-		deltas += uint64(e.deltas)
-		same += uint64(e.same)
-		if own && !s.fresh {
-			s.of.used(e)
-		}
-	}
-	s.deltas, s.same = deltas, same
-	if !own { // which other desks read at the same time
+	switch own := s.of == &p.desk.bodies; {
+	case !own: // which other desks read at the same time
 		p.desk.bodies.shared += uint64(n)
+	case !s.fresh:
+		for m := s.members; m != 0; m &= m - 1 {
+			s.of.used(s.bodies[bits.TrailingZeros32(m)])
+		}
 	}
 	p.sent.records += n
 	v.stats.Updates += uint64(n)
@@ -233,9 +232,10 @@ func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, h *swath, n, i i
 	}
 	records := bits.OnesCount32(s.members)
 	m.entries = p.v.sent.appendLast(m.entries, p.sent, records)
-	m.before = slices.Grow(m.before, records)
-	for range records {
-		m.before = append(m.before, s.lean)
+	was := len(m.before)
+	m.before = slices.Grow(m.before, records)[:was+records]
+	for i := range m.before[was:] {
+		m.before[was+i] = s.lean
 	}
 	k.come.deltas += s.deltas
 	k.come.same += s.same
