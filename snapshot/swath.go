@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Entities of a list follow each other in the order of their indexes, most often, so
@@ -23,12 +22,7 @@ type swath struct {
 	mask  Mask          // the rows that the first of them had in the list's packet,
 	alike bool          // and all others as well
 	span  bool          // all leant on what lies equally far back
-
-	pieces [ahead/fourSize + 2*ahead + mostPassed]wire.Piece // what is written of them
 }
-
-// mostPassed is how many fours without a record are told at once.
-const mostPassed = 16
 
 // take makes it of the first entities up to a despawn, and returns how many that are.
 func (h *swath) take(next []sentEntry) int {
@@ -210,81 +204,6 @@ var inOrder = func() (list [ahead]uint8) {
 	}
 	return list
 }()
-
-// writeAll writes n entities in one go. It says false, and has written nothing, where
-// they have no room, or a body more than a word.
-func (s *sweep) writeAll(p *packetWriter, f *fours, n int) bool {
-	t, l, h := p.v.store.schema.codes.four, f.listed, &p.desk.swath
-	if l.passed > mostPassed-ahead/fourSize {
-		return false
-	}
-	sum := weight{}
-	for from := 0; from < n; from += fourSize {
-		symbol := uint(s.members>>from) & (fourNone - 1)
-		if symbol == 0 {
-			l.passed++
-			continue
-		}
-		l.written += l.passed + 1
-		for ; l.passed > 0; l.passed-- {
-			h.pieces[sum.pieces].Bits, h.pieces[sum.pieces].N = symbolOf(t, l.context, 0)
-			sum.bits += h.pieces[sum.pieces].N
-			sum.pieces++
-			l.context = afterNone
-		}
-		code, size := symbolOf(t, l.context, int(symbol))
-		l.context = afterFour(int(symbol))
-		if !h.four((*[fourSize]*bodyEntry)(s.bodies[from:]), symbol, code, size, &sum) {
-			return false
-		}
-	}
-	if p.w.Bits()+int(sum.bits) > p.limit {
-		return false
-	}
-	p.w.Pieces(h.pieces[:sum.pieces])
-	f.listed, s.deltas, s.same = l, sum.deltas, sum.same
-	return true
-}
-
-func symbolOf(t *wire.Table, context, symbol int) (code, size uint64) {
-	code, n := t.Bits(context, symbol)
-	return code, uint64(n)
-}
-
-// weight is what some pieces come to.
-type weight struct {
-	pieces             int
-	bits, deltas, same uint64
-}
-
-// four makes pieces of the bodies of a four, the first of them behind its symbol. It says
-// false where one is more than a word.
-func (h *swath) four(list *[fourSize]*bodyEntry, symbol uint, code, size uint64, sum *weight) bool {
-	at, total, deltas, same := sum.pieces, sum.bits+size, sum.deltas, sum.same
-	for _, e := range list {
-		if symbol&1 != 0 {
-			if e == nil || e.bits > 64 {
-				return false
-			}
-			n := uint64(e.bits)
-			total += n
-			deltas += uint64(e.deltas)
-			same += uint64(e.same)
-			if size+n > wire.MaxPiece {
-				h.pieces[at] = wire.Piece{Bits: e.word&0xFFFF<<(size&63) | code, N: size + 16}
-				h.pieces[at+1] = wire.Piece{Bits: e.word >> 16, N: n - 16}
-				at += 2
-			} else {
-				h.pieces[at] = wire.Piece{Bits: e.word<<(size&63) | code, N: size + n}
-				at++
-			}
-			code, size = 0, 0
-		}
-		symbol >>= 1
-	}
-	*sum = weight{at, total, deltas, same}
-	return true
-}
 
 // leave makes bodies that were made for records which the packet has no room for
 // what they would be if nobody had asked for them: but for the first n, nobody has.

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // someEntries are entities of a list, in no order where apart.
@@ -70,46 +68,6 @@ func TestASwathIsItsEntities(t *testing.T) {
 	}
 	require.Zero(t, again.take(nil))
 	require.Zero(t, again.take(make([]sentEntry, ahead+1)), "more than there is room for")
-}
-
-// Bodies go into a packet as one by one, whatever they have of a word.
-func TestAFourIsPiecesOfItsBodies(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 3))
-	var h swath
-	for range 5000 {
-		var sum weight
-		var list [fourSize]*bodyEntry
-		a, b := wire.NewBitWriter(make([]byte, 400)), wire.NewBitWriter(make([]byte, 400))
-		n := uint(r.IntN(65))
-		start := r.Uint64()
-		a.Write(start, n)
-		b.Write(start, n)
-		deltas, same := uint64(0), uint64(0)
-		for range ahead / fourSize {
-			symbol, code, size := uint(1+r.IntN(fourNone-1)), uint64(0), uint64(r.IntN(17))
-			code = r.Uint64() & (1<<size - 1)
-			b.Write(code, uint(size))
-			for i := range list {
-				list[i] = nil
-				if symbol>>i&1 != 0 {
-					bits := r.IntN(65)
-					list[i] = &bodyEntry{word: r.Uint64() & (1<<bits - 1), bits: uint32(bits), deltas: uint8(r.IntN(4)), same: uint8(r.IntN(4))}
-					b.Write(list[i].word, uint(bits))
-					deltas, same = deltas+uint64(list[i].deltas), same+uint64(list[i].same)
-				}
-			}
-			require.True(t, h.four(&list, symbol, code, size, &sum))
-		}
-		before := a.Bits()
-		a.Pieces(h.pieces[:sum.pieces])
-		require.Equal(t, []uint64{uint64(b.Bits() - before), deltas, same}, []uint64{sum.bits, sum.deltas, sum.same})
-		mark := wire.NewBitWriter(nil)
-		require.Equal(t, b.Since(&mark, nil), a.Since(&mark, nil))
-	}
-	was := weight{}
-	require.False(t, h.four(&[fourSize]*bodyEntry{{bits: 65}}, 1, 0, 0, &was))
-	require.False(t, h.four(&[fourSize]*bodyEntry{}, 1, 0, 0, &was), "a body that cannot be made")
-	require.Zero(t, was)
 }
 
 // What a packet carried again is noted as one by one, also across the end of the ring.

@@ -63,9 +63,7 @@ func (p *packetWriter) sweep(f *fours, next []sentEntry, i, records int) int {
 		return 0
 	}
 	s.members &= 1<<n - 1
-	if !s.writeAll(p, f, n) {
-		n = s.write(p, f, n)
-	}
+	n = s.write(p, f, n)
 	s.leave(n)
 	if n == 0 {
 		return 0

@@ -64,7 +64,7 @@ func TestHowManyAreSwept(t *testing.T) {
 	}
 }
 
-// Fours of which nothing is said are told of when one follows of which something is: so many that they are not told at once.
+// Fours of which nothing is said are told of when one follows of which something is, however many sweeps lie between.
 func TestAListGoesOnBehindManyThatRest(t *testing.T) {
 	const many = 800
 	play := func(apart bool) (payloads [][]byte, swept uint64) {
