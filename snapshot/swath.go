@@ -188,7 +188,9 @@ func (s *sweep) noneMade(h *swath, n int) bool {
 	s.fresh = true
 	s.missing = bits.OnesCount32(s.members)
 	if s.members == 1<<n-1 {
-		s.unmade = inOrder
+		for i := range s.unmade {
+			s.unmade[i] = uint8(i)
+		}
 		return true
 	}
 	for i, m := 0, s.members; m != 0; i, m = i+1, m&(m-1) {
@@ -196,14 +198,6 @@ func (s *sweep) noneMade(h *swath, n int) bool {
 	}
 	return true
 }
-
-// inOrder is 0, 1, 2 and so on.
-var inOrder = func() (list [ahead]uint8) {
-	for i := range list {
-		list[i] = uint8(i)
-	}
-	return list
-}()
 
 // leave makes bodies that were made for records which the packet has no room for
 // what they would be if nobody had asked for them: but for the first n, nobody has.
