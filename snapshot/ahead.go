@@ -18,6 +18,7 @@ type sheaf struct {
 	at      [wire.MaxStrands]uint8 // where in bodies each of them goes
 	missing [wire.MaxStrands]bool  // not all that it leans on is held
 	n       int
+	taken   bool      // none of them is of an index that has any yet, and a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
 	t       tick.Tick // what they lean on
@@ -129,11 +130,15 @@ func (p *packetWriter) bind(b *sheaf, index uint32, at int) {
 // makeBound makes the bodies that were bound, if they are worth it.
 func (p *packetWriter) makeBound(b *sheaf) {
 	if b != nil && b.n >= leastTogether {
+		for _, index := range b.index[:b.n] {
+			p.desk.bodies.any.set(index)
+		}
 		p.desk.bodies.addAll(p.v.store, b)
 	}
 }
 
-// addAll is add for bodies that lean on the same, none of which was made yet.
+// addAll is add for bodies that lean on the same, none of which was made yet, and that
+// any tells of already.
 func (b *bodies) addAll(s *Store, of *sheaf) {
 	rows := of.mask &^ s.schema.tags
 	of.make(s, rows, of.t, of.before)
@@ -152,7 +157,9 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 			continue
 		}
 		index, e := of.index[k], &entries[n]
-		if at := b.first[index]; at == 0 || at >= n || entries[at].index != index {
+		if of.taken { // and none of them has another one
+			b.first[index] = n
+		} else if at := b.first[index]; at == 0 || at >= n || entries[at].index != index {
 			b.first[index] = n
 		} else {
 			chain(entries, at, n)
@@ -166,7 +173,7 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 			a.code.Strand(&of.strands, k)
 		}
 		e.deltas = uint8(of.strands.Rows(k))
-		e.same, e.none, e.fresh = rows-e.deltas, false, true
+		e.same, e.none, e.fresh = rows-e.deltas, false, !of.taken
 		of.bodies[of.at[k]] = e
 		n++
 	}

@@ -12,10 +12,12 @@ type Desk struct {
 	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
 	bodies bodies
 	sheaf  sheaf
+	swath  swath
 	lists  sharedLists
 	rounds rounds
 	apart  bool   // a test's: nothing is swept
 	swept  uint64 // entities of lists that were, since the beginning,
+	alike  uint64 // of which it was asked by words that they are alike,
 	// sweptOthers is how many others had their records so.
 	sweptOthers uint64
 	// fetched is of no meaning: that it is kept makes fetch touch.

@@ -185,6 +185,24 @@ func (r *sentRing) add(p *sentPacket, e sentEntry) {
 	p.n++
 }
 
+// addAll records again what another packet carried, all of one span, which may be what
+// they had there.
+func (r *sentRing) addAll(p *sentPacket, entries []sentEntry, span uint16, same bool) {
+	p.n += len(entries)
+	for len(entries) > 0 {
+		to := r.entries[r.next&uint64(len(r.entries)-1):]
+		n := copy(to, entries)
+		for i := range to[:n] {
+			if same {
+				break
+			}
+			to[i].span = span
+		}
+		r.next += uint64(n)
+		entries = entries[n:]
+	}
+}
+
 // appendLast appends the last n entries of the packet that was opened last.
 func (r *sentRing) appendLast(to []sentEntry, p *sentPacket, n int) []sentEntry {
 	for i := p.n - n; i < p.n; {

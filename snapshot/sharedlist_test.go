@@ -125,6 +125,15 @@ func (w *listTwin) swept() (listed, others uint64) {
 	return listed, others
 }
 
+// alike is how many entities of lists were asked about by words.
+func (w *listTwin) alike() uint64 {
+	n := w.store.desk.alike
+	for _, d := range w.desks {
+		n += d.alike
+	}
+	return n
+}
+
 // play plays the game and returns every payload.
 func (g listGame) play(w *listTwin) (payloads [][]byte) {
 	r := rand.New(rand.NewPCG(g.seed, 5))
@@ -308,6 +317,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 				if listed, others := twin.swept(); !g.whole && !g.plan && !g.grouped {
 					require.NotZero(t, listed, "nothing was swept: the test shows nothing")
 					require.NotZero(t, others, "nothing behind a list was swept: the test shows nothing")
+					require.True(t, g.personal || g.between || twin.alike() > 0, "nothing was asked by words: the test shows nothing")
 				}
 				require.Equal(t, g.grouped, twin.tied > 0)
 				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")

@@ -24,6 +24,7 @@ type sweep struct {
 	bodies       *[ahead]*bodyEntry
 	unmade       [ahead]uint8 // which of these are still to be made,
 	missing      int          // and how many that are
+	fresh        bool         // all bodies are, being made for these records
 	deltas, same uint64       // rows of what was written
 }
 
@@ -43,39 +44,51 @@ func (p *packetWriter) sweep(f *fours, next, behind []sentEntry, i, records int)
 	if !p.sweeps() {
 		return 0
 	}
-	s := sweep{bodies: &p.desk.sheaf.bodies}
-	n := s.look(p, next)
+	s, h := sweep{bodies: &p.desk.sheaf.bodies}, &p.desk.swath
+	n := h.take(next)
+	if n == 0 {
+		return 0
+	}
+	if !s.lookAll(p, h, n) {
+		if n = s.look(p, next[:n]); n < len(next) {
+			n = h.take(next[:n])
+		}
+		h.wait(s.members, n)
+	}
+	n = s.find(p, h, n)
 	if f.at+n != records {
 		n &^= fourSize - 1
 	}
-	if n < min(leastSwept, len(next)) || n == 0 || p.sent.n+n > maxRecords || !s.make(p, next, behind) {
+	if n < min(leastSwept, len(next)) || n == 0 || p.sent.n+n > maxRecords || !s.make(p, h, behind) {
 		return 0
 	}
 	s.members &= 1<<n - 1
-	if n = s.write(p, f, n); n == 0 {
+	n = s.write(p, f, n)
+	s.leave(n)
+	if n == 0 {
 		return 0
 	}
 	s.members &= 1<<n - 1
+	if n < len(next) {
+		h.take(next[:n])
+		h.wait(s.members, n)
+	}
 	f.at += n
 	p.desk.swept += uint64(n)
-	s.note(p, next[:n])
-	f.keeper.swept(p, f, &s, next[:n], i)
+	s.note(p, h, next[:n])
+	f.keeper.swept(p, f, &s, h, n, i)
 	return n
 }
 
-// look finds out which of the next entities have a record, and where their bodies
-// are, up to the first that is not as they are.
+// look is which of the next entities have a record, asked one by one, up to the first
+// that is not as they are.
 func (s *sweep) look(p *packetWriter, next []sentEntry) int {
-	v, d := p.v, p.desk
-	if s.of = d.first; s.of == nil || s.of.tick != p.s {
-		d.ready()
-		s.of = &d.bodies
-	}
-	own, grouped := s.of == &d.bodies, len(v.store.groups.of) > 0
+	v := p.v
+	grouped := len(v.store.groups.of) > 0
 	for k := range next {
 		e := &next[k]
 		w, bit := e.index>>6, uint64(1)<<(e.index&63)
-		if e.despawn || grouped && v.store.groups.at(e.index) != 0 {
+		if grouped && v.store.groups.at(e.index) != 0 {
 			return k
 		}
 		if v.unsent[w]&bit == 0 || v.owes && v.owed[w]&bit != 0 {
@@ -87,29 +100,9 @@ func (s *sweep) look(p *packetWriter, next []sentEntry) int {
 				return k
 			}
 		} // else its rows have not changed since T, of which the list is
-		made := s.of.find(e.index, s.mask, p.listed, s.lean)
-		if made == nil {
-			if !own {
-				return k
-			}
-			s.unmade[s.missing] = uint8(k)
-			s.missing++
-		} else if made.none {
-			return k
-		}
-		s.bodies[k] = made
 		s.members |= 1 << k
 	}
 	return len(next)
-}
-
-// leanAs makes an entity the first of those that are alike, if its record is the
-// usual one.
-func (s *sweep) leanAs(p *packetWriter, index uint32, mask Mask) bool {
-	var room slot
-	q, schema := p.v.slot(index, &room), p.v.store.schema
-	s.mask, s.lean = mask, p.before(q)
-	return schema.together(mask &^ schema.tags)
 }
 
 // alike reports whether an entity leans on what the first one leans on.
@@ -128,7 +121,7 @@ func (s *sweep) alike(p *packetWriter, index uint32) bool {
 
 // make makes the bodies that are still to be made, if the packet may have room for
 // them. What leans on something that is not held any more is nobody's.
-func (s *sweep) make(p *packetWriter, next, behind []sentEntry) bool {
+func (s *sweep) make(p *packetWriter, h *swath, behind []sentEntry) bool {
 	if s.missing == 0 {
 		return true
 	}
@@ -138,14 +131,18 @@ func (s *sweep) make(p *packetWriter, next, behind []sentEntry) bool {
 	}
 	b.n, b.mask, b.t, b.before = s.missing, s.mask, p.listed, s.lean
 	for i, k := range s.unmade[:s.missing] {
-		b.index[i], b.at[i], b.bodies[k] = next[k].index, k, nil
+		b.index[i], b.at[i], b.bodies[k] = h.index[k], k, nil
+	}
+	for i := range h.words[:h.n] {
+		s.of.any[h.words[i].word] |= h.waits[i]
 	}
 	b.soon = min(len(behind), len(b.next))
 	for i := range behind[:b.soon] {
 		b.next[i] = behind[i].index
 	}
+	b.taken = s.fresh
 	s.of.addAll(p.v.store, b)
-	b.soon = 0
+	b.taken, b.soon = false, 0
 	return true
 }
 
@@ -164,6 +161,7 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 			context = afterNone
 		}
 		t.Write(&p.w, context, symbol)
+		deltas, same := s.deltas, s.same
 		for m := symbol; m != 0; m &= m - 1 {
 			e := s.bodies[at+bits.TrailingZeros(uint(m))]
 			if e == nil {
@@ -171,43 +169,41 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 				return at
 			}
 			p.writeBody(e, s.of)
+			deltas += uint64(e.deltas)
+			same += uint64(e.same)
 		}
 		if p.w.Overflowed() || p.w.Bits() > p.limit {
 			p.w = mark
 			return at
 		}
 		f.written, f.passed, f.context = f.written+f.passed+1, 0, afterFour(symbol)
+		s.deltas, s.same = deltas, same
 	}
 	return n
 }
 
 // note notes the records that were written.
-func (s *sweep) note(p *packetWriter, next []sentEntry) {
-	v, span := p.v, p.s-p.listed
-	if span > maxSpan {
-		span = 0
-	}
-	own, w, of := s.of == &p.desk.bodies, ^uint32(0), uint64(0)
+func (s *sweep) note(p *packetWriter, h *swath, next []sentEntry) {
+	v, n := p.v, bits.OnesCount32(s.members)
 	v.going = room(v.going, ahead, usualList)
-	for m := s.members; m != 0; m &= m - 1 {
-		k := bits.TrailingZeros32(m)
-		index, e := next[k].index, s.bodies[k]
-		v.sent.add(p.sent, sentEntry{mask: s.mask, index: index, span: uint16(span)})
-		if index>>6 != w { // of those before the first, something may be left to say
-			v.wentWord(w, of)
-			w, of = index>>6, 0
-		}
-		of |= 1 << (index & 63)
-		s.deltas += uint64(e.deltas)
-		s.same += uint64(e.same)
-		if own {
-			s.of.used(e)
+	for i := range h.words[:h.n] {
+		v.wentWord(h.words[i].word, h.waits[i])
+	}
+	span := spanOf(p.s, p.listed)
+	if h.alike && h.mask == s.mask && n == len(next) {
+		v.sent.addAll(p.sent, next, span, h.span && next[0].span == span)
+	} else {
+		for m := s.members; m != 0; m &= m - 1 {
+			v.sent.add(p.sent, sentEntry{mask: s.mask, index: h.index[bits.TrailingZeros32(m)], span: span})
 		}
 	}
-	v.wentWord(w, of)
-	n := bits.OnesCount32(s.members)
-	if s.of != &p.desk.bodies { // which other desks read at the same time
+	switch own := s.of == &p.desk.bodies; {
+	case !own: // which other desks read at the same time
 		p.desk.bodies.shared += uint64(n)
+	case !s.fresh:
+		for m := s.members; m != 0; m &= m - 1 {
+			s.of.used(s.bodies[bits.TrailingZeros32(m)])
+		}
 	}
 	p.sent.records += n
 	v.stats.Updates += uint64(n)
@@ -215,9 +211,9 @@ func (s *sweep) note(p *packetWriter, next []sentEntry) {
 	v.stats.Unchanged += s.same
 }
 
-// swept notes entities of the list that were gone through at once, the i-th of its
+// swept notes n entities of the list that were gone through at once, the i-th of its
 // packet and those behind it.
-func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, next []sentEntry, i int) {
+func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, h *swath, n, i int) {
 	m := k.list
 	if m == nil {
 		return
@@ -232,37 +228,25 @@ func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, next []sentEntry
 	if s.lean == m.lean {
 		even--
 	}
-	m.listed = slices.Grow(m.listed, len(next))
-	w, asked, wait := ^uint32(0), uint64(0), uint64(0)
-	for at := range next {
-		index := next[at].index
-		m.listed = append(m.listed, index)
-		if index>>6 != w {
-			m.asked(w, asked, wait, even)
-			w, asked, wait = index>>6, 0, 0
-		}
-		bit := uint64(1) << (index & 63)
-		asked |= bit
-		wait |= bit & -uint64(s.members>>at&1)
+	m.listed = append(m.listed, h.index[:n]...)
+	for i := range h.words[:h.n] {
+		m.asked(h.words[i].word, h.words[i].of, h.waits[i], even)
 	}
-	m.asked(w, asked, wait, even)
-	n := bits.OnesCount32(s.members)
-	m.entries = p.v.sent.appendLast(m.entries, p.sent, n)
-	m.before = slices.Grow(m.before, n)
-	for range n {
-		m.before = append(m.before, s.lean)
+	records := bits.OnesCount32(s.members)
+	m.entries = p.v.sent.appendLast(m.entries, p.sent, records)
+	was := len(m.before)
+	m.before = slices.Grow(m.before, records)[:was+records]
+	for i := range m.before[was:] {
+		m.before[was+i] = s.lean
 	}
 	k.come.deltas += s.deltas
 	k.come.same += s.same
-	k.reached(p, f, i+len(next))
+	k.reached(p, f, i+n)
 }
 
 // asked notes who of a word was asked for, who of these waited, and of whom of
 // these T' is that of most if it is of any.
 func (m *sharedList) asked(w uint32, asked, wait, even uint64) {
-	if asked == 0 {
-		return
-	}
 	if n := len(m.waits); n == 0 || m.waits[n-1].word != w {
 		m.waits = append(m.waits, wordWaits{word: w})
 	}

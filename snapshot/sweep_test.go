@@ -51,6 +51,7 @@ func TestHowManyAreSwept(t *testing.T) {
 				v.Observe()
 				before := s.desk.swept
 				require.NotZero(t, v.Write(buf, uint64(now)))
+				require.EqualValues(t, s.desk.bodies.arenas[0].made, s.desk.bodies.any.count(), "what is known of the tick's bodies by words")
 				require.False(t, v.Pending() && c.alter == nil)
 				v.Acked(uint64(now))
 				if c.entities == many && c.alter == nil {
@@ -67,4 +68,39 @@ func TestHowManyAreSwept(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Fours of which nothing is said are told of when one follows of which something is, however many sweeps lie between.
+func TestAListGoesOnBehindManyThatRest(t *testing.T) {
+	const many = 800
+	play := func(apart bool) (payloads [][]byte, swept uint64) {
+		cfg := Config{Window: 16, SentPackets: 64}
+		s := NewStore(simSchema(t), cfg)
+		s.desk.apart = apart
+		v := NewView(s, cfg)
+		v.cohorts.least = 1
+		var ids []wire.NetworkID
+		for now := tick.Tick(1); now <= 40; now++ {
+			s.Begin(now)
+			for i := range many {
+				if now == 1 {
+					ids = append(ids, s.Spawn())
+				}
+				if rests := int(now) % 9 * 80; now < 4 || i >= rests || now%2 == 0 {
+					s.Set(ids[i], rowPosition, []uint32{uint32(now)%8 + uint32(i), uint32(i & 3)})
+				}
+			}
+			s.Commit()
+			v.Observe()
+			buf := make([]byte, 1<<14)
+			payloads = append(payloads, buf[:v.Write(buf, uint64(now))])
+			v.Acked(uint64(now))
+		}
+		return payloads, s.desk.swept
+	}
+	want, none := play(true)
+	got, swept := play(false)
+	require.Zero(t, none)
+	require.NotZero(t, swept)
+	require.Equal(t, want, got)
 }
