@@ -1,0 +1,39 @@
+package record
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+type (
+	ample struct{ Heights [400]float32 } // 1600 bytes: it takes a Config.PacketSize above the usual one
+	vast  struct{ Heights [1900]float32 }
+)
+
+// What a game with a larger Config.PacketSize sends can be learned from.
+func TestRowsLargerThanAUsualPacketAreLearned(t *testing.T) {
+	g := newGame(t, 10, types(ample{}, vast{}, touched{})...)
+	var a ample
+	var v vast
+	c := cast{}
+	for f := range 20 {
+		g.store.Begin(g.store.Tick() + 1)
+		a.Heights[f], v.Heights[f] = float32(f)+0.3, float32(f)+0.7
+		put(g.store, c.id(g.store, 0), a)
+		put(g.store, c.id(g.store, 1), v)
+		put(g.store, c.id(g.store, 2), touched{f%3 == 0})
+		g.commit(t)
+	}
+	require.NoError(t, g.writer.Close())
+	trainer := wire.NewTrainer()
+	ticks, err := Learn(bytes.NewReader(g.out.Bytes()), 1, 21, wire.NewCounting(trainer, false), nil)
+	require.NoError(t, err)
+	require.Equal(t, 20, ticks)
+	cost, err := Measure(bytes.NewReader(g.out.Bytes()), 1, 21, wire.Shipped(), nil)
+	require.NoError(t, err)
+	require.NotZero(t, cost.Rows)
+}
