@@ -63,13 +63,16 @@ func runShip(args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return usage.Errorf("ship wants one file, as in netcode ship FILE")
 	}
+	if err := mayWrite(args[0]); err != nil {
+		return err
+	}
 	tables, err := record.TrainShipped()
 	if err != nil {
 		return err
 	}
 	text := tables.AppendText(nil)
 	fmt.Fprintf(out, "%d tables, %d bytes, sum %016x\n", len(tables.All()), len(text), tables.Hash())
-	return os.WriteFile(args[0], text, 0o644)
+	return replace(args[0], text)
 }
 
 // runInfo says what is in recordings. A recording that is damaged is an error, after all of them were looked at.
@@ -211,6 +214,9 @@ func runTrain(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := mayWrite(to, names...); err != nil {
+		return err
+	}
 	var sources []source
 	for _, name := range names {
 		s, err := sourceOf(name, progress)
@@ -245,7 +251,7 @@ func runTrain(args []string, out, progress io.Writer) error {
 	}
 	text := tables.AppendText(nil)
 	fmt.Fprintf(out, "%s: %d tables, %d bytes, sum %016x\n", to, len(tables.All()), len(text), tables.Hash())
-	return os.WriteFile(to, text, 0o644)
+	return replace(to, text)
 }
 
 // gain says what rows of the parts that were held out take, with the tables that ship and with what was learned.
