@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -36,4 +37,27 @@ func TestRowsLargerThanAUsualPacketAreLearned(t *testing.T) {
 	cost, err := Measure(bytes.NewReader(g.out.Bytes()), 1, 21, wire.Shipped(), nil)
 	require.NoError(t, err)
 	require.NotZero(t, cost.Rows)
+}
+
+// What is played to come to a tick within a chunk counts for nothing: it was learned from, or is to be.
+func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
+	g := moving(t, 20) // chunks of 10 ticks
+	data := g.out.Bytes()
+	rows := func(from tick.Tick) uint64 {
+		cost, err := Measure(bytes.NewReader(data), from, 21, wire.Shipped(), nil)
+		require.NoError(t, err)
+		require.Equal(t, cost.Rows == 0, cost.Bits == 0)
+		return cost.Rows
+	}
+	learned := func(from tick.Tick) (symbols int) {
+		_, err := play(bytes.NewReader(data), from, 21, wire.Shipped(), func(list []wire.DeltaSymbol) { symbols += len(list) }, nil, nil)
+		require.NoError(t, err)
+		return symbols
+	}
+	for from := tick.Tick(12); from < 20; from++ {
+		require.Greater(t, rows(from), rows(from+1), "from %d", from)
+		require.Greater(t, learned(from), learned(from+1), "from %d", from)
+	}
+	require.NotZero(t, rows(20))
+	require.Zero(t, rows(21))
 }

@@ -17,6 +17,8 @@ type Training struct {
 	plans    []*wire.Plan
 	counting *wire.Counting
 	trips    []int
+	counts   bool   // play has come to its first tick: what is sent counts
+	before   uint64 // rows that clients had been sent by then
 }
 
 // trainWindow is W while training.

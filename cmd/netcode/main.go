@@ -21,6 +21,7 @@ import (
 
 const commands = `usage:
   netcode train -o game.tables recording...   learn from recordings that Server.Record wrote; give the file to UseTables
+      -measure FILE                           say what the tables gain on this recording, of which nothing is learned
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew
 `
@@ -178,17 +179,18 @@ func alike(a, b *source) error {
 }
 
 // parseTrain reads the command line of train. Flags may stand before the recordings, between them and behind.
-func parseTrain(args []string, progress io.Writer) (to string, names []string, err error) {
+func parseTrain(args []string, progress io.Writer) (to, measured string, names []string, err error) {
 	flags := flag.NewFlagSet("train", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	flags.StringVar(&to, "o", "", "the `file` to write the tables to")
+	flags.StringVar(&measured, "measure", "", "a `recording` to measure the gain on, of which nothing is learned; without one it is the last fifth of each, before that is learned too")
 	var plain []string
 	if at := slices.Index(args, "--"); at >= 0 {
 		args, plain = args[:at], args[at+1:]
 	}
 	for more := true; more; more = len(args) > 0 {
-		if err = usage.Parse(flags, args, usage.Takes{"o": "a file to write", "": "recordings"}); err != nil {
-			return "", nil, err
+		if err = usage.Parse(flags, args, usage.Takes{"o": "a file to write", "measure": "a recording", "": "recordings"}); err != nil {
+			return "", "", nil, err
 		}
 		if args = flags.Args(); len(args) > 0 {
 			names, args = append(names, args[0]), args[1:]
@@ -203,30 +205,54 @@ func parseTrain(args []string, progress io.Writer) (to string, names []string, e
 	case len(names) == 0:
 		err = usage.Errorf("train wants recordings, beside -o")
 	default:
-		return to, names, nil
+		return to, measured, names, nil
 	}
-	return "", nil, err
+	return "", "", nil, err
 }
 
-// runTrain learns from the first part of each recording, says what that gains on the last, then learns from all.
-func runTrain(args []string, out, progress io.Writer) error {
-	to, names, err := parseTrain(args, progress)
-	if err != nil {
-		return err
+// sourcesOf looks at the recordings, and at the other one that is measured if there is one.
+func sourcesOf(to, measured string, names []string, progress io.Writer) (sources, other []source, err error) {
+	all := names
+	if measured != "" {
+		all = append(slices.Clone(names), measured)
+		if there, err := os.Stat(measured); err == nil {
+			for _, name := range names {
+				if in, err := os.Stat(name); err == nil && os.SameFile(there, in) {
+					return nil, nil, usage.Errorf("-measure %s: it must be a recording of which nothing is learned", measured)
+				}
+			}
+		}
 	}
-	if err := mayWrite(to, names...); err != nil {
-		return err
+	if err := mayWrite(to, all...); err != nil {
+		return nil, nil, err
 	}
-	var sources []source
-	for _, name := range names {
+	for _, name := range all {
 		s, err := sourceOf(name, progress)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		sources = append(sources, s)
 		if err := alike(&sources[0], &s); err != nil {
-			return err
+			return nil, nil, err
 		}
+	}
+	if measured != "" {
+		other = sources[len(names):]
+		other[0].measured = other[0].first
+	}
+	return sources[:len(names)], other, nil
+}
+
+// runTrain learns from the first part of each recording, says what that gains on the last, then learns from all. With another
+// recording to measure, it learns from all and says what that gains there.
+func runTrain(args []string, out, progress io.Writer) error {
+	to, measured, names, err := parseTrain(args, progress)
+	if err != nil {
+		return err
+	}
+	sources, other, err := sourcesOf(to, measured, names, progress)
+	if err != nil {
+		return err
 	}
 	part := wire.NewTrainer()
 	counting := wire.NewCounting(part, false)
@@ -235,8 +261,10 @@ func runTrain(args []string, out, progress io.Writer) error {
 			return err
 		}
 	}
-	if err := gain(sources, part, out, progress); err != nil {
-		return err
+	if other == nil {
+		if err := gain("held out", sources, part, out, progress); err != nil {
+			return err
+		}
 	}
 	for i := range sources {
 		s := &sources[i]
@@ -244,6 +272,11 @@ func runTrain(args []string, out, progress io.Writer) error {
 			return err
 		}
 		fmt.Fprintf(out, "%s: learned from %d ticks, %d to %d%s\n", s.name, s.learned, s.first, s.last, s.without())
+	}
+	if other != nil {
+		if err := gain(measured, other, part, out, progress); err != nil {
+			return err
+		}
 	}
 	tables, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
@@ -254,8 +287,8 @@ func runTrain(args []string, out, progress io.Writer) error {
 	return replace(to, text)
 }
 
-// gain says what rows of the parts that were held out take, with the tables that ship and with what was learned.
-func gain(sources []source, part *wire.Trainer, out, progress io.Writer) error {
+// gain says what rows of the parts that are measured take, with the tables that ship and with what was learned.
+func gain(where string, sources []source, part *wire.Trainer, out, progress io.Writer) error {
 	learned, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
 		return err
@@ -276,11 +309,11 @@ func gain(sources []source, part *wire.Trainer, out, progress io.Writer) error {
 		}
 	}
 	if before.Rows == 0 {
-		fmt.Fprintln(out, "nothing moved in the parts held out: no gain can be told")
+		fmt.Fprintf(out, "%s: nothing moved: no gain can be told\n", where)
 		return nil
 	}
-	fmt.Fprintf(out, "held out: %d rows, %.2f bits each with the tables that ship, %.2f with these, %.1f %% fewer\n",
-		before.Rows, before.PerRow(), after.PerRow(), 100*(1-after.Bits/before.Bits))
+	fmt.Fprintf(out, "%s: %d rows, %.2f bits each with the tables that ship, %.2f with these, %.1f %% fewer\n",
+		where, before.Rows, before.PerRow(), after.PerRow(), 100*(1-after.Bits/before.Bits))
 	return nil
 }
 

@@ -152,6 +152,26 @@ func TestTrainPassesOverDamage(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Another recording is measured whole, and nothing of it is learned.
+func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
+	name, other, folder := recorded(t, 300), recorded(t, 90), t.TempDir()
+	alone, with := filepath.Join(folder, "alone"), filepath.Join(folder, "with")
+	var out, progress bytes.Buffer
+	require.NoError(t, run([]string{"train", "-o", alone, name}, &out, &progress))
+	out.Reset()
+	require.NoError(t, run([]string{"train", "-o", with, "-measure", other, name}, &out, &progress))
+	require.Regexp(t, other+`: \d+ rows, [0-9.]+ bits each with the tables that ship, [0-9.]+ with these, [0-9.]+ % fewer`, out.String())
+	require.NotContains(t, out.String(), "held out")
+	require.NotContains(t, out.String(), other+": learned")
+	one, err := os.ReadFile(alone)
+	require.NoError(t, err)
+	two, err := os.ReadFile(with)
+	require.NoError(t, err)
+	require.Equal(t, string(one), string(two))
+	require.ErrorContains(t, run([]string{"train", "-o", with, "-measure", name, name}, &out, &progress), "of which nothing is learned")
+	require.ErrorContains(t, run([]string{"train", "-o", other, "-measure", other, name}, &out, &progress), "a recording to read")
+}
+
 // Flags may stand behind the recordings, and what is missing is said.
 func TestTrainTakesFlagsAnywhere(t *testing.T) {
 	name := recorded(t, 60)
