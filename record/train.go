@@ -75,5 +75,9 @@ func (t *Training) Send() error {
 const LeastCounted = 500
 
 // Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take
-// their place.
+// their place. So they do for what is more than a set can hold, which LeftOut names.
 func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }
+
+// LeftOut names the tables that Tables leaves out although they were learned, as a set of tables holds 8192 codes and a MiB of
+// text: those of many fields, some 48. Those that would have been used most come first.
+func (t *Training) LeftOut() []string { return t.trainer.LeftOut(LeastCounted) }

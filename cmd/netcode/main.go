@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
@@ -282,9 +283,24 @@ func runTrain(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	tellLeftOut(part.LeftOut(record.LeastCounted), progress)
 	text := tables.AppendText(nil)
 	fmt.Fprintf(out, "%s: %d tables, %d bytes, sum %016x\n", to, len(tables.All()), len(text), tables.Hash())
 	return replace(to, text)
+}
+
+// tellLeftOut names the first of the tables for which there was no room.
+func tellLeftOut(names []string, progress io.Writer) {
+	const shown = 5
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if len(names) > shown {
+		more = fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	fmt.Fprintf(progress, "%d tables were left out, as a set holds no more; the tables that ship take their place: %s%s\n", len(names),
+		strings.Join(names[:min(len(names), shown)], ", "), more)
 }
 
 // gain says what rows of the parts that are measured take, with the tables that ship and with what was learned.

@@ -172,6 +172,44 @@ func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 	require.ErrorContains(t, run([]string{"train", "-o", other, "-measure", other, name}, &out, &progress), "a recording to read")
 }
 
+// What there was no room for is named.
+func TestTrainNamesWhatIsLeftOut(t *testing.T) {
+	p, err := wire.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
+	require.NoError(t, err)
+	training, err := record.NewTraining([]*wire.Plan{p}, false, 1, 3)
+	require.NoError(t, err)
+	id, lanes := wire.NetworkID{}, make([]uint32, p.Lanes())
+	for f := range 400 {
+		training.Store.Begin(tick.Tick(f + 1))
+		if f == 0 {
+			id = training.Store.Spawn()
+		}
+		for i := range lanes {
+			lanes[i] = uint32(f * (i + 1) % 60000)
+		}
+		training.Store.Set(id, 0, lanes)
+		training.Store.Commit()
+		require.NoError(t, training.Send())
+	}
+	left := training.LeftOut()
+	require.NotEmpty(t, left)
+	tables, err := training.Tables()
+	require.NoError(t, err)
+	for _, table := range tables.All() {
+		require.NotContains(t, left, table.Name())
+	}
+	var said bytes.Buffer
+	tellLeftOut(left, &said)
+	require.Contains(t, said.String(), strings.Join(left[:5], ", ")+" and ")
+	require.Equal(t, 1, strings.Count(said.String(), "\n"))
+	said.Reset()
+	tellLeftOut([]string{"a", "b"}, &said)
+	require.Contains(t, said.String(), ": a, b\n")
+	said.Reset()
+	tellLeftOut(nil, &said)
+	require.Empty(t, said.String())
+}
+
 // Flags may stand behind the recordings, and what is missing is said.
 func TestTrainTakesFlagsAnywhere(t *testing.T) {
 	name := recorded(t, 60)
