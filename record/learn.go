@@ -60,9 +60,9 @@ func Inspect(in io.Reader) (*Info, error) {
 // Trips are round trips worth training for at a tick rate, in ticks: 30 to 250 ms.
 func Trips(rate int) (trips []int) {
 	for _, ms := range []int{30, 60, 100, 150, 250} {
-		n := max((rate*ms+500)/1000, 1)
+		n := min(max((rate*ms+500)/1000, 1), trainWindow-1)
 		if len(trips) == 0 || n > trips[len(trips)-1] {
-			trips = append(trips, min(n, trainWindow-1))
+			trips = append(trips, n)
 		}
 	}
 	return trips

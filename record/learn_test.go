@@ -2,10 +2,12 @@ package record
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -60,4 +62,42 @@ func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
 	}
 	require.NotZero(t, rows(20))
 	require.Zero(t, rows(21))
+}
+
+func TestTripsRiseWithinTheWindow(t *testing.T) {
+	require.Equal(t, []int{1, 2, 3, 5, 8}, Trips(30))
+	for rate := 1; rate <= 1000; rate++ {
+		trips := Trips(rate)
+		require.NotEmpty(t, trips)
+		for i, trip := range trips {
+			require.True(t, trip >= 1 && trip < trainWindow && (i == 0 || trip > trips[i-1]), "%d: %v", rate, trips)
+		}
+	}
+}
+
+// With packing off rows use no tables: there is nothing to learn.
+func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
+	p, err := wire.Compile(reflect.TypeFor[place](), "place")
+	require.NoError(t, err)
+	p.Debug()
+	_, err = NewTraining([]*wire.Plan{p}, false, 1)
+	require.ErrorContains(t, err, "place has packing off")
+	var file bytes.Buffer
+	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, snapshot.NewSchema([]*wire.Plan{p}))
+	require.NoError(t, err)
+	_, err = Learn(&file, 1, 9, wire.NewCounting(wire.NewTrainer(), false), nil)
+	require.ErrorContains(t, err, "place has packing off")
+}
+
+func TestAnEmptyFileIsSaidToBeEmpty(t *testing.T) {
+	_, err := Inspect(bytes.NewReader(nil))
+	require.ErrorIs(t, err, ErrFormat)
+	require.ErrorContains(t, err, "it is empty")
+}
+
+// Given as tables, a recording is said to be one.
+func TestRecordingsAreNoTables(t *testing.T) {
+	_, err := wire.ParseTables(moving(t, 3).out.Bytes())
+	require.ErrorIs(t, err, wire.ErrTableText)
+	require.ErrorContains(t, err, "it is a recording")
 }

@@ -43,6 +43,9 @@ func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, err
 // newTraining is NewTraining with tables of the caller's, and nobody watching.
 func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Training, error) {
 	for _, p := range plans {
+		if p.Debugging() {
+			return nil, fmt.Errorf("record: %s has packing off, as Protocol.Debug has it, and rows of it use no tables: record the game without", p.Name())
+		}
 		if p.PredictedBy() != "" && !p.Predicts() {
 			return nil, fmt.Errorf("%w: %s is predicted by %s: train it from the game, with NewTraining", wire.ErrPrediction, p.Name(), p.PredictedBy())
 		}
