@@ -18,6 +18,7 @@ import (
 func TestServerRecords(t *testing.T) {
 	r := newRig(t, protocol(), netcode.Config{})
 	var file bytes.Buffer
+	require.PanicsWithValue(t, "netcode: Record: the writer is nil", func() { _, _ = r.server.Record(nil) })
 	stop, err := r.server.Record(&file)
 	require.NoError(t, err)
 	_, err = r.server.Record(&file)

@@ -16,6 +16,7 @@ type client struct {
 	seq     uint64
 	pending []sent
 	buffer  []byte
+	large   []byte // made when something did not fit into the other
 }
 
 type sent struct {
@@ -27,14 +28,22 @@ type sent struct {
 // unheard is how seldom no acknowledgement comes in a tick over a lossy link, on which each is sent four times.
 const unheard = 16
 
+// A packet of a training is as large as those of a game usually are, and as large as a game can make them for what needs it.
+const (
+	usualPacket   = 1200
+	largestPacket = 8192 // netcode.MaxPacketSize
+)
+
 // join adds a client at a round trip in ticks.
 func (t *Training) join(trip int, lossy bool) error {
 	if trip < 1 || trip >= trainWindow {
 		return fmt.Errorf("record: a round trip of %d ticks: it must be 1 to %d", trip, trainWindow-1)
 	}
+	config := trainConfig()
+	config.Payload = largestPacket // what does not fit into a usual packet waits for writeLarge and is not stepped over
 	t.clients = append(t.clients, client{
-		view: snapshot.NewView(t.Store, trainConfig()), delay: tick.Tick(trip), lossy: lossy, random: dice(len(t.clients)),
-		buffer: make([]byte, 1200),
+		view: snapshot.NewView(t.Store, config), delay: tick.Tick(trip), lossy: lossy, random: dice(len(t.clients)),
+		buffer: make([]byte, usualPacket),
 	})
 	return nil
 }
@@ -46,13 +55,21 @@ func (c *client) send(now tick.Tick) error {
 	c.view.Observe()
 	c.view.Plan(-1)
 	for c.view.Pending() {
-		if c.view.Write(c.buffer, c.seq+1) == 0 {
-			return fmt.Errorf("record: tick %d does not fit into packets", now)
+		if c.view.Write(c.buffer, c.seq+1) == 0 && c.writeLarge() == 0 {
+			return fmt.Errorf("record: tick %d does not fit into packets of %d bytes", now, largestPacket)
 		}
 		c.seq++
 		c.pending = append(c.pending, sent{c.seq, now, c.lossy && c.random.below(2) == 0})
 	}
 	return nil
+}
+
+// writeLarge writes what does not fit into a packet of the usual size, as a game with a larger Config.PacketSize sends it.
+func (c *client) writeLarge() int {
+	if c.large == nil {
+		c.large = make([]byte, largestPacket)
+	}
+	return c.view.Write(c.large, c.seq+1)
 }
 
 // hear takes in an acknowledgement: of what was sent before the newest that it names, the rest is lost.

@@ -60,9 +60,9 @@ func Inspect(in io.Reader) (*Info, error) {
 // Trips are round trips worth training for at a tick rate, in ticks: 30 to 250 ms.
 func Trips(rate int) (trips []int) {
 	for _, ms := range []int{30, 60, 100, 150, 250} {
-		n := max((rate*ms+500)/1000, 1)
+		n := min(max((rate*ms+500)/1000, 1), trainWindow-1)
 		if len(trips) == 0 || n > trips[len(trips)-1] {
-			trips = append(trips, min(n, trainWindow-1))
+			trips = append(trips, n)
 		}
 	}
 	return trips
@@ -113,8 +113,8 @@ func (p *stage) end(s *snapshot.Store, index uint32) {
 }
 
 // Learn plays a recording from one tick to before another through clients at several distances, and counts what they are
-// sent. progress, if not nil, is called after each chunk's first tick. What is damaged is passed over: ticks is
-// how many there were.
+// sent. The chunk that holds the first one is played from its beginning, and nothing of it counts before that tick. progress,
+// if not nil, is called after each chunk's first tick. What is damaged is passed over: ticks is how many there were.
 func Learn(in io.Reader, from, to tick.Tick, counting *wire.Counting, progress func(tick.Tick)) (ticks int, err error) {
 	return play(in, from, to, counting, counting.Count, nil, progress)
 }
@@ -133,7 +133,8 @@ func (c Cost) PerRow() float64 {
 	return c.Bits / float64(c.Rows)
 }
 
-// Measure plays a recording as Learn does, and says what rows take with these tables.
+// Measure plays a recording as Learn does, and says what rows take with these tables, from one tick to before another. What was
+// learned from the same ticks does better there than in play.
 func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost
 	_, err := play(in, from, to, tables, func(list []wire.DeltaSymbol) {
@@ -142,8 +143,8 @@ func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress
 			c.Bits += float64(n + list[i].RawBits)
 		}
 	}, func(t *Training) {
-		for _, client := range t.clients {
-			c.Rows += client.view.Stats().Deltas
+		if t.counts {
+			c.Rows = t.deltas() - t.before
 		}
 	}, progress)
 	return c, err
@@ -158,7 +159,11 @@ func play(in io.Reader, from, to tick.Tick, tables wire.TableSource, watch func(
 	if err != nil {
 		return 0, err
 	}
-	t.Store.Watch(watch)
+	t.Store.Watch(func(list []wire.DeltaSymbol) {
+		if t.counts {
+			watch(list)
+		}
+	})
 	if done != nil {
 		defer done(t)
 	}
@@ -204,19 +209,30 @@ func (t *Training) play(r *Reader, from, to tick.Tick, progress func(tick.Tick))
 		case err != nil || now >= to:
 			return ticks, ended(err)
 		}
+		if now >= from && !t.counts { // a chunk is played from its beginning
+			t.counts, t.before = true, t.deltas()
+		}
 		t.Store.Begin(now)
 		p.fill(t.Store, r)
 		t.Store.Commit()
 		if err := t.Send(); err != nil {
 			return ticks, err
 		}
-		if now >= from { // a chunk is played from its beginning
+		if t.counts {
 			ticks++
 		}
 		if r.Fresh() && progress != nil {
 			progress(now)
 		}
 	}
+}
+
+// deltas are the rows that all clients were sent as what differs.
+func (t *Training) deltas() (n uint64) {
+	for i := range t.clients {
+		n += t.clients[i].view.Stats().Deltas
+	}
+	return n
 }
 
 // ended makes no error of the end of a recording, however it came.

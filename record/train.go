@@ -17,6 +17,8 @@ type Training struct {
 	plans    []*wire.Plan
 	counting *wire.Counting
 	trips    []int
+	counts   bool   // play has come to its first tick: what is sent counts
+	before   uint64 // rows that clients had been sent by then
 }
 
 // trainWindow is W while training.
@@ -41,6 +43,9 @@ func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, err
 // newTraining is NewTraining with tables of the caller's, and nobody watching.
 func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Training, error) {
 	for _, p := range plans {
+		if p.Debugging() {
+			return nil, fmt.Errorf("record: %s has packing off, as Protocol.Debug has it, and rows of it use no tables: record the game without", p.Name())
+		}
 		if p.PredictedBy() != "" && !p.Predicts() {
 			return nil, fmt.Errorf("%w: %s is predicted by %s: train it from the game, with NewTraining", wire.ErrPrediction, p.Name(), p.PredictedBy())
 		}
@@ -73,5 +78,9 @@ func (t *Training) Send() error {
 const LeastCounted = 500
 
 // Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take
-// their place.
+// their place. So they do for what is more than a set can hold, which LeftOut names.
 func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }
+
+// LeftOut names the tables that Tables leaves out although they were learned, as a set of tables holds 8192 codes and a MiB of
+// text: those of many fields, some 48. Those that would have been used most come first.
+func (t *Training) LeftOut() []string { return t.trainer.LeftOut(LeastCounted) }

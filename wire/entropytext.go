@@ -17,9 +17,10 @@ var (
 )
 
 const (
-	tablesHead = "wire.tables 1"
-	sumLine    = len("sum 0123456789abcdef\n")
-	lineDigits = "0123456789abcdef" // a code's length
+	tablesHead    = "wire.tables 1"
+	sumLine       = len("sum 0123456789abcdef\n")
+	recordingHead = "netcode recording " // what begins so is of package record
+	lineDigits    = "0123456789abcdef"   // a code's length
 )
 
 // AppendText appends the text form, made to be checked in: for each table a head line, then for each context a line
@@ -63,6 +64,9 @@ func sumTables(text []byte) uint64 {
 // them. Memory is bounded by what the text holds. The errors name the line and wrap ErrTableText, ErrTableSum, ErrTooLong
 // or what NewCode returns.
 func ParseTables(text []byte) (*Tables, error) {
+	if bytes.HasPrefix(text, []byte(recordingHead)) {
+		return nil, fmt.Errorf("%w: it is a recording; netcode train makes tables of it", ErrTableText)
+	}
 	if len(text) > maxTableText {
 		return nil, fmt.Errorf("%w: %d bytes of table text, at most %d", ErrTooLong, len(text), maxTableText)
 	}

@@ -134,6 +134,7 @@ func TestParseTablesRefuses(t *testing.T) {
 		"out of order":             {summed(head + "table b symbols=2 contexts=1\n11\ntable a symbols=1 contexts=1\n0\n"), ErrTableText, "order"},
 		"an empty line":            {summed(head + "\ntable a symbols=2 contexts=1\n11\n"), ErrTableText, "head of a table"},
 		"too large":                {make([]byte, maxTableText+1), ErrTooLong, "at most"},
+		"a large recording":        {append([]byte(recordingHead+"1\r\n\x00"), make([]byte, maxTableText)...), ErrTableText, "it is a recording"},
 		"too many codes":           {manyCodes(9), ErrAlphabet, "8192"},
 		"as many codes as can be":  {manyCodes(8), nil, ""},
 	} {

@@ -81,20 +81,35 @@ func (t *Trainer) Build() (*Tables, error) {
 }
 
 // BuildKnown is Build without the tables that counted fewer symbols than least, and without those that counted fewest
-// where all would be more than a set can hold.
+// where all would be more than a set can hold; LeftOut names the latter.
 func (t *Trainer) BuildKnown(least uint64) (*Tables, error) {
-	known := slices.DeleteFunc(slices.Clone(t.counters), func(c *Counter) bool { return c.total() < least })
+	known, _ := t.known(least)
+	return (&Trainer{counters: known}).Build()
+}
+
+// LeftOut names the tables that counted enough symbols and that BuildKnown leaves out all the same, as a set holds no more:
+// those that counted most come first.
+func (t *Trainer) LeftOut(least uint64) (names []string) {
+	_, out := t.known(least)
+	for _, c := range out {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// known are the counters that counted enough, those that counted most first: what a set can hold, and what not.
+func (t *Trainer) known(least uint64) (known, out []*Counter) {
+	known = slices.DeleteFunc(slices.Clone(t.counters), func(c *Counter) bool { return c.total() < least })
 	slices.SortStableFunc(known, func(a, b *Counter) int { return cmp.Compare(b.total(), a.total()) })
 	codes, text := 0, 1024
 	for i, c := range known {
 		codes += c.contexts
 		text += c.contexts*(c.symbols+1) + 128
 		if codes > maxCodes || text > maxTableText {
-			known = known[:i]
-			break
+			return known[:i], known[i:]
 		}
 	}
-	return (&Trainer{counters: known}).Build()
+	return known, nil
 }
 
 // total is how many symbols were counted.

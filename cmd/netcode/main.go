@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
@@ -21,6 +22,7 @@ import (
 
 const commands = `usage:
   netcode train -o game.tables recording...   learn from recordings that Server.Record wrote; give the file to UseTables
+      -measure FILE                           say what the tables gain on this recording, of which nothing is learned
   netcode info recording...                   what is in them
   netcode ship FILE                           write the tables that ship with netcode, made anew
 `
@@ -63,13 +65,16 @@ func runShip(args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return usage.Errorf("ship wants one file, as in netcode ship FILE")
 	}
+	if err := mayWrite(args[0]); err != nil {
+		return err
+	}
 	tables, err := record.TrainShipped()
 	if err != nil {
 		return err
 	}
 	text := tables.AppendText(nil)
 	fmt.Fprintf(out, "%d tables, %d bytes, sum %016x\n", len(tables.All()), len(text), tables.Hash())
-	return os.WriteFile(args[0], text, 0o644)
+	return replace(args[0], text)
 }
 
 // runInfo says what is in recordings. A recording that is damaged is an error, after all of them were looked at.
@@ -175,17 +180,18 @@ func alike(a, b *source) error {
 }
 
 // parseTrain reads the command line of train. Flags may stand before the recordings, between them and behind.
-func parseTrain(args []string, progress io.Writer) (to string, names []string, err error) {
+func parseTrain(args []string, progress io.Writer) (to, measured string, names []string, err error) {
 	flags := flag.NewFlagSet("train", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	flags.StringVar(&to, "o", "", "the `file` to write the tables to")
+	flags.StringVar(&measured, "measure", "", "a `recording` to measure the gain on, of which nothing is learned; without one it is the last fifth of each, before that is learned too")
 	var plain []string
 	if at := slices.Index(args, "--"); at >= 0 {
 		args, plain = args[:at], args[at+1:]
 	}
 	for more := true; more; more = len(args) > 0 {
-		if err = usage.Parse(flags, args, usage.Takes{"o": "a file to write", "": "recordings"}); err != nil {
-			return "", nil, err
+		if err = usage.Parse(flags, args, usage.Takes{"o": "a file to write", "measure": "a recording", "": "recordings"}); err != nil {
+			return "", "", nil, err
 		}
 		if args = flags.Args(); len(args) > 0 {
 			names, args = append(names, args[0]), args[1:]
@@ -200,27 +206,54 @@ func parseTrain(args []string, progress io.Writer) (to string, names []string, e
 	case len(names) == 0:
 		err = usage.Errorf("train wants recordings, beside -o")
 	default:
-		return to, names, nil
+		return to, measured, names, nil
 	}
-	return "", nil, err
+	return "", "", nil, err
 }
 
-// runTrain learns from the first part of each recording, says what that gains on the last, then learns from all.
-func runTrain(args []string, out, progress io.Writer) error {
-	to, names, err := parseTrain(args, progress)
-	if err != nil {
-		return err
+// sourcesOf looks at the recordings, and at the other one that is measured if there is one.
+func sourcesOf(to, measured string, names []string, progress io.Writer) (sources, other []source, err error) {
+	all := names
+	if measured != "" {
+		all = append(slices.Clone(names), measured)
+		if there, err := os.Stat(measured); err == nil {
+			for _, name := range names {
+				if in, err := os.Stat(name); err == nil && os.SameFile(there, in) {
+					return nil, nil, usage.Errorf("-measure %s: it must be a recording of which nothing is learned", measured)
+				}
+			}
+		}
 	}
-	var sources []source
-	for _, name := range names {
+	if err := mayWrite(to, all...); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range all {
 		s, err := sourceOf(name, progress)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		sources = append(sources, s)
 		if err := alike(&sources[0], &s); err != nil {
-			return err
+			return nil, nil, err
 		}
+	}
+	if measured != "" {
+		other = sources[len(names):]
+		other[0].measured = other[0].first
+	}
+	return sources[:len(names)], other, nil
+}
+
+// runTrain learns from the first part of each recording, says what that gains on the last, then learns from all. With another
+// recording to measure, it learns from all and says what that gains there.
+func runTrain(args []string, out, progress io.Writer) error {
+	to, measured, names, err := parseTrain(args, progress)
+	if err != nil {
+		return err
+	}
+	sources, other, err := sourcesOf(to, measured, names, progress)
+	if err != nil {
+		return err
 	}
 	part := wire.NewTrainer()
 	counting := wire.NewCounting(part, false)
@@ -229,8 +262,10 @@ func runTrain(args []string, out, progress io.Writer) error {
 			return err
 		}
 	}
-	if err := gain(sources, part, out, progress); err != nil {
-		return err
+	if other == nil {
+		if err := gain("held out", sources, part, out, progress); err != nil {
+			return err
+		}
 	}
 	for i := range sources {
 		s := &sources[i]
@@ -239,17 +274,37 @@ func runTrain(args []string, out, progress io.Writer) error {
 		}
 		fmt.Fprintf(out, "%s: learned from %d ticks, %d to %d%s\n", s.name, s.learned, s.first, s.last, s.without())
 	}
+	if other != nil {
+		if err := gain(measured, other, part, out, progress); err != nil {
+			return err
+		}
+	}
 	tables, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
 		return err
 	}
+	tellLeftOut(part.LeftOut(record.LeastCounted), progress)
 	text := tables.AppendText(nil)
 	fmt.Fprintf(out, "%s: %d tables, %d bytes, sum %016x\n", to, len(tables.All()), len(text), tables.Hash())
-	return os.WriteFile(to, text, 0o644)
+	return replace(to, text)
 }
 
-// gain says what rows of the parts that were held out take, with the tables that ship and with what was learned.
-func gain(sources []source, part *wire.Trainer, out, progress io.Writer) error {
+// tellLeftOut names the first of the tables for which there was no room.
+func tellLeftOut(names []string, progress io.Writer) {
+	const shown = 5
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if len(names) > shown {
+		more = fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	fmt.Fprintf(progress, "%d tables were left out, as a set holds no more; the tables that ship take their place: %s%s\n", len(names),
+		strings.Join(names[:min(len(names), shown)], ", "), more)
+}
+
+// gain says what rows of the parts that are measured take, with the tables that ship and with what was learned.
+func gain(where string, sources []source, part *wire.Trainer, out, progress io.Writer) error {
 	learned, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
 		return err
@@ -270,11 +325,11 @@ func gain(sources []source, part *wire.Trainer, out, progress io.Writer) error {
 		}
 	}
 	if before.Rows == 0 {
-		fmt.Fprintln(out, "nothing moved in the parts held out: no gain can be told")
+		fmt.Fprintf(out, "%s: nothing moved: no gain can be told\n", where)
 		return nil
 	}
-	fmt.Fprintf(out, "held out: %d rows, %.2f bits each with the tables that ship, %.2f with these, %.1f %% fewer\n",
-		before.Rows, before.PerRow(), after.PerRow(), 100*(1-after.Bits/before.Bits))
+	fmt.Fprintf(out, "%s: %d rows, %.2f bits each with the tables that ship, %.2f with these, %.1f %% fewer\n",
+		where, before.Rows, before.PerRow(), after.PerRow(), 100*(1-after.Bits/before.Bits))
 	return nil
 }
 

@@ -152,6 +152,64 @@ func TestTrainPassesOverDamage(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// Another recording is measured whole, and nothing of it is learned.
+func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
+	name, other, folder := recorded(t, 300), recorded(t, 90), t.TempDir()
+	alone, with := filepath.Join(folder, "alone"), filepath.Join(folder, "with")
+	var out, progress bytes.Buffer
+	require.NoError(t, run([]string{"train", "-o", alone, name}, &out, &progress))
+	out.Reset()
+	require.NoError(t, run([]string{"train", "-o", with, "-measure", other, name}, &out, &progress))
+	require.Regexp(t, other+`: \d+ rows, [0-9.]+ bits each with the tables that ship, [0-9.]+ with these, [0-9.]+ % fewer`, out.String())
+	require.NotContains(t, out.String(), "held out")
+	require.NotContains(t, out.String(), other+": learned")
+	one, err := os.ReadFile(alone)
+	require.NoError(t, err)
+	two, err := os.ReadFile(with)
+	require.NoError(t, err)
+	require.Equal(t, string(one), string(two))
+	require.ErrorContains(t, run([]string{"train", "-o", with, "-measure", name, name}, &out, &progress), "of which nothing is learned")
+	require.ErrorContains(t, run([]string{"train", "-o", other, "-measure", other, name}, &out, &progress), "a recording to read")
+}
+
+// What there was no room for is named.
+func TestTrainNamesWhatIsLeftOut(t *testing.T) {
+	p, err := wire.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
+	require.NoError(t, err)
+	training, err := record.NewTraining([]*wire.Plan{p}, false, 1, 3)
+	require.NoError(t, err)
+	id, lanes := wire.NetworkID{}, make([]uint32, p.Lanes())
+	for f := range 400 {
+		training.Store.Begin(tick.Tick(f + 1))
+		if f == 0 {
+			id = training.Store.Spawn()
+		}
+		for i := range lanes {
+			lanes[i] = uint32(f * (i + 1) % 60000)
+		}
+		training.Store.Set(id, 0, lanes)
+		training.Store.Commit()
+		require.NoError(t, training.Send())
+	}
+	left := training.LeftOut()
+	require.NotEmpty(t, left)
+	tables, err := training.Tables()
+	require.NoError(t, err)
+	for _, table := range tables.All() {
+		require.NotContains(t, left, table.Name())
+	}
+	var said bytes.Buffer
+	tellLeftOut(left, &said)
+	require.Contains(t, said.String(), strings.Join(left[:5], ", ")+" and ")
+	require.Equal(t, 1, strings.Count(said.String(), "\n"))
+	said.Reset()
+	tellLeftOut([]string{"a", "b"}, &said)
+	require.Contains(t, said.String(), ": a, b\n")
+	said.Reset()
+	tellLeftOut(nil, &said)
+	require.Empty(t, said.String())
+}
+
 // Flags may stand behind the recordings, and what is missing is said.
 func TestTrainTakesFlagsAnywhere(t *testing.T) {
 	name := recorded(t, 60)

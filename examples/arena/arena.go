@@ -123,7 +123,8 @@ func (a *arena) run(ctx context.Context) *Result {
 		a.table.Say("where the bits to client 1 went\n\n%s", bitLines(account))
 	}
 	if a.o.record != "" {
-		a.table.Say("recorded to %s: go run ./cmd/netcode train -o game.tables %s, and then -tables game.tables", a.o.record, a.o.record)
+		tables := tablesOf(a.o.record)
+		a.table.Say("recorded to %s: go run ./cmd/netcode train -o %s %s, and then -tables %s", a.o.record, tables, a.o.record, tables)
 	}
 	return &a.result
 }

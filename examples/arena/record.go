@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,6 +19,9 @@ type recording struct {
 
 // record begins a recording of the server's world.
 func (s *arenaServer) record(name string) error {
+	if isTables(name) {
+		return fmt.Errorf("-record %s: it holds tables, which would be lost: give the recording another name", name)
+	}
 	file, err := os.Create(name)
 	if err != nil {
 		return err
@@ -26,6 +32,27 @@ func (s *arenaServer) record(name string) error {
 	}
 	s.recording = &recording{file, stop}
 	return nil
+}
+
+// isTables reports whether a file is one that netcode train has written.
+func isTables(name string) bool {
+	file, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	begins := make([]byte, len("wire.tables "))
+	_, err = io.ReadFull(file, begins)
+	return err == nil && string(begins) == "wire.tables "
+}
+
+// tablesOf is a name for the tables of a recording, which is not the recording's.
+func tablesOf(recording string) string {
+	name := strings.TrimSuffix(recording, filepath.Ext(recording)) + ".tables"
+	if name == recording {
+		name += ".tables"
+	}
+	return name
 }
 
 // close writes the rest. A recording that is not whole is an error of the run.

@@ -51,6 +51,19 @@ func TestFilesThatCannotBeUsedAreRefused(t *testing.T) {
 	}
 }
 
+func TestARecordingIsNotWrittenOverTables(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "game.tables")
+	text := wire.Shipped().AppendText(nil)
+	require.NoError(t, os.WriteFile(name, text, 0o644))
+	status, _, stderr := play(t.Context(), "-seconds 1 -clients 1 -entities 3 -record "+name)
+	require.Equal(t, statusDiffers, status)
+	require.Contains(t, stderr, "it holds tables")
+	after, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.True(t, string(text) == string(after))
+	require.Equal(t, []string{"a/game.tables", "game.tables.tables", "game.tables"}, []string{tablesOf("a/game.recording"), tablesOf("game.tables"), tablesOf("game")})
+}
+
 func TestRecordIsOfTheServersHalf(t *testing.T) {
 	status, _, stderr := play(t.Context(), "-connect 127.0.0.1:1 -record x")
 	require.Equal(t, statusUsage, status)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// No recording is lost to a name that was mistaken.
+func TestTrainWritesOverNoRecording(t *testing.T) {
+	name, other := recorded(t, 60), recorded(t, 30)
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Link(name, link))
+	cut := filepath.Join(t.TempDir(), "cut")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(cut, text[:len(text)/3], 0o644))
+	for to, want := range map[string]string{name: "a recording to read", link: "a recording to read", other: "is a recording", cut: "is a recording"} {
+		before, err := os.ReadFile(to)
+		require.NoError(t, err)
+		require.ErrorContains(t, run([]string{"train", "-o", to, name}, io.Discard, io.Discard), want)
+		after, err := os.ReadFile(to)
+		require.NoError(t, err)
+		require.True(t, string(before) == string(after), to)
+	}
+}
+
+// Tables that were there are replaced, with no other file left behind, and keep who may read them.
+func TestTrainReplacesTables(t *testing.T) {
+	name, folder := recorded(t, 60), t.TempDir()
+	to := filepath.Join(folder, "game.tables")
+	require.NoError(t, os.WriteFile(to, []byte("wire.tables 1\nold"), 0o640))
+	require.NoError(t, run([]string{"train", "-o", to, name}, io.Discard, io.Discard))
+	text, err := os.ReadFile(to)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "old")
+	info, err := os.Stat(to)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	list, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.NoError(t, run([]string{"train", "-o", os.DevNull, name}, io.Discard, io.Discard))
+}
