@@ -27,7 +27,7 @@ const (
 	// target and targetFew are how many times faster than necs a tick is to be (T1), where few is 10 % or less that moves.
 	target, targetFew = 150, 400
 	warmUp            = 5
-	warmUpOurs        = 200 // ticks of netcode's servers alone, before that
+	warmUpOurs        = 256 // ticks of netcode's servers alone, before that: their history has gone round its ring once
 	fewestTicks       = 5   // of necs
 	blockTicks        = 8   // of netcode's servers for one of necs
 	hardestClients    = 16  // from so many on the targets count
@@ -108,16 +108,17 @@ func run(args []string, out io.Writer) error {
 // sample is what the ticks of one side took.
 type sample struct {
 	ns            []float64
-	bytes, allocs float64 // of a tick, the mean
+	bytes, allocs mean // of a tick
 }
+
+// mean is that of some numbers.
+type mean struct{ sum, n float64 }
+
+func (m *mean) add(v float64) { m.sum, m.n = m.sum+v, m.n+1 }
+
+func (m *mean) value() float64 { return m.sum / m.n }
 
 func (s *sample) samples() *sample { return s }
-
-func (s *sample) add(ns, bytes, allocs float64) {
-	n := float64(len(s.ns))
-	s.bytes, s.allocs = (s.bytes*n+bytes)/(n+1), (s.allocs*n+allocs)/(n+1)
-	s.ns = append(s.ns, ns)
-}
 
 func (s *sample) median() float64 {
 	sorted := slices.Sorted(slices.Values(s.ns))
@@ -132,13 +133,13 @@ func lineOf(c combination, o *ours, necs *sample, verified bool) result {
 			"entities": c.entities, "clients": c.clients, "moving": c.moving, "exact": o.exact, "anchor": "necs " + necsVersion,
 			"ticks": len(o.ns), "necs_ticks": len(necs.ns),
 			"fastest_ns": slices.Min(o.ns), "ratio_of_fastest": slices.Min(necs.ns) / slices.Min(o.ns),
-			"bytes_per_client": o.bytes / float64(c.clients), "necs_bytes_per_client": necs.bytes / float64(c.clients),
-			"bytes_ratio":     necs.bytes / o.bytes,
-			"allocs_per_tick": o.allocs, "necs_allocs_per_tick": necs.allocs, "verified": verified,
+			"bytes_per_client": o.bytes.value() / float64(c.clients), "necs_bytes_per_client": necs.bytes.value() / float64(c.clients),
+			"bytes_ratio":     necs.bytes.value() / o.bytes.value(),
+			"allocs_per_tick": o.allocs.value(), "necs_allocs_per_tick": necs.allocs.value(), "verified": verified,
 		},
 	}
-	if o.allocs > 0 {
-		r.Params["allocs_ratio"] = necs.allocs / o.allocs
+	if o.allocs.sum > 0 {
+		r.Params["allocs_ratio"] = necs.allocs.value() / o.allocs.value()
 	} // else there is none: it would be infinite
 	if c.entities >= 1000 && c.clients >= hardestClients {
 		t := float64(target)
