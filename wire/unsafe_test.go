@@ -314,6 +314,8 @@ func TestQuatRowsIsQuantiseQuat(t *testing.T) {
 			p.QuantiseRows((*byte)(unsafe.Pointer(&column[0])), int(p.Size()), rows, whole, nil)
 			require.Equal(t, want, whole)
 		})
-		require.Greater(t, quick, all/8)
+		if !testing.Short() { // one random case may have none
+			require.Greater(t, quick, all/8)
+		}
 	}
 }
