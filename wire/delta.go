@@ -229,7 +229,7 @@ func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 }
 
 // tableName makes a table's name of a wire name, which may hold what table names may not. One that was changed or cut, or
-// is what tables of no component begin with, has its hash in it, so that no two come to be the same.
+// is what tables of no component begin with, has its hash in it, so that no two come to be the same by chance.
 func tableName(name string) string {
 	clean := []byte(name)
 	hash := uint32(2166136261)

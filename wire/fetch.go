@@ -13,7 +13,12 @@ func Fetch(memory []byte) {
 func FetchLanes(lanes []uint32) { Fetch(memoryOf(lanes)) }
 
 // FetchOf is Fetch of a list of anything.
-func FetchOf[T any](list []T) { Fetch(memoryOf(list)) }
+func FetchOf[T any](list []T) {
+	if len(list) > 0 {
+		at, size := bytesOf(list)
+		fetchLines(at, (uintptr(len(list))*size+fetchLine-1)/fetchLine)
+	}
+}
 
 // fetchLine is the bytes that come into a cache together.
 const fetchLine = 64

@@ -2,8 +2,10 @@ package main
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,7 @@ func TestTrainReplacesTables(t *testing.T) {
 	name, folder := recorded(t, 60), t.TempDir()
 	to := filepath.Join(folder, "game.tables")
 	require.NoError(t, os.WriteFile(to, []byte("wire.tables 1\nold"), 0o640))
+	require.NoError(t, os.Chmod(to, 0o640))
 	require.NoError(t, run([]string{"train", "-o", to, name}, io.Discard, io.Discard))
 	text, err := os.ReadFile(to)
 	require.NoError(t, err)
@@ -44,4 +47,34 @@ func TestTrainReplacesTables(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.NoError(t, run([]string{"train", "-o", os.DevNull, name}, io.Discard, io.Discard))
+}
+
+// A new file is what the umask leaves of it, one that was there keeps its mode, and a link to nothing becomes one to a file.
+func TestReplaceIsLikeWriting(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes and links are others there")
+	}
+	plain, ours := filepath.Join(t.TempDir(), "plain"), filepath.Join(t.TempDir(), "ours")
+	require.NoError(t, os.WriteFile(plain, []byte("a"), usualMode))
+	require.NoError(t, replace(ours, []byte("b")))
+	require.Equal(t, modeOf(t, plain), modeOf(t, ours))
+	require.NoError(t, os.Chmod(ours, 0o640))
+	require.NoError(t, replace(ours, []byte("c")))
+	require.Equal(t, fs.FileMode(0o640), modeOf(t, ours))
+
+	link, target := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "target")
+	require.NoError(t, os.Symlink(target, link))
+	require.NoError(t, replace(link, []byte("d")))
+	text, err := os.ReadFile(target)
+	require.NoError(t, err)
+	require.Equal(t, "d", string(text))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(ours), "*.new"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func modeOf(t *testing.T, name string) fs.FileMode {
+	there, err := os.Stat(name)
+	require.NoError(t, err)
+	return there.Mode().Perm()
 }
