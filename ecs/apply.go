@@ -286,7 +286,7 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 // Kind is the ID of an entity's components.Kind, which the server gave it. It is
 // false for an entity that has none, and where Kind does not replicate.
 func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
-	row := a.watch.rowOf(reflect.TypeFor[components.Kind]())
+	row := a.watch.schema.RowOf(reflect.TypeFor[components.Kind]())
 	if _, ours := a.ID(e); !ours || row < 0 {
 		return 0, false
 	}

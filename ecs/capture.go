@@ -60,6 +60,8 @@ type Capture struct {
 	full  bool          // StoreFull was reported, and the store has been full since
 	quick snapshot.Mask // rows of which nothing but the value has to be looked at in this run
 
+	looked bool // this run has scanned the world
+
 	sought uint32 // the index that seekCopies looked at last
 	along  func() // see Along
 

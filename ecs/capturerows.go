@@ -71,6 +71,15 @@ func (f *familiar) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.Net
 	return ids, all != 0
 }
 
+// has reports whether all rows are known.
+func (f *familiar) has(rows []int32) bool {
+	all := uint64(1)
+	for _, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+	}
+	return all != 0
+}
+
 func (f *familiar) add(rows []int32) {
 	for _, row := range rows {
 		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)

@@ -116,6 +116,11 @@ func (c *column) keepRow(row, slot int) {
 	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
 }
 
+// spoilRow makes the slot of a row's number differ from the row.
+func (c *column) spoilRow(row int) {
+	c.shadow[row*c.size] = ^c.bytes(row, row+1)[0]
+}
+
 // moveSlot copies one slot over another.
 func (c *column) moveSlot(from, to int) {
 	if c.aimed {

@@ -1,9 +1,11 @@
 package netecs
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -12,12 +14,15 @@ import (
 // marks are what game code said that it wrote, since the capture before. Each row of each entity is in them once, however
 // often it was said, so they never hold more than there are entities.
 type marks struct {
-	rows    snapshot.Mask // that are captured by marks alone
-	only    bool          // so is everything; see Capture.ByMarks
-	checked bool          // see Capture.CheckMarks
-	world   bool          // MarkWorld was called
-	list    []wire.NetworkID
+	rows    snapshot.Mask   // that are captured by marks alone
+	only    bool            // so is everything; see Capture.ByMarks
+	checked bool            // see Capture.CheckMarks
+	world   bool            // MarkWorld was called
 	byIndex []snapshot.Mask // by network index: which rows
+	set     []uint64        // bits: the indexes that have any
+	words   []uint32        // of set, those that are not zero
+	tables  []*table        // of which rows are gathered
+	strays  []stray         // what is not captured with its table
 }
 
 func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
@@ -33,10 +38,11 @@ func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
 
 // forget drops all marks. The world is to be looked at.
 func (m *marks) forget() {
-	for _, id := range m.list {
-		m.byIndex[id.Index] = 0
+	for _, w := range m.words {
+		m.set[w] = 0
 	}
-	m.list, m.world = m.list[:0], true
+	clear(m.byIndex)
+	m.words, m.world = m.words[:0], true
 }
 
 // has reports whether a row was marked.
@@ -47,24 +53,47 @@ func (m *marks) has(id wire.NetworkID, row int) bool {
 // Mark says that game code wrote component T of an entity, which the next Run captures as it is then. It is needed for
 // components with [snapshot.RowOptions].Marked and, after [Capture.ByMarks], for all; for others it changes nothing. An
 // entity that no Run has seen needs none: it is captured whole. Mark may be called while the world is locked. For
-// a T that is not of the schema it does nothing.
+// a T that is not of the schema it does nothing. To mark many entities, a [Marker] is quicker.
 func Mark[T any](c *Capture, e ecs.Entity) {
-	if row := c.watch.rowOf(reflect.TypeFor[T]()); row >= 0 {
-		c.mark(e, row)
+	if row := c.watch.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
+		c.mark(e, snapshot.Mask(0).With(row))
 	}
 }
 
-func (c *Capture) mark(e ecs.Entity, row int) {
+// Marker marks components that are written together, see [Mark].
+type Marker struct{ rows snapshot.Mask }
+
+// NewMarker returns one for components of a schema. It panics for one that is not of it.
+func NewMarker(schema *snapshot.Schema, components ...generic.Comp) (m Marker) {
+	for _, t := range components {
+		row := schema.RowOf(t)
+		if row < 0 {
+			panic(fmt.Sprintf("netecs: a Marker of %v, which is not replicated: register it with netcode.Replicate", t))
+		}
+		m.rows = m.rows.With(row)
+	}
+	return m
+}
+
+// Mark is [Mark] for the Marker's components, of a capture with its schema. What of them the entity does not have is ignored.
+func (m Marker) Mark(c *Capture, e ecs.Entity) { c.mark(e, m.rows) }
+
+// mark notes that rows of an entity were written.
+func (c *Capture) mark(e ecs.Entity, rows snapshot.Mask) {
 	id, ok := c.watch.holder(e)
 	if !ok {
 		return
 	}
-	m := &c.marks
-	m.byIndex = extended(m.byIndex, int(id.Index))
-	if m.byIndex[id.Index] == 0 {
-		m.list = append(m.list, id)
+	m, w := &c.marks, id.Index/64
+	if int(id.Index) >= len(m.byIndex) {
+		m.byIndex = extended(m.byIndex, int(id.Index))
+		m.set = extended(m.set, int(w))
 	}
-	m.byIndex[id.Index] = m.byIndex[id.Index].With(row)
+	if m.set[w] == 0 {
+		m.words = append(m.words, w)
+	}
+	m.set[w] |= 1 << (id.Index % 64)
+	m.byIndex[id.Index] |= rows
 }
 
 // ByMarks makes Run capture what was marked and look at nothing else, so that it costs what was written and not what there
@@ -83,47 +112,12 @@ func (c *Capture) CheckMarks() { c.marks.checked, c.watch.unscanned = true, 0 }
 // look scans the world, unless nothing there needs it.
 func (c *Capture) look() {
 	m := &c.marks
-	if m.only && !m.world && !m.checked {
+	if c.looked = !m.only || m.world || m.checked; !c.looked {
 		return
 	}
 	c.watch.scan(c)
 	c.despawnLost()
 	m.world = false
-}
-
-// captureMarked captures the rows that were marked.
-func (c *Capture) captureMarked() {
-	m := &c.marks
-	for _, id := range m.list {
-		rows := m.byIndex[id.Index]
-		m.byIndex[id.Index] = 0
-		at := c.watch.at(id)
-		if at == nil || at.table == nowhere || !c.watch.world.Alive(at.entity) && !c.watch.relocate(at, id) {
-			continue
-		}
-		for at = c.watch.at(id); rows != 0; rows &= rows - 1 {
-			c.captureMark(id, at, first(rows))
-		}
-	}
-	m.list = m.list[:0]
-}
-
-func (c *Capture) captureMark(id wire.NetworkID, at *place, row int) {
-	col := c.watch.tables[at.table].column(row)
-	if col == nil || !col.aimAt(c.watch.world, at.entity) {
-		return
-	}
-	if col.control != noControl {
-		c.control(id, col, 0)
-	}
-	switch {
-	case c.pace.never(col):
-	case c.pace.due(id, col):
-		c.captureRow(id, col, 0)
-	default:
-		c.pace.putOff(id, row)
-	}
-	col.release()
 }
 
 // unmarked reports whether a component that differs is not for the scan to capture, and if nobody marked it, tells.

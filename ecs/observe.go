@@ -84,7 +84,7 @@ func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
 	if a == nil {
 		return
 	}
-	row := a.watch.rowOf(reflect.TypeFor[T]())
+	row := a.watch.schema.RowOf(reflect.TypeFor[T]())
 	if row < 0 {
 		return
 	}
@@ -96,14 +96,4 @@ func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
 			return
 		}
 	}
-}
-
-// rowOf is the row of a component type, -1 when the schema has none.
-func (b *binding) rowOf(t reflect.Type) int {
-	for row := range b.schema.Rows() {
-		if b.schema.Plan(row).Type() == t {
-			return row
-		}
-	}
-	return -1
 }

@@ -71,7 +71,7 @@ func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	if !ok {
 		return false
 	}
-	c.mark(e, row)
+	c.mark(e, snapshot.Mask(0).With(row))
 	return write(c.watch.world, e, column{
 		id: c.watch.ids[row], plan: c.watch.schema.Plan(row), size: int(c.watch.schema.Plan(row).Size()),
 	}, lanes)

@@ -114,6 +114,7 @@ func (c *Capture) captureLate() {
 		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
 		if col != nil && c.watch.world.Alive(at.entity) && col.aimAt(c.watch.world, at.entity) {
 			c.captureRow(l.id, col, 0)
+			c.keep(at, col)
 			col.release()
 		}
 	}

@@ -37,6 +37,7 @@ type table struct {
 	spares    []spare          // ascending: rows that a run will overwrite
 	goal      int              // the column of the relation, negative where that does not replicate
 	familiar  familiar         // captures: rows of which nothing has to be asked
+	marked    markedRows       // captures: those that were marked, while they are gathered
 }
 
 // newTable makes the shadow for a mask and registers its filter with the
@@ -160,5 +161,6 @@ func (t *table) column(row int) *column {
 func (t *table) forget() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
+	t.marked.trust()
 	t.leave(0)
 }

@@ -174,6 +174,7 @@ func (w *watch) scanColumns(t *table, h watcher) {
 		t.reserve(n)
 	}
 	common, at := min(n, t.length), 0
+	t.distrust(common)
 	if w.sparing {
 		for _, s := range t.spares {
 			w.scanRows(t, at, min(s.from, common), h)

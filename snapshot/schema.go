@@ -2,6 +2,8 @@ package snapshot
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -80,6 +82,11 @@ func (s *Schema) Rows() int { return len(s.plans) }
 
 // Plan is the compiled component type of a row, 0 <= row < Rows().
 func (s *Schema) Plan(row int) *wire.Plan { return s.plans[row] }
+
+// RowOf is the row of a component type, -1 when the schema has none.
+func (s *Schema) RowOf(t reflect.Type) int {
+	return slices.IndexFunc(s.plans, func(p *wire.Plan) bool { return p.Type() == t })
+}
 
 // lanes is the number of lanes of an entity that has the rows of m.
 func (s *Schema) lanes(m Mask) int {

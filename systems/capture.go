@@ -16,7 +16,7 @@ type Capture struct {
 	// The world is unlocked.
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
-	// MarksOnly makes captures cost what was written and not what there is: game code says Mark for every write, and
+	// MarksOnly makes captures cost what was written and not what there is: game code says Mark, or has a Marker say it, for every write, and
 	// MarkWorld when entities came or went, or gained or lost components. It is read in Initialize only: set it before.
 	MarksOnly bool
 	// CheckMarks, for tests, reports each write without a mark that needed one. It is read in Initialize only, too.

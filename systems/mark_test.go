@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
@@ -31,6 +32,31 @@ func TestMarksOnlyServer(t *testing.T) {
 	r.server.Capture.MarkWorld()
 	r.until(t, func() bool { seen, _ := r.seen(f); return seen != nil })
 }
+
+// A Marker marks what it was made for, from before the first frame on, and tells of what cannot be marked when it is made.
+func TestMarker(t *testing.T) {
+	r := newRig(t)
+	r.server.Capture.MarksOnly = true
+	moved := r.server.Capture.Marker(generic.T1[position]()...)
+	moved.Mark(ecs.Entity{})
+	e := r.spawn()
+	r.until(t, func() bool { seen, _ := r.seen(e); return seen != nil })
+	at := (*position)(r.worlds[0].Get(e, ecs.ComponentID[position](r.worlds[0])))
+	at.X = 5
+	for range 60 {
+		r.step()
+	}
+	seen, _ := r.seen(e)
+	require.NotEqual(t, float32(5), seen.X, "nobody marked it")
+	moved.Mark(e)
+	r.until(t, func() bool { seen, _ := r.seen(e); return seen.X == 5 })
+	require.Zero(t, testing.AllocsPerRun(100, func() { moved.Mark(e) }))
+
+	require.PanicsWithValue(t, "netecs: a Marker of systems_test.notReplicated, which is not replicated: register it with netcode.Replicate",
+		func() { r.server.Capture.Marker(generic.T[notReplicated]()) })
+}
+
+type notReplicated struct{ X float32 }
 
 func TestCheckMarksReports(t *testing.T) {
 	r := newRig(t)

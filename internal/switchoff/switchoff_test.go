@@ -22,7 +22,7 @@ var (
 const tree = "../.."
 
 func lists() []mutation {
-	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), messages(), games())
+	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(), messages(), games())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
