@@ -90,6 +90,7 @@ type dirtyRun struct {
 	schema  *snapshot.Schema
 	store   *snapshot.Store
 	capture *netecs.Capture
+	marker  netecs.Marker // of the three components
 	movers  []int
 	orbits  []orbit
 	all     ecs.Mask
@@ -118,6 +119,7 @@ func newDirtyRun(s dirtyScene) *dirtyRun {
 	d.store = snapshot.NewStore(d.schema, snapshot.Config{Entities: s.entities})
 	d.capture = netecs.NewCapture(&d.body.world, d.store, d.schema, 1, nil)
 	d.capture.ByMarks(s.marks)
+	d.marker = netecs.NewMarker(d.schema, bodyComponents(true)...)
 	if s.moving > 0 {
 		d.movers = rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)]
 		d.orbits = newScene(s.entities, s.moving).orbits
@@ -200,10 +202,7 @@ func (d *dirtyRun) relate() {
 // mark is what game code says with marks, after it wrote.
 func (d *dirtyRun) mark() {
 	for _, i := range d.movers {
-		e := d.body.entities[i]
-		netecs.Mark[position](d.capture, e)
-		netecs.Mark[rotation](d.capture, e)
-		netecs.Mark[velocity](d.capture, e)
+		d.marker.Mark(d.capture, d.body.entities[i])
 	}
 }
 

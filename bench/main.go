@@ -25,6 +25,7 @@ type options struct {
 	only     string
 	exact    bool
 	whole    bool
+	marks    bool
 	parts    int
 	report   func(result)
 }
@@ -39,7 +40,7 @@ type scenario struct {
 func scenarios() []scenario {
 	return []scenario{
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
-		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -whole -parts)", runTick},
+		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -whole -marks -parts)", runTick},
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
@@ -89,6 +90,7 @@ func run(args []string, out io.Writer) error {
 	profile := flags.String("cpuprofile", "", "write a CPU profile of this process, the server's, to `FILE`")
 	flags.BoolVar(&o.whole, "whole", false, "scenario tick: rows that travel whole (Config.Whole), exact ones")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
+	flags.BoolVar(&o.marks, "marks", false, "scenario tick: the game says what it wrote (Capture.MarksOnly), as that of the floor does")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err

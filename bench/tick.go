@@ -27,41 +27,6 @@ const (
 	warmUp = 2*2*tickHz + 16
 )
 
-// combination is one point of the grid of T1.
-type combination struct {
-	entities, clients int
-	moving            float64
-	main              bool
-	parts             int  // of an Executor; 0: none
-	whole             bool // rows travel whole, and are exact
-}
-
-// combinations is the default set, or the one that the flags name.
-func combinations(o options) []combination {
-	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
-		c := combination{1000, 16, 0.1, o.parts == 0 && !o.whole, o.parts, o.whole}
-		if o.entities > 0 {
-			c.entities = o.entities
-		}
-		if o.clients > 0 {
-			c.clients = o.clients
-		}
-		if o.moving > 0 {
-			c.moving = o.moving
-		}
-		return []combination{c}
-	}
-	whole := []combination{{1000, 16, 0.1, false, 0, true}, {1000, 16, 1, false, 0, true}, {10000, 16, 0.1, false, 0, true}, {1000, 64, 0.1, false, 0, true}}
-	if o.whole {
-		return whole
-	}
-	return append([]combination{
-		{1000, 16, 0.1, true, 0, false}, {1000, 16, 1, false, 0, false}, {1000, 1, 0.1, false, 0, false}, {100, 16, 1, false, 0, false},
-		{1000, 64, 0.1, false, 0, false}, {10000, 16, 0.1, false, 0, false}, {1000, 16, 1, false, runtime.GOMAXPROCS(0), false},
-		{10000, 16, 0.1, false, runtime.GOMAXPROCS(0), false},
-	}, whole...)
-}
-
 // runTick measures server ticks: the world's changes captured and sent to C clients, each of which decodes, applies and
 // acknowledges in another process. Each tick is measured beside a tick of the floor with as many moving bodies and as
 // many sockets; which of the two goes first alternates.
@@ -103,8 +68,10 @@ type tickRun struct {
 	work     []systems.System // from Capture to Send
 	frames   int64
 	quantise func()
+	marker   systems.Marker // where the game marks what it wrote
 
 	floors, ticks, receives, wholes, passes, reached, used []float64 // ns
+	markings                                               []float64 // ns
 	workCPU, floorCPU                                      []float64 // ns of this process, interruptions left out
 	worst                                                  tick.Tick // ticks that a client was behind when the next began
 	undelivered                                            int64
@@ -134,7 +101,11 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	}
 	r.server.OnError(func(err error) { r.fault = err })
 	r.socket = &countedSocket{socket: r.conn}
-	frame := systems.NewServer(r.server, r.socket, r.now).Systems()
+	group := systems.NewServer(r.server, r.socket, r.now)
+	if group.Capture.MarksOnly = c.marks; c.marks {
+		r.marker = group.Capture.Marker(bodyComponents(exact)...)
+	}
+	frame := group.Systems()
 	for i, s := range frame {
 		s.Initialize(&r.body.world)
 		if _, isCapture := s.(*systems.Capture); isCapture {
@@ -165,6 +136,13 @@ func (r *tickRun) step() {
 	for k, e := range r.subjects {
 		p, q, v := r.orbits[k].next()
 		r.body.write(e, p, q, v)
+	}
+	if r.marks {
+		r.markings = append(r.markings, timed(func() {
+			for _, e := range r.subjects {
+				r.marker.Mark(e)
+			}
+		}))
 	}
 }
 
@@ -349,15 +327,19 @@ func (r *tickRun) report(o options) {
 	}
 	verified := r.verified()
 	name := "tick"
-	if r.whole {
+	switch {
+	case r.whole:
 		name = "tick.whole"
-	} else if r.parts > 0 {
+	case r.marks:
+		name = "tick.marked"
+	case r.parts > 0:
 		name = "tick.parallel"
 	}
 	line := result{
 		Scenario: name, Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
-			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "whole": r.whole, "parts": r.parts, "anchor": against,
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "whole": r.whole, "parts": r.parts, "marks": r.marks,
+			"marking_ns": median(r.markings), "anchor": against,
 			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
 			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
 			"ratio_of_fastest": quantile(r.ticks, 0) / quantile(r.floors, 0), "receive_ns": median(r.receives), "quantise_pass_ns": median(r.passes),
