@@ -107,8 +107,8 @@ func run(args []string, out io.Writer) error {
 
 // sample is what the ticks of one side took.
 type sample struct {
-	ns            []float64
-	bytes, allocs mean // of a tick
+	ns, wholes    []float64 // of the tick, of the frame
+	bytes, allocs mean      // of a tick
 }
 
 // mean is that of some numbers.
@@ -120,8 +120,10 @@ func (m *mean) value() float64 { return m.sum / m.n }
 
 func (s *sample) samples() *sample { return s }
 
-func (s *sample) median() float64 {
-	sorted := slices.Sorted(slices.Values(s.ns))
+func (s *sample) median() float64 { return median(s.ns) }
+
+func median(samples []float64) float64 {
+	sorted := slices.Sorted(slices.Values(samples))
 	return sorted[len(sorted)/2]
 }
 
@@ -132,6 +134,7 @@ func lineOf(c combination, o *ours, necs *sample, verified bool) result {
 		Params: map[string]any{
 			"entities": c.entities, "clients": c.clients, "moving": c.moving, "exact": o.exact, "anchor": "necs " + necsVersion,
 			"ticks": len(o.ns), "necs_ticks": len(necs.ns),
+			"with_receive_ns": median(o.wholes), "ratio_with_receive": necs.median() / median(o.wholes),
 			"fastest_ns": slices.Min(o.ns), "ratio_of_fastest": slices.Min(necs.ns) / slices.Min(o.ns),
 			"bytes_per_client": o.bytes.value() / float64(c.clients), "necs_bytes_per_client": necs.bytes.value() / float64(c.clients),
 			"bytes_ratio":     necs.bytes.value() / o.bytes.value(),

@@ -51,7 +51,7 @@ func warm(both []*ours, f *far) error {
 	for range warmUpOurs {
 		for _, o := range both {
 			o.game()
-			if err := errors.Join(o.tick(), o.settle(f)); err != nil {
+			if err := errors.Join(o.receive(), o.tick(), o.settle(f)); err != nil {
 				return err
 			}
 		}
@@ -62,6 +62,7 @@ func warm(both []*ours, f *far) error {
 // side is one of the servers.
 type side interface {
 	game()             // what moves does, and is written into its world
+	receive() error    // what comes before the tick in a frame; nothing of necs's, whose goroutines read by themselves
 	tick() error       // what is measured
 	settle(*far) error // the clients take in what was sent
 	sent() int64       // bytes so far, the headers of websockets, TCP, UDP and IP not counted
@@ -94,8 +95,10 @@ func (t *sample) take(one side, f *far, keep, counted, timed bool) error {
 		runtime.ReadMemStats(&before)
 	}
 	began, sent := time.Now(), one.sent()
-	err := one.tick()
-	took := time.Since(began)
+	failed := one.receive()
+	ready := time.Now()
+	err := errors.Join(failed, one.tick())
+	took, whole := time.Since(ready), time.Since(began)
 	if counted {
 		runtime.ReadMemStats(&after)
 	}
@@ -105,7 +108,7 @@ func (t *sample) take(one side, f *far, keep, counted, timed bool) error {
 	if keep {
 		t.bytes.add(float64(one.sent() - sent))
 		if timed {
-			t.ns = append(t.ns, float64(took))
+			t.ns, t.wholes = append(t.ns, float64(took)), append(t.wholes, float64(whole))
 		}
 		if counted {
 			t.allocs.add(float64(after.Mallocs - before.Mallocs))
