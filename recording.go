@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/arche-netcode/netcode/record"
 )
@@ -20,9 +21,9 @@ type recording struct{ writer *record.Writer }
 // ends the recording, not the server. The error of Record is that of writing the header, or ErrRecording.
 //
 // stop writes the rest and returns the first error there was. It does not close w. Call it from the server's goroutine.
-// Record panics on a writer that is nil.
+// Record panics on a writer that is nil, or is a pointer that is.
 func (s *Server) Record(w io.Writer) (stop func() error, err error) {
-	if w == nil {
+	if nobody(w) {
 		panic("netcode: Record: the writer is nil")
 	}
 	if s.recording.writer != nil {
@@ -43,6 +44,17 @@ func (s *Server) Record(w io.Writer) (stop func() error, err error) {
 		}
 		return writer.Close()
 	}, nil
+}
+
+// nobody reports whether a writer is nil, also where its type is known: a file that was never opened.
+func nobody(w io.Writer) bool {
+	switch v := reflect.ValueOf(w); v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Chan:
+		return v.IsNil()
+	}
+	return false
 }
 
 // recordTick takes in the newest capture.

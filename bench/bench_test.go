@@ -9,12 +9,14 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -38,6 +40,7 @@ const asProgram = "BENCH_AS_PROGRAM"
 func TestWrongFlagsExitWithTwo(t *testing.T) {
 	for args, want := range map[string]int{
 		"-nope": 2, "-c many": 2, "-c 1025": 2, "-e -1": 2, "-frac NaN": 2, "-parts 65": 2, "-run nothing": 2, "apply": 2,
+		"-run bytes -only nothing": 2, "-run bytes -only bytes.trained": 2, "-run loss -only 100/7": 2, "-run tick -only bytes": 2, "-only bytes": 2,
 		"-run bytes -trace no_such_file": 1, "-list": 0, "-h": 0,
 	} {
 		c := exec.Command(os.Args[0], strings.Fields(args)...)
@@ -88,6 +91,38 @@ func TestHelpIsNoFailure(t *testing.T) {
 func TestRefusesWhatItCannotRun(t *testing.T) {
 	for _, args := range [][]string{{"-run", "nothing"}, {"-e", "70000"}, {"-frac", "2"}, {"-c", "-1"}, {"-run", "bytes", "-trace", "no such file"}} {
 		require.Error(t, run(args, &bytes.Buffer{}), args)
+	}
+}
+
+// What -only names is a line of the scenario that runs: else it says which lines there are, before anything is measured.
+func TestOnlyNamesALine(t *testing.T) {
+	for args, want := range map[string]string{
+		"-run bytes -only nothing":       "the scenario bytes has no such line; its lines are bytes, bytes.trained, bytes.moving, bytes.exact, bytes.age, bytes.loss",
+		"-run loss -only 100/7":          "-only 100/7: the scenario loss has no such line; its lines are 100/0, 100/1, 100/5, 100/10, ",
+		"-run loss -only bytes":          "the scenario loss has no such line",
+		"-run tick -only bytes":          "with -run bytes or with -run loss",
+		"-only bytes":                    "with -run bytes or with -run loss",
+		"-run bytes -only bytes.trained": "nothing to train tables on",
+	} {
+		var out bytes.Buffer
+		err := run(strings.Fields(args), &out)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, 2, usage.Status(err))
+		require.Zero(t, out.Len(), args)
+	}
+	for _, name := range bytesLines() {
+		o := options{only: name}
+		require.NoError(t, o.checkOnly("bytes"))
+	}
+	for _, name := range lossLines() {
+		var names []string
+		for _, p := range lossPoints() {
+			if p.only(name) {
+				names = append(names, p.name())
+			}
+		}
+		trip, loss, _ := strings.Cut(name, "/")
+		require.Equal(t, slices.Compact([]string{trip + "/0", trip + "/" + loss}), names)
 	}
 }
 

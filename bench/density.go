@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/usage"
 	netrecord "github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -45,12 +46,28 @@ func runBytes(o options) error {
 	if err != nil {
 		return err
 	}
-	open := func() (motion, error) { return openMotion(o) }
-	list := []byteVariant{{name: "bytes", source: open, dress: &quantisedDress{}, trip: bytesRoundTrip, tables: shipped}}
 	trained, err := trainedTables(o)
 	if err != nil {
 		return err
 	}
+	if trained == nil && o.only == "bytes.trained" {
+		return usage.Errorf("-only bytes.trained: there is nothing to train tables on; -train names a recording, other than that of -trace")
+	}
+	for _, v := range byteVariants(o, shipped, trained) {
+		if o.only != "" && o.only != v.name {
+			continue
+		}
+		if err := v.run(o); err != nil {
+			return fmt.Errorf("%s: %w", v.name, err)
+		}
+	}
+	return nil
+}
+
+// byteVariants is all runs of the scenario, those with trained tables only where there are any.
+func byteVariants(o options, shipped, trained *wire.Tables) []byteVariant {
+	open := func() (motion, error) { return openMotion(o) }
+	list := []byteVariant{{name: "bytes", source: open, dress: &quantisedDress{}, trip: bytesRoundTrip, tables: shipped}}
 	if trained != nil {
 		list = append(list, byteVariant{name: "bytes.trained", source: open, dress: &quantisedDress{}, trip: bytesRoundTrip, tables: trained})
 	}
@@ -64,15 +81,7 @@ func runBytes(o options) error {
 	for _, loss := range []float64{0.01, 0.10, 0.30} {
 		list = append(list, byteVariant{name: "bytes.loss", source: open, dress: &quantisedDress{}, trip: bytesRoundTrip, loss: loss, tables: shipped})
 	}
-	for _, v := range list {
-		if o.only != "" && o.only != v.name {
-			continue
-		}
-		if err := v.run(o); err != nil {
-			return fmt.Errorf("%s: %w", v.name, err)
-		}
-	}
-	return nil
+	return list
 }
 
 // run plays a variant and reports it.

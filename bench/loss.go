@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,14 +32,15 @@ func (p lossPoint) link() transport.Link {
 	return transport.Link{Delay: p.roundTrip / 2, Loss: p.loss, BurstLoss: p.burst}
 }
 
-// only reports whether a network is the one that a name such as 20/50 stands for, its round trip in ms and its loss in percent, or
-// the one without loss that this one is held against.
+// name is what a network without bursts is chosen by, such as 20/50: its round trip in ms and its loss in percent.
+func (p lossPoint) name() string {
+	return fmt.Sprintf("%d/%d", p.roundTrip/time.Millisecond, int(p.loss*100+0.5))
+}
+
+// only reports whether a network is the one of a name, or the one without loss that this one is held against.
 func (p lossPoint) only(name string) bool {
-	trip, loss, _ := strings.Cut(name, "/")
-	if trip != strconv.Itoa(int(p.roundTrip/time.Millisecond)) {
-		return false
-	}
-	return p.total() == 0 || p.burst.Length == 0 && loss == strconv.Itoa(int(p.loss*100+0.5))
+	clean := lossPoint{roundTrip: p.roundTrip}.name()
+	return p.burst.Length == 0 && p.name() == name || p.total() == 0 && strings.HasPrefix(name, strings.TrimSuffix(clean, "0"))
 }
 
 // total is the part of all datagrams that is lost.

@@ -101,6 +101,9 @@ func run(args []string, out io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := o.checkOnly(*name); err != nil {
+		return err
+	}
 	if *list {
 		for _, s := range scenarios() {
 			fmt.Fprintf(out, "%-8s %s\n", s.name, s.about)

@@ -80,8 +80,8 @@ func (t *Trainer) Build() (*Tables, error) {
 	return NewTables(tables...)
 }
 
-// BuildKnown is Build without the tables that counted fewer symbols than least, and without those that counted fewest
-// where all would be more than a set can hold; LeftOut names the latter.
+// BuildKnown is Build without the tables that counted fewer symbols than least. Where all would be more than a set can hold, those
+// that counted most come first, and each for which there is no room any more is left out; LeftOut names the latter.
 func (t *Trainer) BuildKnown(least uint64) (*Tables, error) {
 	known, _ := t.known(least)
 	return (&Trainer{counters: known}).Build()
@@ -102,14 +102,16 @@ func (t *Trainer) known(least uint64) (known, out []*Counter) {
 	known = slices.DeleteFunc(slices.Clone(t.counters), func(c *Counter) bool { return c.total() < least })
 	slices.SortStableFunc(known, func(a, b *Counter) int { return cmp.Compare(b.total(), a.total()) })
 	codes, text := 0, 1024
-	for i, c := range known {
-		codes += c.contexts
-		text += c.contexts*(c.symbols+1) + 128
-		if codes > maxCodes || text > maxTableText {
-			return known[:i], known[i:]
+	known = slices.DeleteFunc(known, func(c *Counter) bool {
+		more, longer := c.contexts, c.contexts*(c.symbols+1)+128
+		if codes+more > maxCodes || text+longer > maxTableText {
+			out = append(out, c)
+			return true
 		}
-	}
-	return known, nil
+		codes, text = codes+more, text+longer
+		return false
+	})
+	return known, out
 }
 
 // total is how many symbols were counted.

@@ -3,6 +3,7 @@ package wire
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,6 +79,42 @@ func TestTrainerSaturates(t *testing.T) {
 	// The bound that codeLengths asks for, at the largest sizes that can be trained.
 	most := smoothed(mostCounts, mostCounts*maxContexts, mostCounts*maxContexts)
 	require.Less(t, float64(most)*MaxSymbols*MaxCodeLength, math.Ldexp(1, 64))
+}
+
+// A table for which a set has no room is left out by itself: of those that counted less, what fits is taken.
+func TestATableThatDoesNotFitLeavesRoomForTheNext(t *testing.T) {
+	full := [][2]int{{2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}, {2, maxContexts}}
+	for _, test := range []struct {
+		tables [][2]int // symbols and contexts, those that counted most first
+		known  []string
+		left   []string
+		codes  int
+	}{
+		{append(full, [][2]int{{2, 900}, {2, 193}, {2, 100}, {2, 93}, {2, 24}, {2, 1}}...), strings.Split("abcdefghjl", ""), []string{"i", "k", "m"}, maxCodes},
+		{append(full, [2]int{2, maxContexts}), strings.Split("abcdefgh", ""), nil, maxCodes},
+		{[][2]int{{1000, maxContexts}, {200, 200}, {4, 100}}, []string{"a", "c"}, []string{"b"}, maxContexts + 100},
+	} {
+		trainer := NewTrainer()
+		for i, size := range test.tables {
+			c := trainer.Table(string(rune('a'+i)), size[0], size[1])
+			for n := range 100 - i {
+				c.Count(n%size[1], 0)
+			}
+		}
+		trainer.Table("few", 2, 1).Count(0, 0)
+		tables, err := trainer.BuildKnown(10)
+		require.NoError(t, err)
+		var known []string
+		codes := 0
+		for _, table := range tables.All() {
+			known = append(known, table.Name())
+			codes += table.Contexts()
+		}
+		require.Equal(t, test.known, known)
+		require.Equal(t, test.left, trainer.LeftOut(10))
+		require.Equal(t, test.codes, codes)
+		require.LessOrEqual(t, len(tables.AppendText(nil)), maxTableText)
+	}
 }
 
 func TestTrainerPanicsOnMisuse(t *testing.T) {

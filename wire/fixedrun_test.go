@@ -62,6 +62,26 @@ func TestRunsOfFields(t *testing.T) {
 	require.Equal(t, []int{2, 2, 3, 3, 2, 4, 2, 4, 3}, fields)
 }
 
+// Where the processor is not made for it no field goes with another, and no rotation by fours; a field that could be more than an int32 goes by itself.
+func TestNoRunsWhereTheProcessorIsNotMadeForThem(t *testing.T) {
+	p := mustCompile[bounded](t, "Bounded")
+	p.wide, p.runs = false, nil
+	for i := range p.ops {
+		p.ops[i].run, p.ops[i].quat = 0, nil
+	}
+	p.findRuns()
+	require.Empty(t, p.runs)
+	for i := range p.ops {
+		require.Nil(t, p.ops[i].quat)
+	}
+	p.wide = true
+	p.ops[0].count = 1<<31 - 1
+	p.findRuns()
+	require.NotEmpty(t, p.runs)
+	require.Zero(t, p.ops[0].run)
+	require.Zero(t, p.runOf(0))
+}
+
 // Rows by whatever the processor has are what they are by plain code, bit for bit: at and next to the bounds and what is halfway between two numbers,
 // beyond them and no numbers at all, as many rows as there may be, from any place on. What is wrong with them is told of the same ones, which keep what
 // they had where they do, and nothing else is written to.

@@ -161,6 +161,28 @@ func TestOverlayStaysWithinTheLanes(t *testing.T) {
 	}
 }
 
+// Where there are fewer numbers of an order than rows, only so many rows are gone over, whole eights; where there are fewer lanes, none.
+func TestOverlayNeedsItsOrderAndItsLanes(t *testing.T) {
+	random := rand.New(rand.NewPCG(22, 3))
+	for _, words := range []int{3, 4} {
+		p := overlayPlan(t, words)
+		for _, length := range []int{0, 7, 8, 20, 31} {
+			c := newOverlayCase(random, words, 32, true)
+			require.LessOrEqual(t, p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride, c.order[:length:length]), length&^(overlayRows-1))
+		}
+		c := newOverlayCase(random, words, 32, false)
+		need := 31*c.stride + words
+		for _, length := range []int{0, words, need - 1} {
+			kept := slices.Clone(c.live)
+			if p.wide {
+				require.Panics(t, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes[:length:length], c.stride, nil) })
+			}
+			require.Equal(t, kept, c.live)
+		}
+		require.NotPanics(t, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes[:need:need], c.stride, nil) })
+	}
+}
+
 // TestOverlayAllocatesNothing is about both ways.
 func TestOverlayAllocatesNothing(t *testing.T) {
 	p := overlayPlan(t, 3)

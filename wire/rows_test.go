@@ -65,6 +65,8 @@ func TestDifferingLanesIsComparing(t *testing.T) {
 func TestDifferingRowsNeedsItsMemory(t *testing.T) {
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*7, 12*7), make([]byte, 12*8), 8) })
 	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*8), make([]byte, 12*7, 12*7), 8) })
+	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*9-1), make([]byte, 12*9), 9) }, "the last row, which is compared by itself")
+	require.Panics(t, func() { NewRows(12).Differing(make([]byte, 12*9), make([]byte, 12*9-1), 9) })
 }
 
 // BenchmarkDiffering is 64 rows, by what the processor has and by plain code.

@@ -78,6 +78,13 @@ func TestTakeStaysInside(t *testing.T) {
 		cut(&h)
 		require.Zero(t, c.Take(0, []uint32{0, 63}, &h))
 	}
+	h := Held{Now: make([]uint32, 192), Base: make([]uint32, 256), Before: make([]uint32, 256), InBase: ^uint64(0), InBefore: ^uint64(0), Gap: 1}
+	var c Column
+	c.begin(3, wide())
+	many := make([]uint32, MaxStrands+1)
+	require.Equal(t, 3, c.Take(3, many, &h), "more bodies than go side by side")
+	require.Equal(t, MaxStrands, c.Take(3, many[:MaxStrands], &h))
+	require.Equal(t, 5, c.Take(5, many[:5], &h), "none")
 }
 
 // Making bodies side by side allocates nothing, rows that go their own way included.

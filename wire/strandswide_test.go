@@ -94,7 +94,7 @@ func drawWide(t *rapid.T, d *Delta, n int) (c Column) {
 // same rows go their own way.
 func TestWideTokensAreThePlainOnes(t *testing.T) {
 	deltas := wideDeltas(t)
-	ages := rapid.OneOf(rapid.Just(int64(1)), rapid.Int64Range(1, 70), rapid.SampledFrom([]int64{2, 4095, 4096, widest - 1, widest, widest + 1}))
+	ages := rapid.OneOf(rapid.Just(int64(1)), rapid.Int64Range(1, 70), rapid.SampledFrom([]int64{2, 4095, 4096, widest - 1, widest, widest + 1, 3<<40 - 3, 1<<41 - 1}))
 	short, far, odd := 0, 0, 0
 	hold := func(t *rapid.T) {
 		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStrands).Draw(t, "bodies")

@@ -115,6 +115,23 @@ func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 	}
 }
 
+// More bodies than go side by side, or a table that has not all contexts, are no way to begin: nothing beyond either is touched.
+func TestStrandsBeginWithinTheirTable(t *testing.T) {
+	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
+	require.NoError(t, err)
+	for _, wide := range []bool{false, wide()} {
+		columns := make([]Column, 1)
+		columns[0].wide = wide
+		var s Strands
+		v := Versions{Age: 20, Span: 1}
+		require.NotPanics(t, func() { s.Begin(MaxStrands, which, columns, &v) })
+		require.Panics(t, func() { s.Begin(MaxStrands+1, which, columns, &v) })
+		short, err := NewTable("short", [][]uint8{{1, 1}})
+		require.NoError(t, err)
+		require.Panics(t, func() { s.Begin(8, short, columns, &v) })
+	}
+}
+
 // The symbols that strands begin with are the same eight at a time as one by one.
 func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -19,6 +19,10 @@ func TestARunIsReadUpToItsEnd(t *testing.T) {
 	require.NoError(t, syscall.Mprotect(memory[2*page:], syscall.PROT_NONE))
 	middle := memory[page : 2*page : 2*page]
 	random, rows := rand.New(rand.NewPCG(23, 6)), NewFloatRows()
+	clear(middle)
+	lanes := make([]uint32, 16)
+	require.False(t, rows.Run(lanes, 8, middle[page-32:], 0, 0, 0), "the rest where the first is, and nothing behind it")
+	require.True(t, rows.Run(lanes, 8, middle[page-40:], 0, 0, 0))
 	for width := range 20 {
 		for rest := range 100 {
 			f := newFloatRun(random, width, rest, uint(random.IntN(20)))

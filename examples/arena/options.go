@@ -150,8 +150,39 @@ func (o *options) motionTime() time.Duration {
 	return time.Duration(o.seconds * float64(time.Second))
 }
 
-// settleTime is how long the clients may take, once motion has stopped, until their worlds equal the server's.
-func (o *options) settleTime() time.Duration { return 2*time.Second + 4*o.rtt }
+// longestSettling bounds settleTime where next to nothing arrives.
+const longestSettling = 2 * time.Minute
+
+// settleTime is how long the clients may take, once motion has stopped, until their worlds equal the server's: as long as after faults
+// that are over and, since the loss goes on here, as long as the last packets may have to be sent again.
+func (o *options) settleTime() time.Duration {
+	over := 2*time.Second + 4*o.rtt
+	if again := o.tries() * o.try(); again < (longestSettling - over).Seconds() {
+		return over + time.Duration(again*float64(time.Second))
+	}
+	return max(over, longestSettling)
+}
+
+// tries is how often each of the last packets goes out until all of them have arrived, but for one run in a million.
+func (o *options) tries() float64 {
+	const odds, packets = 1e-6, 16 // of the last ticks, to each client
+	switch p := o.loss / 100; p {
+	case 0:
+		return 0
+	case 1:
+		return math.Inf(1)
+	default:
+		return math.Ceil(math.Log(odds/float64(packets*o.clients)) / math.Log(p))
+	}
+}
+
+// try is how many seconds pass until a packet is taken for lost and sent again (rule 8 of docs/design.md), by a round trip as the server measures it: with the wait
+// for the next tick on both sides, the jitter of both ways, and the acknowledgements that are lost.
+func (o *options) try() float64 {
+	interval := time.Second / time.Duration(o.hz)
+	trip := o.rtt + 2*o.jitter + 2*interval
+	return (trip + trip/4 + o.jitter + interval).Seconds() / (1 - o.loss/100)
+}
 
 // allowance is how many ticks the newest tick of a client in step may be behind: the round trip, the jitter of both
 // ways, and three ticks for the frames on both sides and a lost packet.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,35 @@ func TestOptionsDefaults(t *testing.T) {
 		clients: 8, entities: 1000, seconds: 10, hz: 30, loss: 5,
 		rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond, seed: 1, budget: -1, churn: 4,
 	}, o)
+}
+
+// Without loss the clients have as long as after faults that are over; with loss that goes on, as many tries as the last packets take but for one run
+// in a million; and however much is lost, the run ends.
+func TestOptionsSettleTime(t *testing.T) {
+	o := options{clients: 8, hz: 50, rtt: 80 * time.Millisecond, jitter: 10 * time.Millisecond}
 	require.Equal(t, 2320*time.Millisecond, o.settleTime())
+	was := o.settleTime()
+	for loss := 5.0; loss < 60; loss += 5 {
+		o.loss = loss
+		failed := float64(16*o.clients) * math.Pow(loss/100, o.tries())
+		require.Less(t, failed, 1e-6)
+		require.Greater(t, failed, 1e-6*loss/100, "no more tries than that takes")
+		// (80 + 20 + 40) ms and a quarter, 10 ms of jitter and 20 ms until the next tick, of which a part waits for another acknowledgement
+		require.InDelta(t, 0.205/(1-loss/100), o.try(), 1e-6)
+		require.InDelta(t, 2.32+o.tries()*o.try(), o.settleTime().Seconds(), 1e-6)
+		require.Greater(t, o.settleTime(), was)
+		was = o.settleTime()
+	}
+	for _, loss := range []float64{95, 100} {
+		o.loss = loss
+		require.Equal(t, longestSettling, o.settleTime())
+	}
+	o.rtt = time.Hour
+	require.Equal(t, 2*time.Second+4*time.Hour, o.settleTime())
+	o.loss, o.rtt = 40, 300*time.Millisecond
+	few := o.settleTime()
+	o.clients, o.rtt = 1024, 600*time.Millisecond
+	require.Greater(t, o.settleTime(), few+few/2)
 }
 
 func TestOptionsLoss(t *testing.T) {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// checkOnly reports, before anything is measured, that -only names no line of the scenario that runs.
+func (o *options) checkOnly(scenario string) error {
+	var lines []string
+	switch {
+	case o.only == "":
+		return nil
+	case scenario == "bytes":
+		lines = bytesLines()
+	case scenario == "loss":
+		lines = lossLines()
+	default:
+		return usage.Errorf("-only %s: it chooses from the lines of one scenario, with -run bytes or with -run loss", o.only)
+	}
+	if !slices.Contains(lines, o.only) {
+		return usage.Errorf("-only %s: the scenario %s has no such line; its lines are %s", o.only, scenario, strings.Join(lines, ", "))
+	}
+	return nil
+}
+
+// bytesLines is the names of the lines of the scenario bytes.
+func bytesLines() (names []string) {
+	for _, v := range byteVariants(options{}, nil, new(wire.Tables)) {
+		if !slices.Contains(names, v.name) {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
+
+// lossLines is the names of the networks of the scenario loss that have one: see lossPoint.name.
+func lossLines() (names []string) {
+	for _, p := range lossPoints() {
+		if p.burst.Length == 0 {
+			names = append(names, p.name())
+		}
+	}
+	return names
+}
