@@ -38,23 +38,28 @@ func (l *leaning) without(a *wordWaits) uint64 {
 // on the same for this client.
 func (p *packetWriter) eachComesTo(m *sharedList, c *listMark, alike *leaning) bool {
 	var room slot
-	v, at := p.v, 0
+	v, at, uneven := p.v, 0, 0
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
 		n := bits.OnesCount64(a.wait)
 		if alone := alike.without(a); alone != 0 {
+			others := m.uneven[uneven:]
 			for k := at; k < at+n; k++ {
-				e := &m.entries[k]
+				e, lean := &m.entries[k], m.lean
+				if a.even>>(e.index&63)&1 == 0 {
+					lean, others = others[0], others[1:]
+				}
 				if alone>>(e.index&63)&1 == 0 {
 					continue
 				}
 				q := v.slot(e.index, &room)
-				if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[k] || v.wentAt(e.index) == p.s {
+				if q.base != p.listed || q.mask != e.mask || p.before(q) != lean || v.wentAt(e.index) == p.s {
 					return false
 				}
 			}
 		}
 		at += n
+		uneven += bits.OnesCount64(a.wait &^ a.even)
 	}
 	return true
 }

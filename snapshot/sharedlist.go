@@ -24,8 +24,8 @@ type sharedList struct {
 	fromAt int         // of that number on
 	listed []uint32    // what was gone through
 	waits  []wordWaits // which of them waited
-	before []tick.Tick // T′ of their records
-	lean   tick.Tick   // T′ of the first, and so of most
+	lean   tick.Tick   // T′ of the first of their records, and so of most
+	uneven []tick.Tick // T′ of the others, in their order
 
 	// What it came to.
 	*alike // the records
@@ -90,7 +90,7 @@ func (l *sharedLists) keep() *sharedList {
 	}
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
-			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), before: make([]tick.Tick, 0, firstKept),
+			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), uneven: make([]tick.Tick, 0, firstKept),
 			code: make([]uint64, 0, firstKept), marks: make([]listMark, 0, firstKept/markEvery),
 		})
 	}
@@ -98,7 +98,7 @@ func (l *sharedLists) keep() *sharedList {
 	l.n++
 	l.drop(m.alike)
 	l.drop(m.from)
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank()}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], uneven: m.uneven[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank()}
 	return m
 }
 
@@ -156,7 +156,7 @@ func (p *packetWriter) copied(before *sentPacket, k *listKeeper) *listMark {
 		l.parts++
 		*k = p.keep(before)
 		m := &l.kept[i]
-		p.takePart(m, &m.marks[at])
+		p.takePart(m, &m.marks[at], k.list != nil)
 		k.takePart(p, m, at)
 		return &m.marks[at]
 	}
@@ -340,6 +340,7 @@ func (k *listKeeper) reached(p *packetWriter, f *fours, upTo int) {
 	m := k.list
 	k.at = p.w
 	k.come.at, k.come.bits, k.come.end = upTo, k.at.Bits()-k.mark.Bits(), f.listed
+	k.come.uneven = len(m.uneven)
 	if k.come.entries, k.come.waits = len(m.entries), len(m.waits); k.come.entries > 0 && upTo >= k.next {
 		k.putMark(m)
 	}
@@ -355,9 +356,10 @@ func (k *listKeeper) wrote(p *packetWriter, r *member, entry int) {
 	}
 	if r.body.before == m.lean {
 		m.waits[len(m.waits)-1].even |= 1 << (r.index & 63)
+	} else {
+		m.uneven = append(m.uneven, r.body.before)
 	}
 	m.entries = append(m.entries, *p.v.sent.entry(p.sent, entry))
-	m.before = append(m.before, r.body.before)
 	k.come.deltas += uint64(r.body.deltas)
 	k.come.same += uint64(r.body.same)
 }
