@@ -29,7 +29,7 @@ type sharedList struct {
 
 	// What it came to.
 	*alike // the records
-	code   []uint64
+	code   wire.Piece
 	marks  []listMark // how far it may be copied; the last is its end
 }
 
@@ -91,14 +91,15 @@ func (l *sharedLists) keep() *sharedList {
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
 			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), uneven: make([]tick.Tick, 0, firstKept),
-			code: make([]uint64, 0, firstKept), marks: make([]listMark, 0, firstKept/markEvery),
+			marks: make([]listMark, 0, firstKept/markEvery),
 		})
+		l.kept[l.n].code.Reserve(8 * firstKept)
 	}
 	m := &l.kept[l.n]
 	l.n++
 	l.drop(m.alike)
 	l.drop(m.from)
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], uneven: m.uneven[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank()}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], uneven: m.uneven[:0], code: m.code, marks: m.marks[:0], alike: l.blank()}
 	return m
 }
 
@@ -178,20 +179,12 @@ func (p *packetWriter) comesTo(m *sharedList, c *listMark, before *sentPacket) b
 	case p.w.Bits()+c.bits > p.limit || p.sent.n+c.entries > maxRecords-p.waiting:
 		return false
 	}
-	alike, alone := p.leanAlike(m), uint64(0)
-	p.single = nil
-	for i := range c.waits {
-		a := c.waitsOf(m, i)
-		waits := v.unsent[a.word] & a.asked
-		if v.owes {
-			waits &^= v.owed[a.word]
-		}
-		if waits != a.wait {
-			return false
-		}
-		alone |= alike.without(a)
+	alike := p.leanAlike(m)
+	same, alone := p.waitAlike(m, c, &alike)
+	if !same {
+		return false
 	}
-	if alone == 0 && alike.n == 1 {
+	if p.single = nil; alone == 0 && alike.n == 1 {
 		p.single = alike.all[0]
 	}
 	for at := m.shared(before); at < c.at; {
@@ -247,25 +240,19 @@ func (p *packetWriter) ownRows(entries []sentEntry) bool {
 func (p *packetWriter) take(m *sharedList) {
 	v := p.v
 	p.copyBits(m, m.end())
+	for i := range m.words {
+		v.wordWent(m.words[i].word, m.words[i].of)
+	}
 	if p.single == nil || !v.cohorts.goFrom(p.single, m.words, len(m.entries), p.s) {
 		v.goTogether(m.words, len(m.entries), p.s)
 	}
 	v.sent.addAlike(p.sent, m.alike)
 }
 
-// copyBits writes a list as far as a mark, and notes what does not depend on who
-// else carries it.
+// copyBits writes a list as far as a mark, and counts what it has.
 func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
 	v := p.v
-	p.w.Words(m.code, c.bits)
-	for i := range c.waits {
-		a := c.waitsOf(m, i)
-		v.unsent[a.word] &^= a.wait
-		v.unacked[a.word] |= a.wait
-		if v.big {
-			v.tooBig[a.word] &^= a.wait
-		}
-	}
+	p.w.Piece(&m.code, c.bits)
 	p.sent.records += c.entries
 	v.stats.Updates += uint64(c.entries)
 	v.stats.Deltas += c.deltas
@@ -389,7 +376,7 @@ func (k *listKeeper) end(p *packetWriter) {
 		return
 	}
 	k.putMark(m)
-	m.code = k.at.Since(&k.mark, m.code)
+	m.code.Since(&k.mark, &k.at)
 	for i := range m.waits {
 		if a := &m.waits[i]; a.wait != 0 {
 			m.words = append(m.words, wordOf{a.word, a.wait})

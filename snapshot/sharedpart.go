@@ -68,9 +68,8 @@ func (p *packetWriter) takePart(m *sharedList, c *listMark, kept bool) {
 	p.copyBits(m, c)
 	v.going = room(v.going, c.waits, usualList)
 	for i := range c.waits {
-		if a := c.waitsOf(m, i); a.wait != 0 {
-			v.going = append(v.going, wordOf{a.word, a.wait})
-		}
+		a := c.waitsOf(m, i)
+		v.wentWord(a.word, a.wait)
 	}
 	if kept { // what is kept holds them
 		v.sent.pass(p.sent, c.entries)
