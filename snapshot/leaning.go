@@ -34,27 +34,63 @@ func (l *leaning) without(a *wordWaits) uint64 {
 	return even | a.wait&^a.even
 }
 
+// waitAlike reports whether those of a list wait that waited when it was kept, and which
+// of these are no such members.
+func (p *packetWriter) waitAlike(m *sharedList, c *listMark, alike *leaning) (same bool, alone uint64) {
+	v := p.v
+	if alike.n != 1 || v.owes {
+		for i := range c.waits {
+			a := c.waitsOf(m, i)
+			waits := v.unsent[a.word] & a.asked
+			if v.owes {
+				waits &^= v.owed[a.word]
+			}
+			if waits != a.wait {
+				return false, 0
+			}
+			alone |= alike.without(a)
+		}
+		return true, alone
+	}
+	unsent, of := v.unsent, alike.all[0].of[:len(v.unsent)]
+	waits := m.waits[:c.waits-1]
+	for i := range waits { // without a branch but that of the first that differs
+		a := &waits[i]
+		if unsent[a.word]&a.asked != a.wait {
+			return false, 0
+		}
+		alone |= a.wait &^ (a.even & of[a.word])
+	}
+	a := &c.wait
+	return unsent[a.word]&a.asked == a.wait, alone | a.wait&^(a.even&of[a.word])
+}
+
 // eachComesTo asks one by one whether a record of those that are not alike leans
 // on the same for this client.
 func (p *packetWriter) eachComesTo(m *sharedList, c *listMark, alike *leaning) bool {
 	var room slot
-	v, at := p.v, 0
+	v, at, uneven := p.v, 0, 0
 	for i := range c.waits {
 		a := c.waitsOf(m, i)
 		n := bits.OnesCount64(a.wait)
 		if alone := alike.without(a); alone != 0 {
+			others := m.uneven[uneven:]
 			for k := at; k < at+n; k++ {
-				e := &m.entries[k]
+				e, lean := &m.entries[k], m.lean
+				if a.even>>(e.index&63)&1 == 0 {
+					lean, others = others[0], others[1:]
+				}
 				if alone>>(e.index&63)&1 == 0 {
 					continue
 				}
 				q := v.slot(e.index, &room)
-				if q.base != p.listed || q.mask != e.mask || p.before(q) != m.before[k] || v.wentAt(e.index) == p.s {
+				if q.base != p.listed || q.mask != e.mask || p.before(q) != lean || v.wentAt(e.index) == p.s {
 					return false
 				}
 			}
 		}
 		at += n
+		uneven += bits.OnesCount64(a.wait &^ a.even)
 	}
 	return true
 }

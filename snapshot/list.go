@@ -185,7 +185,8 @@ func (p *packetWriter) goRound() bool {
 		}
 		p.makeAheadOf(w, word)
 		for ; word != 0; word &= word - 1 {
-			if word = p.sweepOthers(w, word); word == 0 {
+			rest, full := p.sweepOthers(w, word)
+			if word = rest; word == 0 {
 				break
 			}
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
@@ -193,7 +194,7 @@ func (p *packetWriter) goRound() bool {
 			case !v.unsent.has(index): // written with its group
 			case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
 				v.plan.took(index) // its despawns' business, or the next tick's
-			case !p.unit(index):
+			case full || !p.unit(index):
 				v.cursor = index
 				p.refused(index)
 				return false

@@ -74,6 +74,11 @@ func (v *View) wentWord(w uint32, of uint64) {
 		return
 	}
 	v.going = append(v.going, wordOf{w, of})
+	v.wordWent(w, of)
+}
+
+// wordWent is wentWord without a note for slots.
+func (v *View) wordWent(w uint32, of uint64) {
 	v.unsent[w] &^= of
 	v.unacked[w] |= of
 	if v.big {

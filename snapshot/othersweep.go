@@ -14,17 +14,17 @@ import (
 // and goes the way for all.
 
 // sweepOthers writes the first of those of a word that wait, as many as are alike,
-// and returns the rest.
-func (p *packetWriter) sweepOthers(w int, word uint64) uint64 {
+// and returns the rest; full, if the packet has no room for the first of these.
+func (p *packetWriter) sweepOthers(w int, word uint64) (rest uint64, full bool) {
 	v, s := p.v, p.v.store
 	first := firstOf(uint32(w), word)
 	if !v.cohorts.any.has(first) || !p.sweepsOthers() {
-		return word
+		return word, false
 	}
 	c := v.cohorts.find(first)
 	q := slot{base: c.base, lean: c.lean, near: c.near, after: c.after}
 	if c.went == p.s || p.s-c.base >= s.cfg.Window || !v.newest(first, &q, p.upTo) {
-		return word
+		return word, false
 	}
 	before, span := p.before(&q), p.s-c.base
 	if span > maxSpan {
@@ -41,6 +41,9 @@ func (p *packetWriter) sweepOthers(w int, word uint64) uint64 {
 		symbol, raw, n := gapSymbol(index-p.last, false)
 		code, length := gap.Bits(p.gapContext, symbol)
 		if p.w.Bits()+int(length+n)+int(e.bits) > p.limit {
+			if full = p.sent.n > 0; full { // else it may be too large for any
+				p.desk.used(e, of)
+			}
 			break
 		}
 		p.w.Write(raw<<length|code, length+n)
@@ -58,7 +61,7 @@ func (p *packetWriter) sweepOthers(w int, word uint64) uint64 {
 	p.desk.sweptOthers += uint64(n)
 	v.going = room(v.going, 1, usualList)
 	v.wentWord(uint32(w), wrote)
-	return word
+	return word, full
 }
 
 // sweepsOthers reports whether anything behind the list may be swept.

@@ -203,22 +203,18 @@ func (r *sentRing) addAll(p *sentPacket, entries []sentEntry, span uint16, same 
 	}
 }
 
-// appendLast appends the last n entries of the packet that was opened last.
-func (r *sentRing) appendLast(to []sentEntry, p *sentPacket, n int) []sentEntry {
-	for i := p.n - n; i < p.n; {
-		entries := r.following(p, i)
-		to = append(to, entries...)
-		i += len(entries)
-	}
-	return to
+// pass keeps room for n entries of the packet that was opened last, which will be of what
+// others carry too.
+func (r *sentRing) pass(p *sentPacket, n int) {
+	r.next += uint64(n)
+	p.n += n
 }
 
 // addAlike records what another client's packet has too, in the packet that was
 // opened last.
 func (r *sentRing) addAlike(p *sentPacket, a *alike) {
 	r.hold(p, p.n, a)
-	r.next += uint64(len(a.entries))
-	p.n += len(a.entries)
+	r.pass(p, len(a.entries))
 }
 
 // hold makes what lies in a packet from an entry on that of others too.

@@ -24,12 +24,12 @@ type sharedList struct {
 	fromAt int         // of that number on
 	listed []uint32    // what was gone through
 	waits  []wordWaits // which of them waited
-	before []tick.Tick // T′ of their records
-	lean   tick.Tick   // T′ of the first, and so of most
+	lean   tick.Tick   // T′ of the first of their records, and so of most
+	uneven []tick.Tick // T′ of the others, in their order
 
 	// What it came to.
 	*alike // the records
-	code   []uint64
+	code   wire.Piece
 	marks  []listMark // how far it may be copied; the last is its end
 }
 
@@ -90,15 +90,16 @@ func (l *sharedLists) keep() *sharedList {
 	}
 	if l.n == len(l.kept) {
 		l.kept = append(l.kept, sharedList{
-			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), before: make([]tick.Tick, 0, firstKept),
-			code: make([]uint64, 0, firstKept), marks: make([]listMark, 0, firstKept/markEvery),
+			listed: make([]uint32, 0, firstKept), waits: make([]wordWaits, 0, firstKept), uneven: make([]tick.Tick, 0, firstKept),
+			marks: make([]listMark, 0, firstKept/markEvery),
 		})
+		l.kept[l.n].code.Reserve(8 * firstKept)
 	}
 	m := &l.kept[l.n]
 	l.n++
 	l.drop(m.alike)
 	l.drop(m.from)
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], before: m.before[:0], code: m.code[:0], marks: m.marks[:0], alike: l.blank()}
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], uneven: m.uneven[:0], code: m.code, marks: m.marks[:0], alike: l.blank()}
 	return m
 }
 
@@ -156,7 +157,7 @@ func (p *packetWriter) copied(before *sentPacket, k *listKeeper) *listMark {
 		l.parts++
 		*k = p.keep(before)
 		m := &l.kept[i]
-		p.takePart(m, &m.marks[at])
+		p.takePart(m, &m.marks[at], k.list != nil)
 		k.takePart(p, m, at)
 		return &m.marks[at]
 	}
@@ -178,20 +179,12 @@ func (p *packetWriter) comesTo(m *sharedList, c *listMark, before *sentPacket) b
 	case p.w.Bits()+c.bits > p.limit || p.sent.n+c.entries > maxRecords-p.waiting:
 		return false
 	}
-	alike, alone := p.leanAlike(m), uint64(0)
-	p.single = nil
-	for i := range c.waits {
-		a := c.waitsOf(m, i)
-		waits := v.unsent[a.word] & a.asked
-		if v.owes {
-			waits &^= v.owed[a.word]
-		}
-		if waits != a.wait {
-			return false
-		}
-		alone |= alike.without(a)
+	alike := p.leanAlike(m)
+	same, alone := p.waitAlike(m, c, &alike)
+	if !same {
+		return false
 	}
-	if alone == 0 && alike.n == 1 {
+	if p.single = nil; alone == 0 && alike.n == 1 {
 		p.single = alike.all[0]
 	}
 	for at := m.shared(before); at < c.at; {
@@ -247,25 +240,19 @@ func (p *packetWriter) ownRows(entries []sentEntry) bool {
 func (p *packetWriter) take(m *sharedList) {
 	v := p.v
 	p.copyBits(m, m.end())
+	for i := range m.words {
+		v.wordWent(m.words[i].word, m.words[i].of)
+	}
 	if p.single == nil || !v.cohorts.goFrom(p.single, m.words, len(m.entries), p.s) {
 		v.goTogether(m.words, len(m.entries), p.s)
 	}
 	v.sent.addAlike(p.sent, m.alike)
 }
 
-// copyBits writes a list as far as a mark, and notes what does not depend on who
-// else carries it.
+// copyBits writes a list as far as a mark, and counts what it has.
 func (p *packetWriter) copyBits(m *sharedList, c *listMark) {
 	v := p.v
-	p.w.Words(m.code, c.bits)
-	for i := range c.waits {
-		a := c.waitsOf(m, i)
-		v.unsent[a.word] &^= a.wait
-		v.unacked[a.word] |= a.wait
-		if v.big {
-			v.tooBig[a.word] &^= a.wait
-		}
-	}
+	p.w.Piece(&m.code, c.bits)
 	p.sent.records += c.entries
 	v.stats.Updates += uint64(c.entries)
 	v.stats.Deltas += c.deltas
@@ -340,6 +327,7 @@ func (k *listKeeper) reached(p *packetWriter, f *fours, upTo int) {
 	m := k.list
 	k.at = p.w
 	k.come.at, k.come.bits, k.come.end = upTo, k.at.Bits()-k.mark.Bits(), f.listed
+	k.come.uneven = len(m.uneven)
 	if k.come.entries, k.come.waits = len(m.entries), len(m.waits); k.come.entries > 0 && upTo >= k.next {
 		k.putMark(m)
 	}
@@ -355,9 +343,10 @@ func (k *listKeeper) wrote(p *packetWriter, r *member, entry int) {
 	}
 	if r.body.before == m.lean {
 		m.waits[len(m.waits)-1].even |= 1 << (r.index & 63)
+	} else {
+		m.uneven = append(m.uneven, r.body.before)
 	}
 	m.entries = append(m.entries, *p.v.sent.entry(p.sent, entry))
-	m.before = append(m.before, r.body.before)
 	k.come.deltas += uint64(r.body.deltas)
 	k.come.same += uint64(r.body.same)
 }
@@ -387,7 +376,7 @@ func (k *listKeeper) end(p *packetWriter) {
 		return
 	}
 	k.putMark(m)
-	m.code = k.at.Since(&k.mark, m.code)
+	m.code.Since(&k.mark, &k.at)
 	for i := range m.waits {
 		if a := &m.waits[i]; a.wait != 0 {
 			m.words = append(m.words, wordOf{a.word, a.wait})

@@ -8,6 +8,7 @@ type listMark struct {
 	waits   int       // words of those that were asked for,
 	wait    wordWaits // and the last of them so far
 	bits    int
+	uneven  int // records whose T′ is not that of most
 	end     listed
 
 	deltas, same uint64 // rows
@@ -61,19 +62,20 @@ func (p *packetWriter) longest(before *sentPacket) (i, at int) {
 }
 
 // takePart writes as much of a list as comes to the same, and notes what the packet
-// carries, as if it had been written one by one.
-func (p *packetWriter) takePart(m *sharedList, c *listMark) {
+// carries, as if it had been written one by one; the rest is kept with it or not.
+func (p *packetWriter) takePart(m *sharedList, c *listMark, kept bool) {
 	v := p.v
 	p.copyBits(m, c)
 	v.going = room(v.going, c.waits, usualList)
 	for i := range c.waits {
-		if a := c.waitsOf(m, i); a.wait != 0 {
-			v.going = append(v.going, wordOf{a.word, a.wait})
-		}
+		a := c.waitsOf(m, i)
+		v.wentWord(a.word, a.wait)
 	}
-	for i := range m.entries[:c.entries] {
-		v.sent.add(p.sent, m.entries[i])
+	if kept { // what is kept holds them
+		v.sent.pass(p.sent, c.entries)
+		return
 	}
+	v.sent.addAll(p.sent, m.entries[:c.entries], 0, true)
 }
 
 // takePart begins what is kept with that.
@@ -84,7 +86,7 @@ func (k *listKeeper) takePart(p *packetWriter, m *sharedList, at int) {
 	}
 	l.listed = append(l.listed, m.listed[:c.at]...)
 	l.waits = append(append(l.waits, m.waits[:c.waits-1]...), c.wait)
-	l.before = append(l.before, m.before[:c.entries]...)
+	l.uneven = append(l.uneven, m.uneven[:c.uneven]...)
 	l.lean = m.lean
 	l.entries = append(l.entries, m.entries[:c.entries]...)
 	l.marks = append(l.marks, m.marks[:at+1]...)

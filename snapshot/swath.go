@@ -133,9 +133,11 @@ func (s *sweep) first(p *packetWriter, h *swath, index uint32) *cohort {
 		return nil
 	}
 	c := v.cohorts.find(index)
-	if c.base != p.listed || c.went == p.s || v.maskOf(index) != h.mask || !s.leanAs(p, index, h.mask) {
+	if schema := v.store.schema; c.base != p.listed || c.went == p.s || !schema.together(h.mask&^schema.tags) {
 		return nil
 	}
+	// Its rows are those of T, which it had in the list's packet: what there is of them now is in no near cache.
+	s.mask, s.lean = h.mask, p.before(&slot{base: c.base, lean: c.lean, near: c.near})
 	return c
 }
 

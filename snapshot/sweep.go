@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -75,8 +74,8 @@ func (p *packetWriter) sweep(f *fours, next, behind []sentEntry, i, records int)
 	}
 	f.at += n
 	p.desk.swept += uint64(n)
-	s.note(p, h, next[:n])
-	f.keeper.swept(p, f, &s, h, n, i)
+	s.note(p, h, next[:n], f.keeper.list != nil)
+	f.keeper.swept(p, f, &s, h, next[:n], i)
 	return n
 }
 
@@ -182,17 +181,20 @@ func (s *sweep) write(p *packetWriter, f *fours, n int) int {
 	return n
 }
 
-// note notes the records that were written.
-func (s *sweep) note(p *packetWriter, h *swath, next []sentEntry) {
+// note notes the records that were written. What is kept of the list, if anything is,
+// will hold what the packet carries.
+func (s *sweep) note(p *packetWriter, h *swath, next []sentEntry, kept bool) {
 	v, n := p.v, bits.OnesCount32(s.members)
 	v.going = room(v.going, ahead, usualList)
 	for i := range h.words[:h.n] {
 		v.wentWord(h.words[i].word, h.waits[i])
 	}
-	span := spanOf(p.s, p.listed)
-	if h.alike && h.mask == s.mask && n == len(next) {
+	switch span := spanOf(p.s, p.listed); {
+	case kept:
+		v.sent.pass(p.sent, n)
+	case s.again(h, len(next)):
 		v.sent.addAll(p.sent, next, span, h.span && next[0].span == span)
-	} else {
+	default:
 		for m := s.members; m != 0; m &= m - 1 {
 			v.sent.add(p.sent, sentEntry{mask: s.mask, index: h.index[bits.TrailingZeros32(m)], span: span})
 		}
@@ -211,10 +213,34 @@ func (s *sweep) note(p *packetWriter, h *swath, next []sentEntry) {
 	v.stats.Unchanged += s.same
 }
 
-// swept notes n entities of the list that were gone through at once, the i-th of its
-// packet and those behind it.
-func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, h *swath, n, i int) {
-	m := k.list
+// again reports whether there is a record of each of the n entities, with the rows that
+// it had in the list's packet.
+func (s *sweep) again(h *swath, n int) bool {
+	return h.alike && h.mask == s.mask && bits.OnesCount32(s.members) == n
+}
+
+// appendTo appends what a packet carries: for each of the records an entry, that of the
+// list's packet with another span where the rest is the same.
+func (s *sweep) appendTo(to []sentEntry, h *swath, next []sentEntry, span uint16) []sentEntry {
+	if s.again(h, len(next)) {
+		from := len(to)
+		if to = append(to, next...); !h.span || next[0].span != span {
+			for i := range to[from:] {
+				to[from+i].span = span
+			}
+		}
+		return to
+	}
+	for m := s.members; m != 0; m &= m - 1 {
+		to = append(to, sentEntry{mask: s.mask, index: h.index[bits.TrailingZeros32(m)], span: span})
+	}
+	return to
+}
+
+// swept notes the next entities of the list, which were gone through at once, the i-th of
+// its packet and those behind it.
+func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, h *swath, next []sentEntry, i int) {
+	m, n := k.list, len(next)
 	if m == nil {
 		return
 	}
@@ -232,12 +258,11 @@ func (k *listKeeper) swept(p *packetWriter, f *fours, s *sweep, h *swath, n, i i
 	for i := range h.words[:h.n] {
 		m.asked(h.words[i].word, h.words[i].of, h.waits[i], even)
 	}
-	records := bits.OnesCount32(s.members)
-	m.entries = p.v.sent.appendLast(m.entries, p.sent, records)
-	was := len(m.before)
-	m.before = slices.Grow(m.before, records)[:was+records]
-	for i := range m.before[was:] {
-		m.before[was+i] = s.lean
+	m.entries = s.appendTo(m.entries, h, next, spanOf(p.s, p.listed))
+	if even == 0 {
+		for range bits.OnesCount32(s.members) {
+			m.uneven = append(m.uneven, s.lean)
+		}
 	}
 	k.come.deltas += s.deltas
 	k.come.same += s.same

@@ -113,7 +113,7 @@ func (w *BitWriter) Append(src []byte, count int) {
 	}
 }
 
-// Words appends the first count bits of words of 64, the first of them in bit 0: those that Since gave, or a Words holds.
+// Words appends the first count bits of words of 64, the first of them in bit 0: those that a Words holds.
 // It panics if they are fewer.
 func (w *BitWriter) Words(words []uint64, count int) {
 	whole := count >> 6
@@ -129,24 +129,6 @@ func (w *BitWriter) Words(words []uint64, count int) {
 	for i := 0; count > 0; i, count = i+1, count-64 {
 		w.Write(words[i], uint(min(count, 64)))
 	}
-}
-
-// Since appends to dst the bits that were written since mark, a copy that was made of w before: 64 a word,
-// the first of them in bit 0, zeros behind the last. It must not be called after Finish, nor on an overflowed writer.
-func (w *BitWriter) Since(mark *BitWriter, dst []uint64) []uint64 {
-	at := func(next int) uint64 {
-		switch {
-		case next < w.next:
-			return binary.LittleEndian.Uint64(w.buf[next:])
-		case next == w.next:
-			return w.acc
-		}
-		return 0
-	}
-	for next, end := mark.next, w.Bits(); next*8+int(mark.n) < end; next += 8 {
-		dst = append(dst, at(next)>>mark.n|at(next+8)<<(64-mark.n)) // of no bits when n is 0: Go shifts to zero
-	}
-	return dst
 }
 
 // Bits returns how many bits were written, also past the buffer's end.
