@@ -92,7 +92,7 @@ func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 		}
 		a.latest = grown(a.latest, int(id.Index)+1, len(v.slots))
 		a.latest[id.Index] = v.store.tick
-		if v.store.moved[id.Index].last == v.store.tick {
+		if v.store.changed.has(id.Index) {
 			a.pass(v, id.Index)
 		}
 		if !v.unsent.has(id.Index) {
@@ -110,7 +110,7 @@ func (a *authored) pass(v *View, index uint32) {
 	if a.newest[index] == v.store.tick {
 		return
 	}
-	if was := v.store.moved[index].before; was != a.newest[index] {
+	if was := v.store.movedBefore(index); was != a.newest[index] {
 		a.before[index] = was
 	}
 	a.newest[index] = v.store.tick

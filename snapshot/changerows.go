@@ -186,16 +186,3 @@ func keepRun4(to, from []uint32, age uint32) {
 		*(*[4]uint32)(to[1:]) = [4]uint32(from)
 	}
 }
-
-// touchRows is touch for entities of one word.
-func (s *Store) touchRows(w uint32, rows uint64) {
-	if s.changed[w] == 0 {
-		s.words = append(s.words, w)
-	}
-	rows &^= s.changed[w]
-	s.changed[w] |= rows
-	for now, of := s.tick, s.moved[w<<6:]; rows != 0; rows &= rows - 1 {
-		m := &of[bits.TrailingZeros64(rows)]
-		m.before, m.last = m.last, now
-	}
-}

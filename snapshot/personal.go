@@ -117,7 +117,7 @@ func (v *View) touchedAt(index uint32) tick.Tick {
 
 // moved is the newest change of an entity, as this client sees it.
 func (v *View) moved(index uint32) tick.Tick {
-	moved := max(v.author.moved(index, v.store.moved[index].last), v.touchedAt(index))
+	moved := max(v.author.moved(index, v.store.movedAt(index)), v.touchedAt(index))
 	if int(index) < len(v.own.turned) {
 		moved = max(moved, v.own.turned[index])
 	}

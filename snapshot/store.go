@@ -24,7 +24,8 @@ type Store struct {
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
 	was    []Mask        // per index: what it was before that capture
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
-	moved  []movedAt     // per index: its newest changes that are everybody's
+	moved  []movedIn     // per 64 indexes: the newest changes before this tick that are everybody's
+	still  []tick.Tick   // per index: the newest change of who changed in neither
 	gens   []uint32      // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
 
@@ -58,9 +59,6 @@ type Store struct {
 	shapes   uint64           // see Shapes
 }
 
-// movedAt is when an entity changed: the newest tick, and the one before it. They are written together, and so lie in one line of memory.
-type movedAt struct{ last, before tick.Tick }
-
 // NewStore returns an empty Store.
 func NewStore(schema *Schema, cfg Config) *Store {
 	cfg = cfg.withDefaults()
@@ -88,11 +86,9 @@ func (s *Store) Begin(t tick.Tick) {
 	if t <= s.tick {
 		return
 	}
+	s.settle(s.tick)
 	s.tick, s.open, s.count = t, true, 0
-	for _, w := range s.words {
-		s.changed[w] = 0
-	}
-	s.words, s.reshaped = s.words[:0], s.reshaped[:0]
+	s.reshaped = s.reshaped[:0]
 	s.refs.begin()
 	s.births, s.deaths = s.births[:0], s.deaths[:0]
 	s.groups.left = s.groups.left[:0]
@@ -157,10 +153,11 @@ func (s *Store) takeIndex() (uint32, bool) {
 	s.shape = append(s.shape, tick.None)
 	s.was = append(s.was, 0)
 	s.born = append(s.born, tick.None)
-	s.moved = append(s.moved, movedAt{tick.None, tick.None})
+	s.still = append(s.still, tick.None)
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
+	s.moved = append(s.moved, make([]movedIn, len(s.changed)-len(s.moved))...)
 	return index, true
 }
 
@@ -181,18 +178,6 @@ func (s *Store) Despawn(id wire.NetworkID) {
 	s.freed = append(s.freed, id.Index)
 	if s.born[id.Index] != s.tick {
 		s.deaths = append(s.deaths, id)
-	}
-}
-
-// touch notes a change in this tick that is not only of whom a row names.
-func (s *Store) touch(index uint32) {
-	w := index >> 6
-	if s.changed[w] == 0 {
-		s.words = append(s.words, w)
-	}
-	s.changed[w] |= 1 << (index & 63)
-	if m := &s.moved[index]; m.last != s.tick {
-		m.before, m.last = m.last, s.tick
 	}
 }
 

@@ -92,9 +92,9 @@ func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
 // of a capture of 100 rows.
 const awaited = 4096
 
-// Await asks for the memory of a row of entities that have it, for which ReplaceRows is about to be called when something else has been done,
-// and if told to for that of when they changed. Where they lie one behind the other the processor sees by itself what comes.
-func (s *Store) Await(ids []wire.NetworkID, row int, moved bool) {
+// Await asks for the memory of a row of entities that have it, for which ReplaceRows is about to be called when something else has been done.
+// Where they lie one behind the other the processor sees by itself what comes.
+func (s *Store) Await(ids []wire.NetworkID, row int) {
 	if len(s.gens) < awaited || len(ids) == 0 || int(ids[len(ids)-1].Index)-int(ids[0].Index) == len(ids)-1 {
 		return
 	}
@@ -106,8 +106,5 @@ func (s *Store) Await(ids []wire.NetworkID, row int, moved bool) {
 		if int(page) < len(pages) {
 			wire.FetchRows(pages[page], n, page*pageRows, ids[from:k])
 		}
-	}
-	if moved {
-		wire.FetchRows(s.moved, 1, 0, ids)
 	}
 }

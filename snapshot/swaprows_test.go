@@ -66,7 +66,7 @@ func (p *swapped) replace(row, of int) {
 		first := some[0].Index &^ (stripeRows - 1)
 		page := func(s *Store) []uint32 { return s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] }
 		p.slow.replaceApart(some, row, page(p.slow), lanes, false)
-		p.quick.Await(some, row, true)
+		p.quick.Await(some, row)
 		if p.quick.swapRows(some, row, page(p.quick), lanes) {
 			p.ways[0]++
 		} else {
@@ -82,6 +82,7 @@ func (p *swapped) same() {
 	require.Equal(p.t, a.changed, b.changed)
 	require.Equal(p.t, a.words, b.words)
 	require.Equal(p.t, a.moved, b.moved)
+	require.Equal(p.t, a.still, b.still)
 	require.Equal(p.t, a.rows.pages, b.rows.pages)
 	h, i := &a.past, &b.past
 	require.Equal(p.t, h.rows, i.rows)
@@ -190,8 +191,7 @@ func TestAwaitChangesNothing(t *testing.T) {
 		s.Set(ids[len(ids)-1], 0, []uint32{1, 2, uint32(len(ids))})
 	}
 	for _, some := range [][]wire.NetworkID{nil, ids[:1], ids, {ids[3], ids[awaited+699], {Index: 99999, Generation: 1}}, {ids[5], ids[2]}} {
-		s.Await(some, 0, true)
-		s.Await(some, 0, false)
+		s.Await(some, 0)
 	}
 	for k, id := range ids {
 		require.Equal(t, []uint32{1, 2, uint32(k + 1)}, s.Row(id, 0))
