@@ -158,6 +158,10 @@ func (s *Server) Publish() {
 		return
 	}
 	e := &s.explicit
+	if len(e.commands)+len(e.pace.late)+len(e.pace.anew) == 0 {
+		e.pace.goOn(s.store.Tick())
+		return
+	}
 	s.putLate()
 	for _, c := range e.commands {
 		switch c.what {

@@ -177,7 +177,7 @@ func (s *Server) fill(c *session, desk *snapshot.Desk) {
 // sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
 // for rows, the next packet is for rows alone. It says false when there was nothing that fits, or no room for a packet.
 func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
-	b, ok := c.begin()
+	b, ok := c.open(c.conn.CanSend())
 	if !ok {
 		return false
 	}
@@ -210,10 +210,10 @@ func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) b
 
 // reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.
 func (s *Server) reportOversize(c *session) {
-	stats := c.view.Stats()
-	if stats.Oversize == c.oversize {
+	if c.view.Oversize() == c.oversize {
 		return
 	}
+	stats := c.view.Stats()
 	s.stats.Oversize += stats.Oversize - c.oversize
 	c.oversize = stats.Oversize
 	if stats.OversizeID == c.oversizeID {

@@ -114,7 +114,9 @@ func (w *watch) scan(h watcher) {
 			w.scanTable(t, h)
 		}
 	}
-	w.revisit(h)
+	if len(w.left) > 0 {
+		w.revisit(h)
+	}
 }
 
 // count is the number of entities that have a Replicated.

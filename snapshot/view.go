@@ -372,5 +372,8 @@ func (v *View) Known() int {
 // Unacked is the number of entities whose newest record is on its way.
 func (v *View) Unacked() int { return v.unacked.count() }
 
+// Oversize is that of Stats.
+func (v *View) Oversize() uint64 { return v.stats.Oversize }
+
 // Stats is what the View has done so far.
 func (v *View) Stats() ViewStats { return v.stats }
