@@ -198,7 +198,7 @@ func (s *Server) observe(c *session) {
 
 // tellRights tells clients what has become, or is no longer, theirs to write.
 func (s *Server) tellRights() {
-	if !s.frame.due || !s.protocol.writers.any() {
+	if !s.frame.due {
 		return
 	}
 	for _, h := range s.store.Handovers() {
@@ -241,9 +241,6 @@ func (s *Server) tellRightsTo(c *session) {
 
 // askResync asks a client for everything that it writes anew, if what it said was lost here.
 func (s *Server) askResync(c *session) {
-	if c.theirs == nil {
-		return
-	}
 	if epoch, want := c.theirs.WantResync(); want {
 		c.sendResync(epoch)
 	}

@@ -110,9 +110,6 @@ func (e *early) waiting() int {
 // client's view must have observed the newest commit.
 func (s *Server) release(c *session) {
 	e := c.early
-	if e.count == 0 {
-		return
-	}
 	var behind uint64 // ordered channels of which something stays
 	full := false     // no more reliable messages find room
 	for i := range e.list {

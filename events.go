@@ -26,9 +26,13 @@ type event struct {
 
 // fire tells everything that waits, and what the functions that are called cause meanwhile.
 func (e *events) fire() {
-	if e.firing || len(e.waiting) == 0 {
-		return
+	if len(e.waiting) > 0 && !e.firing {
+		e.fireAll()
 	}
+}
+
+// fireAll is fire where something waits.
+func (e *events) fireAll() {
 	e.firing = true
 	defer func() { e.firing = false }()
 	for i := 0; i < len(e.waiting); i++ {

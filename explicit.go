@@ -45,6 +45,9 @@ type explicit struct {
 	pace     putPace
 }
 
+// waits reports whether the next capture has anything to take in.
+func (e *explicit) waits() bool { return len(e.commands)+len(e.pace.late) > 0 }
+
 // command is one thing said. Of a component, its lanes lie at from.
 type command struct {
 	what commandKind
@@ -155,6 +158,10 @@ func (s *Server) Publish() {
 		return
 	}
 	e := &s.explicit
+	if len(e.commands)+len(e.pace.late)+len(e.pace.anew) == 0 {
+		e.pace.goOn(s.store.Tick())
+		return
+	}
 	s.putLate()
 	for _, c := range e.commands {
 		switch c.what {
@@ -176,7 +183,7 @@ func (s *Server) Publish() {
 
 // publishAlone is the capture of a tick in which there was none.
 func (s *Server) publishAlone() {
-	if !s.frame.due || len(s.explicit.commands)+len(s.explicit.pace.late) == 0 || s.store.Tick() >= s.Tick() {
+	if !s.frame.due || s.store.Tick() >= s.Tick() {
 		return
 	}
 	s.store.Begin(s.Tick())

@@ -131,5 +131,8 @@ func (s *Server) putLate() {
 		delete(p.at, lateKey{l.id, l.row})
 	}
 	p.late, p.anew = p.late[:still], p.anew[:0]
-	p.before, p.last = p.last, now
+	p.goOn(now)
 }
+
+// goOn notes that what was said before a capture is in the store.
+func (p *putPace) goOn(now tick.Tick) { p.before, p.last = p.last, now }

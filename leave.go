@@ -41,9 +41,6 @@ func (s *Server) leave(c *session, reason *peer.Error) {
 
 // seeOff takes those out of the game of which nothing waits any more.
 func (s *Server) seeOff() {
-	if s.counts[leaving] == 0 {
-		return
-	}
 	s.leavers = s.leavers[:0]
 	for _, c := range s.sessions {
 		if c.state == leaving {

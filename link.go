@@ -115,6 +115,9 @@ func (l *link) load(b *peer.Builder, stateWaits bool) {
 		b.Add(wire.MessageCredit, tick.Initialization, peer.CreditSize)
 		l.arrivals.CreditSent(b.Sequence())
 	}
+	if !l.outgoing.Pending() {
+		return
+	}
 	room := b.Room()
 	if stateWaits {
 		l.outgoing.Fill(b, room/2)

@@ -86,9 +86,16 @@ func newOrder(report func(error), steps ...Step) order {
 // enter notes that a step begins. The first frame ends with StepSend, or when a step comes again that a frame has
 // only once: what has not come by then is missing, or runs after Send. Only the fixed steps of the game may begin later.
 func (o *order) enter(s Step) {
+	if !o.done {
+		o.watch(s)
+	}
+}
+
+// watch is enter as long as there is something to find out.
+func (o *order) watch(s Step) {
 	fixed := s == StepDispatch(tick.FixedUpdate)
 	switch {
-	case o.done || s > StepSend:
+	case s > StepSend:
 		return
 	case o.frames > 0:
 		o.wait(s)

@@ -101,12 +101,15 @@ func (s *Server) setUpCrew() {
 // serveAll sends every client what this frame owes it.
 func (s *Server) serveAll() {
 	w := &s.crew
-	clear(w.filling)
+	before := len(w.filling)
 	w.filling = w.filling[:0]
 	for _, c := range s.sessions {
 		if s.serve(c) {
 			w.filling = append(w.filling, c)
 		}
+	}
+	if now := len(w.filling); now < before {
+		clear(w.filling[now:before])
 	}
 	if w.parts = min(len(w.workers), len(w.filling)); w.parts > 1 {
 		s.deliverInParts()

@@ -60,9 +60,6 @@ func nobody(w io.Writer) bool {
 // recordTick takes in the newest capture.
 func (s *Server) recordTick() {
 	r := &s.recording
-	if r.writer == nil {
-		return
-	}
 	if err := r.writer.Tick(s.store); err != nil {
 		r.writer = nil
 		s.Report(fmt.Errorf("netcode: the recording has ended: %w", err))

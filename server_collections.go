@@ -20,9 +20,6 @@ const (
 // sendCollections queues for each client what it lacks of collections, once a frame, when it is known what it may see.
 func (s *Server) sendCollections() {
 	origin := s.collections.origin
-	if origin == nil {
-		return
-	}
 	for _, id := range s.store.Ended() {
 		origin.Drop(id)
 	}
@@ -70,10 +67,9 @@ func (s *Server) recallCollections(c *session) {
 // recall takes back what waits for a client about entities that have left its sight, whoever said it, before anything leaves in
 // this frame.
 func (s *Server) recall(c *session) {
-	if l := &c.collector; l.recalled != c.view.Sights() {
-		l.recalled = c.view.Sights()
-		s.stats.Recalled += c.outgoing.RecallAll(l)
-	}
+	l := &c.collector
+	l.recalled = c.view.Sights()
+	s.stats.Recalled += c.outgoing.RecallAll(l)
 }
 
 // collector is a client as its collections see it. It implements collections.Link and peer.Recaller.

@@ -31,7 +31,7 @@ func (s *Server) SetInterest(policy Interest) {
 
 // judgeInterest asks the policy about every client, when the world of this tick is known and nothing of it is sent yet.
 func (s *Server) judgeInterest() {
-	if s.interest == nil || !s.frame.due || s.store.Tick() == 0 {
+	if !s.frame.due || s.store.Tick() == 0 {
 		return
 	}
 	s.interest.Prepare(s.store)

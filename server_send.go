@@ -21,29 +21,48 @@ const repeatMost = 64
 // Send ends a frame: it gives up on clients that fell silent or whose queues overflowed, and builds for each client the
 // packets that its budget allows: messages in every frame, state on a network tick. They wait for Drain.
 // It is a step of the frame, which the systems call: a message is sent by the function netcode.Send.
+//
+// What there is nothing to do for is not entered: a tick runs once between two sleeps of the process, and finds none of its code at hand.
 func (s *Server) Send() {
 	s.expire()
-	s.seeOff()
-	s.rotateSecret()
-	s.publishAlone()
-	s.recordTick()
-	s.leaveOutAuthors()
-	s.judgeInterest()
-	s.sendCollections()
-	s.reportGroups()
-	s.tellRights()
+	if s.counts[leaving] > 0 {
+		s.seeOff()
+	}
+	if s.frame.now-s.secretAt >= secretFor {
+		s.rotateSecret()
+	}
+	if s.explicit.waits() {
+		s.publishAlone()
+	}
+	if s.recording.writer != nil {
+		s.recordTick()
+	}
+	if s.protocol.writers.any() {
+		s.leaveOutAuthors()
+	}
+	if s.interest != nil {
+		s.judgeInterest()
+	}
+	if s.collections.origin != nil {
+		s.sendCollections()
+	}
+	if len(s.store.LargeGroups()) > 0 {
+		s.reportGroups()
+	}
+	if s.protocol.writers.any() {
+		s.tellRights()
+	}
 	s.serveAll()
 	s.endFrame()
-	s.sweep()
+	if s.counts[gone] > 0 {
+		s.sweep()
+	}
 	s.events.fire()
 }
 
 // rotateSecret makes the secret of the cookies anew, so that one that leaks is of no use for long. The cookies that are out
 // stay good for their few seconds.
 func (s *Server) rotateSecret() {
-	if s.frame.now-s.secretAt < secretFor {
-		return
-	}
 	s.secretAt = s.frame.now
 	var secret [32]byte
 	if _, err := io.ReadFull(s.config.Random, secret[:]); err != nil {
@@ -85,8 +104,12 @@ func (s *Server) serve(c *session) (due bool) {
 		return false
 	}
 	c.view.Observe()
-	s.release(c)
-	s.recall(c) // After all that the game is told of in this call, which may have made it hide something.
+	if c.early.count > 0 {
+		s.release(c)
+	}
+	if c.collector.recalled != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
+		s.recall(c)
+	}
 	c.budget.Refill(s.frame.now)
 	if !s.frame.due {
 		if !c.starved {
@@ -95,7 +118,9 @@ func (s *Server) serve(c *session) (due bool) {
 		return false
 	}
 	c.conn.DetectLost(s.frame.now, c)
-	s.askResync(c)
+	if c.theirs != nil {
+		s.askResync(c)
+	}
 	s.repeat(c)
 	c.view.Plan(c.budget.Left())
 	return true
@@ -152,7 +177,7 @@ func (s *Server) fill(c *session, desk *snapshot.Desk) {
 // sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
 // for rows, the next packet is for rows alone. It says false when there was nothing that fits, or no room for a packet.
 func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
-	b, ok := c.begin()
+	b, ok := c.open(c.conn.CanSend())
 	if !ok {
 		return false
 	}
@@ -185,10 +210,10 @@ func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) b
 
 // reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.
 func (s *Server) reportOversize(c *session) {
-	stats := c.view.Stats()
-	if stats.Oversize == c.oversize {
+	if c.view.Oversize() == c.oversize {
 		return
 	}
+	stats := c.view.Stats()
 	s.stats.Oversize += stats.Oversize - c.oversize
 	c.oversize = stats.Oversize
 	if stats.OversizeID == c.oversizeID {

@@ -240,9 +240,6 @@ func (s *Server) remove(c *session) {
 
 // sweep takes the sessions that are gone out of the list.
 func (s *Server) sweep() {
-	if s.counts[gone] == 0 {
-		return
-	}
 	kept := s.sessions[:0]
 	for _, c := range s.sessions {
 		if c.state != gone {

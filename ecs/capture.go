@@ -106,12 +106,20 @@ func (c *Capture) Run(t tick.Tick) {
 	c.store.Begin(t)
 	c.quick = c.quickRows()
 	c.group.table = nil
-	c.rejoin()
+	if !c.watch.mark.goes(c.watch.world) {
+		c.rejoin()
+	}
 	c.look()
-	c.captureMarked()
-	c.captureLate()
-	c.seekCopies()
-	c.resolve()
+	if len(c.marks.list) > 0 {
+		c.captureMarked()
+	}
+	if len(c.pace.late) > 0 {
+		c.captureLate()
+	}
+	if c.watch.logs { // else nobody names anyone
+		c.seekCopies()
+		c.resolve()
+	}
 	c.watch.trim()
 	if c.along != nil {
 		c.along()
@@ -126,9 +134,6 @@ func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
-	if c.watch.mark.goes(c.watch.world) {
-		return
-	}
 	for index := range c.watch.byIndex {
 		id := wire.NetworkID{Index: uint32(index), Generation: c.watch.byIndex[index].generation}
 		c.store.Despawn(id)

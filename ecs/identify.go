@@ -82,9 +82,6 @@ const soughtEach = 64
 // whoever names the copy names nobody until that is known, and who named the entity goes on to.
 func (c *Capture) seekCopies() {
 	w := c.watch
-	if !w.logs {
-		return // nobody names anyone
-	}
 	for range min(soughtEach, len(w.byIndex)) {
 		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
 		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {

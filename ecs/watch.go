@@ -114,7 +114,9 @@ func (w *watch) scan(h watcher) {
 			w.scanTable(t, h)
 		}
 	}
-	w.revisit(h)
+	if len(w.left) > 0 {
+		w.revisit(h)
+	}
 }
 
 // count is the number of entities that have a Replicated.
@@ -240,7 +242,7 @@ func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
 		w.rows = c.collect(from, end, w.rows)
 		differed = len(w.rows) > n
 	}
-	if len(w.rows) == 0 || h.differ(t, c, w.rows) {
+	if len(w.rows) == 0 || len(w.rows) > 1 && h.differ(t, c, w.rows) { // The way of several rows is longer than that of one.
 		return
 	}
 	for _, row := range w.rows {

@@ -13,9 +13,13 @@ func (in *Inbound) Drain(stage tick.Stage) int {
 	if in.draining || in.depth > 0 || !stage.Valid() {
 		return 0
 	}
-	in.draining, in.stage, in.nested = true, stage, 0
-	before := in.stats.Handled
+	in.stage, in.nested = stage, 0
 	q := &in.cur.stages[stage]
+	if len(q.items)+len(in.waiting)+len(in.cur.origins)+len(in.cur.bytes) == 0 { // Nothing came since all was emptied.
+		return 0
+	}
+	in.draining = true
+	before := in.stats.Handled
 	q.end = len(q.items)
 	for !in.releaseAll(stage) {
 	}

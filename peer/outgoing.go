@@ -241,7 +241,7 @@ func (o *Outgoing) Waiting() int { return o.batches.waiting() + o.reliable.waiti
 
 // Pending reports whether Fill would put anything into a packet with room.
 func (o *Outgoing) Pending() bool {
-	return !o.batches.empty() || o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil
+	return !o.batches.empty() || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
 }
 
 // Unconfirmed returns how many reliable messages are not yet acknowledged, pieces counted apart.
@@ -252,6 +252,15 @@ func (o *Outgoing) Unconfirmed() int { return o.reliable.unconfirmed }
 // receiver waits for, as far as is known here: up to the newest tick before which a message was not to be handled, a receiver that has
 // acknowledged all that was sent may lack credit because it waits as it was asked to, and that does not count.
 func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
+	if o.reliable.unconfirmed == 0 { // as in most games' ticks
+		o.blocked = false
+		return 0
+	}
+	return o.blockedFor(now, t)
+}
+
+// blockedFor is Blocked where there are reliable messages that are not acknowledged.
+func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
 	why := o.reliable.blocked()
 	if why == holdNone || why == holdCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
 		o.blocked = false

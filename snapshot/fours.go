@@ -66,19 +66,24 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 	grouped := len(v.store.groups.of) > 0
 	f := fours{members: v.four[:0], listed: listed{context: afterAll}}
 	from, room := 0, true
-	if c := p.copied(before, &f.keeper); c != nil {
-		from, f.listed = c.at, c.end
-	} else {
+	var copied *listMark
+	if p.desk.lists.n > 0 {
+		copied = p.copied(before, &f.keeper)
+	}
+	if copied != nil {
+		from, f.listed = copied.at, copied.end
+	} else if p.desk.lists.keeps() {
 		f.keeper = p.keep(before)
 	}
 	first, until := from, from
+	few := before.n-from < leastSwept // Then each goes the way for all, alone: that is less to run through than what several share.
 	for i := from; i < before.n && room; i++ {
 		e := v.sent.entry(before, i)
 		if e.despawn {
 			until = max(until, i+1)
 			continue
 		}
-		if i == until {
+		if i == until && !few {
 			next := v.sent.following(before, i)
 			behind := next[min(ahead, len(next)):]
 			next = next[:min(ahead, len(next))]
@@ -96,7 +101,10 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		if grouped && v.store.groups.at(e.index) != 0 && v.store.groups.whole(e.index) == nil {
 			f.keeper.own = true // how much is seen of a group so large is this client's own
 		}
-		body := p.desk.sheaf.bodies[i-first]
+		var body *bodyEntry
+		if !few {
+			body = p.desk.sheaf.bodies[i-first]
+		}
 		switch inGroup := grouped && (v.groupOf(e.index) != nil || v.ties.has(e.index)); {
 		case inGroup:
 		case body != nil || p.candidate(e.index):

@@ -26,9 +26,6 @@ func (p *packetWriter) refused(index uint32) {
 func (p *packetWriter) hungry() bool {
 	v := p.v
 	h := &v.hunger
-	if h.index == 0 {
-		return false
-	}
 	index := h.index - 1
 	if v.wentAt(index) >= h.at || !v.unsent.has(index) || v.owed.has(index) || v.tenants[index].life > p.s {
 		*h = hunger{}

@@ -29,6 +29,13 @@ func (v *View) birth(index uint32) {
 
 // born takes in what follows from the births of the newest commit: who was not hidden meanwhile is named by those that name it.
 func (v *View) born() {
+	if len(v.newborn.list) > 0 {
+		v.bornAll()
+	}
+}
+
+// bornAll is born where there are any.
+func (v *View) bornAll() {
 	n := &v.newborn
 	for _, index := range n.list {
 		if n.of.has(index) {

@@ -330,9 +330,6 @@ func (p *packetWriter) leave(index uint32, plain int) {
 
 // together writes the records of the units that were placed.
 func (p *packetWriter) together() {
-	if !p.tied {
-		return
-	}
 	p.limit, p.waiting, p.kept = p.full, 0, 0
 	for _, index := range p.v.ties.placed {
 		if p.gather(index); len(p.v.lacking) > 0 && !p.fitsAll() {

@@ -131,6 +131,13 @@ func (u *openRun) endBits() int {
 
 // endRun writes the end of a run, if there is one.
 func (p *packetWriter) endRun() {
+	if p.run.open {
+		p.endOpenRun()
+	}
+}
+
+// endOpenRun is endRun where there is one.
+func (p *packetWriter) endOpenRun() {
 	p.w.Write(0, uint(p.run.endBits()))
 	if p.run.n > 0 {
 		p.w.Patch(p.run.at, byte(p.run.n))

@@ -83,7 +83,7 @@ func newSentRing(packets int) sentRing {
 
 // get finds a packet that is still remembered.
 func (r *sentRing) get(seq uint64) *sentPacket {
-	p := &r.packets[seq%uint64(len(r.packets))]
+	p := &r.packets[seq&uint64(len(r.packets)-1)]
 	if p.seq != seq || seq == 0 || seq < r.oldest {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 		r.oldest++
 	}
 	r.newest = seq
-	p := &r.packets[seq%uint64(len(r.packets))]
+	p := &r.packets[seq&uint64(len(r.packets)-1)]
 	*p = sentPacket{seq: seq, tick: t, first: r.next, pending: true}
 	return p
 }

@@ -83,9 +83,12 @@ func (l *sharedLists) begin(t tick.Tick) {
 	l.tick, l.n, l.used = t, 0, false
 }
 
+// keeps reports whether one more list of the tick is to be kept.
+func (l *sharedLists) keeps() bool { return l.tick >= l.next && l.n < maxSharedLists }
+
 // keep is an empty list of the tick, nil where none is to be kept.
 func (l *sharedLists) keep() *sharedList {
-	if l.tick < l.next || l.n == maxSharedLists {
+	if !l.keeps() {
 		return nil
 	}
 	if l.n == len(l.kept) {

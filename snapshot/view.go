@@ -182,7 +182,9 @@ func (v *View) Observe() {
 		return
 	}
 	v.observe()
-	v.obey()
+	if len(v.orders) > 0 {
+		v.obey()
+	}
 }
 
 // observe is Observe of a commit that was not observed yet, without what waits for it.
@@ -197,8 +199,12 @@ func (v *View) observe() {
 	}
 	v.owes = v.owes && v.owed.any()
 	v.big = v.big && v.tooBig.any()
-	v.grow()
-	v.retarget()
+	if len(s.gens) != len(v.slots) {
+		v.grow()
+	}
+	if len(s.refs.changed) > 0 {
+		v.retarget()
+	}
 	for _, index := range s.reshaped {
 		v.alone(index)
 	}
@@ -215,7 +221,9 @@ func (v *View) observe() {
 	if masked {
 		v.lacks()
 	}
-	v.left()
+	if len(s.groups.left) > 0 {
+		v.left()
+	}
 	if masked || len(s.words) == 0 {
 		return
 	}
@@ -363,6 +371,9 @@ func (v *View) Known() int {
 
 // Unacked is the number of entities whose newest record is on its way.
 func (v *View) Unacked() int { return v.unacked.count() }
+
+// Oversize is that of Stats.
+func (v *View) Oversize() uint64 { return v.stats.Oversize }
 
 // Stats is what the View has done so far.
 func (v *View) Stats() ViewStats { return v.stats }

@@ -103,7 +103,9 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
 	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
-	v.makeRoom()
+	if v.cohorts.used > 0 {
+		v.makeRoom()
+	}
 	v.sent.desk = &desk.lists
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
@@ -128,7 +130,7 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	p.header()
 	p.full = len(dst)*8 - endBits
 	var list *sentPacket
-	hungry := p.hungry()
+	hungry := v.hunger.index != 0 && p.hungry()
 	if !hungry {
 		list = p.choose()
 		p.ends(list)
@@ -202,16 +204,15 @@ func (p *packetWriter) ends(list *sentPacket) {
 	if p.v.updatesPending() {
 		p.limit = p.full/despawnShare + p.ending
 	}
-	p.despawns()
+	p.last = 0
+	if p.v.owes {
+		p.despawns()
+	}
 }
 
 // despawns writes what is owed, in index order, up to the limit.
 func (p *packetWriter) despawns() {
 	v := p.v
-	p.last = 0
-	if !v.owes {
-		return
-	}
 	plain := p.limit
 	for w := range v.owed {
 		if v.owed[w] == 0 {
@@ -275,7 +276,9 @@ func (p *packetWriter) updates(list *sentPacket, hungry bool) {
 	p.listHead(list)
 	room := list == nil || p.goAgain(list)
 	p.last = 0
-	p.together()
+	if p.tied {
+		p.together()
+	}
 	if hungry {
 		p.feed()
 	}

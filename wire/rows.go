@@ -21,7 +21,10 @@ func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 		done = n &^ 7
 		rows = differingRows(&a[0], &b[0], r.size, done)
 	}
-	return rows | r.differing(a[done*r.size:], b[done*r.size:], n-done)<<done
+	if done < n {
+		rows |= r.differing(a[done*r.size:], b[done*r.size:], n-done) << done
+	}
+	return rows
 }
 
 // DifferingLanes is Differing for rows of lanes, of 4 bytes each.

@@ -168,6 +168,9 @@ func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
 // SendAll implements transport.Volleyer: on Linux up to 64 runs go in one call.
 func (c *Conn) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
 	if len(runs) == 1 { // as from a server with one client
+		if n := len(runs[0]); n > 0 && n <= sizes[0] {
+			return 0, c.Send(to[0], runs[0])
+		}
 		return 0, c.SendRun(to[0], runs[0], sizes[0])
 	}
 	for at := 0; at < len(runs); {

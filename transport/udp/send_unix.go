@@ -22,8 +22,8 @@ const maxZones = 64
 type sender struct {
 	mu    sync.Mutex
 	raw   syscall.RawConn
-	ipv6  bool // the family of the socket
-	write func(descriptor uintptr) bool
+	ipv6  bool                     // the family of the socket
+	write func(descriptor uintptr) // writeOnce
 	zones map[string]uint32
 
 	segments bool // the kernel cuts a write into datagrams
@@ -59,11 +59,11 @@ func (s *sender) open(socket *net.UDPConn) error {
 // send reports whether the kernel was full.
 func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.address(to); err != nil {
-		return false, err
+	if err = s.address(to); err == nil {
+		full, err = s.writeAll(datagram, nil)
 	}
-	return s.writeAll(datagram, nil)
+	s.mu.Unlock()
+	return full, err
 }
 
 // sendRun is send for datagrams of size bytes, the last of which may be shorter. It says false when the kernel does not
@@ -89,10 +89,11 @@ func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, o
 	return false, false, nil // each datagram tells what is wrong with it
 }
 
-// writeAll writes what is one datagram, or several by the control data.
+// writeAll writes what is one datagram, or several by the control data. Control holds the descriptor as Write does, without what
+// that has to be ready for waiting.
 func (s *sender) writeAll(data, control []byte) (full bool, err error) {
 	s.datagram, s.control, s.err = data, control, nil
-	err = s.raw.Write(s.write)
+	err = s.raw.Control(s.write)
 	s.datagram, s.control = nil, nil
 	if err != nil {
 		return false, err
@@ -108,22 +109,23 @@ func (s *sender) writeAll(data, control []byte) (full bool, err error) {
 	return false, s.err
 }
 
-// writeOnce always says that it is done: to wait for room is what must not happen.
-func (s *sender) writeOnce(descriptor uintptr) bool {
-	var to syscall.Sockaddr = &s.inet4
-	if s.ipv6 {
-		to = &s.inet6
-	}
-	for {
+// writeOnce does not wait for room.
+func (s *sender) writeOnce(descriptor uintptr) {
+	for again := true; again; again = s.err == syscall.EINTR {
 		if s.control == nil {
-			s.err = syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, to)
+			s.err = s.writeOne(descriptor)
 		} else {
-			_, s.err = syscall.SendmsgN(int(descriptor), s.datagram, s.control, to, syscall.MSG_DONTWAIT)
-		}
-		if s.err != syscall.EINTR {
-			return true
+			_, s.err = syscall.SendmsgN(int(descriptor), s.datagram, s.control, s.to(), syscall.MSG_DONTWAIT)
 		}
 	}
+}
+
+// to is the socket address that address filled in.
+func (s *sender) to() syscall.Sockaddr {
+	if s.ipv6 {
+		return &s.inet6
+	}
+	return &s.inet4
 }
 
 // address fills in the socket address of the socket's family. An IPv6 socket reaches IPv4 by mapped addresses.

@@ -18,3 +18,12 @@ func sendmmsg(descriptor uintptr, messages []message) (n int, errno syscall.Errn
 	}
 	return int(sent), 0
 }
+
+// sendto hands one datagram, of a byte at least, to the kernel, for an address as the kernel has it.
+func sendto(descriptor uintptr, datagram, name []byte) syscall.Errno {
+	// SAFETY: both are memory of Go of at least one byte, which the slices keep alive and which nothing moves during the call; the kernel only reads
+	// it. The pointers are converted in the call itself.
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, descriptor, uintptr(unsafe.Pointer(&datagram[0])), uintptr(len(datagram)),
+		syscall.MSG_DONTWAIT, uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)))
+	return errno
+}

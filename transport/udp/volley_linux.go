@@ -32,9 +32,9 @@ type volley struct {
 	pieces   [mostInVolley]syscall.Iovec
 	names    [mostInVolley][nameSize]byte
 	controls [mostInVolley][controlSize]byte
-	errs     [mostInVolley]syscall.Errno   // what became of each
-	write    func(descriptor uintptr) bool // writeOnce
-	off      bool                          // the kernel does not know the call
+	errs     [mostInVolley]syscall.Errno // what became of each
+	write    func(descriptor uintptr)    // writeOnce
+	off      bool                        // the kernel does not know the call
 }
 
 // add puts a run behind the others. size is 0 where it is one datagram.
@@ -45,21 +45,7 @@ func (w *volley) add(s *sender, data []byte, size int) {
 	w.pieces[i].Base = &data[0]
 	w.pieces[i].SetLen(len(data))
 	m.Iov, m.Iovlen = &w.pieces[i], 1
-	m.Name = &name[0]
-	if s.ipv6 {
-		m.Namelen = nameSize
-		binary.NativeEndian.PutUint16(name[:], syscall.AF_INET6)
-		binary.BigEndian.PutUint16(name[2:], uint16(s.inet6.Port))
-		binary.NativeEndian.PutUint32(name[4:], 0) // the flow
-		*(*[16]byte)(name[8:]) = s.inet6.Addr
-		binary.NativeEndian.PutUint32(name[24:], s.inet6.ZoneId)
-	} else {
-		m.Namelen = nameSize4
-		binary.NativeEndian.PutUint16(name[:], syscall.AF_INET)
-		binary.BigEndian.PutUint16(name[2:], uint16(s.inet4.Port))
-		*(*[4]byte)(name[4:]) = s.inet4.Addr
-		binary.NativeEndian.PutUint64(name[8:], 0)
-	}
+	m.Name, m.Namelen = &name[0], uint32(s.putName(name))
 	m.Control, m.Controllen = nil, 0
 	if size > 0 {
 		control := segmentControl(&w.controls[i], size)
@@ -69,8 +55,35 @@ func (w *volley) add(s *sender, data []byte, size int) {
 	w.errs[i] = 0
 }
 
-// writeOnce hands all to the kernel. It always says that it is done: to wait for room is what must not happen.
-func (w *volley) writeOnce(descriptor uintptr) bool {
+// putName writes the address that the sender has filled in as the kernel has it, and returns how long that is.
+func (s *sender) putName(name *[nameSize]byte) int {
+	if s.ipv6 {
+		binary.NativeEndian.PutUint16(name[:], syscall.AF_INET6)
+		binary.BigEndian.PutUint16(name[2:], uint16(s.inet6.Port))
+		binary.NativeEndian.PutUint32(name[4:], 0) // the flow
+		*(*[16]byte)(name[8:]) = s.inet6.Addr
+		binary.NativeEndian.PutUint32(name[24:], s.inet6.ZoneId)
+		return nameSize
+	}
+	binary.NativeEndian.PutUint16(name[:], syscall.AF_INET)
+	binary.BigEndian.PutUint16(name[2:], uint16(s.inet4.Port))
+	*(*[4]byte)(name[4:]) = s.inet4.Addr
+	binary.NativeEndian.PutUint64(name[8:], 0)
+	return nameSize4
+}
+
+// writeOne hands the datagram to the kernel. The scheduler is not told of the call, which does not wait: that alone is more code
+// than all else around it.
+func (s *sender) writeOne(descriptor uintptr) error {
+	name := &s.volley.names[0]
+	if errno := sendto(descriptor, s.datagram, name[:s.putName(name)]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// writeOnce hands all to the kernel, and does not wait for room.
+func (w *volley) writeOnce(descriptor uintptr) {
 	for at := 0; at < w.n; {
 		n, errno := sendmmsg(descriptor, w.messages[at:w.n])
 		switch {
@@ -82,7 +95,6 @@ func (w *volley) writeOnce(descriptor uintptr) bool {
 			at++
 		}
 	}
-	return true
 }
 
 // load puts as many of the first runs into the volley as go in one call and have nothing wrong with them.
@@ -118,7 +130,7 @@ func (c *Conn) sendVolley(to []netip.AddrPort, runs [][]byte, sizes []int) (n in
 	if w.write == nil {
 		w.write = w.writeOnce // kept: a fresh one each time would be an allocation
 	}
-	err := s.raw.Write(w.write)
+	err := s.raw.Control(w.write)
 	for i := range w.pieces[:w.n] {
 		w.pieces[i].Base = nil
 	}

@@ -1,0 +1,10 @@
+//go:build unix && !aix && (!linux || (!amd64 && !arm64))
+
+package udp
+
+import "syscall"
+
+// writeOne hands the datagram to the kernel.
+func (s *sender) writeOne(descriptor uintptr) error {
+	return syscall.Sendto(int(descriptor), s.datagram, syscall.MSG_DONTWAIT, s.to())
+}
