@@ -110,7 +110,7 @@ func (c *Capture) Run(t tick.Tick) {
 		c.rejoin()
 	}
 	c.look()
-	if len(c.marks.list) > 0 {
+	if len(c.marks.words) > 0 {
 		c.captureMarked()
 	}
 	if len(c.pace.late) > 0 {

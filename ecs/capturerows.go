@@ -21,13 +21,12 @@ type group struct {
 	have  snapshot.Mask    // what all of them have
 	lanes []uint32         // as they are now, one row behind the other
 	bad   []int32          // positions of those with a fault
-	again bool             // The rows are those of the column before.
 }
 
 // ask finds out whose rows of a table are.
 func (c *Capture) ask(t *table, rows []int32) {
 	g := &c.group
-	if g.again = g.table == t && slices.Equal(g.asked, rows); g.again {
+	if g.table == t && slices.Equal(g.asked, rows) {
 		return
 	}
 	g.table, g.asked = t, append(g.asked[:0], rows...)

@@ -27,9 +27,6 @@ type stray struct {
 // captureMarked captures the rows that were marked: what is quick column by column, as a scan does, and the rest row by row.
 func (c *Capture) captureMarked() {
 	m := &c.marks
-	if len(m.words) == 0 {
-		return
-	}
 	slices.Sort(m.words) // game code has an order of its own, and the store's memory another
 	for _, w := range m.words {
 		for set := m.set[w]; set != 0; set &= set - 1 {
@@ -90,12 +87,11 @@ func (c *Capture) captureGathered(t *table) {
 	c.settleGathered(t)
 	if len(g.ids) > 0 {
 		w.query.Next()
-		again := false
 		for _, columns := range [2][]column{t.columns, t.unscanned} {
 			for i := range columns {
 				if col := &columns[i]; col.row >= 0 && g.any.Has(col.row) {
 					col.aim(&w.query)
-					again = c.captureMarkedColumn(t, col, again)
+					c.captureMarkedColumn(t, col)
 					col.release()
 				}
 			}
@@ -153,13 +149,12 @@ func (c *Capture) settleGathered(t *table) {
 	g.slots, g.ids, g.rows = g.slots[:n], g.ids[:n], g.rows[:n]
 }
 
-// captureMarkedColumn captures a column of those that were gathered. Again says that the store was asked for them before; it reports
-// whether the next column may say so.
-func (c *Capture) captureMarkedColumn(t *table, col *column, again bool) bool {
+// captureMarkedColumn captures a column of those that were gathered.
+func (c *Capture) captureMarkedColumn(t *table, col *column) {
 	marked, g := &t.marked, &c.group
 	slots, ids := marked.slots, marked.ids
 	if !marked.all.Has(col.row) {
-		g.rows, g.ids, again = g.rows[:0], g.ids[:0], false
+		g.rows, g.ids = g.rows[:0], g.ids[:0]
 		for k, rows := range marked.rows {
 			if rows.Has(col.row) {
 				g.rows, g.ids = append(g.rows, slots[k]), append(g.ids, ids[k])
@@ -167,13 +162,12 @@ func (c *Capture) captureMarkedColumn(t *table, col *column, again bool) bool {
 		}
 		slots, ids = g.rows, g.ids
 	}
-	g.table, g.again = nil, again
+	g.table = nil
 	g.have = c.had(t, slots, ids)
 	for from := 0; from < len(ids); from += groupRows {
 		to := min(from+groupRows, len(ids))
 		c.captureGroup(col, slots[from:to], ids[from:to])
 	}
-	return true
 }
 
 // had is the rows that the store has of all of some entities, which are in slots of a table.
