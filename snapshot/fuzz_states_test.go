@@ -13,9 +13,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// fuzzing is what the states of all seeds have alike.
+type fuzzing struct {
+	schema *Schema
+	turns  [][]uint32
+}
+
+func newFuzzing(t testing.TB) *fuzzing { return &fuzzing{fuzzSchema(t), fuzzTurns(t)} }
+
 // fuzzPast is a replica in a random state, and the packets of a server that come next.
 type fuzzPast struct {
 	replica *Replica
+	deltas  int // rows of what comes next that travel as what differs
 	next    [][]byte
 	may     map[wire.NetworkID]Mask // what the guard lets through, where there is one
 }
@@ -24,13 +33,13 @@ const pastPackets = 6
 
 // pastOf builds the state that a seed stands for: a random game of some ticks, of which the client has decoded some packets
 // and acknowledged some of these, and may have lost its past meanwhile. Twice the same seed gives twice the same.
-func pastOf(t testing.TB, schema *Schema, seed uint64, guarded bool) *fuzzPast {
+func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 	random := rand.New(rand.NewPCG(seed, 7))
 	cfg := Config{Window: 8 + tick.Tick(random.IntN(40)), SentPackets: 64}
 	start := []tick.Tick{0, 65500, 1<<32 - 20}[random.IntN(3)]
-	store := NewStore(schema, cfg)
+	store := NewStore(f.schema, cfg)
 	view := NewView(store, cfg)
-	p := &fuzzPast{replica: NewReplica(schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
+	p := &fuzzPast{replica: NewReplica(f.schema, cfg, start+1), may: map[wire.NetworkID]Mask{}}
 	if guarded {
 		p.replica.Guard(func(id wire.NetworkID, rows Mask) bool { return rows&^p.may[id] == 0 && p.may[id] != 0 })
 	}
@@ -40,17 +49,17 @@ func pastOf(t testing.TB, schema *Schema, seed uint64, guarded bool) *fuzzPast {
 	for seq := uint64(1); len(p.next) < pastPackets; seq++ {
 		store.Begin(start + tick.Tick(seq))
 		for range random.IntN(6) {
-			pastOp(random, store, &ids)
+			pastOp(random, store, f.turns, &ids)
 		}
 		for _, id := range ids {
-			p.may[id] = bit(rowPosition) | bit(rowHealth) | bit(rowFrozen)
+			p.may[id] = 1<<fuzzRows - 1
 		}
 		store.Commit()
 		view.Observe()
-		buf := make([]byte, 300)
+		buf, deltas := make([]byte, 300), view.Stats().Deltas
 		buf = buf[:view.Write(buf, seq)]
 		if int(seq) > ticks {
-			p.next = append(p.next, buf)
+			p.next, p.deltas = append(p.next, buf), p.deltas+int(view.Stats().Deltas-deltas)
 			continue
 		}
 		if len(buf) == 0 || heard > 1 && random.IntN(heard) == 0 {
@@ -75,29 +84,40 @@ func pastOf(t testing.TB, schema *Schema, seed uint64, guarded bool) *fuzzPast {
 }
 
 // pastOp does one thing to a world.
-func pastOp(random *rand.Rand, store *Store, ids *[]wire.NetworkID) {
+func pastOp(random *rand.Rand, store *Store, turns [][]uint32, ids *[]wire.NetworkID) {
 	if len(*ids) == 0 || len(*ids) < 12 && random.IntN(4) == 0 {
-		id := store.Spawn()
-		store.Set(id, rowPosition, []uint32{random.Uint32N(16), random.Uint32N(16)})
-		*ids = append(*ids, id)
+		rows, many := bit(rowPosition)|Mask(random.IntN(1<<fuzzRows))&^bit(rowFrozen), 1
+		if random.IntN(2) == 0 {
+			rows, many = bit(fuzzExact), 1+random.IntN(4) // which go in runs
+		}
+		for range many {
+			id := store.Spawn()
+			*ids = append(*ids, id)
+			for m := rows; m != 0; m &= m - 1 {
+				store.Set(id, m.next(), fuzzLanes(random, store, turns, id, m.next(), *ids))
+			}
+		}
 		return
 	}
 	i := random.IntN(len(*ids))
 	id := (*ids)[i]
-	switch random.IntN(9) {
+	switch random.IntN(12) {
 	case 0:
 		store.Despawn(id)
 		*ids = append((*ids)[:i], (*ids)[i+1:]...)
 	case 1:
-		store.Remove(id, rowHealth)
+		store.Remove(id, 1+random.IntN(fuzzRows-1))
 	case 2:
 		store.Set(id, rowFrozen, nil)
 	case 3:
 		store.SetGroup(id, random.Uint32N(3))
-	case 4, 5:
-		store.Set(id, rowHealth, []uint32{random.Uint32N(101)})
-	default:
-		store.Set(id, rowPosition, []uint32{random.Uint32N(16), random.Uint32N(16)})
+	case 4: // a row that it may not have had
+		row := 1 + random.IntN(fuzzRows-1)
+		store.Set(id, row, fuzzLanes(random, store, turns, id, row, *ids))
+	default: // some of those that it has
+		for m := store.Mask(id) & Mask(random.IntN(1<<fuzzRows)) &^ bit(rowFrozen); m != 0; m &= m - 1 {
+			store.Set(id, m.next(), fuzzLanes(random, store, turns, id, m.next(), *ids))
+		}
 	}
 }
 
@@ -133,8 +153,8 @@ func mutated(p *fuzzPast, payload []byte) []byte {
 // readAgainst brings any packet to the state of a seed. It must not panic, and takes no more memory than its caps: the tables by
 // index reach to the highest that it names. If it is refused nothing of it is there, on the surface or below: the packets
 // that come next mean the same as to a twin that was spared it. It returns the replica that read it.
-func readAgainst(t *testing.T, schema *Schema, seed uint64, payload []byte, guarded bool) (*fuzzPast, error) {
-	p, twin := pastOf(t, schema, seed, guarded), pastOf(t, schema, seed, guarded)
+func readAgainst(t *testing.T, f *fuzzing, seed uint64, payload []byte, guarded bool) (*fuzzPast, error) {
+	p, twin := pastOf(t, f, seed, guarded), pastOf(t, f, seed, guarded)
 	packet := mutated(p, payload)
 	before := holding(p.replica)
 	require.Equal(t, holding(twin.replica), before, "the same seed, the same state")
@@ -147,7 +167,7 @@ func readAgainst(t *testing.T, schema *Schema, seed uint64, payload []byte, guar
 		highest = max(highest, uint64(e.ID.Index)+1)
 		for m := e.Mask; m != 0; m &= m - 1 {
 			row := m.next()
-			require.True(t, row < schema.Rows(), "only rows that there are")
+			require.True(t, row < f.schema.Rows(), "only rows that there are")
 			require.NotNil(t, p.replica.Row(e.ID.Index, row), "an entity has the rows that its mask says")
 		}
 	}
@@ -182,10 +202,10 @@ func addPast(f *testing.F) {
 // FuzzRead reads mutated packets against random baselines.
 func FuzzRead(f *testing.F) {
 	addPast(f)
-	schema := simSchema(f)
+	all := newFuzzing(f)
 	f.Fuzz(func(t *testing.T, seed uint64, payload []byte) {
 		if len(payload) <= 1200 {
-			_, _ = readAgainst(t, schema, seed, payload, false)
+			_, _ = readAgainst(t, all, seed, payload, false)
 		}
 	})
 }
@@ -194,16 +214,16 @@ func FuzzRead(f *testing.F) {
 // what was never heard of leaves no trace.
 func FuzzGuardedRead(f *testing.F) {
 	addPast(f)
-	schema := simSchema(f)
+	all := newFuzzing(f)
 	f.Fuzz(func(t *testing.T, seed uint64, payload []byte) {
 		if len(payload) > 1200 {
 			return
 		}
-		p, err := readAgainst(t, schema, seed, payload, true)
+		p, err := readAgainst(t, all, seed, payload, true)
 		if err != nil {
 			return
 		}
-		before := pastOf(t, schema, seed, true).replica
+		before := pastOf(t, all, seed, true).replica
 		for e := range p.replica.All {
 			if before.Entity(e.ID.Index) != e {
 				require.NotZero(t, p.may[e.ID], "%v is not the sender's to write", e.ID)
@@ -215,10 +235,10 @@ func FuzzGuardedRead(f *testing.F) {
 
 // The states that seeds stand for are of many kinds, and so is what becomes of the packets: else the fuzzers prove little.
 func TestStatesOfFuzzing(t *testing.T) {
-	schema, met := simSchema(t), map[string]int{}
+	all, met := newFuzzing(t), map[string]int{}
 	for seed := range uint64(200) {
 		for _, payload := range [][]byte{{1}, {1, 2, 0x10}, {3, 9, 1}, {5, 7, 0}} {
-			p, err := readAgainst(t, schema, seed, payload, seed%2 == 0)
+			p, err := readAgainst(t, all, seed, payload, seed%2 == 0)
 			met[fmt.Sprint(err)]++
 			if p.replica.Len() > 8 {
 				met["many"]++
@@ -226,10 +246,22 @@ func TestStatesOfFuzzing(t *testing.T) {
 			if _, want := p.replica.WantResync(); want {
 				met["lost"]++
 			}
+			if err == nil {
+				met["rows as what differs"] += p.deltas
+				met["runs"] += len(p.replica.stage.runs)
+			}
+			for e := range p.replica.All {
+				for m := e.Mask; m != 0; m &= m - 1 {
+					met[all.schema.Plan(m.next()).Name()]++
+				}
+			}
 		}
 	}
 	t.Log(met)
-	for _, want := range []string{"<nil>", ErrMalformed.Error(), ErrBaseline.Error(), ErrGuarded.Error(), "many", "lost"} {
+	for _, want := range []string{"<nil>", ErrMalformed.Error(), ErrBaseline.Error(), ErrGuarded.Error(), "many", "lost", "rows as what differs", "runs"} {
 		require.Greater(t, met[want], 5, want)
+	}
+	for row := range all.schema.Rows() {
+		require.Greater(t, met[all.schema.Plan(row).Name()], 100, "entities with row %d", row)
 	}
 }
