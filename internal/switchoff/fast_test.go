@@ -1,0 +1,75 @@
+package switchoff
+
+// fast switches off when entities of a list go many at a time, what is kept of a list for others, and when rows are replaced in one pass. Nothing but time depends on the first and the
+// last: what would come of a mistake does.
+func fast() []mutation {
+	const first, owed, many = "TestTheFirstOfASweepIsAsItsList", "TestWhoIsOwedADespawnIsLeftOutOfASweep", "TestWhatHasMoreRowsOrLanesThanGoTogetherIsNotSwept"
+	const few, pass, twins = "TestAListTellsWhatTheFewLeanOn", "TestRowsInOnePassNeedRoom", "TestSharedListsAndDesksChangeNoBit"
+	return []mutation{
+		change("fast", "who is owed a despawn is no other, by words", owed, "snapshot/swath.go", "if v.owes {", "if false {"),
+		change("fast", "who is owed a despawn is no other, one by one", owed,
+			"snapshot/sweep.go", "v.unsent[w]&bit == 0 || v.owes && v.owed[w]&bit != 0 {", "v.unsent[w]&bit == 0 {"),
+		change("fast", "the first leans on another tick than the list", first, "snapshot/swath.go", "if c.base != p.listed || c.went", "if c.went"),
+		change("fast", "the first has other rows than in the list", first, "snapshot/swath.go", " || v.maskOf(index) != h.mask", ""),
+		change("fast", "what went out in this tick is swept", "TestWhatIsLostOfAListInItsOwnTickWaitsForTheNext", "snapshot/swath.go", " || c.went == p.s", ""),
+		change("fast", "what cannot go together is swept, by words", many,
+			"snapshot/swath.go", "|| !s.leanAs(p, index, h.mask) {", "|| s.leanAs(p, index, h.mask) && false {"),
+		change("fast", "what cannot go together is swept, one by one", many,
+			"snapshot/sweep.go", "!s.leanAs(p, e.index, mask) ||", "s.leanAs(p, e.index, mask) && false ||"),
+		change("fast", "any number of rows goes together", many, "snapshot/ahead.go", " || rows.Count() > wire.MaxStrandRows", ""),
+		change("fast", "rows of any number of lanes go together", many, "snapshot/ahead.go", "s.widths[m.next()] > wire.MaxStrandLanes", "s.widths[m.next()] > 64"),
+		change("fast", "bodies of the last indexes are those of the tick before", "TestWhatIsKnownOfBodiesByWordsIsOfTheTick",
+			"snapshot/bodies.go", "clear(b.any[:(len(s.gens)+63)/64])", "clear(b.any[:len(s.gens)/64])"),
+
+		change("fast", "all of a list lean on what the most lean on", few, "snapshot/sweep.go", "m.before[was+i] = s.lean", "m.before[was+i] = m.lean"),
+		change("fast", "what the few lean on is not kept", few, "snapshot/sweep.go", "m.before[was+i] = s.lean", "m.before[was+i] = 0"),
+		change("fast", "the few count as the most", few, "snapshot/sweep.go", "if s.lean == m.lean {", "if true {"),
+		change("fast", "who leans on something else gets the same", few, "snapshot/leaning.go", " || p.before(q) != m.before[k]", ""),
+		change("fast", "bodies are taken by records that were not written", twins, "snapshot/sweep.go", "b.taken, b.soon = false, 0", "b.soon = 0"),
+		change("fast", "what was prepared for an earlier tick is swept", twins, "snapshot/swath.go", "s.of == nil || s.of.tick != p.s", "s.of == nil"),
+		change("fast", "what was prepared for an earlier tick is found", twins,
+			"snapshot/othersweep.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
+		change("fast", "what was prepared is used by nobody", twins, "snapshot/sweep.go", "p.desk.bodies.shared += uint64(n)", "p.desk.bodies.shared += 0 * uint64(n)"),
+
+		change("fast", "a full ring of changes has room", pass, "snapshot/swaprows.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
+		change("fast", "a full ring of lanes has room", pass, "snapshot/historyroom.go", " && int(place-h.firstLane)+n <= size", ""),
+		change("fast", "lanes lie in two pieces", pass, "snapshot/historyroom.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
+	}
+}
+
+// kernels switches off, for what is in assembly, what is asked before it is called: in memory that is not there a processor writes too.
+func kernels() []mutation {
+	const cut, overlay, take, begin = "TestARunThatIsCutOffIsRefused", "TestOverlayNeedsItsOrderAndItsLanes", "TestTakeStaysInside", "TestStrandsBeginWithinTheirTable"
+	const runs, tokens, differing = "TestNoRunsWhereTheProcessorIsNotMadeForThem", "TestWideTokensAreThePlainOnes", "TestDifferingRowsIsComparing"
+	drawn := func(m mutation) mutation { // with rapid, which would write down how it failed
+		m.args = "-rapid.nofailfile"
+		return m
+	}
+	return []mutation{
+		change("kernels", "runWide copies more than there is", cut, "wire/floatrows.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
+		change("kernels", "runWide reads a run beyond its end", cut, "wire/floatrows.go", " && from+4*rest <= len(buf) {", " {"),
+		change("kernels", "overlayWide writes lanes that are not there", overlay, "wire/overlay.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
+		change("kernels", "mixedWide goes beyond the order", overlay, "wire/overlay.go", "n = min(n, len(order)&^(overlayRows-1))", "n = min(n, len(order))"),
+		change("kernels", "mixedWide3 goes beyond the lanes", "TestOverlayStaysWithinTheLanes", "wire/overlay.go", "uint32(rows-1)))\n\t\t}", "uint32(rows)))\n\t\t}"),
+		change("kernels", "overlays are of rows of any width", "TestOverlayIsRowByRow", "wire/overlay.go", "|| words != 3 && words != 4", "|| words < 3"),
+		change("kernels", "fixedRunRows and quatFours run on any processor", runs, "wire/fixedrun.go", "p.wide && i < len(p.ops)", "i < len(p.ops)"),
+		change("kernels", "fixedRunRows makes more than an int32", runs, "wire/fixedrun.go", "o.kind != opFixed32 || o.count >= 1<<31-1 ||", "o.kind != opFixed32 ||"),
+		change("kernels", "fixedRunRows goes over what lies between fields", "TestRunsOfFields", "wire/fixedrun.go", " || o.offset != p.ops[i].offset+uintptr(4*n)", ""),
+		drawn(change("kernels", "quatFours chooses between components that are alike", "TestQuatRowsIsQuantiseQuat",
+			"wire/fixedrun.go", "-o.slack, 4*o.step", "-o.slack, 0*o.step")),
+		change("kernels", "differingRows goes over less than eight rows", differing, "wire/rows.go", "done = n &^ 7", "done = n"),
+		change("kernels", "differingRows goes over rows of any size", differing, "wire/rows.go", "(size == 8 || size == 12 || size == 16) && wide()", "wide()"),
+		change("kernels", "rows are compared that are not there", "TestDifferingRowsNeedsItsMemory", "wire/rows.go", "\ta, b = a[:n*r.size], b[:n*r.size]\n", ""),
+		change("kernels", "takeWide takes more bodies than there is room for", take, "wire/strandcolumn.go", "len(indexes) > MaxStrands || ", ""),
+		change("kernels", "takeWide takes what is not held", take, "wire/strandcolumn.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),
+		change("kernels", "beginWide begins more strands than there are", begin, "wire/strands.go", " && n <= MaxStrands && ", " && "),
+		drawn(change("kernels", "writeWide writes lanes of nobody", "TestStrandsAreWhatRowByRowComesTo", "wire/strandsrow.go", "\tclear(s.usual[s.n:])\n", "")),
+		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "wire/strandswide.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
+		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "wire/strandsrow.go", " && uint64(v.Age) <= widest && ", " && ")),
+		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "wire/strandswide.go", "if age|span != 1 {", "if age != 1 {")),
+		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "wire/strandswide.go", "int64(bit(age|span == 1))", "1")),
+		change("kernels", "fetchLines is asked for nothing", "TestFetchChangesNothing", "wire/fetch.go", "\tif len(memory) > 0 {\n", "\t{\n"),
+		change("kernels", "fetchRows is asked for rows of nobody", "TestFetchRowsChangesNothing", "wire/fetch.go", "len(rows) > 0 && len(ids) > 0", "len(rows) > 0"),
+		change("kernels", "fetchPaged is asked for rows of nobody", "TestFetchChangesNothing", "wire/fetch.go", "len(pages) > 0 && len(indexes) > 0", "len(pages) > 0"),
+	}
+}
