@@ -100,3 +100,56 @@ func TestWhatIsLostInItsOwnTickWaitsForTheNext(t *testing.T) {
 	require.True(t, v.Pending())
 	require.Zero(t, v.Write(buf, 40), "all of it went out in this tick")
 }
+
+// TestOthersThatFitNoPacketAreSteppedOver: a record whose body another client has got already may be too large for an empty
+// packet of this one, and then nothing waits behind it.
+func TestOthersThatFitNoPacketAreSteppedOver(t *testing.T) {
+	type wide struct{ Words [32]uint32 }
+	cfg := Config{Window: 64, Payload: 1200}
+	s := NewStore(NewSchema([]*wire.Plan{compile[wide](t)}), cfg)
+	v, other := NewView(s, cfg), NewView(s, cfg)
+	v.cohorts.least, other.cohorts.least = 1, 1
+	var ids []wire.NetworkID
+	buf, seq := make([]byte, 1200), uint64(0)
+	words := make([]uint32, 32)
+	write := func(v *View, dst []byte) {
+		for {
+			seq++
+			if v.Write(dst, seq) == 0 {
+				return
+			}
+			v.Acked(seq)
+		}
+	}
+	play := func(from, to int) {
+		s.Begin(s.Tick() + 1)
+		for len(ids) < 20 {
+			ids = append(ids, s.Spawn())
+		}
+		for i := from; i < to; i++ {
+			for k := range words {
+				words[k] += uint32(s.Tick()*0x9E3779B1) >> (k & 7) * uint32(i+1)
+			}
+			s.Set(ids[i], 0, words)
+		}
+		s.Commit()
+		other.Observe()
+		v.Observe()
+		write(other, buf)
+	}
+	for k := range 28 {
+		to := 20
+		if k >= 24 {
+			to = 4
+		}
+		play(0, to)
+		write(v, buf)
+	}
+	play(10, 12)
+	require.True(t, v.cohorts.any.has(10), "who rested is in no cohort: the test shows nothing")
+	require.NotNil(t, s.desk.bodies.find(10, s.rows.masks[10], v.base(10), s.leant(v.slot(10, new(slot)), v.base(3), 1)), "no body was made: the test shows nothing")
+	v.payload = minPayload
+	require.Zero(t, v.Write(buf[:minPayload], seq+1))
+	require.EqualValues(t, 2, v.stats.Oversize)
+	require.False(t, v.Pending())
+}

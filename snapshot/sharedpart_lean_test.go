@@ -76,3 +76,21 @@ func TestAPartOfAListTellsWhatItLeansOn(t *testing.T) {
 	require.NotZero(t, parts)
 	require.Equal(t, want, got)
 }
+
+// Of whose records T' is another than that of most is told with a part of a list for these alone: those that follow are the
+// list's that goes on.
+func TestAPartOfAListTellsWhoLeansOnSomethingElse(t *testing.T) {
+	of := make([]sentEntry, 4)
+	m := &sharedList{
+		listed: []uint32{0, 1, 2, 3}, waits: []wordWaits{{asked: 15, wait: 15, even: 5}}, lean: 7, uneven: []tick.Tick{5, 6}, alike: &alike{entries: of},
+		marks: []listMark{
+			{at: 2, entries: 2, waits: 1, wait: wordWaits{asked: 3, wait: 3, even: 1}, uneven: 1},
+			{at: 4, entries: 4, waits: 1, wait: wordWaits{asked: 15, wait: 15, even: 5}, uneven: 2},
+		},
+	}
+	k := listKeeper{list: &sharedList{alike: &alike{}}}
+	k.takePart(&packetWriter{}, m, 0)
+	require.Equal(t, []tick.Tick{5}, k.list.uneven)
+	require.Equal(t, []wordWaits{{asked: 3, wait: 3, even: 1}}, k.list.waits)
+	require.Equal(t, of[:2], k.list.entries)
+}

@@ -22,6 +22,8 @@ func rules1and2() []mutation {
 
 		change("rule 1", "others go on with a run that is still open", "TestOthersAreSweptBehindARun",
 			"snapshot/othersweep.go", "!p.run.open && ", ""),
+		change("rule 1", "others that fit no packet wait for one that has room", "TestOthersThatFitNoPacketAreSteppedOver",
+			"snapshot/othersweep.go", "full = p.sent.n > 0; full {", "full = true; full {"),
 		change("rule 2", "others lean on what the client may have newer", "TestSharedListsAndDesksChangeNoBit",
 			"snapshot/othersweep.go", " || !v.newest(first, &q, p.upTo)", ""),
 		change("rule 7", "that a despawn is owed is not noticed", "TestRule7ADespawnIsOwedForAnyRecordSent",
