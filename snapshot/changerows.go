@@ -37,24 +37,29 @@ func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !s.open {
 		return
 	}
-	n := int(s.schema.widths[row])
-	for len(ids) > 0 {
-		to, last := 1, ids[0].Index
+	n, from, asked, asks := int(s.schema.widths[row]), 0, 0, s.scattered(ids)
+	for from < len(ids) {
+		to, last := from+1, ids[from].Index
+		rows := uint64(1) << (last % stripeRows)
 		for to < len(ids) && ids[to].Index > last && ids[to].Index/stripeRows == last/stripeRows {
 			last, to = ids[to].Index, to+1
+			rows |= 1 << (last % stripeRows)
 		}
-		s.replaceStripe(ids[:to], row, lanes[:to*n])
-		ids, lanes = ids[to:], lanes[to*n:]
+		for asks && asked < min(to+askedAhead, len(ids)) {
+			asked += s.askRows(ids[asked:], row)
+		}
+		s.replaceStripe(ids[from:to], row, rows, lanes[from*n:to*n])
+		from = to
 	}
 }
 
-// replaceStripe is ReplaceRows for entities of one stripe in ascending order.
-func (s *Store) replaceStripe(ids []wire.NetworkID, row int, lanes []uint32) {
+// replaceStripe is ReplaceRows for entities of one stripe in ascending order, and of are its rows.
+func (s *Store) replaceStripe(ids []wire.NetworkID, row int, of uint64, lanes []uint32) {
 	n, first := int(s.schema.widths[row]), ids[0].Index&^(stripeRows-1)
 	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
 	in := int(ids[0].Index % stripeRows)
 	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
-	if together || !s.swapRows(ids, row, page, lanes) {
+	if together || !s.swapRows(ids, row, of, page, lanes) {
 		s.replaceApart(ids, row, page, lanes, together)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // swapRows is the whole of replaceStripe for rows of three or four lanes that have not changed in this tick, where the history has room for
 // all of them in one piece: each is written down, and then what is new in its place. It is false where it did nothing.
-func (s *Store) swapRows(ids []wire.NetworkID, row int, page, lanes []uint32) bool {
+func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes []uint32) bool {
 	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.widths[row])
 	p, stride := h.past(row, ids[len(ids)-1].Index, cap(s.rows.masks)), ageLanes+n
 	of := &p.stripes[number]
@@ -24,10 +24,6 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, page, lanes []uint32) bo
 		others = swap3((*[stripeRows * 4]uint32)(to), (*[stripeRows * 3]uint32)(page), lanes, ids, recent)
 	} else {
 		others = swap4((*[stripeRows * 5]uint32)(to), (*[stripeRows * 4]uint32)(page), lanes, ids, recent)
-	}
-	rows := uint64(0)
-	for _, id := range ids {
-		rows |= 1 << (id.Index % stripeRows)
 	}
 	if !others { // which is guessed, and so not waited for: most often all have changed
 		if rows = closeUp(to, page, ids, n); rows == 0 {
@@ -92,19 +88,37 @@ func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
 // of a capture of 100 rows.
 const awaited = 4096
 
-// Await asks for the memory of a row of entities that have it, for which ReplaceRows is about to be called when something else has been done.
-// Where they lie one behind the other the processor sees by itself what comes.
+// askedAhead is how many rows are asked for ahead of those that are replaced, and askedAtOnce how many with one call: a core has about as many lines of
+// memory under way at once, and what is asked for beyond that may come to nothing.
+const (
+	askedAhead  = 16
+	askedAtOnce = 8
+)
+
+// Await asks for the memory of the first rows of entities that have it, for which ReplaceRows is about to be called when something else has been done;
+// that asks for the others by and by. Where they lie one behind the other the processor sees by itself what comes.
 func (s *Store) Await(ids []wire.NetworkID, row int) {
-	if len(s.gens) < awaited || len(ids) == 0 || int(ids[len(ids)-1].Index)-int(ids[0].Index) == len(ids)-1 {
+	if !s.scattered(ids) {
 		return
 	}
-	pages, n := s.rows.pages[row], int(s.schema.widths[row])
-	for k := 0; k < len(ids); {
-		page, from := ids[k].Index/pageRows, k
-		for k++; k < len(ids) && ids[k].Index/pageRows == page; k++ {
-		}
-		if int(page) < len(pages) {
-			wire.FetchRows(pages[page], n, page*pageRows, ids[from:k])
-		}
+	for asked := 0; asked < min(askedAhead, len(ids)); {
+		asked += s.askRows(ids[asked:], row)
 	}
+}
+
+// scattered reports whether rows of entities are worth asking for.
+func (s *Store) scattered(ids []wire.NetworkID) bool {
+	return len(s.gens) >= awaited && len(ids) > 0 && int(ids[len(ids)-1].Index)-int(ids[0].Index) != len(ids)-1
+}
+
+// askRows asks for a row of the first of some entities, and returns of how many: of those up to the end of a page.
+func (s *Store) askRows(ids []wire.NetworkID, row int) int {
+	page, to := ids[0].Index/pageRows, min(askedAtOnce, len(ids))
+	for ids[to-1].Index/pageRows != page {
+		to--
+	}
+	if pages := s.rows.pages[row]; int(page) < len(pages) {
+		wire.FetchRows(pages[page], int(s.schema.widths[row]), page*pageRows, ids[:to])
+	}
+	return to
 }
