@@ -16,6 +16,10 @@ const (
 	blockRows = 64
 )
 
+// leastRows is how many rows of a column that differ are worth telling of together: the way of several is more code than that of one, and a
+// tick finds neither at hand.
+const leastRows = 4
+
 // watch finds out what happened to the entities with a Replicated since it
 // last looked. Capture and Apply both stand on it; they differ in what they do
 // about it.
@@ -242,7 +246,7 @@ func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
 		w.rows = c.collect(from, end, w.rows)
 		differed = len(w.rows) > n
 	}
-	if len(w.rows) == 0 || len(w.rows) > 1 && h.differ(t, c, w.rows) { // The way of several rows is longer than that of one.
+	if len(w.rows) == 0 || len(w.rows) >= leastRows && h.differ(t, c, w.rows) {
 		return
 	}
 	for _, row := range w.rows {

@@ -16,6 +16,7 @@ type Desk struct {
 	lists  sharedLists
 	rounds rounds
 	apart  bool   // a test's: nothing is swept
+	least  int    // a test's: entities of a list that are gone through at once if they can be; 0: leastAtOnce
 	swept  uint64 // entities of lists that were, since the beginning,
 	alike  uint64 // of which it was asked by words that they are alike,
 	// sweptOthers is how many others had their records so.

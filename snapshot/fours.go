@@ -1,11 +1,17 @@
 package snapshot
 
+import "cmp"
+
 // The entities of a list are spoken of again four at a time: one symbol says of
 // which of the next four there is a record, and those follow. Most often it is
 // all four, and then where they are costs a quarter of a bit each.
 
 // fourSize is how many entities of a list have one symbol.
 const fourSize = 4
+
+// leastAtOnce is how many entities of a list are worth a look at whether they can be gone through together: where they are fewer, the way
+// of one is less code to run through, once a tick and out of no near cache, than that of many.
+const leastAtOnce = 16
 
 // The alphabet of codes.four: bit i is set when there is a record of the i-th.
 const (
@@ -76,7 +82,7 @@ func (p *packetWriter) goAgain(before *sentPacket) bool {
 		f.keeper = p.keep(before)
 	}
 	first, until := from, from
-	few := before.n-from < leastSwept // Then each goes the way for all, alone: that is less to run through than what several share.
+	few := before.n-from < cmp.Or(p.desk.least, leastAtOnce)
 	for i := from; i < before.n && room; i++ {
 		e := v.sent.entry(before, i)
 		if e.despawn {

@@ -54,6 +54,9 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 		w.desks = append(w.desks, w.store.NewDesk())
 		w.desks[0].lists.every = fourSize // the more marks, the more parts
 	}
+	for _, d := range append(w.desks, &w.store.desk) {
+		d.least = 1 // short lists too may be gone through at once
+	}
 	if !shared {
 		w.store.desk.lists.next, w.store.desk.rounds.alone, w.store.desk.apart = math.MaxInt64, true, true
 	}

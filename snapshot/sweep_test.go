@@ -19,8 +19,8 @@ func TestHowManyAreSwept(t *testing.T) {
 	}{
 		"all alike":               {many, many, nil},
 		"the list ends in a four": {many + 2, many + 2, nil},
-		"few":                     {leastSwept, leastSwept, nil},
-		"too few":                 {leastSwept - 1, 0, nil},
+		"few":                     {leastAtOnce, leastAtOnce, nil},
+		"too few":                 {leastAtOnce - 1, 0, nil},
 		"one rests":               {many, many, func(s *Store, _ *View, ids []wire.NetworkID) { s.Set(ids[40], rowPosition, []uint32{41, 1}) }},
 		"one is dead":             {many, many, func(s *Store, _ *View, ids []wire.NetworkID) { s.Despawn(ids[40]) }},
 		"one is hidden":           {many, many, func(_ *Store, v *View, ids []wire.NetworkID) { v.Hide(ids[40]) }},
@@ -63,7 +63,7 @@ func TestHowManyAreSwept(t *testing.T) {
 				}
 				if now == 8 {
 					require.EqualValues(t, c.swept, s.desk.swept-before)
-				} else if now > 2 && c.entities >= leastSwept {
+				} else if now > 2 && c.entities >= leastAtOnce {
 					require.EqualValues(t, c.entities, s.desk.swept-before, "tick %d", now)
 				}
 			}
