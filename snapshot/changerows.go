@@ -59,7 +59,7 @@ func (s *Store) replaceStripe(ids []wire.NetworkID, row int, of uint64, lanes []
 	page := s.rows.pages[row][first/pageRows][int(first%pageRows)*n:] // which was made, since the entities have the row
 	in := int(ids[0].Index % stripeRows)
 	together := int(ids[len(ids)-1].Index%stripeRows) == in+len(ids)-1 // one behind the other
-	if together || !s.swapRows(ids, row, of, page, lanes) {
+	if together && len(ids) > 1 || !s.swapRows(ids, row, of, page, lanes) {
 		s.replaceApart(ids, row, page, lanes, together)
 	}
 }
