@@ -21,7 +21,7 @@ type recording struct{ writer *record.Writer }
 // ends the recording, not the server. The error of Record is that of writing the header, or ErrRecording.
 //
 // stop writes the rest and returns the first error there was. It does not close w. Call it from the server's goroutine.
-// Record panics on a writer that is nil, or is a pointer that is.
+// Record panics on a writer that is nil, or whose value is: a pointer, function, map or channel.
 func (s *Server) Record(w io.Writer) (stop func() error, err error) {
 	if nobody(w) {
 		panic("netcode: Record: the writer is nil")

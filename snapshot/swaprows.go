@@ -111,7 +111,8 @@ func (s *Store) scattered(ids []wire.NetworkID) bool {
 	return len(s.gens) >= awaited && len(ids) > 0 && int(ids[len(ids)-1].Index)-int(ids[0].Index) != len(ids)-1
 }
 
-// askRows asks for a row of the first of some entities, and returns of how many: of those up to the end of a page.
+// askRows asks for a row of the first of some entities, and returns of how many: of those up to the end of a page where they are in ascending order. Else memory may be
+// asked for that is nobody's, of which nothing comes.
 func (s *Store) askRows(ids []wire.NetworkID, row int) int {
 	page, to := ids[0].Index/pageRows, min(askedAtOnce, len(ids))
 	for ids[to-1].Index/pageRows != page {

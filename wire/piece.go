@@ -23,7 +23,7 @@ func (p *Piece) Reserve(n int) {
 	}
 }
 
-// Piece appends the first count bits of p. It panics if they are fewer.
+// Piece appends the first count bits of p, which must have as many.
 func (w *BitWriter) Piece(p *Piece, count int) {
 	end := p.begin + uint(count)
 	whole := int(end >> 6 << 3) // bytes of words that are full then

@@ -90,7 +90,7 @@ func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, o
 }
 
 // writeAll writes what is one datagram, or several by the control data. Control holds the descriptor as Write does, without what
-// that has to be ready for waiting.
+// Write does to be ready to wait.
 func (s *sender) writeAll(data, control []byte) (full bool, err error) {
 	s.datagram, s.control, s.err = data, control, nil
 	err = s.raw.Control(s.write)
