@@ -15,6 +15,7 @@ type markedRows struct {
 	rows     []snapshot.Mask // of each, which were marked and are quick
 	any, all snapshot.Mask   // of one of them, of all
 	quick    snapshot.Mask   // rows of the table that are captured with others
+	begun    bool            // something of the table was marked
 	stale    []uint64        // bits: slots whose shadow is not what the store has, since no scan looked at them
 }
 
@@ -37,14 +38,12 @@ func (c *Capture) captureMarked() {
 		m.set[w] = 0
 	}
 	m.words = m.words[:0]
+	c.captureStrays() // first: a control component may be among them, which the others obey
 	for _, t := range m.tables {
 		c.captureGathered(t)
 	}
 	m.tables = m.tables[:0]
-	for _, s := range m.strays {
-		c.captureStray(s.id, s.rows)
-	}
-	m.strays = m.strays[:0]
+	c.captureStrays()
 }
 
 // gather adds the marked rows of an index to those of its table.
@@ -55,8 +54,8 @@ func (c *Capture) gather(index uint32, rows snapshot.Mask) {
 	}
 	id, t := wire.NetworkID{Index: index, Generation: at.generation}, c.watch.tables[at.table]
 	g := &t.marked
-	if len(g.ids) == 0 && !t.scattered {
-		g.quick, g.any, g.all = c.quickOf(t), 0, t.rows
+	if !g.begun && !t.scattered {
+		g.begun, g.quick, g.any, g.all = true, c.quickOf(t), 0, t.rows
 		m.tables = append(m.tables, t)
 	}
 	if slow := rows &^ g.quick; slow != 0 {
@@ -83,9 +82,12 @@ func (c *Capture) quickOf(t *table) (quick snapshot.Mask) {
 // captureGathered captures what was gathered of a table. Where no scan has kept the shadow, that stays as it was until one comes.
 func (c *Capture) captureGathered(t *table) {
 	w, g := c.watch, &t.marked
+	g.begun = false
+	if len(g.ids) == 0 {
+		return
+	}
 	w.query = w.world.Query(&t.filter)
-	c.settleGathered(t)
-	if len(g.ids) > 0 {
+	if c.settleGathered(t); len(g.ids) > 0 {
 		w.query.Next()
 		for _, columns := range [2][]column{t.columns, t.unscanned} {
 			for i := range columns {
@@ -134,10 +136,14 @@ func (g *markedRows) trust() {
 	g.stale = g.stale[:0]
 }
 
-// settleGathered leaves those out that are not where the last scan found them: game code did not say that the world is another.
+// settleGathered leaves those out that are not where the last scan found them, as game code did not say that the world is another; and all, where a
+// rate that was the world's first was among what was marked, and nothing is quick any more.
 func (c *Capture) settleGathered(t *table) {
 	w, g := c.watch, &t.marked
 	n, count := 0, int32(min(w.query.Count(), t.length))
+	if c.quickOf(t) != g.quick {
+		count = 0
+	}
 	for k, id := range g.ids {
 		if slot := g.slots[k]; slot >= count || w.query.EntityAt(int(slot)) != w.byIndex[id.Index].entity {
 			c.marks.strays = append(c.marks.strays, stray{id, g.rows[k]})
@@ -182,6 +188,15 @@ func (c *Capture) had(t *table, slots []int32, ids []wire.NetworkID) snapshot.Ma
 		f.add(slots)
 	}
 	return have
+}
+
+// captureStrays captures what is captured by itself.
+func (c *Capture) captureStrays() {
+	m := &c.marks
+	for _, s := range m.strays {
+		c.captureStray(s.id, s.rows)
+	}
+	m.strays = m.strays[:0]
 }
 
 // captureStray captures marked rows of an entity wherever it is.

@@ -10,6 +10,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/snapshot"
 )
@@ -216,6 +217,32 @@ func TestMarkedIsFoundWhereItIs(t *testing.T) {
 			p.same()
 			require.Empty(t, s.kinds())
 		})
+	}
+}
+
+// The world's first rate, marked in the tick in which what has to wait for it is, is obeyed in that tick, as where it is compared.
+func TestTheFirstRateIsObeyedAtOnce(t *testing.T) {
+	const ticks = 16
+	for _, marks := range []bool{false, true} {
+		waits := 0
+		for n := range ticks {
+			p := newPairOf(t, schemaOf(t, components.Rate{}, position{}))
+			p.capture.ByMarks(marks)
+			s := p.server
+			rate := ecs.ComponentID[components.Rate](s.world)
+			e := s.world.NewEntity(s.rep, s.pos, rate)
+			for range 1 + n {
+				p.step()
+			}
+			get[components.Rate](s, e, rate).Every, s.position(e).X = ticks, 5
+			netecs.Mark[position](p.capture, e)
+			netecs.Mark[components.Rate](p.capture, e)
+			p.step()
+			if p.client.position(p.twin(e)).X < 4 {
+				waits++
+			}
+		}
+		require.Equal(t, ticks-1, waits, "by marks: %v", marks)
 	}
 }
 
