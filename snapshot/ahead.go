@@ -199,9 +199,12 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	b.strands.Begin(b.n, s.schema.codes.which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
 		row := m.next()
+		if b.soon > 0 {
+			s.askPast(row, &way, b.next[:b.soon])
+		}
 		s.schema.codes.deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
 		if b.soon > 0 {
-			s.ask(row, &way, b.next[:b.soon])
+			s.askNow(row, b.next[:b.soon])
 		}
 	}
 }

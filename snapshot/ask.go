@@ -10,10 +10,14 @@ import (
 // While the bodies of some entities are coded, the rows of the next ones are asked for (docs/adr/0022). What comes of it does not depend on whether that
 // was done, nor on whose rows they were.
 
-// ask asks for what sheaf.gather will read of a row of some entities.
-func (s *Store) ask(row int, way *way, indexes []uint32) {
+// askNow asks for what sheaf.gather will read of a row of some entities as it is, and askPast for what it was: one before a column is coded and one behind
+// it, since a core has so many lines of memory under way at once and no more.
+func (s *Store) askNow(row int, indexes []uint32) {
+	s.rows.ask(row, int(s.schema.widths[row]), indexes)
+}
+
+func (s *Store) askPast(row int, way *way, indexes []uint32) {
 	h, n := &s.past, int(s.schema.widths[row])
-	s.rows.ask(row, n, indexes)
 	first, last := indexes[0]/stripeRows, indexes[len(indexes)-1]/stripeRows
 	if int(first) >= len(h.rows[row].stripes) {
 		return
