@@ -16,15 +16,7 @@ func TestMarksOnlyServer(t *testing.T) {
 	systems.Mark[position](r.server.Capture, ecs.Entity{}) // before the first frame there is nothing to mark
 	r.server.Capture.MarkWorld()
 	r.server.Capture.MarksOnly = true
-	e := r.spawn()
-	r.until(t, func() bool { seen, _ := r.seen(e); return seen != nil })
-	at := (*position)(r.worlds[0].Get(e, ecs.ComponentID[position](r.worlds[0])))
-	at.X = 5
-	for range 60 {
-		r.step()
-	}
-	seen, _ := r.seen(e)
-	require.NotEqual(t, float32(5), seen.X, "nobody marked it")
+	e := r.unmarked(t)
 	systems.Mark[position](r.server.Capture, e)
 	r.until(t, func() bool { seen, _ := r.seen(e); return seen.X == 5 })
 
@@ -33,12 +25,8 @@ func TestMarksOnlyServer(t *testing.T) {
 	r.until(t, func() bool { seen, _ := r.seen(f); return seen != nil })
 }
 
-// A Marker marks what it was made for, from before the first frame on, and tells of what cannot be marked when it is made.
-func TestMarker(t *testing.T) {
-	r := newRig(t)
-	r.server.Capture.MarksOnly = true
-	moved := r.server.Capture.Marker(generic.T1[position]()...)
-	moved.Mark(ecs.Entity{})
+// unmarked is an entity of which something was written that nobody marked, and that the client has not got.
+func (r *rig) unmarked(t *testing.T) ecs.Entity {
 	e := r.spawn()
 	r.until(t, func() bool { seen, _ := r.seen(e); return seen != nil })
 	at := (*position)(r.worlds[0].Get(e, ecs.ComponentID[position](r.worlds[0])))
@@ -48,6 +36,16 @@ func TestMarker(t *testing.T) {
 	}
 	seen, _ := r.seen(e)
 	require.NotEqual(t, float32(5), seen.X, "nobody marked it")
+	return e
+}
+
+// A Marker marks what it was made for, from before the first frame on, and tells of what cannot be marked when it is made.
+func TestMarker(t *testing.T) {
+	r := newRig(t)
+	r.server.Capture.MarksOnly = true
+	moved := r.server.Capture.Marker(generic.T1[position]()...)
+	moved.Mark(ecs.Entity{})
+	e := r.unmarked(t)
 	moved.Mark(e)
 	r.until(t, func() bool { seen, _ := r.seen(e); return seen.X == 5 })
 	require.Zero(t, testing.AllocsPerRun(100, func() { moved.Mark(e) }))

@@ -357,21 +357,26 @@ func TestBitWriterWords(t *testing.T) {
 		words := rapid.SliceOfN(rapid.Uint64(), 0, 9).Draw(t, "words")
 		count := rapid.IntRange(0, 64*len(words)).Draw(t, "count")
 		begin, size := uint(rapid.IntRange(0, 64).Draw(t, "begin")), rapid.IntRange(0, 100).Draw(t, "size")
-		whole := make([]byte, size+16)
-		got, want := NewBitWriter(whole[:size:size]), NewBitWriter(make([]byte, size))
-		got.Write(0x5A5A_5A5A_5A5A_5A5A, begin)
-		want.Write(0x5A5A_5A5A_5A5A_5A5A, begin)
-		got.Words(words, count)
-		for i := range count {
-			want.Write(words[i/64]>>(i%64), 1)
-		}
-		require.Equal(t, want.Bits(), got.Bits())
-		got.Write(0x2A5, 10)
-		want.Write(0x2A5, 10)
-		require.Equal(t, want.Finish(), got.Finish())
-		if !got.Overflowed() {
-			require.Equal(t, want.buf, got.buf)
-		}
-		require.Equal(t, make([]byte, 16), whole[size:], "past the buffer")
+		writesTheBits(t, size, begin, words, count, func(w *BitWriter) { w.Words(words, count) })
 	})
+}
+
+// writesTheBits holds what writes count bits of words, behind begin others and into size bytes, against writing each of them.
+func writesTheBits(t require.TestingT, size int, begin uint, words []uint64, count int, write func(*BitWriter)) {
+	whole := make([]byte, size+16)
+	got, want := NewBitWriter(whole[:size:size]), NewBitWriter(make([]byte, size))
+	got.Write(0x5A5A_5A5A_5A5A_5A5A, begin)
+	want.Write(0x5A5A_5A5A_5A5A_5A5A, begin)
+	write(&got)
+	for i := range count {
+		want.Write(words[i/64]>>(i%64), 1)
+	}
+	require.Equal(t, want.Bits(), got.Bits())
+	got.Write(0x2A5, 10)
+	want.Write(0x2A5, 10)
+	require.Equal(t, want.Finish(), got.Finish())
+	if !got.Overflowed() {
+		require.Equal(t, want.buf, got.buf)
+	}
+	require.Equal(t, make([]byte, 16), whole[size:], "past the buffer")
 }

@@ -3,8 +3,6 @@ package wire
 import (
 	"math/rand/v2"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // A piece is appended as bit by bit, by a writer that has come as far within a word as the one that wrote it, by any
@@ -29,21 +27,6 @@ func TestBitWriterPiece(t *testing.T) {
 		if random.IntN(2) == 0 {
 			begin = uint(random.IntN(65))
 		}
-		whole := make([]byte, size+16)
-		got, want := NewBitWriter(whole[:size:size]), NewBitWriter(make([]byte, size))
-		got.Write(0x5A5A_5A5A_5A5A_5A5A, begin)
-		want.Write(0x5A5A_5A5A_5A5A_5A5A, begin)
-		got.Piece(&p, count)
-		for i := range count {
-			want.Write(words[i/64]>>(i%64), 1)
-		}
-		require.Equal(t, want.Bits(), got.Bits())
-		got.Write(0x2A5, 10)
-		want.Write(0x2A5, 10)
-		require.Equal(t, want.Finish(), got.Finish())
-		if !got.Overflowed() {
-			require.Equal(t, want.buf, got.buf)
-		}
-		require.Equal(t, make([]byte, 16), whole[size:], "past the buffer")
+		writesTheBits(t, size, begin, words[:], count, func(w *BitWriter) { w.Piece(&p, count) })
 	}
 }
