@@ -137,7 +137,7 @@ func (b *bodies) firstOf(index uint32) (*arena, *bodyEntry) {
 func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 	a, e := b.place(s, index)
 	e.t, e.before, e.mask, e.index = t, before, mask, index
-	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, 0, false, false
+	e.word, e.bits, e.at, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, false, false
 	s.makeBody(a, e, 0)
 	return e
 }
@@ -157,25 +157,16 @@ func (b *bodies) used(e *bodyEntry) {
 // place is an entry for another body of an index.
 func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
 	a, e := b.firstOf(index)
-	n := uint32(len(a.entries))
-	if e == nil {
-		b.first[index] = n
-		b.any.set(index)
-	} else {
-		chain(a.entries, e.place, n)
+	n, next := uint32(len(a.entries)), uint32(0)
+	if e != nil {
+		next = e.place
 	}
+	b.first[index] = n
+	b.any.set(index)
 	a.room(s, 1)
 	a.entries = a.entries[:n+1]
-	a.entries[n].place = n
+	a.entries[n].place, a.entries[n].next = n, next
 	return a, &a.entries[n]
-}
-
-// chain makes the n-th entry another body of what that at a place is of.
-func chain(entries []bodyEntry, at, n uint32) {
-	for entries[at].next != 0 {
-		at = entries[at].next
-	}
-	entries[at].next = n
 }
 
 // room makes room for some more entries.
