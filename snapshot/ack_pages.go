@@ -37,7 +37,7 @@ func (a *ackState) sends(t tick.Tick) {
 type ackPage struct {
 	ackState
 	members uint64
-	sending uint64    // members with a record of tick sentTo, of which the common state does not tell yet
+	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
 	sentTo  tick.Tick
 	since   tick.Tick // the rows of the members have been the same since this tick
 	ref     tick.Tick // R: the newest complete tick; tick.None: none

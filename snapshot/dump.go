@@ -329,15 +329,17 @@ func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 	return d.past.NewestAt(index, d.upTo)
 }
 
-// before is T' if there is one: N, or prior, what the record of T was coded against.
+// before is T' if there is one: N where that is named, else prior, what the record of T was coded against.
 func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
-	for _, t := range [...]tick.Tick{d.near, prior} {
-		if t == tick.None || d.past == nil || d.s-t >= d.past.Window() {
-			continue
-		}
-		if was, _, ok := d.past.RecordAt(index, t); ok && was == rows {
-			return t
-		}
+	t := prior
+	if d.near != tick.None {
+		t = d.near
+	}
+	if t == tick.None || d.past == nil || d.s-t >= d.past.Window() {
+		return tick.None
+	}
+	if was, _, ok := d.past.RecordAt(index, t); ok && was == rows {
+		return t
 	}
 	return tick.None
 }

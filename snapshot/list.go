@@ -132,7 +132,7 @@ func (p *packetWriter) listed() (room bool) {
 			if room = p.page(g, w, wait); !room {
 				break
 			}
-		} else if p.lists.open {
+		} else {
 			p.pass(g)
 		}
 		v.nextPage++
@@ -147,6 +147,7 @@ func (p *packetWriter) listed() (room bool) {
 func (p *packetWriter) pass(g *ackPage) {
 	l := &p.lists
 	switch {
+	case !l.open:
 	case g.ref == l.ref:
 		l.none++
 	case l.ref <= g.lost || g.at(l.ref) != nil:
@@ -194,10 +195,32 @@ func (p *packetWriter) begin(g *ackPage, w uint32) {
 
 // page writes records of those of a page that wait. It reports whether there was room for all of them.
 func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
-	if p.alike(g, w, wait) {
-		return p.pageAtOnce(g, w, wait)
+	if wait &^= p.v.grouped(w, wait); wait == 0 {
+		p.pass(g)
+		return true
 	}
-	return p.pageApart(g, w, wait)
+	of, ok := p.alike(g, w, wait)
+	switch {
+	case !ok:
+		return p.pageApart(g, w, wait)
+	case of == 0:
+		p.pass(g)
+		return true
+	}
+	return p.pageAtOnce(g, w, of)
+}
+
+// grouped returns which of some entities of a page are sent with others, and so not in a list.
+func (v *View) grouped(w uint32, of uint64) (in uint64) {
+	if v.ties.n == 0 {
+		of &= v.store.groups.in(w)
+	}
+	for ; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.groupOf(index) != nil || v.ties.has(index) {
+			in |= of & -of
+		}
+	}
+	return in
 }
 
 // pageApart is page for entities of which something has to be asked one by one. What is not as usual is left to the others.
@@ -206,10 +229,9 @@ func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) 
 	p.listPage = g
 	p.makeAheadOf(int(w), wait)
 	list := v.listed[:0]
-	grouped := len(v.store.groups.of) > 0
 	for ; wait != 0; wait &= wait - 1 {
 		index := firstOf(w, wait)
-		if grouped && (v.groupOf(index) != nil || v.ties.has(index)) || !p.candidate(index) {
+		if !p.candidate(index) {
 			continue
 		}
 		if list = p.join(list, index); len(list) == maxRecords-p.waiting-p.sent.n {
@@ -218,9 +240,7 @@ func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) 
 	}
 	v.listed = list[:0]
 	if len(list) == 0 {
-		if p.lists.open {
-			p.pass(g)
-		}
+		p.pass(g)
 		return true
 	}
 	n := p.members(g, w, list)

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -14,7 +15,7 @@ import (
 type pageKey struct {
 	page     uint32
 	all      bool      // a record of each entity of R
-	lean     uint16    // R - T' of those without a record of N
+	lean     uint16    // R - T' where no N is named; 0: none
 	ref      tick.Tick // R
 	near     tick.Tick // N, tick.None where no record is coded against it
 	list, of uint64    // entities with a record of R; those of them that are written
@@ -28,6 +29,7 @@ type pageText struct {
 	rows, groups int // first of its groups, and how many: which entities have which rows
 	next         int32
 	deltas, same int        // rows
+	used         bool       // a packet has it
 	none         bool       // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
 	tail         int        // bits of the symbol that ends the page, 0: there is none
 	cuts         [3]pageCut // behind each cutFours fours, where it may be cut
@@ -114,45 +116,51 @@ func (c *pageTexts) encoded(t *pageText) bool {
 	return false
 }
 
-// alike reports whether nothing has to be asked one by one of the entities of a page that wait: each has had its rows since N
-// or, without a record of that, since R, and what these were coded against is known.
-func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) bool {
+// alike returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
+// have the same bits. It says false where pageApart has to ask about each.
+func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
 	v := p.v
 	if g.sending != 0 && g.sentTo != p.s {
 		v.settlePage(w)
 	}
 	switch n := len(g.ticks); {
 	case g.ticks[n-1].tick == p.s && g.ticks[n-1].of&wait != 0 || p.desk.apart:
-		return false
-	case v.whole.on || v.store.watch != nil || v.ties.n > 0 || v.plan.active || v.own.latest > p.s:
-		return false
-	case v.store.groups.in(w)&wait != 0 || int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
-		return false
+		return 0, false
+	case v.whole.on || v.store.watch != nil || v.plan.active || v.own.latest > p.s:
+		return 0, false
+	case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
+		return 0, false
 	}
-	since, near := g.ref, p.nearOf(g)
-	far := wait // without a record of N
-	if near != tick.None && g.nearOf&wait != 0 {
-		since, far = near, wait&^g.nearOf
+	near := p.nearOf(g)
+	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
+		return 0, false
 	}
-	if far&^g.members != 0 || far != 0 && g.base != g.ref || wait&g.members != 0 && g.since > since {
-		return false
+	of, rest := wait, wait
+	if since := cmp.Or(near, g.ref); g.since <= since {
+		rest &^= g.members
 	}
-	for rest := wait &^ g.members; rest != 0; rest &= rest - 1 {
-		if v.rowsSince(firstOf(w, rest)) > since {
-			return false
+	for ; rest != 0; rest &= rest - 1 {
+		bit, most := rest&-rest, g.ref
+		if near != tick.None && g.nearOf&bit != 0 {
+			most = near
+		}
+		if v.rowsSince(firstOf(w, rest)) > most {
+			of &^= bit
 		}
 	}
-	return true
+	return of, true
 }
 
 // key is what the text of some entities of a page depends on.
-func (p *packetWriter) key(g *ackPage, w uint32, wait uint64) pageKey {
-	k := pageKey{page: w, all: wait == g.refOf, ref: g.ref, list: g.refOf, of: wait}
-	if near := p.nearOf(g); near != tick.None && g.nearOf&wait != 0 {
-		k.near, k.nearOf = near, g.nearOf&wait
-	}
-	if k.nearOf != wait && p.v.store.own(g.base, g.lean) != tick.None {
-		k.lean = g.lean
+func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
+	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
+	switch near := p.nearOf(g); {
+	case near == tick.None:
+		if p.v.store.own(g.base, g.lean) != tick.None {
+			k.lean = g.lean
+		}
+	case g.nearOf&of != 0:
+		k.near, k.nearOf = near, g.nearOf&of
 	}
 	return k
 }
@@ -208,6 +216,11 @@ func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {
 func (p *packetWriter) copyPage(g *ackPage, t *pageText, cut *pageCut) {
 	v, c := p.v, &p.desk.texts
 	p.w.Words(c.code.All()[t.at:], cut.bits)
+	if t.used {
+		c.copied++
+		p.desk.bodies.shared += uint64(bits.OnesCount64(cut.of))
+	}
+	t.used = true
 	span := p.s - t.ref
 	if span > maxSpan {
 		span = 0
@@ -231,14 +244,12 @@ func (p *packetWriter) copyPage(g *ackPage, t *pageText, cut *pageCut) {
 
 // text returns the text of a page, made now if it was not yet; nil where it is none that can be shared.
 func (p *packetWriter) text(k *pageKey) *pageText {
-	c, d := &p.desk.texts, p.desk
+	c := &p.desk.texts
 	if n := *c.slot(k); n > 0 {
 		t := &c.texts[n-1]
 		if t.none {
 			return nil
 		}
-		c.copied++
-		d.bodies.shared += uint64(bits.OnesCount64(k.of))
 		return t
 	}
 	t := c.add(k)

@@ -32,7 +32,7 @@ func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
 		}
 		l.ref = r.stage.upTo - tick.Tick(back)
 		if near > 0 {
-			if l.near = l.ref - tick.Tick(near); l.near <= tick.None {
+			if l.near = l.ref - tick.Tick(near); l.near <= tick.None || s-l.near >= r.window {
 				return r.malformed()
 			}
 		}
@@ -138,8 +138,8 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, of []s
 	return nil
 }
 
-// decodeListed reads a record about an entity of a list: against R, and against N where there is a record of that with the
-// same rows, else against what the record of R was coded against.
+// decodeListed reads a record about an entity of a list: against R, and where N is named against the record of that, if it has
+// the same rows; else against what the record of R was coded against.
 func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, at spot) error {
 	t := &r.stage.leant
 	if !r.leanAgain(l.ref, at.index, at.place) {
@@ -151,15 +151,17 @@ func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, at s
 	}
 	v := r.stage.add(s, at.index, t.base.version.generation)
 	v.base, v.basePlace, v.mask = t.base.tick, t.base.place, t.mask
-	for len(l.nears) > 0 && l.nears[0].index < at.index {
-		l.nears = l.nears[1:]
-	}
-	if len(l.nears) > 0 && l.nears[0].index == at.index && s-l.near < r.window {
-		base := t.base.version
-		if w := r.versionAt(l.near, l.nears[0]); w != nil && w.life == base.life && w.mask == base.mask {
-			t.before, t.nearer = w, true
-			return r.decodeRows(b, v)
+	if l.near != tick.None {
+		for len(l.nears) > 0 && l.nears[0].index < at.index {
+			l.nears = l.nears[1:]
 		}
+		if len(l.nears) > 0 && l.nears[0].index == at.index {
+			base := t.base.version
+			if w := r.versionAt(l.near, l.nears[0]); w != nil && w.life == base.life && w.mask == base.mask {
+				t.before, t.nearer = w, true
+			}
+		}
+		return r.decodeRows(b, v)
 	}
 	if err := r.findBefore(s); err != nil {
 		return err

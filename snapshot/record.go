@@ -55,15 +55,17 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	r.odd = !r.same || !r.known
 }
 
-// before returns T' of a record: N of the page where the record is in a list and the client holds one of N, else what T's own
-// record was coded against; tick.None for neither. It says false where the server cannot tell which of these the client takes.
+// before returns T' of a record: in a list with N the record of N, if there is one; else what T's own record was coded against;
+// tick.None where there is none. It says false where the server cannot tell which record the client takes.
 func (p *packetWriter) before(index uint32, q *slot) (t tick.Tick, known bool) {
 	if p.again {
 		g := p.listPage
-		if near := p.nearOf(g); near != tick.None && g.nearOf>>(index%pageEntities)&1 != 0 {
+		switch near := p.nearOf(g); {
+		case near != tick.None && g.nearOf>>(index%pageEntities)&1 != 0:
 			return near, p.v.rowsSince(index) <= near
-		}
-		if q.base != g.ref { // of the record of R nobody remembers that any more
+		case near != tick.None:
+			return tick.None, true
+		case q.base != g.ref: // nobody remembers what the record of R was coded against
 			return tick.None, false
 		}
 	}

@@ -1,0 +1,232 @@
+package snapshot
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// crowd is a world of which each tick takes several packets, and a client that
+// acknowledges what came a few ticks later.
+type crowd struct {
+	*duo
+	r       *rand.Rand
+	ids     []wire.NetworkID
+	delay   tick.Tick
+	loss    float64
+	waiting []simPacket // whose acknowledgements are under way
+}
+
+func newCrowd(t *testing.T, seed int64, entities int) *crowd {
+	type little struct{ N uint8 }
+	type large struct{ Words [12]uint32 }
+	cfg := Config{Window: 32, SentPackets: 256}
+	c := &crowd{duo: &duo{t: t}, r: rand.New(rand.NewSource(seed)), delay: 3}
+	c.store = NewStore(NewSchema([]*wire.Plan{compile[little](t), compile[large](t)}), cfg)
+	c.view, c.replica = NewView(c.store, cfg), NewReplica(c.store.schema, cfg, 1)
+	c.store.Begin(1)
+	for range entities {
+		c.ids = append(c.ids, c.store.Spawn())
+		c.change(c.ids[len(c.ids)-1])
+	}
+	c.store.Commit()
+	c.view.Observe()
+	return c
+}
+
+// change makes records of some entities a few bits long, of others hundreds.
+func (c *crowd) change(id wire.NetworkID) {
+	c.store.Set(id, 0, []uint32{uint32(c.r.Intn(4))})
+	if id.Index%7 == 3 {
+		words := make([]uint32, 12)
+		for i := range words {
+			words[i] = c.r.Uint32()
+		}
+		c.store.Set(id, 1, words)
+	}
+}
+
+// play plays a tick and compares every record that arrives with the store.
+func (c *crowd) play(s tick.Tick) {
+	c.waiting = slices.DeleteFunc(c.waiting, func(p simPacket) bool {
+		heard := p.tick+c.delay <= s && (c.loss == 0 || c.r.Intn(2) == 0)
+		if heard {
+			c.view.Acked(p.seq)
+		}
+		return heard
+	})
+	c.store.Begin(s)
+	for _, id := range c.ids {
+		if c.r.Intn(8) != 0 {
+			c.change(id)
+		}
+	}
+	c.store.Commit()
+	c.view.Observe()
+	for p := c.write(); p != nil; p = c.write() {
+		if c.r.Float64() < c.loss {
+			if c.r.Intn(2) == 0 {
+				c.view.Lost(p.seq)
+			}
+			continue
+		}
+		c.deliver(p)
+		c.waiting = append(c.waiting, *p)
+		for i, v := range c.replica.spoken() {
+			for row := range 2 {
+				if !slices.Equal(c.store.Row(c.ids[v], row), c.replica.Row(v, row)) {
+					require.Equal(c.t, c.store.Row(c.ids[v], row), c.replica.Row(v, row), "tick %d, record %d, of %d", s, i, v)
+				}
+			}
+		}
+	}
+}
+
+// A four of which not all fits is cut short, and the packets of a tick end
+// where they are full: what follows goes into the next one.
+func TestListsOverSeveralPackets(t *testing.T) {
+	for seed := range int64(20) {
+		for _, loss := range []float64{0, .3} {
+			c := newCrowd(t, seed, 100)
+			for i, id := range c.ids {
+				require.EqualValues(t, i, id.Index)
+			}
+			c.loss = loss
+			for s := tick.Tick(2); s < 60; s++ {
+				c.play(s)
+			}
+			require.Zero(t, c.replica.Stats().NoBaseline, "seed %d", seed)
+			if loss == 0 {
+				for _, id := range c.ids {
+					require.Equal(t, c.store.Row(id, 1), c.replica.Row(id.Index, 1), "seed %d", seed)
+				}
+			}
+		}
+	}
+}
+
+// Of a tick of which the client may hold a part nobody can say what it does not hold: no record is coded against it.
+func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
+	var g ackPage
+	refs := func() []tick.Tick { return []tick.Tick{g.ref, g.near} }
+	g.sentAt(7, 1, true)
+	g.sentAt(8, 2, true)
+	g.sentAt(8, 4, true)
+	g.sentAt(9, 8, true)
+	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "nothing is acknowledged")
+	g.ackedAt(7)
+	require.Equal(t, []tick.Tick{7, tick.None}, refs())
+	g.ackedAt(8)
+	require.Equal(t, []tick.Tick{7, tick.None}, refs(), "a part of 8 is there")
+	g.ackedAt(9)
+	require.Equal(t, []tick.Tick{9, 7}, refs(), "8 is passed over")
+	g.ackedAt(8)
+	require.Equal(t, []tick.Tick{9, 7}, refs(), "7 lies farther back, and is held too")
+	require.Equal(t, []uint64{8, 1}, []uint64{g.refOf, g.nearOf})
+	for s := tick.Tick(10); s < 20; s++ {
+		g.sentAt(s, 1, true)
+		g.ackedAt(s)
+		require.Equal(t, []tick.Tick{s, max(s-usualNear, 7)}, refs())
+	}
+	g.sentAt(20+mostNear, 1, true)
+	g.ackedAt(20 + mostNear)
+	require.Equal(t, []tick.Tick{20 + mostNear, tick.None}, refs(), "19 is too far back")
+	g.sentAt(20+mostNear, 2, true)
+	require.Equal(t, []tick.Tick{19, 15}, refs(), "more of that tick is under way")
+	g.forget(20 + mostNear)
+	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
+	g.sentAt(20+mostNear, 4, true)
+	g.ackedAt(20 + mostNear)
+	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "of this tick the client has more, from before it was forgotten")
+}
+
+// TestAPageRemembersTicksInBoundedMemory: however long nothing is acknowledged, and after that the newest ticks serve.
+func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
+	var g ackPage
+	for s := tick.Tick(1); s < 5000; s++ {
+		g.sentAt(s, 1, true)
+		require.LessOrEqual(t, cap(g.ticks), mostTicks)
+		if s > 4000 {
+			g.ackedAt(s - 30)
+			require.Equal(t, []tick.Tick{s - 30, max(s-30-usualNear, 3971)}, []tick.Tick{g.ref, max(g.near, 3971)})
+		}
+	}
+}
+
+// Rule 3: where the packet names a tick N of which the client holds a record of the entity, that one is T'.
+func TestRule3TheTickThatIsNamedIsTheSecondBaseline(t *testing.T) {
+	d := newDuo(t)
+	var id, other wire.NetworkID
+	sent := []*simPacket{nil, d.at(1, func() { id, other = d.spawn(3), d.spawn(4) })}
+	for s := tick.Tick(2); s <= 12; s++ {
+		if s > 4 { // what was sent at s-3 is acknowledged
+			d.view.Acked(sent[s-3].seq)
+		}
+		sent = append(sent, d.at(s, func() {
+			d.move(id, uint32(s))
+			if s != 8 {
+				d.move(other, uint32(s)%4)
+			}
+		}))
+		d.deliver(sent[s])
+		require.Equal(t, int(s), d.x(id))
+		if s > 4+1+usualNear {
+			require.True(t, d.named(id), "tick %d", s)
+			require.Equal(t, s != 8+3+1+usualNear, d.named(other), "tick %d: it has no record of tick 8", s)
+		}
+	}
+	require.Zero(t, d.replica.Stats().NoBaseline)
+}
+
+// named is whether N was the second baseline of the newest record of an entity, if it was in a list.
+func (d *duo) named(id wire.NetworkID) bool {
+	g := &d.view.pages[id.Index/pageEntities]
+	return g.near != tick.None && g.nearOf>>(id.Index%pageEntities)&1 != 0
+}
+
+// A record that does not say what it leans on leans on the newest that the
+// client holds. Where one may be under way, or lost, it says.
+func TestARecordSaysWhatItLeansOnWhereThatIsInDoubt(t *testing.T) {
+	d := newDuo(t)
+	var id, other wire.NetworkID
+	d.ack(d.at(1, func() { id, other = d.spawn(3), d.spawn(4) }))
+	d.deliver(d.at(5, func() { d.move(id, 4) }))
+	require.Equal(t, 4, d.x(id))
+	d.ack(d.at(6, func() { d.move(other, 5) }))
+	p := d.at(7, func() { d.move(id, 5) }) // the server does not know that 5 arrived
+	q := d.view.slot(id.Index, new(slot))
+	require.Equal(t, tick.Tick(1), q.base)
+	require.False(t, d.view.newest(id.Index, q, 7))
+	require.Contains(t, string(d.replica.AppendDump(nil, p.payload)), "entity at 0, against tick 1")
+	d.ack(p)
+	require.Equal(t, 5, d.x(id))
+	require.Zero(t, d.replica.Stats().NoBaseline)
+	require.True(t, d.view.Synced())
+}
+
+// A client that has lost its past cannot tell what there was of: it asks.
+func TestNothingOfBeforeALossIsGuessed(t *testing.T) {
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.ack(d.at(1, func() { id = d.spawn(3) }))
+	late := d.at(2, func() { d.move(id, 4) })
+	d.ack(d.at(3, func() { d.move(id, 5) }))
+	d.replica.Lose()
+	d.deliverError(d.at(4, func() { d.move(id, 6) }))
+	require.ErrorIs(t, d.replica.Read(late.payload), ErrBaseline)
+	epoch, want := d.replica.WantResync()
+	require.True(t, want)
+	require.True(t, d.view.Resync(epoch, d.seq+1))
+	d.ack(d.at(5, nil))
+	d.ack(d.at(6, func() { d.move(id, 7) }))
+	require.Equal(t, 7, d.x(id))
+}
+
+func (d *duo) deliverError(p *simPacket) {
+	require.ErrorIs(d.t, d.replica.Read(p.payload), ErrBaseline)
+}
