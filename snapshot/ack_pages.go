@@ -33,7 +33,7 @@ func (a *ackState) sends(t tick.Tick) {
 //
 // A page also remembers which entities had a record in each recent tick. Of a tick whose every packet with a record of the
 // page was acknowledged, the client holds exactly these records: such a tick is complete. The newest complete tick is the
-// reference that packets name as R; one some ticks before it is N, the second baseline.
+// reference that packets name as R; the newest one before that is N, the second baseline.
 type ackPage struct {
 	ackState
 	members uint64
@@ -42,7 +42,7 @@ type ackPage struct {
 	since   tick.Tick // the rows of the members have been the same since this tick
 	ref     tick.Tick // R: the newest complete tick; tick.None: none
 	refOf   uint64    // entities with a record of R
-	near    tick.Tick // N: a complete tick before R, at most mostNear ticks; tick.None: none
+	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
 	nearOf  uint64    // entities with a record of N
 	ticks   []sentTick
 	lost    tick.Tick // ticks up to this one are forgotten, or from before a resync
@@ -58,9 +58,6 @@ type sentTick struct {
 const (
 	// mostNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
 	mostNear = 15
-	// usualNear is how many ticks N lies before R where the client holds such a tick. A longer span gives a better velocity
-	// from quantised positions; a common span lets clients share encoded deltas.
-	usualNear = 4
 	// firstTicks and mostTicks bound how many ticks a page remembers.
 	firstTicks = 16
 	mostTicks  = 256
@@ -133,9 +130,7 @@ func (g *ackPage) choose() {
 	for i--; i >= 0 && g.ref-g.ticks[i].tick <= mostNear; i-- {
 		if b := &g.ticks[i]; g.complete(b) {
 			g.near, g.nearOf = b.tick, b.of
-			if g.ref-b.tick >= usualNear {
-				return
-			}
+			return
 		}
 	}
 }

@@ -165,8 +165,11 @@ func (d *dumper) records() bool {
 func (d *dumper) lists() bool {
 	d.upTo = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1
 	for next := uint32(0); d.b.Bool(); {
-		d.listed, d.near = d.upTo-tick.Tick(min(d.b.Var(), 1<<31)), tick.None
-		near, skip := d.b.Var(), d.b.Var()
+		back, near, skip := uint64(0), uint64(1), uint64(0)
+		if !d.b.Bool() {
+			back, near, skip = d.b.Var(), d.b.Var(), d.b.Var()
+		}
+		d.listed, d.near = d.upTo-tick.Tick(min(back, 1<<31)), tick.None
 		if d.b.Failed() || near > mostNear || d.listed <= tick.None {
 			return d.illegal("list")
 		}

@@ -181,13 +181,16 @@ func (p *packetWriter) begin(g *ackPage, w uint32) {
 	} else {
 		p.endList()
 		p.w.Bool(true)
-		p.w.Var(uint64(p.upTo - g.ref))
-		age := uint64(0)
+		age := tick.Tick(0)
 		if near != tick.None {
-			age = uint64(g.ref - near)
+			age = g.ref - near
 		}
-		p.w.Var(age)
-		p.w.Var(uint64(w - l.next))
+		usual := g.ref == p.upTo && age == 1 && w == l.next
+		if p.w.Bool(usual); !usual {
+			p.w.Var(uint64(p.upTo - g.ref))
+			p.w.Var(uint64(age))
+			p.w.Var(uint64(w - l.next))
+		}
 		l.open, l.ref, l.near = true, g.ref, near
 	}
 	l.next = w + 1

@@ -125,19 +125,20 @@ func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
 	require.Equal(t, []tick.Tick{7, tick.None}, refs(), "a part of 8 is there")
 	g.ackedAt(9)
 	require.Equal(t, []tick.Tick{9, 7}, refs(), "8 is passed over")
-	g.ackedAt(8)
-	require.Equal(t, []tick.Tick{9, 7}, refs(), "7 lies farther back, and is held too")
 	require.Equal(t, []uint64{8, 1}, []uint64{g.refOf, g.nearOf})
+	g.ackedAt(8)
+	require.Equal(t, []tick.Tick{9, 8}, refs())
+	require.Equal(t, []uint64{8, 6}, []uint64{g.refOf, g.nearOf})
 	for s := tick.Tick(10); s < 20; s++ {
 		g.sentAt(s, 1, true)
 		g.ackedAt(s)
-		require.Equal(t, []tick.Tick{s, max(s-usualNear, 7)}, refs())
+		require.Equal(t, []tick.Tick{s, s - 1}, refs())
 	}
 	g.sentAt(20+mostNear, 1, true)
 	g.ackedAt(20 + mostNear)
 	require.Equal(t, []tick.Tick{20 + mostNear, tick.None}, refs(), "19 is too far back")
 	g.sentAt(20+mostNear, 2, true)
-	require.Equal(t, []tick.Tick{19, 15}, refs(), "more of that tick is under way")
+	require.Equal(t, []tick.Tick{19, 18}, refs(), "more of that tick is under way")
 	g.forget(20 + mostNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
 	g.sentAt(20+mostNear, 4, true)
@@ -153,7 +154,7 @@ func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
 		require.LessOrEqual(t, cap(g.ticks), mostTicks)
 		if s > 4000 {
 			g.ackedAt(s - 30)
-			require.Equal(t, []tick.Tick{s - 30, max(s-30-usualNear, 3971)}, []tick.Tick{g.ref, max(g.near, 3971)})
+			require.Equal(t, []tick.Tick{s - 30, max(s-31, 3971)}, []tick.Tick{g.ref, max(g.near, 3971)})
 		}
 	}
 }
@@ -175,9 +176,9 @@ func TestRule3TheTickThatIsNamedIsTheSecondBaseline(t *testing.T) {
 		}))
 		d.deliver(sent[s])
 		require.Equal(t, int(s), d.x(id))
-		if s > 4+1+usualNear {
+		if s > 4+2 {
 			require.True(t, d.named(id), "tick %d", s)
-			require.Equal(t, s != 8+3+1+usualNear, d.named(other), "tick %d: it has no record of tick 8", s)
+			require.Equal(t, s != 8+3+1, d.named(other), "tick %d: it has no record of tick 8", s)
 		}
 	}
 	require.Zero(t, d.replica.Stats().NoBaseline)

@@ -26,7 +26,12 @@ func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
 	r.stage.upTo = s - tick.Tick(age) - 1
 	for next := uint32(0); b.Bool(); {
 		var l readList
-		back, near, skip := b.Var(), b.Var(), b.Var()
+		back, near, skip := uint64(0), uint64(1), uint64(0)
+		if !b.Bool() {
+			if back, near, skip = b.Var(), b.Var(), b.Var(); back == 0 && near == 1 && skip == 0 {
+				return r.malformed() // that has a code of its own
+			}
+		}
 		if b.Failed() || back >= uint64(r.stage.upTo) || near > mostNear || skip >= maxPages {
 			return r.malformed()
 		}

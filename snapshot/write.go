@@ -13,7 +13,8 @@ import (
 //	resynced   1 bit, then 16 bits epoch if set
 //	despawns  1 bit "one more", gap, generation      … 0
 //	lists     1 bit; if set, Var (S - U - 1), then
-//	          for each list: 1 bit "one more"; Var (U - R), Var (R - N) or 0; Var skip
+//	          for each list: 1 bit "one more"; 1 bit "R = U, N = R - 1, skip = 0", or
+//	          Var (U - R), Var (R - N) or 0, Var skip
 //	          for each page of which there are records of tick R, from the page on
 //	          that lies skip pages behind the last one told of: its code, and with
 //	          pageSome for each four of those records, as long as there are more: a
