@@ -95,7 +95,7 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 		panic(fmt.Sprintf("netcode: %s[%s]: entity handles are local to a world: a message names an entity by a NetworkID", call, t))
 	}
 	if call != "Input" && plan.Events() {
-		panic(fmt.Sprintf("netcode: %s[%s]: the tag event is for inputs: register the type with Input", call, t))
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))
 	}
 	return plan
 }

@@ -52,6 +52,9 @@ func (c *compiler) event(o *op, lanes []lane) error {
 	return nil
 }
 
+// ErrEvents says that a type that is no input has event fields.
+var ErrEvents = errors.New("the tag event is for inputs: register the type with netcode.Input")
+
 // Events reports whether the plan has event fields: those tagged `net:"event"` or `net:"event=count"`.
 func (p *Plan) Events() bool { return len(p.events) > 0 }
 
