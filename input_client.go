@@ -34,7 +34,8 @@ func SetInput[T any](c *Client, v *T) error {
 	now := in.of(c.inputs.now, n)
 	plan.MergeEvents(lanes, now)
 	copy(now, lanes)
-	if c.inputs.set |= 1 << n; c.state != Connected {
+	c.inputs.set |= 1 << n
+	if c.state != Connected {
 		plan.ClearEvents(now)
 	}
 	if c.host != nil {

@@ -13,7 +13,7 @@ func presses() []mutation {
 		change("presses", "a press that comes late is in its own tick too", late, "input_event.go", "plan.ClearEvents(row)", ""),
 		change("presses", "a press is in a tick that the server may have already", back, "input_event.go", "(at > t.latest || t.latest-at > inputReach)", "true"),
 		change("presses", "a tick that comes again has lost its press", back, "input_event.go", "if again {", "if again && false {"),
-		change("presses", "what was set without a connection is a press", "TestAPressWithoutAConnectionIsNone", "input_client.go", "c.state != Connected {", "false {"),
+		change("presses", "what was set without a connection is a press", "TestAPressWithoutAConnectionIsNone", "input_client.go", "	if c.state != Connected {\n\t\tplan.ClearEvents(now)", "	if false {\n\t\tplan.ClearEvents(now)"),
 		change("presses", "the game of a host finds a press in a tick that it asked for", host,
 			"input_server.go", "max(s.simulated(), q.asked) + 1", "s.simulated() + 1"),
 	}
