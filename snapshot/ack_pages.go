@@ -211,7 +211,11 @@ func (v *View) allAlone(w uint32, of uint64) {
 
 // rowsSince returns the tick since which the rows of a visible index have been the same for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
-	return max(v.store.shape[index], v.touchedAt(index), v.tenants[index].life)
+	shape := v.store.shape[index]
+	if w := index / pageEntities; int(w) < len(v.own.masked) && v.own.masked[w]>>(index%pageEntities)&1 != 0 {
+		shape = v.own.shape[index] // a component that is hidden came or went unseen
+	}
+	return max(shape, v.touchedAt(index), v.tenants[index].life)
 }
 
 // keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which

@@ -208,6 +208,7 @@ func (v *View) observe() {
 	}
 	masked := len(v.own.rows) > 0
 	if masked {
+		v.reshape()
 		v.lacks()
 	}
 	if len(s.groups.left) > 0 {
