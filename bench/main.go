@@ -28,6 +28,7 @@ type options struct {
 	marks    bool
 	parts    int
 	network  realNetwork
+	sight    int
 	report   func(result)
 }
 
@@ -96,6 +97,7 @@ func run(args []string, out io.Writer) error {
 	flags.Float64Var(&o.network.loss, "loss", 0.05, "scenario real: part of the datagrams that is lost, in each direction")
 	flags.IntVar(&o.network.jitter, "jitter", 1, "scenario real: ticks by which what the server sends in one tick arrives late, at most")
 	flags.IntVar(&o.network.classes, "classes", 4, "scenario real: classes of round trips among the clients: of 6, 2, 4 and 9 ticks the first so many")
+	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")
 	flags.Uint64Var(&o.network.seed, "seed", 1, "scenario real: seed of loss and jitter")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
@@ -133,7 +135,7 @@ func takes() usage.Takes {
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
 		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
-		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number",
+		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number", "sight": "a whole number from 0 to 1048576",
 	}
 }
 
@@ -146,6 +148,8 @@ func (o *options) check() error {
 		return takes().Wrong("c", o.clients)
 	case !(o.moving >= 0 && o.moving <= 1):
 		return takes().Wrong("frac", o.moving)
+	case o.sight < 0 || o.sight > snapshot.MaxEntities:
+		return takes().Wrong("sight", o.sight)
 	case o.parts < 0 || o.parts > 64:
 		return takes().Wrong("parts", o.parts)
 	}

@@ -38,6 +38,9 @@ func (n realNetwork) punctual() realNetwork { return realNetwork{classes: n.clas
 
 // realScenes is the default set, or the scene that the flags name.
 func realScenes(o options) []realScene {
+	if o.sight > 0 {
+		return []realScene{{entities: cmp.Or(o.entities, 10000), clients: cmp.Or(o.clients, 64), moving: 1, sight: o.sight}}
+	}
 	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
 		return []realScene{{entities: cmp.Or(o.entities, 1000), clients: cmp.Or(o.clients, 64), moving: cmp.Or(o.moving, 1), exact: o.exact}}
 	}
@@ -60,6 +63,10 @@ func realTarget(s realScene, n realNetwork) float64 {
 	}
 	at := cell{s.entities, s.clients, s.moving}
 	switch {
+	case s.sight > 0 && (s.sight != 200 || s.entities != 10000 || s.clients != 64 || n.loss != 0.05 || n.jitter != 1):
+		return 0
+	case s.sight > 0:
+		return 1.5
 	case n.loss == 0.20 && n.jitter == 2:
 		return map[cell]float64{{1000, 64, 1}: 5}[at]
 	case n.loss == 0.05 && n.jitter == 1:
@@ -125,7 +132,7 @@ func reportReal(o options, real, perfect *realRun, punctual realFigures) {
 	k := real.counted
 	params := func() map[string]any {
 		return map[string]any{
-			"entities": real.entities, "clients": real.realScene.clients, "moving": real.moving, "exact": real.exact,
+			"entities": real.entities, "clients": real.realScene.clients, "moving": real.moving, "exact": real.exact, "sight": real.sight,
 			"loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed, "ticks": real.ticks,
 		}
 	}
@@ -151,5 +158,10 @@ func reportReal(o options, real, perfect *realRun, punctual realFigures) {
 	bytes := result{Scenario: "real.bytes", Value: got.bytes, Unit: "B/client", Params: params()}
 	bytes.Params["anchor"], bytes.Params["perfect"], bytes.Params["ratio_of_perfect"] = "the same classes, no loss, no jitter", ideal.bytes, got.bytes/ideal.bytes
 	o.report(bytes.against(punctual.bytes).ratioTarget(realBytesTarget, real.compared > 0))
+	if real.interest != nil {
+		line := result{Scenario: "real.interest", Value: median(real.judges) / 1e6, Unit: "ms/tick", Params: params()}
+		line.Params["seen"] = real.seen()
+		o.report(line.against(median(perfect.judges) / 1e6))
+	}
 	o.report(result{Scenario: "real.capture", Value: got.capture / 1e6, Unit: "ms/tick", Params: params()}.against(ideal.capture / 1e6))
 }
