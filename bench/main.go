@@ -94,11 +94,8 @@ func run(args []string, out io.Writer) error {
 	flags.BoolVar(&o.whole, "whole", false, "scenario tick: rows that travel whole (Config.Whole), exact ones")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
 	flags.BoolVar(&o.marks, "marks", false, "scenario tick: the game says what it wrote (Capture.MarksOnly), as that of the floor does")
-	flags.Float64Var(&o.network.loss, "loss", 0.05, "scenario real: part of the datagrams that is lost, in each direction")
-	flags.IntVar(&o.network.jitter, "jitter", 1, "scenario real: ticks by which what the server sends in one tick arrives late, at most")
-	flags.IntVar(&o.network.classes, "classes", 4, "scenario real: classes of round trips among the clients: of 6, 2, 4 and 9 ticks the first so many")
+	o.network.flags(flags, 0.05, 1, 4)
 	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")
-	flags.Uint64Var(&o.network.seed, "seed", 1, "scenario real: seed of loss and jitter")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 )
@@ -16,6 +17,14 @@ const (
 	// realTicks is how many ticks that count there are at least.
 	realTicks = 2 * realTurns
 )
+
+// flags adds those of a network, with these defaults.
+func (n *realNetwork) flags(f *flag.FlagSet, loss float64, jitter, classes int) {
+	f.Float64Var(&n.loss, "loss", loss, "scenario real: part of the datagrams that is lost, in each direction")
+	f.IntVar(&n.jitter, "jitter", jitter, "scenario real: ticks by which what the server sends in one tick arrives late, at most")
+	f.IntVar(&n.classes, "classes", classes, "scenario real: classes of round trips among the clients: of 6, 2, 4 and 9 ticks the first so many")
+	f.Uint64Var(&n.seed, "seed", 1, "scenario real: seed of loss and jitter")
+}
 
 // check reports which number is out of its range.
 func (n *realNetwork) check() error {
@@ -112,7 +121,11 @@ func measureReal(s realScene, o options) error {
 		}
 	}
 	reportReal(o, real, perfect, line)
-	return nil
+	if s.sight > 0 || s.entities*s.clients > realSocketRows {
+		return nil
+	}
+	real, perfect = nil, nil
+	return measureSockets(s, o)
 }
 
 // realFigures is what a run has measured.

@@ -117,9 +117,8 @@ func (c *realClient) settled() {
 	c.awaited = int(stats.Sent) - int(stats.Acked+stats.Lost-stats.LateAcks)
 }
 
-// serve is what the server does for a client in a tick before it writes any packet, as Server.Send does it.
+// serve is what the server does for a client that has observed the tick before it writes any packet, as Server.Send does it.
 func (c *realClient) serve(newest tick.Tick) {
-	c.view.Observe()
 	for _, seq := range c.lost {
 		c.view.Lost(seq)
 	}

@@ -98,10 +98,11 @@ func (r *realRun) turn(keep bool) error {
 	}
 	acks, acksWall := used(r.takeAcks)
 	capture, _ := used(r.capture)
+	look, lookWall := used(r.observe)
 	judge, _ := used(r.judge)
 	serve, serveWall := used(r.serve)
 	write, writeWall := used(r.write)
-	if keep {
+	if serve, serveWall = serve+look, serveWall+lookWall; keep {
 		r.ticks++
 		r.acks, r.captures, r.serves, r.writes = append(r.acks, acks), append(r.captures, capture), append(r.serves, serve), append(r.writes, write)
 		r.judges = append(r.judges, judge)
@@ -133,6 +134,13 @@ func (r *realRun) takeAcks() {
 // capture takes the world into the store.
 func (r *realRun) capture() { r.game.capture.Run(r.game.store.Tick() + 1) }
 
+// observe has all views take in the tick.
+func (r *realRun) observe() {
+	for _, c := range r.clients {
+		c.view.Observe()
+	}
+}
+
 // judge decides what each client may see, as Server.Send does it.
 func (r *realRun) judge() {
 	if r.interest == nil {
@@ -140,12 +148,11 @@ func (r *realRun) judge() {
 	}
 	r.interest.Prepare(r.game.store)
 	for i, c := range r.clients {
-		c.view.Observe()
 		r.interest.Update(wire.ClientID(i+1), c.view)
 	}
 }
 
-// serve has all views take in the tick and what was lost.
+// serve has all views take in what was lost.
 func (r *realRun) serve() {
 	newest := r.game.store.Tick()
 	for _, c := range r.clients {
@@ -235,6 +242,7 @@ func (r *realRun) countAllocations() error {
 		runtime.ReadMemStats(&before)
 		r.takeAcks()
 		r.capture()
+		r.observe()
 		r.judge()
 		r.serve()
 		r.write()

@@ -78,7 +78,7 @@ func TestRealNoticesAWrongDecoder(t *testing.T) {
 	require.NoError(t, r.compare(c))
 	r.game.body.write(r.game.body.entities[3], position{Y: 77}, rotation{Q: [4]float32{0, 0, 0, 1}}, velocity{})
 	r.game.capture.Run(store.Tick() + 1)
-	r.serve()
+	r.observe()
 	require.ErrorContains(t, r.compare(c), "it holds")
 	require.NoError(t, r.heal())
 	store.Begin(store.Tick() + 1)
