@@ -85,7 +85,7 @@ func run(args []string, out io.Writer) error {
 	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
 	flags.StringVar(&o.tables, "tables", "", "trained tables for the scenario bytes, in place of those that ship")
 	flags.StringVar(&o.train, "train", "", "recorded motion to train tables on in the scenario bytes; else cubes91.trace.gz beside -trace")
-	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving; of loss this network, its round trip in ms and its loss in percent, such as 20/50")
+	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving; of loss this network, its round trip in ms and its loss in percent, such as 20/50; of real this part: real, real.server, real.client or real.frame")
 	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
 	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
 	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")

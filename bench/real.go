@@ -88,12 +88,33 @@ func realTarget(s realScene, n realNetwork) float64 {
 // the same on a perfect network.
 func runReal(o options) error {
 	for _, s := range realScenes(o) {
-		if err := measureReal(s, o); err != nil {
+		var err error
+		if o.only == "" || o.only == "real" {
+			err = measureReal(s, o)
+		}
+		if sockets := s.sight == 0 && s.entities*s.clients <= realSocketRows; err == nil && sockets && (o.only == "" || o.only == "real.server") {
+			err = measureSockets(s, o)
+		}
+		if err != nil {
 			return fmt.Errorf("%+v, %+v: %w", s, o.network, err)
+		}
+	}
+	if alone := o.only == "" && len(realScenes(o)) > 1; alone || o.only == "real.client" {
+		if err := measureRealApply(o); err != nil {
+			return fmt.Errorf("real.client: %w", err)
+		}
+	}
+	if alone := o.only == "" && len(realScenes(o)) > 1; alone || o.only == "real.frame" {
+		if err := measureRealFrame(o); err != nil {
+			return fmt.Errorf("real.frame: %w", err)
 		}
 	}
 	return nil
 }
+
+// realLines is the parts of the scenario real that -only chooses from: what the views do, whole ticks, and a client's own work. Of
+// these two the last are not part of one scene.
+func realLines() []string { return []string{"real", "real.server", "real.client", "real.frame"} }
 
 // measureReal plays a scene on the network and on the perfect one, by turns.
 func measureReal(s realScene, o options) error {
@@ -121,11 +142,7 @@ func measureReal(s realScene, o options) error {
 		}
 	}
 	reportReal(o, real, perfect, line)
-	if s.sight > 0 || s.entities*s.clients > realSocketRows {
-		return nil
-	}
-	real, perfect = nil, nil
-	return measureSockets(s, o)
+	return nil
 }
 
 // realFigures is what a run has measured.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net/netip"
 )
@@ -15,7 +16,7 @@ type lateSocket struct {
 	random  *rand.Rand
 	now     int // frame
 	late    int // ticks, of what is read in this frame
-	drained bool
+	fault   error
 	down    delayed
 	up      delayed
 	due     [][]byte
@@ -36,18 +37,20 @@ func (l *lateSocket) begin(n realNetwork) {
 	}
 }
 
-// frame begins a frame: it sends what the client sent long enough ago. What a client sends in a frame reaches the server in its
+// frame begins a frame: it takes what the held socket has read, and sends what the client sent long enough ago. What a client sends in a frame reaches the server in its
 // next tick by itself, so that is a tick of the round trip.
 func (l *lateSocket) frame(number int64) {
 	if l == nil {
 		return
 	}
-	l.now, l.drained = int(number), false
-	if l.began {
-		l.late = l.random.IntN(l.network.jitter + 1)
+	if l.now = int(number); !l.began {
+		return
 	}
+	l.late = l.random.IntN(l.network.jitter + 1)
+	l.fault = l.drain()
+	l.due = l.down.take(l.now)
 	for _, datagram := range l.up.take(l.now) {
-		l.fault = l.heldSocket.Send(l.server, datagram)
+		l.fault = errors.Join(l.fault, l.heldSocket.Send(l.server, datagram))
 		l.free = append(l.free, datagram)
 	}
 }
@@ -86,15 +89,9 @@ func (l *lateSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error)
 	if !l.began {
 		return l.heldSocket.Receive(buf)
 	}
-	if !l.drained {
-		l.drained = true
-		if err := l.drain(); err != nil {
-			return 0, from, err
-		}
-		l.due = l.down.take(l.now)
-	}
 	if len(l.due) == 0 {
-		return 0, from, nil
+		err, l.fault = l.fault, nil
+		return 0, from, err
 	}
 	datagram := l.due[0]
 	l.due = l.due[1:]
@@ -102,7 +99,7 @@ func (l *lateSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error)
 	return copy(buf, datagram), l.server, nil
 }
 
-// drain takes what the server sent in this tick.
+// drain delays what the server sent in this tick.
 func (l *lateSocket) drain() error {
 	for {
 		n, _, err := l.heldSocket.Receive(l.buf)
