@@ -41,6 +41,8 @@ var (
 	// ErrBackPressure says that Config.ReliableBytes of reliable messages wait for that peer or are not acknowledged yet;
 	// nothing was sent. Try again in a later frame.
 	ErrBackPressure = errors.New("netcode: too many reliable messages wait to be delivered")
+	// ErrMessagesWait says that a packet size cannot change now, because messages wait that were cut for packets of the old size.
+	ErrMessagesWait = errors.New("netcode: messages wait or are not acknowledged: set the packet size in OnConnect")
 	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
 	// ErrNoContext says that Call was given a context that is nil, or no function to tell.
