@@ -42,6 +42,8 @@ func messages() []mutation {
 			"explicit.go", "len(e.commands)+len(e.pace.late)+len(e.pace.anew)", "len(e.commands)+len(e.pace.anew)"),
 		change("messages", "a packet size changes under messages that wait", "TestPacketSizeRefuses",
 			"peer/outgoing.go", "if o.Waiting() > 0 || o.reliable.unconfirmed > 0 || o.opened != openNone {", "if o.opened != openNone {"),
+		change("messages", "a group has to fit the server's packets alone", "TestGroupTooLargeForTheSmallerPacketsOfOneClient",
+			"snapshot/portion.go", "if !m.split && v.payload >= s.cfg.Payload {", "if !m.split {"),
 		change("messages", "state ignores the packet size of a client", "TestPacketSizeOfOneClient",
 			"packet_size.go", "l.conn.SetPacketSize(n)\n", ""),
 		change("messages", "an unknown type is malformed", "TestUnknownMessageTypesAreIgnored",
