@@ -96,6 +96,9 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 			panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 		}
 	}
+	if call != "Input" && plan.Events() {
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))
+	}
 	return plan
 }
 

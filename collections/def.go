@@ -125,6 +125,8 @@ func compile(t reflect.Type, what string) (*wire.Plan, error) {
 		return nil, err
 	}
 	switch {
+	case plan.Events():
+		return nil, wire.ErrEvents
 	case plan.Lanes() == 0:
 		return nil, fmt.Errorf("nothing of %s travels", t)
 	case len(plan.Refs()) > maxRefs:

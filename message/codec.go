@@ -88,6 +88,9 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 	if err := plan.CheckHandles(); err != nil {
 		return nil, err
 	}
+	if plan.Events() {
+		return nil, wire.ErrEvents
+	}
 	c.plan, c.size = plan, planSize(plan)
 	c.compileCopy()
 	return c, nil
