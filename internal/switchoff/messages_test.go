@@ -41,7 +41,7 @@ func messages() []mutation {
 		change("messages", "what waits for its pace is not asked for where nothing is put", "TestPutKeepsToThePaceOfCaptures",
 			"explicit.go", "len(e.commands)+len(e.pace.late)+len(e.pace.anew)", "len(e.commands)+len(e.pace.anew)"),
 		change("messages", "a packet size changes under messages that wait", "TestPacketSizeRefuses",
-			"peer/outgoing.go", "if o.Waiting() > 0 || o.reliable.unconfirmed > 0 || o.opened != openNone {", "if o.opened != openNone {"),
+			"packet_size.go", "case !l.outgoing.SetPacketSize(n):", "case !l.outgoing.SetPacketSize(n) && false:"),
 		change("messages", "a group has to fit the server's packets alone", "TestGroupTooLargeForTheSmallerPacketsOfOneClient",
 			"snapshot/portion.go", "if !m.split && v.payload >= s.cfg.Payload {", "if !m.split {"),
 		change("messages", "state ignores the packet size of a client", "TestPacketSizeOfOneClient",
