@@ -1,0 +1,289 @@
+package nettest_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Records of about 5, 15 and 50 bytes: no value can be predicted.
+type (
+	smallRow  struct{ N uint8 }
+	middleRow struct{ N [3]uint32 }
+	largeRow  struct{ N [12]uint32 }
+)
+
+const (
+	small = iota
+	middle
+	large
+)
+
+// kind is some entities of a rivals that are alike.
+type kind struct {
+	count  int
+	weight float32
+	row    int // small, middle or large
+	every  int // Its values change every so many ticks; 0 counts as 1.
+}
+
+// rivals is a game of entities that change all the time, so that a short budget never suffices for all.
+type rivals struct {
+	kinds    []kind
+	entities []ecs.Entity
+	kind     []int // By entity.
+	random   *rand.Rand
+	rest     bool
+}
+
+func newRivals(seed uint64, kinds ...kind) *rivals {
+	return &rivals{kinds: kinds, random: rand.New(rand.NewPCG(seed, seed))}
+}
+
+// play writes other values into the entities.
+func (g *rivals) play(w *ecs.World, frame int) {
+	if len(g.entities) == 0 {
+		g.spawn(w)
+	}
+	if g.rest {
+		return
+	}
+	smalls, middles, larges := generic.NewMap[smallRow](w), generic.NewMap[middleRow](w), generic.NewMap[largeRow](w)
+	for i, e := range g.entities {
+		k := g.kinds[g.kind[i]]
+		if k.every > 1 && (frame+i)%k.every != 0 {
+			continue
+		}
+		switch k.row {
+		case small:
+			smalls.Get(e).N = uint8(g.random.Uint32())
+		case middle:
+			for j := range middles.Get(e).N {
+				middles.Get(e).N[j] = g.random.Uint32()
+			}
+		case large:
+			for j := range larges.Get(e).N {
+				larges.Get(e).N[j] = g.random.Uint32()
+			}
+		}
+	}
+}
+
+// spawn makes the entities, those of all kinds among each other.
+func (g *rivals) spawn(w *ecs.World) {
+	bodies, weights := generic.NewMap1[components.Replicated](w), generic.NewMap1[components.Priority](w)
+	smalls, middles, larges := generic.NewMap1[smallRow](w), generic.NewMap1[middleRow](w), generic.NewMap1[largeRow](w)
+	left := make([]int, len(g.kinds))
+	for k := range g.kinds {
+		left[k] = g.kinds[k].count
+	}
+	for again := true; again; {
+		again = false
+		for k := range g.kinds {
+			if left[k] == 0 {
+				continue
+			}
+			left[k]--
+			again = true
+			e := bodies.New()
+			weights.Assign(e, &components.Priority{Weight: g.kinds[k].weight})
+			switch g.kinds[k].row {
+			case small:
+				smalls.Assign(e, &smallRow{})
+			case middle:
+				middles.Assign(e, &middleRow{})
+			case large:
+				larges.Assign(e, &largeRow{})
+			}
+			g.entities, g.kind = append(g.entities, e), append(g.kind, k)
+		}
+	}
+}
+
+func rivalProtocol() *netcode.Protocol {
+	p := netcode.NewProtocol()
+	netcode.Replicate[smallRow](p)
+	netcode.Replicate[middleRow](p)
+	netcode.Replicate[largeRow](p)
+	return p
+}
+
+// tally is what reached a client over some ticks.
+type tally struct {
+	ticks   int
+	sent    int             // Ticks in which state left the server.
+	gap     int             // The most ticks between two of those.
+	updates map[int]float64 // By kind: updates of one entity, on average.
+	least   map[int]int     // By kind: updates of the entity that got fewest.
+	wait    map[int]int     // By kind: the most ticks that one waited for its next update.
+	bytes   uint64
+}
+
+// watch runs some ticks, in each of which the server has more to send than it may, and counts.
+func (g *rivals) watch(t *testing.T, n *nettest.Net, ticks int) tally {
+	c := n.Clients[0]
+	stats := func() netcode.ClientStats {
+		s, ok := n.Server.ClientStats(c.ID())
+		require.True(t, ok)
+		return s
+	}
+	r := tally{ticks: ticks, updates: map[int]float64{}, least: map[int]int{}, wait: map[int]int{}}
+	newest, count := map[wire.NetworkID]tick.Tick{}, map[wire.NetworkID]int{}
+	kinds := map[wire.NetworkID]int{}
+	ids := generic.NewMap[components.Replicated](&n.Server.World)
+	for i, e := range g.entities {
+		kinds[ids.Get(e).ID] = g.kind[i]
+	}
+	start, last := stats().Packets.BytesSent, 0
+	before := stats().Snapshot.Snapshots
+	for e := range c.Replica().All {
+		newest[e.ID] = e.Tick
+	}
+	for i := 1; i <= ticks; i++ {
+		n.Step()
+		if now := stats().Snapshot.Snapshots; now > before {
+			before = now
+			r.sent++
+			r.gap, last = max(r.gap, i-last), i
+		}
+		for e := range c.Replica().All {
+			if e.Tick > newest[e.ID] {
+				k := kinds[e.ID]
+				r.wait[k] = max(r.wait[k], int(e.Tick-newest[e.ID]))
+				newest[e.ID] = e.Tick
+				count[e.ID]++
+			}
+		}
+	}
+	for k := range g.kinds {
+		r.least[k] = math.MaxInt
+	}
+	for id, k := range kinds {
+		r.updates[k] += float64(count[id]) / float64(g.kinds[k].count)
+		r.least[k] = min(r.least[k], count[id])
+	}
+	r.bytes = stats().Packets.BytesSent - start
+	return r
+}
+
+// ideal is how many updates of so many each entity of a kind gets by weight alone: none more than one a tick.
+func (g *rivals) ideal(total float64, ticks int) []float64 {
+	share, capped := make([]float64, len(g.kinds)), make([]bool, len(g.kinds))
+	for again := true; again; {
+		again = false
+		sum, left := 0.0, total
+		for k, of := range g.kinds {
+			if capped[k] {
+				left -= float64(of.count * ticks / max(of.every, 1))
+			} else {
+				sum += float64(of.count) * float64(of.weight)
+			}
+		}
+		for k, of := range g.kinds {
+			most := float64(ticks / max(of.every, 1))
+			if share[k] = most; !capped[k] {
+				share[k] = left * float64(of.weight) / sum
+				if share[k] > most {
+					capped[k], again = true, true
+				}
+			}
+		}
+	}
+	return share
+}
+
+// crowded is a client with a short budget that has all entities of a rivals.
+func shortOf(t *testing.T, g *rivals, budget int, loss float64, p *netcode.Protocol) *nettest.Net {
+	n := nettest.New(t, nettest.Config{
+		Protocol: p, Clients: 1, Seed: 4, Rate: 30, Game: g.play, Server: netcode.Config{SendBudget: budget},
+		Link: transport.Link{Delay: 30 * time.Millisecond, Loss: loss},
+	})
+	c := n.Clients[0]
+	require.True(t, n.RunUntil(2*time.Minute, func() bool { return c.Replica() != nil && c.Replica().Len() == len(g.entities) && len(g.entities) > 0 }))
+	n.Run(5 * time.Second)
+	return n
+}
+
+// The budget is spread over ticks: state leaves in every tick in which a share of it suffices for a packet that is worth its
+// header, and the entity that counts most never waits.
+func TestAShortBudgetSendsStateInEachTick(t *testing.T) {
+	for _, budget := range []int{3000, 6000, 12000} {
+		for _, row := range []int{small, middle} {
+			t.Run(fmt.Sprintf("%d bytes a second, rows %d", budget, row), func(t *testing.T) {
+				g := newRivals(1, kind{1, 255, small, 1}, kind{sized(300, 300), 1, row, 1})
+				n := shortOf(t, g, budget, 0, rivalProtocol())
+				r := g.watch(t, n, 300)
+				t.Logf("state left in %d of %d ticks, at most %d apart; the most important waited %d ticks; %d bytes", r.sent, r.ticks, r.gap, r.wait[0], r.bytes)
+				require.GreaterOrEqual(t, r.sent, r.ticks*95/100)
+				require.LessOrEqual(t, r.gap, 2)
+				require.LessOrEqual(t, r.wait[0], 2)
+				require.LessOrEqual(t, r.bytes, uint64(budget*10+1200))
+				require.GreaterOrEqual(t, r.bytes, uint64(budget*10*9/10), "and no bandwidth is left")
+			})
+		}
+	}
+}
+
+// An entity of twice the weight is sent twice as often, whatever the weights, the records, the budget and the network are.
+func TestWeightsHoldOverTime(t *testing.T) {
+	mixes := map[string][]kind{
+		"8 to 1":                 {{10, 8, small, 1}, {100, 1, small, 1}},
+		"one of 8":               {{1, 8, middle, 1}, {60, 1, middle, 1}},
+		"8, 4, 2, 1":             {{10, 8, small, 1}, {10, 4, small, 1}, {20, 2, small, 1}, {200, 1, small, 1}},
+		"large ones weigh more":  {{10, 4, large, 1}, {60, 1, small, 1}},
+		"large ones weigh less":  {{20, 4, small, 1}, {60, 1, large, 1}},
+		"below 1 and odd":        {{20, 3, middle, 1}, {40, .5, small, 1}, {20, 1.7, middle, 1}},
+		"quiet ones among them":  {{20, 8, small, 1}, {200, 1, middle, 1}, {60, 1, small, 90}},
+		"many of them":           {{50, 8, small, 1}, {950, 1, small, 1}},
+	}
+	for name, kinds := range mixes {
+		for _, budget := range []int{3000, 6000, 12000} {
+			for _, loss := range []float64{0, .1} {
+				t.Run(fmt.Sprintf("%s, %d bytes a second, loss %v", name, budget, loss), func(t *testing.T) {
+					t.Parallel()
+					g := newRivals(2, kinds...)
+					n := shortOf(t, g, budget, loss, rivalProtocol())
+					r := g.watch(t, n, sized(3000, 9000))
+					g.requireShares(t, r)
+				})
+			}
+		}
+	}
+}
+
+// requireShares compares what reached a client with what weights alone would give.
+func (g *rivals) requireShares(t *testing.T, r tally) {
+	total := 0.0
+	changing := []int{}
+	for k, of := range g.kinds {
+		if of.every <= 1 {
+			changing = append(changing, k)
+		}
+		total += r.updates[k] * float64(of.count)
+	}
+	ideal := g.ideal(total, r.ticks)
+	for k := range g.kinds {
+		t.Logf("weight %v: %.1f updates, ideally %.1f (%+.0f %%), the least %d, waited at most %d; state in %d of %d ticks", g.kinds[k].weight, r.updates[k], ideal[k],
+			100*(r.updates[k]/ideal[k]-1), r.least[k], r.wait[k], r.sent, r.ticks)
+	}
+	for _, k := range changing {
+		require.InEpsilon(t, ideal[k], r.updates[k], .1, "weight %v", g.kinds[k].weight)
+		period := float64(r.ticks) / ideal[k]
+		require.LessOrEqual(t, float64(r.wait[k]), 4*period+10, "weight %v", g.kinds[k].weight)
+	}
+	_ = slices.Max(changing)
+}
