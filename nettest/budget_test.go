@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -181,20 +180,20 @@ func (g *rivals) watch(t *testing.T, n *nettest.Net, ticks int) tally {
 }
 
 // ideal is how many updates of so many each entity of a kind gets by weight alone: none more than one a tick.
-func (g *rivals) ideal(total float64, ticks int) []float64 {
+func (g *rivals) ideal(total, ticks float64) []float64 {
 	share, capped := make([]float64, len(g.kinds)), make([]bool, len(g.kinds))
 	for again := true; again; {
 		again = false
 		sum, left := 0.0, total
 		for k, of := range g.kinds {
 			if capped[k] {
-				left -= float64(of.count * ticks / max(of.every, 1))
+				left -= float64(of.count) * ticks / float64(max(of.every, 1))
 			} else {
 				sum += float64(of.count) * float64(of.weight)
 			}
 		}
 		for k, of := range g.kinds {
-			most := float64(ticks / max(of.every, 1))
+			most := ticks / float64(max(of.every, 1))
 			if share[k] = most; !capped[k] {
 				share[k] = left * float64(of.weight) / sum
 				if share[k] > most {
@@ -224,7 +223,7 @@ func TestAShortBudgetSendsStateInEachTick(t *testing.T) {
 	for _, budget := range []int{3000, 6000, 12000} {
 		for _, row := range []int{small, middle} {
 			t.Run(fmt.Sprintf("%d bytes a second, rows %d", budget, row), func(t *testing.T) {
-				g := newRivals(1, kind{1, 255, small, 1}, kind{sized(300, 300), 1, row, 1})
+				g := newRivals(1, kind{1, 255, small, 1}, kind{300, 1, row, 1})
 				n := shortOf(t, g, budget, 0, rivalProtocol())
 				r := g.watch(t, n, 300)
 				t.Logf("state left in %d of %d ticks, at most %d apart; the most important waited %d ticks; %d bytes", r.sent, r.ticks, r.gap, r.wait[0], r.bytes)
@@ -241,14 +240,14 @@ func TestAShortBudgetSendsStateInEachTick(t *testing.T) {
 // An entity of twice the weight is sent twice as often, whatever the weights, the records, the budget and the network are.
 func TestWeightsHoldOverTime(t *testing.T) {
 	mixes := map[string][]kind{
-		"8 to 1":                 {{10, 8, small, 1}, {100, 1, small, 1}},
-		"one of 8":               {{1, 8, middle, 1}, {60, 1, middle, 1}},
-		"8, 4, 2, 1":             {{10, 8, small, 1}, {10, 4, small, 1}, {20, 2, small, 1}, {200, 1, small, 1}},
-		"large ones weigh more":  {{10, 4, large, 1}, {60, 1, small, 1}},
-		"large ones weigh less":  {{20, 4, small, 1}, {60, 1, large, 1}},
-		"below 1 and odd":        {{20, 3, middle, 1}, {40, .5, small, 1}, {20, 1.7, middle, 1}},
-		"quiet ones among them":  {{20, 8, small, 1}, {200, 1, middle, 1}, {60, 1, small, 90}},
-		"many of them":           {{50, 8, small, 1}, {950, 1, small, 1}},
+		"8 to 1":                {{10, 8, small, 1}, {100, 1, small, 1}},
+		"one of 8":              {{1, 8, middle, 1}, {60, 1, middle, 1}},
+		"8, 4, 2, 1":            {{10, 8, small, 1}, {10, 4, small, 1}, {20, 2, small, 1}, {200, 1, small, 1}},
+		"large ones weigh more": {{10, 4, large, 1}, {60, 1, small, 1}},
+		"large ones weigh less": {{20, 4, small, 1}, {60, 1, large, 1}},
+		"below 1 and odd":       {{20, 3, middle, 1}, {40, .5, small, 1}, {20, 1.7, middle, 1}},
+		"quiet ones among them": {{20, 8, small, 1}, {200, 1, middle, 1}, {60, 1, small, 90}},
+		"many of them":          {{50, 8, small, 1}, {950, 1, small, 1}},
 	}
 	for name, kinds := range mixes {
 		for _, budget := range []int{3000, 6000, 12000} {
@@ -258,32 +257,33 @@ func TestWeightsHoldOverTime(t *testing.T) {
 					g := newRivals(2, kinds...)
 					n := shortOf(t, g, budget, loss, rivalProtocol())
 					r := g.watch(t, n, sized(3000, 9000))
-					g.requireShares(t, r)
+					g.requireShares(t, r, loss)
 				})
 			}
 		}
 	}
 }
 
-// requireShares compares what reached a client with what weights alone would give.
-func (g *rivals) requireShares(t *testing.T, r tally) {
+// requireShares compares what reached a client over a link with what weights alone would give.
+func (g *rivals) requireShares(t *testing.T, r tally, loss float64) {
 	total := 0.0
-	changing := []int{}
 	for k, of := range g.kinds {
-		if of.every <= 1 {
-			changing = append(changing, k)
-		}
 		total += r.updates[k] * float64(of.count)
 	}
-	ideal := g.ideal(total, r.ticks)
-	for k := range g.kinds {
-		t.Logf("weight %v: %.1f updates, ideally %.1f (%+.0f %%), the least %d, waited at most %d; state in %d of %d ticks", g.kinds[k].weight, r.updates[k], ideal[k],
+	ideal := g.ideal(total, float64(r.ticks)*(1-loss))
+	for k, of := range g.kinds {
+		t.Logf("weight %v: %.1f updates, ideally %.1f (%+.1f %%), the least %d, waited at most %d; state in %d of %d ticks", of.weight, r.updates[k], ideal[k],
 			100*(r.updates[k]/ideal[k]-1), r.least[k], r.wait[k], r.sent, r.ticks)
+		if of.every > 1 {
+			require.GreaterOrEqual(t, r.least[k], r.ticks/of.every*8/10, "what seldom changes does not wait")
+			continue
+		}
+		require.InEpsilon(t, ideal[k], r.updates[k], .05, "weight %v", of.weight)
+		longest := 2*float64(r.ticks)/ideal[k] + 3
+		if loss > 0 {
+			longest *= 6 // Some of so many are lost five times in a row.
+		}
+		require.LessOrEqual(t, float64(r.wait[k]), longest, "ticks that one of weight %v waited", of.weight)
 	}
-	for _, k := range changing {
-		require.InEpsilon(t, ideal[k], r.updates[k], .1, "weight %v", g.kinds[k].weight)
-		period := float64(r.ticks) / ideal[k]
-		require.LessOrEqual(t, float64(r.wait[k]), 4*period+10, "weight %v", g.kinds[k].weight)
-	}
-	_ = slices.Max(changing)
+	require.GreaterOrEqual(t, r.sent, r.ticks*95/100, "ticks in which state left")
 }
