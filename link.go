@@ -129,7 +129,8 @@ func (l *link) wants() bool {
 }
 
 // load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may
-// take more than half of a packet, so that messages never starve the state. A message that is larger than its share of a
+// take more than half of a packet, so that messages never starve the state. Where half of a packet is too little for state,
+// packets of messages and of state take turns. A message that is larger than its share of a
 // budget borrows the rest, and borrowed says so.
 func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if low, due := l.arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
@@ -142,7 +143,7 @@ func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	}
 	room := b.Room()
 	share := room + wire.MessageHeaderSize
-	if stateWaits {
+	if stateWaits && room/2 >= snapshot.MinPayload {
 		l.outgoing.Fill(b, room/2)
 		if b.Room() < room {
 			return false

@@ -136,9 +136,9 @@ func (s *Server) deliver(c *session, desk *snapshot.Desk) {
 }
 
 // pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
-// once when snapshots end, so that it knows that what moved has stopped.
+// once when snapshots end, so that it knows that what moved has stopped. Where state waits for the budget they have not ended.
 func (s *Server) pulse(c *session) {
-	ended := c.moving && c.timed != s.frame.now
+	ended := c.moving && c.timed != s.frame.now && !c.starved
 	c.moving = c.timed == s.frame.now
 	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return

@@ -24,10 +24,10 @@ func (p *packetWriter) refused(index uint32) (large bool) {
 	return large
 }
 
-// passed reports whether a packet goes on without an index for which there was no room. It does where the budget cuts
+// passes reports whether a packet goes on without an index for which there was no room. It does where the budget cuts
 // packets short: else what is larger than the tick's share would keep all others waiting.
-func (p *packetWriter) passed(index uint32) bool {
-	if !p.refused(index) || !p.short || !p.v.plan.active {
+func (p *packetWriter) passes(index uint32) bool {
+	if !p.short || !p.v.plan.active || !p.refused(index) {
 		return false
 	}
 	p.v.plan.took(index)

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -23,6 +24,7 @@ type plan struct {
 	latest tick.Tick // of the newest plan
 	went   []uint32  // indexes that went out with it
 	price  int64     // what it takes to go out, on average
+	most   int64     // that an index begins with
 }
 
 // candidate is an entity that waits to be sent.
@@ -72,7 +74,7 @@ func (v *View) Plan(bytes int) {
 	if waiting <= fits && !v.short {
 		return
 	}
-	v.rank()
+	v.rank(waiting <= fits)
 	p.active, p.from, p.tier, v.cursor = true, 0, max(min(fits, waiting)/tiers, 1), 0
 	p.advance()
 }
@@ -96,22 +98,23 @@ func (p *plan) advance() {
 	p.from, p.left, p.advanced = p.from+n, n, true
 }
 
-// rank lists everything that waits, with its score.
-func (v *View) rank() {
+// rank lists everything that waits, with its score. fits is whether all of it is likely to go out.
+func (v *View) rank(fits bool) {
 	p := &v.plan
-	n := len(v.unsent)
 	if len(p.scores) < len(v.slots) {
 		p.scores = grown(p.scores, len(v.slots), cap(v.slots))
 		p.waited = p.waited.grownTo(len(v.slots))
 	}
-	passed := v.store.tick - p.latest
-	if passed != 1 { // all was sent meanwhile
+	if v.store.tick-p.latest != 1 { // all was sent meanwhile
 		p.waited.clear()
+		clear(p.scores)
 		p.price = 0
 	}
-	p.latest = v.store.tick
+	if p.latest, p.most = v.store.tick, p.price; fits {
+		p.most = mostScore
+	}
 	p.ranked = p.ranked[:0]
-	for w := range n {
+	for w := range v.unsent {
 		waits := v.unsent[w] &^ v.owed[w]
 		waited := p.waited[w]
 		p.waited[w] = waits
@@ -124,25 +127,54 @@ func (v *View) rank() {
 }
 
 // score is what an index has accumulated, which waited in the tick before too or
-// begins to. One that begins has its score of the ticks since it last went out, but
-// not more than the price: it goes out soon, and not before all that weighs more.
+// begins to. One that begins has the score of the ticks since it last went out, up to
+// the price: it goes out soon, and not before all that weighs more. A new entity
+// has the price.
 func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
 	if !waited {
-		life := v.tenants[index].life
-		went := v.wentAt(index)
-		if score = p.price; went >= life {
-			idle := min(v.store.tick-went-1, 1<<16)
-			score = min(p.scores[index]+weight*int64(idle), p.price)
+		life, went := v.tenants[index].life, v.wentAt(index)
+		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
+		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
+			score = max(score, p.price)
 		}
 	}
 	return min(score+weight, mostScore)
 }
 
-// weight is how much an index counts for this client.
+// weight is how much an index counts for this client: its priority, times its
+// relevance, times the importance of what has changed.
 func (v *View) weight(index uint32) int64 {
-	return v.store.priority(index) * v.weightOf(index)
+	weight := v.store.priority(index) * v.weightOf(index)
+	if v.store.schema.weighed {
+		weight = max(weight*v.importance(index)/NormalWeight, 1)
+	}
+	return weight
+}
+
+// importance is the highest of the rows of an index that the client is not known
+// to have as they are.
+func (v *View) importance(index uint32) int64 {
+	s := v.store
+	var room slot
+	q, mask := v.slot(index, &room), v.maskOf(index)
+	highest := int64(0)
+	for m := mask | q.mask; m != 0; m &= m - 1 {
+		row := m.next()
+		if q.base == tick.None || !mask.Has(row) || !q.mask.Has(row) || v.changedSince(index, row, q.base) {
+			highest = max(highest, s.schema.options[row].importance())
+		}
+	}
+	return cmp.Or(highest, NormalWeight)
+}
+
+// changedSince reports whether a row is another for this client than at tick t.
+func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
+	if v.store.schema.refs.Has(row) {
+		return v.own.sinceOf(index, row) > t
+	}
+	return v.store.sinceOf(index, row) > t
 }
 
 // settle takes the price off the scores of what went out with the newest plan.

@@ -45,9 +45,9 @@ import (
 // one third, so that neither they nor updates can starve the other.
 const despawnShare = 3
 
-// minPayload is the least room in which a snapshot is written at all: any
+// MinPayload is the least room in which a snapshot is written at all, in bytes: any
 // despawn fits a third of it.
-const minPayload = 64
+const MinPayload = 64
 
 // packetWriter is the state of one Write.
 type packetWriter struct {
@@ -171,7 +171,7 @@ func (v *View) mayWrite(room int) bool {
 		return false
 	}
 	v.born()
-	return v.Pending() && room >= minPayload
+	return v.Pending() && room >= MinPayload
 }
 
 // endBits is room for what always follows: the end of the despawns, that there
