@@ -21,24 +21,26 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Records of about 5, 15 and 50 bytes: no value can be predicted.
+// Records of about 5, 15, 50 and 240 bytes: no value can be predicted.
 type (
 	smallRow  struct{ N uint8 }
 	middleRow struct{ N [3]uint32 }
 	largeRow  struct{ N [12]uint32 }
+	hugeRow   struct{ N [60]uint32 }
 )
 
 const (
 	small = iota
 	middle
 	large
+	huge
 )
 
 // kind is some entities of a rivals that are alike.
 type kind struct {
 	count  int
 	weight float32
-	row    int // small, middle or large
+	row    int // small, middle, large or huge
 	every  int // Its values change every so many ticks; 0 counts as 1.
 }
 
@@ -64,6 +66,7 @@ func (g *rivals) play(w *ecs.World, frame int) {
 		g.each()
 	}
 	smalls, middles, larges := generic.NewMap[smallRow](w), generic.NewMap[middleRow](w), generic.NewMap[largeRow](w)
+	huges := generic.NewMap[hugeRow](w)
 	for i, e := range g.entities {
 		k := g.kinds[g.kind[i]]
 		if k.every > 1 && (frame+i)%k.every != 0 {
@@ -80,6 +83,10 @@ func (g *rivals) play(w *ecs.World, frame int) {
 			for j := range larges.Get(e).N {
 				larges.Get(e).N[j] = g.random.Uint32()
 			}
+		case huge:
+			for j := range huges.Get(e).N {
+				huges.Get(e).N[j] = g.random.Uint32()
+			}
 		}
 	}
 }
@@ -88,6 +95,7 @@ func (g *rivals) play(w *ecs.World, frame int) {
 func (g *rivals) spawn(w *ecs.World) {
 	bodies, weights := generic.NewMap1[components.Replicated](w), generic.NewMap1[components.Priority](w)
 	smalls, middles, larges := generic.NewMap1[smallRow](w), generic.NewMap1[middleRow](w), generic.NewMap1[largeRow](w)
+	huges := generic.NewMap1[hugeRow](w)
 	left := make([]int, len(g.kinds))
 	for k := range g.kinds {
 		left[k] = g.kinds[k].count
@@ -109,6 +117,8 @@ func (g *rivals) spawn(w *ecs.World) {
 				middles.Assign(e, &middleRow{})
 			case large:
 				larges.Assign(e, &largeRow{})
+			case huge:
+				huges.Assign(e, &hugeRow{})
 			}
 			g.entities, g.kind = append(g.entities, e), append(g.kind, k)
 		}
@@ -120,6 +130,7 @@ func rivalProtocol() *netcode.Protocol {
 	netcode.Replicate[smallRow](p)
 	netcode.Replicate[middleRow](p)
 	netcode.Replicate[largeRow](p)
+	netcode.Replicate[hugeRow](p)
 	return p
 }
 
@@ -236,6 +247,26 @@ func TestAShortBudgetSendsStateInEachTick(t *testing.T) {
 				require.GreaterOrEqual(t, r.bytes, uint64(budget*10*9/10), "and no bandwidth is left")
 			})
 		}
+	}
+}
+
+// What is larger than the share of a tick keeps nobody waiting: it borrows, and what counts most is sent in every third
+// tick at the latest. It has half of the budget, if its weight asks for that much.
+func TestWhatIsLargerThanAShareKeepsNobodyWaiting(t *testing.T) {
+	for _, budget := range []int{3000, 6000} {
+		t.Run(fmt.Sprintf("%d bytes a second", budget), func(t *testing.T) {
+			t.Parallel()
+			g := newRivals(6, kind{1, 255, small, 1}, kind{20, 4, small, 1}, kind{20, 1, huge, 1})
+			n := shortOf(t, g, budget, 0, rivalProtocol())
+			r := g.watch(t, n, 1500)
+			t.Logf("state left in %d of %d ticks, at most %d apart; waited at most %v ticks; updates %v; %d bytes", r.sent, r.ticks, r.gap, r.wait, r.updates, r.bytes)
+			require.LessOrEqual(t, r.gap, 3)
+			require.LessOrEqual(t, r.wait[0], 3)
+			require.GreaterOrEqual(t, r.updates[2]*20*240, .5*float64(r.bytes), "what the large ones have")
+			require.GreaterOrEqual(t, r.updates[1], 4*r.updates[2], "by weight, and what the large ones cannot have")
+			require.LessOrEqual(t, r.bytes, uint64(budget*50+1200))
+			require.GreaterOrEqual(t, r.bytes, uint64(budget*50*9/10), "and no bandwidth is left")
+		})
 	}
 }
 
