@@ -61,10 +61,10 @@ func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) 
 		}
 	}
 	p.gone()
-	if n == 0 {
-		return p.tooLarge(list[0].index)
+	if n == len(list) {
+		return true
 	}
-	return n == len(list)
+	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
 }
 
 // join adds an entity of a page to those that are to be written, if its record is as usual.
@@ -154,7 +154,7 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 		p.symbol(p.v.store.schema.codes.four, c.context, fourNone)
 		return true, c
 	}
-	if p.sent.n == 0 || p.v.plan.active {
+	if p.sent.n == 0 || p.short || p.v.plan.active {
 		return false, fine
 	}
 	return false, coarse
