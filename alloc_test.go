@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -49,7 +50,7 @@ func busyRigWith(t testing.TB, config netcode.Config) *rig {
 
 func TestServerTickAllocatesNothing(t *testing.T) {
 	r := busyRig(t)
-	require.Zero(t, testing.AllocsPerRun(200, r.step), "allocations of a frame of the server and its 16 clients")
+	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
 	require.Equal(t, 16, len(r.server.log))
 	for id := range r.server.Clients {
 		stats, _ := r.server.ClientStats(id)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -134,6 +135,6 @@ func TestControlsAllocateNothing(t *testing.T) {
 	for range 500 {
 		run()
 	}
-	require.Zero(t, testing.AllocsPerRun(200, run))
+	alloctest.Zero(t, 200, run)
 	require.Positive(t, changed)
 }

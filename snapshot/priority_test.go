@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -200,5 +201,5 @@ func TestPlanningAllocatesNothingOnceWarm(t *testing.T) {
 	for range 200 {
 		turn()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, turn))
+	alloctest.Zero(t, 50, turn)
 }

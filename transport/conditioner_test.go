@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/stretchr/testify/require"
@@ -293,7 +294,7 @@ func TestConditionerDoesNotAllocate(t *testing.T) {
 	for range 3000 {
 		turn()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, turn))
+	alloctest.Zero(t, 50, turn)
 }
 
 func BenchmarkConditionerReceive(b *testing.B) {
