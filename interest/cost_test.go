@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
