@@ -58,6 +58,28 @@ func TestServerTickAllocatesNothing(t *testing.T) {
 	}
 }
 
+// A server whose clients write nothing keeps no list of the entities that changed hands.
+func TestOwnersThatChangeAllocateNothing(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{SendBudget: -1})
+	var id wire.NetworkID
+	r.change(func(store *snapshot.Store) {
+		id = store.Spawn()
+		r.set(store, id, 1)
+	})
+	r.joined(protocol(), netcode.Config{})
+	r.joined(protocol(), netcode.Config{})
+	n := 0
+	r.server.game = func(store *snapshot.Store) {
+		n++
+		store.SetOwner(id, wire.ClientID(1+n%2))
+	}
+	for range 400 {
+		r.step()
+	}
+	alloctest.Zero(t, 200, r.step)
+	require.Empty(t, r.server.Store().Handovers())
+}
+
 func BenchmarkFrameOfServerAnd16Clients(b *testing.B) {
 	r := busyRig(b)
 	b.ReportAllocs()
