@@ -291,10 +291,11 @@ func TestConditionerDoesNotAllocate(t *testing.T) {
 		}
 		r.now += 10 * time.Millisecond
 	}
-	for range 3000 {
+	r.receiver.Reserve(1000) // A burst of duplicates is rare, so no warming meets the largest.
+	for range 100 {
 		turn()
 	}
-	alloctest.Zero(t, 50, turn)
+	alloctest.Zero(t, 3000, turn)
 }
 
 func BenchmarkConditionerReceive(b *testing.B) {
