@@ -24,6 +24,8 @@ type packetsPair struct {
 	now      time.Duration
 	from, to netip.AddrPort
 	packets  [][]byte // to the client, of the newest tick
+	back     []byte   // to the server, one behind the other
+	sizes    []int    // of those
 	in       []peer.Incoming
 	content  []content
 	lanes    []uint32
@@ -63,6 +65,11 @@ func newPacketsPair(t testing.TB) *packetsPair {
 func (k *packetsPair) serve() {
 	k.now += time.Second / 60
 	k.server.BeginFrame(k.now)
+	for back := k.back; len(k.sizes) > 0; k.sizes = k.sizes[1:] {
+		k.server.Receive(k.to, back[:k.sizes[0]])
+		back = back[k.sizes[0]:]
+	}
+	k.back = k.back[:0]
 	for stage := range Stage(tick.NumStages) {
 		k.server.Dispatch(stage)
 	}
@@ -135,7 +142,10 @@ func (k *packetsPair) end() {
 		_ = SetInput(c, &sticks{MoveX: float32(k.now/time.Millisecond%100) / 100})
 	}
 	c.Send()
-	c.Drain(func(_ netip.AddrPort, packet []byte) { k.server.Receive(k.to, packet) })
+	c.Drain(func(_ netip.AddrPort, packet []byte) {
+		k.back = append(k.back, packet...)
+		k.sizes = append(k.sizes, len(packet))
+	})
 }
 
 // BenchmarkClientOf36PacketsATick is what a client does for 36 packets a tick beside reading their rows: checksums, the clock,
