@@ -124,12 +124,12 @@ func refuse(ctx *Context, reason error) {
 		l.near.refused(ctx.Call, ctx.Local, reason.Error())
 		return
 	}
-	p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
+	p := envelope{Post: peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}}
 	body := peer.AppendRefusal(nil, reason.Error())
-	if l.early != nil && l.early.holds(c.server.client(l.remote).view, &p) {
+	if c.holdsBack(l, &p) {
 		_ = l.delay(&p, "", body) // It is behind a message that is held.
-	} else if err = l.outgoing.Push(&p, body); err != nil {
-		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
+	} else if err = l.outgoing.Push(&p.Post, body); err != nil {
+		_ = l.failed(err, "", &p.Post, 0) // Counted; the caller's deadline ends the call.
 	}
 }
 

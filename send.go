@@ -77,16 +77,16 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 	if m == nil {
 		return ErrNoMessage
 	}
-	var p peer.Post
+	var p envelope
 	if err := c.label(&p, of, how, call); err != nil {
 		return err
 	}
-	l, way, err := c.route(to, &p)
+	l, way, err := c.route(to, &p.Post)
 	switch {
 	case err != nil:
 		return err
 	case way == toSelf:
-		local := localMessage(&p)
+		local := localMessage(&p.Post)
 		return message.PostSelf(c.inbound, of, codec, &local, m)
 	case !of.Direction.Allows(c.server != nil):
 		return ErrDirection
@@ -103,16 +103,20 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 }
 
 // write encodes a message straight into what waits for one peer.
-func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
+	p := &to.Post
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
 	c.doors.open(l)
-	if l.early != nil && (p.Flags&wire.FlagEntity != 0 || l.early.count > 0) && l.early.holds(c.server.client(l.remote).view, p) {
+	if c.client != nil {
+		c.client.awaitInput(to)
+	}
+	if c.holdsBack(l, to) {
 		buffer := c.borrow(codec.Size())
 		n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 		if err == nil {
-			err = l.delay(p, of.Name, buffer[:n])
+			err = l.delay(to, of.Name, buffer[:n])
 		}
 		c.buffer = buffer
 		return err
@@ -162,7 +166,7 @@ func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.Cod
 }
 
 // label says what travels beside the body.
-func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) error {
+func (c *courier) label(p *envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
 		return ErrQuestion
@@ -189,7 +193,7 @@ func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) 
 }
 
 // adjust takes over one thing that the sender says about this message.
-func (c *courier) adjust(p *peer.Post, h *How) error {
+func (c *courier) adjust(p *envelope, h *How) error {
 	switch h.what {
 	case howStage:
 		if p.Stage = h.stage; !h.stage.Valid() {
@@ -204,7 +208,9 @@ func (c *courier) adjust(p *peer.Post, h *How) error {
 			return ErrDelivery
 		}
 	case howBefore:
-		return c.wait(p, h.before)
+		return c.wait(&p.Post, h.before)
+	case howAfter:
+		p.after = h.after
 	case howEntity:
 		p.Flags |= wire.FlagEntity
 		if p.Entity = h.entity; h.entity.IsZero() {
@@ -255,7 +261,7 @@ func (c *courier) borrow(size int) []byte {
 }
 
 // spread sends an encoded message to each of several.
-func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []byte) error {
+func (c *courier) spread(to Recipient, of *message.Type, p *envelope, body []byte) error {
 	s := c.server
 	if to.kind == toMany {
 		var first error

@@ -27,6 +27,9 @@ type Config struct {
 
 	// Exists says of an entity whether messages about it may be handled; nil says that every entity is there.
 	Exists func(id wire.NetworkID) Existence
+	// Ready says whether the state of an entity as of a tick has come from an end, and is in the world: messages that wait
+	// for it may be handled. It says yes of an entity that will have no such state any more. Nil says that it always has.
+	Ready func(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	// Special handles messages that belong to a call, and those of types below wire.FirstUserMessage. The payload is good
 	// during the call only. Nil drops them.
 	Special func(ctx *Context, payload []byte)

@@ -82,6 +82,7 @@ func (p *plan) advance() {
 
 // rank lists everything that waits, with its score.
 func (v *View) rank() {
+	v.urged.settle(v)
 	p := &v.plan
 	p.ranked = p.ranked[:0]
 	for w := range v.unsent {
@@ -94,7 +95,11 @@ func (v *View) rank() {
 
 func (v *View) score(index uint32) int64 {
 	waited := max(v.store.tick-max(v.wentAt(index), v.tenants[index].life-1), 1)
-	return v.store.priority(index) * v.weightOf(index) * int64(min(waited, 1<<20))
+	score := v.store.priority(index) * v.weightOf(index) * int64(min(waited, 1<<20))
+	if v.urged.of.has(index) {
+		score *= urgedFactor
+	}
+	return score
 }
 
 // before is the order of what goes first; of equals, the lower index.

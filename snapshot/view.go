@@ -66,6 +66,7 @@ type View struct {
 	plan    plan
 	ties    ties
 	hunger  hunger
+	urged   urged
 	whole   wholeView
 
 	sent     sentRing

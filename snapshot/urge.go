@@ -1,0 +1,48 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// urgedFactor is by how much an entity that Urge named scores higher. An entity that has just been sent then goes before those
+// that have waited so many ticks, and behind those that have waited longer.
+const urgedFactor = 64
+
+// urged is the entities that go first under a short budget, since something else waits for their state.
+type urged struct {
+	of   bitset
+	list []urgedEntity
+}
+
+// urgedEntity is one of them, with the tick of which a record is wanted, or of a later one.
+type urgedEntity struct {
+	index uint32
+	state tick.Tick
+}
+
+// Urge has an entity sent earlier than its priority alone would, until a record of tick t or a later one goes out. It is for
+// who has sent something that waits at the client for that state.
+func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
+	if !v.Visible(id) || !v.unsent.has(id.Index) || v.wentAt(id.Index) >= t {
+		return
+	}
+	u := &v.urged
+	if u.of = u.of.grownTo(len(v.slots)); !u.of.has(id.Index) {
+		u.of.set(id.Index)
+		u.list = append(u.list, urgedEntity{id.Index, t})
+	}
+}
+
+// settle takes out who was sent, or is not visible any more.
+func (u *urged) settle(v *View) {
+	kept := u.list[:0]
+	for _, e := range u.list {
+		if v.visible.has(e.index) && v.wentAt(e.index) < e.state {
+			kept = append(kept, e)
+		} else {
+			u.of.unset(e.index)
+		}
+	}
+	u.list = kept
+}
