@@ -167,7 +167,7 @@ func TestCase11HostilePieces(t *testing.T) {
 			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment}, []byte{5, 0, 1, 0, 0, 2, 'c', 'd'})
 		},
 		"a flag that does not exist": func(c *came) error {
-			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment}, []byte{5, 0, 16, 0x40, 0, 2, 'c', 'd'})
+			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment}, []byte{5, 0, 16, 0x80, 0, 2, 'c', 'd'})
 		},
 		"a stage of its own": func(c *came) error {
 			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment, Stage: 1}, []byte{5, 0, 16, 0, 0, 2, 'c', 'd'})
