@@ -26,6 +26,8 @@ type hitGame struct {
 	client *systems.ClientSystems
 	how    func(id netcode.NetworkID) []netcode.How
 
+	compare   func(m *hitMessage) // Called by the handler too, where it is given.
+	moved     []float32           // By message: the X of all movers when it was sent.
 	target    ecs.Entity
 	id        netcode.NetworkID
 	sending   bool
@@ -74,6 +76,11 @@ func (g *hitGame) hit(w *ecs.World) {
 		return
 	}
 	g.sent++
+	first := generic.NewFilter1[position]()
+	if query := first.Query(w); query.Next() {
+		g.moved = append(g.moved, query.Get().X)
+		query.Close()
+	}
 	points := generic.NewMap1[hitPoints](w)
 	points.Get(g.target).N = uint32(g.sent)
 	if err := netcode.Send(g.server.Server, netcode.ToAll(), &hitMessage{uint32(g.sent)}, g.how(g.id)...); err != nil {
@@ -88,6 +95,9 @@ func (g *hitGame) handle(_ *netcode.Context, m *hitMessage) {
 	points := generic.NewMap1[hitPoints](g.worlds[1])
 	if !ok || points.Get(e).N < m.N {
 		g.overtaken++
+	}
+	if g.compare != nil {
+		g.compare(m)
 	}
 }
 
@@ -142,4 +152,36 @@ func TestMessageWaitsForStateUnderShortBudget(t *testing.T) {
 	require.Equal(t, 170, g.sent)
 	require.Equal(t, g.sent, g.handled)
 	require.Zero(t, g.overtaken, "messages handled before the state of their frame, of %d", g.handled)
+}
+
+// AtOnce turns the wait off: messages of frames between two ticks are handled with the state of the tick before.
+func TestMessageAtOnceOvertakesState(t *testing.T) {
+	g := newHitGame(t, 60, 0, 0, func(id netcode.NetworkID) []netcode.How { return []netcode.How{netcode.About(id), netcode.AtOnce()} })
+	g.play(162)
+	require.Equal(t, g.sent, g.handled)
+	require.Equal(t, 81, g.overtaken)
+}
+
+// A message after all state is handled when every entity has the state of its frame, also one that it is not about, under a budget
+// that takes many ticks for that.
+func TestMessageAfterAllState(t *testing.T) {
+	for name, how := range map[string][]netcode.How{"unreliable": nil, "ordered": {netcode.Via(netcode.ReliableOrdered)}} {
+		t.Run(name, func(t *testing.T) {
+			g := newHitGame(t, 30, 300, 12000, func(netcode.NetworkID) []netcode.How { return append(how, netcode.AfterAllState()) })
+			behind := 0
+			movers := generic.NewFilter1[position]()
+			g.compare = func(m *hitMessage) {
+				query := movers.Query(g.worlds[1])
+				for query.Next() {
+					if query.Get().X < g.moved[m.N-1] {
+						behind++
+					}
+				}
+			}
+			g.play(120)
+			require.Empty(t, g.errors)
+			require.Equal(t, g.sent, g.handled)
+			require.Zero(t, g.overtaken+behind, "entities behind the frame of a message, of %d messages", g.handled)
+		})
+	}
 }
