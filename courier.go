@@ -26,7 +26,7 @@ type courier struct {
 	pool     *peer.Pool
 	types    message.Cache
 	doors    doors
-	buffer   []byte // A message for several recipients.
+	buffers  [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
 	calls    calls
 
 	collections collectionEnd

@@ -50,8 +50,9 @@ func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, who: 
 // ToServer is the server that a client is connected to. On a server it is ToSelf.
 func ToServer() Recipient { return To(0) }
 
-// ToSelf is the sending end itself: the message is handled at once if its stage is the present one, later in this frame if
-// its stage is still to come, and else in the next frame.
+// ToSelf is the sending end itself: the message is handled before Send returns if its stage is the present one, later in this frame
+// if its stage is still to come, and else in the next frame. So is one to a host's player from its server and the other way,
+// whoever else it goes to. Its values are checked and rounded in each stage as those of a message that travels.
 func ToSelf() Recipient { return Recipient{kind: toSelf} }
 
 func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }

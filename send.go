@@ -98,7 +98,7 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 	if err == nil {
 		err = c.spread(to, of, &p, buffer[:n])
 	}
-	c.buffer = buffer
+	c.giveBack(buffer)
 	return err
 }
 
@@ -118,7 +118,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 		if err == nil {
 			err = l.delay(to, of.Name, buffer[:n])
 		}
-		c.buffer = buffer
+		c.giveBack(buffer)
 		return err
 	}
 	scratch := c.inbound.Scratch()
@@ -161,7 +161,7 @@ func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.Cod
 			err = l.failed(err, of.Name, p, n)
 		}
 	}
-	c.buffer = buffer
+	c.giveBack(buffer)
 	return err
 }
 
@@ -247,10 +247,12 @@ func localMessage(p *peer.Post) message.Message {
 // largest is the largest body that several can be sent: more than any channel takes.
 const largest = peer.InitialCredit
 
-// borrow takes the buffer for a message to several; a size below 0 is not known before.
-func (c *courier) borrow(size int) []byte {
-	b := c.buffer
-	c.buffer = nil
+// borrow takes a buffer for an encoded message; a size below 0 is not known before. Handlers that are called while one is sent get
+// others for what they send.
+func (c *courier) borrow(size int) (b []byte) {
+	if last := len(c.buffers) - 1; last >= 0 {
+		b, c.buffers = c.buffers[last], c.buffers[:last]
+	}
 	if size < 0 {
 		size = largest
 	}
@@ -260,26 +262,42 @@ func (c *courier) borrow(size int) []byte {
 	return b[:cap(b)]
 }
 
-// spread sends an encoded message to each of several.
+// giveBack takes a buffer back.
+func (c *courier) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
+
+// spread sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
+// may run at once.
 func (c *courier) spread(to Recipient, of *message.Type, p *envelope, body []byte) error {
-	s := c.server
-	if to.kind == toMany {
-		var first error
-		for _, id := range to.many() {
-			if id == 0 {
-				continue
-			}
-			err := ErrNotConnected
-			if l := s.client(id); l != nil {
-				err = s.push(l, of, p, body)
-			}
-			first = either(first, err)
-		}
-		return first
+	first, near := c.server.spread(to, of, p, body, false)
+	if near {
+		err, _ := c.server.spread(to, of, p, body, true)
+		first = either(first, err)
 	}
-	var first error
+	return first
+}
+
+// spread sends to those of several whose end is in this process, or to the others, and tells whether there are any in this process.
+func (s *Server) spread(to Recipient, of *message.Type, p *envelope, body []byte, here bool) (first error, near bool) {
+	if to.kind == toMany {
+		for _, id := range to.many() {
+			switch l := s.client(id); {
+			case id == 0:
+			case l == nil && !here:
+				first = either(first, ErrNotConnected)
+			case l != nil && (l.near != nil) == here:
+				first = either(first, s.push(l, of, p, body))
+			case l != nil && l.near != nil:
+				near = true
+			}
+		}
+		return first, near
+	}
 	for _, l := range s.sessions {
 		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.sees(l, to.entity())) {
+			continue
+		}
+		if (l.near != nil) != here {
+			near = near || l.near != nil
 			continue
 		}
 		err := s.push(l, of, p, body)
@@ -288,7 +306,7 @@ func (c *courier) spread(to Recipient, of *message.Type, p *envelope, body []byt
 		}
 		first = either(first, err)
 	}
-	return first
+	return first, near
 }
 
 // either is the first of two errors.

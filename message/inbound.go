@@ -70,6 +70,7 @@ type Inbound struct {
 	filling  uint64 // counts how often the frame was empty
 	buffer   []byte // payload of a deferred message that is handled
 	draining bool
+	queues   bool // nothing is handled at once
 
 	redelivering bool
 	nested       int // loopback messages handled at once since Drain began
@@ -105,6 +106,10 @@ func NewInbound(c Config) *Inbound {
 func (in *Inbound) SetLocal(id wire.ClientID) {
 	in.config.Local, in.local.id, in.localAt = id, id, -1
 }
+
+// Queue has messages of this process wait for the next Drain of their stage, also those of the present stage, until it is called
+// with false.
+func (in *Inbound) Queue(on bool) { in.queues = on }
 
 // Local returns the source of what the end sends to itself, for its Fault.
 func (in *Inbound) Local() *Source { return in.local }

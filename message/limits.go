@@ -61,6 +61,6 @@ type Stats struct {
 	StateLate     uint64 // reliable ones that waited for the state of their entity for Limits.DeferredTime, and then no longer
 	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
 	Panics        uint64 // handlers that panicked
-	Unrecorded    uint64 // handled and not kept for the history: no room, or handled at once and not to be encoded
+	Unrecorded    uint64 // handled and not kept for the history: no room
 	Grown         uint64 // times that a queue's memory grew
 }
