@@ -26,7 +26,8 @@ type tag struct {
 	mode           tagMode
 	min, max, step string
 	bits           int
-	predict        predictKind
+	extrapolate    extrapolateKind
+	event          eventKind
 }
 
 // The words of a tag that have a value; tagKeys is how many they are.
@@ -35,7 +36,7 @@ const (
 	keyMax
 	keyStep
 	keyBits
-	keyPredict
+	keyExtrapolate
 	tagKeys
 )
 
@@ -43,6 +44,7 @@ const (
 type tagWords struct {
 	kind   string
 	values [tagKeys]string
+	event  eventKind
 }
 
 // tagModeOf is the way to travel that a word alone asks for, tagNone where it asks for none.
@@ -65,10 +67,15 @@ func tagModeOf(word string) tagMode {
 // splitTag sorts the words of a tag and refuses what is unknown or said twice.
 func splitTag(text string) (tagWords, error) {
 	var w tagWords
-	keys := [tagKeys]string{"min", "max", "step", "bits", "predict"}
+	keys := [tagKeys]string{"min", "max", "step", "bits", "extrapolate"}
 	for _, word := range strings.Split(text, ",") {
 		key, value, hasValue := strings.Cut(word, "=")
 		switch at := indexOf(keys[:], key); {
+		case key == "event" && w.event == eventNone && (!hasValue || value == "count"):
+			w.event = eventBits
+			if hasValue {
+				w.event = eventCount
+			}
 		case hasValue && at >= 0:
 			if value == "" || w.values[at] != "" {
 				return w, fmt.Errorf("net:%q gives %s twice or without a value", text, key)
@@ -80,7 +87,7 @@ func splitTag(text string) (tagWords, error) {
 			}
 			w.kind = word
 		default:
-			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity, and - alone", text, word)
+			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity, event, event=count, and - alone", text, word)
 		}
 	}
 	return w, nil
@@ -95,9 +102,9 @@ func parseTag(text string) (tag, error) {
 	if err != nil {
 		return tag{}, err
 	}
-	t := tag{mode: tagModeOf(w.kind), min: w.values[keyMin], max: w.values[keyMax], step: w.values[keyStep]}
-	if guess := w.values[keyPredict]; guess != "" {
-		if t.predict, err = parsePredict(guess); err != nil {
+	t := tag{mode: tagModeOf(w.kind), event: w.event, min: w.values[keyMin], max: w.values[keyMax], step: w.values[keyStep]}
+	if guess := w.values[keyExtrapolate]; guess != "" {
+		if t.extrapolate, err = parseExtrapolate(guess); err != nil {
 			return t, fmt.Errorf("net:%q: %w", text, err)
 		}
 	}

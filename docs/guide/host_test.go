@@ -304,7 +304,7 @@ var withHost = map[string]func(t *testing.T){
 		_, err = wire.ParseTables(text)
 		require.NoError(t, err)
 	},
-	"smooth press walk shoot": func(t *testing.T) {
+	"smooth play walk shoot": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		smooth(p)
 		netcode.Input[Control](p)
@@ -313,11 +313,12 @@ var withHost = map[string]func(t *testing.T){
 			h.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { walk(h.server, places) }))
 		})
 		e, id := h.body(t)
+		_, own := h.body(t)
 		at := generic.NewMap1[Position](h.world)
 		at.Get(e).X = 20
-		require.NoError(t, press(h.player))
+		require.NoError(t, play(h.player, 1, true, 1))
 		h.until(t, func() bool { return places[1].X > 10 })
-		hit, ok := shoot(h.server, 1, func(p Position) bool { return p.X == 20 })
+		hit, ok := shoot(h.server, 1, own, func(muzzle, body Position) bool { return body.X == muzzle.X+20 })
 		require.True(t, ok, "its player sees what there is")
 		require.Equal(t, id, hit)
 	},
