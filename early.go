@@ -15,6 +15,12 @@ const (
 	briefCost = 16
 )
 
+// Room is made for so many messages, and bytes of them, when the first one is held.
+const (
+	firstEarly      = 64
+	firstEarlyBytes = 1 << 10
+)
+
 // early is the messages of one end that are not sent yet: about entities that the other end does not hold, or that wait for the next
 // capture of the state that they come after; and what comes behind them on their channels. What is about an entity leaves when the
 // other end is proved to hold that, or, if it may be lost anyway, once the entity was sent; of an entity that dies or is hidden before,
@@ -92,6 +98,9 @@ func (l *link) delay(p *envelope, name string, body []byte) error {
 		return l.failed(err, name, &longest, len(body))
 	}
 	e.handed++
+	if e.list == nil { // once, so that a client about whose entities nothing is said takes none of it
+		e.list, e.bodies = make([]earlyMessage, 0, firstEarly), make([]byte, 0, firstEarlyBytes)
+	}
 	e.list = append(e.list, earlyMessage{
 		envelope: *p, name: name, place: e.handed, since: l.frame.now, start: len(e.bodies), size: len(body), cost: cost,
 	})
