@@ -124,12 +124,18 @@ func refuse(ctx *Context, reason error) {
 		l.near.refused(ctx.Call, ctx.Local, reason.Error())
 		return
 	}
-	p := envelope{Post: peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}}
+	c.postRefusal(l, peer.Post{Stage: ctx.Stage, Channel: ctx.Channel, Call: ctx.Call}, reason)
+}
+
+// postRefusal sends the refusal of a question to an end. p has the stage, the channel and the number of the call.
+func (c *courier) postRefusal(l *link, p peer.Post, reason error) {
+	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
+	to := envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
-	if c.holdsBack(l, &p) {
-		_ = l.delay(&p, "", body) // It is behind a message that is held.
-	} else if err = l.outgoing.Push(&p.Post, body); err != nil {
-		_ = l.failed(err, "", &p.Post, 0) // Counted; the caller's deadline ends the call.
+	if c.holdsBack(l, &to) {
+		_ = l.delay(&to, "", body) // It is behind a message that is held.
+	} else if err := l.outgoing.Push(&to.Post, body); err != nil {
+		_ = l.failed(err, "", &to.Post, 0) // Counted; the caller's deadline ends the call.
 	}
 }
 
