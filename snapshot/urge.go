@@ -5,9 +5,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// urgedFactor is by how much an entity that Urge named scores higher. An entity that has just been sent then goes before those
-// that have waited so many ticks, and behind those that have waited longer.
-const urgedFactor = 64
+// An entity that Urge named ranks higher by so many prices of a record and so many ticks of its own weight. It then goes before
+// what is sent in its turn, also when it has just been sent, and behind what has waited for several turns. It pays the
+// price all the same, so that over time it is sent as often as its weight says.
+const (
+	urgedPrices = 4
+	urgedTicks  = 64
+)
 
 // urged is the entities that go first under a short budget, since something else waits for their state.
 type urged struct {
@@ -45,4 +49,12 @@ func (u *urged) settle(v *View) {
 		}
 	}
 	u.list = kept
+}
+
+// urgency is by how much an entity ranks higher than its score.
+func (v *View) urgency(index uint32) int64 {
+	if !v.urged.of.has(index) {
+		return 0
+	}
+	return urgedPrices*v.plan.price + urgedTicks*v.weight(index)
 }
