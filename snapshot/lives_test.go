@@ -172,11 +172,13 @@ func TestUrge(t *testing.T) {
 			last = id
 		}
 	}
-	commit()
-	view.Urge(last, at)
-	require.Less(t, went(last), at)
-	tickOf()
-	require.Equal(t, at, went(last))
+	for range 3 { // each of them counts, though nothing was ranked between the record of the one and the next call
+		commit()
+		view.Urge(last, at)
+		require.Less(t, went(last), at)
+		tickOf()
+		require.Equal(t, at, went(last))
+	}
 	commit()
 	tickOf()
 	require.Less(t, went(last), at, "it waits for its turn again")

@@ -16,13 +16,8 @@ const (
 // urged is the entities that go first under a short budget, since something else waits for their state.
 type urged struct {
 	of   bitset
-	list []urgedEntity
-}
-
-// urgedEntity is one of them, with the tick of which a record is wanted, or of a later one.
-type urgedEntity struct {
-	index uint32
-	state tick.Tick
+	list []uint32    // their indexes
+	want []tick.Tick // by index: the tick of which a record is wanted, or of a later one
 }
 
 // Urge has an entity sent earlier than its priority alone would, until a record of tick t or a later one goes out. It is for
@@ -32,20 +27,22 @@ func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
 		return
 	}
 	u := &v.urged
-	if u.of = u.of.grownTo(len(v.slots)); !u.of.has(id.Index) {
+	u.of, u.want = u.of.grownTo(len(v.slots)), grown(u.want, len(v.slots), cap(v.slots))
+	u.want[id.Index] = t
+	if !u.of.has(id.Index) {
 		u.of.set(id.Index)
-		u.list = append(u.list, urgedEntity{id.Index, t})
+		u.list = append(u.list, id.Index)
 	}
 }
 
 // settle takes out who was sent, or is not visible any more.
 func (u *urged) settle(v *View) {
 	kept := u.list[:0]
-	for _, e := range u.list {
-		if v.visible.has(e.index) && v.wentAt(e.index) < e.state {
-			kept = append(kept, e)
+	for _, index := range u.list {
+		if v.visible.has(index) && v.wentAt(index) < u.want[index] {
+			kept = append(kept, index)
 		} else {
-			u.of.unset(e.index)
+			u.of.unset(index)
 		}
 	}
 	u.list = kept
