@@ -195,9 +195,12 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if known && s.interest != nil {
 		s.interest.Leave(c.id)
 	}
+	if how == endFlushed && c.state == connected && c.near == nil {
+		s.releaseLast(&c.link, c)
+	}
 	s.forget(c)
 	c.view = nil
-	s.dropEarly(c)
+	c.dropEarly()
 	s.gone(&c.link)
 	if c.near != nil && c.state == connected {
 		c.near.client.unhosted(reason)
@@ -213,14 +216,6 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if full {
 		s.stats.LingeringFull++
 		s.remove(c)
-	}
-}
-
-// dropEarly drops what was kept back for a client until it holds an entity.
-func (s *Server) dropEarly(c *session) {
-	if c.early != nil {
-		s.stats.DelayedDropped += uint64(c.early.count)
-		c.early = nil
 	}
 }
 
