@@ -196,7 +196,10 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 		s.interest.Leave(c.id)
 	}
 	s.forget(c)
-	c.view = nil
+	if c.view != nil {
+		c.view.Close()
+		c.view = nil
+	}
 	s.dropEarly(c)
 	s.gone(&c.link)
 	if c.near != nil && c.state == connected {

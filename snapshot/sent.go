@@ -48,6 +48,9 @@ type wordOf struct {
 	of   uint64
 }
 
+// Close gives back what the view shares with others. It must be called when the client has gone; the view is not used after that.
+func (v *View) Close() { v.sent.close() }
+
 // sentRing remembers what the last packets carried, in constant memory: an
 // acknowledgement turns a packet's entries into baselines, a loss puts them
 // back into unsent. Where that memory is full of pending packets nothing is sent.
@@ -107,6 +110,14 @@ func (r *sentRing) leave(seq uint64) {
 		r.desk.drop(p.alike)
 		p.alike = nil
 	}
+}
+
+// close gives back what is shared of all packets.
+func (r *sentRing) close() {
+	for i := range r.packets {
+		r.leave(r.packets[i].seq)
+	}
+	r.oldest = r.newest + 1
 }
 
 // open makes the slot of a new packet and room for maxRecords entries. It returns
