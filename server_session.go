@@ -219,6 +219,15 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	}
 }
 
+// forgotten ends what is left of a client when the game has been told that it is gone: functions of OnDisconnect may have
+// named it to the interest once more.
+func (s *Server) forgotten(client wire.ClientID, reason *peer.Error) {
+	s.calls.drop(client, reason)
+	if s.interest != nil {
+		s.interest.Leave(client)
+	}
+}
+
 // dropEarly drops what was kept back for a client until it holds an entity.
 func (s *Server) dropEarly(c *session) {
 	if c.early != nil {

@@ -163,6 +163,7 @@ func (n *Net) Kill(c *Client) {
 // its connection says nothing any more, as after Kill.
 func (n *Net) Remove(c *Client) {
 	n.Kill(c)
+	_ = n.Server.tap.Poll() // what it has sent is on its way
 	n.Server.tap.Forget(c.tap.LocalAddr())
 	n.Clients = slices.DeleteFunc(n.Clients, func(other *Client) bool { return other == c })
 }

@@ -28,6 +28,7 @@ type Desk struct {
 // NewDesk returns a Desk, which the Store keeps for good.
 func (s *Store) NewDesk() *Desk {
 	d := &Desk{store: s, first: &s.desk.bodies}
+	d.lists.pool = s.shared
 	s.desks = append(s.desks, d)
 	return d
 }

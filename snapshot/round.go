@@ -184,8 +184,9 @@ func (p *packetWriter) packet(r *round) *roundPacket {
 	if len(q.room) < p.v.payload {
 		q.room = make([]byte, p.v.payload)
 	}
-	p.desk.lists.drop(q.alike)
-	q.alike = p.desk.lists.blank()
+	pool := p.v.store.shared
+	pool.release(q.alike)
+	q.alike = pool.take()
 	if !p.compose(r, q) {
 		return nil
 	}

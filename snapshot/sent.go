@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"math"
-	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -34,22 +33,11 @@ type sentPacket struct {
 	at    int
 }
 
-// alike is what the packets of several clients carried, one record behind the
-// other, once for all of them. Nothing of it changes while anybody holds it.
-type alike struct {
-	entries []sentEntry // usual records of a list, all of one span
-	words   []wordOf    // which entities that are, in their order
-	holders atomic.Int32
-}
-
 // wordOf is some of the indexes of a word.
 type wordOf struct {
 	word uint32
 	of   uint64
 }
-
-// Close gives back what the view shares with others. It must be called when the client has gone; the view is not used after that.
-func (v *View) Close() { v.sent.close() }
 
 // sentRing remembers what the last packets carried, in constant memory: an
 // acknowledgement turns a packet's entries into baselines, a loss puts them
@@ -60,7 +48,7 @@ type sentRing struct {
 	next    uint64       // position of the next entry
 	oldest  uint64       // sequence of the oldest packet whose entries are held
 	newest  uint64
-	desk    *sharedLists // where it was written last: there what nobody holds any more goes
+	pool    *entryPool // of what packets share
 }
 
 // entriesPerPacket is the average that the entry ring has room for; a packet
@@ -73,7 +61,7 @@ const (
 	maxSpan          = math.MaxUint16
 )
 
-func newSentRing(packets int) sentRing {
+func newSentRing(packets int, pool *entryPool) sentRing {
 	for packets&(packets-1) != 0 {
 		packets++ // as the connection's own ring, so that both forget together
 	}
@@ -81,7 +69,7 @@ func newSentRing(packets int) sentRing {
 	for most < packets*entriesPerPacket {
 		most *= 2
 	}
-	return sentRing{packets: make([]sentPacket, min(firstPackets, packets), packets), entries: make([]sentEntry, firstEntries, most)}
+	return sentRing{pool: pool, packets: make([]sentPacket, min(firstPackets, packets), packets), entries: make([]sentEntry, firstEntries, most)}
 }
 
 // get finds a packet that is still remembered.
@@ -107,12 +95,12 @@ func (r *sentRing) release(t tick.Tick) {
 // leave lets go of what a packet that is forgotten carried.
 func (r *sentRing) leave(seq uint64) {
 	if p := r.get(seq); p != nil && p.alike != nil {
-		r.desk.drop(p.alike)
+		r.pool.release(p.alike)
 		p.alike = nil
 	}
 }
 
-// close gives back what is shared of all packets.
+// close gives back what packets share.
 func (r *sentRing) close() {
 	for i := range r.packets {
 		r.leave(r.packets[i].seq)

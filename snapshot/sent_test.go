@@ -20,7 +20,7 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 }
 
 func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
-	r := newSentRing(64)
+	r := newSentRing(64, new(entryPool))
 	overwritten := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	most := cap(r.entries)
 	seq := uint64(1)
@@ -54,7 +54,7 @@ func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
 }
 
 func TestTheRingUsesAgainWhatIsAcknowledged(t *testing.T) {
-	r := newSentRing(1024)
+	r := newSentRing(1024, new(entryPool))
 	for seq := uint64(1); seq <= 200; seq++ {
 		fillRing(t, &r, seq, 900, func(*sentPacket) { require.Fail(t, "nothing is lost") })
 		if seq > 2 {
@@ -77,7 +77,7 @@ func TestTheRingUsesAgainWhatIsAcknowledged(t *testing.T) {
 
 // TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay: it is small as long as acknowledgements come, and what was in it is found when it grew.
 func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
-	r := newSentRing(1000)
+	r := newSentRing(1000, new(entryPool))
 	require.Equal(t, 1024, cap(r.packets))
 	none := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	seq := uint64(7)
@@ -91,7 +91,7 @@ func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
 	for ; seq < first+1024; seq++ {
 		if seq%5 == 0 {
 			fillRing(t, &r, seq, 1, none)
-			r.get(seq).alike = newAlike()
+			r.get(seq).alike = r.pool.take()
 			continue
 		}
 		fillRing(t, &r, seq, 2, none)

@@ -54,9 +54,8 @@ type sharedLists struct {
 	next   tick.Tick // the next tick in which they are kept
 	copied uint64    // whole, since the beginning
 	parts  uint64    // and of which a part was copied
-	blanks int       // how many were made
 	every  int       // entities between two marks; 0: markEvery
-	spare  []*alike  // that nobody holds
+	pool   *entryPool
 }
 
 const (
@@ -100,37 +99,10 @@ func (l *sharedLists) keep() *sharedList {
 	}
 	m := &l.kept[l.n]
 	l.n++
-	l.drop(m.alike)
-	l.drop(m.from)
-	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], uneven: m.uneven[:0], code: m.code, marks: m.marks[:0], alike: l.blank()}
+	l.pool.release(m.alike)
+	l.pool.release(m.from)
+	*m = sharedList{listed: m.listed[:0], waits: m.waits[:0], uneven: m.uneven[:0], code: m.code, marks: m.marks[:0], alike: l.pool.take()}
 	return m
-}
-
-// blank is room for records, which the list holds.
-func (l *sharedLists) blank() (a *alike) {
-	if n := len(l.spare) - 1; n >= 0 {
-		a, l.spare = l.spare[n], l.spare[:n]
-	} else {
-		a = newAlike()
-		for range l.blanks { // As many again: the more there are, the seldomer more are needed.
-			l.spare = append(l.spare, newAlike())
-		}
-		l.blanks += l.blanks + 1
-	}
-	a.entries, a.words = a.entries[:0], a.words[:0]
-	a.holders.Store(1)
-	return a
-}
-
-func newAlike() *alike {
-	return &alike{entries: make([]sentEntry, 0, firstKept), words: make([]wordOf, 0, firstKept)}
-}
-
-// drop lets go of what was held. The last one gets it for later lists.
-func (l *sharedLists) drop(a *alike) {
-	if a != nil && a.holders.Add(-1) == 0 {
-		l.spare = append(l.spare, a)
-	}
 }
 
 // shareable reports whether what this client is sent of a list can be that of

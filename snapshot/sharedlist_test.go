@@ -103,12 +103,11 @@ func (w *listTwin) holdersAreCounted(t *testing.T) {
 	for a, n := range held {
 		require.Equal(t, n, a.holders.Load())
 	}
-	for _, d := range desks {
-		for _, a := range d.lists.spare {
-			require.Zero(t, held[a])
-			require.Zero(t, a.holders.Load())
-		}
+	for _, a := range w.store.shared.spare {
+		require.Zero(t, held[a])
+		require.Zero(t, a.holders.Load())
 	}
+	require.Equal(t, w.store.shared.made, len(held)+len(w.store.shared.spare), "none is lost")
 }
 
 // parts is of how many lists a part was copied.

@@ -36,6 +36,7 @@ type Store struct {
 	past    history
 	groups  groups
 	refs    referrers
+	shared  *entryPool
 	desk    Desk    // of whoever writes alone
 	desks   []*Desk // the others
 	prepare preparing
@@ -70,7 +71,8 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		packs:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
-	s.desk.store = s
+	s.shared = new(entryPool)
+	s.desk.store, s.desk.lists.pool = s, s.shared
 	for _, d := range schema.codes.deltas {
 		if d != nil {
 			d.Prepare()

@@ -73,7 +73,7 @@ func TestASwathIsItsEntities(t *testing.T) {
 // What a packet carried again is noted as one by one, also across the end of the ring.
 func TestEntriesAreNotedTogether(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
-	a, b := newSentRing(64), newSentRing(64)
+	a, b := newSentRing(64, nil), newSentRing(64, nil)
 	b.next, a.next = firstEntries-300, firstEntries-300
 	for i := range 40 {
 		var p, q sentPacket

@@ -130,7 +130,7 @@ const heartbeat = 1 << 12
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
 	v := &View{
-		store: store, sent: newSentRing(cfg.SentPackets), answers: newAnswers(cfg.Window),
+		store: store, sent: newSentRing(cfg.SentPackets, store.shared), answers: newAnswers(cfg.Window),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
 	v.cohorts.least = leastCohort
@@ -146,6 +146,10 @@ func NewView(store *Store, cfg Config) *View {
 	}
 	return v
 }
+
+// Close gives back what the view shares with the views of other clients. Call it once the client has gone, and do not use the
+// view after that. A view that is not closed costs its Store memory for ever.
+func (v *View) Close() { v.sent.close() }
 
 // grow follows the store's indexes.
 func (v *View) grow() {

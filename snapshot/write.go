@@ -106,7 +106,6 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	if v.cohorts.used > 0 {
 		v.makeRoom()
 	}
-	v.sent.desk = &desk.lists
 	if len(v.listed) > 0 {
 		if newest := v.sent.get(v.listed[0]); newest != nil {
 			v.sent.release(newest.tick)

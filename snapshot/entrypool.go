@@ -1,0 +1,73 @@
+package snapshot
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// alike is what the packets of several clients carried, one record behind the
+// other, once for all of them. Nothing of it changes while anybody holds it.
+type alike struct {
+	entries []sentEntry // usual records of a list, all of one span
+	words   []wordOf    // which entities that are, in their order
+	holders atomic.Int32
+	bytes   int // of memory that the pool has counted
+}
+
+// Bytes of a sentEntry and of a wordOf.
+const (
+	sentEntrySize = 16
+	wordOfSize    = 16
+)
+
+// entryPool is the memory of what packets share. All desks of a store take from it and all views give back to it, in
+// whichever order: the pool has no more than were in use at once. It is safe for several goroutines, as desks are.
+type entryPool struct {
+	mutex sync.Mutex
+	spare []*alike
+	made  int
+	bytes int
+}
+
+// take returns an empty one with a single holder. Where none is spare it makes an eighth more than there are, so that a pool
+// that has grown large is seldom empty.
+func (p *entryPool) take() *alike {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if len(p.spare) == 0 {
+		for range 1 + p.made/8 {
+			a := &alike{entries: make([]sentEntry, 0, firstKept), words: make([]wordOf, 0, firstKept)}
+			p.spare = append(p.spare, a)
+			p.made++
+			p.count(a)
+		}
+	}
+	last := len(p.spare) - 1
+	a := p.spare[last]
+	p.spare = p.spare[:last]
+	a.entries, a.words = a.entries[:0], a.words[:0]
+	a.holders.Store(1)
+	return a
+}
+
+// release ends one hold. What nobody holds any more is used again.
+func (p *entryPool) release(a *alike) {
+	if a == nil || a.holders.Add(-1) != 0 {
+		return
+	}
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.spare = append(p.spare, a)
+	p.count(a)
+}
+
+// count brings the number of bytes up to date.
+func (p *entryPool) count(a *alike) {
+	bytes := cap(a.entries)*sentEntrySize + cap(a.words)*wordOfSize
+	p.bytes += bytes - a.bytes
+	a.bytes = bytes
+}
+
+// SharedBytes is how much memory the records take that the sent packets of several clients have in common. What is spare is
+// counted too: the next packets use it again.
+func (s *Store) SharedBytes() int { return s.shared.bytes }
