@@ -38,7 +38,7 @@ const (
 	// WorldLocked: the world was locked by an open query when it had to be
 	// changed. The step is made up for at the next call.
 	WorldLocked
-	// StoreFull: snapshot.MaxEntities are alive, the entity does not
+	// StoreFull: Config.MaxEntities are alive, the entity does not
 	// replicate. It is tried again at every capture.
 	StoreFull
 	// LocalWriteRestored: client code wrote a replicated component without

@@ -144,9 +144,9 @@ func TestCase60NothingStaysOfVisitors(t *testing.T) {
 		return false
 	}
 	wave := func() {
-		visits(g.net, 200, 2*time.Second, 200*time.Millisecond, leaveAs)
+		visits(g.net, 100, 2*time.Second, 200*time.Millisecond, leaveAs)
 		g.net.Run(3 * time.Second)
 	}
 	wave()
-	flat(t, 5, wave)
+	staysFlat(t, 3, wave)
 }

@@ -27,7 +27,11 @@ type entryPool struct {
 	spare []*alike
 	made  int
 	bytes int
+	room  int // entries, and words, that one has room for at first: as many as any has had
 }
+
+// leastRoom is that of the first ones.
+const leastRoom = 32
 
 // take returns an empty one with a single holder. Where none is spare it makes an eighth more than there are, so that a pool
 // that has grown large is seldom empty.
@@ -36,7 +40,8 @@ func (p *entryPool) take() *alike {
 	defer p.mutex.Unlock()
 	if len(p.spare) == 0 {
 		for range 1 + p.made/8 {
-			a := &alike{entries: make([]sentEntry, 0, firstKept), words: make([]wordOf, 0, firstKept)}
+			n := max(p.room, leastRoom)
+			a := &alike{entries: make([]sentEntry, 0, n), words: make([]wordOf, 0, n)}
 			p.spare = append(p.spare, a)
 			p.made++
 			p.count(a)
@@ -63,6 +68,7 @@ func (p *entryPool) release(a *alike) {
 
 // count brings the number of bytes up to date.
 func (p *entryPool) count(a *alike) {
+	p.room = max(p.room, len(a.entries))
 	bytes := cap(a.entries)*sentEntrySize + cap(a.words)*wordOfSize
 	p.bytes += bytes - a.bytes
 	a.bytes = bytes

@@ -38,6 +38,7 @@ type block struct {
 	count    int        // how many they are
 	parts    []listPart
 	runs     []run // whose versions are still to be put together
+	memory   *blockMemory
 }
 
 // maxListedAt bounds what the lists of one tick hold.
@@ -63,6 +64,7 @@ type past struct {
 	none    *block   // in the place of those that have left
 	spare   block    // for a payload whose tick has no block yet
 	left    []*block // memory of those that have left, the last of them still in the cache
+	memory  *blockMemory
 	keep    tick.Tick
 	horizon tick.Tick // versions at or before it have left
 
@@ -81,8 +83,9 @@ func newPast(schema *Schema, shapes *shapes, keep, start tick.Tick) past {
 	for size <= int(keep) {
 		size *= 2
 	}
-	none := new(block)
+	none, memory := new(block), new(blockMemory)
 	return past{
+		memory: memory, spare: block{memory: memory},
 		schema: schema, shapes: shapes, blocks: slices.Repeat([]*block{none}, size), none: none,
 		keep: keep, horizon: max(start-keep, tick.None),
 	}
@@ -122,7 +125,7 @@ func (p *past) of(t tick.Tick) *block {
 		if n := len(p.left) - 1; n >= 0 {
 			b, p.left = p.left[n], p.left[:n]
 		} else {
-			b = new(block)
+			b = &block{memory: p.memory}
 		}
 		p.blocks[int(t)&(len(p.blocks)-1)] = b
 	}
@@ -148,7 +151,12 @@ func (b *block) enter(u *run) {
 			return
 		}
 	}
-	b.runs = append(room(b.runs, 1, usualParts), *u)
+	b.addRun(u)
+}
+
+func (b *block) addRun(u *run) {
+	m := &b.memory.runs
+	b.runs = append(moved(m, b.runs, m.grow(b.runs, 1, usualParts), nil), *u)
 }
 
 // settle puts together the versions of runs.
@@ -223,7 +231,8 @@ func (b *block) noteRun(index uint32, place int32, n int) {
 			return
 		}
 	}
-	b.listed = append(room(b.listed, 1, usualSpans), listSpan{index: index, place: place, n: int32(n)})
+	m := &b.memory.listed
+	b.listed = append(moved(m, b.listed, m.grow(b.listed, 1, usualSpans), nil), listSpan{index: index, place: place, n: int32(n)})
 	p.end++
 }
 
@@ -273,10 +282,18 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 			continue
 		}
 		b.remain(to)
+		b.leave()
 		p.left = append(p.left, b)
 		p.blocks[int(t)&(len(p.blocks)-1)] = p.none
 	}
 	p.horizon = horizon
+}
+
+// leave gives back memory of which the tick needed little.
+func (b *block) leave() {
+	m := b.memory
+	b.versions, b.lanes = m.versions.leave(b.versions), m.lanes.leave(b.lanes)
+	b.listed, b.runs = m.listed.leave(b.listed), m.runs.leave(b.runs)
 }
 
 // remain hands what may be asked for of a block that leaves to what remains. Of a

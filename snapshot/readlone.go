@@ -196,7 +196,7 @@ func (r *Replica) beginAtFirst(b *block) {
 	u, next := &c.list[0], &c.list[1]
 	u.at, u.n, u.first, u.place, u.tick = 0, 0, len(b.lanes), int32(len(b.versions)), b.tick
 	u.prev = versionRef{tick: next.tick, place: next.place}
-	b.runs = append(room(b.runs, 1, usualParts), u.run)
+	b.addRun(&u.run)
 }
 
 // goOn makes n records of a payload take effect, whose lanes are in the block: those of the first of

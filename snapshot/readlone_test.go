@@ -345,8 +345,8 @@ func TestNoTickBeginsWhereSomethingIsOtherwise(t *testing.T) {
 		"there is no room for parts":              func(r *Replica, _ int) { left(r).parts = nil },
 		"there is no room for lists":              func(r *Replica, _ int) { left(r).listed = nil },
 		"another tick is still in its place": func(r *Replica, _ int) {
-			r.past.blocks[int(r.newest+1)&(len(r.past.blocks)-1)] = &block{tick: r.newest}
-			r.past.spare = block{
+			r.past.blocks[int(r.newest+1)&(len(r.past.blocks)-1)] = &block{tick: r.newest, memory: r.past.memory}
+			r.past.spare = block{memory: r.past.memory,
 				lanes: make([]uint32, 0, 1000), versions: make([]version, 0, 100), parts: make([]listPart, 0, 8), listed: make([]listSpan, 0, 8),
 			}
 		},
