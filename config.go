@@ -52,8 +52,8 @@ type Config struct {
 	// MaxEntities is how many replicated entities the server may have, 1 to 2^20; default 65536, or Entities if that is more. A
 	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
 	// it is sent an entity with a higher number, whether it sees the others or not: give both ends the same. An entity can be
-	// told of in a byte, and takes up to MAXENTITYBYTES bytes of a client beside its components: so much times MaxEntities is
-	// what a hostile server can make a client take.
+	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
+	// is what a hostile server can make a client take.
 	MaxEntities int
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
