@@ -14,8 +14,8 @@ import (
 type writes struct {
 	mine   *snapshot.Store // Nil where clients write nothing.
 	view   *snapshot.View
-	rights map[wire.NetworkID]held // Looked up only.
-	list   []wire.NetworkID        // Those of rights that the client holds, and those just lost, in the order in which they came.
+	rights map[wire.NetworkID]writeRight // Looked up only.
+	list   []wire.NetworkID        // Those of rights that the client knows, and those just lost, in the order in which they came.
 	most   int                     // Of rights: Config.MaxEntities.
 
 	said   []saidRow
@@ -23,8 +23,9 @@ type writes struct {
 	change []func(entity NetworkID, may bool, from Tick)
 }
 
-// held is which rows of an entity are a client's own. What the client does not hold is in no list: it costs nothing until it comes.
-type held struct {
+// writeRight is which rows of an entity a client may write. An entity that the client does not know is in no list: it costs
+// nothing until it comes.
+type writeRight struct {
 	rows   snapshot.Mask
 	listed bool
 }
@@ -43,28 +44,28 @@ func (w *writes) restart(p *Protocol, config snapshot.Config) {
 	}
 	w.mine = snapshot.NewStore(p.schema, config)
 	w.view = snapshot.NewView(w.mine, config)
-	w.rights, w.list, w.most = map[wire.NetworkID]held{}, w.list[:0], config.MaxEntities
+	w.rights, w.list, w.most = map[wire.NetworkID]writeRight{}, w.list[:0], config.MaxEntities
 	w.said, w.lanes = w.said[:0], w.lanes[:0]
 }
 
-// set takes over what the server says about an entity, which the client holds or not. It says false of one too many.
-func (w *writes) set(m *right, holds bool) (ok bool) {
+// set takes over the rights to an entity, which the client knows or not. It returns false for one entity too many.
+func (w *writes) set(m *right, known bool) (ok bool) {
 	if w.mine == nil { // A host writes in the server's own world.
 		w.tell(m)
 		return true
 	}
-	h, known := w.rights[m.Entity]
+	h, has := w.rights[m.Entity]
 	rows := snapshot.Mask(m.Rows)
 	switch {
 	case h.rows == rows:
 		return true
-	case !known && len(w.rights) >= w.most:
+	case !has && len(w.rights) >= w.most:
 		return false
 	case rows == 0 && !h.listed:
 		delete(w.rights, m.Entity)
 	default:
 		h.rows = rows
-		w.put(m.Entity, h, holds)
+		w.put(m.Entity, h, known)
 	}
 	w.tell(m)
 	return true
@@ -77,16 +78,16 @@ func (w *writes) tell(m *right) {
 	}
 }
 
-// put notes the rows of an entity. It lists the entity where the client holds it.
-func (w *writes) put(id wire.NetworkID, h held, holds bool) {
-	if holds && !h.listed {
+// put sets the right to an entity. It lists the entity if the client knows it.
+func (w *writes) put(id wire.NetworkID, h writeRight, known bool) {
+	if known && !h.listed {
 		w.list, h.listed = append(w.list, id), true
 	}
 	w.rights[id] = h
 }
 
-// find lists those of the entities that have just come of which the client may write something.
-func (w *writes) find(r *snapshot.Replica) {
+// listArrived lists the entities that have just come and that the client may write.
+func (w *writes) listArrived(r *snapshot.Replica) {
 	if len(w.rights) == len(w.list) {
 		return
 	}
@@ -189,12 +190,12 @@ func (c *Client) Gather(read func(entity NetworkID, row int, lanes []uint32) boo
 	w.view.Observe()
 }
 
-// gather captures one entity. It says false when nothing of it is the client's any more, or the client does not hold it any more.
+// gather captures one entity. It returns false if nothing of it is the client's any more, or the client does not know it any more.
 func (c *Client) gather(id wire.NetworkID, read func(entity NetworkID, row int, lanes []uint32) bool) bool {
 	w, rows := &c.writes, c.writes.rights[id].rows
 	if rows == 0 || !c.holds(id) {
 		w.mine.Despawn(id)
-		if w.rights[id] = (held{rows: rows}); rows == 0 {
+		if w.rights[id] = (writeRight{rows: rows}); rows == 0 {
 			delete(w.rights, id)
 		}
 		return false

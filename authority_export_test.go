@@ -8,8 +8,8 @@ func WritesEpoch(s *Server, client ClientID) (epoch uint16, waits bool) {
 	return s.client(client).theirs.WantResync()
 }
 
-// SayRight tells a client that an entity, which there need not be, is its own to write.
-func SayRight(s *Server, client ClientID, entity NetworkID, rows uint64) error {
+// SendRight tells a client that it may write an entity, which need not exist.
+func SendRight(s *Server, client ClientID, entity NetworkID, rows uint64) error {
 	return Send(s, To(client), &right{Entity: entity, Rows: rows})
 }
 

@@ -106,7 +106,7 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	case err == nil:
 		c.applied = false
 		c.keepCollections()
-		c.writes.find(c.replica)
+		c.writes.listArrived(c.replica)
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++

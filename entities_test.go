@@ -65,7 +65,7 @@ func TestServerSpawnsNoMoreThanMaxEntities(t *testing.T) {
 	require.NoError(t, err, "room for so many says that so many may come")
 }
 
-// rightsAt is a client that may write the components of whoever it is told.
+// rightsAt is a server and a client that may write components.
 func rightsAt(t *testing.T, most int) (*rig, *clientEnd) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
@@ -73,11 +73,11 @@ func rightsAt(t *testing.T, most int) (*rig, *clientEnd) {
 	return r, r.joined(p, netcode.Config{SendBudget: -1, MaxEntities: most})
 }
 
-// say sends rights of so many entities from one on, none of which there are.
-func sayRights(r *rig, c *clientEnd, from, n int) {
+// sendRights tells a client that it may write so many entities from an index on, none of which exist.
+func sendRights(r *rig, c *clientEnd, from, n int) {
 	for i := range n {
 		id := wire.NetworkID{Index: uint32(from + i), Generation: 1}
-		require.NoError(r.t, netcode.SayRight(r.server.Server, c.ID(), id, 1))
+		require.NoError(r.t, netcode.SendRight(r.server.Server, c.ID(), id, 1))
 		if i%1000 == 999 {
 			r.step()
 		}
@@ -85,10 +85,10 @@ func sayRights(r *rig, c *clientEnd, from, n int) {
 	r.run(time.Second)
 }
 
-// The right to write what the client does not hold is kept, and costs nothing until that comes.
-func TestRightsOfWhatIsNotThereAreNotLookedAt(t *testing.T) {
+// The right to an entity that the client does not know is kept, and costs nothing until the entity comes.
+func TestRightsToUnknownEntitiesCostNothing(t *testing.T) {
 	r, c := rightsAt(t, 0)
-	sayRights(r, c, 0, 40000)
+	sendRights(r, c, 0, 40000)
 	require.EqualValues(t, 40000, c.Stats().Rights)
 	require.Zero(t, netcode.RightsLookedAt(c.Client))
 	var id wire.NetworkID
@@ -103,7 +103,7 @@ func TestRightsOfWhatIsNotThereAreNotLookedAt(t *testing.T) {
 	r.run(time.Second)
 	require.Zero(t, netcode.RightsLookedAt(c.Client))
 	for i := range 40000 {
-		require.NoError(t, netcode.SayRight(r.server.Server, c.ID(), wire.NetworkID{Index: uint32(i), Generation: 1}, 0))
+		require.NoError(t, netcode.SendRight(r.server.Server, c.ID(), wire.NetworkID{Index: uint32(i), Generation: 1}, 0))
 		if i%1000 == 999 {
 			r.step()
 		}
@@ -115,11 +115,11 @@ func TestRightsOfWhatIsNotThereAreNotLookedAt(t *testing.T) {
 // A client keeps as many rights as it takes entities. One more ends the connection.
 func TestClientEndsTheConnectionAtTooManyRights(t *testing.T) {
 	r, c := rightsAt(t, 2000)
-	sayRights(r, c, 0, 2000)
+	sendRights(r, c, 0, 2000)
 	require.Equal(t, netcode.Connected, c.State())
 	require.EqualValues(t, 2000, c.Stats().Rights)
-	sayRights(r, c, 0, 2000)
+	sendRights(r, c, 0, 2000)
 	require.Equal(t, netcode.Connected, c.State(), "nobody new is named")
-	sayRights(r, c, 2000, 1)
+	sendRights(r, c, 2000, 1)
 	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
 }

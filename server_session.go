@@ -219,9 +219,9 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	}
 }
 
-// forgotten ends what is left of a client when the game has been told that it is gone: functions of OnDisconnect may have
-// named it to the interest once more.
-func (s *Server) forgotten(client wire.ClientID, reason *peer.Error) {
+// forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
+// once more.
+func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
 	s.calls.drop(client, reason)
 	if s.interest != nil {
 		s.interest.Leave(client)

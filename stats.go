@@ -72,10 +72,10 @@ type Stats struct {
 	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.
 	OutputFull        uint64 // Datagrams not built because too much waits for Drain.
 
-	// What is held at present; these fall too.
-	HistoryBytes uint64 // Bytes that versions take: of the last Window of the world on a server, and of what it has received; of the last two on a client.
-	SharedBytes  uint64 // Bytes that records of sent packets take which several clients have in common. It is zero on clients.
-	Rights       uint64 // Entities of which a client may write something, as far as it was told. It is zero on servers.
+	// The memory in use at present. These fall too.
+	HistoryBytes uint64 // Bytes of versions: of the last Window on a server, with those that clients write; of the last two Windows on a client.
+	SharedBytes  uint64 // Bytes of records that sent packets of several clients share. Zero on clients.
+	Rights       uint64 // Entities that a client may write. Zero on servers.
 
 	Errors       uint64 // Errors given to OnError.
 	LinesSkipped uint64 // Log lines left out because too many came in one second.

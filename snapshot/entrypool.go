@@ -20,21 +20,22 @@ const (
 	wordOfSize    = 16
 )
 
-// entryPool is the memory of what packets share. All desks of a store take from it and all views give back to it, in
-// whichever order: the pool has no more than were in use at once. It is safe for several goroutines, as desks are.
+// entryPool is the memory of the entries that packets share. All desks of a store take from it and all views give back to
+// it, in any order. So it grows with the most that were in use at once, and not with the number of clients that have left.
+// It is safe for several goroutines, as desks are.
 type entryPool struct {
 	mutex sync.Mutex
 	spare []*alike
 	made  int
 	bytes int
-	room  int // entries, and words, that one has room for at first: as many as any has had
+	room  int // capacity of the next new one: the most entries that any has had
 }
 
 // leastRoom is that of the first ones.
 const leastRoom = 32
 
-// take returns an empty one with a single holder. Where none is spare it makes an eighth more than there are, so that a pool
-// that has grown large is seldom empty.
+// take returns an empty one with a single holder. Where none is spare it makes an eighth more than there are, so that a large
+// pool is seldom empty.
 func (p *entryPool) take() *alike {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -55,7 +56,7 @@ func (p *entryPool) take() *alike {
 	return a
 }
 
-// release ends one hold. What nobody holds any more is used again.
+// release takes one holder away. With the last one the memory is spare.
 func (p *entryPool) release(a *alike) {
 	if a == nil || a.holders.Add(-1) != 0 {
 		return
@@ -74,6 +75,5 @@ func (p *entryPool) count(a *alike) {
 	a.bytes = bytes
 }
 
-// SharedBytes is how much memory the records take that the sent packets of several clients have in common. What is spare is
-// counted too: the next packets use it again.
+// SharedBytes is the memory of the records that sent packets of several clients share, the spare memory included.
 func (s *Store) SharedBytes() int { return s.shared.bytes }

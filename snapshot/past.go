@@ -289,7 +289,7 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 	p.horizon = horizon
 }
 
-// leave gives back memory of which the tick needed little.
+// leave gives back memory of which the tick used little.
 func (b *block) leave() {
 	m := b.memory
 	b.versions, b.lanes = m.versions.leave(b.versions), m.lanes.leave(b.lanes)

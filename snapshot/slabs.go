@@ -2,9 +2,9 @@ package snapshot
 
 import "math/bits"
 
-// blockMemory is the memory of the blocks of a history. A tick that was larger than most gives its memory back when it leaves,
-// for the next large one, wherever in the ring that lies. So the history takes what its ticks need together, and not for each
-// of them what the largest one needed.
+// blockMemory is the memory of the blocks of a history. A large tick gives its memory back when it leaves, for the next large
+// one, wherever in the ring that lies. So the history takes what its ticks need together. Without that each block grew to the
+// size of the largest tick.
 type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
@@ -12,7 +12,7 @@ type blockMemory struct {
 	runs     slabs[run]
 }
 
-// bytes is all that was made.
+// bytes is all of it, spare or in use.
 func (m *blockMemory) bytes() int {
 	return m.versions.made*versionSize + m.lanes.made*laneSize + m.listed.made*listSpanSize + m.runs.made*runSize
 }
@@ -70,7 +70,7 @@ func (p *slabs[T]) give(s []T) {
 	}
 }
 
-// leave is the memory that stays with a tick which has left.
+// leave returns the memory that a block keeps when its tick leaves. Memory of which the tick used little is given back.
 func (p *slabs[T]) leave(s []T) []T {
 	p.usual += len(s) - p.usual/8
 	if cap(s) <= leastSlab || cap(s) <= mostSlack*len(s) {
@@ -85,7 +85,7 @@ func same[T any](a, b []T) bool {
 	return cap(a) > 0 && cap(b) > 0 && &a[:1][0] == &b[:1][0]
 }
 
-// moved is memory that grew, for which the old one is given back, but for that of the block, which is still read.
+// moved returns grown and gives the old memory back if it is another, unless it is that of the block, which is still read.
 func moved[T any](p *slabs[T], old, grown, block []T) []T {
 	if !same(old, grown) && !same(old, block) {
 		p.give(old)
