@@ -15,8 +15,8 @@ type writes struct {
 	mine   *snapshot.Store // Nil where clients write nothing.
 	view   *snapshot.View
 	rights map[wire.NetworkID]writeRight // Looked up only.
-	list   []wire.NetworkID        // Those of rights that the client knows, and those just lost, in the order in which they came.
-	most   int                     // Of rights: Config.MaxEntities.
+	list   []wire.NetworkID              // Those of rights that the client knows, and those just lost, in the order in which they came.
+	most   int                           // Of rights: Config.MaxEntities.
 
 	said   []saidRow
 	lanes  []uint32
