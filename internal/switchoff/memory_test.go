@@ -3,16 +3,16 @@ package switchoff
 // memory switches off the bounds of memory: of clients that have left, of the history of a client, and of hostile input.
 func memory() []mutation {
 	const bound = "TestPayloadsBeyondABoundAreMalformed"
-	inNettest := func(off, test, file, old, with string) mutation {
+	within := func(folder, off, test, file, old, with string) mutation {
 		m := change("memory", off, test, file, old, with)
-		m.in = "nettest"
+		m.in = folder
 		return m
 	}
 	return []mutation{
-		inNettest("a client that has left keeps its shared entries", "TestCase60VisitsLeaveNoMemory", "server_session.go", "\t\tc.view.Close()\n", ""),
-		inNettest("an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
+		within("nettest", "a client that has left keeps its shared entries", "TestCase60VisitsLeaveNoMemory", "server_session.go", "\t\tc.view.Close()\n", ""),
+		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
 			"server_session.go", "\ts.calls.drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.drop(client, reason)\n\tif false {"),
-		inNettest("each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "snapshot/past.go", "\t\tb.leave()\n", ""),
+		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "snapshot/past.go", "\t\tb.leave()\n", ""),
 		change("memory", "spare entries are made anew", "TestSharedListsAndDesksChangeNoBit",
 			"snapshot/entrypool.go", "if len(p.spare) == 0 {", "if true {\n\t\tp.spare = nil"),
 		change("memory", "a snapshot spawns at any index", bound, "snapshot/read.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
@@ -29,7 +29,7 @@ func memory() []mutation {
 			"authority_client.go", "case !has && len(w.rights) >= w.most:", "case false:"),
 		change("memory", "rights to unknown entities are looked at each tick", "TestRightsToUnknownEntitiesCostNothing",
 			"authority_client.go", "if known && !h.listed {", "if !h.listed {"),
-		change("memory", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
+		within(".", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
 			"snapshot/store.go", "if len(s.gens) >= s.cfg.MaxEntities {", "if len(s.gens) >= MaxEntities {"),
 	}
 }
