@@ -85,7 +85,7 @@ func TestCase60VisitsLeaveNoMemory(t *testing.T) {
 	}
 }
 
-// Eight places whose clients come and go all the time: 20 000 ticks, and a million with -heavy.
+// Eight places whose clients come and go all the time: 15 000 ticks, and a million with -heavy.
 func TestEightPlacesChangeHandsForLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long simulation")
@@ -95,7 +95,7 @@ func TestEightPlacesChangeHandsForLong(t *testing.T) {
 	const between = 400 * time.Millisecond
 	wave := func(ticks int) { visits(n, ticks/12, 8*between, between, inOrder) }
 	wave(5000)
-	staysFlat(t, 4, func() { wave(sized(5000, 250_000)) })
+	staysFlat(t, 4, func() { wave(sized(2500, 250_000)) })
 }
 
 // bursts is a game in which a few walk, and all do every now and then.

@@ -28,19 +28,19 @@ type entryPool struct {
 	spare []*alike
 	made  int
 	bytes int
-	room  int // capacity of the next new one: the most entries that any has had
+	room  int // capacity of the next new one: twice the most entries that any has had
 }
 
 // leastRoom is that of the first ones.
-const leastRoom = 32
+const leastRoom = 64
 
-// take returns an empty one with a single holder. Where none is spare it makes an eighth more than there are, so that a large
-// pool is seldom empty.
+// take returns an empty one with a single holder. Where none is spare it makes as many more as there are, so that the pool is
+// seldom empty.
 func (p *entryPool) take() *alike {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if len(p.spare) == 0 {
-		for range 1 + p.made/8 {
+		for range 1 + p.made {
 			n := max(p.room, leastRoom)
 			a := &alike{entries: make([]sentEntry, 0, n), words: make([]wordOf, 0, n)}
 			p.spare = append(p.spare, a)
@@ -69,7 +69,7 @@ func (p *entryPool) release(a *alike) {
 
 // count brings the number of bytes up to date.
 func (p *entryPool) count(a *alike) {
-	p.room = max(p.room, len(a.entries))
+	p.room = max(p.room, 2*len(a.entries))
 	bytes := cap(a.entries)*sentEntrySize + cap(a.words)*wordOfSize
 	p.bytes += bytes - a.bytes
 	a.bytes = bytes
