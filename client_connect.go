@@ -127,7 +127,7 @@ func (c *Client) enter(accept peer.Accept) {
 	c.inbound.SetLocal(c.id)
 	c.applied = false
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, accept.Tick, c.frame.now-c.attempt.asked)
-	c.inputs.restart()
+	c.inputs.restart(&c.protocol.inputs)
 	c.writes.restart(c.protocol, c.agreed.snapshot())
 	c.spoke = c.frame.now - greetEvery
 	c.stats.Connected++

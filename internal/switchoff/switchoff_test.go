@@ -23,7 +23,7 @@ const tree = "../.."
 
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(),
-		messages(), memory(), games(), fast(), kernels())
+		messages(), memory(), games(), presses(), fast(), kernels())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
