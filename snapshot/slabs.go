@@ -26,6 +26,9 @@ const (
 	leastSlab = 64
 	// mostSlack is how many times as much memory as it had elements a tick may keep when it leaves.
 	mostSlack = 4
+	// mostClasses is by how many powers of two spare memory may be larger than a tick needs. A game that slows down to a tenth
+	// allocates nothing. What is larger still is left to the ticks that need it.
+	mostClasses = 4
 )
 
 // slabs is memory of one kind. Capacities are powers of two.
@@ -51,7 +54,7 @@ func (p *slabs[T]) grow(s []T, n, least int) []T {
 // take returns memory for n elements or more.
 func (p *slabs[T]) take(n int) []T {
 	class := bits.Len(uint(n - 1))
-	for k := class; k <= class+1; k++ { // what is larger than that is kept for who needs it
+	for k := class; k <= min(class+mostClasses, bits.UintSize-1); k++ {
 		if last := len(p.spare[k]) - 1; last >= 0 {
 			s := p.spare[k][last]
 			p.spare[k] = p.spare[k][:last]
