@@ -32,6 +32,12 @@ func (e inTurn) Do(n int, part func(int)) {
 	}
 }
 
+// inParts makes a server work in parts, without a goroutine.
+func inParts(parts int, config netcode.Config) netcode.Config {
+	config.Executor = inTurn(parts)
+	return config
+}
+
 // visitGame has all that a server keeps for a client: an avatar of its own that it writes, interest, collections, inputs,
 // messages and questions in both directions.
 type visitGame struct {
@@ -130,7 +136,7 @@ func (g *visitGame) play(w *ecs.World, frame int) {
 
 // Whatever way clients leave, and whatever they had, nothing of them stays.
 func TestCase60NothingStaysOfVisitors(t *testing.T) {
-	g := newVisitGame(t, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 200 * time.Millisecond, Clients: 6, Executor: inTurn(3)})
+	g := newVisitGame(t, inParts(3, netcode.Config{SilenceTimeout: time.Second, KeepAlive: 200 * time.Millisecond, Clients: 6}))
 	leaveAs := func(i int, c *nettest.Client) (over bool) {
 		switch i % 4 {
 		case 1:

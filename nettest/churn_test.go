@@ -77,7 +77,7 @@ func TestCase60VisitsLeaveNoMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := &walkers{count: 20}
 			n := nettest.New(t, nettest.Config{
-				Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30, Server: netcode.Config{Executor: inTurn(c.parts)},
+				Protocol: protocol(), Seed: 60, Link: transport.Link{Delay: 20 * time.Millisecond}, Game: g.play, Rate: 30, Server: inParts(c.parts, netcode.Config{}),
 			})
 			visits(n, 100, 2*time.Second, 250*time.Millisecond, inOrder)
 			staysFlat(t, c.waves, func() { visits(n, 300, 2*time.Second, 250*time.Millisecond, inOrder) })
