@@ -62,7 +62,6 @@ type Client struct {
 	time      clientTime
 	shownRows []*shownRow
 	leaving   bool // The server has closed, and what it sent is still handled.
-	greeted   bool // The server's first packet came: it knows that we know.
 	applied   bool // The world has what replica holds.
 	out       output
 
@@ -116,7 +115,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.heard += stall
 	c.leaveEnd += stall
 	if c.attempt.fresh {
-		c.attempt.began, c.attempt.helloAt, c.attempt.fresh = c.frame.now, c.frame.now, false
+		c.attempt.began, c.attempt.sayAt, c.attempt.fresh = c.frame.now, c.frame.now, false
 	}
 	c.attempt.began += stall
 	c.beginFrame()

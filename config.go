@@ -21,17 +21,17 @@ const (
 	// MaxClients is the most clients that one server takes.
 	MaxClients = 1024
 	// MinPacketSize is the smallest payload limit of a packet, in bytes.
-	MinPacketSize = 256
+	MinPacketSize = peer.MinSessionPacket
 	// MaxPacketSize is the largest payload limit of a packet, in bytes.
-	MaxPacketSize = 8192
+	MaxPacketSize = peer.MaxSessionPacket
 	// MaxTickRate is the highest network tick rate, in ticks a second.
-	MaxTickRate = 1000
+	MaxTickRate = peer.MaxTickRate
 	// MinWindow is the shortest history window, in ticks.
-	MinWindow = 64
+	MinWindow = peer.MinWindow
 	// maxFirstTick leaves room for ticks without end.
 	maxFirstTick Tick = 1 << 62
 	// MaxWindow is the longest history window, in ticks.
-	MaxWindow = 4096
+	MaxWindow = peer.MaxWindow
 )
 
 // Config holds every limit and setting of a server or a client. The zero value means the defaults. TickRate, Window
@@ -44,9 +44,19 @@ type Config struct {
 	// four round trips of half a second.
 	Window int
 
-	Clients  int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	Pending  int // Beside those, clients whose first packet has not come yet; default 256. Server only.
-	Entities int // Replicated entities to make room for at the start; more may come. Default 1024.
+	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
+	// ClientsPerAddress and ClientsPerNetwork are how many of these may come from one IP address, and from one network: the /24
+	// around an IPv4 address, the /64 of an IPv6 address; below 0: any number. Default: a quarter of Clients, at least 8, and a half,
+	// at least 16. This machine's own address (127.0.0.1, ::1) and transports without IP are exempt from both, and private and
+	// link-local networks from the second: a LAN is one network. Who is refused gets peer.ReasonCrowded. Server only.
+	ClientsPerAddress int
+	ClientsPerNetwork int
+	// HandshakesPerAddress and HandshakesPerNetwork are how many datagrams of clients that connect are answered a second; below 0:
+	// any number. Default: 256 and 1024; the same are exempt. A client sends some ten. Who gets no other answer in time ends with
+	// peer.ReasonBusy. Server only.
+	HandshakesPerAddress int
+	HandshakesPerNetwork int
+	Entities             int // Replicated entities to make room for at the start; more may come. Default 1024.
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
@@ -125,7 +135,10 @@ func (c Config) withDefaults() Config {
 	orInt(&c.PacketSize, 1200)
 	orInt(&c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
 	orInt(&c.Clients, 64)
-	orInt(&c.Pending, 256)
+	orInt(&c.ClientsPerAddress, max(8, c.Clients/4))
+	orInt(&c.ClientsPerNetwork, max(16, c.Clients/2))
+	orInt(&c.HandshakesPerAddress, 256)
+	orInt(&c.HandshakesPerNetwork, 1024)
 	orInt(&c.Entities, 1024)
 	orInt(&c.SentPackets, 1024)
 	orInt(&c.SendBudget, 64<<10)
@@ -169,7 +182,10 @@ func (c Config) check() error {
 		{"PacketSize", c.PacketSize, MinPacketSize, MaxPacketSize},
 		{"Window", c.Window, MinWindow, MaxWindow},
 		{"Clients", c.Clients, 1, MaxClients},
-		{"Pending", c.Pending, 1, MaxClients},
+		{"ClientsPerAddress", c.ClientsPerAddress, math.MinInt, MaxClients},
+		{"ClientsPerNetwork", c.ClientsPerNetwork, math.MinInt, MaxClients},
+		{"HandshakesPerAddress", c.HandshakesPerAddress, math.MinInt, 1 << 20},
+		{"HandshakesPerNetwork", c.HandshakesPerNetwork, math.MinInt, 1 << 20},
 		{"Entities", c.Entities, 1, snapshot.MaxEntities},
 		{"SentPackets", c.SentPackets, 64, 1 << 14},
 		{"HistoryBytes", c.HistoryBytes, 1 << 16, 1<<31 - 1},

@@ -48,6 +48,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
 	th.socket, th.check = conn, check
 	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
+	r.server.Receive(th.address, peer.AppendJoin(nil, peer.Join{Nonce: nonce, Cookie: hello.Cookie}, check))
 	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th
 }

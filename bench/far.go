@@ -32,7 +32,7 @@ func tickConfig(clients int) netcode.Config {
 		sent = 1 << 10 // the memory of the records is for each client
 	}
 	return netcode.Config{
-		TickRate: tickHz, SendBudget: -1, SentPackets: sent, Clients: max(clients, 1), Pending: max(clients, 1),
+		TickRate: tickHz, SendBudget: -1, SentPackets: sent, Clients: max(clients, 1),
 		HandshakeTimeout: time.Hour, SilenceTimeout: time.Hour,
 	}
 }
