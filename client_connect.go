@@ -100,7 +100,7 @@ func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 		}
 		c.refused(refuse)
 	case peer.KindWelcome:
-		if !c.attempt.accepted {
+		if !c.attempt.waits {
 			return false
 		}
 		_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.hash)

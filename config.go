@@ -45,16 +45,18 @@ type Config struct {
 	Window int
 
 	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	// ClientsPerAddress and ClientsPerNetwork are how many of these may come from one IP address, and from one network: the /24
-	// around an IPv4 address, the /64 of an IPv6 address; below 0: any number. Default: a quarter of Clients, at least 8, and a half,
-	// at least 16. This machine's own address (127.0.0.1, ::1) and transports without IP are exempt from both, and private and
-	// link-local networks from the second: a LAN is one network. Who is refused gets peer.ReasonCrowded. Server only.
+	// ClientsPerAddress is how many of these may come from one IP address; below 0: any number; default: a quarter of Clients, at
+	// least 8. Who is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
+	// exempt. Server only.
 	ClientsPerAddress int
+	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: half of
+	// Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
 	ClientsPerNetwork int
-	// HandshakesPerAddress and HandshakesPerNetwork are how many datagrams of clients that connect are answered a second; below 0:
-	// any number. Default: 256 and 1024; the same are exempt. A client sends some ten. Who gets no other answer in time ends with
-	// peer.ReasonBusy. Server only.
+	// HandshakesPerAddress is how many datagrams of clients that connect are answered a second, from one IP address; below 0: any
+	// number; default 256. A client sends some ten a second. Who gets no other answer in time ends with peer.ReasonBusy. Exempt is who
+	// is exempt from ClientsPerAddress. Server only.
 	HandshakesPerAddress int
+	// HandshakesPerNetwork is the same for a network; default 1024. Exempt is who is exempt from ClientsPerNetwork. Server only.
 	HandshakesPerNetwork int
 	Entities             int // Replicated entities to make room for at the start; more may come. Default 1024.
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.

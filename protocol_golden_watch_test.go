@@ -181,7 +181,7 @@ func (g *goldenRig) packet(w *goldenWatch, c *clientEnd, b []byte, fromServer bo
 
 // snapshot takes what is in a snapshot from the server's counters and from a replica that reads all of them.
 func (g *goldenRig) snapshot(w *goldenWatch, c *clientEnd, payload []byte) string {
-	stats, ok := g.server.ClientStats(c.ID())
+	stats, ok := g.server.ClientStats(w.client)
 	require.True(g.t, ok)
 	now, was := stats.Snapshot, w.before
 	w.before = now

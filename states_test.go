@@ -41,6 +41,7 @@ func newImposter(t *testing.T, p *netcode.Protocol, config netcode.Config) *impo
 		Nonce: hello.Nonce, Epoch: 77, Rate: 30, Window: 64, PacketSize: 1200,
 	})))
 	check := wire.NewChecksum(77, p.Hash())
+	im.frame()
 	require.NoError(t, im.socket.Send(from, peer.AppendWelcome(nil, peer.Welcome{Client: 5, Tick: 100}, ^check)))
 	im.conn = peer.NewConn(peer.ConnConfig{Check: ^check, CheckIncoming: check})
 	im.frame()
