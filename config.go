@@ -44,12 +44,13 @@ type Config struct {
 	// four round trips of half a second.
 	Window int
 
-	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	// ClientsPerAddress is how many of these may come from one IP address; below 0: any number; default: a quarter of Clients, at
+	Entities int // Replicated entities to make room for at the start; more may come. Default 1024.
+	Clients  int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
+	// ClientsPerAddress is how many of the clients connected at a time may come from one IP address; below 0: any number; default: an eighth of Clients, at
 	// least 8. Who is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
 	// exempt. Server only.
 	ClientsPerAddress int
-	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: half of
+	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: a quarter of
 	// Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
 	ClientsPerNetwork int
 	// HandshakesPerAddress is how many datagrams of clients that connect are answered a second, from one IP address; below 0: any
@@ -58,7 +59,6 @@ type Config struct {
 	HandshakesPerAddress int
 	// HandshakesPerNetwork is the same for a network; default 1024. Exempt is who is exempt from ClientsPerNetwork. Server only.
 	HandshakesPerNetwork int
-	Entities             int // Replicated entities to make room for at the start; more may come. Default 1024.
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
@@ -137,8 +137,8 @@ func (c Config) withDefaults() Config {
 	orInt(&c.PacketSize, 1200)
 	orInt(&c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
 	orInt(&c.Clients, 64)
-	orInt(&c.ClientsPerAddress, max(8, c.Clients/4))
-	orInt(&c.ClientsPerNetwork, max(16, c.Clients/2))
+	orInt(&c.ClientsPerAddress, max(8, c.Clients/8))
+	orInt(&c.ClientsPerNetwork, max(16, c.Clients/4))
 	orInt(&c.HandshakesPerAddress, 256)
 	orInt(&c.HandshakesPerNetwork, 1024)
 	orInt(&c.Entities, 1024)

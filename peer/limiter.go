@@ -43,10 +43,16 @@ type limitedPrefix struct {
 	full [numWorks]time.Duration
 }
 
+// oddBits and evenBits are two of the constants of wyhash: numbers with as many bits set as not, for secrets that are too simple.
+const (
+	oddBits  = 0xa0761d6478bd642f
+	evenBits = 0xe7037ed1a0b428db
+)
+
 // NewLimiter returns a limiter under a secret, so that nobody can find prefixes which share a place.
 func NewLimiter(secret [16]byte) *Limiter {
 	return &Limiter{
-		key:   [2]uint64{binary.LittleEndian.Uint64(secret[:]), binary.LittleEndian.Uint64(secret[8:])},
+		key:   [2]uint64{binary.LittleEndian.Uint64(secret[:]) ^ oddBits, binary.LittleEndian.Uint64(secret[8:]) ^ evenBits},
 		table: make([]limitedPrefix, limiterSets*limiterWays),
 	}
 }
@@ -93,7 +99,7 @@ func (p *limitedPrefix) busy() time.Duration {
 func (l *Limiter) hash(prefix netip.Prefix) uint64 {
 	ip := prefix.Addr().As16()
 	h := fold(binary.LittleEndian.Uint64(ip[:])^l.key[0], binary.LittleEndian.Uint64(ip[8:])^l.key[1])
-	return fold(h^l.key[1], uint64(prefix.Bits())^l.key[0]) | 1<<63
+	return max(fold(h^l.key[1], uint64(prefix.Bits())^l.key[0]), 1)
 }
 
 func fold(a, b uint64) uint64 {
