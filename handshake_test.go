@@ -332,4 +332,3 @@ func BenchmarkHello(b *testing.B) {
 		})
 	}
 }
-
