@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"testing"
 	"time"
@@ -97,5 +98,27 @@ func BenchmarkCookieCheckForged(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.Check(Cookie{1}, addr, 1, 0, 0)
+	}
+}
+
+// The epochs of a cookie are the same each time, and none can be read from it or from another cookie.
+func TestEpochsFollowFromTheCookieAndAreSecret(t *testing.T) {
+	c := testCookies(1)
+	addr := netip.MustParseAddrPort("192.0.2.7:4000")
+	cookie := c.Make(addr, 77, 5, 0)
+	first, ok := c.Check(cookie, addr, 77, 5, 0)
+	require.True(t, ok)
+	again, ok := c.Check(cookie, addr, 77, 5, CookieBucket)
+	require.True(t, ok)
+	require.Equal(t, first, again)
+	for _, epoch := range first {
+		for at := 0; at+4 <= len(cookie); at++ {
+			require.NotEqual(t, epoch, binary.LittleEndian.Uint32(cookie[at:]))
+		}
+	}
+	other, ok := c.Check(c.Make(addr, 78, 5, 0), addr, 78, 5, 0)
+	require.True(t, ok)
+	for i := range first {
+		require.NotEqual(t, first[i], other[i])
 	}
 }
