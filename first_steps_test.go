@@ -43,7 +43,7 @@ func TestFirstMistakesNameTheirRemedy(t *testing.T) {
 		"many fields": {func(p *netcode.Protocol) { netcode.Handle[terrain](p, nil) },
 			[]string{"terrain.Height[2048]", "2048 words", "func (m *terrain) Serialize(s *wire.Serializer)"}},
 		"unknown word": {func(p *netcode.Protocol) { netcode.Handle[mistagged](p, nil) },
-			[]string{"mistagged.X", `"steps=0.1"`, "min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity"}},
+			[]string{"mistagged.X", `"steps=0.1"`, "min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity"}},
 		"no protocol": {func(*netcode.Protocol) { netcode.Handle[chat](nil, nil) },
 			[]string{"Handle[netcode_test.chat]", "the protocol is nil", "NewProtocol"}},
 		"after Schema": {func(p *netcode.Protocol) { p.Schema(); netcode.Handle[chat](p, nil) },

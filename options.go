@@ -28,8 +28,8 @@ type registration struct {
 	rows      snapshot.RowOptions
 	writer    Writer
 
-	predictor string
-	predict   wire.Prediction
+	extrapolator string
+	extrapolate  wire.Extrapolation
 }
 
 // Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
@@ -79,8 +79,8 @@ func register(call string, t reflect.Type, options []Option) registration {
 	for _, option := range options {
 		option(&r)
 	}
-	if call != "Replicate" && r.predict != nil {
-		panic(fmt.Sprintf("netcode: %s[%s]: PredictedBy is for components: of messages nothing is predicted", call, t))
+	if call != "Replicate" && r.extrapolate != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: ExtrapolatedBy is for components: of messages nothing is extrapolated", call, t))
 	}
 	if call != "Replicate" && r.writer != ServerWrites {
 		panic(fmt.Sprintf("netcode: %s[%s]: WrittenBy is for components", call, t))

@@ -44,7 +44,7 @@ func (f *field) models() (lanes []lane) {
 	return lanes
 }
 
-// expect is the lane as a tag says that it is to be predicted.
+// expect is the lane as a tag says that it is to be extrapolated.
 func (l lane) expect(how string) lane {
 	switch {
 	case l.model == "implied" || l.model == "raw":
@@ -161,12 +161,12 @@ func (d *differ) row(s *stream, v leant) []uint32 {
 // lane reads a lane that differs; those before it in the row are read.
 func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 	l := &d.lanes[i]
-	line := v // what the prediction goes by; the context goes by v
+	line := v // what the extrapolation goes by; the context goes by v
 	if l.still {
 		line.before = nil
 	}
 	most, wrap, base := int64(1)<<l.bits-1, false, int64(v.base[i])
-	predicted, movement := base, int64(0)
+	extrapolated, movement := base, int64(0)
 	switch l.model {
 	case "implied":
 		return v.base[i] ^ 1
@@ -175,20 +175,20 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 	case "largest":
 		return uint32(l.table.read(s, turning(line, i, int64(1)<<d.lanes[i+1].bits-1).largest()))
 	case "rotation":
-		predicted, movement = turning(line, l.first, most).part(int(row[l.first]), i-l.first)
+		extrapolated, movement = turning(line, l.first, most).part(int(row[l.first]), i-l.first)
 	case "linear":
 		if v.before != nil {
 			movement = nearest((base-int64(v.before[i]))*v.age, v.span)
 		}
-		predicted = min(max(base+movement, 0), most)
+		extrapolated = min(max(base+movement, 0), most)
 	case "turn":
 		wrap = true
 		if v.before != nil {
 			movement = nearest(around(base-int64(v.before[i]), l.bits)*v.age, v.span)
 		}
-		predicted = base + movement
+		extrapolated = base + movement
 	case "float":
-		predicted, movement = floating(line, i)
+		extrapolated, movement = floating(line, i)
 	case "number":
 		wrap = true
 	}
@@ -205,9 +205,9 @@ func (d *differ) lane(s *stream, i int, row []uint32, v leant) uint32 {
 		distance = -distance
 	}
 	if l.model == "float" {
-		return fromPlace(predicted, distance)
+		return fromPlace(extrapolated, distance)
 	}
-	now := predicted + distance
+	now := extrapolated + distance
 	if wrap {
 		must(distance == around(distance, l.bits), "distance goes around")
 		now &= most
@@ -257,8 +257,8 @@ func place(lane uint32) int64 {
 	return int64(lane)
 }
 
-// floating predicts the bits of an f32.
-func floating(v leant, i int) (predicted, movement int64) {
+// floating extrapolates the bits of an f32.
+func floating(v leant, i int) (extrapolated, movement int64) {
 	if v.before == nil {
 		return place(v.base[i]), 0
 	}
@@ -268,15 +268,15 @@ func floating(v leant, i int) (predicted, movement int64) {
 	if special(float64(to)) {
 		return place(v.base[i]), 0
 	}
-	predicted = place(math.Float32bits(to))
-	return predicted, predicted - place(v.base[i])
+	extrapolated = place(math.Float32bits(to))
+	return extrapolated, extrapolated - place(v.base[i])
 }
 
-func fromPlace(predicted, distance int64) uint32 {
+func fromPlace(extrapolated, distance int64) uint32 {
 	if distance == 1<<33-1 {
 		return 1 << 31 // -0
 	}
-	n := predicted + distance
+	n := extrapolated + distance
 	must(size(n) < 1<<31, "no float")
 	if n < 0 {
 		return uint32(-n) | 1<<31
@@ -348,8 +348,8 @@ func (q *rotation) largest() (k int) {
 	return k
 }
 
-// part predicts the lane that is number lane of the rotation when it leaves out component k.
-func (q *rotation) part(k, lane int) (predicted, movement int64) {
+// part extrapolates the lane that is number lane of the rotation when it leaves out component k.
+func (q *rotation) part(k, lane int) (extrapolated, movement int64) {
 	i := lane - 1
 	if i >= k {
 		i++

@@ -47,7 +47,7 @@ func (s *stream) end() {
 // field is one field of a description. (8)
 type field struct {
 	path, kind string
-	expected   string // how its numbers are predicted, where the description says so
+	expected   string // how its numbers are extrapolated, where the description says so
 	base       string // the kind without bounds and bits
 	width      int    // of the type, in bits
 	k          int    // bits of an angle or a quaternion

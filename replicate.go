@@ -10,16 +10,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// PredictedBy gives a component a prediction function of its own: from the two versions of a row that both ends hold, it
+// ExtrapolatedBy gives a component an extrapolation function of its own: from the two versions of a row that both ends hold, it
 // says what the row will be, and what travels is only how far that was off. It knows what netcode cannot: gravity, the
 // track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
-// function must come to the same on every machine, see wire.Prediction. PredictedBy panics on a name that is not 1 to 64
+// function must come to the same on every machine, see wire.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
 // letters, digits, dots, dashes and underscores.
-func PredictedBy(name string, f wire.Prediction) Option {
+func ExtrapolatedBy(name string, f wire.Extrapolation) Option {
 	if f == nil {
-		panic("netcode: PredictedBy: no function")
+		panic("netcode: ExtrapolatedBy: no function")
 	}
-	return func(r *registration) { r.predictor, r.predict = name, f }
+	return func(r *registration) { r.extrapolator, r.extrapolate = name, f }
 }
 
 // Every makes a component travel at most every so many ticks, 1 to 65535. What is written meanwhile travels at the next
@@ -75,8 +75,8 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	for _, other := range p.components {
 		mustDiffer("Replicate", t, r.name, other.Type(), other.Name())
 	}
-	if r.predict != nil {
-		plan.PredictBy(r.predictor, r.predict)
+	if r.extrapolate != nil {
+		plan.ExtrapolateBy(r.extrapolator, r.extrapolate)
 	}
 	p.components = append(p.components, plan)
 	p.writers.note(t, plan, r.writer)

@@ -27,6 +27,7 @@ type options struct {
 	whole    bool
 	marks    bool
 	parts    int
+	network  realNetwork
 	report   func(result)
 }
 
@@ -41,6 +42,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{"floor", "memcpy and the kernel: dirty 42-byte rows, encoded once, to C UDP sockets (-e -c -frac -t)", runFloor},
 		{"tick", "T1: a server tick over loopback UDP with acknowledging clients, against the floor (-e -c -frac -t -exact -whole -marks -parts)", runTick},
+		{"real", "T1, T8, T13: the server's sending on networks that lose and delay, against a perfect one (-e -c -frac -loss -jitter -classes -seed -exact -t)", runReal},
 		{"bytes", "T2 to T4: bytes to one client, decoder verified every frame (-trace FILE -train FILE -tables FILE -only LINE)", runBytes},
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
@@ -91,6 +93,10 @@ func run(args []string, out io.Writer) error {
 	flags.BoolVar(&o.whole, "whole", false, "scenario tick: rows that travel whole (Config.Whole), exact ones")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
 	flags.BoolVar(&o.marks, "marks", false, "scenario tick: the game says what it wrote (Capture.MarksOnly), as that of the floor does")
+	flags.Float64Var(&o.network.loss, "loss", 0.05, "scenario real: part of the datagrams that is lost, in each direction")
+	flags.IntVar(&o.network.jitter, "jitter", 1, "scenario real: ticks by which what the server sends in one tick arrives late, at most")
+	flags.IntVar(&o.network.classes, "classes", 4, "scenario real: classes of round trips among the clients: of 6, 2, 4 and 9 ticks the first so many")
+	flags.Uint64Var(&o.network.seed, "seed", 1, "scenario real: seed of loss and jitter")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err
@@ -127,6 +133,7 @@ func takes() usage.Takes {
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
 		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
+		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number",
 	}
 }
 
@@ -142,7 +149,7 @@ func (o *options) check() error {
 	case o.parts < 0 || o.parts > 64:
 		return takes().Wrong("parts", o.parts)
 	}
-	return nil
+	return o.network.check()
 }
 
 // meant is the scenario that a word names, and else any.

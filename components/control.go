@@ -6,7 +6,7 @@ import "github.com/arche-netcode/netcode/wire"
 // capture notices, whether or not they are registered with netcode.Replicate: registering one is for clients that shall
 // see it too. Without one, or when it is taken away, an entity is as its zero value says, but that the priority is 1.
 
-// Owner says which client an entity belongs to. Policies of interest, collections and predicted input ask for it, and the
+// Owner says which client an entity belongs to. Interest policies, collections and game code that applies inputs read it, and the
 // owner may write the components that were registered with netcode.WrittenBy(netcode.OwnerWrites). A new owner counts from
 // the capture in which it is noticed.
 type Owner struct {

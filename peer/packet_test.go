@@ -105,5 +105,5 @@ func TestShortestPackets(t *testing.T) {
 		packet = finish(t, a, false, 1, 0)
 		deliver(t, b, packet, 0, nil)
 	}
-	require.Len(t, finish(t, b, false, 1, 0), 11, "ack 2 more; predictable ack bits take nothing")
+	require.Len(t, finish(t, b, false, 1, 0), 11, "ack 2 more; ack bits as expected take nothing")
 }

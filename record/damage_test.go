@@ -191,12 +191,12 @@ func TestLearningPassesOverDamage(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Components with a prediction function of their own are trained in the program that has it, from any number of recordings.
+// Components with an extrapolation function of their own are trained in the program that has it, from any number of recordings.
 func TestTrainingPlaysRecordings(t *testing.T) {
 	plans := func() []*wire.Plan {
 		p, err := wire.Compile(reflect.TypeFor[place](), "place")
 		require.NoError(t, err)
-		p.PredictBy("still", func(predicted []uint32, v *wire.Versions) {})
+		p.ExtrapolateBy("still", func(extrapolated []uint32, v *wire.Versions) {})
 		return []*wire.Plan{p}
 	}
 	g := newGame(t, 10, types(place{})...)
@@ -217,7 +217,7 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 	require.NoError(t, g.writer.Close())
 
 	_, err = Learn(bytes.NewReader(g.out.Bytes()), 1, 201, wire.NewCounting(wire.NewTrainer(), false), nil)
-	require.ErrorIs(t, err, wire.ErrPrediction)
+	require.ErrorIs(t, err, wire.ErrExtrapolation)
 	require.ErrorContains(t, err, "NewTraining")
 	training, err := NewTraining(plans(), false, Trips(10)...)
 	require.NoError(t, err)

@@ -46,8 +46,8 @@ func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Tr
 		if p.Debugging() {
 			return nil, fmt.Errorf("record: %s has packing off, as Protocol.Debug has it, and rows of it use no tables: record the game without", p.Name())
 		}
-		if p.PredictedBy() != "" && !p.Predicts() {
-			return nil, fmt.Errorf("%w: %s is predicted by %s: train it from the game, with NewTraining", wire.ErrPrediction, p.Name(), p.PredictedBy())
+		if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
+			return nil, fmt.Errorf("%w: %s is extrapolated by %s: train it from the game, with NewTraining", wire.ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
 		}
 	}
 	t := &Training{}

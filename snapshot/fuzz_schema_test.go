@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The rows of the fuzzers' schema behind those of the simulation: a rotation, exact floats, a component with a prediction of its own, numbers
+// The rows of the fuzzers' schema behind those of the simulation: a rotation, exact floats, a component with an extrapolation of its own, numbers
 // that are expected to go on, and the name of an entity.
 const (
 	fuzzTurn = rowPosition + 1 + iota
@@ -28,25 +28,25 @@ type (
 		X, Y int16 `net:"min=-2000,max=2000"`
 	}
 	fuzzBurns struct {
-		Left uint16  `net:"predict=linear"`
-		Heat float32 `net:"predict=previous"`
+		Left uint16  `net:"extrapolate=linear"`
+		Heat float32 `net:"extrapolate=previous"`
 	}
 )
 
-// falls is the prediction of a body that falls, which its steps are counted in.
-func falls(predicted []uint32, v *wire.Versions) {
+// falls is the extrapolation of a body that falls, which its steps are counted in.
+func falls(extrapolated []uint32, v *wire.Versions) {
 	if v.Before == nil {
 		return
 	}
-	for i := range predicted {
-		predicted[i] = v.Base[i] + uint32(int64(int32(v.Base[i]-v.Before[i]))*v.Age/max(v.Span, 1))
+	for i := range extrapolated {
+		extrapolated[i] = v.Base[i] + uint32(int64(int32(v.Base[i]-v.Before[i]))*v.Age/max(v.Span, 1))
 	}
-	predicted[1] -= uint32(v.Age * (v.Age + v.Span) / 2)
+	extrapolated[1] -= uint32(v.Age * (v.Age + v.Span) / 2)
 }
 
 func fuzzPlans(t testing.TB) []*wire.Plan {
 	fall := compile[fuzzBody](t)
-	fall.PredictBy("falls", falls)
+	fall.ExtrapolateBy("falls", falls)
 	return []*wire.Plan{
 		compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t),
 		compile[benchRotation](t), compile[fuzzPlace](t), fall, compile[fuzzBurns](t), compile[sequenceLink](t),

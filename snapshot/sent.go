@@ -12,7 +12,7 @@ type sentEntry struct {
 	mask  Mask   // the rows that the record has
 	index uint32 // of which life is told by the packet's tick
 	// span is how many ticks before the packet's the record leant on, 0 when
-	// absolute, when T had other rows, or when it lies too far back to predict
+	// absolute, when T had other rows, or when it lies too far back to extrapolate
 	// from.
 	span    uint16
 	despawn bool

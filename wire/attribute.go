@@ -37,7 +37,7 @@ func (p *Plan) EachField(lanes []uint32, each func(field, bits int)) {
 // EachField says how many bits each field takes of a row that travels as what differs; field -1 is which of them do.
 func (d *Delta) EachField(now []uint32, v *Versions, each func(field, bits int)) {
 	var list [2]DeltaSymbol
-	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
+	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed, moved := g.differing(now, v)

@@ -29,8 +29,8 @@ const maxName = 255
 //	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
 //	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
 //	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
-//	net:"...,predict=previous"          what the field is expected to be when it changes: none (it then travels whole),
-//	                                    previous or linear; left out, what suits its kind
+//	net:"...,extrapolate=previous"      how both ends extrapolate the field from the versions they hold: none (it then
+//	                                    travels whole), previous (as it was) or linear; left out, as suits its kind
 //	net:"-"                             does not travel and is never touched on the receiver
 //
 // A tag on an array goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
@@ -112,7 +112,7 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if tag.mode != tagNone || tag.predict != predictUsual {
+		if tag.mode != tagNone || tag.extrapolate != extrapolateUsual {
 			return c.fail(path, "the tag net:%q does not go with %s", tagText, t)
 		}
 		return c.structure(t, path, offset)
@@ -175,7 +175,7 @@ func (c *compiler) array(t reflect.Type, path string, offset uintptr, tag string
 
 // add appends a field and its lanes.
 func (c *compiler) add(o op, lanes ...lane) error {
-	if err := o.expectBy(c.tag.predict, len(lanes)); err != nil {
+	if err := o.expectBy(c.tag.extrapolate, len(lanes)); err != nil {
 		return c.fail(o.path, "%v", err)
 	}
 	o.lane = len(c.plan.lanes)

@@ -16,10 +16,10 @@ import (
 //	row    for each group of up to four lanes: one symbol, which of them changed;
 //	       in the context of which of them changed between T' and T
 //	       then each changed lane in order
-//	lane   token of its distance from the prediction, in the context of the movement that was predicted and of how many
-//	       ticks ago T was; raw, where there is nothing to predict; nothing, where it has two values
+//	lane   token of its distance from the extrapolation, in the context of the movement that was extrapolated and of how many
+//	       ticks ago T was; raw, where there is nothing to extrapolate; nothing, where it has two values
 //
-// A row of a single lane has no symbol. Which lanes are predicted from what is by kind of field, see laneModel. The codes
+// A row of a single lane has no symbol. Which lanes are extrapolated from what is by kind of field, see laneModel. The codes
 // come from Tables, by name: "Position.which0", "Position.0" and so on for a component's own, else those of the class.
 type Delta struct {
 	plan   *Plan
@@ -105,13 +105,13 @@ func (m laneModel) contexts() int {
 // groupLanes is how many lanes have their changes told by one symbol.
 const groupLanes = 4
 
-// deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its prediction.
+// deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its extrapolation.
 const deltaSymbols = 3 + 4*32
 
 // deltaFlat is flatSize of it.
 const deltaFlat = 144
 
-// Contexts of a lane's table: the predicted movement, and how long ago T was.
+// Contexts of a lane's table: the extrapolated movement, and how long ago T was.
 const (
 	// AgeClasses is how many ages of a baseline are told apart.
 	AgeClasses     = 4
@@ -197,8 +197,8 @@ func (r ready) Table(name, class string, symbols, contexts int) (*Table, error) 
 
 // NewDelta returns the delta code of a plan. The error says which table is missing.
 func NewDelta(p *Plan, source TableSource) (*Delta, error) {
-	if p.predictor != "" && p.predict == nil {
-		return nil, fmt.Errorf("%w: %s is predicted by %s", ErrPrediction, p.name, p.predictor)
+	if p.extrapolator != "" && p.extrapolate == nil {
+		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.name, p.extrapolator)
 	}
 	d := &Delta{plan: p, lanes: make([]deltaLane, len(p.lanes))}
 	prefix := tableName(p.name)
@@ -272,13 +272,13 @@ func (p *Plan) deltaLane(i int) deltaLane {
 	}
 	switch {
 	case l.model <= modelRaw:
-	case o.predict == predictNone:
+	case o.extrapolate == extrapolateNone:
 		l.model = modelRaw
-	case o.predict == predictLinear:
+	case o.extrapolate == extrapolateLinear:
 		l.model = modelLinear
-	case o.predict == predictPrevious && (l.model == modelLinear || l.model == modelTurn):
+	case o.extrapolate == extrapolatePrevious && (l.model == modelLinear || l.model == modelTurn):
 		l.model, l.still = modelSame, true
-	case o.predict == predictPrevious:
+	case o.extrapolate == extrapolatePrevious:
 		l.still = true
 	}
 	return l
@@ -293,17 +293,17 @@ type Versions struct {
 	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next
 }
 
-// straight reports whether what is predicted is as far from T as T is from T', one tick: most often, a packet a tick and
+// straight reports whether what is extrapolated is as far from T as T is from T', one tick: most often, a packet a tick and
 // none lost. Then a movement goes on as it is.
 func (v *Versions) straight() bool { return v.Age == 1 && v.Span == 1 }
 
-// prediction is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
-func (d *Delta) prediction(i int, v *Versions, own *own) (predicted, movement int64) {
+// extrapolation is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
+func (d *Delta) extrapolation(i int, v *Versions, own *own) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
 	switch {
 	case own != nil && !l.still:
-		return l.ownPrediction(v.Base[i], own.lanes[i])
+		return l.ownExtrapolation(v.Base[i], own.lanes[i])
 	case l.model == modelFloat && (v.Before == nil || l.still):
 		return orderedFloat(v.Base[i]), 0
 	case v.Before == nil || l.model == modelSame:
@@ -315,25 +315,25 @@ func (d *Delta) prediction(i int, v *Versions, own *own) (predicted, movement in
 	case modelTurn:
 		movement = divide(wrapped(base-int64(v.Before[i]), l.bits)*v.Age, v.Span)
 	case modelFloat:
-		return floatPrediction(v.Base[i], v.Before[i], v.Age, v.Span)
+		return floatExtrapolation(v.Base[i], v.Before[i], v.Age, v.Span)
 	}
-	predicted = base + movement
+	extrapolated = base + movement
 	if l.model == modelLinear {
-		predicted = min(max(predicted, 0), 1<<l.bits-1)
+		extrapolated = min(max(extrapolated, 0), 1<<l.bits-1)
 	}
-	return predicted, movement
+	return extrapolated, movement
 }
 
-// ownPrediction is what the component's function has said.
-func (l *deltaLane) ownPrediction(base, predicted uint32) (at, movement int64) {
+// ownExtrapolation is what the component's function has said.
+func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement int64) {
 	switch l.model {
 	case modelFloat:
-		at = orderedFloat(predicted)
+		at = orderedFloat(extrapolated)
 		return at, at - orderedFloat(base)
 	case modelTurn, modelSame:
-		return int64(predicted), wrapped(int64(predicted)-int64(base), l.bits)
+		return int64(extrapolated), wrapped(int64(extrapolated)-int64(base), l.bits)
 	}
-	return int64(predicted), int64(predicted) - int64(base)
+	return int64(extrapolated), int64(extrapolated) - int64(base)
 }
 
 // divide rounds to the nearest, halves away from zero.
@@ -367,8 +367,8 @@ func floatLane(n int64) (lane uint32, ok bool) {
 	return uint32(n), n <= math.MaxInt32
 }
 
-// floatPrediction goes on in a straight line, in float64 and rounded once each step on every machine.
-func floatPrediction(base, before uint32, age, span int64) (predicted, movement int64) {
+// floatExtrapolation goes on in a straight line, in float64 and rounded once each step on every machine.
+func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, movement int64) {
 	from := orderedFloat(base)
 	at, was := float64(math.Float32frombits(base)), float64(math.Float32frombits(before))
 	step := float64(at - was)
@@ -382,8 +382,8 @@ func floatPrediction(base, before uint32, age, span int64) (predicted, movement 
 	if to-to != 0 {
 		return from, 0
 	}
-	predicted = orderedFloat(math.Float32bits(to))
-	return predicted, predicted - from
+	extrapolated = orderedFloat(math.Float32bits(to))
+	return extrapolated, extrapolated - from
 }
 
 // context is the context of a lane's token: how far it was expected to move, and how far off the lane before was.

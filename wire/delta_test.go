@@ -157,7 +157,7 @@ func TestDeltaOfNegativeZero(t *testing.T) {
 }
 
 // What goes on as it went costs next to nothing, with tables that know it.
-func TestDeltaPredicts(t *testing.T) {
+func TestDeltaExtrapolates(t *testing.T) {
 	p := deltaPlan[anyField](t)
 	d := flatDelta(t, p)
 	row := func(n uint32) []uint32 {
@@ -169,7 +169,7 @@ func TestDeltaPredicts(t *testing.T) {
 	v := Versions{Base: row(6), Before: row(2), Age: 3, Span: 4}
 	for _, s := range d.Append(nil, row(9), &v) {
 		if s.Table.Symbols() == deltaSymbols {
-			require.Zero(t, s.Symbol, "exactly as predicted")
+			require.Zero(t, s.Symbol, "exactly as extrapolated")
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (d *Delta) Prepare() {
 				l.short = l.table.shorten()
 			}
 		}
-		d.ready = d.plan.predict == nil && len(d.lanes) <= 64
+		d.ready = d.plan.extrapolate == nil && len(d.lanes) <= 64
 		if d.wide && d.row != rowOther {
 			d.tables = d.tokenTables()
 		}
@@ -74,7 +74,7 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 	if known {
 		age += misses
 	} else {
-		before = v.Base // nothing moved: predictions stay where they were
+		before = v.Base // nothing moved: extrapolations stay where they were
 	}
 	if d.row != rowOther && d.codeRow(w, now, before, v, changed, moved) {
 		return
@@ -140,7 +140,7 @@ func (d *Delta) whole(w *Words, i int, now uint32, v *Versions) (code uint64, si
 // of T where that is not leaned on.
 func (d *Delta) away(w *Words, i int, now, before []uint32, v *Versions) (distance, movement int64) {
 	l := &d.lanes[i]
-	base, predicted := v.Base[i], int64(0)
+	base, extrapolated := v.Base[i], int64(0)
 	span := v.Span
 	if v.Before == nil {
 		span = 1 // where it has no meaning
@@ -157,13 +157,13 @@ func (d *Delta) away(w *Words, i int, now, before []uint32, v *Versions) (distan
 		if l.still {
 			was = base
 		}
-		predicted, movement = floatPrediction(base, was, v.Age, span)
-		return floatDistance(now[i], predicted), movement
+		extrapolated, movement = floatExtrapolation(base, was, v.Age, span)
+		return floatDistance(now[i], extrapolated), movement
 	case modelPart:
 		first := int(l.first)
 		w.turn.aim(first, d.top(i), v, l.still)
-		predicted, movement = w.turn.part(int(now[first]&3), i-first)
-		return int64(now[i]) - predicted, movement
+		extrapolated, movement = w.turn.part(int(now[first]&3), i-first)
+		return int64(now[i]) - extrapolated, movement
 	}
 	return wrapped(int64(now[i])-int64(base), l.bits), 0
 }
@@ -202,11 +202,11 @@ func (w *Words) symbol(t *Table, flat []atomic.Uint32, context, symbol, size int
 	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 
-// codeList is Code by way of lists of symbols, for what is rare: a component with a prediction of its own, and one of very
+// codeList is Code by way of lists of symbols, for what is rare: a component with an extrapolation of its own, and one of very
 // many lanes.
 func (d *Delta) codeList(w *Words, now []uint32, v *Versions) {
 	var list [1]DeltaSymbol
-	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
+	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for i := range d.groups {
 		g := &d.groups[i]

@@ -44,21 +44,21 @@ func requireCoded(t require.TestingT, d *Delta, now []uint32, v *Versions, list 
 	}
 }
 
-// codedPlans is plans of every kind of field, of lanes in several groups, and with each prediction.
+// codedPlans is plans of every kind of field, of lanes in several groups, and with each extrapolation.
 func codedPlans(t testing.TB) []*Plan {
 	type quats struct {
 		Flag bool
 		A    [4]float32 `net:"quat,bits=4"`
 		B    [4]float32 `net:"quat,bits=16"`
-		C    [4]float32 `net:"quat,bits=11,predict=previous"`
+		C    [4]float32 `net:"quat,bits=11,extrapolate=previous"`
 	}
 	type tagged struct {
-		A float32 `net:"min=-8,max=8,step=0.01,predict=previous"`
-		B float32 `net:"min=-8,max=8,step=0.01,predict=none"`
-		C uint16  `net:"predict=linear"`
-		D float32 `net:"predict=previous"`
-		E float32 `net:"angle,bits=12,predict=previous"`
-		F uint32  `net:"predict=linear"`
+		A float32 `net:"min=-8,max=8,step=0.01,extrapolate=previous"`
+		B float32 `net:"min=-8,max=8,step=0.01,extrapolate=none"`
+		C uint16  `net:"extrapolate=linear"`
+		D float32 `net:"extrapolate=previous"`
+		E float32 `net:"angle,bits=12,extrapolate=previous"`
+		F uint32  `net:"extrapolate=linear"`
 	}
 	type wide struct{ A [70]uint16 }
 	type mine struct {
@@ -67,7 +67,7 @@ func codedPlans(t testing.TB) []*Plan {
 		C float32 `net:"angle,bits=12"`
 	}
 	own := deltaPlan[mine](t)
-	own.PredictBy("stays", func(predicted []uint32, v *Versions) { predicted[0] += uint32(v.Age) })
+	own.ExtrapolateBy("stays", func(extrapolated []uint32, v *Versions) { extrapolated[0] += uint32(v.Age) })
 	return []*Plan{
 		deltaPlan[anyField](t), deltaPlan[lone](t), deltaPlan[loneNumber](t), deltaPlan[quats](t), deltaPlan[tagged](t),
 		deltaPlan[wide](t), own, deltaPlan[benchPlace](t), deltaPlan[benchTurn](t), deltaPlan[benchSpeed](t),
@@ -132,7 +132,7 @@ func TestCodeAtTheEnds(t *testing.T) {
 	}
 }
 
-// plainRotation is the prediction of a rotation as PROTOCOL.md tells it, step by step.
+// plainRotation is the extrapolation of a rotation as PROTOCOL.md tells it, step by step.
 func plainRotation(base, before []uint32, m, age, span int64) (at, expected [4]int64) {
 	four := func(lanes []uint32) (c [4]int64) {
 		rest, from := 2*m*m, 1
@@ -180,7 +180,7 @@ func plainRotation(base, before []uint32, m, age, span int64) (at, expected [4]i
 	return at, expected
 }
 
-// A rotation is predicted as the plain way does it, for any lanes of any width.
+// A rotation is extrapolated as the plain way does it, for any lanes of any width.
 func TestRotationIsThePlainOne(t *testing.T) {
 	var q rotation
 	rapid.Check(t, func(t *rapid.T) {

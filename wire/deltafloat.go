@@ -33,9 +33,9 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 			if changed&1 == 0 {
 				continue
 			}
-			predicted, movement, context := orderedFloat(base[i]), int64(0), age*contextsPerAge+miss
+			extrapolated, movement, context := orderedFloat(base[i]), int64(0), age*contextsPerAge+miss
 			if before != nil {
-				predicted, movement = floatPrediction(base[i], before[i], v.Age, v.Span)
+				extrapolated, movement = floatExtrapolation(base[i], before[i], v.Age, v.Span)
 				context += (1 + min(bits.Len64(uint64(abs(movement)))/2, movementSteps)) * misses
 			}
 			distance := d.lanes[i].table.ReadToken(r, context)
@@ -44,7 +44,7 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 				distance = -distance
 			}
 			var ok bool
-			lanes[i], ok = floatAt(predicted, distance)
+			lanes[i], ok = floatAt(extrapolated, distance)
 			legal = legal && ok && finite32(lanes[i]) && lanes[i] != base[i]
 		}
 	}
@@ -63,5 +63,5 @@ func (d *Delta) onlyFloats() bool {
 			return false
 		}
 	}
-	return len(d.lanes) > 0 && d.plan.predict == nil
+	return len(d.lanes) > 0 && d.plan.extrapolate == nil
 }

@@ -2,11 +2,11 @@ package wire
 
 import "math"
 
-// A rotation goes on turning as it turned: its prediction is a straight line through the two versions on the sphere of
+// A rotation goes on turning as it turned: its extrapolation is a straight line through the two versions on the sphere of
 // quaternions, in whole numbers, so that every machine comes to the same. A component c is held as c × sqrt2 × m, m being
 // the largest number of a lane, so that a lane's n is 2n - m and the one left out is the root of what the others leave.
 //
-// Which component is left out may change meanwhile; the prediction is turned over into the one that the row leaves out.
+// Which component is left out may change meanwhile; the extrapolation is turned over into the one that the row leaves out.
 
 // rotation is a quaternion in those units, from where it was at T to where it is expected.
 type rotation struct {
@@ -15,11 +15,11 @@ type rotation struct {
 	length   int64 // that quaternions have, times 256
 	at       [4]int64
 	expected [4]int64
-	own      *own // what the component's own function predicts
+	own      *own // what the component's own function extrapolates
 	miss     int  // not of rotations alone: how far off the lane before was
 }
 
-// aim predicts the rotation whose first lane is given.
+// aim extrapolates the rotation whose first lane is given.
 func (q *rotation) aim(lane int, m int64, v *Versions, still bool) {
 	if q.lane == lane {
 		return
@@ -101,13 +101,13 @@ func (q *rotation) largest() (k int) {
 }
 
 // part is what lane 1 to 3 of a row that leaves out component k is expected to be, and the movement that leads there.
-func (q *rotation) part(k, lane int) (predicted, movement int64) {
+func (q *rotation) part(k, lane int) (extrapolated, movement int64) {
 	i := lane - 1
 	if i >= k {
 		i++
 	}
-	predicted = q.number(q.expected[i], q.expected[k])
-	return predicted, predicted - q.number(q.at[i], q.at[k])
+	extrapolated = q.number(q.expected[i], q.expected[k])
+	return extrapolated, extrapolated - q.number(q.at[i], q.at[k])
 }
 
 // number is the lane of a component, the one left out being made positive.

@@ -89,8 +89,8 @@ func (d *Delta) turn(o *offsets, now, base, before []uint32, age, span int64, ch
 		i := bits.TrailingZeros(changed) & 3
 		sign := to[i] >> 63
 		n := int64((uint64((to[i]^sign-sign))*d.length + length/2) / length)
-		predicted := min(max((n^sign-sign+m+1)>>1, 0), m)
-		o.movement[i], o.distance[i] = predicted-int64(r1[i]), int64(r0[i])-predicted
+		extrapolated := min(max((n^sign-sign+m+1)>>1, 0), m)
+		o.movement[i], o.distance[i] = extrapolated-int64(r1[i]), int64(r0[i])-extrapolated
 	}
 	return true
 }

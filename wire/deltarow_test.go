@@ -34,7 +34,7 @@ func drawTurns(t *rapid.T, m int64) (rows [3][]uint32) {
 	return rows
 }
 
-// The way of rotations on their own is the plain prediction, for lanes of any width, and is that of most.
+// The way of rotations on their own is the plain extrapolation, for lanes of any width, and is that of most.
 func TestTurnIsThePlainRotation(t *testing.T) {
 	for _, p := range []*Plan{deltaPlan[benchTurn](t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)} {
 		d, err := NewDelta(p, Shipped())
@@ -58,9 +58,9 @@ func TestTurnIsThePlainRotation(t *testing.T) {
 			at, expected := plainRotation(base, before, d.m, age, span)
 			q := rotation{m: d.m, at: at, expected: expected}
 			for i := 1; i < 4; i++ {
-				predicted, movement := q.part(int(now[0]&3), i)
+				extrapolated, movement := q.part(int(now[0]&3), i)
 				require.Equal(t, movement, o.movement[i])
-				require.Equal(t, int64(now[i])-predicted, o.distance[i])
+				require.Equal(t, int64(now[i])-extrapolated, o.distance[i])
 			}
 			plain := Versions{Base: base, Before: before, Age: age, Span: span}
 			if v := plain; now[1] != base[1] || now[2] != base[2] || now[3] != base[3] {
@@ -77,11 +77,11 @@ func TestTurnIsThePlainRotation(t *testing.T) {
 func TestRowKinds(t *testing.T) {
 	type (
 		stays struct {
-			Q [4]float32 `net:"quat,bits=9,predict=previous"`
+			Q [4]float32 `net:"quat,bits=9,extrapolate=previous"`
 		}
 		odd struct {
 			A float32 `net:"min=-8,max=8,step=0.01"`
-			B float32 `net:"min=-8,max=8,step=0.01,predict=previous"`
+			B float32 `net:"min=-8,max=8,step=0.01,extrapolate=previous"`
 		}
 		five struct {
 			A [5]float32 `net:"min=-8,max=8,step=0.01"`
@@ -100,9 +100,9 @@ func TestRowKinds(t *testing.T) {
 		require.Equal(t, c.kind, d.row, c.p.Name())
 	}
 	own := deltaPlan[benchPlace](t)
-	own.PredictBy("own", func([]uint32, *Versions) {})
+	own.ExtrapolateBy("own", func([]uint32, *Versions) {})
 	d, err := NewDelta(own, Shipped())
 	require.NoError(t, err)
 	d.Prepare()
-	require.False(t, d.ready, "what a function predicts goes the long way")
+	require.False(t, d.ready, "what a function extrapolates goes the long way")
 }

@@ -11,7 +11,7 @@ type DeltaSymbol struct {
 
 // Append codes a row and appends its symbols. The row must differ from v.Base.
 func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymbol {
-	q := rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
+	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed, moved := g.differing(now, v)
@@ -52,11 +52,11 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, 
 		q.aim(i, d.top(i+1), v, l.still)
 		return append(dst, DeltaSymbol{Table: l.table, Context: q.largest(), Symbol: int(now[i] & 3)})
 	}
-	predicted, movement := d.expect(i, now, v, q)
-	distance := int64(now[i]) - predicted
+	extrapolated, movement := d.expect(i, now, v, q)
+	distance := int64(now[i]) - extrapolated
 	switch {
 	case l.model == modelFloat:
-		distance = floatDistance(now[i], predicted)
+		distance = floatDistance(now[i], extrapolated)
 	case l.model == modelTurn || l.model == modelSame:
 		distance = wrapped(distance, l.bits)
 	}
@@ -70,10 +70,10 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, 
 }
 
 // expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
-func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (predicted, movement int64) {
+func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	if l.model != modelPart {
-		return d.prediction(i, v, q.own)
+		return d.extrapolation(i, v, q.own)
 	}
 	first := int(l.first)
 	q.aim(first, d.top(i), v, l.still)
@@ -83,13 +83,13 @@ func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (predict
 // top is the largest number of a lane's bits.
 func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
 
-// floatDistance is how far a float is from its prediction, in steps. The negative zero, which has no place among the
+// floatDistance is how far a float is from its extrapolation, in steps. The negative zero, which has no place among the
 // steps, is as far away as no other float can be.
-func floatDistance(now uint32, predicted int64) int64 {
+func floatDistance(now uint32, extrapolated int64) int64 {
 	if now == negativeZero {
 		return negativeZeroDistance
 	}
-	return orderedFloat(now) - predicted
+	return orderedFloat(now) - extrapolated
 }
 
 const (
@@ -118,7 +118,7 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 		return d.readFloats(r, lanes, v)
 	}
 	copy(lanes, v.Base)
-	any, q := false, rotation{lane: -1, own: d.predicted(v), miss: v.Miss}
+	any, q := false, rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
 		changed := uint(1)
@@ -162,7 +162,7 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 		lanes[i] = uint32(l.table.Read(r, q.largest()))
 		return !r.failed && lanes[i] != v.Base[i]
 	}
-	predicted, movement := d.expect(i, lanes, v, q)
+	extrapolated, movement := d.expect(i, lanes, v, q)
 	distance := l.table.ReadToken(r, l.context(movement, v, q.miss))
 	q.miss = missOf(distance)
 	if movement < 0 {
@@ -173,10 +173,10 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 	}
 	if l.model == modelFloat {
 		var ok bool
-		lanes[i], ok = floatAt(predicted, distance)
+		lanes[i], ok = floatAt(extrapolated, distance)
 		return ok && lanes[i] != v.Base[i]
 	}
-	now := predicted + distance
+	now := extrapolated + distance
 	if l.model == modelTurn || l.model == modelSame {
 		if distance != wrapped(distance, l.bits) {
 			return false
@@ -187,12 +187,12 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 	return now >= 0 && now < 1<<l.bits && lanes[i] != v.Base[i]
 }
 
-// floatAt is the float so many steps from a prediction: the inverse of floatDistance.
-func floatAt(predicted, distance int64) (lane uint32, ok bool) {
+// floatAt is the float so many steps from an extrapolation: the inverse of floatDistance.
+func floatAt(extrapolated, distance int64) (lane uint32, ok bool) {
 	if distance == negativeZeroDistance {
 		return negativeZero, true
 	}
-	return floatLane(predicted + distance)
+	return floatLane(extrapolated + distance)
 }
 
 // legalRow asks of each lane what its bits do not say.

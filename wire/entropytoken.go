@@ -17,7 +17,7 @@ import "math/bits"
 const MaxTokenBits = 63
 
 // TokenSymbols returns the alphabet of tokens for magnitudes up to width bits, 1 to MaxTokenBits: 32 for the difference
-// of any two lanes, 33 for a lane's distance from a linear prediction.
+// of any two lanes, 33 for a lane's distance from a linear extrapolation.
 func TokenSymbols(width int) int {
 	if width < 1 || width > MaxTokenBits {
 		panic("wire: a token has 1 to 63 bits")

@@ -46,17 +46,17 @@ type (
 		D uint64 `net:"min=10,max=4294967306"`
 	}
 	goldenTags struct {
-		A float32    `net:"predict=previous"`
-		B float32    `net:"angle,bits=10,predict=previous"`
-		R [4]float32 `net:"quat,bits=9,predict=previous"`
-		C uint32     `net:"predict=linear"`
-		D uint16     `net:"predict=none"`
-		E float32    `net:"min=0,max=1,step=0.01,predict=previous"`
-		F int16      `net:"min=-5,max=500,predict=linear"`
+		A float32    `net:"extrapolate=previous"`
+		B float32    `net:"angle,bits=10,extrapolate=previous"`
+		R [4]float32 `net:"quat,bits=9,extrapolate=previous"`
+		C uint32     `net:"extrapolate=linear"`
+		D uint16     `net:"extrapolate=none"`
+		E float32    `net:"min=0,max=1,step=0.01,extrapolate=previous"`
+		F int16      `net:"min=-5,max=500,extrapolate=linear"`
 	}
 	goldenPrv struct {
-		A float32 `net:"predict=previous"`
-		B float32 `net:"predict=none"`
+		A float32 `net:"extrapolate=previous"`
+		B float32 `net:"extrapolate=none"`
 		C float32
 	}
 	goldenOne  struct{ A uint16 }

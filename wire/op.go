@@ -31,24 +31,24 @@ const (
 
 // op is one field of a plan. Which of the numbers mean something depends on the kind.
 type op struct {
-	kind    opKind
-	size    uint8        // bytes in memory of the field; of one number for a quaternion or an entity
-	signed  bool         // integers
-	offset  uintptr      // of the field in the component
-	lane    int          // first lane
-	min     float64      // fixed: value of number 0
-	max     float64      // fixed: value of the largest number
-	step    float64      // value of one step
-	scale   float64      // steps to a unit
-	slack   float64      // quat: how far from 1 a squared length may be and yet count as 1
-	flip    uint64       // integers: sign bit, turned over so that unsigned order is the order of the values
-	low     uint64       // range: the least value, flipped
-	count   uint64       // largest number; 2^bits-1 for angle and quat
-	run     int          // the number, from 1, of the plan's runs of fields that this one begins
-	quat    *quatNumbers // where rotations go by fours
-	predict predictKind  // when the tag asks for another than is usual
-	path    string       // of the field within the component
-	text    string       // of its kind in Describe
+	kind        opKind
+	size        uint8           // bytes in memory of the field; of one number for a quaternion or an entity
+	signed      bool            // integers
+	offset      uintptr         // of the field in the component
+	lane        int             // first lane
+	min         float64         // fixed: value of number 0
+	max         float64         // fixed: value of the largest number
+	step        float64         // value of one step
+	scale       float64         // steps to a unit
+	slack       float64         // quat: how far from 1 a squared length may be and yet count as 1
+	flip        uint64          // integers: sign bit, turned over so that unsigned order is the order of the values
+	low         uint64          // range: the least value, flipped
+	count       uint64          // largest number; 2^bits-1 for angle and quat
+	run         int             // the number, from 1, of the plan's runs of fields that this one begins
+	quat        *quatNumbers    // where rotations go by fours
+	extrapolate extrapolateKind // when the tag asks for another than is usual
+	path        string          // of the field within the component
+	text        string          // of its kind in Describe
 }
 
 // quantiseFixed quantises a float within bounds.

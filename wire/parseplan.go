@@ -16,8 +16,8 @@ const maxDescription = 1 << 18
 
 // ParsePlan makes a plan from its canonical text, as Describe writes it and nothing else: for programs that have
 // recordings of a game but not its types. Such a plan has no Type, and Quantise and Dequantise
-// panic, which need memory of one. All that works on lanes works. A component with a prediction function of its own
-// keeps the function's name, but NewDelta wants the function: see ErrPrediction. The errors wrap ErrDescription, or are
+// panic, which need memory of one. All that works on lanes works. A component with an extrapolation function of its own
+// keeps the function's name, but NewDelta wants the function: see ErrExtrapolation. The errors wrap ErrDescription, or are
 // those of Compile.
 func ParsePlan(text string) (*Plan, error) {
 	if len(text) > maxDescription {
@@ -35,14 +35,14 @@ func ParsePlan(text string) (*Plan, error) {
 	unpacked := false
 	for n, field := range strings.Split(fields, ";") {
 		var err error
-		predictor, own := strings.CutPrefix(field, "~")
+		extrapolator, own := strings.CutPrefix(field, "~")
 		switch {
 		case field == "" && n == 0 && (fields == "" || strings.HasPrefix(fields, "~")):
 		case field == "unpacked" && n == 0:
 			unpacked = true
-		case own && len(c.plan.ops) == 0 && c.plan.predictor == "" && checkTableName(predictor) == nil:
-			c.plan.predictor = predictor
-		case field == "" && own, field == "" && c.plan.predictor != "" && len(c.plan.ops) == 0:
+		case own && len(c.plan.ops) == 0 && c.plan.extrapolator == "" && checkTableName(extrapolator) == nil:
+			c.plan.extrapolator = extrapolator
+		case field == "" && own, field == "" && c.plan.extrapolator != "" && len(c.plan.ops) == 0:
 		default:
 			err = c.described(field)
 		}
@@ -71,7 +71,7 @@ func (c *compiler) described(field string) error {
 	c.tag = tag{}
 	if chosen {
 		var err error
-		if c.tag.predict, err = parsePredict(word); err != nil {
+		if c.tag.extrapolate, err = parseExtrapolate(word); err != nil {
 			return fmt.Errorf("%w: %w", ErrDescription, err)
 		}
 	}

@@ -23,7 +23,7 @@ func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 		reflect.TypeFor[anyField](), reflect.TypeFor[chosen](), reflect.TypeFor[lone](), reflect.TypeFor[goldenInputs](), reflect.TypeFor[struct{}](),
 		reflect.TypeFor[described](), reflect.TypeFor[struct{ A, B [2]struct{ C float32 } }](),
 	} {
-		for _, change := range []func(p *Plan){func(*Plan) {}, (*Plan).Debug, func(p *Plan) { p.PredictBy("falls", falls) }} {
+		for _, change := range []func(p *Plan){func(*Plan) {}, (*Plan).Debug, func(p *Plan) { p.ExtrapolateBy("falls", falls) }} {
 			p, err := Compile(typ, "some.Name")
 			require.NoError(t, err)
 			change(p)
@@ -34,7 +34,7 @@ func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 			require.Equal(t, p.lanes, q.lanes)
 			require.Equal(t, p.bits, q.bits)
 			require.Equal(t, p.refs, q.refs)
-			require.Equal(t, p.PredictedBy(), q.PredictedBy())
+			require.Equal(t, p.ExtrapolatedBy(), q.ExtrapolatedBy())
 			for i := range p.ops {
 				a, b := p.ops[i], q.ops[i]
 				a.offset, b.offset = 0, 0 // and what is about memory beside: a parsed plan has none
@@ -56,7 +56,7 @@ func TestParsedPlanHasNoMemory(t *testing.T) {
 	q, err = ParsePlan("lone{~falls;On:bool;Off:bool}")
 	require.NoError(t, err)
 	_, err = NewDelta(q, NewFlat())
-	require.ErrorIs(t, err, ErrPrediction)
+	require.ErrorIs(t, err, ErrExtrapolation)
 }
 
 func TestParsePlanRefuses(t *testing.T) {
@@ -91,7 +91,7 @@ func FuzzParsePlan(f *testing.F) {
 			return
 		}
 		require.Equal(t, text, string(p.Describe(nil)))
-		if p.PredictedBy() == "" {
+		if p.ExtrapolatedBy() == "" {
 			_, err = NewDelta(p, NewFlat())
 			require.NoError(t, err)
 		}

@@ -7,7 +7,7 @@ import "reflect"
 // Debug, if called) and may be used by any number of goroutines.
 //
 // A row is held as lanes, one uint32 word for each field (two for a 64-bit field, four for a
-// quaternion). Lanes are what is compared, kept, sent and predicted; every lane's number lies within the
+// quaternion). Lanes are what is compared, kept, sent and extrapolated; every lane's number lies within the
 // bits that the plan gives it.
 type Plan struct {
 	name  string
@@ -26,8 +26,8 @@ type Plan struct {
 	wide   bool // the processor is
 	runs   []fixedRun
 
-	predictor string // name of predict
-	predict   Prediction
+	extrapolator string // name of extrapolate
+	extrapolate  Extrapolation
 }
 
 // Name returns the wire name.

@@ -231,8 +231,8 @@ func (p *Plan) Describe(dst []byte) []byte {
 			dst = append(dst, ';')
 		}
 	}
-	if p.predictor != "" {
-		dst = append(append(append(dst, '~'), p.predictor...), ';')
+	if p.extrapolator != "" {
+		dst = append(append(append(dst, '~'), p.extrapolator...), ';')
 	}
 	for i := range p.ops {
 		if i > 0 {

@@ -110,8 +110,8 @@ func TestStrandsAllocateNothing(t *testing.T) {
 		for by := range uint32(40) { // what is asked for the first time has its tables made
 			turn(by)
 		}
-		if d.plan.predict != nil {
-			continue // it is asked for its prediction by way of a pool
+		if d.plan.extrapolate != nil {
+			continue // it is asked for its extrapolation by way of a pool
 		}
 		require.Zero(t, testing.AllocsPerRun(5, func() { turn(3) }), d.plan.name)
 	}

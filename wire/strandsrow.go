@@ -58,11 +58,11 @@ func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
 	for at := i; at < end; at += groupLanes {
 		now, base := int64(c.now[at]), int64(c.base[at])
 		movement := base - int64(c.before[at])
-		predicted := base + movement
-		if uint64(predicted) > uint64(top) { // seldom: what leads out of bounds ends there
-			predicted = min(max(predicted, 0), top)
+		extrapolated := base + movement
+		if uint64(extrapolated) > uint64(top) { // seldom: what leads out of bounds ends there
+			extrapolated = min(max(extrapolated, 0), top)
 		}
-		count, steps := folded(now-predicted, movement)
+		count, steps := folded(now-extrapolated, movement)
 		miss := s.miss[at/groupLanes]
 		token, next := contexts+steps+miss+count, missBehind(count)
 		if count >= shortTokens {
@@ -155,9 +155,9 @@ func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
 		to, length := goes[k], s.length[k]
 		sign := to >> 63
 		q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
-		predicted := min(max((q^sign-sign+m+1)>>1, 0), m)
+		extrapolated := min(max((q^sign-sign+m+1)>>1, 0), m)
 		at := k*groupLanes + i
-		s.movement[k], s.distance[k] = predicted-int64(c.base[at]), int64(c.now[at])-predicted
+		s.movement[k], s.distance[k] = extrapolated-int64(c.base[at]), int64(c.now[at])-extrapolated
 	}
 	s.tokensAt(&d.lanes[i], c, i, first)
 }

@@ -16,8 +16,8 @@ func wideDeltas(t *testing.T) (list []*Delta) {
 			A, B float64 `net:"min=0,max=2147483647,step=1"`
 		}
 		small struct {
-			A, B, C uint8  `net:"predict=linear"`
-			D       uint16 `net:"predict=linear"`
+			A, B, C uint8  `net:"extrapolate=linear"`
+			D       uint16 `net:"extrapolate=linear"`
 		}
 		mixed struct {
 			A float64 `net:"min=0,max=2147483647,step=1"`
@@ -149,7 +149,7 @@ func TestWideTokensAreThePlainOnes(t *testing.T) {
 // Lanes of 32 bits, of which a distance has 33, go row by row.
 func TestWiderLanesGoRowByRow(t *testing.T) {
 	type whole struct {
-		A, B uint32 `net:"predict=linear"`
+		A, B uint32 `net:"extrapolate=linear"`
 	}
 	d, err := NewDelta(deltaPlan[whole](t), Shipped())
 	require.NoError(t, err)

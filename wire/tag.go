@@ -26,7 +26,7 @@ type tag struct {
 	mode           tagMode
 	min, max, step string
 	bits           int
-	predict        predictKind
+	extrapolate    extrapolateKind
 }
 
 // The words of a tag that have a value; tagKeys is how many they are.
@@ -35,7 +35,7 @@ const (
 	keyMax
 	keyStep
 	keyBits
-	keyPredict
+	keyExtrapolate
 	tagKeys
 )
 
@@ -65,7 +65,7 @@ func tagModeOf(word string) tagMode {
 // splitTag sorts the words of a tag and refuses what is unknown or said twice.
 func splitTag(text string) (tagWords, error) {
 	var w tagWords
-	keys := [tagKeys]string{"min", "max", "step", "bits", "predict"}
+	keys := [tagKeys]string{"min", "max", "step", "bits", "extrapolate"}
 	for _, word := range strings.Split(text, ",") {
 		key, value, hasValue := strings.Cut(word, "=")
 		switch at := indexOf(keys[:], key); {
@@ -80,7 +80,7 @@ func splitTag(text string) (tagWords, error) {
 			}
 			w.kind = word
 		default:
-			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, predict=, angle, quat, half, axis, entity, and - alone", text, word)
+			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity, and - alone", text, word)
 		}
 	}
 	return w, nil
@@ -96,8 +96,8 @@ func parseTag(text string) (tag, error) {
 		return tag{}, err
 	}
 	t := tag{mode: tagModeOf(w.kind), min: w.values[keyMin], max: w.values[keyMax], step: w.values[keyStep]}
-	if guess := w.values[keyPredict]; guess != "" {
-		if t.predict, err = parsePredict(guess); err != nil {
+	if guess := w.values[keyExtrapolate]; guess != "" {
+		if t.extrapolate, err = parseExtrapolate(guess); err != nil {
 			return t, fmt.Errorf("net:%q: %w", text, err)
 		}
 	}

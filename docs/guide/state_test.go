@@ -65,23 +65,23 @@ func trail(server *netcode.Server, id netcode.NetworkID) (path []Position) { // 
 // begin guide
 type Shell struct {
 	X, Y float32 `net:"min=-512,max=512,step=0.001"`
-	Fuse uint16  `net:"predict=linear"` // it burns down evenly
+	Fuse uint16  `net:"extrapolate=linear"` // it burns down evenly
 	Lit  bool
 }
 
-func fall(predicted []uint32, v *wire.Versions) { // of numbers of steps, in which 10 m/s² are 11 a tick and tick, at 30 Hz
+func fall(extrapolated []uint32, v *wire.Versions) { // of numbers of steps, in which 10 m/s² are 11 a tick and tick, at 30 Hz
 	if v.Before == nil {
-		return // one version says nothing of motion: predicted is what it was
+		return // one version says nothing of motion: extrapolated is what it was
 	}
 	for i := range 2 { // X, then Y; wrapped around is beyond all bounds, which counts as the bound
 		moved := int64(v.Base[i]) - int64(v.Before[i])
-		predicted[i] = uint32(int64(v.Base[i]) + moved*v.Age/v.Span)
+		extrapolated[i] = uint32(int64(v.Base[i]) + moved*v.Age/v.Span)
 	}
-	predicted[1] -= uint32(11 * v.Age * (v.Age + v.Span) / 2)
+	extrapolated[1] -= uint32(11 * v.Age * (v.Age + v.Span) / 2)
 }
 
 func ballistics(protocol *netcode.Protocol) { // on both sides
-	netcode.Replicate[Shell](protocol, netcode.PredictedBy("fall", fall))
+	netcode.Replicate[Shell](protocol, netcode.ExtrapolatedBy("fall", fall))
 }
 
 // end guide
@@ -233,7 +233,7 @@ func TestGuideStateRecipes(t *testing.T) {
 	for _, c := range g.account.State.Components {
 		if c.Name == "Shell" {
 			require.NotZero(t, c.Delta)
-			require.Less(t, float64(c.Delta)/float64(c.Rows[snapshot.DeltaRows]), 20.0, "the prediction is near: bits of a row")
+			require.Less(t, float64(c.Delta)/float64(c.Rows[snapshot.DeltaRows]), 20.0, "the extrapolation is near: bits of a row")
 		}
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chosen has fields that are predicted otherwise than is usual.
+// chosen has fields that are extrapolated otherwise than is usual.
 type chosen struct {
-	A float32    `net:"min=-8,max=8,step=0.01,predict=previous"`
-	B float32    `net:"min=-8,max=8,step=0.01,predict=none"`
-	C float32    `net:"angle,bits=7,predict=previous"`
-	D [4]float32 `net:"quat,bits=9,predict=previous"`
-	E uint16     `net:"predict=linear"`
-	F float32    `net:"predict=previous"`
-	G float32    `net:"predict=none"`
-	H int64      `net:"predict=none"`
-	I [2]int8    `net:"min=-9,max=80,predict=linear"`
-	J float32    `net:"axis,predict=linear"` // as usual: it leaves no trace
-	K [4]float32 `net:"quat,bits=9,predict=none"`
+	A float32    `net:"min=-8,max=8,step=0.01,extrapolate=previous"`
+	B float32    `net:"min=-8,max=8,step=0.01,extrapolate=none"`
+	C float32    `net:"angle,bits=7,extrapolate=previous"`
+	D [4]float32 `net:"quat,bits=9,extrapolate=previous"`
+	E uint16     `net:"extrapolate=linear"`
+	F float32    `net:"extrapolate=previous"`
+	G float32    `net:"extrapolate=none"`
+	H int64      `net:"extrapolate=none"`
+	I [2]int8    `net:"min=-9,max=80,extrapolate=linear"`
+	J float32    `net:"axis,extrapolate=linear"` // as usual: it leaves no trace
+	K [4]float32 `net:"quat,bits=9,extrapolate=none"`
 }
 
-func TestTagChoosesThePrediction(t *testing.T) {
+func TestTagChoosesTheExtrapolation(t *testing.T) {
 	p := deltaPlan[chosen](t)
 	require.Equal(t, "chosen{A:f32[-8,8,0.01]~previous;B:f32[-8,8,0.01]~none;C:f32angle7~previous;D:quat9~previous;E:u16~linear;"+
 		"F:f32~previous;G:f32~none;H:i64~none;I[0]:i8[-9,80]~linear;I[1]:i8[-9,80]~linear;J:f32axis;K:quat9~none}", string(p.Describe(nil)))
@@ -39,52 +39,52 @@ func TestTagChoosesThePrediction(t *testing.T) {
 	testDeltaWith(t, p, Shipped())
 }
 
-func TestTagOfPredictionIsRefused(t *testing.T) {
+func TestTagOfExtrapolationIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		of  any
 		say string
 	}{
 		"a word": {struct {
-			A float32 `net:"predict=soon"`
+			A float32 `net:"extrapolate=soon"`
 		}{}, "it is none, previous or linear"},
 		"twice": {struct {
-			A float32 `net:"predict=none,predict=none"`
+			A float32 `net:"extrapolate=none,extrapolate=none"`
 		}{}, "twice or without a value"},
 		"a boolean": {struct {
-			A bool `net:"predict=none"`
-		}{}, "a boolean or an entity is not predicted"},
+			A bool `net:"extrapolate=none"`
+		}{}, "a boolean or an entity is not extrapolated"},
 		"a half": {struct {
-			A float32 `net:"half,predict=linear"`
+			A float32 `net:"half,extrapolate=linear"`
 		}{}, "a half does not go on"},
 		"64 bits": {struct {
-			A uint64 `net:"predict=linear"`
+			A uint64 `net:"extrapolate=linear"`
 		}{}, "more than 32 bits"},
 		"a double": {struct {
-			A float64 `net:"predict=linear"`
+			A float64 `net:"extrapolate=linear"`
 		}{}, "more than 32 bits"},
 		"a struct": {struct {
-			A struct{ B float32 } `net:"predict=none"`
+			A struct{ B float32 } `net:"extrapolate=none"`
 		}{}, "does not go with"},
 		"an entity": {struct {
-			A NetworkID `net:"entity,predict=none"`
-		}{}, "not predicted"},
+			A NetworkID `net:"entity,extrapolate=none"`
+		}{}, "not extrapolated"},
 	} {
 		_, err := Compile(reflect.TypeOf(c.of), "x")
 		require.ErrorContains(t, err, c.say, name)
 	}
 }
 
-// falls predicts X by gravity in lanes, and turns Q by what it turned.
-func falls(predicted []uint32, v *Versions) {
+// falls extrapolates X by gravity in lanes, and turns Q by what it turned.
+func falls(extrapolated []uint32, v *Versions) {
 	if v.Before != nil {
-		predicted[0] = v.Base[0] + uint32(int64(v.Base[0]-v.Before[0])*v.Age/v.Span) - uint32(v.Age*v.Age)
+		extrapolated[0] = v.Base[0] + uint32(int64(v.Base[0]-v.Before[0])*v.Age/v.Span) - uint32(v.Age*v.Age)
 	}
 }
 
-func TestOwnPredictionTakesThePlaceOfTheUsual(t *testing.T) {
+func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 	p := deltaPlan[anyField](t)
-	p.PredictBy("falls", falls)
-	require.Equal(t, "falls", p.PredictedBy())
+	p.ExtrapolateBy("falls", falls)
+	require.Equal(t, "falls", p.ExtrapolatedBy())
 	require.Contains(t, string(p.Describe(nil)), "anyField{~falls;X:")
 	testDeltaWith(t, p, Shipped())
 
@@ -99,27 +99,27 @@ func TestOwnPredictionTakesThePlaceOfTheUsual(t *testing.T) {
 	now[0] = 600 + 40 - 16
 	for _, s := range d.Append(nil, now, &v) {
 		if s.Table.Symbols() == deltaSymbols {
-			require.Zero(t, s.Symbol, "exactly as predicted")
+			require.Zero(t, s.Symbol, "exactly as extrapolated")
 		}
 	}
 }
 
 // Whatever the function says, even beyond what lanes hold, rows travel.
-func TestWildPredictionsStillTravel(t *testing.T) {
+func TestWildExtrapolationsStillTravel(t *testing.T) {
 	p := deltaPlan[anyField](t)
 	word := uint32(1)
-	p.PredictBy("wild", func(predicted []uint32, v *Versions) {
-		for i := range predicted {
+	p.ExtrapolateBy("wild", func(extrapolated []uint32, v *Versions) {
+		for i := range extrapolated {
 			word = (v.Base[i]+uint32(i))*0x9E3779B1 ^ uint32(v.Age)
-			predicted[i] = word
+			extrapolated[i] = word
 		}
 	})
 	testDeltaWith(t, p, Shipped())
 }
 
-func TestOwnPredictionsAllocateNothing(t *testing.T) {
+func TestOwnExtrapolationsAllocateNothing(t *testing.T) {
 	p := deltaPlan[anyField](t)
-	p.PredictBy("falls", falls)
+	p.ExtrapolateBy("falls", falls)
 	d, err := NewDelta(p, Shipped())
 	require.NoError(t, err)
 	base := make([]uint32, p.Lanes())
@@ -130,24 +130,24 @@ func TestOwnPredictionsAllocateNothing(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(200, func() { list = d.Append(list[:0], now, v) }), 0.1)
 }
 
-func TestPredictByRefusesNames(t *testing.T) {
+func TestExtrapolateByRefusesNames(t *testing.T) {
 	p := deltaPlan[lone](t)
 	for _, name := range []string{"", "a b", "a;b", "~"} {
-		require.Panics(t, func() { p.PredictBy(name, falls) })
+		require.Panics(t, func() { p.ExtrapolateBy(name, falls) })
 	}
 }
 
 // What is expected of a field says nothing of how a row of exact floats travels whole.
 func TestFloatsAreFloatsWhateverIsExpectedOfThem(t *testing.T) {
 	type exact struct {
-		X float32 `net:"predict=none"`
-		Y float32 `net:"predict=previous"`
+		X float32 `net:"extrapolate=none"`
+		Y float32 `net:"extrapolate=previous"`
 		Z float32
 	}
 	p, err := Compile(reflect.TypeFor[exact](), "exact")
 	require.NoError(t, err)
 	require.True(t, p.Floats())
-	p.PredictBy("still", func([]uint32, *Versions) {})
+	p.ExtrapolateBy("still", func([]uint32, *Versions) {})
 	require.True(t, p.Floats())
 }
 

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+const (
+	realTick = time.Second / tickHz
+	// realAwaited is how many packets may wait for their outcome before the server sends a client no more: three quarters of the
+	// default Config.SentPackets, as peer.Conn.CanSend has it.
+	realAwaited = 768
+	// realRepeat is how many unconfirmed entities a server sends again in a tick that has nothing new, as Server.Send has it.
+	realRepeat = 64
+)
+
+// realNetwork is what lies between a server and its clients.
+type realNetwork struct {
+	loss    float64 // of the datagrams, in each direction, each on its own
+	jitter  int     // what the server sends a client in one tick arrives 0 to jitter ticks late, all of it together
+	classes int     // of round trips: the first so many of realTrips
+	seed    uint64
+}
+
+// realTrips is the round trip of each class, in ticks: 100, 33, 67 and 150 ms at 60 Hz.
+func realTrips() []int { return []int{6, 2, 4, 9} }
+
+// maxRealJitter bounds -jitter.
+const maxRealJitter = 16
+
+// realDelays is the size of a ring of ticks: more than the longest delay.
+const realDelays = 32
+
+// delayed is datagrams by the tick in which they arrive.
+type delayed struct{ due [realDelays][][]byte }
+
+func (d *delayed) add(at int, datagram []byte) {
+	slot := &d.due[at%realDelays]
+	*slot = append(*slot, datagram)
+}
+
+// take returns the datagrams of a tick. They are good until the next tick but realDelays-1.
+func (d *delayed) take(now int) [][]byte {
+	slot := &d.due[now%realDelays]
+	all := *slot
+	*slot = all[:0]
+	return all
+}
+
+// realClient is both ends of one connection: the server's View and packet layer, and a client that decodes, or only
+// acknowledges.
+type realClient struct {
+	view    *snapshot.View
+	replica *snapshot.Replica // nil: it acknowledges every packet and decodes none
+	server  *peer.Conn        // the server's end
+	client  *peer.Conn
+	trip    int
+	random  *rand.Rand
+	down    delayed // from the server
+	up      delayed // from the client
+
+	acked, lost []uint64 // the outcomes of a tick, for the View
+	awaited     int      // packets whose outcome is not known
+	from, to    int      // the payloads of a tick, in realRun.payloads
+}
+
+// Acked implements peer.Outcome.
+func (c *realClient) Acked(seq uint64, _ tick.Tick) { c.acked = append(c.acked, seq) }
+
+// Lost implements peer.Outcome.
+func (c *realClient) Lost(seq uint64) { c.lost = append(c.lost, seq) }
+
+// newRealClient makes the client of a number. Two clients of each class decode.
+func newRealClient(number int, store *snapshot.Store, config snapshot.Config, n realNetwork) *realClient {
+	conn := peer.ConnConfig{Check: wire.NewChecksum(1, 1), SentPackets: 1 << 14, TickInterval: realTick}
+	c := &realClient{
+		view: snapshot.NewView(store, config), trip: realTrips()[number%n.classes], random: rand.New(rand.NewPCG(n.seed, uint64(number))),
+		server: peer.NewConn(conn), client: peer.NewConn(conn),
+	}
+	if number < realDecoders(n) {
+		c.replica = snapshot.NewReplica(store.Schema(), config, 1)
+	}
+	return c
+}
+
+// realDecoders is how many clients decode: two of each class.
+func realDecoders(n realNetwork) int { return 2 * n.classes }
+
+// hear reads the acknowledgements that reach the server in this tick, and finds out which packets are lost.
+func (c *realClient) hear(r *realRun) error {
+	c.acked, c.lost = c.acked[:0], c.lost[:0]
+	now := time.Duration(r.now) * realTick
+	for _, datagram := range c.up.take(r.now) {
+		in, err := c.server.Read(datagram, now, c)
+		switch {
+		case err == nil:
+			c.server.Accept(in, now)
+		case !errors.Is(err, peer.ErrDuplicate) && !errors.Is(err, peer.ErrOld):
+			return err
+		}
+		r.free = append(r.free, datagram)
+	}
+	c.server.DetectLost(now, c)
+	return nil
+}
+
+// settled counts packets whose outcome is known for the first time.
+func (c *realClient) settled() {
+	stats := c.server.Stats()
+	c.awaited = int(stats.Sent) - int(stats.Acked+stats.Lost-stats.LateAcks)
+}
+
+// serve is what the server does for a client in a tick before it writes any packet, as Server.Send does it.
+func (c *realClient) serve(newest tick.Tick) {
+	c.view.Observe()
+	for _, seq := range c.lost {
+		c.view.Lost(seq)
+	}
+	if !c.view.Pending() && c.view.Unacked() <= realRepeat {
+		rtt, _ := c.server.RTT()
+		c.view.Repeat(newest - max(1, tick.Tick(rtt/2/realTick)))
+	}
+	c.view.Plan(-1)
+}
+
+// send puts a tick's payloads into packets and these onto the network.
+func (c *realClient) send(r *realRun) {
+	late := c.random.IntN(r.network.jitter + 1)
+	now := time.Duration(r.now) * realTick
+	for _, payload := range r.payloads[c.from:c.to] {
+		room := r.datagram()
+		b := c.server.Begin(room)
+		b.Add(wire.MessageSnapshot, tick.Initialization, copy(b.Payload(), payload))
+		packet := c.server.Finish(&b, r.game.store.Tick(), now)
+		r.bytes, r.sent = r.bytes+int64(len(packet)), r.sent+1
+		if c.random.Float64() < r.network.loss {
+			r.free = append(r.free, room)
+			continue
+		}
+		c.down.add(r.now+c.trip/2+late, packet)
+	}
+	c.settled()
+}
+
+// play is the client's frame: it reads what has arrived and acknowledges, as Client.Send does it.
+func (c *realClient) play(r *realRun) error {
+	now := time.Duration(r.now) * realTick
+	first := c.client.Next()
+	for _, datagram := range c.down.take(r.now) {
+		if err := c.read(datagram, now); err != nil {
+			return err
+		}
+		r.free = append(r.free, datagram)
+		if c.client.AckNow() {
+			c.acknowledge(r)
+		}
+	}
+	c.client.DetectLost(now, nil)
+	switch {
+	case c.client.AckDue():
+		c.acknowledge(r)
+	case c.client.Next() == first && c.client.AckAgain(now):
+		c.again(r)
+	}
+	for range c.client.AckCopies(now) {
+		c.again(r)
+	}
+	return nil
+}
+
+// read decodes a packet and accepts it. One that comes too late for the packet layer is dropped.
+func (c *realClient) read(datagram []byte, now time.Duration) error {
+	in, err := c.client.Read(datagram, now, nil)
+	if errors.Is(err, peer.ErrOld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.replica != nil {
+		messages := in.Messages()
+		for messages.Next() {
+			if err := c.replica.Read(messages.Payload); err != nil {
+				return fmt.Errorf("packet %d: %w", in.Sequence, err)
+			}
+		}
+		if err := messages.Err(); err != nil {
+			return err
+		}
+	}
+	c.client.Accept(in, now)
+	return nil
+}
+
+// acknowledge sends a packet that only acknowledges.
+func (c *realClient) acknowledge(r *realRun) {
+	b := c.client.Begin(r.datagram())
+	c.reply(r, c.client.Finish(&b, r.game.store.Tick(), time.Duration(r.now)*realTick))
+}
+
+// again sends the newest acknowledgement once more.
+func (c *realClient) again(r *realRun) {
+	room := r.datagram()
+	if n := c.client.Again(room); n > 0 {
+		c.reply(r, room[:n])
+		return
+	}
+	r.free = append(r.free, room)
+	c.acknowledge(r)
+}
+
+// reply puts a datagram of the client's onto the network.
+func (c *realClient) reply(r *realRun, datagram []byte) {
+	if c.random.Float64() < r.network.loss {
+		r.free = append(r.free, datagram)
+		return
+	}
+	c.up.add(r.now+c.trip-c.trip/2, datagram)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// realScene is what is sent to whom.
+type realScene struct {
+	entities, clients int
+	moving            float64
+	exact             bool // all ten floats of each body that moves change in each tick, and travel exactly
+}
+
+// config is that of a server's store and of its views at 60 Hz, by default.
+func (s realScene) config() snapshot.Config {
+	return snapshot.Config{Window: 2 * tickHz, Entities: s.entities, Payload: peer.MaxPayload(peer.DefaultPacketSize)}
+}
+
+// realRun is a scene on one network, with everything that the server does for its clients in a tick but the sockets.
+type realRun struct {
+	realScene
+	network  realNetwork
+	game     *realGame
+	clients  []*realClient
+	now      int // ticks
+	payloads [][]byte
+	free     [][]byte // datagrams that are nobody's
+	room     [][]byte // memory of payloads
+
+	bytes, sent          int64     // of datagrams, headers included
+	sends, captures      []float64 // ns of processor: Acked, Observe, Lost and Write of all clients, and the capture
+	acks, serves, writes []float64 // ns of processor: the parts of sends
+	walls                []float64 // ns on the clock: sends
+	compared             int       // rows of decoders that were held against the store's
+	ticks                int
+	counted              realCounts // in the ticks that count
+	allocations          float64
+}
+
+// realCounts is what the store and the views count.
+type realCounts struct {
+	made, again, lists      uint64 // bodies encoded, and used again; lists copied
+	records, resent, spawns uint64
+	bytes, sent             int64
+	lost, late              uint64
+}
+
+// add adds what was counted between two moments.
+func (k *realCounts) add(to, from realCounts) {
+	k.made, k.again, k.lists = k.made+to.made-from.made, k.again+to.again-from.again, k.lists+to.lists-from.lists
+	k.records, k.resent, k.spawns = k.records+to.records-from.records, k.resent+to.resent-from.resent, k.spawns+to.spawns-from.spawns
+	k.bytes, k.sent = k.bytes+to.bytes-from.bytes, k.sent+to.sent-from.sent
+	k.lost, k.late = k.lost+to.lost-from.lost, k.late+to.late-from.late
+}
+
+func newRealRun(s realScene, n realNetwork) *realRun {
+	config := s.config()
+	r := &realRun{realScene: s, network: n, game: newRealGame(s, config)}
+	for i := range s.clients {
+		r.clients = append(r.clients, newRealClient(i, r.game.store, config, n))
+	}
+	return r
+}
+
+// datagram is memory for one, which goes back to free when it has been read or is lost.
+func (r *realRun) datagram() []byte {
+	last := len(r.free) - 1
+	if last < 0 {
+		return make([]byte, peer.DefaultPacketSize)
+	}
+	d := r.free[last]
+	r.free = r.free[:last]
+	return d[:cap(d)]
+}
+
+// turn plays one tick; keep says whether its times count.
+func (r *realRun) turn(keep bool) error {
+	r.now++
+	r.game.move()
+	for _, c := range r.clients {
+		if err := c.hear(r); err != nil {
+			return fmt.Errorf("the server: %w", err)
+		}
+	}
+	acks, acksWall := used(r.takeAcks)
+	capture, _ := used(func() { r.game.capture.Run(r.game.store.Tick() + 1) })
+	serve, serveWall := used(r.serve)
+	write, writeWall := used(r.write)
+	if keep {
+		r.ticks++
+		r.acks, r.captures, r.serves, r.writes = append(r.acks, acks), append(r.captures, capture), append(r.serves, serve), append(r.writes, write)
+		r.sends, r.walls = append(r.sends, acks+serve+write), append(r.walls, acksWall+serveWall+writeWall)
+	}
+	return r.deliver()
+}
+
+// used is the processor's time that f takes in this process, and the time on the clock, in ns. Where the system does not tell
+// the first, both are of the clock.
+func used(f func()) (cpu, wall float64) {
+	before := cpuTime()
+	wall = timed(f)
+	if cpu = cpuTime() - before; before == 0 {
+		cpu = wall
+	}
+	return cpu, wall
+}
+
+// takeAcks gives the views the acknowledgements of this tick.
+func (r *realRun) takeAcks() {
+	for _, c := range r.clients {
+		for _, seq := range c.acked {
+			c.view.Acked(seq)
+		}
+	}
+}
+
+// serve has all views take in the tick and what was lost.
+func (r *realRun) serve() {
+	newest := r.game.store.Tick()
+	for _, c := range r.clients {
+		c.serve(newest)
+	}
+}
+
+// write writes the payloads of all clients.
+func (r *realRun) write() {
+	r.payloads = r.payloads[:0]
+	for _, c := range r.clients {
+		c.from = len(r.payloads)
+		for seq, left := c.server.Next(), realAwaited-c.awaited; left > 0 && c.view.Pending(); seq, left = seq+1, left-1 {
+			n := c.view.Write(r.payloadRoom(), seq)
+			if n == 0 {
+				break
+			}
+			r.payloads = append(r.payloads, r.room[len(r.payloads)][:n])
+		}
+		c.to = len(r.payloads)
+	}
+}
+
+// payloadRoom is where the next payload goes.
+func (r *realRun) payloadRoom() []byte {
+	if len(r.payloads) == len(r.room) {
+		r.room = append(r.room, make([]byte, peer.MaxPayload(peer.DefaultPacketSize)))
+	}
+	return r.room[len(r.payloads)]
+}
+
+// deliver sends what was written, and plays the clients.
+func (r *realRun) deliver() error {
+	for i, c := range r.clients {
+		c.send(r)
+		if err := c.play(r); err != nil {
+			return fmt.Errorf("client %d, tick %d: %w", i, r.now, err)
+		}
+	}
+	return nil
+}
+
+// counts is what has been counted so far.
+func (r *realRun) counts() realCounts {
+	k := realCounts{lists: r.game.store.ListsShared(), bytes: r.bytes, sent: r.sent}
+	k.made, k.again = r.game.store.Shared()
+	for _, c := range r.clients {
+		s, p := c.view.Stats(), c.server.Stats()
+		k.records += s.Spawns + s.Updates
+		k.spawns, k.resent = k.spawns+s.Spawns, k.resent+s.Resent
+		k.lost, k.late = k.lost+p.Lost, k.late+p.LateAcks
+	}
+	return k
+}
+
+// play plays ticks that count or do not.
+func (r *realRun) play(ticks int, keep bool) error {
+	for range ticks {
+		if err := r.turn(keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure plays ticks that count.
+func (r *realRun) measure(ticks int) error {
+	before := r.counts()
+	err := r.play(ticks, true)
+	r.counted.add(r.counts(), before)
+	return err
+}
+
+// countAllocations counts what the server allocates in a tick.
+func (r *realRun) countAllocations() error {
+	const ticks = 16
+	var before, after runtime.MemStats
+	total := uint64(0)
+	for range ticks {
+		r.now++
+		r.game.move()
+		for _, c := range r.clients {
+			if err := c.hear(r); err != nil {
+				return err
+			}
+		}
+		runtime.ReadMemStats(&before)
+		r.takeAcks()
+		r.game.capture.Run(r.game.store.Tick() + 1)
+		r.serve()
+		r.write()
+		runtime.ReadMemStats(&after)
+		total += after.Mallocs - before.Mallocs
+		if err := r.deliver(); err != nil {
+			return err
+		}
+	}
+	r.allocations = float64(total) / ticks
+	return nil
+}
+
+// realHeals is how many ticks without loss, jitter and motion there are at most until each client holds everything.
+const realHeals = 240
+
+var errNotHealed = errors.New("a client lacks something though nothing moves and nothing is lost")
+
+// heal stops the game and the loss, and compares all that the decoders hold.
+func (r *realRun) heal() error {
+	r.game.stopped, r.network.loss, r.network.jitter = true, 0, 0
+	synced := func() bool {
+		return !slices.ContainsFunc(r.clients, func(c *realClient) bool { return !c.view.Synced() })
+	}
+	for n := 0; n < maxRealJitter || !synced(); n++ {
+		if n == realHeals {
+			return errNotHealed
+		}
+		if err := r.turn(false); err != nil {
+			return err
+		}
+	}
+	for i, c := range r.clients {
+		if c.replica == nil {
+			continue
+		}
+		if err := r.compare(c); err != nil {
+			return fmt.Errorf("client %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// compare holds what a client has decoded against the store: the same entities, and each row.
+func (r *realRun) compare(c *realClient) error {
+	store, seen := r.game.store, 0
+	for id := range store.All {
+		if !c.view.Visible(id) {
+			continue
+		}
+		seen++
+		if e := c.replica.Entity(id.Index); !e.Alive || e.ID != id {
+			return fmt.Errorf("it lacks entity %v", id)
+		}
+		for row := range store.Schema().Rows() {
+			if got, want := c.replica.Row(id.Index, row), store.Row(id, row); !slices.Equal(got, want) {
+				return fmt.Errorf("entity %v, row %d: it holds %v, the server %v", id, row, got, want)
+			}
+			r.compared++
+		}
+	}
+	if c.replica.Len() != seen {
+		return fmt.Errorf("it has %d entities and may see %d", c.replica.Len(), seen)
+	}
+	return nil
+}
