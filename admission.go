@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// admission counts who comes from where, so that nobody takes the places and the time of all others.
+// admission counts the clients of each address and network, so that none takes the places and the time of all others.
 type admission struct {
 	limiter *peer.Limiter
 	places  map[netip.Prefix]int // Sessions with a place, by address and by network.

@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 )
 
-// delayed is what is on its way through a network that takes as long for all.
+// delayed is a datagram on its way.
 type delayed struct {
 	at     time.Duration
 	from   netip.AddrPort
@@ -301,7 +301,7 @@ func TestForgedHellosDoNotStopWhoHasACookie(t *testing.T) {
 	require.EqualValues(t, 1, s.server.Stats().Connected)
 }
 
-// Whoever comes from addresses without end makes the server keep nothing.
+// Hellos from addresses without end leave nothing at the server.
 func TestHellosFromEverywhereGrowNothing(t *testing.T) {
 	s := newSiege(t, netcode.Config{})
 	hello := (&applicant{nonce: 5}).hello(s.p)

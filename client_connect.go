@@ -69,11 +69,24 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	return nil
 }
 
-// receiveHandshake takes the server's answer to a Hello or a Join. Only who saw the Hello can know its nonce.
+// receiveHandshake takes the server's answer to a Hello or a Join. Only an end that saw the Hello knows its nonce. A Welcome that
+// comes again has no effect.
 func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
-	if c.state != Connecting || !c.takeAnswer(kind, packet) {
-		c.stats.BadHandshakes++
+	switch {
+	case c.state == Connected && kind == peer.KindWelcome:
+		if _, err := c.parseWelcome(packet); err == nil {
+			return
+		}
+	case c.state == Connecting && c.takeAnswer(kind, packet):
+		return
 	}
+	c.stats.BadHandshakes++
+}
+
+// parseWelcome reads a Welcome of the session that was accepted.
+func (c *Client) parseWelcome(packet []byte) (peer.Welcome, error) {
+	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.hash)
+	return peer.ParseWelcome(packet, fromServer)
 }
 
 // takeAnswer says whether the datagram was an answer to this attempt.
@@ -103,8 +116,7 @@ func (c *Client) takeAnswer(kind peer.Kind, packet []byte) bool {
 		if !c.attempt.waits {
 			return false
 		}
-		_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.hash)
-		welcome, err := peer.ParseWelcome(packet, fromServer)
+		welcome, err := c.parseWelcome(packet)
 		if err != nil {
 			return c.outOfRange(err)
 		}
@@ -153,7 +165,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)
 	c.inputs.restart()
 	c.writes.restart(c.protocol, c.agreed.snapshot())
-	c.spoke = c.frame.now - c.agreed.KeepAlive // The server says Welcome until it hears a packet.
+	c.spoke = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
 	if c.report.enabled(slog.LevelInfo) {

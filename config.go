@@ -47,17 +47,17 @@ type Config struct {
 	Entities int // Replicated entities to make room for at the start; more may come. Default 1024.
 	Clients  int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
 	// ClientsPerAddress is how many of the clients connected at a time may come from one IP address; below 0: any number; default: an eighth of Clients, at
-	// least 8. Who is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
+	// least 8. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
 	// exempt. Server only.
 	ClientsPerAddress int
 	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: a quarter of
 	// Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
 	ClientsPerNetwork int
 	// HandshakesPerAddress is how many datagrams of clients that connect are answered a second, from one IP address; below 0: any
-	// number; default 256. A client sends some ten a second. Who gets no other answer in time ends with peer.ReasonBusy. Exempt is who
-	// is exempt from ClientsPerAddress. Server only.
+	// number; default 256. A client sends some ten a second. A client without another answer in time ends with
+	// peer.ReasonBusy. The same addresses are exempt as for ClientsPerAddress. Server only.
 	HandshakesPerAddress int
-	// HandshakesPerNetwork is the same for a network; default 1024. Exempt is who is exempt from ClientsPerNetwork. Server only.
+	// HandshakesPerNetwork is the same for a network; default 1024. The same networks are exempt as for ClientsPerNetwork. Server only.
 	HandshakesPerNetwork int
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times

@@ -202,8 +202,10 @@ func TestTheClientTakesAWelcomeThatAServerMaySendOnly(t *testing.T) {
 			require.Equal(t, netcode.Connected, ca.client.State())
 			require.GreaterOrEqual(t, ca.client.Tick(), c.welcome.Tick+85)
 			ca.tell(ca.welcome(peer.Welcome{Client: 9, Tick: 9}))
-			require.EqualValues(t, 3, ca.client.Stats().BadHandshakes, "a second one has no effect")
-			require.Equal(t, c.welcome.Client, ca.client.ID())
+			require.Equal(t, c.welcome.Client, ca.client.ID(), "a second one has no effect")
+			require.EqualValues(t, 2, ca.client.Stats().BadHandshakes, "and is none that nobody waits for")
+			ca.tell(peer.AppendWelcome(nil, c.welcome, ^wire.NewChecksum(78, ca.p.Hash())))
+			require.EqualValues(t, 3, ca.client.Stats().BadHandshakes)
 		})
 	}
 }

@@ -47,7 +47,7 @@ type session struct {
 	epoch  uint32
 	before uint32 // Epoch of the session that the address had before; 0: none.
 	opened bool   // Welcome was sent in this frame, or since the last tick.
-	met    bool   // A packet of the client's came: it has read Welcome.
+	met    bool   // A packet of the client came: it has read Welcome.
 
 	timed      time.Duration // When it was last told the server's tick.
 	moving     bool          // It was sent a snapshot in the last tick.

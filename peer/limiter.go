@@ -17,18 +17,18 @@ type Work uint8
 
 // The kinds of work.
 const (
-	// WorkUnproven is an answer to an address that has not proved to be its own: a Challenge. Whoever forges addresses can
-	// use up this budget of others.
+	// WorkUnproven is an answer to an address that has not proved to be its own: a Challenge. A sender that forges addresses
+	// can use up this budget of others.
 	WorkUnproven Work = iota
-	// WorkProven is an answer to a valid cookie. Nobody can use up this budget but who receives at an address of the prefix.
+	// WorkProven is an answer to a valid cookie. Only a host that receives at an address of the prefix can use it up.
 	WorkProven
 
 	numWorks
 )
 
-// Limiter bounds how much handshake work a second each address prefix gets. Its memory is a table of a fixed size: where too
-// many prefixes ask at a time the one that asked least lately is forgotten, and has its whole budget again. So nobody is
-// refused for what others do outside of the prefix.
+// Limiter bounds how much handshake work a second each address prefix gets. Its memory is a table of a fixed size: if too
+// many prefixes ask at a time, the one that used least is forgotten and has its whole budget again. So no prefix is refused for
+// the work of others.
 //
 // The zero value is not usable. Not for concurrent use.
 type Limiter struct {

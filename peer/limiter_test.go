@@ -27,7 +27,7 @@ func TestLimiterGivesEachPrefixItsRate(t *testing.T) {
 	require.Equal(t, 100, taken(one, WorkUnproven, time.Minute), "up to a second's worth")
 }
 
-// Whoever asks from prefixes without end makes others be forgotten, and no others be refused; the table does not grow.
+// Prefixes without end make the limiter forget others and refuse none; the table does not grow.
 func TestLimiterForgetsAndRefusesNobodyForOthers(t *testing.T) {
 	l := NewLimiter([16]byte{1})
 	size := len(l.table)
