@@ -156,7 +156,8 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.clock.Advance(c.frame.now)
 	c.frame.clock.Set(welcome.Tick)
 	c.frame.due = true
-	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), welcome.Tick)
+	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
+	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), before)
 	out, in := checksums(accept.Epoch, c.protocol.hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
