@@ -57,7 +57,7 @@ func Host(s *Server, c *Client) error {
 	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
 	c.link.near = &s.courier
 	c.inbound.SetLocal(c.id)
-	c.inputs.restart()
+	c.inputs.restart(&c.protocol.inputs)
 	c.writes = writes{change: c.writes.change}
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
@@ -126,7 +126,8 @@ func (c *courier) sourceOf(sender wire.ClientID) *message.Source {
 	return c.inbound.Local()
 }
 
-// setNear makes what the host's player does the input of the tick that is simulated, or stands in for the next.
+// setNear makes what the host's player does the input of the tick that is simulated, or stands in for the next. Its events
+// are in the next tick that the game asks for: that of this frame, unless it has, or no tick is due.
 func (c *Client) setNear() {
 	s := c.host
 	q := s.queueOf(c.id)
@@ -138,11 +139,13 @@ func (c *Client) setNear() {
 		q.window.Judge(now, now-1)
 		s.stats.Inputs++
 	}
-	for n := range in.plans {
+	for n, plan := range in.plans {
 		copy(q.row(in, n, now), in.of(c.inputs.now, n))
+		plan.ClearEvents(in.of(c.inputs.now, n))
 	}
 	q.types[now%inputSlots], q.shown[now%inputSlots] = c.inputs.set, s.store.Tick().Begin()
 	q.newest = max(q.newest, now)
+	q.postpone(in, now, s.nextTick(q))
 }
 
 // unhosted takes note that the server ended the player's game.

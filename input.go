@@ -48,9 +48,20 @@ type inputs struct {
 }
 
 // Input registers T as an input. Call it on both sides. T is blittable, with the tags of Replicate, and has no entity
-// handles: it names an entity by a NetworkID. The only option is Named. Input panics, naming the type and the field, on a
-// type that cannot travel, on one of more than 1024 bits, on a wire name or a type that is an input already, on more than
-// 8 inputs, and on a frozen protocol.
+// handles: it names an entity by a NetworkID. The only option is Named.
+//
+// Most fields are state: sticks, keys that are held. The value that was set last is the input of every tick until another
+// is set, and stands in for ticks whose input did not arrive.
+//
+// A press that must count once is an event: a field tagged `net:"event"`, a bool or an unsigned integer of bits. Set it in
+// the frame of the press. It is set in the input of exactly one tick, whatever the rates of frames and ticks are: the next
+// tick that begins at the client takes what the frames since the last one set, and resets it. A press that arrives after
+// its tick was simulated is in the input of the next tick, if it comes at most 63 ticks late. A field tagged
+// `net:"event=count"` adds the values of the frames instead: notches of a wheel, several presses in a tick. What is set
+// while the client is not connected is no press.
+//
+// Input panics, naming the type and the field, on a type that cannot travel, on one of more than 1024 bits, on a wire name
+// or a type that is an input already, on more than 8 inputs, and on a frozen protocol.
 func Input[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
 	p.mustBeOpen("Input", t)

@@ -16,7 +16,8 @@ import (
 var ErrNoInput = errors.New("netcode: input type not registered")
 
 // SetInput sets what the player does from now on: it is the input of each tick that begins, in this frame or later, until
-// it is set again. Call it before Send, once a frame at best; of several calls in one frame the last counts. The value is
+// it is set again. Call it before Send, once a frame at best; of several calls in one frame the last counts. Fields tagged
+// `net:"event"` are presses: see Input. The value is
 // copied. The errors are ErrNoInput and *UnstorableError, of a field that is not finite, outside its range or no rotation; the input
 // stays what it was then.
 func SetInput[T any](c *Client, v *T) error {
@@ -30,8 +31,13 @@ func SetInput[T any](c *Client, v *T) error {
 	if fault.Reason != wire.NoFault {
 		return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason}
 	}
-	copy(in.of(c.inputs.now, n), lanes)
+	now := in.of(c.inputs.now, n)
+	plan.MergeEvents(lanes, now)
+	copy(now, lanes)
 	c.inputs.set |= 1 << n
+	if c.state != Connected {
+		plan.ClearEvents(now)
+	}
 	if c.host != nil {
 		c.setNear()
 	}
@@ -46,10 +52,12 @@ type inputTail struct {
 	rows    []uint32 // By type, then the tick modulo inputReach: what was set in that tick.
 	run     []uint32 // Those of one type in the order of their ticks.
 
-	newest tick.Tick // None: nothing was noted in this connection.
-	acked  tick.Tick // The newest that the server holds.
-	fresh  bool      // Something was noted since the last message.
-	shown  tick.Time // What was presented when the newest was noted; of tick None: nothing.
+	noted  []tick.Tick // By tick modulo inputReach: the tick whose row that is; None in a new connection.
+	latest tick.Tick   // The newest that was noted, before the clock went back.
+	newest tick.Tick   // None: nothing was noted in this connection.
+	acked  tick.Tick   // The newest that the server holds.
+	fresh  bool        // Something was noted since the last message.
+	shown  tick.Time   // What was presented when the newest was noted; of tick None: nothing.
 	sent   []sentInput
 }
 
@@ -66,12 +74,15 @@ func (t *inputTail) setUp(in *inputs, packets int) {
 	}
 	t.now, t.scratch = make([]uint32, in.lanes), make([]uint32, in.lanes)
 	t.rows, t.run = make([]uint32, in.lanes*inputReach), make([]uint32, in.lanes*inputReach)
-	t.sent = make([]sentInput, packets)
+	t.noted, t.sent = make([]tick.Tick, inputReach), make([]sentInput, packets)
+	in.clearEvents(t.now)
 }
 
-// restart begins a connection. What the player does goes on.
-func (t *inputTail) restart() {
-	t.newest, t.acked, t.fresh, t.shown = tick.None, tick.None, false, tick.Time{}
+// restart begins a connection. What the player does goes on, but for presses that no tick took.
+func (t *inputTail) restart(in *inputs) {
+	in.clearEvents(t.now)
+	t.newest, t.latest, t.acked, t.fresh, t.shown = tick.None, tick.None, tick.None, false, tick.Time{}
+	clear(t.noted)
 	clear(t.sent)
 }
 
@@ -96,11 +107,10 @@ func (t *inputTail) note(in *inputs, now tick.Tick, shown tick.Time) {
 		from, t.acked = now, now-1
 	}
 	for at := from; at <= now; at++ {
-		for n := range in.plans {
-			copy(t.row(in, n, at), in.of(t.now, n))
-		}
+		t.noteTick(in, at, at == now)
 	}
 	t.newest, t.fresh, t.shown = now, true, shown
+	t.latest = max(t.latest, now)
 }
 
 // waiting is how many ticks the server is not known to have.

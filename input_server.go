@@ -15,26 +15,40 @@ var errInput = errors.New("inputs that are not legal")
 
 // InputOf is what a client's player does in the tick that the server simulates, Server.Tick, to be asked in frames in which
 // TickDue. Where nothing came for this tick, the newest input before it stands in. It is false if there is no such client,
-// or T is no input, or nothing came for the last 64 ticks. It allocates nothing.
+// or T is no input, or nothing came for the last 64 ticks. Event fields are set for each press once: those of all ticks of
+// this frame, see Steps, and none in a frame in which no tick is due. It allocates nothing.
 func InputOf[T any](s *Server, client ClientID) (v T, ok bool) {
-	return InputAt[T](s, client, s.Tick())
+	return inputOf[T](s, client, s.simulated()+1, s.Tick())
 }
 
-// InputAt is InputOf for another tick: Server.Tick or one that the server has let slip by less than 64 ticks before,
-// as after a stall, when Steps is more than 1.
+// InputAt is InputOf for one tick alone: Server.Tick or one that the server has let slip by less than 64 ticks before,
+// as after a stall, when Steps is more than 1. A game asks for each of the Steps by InputAt, or once by InputOf: events are
+// in both.
 func InputAt[T any](s *Server, client ClientID, at Tick) (v T, ok bool) {
+	return inputOf[T](s, client, at, at)
+}
+
+// inputOf is the input of a tick, with the events of all ticks from first on.
+func inputOf[T any](s *Server, client ClientID, first, at Tick) (v T, ok bool) {
 	n := s.protocol.inputs.number(reflect.TypeFor[T]())
 	q := s.queueOf(client)
 	if n < 0 || q == nil {
 		return v, false
 	}
-	held := q.standing(at, n)
-	if held == tick.None {
+	lanes := q.input(&s.protocol.inputs, n, first, at)
+	if lanes == nil {
 		return v, false
 	}
-	s.protocol.inputs.plans[n].Dequantise(q.row(&s.protocol.inputs, n, held), reflect.ValueOf(&v).UnsafePointer())
+	q.asked = max(q.asked, min(at, s.Tick()))
+	s.protocol.inputs.plans[n].Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
 	return v, true
 }
+
+// simulated is the newest tick that the game simulated in an earlier frame.
+func (s *Server) simulated() tick.Tick { return s.Tick() - tick.Tick(s.frame.steps) }
+
+// nextTick is the first tick of which the game has not asked for a client's input.
+func (s *Server) nextTick(q *inputQueue) tick.Tick { return max(s.simulated(), q.asked) + 1 }
 
 // HasInput tells if a client's input of the tick that the server simulates is there, and no earlier one stands in.
 func (s *Server) HasInput(client ClientID) bool {
@@ -63,7 +77,11 @@ type inputQueue struct {
 	types  []uint8     // By slot: which types there are.
 	shown  []tick.Time // By slot: what the client showed; of tick None: not known.
 	newest tick.Tick   // The newest that was taken.
+	asked  tick.Tick   // The newest that the game asked for.
 	answer inputAnswer
+
+	late    lateEvents
+	scratch []uint32 // One row of each type.
 }
 
 // inputSlots is how many ticks an inputQueue holds: all that its window reaches.
@@ -84,6 +102,7 @@ func (q *inputQueue) setUp(in *inputs) {
 	q.window = tick.NewWindow(inputReach, inputReach, 0)
 	q.rows = make([]uint32, in.lanes*inputSlots)
 	q.types, q.shown = make([]uint8, inputSlots), make([]tick.Time, inputSlots)
+	q.scratch, q.late.rows = make([]uint32, in.lanes), make([]uint32, in.lanes)
 }
 
 // row is the lanes of one type in a tick.
@@ -163,6 +182,9 @@ func (s *Server) takeInputs(c *session) {
 		switch verdict := q.window.Judge(at, begun); verdict {
 		case tick.Accepted, tick.Late:
 			q.keep(in, g, at, i)
+			if next := s.nextTick(q); at < next {
+				q.postpone(in, at, next)
+			}
 			q.answered(at, begun)
 			s.stats.Inputs++
 			if verdict == tick.Late {

@@ -161,7 +161,7 @@ func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
 func TestInputMessagesAreReadAsWritten(t *testing.T) {
 	p := newInputPair(t)
 	rapid.Check(t, func(t *rapid.T) {
-		p.client.inputs.restart()
+		p.client.inputs.restart(&p.protocol.inputs)
 		from := tick.Tick(rapid.Int64Range(1, 1<<40).Draw(t, "from"))
 		count := rapid.IntRange(1, inputReach).Draw(t, "count")
 		var all []sticks

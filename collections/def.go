@@ -103,6 +103,8 @@ func compile(t reflect.Type, what string) (*wire.Plan, error) {
 	}
 	_, relation := plan.Target()
 	switch {
+	case plan.Events():
+		return nil, wire.ErrEvents
 	case relation || len(plan.Handles()) > 0:
 		return nil, fmt.Errorf("entity handles are local to a world: %s names an entity by a NetworkID", t)
 	case plan.Lanes() == 0:

@@ -88,6 +88,9 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 	if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
 		return nil, errors.New("entity handles are local to a world: a message names an entity by a NetworkID")
 	}
+	if plan.Events() {
+		return nil, wire.ErrEvents
+	}
 	c.plan, c.size = plan, planSize(plan)
 	c.compileCopy()
 	return c, nil

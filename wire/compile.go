@@ -31,6 +31,9 @@ const maxName = 255
 //	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
 //	net:"...,extrapolate=previous"      how both ends extrapolate the field from the versions they hold: none (it then
 //	                                    travels whole), previous (as it was) or linear; left out, as suits its kind
+//	net:"event", net:"event=count"      in inputs only: a press, which is in the input of exactly one tick. Of the frames
+//	                                    since the last tick, event joins the bits of a bool or of an unsigned integer
+//	                                    without bounds, event=count adds an integer of at most 32 bits
 //	net:"-"                             does not travel and is never touched on the receiver
 //
 // A tag on an array goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
@@ -112,7 +115,7 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		if tag.mode != tagNone || tag.extrapolate != extrapolateUsual {
+		if tag.mode != tagNone || tag.extrapolate != extrapolateUsual || tag.event != eventNone {
 			return c.fail(path, "the tag net:%q does not go with %s", tagText, t)
 		}
 		return c.structure(t, path, offset)
@@ -176,6 +179,9 @@ func (c *compiler) array(t reflect.Type, path string, offset uintptr, tag string
 // add appends a field and its lanes.
 func (c *compiler) add(o op, lanes ...lane) error {
 	if err := o.expectBy(c.tag.extrapolate, len(lanes)); err != nil {
+		return c.fail(o.path, "%v", err)
+	}
+	if err := c.event(&o, lanes); err != nil {
 		return c.fail(o.path, "%v", err)
 	}
 	o.lane = len(c.plan.lanes)

@@ -65,6 +65,7 @@ func (c *compiler) entity(t reflect.Type, path string, offset uintptr) error {
 
 // target adds the target of a relation.
 func (c *compiler) target() error {
+	c.tag = tag{}
 	c.plan.goal, c.plan.aimed = len(c.plan.lanes), true
 	return c.ref(op{kind: opTarget, size: 4, path: "target", text: "entity"})
 }

@@ -22,6 +22,7 @@ type Plan struct {
 	aimed bool   // there is a target
 	// floats says that all lanes are those of float32 fields that travel exactly.
 	floats bool
+	events []eventLane
 	debug  bool // packing is off
 	wide   bool // the processor is
 	runs   []fixedRun

@@ -27,6 +27,7 @@ type tag struct {
 	min, max, step string
 	bits           int
 	extrapolate    extrapolateKind
+	event          eventKind
 }
 
 // The words of a tag that have a value; tagKeys is how many they are.
@@ -43,6 +44,7 @@ const (
 type tagWords struct {
 	kind   string
 	values [tagKeys]string
+	event  eventKind
 }
 
 // tagModeOf is the way to travel that a word alone asks for, tagNone where it asks for none.
@@ -69,6 +71,11 @@ func splitTag(text string) (tagWords, error) {
 	for _, word := range strings.Split(text, ",") {
 		key, value, hasValue := strings.Cut(word, "=")
 		switch at := indexOf(keys[:], key); {
+		case key == "event" && w.event == eventNone && (!hasValue || value == "count"):
+			w.event = eventBits
+			if hasValue {
+				w.event = eventCount
+			}
 		case hasValue && at >= 0:
 			if value == "" || w.values[at] != "" {
 				return w, fmt.Errorf("net:%q gives %s twice or without a value", text, key)
@@ -80,7 +87,7 @@ func splitTag(text string) (tagWords, error) {
 			}
 			w.kind = word
 		default:
-			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity, and - alone", text, word)
+			return w, fmt.Errorf("net:%q: unknown or repeated word %q: there are min=, max=, step=, bits=, extrapolate=, angle, quat, half, axis, entity, event, event=count, and - alone", text, word)
 		}
 	}
 	return w, nil
@@ -95,7 +102,7 @@ func parseTag(text string) (tag, error) {
 	if err != nil {
 		return tag{}, err
 	}
-	t := tag{mode: tagModeOf(w.kind), min: w.values[keyMin], max: w.values[keyMax], step: w.values[keyStep]}
+	t := tag{mode: tagModeOf(w.kind), event: w.event, min: w.values[keyMin], max: w.values[keyMax], step: w.values[keyStep]}
 	if guess := w.values[keyExtrapolate]; guess != "" {
 		if t.extrapolate, err = parseExtrapolate(guess); err != nil {
 			return t, fmt.Errorf("net:%q: %w", text, err)

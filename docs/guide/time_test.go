@@ -35,21 +35,23 @@ func draw(world *ecs.World, at func(x, y float32)) { // each frame
 
 // begin guide
 type Control struct {
-	MoveX int8
-	Fire  bool
+	MoveX int8 // state: it stays until it is set again
+	Fire  bool `net:"event"`       // a press: in the input of exactly one tick
+	Wheel int8 `net:"event=count"` // notches, added up until a tick takes them
 }
 
-func press(client *netcode.Client) error {
-	return netcode.SetInput(client, &Control{MoveX: 1, Fire: true}) // holds until it is set again
+func play(client *netcode.Client, move int8, firePressed bool, notches int8) error { // in every frame of the client
+	return netcode.SetInput(client, &Control{MoveX: move, Fire: firePressed, Wheel: notches})
 }
 
 func walk(server *netcode.Server, players map[netcode.ClientID]*Position) { // in the server's game
 	if !server.TickDue() {
 		return // no network tick falls into this frame
 	}
+	step := float32(server.Interval().Seconds())
 	for id := range server.Clients {
 		if control, ok := netcode.InputOf[Control](server, id); ok && players[id] != nil {
-			players[id].X += float32(control.MoveX)
+			players[id].X += float32(control.MoveX) * 6 * step // 6 m/s
 		}
 	}
 }
@@ -57,10 +59,12 @@ func walk(server *netcode.Server, players map[netcode.ClientID]*Position) { // i
 // end guide
 
 // begin guide
-func shoot(server *netcode.Server, shooter netcode.ClientID, hits func(Position) bool) (hit netcode.NetworkID, ok bool) {
+func shoot(server *netcode.Server, shooter netcode.ClientID, own netcode.NetworkID, hits func(muzzle, body Position) bool) (hit netcode.NetworkID, ok bool) {
 	server.Rewind(shooter, func(past *netcode.Past) { // the world as that player saw it
+		muzzle, alive := netcode.PastOf[Position](past, own) // and itself in it
 		for id := range past.All {
-			if at, there := netcode.PastOf[Position](past, id); there && hits(at) {
+			body, there := netcode.PastOf[Position](past, id)
+			if alive && there && id != own && hits(muzzle, body) {
 				hit, ok = id, true
 			}
 		}
@@ -75,30 +79,40 @@ func TestGuideTime(t *testing.T) {
 	smooth(p)
 	netcode.Input[Control](p)
 	players := map[netcode.ClientID]*Position{}
-	var target ecs.Entity
-	var hit netcode.NetworkID
+	var target, body ecs.Entity
+	var hit, own netcode.NetworkID
+	shots, wheel := 0, 0
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Setup: func(s *systems.ServerSystems, w *ecs.World) {
 		s.Server.OnConnect(func(id netcode.ClientID) { players[id] = &Position{} })
 		build, at := generic.NewMap2[components.Replicated, Position](w), generic.NewMap1[Position](w)
-		target = build.New()
+		target, body = build.New(), build.New()
 		s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 			at.Get(target).X++
 			walk(s.Server, players)
-			if control, ok := netcode.InputOf[Control](s.Server, 1); ok && control.Fire {
-				hit, _ = shoot(s.Server, 1, func(p Position) bool { return p.X > 10 && p.X < at.Get(target).X })
+			control, ok := netcode.InputOf[Control](s.Server, 1)
+			if wheel += int(control.Wheel); ok && control.Fire {
+				shots++
+				own, _ = s.ID(body)
+				hit, _ = shoot(s.Server, 1, own, func(muzzle, p Position) bool { return p.X > muzzle.X+10 && p.X < at.Get(target).X })
 			}
 		}))
 	}})
 	require.True(t, n.RunUntil(3*time.Second, n.Connected))
-	require.NoError(t, press(n.Clients[0].Client))
-	n.Run(2 * time.Second)
-	require.Greater(t, players[1].X, float32(30))
+	n.Run(time.Second)
+	for frame := range 120 {
+		require.NoError(t, play(n.Clients[0].Client, 1, frame%30 == 7, 1))
+		n.Step()
+	}
+	n.Run(time.Second)
+	require.InDelta(t, 3*6, players[1].X, 1, "the stick stays where it was left")
+	require.Equal(t, 4, shots)
+	require.Equal(t, 120, wheel, "one for each frame")
 	id, ok := n.Server.Systems.ID(target)
 	require.True(t, ok)
 	require.Equal(t, id, hit, "it was seen where it had been")
 	drawn := 0
-	draw(&n.Clients[0].World, func(x, _ float32) { drawn++; require.Positive(t, x) })
-	require.Equal(t, 1, drawn)
+	draw(&n.Clients[0].World, func(x, _ float32) { drawn++; require.GreaterOrEqual(t, x, float32(0)) })
+	require.Equal(t, 2, drawn)
 	require.Positive(t, n.Clients[0].Present().Tick)
 	value, ok := netcode.Interpolated[Position](n.Clients[0].Client, id)
 	require.True(t, ok)

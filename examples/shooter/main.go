@@ -1,15 +1,17 @@
 // Command shooter shows inputs, a host and lag compensation at work, without a window: bots run about in a server's world
 // by the inputs that they send, and shoot at what they see, which is a little past. The server rewinds the world to
-// what the shooter saw and says what was hit there. One of the players is the host, in the server's own process and
-// world; the others connect over a bad network, on a virtual clock, so a minute of play takes a second.
+// what the shooter saw, the shooter's own body too, and finds what was hit there. One of the players is the host, in the
+// server's own process and world; the others connect over a bad network, on a virtual clock, so a minute of play takes a
+// second.
 //
-// Afterwards each shot is compared: what its bot aimed at, what the server confirmed, and what it would have said had it
-// judged by the present. At the end all stand still, and every client's world must come to equal the server's.
+// Afterwards each shot is compared: whom it hit on its bot's screen, and whom it hit at the server; whom it would have hit
+// there had the muzzle not been rewound, or nothing. At the end all stand still, and every client's world must come to
+// equal the server's.
 //
 //	go run ./examples/shooter                    four bots and a host
 //	go run ./examples/shooter -loss 10 -json     worse, for programs
 //
-// The exit status is 0 if every world converged and of the shots that arrived in time at least 95 % were confirmed.
+// The exit status is 0 if every world converged, every shot arrived once, and at least 90 % of the hits were confirmed.
 package main
 
 import (

@@ -37,17 +37,13 @@ type match struct {
 	players []*player // The host first.
 	bodies  generic.Map4[components.Replicated, components.Owner, Position, Tally]
 	avatars map[netcode.ClientID]ecs.Entity
-	judged  map[verdictKey]verdict
+	judged  map[netcode.ClientID][]verdict // Of each player's shots, in their order.
+	seen    []body                         // For judge alone.
 }
 
-// verdictKey names a shot: who, and in which tick.
-type verdictKey struct {
-	client netcode.ClientID
-	tick   netcode.Tick
-}
-
-// verdict is what the server found a shot to hit: where its shooter saw the bodies, and where they are. Zero is nobody.
-type verdict struct{ rewound, present netcode.NetworkID }
+// verdict is what the server found a shot to hit: with all bodies where the shooter saw them; with the shooter's own, from
+// which the shot comes, where it is now; and with all of them where they are now. Zero is nobody.
+type verdict struct{ rewound, muzzle, present netcode.NetworkID }
 
 func protocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
@@ -80,7 +76,7 @@ func (m *match) config(stream uint64) netcode.Config {
 }
 
 func newMatch(o options) (*match, error) {
-	m := &match{options: o, network: memory.NewNetwork(), avatars: map[netcode.ClientID]ecs.Entity{}, judged: map[verdictKey]verdict{}}
+	m := &match{options: o, network: memory.NewNetwork(), avatars: map[netcode.ClientID]ecs.Entity{}, judged: map[netcode.ClientID][]verdict{}}
 	p := protocol()
 	socket, err := m.socket(0)
 	if err != nil {
@@ -112,7 +108,7 @@ func newMatch(o options) (*match, error) {
 }
 
 // newPlayer makes a player who looks at the world in one way or another.
-func (m *match) newPlayer(p *netcode.Protocol, look func(*player, func(netcode.NetworkID, netcode.ClientID, Position))) (*player, error) {
+func (m *match) newPlayer(p *netcode.Protocol, look func(see func(body))) (*player, error) {
 	n := uint64(len(m.players))
 	client, err := netcode.NewClient(p, m.config(1+n))
 	if err != nil {

@@ -26,9 +26,8 @@ func (m *match) Update(*ecs.World) {
 		at.X, at.Y = clamp(at.X+c.MoveX*step), clamp(at.Y+c.MoveY*step)
 	}
 	for client := range m.server.Clients {
-		c, ok := netcode.InputOf[Control](m.server, client)
-		if ok && c.Fire && m.server.HasInput(client) { // What only stands in pulls no trigger.
-			m.judge(client, Position{c.AimX, c.AimY})
+		if c, ok := netcode.InputOf[Control](m.server, client); ok && c.Fire {
+			m.judge(client, c.Aim)
 		}
 	}
 }
@@ -38,36 +37,39 @@ func (m *match) Finalize(*ecs.World) {}
 
 func clamp(v float32) float32 { return min(max(v, -halfWidth), halfWidth) }
 
-// judge finds whom a shot hits, in what its shooter saw.
-func (m *match) judge(client netcode.ClientID, aim Position) {
-	own, _ := m.host.ID(m.avatars[client])
+// judge finds whom a shot hits, in what its shooter saw. The muzzle is rewound with the targets: a player that does not
+// predict its own body sees it where it was, too, and takes its aim from there.
+func (m *match) judge(client netcode.ClientID, aim float32) {
+	mine := m.avatars[client]
+	own, _ := m.host.ID(mine)
+	_, _, here, _ := m.bodies.Get(mine)
 	var v verdict
 	m.server.Rewind(client, func(view *netcode.Past) {
-		nearest := float32(radius * radius)
+		m.seen = m.seen[:0]
+		muzzle := *here
 		for id := range view.All {
-			at, ok := netcode.PastOf[Position](view, id)
-			if d := distance(at, aim); ok && id != own && d <= nearest {
-				v.rewound, nearest = id, d
+			if at, ok := netcode.PastOf[Position](view, id); ok {
+				m.seen = append(m.seen, body{id: id, at: at})
+				if id == own {
+					muzzle = at
+				}
 			}
 		}
+		v.rewound = shoot(muzzle, aim, own, m.seen)
+		v.muzzle = shoot(*here, aim, own, m.seen)
 	})
-	nearest := float32(radius * radius)
+	m.seen = m.seen[:0]
 	for other := range m.server.Clients {
-		e := m.avatars[other]
-		_, _, at, _ := m.bodies.Get(e)
-		if d := distance(*at, aim); other != client && d <= nearest {
-			v.present, _ = m.host.ID(e)
-			nearest = d
-		}
+		id, _ := m.host.ID(m.avatars[other])
+		_, _, at, _ := m.bodies.Get(m.avatars[other])
+		m.seen = append(m.seen, body{id: id, at: *at})
 	}
-	m.judged[verdictKey{client, m.server.Tick()}] = v
+	v.present = shoot(*here, aim, own, m.seen)
+	m.judged[client] = append(m.judged[client], v)
 	if hit, ok := m.host.Entity(v.rewound); ok {
-		_, _, _, mine := m.bodies.Get(m.avatars[client])
-		mine.Hits++
+		_, _, _, score := m.bodies.Get(mine)
+		score.Hits++
 		_, _, _, theirs := m.bodies.Get(hit)
 		theirs.Taken++
 	}
 }
-
-// distance is the square of the distance.
-func distance(a, b Position) float32 { return (a.X-b.X)*(a.X-b.X) + (a.Y-b.Y)*(a.Y-b.Y) }

@@ -9,24 +9,38 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the bots saw is what the server confirms, also on a bad network, and without a rewind most would have missed.
+// Whom a shot hit on the screen of who shot is whom the server finds hit, also on a bad network: of the bots behind it at
+// least 91 %, where the muzzle is rewound with the targets. From a muzzle that is not, less than half of them hit. Every
+// shot arrives exactly once, though a press lasts one frame and a tick two.
 func TestShotsAreConfirmedAgainstWhatWasSeen(t *testing.T) {
-	for _, args := range [][]string{
-		{"-json"},
-		{"-json", "-loss", "10", "-jitter", "30ms", "-seed", "2"},
-		{"-json", "-delay", "0s", "-jitter", "0s", "-loss", "0", "-seconds", "10"},
+	for _, c := range []struct {
+		args string
+		lag  bool
+	}{
+		{"-json -seconds 60", true},
+		{"-json -seconds 60 -loss 10 -jitter 30ms -seed 2", true},
+		{"-json -seconds 60 -loss 20 -jitter 40ms -seed 3", true},
+		{"-json -delay 0s -jitter 0s -loss 0 -seconds 10", false},
 	} {
 		var out, errs bytes.Buffer
-		require.Equal(t, statusFine, run(args, &out, &errs), "%v: %s%s", args, out.String(), errs.String())
+		require.Equal(t, statusFine, run(strings.Fields(c.args), &out, &errs), "%v: %s%s", c.args, out.String(), errs.String())
 		var r result
 		require.NoError(t, json.Unmarshal(out.Bytes(), &r))
-		t.Logf("%v: %d shots, %d in time, %d confirmed, %d without rewind", args, r.Shots, r.Judged, r.Confirmed, r.Present)
 		require.True(t, r.Converged)
-		require.Greater(t, r.Judged, 100)
-		require.GreaterOrEqual(t, float64(r.Judged), .9*float64(r.Shots))
-		require.Less(t, r.Present, r.Confirmed)
-		require.True(t, r.Players[0].Host)
-		require.Equal(t, r.Players[0].Judged, r.Players[0].Confirmed, "the host shoots at what is there")
+		require.Greater(t, r.Judged, 50)
+		require.Equal(t, r.Shots, r.Judged, "each shot arrives once")
+		host := r.Players[0]
+		require.True(t, host.Host)
+		require.Equal(t, host.Hits, host.Confirmed, "the host shoots at what is there")
+		hits, share := r.Hits-host.Hits, func(n int) float64 { return 100 * float64(n) / float64(r.Hits-host.Hits) }
+		rewound, muzzle, present := share(r.Confirmed-host.Confirmed), share(r.Muzzle-host.Muzzle), share(r.Present-host.Present)
+		t.Logf("%s: of %d hits of the bots %.0f %% are confirmed, %.0f %% without rewinding the muzzle, %.0f %% without any", c.args, hits, rewound, muzzle, present)
+		require.GreaterOrEqual(t, rewound, 91.)
+		require.Less(t, muzzle, rewound)
+		require.Less(t, present, rewound)
+		if c.lag {
+			require.Less(t, muzzle, 50.)
+		}
 	}
 }
 

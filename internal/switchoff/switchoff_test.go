@@ -23,7 +23,7 @@ const tree = "../.."
 
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(),
-		messages(), handshake(), games(), fast(), kernels())
+		messages(), handshake(), games(), presses(), fast(), kernels())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
