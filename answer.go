@@ -124,11 +124,16 @@ func refuse(ctx *Context, reason error) {
 		l.near.refused(ctx.Call, ctx.Local, reason.Error())
 		return
 	}
-	p := peer.Post{Type: wire.MessageRefusal, Stage: ctx.Stage, Channel: ctx.Channel, Flags: wire.FlagCall, Call: ctx.Call}
+	c.postRefusal(l, peer.Post{Stage: ctx.Stage, Channel: ctx.Channel, Call: ctx.Call}, reason)
+}
+
+// postRefusal sends the refusal of a question to an end. p has the stage, the channel and the number of the call.
+func (c *courier) postRefusal(l *link, p peer.Post, reason error) {
+	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
 	body := peer.AppendRefusal(nil, reason.Error())
 	if l.early != nil && l.early.holds(c.server.client(l.remote).view, &p) {
 		_ = l.delay(&p, "", body) // It is behind a message that is held.
-	} else if err = l.outgoing.Push(&p, body); err != nil {
+	} else if err := l.outgoing.Push(&p, body); err != nil {
 		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
 	}
 }

@@ -201,7 +201,7 @@ func (c *Client) OnConnect(f func(self ClientID)) {
 // OnDisconnect adds a function that is called once when a connection or an attempt ends, with the reason: also with
 // peer.ReasonClosed after Close. When the server closed in order, or kicked, it is called after the handlers of the reliable
 // messages that the server had sent (Config.LeaveTimeout); State is Closing meanwhile. self is ID, which is that of an earlier connection, or 0, when an attempt failed.
-// If it panics, OnError is told, by *PanicError.
+// If it panics, OnError is given a *PanicError.
 func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Client.OnDisconnect")
 	c.events.disconnected = append(c.events.disconnected, f)

@@ -89,14 +89,15 @@ type marker struct{}
 
 // newCollection registers one type of collection.
 func newCollection(p *Protocol, call string, kind collections.Kind, name string, element, key reflect.Type, options []CollectionOption) *collections.Def {
-	p.mustBeOpen(call, element)
+	shown := shownElement(kind, element)
+	p.mustBeOpen(call, shown)
 	if !legalName(name) {
 		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon",
-			call, element, name, maxName))
+			call, shown, name, maxName))
 	}
 	for _, other := range p.collections {
 		if other.Name() == name {
-			panic(fmt.Sprintf("netcode: %s[%s]: the name %q is taken by another collection", call, element, name))
+			panic(fmt.Sprintf("netcode: %s[%s]: the name %q is taken by another collection", call, shown, name))
 		}
 	}
 	var limits collections.Limits
@@ -105,13 +106,27 @@ func newCollection(p *Protocol, call string, kind collections.Kind, name string,
 	}
 	def, err := collections.NewDef(kind, name, element, key, limits)
 	if err != nil {
-		panic(fmt.Sprintf("netcode: %s[%s] %q: %v", call, element, name, err))
+		panic(fmt.Sprintf("netcode: %s[%s] %q: %v", call, shown, name, err))
 	}
 	if len(p.collections) == 0 {
 		addCollectionMessage(p)
 	}
 	p.collections = append(p.collections, def)
 	return def
+}
+
+// elementName is how errors name the type of an element.
+type elementName string
+
+// String returns the name.
+func (n elementName) String() string { return string(n) }
+
+// shownElement names the element of a collection in the words of the user: of a map its key and value.
+func shownElement(kind collections.Kind, element reflect.Type) elementName {
+	if kind == collections.Map {
+		return elementName(element.Field(0).Type.String() + ", " + element.Field(1).Type.String())
+	}
+	return elementName(element.String())
 }
 
 // addCollectionMessage registers the message type that collections travel in.

@@ -1,7 +1,7 @@
 package netcode
 
 import (
-	"log/slog"
+	"runtime/debug"
 
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
@@ -24,15 +24,14 @@ func (c *courier) contained(name string, with wire.ClientID) {
 	}
 }
 
-// blame ends the connection for which a function of the game panicked. Where there is none, or none any more, it is an
-// error that has no caller.
+// blame logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
+// called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
 func (c *courier) blame(name string, with wire.ClientID, value any) {
-	if !c.knows(with) || with == c.inbound.Local().ID() {
-		c.report.error(&PanicError{Name: name, Value: value})
-		return
+	failed := &PanicError{Name: name, Sender: with, Value: value, Stack: debug.Stack()}
+	c.report.panicked(failed)
+	if c.knows(with) && with != c.inbound.Local().ID() {
+		c.part(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: name})
 	}
-	c.report.log(slog.LevelError, "a handler panicked", "message", name, "sender", with, "panic", value)
-	c.part(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: name})
 }
 
 // tellCaller tells whoever waits for an answer that there is none.

@@ -67,6 +67,8 @@ func TestCase15PanicsAtDisconnect(t *testing.T) {
 	var failed *netcode.PanicError
 	require.Len(t, errors, 3)
 	require.ErrorAs(t, errors[0], &failed)
+	require.NotEmpty(t, failed.Stack)
+	failed.Stack = nil
 	require.Equal(t, netcode.PanicError{Name: "OnDisconnect", Value: "gone"}, *failed)
 	require.ErrorAs(t, errors[2], &failed)
 	require.Equal(t, "a call's answer", failed.Name)

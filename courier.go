@@ -33,7 +33,7 @@ type courier struct {
 	running     bool // A frame is under way.
 
 	from    *link        // Whose packet is being queued.
-	unheard [1 << 8]bool // Types without a handler here of which one came, and was told of.
+	unheard [1 << 8]bool // Types without a handler here, or unknown, of which one came, and was told of.
 	fault   error        // What is wrong with it after all.
 	arrived func(a *peer.Arrival)
 }

@@ -105,6 +105,38 @@ func (p *Protocol) firstDifference(theirs peer.Digest) string {
 	return detail
 }
 
+// difference says in words where a client's protocol first differs, for the server's log. The server has the hashes of the client's
+// entries and not their text, so it finds out from their order which end lacks an entry.
+func (p *Protocol) difference(theirs peer.Digest) string {
+	place, found := p.digest.FirstDifference(theirs)
+	switch {
+	case !found || place >= peer.MaxDigest:
+		return "the protocols differ beyond what a handshake can tell"
+	case place >= len(p.entries):
+		last := p.entries[len(p.entries)-1]
+		return fmt.Sprintf("the client has %d entries and the server %d: those behind %s %q are not here", theirs.Types(), len(p.entries), last.kind, last.name)
+	}
+	ours := p.entries[place]
+	kindAndName := fmt.Sprintf("%s %q", ours.kind, ours.name)
+	switch {
+	case place >= theirs.Len() || contains(p.digest, place+1, theirs.At(place)):
+		return "the client does not have " + kindAndName
+	case contains(theirs, place+1, p.digest.At(place)):
+		return "the client has a type that the server does not have, in front of " + kindAndName
+	}
+	return fmt.Sprintf("%s differs, or the client does not have it: here it is %s", kindAndName, ours.text)
+}
+
+// contains reports whether a hash is in a digest, at a place or behind it.
+func contains(d peer.Digest, from int, hash uint32) bool {
+	for i := from; i < d.Len(); i++ {
+		if d.At(i) == hash {
+			return true
+		}
+	}
+	return false
+}
+
 // explain turns the detail of a WrongProtocol refusal into a sentence that names the first type, and where possible
 // the first field, that differs. The detail comes from the server and is treated as any text from afar.
 func (p *Protocol) explain(detail string) string {

@@ -21,7 +21,7 @@
 //
 // # Server: methods for games
 //
-//   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick]
+//   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
 //   - Who sees what: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
 //   - Who writes what: [Server.SetOwner], [Server.Owner], [Server.Grant], [Server.Granted], [Server.OnAuthority], [MayWrite]
 //   - Entities that are in no world: [Server.Spawn], [Put], [Remove], [Server.Despawn]
@@ -32,7 +32,7 @@
 // # Client: methods for games
 //
 //   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
-//     [Client.RTT], [Client.Loss]; [Host] and [Client.Hosted]
+//     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - What it shows: [Interpolated], [InterpolatedAt], [Client.Replica]
 //   - What it does: [SetInput]; what it writes: [MayWrite], [Write], [Client.AskAuthority], [Client.ReleaseAuthority], [Client.OnAuthority], [Client.Rights]
@@ -43,8 +43,8 @@
 // A frame is made of these. Package systems calls them, and so does who connects a server or client to something else than an Arche world;
 // games leave them alone. Note that [Server.Send] and [Client.Send] are steps of the frame: a message is sent by the function [Send].
 //
-//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Writes], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainRuns], [Server.DrainAll], [Server.Enter], [Server.Tag]
-//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Gather], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag]
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Writes], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainRuns], [Server.DrainAll], [Server.Enter], [Server.Tag], [Server.Attach], [Server.Detach]
+//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Gather], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag], [Client.Attach], [Client.Detach]
 //   - [Client.Acked] and [Client.Lost] are for package peer alone.
 //
 // # Packages

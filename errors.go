@@ -41,6 +41,8 @@ var (
 	// ErrBackPressure says that Config.ReliableBytes of reliable messages wait for that peer or are not acknowledged yet;
 	// nothing was sent. Try again in a later frame.
 	ErrBackPressure = errors.New("netcode: too many reliable messages wait to be delivered")
+	// ErrMessagesWait says that a packet size cannot change now, because messages wait that were cut for packets of the old size.
+	ErrMessagesWait = errors.New("netcode: messages wait or are not acknowledged: set the packet size in OnConnect")
 	// ErrTooManyCalls says that Config.Calls questions wait for their answers already.
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
 	// ErrNoContext says that Call was given a context that is nil, or no function to tell.
@@ -129,14 +131,31 @@ type CallError struct {
 // Error implements error.
 func (e *CallError) Error() string { return "netcode: the call was refused: " + e.Text }
 
-// PanicError says that a handler panicked on a message that this end had sent itself, or another function of the game that
-// was called for a connection which was over: there is no connection to end for it.
+// PanicError says that a handler panicked, or another function of the game that was called for a connection. OnError is given
+// it, and the log has its stack. The connection of the sender ends with peer.ReasonHandlerPanic; a panic on a message that this end
+// sent to itself ends none.
 type PanicError struct {
-	Name  string // Wire name of the message type, or what the function was given to.
-	Value any    // What it panicked with.
+	Name   string   // Wire name of the message type, or of the function: "OnConnect", "OnDisconnect", "OnChange of a collection", "a call's answer".
+	Sender ClientID // Who sent the message: 0 for the server.
+	Value  any      // The value given to panic.
+	Stack  []byte   // The stack of the panic, as debug.Stack formats it.
 }
 
-// Error implements error.
+// Error implements error. The stack is not part of it.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("netcode: the handler of %s panicked: %v", e.Name, e.Value)
+	return fmt.Sprintf("netcode: the handler of %s panicked for %s: %v", e.Name, nameOf(e.Sender), e.Value)
+}
+
+// Unwrap returns the value given to panic if that is an error, so that errors.Is and errors.As find it.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// nameOf names an end in the text of an error.
+func nameOf(id ClientID) string {
+	if id == 0 {
+		return "the server"
+	}
+	return fmt.Sprintf("client %d", id)
 }

@@ -3,6 +3,7 @@ package netcode
 import (
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -140,8 +141,8 @@ func (c *content) take(h wire.MessageHeader, payload []byte, role peer.Role) err
 	return fmt.Errorf("message type %d of %d bytes", h.Type, len(payload))
 }
 
-// legal judges a whole message of the game, or a refusal: its type is registered and may come from there, it belongs to a
-// call if and only if its type does, and its fields are legal.
+// legal judges a whole message of the game, or a refusal: its type may come from there, it belongs to a call if and only if its type
+// does, and its fields are legal. A message of a type that is not registered is legal and has no effect.
 func (c *courier) legal(a *peer.Arrival) error {
 	h := a.Header
 	if h.Type == wire.MessageRefusal {
@@ -152,8 +153,8 @@ func (c *courier) legal(a *peer.Arrival) error {
 	}
 	of, ok := c.protocol.messages.Lookup(h.Type)
 	switch {
-	case !ok:
-		return fmt.Errorf("unknown message type %d", h.Type)
+	case !ok: // arrive ignores it
+		return nil
 	case !of.Direction.Allows(c.server == nil):
 		return fmt.Errorf("message %s goes the other way", of.Name)
 	case (c.protocol.roles[h.Type] != alone) != (h.Flags&wire.FlagCall != 0):
@@ -182,6 +183,10 @@ func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 	for r.Next() {
 		h := r.Header
 		if r.Channel == 0 && h.Flags == 0 && h.Type >= wire.FirstUserMessage {
+			if c.unknown(h.Type) {
+				c.noteUnknown(h.Type)
+				continue
+			}
 			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // What it refuses it counts.
 			continue
 		}
@@ -209,6 +214,10 @@ func (c *courier) arrive(a *peer.Arrival) {
 			return
 		}
 	}
+	if c.unknown(a.Header.Type) {
+		c.ignore(a)
+		return
+	}
 	m := message.Message{
 		Type: a.Header.Type, Stage: a.Header.Stage, Channel: a.Channel, Entity: a.Entity, Cost: a.Cost,
 		Call: a.Call, HasCall: a.Header.Flags&wire.FlagCall != 0,
@@ -223,6 +232,31 @@ func (c *courier) arrive(a *peer.Arrival) {
 		return
 	}
 	_ = c.inbound.Push(&m, a.Body) // What it refuses it counts; of a reliable one the source's Fault tells.
+}
+
+// unknown tells if a message of the game is of a type that this end's protocol lacks.
+func (c *courier) unknown(t wire.MessageType) bool {
+	_, ok := c.protocol.messages.Lookup(t)
+	return !ok && t >= wire.FirstUserMessage
+}
+
+// ignore drops a message of an unknown type. Its number counts as delivered and its credit is given back; a question is refused, so
+// that the asker does not wait.
+func (c *courier) ignore(a *peer.Arrival) {
+	c.noteUnknown(a.Header.Type)
+	c.from.arrivals.Freed(a.Cost)
+	if a.Header.Flags&wire.FlagCall != 0 {
+		c.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)
+	}
+}
+
+// noteUnknown counts a message of an unknown type, and logs the first of each type.
+func (c *courier) noteUnknown(t wire.MessageType) {
+	c.stats.UnknownTypes++
+	if !c.unheard[t] {
+		c.unheard[t] = true
+		c.report.log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
+	}
 }
 
 // special handles what belongs to a call.

@@ -2,6 +2,7 @@ package netcode_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -143,6 +144,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 	require.EqualValues(t, 1, r.server.Stats().HandlerPanics)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
 	require.Contains(t, out.String(), "thirteen")
+	require.Contains(t, out.String(), "TestCase15HandlerPanics", "the stack")
 	require.NotContains(t, bad.Err().Error(), "thirteen", "what it was is nobody else's business")
 
 	require.NoError(t, netcode.Send(r.server.Server, netcode.To(2), &chat{13}))
@@ -150,15 +152,53 @@ func TestCase15HandlerPanics(t *testing.T) {
 	require.ErrorIs(t, good.Err(), peer.ReasonHandlerPanic)
 	require.Contains(t, r.server.log, "disconnect 2: a handler of its message failed: chat")
 
-	require.Empty(t, r.server.errors)
-	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{13}), "at once or later, to oneself it is an error")
+	require.Len(t, r.server.errors, 1, "of the first client's message; the other one was the client's own")
+	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{13}), "at once or later, to oneself it ends no connection")
 	r.run(frameTime)
+	require.Len(t, r.server.errors, 2)
+	var failed *netcode.PanicError
+	require.ErrorAs(t, r.server.errors[1], &failed)
+	require.Equal(t, "chat", failed.Name)
+	require.Equal(t, "thirteen", failed.Value)
+}
+
+var errBroken = errors.New("broken")
+
+// A handler that panics, at either end: OnError gets the message type, the stack and the sender.
+func TestOnErrorGetsThePanicOfAHandler(t *testing.T) {
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) { breakDown() })
+	r := newRig(t, p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
+	r.joined(p, netcode.Config{})
+	c := r.joined(p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
+	var told []error
+	c.OnError(func(err error) { told = append(told, err) })
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
+	r.until(func() bool { return c.State() == netcode.Disconnected })
 	require.Len(t, r.server.errors, 1)
 	var failed *netcode.PanicError
 	require.ErrorAs(t, r.server.errors[0], &failed)
 	require.Equal(t, "chat", failed.Name)
-	require.Equal(t, "thirteen", failed.Value)
+	require.Equal(t, netcode.ClientID(2), failed.Sender)
+	require.Equal(t, errBroken, failed.Value)
+	require.Contains(t, string(failed.Stack), "breakDown")
+	require.ErrorIs(t, r.server.errors[0], errBroken)
+	require.EqualError(t, failed, "netcode: the handler of chat panicked for client 2: broken")
+
+	d := r.clients[0]
+	d.OnError(func(err error) { told = append(told, err) })
+	require.NoError(t, netcode.Send(r.server.Server, netcode.To(1), &chat{2}))
+	r.until(func() bool { return d.State() == netcode.Disconnected })
+	require.Len(t, told, 1)
+	require.ErrorAs(t, told[0], &failed)
+	require.Zero(t, failed.Sender)
+	require.Contains(t, string(failed.Stack), "breakDown")
+	require.EqualError(t, failed, "netcode: the handler of chat panicked for the server: broken")
+	require.Len(t, r.server.errors, 1)
 }
+
+//go:noinline
+func breakDown() { panic(errBroken) }
 
 func TestCase15AnswerPanics(t *testing.T) {
 	p := protocol()

@@ -66,6 +66,17 @@ func TestAPressThatComesLateIsInTheNextTick(t *testing.T) {
 	}
 }
 
+// Of several ticks that begin in a frame the newest has the press: what the client showed is known for that one.
+func TestAPressIsInTheNewestTickOfItsFrame(t *testing.T) {
+	p := newJabs(t)
+	p.set(t, 100, jab{1, 0})
+	p.set(t, 103, jab{2, 1})
+	late := p.message()
+	for at, want := range []jab{{1, 0}, {2, 0}, {2, 0}, {2, 1}} {
+		require.Equal(t, want, p.asked(t, late, tick.Tick(100+at)))
+	}
+}
+
 // Where a client's clock goes back, ticks come again whose inputs the server may have: they keep their presses, and a new
 // one waits for a tick that the server does not have.
 func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {

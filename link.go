@@ -50,6 +50,7 @@ type link struct {
 	closeFirst uint64 // Sequence of the first close message.
 	closesLeft int
 	closeAt    time.Duration
+	packetSize int  // Bytes of the largest packet that this end sends.
 	closeHeard bool // The other end acknowledged a close message.
 }
 
@@ -58,6 +59,7 @@ func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.Client
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
 	l.outgoing, l.early = peer.NewOutgoing(l.config.outgoing(), pool), nil
+	l.packetSize = l.config.PacketSize
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget = peer.NewBudget(l.config.SendBudget, now)

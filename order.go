@@ -57,11 +57,33 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("netcode: the system %s runs after %s: keep them in the order of Systems()", e.Step, e.After)
 }
 
+// Attach notes that a group of systems drives this server, and returns false if one does already. NewServer and NewHost of package
+// systems call it.
+func (s *Server) Attach() bool { return s.order.attach() }
+
+// Detach notes that the group was finalised. Another may then drive the server.
+func (s *Server) Detach() { s.order.attached = false }
+
+// Attach notes that a group of systems drives this client, and returns false if one does already.
+func (c *Client) Attach() bool { return c.order.attach() }
+
+// Detach notes that the group was finalised. Another may then drive the client.
+func (c *Client) Detach() { c.order.attached = false }
+
+// attach is Attach.
+func (o *order) attach() bool {
+	was := o.attached
+	o.attached = true
+	return !was
+}
+
 // fixedWithin is how many frames a game may take until its first fixed step.
 const fixedWithin = 1000
 
 // order watches the first frame and reports each step that is out of place once.
 type order struct {
+	attached bool // A group of systems drives the end.
+
 	want   uint32 // Bit s: the frame needs step s.
 	seen   uint32
 	last   Step

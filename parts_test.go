@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/peer"
 )
 
 func TestOutputKeepsOrderAndContent(t *testing.T) {
@@ -68,6 +70,20 @@ func TestExplainBearsAnyText(t *testing.T) {
 	for _, detail := range []string{"", "-1 x", "0", "0 limits", "1 component thing{X:i16", "99 component x{", "1 component thing{X:i8}"} {
 		require.NotEmpty(t, p.explain(detail), detail)
 	}
+}
+
+// Whatever a client says that its protocol is, the server has words for the difference.
+func TestDifferenceBearsAnyDigest(t *testing.T) {
+	p := NewProtocol()
+	Replicate[struct{ X int8 }](p, Named("thing"))
+	Handle[struct{ Y int8 }](p, nil, Named("message"))
+	p.freeze()
+	ours := []uint32{p.digest.At(0), p.digest.At(1), p.digest.At(2)}
+	rapid.Check(t, func(t *rapid.T) {
+		hashes := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(ours), rapid.Uint32()), 0, 600).Draw(t, "hashes")
+		require.NotEmpty(t, p.difference(peer.NewDigest(hashes)))
+		require.NotEmpty(t, p.difference(peer.NewDigest(append(ours[:2:2], hashes...))))
+	})
 }
 
 func TestStateNames(t *testing.T) {

@@ -171,7 +171,7 @@ func (p *Protocol) answers(question, answer reflect.Type) bool {
 }
 
 // mustBeOpen panics when it is too late to register.
-func (p *Protocol) mustBeOpen(call string, t reflect.Type) {
+func (p *Protocol) mustBeOpen(call string, t fmt.Stringer) {
 	if p == nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is nil: make it with NewProtocol", call, t))
 	}

@@ -129,7 +129,10 @@ func (r *reader) whole(kind, stage byte, b []byte, fromServer bool) string {
 		must(stage&0x38 == 0x20 && len(b) <= 200, "refusal")
 		return text + fmt.Sprintf("Refusal %q", detail(b))
 	}
-	must(kind >= 16 && int(kind)-16 < len(r.messages), "message %d of %d bytes", kind, len(b))
+	must(kind >= 16 && kind < 255, "message %d of %d bytes", kind, len(b))
+	if int(kind)-16 >= len(r.messages) {
+		return text + fmt.Sprintf("Unknown %d of %d bytes", kind, len(b))
+	}
 	role := r.roles[kind-16]
 	must(called == (strings.HasSuffix(role, "[question]") || strings.HasSuffix(role, "[answer]")), "call of %s", role)
 	must(!strings.HasPrefix(role, "[from client;") || !fromServer, "direction")

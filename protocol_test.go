@@ -130,64 +130,67 @@ func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
 	}
 	cases := map[string]struct {
 		client func(p *netcode.Protocol)
-		want   string
+		want   string // What the client is told.
+		logged string // What the server logs.
 	}{
 		"field type": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[wide](p, netcode.Named("position"))
 			netcode.Handle[chat](p, nil)
-		}, `component "position" differs: the server has the field X:`},
+		}, `component "position" differs: the server has the field X:`, `component \"position\" differs, or the client does not have it: here it is component position{X:f32;Y:f32}`},
 		"field name": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[renamed](p, netcode.Named("position"))
 			netcode.Handle[chat](p, nil)
-		}, `component "position" differs: the server has the field Y:`},
+		}, `component "position" differs: the server has the field Y:`, `component \"position\" differs, or the client does not have it: here it is component position{X:f32;Y:f32}`},
 		"quantisation": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[stepped](p, netcode.Named("position"))
 			netcode.Handle[chat](p, nil)
-		}, `component "position" differs: the server has the field X:`},
+		}, `component "position" differs: the server has the field X:`, `component \"position\" differs, or the client does not have it`},
 		"field more": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[struct{ X, Y, Z float32 }](p, netcode.Named("position"))
 			netcode.Handle[chat](p, nil)
-		}, `component "position" differs: the client has the field Z:`},
+		}, `component "position" differs: the client has the field Z:`, `component \"position\" differs, or the client does not have it`},
 		"component missing at the client": {func(p *netcode.Protocol) {
 			netcode.Replicate[position](p)
 			netcode.Handle[chat](p, nil)
-		}, `the client does not have component "health"`},
+		}, `the client does not have component "health"`, `the client does not have component \"health\"`},
 		"last component missing at the client": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Handle[chat](p, nil)
-		}, `the client does not have component "position"`},
+		}, `the client does not have component "position"`, `the client does not have component \"position\"`},
 		"component missing at the server": {func(p *netcode.Protocol) {
 			base(p)
 			netcode.Replicate[wide](p, netcode.Named("ammunition"))
-		}, `the server does not have component "ammunition"`},
+		}, `the server does not have component "ammunition"`, `the client has a type that the server does not have, in front of component \"health\"`},
 		"message missing at the client": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[position](p)
-		}, `the client does not have message "chat"`},
+		}, `the client does not have message "chat"`, `the client does not have message \"chat\"`},
 		"message missing at the server": {func(p *netcode.Protocol) {
 			base(p)
 			netcode.Handle[wave](p, nil)
-		}, `the server does not have message "wave"`},
+		}, `the server does not have message "wave"`, `the client has 5 entries and the server 4: those behind message \"chat\" are not here`},
 		"message fields": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[position](p)
 			netcode.Handle[position](p, nil, netcode.Named("chat"))
-		}, `message "chat" differs: the server has the field Number:`},
+		}, `message "chat" differs: the server has the field Number:`, `message \"chat\" differs, or the client does not have it`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			server, client := netcode.NewProtocol(), netcode.NewProtocol()
 			base(server)
 			c.client(client)
-			r := newRig(t, server, netcode.Config{})
+			var out bytes.Buffer
+			r := newRig(t, server, netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			end := r.join(client, netcode.Config{})
 			r.until(func() bool { return end.State() == netcode.Disconnected })
 			require.ErrorIs(t, end.Err(), peer.ReasonWrongProtocol)
 			require.Contains(t, end.Err().Detail, c.want)
+			require.Contains(t, out.String(), `difference="`+c.logged)
 			require.Empty(t, r.server.log)
 			require.EqualValues(t, 1, r.server.Stats().RefusedProtocol)
 			require.EqualValues(t, 1, end.Stats().RefusedProtocol)

@@ -91,8 +91,10 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}
-	if _, relation := plan.Target(); call != "Replicate" && (relation || len(plan.Handles()) > 0) {
-		panic(fmt.Sprintf("netcode: %s[%s]: entity handles are local to a world: a message names an entity by a NetworkID", call, t))
+	if call != "Replicate" {
+		if err := plan.CheckHandles(); err != nil {
+			panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
+		}
 	}
 	if call != "Input" && plan.Events() {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))

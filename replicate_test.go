@@ -50,7 +50,8 @@ func TestMessagesNameEntitiesByNetworkID(t *testing.T) {
 		At ecs.Entity `net:"entity"`
 	}
 	require.PanicsWithValue(t,
-		"netcode: Handle[netcode_test.aim]: entity handles are local to a world: a message names an entity by a NetworkID",
+		`netcode: Handle[netcode_test.aim]: wire: aim.At: entity handles are local to a world, also with the tag net:"entity": `+
+			`a message, an input or a collection names an entity by a field of type NetworkID with that tag`,
 		func() { netcode.Handle[aim](netcode.NewProtocol(), nil) })
 	require.Panics(t, func() { netcode.Handle[follows](netcode.NewProtocol(), nil) })
 	type aimed struct {

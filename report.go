@@ -44,6 +44,15 @@ func (r *reporter) error(err error) {
 	}
 }
 
+// panicked logs a panic with its stack, whoever else is told, and passes it to OnError.
+func (r *reporter) panicked(err *PanicError) {
+	r.errors++
+	r.log(slog.LevelError, "a handler panicked", "message", err.Name, "sender", err.Sender, "panic", err.Value, "stack", string(err.Stack))
+	for _, f := range r.onError {
+		f(err)
+	}
+}
+
 // enabled tells if a line at that level would be wanted at all; it keeps the arguments of log from being made for
 // nothing.
 func (r *reporter) enabled(level slog.Level) bool {

@@ -120,7 +120,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
 // may be dispatched any number of times in a frame; what waits for one that is not waits on. A handler that panics ends
-// the connection of the sender; what the server sent itself is reported to OnError instead, as *PanicError.
+// the connection of the sender, unless the server sent the message to itself. OnError is given a *PanicError, and the log has its stack.
 func (s *Server) Dispatch(stage Stage) {
 	s.inbound.Drain(stage)
 }
@@ -172,14 +172,14 @@ func (s *Server) OnConnect(f func(client ClientID)) {
 // OnDisconnect adds a function that is called once for each connected client when its connection ended, with the
 // reason. Nothing reaches this client any more, and no later client has its id. When the client closed in order, it is called
 // after the handlers of the reliable messages that the client had sent (Config.LeaveTimeout); meanwhile the client is none of
-// Clients and cannot be sent to, and its place is taken. If it panics, OnError is told, by *PanicError.
+// Clients and cannot be sent to, and its place is taken. If it panics, OnError is given a *PanicError.
 func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Server.OnDisconnect")
 	s.events.disconnected = append(s.events.disconnected, f)
 }
 
 // OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
-// systems out of order, handlers that panic on the server's own messages. It may be called many times in a frame. It is the
+// systems out of order, handlers that panic (*PanicError). It may be called many times in a frame. It is the
 // last resort: a panic of its own is not contained.
 func (s *Server) OnError(f func(error)) {
 	mustBeGiven(f != nil, "Server.OnError")

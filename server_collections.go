@@ -123,12 +123,12 @@ func (l *collector) Room() bool {
 	if l.session.near != nil {
 		return l.handed < collectionsWaiting
 	}
-	return l.session.outgoing.Waiting() < collectionsPieces*l.server.config.PacketSize
+	return l.session.outgoing.Waiting() < collectionsPieces*l.session.packetSize
 }
 
 // Limit implements collections.Link.
 func (l *collector) Limit() int {
-	return peer.MaxPayload(l.server.config.PacketSize) - collectionsBeside
+	return peer.MaxPayload(l.session.packetSize) - collectionsBeside
 }
 
 // Push implements collections.Link.

@@ -143,8 +143,16 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	}
 	s.refusedAt = max(s.frame.now, 1)
 	s.report.log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
-		"version", hello.Version, "ours", peer.Version,
+		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.hash), "refused", s.stats.RefusedProtocol)
+}
+
+// differenceFrom says in words where the version or the protocol of a client differs.
+func (s *Server) differenceFrom(hello peer.Hello) string {
+	if hello.Version != peer.Version {
+		return fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
+	}
+	return s.protocol.difference(hello.Digest)
 }
 
 // replace ends the session that an address had: whoever joins anew there has forgotten it.

@@ -221,5 +221,5 @@ func (s *Server) reportOversize(c *session) {
 		return
 	}
 	c.oversizeID = stats.OversizeID
-	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(s.config.PacketSize)})
+	s.Report(&OversizeError{Entity: stats.OversizeID, Client: c.id, Max: peer.MaxPayload(c.packetSize)})
 }

@@ -132,11 +132,11 @@ func matrixTypes() []wire.MessageType {
 		wire.MessageCredit, wire.MessageFragment, wire.MessageRefusal, wire.MessageFeedback, 15, wire.FirstUserMessage, 200}
 }
 
-// verdictOf is what the table says, but for a type of the game that is not registered: the table knows only that the
-// protocol decides.
+// verdictOf is what the table says, but for state from an end that writes none: the table knows only that the protocol decides.
+// A type of the game that is not registered is accepted, and ignored.
 func verdictOf(state peer.State, role peer.Role, kind wire.MessageType) peer.Verdict {
 	writes := kind == wire.MessageSnapshot && role == peer.RoleServer || kind == wire.MessageResync && role == peer.RoleClient
-	if (kind == 200 || writes) && state == peer.StateConnected { // In this protocol clients write nothing.
+	if writes && state == peer.StateConnected { // In this protocol clients write nothing.
 		return peer.VerdictClose
 	}
 	return peer.Allowed(state, role, kind)

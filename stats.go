@@ -61,6 +61,7 @@ type Stats struct {
 	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
 	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
 	NotVisible        uint64 // Messages dropped because their sender may not see the entity that they speak of.
+	UnknownTypes      uint64 // Messages ignored because this end's protocol lacks their type.
 	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
 	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
 	Inputs            uint64 // Inputs of single ticks taken, the late ones included; each tick once.

@@ -24,6 +24,7 @@ const (
 	commandDrained = "drained" // bytes the floor's sockets have read
 	commandJoin    = "join"    // run the netcode clients until each has applied the world; answers how many have not
 	commandReach   = "reach"   // "reach T N": when all have read N datagrams, run a frame; answers ticks behind T, datagrams
+	commandCalm    = "calm"    // from now on the network loses nothing, and delays all of a client alike
 	commandDigest  = "digest"  // digests of the netcode clients' worlds
 	commandQuit    = "quit"
 )
@@ -36,15 +37,15 @@ type child struct {
 	drains  []netip.AddrPort
 }
 
-// startChild starts the far end with clients floor sockets and, with a server address, as many netcode clients.
-func startChild(clients int, server netip.AddrPort, exact bool) (*child, error) {
+// startChild starts the far end with clients floor sockets and, with a server address, as many netcode clients, on a network.
+func startChild(clients int, server netip.AddrPort, exact bool, n realNetwork) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{childCommand, "-c", fmt.Sprint(clients)}
 	if server.IsValid() {
-		args = append(args, "-server", server.String(), fmt.Sprintf("-exact=%v", exact))
+		args = append(args, "-server", server.String(), fmt.Sprintf("-exact=%v", exact), fmt.Sprintf("-loss=%v", n.loss), fmt.Sprintf("-jitter=%v", n.jitter), fmt.Sprintf("-classes=%v", n.classes), fmt.Sprintf("-seed=%v", n.seed))
 	}
 	c := &child{process: exec.Command(self, args...)}
 	c.process.Stderr = os.Stderr
@@ -128,6 +129,8 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	count := flags.Int("c", 1, "sockets and clients")
 	server := flags.String("server", "", "address of the netcode server, empty for none")
 	exact := flags.Bool("exact", false, "exact rows")
+	var network realNetwork
+	network.flags(flags, 0, 0, 0)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -143,7 +146,7 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 	var peers *farClients
 	if *server != "" {
 		var err error
-		if peers, err = newFarClients(*count, *server, *exact); err != nil {
+		if peers, err = newFarClients(*count, *server, *exact, network); err != nil {
 			return err
 		}
 	}
@@ -154,7 +157,7 @@ func runChild(args []string, in io.Reader, out io.Writer) error {
 		switch command {
 		case commandDrained:
 			fmt.Fprintln(out, bytes.Load())
-		case commandJoin, commandReach, commandDigest:
+		case commandJoin, commandReach, commandCalm, commandDigest:
 			if peers == nil {
 				return fmt.Errorf("%s: no netcode clients here", command)
 			}

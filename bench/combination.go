@@ -7,9 +7,11 @@ type combination struct {
 	entities, clients int
 	moving            float64
 	main              bool
-	parts             int  // of an Executor; 0: none
-	whole             bool // rows travel whole, and are exact
-	marks             bool // the game says what it wrote, as the floor's does
+	parts             int         // of an Executor; 0: none
+	whole             bool        // rows travel whole, and are exact
+	marks             bool        // the game says what it wrote, as the floor's does
+	tumbles           bool        // each float of a body that moves changes in each step
+	network           realNetwork // between the server and its clients; zero: sockets of one machine and nothing else
 }
 
 // combinations is the default set, or the one that the flags name.

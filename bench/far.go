@@ -26,9 +26,9 @@ const (
 
 // tickConfig is the same for both ends of the tick scenario: no budget, and patience, because the virtual clock moves as
 // fast as the machine can go.
-func tickConfig(clients int) netcode.Config {
+func tickConfig(clients int, network realNetwork) netcode.Config {
 	sent := 1 << 14
-	if clients > 64 {
+	if clients > 64 || network.classes > 0 {
 		sent = 1 << 10 // the memory of the records is for each client
 	}
 	return netcode.Config{
@@ -42,6 +42,7 @@ type farClients struct {
 	clients  []*farClient
 	protocol *netcode.Protocol
 	frames   int64
+	network  realNetwork // it begins when all have joined
 }
 
 type farClient struct {
@@ -49,29 +50,35 @@ type farClient struct {
 	body   *bodyWorld
 	steps  []systems.System
 	socket *heldSocket
-	start  tick.Tick // of the connection: the world is empty until a later one was decoded
+	late   *lateSocket // behind socket; nil where there is no network
+	start  tick.Tick   // of the connection: the world is empty until a later one was decoded
 	fault  error
 }
 
-func newFarClients(count int, server string, exact bool) (*farClients, error) {
+func newFarClients(count int, server string, exact bool, network realNetwork) (*farClients, error) {
 	to, err := netip.ParseAddrPort(server)
 	if err != nil {
 		return nil, err
 	}
-	f := &farClients{protocol: bodyProtocol(exact)}
-	for range count {
+	f := &farClients{protocol: bodyProtocol(exact), network: network}
+	for i := range count {
 		c := &farClient{body: newBodyWorld(0, exact)}
 		conn, err := udp.Listen("127.0.0.1:0", udp.Config{Queue: 4096, ReadBuffer: 8 << 20})
 		if err != nil {
 			return nil, err
 		}
-		if c.client, err = netcode.NewClient(f.protocol, tickConfig(1)); err != nil {
+		if c.client, err = netcode.NewClient(f.protocol, tickConfig(1, network)); err != nil {
 			return nil, err
 		}
 		c.client.OnError(func(err error) { c.fault = err })
 		c.client.OnConnect(func(wire.ClientID) { c.start = c.client.Replica().Tick() })
 		c.socket = &heldSocket{socket: conn}
-		c.steps = systems.NewClient(c.client, c.socket, f.now).Systems()
+		end := systems.Socket(c.socket)
+		if network.classes > 0 {
+			c.late = newLateSocket(c.socket, network, i)
+			end = c.late
+		}
+		c.steps = systems.NewClient(c.client, end, f.now).Systems()
 		for _, s := range c.steps {
 			s.Initialize(&c.body.world)
 		}
@@ -97,7 +104,13 @@ func (f *farClients) do(command, argument string) (string, error) {
 		if _, err := fmt.Sscan(argument, &to, &datagrams); err != nil {
 			return "", err
 		}
+		for _, c := range f.clients {
+			c.late.begin(f.network)
+		}
 		return f.reach(to, datagrams), f.fault()
+	case commandCalm:
+		f.network.loss, f.network.jitter = 0, 0
+		return "", nil
 	case commandDigest:
 		digests := make([]string, len(f.clients))
 		for i, c := range f.clients {
@@ -153,6 +166,7 @@ func (f *farClients) pump() (read int64) {
 func (f *farClients) frame() {
 	f.frames++
 	for _, c := range f.clients {
+		c.late.frame(f.frames)
 		for _, s := range c.steps {
 			s.Update(&c.body.world)
 		}

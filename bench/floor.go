@@ -20,7 +20,7 @@ func runFloor(o options) error {
 	if entities > maxFloorBodies {
 		return errManyBodies
 	}
-	far, err := startChild(clients, netip.AddrPort{}, false)
+	far, err := startChild(clients, netip.AddrPort{}, false, realNetwork{})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type options struct {
 	marks    bool
 	parts    int
 	network  realNetwork
+	sight    int
 	report   func(result)
 }
 
@@ -84,7 +85,7 @@ func run(args []string, out io.Writer) error {
 	flags.StringVar(&o.trace, "trace", "", "recorded motion (NTRC, gzip) for the scenario bytes")
 	flags.StringVar(&o.tables, "tables", "", "trained tables for the scenario bytes, in place of those that ship")
 	flags.StringVar(&o.train, "train", "", "recorded motion to train tables on in the scenario bytes; else cubes91.trace.gz beside -trace")
-	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving; of loss this network, its round trip in ms and its loss in percent, such as 20/50")
+	flags.StringVar(&o.only, "only", "", "only this line of the scenario bytes, such as bytes.moving; of loss this network, its round trip in ms and its loss in percent, such as 20/50; of real this part: real, real.server, real.client or real.frame")
 	flags.IntVar(&o.entities, "e", 0, "entities (0: the scenario's own set)")
 	flags.IntVar(&o.clients, "c", 0, "clients (0: the scenario's own set)")
 	flags.Float64Var(&o.moving, "frac", 0, "moving part of the entities, above 0 to 1 (0: the scenario's own set)")
@@ -93,10 +94,8 @@ func run(args []string, out io.Writer) error {
 	flags.BoolVar(&o.whole, "whole", false, "scenario tick: rows that travel whole (Config.Whole), exact ones")
 	flags.BoolVar(&o.exact, "exact", false, "scenario tick: exact 40-byte rows instead of quantised ones")
 	flags.BoolVar(&o.marks, "marks", false, "scenario tick: the game says what it wrote (Capture.MarksOnly), as that of the floor does")
-	flags.Float64Var(&o.network.loss, "loss", 0.05, "scenario real: part of the datagrams that is lost, in each direction")
-	flags.IntVar(&o.network.jitter, "jitter", 1, "scenario real: ticks by which what the server sends in one tick arrives late, at most")
-	flags.IntVar(&o.network.classes, "classes", 4, "scenario real: classes of round trips among the clients: of 6, 2, 4 and 9 ticks the first so many")
-	flags.Uint64Var(&o.network.seed, "seed", 1, "scenario real: seed of loss and jitter")
+	o.network.flags(flags, 0.05, 1, 4)
+	flags.IntVar(&o.sight, "sight", 0, "scenario real: all bodies walk, and each client sees about so many around one of them (0: each sees all)")
 	flags.IntVar(&o.parts, "parts", 0, "scenario tick: an Executor that fills packets in so many parts at once (0: none, and the scenario's own lines)")
 	if err := usage.Parse(flags, args, takes()); err != nil {
 		return err
@@ -133,7 +132,7 @@ func takes() usage.Takes {
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",
 		"only": "the name of a line", "cpuprofile": "a file", "e": "a whole number from 0 to 1048576", "c": "a whole number from 0 to 1024",
 		"frac": "a number from 0 to 1", "t": "a time with its unit, as 2s or 200ms", "parts": "a whole number from 0 to 64",
-		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number",
+		"loss": "a number from 0 to 0.9", "jitter": "a whole number from 0 to 16", "classes": "a whole number from 1 to 4", "seed": "a whole number", "sight": "a whole number from 0 to 1048576",
 	}
 }
 
@@ -146,6 +145,8 @@ func (o *options) check() error {
 		return takes().Wrong("c", o.clients)
 	case !(o.moving >= 0 && o.moving <= 1):
 		return takes().Wrong("frac", o.moving)
+	case o.sight < 0 || o.sight > snapshot.MaxEntities:
+		return takes().Wrong("sight", o.sight)
 	case o.parts < 0 || o.parts > 64:
 		return takes().Wrong("parts", o.parts)
 	}

@@ -18,8 +18,10 @@ func (o *options) checkOnly(scenario string) error {
 		lines = bytesLines()
 	case scenario == "loss":
 		lines = lossLines()
+	case scenario == "real":
+		lines = realLines()
 	default:
-		return usage.Errorf("-only %s: it chooses from the lines of one scenario, with -run bytes or with -run loss", o.only)
+		return usage.Errorf("-only %s: it chooses from the lines of one scenario, with -run bytes, with -run loss or with -run real", o.only)
 	}
 	if !slices.Contains(lines, o.only) {
 		return usage.Errorf("-only %s: the scenario %s has no such line; its lines are %s", o.only, scenario, strings.Join(lines, ", "))

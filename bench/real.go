@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"time"
 )
@@ -16,6 +17,14 @@ const (
 	// realTicks is how many ticks that count there are at least.
 	realTicks = 2 * realTurns
 )
+
+// flags adds those of a network, with these defaults.
+func (n *realNetwork) flags(f *flag.FlagSet, loss float64, jitter, classes int) {
+	f.Float64Var(&n.loss, "loss", loss, "scenario real: part of the datagrams that is lost, in each direction")
+	f.IntVar(&n.jitter, "jitter", jitter, "scenario real: ticks by which what the server sends in one tick arrives late, at most")
+	f.IntVar(&n.classes, "classes", classes, "scenario real: classes of round trips among the clients: of 6, 2, 4 and 9 ticks the first so many")
+	f.Uint64Var(&n.seed, "seed", 1, "scenario real: seed of loss and jitter")
+}
 
 // check reports which number is out of its range.
 func (n *realNetwork) check() error {
@@ -38,6 +47,9 @@ func (n realNetwork) punctual() realNetwork { return realNetwork{classes: n.clas
 
 // realScenes is the default set, or the scene that the flags name.
 func realScenes(o options) []realScene {
+	if o.sight > 0 {
+		return []realScene{{entities: cmp.Or(o.entities, 10000), clients: cmp.Or(o.clients, 64), moving: 1, sight: o.sight}}
+	}
 	if o.entities > 0 || o.clients > 0 || o.moving > 0 {
 		return []realScene{{entities: cmp.Or(o.entities, 1000), clients: cmp.Or(o.clients, 64), moving: cmp.Or(o.moving, 1), exact: o.exact}}
 	}
@@ -60,6 +72,10 @@ func realTarget(s realScene, n realNetwork) float64 {
 	}
 	at := cell{s.entities, s.clients, s.moving}
 	switch {
+	case s.sight > 0 && (s.sight != 200 || s.entities != 10000 || s.clients != 64 || n.loss != 0.05 || n.jitter != 1):
+		return 0
+	case s.sight > 0:
+		return 1.5
 	case n.loss == 0.20 && n.jitter == 2:
 		return map[cell]float64{{1000, 64, 1}: 5}[at]
 	case n.loss == 0.05 && n.jitter == 1:
@@ -72,12 +88,33 @@ func realTarget(s realScene, n realNetwork) float64 {
 // the same on a perfect network.
 func runReal(o options) error {
 	for _, s := range realScenes(o) {
-		if err := measureReal(s, o); err != nil {
+		var err error
+		if o.only == "" || o.only == "real" {
+			err = measureReal(s, o)
+		}
+		if sockets := s.sight == 0 && s.entities*s.clients <= realSocketRows; err == nil && sockets && (o.only == "" || o.only == "real.server") {
+			err = measureSockets(s, o)
+		}
+		if err != nil {
 			return fmt.Errorf("%+v, %+v: %w", s, o.network, err)
+		}
+	}
+	if alone := o.only == "" && len(realScenes(o)) > 1; alone || o.only == "real.client" {
+		if err := measureRealApply(o); err != nil {
+			return fmt.Errorf("real.client: %w", err)
+		}
+	}
+	if alone := o.only == "" && len(realScenes(o)) > 1; alone || o.only == "real.frame" {
+		if err := measureRealFrame(o); err != nil {
+			return fmt.Errorf("real.frame: %w", err)
 		}
 	}
 	return nil
 }
+
+// realLines is the parts of the scenario real that -only chooses from: what the views do, whole ticks, and a client's own work. Of
+// these two the last are not part of one scene.
+func realLines() []string { return []string{"real", "real.server", "real.client", "real.frame"} }
 
 // measureReal plays a scene on the network and on the perfect one, by turns.
 func measureReal(s realScene, o options) error {
@@ -125,7 +162,7 @@ func reportReal(o options, real, perfect *realRun, punctual realFigures) {
 	k := real.counted
 	params := func() map[string]any {
 		return map[string]any{
-			"entities": real.entities, "clients": real.realScene.clients, "moving": real.moving, "exact": real.exact,
+			"entities": real.entities, "clients": real.realScene.clients, "moving": real.moving, "exact": real.exact, "sight": real.sight,
 			"loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed, "ticks": real.ticks,
 		}
 	}
@@ -151,5 +188,10 @@ func reportReal(o options, real, perfect *realRun, punctual realFigures) {
 	bytes := result{Scenario: "real.bytes", Value: got.bytes, Unit: "B/client", Params: params()}
 	bytes.Params["anchor"], bytes.Params["perfect"], bytes.Params["ratio_of_perfect"] = "the same classes, no loss, no jitter", ideal.bytes, got.bytes/ideal.bytes
 	o.report(bytes.against(punctual.bytes).ratioTarget(realBytesTarget, real.compared > 0))
+	if real.interest != nil {
+		line := result{Scenario: "real.interest", Value: median(real.judges) / 1e6, Unit: "ms/tick", Params: params()}
+		line.Params["seen"] = real.seen()
+		o.report(line.against(median(perfect.judges) / 1e6))
+	}
 	o.report(result{Scenario: "real.capture", Value: got.capture / 1e6, Unit: "ms/tick", Params: params()}.against(ideal.capture / 1e6))
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/mlange-42/arche/ecs"
+
+	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -68,7 +70,12 @@ type realClient struct {
 
 	acked, lost []uint64 // the outcomes of a tick, for the View
 	awaited     int      // packets whose outcome is not known
-	from, to    int      // the payloads of a tick, in realRun.payloads
+	payloads    [][]byte // that the client has got in this tick
+
+	world    *ecs.World    // nil: what is decoded stays in the replica
+	apply    *netecs.Apply // to world
+	applies  []float64     // ns of processor a record: to decode and to write it
+	from, to int           // the payloads of a tick, in realRun.payloads
 }
 
 // Acked implements peer.Outcome.
@@ -117,9 +124,8 @@ func (c *realClient) settled() {
 	c.awaited = int(stats.Sent) - int(stats.Acked+stats.Lost-stats.LateAcks)
 }
 
-// serve is what the server does for a client in a tick before it writes any packet, as Server.Send does it.
+// serve is what the server does for a client that has observed the tick before it writes any packet, as Server.Send does it.
 func (c *realClient) serve(newest tick.Tick) {
-	c.view.Observe()
 	for _, seq := range c.lost {
 		c.view.Lost(seq)
 	}
@@ -153,15 +159,22 @@ func (c *realClient) send(r *realRun) {
 func (c *realClient) play(r *realRun) error {
 	now := time.Duration(r.now) * realTick
 	first := c.client.Next()
-	for _, datagram := range c.down.take(r.now) {
+	arrived := c.down.take(r.now)
+	c.payloads = c.payloads[:0]
+	for _, datagram := range arrived {
 		if err := c.read(datagram, now); err != nil {
 			return err
 		}
-		r.free = append(r.free, datagram)
 		if c.client.AckNow() {
 			c.acknowledge(r)
 		}
 	}
+	if c.replica != nil {
+		if err := c.decode(); err != nil {
+			return err
+		}
+	}
+	r.free = append(r.free, arrived...)
 	c.client.DetectLost(now, nil)
 	switch {
 	case c.client.AckDue():
@@ -175,7 +188,7 @@ func (c *realClient) play(r *realRun) error {
 	return nil
 }
 
-// read decodes a packet and accepts it. One that comes too late for the packet layer is dropped.
+// read accepts a packet and keeps its payloads for decode. One that comes too late for the packet layer is dropped.
 func (c *realClient) read(datagram []byte, now time.Duration) error {
 	in, err := c.client.Read(datagram, now, nil)
 	if errors.Is(err, peer.ErrOld) {
@@ -184,19 +197,31 @@ func (c *realClient) read(datagram []byte, now time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if c.replica != nil {
-		messages := in.Messages()
-		for messages.Next() {
-			if err := c.replica.Read(messages.Payload); err != nil {
-				return fmt.Errorf("packet %d: %w", in.Sequence, err)
-			}
-		}
-		if err := messages.Err(); err != nil {
-			return err
-		}
+	messages := in.Messages()
+	for messages.Next() {
+		c.payloads = append(c.payloads, messages.Payload)
 	}
 	c.client.Accept(in, now)
-	return nil
+	return messages.Err()
+}
+
+// decode reads the payloads of a tick, and writes what they say into the client's world where there is one.
+func (c *realClient) decode() (err error) {
+	before := c.replica.Stats().Records
+	took, _ := used(func() {
+		for _, p := range c.payloads {
+			if fault := c.replica.Read(p); fault != nil {
+				err = fault
+			}
+		}
+		if c.apply != nil {
+			c.apply.Run()
+		}
+	})
+	if records := c.replica.Stats().Records - before; records > 0 && c.apply != nil {
+		c.applies = append(c.applies, took/float64(records))
+	}
+	return err
 }
 
 // acknowledge sends a packet that only acknowledges.

@@ -4,8 +4,11 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // realGame moves bodies of a world, which is captured into a store.
@@ -15,6 +18,7 @@ type realGame struct {
 	body    *bodyWorld
 	movers  []int
 	orbits  []orbit
+	walkers []walker
 	tumbles bool
 	stopped bool
 }
@@ -24,6 +28,9 @@ func newRealGame(s realScene, config snapshot.Config) *realGame {
 		store: snapshot.NewStore(bodyProtocol(s.exact).Schema(), config), body: newBodyWorld(s.entities, s.exact), tumbles: s.exact,
 		orbits: newScene(s.entities, s.moving).orbits, movers: rand.New(rand.NewPCG(7, 1)).Perm(s.entities)[:movers(s.entities, s.moving)],
 	}
+	if s.sight > 0 {
+		g.walkers = newWalkers(s.entities)
+	}
 	g.capture = netecs.NewCapture(&g.body.world, g.store, g.store.Schema(), 1, nil)
 	return g
 }
@@ -31,6 +38,13 @@ func newRealGame(s realScene, config snapshot.Config) *realGame {
 // move moves the movers by one tick, unless the game has stopped.
 func (g *realGame) move() {
 	if g.stopped {
+		return
+	}
+	for i := range g.walkers {
+		p, q, v := g.walkers[i].next()
+		g.body.write(g.body.entities[i], p, q, v)
+	}
+	if g.walkers != nil {
 		return
 	}
 	for k, i := range g.movers {
@@ -53,4 +67,55 @@ func (o *orbit) tumble() (position, rotation, velocity) {
 	q.Q = [4]float32{float32(0.36 * half), float32(0.48 * half), float32(0.8 * half), q.Q[3]}
 	v.Z = float32((cos - math.Sin(2*o.phase)) * o.turn * 60)
 	return p, q, v
+}
+
+const (
+	walkSide = 960  // metres: the plane that walkers stay on
+	walkTurn = 0.03 // radians a tick, at most
+)
+
+// walker is somebody who walks on a plane, at a speed of his own, in curves of his own, and turns back at its border.
+type walker struct{ x, y, heading, speed, phase, rhythm float64 }
+
+func newWalkers(n int) []walker {
+	random := rand.New(rand.NewPCG(7, 3))
+	all := make([]walker, n)
+	for i := range all {
+		all[i] = walker{
+			x: (random.Float64() - 0.5) * walkSide, y: (random.Float64() - 0.5) * walkSide, heading: random.Float64() * 2 * math.Pi,
+			speed: 1.2 + 3*random.Float64(), phase: random.Float64() * 2 * math.Pi, rhythm: 0.01 + 0.02*random.Float64(),
+		}
+	}
+	return all
+}
+
+// next goes on by 1/60 s.
+func (w *walker) next() (position, rotation, velocity) {
+	w.phase = math.Mod(w.phase+w.rhythm, 2*math.Pi)
+	turn := walkTurn * math.Sin(w.phase)
+	if math.Max(math.Abs(w.x), math.Abs(w.y)) > walkSide/2 { // back towards the middle
+		turn = math.Max(-walkTurn, math.Min(math.Remainder(math.Atan2(-w.y, -w.x)-w.heading, 2*math.Pi), walkTurn))
+	}
+	w.heading = math.Mod(w.heading+turn, 2*math.Pi)
+	sin, cos := math.Sincos(w.heading)
+	w.x, w.y = w.x+w.speed*cos/tickHz, w.y+w.speed*sin/tickHz
+	half, whole := math.Sincos(w.heading / 2)
+	return position{float32(w.x), float32(w.y), 0}, rotation{Q: [4]float32{0, 0, float32(half), float32(whole)}},
+		velocity{float32(w.speed * cos), float32(w.speed * sin), 0}
+}
+
+// sights has each of so many clients follow a walker of its own and see what is around it, about seen of all.
+func (g *realGame) sights(clients, seen int) netcode.Interest {
+	enter := walkSide * math.Sqrt(float64(seen)/(math.Pi*float64(len(g.walkers))))
+	place := interest.PositionOf(g.store.Schema(), func(p *quantPosition) (x, y, z float32) { return p.X, p.Y, p.Z })
+	grid := interest.NewGrid(interest.GridConfig{Position: place, Enter: float32(enter)})
+	g.capture.Run(g.store.Tick() + 1)
+	n := 0
+	for id := range g.store.All {
+		if n++; n > clients {
+			break
+		}
+		grid.Follow(wire.ClientID(n), id)
+	}
+	return interest.New(grid, interest.Despawn)
 }

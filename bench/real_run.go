@@ -6,8 +6,10 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // realScene is what is sent to whom.
@@ -15,6 +17,7 @@ type realScene struct {
 	entities, clients int
 	moving            float64
 	exact             bool // all ten floats of each body that moves change in each tick, and travel exactly
+	sight             int  // above 0: all walk on a plane, and each client sees about so many, around one of them
 }
 
 // config is that of a server's store and of its views at 60 Hz, by default.
@@ -27,6 +30,7 @@ type realRun struct {
 	realScene
 	network  realNetwork
 	game     *realGame
+	interest netcode.Interest // nil: each client sees everything
 	clients  []*realClient
 	now      int // ticks
 	payloads [][]byte
@@ -36,6 +40,7 @@ type realRun struct {
 	bytes, sent          int64     // of datagrams, headers included
 	sends, captures      []float64 // ns of processor: Acked, Observe, Lost and Write of all clients, and the capture
 	acks, serves, writes []float64 // ns of processor: the parts of sends
+	judges               []float64 // ns of processor: the interest
 	walls                []float64 // ns on the clock: sends
 	compared             int       // rows of decoders that were held against the store's
 	ticks                int
@@ -62,6 +67,9 @@ func (k *realCounts) add(to, from realCounts) {
 func newRealRun(s realScene, n realNetwork) *realRun {
 	config := s.config()
 	r := &realRun{realScene: s, network: n, game: newRealGame(s, config)}
+	if s.sight > 0 {
+		r.interest = r.game.sights(s.clients, s.sight)
+	}
 	for i := range s.clients {
 		r.clients = append(r.clients, newRealClient(i, r.game.store, config, n))
 	}
@@ -89,12 +97,15 @@ func (r *realRun) turn(keep bool) error {
 		}
 	}
 	acks, acksWall := used(r.takeAcks)
-	capture, _ := used(func() { r.game.capture.Run(r.game.store.Tick() + 1) })
+	capture, _ := used(r.capture)
+	look, lookWall := used(r.observe)
+	judge, _ := used(r.judge)
 	serve, serveWall := used(r.serve)
 	write, writeWall := used(r.write)
-	if keep {
+	if serve, serveWall = serve+look, serveWall+lookWall; keep {
 		r.ticks++
 		r.acks, r.captures, r.serves, r.writes = append(r.acks, acks), append(r.captures, capture), append(r.serves, serve), append(r.writes, write)
+		r.judges = append(r.judges, judge)
 		r.sends, r.walls = append(r.sends, acks+serve+write), append(r.walls, acksWall+serveWall+writeWall)
 	}
 	return r.deliver()
@@ -120,7 +131,28 @@ func (r *realRun) takeAcks() {
 	}
 }
 
-// serve has all views take in the tick and what was lost.
+// capture takes the world into the store.
+func (r *realRun) capture() { r.game.capture.Run(r.game.store.Tick() + 1) }
+
+// observe has all views take in the tick.
+func (r *realRun) observe() {
+	for _, c := range r.clients {
+		c.view.Observe()
+	}
+}
+
+// judge decides what each client may see, as Server.Send does it.
+func (r *realRun) judge() {
+	if r.interest == nil {
+		return
+	}
+	r.interest.Prepare(r.game.store)
+	for i, c := range r.clients {
+		r.interest.Update(wire.ClientID(i+1), c.view)
+	}
+}
+
+// serve has all views take in what was lost.
 func (r *realRun) serve() {
 	newest := r.game.store.Tick()
 	for _, c := range r.clients {
@@ -209,7 +241,9 @@ func (r *realRun) countAllocations() error {
 		}
 		runtime.ReadMemStats(&before)
 		r.takeAcks()
-		r.game.capture.Run(r.game.store.Tick() + 1)
+		r.capture()
+		r.observe()
+		r.judge()
 		r.serve()
 		r.write()
 		runtime.ReadMemStats(&after)
@@ -224,6 +258,19 @@ func (r *realRun) countAllocations() error {
 
 // realHeals is how many ticks without loss, jitter and motion there are at most until each client holds everything.
 const realHeals = 240
+
+// seen is how many entities a client sees, the mean of all.
+func (r *realRun) seen() float64 {
+	n := 0
+	for _, c := range r.clients {
+		for id := range r.game.store.All {
+			if c.view.Visible(id) {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(len(r.clients))
+}
 
 var errNotHealed = errors.New("a client lacks something though nothing moves and nothing is lost")
 

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/usage"
@@ -13,9 +16,10 @@ import (
 
 // Each line has its anchor of the same run, something is lost, and the decoders hold what the store has.
 func TestRealIsVerified(t *testing.T) {
+	needProcesses(t)
 	for _, exact := range []string{"-exact=false", "-exact=true"} {
 		all := results(t, "-run", "real", "-e", "70", "-c", "9", "-frac", "0.5", "-loss", "0.1", "-jitter", "2", "-t", "1ms", exact)
-		require.GreaterOrEqual(t, len(all), 3)
+		require.Len(t, all, 7)
 		for _, line := range all[:3] {
 			require.InDelta(t, line.Value / *line.Anchor, *line.Ratio, 1e-9)
 			require.Equal(t, 4.0, line.Params["classes"])
@@ -29,6 +33,13 @@ func TestRealIsVerified(t *testing.T) {
 		require.Equal(t, 35.0*9, all[0].Params["records"])
 		require.Zero(t, all[0].Params["allocs_per_tick"])
 		require.Greater(t, *all[1].Ratio, 1.0, "what is lost makes baselines older")
+		require.Equal(t, "real.server", all[3].Scenario)
+		require.Equal(t, 2*9.0, all[3].Params["worlds_compared"])
+		require.InDelta(t, all[1].Value, all[3].Params["bytes_per_client"], 0.1*all[1].Value, "the model sends what a server sends")
+		require.Equal(t, []any{"perfect", "real"}, []any{all[4].Params["network"], all[5].Params["network"]})
+		require.Equal(t, all[3].Value, all[5].Value)
+		require.Equal(t, "real.memory", all[6].Scenario)
+		require.Greater(t, all[6].Value, 0.01)
 	}
 }
 
@@ -78,7 +89,7 @@ func TestRealNoticesAWrongDecoder(t *testing.T) {
 	require.NoError(t, r.compare(c))
 	r.game.body.write(r.game.body.entities[3], position{Y: 77}, rotation{Q: [4]float32{0, 0, 0, 1}}, velocity{})
 	r.game.capture.Run(store.Tick() + 1)
-	r.serve()
+	r.observe()
 	require.ErrorContains(t, r.compare(c), "it holds")
 	require.NoError(t, r.heal())
 	store.Begin(store.Tick() + 1)
@@ -121,4 +132,129 @@ func idOf(r *realRun, number int) wire.NetworkID {
 		number--
 	}
 	return wire.NetworkID{}
+}
+
+// Clients that see different sets hold these, and only these, at the end; what walks comes into sight and goes.
+func TestRealSight(t *testing.T) {
+	all := results(t, "-run", "real", "-only", "real", "-sight", "200", "-e", "2000", "-c", "8", "-t", "1ms")
+	require.Len(t, all, 4)
+	seen := all[2]
+	require.Equal(t, "real.interest", seen.Scenario)
+	require.InDelta(t, 200, seen.Params["seen"], 80)
+	require.InEpsilon(t, (8+2)*3*seen.Params["seen"].(float64), all[0].Params["rows_compared"], 0.3)
+	require.Greater(t, all[0].Params["spawns"], 0.0)
+	require.Nil(t, all[0].Target, "not the scene of the target")
+}
+
+// A client's own work is measured where its world is the server's and its inputs arrive.
+func TestRealClientsOwnWork(t *testing.T) {
+	client := results(t, "-run", "real", "-only", "real.client", "-t", "1ms")
+	require.Len(t, client, 1)
+	require.Equal(t, 2*(3000.0+1), client[0].Params["rows_compared"])
+	frame := results(t, "-run", "real", "-only", "real.frame", "-t", "1ms")
+	require.Len(t, frame, 1)
+	require.InDelta(t, 36, frame[0].Params["packets"], 4)
+	require.Equal(t, true, frame[0].Params["inputs_at_server"])
+}
+
+// A world that differs in one value is noticed.
+func TestRealNoticesAWrongWorld(t *testing.T) {
+	r := newRealRun(realScene{entities: 10, clients: 1, moving: 1}, realNetwork{loss: 0.2, jitter: 1, classes: 1, seed: 1})
+	r.withWorlds()
+	require.NoError(t, r.play(40, false))
+	require.NoError(t, r.heal())
+	require.NoError(t, r.compareWorlds())
+	require.NotEmpty(t, r.applies())
+	query := r.clients[0].world.Query(ecs.All(ecs.ComponentID[quantPosition](r.clients[0].world)))
+	query.Next()
+	(*quantPosition)(query.Get(ecs.ComponentID[quantPosition](r.clients[0].world))).Y++
+	query.Close()
+	require.ErrorContains(t, r.compareWorlds(), "its world is")
+}
+
+func TestTumbleChangesEachFloat(t *testing.T) {
+	for _, o := range newScene(50, 1).orbits {
+		p, q, v := o.tumble()
+		for range 100 {
+			wasP, wasQ, wasV := p, q, v
+			p, q, v = o.tumble()
+			now, was := []float32{p.X, p.Y, p.Z, q.Q[0], q.Q[1], q.Q[2], q.Q[3], v.X, v.Y, v.Z}, []float32{wasP.X, wasP.Y, wasP.Z, wasQ.Q[0], wasQ.Q[1], wasQ.Q[2], wasQ.Q[3], wasV.X, wasV.Y, wasV.Z}
+			same := 0
+			for i := range now {
+				if now[i] == was[i] {
+					same++
+				}
+			}
+			require.LessOrEqual(t, same, 1, "at a turning point a float32 may stay for a step")
+			require.InDelta(t, 1, float64(q.Q[0])*float64(q.Q[0])+float64(q.Q[1])*float64(q.Q[1])+float64(q.Q[2])*float64(q.Q[2])+float64(q.Q[3])*float64(q.Q[3]), 1e-6)
+		}
+	}
+}
+
+func TestWalkersStayOnThePlane(t *testing.T) {
+	all := newWalkers(100)
+	for range 20000 {
+		for i := range all {
+			p, _, v := all[i].next()
+			require.Less(t, max(p.X, -p.X, p.Y, -p.Y), float32(511), "the range of the position")
+			require.NotEqual(t, velocity{}, v)
+		}
+	}
+}
+
+// scriptedSocket gives what a test puts into it, and keeps what is sent.
+type scriptedSocket struct{ in, out [][]byte }
+
+func (s *scriptedSocket) Send(_ netip.AddrPort, datagram []byte) error {
+	s.out = append(s.out, slices.Clone(datagram))
+	return nil
+}
+
+func (s *scriptedSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error) {
+	if len(s.in) == 0 {
+		return 0, from, nil
+	}
+	n = copy(buf, s.in[0])
+	s.in = s.in[1:]
+	return n, from, nil
+}
+
+// A round trip of nine ticks: four to the client, and four back before the tick that a socket takes by itself.
+func TestLateSocket(t *testing.T) {
+	network := &scriptedSocket{}
+	held := &heldSocket{socket: network}
+	l := newLateSocket(held, realNetwork{classes: 4, seed: 1}, 3)
+	buf := make([]byte, 2048)
+	l.begin(realNetwork{classes: 4})
+	arrives, leaves := -1, -1
+	for now := range 20 {
+		if now == 2 {
+			network.in = append(network.in, []byte("down"))
+		}
+		held.pump()
+		l.frame(int64(now))
+		if n, _, err := l.Receive(buf); n > 0 {
+			require.NoError(t, err)
+			require.Equal(t, "down", string(buf[:n]))
+			arrives = now
+			require.NoError(t, l.Send(netip.AddrPort{}, []byte("up")))
+		}
+		if len(network.out) > 0 && leaves < 0 {
+			leaves = now
+			require.Equal(t, "up", string(network.out[0]))
+		}
+	}
+	require.Equal(t, 2+4, arrives)
+	require.Equal(t, 2+9-1, leaves)
+	l.begin(realNetwork{classes: 4, loss: 1})
+	network.in, network.out = append(network.in, []byte("down")), nil
+	for now := 20; now < 40; now++ {
+		held.pump()
+		l.frame(int64(now))
+		n, _, err := l.Receive(buf)
+		require.NoError(t, err)
+		require.Zero(t, n)
+		require.NoError(t, l.Send(netip.AddrPort{}, []byte("up")))
+	}
+	require.Empty(t, network.out)
 }

@@ -68,6 +68,7 @@ type tickRun struct {
 	work     []systems.System // from Capture to Send
 	frames   int64
 	quantise func()
+	stopped  bool           // nothing moves any more
 	marker   systems.Marker // where the game marks what it wrote
 
 	floors, ticks, receives, wholes, passes, reached, used []float64 // ns
@@ -90,7 +91,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	if r.conn, err = udp.Listen("127.0.0.1:0", udp.Config{Queue: 1 << 14, ReadBuffer: 8 << 20, WriteBuffer: 4 << 20}); err != nil {
 		return nil, err
 	}
-	config := tickConfig(c.clients)
+	config := tickConfig(c.clients, c.network)
 	config.Whole = c.whole
 	if c.parts > 0 {
 		r.pool = newPool(c.parts)
@@ -116,7 +117,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	for _, i := range random.Perm(c.entities)[:movers(c.entities, c.moving)] {
 		r.subjects = append(r.subjects, r.body.entities[i])
 	}
-	if r.far, err = startChild(c.clients, r.conn.LocalAddr(), exact); err != nil {
+	if r.far, err = startChild(c.clients, r.conn.LocalAddr(), exact, c.network); err != nil {
 		return nil, err
 	}
 	s := newScene(c.entities, c.moving)
@@ -133,8 +134,15 @@ func (r *tickRun) now() time.Duration { return time.Duration(r.frames) * time.Se
 
 // step moves the bodies of the game.
 func (r *tickRun) step() {
+	if r.stopped {
+		return
+	}
 	for k, e := range r.subjects {
-		p, q, v := r.orbits[k].next()
+		next := r.orbits[k].next
+		if r.tumbles {
+			next = r.orbits[k].tumble
+		}
+		p, q, v := next()
 		r.body.write(e, p, q, v)
 	}
 	if r.marks {

@@ -78,12 +78,11 @@ func NewDef(kind Kind, name string, element, key reflect.Type, limits Limits) (*
 	case d.limits.Bytes < 1 || d.limits.Bytes > MaxBytes:
 		return nil, fmt.Errorf("it holds 1 to %d bytes, not %d", MaxBytes, limits.Bytes)
 	}
-	var err error
-	if d.plan, err = compile(element, "element"); err != nil {
-		return nil, err
-	}
 	if key != nil {
 		plan, err := compile(key, "key")
+		if err != nil && kind == Map {
+			return nil, fmt.Errorf("the key: %w", err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +91,28 @@ func NewDef(kind Kind, name string, element, key reflect.Type, limits Limits) (*
 		}
 		d.key, d.keys = plan, plan.Lanes()
 	}
+	if kind == Map && element.Kind() == reflect.Struct && element.NumField() == 2 {
+		if err := mustBeValue(element.Field(1).Type); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if d.plan, err = compile(element, "element"); err != nil {
+		return nil, err
+	}
 	return d, d.measure()
+}
+
+// mustBeValue refuses what cannot be the value of a map, in the words of the value's own type.
+func mustBeValue(t reflect.Type) error {
+	plan, err := wire.Compile(t, "value")
+	if err == nil {
+		err = plan.CheckHandles()
+	}
+	if err != nil {
+		return fmt.Errorf("the value: %w", err)
+	}
+	return nil
 }
 
 // compile refuses what cannot be an element or a key.
@@ -101,12 +121,12 @@ func compile(t reflect.Type, what string) (*wire.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, relation := plan.Target()
+	if err := plan.CheckHandles(); err != nil {
+		return nil, err
+	}
 	switch {
 	case plan.Events():
 		return nil, wire.ErrEvents
-	case relation || len(plan.Handles()) > 0:
-		return nil, fmt.Errorf("entity handles are local to a world: %s names an entity by a NetworkID", t)
 	case plan.Lanes() == 0:
 		return nil, fmt.Errorf("nothing of %s travels", t)
 	case len(plan.Refs()) > maxRefs:

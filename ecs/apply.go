@@ -64,7 +64,6 @@ type Apply struct {
 	late      late
 	doomed    doomed
 	running   bool
-	waiting   bool // WorldLocked was reported, and nothing could be applied since
 
 	add, rem []ecs.ID         // arguments of structural changes
 	fill     func(ecs.Entity) // fillEntity, bound once
@@ -157,12 +156,10 @@ func (a *Apply) runAll() {
 
 // unlocked reports whether the world may be changed, and says so once if not.
 func (a *Apply) unlocked() bool {
-	locked := a.watch.mark.goes(a.watch.world) && a.watch.world.IsLocked()
-	if locked && !a.waiting {
-		a.watch.note(Problem{Kind: WorldLocked})
+	locked := a.watch.noteLocked()
+	if locked {
 		a.watch.flush()
 	}
-	a.waiting = locked
 	return !locked
 }
 

@@ -162,12 +162,16 @@ func TestComponentAddedLocallyThenByTheServer(t *testing.T) {
 	p.client.world.Add(e, p.client.vel)
 	*get[velocity](p.client, e, p.client.vel) = velocity{9, 9, 9}
 	p.step()
-	require.Empty(t, p.client.kinds())
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyAddedComponent}, p.client.kinds(), "the guide says so")
 	require.EqualValues(t, 9, get[velocity](p.client, e, p.client.vel).X)
+	p.client.world.RemoveEntity(p.twin(all[1])) // moves other entities to other rows
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.LocallyRemovedEntity}, p.client.kinds(), "once")
+	p.server.world.RemoveEntity(all[1])
 	p.server.world.Add(all[2], p.server.vel)
 	p.step()
 	p.same()
-	require.Equal(t, []netecs.ProblemKind{netecs.LocallyAddedComponent}, p.client.kinds())
+	require.Empty(t, p.client.kinds(), "it was told when it was added")
 	p.step()
 	require.Empty(t, p.client.kinds())
 }
@@ -272,6 +276,28 @@ func TestClientWorldReset(t *testing.T) {
 	p.step()
 	p.same()
 	require.Empty(t, p.client.kinds())
+}
+
+// A query that game code left open at the server is reported as at a client, once, and the capture continues.
+func TestLockedServerWorldIsReported(t *testing.T) {
+	p, all := populated(t, 3)
+	filter := ecs.All()
+	for range 2 {
+		query := p.server.world.Query(&filter)
+		for x := range 3 {
+			p.server.position(all[0]).X = float32(30 + x)
+			p.step()
+			p.same()
+		}
+		require.Equal(t, []netecs.ProblemKind{netecs.WorldLocked}, p.server.kinds())
+		query.Close()
+		p.server.world.Remove(all[0], p.server.pos)
+		p.step()
+		p.server.world.Add(all[0], p.server.pos)
+		p.step()
+		p.same()
+		require.Empty(t, p.server.kinds())
+	}
 }
 
 func TestLockedClientWorldWaits(t *testing.T) {

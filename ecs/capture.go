@@ -109,6 +109,7 @@ func (c *Capture) Run(t tick.Tick) {
 	if !c.watch.mark.goes(c.watch.world) {
 		c.rejoin()
 	}
+	c.watch.noteLocked()
 	c.look()
 	if len(c.marks.words) > 0 {
 		c.captureMarked()

@@ -35,8 +35,9 @@ const (
 	// WorldReset: ecs.World.Reset was called. A capture despawns everything
 	// and starts again; an apply spawns everything again.
 	WorldReset
-	// WorldLocked: the world was locked by an open query when it had to be
-	// changed. The step is made up for at the next call.
+	// WorldLocked: the world was locked by an open query when a tick was
+	// captured or applied. A capture continues; an apply waits until the query
+	// is closed. It is reported once until the world is unlocked again.
 	WorldLocked
 	// StoreFull: snapshot.MaxEntities are alive, the entity does not
 	// replicate. It is tried again at every capture.
@@ -51,8 +52,10 @@ const (
 	// stays away until the server removes and adds it), or the Replicated
 	// itself (the entity is left to the game from then on).
 	LocallyRemovedComponent
-	// LocallyAddedComponent: client code had added a component that the server
-	// added too. The server's value has replaced the local one.
+	// LocallyAddedComponent: client code added a replicated component to an
+	// entity of the server. It stays on this client, and the server does not
+	// learn of it. If the server adds the component too, the server's value
+	// replaces the local one.
 	LocallyAddedComponent
 	// SecondRelation: the server added a relation component to an entity that
 	// has one here. Arche allows one, so the component is left out.
@@ -100,7 +103,7 @@ func (k ProblemKind) words() string {
 	case WorldReset:
 		return "the world was reset: replication starts again"
 	case WorldLocked:
-		return "the world is locked by an open query: its changes wait"
+		return "the world is locked by an open query that was not closed: until it is, no entity or component can be added or removed"
 	case StoreFull:
 		return "is not replicated: too many entities are alive"
 	case LocalWriteRestored:
@@ -110,7 +113,7 @@ func (k ProblemKind) words() string {
 	case LocallyRemovedComponent:
 		return "was removed on this client: it stays away"
 	case LocallyAddedComponent:
-		return "was added on this client before the server added it: the server's value replaces it"
+		return "was added on this client: the server does not learn of it, and replaces it when it adds its own"
 	case SecondRelation:
 		return "is a second relation of its entity: it is left out"
 	case RelationCycle:

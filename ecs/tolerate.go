@@ -2,6 +2,7 @@ package netecs
 
 import (
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -132,14 +133,26 @@ func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
 		a.again = append(a.again, id.Index)
 	}
 	if at.table == nowhere {
+		a.noteAdded(id, at, t.rows&^tw.mask)
 		return
 	}
 	before := a.watch.tables[at.table]
+	a.noteAdded(id, at, t.rows&^tw.mask&^before.rows)
 	for i := range t.columns {
 		c := &t.columns[i]
 		if applied := before.column(c.row); applied != nil {
 			a.restore(id, c, row, applied, int(at.slot))
 		}
+	}
+}
+
+// noteAdded notes the replicated components that game code added to an entity.
+func (a *Apply) noteAdded(id wire.NetworkID, at *place, rows snapshot.Mask) {
+	for ; rows != 0; rows &= rows - 1 {
+		a.watch.note(Problem{
+			Kind: LocallyAddedComponent, Entity: id, Local: at.entity,
+			Component: a.watch.schema.Plan(first(rows)).Name(),
+		})
 	}
 }
 

@@ -148,10 +148,7 @@ func (a *Apply) additions(e ecs.Entity, tw *twin, now snapshot.Entity, rows snap
 		row := first(rows)
 		id := a.watch.ids[row]
 		switch {
-		case a.watch.world.Has(e, id):
-			a.watch.note(Problem{
-				Kind: LocallyAddedComponent, Entity: now.ID, Local: e, Component: a.watch.schema.Plan(row).Name(),
-			})
+		case a.watch.world.Has(e, id): // noteAdded has told of it
 		case a.watch.relations.Has(row) && a.related(e):
 			a.leaveOut(now.ID, tw, snapshot.Mask(0).With(row))
 			added = added.Without(row)

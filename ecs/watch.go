@@ -44,6 +44,8 @@ type watch struct {
 	wait bool             // set by differs: the component is to be found different again
 	left []departure      // slots whose entity was found elsewhere
 
+	locked bool // WorldLocked was noted, and the world has been locked since
+
 	sparing bool // what the tables' spares name is compared when it is written
 
 	evicted []wire.NetworkID // ids that settle found out of their place
@@ -76,6 +78,16 @@ func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, report func(Pro
 	a.with = ecs.All(a.replicated)
 	a.everything = w.Cache().Register(&a.with)
 	return a
+}
+
+// noteLocked reports whether the world is locked by an open query, and notes it once until it is unlocked again.
+func (w *watch) noteLocked() bool {
+	locked := w.mark.goes(w.world) && w.world.IsLocked()
+	if locked && !w.locked {
+		w.note(Problem{Kind: WorldLocked})
+	}
+	w.locked = locked
+	return locked
 }
 
 // release unregisters the filters. The watch knows nobody afterwards, and must

@@ -85,8 +85,8 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 	if err != nil {
 		return nil, err
 	}
-	if _, aimed := plan.Target(); aimed || len(plan.Handles()) > 0 {
-		return nil, errors.New("entity handles are local to a world: a message names an entity by a NetworkID")
+	if err := plan.CheckHandles(); err != nil {
+		return nil, err
 	}
 	if plan.Events() {
 		return nil, wire.ErrEvents

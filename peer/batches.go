@@ -48,6 +48,13 @@ func newBatches(cfg OutgoingConfig, pool *Pool) batches {
 	return batches{buf: own, own: own, end: size, most0: size, limit: max(1, cfg.UnreliableBytes/size), pool: pool}
 }
 
+// resize makes the buffers end at another size, which is at most that of newBatches. Nothing may wait.
+func (q *batches) resize(size, bytes int) {
+	q.close()
+	q.recycle()
+	q.end, q.most0, q.limit = size, size, max(1, bytes/size)
+}
+
 // most returns how long a framed message of a channel may be so that it fits every packet.
 func (q *batches) most(ch wire.Channel) int {
 	if ch == 0 {

@@ -60,6 +60,7 @@ type Outgoing struct {
 	opened   opened  // the message that Reserve opened
 	reliable reliable
 	config   OutgoingConfig
+	most     int // the packet size that the buffers were made for
 	stats    OutgoingStats
 
 	// More of the message that Reserve opened.
@@ -90,7 +91,7 @@ type OutgoingStats struct {
 // when they were sent.
 func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
 	cfg = cfg.withDefaults()
-	return &Outgoing{config: cfg, batches: newBatches(cfg, pool), reliable: newReliable(cfg)}
+	return &Outgoing{config: cfg, most: cfg.PacketSize, batches: newBatches(cfg, pool), reliable: newReliable(cfg)}
 }
 
 // Reserve opens a message and returns room for its body, bound bytes: straight in the batch that is being filled where the
@@ -213,6 +214,19 @@ func (o *Outgoing) Push(p *Post, body []byte) error {
 	copy(room, body)
 	o.Commit(len(body))
 	return nil
+}
+
+// SetPacketSize bounds the packets that are filled from now on, in bytes. A size above that of OutgoingConfig counts as that. It
+// reports false, and changes nothing, while messages wait or are not acknowledged yet: they were cut for packets of the old size.
+func (o *Outgoing) SetPacketSize(n int) bool {
+	if o.Waiting() > 0 || o.reliable.unconfirmed > 0 || o.opened != openNone {
+		return false
+	}
+	n = min(max(n, MinPacketSize), o.most)
+	o.config.PacketSize = n
+	o.batches.resize(n-packetOverhead, o.config.UnreliableBytes)
+	o.reliable.most = mostReliable(n)
+	return true
 }
 
 // Acked says that a packet arrived, also one that was presumed lost: what it carried is confirmed.

@@ -48,6 +48,9 @@ type Builder struct {
 	tailEnd  int // where it ends
 }
 
+// SetPacketSize bounds the packets that are begun from now on, in bytes.
+func (c *Conn) SetPacketSize(n int) { c.config.PacketSize = min(max(n, MinPacketSize), MaxPacketSize) }
+
 // Begin starts the next packet in buf, of which it uses no more than the
 // connection's packet size. It reads the acknowledgement that the packet
 // carries; the connection changes only when the packet is finished.

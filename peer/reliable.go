@@ -62,9 +62,12 @@ func newReliable(cfg OutgoingConfig) reliable {
 		carried: carried{remember: uint64(cfg.SentPackets)},
 		granted: InitialCredit,
 		limit:   cfg.ReliableBytes,
-		most:    cfg.PacketSize - packetOverhead - furtherBatch,
+		most:    mostReliable(cfg.PacketSize),
 	}
 }
+
+// mostReliable is how long a framed reliable message may be in packets of a size.
+func mostReliable(packetSize int) int { return packetSize - packetOverhead - furtherBatch }
 
 // piece is how long a piece of a large message is.
 func (r *reliable) piece() int { return r.most - wire.MessageHeaderSize - numberSize - fragmentHeader }

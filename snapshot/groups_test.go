@@ -112,6 +112,40 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 	}
 }
 
+// A group that fits a packet of the server, and none of one client with smaller packets, is sent to that client one by one at once, and
+// whole to the others.
+func TestGroupTooLargeForTheSmallerPacketsOfOneClient(t *testing.T) {
+	schema := simSchema(t)
+	cfg := Config{Window: 16, Payload: 1000}
+	store := NewStore(schema, cfg)
+	store.Begin(1)
+	for i := range 40 {
+		id := store.Spawn()
+		store.SetGroup(id, 9)
+		store.Set(id, rowHealth, []uint32{uint32(i)})
+	}
+	store.Commit()
+	require.Empty(t, store.LargeGroups())
+	for payload, packets := range map[int]int{1000: 1, 100: 2, 2000: 1} {
+		view, replica := NewView(store, cfg), NewReplica(schema, cfg, 1)
+		view.SetPayload(payload)
+		view.Observe()
+		buf, seq := make([]byte, 1100), uint64(0)
+		for view.Pending() {
+			seq++
+			n := view.Write(buf, seq)
+			require.NotZero(t, n, "never stuck")
+			require.LessOrEqual(t, n, payload)
+			require.NoError(t, replica.Read(buf[:n]))
+			view.Acked(seq)
+		}
+		require.GreaterOrEqual(t, int(seq), packets)
+		require.Equal(t, packets == 1, seq == 1)
+		require.Equal(t, 40, replica.Len())
+		require.Zero(t, view.Stats().TornGroups)
+	}
+}
+
 // Where the rest of a packet has no room for a group, it waits for the next
 // packet and is not torn.
 func TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket(t *testing.T) {

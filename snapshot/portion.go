@@ -24,13 +24,13 @@ func (v *View) groupOf(index uint32) *members {
 }
 
 // splits reports whether a group is sent to this client one by one, since what it
-// sees of it does not fit a packet in the worst case. It is found out once a tick,
-// and only of groups that are too large for who sees all.
+// sees of it does not fit a packet in the worst case. It is found out once a tick, and
+// only of groups that are too large for who sees all, or by a client with smaller packets.
 func (v *View) splits(m *members) bool {
-	if !m.split {
+	s := v.store
+	if !m.split && v.payload >= s.cfg.Payload {
 		return false
 	}
-	s := v.store
 	v.portions = grown(v.portions, m.number+1, s.groups.made)
 	p := &v.portions[m.number]
 	if looks := v.sights + v.own.looks; p.tick != s.tick || p.looks != looks {
@@ -46,9 +46,19 @@ func (v *View) large(m *members) bool {
 		if !v.visible.has(index) {
 			continue
 		}
-		if size += s.schema.recordBits(v.maskOf(index), s.gens[index]); size > 8*s.cfg.Payload {
+		if size += s.schema.recordBits(v.maskOf(index), s.gens[index]); size > 8*v.payload {
 			return true
 		}
 	}
 	return false
+}
+
+// SetPayload bounds what Write makes for this client, in bytes: less than Config.Payload for one whose packets are smaller. More than
+// that counts as that. Groups that do not fit are sent to this client one by one.
+func (v *View) SetPayload(n int) {
+	if v.store.cfg.Payload <= 0 {
+		return
+	}
+	v.payload = min(max(n, 1), v.store.cfg.Payload)
+	clear(v.portions)
 }

@@ -121,7 +121,7 @@ func (p *packetWriter) takeNext(dst []byte, first bool) (n int, done bool) {
 
 // roundable reports whether what this client is sent may be another's too.
 func (v *View) roundable() bool {
-	return v.payload > 0 && v.observed == v.store.tick && v.ties.n == 0 && v.hunger.index == 0 && !v.whole.behind && len(v.own.rows) == 0 && v.own.latest <= v.store.tick && !v.plan.active && v.store.watch == nil
+	return v.payload > 0 && v.payload == v.store.cfg.Payload && v.observed == v.store.tick && v.ties.n == 0 && v.hunger.index == 0 && !v.whole.behind && len(v.own.rows) == 0 && v.own.latest <= v.store.tick && !v.plan.active && v.store.watch == nil
 }
 
 // of is the round of a client: one that was begun for another, if the same is due.

@@ -30,11 +30,13 @@ type ClientSystems struct {
 }
 
 // NewClient makes the systems of a client. now gives the time since any fixed moment: WallClock() in a game, a virtual
-// clock in a test. It panics on a client, a socket or a clock that is nil.
+// clock in a test. It panics on a client, a socket or a clock that is nil, and on a client that
+// another group drives.
 func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) *ClientSystems {
 	mustBeThere(client != nil, "NewClient", "the client")
 	mustBeThere(there(socket), "NewClient", "the socket")
 	mustBeThere(now != nil, "NewClient", "the clock")
+	mustBeAlone(client, "NewClient", "the client")
 	c := &ClientSystems{
 		Client:  client,
 		Receive: &Receive{End: client, Socket: socket, Now: now},

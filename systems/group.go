@@ -58,6 +58,19 @@ func (s *stages) list(end End, around func(stage tick.Stage) (before, after []Sy
 	return all
 }
 
+// attachable is an end that one group drives at a time.
+type attachable interface {
+	Attach() bool
+	Detach()
+}
+
+// mustBeAlone refuses an end that another group drives: each would begin frames, and receive and send for it.
+func mustBeAlone(end attachable, call, what string) {
+	if !end.Attach() {
+		panic("systems: " + call + ": " + what + " is in another group already: one group drives it, until Runner.Close or the systems' Finalize")
+	}
+}
+
 // mustBeThere refuses an argument that is nil where it is given, and not in the first frame that needs it.
 func mustBeThere(given bool, call, what string) {
 	if !given {

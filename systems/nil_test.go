@@ -1,6 +1,7 @@
 package systems_test
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -37,4 +38,48 @@ func TestNilArgumentsAreRefused(t *testing.T) {
 	}
 	var group *systems.ServerSystems
 	require.PanicsWithValue(t, "systems: NewRunner: the group is nil", func() { systems.NewRunner(nil, group, 60) })
+}
+
+// A rate of no frames is refused where it is given.
+func TestRunnerRefusesARateOfNoFrames(t *testing.T) {
+	group := newRig(t).server
+	for rate, want := range map[int]string{
+		0:  "systems: NewRunner: 0 frames a second: a loop has 1 or more, 60 for instance",
+		-1: "systems: NewRunner: -1 frames a second: a loop has 1 or more, 60 for instance",
+	} {
+		require.PanicsWithValue(t, want, func() { systems.NewRunner(nil, group, rate) })
+	}
+	require.NotPanics(t, func() { systems.NewRunner(nil, group, 1) })
+}
+
+// One group at a time drives a server or a client. When it is finalised another may.
+func TestTwoGroupsForOneEndAreRefused(t *testing.T) {
+	network := memory.NewNetwork()
+	listen := func() *memory.Conn {
+		socket, err := network.Listen(netip.AddrPort{})
+		require.NoError(t, err)
+		return socket
+	}
+	now := func() time.Duration { return 0 }
+	protocol := netcode.NewProtocol()
+	server, err := netcode.NewServer(protocol, netcode.Config{})
+	require.NoError(t, err)
+	client, err := netcode.NewClient(protocol, netcode.Config{})
+	require.NoError(t, err)
+	player, err := netcode.NewClient(protocol, netcode.Config{})
+	require.NoError(t, err)
+
+	first := systems.NewServer(server, listen(), now)
+	taken := "systems: NewServer: the server is in another group already: one group drives it, until Runner.Close or the systems' Finalize"
+	require.PanicsWithValue(t, taken, func() { systems.NewServer(server, listen(), now) })
+	require.PanicsWithValue(t, taken, func() { _, _ = systems.NewHost(server, player, listen(), now) })
+	systems.NewClient(client, listen(), now)
+	require.PanicsWithValue(t,
+		"systems: NewClient: the client is in another group already: one group drives it, until Runner.Close or the systems' Finalize",
+		func() { systems.NewClient(client, listen(), now) })
+
+	loop := systems.NewRunner(nil, first, 60)
+	loop.Step()
+	require.NoError(t, loop.Close(t.Context()))
+	require.NotPanics(t, func() { systems.NewServer(server, listen(), now) })
 }

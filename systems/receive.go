@@ -57,8 +57,12 @@ func (r *Receive) Update(*ecs.World) {
 	}
 }
 
-// Finalize implements System. It closes the socket, if that can be closed: its goroutine ends with it.
+// Finalize implements System. It closes the socket, if that can be closed: its goroutine ends with it. Another group may then
+// drive the server or client.
 func (r *Receive) Finalize(*ecs.World) {
+	if end, ok := r.End.(attachable); ok {
+		end.Detach()
+	}
 	if socket, ok := r.Socket.(io.Closer); ok {
 		if err := socket.Close(); err != nil {
 			r.faults.report(r.End, "closing", err)

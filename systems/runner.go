@@ -2,6 +2,7 @@ package systems
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,14 +39,17 @@ type Runner struct {
 
 // NewRunner makes a loop of rate frames a second; the network tick rate is another matter and usually lower. Add the
 // game's systems to the group before. A program without a world, of messages alone, gives nil and gets an empty one.
-// NewRunner panics on a group that is nil.
+// NewRunner panics on a group that is nil and on a rate below 1.
 func NewRunner(w *ecs.World, group Group, rate int) *Runner {
 	mustBeThere(there(group), "NewRunner", "the group")
+	if rate < 1 {
+		panic(fmt.Sprintf("systems: NewRunner: %d frames a second: a loop has 1 or more, 60 for instance", rate))
+	}
 	if w == nil {
 		empty := ecs.NewWorld()
 		w = &empty
 	}
-	return &Runner{World: w, Group: group, rate: max(rate, 1), calls: make(chan func()), over: make(chan struct{})}
+	return &Runner{World: w, Group: group, rate: rate, calls: make(chan func()), over: make(chan struct{})}
 }
 
 // Do has the loop call f between two frames, and waits for that: it is how other goroutines, which read a terminal or ask a

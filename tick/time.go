@@ -3,6 +3,8 @@ package tick
 import (
 	"math"
 	"math/bits"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -40,6 +42,30 @@ func (s Span) Of(part Span) Span {
 		return -muldiv(int64(s), magnitude(int64(part)), uint64(OneTick))
 	}
 	return muldiv(int64(s), uint64(part), uint64(OneTick))
+}
+
+// String returns the span in ticks with three decimals at most, rounded towards zero: "1.5 ticks", "-0.25 ticks", "1 tick". The
+// verb %#v prints the exact number.
+func (s Span) String() string {
+	m := magnitude(int64(s))
+	text := decimal(s < 0, m>>32, uint32(m))
+	if text == "1" || text == "-1" {
+		return text + " tick"
+	}
+	return text + " ticks"
+}
+
+// decimal is whole + fraction/2^32 with three decimals at most, rounded towards zero. Zero has no sign.
+func decimal(negative bool, whole uint64, fraction uint32) string {
+	thousandths := uint64(fraction) * 1000 >> 32
+	text := strconv.FormatUint(whole, 10)
+	if thousandths > 0 {
+		text += "." + strings.TrimRight(strconv.FormatUint(1000+thousandths, 10)[1:], "0")
+	}
+	if negative && text != "0" {
+		return "-" + text
+	}
+	return text
 }
 
 // Float returns s in ticks. It is for values that are shown, such as the weight between two versions: a float alone never
@@ -86,6 +112,19 @@ func since(from, to time.Duration) time.Duration {
 type Time struct {
 	Tick     Tick   // The tick that has begun.
 	Fraction uint32 // What went by of it, in 1/2^32.
+}
+
+// String returns the moment with three decimals at most, rounded towards the beginning: "tick 120.25". The verb %#v prints the exact
+// numbers.
+func (t Time) String() string {
+	if t.Tick >= 0 {
+		return "tick " + decimal(false, uint64(t.Tick), t.Fraction)
+	}
+	below := magnitude(int64(t.Tick))
+	if t.Fraction > 0 {
+		below--
+	}
+	return "tick " + decimal(true, below, -t.Fraction)
 }
 
 // Begin returns the moment at which t begins.

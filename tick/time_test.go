@@ -1,6 +1,7 @@
 package tick_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"testing"
@@ -116,4 +117,29 @@ func TestAlongAndLerp(t *testing.T) {
 		off := from.Begin().Lerp(to.Begin(), at.Along(from, to)).Sub(at)
 		require.LessOrEqual(t, max(off, -off), tick.Span(way))
 	})
+}
+
+// Spans and moments read as ticks wherever they are printed: alone, in structs and in errors.
+func TestSpansAndMomentsReadAsTicks(t *testing.T) {
+	for want, s := range map[string]tick.Span{
+		"0 ticks": 0, "1 tick": tick.OneTick, "-1 tick": -tick.OneTick, "1.5 ticks": tick.OneTick * 3 / 2, "-0.25 ticks": -tick.OneTick / 4,
+		"0.999 ticks": tick.OneTick - 1, "0.062 ticks": tick.OneTick / 16, "-2147483648 ticks": math.MinInt64, "2147483647.999 ticks": math.MaxInt64,
+	} {
+		require.Equal(t, want, s.String())
+		require.Equal(t, want, fmt.Sprint(s))
+	}
+	require.Equal(t, "0 ticks", tick.Span(-1).String())
+	for want, at := range map[string]tick.Time{
+		"tick 0": {}, "tick 120.25": {Tick: 120, Fraction: 1 << 30}, "tick 120.999": {Tick: 120, Fraction: math.MaxUint32},
+		"tick -1": {Tick: -1}, "tick -0.75": {Tick: -1, Fraction: 1 << 30}, "tick 9223372036854775807": {Tick: math.MaxInt64},
+		"tick -9223372036854775808": {Tick: math.MinInt64}, "tick -9223372036854775807.5": {Tick: math.MinInt64, Fraction: 1 << 31},
+	} {
+		require.Equal(t, want, at.String())
+	}
+	shown := struct {
+		At    tick.Time
+		Delay tick.Span
+	}{tick.Time{Tick: 7, Fraction: 1 << 31}, 2 * tick.OneTick}
+	require.Equal(t, "{At:tick 7.5 Delay:2 ticks}", fmt.Sprintf("%+v", shown))
+	require.Equal(t, "late by 2 ticks at tick 7.5", fmt.Errorf("late by %v at %v", shown.Delay, shown.At).Error())
 }

@@ -42,10 +42,7 @@ func Compile(t reflect.Type, name string) (*Plan, error) {
 	if t == nil {
 		return nil, errors.New("wire: no type to compile")
 	}
-	root := t.Name()
-	if root == "" {
-		root = t.String()
-	}
+	root := rootName(t)
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("wire: %s: %w", root, err)
 	}
@@ -60,6 +57,14 @@ func Compile(t reflect.Type, name string) (*Plan, error) {
 	}
 	c.finish()
 	return c.plan, nil
+}
+
+// rootName is how the errors name a type.
+func rootName(t reflect.Type) string {
+	if t.Name() == "" {
+		return t.String()
+	}
+	return t.Name()
 }
 
 // checkName refuses names that the canonical text could not tell apart.
@@ -108,10 +113,13 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 		return c.entity(t, path, offset)
 	}
 	if t.PkgPath() == archePath && t.Name() == "Entity" {
-		return c.fail(path, `entity handles are local to a world; tag the field net:"entity", or net:"-" to keep it here`)
+		return c.fail(path, `%s: a component tags the field net:"entity"; %s; net:"-" keeps the field here`, handlesAreLocal, useNetworkID)
 	}
 	if tag.mode == tagQuat && isQuat(t) {
 		return c.quat(path, offset, tag)
+	}
+	if tag.mode == tagQuat && !quatsWithin(t) {
+		return c.fail(path, "the tag net:%q does not go with %s: a rotation is [4]float32 or a struct of four float32, x, y, z, w", tagText, t)
 	}
 	switch t.Kind() {
 	case reflect.Struct:
@@ -139,7 +147,14 @@ func refusal(t reflect.Type) string {
 	case reflect.Complex64, reflect.Complex128:
 		return fmt.Sprintf("%s is not supported; use two floats", t)
 	}
-	return fmt.Sprintf("%s holds a pointer: only plain data can travel (kind %s)", t, t.Kind())
+	text := fmt.Sprintf("%s holds a pointer: only plain data can travel (kind %s)", t, t.Kind())
+	switch t.Kind() {
+	case reflect.String:
+		text += "; an array such as [16]byte can"
+	case reflect.Slice:
+		text += fmt.Sprintf("; an array such as [16]%s can", t.Elem())
+	}
+	return text
 }
 
 // structure compiles the fields of a struct in the order of their declaration.
@@ -326,6 +341,11 @@ func isQuat(t reflect.Type) bool {
 		return true
 	}
 	return false
+}
+
+// quatsWithin reports whether t is an array of rotations, or of arrays of them.
+func quatsWithin(t reflect.Type) bool {
+	return t.Kind() == reflect.Array && (isQuat(t.Elem()) || quatsWithin(t.Elem()))
 }
 
 // quat compiles four float32 as a rotation.

@@ -30,6 +30,29 @@ func (p *Plan) Refs() []int { return p.refs }
 // fields of type NetworkID, which are the same in memory as on the wire. The slice is the plan's own.
 func (p *Plan) Handles() []int { return p.holds }
 
+// Parts of the errors about entity handles.
+const (
+	handlesAreLocal = "entity handles are local to a world"
+	useNetworkID    = `a message, an input or a collection names an entity by a field of type NetworkID with that tag`
+)
+
+// CheckHandles returns an error that names the first field which is a handle of the local world, or the target of a relation. Only
+// components may have these, since only for them somebody puts the network id in the handle's place.
+func (p *Plan) CheckHandles() error {
+	at := -1
+	if lane, relation := p.Target(); relation {
+		at = lane
+	}
+	if len(p.holds) > 0 {
+		at = p.holds[0]
+	}
+	if at < 0 {
+		return nil
+	}
+	c := compiler{root: rootName(p.typ)}
+	return c.fail(p.ops[p.lanes[at].op].path, `%s, also with the tag net:"entity": %s`, handlesAreLocal, useNetworkID)
+}
+
 // Target returns the first lane of a relation's target, and whether the plan is of a relation: a component whose first
 // field embeds Arche's ecs.Relation. The target lies in no memory: Quantise and Dequantise leave it alone.
 func (p *Plan) Target() (lane int, ok bool) { return p.goal, p.aimed }

@@ -110,7 +110,7 @@ func (s *Serializer) start(fresh Serializer) {
 
 // Debug turns packing off, also for what is read, written and measured later: packed integers travel in
 // their fixed form, so that a message can be read in a dump of bytes, and shown by ViewValue where its
-// fields are those of a type without padding. Counts, strings and everything else stay as they are.
+// fields are those of a type. Counts, strings and everything else stay as they are.
 //
 // Nothing on the wire says so. Both ends must do it, and a protocol that does must have DebugText in what
 // its hash is made of, as Plan.Describe has its own word for rows.

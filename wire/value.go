@@ -9,45 +9,54 @@ import (
 // maxRuns bounds the codec of a value; 4096 runs of numbers are far more than a message has.
 const maxRuns = 4096
 
-// Value is the codec of whole values of T, which travel as one run of bytes: on most machines a copy of
-// memory. Only types without pointers and padding have one. NewValue checks that, once; after it a Value
-// does not change and may be used by any number of goroutines.
+// Value is the codec of whole values of T, which travel as one run of bytes: its numbers one after another, without the
+// padding that memory has between them. On most machines a type without padding is a copy of memory. Only types
+// without pointers have one. NewValue checks that, once; after it a Value does not change and may be used by any
+// number of goroutines.
 type Value[T any] struct {
-	size int
-	runs []run
-	flat bool // memory is what travels, and any bytes are a legal T
-	text string
+	size   int // bytes on the wire
+	stride int // bytes in memory
+	runs   []run
+	whole  bool // memory is what travels
+	flat   bool // whole, and any bytes are a legal T
+	text   string
 }
 
-// run is numbers of one size, one after another.
+// run is numbers of one size, one after another, on the wire and in memory.
 type run struct {
-	at    int // offset in bytes
+	at    int // offset on the wire in bytes
+	from  int // offset in memory in bytes
 	size  int // of one number
 	count int
 	bool  bool
 }
 
+// bytes returns how many bytes the run has.
+func (r *run) bytes() int { return r.size * r.count }
+
 // NewValue returns the codec of T. T is made of booleans, sized integers, floats, arrays and structs, also
-// in unexported fields, and has no padding on any platform; net tags mean nothing here, since all of it
-// travels. The error names the field that cannot, and why.
+// in unexported fields; net tags mean nothing here, since all of it travels but for padding. The error names the field
+// that cannot, and why.
 func NewValue[T any]() (*Value[T], error) {
 	t := reflect.TypeFor[T]()
 	l := valueLayout{root: t.Name()}
 	if l.root == "" {
 		l.root = t.String()
 	}
-	size, _, err := l.add(t, "", 0)
+	size, err := l.add(t, "", 0, 0)
 	if err != nil {
 		return nil, err
 	}
-	v := &Value[T]{size: size, runs: l.runs, flat: littleEndian(), text: string(l.text)}
+	v := &Value[T]{size: size, stride: int(t.Size()), runs: l.runs, text: string(l.text)}
+	v.whole = littleEndian() && v.size == v.stride
+	v.flat = v.whole
 	for _, r := range v.runs {
 		v.flat = v.flat && !r.bool
 	}
 	return v, nil
 }
 
-// Size returns how many bytes a T is, in memory and on the wire.
+// Size returns how many bytes a T is on the wire: the sum of its numbers, without padding.
 func (c *Value[T]) Size() int { return c.size }
 
 // Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}: what two ends must agree on.
@@ -63,12 +72,15 @@ func (c *Value[T]) check() {
 // store moves values to the wire, which has room for them.
 func (c *Value[T]) store(dst []byte, v []T) {
 	memory := memoryOf(v)
-	if littleEndian() {
+	if c.whole {
 		copy(dst, memory)
 		return
 	}
-	for at := 0; at < len(memory); at += c.size {
-		swapRuns(dst[at:at+c.size], memory[at:], c.runs)
+	for ; len(dst) > 0; dst, memory = dst[c.size:], memory[c.stride:] {
+		for i := range c.runs {
+			r := &c.runs[i]
+			r.move(dst[r.at:], memory[r.from:], littleEndian())
+		}
 	}
 }
 
@@ -87,24 +99,29 @@ func (c *Value[T]) load(v []T, src []byte) bool {
 			}
 		}
 	}
-	if littleEndian() {
+	if c.whole {
 		copy(memory, src)
 		return true
 	}
-	for at := 0; at < len(src); at += c.size {
-		swapRuns(memory[at:at+c.size], src[at:], c.runs)
+	for ; len(src) > 0; src, memory = src[c.size:], memory[c.stride:] {
+		for i := range c.runs {
+			r := &c.runs[i]
+			r.move(memory[r.from:], src[r.at:], littleEndian())
+		}
 	}
 	return true
 }
 
-// swapRuns copies numbers with their bytes in reverse: from the wire to a machine that keeps the most
-// significant byte first, or back.
-func swapRuns(dst, src []byte, runs []run) {
-	for _, r := range runs {
-		for number := r.at; number < r.at+r.count*r.size; number += r.size {
-			for i := range r.size {
-				dst[number+i] = src[number+r.size-1-i]
-			}
+// move copies the numbers of a run to the start of dst from the start of src. Where straight is false the machine keeps the most
+// significant byte first, and the bytes of each number are turned around.
+func (r *run) move(dst, src []byte, straight bool) {
+	if straight {
+		copy(dst[:r.bytes()], src)
+		return
+	}
+	for number := 0; number < r.bytes(); number += r.size {
+		for i := range r.size {
+			dst[number+i] = src[number+r.size-1-i]
 		}
 	}
 }
@@ -182,17 +199,16 @@ func (l *valueLayout) fail(path, format string, args ...any) error {
 	return c.fail(path, format, args...)
 }
 
-// add lays out what lies at offset at and returns its size and alignment in bytes. Both are those of a
-// platform where each number is aligned to its size: what has no padding there has none anywhere.
-func (l *valueLayout) add(t reflect.Type, path string, at int) (size, align int, err error) {
+// add lays out what lies at an offset on the wire and in memory, and returns its size on the wire in bytes.
+func (l *valueLayout) add(t reflect.Type, path string, at, from int) (size int, err error) {
 	if t.PkgPath() == archePath && t.Name() == "Entity" {
-		return 0, 0, l.fail(path, "entity handles are local to a world")
+		return 0, l.fail(path, "entity handles are local to a world")
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return l.structure(t, path, at)
+		return l.structure(t, path, at, from)
 	case reflect.Array:
-		return l.array(t, path, at)
+		return l.array(t, path, at, from)
 	case reflect.Bool:
 		l.text = append(l.text, "bool"...)
 	case reflect.Float32, reflect.Float64:
@@ -202,18 +218,20 @@ func (l *valueLayout) add(t reflect.Type, path string, at int) (size, align int,
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		l.text = strconv.AppendInt(append(l.text, 'u'), int64(t.Bits()), 10)
 	default:
-		return 0, 0, l.fail(path, "%s", refusal(t))
+		return 0, l.fail(path, "%s", refusal(t))
 	}
 	size = int(t.Size())
-	return size, size, l.append(path, run{at: at, size: size, count: 1, bool: t.Kind() == reflect.Bool})
+	return size, l.append(path, run{at: at, from: from, size: size, count: 1, bool: t.Kind() == reflect.Bool})
 }
 
-// append adds a run, to the one before it where it is of the same kind: runs follow each other without
-// gaps.
+// append adds a run, to the one before it where it is of the same kind and follows it in memory too.
 func (l *valueLayout) append(path string, r run) error {
-	if last := len(l.runs) - 1; last >= 0 && l.runs[last].size == r.size && l.runs[last].bool == r.bool {
-		l.runs[last].count += r.count
-		return nil
+	if n := len(l.runs); n > 0 {
+		last := &l.runs[n-1]
+		if last.size == r.size && last.bool == r.bool && last.from+last.bytes() == r.from {
+			last.count += r.count
+			return nil
+		}
 	}
 	if len(l.runs) == maxRuns {
 		return l.fail(path, "more than %d runs of numbers: send it in parts", maxRuns)
@@ -223,8 +241,7 @@ func (l *valueLayout) append(path string, r run) error {
 }
 
 // structure lays out a struct.
-func (l *valueLayout) structure(t reflect.Type, path string, at int) (size, align int, err error) {
-	align = 1
+func (l *valueLayout) structure(t reflect.Type, path string, at, from int) (size int, err error) {
 	l.text = append(l.text, '{')
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -233,51 +250,46 @@ func (l *valueLayout) structure(t reflect.Type, path string, at int) (size, alig
 			name = path + "." + name
 		}
 		if f.Name == "_" {
-			return 0, 0, l.fail(path, "field %d is blank: bytes that travel need a name", i)
+			return 0, l.fail(path, "field %d is blank: bytes that travel need a name", i)
 		}
 		if i > 0 {
 			l.text = append(l.text, ';')
 		}
 		l.text = append(append(l.text, f.Name...), ':')
-		n, a, err := l.add(f.Type, name, at+size)
+		n, err := l.add(f.Type, name, at+size, from+int(f.Offset))
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		if size%a != 0 {
-			return 0, 0, l.fail(name, "padding before it: order fields by size, largest first, or name the bytes between")
-		}
-		size, align = size+n, max(align, a)
+		size += n
 	}
 	l.text = append(l.text, '}')
-	switch {
-	case size == 0:
-		return 0, 0, l.fail(path, "%s has no fields", t)
-	case size%align != 0:
-		return 0, 0, l.fail(path, "%s has %d bytes of padding at its end: name them, such as Reserved [%d]byte", t, align-size%align, align-size%align)
+	if size == 0 {
+		return 0, l.fail(path, "%s has no fields", t)
 	}
-	return size, align, nil
+	return size, nil
 }
 
 // array lays out an array.
-func (l *valueLayout) array(t reflect.Type, path string, at int) (size, align int, err error) {
+func (l *valueLayout) array(t reflect.Type, path string, at, from int) (size int, err error) {
 	if t.Len() == 0 {
-		return 0, 0, l.fail(path, "%s has no elements", t)
+		return 0, l.fail(path, "%s has no elements", t)
 	}
 	l.text = fmt.Appendf(l.text, "[%d]", t.Len())
-	size, align, err = l.add(t.Elem(), path+"[]", at)
+	size, err = l.add(t.Elem(), path+"[]", at, from)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	if last := &l.runs[len(l.runs)-1]; last.at <= at { // all of the element is in it, so all of the array is
+	stride := int(t.Elem().Size())
+	if last := &l.runs[len(l.runs)-1]; last.at <= at && size == stride { // all of the element is in it, so all of the array is
 		last.count += size / last.size * (t.Len() - 1)
-		return size * t.Len(), align, nil
+		return size * t.Len(), nil
 	}
 	text := len(l.text)
 	for i := 1; i < t.Len(); i++ {
-		if _, _, err := l.add(t.Elem(), path+"[]", at+i*size); err != nil {
-			return 0, 0, err
+		if _, err := l.add(t.Elem(), path+"[]", at+i*size, from+i*stride); err != nil {
+			return 0, err
 		}
 		l.text = l.text[:text] // that of one element is enough
 	}
-	return size * t.Len(), align, nil
+	return size * t.Len(), nil
 }

@@ -3,6 +3,7 @@ package guide_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log"
 	"testing"
 	"time"
@@ -95,6 +96,50 @@ func ask(ctx context.Context, client *netcode.Client, item uint16, tell func(pri
 }
 
 // end guide
+
+// begin guide
+type Level struct{ Packed []byte }
+
+func (m *Level) Serialize(s *wire.Serializer) { s.Bytes(&m.Packed, 30<<10) }
+
+func levels(protocol *netcode.Protocol, load func(level []byte)) { // on both sides
+	var deflate wire.Deflate // keeps its memory: one for each goroutine
+	var level []byte
+	netcode.Handle(protocol, func(_ *netcode.Context, m *Level) {
+		var err error
+		if level, err = wire.AppendDecompressed(level[:0], m.Packed, 256<<10, &deflate); err != nil {
+			return // damaged, or more than 256 KiB, which is found out before anything is decompressed
+		}
+		load(level)
+	}, netcode.FromServer(), netcode.Over(netcode.Reliable))
+}
+
+func sendLevel(server *netcode.Server, to netcode.ClientID, level []byte, deflate *wire.Deflate) error {
+	return netcode.Send(server, netcode.To(to), &Level{wire.AppendCompressed(nil, level, deflate)})
+}
+
+// end guide
+
+// A level that is too large to travel as it is arrives in a few packets, with loss.
+func TestGuideLargeMessages(t *testing.T) {
+	p := netcode.NewProtocol()
+	var got []byte
+	levels(p, func(level []byte) { got = append(got, level...) })
+	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Seed: 1, Link: lossy(0.2)})
+	require.True(t, n.RunUntil(3*time.Second, n.Connected))
+	n.Run(500 * time.Millisecond)
+	var level []byte
+	for i := range 6000 {
+		level = fmt.Appendf(level, "tile %d is grass\n", i/7)
+	}
+	var deflate wire.Deflate
+	require.Error(t, netcode.Send(n.Server.Server, netcode.To(1), &Level{level}))
+	packed := len(wire.AppendCompressed(nil, level, &deflate))
+	require.Less(t, packed, len(level)/8)
+	require.NoError(t, sendLevel(n.Server.Server, 1, level, &deflate))
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return got != nil }))
+	require.Equal(t, level, got)
+}
 
 func TestGuideMessages(t *testing.T) {
 	p := netcode.NewProtocol()

@@ -18,7 +18,7 @@ type halves struct {
 func newHalves(t *testing.T, clientFlags string, serverFlags ...string) *halves {
 	t.Helper()
 	half := func(line string) *arena {
-		o, err := parseOptions(strings.Fields("-clients 1 -entities 40 -loss 0 -jitter 0 -rtt 4 "+line), t.Output())
+		o, err := parseOptions(strings.Fields("-loss 0 -jitter 0 -rtt 4 "+line), t.Output())
 		require.NoError(t, err)
 		a, err := newArena(&o, newTable(t.Output()))
 		require.NoError(t, err)
@@ -29,8 +29,8 @@ func newHalves(t *testing.T, clientFlags string, serverFlags ...string) *halves 
 		return a
 	}
 	h := &halves{t: t}
-	h.server = half("-listen 127.0.0.1:0 " + strings.Join(serverFlags, " "))
-	h.client = half(clientFlags + " -connect " + h.server.server.socket.LocalAddr().String())
+	h.server = half("-entities 40 -listen 127.0.0.1:0 " + strings.Join(serverFlags, " "))
+	h.client = half("-clients 1 " + clientFlags + " -connect " + h.server.server.socket.LocalAddr().String())
 	return h
 }
 

@@ -85,6 +85,9 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	}
 	given := map[string]bool{}
 	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if err == nil {
+		err = o.checkHalf(given)
+	}
 	if err == nil && given["churn"] && o.trace != "" {
 		err = errors.New("-churn belongs to the simulation: a recording has its own")
 	}
@@ -138,6 +141,22 @@ func (o *options) check() error {
 		return errors.New("-bits needs both halves in one process")
 	case o.sabotage && o.listen != "":
 		return errors.New("-sabotage changes a client's world: give it to the clients' half")
+	}
+	return nil
+}
+
+// checkHalf refuses flags that the half which is run would ignore.
+func (o *options) checkHalf(given map[string]bool) error {
+	if o.listen != "" && given["clients"] {
+		return errors.New("-clients belongs to the clients' half: give it with -connect")
+	}
+	if o.connect == "" {
+		return nil
+	}
+	for _, name := range []string{"entities", "churn", "budget"} {
+		if given[name] {
+			return fmt.Errorf("-%s belongs to the server's half: give it with -listen", name)
+		}
 	}
 	return nil
 }

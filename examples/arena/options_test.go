@@ -124,3 +124,21 @@ func TestAWrongFlagIsNamedWithItsRange(t *testing.T) {
 	require.ErrorIs(t, err, flag.ErrHelp)
 	require.Contains(t, told.String(), "the clients' half, -connect, judges")
 }
+
+// A flag that the half which is run would ignore is a wrong command line, not a silence.
+func TestFlagsOfTheOtherHalfAreRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"-listen 127.0.0.1:0 -clients 4":     "arena: -clients belongs to the clients' half: give it with -connect\n",
+		"-connect 127.0.0.1:1 -entities 40":  "arena: -entities belongs to the server's half: give it with -listen\n",
+		"-connect 127.0.0.1:1 -churn 0":      "arena: -churn belongs to the server's half: give it with -listen\n",
+		"-connect 127.0.0.1:1 -budget 60000": "arena: -budget belongs to the server's half: give it with -listen\n",
+	} {
+		var told strings.Builder
+		require.Equal(t, statusUsage, run(t.Context(), strings.Fields(line), &told, &told), line)
+		require.Equal(t, want, told.String())
+	}
+	_, err := parseOptions([]string{"-connect", "127.0.0.1:1", "-clients", "4"}, new(strings.Builder))
+	require.NoError(t, err)
+	_, err = parseOptions([]string{"-listen", "127.0.0.1:0", "-entities", "4"}, new(strings.Builder))
+	require.NoError(t, err)
+}

@@ -6,7 +6,7 @@ func presses() []mutation {
 	const once, late, back = "TestAPressOfOneFrameArrivesExactlyOnce", "TestAPressThatComesLateIsInTheNextTick", "TestAPressWaitsWhereTheClockWentBack"
 	list := []mutation{
 		change("presses", "what the last frame set takes the place of a press", once, "input_client.go", "plan.MergeEvents(lanes, now)", ""),
-		change("presses", "each tick that begins in a frame has the press", once, "input_event.go", "takes := newest && ", "takes := "),
+		change("presses", "the oldest tick that begins in a frame has the press", "TestAPressIsInTheNewestTickOfItsFrame", "input_event.go", "takes := newest && ", "takes := "),
 		change("presses", "a press that a tick took stays", once, "input_event.go", "if takes {", "if false {"),
 		change("presses", "an input that stands in presses again", late, "input_event.go", "plan.ClearEvents(v)", ""),
 		change("presses", "a press that comes late is lost", late, "input_event.go", "plan.MergeEvents(in.of(q.late.rows, n), row)", ""),
