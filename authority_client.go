@@ -200,8 +200,7 @@ func (c *Client) addWrites(b *peer.Builder) bool {
 	if w.view == nil || !c.frame.due || !w.view.Pending() || w.mine.Tick() == tick.None {
 		return false
 	}
-	n := w.view.Write(b.Payload(), b.Sequence())
-	return n > 0 && b.Add(wire.MessageSnapshot, tick.Initialization, n)
+	return c.addState(b, w.view, w.mine.Desk())
 }
 
 // planWrites begins the packets of a tick.
@@ -220,8 +219,7 @@ func (c *Client) planWrites() {
 func (c *Client) sendWrites() {
 	w := &c.writes
 	for w.view != nil && c.frame.due && w.view.Pending() {
-		if c.budget.Spent() {
-			c.stats.BudgetSpent++
+		if c.short() {
 			return
 		}
 		b, ok := c.begin()

@@ -64,7 +64,9 @@ type Config struct {
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
 	// the smaller one of two ends limits both.
 	SentPackets int
-	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
+	// SendBudget is how many bytes a second are sent to each peer, without the 28 of IP and UDP for each packet; default 65536
+	// (64 KiB); below 0: unlimited. Each network tick sends its share, in packets of 96 bytes at least: what is less is saved.
+	SendBudget int
 	// HistoryBytes is what the versions of the last Window may take, 20 to 90 bytes for each changed row and 8.6 for each component
 	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows travel whole that would
 	// have leaned on them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.

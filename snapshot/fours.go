@@ -175,7 +175,8 @@ func (p *packetWriter) four(f *fours, upTo int) bool {
 	}
 	if n == 0 {
 		f.members, f.passed, f.keeper.own = f.members[:0], f.passed+1, true
-		return p.tooLarge(f.members[:1][0].index)
+		index := f.members[:1][0].index
+		return p.tooLarge(index) || p.passes(index)
 	}
 	symbol := 0
 	for i := range n {
@@ -191,7 +192,7 @@ func (p *packetWriter) four(f *fours, upTo int) bool {
 	f.keeper.own = f.keeper.own || n < all
 	f.keeper.done(p, f, f.members, upTo)
 	f.members = f.members[:0]
-	return n == all
+	return n == all || p.passes(f.members[:all][n].index)
 }
 
 // members writes the empty fours so far and the first n members of this one.

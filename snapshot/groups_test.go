@@ -96,7 +96,7 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 				require.Empty(t, d.store.LargeGroups())
 			}
 			d.store.ClearLargeGroups()
-			buf := make([]byte, max(test.bytes, minPayload))
+			buf := make([]byte, max(test.bytes, MinPayload))
 			for seq := uint64(1); d.view.Pending(); seq++ {
 				n := d.view.Write(buf, seq)
 				require.NotZero(t, n, "never stuck")
@@ -156,7 +156,7 @@ func TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket(t *testing.T) {
 	}
 	d.store.Commit()
 	d.view.Observe()
-	var buf [minPayload]byte // which has room for one group, and some of the next
+	var buf [MinPayload]byte // which has room for one group, and some of the next
 	packets := 0
 	for n := d.view.Write(buf[:], 1); n > 0; n = d.view.Write(buf[:], d.seq+1) {
 		d.seq++

@@ -148,8 +148,8 @@ func TestOthersThatFitNoPacketAreSteppedOver(t *testing.T) {
 	play(10, 12)
 	require.True(t, v.cohorts.any.has(10), "who rested is in no cohort: the test shows nothing")
 	require.NotNil(t, s.desk.bodies.find(10, s.rows.masks[10], v.base(10), s.leant(v.slot(10, new(slot)), v.base(3), 1)), "no body was made: the test shows nothing")
-	v.payload = minPayload
-	require.Zero(t, v.Write(buf[:minPayload], seq+1))
+	v.payload = MinPayload
+	require.Zero(t, v.Write(buf[:MinPayload], seq+1))
 	require.EqualValues(t, 2, v.stats.Oversize)
 	require.False(t, v.Pending())
 }

@@ -344,7 +344,7 @@ func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
 // Nor does it come with a list that was written for another client, to whom it is
 // not tied, since there nothing of it was hidden for a moment when it left the group.
 func TestACopiedListLeavesOutWhatIsTied(t *testing.T) {
-	for size := minPayload; size < 160; size++ {
+	for size := MinPayload; size < 160; size++ {
 		d, ids := listDuos(t)
 		left, stays := ids[20], ids[21]
 		d[0].game(6, func() {

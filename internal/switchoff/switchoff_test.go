@@ -22,7 +22,7 @@ var (
 const tree = "../.."
 
 func lists() []mutation {
-	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(),
+	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(), budgets(),
 		messages(), handshake(), games(), presses(), fast(), kernels())
 }
 
