@@ -2,7 +2,7 @@ package switchoff
 
 // budgets switches off what docs/adr/0027 says of budgets that do not suffice.
 func budgets() []mutation {
-	return []mutation{
+	list := []mutation{
 		change("budget", "packets are not cut to what is left", "TestAShortBudgetSendsStateInEachTick",
 			"link.go", "b.Limit(max(left, leastPacket))", "_ = left"),
 		change("budget", "a score begins anew when the entity is sent", "TestWeightsHoldOverTime",
@@ -18,4 +18,10 @@ func budgets() []mutation {
 		change("budget", "messages have the packet whenever they wait", "TestMessagesAndStateShareAShortBudget",
 			"server_send.go", "c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()", "c.stateFirst = borrowed && !borrowed"),
 	}
+	for i := range list {
+		if file := list[i].edits[0].file; file != "peer/budget.go" && list[i].test != "TestWhatWasQuietDoesNotPassWhatWeighsMore" {
+			list[i].in = "nettest"
+		}
+	}
+	return list
 }
