@@ -120,7 +120,7 @@ func (k *packetsPair) rows(t testing.TB) {
 func (k *packetsPair) close() {
 	c := k.client
 	for i := range k.in {
-		c.heard, c.greeted = c.frame.now, true
+		c.heard = c.frame.now
 		c.hearTick(&k.in[i], &k.content[i])
 		c.conn.Accept(k.in[i], c.frame.now)
 		if c.conn.AckNow() {
