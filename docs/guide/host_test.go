@@ -262,8 +262,9 @@ var withHost = map[string]func(t *testing.T){
 		require.True(t, ok)
 		require.EqualValues(t, 1, number)
 	},
-	"mount carried budget": func(t *testing.T) {
+	"mount carried budget weigh": func(t *testing.T) {
 		p := protocol()
+		weigh(p)
 		netcode.Replicate[Holds](p)
 		h := newHosted(t, p, netcode.Config{}, nil)
 		one, _ := h.body(t)
