@@ -263,9 +263,8 @@ var withHost = map[string]func(t *testing.T){
 		require.EqualValues(t, 1, number)
 	},
 	"mount carried budget weigh": func(t *testing.T) {
-		p := protocol()
+		p := netcode.NewProtocol()
 		weigh(p)
-		netcode.Replicate[Holds](p)
 		h := newHosted(t, p, netcode.Config{}, nil)
 		one, _ := h.body(t)
 		other, _ := h.body(t)
