@@ -262,9 +262,9 @@ var withHost = map[string]func(t *testing.T){
 		require.True(t, ok)
 		require.EqualValues(t, 1, number)
 	},
-	"mount carried budget": func(t *testing.T) {
-		p := protocol()
-		netcode.Replicate[Holds](p)
+	"mount carried budget weigh": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		weigh(p)
 		h := newHosted(t, p, netcode.Config{}, nil)
 		one, _ := h.body(t)
 		other, _ := h.body(t)
