@@ -27,7 +27,6 @@ func kernels() []mutation {
 	}
 	return []mutation{
 		change("kernels", "runWide copies more than there is", cut, "wire/floatrows.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
-		change("kernels", "runWide reads a run beyond its end", cut, "wire/floatrows.go", " && from+4*rest <= len(buf) {", " {"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "wire/overlay.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "mixedWide goes beyond the order", overlay, "wire/overlay.go", "n = min(n, len(order)&^(overlayRows-1))", "n = min(n, len(order))"),
 		change("kernels", "mixedWide3 goes beyond the lanes", "TestOverlayStaysWithinTheLanes", "wire/overlay.go", "uint32(rows-1)))\n\t\t}", "uint32(rows)))\n\t\t}"),
@@ -48,8 +47,6 @@ func kernels() []mutation {
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "wire/strandsrow.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "wire/strandswide.go", "if age|span != 1 {", "if age != 1 {")),
 		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "wire/strandswide.go", "int64(bit(age|span == 1))", "1")),
-		change("kernels", "fetchLines is asked for nothing", "TestFetchChangesNothing", "wire/fetch.go", "\tif len(memory) > 0 {\n", "\t{\n"),
 		change("kernels", "fetchRows is asked for rows of nobody", "TestFetchRowsChangesNothing", "wire/fetch.go", "len(rows) > 0 && len(ids) > 0", "len(rows) > 0"),
-		change("kernels", "fetchPaged is asked for rows of nobody", "TestFetchChangesNothing", "wire/fetch.go", "len(pages) > 0 && len(indexes) > 0", "len(pages) > 0"),
 	}
 }

@@ -3,7 +3,7 @@ package switchoff
 // pages switches off when a tick of a page may be named, what has to be so that a record may be in a list, and when the text of a page is copied.
 func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
-	const rests, resync, leaks = "TestListsOverPagesThatRest", "TestRule5AfterAResyncEarlierAcksMakeNoBaseline", "TestNothingHiddenChangesAByte"
+	const rests, leaks = "TestListsOverPagesThatRest", "TestNothingHiddenChangesAByte"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
@@ -14,7 +14,7 @@ func pages() []mutation {
 			"snapshot/ack_pages.go", " && b.tick > g.lost }", " }"),
 		change("pages", "N is however far from R", complete,
 			"snapshot/ack_pages.go", "i >= 0 && g.ref-g.ticks[i].tick <= mostNear", "i >= 0"),
-		change("pages", "ticks from before a resync are named", resync,
+		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
 			"snapshot/view.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),
