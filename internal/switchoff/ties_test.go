@@ -25,7 +25,7 @@ func ties() []mutation {
 			{"snapshot/acked.go", "if v.ties.n > 0 {", "if false {"},
 			{"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"},
 		}},
-		change("ties", "what is acknowledged together stays tied", twins,
+		change("ties", "what is acknowledged together stays tied", twins+"/tied",
 			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),
 		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
 			"snapshot/list.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
