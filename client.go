@@ -61,9 +61,10 @@ type Client struct {
 	writes    writes
 	time      clientTime
 	shownRows []*shownRow
-	leaving   bool // The server has closed, and what it sent is still handled.
-	greeted   bool // The server's first packet came: it knows that we know.
-	applied   bool // The world has what replica holds.
+	leaving   bool      // The server has closed, and what it sent is still handled.
+	greeted   bool      // The server's first packet came: it knows that we know.
+	applied   bool      // The world has what replica holds.
+	sentUpTo  tick.Tick // The tick of the newest Send.
 	out       output
 
 	order  order
@@ -99,7 +100,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
-	c.setUp(c, config, c.exists)
+	c.setUp(c, config)
 	c.inputs.setUp(&p.inputs, config.SentPackets)
 	c.events.end = &c.courier
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }

@@ -30,6 +30,8 @@ const (
 	MinWindow = 64
 	// maxFirstTick leaves room for ticks without end.
 	maxFirstTick Tick = 1 << 62
+	// defaultMaxEntities is that of Config.MaxEntities.
+	defaultMaxEntities = 1 << 16
 	// MaxWindow is the longest history window, in ticks.
 	MaxWindow = 4096
 )
@@ -46,13 +48,21 @@ type Config struct {
 
 	Clients  int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
 	Pending  int // Beside those, clients whose first packet has not come yet; default 256. Server only.
-	Entities int // Replicated entities to make room for at the start; more may come. Default 1024.
+	Entities int // Replicated entities to make room for at the start; more may come, up to MaxEntities. Default 1024.
+	// MaxEntities is how many replicated entities the server may have, 1 to 2^20; default 65536, or Entities if that is more. A
+	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
+	// it is sent an entity with a higher number, whether it sees the others or not: give both ends the same. An entity can be
+	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
+	// is what a hostile server can make a client take.
+	MaxEntities int
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
 	// the smaller one of two ends limits both.
 	SentPackets int
-	SendBudget  int // Bytes a second to each peer; default 65536 (64 KiB); below 0: unlimited.
+	// SendBudget is how many bytes a second are sent to each peer, without the 28 of IP and UDP for each packet; default 65536
+	// (64 KiB); below 0: unlimited. Each network tick sends its share, in packets of 96 bytes at least: what is less is saved.
+	SendBudget int
 	// HistoryBytes is what the versions of the last Window may take, 20 to 90 bytes for each changed row and 8.6 for each component
 	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows travel whole that would
 	// have leaned on them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.
@@ -127,6 +137,7 @@ func (c Config) withDefaults() Config {
 	orInt(&c.Clients, 64)
 	orInt(&c.Pending, 256)
 	orInt(&c.Entities, 1024)
+	orInt(&c.MaxEntities, max(defaultMaxEntities, c.Entities))
 	orInt(&c.SentPackets, 1024)
 	orInt(&c.SendBudget, 64<<10)
 	orInt(&c.HistoryBytes, 128<<20)
@@ -170,7 +181,8 @@ func (c Config) check() error {
 		{"Window", c.Window, MinWindow, MaxWindow},
 		{"Clients", c.Clients, 1, MaxClients},
 		{"Pending", c.Pending, 1, MaxClients},
-		{"Entities", c.Entities, 1, snapshot.MaxEntities},
+		{"MaxEntities", c.MaxEntities, 1, snapshot.MaxEntities},
+		{"Entities", c.Entities, 1, c.MaxEntities},
 		{"SentPackets", c.SentPackets, 64, 1 << 14},
 		{"HistoryBytes", c.HistoryBytes, 1 << 16, 1<<31 - 1},
 		{"QueuePerStage", c.QueuePerStage, 1, 1 << 24},
@@ -222,7 +234,7 @@ func (c Config) interval() time.Duration { return time.Second / time.Duration(c.
 // snapshot is the part of the configuration that the state of the world needs.
 func (c Config) snapshot() snapshot.Config {
 	return snapshot.Config{
-		Window: tick.Tick(c.Window), Entities: c.Entities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize), HistoryBytes: c.HistoryBytes,
+		Window: tick.Tick(c.Window), Entities: c.Entities, MaxEntities: c.MaxEntities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize), HistoryBytes: c.HistoryBytes,
 		Whole: c.Whole,
 	}
 }

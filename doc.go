@@ -15,7 +15,7 @@
 //
 // # What travels
 //
-// [Replicate] with [Every], [Once], [Marked], [WrittenBy] and [ExtrapolatedBy]: components. [Interpolate]: how clients show them.
+// [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components. [Interpolate]: how clients show them.
 // [NewList], [NewSet] and [NewMap]: collections of entities. [Input]: what players do. [Handle]: messages, sent with [Send] and [Reply].
 // [Answer]: questions, asked with [Call]. All of these are called before the first [NewServer] or [NewClient], which freeze the protocol.
 //

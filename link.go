@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,6 +17,9 @@ const (
 	// closeRepeats is how often a close message is sent and closeEvery the time between; an ack ends it earlier.
 	closeRepeats = 4
 	closeEvery   = 100 * time.Millisecond
+	// leastPacket is how much of the budget must be left for a packet of state or messages, in bytes: 64 beside headers, checksum
+	// and feedback. Less is saved for the next tick.
+	leastPacket = 96
 )
 
 // link is what both ends of a connection have alike: the packet layer, what waits to be sent, what came, and the goodbye.
@@ -29,6 +33,7 @@ type link struct {
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
+	lent     bool // Messages had the last loan of the budget: state is asked first.
 	skipper  skipper
 
 	frame  *frame
@@ -62,15 +67,31 @@ func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.Client
 	l.packetSize = l.config.PacketSize
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
-	l.budget = peer.NewBudget(l.config.SendBudget, now)
+	l.budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
 	l.skipper = newSkipper(seed)
 	l.heard, l.spoke = now, now
 	l.spoken, l.tooMuch, l.floods = false, false, 0
 	l.reason, l.flushing, l.closesLeft, l.closeHeard = nil, false, 0, false
 }
 
-// begin opens the next packet, unless there is no room for it.
-func (l *link) begin() (peer.Builder, bool) { return l.open(l.conn.CanSend()) }
+// short reports whether the budget has less than a packet is worth, and counts it.
+func (l *link) short() bool {
+	if left := l.budget.Left(); left < 0 || left >= leastPacket {
+		return false
+	}
+	l.stats.BudgetSpent++
+	return true
+}
+
+// begin opens the next packet, unless there is no room for it. It is as large as the budget allows.
+func (l *link) begin() (b peer.Builder, ok bool) {
+	if b, ok = l.open(l.conn.CanSend()); ok {
+		if left := l.budget.Left(); left >= 0 {
+			b.Limit(max(left, leastPacket))
+		}
+	}
+	return b, ok
+}
 
 // sign opens a packet that only acknowledges or shows that this end is here: there is room for it now and then where there is
 // none for others, or two ends that wait for each other's acknowledgements would do so for long.
@@ -110,31 +131,62 @@ func (l *link) wants() bool {
 }
 
 // load puts credit and messages into a packet, in order, as many as fit. If state waits too, only the first message may
-// take more than half of a packet, so that messages never starve the state.
-func (l *link) load(b *peer.Builder, stateWaits bool) {
+// take more than half of a packet, so that messages never starve the state. Where half of a packet is too little for state,
+// packets of messages and of state take turns. A message that is larger than its share of a
+// budget borrows the rest, and borrowed says so.
+func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 	if low, due := l.arrivals.CreditDue(); due && b.Fits(peer.CreditSize) {
 		binary.LittleEndian.PutUint32(b.Payload(), low)
 		b.Add(wire.MessageCredit, tick.Initialization, peer.CreditSize)
 		l.arrivals.CreditSent(b.Sequence())
 	}
 	if !l.outgoing.Pending() {
-		return
+		return false
 	}
 	room := b.Room()
-	if stateWaits {
+	share := room + wire.MessageHeaderSize
+	if stateWaits && room/2 >= snapshot.MinPayload {
 		l.outgoing.Fill(b, room/2)
 		if b.Room() < room {
-			return
+			return false
+		}
+		share = room / 2
+	}
+	if b.Spare() > 0 && l.budget.MayBorrow() && !(stateWaits && l.lent) {
+		if need := l.outgoing.Next(b); need > share {
+			l.budget.Borrow(b.Grow(need - share))
+			l.outgoing.Fill(b, need)
+			l.lent = true
+			return true
 		}
 	}
 	l.outgoing.Fill(b, b.Room()+wire.MessageHeaderSize)
+	return false
+}
+
+// addState writes what the other end lacks of a view into a packet, as much as its share of the budget takes, and returns
+// whether there was any. One entity that is larger than the share, or one group, borrows the rest.
+func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.Desk) bool {
+	share, lend := b.Room(), l.budget.MayBorrow()
+	spare := b.Grow(b.Spare())
+	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())
+	if n > 0 {
+		b.Add(wire.MessageSnapshot, tick.Initialization, n)
+		b.End(view.Tail())
+	}
+	if spare > 0 {
+		borrowed := max(n-share, 0)
+		l.budget.Borrow(borrowed)
+		b.Grow(borrowed - spare)
+		l.lent = l.lent && !lend
+	}
+	return n > 0
 }
 
 // sendMessages sends packets of messages until nothing waits, or the budget or the ring of sent packets is used up.
 func (l *link) sendMessages() {
 	for l.wants() {
-		if l.budget.Spent() {
-			l.stats.BudgetSpent++
+		if l.short() {
 			return
 		}
 		b, ok := l.begin()

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Option adjusts one registration: Named for all, Every, Once and Marked for Replicate, the others for Handle and Answer.
+// Option adjusts one registration: Named for all, Every, Once, Marked and Importance for Replicate, the others for Handle and Answer.
 type Option func(*registration)
 
 // registration is what the options of one Replicate, Handle or Answer decide.
@@ -86,7 +86,7 @@ func register(call string, t reflect.Type, options []Option) registration {
 		panic(fmt.Sprintf("netcode: %s[%s]: WrittenBy is for components", call, t))
 	}
 	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
-		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once and Marked are for components: a message travels when it is sent", call, t))
+		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once, Marked and Importance are for components: a message travels when it is sent", call, t))
 	}
 	if r.name == "" && t.Kind() != reflect.Struct {
 		compile(call, t, "unnamed") // says why such a type cannot travel, where that is what is wrong

@@ -27,7 +27,7 @@ type observed struct {
 	window     int64
 	asked      uint16
 	past       map[uint64]map[int64]state // index, tick of the record
-	lists      map[int64][]uint64 // by tick: the indexes of its records, ascending, each once
+	lists      map[int64][]uint64         // by tick: the indexes of its records, ascending, each once
 	present    map[uint64]state
 	applied    map[uint64]int64
 	seen       map[string]int // what there was of everything that may be there

@@ -49,6 +49,18 @@ func Once() Option { return func(r *registration) { r.rows.Once = true } }
 // is to write it, and asks for a mark. Only the server asks for it.
 func Marked() Option { return func(r *registration) { r.rows.Marked = true } }
 
+// Importance says how much a change of a component counts where the bandwidth does not suffice for all: 1 is normal, 0 to
+// 255 in steps of 1/256, 0 being as little as 1/256. An entity waits with the highest importance of its components that have
+// changed, times its components.Priority, times its relevance to the client; one record brings all of them. One of twice the
+// product is sent twice as often. Only the server asks for it, so the two ends may differ. Importance panics outside its range.
+func Importance(weight float32) Option {
+	importance, fault := snapshot.WeightOf(weight)
+	if fault != wire.NoFault {
+		panic(fmt.Sprintf("netcode: Importance(%v): it is 0 to 255, and 1 is normal", weight))
+	}
+	return func(r *registration) { r.rows.Importance = importance }
+}
+
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
 // it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). A field of Arche's
 // ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does

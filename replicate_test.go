@@ -40,7 +40,7 @@ func TestEveryAndOnce(t *testing.T) {
 		require.Panics(t, func() { netcode.Every(ticks) })
 	}
 	require.PanicsWithValue(t,
-		"netcode: Handle[netcode_test.slowly]: Every, Once and Marked are for components: a message travels when it is sent",
+		"netcode: Handle[netcode_test.slowly]: Every, Once, Marked and Importance are for components: a message travels when it is sent",
 		func() { netcode.Handle[slowly](netcode.NewProtocol(), nil, netcode.Once()) })
 }
 

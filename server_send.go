@@ -8,7 +8,6 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // secretFor is how long a secret of the cookies is used.
@@ -49,10 +48,11 @@ func (s *Server) Send() {
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
 	}
-	if s.protocol.writers.any() {
+	if s.protocol.writers.any() || len(s.store.Handovers()) > 0 {
 		s.tellRights()
 	}
 	s.serveAll()
+	s.sentUpTo = s.Tick()
 	s.endFrame()
 	if s.counts[gone] > 0 {
 		s.sweep()
@@ -105,7 +105,7 @@ func (s *Server) serve(c *session) (due bool) {
 	}
 	c.view.Observe()
 	if c.early.count > 0 {
-		s.release(c)
+		s.release(&c.link, c)
 	}
 	if c.collector.recalled != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
 		s.recall(c)
@@ -137,9 +137,9 @@ func (s *Server) deliver(c *session, desk *snapshot.Desk) {
 }
 
 // pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
-// once when snapshots end, so that it knows that what moved has stopped.
+// once when snapshots end, so that it knows that what moved has stopped. Where state waits for the budget they have not ended.
 func (s *Server) pulse(c *session) {
-	ended := c.moving && c.timed != s.frame.now
+	ended := c.moving && c.timed != s.frame.now && !c.starved
 	c.moving = c.timed == s.frame.now
 	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
 		return
@@ -164,29 +164,27 @@ func (s *Server) repeat(c *session) {
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
 func (s *Server) fill(c *session, desk *snapshot.Desk) {
 	for c.view.Pending() || c.wants() || c.inputs.answer.due {
-		if c.budget.Spent() {
-			c.stats.BudgetSpent++
-			return
-		}
-		if !s.sendPacket(c, desk) {
+		if c.short() || !s.sendPacket(c, desk) {
 			return
 		}
 	}
 }
 
 // sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
-// for rows, the next packet is for rows alone. It says false when there was nothing that fits, or no room for a packet.
+// for rows, or took more than their share, the next packet is for rows alone. It says false when there was nothing that
+// fits, or no room for a packet.
 func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
-	b, ok := c.open(c.conn.CanSend())
+	b, ok := c.begin()
 	if !ok {
 		return false
 	}
 	c.answerInputs(&b)
+	borrowed := false
 	if !c.stateFirst {
-		c.load(&b, c.view.Pending())
+		borrowed = c.load(&b, c.view.Pending())
 	}
 	wrote := s.addSnapshot(c, &b, desk)
-	c.stateFirst = !wrote && !b.Empty() && c.view.Pending()
+	c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()
 	if b.Empty() {
 		return false
 	}
@@ -196,16 +194,11 @@ func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
 
 // addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
 func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) bool {
-	if s.store.Tick() == tick.None {
+	if s.store.Tick() == tick.None || !c.addState(b, c.view, desk) {
 		return false
 	}
-	n := c.view.WriteAt(desk, b.Payload(), c.conn.Next())
-	if n > 0 {
-		b.Add(wire.MessageSnapshot, tick.Initialization, n)
-		b.End(c.view.Tail())
-		c.timed = s.frame.now
-	}
-	return n > 0
+	c.timed = s.frame.now
+	return true
 }
 
 // reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.

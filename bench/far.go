@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/udp"
@@ -29,10 +30,10 @@ const (
 func tickConfig(clients int, network realNetwork) netcode.Config {
 	sent := 1 << 14
 	if clients > 64 || network.classes > 0 {
-		sent = 1 << 10 // the memory of the records is for each client
+		sent = peer.DefaultSentPackets // the memory of the records is for each client
 	}
 	return netcode.Config{
-		TickRate: tickHz, SendBudget: -1, SentPackets: sent, Clients: max(clients, 1), Pending: max(clients, 1),
+		TickRate: tickHz, SendBudget: -1, MaxEntities: 1 << 20, SentPackets: sent, Clients: max(clients, 1), Pending: max(clients, 1),
 		HandshakeTimeout: time.Hour, SilenceTimeout: time.Hour,
 	}
 }

@@ -48,6 +48,7 @@ func scenarios() []scenario {
 		{"apply", "T11: receive and apply plain rows, ordered and scattered, against World.Get and columns (-e -frac -t)", runApply},
 		{"clients", "T8: what one more client costs a tick, 1 to 256 of them, against one more client of the floor (-e -c -frac -t)", runClients},
 		{"loss", "T9: bytes, staleness and recovery at 0 to 50 % loss and in bursts, against a reliable ordered stream (-trace FILE)", runLoss},
+		{"budget", "updates of bodies by weight at 3000, 6000 and 12 000 bytes a second, against their ideal share (-e)", runBudget},
 		{"dirty", "T5: a capture of 10k and 100k rows, 0 to 100 % changed, and of one-row archetypes, against comparing memory (-e -frac -t)", runDirty},
 		{"idle", "T7: taking in a tick at 64 clients of 100k entities, 0 to 100 % changed, against bitsets (-e -c -frac -t)", runIdle},
 		{"rpc", "T10: 30 000 messages of 16 bytes in and out, 64 clients, 4 stages, against byte queues (-e messages -c -t)", runRPC},

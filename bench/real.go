@@ -163,7 +163,7 @@ func reportReal(o options, real, perfect *realRun, punctual realFigures) {
 	params := func() map[string]any {
 		return map[string]any{
 			"entities": real.entities, "clients": real.realScene.clients, "moving": real.moving, "exact": real.exact, "sight": real.sight,
-			"loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed, "ticks": real.ticks,
+			"loss": o.network.loss, "jitter": o.network.jitter, "classes": o.network.classes, "seed": o.network.seed, "ticks": real.ticks, "sent_packets": realSentPackets(real.realScene.records()),
 		}
 	}
 	line := result{Scenario: "real", Value: got.send / 1e6, Unit: "ms/tick", Params: params(), Main: real.entities == 1000 && real.realScene.clients == 64}
@@ -174,7 +174,7 @@ func reportReal(o options, real, perfect *realRun, punctual realFigures) {
 		"acks_ms":          median(real.acks) / 1e6, "observe_ms": median(real.serves) / 1e6, "write_ms": median(real.writes) / 1e6,
 		"records": float64(k.records) / ticks, "spawns": float64(k.spawns) / ticks, "resent": float64(k.resent) / ticks,
 		"bodies_encoded": float64(k.made) / ticks, "bodies_shared": float64(k.again) / max(float64(k.made+k.again), 1),
-		"lists_copied": float64(k.lists) / ticks, "packets": float64(k.sent) / ticks, "lost": float64(k.lost) / max(float64(k.sent), 1), "late_acks": float64(k.late) / ticks,
+		"lists_copied": float64(k.lists) / ticks, "packets": float64(k.sent) / ticks, "lost": float64(k.lost) / max(float64(k.sent), 1), "late_acks": float64(k.late) / ticks, "ring_full": float64(k.full) / ticks,
 		"allocs_per_tick": real.allocations, "perfect_allocs_per_tick": perfect.allocations,
 		"decoders": min(realDecoders(o.network), real.realScene.clients), "rows_compared": real.compared + perfect.compared,
 	} {

@@ -16,9 +16,6 @@ import (
 
 const (
 	realTick = time.Second / tickHz
-	// realAwaited is how many packets may wait for their outcome before the server sends a client no more: three quarters of the
-	// default Config.SentPackets, as peer.Conn.CanSend has it.
-	realAwaited = 768
 	// realRepeat is how many unconfirmed entities a server sends again in a tick that has nothing new, as Server.Send has it.
 	realRepeat = 64
 )
@@ -69,6 +66,7 @@ type realClient struct {
 	up      delayed // from the client
 
 	acked, lost []uint64 // the outcomes of a tick, for the View
+	full        uint64   // ticks in which no more packets could be awaited
 	awaited     int      // packets whose outcome is not known
 	payloads    [][]byte // that the client has got in this tick
 

@@ -20,9 +20,29 @@ type realScene struct {
 	sight             int  // above 0: all walk on a plane, and each client sees about so many, around one of them
 }
 
-// config is that of a server's store and of its views at 60 Hz, by default.
+// config is that of a server's store and of its views at 60 Hz, by default but for SentPackets.
 func (s realScene) config() snapshot.Config {
-	return snapshot.Config{Window: 2 * tickHz, Entities: s.entities, Payload: peer.MaxPayload(peer.DefaultPacketSize)}
+	return snapshot.Config{
+		Window: 2 * tickHz, Entities: s.entities, Payload: peer.MaxPayload(peer.DefaultPacketSize), SentPackets: realSentPackets(s.records()),
+	}
+}
+
+// records is how many a client is sent in a tick, about.
+func (s realScene) records() int {
+	if s.sight > 0 {
+		return s.sight
+	}
+	return movers(s.entities, s.moving)
+}
+
+// realSentPackets is a Config.SentPackets at which so many records in each tick are remembered for 24 ticks, of 32 in each packet, as
+// snapshot counts them; the default, 1024, suffices for 1365. With less room sending stops now and then.
+func realSentPackets(records int) int {
+	n := peer.DefaultSentPackets
+	for n < 1<<14 && n*32 < 24*records {
+		n *= 2
+	}
+	return n
 }
 
 // realRun is a scene on one network, with everything that the server does for its clients in a tick but the sockets.
@@ -54,6 +74,7 @@ type realCounts struct {
 	records, resent, spawns uint64
 	bytes, sent             int64
 	lost, late              uint64
+	full                    uint64 // times that a view, or the packet layer, had no room to remember more packets
 }
 
 // add adds what was counted between two moments.
@@ -61,7 +82,7 @@ func (k *realCounts) add(to, from realCounts) {
 	k.made, k.again, k.lists = k.made+to.made-from.made, k.again+to.again-from.again, k.lists+to.lists-from.lists
 	k.records, k.resent, k.spawns = k.records+to.records-from.records, k.resent+to.resent-from.resent, k.spawns+to.spawns-from.spawns
 	k.bytes, k.sent = k.bytes+to.bytes-from.bytes, k.sent+to.sent-from.sent
-	k.lost, k.late = k.lost+to.lost-from.lost, k.late+to.late-from.late
+	k.lost, k.late, k.full = k.lost+to.lost-from.lost, k.late+to.late-from.late, k.full+to.full-from.full
 }
 
 func newRealRun(s realScene, n realNetwork) *realRun {
@@ -165,14 +186,17 @@ func (r *realRun) write() {
 	r.payloads = r.payloads[:0]
 	for _, c := range r.clients {
 		c.from = len(r.payloads)
-		for seq, left := c.server.Next(), realAwaited-c.awaited; left > 0 && c.view.Pending(); seq, left = seq+1, left-1 {
+		most := realSentPackets(r.records())*3/4 - c.awaited // as peer.Conn.CanSend has it
+		for seq, left := c.server.Next(), most; left > 0 && c.view.Pending(); seq, left = seq+1, left-1 {
 			n := c.view.Write(r.payloadRoom(), seq)
 			if n == 0 {
 				break
 			}
 			r.payloads = append(r.payloads, r.room[len(r.payloads)][:n])
 		}
-		c.to = len(r.payloads)
+		if c.to = len(r.payloads); c.to-c.from >= most {
+			c.full++
+		}
 	}
 }
 
@@ -203,7 +227,7 @@ func (r *realRun) counts() realCounts {
 		s, p := c.view.Stats(), c.server.Stats()
 		k.records += s.Spawns + s.Updates
 		k.spawns, k.resent = k.spawns+s.Spawns, k.resent+s.Resent
-		k.lost, k.late = k.lost+p.Lost, k.late+p.LateAcks
+		k.lost, k.late, k.full = k.lost+p.Lost, k.late+p.LateAcks, k.full+s.RingFull+c.full
 	}
 	return k
 }

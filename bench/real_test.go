@@ -32,6 +32,7 @@ func TestRealIsVerified(t *testing.T) {
 		require.InDelta(t, 0.1, all[0].Params["lost"], 0.05)
 		require.Equal(t, 35.0*9, all[0].Params["records"])
 		require.Zero(t, all[0].Params["allocs_per_tick"])
+		require.Zero(t, all[0].Params["ring_full"])
 		require.Greater(t, *all[1].Ratio, 1.0, "what is lost makes baselines older")
 		require.Equal(t, "real.server", all[3].Scenario)
 		require.Equal(t, 2*9.0, all[3].Params["worlds_compared"])
@@ -257,4 +258,16 @@ func TestLateSocket(t *testing.T) {
 		require.NoError(t, l.Send(netip.AddrPort{}, []byte("up")))
 	}
 	require.Empty(t, network.out)
+}
+
+// Where more moves than the default of sent packets suffices for, all of it goes out in each tick all the same.
+func TestRealSendsAllThatMoves(t *testing.T) {
+	require.Equal(t, 1024, realScene{entities: 1000, moving: 1}.config().SentPackets)
+	require.Equal(t, 4096, realScene{entities: 40000, moving: 0.1}.config().SentPackets)
+	require.Equal(t, 1024, realScene{entities: 10000, moving: 1, sight: 200}.config().SentPackets)
+	r := newRealRun(realScene{entities: 4000, clients: 4, moving: 1}, realNetwork{loss: 0.05, jitter: 1, classes: 4, seed: 1})
+	require.NoError(t, r.play(30, false))
+	require.NoError(t, r.measure(20))
+	require.Zero(t, r.counted.full)
+	require.EqualValues(t, 20*4*4000, r.counted.records)
 }

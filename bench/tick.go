@@ -93,6 +93,9 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	}
 	config := tickConfig(c.clients, c.network)
 	config.Whole = c.whole
+	if c.network.classes > 0 {
+		config.SentPackets = realSentPackets(movers(c.entities, c.moving))
+	}
 	if c.parts > 0 {
 		r.pool = newPool(c.parts)
 		config.Executor = r.pool

@@ -31,7 +31,8 @@ type Group struct {
 }
 
 // Priority says how much an entity counts where the bandwidth does not suffice for all. One of twice the weight is
-// sent about twice as often. It is multiplied with the relevance to each client, which is a matter of interest.
+// sent twice as often, up to once a tick. It is multiplied with the relevance to each client, which is a matter of interest,
+// and with the netcode.Importance of the components that have changed.
 type Priority struct {
 	Weight float32 // 1 is normal; 0 to 255 in steps of 1/256, 0 being as little as 1/256. Others are clamped and reported
 }

@@ -137,11 +137,7 @@ func (q *batches) front() *run {
 // send moves the oldest run into a packet and reports whether all of it went.
 func (q *batches) send(b *Builder) bool {
 	r := q.front()
-	buf := q.buf
-	if i := r.buffer - q.oldest; i < uint64(len(q.full)) {
-		buf = q.full[i]
-	}
-	framed := buf[r.start:r.end]
+	framed := q.framed(r)
 	b.Switch(r.channel)
 	if b.Append(framed) {
 		q.queued -= len(framed)
@@ -155,6 +151,20 @@ func (q *batches) send(b *Builder) bool {
 		r.start += n
 	}
 	return false
+}
+
+// framed returns the messages of a run.
+func (q *batches) framed(r *run) []byte {
+	buf := q.buf
+	if i := r.buffer - q.oldest; i < uint64(len(q.full)) {
+		buf = q.full[i]
+	}
+	return buf[r.start:r.end]
+}
+
+// first returns the size of the first message of a run, with its header.
+func (q *batches) first(r *run) int {
+	return wire.MessageHeaderSize + int(binary.LittleEndian.Uint16(q.framed(r)[2:]))
 }
 
 // fitting returns how many bytes the messages at the start of framed take that fit into room together.

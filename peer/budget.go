@@ -2,12 +2,13 @@ package peer
 
 import "time"
 
-// Budget is a token bucket in bytes: it fills with time and each packet takes its size out. It may go below zero by
-// one packet, so that a packet never has to be cut to what is left. Whole numbers only: the unit is a byte times a
-// nanosecond, exact for any rate up to 1 GB/s.
+// Budget is a token bucket in bytes: it fills with time and each packet takes its size out. A packet that has to be larger
+// than what is left borrows the rest. Half of what comes in pays that back, so the other half is never used up by it.
+// Whole numbers only: the unit is a byte times a nanosecond, exact for any rate up to 1 GB/s.
 type Budget struct {
 	rate   int64 // Bytes a second; below 0: unlimited.
-	level  int64
+	level  int64 // Below 0 after an acknowledgement or a sign of life, which do not wait.
+	debt   int64 // Borrowed and not paid back.
 	latest time.Duration
 }
 
@@ -32,11 +33,28 @@ func (b *Budget) full() int64 {
 	return max(b.rate*int64(burst), minBurst*byteNanoseconds)
 }
 
-// Refill adds what the time since the last call is worth.
+// Refill adds what the time since the last call is worth, and pays back a loan with at most half of it.
 func (b *Budget) Refill(now time.Duration) {
 	passed := min(max(now-b.latest, 0), time.Second)
 	b.latest = now
-	b.level = min(b.level+b.rate*int64(passed), b.full())
+	income := b.rate * int64(passed)
+	if b.debt > 0 {
+		paid := min(b.debt, income/2)
+		b.debt -= paid
+		income -= paid
+	}
+	b.level = min(b.level+income, b.full())
+}
+
+// MayBorrow reports whether there is a limit and the last loan is paid back.
+func (b *Budget) MayBorrow() bool { return b.rate >= 0 && b.debt == 0 }
+
+// Borrow adds n bytes to what is left. It is for a packet that is about to be taken, after MayBorrow.
+func (b *Budget) Borrow(n int) {
+	if b.rate >= 0 {
+		b.level += int64(n) * byteNanoseconds
+		b.debt += int64(n) * byteNanoseconds
+	}
 }
 
 // Spent tells if nothing is left.

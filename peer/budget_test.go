@@ -58,3 +58,48 @@ func TestBudgetHoldsTheRate(t *testing.T) {
 		require.GreaterOrEqual(t, float64(sent), float64(effective)*now.Seconds()*0.99)
 	})
 }
+
+// A loan is paid back with half of what comes in, so the other half is there all the while, and the rate holds.
+func TestABudgetPaysBackWithHalfOfWhatComesIn(t *testing.T) {
+	b := NewBudget(3000, 0)
+	b.Take(2400)
+	require.Zero(t, b.Left())
+	require.True(t, b.MayBorrow())
+	b.Borrow(600)
+	require.Equal(t, 600, b.Left())
+	require.False(t, b.MayBorrow())
+	b.Take(600)
+	now := time.Duration(0)
+	for range 11 {
+		now += 100 * ms
+		b.Refill(now)
+		require.InDelta(t, 150, b.Left(), 151)
+		b.Take(b.Left())
+	}
+	require.True(t, b.MayBorrow())
+	b.Refill(now + 100*ms)
+	require.Equal(t, 300, b.Left())
+
+	b = NewBudget(-1, 0)
+	require.False(t, b.MayBorrow(), "nothing to borrow from")
+	b.Borrow(5)
+	require.Equal(t, -1, b.Left())
+}
+
+// The limit of a packet can be lowered and raised again, up to what it began with.
+func TestTheLimitOfAPacket(t *testing.T) {
+	b := NewConn(ConnConfig{}).Begin(make([]byte, 300))
+	room := b.Room()
+	b.Limit(100)
+	require.Equal(t, 200, b.Spare())
+	require.Equal(t, room-200, b.Room())
+	require.Equal(t, 150, b.Grow(150))
+	require.Equal(t, 50, b.Grow(80))
+	require.Equal(t, room, b.Room())
+	b.Grow(-20)
+	require.Equal(t, room-20, b.Room())
+	b.Limit(400)
+	require.Zero(t, b.Spare())
+	b.Limit(0)
+	require.Zero(t, b.Room())
+}

@@ -18,6 +18,24 @@ func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
 	return o.Pending()
 }
 
+// Next returns the least limit with which Fill moves a message into the packet that b builds, 0 where nothing may be sent.
+func (o *Outgoing) Next(b *Builder) int {
+	o.batches.close()
+	r := &o.reliable
+	if id := r.items.oldestLost(); id != 0 {
+		it := r.items.at(id)
+		return len(r.framed(it)) + b.turnSize(r.lines[it.line].channel)
+	}
+	run, line := o.batches.front(), r.sendable()
+	switch {
+	case run == nil && line == nil:
+		return 0
+	case line == nil, run != nil && run.before <= line.head:
+		return o.batches.first(run) + b.turnSize(run.channel)
+	}
+	return len(r.framed(r.items.at(line.head))) + b.turnSize(line.channel)
+}
+
 // fresh moves what was not sent before, and stops at what does not fit.
 func (o *Outgoing) fresh(b *Builder) {
 	for {

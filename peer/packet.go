@@ -38,6 +38,7 @@ func MaxPayload(packetSize int) int {
 type Builder struct {
 	buf      []byte // the packet so far
 	limit    int    // where messages must end
+	most     int    // the most that limit may be
 	first    int    // where the first batch starts
 	batch    int    // where the open batch starts
 	sequence uint64
@@ -66,11 +67,25 @@ func (c *Conn) Begin(buf []byte) Builder {
 	return Builder{
 		buf:      b[:batch+wire.BatchHeaderSize],
 		limit:    limit,
+		most:     limit,
 		first:    batch,
 		batch:    batch,
 		sequence: c.sent.next,
 		due:      c.received.due,
 	}
+}
+
+// Limit makes n bytes the most that the packet takes, header and checksum included. It never raises what Begin allowed.
+func (b *Builder) Limit(n int) { b.limit = max(min(n-wire.ChecksumSize, b.most), len(b.buf)) }
+
+// Spare returns how many bytes Limit took away.
+func (b *Builder) Spare() int { return b.most - b.limit }
+
+// Grow raises the limit by n bytes, or by Spare if that is less, and returns by how much. A negative n lowers it.
+func (b *Builder) Grow(n int) int {
+	n = min(n, b.Spare())
+	b.limit += n
+	return n
 }
 
 // Sequence returns the number that the packet will carry.
@@ -154,6 +169,14 @@ func (b *Builder) turn() {
 	b.closeBatch()
 	b.batch, b.open = len(b.buf), b.next
 	b.buf = append(b.buf, 0, 0, byte(b.open))
+}
+
+// turnSize returns what it takes to add a message of a channel beside the message itself.
+func (b *Builder) turnSize(ch wire.Channel) int {
+	if ch != b.open {
+		return furtherBatch
+	}
+	return 0
 }
 
 // closeBatch writes the open batch's size.

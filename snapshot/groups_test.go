@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -96,7 +97,7 @@ func TestCase28AGroupTooLargeForAPacketIsSentOneByOne(t *testing.T) {
 				require.Empty(t, d.store.LargeGroups())
 			}
 			d.store.ClearLargeGroups()
-			buf := make([]byte, max(test.bytes, minPayload))
+			buf := make([]byte, max(test.bytes, MinPayload))
 			for seq := uint64(1); d.view.Pending(); seq++ {
 				n := d.view.Write(buf, seq)
 				require.NotZero(t, n, "never stuck")
@@ -156,7 +157,7 @@ func TestCase28AGroupThatMissesTheSpaceWaitsForTheNextPacket(t *testing.T) {
 	}
 	d.store.Commit()
 	d.view.Observe()
-	var buf [minPayload]byte // which has room for one group, and some of the next
+	var buf [MinPayload]byte // which has room for one group, and some of the next
 	packets := 0
 	for n := d.view.Write(buf[:], 1); n > 0; n = d.view.Write(buf[:], d.seq+1) {
 		d.seq++
@@ -259,7 +260,7 @@ func TestGroupsAllocateNothingOnceWarm(t *testing.T) {
 	for range 300 {
 		b.step(3)
 	}
-	require.Zero(t, testing.AllocsPerRun(100, func() { b.step(3) }))
+	alloctest.Zero(t, 100, func() { b.step(3) })
 	require.True(t, b.view.Synced())
 }
 

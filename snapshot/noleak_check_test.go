@@ -140,7 +140,7 @@ func (g *leakGame) send() error {
 	for range packets {
 		size := c.net.payload
 		if g.chance(10) {
-			size = max(minPayload, size-g.below(40)) // messages took the rest
+			size = max(MinPayload, size-g.below(40)) // messages took the rest
 		}
 		n, err := g.write(size)
 		if err != nil || n == 0 {

@@ -80,7 +80,7 @@ func (g *leakGame) network() seqNetwork {
 	n := seqNetwork{
 		loss: g.pick(0, 10, 30, 60), upLoss: g.pick(0, 10, 30, 60), duplicate: g.pick(0, 10, 40), tail: g.pick(0, 5, 20),
 		delay: g.pick(0, 1, 3, 7), jitter: g.pick(0, 2), tailMax: g.pick(6, 24), lose: g.pick(0, 0, 20),
-		payload: g.pick(170, 100, minPayload), limited: g.chance(30), repeats: g.chance(50),
+		payload: g.pick(170, 100, MinPayload), limited: g.chance(30), repeats: g.chance(50),
 	}
 	if g.chance(30) {
 		n.deaf[0] = g.start + tick.Tick(g.below(leakTicks))

@@ -39,7 +39,7 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	}
 	v.unacked[w] |= bit
 	if v.plan.active {
-		v.plan.took(index)
+		v.plan.sent(index)
 	}
 	if span >= v.store.cfg.Window || span > maxSpan {
 		span = 0 // by the time it is acknowledged it is out of the window

@@ -116,7 +116,7 @@ func (g *outlookGame) send(t *testing.T) {
 	for packets := g.r.IntN(12); packets > 0; packets-- {
 		room := g.store.cfg.Payload
 		if g.r.IntN(6) == 0 {
-			room = max(minPayload, room/2) // messages took the rest
+			room = max(MinPayload, room/2) // messages took the rest
 		}
 		t0 := &g.views[1].ties
 		known := g.views[1].ties.n > 0 && t0.seen == g.views[1].outlook() && len(t0.due) > len(t0.placed)

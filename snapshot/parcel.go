@@ -222,6 +222,9 @@ func (p *packetWriter) place() {
 		p.gather(index)
 		w, last, run, slack := p.w, p.last, p.run, t.slack
 		size, dead := p.measure()
+		if need := p.w.Bits() + t.slack + p.ending + dead; i == 0 && need > p.full && need <= p.most {
+			p.full = min(need+p.full, p.most) // it is lent its room, and the others have theirs
+		}
 		fits := !p.w.Overflowed() && p.w.Bits()+t.slack+p.ending+dead <= p.full && p.sent.n+p.waiting+len(t.leaving)+len(p.v.lacking) <= maxRecords
 		if fits && (alone || !t.waited || used+size <= third) {
 			for _, index := range t.leaving {
@@ -235,9 +238,10 @@ func (p *packetWriter) place() {
 		}
 		p.w, p.last, p.run, t.slack = w, last, run, slack
 		switch {
-		case !fits && i == 0 && p.partial && t.stuck == tick.None:
+		case !fits && p.short && !p.wholeLent(): // it waits for a loan
+		case !fits && i == 0 && p.partial && !p.short && t.stuck == tick.None:
 			t.stuck = p.s
-		case !fits && len(t.placed) == 0 && (!p.partial || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
+		case !fits && len(t.placed) == 0 && (!p.partial || p.short || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
 			p.tear()
 			t.stuck = tick.None
 			continue

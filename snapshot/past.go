@@ -40,6 +40,7 @@ type block struct {
 	spots    []spot     // the same by index, as of when somebody asked
 	sorted   int        // how many they were then
 	runs     []run      // whose versions are still to be put together
+	memory   *blockMemory
 }
 
 // spot is the record of an entity: where its version lies in the block of its tick, -1 where it made none.
@@ -68,6 +69,7 @@ type past struct {
 	none    *block   // in the place of those that have left
 	spare   block    // for a payload whose tick has no block yet
 	left    []*block // memory of those that have left, the last of them still in the cache
+	memory  *blockMemory
 	keep    tick.Tick
 	horizon tick.Tick // versions at or before it have left
 }
@@ -83,8 +85,9 @@ func newPast(schema *Schema, shapes *shapes, keep, start tick.Tick) past {
 	for size <= int(keep) {
 		size *= 2
 	}
-	none := new(block)
+	none, memory := new(block), new(blockMemory)
 	return past{
+		memory: memory, spare: block{memory: memory},
 		schema: schema, shapes: shapes, blocks: slices.Repeat([]*block{none}, size), none: none,
 		keep: keep, horizon: max(start-keep, tick.None),
 	}
@@ -124,7 +127,7 @@ func (p *past) of(t tick.Tick) *block {
 		if n := len(p.left) - 1; n >= 0 {
 			b, p.left = p.left[n], p.left[:n]
 		} else {
-			b = new(block)
+			b = &block{memory: p.memory}
 		}
 		p.blocks[int(t)&(len(p.blocks)-1)] = b
 	}
@@ -150,7 +153,12 @@ func (b *block) enter(u *run) {
 			return
 		}
 	}
-	b.runs = append(room(b.runs, 1, usualParts), *u)
+	b.addRun(u)
+}
+
+func (b *block) addRun(u *run) {
+	m := &b.memory.runs
+	b.runs = append(moved(m, b.runs, m.grow(b.runs, 1, usualParts), nil), *u)
 }
 
 // settle puts together the versions of runs.
@@ -201,7 +209,8 @@ func (b *block) noteRun(index uint32, place int32, n int) {
 			return
 		}
 	}
-	b.listed = append(room(b.listed, 1, usualSpans), listSpan{index: index, place: place, n: int32(n)})
+	m := &b.memory.listed
+	b.listed = append(moved(m, b.listed, m.grow(b.listed, 1, usualSpans), nil), listSpan{index: index, place: place, n: int32(n)})
 }
 
 // spots returns the records of a tick that were decoded, by index. They are good until the next payload counts.
@@ -221,7 +230,8 @@ func (p *past) spots(t tick.Tick) (records []spot, ok bool) {
 
 // sort lists the records of a block by index, each entity once.
 func (b *block) sort() {
-	b.spots, b.sorted = slices.Grow(b.spots[:0], b.count), b.count
+	m := &b.memory.spots
+	b.spots, b.sorted = moved(m, b.spots, m.grow(b.spots[:0], b.count, usualSpans), nil), b.count
 	ascending := true
 	for _, s := range b.listed {
 		if n := len(b.spots); n > 0 && b.spots[n-1].index >= s.index {
@@ -262,10 +272,19 @@ func (p *past) advance(newest tick.Tick, to *olds) {
 			continue
 		}
 		b.remain(to)
+		b.leave()
 		p.left = append(p.left, b)
 		p.blocks[int(t)&(len(p.blocks)-1)] = p.none
 	}
 	p.horizon = horizon
+}
+
+// leave gives back memory of which the tick used little.
+func (b *block) leave() {
+	m := b.memory
+	b.versions, b.lanes = m.versions.leave(b.versions), m.lanes.leave(b.lanes)
+	b.listed, b.runs = m.listed.leave(b.listed), m.runs.leave(b.runs)
+	b.spots = m.spots.leave(b.spots)
 }
 
 // remain hands what may be asked for of a block that leaves to what remains. Of a

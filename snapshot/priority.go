@@ -1,8 +1,11 @@
 package snapshot
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
 )
 
 // plan is which of the candidates go out in a tick in which not all can.
@@ -15,25 +18,37 @@ type plan struct {
 	from     int // ranked before it were chosen
 	tier     int // how many are chosen at a time
 	average  int // bits of a record lately, times averageScale
+
+	scores []int64   // per index: what it has accumulated; memory once a budget is short
+	waited bitset    // indexes that were ranked by the newest plan, and have not gone out since
+	latest tick.Tick // of the newest plan
+	went   []uint32  // indexes that went out with it
+	price  int64     // what it takes to go out, on average
+	most   int64     // that an index begins with
 }
 
 // candidate is an entity that waits to be sent.
 type candidate struct {
-	score int64 // priority × relevance × ticks since it was last sent
+	score int64
 	index uint32
 }
 
 const (
 	averageScale = 16
 	firstAverage = 128 * averageScale
+	// priceShare is the part of the newest price in the average.
+	priceShare = 8
+	// mostScore is where scores stop growing.
+	mostScore = 1 << 60
 )
 
 // Plan chooses what goes first when the tick's bytes do not suffice for all
-// that waits. Every tick that an entity waits adds its priority, times its
-// relevance to this client, to its score; sending it starts anew. So nothing
-// starves, and what weighs twice as much is sent twice as often. It is to be
-// called once a tick, after Observe and before the packets. bytes < 0 is
-// without limit.
+// that waits. It is a priority accumulator: every tick that an entity waits
+// adds its weight to its score, and those with the highest scores go out.
+// Sending it takes off the price, which is about the highest score of those that
+// stay behind, and leaves the rest for the next time. So nothing starves, and
+// an entity of twice the weight is sent twice as often. Plan is to be called once a tick,
+// after Observe and before the packets. bytes < 0 is without limit.
 //
 // What goes first is chosen a part of the budget at a time: within a part the
 // order is that of the packet, and what did not fit after all is chosen before
@@ -41,6 +56,9 @@ const (
 func (v *View) Plan(bytes int) {
 	v.born()
 	p := &v.plan
+	if len(p.went) > 0 {
+		p.settle()
+	}
 	p.active = false
 	if bytes < 0 {
 		return
@@ -56,7 +74,7 @@ func (v *View) Plan(bytes int) {
 	if waiting <= fits && !v.short {
 		return
 	}
-	v.rank()
+	v.rank(waiting <= fits)
 	p.active, p.from, p.tier, v.cursor = true, 0, max(min(fits, waiting)/tiers, 1), 0
 	p.advance()
 }
@@ -80,21 +98,100 @@ func (p *plan) advance() {
 	p.from, p.left, p.advanced = p.from+n, n, true
 }
 
-// rank lists everything that waits, with its score.
-func (v *View) rank() {
+// rank lists everything that waits, with its score. fits is whether all of it is likely to go out.
+func (v *View) rank(fits bool) {
+	v.urged.settle(v)
 	p := &v.plan
+	if len(p.scores) < len(v.slots) {
+		p.scores = grown(p.scores, len(v.slots), cap(v.slots))
+		p.waited = p.waited.grownTo(len(v.slots))
+	}
+	if v.store.tick-p.latest != 1 { // all was sent meanwhile
+		p.waited.clear()
+		clear(p.scores)
+		p.price = 0
+	}
+	if p.latest, p.most = v.store.tick, p.price; fits {
+		p.most = mostScore
+	}
 	p.ranked = p.ranked[:0]
 	for w := range v.unsent {
-		for word := v.unsent[w] &^ v.owed[w]; word != 0; word &= word - 1 {
+		waits := v.unsent[w] &^ v.owed[w]
+		waited := p.waited[w]
+		p.waited[w] = waits
+		for word := waits; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			p.ranked = append(p.ranked, candidate{score: v.score(index), index: index})
+			p.scores[index] = v.score(index, waited>>(index&63)&1 != 0)
+			p.ranked = append(p.ranked, candidate{score: p.scores[index] + v.urgency(index), index: index})
 		}
 	}
 }
 
-func (v *View) score(index uint32) int64 {
-	waited := max(v.store.tick-max(v.wentAt(index), v.tenants[index].life-1), 1)
-	return v.store.priority(index) * v.weightOf(index) * int64(min(waited, 1<<20))
+// score is what an index has accumulated, which waited in the tick before too or
+// begins to. One that begins has the score of the ticks since it last went out, up to
+// the price: it goes out soon, and not before all that weighs more. A new entity
+// has the price.
+func (v *View) score(index uint32, waited bool) int64 {
+	p := &v.plan
+	score, weight := p.scores[index], v.weight(index)
+	if !waited {
+		life, went := v.tenants[index].life, v.wentAt(index)
+		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
+		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
+			score = max(score, p.price)
+		}
+	}
+	return min(score+weight, mostScore)
+}
+
+// weight is how much an index counts for this client: its priority, times its
+// relevance, times the importance of what has changed.
+func (v *View) weight(index uint32) int64 {
+	weight := v.store.priority(index) * v.weightOf(index)
+	if v.store.schema.weighed {
+		weight = max(weight*v.importance(index)/NormalWeight, 1)
+	}
+	return weight
+}
+
+// importance is the highest of the rows of an index that the client is not known
+// to have as they are.
+func (v *View) importance(index uint32) int64 {
+	s := v.store
+	var room slot
+	q, mask := v.slot(index, &room), v.maskOf(index)
+	highest := int64(0)
+	for m := mask | q.mask; m != 0; m &= m - 1 {
+		row := m.next()
+		if q.base == tick.None || !mask.Has(row) || !q.mask.Has(row) || v.changedSince(index, row, q.base) {
+			highest = max(highest, s.schema.options[row].importance())
+		}
+	}
+	return cmp.Or(highest, NormalWeight)
+}
+
+// changedSince reports whether a row is another for this client than at tick t.
+func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
+	if v.store.schema.refs.Has(row) {
+		return v.own.sinceOf(index, row) > t
+	}
+	return v.store.sinceOf(index, row) > t
+}
+
+// settle takes the price off the scores of what went out with the newest plan.
+func (p *plan) settle() {
+	cut := int64(0)
+	for _, c := range p.ranked[p.from:] {
+		cut = max(cut, p.scores[c.index])
+	}
+	if p.price == 0 {
+		p.price = cut
+	}
+	p.price += (cut - p.price) / priceShare
+	for _, index := range p.went {
+		p.scores[index] = min(max(p.scores[index]-p.price, -p.price), p.price)
+	}
+	p.went = p.went[:0]
 }
 
 // before is the order of what goes first; of equals, the lower index.
@@ -182,6 +279,13 @@ func (p *plan) allows(w int) uint64 {
 		return ^uint64(0)
 	}
 	return p.chosen[w]
+}
+
+// sent notes that an entity was written.
+func (p *plan) sent(index uint32) {
+	p.waited.unset(index)
+	p.went = append(p.went, index)
+	p.took(index)
 }
 
 // took notes that a chosen entity was written or cannot be.

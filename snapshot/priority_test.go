@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -200,5 +202,38 @@ func TestPlanningAllocatesNothingOnceWarm(t *testing.T) {
 	for range 200 {
 		turn()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, turn))
+	alloctest.Zero(t, 50, turn)
+}
+
+// What did not change for long goes out soon when it does, but however many of it there are, what weighs more waits no longer.
+func TestWhatWasQuietDoesNotPassWhatWeighsMore(t *testing.T) {
+	const n, quiet = 400, 300
+	b := newBusy(t, n)
+	for !b.view.Synced() {
+		b.step(n + 1)
+	}
+	b.store.SetPriority(b.ids[n-1], 40*NormalWeight)
+	last, worst := b.store.Tick(), tick.Tick(0)
+	for i := range 900 {
+		b.store.Begin(b.store.Tick() + 1)
+		for k, id := range b.ids {
+			if k >= quiet || i >= 600 {
+				b.store.Set(id, rowHealth, []uint32{uint32(i+k) % 100})
+			}
+		}
+		b.store.Commit()
+		b.view.Observe()
+		b.view.Plan(100)
+		b.seq++
+		size := b.view.Write(b.buf[:100], b.seq)
+		require.NoError(t, b.replica.Read(b.buf[:size]))
+		b.view.Acked(b.seq)
+		for _, index := range b.replica.Changed() {
+			if index == uint32(n-1) {
+				worst, last = max(worst, b.store.Tick()-last), b.store.Tick()
+			}
+		}
+		b.replica.ClearChanged()
+	}
+	require.LessOrEqual(t, worst, tick.Tick(3), "ticks that it waited")
 }

@@ -44,6 +44,9 @@ func (r *Replica) Read(payload []byte) error {
 	if err == nil {
 		err = r.allowed()
 	}
+	if err == nil && r.numbers.used+r.stage.most() > mostLivesEach*int(r.most) {
+		err = r.fits()
+	}
 	if err != nil {
 		return err
 	}
@@ -75,10 +78,22 @@ func (s *stage) reset(b *block) {
 
 // back gives the block its memory back, which may have moved, having grown.
 func (s *stage) back() {
-	begun := s.block
-	begun.lanes = s.lanes[:len(begun.lanes)]
+	begun, m := s.block, s.block.memory
+	begun.lanes = moved(&m.lanes, begun.lanes, s.lanes[:len(begun.lanes)], nil)
 	copy(s.versions, begun.versions) // which may have been settled since they moved
-	begun.versions = s.versions[:len(begun.versions)]
+	begun.versions = moved(&m.versions, begun.versions, s.versions[:len(begun.versions)], nil)
+}
+
+// extend adds n lanes, of any content.
+func (s *stage) extend(n int) {
+	m := &s.block.memory.lanes
+	s.lanes = moved(m, s.lanes, m.grow(s.lanes, n, 0), s.block.lanes)[:len(s.lanes)+n]
+}
+
+// moreVersions adds n versions, of any content.
+func (s *stage) moreVersions(n int) {
+	m := &s.block.memory.versions
+	s.versions = moved(m, s.versions, m.grow(s.versions, n, 0), s.block.versions)[:len(s.versions)+n]
 }
 
 func (r *Replica) malformed() error {
@@ -105,8 +120,8 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 		}
 	}
 	r.stage.upTo = s
-	if !r.decodeDespawns(b) {
-		return r.malformed()
+	if err := r.decodeDespawns(b); err != nil {
+		return err
 	}
 	context := 0
 	if b.Bool() {
@@ -137,8 +152,8 @@ func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) erro
 		}
 		index := next + gap
 		next = index + 1
-		if index >= MaxEntities {
-			return r.malformed()
+		if index >= r.most {
+			return r.beyond(index)
 		}
 		if odd && !b.Bool() {
 			more, err := r.decodeWhole(b, s, index)
@@ -157,7 +172,7 @@ func readIndex(b *wire.BitReader, last *uint32) (index uint32, ok bool) {
 	gap := b.Var()
 	index = *last + uint32(gap)
 	*last = index + 1
-	return index, !b.Failed() && gap <= 1<<32-1 && index < MaxEntities
+	return index, !b.Failed() && gap <= 1<<32-1
 }
 
 // readGeneration reads a generation, which is never zero.
@@ -166,20 +181,26 @@ func readGeneration(b *wire.BitReader) (generation uint32, ok bool) {
 	return uint32(g), !b.Failed() && g != 0 && g <= 1<<32-1
 }
 
-func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
+func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 	var last uint32
 	for b.Bool() {
 		index, ok := readIndex(b, &last)
 		generation, legal := readGeneration(b)
 		if !ok || !legal {
-			return false
+			return r.malformed()
+		}
+		if index >= r.most && (r.guard == nil || index >= MaxEntities) {
+			return r.beyond(index)
 		}
 		if r.guard != nil && r.find(index, generation) < 0 {
 			continue // What was never heard of takes no memory.
 		}
 		r.stage.despawns = append(r.stage.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
-	return !b.Failed()
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
 }
 
 // extended returns s with n more elements, of any content.

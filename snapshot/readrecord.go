@@ -120,9 +120,10 @@ func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	s.indexes = append(s.indexes, index)
 	n := len(s.versions)
 	if n == cap(s.versions) {
-		s.versions = room(s.versions, 1, 0)
+		s.moreVersions(1)
+	} else {
+		s.versions = s.versions[:n+1]
 	}
-	s.versions = s.versions[:n+1]
 	v := &s.versions[n]
 	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
 	v.base, v.basePlace, v.moved = tick.None, -1, 0
@@ -138,7 +139,7 @@ func (r *Replica) decodeWhole(b *wire.BitReader, s tick.Tick, index uint32) (mor
 	}
 	mask := Mask(b.Read(uint(r.schema.Rows())))
 	shape, first := r.shapes.of(mask), len(r.stage.lanes)
-	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
+	r.stage.extend(shape.lanes)
 	lanes := r.stage.lanes[first:]
 	if shape.floats && !wire.ReadFloats(b, lanes) {
 		return 0, r.malformed()
@@ -245,7 +246,7 @@ func (l *lent) moves(r *Replica, a *against) (moves Mask) {
 func (r *Replica) decodeRows(b *wire.BitReader, v *version) error {
 	l := &r.stage.leant
 	shape := r.shapes.of(v.mask)
-	r.stage.lanes = extended(r.stage.lanes, shape.lanes)
+	r.stage.extend(shape.lanes)
 	lanes := r.stage.lanes[v.first:]
 	told, err := r.decodeBody(b, v, lanes)
 	if err != nil {

@@ -21,16 +21,21 @@ type Schema struct {
 	whole   Mask // rows that travel whole whenever they changed
 	codes   codes
 	floats  wire.FloatRows
+	weighed bool // Some rows have an importance of their own.
 }
 
-// RowOptions say how seldom a component is captured. What is not captured has
-// not changed, so these are the only way to send something more rarely than
-// the rest of its entity (rule 1).
+// RowOptions say how seldom a component is captured, and how much its changes
+// count. What is not captured has not changed, so Every and Once are the only way to
+// send something more rarely than the rest of its entity (rule 1).
 type RowOptions struct {
 	Every int  // at most every so many ticks; 0 and 1: each tick
 	Once  bool // only when it is added
 
 	Marked bool // only when game code says that it was written, instead of by comparing
+
+	// Importance is how much an entity counts of which this component has changed,
+	// NormalWeight being 1; 0 counts as that too. Of several the highest counts.
+	Importance uint16
 }
 
 // NewSchema takes the component plans in the protocol's canonical order. It
@@ -72,7 +77,18 @@ func NewSchemaWith(plans []*wire.Plan, source wire.TableSource) (*Schema, error)
 }
 
 // SetOptions sets the options of a row. It is for start-up.
-func (s *Schema) SetOptions(row int, o RowOptions) { s.options[row] = o }
+func (s *Schema) SetOptions(row int, o RowOptions) {
+	s.options[row] = o
+	s.weighed = s.weighed || o.importance() != NormalWeight
+}
+
+// importance is that of the options, NormalWeight where they have none.
+func (o *RowOptions) importance() int64 {
+	if o.Importance == 0 {
+		return NormalWeight
+	}
+	return int64(o.Importance)
+}
 
 // Options returns the options of a row.
 func (s *Schema) Options(row int) RowOptions { return s.options[row] }

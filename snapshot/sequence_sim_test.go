@@ -138,7 +138,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.ticks = 12 + s.r.IntN(sequenceFaulty-12)
 	s.mirrors = seed%8 > 5
 	s.busy = []int{25, 60, 90}[s.r.IntN(3)]
-	payload := []int{minPayload, 100, 170}[s.r.IntN(3)]
+	payload := []int{MinPayload, 100, 170}[s.r.IntN(3)]
 	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities, Whole: seed%4 == 1}
 	s.store = NewStore(schema, cfg)
 	began := s.start + 1 // the tick of the first packet
@@ -281,7 +281,7 @@ func (s *sequence) send(c *seqClient) error {
 	for range packets {
 		size := c.net.payload
 		if !s.calm && s.chance(10) {
-			size = max(minPayload, size-s.r.IntN(40)) // messages took the rest
+			size = max(MinPayload, size-s.r.IntN(40)) // messages took the rest
 		}
 		buf := make([]byte, size)
 		torn := c.view.Stats().TornGroups

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -344,7 +345,7 @@ func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
 // Nor does it come with a list that was written for another client, to whom it is
 // not tied, since there nothing of it was hidden for a moment when it left the group.
 func TestACopiedListLeavesOutWhatIsTied(t *testing.T) {
-	for size := minPayload; size < 160; size++ {
+	for size := MinPayload; size < 160; size++ {
 		d, ids := listDuos(t)
 		left, stays := ids[20], ids[21]
 		d[0].game(6, func() {
@@ -410,6 +411,6 @@ func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 		step()
 	}
 	require.Greater(t, most, 20)
-	require.Zero(t, testing.AllocsPerRun(100, step))
+	alloctest.Zero(t, 100, step)
 	require.LessOrEqual(t, len(d.view.ties.nodes), tiesEach*len(d.view.ties.first)+1)
 }

@@ -56,7 +56,7 @@ func (p *packetWriter) goRound() bool {
 			case !v.unsent.has(index): // written with its group
 			case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
 				v.plan.took(index) // its despawns' business, or the next tick's
-			case !p.unit(index):
+			case !p.unit(index) && !p.passes(index):
 				v.cursor = index
 				p.refused(index)
 				return false

@@ -58,6 +58,7 @@ type View struct {
 	plan    plan
 	ties    ties
 	hunger  hunger
+	urged   urged
 	whole   wholeView
 
 	sent      sentRing

@@ -47,9 +47,9 @@ import (
 // one third, so that neither they nor updates can starve the other.
 const despawnShare = 3
 
-// minPayload is the least room in which a snapshot is written at all: any
+// MinPayload is the least room in which a snapshot is written at all, in bytes: any
 // despawn fits a third of it.
-const minPayload = 64
+const MinPayload = 64
 
 // packetWriter is the state of one Write.
 type packetWriter struct {
@@ -59,6 +59,8 @@ type packetWriter struct {
 	s     tick.Tick // S, the packet's own tick
 	sent  *sentPacket
 	full  int    // bits that the packet may reach
+	most  int    // bits that one entity or group may reach that is too large for full
+	short bool   // the budget allows less than a packet takes
 	limit int    // bits that the list being written may reach
 	last  uint32 // index of the record before, plus one
 	run   openRun
@@ -71,8 +73,8 @@ type packetWriter struct {
 	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	// gapContext is 1 when the packet has lists.
 	gapContext int
-	// partial: other messages took some of the packet, so that what does not
-	// fit now may fit the next one.
+	// partial: other messages took some of the packet, or the budget did, so that
+	// what does not fit now may fit the next one.
 	partial bool
 	// tied: there are ties. Then waiting, ending and kept are the entries, and the
 	// bits of despawns and of records, that are kept for what they hold together;
@@ -92,13 +94,21 @@ func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.des
 
 // WriteAt is Write at a desk of the view's store.
 func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
-	if !v.mayWrite(len(dst)) {
+	return v.WriteWithin(desk, dst, len(dst), false, seq)
+}
+
+// WriteWithin is WriteAt for a budget: it uses the first room bytes of dst. With
+// lend it uses more for one entity or group that is too large for room, if an
+// earlier packet has passed it by.
+func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint64) int {
+	if !v.mayWrite(room) {
 		return 0
 	}
 	if v.payload > 0 && len(dst) > v.payload {
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
-	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: len(dst) < v.payload}
+	room = min(room, len(dst))
+	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
 	v.sent.release()
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		v.stats.RingFull++
@@ -111,12 +121,15 @@ func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
 	if v.whole.on {
-		if n, done := p.takeNext(dst, first); done {
+		if n, done := p.takeNext(dst[:room], first); done {
 			return n
 		}
 	}
 	p.header()
-	p.full = len(dst)*8 - endBits
+	p.full, p.short = room*8-endBits, room < len(dst)
+	if p.most = p.full; lend {
+		p.most = len(dst)*8 - endBits
+	}
 	hungry := v.hunger.index != 0 && p.hungry()
 	if !hungry {
 		p.choose()
@@ -144,7 +157,7 @@ func (v *View) mayWrite(room int) bool {
 		return false
 	}
 	v.born()
-	return v.Pending() && room >= minPayload
+	return v.Pending() && room >= MinPayload
 }
 
 // endBits is room for what always follows: the end of the despawns, that there

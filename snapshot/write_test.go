@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -66,14 +67,14 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		for range 400 {
 			b.step(every)
 		}
-		require.Zero(t, testing.AllocsPerRun(100, func() { b.step(every) }), "one in %d changes", every)
+		alloctest.Zero(t, 100, func() { b.step(every) }, "one in %d changes", every)
 		require.True(t, b.view.Synced())
 	}
 }
 
 func TestPacketsStayWithinTheirRoom(t *testing.T) {
 	b := newBusy(t, 600)
-	for _, size := range []int{minPayload, 65, 100, 333, 1200} {
+	for _, size := range []int{MinPayload, 65, 100, 333, 1200} {
 		buf := make([]byte, size+8)
 		for i := range buf {
 			buf[i] = 0xA5
@@ -84,7 +85,7 @@ func TestPacketsStayWithinTheirRoom(t *testing.T) {
 		require.LessOrEqual(t, n, size)
 		require.Equal(t, []byte{0xA5, 0xA5, 0xA5, 0xA5, 0xA5, 0xA5, 0xA5, 0xA5}, buf[size:], "canary")
 	}
-	require.Zero(t, b.view.Write(make([]byte, minPayload-1), b.seq+1), "too little room says nothing")
+	require.Zero(t, b.view.Write(make([]byte, MinPayload-1), b.seq+1), "too little room says nothing")
 }
 
 func TestNothingStarvesUnderABudget(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // newFloatRun makes finite float32 lanes and their bytes.
@@ -87,9 +89,9 @@ func TestARunThatIsCutOffIsRefused(t *testing.T) {
 func TestReadingARunAllocatesNothing(t *testing.T) {
 	want, buf := newFloatRun(rand.New(rand.NewPCG(23, 4)), 280)
 	rows, lanes := NewFloatRows(), make([]uint32, len(want))
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		require.True(t, rows.Copy(lanes, buf))
-	}))
+	})
 }
 
 // BenchmarkFloatRun reads 29 rows of ten lanes, on both ways; of many times the fastest counts.

@@ -53,10 +53,17 @@ func budget(world *ecs.World, boss, leaf ecs.Entity) {
 
 // end guide
 
+// begin guide
+func weigh(p *netcode.Protocol) {
+	netcode.Replicate[Position](p, netcode.Importance(4)) // an entity that moves waits with four times the weight
+	netcode.Replicate[Holds](p)                           // of one of which only this has changed
+}
+
+// end guide
+
 func TestGuideGroups(t *testing.T) {
 	p := netcode.NewProtocol()
-	netcode.Replicate[Holds](p)
-	netcode.Replicate[Position](p)
+	weigh(p)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 1, Link: lossy(0.3)})
 	w := &n.Server.World
 	build := generic.NewMap2[components.Replicated, Position](w)

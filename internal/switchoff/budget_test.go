@@ -1,0 +1,27 @@
+package switchoff
+
+// budgets switches off what docs/adr/0027 says of budgets that do not suffice.
+func budgets() []mutation {
+	list := []mutation{
+		change("budget", "packets are not cut to what is left", "TestAShortBudgetSendsStateInEachTick",
+			"link.go", "b.Limit(max(left, leastPacket))", "_ = left"),
+		change("budget", "a score begins anew when the entity is sent", "TestWeightsHoldOverTime",
+			"snapshot/priority.go", "p.scores[index] = min(max(p.scores[index]-p.price, -p.price), p.price)", "p.scores[index] = 0"),
+		change("budget", "what was quiet passes what weighs more", "TestWhatWasQuietDoesNotPassWhatWeighsMore",
+			"snapshot/priority.go", "p.latest, p.most = v.store.tick, p.price; fits {", "p.latest, p.most = v.store.tick, mostScore; fits {"),
+		change("budget", "the importance of components is not asked", "TestImportanceOfComponents",
+			"snapshot/priority.go", "if v.store.schema.weighed {", "if false {"),
+		change("budget", "what is larger than a share keeps others waiting", "TestWhatIsLargerThanAShareKeepsNobodyWaiting",
+			"snapshot/hunger.go", "if !p.short || !p.v.plan.active || !p.refused(index) {", "if p.v != nil {"),
+		change("budget", "a loan is paid back with all that comes in", "TestABudgetPaysBackWithHalfOfWhatComesIn",
+			"peer/budget.go", "min(b.debt, income/2)", "min(b.debt, income)"),
+		change("budget", "messages have the packet whenever they wait", "TestMessagesAndStateShareAShortBudget",
+			"server_send.go", "c.stateFirst = (borrowed || !wrote && !b.Empty()) && c.view.Pending()", "c.stateFirst = borrowed && !borrowed"),
+	}
+	for i := range list {
+		if file := list[i].edits[0].file; file != "peer/budget.go" && list[i].test != "TestWhatWasQuietDoesNotPassWhatWeighsMore" {
+			list[i].in = "nettest"
+		}
+	}
+	return list
+}
