@@ -119,9 +119,6 @@ func (p *packetWriter) bind(b *sheaf, index uint32) {
 // makeBound makes the bodies that were bound, if they are worth it.
 func (p *packetWriter) makeBound(b *sheaf) {
 	if b != nil && b.n >= leastTogether {
-		for _, index := range b.index[:b.n] {
-			p.desk.bodies.any.set(index)
-		}
 		p.desk.bodies.addAll(p.v.store, b)
 	}
 }

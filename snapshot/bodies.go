@@ -39,7 +39,6 @@ type bodyEntry struct {
 // bodies are those of one tick.
 type bodies struct {
 	first  []uint32 // by index, where in its arena the first one is that was made of it, if that is of the index: else of an earlier tick
-	any    bitset   // of which indexes there are
 	arenas []arena  // those of an index in arena index >> shift
 	shift  uint
 	tick   tick.Tick
@@ -77,8 +76,6 @@ const oneArena = 31
 func (b *bodies) begin(s *Store, shift uint) {
 	b.tick, b.shift = s.tick, shift
 	b.first = grown(b.first, len(s.gens), cap(s.gens))
-	b.any = b.any.grownTo(cap(s.gens))
-	clear(b.any[:(len(s.gens)+63)/64])
 	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
 		b.arenas = append(b.arenas, arena{})
 	}
@@ -162,7 +159,6 @@ func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
 		next = e.place
 	}
 	b.first[index] = n
-	b.any.set(index)
 	a.room(s, 1)
 	a.entries = a.entries[:n+1]
 	a.entries[n].place, a.entries[n].next = n, next

@@ -19,6 +19,7 @@ type crowd struct {
 	ids     []wire.NetworkID
 	delay   tick.Tick
 	loss    float64
+	rests   float64     // how likely a page rests in a tick
 	waiting []simPacket // whose acknowledgements are under way
 }
 
@@ -61,8 +62,12 @@ func (c *crowd) play(s tick.Tick) {
 		return heard
 	})
 	c.store.Begin(s)
-	for _, id := range c.ids {
-		if c.r.Intn(8) != 0 {
+	rests := false
+	for i, id := range c.ids {
+		if i%pageEntities == 0 && c.rests > 0 {
+			rests = c.r.Float64() < c.rests
+		}
+		if !rests && c.r.Intn(8) != 0 {
 			c.change(id)
 		}
 	}

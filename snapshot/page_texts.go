@@ -330,9 +330,6 @@ func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick,
 // encodeBatch makes the bodies of the entities that were gathered. It says false where a baseline is not held any more.
 func (d *Desk) encodeBatch() bool {
 	b, c := &d.sheaf, &d.texts
-	for _, index := range b.index[:b.n] {
-		d.bodies.any.set(index)
-	}
 	clear(b.bodies[:b.n])
 	b.taken = true
 	d.bodies.addAll(d.store, b)
