@@ -62,7 +62,6 @@ type Client struct {
 	time      clientTime
 	shownRows []*shownRow
 	leaving   bool // The server has closed, and what it sent is still handled.
-	greeted   bool // The server's first packet came: it knows that we know.
 	applied   bool // The world has what replica holds.
 	out       output
 
@@ -116,7 +115,7 @@ func (c *Client) BeginFrame(now time.Duration) {
 	c.heard += stall
 	c.leaveEnd += stall
 	if c.attempt.fresh {
-		c.attempt.began, c.attempt.helloAt, c.attempt.fresh = c.frame.now, c.frame.now, false
+		c.attempt.began, c.attempt.sayAt, c.attempt.fresh = c.frame.now, c.frame.now, false
 	}
 	c.attempt.began += stall
 	c.beginFrame()
@@ -190,7 +189,8 @@ func (c *Client) Protocol() *Protocol { return c.protocol }
 // Tag tells the entities of this client from those of any other one in the same process.
 func (c *Client) Tag() uint32 { return c.tag }
 
-// OnConnect adds a function that is called when the server has accepted this client, with the ID that it has now. If it
+// OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come, with
+// the ID that the client has now: both ends know then that they are connected. If it
 // panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
 // nil, as that would only panic when the function is called.
 func (c *Client) OnConnect(f func(self ClientID)) {

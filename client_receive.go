@@ -48,7 +48,7 @@ func (c *Client) receivePacket(packet []byte) {
 		c.refusePacket(reason)
 		return
 	}
-	c.heard, c.greeted = c.frame.now, true
+	c.heard = c.frame.now
 	if content.snapshot != nil && !c.readSnapshot(content.snapshot) {
 		return
 	}

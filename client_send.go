@@ -14,7 +14,7 @@ func (c *Client) Send() {
 	c.endTime()
 	switch c.state {
 	case Connecting:
-		c.sayHello()
+		c.ask()
 	case Connected:
 		c.serve()
 	case Closing:
@@ -88,15 +88,12 @@ func (c *Client) resync() {
 	c.finish(&b)
 }
 
-// patience is how long this end may say nothing: until the server has shown that it knows us, not long.
+// patience is how long this end may say nothing.
 func (c *Client) patience() (every time.Duration) {
-	switch {
-	case !c.conn.CanSend(): // what comes later is what tells that the others are lost
+	if !c.conn.CanSend() { // what comes later is what tells that the others are lost
 		return min(closeEvery, c.agreed.KeepAlive)
-	case c.greeted:
-		return c.agreed.KeepAlive
 	}
-	return min(greetEvery, c.agreed.KeepAlive)
+	return c.agreed.KeepAlive
 }
 
 // Acked implements peer.Outcome.

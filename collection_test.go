@@ -441,7 +441,7 @@ func TestCollectionsOfAnotherConnection(t *testing.T) {
 		told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What))
 	})
 	require.NoError(t, g.set.Of(g.server.Server, id).Add(1))
-	g.until(func() bool { return g.set.Of(c.Client, id).Has(1) })
+	g.until(func() bool { return g.set.Of(c.Client, id).Has(1) && g.list.Of(c.Client, dead).Len() == 1 })
 	require.True(t, g.server.Kick(c.ID(), "bye"))
 	g.until(func() bool { return c.State() == netcode.Disconnected })
 	require.True(t, g.set.Of(c.Client, id).Has(1), "it stays until another connection begins")

@@ -21,19 +21,19 @@ const (
 	// MaxClients is the most clients that one server takes.
 	MaxClients = 1024
 	// MinPacketSize is the smallest payload limit of a packet, in bytes.
-	MinPacketSize = 256
+	MinPacketSize = peer.MinSessionPacket
 	// MaxPacketSize is the largest payload limit of a packet, in bytes.
-	MaxPacketSize = 8192
+	MaxPacketSize = peer.MaxSessionPacket
 	// MaxTickRate is the highest network tick rate, in ticks a second.
-	MaxTickRate = 1000
+	MaxTickRate = peer.MaxTickRate
 	// MinWindow is the shortest history window, in ticks.
-	MinWindow = 64
+	MinWindow = peer.MinWindow
 	// maxFirstTick leaves room for ticks without end.
 	maxFirstTick Tick = 1 << 62
 	// defaultMaxEntities is that of Config.MaxEntities.
 	defaultMaxEntities = 1 << 16
 	// MaxWindow is the longest history window, in ticks.
-	MaxWindow = 4096
+	MaxWindow = peer.MaxWindow
 )
 
 // Config holds every limit and setting of a server or a client. The zero value means the defaults. TickRate, Window
@@ -46,8 +46,6 @@ type Config struct {
 	// four round trips of half a second.
 	Window int
 
-	Clients  int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	Pending  int // Beside those, clients whose first packet has not come yet; default 256. Server only.
 	Entities int // Replicated entities to make room for at the start; more may come, up to MaxEntities. Default 1024.
 	// MaxEntities is how many replicated entities the server may have, 1 to 2^20; default 65536, or Entities if that is more. A
 	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
@@ -55,6 +53,20 @@ type Config struct {
 	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
 	// is what a hostile server can make a client take.
 	MaxEntities int
+	Clients     int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
+	// ClientsPerAddress is how many of the clients connected at a time may come from one IP address; below 0: any number; default: an eighth of Clients, at
+	// least 8. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
+	// exempt. Server only.
+	ClientsPerAddress int
+	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: a quarter of
+	// Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
+	ClientsPerNetwork int
+	// HandshakesPerAddress is how many datagrams of clients that connect are answered a second, from one IP address; below 0: any
+	// number; default 256. A client sends some ten a second. A client without another answer in time ends with
+	// peer.ReasonBusy. The same addresses are exempt as for ClientsPerAddress. Server only.
+	HandshakesPerAddress int
+	// HandshakesPerNetwork is the same for a network; default 1024. The same networks are exempt as for ClientsPerNetwork. Server only.
+	HandshakesPerNetwork int
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
@@ -135,7 +147,10 @@ func (c Config) withDefaults() Config {
 	orInt(&c.PacketSize, 1200)
 	orInt(&c.Window, min(max(MinWindow, 2*c.TickRate), MaxWindow))
 	orInt(&c.Clients, 64)
-	orInt(&c.Pending, 256)
+	orInt(&c.ClientsPerAddress, max(8, c.Clients/8))
+	orInt(&c.ClientsPerNetwork, max(16, c.Clients/4))
+	orInt(&c.HandshakesPerAddress, 256)
+	orInt(&c.HandshakesPerNetwork, 1024)
 	orInt(&c.Entities, 1024)
 	orInt(&c.MaxEntities, max(defaultMaxEntities, c.Entities))
 	orInt(&c.SentPackets, 1024)
@@ -180,7 +195,10 @@ func (c Config) check() error {
 		{"PacketSize", c.PacketSize, MinPacketSize, MaxPacketSize},
 		{"Window", c.Window, MinWindow, MaxWindow},
 		{"Clients", c.Clients, 1, MaxClients},
-		{"Pending", c.Pending, 1, MaxClients},
+		{"ClientsPerAddress", c.ClientsPerAddress, math.MinInt, MaxClients},
+		{"ClientsPerNetwork", c.ClientsPerNetwork, math.MinInt, MaxClients},
+		{"HandshakesPerAddress", c.HandshakesPerAddress, math.MinInt, 1 << 20},
+		{"HandshakesPerNetwork", c.HandshakesPerNetwork, math.MinInt, 1 << 20},
 		{"MaxEntities", c.MaxEntities, 1, snapshot.MaxEntities},
 		{"Entities", c.Entities, 1, c.MaxEntities},
 		{"SentPackets", c.SentPackets, 64, 1 << 14},

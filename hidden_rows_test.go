@@ -76,7 +76,8 @@ func sentBesideHiddenRows(t *testing.T, config netcode.Config, busy bool) (packe
 			changed++
 		}
 	}
-	blind, seeing := r.join(p, netcode.Config{}), r.join(p, netcode.Config{})
+	blind := r.joined(p, netcode.Config{}) // It is client 1.
+	seeing := r.join(p, netcode.Config{})
 	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
 		if to != blind.conn.LocalAddr() {
 			return packet

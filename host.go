@@ -36,7 +36,7 @@ func Host(s *Server, c *Client) error {
 		return err
 	}
 	s.lastID++
-	l := &session{id: s.lastID, created: s.frame.now, state: connected}
+	l := &session{id: s.lastID, state: connected}
 	l.collector.server, l.collector.session = s, l
 	l.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	l.start(l.address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)

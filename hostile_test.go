@@ -30,7 +30,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	th := &thief{rig: r, address: netip.MustParseAddrPort("127.0.0.1:6666")}
 	conn, err := r.network.Listen(th.address)
 	require.NoError(t, err)
-	nonce := uint64(rand.Uint32())
+	const nonce = 0x7411EF // The same each time: the epoch follows from it.
 	hello := peer.Hello{Version: peer.Version, Nonce: nonce, Protocol: p.Hash()}
 	r.server.Receive(th.address, peer.AppendHello(nil, hello))
 	r.step()
@@ -48,6 +48,7 @@ func newThief(t *testing.T, r *rig, p *netcode.Protocol) *thief {
 	check := wire.NewChecksum(accept.Epoch, p.Hash())
 	th.socket, th.check = conn, check
 	th.conn = peer.NewConn(peer.ConnConfig{Check: check, CheckIncoming: ^check})
+	r.server.Receive(th.address, peer.AppendJoin(nil, peer.Join{Nonce: nonce, Cookie: hello.Cookie}, check))
 	th.send(wire.MessageKeepAlive, tick.Initialization, nil)
 	return th
 }

@@ -12,7 +12,7 @@ func orderly(reason *peer.Error) bool {
 	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
 		return true
 	}
-	return reason.Reason > peer.ReasonHandshakeTimeout
+	return !reason.Reason.Ours()
 }
 
 // leave begins the wait for the handlers of what the other end had sent when it closed in order. Nothing is sent there any

@@ -35,6 +35,8 @@ type reader struct {
 	epoch      uint32
 	nonce      uint64
 	packetSize int
+	window     int64
+	client     uint32 // the last that was welcomed
 	world      *observed
 	theirs     *observed    // what the client writes
 	inputs     []shape      // in the order of their entries
@@ -108,7 +110,7 @@ func (r *reader) read(datagram []byte, fromServer bool) (meaning string, err err
 		}
 	}()
 	must(len(datagram) > 0, "empty")
-	if datagram[0]&0x80 != 0 {
+	if sealed := datagram[0] == 0x85 || datagram[0] == 0x86; datagram[0]&0x80 != 0 && !sealed {
 		return r.handshake(unsum(start(0, 0), datagram), fromServer), nil
 	}
 	c := start(r.epoch, r.hash)
@@ -117,6 +119,13 @@ func (r *reader) read(datagram []byte, fromServer bool) (meaning string, err err
 	if fromServer {
 		c = ^c
 	}
+	switch {
+	case datagram[0] == 0x85 && !fromServer:
+		return r.join(unsum(c, datagram)), nil
+	case datagram[0] == 0x86 && fromServer:
+		return r.welcome(unsum(c, datagram)), nil
+	}
+	must(datagram[0] < 0x80, "from the wrong end")
 	return r.packet(unsum(c, datagram), fromServer), nil
 }
 
@@ -134,7 +143,7 @@ func (r *reader) handshake(b []byte, fromServer bool) string {
 	case kind == 0x82 && len(b) == 25:
 		must(string(b[9:25]) != strings.Repeat("\x00", 16), "no cookie")
 		return fmt.Sprintf("challenge nonce=%016x cookie=%x", nonce, b[9:25])
-	case kind == 0x83 && len(b) == 31:
+	case kind == 0x83 && len(b) == 19:
 		return r.accept(b, nonce)
 	case kind == 0x84 && len(b) >= 10 && len(b) <= 910:
 		must(b[9] != 0, "no reason")
@@ -172,16 +181,32 @@ func (r *reader) accept(b []byte, nonce uint64) string {
 		return v
 	}
 	r.epoch = binary.LittleEndian.Uint32(b[9:])
-	client, tick := binary.LittleEndian.Uint32(b[13:]), int64(binary.LittleEndian.Uint64(b[17:]))
-	must(r.epoch != 0 && client != 0 && tick >= 0, "illegal accept")
-	rate, window, size := u16(25, 1, 1000), u16(27, 64, 4096), u16(29, 256, 8192)
-	r.packetSize = int(size)
-	r.world = newObserved(r.components, r.tables, tick, int64(window))
-	r.world.seen = r.seen
-	r.theirs = newObserved(r.components, r.tables, tick, int64(window))
-	r.theirs.seen, r.theirs.writable = map[string]int{}, r.writable
-	return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d", nonce, r.epoch, client, tick,
-		rate, window, size)
+	must(r.epoch != 0, "illegal accept")
+	rate, window, size := u16(13, 1, 1000), u16(15, 64, 4096), u16(17, 256, 8192)
+	r.packetSize, r.window = int(size), int64(window)
+	return fmt.Sprintf("accept nonce=%016x epoch=%08x rate=%d window=%d packet=%d", nonce, r.epoch, rate, window, size)
+}
+
+// join reads what the client sends when it was accepted.
+func (r *reader) join(b []byte) string {
+	must(len(b) == 25 && binary.LittleEndian.Uint64(b[1:]) == r.nonce, "illegal join")
+	must(string(b[9:25]) != strings.Repeat("\x00", 16), "no cookie")
+	return fmt.Sprintf("join nonce=%016x cookie=%x", r.nonce, b[9:25])
+}
+
+// welcome reads what begins a session. It may come again.
+func (r *reader) welcome(b []byte) string {
+	must(len(b) == 13, "illegal welcome")
+	client, tick := binary.LittleEndian.Uint32(b[1:]), int64(binary.LittleEndian.Uint64(b[5:]))
+	must(client != 0 && tick >= 0 && tick <= 1<<62+1<<53, "illegal welcome")
+	if client != r.client {
+		r.client = client
+		r.world = newObserved(r.components, r.tables, tick, r.window)
+		r.world.seen = r.seen
+		r.theirs = newObserved(r.components, r.tables, tick, r.window)
+		r.theirs.seen, r.theirs.writable = map[string]int{}, r.writable
+	}
+	return fmt.Sprintf("welcome client=%d tick=%d", client, tick)
 }
 
 func detail(b []byte) string {

@@ -135,7 +135,10 @@ func (g *goldenRig) fly() {
 	g.mute = true
 	require.NoError(g.t, netcode.SetInput(pilot.Client, &goldenLook{Rot: [4]float32{0.5, -0.5, 0.5, 0.5}}))
 	steer(goldenStick{X: 127, Aim: -3, Jump: true})
-	steer(goldenStick{X: 126, Aim: -3, Jump: true, Seed: 5})
+	for x := range int8(4) { // Several in one packet, each a little different from the one before.
+		g.mute = true
+		steer(goldenStick{X: 126 - x, Aim: -3, Jump: true, Seed: 5})
+	}
 	g.mute, g.loseAll = true, true
 	g.run(time.Second / 5) // So long that inputs come late.
 	g.mute, g.loseAll = false, false

@@ -39,7 +39,9 @@ type goldenWatch struct {
 	observer *snapshot.Replica   // A client that gets every packet, and forgets the past when it asks for a resync.
 	author   *snapshot.Replica   // Likewise a server that gets every packet of this client.
 	before   snapshot.ViewStats
-	crowded  tick.Tick // Of which there were several snapshots.
+	accept   peer.Accept   // The last,
+	client   wire.ClientID // and whom the last Welcome named.
+	crowded  tick.Tick     // Of which there were several snapshots.
 }
 
 // goldenInterest hides an entity, and one component, from one client.
@@ -130,12 +132,24 @@ func (g *goldenRig) meaning(w *goldenWatch, c *clientEnd, b []byte, fromServer b
 	case peer.KindAccept:
 		a, err := peer.ParseAccept(b)
 		require.NoError(g.t, err)
-		w.before = snapshot.ViewStats{}
-		w.pieces = map[string][][]byte{}
-		w.observer = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: tick.Tick(a.Window)}, a.Tick)
-		w.author = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: tick.Tick(a.Window)}, a.Tick)
-		return fmt.Sprintf("accept nonce=%016x epoch=%08x client=%d tick=%d rate=%d window=%d packet=%d",
-			a.Nonce, a.Epoch, a.Client, a.Tick, a.Rate, a.Window, a.PacketSize)
+		w.accept = a
+		return fmt.Sprintf("accept nonce=%016x epoch=%08x rate=%d window=%d packet=%d", a.Nonce, a.Epoch, a.Rate, a.Window, a.PacketSize)
+	case peer.KindJoin:
+		j, err := peer.ParseJoin(b)
+		require.NoError(g.t, err)
+		require.True(g.t, peer.JoinSealed(b, wire.NewChecksum(w.accept.Epoch, g.protocol.Hash())))
+		return fmt.Sprintf("join nonce=%016x cookie=%x", j.Nonce, j.Cookie)
+	case peer.KindWelcome:
+		v, err := peer.ParseWelcome(b, ^wire.NewChecksum(w.accept.Epoch, g.protocol.Hash()))
+		require.NoError(g.t, err)
+		if w.client != v.Client {
+			window := tick.Tick(w.accept.Window)
+			w.client, w.before = v.Client, snapshot.ViewStats{}
+			w.pieces = map[string][][]byte{}
+			w.observer = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
+			w.author = snapshot.NewReplica(g.protocol.Schema(), snapshot.Config{Window: window}, v.Tick)
+		}
+		return fmt.Sprintf("welcome client=%d tick=%d", v.Client, v.Tick)
 	case peer.KindRefuse:
 		r, err := peer.ParseRefuse(b)
 		require.NoError(g.t, err)
@@ -167,7 +181,7 @@ func (g *goldenRig) packet(w *goldenWatch, c *clientEnd, b []byte, fromServer bo
 
 // snapshot takes what is in a snapshot from the server's counters and from a replica that reads all of them.
 func (g *goldenRig) snapshot(w *goldenWatch, c *clientEnd, payload []byte) string {
-	stats, ok := g.server.ClientStats(c.ID())
+	stats, ok := g.server.ClientStats(w.client)
 	require.True(g.t, ok)
 	now, was := stats.Snapshot, w.before
 	w.before = now

@@ -36,6 +36,7 @@ type Server struct {
 
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
+	admission
 	secretAt time.Duration // When the cookies' secret was last made anew.
 	out      output
 	crew     crew
@@ -73,8 +74,11 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		return nil, err
 	}
 	var secret [32]byte
-	if _, err := io.ReadFull(config.Random, secret[:]); err != nil {
-		return nil, fmt.Errorf("netcode: Config.Random: %w", err)
+	var places [16]byte
+	for _, b := range [][]byte{secret[:], places[:]} {
+		if _, err := io.ReadFull(config.Random, b); err != nil {
+			return nil, fmt.Errorf("netcode: Config.Random: %w", err)
+		}
 	}
 	tag, err := random32(config.Random)
 	if err != nil {
@@ -88,6 +92,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
+		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}},
 		byAddress: map[netip.AddrPort]*session{},
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),
@@ -108,7 +113,6 @@ func (s *Server) BeginFrame(now time.Duration) {
 	s.report.now = s.frame.now
 	for _, c := range s.sessions {
 		c.heard += stall
-		c.created += stall
 		c.leaveEnd += stall
 	}
 	s.beginFrame()

@@ -42,5 +42,5 @@ func (s *Server) Close(reason Reason) {
 
 // Closed tells if Close was called and every client was told; then frames are not needed any more.
 func (s *Server) Closed() bool {
-	return s.closing && s.counts[pending]+s.counts[connected]+s.counts[lingering] == 0
+	return s.closing && s.counts[connected]+s.counts[lingering] == 0
 }

@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
 )
 
-// receiveHandshake answers a Hello. Before the cookie is right nothing is kept and the answer is smaller than the
-// question, so a forged address gains nothing.
-func (s *Server) receiveHandshake(from netip.AddrPort, packet []byte) {
+// The handshake keeps nothing for a client before its Join (docs/adr/0025). Hello and Join are answered from what they
+// bring back, and each answer is no longer than its question until the address is proved.
+
+// receiveHello answers a Hello: with a Challenge, or if it has a valid cookie, with an Accept.
+func (s *Server) receiveHello(from netip.AddrPort, packet []byte) {
 	hello, err := peer.ParseHello(packet)
 	if err != nil {
 		s.stats.BadHandshakes++
@@ -19,20 +22,63 @@ func (s *Server) receiveHandshake(from netip.AddrPort, packet []byte) {
 	}
 	s.stats.Hellos++
 	c := s.byAddress[from]
-	if !s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.now) {
+	epochs, proved := s.cookies.Check(hello.Cookie, from, hello.Nonce, cookieEpoch(c, hello.Nonce), s.frame.now)
+	switch {
+	case !proved:
 		s.challenge(from, hello.Nonce)
+	case !s.mayWork(from, hello.Nonce, peer.WorkProven):
+	default:
+		if reason := s.admissible(from, hello); reason != nil {
+			s.refuse(from, hello.Nonce, reason)
+			return
+		}
+		s.accept(from, hello.Nonce, s.epochOf(epochs))
+	}
+}
+
+// receiveJoin makes the session of a client that proves by its Join that it has received Accept. For a session that there is
+// already it changes nothing: Welcome is sent with each tick until a packet of the client comes.
+func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
+	join, err := peer.ParseJoin(packet)
+	if err != nil {
+		s.stats.BadHandshakes++
 		return
 	}
-	if reason := s.admissible(from, hello); reason != nil {
-		s.refuse(from, hello.Nonce, reason)
+	c := s.byAddress[from]
+	if c != nil && c.nonce == join.Nonce && c.state < lingering {
+		s.stats.Joins++
 		return
 	}
-	if c != nil && c.nonce == hello.Nonce && c.state <= connected {
-		s.accept(c)
+	before := cookieEpoch(c, join.Nonce)
+	if c != nil && c.nonce == join.Nonce {
+		before = c.before
+	}
+	epochs, proved := s.cookies.Check(join.Cookie, from, join.Nonce, before, s.frame.now)
+	if !proved {
+		s.challenge(from, join.Nonce)
+		return
+	}
+	epoch := s.epochOf(epochs)
+	if fromClient, _ := checksums(epoch, s.protocol.hash); !peer.JoinSealed(packet, fromClient) {
+		s.stats.BadHandshakes++
+		return
+	}
+	s.stats.Joins++
+	if !s.mayWork(from, join.Nonce, peer.WorkProven) {
+		return
+	}
+	reason := s.past.find(join.Nonce, s.frame.now)
+	if reason != nil {
+		s.stats.JoinsRepeated++
+	} else {
+		reason = s.fits(from)
+	}
+	if reason != nil {
+		s.refuse(from, join.Nonce, reason)
 		return
 	}
 	s.replace(c)
-	s.welcome(from, hello.Nonce, cookieEpoch(c, hello.Nonce))
+	s.open(from, join.Nonce, epoch, before)
 }
 
 // cookieEpoch is the epoch that a cookie must have been made for: that of the session which the address had when it
@@ -42,13 +88,25 @@ func cookieEpoch(c *session, nonce uint64) uint32 {
 	switch {
 	case c == nil:
 		return 0
-	case c.nonce == nonce && c.state <= connected:
+	case c.nonce == nonce && c.state == connected:
 		return c.before
 	}
 	return c.epoch
 }
 
-// admissible says why this client cannot come in, if so.
+// epochOf is the epoch of the session that a cookie opens: the first of those that follow from it with which no checksum starts
+// from zero.
+func (s *Server) epochOf(epochs peer.Epochs) uint32 {
+	epoch := uint32(1)
+	for i := len(epochs) - 1; i >= 0; i-- {
+		if in, out := checksums(epochs[i], s.protocol.hash); epochs[i] != 0 && in != 0 && out != 0 {
+			epoch = epochs[i]
+		}
+	}
+	return epoch
+}
+
+// admissible returns why a client cannot come in, nil if it can.
 func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 	if hello.Version != peer.Version {
 		s.logRefused(from, hello)
@@ -58,17 +116,23 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.firstDifference(hello.Digest)}
 	}
+	return s.fits(from)
+}
+
+// fits returns why there is no place for a client, nil if there is one. A client that has a place is about to be replaced, so
+// it has one.
+func (s *Server) fits(from netip.AddrPort) *peer.Error {
 	if s.closing {
 		return &peer.Error{Reason: peer.ReasonShuttingDown}
 	}
-	if c := s.byAddress[from]; c != nil && c.state <= connected {
+	if c := s.byAddress[from]; c != nil && c.state == connected {
 		return nil
 	}
 	if s.taken() >= s.config.Clients {
 		s.stats.RefusedFull++
 		return s.full()
 	}
-	return nil
+	return s.crowded(from.Addr())
 }
 
 // logRefused says who was refused for another version or protocol, once a second: an old client may ask for ever.
@@ -91,7 +155,7 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 	return s.protocol.difference(hello.Digest)
 }
 
-// replace ends the session that an address had: whoever says hello anew there has forgotten it.
+// replace ends the session that an address had: whoever joins anew there has forgotten it.
 func (s *Server) replace(c *session) {
 	if c == nil || c.state == leaving { // Who leaves needs its address no more.
 		return
@@ -104,43 +168,49 @@ func (s *Server) replace(c *session) {
 	s.end(c, &peer.Error{Reason: peer.ReasonReplaced, Detail: "from the same address"}, endQuiet)
 }
 
-// welcome opens a session and tells the client.
-func (s *Server) welcome(from netip.AddrPort, nonce uint64, before uint32) {
-	c, err := s.open(from, nonce, before)
-	if err != nil {
-		s.Report(err)
-		return
-	}
-	s.accept(c)
-}
-
 // challenge sends the cookie that a Hello must bring back.
 func (s *Server) challenge(to netip.AddrPort, nonce uint64) {
+	if !s.mayWork(to, nonce, peer.WorkUnproven) {
+		return
+	}
 	s.stats.Challenges++
 	cookie := s.cookies.Make(to, nonce, cookieEpoch(s.byAddress[to], nonce), s.frame.now)
-	s.reply(to, func(b []byte) []byte { return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie}) })
+	s.reply(to, challengeRoom, func(b []byte) []byte {
+		return peer.AppendChallenge(b, peer.Challenge{Nonce: nonce, Cookie: cookie})
+	})
 }
 
-// accept tells a client its session; the same Hello again gets the same answer.
-func (s *Server) accept(c *session) {
-	s.reply(c.address, func(b []byte) []byte {
+// accept tells a client the epoch with which it may join; the same Hello again gets the same answer.
+func (s *Server) accept(to netip.AddrPort, nonce uint64, epoch uint32) {
+	s.reply(to, challengeRoom, func(b []byte) []byte {
 		return peer.AppendAccept(b, peer.Accept{
-			Nonce: c.nonce, Epoch: c.epoch, Client: c.id, Tick: s.frame.clock.Tick(),
+			Nonce: nonce, Epoch: epoch,
 			Rate: uint16(s.config.TickRate), Window: uint16(s.config.Window), PacketSize: uint16(s.config.PacketSize),
 		})
 	})
 }
 
+// welcome tells a client that it has a session.
+func (s *Server) welcome(c *session) {
+	_, check := checksums(c.epoch, s.protocol.hash)
+	s.reply(c.address, challengeRoom, func(b []byte) []byte {
+		return peer.AppendWelcome(b, peer.Welcome{Client: wire.ClientID(c.id), Tick: s.frame.clock.Tick()}, check)
+	})
+}
+
 // refuse tells a client why it cannot come in.
 func (s *Server) refuse(to netip.AddrPort, nonce uint64, reason *peer.Error) {
-	s.reply(to, func(b []byte) []byte {
+	s.reply(to, peer.HelloSize, func(b []byte) []byte {
 		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: reason.Reason, Detail: reason.Detail})
 	})
 }
 
-// reply queues a handshake datagram for Drain.
-func (s *Server) reply(to netip.AddrPort, write func(b []byte) []byte) {
-	room := s.out.room(peer.HelloSize)
+// challengeRoom is enough bytes for any handshake datagram of a server's but Refuse.
+const challengeRoom = 32
+
+// reply queues a handshake datagram of at most size bytes for Drain.
+func (s *Server) reply(to netip.AddrPort, size int, write func(b []byte) []byte) {
+	room := s.out.room(size)
 	if room == nil {
 		s.stats.OutputFull++
 		return

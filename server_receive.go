@@ -16,7 +16,9 @@ func (s *Server) Receive(from netip.AddrPort, packet []byte) {
 	c := s.byAddress[from]
 	switch kind := peer.KindOf(packet); {
 	case kind == peer.KindHello:
-		s.receiveHandshake(from, packet)
+		s.receiveHello(from, packet)
+	case kind == peer.KindJoin:
+		s.receiveJoin(from, packet)
 	case kind == peer.KindPacket && c != nil:
 		s.receivePacket(c, packet)
 	case kind == peer.KindPacket:
@@ -52,10 +54,7 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 		s.refusePacket(c, reason)
 		return
 	}
-	c.heard = s.frame.now
-	if c.state == pending && !s.admit(c) {
-		return
-	}
+	c.heard, c.met = s.frame.now, true
 	if content.snapshot != nil && !s.readWrites(c, content.snapshot) {
 		return
 	}

@@ -75,9 +75,6 @@ func (s *Server) rotateSecret() {
 func (s *Server) expire() {
 	for _, c := range s.sessions {
 		switch {
-		case c.state == pending && s.frame.now-c.created >= s.config.HandshakeTimeout:
-			s.stats.HandshakeTimeouts++
-			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, endQuiet)
 		case c.near != nil:
 		case c.state == connected && c.silent():
 			s.stats.SilenceTimeouts++
@@ -116,6 +113,10 @@ func (s *Server) serve(c *session) (due bool) {
 		}
 		return false
 	}
+	if !c.met && !c.opened {
+		s.welcome(c)
+	}
+	c.opened = false
 	c.conn.DetectLost(s.frame.now, c)
 	if c.theirs != nil {
 		s.askResync(c)

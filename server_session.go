@@ -15,18 +15,17 @@ import (
 // maxLingering bounds the sessions that are kept only to repeat their close message.
 const maxLingering = 256
 
-// sessionState is where a session is in its life.
+// sessionState is where a session is in its life. Before its Join there is nothing: see server_handshake.go.
 //
-//	Hello with cookie        first packet           close, kick, silence, malformed         acknowledged, or repeated enough
-//	-----------------> pending ---------> connected -----------------------------> lingering ------------------------------> gone
-//	                                          |                                                                              ^
-//	                                          +---------------> leaving -----------------------------------------------------+
-//	                                     closed by the client             handled what it had sent
+//	Join            close, kick, silence, malformed         acknowledged, or repeated enough
+//	----> connected -----------------------------> lingering ------------------------------> gone
+//	          |                                                                              ^
+//	          +---------------> leaving -----------------------------------------------------+
+//	     closed by the client             handled what it had sent
 type sessionState uint8
 
 const (
-	pending   sessionState = iota // Accepted; nothing heard yet that proves that the client knows.
-	connected                     // The game knows it and state flows.
+	connected sessionState = iota // The game knows it and state flows.
 	leaving                       // The client closed; what it sent before is still handled, and the game not told yet.
 	lingering                     // Over; only the close message is still repeated.
 	gone                          // Waits for sweep.
@@ -38,16 +37,17 @@ type session struct {
 	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
 	link
-	view   *snapshot.View // Nil unless connected.
+	view   *snapshot.View // Nil once the session is over.
 	inputs inputQueue
 	authority
 	past         Past
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
-	nonce   uint64
-	epoch   uint32
-	before  uint32 // Epoch of the session that the address had before; 0: none.
-	created time.Duration
+	nonce  uint64
+	epoch  uint32
+	before uint32 // Epoch of the session that the address had before; 0: none.
+	opened bool   // Welcome was sent in this frame, or since the last tick.
+	met    bool   // A packet of the client came: it has read Welcome.
 
 	timed      time.Duration // When it was last told the server's tick.
 	moving     bool          // It was sent a snapshot in the last tick.
@@ -78,43 +78,30 @@ func (c *session) Lost(seq uint64) {
 	c.lost(seq)
 }
 
-// open makes a pending session for a client that has shown its address to be its own.
-func (s *Server) open(address netip.AddrPort, nonce uint64, before uint32) (*session, error) {
-	epoch, err := s.freshEpoch()
-	if err != nil {
-		return nil, err
-	}
+// open makes the session of a client that has joined, and tells it.
+func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32) {
 	seed, err := randomSeed(s.config.Random)
 	if err != nil {
-		return nil, err
+		s.Report(err)
+		return
 	}
 	in, out := checksums(epoch, s.protocol.hash)
-	if s.counts[pending] >= s.config.Pending {
-		s.dropOldestPending()
-	}
 	s.lastID++
-	c := &session{id: s.lastID, nonce: nonce, epoch: epoch, before: before, created: s.frame.now}
+	c := &session{id: s.lastID, state: connected, nonce: nonce, epoch: epoch, before: before}
 	c.collector.server, c.collector.session = s, c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
-	s.counts[pending]++
+	c.early = new(early)
+	c.inputs.setUp(&s.protocol.inputs)
+	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
-	return c, nil
-}
-
-// freshEpoch is a random epoch; of the 2^32 one or two are left out, with which a checksum would start from zero.
-func (s *Server) freshEpoch() (uint32, error) {
-	for {
-		epoch, err := random32(s.config.Random)
-		if err != nil {
-			return 0, err
-		}
-		if in, out := checksums(epoch, s.protocol.hash); in != 0 && out != 0 {
-			return epoch, nil
-		}
-	}
+	s.take(address.Addr(), 1)
+	s.setUpAuthority(c)
+	s.welcome(c)
+	c.opened = true
+	s.connect(c)
 }
 
 // move changes a session's state and keeps count.
@@ -122,34 +109,6 @@ func (s *Server) move(c *session, to sessionState) {
 	s.counts[c.state]--
 	s.counts[to]++
 	c.state = to
-}
-
-// dropOldestPending makes room among those that are connecting: an honest client says its first word within a round trip,
-// so the one that has been silent longest is most likely none.
-func (s *Server) dropOldestPending() {
-	for _, c := range s.sessions { // in ascending order of id, and so of age
-		if c.state == pending {
-			s.stats.PendingDropped++
-			s.end(c, &peer.Error{Reason: peer.ReasonHandshakeTimeout}, endQuiet)
-			return
-		}
-	}
-}
-
-// admit turns a pending session into a connected client: its first packet proved that it has the epoch. Only now does it
-// take a place, so that nobody can hold places with hellos alone; it says false if there is none left.
-func (s *Server) admit(c *session) bool {
-	if s.taken() >= s.config.Clients {
-		s.stats.RefusedFull++
-		s.end(c, s.full(), endTold)
-		return false
-	}
-	s.move(c, connected)
-	c.early = new(early)
-	c.inputs.setUp(&s.protocol.inputs)
-	s.setUpAuthority(c)
-	s.connect(c)
-	return true
 }
 
 // connect makes a session that of a client which the game knows.
@@ -181,18 +140,19 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if c.state >= lingering {
 		return
 	}
-	known := c.state == connected || c.state == leaving
 	if c.state == leaving {
 		how = endQuiet
 	}
-	if known {
-		s.stats.Disconnected++
-		s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-		if s.report.enabled(slog.LevelInfo) {
-			s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
-		}
+	s.stats.Disconnected++
+	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
+	if s.report.enabled(slog.LevelInfo) {
+		s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
-	if known && s.interest != nil {
+	s.take(c.address.Addr(), -1)
+	if c.near == nil {
+		s.past.add(c.nonce, reason, s.frame.now)
+	}
+	if s.interest != nil {
 		s.interest.Leave(c.id)
 	}
 	s.forget(c)

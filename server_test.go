@@ -114,24 +114,6 @@ func TestAcceptThatIsLostIsSentAgain(t *testing.T) {
 	require.EqualValues(t, 1, c.ID(), "the same hello opens no second session")
 }
 
-func TestPendingSessionEnds(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 1})
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
-		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindPacket {
-			return nil
-		}
-		return packet
-	}
-	c := r.join(p, netcode.Config{})
-	r.until(func() bool { return c.State() == netcode.Connected })
-	r.run(6 * time.Second)
-	require.EqualValues(t, 1, r.server.Stats().HandshakeTimeouts)
-	require.Empty(t, r.server.log)
-	other := r.join(p, netcode.Config{})
-	r.until(func() bool { return other.State() == netcode.Connected })
-}
-
 func TestSilenceEndsTheConnectionOnBothEnds(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{})
@@ -327,49 +309,8 @@ func TestServerMayBeNamedByAMappedAddress(t *testing.T) {
 	r.until(func() bool { return c.State() == netcode.Connected })
 }
 
-func TestPendingSessionsAreBounded(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 4, Pending: 1})
-	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
-		if to == r.server.conn.LocalAddr() && peer.KindOf(packet) == peer.KindPacket {
-			return nil
-		}
-		return packet
-	}
-	first := r.join(p, netcode.Config{})
-	r.until(func() bool { return first.State() == netcode.Connected })
-	second := r.join(p, netcode.Config{})
-	r.until(func() bool { return second.State() == netcode.Connected })
-	require.EqualValues(t, 1, r.server.Stats().PendingDropped, "the one that said nothing for longest makes room")
-	r.tamper = nil
-	r.until(func() bool { return len(r.server.log) == 1 })
-	require.Equal(t, []string{"connect 2"}, r.server.log)
-}
-
-// Hellos alone hold no places: whoever goes on to play gets in.
-func TestSilentHellosDoNotFillTheServer(t *testing.T) {
-	p := protocol()
-	r := newRig(t, p, netcode.Config{Clients: 2, Pending: 8})
-	silent := map[netip.AddrPort]bool{}
-	r.tamper = func(from, to netip.AddrPort, packet []byte) []byte {
-		if silent[from] && peer.KindOf(packet) == peer.KindPacket {
-			return nil
-		}
-		return packet
-	}
-	for range 20 {
-		c := r.join(p, netcode.Config{})
-		silent[c.conn.LocalAddr()] = true
-		r.until(func() bool { return c.State() == netcode.Connected })
-	}
-	require.EqualValues(t, 20-8, r.server.Stats().PendingDropped)
-	honest := r.join(p, netcode.Config{})
-	r.until(func() bool { return len(honest.log) == 1 && len(r.server.log) == 1 })
-	require.Zero(t, r.server.Stats().RefusedFull)
-}
-
-// Of two that come in at once for one place, the second is told when it speaks.
-func TestTheLastPlaceGoesToWhoSpeaksFirst(t *testing.T) {
+// Of two that come in at once for one place, the second is told when it joins.
+func TestTheLastPlaceGoesToWhoJoinsFirst(t *testing.T) {
 	p := protocol()
 	r := newRig(t, p, netcode.Config{Clients: 1})
 	first, second := r.join(p, netcode.Config{}), r.join(p, netcode.Config{})

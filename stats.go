@@ -17,6 +17,9 @@ type Stats struct {
 	Replaced     uint64 // Of those, ended because the same address said hello anew.
 	Hellos       uint64 // Hello datagrams that could be read.
 	Challenges   uint64 // Hello datagrams without a valid cookie, answered with one.
+	Joins        uint64 // Join datagrams that could be read.
+	// JoinsRepeated is Join datagrams that came when their session was over: held back or repeated by the network.
+	JoinsRepeated uint64
 
 	// Datagrams that had no effect, and those that ended a connection.
 	Strangers     uint64 // Packets from an address without a connection.
@@ -25,10 +28,13 @@ type Stats struct {
 
 	// One for each limit.
 	TicksSlipped      uint64 // CatchUp: ticks given up after a stall.
-	RefusedFull       uint64 // Clients: hellos refused because all places are taken.
-	PendingDropped    uint64 // Pending: attempts to connect given up, the oldest first, because too many were under way.
+	RefusedFull       uint64 // Clients: hellos and joins refused because all places are taken.
+	RefusedAddress    uint64 // ClientsPerAddress: hellos and joins refused because their address has so many places.
+	RefusedNetwork    uint64 // ClientsPerNetwork: hellos and joins refused because their network has so many places.
+	BusyAddress       uint64 // HandshakesPerAddress: hellos and joins put off because too many came from their address.
+	BusyNetwork       uint64 // HandshakesPerNetwork: hellos and joins put off because too many came from their network.
 	RefusedProtocol   uint64 // Hellos refused for another protocol or version.
-	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up.
+	HandshakeTimeouts uint64 // HandshakeTimeout: attempts to connect that were given up. A server has none.
 	SilenceTimeouts   uint64 // SilenceTimeout: connections given up because nothing was heard.
 	BudgetSpent       uint64 // SendBudget: ticks in which a peer got less than it lacked.
 	SentRingFull      uint64 // SentPackets: packets not sent, or later, because too many before them are not acknowledged.

@@ -12,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -94,9 +95,7 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	for _, s := range f.steps {
 		s.Initialize(&f.world)
 	}
-	f.client.OnConnect(func(wire.ClientID) {
-		f.twin = snapshot.NewReplica(f.client.Protocol().Schema(), snapshot.Config{Window: 2 * tickHz}, f.client.Replica().Tick())
-	})
+	f.twin = snapshot.NewReplica(f.client.Protocol().Schema(), snapshot.Config{Window: 2 * tickHz}, tick.None)
 	return f, f.client.Connect(far.LocalAddr())
 }
 
@@ -180,7 +179,7 @@ func (f *frameRun) start(n realNetwork) error {
 			return err
 		}
 	}
-	if f.client.State() != netcode.Connected || f.twin == nil {
+	if f.client.State() != netcode.Connected {
 		return errors.New("the client did not connect")
 	}
 	f.late.begin(n)

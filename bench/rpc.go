@@ -120,7 +120,7 @@ func (m *mail) put(at netip.AddrPort, datagram []byte) {
 func (m *mail) clear() { m.bytes, m.letters = m.bytes[:0], m.letters[:0] }
 
 func rpcConfig(clients int) netcode.Config {
-	return netcode.Config{TickRate: tickHz, SendBudget: -1, Clients: clients, Pending: clients}
+	return netcode.Config{TickRate: tickHz, SendBudget: -1, Clients: clients}
 }
 
 // rpcAddress is where a client is; index -1 is the server.

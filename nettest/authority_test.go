@@ -50,7 +50,7 @@ func newFleet(t *testing.T, clients int, seed uint64, link transport.Link) *flee
 			})
 		},
 	})
-	require.True(t, f.net.RunUntil(5*time.Second, func() bool { return len(f.ships) == clients }))
+	require.True(t, f.net.RunUntil(5*time.Second, func() bool { return len(f.ships) == clients && f.net.Connected() }))
 	for i, c := range f.net.Clients {
 		require.True(t, f.net.RunUntil(5*time.Second, func() bool {
 			return netcode.MayWrite[steered](c.Client, f.id(t, f.own(i)))

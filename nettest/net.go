@@ -50,6 +50,8 @@ type Net struct {
 	config  Config
 	network *memory.Network
 	address netip.AddrPort
+	socket  *tap // the server's
+	starts  uint64
 	link    transport.Link
 	now     time.Duration
 	frame   int
@@ -110,13 +112,17 @@ func quiet(c netcode.Config) netcode.Config {
 func (n *Net) newServer() *Server {
 	n.t.Helper()
 	c := quiet(n.config.Server)
-	c.Random = n.random(0)
+	c.Random = n.random(n.starts << 32)
+	n.starts++
 	end, err := netcode.NewServer(n.config.Protocol, c)
 	if err != nil {
 		n.t.Fatalf("nettest: %v", err)
 	}
-	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.listen(0)}
-	n.address = s.tap.LocalAddr()
+	if n.socket == nil {
+		n.socket = n.listen(0)
+		n.address = n.socket.LocalAddr()
+	}
+	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.socket}
 	s.Systems = systems.NewServer(end, s.tap, n.Now)
 	if n.config.Setup != nil {
 		n.config.Setup(s.Systems, &s.World)
@@ -150,6 +156,13 @@ func (n *Net) Join() *Client {
 	}
 	n.Clients = append(n.Clients, client)
 	return client
+}
+
+// Restart replaces the server by a new one at the same address, as after a crash: it knows nobody, and has a world of its own.
+// What is on its way still arrives.
+func (n *Net) Restart() {
+	n.t.Helper()
+	n.Server = n.newServer()
 }
 
 // Kill stops a client at once, as a crash would: it takes no frame and says

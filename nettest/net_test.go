@@ -85,7 +85,7 @@ func run(t testing.TB, seed uint64, loss float64, seconds int) *nettest.Net {
 	g := &churn{rest: 60 * seconds, state: seed}
 	n := nettest.New(t, nettest.Config{
 		Protocol: protocol(), Clients: 3, Seed: seed, Link: bad(loss), Game: g.play,
-		Server: netcode.Config{SendBudget: -1},
+		Server: netcode.Config{SendBudget: -1}, Client: netcode.Config{HandshakeTimeout: 20 * time.Second},
 	})
 	n.Run(time.Duration(seconds) * time.Second)
 	return n

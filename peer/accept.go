@@ -3,33 +3,54 @@ package peer
 import (
 	"encoding/binary"
 
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Accept is the server's answer to a Hello with a valid cookie: the connection
-// and what both ends have to know about it.
+// Limits of what a server decides for both ends.
+const (
+	// MaxTickRate is the highest network tick rate, in ticks a second.
+	MaxTickRate = 1000
+	// MinWindow is the shortest history window, in ticks.
+	MinWindow = 64
+	// MaxWindow is the longest history window, in ticks.
+	MaxWindow = 4096
+	// MinSessionPacket is the smallest limit of a session's packets, in bytes.
+	MinSessionPacket = 256
+	// MaxSessionPacket is the largest limit of a session's packets, in bytes.
+	MaxSessionPacket = 8192
+)
+
+// Accept is the server's answer to a Hello with a valid cookie: the epoch of the session that the client may
+// join, and the settings of both ends. The server keeps nothing for it: the same Hello gets the same Accept.
 //
-//	byte 0     1       9       13       17     25     27       29       31
-//	+------+-------+-------+--------+------+------+--------+--------+----------+
-//	| 0x83 | nonce | epoch | client | tick | rate | window | packet | checksum |
-//	+------+-------+-------+--------+------+------+--------+--------+----------+
-//	 1      8       4       4        8      2      2        2        4
+//	byte 0     1       9       13     15       17       19
+//	+------+-------+-------+------+--------+--------+----------+
+//	| 0x83 | nonce | epoch | rate | window | packet | checksum |
+//	+------+-------+-------+------+--------+--------+----------+
+//	 1      8       4       2      2        2        4
 type Accept struct {
-	Nonce      uint64        // of the Hello
-	Epoch      uint32        // of the session, random, never 0
-	Client     wire.ClientID // from 1
-	Tick       tick.Tick     // the server's tick when it accepted, from 0
-	Rate       uint16        // network ticks per second, from 1
-	Window     uint16        // history window W in ticks, from 1
-	PacketSize uint16        // largest packet in bytes, MinPacketSize..MaxPacketSize
+	Nonce      uint64 // of the Hello
+	Epoch      uint32 // of the session, secret until now, never 0
+	Rate       uint16 // network ticks per second, 1..MaxTickRate
+	Window     uint16 // history window W in ticks, MinWindow..MaxWindow
+	PacketSize uint16 // largest packet in bytes, MinSessionPacket..MaxSessionPacket
 }
 
-const acceptSize = 31 + wire.ChecksumSize
+const acceptSize = 19 + wire.ChecksumSize
 
-func (a *Accept) legal() bool {
-	return a.Epoch != 0 && a.Client != 0 && a.Tick >= 0 && a.Rate != 0 && a.Window != 0 &&
-		a.PacketSize >= MinPacketSize && a.PacketSize <= MaxPacketSize
+// check returns a *FieldError for the first field that is out of its range.
+func (a *Accept) check() error {
+	for _, f := range [...]FieldError{
+		{"the epoch of an Accept", uint64(a.Epoch), 1, 1<<32 - 1},
+		{"the tick rate of an Accept", uint64(a.Rate), 1, MaxTickRate},
+		{"the window of an Accept", uint64(a.Window), MinWindow, MaxWindow},
+		{"the packet size of an Accept", uint64(a.PacketSize), MinSessionPacket, MaxSessionPacket},
+	} {
+		if f.Value < f.Min || f.Value > f.Max {
+			return f.escape()
+		}
+	}
+	return nil
 }
 
 // AppendAccept appends the datagram.
@@ -38,16 +59,14 @@ func AppendAccept(b []byte, a Accept) []byte {
 	b = append(b, wire.HandshakeFlag|byte(KindAccept))
 	b = binary.LittleEndian.AppendUint64(b, a.Nonce)
 	b = binary.LittleEndian.AppendUint32(b, a.Epoch)
-	b = binary.LittleEndian.AppendUint32(b, uint32(a.Client))
-	b = binary.LittleEndian.AppendUint64(b, uint64(a.Tick))
 	b = binary.LittleEndian.AppendUint16(b, a.Rate)
 	b = binary.LittleEndian.AppendUint16(b, a.Window)
 	b = binary.LittleEndian.AppendUint16(b, a.PacketSize)
 	return sealDatagram(b, start)
 }
 
-// ParseAccept reads an Accept datagram. Errors are ErrChecksum and ErrMalformed,
-// the latter also for values out of the ranges above.
+// ParseAccept reads an Accept datagram. Errors are ErrChecksum, ErrMalformed and, for a value out of the ranges above, a
+// *FieldError; with that the Accept is returned too, so that its nonce can be looked at.
 func ParseAccept(datagram []byte) (Accept, error) {
 	if len(datagram) != acceptSize {
 		return Accept{}, ErrMalformed
@@ -59,14 +78,9 @@ func ParseAccept(datagram []byte) (Accept, error) {
 	a := Accept{
 		Nonce:      binary.LittleEndian.Uint64(b),
 		Epoch:      binary.LittleEndian.Uint32(b[8:]),
-		Client:     wire.ClientID(binary.LittleEndian.Uint32(b[12:])),
-		Tick:       tick.Tick(binary.LittleEndian.Uint64(b[16:])),
-		Rate:       binary.LittleEndian.Uint16(b[24:]),
-		Window:     binary.LittleEndian.Uint16(b[26:]),
-		PacketSize: binary.LittleEndian.Uint16(b[28:]),
+		Rate:       binary.LittleEndian.Uint16(b[12:]),
+		Window:     binary.LittleEndian.Uint16(b[14:]),
+		PacketSize: binary.LittleEndian.Uint16(b[16:]),
 	}
-	if !a.legal() {
-		return Accept{}, ErrMalformed
-	}
-	return a, nil
+	return a, a.check()
 }

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"testing"
 	"time"
@@ -16,34 +17,40 @@ func testCookies(fill byte) *Cookies {
 	return NewCookies(secret)
 }
 
+// passes reports whether a cookie is good.
+func passes(c *Cookies, cookie Cookie, addr netip.AddrPort, nonce uint64, epoch uint32, now time.Duration) bool {
+	_, ok := c.Check(cookie, addr, nonce, epoch, now)
+	return ok
+}
+
 func TestCookieIsBoundToEverything(t *testing.T) {
 	c := testCookies(1)
 	addr := netip.MustParseAddrPort("192.0.2.7:4000")
 	const now, nonce, epoch = 12 * time.Second, 77, 5
 	cookie := c.Make(addr, nonce, epoch, now)
 	require.False(t, cookie.IsZero())
-	require.True(t, c.Check(cookie, addr, nonce, epoch, now))
-	require.True(t, c.Check(cookie, netip.MustParseAddrPort("[::ffff:192.0.2.7]:4000"), nonce, epoch, now),
+	require.True(t, passes(c, cookie, addr, nonce, epoch, now))
+	require.True(t, passes(c, cookie, netip.MustParseAddrPort("[::ffff:192.0.2.7]:4000"), nonce, epoch, now),
 		"the same address in its other spelling")
 
-	require.False(t, c.Check(cookie, netip.MustParseAddrPort("192.0.2.7:4001"), nonce, epoch, now))
-	require.False(t, c.Check(cookie, netip.MustParseAddrPort("192.0.2.8:4000"), nonce, epoch, now))
-	require.False(t, c.Check(cookie, addr, nonce+1, epoch, now))
-	require.False(t, c.Check(cookie, addr, nonce, epoch+1, now))
-	require.False(t, c.Check(cookie, addr, nonce, 0, now), "made for a session that is gone")
-	require.False(t, c.Check(Cookie{}, addr, nonce, epoch, now))
-	require.False(t, testCookies(2).Check(cookie, addr, nonce, epoch, now), "a restarted server")
+	require.False(t, passes(c, cookie, netip.MustParseAddrPort("192.0.2.7:4001"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, netip.MustParseAddrPort("192.0.2.8:4000"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, addr, nonce+1, epoch, now))
+	require.False(t, passes(c, cookie, addr, nonce, epoch+1, now))
+	require.False(t, passes(c, cookie, addr, nonce, 0, now), "made for a session that is gone")
+	require.False(t, passes(c, Cookie{}, addr, nonce, epoch, now))
+	require.False(t, passes(testCookies(2), cookie, addr, nonce, epoch, now), "a restarted server")
 	for bit := range 8 * len(cookie) {
 		forged := cookie
 		forged[bit/8] ^= 1 << (bit % 8)
-		require.False(t, c.Check(forged, addr, nonce, epoch, now), "bit %d", bit)
+		require.False(t, passes(c, forged, addr, nonce, epoch, now), "bit %d", bit)
 	}
 
 	zone := netip.MustParseAddrPort("[fe80::1%eth0]:9")
 	cookie = c.Make(zone, nonce, epoch, now)
-	require.True(t, c.Check(cookie, zone, nonce, epoch, now))
-	require.False(t, c.Check(cookie, netip.MustParseAddrPort("[fe80::1%eth1]:9"), nonce, epoch, now))
-	require.False(t, c.Check(cookie, netip.MustParseAddrPort("[fe80::1]:9"), nonce, epoch, now))
+	require.True(t, passes(c, cookie, zone, nonce, epoch, now))
+	require.False(t, passes(c, cookie, netip.MustParseAddrPort("[fe80::1%eth1]:9"), nonce, epoch, now))
+	require.False(t, passes(c, cookie, netip.MustParseAddrPort("[fe80::1]:9"), nonce, epoch, now))
 }
 
 func TestCookieExpires(t *testing.T) {
@@ -52,10 +59,10 @@ func TestCookieExpires(t *testing.T) {
 	for _, made := range []time.Duration{-7 * time.Second, -CookieBucket, -1, 0, 1, 4999 * time.Millisecond, time.Hour} {
 		cookie := c.Make(addr, 1, 0, made)
 		for _, age := range []time.Duration{0, time.Second, CookieBucket} {
-			require.True(t, c.Check(cookie, addr, 1, 0, made+age), "made %v, age %v", made, age)
+			require.True(t, passes(c, cookie, addr, 1, 0, made+age), "made %v, age %v", made, age)
 		}
-		require.False(t, c.Check(cookie, addr, 1, 0, made+2*CookieBucket), "made %v", made)
-		require.False(t, c.Check(cookie, addr, 1, 0, made-CookieBucket), "made %v, from the future", made)
+		require.False(t, passes(c, cookie, addr, 1, 0, made+2*CookieBucket), "made %v", made)
+		require.False(t, passes(c, cookie, addr, 1, 0, made-CookieBucket), "made %v, from the future", made)
 	}
 }
 
@@ -66,11 +73,11 @@ func TestCookieRotation(t *testing.T) {
 	c.Rotate([32]byte{2})
 	second := c.Make(addr, 1, 0, 0)
 	require.NotEqual(t, first, second)
-	require.True(t, c.Check(first, addr, 1, 0, time.Second))
-	require.True(t, c.Check(second, addr, 1, 0, time.Second))
+	require.True(t, passes(c, first, addr, 1, 0, time.Second))
+	require.True(t, passes(c, second, addr, 1, 0, time.Second))
 	c.Rotate([32]byte{3})
-	require.False(t, c.Check(first, addr, 1, 0, time.Second))
-	require.True(t, c.Check(second, addr, 1, 0, time.Second))
+	require.False(t, passes(c, first, addr, 1, 0, time.Second))
+	require.True(t, passes(c, second, addr, 1, 0, time.Second))
 }
 
 func TestCookiesDoNotAllocate(t *testing.T) {
@@ -91,5 +98,27 @@ func BenchmarkCookieCheckForged(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.Check(Cookie{1}, addr, 1, 0, 0)
+	}
+}
+
+// The epochs of a cookie are the same each time, and none can be read from it or from another cookie.
+func TestEpochsFollowFromTheCookieAndAreSecret(t *testing.T) {
+	c := testCookies(1)
+	addr := netip.MustParseAddrPort("192.0.2.7:4000")
+	cookie := c.Make(addr, 77, 5, 0)
+	first, ok := c.Check(cookie, addr, 77, 5, 0)
+	require.True(t, ok)
+	again, ok := c.Check(cookie, addr, 77, 5, CookieBucket)
+	require.True(t, ok)
+	require.Equal(t, first, again)
+	for _, epoch := range first {
+		for at := 0; at+4 <= len(cookie); at++ {
+			require.NotEqual(t, epoch, binary.LittleEndian.Uint32(cookie[at:]))
+		}
+	}
+	other, ok := c.Check(c.Make(addr, 78, 5, 0), addr, 78, 5, 0)
+	require.True(t, ok)
+	for i := range first {
+		require.NotEqual(t, first[i], other[i])
 	}
 }

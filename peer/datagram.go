@@ -10,8 +10,8 @@ const Version uint16 = 1
 //
 //	 byte 0                        4 bytes
 //	+----------+----------------+ +----------+
-//	| 0x80|kind| body, per kind | | checksum |   over epoch 0 and protocol hash 0
-//	+----------+----------------+ +----------+
+//	| 0x80|kind| body, per kind | | checksum |   over epoch 0 and protocol hash 0,
+//	+----------+----------------+ +----------+   of Join and Welcome over those of the session
 //
 // All numbers in the bodies are little-endian.
 
@@ -23,9 +23,11 @@ const (
 	KindUnknown   Kind = 0 // no kind that is known here
 	KindHello     Kind = 1 // client to server: I want in
 	KindChallenge Kind = 2 // server to client: prove your address
-	KindAccept    Kind = 3 // server to client: you are in
-	KindRefuse    Kind = 4 // server to client: you are not
-	KindPacket    Kind = 5 // a packet of an open connection
+	KindAccept    Kind = 3 // server to client: you may join
+	KindRefuse    Kind = 4 // server to client: you may not
+	KindJoin      Kind = 5 // client to server: I have your Accept
+	KindWelcome   Kind = 6 // server to client: you have a session
+	KindPacket    Kind = 7 // a packet of an open connection
 )
 
 // KindOf returns what a datagram claims to be. Nothing but its first byte was
@@ -38,7 +40,7 @@ func KindOf(datagram []byte) Kind {
 	if first&wire.HandshakeFlag == 0 {
 		return KindPacket
 	}
-	if k := Kind(first &^ wire.HandshakeFlag); k >= KindHello && k <= KindRefuse {
+	if k := Kind(first &^ wire.HandshakeFlag); k >= KindHello && k <= KindWelcome {
 		return k
 	}
 	return KindUnknown

@@ -9,8 +9,8 @@
 //
 // and three of its own:
 //
-//   - handshake datagram: what travels before there is a connection: [Hello],
-//     [Challenge], [Accept] and [Refuse]
+//   - handshake datagram: what makes a connection: [Hello], [Challenge], [Accept],
+//     [Refuse], [Join] and [Welcome]
 //   - eliciting: carrying at least one message, so that the receiver owes an
 //     acknowledgement. A packet that only acknowledges elicits nothing
 //   - outcome: what became of an eliciting packet, told by [Conn] to an [Outcome]

@@ -22,8 +22,11 @@ func TestGoldenBytes(t *testing.T) {
 		"81 0100 8877665544332211 ddccbbaa00000000 0102030405060708090a0b0c0d0e0f10 0200 efbeadde 05000000")
 	golden(t, "hello, checksum", hello[1196:], goldenHelloSum)
 	golden(t, "challenge", AppendChallenge(nil, Challenge{Nonce: 0x1122334455667788, Cookie: cookie}), goldenChallenge)
-	golden(t, "accept", AppendAccept(nil, Accept{Nonce: 0x1122334455667788, Epoch: 0xCAFEF00D, Client: 3, Tick: 1000,
+	golden(t, "accept", AppendAccept(nil, Accept{Nonce: 0x1122334455667788, Epoch: 0xCAFEF00D,
 		Rate: 30, Window: 64, PacketSize: 1200}), goldenAccept)
+	check := wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)
+	golden(t, "join", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie}, check), goldenJoin)
+	golden(t, "welcome", AppendWelcome(nil, Welcome{Client: 3, Tick: 1000}, ^check), goldenWelcome)
 	golden(t, "refuse", AppendRefuse(nil, Refuse{Nonce: 0x1122334455667788, Reason: ReasonFull, Detail: "64 of 64"}), goldenRefuse)
 
 	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)})
@@ -42,7 +45,9 @@ func TestGoldenBytes(t *testing.T) {
 const (
 	goldenHelloSum  = "e8849c7d"
 	goldenChallenge = "82 8877665544332211 0102030405060708090a0b0c0d0e0f10 7953dc34"
-	goldenAccept    = "83 8877665544332211 0df0feca 03000000 e803000000000000 1e00 4000 b004 958a23de"
+	goldenAccept    = "83 8877665544332211 0df0feca 1e00 4000 b004 a1ceaca3"
+	goldenJoin      = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 79a5146d"
+	goldenWelcome   = "86 03000000 e803000000000000 6b65b729"
 	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
 	goldenEmpty     = "00 0100 0200 197da71e"
 	goldenClose     = "1f 0200 0400 06000000 0900 03000300 02 6869 cae65e2e"

@@ -18,7 +18,7 @@ func testHello(types int) Hello {
 }
 
 func testAccept() Accept {
-	return Accept{Nonce: 7, Epoch: 8, Client: 9, Tick: 10, Rate: 30, Window: 64, PacketSize: 1200}
+	return Accept{Nonce: 7, Epoch: 8, Rate: 30, Window: 64, PacketSize: 1200}
 }
 
 func parseWith[T any](parse func([]byte) (T, error)) func([]byte) error {
@@ -102,12 +102,10 @@ func TestAcceptRoundTrip(t *testing.T) {
 	require.Equal(t, want, got)
 	for name, spoil := range map[string]func(*Accept){
 		"epoch":        func(a *Accept) { a.Epoch = 0 },
-		"client":       func(a *Accept) { a.Client = 0 },
-		"tick":         func(a *Accept) { a.Tick = -1 },
 		"rate":         func(a *Accept) { a.Rate = 0 },
 		"window":       func(a *Accept) { a.Window = 0 },
-		"small packet": func(a *Accept) { a.PacketSize = MinPacketSize - 1 },
-		"large packet": func(a *Accept) { a.PacketSize = MaxPacketSize + 1 },
+		"small packet": func(a *Accept) { a.PacketSize = MinSessionPacket - 1 },
+		"large packet": func(a *Accept) { a.PacketSize = MaxSessionPacket + 1 },
 	} {
 		bad := want
 		spoil(&bad)
@@ -191,7 +189,7 @@ func TestKinds(t *testing.T) {
 		switch {
 		case first < 128:
 			require.Equal(t, KindPacket, got)
-		case first > 128 && first <= 132:
+		case first > 128 && first <= 134:
 			require.Equal(t, Kind(first-128), got)
 		default:
 			require.Equal(t, KindUnknown, got)

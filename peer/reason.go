@@ -45,7 +45,18 @@ const (
 	ReasonWrongVersion Reason = 34
 	// ReasonHandshakeTimeout says that no connection came about in time.
 	ReasonHandshakeTimeout Reason = 35
+	// ReasonCrowded says that the client's address, or the network around it, has as many clients at the server as it may.
+	ReasonCrowded Reason = 36
+	// ReasonBusy says that too many attempts to connect come from the client's address, or from the network around it. The
+	// client goes on trying, and its attempt ends with this if it gets no other answer in time.
+	ReasonBusy Reason = 37
+
+	// lastReason is the last of those above. What is beyond belongs to the game.
+	lastReason = ReasonBusy
 )
+
+// Ours reports whether a reason is one of those above, and not one that a game has given.
+func (r Reason) Ours() bool { return r <= lastReason }
 
 // String returns the reason as words, or its number when it is not known here
 // (a newer peer may have more reasons).
@@ -85,6 +96,10 @@ func (r Reason) String() string {
 		return "wrong protocol version"
 	case ReasonHandshakeTimeout:
 		return "handshake timed out"
+	case ReasonCrowded:
+		return "too many clients from one address or network"
+	case ReasonBusy:
+		return "too many attempts to connect from one address or network"
 	}
 	return "reason " + strconv.Itoa(int(r))
 }

@@ -21,7 +21,7 @@ const tickHz = 60
 // as fast as the machine can go.
 func config(clients int) netcode.Config {
 	return netcode.Config{
-		TickRate: tickHz, SendBudget: -1, SentPackets: 1 << 12, Clients: clients, Pending: clients,
+		TickRate: tickHz, SendBudget: -1, SentPackets: 1 << 12, Clients: clients,
 		HandshakeTimeout: time.Hour, SilenceTimeout: time.Hour,
 	}
 }

@@ -1,0 +1,116 @@
+package netcode
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/arche-netcode/netcode/peer"
+)
+
+// admission counts the clients of each address and network, so that none takes the places and the time of all others.
+type admission struct {
+	limiter *peer.Limiter
+	places  map[netip.Prefix]int // Sessions with a place, by address and by network.
+	past    pastSessions
+}
+
+// anywhere tells if an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
+func anywhere(addr netip.Addr) bool { return !addr.IsValid() || addr.Unmap().IsLoopback() }
+
+// local tells if an address is exempt from the limits of networks: a LAN is one network.
+func local(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	return anywhere(addr) || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+}
+
+// mayWork takes a piece of handshake work out of the budgets of an address and its network. Where there is none left it tells
+// the client, which may try again: that costs no more than a look into a table.
+func (s *Server) mayWork(from netip.AddrPort, nonce uint64, work peer.Work) bool {
+	ip, now := from.Addr(), s.frame.now
+	switch {
+	case anywhere(ip):
+		return true
+	case s.config.HandshakesPerAddress > 0 && !s.limiter.Take(peer.AddressPrefix(ip), work, s.config.HandshakesPerAddress, now):
+		s.stats.BusyAddress++
+	case s.config.HandshakesPerNetwork > 0 && !local(ip) && !s.limiter.Take(peer.NetworkPrefix(ip), work, s.config.HandshakesPerNetwork, now):
+		s.stats.BusyNetwork++
+	default:
+		return true
+	}
+	s.reply(from, challengeRoom, func(b []byte) []byte {
+		return peer.AppendRefuse(b, peer.Refuse{Nonce: nonce, Reason: peer.ReasonBusy})
+	})
+	return false
+}
+
+// crowded returns why an address can have no further place, nil if it can.
+func (s *Server) crowded(ip netip.Addr) *peer.Error {
+	if anywhere(ip) {
+		return nil
+	}
+	if most := s.config.ClientsPerAddress; most > 0 && s.places[peer.AddressPrefix(ip)] >= most {
+		s.stats.RefusedAddress++
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from this address, which is the most (ClientsPerAddress)", most)}
+	}
+	network := peer.NetworkPrefix(ip)
+	if most := s.config.ClientsPerNetwork; most > 0 && !local(ip) && s.places[network] >= most {
+		s.stats.RefusedNetwork++
+		return &peer.Error{Reason: peer.ReasonCrowded, Detail: fmt.Sprintf("%d clients from %v, which is the most (ClientsPerNetwork)", most, network)}
+	}
+	return nil
+}
+
+// take counts a session that takes a place, by = 1, or gives it back, by = -1.
+func (a *admission) take(ip netip.Addr, by int) {
+	if anywhere(ip) {
+		return
+	}
+	for _, prefix := range [...]netip.Prefix{peer.AddressPrefix(ip), peer.NetworkPrefix(ip)} {
+		if a.places[prefix] += by; a.places[prefix] == 0 {
+			delete(a.places, prefix)
+		}
+	}
+}
+
+const (
+	// maxPast is how many ended sessions are remembered.
+	maxPast = 1024
+	// pastFor is how long: a cookie, and with it a Join, is good for two buckets at most.
+	pastFor = 2 * peer.CookieBucket
+)
+
+// pastSessions remembers for a while which sessions are over, so that a Join that the network held back, or repeated, makes
+// no second session of the same Hello. Where too many end at a time the oldest are forgotten.
+type pastSessions struct {
+	ring []pastSession
+	next int
+}
+
+// pastSession is one that is over.
+type pastSession struct {
+	nonce  uint64
+	until  time.Duration
+	reason *peer.Error
+}
+
+// add remembers a session that is over.
+func (p *pastSessions) add(nonce uint64, reason *peer.Error, now time.Duration) {
+	one := pastSession{nonce, now + pastFor, reason}
+	if len(p.ring) < maxPast {
+		p.ring = append(p.ring, one)
+		return
+	}
+	p.ring[p.next] = one
+	p.next = (p.next + 1) % maxPast
+}
+
+// find returns why the session of a nonce is over, nil if there was none.
+func (p *pastSessions) find(nonce uint64, now time.Duration) *peer.Error {
+	for i := range p.ring {
+		if one := &p.ring[i]; one.nonce == nonce && now < one.until {
+			return one.reason
+		}
+	}
+	return nil
+}

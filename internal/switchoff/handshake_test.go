@@ -1,0 +1,48 @@
+package switchoff
+
+// handshake switches off what the handshake promises: no state before a Join, nobody is taken for another, and nobody takes
+// all places or all the time.
+func handshake() []mutation {
+	const bounds = "TestTheClientTakesWhatAServerMayDecideOnly"
+	const flood, places = "TestHonestClientsJoinUnderAFlood", "TestPlacesOfAnAddressAndANetwork"
+	return []mutation{
+		change("handshake", "an Accept of another attempt is taken", bounds+"/accept:_another_nonce,_above",
+			"client_connect.go", "accept.Nonce != c.attempt.nonce || err != nil && !c.outOfRange(err)", "err != nil && !c.outOfRange(err)"),
+		change("handshake", "a Refuse of another attempt is taken", bounds+"/refuse:_another_nonce",
+			"client_connect.go", "err != nil || refuse.Nonce != c.attempt.nonce", "err != nil"),
+		change("handshake", "a Challenge of another attempt is taken", bounds+"/challenge:_another_nonce",
+			"client_connect.go", "err != nil || challenge.Nonce != c.attempt.nonce", "err != nil"),
+		change("handshake", "an Accept may say anything", bounds, "peer/accept.go", "return a, a.check()", "return a, nil").
+			inFolder("."),
+		change("handshake", "a Welcome may say anything", "TestTheClientTakesAWelcomeThatAServerMaySendOnly",
+			"peer/welcome.go", "if err := w.check(); err != nil {", "if err := w.check(); false && err != nil {").inFolder("."),
+		change("handshake", "a Join needs no Accept", "TestOnlyAJoinMakesASession",
+			"server_handshake.go", "!peer.JoinSealed(packet, fromClient)", "false && !peer.JoinSealed(packet, fromClient)"),
+		change("handshake", "a Join makes a session again", "TestAJoinOfASessionThatIsOverMakesNone",
+			"server_handshake.go", "if reason != nil {\n\t\ts.stats.JoinsRepeated++", "if reason = nil; reason != nil {\n\t\ts.stats.JoinsRepeated++"),
+		change("handshake", "a Join of an earlier attempt replaces the session", "TestAJoinOfAnEarlierAttemptReplacesNothing",
+			"server_handshake.go", "\treturn c.epoch\n", "\treturn 0\n"),
+		change("handshake", "an epoch follows from nothing secret", "TestEpochsFollowFromTheCookieAndAreSecret",
+			"peer/cookie.go", "sum[len(cookie)+4*i:]", "sum[4*i:]"),
+		change("handshake", "Welcome is sent once", "TestAThousandClientsJoinAtOnceOverALossyLink",
+			"server_send.go", "if !c.met && !c.opened {", "if false {").inFolder("nettest"),
+		change("handshake", "nobody is put off", flood,
+			"admission.go", "case anywhere(ip):\n\t\treturn true\n\tcase s.config.H", "case true:\n\t\treturn true\n\tcase s.config.H"),
+		change("handshake", "one address may have all places", places,
+			"admission.go", "most := s.config.ClientsPerAddress; most > 0", "most := s.config.ClientsPerAddress; false"),
+		change("handshake", "one network may have all places", places,
+			"admission.go", "most := s.config.ClientsPerNetwork; most > 0", "most := s.config.ClientsPerNetwork; false"),
+		change("handshake", "a place is not given back", places,
+			"server_session.go", "s.take(c.address.Addr(), -1)", "_ = c"),
+		change("handshake", "who forges takes the budget of who has a cookie", "TestForgedHellosDoNotStopWhoHasACookie",
+			"server_handshake.go", "if !s.mayWork(to, nonce, peer.WorkUnproven) {", "if !s.mayWork(to, nonce, peer.WorkProven) {"),
+		change("handshake", "a frame takes datagrams without end", "TestAFrameTakesSoManyDatagrams",
+			"systems/receive.go", "for range maxDatagrams {", "for range 1 << 20 {"),
+	}
+}
+
+// inFolder is a mutation whose test is in another folder than its place.
+func (m mutation) inFolder(folder string) mutation {
+	m.in = folder
+	return m
+}
