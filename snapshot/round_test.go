@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -162,7 +163,7 @@ func TestWholeAllocatesNothing(t *testing.T) {
 	for range 300 {
 		run()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, run))
+	alloctest.Zero(t, 50, run)
 }
 
 // TestAWholeRowThatWasShownIsOwedADespawn holds for what was sent by copy.

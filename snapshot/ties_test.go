@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -410,6 +411,6 @@ func TestTiesAllocateNothingOnceWarm(t *testing.T) {
 		step()
 	}
 	require.Greater(t, most, 20)
-	require.Zero(t, testing.AllocsPerRun(100, step))
+	alloctest.Zero(t, 100, step)
 	require.LessOrEqual(t, len(d.view.ties.nodes), tiesEach*len(d.view.ties.first)+1)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // TestFetchChangesNothing asks for memory of all lengths, from any place on, up to the end of what was allocated.
@@ -50,7 +52,7 @@ func TestFetchChangesNothing(t *testing.T) {
 // Nothing that is asked for goes to the heap, or a client would allocate each tick.
 func TestFetchAllocatesNothing(t *testing.T) {
 	sum := byte(0)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		var memory [256]byte
 		var lanes [64]uint32
 		Fetch(memory[:])
@@ -58,7 +60,7 @@ func TestFetchAllocatesNothing(t *testing.T) {
 		var pages [2][]uint32
 		FetchPaged(pages[:], 8, 3, lanes[:])
 		sum += memory[7] + byte(lanes[7])
-	}))
+	})
 	require.Zero(t, sum)
 }
 
@@ -85,8 +87,8 @@ func TestFetchRowsChangesNothing(t *testing.T) {
 		require.Equal(t, wantPairs, pairs)
 		require.Equal(t, wantIDs, ids)
 	}
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		lanes, ids := [6]uint32{}, [2]NetworkID{{Index: 1}, {}}
 		FetchRows(lanes[:], 3, 0, ids[:])
-	}))
+	})
 }
