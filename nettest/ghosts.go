@@ -22,7 +22,7 @@ func (g *ghostCheck) remember(s *Server) {
 		for int(id.Index) >= len(g.newest) {
 			g.newest = append(g.newest, 0)
 		}
-		g.newest[id.Index] = id.Generation
+		g.newest[id.Index] = max(g.newest[id.Index], id.Generation)
 	}
 }
 
