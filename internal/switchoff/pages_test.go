@@ -52,7 +52,7 @@ func pages() []mutation {
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
 		text("T' is another", "lean", " ^ uint64(k.lean)"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
-			"snapshot/list.go", "if number%cutFours == 0 && fine.at == c.at {", "if fine.at == c.at {"),
+			"snapshot/page.go", "if number%cutFours == 0 && fine.at == c.at {", "if fine.at == c.at {"),
 		change("pages", "a page is cut behind each two fours where it is copied", twins,
 			"snapshot/page_texts.go", "number/cutFours - 1; number%cutFours == 0 && at", "number/2 - 1; number%2 == 0 && at"),
 		change("pages", "a text is of the tick before", twins,
