@@ -17,8 +17,6 @@ func memory() []mutation {
 		change("memory", "a snapshot spawns at any index", bound, "snapshot/read.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
 		change("memory", "a snapshot despawns at any index", bound, "snapshot/read.go", "if index >= r.most && (r.guard == nil || index >= MaxEntities) {", "if false {"),
 		change("memory", "an index that there cannot be is taken for one too many", bound, "snapshot/most.go", "if index >= MaxEntities {", "if false {"),
-		change("memory", "a tick has any number of parts", bound, "snapshot/read.go", "if part >= maxParts {", "if false {"),
-		change("memory", "a list is of any part", bound, "snapshot/read.go", "part >= maxParts || near > mostNear", "near > mostNear"),
 		change("memory", "a snapshot serves a resync that nobody asked for", bound,
 			"snapshot/read.go", "r.stage.epoch == 0 || int16(r.stage.epoch-r.wanted) > 0", "r.stage.epoch == 0"),
 		change("memory", "an index has generations without end", "TestReplicaTakesNoMoreLivesThanItMay",

@@ -50,7 +50,6 @@ func pages() []mutation {
 		text("other entities have a record of N", "nearOf", ""),
 		text("R is another", "ref", " ^ uint64(k.ref)<<20"),
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
-		text("T' is another", "lean", " ^ uint64(k.lean)"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
 			"snapshot/page.go", "if number%cutFours == 0 && fine.at == c.at {", "if fine.at == c.at {"),
 		change("pages", "a page is cut behind each two fours where it is copied", twins,
