@@ -31,8 +31,6 @@ func pages() []mutation {
 			"snapshot/record.go", "return near, p.v.rowsSince(index) <= near", "return tick.None, true"),
 		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
 			"snapshot/ack_pages.go", "shape = v.own.shape[index] //", "_ = v.own.shape[index] //"),
-		change("pages", "what changed for one client after its record is copied", twins+"/between",
-			"snapshot/page_texts.go", " || v.own.latest > p.s:", ":"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
 			"snapshot/page_texts.go", "case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:", "case false:"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits",
