@@ -7,13 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSizesOfSharedEntries(t *testing.T) {
-	require.Equal(t, sentEntrySize, int(unsafe.Sizeof(sentEntry{})))
-	require.Equal(t, wordOfSize, int(unsafe.Sizeof(wordOf{})))
-}
-
-func TestSizesOfBlockMemory(t *testing.T) {
-	require.Equal(t, versionSize, int(unsafe.Sizeof(version{})))
-	require.Equal(t, listSpanSize, int(unsafe.Sizeof(listSpan{})))
-	require.LessOrEqual(t, int(unsafe.Sizeof(run{})), runSize)
+// The counters of memory take these sizes. Where words have 32 bits some are smaller.
+func TestCountersKnowTheSizesOfMemory(t *testing.T) {
+	for _, c := range []struct {
+		is   uintptr
+		most int
+	}{
+		{unsafe.Sizeof(sentEntry{}), sentEntrySize}, {unsafe.Sizeof(wordOf{}), wordOfSize},
+		{unsafe.Sizeof(version{}), versionSize}, {unsafe.Sizeof(listSpan{}), listSpanSize}, {unsafe.Sizeof(run{}), runSize},
+	} {
+		require.LessOrEqual(t, int(c.is), c.most)
+		if unsafe.Sizeof(uintptr(0)) == 8 {
+			require.InDelta(t, c.most, int(c.is), 8)
+		}
+	}
 }
