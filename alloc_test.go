@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -49,12 +50,34 @@ func busyRigWith(t testing.TB, config netcode.Config) *rig {
 
 func TestServerTickAllocatesNothing(t *testing.T) {
 	r := busyRig(t)
-	require.Zero(t, testing.AllocsPerRun(200, r.step), "allocations of a frame of the server and its 16 clients")
+	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
 	require.Equal(t, 16, len(r.server.log))
 	for id := range r.server.Clients {
 		stats, _ := r.server.ClientStats(id)
 		require.Equal(t, 200, stats.Known)
 	}
+}
+
+// A server whose clients write nothing keeps no list of the entities that changed hands.
+func TestOwnersThatChangeAllocateNothing(t *testing.T) {
+	r := newRig(t, protocol(), netcode.Config{SendBudget: -1})
+	var id wire.NetworkID
+	r.change(func(store *snapshot.Store) {
+		id = store.Spawn()
+		r.set(store, id, 1)
+	})
+	r.joined(protocol(), netcode.Config{})
+	r.joined(protocol(), netcode.Config{})
+	n := 0
+	r.server.game = func(store *snapshot.Store) {
+		n++
+		store.SetOwner(id, wire.ClientID(1+n%2))
+	}
+	for range 400 {
+		r.step()
+	}
+	alloctest.Zero(t, 200, r.step)
+	require.Empty(t, r.server.Store().Handovers())
 }
 
 func BenchmarkFrameOfServerAnd16Clients(b *testing.B) {

@@ -196,9 +196,14 @@ func (s *Server) observe(c *session) {
 	c.view.Observe()
 }
 
-// tellRights tells clients what has become, or is no longer, theirs to write.
+// tellRights tells clients what has become, or is no longer, theirs to write. Where clients write nothing it drops the list of
+// the store, which would grow else.
 func (s *Server) tellRights() {
 	if !s.frame.due {
+		return
+	}
+	if !s.protocol.writers.any() {
+		s.store.ClearHandovers()
 		return
 	}
 	for _, h := range s.store.Handovers() {

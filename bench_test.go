@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -63,7 +64,7 @@ func TestFrameOfMessagesAllocatesNothing(t *testing.T) {
 	for range 400 {
 		step()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, step))
+	alloctest.Zero(t, 50, step)
 	r.run(100 * time.Millisecond)
 	require.Equal(t, (400+51)*(2*6400+8*4+8*4*3), *heard)
 }

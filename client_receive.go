@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 
 	"github.com/arche-netcode/netcode/message"
@@ -90,6 +91,14 @@ func (c *Client) refusePacket(reason *peer.Error) {
 	c.part(reason, false)
 }
 
+// refuseEntities ends the connection with a server that has more of something than Config.MaxEntities.
+func (c *Client) refuseEntities(of string) {
+	c.stats.TooManyEntities++
+	c.part(&peer.Error{
+		Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more %s than Config.MaxEntities of the client, %d", of, c.agreed.MaxEntities),
+	}, false)
+}
+
 // readSnapshot says whether the packet may be acknowledged: its snapshot was decoded whole.
 func (c *Client) readSnapshot(payload []byte) bool {
 	err := c.replica.Read(payload)
@@ -97,11 +106,14 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	case err == nil:
 		c.applied = false
 		c.keepCollections()
+		c.writes.listArrived(c.replica)
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++
 	case errors.Is(err, snapshot.ErrBaseline):
 		c.stats.LostBaselines++
+	case errors.Is(err, snapshot.ErrTooMany):
+		c.refuseEntities("entities")
 	default:
 		c.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}

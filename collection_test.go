@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -485,7 +486,7 @@ func TestCollectionsAllocateNothing(t *testing.T) {
 		play()
 	}
 	before := told
-	require.Zero(t, testing.AllocsPerRun(200, play), "allocations of a frame of the server and its 8 clients")
+	alloctest.Zero(t, 200, play, "allocations of a frame of the server and its 8 clients")
 	require.Greater(t, told, before+8*200)
 	for _, c := range g.clients {
 		require.Equal(t, netcode.Connected, c.State())

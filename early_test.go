@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -276,7 +277,7 @@ func TestDelayedMessagesAreBounded(t *testing.T) {
 	for range 100 {
 		frame()
 	}
-	require.Zero(t, testing.AllocsPerRun(50, frame))
+	alloctest.Zero(t, 50, frame)
 	require.Greater(t, s.Stats().DelayedDropped, uint64(100*40))
 
 	s.Show(1, id)

@@ -10,6 +10,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -162,7 +163,7 @@ func TestWhatWaitsForItsTurnAllocatesNothing(t *testing.T) {
 	for range 300 {
 		run()
 	}
-	require.Zero(t, testing.AllocsPerRun(100, run))
+	alloctest.Zero(t, 100, run)
 }
 
 // Where frames are longer than ticks, so that ticks are left out, the value that is newest at a turn travels, as of what capture finds.

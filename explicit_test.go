@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -142,6 +143,6 @@ func TestPutAllocatesNothing(t *testing.T) {
 	for range 200 {
 		run()
 	}
-	require.Zero(t, testing.AllocsPerRun(100, run))
+	alloctest.Zero(t, 100, run)
 	require.Equal(t, 2, s.Store().Changed())
 }

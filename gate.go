@@ -87,8 +87,6 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
 		return got.take(h, r.Payload, c.role())
-	case h.Type == wire.MessageFragment && !r.Channel.Delivery().Reliable():
-		return fmt.Errorf("piece of a message on channel %s", r.Channel)
 	}
 	if err := l.arrivals.Judge(r.Channel, h, r.Payload); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -140,7 +141,7 @@ func TestHandshakesWithoutASessionAllocateNothing(t *testing.T) {
 		s.Drain(nobody)
 	}
 	frame()
-	require.Zero(t, testing.AllocsPerRun(1, frame))
+	alloctest.Zero(t, 1, frame)
 }
 
 // A Hello that comes again gets the same Accept, and makes no session; a Join makes one, once.

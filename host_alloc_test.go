@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -50,7 +51,7 @@ func TestHostAllocatesNothingAndSendsNoPacket(t *testing.T) {
 	}
 	require.InDelta(t, 100, moved, 2)
 	require.Equal(t, 3*200-1, heard, "all in the frame that they were sent in, but those for a stage that is over")
-	require.Zero(t, testing.AllocsPerRun(100, frame))
+	alloctest.Zero(t, 100, frame)
 	require.Zero(t, server.Stats().Packets.Sent)
 	require.Zero(t, client.Stats().Packets.Sent)
 }

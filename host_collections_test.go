@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -186,7 +187,7 @@ func TestHostsCollectionsAllocateNothing(t *testing.T) {
 		play()
 	}
 	before := told
-	require.Zero(t, testing.AllocsPerRun(100, play))
+	alloctest.Zero(t, 100, play)
 	require.Greater(t, told, before+100)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -157,9 +158,9 @@ func TestPressesAllocateNothing(t *testing.T) {
 	for range 200 {
 		frame()
 	}
-	require.Zero(t, testing.AllocsPerRun(1, func() {
+	alloctest.Zero(t, 1, func() {
 		for range 1000 {
 			frame()
 		}
-	}))
+	})
 }

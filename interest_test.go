@@ -7,6 +7,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -43,7 +44,7 @@ func TestServerTickWithInterestAllocatesNothing(t *testing.T) {
 	for range 2000 {
 		r.step()
 	}
-	require.Zero(t, testing.AllocsPerRun(200, r.step), "allocations of a frame of the server and its 16 clients")
+	alloctest.Zero(t, 200, r.step, "allocations of a frame of the server and its 16 clients")
 	for id := range r.server.Clients {
 		stats, _ := r.server.ClientStats(id)
 		require.Greater(t, stats.Snapshot.Despawns, uint64(50))

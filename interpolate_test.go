@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -94,7 +95,7 @@ func TestInterpolatedAt(t *testing.T) {
 	require.False(t, ok, "nobody")
 	_, ok = netcode.InterpolatedAt[position](c.Client, id, tick.Time{Tick: 1})
 	require.False(t, ok, "before it was")
-	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = netcode.Interpolated[position](c.Client, id) }))
+	alloctest.Zero(t, 100, func() { _, _ = netcode.Interpolated[position](c.Client, id) })
 
 	idle, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)

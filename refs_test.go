@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -141,6 +142,6 @@ func TestMessagesThatNameAllocateNothing(t *testing.T) {
 		play()
 	}
 	before := handled
-	require.Zero(t, testing.AllocsPerRun(100, play))
+	alloctest.Zero(t, 100, play)
 	require.Greater(t, handled, before+400)
 }

@@ -56,7 +56,7 @@ func (c *courier) holdsBack(l *link, p *envelope) bool {
 		if follows {
 			p.asOf = c.server.nextCapture()
 		}
-	} else if follows && c.client.writes.mine != nil && (p.after == afterAll || c.client.writes.rights[p.Entity] != 0) {
+	} else if follows && c.client.writes.mine != nil && (p.after == afterAll || c.client.writes.rights[p.Entity].rows != 0) {
 		p.asOf = c.client.nextCapture()
 	}
 	held := e.holds(p.missing || p.asOf != tick.None, &p.Post)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -338,7 +339,7 @@ func TestSendAllocatesNothing(t *testing.T) {
 		if name == "itself" {
 			continue // Its handler formats.
 		}
-		require.Zero(t, testing.AllocsPerRun(20, step), name)
+		alloctest.Zero(t, 20, step, name)
 		k.run(time.Second)
 	}
 }

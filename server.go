@@ -103,7 +103,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.courier
-	s.events.over = func(client wire.ClientID, reason *peer.Error) { s.calls.drop(client, reason) }
+	s.events.over = s.forgetAfter
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	return s, nil
 }

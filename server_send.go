@@ -48,7 +48,7 @@ func (s *Server) Send() {
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
 	}
-	if s.protocol.writers.any() {
+	if s.protocol.writers.any() || len(s.store.Handovers()) > 0 {
 		s.tellRights()
 	}
 	s.serveAll()

@@ -193,6 +193,15 @@ func (s *Server) remove(c *session) {
 	s.move(c, gone)
 }
 
+// forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
+// once more.
+func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
+	s.calls.drop(client, reason)
+	if s.interest != nil {
+		s.interest.Leave(client)
+	}
+}
+
 // sweep takes the sessions that are gone out of the list.
 func (s *Server) sweep() {
 	kept := s.sessions[:0]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -63,18 +64,18 @@ func TestOperationsAllocateNothing(t *testing.T) {
 		play()
 	}
 	before, heard := link.bytes, told
-	require.Zero(t, testing.AllocsPerRun(100, play))
+	alloctest.Zero(t, 100, play)
 	require.Greater(t, link.bytes, before)
 	require.Greater(t, told, heard+1000)
 
 	before = link.bytes
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		for _, c := range origin.Dirty() {
 			reader.Follow(c, direct)
 		}
 		origin.Settle()
 		reader.Fill(direct)
-	}))
+	})
 	require.Equal(t, before, link.bytes)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // scene is n bodies of 40 bytes each: position, rotation and velocity.
@@ -53,7 +55,7 @@ func TestCaptureAllocatesNothing(t *testing.T) {
 			for range 200 {
 				run()
 			}
-			require.Zero(t, testing.AllocsPerRun(200, run))
+			alloctest.Zero(t, 200, run)
 			require.Equal(t, k < 1000, p.store.Changed() > 0)
 		})
 	}
@@ -76,6 +78,7 @@ func churn(p *pair, all []ecs.Entity, i int) {
 
 func TestChurnAllocatesNothing(t *testing.T) {
 	p, all := scene(t, 300)
+	var allocs *alloctest.Counter
 	for i := range 1500 {
 		churn(p, all, i)
 		capture := func() { p.capture.Run(p.tick) }
@@ -86,10 +89,14 @@ func TestChurnAllocatesNothing(t *testing.T) {
 			p.apply.Run()
 			continue
 		}
-		require.Zero(t, allocations(capture), "capture")
+		if i == 1000 {
+			allocs = alloctest.Start(t)
+		}
+		allocs.Count(capture)
 		p.deliver()
-		require.Zero(t, allocations(p.apply.Run), "apply")
+		allocs.Count(p.apply.Run)
 	}
+	allocs.Zero("capture and apply")
 	p.same()
 }
 
@@ -103,30 +110,19 @@ func TestApplyAllocatesNothing(t *testing.T) {
 				}
 				p.step()
 			}
-			before := p.apply.Stats().Rows
+			before, allocs := p.apply.Stats().Rows, alloctest.Start(t)
 			for range 20 {
 				if k < 1000 {
 					move(p, all, k)
 				}
 				p.send()
-				require.Zero(t, allocations(p.apply.Run))
+				allocs.Count(p.apply.Run)
 			}
+			allocs.Zero()
 			require.Equal(t, k < 1000, p.apply.Stats().Rows > before)
 			p.same()
 		})
 	}
-}
-
-// allocations counts those of one call that cannot be repeated. AllocsPerRun
-// calls once before it counts, so the first call is another function's.
-func allocations(run func()) float64 {
-	first := true
-	return testing.AllocsPerRun(1, func() {
-		if !first {
-			run()
-		}
-		first = false
-	})
 }
 
 // BenchmarkCapture is per run of all entities; the extra metric is per row, a

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -201,13 +202,15 @@ func TestAFlowAllocatesNothing(t *testing.T) {
 			}
 			c.run()
 		}
-		flowed := c.flowed
+		flowed, allocs := c.flowed, alloctest.Start(t)
 		for range 10 {
 			turn()
 			scans := c.apply.watch.run
-			require.Zero(t, allocationsOf(c.apply.Run), "shuffled %v", shuffled)
+			allocs.Count(c.apply.Run)
 			require.Equal(t, scans, c.apply.watch.run)
 		}
+		allocs.Zero("shuffled %v", shuffled)
+		allocs.Stop()
 		require.NotZero(t, flowed)
 	}
 }
@@ -231,15 +234,4 @@ func TestNobodyWritesIsAFlow(t *testing.T) {
 	stats.Restored++
 	require.Equal(t, stats, c.apply.Stats())
 	require.Greater(t, c.apply.watch.run, scans)
-}
-
-// allocationsOf is those of one call.
-func allocationsOf(run func()) float64 {
-	first := true
-	return testing.AllocsPerRun(1, func() {
-		if !first {
-			run()
-		}
-		first = false
-	})
 }

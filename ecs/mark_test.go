@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -312,7 +313,7 @@ func TestMarkingAllocatesNothing(t *testing.T) {
 		for range 300 {
 			run()
 		}
-		require.Zero(t, testing.AllocsPerRun(200, run))
+		alloctest.Zero(t, 200, run)
 		require.Equal(t, 1, p.store.Changed())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -142,7 +143,7 @@ func TestChangesAllocateNothing(t *testing.T) {
 		p.step()
 	}
 	count := 0
-	require.Zero(t, testing.AllocsPerRun(20, func() {
+	alloctest.Zero(t, 20, func() {
 		for c := range p.apply.Changes {
 			if c.Rows.Has(rowPosition) {
 				count++
@@ -153,7 +154,7 @@ func TestChangesAllocateNothing(t *testing.T) {
 				count++
 			}
 		}
-	}))
+	})
 	require.Equal(t, 21*2000, count)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -131,5 +132,5 @@ func TestMasksThatHoldNobodyAreNotLookedAt(t *testing.T) {
 	seen = client.apply.watch
 	require.NotEmpty(t, seen.idle)
 	require.Len(t, seen.tables, len(seen.live)+len(seen.idle))
-	require.Zero(t, testing.AllocsPerRun(50, func() { c.capture.Run(c.store.Tick() + 1) }))
+	alloctest.Zero(t, 50, func() { c.capture.Run(c.store.Tick() + 1) })
 }

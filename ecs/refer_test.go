@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -322,12 +323,15 @@ func TestCaptureOfReferencesAllocatesNothing(t *testing.T) {
 		change()
 		run()
 	}
+	allocs := alloctest.Start(t)
 	for range 200 {
 		change()
-		require.Zero(t, allocations(run))
+		allocs.Count(run)
 		require.Positive(t, p.store.Changed())
 	}
-	require.Zero(t, testing.AllocsPerRun(100, func() { p.tick++; run() }))
+	allocs.Zero()
+	allocs.Stop()
+	alloctest.Zero(t, 100, func() { p.tick++; run() })
 	require.Zero(t, p.store.Changed())
 }
 

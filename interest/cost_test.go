@@ -4,8 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -169,5 +168,5 @@ func TestInterestAllocatesNothing(t *testing.T) {
 	for range 1500 {
 		tick()
 	}
-	require.Zero(t, testing.AllocsPerRun(300, tick))
+	alloctest.Zero(t, 300, tick)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
@@ -101,7 +102,7 @@ func TestLoadIsHandledWhole(t *testing.T) {
 			require.Equal(t, r.load.sum, r.sum)
 		}
 		r.frame()
-		require.Zero(t, testing.AllocsPerRun(3, r.frame), "history of %d", history)
+		alloctest.Zero(t, 3, r.frame, "history of %d", history)
 	}
 }
 

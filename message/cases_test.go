@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
@@ -330,7 +331,7 @@ func TestFullStageAllocatesNothing(t *testing.T) {
 	for range 5 {
 		frame()
 	}
-	require.Zero(t, testing.AllocsPerRun(10, frame))
+	alloctest.Zero(t, 10, frame)
 	require.Positive(t, r.Stats().PerStage)
 }
 

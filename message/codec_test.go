@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -345,5 +346,5 @@ func TestCodecsDoNotAllocate(t *testing.T) {
 	if poisoning {
 		return // which goes by reflection
 	}
-	require.Zero(t, testing.AllocsPerRun(50, turn))
+	alloctest.Zero(t, 50, turn)
 }

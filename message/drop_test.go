@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
@@ -48,5 +49,5 @@ func TestCountUnhandled(t *testing.T) {
 	r.Drain(tick.Update)
 	require.Equal(t, [3]int{}, count())
 	sources := []*Source{one, two, idle}
-	require.Zero(t, testing.AllocsPerRun(100, func() { r.CountUnhandled(sources) }))
+	alloctest.Zero(t, 100, func() { r.CountUnhandled(sources) })
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
@@ -226,7 +227,7 @@ func TestHistoryDoesNotAllocate(t *testing.T) {
 	for range 6 {
 		frame()
 	}
-	require.Zero(t, testing.AllocsPerRun(20, frame))
+	alloctest.Zero(t, 20, frame)
 	require.Positive(t, r.Stats().Deferred)
 	require.Positive(t, r.Stats().Immediate)
 	require.NoError(t, source.Fault())

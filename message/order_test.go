@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -178,6 +179,6 @@ func TestWaitingAllocatesNothing(t *testing.T) {
 	for range 20 {
 		frame()
 	}
-	require.Zero(t, testing.AllocsPerRun(20, frame))
+	alloctest.Zero(t, 20, frame)
 	require.Positive(t, r.Stats().Handled)
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 	"github.com/stretchr/testify/require"
@@ -81,7 +82,7 @@ func TestTypeOf(t *testing.T) {
 		require.Nil(t, none)
 	}
 	require.Equal(t, wire.FirstUserMessage, a.ID())
-	require.Zero(t, testing.AllocsPerRun(50, func() { TypeOf[first](&r, &c) }))
+	alloctest.Zero(t, 50, func() { TypeOf[first](&r, &c) })
 }
 
 // Two types that fall on one place of the cache take it in turns, and neither is taken for the other.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // What is said again is the packet that said it, byte for byte: the other end
@@ -54,5 +56,5 @@ func TestSayingAgainAllocatesNothing(t *testing.T) {
 	deliver(t, b, finish(t, a, true, 1, 0), 0, nil)
 	finish(t, b, false, 1, 10*time.Millisecond)
 	var dst [AckSize]byte
-	require.Zero(t, testing.AllocsPerRun(100, func() { b.Again(dst[:]) }))
+	alloctest.Zero(t, 100, func() { b.Again(dst[:]) })
 }

@@ -229,6 +229,21 @@ func TestCase11HostilePieces(t *testing.T) {
 	})
 }
 
+// TestFragmentsTravelOnReliableChannelsOnly holds for channel 0 of Unreliable too, whose messages without flags need no look.
+func TestFragmentsTravelOnReliableChannelsOnly(t *testing.T) {
+	for _, ch := range []wire.Channel{0, 1, 0x40, 0x41} {
+		c := &came{t: t}
+		require.ErrorIs(t, c.piece(ch, 0, 0, 2, "a"), ErrMalformed, "channel %s", ch)
+		require.Empty(t, c.got)
+	}
+	for _, ch := range []wire.Channel{reliable0, ordered0} {
+		c := &came{t: t}
+		require.NoError(t, c.piece(ch, 0, 0, 2, "a"))
+		require.NoError(t, c.piece(ch, 1, 1, 2, "b"))
+		require.Equal(t, []string{"ab"}, c.got)
+	}
+}
+
 func TestContradictionsWithinAPacket(t *testing.T) {
 	c := &came{t: t}
 	payload := func(n byte, index, count byte) []byte { return []byte{n, 0, 16, 0, index, count, 'x'} }

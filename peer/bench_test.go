@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -53,17 +54,17 @@ func (x *exchange) turn() {
 
 func TestPacketsDoNotAllocate(t *testing.T) {
 	x := newExchange(100)
-	require.Zero(t, testing.AllocsPerRun(2000, x.turn))
+	alloctest.Zero(t, 2000, x.turn)
 	require.NotZero(t, x.out.lost)
 	require.NotZero(t, x.out.acked)
 
 	packet := append([]byte(nil), x.build(x.a)...)
 	packet[3] ^= 1
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		if _, err := x.b.Read(packet, x.now, &x.out); err != ErrChecksum {
 			t.Fatal(err)
 		}
-	}), "damaged packets cost nothing")
+	}, "damaged packets cost nothing")
 }
 
 func benchmarkFinish(b *testing.B, size int) {

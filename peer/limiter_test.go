@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 func TestLimiterGivesEachPrefixItsRate(t *testing.T) {
@@ -37,7 +39,7 @@ func TestLimiterForgetsAndRefusesNobodyForOthers(t *testing.T) {
 	}
 	require.Len(t, l.table, size)
 	require.Equal(t, limiterSets*limiterWays, size)
-	require.Zero(t, testing.AllocsPerRun(100, func() { l.Take(netip.Prefix{}, WorkProven, 1, time.Second) }))
+	alloctest.Zero(t, 100, func() { l.Take(netip.Prefix{}, WorkProven, 1, time.Second) })
 }
 
 // All address bits count, and so does the length of the prefix.

@@ -101,7 +101,7 @@ type Arrival struct {
 // Body starts with the fragment's header. The error is ErrMalformed: no honest peer sends this.
 func (a *Arrival) Open(ch wire.Channel, h wire.MessageHeader, payload []byte) error {
 	*a = Arrival{Channel: ch, Header: h, Body: payload}
-	if ch == 0 && h.Flags == 0 {
+	if ch == 0 && h.Flags == 0 && h.Type != wire.MessageFragment {
 		return nil
 	}
 	if !travels(h.Type, ch) {

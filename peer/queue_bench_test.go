@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -112,7 +113,7 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 				f.turn(&p, 100)
 			}
 			before := f.got
-			require.Zero(t, testing.AllocsPerRun(500, func() { f.turn(&p, 100) }))
+			alloctest.Zero(t, 500, func() { f.turn(&p, 100) })
 			require.Greater(t, f.got-before, 500*60)
 			if p.Channel.Delivery().Reliable() {
 				require.NotZero(t, f.out.Stats().Resent)
@@ -131,7 +132,7 @@ func TestLargeMessagesDoNotAllocate(t *testing.T) {
 	for range 3000 {
 		turn()
 	}
-	require.Zero(t, testing.AllocsPerRun(500, turn))
+	alloctest.Zero(t, 500, turn)
 	require.NotZero(t, f.in.Stats().Joined)
 	require.NotZero(t, f.in.Stats().Early)
 }

@@ -67,7 +67,8 @@ func TestBitsAddUpToWhatWasWritten(t *testing.T) {
 }
 
 func TestBitsOfAnythingAddUp(t *testing.T) {
-	replica, packets := seeded(t)
+	past := newSeeded(t)
+	replica, packets := past.replica(t), past.packets
 	for _, payload := range packets {
 		for cut := range len(payload) + 1 {
 			account := replica.schema.NewBits()

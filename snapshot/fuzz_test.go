@@ -1,23 +1,30 @@
 package snapshot
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// seeded returns a replica that holds a little past, and payloads that lean on
-// it: spawns, deltas, absent rows, despawns.
-func seeded(t testing.TB) (*Replica, [][]byte) {
-	cfg := Config{Window: 16}
-	store := NewStore(simSchema(t), cfg)
-	view := NewView(store, cfg)
-	replica := NewReplica(store.schema, cfg, 1)
+// seeded is a little past of a replica, and payloads that are coded against it: spawns, deltas, absent rows, despawns. The
+// server that wrote them is gone: a replica of it costs reading a few packets.
+type seeded struct {
+	schema  *Schema
+	cfg     Config
+	packets [][]byte
+	read    int // so many of the first packets are the past
+}
+
+func newSeeded(t testing.TB) *seeded {
+	p := &seeded{schema: simSchema(t), cfg: Config{Window: 16, SentPackets: 64}, read: 8}
+	store := NewStore(p.schema, p.cfg)
+	view := NewView(store, p.cfg)
 	var ids []wire.NetworkID
-	var packets [][]byte
 	for s := range tick.Tick(12) {
 		store.Begin(s + 1)
 		if s < 6 {
@@ -39,58 +46,89 @@ func seeded(t testing.TB) (*Replica, [][]byte) {
 		store.Commit()
 		view.Observe()
 		buf := make([]byte, 200)
-		n := view.Write(buf, uint64(s+1))
-		packets = append(packets, buf[:n])
-		if s < 8 {
-			require.NoError(t, replica.Read(buf[:n]))
+		p.packets = append(p.packets, buf[:view.Write(buf, uint64(s+1))])
+		if int(s) < p.read {
 			view.Acked(uint64(s + 1))
 		}
 	}
-	return replica, packets
+	return p
+}
+
+// replica returns one that has read the past.
+func (p *seeded) replica(t testing.TB) *Replica {
+	r := NewReplica(p.schema, p.cfg, 1)
+	for _, packet := range p.packets[:p.read] {
+		require.NoError(t, r.Read(packet))
+	}
+	return r
+}
+
+// fuzzedBytes bounds the payloads of FuzzReadAgainstOne. The fuzzer makes an input that reaches new code as short as it can,
+// by up to n * n executions.
+const fuzzedBytes = 256
+
+// readSeeded brings a payload to a replica of the past. What is refused changes nothing, and nothing grows beyond its caps.
+func (p *seeded) readSeeded(t testing.TB, payload []byte) {
+	r := p.replica(t)
+	before, newest := r.Len(), r.Tick()
+	if err := r.Read(payload); err != nil {
+		require.Equal(t, before, r.Len())
+		require.Equal(t, newest, r.Tick())
+	}
+	require.LessOrEqual(t, len(r.heads), MaxEntities)
+	for e := range r.All {
+		for m := e.Mask; m != 0; m &= m - 1 {
+			require.NotNil(t, r.Row(e.ID.Index, m.next()), "an entity has the rows its mask says")
+		}
+	}
 }
 
 // FuzzReadAgainstOne holds that no payload makes a Replica of one fixed past
 // panic, that what is refused changes nothing, and that nothing grows beyond its
 // caps. [FuzzRead] goes through many pasts; this one keeps what was once found.
 func FuzzReadAgainstOne(f *testing.F) {
-	_, packets := seeded(f)
-	for _, p := range packets {
-		f.Add(p)
+	past := newSeeded(f)
+	for _, packet := range past.packets {
+		f.Add(packet)
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		r, _ := seeded(t)
-		before, newest := r.Len(), r.Tick()
-		if err := r.Read(payload); err != nil {
-			require.Equal(t, before, r.Len())
-			require.Equal(t, newest, r.Tick())
-		}
-		require.LessOrEqual(t, len(r.heads), MaxEntities)
-		for e := range r.All {
-			for m := e.Mask; m != 0; m &= m - 1 {
-				require.NotNil(t, r.Row(e.ID.Index, m.next()), "an entity has the rows its mask says")
-			}
+		if len(payload) <= fuzzedBytes {
+			past.readSeeded(t, payload)
 		}
 	})
+}
+
+// TestFuzzedReadsAreCheap bounds what one execution of FuzzReadAgainstOne allocates: with a whole server for each it came to
+// 0.9 MB, and the fuzzer to a standstill.
+func TestFuzzedReadsAreCheap(t *testing.T) {
+	past := newSeeded(t)
+	alloctest.AtMost(t, 10*250, 10, func() { past.readSeeded(t, past.packets[past.read]) })
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	past.readSeeded(t, past.packets[past.read])
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(150_000))
 }
 
 // TestReadIsWholeOrNothing cuts payloads at every byte, appends a tail, and
 // flips every bit: the outcome is an error without effect, or a legal payload.
 func TestReadIsWholeOrNothing(t *testing.T) {
-	_, packets := seeded(t)
+	past := newSeeded(t)
+	packets := past.packets
 	for k := 8; k < len(packets); k++ {
 		whole := packets[k]
 		for n := range whole {
-			r, _ := seeded(t)
+			r := past.replica(t)
 			records := r.stats.Records
 			require.Error(t, r.Read(whole[:n]), "packet %d cut at %d of %d", k, n, len(whole))
 			require.Equal(t, records, r.stats.Records)
 		}
 		for tail := 1; tail < 9; tail++ {
-			r, _ := seeded(t)
+			r := past.replica(t)
 			require.ErrorIs(t, r.Read(append(append([]byte(nil), whole...), make([]byte, tail)...)), ErrMalformed)
 		}
 		for i := range len(whole) * 8 {
-			r, _ := seeded(t)
+			r := past.replica(t)
 			flipped := append([]byte(nil), whole...)
 			flipped[i/8] ^= 1 << (i % 8)
 			_ = r.Read(flipped)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -259,7 +260,7 @@ func TestGroupsAllocateNothingOnceWarm(t *testing.T) {
 	for range 300 {
 		b.step(3)
 	}
-	require.Zero(t, testing.AllocsPerRun(100, func() { b.step(3) }))
+	alloctest.Zero(t, 100, func() { b.step(3) })
 	require.True(t, b.view.Synced())
 }
 

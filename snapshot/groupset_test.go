@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // Against a map, over many rounds, also where the rounds go around.
@@ -49,10 +51,10 @@ func TestGroupSetOfMany(t *testing.T) {
 		require.Less(t, longest, 300, "each %d", step)
 		g.clear()
 	}
-	require.Zero(t, testing.AllocsPerRun(10, func() {
+	alloctest.Zero(t, 10, func() {
 		g.clear()
 		for i := range uint32(n) {
 			g.add(i)
 		}
-	}))
+	})
 }

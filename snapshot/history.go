@@ -78,6 +78,7 @@ type change struct {
 	stripe uint32
 	row    uint16
 	room   uint16 // of how many rows there is room for the lanes
+	_      uint32 // so that it is 48 bytes where words are 32 bits, too
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -120,7 +121,7 @@ func TestAroundOfAnEntityThatSleeps(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []int{3, -1}, []int{from, to})
 	require.True(t, s.Still)
-	require.Zero(t, testing.AllocsPerRun(100, func() { d.replica.Around(other, tick.Time{Tick: 98}) }))
+	alloctest.Zero(t, 100, func() { d.replica.Around(other, tick.Time{Tick: 98}) })
 }
 
 func TestPayloadTick(t *testing.T) {

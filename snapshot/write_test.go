@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -66,7 +67,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		for range 400 {
 			b.step(every)
 		}
-		require.Zero(t, testing.AllocsPerRun(100, func() { b.step(every) }), "one in %d changes", every)
+		alloctest.Zero(t, 100, func() { b.step(every) }, "one in %d changes", every)
 		require.True(t, b.view.Synced())
 	}
 }

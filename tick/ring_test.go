@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -73,9 +74,9 @@ func TestRingModel(t *testing.T) {
 
 func TestRingAllocatesNothing(t *testing.T) {
 	r, at := tick.NewRing[[4]int](64), tick.Tick(0)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		at++
 		r.Put(at)[0] = int(at)
 		r.Get(at - 3)
-	}))
+	})
 }

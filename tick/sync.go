@@ -60,6 +60,7 @@ type Sync struct {
 	now    time.Duration // The latest moment that any call named.
 	begun  bool
 	seenAt time.Duration // When the newest sample came.
+	newest Tick          // The highest tick of the samples; only with points.
 
 	seen, input         line
 	seenBest, inputBest point // Their extremes; only with points.
@@ -114,7 +115,8 @@ func NewSync(config SyncConfig) Sync {
 }
 
 // Sample says that a packet which arrived at now carried this tick of the server's. Packets may be lost, late and in any
-// order. A tick below 1 is no sample.
+// order. A tick below 1 is no sample. Only the first packet of a tick is looked at: the others, and those of an earlier tick,
+// are delayed more. A tick that is further back than any network delays, by a second, tells that the server's time stepped.
 func (s *Sync) Sample(server Tick, now time.Duration) {
 	s.touch(now)
 	if server <= None {
@@ -124,6 +126,10 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 		s.restart()
 	}
 	s.seenAt = s.now
+	if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.config.Rate) {
+		return
+	}
+	s.newest = server
 	p := point{s.now, server.Begin()}
 	s.seen.add(p)
 	if paced, news := s.drift.add(p, s.pace); news {

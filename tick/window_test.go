@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -158,10 +159,10 @@ func TestCase55Window(t *testing.T) {
 
 func TestWindowAllocatesNothing(t *testing.T) {
 	w, server := tick.NewWindow(64, 64, 4), tick.Tick(0)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		server++
 		w.Judge(server+3, server)
 		w.Holds(server)
 		w.Step(server)
-	}))
+	})
 }

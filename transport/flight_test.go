@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // The model is a slice that is sorted, stably, each time.
@@ -54,13 +56,13 @@ func TestReserve(t *testing.T) {
 	var f flight
 	f.push(1, netip.AddrPort{}, []byte{1})
 	f.reserve(8)
-	require.Zero(t, testing.AllocsPerRun(10, func() {
+	alloctest.Zero(t, 10, func() {
 		for range 7 {
 			f.push(2, netip.AddrPort{}, []byte{2})
 		}
 		for range 7 {
 			f.pop(nil)
 		}
-	}))
+	})
 	require.Len(t, f.free, 7)
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // dumbBits is the model of a bit stream: one bool a bit.
@@ -265,7 +267,7 @@ func TestBitReaderDone(t *testing.T) {
 
 func TestBitsAllocateNothing(t *testing.T) {
 	buf := make([]byte, 200)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		w := NewBitWriter(buf)
 		for i := range uint64(20) {
 			w.Write(i, 17)
@@ -281,7 +283,7 @@ func TestBitsAllocateNothing(t *testing.T) {
 		if !r.Done() {
 			t.Fatal("not done")
 		}
-	}))
+	})
 }
 
 // FuzzBits reads a stream by a script and writes what it read again: the bytes must be the same.

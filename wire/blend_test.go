@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 type blended struct {
@@ -212,7 +214,7 @@ func TestBlendFuncAndAllocations(t *testing.T) {
 	got := new(blended)
 	MixInto(custom, &way, got)
 	require.Equal(t, int32(15), got.Count)
-	require.Zero(t, testing.AllocsPerRun(100, func() { MixInto(custom, &way, got); MixInto(b, &way, got) }))
+	alloctest.Zero(t, 100, func() { MixInto(custom, &way, got); MixInto(b, &way, got) })
 
 	named, err := Compile(reflect.TypeFor[struct {
 		Who [2]uint32             `net:"-"`

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // everyKind has a field of each kind there is.
@@ -169,7 +171,7 @@ func TestDebugRefuses(t *testing.T) {
 func TestDebugAllocatesNothing(t *testing.T) {
 	p, v := mustDebug[everyKind](t, "EveryKind"), everyKind{}
 	lanes, words, buf := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64), make([]byte, 1200)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		p.Quantise(unsafe.Pointer(&v), lanes)
 		w := NewBitWriter(buf)
 		p.WriteRow(&w, lanes)
@@ -177,7 +179,7 @@ func TestDebugAllocatesNothing(t *testing.T) {
 		p.WritePacked(&w, words)
 		r := NewBitReader(buf[:w.Finish()])
 		p.ReadRow(&r, lanes)
-	}))
+	})
 }
 
 // FuzzReadRowDebug: what ReadRow takes, WriteRow gives back, and it is what memory holds.

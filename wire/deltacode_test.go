@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // requireCoded asks that Code comes to the very bits of a list that Append gave, wherever in a word they begin, and goes on
@@ -233,5 +235,5 @@ func TestCodeAllocatesNothing(t *testing.T) {
 		}
 	}
 	code()
-	require.Zero(t, testing.AllocsPerRun(20, code))
+	alloctest.Zero(t, 20, code)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // handle is a game's own type of Arche's shape.
@@ -345,7 +347,7 @@ func TestEntityRowsAllocateNothing(t *testing.T) {
 	p := mustCompile[seeker](t, "Seeker")
 	lanes, packed, buf := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64), make([]byte, 128)
 	v := seeker{Rot: [4]float32{0, 0, 0, 1}, Home: NetworkID{1, 1}}
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		p.Quantise(unsafe.Pointer(&v), lanes)
 		w := NewBitWriter(buf)
 		p.WriteRow(&w, lanes)
@@ -355,7 +357,7 @@ func TestEntityRowsAllocateNothing(t *testing.T) {
 		if !p.ReadRow(&r, lanes) || !p.ReadRow(&r, lanes) {
 			t.Fatal("does not travel")
 		}
-	}))
+	})
 }
 
 // FuzzEntityRow: whatever is read is written again in the same bits.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 func mustLayout[T any](t testing.TB, options LayoutOptions) *Layout[T] {
@@ -288,7 +290,7 @@ func TestLayoutAllocatesNothing(t *testing.T) {
 		l := mustLayout[layoutMixed](t, options)
 		rows := make([]layoutMixed, 8)
 		dst := make([]byte, 8*l.Size())
-		require.Zero(t, testing.AllocsPerRun(100, func() {
+		alloctest.Zero(t, 100, func() {
 			var v layoutMixed
 			w := NewWriter(dst)
 			l.Write(&w, &rows[3])
@@ -297,7 +299,7 @@ func TestLayoutAllocatesNothing(t *testing.T) {
 			if l.Put(dst, &v) != nil || l.Get(dst, &v) != nil || l.PutRows(dst, rows) != nil || l.GetRows(dst, rows) != nil {
 				t.Error("not legal")
 			}
-		}))
+		})
 	}
 }
 

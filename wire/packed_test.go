@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 func TestVarintSize(t *testing.T) {
@@ -130,7 +132,7 @@ func TestPackedSlice(t *testing.T) {
 func TestPackedAllocatesNothing(t *testing.T) {
 	buf, list := make([]byte, 100), []int32{1, -1, 1 << 30}
 	dst := make([]int32, 3)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		w := NewWriter(buf)
 		w.PackedInt16(-300)
 		WritePacked(&w, negativeEnum(5))
@@ -142,5 +144,5 @@ func TestPackedAllocatesNothing(t *testing.T) {
 		if !r.Done() {
 			t.Fatal("not done")
 		}
-	}))
+	})
 }

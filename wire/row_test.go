@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // randomise fills every field that travels with random bytes: any number, also NaN and infinities, but
@@ -201,7 +203,7 @@ func TestPlansAllocateNothing(t *testing.T) {
 	v := everything{F32: float32(math.NaN()), Fixed: 9}
 	lanes, packed := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64)
 	buf, bytes, other := make([]byte, 400), make([]byte, 0, 2000), everything{}
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		p.Quantise(unsafe.Pointer(&v), lanes)
 		w := NewBitWriter(buf)
 		p.WriteRow(&w, lanes)
@@ -213,7 +215,7 @@ func TestPlansAllocateNothing(t *testing.T) {
 		p.Compare(unsafe.Pointer(&v), unsafe.Pointer(&other))
 		p.AppendFields(bytes, unsafe.Pointer(&v))
 		p.Describe(bytes)
-	}))
+	})
 }
 
 // FuzzReadRow: what ReadRow takes, WriteRow gives back, and its value is a value.

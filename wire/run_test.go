@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // joysticks is an input such as players hold for many ticks: 4 axes of 8 bits and 5 buttons.
@@ -275,14 +277,14 @@ func TestRunsAllocateNothing(t *testing.T) {
 	p := mustCompile[joysticks](t, "Joysticks")
 	rows, count, buf := inputRows(p, 16), 16, make([]byte, 1000)
 	got := make([]uint32, len(rows))
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		w := NewBitWriter(buf)
 		p.WriteRun(&w, rows, count)
 		r := NewBitReader(buf[:w.Finish()])
 		if _, ok := p.ReadRun(&r, got, count); !ok {
 			t.Fatal("not read")
 		}
-	}))
+	})
 }
 
 // inputRows returns inputs of a player who moves now and then.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // guarded returns a buffer of n bytes with others behind it, and what tells whether those were touched.
@@ -315,7 +317,7 @@ func TestSerializerAllocatesNothing(t *testing.T) {
 	got := &sample{value: value}
 	buf := make([]byte, 200)
 	var s Serializer
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		size, err := s.Measure(v)
 		n, err2 := s.Write(buf, v)
 		if err != nil || err2 != nil || size != n {
@@ -324,7 +326,7 @@ func TestSerializerAllocatesNothing(t *testing.T) {
 		if err := s.Read(buf[:n], got); err != nil {
 			t.Fatal(err)
 		}
-	}), "once the slices are there")
+	}, "once the slices are there")
 	require.Equal(t, v, got)
 }
 

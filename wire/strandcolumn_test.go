@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // Rows that are taken together are those that are put one by one, up to the first that is not held in all versions.
@@ -113,6 +115,6 @@ func TestStrandsAllocateNothing(t *testing.T) {
 		if d.plan.extrapolate != nil {
 			continue // it is asked for its extrapolation by way of a pool
 		}
-		require.Zero(t, testing.AllocsPerRun(5, func() { turn(3) }), d.plan.name)
+		alloctest.Zero(t, 5, func() { turn(3) }, d.plan.name)
 	}
 }

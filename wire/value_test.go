@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // embedded and hybrid are the sample of seed A, 6: a part that travels whole, and a packed tail.
@@ -218,7 +220,7 @@ func FuzzValue(f *testing.F) {
 func TestValueAllocatesNothing(t *testing.T) {
 	c, buf, v := mixedValue(), make([]byte, 100), mixed{I: 3}
 	list := []mixed{{}, {}}
-	require.Zero(t, testing.AllocsPerRun(100, func() {
+	alloctest.Zero(t, 100, func() {
 		w := NewWriter(buf)
 		WriteValue(&w, c, &v)
 		WriteValues(&w, c, list, 9)
@@ -228,7 +230,7 @@ func TestValueAllocatesNothing(t *testing.T) {
 		if _, ok := ViewValue(buf, c); !ok || !r.Done() {
 			t.Fatal("not done")
 		}
-	}))
+	})
 }
 
 // narrowed is the third sample of seed A: in memory it has a byte of padding at its end.

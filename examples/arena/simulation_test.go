@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // simulated is a world after so many ticks of the simulation.
@@ -87,7 +88,7 @@ func TestPopulationChurns(t *testing.T) {
 
 func TestSimulationAllocatesNothing(t *testing.T) {
 	w, m := simulated(30, 1000, 600, 1)
-	require.Zero(t, testing.AllocsPerRun(300, func() { m.Update(w) }))
+	alloctest.Zero(t, 300, func() { m.Update(w) })
 }
 
 func TestMotionStops(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -141,7 +142,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 	turn()
 	turn()
-	require.Zero(t, testing.AllocsPerRun(50, turn))
+	alloctest.Zero(t, 50, turn)
 }
 
 func BenchmarkSendReceive(b *testing.B) {
@@ -163,12 +164,12 @@ func TestReserve(t *testing.T) {
 	require.NoError(t, a.Send(b.LocalAddr(), []byte{7}))
 	b.Reserve(100)
 	buf := make([]byte, 8)
-	require.Zero(t, testing.AllocsPerRun(10, func() {
+	alloctest.Zero(t, 10, func() {
 		for range 99 {
 			_ = a.Send(b.LocalAddr(), buf)
 		}
 		for range 99 {
 			_, _, _ = b.Receive(buf)
 		}
-	}))
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/transport"
 )
 
@@ -142,5 +143,5 @@ func TestVolleyAllocatesNothing(t *testing.T) {
 	a, b := listen(t, "127.0.0.1:0", Config{}), listen(t, "127.0.0.1:0", Config{})
 	to := []netip.AddrPort{b.LocalAddr(), b.LocalAddr(), b.LocalAddr()}
 	runs, sizes := [][]byte{runOf(3, 1200, 500), {1}, {2}}, []int{1200, 1, 1}
-	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = a.SendAll(to, runs, sizes) }))
+	alloctest.Zero(t, 100, func() { _, _ = a.SendAll(to, runs, sizes) })
 }

@@ -1,0 +1,51 @@
+package tick
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSyncSamplesATickOnce sends one clock the first packet of each tick and another one 36 packets of it, of which some come
+// ticks later: both keep the same samples and tell the same time. With each packet a sample, 64 of them reached back 2 ticks.
+func TestSyncSamplesATickOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	one, all := NewSync(SyncConfig{}), NewSync(SyncConfig{})
+	for n := Tick(1); n <= 400; n++ {
+		now := time.Duration(n)*time.Second/30*1001/1000 + time.Duration(random.IntN(20))*time.Millisecond
+		one.Sample(n, now)
+		for k := range 36 {
+			now += 100 * time.Microsecond
+			all.Sample(n, now-100*time.Microsecond)
+			if k%5 == 0 {
+				all.Sample(n-Tick(random.IntN(4)), now)
+			}
+		}
+		one.touch(now)
+		for _, s := range []*Sync{&one, &all} {
+			s.RTT(50*time.Millisecond, 0)
+			s.Advance(now)
+			s.Feedback(s.Tick(), OneTick)
+		}
+		require.Equal(t, min(int(n), seenPoints), all.seen.filled)
+		require.Equal(t, one.seen.points, all.seen.points)
+		require.Equal(t, one.pace, all.pace)
+		require.Equal(t, one.Server(now), all.Server(now))
+		require.Equal(t, one.Input(), all.Input())
+	}
+}
+
+// TestSyncFollowsATimeThatStepped holds that a tick far ahead, which no other one confirms, does not silence those that follow.
+func TestSyncFollowsATimeThatStepped(t *testing.T) {
+	s, now := NewSync(SyncConfig{}), time.Duration(0)
+	for n := Tick(1000); n < 1100; n++ {
+		now += time.Second / 30
+		s.Sample(n, now)
+		if n == 1050 {
+			s.Sample(1<<40, now)
+		}
+	}
+	require.InDelta(t, 1099, s.Server(now).Sub(Time{}).Float(), 1)
+}
