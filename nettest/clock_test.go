@@ -71,7 +71,7 @@ func (k *clocks) settled(c *nettest.Client, way, jitter time.Duration) {
 		require.LessOrEqual(k.t, off.Abs(), slack, "the server's time is known")
 		lead := c.Time().Sub(k.serverTime()).Duration(30)
 		require.GreaterOrEqual(k.t, lead, way-time.Second/30, "inputs arrive in time")
-		require.LessOrEqual(k.t, lead, way+2*jitter+6*time.Second/30, "and no earlier than the round trip asks for: no input tells better")
+		require.LessOrEqual(k.t, lead, way+2*jitter+7*time.Second/30, "and no earlier than the round trip asks for: no input tells better")
 		behind := k.serverTime().Sub(c.Present()).Duration(30)
 		require.GreaterOrEqual(k.t, behind, way-time.Second/30)
 		require.LessOrEqual(k.t, behind, way+2*jitter+150*time.Millisecond)
