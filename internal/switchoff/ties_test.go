@@ -21,12 +21,6 @@ func ties() []mutation {
 			"snapshot/ties.go", "if v.visible.has(index) && v.moved(index) > v.base(index) {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
 			"snapshot/acked.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
-		{rule: "ties", off: "an acknowledged record stays tied", test: "TestWhoGoesFromGroupToGroupIsSeenToByBoth", edits: []edit{
-			{"snapshot/acked.go", "if v.ties.n > 0 {", "if false {"},
-			{"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"},
-		}},
-		change("ties", "what is acknowledged together stays tied", twins+"/tied",
-			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),
 		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
 			"snapshot/page.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
 		change("ties", "what has the room of a run is not kept", "TestTheRoomOfARunIsKeptBesideDespawns",
