@@ -112,7 +112,9 @@ func (w *writers) addMessages(p *Protocol) {
 		direction: message.FromServer,
 	}, alone, func(ctx *Context, m *right) {
 		if c := courierOf(ctx.End); c != nil && c.client != nil {
-			c.client.writes.set(m)
+			if !c.client.writes.set(m, c.client.holds(m.Entity)) {
+				c.client.refuseEntities("entities that this client writes")
+			}
 		}
 	})
 	add(p, "Handle", registration{

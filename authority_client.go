@@ -9,20 +9,25 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// maxRights bounds what a client keeps of what the server says that is its own.
-const maxRights = 1 << 16
-
 // writes is what a client writes: which rows of which entities are its own, and a store of them, of which the server is
 // sent what it lacks, as a client is of the server's.
 type writes struct {
 	mine   *snapshot.Store // Nil where clients write nothing.
 	view   *snapshot.View
-	rights map[wire.NetworkID]snapshot.Mask // Looked up only.
-	list   []wire.NetworkID                 // Those of rights, and those just lost, in the order in which they came.
+	rights map[wire.NetworkID]writeRight // Looked up only.
+	list   []wire.NetworkID              // Those of rights that the client knows, and those just lost, in the order in which they came.
+	most   int                           // Of rights: Config.MaxEntities.
 
 	said   []saidRow
 	lanes  []uint32
 	change []func(entity NetworkID, may bool, from Tick)
+}
+
+// writeRight is which rows of an entity a client may write. An entity that the client does not know is in no list: it costs
+// nothing until it comes.
+type writeRight struct {
+	rows   snapshot.Mask
+	listed bool
 }
 
 // saidRow is a row that Write gave and no capture has taken in yet; its lanes lie at from.
@@ -39,39 +44,66 @@ func (w *writes) restart(p *Protocol, config snapshot.Config) {
 	}
 	w.mine = snapshot.NewStore(p.schema, config)
 	w.view = snapshot.NewView(w.mine, config)
-	w.rights, w.list = map[wire.NetworkID]snapshot.Mask{}, w.list[:0]
+	w.rights, w.list, w.most = map[wire.NetworkID]writeRight{}, w.list[:0], config.MaxEntities
 	w.said, w.lanes = w.said[:0], w.lanes[:0]
 }
 
-// set takes over what the server says about an entity.
-func (w *writes) set(m *right) {
+// set takes over the rights to an entity, which the client knows or not. It returns false for one entity too many.
+func (w *writes) set(m *right, known bool) (ok bool) {
 	if w.mine == nil { // A host writes in the server's own world.
-		for _, f := range w.change {
-			f(m.Entity, m.Rows != 0, tick.Tick(m.Tick))
-		}
-		return
+		w.tell(m)
+		return true
 	}
-	had, known := w.rights[m.Entity]
+	h, has := w.rights[m.Entity]
 	rows := snapshot.Mask(m.Rows)
-	if !known {
-		if rows == 0 || len(w.rights) >= maxRights {
-			return
-		}
-		w.list = append(w.list, m.Entity)
+	switch {
+	case h.rows == rows:
+		return true
+	case !has && len(w.rights) >= w.most:
+		return false
+	case rows == 0 && !h.listed:
+		delete(w.rights, m.Entity)
+	default:
+		h.rows = rows
+		w.put(m.Entity, h, known)
 	}
-	w.rights[m.Entity] = rows
-	if had == rows {
+	w.tell(m)
+	return true
+}
+
+// tell calls the functions of OnAuthority.
+func (w *writes) tell(m *right) {
+	for _, f := range w.change {
+		f(m.Entity, m.Rows != 0, tick.Tick(m.Tick))
+	}
+}
+
+// put sets the right to an entity. It lists the entity if the client knows it.
+func (w *writes) put(id wire.NetworkID, h writeRight, known bool) {
+	if known && !h.listed {
+		w.list, h.listed = append(w.list, id), true
+	}
+	w.rights[id] = h
+}
+
+// listArrived lists the entities that have just come and that the client may write.
+func (w *writes) listArrived(r *snapshot.Replica) {
+	if len(w.rights) == len(w.list) {
 		return
 	}
-	for _, f := range w.change {
-		f(m.Entity, rows != 0, tick.Tick(m.Tick))
+	for _, index := range r.Changed() {
+		if e := r.Entity(index); e.Alive {
+			if h, ok := w.rights[e.ID]; ok && !h.listed {
+				w.put(e.ID, h, true)
+			}
+		}
 	}
 }
 
 // Rights is the rows of an entity that are the client's own to write by now, as the server has told it.
 func (c *Client) Rights(entity NetworkID) snapshot.Mask {
 	if c.host == nil {
-		return c.writes.rights[entity]
+		return c.writes.rights[entity].rows
 	}
 	if l := c.host.client(c.id); l != nil {
 		return c.host.rights(l, entity)
@@ -137,7 +169,7 @@ func Write[T any](c *Client, entity NetworkID, v *T) error {
 // Write gave.
 func (c *Client) Gather(read func(entity NetworkID, row int, lanes []uint32) bool) {
 	w := &c.writes
-	if w.mine == nil || c.state != Connected || !c.frame.due || w.mine.Tick() >= c.Tick() || len(w.list) == 0 && w.mine.Len() == 0 {
+	if w.mine == nil || c.state != Connected || !c.frame.due || w.mine.Tick() >= c.Tick() || len(w.list)+len(w.said)+w.mine.Len() == 0 {
 		return
 	}
 	w.mine.Begin(c.Tick())
@@ -149,7 +181,7 @@ func (c *Client) Gather(read func(entity NetworkID, row int, lanes []uint32) boo
 	}
 	w.list = kept
 	for _, said := range w.said {
-		if w.rights[said.id].Has(said.row) && w.mine.Alive(said.id) {
+		if w.rights[said.id].rows.Has(said.row) && w.mine.Alive(said.id) {
 			w.mine.Set(said.id, said.row, w.lanes[said.from:said.from+c.protocol.schema.Plan(said.row).Lanes()])
 		}
 	}
@@ -158,15 +190,15 @@ func (c *Client) Gather(read func(entity NetworkID, row int, lanes []uint32) boo
 	w.view.Observe()
 }
 
-// gather captures one entity. It says false when nothing of it is the client's any more.
+// gather captures one entity. It returns false if nothing of it is the client's any more, or the client does not know it any more.
 func (c *Client) gather(id wire.NetworkID, read func(entity NetworkID, row int, lanes []uint32) bool) bool {
-	w, rows := &c.writes, c.writes.rights[id]
+	w, rows := &c.writes, c.writes.rights[id].rows
 	if rows == 0 || !c.holds(id) {
 		w.mine.Despawn(id)
-		if rows == 0 {
+		if w.rights[id] = (writeRight{rows: rows}); rows == 0 {
 			delete(w.rights, id)
 		}
-		return rows != 0
+		return false
 	}
 	rows &= c.replica.Entity(id.Index).Mask
 	if !w.mine.Mirror(id) {

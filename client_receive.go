@@ -2,12 +2,13 @@ package netcode
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -90,6 +91,14 @@ func (c *Client) refusePacket(reason *peer.Error) {
 	c.part(reason, false)
 }
 
+// refuseEntities ends the connection with a server that has more of something than Config.MaxEntities.
+func (c *Client) refuseEntities(of string) {
+	c.stats.TooManyEntities++
+	c.part(&peer.Error{
+		Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more %s than Config.MaxEntities of the client, %d", of, c.agreed.MaxEntities),
+	}, false)
+}
+
 // readSnapshot says whether the packet may be acknowledged: its snapshot was decoded whole.
 func (c *Client) readSnapshot(payload []byte) bool {
 	err := c.replica.Read(payload)
@@ -97,11 +106,14 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	case err == nil:
 		c.applied = false
 		c.keepCollections()
+		c.writes.listArrived(c.replica)
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++
 	case errors.Is(err, snapshot.ErrBaseline):
 		c.stats.LostBaselines++
+	case errors.Is(err, snapshot.ErrTooMany):
+		c.refuseEntities("entities")
 	default:
 		c.refusePacket(&peer.Error{Reason: peer.ReasonMalformed, Detail: err.Error()})
 	}
@@ -139,8 +151,17 @@ func (c *Client) exists(id wire.NetworkID) message.Existence {
 		return message.NotYet
 	case e.ID != id || !e.Alive:
 		return message.Never
-	case !c.applied && slices.Contains(c.replica.Changed(), id.Index):
+	case !c.applied && c.replica.HasChanged(id.Index):
 		return message.NotYet
 	}
 	return message.Exists
+}
+
+// ready says whether the state of an entity has come, as of a tick of the server, and is in the world.
+func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool {
+	if c.host != nil || c.replica == nil {
+		return true
+	}
+	e := c.replica.Entity(id.Index)
+	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
 }

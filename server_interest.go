@@ -14,8 +14,10 @@ import (
 // no byte about it is sent. Where there is no policy, nil changes nothing.
 func (s *Server) SetInterest(policy Interest) {
 	if s.interest != nil {
-		for client := range s.Clients {
-			s.interest.Leave(client)
+		for _, c := range s.sessions {
+			if c.state == connected || c.state == leaving {
+				s.interest.Leave(c.id)
+			}
 		}
 	}
 	if policy == nil && s.interest != nil {

@@ -56,7 +56,8 @@ type Stats struct {
 	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
 	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
 	EntitiesGrown     uint64 // Entities: times that memory grew for more entities than there was room for. It is not counted on clients.
-	EntitiesRefused   uint64 // snapshot.MaxEntities: spawns refused because so many were alive.
+	EntitiesRefused   uint64 // MaxEntities: spawns refused because so many were alive.
+	TooManyEntities   uint64 // MaxEntities: connections that a client ended because the server showed it more entities, or named it the writer of more.
 	CallsCancelled    uint64 // Calls whose context was done first.
 	LateAnswers       uint64 // Answers dropped because no call, or no longer one, waits for them.
 	NotOwner          uint64 // OwnerOnly: messages dropped because the entity does not belong to their sender.
@@ -77,6 +78,10 @@ type Stats struct {
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
 	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.
 	OutputFull        uint64 // Datagrams not built because too much waits for Drain.
+
+	// The memory in use at present. These fall too.
+	HistoryBytes uint64 // Bytes of versions: of the last Window on a server, with those that clients write; of the last two Windows on a client.
+	Rights       uint64 // Entities that a client may write. Zero on servers.
 
 	Errors       uint64 // Errors given to OnError.
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
@@ -124,6 +129,12 @@ func (s *Server) Stats() Stats {
 	stats.EntitiesGrown = s.store.Grown()
 	stats.EntitiesRefused = s.store.Refused()
 	stats.HistoryEvicted = s.store.HistoryEvicted()
+	stats.HistoryBytes = uint64(s.store.HistoryBytes())
+	for _, c := range s.sessions {
+		if c.theirs != nil {
+			stats.HistoryBytes += uint64(c.theirs.HistoryBytes())
+		}
+	}
 	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
 	return stats
 }
@@ -137,6 +148,10 @@ func (c *Client) Stats() Stats {
 	}
 	stats.Messages = c.inbound.Stats()
 	stats.TicksSlipped += c.frame.clock.Slipped()
+	stats.Rights = uint64(len(c.writes.rights))
+	if c.replica != nil {
+		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
+	}
 	stats.Errors, stats.LinesSkipped = c.report.errors, c.report.suppressed
 	return stats
 }

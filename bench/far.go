@@ -33,7 +33,7 @@ func tickConfig(clients int, network realNetwork) netcode.Config {
 		sent = peer.DefaultSentPackets // the memory of the records is for each client
 	}
 	return netcode.Config{
-		TickRate: tickHz, SendBudget: -1, SentPackets: sent, Clients: max(clients, 1),
+		TickRate: tickHz, SendBudget: -1, MaxEntities: 1 << 20, SentPackets: sent, Clients: max(clients, 1),
 		HandshakeTimeout: time.Hour, SilenceTimeout: time.Hour,
 	}
 }

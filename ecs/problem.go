@@ -39,7 +39,7 @@ const (
 	// captured or applied. A capture continues; an apply waits until the query
 	// is closed. It is reported once until the world is unlocked again.
 	WorldLocked
-	// StoreFull: snapshot.MaxEntities are alive, the entity does not
+	// StoreFull: Config.MaxEntities are alive, the entity does not
 	// replicate. It is tried again at every capture.
 	StoreFull
 	// LocalWriteRestored: client code wrote a replicated component without

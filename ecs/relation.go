@@ -125,7 +125,7 @@ func (a *Apply) aim(index uint32) {
 	}
 	lane, _ := a.watch.schema.Plan(row).Target()
 	id := a.goal(index, row)
-	a.refs.set(index, row, lane, id)
+	a.refer(index, row, lane, id)
 	target := a.local(id)
 	if tw.circle {
 		target = ecs.Entity{}

@@ -153,6 +153,14 @@ func (a *Apply) revisit(id wire.NetworkID) {
 	}
 }
 
+// refer notes which entity a field names. Nobody comes whose index is beyond those that the replica takes.
+func (a *Apply) refer(index uint32, row, lane int, id wire.NetworkID) {
+	if int(id.Index) >= a.replica.MaxEntities() {
+		id = wire.NetworkID{}
+	}
+	a.refs.set(index, row, lane, id)
+}
+
 // local is the entity of this world that a network id names, zero when there is
 // none that game code has left in place. The id may be anything.
 func (a *Apply) local(id wire.NetworkID) ecs.Entity {
@@ -172,7 +180,7 @@ func (a *Apply) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	out := a.refs.lanes[:copy(a.refs.lanes, lanes)]
 	for _, lane := range a.watch.schema.Plan(row).Handles() {
 		id := wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
-		a.refs.set(index, row, lane, id)
+		a.refer(index, row, lane, id)
 		e := a.local(id)
 		out[lane], out[lane+1] = e.ID(), e.Generation()
 	}

@@ -10,19 +10,25 @@ import (
 )
 
 // ghostCheck is NoGhostRef: it knows every network id that the server ever
-// gave to an entity.
+// gave to an entity, by index the newest generation, since generations rise by
+// one.
 type ghostCheck struct {
-	ever map[netcode.NetworkID]bool
+	newest []uint32
 }
 
 // remember takes in the server's entities after its frame.
 func (g *ghostCheck) remember(s *Server) {
-	if g.ever == nil {
-		g.ever = map[netcode.NetworkID]bool{}
-	}
 	for id := range s.Store().All {
-		g.ever[id] = true
+		for int(id.Index) >= len(g.newest) {
+			g.newest = append(g.newest, 0)
+		}
+		g.newest[id.Index] = max(g.newest[id.Index], id.Generation)
 	}
+}
+
+// ever reports whether the server gave an id to an entity.
+func (g *ghostCheck) ever(id netcode.NetworkID) bool {
+	return int(id.Index) < len(g.newest) && id.Generation > 0 && id.Generation <= g.newest[id.Index]
 }
 
 // haunt puts an entity that the server never had into a client's world.
@@ -42,7 +48,7 @@ func (g *ghostCheck) check(n *Net, i int, c *Client) error {
 			return &Broken{NoGhostRef, i, n.frame, fmt.Sprintf("entity %v %s", id, what)}
 		}
 		switch held, ok := c.Systems.Entity(id); {
-		case !g.ever[id]:
+		case !g.ever(id):
 			return broken("was never spawned by the server")
 		case !last.IsZero() && id.Index == last.Index:
 			return broken(fmt.Sprintf("stands beside %v at the same index", last))

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ type Net struct {
 	link    transport.Link
 	now     time.Duration
 	frame   int
+	joined  int // clients, the removed ones included
 	hash    uint64
 	onSend  func(from, to netip.AddrPort, datagram []byte)
 	ghosts  ghostCheck
@@ -135,7 +137,8 @@ func (n *Net) newServer() *Server {
 // Join adds a client, which begins to connect in the next frame.
 func (n *Net) Join() *Client {
 	n.t.Helper()
-	i := len(n.Clients)
+	i := n.joined
+	n.joined++
 	c := quiet(n.config.Client)
 	c.Random = n.random(uint64(i) + 1)
 	end, err := netcode.NewClient(n.config.Protocol, c)
@@ -167,6 +170,15 @@ func (n *Net) Restart() {
 func (n *Net) Kill(c *Client) {
 	c.running = false
 	_ = c.tap.Close()
+}
+
+// Remove takes a client out of Clients and closes its socket, as the end of its process does. A client that has not closed
+// its connection says nothing any more, as after Kill.
+func (n *Net) Remove(c *Client) {
+	n.Kill(c)
+	_ = n.Server.tap.Poll() // what it has sent is on its way
+	n.Server.tap.Forget(c.tap.LocalAddr())
+	n.Clients = slices.DeleteFunc(n.Clients, func(other *Client) bool { return other == c })
 }
 
 // Address is where the server listens.

@@ -9,7 +9,13 @@ import (
 // orderCheck is Order for one client.
 type orderCheck struct {
 	session netcode.ClientID // ticks of another session say nothing
-	ticks   map[netcode.NetworkID]netcode.Tick
+	newest  []known          // by index
+}
+
+// known is as of which tick a life was known.
+type known struct {
+	generation uint32
+	tick       netcode.Tick
 }
 
 // check compares the tick of every entity with the one of the frame before.
@@ -18,18 +24,21 @@ func (o *orderCheck) check(n *Net, i int, c *Client) error {
 	if replica == nil {
 		return nil
 	}
-	if o.ticks == nil || o.session != c.ID() {
-		o.session, o.ticks = c.ID(), map[netcode.NetworkID]netcode.Tick{}
+	if o.session != c.ID() {
+		o.session, o.newest = c.ID(), nil
 	}
 	for e := range replica.All {
-		was, now := o.ticks[e.ID], e.Tick
+		for int(e.ID.Index) >= len(o.newest) {
+			o.newest = append(o.newest, known{})
+		}
+		was, now := &o.newest[e.ID.Index], known{e.ID.Generation, e.Tick}
 		if n.broken[Order] {
-			now = was - 1
+			now.tick = was.tick - 1
 		}
-		if now < was {
-			return &Broken{Order, i, n.frame, fmt.Sprintf("entity %v went from tick %d back to %d", e.ID, was, now)}
+		if was.generation == now.generation && now.tick < was.tick {
+			return &Broken{Order, i, n.frame, fmt.Sprintf("entity %v went from tick %d back to %d", e.ID, was.tick, now.tick)}
 		}
-		o.ticks[e.ID] = now
+		*was = now
 	}
 	return nil
 }

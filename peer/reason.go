@@ -34,6 +34,8 @@ const (
 	ReasonHandlerPanic Reason = 10
 	// ReasonNotAllowed says that the other end wrote, again and again, what it has no authority over.
 	ReasonNotAllowed Reason = 11
+	// ReasonTooManyEntities says that the server showed more entities than the client's Config.MaxEntities.
+	ReasonTooManyEntities Reason = 12
 
 	// ReasonFull says that the server has no free client slot.
 	ReasonFull Reason = 32
@@ -84,6 +86,8 @@ func (r Reason) String() string {
 		return "a handler of its message failed"
 	case ReasonNotAllowed:
 		return "wrote what it has no authority over"
+	case ReasonTooManyEntities:
+		return "more entities than Config.MaxEntities"
 	case ReasonFull:
 		return "server is full"
 	case ReasonWrongProtocol:

@@ -11,6 +11,9 @@ type Config struct {
 	// Entities is how many entities to make room for at the start. The room
 	// grows when needed.
 	Entities int
+	// MaxEntities is how many entities a Store takes, and below which the network
+	// indexes lie that a Replica takes. Zero means [MaxEntities].
+	MaxEntities int
 	// SentPackets is how many sent packets a View remembers. Zero means 1024.
 	SentPackets int
 	// Payload is the bytes that a snapshot may take in a packet that carries
@@ -34,8 +37,8 @@ const (
 	defaultWindow      tick.Tick = 64
 	defaultSentPackets           = 1024
 
-	// MaxEntities bounds network indexes, so that a hostile index cannot make
-	// a Replica allocate without end.
+	// MaxEntities bounds network indexes, whatever Config says: an index of the
+	// protocol is below it.
 	MaxEntities = 1 << 20
 )
 
@@ -48,6 +51,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Entities <= 0 {
 		c.Entities = 64
+	}
+	if c.MaxEntities <= 0 || c.MaxEntities > MaxEntities {
+		c.MaxEntities = MaxEntities
 	}
 	if c.HistoryBytes <= 0 {
 		c.HistoryBytes = defaultHistoryBytes

@@ -11,6 +11,9 @@ var (
 	// ErrBaseline: a record leans on something this end no longer holds. The
 	// packet is dropped whole and not acknowledged (rule 5).
 	ErrBaseline = errors.New("snapshot: leans on a baseline that is not held")
+	// ErrTooMany: there are more entities than Config.MaxEntities. The connection
+	// closes.
+	ErrTooMany = errors.New("snapshot: more entities than this end takes")
 	// ErrGuarded: a record says what its sender may not (Replica.Guard).
 	ErrGuarded = errors.New("snapshot: not the sender's to say")
 	// ErrNotYet: a tick was asked for that is still to come.

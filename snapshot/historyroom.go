@@ -91,6 +91,9 @@ func (h *history) evict() {
 // bytes is the memory of all of it.
 func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize + h.beside }
 
+// HistoryBytes is how much memory the versions of the last window take.
+func (s *Store) HistoryBytes() int { return s.past.bytes() }
+
 // grow makes the ring of changes larger if the limit allows it.
 func (h *history) grow() bool {
 	each, _ := h.lately()

@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"math/bits"
-
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,11 +19,7 @@ type stage struct {
 	lanes    []uint32
 	runs     []run
 	block    *block
-	again    bool      // the list is gone through
-	upTo     tick.Tick // R, or S without a list
-	listed   tick.Tick // R, where the payload names another tick too; else tick.None
-	near     tick.Tick // that one
-	part     int
+	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	leant    lent
 }
 
@@ -33,15 +27,6 @@ type stage struct {
 // carried it may be acknowledged only if the error is nil. Errors:
 // [ErrStale], [ErrBaseline], [ErrMalformed].
 func (r *Replica) Read(payload []byte) error {
-	if r.readLone(payload) {
-		return nil
-	}
-	return r.readLong(payload)
-}
-
-// readLong is Read of any payload.
-func (r *Replica) readLong(payload []byte) error {
-	r.sequel.forget()
 	b := wire.NewBitReader(payload)
 	s := tick.Near(uint16(b.Read(16)), r.newest)
 	switch {
@@ -58,6 +43,9 @@ func (r *Replica) readLong(payload []byte) error {
 	r.stage.back()
 	if err == nil {
 		err = r.allowed()
+	}
+	if err == nil && r.numbers.used+r.stage.most() > mostLivesEach*int(r.most) {
+		err = r.fits()
 	}
 	if err != nil {
 		return err
@@ -83,18 +71,29 @@ func (r *Replica) allowed() error {
 }
 
 func (s *stage) reset(b *block) {
-	s.epoch, s.part, s.again = 0, 0, false
-	s.listed, s.near = tick.None, tick.None
+	s.epoch = 0
 	s.block, s.lanes, s.versions, s.from = b, b.lanes, b.versions, len(b.versions)
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
 }
 
 // back gives the block its memory back, which may have moved, having grown.
 func (s *stage) back() {
-	begun := s.block
-	begun.lanes = s.lanes[:len(begun.lanes)]
+	begun, m := s.block, s.block.memory
+	begun.lanes = moved(&m.lanes, begun.lanes, s.lanes[:len(begun.lanes)], nil)
 	copy(s.versions, begun.versions) // which may have been settled since they moved
-	begun.versions = s.versions[:len(begun.versions)]
+	begun.versions = moved(&m.versions, begun.versions, s.versions[:len(begun.versions)], nil)
+}
+
+// extend adds n lanes, of any content.
+func (s *stage) extend(n int) {
+	m := &s.block.memory.lanes
+	s.lanes = moved(m, s.lanes, m.grow(s.lanes, n, 0), s.block.lanes)[:len(s.lanes)+n]
+}
+
+// moreVersions adds n versions, of any content.
+func (s *stage) moreVersions(n int) {
+	m := &s.block.memory.versions
+	s.versions = moved(m, s.versions, m.grow(s.versions, n, 0), s.block.versions)[:len(s.versions)+n]
 }
 
 func (r *Replica) malformed() error {
@@ -120,22 +119,16 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return r.malformed() // served, but never asked for
 		}
 	}
-	part := b.Var()
-	if part >= maxParts {
-		return r.malformed()
-	}
-	r.stage.part, r.stage.upTo = int(part), s
-	if !r.decodeDespawns(b) {
-		return r.malformed()
+	r.stage.upTo = s
+	if err := r.decodeDespawns(b); err != nil {
+		return err
 	}
 	context := 0
 	if b.Bool() {
-		r.stage.again = true
-		if err := r.decodeAgain(b, s); err != nil {
+		context = 1
+		if err := r.decodeLists(b, s); err != nil {
 			return err
 		}
-		r.stage.again = false
-		context = 1
 	}
 	if err := r.decodeOthers(b, s, context); err != nil {
 		return err
@@ -144,58 +137,6 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 		return r.malformed()
 	}
 	return nil
-}
-
-// maxParts is how many payloads a tick may have.
-const maxParts = 1 << 14
-
-// decodeAgain reads the records about entities of an earlier payload.
-func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
-	age, part, near := b.Var(), b.Var(), b.Var()
-	if b.Failed() || age >= uint64(s) || part >= maxParts || near > mostNear {
-		return r.malformed()
-	}
-	listed := s - tick.Tick(age) - 1
-	r.stage.upTo = listed
-	list, places, ok := r.past.list(listed, int(part))
-	if !ok {
-		return r.noBaseline()
-	}
-	if near > 0 {
-		r.stage.listed, r.stage.near = listed, listed-tick.Tick(near)
-		switch {
-		case r.stage.near <= tick.None:
-			return r.malformed()
-		case r.stage.near <= r.lostAt:
-			return r.noBaseline() // that there is no record of it does not say that none came
-		}
-	}
-	context, symbol := afterAll, fourNone
-	for at := 0; at < len(list); at += fourSize {
-		if symbol = r.schema.codes.four.Read(b, context); symbol == fourNone {
-			break
-		}
-		if context = afterFour(symbol); at+bits.Len(uint(symbol)) > len(list) {
-			return r.malformed()
-		}
-		for m := symbol; m != 0; m &= m - 1 {
-			if err := r.decodeListed(b, s, listed, at+bits.TrailingZeros(uint(m)), list, places); err != nil {
-				return err
-			}
-		}
-	}
-	if b.Failed() || context == afterNone {
-		return r.malformed() // empty ones at the end are left out
-	}
-	return nil
-}
-
-// decodeListed reads a record about an entity of the list.
-func (r *Replica) decodeListed(b *wire.BitReader, s, listed tick.Tick, at int, list []uint32, places []int32) error {
-	if r.leanAgain(listed, list[at], places[at]) {
-		return r.decodeUsual(b, s, list[at])
-	}
-	return r.decodeRecord(b, s, list[at], false)
 }
 
 // decodeOthers reads the records about any other entities.
@@ -211,8 +152,8 @@ func (r *Replica) decodeOthers(b *wire.BitReader, s tick.Tick, context int) erro
 		}
 		index := next + gap
 		next = index + 1
-		if index >= MaxEntities {
-			return r.malformed()
+		if index >= r.most {
+			return r.beyond(index)
 		}
 		if odd && !b.Bool() {
 			more, err := r.decodeWhole(b, s, index)
@@ -231,7 +172,7 @@ func readIndex(b *wire.BitReader, last *uint32) (index uint32, ok bool) {
 	gap := b.Var()
 	index = *last + uint32(gap)
 	*last = index + 1
-	return index, !b.Failed() && gap <= 1<<32-1 && index < MaxEntities
+	return index, !b.Failed() && gap <= 1<<32-1
 }
 
 // readGeneration reads a generation, which is never zero.
@@ -240,20 +181,26 @@ func readGeneration(b *wire.BitReader) (generation uint32, ok bool) {
 	return uint32(g), !b.Failed() && g != 0 && g <= 1<<32-1
 }
 
-func (r *Replica) decodeDespawns(b *wire.BitReader) bool {
+func (r *Replica) decodeDespawns(b *wire.BitReader) error {
 	var last uint32
 	for b.Bool() {
 		index, ok := readIndex(b, &last)
 		generation, legal := readGeneration(b)
 		if !ok || !legal {
-			return false
+			return r.malformed()
+		}
+		if index >= r.most && (r.guard == nil || index >= MaxEntities) {
+			return r.beyond(index)
 		}
 		if r.guard != nil && r.find(index, generation) < 0 {
 			continue // What was never heard of takes no memory.
 		}
 		r.stage.despawns = append(r.stage.despawns, wire.NetworkID{Index: index, Generation: generation})
 	}
-	return !b.Failed()
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
 }
 
 // extended returns s with n more elements, of any content.
@@ -274,7 +221,6 @@ func (r *Replica) commit(s tick.Tick) {
 		r.despawn(id, s)
 	}
 	b := r.past.enter(s, r.stage.block)
-	b.open(r.stage.part)
 	r.stats.Records += uint64(len(r.stage.versions) - r.stage.from)
 	r.commitRecords(b)
 }

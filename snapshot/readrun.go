@@ -56,8 +56,11 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, er
 	if b.Align() {
 		n = int(b.Read(8))
 	}
-	if n == 0 || n > int(MaxEntities-u.index-1) {
+	if n == 0 {
 		return 0, r.malformed()
+	}
+	if last := u.index + uint32(n); last >= r.most {
+		return 0, r.beyond(last)
 	}
 	if r.guard != nil || r.apart {
 		v := s.add(now, u.index, u.generation)
@@ -69,7 +72,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, er
 	if len(rest) < 4*lanes {
 		return 0, r.malformed()
 	}
-	s.lanes = extended(s.lanes, lanes)
+	s.extend(lanes)
 	if !r.schema.floats.Copy(s.lanes[from:], rest) {
 		return 0, r.malformed()
 	}
@@ -77,7 +80,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, er
 	to := s.addRun()
 	to.at, to.n, to.index, to.generation, to.mask = len(s.versions)-s.from, 1+n, u.index, u.generation, u.mask
 	to.first, to.width = u.first, u.width
-	s.versions = room(s.versions, 1+n, 0)[:len(s.versions)+1+n]
+	s.moreVersions(1 + n)
 	return uint32(n), nil
 }
 
@@ -100,7 +103,7 @@ func (r *Replica) decodeApart(b *wire.BitReader, now tick.Tick, next uint32, lik
 	for i := range uint32(n) {
 		v := s.add(now, next+i, generation)
 		v.mask = mask
-		s.lanes = extended(s.lanes, r.shapes.of(mask).lanes)
+		s.extend(r.shapes.of(mask).lanes)
 		if !wire.ReadFloats(b, s.lanes[v.first:]) {
 			return r.malformed()
 		}

@@ -42,6 +42,7 @@ type tombstone struct {
 type Replica struct {
 	schema *Schema
 	window tick.Tick
+	most   uint32  // Config.MaxEntities
 	masks  []Mask  // by index: rows present of the head life
 	heads  []int32 // by index: the life of the highest generation, -1 = none
 	lives  []life
@@ -55,7 +56,6 @@ type Replica struct {
 
 	touched touches // what the bridge has to look at, since ClearChanged
 	covers  covers  // what is not written into lives yet
-	sequel  sequel  // what the next payload may begin with
 	numbers numbers // which lives there are
 
 	lostAt tick.Tick   // Lose was last called then
@@ -79,6 +79,7 @@ type ReplicaStats struct {
 	Late       uint64 // records older than what was applied: kept, not applied
 	Stale      uint64 // payloads refused with ErrStale
 	NoBaseline uint64 // payloads refused with ErrBaseline
+	TooMany    uint64 // payloads refused with ErrTooMany
 	Malformed  uint64 // payloads refused with ErrMalformed
 	Guarded    uint64 // payloads refused with ErrGuarded
 }
@@ -89,7 +90,7 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	cfg = cfg.withDefaults()
 	shapes := newShapes(schema)
 	r := &Replica{
-		schema: schema, window: cfg.Window, newest: start, shapes: shapes, numbers: numbers{free: -1},
+		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, shapes: shapes, numbers: numbers{free: -1},
 		masks:  make([]Mask, 0, cfg.Entities),
 		olds:   newOlds(schema),
 		lost:   newColumns(schema, 0),
@@ -103,7 +104,6 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 // Guard sets a function that is asked about every record, before anything of its payload takes effect: when it refuses one,
 // the whole payload is refused with [ErrGuarded]. A server asks it whether a client may write that.
 func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) {
-	r.sequel.forget()
 	r.guard = may
 }
 
@@ -115,6 +115,12 @@ func (r *Replica) Len() int { return r.living }
 
 // Stats is what the Replica has seen so far.
 func (r *Replica) Stats() ReplicaStats { return r.stats }
+
+// MaxEntities is above the network indexes that the Replica takes.
+func (r *Replica) MaxEntities() int { return int(r.most) }
+
+// HistoryBytes is how much memory the decoded versions take that later snapshots may be coded against, what is spare included.
+func (r *Replica) HistoryBytes() int { return r.past.memory.bytes() }
 
 // Schema is the schema the Replica was made with.
 func (r *Replica) Schema() *Schema { return r.schema }

@@ -7,7 +7,7 @@ import (
 )
 
 // Reserve gives out the network id of an entity that is to be spawned later, by
-// [Store.Adopt]: the zero id when [MaxEntities] are alive or reserved. It may be
+// [Store.Adopt]: the zero id when Config.MaxEntities are alive or reserved. It may be
 // called at any time.
 func (s *Store) Reserve() wire.NetworkID {
 	index, ok := s.takeIndex()

@@ -55,7 +55,7 @@ type Store struct {
 	deaths   []wire.NetworkID // alive before this tick, and no longer
 	count    int              // rows changed in this tick
 	grew     uint64           // times that there was no room for one more entity
-	refused  uint64           // spawns refused because MaxEntities were alive
+	refused  uint64           // spawns refused because Config.MaxEntities were alive
 	shapes   uint64           // see Shapes
 }
 
@@ -110,7 +110,7 @@ func (s *Store) Commit() {
 }
 
 // Spawn creates an entity and returns its network id: the zero id when
-// MaxEntities are alive, or outside Begin and Commit.
+// Config.MaxEntities are alive, or outside Begin and Commit.
 func (s *Store) Spawn() wire.NetworkID {
 	if !s.open {
 		return wire.NetworkID{}
@@ -142,7 +142,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 		s.head++
 		return s.free[s.head-1], true
 	}
-	if len(s.gens) >= MaxEntities {
+	if len(s.gens) >= s.cfg.MaxEntities {
 		return 0, false
 	}
 	index := uint32(len(s.gens))
@@ -248,7 +248,7 @@ func (s *Store) Shapes() uint64 { return s.shapes }
 // had made room for.
 func (s *Store) Grown() uint64 { return s.grew }
 
-// Refused is how many spawns were refused because [MaxEntities] were alive.
+// Refused is how many spawns were refused because Config.MaxEntities were alive.
 func (s *Store) Refused() uint64 { return s.refused }
 
 // Schema is the schema the store was made with.

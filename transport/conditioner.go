@@ -39,6 +39,7 @@ type Conditioner struct {
 	seed    uint64
 	now     func() time.Duration
 	sources map[netip.AddrPort]*source
+	serial  uint64 // of the sender that appeared last
 	others  source // senders beyond maxSources
 	flight  flight
 	stats   LinkStats
@@ -79,6 +80,9 @@ func (c *Conditioner) SetLinkFrom(from netip.AddrPort, link Link) {
 	s.link = &link
 	s.forget()
 }
+
+// Forget drops what is remembered of one sender, which sends no more. If it does so all the same, it is a new one.
+func (c *Conditioner) Forget(from netip.AddrPort) { delete(c.sources, from) }
 
 // Stats returns the counters since the beginning.
 func (c *Conditioner) Stats() LinkStats { return c.stats }
@@ -193,7 +197,8 @@ func (c *Conditioner) source(from netip.AddrPort) *source {
 	if len(c.sources) >= maxSources {
 		return &c.others
 	}
-	s := &source{seed: mix(c.seed + mix(uint64(len(c.sources)+1)))}
+	c.serial++
+	s := &source{seed: mix(c.seed + mix(c.serial))}
 	c.sources[from] = s
 	return s
 }

@@ -1,0 +1,30 @@
+package switchoff
+
+// memory switches off the bounds of memory: of clients that have left, of the history of a client, and of hostile input.
+func memory() []mutation {
+	const bound = "TestPayloadsBeyondABoundAreMalformed"
+	within := func(folder, off, test, file, old, with string) mutation {
+		m := change("memory", off, test, file, old, with)
+		m.in = folder
+		return m
+	}
+	return []mutation{
+		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
+			"server_session.go", "\ts.calls.drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.drop(client, reason)\n\tif false {"),
+		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "snapshot/past.go", "\t\tb.leave()\n", ""),
+		change("memory", "a snapshot spawns at any index", bound, "snapshot/read.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
+		change("memory", "a snapshot despawns at any index", bound, "snapshot/read.go", "if index >= r.most && (r.guard == nil || index >= MaxEntities) {", "if false {"),
+		change("memory", "an index that there cannot be is taken for one too many", bound, "snapshot/most.go", "if index >= MaxEntities {", "if false {"),
+		change("memory", "a snapshot serves a resync that nobody asked for", bound,
+			"snapshot/read.go", "r.stage.epoch == 0 || int16(r.stage.epoch-r.wanted) > 0", "r.stage.epoch == 0"),
+		change("memory", "an index has generations without end", "TestReplicaTakesNoMoreLivesThanItMay",
+			"snapshot/most.go", "if r.numbers.used+fresh > mostLivesEach*int(r.most) {", "if false {"),
+		change("memory", "a message has any number of pieces", "TestCase11HostilePieces", "peer/pieces.go", "count > MaxFragments || ", ""),
+		change("memory", "a client keeps any number of rights", "TestClientEndsTheConnectionAtTooManyRights",
+			"authority_client.go", "case !has && len(w.rights) >= w.most:", "case false:"),
+		change("memory", "rights to unknown entities are looked at each tick", "TestRightsToUnknownEntitiesCostNothing",
+			"authority_client.go", "if known && !h.listed {", "if !h.listed {"),
+		within(".", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
+			"snapshot/store.go", "if len(s.gens) >= s.cfg.MaxEntities {", "if len(s.gens) >= MaxEntities {"),
+	}
+}
