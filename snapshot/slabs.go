@@ -20,7 +20,7 @@ func (m *blockMemory) bytes() int {
 const (
 	versionSize  = 64
 	listSpanSize = 12
-	runSize      = 88
+	runSize      = 72
 
 	// leastSlab is the capacity up to which memory stays with its tick.
 	leastSlab = 64
