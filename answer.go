@@ -130,11 +130,12 @@ func refuse(ctx *Context, reason error) {
 // postRefusal sends the refusal of a question to an end. p has the stage, the channel and the number of the call.
 func (c *courier) postRefusal(l *link, p peer.Post, reason error) {
 	p.Type, p.Flags = wire.MessageRefusal, wire.FlagCall
+	to := envelope{Post: p}
 	body := peer.AppendRefusal(nil, reason.Error())
-	if l.early != nil && l.early.holds(c.server.client(l.remote).view, &p) {
-		_ = l.delay(&p, "", body) // It is behind a message that is held.
-	} else if err := l.outgoing.Push(&p, body); err != nil {
-		_ = l.failed(err, "", &p, 0) // Counted; the caller's deadline ends the call.
+	if c.holdsBack(l, &to) {
+		_ = l.delay(&to, "", body) // It is behind a message that is held.
+	} else if err := l.outgoing.Push(&to.Post, body); err != nil {
+		_ = l.failed(err, "", &to.Post, 0) // Counted; the caller's deadline ends the call.
 	}
 }
 

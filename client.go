@@ -61,8 +61,9 @@ type Client struct {
 	writes    writes
 	time      clientTime
 	shownRows []*shownRow
-	leaving   bool // The server has closed, and what it sent is still handled.
-	applied   bool // The world has what replica holds.
+	leaving   bool      // The server has closed, and what it sent is still handled.
+	applied   bool      // The world has what replica holds.
+	sentUpTo  tick.Tick // The tick of the newest Send.
 	out       output
 
 	order  order
@@ -98,7 +99,7 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
-	c.setUp(c, config, c.exists)
+	c.setUp(c, config)
 	c.inputs.setUp(&p.inputs, config.SentPackets)
 	c.events.end = &c.courier
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }

@@ -37,6 +37,10 @@ func (c *Client) part(reason *peer.Error, flush bool) {
 		c.unhost(reason)
 		return
 	}
+	if flush {
+		c.releaseLast(&c.link, nil)
+	}
+	c.dropEarly()
 	c.over(reason)
 	c.state = Closing
 	c.doors.shut(0)
@@ -65,6 +69,7 @@ func (c *Client) over(reason *peer.Error) {
 // drop forgets the connection.
 func (c *Client) drop() {
 	c.time.stop()
+	c.dropEarly()
 	c.leaving = false
 	if c.conn != nil {
 		addPackets(&c.ended, c.conn.Stats())

@@ -161,6 +161,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	out, in := checksums(accept.Epoch, c.protocol.hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
+	c.link.early, c.sentUpTo = new(early), tick.None
 	c.inbound.SetLocal(c.id)
 	c.applied = false
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -151,8 +151,17 @@ func (c *Client) exists(id wire.NetworkID) message.Existence {
 		return message.NotYet
 	case e.ID != id || !e.Alive:
 		return message.Never
-	case !c.applied && slices.Contains(c.replica.Changed(), id.Index):
+	case !c.applied && c.replica.HasChanged(id.Index):
 		return message.NotYet
 	}
 	return message.Exists
+}
+
+// ready says whether the state of an entity has come, as of a tick of the server, and is in the world.
+func (c *Client) ready(_ wire.ClientID, id wire.NetworkID, state tick.Tick) bool {
+	if c.host != nil || c.replica == nil {
+		return true
+	}
+	e := c.replica.Entity(id.Index)
+	return e.ID.Generation > id.Generation || e.ID == id && e.Tick >= state && (c.applied || !c.replica.HasChanged(id.Index))
 }

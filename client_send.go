@@ -24,6 +24,7 @@ func (c *Client) Send() {
 			c.drop()
 		}
 	}
+	c.sentUpTo = c.frame.clock.Tick()
 	c.endFrame()
 	c.events.fire()
 }
@@ -49,6 +50,9 @@ func (c *Client) serve() {
 		c.resync()
 	}
 	c.planWrites()
+	if c.link.early.count > 0 {
+		c.release(&c.link, nil)
+	}
 	c.sendInputs()
 	c.sendWrites()
 	c.sendMessages()

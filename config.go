@@ -46,14 +46,7 @@ type Config struct {
 	// four round trips of half a second.
 	Window int
 
-	Entities int // Replicated entities to make room for at the start; more may come, up to MaxEntities. Default 1024.
-	// MaxEntities is how many replicated entities the server may have, 1 to 2^20; default 65536, or Entities if that is more. A
-	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
-	// it is sent an entity with a higher number, whether it sees the others or not: give both ends the same. An entity can be
-	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
-	// is what a hostile server can make a client take.
-	MaxEntities int
-	Clients     int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
+	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
 	// ClientsPerAddress is how many of the clients connected at a time may come from one IP address; below 0: any number; default: an eighth of Clients, at
 	// least 8. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
 	// exempt. Server only.
@@ -67,6 +60,13 @@ type Config struct {
 	HandshakesPerAddress int
 	// HandshakesPerNetwork is the same for a network; default 1024. The same networks are exempt as for ClientsPerNetwork. Server only.
 	HandshakesPerNetwork int
+	Entities             int // Replicated entities to make room for at the start; more may come, up to MaxEntities. Default 1024.
+	// MaxEntities is how many replicated entities the server may have, 1 to 2^20; default 65536, or Entities if that is more. A
+	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
+	// it is sent an entity with a higher number, whether it sees the others or not: give both ends the same. An entity can be
+	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
+	// is what a hostile server can make a client take.
+	MaxEntities int
 	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);

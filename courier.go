@@ -26,7 +26,7 @@ type courier struct {
 	pool     *peer.Pool
 	types    message.Cache
 	doors    doors
-	buffer   []byte // A message for several recipients.
+	buffers  [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
 	calls    calls
 
 	collections collectionEnd
@@ -49,15 +49,22 @@ func courierOf(end Endpoint) *courier {
 	return nil
 }
 
+// endpoint is an end that knows of entities whether messages about them may be handled.
+type endpoint interface {
+	Endpoint
+	exists(id wire.NetworkID) message.Existence
+	ready(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
+}
+
 // setUp makes the queues; the fields that say whose courier it is are set.
-func (c *courier) setUp(end Endpoint, config Config, exists func(wire.NetworkID) message.Existence) {
+func (c *courier) setUp(end endpoint, config Config) {
 	others := 1
 	if c.server != nil {
 		others = config.Clients
 	}
 	c.inbound = message.NewInbound(message.Config{
 		Registry: &c.protocol.messages, End: end, Limits: config.queues(others), History: config.History,
-		Exists: exists, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
+		Exists: end.exists, Ready: end.ready, Special: c.special, Panicked: c.panicked, Unhandled: c.unhandled,
 	})
 	c.outbound = message.NewOutbound(config.History, config.queues(others))
 	c.pool = peer.NewPool(config.PacketSize)

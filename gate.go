@@ -157,6 +157,8 @@ func (c *courier) legal(a *peer.Arrival) error {
 		return fmt.Errorf("message %s goes the other way", of.Name)
 	case (c.protocol.roles[h.Type] != alone) != (h.Flags&wire.FlagCall != 0):
 		return fmt.Errorf("message %s with a call that is not its own", of.Name)
+	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.writers.any():
+		return fmt.Errorf("message %s after state, though clients write nothing", of.Name)
 	case of.OwnerOnly && c.server != nil && h.Flags&wire.FlagEntity == 0:
 		return fmt.Errorf("message %s about no entity", of.Name)
 	case !of.Codec.Check(c.inbound.Scratch(), a.Body):
@@ -224,12 +226,26 @@ func (c *courier) arrive(a *peer.Arrival) {
 		now := c.due()
 		m.NotBefore = max(now+tick.Tick(int16(a.Tick-uint16(now))), tick.None)
 	}
+	if a.Header.Flags&wire.FlagState != 0 {
+		m.State = max(tick.Near(a.State, c.newestOf(c.from)), tick.None)
+	}
 	if c.server != nil && !a.Entity.IsZero() && !c.server.mayConcern(c.from, a.Entity) {
 		c.stats.NotVisible++
 		c.from.arrivals.Freed(a.Cost)
 		return
 	}
 	_ = c.inbound.Push(&m, a.Body) // What it refuses it counts; of a reliable one the source's Fault tells.
+}
+
+// newestOf is the newest tick of which state came from the other end of a connection.
+func (c *courier) newestOf(l *link) tick.Tick {
+	if c.client != nil {
+		return c.client.replica.Tick()
+	}
+	if s := c.server.client(l.remote); s != nil && s.theirs != nil {
+		return s.theirs.Tick()
+	}
+	return tick.None
 }
 
 // unknown tells if a message of the game is of a type that this end's protocol lacks.

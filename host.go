@@ -15,9 +15,9 @@ var ErrHost = errors.New("netcode: the client cannot play at this server")
 
 // Host makes a client the player at the server itself: a host. It has an id of its own like any client, and OnConnect of
 // both ends tells. Game code is the same as for a client that connects: it sends to ToServer and is among ToAll, asks and
-// answers, sets inputs and is rewound to what it saw. Nothing between the two is encoded, but for messages that wait for
-// a later stage or go to other clients too, and inputs are quantised as those of others are. Messages arrive in the frame in
-// which they were sent where their stage is still to come, unreliable ones too.
+// answers, sets inputs and is rewound to what it saw. Inputs and messages come with the values that others get, and after the same
+// checks. A message arrives in the frame in which it was sent, unreliable ones too: where its stage is the present one of the other end
+// the handler runs before Send returns, to whomever it was sent; where it is still to come, in that stage; else in the next frame.
 //
 // The two share one world, the server's: the client has no Replica and needs no Apply, and what it may write it writes
 // there, see Write. Collections of what it may see come to it in the next frame as to any client, with the same changes, and only the
@@ -57,12 +57,17 @@ func Host(s *Server, c *Client) error {
 	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
 	c.link.near = &s.courier
 	c.inbound.SetLocal(c.id)
+	c.inbound.Due(c.due())
 	c.inputs.restart(&c.protocol.inputs)
 	c.writes = writes{change: c.writes.change}
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
+	s.inbound.Queue(true) // Nobody hears of the other before both OnConnect.
+	c.inbound.Queue(true)
 	s.events.fire()
 	c.events.fire()
+	s.inbound.Queue(false)
+	c.inbound.Queue(false)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func (s *Server) leave(c *session, reason *peer.Error) {
 	}
 	s.move(c, leaving)
 	s.doors.shut(c.id)
-	s.dropEarly(c)
+	c.dropEarly()
 	c.link.leave(reason)
 }
 
@@ -75,6 +75,7 @@ func (c *Client) leave(reason *peer.Error) {
 	}
 	c.state, c.leaving = Closing, true
 	c.doors.shut(0)
+	c.dropEarly()
 	c.link.leave(reason)
 }
 

@@ -40,8 +40,8 @@ var modes = [4]string{"Unreliable", "UnreliableSequenced", "Reliable", "Reliable
 
 // message reads one message.
 func (r *reader) message(kind, stage, channel byte, payload []byte, fromServer bool, seen map[byte]bool) string {
-	flags := stage & 0x38
-	must(stage&0xC0 == 0 && stage&7 <= 6, "stage byte %02x", stage)
+	flags := stage & 0x78
+	must(stage&0x80 == 0 && stage&7 <= 6, "stage byte %02x", stage)
 	if kind < 16 && kind != 6 && kind != 7 {
 		must(stage == 0 && channel == 0 && (kind == 2 && !fromServer || !seen[kind]), "message %d", kind)
 		seen[kind] = true
@@ -124,9 +124,14 @@ func (r *reader) whole(kind, stage byte, b []byte, fromServer bool) string {
 		r.seen["call"]++
 		text += fmt.Sprintf("call=%d ", binary.LittleEndian.Uint16(take(2)))
 	}
+	if stage&0x40 != 0 {
+		r.seen["state"]++
+		must(stage&0x10 != 0, "state of no entity")
+		text += fmt.Sprintf("state=%d ", binary.LittleEndian.Uint16(take(2)))
+	}
 	if kind == 7 {
 		r.seen["refusal"]++
-		must(stage&0x38 == 0x20 && len(b) <= 200, "refusal")
+		must(stage&0x78 == 0x20 && len(b) <= 200, "refusal")
 		return text + fmt.Sprintf("Refusal %q", detail(b))
 	}
 	must(kind >= 16 && kind < 255, "message %d of %d bytes", kind, len(b))

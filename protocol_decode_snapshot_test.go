@@ -16,9 +16,6 @@ type state struct {
 	rows       map[int][]uint32
 }
 
-// place of a list: tick and part.
-type listed struct{ tick, part int64 }
-
 // observed is the client side of section 7 for a client that gets every packet, and forgets the past only when it asks for a
 // resync.
 type observed struct {
@@ -30,7 +27,7 @@ type observed struct {
 	window     int64
 	asked      uint16
 	past       map[uint64]map[int64]state // index, tick of the record
-	lists      map[listed][]uint64
+	lists      map[int64][]uint64         // by tick: the indexes of its records, ascending, each once
 	present    map[uint64]state
 	applied    map[uint64]int64
 	seen       map[string]int // what there was of everything that may be there
@@ -40,7 +37,7 @@ type observed struct {
 func newObserved(components []shape, set tables, tick, window int64) *observed {
 	o := &observed{
 		components: components, newest: tick, window: window,
-		past: map[uint64]map[int64]state{}, lists: map[listed][]uint64{}, present: map[uint64]state{}, applied: map[uint64]int64{},
+		past: map[uint64]map[int64]state{}, lists: map[int64][]uint64{}, present: map[uint64]state{}, applied: map[uint64]int64{},
 		fours: set.find("list.four", "list.four", 17, 3), gap: set.find("list.gap", "list.gap", 67, 2),
 	}
 	for n := 1; n <= 4; n++ {
@@ -70,7 +67,7 @@ func held(holds bool) {
 // resync is a client's wish.
 func (o *observed) resync(epoch uint16) {
 	if o.asked != epoch {
-		o.asked, o.past, o.lists = epoch, map[uint64]map[int64]state{}, map[listed][]uint64{}
+		o.asked, o.past, o.lists = epoch, map[uint64]map[int64]state{}, map[int64][]uint64{}
 	}
 }
 
@@ -79,10 +76,9 @@ type decoding struct {
 	*observed
 	s       *stream
 	tick    int64
-	list    bool  // the list is gone through
-	upTo    int64 // R, or S without a list
-	named   int64 // R, where another tick is named; else 0
-	near    int64 // that one
+	upTo    int64 // U, or S without lists
+	listed  int64 // R, while a list is read; else 0
+	near    int64 // N then; 0: none
 	order   []uint64
 	records map[uint64]state
 	// what there was
@@ -114,9 +110,6 @@ func (o *observed) snapshot(payload []byte) (text string) {
 		o.seen["resync"]++
 		must(resynced != 0 && int16(uint16(resynced)-o.asked) <= 0, "resync %d", resynced)
 	}
-	part := s.number()
-	must(part < 1<<14, "part %d", part)
-	o.seen["part"] += int(part)
 	despawned := map[uint64]uint64{}
 	for at := uint64(0); s.bit(); {
 		skipped := s.number()
@@ -127,16 +120,18 @@ func (o *observed) snapshot(payload []byte) (text string) {
 	}
 	context := 0
 	if s.bit() {
-		d.again()
+		d.lists()
 		context = 1
 	}
 	d.others(context)
 	s.end()
 	o.newest = max(o.newest, tick)
 	o.seen["despawned"] += len(despawned)
-	o.lists[listed{tick, int64(part)}] = d.order
-	return fmt.Sprintf("Snapshot tick=%d part=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", tick,
-		part, resynced, len(despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
+	o.lists[tick] = append(o.lists[tick], d.order...)
+	slices.Sort(o.lists[tick])
+	o.lists[tick] = slices.Compact(o.lists[tick])
+	return fmt.Sprintf("Snapshot tick=%d resynced=%d despawns=%d absolute=%d baseline=%d rows=%d deltas=%d same=%d: %s", tick,
+		resynced, len(despawned), d.absolute, d.baseline, d.rows, d.deltas, d.same,
 		strings.Join(o.apply(tick, despawned, d.records), "; "))
 }
 
@@ -146,26 +141,70 @@ func generation(s *stream) uint64 {
 	return g
 }
 
-// again reads records about entities of an earlier payload.
-func (d *decoding) again() {
+// lists reads records about entities of which there were records of earlier ticks.
+func (d *decoding) lists() {
 	age := d.s.number()
-	must(age < uint64(d.tick), "age %d", age)
+	must(age+1 < uint64(d.tick), "age %d", age)
 	d.upTo = d.tick - int64(age) - 1
-	part := d.s.number()
-	near := int64(d.s.number())
-	must(near <= 15, "near %d", near)
-	list, has := d.lists[listed{d.upTo, int64(part)}]
-	held(has)
-	d.seen["list"]++
-	d.seen["list part"] += int(part)
-	if near > 0 {
-		d.named, d.near = d.upTo, d.upTo-near
-		must(d.near >= 1, "near %d", near)
-		d.seen["near"]++
+	for page := uint64(0); d.s.bit(); {
+		back, near, skip := uint64(0), uint64(1), uint64(0)
+		if !d.s.bit() {
+			back, near, skip = d.s.number(), d.s.number(), d.s.number()
+			must(back != 0 || near != 1 || skip != 0, "a usual list told at length")
+			d.seen["list told"]++
+		}
+		must(back < uint64(d.upTo) && near <= 15 && skip < 1<<14, "list %d %d %d", back, near, skip)
+		d.listed, d.near = d.upTo-int64(back), 0
+		if near > 0 {
+			d.near = d.listed - int64(near)
+			must(d.near >= 1 && d.tick-d.near < d.window, "near %d", near)
+			_, has := d.observed.lists[d.near]
+			held(has)
+			d.seen["near"]++
+		}
+		list, has := d.observed.lists[d.listed]
+		held(has)
+		d.seen["list"]++
+		page += skip
+		list = list[len(list)-len(behind(list, page)):]
+		must(len(list) > 0 && list[0]/64 == page, "page %d", page)
+		for first := true; ; first = false {
+			all := d.s.bit()
+			some := !all && d.s.bit()
+			if !all && !some && !d.s.bit() {
+				must(!first, "a list without a page")
+				break
+			}
+			must(len(list) > 0 && (!first || all || some), "no such page")
+			rest := behind(list, list[0]/64+1)
+			of := list[:len(list)-len(rest)]
+			list, page = rest, of[0]/64+1
+			switch {
+			case all:
+				d.seen["whole page"]++
+				for _, index := range of {
+					d.record(index, false)
+				}
+			case some:
+				d.seen["part of a page"]++
+				d.fourByFour(of)
+			default:
+				d.seen["no record of a page"]++
+			}
+		}
 	}
-	d.list = true
-	defer func() { d.list = false }()
-	context, empty := 2, false
+	d.listed, d.near = 0, 0
+}
+
+// behind returns the indexes of a page and of those behind it.
+func behind(list []uint64, page uint64) []uint64 {
+	at, _ := slices.BinarySearch(list, 64*page)
+	return list[at:]
+}
+
+// fourByFour reads records about some entities of a page.
+func (d *decoding) fourByFour(list []uint64) {
+	context, empty, records := 2, false, 0
 	for at := 0; at < len(list); at += 4 {
 		symbol := d.fours.read(d.s, context)
 		if symbol == 16 {
@@ -176,8 +215,9 @@ func (d *decoding) again() {
 				d.seen["left out"]++
 				continue
 			}
-			must(at+i < len(list), "beyond the list")
+			must(at+i < len(list), "beyond the page")
 			d.record(list[at+i], false)
+			records++
 		}
 		switch context, empty = 1, symbol == 0; symbol {
 		case 0:
@@ -186,7 +226,7 @@ func (d *decoding) again() {
 			context = 2
 		}
 	}
-	must(!empty, "none of the last four")
+	must(!empty && records > 0 && records < len(list), "%d of %d records of a page", records, len(list))
 }
 
 // others reads records about any entities.
@@ -309,8 +349,8 @@ func (d *decoding) against(index uint64, odd bool) state {
 		must(v < uint64(d.tick)-1, "age %d", v+1)
 		t = d.tick - int64(v) - 1
 		d.seen["age"]++
-	case d.list:
-		t = d.upTo
+	case d.listed > 0:
+		t = d.listed
 	default:
 		for at := range d.past[index] {
 			if at <= d.upTo {
@@ -339,17 +379,20 @@ func (d *decoding) against(index uint64, odd bool) state {
 func (d *decoding) body(index uint64, e *state, base state, rows []int) {
 	v := leant{age: d.tick - e.base, miss: new(int)}
 	var before state
-	if base.base != 0 && d.tick-base.base < d.window {
+	same := func(w state) bool {
+		return slices.Equal(slices.Sorted(maps.Keys(w.rows)), slices.Sorted(maps.Keys(base.rows)))
+	}
+	if d.near > 0 {
+		if w, has := d.past[index][d.near]; has && w.generation == base.generation && same(w) {
+			before, v.span = w, e.base-d.near
+			d.seen["nearer"]++
+		}
+	} else if base.base != 0 && d.tick-base.base < d.window {
 		has := false
 		before, has = d.past[index][base.base]
 		held(has)
-		v.span = e.base - base.base
-		if !slices.Equal(slices.Sorted(maps.Keys(before.rows)), slices.Sorted(maps.Keys(base.rows))) {
-			v.span = 0
-		} else if w, has := d.past[index][d.near]; e.base == d.named && d.near > base.base && has &&
-			slices.Equal(slices.Sorted(maps.Keys(w.rows)), slices.Sorted(maps.Keys(base.rows))) {
-			before, v.span = w, e.base-d.near
-			d.seen["nearer"]++
+		if same(before) {
+			v.span = e.base - base.base
 		}
 	}
 	var old, after []int

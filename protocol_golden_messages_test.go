@@ -76,6 +76,9 @@ func (g *goldenRig) whole(a *peer.Arrival) string {
 	if a.Header.Flags&wire.FlagCall != 0 {
 		text += fmt.Sprintf("call=%d ", a.Call)
 	}
+	if a.Header.Flags&wire.FlagState != 0 {
+		text += fmt.Sprintf("state=%d ", a.State)
+	}
 	switch a.Header.Type {
 	case wire.MessageRefusal:
 		return text + fmt.Sprintf("Refusal %q", a.Body)

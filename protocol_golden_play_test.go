@@ -134,6 +134,9 @@ func (g *goldenRig) move() {
 	})
 	g.server.game = func(s *snapshot.Store) { g.advance(m, s) }
 	g.run(700 * time.Millisecond)
+	about := &goldenChat{From: 9, Text: [5]int8{'m', 'o'}}
+	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(1), about, netcode.About(m.ids[2])))
+	require.NoError(g.t, netcode.Send(g.server.Server, netcode.To(1), about, netcode.About(m.ids[2]), netcode.AtOnce()))
 	g.lose = true
 	g.run(500 * time.Millisecond)
 

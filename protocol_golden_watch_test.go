@@ -214,7 +214,6 @@ func (g *goldenRig) held(by *snapshot.Replica, payload []byte) (text, list strin
 	if r.Bool() {
 		resynced = int(r.Read(16))
 	}
-	part := r.Var()
 	if err := by.Read(payload); err != nil {
 		require.ErrorIs(g.t, err, snapshot.ErrBaseline)
 		return leansOnNothing, "", s
@@ -234,5 +233,5 @@ func (g *goldenRig) held(by *snapshot.Replica, payload []byte) (text, list strin
 		entities = append(entities, text)
 	}
 	by.ClearChanged()
-	return fmt.Sprintf("Snapshot tick=%d part=%d resynced=%d", s, part, resynced), strings.Join(entities, "; "), s
+	return fmt.Sprintf("Snapshot tick=%d resynced=%d", s, resynced), strings.Join(entities, "; "), s
 }

@@ -50,8 +50,9 @@ func ToSeers(entity NetworkID) Recipient { return Recipient{kind: toSeers, who: 
 // ToServer is the server that a client is connected to. On a server it is ToSelf.
 func ToServer() Recipient { return To(0) }
 
-// ToSelf is the sending end itself: the message is handled at once if its stage is the present one, later in this frame if
-// its stage is still to come, and else in the next frame.
+// ToSelf is the sending end itself: the message is handled before Send returns if its stage is the present one, later in this frame
+// if its stage is still to come, and else in the next frame. So is one to a host's player from its server and the other way,
+// whoever else it goes to. Its values are checked and rounded in each stage as those of a message that travels.
 func ToSelf() Recipient { return Recipient{kind: toSelf} }
 
 func packed(entity NetworkID) uint64 { return uint64(entity.Generation)<<32 | uint64(entity.Index) }
@@ -65,13 +66,14 @@ func (r Recipient) entity() wire.NetworkID {
 }
 
 // How says one thing about how a message travels, where that is not what its registration says. Its values are made by
-// InStage, Via, Channel, NotBefore, About and Within; the zero value says nothing.
+// InStage, Via, Channel, NotBefore, About, AtOnce, AfterAllState and Within; the zero value says nothing.
 type How struct {
 	what     howKind
 	stage    tick.Stage
 	delivery wire.Delivery
 	number   int
 	before   tick.Tick
+	after    stateWait
 	entity   wire.NetworkID
 	within   time.Duration
 }
@@ -85,6 +87,7 @@ const (
 	howNumber
 	howBefore
 	howEntity
+	howAfter
 	howWithin
 )
 
@@ -115,7 +118,26 @@ func NotBefore(t Tick) How { return How{what: howBefore, before: t} }
 // server kept it back, the server's Stats().DelayedDropped; at the receiver, because the entity left before the message was
 // handled, the receiver's Stats().Messages.Undeliverable; at a server, because the client that sent it may not see the entity
 // when it comes, Stats().NotVisible.
+//
+// The handler also finds the entity's state of the frame in which the message was sent, or a later one. A server's message leaves
+// with the network tick that captures the frame, and waits at the client until the entity's state of that tick is in the world, if the
+// entity changed. A client's message waits so for what the client itself writes of the entity, and for the tick of its newest input.
+// An unreliable message is dropped where that takes longer than Config.DeferredTime, or too many wait; a reliable one is handled
+// after that time with the state that there is, and counted as Stats().Messages.StateLate. Components that travel seldom
+// (Every, Rate) or once (Once) are not waited for beyond what the tick captures of them. AtOnce turns this off.
 func About(entity NetworkID) How { return How{what: howEntity, entity: entity} }
+
+// AtOnce lets a message About an entity overtake the state of its frame: it leaves with the frame and is handled as soon as the entity
+// exists at the receiver. Messages about no entity always do.
+func AtOnce() How { return How{what: howAfter, after: afterNothing} }
+
+// AfterAllState has the handler run when the receiver has all state that the sender's frame captures and that the receiver may see,
+// or later state. The sender keeps the message back until the receiver has acknowledged that state, which takes a round trip, and
+// longer under a short budget; what is behind it on an ordered channel waits too. A server's message waits for everything the
+// client sees, a client's for everything it writes and for the tick of its newest input. An unreliable message is dropped
+// after Config.DeferredTime; a reliable one waits as long as it takes. A component that travels seldom is waited for as in About, and an
+// entity that is too large for a packet is not.
+func AfterAllState() How { return How{what: howAfter, after: afterAll} }
 
 // Within gives a Call a deadline in the time of the end that asks; the default is 5 s.
 func Within(d time.Duration) How { return How{what: howWithin, within: d} }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -60,7 +61,8 @@ func (c *courier) routeTo(id, local wire.ClientID, p *peer.Post) (*link, recipie
 }
 
 // push sends an encoded message to one of several clients.
-func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) error {
+func (s *Server) push(c *session, of *message.Type, to *envelope, body []byte) error {
+	p := &to.Post
 	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
 		return ErrNotVisible
 	}
@@ -69,8 +71,8 @@ func (s *Server) push(c *session, of *message.Type, p *peer.Post, body []byte) e
 		return c.handBytes(0, p, body)
 	}
 	var err error
-	if c.early.holds(c.view, p) {
-		err = c.delay(p, of.Name, body)
+	if s.holdsBack(&c.link, to) {
+		err = c.delay(to, of.Name, body)
 	} else if err = c.outgoing.Push(p, body); err == nil {
 		s.record(c.id, p, body)
 	} else {
@@ -106,6 +108,17 @@ func (s *Server) exists(entity wire.NetworkID) message.Existence {
 		return message.Exists
 	}
 	return message.Never
+}
+
+// ready says whether the state that a client writes of an entity has come, as of one of its ticks, and was taken in. What it writes
+// nothing of any more, or does not live, is not waited for.
+func (s *Server) ready(from wire.ClientID, entity wire.NetworkID, state tick.Tick) bool {
+	c := s.present(from)
+	if c == nil || c.theirs == nil || !s.store.Alive(entity) {
+		return true
+	}
+	e := c.theirs.Entity(entity.Index)
+	return e.ID.Generation > entity.Generation || e.ID == entity && e.Tick >= state && !c.theirs.HasChanged(entity.Index)
 }
 
 // SetOwner says which client an entity belongs to, 0 being the server, to which all belong at first. It says false if there

@@ -77,16 +77,16 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 	if m == nil {
 		return ErrNoMessage
 	}
-	var p peer.Post
+	var p envelope
 	if err := c.label(&p, of, how, call); err != nil {
 		return err
 	}
-	l, way, err := c.route(to, &p)
+	l, way, err := c.route(to, &p.Post)
 	switch {
 	case err != nil:
 		return err
 	case way == toSelf:
-		local := localMessage(&p)
+		local := localMessage(&p.Post)
 		return message.PostSelf(c.inbound, of, codec, &local, m)
 	case !of.Direction.Allows(c.server != nil):
 		return ErrDirection
@@ -98,23 +98,27 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 	if err == nil {
 		err = c.spread(to, of, &p, buffer[:n])
 	}
-	c.buffer = buffer
+	c.giveBack(buffer)
 	return err
 }
 
 // write encodes a message straight into what waits for one peer.
-func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], p *peer.Post, m *T) error {
+func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[T], to *envelope, m *T) error {
+	p := &to.Post
 	if l.near != nil {
 		return hand(l, c.inbound.Local().ID(), of, codec, p, m)
 	}
 	c.doors.open(l)
-	if l.early != nil && (p.Flags&wire.FlagEntity != 0 || l.early.count > 0) && l.early.holds(c.server.client(l.remote).view, p) {
+	if c.client != nil {
+		c.client.awaitInput(to)
+	}
+	if c.holdsBack(l, to) {
 		buffer := c.borrow(codec.Size())
 		n, err := codec.Encode(c.inbound.Scratch(), buffer, m)
 		if err == nil {
-			err = l.delay(p, of.Name, buffer[:n])
+			err = l.delay(to, of.Name, buffer[:n])
 		}
-		c.buffer = buffer
+		c.giveBack(buffer)
 		return err
 	}
 	scratch := c.inbound.Scratch()
@@ -157,12 +161,12 @@ func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.Cod
 			err = l.failed(err, of.Name, p, n)
 		}
 	}
-	c.buffer = buffer
+	c.giveBack(buffer)
 	return err
 }
 
 // label says what travels beside the body.
-func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) error {
+func (c *courier) label(p *envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
 		return ErrQuestion
@@ -189,7 +193,7 @@ func (c *courier) label(p *peer.Post, of *message.Type, how []How, call callOf) 
 }
 
 // adjust takes over one thing that the sender says about this message.
-func (c *courier) adjust(p *peer.Post, h *How) error {
+func (c *courier) adjust(p *envelope, h *How) error {
 	switch h.what {
 	case howStage:
 		if p.Stage = h.stage; !h.stage.Valid() {
@@ -204,7 +208,9 @@ func (c *courier) adjust(p *peer.Post, h *How) error {
 			return ErrDelivery
 		}
 	case howBefore:
-		return c.wait(p, h.before)
+		return c.wait(&p.Post, h.before)
+	case howAfter:
+		p.after = h.after
 	case howEntity:
 		p.Flags |= wire.FlagEntity
 		if p.Entity = h.entity; h.entity.IsZero() {
@@ -241,10 +247,12 @@ func localMessage(p *peer.Post) message.Message {
 // largest is the largest body that several can be sent: more than any channel takes.
 const largest = peer.InitialCredit
 
-// borrow takes the buffer for a message to several; a size below 0 is not known before.
-func (c *courier) borrow(size int) []byte {
-	b := c.buffer
-	c.buffer = nil
+// borrow takes a buffer for an encoded message; a size below 0 is not known before. Handlers that are called while one is sent get
+// others for what they send.
+func (c *courier) borrow(size int) (b []byte) {
+	if last := len(c.buffers) - 1; last >= 0 {
+		b, c.buffers = c.buffers[last], c.buffers[:last]
+	}
 	if size < 0 {
 		size = largest
 	}
@@ -254,26 +262,42 @@ func (c *courier) borrow(size int) []byte {
 	return b[:cap(b)]
 }
 
-// spread sends an encoded message to each of several.
-func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []byte) error {
-	s := c.server
-	if to.kind == toMany {
-		var first error
-		for _, id := range to.many() {
-			if id == 0 {
-				continue
-			}
-			err := ErrNotConnected
-			if l := s.client(id); l != nil {
-				err = s.push(l, of, p, body)
-			}
-			first = either(first, err)
-		}
-		return first
+// giveBack takes a buffer back.
+func (c *courier) giveBack(b []byte) { c.buffers = append(c.buffers, b) }
+
+// spread sends an encoded message to each of several: first over the network, then to the player in this process, whose handler
+// may run at once.
+func (c *courier) spread(to Recipient, of *message.Type, p *envelope, body []byte) error {
+	first, near := c.server.spread(to, of, p, body, false)
+	if near {
+		err, _ := c.server.spread(to, of, p, body, true)
+		first = either(first, err)
 	}
-	var first error
+	return first
+}
+
+// spread sends to those of several whose end is in this process, or to the others, and tells whether there are any in this process.
+func (s *Server) spread(to Recipient, of *message.Type, p *envelope, body []byte, here bool) (first error, near bool) {
+	if to.kind == toMany {
+		for _, id := range to.many() {
+			switch l := s.client(id); {
+			case id == 0:
+			case l == nil && !here:
+				first = either(first, ErrNotConnected)
+			case l != nil && (l.near != nil) == here:
+				first = either(first, s.push(l, of, p, body))
+			case l != nil && l.near != nil:
+				near = true
+			}
+		}
+		return first, near
+	}
 	for _, l := range s.sessions {
 		if l.state != connected || (to.kind == toAllBut && l.id == to.client()) || (to.kind == toSeers && !s.sees(l, to.entity())) {
+			continue
+		}
+		if (l.near != nil) != here {
+			near = near || l.near != nil
 			continue
 		}
 		err := s.push(l, of, p, body)
@@ -282,7 +306,7 @@ func (c *courier) spread(to Recipient, of *message.Type, p *peer.Post, body []by
 		}
 		first = either(first, err)
 	}
-	return first
+	return first, near
 }
 
 // either is the first of two errors.

@@ -52,6 +52,7 @@ type Server struct {
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
+	sentUpTo  tick.Tick     // The tick of the newest Send.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
 	order  order
@@ -100,7 +101,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.setUpCrew()
 	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
-	s.setUp(s, config, s.exists)
+	s.setUp(s, config)
 	s.events.end = &s.courier
 	s.events.over = s.forgetAfter
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)

@@ -52,6 +52,7 @@ func (s *Server) Send() {
 		s.tellRights()
 	}
 	s.serveAll()
+	s.sentUpTo = s.Tick()
 	s.endFrame()
 	if s.counts[gone] > 0 {
 		s.sweep()
@@ -101,7 +102,7 @@ func (s *Server) serve(c *session) (due bool) {
 	}
 	c.view.Observe()
 	if c.early.count > 0 {
-		s.release(c)
+		s.release(&c.link, c)
 	}
 	if c.collector.recalled != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
 		s.recall(c)

@@ -155,12 +155,12 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	if s.interest != nil {
 		s.interest.Leave(c.id)
 	}
-	s.forget(c)
-	if c.view != nil {
-		c.view.Close()
-		c.view = nil
+	if how == endFlushed && c.state == connected && c.near == nil {
+		s.releaseLast(&c.link, c)
 	}
-	s.dropEarly(c)
+	s.forget(c)
+	c.view = nil
+	c.dropEarly()
 	s.gone(&c.link)
 	if c.near != nil && c.state == connected {
 		c.near.client.unhosted(reason)
@@ -179,23 +179,6 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 	}
 }
 
-// forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
-// once more.
-func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
-	s.calls.drop(client, reason)
-	if s.interest != nil {
-		s.interest.Leave(client)
-	}
-}
-
-// dropEarly drops what was kept back for a client until it holds an entity.
-func (s *Server) dropEarly(c *session) {
-	if c.early != nil {
-		s.stats.DelayedDropped += uint64(c.early.count)
-		c.early = nil
-	}
-}
-
 // remove ends a session's last trace but its place in the list, which sweep takes.
 func (s *Server) remove(c *session) {
 	if c.state == gone {
@@ -208,6 +191,15 @@ func (s *Server) remove(c *session) {
 	c.outgoing.Clear()
 	addPackets(&s.ended, c.conn.Stats())
 	s.move(c, gone)
+}
+
+// forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
+// once more.
+func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
+	s.calls.drop(client, reason)
+	if s.interest != nil {
+		s.interest.Leave(client)
+	}
 }
 
 // sweep takes the sessions that are gone out of the list.

@@ -81,7 +81,6 @@ type Stats struct {
 
 	// The memory in use at present. These fall too.
 	HistoryBytes uint64 // Bytes of versions: of the last Window on a server, with those that clients write; of the last two Windows on a client.
-	SharedBytes  uint64 // Bytes of records that sent packets of several clients share. Zero on clients.
 	Rights       uint64 // Entities that a client may write. Zero on servers.
 
 	Errors       uint64 // Errors given to OnError.
@@ -130,7 +129,7 @@ func (s *Server) Stats() Stats {
 	stats.EntitiesGrown = s.store.Grown()
 	stats.EntitiesRefused = s.store.Refused()
 	stats.HistoryEvicted = s.store.HistoryEvicted()
-	stats.HistoryBytes, stats.SharedBytes = uint64(s.store.HistoryBytes()), uint64(s.store.SharedBytes())
+	stats.HistoryBytes = uint64(s.store.HistoryBytes())
 	for _, c := range s.sessions {
 		if c.theirs != nil {
 			stats.HistoryBytes += uint64(c.theirs.HistoryBytes())

@@ -221,7 +221,7 @@ func (r *realRun) deliver() error {
 
 // counts is what has been counted so far.
 func (r *realRun) counts() realCounts {
-	k := realCounts{lists: r.game.store.ListsShared(), bytes: r.bytes, sent: r.sent}
+	k := realCounts{lists: r.game.store.PagesShared(), bytes: r.bytes, sent: r.sent}
 	k.made, k.again = r.game.store.Shared()
 	for _, c := range r.clients {
 		s, p := c.view.Stats(), c.server.Stats()

@@ -238,7 +238,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 		}
 	}
 	r.bytesBefore, r.packetsBefore, r.callsBefore = r.socket.sentBytes, r.socket.sent, r.socket.calls
-	r.listsBefore = r.server.Store().ListsShared()
+	r.listsBefore = r.server.Store().PagesShared()
 	for start := time.Now(); time.Since(start) < budget || len(r.ticks) < 30; {
 		if err := r.turn(true); err != nil {
 			return err
@@ -250,7 +250,7 @@ func (r *tickRun) measure(budget time.Duration) error {
 		}
 	}
 	r.measured, r.packets, r.calls = r.socket.sentBytes-r.bytesBefore, r.socket.sent-r.packetsBefore, r.socket.calls-r.callsBefore
-	r.lists = r.server.Store().ListsShared() - r.listsBefore
+	r.lists = r.server.Store().PagesShared() - r.listsBefore
 	if err := r.countAllocations(); err != nil {
 		return err
 	}

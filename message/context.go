@@ -41,6 +41,7 @@ func (c *Context) Loopback() bool { return c.Sender == c.Local }
 type Message struct {
 	NotBefore tick.Tick        // not handled before this tick, see Inbound.Due; tick.None for at once
 	Entity    wire.NetworkID   // not handled before this entity exists at the receiver; zero for no entity
+	State     tick.Tick        // not handled before the sender's state of Entity as of this tick is here; tick.None for at once
 	Cost      int              // of a reliable message in credit; given to its source as freed once it is done with
 	Call      uint16           // number of the call that it belongs to, if HasCall
 	HasCall   bool             // it is a question or an answer, which goes to Config.Special

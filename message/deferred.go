@@ -155,6 +155,9 @@ func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	if s.overtaken(m, aside) {
 		return stale
 	}
+	if in.early(s, m) {
+		return NotYet
+	}
 	answer := Exists
 	if !m.Entity.IsZero() && in.config.Exists != nil {
 		answer = in.config.Exists(m.Entity)
@@ -163,6 +166,11 @@ func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 		return NotYet
 	}
 	return answer
+}
+
+// early reports whether a message has come before the state of its entity that it waits for.
+func (in *Inbound) early(s *Source, m *Message) bool {
+	return m.State != tick.None && in.config.Ready != nil && !in.config.Ready(s.id, m.Entity, m.State)
 }
 
 // drop gives up a message for good, for what verdict said.

@@ -27,18 +27,6 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 	return ok
 }
 
-// handleCopy calls the handler with a copy of a value that did not travel.
-func (c *CodecOf[T]) handleCopy(ctx *Context, m *T) {
-	b := borrow[T](ctx.scratch, c.number)
-	b.value = *m
-	c.handle(ctx, &b.value)
-	if poisoning {
-		var zero T // what the value refers to is the sender's, and stays as it is
-		b.value = zero
-	}
-	b.giveBack()
-}
-
 // handleRun calls the handler for the message at the head of a queue and for all that follow it in this Drain and have the
 // same context: so that what a call through an interface costs is paid once a packet. What handlers push may move the
 // queue's memory, so nothing of it is kept over a call.

@@ -27,6 +27,9 @@ type Config struct {
 
 	// Exists says of an entity whether messages about it may be handled; nil says that every entity is there.
 	Exists func(id wire.NetworkID) Existence
+	// Ready says whether the state of an entity as of a tick has come from an end, and is in the world: messages that wait
+	// for it may be handled. It says yes of an entity that will have no such state any more. Nil says that it always has.
+	Ready func(from wire.ClientID, id wire.NetworkID, state tick.Tick) bool
 	// Special handles messages that belong to a call, and those of types below wire.FirstUserMessage. The payload is good
 	// during the call only. Nil drops them.
 	Special func(ctx *Context, payload []byte)
@@ -67,6 +70,7 @@ type Inbound struct {
 	filling  uint64 // counts how often the frame was empty
 	buffer   []byte // payload of a deferred message that is handled
 	draining bool
+	queues   bool // nothing is handled at once
 
 	redelivering bool
 	nested       int // loopback messages handled at once since Drain began
@@ -102,6 +106,10 @@ func NewInbound(c Config) *Inbound {
 func (in *Inbound) SetLocal(id wire.ClientID) {
 	in.config.Local, in.local.id, in.localAt = id, id, -1
 }
+
+// Queue has messages of this process wait for the next Drain of their stage, also those of the present stage, until it is called
+// with false.
+func (in *Inbound) Queue(on bool) { in.queues = on }
 
 // Local returns the source of what the end sends to itself, for its Fault.
 func (in *Inbound) Local() *Source { return in.local }

@@ -12,9 +12,9 @@ type Limits struct {
 	Sources       int           // how many sources share Bytes: each is sure of an equal part of half of them; default 64
 	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
 	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
-	Deferred      int           // unreliable messages of one source that wait for a tick or an entity; default 64. Credit bounds reliable ones
+	Deferred      int           // unreliable messages of one source that wait for a tick, an entity or its state; default 64. Credit bounds reliable ones
 	DeferredBytes int           // bytes of payload of these; default 16 KiB
-	DeferredTime  time.Duration // how long one waits at most, and a reliable one for its entity; default 2 s
+	DeferredTime  time.Duration // how long one waits at most, and a reliable one for its entity and that one's state; default 2 s
 	Nested        int           // loopback messages handled at once from within others, in one Drain; the rest is queued; default 4096
 }
 
@@ -58,8 +58,9 @@ type Stats struct {
 	DeferredFull  uint64 // not put aside for Limits.Deferred or Limits.DeferredBytes
 	DeferredLate  uint64 // dropped for Limits.DeferredTime
 	Undeliverable uint64 // dropped because their entity will never exist here, or did not come in time if they are reliable
+	StateLate     uint64 // reliable ones that waited for the state of their entity for Limits.DeferredTime, and then no longer
 	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
 	Panics        uint64 // handlers that panicked
-	Unrecorded    uint64 // handled and not kept for the history: no room, or handled at once and not to be encoded
+	Unrecorded    uint64 // handled and not kept for the history: no room
 	Grown         uint64 // times that a queue's memory grew
 }

@@ -44,8 +44,8 @@ func (in *Inbound) expireLoose(s *Source) {
 	d.fifo, d.fifoHead = d.fifo[:0], 0
 }
 
-// expireReady drops the reliable messages that wait for nothing but their entity, and for too long. It reports whether it
-// dropped any.
+// expireReady drops the reliable messages that wait for nothing but their entity, and for too long. One whose entity is here,
+// and only its state is late, waits no longer. It reports whether it dropped any.
 func (in *Inbound) expireReady(s *Source, room *waitingRoom) (dropped bool) {
 	for i := 0; i < len(room.ready); i++ {
 		e := &s.deferred.list[room.ready[i].at]
@@ -54,7 +54,14 @@ func (in *Inbound) expireReady(s *Source, room *waitingRoom) (dropped bool) {
 			continue
 		}
 		in.asked++
-		if in.now-e.received <= in.limits.DeferredTime || m.NotBefore > in.due || !in.missing(m) {
+		if in.now-e.received <= in.limits.DeferredTime || m.NotBefore > in.due {
+			continue
+		}
+		if in.early(s, m) {
+			in.stats.StateLate++
+			m.State = tick.None
+		}
+		if !in.missing(m) {
 			continue
 		}
 		in.stats.Undeliverable++

@@ -8,7 +8,7 @@ type Scratch struct {
 	lanes       []uint32
 	boxes       [1 << 8]any // *box[T], by the number of the message type
 	serializers serializers
-	bytes       []byte // lent out by takeBytes
+	buffers     [][]byte // lent out by takeBytes: as many as handlers are at work within each other
 }
 
 // box is the value that a handler is given.
@@ -54,15 +54,19 @@ func another[T any](s *Scratch, number wire.MessageType, first *box[T]) *box[T] 
 // giveBack lets a value be used again.
 func (b *box[T]) giveBack() { b.taken = false }
 
-// takeBytes takes n bytes that nobody else gets until they are given back, which is to set s.bytes to them.
-func (s *Scratch) takeBytes(n int) []byte {
-	b := s.bytes
-	s.bytes = nil
+// takeBytes takes n bytes that nobody else gets until giveBytes.
+func (s *Scratch) takeBytes(n int) (b []byte) {
+	if last := len(s.buffers) - 1; last >= 0 {
+		b, s.buffers = s.buffers[last], s.buffers[:last]
+	}
 	if cap(b) < n {
 		b = make([]byte, n)
 	}
 	return b[:n]
 }
+
+// giveBytes gives back what takeBytes took.
+func (s *Scratch) giveBytes(b []byte) { s.buffers = append(s.buffers, b) }
 
 // afterPanic forgets the values that handlers which panicked did not give back.
 func (s *Scratch) afterPanic() { clear(s.boxes[:]) }

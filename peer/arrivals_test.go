@@ -114,7 +114,10 @@ func TestPiecesJoin(t *testing.T) {
 
 func TestPiecesWithFlags(t *testing.T) {
 	var c Arrivals
-	whole := Post{Flags: wire.FlagTick | wire.FlagEntity | wire.FlagCall, Tick: 513, Entity: wire.NetworkID{Index: 4000, Generation: 9}, Call: 7}
+	whole := Post{
+		Flags: wire.FlagTick | wire.FlagEntity | wire.FlagCall | wire.FlagState,
+		Tick:  513, Entity: wire.NetworkID{Index: 4000, Generation: 9}, Call: 7, State: 0x10203,
+	}
 	joined := append(whole.appendPrefix(nil), "body"...)
 	half := len(joined)/2 + 1
 	var got []Arrival
@@ -129,8 +132,20 @@ func TestPiecesWithFlags(t *testing.T) {
 	}
 	require.Equal(t, []Arrival{{
 		Channel: ordered0, Header: wire.MessageHeader{Type: 20, Stage: tick.PreUpdate, Flags: whole.Flags},
-		Tick: 513, Entity: whole.Entity, Call: 7, Body: []byte("body"), Cost: len(joined) + 2*(6+32),
+		Tick: 513, Entity: whole.Entity, Call: 7, State: 0x203, Body: []byte("body"), Cost: len(joined) + 2*(6+32),
 	}}, got)
+}
+
+// A message waits for the state of the entity that it is about, and of no other.
+func TestStateOfNoEntityIsMalformed(t *testing.T) {
+	post := Post{Type: 20, Flags: wire.FlagState, State: 5}
+	out := NewOutgoing(OutgoingConfig{}, NewPool(1200))
+	require.ErrorIs(t, out.Push(&post, nil), ErrEntity)
+	var a Arrival
+	require.ErrorIs(t, a.Open(0, wire.MessageHeader{Type: 20, Flags: wire.FlagState, Size: 2}, []byte{5, 0}), ErrMalformed)
+	require.ErrorIs(t, a.Open(0, wire.MessageHeader{Type: 20, Flags: wire.FlagState | wire.FlagEntity, Size: 3}, []byte{1, 1, 5}), ErrMalformed, "cut short")
+	require.NoError(t, a.Open(0, wire.MessageHeader{Type: 20, Flags: wire.FlagState | wire.FlagEntity, Size: 4}, []byte{1, 1, 5, 0}))
+	require.EqualValues(t, 5, a.State)
 }
 
 // TestCase11HostilePieces: counts of 0 and huge, indices beyond, counts and types that differ, pieces that overlap, sets
@@ -167,7 +182,7 @@ func TestCase11HostilePieces(t *testing.T) {
 			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment}, []byte{5, 0, 1, 0, 0, 2, 'c', 'd'})
 		},
 		"a flag that does not exist": func(c *came) error {
-			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment}, []byte{5, 0, 16, 0x40, 0, 2, 'c', 'd'})
+			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment}, []byte{5, 0, 16, 0x80, 0, 2, 'c', 'd'})
 		},
 		"a stage of its own": func(c *came) error {
 			return c.give(1, reliable0, wire.MessageHeader{Type: wire.MessageFragment, Stage: 1}, []byte{5, 0, 16, 0, 0, 2, 'c', 'd'})

@@ -17,7 +17,7 @@ var (
 	// ErrTooLarge says that a message is, or may become, larger than what one message can be; nothing was sent.
 	ErrTooLarge = errors.New("peer: message too large")
 	// ErrEntity says that a message speaks of an entity whose id cannot travel: its index is MaxEntityIndex or more, or its
-	// generation 0. Nothing was sent.
+	// generation 0; or that it waits for the state of no entity. Nothing was sent.
 	ErrEntity = errors.New("peer: no such entity id")
 	// ErrDelivery says that one of netcode's own types was sent on a channel that it does not travel on; nothing was sent.
 	ErrDelivery = errors.New("peer: the type does not travel on this channel")
@@ -35,11 +35,15 @@ type Post struct {
 	Tick    tick.Tick         // with FlagTick, its 16 low bits
 	Entity  wire.NetworkID    // with FlagEntity
 	Call    uint16            // with FlagCall
+	State   tick.Tick         // with FlagState, its 16 low bits
 }
 
 // legal returns why p cannot be sent: its type does not travel on its channel, or its entity not at all.
 func (p *Post) legal() error {
 	if p.Flags&wire.FlagEntity != 0 && (p.Entity.Index >= MaxEntityIndex || p.Entity.Generation == 0) {
+		return ErrEntity
+	}
+	if p.Flags&(wire.FlagState|wire.FlagEntity) == wire.FlagState {
 		return ErrEntity
 	}
 	if p.Type.Valid() && !travels(p.Type, p.Channel) || p.Type == wire.MessageFragment {
@@ -57,8 +61,8 @@ func travels(t wire.MessageType, ch wire.Channel) bool {
 	return (t == wire.MessageFragment) == ch.Delivery().Reliable() && (ch == 0 || t == wire.MessageFragment)
 }
 
-// maxPrefix is the most that stands before a body: number, tick, entity, call.
-const maxPrefix = 2 + 2 + 4 + 5 + 2
+// maxPrefix is the most that stands before a body: number, tick, entity, call, state.
+const maxPrefix = 2 + 2 + 4 + 5 + 2 + 2
 
 // appendPrefix appends what the flags announce, in the order of the flags.
 func (p *Post) appendPrefix(b []byte) []byte {
@@ -72,6 +76,9 @@ func (p *Post) appendPrefix(b []byte) []byte {
 	if p.Flags&wire.FlagCall != 0 {
 		b = binary.LittleEndian.AppendUint16(b, p.Call)
 	}
+	if p.Flags&wire.FlagState != 0 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(p.State))
+	}
 	return b
 }
 
@@ -83,6 +90,7 @@ type Arrival struct {
 	Tick   uint16         // with FlagTick: the low bits of the tick before which it is not to be handled
 	Entity wire.NetworkID // with FlagEntity: the entity it speaks of
 	Call   uint16         // with FlagCall: the number of the call
+	State  uint16         // with FlagState: the low bits of the tick of the entity's state that comes first
 	Number uint16         // on reliable channels: the message's number; of the last piece when it came in pieces
 	Body   []byte         // what the game encoded; not to be kept, and not to be changed
 	// Cost is what Arrivals.Freed is to be given when the message was handled, or dropped for good. 0 for unreliable ones.
@@ -114,6 +122,9 @@ func (a *Arrival) openPrefix() error {
 	if a.Header.Flags == 0 {
 		return nil
 	}
+	if a.Header.Flags&(wire.FlagState|wire.FlagEntity) == wire.FlagState {
+		return ErrMalformed
+	}
 	r := wire.NewReader(a.Body)
 	if a.Header.Flags&wire.FlagTick != 0 {
 		a.Tick = r.Uint16()
@@ -127,6 +138,9 @@ func (a *Arrival) openPrefix() error {
 	}
 	if a.Header.Flags&wire.FlagCall != 0 {
 		a.Call = r.Uint16()
+	}
+	if a.Header.Flags&wire.FlagState != 0 {
+		a.State = r.Uint16()
 	}
 	if r.Err() != nil {
 		return ErrMalformed

@@ -18,16 +18,14 @@ type sheaf struct {
 	at      [wire.MaxStrands]uint8 // where in bodies each of them goes
 	missing [wire.MaxStrands]bool  // not all that it leans on is held
 	n       int
-	taken   bool      // none of them is of an index that has any yet, and a record will have each
+	taken   bool      // a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
 	t       tick.Tick // what they lean on
 	before  tick.Tick
 	columns [wire.MaxStrandRows]wire.Column
 	strands wire.Strands
-	next    [wire.MaxStrands]uint32 // whose bodies are likely made next,
-	soon    int                     // and how many these are
-	bodies  [ahead]*bodyEntry       // those that were made ahead, by the entity's place among those that are fetched together
+	bodies  [wire.MaxStrands]*bodyEntry // those that were made
 }
 
 const (
@@ -52,17 +50,6 @@ func (s *Schema) together(rows Mask) bool {
 	return true
 }
 
-// makeAhead makes the bodies that records of the next entities of a list will have.
-func (p *packetWriter) makeAhead(entries []sentEntry) {
-	b := p.sheaf()
-	for i := range entries {
-		if e := &entries[i]; b != nil && !e.despawn {
-			p.bind(b, e.index, i)
-		}
-	}
-	p.makeBound(b)
-}
-
 // makeAheadOf makes the bodies that records of the others among 64 entities will
 // have. Where the first was made for another client, so were the rest, most often.
 func (p *packetWriter) makeAheadOf(w int, word uint64) {
@@ -76,7 +63,7 @@ func (p *packetWriter) makeAheadOf(w int, word uint64) {
 		}
 	}
 	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
-		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word)), 0); b.n == wire.MaxStrands || word&(word-1) == 0 {
+		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == wire.MaxStrands || word&(word-1) == 0 {
 			p.makeBound(b)
 			b.n = 0
 		}
@@ -87,7 +74,7 @@ func (p *packetWriter) makeAheadOf(w int, word uint64) {
 func (p *packetWriter) sheaf() *sheaf {
 	d, now := p.desk, p.s
 	b := &d.sheaf
-	b.bodies, b.n, b.room = [ahead]*bodyEntry{}, 0, (p.limit-p.w.Bits())/leastRecord
+	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
 	if b.room < leastTogether || p.v.store.watch != nil || p.v.whole.on || d.first != nil && d.first.tick == now {
 		return nil
 	}
@@ -97,31 +84,33 @@ func (p *packetWriter) sheaf() *sheaf {
 
 // bind makes an entity's body one of those that are made together, if its record
 // will be the usual one, and it leans on the same as the first of them.
-func (p *packetWriter) bind(b *sheaf, index uint32, at int) {
+func (p *packetWriter) bind(b *sheaf, index uint32) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
 		return
 	}
 	var room slot
 	q, rows := v.slot(index, &room), v.maskOf(index)
-	if q.base == tick.None || q.mask != rows || !p.guessed(index, q) {
+	base := q.base
+	if p.again {
+		if base = p.listPage.ref; v.rowsSince(index) > base {
+			return
+		}
+	} else if q.mask != rows || !v.newest(index, q, p.upTo) {
 		return
 	}
-	lean := p.before(q)
-	if e := p.desk.bodies.find(index, rows, q.base, lean); e != nil {
-		if !e.none {
-			b.bodies[at] = e
-		}
+	lean, known := p.before(index, q)
+	if base == tick.None || !known || p.desk.bodies.find(index, rows, base, lean) != nil {
 		return
 	}
 	if b.n == 0 {
-		if p.s-q.base >= s.cfg.Window || !s.schema.together(rows&^s.schema.tags) {
+		if p.s-base >= s.cfg.Window || !s.schema.together(rows&^s.schema.tags) {
 			return
 		}
-		b.mask, b.t, b.before = rows, q.base, lean
+		b.mask, b.t, b.before = rows, base, lean
 	}
-	if rows == b.mask && q.base == b.t && lean == b.before && b.room > 0 {
-		b.index[b.n], b.at[b.n] = index, uint8(at)
+	if rows == b.mask && base == b.t && lean == b.before && b.room > 0 {
+		b.index[b.n], b.at[b.n] = index, uint8(b.n)
 		b.n++
 		b.room--
 	}
@@ -130,9 +119,6 @@ func (p *packetWriter) bind(b *sheaf, index uint32, at int) {
 // makeBound makes the bodies that were bound, if they are worth it.
 func (p *packetWriter) makeBound(b *sheaf) {
 	if b != nil && b.n >= leastTogether {
-		for _, index := range b.index[:b.n] {
-			p.desk.bodies.any.set(index)
-		}
 		p.desk.bodies.addAll(p.v.store, b)
 	}
 }
@@ -157,16 +143,14 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 			continue
 		}
 		index, e := of.index[k], &entries[n]
-		if of.taken { // and none of them has another one
-			b.first[index] = n
-		} else if at := b.first[index]; at == 0 || at >= n || entries[at].index != index {
-			b.first[index] = n
-		} else {
-			chain(entries, at, n)
+		next := uint32(0)
+		if at := b.first[index]; at != 0 && at < n && entries[at].index == index {
+			next = at
 		}
+		b.first[index] = n
 		word, all := of.strands.Word(k)
 		e.t, e.before, e.mask, e.word = of.t, of.before, of.mask, word
-		e.bits, e.at, e.next, e.index, e.place = uint32(of.strands.Bits(k)), 0, 0, index, n
+		e.bits, e.at, e.next, e.index, e.place = uint32(of.strands.Bits(k)), 0, next, index, n
 		if !all {
 			e.at = uint32(a.code.Bits() / 64)
 			a.code.Reserve(usualWords)
@@ -199,13 +183,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	b.strands.Begin(b.n, s.schema.codes.which[n-1], b.columns[:n], &v)
 	for m, i := rows, 0; m != 0; m, i = m&(m-1), i+1 {
 		row := m.next()
-		if b.soon > 0 {
-			s.askPast(row, &way, b.next[:b.soon])
-		}
 		s.schema.codes.deltas[row].CodeColumn(&b.strands, &b.columns[i], &v)
-		if b.soon > 0 {
-			s.askNow(row, b.next[:b.soon])
-		}
 	}
 }
 

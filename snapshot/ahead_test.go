@@ -112,10 +112,6 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 			}
 		}
 		of.mask, of.t, of.before = mask, base, before
-		of.soon = random.IntN(wire.MaxStrands + 1) // what is asked for changes nothing, whose rows it is, and whether these are there
-		for k := range of.next[:of.soon] {
-			of.next[k] = uint32(index+wire.MaxStrands+k) % (uint32(random.Uint64N(1<<random.IntN(32))) + 1)
-		}
 		s.desk.bodies.addAll(s, of)
 		var alone arena
 		for k, at := range of.index[:of.n] {

@@ -8,7 +8,7 @@ import (
 // Bits says where the bits of snapshots went. All of them together are as many
 // as the payloads had.
 type Bits struct {
-	Header     uint64          // tick, epoch, part, and which earlier packet's list is gone through
+	Header     uint64          // tick, epoch, and to which earlier ticks lists refer
 	List       uint64          // which entities are spoken of
 	Heads      uint64          // records that are not the usual ones: generation, age, which components
 	Despawns   uint64          // the whole list of them, its end included
@@ -129,9 +129,6 @@ func (d *dumper) all(payload []byte, near tick.Tick) {
 	d.printf("   tick %d\n", d.s)
 	if d.b.Bool() {
 		d.printf("   resynced, epoch %d\n", d.b.Read(16))
-	}
-	if part := d.b.Var(); part != 0 {
-		d.printf("   part %d\n", part)
 	}
 	d.account(header)
 	end := d.despawns() && d.records()

@@ -39,7 +39,6 @@ type bodyEntry struct {
 // bodies are those of one tick.
 type bodies struct {
 	first  []uint32 // by index, where in its arena the first one is that was made of it, if that is of the index: else of an earlier tick
-	any    bitset   // of which indexes there are
 	arenas []arena  // those of an index in arena index >> shift
 	shift  uint
 	tick   tick.Tick
@@ -77,8 +76,6 @@ const oneArena = 31
 func (b *bodies) begin(s *Store, shift uint) {
 	b.tick, b.shift = s.tick, shift
 	b.first = grown(b.first, len(s.gens), cap(s.gens))
-	b.any = b.any.grownTo(cap(s.gens))
-	clear(b.any[:(len(s.gens)+63)/64])
 	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
 		b.arenas = append(b.arenas, arena{})
 	}
@@ -137,7 +134,7 @@ func (b *bodies) firstOf(index uint32) (*arena, *bodyEntry) {
 func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 	a, e := b.place(s, index)
 	e.t, e.before, e.mask, e.index = t, before, mask, index
-	e.word, e.bits, e.at, e.next, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, 0, false, false
+	e.word, e.bits, e.at, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, false, false
 	s.makeBody(a, e, 0)
 	return e
 }
@@ -157,25 +154,15 @@ func (b *bodies) used(e *bodyEntry) {
 // place is an entry for another body of an index.
 func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
 	a, e := b.firstOf(index)
-	n := uint32(len(a.entries))
-	if e == nil {
-		b.first[index] = n
-		b.any.set(index)
-	} else {
-		chain(a.entries, e.place, n)
+	n, next := uint32(len(a.entries)), uint32(0)
+	if e != nil {
+		next = e.place
 	}
+	b.first[index] = n
 	a.room(s, 1)
 	a.entries = a.entries[:n+1]
-	a.entries[n].place = n
+	a.entries[n].place, a.entries[n].next = n, next
 	return a, &a.entries[n]
-}
-
-// chain makes the n-th entry another body of what that at a place is of.
-func chain(entries []bodyEntry, at, n uint32) {
-	for entries[at].next != 0 {
-		at = entries[at].next
-	}
-	entries[at].next = n
 }
 
 // room makes room for some more entries.

@@ -9,15 +9,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// payloadOf is a payload of tick 2, of an epoch and a part, of which write writes all from the despawns on.
-func payloadOf(epoch uint16, part uint64, write func(w *wire.BitWriter)) []byte {
+// payloadOf is a payload of tick 2, of an epoch, of which write writes all from the despawns on.
+func payloadOf(epoch uint16, write func(w *wire.BitWriter)) []byte {
 	buf := make([]byte, 200)
 	w := wire.NewBitWriter(buf)
 	w.Write(2, 16)
 	if w.Bool(epoch > 0); epoch > 0 {
 		w.Write(uint64(epoch), 16)
 	}
-	w.Var(part)
 	write(&w)
 	return buf[:w.Finish()]
 }
@@ -59,13 +58,16 @@ func despawnsOf(schema *Schema, gaps ...uint64) func(w *wire.BitWriter) {
 // What a payload says beyond a bound is refused, and what lies at the bound is taken.
 func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 	schema := runSchema(t)
-	again := func(part, near uint64) func(w *wire.BitWriter) {
+	lists := func(back, near, skip uint64) func(w *wire.BitWriter) { // of tick 2 - 1 - back
 		return func(w *wire.BitWriter) {
 			w.Bool(false)
 			w.Bool(true)
 			w.Var(0)
-			w.Var(part)
+			w.Bool(true)
+			w.Bool(false)
+			w.Var(back)
 			w.Var(near)
+			w.Var(skip)
 		}
 	}
 	for _, c := range []struct {
@@ -73,20 +75,21 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 		payload []byte
 		want    error
 	}{
-		{"a spawn at the last index", payloadOf(0, 0, spawnsOf(schema, MaxEntities-1)), nil},
-		{"a spawn behind it", payloadOf(0, 0, spawnsOf(schema, MaxEntities)), ErrMalformed},
-		{"a spawn behind that of the last index", payloadOf(0, 0, spawnsOf(schema, MaxEntities-1, 0)), ErrMalformed},
-		{"a despawn at the last index", payloadOf(0, 0, despawnsOf(schema, MaxEntities-1)), nil},
-		{"a despawn behind it", payloadOf(0, 0, despawnsOf(schema, MaxEntities)), ErrMalformed},
-		{"a despawn of no 32 bits", payloadOf(0, 0, despawnsOf(schema, 1<<32)), ErrMalformed},
-		{"the last part", payloadOf(0, maxParts-1, spawnsOf(schema, 1)), nil},
-		{"a part behind it", payloadOf(0, maxParts, spawnsOf(schema, 1)), ErrMalformed},
-		{"the list of the last part", payloadOf(0, 0, again(maxParts-1, 0)), ErrBaseline},
-		{"the list of a part behind it", payloadOf(0, 0, again(maxParts, 0)), ErrMalformed},
-		{"a tick too near to that of the list", payloadOf(0, 0, again(0, mostNear+1)), ErrMalformed},
-		{"the epoch that was asked for", payloadOf(1, 0, spawnsOf(schema, 1)), nil},
-		{"the epoch after it", payloadOf(2, 0, spawnsOf(schema, 1)), ErrMalformed},
-		{"an epoch half the way around", payloadOf(1<<15, 0, spawnsOf(schema, 1)), ErrMalformed},
+		{"a spawn at the last index", payloadOf(0, spawnsOf(schema, MaxEntities-1)), nil},
+		{"a spawn behind it", payloadOf(0, spawnsOf(schema, MaxEntities)), ErrMalformed},
+		{"a spawn behind that of the last index", payloadOf(0, spawnsOf(schema, MaxEntities-1, 0)), ErrMalformed},
+		{"a despawn at the last index", payloadOf(0, despawnsOf(schema, MaxEntities-1)), nil},
+		{"a despawn behind it", payloadOf(0, despawnsOf(schema, MaxEntities)), ErrMalformed},
+		{"a despawn of no 32 bits", payloadOf(0, despawnsOf(schema, 1<<32)), ErrMalformed},
+		{"a list", payloadOf(0, lists(0, 0, maxPages-1)), ErrBaseline},
+		{"a list of tick 0", payloadOf(0, lists(1, 0, 0)), ErrMalformed},
+		{"a list of a page behind the last", payloadOf(0, lists(0, 0, maxPages)), ErrMalformed},
+		{"a second baseline too far back", payloadOf(0, lists(0, mostNear+1, 0)), ErrMalformed},
+		{"a second baseline before all ticks", payloadOf(0, lists(0, 1, 1)), ErrMalformed},
+		{"a usual list that is told at length", payloadOf(0, lists(0, 1, 0)), ErrMalformed},
+		{"the epoch that was asked for", payloadOf(1, spawnsOf(schema, 1)), nil},
+		{"the epoch after it", payloadOf(2, spawnsOf(schema, 1)), ErrMalformed},
+		{"an epoch half the way around", payloadOf(1<<15, spawnsOf(schema, 1)), ErrMalformed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := NewReplica(schema, Config{Window: 16}, 1)
@@ -95,7 +98,7 @@ func TestPayloadsBeyondABoundAreMalformed(t *testing.T) {
 		})
 	}
 	r := NewReplica(schema, Config{Window: 16}, 1)
-	require.ErrorIs(t, r.Read(payloadOf(1, 0, spawnsOf(schema, 1))), ErrMalformed, "nothing was asked for")
+	require.ErrorIs(t, r.Read(payloadOf(1, spawnsOf(schema, 1))), ErrMalformed, "nothing was asked for")
 }
 
 // A payload with more entities than this end takes is refused whole.
@@ -105,13 +108,13 @@ func TestReplicaTakesNoMoreThanMaxEntities(t *testing.T) {
 		r := NewReplica(schema, Config{Window: 16, MaxEntities: 10}, 1)
 		return r, r.Read(payload)
 	}
-	r, err := read(payloadOf(0, 0, spawnsOf(schema, 9)))
+	r, err := read(payloadOf(0, spawnsOf(schema, 9)))
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Len())
 	require.Equal(t, 10, r.MaxEntities())
 	for name, payload := range map[string][]byte{
-		"a spawn":   payloadOf(0, 0, spawnsOf(schema, 3, 6)),
-		"a despawn": payloadOf(0, 0, despawnsOf(schema, 3, 6)),
+		"a spawn":   payloadOf(0, spawnsOf(schema, 3, 6)),
+		"a despawn": payloadOf(0, despawnsOf(schema, 3, 6)),
 	} {
 		r, err := read(payload)
 		require.ErrorIs(t, err, ErrTooMany, name)
@@ -126,7 +129,7 @@ func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 	schema := runSchema(t)
 	r := NewReplica(schema, Config{Window: 64, MaxEntities: 10}, 1)
 	next := func(generation uint64) error {
-		payload := payloadOf(0, 0, func(w *wire.BitWriter) {
+		payload := payloadOf(0, func(w *wire.BitWriter) {
 			for range 10 {
 				w.Bool(true)
 				w.Var(0)
@@ -146,7 +149,7 @@ func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 	require.ErrorIs(t, next(3), ErrTooMany)
 	require.Equal(t, 20, r.numbers.used)
 	for now := tick.Tick(4); now < 400; now++ { // those that are gone for two windows are forgotten
-		payload := payloadOf(0, 0, spawnsOf(schema, 1))
+		payload := payloadOf(0, spawnsOf(schema, 1))
 		payload[0], payload[1] = byte(now), byte(now>>8)
 		_ = r.Read(payload)
 	}

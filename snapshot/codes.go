@@ -12,21 +12,8 @@ import (
 type codes struct {
 	deltas []*wire.Delta          // by row; nil for tags
 	which  [whichRows]*wire.Table // by number of rows less one: which of them differ from T
-	four   *wire.Table            // which of the next four entities of the packet that this one follows there are records of
-	gap    *wire.Table            // how far it is to the next entity that was not in that packet
-
-	// The bytes of a payload behind which there are no more records, where they begin
-	// with a byte and there is no list.
-	end     [2]byte
-	endSize int
-	gaps    [33]gapCode // by class: those of the records that a payload without a list begins with
-}
-
-// gapCode is the code of a class of gaps, of records that are not the usual ones, behind the two bits of a payload that has no despawns and no list.
-type gapCode struct {
-	code, mask uint64 // mask: which bits of the payload say it, with those of the gap
-	raw        uint32 // which bits of the gap follow
-	size, all  uint16 // how many bits stand in front of those, and with them
+	four   *wire.Table            // which of the next four entities of a page there are records of
+	gap    *wire.Table            // how far it is to the next entity that is in no list
 }
 
 // whichRows is how many rows have their changes told by one symbol.
@@ -65,14 +52,6 @@ func (s *Schema) SetTables(source wire.TableSource) error {
 	}
 	if c.gap, err = source.Table("list.gap", "list.gap", gapCount, 2); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
-	}
-	end, n := c.gap.Bits(0, gapEnd)
-	c.end, c.endSize = [2]byte{byte(end), byte(end >> 8)}, int(n+7)/8
-	for class := range c.gaps {
-		code, n := c.gap.Bits(0, 2+2*class)
-		raw := uint32(1)<<max(class, 1)>>1 - 1
-		c.gaps[class] = gapCode{code: code << 2, raw: raw, size: uint16(n + 2), all: uint16(int(n) + 2 + bits.OnesCount32(raw))}
-		c.gaps[class].mask = 1<<c.gaps[class].all - 1
 	}
 	s.codes = c
 	return nil

@@ -81,7 +81,7 @@ func (p *packetWriter) compose(r *round, q *roundPacket) bool {
 	v, s := p.v, p.v.store
 	b := packetWriter{v: v, desk: p.desk, w: wire.NewBitWriter(q.room[:v.payload]), s: p.s}
 	b.header()
-	b.w.Write(0, 2) // neither despawns nor a list
+	b.w.Write(0, 2) // neither despawns nor lists
 	begun := measure{codes: &s.schema.codes, rows: s.schema.Rows(), bits: b.w.Bits()}
 	apart := r.pick(s, begun, v.payload)
 	if len(r.picked) == 0 {
@@ -103,13 +103,13 @@ func (p *packetWriter) compose(r *round, q *roundPacket) bool {
 
 // note notes a record.
 func (q *roundPacket) note(index uint32, mask Mask) {
-	q.entries = append(q.entries, sentEntry{index: index, mask: mask})
 	w, bit := index>>6, uint64(1)<<(index&63)
-	if last := len(q.words) - 1; last >= 0 && q.words[last].word == w {
-		q.words[last].of |= bit
+	q.n++
+	if last := len(q.groups) - 1; last >= 0 && q.groups[last].word == w && q.groups[last].rows == mask {
+		q.groups[last].of |= bit
 		return
 	}
-	q.words = append(q.words, wordOf{w, bit})
+	q.groups = append(q.groups, sentGroup{of: bit, rows: mask, word: w})
 }
 
 // whole writes a record: by itself where it cannot go on with a run, or is not to.

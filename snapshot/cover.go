@@ -94,7 +94,6 @@ func (c *covers) drop(i int) { c.list = slices.Delete(c.list, i, i+1) }
 
 // uncover writes what covers stand for into all lives.
 func (r *Replica) uncover() {
-	r.sequel.forget()
 	for i := range r.covers.list {
 		r.write(r.covers.list[i])
 	}
@@ -108,7 +107,6 @@ func (r *Replica) bare(index uint32) {
 	if !in {
 		return
 	}
-	r.sequel.forget()
 	c := &r.covers.list[i]
 	from := max(c.index, index/uncovered*uncovered)
 	until := min(c.end(), (index/uncovered+1)*uncovered)

@@ -65,7 +65,6 @@ func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wir
 	w := wire.NewBitWriter(buf)
 	w.Write(uint64(s.Low()), 16)
 	w.Bool(false) // no resync
-	w.Var(0)      // first part
 	next := uint32(0)
 	for _, id := range dead {
 		w.Bool(true)
@@ -74,7 +73,7 @@ func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wir
 		next = id.Index + 1
 	}
 	w.Bool(false) // no more despawns
-	w.Bool(false) // no list
+	w.Bool(false) // no lists
 	symbol, raw, n := gapSymbol(id.Index, true)
 	d.store.schema.codes.gap.Write(&w, 0, symbol)
 	w.Write(raw, n)

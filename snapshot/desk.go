@@ -12,23 +12,14 @@ type Desk struct {
 	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
 	bodies bodies
 	sheaf  sheaf
-	swath  swath
-	lists  sharedLists
+	texts  pageTexts
 	rounds rounds
-	apart  bool   // a test's: nothing is swept
-	least  int    // a test's: entities of a list that are gone through at once if they can be; 0: leastAtOnce
-	swept  uint64 // entities of lists that were, since the beginning,
-	alike  uint64 // of which it was asked by words that they are alike,
-	// sweptOthers is how many others had their records so.
-	sweptOthers uint64
-	// fetched is of no meaning: that it is kept makes fetch touch.
-	fetched uint32
+	apart  bool // a test's: no page is written at once
 }
 
 // NewDesk returns a Desk, which the Store keeps for good.
 func (s *Store) NewDesk() *Desk {
 	d := &Desk{store: s, first: &s.desk.bodies}
-	d.lists.pool = s.shared
 	s.desks = append(s.desks, d)
 	return d
 }
@@ -55,35 +46,13 @@ func (d *Desk) shared() (made, again uint64) {
 	return made, d.bodies.shared
 }
 
-// ListsShared is how often what a packet goes through again of an earlier one
-// was copied from another client's packet.
-func (s *Store) ListsShared() uint64 {
-	n := s.desk.lists.copied
+// PagesShared is how often the records of a page were copied from another client's packet.
+func (s *Store) PagesShared() uint64 {
+	n := s.desk.texts.copied
 	for _, d := range s.desks {
-		n += d.lists.copied
+		n += d.texts.copied
 	}
 	return n
-}
-
-// forgetLists makes lists that were written be written anew.
-func (s *Store) forgetLists() {
-	s.desk.lists.n = 0
-	for _, d := range s.desks {
-		d.lists.n = 0
-	}
-}
-
-// fetch touches where the bodies of the next entities of a packet are, or will be,
-// if they wait: all at once, as View.fetch does.
-func (d *Desk) fetch(entries []sentEntry, waits bitset) {
-	first := d.bodies.first
-	var any uint32
-	for i := range entries {
-		if index := entries[i].index; int(index) < len(first) && waits.has(index) {
-			any |= first[index]
-		}
-	}
-	d.fetched = any
 }
 
 // sharedBody is the body of a record with rows that travel as what differs,
@@ -122,4 +91,25 @@ func (d *Desk) ready() {
 	if d.bodies.tick != d.store.tick {
 		d.bodies.begin(d.store, oneArena)
 	}
+}
+
+// madeBody is the body of a record as usual, nil if it was not made yet, and whose
+// it is.
+func (d *Desk) madeBody(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
+	if d.first != nil && d.first.tick == d.store.tick {
+		if e := d.first.find(index, mask, t, before); e != nil {
+			return e, d.first
+		}
+	}
+	d.ready()
+	return d.bodies.find(index, mask, t, before), &d.bodies
+}
+
+// used notes that a record has a body that was made before.
+func (d *Desk) used(e *bodyEntry, of *bodies) {
+	if of == d.first { // which other desks read at the same time
+		d.bodies.shared++
+		return
+	}
+	of.used(e)
 }

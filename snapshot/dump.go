@@ -16,10 +16,9 @@ type dumper struct {
 	b      wire.BitReader
 	dst    []byte
 	s      tick.Tick // the packet's own
-	again  bool      // the list is gone through
-	upTo   tick.Tick // R, or the packet's own without a list
-	listed tick.Tick // R, where the payload names another tick too; else tick.None
-	near   tick.Tick // that one
+	upTo   tick.Tick // U: the newest R that lists may have, or the packet's own without lists
+	listed tick.Tick // R, while a list is read; else tick.None
+	near   tick.Tick // N then; tick.None: none
 	past   Past
 	lanes  []uint32
 	bits   *Bits  // nil: it prints
@@ -35,8 +34,8 @@ type Past interface {
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
 	// BaseAt is a row as a record that leans on tick t takes it; false when that is not known.
 	BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
-	// ListAt is the entities that a part of a tick spoke of.
-	ListAt(t tick.Tick, part int) ([]uint32, bool)
+	// ListAt is the indexes of which there are records of a tick, in ascending order.
+	ListAt(t tick.Tick) ([]uint32, bool)
 	// Window is W.
 	Window() tick.Tick
 }
@@ -70,9 +69,12 @@ func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
 	return base.tick, base.life >= 0
 }
 
-// ListAt implements Past. The slice is the Replica's own.
-func (r *Replica) ListAt(t tick.Tick, part int) ([]uint32, bool) {
-	list, _, ok := r.past.list(t, part)
+// ListAt implements Past.
+func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
+	records, ok := r.past.spots(t)
+	for _, at := range records {
+		list = append(list, at.index)
+	}
 	return list, ok
 }
 
@@ -137,11 +139,10 @@ func (d *dumper) records() bool {
 	context := 0
 	d.upTo = d.s
 	if d.b.Bool() {
-		context, d.again = 1, true
-		if !d.list() {
+		context = 1
+		if !d.lists() {
 			return false
 		}
-		d.again = false
 	}
 	d.account(header)
 	var next uint32
@@ -160,45 +161,92 @@ func (d *dumper) records() bool {
 	}
 }
 
-// list prints the records about entities of an earlier payload.
-func (d *dumper) list() bool {
+// lists prints the records about entities of which there were records of earlier ticks.
+func (d *dumper) lists() bool {
 	d.upTo = d.s - tick.Tick(min(d.b.Var(), 1<<31)) - 1
-	part := int(d.b.Var() & (maxParts - 1))
-	if near := d.b.Var(); near > 0 && near <= mostNear {
-		d.listed = d.upTo
-		d.near = d.listed - tick.Tick(near)
-		d.printf("   records against tick %d lean on tick %d too\n", d.listed, d.near)
+	for next := uint32(0); d.b.Bool(); {
+		back, near, skip := uint64(0), uint64(1), uint64(0)
+		if !d.b.Bool() {
+			back, near, skip = d.b.Var(), d.b.Var(), d.b.Var()
+		}
+		d.listed, d.near = d.upTo-tick.Tick(min(back, 1<<31)), tick.None
+		if d.b.Failed() || near > mostNear || d.listed <= tick.None {
+			return d.illegal("list")
+		}
+		if near > 0 {
+			d.near = d.listed - tick.Tick(near)
+		}
+		next += uint32(min(skip, maxPages))
+		d.printf("   entities of tick %d, from %d on; those of tick %d against that too\n", d.listed, next*pageEntities, d.near)
+		var list []uint32
+		known := false
+		if d.past != nil {
+			list, known = d.past.ListAt(d.listed)
+		}
+		if !known {
+			d.printf("   records of tick %d, which are not known here\n", d.listed)
+			return false
+		}
+		for len(list) > 0 && list[0] < next*pageEntities {
+			list = list[1:]
+		}
+		d.account(header)
+		for end := false; !end; {
+			var ok bool
+			if list, end, ok = d.page(list, &next); !ok {
+				return false
+			}
+		}
 	}
-	var list []uint32
-	known := false
-	if d.past != nil && !d.b.Failed() {
-		list, known = d.past.ListAt(d.upTo, part)
+	d.listed, d.near = tick.None, tick.None
+	return !d.b.Failed()
+}
+
+// page prints the records about the entities of the first page of a list, and returns the rest of the list.
+func (d *dumper) page(list []uint32, next *uint32) (rest []uint32, end, ok bool) {
+	all := d.b.Bool()
+	some := !all && d.b.Bool()
+	end = !all && !some && !d.b.Bool()
+	d.account(places)
+	switch {
+	case d.b.Failed():
+		return nil, false, false
+	case end:
+		return nil, true, true
+	case len(list) == 0:
+		return nil, false, d.illegal("page")
 	}
-	if !known {
-		d.printf("   entities of part %d of tick %d, which are not known here\n", part, d.upTo)
-		return false
+	n, number := 1, list[0]/pageEntities
+	for n < len(list) && list[n]/pageEntities == number {
+		n++
 	}
-	d.account(header)
+	of := list[:n]
+	list, *next = list[n:], number+1
+	for i := 0; all && i < len(of); i++ {
+		if !d.record(of[i], false) {
+			return nil, false, false
+		}
+	}
 	context := afterAll
-	for at := 0; at < len(list); at += fourSize {
+	for at := 0; some && at < len(of); at += fourSize {
 		symbol := d.schema.codes.four.Read(&d.b, context)
 		d.account(places)
 		switch {
 		case d.b.Failed():
-			return false
+			return nil, false, false
 		case symbol == fourNone:
-			return true
-		case at+bits.Len(uint(symbol)) > len(list):
-			return d.illegal("entity")
+			return list, false, true
+		case at+bits.Len(uint(symbol)) > len(of):
+			return nil, false, d.illegal("entity")
 		}
 		for m := symbol; m != 0; m &= m - 1 {
-			if !d.record(list[at+bits.TrailingZeros(uint(m))], false) {
-				return false
+			if !d.record(of[at+bits.TrailingZeros(uint(m))], false) {
+				return nil, false, false
 			}
 		}
 		context = afterFour(symbol)
 	}
-	return true
+	return list, false, true
 }
 
 // record prints one entity.
@@ -275,8 +323,8 @@ func (d *dumper) run(generation uint32, mask Mask) bool {
 
 // guess is T of a record that does not say.
 func (d *dumper) guess(index uint32) (tick.Tick, bool) {
-	if d.again {
-		return d.upTo, true
+	if d.listed != tick.None {
+		return d.listed, true
 	}
 	if d.past == nil {
 		return tick.None, false
@@ -284,20 +332,19 @@ func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 	return d.past.NewestAt(index, d.upTo)
 }
 
-// before is T' if it is leaned on.
+// before is T' if there is one: N where that is named, else prior, what the record of T was coded against.
 func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
-	if prior == tick.None || d.s-prior >= d.past.Window() {
+	t := prior
+	if d.near != tick.None {
+		t = d.near
+	}
+	if t == tick.None || d.past == nil || d.s-t >= d.past.Window() {
 		return tick.None
 	}
-	if was, _, ok := d.past.RecordAt(index, prior); !ok || was != rows {
-		return tick.None
+	if was, _, ok := d.past.RecordAt(index, t); ok && was == rows {
+		return t
 	}
-	if base == d.listed && d.near > prior {
-		if was, _, ok := d.past.RecordAt(index, d.near); ok && was == rows {
-			return d.near
-		}
-	}
-	return prior
+	return tick.None
 }
 
 // whole prints rows that travel whole.

@@ -48,6 +48,9 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 	heard := 1 + random.IntN(4) // one in so many packets is lost, but with 1 none
 	for seq := uint64(1); len(p.next) < pastPackets; seq++ {
 		store.Begin(start + tick.Tick(seq))
+		if seq == 1 && random.IntN(2) == 0 {
+			ids = scattered(random, store)
+		}
 		for range random.IntN(6) {
 			pastOp(random, store, f.turns, &ids)
 		}
@@ -81,6 +84,20 @@ func pastOf(t testing.TB, f *fuzzing, seed uint64, guarded bool) *fuzzPast {
 		}
 	}
 	return p
+}
+
+// scattered is entities of several pages, of one or many each.
+func scattered(random *rand.Rand, store *Store) (ids []wire.NetworkID) {
+	for index := range 4 * pageEntities {
+		id := store.Spawn()
+		if every := 1 << (2 * (index / pageEntities)); index%every != 0 || index%pageEntities >= 16 {
+			defer store.Despawn(id)
+			continue
+		}
+		store.Set(id, rowPosition, []uint32{random.Uint32N(16), random.Uint32N(4)})
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // pastOp does one thing to a world.

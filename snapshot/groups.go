@@ -11,6 +11,7 @@ import (
 // groups knows which entities travel together or not at all. Group 0 is none.
 type groups struct {
 	of      []uint32            // per index
+	any     bitset              // indexes that are in one
 	members map[uint32]*members // by group; looked up by key only, never ranged over
 	spare   []*members
 	made    int      // how many members there are, those included that are spare
@@ -55,7 +56,6 @@ func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 		g.left = append(g.left, id.Index)
 		g.leftAt[id.Index], g.was[id.Index] = s.tick, g.of[id.Index]
 	}
-	s.forgetLists() // they leave out what was in groups
 	g.leave(s, id.Index)
 	g.join(s, id.Index, group)
 	return true
@@ -122,6 +122,14 @@ func (g *groups) at(index uint32) uint32 {
 	return g.of[index]
 }
 
+// in returns which entities of a word are in groups.
+func (g *groups) in(w uint32) uint64 {
+	if int(w) >= len(g.any) {
+		return 0
+	}
+	return g.any[w]
+}
+
 // whole is the group of an index that is sent to everybody in one piece, nil when
 // it has none.
 func (g *groups) whole(index uint32) *members {
@@ -140,6 +148,8 @@ func (g *groups) join(s *Store, index, group uint32) {
 	if group == 0 {
 		return
 	}
+	g.any = g.any.grownTo(int(index) + 1)
+	g.any.set(index)
 	m := g.members[group]
 	if m == nil {
 		m = g.fresh()
@@ -161,6 +171,7 @@ func (g *groups) leave(s *Store, index uint32) {
 		return
 	}
 	g.of[index] = 0
+	g.any.unset(index)
 	m := g.members[group]
 	at, _ := slices.BinarySearch(m.indexes, index)
 	m.indexes = slices.Delete(m.indexes, at, at+1)

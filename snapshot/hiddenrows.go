@@ -15,6 +15,15 @@ func (o *personal) hides(index uint32, rows Mask) {
 	o.masked.set(index)
 }
 
+// reshape notes which of the entities of which components are hidden got or lost one that the client may see.
+func (v *View) reshape() {
+	for _, index := range v.store.reshaped {
+		if v.own.masked.has(index) && v.visible.has(index) && v.reshaped(index) {
+			v.own.shape[index] = v.store.tick
+		}
+	}
+}
+
 // lacks takes in the changes of the newest commit where the client may not see
 // everything.
 func (v *View) lacks() {

@@ -1,71 +1,204 @@
 package snapshot
 
 import (
-	"math/bits"
-
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// The records of a packet are a list, and which entities are in it costs as
-// much as what is said of them. Most of those that move now moved a moment ago:
-// so a packet names an earlier one that the client has acknowledged, and says
-// which of that one's entities it speaks of again, in its order (fours.go). The
-// rest follows by index.
+// Which entities a packet has records of costs as much as what the records tell. Most entities that move now moved a moment
+// ago too. So a packet names earlier ticks whose records the client holds, page by page, and tells which of the entities of
+// such a tick it has records of. The others follow by index.
+//
+// A list is pages that follow each other and have the same R and N (ackPage).
 
-// refer chooses the packet whose list is leaned on: of the newest tick of which
-// any was acknowledged, the one that holds the same part of the tick.
-func (v *View) refer(part int) *sentPacket {
-	var best *sentPacket
-	for _, seq := range v.listed {
-		p := v.sent.get(seq)
-		if p == nil || p.n == 0 || v.store.tick-p.tick >= v.store.cfg.Window || p.tick == v.store.tick {
-			continue
-		}
-		if best == nil || distance(p.part, part) < distance(best.part, part) {
-			best = p
-		}
+// The code of a page of a list: which of the entities of R it has records of.
+const (
+	pageAll  = 0b1   // of each; 1 bit
+	pageSome = 0b10  // of some: a symbol of codes.four for each four of them; 2 bits
+	pageNone = 0b100 // of none; 3 bits
+	pageEnd  = 0b000 // the list ends before this page; 3 bits
+
+	pageAllBits  = 1
+	pageSomeBits = 2
+	pageNoneBits = 3
+	pageEndBits  = 3
+)
+
+// fourSize is how many entities of a page have one symbol.
+const fourSize = 4
+
+// The alphabet of codes.four: bit i is set when there is a record of the i-th.
+const (
+	fourNone  = 1 << fourSize // no more of the page
+	fourCount = fourNone + 1
+)
+
+// Contexts of codes.four: how many of the four before there was a record of.
+const (
+	afterNone = iota
+	afterSome
+	afterAll // and at first
+	fourContexts
+)
+
+// afterFour is the context behind a symbol.
+func afterFour(symbol int) int {
+	switch symbol {
+	case 0:
+		return afterNone
+	case fourNone - 1:
+		return afterAll
 	}
-	return best
+	return afterSome
 }
 
-func distance(a, b int) int { return max(a-b, b-a) }
+// lists is how far a packet has come in its lists.
+type lists struct {
+	open      bool // a list has begun
+	ref, near tick.Tick
+	next      uint32 // the page behind the last one that was written
+	none      int    // pages of the list since, of which no code was written yet
+}
 
-// heard keeps which packets the client has acknowledged of the newest tick.
-func (v *View) heard(p *sentPacket) {
-	if p.records == 0 || p.seq < v.epochSeq {
+// choose finds out whether the packet has lists, and up to which tick they refer to.
+func (p *packetWriter) choose() {
+	v := p.v
+	if v.whole.on || !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
 		return
 	}
-	if len(v.listed) > 0 {
-		newest := v.sent.get(v.listed[0])
-		switch {
-		case newest == nil || newest.tick < p.tick:
-			v.listed = v.listed[:0]
-		case newest.tick > p.tick || len(v.listed) == maxListed:
+	if v.refTick != p.s {
+		v.refTick, v.newestRef = p.s, tick.None
+		for w := range v.pages {
+			if g := &v.pages[w]; v.unsent[w]&g.refOf != 0 && g.ref < p.s {
+				v.newestRef = max(v.newestRef, g.ref)
+			}
+		}
+	}
+	if v.newestRef == tick.None || p.s-v.newestRef >= v.store.cfg.Window {
+		return
+	}
+	p.refers = true
+	for p.refers = false; v.nextPage < len(v.pages); v.nextPage++ {
+		if p.waitsIn(uint32(v.nextPage)) != 0 {
+			p.refers, p.upTo, p.gapContext = true, v.newestRef, 1
 			return
 		}
 	}
-	v.listed = append(v.listed, p.seq)
 }
 
-// maxListed is how many packets of one tick are remembered to lean on.
-const maxListed = 64
-
-// ahead is how many entities of a packet are fetched at a time.
-const ahead = 32
-
-// fetch touches the slots of the next entities of a packet, as far as they are
-// used. They lie scattered:
-// one after the other each would be waited for, together they come in the time
-// of one.
-func (v *View) fetch(entries []sentEntry) {
-	var any Mask
-	for i := range entries {
-		if index := entries[i].index; !v.cohorts.any.has(index) {
-			any |= v.slots[index].mask
-		}
+// waitsIn returns which entities of a page have to be sent and have a record of its R.
+func (p *packetWriter) waitsIn(w uint32) uint64 {
+	v := p.v
+	g := &v.pages[w]
+	wait := v.unsent[w] & g.refOf &^ v.owed[w] & v.plan.allows(int(w))
+	if wait == 0 || g.ref > v.newestRef || p.s-g.ref >= v.store.cfg.Window {
+		return 0
 	}
-	v.fetched = any
+	return wait
+}
+
+// listsHead writes whether the packet has lists.
+func (p *packetWriter) listsHead() {
+	p.w.Bool(p.refers)
+	if p.refers {
+		p.w.Var(uint64(p.s-p.upTo) - 1)
+	}
+}
+
+// listed writes records of entities of earlier ticks, page by page, from where the packet before ended. It reports whether
+// there is room for more.
+func (p *packetWriter) listed() (room bool) {
+	v := p.v
+	if !p.refers {
+		return true
+	}
+	p.again, room = true, true
+	for v.nextPage < len(v.pages) {
+		w := uint32(v.nextPage)
+		g := &v.pages[w]
+		if wait := p.waitsIn(w); wait != 0 {
+			if room = p.page(g, w, wait); !room {
+				break
+			}
+		} else {
+			p.pass(g)
+		}
+		v.nextPage++
+	}
+	p.endList()
+	p.w.Bool(false)
+	p.again = false
+	return room
+}
+
+// pass goes over a page of which the packet has no record.
+func (p *packetWriter) pass(g *ackPage) {
+	l := &p.lists
+	switch {
+	case !l.open:
+	case g.ref == l.ref:
+		l.none++
+	case l.ref <= g.lost || g.at(l.ref) != nil:
+		p.endList() // nobody knows what the client holds of it
+	}
+}
+
+// endList ends the list that is open.
+func (p *packetWriter) endList() {
+	if p.lists.open {
+		p.w.Write(pageEnd, pageEndBits)
+		p.lists.open, p.lists.none = false, 0
+	}
+}
+
+// nearOf returns N of a page for this packet, tick.None where none is to be named.
+func (p *packetWriter) nearOf(g *ackPage) tick.Tick {
+	if g.near == tick.None || p.s-g.near >= p.v.store.cfg.Window {
+		return tick.None
+	}
+	return g.near
+}
+
+// begin writes what stands before the code of a page: the head of a list, or the codes of pages that were passed.
+func (p *packetWriter) begin(g *ackPage, w uint32) {
+	l, near := &p.lists, p.nearOf(g)
+	if l.open && l.ref == g.ref && l.near == near {
+		for ; l.none > 0; l.none-- {
+			p.w.Write(pageNone, pageNoneBits)
+		}
+	} else {
+		p.endList()
+		p.w.Bool(true)
+		age := tick.Tick(0)
+		if near != tick.None {
+			age = g.ref - near
+		}
+		usual := g.ref == p.upTo && age == 1 && w == l.next
+		if p.w.Bool(usual); !usual {
+			p.w.Var(uint64(p.upTo - g.ref))
+			p.w.Var(uint64(age))
+			p.w.Var(uint64(w - l.next))
+		}
+		l.open, l.ref, l.near = true, g.ref, near
+	}
+	l.next = w + 1
+}
+
+// page writes records of those of a page that wait. It reports whether there was room for all of them.
+func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
+	if wait &^= p.v.grouped(w, wait); wait == 0 {
+		p.pass(g)
+		return true
+	}
+	of, ok := p.alike(g, w, wait)
+	switch {
+	case !ok:
+		return p.pageApart(g, w, wait)
+	case of == 0:
+		p.pass(g)
+		return true
+	}
+	return p.pageAtOnce(g, w, of)
 }
 
 // usual is the body of a record that is nothing but its body, nil where there
@@ -78,12 +211,25 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 	}
 	var room slot
 	q := v.slot(index, &room)
-	mask := v.maskOf(index)
-	if q.base == tick.None || p.s-q.base >= s.cfg.Window || !p.guessed(index, q) || q.mask != mask ||
-		mask&s.schema.whole != 0 || s.watch != nil {
+	mask, base := v.maskOf(index), q.base
+	switch {
+	case s.watch != nil || mask&s.schema.whole != 0:
+		return nil
+	case p.again:
+		if base = p.listPage.ref; v.rowsSince(index) > base {
+			return nil
+		}
+	case q.mask != mask || !v.newest(index, q, p.upTo):
 		return nil
 	}
-	e, of := p.desk.sharedBody(index, mask, q.base, p.before(q))
+	if base == tick.None || p.s-base >= s.cfg.Window {
+		return nil
+	}
+	before, known := p.before(index, q)
+	if !known {
+		return nil
+	}
+	e, of := p.desk.sharedBody(index, mask, base, before)
 	if e.none {
 		return nil
 	}
@@ -91,17 +237,7 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 	return e
 }
 
-// guessed reports whether the client knows without a word which record of an
-// entity one leans on: of those in the list that of its tick, of the others
-// their newest one up to that tick.
-func (p *packetWriter) guessed(index uint32, q *slot) bool {
-	if p.again {
-		return q.base == p.listed
-	}
-	return p.v.newest(index, q, p.upTo)
-}
-
-// put writes a usual record behind its place in the list, if there is room.
+// put writes a usual record of one of the others behind its place, if there is room.
 // Its length is known before anything is written.
 func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
 	if p.sent.n >= maxRecords-p.waiting || p.w.Bits()+p.run.endBits()+int(n)+int(e.bits) > p.limit {
@@ -138,97 +274,4 @@ func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
 	if watch := p.v.store.watch; watch != nil {
 		watch([]wire.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
 	}
-}
-
-// others writes visible entities that changed and were not in the list, as
-// often as a plan has chosen more of them.
-func (p *packetWriter) others() {
-	for again := true; again; again = p.v.plan.active && p.v.plan.advanced {
-		p.v.plan.advanced = false
-		room := p.goRound()
-		if p.gone(); !room {
-			return
-		}
-	}
-}
-
-// goRound goes once through what waits, from where the packet before was cut
-// short. It says false when the packet is full.
-func (p *packetWriter) goRound() bool {
-	v := p.v
-	if len(v.unsent) == 0 {
-		return true
-	}
-	start := int(v.cursor >> 6)
-	if start >= len(v.unsent) {
-		start, v.cursor = 0, 0
-	}
-	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
-	for i := 0; i <= len(v.unsent); i++ {
-		w := start + i
-		if w >= len(v.unsent) {
-			w -= len(v.unsent)
-		}
-		if v.unsent[w] == 0 { // of most words: what moved went through a list
-			continue
-		}
-		word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
-		switch i {
-		case 0:
-			word &^= low
-		case len(v.unsent):
-			word &= low
-		}
-		bound := word & p.bound(w)
-		if !v.plan.active {
-			word &^= bound
-		}
-		p.makeAheadOf(w, word)
-		for ; word != 0; word &= word - 1 {
-			rest, full := p.sweepOthers(w, word)
-			if word = rest; word == 0 {
-				break
-			}
-			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			switch {
-			case !v.unsent.has(index): // written with its group
-			case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
-				v.plan.took(index) // its despawns' business, or the next tick's
-			case (full || !p.unit(index)) && !p.passes(index):
-				v.cursor = index
-				p.refused(index)
-				return false
-			}
-			if p.torn {
-				word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // one by one, those behind it
-			}
-		}
-	}
-	v.cursor = 0
-	return true
-}
-
-// gap says how far it is to the next entity, by index, modulo 2^32 where the
-// list goes around.
-func (p *packetWriter) gap(index uint32, odd bool) {
-	p.endRun()
-	symbol, raw, n := gapSymbol(index-p.last, odd)
-	p.symbol(p.v.store.schema.codes.gap, p.gapContext, symbol)
-	p.w.Write(raw, n)
-	p.last = index + 1
-}
-
-// candidate reports whether a record of an index waits and may go out in this
-// tick: one that was shown after this tick's first packets waits for the next,
-// and so does what changed for this client after its record went out (rule 1).
-func (p *packetWriter) candidate(index uint32) bool {
-	v := p.v
-	w, bit := index>>6, uint64(1)<<(index&63)
-	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
-		return false
-	}
-	if v.cohorts.any.has(index) {
-		return v.cohorts.find(index).went != p.s
-	}
-	return v.went[index] != p.s && (v.slots[index].base != tick.None || v.tenants[index].life <= p.s)
 }

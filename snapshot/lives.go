@@ -68,6 +68,41 @@ func (v *View) Sent(id wire.NetworkID) bool {
 	return v.Visible(id) && v.wentAt(id.Index) >= v.tenants[id.Index].life
 }
 
+// Needs returns the tick of which the client must have a record of an entity to have all that changed of it up to tick t: a later
+// one does too. It is tick.None where the client is proved to have that, and where it will get none, since the entity is not
+// visible or does not fit a packet.
+func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
+	if v.shares || !v.Visible(id) || v.tooBig.has(id.Index) {
+		return tick.None
+	}
+	needs := max(min(v.moved(id.Index), t), v.tenants[id.Index].life)
+	if v.base(id.Index) >= needs {
+		return tick.None
+	}
+	return needs
+}
+
+// Proved returns the newest tick as of which the client is proved to have everything that it may see. An entity that does not fit
+// a packet does not count. It looks at each entity whose newest state is not acknowledged.
+func (v *View) Proved() tick.Tick {
+	v.born()
+	proved := v.observed
+	for w := range v.visible {
+		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.tooBig[w]; word != 0; word &= word - 1 {
+			index := firstOf(uint32(w), word)
+			if held := v.base(index); held == tick.None {
+				proved = min(proved, v.tenants[index].life-1)
+			} else if held < v.moved(index) {
+				proved = min(proved, held)
+			}
+		}
+		for word := v.owed[w]; word != 0; word &= word - 1 {
+			proved = min(proved, v.tenants[firstOf(uint32(w), word)].ended-1)
+		}
+	}
+	return proved
+}
+
 // TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
 func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.tooBig.has(id.Index) }
 

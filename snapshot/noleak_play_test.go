@@ -62,14 +62,11 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 			w.desks = []*Desk{w.store.NewDesk(), w.store.NewDesk()}
 		}
 		w.view = NewView(w.store, cfg)
-		w.view.cohorts.least = 1 // there are few entities
 		if g.chance(40) {
 			w.twin = NewView(w.store, cfg)
-			w.twin.cohorts.least = 1
 		}
 		for range g.below(3) {
 			o := &leakOther{view: NewView(w.store, cfg)}
-			o.view.cohorts.least = 1
 			w.others = append(w.others, o)
 		}
 		g.worlds[i] = w

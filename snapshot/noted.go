@@ -1,10 +1,6 @@
 package snapshot
 
-import (
-	"math/bits"
-
-	"github.com/arche-netcode/netcode/tick"
-)
+import "github.com/arche-netcode/netcode/tick"
 
 // wrote notes that a record is in the packet.
 func (p *packetWriter) wrote(r *record) {
@@ -48,8 +44,7 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	if span >= v.store.cfg.Window || span > maxSpan {
 		span = 0 // by the time it is acknowledged it is out of the window
 	}
-	v.sent.add(p.sent, sentEntry{mask: mask, index: index, span: uint16(span)})
-	p.sent.records++
+	p.has(sentGroup{of: bit, rows: mask, word: w, span: uint16(span)}, 1)
 	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
 		v.going[last].of |= bit
 	} else {
@@ -57,31 +52,17 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 	}
 }
 
-// gone notes in slots whose records are in the packet: before anybody may ask for
-// one of them again.
+// has notes that the packet has a group of n records.
+func (p *packetWriter) has(e sentGroup, n int) {
+	p.v.pages[e.word].sentAt(p.s, e.of, p.v.sent.add(p.sent, e))
+	p.sent.records += n
+}
+
+// gone notes in the ack states which records are in the packet: before anybody asks for one of them again.
 func (p *packetWriter) gone() {
-	n := 0
-	for i := range p.v.going {
-		n += bits.OnesCount64(p.v.going[i].of)
+	v := p.v
+	for _, g := range v.going {
+		v.sentPage(g.word, g.of, p.s)
 	}
-	p.v.goTogether(p.v.going, n, p.s)
-	p.v.going = p.v.going[:0]
-}
-
-// wentWord notes that records of some of a word are in the packet.
-func (v *View) wentWord(w uint32, of uint64) {
-	if of == 0 {
-		return
-	}
-	v.going = append(v.going, wordOf{w, of})
-	v.wordWent(w, of)
-}
-
-// wordWent is wentWord without a note for slots.
-func (v *View) wordWent(w uint32, of uint64) {
-	v.unsent[w] &^= of
-	v.unacked[w] |= of
-	if v.big {
-		v.tooBig[w] &^= of
-	}
+	v.going = v.going[:0]
 }

@@ -9,47 +9,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// A client that joined while packets were lost, in whatever order the others came, reads as one that lost none once all of it has
-// arrived: as many covers stand for its lives, and as many payloads go the short way.
-func TestWhoJoinedWithLossComesToTheShortWay(t *testing.T) {
-	schema := runSchema(t)
-	for seed := range uint64(30) {
-		cfg := Config{Window: 8, SentPackets: 256, Entities: sequelEntities}
-		s, random := newSequelServer(schema, cfg, seed), rand.New(rand.NewPCG(seed, 77))
-		twins, other := newRunTwins(schema, cfg), newRunTwins(schema, cfg)
-		shortly := func(w *runTwins, payload []byte) int {
-			before := w.sequels + w.firsts
-			require.True(t, w.read(t, payload))
-			return w.sequels + w.firsts - before
-		}
-		sequels := 0
-		for turn := range 40 {
-			payloads := s.turn(false)
-			want, short := 0, 0
-			for _, p := range payloads {
-				want += shortly(&other, p)
-			}
-			if turn < 8 {
-				random.Shuffle(len(payloads), func(i, j int) { payloads[i], payloads[j] = payloads[j], payloads[i] })
-			}
-			for _, p := range payloads {
-				if turn < 8 && random.IntN(2) == 0 {
-					continue
-				}
-				short += shortly(&twins, p)
-			}
-			twins.alike(t)
-			if turn >= 30 {
-				require.Equal(t, want, short, "seed %d", seed)
-				require.Equal(t, len(other.fast.covers.list), len(twins.fast.covers.list), "seed %d", seed)
-				sequels += short
-			}
-		}
-		require.Greater(t, sequels, 20)
-		twins.same(t, sequelEntities)
-	}
-}
-
 // Where no life can go where it should there is still one for it, each has one of its own, and those that are free are used again: of
 // indexes as far apart as anybody may say, and of such as come and go.
 func TestLivesAreBounded(t *testing.T) {

@@ -269,8 +269,10 @@ func TestWhatGoesTogetherGoesByIndex(t *testing.T) {
 	var went []uint32
 	sent := d.view.sent.get(p.seq)
 	for i := range sent.n {
-		if e := d.view.sent.entry(sent, i); !e.despawn {
-			went = append(went, e.index)
+		if e := d.view.sent.group(sent, i); !e.despawn {
+			for of := e.of; of != 0; of &= of - 1 {
+				went = append(went, firstOf(e.word, of))
+			}
 		}
 	}
 	require.Equal(t, []uint32{ids[0].Index, ids[1].Index}, went)

@@ -120,7 +120,7 @@ func (p *packetWriter) each(do func(index uint32)) {
 }
 
 // tie chooses the units with despawns that go out, and keeps their room.
-func (p *packetWriter) tie(list *sentPacket) {
+func (p *packetWriter) tie() {
 	v := p.v
 	t := &v.ties
 	p.tied = true
@@ -138,10 +138,10 @@ func (p *packetWriter) tie(list *sentPacket) {
 	mark := p.w
 	p.last, t.slack = 0, 0
 	p.w.Bool(false) // the end of the despawns
-	p.listHead(list)
+	p.listsHead()
 	head := p.w
-	if list != nil {
-		p.ending = wire.MaxCodeLength // where the list ends
+	if p.refers {
+		p.ending = wire.MaxCodeLength // where a list ends
 	}
 	p.place()
 	p.headed, p.kept = head.Bits()-mark.Bits(), p.w.Bits()-head.Bits()+t.slack

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -34,11 +35,18 @@ type block struct {
 	versions []version
 	over     followed
 	lanes    []uint32
-	listed   []listSpan // whom its payloads spoke of, part after part
+	listed   []listSpan // the entities that its payloads had records of, in their order
 	count    int        // how many they are
-	parts    []listPart
-	runs     []run // whose versions are still to be put together
+	spots    []spot     // the same by index, as of when somebody asked
+	sorted   int        // how many they were then
+	runs     []run      // whose versions are still to be put together
 	memory   *blockMemory
+}
+
+// spot is the record of an entity: where its version lies in the block of its tick, -1 where it made none.
+type spot struct {
+	index uint32
+	place int32
 }
 
 // maxListedAt bounds what the lists of one tick hold.
@@ -52,9 +60,6 @@ type listSpan struct {
 	n     int32
 }
 
-// listPart is where the list of one payload of a tick lies.
-type listPart struct{ part, first, end int32 }
-
 // past is the client's history: a ring of ticks. Versions leave it by tick
 // only, never with the entity (rules 4 and 7).
 type past struct {
@@ -67,9 +72,6 @@ type past struct {
 	memory  *blockMemory
 	keep    tick.Tick
 	horizon tick.Tick // versions at or before it have left
-
-	listed []uint32 // the list that was asked for last, one by one
-	places []int32
 }
 
 // spareTicks is how much longer versions are kept than anything can lean on
@@ -137,7 +139,7 @@ func (p *past) of(t tick.Tick) *block {
 func (b *block) empty(t tick.Tick) {
 	b.tick = t
 	b.versions, b.lanes = b.versions[:0], b.lanes[:0]
-	b.listed, b.count, b.parts = b.listed[:0], 0, b.parts[:0]
+	b.listed, b.count, b.sorted = b.listed[:0], 0, 0
 	b.runs = b.runs[:0]
 	b.over.clear()
 }
@@ -190,30 +192,7 @@ func (p *past) enter(t tick.Tick, begun *block) *block {
 	return b
 }
 
-// open begins the list of a payload.
-func (b *block) open(part int) {
-	if len(b.parts) >= maxParts {
-		b.parts = b.parts[:maxParts-1]
-	}
-	b.parts = append(room(b.parts, 1, usualParts), listPart{part: int32(part), first: int32(len(b.listed)), end: int32(len(b.listed))})
-}
-
-// fits reports whether noteLone has room for n entities.
-func (b *block) fits(n int) bool {
-	return cap(b.versions)-len(b.versions) >= n && len(b.parts) < min(cap(b.parts), maxParts) && len(b.listed) < cap(b.listed) && b.count+n <= maxListedAt
-}
-
-// noteLone is open, and noteRun of all that the payload is about, whose versions come last.
-func (b *block) noteLone(part int, index uint32, n int) {
-	place, k, at := len(b.versions), len(b.parts), len(b.listed)
-	b.versions, b.parts, b.listed = b.versions[:place+n], b.parts[:k+1], b.listed[:at+1]
-	b.parts[k] = listPart{part: int32(part), first: int32(at), end: int32(at) + 1}
-	b.listed[at] = listSpan{index: index, place: int32(place), n: int32(n)}
-	b.count += n
-}
-
-// note adds to the list of the payload that was opened last. No honest server
-// comes near the most that a tick's lists may hold.
+// note adds a record to those of the tick. No honest server comes near the most that these may be.
 func (b *block) note(index uint32, place int32) {
 	b.noteRun(index, place, 1)
 }
@@ -224,47 +203,58 @@ func (b *block) noteRun(index uint32, place int32, n int) {
 		return
 	}
 	b.count += n
-	p := &b.parts[len(b.parts)-1]
-	if p.end > p.first && place >= 0 {
-		if last := &b.listed[p.end-1]; last.place >= 0 && last.index+uint32(last.n) == index && last.place+last.n == place {
+	if k := len(b.listed) - 1; k >= 0 && place >= 0 {
+		if last := &b.listed[k]; last.place >= 0 && last.index+uint32(last.n) == index && last.place+last.n == place {
 			last.n += int32(n)
 			return
 		}
 	}
 	m := &b.memory.listed
 	b.listed = append(moved(m, b.listed, m.grow(b.listed, 1, usualSpans), nil), listSpan{index: index, place: place, n: int32(n)})
-	p.end++
 }
 
-// list is the entities of a payload that was decoded, in its order, and the
-// places of what it said of them, -1 where it said nothing new. They are good
-// until the next call.
-func (p *past) list(t tick.Tick, part int) (list []uint32, places []int32, ok bool) {
+// spots returns the records of a tick that were decoded, by index. They are good until the next payload counts.
+func (p *past) spots(t tick.Tick) (records []spot, ok bool) {
 	if t <= p.horizon {
-		return nil, nil, false
+		return nil, false
 	}
 	b := p.block(t)
 	if b.tick != t {
-		return nil, nil, false
+		return nil, false
 	}
-	for _, l := range b.parts {
-		if int(l.part) == part {
-			p.spell(b.listed[l.first:l.end])
-			return p.listed, p.places, true
-		}
+	if b.sorted < b.count {
+		b.sort()
 	}
-	return nil, nil, false
+	return b.spots, true
 }
 
-// spell lists entities one by one.
-func (p *past) spell(list []listSpan) {
-	p.listed, p.places = p.listed[:0], p.places[:0]
-	for _, s := range list {
+// sort lists the records of a block by index, each entity once.
+func (b *block) sort() {
+	m := &b.memory.spots
+	b.spots, b.sorted = moved(m, b.spots, m.grow(b.spots[:0], b.count, usualSpans), nil), b.count
+	ascending := true
+	for _, s := range b.listed {
+		if n := len(b.spots); n > 0 && b.spots[n-1].index >= s.index {
+			ascending = false
+		}
 		for i := range s.n {
-			p.listed = append(p.listed, s.index+uint32(i))
-			p.places = append(p.places, s.place+i)
+			place := s.place
+			if place >= 0 {
+				place += i
+			}
+			b.spots = append(b.spots, spot{s.index + uint32(i), place})
 		}
 	}
+	if ascending {
+		return
+	}
+	slices.SortFunc(b.spots, func(x, y spot) int {
+		if c := cmp.Compare(x.index, y.index); c != 0 {
+			return c
+		}
+		return cmp.Compare(y.place, x.place) // what made a version first
+	})
+	b.spots = slices.CompactFunc(b.spots, func(x, y spot) bool { return x.index == y.index })
 }
 
 // advance moves the horizon for a newest tick and hands every version that
@@ -294,6 +284,7 @@ func (b *block) leave() {
 	m := b.memory
 	b.versions, b.lanes = m.versions.leave(b.versions), m.lanes.leave(b.lanes)
 	b.listed, b.runs = m.listed.leave(b.listed), m.runs.leave(b.runs)
+	b.spots = m.spots.leave(b.spots)
 }
 
 // remain hands what may be asked for of a block that leaves to what remains. Of a

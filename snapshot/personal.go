@@ -10,6 +10,7 @@ import (
 type personal struct {
 	rows    []Mask      // per index: components that the client may not see
 	masked  bitset      // indexes with any such
+	shape   []tick.Tick // per index of masked: since when the entity has had the rows that the client may see, as far as the server's captures changed them
 	touched []tick.Tick // per index: the newest change that is this client's alone
 	weight  []uint16    // per index: relevance, 0 = never set
 	// turned and since are, per index, and per row and index, the newest change of a
@@ -48,6 +49,10 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 		return
 	}
 	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.slots))
+	v.own.shape = grown(v.own.shape, int(id.Index)+1, len(v.slots))
+	if !v.own.masked.has(id.Index) {
+		v.own.shape[id.Index] = v.store.shape[id.Index]
+	}
 	v.own.hides(id.Index, ^rows)
 	v.own.looks++
 	if (was^rows)&v.store.rows.masks[id.Index] != 0 {

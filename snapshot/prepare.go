@@ -1,29 +1,15 @@
 package snapshot
 
-import (
-	"math/bits"
-
-	"github.com/arche-netcode/netcode/tick"
-)
-
 // preparing is a tick's bodies being made in several parts.
 type preparing struct {
-	views  [maxPrepared]*View     // no two have acknowledged the same tick last
-	listed [maxPrepared]tick.Tick // those ticks
-	near   [maxPrepared]tick.Tick // how far before them lies the other one that is leaned on
-	n      int
+	views  []*View
 	parts  int
 	arenas int
 	part   func(part int) // made once, so that a tick allocates nothing
 }
 
-const (
-	// maxPrepared is of how many views the bodies are made beforehand.
-	maxPrepared = 16
-	// arenasPerPart is into how many pieces a part's indexes fall: what moves
-	// does not lie evenly among them.
-	arenasPerPart = 4
-)
+// arenasPerPart is into how many pieces a part's indexes fall: what moves does not lie evenly among them.
+const arenasPerPart = 4
 
 // Prepare makes bodies that records of these views will need, before they are
 // written at several desks: there each would be made once for each desk. do has
@@ -33,10 +19,10 @@ const (
 // the same is written.
 func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part int))) {
 	p := &s.prepare
-	p.choose(views)
-	if p.n == 0 || s.watch != nil || s.desk.bodies.tick == s.tick {
+	if len(views) == 0 || len(s.gens) == 0 || views[0].whole.on || s.watch != nil || s.desk.bodies.tick == s.tick {
 		return
 	}
+	p.views = views
 	shift := uint(6) // a word of the bitsets belongs to one part
 	for (len(s.gens)-1)>>shift >= parts*arenasPerPart {
 		shift++
@@ -48,38 +34,7 @@ func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part 
 		p.part = s.preparePart
 	}
 	do(p.parts, p.part)
-	clear(p.views[:])
-}
-
-// choose takes one of the views that have acknowledged the same tick last: what
-// one of them needs most others need too.
-func (p *preparing) choose(views []*View) {
-	p.n = 0
-	for _, v := range views {
-		newest := v.newestHeard()
-		if newest == tick.None || p.n == maxPrepared || v.whole.on {
-			continue
-		}
-		known := false
-		for _, t := range p.listed[:p.n] {
-			known = known || t == newest
-		}
-		if !known {
-			p.views[p.n], p.listed[p.n], p.near[p.n] = v, newest, v.answers.near(newest)
-			p.n++
-		}
-	}
-}
-
-// newestHeard is the newest tick of which the client has acknowledged anything
-// that may be leaned on.
-func (v *View) newestHeard() tick.Tick {
-	if len(v.listed) > 0 {
-		if p := v.sent.get(v.listed[0]); p != nil {
-			return p.tick
-		}
-	}
-	return tick.None
+	p.views = nil
 }
 
 // preparePart makes the bodies of a part's indexes, which are nobody else's.
@@ -87,29 +42,42 @@ func (s *Store) preparePart(part int) {
 	p, b := &s.prepare, &s.desk.bodies
 	for a := part; a < p.arenas; a += p.parts {
 		for w := a << b.shift >> 6; w < (a+1)<<b.shift>>6; w++ {
-			for i, v := range p.views[:p.n] {
-				if w >= len(v.unsent) {
-					continue
-				}
-				for word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w); word != 0; word &= word - 1 {
-					v.prepare(uint32(w<<6+bits.TrailingZeros64(word)), p.listed[i], p.near[i])
+			for i, v := range p.views {
+				if w < len(v.pages) && !v.prepared(p.views[:i], w) {
+					v.preparePage(uint32(w))
 				}
 			}
 		}
 	}
 }
 
-// prepare makes the body of an entity's record, if it is the usual one and goes
-// through the list of such a tick.
-func (v *View) prepare(index uint32, listed, near tick.Tick) {
-	var room slot
-	s, q := v.store, v.slot(index, &room)
-	mask := v.maskOf(index)
-	if q.base == tick.None || s.tick-q.base >= s.cfg.Window || q.mask != mask || mask&s.schema.whole != 0 {
-		return
+// prepared reports whether the bodies that records of a page need were made for another client.
+func (v *View) prepared(others []*View, w int) bool {
+	g := &v.pages[w]
+	for _, o := range others {
+		if w < len(o.pages) {
+			if h := &o.pages[w]; h.ref == g.ref && h.near == g.near && h.base == g.base && h.lean == g.lean && h.members&g.members == g.members && o.unsent[w] == v.unsent[w] {
+				return true
+			}
+		}
 	}
-	before := s.leant(q, listed, near)
-	if b := &s.desk.bodies; b.find(index, mask, q.base, before) == nil {
-		b.add(s, index, mask, q.base, before)
+	return false
+}
+
+// preparePage makes the bodies of the usual records of a page.
+func (v *View) preparePage(w uint32) {
+	s, g := v.store, &v.pages[w]
+	p := packetWriter{v: v, s: s.tick, again: true, listPage: g}
+	for word := v.unsent[w] & g.refOf &^ v.owed[w] & v.plan.allows(int(w)); word != 0; word &= word - 1 {
+		var room slot
+		index := firstOf(w, word)
+		q, mask := v.slot(index, &room), v.maskOf(index)
+		if v.rowsSince(index) > g.ref || s.tick-g.ref >= s.cfg.Window || mask&s.schema.whole != 0 {
+			continue
+		}
+		before, known := p.before(index, q)
+		if b := &s.desk.bodies; known && b.find(index, mask, g.ref, before) == nil {
+			b.add(s, index, mask, g.ref, before)
+		}
 	}
 }

@@ -100,6 +100,7 @@ func (p *plan) advance() {
 
 // rank lists everything that waits, with its score. fits is whether all of it is likely to go out.
 func (v *View) rank(fits bool) {
+	v.urged.settle(v)
 	p := &v.plan
 	if len(p.scores) < len(v.slots) {
 		p.scores = grown(p.scores, len(v.slots), cap(v.slots))
@@ -121,7 +122,7 @@ func (v *View) rank(fits bool) {
 		for word := waits; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
 			p.scores[index] = v.score(index, waited>>(index&63)&1 != 0)
-			p.ranked = append(p.ranked, candidate{score: p.scores[index], index: index})
+			p.ranked = append(p.ranked, candidate{score: p.scores[index] + v.urgency(index), index: index})
 		}
 	}
 }
@@ -181,7 +182,7 @@ func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 func (p *plan) settle() {
 	cut := int64(0)
 	for _, c := range p.ranked[p.from:] {
-		cut = max(cut, c.score)
+		cut = max(cut, p.scores[c.index])
 	}
 	if p.price == 0 {
 		p.price = cut

@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"math/bits"
-
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,11 +19,7 @@ type stage struct {
 	lanes    []uint32
 	runs     []run
 	block    *block
-	again    bool      // the list is gone through
-	upTo     tick.Tick // R, or S without a list
-	listed   tick.Tick // R, where the payload names another tick too; else tick.None
-	near     tick.Tick // that one
-	part     int
+	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	leant    lent
 }
 
@@ -33,15 +27,6 @@ type stage struct {
 // carried it may be acknowledged only if the error is nil. Errors:
 // [ErrStale], [ErrBaseline], [ErrMalformed].
 func (r *Replica) Read(payload []byte) error {
-	if r.readLone(payload) {
-		return nil
-	}
-	return r.readLong(payload)
-}
-
-// readLong is Read of any payload.
-func (r *Replica) readLong(payload []byte) error {
-	r.sequel.forget()
 	b := wire.NewBitReader(payload)
 	s := tick.Near(uint16(b.Read(16)), r.newest)
 	switch {
@@ -86,8 +71,7 @@ func (r *Replica) allowed() error {
 }
 
 func (s *stage) reset(b *block) {
-	s.epoch, s.part, s.again = 0, 0, false
-	s.listed, s.near = tick.None, tick.None
+	s.epoch = 0
 	s.block, s.lanes, s.versions, s.from = b, b.lanes, b.versions, len(b.versions)
 	s.despawns, s.indexes, s.runs = s.despawns[:0], s.indexes[:0], s.runs[:0]
 }
@@ -135,22 +119,16 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 			return r.malformed() // served, but never asked for
 		}
 	}
-	part := b.Var()
-	if part >= maxParts {
-		return r.malformed()
-	}
-	r.stage.part, r.stage.upTo = int(part), s
+	r.stage.upTo = s
 	if err := r.decodeDespawns(b); err != nil {
 		return err
 	}
 	context := 0
 	if b.Bool() {
-		r.stage.again = true
-		if err := r.decodeAgain(b, s); err != nil {
+		context = 1
+		if err := r.decodeLists(b, s); err != nil {
 			return err
 		}
-		r.stage.again = false
-		context = 1
 	}
 	if err := r.decodeOthers(b, s, context); err != nil {
 		return err
@@ -159,58 +137,6 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 		return r.malformed()
 	}
 	return nil
-}
-
-// maxParts is how many payloads a tick may have.
-const maxParts = 1 << 14
-
-// decodeAgain reads the records about entities of an earlier payload.
-func (r *Replica) decodeAgain(b *wire.BitReader, s tick.Tick) error {
-	age, part, near := b.Var(), b.Var(), b.Var()
-	if b.Failed() || age >= uint64(s) || part >= maxParts || near > mostNear {
-		return r.malformed()
-	}
-	listed := s - tick.Tick(age) - 1
-	r.stage.upTo = listed
-	list, places, ok := r.past.list(listed, int(part))
-	if !ok {
-		return r.noBaseline()
-	}
-	if near > 0 {
-		r.stage.listed, r.stage.near = listed, listed-tick.Tick(near)
-		switch {
-		case r.stage.near <= tick.None:
-			return r.malformed()
-		case r.stage.near <= r.lostAt:
-			return r.noBaseline() // that there is no record of it does not say that none came
-		}
-	}
-	context, symbol := afterAll, fourNone
-	for at := 0; at < len(list); at += fourSize {
-		if symbol = r.schema.codes.four.Read(b, context); symbol == fourNone {
-			break
-		}
-		if context = afterFour(symbol); at+bits.Len(uint(symbol)) > len(list) {
-			return r.malformed()
-		}
-		for m := symbol; m != 0; m &= m - 1 {
-			if err := r.decodeListed(b, s, listed, at+bits.TrailingZeros(uint(m)), list, places); err != nil {
-				return err
-			}
-		}
-	}
-	if b.Failed() || context == afterNone {
-		return r.malformed() // empty ones at the end are left out
-	}
-	return nil
-}
-
-// decodeListed reads a record about an entity of the list.
-func (r *Replica) decodeListed(b *wire.BitReader, s, listed tick.Tick, at int, list []uint32, places []int32) error {
-	if r.leanAgain(listed, list[at], places[at]) {
-		return r.decodeUsual(b, s, list[at])
-	}
-	return r.decodeRecord(b, s, list[at], false)
 }
 
 // decodeOthers reads the records about any other entities.
@@ -295,7 +221,6 @@ func (r *Replica) commit(s tick.Tick) {
 		r.despawn(id, s)
 	}
 	b := r.past.enter(s, r.stage.block)
-	b.open(r.stage.part)
 	r.stats.Records += uint64(len(r.stage.versions) - r.stage.from)
 	r.commitRecords(b)
 }

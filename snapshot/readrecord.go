@@ -53,15 +53,6 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	return remains
 }
 
-// guess finds the record that one leans on which does not say: of an entity in
-// the list that of the list's tick, else the newest up to then.
-func (r *Replica) guess(index uint32) baseline {
-	if r.stage.again {
-		return r.baseline(index, r.stage.upTo)
-	}
-	return r.newestAt(index, r.stage.upTo)
-}
-
 // newestAt is the newest record of an index up to a tick, or what remains of
 // it. One from before Lose says nothing: there may have been a newer one.
 func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
@@ -101,7 +92,7 @@ func (r *Replica) decodeRecord(b *wire.BitReader, s tick.Tick, index uint32, odd
 	*l = lent{}
 	usual := !odd || b.Bool()
 	if usual {
-		l.base = r.guess(index)
+		l.base = r.newestAt(index, r.stage.upTo)
 	} else {
 		age := b.Var()
 		if b.Failed() || age+1 >= uint64(s) {
@@ -190,17 +181,6 @@ func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
 	return true
 }
 
-// decodeUsual stages a record that has the rows of the version leaned on.
-func (r *Replica) decodeUsual(b *wire.BitReader, s tick.Tick, index uint32) error {
-	l := &r.stage.leant
-	v := r.stage.add(s, index, l.base.version.generation)
-	v.base, v.basePlace, v.mask = l.base.tick, l.base.place, l.mask
-	if err := r.findBefore(s); err != nil {
-		return err
-	}
-	return r.decodeRows(b, v)
-}
-
 // decodeMask reads which rows a record has. A record that says it is odd and
 // is not has another encoding.
 func (r *Replica) decodeMask(b *wire.BitReader, v *version, odd, usual bool) error {
@@ -224,8 +204,7 @@ func (r *Replica) decodeMask(b *wire.BitReader, v *version, odd, usual bool) err
 	return nil
 }
 
-// findBefore finds T', the record that T's own record leant on or a nearer one,
-// where that is to be leaned on too (rule 3).
+// findBefore finds T', the record that T's own record was coded against, where that is a baseline too (rule 3).
 func (r *Replica) findBefore(s tick.Tick) error {
 	l := &r.stage.leant
 	v := l.base.version
@@ -241,30 +220,8 @@ func (r *Replica) findBefore(s tick.Tick) error {
 	}
 	if w.mask == v.mask {
 		l.before = w
-		if v.tick == r.stage.listed && r.stage.near > w.tick {
-			r.findNearer(v)
-		}
 	}
 	return nil
-}
-
-// findNearer leans on the record of the tick that the payload names, if there is
-// one with the rows of T. Those of one life are linked.
-func (r *Replica) findNearer(v *version) {
-	l := &r.stage.leant
-	for ref := v.prev; ref.tick >= r.stage.near; {
-		w := r.past.at(ref)
-		if w == nil {
-			return
-		}
-		if w.tick == r.stage.near {
-			if w.mask == v.mask {
-				l.before, l.nearer = w, true
-			}
-			return
-		}
-		ref = w.prev
-	}
 }
 
 // moves is which rows differ between T' and T. Where T' is what T's record leant

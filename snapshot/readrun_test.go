@@ -22,77 +22,25 @@ func runSchema(t testing.TB) *Schema {
 	return NewSchema([]*wire.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
 }
 
-// runTwins are replicas that read the same. One reads what could be a run record by record, and one reads each payload the long
-// way.
-type runTwins struct {
-	fast, long, slow *Replica
-	sequels, firsts  int // how many the first read the short way, of the newest tick and of newer ones
-}
+// runTwins are replicas that read the same. One reads what could be a run record by record.
+type runTwins struct{ fast, slow *Replica }
 
 func newRunTwins(schema *Schema, cfg Config) runTwins {
-	w := runTwins{fast: NewReplica(schema, cfg, 1), long: NewReplica(schema, cfg, 1), slow: NewReplica(schema, cfg, 1)}
+	w := runTwins{fast: NewReplica(schema, cfg, 1), slow: NewReplica(schema, cfg, 1)}
 	w.slow.apart = true
 	return w
 }
 
-// read gives all a payload, holds that they make the same of it, and says whether it was good.
+// read gives both a payload, holds that they make the same of it, and says whether it was good.
 func (w *runTwins) read(t require.TestingT, payload []byte) bool {
-	var fast error
-	if !w.goOn(payload) {
-		fast = w.fast.readLong(payload)
-	}
-	slow, long := w.slow.Read(payload), w.long.readLong(payload)
+	fast, slow := w.fast.Read(payload), w.slow.Read(payload)
 	require.True(t, errors.Is(fast, slow) || errors.Is(slow, fast), "%v, not %v", fast, slow)
-	require.True(t, errors.Is(fast, long) || errors.Is(long, fast), "%v, not %v", fast, long)
 	return fast == nil
 }
 
-// goOn reads a payload if it goes on where the one before it ended, or begins a tick, on the short way.
-func (w *runTwins) goOn(payload []byte) bool {
-	before := w.fast.newest
-	switch {
-	case !w.fast.readLone(payload):
-		return false
-	case w.fast.newest == before:
-		w.sequels++
-	default:
-		w.firsts++
-	}
-	return true
-}
-
-// alike holds that what was read the short way has left everything as the long way does: more than can be asked for.
-func (w *runTwins) alike(t require.TestingT) {
-	a, b := w.fast, w.long
-	require.Equal(t, b.stats, a.stats)
-	require.Equal(t, b.newest, a.newest)
-	require.Equal(t, b.covers, a.covers)
-	require.Equal(t, b.touched, a.touched)
-	require.Equal(t, b.lives, a.lives)
-	require.Equal(t, b.masks, a.masks)
-	for i := range a.past.blocks {
-		one, two := a.past.blocks[i], b.past.blocks[i]
-		require.Equal(t, two.tick, one.tick)
-		require.Equal(t, two.lanes, one.lanes)
-		require.Len(t, one.versions, len(two.versions))
-		require.Equal(t, two.listed, one.listed)
-		require.Equal(t, two.count, one.count)
-		require.Equal(t, two.parts, one.parts)
-		require.Equal(t, two.runs, one.runs)
-		require.Equal(t, two.over, one.over)
-	}
-}
-
-// same holds everything against each other that can be asked of two of them. Of the third it is asked as well, since who asks
-// changes what is kept.
+// same holds everything against each other that can be asked of them.
 func (w *runTwins) same(t require.TestingT, entities uint32) {
 	a, b := w.fast, w.slow
-	for index := range entities {
-		for at := max(a.newest-3*a.window, 1); at <= a.newest; at++ {
-			w.long.RecordAt(index, at)
-		}
-	}
-	w.long.Changed()
 	require.Equal(t, b.stats, a.stats)
 	require.Equal(t, b.newest, a.newest)
 	require.Equal(t, b.Len(), a.Len())
@@ -118,11 +66,9 @@ func (w *runTwins) same(t require.TestingT, entities uint32) {
 		}
 	}
 	for at := max(oldest, 1); at <= a.newest; at++ {
-		for part := range 3 {
-			list, ok := b.ListAt(at, part)
-			fastList, fastOK := a.ListAt(at, part)
-			require.Equal(t, []any{list, ok}, []any{fastList, fastOK})
-		}
+		list, ok := b.ListAt(at)
+		fastList, fastOK := a.ListAt(at)
+		require.Equal(t, []any{list, ok}, []any{fastList, fastOK})
 	}
 }
 
@@ -208,7 +154,7 @@ func TestRunsAreTheirRecords(t *testing.T) {
 		s := &runServer{random: random, store: store, view: NewView(store, cfg)}
 		twins := newRunTwins(schema, cfg)
 		if seed%4 == 1 {
-			twins.fast.covers.most, twins.long.covers.most = 3, 3
+			twins.fast.covers.most = 3
 		}
 		acks := []int{0, 1, 8}[seed%3]
 		var late [][]byte
@@ -237,10 +183,8 @@ func TestRunsAreTheirRecords(t *testing.T) {
 			}
 			if random.IntN(40) == 0 {
 				twins.fast.Lose()
-				twins.long.Lose()
 				twins.slow.Lose()
 			}
-			twins.alike(t)
 			if turn%4 == 3 {
 				covered += len(twins.fast.covers.list)
 				for i := range twins.fast.past.blocks {
@@ -248,7 +192,6 @@ func TestRunsAreTheirRecords(t *testing.T) {
 				}
 				twins.same(t, runEntities+4)
 				twins.fast.ClearChanged()
-				twins.long.ClearChanged()
 				twins.slow.ClearChanged()
 			}
 		}
@@ -306,9 +249,8 @@ func TestRunsAreRefusedWhole(t *testing.T) {
 		w := wire.NewBitWriter(buf)
 		w.Write(1, 16)
 		w.Bool(false) // resynced
-		w.Var(0)      // part
 		w.Bool(false) // despawns
-		w.Bool(false) // list
+		w.Bool(false) // lists
 		symbol, raw, bits := gapSymbol(c.index, true)
 		schema.codes.gap.Write(&w, 0, symbol)
 		w.Write(raw, bits)

@@ -28,51 +28,62 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	q := v.slot(index, &room)
 	mask := v.maskOf(index)
 	*r = record{index: index, mask: mask, odd: true, told: mask &^ s.schema.tags}
-	if q.base == tick.None || v.whole.on {
+	base, shown := q.base, q.mask
+	if p.again {
+		base, shown = p.listPage.ref, mask
+	}
+	if base == tick.None || v.whole.on || p.again && v.rowsSince(index) > base {
 		return
 	}
-	personal := v.touchedAt(index) > q.base
-	age := p.s - q.base
-	inWindow := age < s.cfg.Window // the client is sure to hold the record of T itself, if not all later ones
-	if !inWindow && (personal || q.mask != mask) {
+	personal := v.touchedAt(index) > base
+	inWindow := p.s-base < s.cfg.Window // the client is sure to hold the record of T itself, if not all later ones
+	if !inWindow && (personal || shown != mask) {
 		return
 	}
 	told := Mask(0)
 	if mask&s.schema.whole != 0 {
-		told = p.changedWhole(index, q, mask&q.mask, personal)
+		told = p.changedWhole(index, base, mask&shown, personal)
 	}
-	if !p.desk.body(&r.body, index, mask&q.mask, q.base, p.before(q), told) {
+	before, known := p.before(index, q)
+	if !known || !p.desk.body(&r.body, index, mask&shown, base, before, told) {
 		r.body = body{}
 		return
 	}
-	r.base, r.told = q.base, (mask&^q.mask)&^s.schema.tags|told
-	r.same = inWindow && q.mask == mask
-	r.known = p.guessed(index, q)
+	r.base, r.told = base, (mask&^shown)&^s.schema.tags|told
+	r.same = inWindow && shown == mask
+	r.known = p.again || v.newest(index, q, p.upTo)
 	r.odd = !r.same || !r.known
 }
 
-// before is T′, tick.None where nothing is to be leaned on beside T (rule 3):
-// what T's record leant on, or the record of the tick that the packet names
-// where that is nearer to T.
-func (p *packetWriter) before(q *slot) tick.Tick { return p.v.store.leant(q, p.listed, p.near) }
+// before returns T' of a record: in a list with N the record of N, if there is one; else what T's own record was coded against;
+// tick.None where there is none. It says false where the server cannot tell which record the client takes.
+func (p *packetWriter) before(index uint32, q *slot) (t tick.Tick, known bool) {
+	if p.again {
+		g := p.listPage
+		switch near := p.nearOf(g); {
+		case near != tick.None && g.nearOf>>(index%pageEntities)&1 != 0:
+			return near, p.v.rowsSince(index) <= near
+		case near != tick.None:
+			return tick.None, true
+		case q.base != g.ref: // nobody remembers what the record of R was coded against
+			return tick.None, false
+		}
+	}
+	return p.v.store.own(q.base, q.lean), true
+}
 
-// leant is T′ in a packet that names a list of that tick and, if near is not 0,
-// the tick so far before it.
-func (s *Store) leant(q *slot, listed, near tick.Tick) tick.Tick {
-	lean := tick.Tick(q.lean)
-	if lean == 0 || s.tick-q.base+lean >= s.cfg.Window {
+// own returns what a record of T was coded against, lean ticks before T, if it may serve as T' now.
+func (s *Store) own(base tick.Tick, lean uint16) tick.Tick {
+	if lean == 0 || s.tick-base+tick.Tick(lean) >= s.cfg.Window {
 		return tick.None
 	}
-	if q.near != 0 && tick.Tick(q.near) == near && q.base == listed {
-		return q.base - near
-	}
-	return q.base - lean
+	return base - tick.Tick(lean)
 }
 
 // changedWhole is which of the rows that never travel as what differs have
 // changed since T: those that name entities to this client, and also when its sight
 // of these has.
-func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal bool) (changed Mask) {
+func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask, personal bool) (changed Mask) {
 	s := p.v.store
 	for m := rows & s.schema.whole; m != 0; m &= m - 1 {
 		row := m.next()
@@ -80,7 +91,7 @@ func (p *packetWriter) changedWhole(index uint32, q *slot, rows Mask, personal b
 		if s.schema.refs.Has(row) {
 			since = p.v.own.sinceOf(index, row)
 		}
-		if since > q.base || personal && s.schema.refs.Has(row) {
+		if since > base || personal && s.schema.refs.Has(row) {
 			changed = changed.With(row)
 		}
 	}

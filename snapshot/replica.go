@@ -56,7 +56,6 @@ type Replica struct {
 
 	touched touches // what the bridge has to look at, since ClearChanged
 	covers  covers  // what is not written into lives yet
-	sequel  sequel  // what the next payload may begin with
 	numbers numbers // which lives there are
 
 	lostAt tick.Tick   // Lose was last called then
@@ -105,7 +104,6 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 // Guard sets a function that is asked about every record, before anything of its payload takes effect: when it refuses one,
 // the whole payload is refused with [ErrGuarded]. A server asks it whether a client may write that.
 func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) {
-	r.sequel.forget()
 	r.guard = may
 }
 

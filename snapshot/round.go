@@ -28,11 +28,12 @@ type round struct {
 
 // roundPacket is one payload, from its first bit on.
 type roundPacket struct {
-	room []byte
-	code []byte // what is used of it
-	rows uint64 // rows of all records
-	tail wire.Tail
-	*alike
+	room   []byte
+	code   []byte // what is used of it
+	rows   uint64 // rows of all records
+	tail   wire.Tail
+	groups []sentGroup
+	n      int // records
 }
 
 // rounds are those of a desk.
@@ -184,9 +185,7 @@ func (p *packetWriter) packet(r *round) *roundPacket {
 	if len(q.room) < p.v.payload {
 		q.room = make([]byte, p.v.payload)
 	}
-	pool := p.v.store.shared
-	pool.release(q.alike)
-	q.alike = pool.take()
+	q.groups, q.n = q.groups[:0], 0
 	if !p.compose(r, q) {
 		return nil
 	}
@@ -197,7 +196,7 @@ func (p *packetWriter) packet(r *round) *roundPacket {
 // awaits reports whether the client still lacks all that a packet says: what was acknowledged since the round was
 // begun is not said again.
 func (v *View) awaits(q *roundPacket) bool {
-	for _, m := range q.words {
+	for _, m := range q.groups {
 		if v.unsent[m.word]&^v.owed[m.word]&m.of != m.of {
 			return false
 		}
@@ -207,19 +206,18 @@ func (v *View) awaits(q *roundPacket) bool {
 
 // carry notes what a packet carries.
 func (p *packetWriter) carry(q *roundPacket) {
-	v, n := p.v, len(q.entries)
-	for _, m := range q.words {
+	v, n := p.v, q.n
+	for _, m := range q.groups {
 		v.unsent[m.word] &^= m.of
 		v.tooBig[m.word] &^= m.of
 		v.unacked[m.word] |= m.of
 		if fresh := v.whole.fresh[m.word] & m.of; fresh != 0 {
 			v.introduce(m.word, fresh)
 		}
+		p.has(m, 0)
+		v.sentPage(m.word, m.of, p.s)
 	}
-	v.goTogether(q.words, n, p.s)
-	v.sent.addAlike(p.sent, q.alike)
 	p.sent.records = n
-	v.answers.sent(p.s)
 	v.plan.wrote(8 * len(q.code) / n)
 	v.whole.tail = q.tail
 	v.part++

@@ -105,7 +105,7 @@ func (g *roundGame) write(i int, got func(client int, payload []byte)) {
 }
 
 func TestPacketsOfARoundAreOfOneSize(t *testing.T) {
-	for _, test := range []struct{ bodies, every, calls int }{{1000, 1, 1}, {1000, 2, 6}, {1000, 10, 2}, {10000, 10, 9}} {
+	for _, test := range []struct{ bodies, every, calls int }{{1000, 1, 1}, {1000, 2, 7}, {1000, 10, 2}, {10000, 10, 9}} {
 		g := newRoundGame(t, test.bodies, 1)
 		moving := map[int]bool{}
 		for _, i := range rand.New(rand.NewPCG(7, 1)).Perm(test.bodies)[:test.bodies/test.every] {

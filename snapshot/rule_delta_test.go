@@ -41,36 +41,40 @@ func TestRule2ADeltaCountsFromTheRowAtT(t *testing.T) {
 	require.Equal(t, []uint32{100}, d.replica.Row(id.Index, rowHealth), "as it was at tick 1, whatever it was at 2")
 }
 
-// The record of tick 9 leans on that of tick 1. A record against tick 9 leans
-// on both while S - 1 < W, and on tick 9 alone from then on: at each S both
-// ends decide alike, for otherwise the row would come out another.
+// The record of T is against that of tick 1. A record against T is against both while S - 1 < W, and against T alone from
+// then on: at each S both ends decide alike, for otherwise the row would come out another. With T = 9 a list names tick 1 as N.
+// T = 20 is too far from it: the record is against what that of T was against.
 func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
-	cfg := Config{Window: 16, SentPackets: 32}
-	var sizes [2]int // bytes with the second version, and without
-	for s := tick.Tick(10); s < 24; s++ {
-		for miss := range uint32(15) {
-			x := 3000 + 125*uint32(s-9) + miss // as it moved from tick 1 to tick 9, and a little more
-			d := &duo{t: t, store: NewStore(schema, cfg), replica: NewReplica(schema, cfg, 1)}
-			d.view = NewView(d.store, cfg)
-			var id wire.NetworkID
-			set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }
-			d.ack(d.at(1, func() { id = d.store.Spawn(); set(2000) }))
-			d.ack(d.at(9, func() { set(3000) }))
-			require.Equal(t, uint16(9-1), d.view.slot(id.Index, new(slot)).lean)
-			for between := tick.Tick(10); between < s; between++ {
-				d.at(between, nil)
-			}
-			p := d.at(s, func() { set(x) })
-			d.ack(p)
-			require.Equal(t, []uint32{x, 1000 + x, 7}, d.replica.Row(id.Index, 0), "at tick %d", s)
-			require.True(t, d.view.Synced())
-			if s < 17 {
-				sizes[0] += len(p.payload)
-			} else {
-				sizes[1] += len(p.payload)
+	for _, c := range []struct{ window, base tick.Tick }{{16, 9}, {32, 20}} {
+		schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+		cfg := Config{Window: c.window, SentPackets: 64}
+		var sizes [2]int // bytes with the second version, and without
+		for s := c.base + 1; s < c.window+8; s++ {
+			for miss := range uint32(15) {
+				x := 3000 + 1000*uint32(s-c.base)/uint32(c.base-1) + miss // as it moved from tick 1 to T, and a little more
+				d := &duo{t: t, store: NewStore(schema, cfg), replica: NewReplica(schema, cfg, 1)}
+				d.view = NewView(d.store, cfg)
+				var id wire.NetworkID
+				set := func(x uint32) { d.store.Set(id, 0, []uint32{x, 1000 + x, 7}) }
+				d.ack(d.at(1, func() { id = d.store.Spawn(); set(2000) }))
+				d.ack(d.at(c.base, func() { set(3000) }))
+				require.Equal(t, uint16(c.base-1), d.view.slot(id.Index, new(slot)).lean)
+				require.Equal(t, c.base-1 <= mostNear, d.view.pages[0].near != tick.None)
+				for between := c.base + 1; between < s; between++ {
+					d.at(between, nil)
+				}
+				p := d.at(s, func() { set(x) })
+				d.ack(p)
+				require.Equal(t, []uint32{x, 1000 + x, 7}, d.replica.Row(id.Index, 0), "at tick %d", s)
+				require.True(t, d.view.Synced())
+				if s <= c.window {
+					sizes[0] += len(p.payload)
+				} else {
+					sizes[1] += len(p.payload)
+				}
 			}
 		}
+		ticks := int(c.window - c.base) // in the window; 7 lie behind it
+		require.Less(t, 7*sizes[0], ticks*sizes[1], "what moves on as it did costs less while the movement is known")
 	}
-	require.Less(t, sizes[0], sizes[1], "what moves on as it did costs less while the movement is known")
 }

@@ -433,11 +433,12 @@ func TestShownAfterThePacketsOfATickTravelsWithTheNext(t *testing.T) {
 
 func TestARingThatIsFullWithinATickStopsSending(t *testing.T) {
 	b := newBusy(t, 40_000)
+	b.view = NewView(b.store, Config{Window: 64, SentPackets: 64})
 	sent := 0
 	for n := b.view.Write(b.buf[:], b.seq+1); n > 0; n = b.view.Write(b.buf[:], b.seq+1) {
 		b.seq++
 		sent++
-		require.Less(t, sent, 1024, "never the same again in one tick")
+		require.LessOrEqual(t, sent, 64, "never the same again in one tick")
 	}
 	st := b.view.Stats()
 	require.Zero(t, st.Overwritten)
@@ -469,7 +470,6 @@ func TestAHighIndexTakesLittleMemory(t *testing.T) {
 	w := wire.NewBitWriter(buf)
 	w.Write(2, 16)
 	w.Bool(false)
-	w.Var(0)
 	w.Bool(false)
 	w.Bool(false)
 	symbol, raw, n := gapSymbol(MaxEntities-1, true)

@@ -6,13 +6,14 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// sentEntry is one record that a packet carried.
-type sentEntry struct {
-	mask  Mask   // the rows that the record has
-	index uint32 // of which life is told by the packet's tick
-	// span is how many ticks before the packet's the record leant on, 0 when
-	// absolute, when T had other rows, or when it lies too far back to extrapolate
-	// from.
+// sentGroup is records of one page that a packet carries, all with the same rows and the same age of the baseline; or one
+// despawn.
+type sentGroup struct {
+	of   uint64 // entities of the page
+	rows Mask   // that each record has
+	word uint32 // number of the page
+	// span is how many ticks before the packet's tick the baseline of the records lies; 0: they have none, or one with other
+	// rows, or one that lies too far back for a record against these to use it.
 	span    uint16
 	despawn bool
 }
@@ -21,16 +22,12 @@ type sentEntry struct {
 type sentPacket struct {
 	seq     uint64 // 0 = never used
 	tick    tick.Tick
-	first   uint64 // position of its first entry in the entry ring
-	n       int
-	records int  // of them not despawns
-	part    int  // payloads of the same tick before it
-	pending bool // neither acknowledged nor lost
+	first   uint64 // position of its first group in the ring of groups
+	n       int    // groups
+	records int    // in them
+	part    int    // payloads of the same tick before it
+	pending bool   // neither acknowledged nor lost
 	acked   bool
-	// alike, if not nil, is what the packet carried from its at-th entry on, and
-	// others too: it is in no ring then, though there is room for it.
-	alike *alike
-	at    int
 }
 
 // wordOf is some of the indexes of a word.
@@ -40,15 +37,14 @@ type wordOf struct {
 }
 
 // sentRing remembers what the last packets carried, in constant memory: an
-// acknowledgement turns a packet's entries into baselines, a loss puts them
+// acknowledgement turns a packet's records into baselines, a loss puts them
 // back into unsent. Where that memory is full of pending packets nothing is sent.
 type sentRing struct {
 	packets []sentPacket // by sequence modulo length, a power of two that grows up to the capacity
-	entries []sentEntry  // by position modulo length, a power of two; as many again behind them, up to the capacity
-	next    uint64       // position of the next entry
+	groups  []sentGroup  // by position modulo length, a power of two; as many again behind them, up to the capacity
+	next    uint64       // position of the next group
 	oldest  uint64       // sequence of the oldest packet whose entries are held
 	newest  uint64
-	pool    *entryPool // of what packets share
 }
 
 // entriesPerPacket is the average that the entry ring has room for; a packet
@@ -61,7 +57,7 @@ const (
 	maxSpan          = math.MaxUint16
 )
 
-func newSentRing(packets int, pool *entryPool) sentRing {
+func newSentRing(packets int) sentRing {
 	for packets&(packets-1) != 0 {
 		packets++ // as the connection's own ring, so that both forget together
 	}
@@ -69,7 +65,7 @@ func newSentRing(packets int, pool *entryPool) sentRing {
 	for most < packets*entriesPerPacket {
 		most *= 2
 	}
-	return sentRing{pool: pool, packets: make([]sentPacket, min(firstPackets, packets), packets), entries: make([]sentEntry, firstEntries, most)}
+	return sentRing{packets: make([]sentPacket, min(firstPackets, packets), packets), groups: make([]sentGroup, firstEntries, most)}
 }
 
 // get finds a packet that is still remembered.
@@ -81,31 +77,13 @@ func (r *sentRing) get(seq uint64) *sentPacket {
 	return p
 }
 
-// release forgets the oldest packets as far as they are acknowledged and of a
-// tick before t: of those, nothing is asked any more.
-func (r *sentRing) release(t tick.Tick) {
+// release forgets the oldest packets as far as they are acknowledged: of those, nothing is asked any more.
+func (r *sentRing) release() {
 	for ; r.oldest < r.newest; r.oldest++ {
-		if p := r.get(r.oldest); p != nil && (!p.acked || p.tick >= t) {
+		if p := r.get(r.oldest); p != nil && !p.acked {
 			return
 		}
-		r.leave(r.oldest)
 	}
-}
-
-// leave lets go of what a packet that is forgotten carried.
-func (r *sentRing) leave(seq uint64) {
-	if p := r.get(seq); p != nil && p.alike != nil {
-		r.pool.release(p.alike)
-		p.alike = nil
-	}
-}
-
-// close gives back what packets share.
-func (r *sentRing) close() {
-	for i := range r.packets {
-		r.leave(r.packets[i].seq)
-	}
-	r.oldest = r.newest + 1
 }
 
 // open makes the slot of a new packet and room for maxRecords entries. It returns
@@ -133,7 +111,6 @@ func (r *sentRing) open(seq uint64, t tick.Tick, overwritten func(*sentPacket)) 
 			}
 			overwritten(p)
 		}
-		r.leave(r.oldest)
 		r.oldest++
 	}
 	r.newest = seq
@@ -148,7 +125,7 @@ func (r *sentRing) fits() bool {
 	if p == nil {
 		return false // a sequence without a snapshot: step over it
 	}
-	return r.next+maxRecords-p.first <= uint64(len(r.entries))
+	return r.next+maxRecords-p.first <= uint64(len(r.groups))
 }
 
 // remember doubles the room for packets, up to what was made at the start.
@@ -168,85 +145,42 @@ func (r *sentRing) remember() bool {
 
 // grow doubles the room for entries, up to what was made at the start.
 func (r *sentRing) grow() bool {
-	n := len(r.entries)
-	if r.get(r.oldest) == nil || n == cap(r.entries) {
+	n := len(r.groups)
+	if r.get(r.oldest) == nil || n == cap(r.groups) {
 		return false
 	}
-	r.entries = r.entries[:2*n]
-	copy(r.entries[n:], r.entries[:n]) // a position is now in the one half or in the other
+	r.groups = r.groups[:2*n]
+	copy(r.groups[n:], r.groups[:n]) // a position is now in the one half or in the other
 	return true
 }
 
-// add records one entry of the packet that was opened last.
-func (r *sentRing) add(p *sentPacket, e sentEntry) {
-	r.entries[r.next&uint64(len(r.entries)-1)] = e
+// mergedGroups is how many of a packet's last groups are looked at for one that a record can join.
+const mergedGroups = 4
+
+// add notes records of some entities of a page in the packet that was opened last. It reports whether that made a group.
+func (r *sentRing) add(p *sentPacket, e sentGroup) (made bool) {
+	if !e.despawn {
+		for i := 1; i <= min(p.n, mergedGroups); i++ {
+			g := r.group(p, p.n-i)
+			if g.word == e.word && g.rows == e.rows && g.span == e.span && !g.despawn {
+				g.of |= e.of
+				return false
+			}
+		}
+	}
+	r.groups[r.next&uint64(len(r.groups)-1)] = e
 	r.next++
 	p.n++
+	return true
 }
 
-// addAll records again what another packet carried, all of one span, which may be what
-// they had there.
-func (r *sentRing) addAll(p *sentPacket, entries []sentEntry, span uint16, same bool) {
-	p.n += len(entries)
-	for len(entries) > 0 {
-		to := r.entries[r.next&uint64(len(r.entries)-1):]
-		n := copy(to, entries)
-		for i := range to[:n] {
-			if same {
-				break
-			}
-			to[i].span = span
-		}
-		r.next += uint64(n)
-		entries = entries[n:]
-	}
-}
-
-// pass keeps room for n entries of the packet that was opened last, which will be of what
-// others carry too.
-func (r *sentRing) pass(p *sentPacket, n int) {
-	r.next += uint64(n)
-	p.n += n
-}
-
-// addAlike records what another client's packet has too, in the packet that was
-// opened last.
-func (r *sentRing) addAlike(p *sentPacket, a *alike) {
-	r.hold(p, p.n, a)
-	r.pass(p, len(a.entries))
-}
-
-// hold makes what lies in a packet from an entry on that of others too.
-func (r *sentRing) hold(p *sentPacket, at int, a *alike) {
-	p.alike, p.at = a, at
-	a.holders.Add(1)
-}
-
-// following is the entries of a packet from one on, as far as they lie in one
-// piece.
-func (r *sentRing) following(p *sentPacket, i int) []sentEntry {
-	end := p.n
-	if a := p.alike; a != nil && i < p.at+len(a.entries) {
-		if i >= p.at {
-			return a.entries[i-p.at:]
-		}
-		end = p.at
-	}
-	at := int((p.first + uint64(i)) & uint64(len(r.entries)-1))
-	return r.entries[at:min(at+end-i, len(r.entries))]
+// group is the i-th group of a packet.
+func (r *sentRing) group(p *sentPacket, i int) *sentGroup {
+	return &r.groups[(p.first+uint64(i))&uint64(len(r.groups)-1)]
 }
 
 // cancel forgets a packet that was opened and then not sent after all.
 func (r *sentRing) cancel(p *sentPacket) {
 	r.next = p.first
-	r.leave(p.seq)
 	*p = sentPacket{}
-}
-
-// entry is the i-th entry of a packet.
-func (r *sentRing) entry(p *sentPacket, i int) *sentEntry {
-	if a := p.alike; a != nil && uint(i-p.at) < uint(len(a.entries)) {
-		return &a.entries[i-p.at]
-	}
-	return &r.entries[(p.first+uint64(i))&uint64(len(r.entries)-1)]
 }

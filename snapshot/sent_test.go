@@ -14,15 +14,15 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 	p := r.open(seq, tick.Tick(seq), lost)
 	require.NotNil(t, p)
 	for i := range n {
-		r.add(p, sentEntry{mask: Mask(seq), index: uint32(i)})
+		r.add(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
 	}
 	return p
 }
 
 func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
-	r := newSentRing(64, new(entryPool))
+	r := newSentRing(64)
 	overwritten := func(*sentPacket) { require.Fail(t, "nothing is given up") }
-	most := cap(r.entries)
+	most := cap(r.groups)
 	seq := uint64(1)
 	for ; seq <= 40; seq++ {
 		p := r.open(seq, tick.Tick(seq), overwritten)
@@ -30,20 +30,20 @@ func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
 			break
 		}
 		for i := range 700 + int(seq) {
-			r.add(p, sentEntry{mask: Mask(seq), index: uint32(i)})
+			r.add(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
 		}
 		for held := uint64(1); held <= seq; held++ {
 			p := r.get(held)
 			require.NotNil(t, p, "what is pending is not forgotten")
 			require.Equal(t, 700+int(held), p.n)
 			for i := range p.n {
-				require.Equal(t, sentEntry{mask: Mask(held), index: uint32(i)}, *r.entry(p, i))
+				require.Equal(t, sentGroup{rows: Mask(held), of: 1, word: uint32(i)}, *r.group(p, i))
 			}
 		}
 	}
 	require.Less(t, seq, uint64(40), "in the end it was too small")
-	require.Len(t, r.entries, most)
-	require.Equal(t, most, cap(r.entries), "nothing was allocated")
+	require.Len(t, r.groups, most)
+	require.Equal(t, most, cap(r.groups), "nothing was allocated")
 	require.Nil(t, r.open(seq+1, tick.Tick(seq+1), overwritten))
 	r.get(2).pending = false
 	require.Nil(t, r.open(seq+2, tick.Tick(seq+2), overwritten), "it waits for the oldest")
@@ -54,44 +54,43 @@ func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
 }
 
 func TestTheRingUsesAgainWhatIsAcknowledged(t *testing.T) {
-	r := newSentRing(1024, new(entryPool))
+	r := newSentRing(1024)
 	for seq := uint64(1); seq <= 200; seq++ {
 		fillRing(t, &r, seq, 900, func(*sentPacket) { require.Fail(t, "nothing is lost") })
 		if seq > 2 {
 			r.get(seq - 2).acked = true
 			r.get(seq - 2).pending = false
-			r.release(tick.Tick(seq - 2))
-			require.NotNil(t, r.get(seq-2), "of the newest acknowledged tick the list may be asked for")
-			require.Nil(t, r.get(seq-3))
+			r.release()
+			require.NotNil(t, r.get(seq-1), "it is not acknowledged")
+			require.Nil(t, r.get(seq-2))
 		}
 	}
-	require.Len(t, r.entries, firstEntries)
+	require.Len(t, r.groups, firstEntries)
 
 	fillRing(t, &r, 201, 900, nil)
 	fillRing(t, &r, 202, 900, nil)
 	r.get(202).acked, r.get(202).pending = true, false
-	r.release(202)
+	r.release()
 	require.NotNil(t, r.get(199), "it is not acknowledged")
 	require.NotNil(t, r.get(201))
 }
 
 // TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay: it is small as long as acknowledgements come, and what was in it is found when it grew.
 func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
-	r := newSentRing(1000, new(entryPool))
+	r := newSentRing(1000)
 	require.Equal(t, 1024, cap(r.packets))
 	none := func(*sentPacket) { require.Fail(t, "nothing is given up") }
 	seq := uint64(7)
 	for ; seq < 1000; seq += 1 + seq%3 { // some numbers carry no snapshot
 		fillRing(t, &r, seq, 1, none)
 		r.get(seq).acked, r.get(seq).pending = true, false
-		r.release(tick.Tick(seq))
+		r.release()
 	}
 	require.Len(t, r.packets, firstPackets)
 	first := seq
 	for ; seq < first+1024; seq++ {
 		if seq%5 == 0 {
 			fillRing(t, &r, seq, 1, none)
-			r.get(seq).alike = r.pool.take()
 			continue
 		}
 		fillRing(t, &r, seq, 2, none)
@@ -99,17 +98,9 @@ func TestTheRingRemembersMorePacketsWhenTheyAreOnTheirWay(t *testing.T) {
 			p := r.get(held)
 			require.NotNil(t, p, "packet %d of %d", held, seq)
 			require.Equal(t, 2-boolToInt(held%5 == 0), p.n)
-			require.Equal(t, held%5 == 0, p.alike != nil)
 		}
 	}
 	require.Len(t, r.packets, 1024)
-	alike := 0
-	for i := range r.packets {
-		if r.packets[i].alike != nil {
-			alike++
-		}
-	}
-	require.Equal(t, 205, alike, "none is there twice")
 	lost := 0
 	fillRing(t, &r, seq, 1, func(p *sentPacket) { require.Equal(t, first, p.seq); lost++ })
 	require.Equal(t, 1, lost)
@@ -121,4 +112,19 @@ func boolToInt(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// TestRecordsOfAPageShareAGroup: records with the same rows and the same age of the baseline are one group, whatever their order.
+func TestRecordsOfAPageShareAGroup(t *testing.T) {
+	r := newSentRing(64)
+	p := r.open(1, 1, nil)
+	require.True(t, r.add(p, sentGroup{of: 1, rows: 1, word: 3, span: 2}))
+	require.True(t, r.add(p, sentGroup{of: 2, rows: 2, word: 3, span: 2}))
+	require.False(t, r.add(p, sentGroup{of: 4, rows: 1, word: 3, span: 2}))
+	require.True(t, r.add(p, sentGroup{of: 8, rows: 1, word: 3, span: 1}))
+	require.True(t, r.add(p, sentGroup{of: 16, rows: 1, word: 4, span: 2}))
+	require.True(t, r.add(p, sentGroup{of: 32, word: 3, despawn: true}), "a despawn is alone")
+	require.True(t, r.add(p, sentGroup{of: 64, word: 3, despawn: true}))
+	require.Equal(t, 6, p.n)
+	require.Equal(t, sentGroup{of: 5, rows: 1, word: 3, span: 2}, *r.group(p, 0))
 }

@@ -144,7 +144,6 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {
 		c := &seqClient{view: NewView(s.store, cfg), replica: NewReplica(schema, cfg, began), oldest: 1}
-		c.view.cohorts.least = 1 // there are few entities
 		c.net = s.network(payload)
 		s.clients[i] = c
 	}

@@ -385,21 +385,35 @@ type staged struct {
 func (r *Replica) decoded() (list []staged) {
 	b := r.past.block(r.stage.block.tick)
 	b.settle()
-	indexes := r.spoken()
-	for i, place := range r.past.places {
-		if place < 0 {
+	for _, at := range r.recordsRead() {
+		if at.place < 0 {
 			continue
 		}
-		v := b.versions[place]
-		list = append(list, staged{id: wire.NetworkID{Index: indexes[i], Generation: v.generation}, version: v, lanes: r.past.lanes(&v)})
+		v := b.versions[at.place]
+		list = append(list, staged{id: wire.NetworkID{Index: at.index, Generation: v.generation}, version: v, lanes: r.past.lanes(&v)})
 	}
 	return list
 }
 
+// recordsRead is the records of the payload that was read last: the last ones of those of its tick.
+func (r *Replica) recordsRead() (list []spot) {
+	for _, s := range r.past.block(r.stage.block.tick).listed {
+		for i := range s.n {
+			place := s.place
+			if place >= 0 {
+				place += i
+			}
+			list = append(list, spot{s.index + uint32(i), place})
+		}
+	}
+	return list[len(list)-(len(r.stage.versions)-r.stage.from):]
+}
+
 // spoken is whom the payload that was read last has records of.
-func (r *Replica) spoken() []uint32 {
-	b := r.past.block(r.stage.block.tick)
-	list, _, _ := r.past.list(b.tick, int(b.parts[len(b.parts)-1].part))
+func (r *Replica) spoken() (list []uint32) {
+	for _, at := range r.recordsRead() {
+		list = append(list, at.index)
+	}
 	return list
 }
 

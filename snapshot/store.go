@@ -36,7 +36,6 @@ type Store struct {
 	past    history
 	groups  groups
 	refs    referrers
-	shared  *entryPool
 	desk    Desk    // of whoever writes alone
 	desks   []*Desk // the others
 	prepare preparing
@@ -71,8 +70,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		packs:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
-	s.shared = new(entryPool)
-	s.desk.store, s.desk.lists.pool = s, s.shared
+	s.desk.store = s
 	for _, d := range schema.codes.deltas {
 		if d != nil {
 			d.Prepare()

@@ -301,7 +301,7 @@ func listDuos(t *testing.T) (d [2]*duo, ids []wire.NetworkID) {
 			d[0].game(s, func() { d[0].moveAll(ids, s) })
 		}
 	}
-	require.NotZero(t, store.ListsShared())
+	require.NotZero(t, store.PagesShared())
 	return d, ids
 }
 

@@ -113,6 +113,16 @@ func (r *Replica) Changed() []uint32 {
 	return t.all
 }
 
+// HasChanged reports whether Changed lists an index.
+func (r *Replica) HasChanged(index uint32) bool {
+	for _, s := range r.touched.spans {
+		if index-s.First < s.Count {
+			return true
+		}
+	}
+	return false
+}
+
 // ChangedSpans is Changed with those that are one behind the other together. The
 // slice is the Replica's own.
 func (r *Replica) ChangedSpans() []Span { return r.touched.spans }

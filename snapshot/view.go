@@ -7,20 +7,12 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// slot is what the server knows of one client about one network index, as far
-// as each record and each acknowledgement asks. It is of one
-// size whatever the client does or fails to acknowledge.
+// slot is what the server knows of one client about one network index that is no member of its page. It is of one size
+// whatever the client does or fails to acknowledge.
 type slot struct {
-	base tick.Tick // T: the newest acknowledged record of this life
-	mask Mask      // the rows that the client was shown at T
-	// lean is how many ticks before T lies what T's own record leant on, 0 where
-	// a record of T may not lean on that.
-	lean uint16
-	// near is how many ticks before T lies the newest acknowledged record before
-	// it, 0 where that one had other rows.
-	near uint16
-	// after is how many ticks after T lies the first record that went out since,
-	// at most 65535; 0 where none did or it is not known.
+	base  tick.Tick // as in ackState
+	mask  Mask      // the rows that the client was shown at T
+	lean  uint16
 	after uint16
 }
 
@@ -48,8 +40,8 @@ type View struct {
 	tenants []tenant // of the slots
 	// went is by index when the newest record or despawn went out: apart, since
 	// each packet writes it and none a slot.
-	went    []tick.Tick
-	cohorts cohorts // in whose members' place slots and went say nothing
+	went  []tick.Tick
+	pages []ackPage // by index / 64; of their members slots and went tell nothing but the rows
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
@@ -66,39 +58,38 @@ type View struct {
 	plan    plan
 	ties    ties
 	hunger  hunger
+	urged   urged
 	whole   wholeView
 
-	sent     sentRing
-	answers  answers
-	waits    bool      // unsent may not be empty
-	observed tick.Tick // the newest commit that has been looked at
-	wrote    tick.Tick // the newest tick a snapshot was written for
-	cursor   uint32    // where the next packet goes on, when the budget cut one short
-	epoch    uint16    // the newest resync that was served
-	answer   bool      // a snapshot is due even when there is nothing to say
-	answered bool      // the client has decoded one since the newest resync
-	spoke    tick.Tick // the newest tick of which a snapshot went out, or the start
-	start    tick.Tick // its first one
-	epochSeq uint64    // acknowledgements of earlier packets make no baseline
-	payload  int       // bytes of a snapshot in an otherwise empty packet
-	lanes    []uint32  // a row with entity fields, as this client gets it
-	lacking  []uint32  // members of a group that are to be written
-	records  []record  // of them
-	scratch  record    // the one that is written
-	going    []wordOf  // records of the packet that are not noted in slots yet
-	words    []wordOf  // of records that are taken in together
-	rest     []uint64  // of them, who is left
-	four     []member  // of the four of a list that is written
-	part     int       // payloads written for this tick
-	fetched  Mask      // of no meaning: that it is kept makes fetch touch
-	short    bool      // not all that waited went out with the tick before
-	listed   []uint64  // acknowledged packets whose lists may be leaned on, of one tick
-	stats    ViewStats
-	met      []wire.NetworkID // attended entities that the client was proved to hold
-	shares   bool             // see Share
-	sights   uint64           // changes of what is visible
-	portions []portion        // by number of the group
-	orders   []order          // that wait for the commit of an open tick
+	sent      sentRing
+	waits     bool      // unsent may not be empty
+	observed  tick.Tick // the newest commit that has been looked at
+	wrote     tick.Tick // the newest tick a snapshot was written for
+	cursor    uint32    // where the next packet goes on, when the budget cut one short
+	epoch     uint16    // the newest resync that was served
+	answer    bool      // a snapshot is due even when there is nothing to say
+	answered  bool      // the client has decoded one since the newest resync
+	spoke     tick.Tick // the newest tick of which a snapshot went out, or the start
+	start     tick.Tick // its first one
+	epochSeq  uint64    // acknowledgements of earlier packets make no baseline
+	payload   int       // bytes of a snapshot in an otherwise empty packet
+	lanes     []uint32  // a row with entity fields, as this client gets it
+	lacking   []uint32  // members of a group that are to be written
+	records   []record  // of them
+	scratch   record    // the one that is written
+	going     []wordOf  // records of the packet that are not noted in slots yet
+	listed    []member  // entities of a page that are written one by one
+	part      int       // payloads written for this tick
+	nextPage  int       // the page with which the lists of the next packet of this tick begin
+	refTick   tick.Tick // of which tick
+	newestRef tick.Tick // is: the newest R of any page that waited, tick.None: none
+	short     bool      // not all that waited went out with the tick before
+	stats     ViewStats
+	met       []wire.NetworkID // attended entities that the client was proved to hold
+	shares    bool             // see Share
+	sights    uint64           // changes of what is visible
+	portions  []portion        // by number of the group
+	orders    []order          // that wait for the commit of an open tick
 }
 
 // ViewStats counts what a View did since it was made.
@@ -130,10 +121,9 @@ const heartbeat = 1 << 12
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
 	v := &View{
-		store: store, sent: newSentRing(cfg.SentPackets, store.shared), answers: newAnswers(cfg.Window),
+		store: store, sent: newSentRing(cfg.SentPackets),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
-	v.cohorts.least = leastCohort
 	v.whole.on = cfg.Whole
 	v.grow()
 	if store.open { // all of it is still to be observed
@@ -146,10 +136,6 @@ func NewView(store *Store, cfg Config) *View {
 	}
 	return v
 }
-
-// Close gives back what the view shares with the views of other clients. Call it once the client has gone, and do not use the
-// view after that. A view that is not closed costs its Store memory for ever.
-func (v *View) Close() { v.sent.close() }
 
 // grow follows the store's indexes.
 func (v *View) grow() {
@@ -167,7 +153,7 @@ func (v *View) grow() {
 	v.kept = v.kept.grownTo(n)
 	v.tooBig = v.tooBig.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
-	v.cohorts.grow(n)
+	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
 	if len(v.ties.first) > 0 {
 		v.ties.grow(n, cap(v.slots))
 	}
@@ -223,6 +209,7 @@ func (v *View) observe() {
 	}
 	masked := len(v.own.rows) > 0
 	if masked {
+		v.reshape()
 		v.lacks()
 	}
 	if len(s.groups.left) > 0 {
@@ -266,15 +253,18 @@ func (v *View) lost(p *sentPacket) {
 		v.answer = true
 	}
 	for i := range p.n {
-		e := v.sent.entry(p, i)
-		if v.wentAt(e.index) != p.tick {
-			continue
-		}
-		stillOwed := e.despawn && v.owed.has(e.index) && p.tick >= v.tenants[e.index].ended
-		stillShown := !e.despawn && v.visible.has(e.index) && p.tick >= v.tenants[e.index].life && v.moved(e.index) > v.base(e.index)
-		if stillOwed || stillShown {
-			v.wait(e.index)
-			v.stats.Resent++
+		e := v.sent.group(p, i)
+		for of := e.of; of != 0; of &= of - 1 {
+			index := firstOf(e.word, of)
+			if v.wentAt(index) != p.tick {
+				continue
+			}
+			stillOwed := e.despawn && v.owed.has(index) && p.tick >= v.tenants[index].ended
+			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.tenants[index].life && v.moved(index) > v.base(index)
+			if stillOwed || stillShown {
+				v.wait(index)
+				v.stats.Resent++
+			}
 		}
 	}
 }
@@ -291,10 +281,11 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	v.born()
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
-	v.listed = v.listed[:0]
-	v.answers.forget()
 	v.stats.Resyncs++
-	v.scatter()
+	for w := range v.pages {
+		v.allAlone(uint32(w), ^uint64(0))
+		v.pages[w].forget(v.store.tick)
+	}
 	for i := range v.slots {
 		v.slots[i].forget()
 	}
@@ -307,10 +298,9 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 }
 
 // forget makes a client hold nothing.
-func (p *slot) forget() { p.base, p.mask, p.lean, p.near, p.after = tick.None, 0, 0, 0, 0 }
+func (p *slot) forget() { p.base, p.mask, p.lean, p.after = tick.None, 0, 0, 0 }
 
-// goesAlone takes in that a record of an index goes out at tick t, which is in no
-// cohort or is not to stay in it.
+// goesAlone notes that a record of an index is sent at tick t, which is no member of its page or is not to stay one.
 func (v *View) goesAlone(index uint32, t tick.Tick) {
 	if q := v.alone(index); v.went[index] <= q.base {
 		q.after = uint16(min(t-q.base, maxSpan))

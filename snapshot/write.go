@@ -11,19 +11,21 @@ import (
 //
 //	tick      16 bits, low bits of the packet's own tick S
 //	resynced   1 bit, then 16 bits epoch if set
-//	part      Var: how many payloads of this tick came before
 //	despawns  1 bit "one more", gap, generation      … 0
-//	list       1 bit; if set, Var (S - R - 1) and Var part: the packet of tick R
-//	          whose records are gone through again; Var near: a record against R
-//	          leans on that of tick R - near too, where there is one
-//	          for each four of that list, as long as there are more records: a
+//	lists     1 bit; if set, Var (S - U - 1), then
+//	          for each list: 1 bit "one more"; 1 bit "R = U, N = R - 1, skip = 0", or
+//	          Var (U - R), Var (R - N) or 0, Var skip
+//	          for each page of which there are records of tick R, from the page on
+//	          that lies skip pages behind the last one told of: its code, and with
+//	          pageSome for each four of those records, as long as there are more: a
 //	          symbol of codes.four, which of them; the usual record of each
+//	          … 0
 //	others    for each: a symbol of codes.gap, record, run; the end
 //	zero padding to the byte
 //
-//	record, usual: against T, with the rows of T: the body. T is R in the list,
+//	record, usual: against T, with the rows of T: the body. T is R in a list,
 //	          and for the others the tick of the newest record of the entity that
-//	          is not after R; without a list, of the newest there is
+//	          is not after U; without lists, of the newest there is
 //	odd:      1 bit "against T"
 //	  no:     generation, one bit per row of the schema: present;
 //	          then each present row, whole
@@ -63,16 +65,13 @@ type packetWriter struct {
 	last  uint32 // index of the record before, plus one
 	run   openRun
 	// bodies is where the body is that usual found last.
-	bodies *bodies
-	// single is the cohort that all are of who have a record in the list that was
-	// compared last, nil where it is not one.
-	single *cohort
-	again  bool // the list is gone through
-	// listed is R, the tick of the packet whose list is gone through; near is how
-	// many ticks before it the other one lies that the packet names, 0 = none.
-	listed, near tick.Tick
-	upTo         tick.Tick // R, or S without a list
-	// gapContext is 1 when a list was gone through first.
+	bodies   *bodies
+	again    bool     // a list is written
+	listPage *ackPage // then: the page
+	lists    lists
+	refers   bool      // the packet has lists
+	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
+	// gapContext is 1 when the packet has lists.
 	gapContext int
 	// partial: other messages took some of the packet, or the budget did, so that
 	// what does not fit now may fit the next one.
@@ -105,29 +104,19 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	if !v.mayWrite(room) {
 		return 0
 	}
-	if desk.lists.tick != v.store.tick {
-		desk.lists.begin(v.store.tick)
-	}
 	if v.payload > 0 && len(dst) > v.payload {
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
 	room = min(room, len(dst))
 	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
-	if v.cohorts.used > 0 {
-		v.makeRoom()
-	}
-	if len(v.listed) > 0 {
-		if newest := v.sent.get(v.listed[0]); newest != nil {
-			v.sent.release(newest.tick)
-		}
-	}
+	v.sent.release()
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		v.stats.RingFull++
 		return 0
 	}
 	first := v.wrote != p.s
 	if first {
-		v.part = 0
+		v.part, v.nextPage = 0, 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
@@ -141,21 +130,19 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	if p.most = p.full; lend {
 		p.most = len(dst)*8 - endBits
 	}
-	var list *sentPacket
 	hungry := v.hunger.index != 0 && p.hungry()
 	if !hungry {
-		list = p.choose()
-		p.ends(list)
+		p.choose()
+		p.ends()
 	}
 	p.w.Bool(false)
 	p.limit = p.full - p.kept - p.ending
-	p.updates(list, hungry)
+	p.updates(hungry)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
 	}
 	if p.sent.records > 0 {
-		v.answers.sent(p.s)
 		v.plan.wrote(p.w.Bits() / p.sent.records)
 	}
 	v.part++
@@ -204,13 +191,12 @@ func (p *packetWriter) header() {
 	if p.v.epoch != 0 {
 		p.w.Write(uint64(p.v.epoch), 16)
 	}
-	p.w.Var(uint64(p.v.part))
 }
 
-// ends writes despawns. Updates follow, of which those of a list do first.
-func (p *packetWriter) ends(list *sentPacket) {
+// ends writes despawns. Updates follow, of which those of lists do first.
+func (p *packetWriter) ends() {
 	if p.v.ties.n > 0 {
-		p.tie(list)
+		p.tie()
 	}
 	p.limit = p.full
 	if p.v.updatesPending() {
@@ -245,7 +231,7 @@ func (p *packetWriter) despawns() {
 			v.unacked.set(index)
 			v.alone(index)
 			v.went[index] = p.s
-			v.sent.add(p.sent, sentEntry{index: index, despawn: true})
+			v.sent.add(p.sent, sentGroup{of: 1 << (index % pageEntities), word: index / pageEntities, despawn: true})
 			v.stats.Despawns++
 		}
 	}
@@ -259,34 +245,11 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Var(uint64(p.v.tenants[index].shown))
 }
 
-// choose finds the packet whose list is gone through, nil for none.
-func (p *packetWriter) choose() *sentPacket {
-	if p.v.whole.on || !p.v.updatesPending() || p.v.short && !p.v.plan.active { // who is in it went out lately: those that wait longer come first
-		return nil
-	}
-	list := p.v.refer(p.v.part)
-	if list != nil {
-		p.listed, p.near, p.upTo = list.tick, p.v.answers.near(list.tick), list.tick
-		p.gapContext = 1
-	}
-	return list
-}
-
-// listHead says which packet's list is gone through.
-func (p *packetWriter) listHead(list *sentPacket) {
-	p.w.Bool(list != nil)
-	if list != nil {
-		p.w.Var(uint64(p.s-list.tick) - 1)
-		p.w.Var(uint64(list.part))
-		p.w.Var(uint64(p.near))
-	}
-}
-
 // updates writes visible entities that changed: first those that were in an
 // earlier packet too, or instead of these what was passed by.
-func (p *packetWriter) updates(list *sentPacket, hungry bool) {
-	p.listHead(list)
-	room := list == nil || p.goAgain(list)
+func (p *packetWriter) updates(hungry bool) {
+	p.listsHead()
+	room := p.listed()
 	p.last = 0
 	if p.tied {
 		p.together()

@@ -14,17 +14,22 @@ import (
 type HostSystems struct {
 	*ServerSystems
 	Client *netcode.Client // The player's.
+
+	begun bool // The first frame was, and the player joined the game in it, or could not.
 }
 
 // NewHost makes the systems of a server, of which client plays at it: netcode.Host. The socket is the server's; the player
-// needs none. Its messages are handled before the server's own of the same stage. It panics on an argument that is nil.
+// needs none. Its messages are handled before the server's own of the same stage. The player joins in the first frame, as a client
+// whose connection comes about: OnConnect of both ends tells, and may be set until then; client.ID() is 0 before. The error is
+// netcode.ErrHost for a client that is connected or connecting, or of another protocol; where the server is full or closing in
+// the first frame, OnError of both ends is given it, and nobody plays. NewHost panics on an argument that is nil.
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
 	mustBeThere(server != nil, "NewHost", "the server")
 	mustBeThere(client != nil, "NewHost", "the client")
 	mustBeThere(there(socket), "NewHost", "the socket")
 	mustBeThere(now != nil, "NewHost", "the clock")
-	if err := netcode.Host(server, client); err != nil {
-		return nil, err
+	if client.State() != netcode.Disconnected || client.Protocol() != server.Protocol() {
+		return nil, netcode.ErrHost
 	}
 	return &HostSystems{ServerSystems: NewServer(server, socket, now), Client: client}, nil
 }
@@ -45,10 +50,18 @@ func (h *HostSystems) Systems() []System {
 	})
 }
 
-// enter begins the player's frame. There is nothing to receive, and nothing to apply.
+// enter begins the player's frame, and in the first one its game. There is nothing to receive, and nothing to apply.
 func (h *HostSystems) enter(now time.Duration) {
 	h.Client.Enter(netcode.StepReceive)
 	h.Client.BeginFrame(now)
+	if h.begun {
+		return
+	}
+	h.begun = true
+	if err := netcode.Host(h.Server, h.Client); err != nil {
+		h.Server.Report(err)
+		h.Client.Report(err)
+	}
 }
 
 // apply is where others bring what they received into their worlds.
@@ -62,6 +75,7 @@ func (h *HostSystems) leave(time.Duration) {
 
 // Close implements Group: the player leaves, and all clients are told that the server is shutting down.
 func (h *HostSystems) Close() {
+	h.begun = true // One that was closed before its first frame plays no game.
 	h.Client.Close()
 	h.ServerSystems.Close()
 }

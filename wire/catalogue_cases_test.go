@@ -199,7 +199,7 @@ func TestCase05IndexSweep(t *testing.T) {
 	for kind := range 256 {
 		for stage := range 256 {
 			h, err := ParseMessageHeader([]byte{byte(kind), byte(stage), 0, 0})
-			want := stage&7 < int(tick.NumStages) && stage < 0x40 && kind >= 1 && kind <= int(MaxMessageType)
+			want := stage&7 < int(tick.NumStages) && stage < 0x80 && kind >= 1 && kind <= int(MaxMessageType)
 			if kind == int(MessageRefusal) {
 				want = want && stage&^7 == int(FlagCall)
 			} else if kind < int(FirstUserMessage) {
@@ -222,7 +222,7 @@ func TestCase05IndexSweep(t *testing.T) {
 		SerializeEnumWithin(&s, &value, 3, 5)
 		require.Equal(t, kind >= 3 && kind <= 5, s.Done(), "enum %d", kind)
 	}
-	require.Equal(t, (15+239*8)*int(tick.NumStages), legal, "netcode's own types have one set of flags, the others each")
+	require.Equal(t, (15+239*16)*int(tick.NumStages), legal, "netcode's own types have one set of flags, the others each")
 	p := mustCompile[struct { // every number that the bits of a field with a range can hold
 		V uint8 `net:"min=3,max=12"`
 	}](t, "Ranged")

@@ -160,6 +160,9 @@ func appendPrefix(dst []byte, h MessageHeader, r *Reader, ch Channel) []byte {
 	if h.Flags&FlagCall != 0 {
 		dst = fmt.Appendf(dst, ", call %d", r.Uint16())
 	}
+	if h.Flags&FlagState != 0 {
+		dst = fmt.Appendf(dst, ", after its state of the tick that ends in %d", r.Uint16())
+	}
 	return dst
 }
 

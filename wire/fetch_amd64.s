@@ -2,23 +2,9 @@
 
 #include "textflag.h"
 
-// func fetchLines(p *byte, lines uintptr)
+// func fetchRows(p *byte, size uintptr, first uint32, ids *NetworkID, n int)
 //
 // Asking for memory neither reads nor writes it, as far as anybody can tell, and never faults.
-TEXT ·fetchLines(SB), NOSPLIT, $0-16
-	MOVQ p+0(FP), AX
-	MOVQ lines+8(FP), CX
-	TESTQ CX, CX
-	JEQ  done
-line:
-	PREFETCHT0 (AX)
-	ADDQ $64, AX
-	DECQ CX
-	JNE  line
-done:
-	RET
-
-// func fetchRows(p *byte, size uintptr, first uint32, ids *NetworkID, n int)
 TEXT ·fetchRows(SB), NOSPLIT, $0-40
 	MOVQ p+0(FP), AX
 	MOVQ size+8(FP), BX

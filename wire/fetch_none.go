@@ -2,7 +2,5 @@
 
 package wire
 
-// fetchLines does nothing: this processor is not asked.
-func fetchLines(*byte, uintptr) {}
-
+// fetchRows does nothing: this processor is not asked.
 func fetchRows(*byte, uintptr, uint32, *NetworkID, int) {}

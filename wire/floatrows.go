@@ -23,7 +23,7 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 	return carries>>31 == 0
 }
 
-// FloatRows reads rows of float32 fields that travel exactly, as PeekFloats and CopyFloats do. It knows whether the processor takes 32 bytes at
+// FloatRows reads rows of float32 fields that travel exactly, as CopyFloats does. It knows whether the processor takes 32 bytes at
 // a time: make one with NewFloatRows, once. The zero value comes to the same, some bytes at a time.
 type FloatRows struct{ wide bool }
 
@@ -38,21 +38,7 @@ func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
 	if !f.wide || len(lanes) < leastWide || len(buf) < 4*len(lanes) {
 		return CopyFloats(lanes, buf)
 	}
-	return runWide(&lanes[0], nil, 0, 0, &buf[0], uintptr(4*len(lanes)), 0)
-}
-
-// Run reads the lanes of rows one behind the other: width of them, those of the first row, from bit at of buf on, and all others from a byte
-// on, which is not in front of that bit. It is false when one is not finite, when there are fewer bytes than lanes, and when fewer than eight are left behind the
-// first row. The memory of as many lanes is asked for that lie so many behind them, as Fetch does, none with 0: that there is such memory is not needed.
-func (f FloatRows) Run(lanes []uint32, width int, buf []byte, at uint, from, ahead int) bool {
-	rest, head := len(lanes)-width, int(at/8)
-	if f.wide && width >= leastWide && rest >= leastWide && head+4*width+8 <= len(buf) && from+4*rest <= len(buf) {
-		return runWide(&lanes[0], &buf[head], uintptr(at%8), uintptr(width), &buf[from], uintptr(4*rest), uintptr(4*ahead))
-	}
-	if ahead > 0 {
-		FetchLanes(lanes[:cap(lanes)][min(ahead, cap(lanes)):min(ahead+len(lanes), cap(lanes))])
-	}
-	return head <= len(buf) && from <= len(buf) && PeekFloats(lanes[:width], buf, at) && f.Copy(lanes[width:], buf[from:])
+	return runWide(&lanes[0], &buf[0], uintptr(4*len(lanes)))
 }
 
 // QuickWords says that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind

@@ -147,8 +147,11 @@ const (
 	FlagEntity MessageFlags = 0x10
 	// FlagCall: it is a question or the answer to one. 2 bytes little-endian, the number of the call.
 	FlagCall MessageFlags = 0x20
+	// FlagState: it is not handled before the receiver has its sender's state of the entity as of a tick. Only with
+	// FlagEntity. 2 bytes little-endian, the tick's low bits.
+	FlagState MessageFlags = 0x40
 
-	allFlags  = FlagTick | FlagEntity | FlagCall
+	allFlags  = FlagTick | FlagEntity | FlagCall | FlagState
 	stageBits = 0x07
 )
 
@@ -163,9 +166,9 @@ func (f MessageFlags) Valid() bool { return f&^allFlags == 0 }
 //	+------+-------+----+----+
 //
 //	stage, bit 7 to 0:
-//	+---+---+------+--------+------+----+----+----+
-//	| 0 | 0 | call | entity | tick |    stage     |
-//	+---+---+------+--------+------+----+----+----+
+//	+---+-------+------+--------+------+----+----+----+
+//	| 0 | state | call | entity | tick |    stage     |
+//	+---+-------+------+--------+------+----+----+----+
 //
 // Without flags the byte is the stage's number alone. Types below FirstUserMessage have no flags, but for MessageRefusal,
 // which has FlagCall and no other.

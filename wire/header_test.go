@@ -103,7 +103,7 @@ func TestMessageHeaderOfEveryTypeAndStage(t *testing.T) {
 		for stage := range 256 {
 			h := MessageHeader{Type: MessageType(kind), Stage: tick.Stage(stage & 7), Flags: MessageFlags(stage &^ 7)}
 			b[0], b[1] = byte(kind), byte(stage)
-			legal := kind >= 1 && kind <= 254 && stage&7 <= 6 && stage < 0x40
+			legal := kind >= 1 && kind <= 254 && stage&7 <= 6 && stage < 0x80
 			switch {
 			case kind == int(MessageRefusal):
 				legal = legal && stage&^7 == 0x20
@@ -132,8 +132,8 @@ func TestMessageFlagsOnTheWire(t *testing.T) {
 	require.Equal(t, []byte{7, 0x22, 0, 0}, b)
 	require.Panics(t, func() { MessageHeader{Type: 17, Stage: 8}.Put(b) }, "a stage that would be a flag")
 	require.Panics(t, func() { MessageHeader{Type: 17, Flags: 1}.Put(b) }, "a flag that would be a stage")
-	require.True(t, MessageFlags(0x38).Valid())
-	require.False(t, MessageFlags(0x40).Valid())
+	require.True(t, MessageFlags(0x78).Valid())
+	require.False(t, MessageFlags(0x80).Valid())
 }
 
 func TestHeadersAllocateNothing(t *testing.T) {

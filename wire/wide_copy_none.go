@@ -3,4 +3,4 @@
 package wire
 
 // runWide is never called: wide says no.
-func runWide(*uint32, *byte, uintptr, uintptr, *byte, uintptr, uintptr) bool { panic("not reached") }
+func runWide(*uint32, *byte, uintptr) bool { panic("not reached") }

@@ -42,6 +42,26 @@ func (w *Words) Symbol(t *Table, context, symbol int) {
 	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 
+// Write appends the lowest bits of v, 0 to 64; those above must be zero.
+func (w *Words) Write(v uint64, bits uint) {
+	w.acc |= v << (w.n & 63)
+	if w.n += bits; w.n >= 64 {
+		w.list = append(w.list, w.acc)
+		w.n -= 64
+		w.acc = v >> (bits - w.n) // of 64 bits nothing is left: Go shifts to zero
+	}
+}
+
+// Append appends the first count bits of words of 64, the first of them in bit 0. It panics if they are fewer.
+func (w *Words) Append(words []uint64, count int) {
+	for ; count >= 64; count, words = count-64, words[1:] {
+		w.Write(words[0], 64)
+	}
+	if count > 0 {
+		w.Write(words[0]&(1<<count-1), uint(count))
+	}
+}
+
 // Bits returns how many bits were appended; bits that fill up a word count after Finish.
 func (w *Words) Bits() int { return len(w.list)*64 + int(w.n) }
 

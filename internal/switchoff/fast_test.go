@@ -1,34 +1,15 @@
 package switchoff
 
-// fast switches off when entities of a list go many at a time, what is kept of a list for others, and when rows are replaced in one pass. Nothing but time depends on the first and the
-// last: what would come of a mistake does.
+// fast switches off when bodies are made together, what is kept of them, and when rows are replaced in one pass. Nothing but time depends on these: what would come of a mistake
+// does.
 func fast() []mutation {
-	const first, owed, many = "TestTheFirstOfASweepIsAsItsList", "TestWhoIsOwedADespawnIsLeftOutOfASweep", "TestWhatHasMoreRowsOrLanesThanGoTogetherIsNotSwept"
-	const few, pass, twins = "TestAListTellsWhatTheFewLeanOn", "TestRowsInOnePassNeedRoom", "TestSharedListsAndDesksChangeNoBit"
+	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
 	return []mutation{
-		change("fast", "who is owed a despawn is no other, by words", owed, "snapshot/swath.go", "if v.owes {", "if false {"),
-		change("fast", "who is owed a despawn is no other, one by one", owed,
-			"snapshot/sweep.go", "v.unsent[w]&bit == 0 || v.owes && v.owed[w]&bit != 0 {", "v.unsent[w]&bit == 0 {"),
-		change("fast", "the first leans on another tick than the list", first, "snapshot/swath.go", "c.base != p.listed || c.went", "c.went"),
-		change("fast", "what went out in this tick is swept", "TestWhatIsLostOfAListInItsOwnTickWaitsForTheNext", "snapshot/swath.go", " || c.went == p.s", ""),
-		change("fast", "what cannot go together is swept, by words", many,
-			"snapshot/swath.go", "!schema.together(h.mask&^schema.tags) {", "!schema.together(h.mask&^schema.tags) && false {"),
-		change("fast", "what cannot go together is swept, one by one", many,
-			"snapshot/sweep.go", "!s.leanAs(p, e.index, mask) ||", "s.leanAs(p, e.index, mask) && false ||"),
 		change("fast", "any number of rows goes together", many, "snapshot/ahead.go", " || rows.Count() > wire.MaxStrandRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/ahead.go", "s.widths[m.next()] > wire.MaxStrandLanes", "s.widths[m.next()] > 64"),
-		change("fast", "bodies of the last indexes are those of the tick before", "TestWhatIsKnownOfBodiesByWordsIsOfTheTick",
-			"snapshot/bodies.go", "clear(b.any[:(len(s.gens)+63)/64])", "clear(b.any[:len(s.gens)/64])"),
-
-		change("fast", "all of a list lean on what the most lean on", few, "snapshot/sweep.go", "m.uneven = append(m.uneven, s.lean)", "m.uneven = append(m.uneven, m.lean)"),
-		change("fast", "what the few lean on is not kept", few, "snapshot/sweep.go", "m.uneven = append(m.uneven, s.lean)", "m.uneven = append(m.uneven, 0)"),
-		change("fast", "the few count as the most", few, "snapshot/sweep.go", "if s.lean == m.lean {", "if true {"),
-		change("fast", "who leans on something else gets the same", few, "snapshot/leaning.go", "p.before(q) != lean ||", "p.before(q) != lean && false ||"),
-		change("fast", "bodies are taken by records that were not written", twins, "snapshot/sweep.go", "b.taken, b.soon = false, 0", "b.soon = 0"),
-		change("fast", "what was prepared for an earlier tick is swept", twins, "snapshot/swath.go", "s.of == nil || s.of.tick != p.s", "s.of == nil"),
-		change("fast", "what was prepared for an earlier tick is found", twins,
-			"snapshot/othersweep.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
-		change("fast", "what was prepared is used by nobody", twins, "snapshot/sweep.go", "p.desk.bodies.shared += uint64(n)", "p.desk.bodies.shared += 0 * uint64(n)"),
+		change("fast", "what cannot go together is encoded together", many, "snapshot/page_texts.go", "\t\tcase together:\n", "\t\tcase true:\n"),
+		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
+			"snapshot/desk.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
 
 		change("fast", "a full ring of changes has room", pass, "snapshot/swaprows.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
 		change("fast", "a full ring of lanes has room", pass, "snapshot/historyroom.go", " && int(place-h.firstLane)+n <= size", ""),
@@ -46,7 +27,6 @@ func kernels() []mutation {
 	}
 	return []mutation{
 		change("kernels", "runWide copies more than there is", cut, "wire/floatrows.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
-		change("kernels", "runWide reads a run beyond its end", cut, "wire/floatrows.go", " && from+4*rest <= len(buf) {", " {"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "wire/overlay.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "mixedWide goes beyond the order", overlay, "wire/overlay.go", "n = min(n, len(order)&^(overlayRows-1))", "n = min(n, len(order))"),
 		change("kernels", "mixedWide3 goes beyond the lanes", "TestOverlayStaysWithinTheLanes", "wire/overlay.go", "uint32(rows-1)))\n\t\t}", "uint32(rows)))\n\t\t}"),
@@ -67,8 +47,6 @@ func kernels() []mutation {
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "wire/strandsrow.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "wire/strandswide.go", "if age|span != 1 {", "if age != 1 {")),
 		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "wire/strandswide.go", "int64(bit(age|span == 1))", "1")),
-		change("kernels", "fetchLines is asked for nothing", "TestFetchChangesNothing", "wire/fetch.go", "\tif len(memory) > 0 {\n", "\t{\n"),
 		change("kernels", "fetchRows is asked for rows of nobody", "TestFetchRowsChangesNothing", "wire/fetch.go", "len(rows) > 0 && len(ids) > 0", "len(rows) > 0"),
-		change("kernels", "fetchPaged is asked for rows of nobody", "TestFetchChangesNothing", "wire/fetch.go", "len(pages) > 0 && len(indexes) > 0", "len(pages) > 0"),
 	}
 }

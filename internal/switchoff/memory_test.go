@@ -9,12 +9,9 @@ func memory() []mutation {
 		return m
 	}
 	return []mutation{
-		within("nettest", "a client that has left keeps its shared entries", "TestCase60VisitsLeaveNoMemory", "server_session.go", "\t\tc.view.Close()\n", ""),
 		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
 			"server_session.go", "\ts.calls.drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.drop(client, reason)\n\tif false {"),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "snapshot/past.go", "\t\tb.leave()\n", ""),
-		change("memory", "spare entries are made anew", "TestSharedListsAndDesksChangeNoBit",
-			"snapshot/entrypool.go", "if len(p.spare) == 0 {", "if true {\n\t\tp.spare = nil"),
 		change("memory", "a snapshot spawns at any index", bound, "snapshot/read.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
 		change("memory", "a snapshot despawns at any index", bound, "snapshot/read.go", "if index >= r.most && (r.guard == nil || index >= MaxEntities) {", "if false {"),
 		change("memory", "an index that there cannot be is taken for one too many", bound, "snapshot/most.go", "if index >= MaxEntities {", "if false {"),

@@ -28,6 +28,12 @@ func change(rule, off, test, file, old, new string) mutation {
 	return mutation{rule: rule, off: off, test: test, edits: []edit{{file, old, new}}}
 }
 
+// testedIn is a mutation whose test is in another folder.
+func testedIn(folder string, m mutation) mutation {
+	m.in = folder
+	return m
+}
+
 // name is that of the run.
 func (m *mutation) name() string { return m.rule + ": " + m.off }
 

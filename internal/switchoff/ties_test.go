@@ -3,7 +3,7 @@ package switchoff
 // ties switches off what keeps despawns and departures with what changed of the others of a group, and that a group finds room.
 func ties() []mutation {
 	const dies, starved = "TestWhoPicksAnItemUpIsNeverSeenWithBothOrNeither", "TestAGroupIsNotStarvedByDespawns"
-	const nothing, twins = "TestWhatTiesNothing", "TestSharedListsAndDesksChangeNoBit"
+	const nothing, twins = "TestWhatTiesNothing", "TestSharedPagesAndDesksChangeNoBit"
 	return []mutation{
 		change("ties", "the end of a life goes by itself", "TestMembersThatDieTogetherAreGoneTogether",
 			"snapshot/sight.go", "v.due(index, t)\n\tv.bind(index, t)\n", "v.due(index, t)\n"),
@@ -21,14 +21,14 @@ func ties() []mutation {
 			"snapshot/ties.go", "if v.visible.has(index) && v.moved(index) > v.base(index) {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
 			"snapshot/acked.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
-		change("ties", "an acknowledged record stays tied", "TestWhoGoesFromGroupToGroupIsSeenToByBoth",
-			"snapshot/acked.go", "p.proved(t, e)\n\tif v.ties.n > 0 {", "p.proved(t, e)\n\tif false {"),
-		change("ties", "what is acknowledged together stays tied", twins,
-			"snapshot/cohort.go", "if v.ties.n > 0 {", "if false {"),
-		change("ties", "what is tied goes with a list that was copied", "TestACopiedListLeavesOutWhatIsTied",
-			"snapshot/sharedlist.go", " || v.ties.has(e.index) {", " {"),
+		{rule: "ties", off: "an acknowledged record stays tied", test: "TestWhoGoesFromGroupToGroupIsSeenToByBoth", edits: []edit{
+			{"snapshot/acked.go", "if v.ties.n > 0 {", "if false {"},
+			{"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"},
+		}},
+		change("ties", "what is acknowledged together stays tied", twins+"/tied",
+			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),
 		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
-			"snapshot/fours.go", " || v.ties.has(e.index)); {", "); {"),
+			"snapshot/list.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
 		change("ties", "what has the room of a run is not kept", "TestTheRoomOfARunIsKeptBesideDespawns",
 			"snapshot/parcel.go", "t.slack += 7", "t.slack += 0"),
 		change("ties", "one that takes more than its third comes with each packet", "TestWhatIsTiedLeavesEverySecondPacketToOthers",
@@ -44,7 +44,7 @@ func ties() []mutation {
 		change("ties", "units are found anew for each packet", "TestUnitsAreFoundOnceInATick",
 			"snapshot/parcel.go", "t.anew || now != t.seen", "t.anew || now == now"),
 		change("ties", "who goes with despawns is gone through for each packet", "TestUnitsAreFoundOnceInATick",
-			"snapshot/list.go", "bound := word & p.bound(w)", "bound := word & 0"),
+			"snapshot/unlisted.go", "bound := word & p.bound(w)", "bound := word & 0"),
 		change("ties", "what was lost since the packet before is in no unit that is due", "TestAUnitThatIsLostBetweenPacketsGoesAtOnce",
 			"snapshot/view.go", "v.waits = true\n\tv.ties.changes++\n}", "v.waits = true\n}"),
 		change("ties", "what went with the packet before is due", "TestUnitsThatAreKeptAreThoseThatAreFound",

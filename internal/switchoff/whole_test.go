@@ -11,7 +11,7 @@ func wholeRows() []mutation {
 			"snapshot/round.go", "len(v.own.rows) == 0 && v.own.latest <= v.store.tick &&", ""),
 		change("whole rows", "what is due last waits where ticks are cut short", "TestRoundsDoNotStarveWhatIsDueLast",
 			"snapshot/round.go", "!v.whole.behind && ", ""),
-		change("whole rows", "who is owed another thing gets what others get", "TestSharedListsAndDesksChangeNoBit/whole,_personal",
+		change("whole rows", "who is owed another thing gets what others get", "TestSharedPagesAndDesksChangeNoBit/whole,_personal",
 			"snapshot/round.go", "if due&^owed[w] != r.due[w] {", "if due&^owed[w]&^r.due[w] != 0 {"),
 	}
 }

@@ -1,7 +1,7 @@
 package snapshot
 
 import (
-	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -22,9 +22,8 @@ type listTwin struct {
 	seqs    []uint64
 	flights [][]listFlight
 
-	together int // slots that were kept once with others, of all views, at most
+	together int // entities whose ack state was stored once with others, of all views, at most
 	tied     int // ties of a view, at most
-	had      int // bodies that a record had first, of those that were made where it was written
 }
 
 type listFlight struct {
@@ -42,7 +41,6 @@ type listGame struct {
 	messages             bool // take room in some packets
 	shares               bool // so much is alike that lists are shared at several desks too
 	whole                bool // rows travel whole, and packets are shared instead of lists
-	parts                bool // parts of lists are shared too
 	between              bool // something of one client's own changes between the packets of a tick
 	history              int  // bytes; so few that not all is held that records would lean on
 }
@@ -52,114 +50,15 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewDesk())
-		w.desks[0].lists.every = fourSize // the more marks, the more parts
-	}
-	for _, d := range append(w.desks, &w.store.desk) {
-		d.least = 1 // short lists too may be gone through at once
 	}
 	if !shared {
-		w.store.desk.lists.next, w.store.desk.rounds.alone, w.store.desk.apart = math.MaxInt64, true, true
+		w.store.desk.rounds.alone, w.store.desk.apart = true, true
 	}
 	for range g.clients {
-		v := NewView(w.store, cfg)
-		if v.cohorts.least = 1; !shared {
-			v.cohorts.next = math.MaxInt64
-		}
-		w.views = append(w.views, v)
+		w.views = append(w.views, NewView(w.store, cfg))
 	}
 	w.seqs, w.flights = make([]uint64, g.clients), make([][]listFlight, g.clients)
 	return w
-}
-
-// holdersAreCounted proves that what several packets carried is held as often as
-// it is referred to, and that what is used again nobody refers to.
-func (w *listTwin) holdersAreCounted(t *testing.T) {
-	held := map[*alike]int32{}
-	for _, v := range w.views {
-		for i := range v.sent.packets {
-			if a := v.sent.packets[i].alike; a != nil {
-				held[a]++
-			}
-		}
-	}
-	desks := append([]*Desk{&w.store.desk}, w.desks...)
-	for _, d := range desks {
-		for i := range d.lists.kept {
-			if m := &d.lists.kept[i]; m.alike != nil {
-				held[m.alike]++
-			}
-			if from := d.lists.kept[i].from; from != nil {
-				held[from]++
-			}
-		}
-		for i := range d.rounds.all {
-			for k := range d.rounds.all[i].packets {
-				if q := &d.rounds.all[i].packets[k]; q.alike != nil {
-					held[q.alike]++
-				}
-			}
-		}
-	}
-	for a, n := range held {
-		require.Equal(t, n, a.holders.Load())
-	}
-	for _, a := range w.store.shared.spare {
-		require.Zero(t, held[a])
-		require.Zero(t, a.holders.Load())
-	}
-	require.Equal(t, w.store.shared.made, len(held)+len(w.store.shared.spare), "none is lost")
-}
-
-// parts is of how many lists a part was copied.
-func (w *listTwin) parts() uint64 {
-	n := w.store.desk.lists.parts
-	for _, d := range w.desks {
-		n += d.lists.parts
-	}
-	return n
-}
-
-// swept is how many entities of lists, and how many others, were gone through at once.
-func (w *listTwin) swept() (listed, others uint64) {
-	listed, others = w.store.desk.swept, w.store.desk.sweptOthers
-	for _, d := range w.desks {
-		listed, others = listed+d.swept, others+d.sweptOthers
-	}
-	return listed, others
-}
-
-// alike is how many entities of lists were asked about by words.
-func (w *listTwin) alike() uint64 {
-	n := w.store.desk.alike
-	for _, d := range w.desks {
-		n += d.alike
-	}
-	return n
-}
-
-// hadFirst is how many bodies of a tick, made at the desks that write, were made for a record or had by one since. What was prepared for all
-// of them counts as used again from its first record on.
-func (w *listTwin) hadFirst() (n int) {
-	desks := w.desks
-	if len(desks) == 0 {
-		desks = []*Desk{&w.store.desk}
-	}
-	for _, d := range desks {
-		for i := range d.bodies.arenas {
-			for k := range d.bodies.arenas[i].entries[1:] {
-				if e := &d.bodies.arenas[i].entries[1+k]; d.bodies.tick == w.store.tick && !e.fresh {
-					n++
-				}
-			}
-		}
-	}
-	return n
-}
-
-// uses is how often a record had a body that could be any client's, or asked for one in vain.
-func (w *listTwin) uses() int {
-	_, again := w.store.Shared()
-	return int(again) + w.had
 }
 
 // play plays the game and returns every payload.
@@ -205,10 +104,11 @@ func (g listGame) play(w *listTwin) (payloads [][]byte) {
 		for i := range w.views {
 			payloads = g.send(w, i, r, ids, payloads)
 		}
-		w.had += w.hadFirst()
 		n := 0
 		for _, v := range w.views {
-			n += v.cohorts.any.count()
+			for i := range v.pages {
+				n += bits.OnesCount64(v.pages[i].members)
+			}
 			w.tied = max(w.tied, v.ties.n)
 		}
 		w.together = max(w.together, n)
@@ -288,21 +188,21 @@ func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, p
 	return payloads
 }
 
-func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
+func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 	desks := []int{0, 1, 3}
 	if testing.Short() {
 		desks = []int{0, 3}
 	}
 	for name, g := range map[string]listGame{
 		"alike":     {seed: 1, clients: 12, entities: 200, shares: true},
-		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true, parts: true},
+		"lossy":     {seed: 2, clients: 12, entities: 200, loss: true},
 		"messages":  {seed: 2, clients: 12, entities: 20, messages: true},
-		"taken":     {seed: 9, clients: 12, entities: 200, messages: true, personal: true, parts: true},
+		"taken":     {seed: 9, clients: 12, entities: 200, messages: true, personal: true},
 		"personal":  {seed: 3, clients: 12, entities: 30, personal: true, shares: true},
 		"planned":   {seed: 4, clients: 6, entities: 200, plan: true},
 		"grouped":   {seed: 5, clients: 12, entities: 40, grouped: true, shares: true},
 		"reordered": {seed: 6, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true},
-		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true, parts: true},
+		"tied":      {seed: 8, clients: 12, entities: 60, grouped: true, personal: true, loss: true, shares: true},
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
 		"between":   {seed: 10, clients: 6, entities: 900, between: true},
 		"forgotten": {seed: 10, clients: 6, entities: 600, history: 1, reordered: true},
@@ -318,7 +218,7 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			alone := g.twin(t, false, 0)
 			want := g.play(alone)
-			require.Zero(t, alone.store.ListsShared())
+			require.Zero(t, alone.store.PagesShared())
 			for _, desks := range desks {
 				twin := g.twin(t, true, desks)
 				got := g.play(twin)
@@ -334,64 +234,14 @@ func TestSharedListsAndDesksChangeNoBit(t *testing.T) {
 						require.Equal(t, alone.views[i].wentAt(index), twin.views[i].wentAt(index), "slot %d of view %d", index, i)
 					}
 				}
-				twin.holdersAreCounted(t)
-				require.Equal(t, alone.uses(), twin.uses(), "records of bodies that are anybody's, at %d desks", desks)
-				if desks == 0 { // how a body came to its second client is no matter, nor that there were too many to stay where they were
-					_, want := alone.store.Shared()
-					_, got := twin.store.Shared()
-					require.Equal(t, want, got, "bodies that were used again")
-				}
-				if g.parts {
-					require.NotZero(t, twin.parts(), "no part was copied: the test shows nothing")
-				}
-				if listed, others := twin.swept(); !g.whole && !g.plan && !g.grouped {
-					require.NotZero(t, listed, "nothing was swept: the test shows nothing")
-					require.NotZero(t, others, "nothing behind a list was swept: the test shows nothing")
-					require.True(t, g.personal || g.between || twin.alike() > 0, "nothing was asked by words: the test shows nothing")
-				}
 				require.Equal(t, g.grouped, twin.tied > 0)
-				require.True(t, twin.together > 0 || g.whole && g.plan, "there was no cohort: the test shows nothing")
+				require.True(t, twin.together > 0 || g.whole && g.plan, "no page had members: the test shows nothing")
 				if g.shares && g.whole {
 					require.NotZero(t, twin.store.roundsShared(), "nothing was shared: the test shows nothing")
 				} else if g.shares {
-					require.NotZero(t, twin.store.ListsShared(), "nothing was shared: the test shows nothing")
+					require.NotZero(t, twin.store.PagesShared(), "nothing was shared: the test shows nothing")
 				}
 			}
 		})
 	}
-}
-
-// TestListsThatNobodySharesAreSeldomKept: to keep what nobody asks for costs
-// time in each tick.
-func TestListsThatNobodySharesAreSeldomKept(t *testing.T) {
-	g := listGame{seed: 8, clients: 1, entities: 50}
-	w := g.twin(t, true, 0)
-	g.play(w)
-	require.EqualValues(t, longestPause, w.store.desk.lists.pause)
-	g.clients = 2
-	w = g.twin(t, true, 0)
-	w.views[1].hideNew = true // it sees nothing at first
-	kept := map[bool]int{}
-	for range 300 {
-		w.store.Begin(w.store.Tick() + 1)
-		if w.store.Tick() == 1 {
-			w.store.Spawn()
-		}
-		w.store.touch(0)
-		w.store.Commit()
-		for i, v := range w.views {
-			if v.Observe(); i == 1 && w.store.Tick() == 150 {
-				v.Show(wire.NetworkID{Index: 0, Generation: 1})
-			}
-			w.seqs[i]++
-			if v.Write(make([]byte, 300), w.seqs[i]) > 0 {
-				v.Acked(w.seqs[i])
-			}
-		}
-		if w.store.desk.lists.n > 0 {
-			kept[w.store.Tick() >= 170]++
-		}
-	}
-	require.Less(t, kept[false], 30)
-	require.Greater(t, kept[true], 120, "two clients that share are noticed within 16 ticks")
 }

@@ -19,6 +19,7 @@ type crowd struct {
 	ids     []wire.NetworkID
 	delay   tick.Tick
 	loss    float64
+	rests   float64     // how likely a page rests in a tick
 	waiting []simPacket // whose acknowledgements are under way
 }
 
@@ -61,8 +62,12 @@ func (c *crowd) play(s tick.Tick) {
 		return heard
 	})
 	c.store.Begin(s)
-	for _, id := range c.ids {
-		if c.r.Intn(8) != 0 {
+	rests := false
+	for i, id := range c.ids {
+		if i%pageEntities == 0 && c.rests > 0 {
+			rests = c.r.Float64() < c.rests
+		}
+		if !rests && c.r.Intn(8) != 0 {
 			c.change(id)
 		}
 	}
@@ -110,34 +115,57 @@ func TestListsOverSeveralPackets(t *testing.T) {
 	}
 }
 
-// Of a tick of which the client may hold a part nobody can say what it does not
-// hold: no record leans on it.
-func TestNearIsATickThatIsKnownWhole(t *testing.T) {
-	a := newAnswers(16)
-	a.sent(7)
-	a.sent(8)
-	a.sent(8)
-	a.sent(9)
-	require.Zero(t, a.near(10), "nothing is acknowledged")
-	a.acked(7)
-	require.EqualValues(t, 3, a.near(10), "nothing is known of 8 and 9")
-	a.acked(8)
-	require.Zero(t, a.near(10), "a part of 8 is there")
-	a.acked(8)
-	require.EqualValues(t, 2, a.near(10))
-	a.acked(9)
-	require.EqualValues(t, 1, a.near(10))
-	require.EqualValues(t, mostNear, a.near(9+mostNear))
-	require.Zero(t, a.near(10+mostNear), "too far back")
-	a.sent(9 + tick.Tick(len(a.ticks)))
-	require.EqualValues(t, 2, a.near(10), "its place was taken")
-	a.forget()
-	require.Zero(t, a.near(10))
+// Of a tick of which the client may hold a part nobody can say what it does not hold: no record is coded against it.
+func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
+	var g ackPage
+	refs := func() []tick.Tick { return []tick.Tick{g.ref, g.near} }
+	g.sentAt(7, 1, true)
+	g.sentAt(8, 2, true)
+	g.sentAt(8, 4, true)
+	g.sentAt(9, 8, true)
+	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "nothing is acknowledged")
+	g.ackedAt(7)
+	require.Equal(t, []tick.Tick{7, tick.None}, refs())
+	g.ackedAt(8)
+	require.Equal(t, []tick.Tick{7, tick.None}, refs(), "a part of 8 is there")
+	g.ackedAt(9)
+	require.Equal(t, []tick.Tick{9, 7}, refs(), "8 is passed over")
+	require.Equal(t, []uint64{8, 1}, []uint64{g.refOf, g.nearOf})
+	g.ackedAt(8)
+	require.Equal(t, []tick.Tick{9, 8}, refs())
+	require.Equal(t, []uint64{8, 6}, []uint64{g.refOf, g.nearOf})
+	for s := tick.Tick(10); s < 20; s++ {
+		g.sentAt(s, 1, true)
+		g.ackedAt(s)
+		require.Equal(t, []tick.Tick{s, s - 1}, refs())
+	}
+	g.sentAt(20+mostNear, 1, true)
+	g.ackedAt(20 + mostNear)
+	require.Equal(t, []tick.Tick{20 + mostNear, tick.None}, refs(), "19 is too far back")
+	g.sentAt(20+mostNear, 2, true)
+	require.Equal(t, []tick.Tick{19, 18}, refs(), "more of that tick is under way")
+	g.forget(20 + mostNear)
+	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
+	g.sentAt(20+mostNear, 4, true)
+	g.ackedAt(20 + mostNear)
+	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "of this tick the client has more, from before it was forgotten")
 }
 
-// Rule 3: of two versions before T that both ends hold, the nearer one tells
-// how the entity moves. It takes effect where the packet names its tick.
-func TestRule3LeansOnTheNearerRecord(t *testing.T) {
+// TestAPageRemembersTicksInBoundedMemory: however long nothing is acknowledged, and after that the newest ticks serve.
+func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
+	var g ackPage
+	for s := tick.Tick(1); s < 5000; s++ {
+		g.sentAt(s, 1, true)
+		require.LessOrEqual(t, cap(g.ticks), mostTicks)
+		if s > 4000 {
+			g.ackedAt(s - 30)
+			require.Equal(t, []tick.Tick{s - 30, max(s-31, 3971)}, []tick.Tick{g.ref, max(g.near, 3971)})
+		}
+	}
+}
+
+// Rule 3: where the packet names a tick N of which the client holds a record of the entity, that one is T'.
+func TestRule3TheTickThatIsNamedIsTheSecondBaseline(t *testing.T) {
 	d := newDuo(t)
 	var id, other wire.NetworkID
 	sent := []*simPacket{nil, d.at(1, func() { id, other = d.spawn(3), d.spawn(4) })}
@@ -153,19 +181,18 @@ func TestRule3LeansOnTheNearerRecord(t *testing.T) {
 		}))
 		d.deliver(sent[s])
 		require.Equal(t, int(s), d.x(id))
-		if s > 8 {
-			require.True(t, d.nearer(id), "tick %d", s)
-			require.Equal(t, s != 8+3+1, d.nearer(other), "tick %d: it has no record of tick 8", s)
+		if s > 4+2 {
+			require.True(t, d.named(id), "tick %d", s)
+			require.Equal(t, s != 8+3+1, d.named(other), "tick %d: it has no record of tick 8", s)
 		}
 	}
 	require.Zero(t, d.replica.Stats().NoBaseline)
 }
 
-// nearer is whether the server leant on a nearer record last.
-func (d *duo) nearer(id wire.NetworkID) bool {
-	q := d.view.slot(id.Index, new(slot))
-	p := packetWriter{v: d.view, s: d.store.tick, listed: q.base, near: d.view.answers.near(q.base)}
-	return q.lean != 0 && p.before(q) > q.base-tick.Tick(q.lean)
+// named is whether N was the second baseline of the newest record of an entity, if it was in a list.
+func (d *duo) named(id wire.NetworkID) bool {
+	g := &d.view.pages[id.Index/pageEntities]
+	return g.near != tick.None && g.nearOf>>(id.Index%pageEntities)&1 != 0
 }
 
 // A record that does not say what it leans on leans on the newest that the
@@ -174,14 +201,14 @@ func TestARecordSaysWhatItLeansOnWhereThatIsInDoubt(t *testing.T) {
 	d := newDuo(t)
 	var id, other wire.NetworkID
 	d.ack(d.at(1, func() { id, other = d.spawn(3), d.spawn(4) }))
-	quiet := d.at(5, func() { d.move(id, 4) })
-	unsaid := len(quiet.payload)
-	d.deliver(quiet)
+	d.deliver(d.at(5, func() { d.move(id, 4) }))
 	require.Equal(t, 4, d.x(id))
 	d.ack(d.at(6, func() { d.move(other, 5) }))
-	p := d.at(7, func() { d.move(id, 5) }) // the server has not heard of 5
-	require.Equal(t, tick.Tick(1), d.view.slot(id.Index, new(slot)).base)
-	require.Greater(t, len(p.payload), unsaid)
+	p := d.at(7, func() { d.move(id, 5) }) // the server does not know that 5 arrived
+	q := d.view.slot(id.Index, new(slot))
+	require.Equal(t, tick.Tick(1), q.base)
+	require.False(t, d.view.newest(id.Index, q, 7))
+	require.Contains(t, string(d.replica.AppendDump(nil, p.payload)), "entity at 0, against tick 1")
 	d.ack(p)
 	require.Equal(t, 5, d.x(id))
 	require.Zero(t, d.replica.Stats().NoBaseline)

@@ -1,0 +1,383 @@
+package guide_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport/memory"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Each recipe of the guide is tried with a host: a server and a player in one process and one world.
+
+// hosted is a host whose clock and network are virtual.
+type hosted struct {
+	server *netcode.Server
+	player *netcode.Client
+	group  *systems.HostSystems
+	world  *ecs.World
+	step   func()
+}
+
+// newHosted makes a host, has setup finish it, and runs its first frame.
+func newHosted(t *testing.T, p *netcode.Protocol, config netcode.Config, setup func(h *hosted)) *hosted {
+	t.Helper()
+	server, err := netcode.NewServer(p, config)
+	require.NoError(t, err)
+	player, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	socket, err := memory.NewNetwork().Listen(netip.MustParseAddrPort("127.0.0.1:1"))
+	require.NoError(t, err)
+	var now time.Duration
+	group, err := systems.NewHost(server, player, socket, func() time.Duration { return now })
+	require.NoError(t, err)
+	for _, end := range []interface{ OnError(func(error)) }{server, player} {
+		end.OnError(func(err error) { require.NoError(t, err) })
+	}
+	world := ecs.NewWorld()
+	h := &hosted{server: server, player: player, group: group, world: &world}
+	if setup != nil {
+		setup(h)
+	}
+	loop := systems.NewRunner(&world, group, 60)
+	h.step = func() {
+		now += time.Second / 60
+		loop.Step()
+	}
+	h.step()
+	require.Equal(t, netcode.Connected, player.State())
+	return h
+}
+
+// until runs frames until something is so, for three seconds at most.
+func (h *hosted) until(t *testing.T, so func() bool) {
+	t.Helper()
+	for range 180 {
+		if so() {
+			return
+		}
+		h.step()
+	}
+	require.Fail(t, "it did not come true in three seconds")
+}
+
+// body adds a replicated entity and returns it with its id.
+func (h *hosted) body(t *testing.T) (e ecs.Entity, id netcode.NetworkID) {
+	t.Helper()
+	build := generic.NewMap2[components.Replicated, Position](h.world)
+	e = build.New()
+	h.until(t, func() bool {
+		var ok bool
+		id, ok = h.group.ID(e)
+		return ok
+	})
+	return e, id
+}
+
+// withHost is a test for each recipe that a host can run, by the names of its functions.
+var withHost = map[string]func(t *testing.T){
+	"chats Serialize": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		chats(p, func(netcode.ClientID, string) { t.Error("who said it is not told") })
+		h := newHosted(t, p, netcode.Config{}, nil)
+		require.NoError(t, netcode.Send(h.player, netcode.ToServer(), &Chat{"hello"}))
+		h.step()
+		require.EqualValues(t, 1, h.server.Stats().Messages.Handled+h.server.Stats().Messages.Immediate)
+	},
+	"open": func(t *testing.T) {
+		p := protocol()
+		var heard netcode.NetworkID
+		netcode.Handle(p, func(ctx *netcode.Context, _ *Opened) { heard = ctx.Entity }, netcode.FromServer(), netcode.Over(netcode.Reliable))
+		h := newHosted(t, p, netcode.Config{}, nil)
+		_, door := h.body(t)
+		require.NoError(t, open(h.server, door, 1))
+		h.step()
+		require.Equal(t, door, heard)
+	},
+	"shop ask": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		shop(p, map[uint16]uint32{3: 20})
+		h := newHosted(t, p, netcode.Config{}, nil)
+		price := uint32(0)
+		require.NoError(t, ask(context.Background(), h.player, 3, func(c uint32) { price = c }))
+		require.NoError(t, ask(context.Background(), h.player, 4, func(uint32) { t.Error("it is not for sale") }))
+		h.until(t, func() bool { return price == 20 })
+	},
+	"writers lend take": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		writers(p)
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { lend(h.server) })
+		build := generic.NewMap4[components.Replicated, components.Owner, Steering, Carried](h.world)
+		e := build.NewWith(&components.Replicated{}, &components.Owner{Client: 1}, &Steering{}, &Carried{})
+		h.until(t, func() bool { _, ok := h.group.ID(e); return ok })
+		box, _ := h.group.ID(e)
+		require.True(t, netcode.MayWrite[Steering](h.player, box))
+		require.False(t, netcode.MayWrite[Carried](h.player, box))
+		require.NoError(t, take(h.player, box))
+		h.until(t, func() bool { return netcode.MayWrite[Carried](h.player, box) })
+	},
+	"see players": func(t *testing.T) {
+		p := protocol()
+		netcode.Replicate[Hand](p)
+		netcode.Replicate[components.Owner](p)
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { players(h.group.ServerSystems, h.world, see(p, h.server)) })
+		_, near := h.body(t)
+		build := generic.NewMap2[components.Replicated, Position](h.world)
+		e := build.NewWith(&components.Replicated{}, &Position{X: 500})
+		h.until(t, func() bool { _, ok := h.group.ID(e); return ok })
+		far, _ := h.group.ID(e)
+		h.until(t, func() bool { return h.server.Visible(1, near) && !h.server.Visible(1, far) })
+		before := h.server.Store().Len()
+		h.player.Close()
+		h.until(t, func() bool { return h.server.Store().Len() == before-1 })
+	},
+	"fog": func(t *testing.T) {
+		p := protocol()
+		netcode.Replicate[Hand](p)
+		var revealed, allowed *interest.Explicit
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { revealed, allowed = fog(h.server, see(p, h.server)) })
+		_, id := h.body(t)
+		h.step()
+		require.False(t, h.server.Visible(1, id))
+		revealed.Show(1, id)
+		allowed.Show(1, id)
+		h.until(t, func() bool { return h.server.Visible(1, id) })
+	},
+	"divide": func(t *testing.T) {
+		var rooms *interest.Rooms
+		h := newHosted(t, protocol(), netcode.Config{}, func(h *hosted) { rooms = divide(h.group.ServerSystems) })
+		_, id := h.body(t)
+		h.step()
+		require.False(t, h.server.Visible(1, id), "it is in the arena, and the player in the lobby")
+		rooms.Enter(1, arena)
+		h.until(t, func() bool { return h.server.Visible(1, id) })
+	},
+	"Sees": func(t *testing.T) {
+		night := &Night{Policy: interest.All(), Dark: true}
+		h := newHosted(t, protocol(), netcode.Config{}, func(h *hosted) { h.server.SetInterest(interest.New(night, interest.Despawn)) })
+		_, id := h.body(t)
+		h.until(t, func() bool { return !h.server.Visible(1, id) })
+		night.Dark = false
+		h.until(t, func() bool { return h.server.Visible(1, id) })
+	},
+	"host": func(t *testing.T) { TestGuideHost(t) },
+	"fixedSteps": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		handled, steps := 0, 0
+		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ }, netcode.AtStage(netcode.StageFixedUpdate))
+		server, err := netcode.NewServer(p, netcode.Config{})
+		require.NoError(t, err)
+		player, err := netcode.NewClient(p, netcode.Config{})
+		require.NoError(t, err)
+		var now time.Duration
+		group, err := systems.NewHost(server, player, silence{}, func() time.Duration { return now })
+		require.NoError(t, err)
+		group.Add(netcode.StageFixedUpdate, counted{func() { steps++ }})
+		world := ecs.NewWorld()
+		frame := fixedSteps(group, &world, func() time.Duration { return now })
+		for i := range 100 {
+			frame()
+			if i > 0 {
+				require.NoError(t, netcode.Send(server, netcode.ToAll(), &chat{}))
+				require.NoError(t, netcode.Send(player, netcode.ToServer(), &chat{}))
+			}
+			now += time.Second / 100
+		}
+		require.InDelta(t, 50, steps, 1)
+		require.InDelta(t, 198, handled, 4)
+	},
+	"score patrol": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		replicate(p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		board, err := score(h.server, Look{Hat: 3})
+		require.NoError(t, err)
+		h.until(t, func() bool { return h.server.Store().Alive(board) })
+		patrol(h.server)
+		require.Equal(t, netcode.Connected, h.player.State())
+	},
+	"follow": func(t *testing.T) {
+		told, connected := "", false
+		h := newHosted(t, netcode.NewProtocol(), netcode.Config{}, func(h *hosted) {
+			follow(h.player, func(text string) { told = text })
+			h.player.OnConnect(func(netcode.ClientID) { connected = true })
+		})
+		require.True(t, connected, "hooks that are set before the first frame are called in it")
+		h.server.Kick(1, "be nice")
+		require.Contains(t, told, "be nice")
+		require.ErrorIs(t, h.player.Err(), peer.ReasonKicked)
+	},
+	"register give watch": func(t *testing.T) {
+		p := protocol()
+		c := register(p)
+		var shown []Slot
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) { c.watch(h.player, &shown) })
+		_, id := h.body(t)
+		require.NoError(t, c.give(h.server, id))
+		h.until(t, func() bool { return len(shown) == 1 && shown[0] == Slot{3, 2} })
+		require.True(t, c.Quests.Of(h.player, id).Has(17))
+	},
+	"march replicate dig": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[Soldier](p)
+		netcode.Replicate[Shield](p)
+		replicate(p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		soldier := march(h.world)
+		build := generic.NewMap2[components.Replicated, Ground](h.world)
+		tile := build.New()
+		h.until(t, func() bool { _, ok := h.group.ID(soldier); return ok })
+		dig(h.group.ServerSystems, h.world, tile)
+		id, _ := h.group.ID(tile)
+		h.until(t, func() bool {
+			ground, _, _ := netcode.ValueAt[Ground](h.server, id, h.server.Store().Tick())
+			return ground.Height[3] == 255
+		})
+	},
+	"nextRound roundOf": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		netcode.Replicate[Round](p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		round := netecs.NewResource[Round](h.world)
+		nextRound(round)
+		h.step()
+		number, ok := roundOf(round) // the player has the server's world, and reads it there
+		require.True(t, ok)
+		require.EqualValues(t, 1, number)
+	},
+	"mount carried budget weigh": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		weigh(p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		one, _ := h.body(t)
+		other, _ := h.body(t)
+		mount(h.world, one, other, 3)
+		budget(h.world, one, other)
+		h.step()
+		require.Equal(t, 2, carried(h.world))
+	},
+	"trained": func(t *testing.T) {
+		p := protocol()
+		text, err := os.ReadFile("../../wire/shipped.tables")
+		require.NoError(t, err)
+		require.NoError(t, trained(p, text))
+		newHosted(t, p, netcode.Config{}, nil).body(t)
+	},
+	"trail learn fall ballistics": func(t *testing.T) {
+		p := protocol()
+		ballistics(p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		var file bytes.Buffer
+		stop, err := h.server.Record(&file)
+		require.NoError(t, err)
+		shells := generic.NewMap2[components.Replicated, Shell](h.world)
+		shell := shells.NewWith(&components.Replicated{}, &Shell{Y: 100, Fuse: 900})
+		e, id := h.body(t)
+		at := generic.NewMap1[Position](h.world)
+		for range 120 {
+			at.Get(e).X++
+			_, s := shells.Get(shell)
+			s.Fuse--
+			h.step()
+		}
+		require.Greater(t, len(trail(h.server, id)), 30)
+		require.NoError(t, stop())
+		text, err := learn(p, 30, io.Reader(&file))
+		require.NoError(t, err)
+		_, err = wire.ParseTables(text)
+		require.NoError(t, err)
+	},
+	"smooth play walk shoot": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		smooth(p)
+		netcode.Input[Control](p)
+		places := map[netcode.ClientID]*Position{1: {}}
+		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
+			h.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { walk(h.server, places) }))
+		})
+		e, id := h.body(t)
+		_, own := h.body(t)
+		at := generic.NewMap1[Position](h.world)
+		at.Get(e).X = 20
+		require.NoError(t, play(h.player, 1, true, 1))
+		h.until(t, func() bool { return places[1].X > 10 })
+		hit, ok := shoot(h.server, 1, own, func(muzzle, body Position) bool { return body.X == muzzle.X+20 })
+		require.True(t, ok, "its player sees what there is")
+		require.Equal(t, id, hit)
+	},
+	"newTwo Parts Do": func(t *testing.T) {
+		pool := newTwo()
+		defer close(pool.part)
+		newHosted(t, protocol(), netcode.Config{Executor: pool}, nil).body(t)
+	},
+}
+
+// withoutHost is why a host does not run the other recipes.
+var withoutHost = map[string]string{
+	"addressOf":  "a host's player connects to no address",
+	"camera":     "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
+	"dress":      "as camera",
+	"opens":      "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"redraw":     "as camera: what changed in the server's world its own systems know",
+	"steer":      "as camera: a host's player writes in the server's world, where game code does",
+	"draw":       "components.Smooth is on clients only: a host draws the server's Position",
+	"run":        "it is a loop of NewServer: one of a host is fixedSteps, or host",
+	"Send":       "it counts what travels to a client: to a host's player nothing does",
+	"TestMyGame": "nettest runs clients with worlds of their own",
+}
+
+// Every function that the guide shows is walked with a host, or it is said why not.
+func TestGuideWithAHost(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	name, word := regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)`), regexp.MustCompile(`\w+`)
+	walked := map[string]bool{}
+	for names := range withHost {
+		for _, n := range word.FindAllString(names, -1) {
+			walked[n] = true
+		}
+	}
+	found := map[string]bool{}
+	for _, file := range files {
+		if file == "pages_test.go" || file == "host_test.go" { // these hold marks, and no recipes
+			continue
+		}
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		blocks, err := marked(file, string(source))
+		require.NoError(t, err)
+		for _, b := range blocks {
+			for _, f := range name.FindAllStringSubmatch(b.code, -1) {
+				found[f[1]] = true
+				_, not := withoutHost[f[1]]
+				require.True(t, walked[f[1]] != not, "%s: %s is to be tried with a host, or listed with the reason why not", b.where, f[1])
+			}
+		}
+	}
+	for n := range walked {
+		require.True(t, found[n], "no page shows %s", n)
+	}
+	for n := range withoutHost {
+		require.True(t, found[n], "no page shows %s", n)
+	}
+	for names, walk := range withHost {
+		t.Run(names, walk)
+	}
+}

@@ -1,0 +1,334 @@
+package snapshot
+
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// pageEntities is how many entities one page has: those of one word of a bitset, neighbours by index.
+const pageEntities = 64
+
+// ackState is what a View knows of what its client holds of one entity.
+type ackState struct {
+	base  tick.Tick // T: tick of the newest acknowledged record of this life; tick.None: none
+	went  tick.Tick // tick in which the newest record was sent
+	lean  uint16    // T - T': how many ticks before T the baseline of T's own record lies; 0: not usable
+	after uint16    // the first record sent since T, in ticks after T, at most maxSpan; 0: none, or not known
+}
+
+// sends notes that a record is sent at tick t.
+func (a *ackState) sends(t tick.Tick) {
+	if a.went <= a.base {
+		a.after = uint16(min(t-a.base, maxSpan))
+	}
+	a.went = t
+}
+
+// ackPage is the ack state of 64 entities of one client.
+//
+// Entities of a page are sent together and lost together. So the state is stored once for all that have the same one, the
+// members; every other entity has its own in View.slots and View.went. Sending or acknowledging all members is one
+// operation. An event that concerns some of them makes these leave first. Which entities are members changes no byte.
+//
+// A page also remembers which entities had a record in each recent tick. Of a tick whose every packet with a record of the
+// page was acknowledged, the client holds exactly these records: such a tick is complete. The newest complete tick is the
+// reference that packets name as R; the newest one before that is N, the second baseline.
+type ackPage struct {
+	ackState
+	members uint64
+	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
+	sentTo  tick.Tick
+	since   tick.Tick // the rows of the members have been the same since this tick
+	ref     tick.Tick // R: the newest complete tick; tick.None: none
+	refOf   uint64    // entities with a record of R
+	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
+	nearOf  uint64    // entities with a record of N
+	ticks   []sentTick
+	lost    tick.Tick // ticks up to this one are forgotten, or from before a resync
+}
+
+// sentTick is the records of a page that were sent in one tick.
+type sentTick struct {
+	tick        tick.Tick
+	of          uint64
+	sent, acked uint16 // groups of records in packets, and how many of them were acknowledged
+}
+
+const (
+	// mostNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
+	mostNear = 15
+	// firstTicks and mostTicks bound how many ticks a page remembers.
+	firstTicks = 16
+	mostTicks  = 256
+)
+
+// sentAt adds records of tick t, which a packet has as one group.
+func (g *ackPage) sentAt(t tick.Tick, of uint64, group bool) {
+	n := len(g.ticks)
+	if n == 0 || g.ticks[n-1].tick != t {
+		if n == cap(g.ticks) {
+			g.trim()
+		}
+		g.ticks = append(g.ticks, sentTick{tick: t})
+		n = len(g.ticks)
+	}
+	b := &g.ticks[n-1]
+	b.of |= of
+	if group {
+		if b.sent++; b.acked > 0 {
+			g.choose() // a packet of this tick was acknowledged already: the tick is not complete any more
+		}
+	}
+}
+
+// trim forgets ticks that no record can be coded against, or makes room for more.
+func (g *ackPage) trim() {
+	n, k := len(g.ticks), 0
+	for k < n && g.ref != tick.None && g.ticks[k].tick < g.ref-mostNear {
+		k++
+	}
+	if n >= mostTicks {
+		k = max(k, n/4)
+	}
+	if k > 0 {
+		g.lost = g.ticks[k-1].tick
+	}
+	if k > 0 && k >= n/4 {
+		g.ticks = g.ticks[:copy(g.ticks, g.ticks[k:])]
+		return
+	}
+	g.ticks = append(make([]sentTick, 0, max(firstTicks, 2*n)), g.ticks[k:]...)
+}
+
+// ackedAt notes that a group of records of tick t was acknowledged.
+func (g *ackPage) ackedAt(t tick.Tick) {
+	for i := len(g.ticks) - 1; i >= 0 && g.ticks[i].tick >= t; i-- {
+		if b := &g.ticks[i]; b.tick == t {
+			if b.acked++; b.acked == b.sent && t >= g.ref-mostNear {
+				g.choose()
+			}
+			return
+		}
+	}
+}
+
+// complete reports whether the client holds every record of a tick, and nothing else of the page of that tick.
+func (g *ackPage) complete(b *sentTick) bool { return b.acked == b.sent && b.tick > g.lost }
+
+// choose finds R and N anew.
+func (g *ackPage) choose() {
+	i := len(g.ticks) - 1
+	for i >= 0 && !g.complete(&g.ticks[i]) {
+		i--
+	}
+	g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0
+	if i < 0 {
+		return
+	}
+	g.ref, g.refOf = g.ticks[i].tick, g.ticks[i].of
+	for i--; i >= 0 && g.ref-g.ticks[i].tick <= mostNear; i-- {
+		if b := &g.ticks[i]; g.complete(b) {
+			g.near, g.nearOf = b.tick, b.of
+			return
+		}
+	}
+}
+
+// at returns the records of a tick, nil where there are none or they are forgotten.
+func (g *ackPage) at(t tick.Tick) *sentTick {
+	for i := len(g.ticks) - 1; i >= 0 && g.ticks[i].tick >= t; i-- {
+		if g.ticks[i].tick == t {
+			return &g.ticks[i]
+		}
+	}
+	return nil
+}
+
+// forget makes no tick up to now one that records can be coded against.
+func (g *ackPage) forget(now tick.Tick) {
+	g.ticks, g.lost = g.ticks[:0], now
+	g.choose()
+}
+
+// slot returns what is known of an index. For a member it is put together in room, and is not to be changed.
+func (v *View) slot(index uint32, room *slot) *slot {
+	g := &v.pages[index/pageEntities]
+	if g.members>>(index%pageEntities)&1 == 0 {
+		return &v.slots[index]
+	}
+	room.base, room.lean, room.after = g.base, g.lean, g.after
+	if g.sending>>(index%pageEntities)&1 != 0 {
+		sent := g.ackState
+		sent.sends(g.sentTo)
+		room.after = sent.after
+	}
+	room.mask = v.maskOf(index) // the rows have not changed since T
+	return room
+}
+
+// base returns T of an index.
+func (v *View) base(index uint32) tick.Tick {
+	if g := &v.pages[index/pageEntities]; g.members>>(index%pageEntities)&1 != 0 {
+		return g.base
+	}
+	return v.slots[index].base
+}
+
+// wentAt returns when the newest record or despawn of an index was sent.
+func (v *View) wentAt(index uint32) tick.Tick {
+	switch g, bit := &v.pages[index/pageEntities], uint64(1)<<(index%pageEntities); {
+	case g.members&bit == 0:
+		return v.went[index]
+	case g.sending&bit != 0:
+		return g.sentTo
+	default:
+		return g.went
+	}
+}
+
+// alone takes an index out of the members of its page and returns its own slot, to be changed.
+func (v *View) alone(index uint32) *slot {
+	q, g := &v.slots[index], &v.pages[index/pageEntities]
+	if bit := uint64(1) << (index % pageEntities); g.members&bit != 0 {
+		state := g.ackState
+		if g.sending&bit != 0 {
+			state.sends(g.sentTo)
+		}
+		g.members &^= bit
+		g.sending &^= bit
+		q.base, q.lean, q.after, v.went[index] = state.base, state.lean, state.after, state.went
+	}
+	return q
+}
+
+// allAlone takes some entities out of the members of a page.
+func (v *View) allAlone(w uint32, of uint64) {
+	for of &= v.pages[w].members; of != 0; of &= of - 1 {
+		v.alone(firstOf(w, of))
+	}
+}
+
+// rowsSince returns the tick since which the rows of a visible index have been the same for this client.
+func (v *View) rowsSince(index uint32) tick.Tick {
+	shape := v.store.shape[index]
+	if w := index / pageEntities; int(w) < len(v.own.masked) && v.own.masked[w]>>(index%pageEntities)&1 != 0 {
+		shape = v.own.shape[index] // a component that is hidden came or went unseen
+	}
+	return max(shape, v.touchedAt(index), v.tenants[index].life)
+}
+
+// keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which
+// of these entities are members still.
+func (v *View) keepMost(w uint32, of uint64) uint64 {
+	g := &v.pages[w]
+	in := of & g.members
+	if in == g.members || in == 0 {
+		return in
+	}
+	if 2*bits.OnesCount64(in) >= bits.OnesCount64(g.members) {
+		v.allAlone(w, g.members&^in)
+		return in
+	}
+	v.allAlone(w, in)
+	return 0
+}
+
+// sentPage notes that records of some entities of a page are sent at tick t. A page may be sent in several packets: the
+// common state tells of it when the last member was sent.
+func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
+	g := &v.pages[w]
+	if g.sentTo != t {
+		v.settlePage(w)
+	}
+	if in := of & g.members; in != 0 {
+		if g.sending, g.sentTo = g.sending|in, t; g.sending == g.members {
+			g.sends(t)
+			g.sending = 0
+		}
+		of &^= in
+	}
+	for ; of != 0; of &= of - 1 {
+		v.goesAlone(firstOf(w, of), t)
+	}
+}
+
+// settlePage makes the common state of a page tell of all that was sent.
+func (v *View) settlePage(w uint32) {
+	if g := &v.pages[w]; g.sending != 0 && v.keepMost(w, g.sending) != 0 {
+		g.sends(g.sentTo)
+		g.sending = 0
+	}
+}
+
+// ackedPage notes that the client holds records of some entities of a page of tick t, all of which were coded against what
+// lies span ticks before t.
+func (v *View) ackedPage(w uint32, of uint64, rows Mask, t tick.Tick, span uint16) {
+	g, rest := &v.pages[w], of
+	v.settlePage(w)
+	if in := of & g.members; in != 0 && t > g.base {
+		if in = v.keepMost(w, in); in != 0 {
+			g.base, g.lean, g.after = t, span, 0
+			v.confirmed(w, in, t)
+			rest &^= in
+		}
+	} else if in != 0 { // it came late
+		v.confirmed(w, in, t)
+		rest &^= in
+	}
+	for ; rest != 0; rest &= rest - 1 {
+		v.confirm(firstOf(w, rest), rows, t, span)
+	}
+}
+
+// confirmed notes of which members of a page the client has the newest state, having a record of tick t.
+func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
+	s := v.store
+	if v.ties.n > 0 {
+		v.ties.untieWord(w, of, t)
+	}
+	own := len(v.author.newest) > 0
+	if t < s.tick && !own {
+		of &^= s.changed[w] // what moved now has a newer state
+	}
+	if t < s.tick || own || len(v.own.touched) > 0 {
+		for word := of; word != 0; word &= word - 1 {
+			if v.moved(firstOf(w, word)) > t {
+				of &^= word & -word
+			}
+		}
+	}
+	v.unacked[w] &^= of
+	v.unsent[w] &^= of
+}
+
+// join makes an index a member of its page if its state is the common one, or the first member.
+func (v *View) join(index uint32) {
+	g, q := &v.pages[index/pageEntities], &v.slots[index]
+	since := v.rowsSince(index)
+	if since > q.base {
+		return
+	}
+	v.settlePage(index / pageEntities)
+	own := ackState{base: q.base, went: v.went[index], lean: q.lean, after: q.after}
+	if g.members == 0 {
+		g.ackState, g.since = own, since
+	} else if g.ackState != own {
+		return
+	}
+	g.members |= 1 << (index % pageEntities)
+	g.since = max(g.since, since)
+}
+
+// gather makes members of the entities of a page with a record of R, as far as most of them have the same state.
+func (v *View) gather(w uint32) {
+	g := &v.pages[w]
+	if apart := g.refOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.refOf) {
+		v.allAlone(w, g.members)
+	}
+	for of := g.refOf &^ g.members; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.slots[index].base == g.ref {
+			v.join(index)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package netcode_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// waitGame is a talk whose entities change in each capture, and whose messages say what the place of their entity is at least.
+type waitGame struct {
+	*talk
+	ids     []wire.NetworkID
+	place   float32 // Of all entities, with the newest capture.
+	handled map[netcode.Delivery]int
+	early   int
+}
+
+func newWaitGame(t *testing.T, config netcode.Config, entities int) *waitGame {
+	g := &waitGame{talk: &talk{}, handled: map[netcode.Delivery]int{}}
+	p := protocol()
+	netcode.Handle(p, func(ctx *netcode.Context, m *chat) {
+		g.handled[ctx.Delivery()]++
+		if x, ok := g.x(g.clients[0], ctx.Entity); !ok || x < float32(m.Number) {
+			g.early++
+		}
+	})
+	g.rig = newRig(t, p, config)
+	g.joined(p, netcode.Config{})
+	g.change(func(store *snapshot.Store) {
+		for range entities {
+			id := store.Spawn()
+			g.set(store, id, 0)
+			g.ids = append(g.ids, id)
+		}
+	})
+	g.server.game = func(store *snapshot.Store) {
+		g.place++
+		for _, id := range g.ids {
+			g.set(store, id, g.place)
+		}
+	}
+	g.until(func() bool { _, ok := g.x(g.clients[0], g.ids[entities-1]); return ok })
+	return g
+}
+
+// say sends a message about an entity that comes after the state of the next capture. It is called between frames.
+func (g *waitGame) say(id wire.NetworkID, how ...netcode.How) {
+	how = append(how, netcode.About(id))
+	require.NoError(g.t, netcode.Send(g.server.Server, netcode.ToAll(), &chat{uint32(g.place) + 1}, how...))
+}
+
+// However much is lost and however short the budget, no message is handled before the state of its frame, and no reliable one is
+// lost or given up waiting.
+func TestMessagesWaitForStateUnderLoss(t *testing.T) {
+	for seed := range uint64(6) {
+		g := newWaitGame(t, netcode.Config{SendBudget: 16 << 10}, 40)
+		g.tamper = lossy(seed, 5*int(seed))
+		rng := rand.New(rand.NewPCG(seed, 3))
+		sent := map[netcode.Delivery]int{}
+		for range 300 {
+			g.step()
+			mode := everyMode[rng.IntN(len(everyMode))]
+			sent[mode]++
+			g.say(g.ids[rng.IntN(len(g.ids))], netcode.Via(mode))
+		}
+		g.run(4 * time.Second)
+		require.Zero(t, g.early, "seed %d", seed)
+		require.Zero(t, g.clients[0].Stats().Messages.StateLate, "seed %d", seed)
+		require.Equal(t, sent[netcode.Reliable], g.handled[netcode.Reliable], "seed %d", seed)
+		require.Equal(t, sent[netcode.ReliableOrdered], g.handled[netcode.ReliableOrdered], "seed %d", seed)
+		if seed == 0 {
+			require.Equal(t, sent[netcode.Unreliable], g.handled[netcode.Unreliable])
+		}
+		require.Positive(t, g.clients[0].Stats().Messages.Deferred+uint64(seed/5), "some wait")
+	}
+}
+
+// A message about an entity whose state the client is proved to have takes no byte more, and does not wait. A change of a component which
+// the client may not see is none to it.
+func TestMessageAboutRestingEntityDoesNotWait(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	id := k.spawn(1)
+	k.sees(k.clients[0], id, 1)
+	hidden := interest.NewRows(interest.All(), interest.OwnerRows(interest.MaskOf[health](k.server.Protocol().Schema())))
+	k.server.SetInterest(interest.New(hidden, interest.Despawn))
+	k.run(time.Second)
+	var dump []byte
+	k.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
+		if from == k.server.conn.LocalAddr() {
+			dump = k.clients[0].AppendDump(dump, packet)
+		}
+		return packet
+	}
+	about := func() string {
+		k.heard, dump = nil, nil
+		require.NoError(t, netcode.Send(k.server.Server, netcode.ToAll(), &chat{7}, netcode.About(id)))
+		for range 3 {
+			k.step()
+		}
+		require.Equal(t, []string{"1<0:7"}, k.heard)
+		return string(dump)
+	}
+	require.NotContains(t, about(), "after its state")
+	k.change(func(store *snapshot.Store) { store.Set(id, 0, []uint32{5}) }) // its health
+	require.NotContains(t, about(), "after its state")
+	require.Zero(t, k.clients[0].Stats().Messages.Deferred)
+	k.server.game = func(store *snapshot.Store) { k.set(store, id, 2) }
+	require.Contains(t, about(), "after its state", "the check finds what there is to find")
+}
+
+// Kick delivers first what was sent, also what waits for the capture of its frame.
+func TestKickDeliversMessagesThatWaitForACapture(t *testing.T) {
+	for _, mode := range everyMode {
+		k := newTalk(t, netcode.Config{}, 1)
+		id := k.spawn(1)
+		k.sees(k.clients[0], id, 1)
+		k.run(time.Second)
+		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{7}, netcode.About(id), netcode.Via(mode)))
+		require.NoError(t, netcode.Send(k.server.Server, netcode.To(1), &chat{8}, netcode.AfterAllState(), netcode.Via(mode)))
+		require.True(t, k.server.Kick(1, "out"))
+		k.run(time.Second)
+		require.Equal(t, []string{"1<0:7", "1<0:8"}, k.heard, "%v", mode)
+		require.Zero(t, k.server.Stats().DelayedDropped)
+	}
+}
+
+type armour struct{ Points uint16 }
+
+// A client that says its state is still to come makes the server wait for no longer than DeferredTime.
+func TestStateThatNeverComesIsWaitedForInBounds(t *testing.T) {
+	p := protocol()
+	netcode.Replicate[armour](p, netcode.WrittenBy(netcode.OwnerWrites))
+	handled := 0
+	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
+	r := newRig(t, p, netcode.Config{})
+	var id wire.NetworkID
+	r.change(func(store *snapshot.Store) { id = store.Spawn() })
+	th := newThief(t, r, p)
+	r.run(100 * time.Millisecond)
+	post := peer.Post{
+		Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: r.server.Tick() + 30000,
+		Channel: wire.NewChannel(wire.Reliable, 0),
+	}
+	th.post(&post, []byte{1, 0, 0, 0})
+	r.run(1900 * time.Millisecond)
+	require.Zero(t, handled)
+	r.run(200 * time.Millisecond)
+	require.Equal(t, 1, handled)
+	require.EqualValues(t, 1, r.server.Stats().Messages.StateLate)
+	post.Channel = 0
+	for range 100 {
+		th.post(&post, []byte{1, 0, 0, 0})
+	}
+	r.run(3 * time.Second)
+	require.Equal(t, 1, handled, "what may be lost is dropped")
+	require.EqualValues(t, 36, r.server.Stats().Messages.DeferredFull)
+	require.EqualValues(t, 64, r.server.Stats().Messages.DeferredLate)
+	require.Len(t, r.server.log, 1, "and nobody is closed")
+}
+
+// Where clients write nothing, no honest client speaks of its state.
+func TestStateOfClientsThatWriteNothingIsMalformed(t *testing.T) {
+	p := protocol()
+	netcode.Handle[chat](p, nil)
+	r := newRig(t, p, netcode.Config{})
+	id := r.spawn(1)
+	th := newThief(t, r, p)
+	th.post(&peer.Post{Type: wire.FirstUserMessage, Stage: tick.Update, Flags: wire.FlagEntity | wire.FlagState, Entity: id, State: 1}, []byte{1, 0, 0, 0})
+	r.run(100 * time.Millisecond)
+	require.EqualValues(t, 1, r.server.Stats().Malformed)
+	require.Contains(t, fmt.Sprint(r.server.log), "disconnect 1")
+}
+
+// Messages that wait for the capture of their frame allocate nothing once warm.
+func TestMessagesThatWaitForStateAllocateNothing(t *testing.T) {
+	k := &talk{}
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) {})
+	k.rig = newRig(t, p, netcode.Config{SendBudget: -1})
+	k.joined(p, netcode.Config{})
+	s := k.server.Server
+	id := k.spawn(1)
+	k.sees(k.clients[0], id, 1)
+	about := []netcode.How{netcode.About(id)}
+	all := []netcode.How{netcode.AfterAllState(), netcode.Via(netcode.ReliableOrdered)}
+	x := float32(1)
+	k.server.game = func(store *snapshot.Store) { x++; k.set(store, id, x) }
+	frame := func() {
+		_ = netcode.Send(s, netcode.ToAll(), &chat{1}, about...)
+		_ = netcode.Send(s, netcode.To(1), &chat{2}, about...)
+		_ = netcode.Send(s, netcode.To(1), &chat{3}, all...)
+		k.step()
+	}
+	for range 300 {
+		frame()
+	}
+	require.Zero(t, testing.AllocsPerRun(200, frame))
+	require.Positive(t, k.clients[0].Stats().Messages.Handled)
+}
