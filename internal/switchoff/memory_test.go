@@ -22,9 +22,11 @@ func memory() []mutation {
 			"snapshot/most.go", "if r.numbers.used+fresh > mostLivesEach*int(r.most) {", "if false {"),
 		change("memory", "a message has any number of pieces", "TestCase11HostilePieces", "peer/pieces.go", "count > MaxFragments || ", ""),
 		change("memory", "a client keeps any number of rights", "TestClientEndsTheConnectionAtTooManyRights",
-			"authority_client.go", "case !has && len(w.rights) >= w.most:", "case false:"),
-		change("memory", "rights to unknown entities are looked at each tick", "TestRightsToUnknownEntitiesCostNothing",
-			"authority_client.go", "if known && !h.listed {", "if !h.listed {"),
+			"authority_client.go", "case !has && len(w.rights) >= w.most:", "case !has && len(w.rights) < 0:"),
+		{rule: "memory", off: "rights to unknown entities are looked at each tick", test: "TestRightsToUnknownEntitiesCostNothing", edits: []edit{
+			{"authority_client.go", "if known && !h.listed {", "if !h.listed {"},
+			{"authority_client.go", "\t\treturn false\n\t}\n\trows &= c.", "\t\treturn rows != 0\n\t}\n\trows &= c."},
+		}},
 		within(".", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
 			"snapshot/store.go", "if len(s.gens) >= s.cfg.MaxEntities {", "if len(s.gens) >= MaxEntities {"),
 	}
