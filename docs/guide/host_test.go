@@ -111,6 +111,17 @@ var withHost = map[string]func(t *testing.T){
 		h.step()
 		require.Equal(t, door, heard)
 	},
+	"levels sendLevel Serialize": func(t *testing.T) {
+		p := netcode.NewProtocol()
+		var loaded []byte
+		levels(p, func(level []byte) { loaded = append(loaded, level...) })
+		h := newHosted(t, p, netcode.Config{}, nil)
+		level := bytes.Repeat([]byte("grass "), 1000)
+		var deflate wire.Deflate
+		require.NoError(t, sendLevel(h.server, 1, level, &deflate))
+		h.step()
+		require.Equal(t, level, loaded)
+	},
 	"shop ask": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		shop(p, map[uint16]uint32{3: 20})
