@@ -11,6 +11,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -205,6 +206,6 @@ func TestMessagesThatWaitForStateAllocateNothing(t *testing.T) {
 	for range 300 {
 		frame()
 	}
-	require.Zero(t, testing.AllocsPerRun(200, frame))
+	alloctest.Zero(t, 200, frame)
 	require.Positive(t, k.clients[0].Stats().Messages.Handled)
 }
