@@ -59,7 +59,7 @@ const (
 	// mostNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
 	mostNear = 15
 	// firstTicks and mostTicks bound how many ticks a page remembers.
-	firstTicks = 16
+	firstTicks = 32
 	mostTicks  = 256
 )
 
@@ -93,12 +93,10 @@ func (g *ackPage) trim() {
 	}
 	if k > 0 {
 		g.lost = g.ticks[k-1].tick
-	}
-	if k > 0 && k >= n/4 {
 		g.ticks = g.ticks[:copy(g.ticks, g.ticks[k:])]
 		return
 	}
-	g.ticks = append(make([]sentTick, 0, max(firstTicks, 2*n)), g.ticks[k:]...)
+	g.ticks = append(make([]sentTick, 0, max(firstTicks, 2*n)), g.ticks...)
 }
 
 // ackedAt notes that a group of records of tick t was acknowledged.

@@ -28,7 +28,7 @@ func ties() []mutation {
 		change("ties", "what is acknowledged together stays tied", twins+"/tied",
 			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),
 		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
-			"snapshot/list.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
+			"snapshot/page.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
 		change("ties", "what has the room of a run is not kept", "TestTheRoomOfARunIsKeptBesideDespawns",
 			"snapshot/parcel.go", "t.slack += 7", "t.slack += 0"),
 		change("ties", "one that takes more than its third comes with each packet", "TestWhatIsTiedLeavesEverySecondPacketToOthers",
