@@ -11,6 +11,14 @@ const arrivedKept = 256
 type arrivedTicks struct {
 	packets [arrivedKept]arrivedPacket
 	newest  uint64 // The highest number, with one added.
+	before  soughtBack
+}
+
+// soughtBack is what seek found in front of a packet. The next packet of the same tick has the same in front of it.
+type soughtBack struct {
+	sequence      uint64
+	tick          tick.Tick
+	next, further tick.Tick
 }
 
 // arrivedPacket is one packet.
@@ -53,7 +61,7 @@ func (a *arrivedTicks) note(sequence uint64, t tick.Tick) (n news) {
 
 // judge finds of which ticks nothing is missing around a packet.
 func (a *arrivedTicks) judge(sequence uint64, t tick.Tick) (from, to, idle tick.Tick) {
-	earlier, before := a.seek(sequence, t, -1)
+	earlier, before := a.back(sequence, t)
 	later, after := a.seek(sequence, t, +1)
 	if earlier != tick.None {
 		idle = t - 1
@@ -74,6 +82,16 @@ func (a *arrivedTicks) judge(sequence uint64, t tick.Tick) (from, to, idle tick.
 		}
 	}
 	return from, to, idle
+}
+
+// back is seek to the packets before one. Where both ticks are known it looks once for all packets of a tick that come in order.
+func (a *arrivedTicks) back(sequence uint64, t tick.Tick) (next, further tick.Tick) {
+	b := &a.before
+	if b.further == tick.None || b.tick != t || b.sequence+1 != sequence {
+		b.next, b.further = a.seek(sequence, t, -1)
+	}
+	b.sequence, b.tick = sequence, t
+	return b.next, b.further
 }
 
 // left is the nearest packet with a tick before another, if none is missing between them.
