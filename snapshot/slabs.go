@@ -22,7 +22,7 @@ const (
 	versionSize  = 64
 	listSpanSize = 12
 	spotSize     = 8
-	runSize      = 88
+	runSize      = 72
 
 	// leastSlab is the capacity up to which memory stays with its tick.
 	leastSlab = 64
