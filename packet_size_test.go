@@ -1,6 +1,7 @@
 package netcode_test
 
 import (
+	"math"
 	"net/netip"
 	"testing"
 	"time"
@@ -106,7 +107,7 @@ func TestPacketSizeRefuses(t *testing.T) {
 	require.ErrorIs(t, c.SetPacketSize(500), netcode.ErrNotConnected)
 	require.ErrorIs(t, r.server.SetPacketSize(1, 500), netcode.ErrNotConnected)
 	r.until(func() bool { return len(r.server.log) > 0 && c.State() == netcode.Connected })
-	for _, n := range []int{-1, 0, 255, 1001, 1 << 40} {
+	for _, n := range []int{-1, 0, 255, 1001, math.MaxInt} {
 		want := &netcode.PacketSizeError{Size: n, Min: 256, Max: 1000}
 		require.Equal(t, want, r.server.SetPacketSize(1, n))
 		require.Equal(t, want, c.SetPacketSize(n))
