@@ -154,5 +154,5 @@ func TestCase60NothingStaysOfVisitors(t *testing.T) {
 		g.net.Run(3 * time.Second)
 	}
 	wave()
-	staysFlat(t, 3, wave)
+	staysFlat(t, 8, wave)
 }

@@ -152,12 +152,13 @@ func TestStateOfNoEntityIsMalformed(t *testing.T) {
 // that are never finished.
 func TestCase11HostilePieces(t *testing.T) {
 	for name, bad := range map[string]func(c *came) error{
-		"count 0":        func(c *came) error { return c.piece(reliable0, 5, 0, 0, "ab") },
-		"count 1":        func(c *came) error { return c.piece(reliable0, 5, 0, 1, "ab") },
-		"count 33":       func(c *came) error { return c.piece(reliable0, 5, 0, 33, "ab") },
-		"count 255":      func(c *came) error { return c.piece(reliable0, 5, 0, 255, "ab") },
-		"index at count": func(c *came) error { return c.piece(reliable0, 5, 2, 2, "ab") },
-		"index 255":      func(c *came) error { return c.piece(reliable0, 300, 255, 2, "ab") },
+		"count 0":                     func(c *came) error { return c.piece(reliable0, 5, 0, 0, "ab") },
+		"count 1":                     func(c *came) error { return c.piece(reliable0, 5, 0, 1, "ab") },
+		"count 33":                    func(c *came) error { return c.piece(reliable0, 5, 0, 33, "ab") },
+		"count 33, beside all others": func(c *came) error { return c.piece(reliable0, 30, 0, MaxFragments+1, "ab") },
+		"count 255":                   func(c *came) error { return c.piece(reliable0, 5, 0, 255, "ab") },
+		"index at count":              func(c *came) error { return c.piece(reliable0, 5, 2, 2, "ab") },
+		"index 255":                   func(c *came) error { return c.piece(reliable0, 300, 255, 2, "ab") },
 		"before number 0": func(c *came) error {
 			return c.piece(reliable0, 0, 1, 2, "ab")
 		},
