@@ -118,8 +118,10 @@ func TestValidHellosCostNextToNothing(t *testing.T) {
 	for _, c := range []struct{ count, sent int }{{hellos / 4, 1024}, {hellos, 64}, {hellos, 1024}, {hellos, 16384}} {
 		bytes, allocations := cost(c.count, c.sent)
 		t.Logf("%d hellos, SentPackets %d: %.1f bytes and %.4f allocations each", c.count, c.sent, bytes, allocations)
-		require.LessOrEqual(t, bytes, 256.0, "%d hellos, SentPackets %d", c.count, c.sent)
-		require.Less(t, allocations, 0.02, "only buffers grow")
+		if alloctest.Counts() {
+			require.LessOrEqual(t, bytes, 256.0, "%d hellos, SentPackets %d", c.count, c.sent)
+			require.Less(t, allocations, 0.02, "only buffers grow")
+		}
 	}
 }
 

@@ -28,6 +28,9 @@ func AtMost(t testing.TB, most uint64, runs int, f func(), what ...any) {
 	c.AtMost(most, what...)
 }
 
+// Counts tells whether allocations are counted: they are not in a build with the race detector, which allocates too.
+func Counts() bool { return !raceDetector }
+
 // Count calls f once, and then runs times. It returns the sum of the allocations of those, 0 under the race detector.
 func Count(t testing.TB, runs int, f func()) uint64 {
 	t.Helper()
