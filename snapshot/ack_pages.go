@@ -39,7 +39,7 @@ type ackPage struct {
 	members uint64
 	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
 	sentTo  tick.Tick
-	since   tick.Tick // the rows of the members have been the same since this tick
+	since   tick.Tick // no entity came into sight, or got or lost rows for this client alone, after this tick
 	ref     tick.Tick // R: the newest complete tick; tick.None: none
 	refOf   uint64    // entities with a record of R
 	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
@@ -101,12 +101,9 @@ func (g *ackPage) trim() {
 
 // ackedAt notes that a group of records of tick t was acknowledged.
 func (g *ackPage) ackedAt(t tick.Tick) {
-	for i := len(g.ticks) - 1; i >= 0 && g.ticks[i].tick >= t; i-- {
-		if b := &g.ticks[i]; b.tick == t {
-			if b.acked++; b.acked == b.sent && t >= g.ref-mostNear {
-				g.choose()
-			}
-			return
+	if b := g.at(t); b != nil {
+		if b.acked++; b.acked == b.sent && t >= g.ref-mostNear {
+			g.choose()
 		}
 	}
 }
@@ -135,7 +132,11 @@ func (g *ackPage) choose() {
 
 // at returns the records of a tick, nil where there are none or they are forgotten.
 func (g *ackPage) at(t tick.Tick) *sentTick {
-	for i := len(g.ticks) - 1; i >= 0 && g.ticks[i].tick >= t; i-- {
+	n := len(g.ticks)
+	if n == 0 || t > g.ticks[n-1].tick {
+		return nil
+	}
+	for i := max(0, n-1-int(g.ticks[n-1].tick-t)); i < n && g.ticks[i].tick <= t; i++ { // it cannot lie before the first of these
 		if g.ticks[i].tick == t {
 			return &g.ticks[i]
 		}
@@ -215,6 +216,10 @@ func (v *View) rowsSince(index uint32) tick.Tick {
 	}
 	return max(shape, v.touchedAt(index), v.tenants[index].life)
 }
+
+// rowsSincePage returns a tick since which the rows of every visible entity of a page have been the same for this client: not
+// always the first such tick.
+func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w], v.pages[w].since) }
 
 // keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which
 // of these entities are members still.
@@ -302,20 +307,19 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 
 // join makes an index a member of its page if its state is the common one, or the first member.
 func (v *View) join(index uint32) {
-	g, q := &v.pages[index/pageEntities], &v.slots[index]
-	since := v.rowsSince(index)
-	if since > q.base {
+	w := index / pageEntities
+	g, q := &v.pages[w], &v.slots[index]
+	if v.rowsSincePage(w) > q.base && v.rowsSince(index) > q.base {
 		return
 	}
-	v.settlePage(index / pageEntities)
+	v.settlePage(w)
 	own := ackState{base: q.base, went: v.went[index], lean: q.lean, after: q.after}
 	if g.members == 0 {
-		g.ackState, g.since = own, since
+		g.ackState = own
 	} else if g.ackState != own {
 		return
 	}
 	g.members |= 1 << (index % pageEntities)
-	g.since = max(g.since, since)
 }
 
 // gather makes members of the entities of a page with a record of R, as far as most of them have the same state.

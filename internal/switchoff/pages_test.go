@@ -26,9 +26,9 @@ func pages() []mutation {
 		text("R is another", "ref", " ^ uint64(k.ref)<<20"),
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
-			"snapshot/page.go", "if number%cutFours == 0 && fine.at == c.at {", "if fine.at == c.at {"),
-		change("pages", "a page is cut behind each two fours where it is copied", twins,
-			"snapshot/page_texts.go", "number/cutFours - 1; number%cutFours == 0 && at", "number/2 - 1; number%2 == 0 && at"),
+			"snapshot/page.go", "at-place >= cutBits", "at-place >= 0"),
+		change("pages", "a page is cut elsewhere where it is copied", twins,
+			"snapshot/page_texts.go", "at-place >= cutBits", "at-place >= cutBits/2"),
 		change("pages", "a text is of the tick before", twins,
 			"snapshot/page_texts.go", "if c.tick != p.s {", "if c.tick == tick.None {"),
 	}
