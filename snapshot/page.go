@@ -49,7 +49,7 @@ func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) 
 	}
 	v.listed = list[:0]
 	if len(list) == 0 {
-		p.pass(g)
+		p.pass(g, w)
 		return true
 	}
 	n := p.members(g, w, list)

@@ -124,9 +124,10 @@ func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok b
 	if g.sending != 0 && g.sentTo != p.s {
 		v.settlePage(w)
 	}
-	switch n := len(g.ticks); {
-	case g.ticks[n-1].tick == p.s && g.ticks[n-1].of&wait != 0 || p.desk.apart:
+	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.desk.apart {
 		return 0, false
+	}
+	switch {
 	case v.whole.on || p.short || v.store.watch != nil || v.plan.active || v.own.latest > p.s:
 		return 0, false
 	case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
