@@ -6,13 +6,20 @@ func pages() []mutation {
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
-			"snapshot/ack_pages.go", "return b.acked == b.sent && b", "return b.acked > 0 && b"),
+			"snapshot/sent_pages.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/ack_pages.go", "if b.sent++; b.acked > 0 {", "if b.sent++; false {"),
+			"snapshot/sent_pages.go", "b.acked > 0 && (g.ref", "b.acked > 1<<15 && (g.ref"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/ack_pages.go", " && b.tick > g.lost }", " }"),
+			"snapshot/sent_pages.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
-			"snapshot/ack_pages.go", "i >= 0 && g.ref-g.ticks[i].tick <= mostNear", "i >= 0"),
+			"snapshot/sent_pages.go", "g.ref != tick.None && t-g.ref <= mostNear", "g.ref != tick.None"),
+
+		change("pages", "an older N than the one there is takes its place", complete,
+			"snapshot/sent_pages.go", "t > g.near && t < g.ref", "t < g.ref"),
+		change("pages", "a list is continued over a page that forgot R", "TestAListEndsBeforeAPageThatForgotR",
+			"snapshot/list.go", " || !p.v.recent.has(l.ref)", ""),
+		change("pages", "no more ticks are remembered where acknowledgements take long", "TestAPageRemembersTicksInBoundedMemory",
+			"snapshot/sent_pages.go", "2*int(min(ticks, mostTicks)) < n", "true"),
 
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),
