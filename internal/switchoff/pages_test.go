@@ -4,7 +4,7 @@ package switchoff
 func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
 	const rows = "TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList"
-	const rests, leaks = "TestListsOverPagesThatRest", "TestNothingHiddenChangesAByte"
+	const leaks = "TestNothingHiddenChangesAByte"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
@@ -48,7 +48,7 @@ func pages() []mutation {
 			"snapshot/page_texts.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
 
 		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || p.v.recent.at(l.ref, w) != nil:", ":"),
-		change("pages", "a list goes on over a page that rests without a code", rests, "snapshot/list.go", "\t\tl.none++\n", ""),
+		change("pages", "a list goes on over a page that rests without a code", "TestAListTellsOfAPageThatRests", "snapshot/list.go", "\t\tl.none++\n", ""),
 
 		text("other entities are written", "of", " ^ k.of*0x9E3779B97F4A7C15"),
 		text("other entities have a record of R", "list", ""),
