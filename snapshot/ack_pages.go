@@ -121,6 +121,11 @@ func (v *View) rowsSince(index uint32) tick.Tick {
 // always the first such tick.
 func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w], v.pages[w].since) }
 
+// otherRows reports whether the rows of a visible index became others for this client after a tick.
+func (v *View) otherRows(index uint32, after tick.Tick) bool {
+	return v.rowsSincePage(index/pageEntities) > after && v.rowsSince(index) > after // the page first: most often it is enough
+}
+
 // keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which
 // of these entities are members still.
 func (v *View) keepMost(w uint32, of uint64) uint64 {
@@ -209,7 +214,7 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 func (v *View) join(index uint32) {
 	w := index / pageEntities
 	g, q := &v.pages[w], &v.slots[index]
-	if v.rowsSincePage(w) > q.base && v.rowsSince(index) > q.base {
+	if v.otherRows(index, q.base) {
 		return
 	}
 	v.settlePage(w)

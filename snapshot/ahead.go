@@ -70,6 +70,40 @@ func (p *packetWriter) makeAheadOf(w int, word uint64) {
 	}
 }
 
+const (
+	// fewEntities is how many entities a page has at least whose bodies are made together without those of other pages.
+	fewEntities = 16
+	// pagesAhead bounds how many pages have theirs made together, and pairsAhead of how many pairs of R and N.
+	pagesAhead = 64
+	pairsAhead = 4
+)
+
+// makeAheadOfPages makes the bodies of the records of a list's page, and of pages behind it where each has few.
+func (p *packetWriter) makeAheadOfPages(w uint32, wait uint64) {
+	v, end := p.v, w+1
+	switch {
+	case w < p.ahead:
+		return
+	case bits.OnesCount64(wait) < fewEntities:
+		end = min(w+pagesAhead, uint32(len(v.pages)))
+	}
+	for range pairsAhead {
+		b, u := p.sheaf(), w
+		for ; b != nil && u < end && b.n < wire.MaxStrands; u++ {
+			p.listPage = &v.pages[u]
+			for of := p.waitsIn(u); of != 0 && b.n < wire.MaxStrands; of &= of - 1 {
+				p.bind(b, firstOf(u, of))
+			}
+		}
+		if b == nil || b.n < leastTogether {
+			break
+		}
+		p.makeBound(b)
+		end = u
+	}
+	p.ahead = end
+}
+
 // sheaf is that of the desk, empty; nil where no bodies are to be made ahead.
 func (p *packetWriter) sheaf() *sheaf {
 	d, now := p.desk, p.s
@@ -93,7 +127,7 @@ func (p *packetWriter) bind(b *sheaf, index uint32) {
 	q, rows := v.slot(index, &room), v.maskOf(index)
 	base := q.base
 	if p.again {
-		if base = p.listPage.ref; v.rowsSince(index) > base {
+		if base = p.listPage.ref; v.otherRows(index, base) {
 			return
 		}
 	} else if q.mask != rows || !v.newest(index, q, p.upTo) {

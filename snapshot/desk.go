@@ -15,6 +15,9 @@ type Desk struct {
 	texts  pageTexts
 	rounds rounds
 	apart  bool // a test's: no page is written at once
+	// alone: of the bodies of the tick before, fewer were used again than made. made and again are counts of then.
+	alone       bool
+	made, again uint64
 }
 
 // NewDesk returns a Desk, which the Store keeps for good.
@@ -89,6 +92,9 @@ func (d *Desk) body(to *body, index uint32, mask Mask, t, before tick.Tick, told
 // ready forgets the bodies of the tick before.
 func (d *Desk) ready() {
 	if d.bodies.tick != d.store.tick {
+		made, again := d.shared()
+		d.alone = again-d.again < made-d.made
+		d.made, d.again = made, again
 		d.bodies.begin(d.store, oneArena)
 	}
 }

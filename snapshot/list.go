@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -190,6 +192,9 @@ func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
 		p.pass(g, w)
 		return true
 	}
+	if p.desk.alone && bits.OnesCount64(wait) < fewEntities {
+		return p.pageApart(g, w, wait) // no other client is likely to need its text
+	}
 	of, ok := p.alike(g, w, wait)
 	switch {
 	case !ok:
@@ -216,7 +221,7 @@ func (p *packetWriter) usual(index uint32) *bodyEntry {
 	case s.watch != nil || mask&s.schema.whole != 0:
 		return nil
 	case p.again:
-		if base = p.listPage.ref; v.rowsSince(index) > base {
+		if base = p.listPage.ref; v.otherRows(index, base) {
 			return nil
 		}
 	case q.mask != mask || !v.newest(index, q, p.upTo):

@@ -35,8 +35,8 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 // pageApart is page for entities of which something has to be asked one by one. What is not as usual is left to the others.
 func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
+	p.makeAheadOfPages(w, wait)
 	p.listPage = g
-	p.makeAheadOf(int(w), wait)
 	list := v.listed[:0]
 	for ; wait != 0; wait &= wait - 1 {
 		index := firstOf(w, wait)

@@ -146,7 +146,7 @@ func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok b
 		if near != tick.None && g.nearOf&bit != 0 {
 			most = near
 		}
-		if v.rowsSince(firstOf(w, rest)) > most {
+		if v.otherRows(firstOf(w, rest), most) {
 			of &^= bit
 		}
 	}

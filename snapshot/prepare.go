@@ -72,7 +72,7 @@ func (v *View) preparePage(w uint32) {
 		var room slot
 		index := firstOf(w, word)
 		q, mask := v.slot(index, &room), v.maskOf(index)
-		if v.rowsSince(index) > g.ref || s.tick-g.ref >= s.cfg.Window || mask&s.schema.whole != 0 {
+		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask&s.schema.whole != 0 {
 			continue
 		}
 		before, known := p.before(index, q)

@@ -32,7 +32,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if p.again {
 		base, shown = p.listPage.ref, mask
 	}
-	if base == tick.None || v.whole.on || p.again && v.rowsSince(index) > base {
+	if base == tick.None || v.whole.on || p.again && v.otherRows(index, base) {
 		return
 	}
 	personal := v.touchedAt(index) > base
@@ -62,7 +62,7 @@ func (p *packetWriter) before(index uint32, q *slot) (t tick.Tick, known bool) {
 		g := p.listPage
 		switch near := p.nearOf(g); {
 		case near != tick.None && g.nearOf>>(index%pageEntities)&1 != 0:
-			return near, p.v.rowsSince(index) <= near
+			return near, !p.v.otherRows(index, near)
 		case near != tick.None:
 			return tick.None, true
 		case q.base != g.ref: // nobody remembers what the record of R was coded against
