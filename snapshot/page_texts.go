@@ -25,10 +25,11 @@ type pageKey struct {
 // pageText is the bits of a page: its code, the symbols and the records.
 type pageText struct {
 	pageKey
-	at, size     int // first word, and bits
-	rows, groups int // first of its groups, and how many: which entities have which rows
-	next         int32
+	at, size     int        // first word, and bits
+	rows, groups int        // first of its groups, and how many: which entities have which rows
+	number, next int32      // of this text, and of the one of the page that was made before, each plus one
 	deltas, same int        // rows
+	spans        int        // first of its spans, of which there is one for each record
 	used         bool       // a packet has it
 	none         bool       // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
 	tail         int        // bits of the symbol that ends the page, 0: there is none
@@ -55,6 +56,8 @@ type pageTexts struct {
 	table  []int32 // by hash: number of a text, plus one
 	texts  []pageText
 	groups []pageGroup
+	spans  []pageSpan
+	cut    cutText
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   wire.Words
 	copied uint64 // since the beginning
@@ -69,7 +72,7 @@ func (c *pageTexts) begin(s *Store) {
 		c.table = make([]int32, 1<<10)
 	}
 	clear(c.table)
-	c.texts, c.groups = c.texts[:0], c.groups[:0]
+	c.texts, c.groups, c.spans, c.cut = c.texts[:0], c.groups[:0], c.spans[:0], cutText{}
 	c.first = grown(c.first, len(s.changed), cap(s.changed))
 	c.code.Reset()
 }
@@ -98,7 +101,7 @@ func (c *pageTexts) add(k *pageKey) *pageText {
 	c.texts = room(c.texts, 1, 256)[:n+1]
 	*c.slot(k) = int32(n + 1)
 	t := &c.texts[n]
-	*t = pageText{pageKey: *k, rows: len(c.groups)}
+	*t = pageText{pageKey: *k, number: int32(n + 1), rows: len(c.groups)}
 	if f := c.first[k.page]; f > 0 && int(f) <= n && c.texts[f-1].page == k.page {
 		t.next = f
 	}
@@ -174,33 +177,55 @@ func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool)
 	mark, before := p.w, p.lists
 	p.begin(g, w)
 	k := p.key(g, w, wait)
-	t := p.text(&k)
+	t, from := c.rest(p.v, &k)
+	if t == nil {
+		t = p.text(&k)
+	}
 	if t == nil {
 		p.w, p.lists = mark, before
 		return p.pageApart(g, w, wait)
 	}
-	if p.fitsText(t, t.size, t.tail) {
-		p.copyPage(g, t, &pageCut{bits: t.size, of: wait, deltas: t.deltas, same: t.same})
+	switch {
+	case from > 0:
+		if p.copyRest(g, t, from) {
+			return true
+		}
+	case p.fitsText(t, t.size, t.tail):
+		p.w.Words(c.code.All()[t.at:], t.size)
+		p.copied(g, t, &pageCut{of: wait, deltas: t.deltas, same: t.same})
 		return true
-	}
-	if k.all {
+	case k.all:
 		k.all = false
 		if t = p.text(&k); p.fitsText(t, t.size, t.tail) { // never: it is longer
 			panic("snapshot: a page with more symbols is shorter")
 		}
 	}
-	for i := len(t.cuts) - 1; i >= 0; i-- {
-		if cut := &t.cuts[i]; cut.of != 0 && p.fitsText(t, cut.bits+1, 1) {
-			p.copyPage(g, t, cut)
-			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+	if p.large(firstOf(w, wait)) {
+		p.filled = true
+		if p.copySome(g, t, from) {
 			return false
 		}
+	} else if p.copyCut(g, t) {
+		return false
 	}
 	p.w, p.lists = mark, before
 	if p.sent.n > 0 {
 		return false // the next packet has room
 	}
 	return p.pageApart(g, w, wait)
+}
+
+// copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
+func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
+	for i := len(t.cuts) - 1; i >= 0; i-- {
+		if cut := &t.cuts[i]; cut.of != 0 && p.fitsText(t, cut.bits+1, 1) {
+			p.w.Words(p.desk.texts.code.All()[t.at:], cut.bits)
+			p.copied(g, t, cut)
+			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+			return true
+		}
+	}
+	return false
 }
 
 // fitsText reports whether so many bits of a text fit, of which the last are a symbol that ends the page: that may need the
@@ -212,10 +237,9 @@ func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {
 	return p.w.Bits()+size <= p.limit && p.sent.n+t.groups <= maxRecords-p.waiting
 }
 
-// copyPage writes a text up to a cut, and notes which records the packet has.
-func (p *packetWriter) copyPage(g *ackPage, t *pageText, cut *pageCut) {
+// copied notes which records of a text the packet has.
+func (p *packetWriter) copied(g *ackPage, t *pageText, cut *pageCut) {
 	v, c := p.v, &p.desk.texts
-	p.w.Words(c.code.All()[t.at:], cut.bits)
 	if t.used {
 		c.copied++
 		p.desk.bodies.shared += uint64(bits.OnesCount64(cut.of))
@@ -364,6 +388,7 @@ func (p *packetWriter) composeText(t *pageText) {
 	w.Finish()
 	w.Reserve(pageEntities)
 	t.at = w.Bits() / 64
+	t.spans, c.spans = len(c.spans), room(c.spans, bits.OnesCount64(t.of), 1024)
 	start := w.Bits()
 	if t.all {
 		w.Write(pageAll, pageAllBits)
@@ -395,6 +420,8 @@ func (p *packetWriter) composeText(t *pageText) {
 			for m := members; m != 0; m &= m - 1 {
 				c.body(t, m)
 			}
+			last := &c.spans[len(c.spans)-1]
+			last.symbol, last.left = uint8(symbol), left
 			context = afterFour(symbol)
 			rest &^= members
 			done = pageCut{bits: w.Bits() - start, of: done.of | members, context: context, deltas: t.deltas, same: t.same}
@@ -415,6 +442,8 @@ func (p *packetWriter) composeText(t *pageText) {
 func (c *pageTexts) body(t *pageText, of uint64) {
 	at := bits.TrailingZeros64(of)
 	e := c.bodies[at]
+	from := uint32(c.code.Bits() - 64*t.at)
+	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: e.deltas, same: e.same})
 	if t.deltas, t.same = t.deltas+int(e.deltas), t.same+int(e.same); e.bits <= 64 {
 		c.code.Write(e.word, uint(e.bits))
 	} else {

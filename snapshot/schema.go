@@ -113,6 +113,15 @@ func (s *Schema) lanes(m Mask) int {
 	return n
 }
 
+// bits is the number of bits that the rows of m take on their own.
+func (s *Schema) bits(m Mask) int {
+	n := 0
+	for ; m != 0; m &= m - 1 {
+		n += s.plans[m.next()].Bits()
+	}
+	return n
+}
+
 // onlyFloats reports whether rows of all these are nothing but float32 fields that
 // travel exactly, and whether there are any.
 func (s *Schema) onlyFloats(mask Mask) bool {

@@ -131,6 +131,17 @@ func (w *BitWriter) Words(words []uint64, count int) {
 	}
 }
 
+// WordsFrom appends count bits of words of 64, from one on.
+func (w *BitWriter) WordsFrom(words []uint64, from, count int) {
+	words = words[from>>6:]
+	if skip := from & 63; skip > 0 && count > 0 {
+		some := min(64-skip, count)
+		w.Write(words[0]>>skip, uint(some))
+		words, count = words[1:], count-some
+	}
+	w.Words(words, count)
+}
+
 // Bits returns how many bits were written, also past the buffer's end.
 func (w *BitWriter) Bits() int { return w.next*8 + int(w.n) }
 
