@@ -145,7 +145,7 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 			if passed = 0; left == 0 && p.fitsPage() {
 				return true, c
 			}
-			if c.w = p.w; left != 0 && p.fitsEnd() {
+			if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.fitsEnd()) {
 				fine, fineLeft = c, left
 			}
 		}
@@ -189,7 +189,7 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []member) listCut {
 		c := cut
 		p.w = cut.w
 		p.four(&c, passed, symbols[n-1], list[c.at:c.at+n])
-		if c.w, c.last = p.w, left == 0; p.fitsEnd() {
+		if c.w, c.last = p.w, left == 0; p.fitsCut() {
 			return c
 		}
 	}

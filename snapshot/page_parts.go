@@ -1,6 +1,10 @@
 package snapshot
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/wire"
+)
 
 // Exact floats make large records: a page of them takes more than a packet. Such a page is cut behind any of its records, so
 // that packets are full, and full packets are padded to one size (docs/adr/0033). What is left of the page is copied from the
@@ -16,7 +20,8 @@ const (
 // pageSpan is where the body of a record is in a text, in bits from its start.
 type pageSpan struct {
 	from, to     uint32
-	deltas, same uint8  // rows
+	deltas, same uint16 // rows of the text up to this record
+	at           uint8  // the entity
 	symbol       uint8  // of its four, where the record is the last of that; else 0
 	left         uint64 // then: the entities of the list behind the four
 }
@@ -33,13 +38,26 @@ func (p *packetWriter) large(index uint32) bool {
 	return p.v.store.schema.bits(p.v.maskOf(index)) >= largeRows
 }
 
+// spansOf returns the spans of a text.
+func (c *pageTexts) spansOf(t *pageText) []pageSpan {
+	return c.spans[t.spans:][:bits.OnesCount64(t.of)]
+}
+
+// behind returns the entities of a text behind the first n.
+func (c *pageTexts) behind(t *pageText, n int) uint64 {
+	if n == 0 {
+		return t.of
+	}
+	return t.of &^ (2<<c.spans[t.spans+n-1].at - 1)
+}
+
 // rest returns the text of which a key is the rest, and how many of its records the packets before have; nil if there is none.
 func (c *pageTexts) rest(v *View, k *pageKey) (t *pageText, from int) {
 	if c.cut.text == 0 || c.cut.view != v {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
-	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: dropped(t.of, from)}
+	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from)}
 	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
 		of.near = k.near
 	}
@@ -49,46 +67,47 @@ func (c *pageTexts) rest(v *View, k *pageKey) (t *pageText, from int) {
 	return t, from
 }
 
-// dropped returns some entities but for the first n.
-func dropped(of uint64, n int) uint64 {
-	for ; n > 0; n-- {
-		of &= of - 1
+// copyLarge is copyText for large records. Its texts have symbols, also where a page that fits needs none.
+func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
+	c, whole := &p.desk.texts, k.all
+	t, from := c.rest(p.v, k)
+	if t == nil {
+		k.all = false
+		if t = p.text(k); t == nil {
+			return true, false
+		}
 	}
-	return of
-}
-
-// copyRest writes what is left of a text behind some records. It reports whether there was room for it.
-func (p *packetWriter) copyRest(g *ackPage, t *pageText, from int) bool {
-	mark := p.w
-	cut, more := p.part(t, from, bits.OnesCount64(t.of))
-	if more && !p.fitsEnd() || !p.fitsPage() || !p.fitsGroups(t) {
+	mark, n := p.w, bits.OnesCount64(t.of)
+	if whole && p.fitsText(t, pageAllBits+t.bits, 0) {
+		p.partAll(t)
+		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
+		return true, true
+	}
+	if p.w.Bits()+int(c.spans[t.spans+n-1].to-c.spans[t.spans+from].from) <= p.limit+p.reserve() && p.fitsGroups(t) {
+		cut, more := p.part(t, from, n)
+		if more && p.fitsCut() || !more && p.fitsPage() {
+			p.endPart(g, t, &cut, more)
+			return true, true
+		}
 		p.w = mark
-		return false
 	}
-	if more {
-		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
-	}
-	p.copied(g, t, &cut)
-	return true
+	p.filled = true
+	return false, p.copySome(g, t, from)
 }
 
 // copySome writes as many records of a text as there is room for, from one on but not up to the last. It reports whether there
 // was room for any.
 func (p *packetWriter) copySome(g *ackPage, t *pageText, from int) bool {
 	c, mark := &p.desk.texts, p.w
-	n := bits.OnesCount64(t.of)
-	spans := c.spans[t.spans:][:n]
-	most := p.limit - p.w.Bits() - pageSomeBits // of the records: symbols take more, and that of the last four may be longer in the text
-	to := n - 1
+	spans := c.spansOf(t)
+	most := p.limit + p.reserve() - p.w.Bits() // of the records: symbols take more, and that of the last four may be longer in the text
+	to := len(spans) - 1
 	for to > from && int(spans[to-1].to-spans[from].from) > most {
 		to--
 	}
 	for ; to > from && p.fitsGroups(t); to-- {
-		if cut, more := p.part(t, from, to); p.fitsEnd() {
-			if more {
-				p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
-			}
-			p.copied(g, t, &cut)
+		if cut, more := p.part(t, from, to); p.fitsCut() {
+			p.endPart(g, t, &cut, more)
 			c.cut = cutText{p.v, t.number, to}
 			return true
 		}
@@ -97,22 +116,51 @@ func (p *packetWriter) copySome(g *ackPage, t *pageText, from int) bool {
 	return false
 }
 
+// endPart ends a page of which a part of a text was written, and notes its records.
+func (p *packetWriter) endPart(g *ackPage, t *pageText, cut *pageCut, more bool) {
+	if more {
+		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+	}
+	p.copied(g, t, cut)
+}
+
+// reserve returns the part of endBits that a packet does not use if nothing follows its lists.
+func (p *packetWriter) reserve() int {
+	_, end := p.v.store.schema.codes.gap.Bits(p.gapContext, gapEnd)
+	return endBits - pageEndBits - 1 - int(end)
+}
+
+// fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
+func (p *packetWriter) fitsCut() bool {
+	return !p.w.Overflowed() && p.w.Bits()+wire.MaxCodeLength <= p.limit+p.reserve()
+}
+
 // fitsGroups reports whether the packet can note the groups of a text.
 func (p *packetWriter) fitsGroups(t *pageText) bool {
 	return p.sent.n+t.groups <= maxRecords-p.waiting
+}
+
+// partAll writes all records of a text as those of a page of which there are all.
+func (p *packetWriter) partAll(t *pageText) {
+	spans, words := p.desk.texts.spansOf(t), p.desk.texts.code.All()[t.at:]
+	p.w.Write(pageAll, pageAllBits)
+	for from, i := 0, 0; i < len(spans); i++ {
+		if spans[i].symbol != 0 { // the last of a four
+			p.w.WordsFrom(words, int(spans[from].from), int(spans[i].to-spans[from].from))
+			from = i + 1
+		}
+	}
 }
 
 // part writes the records of a text from one on up to another. It returns which these are, and whether the list of the page has
 // entities behind the last four.
 func (p *packetWriter) part(t *pageText, from, to int) (cut pageCut, more bool) {
 	c, four := &p.desk.texts, p.v.store.schema.codes.four
-	spans, words := c.spans[t.spans:][:bits.OnesCount64(t.of)], c.code.All()[t.at:]
+	spans, words := c.spansOf(t), c.code.All()[t.at:]
 	p.w.Write(pageSome, pageSomeBits)
-	cut.context = afterAll
-	cut.of = dropped(t.of, from)
-	cut.of &^= dropped(cut.of, to-from)
-	for i := range spans[from:to] {
-		cut.deltas, cut.same = cut.deltas+int(spans[from+i].deltas), cut.same+int(spans[from+i].same)
+	cut = pageCut{of: c.behind(t, from) &^ c.behind(t, to), context: afterAll, deltas: int(spans[to-1].deltas), same: int(spans[to-1].same)}
+	if from > 0 {
+		cut.deltas, cut.same = cut.deltas-int(spans[from-1].deltas), cut.same-int(spans[from-1].same)
 	}
 	left, at := t.list, from
 	for rest := cut.of; rest != 0; {

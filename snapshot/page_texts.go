@@ -29,6 +29,7 @@ type pageText struct {
 	rows, groups int        // first of its groups, and how many: which entities have which rows
 	number, next int32      // of this text, and of the one of the page that was made before, each plus one
 	deltas, same int        // rows
+	bits         int        // of the records alone
 	spans        int        // first of its spans, of which there is one for each record
 	used         bool       // a packet has it
 	none         bool       // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
@@ -170,49 +171,49 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 
 // pageAtOnce is page for entities that are alike: it writes what pageApart writes.
 func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool) {
-	c := &p.desk.texts
-	if c.tick != p.s {
+	if c := &p.desk.texts; c.tick != p.s {
 		c.begin(p.v.store)
 	}
 	mark, before := p.w, p.lists
 	p.begin(g, w)
 	k := p.key(g, w, wait)
-	t, from := c.rest(p.v, &k)
-	if t == nil {
-		t = p.text(&k)
-	}
-	if t == nil {
-		p.w, p.lists = mark, before
-		return p.pageApart(g, w, wait)
-	}
-	switch {
-	case from > 0:
-		if p.copyRest(g, t, from) {
-			return true
-		}
-	case p.fitsText(t, t.size, t.tail):
-		p.w.Words(c.code.All()[t.at:], t.size)
-		p.copied(g, t, &pageCut{of: wait, deltas: t.deltas, same: t.same})
-		return true
-	case k.all:
-		k.all = false
-		if t = p.text(&k); p.fitsText(t, t.size, t.tail) { // never: it is longer
-			panic("snapshot: a page with more symbols is shorter")
-		}
-	}
+	var all, some bool
 	if p.large(firstOf(w, wait)) {
-		p.filled = true
-		if p.copySome(g, t, from) {
-			return false
-		}
-	} else if p.copyCut(g, t) {
-		return false
+		all, some = p.copyLarge(g, &k)
+	} else {
+		all, some = p.copyText(g, &k)
 	}
-	p.w, p.lists = mark, before
-	if p.sent.n > 0 {
+	if some {
+		return all
+	}
+	if p.w, p.lists = mark, before; p.sent.n > 0 && !all {
 		return false // the next packet has room
 	}
 	return p.pageApart(g, w, wait)
+}
+
+// copyText writes the text of a key, up to a cut if there is no room for all of it. It reports whether it wrote all, or some. If
+// it wrote none, all says that there is no such text.
+func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
+	t := p.text(k)
+	if t == nil {
+		return true, false
+	}
+	if p.fitsText(t, t.size, t.tail) {
+		p.w.Words(p.desk.texts.code.All()[t.at:], t.size)
+		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
+		return true, true
+	}
+	if k.all {
+		k.all = false
+		if t = p.text(k); p.fitsText(t, t.size, t.tail) { // never: it is longer
+			panic("snapshot: a page with more symbols is shorter")
+		}
+	}
+	if p.copyCut(g, t) {
+		return false, true
+	}
+	return false, false
 }
 
 // copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
@@ -443,8 +444,9 @@ func (c *pageTexts) body(t *pageText, of uint64) {
 	at := bits.TrailingZeros64(of)
 	e := c.bodies[at]
 	from := uint32(c.code.Bits() - 64*t.at)
-	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: e.deltas, same: e.same})
-	if t.deltas, t.same = t.deltas+int(e.deltas), t.same+int(e.same); e.bits <= 64 {
+	t.deltas, t.same, t.bits = t.deltas+int(e.deltas), t.same+int(e.same), t.bits+int(e.bits)
+	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at)})
+	if e.bits <= 64 {
 		c.code.Write(e.word, uint(e.bits))
 	} else {
 		c.code.Append(c.from[at].wordsOf(e), int(e.bits))
