@@ -34,18 +34,24 @@ func (a *ackState) sends(t tick.Tick) {
 // A page also remembers which entities had a record in each recent tick. Of a tick whose every packet with a record of the
 // page was acknowledged, the client holds exactly these records: such a tick is complete. The newest complete tick is the
 // reference that packets name as R; the newest one before that is N, the second baseline.
+//
+// Large records cost the more to encode the more pairs of R and N clients have. So R of such a page is the even one of the two
+// newest ticks, where both are complete (docs/adr/0033).
 type ackPage struct {
 	ackState
 	members uint64
 	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
 	sentTo  tick.Tick
 	since   tick.Tick // the rows of the members have been the same since this tick
-	ref     tick.Tick // R: the newest complete tick; tick.None: none
+	top     tick.Tick // the newest complete tick; tick.None: none
+	topOf   uint64    // entities with a record of that
+	ref     tick.Tick // R: the newest complete tick, or the one before; tick.None: none
 	refOf   uint64    // entities with a record of R
 	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
 	nearOf  uint64    // entities with a record of N
 	ticks   []sentTick
 	lost    tick.Tick // ticks up to this one are forgotten, or from before a resync
+	large   bool      // the records of the newest tick are large
 }
 
 // sentTick is the records of a page that were sent in one tick.
@@ -120,9 +126,13 @@ func (g *ackPage) choose() {
 	for i >= 0 && !g.complete(&g.ticks[i]) {
 		i--
 	}
-	g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0
+	g.top, g.topOf, g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0, tick.None, 0
 	if i < 0 {
 		return
+	}
+	g.top, g.topOf = g.ticks[i].tick, g.ticks[i].of
+	if t := g.top; g.large && t%2 != 0 && i > 0 && g.ticks[i-1].tick == t-1 && g.complete(&g.ticks[i-1]) {
+		i--
 	}
 	g.ref, g.refOf = g.ticks[i].tick, g.ticks[i].of
 	for i--; i >= 0 && g.ref-g.ticks[i].tick <= mostNear; i-- {
@@ -318,14 +328,14 @@ func (v *View) join(index uint32) {
 	g.since = max(g.since, since)
 }
 
-// gather makes members of the entities of a page with a record of R, as far as most of them have the same state.
+// gather makes members of the entities of a page with a record of its newest complete tick, as far as most of them have the same state.
 func (v *View) gather(w uint32) {
 	g := &v.pages[w]
-	if apart := g.refOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.refOf) {
+	if apart := g.topOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.topOf) {
 		v.allAlone(w, g.members)
 	}
-	for of := g.refOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.slots[index].base == g.ref {
+	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.slots[index].base == g.top {
 			v.join(index)
 		}
 	}

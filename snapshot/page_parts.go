@@ -1,10 +1,6 @@
 package snapshot
 
-import (
-	"math/bits"
-
-	"github.com/arche-netcode/netcode/wire"
-)
+import "math/bits"
 
 // Exact floats make large records: a page of them takes more than a packet. Such a page is cut behind any of its records, so
 // that packets are full, and full packets are padded to one size (docs/adr/0033). What is left of the page is copied from the
@@ -132,7 +128,7 @@ func (p *packetWriter) reserve() int {
 
 // fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
 func (p *packetWriter) fitsCut() bool {
-	return !p.w.Overflowed() && p.w.Bits()+wire.MaxCodeLength <= p.limit+p.reserve()
+	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.codes.end <= p.limit+p.reserve()
 }
 
 // fitsGroups reports whether the packet can note the groups of a text.
