@@ -167,7 +167,7 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 	return false, coarse
 }
 
-// finest adds to a cut behind a four as many records of the next four as there is room for. Left is the list behind the cut.
+// finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
 func (p *packetWriter) finest(cut listCut, left uint64, list []member) listCut {
 	var symbols [fourSize]int // which records the four has up to each
 	n, passed := 0, 0
@@ -184,6 +184,9 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []member) listCut {
 		if n == 0 {
 			passed++
 		}
+	}
+	if cut.at+n == len(list) { // there is no room for all, with what may follow them
+		n--
 	}
 	for ; n > 0; n-- {
 		c := cut

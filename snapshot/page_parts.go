@@ -7,8 +7,8 @@ import "math/bits"
 // same text into the next packet.
 
 const (
-	// largeRows is from how many bits on rows are large. Quantised bodies have about 128, exact ones 320.
-	largeRows = 192
+	// largeRow is how many bits of exact floats make a record large: six floats.
+	largeRow = 192
 	// mostPadding is how many bytes a full packet of large records is padded by at most.
 	mostPadding = 64
 )
@@ -31,7 +31,7 @@ type cutText struct {
 
 // large reports whether a page that begins with a record of an index is cut behind any record.
 func (p *packetWriter) large(index uint32) bool {
-	return p.v.store.schema.bits(p.v.maskOf(index)) >= largeRows
+	return p.v.store.schema.large(p.v.maskOf(index))
 }
 
 // spansOf returns the spans of a text.
@@ -61,6 +61,43 @@ func (c *pageTexts) rest(v *View, k *pageKey) (t *pageText, from int) {
 		return nil, 0
 	}
 	return t, from
+}
+
+// copyText writes the text of a key, up to a cut if there is no room for all of it. It reports whether it wrote all, or some. If
+// it wrote none, all says that there is no such text.
+func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
+	t := p.text(k)
+	if t == nil {
+		return true, false
+	}
+	if p.fitsText(t, t.size, t.tail) {
+		p.w.Words(p.desk.texts.code.All()[t.at:], t.size)
+		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
+		return true, true
+	}
+	if k.all {
+		k.all = false
+		if t = p.text(k); p.fitsText(t, t.size, t.tail) { // never: it is longer
+			panic("snapshot: a page with more symbols is shorter")
+		}
+	}
+	if p.copyCut(g, t) {
+		return false, true
+	}
+	return false, false
+}
+
+// copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
+func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
+	for i := len(t.cuts) - 1; i >= 0; i-- {
+		if cut := &t.cuts[i]; cut.of != 0 && p.fitsText(t, cut.bits+1, 1) {
+			p.w.Words(p.desk.texts.code.All()[t.at:], cut.bits)
+			p.copied(g, t, cut)
+			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+			return true
+		}
+	}
+	return false
 }
 
 // copyLarge is copyText for large records. Its texts have symbols, also where a page that fits needs none.

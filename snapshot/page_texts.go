@@ -192,43 +192,6 @@ func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool)
 	return p.pageApart(g, w, wait)
 }
 
-// copyText writes the text of a key, up to a cut if there is no room for all of it. It reports whether it wrote all, or some. If
-// it wrote none, all says that there is no such text.
-func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
-	t := p.text(k)
-	if t == nil {
-		return true, false
-	}
-	if p.fitsText(t, t.size, t.tail) {
-		p.w.Words(p.desk.texts.code.All()[t.at:], t.size)
-		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
-		return true, true
-	}
-	if k.all {
-		k.all = false
-		if t = p.text(k); p.fitsText(t, t.size, t.tail) { // never: it is longer
-			panic("snapshot: a page with more symbols is shorter")
-		}
-	}
-	if p.copyCut(g, t) {
-		return false, true
-	}
-	return false, false
-}
-
-// copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
-func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
-	for i := len(t.cuts) - 1; i >= 0; i-- {
-		if cut := &t.cuts[i]; cut.of != 0 && p.fitsText(t, cut.bits+1, 1) {
-			p.w.Words(p.desk.texts.code.All()[t.at:], cut.bits)
-			p.copied(g, t, cut)
-			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
-			return true
-		}
-	}
-	return false
-}
-
 // fitsText reports whether so many bits of a text fit, of which the last are a symbol that ends the page: that may need the
 // room of the longest.
 func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {

@@ -5,6 +5,7 @@ func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
 	const rows = "TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList"
 	const rests, leaks = "TestListsOverPagesThatRest", "TestNothingHiddenChangesAByte"
+	const parts = "TestPagesOfLargeRecordsAreCutBehindAnyRecord"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
@@ -55,7 +56,17 @@ func pages() []mutation {
 		change("pages", "a page is cut behind each two fours where it is copied", twins,
 			"snapshot/page_texts.go", "number/cutFours - 1; number%cutFours == 0 && at", "number/2 - 1; number%2 == 0 && at"),
 		change("pages", "a text is of the tick before", twins,
-			"snapshot/page_texts.go", "if c.tick != p.s {", "if c.tick == tick.None {"),
+			"snapshot/page_texts.go", "c.tick != p.s {", "c.tick == tick.None {"),
+		change("pages", "the rest of a page of large records is taken for another's", parts,
+			"snapshot/page_parts.go", " || c.cut.view != v {", " {"),
+		change("pages", "a full packet is as long as it comes", parts,
+			"snapshot/write.go", "\t\tn = len(dst)\n", ""),
+		change("pages", "a four that is cut is as in the text", parts,
+			"snapshot/page_parts.go", "int(spans[at-1].symbol) != symbol {", "spans[at-1].symbol == 0 {"),
+		change("pages", "a page that is cut in its last four has an end", parts,
+			"snapshot/page_parts.go", "return cut, left != 0\n", "return cut, true\n"),
+		change("pages", "R of large records is any tick", "TestRIsAnEvenTickForLargeRecords",
+			"snapshot/ack_pages.go", "g.large && t%2 != 0", "false && t%2 != 0"),
 	}
 }
 
