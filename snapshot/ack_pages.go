@@ -36,7 +36,7 @@ func (a *ackState) sends(t tick.Tick) {
 // reference that packets name as R; the newest one before that is N, the second baseline.
 //
 // Large records cost the more to encode the more pairs of R and N clients have. So R of such a page is the even one of the two
-// newest ticks, where both are complete (docs/adr/0033).
+// newest ticks, where both are complete and there are some clients (docs/adr/0033).
 type ackPage struct {
 	ackState
 	members uint64
@@ -51,7 +51,7 @@ type ackPage struct {
 	nearOf  uint64    // entities with a record of N
 	ticks   []sentTick
 	lost    tick.Tick // ticks up to this one are forgotten, or from before a resync
-	large   bool      // the records of the newest tick are large
+	even    bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
 }
 
 // sentTick is the records of a page that were sent in one tick.
@@ -131,7 +131,7 @@ func (g *ackPage) choose() {
 		return
 	}
 	g.top, g.topOf = g.ticks[i].tick, g.ticks[i].of
-	if t := g.top; g.large && t%2 != 0 && i > 0 && g.ticks[i-1].tick == t-1 && g.complete(&g.ticks[i-1]) {
+	if t := g.top; g.even && t%2 != 0 && i > 0 && g.ticks[i-1].tick == t-1 && g.complete(&g.ticks[i-1]) {
 		i--
 	}
 	g.ref, g.refOf = g.ticks[i].tick, g.ticks[i].of

@@ -11,6 +11,10 @@ const (
 	largeRow = 192
 	// mostPadding is how many bytes a full packet of large records is padded by at most.
 	mostPadding = 64
+	// leastPadded is from how many payloads in a tick on full ones are padded: of few, a kernel has little to cut.
+	leastPadded = 6
+	// leastSharing is from how many views on R of large records is an even tick: each gives bytes, and all of them gain time.
+	leastSharing = 4
 )
 
 // pageSpan is where the body of a record is in a text, in bits from its start.

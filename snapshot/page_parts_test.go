@@ -117,25 +117,25 @@ func (g *floatGame) send(i int) {
 // is copied from texts is what is written record by record, and each client comes to hold all rows to the bit.
 func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 	for name, of := range map[string]struct {
-		loss, rest    float64
-		payload, full int // full: how many payloads of one size there are for each that is not
+		loss, rest              float64
+		entities, payload, full int // full: how many payloads of one size there are for each that is not
 	}{
-		"no loss":            {0, 0, 1150, 1000},
-		"loss":               {.1, 0, 1150, 50},
-		"some rest":          {.1, .3, 1150, 0},
-		"small packets":      {.1, .1, 300, 0},
-		"of a few fours":     {0, .9, 200, 0},
-		"of a record or two": {.1, .5, 120, 0},
+		"no loss":            {0, 0, 300, 1150, 1000},
+		"loss":               {.1, 0, 300, 1150, 50},
+		"some rest":          {.1, .3, 150, 1150, 0},
+		"small packets":      {.1, .1, 100, 300, 0},
+		"of a few fours":     {0, .9, 150, 200, 0},
+		"of a record or two": {.1, .5, 70, 120, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(3) {
-				plain, copied := newFloatGame(t, seed, 3, 200, of.payload, of.loss, true), newFloatGame(t, seed, 3, 200, of.payload, of.loss, false)
+			for seed := range uint64(2) {
+				plain, copied := newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.loss, true), newFloatGame(t, seed, leastSharing, of.entities, of.payload, of.loss, false)
 				for _, g := range []*floatGame{plain, copied} {
-					for range 60 {
+					for range 45 {
 						g.play(of.rest)
 					}
 					g.loss = 0
-					for range 40 {
+					for range 25 {
 						g.play(1)
 					}
 					for i, r := range g.replicas {
@@ -158,7 +158,7 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 
 // Of two complete ticks one behind the other, the even one is R for large records.
 func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
-	g := ackPage{large: true}
+	g := ackPage{even: true}
 	refs := func() []tick.Tick { return []tick.Tick{g.top, g.ref, g.near} }
 	for now := tick.Tick(6); now < 12; now++ {
 		g.sentAt(now, 1, true)
@@ -173,7 +173,7 @@ func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
 	require.Equal(t, []tick.Tick{9, 8, 7}, refs())
 	g.ackedAt(10)
 	require.Equal(t, []tick.Tick{10, 10, 9}, refs())
-	g.large = false
+	g.even = false
 	g.ackedAt(11)
 	require.Equal(t, []tick.Tick{11, 11, 10}, refs())
 }

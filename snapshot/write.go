@@ -117,7 +117,7 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	}
 	first := v.wrote != p.s
 	if first {
-		v.part, v.nextPage = 0, 0
+		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
@@ -150,7 +150,7 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	v.answer = false
 	v.stats.Snapshots++
 	n := p.w.Finish()
-	if p.filled && !p.short && len(dst)-n <= mostPadding {
+	if p.filled && !p.short && v.parts >= leastPadded && len(dst)-n <= mostPadding {
 		clear(dst[n:])
 		n = len(dst)
 	}

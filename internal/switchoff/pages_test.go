@@ -66,7 +66,7 @@ func pages() []mutation {
 		change("pages", "a page that is cut in its last four has an end", parts,
 			"snapshot/page_parts.go", "return cut, left != 0\n", "return cut, true\n"),
 		change("pages", "R of large records is any tick", "TestRIsAnEvenTickForLargeRecords",
-			"snapshot/ack_pages.go", "g.large && t%2 != 0", "false && t%2 != 0"),
+			"snapshot/ack_pages.go", "g.even && t%2 != 0", "false && t%2 != 0"),
 	}
 }
 
