@@ -54,9 +54,8 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 
 // has notes that the packet has a group of n records.
 func (p *packetWriter) has(e sentGroup, n int) {
-	g := &p.v.pages[e.word]
-	g.even = p.v.store.views >= leastSharing && p.v.store.schema.large(e.rows)
-	g.sentAt(p.s, e.of, p.v.sent.add(p.sent, e))
+	p.v.pages[e.word].even = p.v.store.views >= leastSharing && p.v.store.schema.large(e.rows)
+	p.v.sentAt(e.word, p.s, e.of, p.v.sent.add(p.sent, e))
 	p.sent.records += n
 }
 

@@ -93,9 +93,10 @@ func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
 
 // copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
 func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
-	for i := len(t.cuts) - 1; i >= 0; i-- {
-		if cut := &t.cuts[i]; cut.of != 0 && p.fitsText(t, cut.bits+1, 1) {
-			p.w.Words(p.desk.texts.code.All()[t.at:], cut.bits)
+	c := &p.desk.texts
+	for i := t.cut + t.cuts - 1; i >= t.cut; i-- {
+		if cut := &c.cuts[i]; p.fitsText(t, cut.bits+1, 1) {
+			p.w.Words(c.code.All()[t.at:], cut.bits)
 			p.copied(g, t, cut)
 			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
 			return true

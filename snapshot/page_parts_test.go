@@ -158,22 +158,24 @@ func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
 
 // Of two complete ticks one behind the other, the even one is R for large records.
 func TestRIsAnEvenTickForLargeRecords(t *testing.T) {
-	g := ackPage{even: true}
+	v := &View{pages: make([]ackPage, 1)}
+	g := &v.pages[0]
+	g.even = true
 	refs := func() []tick.Tick { return []tick.Tick{g.top, g.ref, g.near} }
 	for now := tick.Tick(6); now < 12; now++ {
-		g.sentAt(now, 1, true)
+		v.sentAt(0, now, 1, true)
 	}
-	g.ackedAt(7)
+	v.ackedAt(0, 7)
 	require.Equal(t, []tick.Tick{7, 7, tick.None}, refs(), "there is no other")
-	g.ackedAt(6)
+	v.ackedAt(0, 6)
 	require.Equal(t, []tick.Tick{7, 6, tick.None}, refs())
-	g.ackedAt(9)
+	v.ackedAt(0, 9)
 	require.Equal(t, []tick.Tick{9, 9, 7}, refs(), "8 is not complete")
-	g.ackedAt(8)
+	v.ackedAt(0, 8)
 	require.Equal(t, []tick.Tick{9, 8, 7}, refs())
-	g.ackedAt(10)
+	v.ackedAt(0, 10)
 	require.Equal(t, []tick.Tick{10, 10, 9}, refs())
 	g.even = false
-	g.ackedAt(11)
+	v.ackedAt(0, 11)
 	require.Equal(t, []tick.Tick{11, 11, 10}, refs())
 }
