@@ -26,9 +26,8 @@ type pageSpan struct {
 	left         uint64 // then: the entities of the list behind the four
 }
 
-// cutText is the text whose first records a packet has, the rest of which the next packet of the same client begins with.
+// cutText is the text whose first records the packet before has, the rest of which the next one begins with, most likely.
 type cutText struct {
-	view *View
 	text int32 // its number, plus one; 0: there is none
 	n    int   // records that were copied
 }
@@ -52,8 +51,8 @@ func (c *pageTexts) behind(t *pageText, n int) uint64 {
 }
 
 // rest returns the text of which a key is the rest, and how many of its records the packets before have; nil if there is none.
-func (c *pageTexts) rest(v *View, k *pageKey) (t *pageText, from int) {
-	if c.cut.text == 0 || c.cut.view != v {
+func (c *pageTexts) rest(k *pageKey) (t *pageText, from int) {
+	if c.cut.text == 0 {
 		return nil, 0
 	}
 	t, from = &c.texts[c.cut.text-1], c.cut.n
@@ -108,7 +107,7 @@ func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
 // copyLarge is copyText for large records. Its texts have symbols, also where a page that fits needs none.
 func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 	c, whole := &p.desk.texts, k.all
-	t, from := c.rest(p.v, k)
+	t, from := c.rest(k)
 	if t == nil {
 		k.all = false
 		if t = p.text(k); t == nil {
@@ -146,7 +145,7 @@ func (p *packetWriter) copySome(g *ackPage, t *pageText, from int) bool {
 	for ; to > from && p.fitsGroups(t); to-- {
 		if cut, more := p.part(t, from, to); p.fitsCut() {
 			p.endPart(g, t, &cut, more)
-			c.cut = cutText{p.v, t.number, to}
+			c.cut = cutText{t.number, to}
 			return true
 		}
 		p.w = mark
