@@ -34,8 +34,11 @@ type cutText struct {
 
 // large reports whether a page that begins with a record of an index is cut behind any record.
 func (p *packetWriter) large(index uint32) bool {
-	return p.v.store.schema.large(p.v.maskOf(index))
+	return p.v.store.large(p.v.maskOf(index))
 }
+
+// large reports whether records of some rows are large. What a trainer sees is cut as if none were, as for the tables that ship.
+func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.large(rows) }
 
 // spansOf returns the spans of a text.
 func (c *pageTexts) spansOf(t *pageText) []pageSpan {
