@@ -89,7 +89,7 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 		local := localMessage(&p.Post)
 		return message.PostSelf(c.inbound, of, codec, &local, m)
 	case !of.Direction.Allows(c.server != nil):
-		return ErrDirection
+		return c.wrongWay(of)
 	case way == toOne:
 		return write(c, l, of, codec, &p, m)
 	}
@@ -169,7 +169,7 @@ func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.Cod
 func (c *courier) label(p *envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
-		return ErrQuestion
+		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
 	}
 	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
 	if !of.StageGiven {
@@ -214,11 +214,22 @@ func (c *courier) adjust(p *envelope, h *How) error {
 	case howEntity:
 		p.Flags |= wire.FlagEntity
 		if p.Entity = h.entity; h.entity.IsZero() {
-			return ErrNotVisible
+			return errZeroEntity
 		}
 	}
 	return nil
 }
+
+// wrongWay returns the error of a message that this end may not send.
+func (c *courier) wrongWay(of *message.Type) error {
+	if c.server != nil {
+		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrDirection, of.Name)
+	}
+	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrDirection, of.Name)
+}
+
+// errZeroEntity is ErrNotVisible for the id of an entity that has none yet.
+var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity has its id from the next network tick on, send from OnSpawn of the server's systems", ErrNotVisible)
 
 // farthest is how many ticks ahead a message may be told to wait for: half of what its 16 bits can tell, since the two ends
 // need not agree on the present one.
