@@ -145,12 +145,15 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 		require.False(t, netcode.MayWrite[sums](c.Client, id))
 		require.False(t, netcode.MayWrite[position](c.Client, id), "registered, and not the client's")
 		require.False(t, netcode.MayWrite[sums](r.server.Server, id))
+		_, ok = netcode.Interpolated[sums](c.Client, id)
+		require.False(t, ok)
 	}
 	require.Len(t, r.server.errors, 2)
 	require.ErrorIs(t, r.server.errors[0], netcode.ErrNoInput)
 	require.ErrorContains(t, r.server.errors[0], "InputOf[netcode_test.sums]")
 	require.ErrorIs(t, r.server.errors[1], netcode.ErrNoComponent)
-	require.Len(t, told, 1)
+	require.Len(t, told, 2)
+	require.ErrorContains(t, told[1], "Interpolated[netcode_test.sums]")
 	require.ErrorIs(t, told[0], netcode.ErrNoComponent)
 	require.ErrorContains(t, told[0], "MayWrite[netcode_test.sums]")
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Send sends a message from a server, a client, or the end that a handler was given. It leaves at the end of the frame, if
+// Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send are another
+// thing: steps of the frame, which the systems call.) It leaves at the end of the frame, if
 // the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. The
 // receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
 // QueueSenderBytes) and drops the rest, whatever Send said; a server closes a client that goes on so, a client no server. A
