@@ -126,7 +126,7 @@ func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok b
 	switch n := len(g.ticks); {
 	case g.ticks[n-1].tick == p.s && g.ticks[n-1].of&wait != 0 || p.desk.apart:
 		return 0, false
-	case v.whole.on || p.short || v.store.watch != nil || v.plan.active || v.own.latest > p.s:
+	case v.whole.on || p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
 	case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
 		return 0, false

@@ -3,6 +3,8 @@ package switchoff
 // pages switches off when a tick of a page may be named, what has to be so that a record may be in a list, and when the text of a page is copied.
 func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
+	const rows = "TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList"
+	const rests, leaks = "TestListsOverPagesThatRest", "TestNothingHiddenChangesAByte"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
@@ -13,18 +15,41 @@ func pages() []mutation {
 			"snapshot/ack_pages.go", " && b.tick > g.lost }", " }"),
 		change("pages", "N is however far from R", complete,
 			"snapshot/ack_pages.go", "i >= 0 && g.ref-g.ticks[i].tick <= mostNear", "i >= 0"),
-
+		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
+			"snapshot/view.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),
+		change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
+			"snapshot/read_lists.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {"),
 
+		change("pages", "who got other rows since N is copied", rows,
+			"snapshot/page_texts.go", "if v.rowsSince(firstOf(w, rest)) > most {", "if most < 0 {"),
+		change("pages", "members that got other rows since N are copied", rows,
+			"snapshot/page_texts.go", "g.since <= since {", "true || g.since <= since {"),
+		change("pages", "who got other rows since R is in a list", rows,
+			"snapshot/record.go", " || p.again && v.rowsSince(index) > base {", " {"),
+		change("pages", "who got other rows since N is in a list", rows,
+			"snapshot/record.go", "return near, p.v.rowsSince(index) <= near", "return tick.None, true"),
+		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
+			"snapshot/ack_pages.go", "shape = v.own.shape[index] //", "_ = v.own.shape[index] //"),
+		change("pages", "what is hidden of an entity is copied", twins+"/personal",
+			"snapshot/page_texts.go", "case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:", "case false:"),
+		change("pages", "what is lost in its own tick is copied in it", "TestRule1WhatIsLostOfAPageThatIsCutWaits",
+			"snapshot/page_texts.go", "case g.ticks[n-1].tick == p.s && g.ticks[n-1].of&wait != 0 || p.desk.apart:", "case n < 0 || p.desk.apart:"),
 		change("pages", "a packet has more groups of a page than there is room to note", "TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor",
 			"snapshot/page_texts.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
+
+		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", "l.ref <= g.lost || g.at(l.ref) != nil:", "l.ref <= g.lost:"),
+		change("pages", "a list goes on over a page that rests without a code", rests, "snapshot/list.go", "\t\tl.none++\n", ""),
+		change("pages", "a list goes on over a page of which R is forgotten", "TestAListEndsBeforeAPageThatForgotR",
+			"snapshot/list.go", "case l.ref <= g.lost || g.at", "case g.at"),
 
 		text("other entities are written", "of", " ^ k.of*0x9E3779B97F4A7C15"),
 		text("other entities have a record of R", "list", ""),
 		text("other entities have a record of N", "nearOf", ""),
 		text("R is another", "ref", " ^ uint64(k.ref)<<20"),
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
+		text("T' is another", "lean", " ^ uint64(k.lean)").by("TestRule3PagesOfDifferentSecondVersionsShareNoText"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
 			"snapshot/page.go", "if number%cutFours == 0 && fine.at == c.at {", "if fine.at == c.at {"),
 		change("pages", "a page is cut behind each two fours where it is copied", twins,
@@ -41,5 +66,11 @@ func text(off, field, hashed string) mutation {
 	if hashed != "" {
 		m.edits = append(m.edits, edit{"snapshot/page_texts.go", hashed, ""})
 	}
+	return m
+}
+
+// by is a mutation that another test misses.
+func (m mutation) by(test string) mutation {
+	m.test = test
 	return m
 }
