@@ -25,10 +25,10 @@ var (
 	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
 )
 
-// UnstorableError says that a field of a component has a value that cannot travel; nothing was stored.
+// UnstorableError says that a field of a component or an input has a value that cannot travel; nothing was stored.
 type UnstorableError struct {
-	Name   string           // Wire name of the component.
-	Field  string           // Path within the component.
+	Name   string           // Wire name of the component or input.
+	Field  string           // Path within it.
 	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
 	Detail string           // Of wire.OutOfRange the value and the bounds; may be empty.
 }
@@ -36,9 +36,9 @@ type UnstorableError struct {
 // Error implements error.
 func (e *UnstorableError) Error() string {
 	if e.Detail != "" {
-		return fmt.Sprintf("netcode: field %s of component %s is %s: %s", e.Field, e.Name, e.Reason, e.Detail)
+		return fmt.Sprintf("netcode: field %s of %s is %s: %s", e.Field, e.Name, e.Reason, e.Detail)
 	}
-	return fmt.Sprintf("netcode: field %s of component %s is %s", e.Field, e.Name, e.Reason)
+	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
 }
 
 // unstorable returns the error of a value, which v points to, that has a field with a fault.
