@@ -15,9 +15,9 @@ type Desk struct {
 	texts  pageTexts
 	rounds rounds
 	apart  bool // a test's: no page is written at once
-	// alone: of the bodies of the tick before, fewer were used again than made. made and again are counts of then.
-	alone       bool
-	made, again uint64
+	alone  bool // of the bodies of the tick before, fewer were used again than made
+	made   uint64
+	again  uint64
 }
 
 // NewDesk returns a Desk, which the Store keeps for good.
