@@ -21,6 +21,7 @@ type stage struct {
 	block    *block
 	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	leant    lent
+	batch    readBatch
 }
 
 // Read decodes one snapshot payload, whole or not at all. The packet that

@@ -103,12 +103,13 @@ func (r *Replica) decodeList(b *wire.BitReader, s tick.Tick, l *readList, next *
 			n++
 		}
 		of := l.records[:n]
+		r.stage.batch.first = -1
 		l.records, *next = l.records[n:], page+1
 		var err error
 		switch {
 		case all:
 			for i := range of {
-				if err = r.decodeListed(b, s, l, of[i]); err != nil {
+				if err = r.decodePlaced(b, s, l, of, i); err != nil {
 					return err
 				}
 			}
@@ -132,7 +133,7 @@ func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, of []s
 			return r.malformed()
 		}
 		for m := symbol; m != 0; m, n = m&(m-1), n+1 {
-			if err := r.decodeListed(b, s, l, of[at+bits.TrailingZeros(uint(m))]); err != nil {
+			if err := r.decodePlaced(b, s, l, of, at+bits.TrailingZeros(uint(m))); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A SymbolReader finds a symbol of a table, and what it stands for, in one look at the next bits. It is made for readers that read many rows; Table.Read
+// and Table.ReadToken read the same.
+type SymbolReader struct {
+	table   *Table
+	tokens  bool
+	entries []uint16        // by context and the next decoderBits bits; 0 where the code is longer
+	made    []atomic.Uint32 // by context: the entries are there
+	making  sync.Mutex
+}
+
+// An entry of a symbol has its length and, from bit 4 on, the symbol. That of a token has its length, how many raw bits follow, what is above these in
+// its magnitude, its sign, and how far off it says the lane to be.
+const (
+	decoderBits = 8
+	lengthMask  = 15
+	rawShift    = 4
+	rawMask     = 63
+	topShift    = 10
+	signShift   = 12
+	missShift   = 13
+)
+
+// SymbolReader returns the table's reader of symbols. The table has 16 symbols at most and is not one of tokens.
+func (t *Table) SymbolReader() *SymbolReader {
+	t.onceRead.Do(func() { t.read = newSymbolReader(t, false) })
+	return t.read
+}
+
+// tokenReader is SymbolReader for a table of tokens.
+func (t *Table) tokenReader() *SymbolReader {
+	t.onceRead.Do(func() { t.read = newSymbolReader(t, true) })
+	return t.read
+}
+
+func newSymbolReader(t *Table, tokens bool) *SymbolReader {
+	n := len(t.codes)
+	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, n<<decoderBits), made: make([]atomic.Uint32, n)}
+}
+
+// symbol is the symbol that some bits begin with in a context that is wanted, and its length.
+func (t *SymbolReader) symbol(context int, acc uint64) (symbol, length uint) {
+	entry := uint(t.entries[uint(context)<<decoderBits|uint(acc&(1<<decoderBits-1))])
+	if entry == 0 {
+		entry = t.long(context, acc)
+	}
+	return entry >> rawShift, entry & lengthMask
+}
+
+// Want makes ready for a context. It has to be called before a symbol is read in it.
+func (t *SymbolReader) Want(context int) { t.want(context) }
+
+// want makes the entries of a context, and of all that a token may have there, unless they are made.
+func (t *SymbolReader) want(context int) {
+	if t.made[context].Load() == 0 {
+		t.make(context)
+	}
+}
+
+// make makes entries. Two goroutines must not write the same ones at once.
+//
+//go:noinline
+func (t *SymbolReader) make(context int) {
+	t.making.Lock()
+	defer t.making.Unlock()
+	if t.made[context].Load() != 0 {
+		return
+	}
+	n := 1
+	if t.tokens {
+		n = misses
+	}
+	for of := context; of < context+n; of++ {
+		entries := t.entries[of<<decoderBits:][:1<<decoderBits]
+		for symbol, e := range t.table.code(of).enc {
+			length := e >> 16
+			for i := int(e & 0xFFFF); length <= decoderBits && i < len(entries); i += 1 << length {
+				entries[i] = t.entry(length, symbol)
+			}
+		}
+	}
+	t.made[context].Store(1)
+}
+
+// entry is that of a symbol.
+func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
+	if !t.tokens {
+		return uint16(length) | uint16(symbol)<<rawShift
+	}
+	raw, top, sign := 0, uint16(symbol), uint16(0)
+	switch {
+	case symbol >= 3:
+		raw, top, sign = (symbol-3)>>2, uint16(2|(symbol-3)>>1&1), uint16((symbol-3)&1)
+	case symbol == 2:
+		top, sign = 1, 1
+	}
+	miss := uint16(0)
+	if symbol >= 3 { // as missOf has it: more than 1 bit, more than 4
+		miss = 1 + uint16(bit(raw+2 > 4))
+	}
+	return uint16(length) | uint16(raw)<<rawShift | top<<topShift | sign<<signShift | miss<<missShift
+}
+
+// long is the entry of a code that is longer than decoderBits.
+//
+//go:noinline
+func (t *SymbolReader) long(context int, acc uint64) uint {
+	c := t.table.code(context)
+	e := uint(c.fast[acc&uint64(len(c.fast)-1)])
+	if e == longCode {
+		e = c.long(acc)
+	}
+	return uint(t.entry(uint32(e>>12), int(e&0xFFF)))
+}
