@@ -244,7 +244,7 @@ func (r *Replica) commitRecords(b *block) {
 		var index uint32
 		if len(runs) > 0 && runs[0].at == i {
 			u := &runs[0]
-			if place == first+i {
+			if place == first+i && u.n >= leastRun {
 				n := r.commitRun(b, u, place)
 				b.noteRun(u.index-uint32(n), int32(place), n)
 				i, place, end = i+n, place+n, end+n*u.width

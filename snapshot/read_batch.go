@@ -1,148 +1,193 @@
 package snapshot
 
 import (
-	"math/bits"
+	"math"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Where a page has records of both R and N, what its rows are expected to be is known before the first bit is read. It is then computed for a
-// batch of entities, a component of all before the next. Each record comes to what decodeListed makes of it; tests hold them against each other.
+// Where entities of a page are one behind the other in R, and in N, what their rows are expected to be is known before the first bit is read.
+// It is then computed for a batch of them, a component of all before the next, and their records take effect as one run. What becomes of it is what
+// decodeListed makes of each record; tests hold them against each other.
 
-// readBatch is entities of a list whose rows are extrapolated together.
+// listPart is entities of a list one behind the other by index, with the same life numbers, generation and rows at R and at N, whose versions and lanes
+// lie one behind the other too.
+type listPart struct {
+	run              // of R
+	end     uint32   // behind the last index, of all that is said of the first
+	near    int      // where the lanes of N of the first begin, -1: there is no N
+	alone   bool     // decodeListed has to read the records
+	batch   uint32   // the index of the first of the batch,
+	batched uint32   // and behind its last
+	old     []uint32 // all lanes of R
+	olds    []uint32 // and of N
+}
+
+// readBatch is the expectations for up to wire.MaxExpected entities of a part.
 type readBatch struct {
-	first     int  // where in its page the first of them is
-	fit       uint // bit k: the k-th is one of them
 	mask      Mask // rows of each
-	width     int  // lanes of each
 	rows      []batchRow
-	age, span int64                      // ticks from R to S, and from N to R
-	old, near []uint32                   // all lanes of R and of N
-	base      [wire.MaxExpected]*version // by entity: its record of R
-	baseAt    [wire.MaxExpected]int32    // where its lanes begin,
-	nearAt    [wire.MaxExpected]int32    // and those of its record of N
+	age, span int64 // ticks from R to S, and from N to R
 	reader    wire.RowReader
 }
 
 // batchRow is a row of a batch.
 type batchRow struct {
-	row, at, width int // of the schema, and its lanes
-	delta          *wire.Delta
-	expected       wire.Expected
-	which          [wire.MaxExpected]uint16 // of the first of whichRows: the context of the symbol that says which of them changed
+	at, width int // its lanes, among those of an entity
+	delta     *wire.Delta
+	expected  wire.Expected
+	// which is of the first of whichRows: the reader of the symbol that says which of them changed, and by entity its context.
+	which    *wire.SymbolReader
+	contexts [wire.MaxExpected]uint16
 }
 
-// begin makes the batch that of some entities of a list, at most wire.MaxExpected.
-func (g *readBatch) begin(r *Replica, s tick.Tick, l *readList, of []spot) {
-	g.fit = 0
-	if l.near == tick.None || r.apart {
-		return
+// decodePlaced reads the record of an entity of a list.
+func (r *Replica) decodePlaced(b *wire.BitReader, s tick.Tick, l *readList, index uint32) error {
+	p := &l.part
+	if index >= p.end || index < p.index {
+		r.findPart(l, index)
 	}
-	nears, base, near := l.nears, r.past.block(l.ref), r.past.block(l.near)
-	base.settle()
-	near.settle()
-	for k, at := range of {
-		for len(nears) > 0 && nears[0].index < at.index {
-			nears = nears[1:]
-		}
-		if len(nears) == 0 {
-			break
-		}
-		if nears[0].index != at.index || at.place < 0 || nears[0].place < 0 {
-			continue
-		}
-		v, w := &base.versions[at.place], &near.versions[nears[0].place]
-		if r.heads[at.index] != v.life || r.lives[v.life].generation != v.generation || w.life != v.life || w.mask != v.mask {
-			continue
-		}
-		if g.fit == 0 && !g.shape(r, v.mask) || v.mask != g.mask {
-			continue
-		}
-		g.fit |= 1 << k
-		g.base[k], g.baseAt[k], g.nearAt[k] = v, v.first, w.first
+	if p.alone {
+		return r.decodeListed(b, s, l, index)
 	}
-	if g.fit == 0 {
-		return
+	if index >= p.batched || index < p.batch {
+		r.stage.batch.expect(r, s, l, index)
 	}
-	g.age, g.span, g.old, g.near = int64(s-l.ref), int64(l.ref-l.near), base.lanes, near.lanes
-	g.expect(r, len(of))
-}
-
-// shape makes the rows of the batch those of a mask. It is false for a mask with rows that travel whole, or none but tags.
-func (g *readBatch) shape(r *Replica, mask Mask) bool {
-	if mask&r.schema.whole != 0 || mask&^r.schema.tags == 0 {
-		return false
-	}
-	if g.mask == mask {
-		return true
-	}
-	shape := r.shapes.of(mask)
-	g.mask, g.width = mask, shape.lanes
-	g.rows = g.rows[:0]
-	for m := mask &^ r.schema.tags; m != 0; m &= m - 1 {
-		row := m.next()
-		g.rows = append(room(g.rows, 1, whichRows), batchRow{row: row, delta: r.schema.codes.deltas[row], at: int(shape.at[row]), width: int(shape.width[row])})
-	}
-	return true
-}
-
-// expect extrapolates the rows of the batch.
-func (g *readBatch) expect(r *Replica, n int) {
-	any := bits.TrailingZeros(g.fit)
-	for k := range n {
-		if g.fit>>k&1 == 0 { // what comes of it is not read
-			g.baseAt[k], g.nearAt[k] = g.baseAt[any], g.nearAt[any]
-		}
-	}
-	for i := range g.rows {
-		row := &g.rows[i]
-		row.delta.Expect(&row.expected, g.old[row.at:], g.near[row.at:], g.baseAt[:n], g.nearAt[:n], g.age, g.span)
-	}
-	for first := 0; first < len(g.rows); first += whichRows {
-		rows := g.rows[first:min(first+whichRows, len(g.rows))]
-		which, to := r.schema.codes.which[len(rows)-1].SymbolReader(), &rows[0].which
-		for k := range n {
-			moved := uint(0)
-			for i := range rows {
-				moved |= rows[i].expected.Moved(k) << i
-			}
-			context := wire.WhichContext(len(rows), moved, true, g.age)
-			which.Want(context)
-			to[k] = uint16(context)
-		}
-	}
-}
-
-// decodePlaced reads the record of the k-th entity of a page.
-func (r *Replica) decodePlaced(b *wire.BitReader, s tick.Tick, l *readList, of []spot, k int) error {
-	g := &r.stage.batch
-	if from := k &^ (wire.MaxExpected - 1); g.first != from {
-		g.first = from
-		g.begin(r, s, l, of[from:min(from+wire.MaxExpected, len(of))])
-	}
-	if g.fit>>(k-g.first)&1 == 0 {
-		return r.decodeListed(b, s, l, of[k])
-	}
-	if !r.decodeExpected(b, s, of[k], k-g.first) {
+	if !r.decodeExpected(b, l, index) {
 		return r.malformed()
 	}
 	return nil
 }
 
-// decodeExpected is decodeListed for the k-th entity of the batch. It returns false for what is not legal.
-func (r *Replica) decodeExpected(b *wire.BitReader, s tick.Tick, at spot, k int) bool {
-	g, t := &r.stage.batch, &r.stage
-	base := g.base[k]
-	v := t.add(s, at.index, base.generation)
-	v.base, v.basePlace, v.mask = base.tick, at.place, base.mask
-	t.extend(g.width)
-	lanes, from := t.lanes[v.first:][:g.width], g.old[g.baseAt[k]:][:g.width]
+// findPart makes the part of a list one from an entity on.
+func (r *Replica) findPart(l *readList, index uint32) {
+	p := &l.part
+	*p = listPart{alone: true, end: index + 1, run: run{index: index}, near: -1}
+	place, n, ok := spanAt(&l.records, index)
+	if !ok || place < 0 || l.near == tick.None || r.apart || r.guard != nil {
+		return
+	}
+	base := r.past.block(l.ref)
+	if p.run, ok = base.part(place); !ok || !r.schema.inRuns(p.mask) {
+		p.run = run{index: index}
+		return
+	}
+	p.index, p.width = index, r.shapes.of(p.mask).lanes
+	n = min(n, uint32(p.n), r.sameLives(index, p.life, p.generation))
+	nearPlace, most, ok := spanAt(&l.nears, index)
+	n = min(n, most)
+	if ok {
+		if nearPlace < 0 {
+			return
+		}
+		block := r.past.block(l.near)
+		u, ok := block.part(nearPlace)
+		if !ok {
+			return
+		}
+		if n = min(n, uint32(u.n)); u.life == p.life && u.mask == p.mask {
+			p.near, p.olds = u.first, block.lanes
+		}
+	}
+	if p.alone = n == 0; n > 0 {
+		p.end, p.old = index+n, base.lanes
+	}
+}
+
+// part is runAt for any version: one that is in no run is a run of one.
+func (b *block) part(place int32) (u run, ok bool) {
+	if u, ok = b.runAt(place); ok {
+		return u, true
+	}
+	v := &b.versions[place]
+	return run{n: 1, generation: v.generation, mask: v.mask, first: int(v.first), place: place, life: v.life}, true
+}
+
+// inRuns reports whether records with these rows may be kept as runs.
+func (s *Schema) inRuns(mask Mask) bool { return mask&(s.refs|s.whole) == 0 && mask&^s.tags != 0 }
+
+// sameLives returns of how many entities from an index on the lives lie one behind the other from one on, and have a generation.
+func (r *Replica) sameLives(index uint32, life int32, generation uint32) uint32 {
+	most, i, in := uint32(math.MaxUint32), 0, false
+	if i, in = r.covers.seek(index); in {
+		c := &r.covers.list[i]
+		if c.generation != generation || c.life+int32(index-c.index) != life {
+			return 0
+		}
+		return c.end() - index
+	}
+	if i < len(r.covers.list) {
+		most = r.covers.list[i].index - index
+	}
+	n := uint32(0)
+	for n < min(most, pageEntities) && int(index+n) < len(r.heads) && r.heads[index+n] == life+int32(n) && r.lives[life+int32(n)].generation == generation {
+		n++
+	}
+	return n
+}
+
+// expect makes the batch one of the part of a list, from an entity on.
+func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList, index uint32) {
+	p := &l.part
+	p.batch, p.batched = index, min(p.end, index+wire.MaxExpected)
+	g.shape(r, p.mask)
+	skipped := int(index-p.index) * p.width
+	base, near := p.old[p.first+skipped:], []uint32(nil)
+	g.age, g.span = int64(s-l.ref), int64(l.ref-l.near)
+	if p.near >= 0 {
+		near = p.olds[p.near+skipped:]
+	}
+	n := int(p.batched - index)
+	for i := range g.rows {
+		row := &g.rows[i]
+		if near != nil {
+			row.delta.Expect(&row.expected, n, p.width, base[row.at:], near[row.at:], g.age, g.span)
+		} else {
+			row.delta.Expect(&row.expected, n, p.width, base[row.at:], nil, g.age, g.span)
+		}
+	}
+	for first := 0; first < len(g.rows); first += whichRows {
+		rows := g.rows[first:min(first+whichRows, len(g.rows))]
+		for k := range n {
+			moved := uint(0)
+			for i := range rows {
+				moved |= rows[i].expected.Moved(k) << i
+			}
+			rows[0].contexts[k] = uint16(wire.WhichContext(len(rows), moved, near != nil, g.age))
+		}
+		rows[0].which.Want(g.age)
+	}
+}
+
+// shape makes the rows of the batch those of a mask.
+func (g *readBatch) shape(r *Replica, mask Mask) {
+	if g.mask == mask {
+		return
+	}
+	shape := r.shapes.of(mask)
+	g.mask, g.rows = mask, g.rows[:0]
+	for m := mask &^ r.schema.tags; m != 0; m &= m - 1 {
+		row := m.next()
+		g.rows = append(room(g.rows, 1, whichRows), batchRow{at: int(shape.at[row]), width: int(shape.width[row]), delta: r.schema.codes.deltas[row]})
+	}
+	for first := 0; first < len(g.rows); first += whichRows {
+		g.rows[first].which = r.schema.codes.which[min(whichRows, len(g.rows)-first)-1].SymbolReader()
+	}
+}
+
+// decodeExpected is decodeListed for an entity of the batch. It returns false for what is not legal.
+func (r *Replica) decodeExpected(b *wire.BitReader, l *readList, index uint32) bool {
+	g, t, p := &r.stage.batch, &r.stage, &l.part
+	at, k := int(index-p.index)*p.width, int(index-p.batch)
+	t.record(p, l.ref, index)
+	t.extend(p.width)
+	lanes, from := t.lanes[len(t.lanes)-p.width:], p.old[p.first+at:][:p.width]
 	q := &g.reader
 	q.Begin(b)
 	for first := 0; first < len(g.rows); first += whichRows {
 		rows := g.rows[first:min(first+whichRows, len(g.rows))]
-		changed, ok := q.Symbol(r.schema.codes.which[len(rows)-1].SymbolReader(), int(rows[0].which[k]))
+		changed, ok := q.Symbol(rows[0].which, int(rows[0].contexts[k]))
 		if !ok {
 			return false
 		}
@@ -152,11 +197,9 @@ func (r *Replica) decodeExpected(b *wire.BitReader, s tick.Tick, at spot, k int)
 			switch {
 			case changed>>i&1 == 0:
 				copy(to, was)
-				continue
-			case !q.Row(row.delta, &row.expected, k, to, was) && !g.readRow(b, row, k, to, was):
+			case !q.Row(row.delta, &row.expected, k, to, was) && !g.readRow(b, p, row, at, to, was):
 				return false
 			}
-			v.moved |= bit(row.row)
 		}
 	}
 	q.End(b)
@@ -164,12 +207,31 @@ func (r *Replica) decodeExpected(b *wire.BitReader, s tick.Tick, at spot, k int)
 }
 
 // readRow reads a row that the reader of the batch does not.
-func (g *readBatch) readRow(b *wire.BitReader, row *batchRow, k int, lanes, base []uint32) bool {
-	v := wire.Versions{Base: base, Before: g.near[int(g.nearAt[k])+row.at:][:row.width], Age: g.age, Span: g.span, Miss: g.reader.Miss()}
+func (g *readBatch) readRow(b *wire.BitReader, p *listPart, row *batchRow, at int, lanes, base []uint32) bool {
+	v := wire.Versions{Base: base, Age: g.age, Span: g.span, Miss: g.reader.Miss()}
+	if p.near >= 0 {
+		v.Before = p.olds[p.near+at+row.at:][:row.width]
+	}
 	g.reader.End(b)
 	if !row.delta.Read(b, lanes, &v) {
 		return false
 	}
 	g.reader.Resume(b, v.Miss)
 	return true
+}
+
+// record begins a record of an entity of a part. It is one more of the last run where it goes on with that.
+func (s *stage) record(p *listPart, ref tick.Tick, index uint32) {
+	at, place := len(s.versions)-s.from, p.place+int32(index-p.index)
+	s.moreVersions(1)
+	if n := len(s.runs) - 1; n >= 0 {
+		u := &s.runs[n]
+		if u.at+u.n == at && u.end() == index && u.base == ref && u.basePlace+int32(u.n) == place && u.generation == p.generation && u.mask == p.mask {
+			u.n++
+			return
+		}
+	}
+	u := s.addRun()
+	u.at, u.n, u.index, u.generation, u.mask = at, 1, index, p.generation, p.mask
+	u.first, u.width, u.base, u.basePlace = len(s.lanes), p.width, ref, place
 }

@@ -10,8 +10,8 @@ import (
 type SymbolReader struct {
 	table   *Table
 	tokens  bool
-	entries []uint16        // by context and the next decoderBits bits; 0 where the code is longer
-	made    []atomic.Uint32 // by context: the entries are there
+	entries []uint16                  // by context and the next decoderBits bits; 0 where the code is longer
+	made    [AgeClasses]atomic.Uint32 // by class of age: the entries of its contexts are there
 	making  sync.Mutex
 }
 
@@ -27,7 +27,7 @@ const (
 	missShift   = 13
 )
 
-// SymbolReader returns the table's reader of symbols. The table has 16 symbols at most and is not one of tokens.
+// SymbolReader returns the table's reader of symbols. The table has contexts for each class of age, and is not one of tokens.
 func (t *Table) SymbolReader() *SymbolReader {
 	t.onceRead.Do(func() { t.read = newSymbolReader(t, false) })
 	return t.read
@@ -40,8 +40,7 @@ func (t *Table) tokenReader() *SymbolReader {
 }
 
 func newSymbolReader(t *Table, tokens bool) *SymbolReader {
-	n := len(t.codes)
-	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, n<<decoderBits), made: make([]atomic.Uint32, n)}
+	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
 }
 
 // symbol is the symbol that some bits begin with in a context that is wanted, and its length.
@@ -53,39 +52,33 @@ func (t *SymbolReader) symbol(context int, acc uint64) (symbol, length uint) {
 	return entry >> rawShift, entry & lengthMask
 }
 
-// Want makes ready for a context. It has to be called before a symbol is read in it.
-func (t *SymbolReader) Want(context int) { t.want(context) }
-
-// want makes the entries of a context, and of all that a token may have there, unless they are made.
-func (t *SymbolReader) want(context int) {
-	if t.made[context].Load() == 0 {
-		t.make(context)
+// Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
+func (t *SymbolReader) Want(age int64) {
+	if class := AgeClass(age); t.made[class].Load() == 0 {
+		t.make(class)
 	}
 }
 
-// make makes entries. Two goroutines must not write the same ones at once.
+// make makes the entries of a class of age.
 //
 //go:noinline
-func (t *SymbolReader) make(context int) {
+func (t *SymbolReader) make(class int) {
 	t.making.Lock()
 	defer t.making.Unlock()
-	if t.made[context].Load() != 0 {
+	if t.made[class].Load() != 0 {
 		return
 	}
-	n := 1
-	if t.tokens {
-		n = misses
-	}
-	for of := context; of < context+n; of++ {
-		entries := t.entries[of<<decoderBits:][:1<<decoderBits]
-		for symbol, e := range t.table.code(of).enc {
+	n := len(t.table.codes) / AgeClasses
+	for context := class * n; context < (class+1)*n; context++ {
+		entries := t.entries[context<<decoderBits:][:1<<decoderBits]
+		for symbol, e := range t.table.code(context).enc {
 			length := e >> 16
 			for i := int(e & 0xFFFF); length <= decoderBits && i < len(entries); i += 1 << length {
 				entries[i] = t.entry(length, symbol)
 			}
 		}
 	}
-	t.made[context].Store(1)
+	t.made[class].Store(1)
 }
 
 // entry is that of a symbol.
