@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"math"
+	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -26,20 +27,10 @@ type listPart struct {
 
 // readBatch is the expectations for up to wire.MaxExpected entities of a part.
 type readBatch struct {
-	mask      Mask // rows of each
-	rows      []batchRow
-	age, span int64 // ticks from R to S, and from N to R
+	mask      Mask            // rows of each
+	groups    []wire.RowGroup // each of as many of them as have their changes told by one symbol
+	age, span int64           // ticks from R to S, and from N to R
 	reader    wire.RowReader
-}
-
-// batchRow is a row of a batch.
-type batchRow struct {
-	at, width int // its lanes, among those of an entity
-	delta     *wire.Delta
-	expected  wire.Expected
-	// which is of the first of whichRows: the reader of the symbol that says which of them changed, and by entity its context.
-	which    *wire.SymbolReader
-	contexts [wire.MaxExpected]uint16
 }
 
 // decodePlaced reads the record of an entity of a list.
@@ -138,25 +129,8 @@ func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList, index uint32) {
 	if p.near >= 0 {
 		near = p.olds[p.near+skipped:]
 	}
-	n := int(p.batched - index)
-	for i := range g.rows {
-		row := &g.rows[i]
-		if near != nil {
-			row.delta.Expect(&row.expected, n, p.width, base[row.at:], near[row.at:], g.age, g.span)
-		} else {
-			row.delta.Expect(&row.expected, n, p.width, base[row.at:], nil, g.age, g.span)
-		}
-	}
-	for first := 0; first < len(g.rows); first += whichRows {
-		rows := g.rows[first:min(first+whichRows, len(g.rows))]
-		for k := range n {
-			moved := uint(0)
-			for i := range rows {
-				moved |= rows[i].expected.Moved(k) << i
-			}
-			rows[0].contexts[k] = uint16(wire.WhichContext(len(rows), moved, near != nil, g.age))
-		}
-		rows[0].which.Want(g.age)
+	for i := range g.groups {
+		g.groups[i].Expect(int(p.batched-index), p.width, base, near, g.age, g.span)
 	}
 }
 
@@ -166,64 +140,78 @@ func (g *readBatch) shape(r *Replica, mask Mask) {
 		return
 	}
 	shape := r.shapes.of(mask)
-	g.mask, g.rows = mask, g.rows[:0]
-	for m := mask &^ r.schema.tags; m != 0; m &= m - 1 {
-		row := m.next()
-		g.rows = append(room(g.rows, 1, whichRows), batchRow{at: int(shape.at[row]), width: int(shape.width[row]), delta: r.schema.codes.deltas[row]})
-	}
-	for first := 0; first < len(g.rows); first += whichRows {
-		g.rows[first].which = r.schema.codes.which[min(whichRows, len(g.rows)-first)-1].SymbolReader()
+	g.mask, g.groups = mask, g.groups[:0]
+	for m := mask &^ r.schema.tags; m != 0; {
+		var deltas [whichRows]*wire.Delta
+		var at [whichRows]int
+		n := 0
+		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
+			row := m.next()
+			deltas[n], at[n] = r.schema.codes.deltas[row], int(shape.at[row])
+		}
+		g.groups = room(g.groups, 1, 1)
+		g.groups = g.groups[:len(g.groups)+1]
+		g.groups[len(g.groups)-1].Begin(r.schema.codes.which[n-1], deltas[:n], at[:n])
 	}
 }
 
 // decodeExpected is decodeListed for an entity of the batch. It returns false for what is not legal.
 func (r *Replica) decodeExpected(b *wire.BitReader, l *readList, index uint32) bool {
 	g, t, p := &r.stage.batch, &r.stage, &l.part
-	at, k := int(index-p.index)*p.width, int(index-p.batch)
+	at := int(index-p.index) * p.width
 	t.record(p, l.ref, index)
 	t.extend(p.width)
-	lanes, from := t.lanes[len(t.lanes)-p.width:], p.old[p.first+at:][:p.width]
-	q := &g.reader
-	q.Begin(b)
-	for first := 0; first < len(g.rows); first += whichRows {
-		rows := g.rows[first:min(first+whichRows, len(g.rows))]
-		changed, ok := q.Symbol(rows[0].which, int(rows[0].contexts[k]))
-		if !ok {
-			return false
+	lanes, base := t.lanes[len(t.lanes)-p.width:], p.old[p.first+at:][:p.width]
+	g.reader.Begin(b)
+	if g.reader.Entity(g.groups, int(index-p.batch), lanes, base) {
+		g.reader.End(b)
+		return true
+	}
+	a := against{versions: wire.Versions{Age: g.age, Span: g.span}, direct: true, base: base}
+	if p.near >= 0 {
+		a.before = p.olds[p.near+at:][:p.width]
+	}
+	return r.readRows(b, p.mask, lanes, &a)
+}
+
+// readRows reads the rows of an entity one by one, which has the same rows at T and, where that is leaned on, at T'.
+func (r *Replica) readRows(b *wire.BitReader, mask Mask, lanes []uint32, a *against) bool {
+	shape, v := r.shapes.of(mask), &a.versions
+	copy(lanes, a.base)
+	for rows := mask &^ r.schema.tags; rows != 0; {
+		part, n, moved := rows, 0, uint(0)
+		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
+			if row := rows.next(); a.before != nil && !slices.Equal(shape.row(a.base, row), shape.row(a.before, row)) {
+				moved |= 1 << n
+			}
 		}
-		for i := range rows {
-			row := &rows[i]
-			to, was := lanes[row.at:row.at+row.width], from[row.at:row.at+row.width]
-			switch {
-			case changed>>i&1 == 0:
-				copy(to, was)
-			case !q.Row(row.delta, &row.expected, k, to, was) && !g.readRow(b, p, row, at, to, was):
+		changed := r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, a.before != nil, v.Age))
+		for ; changed != 0; part, changed = part&(part-1), changed>>1 {
+			if changed&1 == 0 {
+				continue
+			}
+			row := part.next()
+			v.Base = shape.row(a.base, row)
+			if a.before != nil {
+				v.Before = shape.row(a.before, row)
+			}
+			if !r.schema.codes.deltas[row].Read(b, shape.row(lanes, row), v) {
 				return false
 			}
 		}
 	}
-	q.End(b)
-	return true
-}
-
-// readRow reads a row that the reader of the batch does not.
-func (g *readBatch) readRow(b *wire.BitReader, p *listPart, row *batchRow, at int, lanes, base []uint32) bool {
-	v := wire.Versions{Base: base, Age: g.age, Span: g.span, Miss: g.reader.Miss()}
-	if p.near >= 0 {
-		v.Before = p.olds[p.near+at+row.at:][:row.width]
-	}
-	g.reader.End(b)
-	if !row.delta.Read(b, lanes, &v) {
-		return false
-	}
-	g.reader.Resume(b, v.Miss)
-	return true
+	return !b.Failed()
 }
 
 // record begins a record of an entity of a part. It is one more of the last run where it goes on with that.
 func (s *stage) record(p *listPart, ref tick.Tick, index uint32) {
-	at, place := len(s.versions)-s.from, p.place+int32(index-p.index)
-	s.moreVersions(1)
+	n := len(s.versions)
+	at, place := n-s.from, p.place+int32(index-p.index)
+	if n == cap(s.versions) {
+		s.moreVersions(1)
+	} else {
+		s.versions = s.versions[:n+1]
+	}
 	if n := len(s.runs) - 1; n >= 0 {
 		u := &s.runs[n]
 		if u.at+u.n == at && u.end() == index && u.base == ref && u.basePlace+int32(u.n) == place && u.generation == p.generation && u.mask == p.mask {

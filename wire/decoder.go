@@ -43,18 +43,12 @@ func newSymbolReader(t *Table, tokens bool) *SymbolReader {
 	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
 }
 
-// symbol is the symbol that some bits begin with in a context that is wanted, and its length.
-func (t *SymbolReader) symbol(context int, acc uint64) (symbol, length uint) {
-	entry := uint(t.entries[uint(context)<<decoderBits|uint(acc&(1<<decoderBits-1))])
-	if entry == 0 {
-		entry = t.long(context, acc)
-	}
-	return entry >> rawShift, entry & lengthMask
-}
-
 // Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
-func (t *SymbolReader) Want(age int64) {
-	if class := AgeClass(age); t.made[class].Load() == 0 {
+func (t *SymbolReader) Want(age int64) { t.wantClass(AgeClass(age)) }
+
+// wantClass is Want for a class of age.
+func (t *SymbolReader) wantClass(class int) {
+	if t.made[class].Load() == 0 {
 		t.make(class)
 	}
 }
@@ -100,11 +94,11 @@ func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 	return uint16(length) | uint16(raw)<<rawShift | top<<topShift | sign<<signShift | miss<<missShift
 }
 
-// long is the entry of a code that is longer than decoderBits.
+// long is the entry of a code that is longer than decoderBits, of the context whose entries begin at a place.
 //
 //go:noinline
-func (t *SymbolReader) long(context int, acc uint64) uint {
-	c := t.table.code(context)
+func (t *SymbolReader) long(place uint, acc uint64) uint {
+	c := t.table.code(int(place >> decoderBits))
 	e := uint(c.fast[acc&uint64(len(c.fast)-1)])
 	if e == longCode {
 		e = c.long(acc)

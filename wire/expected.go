@@ -9,19 +9,66 @@ import (
 // MaxExpected is how many rows are extrapolated together.
 const MaxExpected = 16
 
-// Expected is the extrapolation of one component of up to MaxExpected entities, which are coded against versions of the same two
-// ticks. Who reads many rows makes it for all of them before the first bit is read: a step that waits for its operands then
-// overlaps with those of the other rows. Only what is extrapolated is in it; [RowReader.Row] reads what differs.
-type Expected struct {
-	lane    [groupLanes][MaxExpected]uint32 // by lane and row: what it is expected to be
-	context [groupLanes][MaxExpected]uint16 // twice the first context of its token, one more where it moves down
-	which   [MaxExpected]uint16             // by row: the context of the symbol that says which lanes changed
-	moved   [MaxExpected]uint8              // by row: the lanes that differ between T' and T
-	odd     [MaxExpected]bool               // by row: Delta.Read alone knows what is expected
+// MaxGroupRows is how many rows of an entity have their changes told by one symbol.
+const MaxGroupRows = 4
+
+// RowGroup is the extrapolations of up to MaxGroupRows components of up to MaxExpected entities, which are coded against versions of the same two
+// ticks. Who reads many rows makes them for all entities before the first bit is read: a step that waits for its operands then overlaps with those of the
+// other rows. [RowReader.Entity] reads what differs.
+type RowGroup struct {
+	which   *SymbolReader // which rows changed,
+	symbols []uint16      // its entries,
+	context [MaxExpected]uint16
+	rows    [MaxGroupRows]expectedRow
+	count   int
 }
 
-// Moved is 1 where the k-th row differs between T' and T.
-func (e *Expected) Moved(k int) uint { return uint(bit(e.moved[k&(MaxExpected-1)] != 0)) }
+// expectedRow is the extrapolation of one component of several entities.
+type expectedRow struct {
+	cells   [MaxExpected * groupLanes]uint64 // by entity and lane: what it is expected to be, where the entries of its token's context begin, and whether it moves down
+	context [MaxExpected]uint16              // by entity: where the entries of the symbol begin that says which lanes changed
+	moved   [MaxExpected]uint8               // by entity: the lanes that differ between T' and T
+	which   *SymbolReader
+	symbols []uint16
+	tokens  [groupLanes][]uint16
+	most    [groupLanes]uint64 // the largest legal number of each lane
+	lanes   []deltaLane
+	delta   *Delta
+	at      int  // its first lane, of those of an entity
+	odd     uint // lanes whose change Delta.Read has to read
+	turn    bool
+}
+
+// Where in a cell, above the 32 bits of what the lane is expected to be, there is what.
+const (
+	cellSign    = 32
+	cellContext = 33
+)
+
+// Begin makes a group that of some components, at most MaxGroupRows: of which rows change a symbol of a table tells, and the lanes of an entity's row begin at the
+// place of the same number.
+func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
+	g.which, g.count = which.SymbolReader(), len(deltas)
+	g.symbols = g.which.entries
+	for i, d := range deltas {
+		row := &g.rows[i]
+		*row = expectedRow{delta: d, at: at[i], odd: ^uint(0)}
+		if !d.canExpect() {
+			continue
+		}
+		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
+		row.symbols = row.which.entries
+		if row.turn = d.row == rowTurn; row.turn {
+			row.odd = 1
+		}
+		for k := range d.lanes {
+			row.most[k] = d.lanes[k].most
+			if of := d.lanes[k].read; of != nil {
+				row.tokens[k] = of.entries
+			}
+		}
+	}
+}
 
 // canExpect reports whether rows of the plan are extrapolated together, and prepares for that. Any number of goroutines may call it.
 func (d *Delta) canExpect() bool {
@@ -47,72 +94,100 @@ func (d *Delta) canExpect() bool {
 	return d.expects
 }
 
-// Expect extrapolates n rows, each stride lanes behind the one before: those of base are as of T, age ticks ago, those of before as of T', span ticks before T.
-// Before is nil where T' is not leaned on.
-func (d *Delta) Expect(e *Expected, n, stride int, base, before []uint32, age, span int64) {
-	known := uint(0)
-	if before == nil {
-		before, span, known = base, 1, 1<<groupLanes // nothing moved: what is expected is what was
-	}
-	class := AgeClass(age)
+// Expect extrapolates the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
+// of T', span ticks before T. Before is nil where T' is not leaned on.
+func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
+	class, unknown := AgeClass(age), before == nil
 	first := class * contextsPerAge
-	if known == 0 {
+	if unknown {
+		before, span = base, 1 // nothing moved: what is expected is what was
+	} else {
 		first += misses
 	}
-	switch {
-	case !d.canExpect():
-		d.expectNothing(e, n, stride, base, before)
-		return
-	case d.row == rowTurn:
-		d.lanes[1].read.Want(age)
-		d.expectTurns(e, n, stride, base, before, first, age, span)
-	default:
-		d.lanes[0].read.Want(age)
-		d.expectLines(e, n, stride, base, before, first, age, span)
+	var moved [MaxExpected]uint
+	for i := range g.rows[:g.count] {
+		row := &g.rows[i]
+		row.expect(n, stride, base[row.at:], before[row.at:], first, age, span)
+		row.contexts(n, class, unknown)
+		for k := range moved {
+			moved[k] |= uint(bit(row.moved[k] != 0)) << i
+		}
 	}
-	g := &d.groups[0]
-	g.read.Want(age)
-	unknown := known >> groupLanes << g.count
-	for k := range n {
-		e.which[k&(MaxExpected-1)] = uint16(class*(1<<g.count+1) + int(uint(e.moved[k&(MaxExpected-1)])|unknown))
+	g.which.Want(age)
+	for k := range moved {
+		g.context[k] = uint16(WhichContext(g.count, moved[k], !unknown, age) << decoderBits)
 	}
 }
 
-// expectLines is Expect for lanes that go on in a straight line.
-func (d *Delta) expectLines(e *Expected, n, stride int, base, before []uint32, first int, age, span int64) {
-	straight := age|span == 1
-	clear(e.moved[:])
-	clear(e.odd[:])
+// expect is Expect for one row.
+func (e *expectedRow) expect(n, stride int, base, before []uint32, first int, age, span int64) {
+	switch d := e.delta; {
+	case !d.expects:
+		for k, at := 0, 0; k < n; k, at = k+1, at+stride {
+			e.moved[k] = uint8(bit(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
+		}
+	case e.turn:
+		e.expectTurns(n, stride, base, before, first, age, span)
+	default:
+		e.expectLines(n, stride, base, before, first, age, span)
+	}
+}
+
+// contexts fills in the contexts of the symbol that says which lanes changed, and makes ready what reads it and the tokens.
+func (e *expectedRow) contexts(n, class int, unknown bool) {
+	d := e.delta
+	if !d.expects {
+		return
+	}
 	for i := range d.lanes {
-		lane, context, top := &e.lane[i&3], &e.context[i&3], d.top(i)
-		for k, at := 0, i; k < n; k, at = k+1, at+stride {
-			from := int64(base[at])
-			movement := from - int64(before[at])
-			e.moved[k&(MaxExpected-1)] |= uint8(bit(movement != 0) << i)
+		if of := d.lanes[i].read; of != nil {
+			of.wantClass(class)
+		}
+	}
+	e.which.wantClass(class)
+	count := d.groups[0].count
+	for k := range e.context {
+		of := int(e.moved[k])
+		if unknown {
+			of = 1 << count
+		}
+		e.context[k] = uint16((class*(1<<count+1) + of) << decoderBits)
+	}
+}
+
+// expectLines is expect for lanes that go on in a straight line.
+func (e *expectedRow) expectLines(n, stride int, base, before []uint32, first int, age, span int64) {
+	straight, lanes := age|span == 1, e.lanes
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		moved, cells := uint32(0), e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
+		for i := range lanes {
+			from := int64(base[row+i])
+			movement := from - int64(before[row+i])
+			moved |= bit(movement != 0) << i
 			if !straight {
 				movement = divide(movement*age, span)
 			}
-			lane[k&(MaxExpected-1)] = uint32(min(max(from+movement, 0), top))
-			context[k&(MaxExpected-1)] = tokenContext(first, movement)
+			cells[i&3] = laneCell(min(max(from+movement, 0), 1<<(lanes[i].bits&63)-1), first, movement)
 		}
+		e.moved[k&(MaxExpected-1)] = uint8(moved)
 	}
 }
 
-// tokenContext is what Expected has of a token whose lane is expected to move so far, first being the context without a movement.
-func tokenContext(first int, movement int64) uint16 {
-	side := movement >> 63
-	return uint16((first+min(bits.Len64(uint64(movement^side-side)), movementSteps)*misses)<<1) | uint16(side&1)
+// laneCell is what is kept of a lane that is expected to be a number and to move so far; first is the context of its token without a movement.
+func laneCell(expected int64, first int, movement int64) uint64 {
+	side := uint64(movement >> 63)
+	context := uint(first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses
+	return uint64(context)<<(cellContext+decoderBits) | side&1<<cellSign | uint64(expected)
 }
 
-// expectTurns is Expect for rotations. It does what rotation does where all three rows leave out the same component and none is turned over; the others are
+// expectTurns is expect for rotations. It does what rotation does where both rows leave out the same component and none is turned over; the others are
 // extrapolated by that.
-func (d *Delta) expectTurns(e *Expected, n, stride int, base, before []uint32, first int, age, span int64) {
-	m := d.m
-	for k, at := 0, 0; k < n; k, at = k+1, at+stride {
-		k := k & (MaxExpected - 1)
-		r1, r2 := (*[4]uint32)(base[at:]), (*[4]uint32)(before[at:])
-		e.moved[k] = uint8(bit(r1[0] != r2[0]) | bit(r1[1] != r2[1])<<1 | bit(r1[2] != r2[2])<<2 | bit(r1[3] != r2[3])<<3)
-		e.odd[k] = false
+func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first int, age, span int64) {
+	d := e.delta
+	m, whole := d.m, d.length
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
+		e.moved[k&(MaxExpected-1)] = uint8(bit(r1[0] != r2[0]) | bit(r1[1] != r2[1])<<1 | bit(r1[2] != r2[2])<<2 | bit(r1[3] != r2[3])<<3)
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
 		a, b, c := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
 		w := int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // as components does
@@ -124,38 +199,30 @@ func (d *Delta) expectTurns(e *Expected, n, stride int, base, before []uint32, f
 		}
 		moved := a | b | c | v
 		a, b, c, v = x+a, y+b, z+c, w+v
-		length := d.length
+		length := whole
 		if moved != 0 {
 			length = root(uint64(a*a+b*b+c*c+v*v) << 16)
 		}
+		cells := e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
 		if dot < 0 || v < 0 || length == 0 || r1[0] != r2[0] {
-			d.expectOddTurn(e, k, r1, r2, first, age, span)
+			e.expectOddTurn(cells, r1, r2, first, age, span)
 			continue
 		}
 		for i, to := range [...]int64{a, b, c} {
 			sign := to >> 63
-			n := int64((uint64(to^sign-sign)*d.length + length/2) / length)
+			n := int64((uint64(to^sign-sign)*whole + length/2) / length)
 			expected := min(max((n^sign-sign+m+1)>>1, 0), m)
-			e.lane[i+1][k] = uint32(expected)
-			e.context[i+1][k] = tokenContext(first, expected-int64(r1[i+1]))
+			cells[i+1] = laneCell(expected, first, expected-int64(r1[i+1]))
 		}
 	}
 }
 
 // expectOddTurn is expectTurns for one row, whatever its rotations.
-func (d *Delta) expectOddTurn(e *Expected, k int, base, before *[4]uint32, first int, age, span int64) {
+func (e *expectedRow) expectOddTurn(cells []uint64, base, before *[4]uint32, first int, age, span int64) {
 	q := rotation{lane: -1}
-	q.aim(0, d.m, &Versions{Base: base[:], Before: before[:], Age: age, Span: span}, false)
+	q.aim(0, e.delta.m, &Versions{Base: base[:], Before: before[:], Age: age, Span: span}, false)
 	for lane := 1; lane < groupLanes; lane++ {
 		expected, movement := q.part(int(base[0]&3), lane)
-		e.lane[lane][k], e.context[lane][k] = uint32(expected), tokenContext(first, movement)
-	}
-}
-
-// expectNothing leaves all to Delta.Read but whether rows moved.
-func (d *Delta) expectNothing(e *Expected, n, stride int, base, before []uint32) {
-	for k, at := 0, 0; k < n; k, at = k+1, at+stride {
-		e.moved[k] = uint8(bit(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
-		e.odd[k] = true
+		cells[lane] = laneCell(expected, first, movement)
 	}
 }
