@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"math"
-	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -162,45 +161,14 @@ func (r *Replica) decodeExpected(b *wire.BitReader, l *readList, index uint32) b
 	t.record(p, l.ref, index)
 	t.extend(p.width)
 	lanes, base := t.lanes[len(t.lanes)-p.width:], p.old[p.first+at:][:p.width]
-	g.reader.Begin(b)
-	if g.reader.Entity(g.groups, int(index-p.batch), lanes, base) {
-		g.reader.End(b)
-		return true
-	}
-	a := against{versions: wire.Versions{Age: g.age, Span: g.span}, direct: true, base: base}
+	before := []uint32(nil)
 	if p.near >= 0 {
-		a.before = p.olds[p.near+at:][:p.width]
+		before = p.olds[p.near+at:][:p.width]
 	}
-	return r.readRows(b, p.mask, lanes, &a)
-}
-
-// readRows reads the rows of an entity one by one, which has the same rows at T and, where that is leaned on, at T'.
-func (r *Replica) readRows(b *wire.BitReader, mask Mask, lanes []uint32, a *against) bool {
-	shape, v := r.shapes.of(mask), &a.versions
-	copy(lanes, a.base)
-	for rows := mask &^ r.schema.tags; rows != 0; {
-		part, n, moved := rows, 0, uint(0)
-		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
-			if row := rows.next(); a.before != nil && !slices.Equal(shape.row(a.base, row), shape.row(a.before, row)) {
-				moved |= 1 << n
-			}
-		}
-		changed := r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, a.before != nil, v.Age))
-		for ; changed != 0; part, changed = part&(part-1), changed>>1 {
-			if changed&1 == 0 {
-				continue
-			}
-			row := part.next()
-			v.Base = shape.row(a.base, row)
-			if a.before != nil {
-				v.Before = shape.row(a.before, row)
-			}
-			if !r.schema.codes.deltas[row].Read(b, shape.row(lanes, row), v) {
-				return false
-			}
-		}
-	}
-	return !b.Failed()
+	g.reader.Begin(b)
+	ok := g.reader.Entity(g.groups, int(index-p.batch), lanes, base, before)
+	g.reader.End(b)
+	return ok
 }
 
 // record begins a record of an entity of a part. It is one more of the last run where it goes on with that.

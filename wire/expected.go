@@ -35,7 +35,9 @@ type expectedRow struct {
 	lanes   []deltaLane
 	delta   *Delta
 	at      int  // its first lane, of those of an entity
-	odd     uint // lanes whose change Delta.Read has to read
+	odd     uint // in which lanes a row changes that Delta.Read has to read
+	age     int64
+	span    int64
 	turn    bool
 }
 
@@ -52,7 +54,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.symbols = g.which.entries
 	for i, d := range deltas {
 		row := &g.rows[i]
-		*row = expectedRow{delta: d, at: at[i], odd: ^uint(0)}
+		*row = expectedRow{delta: d, at: at[i], odd: 1}
 		if !d.canExpect() {
 			continue
 		}
@@ -107,6 +109,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	var moved [MaxExpected]uint
 	for i := range g.rows[:g.count] {
 		row := &g.rows[i]
+		row.age, row.span = age, span
 		row.expect(n, stride, base[row.at:], before[row.at:], first, age, span)
 		row.contexts(n, class, unknown)
 		for k := range moved {

@@ -33,9 +33,9 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	return at, acc, n
 }
 
-// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T. It returns false, having
-// read nothing, where the rows have to be read one by one: they are rare, or not legal.
-func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base []uint32) bool {
+// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, where T' is leaned on, before
+// at T'. It returns false where Delta.Read would for one of them, or the bits end.
+func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
 	buf, at, acc, n, miss := q.buf, q.at, q.acc, q.n, uint(0)
 	k &= MaxExpected - 1
 	copy(lanes, base)
@@ -63,16 +63,26 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base []uint32) bool 
 				acc |= binary.LittleEndian.Uint64(buf[at:]) << (n & 63)
 				at, n = at+int((63-n)>>3), n|56
 			}
-			entry := uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
-			if entry == 0 {
-				entry = row.which.long(uint(row.context[k]), acc)
+			entry, to := row.odd<<rawShift, lanes[row.at:]
+			if row.which != nil {
+				entry = uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
+				if entry == 0 {
+					entry = row.which.long(uint(row.context[k]), acc)
+				}
 			}
 			changed := entry >> rawShift
-			if entry&lengthMask > n || changed&row.odd != 0 || changed == 0 {
+			if changed&row.odd != 0 {
+				r := BitReader{buf: buf[at:], acc: acc & (1<<n - 1), n: n}
+				if !row.read(&r, to, base, before, &miss) {
+					return false
+				}
+				buf, at, acc, n = r.buf, 0, r.acc, r.n
+				continue
+			}
+			if entry&lengthMask > n || changed == 0 {
 				return false
 			}
 			acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
-			to := lanes[row.at:]
 			for ; changed != 0; changed &= changed - 1 {
 				i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
 				cell := row.cells[uint(k)<<2|i]
@@ -102,8 +112,20 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base []uint32) bool 
 			}
 		}
 	}
-	q.at, q.acc, q.n = at, acc, n
+	q.buf, q.at, q.acc, q.n = buf, at, acc, n
 	return true
+}
+
+// read reads a row by Delta.Read.
+func (e *expectedRow) read(r *BitReader, lanes, base, before []uint32, miss *uint) bool {
+	n := len(e.delta.lanes)
+	v := Versions{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
+	if before != nil {
+		v.Before = before[e.at:][:n]
+	}
+	ok := e.delta.Read(r, lanes[:n], &v)
+	*miss = uint(v.Miss)
+	return ok
 }
 
 // legalTurn is op.legalQuat for lanes that are no larger than they may be. Far from a tie whole numbers tell: a step is two of them.
