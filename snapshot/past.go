@@ -18,7 +18,6 @@ type version struct {
 	tick       tick.Tick // T
 	base       tick.Tick // T′, what the record leant on; tick.None when absolute
 	mask       Mask
-	moved      Mask       // rows that the record said to differ from T′
 	prev       versionRef // the version before of the same life
 }
 

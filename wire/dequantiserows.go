@@ -8,8 +8,8 @@ import (
 // DequantiseRows is Dequantise for n rows of a column, each stride lanes behind the one before: it writes their fields into the components whose memory is dst, one
 // behind the other. It returns false, having written nothing, for a plan with fields of other kinds than floats and rotations.
 func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
-	if !p.floatRows {
-		return false
+	if !p.floatRows || n == 0 {
+		return p.floatRows
 	}
 	size := int(p.Size())
 	for i := range p.ops {

@@ -19,15 +19,12 @@ func (q *RowReader) Begin(r *BitReader) { q.buf, q.at, q.acc, q.n = r.buf, 0, r.
 
 // End gives back what is left.
 func (q *RowReader) End(r *BitReader) {
-	if q.n < 64 {
-		q.acc &= 1<<q.n - 1
-	}
-	r.buf, r.acc, r.n = q.buf[q.at:], q.acc, q.n
+	r.buf, r.acc, r.n = q.buf[q.at:], q.acc&(1<<q.n-1), q.n
 }
 
-// refillLast is refill of Entity near the end: it brings all bits that are left into the accumulator, or 57 at least.
+// refillLast brings the bits that are left near the end into the accumulator, 56 of them or all.
 func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
-	for acc &= 1<<(n&63) - 1; at < len(buf) && n <= 56; at, n = at+1, n+8 {
+	for acc &= 1<<n - 1; at < len(buf) && n < 56; at, n = at+1, n+8 {
 		acc |= uint64(buf[at]) << n
 	}
 	return at, acc, n
@@ -84,6 +81,9 @@ func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint3
 			}
 			acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
 			for ; changed != 0; changed &= changed - 1 {
+				if n < MaxCodeLength {
+					at, acc, n = refillLast(buf, at, acc, n)
+				}
 				i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
 				cell := row.cells[uint(k)<<2|i]
 				context := uint(cell>>cellContext) + miss<<decoderBits
