@@ -81,7 +81,8 @@ const (
 )
 
 // pastSessions remembers for a while which sessions are over, so that a Join that the network held back, or repeated, makes
-// no second session of the same Hello. Where too many end at a time the oldest are forgotten.
+// no second session of the same Hello. Where too many end at a time the oldest are forgotten. Its memory is taken at once: a
+// server's heap does not grow with the clients that have left.
 type pastSessions struct {
 	ring []pastSession
 	next int
@@ -91,17 +92,15 @@ type pastSessions struct {
 type pastSession struct {
 	nonce  uint64
 	until  time.Duration
-	reason *peer.Error
+	reason peer.Error
 }
+
+// newPastSessions returns room for maxPast.
+func newPastSessions() pastSessions { return pastSessions{ring: make([]pastSession, maxPast)} }
 
 // add remembers a session that is over.
 func (p *pastSessions) add(nonce uint64, reason *peer.Error, now time.Duration) {
-	one := pastSession{nonce, now + pastFor, reason}
-	if len(p.ring) < maxPast {
-		p.ring = append(p.ring, one)
-		return
-	}
-	p.ring[p.next] = one
+	p.ring[p.next] = pastSession{nonce, now + pastFor, *reason}
 	p.next = (p.next + 1) % maxPast
 }
 
@@ -109,7 +108,7 @@ func (p *pastSessions) add(nonce uint64, reason *peer.Error, now time.Duration) 
 func (p *pastSessions) find(nonce uint64, now time.Duration) *peer.Error {
 	for i := range p.ring {
 		if one := &p.ring[i]; one.nonce == nonce && now < one.until {
-			return one.reason
+			return &one.reason
 		}
 	}
 	return nil

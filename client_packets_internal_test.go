@@ -102,9 +102,10 @@ func (k *packetsPair) open(t testing.TB) {
 	k.in, k.content = k.in[:0], k.content[:0]
 	for _, packet := range k.packets {
 		in, err := c.conn.Read(packet, c.frame.now, c)
-		require.NoError(t, err)
 		found, reason := c.judge(&c.link, &in)
-		require.Nil(t, reason)
+		if err != nil || reason != nil { // require would take longer than what is measured
+			t.Fatal(err, reason)
+		}
 		k.in, k.content = append(k.in, in), append(k.content, found)
 	}
 }
@@ -168,7 +169,7 @@ func BenchmarkClientOf36PacketsATick(b *testing.B) {
 		ended := time.Now()
 		took := opened.Sub(start) + ended.Sub(read)
 		all += took
-		if took < fastest {
+		if took < fastest && len(k.packets) >= 36 {
 			fastest, parts = took, [3]time.Duration{opened.Sub(start), closed.Sub(read), ended.Sub(closed)}
 		}
 	}

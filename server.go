@@ -93,7 +93,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
-		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}},
+		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: newPastSessions()},
 		byAddress: map[netip.AddrPort]*session{},
 		byID:      map[wire.ClientID]*session{},
 		report:    newReporter(config.Logger),

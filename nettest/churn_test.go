@@ -51,7 +51,7 @@ func inOrder(_ int, c *nettest.Client) (gone bool) {
 	return false
 }
 
-// staysFlat fails unless the heap stays within 2 % of its size at the start, and 64 KiB, after each of several waves of visitors.
+// staysFlat fails unless the heap stays within 2 % of its size at the start, and heapNoise, after each of several waves of visitors.
 func staysFlat(t *testing.T, waves int, wave func()) {
 	t.Helper()
 	first := heap()
@@ -115,19 +115,20 @@ func (g *bursts) play(w *ecs.World, frame int) {
 }
 
 // What a client keeps of the past follows what its ticks need together, on a link where now this tick and now that one is lost:
-// memory that one large tick needed serves the next one.
+// memory that one large tick needed serves the next one. Within an eighth after a minute, and with -heavy within 2 % after six.
 func TestCase61HistoriesStayAsTheyAre(t *testing.T) {
 	g := &bursts{walkers: walkers{count: 600}}
 	n := nettest.New(t, nettest.Config{
 		Protocol: protocol(), Seed: 61, Clients: 1, Rate: 30, Link: transport.Link{Delay: 50 * time.Millisecond, Jitter: 30 * time.Millisecond, Loss: .1}, Game: g.play,
 		Server: netcode.Config{SendBudget: -1},
 	})
-	n.Run(time.Minute)
+	n.Run(sized(time.Minute, 6*time.Minute))
 	before, memory := n.Clients[0].Stats().HistoryBytes, heap()
 	n.Run(sized(2*time.Minute, 20*time.Minute))
 	after := n.Clients[0].Stats().HistoryBytes
-	t.Logf("%d bytes after a minute, %d at the end", before, after)
+	grows := before / sized[uint64](8, 50) // The first large ticks find no memory that others have left.
+	t.Logf("%d bytes at the start, %d at the end", before, after)
 	require.NotZero(t, before)
-	require.LessOrEqual(t, after, before+before/4)
-	require.LessOrEqual(t, heap(), memory+int(before)/4+64<<10)
+	require.LessOrEqual(t, after, before+grows)
+	require.LessOrEqual(t, heap(), memory+int(grows)+heapNoise)
 }

@@ -31,7 +31,7 @@ func (a *ackState) sends(t tick.Tick) {
 // members; every other entity has its own in View.slots and View.went. Sending or acknowledging all members is one
 // operation. An event that concerns some of them makes these leave first. Which entities are members changes no byte.
 //
-// A page also remembers which entities had a record in each recent tick. Of a tick whose every packet with a record of the
+// A View also remembers which entities of a page had a record in each recent tick (sentPages). Of a tick whose every packet with a record of the
 // page was acknowledged, the client holds exactly these records: such a tick is complete. The newest complete tick is the
 // reference that packets name as R; the newest one before that is N, the second baseline.
 type ackPage struct {
@@ -39,115 +39,16 @@ type ackPage struct {
 	members uint64
 	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
 	sentTo  tick.Tick
-	since   tick.Tick // the rows of the members have been the same since this tick
+	since   tick.Tick // no entity came into sight, or got or lost rows for this client alone, after this tick
 	ref     tick.Tick // R: the newest complete tick; tick.None: none
 	refOf   uint64    // entities with a record of R
 	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
 	nearOf  uint64    // entities with a record of N
-	ticks   []sentTick
-	lost    tick.Tick // ticks up to this one are forgotten, or from before a resync
+	lost    tick.Tick // no tick up to this one can be R: a resync came after it
 }
 
-// sentTick is the records of a page that were sent in one tick.
-type sentTick struct {
-	tick        tick.Tick
-	of          uint64
-	sent, acked uint16 // groups of records in packets, and how many of them were acknowledged
-}
-
-const (
-	// mostNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
-	mostNear = 15
-	// firstTicks and mostTicks bound how many ticks a page remembers.
-	firstTicks = 32
-	mostTicks  = 256
-)
-
-// sentAt adds records of tick t, which a packet has as one group.
-func (g *ackPage) sentAt(t tick.Tick, of uint64, group bool) {
-	n := len(g.ticks)
-	if n == 0 || g.ticks[n-1].tick != t {
-		if n == cap(g.ticks) {
-			g.trim()
-		}
-		g.ticks = append(g.ticks, sentTick{tick: t})
-		n = len(g.ticks)
-	}
-	b := &g.ticks[n-1]
-	b.of |= of
-	if group {
-		if b.sent++; b.acked > 0 {
-			g.choose() // a packet of this tick was acknowledged already: the tick is not complete any more
-		}
-	}
-}
-
-// trim forgets ticks that no record can be coded against, or makes room for more.
-func (g *ackPage) trim() {
-	n, k := len(g.ticks), 0
-	for k < n && g.ref != tick.None && g.ticks[k].tick < g.ref-mostNear {
-		k++
-	}
-	if n >= mostTicks {
-		k = max(k, n/4)
-	}
-	if k > 0 {
-		g.lost = g.ticks[k-1].tick
-		g.ticks = g.ticks[:copy(g.ticks, g.ticks[k:])]
-		return
-	}
-	g.ticks = append(make([]sentTick, 0, max(firstTicks, 2*n)), g.ticks...)
-}
-
-// ackedAt notes that a group of records of tick t was acknowledged.
-func (g *ackPage) ackedAt(t tick.Tick) {
-	for i := len(g.ticks) - 1; i >= 0 && g.ticks[i].tick >= t; i-- {
-		if b := &g.ticks[i]; b.tick == t {
-			if b.acked++; b.acked == b.sent && t >= g.ref-mostNear {
-				g.choose()
-			}
-			return
-		}
-	}
-}
-
-// complete reports whether the client holds every record of a tick, and nothing else of the page of that tick.
-func (g *ackPage) complete(b *sentTick) bool { return b.acked == b.sent && b.tick > g.lost }
-
-// choose finds R and N anew.
-func (g *ackPage) choose() {
-	i := len(g.ticks) - 1
-	for i >= 0 && !g.complete(&g.ticks[i]) {
-		i--
-	}
-	g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0
-	if i < 0 {
-		return
-	}
-	g.ref, g.refOf = g.ticks[i].tick, g.ticks[i].of
-	for i--; i >= 0 && g.ref-g.ticks[i].tick <= mostNear; i-- {
-		if b := &g.ticks[i]; g.complete(b) {
-			g.near, g.nearOf = b.tick, b.of
-			return
-		}
-	}
-}
-
-// at returns the records of a tick, nil where there are none or they are forgotten.
-func (g *ackPage) at(t tick.Tick) *sentTick {
-	for i := len(g.ticks) - 1; i >= 0 && g.ticks[i].tick >= t; i-- {
-		if g.ticks[i].tick == t {
-			return &g.ticks[i]
-		}
-	}
-	return nil
-}
-
-// forget makes no tick up to now one that records can be coded against.
-func (g *ackPage) forget(now tick.Tick) {
-	g.ticks, g.lost = g.ticks[:0], now
-	g.choose()
-}
+// mostNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
+const mostNear = 15
 
 // slot returns what is known of an index. For a member it is put together in room, and is not to be changed.
 func (v *View) slot(index uint32, room *slot) *slot {
@@ -215,6 +116,10 @@ func (v *View) rowsSince(index uint32) tick.Tick {
 	}
 	return max(shape, v.touchedAt(index), v.tenants[index].life)
 }
+
+// rowsSincePage returns a tick since which the rows of every visible entity of a page have been the same for this client: not
+// always the first such tick.
+func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w], v.pages[w].since) }
 
 // keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which
 // of these entities are members still.
@@ -302,20 +207,19 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 
 // join makes an index a member of its page if its state is the common one, or the first member.
 func (v *View) join(index uint32) {
-	g, q := &v.pages[index/pageEntities], &v.slots[index]
-	since := v.rowsSince(index)
-	if since > q.base {
+	w := index / pageEntities
+	g, q := &v.pages[w], &v.slots[index]
+	if v.rowsSincePage(w) > q.base && v.rowsSince(index) > q.base {
 		return
 	}
-	v.settlePage(index / pageEntities)
+	v.settlePage(w)
 	own := ackState{base: q.base, went: v.went[index], lean: q.lean, after: q.after}
 	if g.members == 0 {
-		g.ackState, g.since = own, since
+		g.ackState = own
 	} else if g.ackState != own {
 		return
 	}
 	g.members |= 1 << (index % pageEntities)
-	g.since = max(g.since, since)
 }
 
 // gather makes members of the entities of a page with a record of R, as far as most of them have the same state.

@@ -17,6 +17,7 @@ func (v *View) Acked(seq uint64) {
 		v.answer, v.answered = false, true
 	}
 	counts := seq >= v.epochSeq
+	v.recent.late(v.wrote - p.tick)
 	for i := range p.n {
 		g := v.sent.group(p, i)
 		switch {
@@ -24,7 +25,7 @@ func (v *View) Acked(seq uint64) {
 			v.settle(firstOf(g.word, g.of), p.tick)
 		case counts:
 			page := &v.pages[g.word]
-			page.ackedAt(p.tick)
+			v.ackedAt(g.word, p.tick)
 			v.ackedPage(g.word, g.of, g.rows, p.tick, g.span)
 			if page.ref == p.tick && page.refOf&^page.members != 0 {
 				v.gather(g.word)

@@ -93,7 +93,7 @@ func (s *Store) reshape(index uint32) {
 		s.was[index] = mask
 		was := [entityLanes]uint32{uint32(mask), uint32(mask >> 32), s.gens[index]}
 		s.past.note(s.past.entities, index, s.alive.has(index), was[:], cap(s.rows.masks))
-		s.shape[index] = s.tick
+		s.shape[index], s.shaped[index/pageEntities] = s.tick, s.tick
 	}
 }
 

@@ -121,7 +121,7 @@ func (p *packetWriter) listed() (room bool) {
 				break
 			}
 		} else {
-			p.pass(g)
+			p.pass(g, w)
 		}
 		v.nextPage++
 	}
@@ -132,13 +132,13 @@ func (p *packetWriter) listed() (room bool) {
 }
 
 // pass goes over a page of which the packet has no record.
-func (p *packetWriter) pass(g *ackPage) {
+func (p *packetWriter) pass(g *ackPage, w uint32) {
 	l := &p.lists
 	switch {
 	case !l.open:
 	case g.ref == l.ref:
 		l.none++
-	case l.ref <= g.lost || g.at(l.ref) != nil:
+	case l.ref <= g.lost || !p.v.recent.has(l.ref) || p.v.recent.at(l.ref, w) != nil:
 		p.endList() // nobody knows what the client holds of it
 	}
 }
@@ -187,7 +187,7 @@ func (p *packetWriter) begin(g *ackPage, w uint32) {
 // page writes records of those of a page that wait. It reports whether there was room for all of them.
 func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
 	if wait &^= p.v.grouped(w, wait); wait == 0 {
-		p.pass(g)
+		p.pass(g, w)
 		return true
 	}
 	of, ok := p.alike(g, w, wait)
@@ -195,7 +195,7 @@ func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
 	case !ok:
 		return p.pageApart(g, w, wait)
 	case of == 0:
-		p.pass(g)
+		p.pass(g, w)
 		return true
 	}
 	return p.pageAtOnce(g, w, of)

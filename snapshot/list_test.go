@@ -117,49 +117,58 @@ func TestListsOverSeveralPackets(t *testing.T) {
 
 // Of a tick of which the client may hold a part nobody can say what it does not hold: no record is coded against it.
 func TestACompleteTickIsOneOfWhichAllIsAcknowledged(t *testing.T) {
-	var g ackPage
+	v := &View{pages: make([]ackPage, 1)}
+	g := &v.pages[0]
 	refs := func() []tick.Tick { return []tick.Tick{g.ref, g.near} }
-	g.sentAt(7, 1, true)
-	g.sentAt(8, 2, true)
-	g.sentAt(8, 4, true)
-	g.sentAt(9, 8, true)
+	v.sentAt(0, 6, 16, true)
+	v.sentAt(0, 7, 1, true)
+	v.sentAt(0, 8, 2, true)
+	v.sentAt(0, 8, 4, true)
+	v.sentAt(0, 9, 8, true)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "nothing is acknowledged")
-	g.ackedAt(7)
+	v.ackedAt(0, 7)
 	require.Equal(t, []tick.Tick{7, tick.None}, refs())
-	g.ackedAt(8)
+	v.ackedAt(0, 8)
 	require.Equal(t, []tick.Tick{7, tick.None}, refs(), "a part of 8 is there")
-	g.ackedAt(9)
+	v.ackedAt(0, 9)
 	require.Equal(t, []tick.Tick{9, 7}, refs(), "8 is passed over")
 	require.Equal(t, []uint64{8, 1}, []uint64{g.refOf, g.nearOf})
-	g.ackedAt(8)
+	v.ackedAt(0, 8)
 	require.Equal(t, []tick.Tick{9, 8}, refs())
 	require.Equal(t, []uint64{8, 6}, []uint64{g.refOf, g.nearOf})
+	v.ackedAt(0, 6)
+	require.Equal(t, []tick.Tick{9, 8}, refs(), "6 is older")
 	for s := tick.Tick(10); s < 20; s++ {
-		g.sentAt(s, 1, true)
-		g.ackedAt(s)
+		v.sentAt(0, s, 1, true)
+		v.ackedAt(0, s)
 		require.Equal(t, []tick.Tick{s, s - 1}, refs())
 	}
-	g.sentAt(20+mostNear, 1, true)
-	g.ackedAt(20 + mostNear)
+	v.sentAt(0, 20+mostNear, 1, true)
+	v.ackedAt(0, 20+mostNear)
 	require.Equal(t, []tick.Tick{20 + mostNear, tick.None}, refs(), "19 is too far back")
-	g.sentAt(20+mostNear, 2, true)
+	v.sentAt(0, 20+mostNear, 2, true)
 	require.Equal(t, []tick.Tick{19, 18}, refs(), "more of that tick is under way")
 	g.forget(20 + mostNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs())
-	g.sentAt(20+mostNear, 4, true)
-	g.ackedAt(20 + mostNear)
+	v.sentAt(0, 20+mostNear, 4, true)
+	v.ackedAt(0, 20+mostNear)
+	v.ackedAt(0, 20+mostNear)
 	require.Equal(t, []tick.Tick{tick.None, tick.None}, refs(), "of this tick the client has more, from before it was forgotten")
 }
 
 // TestAPageRemembersTicksInBoundedMemory: however long nothing is acknowledged, and after that the newest ticks serve.
 func TestAPageRemembersTicksInBoundedMemory(t *testing.T) {
-	var g ackPage
+	v := &View{pages: make([]ackPage, 1)}
+	g := &v.pages[0]
 	for s := tick.Tick(1); s < 5000; s++ {
-		g.sentAt(s, 1, true)
-		require.LessOrEqual(t, cap(g.ticks), mostTicks)
+		v.sentAt(0, s, 1, true)
+		require.LessOrEqual(t, len(v.recent.ticks), mostTicks)
 		if s > 4000 {
-			g.ackedAt(s - 30)
-			require.Equal(t, []tick.Tick{s - 30, max(s-31, 3971)}, []tick.Tick{g.ref, max(g.near, 3971)})
+			v.recent.late(60)
+			v.ackedAt(0, s-60)
+		}
+		if s > 4100 {
+			require.Equal(t, []tick.Tick{s - 60, s - 61}, []tick.Tick{g.ref, g.near})
 		}
 	}
 }

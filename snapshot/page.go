@@ -49,7 +49,7 @@ func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) 
 	}
 	v.listed = list[:0]
 	if len(list) == 0 {
-		p.pass(g)
+		p.pass(g, w)
 		return true
 	}
 	n := p.members(g, w, list)
@@ -86,8 +86,9 @@ func (p *packetWriter) join(list []member, index uint32) []member {
 	return list
 }
 
-// cutFours is behind how many fours of a page a packet may end, so that clients with other packets still share what follows.
-const cutFours = 4
+// cutBits is how many bits lie between two places of a page where a packet may end: then few different rests exist, and
+// clients with other packets still share them. A place lies behind a four.
+const cutBits = 768
 
 // listCut is how far a page has come behind some of its fours.
 type listCut struct {
@@ -127,7 +128,7 @@ func (p *packetWriter) members(g *ackPage, w uint32, list []member) (n int) {
 // some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
 func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 	coarse, fine := listCut{w: p.w}, listCut{w: p.w}
-	c, passed, number := listCut{context: afterAll}, 0, 0
+	c, passed, place := listCut{context: afterAll}, 0, p.w.Bits()
 	for left := g.refOf; left != 0 && c.at < len(list); {
 		symbol, end := 0, c.at
 		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
@@ -135,19 +136,21 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 				symbol, end = symbol|1<<i, end+1
 			}
 		}
-		if number++; symbol == 0 {
+		if symbol == 0 {
 			passed++
-		} else {
-			p.four(&c, passed, symbol, list[c.at:end])
-			if passed = 0; left == 0 && p.fitsPage() {
-				return true, c
-			}
-			if c.w = p.w; left != 0 && p.fitsEnd() {
-				fine = c
-			}
+			continue
 		}
-		if number%cutFours == 0 && fine.at == c.at {
-			coarse = fine
+		p.four(&c, passed, symbol, list[c.at:end])
+		if passed = 0; left == 0 && p.fitsPage() {
+			return true, c
+		}
+		if c.w = p.w; left != 0 && p.fitsEnd() {
+			fine = c
+		}
+		if at := p.w.Bits(); at-place >= cutBits {
+			if place = at; fine.at == c.at {
+				coarse = fine
+			}
 		}
 	}
 	if c.at == len(list) && c.at == fine.at { // behind it the page has others

@@ -28,14 +28,14 @@ type pageText struct {
 	at, size     int // first word, and bits
 	rows, groups int // first of its groups, and how many: which entities have which rows
 	next         int32
-	deltas, same int        // rows
-	used         bool       // a packet has it
-	none         bool       // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
-	tail         int        // bits of the symbol that ends the page, 0: there is none
-	cuts         [3]pageCut // behind each cutFours fours, where it may be cut
+	deltas, same int  // rows
+	used         bool // a packet has it
+	none         bool // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
+	tail         int  // bits of the symbol that ends the page, 0: there is none
+	cut, cuts    int  // first of its cuts, and how many
 }
 
-// pageCut is how far a text has come behind some of its fours.
+// pageCut is how far a text has come behind one of its fours, where it may be cut.
 type pageCut struct {
 	bits         int
 	of           uint64
@@ -55,6 +55,7 @@ type pageTexts struct {
 	table  []int32 // by hash: number of a text, plus one
 	texts  []pageText
 	groups []pageGroup
+	cuts   []pageCut
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   wire.Words
 	copied uint64 // since the beginning
@@ -69,7 +70,7 @@ func (c *pageTexts) begin(s *Store) {
 		c.table = make([]int32, 1<<10)
 	}
 	clear(c.table)
-	c.texts, c.groups = c.texts[:0], c.groups[:0]
+	c.texts, c.groups, c.cuts = c.texts[:0], c.groups[:0], c.cuts[:0]
 	c.first = grown(c.first, len(s.changed), cap(s.changed))
 	c.code.Reset()
 }
@@ -98,7 +99,7 @@ func (c *pageTexts) add(k *pageKey) *pageText {
 	c.texts = room(c.texts, 1, 256)[:n+1]
 	*c.slot(k) = int32(n + 1)
 	t := &c.texts[n]
-	*t = pageText{pageKey: *k, rows: len(c.groups)}
+	*t = pageText{pageKey: *k, rows: len(c.groups), cut: len(c.cuts)}
 	if f := c.first[k.page]; f > 0 && int(f) <= n && c.texts[f-1].page == k.page {
 		t.next = f
 	}
@@ -123,10 +124,11 @@ func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok b
 	if g.sending != 0 && g.sentTo != p.s {
 		v.settlePage(w)
 	}
-	switch n := len(g.ticks); {
-	case g.ticks[n-1].tick == p.s && g.ticks[n-1].of&wait != 0 || p.desk.apart:
+	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.desk.apart {
 		return 0, false
-	case v.whole.on || p.short || v.store.watch != nil || v.plan.active || v.own.latest > p.s:
+	}
+	switch {
+	case v.whole.on || p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
 	case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
 		return 0, false
@@ -136,8 +138,8 @@ func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok b
 		return 0, false
 	}
 	of, rest := wait, wait
-	if since := cmp.Or(near, g.ref); g.since <= since {
-		rest &^= g.members
+	if v.rowsSincePage(w) <= cmp.Or(near, g.ref) {
+		rest = 0
 	}
 	for ; rest != 0; rest &= rest - 1 {
 		bit, most := rest&-rest, g.ref
@@ -189,8 +191,8 @@ func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool)
 			panic("snapshot: a page with more symbols is shorter")
 		}
 	}
-	for i := len(t.cuts) - 1; i >= 0; i-- {
-		if cut := &t.cuts[i]; cut.of != 0 && p.fitsText(t, cut.bits+1, 1) {
+	for i := t.cut + t.cuts - 1; i >= t.cut; i-- {
+		if cut := &c.cuts[i]; p.fitsText(t, cut.bits+1, 1) {
 			p.copyPage(g, t, cut)
 			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
 			return false
@@ -375,7 +377,7 @@ func (p *packetWriter) composeText(t *pageText) {
 		return
 	}
 	w.Write(pageSome, pageSomeBits)
-	done, number, context, passed := pageCut{context: afterAll}, 0, afterAll, 0
+	context, passed, place := afterAll, 0, w.Bits()
 	left, rest := t.list, t.of
 	for left != 0 && rest != 0 {
 		symbol, members := 0, uint64(0)
@@ -384,23 +386,23 @@ func (p *packetWriter) composeText(t *pageText) {
 				symbol, members = symbol|1<<i, members|bit
 			}
 		}
-		if number++; symbol == 0 {
+		if symbol == 0 {
 			passed++
-		} else {
-			for ; passed > 0; passed-- {
-				w.Symbol(four, context, 0)
-				context = afterNone
-			}
-			w.Symbol(four, context, symbol)
-			for m := members; m != 0; m &= m - 1 {
-				c.body(t, m)
-			}
-			context = afterFour(symbol)
-			rest &^= members
-			done = pageCut{bits: w.Bits() - start, of: done.of | members, context: context, deltas: t.deltas, same: t.same}
+			continue
 		}
-		if at := number/cutFours - 1; number%cutFours == 0 && at < len(t.cuts) {
-			t.cuts[at] = done
+		for ; passed > 0; passed-- {
+			w.Symbol(four, context, 0)
+			context = afterNone
+		}
+		w.Symbol(four, context, symbol)
+		for m := members; m != 0; m &= m - 1 {
+			c.body(t, m)
+		}
+		context = afterFour(symbol)
+		rest &^= members
+		if at := w.Bits(); at-place >= cutBits {
+			place, t.cuts = at, t.cuts+1
+			c.cuts = append(room(c.cuts, 1, 1024), pageCut{bits: at - start, of: t.of &^ rest, context: context, deltas: t.deltas, same: t.same})
 		}
 	}
 	if t.size = w.Bits() - start; left != 0 {

@@ -107,6 +107,8 @@ func (v *View) touch(index uint32, t tick.Tick) {
 	v.alone(index) // its rows may be others now
 	v.own.touched[index] = max(v.own.touched[index], t)
 	v.own.latest = max(v.own.latest, t)
+	g := &v.pages[index/pageEntities]
+	g.since = max(g.since, t)
 	v.wait(index)
 	if len(v.store.groups.left) > 0 && v.groupBefore(index, t) != v.store.groups.at(index) {
 		v.bind(index, t)

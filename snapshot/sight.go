@@ -117,6 +117,8 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	}
 	p.generation = id.Generation
 	p.life = t
+	g := &v.pages[id.Index/pageEntities]
+	g.since = max(g.since, t)
 	v.own.reset(id.Index)
 	v.owed.unset(id.Index)
 	v.kept.unset(id.Index)

@@ -22,6 +22,7 @@ type Store struct {
 	packed [][]uint64    // per row: an absolute row as it travels, since it was first asked for
 	packs  [][]tick.Tick // per row: the since of what is packed
 	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
+	shaped []tick.Tick   // per 64 indexes: the newest of shape
 	was    []Mask        // per index: what it was before that capture
 	born   []tick.Tick   // per index: the tick of the present generation's spawn
 	moved  []movedIn     // per 64 indexes: the newest changes before this tick that are everybody's
@@ -158,6 +159,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
 	s.moved = append(s.moved, make([]movedIn, len(s.changed)-len(s.moved))...)
+	s.shaped = append(s.shaped, make([]tick.Tick, len(s.changed)-len(s.shaped))...)
 	return index, true
 }
 

@@ -40,8 +40,9 @@ type View struct {
 	tenants []tenant // of the slots
 	// went is by index when the newest record or despawn went out: apart, since
 	// each packet writes it and none a slot.
-	went  []tick.Tick
-	pages []ackPage // by index / 64; of their members slots and went tell nothing but the rows
+	went   []tick.Tick
+	recent sentPages
+	pages  []ackPage // by index / 64; of their members slots and went tell nothing but the rows
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included

@@ -7,6 +7,7 @@ func fast() []mutation {
 	return []mutation{
 		change("fast", "any number of rows goes together", many, "snapshot/ahead.go", " || rows.Count() > wire.MaxStrandRows", ""),
 		change("fast", "rows of any number of lanes go together", many, "snapshot/ahead.go", "s.widths[m.next()] > wire.MaxStrandLanes", "s.widths[m.next()] > 64"),
+		change("fast", "what cannot go together is encoded together", many, "snapshot/page_texts.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
 			"snapshot/desk.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
 

@@ -3,32 +3,65 @@ package switchoff
 // pages switches off when a tick of a page may be named, what has to be so that a record may be in a list, and when the text of a page is copied.
 func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
+	const rows = "TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList"
+	const rests, leaks = "TestListsOverPagesThatRest", "TestNothingHiddenChangesAByte"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
-			"snapshot/ack_pages.go", "return b.acked == b.sent && b", "return b.acked > 0 && b"),
+			"snapshot/sent_pages.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/ack_pages.go", "if b.sent++; b.acked > 0 {", "if b.sent++; false {"),
+			"snapshot/sent_pages.go", "b.acked > 0 && (g.ref", "b.acked > 1<<15 && (g.ref"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/ack_pages.go", " && b.tick > g.lost }", " }"),
+			"snapshot/sent_pages.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
-			"snapshot/ack_pages.go", "i >= 0 && g.ref-g.ticks[i].tick <= mostNear", "i >= 0"),
+			"snapshot/sent_pages.go", "g.ref != tick.None && t-g.ref <= mostNear", "g.ref != tick.None"),
+
+		change("pages", "an older N than the one there is takes its place", complete,
+			"snapshot/sent_pages.go", "t > g.near && t < g.ref", "t < g.ref"),
+		change("pages", "a list is continued over a page that forgot R", "TestAListEndsBeforeAPageThatForgotR",
+			"snapshot/list.go", " || !p.v.recent.has(l.ref)", ""),
+		change("pages", "no more ticks are remembered where acknowledgements take long", "TestAPageRemembersTicksInBoundedMemory",
+			"snapshot/sent_pages.go", "2*int(min(ticks, mostTicks)) < n", "true"),
+		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
+			"snapshot/view.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 
 		change("pages", "N is named out of the window", alike,
 			"snapshot/list.go", " || p.s-g.near >= p.v.store.cfg.Window", ""),
+		change("pages", "the client reads lists of ticks from before its loss", "TestAListOfATickFromBeforeALossHasNoBaseline",
+			"snapshot/read_lists.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {"),
 
+		change("pages", "who got other rows since N is copied", rows,
+			"snapshot/page_texts.go", "if v.rowsSince(firstOf(w, rest)) > most {", "if most < 0 {"),
+		change("pages", "members that got other rows since N are copied", rows,
+			"snapshot/page_texts.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),
+		change("pages", "who got other rows since R is in a list", rows,
+			"snapshot/record.go", " || p.again && v.rowsSince(index) > base {", " {"),
+		change("pages", "who got other rows since N is in a list", rows,
+			"snapshot/record.go", "return near, p.v.rowsSince(index) <= near", "return tick.None, true"),
+		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
+			"snapshot/ack_pages.go", "shape = v.own.shape[index] //", "_ = v.own.shape[index] //"),
+		change("pages", "what is hidden of an entity is copied", twins+"/personal",
+			"snapshot/page_texts.go", "case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:", "case false:"),
+		change("pages", "what is lost in its own tick is copied in it", "TestRule1WhatIsLostOfAPageThatIsCutWaits",
+			"snapshot/page_texts.go", "b != nil && b.of&wait != 0 || p.desk.apart {", "b == nil && b != nil || p.desk.apart {"),
 		change("pages", "a packet has more groups of a page than there is room to note", "TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor",
 			"snapshot/page_texts.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
+
+		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", "l.ref <= g.lost || g.at(l.ref) != nil:", "l.ref <= g.lost:"),
+		change("pages", "a list goes on over a page that rests without a code", rests, "snapshot/list.go", "\t\tl.none++\n", ""),
+		change("pages", "a list goes on over a page of which R is forgotten", "TestAListEndsBeforeAPageThatForgotR",
+			"snapshot/list.go", "case l.ref <= g.lost || g.at", "case g.at"),
 
 		text("other entities are written", "of", " ^ k.of*0x9E3779B97F4A7C15"),
 		text("other entities have a record of R", "list", ""),
 		text("other entities have a record of N", "nearOf", ""),
 		text("R is another", "ref", " ^ uint64(k.ref)<<20"),
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
+		text("T' is another", "lean", " ^ uint64(k.lean)").by("TestRule3PagesOfDifferentSecondVersionsShareNoText"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
-			"snapshot/page.go", "if number%cutFours == 0 && fine.at == c.at {", "if fine.at == c.at {"),
-		change("pages", "a page is cut behind each two fours where it is copied", twins,
-			"snapshot/page_texts.go", "number/cutFours - 1; number%cutFours == 0 && at", "number/2 - 1; number%2 == 0 && at"),
+			"snapshot/page.go", "at-place >= cutBits", "at-place >= 0"),
+		change("pages", "a page is cut elsewhere where it is copied", twins,
+			"snapshot/page_texts.go", "at-place >= cutBits", "at-place >= cutBits/2"),
 		change("pages", "a text is of the tick before", twins,
 			"snapshot/page_texts.go", "if c.tick != p.s {", "if c.tick == tick.None {"),
 	}
@@ -41,5 +74,11 @@ func text(off, field, hashed string) mutation {
 	if hashed != "" {
 		m.edits = append(m.edits, edit{"snapshot/page_texts.go", hashed, ""})
 	}
+	return m
+}
+
+// by is a mutation that another test misses.
+func (m mutation) by(test string) mutation {
+	m.test = test
 	return m
 }

@@ -23,7 +23,7 @@ const tree = "../.."
 
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(), budgets(),
-		messages(), memory(), handshake(), games(), presses(), pages(), fast(), kernels())
+		messages(), memory(), handshake(), games(), presses(), promises(), pages(), fast(), kernels())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.
@@ -62,7 +62,7 @@ func TestTheListIsOfThisTree(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, there, "the list is stale: %s has no %s", m.folder(), m.test)
 	}
-	for _, rule := range []string{"rule 1", "rule 2", "rule 3", "rule 4", "rule 5", "rule 6", "rule 7", "rule 8", "groups", "ties", "sight", "leaks", "messages", "memory", "handshake", "games", "pages", "fast", "kernels", "marks"} {
+	for _, rule := range []string{"rule 1", "rule 2", "rule 3", "rule 4", "rule 5", "rule 6", "rule 7", "rule 8", "groups", "ties", "sight", "leaks", "messages", "memory", "handshake", "games", "promises", "pages", "fast", "kernels", "marks"} {
 		require.True(t, slices.ContainsFunc(lists(), func(m mutation) bool { return m.rule == rule }), rule)
 	}
 }

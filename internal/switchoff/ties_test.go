@@ -3,7 +3,7 @@ package switchoff
 // ties switches off what keeps despawns and departures with what changed of the others of a group, and that a group finds room.
 func ties() []mutation {
 	const dies, starved = "TestWhoPicksAnItemUpIsNeverSeenWithBothOrNeither", "TestAGroupIsNotStarvedByDespawns"
-	const nothing, twins = "TestWhatTiesNothing", "TestSharedPagesAndDesksChangeNoBit"
+	const nothing = "TestWhatTiesNothing"
 	return []mutation{
 		change("ties", "the end of a life goes by itself", "TestMembersThatDieTogetherAreGoneTogether",
 			"snapshot/sight.go", "v.due(index, t)\n\tv.bind(index, t)\n", "v.due(index, t)\n"),
@@ -21,6 +21,12 @@ func ties() []mutation {
 			"snapshot/ties.go", "if v.visible.has(index) && v.moved(index) > v.base(index) {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
 			"snapshot/acked.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
+		{rule: "ties", off: "an acknowledged record stays tied", test: "TestWhoGoesFromGroupToGroupIsSeenToByBoth", edits: []edit{
+			{"snapshot/acked.go", "if v.ties.n > 0 {", "if false {"},
+			{"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"},
+		}},
+		change("ties", "what is acknowledged together stays tied", "TestWhatIsAcknowledgedTogetherIsTiedNoMore",
+			"snapshot/ack_pages.go", "if v.ties.n > 0 {", "if false {"),
 		change("ties", "what is tied goes with its list", "TestSharedListsLeaveOutWhatIsTied",
 			"snapshot/page.go", "v.groupOf(index) != nil || v.ties.has(index)", "v.groupOf(index) != nil"),
 		change("ties", "what has the room of a run is not kept", "TestTheRoomOfARunIsKeptBesideDespawns",

@@ -1,0 +1,30 @@
+package switchoff
+
+// promises switches off what games are told: of panics, of what nobody may write or drive twice, and how a host's player joins.
+func promises() []mutation {
+	const panics, answers = "TestOnErrorGetsThePanicOfAHandler", "TestUnknownQuestionsAreRefused"
+	return []mutation{
+		change("promises", "the log of a panic has no stack", "TestCase15HandlerPanics",
+			"report.go", `"stack", string(err.Stack))`, `"stack", "")`),
+		change("promises", "OnError gets no stack", panics, "contain.go", "Stack: debug.Stack()}", "Stack: debug.Stack()[:0]}"),
+		change("promises", "OnError is not told of a panic", panics,
+			"report.go", "string(err.Stack))\n\tfor _, f := range r.onError {", "string(err.Stack))\n\tfor _, f := range r.onError[:0] {"),
+		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
+			"ecs/tolerate.go", "\tfor ; rows != 0; rows &= rows - 1 {\n\t\ta.watch.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows &= rows - 1 {\n\t\ta.watch.note(Problem{\n\t\t\tKind: LocallyAdded"),
+		change("promises", "an open query at a server is not reported", "TestLockedServerWorldIsReported",
+			"ecs/watch.go", "if locked && !w.locked {", "if false {"),
+		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",
+			"ecs/watch.go", "if locked && !w.locked {", "if locked {"),
+		change("promises", "two groups drive one server", "TestTwoGroupsForOneEndAreRefused",
+			"systems/group.go", "if !end.Attach() {", "if !end.Attach() && false {"),
+		change("promises", "a loop has no frames", "TestRunnerRefusesARateOfNoFrames", "systems/runner.go", "\tif rate < 1 {\n\t\tpanic(", "\tif false {\n\t\tpanic("),
+		change("promises", "a host's player joins when the host is made", "TestHostJoinsInItsFirstFrame",
+			"systems/host.go", "\t\treturn nil, netcode.ErrHost\n\t}\n", "\t\treturn nil, netcode.ErrHost\n\t}\n\tif err := netcode.Host(server, client); err != nil {\n\t\treturn nil, err\n\t}\n"),
+		change("promises", "a server's log does not tell how a client's protocol differs", "TestWrongProtocolNamesTheFirstDifference",
+			"server_handshake.go", "return s.protocol.difference(hello.Digest)", `return ""`),
+		change("promises", "the clock is sampled by each packet", "TestSyncSamplesATickOnce",
+			"tick/sync.go", "if s.seen.filled > 0 && server <= s.newest && s.newest-server < Tick(s.config.Rate) {", "if false {"),
+		change("promises", "a question of an unknown type has no answer", answers,
+			"gate.go", "if a.Header.Flags&wire.FlagCall != 0 {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)", "if false {\n\t\tc.postRefusal(c.from, peer.Post{Stage: a.Header.Stage, Channel: a.Channel, Call: a.Call}, errNobody)"),
+	}
+}
