@@ -357,7 +357,7 @@ func (a *Apply) putStretch(c *column, d *due) {
 			w.same = c.scatter(a.berths.slots[d.index:][:d.n], lanes, stride, end-first, w.same)
 			return
 		}
-		if d.slot >= 0 && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot+d.n)), lanes, stride, int(d.n)) {
+		if d.slot >= 0 && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot+d.n)), lanes, stride, int(d.n), nil) {
 			w.same = c.keepOthers(int(d.slot), int(d.n), w.same)
 			return
 		}

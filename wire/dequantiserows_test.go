@@ -33,12 +33,20 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 			p.Dequantise(row, unsafe.Pointer(&want[k]))
 		}
 		memory := unsafe.Slice((*byte)(unsafe.Pointer(&got)), unsafe.Sizeof(got))
-		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n))
+		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n, nil))
 		require.Equal(t, want, got)
+		order := random.Perm(n)
+		places := make([]int32, n)
+		for k, of := range order {
+			places[k] = int32(of)
+			p.Dequantise(lanes[of*stride:][:p.Lanes()], unsafe.Pointer(&want[k]))
+		}
+		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n, places))
+		require.Equal(t, want, got, "in an order")
 	}
 	for _, other := range []*Plan{deltaPlan[readerHealth](t), deltaPlan[lone](t)} {
 		memory := make([]byte, 8)
-		require.False(t, other.DequantiseRows(memory, []uint32{1}, 1, 1))
+		require.False(t, other.DequantiseRows(memory, []uint32{1}, 1, 1, nil))
 		require.Equal(t, make([]byte, 8), memory)
 	}
 }

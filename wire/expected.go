@@ -32,6 +32,7 @@ type expectedRow struct {
 	symbols []uint16
 	tokens  [groupLanes][]uint16
 	most    [groupLanes]uint64 // the largest legal number of each lane
+	top     [groupLanes]int64  // the largest of its bits
 	lanes   []deltaLane
 	delta   *Delta
 	at      int  // its first lane, of those of an entity
@@ -39,6 +40,7 @@ type expectedRow struct {
 	age     int64
 	span    int64
 	turn    bool
+	class   int // 1 + the class of age that all is ready for; 0: none
 }
 
 // Where in a cell, above the 32 bits of what the lane is expected to be, there is what.
@@ -64,7 +66,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 			row.odd = 1
 		}
 		for k := range d.lanes {
-			row.most[k] = d.lanes[k].most
+			row.most[k], row.top[k] = d.lanes[k].most, d.top(k)
 			if of := d.lanes[k].read; of != nil {
 				row.tokens[k] = of.entries
 			}
@@ -142,12 +144,15 @@ func (e *expectedRow) contexts(n, class int, unknown bool) {
 	if !d.expects {
 		return
 	}
-	for i := range d.lanes {
-		if of := d.lanes[i].read; of != nil {
-			of.wantClass(class)
+	if e.class != class+1 {
+		for i := range d.lanes {
+			if of := d.lanes[i].read; of != nil {
+				of.wantClass(class)
+			}
 		}
+		e.which.wantClass(class)
+		e.class = class + 1
 	}
-	e.which.wantClass(class)
 	count := d.groups[0].count
 	for k := range e.context {
 		of := int(e.moved[k])
@@ -160,17 +165,17 @@ func (e *expectedRow) contexts(n, class int, unknown bool) {
 
 // expectLines is expect for lanes that go on in a straight line.
 func (e *expectedRow) expectLines(n, stride int, base, before []uint32, first int, age, span int64) {
-	straight, lanes := age|span == 1, e.lanes
+	lanes := e.lanes
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		moved, cells := uint32(0), e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
 		for i := range lanes {
 			from := int64(base[row+i])
 			movement := from - int64(before[row+i])
 			moved |= bit(movement != 0) << i
-			if !straight {
-				movement = divide(movement*age, span)
+			if movement *= age; span != 1 {
+				movement = divide(movement, span)
 			}
-			cells[i&3] = laneCell(min(max(from+movement, 0), 1<<(lanes[i].bits&63)-1), first, movement)
+			cells[i&3] = laneCell(min(max(from+movement, 0), e.top[i&3]), first, movement)
 		}
 		e.moved[k&(MaxExpected-1)] = uint8(moved)
 	}
@@ -197,14 +202,20 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first in
 		v := int64(math.Sqrt(float64(max(2*m*m-a*a-b*b-c*c, 0))))
 		dot := x*a + y*b + z*c + w*v
 		a, b, c, v = x-a, y-b, z-c, w-v
-		if age|span != 1 {
+		switch most := 4 * m; {
+		case span != 1:
 			a, b, c, v = d.far(a, age, span), d.far(b, age, span), d.far(c, age, span), d.far(v, age, span)
+		case age != 1:
+			a, b = min(max(a*age, -most), most), min(max(b*age, -most), most)
+			c, v = min(max(c*age, -most), most), min(max(v*age, -most), most)
 		}
 		moved := a | b | c | v
 		a, b, c, v = x+a, y+b, z+c, w+v
 		length := whole
-		if moved != 0 {
-			length = root(uint64(a*a+b*b+c*c+v*v) << 16)
+		if square := a*a + b*b + c*c + v*v; moved != 0 && square < 1<<36 { // the root is below 2^26: no rounding makes it a whole number
+			length = uint64(math.Sqrt(float64(square << 16)))
+		} else if moved != 0 {
+			length = root(uint64(square) << 16)
 		}
 		cells := e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
 		if dot < 0 || v < 0 || length == 0 || r1[0] != r2[0] {
