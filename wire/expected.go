@@ -40,7 +40,8 @@ type expectedRow struct {
 	age     int64
 	span    int64
 	turn    bool
-	class   int // 1 + the class of age that all is ready for; 0: none
+	wide    *turnBatch // nil: rotations are extrapolated one by one
+	class   int        // 1 + the class of age that all is ready for; 0: none
 }
 
 // Where in a cell, above the 32 bits of what the lane is expected to be, there is what.
@@ -56,14 +57,21 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 	g.symbols = g.which.entries
 	for i, d := range deltas {
 		row := &g.rows[i]
-		*row = expectedRow{delta: d, at: at[i], odd: 1}
+		*row = expectedRow{delta: d, at: at[i], odd: 1, wide: row.wide}
 		if !d.canExpect() {
+			row.wide = nil
 			continue
 		}
 		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
 		row.symbols = row.which.entries
 		if row.turn = d.row == rowTurn; row.turn {
 			row.odd = 1
+		}
+		switch {
+		case !row.turn || !wide():
+			row.wide = nil
+		case row.wide == nil:
+			row.wide = new(turnBatch)
 		}
 		for k := range d.lanes {
 			row.most[k], row.top[k] = d.lanes[k].most, d.top(k)
@@ -131,6 +139,8 @@ func (e *expectedRow) expect(n, stride int, base, before []uint32, first int, ag
 		for k, at := 0, 0; k < n; k, at = k+1, at+stride {
 			e.moved[k] = uint8(bit(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
 		}
+	case e.wide != nil && age <= widest && span <= widest:
+		e.expectTurnsWide(n, stride, base, before, first, age, span)
 	case e.turn:
 		e.expectTurns(n, stride, base, before, first, age, span)
 	default:
@@ -186,6 +196,41 @@ func laneCell(expected int64, first int, movement int64) uint64 {
 	side := uint64(movement >> 63)
 	context := uint(first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses
 	return uint64(context)<<(cellContext+decoderBits) | side&1<<cellSign | uint64(expected)
+}
+
+// turnBatch is what the assembly for columns of rotations works on.
+type turnBatch struct {
+	strands Strands
+	column  Column
+}
+
+// expectTurnsWide is expectTurns several rows at a time, where the processor is made for that.
+func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, first int, age, span int64) {
+	s, c, d := &e.wide.strands, &e.wide.column, e.delta
+	s.n = n
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
+		moved := uint8(bit(r1[0] != r2[0]) | bit(r1[1] != r2[1])<<1 | bit(r1[2] != r2[2])<<2 | bit(r1[3] != r2[3])<<3)
+		e.moved[k&(MaxExpected-1)] = moved
+		at := k & (MaxExpected - 1) * groupLanes
+		*(*[4]uint32)(c.base[at:]), *(*[4]uint32)(c.before[at:]) = *r1, *r2
+		c.differ[k&(MaxExpected-1)] = moved<<groupLanes | 0xE // as if all but the one that is left out changed
+	}
+	t := turnNumbers{d.m, int64(bit(age|span == 1)), float64(age), float64(span/2) + 0.5, 1 / float64(span), float64(4 * d.m), float64(2 * d.m * d.m), float64(d.length)}
+	aimWide(s, c, &t)
+	partsWide(s, c, &t)
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		k := k & (MaxExpected - 1)
+		r1, from, cells := (*[4]uint32)(base[row:]), (*[4]uint32)(s.from[k*groupLanes:]), e.cells[k*groupLanes:][:groupLanes]
+		if s.usual[k] == 0 {
+			e.expectOddTurn(cells, r1, (*[4]uint32)(before[row:]), first, age, span)
+			continue
+		}
+		for i := 1; i < groupLanes; i++ {
+			movement := int64(int32(r1[i] - from[i]))
+			cells[i] = laneCell(int64(r1[i])+movement, first, movement)
+		}
+	}
 }
 
 // expectTurns is expect for rotations. It does what rotation does where both rows leave out the same component and none is turned over; the others are

@@ -12,6 +12,8 @@ type RowReader struct {
 	at  int    // the next byte of buf that is not in acc
 	acc uint64 // bits next to be read; above n some that come after them
 	n   uint   // how many
+
+	miss uint // Versions.Miss
 }
 
 // Begin begins with what is left of a reader.
@@ -33,86 +35,99 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 // Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, where T' is leaned on, before
 // at T'. It returns false where Delta.Read would for one of them, or the bits end.
 func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
-	buf, at, acc, n, miss := q.buf, q.at, q.acc, q.n, uint(0)
 	k &= MaxExpected - 1
+	q.miss = 0
 	copy(lanes, base)
 	for i := range groups {
 		g := &groups[i]
-		if at+8 > len(buf) || n >= 56 {
-			at, acc, n = refillLast(buf, at, acc, n)
-		} else {
-			acc |= binary.LittleEndian.Uint64(buf[at:]) << (n & 63)
-			at, n = at+int((63-n)>>3), n|56
-		}
-		entry := uint(g.symbols[uint(g.context[k])|uint(acc&(1<<decoderBits-1))])
+		q.refill()
+		entry := uint(g.symbols[uint(g.context[k])|uint(q.acc&(1<<decoderBits-1))])
 		if entry == 0 {
-			entry = g.which.long(uint(g.context[k]), acc)
+			entry = g.which.long(uint(g.context[k]), q.acc)
 		}
-		if entry&lengthMask > n {
+		if entry&lengthMask > q.n {
 			return false
 		}
-		acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
+		q.acc, q.n = q.acc>>(entry&lengthMask), q.n-entry&lengthMask
 		for changed := entry >> rawShift; changed != 0; changed &= changed - 1 {
-			row := &g.rows[bits.TrailingZeros(changed)&(len(g.rows)-1)]
-			if at+8 > len(buf) || n >= 56 {
-				at, acc, n = refillLast(buf, at, acc, n)
-			} else {
-				acc |= binary.LittleEndian.Uint64(buf[at:]) << (n & 63)
-				at, n = at+int((63-n)>>3), n|56
-			}
-			entry, to := row.odd<<rawShift, lanes[row.at:]
-			if row.which != nil {
-				entry = uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
-				if entry == 0 {
-					entry = row.which.long(uint(row.context[k]), acc)
-				}
-			}
-			changed := entry >> rawShift
-			if changed&row.odd != 0 {
-				r := BitReader{buf: buf[at:], acc: acc & (1<<n - 1), n: n}
-				if !row.read(&r, to, base, before, &miss) {
+			row := &g.rows[bits.TrailingZeros(changed)&(MaxGroupRows-1)]
+			q.refill()
+			if row.which == nil {
+				if !q.rare(row, lanes, base, before) {
 					return false
 				}
-				buf, at, acc, n = r.buf, 0, r.acc, r.n
-				continue
-			}
-			if entry&lengthMask > n || changed == 0 {
-				return false
-			}
-			acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
-			for ; changed != 0; changed &= changed - 1 {
-				if n < MaxCodeLength {
-					at, acc, n = refillLast(buf, at, acc, n)
-				}
-				i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
-				cell := row.cells[uint(k)<<2|i]
-				context := uint(cell>>cellContext) + miss<<decoderBits
-				entry := uint(row.tokens[i][context&(1<<16-1)|uint(acc&(1<<decoderBits-1))])
-				if entry == 0 {
-					entry = row.lanes[i].read.long(context, acc)
-				}
-				raw := entry >> rawShift & rawMask
-				size := entry&lengthMask + raw
-				if size > n {
-					if at, acc, n = refillLast(buf, at, acc, n); size > n {
-						return false
-					}
-				}
-				magnitude := uint64(entry>>topShift&3)<<raw | acc>>(entry&lengthMask)&(1<<raw-1)
-				acc, n = acc>>(size&63), n-size
-				sign := -(uint64(entry>>signShift&1) ^ cell>>cellSign&1)
-				now := uint64(uint32(cell)) + (magnitude ^ sign - sign)
-				if now > row.most[i] || uint32(now) == to[i] {
-					return false
-				}
-				to[i], miss = uint32(now), entry>>missShift
-			}
-			if row.turn && !row.legalTurn((*[4]uint32)(to)) {
+			} else if !q.row(row, k, lanes, base, before) {
 				return false
 			}
 		}
 	}
-	q.buf, q.at, q.acc, q.n = buf, at, acc, n
+	return true
+}
+
+// row reads a row that differs.
+func (q *RowReader) row(row *expectedRow, k int, lanes, base, before []uint32) bool {
+	acc, n, miss := q.acc, q.n, q.miss
+	entry := uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
+	if entry == 0 {
+		entry = row.which.long(uint(row.context[k]), acc)
+	}
+	to, changed := lanes[row.at:], entry>>rawShift
+	if changed&row.odd != 0 {
+		return q.rare(row, lanes, base, before)
+	}
+	if entry&lengthMask > n || changed == 0 {
+		return false
+	}
+	acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
+	for ; changed != 0; changed &= changed - 1 {
+		if n < MaxCodeLength {
+			q.at, acc, n = refillLast(q.buf, q.at, acc, n)
+		}
+		i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
+		cell := row.cells[uint(k)<<2|i]
+		context := uint(cell>>cellContext) + miss<<decoderBits
+		entry := uint(row.tokens[i][context&(1<<16-1)|uint(acc&(1<<decoderBits-1))])
+		if entry == 0 {
+			entry = row.lanes[i].read.long(context, acc)
+		}
+		raw := entry >> rawShift & rawMask
+		size := entry&lengthMask + raw
+		if size > n {
+			if q.at, acc, n = refillLast(q.buf, q.at, acc, n); size > n {
+				return false
+			}
+		}
+		magnitude := uint64(entry>>topShift&3)<<raw | acc>>(entry&lengthMask)&(1<<raw-1)
+		acc, n = acc>>(size&63), n-size
+		sign := -(uint64(entry>>signShift&1) ^ cell>>cellSign&1)
+		now := uint64(uint32(cell)) + (magnitude ^ sign - sign)
+		if now > row.most[i] || uint32(now) == to[i] {
+			return false
+		}
+		to[i], miss = uint32(now), entry>>missShift
+	}
+	q.acc, q.n, q.miss = acc, n, miss
+	return !row.turn || row.legalTurn((*[4]uint32)(to))
+}
+
+// refill brings 56 bits into the accumulator, or all that are left.
+func (q *RowReader) refill() {
+	if at := q.at; at+8 <= len(q.buf) && q.n < 56 {
+		q.acc |= binary.LittleEndian.Uint64(q.buf[at:]) << (q.n & 63)
+		q.at, q.n = at+int((63-q.n)>>3), q.n|56
+		return
+	}
+	q.at, q.acc, q.n = refillLast(q.buf, q.at, q.acc, q.n)
+}
+
+// rare reads a row by Delta.Read.
+func (q *RowReader) rare(row *expectedRow, lanes, base, before []uint32) bool {
+	var r BitReader
+	q.End(&r)
+	if !row.read(&r, lanes[row.at:], base, before, &q.miss) {
+		return false
+	}
+	q.buf, q.at, q.acc, q.n = r.buf, 0, r.acc, r.n
 	return true
 }
 
