@@ -25,16 +25,16 @@ var (
 	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
 )
 
-// UnstorableError says that a field of a component has a value that cannot travel; nothing was stored.
+// UnstorableError says that a field of a component or an input has a value that cannot travel; nothing was stored.
 type UnstorableError struct {
-	Name   string           // Wire name of the component.
-	Field  string           // Path within the component.
+	Name   string           // Wire name of the component or input.
+	Field  string           // Path within it.
 	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
 }
 
 // Error implements error.
 func (e *UnstorableError) Error() string {
-	return fmt.Sprintf("netcode: field %s of component %s is %s", e.Field, e.Name, e.Reason)
+	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
 }
 
 // explicit is what game code has said and no capture has taken in yet.

@@ -81,7 +81,7 @@ func TestPutRefuses(t *testing.T) {
 	require.ErrorIs(t, netcode.Put[chat](s, id, nil), netcode.ErrNoComponent)
 	require.ErrorIs(t, netcode.Put(s, id, &follows{}), netcode.ErrHoldsHandles)
 	err = netcode.Put(s, id, &position{Y: float32(math.NaN())})
-	require.Equal(t, "netcode: field Y of component position is not finite", err.Error())
+	require.Equal(t, "netcode: field Y of position is not finite", err.Error())
 	require.NoError(t, netcode.Put(s, id, &homing{At: other}))
 	s.Store().Begin(7)
 	s.Publish()

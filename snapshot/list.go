@@ -138,7 +138,7 @@ func (p *packetWriter) pass(g *ackPage, w uint32) {
 	case !l.open:
 	case g.ref == l.ref:
 		l.none++
-	case l.ref <= g.lost || !p.v.recent.has(l.ref) || p.v.recent.at(l.ref, w) != nil:
+	case !p.v.recent.has(l.ref) || p.v.recent.at(l.ref, w) != nil:
 		p.endList() // nobody knows what the client holds of it
 	}
 }

@@ -136,6 +136,30 @@ func TestAListEndsBeforeAPageThatHasRecordsOfR(t *testing.T) {
 	})
 }
 
+// A page that rests has the same R as its neighbours: a list goes on over it, and has a code for it.
+func TestAListTellsOfAPageThatRests(t *testing.T) {
+	bothWays(t, func(d *duo) (payloads [][]byte) {
+		var ids []wire.NetworkID
+		d.next(func() {
+			for range 4 * pageEntities {
+				ids = append(ids, d.spawn(1))
+			}
+		})
+		d.next(func() { d.moveAll(ids, 3) })
+		d.next(func() { d.moveAll(ids, 4) })
+		for i := range 4 {
+			require.EqualValues(t, 3, d.view.pages[i].ref)
+		}
+		payloads = d.next(func() {
+			d.moveAll(ids[:pageEntities], 5)
+			d.moveAll(ids[3*pageEntities:], 5)
+		})
+		require.Len(t, payloads, 1, "one list has them all")
+		d.requireSame(ids)
+		return payloads
+	})
+}
+
 // Rule 1: a packet ends within a page and is lost before the rest of the page is written: the rest alone is sent in this tick.
 func TestRule1WhatIsLostOfAPageThatIsCutWaits(t *testing.T) {
 	bothWays(t, func(d *duo) (payloads [][]byte) {
