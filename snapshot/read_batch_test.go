@@ -154,3 +154,30 @@ func FuzzBatches(f *testing.F) {
 		require.Equal(t, holding(twins.slow), holding(twins.fast))
 	})
 }
+
+// A record of a list is about the entity that R's record was about, though another lives at its index now: that one stays.
+func TestBatchesAreOfWhoWasThere(t *testing.T) {
+	cfg, schema, past, next := batchGame(t)
+	twins := newRunTwins(schema, cfg)
+	for _, p := range past {
+		require.True(t, twins.read(t, p))
+	}
+	buf := make([]byte, 100)
+	w := wire.NewBitWriter(buf)
+	w.Write(7, 16)
+	w.Write(0, 3) // neither a resync nor despawns nor lists
+	symbol, raw, bits := gapSymbol(20, true)
+	schema.codes.gap.Write(&w, 0, symbol)
+	w.Write(raw, bits)
+	w.Bool(false)
+	w.Var(2)
+	w.Write(1, uint(schema.Rows()))
+	schema.Plan(0).WriteRow(&w, []uint32{1, 2, 3})
+	schema.codes.gap.Write(&w, 0, gapEnd)
+	require.True(t, twins.read(t, buf[:w.Finish()]))
+	require.EqualValues(t, 2, twins.fast.Entity(20).ID.Generation)
+	require.True(t, twins.read(t, next[0]))
+	require.EqualValues(t, 2, twins.fast.Entity(20).ID.Generation)
+	require.Equal(t, []uint32{1, 2, 3}, twins.fast.Row(20, 0))
+	twins.same(t, runEntities)
+}
