@@ -94,7 +94,10 @@ func grown[T any](s []T, need, want int) []T {
 	if need <= cap(s) {
 		return s[:need]
 	}
-	next := make([]T, need, max(need+need/2, want))
+	if want < need {
+		want = need + need/2
+	}
+	next := make([]T, need, want)
 	copy(next, s)
 	return next
 }

@@ -36,12 +36,13 @@ type wordOf struct {
 	of   uint64
 }
 
-// sentRing remembers what the last packets carried, in constant memory: an
+// sentRing remembers what the last packets carried, in bounded memory: an
 // acknowledgement turns a packet's records into baselines, a loss puts them
 // back into unsent. Where that memory is full of pending packets nothing is sent.
 type sentRing struct {
-	packets []sentPacket // by sequence modulo length, a power of two that grows up to the capacity
-	groups  []sentGroup  // by position modulo length, a power of two; as many again behind them, up to the capacity
+	packets []sentPacket // by sequence modulo length, a power of two
+	groups  []sentGroup  // by position modulo length, a power of two
+	most    int          // packets that are remembered at most; of groups, as many as they have on average
 	next    uint64       // position of the next group
 	oldest  uint64       // sequence of the oldest packet whose entries are held
 	newest  uint64
@@ -52,8 +53,8 @@ type sentRing struct {
 const (
 	entriesPerPacket = 32
 	maxRecords       = 1024
-	firstEntries     = 4 * maxRecords // of the room that is used at first: the less of it, the nearer it is
-	firstPackets     = 64             // of those
+	firstEntries     = 2 * maxRecords // the room there is at first
+	firstPackets     = 64
 	maxSpan          = math.MaxUint16
 )
 
@@ -61,11 +62,7 @@ func newSentRing(packets int) sentRing {
 	for packets&(packets-1) != 0 {
 		packets++ // as the connection's own ring, so that both forget together
 	}
-	most := firstEntries
-	for most < packets*entriesPerPacket {
-		most *= 2
-	}
-	return sentRing{packets: make([]sentPacket, min(firstPackets, packets), packets), groups: make([]sentGroup, firstEntries, most)}
+	return sentRing{packets: make([]sentPacket, min(firstPackets, packets)), groups: make([]sentGroup, firstEntries), most: packets}
 }
 
 // get finds a packet that is still remembered.
@@ -128,29 +125,29 @@ func (r *sentRing) fits() bool {
 	return r.next+maxRecords-p.first <= uint64(len(r.groups))
 }
 
-// remember doubles the room for packets, up to what was made at the start.
+// remember doubles the room for packets, up to the most.
 func (r *sentRing) remember() bool {
 	n := len(r.packets)
-	if n == cap(r.packets) {
+	if n >= r.most {
 		return false
 	}
-	r.packets = r.packets[:2*n]
-	for i, p := range r.packets[:n] {
-		if to := int(p.seq % uint64(2*n)); to != i && p.seq != 0 {
-			r.packets[to], r.packets[i] = p, sentPacket{}
+	old := r.packets
+	r.packets = make([]sentPacket, 2*n)
+	for _, p := range old {
+		if p.seq != 0 {
+			r.packets[p.seq%uint64(2*n)] = p
 		}
 	}
 	return true
 }
 
-// grow doubles the room for entries, up to what was made at the start.
+// grow doubles the room for entries, up to what the most packets have on average.
 func (r *sentRing) grow() bool {
 	n := len(r.groups)
-	if r.get(r.oldest) == nil || n == cap(r.groups) {
+	if r.get(r.oldest) == nil || n >= max(2*firstEntries, r.most*entriesPerPacket) {
 		return false
 	}
-	r.groups = r.groups[:2*n]
-	copy(r.groups[n:], r.groups[:n]) // a position is now in the one half or in the other
+	r.groups = append(append(make([]sentGroup, 0, 2*n), r.groups...), r.groups...) // a position is now in the one half or in the other
 	return true
 }
 

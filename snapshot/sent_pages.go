@@ -16,7 +16,7 @@ type sentPages struct {
 }
 
 const (
-	// firstTicks and mostTicks bound how many ticks are remembered: at least twice as many as acknowledgements take.
+	// firstTicks and mostTicks bound how many ticks are remembered: more than acknowledgements take.
 	firstTicks = 32
 	mostTicks  = 256
 )
@@ -55,7 +55,7 @@ func (s *sentPages) begin(t tick.Tick, w uint32, count, want int) *sentPage {
 // late makes room for more ticks where an acknowledgement took so many.
 func (s *sentPages) late(ticks tick.Tick) {
 	n := len(s.ticks)
-	if n == 0 || n == mostTicks || 2*int(min(ticks, mostTicks)) < n {
+	if n == 0 || n == mostTicks || ticks < tick.Tick(n) {
 		return
 	}
 	old := *s

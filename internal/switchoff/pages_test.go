@@ -21,7 +21,7 @@ func pages() []mutation {
 		change("pages", "a list is continued over a page that forgot R", "TestAListEndsBeforeAPageThatForgotR",
 			"snapshot/list.go", "!p.v.recent.has(l.ref) || ", ""),
 		change("pages", "no more ticks are remembered where acknowledgements take long", "TestAPageRemembersTicksInBoundedMemory",
-			"snapshot/sent_pages.go", "2*int(min(ticks, mostTicks)) < n", "true"),
+			"snapshot/sent_pages.go", " || ticks < tick.Tick(n) {", " || ticks > 0 {"),
 		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
 			"snapshot/view.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 
