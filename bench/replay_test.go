@@ -27,8 +27,16 @@ func recordClient(tb testing.TB, s realScene, n realNetwork, ticks int) (*snapsh
 	return r.game.store.Schema(), all
 }
 
+// heapInUse is the bytes of the heap that are in use.
+func heapInUse() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
 // BenchmarkClient reads and applies what one client receives, without a server beside it, again and again. It reports the processor's time of
-// the fastest pass.
+// the fastest pass, and the memory of a client with its world.
 func BenchmarkClient(b *testing.B) {
 	s := realScene{entities: realApplyEntities, clients: 1, moving: 1}
 	real := realNetwork{loss: 0.05, jitter: 1, classes: 4, seed: 1}
@@ -36,8 +44,9 @@ func BenchmarkClient(b *testing.B) {
 		schema, all := recordClient(b, s, n, realWarmUp+replayTicks)
 		for _, apply := range []bool{false, true} {
 			b.Run(name+map[bool]string{false: "/read", true: "/apply"}[apply], func(b *testing.B) {
-				fastest := math.Inf(1)
+				fastest, memory := math.Inf(1), float64(0)
 				for range b.N {
+					began := heapInUse()
 					world := ecs.NewWorld(1024)
 					replica := snapshot.NewReplica(schema, s.config(), 1)
 					to := netecs.NewApply(&world, replica, schema, 2, netecs.Hooks{}, nil)
@@ -60,8 +69,11 @@ func BenchmarkClient(b *testing.B) {
 					before := replica.Stats().Records
 					cpu, _ := used(func() { play(all[realWarmUp:]) })
 					fastest = min(fastest, cpu/float64(replica.Stats().Records-before))
+					memory = heapInUse() - began
+					runtime.KeepAlive(to)
 				}
 				b.ReportMetric(fastest, "ns/entity")
+				b.ReportMetric(memory/1e6, "MB/client")
 			})
 		}
 	}
