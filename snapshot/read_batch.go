@@ -7,15 +7,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Where entities of a page are one behind the other in R, and in N, what their rows are expected to be is known before the first bit is read.
-// It is then computed for a batch of them, a component of all before the next, and their records take effect as one run. What becomes of it is what
-// decodeListed makes of each record; tests hold them against each other.
+// Entities of a page mostly lie one behind the other in R, and in N. Their rows are then extrapolated in batches, a component of all before the next, before
+// the first bit is read, and their records take effect as one run. decodeListed comes to the same record by record; tests hold them against each other.
 
-// listPart is entities of a list one behind the other by index, with the same life numbers, generation and rows at R and at N, whose versions and lanes
-// lie one behind the other too.
+// listPart is entities of a list one behind the other by index, with the same generation and the same rows at R and at N. Their lives, versions and lanes lie
+// one behind the other too.
 type listPart struct {
 	run              // of R
-	end     uint32   // behind the last index, of all that is said of the first
+	end     uint32   // behind the last index
 	near    int      // where the lanes of N of the first begin, -1: there is no N
 	alone   bool     // decodeListed has to read the records
 	batch   uint32   // the index of the first of the batch,

@@ -13,8 +13,8 @@ const MaxExpected = 16
 const MaxGroupRows = 4
 
 // RowGroup is the extrapolations of up to MaxGroupRows components of up to MaxExpected entities, which are coded against versions of the same two
-// ticks. Who reads many rows makes them for all entities before the first bit is read: a step that waits for its operands then overlaps with those of the
-// other rows. [RowReader.Entity] reads what differs.
+// ticks. They are made for all entities before the first bit is read: a step that waits for its operands then overlaps with those of the other rows.
+// [RowReader.Entity] reads how far off each row was.
 type RowGroup struct {
 	which   *SymbolReader // which rows changed,
 	symbols []uint16      // its entries,
@@ -44,7 +44,7 @@ type expectedRow struct {
 	class   int        // 1 + the class of age that all is ready for; 0: none
 }
 
-// Where in a cell, above the 32 bits of what the lane is expected to be, there is what.
+// Bits of a cell above the 32 of the expected lane.
 const (
 	cellSign    = 32
 	cellContext = 33
@@ -191,7 +191,7 @@ func (e *expectedRow) expectLines(n, stride int, base, before []uint32, first in
 	}
 }
 
-// laneCell is what is kept of a lane that is expected to be a number and to move so far; first is the context of its token without a movement.
+// laneCell is the cell of a lane that is expected to be a number and to move so far; first is the context of its token without a movement.
 func laneCell(expected int64, first int, movement int64) uint64 {
 	side := uint64(movement >> 63)
 	context := uint(first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// RowReader reads rows that were extrapolated together. It takes the bits of a [BitReader] and gives back what it has not read. What it does not read
-// itself, [Delta.Read] reads: the two read the same.
+// RowReader reads rows that were extrapolated together. It takes the bits of a [BitReader] and gives back the rest. It reads the same as [Delta.Read],
+// which it calls for rare rows.
 type RowReader struct {
 	buf []byte // of the reader it began with
 	at  int    // the next byte of buf that is not in acc
@@ -16,10 +16,10 @@ type RowReader struct {
 	miss uint // Versions.Miss
 }
 
-// Begin begins with what is left of a reader.
+// Begin begins with the bits that are left of a reader.
 func (q *RowReader) Begin(r *BitReader) { q.buf, q.at, q.acc, q.n = r.buf, 0, r.acc, r.n }
 
-// End gives back what is left.
+// End gives back the bits that are left.
 func (q *RowReader) End(r *BitReader) {
 	r.buf, r.acc, r.n = q.buf[q.at:], q.acc&(1<<q.n-1), q.n
 }

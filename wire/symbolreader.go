@@ -5,8 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// A SymbolReader finds a symbol of a table, and what it stands for, in one look at the next bits. It is made for readers that read many rows; Table.Read
-// and Table.ReadToken read the same.
+// SymbolReader finds a symbol of a table in one look at the next bits. It is made for readers of many rows; Table.Read and Table.ReadToken read the same.
 type SymbolReader struct {
 	table   *Table
 	tokens  bool
