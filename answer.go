@@ -162,8 +162,8 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 	if ctx == nil || f == nil {
 		return ErrNoContext
 	}
-	if !c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()) {
-		return ErrQuestion
+	if err := c.protocol.answers(reflect.TypeFor[Q](), reflect.TypeFor[R]()); err != nil {
+		return err
 	}
 	within := callTime
 	for i := range how {

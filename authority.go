@@ -155,7 +155,8 @@ func (s *Server) wished(client ClientID, m *wish) {
 	}
 }
 
-// MayWrite tells if T of an entity is what the client, or the server, may write by now.
+// MayWrite tells if T of an entity is what the client, or the server, may write by now. A T that was not given to Replicate nobody may
+// write, and OnError is told once: ErrNoComponent.
 func MayWrite[T any](end Endpoint, entity NetworkID) bool {
 	c := courierOf(end)
 	if c == nil {
@@ -163,6 +164,7 @@ func MayWrite[T any](end Endpoint, entity NetworkID) bool {
 	}
 	row := rowOfType(c.protocol.Schema(), reflect.TypeFor[T]())
 	if row < 0 {
+		c.report.misused("MayWrite", reflect.TypeFor[T](), ErrNoComponent)
 		return false
 	}
 	if c.server != nil {

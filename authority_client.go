@@ -158,7 +158,7 @@ func Write[T any](c *Client, entity NetworkID, v *T) error {
 	}
 	if fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), w.lanes[from:]); fault.Reason != wire.NoFault {
 		w.lanes = w.lanes[:from]
-		return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason}
+		return unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	w.said = append(w.said, saidRow{entity, row, from})
 	return nil

@@ -136,7 +136,7 @@ func TestErrorsOfCall(t *testing.T) {
 	require.ErrorIs(t, netcode.Call(background, c, 5, &price{}, never), netcode.ErrRecipient)
 	require.ErrorIs(t, netcode.Call(background, s.server.Server, 5, &ping{}, never), netcode.ErrNotConnected)
 	require.ErrorIs(t, netcode.Call(background, s.server.Server, 1, &price{}, never), netcode.ErrDirection)
-	require.ErrorIs(t, netcode.Call(background, c, 0, &wave{}, never), netcode.ErrQuestion)
+	require.ErrorIs(t, netcode.Call(background, c, 0, &wave{}, never), netcode.ErrNotRegistered)
 	require.ErrorIs(t, netcode.Call(background, c, 0, &price{}, func(*chat, error) {}), netcode.ErrQuestion, "that is no answer to it")
 	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &price{}), netcode.ErrQuestion)
 	require.ErrorIs(t, netcode.Send(c, netcode.ToServer(), &cost{}), netcode.ErrQuestion)

@@ -187,6 +187,15 @@ func (c *Client) Loss() float64 {
 // Protocol is what the client was made for.
 func (c *Client) Protocol() *Protocol { return c.protocol }
 
+// ConnectedTo reports whether the client is connected to that very server, in this process.
+func (c *Client) ConnectedTo(s *Server) bool {
+	if c.host != nil {
+		return c.host == s
+	}
+	session := s.client(c.id)
+	return c.state == Connected && session != nil && session.nonce == c.attempt.nonce
+}
+
 // Tag tells the entities of this client from those of any other one in the same process.
 func (c *Client) Tag() uint32 { return c.tag }
 

@@ -309,7 +309,7 @@ func encodeElement(c *courier, def *collections.Def, plan *wire.Plan, at reflect
 	lanes := k.lanes[:plan.Lanes()]
 	clear(lanes)
 	if fault := plan.Quantise(at.UnsafePointer(), lanes); fault.Reason != wire.NoFault {
-		return nil, &FieldError{Name: def.Name(), Field: fault.Field(), Reason: fault.Reason}
+		return nil, &FieldError{Name: def.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(at.Elem(), fault)}
 	}
 	return lanes, nil
 }

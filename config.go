@@ -151,6 +151,9 @@ func (c Config) withDefaults() Config {
 	orInt(&c.ClientsPerNetwork, max(16, c.Clients/4))
 	orInt(&c.HandshakesPerAddress, 256)
 	orInt(&c.HandshakesPerNetwork, 1024)
+	if c.MaxEntities > 0 {
+		orInt(&c.Entities, min(1024, c.MaxEntities))
+	}
 	orInt(&c.Entities, 1024)
 	orInt(&c.MaxEntities, max(defaultMaxEntities, c.Entities))
 	orInt(&c.SentPackets, 1024)

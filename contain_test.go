@@ -39,7 +39,7 @@ func TestCase15FunctionOfACallPanics(t *testing.T) {
 			s.tamper = nil
 			require.ErrorIs(t, c.Err(), peer.ReasonHandlerPanic)
 			s.until(func() bool { return len(s.server.log) == 3 })
-			require.Contains(t, s.server.log[2], "disconnect 1: a handler of its message failed")
+			require.Contains(t, s.server.log[2], "disconnect 1: a handler panicked: the client's function of Call")
 			require.Equal(t, netcode.Connected, other.State())
 			require.EqualValues(t, 2, c.Stats().HandlerPanics)
 		})
@@ -68,10 +68,10 @@ func TestCase15PanicsAtDisconnect(t *testing.T) {
 	require.Len(t, errors, 3)
 	require.ErrorAs(t, errors[0], &failed)
 	require.NotEmpty(t, failed.Stack)
-	failed.Stack = nil
+	failed.Stack, failed.At = nil, ""
 	require.Equal(t, netcode.PanicError{Name: "OnDisconnect", Value: "gone"}, *failed)
 	require.ErrorAs(t, errors[2], &failed)
-	require.Equal(t, "a call's answer", failed.Name)
+	require.Equal(t, "function of Call", failed.Name)
 	require.Len(t, s.server.errors, 2)
 	require.Equal(t, netcode.Connected, s.clients[1].State())
 	s.clients[1].Close()
@@ -93,7 +93,7 @@ func TestCase15OnConnectPanics(t *testing.T) {
 	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.Equal(t, 2, after, "the others are told all the same")
-	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 2: a handler of its message failed: OnConnect"}, r.server.log)
+	require.Equal(t, []string{"connect 1", "connect 2", "disconnect 2: a handler panicked: the server's OnConnect"}, r.server.log)
 
 	c := r.join(r.server.Protocol(), netcode.Config{})
 	c.OnConnect(func(netcode.ClientID) { panic("not there") })

@@ -38,15 +38,33 @@ type courier struct {
 	arrived func(a *peer.Arrival)
 }
 
-// courierOf is the courier of an end; nil for what is no end.
+// courierOf returns the courier of an end: a server, a client, or a type that embeds one. It returns nil for what is no end.
 func courierOf(end Endpoint) *courier {
-	if s, ok := end.(*Server); ok && s != nil {
-		return &s.courier
-	}
-	if c, ok := end.(*Client); ok && c != nil {
-		return &c.courier
+	switch e := end.(type) {
+	case *Server:
+		return e.itsCourier()
+	case *Client:
+		return e.itsCourier()
+	case interface{ itsCourier() *courier }:
+		return e.itsCourier()
 	}
 	return nil
+}
+
+// itsCourier returns the courier of a server, nil for a nil server.
+func (s *Server) itsCourier() *courier {
+	if s == nil {
+		return nil
+	}
+	return &s.courier
+}
+
+// itsCourier returns the courier of a client, nil for a nil client.
+func (c *Client) itsCourier() *courier {
+	if c == nil {
+		return nil
+	}
+	return &c.courier
 }
 
 // endpoint is an end that knows of entities whether messages about them may be handled.
@@ -149,11 +167,11 @@ func (c *courier) record(to wire.ClientID, p *peer.Post, body []byte) {
 // panicked ends the connection of whoever sent a message that a handler panicked on. The other messages are handled.
 func (c *courier) panicked(ctx *Context, value any) {
 	c.stats.HandlerPanics++
-	name := nameAnswer
+	failed := PanicError{Name: nameAnswer, Sender: ctx.Sender, Value: value}
 	if of, ok := c.protocol.messages.Lookup(ctx.Type); ok {
-		name = of.Name
+		failed.Name, failed.Message = of.Name, true
 	}
-	c.blame(name, ctx.Sender, value)
+	c.blame(failed)
 }
 
 // unhandled tells of a type that comes although this end gave nil as its handler: once, since all that follow are dropped alike.

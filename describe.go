@@ -122,7 +122,7 @@ func (p *Protocol) difference(theirs peer.Digest) string {
 	case place >= theirs.Len() || contains(p.digest, place+1, theirs.At(place)):
 		return "the client does not have " + kindAndName
 	case contains(theirs, place+1, p.digest.At(place)):
-		return "the client has a type that the server does not have, in front of " + kindAndName
+		return "the client registered a type that the server did not: in the order of kinds and wire names it comes just before " + kindAndName
 	}
 	return fmt.Sprintf("%s differs, or the client does not have it: here it is %s", kindAndName, ours.text)
 }

@@ -3,6 +3,7 @@ package netcode
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 )
 
 // What the calls of a server or a client answer when they cannot do what they were asked. Why a connection ended is a
@@ -10,23 +11,25 @@ import (
 var (
 	// ErrNotConnected says that there is no such client, or that this client is not connected.
 	ErrNotConnected = errors.New("netcode: not connected")
-	// ErrNotRegistered says that the message type was not given to Handle before the protocol was frozen. Send and Call wrap it
-	// with the type's name: ask with errors.Is.
+	// ErrNotRegistered says that the message type was not given to Handle, or the question not to Answer, before the protocol was frozen.
+	// Send and Call wrap it with the type's name: ask with errors.Is.
 	ErrNotRegistered = errors.New("netcode: message type not registered")
 	// ErrNoMessage says that the message to send, or the question, is nil.
 	ErrNoMessage = errors.New("netcode: the message is nil")
 	// ErrWithin says that a message is sent with Within, which only calls have.
 	ErrWithin = errors.New("netcode: Within is for Call: a message has no deadline")
-	// ErrNoEnd says that what was to send is neither a server nor a client.
+	// ErrNoEnd says that what was to send is neither a server nor a client, nor a type that embeds one; or that it is nil.
 	ErrNoEnd = errors.New("netcode: neither a server nor a client")
 	// ErrRecipient says that this end cannot send there: clients send to the server and to themselves.
 	ErrRecipient = errors.New("netcode: a client sends to the server or to itself")
-	// ErrDirection says that the message was registered with FromClient or FromServer, and this is the other end.
+	// ErrDirection says that the message was registered with FromClient or FromServer, and this is the other end. Send and Call wrap it
+	// with the name and the option.
 	ErrDirection = errors.New("netcode: the message does not go in this direction")
-	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call
-	// names another answer than Answer did.
+	// ErrQuestion says that the type was registered with Answer, so that only Call and its answer send it; or that a Call asks what is no
+	// question, or names another answer than Answer did. Send and Call wrap it with what is the matter.
 	ErrQuestion = errors.New("netcode: questions and answers travel by Call")
-	// ErrNotVisible says that there is no such entity, or that the recipient may not see it.
+	// ErrNotVisible says that there is no such entity, or that the recipient may not see it. An entity of this frame has no id before the
+	// next network tick: send about it from OnSpawn of the server's systems.
 	ErrNotVisible = errors.New("netcode: no such entity, or not to be seen by the recipient")
 	// ErrNeedsEntity says that a client sends a message that is OwnerOnly without About.
 	ErrNeedsEntity = errors.New("netcode: the message is for owners only: say About which entity it is")
@@ -85,6 +88,18 @@ func (e *UnhandledError) Error() string {
 	return fmt.Sprintf("netcode: a message %s came and was dropped, as will be all of them: this end gave nil as its handler", e.Name)
 }
 
+// ProtocolError says that a server refused a client whose protocol, or version of netcode, is another. OnError is told once for each
+// difference, and of 16 at most; each refusal is counted in Stats().RefusedProtocol, and logged as a warning, once a second at most.
+type ProtocolError struct {
+	Address    netip.AddrPort // Of the first client that was refused for it.
+	Difference string         // The first difference, as far as the server can tell.
+}
+
+// Error implements error.
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("netcode: the client at %s was refused, and so will be all like it: %s", e.Address, e.Difference)
+}
+
 // OversizeError says that an entity's rows do not fit into one packet, so that a client cannot be shown it.
 type OversizeError struct {
 	Entity NetworkID // The one that is too large.
@@ -135,15 +150,25 @@ func (e *CallError) Error() string { return "netcode: the call was refused: " + 
 // it, and the log has its stack. The connection of the sender ends with peer.ReasonHandlerPanic; a panic on a message that this end
 // sent to itself ends none.
 type PanicError struct {
-	Name   string   // Wire name of the message type, or of the function: "OnConnect", "OnDisconnect", "OnChange of a collection", "a call's answer".
-	Sender ClientID // Who sent the message: 0 for the server.
-	Value  any      // The value given to panic.
-	Stack  []byte   // The stack of the panic, as debug.Stack formats it.
+	Name    string   // Wire name of the message type, or of the function, such as "OnConnect", "OnChange of a collection" or "function of Call".
+	Message bool     // Name is that of a message type.
+	Sender  ClientID // Who sent the message, or for whose connection the function was called: 0 for the server.
+	Value   any      // The value given to panic.
+	At      string   // Where it panicked, as "folder/file.go:line"; empty where that is not known.
+	Stack   []byte   // The stack of the panic, as debug.Stack formats it.
 }
 
 // Error implements error. The stack is not part of it.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("netcode: the handler of %s panicked for %s: %v", e.Name, nameOf(e.Sender), e.Value)
+	function, why := e.Name, "for "
+	if e.Message {
+		function, why = "the handler of "+e.Name, "on a message from "
+	}
+	at := ""
+	if e.At != "" {
+		at = " at " + e.At
+	}
+	return fmt.Sprintf("netcode: %s panicked%s %s%s: %v", function, at, why, nameOf(e.Sender), e.Value)
 }
 
 // Unwrap returns the value given to panic if that is an error, so that errors.Is and errors.As find it.

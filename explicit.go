@@ -30,11 +30,20 @@ type UnstorableError struct {
 	Name   string           // Wire name of the component or input.
 	Field  string           // Path within it.
 	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
+	Detail string           // Of wire.OutOfRange the value and the bounds; may be empty.
 }
 
 // Error implements error.
 func (e *UnstorableError) Error() string {
+	if e.Detail != "" {
+		return fmt.Sprintf("netcode: field %s of %s is %s: %s", e.Field, e.Name, e.Reason, e.Detail)
+	}
 	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
+}
+
+// unstorable returns the error of a value, which v points to, that has a field with a fault.
+func unstorable(plan *wire.Plan, v reflect.Value, fault wire.Fault) error {
+	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
 }
 
 // explicit is what game code has said and no capture has taken in yet.
@@ -125,7 +134,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 	fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), e.lanes[from:])
 	if fault.Reason != wire.NoFault {
 		e.lanes = e.lanes[:from]
-		return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason}
+		return unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	e.say(id, control)
 	e.commands = append(e.commands, command{what: commandPut, row: row, id: id, from: from})

@@ -138,7 +138,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 	r.run(time.Second)
 	require.Equal(t, 2, count(handled, 1), "what came before it, and nothing after")
 	require.Equal(t, 6, count(handled, 2))
-	require.Contains(t, r.server.log, "disconnect 1: a handler of its message failed: chat")
+	require.Contains(t, r.server.log, "disconnect 1: a handler panicked: the server's handler of chat")
 	require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.EqualValues(t, 1, r.server.Stats().HandlerPanics)
@@ -150,7 +150,7 @@ func TestCase15HandlerPanics(t *testing.T) {
 	require.NoError(t, netcode.Send(r.server.Server, netcode.To(2), &chat{13}))
 	r.until(func() bool { return good.State() == netcode.Disconnected })
 	require.ErrorIs(t, good.Err(), peer.ReasonHandlerPanic)
-	require.Contains(t, r.server.log, "disconnect 2: a handler of its message failed: chat")
+	require.Contains(t, r.server.log, "disconnect 2: a handler panicked: the client's handler of chat")
 
 	require.Len(t, r.server.errors, 1, "of the first client's message; the other one was the client's own")
 	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{13}), "at once or later, to oneself it ends no connection")
@@ -183,7 +183,7 @@ func TestOnErrorGetsThePanicOfAHandler(t *testing.T) {
 	require.Equal(t, errBroken, failed.Value)
 	require.Contains(t, string(failed.Stack), "breakDown")
 	require.ErrorIs(t, r.server.errors[0], errBroken)
-	require.EqualError(t, failed, "netcode: the handler of chat panicked for client 2: broken")
+	require.EqualError(t, failed, "netcode: the handler of chat panicked at "+failed.At+" on a message from client 2: broken")
 
 	d := r.clients[0]
 	d.OnError(func(err error) { told = append(told, err) })
@@ -193,7 +193,7 @@ func TestOnErrorGetsThePanicOfAHandler(t *testing.T) {
 	require.ErrorAs(t, told[0], &failed)
 	require.Zero(t, failed.Sender)
 	require.Contains(t, string(failed.Stack), "breakDown")
-	require.EqualError(t, failed, "netcode: the handler of chat panicked for the server: broken")
+	require.EqualError(t, failed, "netcode: the handler of chat panicked at "+failed.At+" on a message from the server: broken")
 	require.Len(t, r.server.errors, 1)
 }
 

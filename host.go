@@ -2,6 +2,7 @@ package netcode
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -9,9 +10,27 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ErrHost says that a client cannot play at a server in its process: it is connected or connecting, the two were not made
-// for the same Protocol, or the server is full or closing.
+// ErrHost says that a client cannot play at a server in its process. Host and systems.NewHost wrap it with the cause: the client is connected
+// or connecting, the two were not made with the same *Protocol, or the server is full or closing.
 var ErrHost = errors.New("netcode: the client cannot play at this server")
+
+// CanHost returns why Host would refuse, nil if it would not. The error wraps ErrHost.
+func CanHost(s *Server, c *Client) error {
+	switch {
+	case c.state != Disconnected:
+		return fmt.Errorf("%w: the client is connected or connecting: call Close first", ErrHost)
+	case c.protocol.hash != s.protocol.hash:
+		difference := c.protocol.explain(s.protocol.firstDifference(c.protocol.digest))
+		return fmt.Errorf("%w: the server does not have the same types: %s; give NewServer and NewClient one *Protocol", ErrHost, difference)
+	case c.protocol != s.protocol:
+		return fmt.Errorf("%w: they were built with two protocols that are equal: give NewServer and NewClient the same one, with the handlers of both sides", ErrHost)
+	case s.closing:
+		return fmt.Errorf("%w: the server is closing", ErrHost)
+	case s.taken() >= s.config.Clients:
+		return fmt.Errorf("%w: the server is full: Config.Clients is %d", ErrHost, s.config.Clients)
+	}
+	return nil
+}
 
 // Host makes a client the player at the server itself: a host. It has an id of its own like any client, and OnConnect of
 // both ends tells. Game code is the same as for a client that connects: it sends to ToServer and is among ToAll, asks and
@@ -24,12 +43,12 @@ var ErrHost = errors.New("netcode: the client cannot play at this server")
 // server writes them. systems.NewHost runs both in one loop. A player with a world of its own is a client that connects over package
 // transport/memory, as over any other network.
 //
-// Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
+// Both ends must be made with the same *Protocol value, which has the handlers of both sides: an equal one is refused. Call it instead of Connect. The client's Close, or Kick, takes the player out of the game; Server.Close too. After Close the
 // server handles the reliable messages that the player had sent, as those of any client; what waits for the player is
 // dropped whoever ends it.
 func Host(s *Server, c *Client) error {
-	if c.state != Disconnected || c.protocol != s.protocol || s.closing || s.taken() >= s.config.Clients {
-		return ErrHost
+	if err := CanHost(s, c); err != nil {
+		return err
 	}
 	seed, err := randomSeed(s.config.Random)
 	if err != nil {

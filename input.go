@@ -67,7 +67,7 @@ func Input[T any](p *Protocol, options ...Option) {
 	p.mustBeOpen("Input", t)
 	r := register("Input", t, options)
 	if r.last != "" {
-		panic(fmt.Sprintf("netcode: Input[%s]: %s is for messages", t, r.last))
+		panic(fmt.Sprintf("netcode: Input[%s]: %s is an option of messages, for Handle and Answer: an input is sent in each tick, without it", t, r.last))
 	}
 	plan := compile("Input", t, r.name)
 	for _, other := range p.inputs.plans {

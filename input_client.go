@@ -29,7 +29,7 @@ func SetInput[T any](c *Client, v *T) error {
 	plan, lanes := in.plans[n], in.of(c.inputs.scratch, n)
 	fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), lanes)
 	if fault.Reason != wire.NoFault {
-		return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason}
+		return unstorable(plan, reflect.ValueOf(v), fault)
 	}
 	now := in.of(c.inputs.now, n)
 	plan.MergeEvents(lanes, now)

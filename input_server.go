@@ -15,24 +15,28 @@ var errInput = errors.New("inputs that are not legal")
 
 // InputOf is what a client's player does in the tick that the server simulates, Server.Tick, to be asked in frames in which
 // TickDue. Where nothing came for this tick, the newest input before it stands in. It is false if there is no such client,
-// or T is no input, or nothing came for the last 64 ticks. Event fields are set for each press once: those of all ticks of
+// or nothing came for the last 64 ticks, or T is no input, which OnError is told once: ErrNoInput. Event fields are set for each press once: those of all ticks of
 // this frame, see Steps, and none in a frame in which no tick is due. It allocates nothing.
 func InputOf[T any](s *Server, client ClientID) (v T, ok bool) {
-	return inputOf[T](s, client, s.simulated()+1, s.Tick())
+	return inputOf[T](s, client, s.simulated()+1, s.Tick(), "InputOf")
 }
 
 // InputAt is InputOf for one tick alone: Server.Tick or one that the server has let slip by less than 64 ticks before,
 // as after a stall, when Steps is more than 1. A game asks for each of the Steps by InputAt, or once by InputOf: events are
 // in both.
 func InputAt[T any](s *Server, client ClientID, at Tick) (v T, ok bool) {
-	return inputOf[T](s, client, at, at)
+	return inputOf[T](s, client, at, at, "InputAt")
 }
 
 // inputOf is the input of a tick, with the events of all ticks from first on.
-func inputOf[T any](s *Server, client ClientID, first, at Tick) (v T, ok bool) {
+func inputOf[T any](s *Server, client ClientID, first, at Tick, call string) (v T, ok bool) {
 	n := s.protocol.inputs.number(reflect.TypeFor[T]())
+	if n < 0 {
+		s.report.misused(call, reflect.TypeFor[T](), ErrNoInput)
+		return v, false
+	}
 	q := s.queueOf(client)
-	if n < 0 || q == nil {
+	if q == nil {
 		return v, false
 	}
 	lanes := q.input(&s.protocol.inputs, n, first, at)

@@ -234,7 +234,7 @@ func TestInputRegistrationRefuses(t *testing.T) {
 	require.PanicsWithValue(t, `netcode: Input[netcode.look]: this type is registered already, as "look"`, func() { Input[look](p) })
 	require.PanicsWithValue(t, "netcode: Input[netcode.wide]: an input has 1 to 1024 bits, this one 1056", func() { Input[wide](p) })
 	require.Panics(t, func() { Input[empty](p) })
-	require.PanicsWithValue(t, "netcode: Input[netcode.sticks]: OwnerOnly is for messages", func() { Input[sticks](p, OwnerOnly()) })
+	require.PanicsWithValue(t, "netcode: Input[netcode.sticks]: OwnerOnly is an option of messages, for Handle and Answer: an input is sent in each tick, without it", func() { Input[sticks](p, OwnerOnly()) })
 	require.Panics(t, func() { Input[map[string]int](p) })
 	p.Hash()
 	require.Panics(t, func() { Input[sticks](p) })

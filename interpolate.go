@@ -170,7 +170,11 @@ func InterpolatedAt[T any](c *Client, entity NetworkID, at tick.Time) (value T, 
 		return value, false
 	}
 	row := c.shownRow(reflect.TypeFor[T]())
-	if row == nil || row.blend == nil {
+	if row == nil {
+		c.report.misused("Interpolated", reflect.TypeFor[T](), ErrNoComponent)
+		return value, false
+	}
+	if row.blend == nil {
 		return value, false
 	}
 	sample, there := c.replica.Around(entity, at)

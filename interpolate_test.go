@@ -110,3 +110,17 @@ func TestInterpolatedAt(t *testing.T) {
 }
 
 func reflectName[T any]() string { return reflect.TypeFor[T]().Name() }
+
+// Interpolate may come before the Replicate of its component: what is missing is found when the protocol freezes.
+func TestInterpolateBeforeReplicate(t *testing.T) {
+	p, other := netcode.NewProtocol(), protocol()
+	netcode.Interpolate[position](p)
+	netcode.Replicate[position](p)
+	netcode.Replicate[health](p)
+	netcode.Interpolate[position](other)
+	require.Equal(t, other.Hash(), p.Hash())
+	require.Len(t, p.Interpolations(), 1)
+	missing := netcode.NewProtocol()
+	netcode.Interpolate[position](missing)
+	require.Equal(t, "netcode: Interpolate[netcode_test.position]: the component is not registered with Replicate", panicText(t, func() { missing.Hash() }))
+}

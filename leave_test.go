@@ -171,7 +171,7 @@ func TestCase15PanicOnAMessageOfOneThatIsLeaving(t *testing.T) {
 	}
 	l.c.Close()
 	l.run(2 * time.Second)
-	require.Equal(t, []string{"client: closed", "12", "13", "server: a handler of its message failed: chat"}, l.told)
+	require.Equal(t, []string{"client: closed", "12", "13", "server: a handler panicked: the server's handler of chat"}, l.told)
 	require.Len(t, l.server.errors, 1, "the panic is told of all the same")
 
 	l = newLeaver(t, netcode.Config{}, netcode.Over(netcode.ReliableOrdered))
@@ -180,7 +180,7 @@ func TestCase15PanicOnAMessageOfOneThatIsLeaving(t *testing.T) {
 	}
 	l.server.Close(0)
 	l.run(2 * time.Second)
-	require.Equal(t, []string{"server: server is shutting down", "12", "13", "client: a handler of its message failed: chat"}, l.told)
+	require.Equal(t, []string{"server: server is shutting down", "12", "13", "client: a handler panicked: the client's handler of chat"}, l.told)
 }
 
 // One that is leaving keeps its place, since the game has not been told yet; its address is free for a new connection.

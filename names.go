@@ -55,7 +55,7 @@ const (
 
 // More names that game code meets.
 type (
-	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End.
+	// Endpoint is a *Server or a *Client, as a handler finds it in Context.End, or a type that embeds one, as those of package nettest.
 	Endpoint = message.Endpoint
 	// Delivery says what is promised of a message.
 	Delivery = wire.Delivery

@@ -32,7 +32,7 @@ type registration struct {
 	extrapolate  wire.Extrapolation
 }
 
-// Named gives a type another wire name than its own. Wire names are unique in a protocol and are what the two ends
+// Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique in a protocol and are what the two ends
 // compare, so a type may be renamed or moved without breaking the protocol as long as its wire name stays.
 func Named(name string) Option { return func(r *registration) { r.name = name } }
 
@@ -54,7 +54,7 @@ func Over(delivery Delivery) Option {
 }
 
 // OnChannel sets the number of the channel on which a message travels, 0 to 63, unless the sender says otherwise with
-// Channel. Each mode of delivery has channels of its own; order and loss are a channel's own affair.
+// Channel, which is the same for one message: OnChannel is an option of Handle and Answer, Channel of Send and Call. Each mode of delivery has channels of its own; order and loss are a channel's own affair.
 func OnChannel(number int) Option {
 	return func(r *registration) { r.number, r.last = number, "OnChannel" }
 }

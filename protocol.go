@@ -159,15 +159,23 @@ func (p *Protocol) turnPackingOff() {
 	p.messages.Debug()
 }
 
-// answers tells if a question was registered with that answer.
-func (p *Protocol) answers(question, answer reflect.Type) bool {
-	of := p.messages.ByGoType(question)
+// answers returns nil for a question that was registered with that answer, and else says what is wrong.
+func (p *Protocol) answers(q, r reflect.Type) error {
+	of := p.messages.ByGoType(q)
 	for _, h := range p.handled {
-		if h.of == of {
-			return of != nil && h.answer == answer
+		switch {
+		case of == nil || h.of != of:
+		case h.role == alone:
+			return fmt.Errorf("%w: %s is no question: it was registered with Handle", ErrQuestion, q)
+		case h.role == answer:
+			return fmt.Errorf("%w: %s is no question: it is the answer to one", ErrQuestion, q)
+		case h.answer != r:
+			return fmt.Errorf("%w: %s is answered by %s, not by %s", ErrQuestion, q, h.answer, r)
+		default:
+			return nil
 		}
 	}
-	return false
+	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
 }
 
 // mustBeOpen panics when it is too late to register.

@@ -239,7 +239,8 @@ func TestProtocolGoldenSession(t *testing.T) {
 	g.until(func() bool { return stranger.State() == netcode.Disconnected })
 	require.ErrorIs(t, stranger.Err(), peer.ReasonWrongProtocol)
 	g.part()
-	require.Empty(t, g.server.errors)
+	require.Len(t, g.server.errors, 1)
+	require.ErrorAs(t, g.server.errors[0], new(*netcode.ProtocolError))
 
 	text := "# A session by PROTOCOL.md, section 17. Written by go test . -run Protocol -rewrite.\n" + goldenEntries(p) + g.text.String()
 	if *rewrite {

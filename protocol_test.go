@@ -164,7 +164,7 @@ func TestWrongProtocolNamesTheFirstDifference(t *testing.T) {
 		"component missing at the server": {func(p *netcode.Protocol) {
 			base(p)
 			netcode.Replicate[wide](p, netcode.Named("ammunition"))
-		}, `the server does not have component "ammunition"`, `the client has a type that the server does not have, in front of component \"health\"`},
+		}, `the server does not have component "ammunition"`, `the client registered a type that the server did not: in the order of kinds and wire names it comes just before component \"health\"`},
 		"message missing at the client": {func(p *netcode.Protocol) {
 			netcode.Replicate[health](p)
 			netcode.Replicate[position](p)

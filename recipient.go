@@ -99,7 +99,8 @@ func InStage(stage Stage) How { return How{what: howStage, stage: stage} }
 // Via sends in that mode of delivery.
 func Via(delivery Delivery) How { return How{what: howDelivery, delivery: delivery} }
 
-// Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery.
+// Channel sends on the channel of that number, 0 to 63, of the message's mode of delivery. For all messages of a type it is OnChannel, at
+// registration.
 func Channel(number int) How { return How{what: howNumber, number: number} }
 
 // NotBefore has the message wait at the receiver until its tick is at least that one, at most 16384 ticks ahead: at a client the

@@ -6,7 +6,6 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -72,7 +71,7 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	p.mustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
 	if r.last != "" {
-		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is for messages: components are applied in %s", t, r.last, tick.EarlyUpdate))
+		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is an option of messages, for Handle and Answer: a component is sent as state, without it", t, r.last))
 	}
 	if r.rows.Once && r.rows.Every > 0 {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: Once and Every(%d) contradict each other: what travels once has no next turn", t, r.rows.Every))

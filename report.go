@@ -2,7 +2,9 @@ package netcode
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
 )
 
@@ -15,6 +17,7 @@ type reporter struct {
 	logger   *slog.Logger
 	injected bool // The user wants all lines; else only what nobody else is told goes to the default logger.
 	onError  []func(error)
+	misuses  map[misuse]bool // Looked up only.
 
 	now     time.Duration
 	since   time.Duration // Start of the second that lines are counted in.
@@ -47,10 +50,42 @@ func (r *reporter) error(err error) {
 // panicked logs a panic with its stack, whoever else is told, and passes it to OnError.
 func (r *reporter) panicked(err *PanicError) {
 	r.errors++
-	r.log(slog.LevelError, "a handler panicked", "message", err.Name, "sender", err.Sender, "panic", err.Value, "stack", string(err.Stack))
+	if r.injected {
+		r.log(slog.LevelError, "a handler panicked", "message", err.Name, "sender", err.Sender, "panic", err.Value, "at", err.At, "stack", string(err.Stack))
+	} else {
+		r.log(slog.LevelError, err.Error()+"\n\n"+string(err.Stack)) // The default handler writes a text as it is, and quotes what is beside it.
+	}
 	for _, f := range r.onError {
 		f(err)
 	}
+}
+
+// tell passes an error to OnError alone: the log has a line of its own for it.
+func (r *reporter) tell(err error) {
+	r.errors++
+	for _, f := range r.onError {
+		f(err)
+	}
+}
+
+// misused passes the error of a call on a type that is not registered to OnError and to the log, once for each call and type: the call
+// itself has no error to return, and is made in each frame.
+func (r *reporter) misused(call string, t reflect.Type, err error) {
+	key := misuse{call, t}
+	if r.misuses[key] {
+		return
+	}
+	if r.misuses == nil {
+		r.misuses = map[misuse]bool{}
+	}
+	r.misuses[key] = true
+	r.error(fmt.Errorf("netcode: %s[%s]: %w", call, t, err))
+}
+
+// misuse is a call on a type that is not registered.
+type misuse struct {
+	call string
+	of   reflect.Type
 }
 
 // enabled tells if a line at that level would be wanted at all; it keeps the arguments of log from being made for

@@ -111,6 +111,7 @@ func PastOf[T any](p *Past, id NetworkID) (v T, ok bool) {
 	schema := p.server.protocol.schema
 	row := rowOfType(schema, reflect.TypeFor[T]())
 	if row < 0 {
+		p.server.report.misused("PastOf", reflect.TypeFor[T](), ErrNoComponent)
 		return v, false
 	}
 	from, err := p.server.store.RowAt(id, row, p.at.Tick)

@@ -11,7 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Send sends a message from a server, a client, or the end that a handler was given. It leaves at the end of the frame, if
+// Send sends a message from a server, a client, or the end that a handler was given. (The methods Server.Send and Client.Send are another
+// thing: steps of the frame, which the systems call.) It leaves at the end of the frame, if
 // the budget allows. How it travels is what its registration says, but for what the last arguments say. m is not kept. The
 // receiver takes 1024 unreliable messages and 256 KiB of them in one of its frames (its Config.QueuePerSender and
 // QueueSenderBytes) and drops the rest, whatever Send said; a server closes a client that goes on so, a client no server. A
@@ -89,7 +90,7 @@ func postFrom[T any](c *courier, to Recipient, m *T, how []How, call callOf) err
 		local := localMessage(&p.Post)
 		return message.PostSelf(c.inbound, of, codec, &local, m)
 	case !of.Direction.Allows(c.server != nil):
-		return ErrDirection
+		return c.wrongWay(of)
 	case way == toOne:
 		return write(c, l, of, codec, &p, m)
 	}
@@ -169,7 +170,7 @@ func writeAside[T any](c *courier, l *link, of *message.Type, codec *message.Cod
 func (c *courier) label(p *envelope, of *message.Type, how []How, call callOf) error {
 	id := of.ID()
 	if c.protocol.roles[id] != call.role {
-		return ErrQuestion
+		return fmt.Errorf("%w: %s was registered with Answer: ask it with Call", ErrQuestion, of.Name)
 	}
 	p.Type, p.Stage, p.Channel = id, of.Stage, of.Channel
 	if !of.StageGiven {
@@ -214,11 +215,22 @@ func (c *courier) adjust(p *envelope, h *How) error {
 	case howEntity:
 		p.Flags |= wire.FlagEntity
 		if p.Entity = h.entity; h.entity.IsZero() {
-			return ErrNotVisible
+			return errZeroEntity
 		}
 	}
 	return nil
 }
+
+// wrongWay returns the error of a message that this end may not send.
+func (c *courier) wrongWay(of *message.Type) error {
+	if c.server != nil {
+		return fmt.Errorf("%w: %s was registered with FromClient, and this is the server: register it without that option, or send it from a client", ErrDirection, of.Name)
+	}
+	return fmt.Errorf("%w: %s was registered with FromServer, and this is a client: register it without that option, or send it from the server", ErrDirection, of.Name)
+}
+
+// errZeroEntity is ErrNotVisible for the id of an entity that has none yet.
+var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity has its id from the next network tick on, send from OnSpawn of the server's systems", ErrNotVisible)
 
 // farthest is how many ticks ahead a message may be told to wait for: half of what its 16 bits can tell, since the two ends
 // need not agree on the present one.

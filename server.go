@@ -53,6 +53,7 @@ type Server struct {
 	counts    [numSessionStates]int
 	closing   bool
 	sentUpTo  tick.Tick     // The tick of the newest Send.
+	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
 	order  order

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/arche-netcode/netcode/peer"
@@ -138,6 +139,7 @@ func (s *Server) fits(from netip.AddrPort) *peer.Error {
 // logRefused says who was refused for another version or protocol, once a second: an old client may ask for ever.
 func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	s.stats.RefusedProtocol++
+	s.tellRefused(from, hello)
 	if s.refusedAt != 0 && s.frame.now-s.refusedAt < time.Second || !s.report.enabled(slog.LevelWarn) {
 		return
 	}
@@ -145,6 +147,21 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	s.report.log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.hash), "refused", s.stats.RefusedProtocol)
+}
+
+// refusalsTold is how many differences of protocols OnError is told at most: clients choose them.
+const refusalsTold = 16
+
+// tellRefused tells OnError of a client that was refused for another version or protocol, once for each difference.
+func (s *Server) tellRefused(from netip.AddrPort, hello peer.Hello) {
+	if len(s.refused) == refusalsTold {
+		return
+	}
+	difference := s.differenceFrom(hello)
+	if !slices.Contains(s.refused, difference) {
+		s.refused = append(s.refused, difference)
+		s.report.tell(&ProtocolError{Address: from, Difference: difference})
+	}
 }
 
 // differenceFrom says in words where the version or the protocol of a client differs.

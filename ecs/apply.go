@@ -102,7 +102,7 @@ type twin struct {
 // capture or apply on the same world has. A nil report drops the problems.
 func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
-	a := &Apply{watch: newWatch(w, schema, tag, report), replica: replica, hooks: hooks, all: true}
+	a := &Apply{watch: newWatch(w, schema, tag, false, report), replica: replica, hooks: hooks, all: true}
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity

@@ -245,7 +245,7 @@ func TestReplicatedOnAClientIsTheServersToGive(t *testing.T) {
 	p.step()
 	p.same()
 	require.ElementsMatch(t, []netecs.ProblemKind{
-		netecs.CopiedReplicated, netecs.StaleReplicated, netecs.OverwrittenReplicated,
+		netecs.CopiedReplicated, netecs.StaleReplicated, netecs.OverwrittenReplicated, netecs.LocalReplicated,
 	}, p.client.kinds())
 	require.Zero(t, *p.client.replicated(own))
 	require.Zero(t, *p.client.replicated(copied))

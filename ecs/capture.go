@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"reflect"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
@@ -80,7 +82,7 @@ type faults struct {
 // same world has. A nil report drops the problems.
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
-		watch: newWatch(w, schema, tag, report), store: store,
+		watch: newWatch(w, schema, tag, true, report), store: store,
 		refs: newReferences(schema), pace: newPace(store, schema),
 	}
 	c.watch.controls = bindControls(w)
@@ -269,7 +271,7 @@ func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	}
 	copy(lanes, good) // what a field keeps that cannot be captured
 	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
-		c.noteFault(id, col, fault)
+		c.noteFault(id, col, row, fault)
 	}
 	if table := c.refs.byRow[col.row]; table >= 0 {
 		c.refs.wait(id, table, lanes, col.target)
@@ -289,14 +291,14 @@ func (c *Capture) captureQuick(id wire.NetworkID, col *column, row int) bool {
 		lanes[i] = v
 	}
 	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
-		c.noteFault(id, col, fault)
+		c.noteFault(id, col, row, fault)
 	}
 	c.store.Replace(id, col.row, place, lanes)
 	return true
 }
 
 // noteFault reports the first fault of each kind that a component of an entity has.
-func (c *Capture) noteFault(id wire.NetworkID, col *column, fault wire.Fault) {
+func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.Fault) {
 	known := &c.known[id.Index]
 	kind, told := kindOf(fault.Reason), &known.outOfRange
 	switch kind {
@@ -311,7 +313,7 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, fault wire.Fault) {
 	*told = told.With(col.row)
 	c.watch.note(Problem{
 		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
-		Component: col.plan.Name(), Field: fault.Field(),
+		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
 	})
 }
 

@@ -126,7 +126,7 @@ func (c *Capture) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 	for _, k := range slices.Compact(g.bad) {
 		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
 		copy(lanes, c.store.Row(ids[k], col.row)) // what a field keeps that cannot be captured
-		c.noteFault(ids[k], col, col.plan.Quantise(col.at(int(rows[k])), lanes))
+		c.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
 }
 

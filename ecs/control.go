@@ -129,9 +129,13 @@ func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
 		return
 	}
 	c.known[id.Index].weight = true
+	detail := ""
+	if reason == wire.OutOfRange {
+		detail = "a priority is 0 to 255"
+	}
 	c.watch.note(Problem{
 		Kind: kindOf(reason), Entity: id, Local: c.watch.at(id).entity,
-		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight",
+		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight", Detail: detail,
 	})
 }
 

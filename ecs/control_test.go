@@ -101,7 +101,11 @@ func TestPriorityIsClampedAndReported(t *testing.T) {
 			continue
 		}
 		require.Len(t, s.problems, 1)
-		require.Equal(t, netecs.Problem{Kind: x.kind, Entity: p.id(e), Local: e, Component: "Priority", Field: "Weight"}, s.problems[0])
+		detail := ""
+		if x.kind == netecs.OutOfRange {
+			detail = "a priority is 0 to 255"
+		}
+		require.Equal(t, netecs.Problem{Kind: x.kind, Entity: p.id(e), Local: e, Component: "Priority", Field: "Weight", Detail: detail}, s.problems[0])
 		get[components.Priority](s, e, c.priority).Weight = x.weight * 2
 		p.step()
 		require.Len(t, s.kinds(), 1, "once")

@@ -1,6 +1,8 @@
 package netecs
 
 import (
+	"strconv"
+
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
@@ -51,7 +53,7 @@ func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
 	id := c.store.Spawn()
 	if id.IsZero() {
 		if !c.full {
-			c.watch.note(Problem{Kind: StoreFull, Local: e})
+			c.watch.note(Problem{Kind: StoreFull, Local: e, Detail: strconv.Itoa(c.store.MaxEntities())})
 		}
 		c.full = true
 		return nil, id

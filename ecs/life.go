@@ -13,17 +13,19 @@ import (
 type life struct {
 	resource ecs.ResID
 	tag      uint32 // of the capture or apply whose this is
+	captures bool   // it is that of a capture
 	mine     *lifeMark
 }
 
 // lifeMark is the resource.
 type lifeMark struct {
-	tags []uint32 // of the captures and applies that take part, with repeats
+	tags     []uint32 // of the captures and applies that take part, with repeats
+	captures int      // how many of them are captures
 }
 
 // newLife joins the world's present life, beginning one if nobody has.
-func newLife(w *ecs.World, tag uint32) life {
-	l := life{resource: ecs.ResourceID[lifeMark](w), tag: tag}
+func newLife(w *ecs.World, tag uint32, captures bool) life {
+	l := life{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
 	l.join(w)
 	return l
 }
@@ -41,7 +43,13 @@ func (l *life) join(w *ecs.World) {
 	}
 	l.mine, _ = w.Resources().Get(l.resource).(*lifeMark)
 	l.mine.tags = append(l.mine.tags, l.tag)
+	if l.captures {
+		l.mine.captures++
+	}
 }
+
+// captured reports whether a capture takes part in the world's present life.
+func (l *life) captured() bool { return l.mine.captures > 0 }
 
 // manages reports whether a tag is that of a capture or apply of the world's present life.
 func (l *life) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
@@ -53,5 +61,8 @@ func (l *life) leave(w *ecs.World) {
 	}
 	if n := slices.Index(l.mine.tags, l.tag); n >= 0 {
 		l.mine.tags = slices.Delete(l.mine.tags, n, n+1)
+		if l.captures {
+			l.mine.captures--
+		}
 	}
 }

@@ -71,6 +71,9 @@ const (
 	// NoRotation: a captured quaternion was zero: most likely nobody has set
 	// it. Its last good value is kept; one that never had any turns nothing.
 	NoRotation
+	// LocalReplicated: client code gave an entity a Replicated. Only a server
+	// spawns: the entity stays on this client.
+	LocalReplicated
 )
 
 // kindOf is the kind of a fault that a field has.
@@ -85,13 +88,13 @@ func kindOf(reason wire.FaultReason) ProblemKind {
 }
 
 // words are what each kind says of its subject, which is an entity, a
-// component of an entity, or nothing.
+// component of an entity, or nothing. The Detail stands at %s, or behind them.
 func (k ProblemKind) words() string {
 	switch k {
 	case NotFinite:
 		return "is not a finite number: the last good value is kept"
 	case OutOfRange:
-		return "is out of range: the nearest value in range is sent"
+		return "is out of range%s: the nearest value in range is sent"
 	case CopiedReplicated:
 		return "has a Replicated that was copied from another entity"
 	case StaleReplicated:
@@ -105,7 +108,7 @@ func (k ProblemKind) words() string {
 	case WorldLocked:
 		return "the world is locked by an open query that was not closed: until it is, no entity or component can be added or removed"
 	case StoreFull:
-		return "is not replicated: too many entities are alive"
+		return "is not replicated: as many entities are alive as Config.MaxEntities allows%s: raise it on the server and the clients, or remove entities"
 	case LocalWriteRestored:
 		return "was written on a client without authority: the server's value is put back"
 	case LocallyRemovedEntity:
@@ -122,6 +125,8 @@ func (k ProblemKind) words() string {
 		return "was changed without a mark: clients are not told"
 	case NoRotation:
 		return "is a rotation of length 0: the last good value is kept"
+	case LocalReplicated:
+		return "was given a components.Replicated on this client: nobody else learns of it, only the server spawns entities"
 	}
 	return "has an unknown problem"
 }
@@ -140,6 +145,8 @@ type Problem struct {
 	Component string
 	// Field is the path of the field inside the component, where it is known.
 	Field string
+	// Detail is what is the matter in numbers: of OutOfRange the value and the bounds, of StoreFull the limit. It may be empty.
+	Detail string
 }
 
 // String reads as a sentence without its full stop.
@@ -157,7 +164,12 @@ func (p Problem) String() string {
 	} else if !p.Local.IsZero() {
 		fmt.Fprintf(&b, "local entity %d.%d ", p.Local.ID(), p.Local.Generation())
 	}
-	b.WriteString(p.Kind.words())
+	before, behind, _ := strings.Cut(p.Kind.words(), "%s")
+	b.WriteString(before)
+	if p.Detail != "" {
+		b.WriteString(" (" + p.Detail + ")")
+	}
+	b.WriteString(behind)
 	return b.String()
 }
 

@@ -30,12 +30,12 @@ func TestProblemsReadAsSentences(t *testing.T) {
 		require.Equal(t, want, p.Error())
 	}
 	seen := map[string]bool{}
-	for k := netecs.NotFinite; k <= netecs.NoRotation; k++ {
+	for k := netecs.NotFinite; k <= netecs.LocalReplicated; k++ {
 		text := netecs.Problem{Kind: k}.String()
 		require.NotContains(t, text, "unknown")
 		seen[text] = true
 	}
-	require.GreaterOrEqual(t, len(seen), int(netecs.NoRotation)-1) // two share their words
+	require.GreaterOrEqual(t, len(seen), int(netecs.LocalReplicated)-1) // two share their words
 	require.Contains(t, netecs.Problem{}.String(), "unknown")
 }
 
@@ -72,3 +72,54 @@ func TestFullStoreIsTriedAgain(t *testing.T) {
 type having struct{ id ecs.ID }
 
 func (f *having) Matches(mask *ecs.Mask) bool { return mask.Get(f.id) }
+
+// A value out of its range is told with the value and the bounds, a full store with its limit.
+func TestProblemsTellTheNumbers(t *testing.T) {
+	p := newPair(t)
+	e := p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.server.position(e).X = 1000.5
+	p.step()
+	require.Len(t, p.server.problems, 1)
+	require.Contains(t, p.server.problems[0].Error(), " is out of range (1000.5, and its tag allows -512 to 512): the nearest value in range is sent")
+
+	s := newSide()
+	store := snapshot.NewStore(newSchema(t), snapshot.Config{MaxEntities: 10})
+	c := netecs.NewCapture(s.world, store, store.Schema(), serverTag, s.report)
+	ecs.NewBuilder(s.world, s.rep).NewBatch(11)
+	c.Run(1)
+	require.Len(t, s.problems, 1)
+	require.Contains(t, s.problems[0].Error(),
+		" is not replicated: as many entities are alive as Config.MaxEntities allows (10): raise it on the server and the clients, or remove entities")
+}
+
+// A Replicated that game code gives to an entity of a client is told: no server learns of it. Where a server captures the same world it
+// is that server's.
+func TestAReplicatedMadeOnAClientIsTold(t *testing.T) {
+	p := newPair(t)
+	p.server.world.NewEntity(p.server.rep, p.server.pos)
+	p.step()
+	var made []ecs.Entity
+	for range 2 {
+		made = append(made, p.client.world.NewEntity(p.client.rep, p.client.pos))
+	}
+	for range 3 {
+		p.step()
+	}
+	require.Len(t, p.client.problems, 2)
+	for i, e := range made {
+		require.Equal(t, netecs.Problem{Kind: netecs.LocalReplicated, Local: e}, p.client.problems[i])
+		require.Equal(t, components.Replicated{}, *p.client.replicated(e))
+	}
+	require.Contains(t, p.client.kinds(), netecs.LocalReplicated)
+
+	const ownTag uint32 = 0xF00D
+	store := snapshot.NewStore(p.schema, snapshot.Config{})
+	own := netecs.NewCapture(p.client.world, store, p.schema, ownTag, p.client.report)
+	p.client.world.NewEntity(p.client.rep, p.client.pos)
+	p.step()
+	require.Empty(t, p.client.kinds(), "the server of this world will take it")
+	own.Release()
+	p.client.world.NewEntity(p.client.rep, p.client.pos)
+	p.step()
+	require.Equal(t, []netecs.ProblemKind{netecs.LocalReplicated, netecs.LocalReplicated}, p.client.kinds())
+}

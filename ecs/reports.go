@@ -7,7 +7,7 @@ import "github.com/mlange-42/arche/ecs"
 type reports struct {
 	report   func(Problem)
 	problems []Problem
-	strange  []uint32 // by entity number: 1 + generation of the entity last reported as foreign
+	strange  []uint32 // by entity number: 1 + generation of the entity that noteStrange reported last
 }
 
 // note queues a problem.
@@ -17,12 +17,12 @@ func (r *reports) note(p Problem) {
 	}
 }
 
-// noteForeign queues a ForeignReplicated once per entity.
-func (r *reports) noteForeign(e ecs.Entity) {
+// noteStrange queues a problem of an entity that is nobody's here, once per entity.
+func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
 	r.strange = extended(r.strange, int(e.ID()))
 	if told := &r.strange[e.ID()]; *told != e.Generation()+1 {
 		*told = e.Generation() + 1
-		r.note(Problem{Kind: ForeignReplicated, Local: e})
+		r.note(Problem{Kind: kind, Local: e})
 	}
 }
 

@@ -87,14 +87,17 @@ func (a *Apply) appears(t *table, row, _ int) {
 	case ours:
 		a.watch.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
 	case r.World != a.watch.tag:
-		if !r.ID.IsZero() { // else it is game code's own, or one that is kept by others
+		switch {
+		case !r.ID.IsZero():
 			a.watch.noteForeign(e, r.World)
+		case r.World == 0 && !a.watch.mark.captured(): // else others keep it, or a server of this world will take it
+			a.watch.noteStrange(LocalReplicated, e)
 		}
 		return
 	case named:
-		a.watch.note(Problem{Kind: CopiedReplicated, Local: e})
+		a.watch.noteStrange(CopiedReplicated, e)
 	default:
-		a.watch.note(Problem{Kind: StaleReplicated, Local: e})
+		a.watch.noteStrange(StaleReplicated, e)
 	}
 	a.unsettled = true
 	if !ours {

@@ -68,11 +68,11 @@ type watcher interface {
 	appears(t *table, row, slot int)
 }
 
-func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, report func(Problem)) *watch {
+func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool, report func(Problem)) *watch {
 	a := &watch{
 		world: w, binding: bind(w, schema), tag: tag,
 		byMask:  map[ecs.Mask]*table{},
-		mark:    newLife(w, tag),
+		mark:    newLife(w, tag, captures),
 		reports: reports{report: report}, occupied: occupied{patience: patience},
 	}
 	a.with = ecs.All(a.replicated)
@@ -385,7 +385,7 @@ func (w *watch) foreign(r components.Replicated) bool {
 // noteForeign reports an entity once that another manages, unless that is on this world too: a client and a server may share one.
 func (w *watch) noteForeign(e ecs.Entity, tag uint32) {
 	if !w.mark.manages(tag) {
-		w.reports.noteForeign(e)
+		w.noteStrange(ForeignReplicated, e)
 	}
 }
 

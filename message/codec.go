@@ -203,11 +203,16 @@ func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 	lanes := s.row(c.plan.Lanes())
 	clear(lanes)
 	if fault := quantise(c.plan, m, lanes); fault.Reason != wire.NoFault {
-		return 0, &FieldError{Name: c.name, Field: fault.Field(), Reason: fault.Reason}
+		return 0, &FieldError{Name: c.name, Field: fault.Field(), Reason: fault.Reason, Detail: outside(c.plan, m, fault)}
 	}
 	w := wire.NewBitWriter(dst[:c.size])
 	c.plan.WriteRow(&w, lanes)
 	return w.Finish(), nil
+}
+
+// outside says what number a value has that is out of range, and which is allowed. It looks at a copy, so that m does not escape.
+func outside[T any](plan *wire.Plan, m *T, fault wire.Fault) string {
+	return plan.Outside(reflect.ValueOf(*m), fault)
 }
 
 // decodePlan is Decode for packed bits.

@@ -48,7 +48,7 @@ func (c *CodecOf[T]) serializeBound(s *Scratch, m *T) (int, error) {
 	n, err := z.Measure(any(&b.value).(wire.Serializable))
 	s.serializers.giveBack(z)
 	if err != nil {
-		return 0, &SerializeError{Name: c.name, Err: err}
+		return 0, c.failed(err, &b.value)
 	}
 	return n, nil
 }
@@ -68,7 +68,16 @@ func (c *CodecOf[T]) serialize(s *Scratch, dst []byte, m *T) (int, error) {
 	case errors.Is(err, wire.ErrOverflow):
 		return 0, &BoundError{Name: c.name, Bound: len(dst)}
 	}
-	return 0, &SerializeError{Name: c.name, Err: err}
+	return 0, c.failed(err, &b.value)
+}
+
+// failed returns the error of a value that its Serialize method refused, with the field where a length was too large.
+func (c *CodecOf[T]) failed(err error, value *T) error {
+	var long *wire.LengthError
+	if errors.As(err, &long) {
+		long.Find(value)
+	}
+	return &SerializeError{Name: c.name, Err: err}
 }
 
 // deserialize reads a payload into *m. A Serialize method that panics over bytes from outside has refused them.

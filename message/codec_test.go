@@ -152,9 +152,9 @@ func TestEncodeTellsWhichFieldCannotTravel(t *testing.T) {
 	room := make([]byte, 64)
 	nan := float32(math.NaN())
 	for want, encode := range map[string]func() (int, error){
-		"message: m.Heat: out of range": func() (int, error) { return codec[chat](t, "m", nil).Encode(&s, room, &chat{Heat: 7}) },
-		"message: m.Heat: not finite":   func() (int, error) { return codec[chat](t, "m", nil).Encode(&s, room, &chat{Heat: nan}) },
-		"message: m.Y: not finite":      func() (int, error) { return codec[shot](t, "m", nil).Encode(&s, room, &shot{Y: nan}) },
+		"message: m.Heat: out of range: 7, and its tag allows 0 to 1": func() (int, error) { return codec[chat](t, "m", nil).Encode(&s, room, &chat{Heat: 7}) },
+		"message: m.Heat: not finite":                                 func() (int, error) { return codec[chat](t, "m", nil).Encode(&s, room, &chat{Heat: nan}) },
+		"message: m.Y: not finite":                                    func() (int, error) { return codec[shot](t, "m", nil).Encode(&s, room, &shot{Y: nan}) },
 	} {
 		_, err := encode()
 		var fault *FieldError

@@ -31,10 +31,14 @@ type FieldError struct {
 	Name   string           // of the message type
 	Field  string           // path of the field, such as "Pos.X"
 	Reason wire.FaultReason // what is wrong with its value
+	Detail string           // of wire.OutOfRange the value and the bounds; may be empty
 }
 
 // Error names the field and says what is wrong with it.
 func (e *FieldError) Error() string {
+	if e.Detail != "" {
+		return fmt.Sprintf("message: %s.%s: %s: %s", e.Name, e.Field, e.Reason, e.Detail)
+	}
 	return fmt.Sprintf("message: %s.%s: %s", e.Name, e.Field, e.Reason)
 }
 

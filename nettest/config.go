@@ -18,7 +18,9 @@ type Config struct {
 	Link     transport.Link    // what crosses it in each direction meets
 	Rate     int               // frames a second of every end; default 60
 
-	Server netcode.Config // Random is seeded by the harness, and nothing is logged unless it has a Logger
+	// Server is its configuration. Random is seeded by the harness. What OnError is given is in the log of the test; all else is logged only
+	// with a Logger.
+	Server netcode.Config
 	Client netcode.Config // likewise
 
 	// Game is the server's game logic, called each frame in stage Update.

@@ -78,7 +78,11 @@ func (n *Net) AssertConverge() {
 	if n.broken[Converge] && len(n.Clients) > 0 {
 		n.loseAnEntity(n.Clients[0])
 	}
-	n.fail(n.CheckConverge())
+	err := n.CheckConverge()
+	if err != nil && n.Server.Store().Changed() > 0 {
+		err = fmt.Errorf("%w; the server's world still changes: the game must come to rest before AssertConverge", err)
+	}
+	n.fail(err)
 }
 
 // CheckConverge compares every running client's world with what the server

@@ -1,6 +1,7 @@
 package nettest
 
 import (
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
@@ -122,6 +123,7 @@ func (n *Net) newServer() *Server {
 		n.socket = n.listen(0)
 		n.address = n.socket.LocalAddr()
 	}
+	end.OnError(n.logged("server"))
 	s := &Server{Server: end, World: ecs.NewWorld(), tap: n.socket}
 	s.Systems = systems.NewServer(end, s.tap, n.Now)
 	if n.config.Setup != nil {
@@ -132,6 +134,24 @@ func (n *Net) newServer() *Server {
 	}
 	s.loop = systems.NewRunner(&s.World, s.Systems, n.config.Rate)
 	return s
+}
+
+// errorsLogged is how many errors of an end are logged.
+const errorsLogged = 50
+
+// logged returns a function for OnError of an end: it writes the first errors into the log of the test, which is shown where the test fails
+// and with go test -v.
+func (n *Net) logged(end string) func(error) {
+	told := 0
+	return func(err error) {
+		n.t.Helper()
+		switch told++; {
+		case told <= errorsLogged:
+			n.t.Logf("nettest: %s: %v", end, err)
+		case told == errorsLogged+1:
+			n.t.Logf("nettest: no more errors of the %s are logged", end)
+		}
+	}
 }
 
 // Join adds a client, which begins to connect in the next frame.
@@ -145,6 +165,7 @@ func (n *Net) Join() *Client {
 	if err != nil {
 		n.t.Fatalf("nettest: %v", err)
 	}
+	end.OnError(n.logged(fmt.Sprintf("client %d", i)))
 	client := &Client{Client: end, World: ecs.NewWorld(), tap: n.listen(uint64(i) + 1), running: true}
 	client.Systems = systems.NewClient(end, client.tap, n.clock(i))
 	if n.config.SetupClient != nil {

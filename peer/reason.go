@@ -30,7 +30,8 @@ const (
 	ReasonQueueOverflow Reason = 8
 	// ReasonRateLimit says that the other end sent far beyond its quota for long.
 	ReasonRateLimit Reason = 9
-	// ReasonHandlerPanic says that a handler failed on a message of the other end.
+	// ReasonHandlerPanic says that a handler panicked on a message of the other end, or another function of the game that was called
+	// for the connection. The detail names the end and the function.
 	ReasonHandlerPanic Reason = 10
 	// ReasonNotAllowed says that the other end wrote, again and again, what it has no authority over.
 	ReasonNotAllowed Reason = 11
@@ -83,7 +84,7 @@ func (r Reason) String() string {
 	case ReasonRateLimit:
 		return "sent too much for too long"
 	case ReasonHandlerPanic:
-		return "a handler of its message failed"
+		return "a handler panicked"
 	case ReasonNotAllowed:
 		return "wrote what it has no authority over"
 	case ReasonTooManyEntities:

@@ -250,6 +250,9 @@ func (s *Store) Shapes() uint64 { return s.shapes }
 // had made room for.
 func (s *Store) Grown() uint64 { return s.grew }
 
+// MaxEntities is how many entities may be alive: Config.MaxEntities.
+func (s *Store) MaxEntities() int { return s.cfg.MaxEntities }
+
 // Refused is how many spawns were refused because Config.MaxEntities were alive.
 func (s *Store) Refused() uint64 { return s.refused }
 

@@ -98,11 +98,16 @@ func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
 // renew turns to the replica of a new connection, which holds nothing yet.
 func (a *Apply) renew() {
 	a.replica = a.Client.Replica()
+	shown := a.replica
+	if shown != nil && capturedByServerOf(a.world, a.Client) {
+		a.Client.Report(ErrServersWorld)
+		shown = nil
+	}
 	if a.apply != nil {
-		a.apply.Follow(a.replica)
+		a.apply.Follow(shown)
 		return
 	}
-	a.apply = netecs.NewApply(a.world, a.replica, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
+	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
 	if a.Client.Protocol().ClientsWrite() {
 		a.apply.Own(a.Client.Rights)
 	}

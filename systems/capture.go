@@ -30,6 +30,7 @@ type Capture struct {
 // Initialize implements System.
 func (c *Capture) Initialize(w *ecs.World) {
 	c.world = w
+	noteCaptured(w, c.Server)
 	c.capture = netecs.NewCapture(w, c.Server.Store(), c.Server.Protocol().Schema(), c.Server.Tag(), c.report)
 	c.capture.Along(c.Server.Publish)
 	c.capture.ByMarks(c.MarksOnly)
@@ -49,6 +50,7 @@ func (c *Capture) Update(w *ecs.World) {
 		c.Server.Report(ErrOtherWorld)
 	}
 	if c.Server.TickDue() {
+		noteCaptured(c.world, c.Server)
 		c.capture.Run(c.Server.Tick())
 		c.announce()
 	}
@@ -70,6 +72,7 @@ func (c *Capture) announce() {
 func (c *Capture) Finalize(*ecs.World) {
 	if c.capture != nil {
 		c.capture.Release()
+		forgetCaptured(c.world, c.Server)
 	}
 }
 

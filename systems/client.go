@@ -50,7 +50,11 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 		c.Gather = &Gather{Client: client, Apply: c.Apply}
 	}
 	c.Apply.Hooks.Spawned = c.tellSpawned
-	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) { tell(c.despawned, e, id) }
+	c.Apply.Hooks.Despawned = func(e ecs.Entity, id netcode.NetworkID) {
+		for _, f := range c.despawned {
+			client.Contain("OnDespawn", func() { f(e, id) })
+		}
+	}
 	return c
 }
 
@@ -77,7 +81,8 @@ func (c *ClientSystems) Systems() []System {
 }
 
 // OnSpawn adds a function that is called for each entity that the server shows anew. All values of the tick are written
-// by then, and the world is unlocked: it may add local components, remove some, and send. OnSpawn panics on nil.
+// by then, and the world is unlocked: it may add local components, remove some, and send. If the function panics, the connection
+// ends with peer.ReasonHandlerPanic, as for a handler, and so it does for OnSpawnKind and OnDespawn. OnSpawn panics on nil.
 func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	c.spawned = append(c.spawned, f)
@@ -103,7 +108,7 @@ func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode
 func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 	for _, f := range c.spawned {
 		if _, there := c.ID(e); there {
-			f(e, id)
+			c.Client.Contain("OnSpawn", func() { f(e, id) })
 		}
 	}
 	kind, ok := c.Apply.kind(e)
@@ -112,7 +117,7 @@ func (c *ClientSystems) tellSpawned(e ecs.Entity, id netcode.NetworkID) {
 	}
 	for _, f := range c.ofKind[kind] {
 		if _, there := c.ID(e); there {
-			f(e, id)
+			c.Client.Contain("OnSpawnKind", func() { f(e, id) })
 		}
 	}
 }
@@ -138,13 +143,6 @@ func (c *ClientSystems) Close() { c.Client.Close() }
 
 // Closed implements Group.
 func (c *ClientSystems) Closed() bool { return c.Client.Closed() }
-
-// tell calls the functions for one entity.
-func tell(functions []func(ecs.Entity, netcode.NetworkID), e ecs.Entity, id netcode.NetworkID) {
-	for _, f := range functions {
-		f(e, id)
-	}
-}
 
 // Changes yields what the last update that found something to apply did to which entities: see netecs.Apply.Changes.
 // Whether that was in this frame, Apply.Applied tells. It allocates nothing.

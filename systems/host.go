@@ -20,16 +20,16 @@ type HostSystems struct {
 
 // NewHost makes the systems of a server, of which client plays at it: netcode.Host. The socket is the server's; the player
 // needs none. Its messages are handled before the server's own of the same stage. The player joins in the first frame, as a client
-// whose connection comes about: OnConnect of both ends tells, and may be set until then; client.ID() is 0 before. The error is
-// netcode.ErrHost for a client that is connected or connecting, or of another protocol; where the server is full or closing in
+// whose connection comes about: OnConnect of both ends tells, and may be set until then; client.ID() is 0 before. The error
+// wraps netcode.ErrHost and names the cause, see netcode.CanHost; where the server is full or closing only in
 // the first frame, OnError of both ends is given it, and nobody plays. NewHost panics on an argument that is nil.
 func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now func() time.Duration) (*HostSystems, error) {
 	mustBeThere(server != nil, "NewHost", "the server")
 	mustBeThere(client != nil, "NewHost", "the client")
 	mustBeThere(there(socket), "NewHost", "the socket")
 	mustBeThere(now != nil, "NewHost", "the clock")
-	if client.State() != netcode.Disconnected || client.Protocol() != server.Protocol() {
-		return nil, netcode.ErrHost
+	if err := netcode.CanHost(server, client); err != nil {
+		return nil, err
 	}
 	return &HostSystems{ServerSystems: NewServer(server, socket, now), Client: client}, nil
 }

@@ -38,13 +38,17 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 	if server.Protocol().ClientsWrite() {
 		s.Accept = &Accept{Server: server, Capture: s.Capture}
 	}
-	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) { tell(s.spawned, e, id) }
+	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
+		for _, f := range s.spawned {
+			server.Contain("OnSpawn", func() { f(e, id) })
+		}
+	}
 	return s
 }
 
 // OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
 // sent: the place to Hide it from clients. The world is unlocked; what the function changes travels with the next tick.
-// OnSpawn panics on nil.
+// If it panics, Server.OnError is given a *netcode.PanicError, and the frame goes on. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	s.spawned = append(s.spawned, f)

@@ -27,6 +27,11 @@ type System interface {
 var ErrOtherWorld = errors.New("systems: Update was given another world than Initialize, and the one of Initialize is what is replicated: " +
 	"give all systems of an end the same *ecs.World")
 
+// ErrServersWorld is told to OnError, once for each connection, where the systems of a client run in the world of the very server that it is
+// connected to. Every entity would be there twice, so nothing is applied.
+var ErrServersWorld = errors.New("systems: the client runs in the world of the server that it is connected to, so nothing is applied: " +
+	"give the client a world of its own, or let the player play in the server's by NewHost")
+
 // Func is a System that is one function, called once a frame. It needs the world only if it asks for it.
 type Func func(w *ecs.World)
 

@@ -25,7 +25,8 @@ func NewClock(rate int, catchUp int) Clock {
 
 // Advance moves the clock to now and returns how many steps are due: the caller runs that many, the
 // last of which is Tick(). The first call starts the clock and returns 1. After a stall at most catchUp
-// steps are asked for, the rest slips and is counted. Time that goes backwards is no step.
+// steps are asked for, the rest slips and is counted. Time that goes backwards is no step. A step may be taken up to a microsecond before its
+// time, so that frames of the clock's own rate, which begin at rounded times, take one each.
 func (c *Clock) Advance(now time.Duration) (steps int) {
 	if !c.running {
 		c.running = true

@@ -151,3 +151,10 @@ func (c *layoutCheck) violatedReversed(base *byte) bool {
 	}
 	return bad&c.top != 0
 }
+
+// moveWideRows copies the wide run of each of count rows.
+func moveWideRows(dst *byte, dstStride uintptr, src *byte, srcStride, tail uintptr, count int) {
+	for i := uintptr(0); i < uintptr(count); i++ {
+		moveWide(dst, i*dstStride, src, i*srcStride, tail)
+	}
+}

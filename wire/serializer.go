@@ -217,24 +217,35 @@ func (s *Serializer) Nested(v Serializable) {
 
 // Count serializes how many elements follow, each of which takes at least size bytes, or one where size is
 // less than that. Reading, it is safe to allocate what *n then says: see Reader.Count.
-func (s *Serializer) Count(n *int, limit, size int) {
+func (s *Serializer) Count(n *int, limit, size int) { s.count(n, limit, size, addressOf(n)) }
+
+// count is Count for the elements of the value at an address.
+func (s *Serializer) count(n *int, limit, size int, at uintptr) {
 	switch s.direction {
 	case reading:
 		*n = s.reader.Count(limit, size)
 	case writing:
+		s.checkLength(*n, limit, at)
 		s.writer.Count(*n, limit)
 	default:
-		s.measureCount(*n, limit)
+		s.measureCount(*n, limit, at)
 	}
 }
 
-// measureCount counts the bytes of a count.
-func (s *Serializer) measureCount(n, limit int) {
-	if n < 0 || n > limit {
-		s.Fail(ErrTooLong)
-		return
+// checkLength fails with a *LengthError if n is more than limit, or less than none. at is the address of the value, see LengthError.Find.
+func (s *Serializer) checkLength(n, limit int, at uintptr) bool {
+	if n >= 0 && n <= limit {
+		return true
 	}
-	s.size += VarintSize(uint64(n))
+	s.Fail(&LengthError{Length: n, Limit: limit, at: at})
+	return false
+}
+
+// measureCount counts the bytes of a count, that of the value at an address.
+func (s *Serializer) measureCount(n, limit int, at uintptr) {
+	if s.checkLength(n, limit, at) {
+		s.size += VarintSize(uint64(n))
+	}
 }
 
 // Bytes serializes a byte slice of at most limit bytes. Reading copies it, into *v where there is room.
@@ -243,9 +254,10 @@ func (s *Serializer) Bytes(v *[]byte, limit int) {
 	case reading:
 		*v = append((*v)[:0], s.reader.Bytes(limit)...)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
 		s.writer.Bytes(*v, limit)
 	default:
-		s.measureCount(len(*v), limit)
+		s.measureCount(len(*v), limit, addressOf(v))
 		s.size += len(*v)
 	}
 }
@@ -256,15 +268,16 @@ func (s *Serializer) String(v *string, limit int) {
 	case reading:
 		*v = s.reader.String(limit)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
 		s.writer.String(*v, limit)
 	default:
-		s.measureString(*v, limit)
+		s.measureString(*v, limit, addressOf(v))
 	}
 }
 
-// measureString counts the bytes of a string.
-func (s *Serializer) measureString(v string, limit int) {
-	s.measureCount(len(v), limit)
+// measureString counts the bytes of the string at an address.
+func (s *Serializer) measureString(v string, limit int, at uintptr) {
+	s.measureCount(len(v), limit, at)
 	if s.err == nil && !utf8.ValidString(v) {
 		s.err = ErrMalformed
 	}

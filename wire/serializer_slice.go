@@ -59,9 +59,10 @@ func SerializeSlice[T Fixed](s *Serializer, v *[]T, limit int) {
 	case reading:
 		*v = ReadSlice(&s.reader, *v, limit)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
 		WriteSlice(&s.writer, *v, limit)
 	default:
-		s.measureCount(len(*v), limit)
+		s.measureCount(len(*v), limit, addressOf(v))
 		s.size += len(*v) * wireSize[T]()
 	}
 }
@@ -77,9 +78,10 @@ func SerializePackedSlice[T Packable](s *Serializer, v *[]T, limit int) {
 	case reading:
 		*v = ReadPackedSlice(&s.reader, *v, limit)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
 		WritePackedSlice(&s.writer, *v, limit)
 	default:
-		s.measureCount(len(*v), limit)
+		s.measureCount(len(*v), limit, addressOf(v))
 		for _, one := range *v {
 			s.size += VarintSize(packed(one))
 		}
@@ -105,10 +107,11 @@ func SerializeValues[T any](s *Serializer, c *Value[T], v *[]T, limit int) {
 	case reading:
 		*v = ReadValues(&s.reader, c, *v, limit)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
 		WriteValues(&s.writer, c, *v, limit)
 	default:
 		c.check()
-		s.measureCount(len(*v), limit)
+		s.measureCount(len(*v), limit, addressOf(v))
 		s.size += len(*v) * c.size
 	}
 }
@@ -124,7 +127,7 @@ type Pointer[T any] interface {
 // to zero first, and grows *v with the elements that are really there, whatever the count says.
 func SerializeEach[T any, P Pointer[T]](s *Serializer, v *[]T, limit int) {
 	n := len(*v)
-	s.Count(&n, limit, 1)
+	s.count(&n, limit, 1, addressOf(v))
 	if s.direction == reading {
 		*v = (*v)[:0]
 	}
@@ -166,9 +169,10 @@ func (s *Serializer) Runes(v *[]rune, limit int) {
 	case reading:
 		*v = s.reader.Runes(*v, limit)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
 		s.writer.Runes(*v, limit)
 	default:
-		s.measureCount(len(*v), limit)
+		s.measureCount(len(*v), limit, addressOf(v))
 		for _, one := range *v {
 			s.measureRune(one)
 		}
@@ -181,11 +185,15 @@ func (s *Serializer) Strings(v *[]string, limit, each int) {
 	case reading:
 		*v = s.reader.Strings(*v, limit, each)
 	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
+		for i := range *v {
+			s.checkLength(len((*v)[i]), each, addressOf(&(*v)[i]))
+		}
 		s.writer.Strings(*v, limit, each)
 	default:
-		s.measureCount(len(*v), limit)
-		for _, one := range *v {
-			s.measureString(one, each)
+		s.measureCount(len(*v), limit, addressOf(v))
+		for i := range *v {
+			s.measureString((*v)[i], each, addressOf(&(*v)[i]))
 		}
 	}
 }
@@ -194,7 +202,7 @@ func (s *Serializer) Strings(v *[]string, limit, each int) {
 // *v where there is room.
 func (s *Serializer) ByteSlices(v *[][]byte, limit, each int) {
 	n := len(*v)
-	s.Count(&n, limit, 1)
+	s.count(&n, limit, 1, addressOf(v))
 	if s.direction == reading {
 		*v = (*v)[:0]
 	}

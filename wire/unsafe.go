@@ -413,13 +413,6 @@ func moveWide(dst *byte, dstOffset uintptr, src *byte, srcOffset, tail uintptr) 
 	*(*[16]byte)(unsafe.Add(to, tail+16)) = *(*[16]byte)(unsafe.Add(from, tail+16))
 }
 
-// moveWideRows copies the wide run of each of count rows.
-func moveWideRows(dst *byte, dstStride uintptr, src *byte, srcStride, tail uintptr, count int) {
-	for i := uintptr(0); i < uintptr(count); i++ {
-		moveWide(dst, i*dstStride, src, i*srcStride, tail)
-	}
-}
-
 // moveRun copies size bytes. Most runs are short, for which a call of memmove costs more than the copy.
 func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 	// SAFETY: the run has size bytes on both sides, see above; arrays of bytes need no alignment.
@@ -447,4 +440,10 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 // bytesOf is where values begin, of which there is one at least, and how many bytes each has.
 func bytesOf[T any](values []T) (first *byte, size uintptr) {
 	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
+}
+
+// addressOf returns the address of a value, to be compared with others while the value stays where it is.
+func addressOf[T any](v *T) uintptr {
+	// SAFETY: the number is compared and never becomes a pointer again, so nothing is reached by it.
+	return uintptr(unsafe.Pointer(v))
 }

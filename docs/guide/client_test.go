@@ -76,7 +76,7 @@ func dress(group *systems.ClientSystems, world *ecs.World) {
 func host(server *netcode.Server, player *netcode.Client, socket systems.Socket, world *ecs.World) (*systems.Runner, error) {
 	group, err := systems.NewHost(server, player, socket, systems.WallClock())
 	if err != nil {
-		return nil, err // *player is connected elsewhere, or is of another protocol
+		return nil, err // says why: player is connected elsewhere, or was not made with the same *netcode.Protocol
 	}
 	return systems.NewRunner(world, group, 60), nil
 }

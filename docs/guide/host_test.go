@@ -97,7 +97,7 @@ var withHost = map[string]func(t *testing.T){
 		p := netcode.NewProtocol()
 		chats(p, func(netcode.ClientID, string) { t.Error("who said it is not told") })
 		h := newHosted(t, p, netcode.Config{}, nil)
-		require.NoError(t, netcode.Send(h.player, netcode.ToServer(), &Chat{"hello"}))
+		require.NoError(t, netcode.Send(h.player, netcode.ToServer(), &Chat{Text: "hello"}))
 		h.step()
 		require.EqualValues(t, 1, h.server.Stats().Messages.Handled+h.server.Stats().Messages.Immediate)
 	},
@@ -345,7 +345,9 @@ var withoutHost = map[string]string{
 	"addressOf":  "a host's player connects to no address",
 	"camera":     "it is for systems.ClientSystems, of a world that a replica fills: a host's player sees the server's, of which OnSpawn of the server's systems tells",
 	"dress":      "as camera",
-	"opens":      "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"player":     "as camera: the handler finds the entity by HostSystems.Entity, which the walk of open does by its id",
+	"playersOf":  "as player, of several clients in one process",
+	"badLink":    "a host has one socket, the server's",
 	"redraw":     "as camera: what changed in the server's world its own systems know",
 	"steer":      "as camera: a host's player writes in the server's world, where game code does",
 	"draw":       "components.Smooth is on clients only: a host draws the server's Position",

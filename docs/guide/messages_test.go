@@ -22,17 +22,24 @@ import (
 // What messages.md shows is what stands between the marks.
 
 // begin guide
-type Chat struct{ Text string }
+type Chat struct {
+	From netcode.ClientID // set by the server
+	Text string
+}
 
-func (m *Chat) Serialize(s *wire.Serializer) { s.String(&m.Text, 200) } // writes, reads and measures
+func (m *Chat) Serialize(s *wire.Serializer) { // writes, reads and measures
+	s.Uint32((*uint32)(&m.From))
+	s.String(&m.Text, 200)
+}
 
 func chats(protocol *netcode.Protocol, show func(from netcode.ClientID, text string)) { // on both sides
 	netcode.Handle(protocol, func(ctx *netcode.Context, m *Chat) {
 		if server, ok := ctx.End.(*netcode.Server); ok { // it runs there: pass on what a client said
+			m.From = ctx.Sender // known from the connection, whatever the client wrote there
 			_ = netcode.Send(server, netcode.ToAllBut(ctx.Sender), m)
 			return
 		}
-		show(ctx.Sender, m.Text) // it runs on a client
+		show(m.From, m.Text) // it runs on a client, where ctx.Sender is 0: the server sent it
 	}, netcode.Over(netcode.ReliableOrdered), netcode.AtStage(netcode.StageUpdate))
 }
 
@@ -41,17 +48,36 @@ func chats(protocol *netcode.Protocol, show func(from netcode.ClientID, text str
 // begin guide
 type Opened struct{ By netcode.ClientID } // plain data needs no method
 
-func opens(protocol *netcode.Protocol, group *systems.ClientSystems, play func(door ecs.Entity)) {
+func player(protocol *netcode.Protocol, socket systems.Socket, now func() time.Duration, play func(door ecs.Entity)) (*systems.ClientSystems, error) {
+	var group *systems.ClientSystems // the handler uses it when a message comes, and it is made below
 	netcode.Handle(protocol, func(ctx *netcode.Context, m *Opened) {
 		if door, ok := group.Entity(ctx.Entity); ok { // what the message is about
 			play(door)
 		}
 	}, netcode.FromServer(), netcode.Over(netcode.Reliable))
+	client, err := netcode.NewClient(protocol, netcode.Config{}) // freezes the protocol: all handlers come before it
+	if err != nil {
+		return nil, err
+	}
+	group = systems.NewClient(client, socket, now)
+	return group, nil
 }
 
 func open(server *netcode.Server, door netcode.NetworkID, by netcode.ClientID) error {
 	// To every client that sees the door, and not before the door exists there.
 	return netcode.Send(server, netcode.ToSeers(door), &Opened{By: by}, netcode.About(door))
+}
+
+// end guide
+
+// begin guide
+func playersOf(protocol *netcode.Protocol, groups map[netcode.Endpoint]*systems.ClientSystems, play func(group *systems.ClientSystems, door ecs.Entity)) {
+	netcode.Handle(protocol, func(ctx *netcode.Context, m *Opened) {
+		group := groups[ctx.End] // groups[client] = systems.NewClient(client, …), for each client of this process
+		if door, ok := group.Entity(ctx.Entity); ok {
+			play(group, door)
+		}
+	}, netcode.FromServer(), netcode.Over(netcode.Reliable))
 }
 
 // end guide
@@ -141,39 +167,80 @@ func TestGuideLargeMessages(t *testing.T) {
 	require.Equal(t, level, got)
 }
 
+// The client of the page over transport/memory, with a bad link around both ends, as testing.md shows it.
+func TestGuideMemoryAndTheHandlerOfOneClient(t *testing.T) {
+	build := func(onOpened func(*netcode.Context, *Opened)) *netcode.Protocol {
+		p := netcode.NewProtocol()
+		netcode.Replicate[Position](p)
+		if onOpened != nil {
+			netcode.Handle(p, onOpened, netcode.FromServer(), netcode.Over(netcode.Reliable))
+		}
+		return p
+	}
+	var now time.Duration
+	clock := func() time.Duration { return now }
+	here, there, err := badLink(clock)
+	require.NoError(t, err)
+	server, err := netcode.NewServer(build(func(*netcode.Context, *Opened) {}), netcode.Config{})
+	require.NoError(t, err)
+	serverGroup := systems.NewServer(server, here, clock)
+	opened := 0
+	clientGroup, err := player(build(nil), there, clock, func(ecs.Entity) { opened++ })
+	require.NoError(t, err)
+	var door netcode.NetworkID
+	serverGroup.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { door = id })
+	worlds := []ecs.World{ecs.NewWorld(), ecs.NewWorld()}
+	loops := []*systems.Runner{systems.NewRunner(&worlds[0], serverGroup, 60), systems.NewRunner(&worlds[1], clientGroup, 60)}
+	require.NoError(t, clientGroup.Client.Connect(here.LocalAddr()))
+	makeDoor := generic.NewMap2[components.Replicated, Position](&worlds[0])
+	makeDoor.New()
+	told := false
+	for range 600 {
+		now += time.Second / 60
+		for _, loop := range loops {
+			loop.Step()
+		}
+		if !told && clientGroup.Client.State() == netcode.Connected && !door.IsZero() {
+			told = true
+			require.NoError(t, open(server, door, 1))
+		}
+	}
+	require.Equal(t, 1, opened)
+}
+
 func TestGuideMessages(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Position](p)
 	var heard []string
-	chats(p, func(from netcode.ClientID, text string) {
-		require.Zero(t, from, "the server passes it on")
-		heard = append(heard, text)
-	})
+	chats(p, func(from netcode.ClientID, text string) { heard = append(heard, fmt.Sprint(from, ": ", text)) })
 	shop(p, map[uint16]uint32{3: 20})
 	var door netcode.NetworkID
-	var group *systems.ClientSystems
-	opened := 0
-	late := &systems.ClientSystems{}
-	opens(p, late, func(ecs.Entity) { opened++ })
+	groups := map[netcode.Endpoint]*systems.ClientSystems{}
+	opened := map[*systems.ClientSystems]int{}
+	playersOf(p, groups, func(group *systems.ClientSystems, door ecs.Entity) {
+		_, ok := group.ID(door)
+		require.True(t, ok, "an entity of its own world")
+		opened[group]++
+	})
 	netcode.Handle[Aimed](p, nil)
 	n := nettest.New(t, nettest.Config{Protocol: p, Clients: 2, Seed: 1, Link: lossy(0.2),
 		Setup: func(s *systems.ServerSystems, _ *ecs.World) {
 			s.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { door = id })
 		},
-		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) { group = c },
+		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) { groups[c.Client] = c },
 	})
-	*late = *group
-	require.ErrorIs(t, netcode.Send(n.Clients[0].Client, netcode.ToServer(), &Chat{"early"}), netcode.ErrNotConnected)
+	require.ErrorIs(t, netcode.Send(n.Clients[0], netcode.ToServer(), &Chat{Text: "early"}), netcode.ErrNotConnected)
 	require.True(t, n.RunUntil(3*time.Second, n.Connected))
-	require.NoError(t, netcode.Send(n.Clients[0].Client, netcode.ToServer(), &Chat{"hello"}))
+	require.NoError(t, netcode.Send(n.Clients[0], netcode.ToServer(), &Chat{From: 99, Text: "hello"}))
 	require.True(t, n.RunUntil(3*time.Second, func() bool { return len(heard) == 1 }))
-	require.Equal(t, []string{"hello"}, heard, "the other client, once")
+	require.Equal(t, []string{fmt.Sprint(n.Clients[0].ID(), ": hello")}, heard, "the other client, once, and by the true name")
 
 	build := generic.NewMap2[components.Replicated, Position](&n.Server.World)
 	build.New()
 	require.True(t, n.RunUntil(time.Second, func() bool { return !door.IsZero() }))
 	require.NoError(t, open(n.Server.Server, door, 1))
-	require.True(t, n.RunUntil(3*time.Second, func() bool { return opened == 2 }))
+	require.True(t, n.RunUntil(3*time.Second, func() bool { return len(opened) == 2 }))
+	require.Equal(t, map[*systems.ClientSystems]int{n.Clients[0].Systems: 1, n.Clients[1].Systems: 1}, opened)
 
 	var price uint32
 	client := n.Clients[1].Client

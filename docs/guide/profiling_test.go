@@ -1,6 +1,7 @@
 package guide_test
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
 )
 
 // What profiling.md and testing.md show is what stands between the marks, and in state_test.go.
@@ -66,6 +68,23 @@ func walkers(w *ecs.World, frame int) {
 }
 
 // begin guide
+func badLink(now func() time.Duration) (server, client transport.Conn, err error) {
+	network := memory.NewNetwork()
+	link := transport.Link{Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.05}
+	a, err := network.Listen(netip.AddrPort{}) // some address: server.LocalAddr() is what a client connects to
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := network.Listen(netip.AddrPort{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return transport.Condition(a, link, 1, now), transport.Condition(b, link, 2, now), nil // each for what it sends; 1 and 2 are seeds
+}
+
+// end guide
+
+// begin guide
 func TestMyGame(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: protocol(),
@@ -74,7 +93,7 @@ func TestMyGame(t *testing.T) {
 		Link:     transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.2},
 		Game:     walkers, // func(w *ecs.World, frame int), on the server, in each frame
 	})
-	n.Run(3 * time.Second) // of virtual time
+	n.Run(3 * time.Second) // of virtual time; walkers stop after 2 s
 	n.AssertConverge()     // every client's world is the server's
 }
 

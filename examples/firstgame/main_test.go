@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestFirstGame(t *testing.T) {
 
 	leaving, leave := context.WithCancel(ctx)
 	defer leave()
-	go func() { ended <- play(leaving, address) }()
+	go func() { ended <- play(leaving, strings.Replace(address, "127.0.0.1", "localhost", 1)) }()
 	said.await(t, `server: client (1) shouts "hello"`)
 	said.await(t, `client: (5) points`)
 	require.Eventually(t, func() bool {

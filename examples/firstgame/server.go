@@ -37,10 +37,14 @@ func serve(ctx context.Context, address string) error {
 	loop := systems.NewServer(server, socket, systems.WallClock())
 	bodies := generic.NewFilter2[Position, Steering]()
 	loop.Add(netcode.StageUpdate, systems.Func(func(w *ecs.World) {
+		if !server.TickDue() {
+			return // the game moves on once a network tick
+		}
+		step := 30 * float32(server.Interval().Seconds()) // 30 m/s
 		for query := bodies.Query(w); query.Next(); {
 			position, steering := query.Get()
-			position.X += steering.X // plain game code: what changed is sent
-			position.Y += steering.Y
+			position.X += steering.X * step // plain game code: what changed is sent
+			position.Y += steering.Y * step
 		}
 	}))
 

@@ -11,7 +11,7 @@ import (
 )
 
 // All of it: go test ./internal/switchoff -switchoff -parallel 2
-// One of them: … -run 'TestARuleThatIsSwitchedOffIsMissed/rule_4'
+// One of them: … -run 'TestARuleThatIsSwitchedOffIsMissed/rule_4:_a_packet_a_window_behind_is_read$'
 // A part of it: … -switchoff-parts 3 -switchoff-part 1
 var (
 	switchOff = flag.Bool("switchoff", false, "build and run one mutant after the other: minutes")
@@ -23,7 +23,7 @@ const tree = "../.."
 
 func lists() []mutation {
 	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), wholeRows(), flows(), late(), marks(), budgets(),
-		messages(), memory(), handshake(), games(), presses(), promises(), pages(), fast(), kernels())
+		messages(), memory(), handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels())
 }
 
 // Each rule of docs/design.md is switched off on purpose, and the test that is named for it fails.

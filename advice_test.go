@@ -1,0 +1,261 @@
+package netcode_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Each error of this file names the cause, and the way out where there is one.
+
+func TestErrHostNamesTheCause(t *testing.T) {
+	p := protocol()
+	server, err := netcode.NewServer(p, netcode.Config{Clients: 1})
+	require.NoError(t, err)
+	client := func(p *netcode.Protocol) *netcode.Client {
+		c, err := netcode.NewClient(p, netcode.Config{})
+		require.NoError(t, err)
+		return c
+	}
+	other := netcode.NewProtocol()
+	netcode.Replicate[position](other)
+	for want, c := range map[string]*netcode.Client{
+		`the server does not have the same types: the client does not have component "health"`:         client(other),
+		"they were built with two protocols that are equal: give NewServer and NewClient the same one": client(protocol()),
+	} {
+		err := netcode.Host(server, c)
+		require.ErrorIs(t, err, netcode.ErrHost)
+		require.ErrorContains(t, err, want)
+		require.Equal(t, err, netcode.CanHost(server, c))
+	}
+	connecting := client(p)
+	require.NoError(t, connecting.Connect(newRig(t, p, netcode.Config{}).server.conn.LocalAddr()))
+	require.ErrorContains(t, netcode.Host(server, connecting), "the client is connected or connecting")
+	require.NoError(t, netcode.CanHost(server, client(p)))
+	require.NoError(t, netcode.Host(server, client(p)))
+	require.ErrorContains(t, netcode.Host(server, client(p)), "the server is full: Config.Clients is 1")
+	server.Close(0)
+	require.ErrorContains(t, netcode.Host(server, client(p)), "the server is closing")
+}
+
+// wrapped is an end within a type of the game, or of nettest.
+type wrapped struct{ *netcode.Server }
+
+func TestEndsMayBeEmbedded(t *testing.T) {
+	p := protocol()
+	handled := 0
+	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
+	r := newRig(t, p, netcode.Config{})
+	id := r.spawn(1)
+	require.NoError(t, netcode.Send(&wrapped{r.server.Server}, netcode.ToSelf(), &chat{1}))
+	require.NoError(t, netcode.Send(wrapped{r.server.Server}, netcode.ToSelf(), &chat{1}))
+	r.run(time.Second)
+	require.Equal(t, 2, handled)
+	require.True(t, netcode.MayWrite[position](&wrapped{r.server.Server}, id))
+	require.ErrorIs(t, netcode.Send(&wrapped{}, netcode.ToSelf(), &chat{1}), netcode.ErrNoEnd)
+	require.False(t, netcode.MayWrite[position](nil, id))
+}
+
+func TestErrorsOfSendSayWhatToDo(t *testing.T) {
+	k := newTalk(t, netcode.Config{}, 1)
+	s, c := k.server.Server, k.clients[0].Client
+	id := k.spawn(1)
+	k.sees(k.clients[0], id, 1)
+	for _, check := range []struct {
+		err  error
+		is   error
+		want string
+	}{
+		{netcode.Send(s, netcode.To(1), &order{}, netcode.About(id)), netcode.ErrDirection, "order was registered with FromClient, and this is the server: register it without that option, or send it from a client"},
+		{netcode.Send(c, netcode.ToServer(), &news{}), netcode.ErrDirection, "news was registered with FromServer, and this is a client: register it without that option, or send it from the server"},
+		{netcode.Send(s, netcode.To(1), &chat{}, netcode.About(netcode.NetworkID{})), netcode.ErrNotVisible, "the NetworkID of About is zero: an entity has its id from the next network tick on, send from OnSpawn of the server's systems"},
+		{netcode.Call(context.Background(), c, 0, &wave{}, func(*chat, error) {}), netcode.ErrNotRegistered, "netcode_test.wave: give it to Answer on both sides"},
+		{netcode.Call(context.Background(), c, 0, &chat{}, func(*news, error) {}), netcode.ErrQuestion, "netcode_test.chat is no question: it was registered with Handle"},
+		{netcode.Send(c, netcode.ToServer(), &wave{}), netcode.ErrNotRegistered, "netcode_test.wave"},
+	} {
+		require.ErrorIs(t, check.err, check.is)
+		require.ErrorContains(t, check.err, check.want)
+	}
+	shop := newShop(t, netcode.Config{})
+	err := netcode.Call(context.Background(), shop.clients[0].Client, 0, &price{}, func(*chat, error) {})
+	require.ErrorIs(t, err, netcode.ErrQuestion)
+	require.ErrorContains(t, err, "netcode_test.price is answered by netcode_test.cost, not by netcode_test.chat")
+	require.ErrorContains(t, netcode.Send(shop.clients[0].Client, netcode.ToServer(), &price{}), "price was registered with Answer: ask it with Call")
+}
+
+// diary is a message with several texts.
+type diary struct {
+	Title string
+	Pages []string
+	Blob  []byte
+	Last  struct{ Line string }
+}
+
+func (d *diary) Serialize(s *wire.Serializer) {
+	s.String(&d.Title, 10)
+	s.Strings(&d.Pages, 3, 8)
+	s.Bytes(&d.Blob, 4)
+	s.String(&d.Last.Line, 5)
+}
+
+func TestATextThatIsTooLongIsNamed(t *testing.T) {
+	p := protocol()
+	netcode.Handle[diary](p, nil)
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	for want, m := range map[string]*diary{
+		"message: diary: Title is 11 long, at most 10 may travel":   {Title: "01234567890"},
+		"message: diary: Pages is 4 long, at most 3 may travel":     {Pages: make([]string, 4)},
+		"message: diary: Pages[1] is 9 long, at most 8 may travel":  {Pages: []string{"a", "012345678"}},
+		"message: diary: Blob is 5 long, at most 4 may travel":      {Blob: make([]byte, 5)},
+		"message: diary: Last.Line is 6 long, at most 5 may travel": {Last: struct{ Line string }{"012345"}},
+	} {
+		err := netcode.Send(c.Client, netcode.ToServer(), m)
+		require.ErrorIs(t, err, wire.ErrTooLong)
+		require.EqualError(t, err, want)
+	}
+}
+
+// sums is an input that is not registered.
+type sums struct{ N uint8 }
+
+func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
+	p := protocol()
+	netcode.Input[chat](p)
+	r := newRig(t, p, netcode.Config{})
+	c := r.joined(p, netcode.Config{})
+	id := r.spawn(1)
+	r.sees(c, id, 1)
+	var told []error
+	c.OnError(func(err error) { told = append(told, err) })
+	for range 3 {
+		_, ok := netcode.InputOf[sums](r.server.Server, 1)
+		require.False(t, ok)
+		require.False(t, netcode.MayWrite[sums](c.Client, id))
+		require.False(t, netcode.MayWrite[position](c.Client, id), "registered, and not the client's")
+		require.False(t, netcode.MayWrite[sums](r.server.Server, id))
+		_, ok = netcode.Interpolated[sums](c.Client, id)
+		require.False(t, ok)
+	}
+	require.Len(t, r.server.errors, 2)
+	require.ErrorIs(t, r.server.errors[0], netcode.ErrNoInput)
+	require.ErrorContains(t, r.server.errors[0], "InputOf[netcode_test.sums]")
+	require.ErrorIs(t, r.server.errors[1], netcode.ErrNoComponent)
+	require.Len(t, told, 2)
+	require.ErrorContains(t, told[1], "Interpolated[netcode_test.sums]")
+	require.ErrorIs(t, told[0], netcode.ErrNoComponent)
+	require.ErrorContains(t, told[0], "MayWrite[netcode_test.sums]")
+}
+
+// A server tells OnError of clients with another protocol: once for each difference, so that no number of them floods it.
+func TestOnErrorIsToldOfAnotherProtocol(t *testing.T) {
+	var out bytes.Buffer
+	r := newRig(t, protocol(), netcode.Config{Logger: slog.New(slog.NewTextHandler(&out, nil))})
+	other, third := netcode.NewProtocol(), netcode.NewProtocol()
+	netcode.Replicate[health](other)
+	netcode.Replicate[position](third)
+	var last *clientEnd
+	for range 4 {
+		for _, p := range []*netcode.Protocol{other, third} {
+			last = r.join(p, netcode.Config{})
+			r.until(func() bool { return last.State() == netcode.Disconnected })
+		}
+	}
+	require.Len(t, r.server.errors, 2)
+	var refused *netcode.ProtocolError
+	require.ErrorAs(t, r.server.errors[0], &refused)
+	require.Equal(t, r.clients[0].conn.LocalAddr(), refused.Address)
+	require.Equal(t, `the client does not have component "position"`, refused.Difference)
+	require.EqualError(t, refused, fmt.Sprintf(`netcode: the client at %s was refused, and so will be all like it: the client does not have component "position"`, refused.Address))
+	require.EqualValues(t, 2, r.server.Stats().Errors)
+	require.EqualValues(t, 8, r.server.Stats().RefusedProtocol)
+	require.NotContains(t, out.String(), "and so will be", "the log has a line of its own")
+}
+
+func TestMaxEntitiesAloneBoundsEntities(t *testing.T) {
+	_, err := netcode.NewServer(protocol(), netcode.Config{MaxEntities: 10})
+	require.NoError(t, err)
+	_, err = netcode.NewClient(protocol(), netcode.Config{MaxEntities: 10})
+	require.NoError(t, err)
+	_, err = netcode.NewServer(protocol(), netcode.Config{MaxEntities: -1})
+	require.ErrorContains(t, err, "Config.MaxEntities is -1")
+}
+
+func TestOptionsOfMessagesOnAComponent(t *testing.T) {
+	require.Equal(t, "netcode: Replicate[netcode_test.position]: Over is an option of messages, for Handle and Answer: a component is sent as state, without it",
+		panicText(t, func() { netcode.Replicate[position](netcode.NewProtocol(), netcode.Over(netcode.Reliable)) }))
+}
+
+// A panic is told with its place, and both ends are told whose function it was.
+func TestPanicsNameTheirPlace(t *testing.T) {
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) { breakDown() })
+	r := newRig(t, p, netcode.Config{Logger: slog.New(slog.DiscardHandler)})
+	c := r.joined(p, netcode.Config{})
+	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}))
+	r.until(func() bool { return c.State() == netcode.Disconnected })
+	require.Len(t, r.server.errors, 1)
+	var failed *netcode.PanicError
+	require.ErrorAs(t, r.server.errors[0], &failed)
+	require.Regexp(t, `^[^/]*/handler_test\.go:\d+$`, failed.At)
+	require.True(t, failed.Message)
+	require.EqualError(t, failed, "netcode: the handler of chat panicked at "+failed.At+" on a message from client 1: broken")
+	require.Equal(t, "a handler panicked: the server's handler of chat", c.Err().Error())
+	require.Contains(t, r.server.log, "disconnect 1: a handler panicked: the server's handler of chat")
+
+	d := r.join(p, netcode.Config{})
+	var told []error
+	d.OnError(func(err error) { told = append(told, err) })
+	d.OnConnect(func(netcode.ClientID) {
+		var none *position
+		none.X++ // the runtime's own panic
+	})
+	r.until(func() bool { return d.Err() != nil })
+	require.ErrorIs(t, d.Err(), peer.ReasonHandlerPanic)
+	require.Equal(t, "a handler panicked: the client's OnConnect", d.Err().Error())
+	require.ErrorAs(t, told[0], &failed)
+	require.False(t, failed.Message)
+	require.Contains(t, failed.At, "/advice_test.go:")
+	require.Contains(t, failed.Error(), "netcode: OnConnect panicked at "+failed.At+" for the server: runtime error: ")
+	r.run(time.Second)
+	require.Contains(t, r.server.log, "disconnect 2: a handler panicked: the client's OnConnect")
+}
+
+// Without a logger and without OnError the default log has the stack of a panic line by line.
+func TestTheDefaultLogShowsAStackByLines(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(lines{slog.NewTextHandler(&out, nil), &out}))
+	defer slog.SetDefault(before)
+	p := protocol()
+	netcode.Handle(p, func(*netcode.Context, *chat) { panic(errors.New("broken")) })
+	r := newRig(t, p, netcode.Config{})
+	require.NoError(t, netcode.Send(r.server.Server, netcode.ToSelf(), &chat{1}))
+	r.run(time.Second)
+	require.Contains(t, out.String(), "broken\n")
+	require.Greater(t, strings.Count(out.String(), "\n"), 10)
+	require.NotContains(t, out.String(), `\n`)
+}
+
+// lines writes the text of a record as it is, as the default handler of log/slog does.
+type lines struct {
+	slog.Handler
+	out *bytes.Buffer
+}
+
+func (l lines) Handle(_ context.Context, r slog.Record) error {
+	l.out.WriteString(r.Message + "\n")
+	r.Attrs(func(a slog.Attr) bool { fmt.Fprintf(l.out, " %s=%q", a.Key, a.Value.String()); return true })
+	return nil
+}

@@ -1,0 +1,23 @@
+package switchoff
+
+// mistakes switches off what tells a game of a mistake that would else be silent, or end the process.
+func mistakes() []mutation {
+	return []mutation{
+		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the process", "TestPanicsOfTheClientsHooksAreContained",
+			"contain.go", "func (c *Client) Contain(name string, f func()) {\n\tdefer c.contained(name, 0)\n", "func (c *Client) Contain(name string, f func()) {\n")),
+		testedIn("systems", change("mistakes", "a panic of OnSpawn ends the server's process", "TestPanicsOfTheServersHooksAreContained",
+			"contain.go", "func (s *Server) Contain(name string, f func()) {\n\tdefer s.contained(name, 0)\n", "func (s *Server) Contain(name string, f func()) {\n")),
+		testedIn("systems", change("mistakes", "a client in its server's world doubles it", "TestAClientInTheWorldOfItsServer",
+			"systems/apply.go", "shown != nil && capturedByServerOf(a.world, a.Client)", "false")),
+		testedIn("systems", change("mistakes", "a client in the world of any server is refused", "TestAClientInTheWorldOfItsServer",
+			"client.go", "session != nil && session.nonce == c.attempt.nonce", "(session == nil || session != nil)")),
+		change("mistakes", "a Replicated made on a client is told to nobody", "TestAReplicatedMadeOnAClientIsTold",
+			"ecs/tolerate.go", "case r.World == 0 && !a.watch.mark.captured():", "case false:"),
+		change("mistakes", "one that a server of the world will take is told", "TestAReplicatedMadeOnAClientIsTold",
+			"ecs/tolerate.go", "case r.World == 0 && !a.watch.mark.captured():", "case r.World == 0:"),
+		change("mistakes", "each client of another protocol is told", "TestOnErrorIsToldOfAnotherProtocol",
+			"server_handshake.go", "if !slices.Contains(s.refused, difference) {", "if !slices.Contains(s.refused, \"\") {"),
+		testedIn("nettest", change("mistakes", "errors are nowhere in a test", "TestErrorsAreLogged",
+			"nettest/net.go", "\tend.OnError(n.logged(\"server\"))\n", "")),
+	}
+}
