@@ -124,7 +124,9 @@ func (o *observed) snapshot(payload []byte) (text string) {
 		context = 1
 	}
 	d.others(context)
-	s.end()
+	for s.at < 8*len(s.b) {
+		must(!s.bit(), "padding")
+	}
 	o.newest = max(o.newest, tick)
 	o.seen["despawned"] += len(despawned)
 	o.lists[tick] = append(o.lists[tick], d.order...)

@@ -34,16 +34,22 @@ func (a *ackState) sends(t tick.Tick) {
 // A View also remembers which entities of a page had a record in each recent tick (sentPages). Of a tick whose every packet with a record of the
 // page was acknowledged, the client holds exactly these records: such a tick is complete. The newest complete tick is the
 // reference that packets name as R; the newest one before that is N, the second baseline.
+//
+// Large records cost the more to encode the more pairs of R and N clients have. So R of such a page is the even one of the two
+// newest ticks, where both are complete and there are some clients (docs/adr/0033).
 type ackPage struct {
 	ackState
 	members uint64
 	sending uint64 // members with a record of tick sentTo, of which the common state does not tell yet
 	sentTo  tick.Tick
 	since   tick.Tick // no entity came into sight, or got or lost rows for this client alone, after this tick
-	ref     tick.Tick // R: the newest complete tick; tick.None: none
+	top     tick.Tick // the newest complete tick; tick.None: none
+	topOf   uint64    // entities with a record of that
+	ref     tick.Tick // R: the newest complete tick, or the one before; tick.None: none
 	refOf   uint64    // entities with a record of R
 	near    tick.Tick // N: the newest complete tick before R, at most mostNear ticks; tick.None: none
 	nearOf  uint64    // entities with a record of N
+	even    bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
 	lost    tick.Tick // no tick up to this one can be R: a resync came after it
 }
 
@@ -222,14 +228,14 @@ func (v *View) join(index uint32) {
 	g.members |= 1 << (index % pageEntities)
 }
 
-// gather makes members of the entities of a page with a record of R, as far as most of them have the same state.
+// gather makes members of the entities of a page with a record of its newest complete tick, as far as most of them have the same state.
 func (v *View) gather(w uint32) {
 	g := &v.pages[w]
-	if apart := g.refOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.refOf) {
+	if apart := g.topOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.topOf) {
 		v.allAlone(w, g.members)
 	}
-	for of := g.refOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.slots[index].base == g.ref {
+	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.slots[index].base == g.top {
 			v.join(index)
 		}
 	}

@@ -135,11 +135,11 @@ func (d *dumper) all(payload []byte, near tick.Tick) {
 	switch {
 	case d.b.Failed():
 		d.printf("   no more: the payload is cut off or not legal\n")
-	case end && !d.b.Done():
+	case end && !d.b.Padded():
 		d.printf("   %d bits too many\n", d.b.Remaining())
 	}
 	rest := unknown
-	if end && d.b.Done() {
+	if end && d.b.Padded() {
 		rest = padding
 	}
 	if d.bits != nil {

@@ -13,6 +13,7 @@ type codes struct {
 	deltas []*wire.Delta          // by row; nil for tags
 	which  [whichRows]*wire.Table // by number of rows less one: which of them differ from T
 	four   *wire.Table            // which of the next four entities of a page there are records of
+	end    int                    // bits of the longest symbol that ends a page
 	gap    *wire.Table            // how far it is to the next entity that is in no list
 }
 
@@ -49,6 +50,10 @@ func (s *Schema) SetTables(source wire.TableSource) error {
 	}
 	if c.four, err = source.Table("list.four", "list.four", fourCount, fourContexts); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
+	}
+	for context := range fourContexts {
+		_, n := c.four.Bits(context, fourNone)
+		c.end = max(c.end, int(n))
 	}
 	if c.gap, err = source.Table("list.gap", "list.gap", gapCount, 2); err != nil {
 		return fmt.Errorf("snapshot: %w", err)

@@ -54,6 +54,7 @@ func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
 
 // has notes that the packet has a group of n records.
 func (p *packetWriter) has(e sentGroup, n int) {
+	p.v.pages[e.word].even = p.v.store.views >= leastSharing && p.v.store.large(e.rows)
 	p.v.sentAt(e.word, p.s, e.of, p.v.sent.add(p.sent, e))
 	p.sent.records += n
 }

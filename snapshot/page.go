@@ -95,6 +95,7 @@ type listCut struct {
 	w       wire.BitWriter
 	at      int // members that were written
 	context int
+	last    bool // the list has nobody behind it
 }
 
 // members writes records of entities of a page and returns of how many there was room: of all, or of those before a cut.
@@ -120,15 +121,17 @@ func (p *packetWriter) members(g *ackPage, w uint32, list []member) (n int) {
 		p.w, p.lists = mark, before
 		return 0
 	}
-	p.w = cut.w
-	p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+	if p.w = cut.w; !cut.last {
+		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+	}
 	return cut.at
 }
 
 // some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
 func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
-	coarse, fine := listCut{w: p.w}, listCut{w: p.w}
+	coarse, fine := listCut{w: p.w, context: afterAll}, listCut{w: p.w, context: afterAll}
 	c, passed, place := listCut{context: afterAll}, 0, p.w.Bits()
+	fineLeft, large := g.refOf, p.large(list[0].index)
 	for left := g.refOf; left != 0 && c.at < len(list); {
 		symbol, end := 0, c.at
 		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
@@ -144,8 +147,8 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 		if passed = 0; left == 0 && p.fitsPage() {
 			return true, c
 		}
-		if c.w = p.w; left != 0 && p.fitsEnd() {
-			fine = c
+		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.fitsEnd()) {
+			fine, fineLeft = c, left
 		}
 		if at := p.w.Bits(); at-place >= cutBits {
 			if place = at; fine.at == c.at {
@@ -157,10 +160,46 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 		p.symbol(p.v.store.schema.codes.four, c.context, fourNone)
 		return true, c
 	}
-	if p.sent.n == 0 || p.short || p.v.plan.active {
+	switch {
+	case large:
+		p.filled = true
+		return false, p.finest(fine, fineLeft, list)
+	case p.sent.n == 0 || p.short || p.v.plan.active:
 		return false, fine
 	}
 	return false, coarse
+}
+
+// finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
+func (p *packetWriter) finest(cut listCut, left uint64, list []member) listCut {
+	var symbols [fourSize]int // which records the four has up to each
+	n, passed := 0, 0
+	for end := cut.at; n == 0 && left != 0; {
+		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+			if end < len(list) && list[end].bit == left&-left {
+				symbols[n] = 1 << i
+				if n > 0 {
+					symbols[n] |= symbols[n-1]
+				}
+				n, end = n+1, end+1
+			}
+		}
+		if n == 0 {
+			passed++
+		}
+	}
+	if cut.at+n == len(list) { // there is no room for all, with what may follow them
+		n--
+	}
+	for ; n > 0; n-- {
+		c := cut
+		p.w = cut.w
+		p.four(&c, passed, symbols[n-1], list[c.at:c.at+n])
+		if c.w, c.last = p.w, left == 0; p.fitsCut() {
+			return c
+		}
+	}
+	return cut
 }
 
 // four writes a four of a page, behind some without any record.

@@ -25,14 +25,16 @@ type pageKey struct {
 // pageText is the bits of a page: its code, the symbols and the records.
 type pageText struct {
 	pageKey
-	at, size     int // first word, and bits
-	rows, groups int // first of its groups, and how many: which entities have which rows
-	next         int32
-	deltas, same int  // rows
-	used         bool // a packet has it
-	none         bool // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
-	tail         int  // bits of the symbol that ends the page, 0: there is none
-	cut, cuts    int  // first of its cuts, and how many
+	at, size     int   // first word, and bits
+	rows, groups int   // first of its groups, and how many: which entities have which rows
+	number, next int32 // of this text, and of the one of the page that was made before, each plus one
+	deltas, same int   // rows
+	bits         int   // of the records alone
+	spans        int   // first of its spans, of which there is one for each record
+	used         bool  // a packet has it
+	none         bool  // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
+	tail         int   // bits of the symbol that ends the page, 0: there is none
+	cut, cuts    int   // first of its cuts, and how many
 }
 
 // pageCut is how far a text has come behind one of its fours, where it may be cut.
@@ -56,6 +58,8 @@ type pageTexts struct {
 	texts  []pageText
 	groups []pageGroup
 	cuts   []pageCut
+	spans  []pageSpan
+	cut    cutText
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   wire.Words
 	copied uint64 // since the beginning
@@ -70,7 +74,7 @@ func (c *pageTexts) begin(s *Store) {
 		c.table = make([]int32, 1<<10)
 	}
 	clear(c.table)
-	c.texts, c.groups, c.cuts = c.texts[:0], c.groups[:0], c.cuts[:0]
+	c.texts, c.groups, c.cuts, c.spans, c.cut = c.texts[:0], c.groups[:0], c.cuts[:0], c.spans[:0], cutText{}
 	c.first = grown(c.first, len(s.changed), cap(s.changed))
 	c.code.Reset()
 }
@@ -99,7 +103,7 @@ func (c *pageTexts) add(k *pageKey) *pageText {
 	c.texts = room(c.texts, 1, 256)[:n+1]
 	*c.slot(k) = int32(n + 1)
 	t := &c.texts[n]
-	*t = pageText{pageKey: *k, rows: len(c.groups), cut: len(c.cuts)}
+	*t = pageText{pageKey: *k, number: int32(n + 1), rows: len(c.groups), cut: len(c.cuts)}
 	if f := c.first[k.page]; f > 0 && int(f) <= n && c.texts[f-1].page == k.page {
 		t.next = f
 	}
@@ -169,37 +173,22 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 
 // pageAtOnce is page for entities that are alike: it writes what pageApart writes.
 func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool) {
-	c := &p.desk.texts
-	if c.tick != p.s {
+	if c := &p.desk.texts; c.tick != p.s {
 		c.begin(p.v.store)
 	}
 	mark, before := p.w, p.lists
 	p.begin(g, w)
 	k := p.key(g, w, wait)
-	t := p.text(&k)
-	if t == nil {
-		p.w, p.lists = mark, before
-		return p.pageApart(g, w, wait)
+	var all, some bool
+	if p.large(firstOf(w, wait)) {
+		all, some = p.copyLarge(g, &k)
+	} else {
+		all, some = p.copyText(g, &k)
 	}
-	if p.fitsText(t, t.size, t.tail) {
-		p.copyPage(g, t, &pageCut{bits: t.size, of: wait, deltas: t.deltas, same: t.same})
-		return true
+	if some {
+		return all
 	}
-	if k.all {
-		k.all = false
-		if t = p.text(&k); p.fitsText(t, t.size, t.tail) { // never: it is longer
-			panic("snapshot: a page with more symbols is shorter")
-		}
-	}
-	for i := t.cut + t.cuts - 1; i >= t.cut; i-- {
-		if cut := &c.cuts[i]; p.fitsText(t, cut.bits+1, 1) {
-			p.copyPage(g, t, cut)
-			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
-			return false
-		}
-	}
-	p.w, p.lists = mark, before
-	if p.sent.n > 0 {
+	if p.w, p.lists = mark, before; p.sent.n > 0 && !all {
 		return false // the next packet has room
 	}
 	return p.pageApart(g, w, wait)
@@ -214,10 +203,9 @@ func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {
 	return p.w.Bits()+size <= p.limit && p.sent.n+t.groups <= maxRecords-p.waiting
 }
 
-// copyPage writes a text up to a cut, and notes which records the packet has.
-func (p *packetWriter) copyPage(g *ackPage, t *pageText, cut *pageCut) {
+// copied notes which records of a text the packet has.
+func (p *packetWriter) copied(g *ackPage, t *pageText, cut *pageCut) {
 	v, c := p.v, &p.desk.texts
-	p.w.Words(c.code.All()[t.at:], cut.bits)
 	if t.used {
 		c.copied++
 		p.desk.bodies.shared += uint64(bits.OnesCount64(cut.of))
@@ -366,6 +354,7 @@ func (p *packetWriter) composeText(t *pageText) {
 	w.Finish()
 	w.Reserve(pageEntities)
 	t.at = w.Bits() / 64
+	t.spans, c.spans = len(c.spans), room(c.spans, bits.OnesCount64(t.of), 1024)
 	start := w.Bits()
 	if t.all {
 		w.Write(pageAll, pageAllBits)
@@ -398,6 +387,8 @@ func (p *packetWriter) composeText(t *pageText) {
 		for m := members; m != 0; m &= m - 1 {
 			c.body(t, m)
 		}
+		last := &c.spans[len(c.spans)-1]
+		last.symbol, last.left = uint8(symbol), left
 		context = afterFour(symbol)
 		rest &^= members
 		if at := w.Bits(); at-place >= cutBits {
@@ -417,7 +408,10 @@ func (p *packetWriter) composeText(t *pageText) {
 func (c *pageTexts) body(t *pageText, of uint64) {
 	at := bits.TrailingZeros64(of)
 	e := c.bodies[at]
-	if t.deltas, t.same = t.deltas+int(e.deltas), t.same+int(e.same); e.bits <= 64 {
+	from := uint32(c.code.Bits() - 64*t.at)
+	t.deltas, t.same, t.bits = t.deltas+int(e.deltas), t.same+int(e.same), t.bits+int(e.bits)
+	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at)})
+	if e.bits <= 64 {
 		c.code.Write(e.word, uint(e.bits))
 	} else {
 		c.code.Append(c.from[at].wordsOf(e), int(e.bits))

@@ -134,7 +134,7 @@ func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
 	if err := r.decodeOthers(b, s, context); err != nil {
 		return err
 	}
-	if !b.Done() {
+	if !b.Padded() {
 		return r.malformed()
 	}
 	return nil

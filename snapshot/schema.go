@@ -19,6 +19,7 @@ type Schema struct {
 	refs    Mask // rows that name entities
 	tags    Mask // rows without lanes
 	whole   Mask // rows that travel whole whenever they changed
+	exact   Mask // rows of nothing but exact floats
 	codes   codes
 	floats  wire.FloatRows
 	weighed bool // Some rows have an importance of their own.
@@ -68,6 +69,9 @@ func NewSchemaWith(plans []*wire.Plan, source wire.TableSource) (*Schema, error)
 		case len(p.Refs()) > 0:
 			s.refs = s.refs.With(row)
 		}
+		if p.Floats() {
+			s.exact = s.exact.With(row)
+		}
 		if !p.Packed() {
 			s.whole = s.whole.With(row)
 		}
@@ -111,6 +115,15 @@ func (s *Schema) lanes(m Mask) int {
 		n += s.plans[m.next()].Lanes()
 	}
 	return n
+}
+
+// large reports whether records of the rows of m are large: with exact floats of largeRow bits and more.
+func (s *Schema) large(m Mask) bool {
+	n := 0
+	for m &= s.exact; m != 0; m &= m - 1 {
+		n += s.plans[m.next()].Bits()
+	}
+	return n >= largeRow
 }
 
 // onlyFloats reports whether rows of all these are nothing but float32 fields that

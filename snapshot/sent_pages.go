@@ -73,7 +73,7 @@ func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
 		return
 	}
 	b.sent++
-	if g := &v.pages[w]; b.acked > 0 && (g.ref == t || g.near == t) { // a packet of this tick was acknowledged already
+	if g := &v.pages[w]; b.acked > 0 && (g.top == t || g.ref == t || g.near == t) { // a packet of this tick was acknowledged already
 		v.chooseRefs(w, t)
 	}
 }
@@ -90,11 +90,14 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 		return
 	}
 	switch {
+	case g.even || g.ref != g.top:
+		v.chooseRefs(w, max(t, g.top))
 	case t > g.ref:
 		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= mostNear {
 			g.near, g.nearOf = g.ref, g.refOf
 		}
 		g.ref, g.refOf = t, b.of
+		g.top, g.topOf = g.ref, g.refOf
 	case t > g.near && t < g.ref && g.ref-t <= mostNear:
 		g.near, g.nearOf = t, b.of
 	}
@@ -106,13 +109,19 @@ func (g *ackPage) complete(b *sentPage, t tick.Tick) bool { return b.acked == b.
 // chooseRefs finds R and N of a page anew: of the ticks up to now.
 func (v *View) chooseRefs(w uint32, now tick.Tick) {
 	g := &v.pages[w]
-	g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0
+	g.none()
 	for t := now; t > g.lost && now-t < mostTicks; t-- {
 		b := v.recent.at(t, w)
 		switch {
 		case b == nil || !g.complete(b, t):
 		case g.ref == tick.None:
 			g.ref, g.refOf = t, b.of
+			if g.top == tick.None {
+				g.top, g.topOf = t, b.of
+				if e := v.recent.at(t-1, w); g.even && t%2 != 0 && e != nil && g.complete(e, t-1) {
+					g.ref, g.refOf = tick.None, 0 // but the one before
+				}
+			}
 		case g.ref-t <= mostNear:
 			g.near, g.nearOf = t, b.of
 			return
@@ -125,5 +134,10 @@ func (v *View) chooseRefs(w uint32, now tick.Tick) {
 // forget makes no tick up to now one that records can be coded against.
 func (g *ackPage) forget(now tick.Tick) {
 	g.lost = now
-	g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0
+	g.none()
+}
+
+// none says that no tick of a page is complete.
+func (g *ackPage) none() {
+	g.top, g.topOf, g.ref, g.refOf, g.near, g.nearOf = tick.None, 0, tick.None, 0, tick.None, 0
 }

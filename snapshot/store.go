@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -41,6 +42,7 @@ type Store struct {
 	desks   []*Desk // the others
 	prepare preparing
 	watch   func([]wire.DeltaSymbol)
+	views   int      // that observed the last tick that any did
 	weight  []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive   bitset
 	lives   lives
@@ -58,6 +60,8 @@ type Store struct {
 	grew     uint64           // times that there was no room for one more entity
 	refused  uint64           // spawns refused because Config.MaxEntities were alive
 	shapes   uint64           // see Shapes
+
+	observers atomic.Int32 // views that observed this tick
 }
 
 // NewStore returns an empty Store.
@@ -88,6 +92,9 @@ func (s *Store) Begin(t tick.Tick) {
 		return
 	}
 	s.settle(s.tick)
+	if n := s.observers.Swap(0); n > 0 {
+		s.views = int(n)
+	}
 	s.tick, s.open, s.count = t, true, 0
 	s.reshaped = s.reshaped[:0]
 	s.refs.begin()

@@ -81,6 +81,7 @@ type View struct {
 	going     []wordOf  // records of the packet that are not noted in slots yet
 	listed    []member  // entities of a page that are written one by one
 	part      int       // payloads written for this tick
+	parts     int       // and for the last tick before it that had any
 	nextPage  int       // the page with which the lists of the next packet of this tick begin
 	refTick   tick.Tick // of which tick
 	newestRef tick.Tick // is: the newest R of any page that waited, tick.None: none
@@ -172,6 +173,7 @@ func (v *View) Observe() {
 	if v.observed == v.store.tick || v.store.open {
 		return
 	}
+	v.store.observers.Add(1)
 	v.observe()
 	if len(v.orders) > 0 {
 		v.obey()

@@ -21,7 +21,7 @@ import (
 //	          symbol of codes.four, which of them; the usual record of each
 //	          … 0
 //	others    for each: a symbol of codes.gap, record, run; the end
-//	zero padding to the byte
+//	zero padding to the byte, or to the end of the payload
 //
 //	record, usual: against T, with the rows of T: the body. T is R in a list,
 //	          and for the others the tick of the newest record of the entity that
@@ -82,6 +82,7 @@ type packetWriter struct {
 	tied                          bool
 	waiting, ending, kept, headed int
 	torn                          bool // a group went one by one beside ties
+	filled                        bool // there is no room for a page of large records
 }
 
 // Write fills dst with one snapshot payload of what the client lacks and
@@ -116,7 +117,7 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	}
 	first := v.wrote != p.s
 	if first {
-		v.part, v.nextPage = 0, 0
+		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
@@ -148,7 +149,12 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	v.part++
 	v.answer = false
 	v.stats.Snapshots++
-	return p.w.Finish()
+	n := p.w.Finish()
+	if p.filled && !p.short && v.parts >= leastPadded && len(dst)-n <= mostPadding {
+		clear(dst[n:])
+		n = len(dst)
+	}
+	return n
 }
 
 // mayWrite reports whether there is something to write, and room for it. What is said as of a tick is all of it, so an open one is waited for.

@@ -142,3 +142,16 @@ func (r *BitReader) Remaining() int { return int(r.n) + len(r.buf)*8 }
 // Done reports whether all was read: nothing failed and only the padding of the last byte is left, less
 // than 8 bits and all of them zero.
 func (r *BitReader) Done() bool { return !r.failed && r.Remaining() < 8 && r.acc == 0 }
+
+// Padded reports whether all was read: nothing failed and only zeros are left, however many.
+func (r *BitReader) Padded() bool {
+	if r.failed || r.acc != 0 {
+		return false
+	}
+	for _, b := range r.buf {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}

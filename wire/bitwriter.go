@@ -119,9 +119,18 @@ func (w *BitWriter) Words(words []uint64, count int) {
 	whole := count >> 6
 	if w.next >= 0 && 8*whole <= len(w.buf)-w.next { // else it overflows
 		acc, n, to := w.acc, w.n&63, w.buf[w.next:]
-		for _, v := range words[:whole] {
-			binary.LittleEndian.PutUint64(to, acc|v<<n)
-			acc, to = v>>(64-n), to[8:] // of no bits when n is 0: Go shifts to zero
+		back, from := 63-n, words[:whole] // one bit before: of no bits when n is 0
+		for ; len(from) >= 4 && len(to) >= 32; from, to = from[4:], to[32:] {
+			a, b, c, d := from[0], from[1], from[2], from[3]
+			binary.LittleEndian.PutUint64(to, acc|a<<(n&63))
+			binary.LittleEndian.PutUint64(to[8:], a>>1>>(back&63)|b<<(n&63))
+			binary.LittleEndian.PutUint64(to[16:], b>>1>>(back&63)|c<<(n&63))
+			binary.LittleEndian.PutUint64(to[24:], c>>1>>(back&63)|d<<(n&63))
+			acc = d >> 1 >> (back & 63)
+		}
+		for _, v := range from {
+			binary.LittleEndian.PutUint64(to, acc|v<<(n&63))
+			acc, to = v>>1>>(back&63), to[8:]
 		}
 		w.acc, w.next, words = acc, w.next+8*whole, words[whole:]
 		count &= 63
@@ -129,6 +138,17 @@ func (w *BitWriter) Words(words []uint64, count int) {
 	for i := 0; count > 0; i, count = i+1, count-64 {
 		w.Write(words[i], uint(min(count, 64)))
 	}
+}
+
+// WordsFrom appends count bits of words of 64, from one on.
+func (w *BitWriter) WordsFrom(words []uint64, from, count int) {
+	words = words[from>>6:]
+	if skip := from & 63; skip > 0 && count > 0 {
+		some := min(64-skip, count)
+		w.Write(words[0]>>skip, uint(some))
+		words, count = words[1:], count-some
+	}
+	w.Words(words, count)
 }
 
 // Bits returns how many bits were written, also past the buffer's end.

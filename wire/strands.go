@@ -23,9 +23,10 @@ type Strands struct {
 	// Of the column that is coded:
 	token  [MaxStrands * groupLanes]uint32 // by body and lane: where in the lane's short tokens its token is
 	far    [MaxStrands * groupLanes]farToken
-	odd    [MaxStrands]uint8             // in which lanes rows differ that go their own way
-	usual  [MaxStrands]uint8             // and those that do not
-	to     [groupLanes][MaxStrands]int64 // of rotations: where they go, and how long that is
+	raw    [MaxStrands * groupLanes]uint32 // of floats: the raw bits behind the token's code
+	odd    [MaxStrands]uint8               // in which lanes rows differ that go their own way
+	usual  [MaxStrands]uint8               // and those that do not
+	to     [groupLanes][MaxStrands]int64   // of rotations: where they go, and how long that is
 	length [MaxStrands]uint64
 
 	aim  [groupLanes][MaxStrands]float64 // of rotations, where they go, and the square of how long that is: aimWide

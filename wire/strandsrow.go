@@ -168,6 +168,10 @@ func (d *Delta) CodeColumn(s *Strands, c *Column, v *Versions) {
 	if c.any == 0 {
 		return
 	}
+	if d.floats && d.ready {
+		d.codeFloats(s, c, v)
+		return
+	}
 	d.tokensAt(s, c, v)
 	if d.ready && d.row != rowOther {
 		d.tokensOf(s, c, v)

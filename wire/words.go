@@ -54,10 +54,13 @@ func (w *Words) Write(v uint64, bits uint) {
 
 // Append appends the first count bits of words of 64, the first of them in bit 0. It panics if they are fewer.
 func (w *Words) Append(words []uint64, count int) {
+	acc, n, list := w.acc, w.n&63, w.list
 	for ; count >= 64; count, words = count-64, words[1:] {
-		w.Write(words[0], 64)
+		v := words[0]
+		list = append(list, acc|v<<n)
+		acc = v >> 1 >> (63 - n) // of no bits when n is 0
 	}
-	if count > 0 {
+	if w.acc, w.list = acc, list; count > 0 {
 		w.Write(words[0]&(1<<count-1), uint(count))
 	}
 }

@@ -5,12 +5,13 @@ func pages() []mutation {
 	const complete, twins = "TestACompleteTickIsOneOfWhichAllIsAcknowledged", "TestSharedPagesAndDesksChangeNoBit"
 	const rows = "TestRule2WhoGotOtherRowsSinceAListsTicksIsInNoList"
 	const leaks = "TestNothingHiddenChangesAByte"
+	const parts = "TestPagesOfLargeRecordsAreCutBehindAnyRecord"
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
 			"snapshot/sent_pages.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/sent_pages.go", "b.acked > 0 && (g.ref", "b.acked > 1<<15 && (g.ref"),
+			"snapshot/sent_pages.go", "b.acked > 0 && (g.top", "b.acked > 1<<15 && (g.top"),
 		change("pages", "a tick from before a resync is complete", complete,
 			"snapshot/sent_pages.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
@@ -61,7 +62,17 @@ func pages() []mutation {
 		change("pages", "a page is cut elsewhere where it is copied", twins,
 			"snapshot/page_texts.go", "at-place >= cutBits", "at-place >= cutBits/2"),
 		change("pages", "a text is of the tick before", twins,
-			"snapshot/page_texts.go", "if c.tick != p.s {", "if c.tick == tick.None {"),
+			"snapshot/page_texts.go", "c.tick != p.s {", "c.tick == tick.None {"),
+		change("pages", "the rest of a page of large records is that of any page", parts,
+			"snapshot/page_parts.go", "\tif of != *k {\n", "\tif false {\n"),
+		change("pages", "a full packet is as long as it comes", parts,
+			"snapshot/write.go", "\t\tn = len(dst)\n", ""),
+		change("pages", "a four that is cut is as in the text", parts,
+			"snapshot/page_parts.go", "int(spans[at-1].symbol) != symbol {", "spans[at-1].symbol == 0 {"),
+		change("pages", "a page that is cut in its last four has an end", parts,
+			"snapshot/page_parts.go", "return cut, left != 0\n", "return cut, true\n"),
+		change("pages", "R of large records is any tick", "TestRIsAnEvenTickForLargeRecords",
+			"snapshot/sent_pages.go", "g.even && t%2 != 0", "false && t%2 != 0"),
 	}
 }
 
