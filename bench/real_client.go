@@ -74,6 +74,7 @@ type realClient struct {
 	apply    *netecs.Apply // to world
 	applies  []float64     // ns of processor a record: to decode and to write it
 	from, to int           // the payloads of a tick, in realRun.payloads
+	received func([]byte)  // is called with each payload that arrives; nil: nothing is
 }
 
 // Acked implements peer.Outcome.
@@ -198,6 +199,9 @@ func (c *realClient) read(datagram []byte, now time.Duration) error {
 	messages := in.Messages()
 	for messages.Next() {
 		c.payloads = append(c.payloads, messages.Payload)
+		if c.received != nil {
+			c.received(messages.Payload)
+		}
 	}
 	c.client.Accept(in, now)
 	return messages.Err()

@@ -65,9 +65,12 @@ func (a *Apply) writePart(c *column, d *due, slot int, order []int32) {
 	first, end := c.place(a.replica, p.mask)
 	all, stride := p.lanes[int(d.first)+first:], int(p.stride)
 	n := 0
-	if c.plain {
+	switch {
+	case c.plain:
 		n = a.overlayMixed(c, d, slot, order, all, stride, end-first)
-	} else {
+	case c.plan.DequantiseRows(c.bytes(slot, slot+len(order)), all, stride, len(order), order):
+		n = len(c.keepOthers(slot, len(order), w.few[:0]))
+	default:
 		for k, of := range order {
 			if !c.put(slot+k, all[int(of)*stride:][:end-first]) {
 				w.few[n], n = int32(k), n+1

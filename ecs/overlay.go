@@ -72,3 +72,14 @@ func (c *column) overlayAny(slot, n int, all []uint32, stride, words int, same *
 	copy(c.bytes(slot, slot+n), shadow)
 	return m
 }
+
+// keepOthers copies rows that were written into the slots of the same numbers, and adds those to same, counted from the first, that were so already.
+func (c *column) keepOthers(slot, n int, same []int32) []int32 {
+	for from := 0; from < n; from += 64 {
+		part := min(64, n-from)
+		live, kept := c.bytes(slot+from, slot+from+part), c.shadow[(slot+from)*c.size:(slot+from+part)*c.size]
+		same = list(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
+		copy(kept, live)
+	}
+	return same
+}

@@ -351,8 +351,21 @@ func (a *Apply) putStretch(c *column, d *due) {
 	}
 	first, end := c.place(a.replica, p.mask)
 	w.same = w.same[:0]
-	if p.lanes != nil && c.plain {
-		w.same = c.scatter(a.berths.slots[d.index:][:d.n], p.lanes[int(d.first)+first:], int(p.stride), end-first, w.same)
+	if p.lanes != nil {
+		lanes, stride := p.lanes[int(d.first)+first:], int(p.stride)
+		if c.plain {
+			w.same = c.scatter(a.berths.slots[d.index:][:d.n], lanes, stride, end-first, w.same)
+			return
+		}
+		if d.slot >= 0 && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot+d.n)), lanes, stride, int(d.n), nil) {
+			w.same = c.keepOthers(int(d.slot), int(d.n), w.same)
+			return
+		}
+		for k := range d.n {
+			if !c.put(int(a.slot(d, k)), lanes[int(k)*stride:][:end-first]) {
+				w.same = append(w.same, k)
+			}
+		}
 		return
 	}
 	for k := range d.n {

@@ -18,7 +18,10 @@ type (
 	stretchPlace struct{ X, Y, Z float32 }
 	stretchTurn  struct{ Q [4]float32 }
 	stretchHeat  struct{ C, D float32 }
-	stretchLook  struct {
+	stretchCold  struct {
+		C, D float32 `net:"min=0,max=90,step=0.01"`
+	}
+	stretchLook struct {
 		V     float32
 		Local uint32 `net:"-"`
 	}
@@ -39,7 +42,8 @@ type stretchServer struct {
 	view   *snapshot.View
 	ids    []wire.NetworkID
 	seq    uint64
-	most   int // entities
+	most   int  // entities
+	deltas bool // stretchCold is in the place of stretchHeat: rows travel as what differs
 }
 
 func newStretchServer(t *testing.T, seed uint64) *stretchServer {
@@ -47,8 +51,19 @@ func newStretchServer(t *testing.T, seed uint64) *stretchServer {
 }
 
 func newStretchServerOf(t *testing.T, seed uint64, most int) *stretchServer {
+	return stretchServerWith(t, seed, most, stretchHeat{})
+}
+
+// newDeltaServer is newStretchServer with rows that travel as what differs, where that is acknowledged.
+func newDeltaServer(t *testing.T, seed uint64) *stretchServer {
+	s := stretchServerWith(t, seed, stretchEntities, stretchCold{})
+	s.deltas = true
+	return s
+}
+
+func stretchServerWith(t *testing.T, seed uint64, most int, third any) *stretchServer {
 	var plans []*wire.Plan
-	for _, v := range []any{stretchPlace{}, stretchTurn{}, stretchHeat{}, stretchLook{}, stretchMark{}, stretchOne{}, stretchWide{}} {
+	for _, v := range []any{stretchPlace{}, stretchTurn{}, third, stretchLook{}, stretchMark{}, stretchOne{}, stretchWide{}} {
 		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
@@ -67,7 +82,9 @@ func (s *stretchServer) config() snapshot.Config {
 func (s *stretchServer) set(id wire.NetworkID, row int, often int) {
 	lanes := make([]uint32, s.schema.Plan(row).Lanes())
 	for i := range lanes {
-		lanes[i] = 0x3F80_0000 + uint32(s.random.IntN(often))
+		if lanes[i] = 0x3F80_0000 + uint32(s.random.IntN(often)); s.deltas && row == 2 {
+			lanes[i] &= 1<<12 - 1
+		}
 	}
 	s.store.Set(id, row, lanes)
 }
@@ -232,10 +249,15 @@ func (c *stretchClient) run() {
 
 // TestStretchesAreTheirEntities holds a world that is written by stretches against one that is written entity by entity, in all
 // that Apply says of it, over lives, structures, loss, and games that write, move and remove what is not theirs.
-func TestStretchesAreTheirEntities(t *testing.T) {
+func TestStretchesAreTheirEntities(t *testing.T) { playStretches(t, newStretchServer) }
+
+// TestStretchesOfDeltasAreTheirEntities is the same of rows that travel as what differs and are dequantised.
+func TestStretchesOfDeltasAreTheirEntities(t *testing.T) { playStretches(t, newDeltaServer) }
+
+func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer) {
 	stretches, details, straight, scattered := 0, 0, 0, 0
 	for seed := range uint64(40) {
-		s := newStretchServer(t, seed)
+		s := server(t, seed)
 		fast, slow := newStretchClient(s, false, seed%2 == 0), newStretchClient(s, true, seed%2 == 0)
 		both := []*stretchClient{fast, slow}
 		for turn := range 80 {
@@ -250,7 +272,7 @@ func TestStretchesAreTheirEntities(t *testing.T) {
 						_ = c.replica.Read(p)
 					}
 				}
-				if seed%4 == 3 && !lost && s.random.IntN(8) == 0 {
+				if !lost && (s.deltas && s.random.IntN(8) > 0 || seed%4 == 3 && s.random.IntN(8) == 0) {
 					s.view.Acked(first + uint64(i))
 				}
 			}

@@ -71,9 +71,11 @@ func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
 
 // ListAt implements Past.
 func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
-	records, ok := r.past.spots(t)
-	for _, at := range records {
-		list = append(list, at.index)
+	records, ok := r.past.spans(t)
+	for _, s := range records {
+		for i := range uint32(s.n) {
+			list = append(list, s.index+i)
+		}
 	}
 	return list, ok
 }

@@ -79,7 +79,7 @@ func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
 	}, true
 }
 
-// Single is a stretch of an entity that Stretch knows nothing of, if its rows are such that it could be one of a stretch: exact floats, in
+// Single is a stretch of an entity that Stretch knows nothing of, if its rows are such that it could be one of a stretch: none names entities, and they lie in
 // one piece.
 func (r *Replica) Single(index uint32) (s Stretch, ok bool) {
 	h := r.head(index)
@@ -89,7 +89,7 @@ func (r *Replica) Single(index uint32) (s Stretch, ok bool) {
 	shape := r.shapes.of(r.masks[index])
 	s = Stretch{Index: index, Generation: r.lives[h].generation, Count: 1, Mask: r.masks[index], Width: int32(shape.lanes)}
 	s.Tick, s.First, ok = r.Present(index, s.Generation, s.Mask)
-	return s, ok && shape.floats
+	return s, ok && r.schema.inRuns(s.Mask)
 }
 
 // GoesOn reports whether another stretch begins where this one ends, and could be one with it.

@@ -9,7 +9,7 @@ import (
 
 // version is an entity as one decoded record left it: all its rows as of the
 // record's tick, stored with the record and never found by a search by tick
-// (rule 2). It takes one line of a processor's cache.
+// (rule 2).
 type version struct {
 	life       int32 // whom it is of
 	generation uint32
@@ -18,7 +18,6 @@ type version struct {
 	tick       tick.Tick // T
 	base       tick.Tick // T′, what the record leant on; tick.None when absolute
 	mask       Mask
-	moved      Mask       // rows that the record said to differ from T′
 	prev       versionRef // the version before of the same life
 }
 
@@ -37,28 +36,25 @@ type block struct {
 	lanes    []uint32
 	listed   []listSpan // the entities that its payloads had records of, in their order
 	count    int        // how many they are
-	spots    []spot     // the same by index, as of when somebody asked
+	spans    []listSpan // the same by index, each entity once, as of when somebody asked
 	sorted   int        // how many they were then
-	runs     []run      // whose versions are still to be put together
+	runs     []run      // by place
+	settled  int        // of the runs, from the first on: whose versions are put together
 	memory   *blockMemory
-}
-
-// spot is the record of an entity: where its version lies in the block of its tick, -1 where it made none.
-type spot struct {
-	index uint32
-	place int32
 }
 
 // maxListedAt bounds what the lists of one tick hold.
 const maxListedAt = 1 << 17
 
-// listSpan is entities of a list, one behind the other by index, and by place. A place
-// of -1 is none.
+// listSpan is records of entities one behind the other by index, whose versions lie in the block of their tick one behind the other too. A
+// place of -1 is none: they made no versions.
 type listSpan struct {
 	index uint32
 	place int32
 	n     int32
 }
+
+func (s *listSpan) end() uint32 { return s.index + uint32(s.n) }
 
 // past is the client's history: a ring of ticks. Versions leave it by tick
 // only, never with the entity (rules 4 and 7).
@@ -101,9 +97,7 @@ func (p *past) at(ref versionRef) *version {
 		return nil
 	}
 	b := p.block(ref.tick)
-	if len(b.runs) > 0 {
-		b.settle()
-	}
+	b.settle()
 	return &b.versions[ref.place]
 }
 
@@ -140,15 +134,17 @@ func (b *block) empty(t tick.Tick) {
 	b.tick = t
 	b.versions, b.lanes = b.versions[:0], b.lanes[:0]
 	b.listed, b.count, b.sorted = b.listed[:0], 0, 0
-	b.runs = b.runs[:0]
+	b.runs, b.settled = b.runs[:0], 0
 	b.over.clear()
 }
 
-// enter adds a run that took effect to those whose versions are not put together.
+// enter adds a run that took effect.
 func (b *block) enter(u *run) {
-	if n := len(b.runs) - 1; n >= 0 {
+	if n := len(b.runs) - 1; n >= b.settled {
 		last := &b.runs[n]
-		if last.prev.tick == u.prev.tick && last.prev.place+int32(last.n) == u.prev.place && last.goesOn(u) {
+		k := int32(last.n)
+		if last.prev.tick == u.prev.tick && last.prev.place+k == u.prev.place && last.base == u.base &&
+			(u.base == tick.None || last.basePlace+k == u.basePlace) && last.goesOn(u) {
 			last.n += u.n
 			return
 		}
@@ -163,12 +159,29 @@ func (b *block) addRun(u *run) {
 
 // settle puts together the versions of runs.
 func (b *block) settle() {
-	for i := range b.runs {
-		for u := &b.runs[i]; u.n > 0; u.skip(1) {
+	for ; b.settled < len(b.runs); b.settled++ {
+		for u := b.runs[b.settled]; u.n > 0; u.skip(1) {
 			u.version(&b.versions[u.place], b.tick)
 		}
 	}
-	b.runs = b.runs[:0]
+}
+
+// runAt returns what is left of a run from the version of a place on. It is false where that is in none.
+func (b *block) runAt(place int32) (u run, ok bool) {
+	low, high := 0, len(b.runs)
+	for low < high {
+		if middle := (low + high) / 2; b.runs[middle].place+int32(b.runs[middle].n) <= place {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(b.runs) || b.runs[low].place > place {
+		return u, false
+	}
+	u = b.runs[low]
+	u.skip(int(place - u.place))
+	return u, true
 }
 
 // begin is the block that the lanes of a payload of tick t are decoded into,
@@ -213,8 +226,8 @@ func (b *block) noteRun(index uint32, place int32, n int) {
 	b.listed = append(moved(m, b.listed, m.grow(b.listed, 1, usualSpans), nil), listSpan{index: index, place: place, n: int32(n)})
 }
 
-// spots returns the records of a tick that were decoded, by index. They are good until the next payload counts.
-func (p *past) spots(t tick.Tick) (records []spot, ok bool) {
+// spans returns the records of a tick that were decoded, by index. They are good until the next payload counts.
+func (p *past) spans(t tick.Tick) (records []listSpan, ok bool) {
 	if t <= p.horizon {
 		return nil, false
 	}
@@ -225,36 +238,54 @@ func (p *past) spots(t tick.Tick) (records []spot, ok bool) {
 	if b.sorted < b.count {
 		b.sort()
 	}
-	return b.spots, true
+	return b.spans, true
 }
 
 // sort lists the records of a block by index, each entity once.
 func (b *block) sort() {
-	m := &b.memory.spots
-	b.spots, b.sorted = moved(m, b.spots, m.grow(b.spots[:0], b.count, usualSpans), nil), b.count
-	ascending := true
-	for _, s := range b.listed {
-		if n := len(b.spots); n > 0 && b.spots[n-1].index >= s.index {
-			ascending = false
+	b.sorted = b.count
+	b.roomForSpans(len(b.listed))
+	b.spans = append(b.spans, b.listed...)
+	if ascending(b.spans) {
+		return
+	}
+	byIndex := func(x, y listSpan) int {
+		if c := cmp.Compare(x.index, y.index); c != 0 {
+			return c
 		}
+		return cmp.Compare(y.place, x.place) // what made a version first
+	}
+	if slices.SortFunc(b.spans, byIndex); ascending(b.spans) {
+		return
+	}
+	b.roomForSpans(b.count) // an entity had several records
+	for _, s := range b.listed {
 		for i := range s.n {
 			place := s.place
 			if place >= 0 {
 				place += i
 			}
-			b.spots = append(b.spots, spot{s.index + uint32(i), place})
+			b.spans = append(b.spans, listSpan{index: s.index + uint32(i), place: place, n: 1})
 		}
 	}
-	if ascending {
-		return
-	}
-	slices.SortFunc(b.spots, func(x, y spot) int {
-		if c := cmp.Compare(x.index, y.index); c != 0 {
-			return c
+	slices.SortFunc(b.spans, byIndex)
+	b.spans = slices.CompactFunc(b.spans, func(x, y listSpan) bool { return x.index == y.index })
+}
+
+// roomForSpans empties the spans and makes room for n.
+func (b *block) roomForSpans(n int) {
+	m := &b.memory.spans
+	b.spans = moved(m, b.spans, m.grow(b.spans[:0], n, usualSpans), nil)
+}
+
+// ascending reports whether spans are in ascending order of index and do not overlap.
+func ascending(spans []listSpan) bool {
+	for i := 1; i < len(spans); i++ {
+		if spans[i].index < spans[i-1].end() {
+			return false
 		}
-		return cmp.Compare(y.place, x.place) // what made a version first
-	})
-	b.spots = slices.CompactFunc(b.spots, func(x, y spot) bool { return x.index == y.index })
+	}
+	return true
 }
 
 // advance moves the horizon for a newest tick and hands every version that
@@ -284,7 +315,7 @@ func (b *block) leave() {
 	m := b.memory
 	b.versions, b.lanes = m.versions.leave(b.versions), m.lanes.leave(b.lanes)
 	b.listed, b.runs = m.listed.leave(b.listed), m.runs.leave(b.runs)
-	b.spots = m.spots.leave(b.spots)
+	b.spans = m.spans.leave(b.spans)
 }
 
 // remain hands what may be asked for of a block that leaves to what remains. Of a

@@ -21,6 +21,7 @@ type stage struct {
 	block    *block
 	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	leant    lent
+	batch    readBatch
 }
 
 // Read decodes one snapshot payload, whole or not at all. The packet that
@@ -243,7 +244,7 @@ func (r *Replica) commitRecords(b *block) {
 		var index uint32
 		if len(runs) > 0 && runs[0].at == i {
 			u := &runs[0]
-			if place == first+i {
+			if place == first+i && u.n >= leastRun {
 				n := r.commitRun(b, u, place)
 				b.noteRun(u.index-uint32(n), int32(place), n)
 				i, place, end = i+n, place+n, end+n*u.width

@@ -12,7 +12,6 @@ type lent struct {
 	base   baseline
 	mask   Mask     // rows of T
 	before *version // T', nil when it is not leaned on
-	nearer bool     // T' is not what T's record leant on
 }
 
 // baseline is the state that a record leans on: the version decoded at T, or
@@ -126,7 +125,7 @@ func (s *stage) add(t tick.Tick, index, generation uint32) *version {
 	}
 	v := &s.versions[n]
 	v.tick, v.generation, v.first = t, generation, int32(len(s.lanes))
-	v.base, v.basePlace, v.moved = tick.None, -1, 0
+	v.base, v.basePlace = tick.None, -1
 	return v
 }
 
@@ -177,7 +176,7 @@ func (r *Replica) leanAgain(t tick.Tick, index uint32, place int32) bool {
 	}
 	l := &r.stage.leant
 	l.base.tick, l.base.life, l.base.place, l.base.version = t, v.life, place, v
-	l.mask, l.before, l.nearer = v.mask, nil, false
+	l.mask, l.before = v.mask, nil
 	return true
 }
 
@@ -224,13 +223,9 @@ func (r *Replica) findBefore(s tick.Tick) error {
 	return nil
 }
 
-// moves is which rows differ between T' and T. Where T' is what T's record leant
-// on, that one has said so.
+// moves is which rows differ between T' and T.
 func (l *lent) moves(r *Replica, a *against) (moves Mask) {
 	v := l.base.version
-	if !l.nearer {
-		return v.moved
-	}
 	shape, base := r.shapes.of(v.mask), r.past.lanes(v)
 	for rows := v.mask &^ r.schema.tags &^ r.schema.whole; rows != 0; rows &= rows - 1 {
 		row := rows.next()
@@ -343,6 +338,5 @@ func (r *Replica) decodeRow(b *wire.BitReader, v *version, row int, changed bool
 	if !r.schema.codes.deltas[row].Read(b, lanes, &a.versions) {
 		return r.malformed()
 	}
-	v.moved |= bit(row)
 	return nil
 }

@@ -5,18 +5,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Where nothing has been acknowledged yet and everything moves, a payload is
-// records of the same kind, each of the entity behind the one before. Such a
-// run is written, read, and takes effect, as one: what is the same in all of
-// them is said once.
+// Where everything moves, a payload is records of the same kind, each of the
+// entity behind the one before. Such a run takes effect as one: what is the same
+// in all of its records is kept once. Of records that are coded against nothing,
+// and whose rows are exact floats, a run is also written and read as one.
 
-// run is records that lean on nothing, of entities one behind the other by
-// index, with the same generation and the same rows, which are all exact floats.
+// run is records of entities one behind the other by index, with the same generation and the same rows, none of which names entities.
 type run struct {
 	at, n             int // the first among the records of the stage, and how many
 	index, generation uint32
 	mask              Mask
-	first, width      int // lanes of the first in the block, and of each
+	first, width      int       // lanes of the first in the block, and of each
+	base              tick.Tick // T of each, tick.None where they are coded against nothing
+	basePlace         int32     // of the first one's version of T, behind which those of the others are; of no meaning without T
 
 	// Of a run that took effect. The places of what it follows, and the lives, are
 	// one behind the other too.
@@ -27,7 +28,7 @@ type run struct {
 // skip takes away the first records.
 func (u *run) skip(n int) {
 	u.at, u.n, u.index, u.first = u.at+n, u.n-n, u.index+uint32(n), u.first+n*u.width
-	u.place, u.life, u.prev.place = u.place+int32(n), u.life+int32(n), u.prev.place+int32(n)
+	u.place, u.life, u.prev.place, u.basePlace = u.place+int32(n), u.life+int32(n), u.prev.place+int32(n), u.basePlace+int32(n)
 }
 
 // end is the index behind the last one.
@@ -44,7 +45,10 @@ func (u *run) goesOn(v *run) bool {
 // version makes v the version of the first record.
 func (u *run) version(v *version, t tick.Tick) {
 	*v = version{
-		life: u.life, generation: u.generation, first: int32(u.first), basePlace: -1, tick: t, mask: u.mask, prev: u.prev,
+		life: u.life, generation: u.generation, first: int32(u.first), basePlace: -1, tick: t, base: u.base, mask: u.mask, prev: u.prev,
+	}
+	if u.base != tick.None {
+		v.basePlace = u.basePlace
 	}
 }
 
@@ -79,7 +83,7 @@ func (r *Replica) decodeRun(b *wire.BitReader, now tick.Tick, u run) (uint32, er
 	b.Skip(4 * lanes)
 	to := s.addRun()
 	to.at, to.n, to.index, to.generation, to.mask = len(s.versions)-s.from, 1+n, u.index, u.generation, u.mask
-	to.first, to.width = u.first, u.width
+	to.first, to.width, to.base, to.basePlace = u.first, u.width, tick.None, 0
 	s.moreVersions(1 + n)
 	return uint32(n), nil
 }
@@ -93,6 +97,9 @@ func (s *stage) addRun() *run {
 	s.runs = s.runs[:n+1]
 	return &s.runs[n]
 }
+
+// leastRun is how many records take effect as a run at least: of fewer, one by one is quicker.
+const leastRun = 4
 
 // mostInRun is how many records of a run may follow the first.
 const mostInRun = 255

@@ -80,11 +80,16 @@ type runServer struct {
 	view   *View
 	ids    []wire.NetworkID
 	seq    uint64
+	draw   func(random *rand.Rand, row int, before []uint32) []uint32 // makes the next lanes of a row, before being nil for a new one; nil: floats
 }
 
 const runEntities = 150
 
 func (s *runServer) set(id wire.NetworkID, row int) {
+	if s.draw != nil {
+		s.store.Set(id, row, s.draw(s.random, row, s.store.Row(id, row)))
+		return
+	}
 	lanes := make([]uint32, s.store.schema.Plan(row).Lanes())
 	for i := range lanes {
 		lanes[i] = 0x3F80_0000 + uint32(s.random.IntN(3)) // often what it was
@@ -143,7 +148,20 @@ func (s *runServer) turn() (payloads [][]byte) {
 // TestRunsAreTheirRecords holds what is read as runs against the same records read one by one: over lives that come and go,
 // rows that rest, loss, reordering, repetition and acknowledgements that seldom arrive.
 func TestRunsAreTheirRecords(t *testing.T) {
-	schema, runs, settled, covered := runSchema(t), 0, 0, 0
+	runs := playRunTwins(t, runSchema(t), nil)
+	require.NotZero(t, runs.read, "no runs were read")
+	require.NotZero(t, runs.covered, "no lives of runs were left to be written")
+	require.NotZero(t, runs.settled, "no versions of runs were left to be put together")
+}
+
+// runCounts is what twins met.
+type runCounts struct {
+	read, deltas     int // runs, and how often there was one that is coded against something
+	covered, settled int
+}
+
+// playRunTwins plays games of which twins hold the same, and returns what they met.
+func playRunTwins(t *testing.T, schema *Schema, draw func(*rand.Rand, int, []uint32) []uint32) (met runCounts) {
 	count := 12
 	if testing.Short() {
 		count = 4
@@ -152,7 +170,7 @@ func TestRunsAreTheirRecords(t *testing.T) {
 		cfg := Config{Window: 8, SentPackets: 64, Entities: runEntities}
 		store := NewStore(schema, cfg)
 		random := rand.New(rand.NewPCG(seed, 11))
-		s := &runServer{random: random, store: store, view: NewView(store, cfg)}
+		s := &runServer{random: random, store: store, view: NewView(store, cfg), draw: draw}
 		twins := newRunTwins(schema, cfg)
 		if seed%4 == 1 {
 			twins.fast.covers.most = 3
@@ -174,7 +192,12 @@ func TestRunsAreTheirRecords(t *testing.T) {
 				if twins.read(t, p) && random.IntN(10) < acks {
 					s.view.Acked(first + uint64(i))
 				}
-				runs += len(twins.fast.stage.runs)
+				met.read += len(twins.fast.stage.runs)
+				for _, u := range twins.fast.past.block(twins.fast.stage.block.tick).runs {
+					if u.base != tick.None {
+						met.deltas++
+					}
+				}
 			}
 			if len(late) > 0 && random.IntN(3) == 0 {
 				twins.read(t, late[random.IntN(len(late))])
@@ -187,9 +210,9 @@ func TestRunsAreTheirRecords(t *testing.T) {
 				twins.slow.Lose()
 			}
 			if turn%4 == 3 {
-				covered += len(twins.fast.covers.list)
-				for i := range twins.fast.past.blocks {
-					settled += len(twins.fast.past.blocks[i].runs)
+				met.covered += len(twins.fast.covers.list)
+				for _, b := range twins.fast.past.blocks {
+					met.settled += len(b.runs) - b.settled
 				}
 				twins.same(t, runEntities+4)
 				twins.fast.ClearChanged()
@@ -197,9 +220,7 @@ func TestRunsAreTheirRecords(t *testing.T) {
 			}
 		}
 	}
-	require.NotZero(t, runs, "no runs were read")
-	require.NotZero(t, covered, "no lives of runs were left to be written")
-	require.NotZero(t, settled, "no versions of runs were left to be put together")
+	return met
 }
 
 // TestRunsAreRefusedWhole holds that a damaged run is refused like its records, and then has no effect: cut off, with padding that

@@ -395,6 +395,12 @@ func (r *Replica) decoded() (list []staged) {
 	return list
 }
 
+// spot is the record of an entity: where its version lies in the block of its tick, -1 where it made none.
+type spot struct {
+	index uint32
+	place int32
+}
+
 // recordsRead is the records of the payload that was read last: the last ones of those of its tick.
 func (r *Replica) recordsRead() (list []spot) {
 	for _, s := range r.past.block(r.stage.block.tick).listed {

@@ -9,20 +9,19 @@ type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
 	listed   slabs[listSpan]
-	spots    slabs[spot]
+	spans    slabs[listSpan]
 	runs     slabs[run]
 }
 
 // bytes is all of it, spare or in use.
 func (m *blockMemory) bytes() int {
-	return m.versions.made*versionSize + m.lanes.made*laneSize + m.listed.made*listSpanSize + m.spots.made*spotSize + m.runs.made*runSize
+	return m.versions.made*versionSize + m.lanes.made*laneSize + (m.listed.made+m.spans.made)*listSpanSize + m.runs.made*runSize
 }
 
 const (
-	versionSize  = 64
+	versionSize  = 56
 	listSpanSize = 12
-	spotSize     = 8
-	runSize      = 72
+	runSize      = 88
 
 	// leastSlab is the capacity up to which memory stays with its tick.
 	leastSlab = 64

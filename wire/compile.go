@@ -216,6 +216,7 @@ func (c *compiler) finish() {
 	p := c.plan
 	p.floats, p.wide = true, wide()
 	p.findRuns()
+	p.floatRows = p.onlyFloatRows()
 	for _, l := range p.lanes {
 		p.bits += int(l.bits)
 		p.floats = p.floats && l.check == checkFloat32

@@ -35,6 +35,9 @@ type Delta struct {
 	m      int64    // of rowTurn: the largest number of a lane,
 	length uint64   // and the length that quaternions have, times 256: as in rotation
 	tops   wideTops // of rows that goWide, else zeros
+
+	onceRead sync.Once
+	expects  bool // see canExpect
 }
 
 // deltaGroup is lanes whose changes are one symbol.
@@ -42,6 +45,7 @@ type deltaGroup struct {
 	first, count int
 	table        *Table // nil when the row has but one lane
 	flat         []atomic.Uint32
+	read         *SymbolReader // of rows that are read together
 }
 
 // deltaLane says how one lane travels when it changed.
@@ -53,6 +57,8 @@ type deltaLane struct {
 	table *Table // nil for raw and implied lanes
 	flat  []atomic.Uint32
 	short []atomic.Uint32 // of rows that are coded side by side
+	read  *SymbolReader   // of rows that are read together
+	most  uint64          // of those: the largest legal number
 }
 
 // laneModel says what a lane is expected to be.
@@ -224,7 +230,11 @@ func NewDelta(p *Plan, source TableSource) (*Delta, error) {
 		}
 		d.groups = append(d.groups, g)
 	}
-	d.floats = d.onlyFloats()
+	d.floats, d.row = d.onlyFloats(), d.rowKind()
+	if d.row == rowTurn {
+		d.m = d.top(1)
+		d.length = root(uint64(2*d.m*d.m) << 16)
+	}
 	return d, nil
 }
 

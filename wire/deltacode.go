@@ -18,7 +18,7 @@ func (d *Delta) Prepare() {
 				g.flat = g.table.flatten()
 			}
 		}
-		d.row, d.wide = d.rowKind(), wide()
+		d.wide = wide()
 		for i := range d.lanes {
 			if l := &d.lanes[i]; d.row != rowOther && l.model != modelLargest {
 				l.short = l.table.shorten()
@@ -27,10 +27,6 @@ func (d *Delta) Prepare() {
 		d.ready = d.plan.extrapolate == nil && len(d.lanes) <= 64
 		if d.wide && d.row != rowOther {
 			d.tables = d.tokenTables()
-		}
-		if d.row == rowTurn {
-			d.m = d.top(1)
-			d.length = root(uint64(2*d.m*d.m) << 16)
 		}
 		d.goWide()
 	})

@@ -31,6 +31,9 @@ type Table struct {
 
 	onceShort sync.Once
 	short     []atomic.Uint32 // likewise short tokens; see shorten
+
+	onceRead sync.Once
+	read     *SymbolReader
 }
 
 // NewTable returns a table with the codes of these lengths, one list for each context, all of one size.

@@ -21,11 +21,12 @@ type Plan struct {
 	goal  int    // first lane of the target
 	aimed bool   // there is a target
 	// floats says that all lanes are those of float32 fields that travel exactly.
-	floats bool
-	events []eventLane
-	debug  bool // packing is off
-	wide   bool // the processor is
-	runs   []fixedRun
+	floats    bool
+	floatRows bool // see DequantiseRows
+	events    []eventLane
+	debug     bool // packing is off
+	wide      bool // the processor is
+	runs      []fixedRun
 
 	extrapolator string // name of extrapolate
 	extrapolate  Extrapolation

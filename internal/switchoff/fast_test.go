@@ -26,6 +26,9 @@ func kernels() []mutation {
 		return m
 	}
 	return []mutation{
+		change("batches", "a number that is too large is read in a batch", "TestRowReaderReadsWhatDeltaReads", "wire/rowreader.go", "now > row.most[i] || ", ""),
+		change("batches", "a code is looked up before its bits are there", "TestRowReaderReadsWhatDeltaReads", "wire/rowreader.go", "if n < MaxCodeLength {", "if false {"),
+		change("batches", "rotations are dequantised in no order", "TestDequantiseRowsIsDequantise", "wire/dequantiserows.go", "o.dequantiseQuat((*[4]uint32)(lanes[placeOf(k, order)*stride:]), &v)", "o.dequantiseQuat((*[4]uint32)(lanes[k*stride:]), &v)"),
 		change("kernels", "runWide copies more than there is", cut, "wire/floatrows.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "wire/overlay.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "mixedWide goes beyond the order", overlay, "wire/overlay.go", "n = min(n, len(order)&^(overlayRows-1))", "n = min(n, len(order))"),

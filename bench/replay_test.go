@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// replayTicks is how many ticks BenchmarkClient counts, behind those of realWarmUp.
+const replayTicks = 512
+
+// recordClient returns the payloads that one client receives in each tick.
+func recordClient(tb testing.TB, s realScene, n realNetwork, ticks int) (*snapshot.Schema, [][][]byte) {
+	r := newRealRun(s, n)
+	all := make([][][]byte, ticks)
+	for t := range all {
+		r.clients[0].received = func(p []byte) { all[t] = append(all[t], bytes.Clone(p)) }
+		require.NoError(tb, r.turn(false))
+	}
+	return r.game.store.Schema(), all
+}
+
+// heapInUse is the bytes of the heap that are in use.
+func heapInUse() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// BenchmarkClient reads and applies what one client receives, without a server beside it, again and again. It reports the processor's time of
+// the fastest pass, and the memory of a client with its world.
+func BenchmarkClient(b *testing.B) {
+	s := realScene{entities: realApplyEntities, clients: 1, moving: 1}
+	real := realNetwork{loss: 0.05, jitter: 1, classes: 4, seed: 1}
+	for name, n := range map[string]realNetwork{"real": real, "perfect": real.perfect()} {
+		schema, all := recordClient(b, s, n, realWarmUp+replayTicks)
+		for _, apply := range []bool{false, true} {
+			b.Run(name+map[bool]string{false: "/read", true: "/apply"}[apply], func(b *testing.B) {
+				fastest, memory := math.Inf(1), float64(0)
+				for range b.N {
+					began := heapInUse()
+					world := ecs.NewWorld(1024)
+					replica := snapshot.NewReplica(schema, s.config(), 1)
+					to := netecs.NewApply(&world, replica, schema, 2, netecs.Hooks{}, nil)
+					play := func(all [][][]byte) {
+						for _, payloads := range all {
+							for _, p := range payloads {
+								if err := replica.Read(p); err != nil {
+									b.Fatal(err)
+								}
+							}
+							if apply {
+								to.Run()
+							} else {
+								replica.ClearChanged()
+							}
+						}
+					}
+					play(all[:realWarmUp])
+					runtime.GC()
+					before := replica.Stats().Records
+					cpu, _ := used(func() { play(all[realWarmUp:]) })
+					fastest = min(fastest, cpu/float64(replica.Stats().Records-before))
+					memory = heapInUse() - began
+					runtime.KeepAlive(to)
+				}
+				b.ReportMetric(fastest, "ns/entity")
+				b.ReportMetric(memory/1e6, "MB/client")
+			})
+		}
+	}
+}
