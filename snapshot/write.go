@@ -69,7 +69,7 @@ type packetWriter struct {
 	again    bool     // a list is written
 	listPage *ackPage // then: the page
 	lists    lists
-	ahead    uint32 // behind the last page of which bodies were made ahead
+	ahead    uint32    // behind the last page of which bodies were made ahead
 	refers   bool      // the packet has lists
 	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
 	// gapContext is 1 when the packet has lists.
