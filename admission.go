@@ -74,9 +74,9 @@ func (a *admission) take(ip netip.Addr, by int) {
 }
 
 const (
-	// maxPast is how many ended sessions are remembered.
+	// maxPast is the number of ended sessions that a server remembers.
 	maxPast = 1024
-	// pastFor is how long: a cookie, and with it a Join, is good for two buckets at most.
+	// pastFor is the time for which it remembers one. A cookie, and so a Join, is valid for two buckets at most.
 	pastFor = 2 * peer.CookieBucket
 )
 

@@ -14,7 +14,7 @@ type arrivedTicks struct {
 	before  soughtBack
 }
 
-// soughtBack is what seek found in front of a packet. The next packet of the same tick has the same in front of it.
+// soughtBack is the result of the newest search before a packet. It holds for the next packet of the same tick too.
 type soughtBack struct {
 	sequence      uint64
 	tick          tick.Tick

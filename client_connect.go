@@ -15,7 +15,7 @@ import (
 const (
 	// helloEvery is how often a client says hello until it is answered.
 	helloEvery = 250 * time.Millisecond
-	// joinEvery is how often a client that was accepted joins until it is welcome.
+	// joinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	joinEvery = 100 * time.Millisecond
 )
 

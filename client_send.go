@@ -92,7 +92,7 @@ func (c *Client) resync() {
 	c.finish(&b)
 }
 
-// patience is how long this end may say nothing.
+// patience is the longest time for which the client may send nothing.
 func (c *Client) patience() (every time.Duration) {
 	if !c.conn.CanSend() { // what comes later is what tells that the others are lost
 		return min(closeEvery, c.agreed.KeepAlive)

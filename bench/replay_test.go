@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// replayTicks is how many ticks BenchmarkClient counts, behind those of realWarmUp.
+// replayTicks is the number of ticks that BenchmarkClient measures. The ticks of realWarmUp come before them.
 const replayTicks = 512
 
 // recordClient returns the payloads that one client receives in each tick.

@@ -38,8 +38,8 @@ func (s *sentPages) at(t tick.Tick, w uint32) *sentPage {
 	return nil
 }
 
-// begin returns a page of a tick, the newest there is. It forgets the tick that had its place.
-func (s *sentPages) begin(t tick.Tick, w uint32, count, want int) *sentPage {
+// pageOf returns a page of a tick, the newest there is. It forgets the tick that had its place.
+func (s *sentPages) pageOf(t tick.Tick, w uint32, count, want int) *sentPage {
 	if len(s.ticks) == 0 {
 		s.ticks, s.pages = make([]tick.Tick, firstTicks), make([][]sentPage, firstTicks)
 	}
@@ -67,7 +67,7 @@ func (s *sentPages) late(ticks tick.Tick) {
 
 // sentAt notes that a packet of this tick has records of some entities of a page: more of a group that it has, or one group more.
 func (v *View) sentAt(w uint32, t tick.Tick, of uint64, group bool) {
-	b := v.recent.begin(t, w, len(v.pages), cap(v.pages))
+	b := v.recent.pageOf(t, w, len(v.pages), cap(v.pages))
 	b.of |= of
 	if !group {
 		return
