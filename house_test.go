@@ -36,7 +36,7 @@ const (
 	houseModule   = "github.com/arche-netcode/netcode"
 	houseArche    = "github.com/mlange-42/arche"
 	houseRoot     = "."
-	fileLines     = 450
+	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60
 )
