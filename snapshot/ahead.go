@@ -235,7 +235,7 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 		still = t
 	}
 	at, held, known := ^uint32(0), wire.Held{Gap: ageLanes}, false
-	c.Begin(s.schema.codes.deltas[row])
+	s.schema.codes.deltas[row].BeginColumn(c)
 	for k := 0; k < b.n; {
 		index := b.index[k]
 		if number := index / stripeRows; number != at {

@@ -145,7 +145,7 @@ func (o *op) float(lanes []uint32) float64 {
 	case opHalf32, opHalf64:
 		return float64(halfOfLane(n).Float32())
 	case opAxis32, opAxis64:
-		return axisOfLane(n).value()
+		return axisOfLane(n).Float64()
 	}
 	return 0
 }

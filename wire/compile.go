@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // maxLanes bounds a row; 2048 words are far more than fit a packet.
@@ -136,25 +138,7 @@ func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText st
 		}
 		return c.scalar(t, path, offset, tag, tagText)
 	}
-	return &NotFieldsError{c.fail(path, "%s", refusal(t)).Error()}
-}
-
-// refusal says why a type is not plain data.
-func refusal(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int, reflect.Uint, reflect.Uintptr:
-		return fmt.Sprintf("%s has another size on other platforms; use a sized integer such as int32", t)
-	case reflect.Complex64, reflect.Complex128:
-		return fmt.Sprintf("%s is not supported; use two floats", t)
-	}
-	text := fmt.Sprintf("%s holds a pointer: only plain data can travel (kind %s)", t, t.Kind())
-	switch t.Kind() {
-	case reflect.String:
-		text += "; an array such as [16]byte can"
-	case reflect.Slice:
-		text += fmt.Sprintf("; an array such as [16]%s can", t.Elem())
-	}
-	return text
+	return &NotFieldsError{c.fail(path, "%s", NotPlain(t)).Error()}
 }
 
 // structure compiles the fields of a struct in the order of their declaration.
@@ -214,11 +198,12 @@ func (c *compiler) add(o op, lanes ...lane) error {
 // finish counts bits and joins neighbours in memory to spans.
 func (c *compiler) finish() {
 	p := c.plan
-	p.floats, p.wide = true, wide()
+	p.floats, p.wide = true, kernel.Wide()
 	p.findRuns()
 	p.floatRows = p.onlyFloatRows()
 	for _, l := range p.lanes {
 		p.bits += int(l.bits)
+		p.widths = append(p.widths, l.bits)
 		p.floats = p.floats && l.check == checkFloat32
 	}
 	p.bits += len(p.refs) * (maxRefBits - 64)

@@ -72,17 +72,17 @@ func (p *Plan) packDebug(lanes []uint32, packed []uint64) {
 // readDebug is ReadRow with packing off.
 func (p *Plan) readDebug(r *BitReader, lanes []uint32) bool {
 	if len(p.ops) == 0 {
-		return !r.failed
+		return !r.Failed()
 	}
 	lanes = lanes[:len(p.lanes)]
 	ok := r.Read(uint(r.Remaining())&7) == 0
 	for i := 0; ok && i < len(p.ops); i++ {
 		first, second := p.ops[i].widths()
 		c := cell{r.Read(first), r.Read(second)}
-		ok = !r.failed && p.ops[i].take(c, lanes)
+		ok = !r.Failed() && p.ops[i].take(c, lanes)
 	}
 	if !ok {
-		r.fail()
+		r.Fail()
 	}
 	return ok
 }
@@ -114,7 +114,7 @@ func (o *op) value(lanes []uint32) (c cell) {
 	case opAxis32:
 		c[0] = uint64(math.Float32bits(axisOfLane(n).Float32()))
 	case opAxis64:
-		c[0] = math.Float64bits(axisOfLane(n).value())
+		c[0] = math.Float64bits(axisOfLane(n).Float64())
 	case opHandle, opID, opTarget:
 		if generation := lanes[o.lane+1]; generation != 0 {
 			c[0] = uint64(n) | uint64(generation)<<32

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
@@ -19,7 +21,7 @@ import (
 //	lane   token of its distance from the extrapolation, in the context of the movement that was extrapolated and of how many
 //	       ticks ago T was; raw, where there is nothing to extrapolate; nothing, where it has two values
 //
-// A row of a single lane has no symbol. Which lanes are extrapolated from what is by kind of field, see laneModel. The codes
+// A row of a single lane has no symbol. Which lanes are extrapolated from what is by kind of field, see LaneModel. The codes
 // come from Tables, by name: "Position.which0", "Position.0" and so on for a component's own, else those of the class.
 type Delta struct {
 	plan   *Plan
@@ -30,11 +32,11 @@ type Delta struct {
 	once   sync.Once
 	ready  bool // for Code
 	wide   bool // rows side by side are gone through several at a time: see wide
-	tables tokenTables
+	tables kernel.TokenTables
 	row    rowKind
-	m      int64    // of rowTurn: the largest number of a lane,
-	length uint64   // and the length that quaternions have, times 256: as in rotation
-	tops   wideTops // of rows that goWide, else zeros
+	m      int64       // of rowTurn: the largest number of a lane,
+	length uint64      // and the length that quaternions have, times 256: as in rotation
+	tops   kernel.Tops // of rows that goWide, else zeros
 
 	onceRead sync.Once
 	expects  bool // see canExpect
@@ -51,7 +53,7 @@ type deltaGroup struct {
 // deltaLane says how one lane travels when it changed.
 type deltaLane struct {
 	bits  uint8
-	model laneModel
+	model LaneModel
 	first int16  // of a rotation: its first lane
 	still bool   // it is expected to stay
 	table *Table // nil for raw and implied lanes
@@ -61,48 +63,34 @@ type deltaLane struct {
 	most  uint64          // of those: the largest legal number
 }
 
-// laneModel says what a lane is expected to be.
-type laneModel uint8
-
-const (
-	modelImplied laneModel = iota // one bit: it changed, so it is the other
-	modelRaw                      // nothing is known
-	modelSame                     // what it was at T
-	modelLinear                   // where it goes in a straight line from T' through T
-	modelTurn                     // the same, around a circle of 2^bits
-	modelFloat                    // the same, the lane being the bits of a float32
-	modelLargest                  // which component of a rotation is left out
-	modelPart                     // one of the others
-)
-
 // class is the name under which tables for any component's lanes of this kind are found.
-func (m laneModel) class() string {
+func class(m LaneModel) string {
 	switch {
-	case m == modelFloat:
+	case m == ModelFloat:
 		return "class.float"
-	case m == modelTurn:
+	case m == ModelTurn:
 		return "class.turn"
-	case m == modelPart:
+	case m == ModelPart:
 		return "class.rotation"
-	case m == modelLargest:
+	case m == ModelLargest:
 		return "class.largest"
-	case m == modelLinear:
+	case m == ModelLinear:
 		return "class.linear"
 	}
 	return "class.number"
 }
 
-// symbols is the alphabet of the tables of such lanes.
-func (m laneModel) symbols() int {
-	if m == modelLargest {
+// laneSymbols is the alphabet of the tables of such lanes.
+func laneSymbols(m LaneModel) int {
+	if m == ModelLargest {
 		return 4
 	}
 	return deltaSymbols
 }
 
-// contexts is how many contexts those tables have.
-func (m laneModel) contexts() int {
-	if m == modelLargest {
+// laneContexts is how many contexts those tables have.
+func laneContexts(m LaneModel) int {
+	if m == ModelLargest {
 		return 4
 	}
 	return deltaContexts
@@ -203,25 +191,26 @@ func (r ready) Table(name, class string, symbols, contexts int) (*Table, error) 
 
 // NewDelta returns the delta code of a plan. The error says which table is missing.
 func NewDelta(p *Plan, source TableSource) (*Delta, error) {
-	if p.extrapolator != "" && p.extrapolate == nil {
-		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.name, p.extrapolator)
+	if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
+		return nil, fmt.Errorf("%w: %s is extrapolated by %s", ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
 	}
-	d := &Delta{plan: p, lanes: make([]deltaLane, len(p.lanes))}
-	prefix := tableName(p.name)
-	for i := range p.lanes {
+	d := &Delta{plan: p, lanes: make([]deltaLane, p.Lanes())}
+	prefix := tableName(p.Name())
+	for i := range d.lanes {
 		l := &d.lanes[i]
-		*l = p.deltaLane(i)
-		if l.model <= modelRaw {
+		of := p.Lane(i)
+		*l = deltaLane{bits: of.Bits, model: of.Model, first: of.First, still: of.Still}
+		if l.model <= ModelRaw {
 			continue
 		}
 		var err error
-		if l.table, err = source.Table(prefix+"."+strconv.Itoa(i), l.model.class(), l.model.symbols(), l.model.contexts()); err != nil {
+		if l.table, err = source.Table(prefix+"."+strconv.Itoa(i), class(l.model), laneSymbols(l.model), laneContexts(l.model)); err != nil {
 			return nil, err
 		}
 	}
-	for first := 0; first < len(p.lanes); first += groupLanes {
-		g := deltaGroup{first: first, count: min(groupLanes, len(p.lanes)-first)}
-		if len(p.lanes) > 1 {
+	for first := 0; first < len(d.lanes); first += groupLanes {
+		g := deltaGroup{first: first, count: min(groupLanes, len(d.lanes)-first)}
+		if len(d.lanes) > 1 {
 			var err error
 			name := prefix + ".which" + strconv.Itoa(len(d.groups))
 			if g.table, err = source.Table(name, "class.which"+strconv.Itoa(g.count), 1<<g.count, WhichContexts(g.count)); err != nil {
@@ -257,56 +246,6 @@ func tableName(name string) string {
 	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], hash)
 }
 
-// deltaLane says how a lane is modelled.
-func (p *Plan) deltaLane(i int) deltaLane {
-	o := &p.ops[p.lanes[i].op]
-	l := deltaLane{bits: p.lanes[i].bits, model: modelSame}
-	switch {
-	case l.bits == 1:
-		l.model = modelImplied
-	case o.kind >= opHandle, o.kind == opFloat64 && i == o.lane:
-		l.model = modelRaw
-	case o.kind == opFloat32:
-		l.model = modelFloat
-	case o.kind == opFixed32, o.kind == opFixed64, o.kind == opAxis32, o.kind == opAxis64:
-		l.model = modelLinear
-	case o.kind == opAngle32, o.kind == opAngle64:
-		l.model = modelTurn
-	case o.kind == opQuat && i == o.lane:
-		l.model, l.first = modelLargest, int16(o.lane)
-	case o.kind == opQuat:
-		l.model, l.first = modelPart, int16(o.lane)
-	}
-	if l.bits == 32 && len(numberLanes(o.count)) == 2 && i == o.lane {
-		l.model = modelRaw // the low half of 64 bits
-	}
-	switch {
-	case l.model <= modelRaw:
-	case o.extrapolate == extrapolateNone:
-		l.model = modelRaw
-	case o.extrapolate == extrapolateLinear:
-		l.model = modelLinear
-	case o.extrapolate == extrapolatePrevious && (l.model == modelLinear || l.model == modelTurn):
-		l.model, l.still = modelSame, true
-	case o.extrapolate == extrapolatePrevious:
-		l.still = true
-	}
-	return l
-}
-
-// Versions are what a row is coded against.
-type Versions struct {
-	Base   []uint32 // as of T
-	Before []uint32 // as of T', nil when that is not to be leaned on
-	Age    int64    // ticks from T to the row's own tick, from 1
-	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
-	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next
-}
-
-// straight reports whether what is extrapolated is as far from T as T is from T', one tick: most often, a packet a tick and
-// none lost. Then a movement goes on as it is.
-func (v *Versions) straight() bool { return v.Age == 1 && v.Span == 1 }
-
 // extrapolation is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
 func (d *Delta) extrapolation(i int, v *Versions, own *own) (extrapolated, movement int64) {
 	l := &d.lanes[i]
@@ -314,21 +253,21 @@ func (d *Delta) extrapolation(i int, v *Versions, own *own) (extrapolated, movem
 	switch {
 	case own != nil && !l.still:
 		return l.ownExtrapolation(v.Base[i], own.lanes[i])
-	case l.model == modelFloat && (v.Before == nil || l.still):
+	case l.model == ModelFloat && (v.Before == nil || l.still):
 		return orderedFloat(v.Base[i]), 0
-	case v.Before == nil || l.model == modelSame:
+	case v.Before == nil || l.model == ModelSame:
 		return base, 0
 	}
 	switch l.model {
-	case modelLinear:
+	case ModelLinear:
 		movement = divide((base-int64(v.Before[i]))*v.Age, v.Span)
-	case modelTurn:
+	case ModelTurn:
 		movement = divide(wrapped(base-int64(v.Before[i]), l.bits)*v.Age, v.Span)
-	case modelFloat:
+	case ModelFloat:
 		return floatExtrapolation(v.Base[i], v.Before[i], v.Age, v.Span)
 	}
 	extrapolated = base + movement
-	if l.model == modelLinear {
+	if l.model == ModelLinear {
 		extrapolated = min(max(extrapolated, 0), 1<<l.bits-1)
 	}
 	return extrapolated, movement
@@ -337,10 +276,10 @@ func (d *Delta) extrapolation(i int, v *Versions, own *own) (extrapolated, movem
 // ownExtrapolation is what the component's function has said.
 func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement int64) {
 	switch l.model {
-	case modelFloat:
+	case ModelFloat:
 		at = orderedFloat(extrapolated)
 		return at, at - orderedFloat(base)
-	case modelTurn, modelSame:
+	case ModelTurn, ModelSame:
 		return int64(extrapolated), wrapped(int64(extrapolated)-int64(base), l.bits)
 	}
 	return int64(extrapolated), int64(extrapolated) - int64(base)
@@ -408,7 +347,7 @@ func (l *deltaLane) context(movement int64, v *Versions, miss int) int {
 // steps is a movement's bit length. Those of a float are small: every other one is enough.
 func (l *deltaLane) steps(movement int64) int {
 	n := bits.Len64(uint64(abs(movement)))
-	if l.model == modelFloat {
+	if l.model == ModelFloat {
 		n /= 2
 	}
 	return min(n, movementSteps)

@@ -191,7 +191,7 @@ func FuzzDeltaRead(f *testing.F) {
 		if !d.Read(&r, got, &reading) {
 			return
 		}
-		require.True(t, p.legalRow(got))
+		require.True(t, p.LegalRow(got))
 		used := 8*len(data) - r.Remaining()
 		w := NewBitWriter(make([]byte, len(data)+8))
 		WriteSymbols(&w, d.Append(nil, got, &v))

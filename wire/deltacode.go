@@ -3,6 +3,8 @@ package wire
 import (
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // Prepare makes Code quick. Any number of goroutines may call it, before any of them codes.
@@ -18,15 +20,15 @@ func (d *Delta) Prepare() {
 				g.flat = g.table.flatten()
 			}
 		}
-		d.wide = wide()
+		d.wide = kernel.Wide()
 		for i := range d.lanes {
-			if l := &d.lanes[i]; d.row != rowOther && l.model != modelLargest {
+			if l := &d.lanes[i]; d.row != rowOther && l.model != ModelLargest {
 				l.short = l.table.shorten()
 			}
 		}
-		d.ready = d.plan.extrapolate == nil && len(d.lanes) <= 64
+		d.ready = !d.plan.Extrapolates() && len(d.lanes) <= 64
 		if d.wide && d.row != rowOther {
-			d.tables = d.tokenTables()
+			d.tables = d.findTables()
 		}
 		d.goWide()
 	})
@@ -95,11 +97,11 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 			l := &d.lanes[i]
 			var code uint64
 			var size uint
-			if l.model <= modelRaw || l.model == modelLargest {
+			if l.model <= ModelRaw || l.model == ModelLargest {
 				code, size = d.whole(w, i, now[i], v)
 			} else {
 				distance, movement := int64(0), int64(0)
-				if l.model == modelLinear && v.straight() {
+				if l.model == ModelLinear && v.straight() {
 					base := int64(v.Base[i])
 					movement = base - int64(before[i])
 					distance = int64(now[i]) - min(max(base+movement, 0), 1<<(l.bits&63)-1)
@@ -122,9 +124,9 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 // whole is a lane that is not a distance from anything.
 func (d *Delta) whole(w *Words, i int, now uint32, v *Versions) (code uint64, size uint) {
 	switch l := &d.lanes[i]; l.model {
-	case modelRaw:
+	case ModelRaw:
 		return uint64(now), uint(l.bits)
-	case modelLargest:
+	case ModelLargest:
 		w.turn.aim(i, d.top(i+1), v, l.still)
 		e := flatCode(l.table, l.flat, w.turn.largest(), int(now&3), 4)
 		return uint64(e & 0xFFFF), uint(e >> 16)
@@ -142,20 +144,20 @@ func (d *Delta) away(w *Words, i int, now, before []uint32, v *Versions) (distan
 		span = 1 // where it has no meaning
 	}
 	switch l.model {
-	case modelLinear:
+	case ModelLinear:
 		movement = divide((int64(base)-int64(before[i]))*v.Age, span)
 		return int64(now[i]) - min(max(int64(base)+movement, 0), 1<<l.bits-1), movement
-	case modelTurn:
+	case ModelTurn:
 		movement = divide(wrapped(int64(base)-int64(before[i]), l.bits)*v.Age, span)
 		return wrapped(int64(now[i])-int64(base)-movement, l.bits), movement
-	case modelFloat:
+	case ModelFloat:
 		was := before[i]
 		if l.still {
 			was = base
 		}
 		extrapolated, movement = floatExtrapolation(base, was, v.Age, span)
 		return floatDistance(now[i], extrapolated), movement
-	case modelPart:
+	case ModelPart:
 		first := int(l.first)
 		w.turn.aim(first, d.top(i), v, l.still)
 		extrapolated, movement = w.turn.part(int(now[first]&3), i-first)
@@ -170,7 +172,7 @@ func (d *Delta) away(w *Words, i int, now, before []uint32, v *Versions) (distan
 func (l *deltaLane) token(distance, movement int64, age, miss int) (code uint64, size uint, off int) {
 	side := movement >> 63
 	steps := uint(bits.Len64(uint64(movement ^ side - side)))
-	if l.model == modelFloat {
+	if l.model == ModelFloat {
 		steps /= 2
 	}
 	distance = distance ^ side - side

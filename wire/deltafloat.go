@@ -48,8 +48,8 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 			legal = legal && ok && finite32(lanes[i]) && lanes[i] != base[i]
 		}
 	}
-	if any == 0 || r.failed || !legal {
-		r.fail()
+	if any == 0 || r.Failed() || !legal {
+		r.Fail()
 		return false
 	}
 	v.Miss = miss
@@ -59,9 +59,9 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 // onlyFloats reports whether all lanes are floats that go on in a straight line.
 func (d *Delta) onlyFloats() bool {
 	for i := range d.lanes {
-		if d.lanes[i].model != modelFloat || d.lanes[i].still {
+		if d.lanes[i].model != ModelFloat || d.lanes[i].still {
 			return false
 		}
 	}
-	return len(d.lanes) > 0 && d.plan.extrapolate == nil
+	return len(d.lanes) > 0 && !d.plan.Extrapolates()
 }

@@ -14,7 +14,7 @@ type rowKind uint8
 
 const (
 	rowOther rowKind = iota
-	rowLines         // two to four lanes, all modelLinear
+	rowLines         // two to four lanes, all ModelLinear
 	rowTurn          // a rotation that goes on
 )
 
@@ -26,8 +26,8 @@ func (d *Delta) rowKind() rowKind {
 	lines, turn := true, len(d.lanes) == groupLanes
 	for i := range d.lanes {
 		l := &d.lanes[i]
-		lines = lines && l.model == modelLinear
-		turn = turn && !l.still && (i > 0 && l.model == modelPart || i == 0 && l.model == modelLargest)
+		lines = lines && l.model == ModelLinear
+		turn = turn && !l.still && (i > 0 && l.model == ModelPart || i == 0 && l.model == ModelLargest)
 	}
 	switch {
 	case lines:

@@ -44,20 +44,20 @@ func (g *deltaGroup) differing(now []uint32, v *Versions) (changed, moved uint) 
 func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, q *rotation) []DeltaSymbol {
 	l := &d.lanes[i]
 	switch {
-	case l.model == modelImplied:
+	case l.model == ModelImplied:
 		return dst
-	case l.model == modelRaw:
+	case l.model == ModelRaw:
 		return append(dst, DeltaSymbol{Raw: uint64(now[i]), RawBits: uint(l.bits)})
-	case l.model == modelLargest:
+	case l.model == ModelLargest:
 		q.aim(i, d.top(i+1), v, l.still)
 		return append(dst, DeltaSymbol{Table: l.table, Context: q.largest(), Symbol: int(now[i] & 3)})
 	}
 	extrapolated, movement := d.expect(i, now, v, q)
 	distance := int64(now[i]) - extrapolated
 	switch {
-	case l.model == modelFloat:
+	case l.model == ModelFloat:
 		distance = floatDistance(now[i], extrapolated)
-	case l.model == modelTurn || l.model == modelSame:
+	case l.model == ModelTurn || l.model == ModelSame:
 		distance = wrapped(distance, l.bits)
 	}
 	if movement < 0 {
@@ -72,7 +72,7 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *Versions, 
 // expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
 func (d *Delta) expect(i int, lanes []uint32, v *Versions, q *rotation) (extrapolated, movement int64) {
 	l := &d.lanes[i]
-	if l.model != modelPart {
+	if l.model != ModelPart {
 		return d.extrapolation(i, v, q.own)
 	}
 	first := int(l.first)
@@ -134,13 +134,13 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 		any = any || changed != 0
 		for i := range g.count {
 			if changed>>i&1 != 0 && !d.readLane(r, g.first+i, lanes, v, &q) {
-				r.fail()
+				r.Fail()
 				return false
 			}
 		}
 	}
-	if !any || r.failed || !d.plan.legalRow(lanes) {
-		r.fail()
+	if !any || r.Failed() || !d.plan.LegalRow(lanes) {
+		r.Fail()
 		return false
 	}
 	v.Miss = q.miss
@@ -151,16 +151,16 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *rotation) bool {
 	l := &d.lanes[i]
 	switch {
-	case l.model == modelImplied:
+	case l.model == ModelImplied:
 		lanes[i] = v.Base[i] ^ 1
 		return true
-	case l.model == modelRaw:
+	case l.model == ModelRaw:
 		lanes[i] = uint32(r.Read(uint(l.bits)))
-		return !r.failed && lanes[i] != v.Base[i]
-	case l.model == modelLargest:
+		return !r.Failed() && lanes[i] != v.Base[i]
+	case l.model == ModelLargest:
 		q.aim(i, d.top(i+1), v, l.still)
 		lanes[i] = uint32(l.table.Read(r, q.largest()))
-		return !r.failed && lanes[i] != v.Base[i]
+		return !r.Failed() && lanes[i] != v.Base[i]
 	}
 	extrapolated, movement := d.expect(i, lanes, v, q)
 	distance := l.table.ReadToken(r, l.context(movement, v, q.miss))
@@ -168,16 +168,16 @@ func (d *Delta) readLane(r *BitReader, i int, lanes []uint32, v *Versions, q *ro
 	if movement < 0 {
 		distance = -distance
 	}
-	if r.failed {
+	if r.Failed() {
 		return false
 	}
-	if l.model == modelFloat {
+	if l.model == ModelFloat {
 		var ok bool
 		lanes[i], ok = floatAt(extrapolated, distance)
 		return ok && lanes[i] != v.Base[i]
 	}
 	now := extrapolated + distance
-	if l.model == modelTurn || l.model == modelSame {
+	if l.model == ModelTurn || l.model == ModelSame {
 		if distance != wrapped(distance, l.bits) {
 			return false
 		}
@@ -193,17 +193,6 @@ func floatAt(extrapolated, distance int64) (lane uint32, ok bool) {
 		return negativeZero, true
 	}
 	return floatLane(extrapolated + distance)
-}
-
-// legalRow asks of each lane what its bits do not say.
-func (p *Plan) legalRow(lanes []uint32) bool {
-	for i := range p.lanes {
-		l := &p.lanes[i]
-		if l.check != checkNone && !(l.check == checkMax && uint64(lanes[i]) <= l.max) && !p.legal(l, lanes, i) {
-			return false
-		}
-	}
-	return true
 }
 
 // Code returns the bits of the symbol itself, without the raw ones that follow, and how many they are.

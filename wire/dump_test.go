@@ -58,13 +58,16 @@ func TestDumpPrintsNames(t *testing.T) {
 		}
 		d := Dump{
 			Check: &check,
-			Plan: func(t MessageType) *Plan {
+			Name: func(t MessageType) string {
 				if t == 16 {
-					return p
+					return p.Name()
 				}
-				return nil
+				return ""
 			},
 			Payload: func(dst []byte, h MessageHeader, payload []byte) ([]byte, bool) {
+				if h.Type == 16 {
+					return p.AppendPayload(dst, payload), true
+				}
 				return append(dst, "   nothing\n"...), h.Type == MessageKeepAlive
 			},
 		}
@@ -130,11 +133,11 @@ func FuzzDump(f *testing.F) {
 	f.Add(dumped(f, debug, check))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, p := range []*Plan{packed, debug} {
-			d := Dump{Check: &check, Plan: func(m MessageType) *Plan {
-				if m&1 == 0 {
-					return p
+			d := Dump{Check: &check, Payload: func(dst []byte, h MessageHeader, payload []byte) ([]byte, bool) {
+				if h.Type&1 == 0 {
+					return p.AppendPayload(dst, payload), true
 				}
-				return nil
+				return dst, false
 			}}
 			text := d.Append(nil, b)
 			require.NotEmpty(t, text)

@@ -19,7 +19,7 @@ import (
 const archePath = "github.com/mlange-42/arche/ecs"
 
 // maxRefBits is the longest entity field in a packed row: index 2^32-1, generation 2^32-1.
-const maxRefBits = 1 + 5 + 31 + 2*(32-varOrder) + varOrder + 1
+const maxRefBits = 1 + 5 + 31 + 63
 
 // Refs returns the first lane of each entity field, the target included, in ascending order. Lane and lane+1 are index and
 // generation of a network id, or zeros. The slice is the plan's own.
@@ -114,7 +114,7 @@ func (o *op) quantiseRef(id NetworkID, lanes []uint32) FaultReason {
 func (p *Plan) isRef(l *lane) bool { return p.ops[l.op].kind >= opHandle }
 
 // writeRef writes an entity field of a packed row.
-func (w *BitWriter) writeRef(index, generation uint32) {
+func writeRef(w *BitWriter, index, generation uint32) {
 	if generation == 0 {
 		w.Write(0, 1)
 		return
@@ -126,7 +126,7 @@ func (w *BitWriter) writeRef(index, generation uint32) {
 }
 
 // readRef reads what writeRef wrote.
-func (r *BitReader) readRef() (index, generation uint32) {
+func readRef(r *BitReader) (index, generation uint32) {
 	if !r.Bool() {
 		return 0, 0
 	}
@@ -137,9 +137,9 @@ func (r *BitReader) readRef() (index, generation uint32) {
 	}
 	g := r.Var()
 	if g >= math.MaxUint32 {
-		r.fail()
+		r.Fail()
 	}
-	if r.failed {
+	if r.Failed() {
 		return 0, 0
 	}
 	return index, uint32(g) + 1
@@ -153,7 +153,7 @@ func (p *Plan) writeRefs(w *BitWriter, lanes []uint32) {
 			w.Write(uint64(lanes[i]), uint(l.bits))
 			continue
 		}
-		w.writeRef(lanes[i], lanes[i+1])
+		writeRef(w, lanes[i], lanes[i+1])
 		i++
 	}
 }
@@ -164,7 +164,7 @@ func (p *Plan) readRefs(r *BitReader, lanes []uint32) bool {
 	for i := 0; i < len(lanes); i++ {
 		l := &p.lanes[i]
 		if p.isRef(l) {
-			lanes[i], lanes[i+1] = r.readRef()
+			lanes[i], lanes[i+1] = readRef(r)
 			i++
 			continue
 		}
@@ -173,10 +173,10 @@ func (p *Plan) readRefs(r *BitReader, lanes []uint32) bool {
 			continue
 		}
 		if !p.legal(l, lanes, i) {
-			r.fail()
+			r.Fail()
 		}
 	}
-	return !r.failed
+	return !r.Failed()
 }
 
 // writePackedRefs is WritePacked for a plan with entity fields: the words hold each lane in its bits.
@@ -196,7 +196,7 @@ func (p *Plan) writePackedRefs(w *BitWriter, packed []uint64) {
 			continue
 		}
 		index, generation := uint32(next(32)), uint32(next(32))
-		w.writeRef(index, generation)
+		writeRef(w, index, generation)
 		i++
 	}
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -136,20 +135,15 @@ func (c *Code) Write(w *BitWriter, symbol int) {
 
 // Read returns the next symbol. Where the bits end within its code the reader fails, and the symbol is 0.
 func (c *Code) Read(r *BitReader) int {
-	if r.n < MaxCodeLength {
-		r.fill()
-	}
-	e := uint(c.fast[r.acc&uint64(len(c.fast)-1)])
+	next := r.Peek(MaxCodeLength)
+	e := uint(c.fast[next&uint64(len(c.fast)-1)])
 	if e == longCode {
-		e = c.long(r.acc)
+		e = c.long(next)
 	}
-	n := e >> 12
-	if n > r.n {
-		r.fail()
+	if !r.Drop(e >> 12) {
+		r.Fail()
 		return 0
 	}
-	r.acc >>= n & 63
-	r.n -= n
 	return int(e & 0xFFF)
 }
 
@@ -162,21 +156,4 @@ func (c *Code) long(acc uint64) uint {
 		n++
 	}
 	return n<<12 | uint(c.sorted[c.base[n]+next>>(MaxCodeLength-n)])
-}
-
-// fill brings at least 56 bits into the accumulator, or all that are left.
-func (r *BitReader) fill() {
-	if len(r.buf) >= 8 && r.n < 56 {
-		take := (63 - r.n) >> 3 // whole bytes that fit, 1..7
-		r.acc |= binary.LittleEndian.Uint64(r.buf) << r.n
-		r.n += take * 8
-		r.acc &= 1<<r.n - 1
-		r.buf = r.buf[take:]
-		return
-	}
-	for len(r.buf) > 0 && r.n <= 56 {
-		r.acc |= uint64(r.buf[0]) << r.n
-		r.n += 8
-		r.buf = r.buf[1:]
-	}
 }

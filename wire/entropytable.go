@@ -118,15 +118,7 @@ func (t *Table) unfold(context, symbol int) uint32 {
 
 // checkTableName lets letters, digits, dots, dashes and underscores be a name, 1 to 64 of them.
 func checkTableName(name string) error {
-	legal := len(name) > 0 && len(name) <= 64
-	for _, b := range []byte(name) {
-		switch {
-		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '.', b == '-', b == '_':
-		default:
-			legal = false
-		}
-	}
-	if !legal {
+	if !IsName(name) {
 		return fmt.Errorf("%w: %.70q is no table's name", ErrTableText, name)
 	}
 	return nil

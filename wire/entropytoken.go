@@ -58,34 +58,29 @@ func (t *Table) WriteToken(w *BitWriter, context int, v int64) {
 // the reader fails and the number is 0.
 func (t *Table) ReadToken(r *BitReader, context int) int64 {
 	c := t.code(context)
-	if r.n < 2*MaxCodeLength { // so that most raw bits are at hand too
-		r.fill()
-	}
-	e := uint(c.fast[r.acc&uint64(len(c.fast)-1)])
+	next := r.Peek(2 * MaxCodeLength) // so that most raw bits are at hand too
+	e := uint(c.fast[next&uint64(len(c.fast)-1)])
 	if e == longCode {
-		e = c.long(r.acc)
+		e = c.long(next)
 	}
 	length, symbol, n := e>>12, e&0xFFF, uint(0)
 	if symbol >= 3 {
 		n = (symbol - 3) >> 2
 	}
-	if length+n > r.n || n > MaxTokenBits-2 {
+	if n > MaxTokenBits-2 || !r.Drop(length+n) {
 		return slowToken(r, length, symbol, n)
 	}
-	raw := r.acc >> (length & 63) & (1<<(n&63) - 1)
-	r.acc >>= (length + n) & 63
-	r.n -= length + n
-	return tokenValue(symbol, raw, n)
+	return tokenValue(symbol, next>>(length&63)&(1<<(n&63)-1), n)
 }
 
 // slowToken is the rest of ReadToken where the accumulator does not hold the raw bits.
 func slowToken(r *BitReader, length, symbol, n uint) int64 {
 	r.Read(length)
 	if n > MaxTokenBits-2 {
-		r.fail()
+		r.Fail()
 	}
 	raw := r.Read(n)
-	if r.failed {
+	if r.Failed() {
 		return 0
 	}
 	return tokenValue(symbol, raw, n)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // MaxExpected is how many rows are extrapolated together.
@@ -68,7 +70,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 			row.odd = 1
 		}
 		switch {
-		case !row.turn || !wide():
+		case !row.turn || !kernel.Wide():
 			row.wide = nil
 		case row.wide == nil:
 			row.wide = new(turnBatch)
@@ -85,20 +87,18 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 // canExpect reports whether rows of the plan are extrapolated together, and prepares for that. Any number of goroutines may call it.
 func (d *Delta) canExpect() bool {
 	d.onceRead.Do(func() {
-		d.expects = d.row != rowOther && d.plan.extrapolate == nil && !d.plan.debug
+		d.expects = d.row != rowOther && !d.plan.Extrapolates() && !d.plan.Debugging()
 		for i := range d.lanes {
-			l, of := &d.lanes[i], &d.plan.lanes[i]
-			if l.most = uint64(d.top(i)); of.check == checkMax {
-				l.most = of.max
-			}
-			d.expects = d.expects && (of.check == checkNone || of.check == checkMax || of.check == checkQuat && d.row == rowTurn)
+			of := d.plan.Lane(i)
+			d.lanes[i].most = of.Largest
+			d.expects = d.expects && (of.Free || d.row == rowTurn)
 		}
 		if !d.expects {
 			return
 		}
 		d.groups[0].read = d.groups[0].table.SymbolReader()
 		for i := range d.lanes {
-			if l := &d.lanes[i]; l.model != modelLargest {
+			if l := &d.lanes[i]; l.model != ModelLargest {
 				l.read = l.table.tokenReader()
 			}
 		}
@@ -200,29 +200,29 @@ func laneCell(expected int64, first int, movement int64) uint64 {
 
 // turnBatch is what the assembly for columns of rotations works on.
 type turnBatch struct {
-	strands Strands
-	column  Column
+	batch  kernel.Batch
+	column kernel.Column
 }
 
 // expectTurnsWide is expectTurns several rows at a time, where the processor is made for that.
 func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, first int, age, span int64) {
-	s, c, d := &e.wide.strands, &e.wide.column, e.delta
-	s.n = n
+	s, c, d := &e.wide.batch, &e.wide.column, e.delta
+	s.N = n
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
 		moved := uint8(bit(r1[0] != r2[0]) | bit(r1[1] != r2[1])<<1 | bit(r1[2] != r2[2])<<2 | bit(r1[3] != r2[3])<<3)
 		e.moved[k&(MaxExpected-1)] = moved
 		at := k & (MaxExpected - 1) * groupLanes
-		*(*[4]uint32)(c.base[at:]), *(*[4]uint32)(c.before[at:]) = *r1, *r2
-		c.differ[k&(MaxExpected-1)] = moved<<groupLanes | 0xE // as if all but the one that is left out changed
+		*(*[4]uint32)(c.Base[at:]), *(*[4]uint32)(c.Before[at:]) = *r1, *r2
+		c.Differ[k&(MaxExpected-1)] = moved<<groupLanes | 0xE // as if all but the one that is left out changed
 	}
-	t := turnNumbers{d.m, int64(bit(age|span == 1)), float64(age), float64(span/2) + 0.5, 1 / float64(span), float64(4 * d.m), float64(2 * d.m * d.m), float64(d.length)}
-	aimWide(s, c, &t)
-	partsWide(s, c, &t)
+	t := d.quatNumbers(age, span)
+	kernel.AimQuats(s, c, &t)
+	kernel.QuatParts(s, c, &t)
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		k := k & (MaxExpected - 1)
-		r1, from, cells := (*[4]uint32)(base[row:]), (*[4]uint32)(s.from[k*groupLanes:]), e.cells[k*groupLanes:][:groupLanes]
-		if s.usual[k] == 0 {
+		r1, from, cells := (*[4]uint32)(base[row:]), (*[4]uint32)(s.Origin[k*groupLanes:]), e.cells[k*groupLanes:][:groupLanes]
+		if s.Usual[k] == 0 {
 			e.expectOddTurn(cells, r1, (*[4]uint32)(before[row:]), first, age, span)
 			continue
 		}

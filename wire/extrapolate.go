@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"sync"
 )
 
 // extrapolateKind is how a field is extrapolated, as its tag chooses: as suits its kind, unless the tag names another.
@@ -65,52 +64,17 @@ type Extrapolation func(extrapolated []uint32, v *Versions)
 // The name stands for it in Describe: both ends must give the same function under the same name. Call it before the plan
 // is used. It panics on a name that is not 1 to 64 letters, digits, dots, dashes and underscores.
 func (p *Plan) ExtrapolateBy(name string, f Extrapolation) {
-	if err := checkTableName(name); err != nil {
+	if !IsName(name) {
 		panic(fmt.Sprintf("wire: %q is no name for an extrapolation", name))
 	}
 	p.extrapolator, p.extrapolate = name, f
 }
+
+// Extrapolate calls the plan's own extrapolation function; it has one.
+func (p *Plan) Extrapolate(extrapolated []uint32, v *Versions) { p.extrapolate(extrapolated, v) }
 
 // ExtrapolatedBy returns the name of the plan's own extrapolation function, empty where there is none.
 func (p *Plan) ExtrapolatedBy() string { return p.extrapolator }
 
 // Extrapolates reports whether the plan has an extrapolation function, and not its name alone.
 func (p *Plan) Extrapolates() bool { return p.extrapolate != nil }
-
-// ErrExtrapolation says that a plan that was parsed is extrapolated by a function that this program does not have.
-var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
-
-// own is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
-type own struct {
-	lanes []uint32
-	v     Versions
-}
-
-// owns keeps rows for extrapolations. Any number of goroutines may ask.
-type owns struct{ pool sync.Pool }
-
-// extrapolated asks the plan's function, nil where it has none.
-func (d *Delta) extrapolated(v *Versions) *own {
-	if d.plan.extrapolate == nil {
-		return nil
-	}
-	o, _ := d.owns.pool.Get().(*own)
-	if o == nil {
-		o = &own{lanes: make([]uint32, len(d.lanes))}
-	}
-	copy(o.lanes, v.Base)
-	o.v = *v
-	d.plan.extrapolate(o.lanes, &o.v)
-	for i := range o.lanes {
-		o.lanes[i] = min(o.lanes[i], uint32(d.top(i)))
-	}
-	return o
-}
-
-// release gives the row back.
-func (d *Delta) release(o *own) {
-	if o != nil {
-		o.v = Versions{}
-		d.owns.pool.Put(o)
-	}
-}

@@ -30,13 +30,13 @@ func TestTagChoosesTheExtrapolation(t *testing.T) {
 	p := deltaPlan[chosen](t)
 	require.Equal(t, "chosen{A:f32[-8,8,0.01]~previous;B:f32[-8,8,0.01]~none;C:f32angle7~previous;D:quat9~previous;E:u16~linear;"+
 		"F:f32~previous;G:f32~none;H:i64~none;I[0]:i8[-9,80]~linear;I[1]:i8[-9,80]~linear;J:f32axis;K:quat9~none}", string(p.Describe(nil)))
-	models := make([]laneModel, 0, p.Lanes())
+	models := make([]LaneModel, 0, p.Lanes())
 	for i := range p.lanes {
-		models = append(models, p.deltaLane(i).model)
+		models = append(models, p.Lane(i).Model)
 	}
-	require.Equal(t, []laneModel{
-		modelSame, modelRaw, modelSame, modelLargest, modelPart, modelPart, modelPart, modelLinear, modelFloat, modelRaw,
-		modelRaw, modelRaw, modelLinear, modelLinear, modelLinear, modelRaw, modelRaw, modelRaw, modelRaw,
+	require.Equal(t, []LaneModel{
+		ModelSame, ModelRaw, ModelSame, ModelLargest, ModelPart, ModelPart, ModelPart, ModelLinear, ModelFloat, ModelRaw,
+		ModelRaw, ModelRaw, ModelLinear, ModelLinear, ModelLinear, ModelRaw, ModelRaw, ModelRaw, ModelRaw,
 	}, models)
 	testDeltaWith(t, p, Shipped())
 }

@@ -1,12 +1,6 @@
 package wire
 
-// fixedRun is two to four fields, one behind the other in memory, that are float32 within bounds: a position, say. A processor that is wide goes over
-// rows of them at once. Where there are fewer than four, the others are zero and have zero as their bounds.
-type fixedRun struct {
-	least, most, scale, half [4]float64
-	mask                     [4]uint32 // the upmost bit of each says that there is such a field
-	fields                   uint64
-}
+import "github.com/arche-netcode/netcode/internal/kernel"
 
 // findRuns finds the runs of fields that rows are quantised by, where the processor is wide.
 func (p *Plan) findRuns() {
@@ -37,21 +31,21 @@ func (p *Plan) runOf(i int) (n int) {
 	return min(n, 4)
 }
 
-func newFixedRun(ops []op) fixedRun {
-	r := fixedRun{half: [4]float64{0.5, 0.5, 0.5, 0.5}, fields: uint64(len(ops))}
+func newFixedRun(ops []op) kernel.FixedRun {
+	r := kernel.FixedRun{Half: [4]float64{0.5, 0.5, 0.5, 0.5}, Fields: uint64(len(ops))}
 	for i := range ops {
-		r.least[i], r.most[i], r.scale[i], r.mask[i] = ops[i].min, ops[i].max, ops[i].scale, 1<<31
+		r.Least[i], r.Most[i], r.Scale[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, 1<<31
 	}
 	return r
 }
 
 // quantiseRun is QuantiseRows for the fields of a run.
-func (r *fixedRun) quantiseRun(ops []op, base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
-	column, ops := bytesFrom(base, ops[0].offset), ops[:r.fields]
+func quantiseRun(r *kernel.FixedRun, ops []op, base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
+	column, ops := bytesFrom(base, ops[0].offset), ops[:r.Fields]
 	first := ops[0].lane
 	for k := 0; k < len(rows); k++ {
 		// All lanes of a row are there, so that the fields' are.
-		if k += fixedRunRows(r, column, size, &rows[k], len(rows)-k, &lanes[k*n+first], n); k == len(rows) {
+		if k += kernel.FixedRows(r, column, size, &rows[k], len(rows)-k, &lanes[k*n+first], n); k == len(rows) {
 			break
 		}
 		for i := range ops {
@@ -63,17 +57,11 @@ func (r *fixedRun) quantiseRun(ops []op, base *byte, size int, rows []int32, lan
 	return bad
 }
 
-// quatNumbers is what rotations are quantised by, each number as often as there are of them in a register.
-type quatNumbers struct {
-	one, slack, less, near, scale, mid [4]float64
-	last                               [4]uint32
-}
-
 // quatNumbers is those of a rotation's field.
-func (o *op) quatNumbers() *quatNumbers {
-	q := &quatNumbers{last: [4]uint32{3, 3, 3, 3}}
-	for i := range q.one {
-		q.one[i], q.slack[i], q.less[i], q.near[i], q.scale[i], q.mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
+func (o *op) quatNumbers() *kernel.QuatNumbers {
+	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
+	for i := range q.One {
+		q.One[i], q.Slack[i], q.Less[i], q.Near[i], q.Scale[i], q.Mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
 	}
 	return q
 }
@@ -83,7 +71,7 @@ func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32
 	column := bytesFrom(base, o.offset)
 	for k, end := 0, 0; k < len(rows); {
 		if end = len(rows); o.quat != nil {
-			if k += quatFours(o.quat, column, size, &rows[k], len(rows)-k, &lanes[k*n+o.lane], n); k == len(rows) {
+			if k += kernel.QuatRows(o.quat, column, size, &rows[k], len(rows)-k, &lanes[k*n+o.lane], n); k == len(rows) {
 				break
 			}
 			end = min(k+4, len(rows))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -56,7 +57,7 @@ func TestRunsOfFields(t *testing.T) {
 	p.findRuns()
 	for i := range p.ops {
 		if n := p.ops[i].run; n > 0 {
-			fields = append(fields, int(p.runs[n-1].fields))
+			fields = append(fields, int(p.runs[n-1].Fields))
 		}
 	}
 	require.Equal(t, []int{2, 2, 3, 3, 2, 4, 2, 4, 3}, fields)
@@ -162,7 +163,7 @@ func drawTurn(t *rapid.T, o *op, oddity int) (v [4]float32) {
 
 // Where the processor is wide all ordinary rows go that way.
 func TestOrdinaryRowsAreWide(t *testing.T) {
-	if !wide() {
+	if !kernel.Wide() {
 		t.Skip("this processor is not wide")
 	}
 	places, turns, rows := make([]place, 65), make([]turned, 65), make([]int32, 64)
@@ -175,6 +176,6 @@ func TestOrdinaryRowsAreWide(t *testing.T) {
 	}
 	lanes := make([]uint32, 4*len(rows))
 	p, q := mustCompile[place](t, "Place"), mustCompile[turned](t, "Turned")
-	require.Equal(t, 64, fixedRunRows(&p.runs[0], (*byte)(unsafe.Pointer(&places[0])), 12, &rows[0], len(rows), &lanes[0], 3))
-	require.Equal(t, 64, quatFours(q.ops[0].quat, (*byte)(unsafe.Pointer(&turns[0])), 16, &rows[0], len(rows), &lanes[0], 4))
+	require.Equal(t, 64, kernel.FixedRows(&p.runs[0], (*byte)(unsafe.Pointer(&places[0])), 12, &rows[0], len(rows), &lanes[0], 3))
+	require.Equal(t, 64, kernel.QuatRows(q.ops[0].quat, (*byte)(unsafe.Pointer(&turns[0])), 16, &rows[0], len(rows), &lanes[0], 4))
 }

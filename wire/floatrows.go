@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"runtime"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // CopyFloats reads the lanes of float32 fields that travel exactly, of rows that were written one behind the other from a byte
@@ -28,7 +30,7 @@ func CopyFloats(lanes []uint32, buf []byte) bool {
 type FloatRows struct{ wide bool }
 
 // NewFloatRows asks the processor what it has, which takes a microsecond or more.
-func NewFloatRows() FloatRows { return FloatRows{wide: wide()} }
+func NewFloatRows() FloatRows { return FloatRows{wide: kernel.Wide()} }
 
 // leastWide is how many lanes at least are read by the processor's widest moves, eight at a time and the last eight of them together.
 const leastWide = 8
@@ -38,7 +40,7 @@ func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
 	if !f.wide || len(lanes) < leastWide || len(buf) < 4*len(lanes) {
 		return CopyFloats(lanes, buf)
 	}
-	return runWide(&lanes[0], &buf[0], uintptr(4*len(lanes)))
+	return kernel.CopyFloats(&lanes[0], &buf[0], uintptr(4*len(lanes)))
 }
 
 // QuickWords says that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind

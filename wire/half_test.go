@@ -33,8 +33,8 @@ func TestHalfEveryNumber(t *testing.T) {
 		got, reason := HalfOf(float64(h.Float32()))
 		require.Equal(t, h, got)
 		require.Equal(t, NoFault, reason)
-		require.Equal(t, h, halfOfLane(h.lane()))
-		require.LessOrEqual(t, h.lane(), uint32(halfMax))
+		require.Equal(t, h, halfOfLane(halfLane(h)))
+		require.LessOrEqual(t, halfLane(h), uint32(halfMax))
 	}
 	require.Equal(t, halfMax+1, finite)
 	for n := uint32(1); n <= halfMax; n++ { // in the order of the values
@@ -223,7 +223,7 @@ func FuzzHalf(f *testing.F) {
 		}
 		require.Equal(t, math.Signbit(v), h&halfSign != 0)
 		// No other half is nearer.
-		for _, n := range []uint32{h.lane() - 1, h.lane() + 1} {
+		for _, n := range []uint32{halfLane(h) - 1, halfLane(h) + 1} {
 			if n <= halfMax {
 				require.LessOrEqual(t, math.Abs(v-halfValue(uint16(h))), math.Abs(v-halfValue(uint16(halfOfLane(n)))))
 			}

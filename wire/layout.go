@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // Layout is a struct type compiled once to its byte form: the fields that travel, in the order of their
@@ -52,7 +54,7 @@ type layoutCheck struct {
 // CompileLayout compiles T, whose fields must travel exactly: booleans, sized integers, floats, arrays,
 // structs and named types of these. The errors name the type and the field that does not.
 func CompileLayout[T any](options LayoutOptions) (*Layout[T], error) {
-	form, err := compileLayout(reflect.TypeFor[T](), options, hostLittle)
+	form, err := compileLayout(reflect.TypeFor[T](), options, kernel.HostLittle)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +160,7 @@ func (l *Layout[T]) PutRows(dst []byte, rows []T) error {
 		return ErrOverflow
 	}
 	for i := 0; len(f.memory) > 0 && i < len(rows); i++ {
-		if !legal(firstByte(&rows[i]), f.memory, !hostLittle) {
+		if !legal(firstByte(&rows[i]), f.memory, !kernel.HostLittle) {
 			return ErrMalformed
 		}
 	}
@@ -189,18 +191,18 @@ func (l *Layout[T]) GetRows(src []byte, rows []T) error {
 // Write appends a value to w, Size bytes.
 func (l *Layout[T]) Write(w *Writer, value *T) {
 	before := *w
-	if b := w.take(l.form.size); b != nil {
+	if b := w.Next(l.form.size); b != nil {
 		if err := l.form.put(b, firstByte(value)); err != nil {
 			*w = before // what take opened holds earlier bytes
-			w.err = err
+			w.Fail(err)
 		}
 	}
 }
 
 // Read reads a value from r. After an error value is as before.
 func (l *Layout[T]) Read(r *Reader, value *T) {
-	if b := r.take(l.form.size); b != nil {
-		r.err = l.form.get(b, firstByte(value))
+	if b := r.Next(l.form.size); b != nil {
+		r.Fail(l.form.get(b, firstByte(value)))
 	}
 }
 

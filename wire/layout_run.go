@@ -1,13 +1,17 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+)
 
 // put writes the value that begins at from.
 func (f *layoutForm) put(dst []byte, from *byte) error {
 	if f.size == 0 || len(dst) < f.size { // the zero Layout, which nothing compiled, fits nowhere
 		return ErrOverflow
 	}
-	if len(f.memory) > 0 && !legal(from, f.memory, !hostLittle) {
+	if len(f.memory) > 0 && !legal(from, f.memory, !kernel.HostLittle) {
 		return ErrMalformed
 	}
 	if f.wide {

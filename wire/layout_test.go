@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/stretchr/testify/require"
 )
 
 func mustLayout[T any](t testing.TB, options LayoutOptions) *Layout[T] {
@@ -195,7 +195,7 @@ func TestMoveRunOfEveryLength(t *testing.T) {
 }
 
 func TestLayoutChoosesTheShortWay(t *testing.T) {
-	if !hostLittle {
+	if !kernel.HostLittle {
 		t.Skip("fields go one by one here")
 	}
 	body := mustLayout[layoutBody](t, LayoutOptions{}).form

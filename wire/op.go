@@ -1,6 +1,10 @@
 package wire
 
-import "math"
+import (
+	"math"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+)
 
 // opKind says how a field's memory becomes lanes. Hot loops switch on it; there is no call through an
 // interface or a function value anywhere on the way.
@@ -32,23 +36,23 @@ const (
 // op is one field of a plan. Which of the numbers mean something depends on the kind.
 type op struct {
 	kind        opKind
-	size        uint8           // bytes in memory of the field; of one number for a quaternion or an entity
-	signed      bool            // integers
-	offset      uintptr         // of the field in the component
-	lane        int             // first lane
-	min         float64         // fixed: value of number 0
-	max         float64         // fixed: value of the largest number
-	step        float64         // value of one step
-	scale       float64         // steps to a unit
-	slack       float64         // quat: how far from 1 a squared length may be and yet count as 1
-	flip        uint64          // integers: sign bit, turned over so that unsigned order is the order of the values
-	low         uint64          // range: the least value, flipped
-	count       uint64          // largest number; 2^bits-1 for angle and quat
-	run         int             // the number, from 1, of the plan's runs of fields that this one begins
-	quat        *quatNumbers    // where rotations go by fours
-	extrapolate extrapolateKind // when the tag asks for another than is usual
-	path        string          // of the field within the component
-	text        string          // of its kind in Describe
+	size        uint8               // bytes in memory of the field; of one number for a quaternion or an entity
+	signed      bool                // integers
+	offset      uintptr             // of the field in the component
+	lane        int                 // first lane
+	min         float64             // fixed: value of number 0
+	max         float64             // fixed: value of the largest number
+	step        float64             // value of one step
+	scale       float64             // steps to a unit
+	slack       float64             // quat: how far from 1 a squared length may be and yet count as 1
+	flip        uint64              // integers: sign bit, turned over so that unsigned order is the order of the values
+	low         uint64              // range: the least value, flipped
+	count       uint64              // largest number; 2^bits-1 for angle and quat
+	run         int                 // the number, from 1, of the plan's runs of fields that this one begins
+	quat        *kernel.QuatNumbers // where rotations go by fours
+	extrapolate extrapolateKind     // when the tag asks for another than is usual
+	path        string              // of the field within the component
+	text        string              // of its kind in Describe
 }
 
 // quantiseFixed quantises a float within bounds.
@@ -148,4 +152,66 @@ func bit(b bool) (v uint32) {
 		v = 1
 	}
 	return v
+}
+
+// halfMax is the number of wire.MaxHalf. A half in a row is numbered in the order of the values: number 0 is -MaxHalf, and -0 comes right before 0.
+const halfMax = 2*halfTop - 1
+
+const (
+	halfMinus = 0x8000 // the sign of a half
+	halfTop   = 0x7C00 // the magnitudes of finite halves
+	axisTop   = 127    // steps of an axis from the middle to either end
+)
+
+// halfLane returns the number of a finite half.
+func halfLane(h Half) uint32 {
+	if h&halfMinus != 0 {
+		return halfTop - 1 - uint32(h&^halfMinus)
+	}
+	return halfTop + uint32(h)
+}
+
+// halfOfLane is the inverse of halfLane.
+func halfOfLane(n uint32) Half {
+	if n < halfTop {
+		return halfMinus | Half(halfTop-1-n)
+	}
+	return Half(n - halfTop)
+}
+
+// quantiseHalf quantises a float; one that is not finite keeps its lane.
+func (o *op) quantiseHalf(f float64, lanes []uint32) FaultReason {
+	h, reason := HalfOf(f)
+	if reason != NotFinite {
+		lanes[o.lane] = halfLane(h)
+	}
+	return reason
+}
+
+// compileHalf makes o a half.
+func (o *op) compileHalf() {
+	o.kind, o.text, o.count = opHalf32, "f32half", halfMax
+	if o.size == 8 {
+		o.kind, o.text = opHalf64, "f64half"
+	}
+}
+
+// quantiseAxis quantises a float; one that is not finite keeps its lane. Number 0 is -1.
+func (o *op) quantiseAxis(f float64, lanes []uint32) FaultReason {
+	a, reason := AxisOf(f)
+	if reason != NotFinite {
+		lanes[o.lane] = uint32(int32(a) + axisTop)
+	}
+	return reason
+}
+
+// axisOfLane is the axis of a row's number.
+func axisOfLane(n uint32) Axis { return Axis(int32(n) - axisTop) }
+
+// compileAxis makes o an axis.
+func (o *op) compileAxis() {
+	o.kind, o.text, o.count = opAxis32, "f32axis", 2*axisTop
+	if o.size == 8 {
+		o.kind, o.text = opAxis64, "f64axis"
+	}
 }

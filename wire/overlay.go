@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/arche-netcode/netcode/internal/kernel"
+
 // overlayRows is how many rows Overlay goes over at a time.
 const overlayRows = 8
 
@@ -23,13 +25,13 @@ func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int, order []in
 			return 0
 		}
 		if words == 3 {
-			return int(mixedWide3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
+			return int(kernel.OverlayOrder3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
 		}
-		return int(mixedWide4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
+		return int(kernel.OverlayOrder4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
 	}
 	_ = lanes[(n-1)*stride+words-1]
 	if words == 3 {
-		return int(overlayWide3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
+		return int(kernel.Overlay3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
 	}
-	return int(overlayWide4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
+	return int(kernel.Overlay4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
 }

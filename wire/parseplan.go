@@ -40,7 +40,7 @@ func ParsePlan(text string) (*Plan, error) {
 		case field == "" && n == 0 && (fields == "" || strings.HasPrefix(fields, "~")):
 		case field == "unpacked" && n == 0:
 			unpacked = true
-		case own && len(c.plan.ops) == 0 && c.plan.extrapolator == "" && checkTableName(extrapolator) == nil:
+		case own && len(c.plan.ops) == 0 && c.plan.extrapolator == "" && IsName(extrapolator):
 			c.plan.extrapolator = extrapolator
 		case field == "" && own, field == "" && c.plan.extrapolator != "" && len(c.plan.ops) == 0:
 		default:
@@ -151,7 +151,7 @@ func (p *Plan) Legal(lanes []uint32) bool {
 			return false
 		}
 	}
-	return p.legalRow(lanes)
+	return p.LegalRow(lanes)
 }
 
 // fields returns the plan's fields for going through memory, which takes a type.

@@ -1,6 +1,10 @@
 package wire
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+)
 
 // Plan is a component type compiled once: the flat list of fields that travel, and how. Everything that
 // runs per row goes by this list and never touches reflection. A Plan does not change after Compile (and
@@ -10,23 +14,24 @@ import "reflect"
 // quaternion). Lanes are what is compared, kept, sent and extrapolated; every lane's number lies within the
 // bits that the plan gives it.
 type Plan struct {
-	name  string
-	typ   reflect.Type
-	ops   []op   // fields in order of travel
-	lanes []lane // words of a row
-	spans []span // runs of bytes that travel
-	bits  int    // of an absolute row, at most
-	refs  []int  // first lanes of the entity fields
-	holds []int  // those of them that hold a handle in memory
-	goal  int    // first lane of the target
-	aimed bool   // there is a target
+	name   string
+	typ    reflect.Type
+	ops    []op    // fields in order of travel
+	lanes  []lane  // words of a row
+	widths []uint8 // their bits
+	spans  []span  // runs of bytes that travel
+	bits   int     // of an absolute row, at most
+	refs   []int   // first lanes of the entity fields
+	holds  []int   // those of them that hold a handle in memory
+	goal   int     // first lane of the target
+	aimed  bool    // there is a target
 	// floats says that all lanes are those of float32 fields that travel exactly.
 	floats    bool
 	floatRows bool // see DequantiseRows
 	events    []eventLane
 	debug     bool // packing is off
 	wide      bool // the processor is
-	runs      []fixedRun
+	runs      []kernel.FixedRun
 
 	extrapolator string // name of extrapolate
 	extrapolate  Extrapolation
@@ -50,32 +55,6 @@ func (p *Plan) Packed() bool { return !p.debug }
 // Bits returns the length of an absolute row in bits: what WriteRow writes, or at most writes where there are entity
 // fields. With packing off, zeros up to the next byte go before them.
 func (p *Plan) Bits() int { return p.bits }
-
-// FaultReason says what was wrong with a field's value.
-type FaultReason uint8
-
-// What can be wrong with a value that game code wrote.
-const (
-	NoFault    FaultReason = iota
-	NotFinite              // NaN or infinite: the field kept its last good value
-	OutOfRange             // outside min and max: clamped
-	NoRotation             // a quaternion of length 0: the field kept its last good value
-)
-
-// String returns the reason in words.
-func (r FaultReason) String() string {
-	switch r {
-	case NoFault:
-		return "no fault"
-	case NotFinite:
-		return "not finite"
-	case OutOfRange:
-		return "out of range"
-	case NoRotation:
-		return "a rotation of length 0"
-	}
-	return "unknown fault"
-}
 
 // Fault is the first thing that Quantise found wrong with a row. The zero value says that nothing was.
 type Fault struct {

@@ -19,8 +19,8 @@ func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, 
 		case opFixed32:
 			if o.run > 0 {
 				r := &p.runs[o.run-1]
-				bad = r.quantiseRun(ops[i:], base, size, rows, lanes, n, bad)
-				i += int(r.fields) - 1
+				bad = quantiseRun(r, ops[i:], base, size, rows, lanes, n, bad)
+				i += int(r.Fields) - 1
 				continue
 			}
 			bad = o.quantiseFixedRows(base, size, rows, lanes, n, bad)

@@ -1,7 +1,5 @@
 package wire
 
-import "encoding/binary"
-
 // laneCheck says what ReadRow has to ask about a lane beyond its number of bits.
 type laneCheck uint8
 
@@ -51,19 +49,7 @@ func (p *Plan) WriteRow(w *BitWriter, lanes []uint32) {
 		p.writeRefs(w, lanes)
 		return
 	}
-	list, acc, n := p.lanes, w.acc, w.n // here and not in w, to stay in registers
-	lanes = lanes[:len(list)]
-	for i := range list {
-		width := uint(list[i].bits) & 63
-		v := uint64(lanes[i]) & (1<<width - 1)
-		acc |= v << (n & 63)
-		if n += width; n >= 64 {
-			w.acc, w.n = acc, n
-			w.spill(v, width)
-			acc, n = w.acc, w.n
-		}
-	}
-	w.acc, w.n = acc, n
+	w.Numbers(lanes, p.widths)
 }
 
 // ReadRow reads an absolute row. It returns false, with lanes worth nothing and the reader failed, when
@@ -76,74 +62,19 @@ func (p *Plan) ReadRow(r *BitReader, lanes []uint32) bool {
 	case p.refs != nil:
 		return p.readRefs(r, lanes)
 	}
-	list, first := p.lanes, 0
-	lanes = lanes[:len(list)]
+	lanes = lanes[:len(p.lanes)]
 	if p.floats {
-		var ok bool
-		if first, ok = readFloats(r, lanes); !ok {
-			r.fail()
-			return false
-		}
+		return ReadFloats(r, lanes)
 	}
-	acc, n := r.acc, r.n // here and not in r, to stay in registers
-	for i := first; i < len(list); i++ {
-		l := &list[i]
-		if width := uint(l.bits) & 63; width <= n {
-			lanes[i] = uint32(acc & (1<<width - 1))
-			acc, n = acc>>width, n-width
-		} else {
-			r.acc, r.n = acc, n
-			lanes[i] = uint32(r.refill(width))
-			acc, n = r.acc, r.n
-		}
-		if l.check == checkNone || l.check == checkMax && uint64(lanes[i]) <= l.max {
-			continue
-		}
-		if !p.legal(l, lanes, i) {
-			r.fail()
-			return false
-		}
+	if !r.Numbers(lanes, p.widths) || !p.LegalRow(lanes) {
+		r.Fail()
+		return false
 	}
-	r.acc, r.n = acc, n
-	return !r.failed
+	return true
 }
 
 // Floats reports whether all lanes are those of float32 fields that travel exactly.
 func (p *Plan) Floats() bool { return p.floats && !p.debug }
-
-// ReadFloats reads rows one behind the other, all of them of plans that are Floats. It returns false, with lanes worth
-// nothing and the reader failed, as ReadRow does.
-func ReadFloats(r *BitReader, lanes []uint32) bool {
-	i, finite := readFloats(r, lanes)
-	for ; i < len(lanes); i++ { // near the end
-		lanes[i] = uint32(r.Read(32))
-		finite = finite && finite32(lanes[i])
-	}
-	if !finite {
-		r.fail()
-	}
-	return !r.failed
-}
-
-// readFloats reads lanes of 32 bits, two at a time, where the reader has all the bytes that this takes, and returns how
-// many. It returns false when one is not finite.
-func readFloats(r *BitReader, lanes []uint32) (i int, finite bool) {
-	words := len(lanes) / 2
-	if len(r.buf) < 8*words {
-		return 0, true
-	}
-	buf, acc, n, carries := r.buf[:8*words], r.acc, r.n, uint64(0)
-	r.buf = r.buf[8*words:]
-	for ; len(buf) >= 8 && len(lanes) >= 2; buf, lanes = buf[8:], lanes[2:] {
-		word := binary.LittleEndian.Uint64(buf)
-		both := acc | word<<n // n is 64 at most, for which there is nothing to shift in
-		acc = word >> (64 - n)
-		carries |= both&exponents + exponentOnes // into the sign's place, where all bits of an exponent are set
-		lanes[0], lanes[1] = uint32(both), uint32(both>>32)
-	}
-	r.acc = acc
-	return 2 * words, carries&exponentCarries == 0
-}
 
 // legal reports whether lanes[last], which is l, may hold what it does.
 func (p *Plan) legal(l *lane, lanes []uint32, last int) bool {
@@ -207,7 +138,7 @@ func (p *Plan) WritePacked(w *BitWriter, packed []uint64) {
 	}
 	left := p.bits
 	if p.debug && left > 0 {
-		w.Write(0, -w.n&7)
+		w.Align()
 	}
 	for ; left >= 64; left -= 64 {
 		w.Write(packed[0], 64)
@@ -241,4 +172,15 @@ func (p *Plan) Describe(dst []byte) []byte {
 		dst = append(append(append(dst, p.ops[i].path...), ':'), p.ops[i].text...)
 	}
 	return append(dst, '}')
+}
+
+// LegalRow reports whether a row whose lanes lie within their bits is one that Quantise could have made.
+func (p *Plan) LegalRow(lanes []uint32) bool {
+	for i := range p.lanes {
+		l := &p.lanes[i]
+		if l.check != checkNone && !(l.check == checkMax && uint64(lanes[i]) <= l.max) && !p.legal(l, lanes, i) {
+			return false
+		}
+	}
+	return true
 }

@@ -17,11 +17,14 @@ type RowReader struct {
 }
 
 // Begin begins with the bits that are left of a reader.
-func (q *RowReader) Begin(r *BitReader) { q.buf, q.at, q.acc, q.n = r.buf, 0, r.acc, r.n }
+func (q *RowReader) Begin(r *BitReader) {
+	q.buf, q.acc, q.n = r.State()
+	q.at = 0
+}
 
 // End gives back the bits that are left.
 func (q *RowReader) End(r *BitReader) {
-	r.buf, r.acc, r.n = q.buf[q.at:], q.acc&(1<<q.n-1), q.n
+	r.SetState(q.buf[q.at:], q.acc&(1<<q.n-1), q.n)
 }
 
 // refillLast brings the bits that are left near the end into the accumulator, 56 of them or all.
@@ -127,7 +130,7 @@ func (q *RowReader) rare(row *expectedRow, lanes, base, before []uint32) bool {
 	if !row.read(&r, lanes[row.at:], base, before, &q.miss) {
 		return false
 	}
-	q.buf, q.at, q.acc, q.n = r.buf, 0, r.acc, r.n
+	q.Begin(&r)
 	return true
 }
 
@@ -150,5 +153,5 @@ func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
 	if near := max(abs(x), abs(y), abs(z)) + 3; near*near <= 2*m*m-x*x-y*y-z*z {
 		return true
 	}
-	return e.delta.plan.ops[e.delta.plan.lanes[0].op].legalQuat(lanes)
+	return e.delta.plan.LegalRow(lanes[:])
 }

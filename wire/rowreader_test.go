@@ -43,7 +43,7 @@ func drawReaderRow(random *rand.Rand, p *Plan, near []uint32) []uint32 {
 				lanes[i] = uint32(random.Int64N(top + 1))
 			}
 		}
-		if p.legalRow(lanes) {
+		if p.LegalRow(lanes) {
 			return lanes
 		}
 	}

@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+)
 
 // Rows compares rows of as many bytes each that lie one behind the other, up to 64 at once.
 type Rows struct {
@@ -10,7 +14,7 @@ type Rows struct {
 
 // NewRows prepares to compare rows of size bytes each. It asks the processor what it can do, which is not for each tick.
 func NewRows(size int) Rows {
-	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && wide()}
+	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && kernel.Wide()}
 }
 
 // Differing is which of n rows, 64 at most, are not the same in both memories, which have as many bytes each: a bit for each row, from the lowest on.
@@ -19,7 +23,7 @@ func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	done := 0
 	if r.wide && n >= 8 {
 		done = n &^ 7
-		rows = differingRows(&a[0], &b[0], r.size, done)
+		rows = kernel.DifferingRows(&a[0], &b[0], r.size, done)
 	}
 	if done < n {
 		rows |= r.differing(a[done*r.size:], b[done*r.size:], n-done) << done

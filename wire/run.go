@@ -1,7 +1,5 @@
 package wire
 
-import "math/bits"
-
 // A run is a number of similar rows of one plan in one message: the first whole, each other as what differs from the row
 // before it. All of them are in the same message, so nothing needs to be acknowledged before it can be leaned on; the
 // inputs that a client repeats until they are confirmed are such a run.
@@ -25,15 +23,15 @@ import "math/bits"
 // is the longer of the two forms of a lane.
 
 // lanePayload is the shortest difference: of lanes no wider, the number itself is sent.
-const lanePayload = varOrder + 1
+const lanePayload = 3
 
 // MaxRunBits returns the most bits that WriteRun writes for count rows.
 func (p *Plan) MaxRunBits(count int) int {
 	if count <= 0 {
-		return varBits(0)
+		return VarBits(0)
 	}
 	if p.debug {
-		return varBits(uint64(count)) + count*(p.bits+7)
+		return VarBits(uint64(count)) + count*(p.bits+7)
 	}
 	next := 1
 	for i := range p.lanes {
@@ -50,16 +48,7 @@ func (p *Plan) MaxRunBits(count int) int {
 			next += b
 		}
 	}
-	return varBits(uint64(count)) + p.bits + (count-1)*next
-}
-
-// varBits returns the length of a Var code.
-func varBits(v uint64) int {
-	u := v + 1<<varOrder
-	if u < 1<<varOrder { // it wrapped around: one of the four largest
-		return 2*varTop + varOrder + 1
-	}
-	return 2*(bits.Len64(u)-varOrder-1) + varOrder + 1
+	return VarBits(uint64(count)) + p.bits + (count-1)*next
 }
 
 // firstLane reports whether a field begins at lane i, and whether that lane is all of it.
@@ -92,16 +81,16 @@ func (p *Plan) ReadRun(r *BitReader, rows []uint32, limit int) (count int, ok bo
 	if v := r.Var(); v <= uint64(limit) {
 		count = int(v)
 	} else {
-		r.fail()
+		r.Fail()
 	}
-	for i := 0; i < count && !r.failed; i++ {
+	for i := 0; i < count && !r.Failed(); i++ {
 		if i == 0 {
 			p.ReadRow(r, rows[:n])
 			continue
 		}
 		p.ReadNext(r, rows[(i-1)*n:i*n], rows[i*n:(i+1)*n])
 	}
-	if r.failed {
+	if r.Failed() {
 		return 0, false
 	}
 	return count, true
@@ -158,7 +147,7 @@ func equalLanes(a, b []uint32) bool {
 func laneDifference(width uint, before, now uint32) (v uint64, shorter bool) {
 	d := int32((now-before)<<(32-width)) >> (32 - width)
 	v = uint64(Zigzag32(d)) - 1
-	return v, varBits(v) < int(width)
+	return v, VarBits(v) < int(width)
 }
 
 // writeLane writes a lane that differs.
@@ -186,10 +175,10 @@ func (p *Plan) ReadNext(r *BitReader, before, lanes []uint32) bool {
 	before, lanes = before[:len(list)], lanes[:len(list)]
 	copy(lanes, before)
 	if !r.Bool() {
-		return !r.failed
+		return !r.Failed()
 	}
 	changed := false
-	for i := 0; i < len(list) && !r.failed; {
+	for i := 0; i < len(list) && !r.Failed(); {
 		end := i + 1
 		for end < len(list) && list[end].op == list[i].op {
 			end++
@@ -201,9 +190,9 @@ func (p *Plan) ReadNext(r *BitReader, before, lanes []uint32) bool {
 		i = end
 	}
 	if !changed {
-		r.fail() // it said that something differs
+		r.Fail() // it said that something differs
 	}
-	return !r.failed
+	return !r.Failed()
 }
 
 // readField reads the lanes from i to end, which are a field that differs.
@@ -217,15 +206,15 @@ func (p *Plan) readField(r *BitReader, before, lanes []uint32, i, end int) {
 		changed = true
 	}
 	if !changed {
-		r.fail()
+		r.Fail()
 	}
-	for i = start; i < end && !r.failed; i++ {
+	for i = start; i < end && !r.Failed(); i++ {
 		l := &p.lanes[i]
 		if l.check == checkNone || l.check == checkMax && uint64(lanes[i]) <= l.max {
 			continue
 		}
 		if !p.legal(l, lanes, i) {
-			r.fail()
+			r.Fail()
 		}
 	}
 }
@@ -237,20 +226,20 @@ func readLane(r *BitReader, width uint, before uint32) uint32 {
 	}
 	if width > lanePayload && !r.Bool() {
 		v := r.Var()
-		if varBits(v) >= int(width) {
-			r.fail()
+		if VarBits(v) >= int(width) {
+			r.Fail()
 			return 0
 		}
 		return (before + uint32(Unzigzag32(uint32(v)+1))) & uint32(1<<width-1)
 	}
 	now := uint32(r.Read(width))
 	if now == before {
-		r.fail()
+		r.Fail()
 		return 0
 	}
 	if width > lanePayload {
 		if _, shorter := laneDifference(width, before, now); shorter {
-			r.fail()
+			r.Fail()
 		}
 	}
 	return now

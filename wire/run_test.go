@@ -149,7 +149,7 @@ func TestRunOfRepeatsCostsABitARow(t *testing.T) {
 	buf := make([]byte, 1000)
 	w := NewBitWriter(buf)
 	p.WriteRun(&w, rows, 10)
-	require.Equal(t, varBits(10)+p.Bits()+9, w.Bits())
+	require.Equal(t, VarBits(10)+p.Bits()+9, w.Bits())
 
 	for i := range 10 { // a clock that goes on is a field's bit, its lanes' bits and 4 more
 		v.Tick++
@@ -158,7 +158,7 @@ func TestRunOfRepeatsCostsABitARow(t *testing.T) {
 	w = NewBitWriter(buf)
 	p.WriteRun(&w, rows, 10)
 	fields := len(p.ops)
-	require.Equal(t, varBits(10)+p.Bits()+9*(1+fields+2+1+varBits(1)), w.Bits())
+	require.Equal(t, VarBits(10)+p.Bits()+9*(1+fields+2+1+VarBits(1)), w.Bits())
 }
 
 // TestReadNextRefuses writes by hand what WriteNext never writes.
@@ -250,7 +250,7 @@ func TestVarBits(t *testing.T) {
 		v := rapid.OneOf(rapid.Uint64(), rapid.Uint64Range(0, 70), rapid.SampledFrom([]uint64{1<<64 - 1, 1<<64 - 4, 1<<64 - 5, 1<<63 - 4})).Draw(t, "v")
 		var w BitWriter
 		w.Var(v)
-		require.Equal(t, w.Bits(), varBits(v))
+		require.Equal(t, w.Bits(), VarBits(v))
 	})
 }
 
@@ -270,7 +270,7 @@ func TestRunOfATypeWithoutFields(t *testing.T) {
 	r = NewBitReader(buf[:w.Finish()])
 	_, ok = p.ReadRun(&r, nil, 3)
 	require.False(t, ok, "something differs where nothing can")
-	require.Equal(t, varBits(0), p.MaxRunBits(0))
+	require.Equal(t, VarBits(0), p.MaxRunBits(0))
 }
 
 func TestRunsAllocateNothing(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,12 +24,12 @@ func TestTakeReadsNothingBehind(t *testing.T) {
 	for lanes := 3; lanes <= 4; lanes++ {
 		h := Held{Now: lastLanes(t, 64*lanes), Base: lastLanes(t, 2*(lanes+2)), Before: lastLanes(t, lanes+2), InBase: 1<<63 | 1, InBefore: 1 << 63, Gap: 2}
 		h.Now[64*lanes-1], h.Base[2*(lanes+2)-1], h.Before[lanes+1] = 7, 8, 9
-		for _, several := range []bool{false, wide()} {
+		for _, several := range []bool{false, kernel.Wide()} {
 			var c Column
-			c.begin(lanes, several)
+			c.Begin(lanes, several)
 			require.Equal(t, 1, c.Take(0, []uint32{63}, &h))
-			require.Equal(t, [3]uint32{7, 8, 9}, [3]uint32{c.now[lanes-1], c.base[lanes-1], c.before[lanes-1]})
-			require.Equal(t, uint8(0x11<<(lanes-1)), c.differ[0])
+			require.Equal(t, [3]uint32{7, 8, 9}, [3]uint32{c.Now[lanes-1], c.Base[lanes-1], c.Before[lanes-1]})
+			require.Equal(t, uint8(0x11<<(lanes-1)), c.Differ[0])
 		}
 	}
 }

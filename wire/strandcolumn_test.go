@@ -4,10 +4,10 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/arche-netcode/netcode/internal/alloctest"
 )
 
 // Rows that are taken together are those that are put one by one, up to the first that is not held in all versions.
@@ -35,8 +35,8 @@ func TestTakeIsPut(t *testing.T) {
 		k := rapid.IntRange(0, len(indexes)-1).Draw(t, "from")
 
 		var got, want Column
-		got.begin(n, wide() && rapid.Bool().Draw(t, "several at a time"))
-		want.begin(n, false)
+		got.Begin(n, kernel.Wide() && rapid.Bool().Draw(t, "several at a time"))
+		want.Begin(n, false)
 		to, end := got.Take(k, indexes, &h), k
 		for ; end < len(indexes); end++ {
 			in := indexes[end] - h.First
@@ -49,17 +49,17 @@ func TestTakeIsPut(t *testing.T) {
 			}
 			want.Put(end, h.Now[int(in)*n:][:n], row(h.Base, h.InBase), row(h.Before, h.InBefore))
 		}
-		if n != 3 && n != 4 || !hostLittle {
+		if n != 3 && n != 4 || !kernel.HostLittle {
 			require.Equal(t, k, to, "rows of other widths are none of its own")
 			return
 		}
 		require.Equal(t, end, to)
 		taken += to - k
-		require.Equal(t, want.any, got.any)
-		require.Equal(t, want.differ, got.differ)
-		for at := range want.now {
+		require.Equal(t, want.Any, got.Any)
+		require.Equal(t, want.Differ, got.Differ)
+		for at := range want.Now {
 			if at%groupLanes < n {
-				require.Equal(t, [3]uint32{want.now[at], want.base[at], want.before[at]}, [3]uint32{got.now[at], got.base[at], got.before[at]})
+				require.Equal(t, [3]uint32{want.Now[at], want.Base[at], want.Before[at]}, [3]uint32{got.Now[at], got.Base[at], got.Before[at]})
 			}
 		}
 	})
@@ -75,14 +75,14 @@ func TestTakeStaysInside(t *testing.T) {
 	} {
 		h := Held{Now: make([]uint32, 192), Base: make([]uint32, 256), Before: make([]uint32, 256), InBase: ^uint64(0), InBefore: ^uint64(0), Gap: 1}
 		var c Column
-		c.begin(3, wide())
+		c.Begin(3, kernel.Wide())
 		require.Equal(t, 2, c.Take(0, []uint32{0, 63}, &h))
 		cut(&h)
 		require.Zero(t, c.Take(0, []uint32{0, 63}, &h))
 	}
 	h := Held{Now: make([]uint32, 192), Base: make([]uint32, 256), Before: make([]uint32, 256), InBase: ^uint64(0), InBefore: ^uint64(0), Gap: 1}
 	var c Column
-	c.begin(3, wide())
+	c.Begin(3, kernel.Wide())
 	many := make([]uint32, MaxStrands+1)
 	require.Equal(t, 3, c.Take(3, many, &h), "more bodies than go side by side")
 	require.Equal(t, MaxStrands, c.Take(3, many[:MaxStrands], &h))
@@ -99,7 +99,7 @@ func TestStrandsAllocateNothing(t *testing.T) {
 		v := Versions{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
 		now := make([]uint32, len(d.lanes))
 		turn := func(by uint32) {
-			c.Begin(d)
+			d.BeginColumn(&c)
 			for k := range uint32(MaxStrands) {
 				for i := range now {
 					now[i] = (k + by) & uint32(d.top(i))

@@ -61,7 +61,7 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 		known := rapid.IntRange(0, 3).Draw(t, "T' is leaned on") > 0
 		columns, rows := make([]Column, len(of)), make([][][3][]uint32, n)
 		for i, d := range of {
-			columns[i].Begin(d)
+			d.BeginColumn(&columns[i])
 		}
 		for k := range rows {
 			for i, d := range of {
@@ -81,7 +81,7 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 		for i, d := range of {
 			d.CodeColumn(s, &columns[i], &v)
 			for k := range n {
-				if columns[i].changed(k) != 0 && s.odd[k] == 0 {
+				if columns[i].Changed(k) != 0 && s.Odd[k] == 0 {
 					ahead++
 				}
 			}

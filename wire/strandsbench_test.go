@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 )
 
@@ -13,11 +14,11 @@ func benchColumns(b *testing.B, d *Delta, columns int) []Column {
 	list := make([]Column, columns)
 	for i := range list {
 		c := &list[i]
-		c.Begin(d)
+		d.BeginColumn(c)
 		for k := range MaxStrands {
 			var before, base, now [groupLanes]uint32
 			for l := range d.lanes {
-				if top := int(d.top(l)); d.lanes[l].model != modelLargest {
+				if top := int(d.top(l)); d.lanes[l].model != ModelLargest {
 					at, step := top/4+r.IntN(top/2+1), r.IntN(min(top/8, 200)+1)-min(top/16, 100)
 					before[l], base[l], now[l] = uint32(at), uint32(at+step), uint32(min(max(at+2*step+r.IntN(5)-2, 0), top))
 				}
@@ -54,12 +55,12 @@ func BenchmarkTokens(b *testing.B) {
 					require.NoError(b, err)
 					d.Prepare()
 					if way == "plain" {
-						d.tops = wideTops{}
+						d.tops = kernel.Tops{}
 					} else if d.tops[1] == 0 {
 						b.Skip("not here")
 					}
 					s, columns, v := new(Strands), benchColumns(b, d, of.columns), Versions{Before: make([]uint32, 4), Age: of.age, Span: 1}
-					s.n = MaxStrands
+					s.N = MaxStrands
 					b.ResetTimer()
 					for i := range b.N {
 						d.tokensAt(s, &columns[i%of.columns], &v)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
 )
 
 // Rows of nothing but floats are coded in two steps: first how far all lanes of a column are from what is expected of them,
@@ -24,9 +26,9 @@ func (d *Delta) codeFloats(s *Strands, c *Column, v *Versions) {
 	} else {
 		first += misses
 	}
-	if d.wide && s.n > 0 {
-		_ = s.differ[:s.n] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStrands
-		floatsWide(s, c, s.n, uint32(first*deltaFlat), float64(v.Age), float64(span))
+	if d.wide && s.N > 0 {
+		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStrands
+		kernel.FloatTokens(&s.batch, c, s.N, uint32(first*deltaFlat), float64(v.Age), float64(span))
 	} else {
 		s.floatsAt(c, first, v.Age, span)
 	}
@@ -35,11 +37,11 @@ func (d *Delta) codeFloats(s *Strands, c *Column, v *Versions) {
 
 // floatsAt finds the tokens of all lanes of a column.
 func (s *Strands) floatsAt(c *Column, first int, age, span int64) {
-	n := s.n * groupLanes
+	n := s.N * groupLanes
 	contexts := uint32(first * deltaFlat)
-	for at := range c.base[:n] {
-		extrapolated, movement := floatExtrapolation(c.base[at], c.before[at], age, span)
-		distance := floatDistance(c.now[at], extrapolated)
+	for at := range c.Base[:n] {
+		extrapolated, movement := floatExtrapolation(c.Base[at], c.Before[at], age, span)
+		distance := floatDistance(c.Now[at], extrapolated)
 		side := movement >> 63
 		steps := uint32(bits.Len64(uint64(movement^side-side))) / 2
 		distance = distance ^ side - side
@@ -48,8 +50,8 @@ func (s *Strands) floatsAt(c *Column, first int, age, span int64) {
 		k := bits.Len64(magnitude)
 		symbol := uint32(tokenBase(k)) + uint32(magnitude<<2>>(uint(k)&63)&1)<<1 + uint32(sign&1)
 		raw := uint32(max(k-2, 0))
-		s.raw[at] = uint32(magnitude) & (1<<raw - 1)
-		s.token[at] = contexts + min(steps, movementSteps)*(misses*deltaFlat) + symbol | raw<<floatRaw |
+		s.Raw[at] = uint32(magnitude) & (1<<raw - 1)
+		s.Token[at] = contexts + min(steps, movementSteps)*(misses*deltaFlat) + symbol | raw<<floatRaw |
 			uint32(bit(k > 1)+bit(k > 4))<<floatMiss
 	}
 }
@@ -66,20 +68,20 @@ func (d *Delta) floatTokens(s *Strands, c *Column, v *Versions) {
 	for i := range d.lanes {
 		flats[i&(groupLanes-1)] = d.lanes[i].flat
 	}
-	for k := range c.differ[:s.n] {
-		changed := c.differ[k] & (1<<groupLanes - 1)
+	for k := range c.Differ[:s.N] {
+		changed := c.Differ[k] & (1<<groupLanes - 1)
 		if changed == 0 {
 			continue
 		}
 		if g.table != nil {
-			e := flatCode(g.table, g.flat, context+int(c.moved(k)&known), int(changed), 1<<lanes)
+			e := flatCode(g.table, g.flat, context+int(c.Moved(k)&known), int(changed), 1<<lanes)
 			s.put(k, uint64(e&0xFFFF), uint(e>>16))
 		}
-		acc, have, to, miss := s.acc[k], uint(s.have[k]), s.at[k], uint32(s.miss[k]/shortTokens)
+		acc, have, to, miss := s.Acc[k], uint(s.Have[k]), s.At[k], uint32(s.Miss[k]/kernel.ShortTokens)
 		for ; changed != 0; changed &= changed - 1 {
 			i := bits.TrailingZeros8(changed) & (groupLanes - 1)
 			at := k*groupLanes + i
-			token, raw := s.token[at], uint64(s.raw[at])
+			token, raw := s.Token[at], uint64(s.Raw[at])
 			place := token&(1<<floatRaw-1) + miss*deltaFlat
 			e := flats[i][place].Load()
 			if e == 0 {
@@ -90,11 +92,11 @@ func (d *Delta) floatTokens(s *Strands, c *Column, v *Versions) {
 			miss = token >> floatMiss
 			acc |= code << (have & 63)
 			if have += size; have >= 64 {
-				binary.LittleEndian.PutUint64(s.bits[to:], acc)
+				binary.LittleEndian.PutUint64(s.Bytes[to:], acc)
 				have, to = have-64, to+8
 				acc = code >> ((size - have) & 63)
 			}
 		}
-		s.acc[k], s.have[k], s.at[k], s.miss[k] = acc, uint64(have), to, uint64(miss)*shortTokens
+		s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = acc, uint64(have), to, uint64(miss)*kernel.ShortTokens
 	}
 }

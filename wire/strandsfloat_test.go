@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -68,7 +69,7 @@ func TestFloatColumnsAreWhatRowByRowComesTo(t *testing.T) {
 		which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 		require.NoError(t, err)
 		columns, rows := make([]Column, 1), make([][3][]uint32, n)
-		columns[0].Begin(d)
+		d.BeginColumn(&columns[0])
 		for k := range rows {
 			rows[k] = [3][]uint32{make([]uint32, lanes), make([]uint32, lanes), make([]uint32, lanes)}
 			for i := range lanes {
@@ -154,7 +155,7 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 func BenchmarkFloats(b *testing.B) {
 	d := floatDeltas(b)[3]
 	c := new(Column)
-	c.Begin(d)
+	d.BeginColumn(c)
 	r := rand.New(rand.NewPCG(1, 1))
 	for k := range MaxStrands {
 		var rows [3][groupLanes]uint32
@@ -171,10 +172,10 @@ func BenchmarkFloats(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			d.wide = wide
 			s, v := new(Strands), Versions{Before: make([]uint32, 4), Age: 1, Span: 1}
-			s.n = MaxStrands
+			s.N = MaxStrands
 			for range b.N {
 				for k := range MaxStrands {
-					s.acc[k], s.have[k], s.at[k], s.miss[k] = 0, 0, k*strandBytes, 0
+					s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = 0, 0, k*kernel.StreamBytes, 0
 				}
 				d.CodeColumn(s, c, &v)
 			}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
@@ -40,7 +41,7 @@ func wideDeltas(t *testing.T) (list []*Delta) {
 			Q [4]float32 `net:"quat,bits=15"`
 		}
 	)
-	if !wide() {
+	if !kernel.Wide() {
 		t.Skip("not on this processor")
 	}
 	for _, p := range []*Plan{
@@ -60,11 +61,11 @@ func wideDeltas(t *testing.T) (list []*Delta) {
 func drawWide(t *rapid.T, d *Delta, n int) (c Column) {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	far, same := rapid.IntRange(0, 4).Draw(t, "far"), rapid.IntRange(0, 4).Draw(t, "same")
-	for i := range c.now { // what lanes and rows that it has not are, nobody says
-		c.now[i], c.base[i], c.before[i] = r.Uint32(), r.Uint32(), r.Uint32()
-		c.differ[i/groupLanes] = uint8(r.Uint32())
+	for i := range c.Now { // what lanes and rows that it has not are, nobody says
+		c.Now[i], c.Base[i], c.Before[i] = r.Uint32(), r.Uint32(), r.Uint32()
+		c.Differ[i/groupLanes] = uint8(r.Uint32())
 	}
-	c.Begin(d)
+	d.BeginColumn(&c)
 	for k := range n {
 		var v [3][groupLanes]uint32
 		for l := range d.lanes {
@@ -102,37 +103,37 @@ func TestWideTokensAreThePlainOnes(t *testing.T) {
 		if rapid.IntRange(0, 4).Draw(t, "T' is leaned on") > 0 {
 			v.Before = []uint32{0}
 		} else {
-			c.before = c.base
+			c.Before = c.Base
 		}
 		var got, want Strands
-		got.n, want.n = n, n
+		got.N, want.N = n, n
 		for k := range n {
-			got.miss[k] = uint64(rapid.IntRange(0, 2).Draw(t, "miss")) * shortTokens
-			want.miss[k] = got.miss[k]
+			got.Miss[k] = uint64(rapid.IntRange(0, 2).Draw(t, "miss")) * kernel.ShortTokens
+			want.Miss[k] = got.Miss[k]
 		}
 		d.tokensAt(&got, &c, &v)
 		plain := &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, ready: true, row: d.row, m: d.m, length: d.length}
 		plain.tokensAt(&want, &c, &v)
-		require.Equal(t, want.usual[:n], got.usual[:n])
-		require.Equal(t, want.odd[:n], got.odd[:n])
-		require.Equal(t, want.miss[:n], got.miss[:n])
+		require.Equal(t, want.Usual[:n], got.Usual[:n])
+		require.Equal(t, want.Odd[:n], got.Odd[:n])
+		require.Equal(t, want.Miss[:n], got.Miss[:n])
 		nothing := uint32(len(d.lanes[1].short) - 2)
 		for at := range n * groupLanes {
 			k, i := at/groupLanes, at%groupLanes
-			if i >= len(d.lanes) || c.any>>i&1 == 0 || i == 0 && d.row == rowTurn {
+			if i >= len(d.lanes) || c.Any>>i&1 == 0 || i == 0 && d.row == rowTurn {
 				continue
 			}
-			require.Equal(t, want.token[at], got.token[at], "of body %d, lane %d", k, i)
-			switch token := got.token[at]; {
+			require.Equal(t, want.Token[at], got.Token[at], "of body %d, lane %d", k, i)
+			switch token := got.Token[at]; {
 			case token > nothing:
-				require.Equal(t, want.far[at], got.far[at], "of body %d, lane %d", k, i)
+				require.Equal(t, want.Far[at], got.Far[at], "of body %d, lane %d", k, i)
 				far++
 			case token < nothing:
 				short++
 			}
 		}
 		for k := range n {
-			odd += int(bit(got.odd[k] != 0))
+			odd += int(bit(got.Odd[k] != 0))
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -160,10 +161,10 @@ func TestWiderLanesGoRowByRow(t *testing.T) {
 
 // How rows go on is rounded as divide does it, for every movement that 32 bits have, and no further than any bound.
 func TestGoOnWideIsDivide(t *testing.T) {
-	if !wide() {
+	if !kernel.Wide() {
 		t.Skip("not on this processor")
 	}
-	var to, base, before wideColumn
+	var to, base, before kernel.Rows
 	r, edges := rand.New(rand.NewPCG(5, 1)), []int64{0, 1, 2, 3, 1<<31 - 2, 1<<31 - 1}
 	spans := []int64{1, 2, 3, 4, 5, 7, 10, 64, 100, 4095, 4096, widest - 1, widest}
 	for _, age := range spans {
@@ -175,7 +176,7 @@ func TestGoOnWideIsDivide(t *testing.T) {
 					before[i] = uint32(min(max(int64(base[i])+span*(r.Int64N(9)-4)/2+r.Int64N(3)-1, 0), 1<<31-1))
 				}
 			}
-			goOnWide(&to, &base, &before, MaxStrands, float64(age), float64(span/2)+0.5, 1/float64(span))
+			kernel.Retrace(&to, &base, &before, MaxStrands, float64(age), float64(span/2)+0.5, 1/float64(span))
 			for i := range base {
 				want := min(max(divide((int64(base[i])-int64(before[i]))*age, span), -math.MaxInt32), math.MaxInt32)
 				require.Equal(t, int32(want), int32(base[i]-to[i]), "from %d to %d, %d / %d", before[i], base[i], age, span)
@@ -184,19 +185,19 @@ func TestGoOnWideIsDivide(t *testing.T) {
 	}
 }
 
-// partsAre holds what partsWide makes of some components and squares against whole numbers.
+// partsAre holds what kernel.QuatParts makes of some components and squares against whole numbers.
 func partsAre(t *testing.T, s *Strands, c *Column, m int64) {
 	length := root(uint64(2*m*m) << 16)
-	partsWide(s, c, &turnNumbers{m: m, length: float64(length)})
-	for k := range s.n {
-		of := root(uint64(s.aim[3][k]) << 16)
+	kernel.QuatParts(&s.batch, c, &kernel.Quats{M: m, Length: float64(length)})
+	for k := range s.N {
+		of := root(uint64(s.Aim[3][k]) << 16)
 		for i := range 3 {
-			to := int64(s.aim[i][k])
+			to := int64(s.Aim[i][k])
 			sign := to >> 63
 			q := int64((uint64(to^sign-sign)*length + of/2) / of)
 			at := k*groupLanes + i + 1
-			if want, got := min(max((q^sign-sign+m+1)>>1, 0), m), int64(2*c.base[at]-s.from[at]); got != want {
-				t.Fatalf("%d of a square of %v is %d and not %d, m is %d", to, s.aim[3][k], got, want, m)
+			if want, got := min(max((q^sign-sign+m+1)>>1, 0), m), int64(2*c.Base[at]-s.Origin[at]); got != want {
+				t.Fatalf("%d of a square of %v is %d and not %d, m is %d", to, s.Aim[3][k], got, want, m)
 			}
 		}
 	}
@@ -205,12 +206,12 @@ func partsAre(t *testing.T, s *Strands, c *Column, m int64) {
 // Roots that come out just below a whole number are not rounded up to it: of squares that are less than 9 below one, for the largest lanes that rotations have,
 // those where that would show, with the first component for which it does.
 func TestRootsOfPartsAreRoundedDown(t *testing.T) {
-	if !wide() {
+	if !kernel.Wide() {
 		t.Skip("not on this processor")
 	}
 	const m = 1<<maxQuatBits - 1
 	length := root(2 * m * m << 16)
-	s, c, k := Strands{n: MaxStrands}, Column{}, 0
+	s, c, k := Strands{batch: batch{N: MaxStrands}}, Column{}, 0
 	lane := func(a, of uint64) uint64 { return ((a*length+of/2)/of + m + 1) >> 1 }
 	for low := range uint64(1 << 16) {
 		if t := (low * low) & (1<<16 - 1); t == 0 || t > 8 {
@@ -225,7 +226,7 @@ func TestRootsOfPartsAreRoundedDown(t *testing.T) {
 			}
 			for a := uint64(0); a*a <= square; a++ {
 				if n := lane(a, of); n <= m && n != lane(a, r) {
-					s.aim[0][k], s.aim[1][k], s.aim[2][k], s.aim[3][k] = float64(a), -float64(a), float64(a+1), float64(square)
+					s.Aim[0][k], s.Aim[1][k], s.Aim[2][k], s.Aim[3][k] = float64(a), -float64(a), float64(a+1), float64(square)
 					k++
 					break
 				}
@@ -242,16 +243,16 @@ func TestRootsOfPartsAreRoundedDown(t *testing.T) {
 // Divisions by way of a factor come to the quotient where that is whole, and one below it: all components for the lengths that the coarsest rotations have, and
 // random ones for others.
 func TestDivisionsOfPartsAreExact(t *testing.T) {
-	if !wide() {
+	if !kernel.Wide() {
 		t.Skip("not on this processor")
 	}
-	r, s, c := rand.New(rand.NewPCG(2, 2)), Strands{n: MaxStrands}, Column{}
-	for i := range c.base {
-		c.base[i] = r.Uint32N(16)
+	r, s, c := rand.New(rand.NewPCG(2, 2)), Strands{batch: batch{N: MaxStrands}}, Column{}
+	for i := range c.Base {
+		c.Base[i] = r.Uint32N(16)
 	}
 	k := 0
 	put := func(a, b, e, square, m int64) {
-		s.aim[0][k], s.aim[1][k], s.aim[2][k], s.aim[3][k] = float64(a), float64(b), float64(e), float64(square)
+		s.Aim[0][k], s.Aim[1][k], s.Aim[2][k], s.Aim[3][k] = float64(a), float64(b), float64(e), float64(square)
 		if k++; k == MaxStrands {
 			partsAre(t, &s, &c, m)
 			k = 0

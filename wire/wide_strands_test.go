@@ -4,19 +4,20 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/arche-netcode/netcode/internal/kernel"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
 // drawStrands are strands with some bits each, among them as many as fill a word, or all but one.
 func drawStrands(t *rapid.T, r *rand.Rand) *Strands {
-	s := &Strands{n: rapid.OneOf(rapid.IntRange(1, MaxStrands), rapid.Just(MaxStrands)).Draw(t, "bodies")}
+	s := &Strands{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStrands), rapid.Just(MaxStrands)).Draw(t, "bodies")}}
 	for k := range MaxStrands {
-		s.have[k] = []uint64{0, 1, 31, 32, 62, 63, r.Uint64N(64), r.Uint64N(64)}[r.IntN(8)]
-		s.acc[k], s.at[k], s.usual[k] = r.Uint64()&(1<<s.have[k]-1), k*strandBytes+8*r.IntN(8), uint8(r.IntN(16))
+		s.Have[k] = []uint64{0, 1, 31, 32, 62, 63, r.Uint64N(64), r.Uint64N(64)}[r.IntN(8)]
+		s.Acc[k], s.At[k], s.Usual[k] = r.Uint64()&(1<<s.Have[k]-1), k*kernel.StreamBytes+8*r.IntN(8), uint8(r.IntN(16))
 	}
-	for i := range s.bits {
-		s.bits[i] = uint8(r.Uint32())
+	for i := range s.Bytes {
+		s.Bytes[i] = uint8(r.Uint32())
 	}
 	return s
 }
@@ -24,37 +25,37 @@ func drawStrands(t *rapid.T, r *rand.Rand) *Strands {
 // drawTokens is a column of which lanes differ and where their tokens are: any short one, or one that is none, or of a code that nobody asked for.
 func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Strands, c *Column) {
 	lanes, long, forget := len(d.lanes), rapid.IntRange(0, 20).Draw(t, "far"), rapid.IntRange(0, 20).Draw(t, "not asked for")
-	near := rapid.SampledFrom([]int{1, 3, 40, shortTokens}).Draw(t, "near")
-	for at := range s.token { // of lanes that differ in no row
-		s.token[at] = r.Uint32()
+	near := rapid.SampledFrom([]int{1, 3, 40, kernel.ShortTokens}).Draw(t, "near")
+	for at := range s.Token { // of lanes that differ in no row
+		s.Token[at] = r.Uint32()
 	}
-	c.Begin(d)
-	for k := range s.n {
+	d.BeginColumn(c)
+	for k := range s.N {
 		usual := uint8(r.IntN(1 << lanes))
 		if d.row == rowTurn {
 			usual &^= 1
 		}
-		c.differ[k] = usual | uint8(r.IntN(1<<lanes))<<groupLanes
-		if c.any |= usual; r.IntN(8) == 0 {
+		c.Differ[k] = usual | uint8(r.IntN(1<<lanes))<<groupLanes
+		if c.Any |= usual; r.IntN(8) == 0 {
 			usual = 0 // it goes its own way
 		}
-		s.usual[k] = usual
+		s.Usual[k] = usual
 	}
-	for k := range s.n {
+	for k := range s.N {
 		for i := range lanes {
 			l := &d.lanes[i]
-			if l.short == nil || c.any>>i&1 == 0 {
+			if l.short == nil || c.Any>>i&1 == 0 {
 				continue
 			}
 			at, nothing := k*groupLanes+i, len(l.short)-2
-			token, context := nothing, uint64(r.IntN(nothing/shortTokens))
-			if s.usual[k]>>i&1 != 0 {
-				if token = int(context)*shortTokens + r.IntN(near); r.IntN(60) < long {
-					token, s.far[at] = nothing+1, farToken{shortTokens + r.Uint64N(1<<20), context}
+			token, context := nothing, uint64(r.IntN(nothing/kernel.ShortTokens))
+			if s.Usual[k]>>i&1 != 0 {
+				if token = int(context)*kernel.ShortTokens + r.IntN(near); r.IntN(60) < long {
+					token, s.Far[at] = nothing+1, kernel.LongToken{Distance: kernel.ShortTokens + r.Uint64N(1<<20), Context: context}
 				}
 			}
-			if s.token[at] = uint32(token); token < nothing {
-				if l.long(uint64(token%shortTokens), int(context)); r.IntN(60) < forget {
+			if s.Token[at] = uint32(token); token < nothing {
+				if l.long(uint64(token%kernel.ShortTokens), int(context)); r.IntN(60) < forget {
 					l.short[token].Store(0)
 				}
 			}
@@ -65,7 +66,7 @@ func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Strands, c *Column) {
 // What is written several rows at a time is what is written row by row, whatever their tokens; what is left out is what is not known yet, is none of the short
 // ones, or is too long, and nothing of that row is written.
 func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
-	if !wide() {
+	if !kernel.Wide() {
 		t.Skip("this processor writes one by one")
 	}
 	deltas, written, unknown, long, full := strandDeltas(t, true), 0, 0, 0, 0
@@ -81,30 +82,30 @@ func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 			v.Before, context, known = []uint32{}, context-1<<lanes, 1<<lanes-1
 		}
 		if rapid.Bool().Draw(t, "which was asked for") {
-			for k := range s.n {
-				d.groups[0].table.unfold(context+int(c.moved(k))&known, 0)
+			for k := range s.N {
+				d.groups[0].table.unfold(context+int(c.Moved(k))&known, 0)
 			}
 		}
 		some, got, want := *s, *s, *s
 		left := d.writeWide(&some, c, context, known)
 		d.tokensOf(&got, c, &v)
-		d.tokensOfRows(&want, c, 0, s.n, context, known)
-		require.Equal(t, want.acc, got.acc)
-		require.Equal(t, want.have, got.have)
-		require.Equal(t, want.at, got.at)
-		require.Equal(t, want.bits, got.bits)
+		d.tokensOfRows(&want, c, 0, s.N, context, known)
+		require.Equal(t, want.Acc, got.Acc)
+		require.Equal(t, want.Have, got.Have)
+		require.Equal(t, want.At, got.At)
+		require.Equal(t, want.Bytes, got.Bytes)
 		for k := range MaxStrands {
-			size := (want.at[k]-s.at[k])*8 + int(want.have[k]) - int(s.have[k])
+			size := (want.At[k]-s.At[k])*8 + int(want.Have[k]) - int(s.Have[k])
 			switch {
 			case left>>k&1 != 0:
-				require.NotZero(t, want.usual[k])
-				require.Equal(t, []uint64{s.acc[k], s.have[k], uint64(s.at[k])}, []uint64{some.acc[k], some.have[k], uint64(some.at[k])}, "body %d", k)
+				require.NotZero(t, want.Usual[k])
+				require.Equal(t, []uint64{s.Acc[k], s.Have[k], uint64(s.At[k])}, []uint64{some.Acc[k], some.Have[k], uint64(some.At[k])}, "body %d", k)
 				if unknown++; size > 64 {
 					long++
 				}
-			case k < s.n && s.usual[k] != 0:
-				require.Equal(t, []uint64{want.acc[k], want.have[k], uint64(want.at[k])}, []uint64{some.acc[k], some.have[k], uint64(some.at[k])}, "body %d", k)
-				if written++; want.at[k] > s.at[k] {
+			case k < s.N && s.Usual[k] != 0:
+				require.Equal(t, []uint64{want.Acc[k], want.Have[k], uint64(want.At[k])}, []uint64{some.Acc[k], some.Have[k], uint64(some.At[k])}, "body %d", k)
+				if written++; want.At[k] > s.At[k] {
 					full++
 				}
 			}
@@ -119,9 +120,9 @@ func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 func TestStrandsBeginWithinTheirTable(t *testing.T) {
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
-	for _, wide := range []bool{false, wide()} {
+	for _, wide := range []bool{false, kernel.Wide()} {
 		columns := make([]Column, 1)
-		columns[0].wide = wide
+		columns[0].Wide = wide
 		var s Strands
 		v := Versions{Age: 20, Span: 1}
 		require.NotPanics(t, func() { s.Begin(MaxStrands, which, columns, &v) })
@@ -147,25 +148,25 @@ func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 		one := rapid.Bool().Draw(t, "all alike") // so that of some contexts nothing is asked
 		for i := range plain {
 			for k := range MaxStrands {
-				if plain[i].differ[k] = uint8(r.Uint32()); one {
-					plain[i].differ[k] &= uint8(i) * 0x33
+				if plain[i].Differ[k] = uint8(r.Uint32()); one {
+					plain[i].Differ[k] &= uint8(i) * 0x33
 				}
 			}
 			several[i] = plain[i]
-			several[i].wide = wide()
+			several[i].Wide = kernel.Wide()
 		}
 		s, want := drawStrands(t, r), drawStrands(t, r)
-		s.n, want.n = n, n
+		s.N, want.N = n, n
 		if rapid.Bool().Draw(t, "asked for") {
 			want.Begin(n, which, plain, &v)
 		}
 		s.Begin(n, which, several, &v)
 		want.Begin(n, which, plain, &v)
-		require.Equal(t, want.n, s.n)
-		require.Equal(t, want.acc[:n], s.acc[:n])
-		require.Equal(t, want.have[:n], s.have[:n])
-		require.Equal(t, want.at[:n], s.at[:n])
-		require.Equal(t, want.miss[:n], s.miss[:n])
-		require.Equal(t, want.differ[:n], s.differ[:n])
+		require.Equal(t, want.N, s.N)
+		require.Equal(t, want.Acc[:n], s.Acc[:n])
+		require.Equal(t, want.Have[:n], s.Have[:n])
+		require.Equal(t, want.At[:n], s.At[:n])
+		require.Equal(t, want.Miss[:n], s.Miss[:n])
+		require.Equal(t, want.Differ[:n], s.Differ[:n])
 	})
 }

@@ -1,11 +1,11 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "textflag.h"
 
-// func differingRows(a, b *byte, size, n int) (rows uint64)
+// func DifferingRows(a, b *byte, size, n int) (rows uint64)
 //
 // Eight rows at a time: what is not the same of them is R8, a bit for each in the end.
-TEXT ·differingRows(SB), NOSPLIT, $0-40
+TEXT ·DifferingRows(SB), NOSPLIT, $0-40
 	MOVQ a+0(FP), SI
 	MOVQ b+8(FP), DI
 	MOVQ size+16(FP), BX

@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "go_asm.h"
 #include "textflag.h"
@@ -42,16 +42,16 @@ GLOBL floatSign<>(SB), RODATA|NOPTR, $4
 	VPMAXSD  Y11, y, y  \
 	VPSUBD   Y11, y, y
 
-// func floatsWide(s *Strands, c *Column, rows int, contexts uint32, age, span float64)
-TEXT ·floatsWide(SB), NOSPLIT, $0-48
+// func FloatTokens(s *Batch, c *Column, rows int, contexts uint32, age, span float64)
+TEXT ·FloatTokens(SB), NOSPLIT, $0-48
 	MOVQ s+0(FP), AX
 	MOVQ c+8(FP), BX
 	MOVQ rows+16(FP), CX
-	LEAQ Column_now(BX), SI
-	LEAQ Column_base(BX), DX
-	LEAQ Column_before(BX), DI
-	LEAQ Strands_token(AX), R8
-	LEAQ Strands_raw(AX), R9
+	LEAQ Column_Now(BX), SI
+	LEAQ Column_Base(BX), DX
+	LEAQ Column_Before(BX), DI
+	LEAQ Batch_Token(AX), R8
+	LEAQ Batch_Raw(AX), R9
 	MOVL contexts+24(FP), R10
 	VMOVD        R10, X15
 	VPBROADCASTQ X15, Y15

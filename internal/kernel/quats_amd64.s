@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "go_asm.h"
 #include "textflag.h"
@@ -14,38 +14,38 @@ GLOBL turn256<>(SB), RODATA|NOPTR, $8
 DATA turn65536<>+0(SB)/8, $65536.0
 GLOBL turn65536<>(SB), RODATA|NOPTR, $8
 
-// AHEAD makes of steps what Delta.far makes of them; of -0 it makes 0. It divides as PART does, what has less than 2^36.
+// AHEAD makes of steps what delta.Delta.far makes of them; of -0 it makes 0. It divides as PART does, what has less than 2^36.
 #define AHEAD(step) \
 	VBROADCASTSD turnSign<>(SB), Y10         \
 	VANDPD       Y10, step, Y9               \
 	VANDNPD      step, Y10, step             \
-	VBROADCASTSD turnNumbers_age(BX), Y10    \
+	VBROADCASTSD Quats_Age(BX), Y10    \
 	VMULPD       Y10, step, step             \
-	VBROADCASTSD turnNumbers_half(BX), Y10   \
+	VBROADCASTSD Quats_Half(BX), Y10   \
 	VADDPD       Y10, step, step             \
-	VBROADCASTSD turnNumbers_part(BX), Y10   \
+	VBROADCASTSD Quats_Part(BX), Y10   \
 	VMULPD       Y10, step, step             \
 	VROUNDPD     $3, step, step              \
-	VBROADCASTSD turnNumbers_limit(BX), Y10  \
+	VBROADCASTSD Quats_Limit(BX), Y10  \
 	VMINPD       Y10, step, step             \
 	VORPD        Y9, step, step              \
 	VADDPD       Y13, step, step
 
-// func aimWide(s *Strands, c *Column, t *turnNumbers)
-TEXT ·aimWide(SB), NOSPLIT, $0-24
+// func AimQuats(s *Batch, c *Column, t *Quats)
+TEXT ·AimQuats(SB), NOSPLIT, $0-24
 	MOVQ s+0(FP), AX
 	MOVQ c+8(FP), SI
 	MOVQ t+16(FP), BX
-	VPBROADCASTD turnNumbers_m(BX), Y15
-	VBROADCASTSD turnNumbers_whole(BX), Y14
+	VPBROADCASTD Quats_M(BX), Y15
+	VBROADCASTSD Quats_Whole(BX), Y14
 	VXORPD       Y13, Y13, Y13
-	MOVQ Strands_n(AX), CX
-	MOVQ turnNumbers_straight(BX), R13
-	LEAQ Strands_aim(AX), DI
+	MOVQ Batch_N(AX), CX
+	MOVQ Quats_Straight(BX), R13
+	LEAQ Batch_Aim(AX), DI
 	MOVQ AX, R8
 	MOVQ SI, R10
-	LEAQ Column_base(SI), DX
-	LEAQ Column_before(SI), SI
+	LEAQ Column_Base(SI), DX
+	LEAQ Column_Before(SI), SI
 	MOVL $0x01010101, R12
 
 four:
@@ -135,7 +135,7 @@ go:
 
 	// A byte each, and no bit of those where another component is left out than at T, or was than at T'.
 	PDEPL R12, AX, AX
-	MOVL  Column_differ(R10), R11
+	MOVL  Column_Differ(R10), R11
 	MOVL  R11, R9
 	ANDL  $0x11111111, R9
 	ANDL  $0x0F0F0F0F, R11
@@ -147,8 +147,8 @@ go:
 	SUBL  R9, AX                          // 15 of 1
 	ANDL  R11, AX
 	XORL  AX, R11
-	MOVL  AX, Strands_usual(R8)
-	MOVL  R11, Strands_odd(R8)
+	MOVL  AX, Batch_Usual(R8)
+	MOVL  R11, Batch_Odd(R8)
 
 	ADDQ $64, DX
 	ADDQ $64, SI
@@ -184,20 +184,20 @@ ahead:
 	VPMAXSD     X12, lane, lane \
 	VPMINSD     X14, lane, lane
 
-// func partsWide(s *Strands, c *Column, t *turnNumbers)
-TEXT ·partsWide(SB), NOSPLIT, $0-24
+// func QuatParts(s *Batch, c *Column, t *Quats)
+TEXT ·QuatParts(SB), NOSPLIT, $0-24
 	MOVQ s+0(FP), AX
 	MOVQ c+8(FP), DX
 	MOVQ t+16(FP), BX
-	VPBROADCASTD turnNumbers_m(BX), Y14
-	VBROADCASTSD turnNumbers_length(BX), Y15
+	VPBROADCASTD Quats_M(BX), Y14
+	VBROADCASTSD Quats_Length(BX), Y15
 	VPXOR        Y12, Y12, Y12
 	VPCMPEQD     Y13, Y13, Y13
 	VPSUBD       Y13, Y14, Y13
-	MOVQ Strands_n(AX), CX
-	LEAQ Strands_aim(AX), SI
-	LEAQ Strands_from(AX), DI
-	LEAQ Column_base(DX), DX
+	MOVQ Batch_N(AX), CX
+	LEAQ Batch_Aim(AX), SI
+	LEAQ Batch_Origin(AX), DI
+	LEAQ Column_Base(DX), DX
 
 four:
 	// How long it is (Y1), times 256, rounded down. The root may have been rounded up to a whole number: then its square is above.

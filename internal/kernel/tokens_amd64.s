@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "go_asm.h"
 #include "textflag.h"
@@ -63,7 +63,7 @@ DATA wideRows<>+24(SB)/8, $0x8003800380038003
 GLOBL wideRows<>(SB), RODATA|NOPTR, $32
 
 // TWO finds, of two rows, a double word a lane: how far each lane is off (count), counted as for short tokens, and the movement's
-// bit length plus 126, or 0 of no movement (size). Y11 to Y15 are as findWide sets them.
+// bit length plus 126, or 0 of no movement (size). Y11 to Y15 are as Tokens sets them.
 #define TWO(at, count, size) \
 	VMOVDQU   at(DX), Y0         \ // at T
 	VMOVDQU   at(SI), count      \ // now
@@ -103,8 +103,8 @@ GLOBL wideRows<>(SB), RODATA|NOPTR, $32
 	VMOVDQU      X0, (at+48)(R11)  \
 	VEXTRACTI128 $1, Y0, (at+112)(R11)
 
-// func findWide(s *Strands, now, base, before *wideColumn, top *wideTops, contexts, nothing uint16)
-TEXT ·findWide(SB), NOSPLIT, $0-44
+// func Tokens(s *Batch, now, base, before *Rows, top *Tops, contexts, nothing uint16)
+TEXT ·Tokens(SB), NOSPLIT, $0-44
 	MOVQ s+0(FP), AX
 	MOVQ now+8(FP), SI
 	MOVQ base+16(FP), DX
@@ -117,11 +117,11 @@ TEXT ·findWide(SB), NOSPLIT, $0-44
 	VPBROADCASTD wideOnes<>(SB), Y11
 	VPBROADCASTD wideShort<>(SB), Y10
 	VPBROADCASTD wideLargest<>(SB), Y9
-	MOVQ Strands_n(AX), CX
-	LEAQ Strands_token(AX), R8
-	LEAQ Strands_miss(AX), R9
-	LEAQ Strands_usual(AX), R10
-	LEAQ Strands_far(AX), R11
+	MOVQ Batch_N(AX), CX
+	LEAQ Batch_Token(AX), R8
+	LEAQ Batch_Miss(AX), R9
+	LEAQ Batch_Usual(AX), R10
+	LEAQ Batch_Far(AX), R11
 
 four:
 	TWO(0, Y1, Y2)
@@ -206,10 +206,10 @@ far:
 	VPBROADCASTD wideLargest<>(SB), Y9
 	JMP          write
 
-// func goOnWide(to, base, before *wideColumn, rows int, age, half, part float64)
+// func Retrace(to, base, before *Rows, rows int, age, half, part float64)
 //
 // A movement times age, and half of span, is 2^47 and a little more at most: see PART (wide_turns_amd64.s) for why a factor divides it.
-TEXT ·goOnWide(SB), NOSPLIT, $0-56
+TEXT ·Retrace(SB), NOSPLIT, $0-56
 	MOVQ to+0(FP), DI
 	MOVQ base+8(FP), DX
 	MOVQ before+16(FP), SI

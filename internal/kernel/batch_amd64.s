@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "go_asm.h"
 #include "textflag.h"
@@ -9,15 +9,15 @@
 DATA wideConst<>+0(SB)/8, $0x0703060205010400
 DATA wideConst<>+8(SB)/8, $0x0000000100000000
 DATA wideConst<>+16(SB)/8, $0x0000000300000002
-DATA wideConst<>+24(SB)/8, $const_shortCode
+DATA wideConst<>+24(SB)/8, $const_ShortCode
 DATA wideConst<>+32(SB)/8, $63
 DATA wideConst<>+40(SB)/8, $64
 DATA wideConst<>+48(SB)/8, $0x0F0F0F0F0F0F0F0F
 DATA wideConst<>+56(SB)/8, $0
-DATA wideConst<>+64(SB)/8, $const_strandBytes
-DATA wideConst<>+72(SB)/8, $(2*const_strandBytes)
-DATA wideConst<>+80(SB)/8, $(3*const_strandBytes)
-DATA wideConst<>+88(SB)/8, $(4*const_strandBytes)
+DATA wideConst<>+64(SB)/8, $const_StreamBytes
+DATA wideConst<>+72(SB)/8, $(2*const_StreamBytes)
+DATA wideConst<>+80(SB)/8, $(3*const_StreamBytes)
+DATA wideConst<>+88(SB)/8, $(4*const_StreamBytes)
 GLOBL wideConst<>(SB), RODATA|NOPTR, $96
 
 // LANE appends the tokens of a lane to the codes of eight bodies, of which Y15 says which have any. TOKENS is where in the lane's table they
@@ -26,7 +26,7 @@ GLOBL wideConst<>(SB), RODATA|NOPTR, $96
 #define LANE(i, TABLE, TOKENS, skip) \
 	TESTB $(1<<i), any+48(FP); \
 	JEQ   skip; \
-	VPBROADCASTD (tokenTables_last+4*i)(R9), Y6; \
+	VPBROADCASTD (TokenTables_Last+4*i)(R9), Y6; \
 	VPMINUD TOKENS, Y6, TOKENS; \
 	VMOVDQA Y15, Y6; \
 	VPXOR   Y7, Y7, Y7; \
@@ -36,41 +36,41 @@ GLOBL wideConst<>(SB), RODATA|NOPTR, $96
 	VPSLLVQ Y11, Y6, Y6; \
 	VPOR    Y6, Y13, Y13; \
 	VPSLLQ  $32, Y7, Y6; \
-	VPSRLQ  $(32+const_shortSize), Y6, Y6; \
+	VPSRLQ  $(32+const_ShortSize), Y6, Y6; \
 	VPADDQ  Y6, Y11, Y11; \
 	VPSRLQ  $32, Y7, Y6; \
 	VPAND   Y6, Y9, Y6; \
 	VPSLLVQ Y10, Y6, Y6; \
 	VPOR    Y6, Y12, Y12; \
-	VPSRLQ  $(32+const_shortSize), Y7, Y6; \
+	VPSRLQ  $(32+const_ShortSize), Y7, Y6; \
 	VPADDQ  Y6, Y10, Y10
 
-// func takeWide(c *Column, k, to int, indexes *uint32, h *Held) int
+// func take(c *Column, k, to int, indexes *uint32, h *RowSlice) int
 //
 // A row is three or four numbers, which are read and written as four; a fourth that is none of it is neither read, by VPMASKMOVD, nor other
 // than 0.
-TEXT ·takeWide(SB), NOSPLIT, $0-48
+TEXT ·take(SB), NOSPLIT, $0-48
 	MOVQ c+0(FP), DI
 	MOVQ k+8(FP), R8
 	MOVQ indexes+24(FP), SI
 	MOVQ h+32(FP), DX
-	MOVQ Held_InBase(DX), R12
-	MOVQ Held_InBefore(DX), R13
+	MOVQ RowSlice_InBase(DX), R12
+	MOVQ RowSlice_InBefore(DX), R13
 	MOVQ R12, R14
 	ANDQ R13, R14 // who is held in both
-	VPBROADCASTD Column_lanes(DI), X0
+	VPBROADCASTD Column_Lanes(DI), X0
 	VPCMPGTD wideConst<>+8(SB), X0, X7 // lanes that a row has
-	MOVQ Column_lanes(DI), R9
-	MOVQ Held_Gap(DX), BX
+	MOVQ Column_Lanes(DI), R9
+	MOVQ RowSlice_Gap(DX), BX
 	LEAQ (R9)(BX*1), R11
 	SHLQ $2, R9  // from one row to the next, now
 	SHLQ $2, R11 // and at T and at T'
 	SHLQ $2, BX
 	MOVQ BX, CX
-	MOVQ Held_Now(DX), R10
-	ADDQ Held_Base(DX), BX
-	ADDQ Held_Before(DX), CX
-	MOVL Held_First(DX), DX
+	MOVQ RowSlice_Now(DX), R10
+	ADDQ RowSlice_Base(DX), BX
+	ADDQ RowSlice_Before(DX), CX
+	MOVL RowSlice_First(DX), DX
 	NEGL DX
 	VPXOR X6, X6, X6 // in which lanes any differ
 	JMP  more
@@ -97,9 +97,9 @@ row:
 
 	MOVQ R8, R15
 	SHLQ $4, R15
-	VMOVDQU X0, Column_now(DI)(R15*1)
-	VMOVDQU X1, Column_base(DI)(R15*1)
-	VMOVDQU X2, Column_before(DI)(R15*1)
+	VMOVDQU X0, Column_Now(DI)(R15*1)
+	VMOVDQU X1, Column_Base(DI)(R15*1)
+	VMOVDQU X2, Column_Before(DI)(R15*1)
 
 	// A byte of four bits for which lanes are the same at T as now, and four for T' and T; what differs is the others.
 	VPCMPEQD  X0, X1, X0
@@ -108,7 +108,7 @@ row:
 	VPACKSSWB X0, X0, X0
 	VPMOVMSKB X0, AX
 	NOTL AX
-	MOVB AX, Column_differ(DI)(R8*1)
+	MOVB AX, Column_Differ(DI)(R8*1)
 	VMOVD AX, X0
 	VPOR X0, X6, X6
 	INCQ R8
@@ -119,24 +119,24 @@ more:
 
 done:
 	VMOVD X6, AX
-	ANDL $(1<<const_groupLanes-1), AX
-	ORB  AX, Column_any(DI)
+	ANDL $(1<<const_Lanes-1), AX
+	ORB  AX, Column_Any(DI)
 	MOVQ R8, ret+40(FP)
 	RET
 
-// func writeWide(s *Strands, c *Column, t *tokenTables, lanes, context, known, any uint64) (left uint64)
+// func Write(s *Batch, c *Column, t *TokenTables, lanes, context, known, any uint64) (left uint64)
 //
 // Eight bodies at a time. What a row comes to is put together first, and only where all of it is known and 64 bits hold it do its strand's
 // bits change.
-TEXT ·writeWide(SB), NOSPLIT, $0-64
+TEXT ·Write(SB), NOSPLIT, $0-64
 	MOVQ s+0(FP), DI
 	MOVQ c+8(FP), SI
 	MOVQ t+16(FP), R9
-	MOVQ tokenTables_flat(R9), R8
-	MOVQ (tokenTables_short+0)(R9), R10
-	MOVQ (tokenTables_short+8)(R9), R11
-	MOVQ (tokenTables_short+16)(R9), R12
-	MOVQ (tokenTables_short+24)(R9), R13
+	MOVQ TokenTables_Flat(R9), R8
+	MOVQ (TokenTables_Short+0)(R9), R10
+	MOVQ (TokenTables_Short+8)(R9), R11
+	MOVQ (TokenTables_Short+16)(R9), R12
+	MOVQ (TokenTables_Short+24)(R9), R13
 	VPBROADCASTQ wideConst<>+24(SB), Y9
 	XORL BX, BX // the first of the eight
 	XORL DX, DX // left
@@ -144,13 +144,13 @@ TEXT ·writeWide(SB), NOSPLIT, $0-64
 eight:
 	// Which of a row's lanes differ is a symbol, in the context of which did before.
 	VMOVQ wideConst<>+0(SB), X2
-	VMOVQ Strands_usual(DI)(BX*1), X0
-	VMOVQ Column_differ(SI)(BX*1), X1
+	VMOVQ Batch_Usual(DI)(BX*1), X0
+	VMOVQ Column_Differ(SI)(BX*1), X1
 	VPSHUFB X2, X0, X0
 	VPSHUFB X2, X1, X1
 	VPMOVZXBD X0, Y0
 	VPMOVZXBD X1, Y1
-	VPSRLD $const_groupLanes, Y1, Y1
+	VPSRLD $const_Lanes, Y1, Y1
 	VPBROADCASTD known+40(FP), Y2
 	VPAND  Y2, Y1, Y1
 	VPBROADCASTD context+32(FP), Y2
@@ -176,7 +176,7 @@ eight:
 	// The tokens of a lane from those of a body: Y0 to Y3 are those of the four lanes.
 	MOVQ BX, AX
 	SHLQ $4, AX
-	LEAQ Strands_token(DI)(AX*1), AX
+	LEAQ Batch_Token(DI)(AX*1), AX
 	VMOVDQU (AX), X0
 	VINSERTI128 $1, 32(AX), Y0, Y0
 	VMOVDQU 64(AX), X1
@@ -219,18 +219,18 @@ whole:
 
 append:
 	// The bits as they were, with those that come to them, and how many.
-	VMOVDQU Strands_acc(DI)(BX*8), Y0
-	VMOVDQU Strands_have(DI)(BX*8), Y1
-	VMOVDQU (Strands_acc+32)(DI)(BX*8), Y2
-	VMOVDQU (Strands_have+32)(DI)(BX*8), Y3
+	VMOVDQU Batch_Acc(DI)(BX*8), Y0
+	VMOVDQU Batch_Have(DI)(BX*8), Y1
+	VMOVDQU (Batch_Acc+32)(DI)(BX*8), Y2
+	VMOVDQU (Batch_Have+32)(DI)(BX*8), Y3
 	VPSLLVQ Y1, Y13, Y4
 	VPOR    Y4, Y0, Y0
 	VPSLLVQ Y3, Y12, Y4
 	VPOR    Y4, Y2, Y2
 	VPADDQ  Y1, Y11, Y11
 	VPADDQ  Y3, Y10, Y10
-	VMOVDQU Y0, Strands_acc(DI)(BX*8)
-	VMOVDQU Y2, (Strands_acc+32)(DI)(BX*8)
+	VMOVDQU Y0, Batch_Acc(DI)(BX*8)
+	VMOVDQU Y2, (Batch_Acc+32)(DI)(BX*8)
 	VPBROADCASTQ wideConst<>+32(SB), Y7
 	VPCMPGTQ Y7, Y11, Y5
 	VPCMPGTQ Y7, Y10, Y6
@@ -239,10 +239,10 @@ append:
 	JNE    spill
 
 counted:
-	VMOVDQU Y11, Strands_have(DI)(BX*8)
-	VMOVDQU Y10, (Strands_have+32)(DI)(BX*8)
+	VMOVDQU Y11, Batch_Have(DI)(BX*8)
+	VMOVDQU Y10, (Batch_Have+32)(DI)(BX*8)
 	ADDQ $8, BX
-	CMPQ BX, Strands_n(DI)
+	CMPQ BX, Batch_N(DI)
 	JLT  eight
 	MOVQ DX, left+56(FP)
 	VZEROUPPER
@@ -286,22 +286,22 @@ spill:
 full:
 	BSFL CX, AX
 	ADDQ BX, AX
-	MOVQ Strands_acc(DI)(AX*8), R15
-	MOVQ Strands_at(DI)(AX*8), R14
-	ADDQ $8, Strands_at(DI)(AX*8)
-	ANDL $(const_MaxStrands*const_strandBytes-8), R14
-	MOVQ R15, Strands_bits(DI)(R14*1)
+	MOVQ Batch_Acc(DI)(AX*8), R15
+	MOVQ Batch_At(DI)(AX*8), R14
+	ADDQ $8, Batch_At(DI)(AX*8)
+	ANDL $(const_MaxStreams*const_StreamBytes-8), R14
+	MOVQ R15, Batch_Bytes(DI)(R14*1)
 	LEAL -1(CX), AX
 	ANDL AX, CX
 	JNE  full
-	VMOVDQU Y0, Strands_acc(DI)(BX*8)
-	VMOVDQU Y2, (Strands_acc+32)(DI)(BX*8)
+	VMOVDQU Y0, Batch_Acc(DI)(BX*8)
+	VMOVDQU Y2, (Batch_Acc+32)(DI)(BX*8)
 	JMP  counted
 
-// func beginWide(s *Strands, columns *Column, count int, flat *atomic.Uint32, context, known uint64) (done int)
+// func Begin(s *Batch, columns *Column, count int, flat *atomic.Uint32, context, known uint64) (done int)
 //
 // Eight bodies at a time, up to those of which one has a symbol that is not known.
-TEXT ·beginWide(SB), NOSPLIT, $0-56
+TEXT ·Begin(SB), NOSPLIT, $0-56
 	MOVQ s+0(FP), DI
 	MOVQ count+16(FP), R9
 	MOVQ flat+24(FP), R8
@@ -326,8 +326,8 @@ eight:
 	ADDQ  columns+8(FP), AX
 
 column:
-	VMOVQ    Column_differ(AX)(BX*1), X2
-	VPSRLW   $const_groupLanes, X2, X3
+	VMOVQ    Column_Differ(AX)(BX*1), X2
+	VPSRLW   $const_Lanes, X2, X3
 	VPAND    X14, X2, X2
 	VPAND    X14, X3, X3
 	VPCMPGTB X13, X2, X2
@@ -356,26 +356,26 @@ column:
 	VPCMPEQD Y13, Y3, Y2
 	VPTEST Y2, Y2
 	JNE    done
-	MOVQ   R10, Strands_differ(DI)(BX*1)
+	MOVQ   R10, Batch_Differ(DI)(BX*1)
 	VPAND  Y8, Y3, Y0
 	VPSLLQ $32, Y3, Y1
 	VPSRLQ $48, Y1, Y1
 	VPSRLQ $32, Y3, Y2
 	VPAND  Y8, Y2, Y2
 	VPSRLQ $48, Y3, Y3
-	VMOVDQU Y0, Strands_acc(DI)(BX*8)
-	VMOVDQU Y2, (Strands_acc+32)(DI)(BX*8)
-	VMOVDQU Y1, Strands_have(DI)(BX*8)
-	VMOVDQU Y3, (Strands_have+32)(DI)(BX*8)
-	VMOVDQU Y13, Strands_miss(DI)(BX*8)
-	VMOVDQU Y13, (Strands_miss+32)(DI)(BX*8)
+	VMOVDQU Y0, Batch_Acc(DI)(BX*8)
+	VMOVDQU Y2, (Batch_Acc+32)(DI)(BX*8)
+	VMOVDQU Y1, Batch_Have(DI)(BX*8)
+	VMOVDQU Y3, (Batch_Have+32)(DI)(BX*8)
+	VMOVDQU Y13, Batch_Miss(DI)(BX*8)
+	VMOVDQU Y13, (Batch_Miss+32)(DI)(BX*8)
 	VPBROADCASTQ wideConst<>+88(SB), Y4
-	VMOVDQU Y9, Strands_at(DI)(BX*8)
+	VMOVDQU Y9, Batch_At(DI)(BX*8)
 	VPADDQ  Y4, Y9, Y9
-	VMOVDQU Y9, (Strands_at+32)(DI)(BX*8)
+	VMOVDQU Y9, (Batch_At+32)(DI)(BX*8)
 	VPADDQ  Y4, Y9, Y9
 	ADDQ $8, BX
-	CMPQ BX, Strands_n(DI)
+	CMPQ BX, Batch_N(DI)
 	JLT  eight
 
 done:

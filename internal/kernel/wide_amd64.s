@@ -1,11 +1,11 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "textflag.h"
 
-// func wide() bool
+// func Wide() bool
 //
 // CPUID says what the processor has, XGETBV whether the system keeps the wide registers.
-TEXT ·wide(SB), NOSPLIT, $0-1
+TEXT ·Wide(SB), NOSPLIT, $0-1
 	MOVB $0, ret+0(FP)
 	XORL AX, AX
 	CPUID

@@ -1,4 +1,4 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "textflag.h"
 
@@ -123,8 +123,8 @@
 	CMPL      R13, $255           \
 	JNE       done
 
-// func overlayWide3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
-TEXT ·overlayWide3(SB), NOSPLIT, $0-48
+// func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
+TEXT ·Overlay3(SB), NOSPLIT, $0-48
 	MOVQ live+0(FP), DI
 	MOVQ kept+8(FP), SI
 	MOVQ lanes+16(FP), DX
@@ -150,8 +150,8 @@ done:
 	MOVQ AX, ret+40(FP)
 	RET
 
-// func overlayWide4(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
-TEXT ·overlayWide4(SB), NOSPLIT, $0-48
+// func Overlay4(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
+TEXT ·Overlay4(SB), NOSPLIT, $0-48
 	MOVQ live+0(FP), DI
 	MOVQ kept+8(FP), SI
 	MOVQ lanes+16(FP), DX
@@ -181,8 +181,8 @@ done:
 	MOVQ AX, ret+40(FP)
 	RET
 
-// func mixedWide3(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
-TEXT ·mixedWide3(SB), NOSPLIT, $0-64
+// func OverlayOrder3(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
+TEXT ·OverlayOrder3(SB), NOSPLIT, $0-64
 	MOVQ live+0(FP), DI
 	MOVQ kept+8(FP), SI
 	MOVQ lanes+16(FP), DX
@@ -213,8 +213,8 @@ done:
 	MOVQ AX, ret+56(FP)
 	RET
 
-// func mixedWide4(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
-TEXT ·mixedWide4(SB), NOSPLIT, $0-64
+// func OverlayOrder4(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
+TEXT ·OverlayOrder4(SB), NOSPLIT, $0-64
 	MOVQ live+0(FP), DI
 	MOVQ kept+8(FP), SI
 	MOVQ lanes+16(FP), DX

@@ -1,12 +1,12 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "go_asm.h"
 #include "textflag.h"
 
-// func fixedRunRows(r *fixedRun, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
+// func FixedRows(r *FixedRun, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 //
 // One row at a time, its two to four fields side by side as float64: from the comparison to the store nothing waits for the row before.
-TEXT ·fixedRunRows(SB), NOSPLIT, $0-64
+TEXT ·FixedRows(SB), NOSPLIT, $0-64
 	MOVQ    r+0(FP), AX
 	MOVQ    column+8(FP), SI
 	MOVQ    size+16(FP), R8
@@ -16,12 +16,12 @@ TEXT ·fixedRunRows(SB), NOSPLIT, $0-64
 	MOVQ    stride+48(FP), R9
 	SHLQ    $2, R9
 	XORL    R10, R10
-	MOVQ    fixedRun_fields(AX), BX
-	VMOVUPD fixedRun_least(AX), Y0
-	VMOVUPD fixedRun_most(AX), Y1
-	VMOVUPD fixedRun_scale(AX), Y2
-	VMOVUPD fixedRun_half(AX), Y4
-	VMOVDQU fixedRun_mask(AX), X3
+	MOVQ    FixedRun_Fields(AX), BX
+	VMOVUPD FixedRun_Least(AX), Y0
+	VMOVUPD FixedRun_Most(AX), Y1
+	VMOVUPD FixedRun_Scale(AX), Y2
+	VMOVUPD FixedRun_Half(AX), Y4
+	VMOVDQU FixedRun_Mask(AX), X3
 
 row:
 	CMPQ R10, CX
@@ -69,10 +69,10 @@ done:
 	VZEROUPPER
 	RET
 
-// func quatFours(q *quatNumbers, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
+// func QuatRows(q *QuatNumbers, column *byte, size int, rows *int32, n int, lanes *uint32, stride int) (done int)
 //
 // Four rotations at a time, each of x, y, z and w of the four in a register.
-TEXT ·quatFours(SB), NOSPLIT, $0-64
+TEXT ·QuatRows(SB), NOSPLIT, $0-64
 	MOVQ     q+0(FP), AX
 	MOVQ     column+8(FP), SI
 	MOVQ     size+16(FP), R8
@@ -127,9 +127,9 @@ fours:
 	VADDPD    Y5, Y4, Y4
 	VADDPD    Y6, Y4, Y4
 	VADDPD    Y7, Y4, Y4
-	VSUBPD    quatNumbers_one(AX), Y4, Y4
-	VCMPPD    $0x11, quatNumbers_slack(AX), Y4, Y8
-	VCMPPD    $0x1E, quatNumbers_less(AX), Y4, Y5
+	VSUBPD    QuatNumbers_One(AX), Y4, Y4
+	VCMPPD    $0x11, QuatNumbers_Slack(AX), Y4, Y8
+	VCMPPD    $0x1E, QuatNumbers_Less(AX), Y4, Y5
 	VANDPD    Y5, Y8, Y8
 
 	// X14: the largest magnitude, X11 the second.
@@ -156,7 +156,7 @@ fours:
 	// All of length 1, and the second largest near the largest of none.
 	VCVTPS2PD X11, Y11
 	VCVTPS2PD X14, Y14
-	VSUBPD    quatNumbers_near(AX), Y14, Y14
+	VSUBPD    QuatNumbers_Near(AX), Y14, Y14
 	VCMPPD    $0x12, Y14, Y11, Y11
 	VANDPD    Y8, Y11, Y11
 	VMOVMSKPD Y11, R12
@@ -176,18 +176,18 @@ fours:
 	VXORPS    X11, X10, X10
 	VPADDD    X5, X4, X4
 	VPADDD    X6, X4, X4
-	VPADDD    quatNumbers_last(AX), X4, X4
+	VPADDD    QuatNumbers_Last(AX), X4, X4
 
 	// Their numbers. A product has the same bits with either sign.
 	VCVTPS2PD   X7, Y7
 	VCVTPS2PD   X8, Y8
 	VCVTPS2PD   X10, Y10
-	VMULPD      quatNumbers_scale(AX), Y7, Y7
-	VMULPD      quatNumbers_scale(AX), Y8, Y8
-	VMULPD      quatNumbers_scale(AX), Y10, Y10
-	VADDPD      quatNumbers_mid(AX), Y7, Y7
-	VADDPD      quatNumbers_mid(AX), Y8, Y8
-	VADDPD      quatNumbers_mid(AX), Y10, Y10
+	VMULPD      QuatNumbers_Scale(AX), Y7, Y7
+	VMULPD      QuatNumbers_Scale(AX), Y8, Y8
+	VMULPD      QuatNumbers_Scale(AX), Y10, Y10
+	VADDPD      QuatNumbers_Mid(AX), Y7, Y7
+	VADDPD      QuatNumbers_Mid(AX), Y8, Y8
+	VADDPD      QuatNumbers_Mid(AX), Y10, Y10
 	VCVTTPD2DQY Y7, X7
 	VCVTTPD2DQY Y8, X8
 	VCVTTPD2DQY Y10, X10

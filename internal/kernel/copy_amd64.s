@@ -1,12 +1,12 @@
-//go:build !purego
+//go:build !purego && !netcode_plain
 
 #include "textflag.h"
 
-// func runWide(dst *uint32, src *byte, size uintptr) bool
+// func CopyFloats(dst *uint32, src *byte, size uintptr) bool
 //
 // In all of it Y0 holds, in each lane, the bits of the exponent of a float32, and Y1 the largest exponent that was met in that lane: where all its bits are set,
 // something is not finite.
-TEXT ·runWide(SB), NOSPLIT, $0-25
+TEXT ·CopyFloats(SB), NOSPLIT, $0-25
 	MOVQ     dst+0(FP), DI
 	VPCMPEQD Y0, Y0, Y0
 	VPSRLD   $24, Y0, Y0
