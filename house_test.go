@@ -40,6 +40,7 @@ const (
 	houseModule   = "github.com/arche-netcode/netcode"
 	houseArche    = "github.com/mlange-42/arche"
 	houseRoot     = "."
+	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60
@@ -248,6 +249,7 @@ func (f *houseFile) checkImport(at token.Pos, target string, allowed []string) {
 		if path.Base(f.name) != "unsafe.go" {
 			f.report(ruleUnsafe, at, "%q is imported outside a file named unsafe.go", target)
 		}
+	case inside == housePlain+"/": // every package may import it
 	case ours:
 		folder, _, _ := strings.Cut(inside, "/")
 		if folder == "" {
