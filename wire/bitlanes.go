@@ -5,11 +5,10 @@ import "encoding/binary"
 // ReadFloats reads numbers of 32 bits that are the bits of finite floats: lanes of float32 fields that travel exactly. It returns false, with lanes worth
 // nothing and the reader failed, if the bits end or a float is not finite.
 func ReadFloats(r *BitReader, lanes []uint32) bool {
-	const exponent = 0x7F80_0000
 	i, finite := r.floats(lanes)
 	for ; i < len(lanes); i++ { // near the end
 		lanes[i] = uint32(r.Read(32))
-		finite = finite && lanes[i]&exponent != exponent
+		finite = finite && isFinite(lanes[i])
 	}
 	if !finite {
 		r.Fail()
@@ -76,3 +75,6 @@ func (r *BitReader) Numbers(numbers []uint32, widths []uint8) bool {
 	r.acc, r.n = acc, n
 	return !r.failed
 }
+
+// isFinite reports whether the bits of a float32 are neither infinite nor NaN.
+func isFinite(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }

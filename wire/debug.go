@@ -40,7 +40,7 @@ func (p *Plan) writeDebug(w *BitWriter, lanes []uint32) {
 	if len(p.ops) == 0 {
 		return
 	}
-	w.Write(0, -w.n&7)
+	w.Align()
 	for i := range p.ops {
 		c := p.ops[i].value(lanes)
 		first, second := p.ops[i].widths()

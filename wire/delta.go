@@ -356,5 +356,20 @@ func (l *deltaLane) steps(movement int64) int {
 // missOf tells apart how far off a lane was.
 func missOf(distance int64) int {
 	n := bits.Len64(uint64(abs(distance)))
-	return int(bit(n > 1) + bit(n > 4))
+	return int(bitOf(n > 1) + bitOf(n > 4))
 }
+
+// straight reports whether the extrapolation is as far from T as T is from T', one tick: most often, a packet a tick and none lost. Then a movement is continued
+// as it is.
+func straight(v *Versions) bool { return v.Age == 1 && v.Span == 1 }
+
+// bitOf returns 1 for true.
+func bitOf(b bool) (v uint32) {
+	if b {
+		v = 1
+	}
+	return v
+}
+
+// finiteLane reports whether the bits of a float32 are neither infinite nor NaN.
+func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }

@@ -49,13 +49,13 @@ func differingLanes(a, b []uint32) (mask uint64) {
 	switch b = b[:len(a)]; len(a) {
 	case 3:
 		a, b := (*[3]uint32)(a), (*[3]uint32)(b)
-		return uint64(bit(a[0] != b[0]) | bit(a[1] != b[1])<<1 | bit(a[2] != b[2])<<2)
+		return uint64(bitOf(a[0] != b[0]) | bitOf(a[1] != b[1])<<1 | bitOf(a[2] != b[2])<<2)
 	case 4:
 		a, b := (*[4]uint32)(a), (*[4]uint32)(b)
-		return uint64(bit(a[0] != b[0]) | bit(a[1] != b[1])<<1 | bit(a[2] != b[2])<<2 | bit(a[3] != b[3])<<3)
+		return uint64(bitOf(a[0] != b[0]) | bitOf(a[1] != b[1])<<1 | bitOf(a[2] != b[2])<<2 | bitOf(a[3] != b[3])<<3)
 	}
 	for i := range a {
-		mask |= uint64(bit(a[i] != b[i])) << min(uint(i), 63)
+		mask |= uint64(bitOf(a[i] != b[i])) << min(uint(i), 63)
 	}
 	return mask
 }
@@ -101,7 +101,7 @@ func (d *Delta) Code(w *Words, now []uint32, v *Versions, changed, moved uint64)
 				code, size = d.whole(w, i, now[i], v)
 			} else {
 				distance, movement := int64(0), int64(0)
-				if l.model == ModelLinear && v.straight() {
+				if l.model == ModelLinear && straight(v) {
 					base := int64(v.Base[i])
 					movement = base - int64(before[i])
 					distance = int64(now[i]) - min(max(base+movement, 0), 1<<(l.bits&63)-1)
@@ -183,7 +183,7 @@ func (l *deltaLane) token(distance, movement int64, age, miss int) (code uint64,
 	e := flatCode(l.table, l.flat, age+int(min(steps, movementSteps))*misses+miss, symbol, deltaFlat)
 	rawBits, length := uint(max(k-2, 0)), uint(e>>16)
 	raw := magnitude & (1<<(rawBits&63) - 1)
-	return raw<<(length&63) | uint64(e&0xFFFF), length + rawBits, int(bit(k > 1) + bit(k > 4))
+	return raw<<(length&63) | uint64(e&0xFFFF), length + rawBits, int(bitOf(k > 1) + bitOf(k > 4))
 }
 
 // flatCode is the code of a symbol of a table that is flat, as Code.enc holds it; size is that of a context's codes.

@@ -22,7 +22,7 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 			if before != nil {
 				known = 0
 				for i := range g.count {
-					known |= uint(bit(base[first+i] != before[first+i])) << i
+					known |= uint(bitOf(base[first+i] != before[first+i])) << i
 				}
 			}
 			changed = uint(g.table.Read(r, age*(1<<g.count+1)+int(known)))
@@ -45,7 +45,7 @@ func (d *Delta) readFloats(r *BitReader, lanes []uint32, v *Versions) bool {
 			}
 			var ok bool
 			lanes[i], ok = floatAt(extrapolated, distance)
-			legal = legal && ok && finite32(lanes[i]) && lanes[i] != base[i]
+			legal = legal && ok && finiteLane(lanes[i]) && lanes[i] != base[i]
 		}
 	}
 	if any == 0 || r.Failed() || !legal {

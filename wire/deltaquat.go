@@ -56,7 +56,7 @@ func (q *rotation) goOn(v *Versions) {
 	moved, square := int64(0), int64(0)
 	for i, n := range was {
 		step := at[i] - (n ^ turn - turn)
-		if !v.straight() {
+		if !straight(v) {
 			step = min(max(divide(step*v.Age, v.Span), -4*q.m), 4*q.m)
 		}
 		n = at[i] + step

@@ -127,7 +127,7 @@ func (d *Delta) tokens(w *Words, o *offsets, changed uint, age, miss int) int {
 		}
 		raw, length := uint(max(k-2, 0)), uint(e>>16)
 		code := magnitude&(1<<(raw&63)-1)<<(length&63) | uint64(e&0xFFFF)
-		miss = int(bit(k > 1) + bit(k > 4))
+		miss = int(bitOf(k > 1) + bitOf(k > 4))
 		acc |= code << (n & 63)
 		if n += length + raw; n >= 64 {
 			w.acc, w.n = acc, n

@@ -32,9 +32,9 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *Versions) []DeltaSymb
 func (g *deltaGroup) differing(now []uint32, v *Versions) (changed, moved uint) {
 	for i := range g.count {
 		lane := g.first + i
-		changed |= uint(bit(now[lane] != v.Base[lane])) << i
+		changed |= uint(bitOf(now[lane] != v.Base[lane])) << i
 		if v.Before != nil {
-			moved |= uint(bit(v.Base[lane] != v.Before[lane])) << i
+			moved |= uint(bitOf(v.Base[lane] != v.Before[lane])) << i
 		}
 	}
 	return changed, moved
@@ -126,7 +126,7 @@ func (d *Delta) Read(r *BitReader, lanes []uint32, v *Versions) bool {
 			moved := uint(0)
 			for i := range g.count {
 				if v.Before != nil {
-					moved |= uint(bit(v.Base[g.first+i] != v.Before[g.first+i])) << i
+					moved |= uint(bitOf(v.Base[g.first+i] != v.Before[g.first+i])) << i
 				}
 			}
 			changed = uint(g.table.Read(r, WhichContext(g.count, moved, v.Before != nil, v.Age)))

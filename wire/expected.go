@@ -123,7 +123,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 		row.expect(n, stride, base[row.at:], before[row.at:], first, age, span)
 		row.contexts(n, class, unknown)
 		for k := range moved {
-			moved[k] |= uint(bit(row.moved[k] != 0)) << i
+			moved[k] |= uint(bitOf(row.moved[k] != 0)) << i
 		}
 	}
 	g.which.Want(age)
@@ -137,7 +137,7 @@ func (e *expectedRow) expect(n, stride int, base, before []uint32, first int, ag
 	switch d := e.delta; {
 	case !d.expects:
 		for k, at := 0, 0; k < n; k, at = k+1, at+stride {
-			e.moved[k] = uint8(bit(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
+			e.moved[k] = uint8(bitOf(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
 		}
 	case e.wide != nil && age <= widest && span <= widest:
 		e.expectTurnsWide(n, stride, base, before, first, age, span)
@@ -181,7 +181,7 @@ func (e *expectedRow) expectLines(n, stride int, base, before []uint32, first in
 		for i := range lanes {
 			from := int64(base[row+i])
 			movement := from - int64(before[row+i])
-			moved |= bit(movement != 0) << i
+			moved |= bitOf(movement != 0) << i
 			if movement *= age; span != 1 {
 				movement = divide(movement, span)
 			}
@@ -210,7 +210,7 @@ func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, firs
 	s.N = n
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
-		moved := uint8(bit(r1[0] != r2[0]) | bit(r1[1] != r2[1])<<1 | bit(r1[2] != r2[2])<<2 | bit(r1[3] != r2[3])<<3)
+		moved := uint8(bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3)
 		e.moved[k&(MaxExpected-1)] = moved
 		at := k & (MaxExpected - 1) * groupLanes
 		*(*[4]uint32)(c.Base[at:]), *(*[4]uint32)(c.Before[at:]) = *r1, *r2
@@ -240,7 +240,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first in
 	m, whole := d.m, d.length
 	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
 		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
-		e.moved[k&(MaxExpected-1)] = uint8(bit(r1[0] != r2[0]) | bit(r1[1] != r2[1])<<1 | bit(r1[2] != r2[2])<<2 | bit(r1[3] != r2[3])<<3)
+		e.moved[k&(MaxExpected-1)] = uint8(bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3)
 		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
 		a, b, c := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
 		w := int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // as components does

@@ -33,7 +33,7 @@ func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 
 // DifferingLanes is Differing for rows of lanes, of 4 bytes each.
 func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
-	return r.Differing(memoryOf(a), memoryOf(b), n)
+	return r.Differing(lanesMemory(a), lanesMemory(b), n)
 }
 
 // differing is Differing in plain code. Rows of the usual sizes have no branch that nobody can foresee.

@@ -52,7 +52,7 @@ func (s *Strands) floatsAt(c *Column, first int, age, span int64) {
 		raw := uint32(max(k-2, 0))
 		s.Raw[at] = uint32(magnitude) & (1<<raw - 1)
 		s.Token[at] = contexts + min(steps, movementSteps)*(misses*deltaFlat) + symbol | raw<<floatRaw |
-			uint32(bit(k > 1)+bit(k > 4))<<floatMiss
+			uint32(bitOf(k > 1)+bitOf(k > 4))<<floatMiss
 	}
 }
 

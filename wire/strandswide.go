@@ -15,7 +15,7 @@ const widest = 1 << 16
 // quatNumbers are the numbers that the rotations of a column are extrapolated with.
 func (d *Delta) quatNumbers(age, span int64) kernel.Quats {
 	return kernel.Quats{
-		M: d.m, Straight: int64(bit(age|span == 1)), Age: float64(age), Half: float64(span/2) + 0.5, Part: 1 / float64(span),
+		M: d.m, Straight: int64(bitOf(age|span == 1)), Age: float64(age), Half: float64(span/2) + 0.5, Part: 1 / float64(span),
 		Limit: float64(4 * d.m), Whole: float64(2 * d.m * d.m), Length: float64(d.length),
 	}
 }

@@ -88,7 +88,7 @@ func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
 	}
 	miss := uint16(0)
 	if symbol >= 3 { // as missOf has it: more than 1 bit, more than 4
-		miss = 1 + uint16(bit(raw+2 > 4))
+		miss = 1 + uint16(bitOf(raw+2 > 4))
 	}
 	return uint16(length) | uint16(raw)<<rawShift | top<<topShift | sign<<signShift | miss<<missShift
 }

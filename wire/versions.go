@@ -8,7 +8,3 @@ type Versions struct {
 	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
 	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next
 }
-
-// straight reports whether what is extrapolated is as far from T as T is from T', one tick: most often, a packet a tick and
-// none lost. Then a movement goes on as it is.
-func (v *Versions) straight() bool { return v.Age == 1 && v.Span == 1 }
