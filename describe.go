@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Kinds of entries, as they stand in a canonical description.
@@ -37,7 +37,7 @@ type entry struct {
 }
 
 // describe lists a protocol's entries in canonical order; the lists are sorted by wire name.
-func describe(components, inputs []*wire.Plan, messages []handled, unpacked bool, tables string) []entry {
+func describe(components, inputs []*quantize.Plan, messages []handled, unpacked bool, tables string) []entry {
 	entries := make([]entry, 0, 1+len(components)+len(messages))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
@@ -61,7 +61,7 @@ func describe(components, inputs []*wire.Plan, messages []handled, unpacked bool
 }
 
 // describePlan is the entry of one type.
-func describePlan(kind string, plan *wire.Plan) entry {
+func describePlan(kind string, plan *quantize.Plan) entry {
 	text := plan.Describe(append([]byte(kind), ' '))
 	return entry{kind, plan.Name(), string(text)}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // An input is what a player does in one tick: sticks, buttons, where it looks. Clients set it, the server reads it for the
@@ -41,7 +41,7 @@ const (
 
 // inputs is what a protocol knows about inputs, by number: their place in the order of wire names.
 type inputs struct {
-	plans []*wire.Plan
+	plans []*quantize.Plan
 	first []int // Of each, the place of its lanes among those of all.
 	lanes int   // Of all.
 	limit int   // Bytes that an input message has at most.
@@ -108,7 +108,7 @@ func (in *inputs) of(lanes []uint32, n int) []uint32 {
 }
 
 // describeInput is the entry of an input type; how far inputs reach is part of it.
-func describeInput(plan *wire.Plan) entry {
+func describeInput(plan *quantize.Plan) entry {
 	e := describePlan(kindInput, plan)
 	e.text += fmt.Sprintf("[%d]", inputReach)
 	return e

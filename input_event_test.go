@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // jab is an input with a press and a stick.
@@ -129,9 +129,9 @@ func TestAPressWithoutAConnectionIsNone(t *testing.T) {
 }
 
 func TestEventsAreForInputs(t *testing.T) {
-	require.PanicsWithValue(t, "netcode: Replicate[netcode.jab]: "+wire.ErrEvents.Error(),
+	require.PanicsWithValue(t, "netcode: Replicate[netcode.jab]: "+quantize.ErrEvents.Error(),
 		func() { Replicate[jab](NewProtocol()) })
-	require.PanicsWithValue(t, "netcode: Handle[netcode.jab]: "+wire.ErrEvents.Error(),
+	require.PanicsWithValue(t, "netcode: Handle[netcode.jab]: "+quantize.ErrEvents.Error(),
 		func() { Handle[jab](NewProtocol(), nil) })
 	require.Panics(t, func() { NewList[jab](NewProtocol(), "jabs") })
 }

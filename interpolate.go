@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // defaultAhead is how far a component goes on beyond its newest version.
@@ -21,9 +21,9 @@ type InterpolateOption func(*interpolation)
 // interpolation is what one Interpolate registered.
 type interpolation struct {
 	of, twin, speed reflect.Type
-	mode            wire.BlendMode
+	mode            quantize.BlendMode
 	by              reflect.Type // The type of By's function.
-	custom          func(plan *wire.Plan) (*wire.Blend, error)
+	custom          func(plan *quantize.Plan) (*quantize.Blend, error)
 	ahead           time.Duration
 	chosen          int
 }
@@ -31,19 +31,19 @@ type interpolation struct {
 // Linear interpolates by the kinds of the fields: numbers in a straight line, fields with the tag angle by the shorter way
 // round, with the tag quat on the shorter arc (slerp); integers, booleans and names of entities change in a step. It is
 // the default.
-func Linear() InterpolateOption { return mode(wire.BlendByKind) }
+func Linear() InterpolateOption { return mode(quantize.BlendByKind) }
 
 // Stepped shows each value from its own tick until that of the next.
-func Stepped() InterpolateOption { return mode(wire.BlendStep) }
+func Stepped() InterpolateOption { return mode(quantize.BlendStep) }
 
 // Angles takes every number of the component for an angle in radians, whatever its tag, and turns it by the shorter way.
-func Angles() InterpolateOption { return mode(wire.BlendAngles) }
+func Angles() InterpolateOption { return mode(quantize.BlendAngles) }
 
 // Quaternions takes every four float32 of the component that have no tag for a quaternion x, y, z, w, or any order that
 // is always the same, and turns it on the shorter arc at an even rate (slerp).
-func Quaternions() InterpolateOption { return mode(wire.BlendQuats) }
+func Quaternions() InterpolateOption { return mode(quantize.BlendQuats) }
 
-func mode(m wire.BlendMode) InterpolateOption {
+func mode(m quantize.BlendMode) InterpolateOption {
 	return func(i *interpolation) { i.mode, i.chosen = m, i.chosen+1 }
 }
 
@@ -59,7 +59,7 @@ func WithVelocity[V any]() InterpolateOption {
 func By[T any](f func(from, to *T, part float32) T) InterpolateOption {
 	return func(i *interpolation) {
 		i.by, i.chosen = reflect.TypeFor[T](), i.chosen+1
-		i.custom = func(plan *wire.Plan) (*wire.Blend, error) { return wire.NewBlendFunc(plan, f) }
+		i.custom = func(plan *quantize.Plan) (*quantize.Blend, error) { return quantize.NewBlendFunc(plan, f) }
 	}
 }
 
@@ -115,20 +115,20 @@ func (p *Protocol) interpolation(i interpolation) snapshot.Interpolation {
 	if plan.Lanes() == 0 {
 		panic(fmt.Sprintf("netcode: Interpolate[%s]: nothing of the component travels", i.of))
 	}
-	blend := func() (*wire.Blend, error) { return wire.NewBlend(plan, i.mode) }
+	blend := func() (*quantize.Blend, error) { return quantize.NewBlend(plan, i.mode) }
 	switch {
 	case i.custom != nil:
-		blend = func() (*wire.Blend, error) { return i.custom(plan) }
+		blend = func() (*quantize.Blend, error) { return i.custom(plan) }
 	case i.speed != nil:
 		if in.Speed = p.rowOf(i.speed); in.Speed < 0 {
 			panic(fmt.Sprintf("netcode: Interpolate[%s]: the velocity %s is not registered with Replicate", i.of, i.speed))
 		}
-		blend = func() (*wire.Blend, error) { return wire.NewBlendWithSpeed(plan, p.components[in.Speed]) }
+		blend = func() (*quantize.Blend, error) { return quantize.NewBlendWithSpeed(plan, p.components[in.Speed]) }
 	}
 	if _, err := blend(); err != nil {
 		panic(fmt.Sprintf("netcode: Interpolate[%s]: %v", i.of, err))
 	}
-	in.Blend = func() *wire.Blend {
+	in.Blend = func() *quantize.Blend {
 		b, _ := blend() // It was tried above.
 		return b
 	}
@@ -137,7 +137,7 @@ func (p *Protocol) interpolation(i interpolation) snapshot.Interpolation {
 
 // rowOf is the row of a component type, -1 when it is not registered.
 func (p *Protocol) rowOf(t reflect.Type) int {
-	return slices.IndexFunc(p.components, func(plan *wire.Plan) bool { return plan.Type() == t })
+	return slices.IndexFunc(p.components, func(plan *quantize.Plan) bool { return plan.Type() == t })
 }
 
 // Interpolations lists how components are interpolated, by row. Asking freezes the protocol. The slice is the protocol's
@@ -151,9 +151,9 @@ func (p *Protocol) Interpolations() []snapshot.Interpolation {
 type shownRow struct {
 	snapshot.Interpolation
 	of    reflect.Type
-	blend *wire.Blend // Nil where it cannot be shown late.
-	held  any         // A pointer to the component, so that no call allocates.
-	way   wire.Way
+	blend *quantize.Blend // Nil where it cannot be shown late.
+	held  any             // A pointer to the component, so that no call allocates.
+	way   quantize.Way
 }
 
 // Interpolated is component T of an entity at the moment that this frame presents: InterpolatedAt(c, entity, c.Present()).
@@ -185,7 +185,7 @@ func InterpolatedAt[T any](c *Client, entity NetworkID, at tick.Time) (value T, 
 	if !same {
 		return value, false
 	}
-	wire.MixInto(row.blend, &row.way, held)
+	quantize.MixInto(row.blend, &row.way, held)
 	return *held, true
 }
 
@@ -205,7 +205,7 @@ func (c *Client) shownRow(t reflect.Type) *shownRow {
 	if i := slices.IndexFunc(c.protocol.interpolations, func(in snapshot.Interpolation) bool { return in.Row == n }); i >= 0 {
 		row.Interpolation = c.protocol.interpolations[i]
 		row.blend = row.Blend()
-	} else if b, err := wire.NewBlend(c.protocol.components[n], wire.BlendStep); err == nil && c.protocol.components[n].Lanes() > 0 {
+	} else if b, err := quantize.NewBlend(c.protocol.components[n], quantize.BlendStep); err == nil && c.protocol.components[n].Lanes() > 0 {
 		row.blend = b
 	}
 	c.shownRows = append(c.shownRows, row)

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -29,7 +30,7 @@ type registration struct {
 	writer    Writer
 
 	extrapolator string
-	extrapolate  wire.Extrapolation
+	extrapolate  quantize.Extrapolation
 }
 
 // Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique in a protocol and are what the two ends

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -14,7 +15,7 @@ import (
 // track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
 // function must come to the same on every machine, see wire.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
 // letters, digits, dots, dashes and underscores.
-func ExtrapolatedBy(name string, f wire.Extrapolation) Option {
+func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 	if f == nil {
 		panic("netcode: ExtrapolatedBy: no function")
 	}
@@ -97,8 +98,8 @@ func Replicate[T any](p *Protocol, options ...Option) {
 }
 
 // compile turns T into its list of fields, or panics with the field that cannot travel.
-func compile(call string, t reflect.Type, name string) *wire.Plan {
-	plan, err := wire.Compile(t, name)
+func compile(call string, t reflect.Type, name string) *quantize.Plan {
+	plan, err := quantize.Compile(t, name)
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}
@@ -108,7 +109,7 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 		}
 	}
 	if call != "Input" && plan.Events() {
-		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, quantize.ErrEvents))
 	}
 	return plan
 }

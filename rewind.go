@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Past is the world as one client showed it to its player, for the time of one Rewind. Nothing is copied for it: the
@@ -124,7 +124,7 @@ func PastOf[T any](p *Past, id NetworkID) (v T, ok bool) {
 	}
 	if r := p.server.pastRow(reflect.TypeFor[T](), row); r != nil && p.between(r, id, from) {
 		if held, same := r.held.(*T); same {
-			wire.MixInto(r.blend, &r.way, held)
+			quantize.MixInto(r.blend, &r.way, held)
 			return *held, true
 		}
 	}
@@ -146,7 +146,7 @@ func (p *Past) between(r *shownRow, id NetworkID, from []uint32) bool {
 			return false
 		}
 	}
-	r.way = wire.Way{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
+	r.way = quantize.Way{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
 	if r.Speed >= 0 {
 		r.way.FromSpeed, _ = store.RowAt(id, r.Speed, p.at.Tick)
 		r.way.ToSpeed, _ = store.RowAt(id, r.Speed, next)

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -25,10 +26,10 @@ type listPart struct {
 
 // readBatch is the expectations for up to wire.MaxExpected entities of a part.
 type readBatch struct {
-	mask      Mask            // rows of each
-	groups    []wire.RowGroup // each of as many of them as have their changes told by one symbol
-	age, span int64           // ticks from R to S, and from N to R
-	reader    wire.RowReader
+	mask      Mask             // rows of each
+	groups    []delta.RowGroup // each of as many of them as have their changes told by one symbol
+	age, span int64            // ticks from R to S, and from N to R
+	reader    delta.RowReader
 }
 
 // decodePlaced reads the record of an entity of a list.
@@ -119,7 +120,7 @@ func (r *Replica) sameLives(index uint32, life int32, generation uint32) uint32 
 // expect makes the batch one of the part of a list, from an entity on.
 func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList, index uint32) {
 	p := &l.part
-	p.batch, p.batched = index, min(p.end, index+wire.MaxExpected)
+	p.batch, p.batched = index, min(p.end, index+delta.MaxExpected)
 	g.shape(r, p.mask)
 	skipped := int(index-p.index) * p.width
 	base, near := p.old[p.first+skipped:], []uint32(nil)
@@ -140,7 +141,7 @@ func (g *readBatch) shape(r *Replica, mask Mask) {
 	shape := r.shapes.of(mask)
 	g.mask, g.groups = mask, g.groups[:0]
 	for m := mask &^ r.schema.tags; m != 0; {
-		var deltas [whichRows]*wire.Delta
+		var deltas [whichRows]*delta.Delta
 		var at [whichRows]int
 		n := 0
 		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {

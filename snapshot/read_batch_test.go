@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -26,7 +27,7 @@ type (
 )
 
 func batchSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
+	return NewSchema([]*quantize.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
 }
 
 // drawBatch goes on from what a row was: a bit in the same direction most often, up to the bounds, by a jump now and then.

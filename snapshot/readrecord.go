@@ -3,6 +3,8 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -261,7 +263,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, v *version) error {
 
 // against is the lanes that the body of a record is read against.
 type against struct {
-	versions wire.Versions
+	versions quantize.Versions
 	direct   bool // the record has the rows of T, and T its own version
 	base     []uint32
 	before   []uint32
@@ -294,7 +296,7 @@ func (r *Replica) decodeBody(b *wire.BitReader, v *version, lanes []uint32) (tol
 		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
 			moved |= uint(moves>>rows.next()&1) << n
 		}
-		changed := uint(r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, known, a.versions.Age)))
+		changed := uint(r.schema.codes.which[n-1].Read(b, delta.WhichContext(n, moved, known, a.versions.Age)))
 		for ; n > 0; n, part, changed = n-1, part&(part-1), changed>>1 {
 			row := part.next()
 			if changed&1 != 0 && r.schema.whole.Has(row) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -20,7 +21,7 @@ type (
 )
 
 func runSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
+	return NewSchema([]*quantize.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
 }
 
 // runTwins are replicas that read the same. One reads what could be a run record by record.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/peer"
@@ -312,7 +313,7 @@ var withHost = map[string]func(t *testing.T){
 		require.NoError(t, stop())
 		text, err := learn(p, 30, io.Reader(&file))
 		require.NoError(t, err)
-		_, err = wire.ParseTables(text)
+		_, err = delta.ParseTables(text)
 		require.NoError(t, err)
 	},
 	"smooth play walk shoot": func(t *testing.T) {

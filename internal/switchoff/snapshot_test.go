@@ -84,7 +84,7 @@ func rules5and6() []mutation {
 		change("rule 5", "what of a packet could be decoded takes effect", "TestRule5WhoLacksABaselineAsks",
 			"snapshot/read.go", "if err != nil {\n\t\treturn err\n\t}\n\tr.commit(s)", "r.commit(s)\n\tif err != nil {\n\t\treturn err\n\t}"),
 		change("rule 5", "a run goes on with numbers that are not finite", "TestOneFloatThatIsNotFiniteIsRefused",
-			"wire/floatrows.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
+			"quantize/floatrows.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
 		change("rule 6", "what was touched is listed again when it is touched again", "TestTouchesApart",
 			"snapshot/touches.go", "at == s.Count && index >= t.top", "at == s.Count"),
 		change("rule 6", "what was touched is touched in the next list too", "TestTouchesApart",
