@@ -287,7 +287,7 @@ var withHost = map[string]func(t *testing.T){
 	},
 	"trained": func(t *testing.T) {
 		p := protocol()
-		text, err := os.ReadFile("../../wire/shipped.tables")
+		text, err := os.ReadFile("../../delta/shipped.tables")
 		require.NoError(t, err)
 		require.NoError(t, trained(p, text))
 		newHosted(t, p, netcode.Config{}, nil).body(t)

@@ -68,7 +68,7 @@ func TestGuideRecipes(t *testing.T) {
 	netcode.Replicate[Hand](p)
 	netcode.Replicate[components.Owner](p)
 	replicate(p)
-	text, err := os.ReadFile("../../wire/shipped.tables")
+	text, err := os.ReadFile("../../delta/shipped.tables")
 	require.NoError(t, err)
 	require.NoError(t, trained(p, text))
 	require.Error(t, trained(p, text[1:]))
