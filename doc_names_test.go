@@ -82,5 +82,5 @@ func TestPagesNameWhatExists(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, unknownNames(known, string(text)), "%s names what does not exist", page)
 	}
-	require.Equal(t, []string{"wire.Nothing", "wire.Plan.Nothing"}, unknownNames(known, "`wire.Nothing()`, `wire.Plan` and `wire.Plan.Nothing`, `os.File`"))
+	require.Equal(t, []string{"wire.Nothing", "quantize.Plan.Nothing"}, unknownNames(known, "`wire.Nothing()`, `quantize.Plan` and `quantize.Plan.Nothing`, `os.File`"))
 }

@@ -42,7 +42,7 @@ const (
 	houseRoot     = "."
 	housePlain    = "internal/plain" // the switch of the build tag netcode_plain
 	houseKernel   = "internal/kernel"
-	houseWalk     = "internal/walk"  // a command that counts functions
+	houseWalk     = "internal/walk" // a command that counts functions
 	fileLines     = 800
 	functionLines = 70
 	functionWarn  = 60

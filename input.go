@@ -21,7 +21,7 @@ import (
 //	newest  16 bits LE, the low bits of the newest tick that there are inputs of
 //	behind  16 bits LE, how far what the client showed its player was behind the beginning of that tick, in 1/64 tick;
 //	        0xFFFE: that or more, 0xFFFF: nothing was shown yet
-//	runs    one bit string, least significant bit first: wire.Plan.WriteRun of the ticks newest-count+1 to newest, oldest
+//	runs    one bit string, least significant bit first: quantize.Plan.WriteRun of the ticks newest-count+1 to newest, oldest
 //	        first. A type that was never set has the count 0, all others the same count, 1 to 64, and there is one such;
 //	        zeros up to the byte
 const (
