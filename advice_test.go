@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -132,7 +133,7 @@ type sums struct{ N uint8 }
 
 func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	p := protocol()
-	netcode.Input[chat](p)
+	input.Register[chat](p)
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
 	id := r.spawn(1)
@@ -140,7 +141,7 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	var told []error
 	c.OnError(func(err error) { told = append(told, err) })
 	for range 3 {
-		_, ok := netcode.InputOf[sums](r.server.Server, 1)
+		_, ok := input.Of[sums](r.server.Server, 1)
 		require.False(t, ok)
 		require.False(t, netcode.MayWrite[sums](c.Client, id))
 		require.False(t, netcode.MayWrite[position](c.Client, id), "registered, and not the client's")
@@ -149,8 +150,8 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 		require.False(t, ok)
 	}
 	require.Len(t, r.server.errors, 2)
-	require.ErrorIs(t, r.server.errors[0], netcode.ErrNoInput)
-	require.ErrorContains(t, r.server.errors[0], "InputOf[netcode_test.sums]")
+	require.ErrorIs(t, r.server.errors[0], input.ErrNotRegistered)
+	require.ErrorContains(t, r.server.errors[0], "input.Of[netcode_test.sums]")
 	require.ErrorIs(t, r.server.errors[1], netcode.ErrNoComponent)
 	require.Len(t, told, 2)
 	require.ErrorContains(t, told[1], "Interpolated[netcode_test.sums]")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
@@ -310,10 +311,10 @@ func ExampleInterpolate() {
 }
 
 // What a player does in each tick.
-func ExampleInput() {
+func Example_input() {
 	type Control struct{ MoveX int8 }
 	protocol := netcode.NewProtocol()
-	netcode.Input[Control](protocol)
+	input.Register[Control](protocol)
 	g := newExampleGame(protocol)
 	var x int
 	g.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
@@ -322,13 +323,13 @@ func ExampleInput() {
 			return
 		}
 		for client := range server.Clients {
-			if control, ok := netcode.InputOf[Control](server, client); ok {
+			if control, ok := input.Of[Control](server, client); ok {
 				x += int(control.MoveX)
 			}
 		}
 	}))
 	g.run(1)
-	_ = netcode.SetInput(g.client.Client, &Control{MoveX: 1}) // holds until it is set again
+	_ = input.Set(g.client.Client, &Control{MoveX: 1}) // holds until it is set again
 	g.run(2)
 	fmt.Println("it moves:", x > 50)
 	// Output: it moves: true

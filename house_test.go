@@ -43,7 +43,7 @@ const (
 
 // houseArrows says what each top folder may import beside the standard library and itself.
 func houseArrows() map[string][]string {
-	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record"})
+	all := slices.Clip([]string{houseArche, houseRoot, "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "systems", "nettest", "record", "input", "rewind"})
 	return map[string][]string{
 		"tick":        {},
 		"wire":        {"tick"},
@@ -57,6 +57,8 @@ func houseArrows() map[string][]string {
 		"record":      {"snapshot", "wire", "tick"},
 		"ecs":         {houseArche, "components", "snapshot", "wire", "tick"},
 		houseRoot:     {"tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "record"},
+		"input":       {houseRoot, "tick", "wire"},
+		"rewind":      {houseRoot, "snapshot", "tick", "wire"},
 		"systems":     {houseArche, houseRoot, "ecs", "tick"},
 		"nettest":     {houseArche, houseRoot, "ecs", "systems", "transport"},
 		"examples":    append(all, "internal"),

@@ -22,7 +22,6 @@ type Protocol struct {
 	rows           map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages       message.Registry
 	handled        []handled
-	inputs         inputs
 	writers        writers
 	collections    []*collections.Def // By number, once frozen.
 	collectionType wire.MessageType   // That all of them travel in.
@@ -30,6 +29,13 @@ type Protocol struct {
 	naming         [1 << 8]*wire.Plan // Likewise, of types whose fields name entities.
 
 	tables *wire.Tables // Nil: those that ship.
+
+	extensions []Extension
+	extended   []any           // Their states.
+	plans      []extensionPlan // Of their packet sections.
+	sections   wire.MessageType
+	described  described
+	settings   [][]any // Of components, by row, once frozen.
 
 	smooth         []interpolation
 	interpolations []snapshot.Interpolation // By row, once frozen.
@@ -90,7 +96,6 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
-		sort.Slice(p.inputs.plans, func(a, b int) bool { return p.inputs.plans[a].Name() < p.inputs.plans[b].Name() })
 		if p.writers.any() {
 			p.writers.addMessages(p)
 		}
@@ -98,7 +103,6 @@ func (p *Protocol) freeze() {
 		if p.unpacked {
 			p.turnPackingOff()
 		}
-		p.inputs.freeze()
 		p.settleCollections()
 		p.messages.Freeze()
 		for _, h := range p.handled {
@@ -112,9 +116,11 @@ func (p *Protocol) freeze() {
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = append(describe(p.components, p.inputs.plans, p.handled, p.unpacked, p.describeTables()), describeCollections(p.collections)...)
+		p.freezeExtensions()
+		p.entries = append(p.describe(), describeCollections(p.collections)...)
+		p.entries = append(p.entries, p.described.behind...)
 		for row, plan := range p.components {
-			p.entries[1+row].text += p.writers.freeze(row, plan)
+			p.entries[1+row].text += p.writers.freeze(row, plan) + p.described.components[row]
 		}
 		p.digest, p.hash = digest(p.entries)
 	})
@@ -153,8 +159,8 @@ func (p *Protocol) turnPackingOff() {
 	for _, plan := range p.components {
 		plan.Debug()
 	}
-	for _, plan := range p.inputs.plans {
-		plan.Debug()
+	for _, own := range p.plans {
+		own.plan.Debug()
 	}
 	p.messages.Debug()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 )
 
 // Position is where a body stands, in metres.
@@ -63,7 +64,7 @@ func (p *player) Initialize(*ecs.World) {}
 // Update implements systems.System: in each frame the player decides what to do, whether a tick begins in it or not.
 func (p *player) Update(*ecs.World) {
 	if p.client.State() == netcode.Connected {
-		_ = netcode.SetInput(p.client, p.decide()) // What it cannot do it does not do.
+		_ = input.Set(p.client, p.decide()) // What it cannot do it does not do.
 	}
 }
 
