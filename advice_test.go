@@ -14,6 +14,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -146,7 +147,7 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 		require.False(t, netcode.MayWrite[sums](c.Client, id))
 		require.False(t, netcode.MayWrite[position](c.Client, id), "registered, and not the client's")
 		require.False(t, netcode.MayWrite[sums](r.server.Server, id))
-		_, ok = netcode.Interpolated[sums](c.Client, id)
+		_, ok = interpolate.Of[sums](c.Client, id)
 		require.False(t, ok)
 	}
 	require.Len(t, r.server.errors, 2)
@@ -154,7 +155,7 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	require.ErrorContains(t, r.server.errors[0], "input.Of[netcode_test.sums]")
 	require.ErrorIs(t, r.server.errors[1], netcode.ErrNoComponent)
 	require.Len(t, told, 2)
-	require.ErrorContains(t, told[1], "Interpolated[netcode_test.sums]")
+	require.ErrorContains(t, told[1], "interpolate.Of[netcode_test.sums]")
 	require.ErrorIs(t, told[0], netcode.ErrNoComponent)
 	require.ErrorContains(t, told[0], "MayWrite[netcode_test.sums]")
 }

@@ -52,19 +52,18 @@ type Client struct {
 
 	link
 	courier
-	attempt   attempt
-	state     State
-	id        wire.ClientID
-	replica   *snapshot.Replica
-	hooks     clientHooks
-	host      *Server // Whose player this is in one process; nil for a client with a connection.
-	writes    writes
-	time      clientTime
-	shownRows []*shownRow
-	leaving   bool      // The server has closed, and what it sent is still handled.
-	applied   bool      // The world has what replica holds.
-	sentUpTo  tick.Tick // The tick of the newest Send.
-	out       output
+	attempt  attempt
+	state    State
+	id       wire.ClientID
+	replica  *snapshot.Replica
+	hooks    clientHooks
+	host     *Server // Whose player this is in one process; nil for a client with a connection.
+	writes   writes
+	time     clientTime
+	leaving  bool      // The server has closed, and what it sent is still handled.
+	applied  bool      // The world has what replica holds.
+	sentUpTo tick.Tick // The tick of the newest Send.
+	out      output
 
 	order  order
 	report reporter

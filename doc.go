@@ -15,7 +15,7 @@
 //
 // # What travels
 //
-// [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components. [Interpolate]: how clients show them.
+// [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components.
 // [NewList], [NewSet] and [NewMap]: collections of entities. [Handle]: messages, sent with [Send] and [Reply].
 // [Answer]: questions, asked with [Call]. All of these are called before the first [NewServer] or [NewClient], which freeze the protocol.
 //
@@ -34,7 +34,7 @@
 //   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
 //     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
-//   - What it shows: [Interpolated], [InterpolatedAt], [Client.Replica]
+//   - What it holds: [Client.Replica]
 //   - What it writes: [MayWrite], [Write], [Client.AskAuthority], [Client.ReleaseAuthority], [Client.OnAuthority], [Client.Rights]
 //   - Looking closely: [Client.Stats], [Client.Attribute], [Client.AppendDump], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
 //
@@ -66,7 +66,7 @@
 //   - transport: datagrams, in memory or over UDP, and the link conditioner
 //   - nettest: worlds, links and a clock for tests
 //   - ecs: the bridge to Arche
-//   - input, rewind: features: what players do, and the world as a player saw it
+//   - input, interpolate, rewind: features: what players do, values between those that arrived, and the world as a player saw it
 //   - collections: lists, sets and maps of entities
 //   - record: recordings of what a server sent, and tables learned from them
 //   - snapshot: the state of the world per tick, and what each client still lacks

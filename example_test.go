@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -294,10 +295,10 @@ func ExampleCall() {
 }
 
 // What is drawn lies between the values that arrived, a little in the past.
-func ExampleInterpolate() {
+func Example_interpolate() {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Place](protocol)
-	netcode.Interpolate[Place](protocol)
+	interpolate.Register[Place](protocol)
 	g := newExampleGame(protocol)
 	build, at := generic.NewMap2[components.Replicated, Place](&g.serverWorld), generic.NewMap1[Place](&g.serverWorld)
 	body := build.New()

@@ -165,7 +165,7 @@ func ExtensionOf[T any](with any) (state T, ok bool) {
 // Extend adds a feature to the protocol: on every server and client that is made for it. It panics on a name that is taken, and
 // on a frozen protocol.
 func (p *Protocol) Extend(e Extension) {
-	p.mustBeOpen("Extend", extensionName(e.Name))
+	p.MustBeOpen("Extend", extensionName(e.Name))
 	for i := range p.extensions {
 		if p.extensions[i].Name == e.Name {
 			panic(fmt.Sprintf("netcode: Extend[%s]: the protocol has this extension", e.Name))
@@ -209,7 +209,7 @@ func (c *Client) Extend(h ClientHooks) {
 // function, for errors. The only option is Named. Plan panics as Handle does, and on a type or a wire name that was given to
 // Plan for the same call before. Fields that are events are the caller's to refuse.
 func (p *Protocol) Plan(call string, t reflect.Type, options ...Option) *wire.Plan {
-	p.mustBeOpen(call, t)
+	p.MustBeOpen(call, t)
 	r := register(call, t, options)
 	if r.last != "" {
 		panic(fmt.Sprintf("netcode: %s[%s]: %s is an option of messages, for Handle and Answer", call, t, r.last))

@@ -33,9 +33,6 @@ type described struct {
 func (p *Protocol) freezeExtensions() {
 	p.described = described{components: make([]string, p.schema.Rows())}
 	p.settings = make([][]any, p.schema.Rows())
-	for _, in := range p.interpolations {
-		p.settings[in.Row] = append(p.settings[in.Row], in)
-	}
 	p.chooseSections()
 	for i := range p.extensions {
 		e := &p.extensions[i]

@@ -37,9 +37,6 @@ type Protocol struct {
 	described  described
 	settings   [][]any // Of components, by row, once frozen.
 
-	smooth         []interpolation
-	interpolations []snapshot.Interpolation // By row, once frozen.
-
 	freezing sync.Once
 	frozen   bool
 	unpacked bool
@@ -112,7 +109,6 @@ func (p *Protocol) freeze() {
 		p.noteNaming()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
-		p.setSmooth()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
@@ -184,8 +180,8 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
 }
 
-// mustBeOpen panics when it is too late to register.
-func (p *Protocol) mustBeOpen(call string, t fmt.Stringer) {
+// MustBeOpen panics when it is too late to register.
+func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 	if p == nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is nil: make it with NewProtocol", call, t))
 	}

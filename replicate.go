@@ -68,7 +68,7 @@ func Importance(weight float32) Option {
 // Every, and on a frozen protocol.
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.mustBeOpen("Replicate", t)
+	p.MustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
 	if r.last != "" {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is an option of messages, for Handle and Answer: a component is sent as state, without it", t, r.last))

@@ -11,6 +11,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
@@ -23,7 +24,7 @@ type Velocity struct{ X, Y float32 }
 // begin guide
 func smooth(protocol *netcode.Protocol) {
 	netcode.Replicate[Position](protocol)
-	netcode.Interpolate[Position](protocol) // on the client at least; nothing travels differently
+	interpolate.Register[Position](protocol) // on the client at least; nothing travels differently
 }
 
 func draw(world *ecs.World, at func(x, y float32)) { // each frame
@@ -116,7 +117,7 @@ func TestGuideTime(t *testing.T) {
 	draw(&n.Clients[0].World, func(x, _ float32) { drawn++; require.GreaterOrEqual(t, x, float32(0)) })
 	require.Equal(t, 2, drawn)
 	require.Positive(t, n.Clients[0].Present().Tick)
-	value, ok := netcode.Interpolated[Position](n.Clients[0].Client, id)
+	value, ok := interpolate.Of[Position](n.Clients[0].Client, id)
 	require.True(t, ok)
 	require.Positive(t, value.X)
 }
@@ -124,9 +125,9 @@ func TestGuideTime(t *testing.T) {
 func TestGuideWaysOfInterpolation(t *testing.T) {
 	protocol := netcode.NewProtocol()
 	// begin guide
-	netcode.Interpolate[Position](protocol, netcode.WithVelocity[Velocity](), netcode.Ahead(50*time.Millisecond))
+	interpolate.Register[Position](protocol, interpolate.WithVelocity[Velocity](), interpolate.Ahead(50*time.Millisecond))
 	// end guide
 	netcode.Replicate[Position](protocol)
 	netcode.Replicate[Velocity](protocol)
-	require.Len(t, protocol.Interpolations(), 1)
+	require.Len(t, interpolate.List(protocol), 1)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -51,7 +52,7 @@ func protocol() *netcode.Protocol {
 	netcode.Replicate[Position](p)
 	netcode.Replicate[Tally](p)
 	netcode.Replicate[components.Owner](p)
-	netcode.Interpolate[Position](p)
+	interpolate.Register[Position](p)
 	input.Register[Control](p)
 	return p
 }
