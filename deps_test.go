@@ -11,9 +11,15 @@ import (
 
 // The module keeps its house rules: who may import whom, where arche, unsafe, clocks, goroutines and sockets may be.
 func TestHouseRulesHold(t *testing.T) {
-	found, err := checkHouse(os.DirFS("."))
+	found, err := checkHouse(os.DirFS("."), houseKept())
 	require.NoError(t, err)
+	for _, line := range houseCounts(found) {
+		t.Logf("not kept yet: %s", line)
+	}
 	for _, v := range found {
+		if v.counted {
+			continue
+		}
 		if v.warning {
 			t.Logf("warning: %s", v)
 			continue
@@ -27,17 +33,20 @@ func cleanModule() map[string]string {
 	return map[string]string{
 		"go.mod": "module github.com/arche-netcode/netcode\n\ngo 1.25\n\nrequire (\n\tgithub.com/mlange-42/arche v0.15.3\n\tpgregory.net/rapid v1.3.0\n)\n\nrequire gopkg.in/yaml.v3 v3.0.1 // indirect\n",
 		"doc.go": "// Package netcode is the root.\npackage netcode\n",
-		"server.go": "package netcode\n\nimport (\n\t\"errors\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/wire\"\n)\n\n// What may go wrong.\nvar (\n\tErrClosed = errors.New(\"closed\")\n\tErrFull = errors.New(\"full\")\n)\n\n" +
+		"server.go": "package netcode\n\nimport (\n\t\"errors\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/wire\"\n)\n\n// Errors of the package.\nvar (\n\tErrClosed = errors.New(\"closed\")\n\tErrFull = errors.New(\"full\")\n)\n\n" +
 			"var _ error = (*wire.Error)(nil)\n\nconst (\n\t// Interval is a second.\n\tInterval = time.Second\n\tTwice = 2 * Interval // two\n)\n\n" +
 			"type end struct{ Public int }\n\nfunc (e *end) Close() {}\n",
 		"server_test.go": "package netcode\n\nimport \"time\"\n\nvar started = time.Now()\n",
 		"tick/doc.go":    "// Package tick is the step.\npackage tick\n",
-		"wire/doc.go":    "// Package wire is the bytes.\npackage wire\n",
+		"wire/doc.go":    "// Package wire is the bytes. An Error is one, a Nexter too.\npackage wire\n",
+		"docs/design.md": "Capture, Next and Pair are words of tests.\n",
 		"wire/wire.go": "package wire\n\nimport \"github.com/arche-netcode/netcode/tick\"\n\n// Error is one.\ntype Error struct {\n\ttick.Tick\n\tA, B int // both\n\t// C is one that has\n\tC struct {\n\t\tD int // in it\n\t}\n\tf func(Name int)\n\tg struct{ Inner int }\n}\n\n" +
 			"// Nexter is a method.\ntype Nexter interface {\n\t// Next is next.\n\tNext(E int)\n}\n",
 		"wire/unsafe.go":   "package wire\n\nimport \"unsafe\"\n\nfunc size(p *int) uintptr {\n\t// SAFETY: it only measures.\n\treturn unsafe.Sizeof(*p)\n}\n",
 		"ecs/doc.go":       "// Package netecs is the bridge.\npackage netecs\n",
 		"ecs/capture.go":   "package netecs\n\nimport \"github.com/mlange-42/arche/ecs\"\n\n// Capture is one.\ntype Capture struct{ w *ecs.World }\n",
+		"ecs/run.go":       "package netecs\n\nfunc (c *Capture) run() {}\nfunc (c *Capture) begin() {}\n",
+		"ecs/end.go":       "package netecs\n\nfunc (c *Capture) end() {}\n",
 		"transport/doc.go": "// Package transport is datagrams.\npackage transport\n",
 		"transport/udp/doc.go": "// Package udp is sockets.\npackage udp\n\nimport (\n\t\"net\"\n\t\"time\"\n\n\t\"github.com/arche-netcode/netcode/transport\"\n)\n\n" +
 			"// Listen listens.\nfunc Listen(c transport.Conn) { go net.Listen(\"tcp\", time.Now().String()) }\n",
@@ -100,6 +109,13 @@ func plants() map[string]plant {
 		"a silent field in a field":    {ruleName, "wire/bad.go", "package wire\n\n// Next is next.\ntype Next struct {\n\t// A is one.\n\tA []struct{ B int }\n}\n"},
 		"a silent method of a kind":    {ruleName, "wire/bad.go", "package wire\n\n// Nexter is a kind.\ntype Nexter interface{ Next() }\n"},
 		"a comment that says nothing":  {ruleName, "wire/bad.go", "package wire\n\n//go:noinline\nfunc Next() {}\n"},
+		"a clause for a subject":       {ruleComment, "wire/bad.go", "package wire\n\n// next is what follows.\nfunc next() {}\n"},
+		"a clause in the first place":  {ruleComment, "wire/bad.go", "package wire\n\n// What follows is next.\nfunc next() {}\n"},
+		"a word of its own":            {ruleComment, "wire/bad.go", "package wire\n\nfunc next() {\n\t_ = 0 // the row that it leans on\n}\n"},
+		"of which three times":         {ruleComment, "wire/bad.go", "package wire\n\n// next does, of which one\n// and to whom another,\n// of which none.\nfunc next() {}\n"},
+		"a method of four types":       {ruleMethod, "wire/bad.go", "package wire\n\ntype (\n\ta int\n\tb int\n\tc int\n\td int\n)\n\nfunc (a) add() {}\nfunc (*b) add() {}\nfunc (c) add() {}\nfunc (d) add() {}\n"},
+		"a type in three files":        {ruleType, "ecs/at.go", "package netecs\n\nfunc (c *Capture) at() {}\n"},
+		"an undefined type":            {ruleDefined, "wire/bad.go", "package wire\n\n// Lane is a number.\ntype Lane int\n"},
 		"a long file":                  {ruleFile, "wire/bad.go", "package wire\n" + strings.Repeat("\n", fileLines)},
 		"a long function":              {ruleFunction, "wire/bad.go", "package wire\n\nfunc long() {\n" + long + "}\n"},
 	}
@@ -116,8 +132,14 @@ func plantModule(t *testing.T, files map[string]string) string {
 	return root
 }
 
+// keptEverywhere has the newer rules of comments, methods and types kept in each folder.
+func keptEverywhere() map[string][]string {
+	all := []string{"*"}
+	return map[string][]string{ruleComment: all, ruleMethod: all, ruleType: all, ruleDefined: all}
+}
+
 func TestHouseRulesPassOnACleanModule(t *testing.T) {
-	found, err := checkHouse(os.DirFS(plantModule(t, cleanModule())))
+	found, err := checkHouse(os.DirFS(plantModule(t, cleanModule())), keptEverywhere())
 	require.NoError(t, err)
 	require.Empty(t, found)
 }
@@ -128,7 +150,7 @@ func TestHouseRulesCatchEachPlantedViolation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			files := cleanModule()
 			files[p.file] = p.text
-			found, err := checkHouse(os.DirFS(plantModule(t, files)))
+			found, err := checkHouse(os.DirFS(plantModule(t, files)), keptEverywhere())
 			require.NoError(t, err)
 			require.Len(t, found, 1)
 			require.Equal(t, p.rule, found[0].rule)
@@ -143,7 +165,7 @@ func TestHouseRulesCatchEachPlantedViolation(t *testing.T) {
 func TestHouseRulesWarnBeforeTheyFail(t *testing.T) {
 	files := cleanModule()
 	files["wire/long.go"] = "package wire\n\nfunc long() {\n" + strings.Repeat("\t_ = 0\n", functionWarn) + "}\n"
-	found, err := checkHouse(os.DirFS(plantModule(t, files)))
+	found, err := checkHouse(os.DirFS(plantModule(t, files)), keptEverywhere())
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, ruleFunction, found[0].rule)

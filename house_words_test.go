@@ -1,0 +1,161 @@
+package netcode_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Patterns of the comment rule.
+const (
+	clauseAfterName = `^// \w+ (is|are) (what|who|whom|whose|where|which|how)\b`
+	clauseFirst     = `^// (What|Who|Whose)\b`
+	wordLean        = `(?i)\blean`
+	pronounPair     = `\b(of|to) (which|whom)\b`
+	pronounPairs    = 2 // in a file
+)
+
+// Limits of the rules about methods.
+const (
+	methodTypes = 3 // types of a package with the same unexported method name
+	typeFiles   = 2 // files with methods of one type
+)
+
+// houseDefined lists the packages whose exported types doc.go or docs/design.md defines.
+func houseDefined() []string {
+	return []string{"snapshot", "replica", "ecs", "delta", "quantize", "wire", "peer", "message"}
+}
+
+// reportNew adds a violation of a rule that only some packages keep so far. Elsewhere it is counted.
+func (h *house) reportNew(rule, file string, line int, text string) {
+	dirs := h.kept[rule]
+	kept := slices.Contains(dirs, path.Dir(file)) || slices.Contains(dirs, "*")
+	h.found = append(h.found, violation{rule: rule, file: file, line: line, text: text, counted: !kept})
+}
+
+// checkComments reports comments with a clause as their subject and with the words that the house does not use.
+func (f *houseFile) checkComments() {
+	bad := regexp.MustCompile(clauseAfterName + "|" + clauseFirst + "|" + wordLean)
+	pair := regexp.MustCompile(pronounPair)
+	pairs := 0
+	for _, group := range f.syntax.Comments {
+		for _, c := range group.List {
+			line := f.set.Position(c.Pos()).Line
+			if m := bad.FindString(c.Text); m != "" {
+				f.reportNew(ruleComment, f.name, line, fmt.Sprintf("%q: begin with the verb or the name, and use the words of docs/design.md", m))
+			}
+			if pairs += len(pair.FindAllString(c.Text, -1)); pairs > pronounPairs {
+				f.reportNew(ruleComment, f.name, line, `more than two "of which", "to whom" in a file: write two sentences`)
+				pairs = 0
+			}
+		}
+	}
+}
+
+// noteDeclarations stores the methods and the exported types of a file for the rules about whole packages.
+func (f *houseFile) noteDeclarations() {
+	p := f.packages[path.Dir(f.name)]
+	for _, declaration := range f.syntax.Decls {
+		switch d := declaration.(type) {
+		case *ast.FuncDecl:
+			if receiver := receiverName(d.Recv); receiver != "" {
+				p.methods = append(p.methods, houseMethod{receiver, d.Name.Name, f.name, f.set.Position(d.Pos()).Line})
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok && t.Name.IsExported() {
+					p.types = append(p.types, houseMethod{t.Name.Name, "", f.name, f.set.Position(t.Pos()).Line})
+				}
+			}
+		}
+	}
+}
+
+// houseMethod is one method, or one type with an empty method name.
+type houseMethod struct {
+	receiver, name, file string
+	line                 int
+}
+
+// receiverName returns the type of a receiver, empty for a function.
+func receiverName(receiver *ast.FieldList) (name string) {
+	if receiver == nil {
+		return ""
+	}
+	ast.Inspect(receiver.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name
+		}
+		return name == ""
+	})
+	return name
+}
+
+// checkMethods reports a method name that too many types of a package share, and a type whose methods too many files share.
+func (h *house) checkMethods() {
+	for _, p := range h.packages {
+		types, files := map[string]map[string]houseMethod{}, map[string]map[string]houseMethod{}
+		note := func(in map[string]map[string]houseMethod, key, value string, m houseMethod) {
+			if in[key] == nil {
+				in[key] = map[string]houseMethod{}
+			}
+			in[key][value] = m
+		}
+		for _, m := range p.methods {
+			note(files, m.receiver, m.file, m)
+			if !token.IsExported(m.name) {
+				note(types, m.name, m.receiver, m)
+			}
+		}
+		for name, of := range types {
+			if len(of) > methodTypes {
+				m := of[slices.Min(slices.Collect(maps.Keys(of)))]
+				h.reportNew(ruleMethod, m.file, m.line, fmt.Sprintf("%s is a method of %d types of the package, at most %d: name what it does", name, len(of), methodTypes))
+			}
+		}
+		for receiver, in := range files {
+			if len(in) > typeFiles {
+				m := in[slices.Min(slices.Collect(maps.Keys(in)))]
+				h.reportNew(ruleType, m.file, m.line, fmt.Sprintf("%s has methods in %d files, at most %d", receiver, len(in), typeFiles))
+			}
+		}
+	}
+}
+
+// checkDefined wants the name of each exported type of some packages in doc.go or docs/design.md.
+func (h *house) checkDefined() {
+	design, _ := fs.ReadFile(h.tree, "docs/design.md")
+	for _, dir := range houseDefined() {
+		p := h.packages[dir]
+		if p == nil {
+			continue
+		}
+		doc, _ := fs.ReadFile(h.tree, path.Join(dir, "doc.go"))
+		for _, t := range p.types {
+			if !regexp.MustCompile(`\b` + t.receiver + `s?\b`).MatchString(string(doc) + string(design)) {
+				h.reportNew(ruleDefined, t.file, t.line, t.receiver+" is defined neither in doc.go nor in docs/design.md")
+			}
+		}
+	}
+}
+
+// houseCounts returns one line for each rule and folder that does not keep it yet.
+func houseCounts(found []violation) (lines []string) {
+	counts := map[string]int{}
+	for _, v := range found {
+		if v.counted {
+			counts[fmt.Sprintf("%-15s %s", v.rule, path.Dir(v.file))]++
+		}
+	}
+	for key, n := range counts {
+		lines = append(lines, fmt.Sprintf("%s: %d", strings.TrimSpace(key), n))
+	}
+	slices.Sort(lines)
+	return lines
+}
