@@ -8,7 +8,7 @@ import (
 
 // Span is indexes that follow each other.
 type Span struct {
-	First, Count uint32
+	First, Count uint32 // the lowest one, and how many they are
 }
 
 func (s *Span) end() uint32 { return s.First + s.Count }

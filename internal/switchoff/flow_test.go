@@ -24,8 +24,6 @@ func flows() []mutation {
 			"ecs/column.go", "if c.placed != mask {", "if c.placed == 0 {"),
 		change("flows", "who had the value has another", same, "ecs/mixed.go", "*at = at.Without(c.row)", "_ = at"),
 		change("flows", "a part of a berth has its piece to itself", same, "ecs/stretch.go", "b.low = -1\n\t\t\tcase", "case"),
-		change("flows", "a single one of another tick goes on", "TestStretchesThatGoOnAreTheirEntities",
-			"snapshot/fetch.go", "next.Tick == s.Tick &&", ""),
 		change("flows", "whoever lives at the same places is who was there", again,
 			"ecs/repeat.go", "s.Generation != l.berth.generation", "false"),
 		change("flows", "who comes again has the rows it had", again, "ecs/repeat.go", "s.Mask != l.berth.mask", "false"),
