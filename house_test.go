@@ -51,7 +51,8 @@ const (
 // folder here to see them, and when it has none. "*" is every folder.
 func houseKept() map[string][]string {
 	return map[string][]string{
-		ruleComment: {"tick", "transport", "transport/memory", "transport/udp", "components", "record", "interest", "nettest", "internal/alloctest", "internal/usage"},
+		ruleComment: {"tick", "transport", "transport/memory", "transport/udp", "components", "record", "interest", "nettest", "internal/alloctest", "internal/usage",
+			"examples/arena", "examples/chat", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart"},
 		ruleMethod:  {"tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "record", "systems", "nettest"},
 		ruleType:    {"tick", "components", "collections", "transport", "transport/memory", "systems"},
 		ruleDefined: {},

@@ -2,11 +2,9 @@ package switchoff
 
 // flows switches off what a client's run without a scan has to have looked at (docs/adr/0015).
 func flows() []mutation {
-	const same, moved, came = "TestAFlowIsARun", "TestAFlowNoticesThatMemoryMoved", "TestAFlowNoticesWhoCame"
+	const same, came = "TestAFlowIsARun", "TestAFlowNoticesWhoCame"
 	const again = "TestARunThatIsLikeTheOneBefore"
 	return []mutation{
-		change("flows", "memory is where it was, whatever became of the archetype", moved,
-			"ecs/flow.go", "!w.seated(t)", "len(t.replicas.seats) == 0"),
 		change("flows", "nobody has come", came, "ecs/flow.go", "sum != w.count()", "false"),
 		change("flows", "what is not overwritten was not written to", "TestNobodyWritesIsAFlow",
 			"ecs/flow.go", "return at == t.length || t.same(at, t.length)", "return true"),
