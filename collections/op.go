@@ -17,7 +17,7 @@ import (
 //	opStop    what follows has no effect until opReset: some of it was taken back
 //
 // A body is the number of the collection's type and then operations, one at least. Place, count and number are varints;
-// elements are packed one after the other (wire.Plan.WriteRow), with zeros up to the next byte behind the last.
+// elements are packed one after the other (quantize.Plan.WriteRow), with zeros up to the next byte behind the last.
 type opcode uint8
 
 const (
@@ -193,7 +193,7 @@ func Check(defs []*Def, body []byte) bool {
 	return true
 }
 
-// Rows is the elements of one collection, each as the words of its fields (wire.Plan). A nil Rows is empty.
+// Rows is the elements of one collection, each as the words of its fields (quantize.Plan). A nil Rows is empty.
 type Rows struct {
 	width int
 	lanes []uint32

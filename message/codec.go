@@ -55,7 +55,7 @@ const (
 	bySerialize            // its Serialize method
 )
 
-// CodecOf is the codec of T. It is one of three: fields packed by a wire.Plan; the same bits, but copied from memory
+// CodecOf is the codec of T. It is one of three: fields packed by a quantize.Plan; the same bits, but copied from memory
 // where every field is exact; or what the Serialize method of *T says.
 type CodecOf[T any] struct {
 	name    string
@@ -71,7 +71,7 @@ type CodecOf[T any] struct {
 }
 
 // NewCodec returns the codec of T under its wire name: by its Serialize method if *T has one, else by its fields, with the
-// tags of wire.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
+// tags of quantize.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
 // and reused afterwards; it starts from zero, also in fields that do not travel. The error says why T cannot travel.
 func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T], error) {
 	c := &CodecOf[T]{name: name, handle: handle}

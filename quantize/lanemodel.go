@@ -17,12 +17,12 @@ const (
 
 // Lane describes a lane of a row to a coder.
 type Lane struct {
-	Bits  uint8
-	Model LaneModel
-	Still bool   // its movement is not continued: it is expected to stay
-	Free  bool   // every number up to Largest is legal, whatever the other lanes are
-	Field uint16 // its field's place in Fields
-	First int16  // of a rotation: its first lane
+	Bits  uint8     // how many the lane has
+	Model LaneModel // how it is extrapolated
+	Still bool      // its movement is not continued: it is expected to stay
+	Free  bool      // every number up to Largest is legal, whatever the other lanes are
+	Field uint16    // its field's place in Fields
+	First int16     // of a rotation: its first lane
 	// Largest is the largest legal number, as far as it does not depend on other lanes.
 	Largest uint64
 }

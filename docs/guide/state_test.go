@@ -106,7 +106,7 @@ func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	return tables.AppendText(nil), nil // for wire.ParseTables and UseTables
+	return tables.AppendText(nil), nil // for delta.ParseTables and UseTables
 }
 
 // end guide

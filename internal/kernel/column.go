@@ -8,8 +8,8 @@ type Column struct {
 	Now, Base, Before Rows              // now, at T and at T'
 	Differ            [MaxStreams]uint8 // by stream: bit i that lane i differs from T, bit i+4 that it did at T from T'
 	Any               uint8             // in which lanes any row differs from T
-	Lanes             int
-	Wide              bool // the processor is
+	Lanes             int               // of a row
+	Wide              bool              // the processor is
 
 	offsets [MaxStreams]offsets
 }

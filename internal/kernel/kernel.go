@@ -50,7 +50,10 @@ type Batch struct {
 }
 
 // LongToken is a token that is not short: the distance, counted as for short ones, and the context.
-type LongToken struct{ Distance, Context uint64 }
+type LongToken struct {
+	Distance uint64 // as of Token
+	Context  uint64 // of the lane's table
+}
 
 // TokenTables are where the codes of a row's lanes begin.
 type TokenTables struct {
@@ -71,13 +74,18 @@ type Quats struct {
 
 // FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
 type FixedRun struct {
-	Least, Most, Scale, Half [4]float64
-	Mask                     [4]uint32 // the upmost bit of each says that there is such a field
-	Fields                   uint64
+	Least, Most [4]float64 // the bounds
+	Scale       [4]float64 // steps to a unit
+	Half        [4]float64 // 1/2: what is added before numbers are rounded down
+	Mask        [4]uint32  // the upmost bit of each says that there is such a field
+	Fields      uint64     // how many there are
 }
 
 // QuatNumbers are what rotations are quantised by, each number as often as a register has room for it.
 type QuatNumbers struct {
-	One, Slack, Less, Near, Scale, Mid [4]float64
-	Last                               [4]uint32
+	One         [4]float64 // 1
+	Slack, Less [4]float64 // how far from 1 the square of a length may be, and the negative of that
+	Near        [4]float64 // how much smaller than the largest component all others have to be
+	Scale, Mid  [4]float64 // steps to a unit; half of the largest number, and 1/2
+	Last        [4]uint32  // 3
 }

@@ -49,6 +49,6 @@ func kernels() []mutation {
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/strandswide.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/strandsrow.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/strandswide.go", "if age|span != 1 {", "if age != 1 {")),
-		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "delta/strandswide.go", "int64(bit(age|span == 1))", "1")),
+		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "delta/strandswide.go", "int64(bitOf(age|span == 1))", "1")),
 	}
 }
