@@ -6,9 +6,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// opcode is what an operation does.
+// opcode is the kind of an operation.
 //
-//	opReset   what follows makes up the whole anew, beside what there is, until opWhole
+//	opReset   the following operations make up the whole anew, beside the present contents, until opWhole
 //	opInsert  place, count - 1 and elements: from that place on
 //	opSet     place, count - 1 and elements: in place of those there
 //	opRemove  place, count - 1: from that place on
@@ -254,8 +254,8 @@ func (r *Rows) remove(at, count int) {
 // clear takes all out.
 func (r *Rows) clear() { r.lanes = r.lanes[:0] }
 
-// Blank makes a body say nothing, in as many bytes. What a client is shown stays as it is, and what arrives behind, which may
-// lean on what is blank now, has no effect.
+// Blank turns a body into as many bytes without effect. The contents at a client stay as they are. Later operations, which may
+// depend on the blank ones, have no effect.
 func Blank(body []byte) {
 	_, n, err := wire.ReadVarint(body)
 	if err != nil {

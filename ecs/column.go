@@ -22,7 +22,7 @@ type column struct {
 
 	compare quantize.Rows // rows of as many bytes
 
-	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
+	plain bool // the lanes of a row are its memory, see quantize.Plan.Plain
 
 	// Of entities that have the rows of placed, the lanes of this one are those from first on and before end.
 	placed     snapshot.Mask
