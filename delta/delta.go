@@ -29,13 +29,13 @@ type Delta struct {
 	plan   *quantize.Plan
 	groups []deltaGroup
 	lanes  []deltaLane
-	owns   owns
+	predictions   predictedPool
 	floats bool // all lanes are such
 	once   sync.Once
 	ready  bool // for Code
 	wide   bool // rows side by side are gone through several at a time: see wide
 	tables kernel.TokenTables
-	row    rowKind
+	class    rowClass
 	m      int64       // of rowTurn: the largest number of a lane,
 	length uint64      // and the length that quaternions have, times 256: as in rotation
 	tops   kernel.Tops // of rows that goWide, else zeros
@@ -159,15 +159,15 @@ func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error
 }
 
 // Over returns a source that gives the tables of s, and those of another source for what s does not know.
-func (s *Tables) Over(below TableSource) TableSource { return over{s, below} }
+func (s *Tables) Over(below TableSource) TableSource { return overlaid{s, below} }
 
-type over struct {
+type overlaid struct {
 	above *Tables
 	below TableSource
 }
 
 // Table implements TableSource. A table that is known but of another size is an error: it was trained for something else.
-func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
+func (o overlaid) Table(name, class string, symbols, contexts int) (*Table, error) {
 	for _, t := range o.above.list {
 		if t.name == name || t.name == class {
 			return o.above.Table(name, class, symbols, contexts)
@@ -178,12 +178,12 @@ func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
 
 // Ready returns a source of the same tables with all their codes made, so that none is made, and nothing allocated, when a
 // rare context first comes up in a game. A set of tables for a component of three fields takes a few milliseconds.
-func Ready(source TableSource) TableSource { return ready{source} }
+func Ready(source TableSource) TableSource { return prepared{source} }
 
-type ready struct{ of TableSource }
+type prepared struct{ of TableSource }
 
 // Table implements TableSource.
-func (r ready) Table(name, class string, symbols, contexts int) (*Table, error) {
+func (r prepared) Table(name, class string, symbols, contexts int) (*Table, error) {
 	t, err := r.of.Table(name, class, symbols, contexts)
 	if t != nil {
 		t.ready()
@@ -221,8 +221,8 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 		}
 		d.groups = append(d.groups, g)
 	}
-	d.floats, d.row = d.onlyFloats(), d.rowKind()
-	if d.row == rowTurn {
+	d.floats, d.class = d.onlyFloats(), d.rowClass()
+	if d.class == classTurn {
 		d.m = d.top(1)
 		d.length = root(uint64(2*d.m*d.m) << 16)
 	}
@@ -249,7 +249,7 @@ func tableName(name string) string {
 }
 
 // extrapolation is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
-func (d *Delta) extrapolation(i int, v *quantize.Versions, own *own) (extrapolated, movement int64) {
+func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
 	switch {
@@ -338,7 +338,7 @@ func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, mov
 }
 
 // context is the context of a lane's token: how far it was expected to move, and how far off the lane before was.
-func (l *deltaLane) context(movement int64, v *quantize.Versions, miss int) int {
+func (l *deltaLane) context(movement int64, v *quantize.Baselines, miss int) int {
 	at := AgeClass(v.Age) * contextsPerAge
 	if v.Before == nil {
 		return at + miss
@@ -363,7 +363,7 @@ func missOf(distance int64) int {
 
 // straight reports whether the extrapolation is as far from T as T is from T', one tick: most often, a packet a tick and none lost. Then a movement is continued
 // as it is.
-func straight(v *quantize.Versions) bool { return v.Age == 1 && v.Span == 1 }
+func straight(v *quantize.Baselines) bool { return v.Age == 1 && v.Span == 1 }
 
 // bitOf returns 1 for true.
 func bitOf(b bool) (v uint32) {
@@ -380,22 +380,22 @@ func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
 
 // own is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
-type own struct {
+type predicted struct {
 	lanes []uint32
-	v     quantize.Versions
+	v     quantize.Baselines
 }
 
 // owns keeps rows for extrapolations. Any number of goroutines may ask.
-type owns struct{ pool sync.Pool }
+type predictedPool struct{ pool sync.Pool }
 
 // extrapolated asks the plan's function, nil where it has none.
-func (d *Delta) extrapolated(v *quantize.Versions) *own {
+func (d *Delta) extrapolated(v *quantize.Baselines) *predicted {
 	if !d.plan.Extrapolates() {
 		return nil
 	}
-	o, _ := d.owns.pool.Get().(*own)
+	o, _ := d.predictions.pool.Get().(*predicted)
 	if o == nil {
-		o = &own{lanes: make([]uint32, len(d.lanes))}
+		o = &predicted{lanes: make([]uint32, len(d.lanes))}
 	}
 	copy(o.lanes, v.Base)
 	o.v = *v
@@ -407,15 +407,15 @@ func (d *Delta) extrapolated(v *quantize.Versions) *own {
 }
 
 // release gives the row back.
-func (d *Delta) release(o *own) {
+func (d *Delta) release(o *predicted) {
 	if o != nil {
-		o.v = quantize.Versions{}
-		d.owns.pool.Put(o)
+		o.v = quantize.Baselines{}
+		d.predictions.pool.Put(o)
 	}
 }
 
 // EachField says how many bits each field takes of a row that travels as what differs; field -1 is which of them do.
-func (d *Delta) EachField(now []uint32, v *quantize.Versions, each func(field, bits int)) {
+func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, bits int)) {
 	var list [2]DeltaSymbol
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)

@@ -71,7 +71,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 		}
 		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
 		row.symbols = row.which.entries
-		if row.turn = d.row == rowTurn; row.turn {
+		if row.turn = d.class == classTurn; row.turn {
 			row.odd = 1
 		}
 		switch {
@@ -92,11 +92,11 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 // canExpect reports whether rows of the plan are extrapolated together, and prepares for that. Any number of goroutines may call it.
 func (d *Delta) canExpect() bool {
 	d.onceRead.Do(func() {
-		d.expects = d.row != rowOther && !d.plan.Extrapolates() && !d.plan.Debugging()
+		d.expects = d.class != classOther && !d.plan.Extrapolates() && !d.plan.Debugging()
 		for i := range d.lanes {
 			of := d.plan.Lane(i)
 			d.lanes[i].most = of.Largest
-			d.expects = d.expects && (of.Free || d.row == rowTurn)
+			d.expects = d.expects && (of.Free || d.class == classTurn)
 		}
 		if !d.expects {
 			return
@@ -284,7 +284,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first in
 // expectOddTurn is expectTurns for one row, whatever its rotations.
 func (e *expectedRow) expectOddTurn(cells []uint64, base, before *[4]uint32, first int, age, span int64) {
 	q := rotation{lane: -1}
-	q.aim(0, e.delta.m, &quantize.Versions{Base: base[:], Before: before[:], Age: age, Span: span}, false)
+	q.aim(0, e.delta.m, &quantize.Baselines{Base: base[:], Before: before[:], Age: age, Span: span}, false)
 	for lane := 1; lane < groupLanes; lane++ {
 		expected, movement := q.part(int(base[0]&3), lane)
 		cells[lane] = laneCell(expected, first, movement)
@@ -423,7 +423,7 @@ func (q *RowReader) rare(row *expectedRow, lanes, base, before []uint32) bool {
 // read reads a row by Delta.Read.
 func (e *expectedRow) read(r *wire.BitReader, lanes, base, before []uint32, miss *uint) bool {
 	n := len(e.delta.lanes)
-	v := quantize.Versions{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
+	v := quantize.Baselines{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
 	if before != nil {
 		v.Before = before[e.at:][:n]
 	}

@@ -96,10 +96,10 @@ type Conn struct {
 	config   ConnConfig
 	received received
 	sent     sent
-	acked    ackedBefore
+	acked    recentAcks
 	rtt      roundTrip
 	loss     lossRate
-	said     said
+	said     lastAck
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
 	silence  silence

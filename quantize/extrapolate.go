@@ -60,7 +60,7 @@ func (o *op) expectBy(k extrapolateKind, lanes int) error {
 // ends hold. It must come to the same on every machine: whole numbers, or floats in operations that are rounded one by
 // one; and it must not keep the slices. What is more than a lane's bits hold counts as the largest that they do. Before
 // may be nil.
-type Extrapolation func(extrapolated []uint32, v *Versions)
+type Extrapolation func(extrapolated []uint32, v *Baselines)
 
 // ExtrapolateBy gives the plan an extrapolation function of its own, for all its lanes but booleans and those tagged otherwise.
 // The name stands for it in Describe: both ends must give the same function under the same name. Call it before the plan
@@ -73,7 +73,7 @@ func (p *Plan) ExtrapolateBy(name string, f Extrapolation) {
 }
 
 // Extrapolate calls the plan's own extrapolation function; it has one.
-func (p *Plan) Extrapolate(extrapolated []uint32, v *Versions) { p.extrapolate(extrapolated, v) }
+func (p *Plan) Extrapolate(extrapolated []uint32, v *Baselines) { p.extrapolate(extrapolated, v) }
 
 // ExtrapolatedBy returns the name of the plan's own extrapolation function, empty where there is none.
 func (p *Plan) ExtrapolatedBy() string { return p.extrapolator }
@@ -151,7 +151,7 @@ func (p *Plan) Lane(i int) Lane {
 }
 
 // Versions are what a row is coded against.
-type Versions struct {
+type Baselines struct {
 	Base   []uint32 // as of T
 	Before []uint32 // as of T', nil when that is not to be leaned on
 	Age    int64    // ticks from T to the row's own tick, from 1

@@ -99,7 +99,7 @@ func (d *dumper) accountWhole(row int, spawn bool) {
 }
 
 // accountDelta adds a row that travelled as what differs.
-func (d *dumper) accountDelta(row int, v *quantize.Versions) {
+func (d *dumper) accountDelta(row int, v *quantize.Baselines) {
 	if d.bits == nil {
 		return
 	}

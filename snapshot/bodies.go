@@ -50,7 +50,7 @@ type bodies struct {
 // arena is room for bodies of a range of indexes.
 type arena struct {
 	entries []bodyEntry // in the order in which they were made, one behind the other: few lines, and none waited for; the first is nobody's
-	code    delta.Words
+	code    delta.BitBuffer
 	symbols []delta.DeltaSymbol // of a body that a trainer sees
 	made    uint64              // in this tick
 	last    wayOf               // of the body that was made last: that of the next is likely the same
@@ -192,7 +192,7 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 	before := w.Bits()
 	e.at = uint32(before / 64)
 	way := b.way(&s.past, s.tick, e.t, e.before)
-	v := quantize.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
+	v := quantize.Baselines{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	b.symbols = b.symbols[:0]
 	var part [whichRows]rowVersions // here and not in memory that stays, which would have to be told of each slice
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
@@ -240,7 +240,7 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 }
 
 // codeRow codes a row that differs.
-func (s *Store) codeRow(b *arena, r *rowVersions, v *quantize.Versions) {
+func (s *Store) codeRow(b *arena, r *rowVersions, v *quantize.Baselines) {
 	d := s.schema.codes.deltas[r.row]
 	if s.watch != nil {
 		again := *v

@@ -399,7 +399,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			case d.schema.whole.Has(part[i].row):
 				told = told.With(part[i].row)
 			default:
-				v := quantize.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
+				v := quantize.Baselines{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
 				d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {

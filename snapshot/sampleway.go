@@ -20,12 +20,12 @@ type Interpolation struct {
 
 // Way is where a row is at a moment, between versions that Around found for that moment. It is false when the entity lacks
 // the row then.
-func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Way) bool {
+func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.BlendInput) bool {
 	from := s.From.Row(in.Row)
 	if from == nil {
 		return false
 	}
-	*way = quantize.Way{From: from, To: from}
+	*way = quantize.BlendInput{From: from, To: from}
 	switch {
 	case s.To.Tick != tick.None:
 		to := s.To.Row(in.Row)
@@ -52,7 +52,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Wa
 }
 
 // speeds gives the way the velocities of its two versions.
-func (in *Interpolation) speeds(way *quantize.Way, from, to *Version, start tick.Tick, rate int) {
+func (in *Interpolation) speeds(way *quantize.BlendInput, from, to *Version, start tick.Tick, rate int) {
 	if in.Speed >= 0 {
 		way.FromSpeed, way.ToSpeed = from.Row(in.Speed), to.Row(in.Speed)
 		way.Seconds = float64(to.Tick-start) / float64(rate)

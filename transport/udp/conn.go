@@ -65,8 +65,8 @@ type Conn struct {
 
 var (
 	_ transport.Conn     = (*Conn)(nil)
-	_ transport.Runner   = (*Conn)(nil)
-	_ transport.Volleyer = (*Conn)(nil)
+	_ transport.RunSender   = (*Conn)(nil)
+	_ transport.BatchSender = (*Conn)(nil)
 )
 
 // Listen binds a socket to an address like "127.0.0.1:9000", "[::1]:0" or ":9000" and begins to read. Port 0 assigns one.
