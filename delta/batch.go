@@ -143,7 +143,7 @@ func (d *Delta) findTables() (t kernel.TokenTables) {
 	return t
 }
 
-// long is the token of a distance, counted as for short ones, of which there is no short one or which was not asked for yet.
+// long is the token of a distance, counted as for short ones, if there is no short one or it was not asked for yet.
 //
 //go:noinline
 func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) {

@@ -18,7 +18,7 @@ type Arrivals struct {
 	index     [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
 	lines     []arrivalLine               // of the channels in use
 	sequenced [wire.MaxChannels]uint64    // newest packet of which a message of the channel was delivered
-	sets      [maxFragmentSets]pieces     // messages of which some pieces came
+	sets      [maxFragmentSets]pieces     // messages with some pieces missing
 	open      int                         // how many: the first ones
 	stash     stash
 	credit    granting
