@@ -54,7 +54,6 @@ type Apply struct {
 	stats   ApplyStats
 
 	run       uint32   // number of the run
-	early     bool     // some twin's changed is not empty
 	all       bool     // bring everything up to date, not only what changed
 	again     []uint32 // indexes to bring up to date though nothing arrived
 	unsettled bool     // the shadow and the places are not those of the world
@@ -71,10 +70,7 @@ type Apply struct {
 	before   []byte // a component that is about to be written, where the shadow does not have it
 	births   births
 	writing  writing
-	berths   berths
-	legs     []leg            // what foresee found
-	unknown  snapshot.Stretch // what it did not
-	apart    bool             // for tests: what could be listed as a stretch is listed one by one
+	apart    bool // for tests: ranges are listed entity by entity
 	refs     refs
 	aims     aims
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
@@ -106,7 +102,6 @@ func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, 
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
-	a.legs = make([]leg, 0, mostBerths)
 	a.births.byMask = map[snapshot.Mask]int{}
 	a.refs = newRefs(schema)
 	for row := range schema.Rows() {
@@ -126,32 +121,17 @@ func (a *Apply) Run() {
 	a.running = true
 	a.removeCondemned() // those that had to wait
 	a.rejoin()
-	a.foresee()
-	if a.watch.sparing && a.watch.still() {
-		a.flow()
-		a.watch.rise()
-		a.tellCircles()
-		a.watch.flush()
-	} else {
-		a.runAll()
-	}
-	a.running = false
-}
-
-// runAll is Run where anything may have happened.
-func (a *Apply) runAll() {
 	a.watch.scan(a)
-	a.reconsider()
 	a.noticeLost()
 	a.watch.cutOff()
 	a.update()
 	a.unname()
 	a.settle()
-	a.learn()
 	a.tellCircles()
 	a.watch.flush()
 	a.removeCondemned()
 	a.announceBorn()
+	a.running = false
 }
 
 // unlocked reports whether the world may be changed, and says so once if not.
@@ -181,7 +161,6 @@ func (a *Apply) rejoin() {
 func (a *Apply) forget() {
 	a.watch.forget()
 	clear(a.twins)
-	a.watch.moves++
 	a.born, a.again = a.born[:0], a.again[:0]
 	a.writing.forget()
 	a.refs.forget()

@@ -109,7 +109,6 @@ func (c *Capture) captureGroup(col *column, rows []int32, ids []wire.NetworkID) 
 		}
 		return
 	}
-	c.store.Await(ids, col.row)
 	n := len(c.blank[col.row])
 	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // rows without a fault have all lanes written
 	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])

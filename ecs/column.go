@@ -8,7 +8,6 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
-	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -23,10 +22,6 @@ type column struct {
 	compare wire.Rows // rows of as many bytes
 
 	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
-
-	// Of entities that have the rows of placed, the lanes of this one are those from first on and before end.
-	placed     snapshot.Mask
-	first, end int
 
 	control controlKind // for captures only
 
@@ -48,15 +43,6 @@ type column struct {
 	// shadow holds size bytes a slot. Its backing is made of uint64, so that a
 	// slot is aligned for any component.
 	shadow []byte
-}
-
-// place is where the lanes of the column's row are among those of an entity that has the rows of the mask, this one being of them.
-func (c *column) place(r *snapshot.Replica, mask snapshot.Mask) (first, end int) {
-	if c.placed != mask {
-		c.placed = mask
-		c.first, c.end = r.Place(mask, c.row)
-	}
-	return c.first, c.end
 }
 
 // leave forgets the seats from the n-th on: they keep memory of the world from being freed.
@@ -142,43 +128,6 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 	}
 	c.keepRow(row, slot)
 	return true
-}
-
-// copyAll is put for the first entities of a list, which are of one parcel and
-// have a row, for a plan that is plain. It returns how many they are. The lanes
-// of the row are the words from its place in the first entity's of all lanes on.
-// Most components are of three or four words, for which a call costs more than
-// the copy.
-func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int) (n int) {
-	switch words {
-	case 3:
-		return copyWords[[3]uint32](c, list, row, all)
-	case 4:
-		return copyWords[[4]uint32](c, list, row, all)
-	}
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of && !list[n].stretch; n++ {
-		if d := &list[n]; c.put(int(d.slot), all[d.first:][:words]) {
-			d.rows |= row
-		}
-	}
-	return n
-}
-
-// scatter is put for entities with slots all over the table, for a plan that is plain. Their lanes begin with all and are stride apart. It adds
-// those to same, by number, that had the value already.
-func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
-	switch words {
-	case 3:
-		return copyScattered[[3]uint32](c, slots, all, stride, same)
-	case 4:
-		return copyScattered[[4]uint32](c, slots, all, stride, same)
-	}
-	for k, slot := range slots {
-		if !c.put(int(slot), all[k*stride:][:words]) {
-			same = append(same, int32(k))
-		}
-	}
-	return same
 }
 
 // collect appends the rows from <= row < to that are not the slots of the same numbers, 64 at most.

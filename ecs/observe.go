@@ -35,11 +35,17 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	}
 	for n := 0; n < len(a.writing.byTable); n++ {
 		for i := 0; i < len(a.writing.byTable[n]); i++ {
-			d := a.writing.byTable[n][i]
-			for k := range d.n {
-				if c, ok := a.changed(d.index+uint32(k), a.writing.changedOf(&d, k)); ok && !yield(c) {
-					return
-				}
+			d := &a.writing.byTable[n][i]
+			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
+				return
+			}
+		}
+	}
+	r := &a.writing.ranges
+	for i := 0; i < len(r.list); i++ {
+		for k := range r.list[i].stretch.Count {
+			if c, ok := a.changed(r.list[i].stretch.Index+k, r.changed(&r.list[i], k)); ok && !yield(c) {
+				return
 			}
 		}
 	}

@@ -30,7 +30,6 @@ func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
 func (a *Apply) Revert(id wire.NetworkID) {
 	if a.watch.at(id) != nil && !a.twins[id.Index].left {
 		a.twins[id.Index].authored = 0
-		a.watch.moves++
 		a.again = append(a.again, id.Index)
 	}
 }
@@ -59,7 +58,6 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 			return false
 		}
 		tw.authored = tw.authored.With(row)
-		a.watch.moves++
 	}
 	return true
 }

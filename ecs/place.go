@@ -29,7 +29,7 @@ type places struct {
 	byEntity []wire.NetworkID // by the number of the Arche entity
 	logs     bool             // touched is kept, for somebody who empties it
 	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
-	moves    uint64           // rises whenever a place, or a twin but for what a run notes, changes
+	moves    uint64           // rises whenever a place changes
 }
 
 // at is the place of an id, nil when the id is not in use.

@@ -138,7 +138,7 @@ func (a *Apply) aim(index uint32) {
 		applied = present
 	}
 	if applied != target {
-		tw.changed, a.early = tw.changed.With(row), true
+		tw.changed = tw.changed.With(row)
 	}
 	if present != target {
 		a.unsettled = true

@@ -138,7 +138,6 @@ func (a *Apply) spawnBatch(k *kind, rows snapshot.Mask) {
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 	tw := &a.twins[id.Index]
 	*tw = twin{mask: mask, listed: a.run}
-	a.watch.moves++
 	a.stats.Spawned++
 	a.born = append(a.born, id)
 	a.writing.form(tw, form{index: id.Index, added: rows, spawned: true})
@@ -146,7 +145,7 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 		a.aims.list = append(a.aims.list, id.Index)
 	}
 	if rows&(a.refs.rows|a.aims.rows) != 0 {
-		tw.changed, a.early = rows, true // its entity fields are known when all entities are there
+		tw.changed = rows // its entity fields are known when all entities are there
 		a.writing.homeless = append(a.writing.homeless, id.Index)
 	} else {
 		a.writing.fresh = append(a.writing.fresh, due{index: id.Index, rows: rows})

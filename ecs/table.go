@@ -34,7 +34,6 @@ type table struct {
 	stamped   int              // scattered: slots that this scan saw
 	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
 	slots     []int32          // scattered: as many, negative where there was none
-	spares    []spare          // ascending: rows that a run will overwrite
 	goal      int              // the column of the relation, negative where that does not replicate
 	familiar  familiar         // captures: rows of which nothing has to be asked
 	marked    markedRows       // captures: those that were marked, while they are gathered
@@ -49,7 +48,6 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		rows:      b.rows(&mask),
 		replicas:  column{id: b.replicated, row: -1, size: replicatedSize},
 		scattered: hasRelation(w, &mask),
-		spares:    make([]spare, 0, mostSpares),
 	}
 	t.filter = w.Cache().Register(&t.exact)
 	for row, id := range b.ids {

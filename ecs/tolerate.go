@@ -26,7 +26,6 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 	if a.may(id, c.row) {
 		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
 			tw.authored = tw.authored.With(c.row)
-			a.watch.moves++
 		}
 		return
 	}
@@ -45,7 +44,7 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 		c.write(row, lanes)
 	}
 	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
-		tw.changed, a.early = tw.changed.With(c.row), true // and the server has another value by now
+		tw.changed = tw.changed.With(c.row) // and the server has another value by now
 	}
 	if strayed { // it is set when the world is unlocked; the shadow keeps what was applied
 		c.target = applied.targets[slot]
@@ -116,7 +115,6 @@ func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
 	a.watch.depart(id, at)
 	if tw.left { // its Replicated was removed, and now is back
 		tw.left = false
-		a.watch.moves++
 		a.again = append(a.again, id.Index)
 		a.revisit(id)
 	}
@@ -164,7 +162,6 @@ func (a *Apply) noticeLost() {
 	for _, id := range a.watch.lost {
 		if at := a.watch.at(id); at != nil && at.stamp != a.watch.run {
 			at.table = nowhere
-			a.watch.moves++
 			a.unsettled = true
 			a.lose(id, at)
 		}
@@ -174,7 +171,6 @@ func (a *Apply) noticeLost() {
 // lose notes that game code took an entity away.
 func (a *Apply) lose(id wire.NetworkID, at *place) {
 	a.twins[id.Index].left = true
-	a.watch.moves++
 	a.revisit(id)
 	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
 	if a.alive(at.entity) {

@@ -7,7 +7,6 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // replicatedSize is the bytes of a Replicated.
@@ -60,23 +59,6 @@ func (c *column) aimSeat(n int) {
 	c.base = c.seats[n]
 	if c.aimed {
 		c.target = c.goals[n]
-	}
-}
-
-// seatedAt reports whether an entity's component is in a row of an archetype whose first row lies where seat found it. The entity must be
-// alive.
-func (c *column) seatedAt(w *ecs.World, e ecs.Entity, row int) bool {
-	// SAFETY: nothing is read; that both are the same says that the memory has as many rows.
-	return w.GetUnchecked(e, c.id) == unsafe.Add(c.seats[0], row*c.size)
-}
-
-// sit points the columns of a table that is one archetype at its rows, of which seated has said that they are where they were.
-func (t *table) sit() {
-	// SAFETY: as for seat: the first row of the archetype is where it was, and so it has not grown, and all other components are where they
-	// were too. Nobody changes the world until release is called.
-	t.replicas.base = t.replicas.seats[0]
-	for i := range t.columns {
-		t.columns[i].base = t.columns[i].seats[0]
 	}
 }
 
@@ -242,146 +224,42 @@ func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32
 	return c.plan.QuantiseRows((*byte)(c.base), c.size, rows, lanes, bad)
 }
 
-// copyWords is copyAll for a row of as many words as T has.
-func copyWords[T [3]uint32 | [4]uint32](c *column, list []due, row snapshot.Mask, all []uint32) (n int) {
+// copyRange writes a component that is words and nothing else for all entities of a range, whose lanes begin with all. It notes in
+// same the numbers of those that had the value already.
+func copyRange[T [3]uint32 | [4]uint32](c *column, r *ranges, d *tableRange, k int, all []uint32) {
 	const word = 4
-	size := int(unsafe.Sizeof(*new(T)))
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of && !list[n].stretch; n++ {
-		d := &list[n]
-		from, at := int(d.first), int(d.slot)*size
-		_, _ = all[from+size/word-1], c.shadow[at+size-1]
-		// SAFETY: a plain component is words of 4 bytes and nothing else, as many as
-		// there are lanes and T has; as for at, the slot is a row of this archetype. The
-		// shadow's slot is of the same size and aligned to 4, since it begins at a
-		// multiple of that in an allocation of uint64. That the words are there was
-		// looked at just now: none of the numbers is below zero.
-		v, to, old := (*T)(unsafe.Pointer(&all[from])), (*T)(unsafe.Add(c.base, at)), (*T)(unsafe.Pointer(&c.shadow[at]))
-		if *old != *v {
-			d.rows |= row
+	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.stretch.Count), int(d.stretch.Width)*word
+	_ = all[(n-1)*int(d.stretch.Width)+size/word-1]
+	from, same := unsafe.Pointer(unsafe.SliceData(all)), r.same
+	if d.slot >= 0 {
+		shadow := c.shadow[int(d.slot)*size:][:n*size]
+		to := unsafe.Pointer(unsafe.SliceData(shadow))
+		for v, old := k*step, k*size; k < n; k, v, old = k+1, v+step, old+size {
+			// SAFETY: a plain component is words of 4 bytes and nothing else, as many as there are lanes and T has. The shadow is aligned
+			// to 4, since it begins at a multiple of that in an allocation of uint64. The slice expressions before checked that
+			// there are n rows in both.
+			v, old := (*T)(unsafe.Add(from, v)), (*T)(unsafe.Add(to, old))
+			if *old == *v {
+				same = append(same, int32(k))
+			}
+			*old = *v
 		}
-		*to = *v
-		*old = *v
+		copy(c.bytes(int(d.slot), int(d.slot)+n), shadow)
+		r.same = same
+		return
 	}
-	return n
-}
-
-// overlayRows writes the first of n rows that are one behind the other from slot on, of as many words as T has, to the component and the
-// shadow. Their lanes are stride apart. It ends before one that the world does not have as the shadow does, or that had the value already.
-func overlayRows[T [2]uint32 | [4]uint32](c *column, slot int, all []uint32, stride, n int) int {
-	const word = 4
-	size, step, left := int(unsafe.Sizeof(*new(T))), uintptr(stride)*word, n
-	_, _ = c.shadow[(slot+n)*size-1], all[(n-1)*stride+size/word-1]
-	// SAFETY: as for copyWords; that there are n rows in the shadow and among the lanes was looked at just now, and there is one at least. No
-	// pointer is made to behind the last.
-	from, kept, live := unsafe.Pointer(unsafe.SliceData(all)), c.kept(slot), c.at(slot)
-	for *(*T)(live) == *(*T)(kept) && *(*T)(from) != *(*T)(kept) {
-		*(*T)(kept) = *(*T)(from)
-		*(*T)(live) = *(*T)(from)
-		if left--; left == 0 {
-			break
-		}
-		from, kept, live = unsafe.Add(from, step), unsafe.Add(kept, size), unsafe.Add(live, size)
-	}
-	return n - left
-}
-
-// overlayPairs is overlayRows for rows of three words, two of them at a time: what is the same, or goes elsewhere, are three words of 64 bits.
-func overlayPairs(c *column, slot int, all []uint32, stride, n int) int {
-	const word, size = 4, 3 * 4
-	if n &^= 1; n == 0 {
-		return 0
-	}
-	step, left := uintptr(stride)*word, n
-	_, _ = c.shadow[(slot+n)*size-1], all[(n-1)*stride+size/word-1]
-	// SAFETY: as for overlayRows; processors that want words aligned do not come here, see quickWords.
-	from, kept, live := unsafe.Pointer(unsafe.SliceData(all)), c.kept(slot), c.at(slot)
-	for {
-		x, y, z := *(*uint64)(kept), *(*uint64)(unsafe.Add(kept, 8)), *(*uint64)(unsafe.Add(kept, 16))
-		if *(*uint64)(live) != x || *(*uint64)(unsafe.Add(live, 8)) != y || *(*uint64)(unsafe.Add(live, 16)) != z {
-			break
-		}
-		a, b := *(*uint64)(from), uint64(*(*uint32)(unsafe.Add(from, 8)))
-		from = unsafe.Add(from, step)
-		b |= uint64(*(*uint32)(from)) << 32
-		d := *(*uint64)(unsafe.Add(from, 4))
-		if a == x && uint32(b) == uint32(y) || d == z && b>>32 == y>>32 {
-			break
-		}
-		*(*uint64)(kept), *(*uint64)(unsafe.Add(kept, 8)), *(*uint64)(unsafe.Add(kept, 16)) = a, b, d
-		*(*uint64)(live), *(*uint64)(unsafe.Add(live, 8)), *(*uint64)(unsafe.Add(live, 16)) = a, b, d
-		if left -= 2; left == 0 {
-			break
-		}
-		from, kept, live = unsafe.Add(from, step), unsafe.Add(kept, 2*size), unsafe.Add(live, 2*size)
-	}
-	return n - left
-}
-
-// overlay copies n rows of as many words as T has, which are stride apart, into slots one behind the other. It lists those that had the value
-// already and returns how many they are. There is no call in the loop, so that its numbers stay in registers.
-func overlay[T [2]uint32 | [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride, n int, same *[mostDue]int32) (m int) {
-	const word = 4
-	size, step := int(unsafe.Sizeof(*new(T))), stride*word
-	last := size - 8
-	_, _ = shadow[n*size-1], all[(n-1)*stride+size/word-1]
-	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
-	for k, v, old := 0, 0, 0; k < n; k, v, old = k+1, v+step, old+size {
-		// SAFETY: that there are n rows in both was looked at just now, and a row is 8 bytes at least, which are taken in two pieces that may
-		// overlap; as bytes they need no alignment.
-		v0, v1 := (*[8]byte)(unsafe.Add(from, v)), (*[8]byte)(unsafe.Add(from, v+last))
-		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
-		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
-		if a == binary.LittleEndian.Uint64(old0[:]) && b == binary.LittleEndian.Uint64(old1[:]) {
-			same[m&(mostDue-1)] = int32(k)
-			m++
-		}
-		binary.LittleEndian.PutUint64(old0[:], a)
-		binary.LittleEndian.PutUint64(old1[:], b)
-	}
-	return m
-}
-
-// overlayMixed is overlay for rows of which order says where they are.
-func overlayMixed[T [2]uint32 | [3]uint32 | [4]uint32](shadow []byte, all []uint32, stride int, order []int32, same *[mostDue]int32) (m int) {
-	const word = 4
-	size := int(unsafe.Sizeof(*new(T)))
-	last, old := size-8, 0
-	_ = shadow[len(order)*size-1]
-	from, to := unsafe.Pointer(unsafe.SliceData(all)), unsafe.Pointer(unsafe.SliceData(shadow))
-	for k, of := range order {
-		at := int(of) * stride
-		_ = all[at+size/word-1]
-		// SAFETY: as for overlay; that the row is among the lanes was looked at just now, and none of the numbers is below zero.
-		v0, v1 := (*[8]byte)(unsafe.Add(from, at*word)), (*[8]byte)(unsafe.Add(from, at*word+last))
-		old0, old1 := (*[8]byte)(unsafe.Add(to, old)), (*[8]byte)(unsafe.Add(to, old+last))
-		a, b := binary.LittleEndian.Uint64(v0[:]), binary.LittleEndian.Uint64(v1[:])
-		if a == binary.LittleEndian.Uint64(old0[:]) && b == binary.LittleEndian.Uint64(old1[:]) {
-			same[m&(mostDue-1)] = int32(k)
-			m++
-		}
-		binary.LittleEndian.PutUint64(old0[:], a)
-		binary.LittleEndian.PutUint64(old1[:], b)
-		old += size
-	}
-	return m
-}
-
-// copyScattered is overlay for rows all over a column.
-func copyScattered[T [3]uint32 | [4]uint32](c *column, slots []int32, all []uint32, stride int, same []int32) []int32 {
-	const word = 4
-	size := int(unsafe.Sizeof(*new(T)))
-	for k, slot := range slots {
-		from, at := k*stride, int(slot)*size
-		_, _ = all[from+size/word-1], c.shadow[at+size-1]
-		// SAFETY: as for copyWords.
-		v, to, old := (*T)(unsafe.Pointer(&all[from])), (*T)(unsafe.Add(c.base, at)), (*T)(unsafe.Pointer(&c.shadow[at]))
+	for k, slot := range r.slots[d.stretch.Index:][:n] {
+		at := int(slot) * size
+		_ = c.shadow[at+size-1]
+		// SAFETY: as before; the slot is a row of this archetype, as for at.
+		v, to, old := (*T)(unsafe.Add(from, k*step)), (*T)(unsafe.Add(c.base, at)), (*T)(unsafe.Pointer(&c.shadow[at]))
 		if *old == *v {
 			same = append(same, int32(k))
 		}
 		*to = *v
 		*old = *v
 	}
-	return same
+	r.same = same
 }
 
 // componentOf is an entity's component, nil when it has none. The entity must

@@ -116,10 +116,8 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 		a.writing.form(tw, form{index: now.ID.Index, added: added, removed: removed})
 	}
 	tw.changed |= added
-	a.early = true
 	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
 	tw.mask = now.Mask
-	a.watch.moves++
 	if len(a.add)+len(a.rem) == 0 {
 		return
 	}

@@ -46,8 +46,6 @@ type watch struct {
 
 	locked bool // WorldLocked was noted, and the world has been locked since
 
-	sparing bool // what the tables' spares name is compared when it is written
-
 	evicted []wire.NetworkID // ids that settle found out of their place
 
 	mark life
@@ -188,19 +186,11 @@ func (w *watch) scanColumns(t *table, h watcher) {
 	if n > 0 {
 		w.query.Next()
 		t.aim(&w.query)
-		t.seat(&w.query, 0)
 		t.reserve(n)
 	}
-	common, at := min(n, t.length), 0
+	common := min(n, t.length)
 	t.distrust(common)
-	if w.sparing {
-		for _, s := range t.spares {
-			w.scanRows(t, at, min(s.from, common), h)
-			at = min(s.to, common)
-			w.scanSpared(t, s.from, at, h)
-		}
-	}
-	w.scanRows(t, at, common, h)
+	w.scanRows(t, 0, common, h)
 	for row := common; row < n; row++ {
 		h.appears(t, row, row)
 	}
@@ -229,18 +219,18 @@ func (w *watch) scanChunk(t *table, from, to int, h watcher) {
 		return
 	}
 	for ; from < to; from += blockRows {
-		w.scanBlock(t, from, min(from+blockRows, to), false, h)
+		w.scanBlock(t, from, min(from+blockRows, to), h)
 	}
 }
 
-// scanBlock goes over the rows of a block, of spared ones without what is plain.
-func (w *watch) scanBlock(t *table, from, to int, spared bool, h watcher) {
+// scanBlock goes over the rows of a block.
+func (w *watch) scanBlock(t *table, from, to int, h watcher) {
 	moved := !t.replicas.same(from, to)
 	if moved {
 		w.scanReplicas(t, from, to, h)
 	}
 	for i := range t.columns {
-		if c := &t.columns[i]; !(spared && c.plain) && (moved || !c.same(from, to)) {
+		if c := &t.columns[i]; moved || !c.same(from, to) {
 			w.scanColumn(t, c, from, to, moved, h)
 		}
 	}

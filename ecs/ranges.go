@@ -1,0 +1,193 @@
+package netecs
+
+import (
+	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// The fast path of Apply: entities with consecutive indexes whose lanes lie one behind the other are listed and written together.
+// listRange does what updateEntity does for each of them, and writeRange what writeColumn does.
+
+// tableRange is entities with consecutive indexes, the same generation and rows, and lanes of the same tick, that lie in one table.
+type tableRange struct {
+	stretch snapshot.Stretch
+	table   int32
+	slot    int32         // of the first, if the others follow; -1: ranges.slots has each
+	rows    snapshot.Mask // that got another value
+	detail  int32         // 1 + where in ranges.details the changed rows of each are; 0: rows holds for all
+}
+
+// ranges lists what a run writes together. It is dissolved into single entities where rows may have moved since it was listed.
+type ranges struct {
+	list    []tableRange
+	slots   []int32 // by network index
+	details []snapshot.Mask
+	same    []int32 // scratch of writeRange
+}
+
+func (r *ranges) forget() { r.list, r.details = r.list[:0], r.details[:0] }
+
+// dissolve empties the list and appends its indexes.
+func (r *ranges) dissolve(indexes []uint32) []uint32 {
+	for i := range r.list {
+		for k := range r.list[i].stretch.Count {
+			indexes = append(indexes, r.list[i].stretch.Index+k)
+		}
+	}
+	r.forget()
+	return indexes
+}
+
+// listRange lists the first of count entities as one range and returns how many they are. It returns 0 if the first has to be
+// looked at by itself.
+func (a *Apply) listRange(index, count uint32) uint32 {
+	if plain.On || a.apart || a.unsettled {
+		return 0
+	}
+	s, ok := a.replica.Stretch(index, count)
+	places := a.watch.byIndex
+	if !ok || int(index) >= len(places) || s.Mask&a.aims.rows != 0 {
+		return 0
+	}
+	first := &places[index]
+	if first.table == nowhere || a.watch.tables[first.table].scattered {
+		return 0
+	}
+	r := &a.writing.ranges
+	r.slots = extended(r.slots, len(places)-1)
+	slot, n := first.slot, uint32(0)
+	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
+		at, tw := &places[i], &a.twins[i]
+		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == a.run {
+			break
+		}
+		tw.listed = a.run
+		r.slots[i] = at.slot
+		if slot >= 0 && at.slot != slot+int32(n) {
+			slot = -1
+		}
+	}
+	if n > 0 {
+		s.Count = n
+		r.list = append(r.list, tableRange{stretch: s, table: first.table, slot: slot})
+	}
+	return n
+}
+
+// calm reports whether nothing but the values of an entity with these rows has changed.
+func (tw *twin) calm(rows snapshot.Mask) bool {
+	return tw.mask == rows && tw.changed|tw.authored|tw.out == 0 && !tw.left
+}
+
+// writeRanges writes the entities that are listed as ranges.
+func (a *Apply) writeRanges() {
+	list := a.writing.ranges.list
+	for i := 0; i < len(list); {
+		t := a.watch.tables[list[i].table]
+		query := &a.watch.query
+		*query = a.watch.world.Query(&t.filter)
+		query.Next()
+		t.aim(query)
+		for ; i < len(list) && list[i].table == t.number; i++ {
+			for k := range t.columns {
+				if c := &t.columns[k]; c.row >= 0 && list[i].stretch.Mask.Has(c.row) {
+					a.writeRange(c, &list[i])
+				}
+			}
+		}
+		t.release()
+		query.Close()
+	}
+}
+
+// writeRange writes one component of the entities of a range.
+func (a *Apply) writeRange(c *column, d *tableRange) {
+	r, s, n := &a.writing.ranges, &d.stretch, int(d.stretch.Count)
+	a.stats.Rows += uint64(n)
+	r.same = r.same[:0]
+	lanes := a.replica.Lanes(s.Tick)
+	if lanes == nil {
+		for k := range s.Count {
+			if lanes := a.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), lanes) {
+				r.same = append(r.same, int32(k))
+			}
+		}
+		r.change(d, c.row)
+		return
+	}
+	first, end := a.replica.Place(s.Mask, c.row)
+	lanes = lanes[int(s.First)+first:]
+	done := 0
+	if c.plain && d.slot >= 0 {
+		done = c.plan.Overlay(c.bytes(int(d.slot), int(d.slot)+n), c.shadow[int(d.slot)*c.size:(int(d.slot)+n)*c.size], lanes, int(s.Width), nil)
+	}
+	switch {
+	case done == n:
+	case c.plain && end-first == 3:
+		copyRange[[3]uint32](c, r, d, done, lanes)
+	case c.plain && end-first == 4:
+		copyRange[[4]uint32](c, r, d, done, lanes)
+	case d.slot >= 0 && !c.plain && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot)+n), lanes, int(s.Width), n, nil):
+		r.same = c.keepRange(int(d.slot), n, r.same)
+	default:
+		for k := range s.Count {
+			if !c.put(r.slot(d, k), lanes[int(k)*int(s.Width):][:end-first]) {
+				r.same = append(r.same, int32(k))
+			}
+		}
+	}
+	r.change(d, c.row)
+}
+
+// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the rows that
+// are as they were, counted from the first.
+func (c *column) keepRange(slot, n int, same []int32) []int32 {
+	for from := 0; from < n; from += 64 {
+		part := min(64, n-from)
+		live, kept := c.bytes(slot+from, slot+from+part), c.shadow[(slot+from)*c.size:(slot+from+part)*c.size]
+		same = list(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
+		copy(kept, live)
+	}
+	return same
+}
+
+// slot returns the slot of the k-th entity of a range.
+func (r *ranges) slot(d *tableRange, k uint32) int {
+	if d.slot >= 0 {
+		return int(d.slot) + int(k)
+	}
+	return int(r.slots[d.stretch.Index+k])
+}
+
+// change notes that the entities of a range got another value in a row, but for those in same, which is in ascending order.
+func (r *ranges) change(d *tableRange, row int) {
+	same, n := r.same, int(d.stretch.Count)
+	switch {
+	case len(same) == n:
+		return
+	case len(same) == 0 && d.detail == 0:
+		d.rows = d.rows.With(row)
+		return
+	}
+	if d.detail == 0 {
+		d.detail = int32(len(r.details)) + 1
+		for range n {
+			r.details = append(r.details, d.rows)
+		}
+	}
+	for k, details := 0, r.details[d.detail-1:][:n]; k < n; k++ {
+		if len(same) > 0 && same[0] == int32(k) {
+			same = same[1:]
+			continue
+		}
+		details[k] = details[k].With(row)
+	}
+}
+
+// changed returns the changed rows of the k-th entity of a range.
+func (r *ranges) changed(d *tableRange, k uint32) snapshot.Mask {
+	if d.detail > 0 {
+		return r.details[d.detail-1+int32(k)]
+	}
+	return d.rows
+}
