@@ -2,7 +2,7 @@ package record
 
 import "github.com/arche-netcode/netcode/snapshot"
 
-// scenes is the motion that the shipped tables know. docs/density.md describes it.
+// scenes is the motion that the shipped tables know. docs/recording.md describes it.
 func scenes() []scene {
 	near, middle, far := []int{1, 3, 6, 9, 14}, []int{1, 2, 6, 10, 20}, []int{1, 2, 4, 7}
 	return []scene{

@@ -14,7 +14,7 @@ import (
 var shippedText string
 
 // Shipped returns the tables that ship: one of each class, trained on motion of many kinds that the project generates
-// (docs/density.md). It reads heads only: a code is made when it is first used.
+// (docs/recording.md). It reads heads only: a code is made when it is first used.
 func Shipped() *Tables {
 	s, err := lazyTables(shippedText)
 	if err != nil {
