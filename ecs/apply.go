@@ -120,14 +120,18 @@ func (a *Apply) Run() {
 	}
 	a.running = true
 	a.removeCondemned() // those that had to wait
-	a.rejoin()
+	if !a.watch.mark.goes(a.watch.world) {
+		a.rejoin()
+	}
 	a.watch.scan(a)
 	a.noticeLost()
 	a.watch.cutOff()
 	a.update()
 	a.unname()
 	a.settle()
-	a.tellCircles()
+	if len(a.aims.circles) > 0 {
+		a.tellCircles()
+	}
 	a.watch.flush()
 	a.removeCondemned()
 	a.announceBorn()
@@ -145,9 +149,6 @@ func (a *Apply) unlocked() bool {
 
 // rejoin starts again after a reset of the world.
 func (a *Apply) rejoin() {
-	if a.watch.mark.goes(a.watch.world) {
-		return
-	}
 	a.forget()
 	a.condemned = a.condemned[:0]
 	a.late.forget()

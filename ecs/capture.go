@@ -60,7 +60,7 @@ type Capture struct {
 	blank [][]uint32    // by row: the lanes of the component's zero value
 	known []faults      // by network index
 	full  bool          // StoreFull was reported, and the store has been full since
-	quick snapshot.Mask // rows of which nothing but the value has to be looked at in this run
+	quick snapshot.Mask // rows that are always captured when they differ, in this run: see alwaysDue
 
 	looked bool // this run has scanned the world
 
@@ -106,14 +106,19 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.pace.now, c.pace.before = t, c.store.Tick()
 	c.store.Begin(t)
-	c.quick = c.quickRows()
+	c.quick = c.alwaysDue()
 	c.group.table = nil
 	if !c.watch.mark.goes(c.watch.world) {
 		c.rejoin()
 	}
 	c.watch.noteLocked()
-	c.look()
-	if len(c.marks.words) > 0 {
+	m := &c.marks
+	if c.looked = !m.only || m.world || m.checked; c.looked { // by marks alone nothing there may need a look
+		c.watch.scan(c)
+		c.despawnLost()
+		m.world = false
+	}
+	if len(m.words) > 0 {
 		c.captureMarked()
 	}
 	if len(c.pace.late) > 0 {
@@ -149,27 +154,29 @@ func (c *Capture) rejoin() {
 	c.watch.note(Problem{Kind: WorldReset})
 }
 
-// quickRows are the rows that have neither marks nor a pace, name no entity and control nothing.
-func (c *Capture) quickRows() snapshot.Mask {
+// alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
+func (c *Capture) alwaysDue() snapshot.Mask {
 	if c.marks.checked || len(c.pace.every) > 0 {
 		return 0
 	}
 	return ^(c.refs.naming | c.pace.slow)
 }
 
-// isQuick reports whether a column is of quickRows. A rate may be the first of the world and have come in this very run.
+// isQuick reports whether a column is of rows that are always due. An entity's rate, which control reads, may be the first of the
+// world and have come in this very run.
 func (c *Capture) isQuick(col *column) bool {
 	return col.control == noControl && len(c.pace.every) == 0 && c.quick.Has(col.row)
 }
 
 // differs captures one component.
-func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
-	if c.isQuick(col) && c.captureQuick(id, col, row) {
-		return
+func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool) {
+	if c.isQuick(col) {
+		c.captureRow(id, col, row)
+		return true
 	}
 	c.group.table = nil // it may come to have other rows
-	if c.unmarked(id, col) {
-		return
+	if c.markDecides(id, col) {
+		return c.marks.has(id, col.row)
 	}
 	if col.control != noControl {
 		c.control(id, col, row)
@@ -179,8 +186,9 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
 	case c.pace.due(id, col):
 		c.captureRow(id, col, row)
 	default:
-		c.watch.wait = true
+		return false
 	}
+	return true
 }
 
 // appears captures an entity whole.
@@ -264,37 +272,23 @@ func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snap
 // captureRow quantises one component into the store, or puts it off until the
 // entities that it names are known.
 func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
-	lanes := c.lanes[:len(c.blank[col.row])]
-	good := c.store.Row(id, col.row)
-	if good == nil {
-		good = c.blank[col.row]
+	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
+	if before != nil {
+		copy(lanes, before) // a field that cannot be captured keeps its value
+	} else {
+		copy(lanes, c.blank[col.row])
 	}
-	copy(lanes, good) // what a field keeps that cannot be captured
 	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
 		c.noteFault(id, col, row, fault)
 	}
-	if table := c.refs.byRow[col.row]; table >= 0 {
+	switch table := c.refs.byRow[col.row]; {
+	case table >= 0:
 		c.refs.wait(id, table, lanes, col.target)
-		return
+	case before != nil:
+		c.store.Replace(id, col.row, before, lanes)
+	default:
+		c.store.Set(id, col.row, lanes)
 	}
-	c.store.Set(id, col.row, lanes)
-}
-
-// captureQuick is captureRow of a quick row that the entity has had before, which it says.
-func (c *Capture) captureQuick(id wire.NetworkID, col *column, row int) bool {
-	place := c.store.Row(id, col.row)
-	if place == nil {
-		return false
-	}
-	lanes := c.lanes[:len(place)]
-	for i, v := range place {
-		lanes[i] = v
-	}
-	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
-		c.noteFault(id, col, row, fault)
-	}
-	c.store.Replace(id, col.row, place, lanes)
-	return true
 }
 
 // noteFault reports the first fault of each kind that a component of an entity has.

@@ -115,13 +115,9 @@ func (c *column) moveSlot(from, to int) {
 	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
 }
 
-// put is write for the row of the number of a slot, which follows. It reports
-// whether the component has another value now. What else is in the component
-// must be in the slot already.
-func (c *column) put(slot int, lanes []uint32) bool { return c.putAt(slot, slot, lanes) }
-
-// putAt is put for a row that has another number than its slot.
-func (c *column) putAt(row, slot int, lanes []uint32) bool {
+// put writes a row and its slot in the shadow. It reports whether the component has another value now. What else is in the
+// component must be in the slot already.
+func (c *column) put(row, slot int, lanes []uint32) bool {
 	c.write(row, lanes)
 	if c.sameRow(row, slot) {
 		return false

@@ -109,28 +109,14 @@ func (c *Capture) MarkWorld() { c.marks.world = true }
 // what marks save. It must be called before the first Run.
 func (c *Capture) CheckMarks() { c.marks.checked, c.watch.unscanned = true, 0 }
 
-// look scans the world, unless nothing there needs it.
-func (c *Capture) look() {
-	m := &c.marks
-	if c.looked = !m.only || m.world || m.checked; !c.looked {
-		return
-	}
-	c.watch.scan(c)
-	c.despawnLost()
-	m.world = false
-}
-
-// unmarked reports whether a component that differs is not for the scan to capture, and if nobody marked it, tells.
-func (c *Capture) unmarked(id wire.NetworkID, col *column) bool {
+// markDecides reports whether a scan leaves a component that differs to its mark, and reports one that has none. Without the
+// check nobody would have looked: MarkWorld still finds it.
+func (c *Capture) markDecides(id wire.NetworkID, col *column) bool {
 	m := &c.marks
 	if !m.checked || col.row < 0 || !(m.only && !m.world) && !m.rows.Has(col.row) {
 		return false
 	}
-	if m.has(id, col.row) {
-		return true
-	}
-	c.watch.wait = true // without the check nobody would have looked: MarkWorld still finds it
-	if !c.known[id.Index].unmarked.Has(col.row) {
+	if !m.has(id, col.row) && !c.known[id.Index].unmarked.Has(col.row) {
 		c.known[id.Index].unmarked = c.known[id.Index].unmarked.With(col.row)
 		c.watch.note(Problem{
 			Kind: UnmarkedWrite, Entity: id, Local: c.watch.at(id).entity, Component: col.plan.Name(),

@@ -25,24 +25,6 @@ func (o *occupied) occupy(t *table, run uint64) {
 	o.live = slices.Grow(o.live, len(o.idle))
 }
 
-// retire takes out the tables that have held nobody for long.
-func (o *occupied) retire(run uint64) {
-	kept := o.live[:0]
-	for _, t := range o.live {
-		if t.length+t.seen > 0 {
-			t.busy = run
-		}
-		if run-t.busy <= o.patience {
-			kept = append(kept, t)
-			continue
-		}
-		t.idle = int32(len(o.idle))
-		o.idle = append(o.idle, t)
-	}
-	clear(o.live[len(kept):])
-	o.live = kept
-}
-
 // wake puts a table back where it is looked at in its turn, as if it had never been out: who comes first has the lower id.
 func (o *occupied) wake(t *table, run uint64) {
 	last := o.idle[len(o.idle)-1]
@@ -56,7 +38,20 @@ func (o *occupied) wake(t *table, run uint64) {
 // convene finds out which tables are to be looked at: what is in the others is asked only when the number of entities says that there
 // is somebody.
 func (w *watch) convene() {
-	w.retire(w.run)
+	kept := w.live[:0]
+	for _, t := range w.live {
+		if t.length+t.seen > 0 {
+			t.busy = w.run
+		}
+		if w.run-t.busy <= w.patience {
+			kept = append(kept, t)
+			continue
+		}
+		t.idle = int32(len(w.idle))
+		w.idle = append(w.idle, t)
+	}
+	clear(w.live[len(kept):])
+	w.live = kept
 	if len(w.idle) == 0 {
 		return
 	}

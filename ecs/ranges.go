@@ -25,8 +25,6 @@ type ranges struct {
 	same    []int32 // scratch of writeRange
 }
 
-func (r *ranges) forget() { r.list, r.details = r.list[:0], r.details[:0] }
-
 // dissolve empties the list and appends its indexes.
 func (r *ranges) dissolve(indexes []uint32) []uint32 {
 	for i := range r.list {
@@ -34,7 +32,7 @@ func (r *ranges) dissolve(indexes []uint32) []uint32 {
 			indexes = append(indexes, r.list[i].stretch.Index+k)
 		}
 	}
-	r.forget()
+	r.list, r.details = r.list[:0], r.details[:0]
 	return indexes
 }
 
@@ -87,7 +85,7 @@ func (a *Apply) writeRanges() {
 		query := &a.watch.query
 		*query = a.watch.world.Query(&t.filter)
 		query.Next()
-		t.aim(query)
+		t.open(query, 0)
 		for ; i < len(list) && list[i].table == t.number; i++ {
 			for k := range t.columns {
 				if c := &t.columns[k]; c.row >= 0 && list[i].stretch.Mask.Has(c.row) {
@@ -108,7 +106,7 @@ func (a *Apply) writeRange(c *column, d *tableRange) {
 	lanes := a.replica.Lanes(s.Tick)
 	if lanes == nil {
 		for k := range s.Count {
-			if lanes := a.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), lanes) {
+			if lanes := a.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
 				r.same = append(r.same, int32(k))
 			}
 		}
@@ -131,7 +129,7 @@ func (a *Apply) writeRange(c *column, d *tableRange) {
 		r.same = c.keepRange(int(d.slot), n, r.same)
 	default:
 		for k := range s.Count {
-			if !c.put(r.slot(d, k), lanes[int(k)*int(s.Width):][:end-first]) {
+			if !c.put(r.slot(d, k), r.slot(d, k), lanes[int(k)*int(s.Width):][:end-first]) {
 				r.same = append(r.same, int32(k))
 			}
 		}

@@ -33,9 +33,6 @@ func (s *aims) forget() {
 // circle opened or closed.
 func (a *Apply) aimAll() {
 	s := &a.aims
-	if len(s.list)+len(s.rings) == 0 {
-		return
-	}
 	s.rings, s.before, s.circles = s.before[:0], s.rings, s.circles[:0]
 	for n, r := range s.before { // any of them may be open now
 		s.places = extended(s.places, int(r.index))

@@ -28,13 +28,6 @@ func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
 
 // flush hands the queue on. The world must not be locked by this package.
 func (r *reports) flush() {
-	if len(r.problems) > 0 {
-		r.flushAll()
-	}
-}
-
-// flushAll is flush where something is queued.
-func (r *reports) flushAll() {
 	for i := 0; i < len(r.problems); i++ {
 		r.report(r.problems[i])
 	}

@@ -50,8 +50,9 @@ func (w *watch) scanSeats(t *table, c *column, h watcher) {
 	for n := c.differingSeat(0, t.slots); n < len(t.slots); n = c.differingSeat(n+1, t.slots) {
 		slot := int(t.slots[n])
 		c.aimSeat(n)
-		h.differs(t.replicas.keptReplicated(slot).ID, c, 0, slot)
-		w.keepRow(c, 0, slot)
+		if h.differs(t.replicas.keptReplicated(slot).ID, c, 0, slot) {
+			c.keepRow(0, slot)
+		}
 	}
 }
 

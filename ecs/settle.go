@@ -4,19 +4,17 @@ package netecs
 // every row that appeared.
 func (w *watch) trim() {
 	for _, t := range w.live {
-		if t.scattered {
-			w.sweep(t)
-		} else {
+		switch {
+		case !t.scattered:
 			t.length = t.seen
+		case t.stamped < t.length:
+			w.sweep(t)
 		}
 	}
 }
 
 // sweep closes up the slots of a scattered table that this scan did not stamp.
 func (w *watch) sweep(t *table) {
-	if t.stamped == t.length {
-		return
-	}
 	for slot := 0; slot < t.length; {
 		if t.stamps[slot] == w.run {
 			slot++
@@ -82,8 +80,7 @@ func (w *watch) settleColumns(t *table) {
 	n := t.seen
 	if n > 0 {
 		w.query.Next()
-		t.aim(&w.query)
-		t.reserve(n)
+		t.open(&w.query, n)
 	}
 	for from := 0; from < n; from += blockRows {
 		to := min(from+blockRows, n)
@@ -145,7 +142,7 @@ func (w *watch) settleScattered(t *table) {
 			if at := w.at(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
 				continue // not ours: it needs no shadow
 			}
-			t.aim(&w.query)
+			t.open(&w.query, 0)
 			slot = t.newSlot(w.run)
 			w.houseRow(t, 0, slot)
 			t.keepRow(0, slot)
@@ -159,5 +156,7 @@ func (w *watch) settleScattered(t *table) {
 			w.evict(t, slot)
 		}
 	}
-	w.sweep(t)
+	if t.stamped < t.length {
+		w.sweep(t)
+	}
 }

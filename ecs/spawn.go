@@ -47,9 +47,6 @@ func (b *births) forget() {
 
 // spawnAll creates the entities that are listed.
 func (a *Apply) spawnAll() {
-	if len(a.births.kinds) == 0 {
-		return
-	}
 	a.unsettled = true
 	batched := unheard(a.watch.world)
 	for i := range a.births.kinds {

@@ -73,10 +73,13 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 	return t
 }
 
-func (t *table) aim(q *ecs.Query) {
+// open points the columns at the query's present archetype and makes room for slots.
+func (t *table) open(q *ecs.Query, slots int) {
 	t.replicas.aim(q)
+	t.replicas.reserve(slots)
 	for i := range t.columns {
 		t.columns[i].aim(q)
+		t.columns[i].reserve(slots)
 	}
 }
 
@@ -92,19 +95,6 @@ func (t *table) reserve(slots int) {
 	for i := range t.columns {
 		t.columns[i].reserve(slots)
 	}
-}
-
-// same compares whole rows with the slots of the same numbers.
-func (t *table) same(from, to int) bool {
-	if !t.replicas.same(from, to) {
-		return false
-	}
-	for i := range t.columns {
-		if !t.columns[i].same(from, to) {
-			return false
-		}
-	}
-	return true
 }
 
 // keepRow copies a whole row into a slot.

@@ -9,8 +9,9 @@ import (
 // This file is what Apply does about what game code did to a client's world.
 
 // differs puts back a component that game code wrote.
-func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) {
+func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
 	a.restore(id, c, row, c, slot)
+	return true
 }
 
 // differ leaves each row to differs: there are few.

@@ -36,14 +36,18 @@ func (a *Apply) update() {
 		a.listChanged()
 	}
 	a.replica.ClearChanged()
-	a.spawnAll()
+	if len(a.births.kinds) > 0 {
+		a.spawnAll()
+	}
 	for i := 0; i < len(a.again); i++ { // what was spawned or condemned has added to it
 		if at := &a.watch.byIndex[a.again[i]]; at.generation != 0 {
 			a.updateEntity(a.again[i])
 		}
 	}
 	a.again = a.again[:0]
-	a.aimAll()
+	if len(a.aims.list)+len(a.aims.rings) > 0 {
+		a.aimAll()
+	}
 	a.writeAll()
 }
 

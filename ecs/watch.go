@@ -41,7 +41,6 @@ type watch struct {
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
 	rows []int32          // of a column that is looked at: those that differ
-	wait bool             // set by differs: the component is to be found different again
 	left []departure      // slots whose entity was found elsewhere
 
 	locked bool // WorldLocked was noted, and the world has been locked since
@@ -54,9 +53,10 @@ type watch struct {
 
 // watcher is told by scan what happened. The world is locked meanwhile.
 type watcher interface {
-	// differs: the bytes of a component are not those in the slot, which
-	// belongs to id. The row is the same entity as before.
-	differs(id wire.NetworkID, c *column, row, slot int)
+	// differs is called when the bytes of a component are not those in the slot, which
+	// belongs to id. The row is the same entity as before. If it returns false, the shadow stays as it is, so that the next scan
+	// finds the component different again.
+	differs(id wire.NetworkID, c *column, row, slot int) (keep bool)
 	// differ is differs for rows of a table that is one archetype, whose slots have the same numbers, and keeps them. It
 	// is false when it did nothing: each is to be told of by itself.
 	differ(t *table, c *column, rows []int32) bool
@@ -117,16 +117,10 @@ func (w *watch) scan(h watcher) {
 	w.run++
 	w.lost, w.left = w.lost[:0], w.left[:0]
 	w.convene()
-	sum := 0
-	for _, t := range w.live {
-		sum += w.scanTable(t, h)
-	}
-	if sum != w.count() {
+	if n := w.scanTables(w.live, h); n != w.count() {
 		known := len(w.live)
 		w.discover()
-		for _, t := range w.live[known:] {
-			w.scanTable(t, h)
-		}
+		w.scanTables(w.live[known:], h)
 	}
 	if len(w.left) > 0 {
 		w.revisit(h)
@@ -168,30 +162,35 @@ func (w *watch) discover() {
 	}
 }
 
-// scanTable returns the number of rows that the table has in the world.
-func (w *watch) scanTable(t *table, h watcher) int {
-	w.query = w.world.Query(&t.filter)
-	t.seen = w.query.Count()
-	if t.scattered {
-		w.scanScattered(t, h)
-	} else {
-		w.scanColumns(t, h)
+// scanTables returns the number of rows that the tables have in the world.
+func (w *watch) scanTables(list []*table, h watcher) (sum int) {
+	for _, t := range list {
+		w.query = w.world.Query(&t.filter)
+		t.seen = w.query.Count()
+		if t.scattered {
+			w.scanScattered(t, h)
+		} else {
+			w.scanArchetype(t, h)
+		}
+		sum += t.seen
 	}
-	return t.seen
+	return sum
 }
 
-// scanColumns goes over a table that is one archetype.
-func (w *watch) scanColumns(t *table, h watcher) {
-	n := t.seen
+// scanArchetype goes over a table that is one archetype.
+func (w *watch) scanArchetype(t *table, h watcher) {
+	n, known := t.seen, min(t.seen, t.length)
 	if n > 0 {
 		w.query.Next()
-		t.aim(&w.query)
-		t.reserve(n)
+		t.open(&w.query, n)
 	}
-	common := min(n, t.length)
-	t.distrust(common)
-	w.scanRows(t, 0, common, h)
-	for row := common; row < n; row++ {
+	if len(t.marked.stale) > 0 {
+		t.distrust(known)
+	}
+	for from := 0; from < known; from += chunkRows {
+		w.scanChunk(t, from, min(from+chunkRows, known), h)
+	}
+	for row := known; row < n; row++ {
 		h.appears(t, row, row)
 	}
 	for slot := n; slot < t.length; slot++ {
@@ -199,13 +198,6 @@ func (w *watch) scanColumns(t *table, h watcher) {
 	}
 	t.release()
 	w.query.Close()
-}
-
-// scanRows goes over the rows from <= row < to, all of which have a slot.
-func (w *watch) scanRows(t *table, from, to int, h watcher) {
-	for ; from < to; from += chunkRows {
-		w.scanChunk(t, from, min(from+chunkRows, to), h)
-	}
 }
 
 // scanChunk goes over the rows of a chunk.
@@ -252,10 +244,9 @@ func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
 		return
 	}
 	for _, row := range w.rows {
-		if id, ok := w.occupant(t, int(row)); ok {
-			h.differs(id, c, int(row), int(row))
+		if id, ok := w.occupant(t, int(row)); !ok || h.differs(id, c, int(row), int(row)) {
+			c.keepRow(int(row), int(row))
 		}
-		w.keepRow(c, int(row), int(row))
 	}
 }
 
@@ -275,21 +266,10 @@ func (w *watch) scanColumn(t *table, c *column, from, to int, moved bool, h watc
 		if moved && !t.replicas.sameRow(row, row) {
 			continue
 		}
-		if id, ok := w.occupant(t, row); ok {
-			h.differs(id, c, row, row)
+		if id, ok := w.occupant(t, row); !ok || h.differs(id, c, row, row) {
+			c.keepRow(row, row)
 		}
-		w.keepRow(c, row, row)
 	}
-}
-
-// keepRow keeps a component that the watcher has been told of, unless it wants
-// to be told again.
-func (w *watch) keepRow(c *column, row, slot int) {
-	if w.wait {
-		w.wait = false
-		return
-	}
-	c.keepRow(row, slot)
 }
 
 // slotOf is the slot of an entity in a scattered table by its Replicated, -1 when it has none there.
@@ -342,7 +322,7 @@ func (w *watch) revisit(h watcher) {
 		}
 		w.query = w.world.Query(&t.filter)
 		w.query.Next()
-		t.aim(&w.query)
+		t.open(&w.query, 0)
 		at := w.at(d.id)
 		r := components.Replicated{ID: d.id, World: w.tag}
 		if *t.replicas.replicated(row) == r && at != nil && at.entity != w.query.EntityAt(row) {

@@ -45,7 +45,7 @@ func (w *writing) forget() {
 		w.byTable[i] = w.byTable[i][:0]
 	}
 	w.homeless, w.fresh, w.forms = w.homeless[:0], w.fresh[:0], w.forms[:0]
-	w.ranges.forget()
+	w.ranges.list, w.ranges.details = w.ranges.list[:0], w.ranges.details[:0]
 }
 
 // list notes that an entity's rows are to be written, once a run.
@@ -61,15 +61,20 @@ func (a *Apply) list(index uint32, at *place, tw *twin) {
 		a.writing.homeless = append(a.writing.homeless, index)
 		return
 	}
-	a.house(index, at, tw)
+	a.listInTable(index, at, tw)
 }
 
-// house puts an entity on the list of its table.
-func (a *Apply) house(index uint32, at *place, tw *twin) {
+// listInTable puts an entity on the list of its table.
+func (a *Apply) listInTable(index uint32, at *place, tw *twin) {
 	w := &a.writing
-	w.byTable = extended(w.byTable, int(at.table))
-	own := a.owned(wire.NetworkID{Index: index, Generation: at.generation})
-	w.byTable[at.table] = append(w.byTable[at.table], due{index: index, slot: at.slot, has: tw.mask &^ own})
+	if int(at.table) >= len(w.byTable) {
+		w.byTable = extended(w.byTable, len(a.watch.tables)-1)
+	}
+	d := due{index: index, slot: at.slot, has: tw.mask}
+	if tw.authored != 0 {
+		d.has &^= a.owned(wire.NetworkID{Index: index, Generation: at.generation})
+	}
+	w.byTable[at.table] = append(w.byTable[at.table], d)
 }
 
 // listChanged lists what the replica received.
@@ -101,7 +106,7 @@ func (a *Apply) settleLists() {
 	for _, index := range w.homeless {
 		at, tw := &a.watch.byIndex[index], &a.twins[index]
 		if at.table != nowhere {
-			a.house(index, at, tw)
+			a.listInTable(index, at, tw)
 			continue
 		}
 		if !tw.left && at.generation != 0 { // a listener removed what was just created
@@ -139,7 +144,9 @@ func (a *Apply) writeAll() {
 			a.writing.byTable[n] = a.writeTable(t, list, settled)
 		}
 	}
-	a.writeRanges()
+	if len(a.writing.ranges.list) > 0 {
+		a.writeRanges()
+	}
 	a.writing.guard.Close()
 }
 
@@ -151,7 +158,7 @@ func (a *Apply) writeTable(t *table, list []due, sure bool) []due {
 	if !query.Next() {
 		return list[:0]
 	}
-	t.aim(query)
+	t.open(query, 0)
 	if !sure {
 		list = a.present(t, list, query.Count())
 	}
@@ -189,7 +196,7 @@ func (a *Apply) writeColumn(c *column, list []due) {
 		}
 		if lanes := a.value(d.index, c.row); lanes != nil {
 			a.stats.Rows++
-			if c.put(int(d.slot), lanes) {
+			if c.put(int(d.slot), int(d.slot), lanes) {
 				d.rows |= bit
 			}
 		}
@@ -212,7 +219,7 @@ func (a *Apply) writeScattered(t *table, list []due) {
 				continue
 			}
 			a.stats.Rows++
-			if c.putAt(0, int(d.slot), lanes) {
+			if c.put(0, int(d.slot), lanes) {
 				d.rows = d.rows.With(c.row)
 			}
 			c.release()
