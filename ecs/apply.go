@@ -1,7 +1,9 @@
 package netecs
 
 import (
+	"iter"
 	"reflect"
+	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -61,6 +63,7 @@ type Apply struct {
 	born      []wire.NetworkID // Spawned is still to be called
 	condemned []condemned      // to be removed, Despawned being called first
 	late      late
+	local     localChanges
 	doomed    doomed
 	running   bool
 
@@ -104,6 +107,7 @@ func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, 
 	a.fill = a.fillEntity
 	a.births.byMask = map[snapshot.Mask]int{}
 	a.refs = newRefs(schema)
+	a.writing.Apply, a.local.Apply, a.refs.Apply, a.aims.Apply, a.late.Apply = a, a, a, a, a
 	for row := range schema.Rows() {
 		if _, aimed := schema.Plan(row).Target(); aimed {
 			a.aims.rows = a.aims.rows.With(row)
@@ -123,14 +127,14 @@ func (a *Apply) Run() {
 	if !a.watch.mark.goes(a.watch.world) {
 		a.rejoin()
 	}
-	a.watch.scan(a)
-	a.noticeLost()
+	a.watch.scan(&a.local)
+	a.local.noticeLost()
 	a.watch.cutOff()
 	a.update()
-	a.unname()
+	a.late.unname()
 	a.settle()
 	if len(a.aims.circles) > 0 {
-		a.tellCircles()
+		a.aims.tellCircles()
 	}
 	a.watch.flush()
 	a.removeCondemned()
@@ -178,7 +182,7 @@ func (a *Apply) settle() {
 	a.watch.settle()
 	for _, id := range a.watch.evicted {
 		if at := a.watch.at(id); at != nil && at.table == nowhere && !a.twins[id.Index].left {
-			a.lose(id, at)
+			a.local.lose(id, at)
 		}
 	}
 }
@@ -206,7 +210,7 @@ func (a *Apply) Clear() {
 	on := a.late.on
 	a.late.on, a.late.shown = false, tick.Time{} // at once: what was presented is over
 	if a.watch.mark.goes(a.watch.world) {
-		a.hurry()
+		a.late.hurry()
 		for index := range a.watch.byIndex {
 			a.condemn(uint32(index))
 		}
@@ -246,7 +250,7 @@ func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 		if !a.watch.relocate(at, id) {
 			return ecs.Entity{}, false
 		}
-		a.revisit(id)
+		a.refs.revisit(id)
 	}
 	return a.watch.at(id).entity, true
 }
@@ -276,3 +280,150 @@ func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
 
 // Stats is what Apply has done so far.
 func (a *Apply) Stats() ApplyStats { return a.stats }
+
+// Change is what an [Apply.Run] did to an entity. Rows of the schema are bits
+// of its masks.
+type Change struct {
+	Entity  ecs.Entity     // in the client's world, alive
+	ID      wire.NetworkID // its network id, alike at all ends
+	Rows    snapshot.Mask  // components that have another value than before, or are new
+	Added   snapshot.Mask  // components that were added
+	Removed snapshot.Mask  // components that were removed
+	Spawned bool           // the entity is new
+}
+
+// Changes yields what the last Run did that found something to apply, each
+// entity once, in an order that is of no meaning but the same in every client
+// that received the same. [ApplyStats].Applied tells whether that was the very
+// last Run. Entities that are gone since are left out. An entity field or a
+// target that was filled in or became zero counts as a change of its component;
+// what was put back after game code wrote it does not.
+//
+// The world may be changed while it is used. It allocates nothing.
+func (a *Apply) Changes(yield func(Change) bool) {
+	if !a.watch.mark.goes(a.watch.world) {
+		return
+	}
+	for n := 0; n < len(a.writing.byTable); n++ {
+		for i := 0; i < len(a.writing.byTable[n]); i++ {
+			d := &a.writing.byTable[n][i]
+			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
+				return
+			}
+		}
+	}
+	r := &a.writing.ranges
+	for i := 0; i < len(r.list); i++ {
+		for k := range r.list[i].stretch.Count {
+			if c, ok := a.changed(r.list[i].stretch.Index+k, r.changed(&r.list[i], k)); ok && !yield(c) {
+				return
+			}
+		}
+	}
+	for i := 0; i < len(a.writing.fresh); i++ {
+		if c, ok := a.changed(a.writing.fresh[i].index, a.writing.fresh[i].rows); ok && !yield(c) {
+			return
+		}
+	}
+}
+
+// changed is what became of an entity, if it is still there and something did.
+func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
+	at, tw := &a.watch.byIndex[index], &a.twins[index]
+	if rows == 0 && tw.form == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
+		return Change{}, false
+	}
+	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: index, Generation: at.generation}, Rows: rows}
+	if tw.form != 0 {
+		f := &a.writing.forms[tw.form-1]
+		c.Added, c.Removed, c.Spawned = f.added, f.removed, f.spawned
+	}
+	return c, true
+}
+
+// forgetChanges begins the lists of a run.
+func (a *Apply) forgetChanges() {
+	for i := range a.writing.forms {
+		a.twins[a.writing.forms[i].index].form = 0
+	}
+	a.writing.forget()
+}
+
+// Changed yields the entities of which the last Run that found something to
+// apply added the component T or gave it another value, with what it is now. T
+// is of the schema; of any other type there are none. The pointer is good until
+// the world's entities change. See [Apply.Changes].
+func Changed[T any](a *Apply) iter.Seq2[ecs.Entity, *T] {
+	return func(yield func(ecs.Entity, *T) bool) { eachChanged(a, yield) }
+}
+
+func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
+	if a == nil {
+		return
+	}
+	row := a.watch.schema.RowOf(reflect.TypeFor[T]())
+	if row < 0 {
+		return
+	}
+	for c := range a.Changes {
+		if !c.Rows.Has(row) || !a.alive(c.Entity) {
+			continue
+		}
+		if v := componentOf[T](a.watch.world, c.Entity, a.watch.ids[row]); v != nil && !yield(c.Entity, v) {
+			return
+		}
+	}
+}
+
+// Own says which rows of an entity the client may write itself. From its first write on Apply leaves a row as it is; until
+// then the server's values go on to come, since a new author that has nothing to say must not repeat what it has of the one
+// before. When what the client may write changes, Revert begins anew.
+func (a *Apply) Own(rows func(wire.NetworkID) snapshot.Mask) { a.mine = rows }
+
+// may tells if the client may write a row.
+func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a.mine(id).Has(row) }
+
+// owned is the rows of an entity that the client has written and may write.
+func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
+	if a.mine == nil || int(id.Index) >= len(a.twins) || a.twins[id.Index].authored == 0 {
+		return 0
+	}
+	return a.mine(id) & a.twins[id.Index].authored
+}
+
+// Revert brings an entity up to date in the next Run, whether or not something arrives, also in the rows that the client
+// has written.
+func (a *Apply) Revert(id wire.NetworkID) {
+	if a.watch.at(id) != nil && !a.twins[id.Index].left {
+		a.twins[id.Index].authored = 0
+		a.again = append(a.again, id.Index)
+	}
+}
+
+// Read quantises a component that the client writes, as it is now. Fields that cannot travel keep what lanes has, which is
+// reported once per entity. It is false when the entity is not there, or lacks the component, or the
+// client has not written it yet: it is what arrived.
+func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
+	e, ok := a.Entity(id)
+	if !ok || !a.alive(e) {
+		return false
+	}
+	c := column{id: a.watch.ids[row], plan: a.watch.schema.Plan(row), size: int(a.watch.schema.Plan(row).Size())}
+	if !a.watch.world.Has(e, c.id) || !c.aimAt(a.watch.world, e) {
+		return false
+	}
+	fault := c.plan.Quantise(c.at(0), lanes)
+	c.release()
+	if tw := &a.twins[id.Index]; fault.Reason != wire.NoFault && !tw.faulty {
+		tw.faulty = true
+		a.watch.note(Problem{Kind: kindOf(fault.Reason), Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
+		a.watch.flush()
+	}
+	if tw := &a.twins[id.Index]; !tw.authored.Has(row) {
+		if slices.Equal(lanes, a.replica.Row(id.Index, row)) {
+			return false
+		}
+		tw.authored = tw.authored.With(row)
+	}
+	return true
+}

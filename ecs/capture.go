@@ -1,7 +1,7 @@
 package netecs
 
 import (
-	"reflect"
+	"strconv"
 
 	"github.com/mlange-42/arche/ecs"
 
@@ -88,6 +88,7 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	c.watch.controls = bindControls(w)
 	c.watch.logs = len(c.refs.tables) > 0
 	c.marks = newMarks(schema, c.watch.controls, c.watch.ids)
+	c.marks.Capture, c.refs.Capture, c.pace.Capture, c.group.Capture = c, c, c, c
 	c.watch.unscanned = c.marks.rows
 	for row := range schema.Rows() {
 		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
@@ -119,14 +120,14 @@ func (c *Capture) Run(t tick.Tick) {
 		m.world = false
 	}
 	if len(m.words) > 0 {
-		c.captureMarked()
+		c.marks.captureMarked()
 	}
 	if len(c.pace.late) > 0 {
-		c.captureLate()
+		c.pace.captureLate()
 	}
 	if c.watch.logs { // else nobody names anyone
 		c.seekCopies()
-		c.resolve()
+		c.refs.resolve()
 	}
 	c.watch.trim()
 	if c.along != nil {
@@ -154,20 +155,6 @@ func (c *Capture) rejoin() {
 	c.watch.note(Problem{Kind: WorldReset})
 }
 
-// alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
-func (c *Capture) alwaysDue() snapshot.Mask {
-	if c.marks.checked || len(c.pace.every) > 0 {
-		return 0
-	}
-	return ^(c.refs.naming | c.pace.slow)
-}
-
-// isQuick reports whether a column is of rows that are always due. An entity's rate, which control reads, may be the first of the
-// world and have come in this very run.
-func (c *Capture) isQuick(col *column) bool {
-	return col.control == noControl && len(c.pace.every) == 0 && c.quick.Has(col.row)
-}
-
 // differs captures one component.
 func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool) {
 	if c.isQuick(col) {
@@ -175,7 +162,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 		return true
 	}
 	c.group.table = nil // it may come to have other rows
-	if c.markDecides(id, col) {
+	if c.marks.markDecides(id, col) {
 		return c.marks.has(id, col.row)
 	}
 	if col.control != noControl {
@@ -204,7 +191,7 @@ func (c *Capture) appears(t *table, row, slot int) {
 	if slot < 0 {
 		slot = t.newSlot(c.watch.run)
 	}
-	c.unannounced(id, e, t.rows)
+	c.marks.unannounced(id, e, t.rows)
 	*r = components.Replicated{ID: id, World: c.watch.tag}
 	c.watch.depart(id, at)
 	c.watch.claim(at, t, slot)
@@ -225,97 +212,11 @@ func (c *Capture) passOver(t *table, row, slot int) {
 	}
 }
 
-// captureEntity captures all components of a row, and that it has no others.
-// What it has had before and is not due yet waits.
-func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
-	had := c.store.Mask(id)
-	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
-		c.store.Remove(id, first(gone))
-		c.refs.dropRow(id.Index, first(gone))
-	}
-	for bare := t.bare; bare != 0; bare &= bare - 1 {
-		c.store.Set(id, first(bare), nil)
-	}
-	c.uncontrol(id, t.controls)
-	for i := range t.columns {
-		col := &t.columns[i]
-		if col.control != noControl {
-			c.control(id, col, row)
-		}
-		switch {
-		case col.row < 0:
-		default:
-			c.captureFound(id, col, row, had)
-		}
-	}
-	for i := range t.unscanned {
-		if col := &t.unscanned[i]; col.aimAt(c.watch.world, c.watch.at(id).entity) {
-			c.captureFound(id, col, 0, had)
-			col.release()
-		}
-	}
-}
-
-// captureFound captures a component of an entity that was found.
-func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
-	switch {
-	case !had.Has(col.row):
-		c.captureRow(id, col, row)
-	case c.pace.never(col):
-	case c.pace.due(id, col):
-		c.captureRow(id, col, row)
-	default:
-		c.pace.putOff(id, col.row)
-	}
-}
-
-// captureRow quantises one component into the store, or puts it off until the
-// entities that it names are known.
-func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
-	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
-	if before != nil {
-		copy(lanes, before) // a field that cannot be captured keeps its value
-	} else {
-		copy(lanes, c.blank[col.row])
-	}
-	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
-		c.noteFault(id, col, row, fault)
-	}
-	switch table := c.refs.byRow[col.row]; {
-	case table >= 0:
-		c.refs.wait(id, table, lanes, col.target)
-	case before != nil:
-		c.store.Replace(id, col.row, before, lanes)
-	default:
-		c.store.Set(id, col.row, lanes)
-	}
-}
-
-// noteFault reports the first fault of each kind that a component of an entity has.
-func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.Fault) {
-	known := &c.known[id.Index]
-	kind, told := kindOf(fault.Reason), &known.outOfRange
-	switch kind {
-	case NotFinite:
-		told = &known.notFinite
-	case NoRotation:
-		told = &known.noRotation
-	}
-	if told.Has(col.row) {
-		return
-	}
-	*told = told.With(col.row)
-	c.watch.note(Problem{
-		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
-		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
-	})
-}
-
 // despawnLost despawns the ids that no row has any more.
 func (c *Capture) despawnLost() {
 	for _, id := range c.watch.lost {
 		if at := c.watch.at(id); at != nil && at.stamp != c.watch.run {
-			c.unannounced(id, ecs.Entity{}, 0)
+			c.marks.unannounced(id, ecs.Entity{}, 0)
 			c.store.Despawn(id)
 			c.watch.drop(id)
 			c.refs.drop(id.Index)
@@ -350,3 +251,116 @@ func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 // Release gives back what the capture has registered with the world. The
 // capture is of no use afterwards; entities keep their Replicated.
 func (c *Capture) Release() { c.watch.release() }
+
+// identify says which id an entity has that the scan came upon, given what its
+// Replicated says. The answer hangs on the handle: Arche never gives the same
+// one to two entities of a world's life, so a row whose Replicated names an id
+// is that entity moved, or a copy, and which of the two is known at once.
+func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*place, wire.NetworkID) {
+	own, has := c.watch.holder(e)
+	if r.ID.IsZero() && has {
+		return c.watch.at(own), own
+	}
+	if c.watch.foreign(r) {
+		if has {
+			return c.putBack(OverwrittenReplicated, own, e)
+		}
+		c.watch.noteForeign(e, r.World)
+		return nil, wire.NetworkID{}
+	}
+	if r.ID.IsZero() {
+		return c.spawn(e)
+	}
+	kind := StaleReplicated
+	if at := c.watch.at(r.ID); at != nil {
+		if at.entity == e {
+			return at, r.ID
+		}
+		if !has && !c.watch.stands(at.entity) {
+			return c.watch.hold(r.ID, e), r.ID // the id goes on with the copy
+		}
+		kind = CopiedReplicated
+	}
+	if has {
+		return c.putBack(kind, own, e)
+	}
+	at, id := c.spawn(e)
+	if at != nil {
+		c.watch.note(Problem{Kind: kind, Entity: id, Local: e})
+	}
+	return at, id
+}
+
+// spawn gives a new id to an entity, none when the store is full.
+func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
+	id := c.store.Spawn()
+	if id.IsZero() {
+		if !c.full {
+			c.watch.note(Problem{Kind: StoreFull, Local: e, Detail: strconv.Itoa(c.store.MaxEntities())})
+		}
+		c.full = true
+		return nil, id
+	}
+	c.full = false
+	c.known = extended(c.known, int(id.Index))
+	c.known[id.Index] = faults{}
+	c.pace.begin(id.Index)
+	return c.watch.hold(id, e), id
+}
+
+// putBack keeps the id of an entity whose Replicated was overwritten.
+func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*place, wire.NetworkID) {
+	c.watch.note(Problem{Kind: kind, Entity: own, Local: e})
+	return c.watch.at(own), own
+}
+
+// soughtEach is how many ids are looked at in a capture.
+const soughtEach = 64
+
+// seekCopies looks at some ids, the next ones each time, whether their entity went and a copy came to lie in its place: then
+// whoever names the copy names nobody until that is known, and who named the entity goes on to.
+func (c *Capture) seekCopies() {
+	w := c.watch
+	for range min(soughtEach, len(w.byIndex)) {
+		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
+		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {
+			w.relocate(at, w.idAt(c.sought))
+		}
+	}
+}
+
+// ByMarks makes Run capture what was marked and look at nothing else, so that it costs what was written and not what there
+// is. Game code then says [Mark] for every write, of control components too where they are of the schema, and
+// [Capture.MarkWorld] when entities came, went, gained or lost components, or other control components were written.
+func (c *Capture) ByMarks(on bool) { c.marks.only = on }
+
+// MarkWorld has the next Run look at the whole world after [Capture.ByMarks]. What was written without a mark goes along.
+func (c *Capture) MarkWorld() { c.marks.world = true }
+
+// CheckMarks makes every Run look at the whole world and report, as UnmarkedWrite, what was written without a mark, once for
+// each component of each entity. It still does not travel, until MarkWorld or a mark takes it along. It is for tests: it costs
+// what marks save. It must be called before the first Run.
+func (c *Capture) CheckMarks() { c.marks.checked, c.watch.unscanned = true, 0 }
+
+// Write gives a component of an entity the value that a client wrote. The next Run captures it like what game code writes.
+// It is false when the entity is not there, or lacks the component.
+func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
+	e, ok := c.Entity(id)
+	if !ok {
+		return false
+	}
+	c.marks.mark(e, snapshot.Mask(0).With(row))
+	return write(c.watch.world, e, column{
+		id: c.watch.ids[row], plan: c.watch.schema.Plan(row), size: int(c.watch.schema.Plan(row).Size()),
+	}, lanes)
+}
+
+// write writes one component of an entity.
+func write(w *ecs.World, e ecs.Entity, c column, lanes []uint32) bool {
+	if !w.Has(e, c.id) || !c.aimAt(w, e) {
+		return false
+	}
+	c.write(0, lanes)
+	c.release()
+	return true
+}

@@ -4,12 +4,191 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
+
+// distrust makes the shadow of rows before an end differ where it was not kept: what is there now may be what it says by chance, while
+// the store knows of something in between.
+func (t *table) distrust(end int) {
+	for w, set := range t.marked.stale {
+		for ; set != 0; set &= set - 1 {
+			row := w*64 + bits.TrailingZeros64(set)
+			for i := range t.columns {
+				if c := &t.columns[i]; row < end && c.row >= 0 {
+					c.spoilRow(row)
+				}
+			}
+		}
+	}
+	t.marked.trust()
+}
+
+// aimSeat points all columns at the n-th row of a walk.
+func (t *table) aimSeat(n int) {
+	t.replicas.aimSeat(n)
+	for i := range t.columns {
+		t.columns[i].aimSeat(n)
+	}
+}
+
+// leave forgets the seats from the n-th on.
+func (t *table) leave(n int) {
+	t.replicas.leave(n)
+	for i := range t.columns {
+		t.columns[i].leave(n)
+	}
+}
+
+// table is the shadow of all entities that have exactly the same components.
+//
+// Without a relation they lie in one archetype, row after row, and a slot of
+// the shadow is the row of the same number. With a relation there is one
+// archetype per target, often of one row: rows then have no stable number, and
+// slots are given out by id.
+type table struct {
+	number    int32
+	exact     ecs.MaskFilter
+	filter    ecs.CachedFilter // of exact
+	rows      snapshot.Mask    // replicated components of its entities
+	bare      snapshot.Mask    // those of them without lanes: only their presence replicates
+	replicas  column           // the Replicated column
+	columns   []column         // the components with lanes; before them, in a capture, controls
+	unscanned []column         // captures: components with lanes that are captured by marks alone, which have no shadow
+	controls  uint8            // bit k: its entities have the control component of kind k
+	scattered bool             // one archetype per relation target
+	length    int              // slots in use
+	busy      uint64           // the last scan that found it to hold somebody, or that it came with
+	idle      int32            // where among those that are not looked at, -1 when it is
+	seen      int              // rows counted by the scan
+	stamps    []uint64         // scattered: the scan that last saw the slot
+	stamped   int              // scattered: slots that this scan saw
+	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
+	slots     []int32          // scattered: as many, negative where there was none
+	goal      int              // the column of the relation, negative where that does not replicate
+	familiar  familiar         // captures: rows of which nothing has to be asked
+	marked    markedRows       // captures: those that were marked, while they are gathered
+}
+
+// newTable makes the shadow for a mask and registers its filter with the
+// world, so that finding the archetype costs nothing however many there are.
+func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
+	t := &table{
+		number:    number,
+		exact:     mask.Exclusive(),
+		rows:      b.rows(&mask),
+		replicas:  column{id: b.replicated, row: -1, size: replicatedSize},
+		scattered: hasRelation(w, &mask),
+	}
+	t.filter = w.Cache().Register(&t.exact)
+	for row, id := range b.ids {
+		if !t.rows.Has(row) {
+			continue
+		}
+		plan := b.schema.Plan(row)
+		if plan.Lanes() == 0 {
+			t.bare = t.bare.With(row)
+			continue
+		}
+		_, aimed := plan.Target()
+		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, aimed: aimed, control: b.controls.kind(id)}
+		c.compare = wire.NewRows(c.size)
+		if b.unscanned.Has(row) {
+			t.unscanned = append(t.unscanned, c)
+		} else {
+			t.columns = append(t.columns, c)
+		}
+	}
+	b.controls.columns(w, t, &mask)
+	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.aimed })
+	return t
+}
+
+// open points the columns at the query's present archetype and makes room for slots.
+func (t *table) open(q *ecs.Query, slots int) {
+	t.replicas.aim(q)
+	t.replicas.reserve(slots)
+	for i := range t.columns {
+		t.columns[i].aim(q)
+		t.columns[i].reserve(slots)
+	}
+}
+
+func (t *table) release() {
+	t.replicas.release()
+	for i := range t.columns {
+		t.columns[i].release()
+	}
+}
+
+func (t *table) reserve(slots int) {
+	t.replicas.reserve(slots)
+	for i := range t.columns {
+		t.columns[i].reserve(slots)
+	}
+}
+
+// keepRow copies a whole row into a slot.
+func (t *table) keepRow(row, slot int) {
+	t.replicas.keepRow(row, slot)
+	for i := range t.columns {
+		t.columns[i].keepRow(row, slot)
+	}
+}
+
+// newSlot gives out the next slot of a scattered table.
+func (t *table) newSlot(run uint64) int {
+	slot := t.length
+	t.length++
+	t.reserve(t.length)
+	t.stamps = append(t.stamps[:slot], run)
+	t.stamped++
+	return slot
+}
+
+// stamp notes that a scan saw a slot.
+func (t *table) stamp(slot int, run uint64) {
+	t.stamps[slot] = run
+	t.stamped++
+}
+
+// moveSlot copies a whole slot over another.
+func (t *table) moveSlot(from, to int) {
+	t.replicas.moveSlot(from, to)
+	for i := range t.columns {
+		t.columns[i].moveSlot(from, to)
+	}
+	t.stamps[to] = t.stamps[from]
+}
+
+// column is the column of a schema row, nil when the table has none.
+func (t *table) column(row int) *column {
+	for i := range t.columns {
+		if t.columns[i].row == row {
+			return &t.columns[i]
+		}
+	}
+	for i := range t.unscanned {
+		if t.unscanned[i].row == row {
+			return &t.unscanned[i]
+		}
+	}
+	return nil
+}
+
+// forget empties the shadow. Its memory stays.
+func (t *table) forget() {
+	t.length, t.seen = 0, 0
+	t.stamps = t.stamps[:0]
+	t.marked.trust()
+	t.leave(0)
+}
 
 // column is one component of a table: where the world keeps it while a query
 // is open, and the shadow of what it held before.
@@ -181,4 +360,73 @@ func (c *column) keepRows(rows []int32) {
 		binary.LittleEndian.PutUint64(to, a)
 		binary.LittleEndian.PutUint64(to[size-8:], b)
 	}
+}
+
+// binding says which component of a world each row of the schema is. Component
+// ids are per world and given in the order of first use, so they never travel.
+type binding struct {
+	schema     *snapshot.Schema
+	ids        []ecs.ID // by row
+	replicated ecs.ID
+	relations  snapshot.Mask // rows whose component is a relation
+	unscanned  snapshot.Mask // rows that are captured by marks alone
+	controls   *controls     // nil where control components are not looked at
+}
+
+// bind registers every component of the schema, since Arche cannot register
+// one later while the world is locked.
+func bind(w *ecs.World, schema *snapshot.Schema) binding {
+	b := binding{schema: schema, replicated: ecs.ComponentID[components.Replicated](w)}
+	for row := range schema.Rows() {
+		id := ecs.TypeID(w, schema.Plan(row).Type())
+		b.ids = append(b.ids, id)
+		if info, ok := ecs.ComponentInfo(w, id); ok && info.IsRelation {
+			b.relations = b.relations.With(row)
+		}
+	}
+	return b
+}
+
+// rows are the schema's rows among the components of an Arche mask.
+func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
+	var m snapshot.Mask
+	for row, id := range b.ids {
+		if mask.Get(id) {
+			m = m.With(row)
+		}
+	}
+	return m
+}
+
+// hasRelation reports whether a mask has a relation component of any kind,
+// replicated or not.
+func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
+	for _, id := range ecs.ComponentIDs(w) {
+		if !mask.Get(id) {
+			continue
+		}
+		if info, ok := ecs.ComponentInfo(w, id); ok && info.IsRelation {
+			return true
+		}
+	}
+	return false
+}
+
+// blankLanes are the lanes of a component's zero value.
+func blankLanes(plan *wire.Plan) []uint32 {
+	lanes := make([]uint32, plan.Lanes())
+	plan.Quantise(reflect.New(plan.Type()).UnsafePointer(), lanes)
+	return lanes
+}
+
+// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the rows that
+// are as they were, counted from the first.
+func (c *column) keepRange(slot, n int, same []int32) []int32 {
+	for from := 0; from < n; from += 64 {
+		part := min(64, n-from)
+		live, kept := c.bytes(slot+from, slot+from+part), c.shadow[(slot+from)*c.size:(slot+from+part)*c.size]
+		same = list(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
+		copy(kept, live)
+	}
+	return same
 }

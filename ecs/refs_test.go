@@ -119,10 +119,10 @@ func TestNoRemoteIDReachesArche(t *testing.T) {
 		{Index: 1<<32 - 1, Generation: 1<<32 - 1}, {Index: 1 << 31, Generation: 1}, {Index: snapshot.MaxEntities, Generation: 1},
 		{Index: snapshot.MaxEntities - 1, Generation: 9}, {Index: 2, Generation: 5}, {Index: 2}, {Generation: 1}, {},
 	} {
-		require.Zero(t, a.local(id), "%v", id)
+		require.Zero(t, a.refs.local(id), "%v", id)
 		lanes := []uint32{id.Index, id.Generation, 2, 4}
-		here := a.local(wire.NetworkID{Index: 2, Generation: 4})
-		require.Equal(t, []uint32{0, 0, here.ID(), here.Generation()}, a.resolve(1, 0, lanes))
+		here := a.refs.local(wire.NetworkID{Index: 2, Generation: 4})
+		require.Equal(t, []uint32{0, 0, here.ID(), here.Generation()}, a.refs.resolve(1, 0, lanes))
 	}
 	require.LessOrEqual(t, len(a.refs.to), snapshot.MaxEntities)
 	require.LessOrEqual(t, len(a.refs.links), 2)

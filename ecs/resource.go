@@ -1,11 +1,25 @@
 package netecs
 
 import (
+	"reflect"
+
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
 )
+
+// HasKind reports whether a schema replicates components.Kind, so that clients
+// learn of what kind an entity is.
+func HasKind(schema *snapshot.Schema) bool {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == reflect.TypeFor[components.Kind]() {
+			return true
+		}
+	}
+	return false
+}
 
 // Resource is a replicated singleton, such as the score or the time of day: an
 // entity with the one component T, which is registered like any other. The

@@ -3,6 +3,7 @@ package netecs
 import (
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -82,7 +83,7 @@ func (s *Smooth) Run(at tick.Time) {
 		s.replica, s.lives = a.replica, a.late.lives
 		clear(s.states)
 	}
-	a.vanish(at)
+	a.late.vanish(at)
 	for i := range a.late.departing {
 		if d := &a.late.departing[i]; a.alive(d.entity) {
 			s.show(d.id, &d.state, at)
@@ -151,4 +152,151 @@ func (s *Smooth) exchange(st *smoothState) {
 	if len(s.add)+len(s.rem) > 0 {
 		w.Exchange(st.entity, s.add, s.rem)
 	}
+}
+
+// late is the entities that are gone at the server and still shown, because what is presented lies before their end. Their
+// Replicated has the tag and no id: nobody takes them for new ones, whoever else captures or applies to the world.
+type late struct {
+	*Apply
+	on        bool
+	shown     tick.Time
+	lives     uint32 // Of the world: entities of an earlier one may have the same handles.
+	departing []departing
+	stays     []uint32 // by entity number: 1 + generation of the entity that was kept last
+	names     []lateName
+}
+
+// lateName is an entity field, or the target, of one that is kept. It is followed as long as the one it names is there, as that of
+// an entity with an id is by refs.
+type lateName struct {
+	holder, target ecs.Entity
+	id             wire.NetworkID // of target
+	row, lane      int
+}
+
+// departing is an entity without a network id that is removed when its end is presented.
+type departing struct {
+	id     wire.NetworkID
+	entity ecs.Entity
+	ends   tick.Tick
+	state  smoothState
+}
+
+// linger keeps an entity that was condemned until its end is presented. It says false when that is past already, and
+// where nothing is presented.
+func (l *late) linger(id wire.NetworkID, e ecs.Entity) bool {
+	if !l.on || l.replica == nil || !l.alive(e) {
+		return false
+	}
+	_, ends := l.replica.Latest(id)
+	if ends <= l.shown.Tick {
+		return false
+	}
+	if r := replicatedOf(l.watch.world, e, l.watch.replicated); r != nil {
+		*r = l.gone() // the id may soon be another entity's
+	}
+	l.stays = extended(l.stays, int(e.ID()))
+	l.stays[e.ID()] = e.Generation() + 1
+	l.follow(id.Index, e)
+	l.departing = append(l.departing, departing{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
+	l.unsettled = true
+	return true
+}
+
+// gone is the Replicated of an entity that is kept until its end is presented.
+func (l *late) gone() components.Replicated { return components.Replicated{World: l.watch.tag} }
+
+// has reports whether an entity is kept until its end is presented, or was. No other ever has its handle in this life of the world.
+func (l *late) has(e ecs.Entity) bool {
+	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == e.Generation()+1
+}
+
+// forget is for a new life of the world, and for when nothing is kept any more.
+func (l *late) forget() {
+	l.departing, l.names = l.departing[:0], l.names[:0]
+	clear(l.stays)
+}
+
+// remain looks at the Replicated of an entity that is kept, which game code may have written.
+func (l *late) remain(r *components.Replicated, e ecs.Entity) {
+	if *r != l.gone() {
+		l.watch.note(Problem{Kind: OverwrittenReplicated, Local: e})
+		*r, l.unsettled = l.gone(), true
+	}
+}
+
+// follow notes whom the rows of an entity name that is about to lose its id.
+func (l *late) follow(index uint32, e ecs.Entity) {
+	if int(index) >= len(l.refs.from) {
+		return
+	}
+	for n := l.refs.from[index]; n != 0; n = l.refs.links[n-1].sibling {
+		if k := &l.refs.links[n-1]; !k.target.IsZero() {
+			l.names = append(l.names, lateName{
+				holder: e, target: l.refs.local(k.target), id: k.target, row: int(k.row), lane: int(k.lane),
+			})
+		}
+	}
+}
+
+// unname makes those fields of entities that are kept name nobody whose entity is not there any more.
+func (l *late) unname() {
+	kept := l.names[:0]
+	for _, n := range l.names {
+		switch {
+		case !l.alive(n.holder):
+		case n.target.IsZero() || l.refs.local(n.id) != n.target:
+			l.clearName(n)
+		default:
+			kept = append(kept, n)
+		}
+	}
+	l.names = kept
+}
+
+// clearName makes one field name nobody.
+func (l *late) clearName(n lateName) {
+	w, plan := l.watch.world, l.watch.schema.Plan(n.row)
+	c := column{id: l.watch.ids[n.row], plan: plan, size: int(plan.Size())}
+	if !w.Has(n.holder, c.id) {
+		return // game code has removed it
+	}
+	if lane, aimed := plan.Target(); aimed && lane == n.lane {
+		if !w.Relations().Get(n.holder, c.id).IsZero() {
+			l.unsettled = true
+			w.Relations().Set(n.holder, c.id, ecs.Entity{})
+		}
+		return
+	}
+	if c.aimAt(w, n.holder) {
+		c.clearHandle(n.lane, l.refs.lanes)
+		c.release()
+	}
+}
+
+// vanish removes the entities whose end is presented.
+func (l *late) vanish(at tick.Time) {
+	l.shown = at
+	kept := l.departing[:0]
+	for _, d := range l.departing {
+		if d.ends > at.Tick {
+			kept = append(kept, d)
+			continue
+		}
+		l.condemned = append(l.condemned, condemned{id: d.id, entity: d.entity})
+	}
+	l.departing = kept
+	if len(l.condemned) > 0 {
+		l.running = true
+		l.removeCondemned()
+		l.running = false
+	}
+}
+
+// hurry condemns at once what is still shown.
+func (l *late) hurry() {
+	for _, d := range l.departing {
+		l.condemned = append(l.condemned, condemned{id: d.id, entity: d.entity})
+	}
+	l.departing = l.departing[:0]
 }

@@ -38,28 +38,28 @@ func (r *ranges) dissolve(indexes []uint32) []uint32 {
 
 // listRange lists the first of count entities as one range and returns how many they are. It returns 0 if the first has to be
 // looked at by itself.
-func (a *Apply) listRange(index, count uint32) uint32 {
-	if plain.On || a.apart || a.unsettled {
+func (w *writing) listRange(index, count uint32) uint32 {
+	if plain.On || w.apart || w.unsettled {
 		return 0
 	}
-	s, ok := a.replica.Stretch(index, count)
-	places := a.watch.byIndex
-	if !ok || int(index) >= len(places) || s.Mask&a.aims.rows != 0 {
+	s, ok := w.replica.Stretch(index, count)
+	places := w.watch.byIndex
+	if !ok || int(index) >= len(places) || s.Mask&w.aims.rows != 0 {
 		return 0
 	}
 	first := &places[index]
-	if first.table == nowhere || a.watch.tables[first.table].scattered {
+	if first.table == nowhere || w.watch.tables[first.table].scattered {
 		return 0
 	}
-	r := &a.writing.ranges
+	r := &w.ranges
 	r.slots = extended(r.slots, len(places)-1)
 	slot, n := first.slot, uint32(0)
 	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
-		at, tw := &places[i], &a.twins[i]
-		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == a.run {
+		at, tw := &places[i], &w.twins[i]
+		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == w.run {
 			break
 		}
-		tw.listed = a.run
+		tw.listed = w.run
 		r.slots[i] = at.slot
 		if slot >= 0 && at.slot != slot+int32(n) {
 			slot = -1
@@ -78,18 +78,18 @@ func (tw *twin) calm(rows snapshot.Mask) bool {
 }
 
 // writeRanges writes the entities that are listed as ranges.
-func (a *Apply) writeRanges() {
-	list := a.writing.ranges.list
+func (w *writing) writeRanges() {
+	list := w.ranges.list
 	for i := 0; i < len(list); {
-		t := a.watch.tables[list[i].table]
-		query := &a.watch.query
-		*query = a.watch.world.Query(&t.filter)
+		t := w.watch.tables[list[i].table]
+		query := &w.watch.query
+		*query = w.watch.world.Query(&t.filter)
 		query.Next()
 		t.open(query, 0)
 		for ; i < len(list) && list[i].table == t.number; i++ {
 			for k := range t.columns {
 				if c := &t.columns[k]; c.row >= 0 && list[i].stretch.Mask.Has(c.row) {
-					a.writeRange(c, &list[i])
+					w.writeRange(c, &list[i])
 				}
 			}
 		}
@@ -99,21 +99,21 @@ func (a *Apply) writeRanges() {
 }
 
 // writeRange writes one component of the entities of a range.
-func (a *Apply) writeRange(c *column, d *tableRange) {
-	r, s, n := &a.writing.ranges, &d.stretch, int(d.stretch.Count)
-	a.stats.Rows += uint64(n)
+func (w *writing) writeRange(c *column, d *tableRange) {
+	r, s, n := &w.ranges, &d.stretch, int(d.stretch.Count)
+	w.stats.Rows += uint64(n)
 	r.same = r.same[:0]
-	lanes := a.replica.Lanes(s.Tick)
+	lanes := w.replica.Lanes(s.Tick)
 	if lanes == nil {
 		for k := range s.Count {
-			if lanes := a.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
+			if lanes := w.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
 				r.same = append(r.same, int32(k))
 			}
 		}
 		r.change(d, c.row)
 		return
 	}
-	first, end := a.replica.Place(s.Mask, c.row)
+	first, end := w.replica.Place(s.Mask, c.row)
 	lanes = lanes[int(s.First)+first:]
 	done := 0
 	if c.plain && d.slot >= 0 {
@@ -135,18 +135,6 @@ func (a *Apply) writeRange(c *column, d *tableRange) {
 		}
 	}
 	r.change(d, c.row)
-}
-
-// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the rows that
-// are as they were, counted from the first.
-func (c *column) keepRange(slot, n int, same []int32) []int32 {
-	for from := 0; from < n; from += 64 {
-		part := min(64, n-from)
-		live, kept := c.bytes(slot+from, slot+from+part), c.shadow[(slot+from)*c.size:(slot+from+part)*c.size]
-		same = list(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
-		copy(kept, live)
-	}
-	return same
 }
 
 // slot returns the slot of the k-th entity of a range.

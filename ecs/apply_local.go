@@ -6,25 +6,28 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// localChanges handles what game code did to a client's world.
+type localChanges struct{ *Apply }
+
 // This file is what Apply does about what game code did to a client's world.
 
 // differs puts back a component that game code wrote.
-func (a *Apply) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
-	a.restore(id, c, row, c, slot)
+func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
+	l.restore(id, c, row, c, slot)
 	return true
 }
 
 // differ leaves each row to differs: there are few.
-func (a *Apply) differ(*table, *column, []int32) bool { return false }
+func (l *localChanges) differ(*table, *column, []int32) bool { return false }
 
 // restore compares a row with what was applied, which is a slot of a shadow,
 // and puts the server's value back if a field that travels is another.
-func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
-	tw := &a.twins[id.Index]
+func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
+	tw := &l.twins[id.Index]
 	if c.row < 0 || !tw.mask.Has(c.row) {
 		return // game code's own component
 	}
-	if a.may(id, c.row) {
+	if l.may(id, c.row) {
 		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
 			tw.authored = tw.authored.With(c.row)
 		}
@@ -32,15 +35,15 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 	}
 	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
 	strayed := c.aimed && applied.aimed && c.target != applied.targets[slot]
-	if equal && !strayed || a.replica.Entity(id.Index).ID != id {
+	if equal && !strayed || l.replica.Entity(id.Index).ID != id {
 		return
 	}
-	lanes := a.value(id.Index, c.row)
+	lanes := l.refs.value(id.Index, c.row)
 	if lanes == nil {
 		return
 	}
-	if a.refs.rows.Has(c.row) { // whom it names may come or go in this run
-		c.takeBack(row, applied, slot, a.refs.lanes)
+	if l.refs.rows.Has(c.row) { // whom it names may come or go in this run
+		c.takeBack(row, applied, slot, l.refs.lanes)
 	} else {
 		c.write(row, lanes)
 	}
@@ -49,21 +52,21 @@ func (a *Apply) restore(id wire.NetworkID, c *column, row int, applied *column, 
 	}
 	if strayed { // it is set when the world is unlocked; the shadow keeps what was applied
 		c.target = applied.targets[slot]
-		a.again = append(a.again, id.Index)
+		l.again = append(l.again, id.Index)
 		if equal {
 			field = "target"
 		}
 	}
-	a.restored(id, c, field)
+	l.restored(id, c, field)
 }
 
 // restored notes that client code wrote a component and that it was put back.
-func (a *Apply) restored(id wire.NetworkID, c *column, field string) {
-	a.stats.Restored++
-	if tw := &a.twins[id.Index]; !tw.restored {
+func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
+	l.stats.Restored++
+	if tw := &l.twins[id.Index]; !tw.restored {
 		tw.restored = true
-		a.watch.note(Problem{
-			Kind: LocalWriteRestored, Entity: id, Local: a.watch.at(id).entity,
+		l.watch.note(Problem{
+			Kind: LocalWriteRestored, Entity: id, Local: l.watch.at(id).entity,
 			Component: c.plan.Name(), Field: field,
 		})
 	}
@@ -71,111 +74,111 @@ func (a *Apply) restored(id wire.NetworkID, c *column, field string) {
 
 // appears looks at an entity that is new, was moved, or whose Replicated was
 // written.
-func (a *Apply) appears(t *table, row, _ int) {
-	e := a.watch.entityAt(t, row)
+func (l *localChanges) appears(t *table, row, _ int) {
+	e := l.watch.entityAt(t, row)
 	r := t.replicas.replicated(row)
-	if a.late.has(e) {
-		a.remain(r, e)
+	if l.late.has(e) {
+		l.late.remain(r, e)
 		return
 	}
-	id, ours := a.watch.holder(e)
-	named := a.watch.at(r.ID) != nil && r.World == a.watch.tag
+	id, ours := l.watch.holder(e)
+	named := l.watch.at(r.ID) != nil && r.World == l.watch.tag
 	switch {
-	case ours && *r == components.Replicated{ID: id, World: a.watch.tag}:
+	case ours && *r == components.Replicated{ID: id, World: l.watch.tag}:
 	case ours && named:
-		a.watch.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
+		l.watch.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
 	case ours:
-		a.watch.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
-	case r.World != a.watch.tag:
+		l.watch.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
+	case r.World != l.watch.tag:
 		switch {
 		case !r.ID.IsZero():
-			a.watch.noteForeign(e, r.World)
-		case r.World == 0 && !a.watch.mark.captured(): // else others keep it, or a server of this world will take it
-			a.watch.noteStrange(LocalReplicated, e)
+			l.watch.noteForeign(e, r.World)
+		case r.World == 0 && !l.watch.mark.captured(): // else others keep it, or a server of this world will take it
+			l.watch.noteStrange(LocalReplicated, e)
 		}
 		return
 	case named:
-		a.watch.noteStrange(CopiedReplicated, e)
+		l.watch.noteStrange(CopiedReplicated, e)
 	default:
-		a.watch.noteStrange(StaleReplicated, e)
+		l.watch.noteStrange(StaleReplicated, e)
 	}
-	a.unsettled = true
+	l.unsettled = true
 	if !ours {
 		*r = components.Replicated{}
 		return
 	}
-	*r = components.Replicated{ID: id, World: a.watch.tag}
-	a.moved(id, t, row)
+	*r = components.Replicated{ID: id, World: l.watch.tag}
+	l.moved(id, t, row)
 }
 
 // moved looks at an entity of ours whose row is not where it was: game code
 // added or removed components, or removed another entity.
-func (a *Apply) moved(id wire.NetworkID, t *table, row int) {
-	at, tw := a.watch.at(id), &a.twins[id.Index]
-	at.stamp = a.watch.run
-	a.watch.depart(id, at)
+func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
+	at, tw := l.watch.at(id), &l.twins[id.Index]
+	at.stamp = l.watch.run
+	l.watch.depart(id, at)
 	if tw.left { // its Replicated was removed, and now is back
 		tw.left = false
-		a.again = append(a.again, id.Index)
-		a.revisit(id)
+		l.again = append(l.again, id.Index)
+		l.refs.revisit(id)
 	}
 	for m := tw.mask &^ tw.gone &^ t.rows; m != 0; m &= m - 1 {
 		tw.gone = tw.gone.With(first(m))
-		a.watch.note(Problem{
+		l.watch.note(Problem{
 			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
-			Component: a.watch.schema.Plan(first(m)).Name(),
+			Component: l.watch.schema.Plan(first(m)).Name(),
 		})
 	}
 	if back := tw.gone & t.rows; back != 0 {
 		tw.gone &^= back
 		tw.out &^= back
-		a.again = append(a.again, id.Index)
+		l.again = append(l.again, id.Index)
 	}
 	if tw.out != 0 && !t.scattered { // game code removed the relation that was in the way of the server's
-		a.again = append(a.again, id.Index)
+		l.again = append(l.again, id.Index)
 	}
 	if at.table == nowhere {
-		a.noteAdded(id, at, t.rows&^tw.mask)
+		l.noteAdded(id, at, t.rows&^tw.mask)
 		return
 	}
-	before := a.watch.tables[at.table]
-	a.noteAdded(id, at, t.rows&^tw.mask&^before.rows)
+	before := l.watch.tables[at.table]
+	l.noteAdded(id, at, t.rows&^tw.mask&^before.rows)
 	for i := range t.columns {
 		c := &t.columns[i]
 		if applied := before.column(c.row); applied != nil {
-			a.restore(id, c, row, applied, int(at.slot))
+			l.restore(id, c, row, applied, int(at.slot))
 		}
 	}
 }
 
 // noteAdded notes the replicated components that game code added to an entity.
-func (a *Apply) noteAdded(id wire.NetworkID, at *place, rows snapshot.Mask) {
+func (l *localChanges) noteAdded(id wire.NetworkID, at *place, rows snapshot.Mask) {
 	for ; rows != 0; rows &= rows - 1 {
-		a.watch.note(Problem{
+		l.watch.note(Problem{
 			Kind: LocallyAddedComponent, Entity: id, Local: at.entity,
-			Component: a.watch.schema.Plan(first(rows)).Name(),
+			Component: l.watch.schema.Plan(first(rows)).Name(),
 		})
 	}
 }
 
 // noticeLost notes the entities that game code removed, or took the Replicated of.
-func (a *Apply) noticeLost() {
-	for _, id := range a.watch.lost {
-		if at := a.watch.at(id); at != nil && at.stamp != a.watch.run {
+func (l *localChanges) noticeLost() {
+	for _, id := range l.watch.lost {
+		if at := l.watch.at(id); at != nil && at.stamp != l.watch.run {
 			at.table = nowhere
-			a.unsettled = true
-			a.lose(id, at)
+			l.unsettled = true
+			l.lose(id, at)
 		}
 	}
 }
 
 // lose notes that game code took an entity away.
-func (a *Apply) lose(id wire.NetworkID, at *place) {
-	a.twins[id.Index].left = true
-	a.revisit(id)
+func (l *localChanges) lose(id wire.NetworkID, at *place) {
+	l.twins[id.Index].left = true
+	l.refs.revisit(id)
 	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
-	if a.alive(at.entity) {
+	if l.alive(at.entity) {
 		p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
 	}
-	a.watch.note(p)
+	l.watch.note(p)
 }

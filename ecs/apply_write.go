@@ -10,6 +10,7 @@ import (
 
 // writing lists the entities whose values a run writes, and keeps what changed for [Apply.Changes].
 type writing struct {
+	*Apply
 	byTable  [][]due  // by table number: entities with rows in it
 	homeless []uint32 // indexes of entities whose place is not known yet
 	fresh    []due    // entities that were created with their values
@@ -49,43 +50,42 @@ func (w *writing) forget() {
 }
 
 // list notes that an entity's rows are to be written, once a run.
-func (a *Apply) list(index uint32, at *place, tw *twin) {
-	if tw.listed == a.run {
+func (w *writing) list(index uint32, at *place, tw *twin) {
+	if tw.listed == w.run {
 		return
 	}
-	tw.listed = a.run
-	if tw.mask&a.aims.rows != 0 {
-		a.aims.list = append(a.aims.list, index)
+	tw.listed = w.run
+	if tw.mask&w.aims.rows != 0 {
+		w.aims.list = append(w.aims.list, index)
 	}
-	if at.table == nowhere || a.unsettled {
-		a.writing.homeless = append(a.writing.homeless, index)
+	if at.table == nowhere || w.unsettled {
+		w.homeless = append(w.homeless, index)
 		return
 	}
-	a.listInTable(index, at, tw)
+	w.listInTable(index, at, tw)
 }
 
 // listInTable puts an entity on the list of its table.
-func (a *Apply) listInTable(index uint32, at *place, tw *twin) {
-	w := &a.writing
+func (w *writing) listInTable(index uint32, at *place, tw *twin) {
 	if int(at.table) >= len(w.byTable) {
-		w.byTable = extended(w.byTable, len(a.watch.tables)-1)
+		w.byTable = extended(w.byTable, len(w.watch.tables)-1)
 	}
 	d := due{index: index, slot: at.slot, has: tw.mask}
 	if tw.authored != 0 {
-		d.has &^= a.owned(wire.NetworkID{Index: index, Generation: at.generation})
+		d.has &^= w.owned(wire.NetworkID{Index: index, Generation: at.generation})
 	}
 	w.byTable[at.table] = append(w.byTable[at.table], d)
 }
 
 // listChanged lists what the replica received.
-func (a *Apply) listChanged() {
-	for _, span := range a.replica.ChangedSpans() {
+func (w *writing) listChanged() {
+	for _, span := range w.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
-			if n := a.listRange(index, end-index); n > 0 {
+			if n := w.listRange(index, end-index); n > 0 {
 				index += n
 				continue
 			}
-			a.updateEntity(index)
+			w.updateEntity(index)
 			index++
 		}
 	}
@@ -93,8 +93,7 @@ func (a *Apply) listChanged() {
 
 // settleLists makes the places of what is listed good after a change of
 // structure, when rows may lie anywhere.
-func (a *Apply) settleLists() {
-	w := &a.writing
+func (w *writing) settleLists() {
 	for t := range w.byTable {
 		for _, d := range w.byTable[t] {
 			w.homeless = append(w.homeless, d.index)
@@ -102,15 +101,15 @@ func (a *Apply) settleLists() {
 		w.byTable[t] = w.byTable[t][:0]
 	}
 	w.homeless = w.ranges.dissolve(w.homeless)
-	a.settle()
+	w.settle()
 	for _, index := range w.homeless {
-		at, tw := &a.watch.byIndex[index], &a.twins[index]
+		at, tw := &w.watch.byIndex[index], &w.twins[index]
 		if at.table != nowhere {
-			a.listInTable(index, at, tw)
+			w.listInTable(index, at, tw)
 			continue
 		}
 		if !tw.left && at.generation != 0 { // a listener removed what was just created
-			a.lose(wire.NetworkID{Index: index, Generation: at.generation}, at)
+			w.local.lose(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
 	w.homeless = w.homeless[:0]
@@ -118,53 +117,53 @@ func (a *Apply) settleLists() {
 
 // writeAll writes the rows of the entities that are listed. The shadow follows,
 // so that only changes of structure need more than what is written.
-func (a *Apply) writeAll() {
-	settled := !a.unsettled
-	if !settled || len(a.writing.homeless) > 0 {
-		a.unsettled = true
-		a.settleLists()
+func (w *writing) writeAll() {
+	settled := !w.unsettled
+	if !settled || len(w.homeless) > 0 {
+		w.unsettled = true
+		w.settleLists()
 	}
-	if !a.watch.mark.goes(a.watch.world) {
-		a.writing.forget() // a listener has reset the world
+	if !w.watch.mark.goes(w.watch.world) {
+		w.forget() // a listener has reset the world
 		return
 	}
-	a.writing.guard = a.watch.world.Query(&a.watch.everything)
-	for n := range a.writing.byTable {
-		list := a.writing.byTable[n]
+	w.guard = w.watch.world.Query(&w.watch.everything)
+	for n := range w.byTable {
+		list := w.byTable[n]
 		if len(list) == 0 {
 			continue
 		}
 		for i := range list { // what changed before the writing
-			tw := &a.twins[list[i].index]
+			tw := &w.twins[list[i].index]
 			list[i].rows, tw.changed = tw.changed, 0
 		}
-		if t := a.watch.tables[n]; t.scattered {
-			a.writeScattered(t, list)
+		if t := w.watch.tables[n]; t.scattered {
+			w.writeScattered(t, list)
 		} else {
-			a.writing.byTable[n] = a.writeTable(t, list, settled)
+			w.byTable[n] = w.writeTable(t, list, settled)
 		}
 	}
-	if len(a.writing.ranges.list) > 0 {
-		a.writeRanges()
+	if len(w.ranges.list) > 0 {
+		w.writeRanges()
 	}
-	a.writing.guard.Close()
+	w.guard.Close()
 }
 
 // writeTable writes into a table that is one archetype, column by column. It
 // returns the list without those that are not there, if there may be such.
-func (a *Apply) writeTable(t *table, list []due, sure bool) []due {
-	query := &a.watch.query
-	*query = a.watch.world.Query(&t.filter)
+func (w *writing) writeTable(t *table, list []due, sure bool) []due {
+	query := &w.watch.query
+	*query = w.watch.world.Query(&t.filter)
 	if !query.Next() {
 		return list[:0]
 	}
 	t.open(query, 0)
 	if !sure {
-		list = a.present(t, list, query.Count())
+		list = w.present(t, list, query.Count())
 	}
 	for i := range t.columns {
 		if c := &t.columns[i]; c.row >= 0 { // else it is of no row of the schema, and not ours
-			a.writeColumn(c, list)
+			w.writeColumn(c, list)
 		}
 	}
 	t.release()
@@ -174,11 +173,11 @@ func (a *Apply) writeTable(t *table, list []due, sure bool) []due {
 
 // present are those of a list whose row is where the places say. A listener may
 // have taken an entity away.
-func (a *Apply) present(t *table, list []due, length int) []due {
+func (w *writing) present(t *table, list []due, length int) []due {
 	kept := list[:0]
 	for _, d := range list {
-		id := wire.NetworkID{Index: d.index, Generation: a.watch.byIndex[d.index].generation}
-		if int(d.slot) < length && *t.replicas.replicated(int(d.slot)) == (components.Replicated{ID: id, World: a.watch.tag}) {
+		id := wire.NetworkID{Index: d.index, Generation: w.watch.byIndex[d.index].generation}
+		if int(d.slot) < length && *t.replicas.replicated(int(d.slot)) == (components.Replicated{ID: id, World: w.watch.tag}) {
 			kept = append(kept, d)
 		}
 	}
@@ -187,15 +186,15 @@ func (a *Apply) present(t *table, list []due, length int) []due {
 
 // writeColumn writes one component of the entities of a list. One has no lanes when a listener of the game has received its end
 // meanwhile.
-func (a *Apply) writeColumn(c *column, list []due) {
+func (w *writing) writeColumn(c *column, list []due) {
 	bit := snapshot.Mask(0).With(c.row)
 	for i := range list {
 		d := &list[i]
 		if d.has&bit == 0 {
 			continue
 		}
-		if lanes := a.value(d.index, c.row); lanes != nil {
-			a.stats.Rows++
+		if lanes := w.refs.value(d.index, c.row); lanes != nil {
+			w.stats.Rows++
 			if c.put(int(d.slot), int(d.slot), lanes) {
 				d.rows |= bit
 			}
@@ -204,48 +203,25 @@ func (a *Apply) writeColumn(c *column, list []due) {
 }
 
 // writeScattered writes into a table of many archetypes, entity by entity.
-func (a *Apply) writeScattered(t *table, list []due) {
+func (w *writing) writeScattered(t *table, list []due) {
 	for i := range list {
 		d := &list[i]
-		at := &a.watch.byIndex[d.index]
+		at := &w.watch.byIndex[d.index]
 		id := wire.NetworkID{Index: d.index, Generation: at.generation}
-		if int(d.slot) >= t.length || !a.watch.wears(at.entity, id) {
+		if int(d.slot) >= t.length || !w.watch.wears(at.entity, id) {
 			continue
 		}
 		for j := range t.columns {
 			c := &t.columns[j]
-			lanes := a.value(d.index, c.row)
-			if lanes == nil || !d.has.Has(c.row) || !c.aimAt(a.watch.world, at.entity) {
+			lanes := w.refs.value(d.index, c.row)
+			if lanes == nil || !d.has.Has(c.row) || !c.aimAt(w.watch.world, at.entity) {
 				continue
 			}
-			a.stats.Rows++
+			w.stats.Rows++
 			if c.put(0, int(d.slot), lanes) {
 				d.rows = d.rows.With(c.row)
 			}
 			c.release()
 		}
 	}
-}
-
-// value is what the lanes of a row are in this world: those that came, with
-// the entities of this world in entity fields. Nil when there is no such row.
-func (a *Apply) value(index uint32, row int) []uint32 {
-	lanes := a.replica.Row(index, row)
-	if lanes == nil || !a.refs.rows.Has(row) {
-		return lanes
-	}
-	return a.resolve(index, row, lanes)
-}
-
-// kept is a component in the shadow, nil when it is in none.
-func (w *watch) kept(at *place, row int) []byte {
-	if at == nil || at.table == nowhere {
-		return nil
-	}
-	t := w.tables[at.table]
-	c := t.column(row)
-	if c == nil || int(at.slot) >= t.length {
-		return nil
-	}
-	return c.shadow[int(at.slot)*c.size : (int(at.slot)+1)*c.size]
 }

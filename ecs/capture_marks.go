@@ -1,0 +1,332 @@
+package netecs
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// marks are what game code said that it wrote, since the capture before. Each row of each entity is in them once, however
+// often it was said, so they never hold more than there are entities.
+type marks struct {
+	*Capture
+	rows    snapshot.Mask   // that are captured by marks alone
+	only    bool            // so is everything; see Capture.ByMarks
+	checked bool            // see Capture.CheckMarks
+	world   bool            // MarkWorld was called
+	byIndex []snapshot.Mask // by network index: which rows
+	set     []uint64        // bits: the indexes that have any
+	words   []uint32        // of set, those that are not zero
+	tables  []*table        // of which rows are gathered
+	strays  []stray         // what is not captured with its table
+}
+
+func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
+	m := marks{world: true}
+	for row := range schema.Rows() {
+		// Control components are obeyed at once, whatever the options say.
+		if schema.Options(row).Marked && controls.kind(ids[row]) == noControl {
+			m.rows = m.rows.With(row)
+		}
+	}
+	return m
+}
+
+// forget drops all marks. The world is to be looked at.
+func (m *marks) forget() {
+	for _, w := range m.words {
+		m.set[w] = 0
+	}
+	clear(m.byIndex)
+	m.words, m.world = m.words[:0], true
+}
+
+// has reports whether a row was marked.
+func (m *marks) has(id wire.NetworkID, row int) bool {
+	return int(id.Index) < len(m.byIndex) && m.byIndex[id.Index].Has(row)
+}
+
+// Mark says that game code wrote component T of an entity, which the next Run captures as it is then. It is needed for
+// components with [snapshot.RowOptions].Marked and, after [Capture.ByMarks], for all; for others it changes nothing. An
+// entity that no Run has seen needs none: it is captured whole. Mark may be called while the world is locked. For
+// a T that is not of the schema it does nothing. To mark many entities, a [Marker] is quicker.
+func Mark[T any](c *Capture, e ecs.Entity) {
+	if row := c.watch.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
+		c.marks.mark(e, snapshot.Mask(0).With(row))
+	}
+}
+
+// Marker marks components that are written together, see [Mark].
+type Marker struct{ rows snapshot.Mask }
+
+// NewMarker returns one for components of a schema. It panics for one that is not of it.
+func NewMarker(schema *snapshot.Schema, components ...generic.Comp) (m Marker) {
+	for _, t := range components {
+		row := schema.RowOf(t)
+		if row < 0 {
+			panic(fmt.Sprintf("netecs: a Marker of %v, which is not replicated: register it with netcode.Replicate", t))
+		}
+		m.rows = m.rows.With(row)
+	}
+	return m
+}
+
+// Mark is [Mark] for the Marker's components, of a capture with its schema. What of them the entity does not have is ignored.
+func (m Marker) Mark(c *Capture, e ecs.Entity) { c.marks.mark(e, m.rows) }
+
+// mark notes that rows of an entity were written.
+func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
+	id, ok := m.watch.holder(e)
+	if !ok {
+		return
+	}
+	m, w := &m.marks, id.Index/64
+	if int(id.Index) >= len(m.byIndex) {
+		m.byIndex = extended(m.byIndex, int(id.Index))
+		m.set = extended(m.set, int(w))
+	}
+	if m.set[w] == 0 {
+		m.words = append(m.words, w)
+	}
+	m.set[w] |= 1 << (id.Index % 64)
+	m.byIndex[id.Index] |= rows
+}
+
+// markDecides reports whether a scan leaves a component that differs to its mark, and reports one that has none. Without the
+// check nobody would have looked: MarkWorld still finds it.
+func (m *marks) markDecides(id wire.NetworkID, col *column) bool {
+	if !m.checked || col.row < 0 || !(m.only && !m.world) && !m.rows.Has(col.row) {
+		return false
+	}
+	if !m.has(id, col.row) && !m.known[id.Index].unmarked.Has(col.row) {
+		m.known[id.Index].unmarked = m.known[id.Index].unmarked.With(col.row)
+		m.watch.note(Problem{
+			Kind: UnmarkedWrite, Entity: id, Local: m.watch.at(id).entity, Component: col.plan.Name(),
+		})
+	}
+	return true
+}
+
+// unannounced tells of an entity that came, went or has other components, which MarkWorld did not say.
+func (m *marks) unannounced(id wire.NetworkID, e ecs.Entity, now snapshot.Mask) {
+	if m.only && m.checked && !m.world && now != m.store.Mask(id) {
+		m.watch.note(Problem{Kind: UnmarkedWrite, Entity: id, Local: e})
+	}
+}
+
+// markedRows is the marked entities of a table that is one archetype, in ascending order of their indexes.
+type markedRows struct {
+	slots    []int32
+	ids      []wire.NetworkID
+	rows     []snapshot.Mask // of each, which were marked and are quick
+	any, all snapshot.Mask   // of one of them, of all
+	quick    snapshot.Mask   // rows of the table that are captured with others
+	begun    bool            // something of the table was marked
+	stale    []uint64        // bits: slots whose shadow is not what the store has, since no scan looked at them
+}
+
+// stray is marked rows of an entity that are captured by themselves.
+type stray struct {
+	id   wire.NetworkID
+	rows snapshot.Mask
+}
+
+// captureMarked captures the rows that were marked: what is quick column by column, as a scan does, and the rest row by row.
+func (m *marks) captureMarked() {
+	slices.Sort(m.words) // game code has an order of its own, and the store's memory another
+	for _, w := range m.words {
+		for set := m.set[w]; set != 0; set &= set - 1 {
+			index := w*64 + uint32(bits.TrailingZeros64(set))
+			m.gather(index, m.byIndex[index])
+			m.byIndex[index] = 0
+		}
+		m.set[w] = 0
+	}
+	m.words = m.words[:0]
+	m.captureStrays() // first: a control component may be among them, which the others obey
+	for _, t := range m.tables {
+		m.captureGathered(t)
+	}
+	m.tables = m.tables[:0]
+	m.captureStrays()
+}
+
+// gather adds the marked rows of an index to those of its table.
+func (m *marks) gather(index uint32, rows snapshot.Mask) {
+	at, m := &m.watch.byIndex[index], &m.marks
+	if at.generation == 0 || at.table == nowhere {
+		return
+	}
+	id, t := wire.NetworkID{Index: index, Generation: at.generation}, m.watch.tables[at.table]
+	g := &t.marked
+	if !g.begun && !t.scattered {
+		g.begun, g.quick, g.any, g.all = true, m.quickOf(t), 0, t.rows
+		m.tables = append(m.tables, t)
+	}
+	if slow := rows &^ g.quick; slow != 0 {
+		m.strays = append(m.strays, stray{id, slow})
+	}
+	if rows &= g.quick; rows != 0 {
+		g.slots, g.ids, g.rows = append(g.slots, at.slot), append(g.ids, id), append(g.rows, rows)
+		g.any, g.all = g.any|rows, g.all&rows
+	}
+}
+
+// quickOf is the rows of a table's columns that are quick.
+func (m *marks) quickOf(t *table) (quick snapshot.Mask) {
+	for _, columns := range [2][]column{t.columns, t.unscanned} {
+		for i := range columns {
+			if col := &columns[i]; col.row >= 0 && !col.aimed && !m.apart && m.isQuick(col) {
+				quick = quick.With(col.row)
+			}
+		}
+	}
+	return quick
+}
+
+// captureGathered captures what was gathered of a table. Where no scan has kept the shadow, that stays as it was until one comes.
+func (m *marks) captureGathered(t *table) {
+	w, g := m.watch, &t.marked
+	g.begun = false
+	if len(g.ids) == 0 {
+		return
+	}
+	w.query = w.world.Query(&t.filter)
+	if m.settleGathered(t); len(g.ids) > 0 {
+		w.query.Next()
+		for _, columns := range [2][]column{t.columns, t.unscanned} {
+			for i := range columns {
+				if col := &columns[i]; col.row >= 0 && g.any.Has(col.row) {
+					col.aim(&w.query)
+					m.captureMarkedColumn(t, col)
+					col.release()
+				}
+			}
+		}
+	}
+	w.query.Close()
+	if !m.looked {
+		g.leave(t.length)
+	}
+	g.slots, g.ids, g.rows = g.slots[:0], g.ids[:0], g.rows[:0]
+}
+
+// leave notes that the shadow of the slots is not kept, of a table of so many.
+func (g *markedRows) leave(slots int) {
+	g.stale = extended(g.stale, (slots-1)/64)
+	for _, slot := range g.slots {
+		g.stale[uint32(slot)/64] |= 1 << (uint32(slot) % 64)
+	}
+}
+
+// trust forgets which slots are stale.
+func (g *markedRows) trust() {
+	clear(g.stale)
+	g.stale = g.stale[:0]
+}
+
+// settleGathered leaves those out that are not where the last scan found them, as game code did not say that the world is another; and all, where a
+// rate that was the world's first was among what was marked, and nothing is quick any more.
+func (m *marks) settleGathered(t *table) {
+	w, g := m.watch, &t.marked
+	n, count := 0, int32(min(w.query.Count(), t.length))
+	if m.quickOf(t) != g.quick {
+		count = 0
+	}
+	for k, id := range g.ids {
+		if slot := g.slots[k]; slot >= count || w.query.EntityAt(int(slot)) != w.byIndex[id.Index].entity {
+			m.strays = append(m.strays, stray{id, g.rows[k]})
+			continue
+		}
+		g.slots[n], g.ids[n], g.rows[n] = g.slots[k], id, g.rows[k]
+		n++
+	}
+	g.slots, g.ids, g.rows = g.slots[:n], g.ids[:n], g.rows[:n]
+}
+
+// captureMarkedColumn captures a column of those that were gathered.
+func (m *marks) captureMarkedColumn(t *table, col *column) {
+	marked, g := &t.marked, &m.group
+	slots, ids := marked.slots, marked.ids
+	if !marked.all.Has(col.row) {
+		g.rows, g.ids = g.rows[:0], g.ids[:0]
+		for k, rows := range marked.rows {
+			if rows.Has(col.row) {
+				g.rows, g.ids = append(g.rows, slots[k]), append(g.ids, ids[k])
+			}
+		}
+		slots, ids = g.rows, g.ids
+	}
+	g.table = nil
+	g.have = m.group.had(t, slots, ids)
+	for from := 0; from < len(ids); from += groupRows {
+		to := min(from+groupRows, len(ids))
+		m.group.captureGroup(col, slots[from:to], ids[from:to])
+	}
+}
+
+// had is the rows that the store has of all of some entities, which are in slots of a table.
+func (g *group) had(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask {
+	f := &t.familiar
+	f.asOf(g.watch.moves, g.store.Shapes(), t.length)
+	if f.has(slots) {
+		return t.rows
+	}
+	have := g.store.Common(ids)
+	if have&t.rows == t.rows {
+		f.add(slots)
+	}
+	return have
+}
+
+// captureStrays captures what is captured by itself.
+func (m *marks) captureStrays() {
+	for _, s := range m.strays {
+		m.captureStray(s.id, s.rows)
+	}
+	m.strays = m.strays[:0]
+}
+
+// captureStray captures marked rows of an entity wherever it is.
+func (m *marks) captureStray(id wire.NetworkID, rows snapshot.Mask) {
+	at := m.watch.at(id)
+	if at == nil || at.table == nowhere || !m.watch.world.Alive(at.entity) && !m.watch.relocate(at, id) {
+		return
+	}
+	for at = m.watch.at(id); rows != 0; rows &= rows - 1 {
+		m.captureMark(id, at, first(rows))
+	}
+}
+
+func (m *marks) captureMark(id wire.NetworkID, at *place, row int) {
+	col := m.watch.tables[at.table].column(row)
+	if col == nil || !col.aimAt(m.watch.world, at.entity) {
+		return
+	}
+	if col.control != noControl {
+		m.control(id, col, 0)
+	}
+	switch {
+	case m.pace.never(col):
+	case m.pace.due(id, col):
+		m.captureRow(id, col, 0)
+		m.keep(at, col)
+	default:
+		m.pace.putOff(id, row)
+	}
+	col.release()
+}
+
+// keep brings the shadow of an entity, if there is one, to what was captured of a column that is aimed at it.
+func (c *Capture) keep(at *place, col *column) {
+	if slot := int(at.slot); (slot+1)*col.size <= len(col.shadow) && (!col.aimed || slot < len(col.targets)) {
+		col.keepRow(0, slot)
+	}
+}

@@ -1,0 +1,432 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// references is what a capture knows of fields that name entities. Who they
+// name may get its network id later in the same scan, or lose it while not a
+// byte of the field changes. So rows with such fields wait for the end of the
+// scan, and those that name an entity whose id became another come along.
+type references struct {
+	*Capture
+	tables []refTable
+	naming snapshot.Mask // rows that name entities, be it by network ids, which are the same in memory as on the wire
+	byRow  []int         // by schema row: its place in tables, or -1
+	queue  []waiting
+	lanes  []uint32 // of the rows that wait
+	circle circle
+}
+
+// refTable is the entity fields of one component that are handles in memory,
+// and the target of a relation. The field's number in links is
+// index*len(lanes) + its place in lanes.
+type refTable struct {
+	row    int
+	lanes  []int // the first of each
+	target bool  // the last of lanes is the target
+	links
+}
+
+// waiting is a row whose references are to be resolved. at is where its lanes
+// are kept, -1 where they are those of the store.
+type waiting struct {
+	id    wire.NetworkID
+	table int
+	at    int
+}
+
+func newReferences(schema *snapshot.Schema) references {
+	var r references
+	for row := range schema.Rows() {
+		plan := schema.Plan(row)
+		if len(plan.Refs()) > 0 {
+			r.naming = r.naming.With(row)
+		}
+		t := refTable{row: row, lanes: append([]int{}, plan.Handles()...)}
+		if lane, ok := plan.Target(); ok {
+			t.lanes, t.target = append(t.lanes, lane), true
+		}
+		if len(t.lanes) == 0 {
+			r.byRow = append(r.byRow, -1)
+			continue
+		}
+		r.byRow = append(r.byRow, len(r.tables))
+		r.tables = append(r.tables, t)
+	}
+	return r
+}
+
+// wait puts a captured row off until all entities of the scan have their ids.
+func (r *references) wait(id wire.NetworkID, table int, lanes []uint32, target ecs.Entity) {
+	t := &r.tables[table]
+	from := int(id.Index) * len(t.lanes)
+	for i, lane := range t.lanes {
+		h := handle{lanes[lane], lanes[lane+1]}
+		if t.target && i == len(t.lanes)-1 {
+			h = handleOf(target)
+		}
+		t.set(from+i, h)
+	}
+	r.queue = append(r.queue, waiting{id, table, len(r.lanes)})
+	r.lanes = append(r.lanes, lanes...)
+}
+
+// targetOf is the target of an entity in a table of relations.
+func (t *refTable) targetOf(index uint32) handle {
+	return t.get(int(index+1)*len(t.lanes) - 1)
+}
+
+// dropRow forgets what a row named that is gone.
+func (r *references) dropRow(index uint32, row int) {
+	if r.byRow[row] < 0 {
+		return
+	}
+	t := &r.tables[r.byRow[row]]
+	if t.target && t.targetOf(index) != (handle{}) {
+		r.circle.turn(index, 0, false)
+	}
+	for i := range t.lanes {
+		if field := int(index)*len(t.lanes) + i; t.get(field) != (handle{}) {
+			t.set(field, handle{})
+		}
+	}
+}
+
+// drop forgets what all rows of an entity named.
+func (r *references) drop(index uint32) {
+	for i := range r.tables {
+		r.dropRow(index, r.tables[i].row)
+	}
+}
+
+// forget forgets everything, keeping the memory.
+func (r *references) forget() {
+	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
+	r.circle.clear()
+	for i := range r.tables {
+		r.tables[i].clear()
+	}
+}
+
+// resolve brings the rows that wait into the store, when every entity of this
+// capture has its id.
+func (r *references) resolve() {
+	r.recall()
+	if len(r.queue)+len(r.circle.turned) == 0 {
+		return
+	}
+	for _, q := range r.queue {
+		if t := &r.tables[q.table]; t.target {
+			target := r.watch.named(t.targetOf(q.id.Index))
+			r.circle.turn(q.id.Index, target.Index, !target.IsZero())
+		}
+	}
+	for _, index := range r.circle.settle() {
+		r.recallTarget(index)
+	}
+	for _, q := range r.queue {
+		r.setRow(q)
+	}
+	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
+}
+
+// recall lists the rows that name an entity whose id became another.
+func (r *references) recall() {
+	for _, number := range r.watch.touched {
+		for table := range r.tables {
+			t := &r.tables[table]
+			for field := t.first(number); field >= 0; field = t.after(field) {
+				r.recallRow(uint32(field/len(t.lanes)), table)
+			}
+		}
+	}
+	r.watch.touched = r.watch.touched[:0]
+}
+
+// recallTarget lists the row that is an entity's relation.
+func (r *references) recallTarget(index uint32) {
+	for table := range r.tables {
+		if t := &r.tables[table]; t.target && t.targetOf(index) != (handle{}) {
+			r.recallRow(index, table)
+		}
+	}
+}
+
+func (r *references) recallRow(index uint32, table int) {
+	id := wire.NetworkID{Index: index, Generation: r.watch.byIndex[index].generation}
+	r.queue = append(r.queue, waiting{id, table, -1})
+}
+
+// setRow resolves the references of a row and sets it.
+func (r *references) setRow(q waiting) {
+	t, at := &r.tables[q.table], r.watch.at(q.id)
+	if at == nil {
+		return
+	}
+	if at.table != nowhere && !r.watch.tables[at.table].rows.Has(t.row) {
+		r.dropRow(q.id.Index, t.row)
+		return
+	}
+	n := r.watch.schema.Plan(t.row).Lanes()
+	lanes := r.Capture.lanes[:n]
+	if q.at >= 0 {
+		copy(lanes, r.lanes[q.at:q.at+n])
+	} else if copy(lanes, r.store.Row(q.id, t.row)) < n {
+		return
+	}
+	for i, lane := range t.lanes {
+		id := r.watch.named(t.get(int(q.id.Index)*len(t.lanes) + i))
+		if t.target && i == len(t.lanes)-1 && r.circle.on(q.id.Index) {
+			id = wire.NetworkID{}
+			r.noteCircle(q.id, t.row)
+		}
+		lanes[lane], lanes[lane+1] = id.Index, id.Generation
+	}
+	r.store.Set(q.id, t.row, lanes)
+}
+
+// noteCircle reports once that an entity's relation leads back to it.
+func (r *references) noteCircle(id wire.NetworkID, row int) {
+	if r.known[id.Index].circle || !r.leadsBack(r.watch.at(id).entity) {
+		return
+	}
+	r.known[id.Index].circle = true
+	r.watch.note(Problem{
+		Kind: RelationCycle, Entity: id, Local: r.watch.at(id).entity, Component: r.watch.schema.Plan(row).Name(),
+	})
+}
+
+// leadsBack reports whether an entity's relation leads back to it in the world, too. Where one of those on the way is
+// captured later than others, by its rate, what was captured may be a circle that never was one.
+func (r *references) leadsBack(e ecs.Entity) bool {
+	if !r.watch.stands(e) {
+		return true // a copy with the same id lies in its place
+	}
+	to := e
+	for range r.store.Len() {
+		if to = r.leadsTo(to); to == e || !r.watch.stands(to) {
+			break
+		}
+	}
+	return to == e
+}
+
+// leadsTo is where the relation of a living entity leads, zero when it has none.
+func (r *references) leadsTo(e ecs.Entity) ecs.Entity {
+	for m := r.watch.relations; m != 0; m &= m - 1 {
+		if id := r.watch.ids[first(m)]; r.watch.world.Has(e, id) {
+			return r.watch.world.Relations().Get(e, id)
+		}
+	}
+	return ecs.Entity{}
+}
+
+// handle is an entity of this world by its two numbers, as it stands in memory:
+// it may be dead, or never have been given out. Number 0 is nil.
+type handle struct{ number, generation uint32 }
+
+// handleOf is the handle of an entity, nil for the zero entity.
+func handleOf(e ecs.Entity) handle {
+	if e.IsZero() {
+		return handle{}
+	}
+	return handle{e.ID(), e.Generation()}
+}
+
+// links remembers which handle each of many fields holds, and finds all fields
+// that hold one of an entity number. A field is a small number that the caller
+// gives a meaning.
+//
+// Fields hang in lists by the low bits of the entity number, so that numbers
+// that game code made up cost no more than others.
+type links struct {
+	held   []handle
+	next   []int32 // by field: 1 + the next field of the list, 0 at its end
+	before []int32 // by field: 1 + the field before, or minus (1 + list) at its start
+	heads  []int32 // by list: 1 + its first field; a power of two of them
+	count  int     // fields that are not nil
+}
+
+// get is the handle of a field.
+func (l *links) get(field int) handle {
+	if field >= len(l.held) {
+		return handle{}
+	}
+	return l.held[field]
+}
+
+// set gives a field another handle.
+func (l *links) set(field int, h handle) {
+	if h.number == 0 {
+		h = handle{}
+	}
+	if l.get(field) == h {
+		return
+	}
+	l.held = extended(l.held, field)
+	l.next = extended(l.next, field)
+	l.before = extended(l.before, field)
+	if l.held[field].number != 0 {
+		l.unlink(field)
+	}
+	l.held[field] = handle{}
+	if l.count == len(l.heads) {
+		l.grow()
+	}
+	l.held[field] = h
+	if h.number != 0 {
+		l.link(field)
+	}
+}
+
+func (l *links) link(field int) {
+	l.count++
+	list := l.list(l.held[field].number)
+	first := l.heads[list]
+	l.next[field], l.before[field] = first, int32(-1-list)
+	if first != 0 {
+		l.before[first-1] = int32(field + 1)
+	}
+	l.heads[list] = int32(field + 1)
+}
+
+func (l *links) unlink(field int) {
+	l.count--
+	next, before := l.next[field], l.before[field]
+	if next != 0 {
+		l.before[next-1] = before
+	}
+	if before > 0 {
+		l.next[before-1] = next
+	} else {
+		l.heads[-1-before] = next
+	}
+}
+
+// grow doubles the lists and hangs every field into its new one.
+func (l *links) grow() {
+	l.heads = make([]int32, max(64, 2*len(l.heads)))
+	l.count = 0
+	for field := range l.held {
+		if l.held[field].number != 0 {
+			l.link(field)
+		}
+	}
+}
+
+func (l *links) list(number uint32) int { return int(number) & (len(l.heads) - 1) }
+
+// first is a field whose handle has the number, -1 when there is none. The
+// rest follows by after, in no particular order; nothing may be set meanwhile.
+func (l *links) first(number uint32) int {
+	if l.count == 0 || number == 0 {
+		return -1
+	}
+	return l.match(l.heads[l.list(number)], number)
+}
+
+// after is the next field with the same number as this one, or -1.
+func (l *links) after(field int) int { return l.match(l.next[field], l.held[field].number) }
+
+func (l *links) match(at int32, number uint32) int {
+	for at != 0 && l.held[at-1].number != number {
+		at = l.next[at-1]
+	}
+	return int(at) - 1
+}
+
+// clear makes every field nil, keeping the memory.
+func (l *links) clear() {
+	clear(l.held)
+	clear(l.heads)
+	l.count = 0
+}
+
+// circle knows which network indexes lie on a circle of relations: those from
+// which following targets leads back. Each index has at most one target, as
+// Arche allows one relation for each entity.
+type circle struct {
+	target []uint32 // by index: 1 + the index it leads to, 0: nowhere
+	round  []bool   // by index: it lies on a circle
+	seen   []uint64 // by index: the last walk that came along
+	walk   uint64
+	turned []turn   // since settle
+	other  []uint32 // indexes that settle found to lie on a circle, or no longer
+}
+
+// turn is an index that leads to another one than before.
+type turn struct{ index, target uint32 }
+
+// turn notes that index leads to target, or nowhere. It counts from the next settle on.
+func (c *circle) turn(index, target uint32, any bool) {
+	t := turn{index: index}
+	if any {
+		t.target = 1 + target
+	}
+	c.turned = append(c.turned, t)
+}
+
+// on reports whether an index lies on a circle.
+func (c *circle) on(index uint32) bool { return int(index) < len(c.round) && c.round[index] }
+
+// settle finds the circles anew and returns the indexes for which the answer
+// may be another than before. Each index that a turned one leads to is looked
+// at once. The slice is good until the next call.
+func (c *circle) settle() []uint32 {
+	c.other = c.other[:0]
+	for _, t := range c.turned {
+		c.grow(t)
+		for i := t.index; c.round[i]; i = c.target[i] - 1 {
+			c.round[i] = false
+			c.other = append(c.other, i)
+		}
+	}
+	for _, t := range c.turned {
+		c.target[t.index] = t.target
+	}
+	done := c.walk
+	for _, t := range c.turned {
+		c.follow(t.index, done)
+	}
+	c.turned = c.turned[:0]
+	return c.other
+}
+
+// follow walks from an index until its end, or to where this or an earlier walk
+// after done has been, and marks the circle if it is its own way that it meets.
+func (c *circle) follow(i uint32, done uint64) {
+	c.walk++
+	for c.seen[i] <= done {
+		c.seen[i] = c.walk
+		if c.target[i] == 0 {
+			return
+		}
+		i = c.target[i] - 1
+	}
+	if c.seen[i] != c.walk {
+		return
+	}
+	for ; !c.round[i]; i = c.target[i] - 1 {
+		c.round[i] = true
+		c.other = append(c.other, i)
+	}
+}
+
+// grow makes room for both ends of a turn.
+func (c *circle) grow(t turn) {
+	last := int(max(t.index+1, t.target)) - 1
+	c.target = extended(c.target, last)
+	c.round = extended(c.round, last)
+	c.seen = extended(c.seen, last)
+}
+
+// clear forgets everything, keeping the memory.
+func (c *circle) clear() {
+	clear(c.target)
+	clear(c.round)
+	c.turned = c.turned[:0]
+}

@@ -1,0 +1,477 @@
+package netecs
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
+func (c *Capture) alwaysDue() snapshot.Mask {
+	if c.marks.checked || len(c.pace.every) > 0 {
+		return 0
+	}
+	return ^(c.refs.naming | c.pace.slow)
+}
+
+// isQuick reports whether a column is of rows that are always due. An entity's rate, which control reads, may be the first of the
+// world and have come in this very run.
+func (c *Capture) isQuick(col *column) bool {
+	return col.control == noControl && len(c.pace.every) == 0 && c.quick.Has(col.row)
+}
+
+// captureEntity captures all components of a row, and that it has no others.
+// What it has had before and is not due yet waits.
+func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
+	had := c.store.Mask(id)
+	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
+		c.store.Remove(id, first(gone))
+		c.refs.dropRow(id.Index, first(gone))
+	}
+	for bare := t.bare; bare != 0; bare &= bare - 1 {
+		c.store.Set(id, first(bare), nil)
+	}
+	c.uncontrol(id, t.controls)
+	for i := range t.columns {
+		col := &t.columns[i]
+		if col.control != noControl {
+			c.control(id, col, row)
+		}
+		switch {
+		case col.row < 0:
+		default:
+			c.captureFound(id, col, row, had)
+		}
+	}
+	for i := range t.unscanned {
+		if col := &t.unscanned[i]; col.aimAt(c.watch.world, c.watch.at(id).entity) {
+			c.captureFound(id, col, 0, had)
+			col.release()
+		}
+	}
+}
+
+// captureFound captures a component of an entity that was found.
+func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
+	switch {
+	case !had.Has(col.row):
+		c.captureRow(id, col, row)
+	case c.pace.never(col):
+	case c.pace.due(id, col):
+		c.captureRow(id, col, row)
+	default:
+		c.pace.putOff(id, col.row)
+	}
+}
+
+// captureRow quantises one component into the store, or puts it off until the
+// entities that it names are known.
+func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
+	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
+	if before != nil {
+		copy(lanes, before) // a field that cannot be captured keeps its value
+	} else {
+		copy(lanes, c.blank[col.row])
+	}
+	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
+		c.noteFault(id, col, row, fault)
+	}
+	switch table := c.refs.byRow[col.row]; {
+	case table >= 0:
+		c.refs.wait(id, table, lanes, col.target)
+	case before != nil:
+		c.store.Replace(id, col.row, before, lanes)
+	default:
+		c.store.Set(id, col.row, lanes)
+	}
+}
+
+// noteFault reports the first fault of each kind that a component of an entity has.
+func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.Fault) {
+	known := &c.known[id.Index]
+	kind, told := kindOf(fault.Reason), &known.outOfRange
+	switch kind {
+	case NotFinite:
+		told = &known.notFinite
+	case NoRotation:
+		told = &known.noRotation
+	}
+	if told.Has(col.row) {
+		return
+	}
+	*told = told.With(col.row)
+	c.watch.note(Problem{
+		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
+		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
+	})
+}
+
+// groupRows is how many rows of a column are captured together: enough that what one waits for overlaps with others, and so few
+// that what was fetched for one step is still at hand in the next.
+const groupRows = 128
+
+// group is rows that are captured together. Whose they are and what the store has of those is asked for the first column: for
+// the next ones it is known, if it is the same rows that differ.
+type group struct {
+	*Capture
+	table *table           // of which asked are the rows; nil when they are nobody's
+	asked []int32          // whose was asked for
+	rows  []int32          // those of entities that are ours
+	ids   []wire.NetworkID // of these
+	have  snapshot.Mask    // what all of them have
+	lanes []uint32         // as they are now, one row behind the other
+	bad   []int32          // positions of those with a fault
+}
+
+// ask finds out whose rows of a table are.
+func (g *group) ask(t *table, rows []int32) {
+	if g.table == t && slices.Equal(g.asked, rows) {
+		return
+	}
+	g.table, g.asked = t, append(g.asked[:0], rows...)
+	f := &t.familiar
+	f.asOf(g.watch.moves, g.store.Shapes(), t.length)
+	var all bool
+	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
+		g.rows, g.have = append(g.rows[:0], rows...), t.rows
+		return
+	}
+	g.rows, g.ids = g.watch.occupants(t, rows, g.rows[:0], g.ids[:0])
+	if g.have = g.store.Common(g.ids); g.have&t.rows == t.rows {
+		f.add(g.rows)
+	}
+}
+
+// familiar is the rows of a table of which it is known that an entity of ours is in each and that the store has all its rows: while no
+// entity of either changes its place or its rows, that stays so. To ask anew is lines of memory all over the places and the store.
+type familiar struct {
+	moves, shapes uint64   // as of which
+	rows          []uint64 // bits
+}
+
+// asOf forgets what was known before something changed.
+func (f *familiar) asOf(moves, shapes uint64, rows int) {
+	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
+		f.moves, f.shapes = moves, shapes
+		f.rows = slices.Grow(f.rows[:0], words)[:words]
+		clear(f.rows)
+	}
+}
+
+// ids lists whose some rows are, if all are known.
+func (f *familiar) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
+	ids = slices.Grow(ids, len(rows))[:len(rows)]
+	all := uint64(1)
+	for k, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+		ids[k] = t.replicas.keptReplicated(int(row)).ID
+	}
+	return ids, all != 0
+}
+
+// has reports whether all rows are known.
+func (f *familiar) has(rows []int32) bool {
+	all := uint64(1)
+	for _, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+	}
+	return all != 0
+}
+
+func (f *familiar) add(rows []int32) {
+	for _, row := range rows {
+		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
+	}
+}
+
+// differ captures rows of one column, each step for all of them before the next.
+func (c *Capture) differ(t *table, col *column, rows []int32) bool {
+	if c.apart || !c.isQuick(col) {
+		return false
+	}
+	c.group.ask(t, rows)
+	g := &c.group
+	for from := 0; from < len(g.ids); from += groupRows {
+		to := min(from+groupRows, len(g.ids))
+		c.group.captureGroup(col, g.rows[from:to], g.ids[from:to])
+	}
+	col.keepRows(rows)
+	return true
+}
+
+// captureGroup is captureQuick for rows of one column.
+func (g *group) captureGroup(col *column, rows []int32, ids []wire.NetworkID) {
+	if !g.have.Has(col.row) {
+		for k, id := range ids {
+			g.differs(id, col, int(rows[k]), int(rows[k]))
+		}
+		return
+	}
+	n := len(g.blank[col.row])
+	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // rows without a fault have all lanes written
+	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
+	if len(g.bad) > 0 {
+		g.noteFaults(col, rows, ids)
+	}
+	g.store.ReplaceRows(ids, col.row, g.lanes)
+}
+
+// noteFaults reports the rows of a group that have faults, and quantises them anew into what they were.
+func (g *group) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
+	g, n := &g.group, len(g.blank[col.row])
+	slices.Sort(g.bad)
+	for _, k := range slices.Compact(g.bad) {
+		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
+		copy(lanes, g.store.Row(ids[k], col.row)) // what a field keeps that cannot be captured
+		g.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
+	}
+}
+
+// pace says when a component that was written is captured: components.Rate
+// for entities, the schema's options for components. What has to wait stays
+// different from the shadow, so nothing is lost that is still there in time. Of
+// an entity that has moved there is no shadow to tell, so all its rows that are
+// not due are late, and are captured when they are. Control components never
+// wait, as they are obeyed at once.
+type pace struct {
+	*Capture
+	store       *snapshot.Store
+	now, before tick.Tick // of this capture and the one before
+	rows        []snapshot.RowOptions
+	slow        snapshot.Mask // rows with options
+	every       []uint16      // by network index; 0: each tick
+	late        []lateRow
+	waits       []snapshot.Mask // by network index: rows in late
+}
+
+// lateRow is a row to capture at its next turn, whether or not it was written.
+type lateRow struct {
+	id  wire.NetworkID
+	row int
+}
+
+func newPace(store *snapshot.Store, schema *snapshot.Schema) pace {
+	p := pace{store: store}
+	for row := range schema.Rows() {
+		o := schema.Options(row)
+		p.rows = append(p.rows, o)
+		if o.Once || o.Every > 1 {
+			p.slow = p.slow.With(row)
+		}
+	}
+	return p
+}
+
+// begin forgets what was known of the entity that had an index before.
+func (p *pace) begin(index uint32) {
+	p.set(index, 0)
+	if int(index) < len(p.waits) {
+		p.waits[index] = 0
+	}
+}
+
+// forget forgets all entities, keeping the memory.
+func (p *pace) forget() {
+	p.late = p.late[:0]
+	clear(p.waits)
+	clear(p.every)
+}
+
+// set is an entity's components.Rate.
+func (p *pace) set(index uint32, every uint16) {
+	if every == 0 && int(index) >= len(p.every) {
+		return
+	}
+	p.every = extended(p.every, int(index))
+	p.every[index] = every
+}
+
+// due reports whether a component that the store has is captured now. Where
+// captures leave ticks out, what was due in between is due now.
+func (p *pace) due(id wire.NetworkID, col *column) bool {
+	every := tick.Tick(1)
+	if int(id.Index) < len(p.every) {
+		every = max(every, tick.Tick(p.every[id.Index]))
+	}
+	if p.slow.Has(col.row) {
+		every = max(every, tick.Tick(p.rows[col.row].Every))
+	}
+	if every == 1 || col.control != noControl {
+		return true
+	}
+	return p.store.Turn(id, every, p.before, p.now)
+}
+
+// never reports whether a component that the store has is never captured again.
+func (p *pace) never(col *column) bool {
+	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
+}
+
+// putOff makes a row late.
+func (p *pace) putOff(id wire.NetworkID, row int) {
+	p.waits = extended(p.waits, int(id.Index))
+	if !p.waits[id.Index].Has(row) {
+		p.waits[id.Index] = p.waits[id.Index].With(row)
+		p.late = append(p.late, lateRow{id, row})
+	}
+}
+
+// captureLate captures the late rows that have their turn now.
+func (p *pace) captureLate() {
+	still := p.late[:0]
+	for _, l := range p.late {
+		at := p.watch.at(l.id)
+		if at == nil {
+			continue
+		}
+		var col *column
+		if at.table != nowhere {
+			col = p.watch.tables[at.table].column(l.row)
+		}
+		if col != nil && !p.due(l.id, col) {
+			still = append(still, l)
+			continue
+		}
+		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
+		if col != nil && p.watch.world.Alive(at.entity) && col.aimAt(p.watch.world, at.entity) {
+			p.captureRow(l.id, col, 0)
+			p.keep(at, col)
+			col.release()
+		}
+	}
+	p.late = still
+}
+
+// controlKind says which of the components that control replication one is.
+type controlKind uint8
+
+const (
+	noControl controlKind = iota
+	ownerControl
+	groupControl
+	priorityControl
+	rateControl
+	controlKinds
+)
+
+// controls are the ids of the control components in a world, by kind.
+type controls [controlKinds]ecs.ID
+
+// bindControls registers the control components with the world.
+func bindControls(w *ecs.World) *controls {
+	return &controls{
+		ownerControl:    ecs.ComponentID[components.Owner](w),
+		groupControl:    ecs.ComponentID[components.Group](w),
+		priorityControl: ecs.ComponentID[components.Priority](w),
+		rateControl:     ecs.ComponentID[components.Rate](w),
+	}
+}
+
+// kind says whether a component is a control. Without controls, none is.
+func (b *controls) kind(id ecs.ID) controlKind {
+	if b != nil {
+		for k := ownerControl; k < controlKinds; k++ {
+			if b[k] == id {
+				return k
+			}
+		}
+	}
+	return noControl
+}
+
+// columns adds a column for each control of a mask that the schema does not
+// have, so that a write to it is noticed like any other. Controls come first: a
+// new rate counts for what was written with it.
+func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
+	if b == nil {
+		return
+	}
+	for k := ownerControl; k < controlKinds; k++ {
+		if !mask.Get(b[k]) {
+			continue
+		}
+		t.controls |= 1 << k
+		known := false
+		for i := range t.columns {
+			known = known || t.columns[i].control == k
+		}
+		if !known {
+			size := controlSize(w, b[k])
+			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: wire.NewRows(size), control: k})
+		}
+	}
+	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })
+}
+
+func controlSize(w *ecs.World, id ecs.ID) int {
+	info, _ := ecs.ComponentInfo(w, id)
+	return int(info.Type.Size())
+}
+
+// control tells the store what a control component says.
+func (c *Capture) control(id wire.NetworkID, col *column, row int) {
+	c.controlled = extended(c.controlled, int(id.Index))
+	c.controlled[id.Index] |= 1 << col.control
+	switch col.control {
+	case ownerControl:
+		c.store.SetOwner(id, controlOf[components.Owner](col, row).Client)
+	case groupControl:
+		c.store.SetGroup(id, controlOf[components.Group](col, row).ID)
+	case rateControl:
+		c.pace.set(id.Index, controlOf[components.Rate](col, row).Every)
+	case priorityControl:
+		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
+		if reason != wire.NotFinite {
+			c.store.SetPriority(id, weight)
+		}
+		if reason != wire.NoFault {
+			c.noteWeight(id, reason)
+		}
+	}
+}
+
+// uncontrol undoes what the control components said that an entity no longer has.
+func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
+	if int(id.Index) >= len(c.controlled) || c.controlled[id.Index]&^now == 0 {
+		return
+	}
+	gone := c.controlled[id.Index] &^ now
+	c.controlled[id.Index] &= now
+	for k := ownerControl; k < controlKinds; k++ {
+		if gone>>k&1 == 0 {
+			continue
+		}
+		switch k {
+		case ownerControl:
+			c.store.SetOwner(id, 0)
+		case groupControl:
+			c.store.SetGroup(id, 0)
+		case priorityControl:
+			c.store.SetPriority(id, snapshot.NormalWeight)
+		case rateControl:
+			c.pace.set(id.Index, 0)
+		}
+	}
+}
+
+// noteWeight reports once for each entity that its priority is none.
+func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
+	if c.known[id.Index].weight {
+		return
+	}
+	c.known[id.Index].weight = true
+	detail := ""
+	if reason == wire.OutOfRange {
+		detail = "a priority is 0 to 255"
+	}
+	c.watch.note(Problem{
+		Kind: kindOf(reason), Entity: id, Local: c.watch.at(id).entity,
+		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight", Detail: detail,
+	})
+}
