@@ -317,16 +317,9 @@ func (m *marks) captureMark(id wire.NetworkID, at *place, row int) {
 	case m.pace.never(col):
 	case m.pace.due(id, col):
 		m.captureRow(id, col, 0)
-		m.keep(at, col)
+		col.keepAt(at)
 	default:
 		m.pace.putOff(id, row)
 	}
 	col.release()
-}
-
-// keep brings the shadow of an entity, if there is one, to what was captured of a column that is aimed at it.
-func (c *Capture) keep(at *place, col *column) {
-	if slot := int(at.slot); (slot+1)*col.size <= len(col.shadow) && (!col.aimed || slot < len(col.targets)) {
-		col.keepRow(0, slot)
-	}
 }

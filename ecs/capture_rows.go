@@ -341,7 +341,7 @@ func (p *pace) captureLate() {
 		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
 		if col != nil && p.watch.world.Alive(at.entity) && col.aimAt(p.watch.world, at.entity) {
 			p.captureRow(l.id, col, 0)
-			p.keep(at, col)
+			col.keepAt(at)
 			col.release()
 		}
 	}

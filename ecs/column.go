@@ -268,10 +268,6 @@ func (c *column) sameRow(row, slot int) bool {
 	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
 }
 
-// keep copies rows into the slots of the same numbers.
-func (c *column) keep(from, to int) {
-	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
-}
 
 // keepRow copies one row into a slot.
 func (c *column) keepRow(row, slot int) {
@@ -284,6 +280,13 @@ func (c *column) keepRow(row, slot int) {
 // spoilRow makes the slot of a row's number differ from the row.
 func (c *column) spoilRow(row int) {
 	c.shadow[row*c.size] = ^c.bytes(row, row+1)[0]
+}
+
+// keepAt brings the shadow of an entity, if there is one, to what was captured of the column, which is aimed at it.
+func (c *column) keepAt(at *place) {
+	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.aimed || slot < len(c.targets)) {
+		c.keepRow(0, slot)
+	}
 }
 
 // moveSlot copies one slot over another.
