@@ -79,13 +79,7 @@ type Config struct {
 	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows travel whole that would
 	// have leaned on them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.
 	HistoryBytes int
-	// Whole has the rows of entities travel whole and plain, never as what differs from what a client has. A packet is then made
-	// once and copied to all clients that lack the same. Against exact floats as what differs the server takes about half the time,
-	// and clients a tenth, for three times the bytes; quantised rows, eleven times smaller, cost the server as little where clients
-	// are alike. So it is for float32 fields without options, links with bandwidth to spare and clients with little time: measure
-	// before you choose. SendBudget has to be large or none. Server only.
-	Whole    bool
-	NoRepeat bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
+	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
 	// QueuePerStage is how many received messages may wait for one stage; default 512 for each of Clients, at least 32768. Where that
 	// is full an equal share of it is everyone's own. Who has more makes room: of unreliable messages the oldest is dropped, and where
@@ -256,7 +250,6 @@ func (c Config) interval() time.Duration { return time.Second / time.Duration(c.
 func (c Config) snapshot() snapshot.Config {
 	return snapshot.Config{
 		Window: tick.Tick(c.Window), Entities: c.Entities, MaxEntities: c.MaxEntities, SentPackets: c.SentPackets, Payload: peer.MaxPayload(c.PacketSize), HistoryBytes: c.HistoryBytes,
-		Whole: c.Whole,
 	}
 }
 

@@ -172,7 +172,6 @@ func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.Des
 	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())
 	if n > 0 {
 		b.Add(wire.MessageSnapshot, tick.Initialization, n)
-		b.End(view.Tail())
 	}
 	if spare > 0 {
 		borrowed := max(n-share, 0)

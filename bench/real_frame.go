@@ -31,7 +31,7 @@ type realInput struct {
 	Shoot bool
 }
 
-// frameRun is a server and a client in one process, on a network. The rows travel whole, so that most of the client's frame is not
+// frameRun is a server and a client in one process, on a network. Every record is full, so that most of the client's frame is not
 // theirs.
 type frameRun struct {
 	server  *netcode.Server
@@ -64,7 +64,7 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	}
 	network := memory.NewNetwork()
 	config := tickConfig(1, n)
-	config.Whole = true
+	config.HistoryBytes = 1 << 16 // no baseline is held, so every record is full
 	far, err := network.Listen(netip.AddrPort{})
 	if err != nil {
 		return nil, err

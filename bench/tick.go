@@ -35,7 +35,7 @@ func runTick(o options) error {
 		if c.entities > maxFloorBodies {
 			return errManyBodies
 		}
-		run, err := newTickRun(c, o.exact || c.whole)
+		run, err := newTickRun(c, o.exact)
 		if err != nil {
 			return fmt.Errorf("%+v: %w", c, err)
 		}
@@ -92,7 +92,6 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 		return nil, err
 	}
 	config := tickConfig(c.clients, c.network)
-	config.Whole = c.whole
 	if c.network.classes > 0 {
 		config.SentPackets = realSentPackets(movers(c.entities, c.moving))
 	}
@@ -339,8 +338,6 @@ func (r *tickRun) report(o options) {
 	verified := r.verified()
 	name := "tick"
 	switch {
-	case r.whole:
-		name = "tick.whole"
 	case r.marks:
 		name = "tick.marked"
 	case r.parts > 0:
@@ -349,7 +346,7 @@ func (r *tickRun) report(o options) {
 	line := result{
 		Scenario: name, Value: median(r.ticks), Unit: "ns/tick", Main: r.main,
 		Params: map[string]any{
-			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "whole": r.whole, "parts": r.parts, "marks": r.marks,
+			"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "parts": r.parts, "marks": r.marks,
 			"marking_ns": median(r.markings), "anchor": against,
 			"ticks": len(r.ticks), "p99_ns": quantile(r.ticks, 0.99), "fastest_ns": quantile(r.ticks, 0), "floor_fastest_ns": quantile(r.floors, 0),
 			"cpu_ns": median(r.workCPU), "floor_cpu_ns": median(r.floorCPU), "ratio_of_cpu": median(r.workCPU) / max(median(r.floorCPU), 1),
@@ -366,7 +363,7 @@ func (r *tickRun) report(o options) {
 	o.report(line.against(anchor).ratioTarget(tickTarget, verified))
 	o.report(result{
 		Scenario: name + ".with_receive", Value: median(r.wholes), Unit: "ns/tick",
-		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "whole": r.whole, "anchor": against},
+		Params: map[string]any{"entities": r.entities, "clients": r.clients, "moving": r.moving, "exact": r.exact, "anchor": against},
 	}.against(anchor).ratioTarget(tickTarget, verified))
 }
 

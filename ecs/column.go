@@ -268,7 +268,6 @@ func (c *column) sameRow(row, slot int) bool {
 	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
 }
 
-
 // keepRow copies one row into a slot.
 func (c *column) keepRow(row, slot int) {
 	if c.aimed {

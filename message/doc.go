@@ -12,8 +12,8 @@
 // holds back the later ones of the same channel and sender, whatever their stage. Loopback in the stage that the end is in
 // is handled at once and so precedes what is queued.
 //
-// What is dropped. Unreliable messages, each drop counted in Stats: beyond the quota of their source, the oldest of a full
-// stage, what waits for too long. Reliable messages never are while their connection lasts: where one finds no room, its
+// Drops. Unreliable messages are dropped, and counted in Stats: beyond the quota of their source, the oldest of a full
+// stage, those that wait for too long. Reliable messages never are while their connection lasts: where one finds no room, its
 // source has a Fault, by which the connection must end.
 //
 // A build with the tag netcode_debug overwrites values and contexts once their handler returned, so that a game that keeps

@@ -97,7 +97,7 @@ func newLeakGame(t *testing.T, seed, which uint64, met leakMet) *leakGame {
 	}, netcode.FromClient())
 	g.alone = g.frames/3 + g.open.IntN(g.frames/3)
 	g.link()
-	config := netcode.Config{SendBudget: []int{-1, -1, 3000}[g.open.IntN(3)], Whole: g.open.IntN(4) == 0}
+	config := netcode.Config{SendBudget: []int{-1, -1, 3000}[g.open.IntN(3)]}
 	if g.open.IntN(3) > 0 {
 		g.policy = interest.NewExplicit()
 	}

@@ -23,7 +23,7 @@ import (
 const (
 	// packetOverhead is the most that a packet needs besides its messages when they are all in the first batch.
 	packetOverhead = wire.MaxPacketHeader + wire.BatchHeaderSize + wire.ChecksumSize
-	// furtherBatch is what each further batch takes besides its messages: its size and its channel.
+	// furtherBatch is the header of each further batch: its size and its channel.
 	furtherBatch = wire.BatchHeaderSize + 1
 )
 
@@ -45,8 +45,6 @@ type Builder struct {
 	due      int          // eliciting packets that this packet acknowledges
 	open     wire.Channel // of the open batch
 	next     wire.Channel // of the next message
-	tail     wire.Tail
-	tailEnd  int // where it ends
 }
 
 // SetPacketSize bounds the packets that are begun from now on, in bytes.
@@ -142,10 +140,6 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 	return true
 }
 
-// End says that the packet so far ends with a tail: as long as nothing follows, its
-// bytes need not be read for the checksum.
-func (b *Builder) End(tail wire.Tail) { b.tail, b.tailEnd = tail, len(b.buf) }
-
 // Append adds messages that are framed already, headers and payloads one after
 // the other, as one copy. It reports false, and adds nothing, when they do not
 // fit. What is no row of messages makes a packet that the other end refuses.
@@ -206,10 +200,7 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	if b.Empty() {
 		state = sentSilent
 	}
-	if b.tailEnd != len(b.buf) {
-		b.tail = wire.Tail{}
-	}
-	packet := binary.LittleEndian.AppendUint32(b.buf, c.config.Check.SumTail(b.buf, b.tail))
+	packet := binary.LittleEndian.AppendUint32(b.buf, c.config.Check.Sum(b.buf))
 	if state == sentSilent {
 		c.says(packet)
 	}

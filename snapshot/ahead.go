@@ -109,7 +109,7 @@ func (p *packetWriter) sheaf() *sheaf {
 	d, now := p.desk, p.s
 	b := &d.sheaf
 	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
-	if b.room < leastTogether || p.v.store.watch != nil || p.v.whole.on || d.first != nil && d.first.tick == now {
+	if b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
 		return nil
 	}
 	d.ready()

@@ -11,10 +11,10 @@ import (
 
 // ownWriteBeside plays a client that writes one row of an entity in each tick, beside which the server changes whom another
 // row of it names, as Server.leaveOutAuthors takes it in: the server's change has to come through.
-func ownWriteBeside(t *testing.T, newborn, whole bool) {
+func ownWriteBeside(t *testing.T, newborn bool) {
 	t.Helper()
 	schema := NewSchema([]*wire.Plan{compile[authorRow](t), compile[follows](t)})
-	cfg := Config{Payload: 600, Whole: whole}
+	cfg := Config{Payload: 600}
 	s, r := NewStore(schema, cfg), NewReplica(schema, cfg, 1)
 	v := NewView(s, cfg)
 	pos, ref := 0, 1
@@ -72,6 +72,5 @@ func ownWriteBeside(t *testing.T, newborn, whole bool) {
 	require.Equal(t, want, refAt(r.Row(e.Index, ref), 0))
 }
 
-func TestOwnWriteBesideNewTarget(t *testing.T)      { ownWriteBeside(t, true, false) }
-func TestOwnWriteBesideNewTargetWhole(t *testing.T) { ownWriteBeside(t, true, true) }
-func TestOwnWriteBesideDeadTarget(t *testing.T)     { ownWriteBeside(t, false, false) }
+func TestOwnWriteBesideNewTarget(t *testing.T)  { ownWriteBeside(t, true) }
+func TestOwnWriteBesideDeadTarget(t *testing.T) { ownWriteBeside(t, false) }

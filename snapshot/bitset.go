@@ -54,3 +54,6 @@ func (b bitset) grownTo(n int) bitset {
 	}
 	return b
 }
+
+// firstOf returns the lowest index of some entities of a word.
+func firstOf(word uint32, of uint64) uint32 { return word<<6 + uint32(bits.TrailingZeros64(of)) }

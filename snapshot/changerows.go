@@ -37,16 +37,13 @@ func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !s.open {
 		return
 	}
-	n, from, asked, asks := int(s.schema.widths[row]), 0, 0, s.scattered(ids)
+	n, from := int(s.schema.widths[row]), 0
 	for from < len(ids) {
 		to, last := from+1, ids[from].Index
 		rows := uint64(1) << (last % stripeRows)
 		for to < len(ids) && ids[to].Index > last && ids[to].Index/stripeRows == last/stripeRows {
 			last, to = ids[to].Index, to+1
 			rows |= 1 << (last % stripeRows)
-		}
-		for asks && asked < min(to+askedAhead, len(ids)) {
-			asked += s.askRows(ids[asked:], row)
 		}
 		s.replaceStripe(ids[from:to], row, rows, lanes[from*n:to*n])
 		from = to

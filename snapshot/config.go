@@ -27,10 +27,6 @@ type Config struct {
 	// entities that come later go beyond it, by those 8.6 bytes, and so do 64 KB
 	// that it has at the least. Zero means 128 MiB.
 	HistoryBytes int
-	// Whole makes rows travel whole always, and not as what differs: many more
-	// bytes for much less time. Packets are then made once for all clients of whom
-	// the same is due.
-	Whole bool
 }
 
 const (

@@ -13,7 +13,6 @@ type Desk struct {
 	bodies bodies
 	sheaf  sheaf
 	texts  pageTexts
-	rounds rounds
 	apart  bool // a test's: no page is written at once
 	alone  bool // of the bodies of the tick before, fewer were used again than made
 	made   uint64

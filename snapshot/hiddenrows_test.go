@@ -12,44 +12,38 @@ import (
 
 // A component that a client may not see changes, goes and comes: not a byte says so, then or later.
 func TestWhatIsHiddenOfAnEntityIsSilent(t *testing.T) {
-	for _, whole := range []bool{false, true} {
-		d := newDuo(t)
-		cfg := d.store.cfg
-		cfg.Whole = whole
-		d.store = NewStore(d.store.schema, cfg)
-		d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
-		var id wire.NetworkID
-		d.store.Begin(1)
-		id = d.spawn(3)
-		d.store.Commit()
-		d.view.Observe()
-		d.view.SetRows(id, ^bit(rowHealth))
-		d.ack(d.write())
-		for s := tick.Tick(2); s < 60; s++ {
-			p := d.at(s, func() {
-				switch s % 4 {
-				case 0:
-					d.store.Remove(id, rowHealth)
-				case 1:
-					d.store.Remove(id, rowHealth)
-					d.store.Set(id, rowHealth, []uint32{uint32(s) + 100})
-				default:
-					d.store.Set(id, rowHealth, []uint32{uint32(s)})
-				}
-			})
-			require.Nil(t, p, "tick %d", s)
-			require.True(t, d.view.Synced(), "tick %d", s)
-		}
-		d.ack(d.at(60, func() { d.move(id, 4); d.store.Set(id, rowHealth, []uint32{7}) }))
-		require.Equal(t, 4, d.x(id))
-		require.Nil(t, d.at(61, func() { d.store.Set(id, rowHealth, []uint32{8}) }))
-		d.view.SetRows(id, ^Mask(0))
-		d.ack(d.at(62, nil))
-		require.Equal(t, []uint32{8}, d.replica.Row(id.Index, rowHealth), "it is shown as it is by now")
-		d.ack(d.at(63, func() { d.store.Set(id, rowHealth, []uint32{9}) }))
-		require.Equal(t, []uint32{9}, d.replica.Row(id.Index, rowHealth))
-		require.True(t, d.view.Synced())
+	d := newDuo(t)
+	var id wire.NetworkID
+	d.store.Begin(1)
+	id = d.spawn(3)
+	d.store.Commit()
+	d.view.Observe()
+	d.view.SetRows(id, ^bit(rowHealth))
+	d.ack(d.write())
+	for s := tick.Tick(2); s < 60; s++ {
+		p := d.at(s, func() {
+			switch s % 4 {
+			case 0:
+				d.store.Remove(id, rowHealth)
+			case 1:
+				d.store.Remove(id, rowHealth)
+				d.store.Set(id, rowHealth, []uint32{uint32(s) + 100})
+			default:
+				d.store.Set(id, rowHealth, []uint32{uint32(s)})
+			}
+		})
+		require.Nil(t, p, "tick %d", s)
+		require.True(t, d.view.Synced(), "tick %d", s)
 	}
+	d.ack(d.at(60, func() { d.move(id, 4); d.store.Set(id, rowHealth, []uint32{7}) }))
+	require.Equal(t, 4, d.x(id))
+	require.Nil(t, d.at(61, func() { d.store.Set(id, rowHealth, []uint32{8}) }))
+	d.view.SetRows(id, ^Mask(0))
+	d.ack(d.at(62, nil))
+	require.Equal(t, []uint32{8}, d.replica.Row(id.Index, rowHealth), "it is shown as it is by now")
+	d.ack(d.at(63, func() { d.store.Set(id, rowHealth, []uint32{9}) }))
+	require.Equal(t, []uint32{9}, d.replica.Row(id.Index, rowHealth))
+	require.True(t, d.view.Synced())
 }
 
 // What is hidden changes while something else is on its way, is acknowledged late or lost: nothing is sent for it, and

@@ -65,7 +65,7 @@ type lists struct {
 // choose finds out whether the packet has lists, and up to which tick they refer to.
 func (p *packetWriter) choose() {
 	v := p.v
-	if v.whole.on || !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
+	if !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
 		return
 	}
 	if v.refTick != p.s {
@@ -211,9 +211,6 @@ func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
 // here, and nothing is copied.
 func (p *packetWriter) usual(index uint32) *bodyEntry {
 	v, s := p.v, p.v.store
-	if v.whole.on {
-		return nil
-	}
 	var room slot
 	q := v.slot(index, &room)
 	mask, base := v.maskOf(index), q.base

@@ -55,7 +55,7 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 	g.now, g.ticks = g.start, 8+tick.Tick(g.below(leakTicks-8))
 	g.busy, g.stride, g.mortal = g.pick(60, 85, 93), g.pick(1, 1, 7, 70), g.pick(100, 30, 10)
 	g.client.net = g.network()
-	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: g.client.net.payload, Whole: seed%4 == 1}
+	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: g.client.net.payload}
 	for i := range g.worlds {
 		w := &leakWorld{store: NewStore(schema, cfg)}
 		if g.chance(50) {

@@ -12,11 +12,6 @@ func (p *packetWriter) wrote(r *record) {
 	p.noted(r.index, r.mask, span)
 	v.stats.Rows += uint64(r.told.Count())
 	if r.base == tick.None {
-		if v.whole.on && !v.whole.fresh.has(r.index) {
-			v.stats.Updates++
-			return
-		}
-		v.whole.known(r.index)
 		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
 		v.stats.Spawns++
 		return

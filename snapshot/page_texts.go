@@ -132,7 +132,7 @@ func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok b
 		return 0, false
 	}
 	switch {
-	case v.whole.on || p.short || v.store.watch != nil || v.plan.active:
+	case p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
 	case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
 		return 0, false

@@ -40,19 +40,18 @@ type listGame struct {
 	grouped, reordered   bool
 	messages             bool // take room in some packets
 	shares               bool // so much is alike that lists are shared at several desks too
-	whole                bool // rows travel whole, and packets are shared instead of lists
 	between              bool // something of one client's own changes between the packets of a tick
 	history              int  // bytes; so few that not all is held that records would lean on
 }
 
 func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
-	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, Whole: g.whole, HistoryBytes: g.history}
+	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, HistoryBytes: g.history}
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
 		w.desks = append(w.desks, w.store.NewDesk())
 	}
 	if !shared {
-		w.store.desk.rounds.alone, w.store.desk.apart = true, true
+		w.store.desk.apart = true
 	}
 	for range g.clients {
 		w.views = append(w.views, NewView(w.store, cfg))
@@ -206,14 +205,6 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 		"many":      {seed: 7, clients: 40, entities: 20, loss: true, shares: true},
 		"between":   {seed: 10, clients: 6, entities: 900, between: true},
 		"forgotten": {seed: 10, clients: 6, entities: 600, history: 1, reordered: true},
-
-		"whole, alike":     {seed: 11, clients: 12, entities: 200, shares: true, whole: true},
-		"whole, lossy":     {seed: 12, clients: 12, entities: 200, loss: true, whole: true},
-		"whole, messages":  {seed: 12, clients: 12, entities: 60, messages: true, whole: true},
-		"whole, personal":  {seed: 13, clients: 12, entities: 30, personal: true, whole: true},
-		"whole, planned":   {seed: 14, clients: 6, entities: 200, plan: true, whole: true},
-		"whole, grouped":   {seed: 15, clients: 12, entities: 40, grouped: true, shares: true, whole: true},
-		"whole, reordered": {seed: 16, clients: 12, entities: 150, reordered: true, loss: true, personal: true, messages: true, whole: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone := g.twin(t, false, 0)
@@ -235,10 +226,8 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 					}
 				}
 				require.Equal(t, g.grouped, twin.tied > 0)
-				require.True(t, twin.together > 0 || g.whole && g.plan, "no page had members: the test shows nothing")
-				if g.shares && g.whole {
-					require.NotZero(t, twin.store.roundsShared(), "nothing was shared: the test shows nothing")
-				} else if g.shares {
+				require.True(t, twin.together > 0, "no page had members: the test shows nothing")
+				if g.shares {
 					require.NotZero(t, twin.store.PagesShared(), "nothing was shared: the test shows nothing")
 				}
 			}

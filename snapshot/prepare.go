@@ -19,7 +19,7 @@ const arenasPerPart = 4
 // the same is written.
 func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part int))) {
 	p := &s.prepare
-	if len(views) == 0 || len(s.gens) == 0 || views[0].whole.on || s.watch != nil || s.desk.bodies.tick == s.tick {
+	if len(views) == 0 || len(s.gens) == 0 || s.watch != nil || s.desk.bodies.tick == s.tick {
 		return
 	}
 	p.views = views

@@ -32,7 +32,7 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	if p.again {
 		base, shown = p.listPage.ref, mask
 	}
-	if base == tick.None || v.whole.on || p.again && v.otherRows(index, base) {
+	if base == tick.None || p.again && v.otherRows(index, base) {
 		return
 	}
 	personal := v.touchedAt(index) > base

@@ -139,7 +139,7 @@ func newSequence(schema *Schema, seed uint64, met *sequenceLimits) *sequence {
 	s.mirrors = seed%8 > 5
 	s.busy = []int{25, 60, 90}[s.r.IntN(3)]
 	payload := []int{MinPayload, 100, 170}[s.r.IntN(3)]
-	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities, Whole: seed%4 == 1}
+	cfg := Config{Window: sequenceWindow, SentPackets: sequenceRing, Payload: payload, Entities: sequenceEntities}
 	s.store = NewStore(schema, cfg)
 	began := s.start + 1 // the tick of the first packet
 	for i := range s.clients {

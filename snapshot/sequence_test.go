@@ -47,7 +47,7 @@ func TestSequences(t *testing.T) {
 type sequenceLimits struct {
 	stale, late, overwritten, resyncs, resent, repeated, spawns, despawns int
 	deltas, unchanged, kept, hiddenRows, grouped, references, bounded     int
-	together, parted, moved, untied, runs, rounds                         int
+	together, parted, moved, untied, runs                                 int
 	silent, handovers, own, replaced                                      int
 }
 
@@ -58,13 +58,11 @@ func (l *sequenceLimits) all() map[string]int {
 		"deltas": l.deltas, "unchanged rows": l.unchanged, "kept entities": l.kept, "hidden components": l.hiddenRows,
 		"records of groups": l.grouped, "references": l.references, "ticks cut short by the budget": l.bounded,
 		"changes of groups": l.together, "despawns of members": l.parted, "members that move on": l.moved, "runs": l.runs,
-		"packets that another client got": l.rounds,
-		"hidden changes":                  l.silent, "lost rights": l.handovers, "mirrored deaths and births at once": l.replaced, "own writes that the client is not told": l.own,
+		"hidden changes": l.silent, "lost rights": l.handovers, "mirrored deaths and births at once": l.replaced, "own writes that the client is not told": l.own,
 	}
 }
 
 func (l *sequenceLimits) add(s *sequence) {
-	l.rounds += int(s.store.roundsShared())
 	for _, c := range s.clients {
 		sent, got := c.view.Stats(), c.replica.Stats()
 		l.stale += int(got.Stale)

@@ -123,9 +123,6 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.owed.unset(id.Index)
 	v.kept.unset(id.Index)
 	v.visible.set(id.Index)
-	if v.whole.on {
-		v.whole.fresh.set(id.Index)
-	}
 	v.wait(id.Index)
 	if v.shares {
 		v.meet(id.Index)

@@ -60,10 +60,10 @@ type View struct {
 	ties    ties
 	hunger  hunger
 	urged   urged
-	whole   wholeView
 
 	sent      sentRing
 	waits     bool      // unsent may not be empty
+	waitWord  int       // the first word of unsent that may not be zero
 	observed  tick.Tick // the newest commit that has been looked at
 	wrote     tick.Tick // the newest tick a snapshot was written for
 	cursor    uint32    // where the next packet goes on, when the budget cut one short
@@ -126,7 +126,6 @@ func NewView(store *Store, cfg Config) *View {
 		store: store, sent: newSentRing(cfg.SentPackets),
 		observed: store.tick, spoke: store.tick, start: store.tick, payload: cfg.Payload,
 	}
-	v.whole.on = cfg.Whole
 	v.grow()
 	if store.open { // all of it is still to be observed
 		v.observed = store.tick - 1
@@ -159,9 +158,6 @@ func (v *View) grow() {
 	if len(v.ties.first) > 0 {
 		v.ties.grow(n, cap(v.slots))
 	}
-	if v.whole.on {
-		v.whole.fresh = v.whole.fresh.grownTo(n)
-	}
 }
 
 // Observe takes in the store's newest commit, if that has not been done. It
@@ -186,7 +182,6 @@ func (v *View) observe() {
 	v.born()
 	v.observed = s.tick
 	v.short = v.updatesPending()
-	v.whole.behind = v.short && v.wrote != tick.None
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
@@ -339,12 +334,12 @@ func (v *View) Repeat(before tick.Tick) {
 
 // Pending reports whether there is anything to send.
 func (v *View) Pending() bool {
-	if v.waits && (v.whole.waits >= len(v.unsent) || v.unsent[v.whole.waits] == 0) {
-		v.whole.waits = 0
-		for v.whole.waits < len(v.unsent) && v.unsent[v.whole.waits] == 0 {
-			v.whole.waits++
+	if v.waits && (v.waitWord >= len(v.unsent) || v.unsent[v.waitWord] == 0) {
+		v.waitWord = 0
+		for v.waitWord < len(v.unsent) && v.unsent[v.waitWord] == 0 {
+			v.waitWord++
 		}
-		v.waits = v.whole.waits < len(v.unsent)
+		v.waits = v.waitWord < len(v.unsent)
 	}
 	return v.answer || v.waits
 }

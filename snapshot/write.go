@@ -116,17 +116,11 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 		v.stats.RingFull++
 		return 0
 	}
-	first := v.wrote != p.s
-	if first {
+	if v.wrote != p.s {
 		v.parts, v.part, v.nextPage = v.part, 0, 0
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
-	if v.whole.on {
-		if n, done := p.takeNext(dst[:room], first); done {
-			return n
-		}
-	}
 	p.header()
 	p.full, p.short = room*8-endBits, room < len(dst)
 	if p.most = p.full; lend {
@@ -181,7 +175,7 @@ func (v *View) updatesPending() bool {
 	if !v.waits {
 		return false
 	}
-	if w := v.whole.waits; !v.owes && w < len(v.unsent) && v.unsent[w] != 0 {
+	if w := v.waitWord; !v.owes && w < len(v.unsent) && v.unsent[w] != 0 {
 		return true // where Pending found something
 	}
 	for w := range v.unsent {

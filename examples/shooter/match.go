@@ -41,7 +41,7 @@ type match struct {
 	seen    []body                         // For judge alone.
 }
 
-// verdict is what the server found a shot to hit: with all bodies where the shooter saw them; with the shooter's own, from
+// verdict has the targets that the server found for a shot: with all bodies where the shooter saw them; with the shooter's own, from
 // which the shot comes, where it is now; and with all of them where they are now. Zero is nobody.
 type verdict struct{ rewound, muzzle, present netcode.NetworkID }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// result is what a match came to.
+// result is the outcome of a match.
 type result struct {
 	Players   []score `json:"players"` // The host first.
 	Shots     int     `json:"shots"`

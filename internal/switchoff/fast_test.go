@@ -50,6 +50,5 @@ func kernels() []mutation {
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "wire/strandsrow.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "wire/strandswide.go", "if age|span != 1 {", "if age != 1 {")),
 		drawn(change("kernels", "aimWide and partsWide take every rotation for one that goes straight on", tokens, "wire/strandswide.go", "int64(bit(age|span == 1))", "1")),
-		change("kernels", "fetchRows is asked for rows of nobody", "TestFetchRowsChangesNothing", "wire/fetch.go", "len(rows) > 0 && len(ids) > 0", "len(rows) > 0"),
 	}
 }
