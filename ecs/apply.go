@@ -49,10 +49,10 @@ type ApplyStats struct {
 //
 // After ecs.World.Reset everything alive is spawned again.
 type Apply struct {
-	watch   *watch
+	tracker *tracker
 	replica *snapshot.Replica
 	hooks   Hooks
-	twins   []twin // by network index
+	applied []appliedEntity // by network index
 	stats   ApplyStats
 
 	run       uint32   // number of the run
@@ -60,39 +60,39 @@ type Apply struct {
 	again     []uint32 // indexes to bring up to date though nothing arrived
 	unsettled bool     // the shadow and the places are not those of the world
 
-	born      []wire.NetworkID // Spawned is still to be called
-	condemned []condemned      // to be removed, Despawned being called first
-	late      late
-	local     localChanges
-	doomed    doomed
-	running   bool
+	born           []wire.NetworkID // Spawned is still to be called
+	toRemove       []removal        // to be removed, Despawned being called first
+	delayed        delayedDespawns
+	local          localChanges
+	removePerTable removePerTable
+	running        bool
 
 	add, rem []ecs.ID         // arguments of structural changes
 	fill     func(ecs.Entity) // fillEntity, bound once
-	filling  filling
+	filling  fillMode
 	before   []byte // a component that is about to be written, where the shadow does not have it
-	births   births
-	writing  writing
+	births   spawnBatches
+	writer   valueWriter
 	apart    bool // for tests: ranges are listed entity by entity
-	refs     refs
-	aims     aims
+	refs     backRefs
+	targets  relationTargets
 	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
 }
 
-// twin is what Apply knows of the entity at a network index.
-type twin struct {
-	mask     snapshot.Mask // rows that the server's entity had when last applied
-	gone     snapshot.Mask // of them: not on this entity, because game code removed them
-	out      snapshot.Mask // of gone: relations left out because the entity has another
-	changed  snapshot.Mask // rows that this run gave another value before the writing
-	form     int32         // 1 + index of what the last run did to its structure
-	listed   uint32        // the run that has it in its list of entities to write
-	left     bool          // game code removed the entity, or its Replicated
-	restored bool          // LocalWriteRestored was reported
-	authored snapshot.Mask // rows that the client has written since it may
-	faulty   bool          // a value that cannot travel was reported
-	circle   bool          // its relation is part of a circle
-	told     bool          // RelationCycle was reported
+// appliedEntity is what Apply knows of the entity at a network index.
+type appliedEntity struct {
+	mask         snapshot.Mask // rows that the server's entity had when last applied
+	gone         snapshot.Mask // of them: not on this entity, because game code removed them
+	out          snapshot.Mask // of gone: relations left out because the entity has another
+	changed      snapshot.Mask // rows that this run gave another value before the writing
+	structChange int32         // 1 + index of what the last run did to its structure
+	listed       uint32        // the run that has it in its list of entities to write
+	left         bool          // game code removed the entity, or its Replicated
+	restored     bool          // LocalWriteRestored was reported
+	authored     snapshot.Mask // rows that the client has written since it may
+	faulty       bool          // a value that cannot travel was reported
+	circle       bool          // its relation is part of a circle
+	told         bool          // RelationCycle was reported
 }
 
 // NewApply prepares to bring what a replica receives into a world. It registers
@@ -101,16 +101,16 @@ type twin struct {
 // capture or apply on the same world has. A nil report drops the problems.
 func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
-	a := &Apply{watch: newWatch(w, schema, tag, false, report), replica: replica, hooks: hooks, all: true}
+	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: replica, hooks: hooks, all: true}
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
 	a.births.byMask = map[snapshot.Mask]int{}
-	a.refs = newRefs(schema)
-	a.writing.Apply, a.local.Apply, a.refs.Apply, a.aims.Apply, a.late.Apply = a, a, a, a, a
+	a.refs = newBackRefs(schema)
+	a.writer.Apply, a.local.Apply, a.refs.Apply, a.targets.Apply, a.delayed.Apply = a, a, a, a, a
 	for row := range schema.Rows() {
 		if _, aimed := schema.Plan(row).Target(); aimed {
-			a.aims.rows = a.aims.rows.With(row)
+			a.targets.rows = a.targets.rows.With(row)
 		}
 	}
 	return a
@@ -123,53 +123,53 @@ func (a *Apply) Run() {
 		return
 	}
 	a.running = true
-	a.removeCondemned() // those that had to wait
-	if !a.watch.mark.goes(a.watch.world) {
+	a.removeQueued() // those that had to wait
+	if !a.tracker.life.isCurrent(a.tracker.world) {
 		a.rejoin()
 	}
-	a.watch.scan(&a.local)
+	a.tracker.scan(&a.local)
 	a.local.noticeLost()
-	a.watch.cutOff()
+	a.tracker.cutOff()
 	a.update()
-	a.late.unname()
+	a.delayed.clearNames()
 	a.settle()
-	if len(a.aims.circles) > 0 {
-		a.aims.tellCircles()
+	if len(a.targets.cycles) > 0 {
+		a.targets.reportCycles()
 	}
-	a.watch.flush()
-	a.removeCondemned()
+	a.tracker.flush()
+	a.removeQueued()
 	a.announceBorn()
 	a.running = false
 }
 
 // unlocked reports whether the world may be changed, and says so once if not.
 func (a *Apply) unlocked() bool {
-	locked := a.watch.noteLocked()
+	locked := a.tracker.noteLocked()
 	if locked {
-		a.watch.flush()
+		a.tracker.flush()
 	}
 	return !locked
 }
 
 // rejoin starts again after a reset of the world.
 func (a *Apply) rejoin() {
-	a.forget()
-	a.condemned = a.condemned[:0]
-	a.late.forget()
-	a.late.lives++
-	a.watch.mark.join(a.watch.world)
-	a.watch.note(Problem{Kind: WorldReset})
+	a.forgetAll()
+	a.toRemove = a.toRemove[:0]
+	a.delayed.forgetDelayed()
+	a.delayed.lives++
+	a.tracker.life.join(a.tracker.world)
+	a.tracker.note(Problem{Kind: WorldReset})
 	a.all = true
 }
 
-// forget drops every id.
-func (a *Apply) forget() {
-	a.watch.forget()
-	clear(a.twins)
+// forgetAll drops every id.
+func (a *Apply) forgetAll() {
+	a.tracker.forgetShadows()
+	clear(a.applied)
 	a.born, a.again = a.born[:0], a.again[:0]
-	a.writing.forget()
-	a.refs.forget()
-	a.aims.forget()
+	a.writer.clearLists()
+	a.refs.forgetLinks()
+	a.targets.forgetTargets()
 	a.unsettled = true
 }
 
@@ -179,9 +179,9 @@ func (a *Apply) settle() {
 		return
 	}
 	a.unsettled = false
-	a.watch.settle()
-	for _, id := range a.watch.evicted {
-		if at := a.watch.at(id); at != nil && at.table == nowhere && !a.twins[id.Index].left {
+	a.tracker.settle()
+	for _, id := range a.tracker.evicted {
+		if at := a.tracker.entry(id); at != nil && at.table == nowhere && !a.applied[id.Index].left {
 			a.local.lose(id, at)
 		}
 	}
@@ -190,7 +190,7 @@ func (a *Apply) settle() {
 // alive reports whether a handle given out in this life of the world is valid.
 // A listener of the game may have done anything since.
 func (a *Apply) alive(e ecs.Entity) bool {
-	return a.watch.mark.goes(a.watch.world) && a.watch.world.Alive(e)
+	return a.tracker.life.isCurrent(a.tracker.world) && a.tracker.world.Alive(e)
 }
 
 // announceBorn calls Spawned for the new entities.
@@ -207,23 +207,23 @@ func (a *Apply) announceBorn() {
 // and drops what the replica has received but not yet given. Called by a hook,
 // or while the world is locked, the removal waits for the next Run.
 func (a *Apply) Clear() {
-	on := a.late.on
-	a.late.on, a.late.shown = false, tick.Time{} // at once: what was presented is over
-	if a.watch.mark.goes(a.watch.world) {
-		a.late.hurry()
-		for index := range a.watch.byIndex {
-			a.condemn(uint32(index))
+	on := a.delayed.on
+	a.delayed.on, a.delayed.shown = false, tick.Time{} // at once: what was presented is over
+	if a.tracker.life.isCurrent(a.tracker.world) {
+		a.delayed.removeAll()
+		for index := range a.tracker.byIndex {
+			a.queueRemoval(uint32(index))
 		}
 	}
-	a.late.on = on
-	a.forget()
+	a.delayed.on = on
+	a.forgetAll()
 	a.all = false
 	if a.replica != nil {
 		a.replica.ClearChanged()
 	}
 	if !a.running && a.unlocked() {
 		a.running = true
-		a.removeCondemned()
+		a.removeQueued()
 		a.running = false
 	}
 }
@@ -238,27 +238,27 @@ func (a *Apply) Follow(replica *snapshot.Replica) {
 
 // Release gives back what Apply has registered with the world. It is of no use
 // afterwards; entities stay as they are.
-func (a *Apply) Release() { a.watch.release() }
+func (a *Apply) Release() { a.tracker.release() }
 
 // Entity is the entity that has a network id here.
 func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
-	at := a.watch.at(id)
-	if at == nil || !a.watch.mark.goes(a.watch.world) {
+	at := a.tracker.entry(id)
+	if at == nil || !a.tracker.life.isCurrent(a.tracker.world) {
 		return ecs.Entity{}, false
 	}
-	if !a.watch.wears(at.entity, id) {
-		if !a.watch.relocate(at, id) {
+	if !a.tracker.hasID(at.entity, id) {
+		if !a.tracker.rebind(at, id) {
 			return ecs.Entity{}, false
 		}
-		a.refs.revisit(id)
+		a.refs.requeueReferrers(id)
 	}
-	return a.watch.at(id).entity, true
+	return a.tracker.entry(id).entity, true
 }
 
 // ID is the network id of an entity that came from the server.
 func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
-	id, ok := a.watch.holder(e)
-	if !ok || !a.watch.mark.goes(a.watch.world) || !a.watch.wears(e, id) {
+	id, ok := a.tracker.idOf(e)
+	if !ok || !a.tracker.life.isCurrent(a.tracker.world) || !a.tracker.hasID(e, id) {
 		return wire.NetworkID{}, false
 	}
 	return id, true
@@ -267,11 +267,11 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 // Kind is the ID of an entity's components.Kind, which the server gave it. It is
 // false for an entity that has none, and where Kind does not replicate.
 func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
-	row := a.watch.schema.RowOf(reflect.TypeFor[components.Kind]())
+	row := a.tracker.schema.RowOf(reflect.TypeFor[components.Kind]())
 	if _, ours := a.ID(e); !ours || row < 0 {
 		return 0, false
 	}
-	kind := componentOf[components.Kind](a.watch.world, e, a.watch.ids[row])
+	kind := componentOf[components.Kind](a.tracker.world, e, a.tracker.ids[row])
 	if kind == nil {
 		return 0, false
 	}
@@ -301,18 +301,18 @@ type Change struct {
 //
 // The world may be changed while it is used. It allocates nothing.
 func (a *Apply) Changes(yield func(Change) bool) {
-	if !a.watch.mark.goes(a.watch.world) {
+	if !a.tracker.life.isCurrent(a.tracker.world) {
 		return
 	}
-	for n := 0; n < len(a.writing.byTable); n++ {
-		for i := 0; i < len(a.writing.byTable[n]); i++ {
-			d := &a.writing.byTable[n][i]
+	for n := 0; n < len(a.writer.byTable); n++ {
+		for i := 0; i < len(a.writer.byTable[n]); i++ {
+			d := &a.writer.byTable[n][i]
 			if c, ok := a.changed(d.index, d.rows); ok && !yield(c) {
 				return
 			}
 		}
 	}
-	r := &a.writing.ranges
+	r := &a.writer.ranges
 	for i := 0; i < len(r.list); i++ {
 		for k := range r.list[i].stretch.Count {
 			if c, ok := a.changed(r.list[i].stretch.Index+k, r.changed(&r.list[i], k)); ok && !yield(c) {
@@ -320,8 +320,8 @@ func (a *Apply) Changes(yield func(Change) bool) {
 			}
 		}
 	}
-	for i := 0; i < len(a.writing.fresh); i++ {
-		if c, ok := a.changed(a.writing.fresh[i].index, a.writing.fresh[i].rows); ok && !yield(c) {
+	for i := 0; i < len(a.writer.created); i++ {
+		if c, ok := a.changed(a.writer.created[i].index, a.writer.created[i].rows); ok && !yield(c) {
 			return
 		}
 	}
@@ -329,13 +329,13 @@ func (a *Apply) Changes(yield func(Change) bool) {
 
 // changed is what became of an entity, if it is still there and something did.
 func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
-	at, tw := &a.watch.byIndex[index], &a.twins[index]
-	if rows == 0 && tw.form == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
+	at, tw := &a.tracker.byIndex[index], &a.applied[index]
+	if rows == 0 && tw.structChange == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
 		return Change{}, false
 	}
 	c = Change{Entity: at.entity, ID: wire.NetworkID{Index: index, Generation: at.generation}, Rows: rows}
-	if tw.form != 0 {
-		f := &a.writing.forms[tw.form-1]
+	if tw.structChange != 0 {
+		f := &a.writer.structChanges[tw.structChange-1]
 		c.Added, c.Removed, c.Spawned = f.added, f.removed, f.spawned
 	}
 	return c, true
@@ -343,10 +343,10 @@ func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 
 // forgetChanges begins the lists of a run.
 func (a *Apply) forgetChanges() {
-	for i := range a.writing.forms {
-		a.twins[a.writing.forms[i].index].form = 0
+	for i := range a.writer.structChanges {
+		a.applied[a.writer.structChanges[i].index].structChange = 0
 	}
-	a.writing.forget()
+	a.writer.clearLists()
 }
 
 // Changed yields the entities of which the last Run that found something to
@@ -361,7 +361,7 @@ func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
 	if a == nil {
 		return
 	}
-	row := a.watch.schema.RowOf(reflect.TypeFor[T]())
+	row := a.tracker.schema.RowOf(reflect.TypeFor[T]())
 	if row < 0 {
 		return
 	}
@@ -369,7 +369,7 @@ func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
 		if !c.Rows.Has(row) || !a.alive(c.Entity) {
 			continue
 		}
-		if v := componentOf[T](a.watch.world, c.Entity, a.watch.ids[row]); v != nil && !yield(c.Entity, v) {
+		if v := componentOf[T](a.tracker.world, c.Entity, a.tracker.ids[row]); v != nil && !yield(c.Entity, v) {
 			return
 		}
 	}
@@ -385,17 +385,17 @@ func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a
 
 // owned is the rows of an entity that the client has written and may write.
 func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
-	if a.mine == nil || int(id.Index) >= len(a.twins) || a.twins[id.Index].authored == 0 {
+	if a.mine == nil || int(id.Index) >= len(a.applied) || a.applied[id.Index].authored == 0 {
 		return 0
 	}
-	return a.mine(id) & a.twins[id.Index].authored
+	return a.mine(id) & a.applied[id.Index].authored
 }
 
 // Revert brings an entity up to date in the next Run, whether or not something arrives, also in the rows that the client
 // has written.
 func (a *Apply) Revert(id wire.NetworkID) {
-	if a.watch.at(id) != nil && !a.twins[id.Index].left {
-		a.twins[id.Index].authored = 0
+	if a.tracker.entry(id) != nil && !a.applied[id.Index].left {
+		a.applied[id.Index].authored = 0
 		a.again = append(a.again, id.Index)
 	}
 }
@@ -408,18 +408,18 @@ func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	if !ok || !a.alive(e) {
 		return false
 	}
-	c := column{id: a.watch.ids[row], plan: a.watch.schema.Plan(row), size: int(a.watch.schema.Plan(row).Size())}
-	if !a.watch.world.Has(e, c.id) || !c.aimAt(a.watch.world, e) {
+	c := column{id: a.tracker.ids[row], plan: a.tracker.schema.Plan(row), size: int(a.tracker.schema.Plan(row).Size())}
+	if !a.tracker.world.Has(e, c.id) || !c.bindTo(a.tracker.world, e) {
 		return false
 	}
 	fault := c.plan.Quantise(c.at(0), lanes)
-	c.release()
-	if tw := &a.twins[id.Index]; fault.Reason != wire.NoFault && !tw.faulty {
+	c.unbind()
+	if tw := &a.applied[id.Index]; fault.Reason != wire.NoFault && !tw.faulty {
 		tw.faulty = true
-		a.watch.note(Problem{Kind: kindOf(fault.Reason), Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
-		a.watch.flush()
+		a.tracker.note(Problem{Kind: kindOf(fault.Reason), Entity: id, Local: e, Component: c.plan.Name(), Field: fault.Field()})
+		a.tracker.flush()
 	}
-	if tw := &a.twins[id.Index]; !tw.authored.Has(row) {
+	if tw := &a.applied[id.Index]; !tw.authored.Has(row) {
 		if slices.Equal(lanes, a.replica.Row(id.Index, row)) {
 			return false
 		}

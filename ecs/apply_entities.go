@@ -11,8 +11,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// filling says what fillEntity writes.
-type filling struct {
+// fillMode says what fillEntity writes.
+type fillMode struct {
 	id    wire.NetworkID
 	rows  snapshot.Mask
 	added snapshot.Mask // of them: that the entity did not have
@@ -34,74 +34,74 @@ func (a *Apply) update() {
 			a.updateEntity(now.ID.Index)
 		}
 	} else {
-		a.writing.listChanged()
+		a.writer.listChanged()
 	}
 	a.replica.ClearChanged()
-	if len(a.births.kinds) > 0 {
+	if len(a.births.batches) > 0 {
 		a.spawnAll()
 	}
 	for i := 0; i < len(a.again); i++ { // what was spawned or condemned has added to it
-		if at := &a.watch.byIndex[a.again[i]]; at.generation != 0 {
+		if at := &a.tracker.byIndex[a.again[i]]; at.generation != 0 {
 			a.updateEntity(a.again[i])
 		}
 	}
 	a.again = a.again[:0]
-	if len(a.aims.list)+len(a.aims.rings) > 0 {
-		a.aims.aimAll()
+	if len(a.targets.list)+len(a.targets.inCycles) > 0 {
+		a.targets.setTargets()
 	}
-	a.writing.writeAll()
+	a.writer.writeAll()
 }
 
 // updateEntity brings what is at one network index up to date, but for values:
 // at most one entity leaves and one comes or changes.
 func (a *Apply) updateEntity(index uint32) {
 	now := a.replica.Entity(index)
-	if int(index) < len(a.watch.byIndex) {
-		at := &a.watch.byIndex[index]
+	if int(index) < len(a.tracker.byIndex) {
+		at := &a.tracker.byIndex[index]
 		if at.generation != 0 && at.generation == now.ID.Generation && now.Alive {
 			a.change(now, at)
 			return
 		}
 		if at.generation != 0 {
-			a.condemn(index)
+			a.queueRemoval(index)
 		}
 	}
 	if now.Alive {
-		a.twins = extended(a.twins, int(index))
+		a.applied = grown(a.applied, int(index))
 		a.births.add(now.ID, now.Mask)
 	}
 }
 
 // entity is the entity of an id that game code has not taken away, whether or
 // not its handle was exchanged by game code.
-func (a *Apply) entity(id wire.NetworkID, at *place) (ecs.Entity, bool) {
+func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 	if a.alive(at.entity) {
 		return at.entity, true
 	}
-	if a.watch.mark.goes(a.watch.world) && a.watch.relocate(at, id) {
-		a.refs.revisit(id)
-		return a.watch.at(id).entity, true
+	if a.tracker.life.isCurrent(a.tracker.world) && a.tracker.rebind(at, id) {
+		a.refs.requeueReferrers(id)
+		return a.tracker.entry(id).entity, true
 	}
 	return at.entity, false
 }
 
 // change brings the components of an entity up to date that is there.
-func (a *Apply) change(now snapshot.Entity, at *place) {
-	tw := &a.twins[now.ID.Index]
+func (a *Apply) change(now snapshot.Entity, at *entityEntry) {
+	tw := &a.applied[now.ID.Index]
 	if tw.left {
-		if now.Mask&a.aims.rows != 0 { // it may close a circle of others
-			a.aims.list = append(a.aims.list, now.ID.Index)
+		if now.Mask&a.targets.rows != 0 { // it may close a circle of others
+			a.targets.list = append(a.targets.list, now.ID.Index)
 		}
 		return
 	}
 	if now.Mask != tw.mask || tw.out != 0 {
 		a.exchange(now, at, tw)
 	}
-	a.writing.list(now.ID.Index, at, tw)
+	a.writer.list(now.ID.Index, at, tw)
 }
 
 // exchange adds and removes components.
-func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
+func (a *Apply) exchange(now snapshot.Entity, at *entityEntry, tw *appliedEntity) {
 	e, ok := a.entity(now.ID, at)
 	if !ok {
 		return
@@ -118,7 +118,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 	}
 	added := a.additions(e, tw, now, now.Mask&^tw.mask)
 	if added|removed != 0 {
-		a.writing.form(tw, form{index: now.ID.Index, added: added, removed: removed})
+		a.writer.noteStructChange(tw, structChange{index: now.ID.Index, added: added, removed: removed})
 	}
 	tw.changed |= added
 	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
@@ -127,16 +127,16 @@ func (a *Apply) exchange(now snapshot.Entity, at *place, tw *twin) {
 		return
 	}
 	a.unsettled = true
-	a.filling = filling{id: now.ID, rows: now.Mask &^ tw.gone &^ own, added: added}
-	a.watch.world.ExchangeFn(e, a.add, a.rem, a.fill)
+	a.filling = fillMode{id: now.ID, rows: now.Mask &^ tw.gone &^ own, added: added}
+	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
 // removals lists the components to remove. Those that game code removed before
 // are gone already.
-func (a *Apply) removals(e ecs.Entity, tw *twin, rows snapshot.Mask) {
+func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 	for ; rows != 0; rows &= rows - 1 {
-		row := first(rows)
-		if id := a.watch.ids[row]; a.watch.world.Has(e, id) {
+		row := lowestRow(rows)
+		if id := a.tracker.ids[row]; a.tracker.world.Has(e, id) {
 			a.rem = append(a.rem, id)
 		}
 		tw.gone, tw.out = tw.gone.Without(row), tw.out.Without(row)
@@ -145,14 +145,14 @@ func (a *Apply) removals(e ecs.Entity, tw *twin, rows snapshot.Mask) {
 
 // additions lists the components to add and returns the rows that there will
 // be. Those that game code added before are there already.
-func (a *Apply) additions(e ecs.Entity, tw *twin, now snapshot.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now snapshot.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; rows != 0; rows &= rows - 1 {
-		row := first(rows)
-		id := a.watch.ids[row]
+		row := lowestRow(rows)
+		id := a.tracker.ids[row]
 		switch {
-		case a.watch.world.Has(e, id): // noteAdded has told of it
-		case a.watch.relations.Has(row) && a.related(e):
+		case a.tracker.world.Has(e, id): // noteAdded has told of it
+		case a.tracker.relations.Has(row) && a.related(e):
 			a.leaveOut(now.ID, tw, snapshot.Mask(0).With(row))
 			added = added.Without(row)
 		default:
@@ -165,14 +165,14 @@ func (a *Apply) additions(e ecs.Entity, tw *twin, now snapshot.Entity, rows snap
 // related reports whether an entity will have a relation after the removals
 // and additions listed so far.
 func (a *Apply) related(e ecs.Entity) bool {
-	mask := a.watch.world.Mask(e)
+	mask := a.tracker.world.Mask(e)
 	for _, id := range a.rem {
 		mask.Set(id, false)
 	}
 	for _, id := range a.add {
 		mask.Set(id, true)
 	}
-	return hasRelation(a.watch.world, &mask)
+	return hasRelation(a.tracker.world, &mask)
 }
 
 // fillEntity writes the rows of the entity that filling names, while Arche
@@ -180,13 +180,13 @@ func (a *Apply) related(e ecs.Entity) bool {
 func (a *Apply) fillEntity(e ecs.Entity) {
 	f := a.filling
 	if f.born {
-		a.watch.hold(f.id, e)
-		*replicatedOf(a.watch.world, e, a.watch.replicated) = components.Replicated{ID: f.id, World: a.watch.tag}
-		a.refs.revisit(f.id)
+		a.tracker.assign(f.id, e)
+		*replicatedOf(a.tracker.world, e, a.tracker.replicated) = components.Replicated{ID: f.id, World: a.tracker.tag}
+		a.refs.requeueReferrers(f.id)
 	}
-	at, tw := a.watch.at(f.id), &a.twins[f.id.Index]
+	at, tw := a.tracker.entry(f.id), &a.applied[f.id.Index]
 	for m := f.rows; m != 0; m &= m - 1 {
-		row := first(m)
+		row := lowestRow(m)
 		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
 			continue // whom it names may come or go in this run: it is written, and compared, when everybody is there
 		}
@@ -195,11 +195,11 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 			continue
 		}
 		a.stats.Rows++
-		c := column{id: a.watch.ids[row], plan: a.watch.schema.Plan(row), size: int(a.watch.schema.Plan(row).Size())}
-		if !c.aimAt(a.watch.world, e) {
+		c := column{id: a.tracker.ids[row], plan: a.tracker.schema.Plan(row), size: int(a.tracker.schema.Plan(row).Size())}
+		if !c.bindTo(a.tracker.world, e) {
 			continue
 		}
-		before := a.watch.kept(at, row)
+		before := a.tracker.kept(at, row)
 		if before == nil && !f.born { // its slot was cut off, as those are that others have left; what game code wrote is put back by now
 			a.before = append(a.before[:0], c.bytes(0, 1)...)
 			before = a.before
@@ -208,53 +208,53 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 		if before != nil && !bytes.Equal(before, c.bytes(0, 1)) {
 			tw.changed = tw.changed.With(row)
 		}
-		c.release()
+		c.unbind()
 	}
 }
 
-// births are the entities to create in this run, those of the same rows
+// spawnBatches are the entities to create in this run, those of the same rows
 // together, in the order in which the first of them came.
-type births struct {
-	byMask map[snapshot.Mask]int // index in kinds
-	kinds  []kind
+type spawnBatches struct {
+	byMask  map[snapshot.Mask]int // index in kinds
+	batches []spawnBatch
 }
 
-// kind is the entities to create with the same rows.
-type kind struct {
+// spawnBatch is the entities to create with the same rows.
+type spawnBatch struct {
 	mask snapshot.Mask
 	ids  []wire.NetworkID
 }
 
 // add lists an entity to create.
-func (b *births) add(id wire.NetworkID, mask snapshot.Mask) {
+func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 	n, known := b.byMask[mask]
 	if !known {
-		n = len(b.kinds)
+		n = len(b.batches)
 		b.byMask[mask] = n
-		if n < cap(b.kinds) {
-			b.kinds = b.kinds[:n+1]
+		if n < cap(b.batches) {
+			b.batches = b.batches[:n+1]
 		} else {
-			b.kinds = append(b.kinds, kind{})
+			b.batches = append(b.batches, spawnBatch{})
 		}
-		k := &b.kinds[n]
+		k := &b.batches[n]
 		k.mask, k.ids = mask, k.ids[:0]
 	}
-	b.kinds[n].ids = append(b.kinds[n].ids, id)
+	b.batches[n].ids = append(b.batches[n].ids, id)
 }
 
-func (b *births) forget() {
-	b.kinds = b.kinds[:0]
+func (b *spawnBatches) clearBatches() {
+	b.batches = b.batches[:0]
 	clear(b.byMask)
 }
 
 // spawnAll creates the entities that are listed.
 func (a *Apply) spawnAll() {
 	a.unsettled = true
-	batched := unheard(a.watch.world)
-	for i := range a.births.kinds {
-		k := &a.births.kinds[i]
+	batched := unheard(a.tracker.world)
+	for i := range a.births.batches {
+		k := &a.births.batches[i]
 		rows := a.spawning(k.mask)
-		if batched && len(k.ids) >= fewest {
+		if batched && len(k.ids) >= batchMin {
 			a.spawnBatch(k, rows)
 		} else {
 			for _, id := range k.ids {
@@ -263,28 +263,28 @@ func (a *Apply) spawnAll() {
 		}
 		if lacks := k.mask &^ rows; lacks != 0 {
 			for _, id := range k.ids {
-				a.leaveOut(id, &a.twins[id.Index], lacks)
+				a.leaveOut(id, &a.applied[id.Index], lacks)
 			}
 		}
 	}
-	a.births.forget()
+	a.births.clearBatches()
 }
 
 // spawning lists the components of an entity to create and returns their rows:
 // all but a second relation, of which Arche allows none.
 func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
-	a.add = append(a.add[:0], a.watch.replicated)
+	a.add = append(a.add[:0], a.tracker.replicated)
 	related := false
 	for m := mask; m != 0; m &= m - 1 {
-		row := first(m)
-		if a.watch.relations.Has(row) {
+		row := lowestRow(m)
+		if a.tracker.relations.Has(row) {
 			if related {
 				continue
 			}
 			related = true
 		}
 		rows = rows.With(row)
-		a.add = append(a.add, a.watch.ids[row])
+		a.add = append(a.add, a.tracker.ids[row])
 	}
 	return rows
 }
@@ -293,33 +293,33 @@ func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 // game sees it when its values are written.
 func (a *Apply) spawnOne(id wire.NetworkID, mask, rows snapshot.Mask) {
 	a.expect(id, mask, rows)
-	a.filling = filling{id: id, rows: rows, born: true}
-	a.watch.world.NewEntityFn(a.fill, a.add...)
+	a.filling = fillMode{id: id, rows: rows, born: true}
+	a.tracker.world.NewEntityFn(a.fill, a.add...)
 }
 
 // spawnBatch creates the entities of a kind at once, in consecutive rows, and
 // writes them column by column. Nobody listens.
-func (a *Apply) spawnBatch(k *kind, rows snapshot.Mask) {
+func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 	for _, id := range k.ids {
 		a.expect(id, k.mask, rows)
 	}
-	a.watch.query = a.watch.world.Batch().NewQ(len(k.ids), a.add...)
-	query := &a.watch.query
+	a.tracker.query = a.tracker.world.Batch().NewQ(len(k.ids), a.add...)
+	query := &a.tracker.query
 	query.Next()
-	replicas := column{id: a.watch.replicated, size: replicatedSize}
-	replicas.aim(query)
+	replicas := column{id: a.tracker.replicated, size: replicatedSize}
+	replicas.bind(query)
 	for i, id := range k.ids {
-		a.watch.hold(id, query.EntityAt(i))
-		*replicas.replicated(i) = components.Replicated{ID: id, World: a.watch.tag}
+		a.tracker.assign(id, query.EntityAt(i))
+		*replicas.replicated(i) = components.Replicated{ID: id, World: a.tracker.tag}
 	}
 	for m := rows; m != 0; m &= m - 1 {
-		row := first(m)
-		plan := a.watch.schema.Plan(row)
+		row := lowestRow(m)
+		plan := a.tracker.schema.Plan(row)
 		if plan.Lanes() == 0 {
 			continue
 		}
-		c := column{id: a.watch.ids[row], row: row, plan: plan, size: int(plan.Size())}
-		c.aim(query)
+		c := column{id: a.tracker.ids[row], row: row, plan: plan, size: int(plan.Size())}
+		c.bind(query)
 		for i, id := range k.ids {
 			if lanes := a.refs.value(id.Index, row); lanes != nil {
 				c.write(i, lanes)
@@ -329,34 +329,34 @@ func (a *Apply) spawnBatch(k *kind, rows snapshot.Mask) {
 	}
 	query.Close()
 	for _, id := range k.ids {
-		a.refs.revisit(id)
+		a.refs.requeueReferrers(id)
 	}
 }
 
 // expect notes an entity that is about to be created.
 func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
-	tw := &a.twins[id.Index]
-	*tw = twin{mask: mask, listed: a.run}
+	tw := &a.applied[id.Index]
+	*tw = appliedEntity{mask: mask, listed: a.run}
 	a.stats.Spawned++
 	a.born = append(a.born, id)
-	a.writing.form(tw, form{index: id.Index, added: rows, spawned: true})
-	if rows&a.aims.rows != 0 {
-		a.aims.list = append(a.aims.list, id.Index)
+	a.writer.noteStructChange(tw, structChange{index: id.Index, added: rows, spawned: true})
+	if rows&a.targets.rows != 0 {
+		a.targets.list = append(a.targets.list, id.Index)
 	}
-	if rows&(a.refs.rows|a.aims.rows) != 0 {
+	if rows&(a.refs.rows|a.targets.rows) != 0 {
 		tw.changed = rows // its entity fields are known when all entities are there
-		a.writing.homeless = append(a.writing.homeless, id.Index)
+		a.writer.unplaced = append(a.writer.unplaced, id.Index)
 	} else {
-		a.writing.fresh = append(a.writing.fresh, due{index: id.Index, rows: rows})
+		a.writer.created = append(a.writer.created, writeItem{index: id.Index, rows: rows})
 	}
 }
 
 // leaveOut notes that components cannot be added while the entity has another relation.
-func (a *Apply) leaveOut(id wire.NetworkID, tw *twin, rows snapshot.Mask) {
+func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mask) {
 	tw.gone |= rows
 	tw.out |= rows
 	for ; rows != 0; rows &= rows - 1 {
-		a.watch.note(Problem{Kind: SecondRelation, Entity: id, Component: a.watch.schema.Plan(first(rows)).Name()})
+		a.tracker.note(Problem{Kind: SecondRelation, Entity: id, Component: a.tracker.schema.Plan(lowestRow(rows)).Name()})
 	}
 }
 
@@ -368,52 +368,52 @@ func unheard(w *ecs.World) bool {
 	return listener.IsValid() && listener.Kind() == reflect.Interface && listener.IsNil()
 }
 
-// fewest is how many entities of the same components are created or removed
+// batchMin is how many entities of the same components are created or removed
 // together rather than one by one: Arche's batches cost some allocations each.
-const fewest = 16
+const batchMin = 16
 
-// condemned is an entity that has no id any more.
-type condemned struct {
+// removal is an entity that has no id any more.
+type removal struct {
 	id     wire.NetworkID
 	entity ecs.Entity
 	told   bool // Despawned was called
 }
 
-// doomed counts the condemned entities of each table.
-type doomed struct {
+// removePerTable counts the condemned entities of each table.
+type removePerTable struct {
 	count []int    // by table
 	seen  []uint32 // by entity number: 1 + generation of the entity counted last
 }
 
-// condemn takes an index's id from its entity, which is removed when all rows
+// queueRemoval takes an index's id from its entity, which is removed when all rows
 // are written. An entity that game code took for itself stays.
-func (a *Apply) condemn(index uint32) {
-	at := &a.watch.byIndex[index]
+func (a *Apply) queueRemoval(index uint32) {
+	at := &a.tracker.byIndex[index]
 	if at.generation == 0 {
 		return
 	}
 	id := wire.NetworkID{Index: index, Generation: at.generation}
-	if !a.twins[index].left {
-		if e, _ := a.entity(id, at); !a.late.linger(id, e) {
-			a.condemned = append(a.condemned, condemned{id: id, entity: e})
+	if !a.applied[index].left {
+		if e, _ := a.entity(id, at); !a.delayed.delay(id, e) {
+			a.toRemove = append(a.toRemove, removal{id: id, entity: e})
 		}
 	}
-	a.watch.drop(id)
+	a.tracker.free(id)
 	a.refs.cut(index, ^a.refs.none)
-	a.refs.revisit(id)
+	a.refs.requeueReferrers(id)
 }
 
-// removeCondemned calls Despawned for the entities without an id and removes
+// removeQueued calls Despawned for the entities without an id and removes
 // them. Should the world become locked, the rest waits.
-func (a *Apply) removeCondemned() {
-	if len(a.condemned) == 0 {
+func (a *Apply) removeQueued() {
+	if len(a.toRemove) == 0 {
 		return
 	}
 	open := true
-	for i := 0; i < len(a.condemned) && open; i++ {
-		c := a.condemned[i]
+	for i := 0; i < len(a.toRemove) && open; i++ {
+		c := a.toRemove[i]
 		if a.hooks.Despawned != nil && !c.told && a.alive(c.entity) {
-			a.condemned[i].told = true
+			a.toRemove[i].told = true
 			a.hooks.Despawned(c.entity, c.id) // it may condemn more
 		}
 		open = a.unlocked()
@@ -423,46 +423,46 @@ func (a *Apply) removeCondemned() {
 	}
 	a.removeWholeTables()
 	done := 0
-	for ; done < len(a.condemned) && a.unlocked(); done++ {
-		if e := a.condemned[done].entity; a.alive(e) {
+	for ; done < len(a.toRemove) && a.unlocked(); done++ {
+		if e := a.toRemove[done].entity; a.alive(e) {
 			a.stats.Despawned++
-			a.watch.world.RemoveEntity(e)
+			a.tracker.world.RemoveEntity(e)
 		}
 	}
-	a.condemned = a.condemned[:copy(a.condemned, a.condemned[done:])]
+	a.toRemove = a.toRemove[:copy(a.toRemove, a.toRemove[done:])]
 }
 
 // removeWholeTables removes the entities of the tables of which every entity is
 // condemned. Arche removes all that a filter finds, or one.
 func (a *Apply) removeWholeTables() {
-	if len(a.condemned) < fewest || !a.watch.mark.goes(a.watch.world) {
+	if len(a.toRemove) < batchMin || !a.tracker.life.isCurrent(a.tracker.world) {
 		return
 	}
-	d, w := &a.doomed, a.watch.world
-	d.count = extended(d.count, len(a.watch.tables))
+	d, w := &a.removePerTable, a.tracker.world
+	d.count = grown(d.count, len(a.tracker.tables))
 	clear(d.count)
 	clear(d.seen)
 	var last ecs.Mask // never that of an entity of ours
 	var t *table
-	for i := range a.condemned {
-		e := a.condemned[i].entity
+	for i := range a.toRemove {
+		e := a.toRemove[i].entity
 		if !w.Alive(e) {
 			continue
 		}
-		d.seen = extended(d.seen, int(e.ID()))
+		d.seen = grown(d.seen, int(e.ID()))
 		if d.seen[e.ID()] == e.Generation()+1 {
 			continue
 		}
 		d.seen[e.ID()] = e.Generation() + 1
 		if mask := w.Mask(e); mask != last {
-			t, last = a.watch.byMask[mask], mask
+			t, last = a.tracker.byMask[mask], mask
 		}
 		if t != nil {
 			d.count[t.number]++
 		}
 	}
-	for _, t := range a.watch.tables {
-		if n := d.count[t.number]; n >= fewest && !t.scattered && n == a.watch.length(t) {
+	for _, t := range a.tracker.tables {
+		if n := d.count[t.number]; n >= batchMin && !t.scattered && n == a.tracker.length(t) {
 			a.stats.Despawned += uint64(w.Batch().RemoveEntities(&t.filter))
 		}
 	}

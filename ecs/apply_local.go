@@ -23,7 +23,7 @@ func (l *localChanges) differ(*table, *column, []int32) bool { return false }
 // restore compares a row with what was applied, which is a slot of a shadow,
 // and puts the server's value back if a field that travels is another.
 func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
-	tw := &l.twins[id.Index]
+	tw := &l.applied[id.Index]
 	if c.row < 0 || !tw.mask.Has(c.row) {
 		return // game code's own component
 	}
@@ -34,7 +34,7 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 		return
 	}
 	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
-	strayed := c.aimed && applied.aimed && c.target != applied.targets[slot]
+	strayed := c.relation && applied.relation && c.target != applied.targets[slot]
 	if equal && !strayed || l.replica.Entity(id.Index).ID != id {
 		return
 	}
@@ -63,10 +63,10 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 // restored notes that client code wrote a component and that it was put back.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.stats.Restored++
-	if tw := &l.twins[id.Index]; !tw.restored {
+	if tw := &l.applied[id.Index]; !tw.restored {
 		tw.restored = true
-		l.watch.note(Problem{
-			Kind: LocalWriteRestored, Entity: id, Local: l.watch.at(id).entity,
+		l.tracker.note(Problem{
+			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
 			Component: c.plan.Name(), Field: field,
 		})
 	}
@@ -75,58 +75,58 @@ func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 // appears looks at an entity that is new, was moved, or whose Replicated was
 // written.
 func (l *localChanges) appears(t *table, row, _ int) {
-	e := l.watch.entityAt(t, row)
+	e := l.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
-	if l.late.has(e) {
-		l.late.remain(r, e)
+	if l.delayed.has(e) {
+		l.delayed.keepMark(r, e)
 		return
 	}
-	id, ours := l.watch.holder(e)
-	named := l.watch.at(r.ID) != nil && r.World == l.watch.tag
+	id, ours := l.tracker.idOf(e)
+	named := l.tracker.entry(r.ID) != nil && r.World == l.tracker.tag
 	switch {
-	case ours && *r == components.Replicated{ID: id, World: l.watch.tag}:
+	case ours && *r == components.Replicated{ID: id, World: l.tracker.tag}:
 	case ours && named:
-		l.watch.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
+		l.tracker.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
 	case ours:
-		l.watch.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
-	case r.World != l.watch.tag:
+		l.tracker.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
+	case r.World != l.tracker.tag:
 		switch {
 		case !r.ID.IsZero():
-			l.watch.noteForeign(e, r.World)
-		case r.World == 0 && !l.watch.mark.captured(): // else others keep it, or a server of this world will take it
-			l.watch.noteStrange(LocalReplicated, e)
+			l.tracker.noteForeign(e, r.World)
+		case r.World == 0 && !l.tracker.life.captured(): // else others keep it, or a server of this world will take it
+			l.tracker.noteStrange(LocalReplicated, e)
 		}
 		return
 	case named:
-		l.watch.noteStrange(CopiedReplicated, e)
+		l.tracker.noteStrange(CopiedReplicated, e)
 	default:
-		l.watch.noteStrange(StaleReplicated, e)
+		l.tracker.noteStrange(StaleReplicated, e)
 	}
 	l.unsettled = true
 	if !ours {
 		*r = components.Replicated{}
 		return
 	}
-	*r = components.Replicated{ID: id, World: l.watch.tag}
+	*r = components.Replicated{ID: id, World: l.tracker.tag}
 	l.moved(id, t, row)
 }
 
 // moved looks at an entity of ours whose row is not where it was: game code
 // added or removed components, or removed another entity.
 func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
-	at, tw := l.watch.at(id), &l.twins[id.Index]
-	at.stamp = l.watch.run
-	l.watch.depart(id, at)
+	at, tw := l.tracker.entry(id), &l.applied[id.Index]
+	at.stamp = l.tracker.run
+	l.tracker.noteMoved(id, at)
 	if tw.left { // its Replicated was removed, and now is back
 		tw.left = false
 		l.again = append(l.again, id.Index)
-		l.refs.revisit(id)
+		l.refs.requeueReferrers(id)
 	}
 	for m := tw.mask &^ tw.gone &^ t.rows; m != 0; m &= m - 1 {
-		tw.gone = tw.gone.With(first(m))
-		l.watch.note(Problem{
+		tw.gone = tw.gone.With(lowestRow(m))
+		l.tracker.note(Problem{
 			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
-			Component: l.watch.schema.Plan(first(m)).Name(),
+			Component: l.tracker.schema.Plan(lowestRow(m)).Name(),
 		})
 	}
 	if back := tw.gone & t.rows; back != 0 {
@@ -141,7 +141,7 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 		l.noteAdded(id, at, t.rows&^tw.mask)
 		return
 	}
-	before := l.watch.tables[at.table]
+	before := l.tracker.tables[at.table]
 	l.noteAdded(id, at, t.rows&^tw.mask&^before.rows)
 	for i := range t.columns {
 		c := &t.columns[i]
@@ -152,19 +152,19 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 }
 
 // noteAdded notes the replicated components that game code added to an entity.
-func (l *localChanges) noteAdded(id wire.NetworkID, at *place, rows snapshot.Mask) {
+func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapshot.Mask) {
 	for ; rows != 0; rows &= rows - 1 {
-		l.watch.note(Problem{
+		l.tracker.note(Problem{
 			Kind: LocallyAddedComponent, Entity: id, Local: at.entity,
-			Component: l.watch.schema.Plan(first(rows)).Name(),
+			Component: l.tracker.schema.Plan(lowestRow(rows)).Name(),
 		})
 	}
 }
 
 // noticeLost notes the entities that game code removed, or took the Replicated of.
 func (l *localChanges) noticeLost() {
-	for _, id := range l.watch.lost {
-		if at := l.watch.at(id); at != nil && at.stamp != l.watch.run {
+	for _, id := range l.tracker.lost {
+		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
 			at.table = nowhere
 			l.unsettled = true
 			l.lose(id, at)
@@ -173,12 +173,12 @@ func (l *localChanges) noticeLost() {
 }
 
 // lose notes that game code took an entity away.
-func (l *localChanges) lose(id wire.NetworkID, at *place) {
-	l.twins[id.Index].left = true
-	l.refs.revisit(id)
+func (l *localChanges) lose(id wire.NetworkID, at *entityEntry) {
+	l.applied[id.Index].left = true
+	l.refs.requeueReferrers(id)
 	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
 	if l.alive(at.entity) {
 		p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
 	}
-	l.watch.note(p)
+	l.tracker.note(p)
 }

@@ -17,8 +17,8 @@ type tableRange struct {
 	detail  int32         // 1 + where in ranges.details the changed rows of each are; 0: rows holds for all
 }
 
-// ranges lists what a run writes together. It is dissolved into single entities where rows may have moved since it was listed.
-type ranges struct {
+// tableRanges lists what a run writes together. It is dissolved into single entities where rows may have moved since it was listed.
+type tableRanges struct {
 	list    []tableRange
 	slots   []int32 // by network index
 	details []snapshot.Mask
@@ -26,7 +26,7 @@ type ranges struct {
 }
 
 // dissolve empties the list and appends its indexes.
-func (r *ranges) dissolve(indexes []uint32) []uint32 {
+func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	for i := range r.list {
 		for k := range r.list[i].stretch.Count {
 			indexes = append(indexes, r.list[i].stretch.Index+k)
@@ -38,24 +38,24 @@ func (r *ranges) dissolve(indexes []uint32) []uint32 {
 
 // listRange lists the first of count entities as one range and returns how many they are. It returns 0 if the first has to be
 // looked at by itself.
-func (w *writing) listRange(index, count uint32) uint32 {
+func (w *valueWriter) listRange(index, count uint32) uint32 {
 	if plain.On || w.apart || w.unsettled {
 		return 0
 	}
 	s, ok := w.replica.Stretch(index, count)
-	places := w.watch.byIndex
-	if !ok || int(index) >= len(places) || s.Mask&w.aims.rows != 0 {
+	places := w.tracker.byIndex
+	if !ok || int(index) >= len(places) || s.Mask&w.targets.rows != 0 {
 		return 0
 	}
 	first := &places[index]
-	if first.table == nowhere || w.watch.tables[first.table].scattered {
+	if first.table == nowhere || w.tracker.tables[first.table].scattered {
 		return 0
 	}
 	r := &w.ranges
-	r.slots = extended(r.slots, len(places)-1)
+	r.slots = grown(r.slots, len(places)-1)
 	slot, n := first.slot, uint32(0)
 	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
-		at, tw := &places[i], &w.twins[i]
+		at, tw := &places[i], &w.applied[i]
 		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == w.run {
 			break
 		}
@@ -73,19 +73,19 @@ func (w *writing) listRange(index, count uint32) uint32 {
 }
 
 // calm reports whether nothing but the values of an entity with these rows has changed.
-func (tw *twin) calm(rows snapshot.Mask) bool {
+func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
 	return tw.mask == rows && tw.changed|tw.authored|tw.out == 0 && !tw.left
 }
 
 // writeRanges writes the entities that are listed as ranges.
-func (w *writing) writeRanges() {
+func (w *valueWriter) writeRanges() {
 	list := w.ranges.list
 	for i := 0; i < len(list); {
-		t := w.watch.tables[list[i].table]
-		query := &w.watch.query
-		*query = w.watch.world.Query(&t.filter)
+		t := w.tracker.tables[list[i].table]
+		query := &w.tracker.query
+		*query = w.tracker.world.Query(&t.filter)
 		query.Next()
-		t.open(query, 0)
+		t.bindColumns(query, 0)
 		for ; i < len(list) && list[i].table == t.number; i++ {
 			for k := range t.columns {
 				if c := &t.columns[k]; c.row >= 0 && list[i].stretch.Mask.Has(c.row) {
@@ -93,13 +93,13 @@ func (w *writing) writeRanges() {
 				}
 			}
 		}
-		t.release()
+		t.unbindColumns()
 		query.Close()
 	}
 }
 
 // writeRange writes one component of the entities of a range.
-func (w *writing) writeRange(c *column, d *tableRange) {
+func (w *valueWriter) writeRange(c *column, d *tableRange) {
 	r, s, n := &w.ranges, &d.stretch, int(d.stretch.Count)
 	w.stats.Rows += uint64(n)
 	r.same = r.same[:0]
@@ -138,7 +138,7 @@ func (w *writing) writeRange(c *column, d *tableRange) {
 }
 
 // slot returns the slot of the k-th entity of a range.
-func (r *ranges) slot(d *tableRange, k uint32) int {
+func (r *tableRanges) slot(d *tableRange, k uint32) int {
 	if d.slot >= 0 {
 		return int(d.slot) + int(k)
 	}
@@ -146,7 +146,7 @@ func (r *ranges) slot(d *tableRange, k uint32) int {
 }
 
 // change notes that the entities of a range got another value in a row, but for those in same, which is in ascending order.
-func (r *ranges) change(d *tableRange, row int) {
+func (r *tableRanges) change(d *tableRange, row int) {
 	same, n := r.same, int(d.stretch.Count)
 	switch {
 	case len(same) == n:
@@ -171,7 +171,7 @@ func (r *ranges) change(d *tableRange, row int) {
 }
 
 // changed returns the changed rows of the k-th entity of a range.
-func (r *ranges) changed(d *tableRange, k uint32) snapshot.Mask {
+func (r *tableRanges) changed(d *tableRange, k uint32) snapshot.Mask {
 	if d.detail > 0 {
 		return r.details[d.detail-1+int32(k)]
 	}

@@ -10,7 +10,7 @@ import (
 
 // value is what the lanes of a row are in this world: those that came, with
 // the entities of this world in entity fields. Nil when there is no such row.
-func (r *refs) value(index uint32, row int) []uint32 {
+func (r *backRefs) value(index uint32, row int) []uint32 {
 	lanes := r.replica.Row(index, row)
 	if lanes == nil || !r.rows.Has(row) {
 		return lanes
@@ -18,24 +18,24 @@ func (r *refs) value(index uint32, row int) []uint32 {
 	return r.resolve(index, row, lanes)
 }
 
-// refs knows which rows name which entities, so that a row is looked at again
+// backRefs knows which rows name which entities, so that a row is looked at again
 // when an entity that it names comes or goes. There is one link for each entity
 // field of each row that is here and not nil, so there are never more than the
 // rows have fields; it leaves with its row, and when the field names another.
-type refs struct {
+type backRefs struct {
 	*Apply
 	rows  snapshot.Mask // rows of the schema with handles in memory
 	none  snapshot.Mask // rows without any entity field that matters here
-	links []link
+	links []backRef
 	free  int32   // 1 + first link not in use
 	to    []int32 // by network index: 1 + first link that names it
 	from  []int32 // by network index: 1 + first link of its rows
 	lanes []uint32
 }
 
-// link says that an entity field names an entity. Links are joined by numbers
+// backRef says that an entity field names an entity. Links are joined by numbers
 // that count from 1, so that zero is none.
-type link struct {
+type backRef struct {
 	target     wire.NetworkID
 	index      uint32 // of the entity whose row it is
 	row, lane  int32
@@ -43,8 +43,8 @@ type link struct {
 	sibling    int32 // the next of the same entity, or the next free one
 }
 
-func newRefs(schema *snapshot.Schema) refs {
-	r := refs{none: ^snapshot.Mask(0)}
+func newBackRefs(schema *snapshot.Schema) backRefs {
+	r := backRefs{none: ^snapshot.Mask(0)}
 	most := 0
 	for row := range schema.Rows() {
 		plan := schema.Plan(row)
@@ -60,16 +60,16 @@ func newRefs(schema *snapshot.Schema) refs {
 	return r
 }
 
-// forget drops every link.
-func (r *refs) forget() {
+// forgetLinks drops every link.
+func (r *backRefs) forgetLinks() {
 	r.links, r.free = r.links[:0], 0
 	clear(r.to)
 	clear(r.from)
 }
 
 // set says which entity a field names now.
-func (r *refs) set(index uint32, row, lane int, target wire.NetworkID) {
-	r.from = extended(r.from, int(index))
+func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
+	r.from = grown(r.from, int(index))
 	n := r.from[index]
 	for n != 0 && (r.links[n-1].row != int32(row) || r.links[n-1].lane != int32(lane)) {
 		n = r.links[n-1].sibling
@@ -81,7 +81,7 @@ func (r *refs) set(index uint32, row, lane int, target wire.NetworkID) {
 	case n == 0 && target.IsZero():
 	case n == 0:
 		n = r.take()
-		r.links[n-1] = link{target: target, index: index, row: int32(row), lane: int32(lane), sibling: r.from[index]}
+		r.links[n-1] = backRef{target: target, index: index, row: int32(row), lane: int32(lane), sibling: r.from[index]}
 		r.from[index] = n
 		r.join(n)
 	case r.links[n-1].target == target:
@@ -96,19 +96,19 @@ func (r *refs) set(index uint32, row, lane int, target wire.NetworkID) {
 }
 
 // take returns a link that is not in use.
-func (r *refs) take() int32 {
+func (r *backRefs) take() int32 {
 	if n := r.free; n != 0 {
 		r.free = r.links[n-1].sibling
 		return n
 	}
-	r.links = append(r.links, link{})
+	r.links = append(r.links, backRef{})
 	return int32(len(r.links))
 }
 
 // join enters a link among those that name its target.
-func (r *refs) join(n int32) {
+func (r *backRefs) join(n int32) {
 	l := &r.links[n-1]
-	r.to = extended(r.to, int(l.target.Index))
+	r.to = grown(r.to, int(l.target.Index))
 	l.prev, l.next = 0, r.to[l.target.Index]
 	if l.next != 0 {
 		r.links[l.next-1].prev = n
@@ -117,7 +117,7 @@ func (r *refs) join(n int32) {
 }
 
 // part takes a link from among those that name its target, if it names one.
-func (r *refs) part(n int32) {
+func (r *backRefs) part(n int32) {
 	l := &r.links[n-1]
 	if l.target.IsZero() {
 		return
@@ -133,7 +133,7 @@ func (r *refs) part(n int32) {
 }
 
 // cut drops the links of an entity's rows.
-func (r *refs) cut(index uint32, rows snapshot.Mask) {
+func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 	if rows&^r.none == 0 || int(index) >= len(r.from) {
 		return
 	}
@@ -147,13 +147,13 @@ func (r *refs) cut(index uint32, rows snapshot.Mask) {
 		}
 		r.part(n)
 		*at = l.sibling
-		*l = link{sibling: r.free}
+		*l = backRef{sibling: r.free}
 		r.free = n
 	}
 }
 
-// revisit has the rows that name an entity looked at again.
-func (r *refs) revisit(id wire.NetworkID) {
+// requeueReferrers has the rows that name an entity looked at again.
+func (r *backRefs) requeueReferrers(id wire.NetworkID) {
 	if int(id.Index) >= len(r.to) {
 		return
 	}
@@ -166,7 +166,7 @@ func (r *refs) revisit(id wire.NetworkID) {
 }
 
 // refer notes which entity a field names. Nobody comes whose index is beyond those that the replica takes.
-func (r *refs) refer(index uint32, row, lane int, id wire.NetworkID) {
+func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
 	if int(id.Index) >= r.replica.MaxEntities() {
 		id = wire.NetworkID{}
 	}
@@ -175,12 +175,12 @@ func (r *refs) refer(index uint32, row, lane int, id wire.NetworkID) {
 
 // local is the entity of this world that a network id names, zero when there is
 // none that game code has left in place. The id may be anything.
-func (r *refs) local(id wire.NetworkID) ecs.Entity {
+func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 	if id.Index >= snapshot.MaxEntities {
 		return ecs.Entity{}
 	}
-	at := r.watch.at(id)
-	if at == nil || r.twins[id.Index].left || !r.alive(at.entity) {
+	at := r.tracker.entry(id)
+	if at == nil || r.applied[id.Index].left || !r.alive(at.entity) {
 		return ecs.Entity{}
 	}
 	return at.entity
@@ -188,9 +188,9 @@ func (r *refs) local(id wire.NetworkID) ecs.Entity {
 
 // resolve replaces the network ids in a row's entity fields by what they name
 // here. The result is valid until the next call.
-func (r *refs) resolve(index uint32, row int, lanes []uint32) []uint32 {
+func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	out := r.lanes[:copy(r.lanes, lanes)]
-	for _, lane := range r.watch.schema.Plan(row).Handles() {
+	for _, lane := range r.tracker.schema.Plan(row).Handles() {
 		id := wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 		r.refer(index, row, lane, id)
 		e := r.local(id)
@@ -199,71 +199,71 @@ func (r *refs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	return out
 }
 
-// aims brings the targets of relations up to date, when all entities are there:
+// relationTargets brings the targets of relations up to date, when all entities are there:
 // a parent may come before its children or after them.
 //
 // Relations that lead in a circle are refused, every one that lies on it: which
 // of them came last says nothing. What counts is what the server says now and
 // not what is in the world, so that two entities may change places in one run.
-type aims struct {
+type relationTargets struct {
 	*Apply
-	rows    snapshot.Mask // rows of the schema that are relations with a target
-	list    []uint32      // indexes of entities whose relation is to be looked at
-	rings   []ring        // entities that lie on a circle, those of one beside each other
-	circles []ringed      // the circles
-	before  []ring        // what rings was
-	places  []int32       // by index: 1 + where in before, 0 for who is not
-	marks   []uint64      // by index: the last walk that came by
-	walk    uint64
+	rows     snapshot.Mask // rows of the schema that are relations with a target
+	list     []uint32      // indexes of entities whose relation is to be looked at
+	inCycles []cycleEntity // entities that lie on a circle, those of one beside each other
+	cycles   []cycle       // the circles
+	before   []cycleEntity // what rings was
+	places   []int32       // by index: 1 + where in before, 0 for who is not
+	marks    []uint64      // by index: the last walk that came by
+	walk     uint64
 }
 
-func (s *aims) forget() {
-	s.list, s.rings, s.circles = s.list[:0], s.rings[:0], s.circles[:0]
+func (s *relationTargets) forgetTargets() {
+	s.list, s.inCycles, s.cycles = s.list[:0], s.inCycles[:0], s.cycles[:0]
 	clear(s.marks)
 }
 
-// aimAll sets the targets of the entities listed, and of those for which a
+// setTargets sets the targets of the entities listed, and of those for which a
 // circle opened or closed.
-func (s *aims) aimAll() {
-	s.rings, s.before, s.circles = s.before[:0], s.rings, s.circles[:0]
+func (s *relationTargets) setTargets() {
+	s.inCycles, s.before, s.cycles = s.before[:0], s.inCycles, s.cycles[:0]
 	for n, r := range s.before { // any of them may be open now
-		s.places = extended(s.places, int(r.index))
+		s.places = grown(s.places, int(r.index))
 		s.places[r.index] = 1 + int32(n)
-		s.twins[r.index].circle = false
+		s.applied[r.index].circle = false
 		s.enlist(r.index)
 	}
 	start := s.walk + 1
 	for _, index := range s.list {
-		s.seekCircle(index, start)
+		s.findCycle(index, start)
 	}
-	for _, r := range s.rings {
+	for _, r := range s.inCycles {
 		s.enlist(r.index)
 	}
 	for _, r := range s.before {
 		s.places[r.index] = 0
 	}
 	for _, index := range s.list {
-		s.aim(index)
+		s.setTarget(index)
 	}
 	s.list = s.list[:0]
 }
 
 // enlist lists an entity of which nothing was heard in this run.
-func (s *aims) enlist(index uint32) {
-	if at := s.watch.at(s.replica.Entity(index).ID); at != nil && !s.twins[index].left {
-		s.writing.list(index, at, &s.twins[index])
+func (s *relationTargets) enlist(index uint32) {
+	if at := s.tracker.entry(s.replica.Entity(index).ID); at != nil && !s.applied[index].left {
+		s.writer.list(index, at, &s.applied[index])
 	}
 }
 
-// seekCircle follows relations from an entity as far as nobody has since the
+// findCycle follows relations from an entity as far as nobody has since the
 // walk of number start. Each entity is passed once, however many ways lead by.
-func (s *aims) seekCircle(index uint32, start uint64) {
+func (s *relationTargets) findCycle(index uint32, start uint64) {
 	s.walk++
 	for n, on := index, true; on; n, on = s.parent(n) {
-		s.marks = extended(s.marks, int(n))
+		s.marks = grown(s.marks, int(n))
 		switch mark := s.marks[n]; {
 		case mark == s.walk:
-			s.refuse(n)
+			s.addCycle(n)
 			return
 		case mark >= start:
 			return
@@ -273,7 +273,7 @@ func (s *aims) seekCircle(index uint32, start uint64) {
 }
 
 // parent is the entity that the server's relation of an entity leads to.
-func (s *aims) parent(index uint32) (uint32, bool) {
+func (s *relationTargets) parent(index uint32) (uint32, bool) {
 	row, ok := s.relation(s.replica.Entity(index).Mask)
 	if !ok {
 		return 0, false
@@ -283,35 +283,35 @@ func (s *aims) parent(index uint32) (uint32, bool) {
 		return 0, false
 	}
 	up := s.replica.Entity(id.Index)
-	return id.Index, up.Alive && up.ID == id && int(id.Index) < len(s.twins)
+	return id.Index, up.Alive && up.ID == id && int(id.Index) < len(s.applied)
 }
 
 // goal is the target of a relation, as it came.
-func (s *aims) goal(index uint32, row int) wire.NetworkID {
-	lane, _ := s.watch.schema.Plan(row).Target()
+func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
+	lane, _ := s.tracker.schema.Plan(row).Target()
 	lanes := s.replica.Row(index, row)
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
 // relation is the row of an entity's relation. There is at most one.
-func (s *aims) relation(mask snapshot.Mask) (row int, ok bool) {
+func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 	mask &= s.rows
 	if mask == 0 {
 		return 0, false
 	}
-	return first(mask), true
+	return lowestRow(mask), true
 }
 
-// aim sets the target of one entity. The shadow tells whether that is another
+// setTarget sets the target of one entity. The shadow tells whether that is another
 // than was applied before: game code may have set one meanwhile.
-func (s *aims) aim(index uint32) {
+func (s *relationTargets) setTarget(index uint32) {
 	now := s.replica.Entity(index)
-	at, tw := s.watch.at(now.ID), &s.twins[index]
+	at, tw := s.tracker.entry(now.ID), &s.applied[index]
 	row, ok := s.relation(now.Mask &^ tw.gone)
-	if !ok || at == nil || tw.left || !s.alive(at.entity) || !s.watch.world.Has(at.entity, s.watch.ids[row]) {
+	if !ok || at == nil || tw.left || !s.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
 		return
 	}
-	lane, _ := s.watch.schema.Plan(row).Target()
+	lane, _ := s.tracker.schema.Plan(row).Target()
 	id := s.goal(index, row)
 	s.refs.refer(index, row, lane, id)
 	target := s.refs.local(id)
@@ -319,9 +319,9 @@ func (s *aims) aim(index uint32) {
 		target = ecs.Entity{}
 	}
 	tw.told = tw.told && tw.circle
-	relations := s.watch.world.Relations()
-	present := relations.Get(at.entity, s.watch.ids[row])
-	applied, known := s.watch.keptTarget(at, row)
+	relations := s.tracker.world.Relations()
+	present := relations.Get(at.entity, s.tracker.ids[row])
+	applied, known := s.tracker.keptTarget(at, row)
 	if !known { // of who was lost and came back there is nothing better; all of what is new is a change anyway
 		applied = present
 	}
@@ -330,70 +330,70 @@ func (s *aims) aim(index uint32) {
 	}
 	if present != target {
 		s.unsettled = true
-		relations.Set(at.entity, s.watch.ids[row], target)
+		relations.Set(at.entity, s.tracker.ids[row], target)
 	}
 }
 
-// ring is an entity on a circle of relations.
-type ring struct {
+// cycleEntity is an entity on a circle of relations.
+type cycleEntity struct {
 	index uint32
 	up    wire.NetworkID // where its relation leads
 	since tick.Tick      // what the client had heard of the server when it came to lead there
 }
 
-// ringed is one circle: which of the rings, and the newest since.
-type ringed struct {
+// cycle is one circle: which of the rings, and the newest since.
+type cycle struct {
 	from, to int
 	since    tick.Tick
 	told     bool
 }
 
-// refuse marks every entity of the circle that n lies on.
-func (s *aims) refuse(n uint32) {
-	c := ringed{from: len(s.rings)}
+// addCycle marks every entity of the circle that n lies on.
+func (s *relationTargets) addCycle(n uint32) {
+	c := cycle{from: len(s.inCycles)}
 	for x := n; ; {
 		row, _ := s.relation(s.replica.Entity(x).Mask)
-		r := ring{index: x, up: s.goal(x, row), since: s.replica.Heard()}
+		r := cycleEntity{index: x, up: s.goal(x, row), since: s.replica.Heard()}
 		if int(x) < len(s.places) && s.places[x] > 0 {
 			if old := s.before[s.places[x]-1]; old.up == r.up {
 				r.since = old.since
 			}
 		}
-		s.rings, c.since = append(s.rings, r), max(c.since, r.since)
-		s.twins[x].circle = true
+		s.inCycles, c.since = append(s.inCycles, r), max(c.since, r.since)
+		s.applied[x].circle = true
 		if x, _ = s.parent(x); x == n {
 			break
 		}
 	}
-	c.to = len(s.rings)
-	s.circles = append(s.circles, c)
+	c.to = len(s.inCycles)
+	s.cycles = append(s.cycles, c)
 }
 
-// tellCircles reports the circles that there are at the server, once for each entity. What the client knows of two entities may be
+// reportCycles reports the circles that there are at the server, once for each entity. What the client knows of two entities may be
 // as of different ticks, so that a parent and a child that change places may seem to be a circle until the other record has
 // come: a circle is one if all of it is as of one tick, or nothing of it has changed for longer than the window.
-func (s *aims) tellCircles() {
-	for n := range s.circles {
-		c := &s.circles[n]
-		if c.told || !s.atOnce(s.rings[c.from:c.to]) && s.replica.Heard()-c.since <= s.replica.Window() {
+func (s *relationTargets) reportCycles() {
+	for n := range s.cycles {
+		c := &s.cycles[n]
+		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.replica.Heard()-c.since <= s.replica.Window() {
 			continue
 		}
 		c.told = true
-		for _, r := range s.rings[c.from:c.to] {
+		for _, r := range s.inCycles[c.from:c.to] {
 			now := s.replica.Entity(r.index)
-			at, tw := s.watch.at(now.ID), &s.twins[r.index]
+			at, tw := s.tracker.entry(now.ID), &s.applied[r.index]
 			row, ok := s.relation(now.Mask &^ tw.gone)
 			if !ok || at == nil || tw.told || tw.left || !s.alive(at.entity) {
 				continue
 			}
 			tw.told = true
-			s.watch.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: s.watch.schema.Plan(row).Name()})
+			s.tracker.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: s.tracker.schema.Plan(row).Name()})
 		}
 	}
 }
 
 // atOnce reports whether all that is known of a circle is as of one tick.
-func (s *aims) atOnce(rings []ring) bool {
+func (s *relationTargets) atOnce(rings []cycleEntity) bool {
 	first := s.replica.Entity(rings[0].index).Tick
 	for _, r := range rings[1:] {
 		if s.replica.Entity(r.index).Tick != first {

@@ -8,69 +8,69 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// writing lists the entities whose values a run writes, and keeps what changed for [Apply.Changes].
-type writing struct {
+// valueWriter lists the entities whose values a run writes, and keeps what changed for [Apply.Changes].
+type valueWriter struct {
 	*Apply
-	byTable  [][]due  // by table number: entities with rows in it
-	homeless []uint32 // indexes of entities whose place is not known yet
-	fresh    []due    // entities that were created with their values
-	forms    []form
-	guard    ecs.Query // keeps the world locked while columns are aimed
-	ranges   ranges    // entities that are written together
+	byTable       [][]writeItem // by table number: entities with rows in it
+	unplaced      []uint32      // indexes of entities whose place is not known yet
+	created       []writeItem   // entities that were created with their values
+	structChanges []structChange
+	guard         ecs.Query   // keeps the world locked while columns are aimed
+	ranges        tableRanges // entities that are written together
 }
 
-// due is an entity to write.
-type due struct {
+// writeItem is an entity to write.
+type writeItem struct {
 	index uint32
 	slot  int32
 	has   snapshot.Mask // rows to write
 	rows  snapshot.Mask // rows that got another value
 }
 
-// form is what a run did to an entity's structure.
-type form struct {
+// structChange is what a run did to an entity's structure.
+type structChange struct {
 	index          uint32
 	added, removed snapshot.Mask
 	spawned        bool
 }
 
-// form notes what was done to an entity.
-func (w *writing) form(tw *twin, f form) {
-	w.forms = append(w.forms, f)
-	tw.form = int32(len(w.forms))
+// noteStructChange notes what was done to an entity.
+func (w *valueWriter) noteStructChange(tw *appliedEntity, f structChange) {
+	w.structChanges = append(w.structChanges, f)
+	tw.structChange = int32(len(w.structChanges))
 }
 
-// forget drops the lists. Their memory stays.
-func (w *writing) forget() {
+// clearLists drops the lists. Their memory stays.
+func (w *valueWriter) clearLists() {
 	for i := range w.byTable {
 		w.byTable[i] = w.byTable[i][:0]
 	}
-	w.homeless, w.fresh, w.forms = w.homeless[:0], w.fresh[:0], w.forms[:0]
+	w.unplaced, w.created, w.structChanges = w.unplaced[:0], w.created[:0], w.structChanges[:0]
 	w.ranges.list, w.ranges.details = w.ranges.list[:0], w.ranges.details[:0]
 }
 
 // list notes that an entity's rows are to be written, once a run.
-func (w *writing) list(index uint32, at *place, tw *twin) {
+func (w *valueWriter) list(index uint32, at *entityEntry, tw *appliedEntity) {
 	if tw.listed == w.run {
 		return
 	}
 	tw.listed = w.run
-	if tw.mask&w.aims.rows != 0 {
-		w.aims.list = append(w.aims.list, index)
+	if tw.mask&w.targets.rows != 0 {
+		w.targets.list = append(w.targets.list, index)
 	}
 	if at.table == nowhere || w.unsettled {
-		w.homeless = append(w.homeless, index)
+		w.unplaced = append(w.unplaced, index)
 		return
 	}
 	w.listInTable(index, at, tw)
 }
 
 // listInTable puts an entity on the list of its table.
-func (w *writing) listInTable(index uint32, at *place, tw *twin) {
+func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEntity) {
 	if int(at.table) >= len(w.byTable) {
-		w.byTable = extended(w.byTable, len(w.watch.tables)-1)
+		w.byTable = grown(w.byTable, len(w.tracker.tables)-1)
 	}
-	d := due{index: index, slot: at.slot, has: tw.mask}
+	d := writeItem{index: index, slot: at.slot, has: tw.mask}
 	if tw.authored != 0 {
 		d.has &^= w.owned(wire.NetworkID{Index: index, Generation: at.generation})
 	}
@@ -78,7 +78,7 @@ func (w *writing) listInTable(index uint32, at *place, tw *twin) {
 }
 
 // listChanged lists what the replica received.
-func (w *writing) listChanged() {
+func (w *valueWriter) listChanged() {
 	for _, span := range w.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
 			if n := w.listRange(index, end-index); n > 0 {
@@ -93,17 +93,17 @@ func (w *writing) listChanged() {
 
 // settleLists makes the places of what is listed good after a change of
 // structure, when rows may lie anywhere.
-func (w *writing) settleLists() {
+func (w *valueWriter) settleLists() {
 	for t := range w.byTable {
 		for _, d := range w.byTable[t] {
-			w.homeless = append(w.homeless, d.index)
+			w.unplaced = append(w.unplaced, d.index)
 		}
 		w.byTable[t] = w.byTable[t][:0]
 	}
-	w.homeless = w.ranges.dissolve(w.homeless)
+	w.unplaced = w.ranges.dissolve(w.unplaced)
 	w.settle()
-	for _, index := range w.homeless {
-		at, tw := &w.watch.byIndex[index], &w.twins[index]
+	for _, index := range w.unplaced {
+		at, tw := &w.tracker.byIndex[index], &w.applied[index]
 		if at.table != nowhere {
 			w.listInTable(index, at, tw)
 			continue
@@ -112,32 +112,32 @@ func (w *writing) settleLists() {
 			w.local.lose(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
-	w.homeless = w.homeless[:0]
+	w.unplaced = w.unplaced[:0]
 }
 
 // writeAll writes the rows of the entities that are listed. The shadow follows,
 // so that only changes of structure need more than what is written.
-func (w *writing) writeAll() {
+func (w *valueWriter) writeAll() {
 	settled := !w.unsettled
-	if !settled || len(w.homeless) > 0 {
+	if !settled || len(w.unplaced) > 0 {
 		w.unsettled = true
 		w.settleLists()
 	}
-	if !w.watch.mark.goes(w.watch.world) {
-		w.forget() // a listener has reset the world
+	if !w.tracker.life.isCurrent(w.tracker.world) {
+		w.clearLists() // a listener has reset the world
 		return
 	}
-	w.guard = w.watch.world.Query(&w.watch.everything)
+	w.guard = w.tracker.world.Query(&w.tracker.everything)
 	for n := range w.byTable {
 		list := w.byTable[n]
 		if len(list) == 0 {
 			continue
 		}
 		for i := range list { // what changed before the writing
-			tw := &w.twins[list[i].index]
+			tw := &w.applied[list[i].index]
 			list[i].rows, tw.changed = tw.changed, 0
 		}
-		if t := w.watch.tables[n]; t.scattered {
+		if t := w.tracker.tables[n]; t.scattered {
 			w.writeScattered(t, list)
 		} else {
 			w.byTable[n] = w.writeTable(t, list, settled)
@@ -151,13 +151,13 @@ func (w *writing) writeAll() {
 
 // writeTable writes into a table that is one archetype, column by column. It
 // returns the list without those that are not there, if there may be such.
-func (w *writing) writeTable(t *table, list []due, sure bool) []due {
-	query := &w.watch.query
-	*query = w.watch.world.Query(&t.filter)
+func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeItem {
+	query := &w.tracker.query
+	*query = w.tracker.world.Query(&t.filter)
 	if !query.Next() {
 		return list[:0]
 	}
-	t.open(query, 0)
+	t.bindColumns(query, 0)
 	if !sure {
 		list = w.present(t, list, query.Count())
 	}
@@ -166,18 +166,18 @@ func (w *writing) writeTable(t *table, list []due, sure bool) []due {
 			w.writeColumn(c, list)
 		}
 	}
-	t.release()
+	t.unbindColumns()
 	query.Close()
 	return list
 }
 
 // present are those of a list whose row is where the places say. A listener may
 // have taken an entity away.
-func (w *writing) present(t *table, list []due, length int) []due {
+func (w *valueWriter) present(t *table, list []writeItem, length int) []writeItem {
 	kept := list[:0]
 	for _, d := range list {
-		id := wire.NetworkID{Index: d.index, Generation: w.watch.byIndex[d.index].generation}
-		if int(d.slot) < length && *t.replicas.replicated(int(d.slot)) == (components.Replicated{ID: id, World: w.watch.tag}) {
+		id := wire.NetworkID{Index: d.index, Generation: w.tracker.byIndex[d.index].generation}
+		if int(d.slot) < length && *t.replicas.replicated(int(d.slot)) == (components.Replicated{ID: id, World: w.tracker.tag}) {
 			kept = append(kept, d)
 		}
 	}
@@ -186,7 +186,7 @@ func (w *writing) present(t *table, list []due, length int) []due {
 
 // writeColumn writes one component of the entities of a list. One has no lanes when a listener of the game has received its end
 // meanwhile.
-func (w *writing) writeColumn(c *column, list []due) {
+func (w *valueWriter) writeColumn(c *column, list []writeItem) {
 	bit := snapshot.Mask(0).With(c.row)
 	for i := range list {
 		d := &list[i]
@@ -203,25 +203,25 @@ func (w *writing) writeColumn(c *column, list []due) {
 }
 
 // writeScattered writes into a table of many archetypes, entity by entity.
-func (w *writing) writeScattered(t *table, list []due) {
+func (w *valueWriter) writeScattered(t *table, list []writeItem) {
 	for i := range list {
 		d := &list[i]
-		at := &w.watch.byIndex[d.index]
+		at := &w.tracker.byIndex[d.index]
 		id := wire.NetworkID{Index: d.index, Generation: at.generation}
-		if int(d.slot) >= t.length || !w.watch.wears(at.entity, id) {
+		if int(d.slot) >= t.length || !w.tracker.hasID(at.entity, id) {
 			continue
 		}
 		for j := range t.columns {
 			c := &t.columns[j]
 			lanes := w.refs.value(d.index, c.row)
-			if lanes == nil || !d.has.Has(c.row) || !c.aimAt(w.watch.world, at.entity) {
+			if lanes == nil || !d.has.Has(c.row) || !c.bindTo(w.tracker.world, at.entity) {
 				continue
 			}
 			w.stats.Rows++
 			if c.put(0, int(d.slot), lanes) {
 				d.rows = d.rows.With(c.row)
 			}
-			c.release()
+			c.unbind()
 		}
 	}
 }

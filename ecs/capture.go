@@ -49,18 +49,18 @@ import (
 //
 // Entities that others spawned in the store are left alone.
 type Capture struct {
-	watch *watch
-	store *snapshot.Store
-	refs  references
-	pace  pace
-	marks marks
-	lanes []uint32      // of the row being captured
-	group group         // of rows that are captured together
-	apart bool          // for tests: no rows are
-	blank [][]uint32    // by row: the lanes of the component's zero value
-	known []faults      // by network index
-	full  bool          // StoreFull was reported, and the store has been full since
-	quick snapshot.Mask // rows that are always captured when they differ, in this run: see alwaysDue
+	tracker  *tracker
+	store    *snapshot.Store
+	refs     captureRefs
+	rates    captureRates
+	marks    marks
+	lanes    []uint32         // of the row being captured
+	batch    rowBatch         // of rows that are captured together
+	apart    bool             // for tests: no rows are
+	blank    [][]uint32       // by row: the lanes of the component's zero value
+	reported []reportedFaults // by network index
+	full     bool             // StoreFull was reported, and the store has been full since
+	quick    snapshot.Mask    // rows that are always captured when they differ, in this run: see alwaysDue
 
 	looked bool // this run has scanned the world
 
@@ -70,8 +70,8 @@ type Capture struct {
 	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
 }
 
-// faults are what was reported of an entity: of which rows, and whether.
-type faults struct {
+// reportedFaults are what was reported of an entity: of which rows, and whether.
+type reportedFaults struct {
 	notFinite, outOfRange, noRotation, unmarked snapshot.Mask
 	circle, weight                              bool
 }
@@ -82,14 +82,14 @@ type faults struct {
 // same world has. A nil report drops the problems.
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
-		watch: newWatch(w, schema, tag, true, report), store: store,
-		refs: newReferences(schema), pace: newPace(store, schema),
+		tracker: newTracker(w, schema, tag, true, report), store: store,
+		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema),
 	}
-	c.watch.controls = bindControls(w)
-	c.watch.logs = len(c.refs.tables) > 0
-	c.marks = newMarks(schema, c.watch.controls, c.watch.ids)
-	c.marks.Capture, c.refs.Capture, c.pace.Capture, c.group.Capture = c, c, c, c
-	c.watch.unscanned = c.marks.rows
+	c.tracker.controls = bindControls(w)
+	c.tracker.logs = len(c.refs.tables) > 0
+	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
+	c.marks.Capture, c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c, c
+	c.tracker.unscanned = c.marks.rows
 	for row := range schema.Rows() {
 		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
 		if n := schema.Plan(row).Lanes(); n > len(c.lanes) {
@@ -105,36 +105,36 @@ func (c *Capture) Run(t tick.Tick) {
 	if t <= c.store.Tick() {
 		return
 	}
-	c.pace.now, c.pace.before = t, c.store.Tick()
+	c.rates.now, c.rates.before = t, c.store.Tick()
 	c.store.Begin(t)
 	c.quick = c.alwaysDue()
-	c.group.table = nil
-	if !c.watch.mark.goes(c.watch.world) {
+	c.batch.table = nil
+	if !c.tracker.life.isCurrent(c.tracker.world) {
 		c.rejoin()
 	}
-	c.watch.noteLocked()
+	c.tracker.noteLocked()
 	m := &c.marks
 	if c.looked = !m.only || m.world || m.checked; c.looked { // by marks alone nothing there may need a look
-		c.watch.scan(c)
+		c.tracker.scan(c)
 		c.despawnLost()
 		m.world = false
 	}
 	if len(m.words) > 0 {
 		c.marks.captureMarked()
 	}
-	if len(c.pace.late) > 0 {
-		c.pace.captureLate()
+	if len(c.rates.deferred) > 0 {
+		c.rates.captureDeferred()
 	}
-	if c.watch.logs { // else nobody names anyone
+	if c.tracker.logs { // else nobody names anyone
 		c.seekCopies()
 		c.refs.resolve()
 	}
-	c.watch.trim()
+	c.tracker.trim()
 	if c.along != nil {
 		c.along()
 	}
 	c.store.Commit()
-	c.watch.flush()
+	c.tracker.flush()
 }
 
 // Along sets a function that each Run calls before it commits, for others who
@@ -143,16 +143,16 @@ func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
-	for index := range c.watch.byIndex {
-		id := wire.NetworkID{Index: uint32(index), Generation: c.watch.byIndex[index].generation}
+	for index := range c.tracker.byIndex {
+		id := wire.NetworkID{Index: uint32(index), Generation: c.tracker.byIndex[index].generation}
 		c.store.Despawn(id)
 	}
-	c.watch.forget()
-	c.refs.forget()
-	c.pace.forget()
-	c.marks.forget()
-	c.watch.mark.join(c.watch.world)
-	c.watch.note(Problem{Kind: WorldReset})
+	c.tracker.forgetShadows()
+	c.refs.forgetRefs()
+	c.rates.forgetRates()
+	c.marks.forgetMarks()
+	c.tracker.life.join(c.tracker.world)
+	c.tracker.note(Problem{Kind: WorldReset})
 }
 
 // differs captures one component.
@@ -161,7 +161,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 		c.captureRow(id, col, row)
 		return true
 	}
-	c.group.table = nil // it may come to have other rows
+	c.batch.table = nil // it may come to have other rows
 	if c.marks.markDecides(id, col) {
 		return c.marks.has(id, col.row)
 	}
@@ -169,8 +169,8 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 		c.control(id, col, row)
 	}
 	switch {
-	case col.row < 0 || c.pace.never(col):
-	case c.pace.due(id, col):
+	case col.row < 0 || c.rates.never(col):
+	case c.rates.due(id, col):
 		c.captureRow(id, col, row)
 	default:
 		return false
@@ -180,8 +180,8 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 
 // appears captures an entity whole.
 func (c *Capture) appears(t *table, row, slot int) {
-	c.group.table = nil
-	e := c.watch.entityAt(t, row)
+	c.batch.table = nil
+	e := c.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
 	at, id := c.identify(*r, e)
 	if at == nil {
@@ -189,12 +189,12 @@ func (c *Capture) appears(t *table, row, slot int) {
 		return
 	}
 	if slot < 0 {
-		slot = t.newSlot(c.watch.run)
+		slot = t.newSlot(c.tracker.run)
 	}
-	c.marks.unannounced(id, e, t.rows)
-	*r = components.Replicated{ID: id, World: c.watch.tag}
-	c.watch.depart(id, at)
-	c.watch.claim(at, t, slot)
+	c.marks.noteUnmarked(id, e, t.rows)
+	*r = components.Replicated{ID: id, World: c.tracker.tag}
+	c.tracker.noteMoved(id, at)
+	c.tracker.setSlot(at, t, slot)
 	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
 }
@@ -207,18 +207,18 @@ func (c *Capture) passOver(t *table, row, slot int) {
 		return
 	}
 	t.keepRow(row, slot)
-	if r := t.replicas.replicated(row); !c.watch.foreign(*r) {
+	if r := t.replicas.replicated(row); !c.tracker.foreign(*r) {
 		t.replicas.spoil(slot, *r)
 	}
 }
 
 // despawnLost despawns the ids that no row has any more.
 func (c *Capture) despawnLost() {
-	for _, id := range c.watch.lost {
-		if at := c.watch.at(id); at != nil && at.stamp != c.watch.run {
-			c.marks.unannounced(id, ecs.Entity{}, 0)
+	for _, id := range c.tracker.lost {
+		if at := c.tracker.entry(id); at != nil && at.stamp != c.tracker.run {
+			c.marks.noteUnmarked(id, ecs.Entity{}, 0)
 			c.store.Despawn(id)
-			c.watch.drop(id)
+			c.tracker.free(id)
 			c.refs.drop(id.Index)
 		}
 	}
@@ -226,14 +226,14 @@ func (c *Capture) despawnLost() {
 
 // Entity is the entity that has a network id, as of the last Run.
 func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
-	at := c.watch.at(id)
-	if at == nil || !c.watch.mark.goes(c.watch.world) {
+	at := c.tracker.entry(id)
+	if at == nil || !c.tracker.life.isCurrent(c.tracker.world) {
 		return ecs.Entity{}, false
 	}
-	if !c.watch.wears(at.entity, id) && !c.watch.relocate(at, id) {
+	if !c.tracker.hasID(at.entity, id) && !c.tracker.rebind(at, id) {
 		return ecs.Entity{}, false
 	}
-	return c.watch.at(id).entity, true
+	return c.tracker.entry(id).entity, true
 }
 
 // ID is the network id of a replicated entity, as of the last Run. An entity
@@ -241,8 +241,8 @@ func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 // original is gone, and which came to lie exactly in its place, is recognised
 // by [Capture.Entity] first.
 func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
-	id, ok := c.watch.holder(e)
-	if !ok || !c.watch.mark.goes(c.watch.world) || !c.watch.wears(e, id) {
+	id, ok := c.tracker.idOf(e)
+	if !ok || !c.tracker.life.isCurrent(c.tracker.world) || !c.tracker.hasID(e, id) {
 		return wire.NetworkID{}, false
 	}
 	return id, true
@@ -250,34 +250,34 @@ func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 
 // Release gives back what the capture has registered with the world. The
 // capture is of no use afterwards; entities keep their Replicated.
-func (c *Capture) Release() { c.watch.release() }
+func (c *Capture) Release() { c.tracker.release() }
 
 // identify says which id an entity has that the scan came upon, given what its
 // Replicated says. The answer hangs on the handle: Arche never gives the same
 // one to two entities of a world's life, so a row whose Replicated names an id
 // is that entity moved, or a copy, and which of the two is known at once.
-func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*place, wire.NetworkID) {
-	own, has := c.watch.holder(e)
+func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry, wire.NetworkID) {
+	own, has := c.tracker.idOf(e)
 	if r.ID.IsZero() && has {
-		return c.watch.at(own), own
+		return c.tracker.entry(own), own
 	}
-	if c.watch.foreign(r) {
+	if c.tracker.foreign(r) {
 		if has {
 			return c.putBack(OverwrittenReplicated, own, e)
 		}
-		c.watch.noteForeign(e, r.World)
+		c.tracker.noteForeign(e, r.World)
 		return nil, wire.NetworkID{}
 	}
 	if r.ID.IsZero() {
 		return c.spawn(e)
 	}
 	kind := StaleReplicated
-	if at := c.watch.at(r.ID); at != nil {
+	if at := c.tracker.entry(r.ID); at != nil {
 		if at.entity == e {
 			return at, r.ID
 		}
-		if !has && !c.watch.stands(at.entity) {
-			return c.watch.hold(r.ID, e), r.ID // the id goes on with the copy
+		if !has && !c.tracker.isReplicated(at.entity) {
+			return c.tracker.assign(r.ID, e), r.ID // the id goes on with the copy
 		}
 		kind = CopiedReplicated
 	}
@@ -286,32 +286,32 @@ func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*place, wire.
 	}
 	at, id := c.spawn(e)
 	if at != nil {
-		c.watch.note(Problem{Kind: kind, Entity: id, Local: e})
+		c.tracker.note(Problem{Kind: kind, Entity: id, Local: e})
 	}
 	return at, id
 }
 
 // spawn gives a new id to an entity, none when the store is full.
-func (c *Capture) spawn(e ecs.Entity) (*place, wire.NetworkID) {
+func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	id := c.store.Spawn()
 	if id.IsZero() {
 		if !c.full {
-			c.watch.note(Problem{Kind: StoreFull, Local: e, Detail: strconv.Itoa(c.store.MaxEntities())})
+			c.tracker.note(Problem{Kind: StoreFull, Local: e, Detail: strconv.Itoa(c.store.MaxEntities())})
 		}
 		c.full = true
 		return nil, id
 	}
 	c.full = false
-	c.known = extended(c.known, int(id.Index))
-	c.known[id.Index] = faults{}
-	c.pace.begin(id.Index)
-	return c.watch.hold(id, e), id
+	c.reported = grown(c.reported, int(id.Index))
+	c.reported[id.Index] = reportedFaults{}
+	c.rates.begin(id.Index)
+	return c.tracker.assign(id, e), id
 }
 
 // putBack keeps the id of an entity whose Replicated was overwritten.
-func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*place, wire.NetworkID) {
-	c.watch.note(Problem{Kind: kind, Entity: own, Local: e})
-	return c.watch.at(own), own
+func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*entityEntry, wire.NetworkID) {
+	c.tracker.note(Problem{Kind: kind, Entity: own, Local: e})
+	return c.tracker.entry(own), own
 }
 
 // soughtEach is how many ids are looked at in a capture.
@@ -320,11 +320,11 @@ const soughtEach = 64
 // seekCopies looks at some ids, the next ones each time, whether their entity went and a copy came to lie in its place: then
 // whoever names the copy names nobody until that is known, and who named the entity goes on to.
 func (c *Capture) seekCopies() {
-	w := c.watch
+	w := c.tracker
 	for range min(soughtEach, len(w.byIndex)) {
 		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
 		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {
-			w.relocate(at, w.idAt(c.sought))
+			w.rebind(at, w.idAt(c.sought))
 		}
 	}
 }
@@ -340,7 +340,7 @@ func (c *Capture) MarkWorld() { c.marks.world = true }
 // CheckMarks makes every Run look at the whole world and report, as UnmarkedWrite, what was written without a mark, once for
 // each component of each entity. It still does not travel, until MarkWorld or a mark takes it along. It is for tests: it costs
 // what marks save. It must be called before the first Run.
-func (c *Capture) CheckMarks() { c.marks.checked, c.watch.unscanned = true, 0 }
+func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, 0 }
 
 // Write gives a component of an entity the value that a client wrote. The next Run captures it like what game code writes.
 // It is false when the entity is not there, or lacks the component.
@@ -350,17 +350,17 @@ func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 		return false
 	}
 	c.marks.mark(e, snapshot.Mask(0).With(row))
-	return write(c.watch.world, e, column{
-		id: c.watch.ids[row], plan: c.watch.schema.Plan(row), size: int(c.watch.schema.Plan(row).Size()),
+	return write(c.tracker.world, e, column{
+		id: c.tracker.ids[row], plan: c.tracker.schema.Plan(row), size: int(c.tracker.schema.Plan(row).Size()),
 	}, lanes)
 }
 
 // write writes one component of an entity.
 func write(w *ecs.World, e ecs.Entity, c column, lanes []uint32) bool {
-	if !w.Has(e, c.id) || !c.aimAt(w, e) {
+	if !w.Has(e, c.id) || !c.bindTo(w, e) {
 		return false
 	}
 	c.write(0, lanes)
-	c.release()
+	c.unbind()
 	return true
 }

@@ -25,7 +25,7 @@ type marks struct {
 	set     []uint64        // bits: the indexes that have any
 	words   []uint32        // of set, those that are not zero
 	tables  []*table        // of which rows are gathered
-	strays  []stray         // what is not captured with its table
+	singles []singleRow     // what is not captured with its table
 }
 
 func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
@@ -39,8 +39,8 @@ func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
 	return m
 }
 
-// forget drops all marks. The world is to be looked at.
-func (m *marks) forget() {
+// forgetMarks drops all marks. The world is to be looked at.
+func (m *marks) forgetMarks() {
 	for _, w := range m.words {
 		m.set[w] = 0
 	}
@@ -58,7 +58,7 @@ func (m *marks) has(id wire.NetworkID, row int) bool {
 // entity that no Run has seen needs none: it is captured whole. Mark may be called while the world is locked. For
 // a T that is not of the schema it does nothing. To mark many entities, a [Marker] is quicker.
 func Mark[T any](c *Capture, e ecs.Entity) {
-	if row := c.watch.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
+	if row := c.tracker.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		c.marks.mark(e, snapshot.Mask(0).With(row))
 	}
 }
@@ -83,14 +83,14 @@ func (m Marker) Mark(c *Capture, e ecs.Entity) { c.marks.mark(e, m.rows) }
 
 // mark notes that rows of an entity were written.
 func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
-	id, ok := m.watch.holder(e)
+	id, ok := m.tracker.idOf(e)
 	if !ok {
 		return
 	}
 	m, w := &m.marks, id.Index/64
 	if int(id.Index) >= len(m.byIndex) {
-		m.byIndex = extended(m.byIndex, int(id.Index))
-		m.set = extended(m.set, int(w))
+		m.byIndex = grown(m.byIndex, int(id.Index))
+		m.set = grown(m.set, int(w))
 	}
 	if m.set[w] == 0 {
 		m.words = append(m.words, w)
@@ -105,19 +105,19 @@ func (m *marks) markDecides(id wire.NetworkID, col *column) bool {
 	if !m.checked || col.row < 0 || !(m.only && !m.world) && !m.rows.Has(col.row) {
 		return false
 	}
-	if !m.has(id, col.row) && !m.known[id.Index].unmarked.Has(col.row) {
-		m.known[id.Index].unmarked = m.known[id.Index].unmarked.With(col.row)
-		m.watch.note(Problem{
-			Kind: UnmarkedWrite, Entity: id, Local: m.watch.at(id).entity, Component: col.plan.Name(),
+	if !m.has(id, col.row) && !m.reported[id.Index].unmarked.Has(col.row) {
+		m.reported[id.Index].unmarked = m.reported[id.Index].unmarked.With(col.row)
+		m.tracker.note(Problem{
+			Kind: UnmarkedWrite, Entity: id, Local: m.tracker.entry(id).entity, Component: col.plan.Name(),
 		})
 	}
 	return true
 }
 
-// unannounced tells of an entity that came, went or has other components, which MarkWorld did not say.
-func (m *marks) unannounced(id wire.NetworkID, e ecs.Entity, now snapshot.Mask) {
+// noteUnmarked tells of an entity that came, went or has other components, which MarkWorld did not say.
+func (m *marks) noteUnmarked(id wire.NetworkID, e ecs.Entity, now snapshot.Mask) {
 	if m.only && m.checked && !m.world && now != m.store.Mask(id) {
-		m.watch.note(Problem{Kind: UnmarkedWrite, Entity: id, Local: e})
+		m.tracker.note(Problem{Kind: UnmarkedWrite, Entity: id, Local: e})
 	}
 }
 
@@ -132,8 +132,8 @@ type markedRows struct {
 	stale    []uint64        // bits: slots whose shadow is not what the store has, since no scan looked at them
 }
 
-// stray is marked rows of an entity that are captured by themselves.
-type stray struct {
+// singleRow is marked rows of an entity that are captured by themselves.
+type singleRow struct {
 	id   wire.NetworkID
 	rows snapshot.Mask
 }
@@ -150,28 +150,28 @@ func (m *marks) captureMarked() {
 		m.set[w] = 0
 	}
 	m.words = m.words[:0]
-	m.captureStrays() // first: a control component may be among them, which the others obey
+	m.captureSingles() // first: a control component may be among them, which the others obey
 	for _, t := range m.tables {
-		m.captureGathered(t)
+		m.captureTable(t)
 	}
 	m.tables = m.tables[:0]
-	m.captureStrays()
+	m.captureSingles()
 }
 
 // gather adds the marked rows of an index to those of its table.
 func (m *marks) gather(index uint32, rows snapshot.Mask) {
-	at, m := &m.watch.byIndex[index], &m.marks
+	at, m := &m.tracker.byIndex[index], &m.marks
 	if at.generation == 0 || at.table == nowhere {
 		return
 	}
-	id, t := wire.NetworkID{Index: index, Generation: at.generation}, m.watch.tables[at.table]
+	id, t := wire.NetworkID{Index: index, Generation: at.generation}, m.tracker.tables[at.table]
 	g := &t.marked
 	if !g.begun && !t.scattered {
 		g.begun, g.quick, g.any, g.all = true, m.quickOf(t), 0, t.rows
 		m.tables = append(m.tables, t)
 	}
 	if slow := rows &^ g.quick; slow != 0 {
-		m.strays = append(m.strays, stray{id, slow})
+		m.singles = append(m.singles, singleRow{id, slow})
 	}
 	if rows &= g.quick; rows != 0 {
 		g.slots, g.ids, g.rows = append(g.slots, at.slot), append(g.ids, id), append(g.rows, rows)
@@ -183,7 +183,7 @@ func (m *marks) gather(index uint32, rows snapshot.Mask) {
 func (m *marks) quickOf(t *table) (quick snapshot.Mask) {
 	for _, columns := range [2][]column{t.columns, t.unscanned} {
 		for i := range columns {
-			if col := &columns[i]; col.row >= 0 && !col.aimed && !m.apart && m.isQuick(col) {
+			if col := &columns[i]; col.row >= 0 && !col.relation && !m.apart && m.isQuick(col) {
 				quick = quick.With(col.row)
 			}
 		}
@@ -191,58 +191,58 @@ func (m *marks) quickOf(t *table) (quick snapshot.Mask) {
 	return quick
 }
 
-// captureGathered captures what was gathered of a table. Where no scan has kept the shadow, that stays as it was until one comes.
-func (m *marks) captureGathered(t *table) {
-	w, g := m.watch, &t.marked
+// captureTable captures what was gathered of a table. Where no scan has kept the shadow, that stays as it was until one comes.
+func (m *marks) captureTable(t *table) {
+	w, g := m.tracker, &t.marked
 	g.begun = false
 	if len(g.ids) == 0 {
 		return
 	}
 	w.query = w.world.Query(&t.filter)
-	if m.settleGathered(t); len(g.ids) > 0 {
+	if m.dropMoved(t); len(g.ids) > 0 {
 		w.query.Next()
 		for _, columns := range [2][]column{t.columns, t.unscanned} {
 			for i := range columns {
 				if col := &columns[i]; col.row >= 0 && g.any.Has(col.row) {
-					col.aim(&w.query)
+					col.bind(&w.query)
 					m.captureMarkedColumn(t, col)
-					col.release()
+					col.unbind()
 				}
 			}
 		}
 	}
 	w.query.Close()
 	if !m.looked {
-		g.leave(t.length)
+		g.markStale(t.length)
 	}
 	g.slots, g.ids, g.rows = g.slots[:0], g.ids[:0], g.rows[:0]
 }
 
-// leave notes that the shadow of the slots is not kept, of a table of so many.
-func (g *markedRows) leave(slots int) {
-	g.stale = extended(g.stale, (slots-1)/64)
+// markStale notes that the shadow of the slots is not kept, of a table of so many.
+func (g *markedRows) markStale(slots int) {
+	g.stale = grown(g.stale, (slots-1)/64)
 	for _, slot := range g.slots {
 		g.stale[uint32(slot)/64] |= 1 << (uint32(slot) % 64)
 	}
 }
 
-// trust forgets which slots are stale.
-func (g *markedRows) trust() {
+// clearStale forgets which slots are stale.
+func (g *markedRows) clearStale() {
 	clear(g.stale)
 	g.stale = g.stale[:0]
 }
 
-// settleGathered leaves those out that are not where the last scan found them, as game code did not say that the world is another; and all, where a
+// dropMoved leaves those out that are not where the last scan found them, as game code did not say that the world is another; and all, where a
 // rate that was the world's first was among what was marked, and nothing is quick any more.
-func (m *marks) settleGathered(t *table) {
-	w, g := m.watch, &t.marked
+func (m *marks) dropMoved(t *table) {
+	w, g := m.tracker, &t.marked
 	n, count := 0, int32(min(w.query.Count(), t.length))
 	if m.quickOf(t) != g.quick {
 		count = 0
 	}
 	for k, id := range g.ids {
 		if slot := g.slots[k]; slot >= count || w.query.EntityAt(int(slot)) != w.byIndex[id.Index].entity {
-			m.strays = append(m.strays, stray{id, g.rows[k]})
+			m.singles = append(m.singles, singleRow{id, g.rows[k]})
 			continue
 		}
 		g.slots[n], g.ids[n], g.rows[n] = g.slots[k], id, g.rows[k]
@@ -253,7 +253,7 @@ func (m *marks) settleGathered(t *table) {
 
 // captureMarkedColumn captures a column of those that were gathered.
 func (m *marks) captureMarkedColumn(t *table, col *column) {
-	marked, g := &t.marked, &m.group
+	marked, g := &t.marked, &m.batch
 	slots, ids := marked.slots, marked.ids
 	if !marked.all.Has(col.row) {
 		g.rows, g.ids = g.rows[:0], g.ids[:0]
@@ -265,17 +265,17 @@ func (m *marks) captureMarkedColumn(t *table, col *column) {
 		slots, ids = g.rows, g.ids
 	}
 	g.table = nil
-	g.have = m.group.had(t, slots, ids)
-	for from := 0; from < len(ids); from += groupRows {
-		to := min(from+groupRows, len(ids))
-		m.group.captureGroup(col, slots[from:to], ids[from:to])
+	g.have = m.batch.commonRows(t, slots, ids)
+	for from := 0; from < len(ids); from += batchRows {
+		to := min(from+batchRows, len(ids))
+		m.batch.captureBatch(col, slots[from:to], ids[from:to])
 	}
 }
 
-// had is the rows that the store has of all of some entities, which are in slots of a table.
-func (g *group) had(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask {
-	f := &t.familiar
-	f.asOf(g.watch.moves, g.store.Shapes(), t.length)
+// commonRows is the rows that the store has of all of some entities, which are in slots of a table.
+func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask {
+	f := &t.ownedRows
+	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
 	if f.has(slots) {
 		return t.rows
 	}
@@ -286,40 +286,40 @@ func (g *group) had(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask
 	return have
 }
 
-// captureStrays captures what is captured by itself.
-func (m *marks) captureStrays() {
-	for _, s := range m.strays {
-		m.captureStray(s.id, s.rows)
+// captureSingles captures what is captured by itself.
+func (m *marks) captureSingles() {
+	for _, s := range m.singles {
+		m.captureSingle(s.id, s.rows)
 	}
-	m.strays = m.strays[:0]
+	m.singles = m.singles[:0]
 }
 
-// captureStray captures marked rows of an entity wherever it is.
-func (m *marks) captureStray(id wire.NetworkID, rows snapshot.Mask) {
-	at := m.watch.at(id)
-	if at == nil || at.table == nowhere || !m.watch.world.Alive(at.entity) && !m.watch.relocate(at, id) {
+// captureSingle captures marked rows of an entity wherever it is.
+func (m *marks) captureSingle(id wire.NetworkID, rows snapshot.Mask) {
+	at := m.tracker.entry(id)
+	if at == nil || at.table == nowhere || !m.tracker.world.Alive(at.entity) && !m.tracker.rebind(at, id) {
 		return
 	}
-	for at = m.watch.at(id); rows != 0; rows &= rows - 1 {
-		m.captureMark(id, at, first(rows))
+	for at = m.tracker.entry(id); rows != 0; rows &= rows - 1 {
+		m.captureMark(id, at, lowestRow(rows))
 	}
 }
 
-func (m *marks) captureMark(id wire.NetworkID, at *place, row int) {
-	col := m.watch.tables[at.table].column(row)
-	if col == nil || !col.aimAt(m.watch.world, at.entity) {
+func (m *marks) captureMark(id wire.NetworkID, at *entityEntry, row int) {
+	col := m.tracker.tables[at.table].column(row)
+	if col == nil || !col.bindTo(m.tracker.world, at.entity) {
 		return
 	}
 	if col.control != noControl {
 		m.control(id, col, 0)
 	}
 	switch {
-	case m.pace.never(col):
-	case m.pace.due(id, col):
+	case m.rates.never(col):
+	case m.rates.due(id, col):
 		m.captureRow(id, col, 0)
 		col.keepAt(at)
 	default:
-		m.pace.putOff(id, row)
+		m.rates.deferRow(id, row)
 	}
-	col.release()
+	col.unbind()
 }

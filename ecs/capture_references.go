@@ -7,18 +7,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// references is what a capture knows of fields that name entities. Who they
+// captureRefs is what a capture knows of fields that name entities. Who they
 // name may get its network id later in the same scan, or lose it while not a
 // byte of the field changes. So rows with such fields wait for the end of the
 // scan, and those that name an entity whose id became another come along.
-type references struct {
+type captureRefs struct {
 	*Capture
 	tables []refTable
 	naming snapshot.Mask // rows that name entities, be it by network ids, which are the same in memory as on the wire
 	byRow  []int         // by schema row: its place in tables, or -1
-	queue  []waiting
+	queue  []pendingRow
 	lanes  []uint32 // of the rows that wait
-	circle circle
+	cycles cycleFinder
 }
 
 // refTable is the entity fields of one component that are handles in memory,
@@ -28,19 +28,19 @@ type refTable struct {
 	row    int
 	lanes  []int // the first of each
 	target bool  // the last of lanes is the target
-	links
+	handleIndex
 }
 
-// waiting is a row whose references are to be resolved. at is where its lanes
+// pendingRow is a row whose references are to be resolved. at is where its lanes
 // are kept, -1 where they are those of the store.
-type waiting struct {
+type pendingRow struct {
 	id    wire.NetworkID
 	table int
 	at    int
 }
 
-func newReferences(schema *snapshot.Schema) references {
-	var r references
+func newCaptureRefs(schema *snapshot.Schema) captureRefs {
+	var r captureRefs
 	for row := range schema.Rows() {
 		plan := schema.Plan(row)
 		if len(plan.Refs()) > 0 {
@@ -61,7 +61,7 @@ func newReferences(schema *snapshot.Schema) references {
 }
 
 // wait puts a captured row off until all entities of the scan have their ids.
-func (r *references) wait(id wire.NetworkID, table int, lanes []uint32, target ecs.Entity) {
+func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target ecs.Entity) {
 	t := &r.tables[table]
 	from := int(id.Index) * len(t.lanes)
 	for i, lane := range t.lanes {
@@ -71,7 +71,7 @@ func (r *references) wait(id wire.NetworkID, table int, lanes []uint32, target e
 		}
 		t.set(from+i, h)
 	}
-	r.queue = append(r.queue, waiting{id, table, len(r.lanes)})
+	r.queue = append(r.queue, pendingRow{id, table, len(r.lanes)})
 	r.lanes = append(r.lanes, lanes...)
 }
 
@@ -81,13 +81,13 @@ func (t *refTable) targetOf(index uint32) handle {
 }
 
 // dropRow forgets what a row named that is gone.
-func (r *references) dropRow(index uint32, row int) {
+func (r *captureRefs) dropRow(index uint32, row int) {
 	if r.byRow[row] < 0 {
 		return
 	}
 	t := &r.tables[r.byRow[row]]
 	if t.target && t.targetOf(index) != (handle{}) {
-		r.circle.turn(index, 0, false)
+		r.cycles.setTarget(index, 0, false)
 	}
 	for i := range t.lanes {
 		if field := int(index)*len(t.lanes) + i; t.get(field) != (handle{}) {
@@ -97,16 +97,16 @@ func (r *references) dropRow(index uint32, row int) {
 }
 
 // drop forgets what all rows of an entity named.
-func (r *references) drop(index uint32) {
+func (r *captureRefs) drop(index uint32) {
 	for i := range r.tables {
 		r.dropRow(index, r.tables[i].row)
 	}
 }
 
-// forget forgets everything, keeping the memory.
-func (r *references) forget() {
+// forgetRefs forgets everything, keeping the memory.
+func (r *captureRefs) forgetRefs() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
-	r.circle.clear()
+	r.cycles.clear()
 	for i := range r.tables {
 		r.tables[i].clear()
 	}
@@ -114,19 +114,19 @@ func (r *references) forget() {
 
 // resolve brings the rows that wait into the store, when every entity of this
 // capture has its id.
-func (r *references) resolve() {
-	r.recall()
-	if len(r.queue)+len(r.circle.turned) == 0 {
+func (r *captureRefs) resolve() {
+	r.requeue()
+	if len(r.queue)+len(r.cycles.retargeted) == 0 {
 		return
 	}
 	for _, q := range r.queue {
 		if t := &r.tables[q.table]; t.target {
-			target := r.watch.named(t.targetOf(q.id.Index))
-			r.circle.turn(q.id.Index, target.Index, !target.IsZero())
+			target := r.tracker.idOfHandle(t.targetOf(q.id.Index))
+			r.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())
 		}
 	}
-	for _, index := range r.circle.settle() {
-		r.recallTarget(index)
+	for _, index := range r.cycles.settle() {
+		r.requeueTarget(index)
 	}
 	for _, q := range r.queue {
 		r.setRow(q)
@@ -134,44 +134,44 @@ func (r *references) resolve() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
 }
 
-// recall lists the rows that name an entity whose id became another.
-func (r *references) recall() {
-	for _, number := range r.watch.touched {
+// requeue lists the rows that name an entity whose id became another.
+func (r *captureRefs) requeue() {
+	for _, number := range r.tracker.touched {
 		for table := range r.tables {
 			t := &r.tables[table]
 			for field := t.first(number); field >= 0; field = t.after(field) {
-				r.recallRow(uint32(field/len(t.lanes)), table)
+				r.requeueRow(uint32(field/len(t.lanes)), table)
 			}
 		}
 	}
-	r.watch.touched = r.watch.touched[:0]
+	r.tracker.touched = r.tracker.touched[:0]
 }
 
-// recallTarget lists the row that is an entity's relation.
-func (r *references) recallTarget(index uint32) {
+// requeueTarget lists the row that is an entity's relation.
+func (r *captureRefs) requeueTarget(index uint32) {
 	for table := range r.tables {
 		if t := &r.tables[table]; t.target && t.targetOf(index) != (handle{}) {
-			r.recallRow(index, table)
+			r.requeueRow(index, table)
 		}
 	}
 }
 
-func (r *references) recallRow(index uint32, table int) {
-	id := wire.NetworkID{Index: index, Generation: r.watch.byIndex[index].generation}
-	r.queue = append(r.queue, waiting{id, table, -1})
+func (r *captureRefs) requeueRow(index uint32, table int) {
+	id := wire.NetworkID{Index: index, Generation: r.tracker.byIndex[index].generation}
+	r.queue = append(r.queue, pendingRow{id, table, -1})
 }
 
 // setRow resolves the references of a row and sets it.
-func (r *references) setRow(q waiting) {
-	t, at := &r.tables[q.table], r.watch.at(q.id)
+func (r *captureRefs) setRow(q pendingRow) {
+	t, at := &r.tables[q.table], r.tracker.entry(q.id)
 	if at == nil {
 		return
 	}
-	if at.table != nowhere && !r.watch.tables[at.table].rows.Has(t.row) {
+	if at.table != nowhere && !r.tracker.tables[at.table].rows.Has(t.row) {
 		r.dropRow(q.id.Index, t.row)
 		return
 	}
-	n := r.watch.schema.Plan(t.row).Lanes()
+	n := r.tracker.schema.Plan(t.row).Lanes()
 	lanes := r.Capture.lanes[:n]
 	if q.at >= 0 {
 		copy(lanes, r.lanes[q.at:q.at+n])
@@ -179,8 +179,8 @@ func (r *references) setRow(q waiting) {
 		return
 	}
 	for i, lane := range t.lanes {
-		id := r.watch.named(t.get(int(q.id.Index)*len(t.lanes) + i))
-		if t.target && i == len(t.lanes)-1 && r.circle.on(q.id.Index) {
+		id := r.tracker.idOfHandle(t.get(int(q.id.Index)*len(t.lanes) + i))
+		if t.target && i == len(t.lanes)-1 && r.cycles.on(q.id.Index) {
 			id = wire.NetworkID{}
 			r.noteCircle(q.id, t.row)
 		}
@@ -190,25 +190,25 @@ func (r *references) setRow(q waiting) {
 }
 
 // noteCircle reports once that an entity's relation leads back to it.
-func (r *references) noteCircle(id wire.NetworkID, row int) {
-	if r.known[id.Index].circle || !r.leadsBack(r.watch.at(id).entity) {
+func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
+	if r.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
 		return
 	}
-	r.known[id.Index].circle = true
-	r.watch.note(Problem{
-		Kind: RelationCycle, Entity: id, Local: r.watch.at(id).entity, Component: r.watch.schema.Plan(row).Name(),
+	r.reported[id.Index].circle = true
+	r.tracker.note(Problem{
+		Kind: RelationCycle, Entity: id, Local: r.tracker.entry(id).entity, Component: r.tracker.schema.Plan(row).Name(),
 	})
 }
 
 // leadsBack reports whether an entity's relation leads back to it in the world, too. Where one of those on the way is
 // captured later than others, by its rate, what was captured may be a circle that never was one.
-func (r *references) leadsBack(e ecs.Entity) bool {
-	if !r.watch.stands(e) {
+func (r *captureRefs) leadsBack(e ecs.Entity) bool {
+	if !r.tracker.isReplicated(e) {
 		return true // a copy with the same id lies in its place
 	}
 	to := e
 	for range r.store.Len() {
-		if to = r.leadsTo(to); to == e || !r.watch.stands(to) {
+		if to = r.leadsTo(to); to == e || !r.tracker.isReplicated(to) {
 			break
 		}
 	}
@@ -216,10 +216,10 @@ func (r *references) leadsBack(e ecs.Entity) bool {
 }
 
 // leadsTo is where the relation of a living entity leads, zero when it has none.
-func (r *references) leadsTo(e ecs.Entity) ecs.Entity {
-	for m := r.watch.relations; m != 0; m &= m - 1 {
-		if id := r.watch.ids[first(m)]; r.watch.world.Has(e, id) {
-			return r.watch.world.Relations().Get(e, id)
+func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
+	for m := r.tracker.relations; m != 0; m &= m - 1 {
+		if id := r.tracker.ids[lowestRow(m)]; r.tracker.world.Has(e, id) {
+			return r.tracker.world.Relations().Get(e, id)
 		}
 	}
 	return ecs.Entity{}
@@ -237,13 +237,13 @@ func handleOf(e ecs.Entity) handle {
 	return handle{e.ID(), e.Generation()}
 }
 
-// links remembers which handle each of many fields holds, and finds all fields
+// handleIndex remembers which handle each of many fields holds, and finds all fields
 // that hold one of an entity number. A field is a small number that the caller
 // gives a meaning.
 //
 // Fields hang in lists by the low bits of the entity number, so that numbers
 // that game code made up cost no more than others.
-type links struct {
+type handleIndex struct {
 	held   []handle
 	next   []int32 // by field: 1 + the next field of the list, 0 at its end
 	before []int32 // by field: 1 + the field before, or minus (1 + list) at its start
@@ -252,7 +252,7 @@ type links struct {
 }
 
 // get is the handle of a field.
-func (l *links) get(field int) handle {
+func (l *handleIndex) get(field int) handle {
 	if field >= len(l.held) {
 		return handle{}
 	}
@@ -260,16 +260,16 @@ func (l *links) get(field int) handle {
 }
 
 // set gives a field another handle.
-func (l *links) set(field int, h handle) {
+func (l *handleIndex) set(field int, h handle) {
 	if h.number == 0 {
 		h = handle{}
 	}
 	if l.get(field) == h {
 		return
 	}
-	l.held = extended(l.held, field)
-	l.next = extended(l.next, field)
-	l.before = extended(l.before, field)
+	l.held = grown(l.held, field)
+	l.next = grown(l.next, field)
+	l.before = grown(l.before, field)
 	if l.held[field].number != 0 {
 		l.unlink(field)
 	}
@@ -283,7 +283,7 @@ func (l *links) set(field int, h handle) {
 	}
 }
 
-func (l *links) link(field int) {
+func (l *handleIndex) link(field int) {
 	l.count++
 	list := l.list(l.held[field].number)
 	first := l.heads[list]
@@ -294,7 +294,7 @@ func (l *links) link(field int) {
 	l.heads[list] = int32(field + 1)
 }
 
-func (l *links) unlink(field int) {
+func (l *handleIndex) unlink(field int) {
 	l.count--
 	next, before := l.next[field], l.before[field]
 	if next != 0 {
@@ -308,7 +308,7 @@ func (l *links) unlink(field int) {
 }
 
 // grow doubles the lists and hangs every field into its new one.
-func (l *links) grow() {
+func (l *handleIndex) grow() {
 	l.heads = make([]int32, max(64, 2*len(l.heads)))
 	l.count = 0
 	for field := range l.held {
@@ -318,11 +318,11 @@ func (l *links) grow() {
 	}
 }
 
-func (l *links) list(number uint32) int { return int(number) & (len(l.heads) - 1) }
+func (l *handleIndex) list(number uint32) int { return int(number) & (len(l.heads) - 1) }
 
 // first is a field whose handle has the number, -1 when there is none. The
 // rest follows by after, in no particular order; nothing may be set meanwhile.
-func (l *links) first(number uint32) int {
+func (l *handleIndex) first(number uint32) int {
 	if l.count == 0 || number == 0 {
 		return -1
 	}
@@ -330,9 +330,9 @@ func (l *links) first(number uint32) int {
 }
 
 // after is the next field with the same number as this one, or -1.
-func (l *links) after(field int) int { return l.match(l.next[field], l.held[field].number) }
+func (l *handleIndex) after(field int) int { return l.match(l.next[field], l.held[field].number) }
 
-func (l *links) match(at int32, number uint32) int {
+func (l *handleIndex) match(at int32, number uint32) int {
 	for at != 0 && l.held[at-1].number != number {
 		at = l.next[at-1]
 	}
@@ -340,65 +340,65 @@ func (l *links) match(at int32, number uint32) int {
 }
 
 // clear makes every field nil, keeping the memory.
-func (l *links) clear() {
+func (l *handleIndex) clear() {
 	clear(l.held)
 	clear(l.heads)
 	l.count = 0
 }
 
-// circle knows which network indexes lie on a circle of relations: those from
+// cycleFinder knows which network indexes lie on a circle of relations: those from
 // which following targets leads back. Each index has at most one target, as
 // Arche allows one relation for each entity.
-type circle struct {
-	target []uint32 // by index: 1 + the index it leads to, 0: nowhere
-	round  []bool   // by index: it lies on a circle
-	seen   []uint64 // by index: the last walk that came along
-	walk   uint64
-	turned []turn   // since settle
-	other  []uint32 // indexes that settle found to lie on a circle, or no longer
+type cycleFinder struct {
+	target     []uint32 // by index: 1 + the index it leads to, 0: nowhere
+	onCycle    []bool   // by index: it lies on a circle
+	seen       []uint64 // by index: the last walk that came along
+	walk       uint64
+	retargeted []retarget // since settle
+	other      []uint32   // indexes that settle found to lie on a circle, or no longer
 }
 
-// turn is an index that leads to another one than before.
-type turn struct{ index, target uint32 }
+// retarget is an index that leads to another one than before.
+type retarget struct{ index, target uint32 }
 
-// turn notes that index leads to target, or nowhere. It counts from the next settle on.
-func (c *circle) turn(index, target uint32, any bool) {
-	t := turn{index: index}
+// setTarget notes that index leads to target, or nowhere. It counts from the next settle on.
+func (c *cycleFinder) setTarget(index, target uint32, any bool) {
+	t := retarget{index: index}
 	if any {
 		t.target = 1 + target
 	}
-	c.turned = append(c.turned, t)
+	c.retargeted = append(c.retargeted, t)
 }
 
 // on reports whether an index lies on a circle.
-func (c *circle) on(index uint32) bool { return int(index) < len(c.round) && c.round[index] }
+func (c *cycleFinder) on(index uint32) bool { return int(index) < len(c.onCycle) && c.onCycle[index] }
 
 // settle finds the circles anew and returns the indexes for which the answer
 // may be another than before. Each index that a turned one leads to is looked
 // at once. The slice is good until the next call.
-func (c *circle) settle() []uint32 {
+func (c *cycleFinder) settle() []uint32 {
 	c.other = c.other[:0]
-	for _, t := range c.turned {
+	for _, t := range c.retargeted {
 		c.grow(t)
-		for i := t.index; c.round[i]; i = c.target[i] - 1 {
-			c.round[i] = false
+		for i := t.index; c.onCycle[i]; i = c.target[i] - 1 {
+			c.onCycle[i] = false
 			c.other = append(c.other, i)
 		}
 	}
-	for _, t := range c.turned {
+	for _, t := range c.retargeted {
 		c.target[t.index] = t.target
 	}
 	done := c.walk
-	for _, t := range c.turned {
+	for _, t := range c.retargeted {
 		c.follow(t.index, done)
 	}
-	c.turned = c.turned[:0]
+	c.retargeted = c.retargeted[:0]
 	return c.other
 }
 
 // follow walks from an index until its end, or to where this or an earlier walk
 // after done has been, and marks the circle if it is its own way that it meets.
-func (c *circle) follow(i uint32, done uint64) {
+func (c *cycleFinder) follow(i uint32, done uint64) {
 	c.walk++
 	for c.seen[i] <= done {
 		c.seen[i] = c.walk
@@ -410,23 +410,23 @@ func (c *circle) follow(i uint32, done uint64) {
 	if c.seen[i] != c.walk {
 		return
 	}
-	for ; !c.round[i]; i = c.target[i] - 1 {
-		c.round[i] = true
+	for ; !c.onCycle[i]; i = c.target[i] - 1 {
+		c.onCycle[i] = true
 		c.other = append(c.other, i)
 	}
 }
 
 // grow makes room for both ends of a turn.
-func (c *circle) grow(t turn) {
+func (c *cycleFinder) grow(t retarget) {
 	last := int(max(t.index+1, t.target)) - 1
-	c.target = extended(c.target, last)
-	c.round = extended(c.round, last)
-	c.seen = extended(c.seen, last)
+	c.target = grown(c.target, last)
+	c.onCycle = grown(c.onCycle, last)
+	c.seen = grown(c.seen, last)
 }
 
 // clear forgets everything, keeping the memory.
-func (c *circle) clear() {
+func (c *cycleFinder) clear() {
 	clear(c.target)
-	clear(c.round)
-	c.turned = c.turned[:0]
+	clear(c.onCycle)
+	c.retargeted = c.retargeted[:0]
 }

@@ -14,16 +14,16 @@ import (
 
 // alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
 func (c *Capture) alwaysDue() snapshot.Mask {
-	if c.marks.checked || len(c.pace.every) > 0 {
+	if c.marks.checked || len(c.rates.every) > 0 {
 		return 0
 	}
-	return ^(c.refs.naming | c.pace.slow)
+	return ^(c.refs.naming | c.rates.slow)
 }
 
 // isQuick reports whether a column is of rows that are always due. An entity's rate, which control reads, may be the first of the
 // world and have come in this very run.
 func (c *Capture) isQuick(col *column) bool {
-	return col.control == noControl && len(c.pace.every) == 0 && c.quick.Has(col.row)
+	return col.control == noControl && len(c.rates.every) == 0 && c.quick.Has(col.row)
 }
 
 // captureEntity captures all components of a row, and that it has no others.
@@ -31,11 +31,11 @@ func (c *Capture) isQuick(col *column) bool {
 func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	had := c.store.Mask(id)
 	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
-		c.store.Remove(id, first(gone))
-		c.refs.dropRow(id.Index, first(gone))
+		c.store.Remove(id, lowestRow(gone))
+		c.refs.dropRow(id.Index, lowestRow(gone))
 	}
 	for bare := t.bare; bare != 0; bare &= bare - 1 {
-		c.store.Set(id, first(bare), nil)
+		c.store.Set(id, lowestRow(bare), nil)
 	}
 	c.uncontrol(id, t.controls)
 	for i := range t.columns {
@@ -50,9 +50,9 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 		}
 	}
 	for i := range t.unscanned {
-		if col := &t.unscanned[i]; col.aimAt(c.watch.world, c.watch.at(id).entity) {
+		if col := &t.unscanned[i]; col.bindTo(c.tracker.world, c.tracker.entry(id).entity) {
 			c.captureFound(id, col, 0, had)
-			col.release()
+			col.unbind()
 		}
 	}
 }
@@ -62,11 +62,11 @@ func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snap
 	switch {
 	case !had.Has(col.row):
 		c.captureRow(id, col, row)
-	case c.pace.never(col):
-	case c.pace.due(id, col):
+	case c.rates.never(col):
+	case c.rates.due(id, col):
 		c.captureRow(id, col, row)
 	default:
-		c.pace.putOff(id, col.row)
+		c.rates.deferRow(id, col.row)
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 
 // noteFault reports the first fault of each kind that a component of an entity has.
 func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.Fault) {
-	known := &c.known[id.Index]
+	known := &c.reported[id.Index]
 	kind, told := kindOf(fault.Reason), &known.outOfRange
 	switch kind {
 	case NotFinite:
@@ -106,19 +106,19 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.
 		return
 	}
 	*told = told.With(col.row)
-	c.watch.note(Problem{
-		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
+	c.tracker.note(Problem{
+		Kind: kind, Entity: id, Local: c.tracker.entry(id).entity,
 		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
 	})
 }
 
-// groupRows is how many rows of a column are captured together: enough that what one waits for overlaps with others, and so few
+// batchRows is how many rows of a column are captured together: enough that what one waits for overlaps with others, and so few
 // that what was fetched for one step is still at hand in the next.
-const groupRows = 128
+const batchRows = 128
 
-// group is rows that are captured together. Whose they are and what the store has of those is asked for the first column: for
+// rowBatch is rows that are captured together. Whose they are and what the store has of those is asked for the first column: for
 // the next ones it is known, if it is the same rows that differ.
-type group struct {
+type rowBatch struct {
 	*Capture
 	table *table           // of which asked are the rows; nil when they are nobody's
 	asked []int32          // whose was asked for
@@ -129,34 +129,34 @@ type group struct {
 	bad   []int32          // positions of those with a fault
 }
 
-// ask finds out whose rows of a table are.
-func (g *group) ask(t *table, rows []int32) {
+// findOwners finds out whose rows of a table are.
+func (g *rowBatch) findOwners(t *table, rows []int32) {
 	if g.table == t && slices.Equal(g.asked, rows) {
 		return
 	}
 	g.table, g.asked = t, append(g.asked[:0], rows...)
-	f := &t.familiar
-	f.asOf(g.watch.moves, g.store.Shapes(), t.length)
+	f := &t.ownedRows
+	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
 	var all bool
 	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
 		g.rows, g.have = append(g.rows[:0], rows...), t.rows
 		return
 	}
-	g.rows, g.ids = g.watch.occupants(t, rows, g.rows[:0], g.ids[:0])
+	g.rows, g.ids = g.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
 	if g.have = g.store.Common(g.ids); g.have&t.rows == t.rows {
 		f.add(g.rows)
 	}
 }
 
-// familiar is the rows of a table of which it is known that an entity of ours is in each and that the store has all its rows: while no
+// ownedRows is the rows of a table of which it is known that an entity of ours is in each and that the store has all its rows: while no
 // entity of either changes its place or its rows, that stays so. To ask anew is lines of memory all over the places and the store.
-type familiar struct {
+type ownedRows struct {
 	moves, shapes uint64   // as of which
 	rows          []uint64 // bits
 }
 
 // asOf forgets what was known before something changed.
-func (f *familiar) asOf(moves, shapes uint64, rows int) {
+func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
 	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
 		f.moves, f.shapes = moves, shapes
 		f.rows = slices.Grow(f.rows[:0], words)[:words]
@@ -165,7 +165,7 @@ func (f *familiar) asOf(moves, shapes uint64, rows int) {
 }
 
 // ids lists whose some rows are, if all are known.
-func (f *familiar) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
+func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
 	ids = slices.Grow(ids, len(rows))[:len(rows)]
 	all := uint64(1)
 	for k, row := range rows {
@@ -176,7 +176,7 @@ func (f *familiar) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.Net
 }
 
 // has reports whether all rows are known.
-func (f *familiar) has(rows []int32) bool {
+func (f *ownedRows) has(rows []int32) bool {
 	all := uint64(1)
 	for _, row := range rows {
 		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
@@ -184,7 +184,7 @@ func (f *familiar) has(rows []int32) bool {
 	return all != 0
 }
 
-func (f *familiar) add(rows []int32) {
+func (f *ownedRows) add(rows []int32) {
 	for _, row := range rows {
 		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
 	}
@@ -195,18 +195,18 @@ func (c *Capture) differ(t *table, col *column, rows []int32) bool {
 	if c.apart || !c.isQuick(col) {
 		return false
 	}
-	c.group.ask(t, rows)
-	g := &c.group
-	for from := 0; from < len(g.ids); from += groupRows {
-		to := min(from+groupRows, len(g.ids))
-		c.group.captureGroup(col, g.rows[from:to], g.ids[from:to])
+	c.batch.findOwners(t, rows)
+	g := &c.batch
+	for from := 0; from < len(g.ids); from += batchRows {
+		to := min(from+batchRows, len(g.ids))
+		c.batch.captureBatch(col, g.rows[from:to], g.ids[from:to])
 	}
 	col.keepRows(rows)
 	return true
 }
 
-// captureGroup is captureQuick for rows of one column.
-func (g *group) captureGroup(col *column, rows []int32, ids []wire.NetworkID) {
+// captureBatch is captureQuick for rows of one column.
+func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
 	if !g.have.Has(col.row) {
 		for k, id := range ids {
 			g.differs(id, col, int(rows[k]), int(rows[k]))
@@ -223,8 +223,8 @@ func (g *group) captureGroup(col *column, rows []int32, ids []wire.NetworkID) {
 }
 
 // noteFaults reports the rows of a group that have faults, and quantises them anew into what they were.
-func (g *group) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
-	g, n := &g.group, len(g.blank[col.row])
+func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
+	g, n := &g.batch, len(g.blank[col.row])
 	slices.Sort(g.bad)
 	for _, k := range slices.Compact(g.bad) {
 		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
@@ -233,31 +233,31 @@ func (g *group) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 	}
 }
 
-// pace says when a component that was written is captured: components.Rate
+// captureRates says when a component that was written is captured: components.Rate
 // for entities, the schema's options for components. What has to wait stays
 // different from the shadow, so nothing is lost that is still there in time. Of
 // an entity that has moved there is no shadow to tell, so all its rows that are
 // not due are late, and are captured when they are. Control components never
 // wait, as they are obeyed at once.
-type pace struct {
+type captureRates struct {
 	*Capture
 	store       *snapshot.Store
 	now, before tick.Tick // of this capture and the one before
 	rows        []snapshot.RowOptions
 	slow        snapshot.Mask // rows with options
 	every       []uint16      // by network index; 0: each tick
-	late        []lateRow
+	deferred    []deferredRow
 	waits       []snapshot.Mask // by network index: rows in late
 }
 
-// lateRow is a row to capture at its next turn, whether or not it was written.
-type lateRow struct {
+// deferredRow is a row to capture at its next turn, whether or not it was written.
+type deferredRow struct {
 	id  wire.NetworkID
 	row int
 }
 
-func newPace(store *snapshot.Store, schema *snapshot.Schema) pace {
-	p := pace{store: store}
+func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRates {
+	p := captureRates{store: store}
 	for row := range schema.Rows() {
 		o := schema.Options(row)
 		p.rows = append(p.rows, o)
@@ -269,32 +269,32 @@ func newPace(store *snapshot.Store, schema *snapshot.Schema) pace {
 }
 
 // begin forgets what was known of the entity that had an index before.
-func (p *pace) begin(index uint32) {
+func (p *captureRates) begin(index uint32) {
 	p.set(index, 0)
 	if int(index) < len(p.waits) {
 		p.waits[index] = 0
 	}
 }
 
-// forget forgets all entities, keeping the memory.
-func (p *pace) forget() {
-	p.late = p.late[:0]
+// forgetRates forgets all entities, keeping the memory.
+func (p *captureRates) forgetRates() {
+	p.deferred = p.deferred[:0]
 	clear(p.waits)
 	clear(p.every)
 }
 
 // set is an entity's components.Rate.
-func (p *pace) set(index uint32, every uint16) {
+func (p *captureRates) set(index uint32, every uint16) {
 	if every == 0 && int(index) >= len(p.every) {
 		return
 	}
-	p.every = extended(p.every, int(index))
+	p.every = grown(p.every, int(index))
 	p.every[index] = every
 }
 
 // due reports whether a component that the store has is captured now. Where
 // captures leave ticks out, what was due in between is due now.
-func (p *pace) due(id wire.NetworkID, col *column) bool {
+func (p *captureRates) due(id wire.NetworkID, col *column) bool {
 	every := tick.Tick(1)
 	if int(id.Index) < len(p.every) {
 		every = max(every, tick.Tick(p.every[id.Index]))
@@ -309,43 +309,43 @@ func (p *pace) due(id wire.NetworkID, col *column) bool {
 }
 
 // never reports whether a component that the store has is never captured again.
-func (p *pace) never(col *column) bool {
+func (p *captureRates) never(col *column) bool {
 	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
 }
 
-// putOff makes a row late.
-func (p *pace) putOff(id wire.NetworkID, row int) {
-	p.waits = extended(p.waits, int(id.Index))
+// deferRow makes a row late.
+func (p *captureRates) deferRow(id wire.NetworkID, row int) {
+	p.waits = grown(p.waits, int(id.Index))
 	if !p.waits[id.Index].Has(row) {
 		p.waits[id.Index] = p.waits[id.Index].With(row)
-		p.late = append(p.late, lateRow{id, row})
+		p.deferred = append(p.deferred, deferredRow{id, row})
 	}
 }
 
-// captureLate captures the late rows that have their turn now.
-func (p *pace) captureLate() {
-	still := p.late[:0]
-	for _, l := range p.late {
-		at := p.watch.at(l.id)
+// captureDeferred captures the late rows that have their turn now.
+func (p *captureRates) captureDeferred() {
+	still := p.deferred[:0]
+	for _, l := range p.deferred {
+		at := p.tracker.entry(l.id)
 		if at == nil {
 			continue
 		}
 		var col *column
 		if at.table != nowhere {
-			col = p.watch.tables[at.table].column(l.row)
+			col = p.tracker.tables[at.table].column(l.row)
 		}
 		if col != nil && !p.due(l.id, col) {
 			still = append(still, l)
 			continue
 		}
 		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
-		if col != nil && p.watch.world.Alive(at.entity) && col.aimAt(p.watch.world, at.entity) {
+		if col != nil && p.tracker.world.Alive(at.entity) && col.bindTo(p.tracker.world, at.entity) {
 			p.captureRow(l.id, col, 0)
 			col.keepAt(at)
-			col.release()
+			col.unbind()
 		}
 	}
-	p.late = still
+	p.deferred = still
 }
 
 // controlKind says which of the components that control replication one is.
@@ -416,7 +416,7 @@ func controlSize(w *ecs.World, id ecs.ID) int {
 
 // control tells the store what a control component says.
 func (c *Capture) control(id wire.NetworkID, col *column, row int) {
-	c.controlled = extended(c.controlled, int(id.Index))
+	c.controlled = grown(c.controlled, int(id.Index))
 	c.controlled[id.Index] |= 1 << col.control
 	switch col.control {
 	case ownerControl:
@@ -424,7 +424,7 @@ func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	case groupControl:
 		c.store.SetGroup(id, controlOf[components.Group](col, row).ID)
 	case rateControl:
-		c.pace.set(id.Index, controlOf[components.Rate](col, row).Every)
+		c.rates.set(id.Index, controlOf[components.Rate](col, row).Every)
 	case priorityControl:
 		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
 		if reason != wire.NotFinite {
@@ -455,23 +455,23 @@ func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 		case priorityControl:
 			c.store.SetPriority(id, snapshot.NormalWeight)
 		case rateControl:
-			c.pace.set(id.Index, 0)
+			c.rates.set(id.Index, 0)
 		}
 	}
 }
 
 // noteWeight reports once for each entity that its priority is none.
 func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
-	if c.known[id.Index].weight {
+	if c.reported[id.Index].weight {
 		return
 	}
-	c.known[id.Index].weight = true
+	c.reported[id.Index].weight = true
 	detail := ""
 	if reason == wire.OutOfRange {
 		detail = "a priority is 0 to 255"
 	}
-	c.watch.note(Problem{
-		Kind: kindOf(reason), Entity: id, Local: c.watch.at(id).entity,
+	c.tracker.note(Problem{
+		Kind: kindOf(reason), Entity: id, Local: c.tracker.entry(id).entity,
 		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight", Detail: detail,
 	})
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// distrust makes the shadow of rows before an end differ where it was not kept: what is there now may be what it says by chance, while
+// spoilStale makes the shadow of rows before an end differ where it was not kept: what is there now may be what it says by chance, while
 // the store knows of something in between.
-func (t *table) distrust(end int) {
+func (t *table) spoilStale(end int) {
 	for w, set := range t.marked.stale {
 		for ; set != 0; set &= set - 1 {
 			row := w*64 + bits.TrailingZeros64(set)
@@ -27,22 +27,22 @@ func (t *table) distrust(end int) {
 			}
 		}
 	}
-	t.marked.trust()
+	t.marked.clearStale()
 }
 
-// aimSeat points all columns at the n-th row of a walk.
-func (t *table) aimSeat(n int) {
-	t.replicas.aimSeat(n)
+// bindRow points all columns at the n-th row of a walk.
+func (t *table) bindRow(n int) {
+	t.replicas.bindRow(n)
 	for i := range t.columns {
-		t.columns[i].aimSeat(n)
+		t.columns[i].bindRow(n)
 	}
 }
 
-// leave forgets the seats from the n-th on.
-func (t *table) leave(n int) {
-	t.replicas.leave(n)
+// releaseRows forgets the seats from the n-th on.
+func (t *table) releaseRows(n int) {
+	t.replicas.releaseRows(n)
 	for i := range t.columns {
-		t.columns[i].leave(n)
+		t.columns[i].releaseRows(n)
 	}
 }
 
@@ -72,7 +72,7 @@ type table struct {
 	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
 	slots     []int32          // scattered: as many, negative where there was none
 	goal      int              // the column of the relation, negative where that does not replicate
-	familiar  familiar         // captures: rows of which nothing has to be asked
+	ownedRows ownedRows        // captures: rows of which nothing has to be asked
 	marked    markedRows       // captures: those that were marked, while they are gathered
 }
 
@@ -97,7 +97,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 			continue
 		}
 		_, aimed := plan.Target()
-		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, aimed: aimed, control: b.controls.kind(id)}
+		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, relation: aimed, control: b.controls.kind(id)}
 		c.compare = wire.NewRows(c.size)
 		if b.unscanned.Has(row) {
 			t.unscanned = append(t.unscanned, c)
@@ -106,24 +106,24 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		}
 	}
 	b.controls.columns(w, t, &mask)
-	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.aimed })
+	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.relation })
 	return t
 }
 
-// open points the columns at the query's present archetype and makes room for slots.
-func (t *table) open(q *ecs.Query, slots int) {
-	t.replicas.aim(q)
+// bindColumns points the columns at the query's present archetype and makes room for slots.
+func (t *table) bindColumns(q *ecs.Query, slots int) {
+	t.replicas.bind(q)
 	t.replicas.reserve(slots)
 	for i := range t.columns {
-		t.columns[i].aim(q)
+		t.columns[i].bind(q)
 		t.columns[i].reserve(slots)
 	}
 }
 
-func (t *table) release() {
-	t.replicas.release()
+func (t *table) unbindColumns() {
+	t.replicas.unbind()
 	for i := range t.columns {
-		t.columns[i].release()
+		t.columns[i].unbind()
 	}
 }
 
@@ -182,12 +182,12 @@ func (t *table) column(row int) *column {
 	return nil
 }
 
-// forget empties the shadow. Its memory stays.
-func (t *table) forget() {
+// emptyShadow empties the shadow. Its memory stays.
+func (t *table) emptyShadow() {
 	t.length, t.seen = 0, 0
 	t.stamps = t.stamps[:0]
-	t.marked.trust()
-	t.leave(0)
+	t.marked.clearStale()
+	t.releaseRows(0)
 }
 
 // column is one component of a table: where the world keeps it while a query
@@ -204,16 +204,16 @@ type column struct {
 
 	control controlKind // for captures only
 
-	// aimed says that the component is a relation. Its target is no part of its
+	// relation says that the component is a relation. Its target is no part of its
 	// bytes: target is that of the present row while the query is open, targets
 	// are the shadow. Only scattered tables have such columns.
-	aimed   bool
-	target  ecs.Entity
-	targets []ecs.Entity
+	relation bool
+	target   ecs.Entity
+	targets  []ecs.Entity
 
-	// seats and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
-	seats seats
-	goals []ecs.Entity
+	// rowPointers and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
+	rowPointers rowPointers
+	goals       []ecs.Entity
 
 	// base is the component of the first row. It is set by aim and cleared by
 	// release, both while the world is locked, so it never outlives a
@@ -224,11 +224,11 @@ type column struct {
 	shadow []byte
 }
 
-// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
-func (c *column) leave(n int) {
-	if n < len(c.seats) {
-		clear(c.seats[n:])
-		c.seats = c.seats[:n]
+// releaseRows forgets the seats from the n-th on: they keep memory of the world from being freed.
+func (c *column) releaseRows(n int) {
+	if n < len(c.rowPointers) {
+		clear(c.rowPointers[n:])
+		c.rowPointers = c.rowPointers[:n]
 	}
 }
 
@@ -262,7 +262,7 @@ func (c *column) differing(from, to int) int {
 
 // sameRow compares one row with a slot.
 func (c *column) sameRow(row, slot int) bool {
-	if c.aimed && c.target != c.targets[slot] {
+	if c.relation && c.target != c.targets[slot] {
 		return false
 	}
 	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
@@ -270,7 +270,7 @@ func (c *column) sameRow(row, slot int) bool {
 
 // keepRow copies one row into a slot.
 func (c *column) keepRow(row, slot int) {
-	if c.aimed {
+	if c.relation {
 		c.targets[slot] = c.target
 	}
 	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
@@ -282,15 +282,15 @@ func (c *column) spoilRow(row int) {
 }
 
 // keepAt brings the shadow of an entity, if there is one, to what was captured of the column, which is aimed at it.
-func (c *column) keepAt(at *place) {
-	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.aimed || slot < len(c.targets)) {
+func (c *column) keepAt(at *entityEntry) {
+	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.relation || slot < len(c.targets)) {
 		c.keepRow(0, slot)
 	}
 }
 
 // moveSlot copies one slot over another.
 func (c *column) moveSlot(from, to int) {
-	if c.aimed {
+	if c.relation {
 		c.targets[to] = c.targets[from]
 	}
 	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
@@ -310,7 +310,7 @@ func (c *column) put(row, slot int, lanes []uint32) bool {
 // collect appends the rows from <= row < to that are not the slots of the same numbers, 64 at most.
 func (c *column) collect(from, to int, rows []int32) []int32 {
 	if c.size >= 8 && c.size <= 16 {
-		return list(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
+		return appendBits(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
 	}
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		rows = append(rows, int32(row))
@@ -318,8 +318,8 @@ func (c *column) collect(from, to int, rows []int32) []int32 {
 	return rows
 }
 
-// list appends the numbers of bits, that of the lowest being from. Where all are set to the last of them, there is no need to look for each.
-func list(set uint64, from int32, rows []int32) []int32 {
+// appendBits appends the numbers of bits, that of the lowest being from. Where all are set to the last of them, there is no need to look for each.
+func appendBits(set uint64, from int32, rows []int32) []int32 {
 	n, count := len(rows), bits.OnesCount64(set)
 	rows = slices.Grow(rows, count)[:n+count]
 	to := rows[n:]
@@ -427,7 +427,7 @@ func (c *column) keepRange(slot, n int, same []int32) []int32 {
 	for from := 0; from < n; from += 64 {
 		part := min(64, n-from)
 		live, kept := c.bytes(slot+from, slot+from+part), c.shadow[(slot+from)*c.size:(slot+from+part)*c.size]
-		same = list(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
+		same = appendBits(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
 		copy(kept, live)
 	}
 	return same

@@ -42,8 +42,8 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Sees is what a client is shown of a store.
-type Sees struct {
+// Visible is what a client is shown of a store.
+type Visible struct {
 	Entity func(wire.NetworkID) bool          // the visible entities; nil means all
 	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity; nil means all
 	// Kept are the entities out of sight that the client has all the same, as they
@@ -51,12 +51,12 @@ type Sees struct {
 	Kept func(wire.NetworkID) bool
 }
 
-func (s *Sees) entity(id wire.NetworkID) bool { return s.Entity == nil || s.Entity(id) }
+func (s *Visible) entity(id wire.NetworkID) bool { return s.Entity == nil || s.Entity(id) }
 
-func (s *Sees) kept(id wire.NetworkID) bool { return s.Kept != nil && s.Kept(id) }
+func (s *Visible) kept(id wire.NetworkID) bool { return s.Kept != nil && s.Kept(id) }
 
-// Shows says what each client is shown, as a netcode.Server does.
-type Shows interface {
+// VisibleFor says what each client is shown, as a netcode.Server does.
+type VisibleFor interface {
 	// Visible reports whether a client may see an entity.
 	Visible(wire.ClientID, wire.NetworkID) bool
 	// VisibleRows is the components that a client may see of an entity that it sees.
@@ -65,9 +65,9 @@ type Shows interface {
 	Keeps(wire.ClientID, wire.NetworkID) bool
 }
 
-// SeenBy is what one client is shown.
-func SeenBy(s Shows, client wire.ClientID) Sees {
-	return Sees{
+// VisibleTo is what one client is shown.
+func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
+	return Visible{
 		Entity: func(id wire.NetworkID) bool { return s.Visible(client, id) },
 		Rows:   func(id wire.NetworkID) snapshot.Mask { return s.VisibleRows(client, id) },
 		Kept:   func(id wire.NetworkID) bool { return s.Keeps(client, id) },
@@ -78,7 +78,7 @@ func SeenBy(s Shows, client wire.ClientID) Sees {
 // of the visible entities, a nil visible meaning all, and keeps no others.
 func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
-	return FirstDifferenceOf(store, Sees{Entity: visible}, client, schema)
+	return FirstDifferenceOf(store, Visible{Entity: visible}, client, schema)
 }
 
 // FirstDifferenceOf compares a client's world with what it is shown of the store,
@@ -86,12 +86,12 @@ func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 // is no tolerance: the bytes of every field that travels must be those that the
 // store's row gives. Entity fields and targets are compared, and shown, as network
 // ids; on the server those of entities that are not visible count as nil.
-func FirstDifferenceOf(store *snapshot.Store, sees Sees, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	b := bind(client, schema)
 	has := byID(client, &b)
 	c := comparison{
 		store: store, sees: sees, client: client, binding: b,
-		sight: newSight(store, schema, sees.Entity), names: newNames(client, &b, has),
+		sight: newVisibleSource(store, schema, sees.Entity), names: newIDNames(client, &b, has),
 	}
 	for id := range store.All {
 		visible := sees.entity(id)
@@ -119,11 +119,11 @@ func FirstDifferenceOf(store *snapshot.Store, sees Sees, client *ecs.World, sche
 
 type comparison struct {
 	store  *snapshot.Store
-	sees   Sees
+	sees   Visible
 	client *ecs.World
 	binding
-	sight sight
-	names names
+	sight visibleSource
+	names idNames
 }
 
 // entity compares the components of one entity.
@@ -134,7 +134,7 @@ func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) 
 		want &= c.sees.Rows(id)
 	}
 	for rows := want | have; rows != 0; rows &= rows - 1 {
-		row := first(rows)
+		row := lowestRow(rows)
 		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}
 		var server, client component
 		if want.Has(row) {
@@ -207,24 +207,24 @@ func hash(h uint64, b []byte) uint64 {
 	return h
 }
 
-// known is an entity with a network id.
-type known struct {
+// idEntity is an entity with a network id.
+type idEntity struct {
 	id     wire.NetworkID
 	entity ecs.Entity
 }
 
 // byID lists the entities of a world that have a network id, in id order. The
 // order of Arche's iteration depends on history.
-func byID(w *ecs.World, b *binding) []known {
-	var list []known
+func byID(w *ecs.World, b *binding) []idEntity {
+	var list []idEntity
 	with := ecs.All(b.replicated)
 	for query := w.Query(&with); query.Next(); {
 		id := replicatedOf(w, query.Entity(), b.replicated).ID
 		if !id.IsZero() {
-			list = append(list, known{id, query.Entity()})
+			list = append(list, idEntity{id, query.Entity()})
 		}
 	}
-	slices.SortFunc(list, func(a, b known) int {
+	slices.SortFunc(list, func(a, b idEntity) int {
 		switch {
 		case a.id.Less(b.id):
 			return -1
@@ -253,7 +253,7 @@ func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 	b := bind(w, schema)
 	list := byID(w, &b)
-	own := newNames(w, &b, list)
+	own := newIDNames(w, &b, list)
 	h := fnvOffset
 	var buf []byte
 	for _, k := range list {
@@ -261,7 +261,7 @@ func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 		rows := b.rows(&mask)
 		buf = appendHead(buf[:0], k.id, rows)
 		for ; rows != 0; rows &= rows - 1 {
-			buf = own.of(k.entity, first(rows)).append(buf)
+			buf = own.of(k.entity, lowestRow(rows)).append(buf)
 		}
 		h = hash(h, buf)
 	}
@@ -271,7 +271,7 @@ func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 // DigestStore is the digest that a client's world has when it holds exactly
 // what the store holds of the visible entities. A nil visible means all.
 func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) uint64 {
-	sight := newSight(store, schema, visible)
+	sight := newVisibleSource(store, schema, visible)
 	h := fnvOffset
 	var buf []byte
 	for id := range store.All {
@@ -281,7 +281,7 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 		rows := store.Mask(id)
 		buf = appendHead(buf[:0], id, rows)
 		for ; rows != 0; rows &= rows - 1 {
-			buf = sight.of(id, first(rows)).append(buf)
+			buf = sight.of(id, lowestRow(rows)).append(buf)
 		}
 		h = hash(h, buf)
 	}
@@ -314,9 +314,9 @@ func held(schema *snapshot.Schema) (list []reflect.Value) {
 	return list
 }
 
-// sight gives the components that a client has when it holds what a store
+// visibleSource gives the components that a client has when it holds what a store
 // holds of the visible entities.
-type sight struct {
+type visibleSource struct {
 	store   *snapshot.Store
 	schema  *snapshot.Schema
 	visible func(wire.NetworkID) bool
@@ -324,12 +324,12 @@ type sight struct {
 	lanes   []uint32
 }
 
-func newSight(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) sight {
-	return sight{store: store, schema: schema, visible: visible, held: held(schema)}
+func newVisibleSource(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) visibleSource {
+	return visibleSource{store: store, schema: schema, visible: visible, held: held(schema)}
 }
 
 // of is a component, valid until the next call for the same row.
-func (s *sight) of(id wire.NetworkID, row int) component {
+func (s *visibleSource) of(id wire.NetworkID, row int) component {
 	c := component{plan: s.schema.Plan(row), value: s.held[row]}
 	s.lanes = append(s.lanes[:0], s.store.Row(id, row)...)
 	for _, lane := range c.plan.Refs() {
@@ -345,16 +345,16 @@ func (s *sight) of(id wire.NetworkID, row int) component {
 	return c
 }
 
-// names gives the components of a world by the network ids that its entities have.
-type names struct {
+// idNames gives the components of a world by the network ids that its entities have.
+type idNames struct {
 	world *ecs.World
 	*binding
 	held  []reflect.Value
 	named map[handle]wire.NetworkID // looked up only
 }
 
-func newNames(w *ecs.World, b *binding, list []known) names {
-	n := names{world: w, binding: b, held: held(b.schema), named: map[handle]wire.NetworkID{}}
+func newIDNames(w *ecs.World, b *binding, list []idEntity) idNames {
+	n := idNames{world: w, binding: b, held: held(b.schema), named: map[handle]wire.NetworkID{}}
 	for _, k := range list {
 		n.named[handleOf(k.entity)] = k.id
 	}
@@ -362,7 +362,7 @@ func newNames(w *ecs.World, b *binding, list []known) names {
 }
 
 // of is a component that an entity has, valid until the next call for the same row.
-func (n *names) of(e ecs.Entity, row int) component {
+func (n *idNames) of(e ecs.Entity, row int) component {
 	c := component{plan: n.schema.Plan(row), value: n.held[row]}
 	c.value.Elem().Set(reflect.NewAt(c.plan.Type(), n.world.Get(e, n.ids[row])).Elem())
 	c.plan.MapHandles(c.value.UnsafePointer(), func(h wire.NetworkID) wire.NetworkID {

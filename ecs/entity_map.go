@@ -13,9 +13,9 @@ import (
 // nowhere is the table of a place whose rows are in no shadow.
 const nowhere int32 = -1
 
-// place says which entity a network id is in this world, and where its rows
+// entityEntry says which entity a network id is in this world, and where its rows
 // lie in the shadow.
-type place struct {
+type entityEntry struct {
 	generation uint32 // of the network id; 0: the index is not in use
 	table      int32
 	slot       int32
@@ -23,18 +23,18 @@ type place struct {
 	stamp      uint64 // the scan that last found the entity somewhere new
 }
 
-// places maps network ids to entities and back. Both directions are dense
+// entityMap maps network ids to entities and back. Both directions are dense
 // tables: nothing remote is ever looked up in Arche.
-type places struct {
-	byIndex  []place
+type entityMap struct {
+	byIndex  []entityEntry
 	byEntity []wire.NetworkID // by the number of the Arche entity
 	logs     bool             // touched is kept, for somebody who empties it
 	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
 	moves    uint64           // rises whenever a place changes
 }
 
-// at is the place of an id, nil when the id is not in use.
-func (p *places) at(id wire.NetworkID) *place {
+// entry is the place of an id, nil when the id is not in use.
+func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
 	if int(id.Index) >= len(p.byIndex) || id.Generation == 0 {
 		return nil
 	}
@@ -45,25 +45,25 @@ func (p *places) at(id wire.NetworkID) *place {
 }
 
 // idAt is the id of an index that is in use.
-func (p *places) idAt(index uint32) wire.NetworkID {
+func (p *entityMap) idAt(index uint32) wire.NetworkID {
 	return wire.NetworkID{Index: index, Generation: p.byIndex[index].generation}
 }
 
-// holder is the id that an entity was given.
-func (p *places) holder(e ecs.Entity) (wire.NetworkID, bool) {
+// idOf is the id that an entity was given.
+func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
 	if int(e.ID()) >= len(p.byEntity) {
 		return wire.NetworkID{}, false
 	}
 	id := p.byEntity[e.ID()]
-	at := p.at(id)
+	at := p.entry(id)
 	return id, at != nil && at.entity == e
 }
 
-// hold gives an id to an entity. The id's index must be below
+// assign gives an id to an entity. The id's index must be below
 // snapshot.MaxEntities.
-func (p *places) hold(id wire.NetworkID, e ecs.Entity) *place {
-	p.byIndex = extended(p.byIndex, int(id.Index))
-	p.byEntity = extended(p.byEntity, int(e.ID()))
+func (p *entityMap) assign(id wire.NetworkID, e ecs.Entity) *entityEntry {
+	p.byIndex = grown(p.byIndex, int(id.Index))
+	p.byEntity = grown(p.byEntity, int(e.ID()))
 	p.byEntity[e.ID()] = id
 	at := &p.byIndex[id.Index]
 	if p.logs {
@@ -73,44 +73,44 @@ func (p *places) hold(id wire.NetworkID, e ecs.Entity) *place {
 		}
 	}
 	p.moves++
-	*at = place{generation: id.Generation, table: nowhere, slot: -1, entity: e}
+	*at = entityEntry{generation: id.Generation, table: nowhere, slot: -1, entity: e}
 	return at
 }
 
-// drop frees an id's index.
-func (p *places) drop(id wire.NetworkID) {
-	if at := p.at(id); at != nil {
+// free frees an id's index.
+func (p *entityMap) free(id wire.NetworkID) {
+	if at := p.entry(id); at != nil {
 		if p.logs {
 			p.touched = append(p.touched, at.entity.ID())
 		}
 		p.moves++
-		*at = place{}
+		*at = entityEntry{}
 	}
 }
 
-// named is the id of the entity that a handle names, zero for handles of none.
+// idOfHandle is the id of the entity that a handle names, zero for handles of none.
 // It asks nobody but the tables, whatever the two numbers are.
-func (p *places) named(h handle) wire.NetworkID {
+func (p *entityMap) idOfHandle(h handle) wire.NetworkID {
 	if h.number == 0 || int64(h.number) >= int64(len(p.byEntity)) {
 		return wire.NetworkID{}
 	}
 	id := p.byEntity[h.number]
-	if at := p.at(id); at == nil || handleOf(at.entity) != h {
+	if at := p.entry(id); at == nil || handleOf(at.entity) != h {
 		return wire.NetworkID{}
 	}
 	return id
 }
 
 // clear forgets everything, keeping the memory.
-func (p *places) clear() {
+func (p *entityMap) clear() {
 	clear(p.byIndex)
 	clear(p.byEntity)
 	p.touched = p.touched[:0]
 	p.moves++
 }
 
-// extended returns s with at least index+1 elements.
-func extended[T any](s []T, index int) []T {
+// grown returns s with at least index+1 elements.
+func grown[T any](s []T, index int) []T {
 	if index < len(s) {
 		return s
 	}
@@ -122,14 +122,14 @@ func extended[T any](s []T, index int) []T {
 	return next
 }
 
-// first is the lowest row of a mask that is not empty.
-func first(m snapshot.Mask) int { return bits.TrailingZeros64(uint64(m)) }
+// lowestRow is the lowest row of a mask that is not empty.
+func lowestRow(m snapshot.Mask) int { return bits.TrailingZeros64(uint64(m)) }
 
-// life notices ecs.World.Reset. A reset drops every resource, so a world that
+// worldLife notices ecs.World.Reset. A reset drops every resource, so a world that
 // has lost ours, or has another's, is not the one that was looked at last:
 // every entity handle from before is then void, and Arche's Alive panics on
 // it or answers for somebody else.
-type life struct {
+type worldLife struct {
 	resource ecs.ResID
 	tag      uint32 // of the capture or apply whose this is
 	captures bool   // it is that of a capture
@@ -143,20 +143,20 @@ type lifeMark struct {
 }
 
 // newLife joins the world's present life, beginning one if nobody has.
-func newLife(w *ecs.World, tag uint32, captures bool) life {
-	l := life{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
+func newLife(w *ecs.World, tag uint32, captures bool) worldLife {
+	l := worldLife{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
 	l.join(w)
 	return l
 }
 
-// goes reports whether the world's life is still the one that was joined.
-func (l *life) goes(w *ecs.World) bool {
+// isCurrent reports whether the world's life is still the one that was joined.
+func (l *worldLife) isCurrent(w *ecs.World) bool {
 	mark, _ := w.Resources().Get(l.resource).(*lifeMark)
 	return mark != nil && mark == l.mine
 }
 
 // join takes part in the world's present life, after a reset.
-func (l *life) join(w *ecs.World) {
+func (l *worldLife) join(w *ecs.World) {
 	if !w.Resources().Has(l.resource) {
 		w.Resources().Add(l.resource, &lifeMark{})
 	}
@@ -168,14 +168,14 @@ func (l *life) join(w *ecs.World) {
 }
 
 // captured reports whether a capture takes part in the world's present life.
-func (l *life) captured() bool { return l.mine.captures > 0 }
+func (l *worldLife) captured() bool { return l.mine.captures > 0 }
 
 // manages reports whether a tag is that of a capture or apply of the world's present life.
-func (l *life) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
+func (l *worldLife) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
 
 // leave takes no part any more.
-func (l *life) leave(w *ecs.World) {
-	if !l.goes(w) {
+func (l *worldLife) leave(w *ecs.World) {
+	if !l.isCurrent(w) {
 		return
 	}
 	if n := slices.Index(l.mine.tags, l.tag); n >= 0 {

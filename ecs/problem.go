@@ -193,7 +193,7 @@ func (r *reports) note(p Problem) {
 
 // noteStrange queues a problem of an entity that is nobody's here, once per entity.
 func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
-	r.strange = extended(r.strange, int(e.ID()))
+	r.strange = grown(r.strange, int(e.ID()))
 	if told := &r.strange[e.ID()]; *told != e.Generation()+1 {
 		*told = e.Generation() + 1
 		r.note(Problem{Kind: kind, Local: e})
@@ -208,4 +208,4 @@ func (r *reports) flush() {
 	r.problems = r.problems[:0]
 }
 
-func (r *reports) forget() { clear(r.strange) }
+func (r *reports) forgetReported() { clear(r.strange) }

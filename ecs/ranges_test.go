@@ -121,7 +121,7 @@ func (s *stretchServer) turn() (payloads [][]byte) {
 			s.store.Set(id, 4, nil)
 		}
 		for m := s.store.Mask(id).Without(4); m != 0; m &= m - 1 {
-			s.set(id, first(m), often)
+			s.set(id, lowestRow(m), often)
 		}
 	}
 	s.store.Commit()
@@ -211,7 +211,7 @@ func (c *stretchClient) mischief(id wire.NetworkID, what int) {
 // run applies what was read and keeps the changes.
 func (c *stretchClient) run() {
 	c.apply.Run()
-	c.ranges += len(c.apply.writing.ranges.list)
+	c.ranges += len(c.apply.writer.ranges.list)
 	c.changes = c.changes[:0]
 	for change := range c.apply.Changes {
 		c.changes = append(c.changes, change)
@@ -220,12 +220,12 @@ func (c *stretchClient) run() {
 
 // sameShadow compares the shadows of two clients.
 func (c *stretchClient) sameShadow(t *testing.T, other *stretchClient) {
-	require.Equal(t, len(other.apply.watch.tables), len(c.apply.watch.tables))
-	for i, table := range c.apply.watch.tables {
-		require.Equal(t, other.apply.watch.tables[i].length, table.length)
+	require.Equal(t, len(other.apply.tracker.tables), len(c.apply.tracker.tables))
+	for i, table := range c.apply.tracker.tables {
+		require.Equal(t, other.apply.tracker.tables[i].length, table.length)
 		for k := range table.columns {
 			at := &table.columns[k]
-			require.Equal(t, other.apply.watch.tables[i].columns[k].shadow[:table.length*at.size], at.shadow[:table.length*at.size])
+			require.Equal(t, other.apply.tracker.tables[i].columns[k].shadow[:table.length*at.size], at.shadow[:table.length*at.size])
 		}
 	}
 }
@@ -295,7 +295,7 @@ func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer)
 			require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
 			require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
 			fast.sameShadow(t, slow)
-			details += len(fast.apply.writing.ranges.details)
+			details += len(fast.apply.writer.ranges.details)
 		}
 		ranges += fast.ranges
 		require.Zero(t, slow.ranges)

@@ -60,10 +60,10 @@ type smoothState struct {
 func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
 	s := &Smooth{apply: a, rate: rate, ways: make([]wire.Way, len(list))}
 	for _, in := range list {
-		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.watch.world, in.Twin), in.Blend()})
+		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})
 	}
 	s.add, s.rem = make([]ecs.ID, 0, len(list)), make([]ecs.ID, 0, len(list))
-	a.late.on = true
+	a.delayed.on = true
 	return s
 }
 
@@ -76,22 +76,22 @@ func (s *Smooth) Stats() SmoothStats { return s.stats }
 // Run shows the moment at. It does nothing while the world is locked, and makes up for it the next time.
 func (s *Smooth) Run(at tick.Time) {
 	a := s.apply
-	if a.replica == nil || a.running || !a.watch.mark.goes(a.watch.world) || a.watch.world.IsLocked() {
+	if a.replica == nil || a.running || !a.tracker.life.isCurrent(a.tracker.world) || a.tracker.world.IsLocked() {
 		return
 	}
-	if s.replica != a.replica || s.lives != a.late.lives {
-		s.replica, s.lives = a.replica, a.late.lives
+	if s.replica != a.replica || s.lives != a.delayed.lives {
+		s.replica, s.lives = a.replica, a.delayed.lives
 		clear(s.states)
 	}
-	a.late.vanish(at)
-	for i := range a.late.departing {
-		if d := &a.late.departing[i]; a.alive(d.entity) {
+	a.delayed.removePresented(at)
+	for i := range a.delayed.list {
+		if d := &a.delayed.list[i]; a.alive(d.entity) {
 			s.show(d.id, &d.state, at)
 		}
 	}
-	s.states = extended(s.states, len(a.watch.byIndex))
-	for index := range a.watch.byIndex {
-		place := &a.watch.byIndex[index]
+	s.states = grown(s.states, len(a.tracker.byIndex))
+	for index := range a.tracker.byIndex {
+		place := &a.tracker.byIndex[index]
 		if place.generation == 0 {
 			continue
 		}
@@ -104,7 +104,7 @@ func (s *Smooth) Run(at tick.Time) {
 			s.stats.Rested++
 			continue
 		}
-		if a.twins[index].left || !a.alive(place.entity) {
+		if a.applied[index].left || !a.alive(place.entity) {
 			continue
 		}
 		st.newest, st.ended = newest, ended
@@ -135,7 +135,7 @@ func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 
 // exchange adds and removes twins.
 func (s *Smooth) exchange(st *smoothState) {
-	w := s.apply.watch.world
+	w := s.apply.tracker.world
 	s.add, s.rem = s.add[:0], s.rem[:0]
 	for n := range s.rows {
 		switch id, now, was := s.rows[n].id, s.has>>n&1 != 0, st.twins>>n&1 != 0; {
@@ -154,16 +154,16 @@ func (s *Smooth) exchange(st *smoothState) {
 	}
 }
 
-// late is the entities that are gone at the server and still shown, because what is presented lies before their end. Their
+// delayedDespawns is the entities that are gone at the server and still shown, because what is presented lies before their end. Their
 // Replicated has the tag and no id: nobody takes them for new ones, whoever else captures or applies to the world.
-type late struct {
+type delayedDespawns struct {
 	*Apply
-	on        bool
-	shown     tick.Time
-	lives     uint32 // Of the world: entities of an earlier one may have the same handles.
-	departing []departing
-	stays     []uint32 // by entity number: 1 + generation of the entity that was kept last
-	names     []lateName
+	on    bool
+	shown tick.Time
+	lives uint32 // Of the world: entities of an earlier one may have the same handles.
+	list  []delayedDespawn
+	stays []uint32 // by entity number: 1 + generation of the entity that was kept last
+	names []lateName
 }
 
 // lateName is an entity field, or the target, of one that is kept. It is followed as long as the one it names is there, as that of
@@ -174,17 +174,17 @@ type lateName struct {
 	row, lane      int
 }
 
-// departing is an entity without a network id that is removed when its end is presented.
-type departing struct {
+// delayedDespawn is an entity without a network id that is removed when its end is presented.
+type delayedDespawn struct {
 	id     wire.NetworkID
 	entity ecs.Entity
 	ends   tick.Tick
 	state  smoothState
 }
 
-// linger keeps an entity that was condemned until its end is presented. It says false when that is past already, and
+// delay keeps an entity that was condemned until its end is presented. It says false when that is past already, and
 // where nothing is presented.
-func (l *late) linger(id wire.NetworkID, e ecs.Entity) bool {
+func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	if !l.on || l.replica == nil || !l.alive(e) {
 		return false
 	}
@@ -192,41 +192,43 @@ func (l *late) linger(id wire.NetworkID, e ecs.Entity) bool {
 	if ends <= l.shown.Tick {
 		return false
 	}
-	if r := replicatedOf(l.watch.world, e, l.watch.replicated); r != nil {
+	if r := replicatedOf(l.tracker.world, e, l.tracker.replicated); r != nil {
 		*r = l.gone() // the id may soon be another entity's
 	}
-	l.stays = extended(l.stays, int(e.ID()))
+	l.stays = grown(l.stays, int(e.ID()))
 	l.stays[e.ID()] = e.Generation() + 1
-	l.follow(id.Index, e)
-	l.departing = append(l.departing, departing{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
+	l.trackNames(id.Index, e)
+	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
 	l.unsettled = true
 	return true
 }
 
 // gone is the Replicated of an entity that is kept until its end is presented.
-func (l *late) gone() components.Replicated { return components.Replicated{World: l.watch.tag} }
+func (l *delayedDespawns) gone() components.Replicated {
+	return components.Replicated{World: l.tracker.tag}
+}
 
 // has reports whether an entity is kept until its end is presented, or was. No other ever has its handle in this life of the world.
-func (l *late) has(e ecs.Entity) bool {
+func (l *delayedDespawns) has(e ecs.Entity) bool {
 	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == e.Generation()+1
 }
 
-// forget is for a new life of the world, and for when nothing is kept any more.
-func (l *late) forget() {
-	l.departing, l.names = l.departing[:0], l.names[:0]
+// forgetDelayed is for a new life of the world, and for when nothing is kept any more.
+func (l *delayedDespawns) forgetDelayed() {
+	l.list, l.names = l.list[:0], l.names[:0]
 	clear(l.stays)
 }
 
-// remain looks at the Replicated of an entity that is kept, which game code may have written.
-func (l *late) remain(r *components.Replicated, e ecs.Entity) {
+// keepMark looks at the Replicated of an entity that is kept, which game code may have written.
+func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
 	if *r != l.gone() {
-		l.watch.note(Problem{Kind: OverwrittenReplicated, Local: e})
+		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
 		*r, l.unsettled = l.gone(), true
 	}
 }
 
-// follow notes whom the rows of an entity name that is about to lose its id.
-func (l *late) follow(index uint32, e ecs.Entity) {
+// trackNames notes whom the rows of an entity name that is about to lose its id.
+func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
 	if int(index) >= len(l.refs.from) {
 		return
 	}
@@ -239,8 +241,8 @@ func (l *late) follow(index uint32, e ecs.Entity) {
 	}
 }
 
-// unname makes those fields of entities that are kept name nobody whose entity is not there any more.
-func (l *late) unname() {
+// clearNames makes those fields of entities that are kept name nobody whose entity is not there any more.
+func (l *delayedDespawns) clearNames() {
 	kept := l.names[:0]
 	for _, n := range l.names {
 		switch {
@@ -255,9 +257,9 @@ func (l *late) unname() {
 }
 
 // clearName makes one field name nobody.
-func (l *late) clearName(n lateName) {
-	w, plan := l.watch.world, l.watch.schema.Plan(n.row)
-	c := column{id: l.watch.ids[n.row], plan: plan, size: int(plan.Size())}
+func (l *delayedDespawns) clearName(n lateName) {
+	w, plan := l.tracker.world, l.tracker.schema.Plan(n.row)
+	c := column{id: l.tracker.ids[n.row], plan: plan, size: int(plan.Size())}
 	if !w.Has(n.holder, c.id) {
 		return // game code has removed it
 	}
@@ -268,35 +270,35 @@ func (l *late) clearName(n lateName) {
 		}
 		return
 	}
-	if c.aimAt(w, n.holder) {
+	if c.bindTo(w, n.holder) {
 		c.clearHandle(n.lane, l.refs.lanes)
-		c.release()
+		c.unbind()
 	}
 }
 
-// vanish removes the entities whose end is presented.
-func (l *late) vanish(at tick.Time) {
+// removePresented removes the entities whose end is presented.
+func (l *delayedDespawns) removePresented(at tick.Time) {
 	l.shown = at
-	kept := l.departing[:0]
-	for _, d := range l.departing {
+	kept := l.list[:0]
+	for _, d := range l.list {
 		if d.ends > at.Tick {
 			kept = append(kept, d)
 			continue
 		}
-		l.condemned = append(l.condemned, condemned{id: d.id, entity: d.entity})
+		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})
 	}
-	l.departing = kept
-	if len(l.condemned) > 0 {
+	l.list = kept
+	if len(l.toRemove) > 0 {
 		l.running = true
-		l.removeCondemned()
+		l.removeQueued()
 		l.running = false
 	}
 }
 
-// hurry condemns at once what is still shown.
-func (l *late) hurry() {
-	for _, d := range l.departing {
-		l.condemned = append(l.condemned, condemned{id: d.id, entity: d.entity})
+// removeAll condemns at once what is still shown.
+func (l *delayedDespawns) removeAll() {
+	for _, d := range l.list {
+		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})
 	}
-	l.departing = l.departing[:0]
+	l.list = l.list[:0]
 }

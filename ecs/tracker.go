@@ -23,19 +23,19 @@ const (
 // tick finds neither at hand.
 const leastRows = 4
 
-// watch finds out what happened to the entities with a Replicated since it
+// tracker finds out what happened to the entities with a Replicated since it
 // last looked. Capture and Apply both stand on it; they differ in what they do
 // about it.
-type watch struct {
+type tracker struct {
 	world *ecs.World
 	binding
-	places
+	entityMap
 	tag uint32
 
 	with       ecs.Mask         // Replicated, with anything else
 	everything ecs.CachedFilter // of with
 	tables     []*table         // one for each mask that was ever seen
-	occupied
+	activeTables
 	byMask  map[ecs.Mask]*table
 	query   ecs.Query  // the open one: a field, since the address of a local would escape
 	guard   ecs.Query  // keeps the world locked
@@ -44,18 +44,18 @@ type watch struct {
 	run  uint64           // number of the scan
 	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
 	rows []int32          // of a column that is looked at: those that differ
-	left []departure      // slots whose entity was found elsewhere
+	left []movedEntity    // slots whose entity was found elsewhere
 
 	locked bool // WorldLocked was noted, and the world has been locked since
 
 	evicted []wire.NetworkID // ids that settle found out of their place
 
-	mark life
+	life worldLife
 	reports
 }
 
-// watcher is told by scan what happened. The world is locked meanwhile.
-type watcher interface {
+// trackerEvents is told by scan what happened. The world is locked meanwhile.
+type trackerEvents interface {
 	// differs is called when the bytes of a component are not those in the slot, which
 	// belongs to id. The row is the same entity as before. If it returns false, the shadow stays as it is, so that the next scan
 	// finds the component different again.
@@ -69,12 +69,12 @@ type watcher interface {
 	appears(t *table, row, slot int)
 }
 
-func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool, report func(Problem)) *watch {
-	a := &watch{
+func newTracker(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool, report func(Problem)) *tracker {
+	a := &tracker{
 		world: w, binding: bind(w, schema), tag: tag,
 		byMask:  map[ecs.Mask]*table{},
-		mark:    newLife(w, tag, captures),
-		reports: reports{report: report}, occupied: occupied{patience: patience},
+		life:    newLife(w, tag, captures),
+		reports: reports{report: report}, activeTables: activeTables{patience: patience},
 	}
 	a.with = ecs.All(a.replicated)
 	a.everything = w.Cache().Register(&a.with)
@@ -82,8 +82,8 @@ func newWatch(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool, 
 }
 
 // noteLocked reports whether the world is locked by an open query, and notes it once until it is unlocked again.
-func (w *watch) noteLocked() bool {
-	locked := w.mark.goes(w.world) && w.world.IsLocked()
+func (w *tracker) noteLocked() bool {
+	locked := w.life.isCurrent(w.world) && w.world.IsLocked()
 	if locked && !w.locked {
 		w.note(Problem{Kind: WorldLocked})
 	}
@@ -93,37 +93,37 @@ func (w *watch) noteLocked() bool {
 
 // release unregisters the filters. The watch knows nobody afterwards, and must
 // not scan.
-func (w *watch) release() {
-	w.forget()
-	w.mark.leave(w.world)
+func (w *tracker) release() {
+	w.forgetShadows()
+	w.life.leave(w.world)
 	w.world.Cache().Unregister(&w.everything)
 	for _, t := range w.tables {
 		w.world.Cache().Unregister(&t.filter)
 	}
-	w.tables, w.live, w.idle = nil, nil, nil
+	w.tables, w.active, w.idle = nil, nil, nil
 	clear(w.byMask)
 }
 
-// forget drops every shadow and every id. Tables and memory stay.
-func (w *watch) forget() {
-	w.places.clear()
-	w.reports.forget()
+// forgetShadows drops every shadow and every id. Tables and memory stay.
+func (w *tracker) forgetShadows() {
+	w.entityMap.clear()
+	w.reports.forgetReported()
 	w.lost = w.lost[:0]
 	for _, t := range w.tables {
-		t.forget()
+		t.emptyShadow()
 	}
 }
 
 // scan compares the world with the shadow. Nothing of the shadow is given up:
 // rows that only differ are kept at once, all else is for trim or settle.
-func (w *watch) scan(h watcher) {
+func (w *tracker) scan(h trackerEvents) {
 	w.run++
 	w.lost, w.left = w.lost[:0], w.left[:0]
-	w.convene()
-	if n := w.scanTables(w.live, h); n != w.count() {
-		known := len(w.live)
+	w.updateActive()
+	if n := w.scanTables(w.active, h); n != w.count() {
+		known := len(w.active)
 		w.discover()
-		w.scanTables(w.live[known:], h)
+		w.scanTables(w.active[known:], h)
 	}
 	if len(w.left) > 0 {
 		w.revisit(h)
@@ -131,7 +131,7 @@ func (w *watch) scan(h watcher) {
 }
 
 // count is the number of entities that have a Replicated.
-func (w *watch) count() int {
+func (w *tracker) count() int {
 	w.query = w.world.Query(&w.everything)
 	n := w.query.Count()
 	w.query.Close()
@@ -139,7 +139,7 @@ func (w *watch) count() int {
 }
 
 // discover makes tables for the masks that have none yet, and wakes those of masks that are there again.
-func (w *watch) discover() {
+func (w *tracker) discover() {
 	var last ecs.Mask // never the mask of an entity that the filter finds
 	var found []ecs.Mask
 	w.query = w.world.Query(&w.everything)
@@ -154,19 +154,19 @@ func (w *watch) discover() {
 			w.byMask[mask] = nil
 			found = append(found, mask)
 		} else if t != nil && t.idle >= 0 {
-			w.wake(t, w.run)
+			w.activate(t, w.run)
 		}
 	}
 	for _, mask := range found {
 		t := newTable(w.world, &w.binding, mask, int32(len(w.tables)))
 		w.byMask[mask] = t
 		w.tables = append(w.tables, t)
-		w.occupy(t, w.run)
+		w.addTable(t, w.run)
 	}
 }
 
 // scanTables returns the number of rows that the tables have in the world.
-func (w *watch) scanTables(list []*table, h watcher) (sum int) {
+func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	for _, t := range list {
 		w.query = w.world.Query(&t.filter)
 		t.seen = w.query.Count()
@@ -181,14 +181,14 @@ func (w *watch) scanTables(list []*table, h watcher) (sum int) {
 }
 
 // scanArchetype goes over a table that is one archetype.
-func (w *watch) scanArchetype(t *table, h watcher) {
+func (w *tracker) scanArchetype(t *table, h trackerEvents) {
 	n, known := t.seen, min(t.seen, t.length)
 	if n > 0 {
 		w.query.Next()
-		t.open(&w.query, n)
+		t.bindColumns(&w.query, n)
 	}
 	if len(t.marked.stale) > 0 {
-		t.distrust(known)
+		t.spoilStale(known)
 	}
 	for from := 0; from < known; from += chunkRows {
 		w.scanChunk(t, from, min(from+chunkRows, known), h)
@@ -197,14 +197,14 @@ func (w *watch) scanArchetype(t *table, h watcher) {
 		h.appears(t, row, row)
 	}
 	for slot := n; slot < t.length; slot++ {
-		w.displace(t, slot)
+		w.noteDisplaced(t, slot)
 	}
-	t.release()
+	t.unbindColumns()
 	w.query.Close()
 }
 
 // scanChunk goes over the rows of a chunk.
-func (w *watch) scanChunk(t *table, from, to int, h watcher) {
+func (w *tracker) scanChunk(t *table, from, to int, h trackerEvents) {
 	if t.replicas.same(from, to) {
 		for i := range t.columns {
 			if c := &t.columns[i]; !c.same(from, to) {
@@ -219,7 +219,7 @@ func (w *watch) scanChunk(t *table, from, to int, h watcher) {
 }
 
 // scanBlock goes over the rows of a block.
-func (w *watch) scanBlock(t *table, from, to int, h watcher) {
+func (w *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
 	moved := !t.replicas.same(from, to)
 	if moved {
 		w.scanReplicas(t, from, to, h)
@@ -232,7 +232,7 @@ func (w *watch) scanBlock(t *table, from, to int, h watcher) {
 }
 
 // scanWhole goes over a column of a chunk whose entities are where they were.
-func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
+func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) {
 	w.rows = w.rows[:0]
 	for differed := false; from < to; from += blockRows {
 		end := min(from+blockRows, to)
@@ -247,16 +247,16 @@ func (w *watch) scanWhole(t *table, c *column, from, to int, h watcher) {
 		return
 	}
 	for _, row := range w.rows {
-		if id, ok := w.occupant(t, int(row)); !ok || h.differs(id, c, int(row), int(row)) {
+		if id, ok := w.owner(t, int(row)); !ok || h.differs(id, c, int(row), int(row)) {
 			c.keepRow(int(row), int(row))
 		}
 	}
 }
 
 // scanReplicas finds the rows of a block with another Replicated than before.
-func (w *watch) scanReplicas(t *table, from, to int, h watcher) {
+func (w *tracker) scanReplicas(t *table, from, to int, h trackerEvents) {
 	for row := t.replicas.differing(from, to); row < to; row = t.replicas.differing(row+1, to) {
-		w.displace(t, row)
+		w.noteDisplaced(t, row)
 		h.appears(t, row, row)
 	}
 }
@@ -264,59 +264,59 @@ func (w *watch) scanReplicas(t *table, from, to int, h watcher) {
 // scanColumn finds the rows of a block with another component than before. A
 // row that holds another entity than before is not for it to judge; there are
 // such only where moved says so.
-func (w *watch) scanColumn(t *table, c *column, from, to int, moved bool, h watcher) {
+func (w *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h trackerEvents) {
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		if moved && !t.replicas.sameRow(row, row) {
 			continue
 		}
-		if id, ok := w.occupant(t, row); !ok || h.differs(id, c, row, row) {
+		if id, ok := w.owner(t, row); !ok || h.differs(id, c, row, row) {
 			c.keepRow(row, row)
 		}
 	}
 }
 
 // slotOf is the slot of an entity in a scattered table by its Replicated, -1 when it has none there.
-func (w *watch) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
-	at := w.at(r.ID)
+func (w *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
+	at := w.entry(r.ID)
 	if r.World != w.tag || at == nil || at.table != t.number || at.entity != e {
 		return -1
 	}
 	return int(at.slot)
 }
 
-// occupant is the id whose rows are in a slot, if they are an entity of ours.
-func (w *watch) occupant(t *table, slot int) (wire.NetworkID, bool) {
+// owner is the id whose rows are in a slot, if they are an entity of ours.
+func (w *tracker) owner(t *table, slot int) (wire.NetworkID, bool) {
 	r := t.replicas.keptReplicated(slot)
-	at := w.at(r.ID)
+	at := w.entry(r.ID)
 	return r.ID, r.World == w.tag && at != nil && at.table == t.number && at.slot == int32(slot)
 }
 
-// displace notes that a slot's occupant is no longer there. Where it is, if
+// noteDisplaced notes that a slot's occupant is no longer there. Where it is, if
 // anywhere, is known when all tables were scanned.
-func (w *watch) displace(t *table, slot int) {
-	if id, ok := w.occupant(t, slot); ok {
+func (w *tracker) noteDisplaced(t *table, slot int) {
+	if id, ok := w.owner(t, slot); ok {
 		w.lost = append(w.lost, id)
 	}
 }
 
-// departure is a slot that an entity left for another.
-type departure struct {
+// movedEntity is a slot that an entity left for another.
+type movedEntity struct {
 	id    wire.NetworkID
 	table int32
 	slot  int32
 }
 
-// depart notes that id's entity was found elsewhere than in its place.
-func (w *watch) depart(id wire.NetworkID, at *place) {
+// noteMoved notes that id's entity was found elsewhere than in its place.
+func (w *tracker) noteMoved(id wire.NetworkID, at *entityEntry) {
 	if at.table != nowhere && !w.tables[at.table].scattered {
-		w.left = append(w.left, departure{id, at.table, at.slot})
+		w.left = append(w.left, movedEntity{id, at.table, at.slot})
 	}
 }
 
 // revisit looks again at the slots that were left. One that still seems to
 // hold the same entity holds a copy of its Replicated, in another entity that
 // came to lie exactly there, and the scan saw no difference.
-func (w *watch) revisit(h watcher) {
+func (w *tracker) revisit(h trackerEvents) {
 	for i := 0; i < len(w.left); i++ {
 		d := w.left[i]
 		t, row := w.tables[d.table], int(d.slot)
@@ -325,25 +325,25 @@ func (w *watch) revisit(h watcher) {
 		}
 		w.query = w.world.Query(&t.filter)
 		w.query.Next()
-		t.open(&w.query, 0)
-		at := w.at(d.id)
+		t.bindColumns(&w.query, 0)
+		at := w.entry(d.id)
 		r := components.Replicated{ID: d.id, World: w.tag}
 		if *t.replicas.replicated(row) == r && at != nil && at.entity != w.query.EntityAt(row) {
 			h.appears(t, row, row)
 		}
-		t.release()
+		t.unbindColumns()
 		w.query.Close()
 	}
 }
 
-// claim records that the scan found id's entity at a slot.
-func (w *watch) claim(at *place, t *table, slot int) {
+// setSlot records that the scan found id's entity at a slot.
+func (w *tracker) setSlot(at *entityEntry, t *table, slot int) {
 	at.table, at.slot, at.stamp = t.number, int32(slot), w.run
 	w.moves++
 }
 
 // entityAt is the entity of a row that the scan is at.
-func (w *watch) entityAt(t *table, row int) ecs.Entity {
+func (w *tracker) entityAt(t *table, row int) ecs.Entity {
 	if t.scattered {
 		return w.present
 	}
@@ -351,20 +351,20 @@ func (w *watch) entityAt(t *table, row int) ecs.Entity {
 }
 
 // foreign reports whether a Replicated is of another capture or apply, be it one of an entity without an id that an apply still shows.
-func (w *watch) foreign(r components.Replicated) bool {
+func (w *tracker) foreign(r components.Replicated) bool {
 	return r.World != w.tag && (r.World != 0 || !r.ID.IsZero())
 }
 
 // noteForeign reports an entity once that another manages, unless that is on this world too: a client and a server may share one.
-func (w *watch) noteForeign(e ecs.Entity, tag uint32) {
-	if !w.mark.manages(tag) {
+func (w *tracker) noteForeign(e ecs.Entity, tag uint32) {
+	if !w.life.manages(tag) {
 		w.noteStrange(ForeignReplicated, e)
 	}
 }
 
-// wears reports whether an entity that was ours is alive and has the
+// hasID reports whether an entity that was ours is alive and has the
 // Replicated of id.
-func (w *watch) wears(e ecs.Entity, id wire.NetworkID) bool {
+func (w *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
 	if !w.world.Alive(e) {
 		return false
 	}
@@ -376,37 +376,37 @@ func (w *watch) wears(e ecs.Entity, id wire.NetworkID) bool {
 // costs less looked at than found again.
 const patience = 64
 
-// occupied is the tables that are looked at, by number, and the others. A world in which game code adds and removes components has had
+// activeTables is the tables that are looked at, by number, and the others. A world in which game code adds and removes components has had
 // ever more masks, of which most hold nobody: a query for each would be most of a tick.
-type occupied struct {
-	live     []*table // all that have slots or rows, as of the last look
+type activeTables struct {
+	active   []*table // all that have slots or rows, as of the last look
 	idle     []*table // the others, in any order: they have neither
 	patience uint64   // but for tests the constant
 }
 
-// occupy adds a table that is new.
-func (o *occupied) occupy(t *table, run uint64) {
+// addTable adds a table that is new.
+func (o *activeTables) addTable(t *table, run uint64) {
 	t.idle, t.busy = -1, run
-	o.live = append(o.live, t)
-	o.idle = slices.Grow(o.idle, len(o.live)) // so that nothing is allocated when tables retire and wake
-	o.live = slices.Grow(o.live, len(o.idle))
+	o.active = append(o.active, t)
+	o.idle = slices.Grow(o.idle, len(o.active)) // so that nothing is allocated when tables retire and wake
+	o.active = slices.Grow(o.active, len(o.idle))
 }
 
-// wake puts a table back where it is looked at in its turn, as if it had never been out: who comes first has the lower id.
-func (o *occupied) wake(t *table, run uint64) {
+// activate puts a table back where it is looked at in its turn, as if it had never been out: who comes first has the lower id.
+func (o *activeTables) activate(t *table, run uint64) {
 	last := o.idle[len(o.idle)-1]
 	o.idle[t.idle], last.idle = last, t.idle
 	o.idle = o.idle[:len(o.idle)-1]
 	t.idle, t.busy = -1, run
-	at, _ := slices.BinarySearchFunc(o.live, t.number, func(t *table, n int32) int { return cmp.Compare(t.number, n) })
-	o.live = slices.Insert(o.live, at, t)
+	at, _ := slices.BinarySearchFunc(o.active, t.number, func(t *table, n int32) int { return cmp.Compare(t.number, n) })
+	o.active = slices.Insert(o.active, at, t)
 }
 
-// convene finds out which tables are to be looked at: what is in the others is asked only when the number of entities says that there
+// updateActive finds out which tables are to be looked at: what is in the others is asked only when the number of entities says that there
 // is somebody.
-func (w *watch) convene() {
-	kept := w.live[:0]
-	for _, t := range w.live {
+func (w *tracker) updateActive() {
+	kept := w.active[:0]
+	for _, t := range w.active {
 		if t.length+t.seen > 0 {
 			t.busy = w.run
 		}
@@ -417,13 +417,13 @@ func (w *watch) convene() {
 		t.idle = int32(len(w.idle))
 		w.idle = append(w.idle, t)
 	}
-	clear(w.live[len(kept):])
-	w.live = kept
+	clear(w.active[len(kept):])
+	w.active = kept
 	if len(w.idle) == 0 {
 		return
 	}
 	sum, count := 0, w.count()
-	for _, t := range w.live {
+	for _, t := range w.active {
 		sum += w.length(t)
 	}
 	if sum == count {
@@ -435,13 +435,13 @@ func (w *watch) convene() {
 	}
 	for n := len(w.idle) - 1; n >= 0; n-- { // from behind, as another takes the place of who wakes
 		if t := w.idle[n]; w.length(t) > 0 {
-			w.wake(t, w.run)
+			w.activate(t, w.run)
 		}
 	}
 }
 
 // length is the number of entities that a table has in the world.
-func (w *watch) length(t *table) int {
+func (w *tracker) length(t *table) int {
 	w.query = w.world.Query(&t.filter)
 	n := w.query.Count()
 	w.query.Close()

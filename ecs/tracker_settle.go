@@ -8,16 +8,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// stands reports whether an entity that was ours is alive and has a
+// isReplicated reports whether an entity that was ours is alive and has a
 // Replicated, whatever it says.
-func (w *watch) stands(e ecs.Entity) bool {
+func (w *tracker) isReplicated(e ecs.Entity) bool {
 	return w.world.Alive(e) && w.world.Has(e, w.replicated)
 }
 
-// relocate finds the entity of an id whose handle changed without a byte of
+// rebind finds the entity of an id whose handle changed without a byte of
 // its row changing: the entity was removed, and a copy with the same
 // Replicated came to lie in its place.
-func (w *watch) relocate(at *place, id wire.NetworkID) bool {
+func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	if at.table < 0 || w.tables[at.table].scattered {
 		return false
 	}
@@ -27,18 +27,18 @@ func (w *watch) relocate(at *place, id wire.NetworkID) bool {
 		return false
 	}
 	e := w.query.EntityAt(int(at.slot))
-	if !w.wears(e, id) {
+	if !w.hasID(e, id) {
 		return false
 	}
 	table, slot, stamp := at.table, at.slot, at.stamp
-	again := w.hold(id, e)
+	again := w.assign(id, e)
 	again.table, again.slot, again.stamp = table, slot, stamp
 	w.moves++
 	return true
 }
 
-// occupants lists those of some rows of a table in which an entity of ours is, and their ids.
-func (w *watch) occupants(t *table, rows, held []int32, ids []wire.NetworkID) ([]int32, []wire.NetworkID) {
+// owners lists those of some rows of a table in which an entity of ours is, and their ids.
+func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]int32, []wire.NetworkID) {
 	held, ids = slices.Grow(held, len(rows))[:len(rows)], slices.Grow(ids, len(rows))[:len(rows)]
 	n, places, tag, number := 0, w.byIndex, w.tag, t.number
 	for _, row := range rows {
@@ -56,19 +56,19 @@ func (w *watch) occupants(t *table, rows, held []int32, ids []wire.NetworkID) ([
 
 // trim gives up the slots that the scan found cut off, for a watcher that kept
 // every row that appeared.
-func (w *watch) trim() {
-	for _, t := range w.live {
+func (w *tracker) trim() {
+	for _, t := range w.active {
 		switch {
 		case !t.scattered:
 			t.length = t.seen
 		case t.stamped < t.length:
-			w.sweep(t)
+			w.closeGaps(t)
 		}
 	}
 }
 
-// sweep closes up the slots of a scattered table that this scan did not stamp.
-func (w *watch) sweep(t *table) {
+// closeGaps closes up the slots of a scattered table that this scan did not stamp.
+func (w *tracker) closeGaps(t *table) {
 	for slot := 0; slot < t.length; {
 		if t.stamps[slot] == w.run {
 			slot++
@@ -76,8 +76,8 @@ func (w *watch) sweep(t *table) {
 		}
 		last := t.length - 1
 		if slot != last {
-			if id, ok := w.occupant(t, last); ok {
-				w.at(id).slot = int32(slot)
+			if id, ok := w.owner(t, last); ok {
+				w.entry(id).slot = int32(slot)
 				w.moves++
 			}
 			t.moveSlot(last, slot)
@@ -89,8 +89,8 @@ func (w *watch) sweep(t *table) {
 // cutOff gives up the slots behind the last row that the scan saw. What was
 // removed from there may come back under the same id and to the same row, and
 // must not be taken for what it was.
-func (w *watch) cutOff() {
-	for _, t := range w.live {
+func (w *tracker) cutOff() {
+	for _, t := range w.active {
 		if !t.scattered {
 			t.length = min(t.length, t.seen)
 		}
@@ -101,25 +101,25 @@ func (w *watch) cutOff() {
 // that were not in their place into the shadow. Of rows that stayed where they
 // were only the Replicated is looked at: what was written to them meanwhile
 // differs from the shadow, and the next scan finds it.
-func (w *watch) settle() {
+func (w *tracker) settle() {
 	w.run++
 	w.evicted = w.evicted[:0]
-	w.convene()
+	w.updateActive()
 	sum := 0
-	for _, t := range w.live {
+	for _, t := range w.active {
 		sum += w.settleTable(t)
 	}
 	if sum == w.count() {
 		return
 	}
-	known := len(w.live)
+	known := len(w.active)
 	w.discover()
-	for _, t := range w.live[known:] {
+	for _, t := range w.active[known:] {
 		w.settleTable(t)
 	}
 }
 
-func (w *watch) settleTable(t *table) int {
+func (w *tracker) settleTable(t *table) int {
 	w.query = w.world.Query(&t.filter)
 	t.seen = w.query.Count()
 	if t.scattered {
@@ -130,28 +130,28 @@ func (w *watch) settleTable(t *table) int {
 	return t.seen
 }
 
-func (w *watch) settleColumns(t *table) {
+func (w *tracker) settleColumns(t *table) {
 	n := t.seen
 	if n > 0 {
 		w.query.Next()
-		t.open(&w.query, n)
+		t.bindColumns(&w.query, n)
 	}
 	for from := 0; from < n; from += blockRows {
 		to := min(from+blockRows, n)
 		if to > t.length || !t.replicas.same(from, to) {
-			w.house(t, from, to)
+			w.assignSlots(t, from, to)
 		}
 	}
 	for slot := n; slot < t.length; slot++ {
 		w.evict(t, slot)
 	}
 	t.length = n
-	t.release()
+	t.unbindColumns()
 	w.query.Close()
 }
 
-// house puts the ids of the rows from <= row < to in their places.
-func (w *watch) house(t *table, from, to int) {
+// assignSlots puts the ids of the rows from <= row < to in their places.
+func (w *tracker) assignSlots(t *table, from, to int) {
 	for row := from; row < to; row++ {
 		if row < t.length && t.replicas.sameRow(row, row) {
 			continue
@@ -159,7 +159,7 @@ func (w *watch) house(t *table, from, to int) {
 		if row < t.length {
 			w.evict(t, row)
 		}
-		w.houseRow(t, row, row)
+		w.assignSlot(t, row, row)
 		t.keepRow(row, row)
 		if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {
 			t.replicas.spoil(row, *r) // a copy of one that is kept may come to lie in its place, and not a byte would differ
@@ -169,65 +169,65 @@ func (w *watch) house(t *table, from, to int) {
 
 // evict takes the place from the id that has a slot. It has another by the end,
 // unless its entity is gone.
-func (w *watch) evict(t *table, slot int) {
-	if id, ok := w.occupant(t, slot); ok {
-		w.at(id).table = nowhere
+func (w *tracker) evict(t *table, slot int) {
+	if id, ok := w.owner(t, slot); ok {
+		w.entry(id).table = nowhere
 		w.moves++
 		w.evicted = append(w.evicted, id)
 	}
 }
 
-func (w *watch) houseRow(t *table, row, slot int) {
+func (w *tracker) assignSlot(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
-	if at := w.at(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
+	if at := w.entry(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
 		at.table, at.slot = t.number, int32(slot)
 		w.moves++
 	}
 }
 
-func (w *watch) settleScattered(t *table) {
+func (w *tracker) settleScattered(t *table) {
 	t.stamped = 0
 	for w.query.Next() {
-		t.replicas.aim(&w.query)
+		t.replicas.bind(&w.query)
 		r := t.replicas.replicated(0)
 		w.present = w.query.Entity()
 		slot := w.slotOf(t, r, w.present)
 		if slot < 0 {
-			if at := w.at(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
+			if at := w.entry(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
 				continue // not ours: it needs no shadow
 			}
-			t.open(&w.query, 0)
+			t.bindColumns(&w.query, 0)
 			slot = t.newSlot(w.run)
-			w.houseRow(t, 0, slot)
+			w.assignSlot(t, 0, slot)
 			t.keepRow(0, slot)
 		} else {
 			t.stamp(slot, w.run)
 		}
 	}
-	t.release()
+	t.unbindColumns()
 	for slot := 0; slot < t.length && t.stamped < t.length; slot++ {
 		if t.stamps[slot] != w.run {
 			w.evict(t, slot)
 		}
 	}
 	if t.stamped < t.length {
-		w.sweep(t)
+		w.closeGaps(t)
 	}
 }
 
 // scanScattered goes over a table of many archetypes and closes the query. Arche is asked row by row, and for no more than
 // where the row lies and whose it is; then the rows are looked at, column by column. Each is somewhere else in memory, and so
 // little is done between two of them that many loads are under way at once.
-func (w *watch) scanScattered(t *table, h watcher) {
+func (w *tracker) scanScattered(t *table, h trackerEvents) {
 	before := t.length
 	t.stamped, t.slots = 0, t.slots[:0]
 	w.guard = w.world.Query(&w.everything) // the end of the walk unlocks the world, and the rows are looked at afterwards
 	w.walk(t)
 	for n, e := range t.handles {
-		slot := w.slotOf(t, t.replicas.seated(n), e)
+		slot := w.slotOf(t, t.replicas.replicatedOfRow(n), e)
 		if slot < 0 {
 			w.present = e
-			t.aimSeat(n)
+			t.bindRow(n)
 			h.appears(t, 0, -1)
 		} else {
 			t.stamp(slot, w.run)
@@ -235,23 +235,23 @@ func (w *watch) scanScattered(t *table, h watcher) {
 		t.slots = append(t.slots, int32(slot))
 	}
 	for i := range t.columns {
-		w.scanSeats(t, &t.columns[i], h)
+		w.scanColumnOfRows(t, &t.columns[i], h)
 	}
-	t.release()
+	t.unbindColumns()
 	w.guard.Close()
-	t.leave(len(t.slots))
+	t.releaseRows(len(t.slots))
 	for slot := 0; slot < before && t.stamped < t.length; slot++ {
 		if t.stamps[slot] != w.run {
-			w.displace(t, slot)
+			w.noteDisplaced(t, slot)
 		}
 	}
 }
 
 // walk finds where the rows of a scattered table lie, and closes the query.
-func (w *watch) walk(t *table) {
+func (w *tracker) walk(t *table) {
 	t.handles = t.handles[:0]
 	for n := 0; w.query.Next(); n++ {
-		t.seat(&w.query, n)
+		t.findRow(&w.query, n)
 		t.handles = append(t.handles, w.query.Entity())
 		if t.goal >= 0 {
 			c := &t.columns[t.goal]
@@ -260,11 +260,11 @@ func (w *watch) walk(t *table) {
 	}
 }
 
-// scanSeats finds the rows with another component than before. One that appeared in this walk has been seen to.
-func (w *watch) scanSeats(t *table, c *column, h watcher) {
-	for n := c.differingSeat(0, t.slots); n < len(t.slots); n = c.differingSeat(n+1, t.slots) {
+// scanColumnOfRows finds the rows with another component than before. One that appeared in this walk has been seen to.
+func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
+	for n := c.differingRow(0, t.slots); n < len(t.slots); n = c.differingRow(n+1, t.slots) {
 		slot := int(t.slots[n])
-		c.aimSeat(n)
+		c.bindRow(n)
 		if h.differs(t.replicas.keptReplicated(slot).ID, c, 0, slot) {
 			c.keepRow(0, slot)
 		}
@@ -272,7 +272,7 @@ func (w *watch) scanSeats(t *table, c *column, h watcher) {
 }
 
 // kept is a component in the shadow, nil when it is in none.
-func (w *watch) kept(at *place, row int) []byte {
+func (w *tracker) kept(at *entityEntry, row int) []byte {
 	if at == nil || at.table == nowhere {
 		return nil
 	}
@@ -285,13 +285,13 @@ func (w *watch) kept(at *place, row int) []byte {
 }
 
 // keptTarget is the target of a relation in the shadow, if it is in one.
-func (w *watch) keptTarget(at *place, row int) (ecs.Entity, bool) {
+func (w *tracker) keptTarget(at *entityEntry, row int) (ecs.Entity, bool) {
 	if at.table == nowhere {
 		return ecs.Entity{}, false
 	}
 	t := w.tables[at.table]
 	c := t.column(row)
-	if c == nil || !c.aimed || int(at.slot) >= t.length {
+	if c == nil || !c.relation || int(at.slot) >= t.length {
 		return ecs.Entity{}, false
 	}
 	return c.targets[at.slot], true

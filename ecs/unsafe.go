@@ -15,68 +15,68 @@ const replicatedSize = int(unsafe.Sizeof(components.Replicated{}))
 // pointer is where the world keeps something. Only this file reads and writes through one.
 type pointer = unsafe.Pointer
 
-// aim points the column at the query's present row.
-func (c *column) aim(q *ecs.Query) {
+// bind points the column at the query's present row.
+func (c *column) bind(q *ecs.Query) {
 	// SAFETY: the query's world stays locked until release is called, so the
 	// column can neither grow nor move while base is set.
 	c.base = q.Get(c.id)
-	if c.aimed {
+	if c.relation {
 		c.target = q.Relation(c.id)
 	}
 }
 
-// seats are where the rows of a scattered table lie, in the order of the last walk over it.
-type seats []unsafe.Pointer
+// rowPointers are where the rows of a scattered table lie, in the order of the last walk over it.
+type rowPointers []unsafe.Pointer
 
-// seat finds where the row lies that the query of a scattered table is at, the n-th of its walk. Asking Arche for every
+// findRow finds where the row lies that the query of a scattered table is at, the n-th of its walk. Asking Arche for every
 // component costs more than comparing them, so what it said in the walk before is believed as long as the Replicated is where
 // it was.
-func (t *table) seat(q *ecs.Query, n int) {
+func (t *table) findRow(q *ecs.Query, n int) {
 	r := q.Get(t.replicas.id)
 	// SAFETY: Arche gives each archetype buffers of its own for good, and when it grows gets all of them anew. The pointer that
 	// is kept keeps the old buffer from being used for anything else, so the same address is the same row of the same
 	// archetype, not grown since, and its other components are where they were.
-	if n >= len(t.replicas.seats) || t.replicas.seats[n] != r {
-		t.replicas.seats = extended(t.replicas.seats, n)
-		t.replicas.seats[n] = r
+	if n >= len(t.replicas.rowPointers) || t.replicas.rowPointers[n] != r {
+		t.replicas.rowPointers = grown(t.replicas.rowPointers, n)
+		t.replicas.rowPointers[n] = r
 		for i := range t.columns {
 			c := &t.columns[i]
-			c.seats = extended(c.seats, n)
-			c.seats[n] = q.Get(c.id)
+			c.rowPointers = grown(c.rowPointers, n)
+			c.rowPointers[n] = q.Get(c.id)
 		}
 	}
 }
 
-// seated is the Replicated of a row that seat has found in this walk.
-func (c *column) seated(n int) *components.Replicated {
+// replicatedOfRow is the Replicated of a row that seat has found in this walk.
+func (c *column) replicatedOfRow(n int) *components.Replicated {
 	// SAFETY: called on the Replicated column only, whose component this is; the world is still locked.
-	return (*components.Replicated)(c.seats[n])
+	return (*components.Replicated)(c.rowPointers[n])
 }
 
-// aimSeat points the column at a row that seat has found in this walk.
-func (c *column) aimSeat(n int) {
+// bindRow points the column at a row that seat has found in this walk.
+func (c *column) bindRow(n int) {
 	// SAFETY: as for aim.
-	c.base = c.seats[n]
-	if c.aimed {
+	c.base = c.rowPointers[n]
+	if c.relation {
 		c.target = c.goals[n]
 	}
 }
 
-// differingSeat is the first row from the n-th on that seat has found in this walk and that is not in its slot, or the number
+// differingRow is the first row from the n-th on that seat has found in this walk and that is not in its slot, or the number
 // of rows. Those with a negative slot are passed over. It is a loop over little else than loads of two or four words, so that
 // many are under way at once: they are all over the memory.
-func (c *column) differingSeat(n int, slots []int32) int {
+func (c *column) differingRow(n int, slots []int32) int {
 	// SAFETY: as for bytes; the rows are one component long, and the words lie inside of it, the last maybe over the one
 	// before. The slice expressions check the bounds of the shadow.
 	load := func(p unsafe.Pointer, at int) uint64 {
 		return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, at))[:])
 	}
 	size, last := c.size, c.size-8
-	switch at := c.seats[:len(slots)]; {
-	case c.aimed || size < 8 || size > 32:
+	switch at := c.rowPointers[:len(slots)]; {
+	case c.relation || size < 8 || size > 32:
 		for ; n < len(slots); n++ {
 			if slot := slots[n]; slot >= 0 {
-				if c.aimSeat(n); !c.sameRow(0, int(slot)) {
+				if c.bindRow(n); !c.sameRow(0, int(slot)) {
 					return n
 				}
 			}
@@ -104,8 +104,8 @@ func (c *column) differingSeat(n int, slots []int32) int {
 	return n
 }
 
-// release forgets where the world keeps the column.
-func (c *column) release() {
+// unbind forgets where the world keeps the column.
+func (c *column) unbind() {
 	// SAFETY: nil is dereferenced nowhere: at is only called between aim and release.
 	c.base = nil
 }
@@ -133,8 +133,8 @@ func (c *column) bytes(from, to int) []byte {
 
 // reserve makes room for slots, growing by doubling.
 func (c *column) reserve(slots int) {
-	if c.aimed && slots > 0 {
-		c.targets = extended(c.targets, slots-1)
+	if c.relation && slots > 0 {
+		c.targets = grown(c.targets, slots-1)
 	}
 	need := slots * c.size
 	if need <= len(c.shadow) {
@@ -181,13 +181,13 @@ func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated 
 	return (*components.Replicated)(w.Get(e, id))
 }
 
-// aimAt points the column at the component of one entity, which becomes row 0.
+// bindTo points the column at the component of one entity, which becomes row 0.
 // It reports whether the entity has the component. The entity must be alive.
-func (c *column) aimAt(w *ecs.World, e ecs.Entity) bool {
+func (c *column) bindTo(w *ecs.World, e ecs.Entity) bool {
 	// SAFETY: the caller calls nothing that could move the component until it
 	// calls release, or drops the column.
 	c.base = w.GetUnchecked(e, c.id)
-	if c.aimed && c.base != nil {
+	if c.relation && c.base != nil {
 		c.target = w.Relations().Get(e, c.id)
 	}
 	return c.base != nil
@@ -226,7 +226,7 @@ func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32
 
 // copyRange writes a component that is words and nothing else for all entities of a range, whose lanes begin with all. It notes in
 // same the numbers of those that had the value already.
-func copyRange[T [3]uint32 | [4]uint32](c *column, r *ranges, d *tableRange, k int, all []uint32) {
+func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange, k int, all []uint32) {
 	const word = 4
 	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.stretch.Count), int(d.stretch.Width)*word
 	_ = all[(n-1)*int(d.stretch.Width)+size/word-1]
@@ -274,7 +274,7 @@ func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
 func (s *Smooth) write(n int, e ecs.Entity) bool {
 	// SAFETY: the twin is a components.Smooth of the row's type, whose only field is a value of it, and it is written
 	// before anything could move it.
-	at := s.apply.watch.world.Get(e, s.rows[n].id)
+	at := s.apply.tracker.world.Get(e, s.rows[n].id)
 	if at != nil {
 		s.rows[n].blend.Mix(&s.ways[n], at)
 	}

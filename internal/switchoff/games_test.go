@@ -17,7 +17,7 @@ func games() []mutation {
 
 		game("observers are not told of what changed with what is added", "ecs/apply_entities.go", "tw.changed = tw.changed.With(row)", "tw.changed = tw.changed.Without(row)"),
 		game("observers are told of what was put back", "ecs/apply_local.go", "c.plan.Compare(applied.kept(slot), c.at(row)); !old", "\"\", false; !old"),
-		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.condemn(uint32(index))", "_ = index"),
+		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.queueRemoval(uint32(index))", "_ = index"),
 		game("what the client's game wrote stays", "ecs/apply_local.go", "if equal && !strayed || l", "if true || l"),
 		game("what was lost is not sent again", "snapshot/view.go", "if stillOwed || stillShown {", "if false && (stillOwed || stillShown) {"),
 		game("what a client wrote is not for the others", "ecs/capture.go", "return write(", "return true || write("),

@@ -9,10 +9,10 @@ func late() []mutation {
 		change("late", "what game code wrote to the Replicated of who is still shown stays", copies, "ecs/smooth.go", "*r, l.unsettled = l.gone(), true", ""),
 		change("late", "a copy that lies in the place of who was shown is not noticed", copies,
 			"ecs/tracker_settle.go", "if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {", "if r := t.replicas.replicated(row); false {"),
-		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.late.unname()", ""),
+		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.delayed.clearNames()", ""),
 		change("late", "a target that went stays that of who is still shown", names, "ecs/smooth.go", "w.Relations().Set(n.holder, c.id, ecs.Entity{})", ""),
 		change("late", "what the other end of a world manages is reported", "TestForeignIsWhatNobodyOfThisWorldManages",
-			"ecs/tracker.go", "if !w.mark.manages(tag) {", "if true {"),
-		change("late", "who left a world goes on to manage", "TestForeignIsWhatNobodyOfThisWorldManages", "ecs/tracker.go", "w.mark.leave(w.world)", ""),
+			"ecs/tracker.go", "if !w.life.manages(tag) {", "if true {"),
+		change("late", "who left a world goes on to manage", "TestForeignIsWhatNobodyOfThisWorldManages", "ecs/tracker.go", "w.life.leave(w.world)", ""),
 	}
 }

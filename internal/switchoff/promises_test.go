@@ -10,7 +10,7 @@ func promises() []mutation {
 		change("promises", "OnError is not told of a panic", panics,
 			"report.go", "beside it.\n\t}\n\tfor _, f := range r.onError {", "beside it.\n\t}\n\tfor _, f := range r.onError[:0] {"),
 		change("promises", "a component that a client adds is reported when the server adds it", "TestComponentAddedLocallyThenByTheServer",
-			"ecs/apply_local.go", "\tfor ; rows != 0; rows &= rows - 1 {\n\t\tl.watch.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows &= rows - 1 {\n\t\tl.watch.note(Problem{\n\t\t\tKind: LocallyAdded"),
+			"ecs/apply_local.go", "\tfor ; rows != 0; rows &= rows - 1 {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded", "\tfor ; rows != rows; rows &= rows - 1 {\n\t\tl.tracker.note(Problem{\n\t\t\tKind: LocallyAdded"),
 		change("promises", "an open query at a server is not reported", "TestLockedServerWorldIsReported",
 			"ecs/tracker.go", "if locked && !w.locked {", "if false {"),
 		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",
