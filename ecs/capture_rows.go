@@ -74,22 +74,18 @@ func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snap
 // entities that it names are known.
 func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
-	if before != nil {
-		copy(lanes, before) // a field that cannot be captured keeps its value
-	} else {
-		copy(lanes, c.blank[col.row])
+	if before == nil {
+		before = c.blank[col.row]
 	}
+	copy(lanes, before) // a field with a fault keeps its value
 	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
 		c.noteFault(id, col, row, fault)
 	}
-	switch table := c.refs.byRow[col.row]; {
-	case table >= 0:
+	if table := c.refs.byRow[col.row]; table >= 0 {
 		c.refs.wait(id, table, lanes, col.target)
-	case before != nil:
-		c.store.Replace(id, col.row, before, lanes)
-	default:
-		c.store.Set(id, col.row, lanes)
+		return
 	}
+	c.store.Set(id, col.row, lanes)
 }
 
 // noteFault reports the first fault of each kind that a component of an entity has.
