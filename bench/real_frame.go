@@ -9,6 +9,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -59,7 +60,7 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	f := &frameRun{body: newBodyWorld(realFrameEntities, true), world: ecs.NewWorld(realFrameEntities), orbits: newScene(realFrameEntities, 1).orbits}
 	protocol := func() *netcode.Protocol {
 		p := bodyProtocol(true)
-		netcode.Input[realInput](p)
+		input.Register[realInput](p)
 		return p
 	}
 	network := memory.NewNetwork()
@@ -115,7 +116,7 @@ func (f *frameRun) turn(keep bool) error {
 	f.late.frame(f.frames)
 	arrived := f.late.due
 	if f.client.State() == netcode.Connected {
-		if err := netcode.SetInput(f.client, &realInput{X: 0.5, Y: float32(f.frames%100) / 100, Jump: f.frames%7 == 0}); err != nil {
+		if err := input.Set(f.client, &realInput{X: 0.5, Y: float32(f.frames%100) / 100, Jump: f.frames%7 == 0}); err != nil {
 			return err
 		}
 	}
@@ -232,7 +233,7 @@ func (f *frameRun) rest(q float64) float64 {
 // inputs tells if the server has the client's input.
 func (f *frameRun) inputs() bool {
 	for client := range f.server.Clients {
-		if v, ok := netcode.InputOf[realInput](f.server, client); ok && v.X == 0.5 {
+		if v, ok := input.Of[realInput](f.server, client); ok && v.X == 0.5 {
 			return true
 		}
 	}

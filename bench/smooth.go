@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -129,8 +130,8 @@ func (r *smoothRun) start() error {
 	p := netcode.NewProtocol()
 	netcode.Replicate[quantPosition](p)
 	netcode.Replicate[quantRotation](p)
-	netcode.Interpolate[quantPosition](p)
-	netcode.Interpolate[quantRotation](p)
+	interpolate.Register[quantPosition](p)
+	interpolate.Register[quantRotation](p)
 	r.serverWorld, r.clientWorld, r.frameOf = ecs.NewWorld(), ecs.NewWorld(), map[tick.Tick]int{}
 	r.naiveErrors = make([][]float64, len(smoothOffsets()))
 	network, clock := memory.NewNetwork(), func() time.Duration { return r.now }

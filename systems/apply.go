@@ -5,6 +5,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interpolate"
 )
 
 // Apply writes what a client received to its world: entities, components and values become those of the server.
@@ -116,11 +117,11 @@ func (a *Apply) renew() {
 
 func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }
 
-// Interpolate shows a client's world at the moment that Client.Present returns. For each component T that the protocol was
-// told to Interpolate, it writes components.Smooth[T], a value between those that arrived, and leaves T as it
+// Interpolate shows a client's world at the moment that Client.Present returns. For each component T of
+// interpolate.Register, it writes components.Smooth[T], a value between those that arrived, and leaves T as it
 // arrived. An entity gets its twins when it appears at that moment, and is removed when its end is presented: OnDespawn is
 // called then. OnSpawn is called on arrival. Interpolate runs after Apply, so that the whole frame sees one moment. A
-// protocol without Interpolate has none.
+// protocol without interpolated components has none.
 type Interpolate struct {
 	Client *netcode.Client // Its world is shown.
 	Apply  *Apply          // Writes to that world.
@@ -140,7 +141,7 @@ func (i *Interpolate) Update(*ecs.World) {
 	rate := i.Client.TickRate()
 	if i.apply != i.Apply.apply {
 		i.apply = i.Apply.apply
-		i.smooth = netecs.NewSmooth(i.apply, i.Client.Protocol().Interpolations(), rate)
+		i.smooth = netecs.NewSmooth(i.apply, interpolate.List(i.Client.Protocol()), rate)
 	}
 	i.smooth.SetRate(rate)
 	i.smooth.Run(i.Client.Present())
