@@ -8,43 +8,39 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Hooks are called by [Apply.Run] when all rows of the run are written and the
-// world is unlocked. They may change the world as they like.
+// Hooks are called by [Apply.Run] when all rows of the run are written and the world is unlocked. They may change the world.
 type Hooks struct {
 	// Spawned is called for each new entity that is still there.
 	Spawned func(ecs.Entity, wire.NetworkID)
-	// Despawned is called for each entity before it is removed: for all of a run
-	// before the first of them is. It is not called for one that game code
-	// removed itself, or whose Replicated it took.
+	// Despawned is called for each entity before it is removed: for all of a run before the first of them is. It is not called for
+	// an entity that game code removed itself, or whose Replicated it removed.
 	Despawned func(ecs.Entity, wire.NetworkID)
 }
 
 // ApplyStats counts what an [Apply] did.
 type ApplyStats struct {
-	Applied   uint64 // runs that found something to apply
+	Applied   uint64 // runs with something to apply
 	Spawned   uint64 // entities created
 	Despawned uint64 // entities removed
 	Rows      uint64 // components written, with the value they had or another
 	Restored  uint64 // components put back because client code wrote them
-	Resolved  uint64 // rows looked at again because an entity that they name came or went
+	Resolved  uint64 // rows resolved again because an entity that they name came or went
 }
 
-// Apply brings what a client received into its world. It is the gate: nothing
-// else writes replicated state there.
+// Apply writes what a client received to its world. Nothing else writes replicated state there.
 //
-// Game code on the client may do what it likes and gets the server's state at
-// the next Run. A replicated component that it wrote is put back; fields tagged
-// net:"-" are its own. What it removed stays removed; a component that it added
-// is its own until the server adds it too. Each is reported once per entity.
+// Game code on the client may write anything: the next Run restores the server's state. Run restores a replicated component
+// that game code wrote; fields tagged net:"-" belong to the game. A component that game code removed stays removed. One that
+// it added is its own until the server adds it too. Each is reported once per entity.
 //
-// A field tagged net:"entity" holds the entity of this world that the server's
-// names, and so does the target of a relation. It is the zero entity while there
-// is none here: not yet, not any more, or hidden. It is filled in when the entity
+// A field tagged net:"entity" contains the entity of this world that the server's field names, and so does the target of a
+// relation. It is the zero entity while there is none here: not yet, not any more, or hidden. Run fills it in when the entity
 // comes.
 //
 // After ecs.World.Reset everything alive is spawned again.
@@ -56,12 +52,12 @@ type Apply struct {
 	stats   ApplyStats
 
 	run       uint32   // number of the run
-	all       bool     // bring everything up to date, not only what changed
-	again     []uint32 // indexes to bring up to date though nothing arrived
-	unsettled bool     // the shadow and the places are not those of the world
+	all       bool     // the next run applies everything, not only changes
+	again     []uint32 // indexes to apply though nothing arrived
+	unsettled bool     // slots and shadow must be settled
 
-	born           []wire.NetworkID // Spawned is still to be called
-	toRemove       []removal        // to be removed, Despawned being called first
+	born           []wire.NetworkID // entities for which Spawned is still to be called
+	toRemove       []removal        // entities for which Despawned is to be called, and that are to be removed
 	delayed        delayedDespawns
 	local          localChanges
 	removePerTable removePerTable
@@ -70,38 +66,37 @@ type Apply struct {
 	add, rem []ecs.ID         // arguments of structural changes
 	fill     func(ecs.Entity) // fillEntity, bound once
 	filling  fillMode
-	before   []byte // a component that is about to be written, where the shadow does not have it
+	before   []byte // scratch: a component before it is written, if the shadow does not have it
 	births   spawnBatches
 	writer   valueWriter
-	apart    bool // for tests: ranges are listed entity by entity
+	apart    bool // no entities are written as ranges: in plain builds, and for tests
 	refs     backRefs
 	targets  relationTargets
-	mine     func(wire.NetworkID) snapshot.Mask // rows that the client writes itself; nil: none
+	mine     func(wire.NetworkID) snapshot.Mask // rows that the client may write; nil: none
 }
 
-// appliedEntity is what Apply knows of the entity at a network index.
+// appliedEntity is Apply's record of the entity at a network index.
 type appliedEntity struct {
 	mask         snapshot.Mask // rows that the server's entity had when last applied
-	gone         snapshot.Mask // of them: not on this entity, because game code removed them
+	gone         snapshot.Mask // of mask: not on this entity, because game code removed them
 	out          snapshot.Mask // of gone: relations left out because the entity has another
-	changed      snapshot.Mask // rows that this run gave another value before the writing
-	structChange int32         // 1 + index of what the last run did to its structure
-	listed       uint32        // the run that has it in its list of entities to write
+	changed      snapshot.Mask // rows that changed in this run before the writing
+	structChange int32         // 1 + index in writer.structChanges, 0: none in the last run
+	listed       uint32        // the last run that listed it
 	left         bool          // game code removed the entity, or its Replicated
 	restored     bool          // LocalWriteRestored was reported
 	authored     snapshot.Mask // rows that the client has written since it may
-	faulty       bool          // a value that cannot travel was reported
-	circle       bool          // its relation is part of a circle
+	faulty       bool          // a fault of a written value was reported
+	circle       bool          // its relation is part of a cycle
 	told         bool          // RelationCycle was reported
 }
 
-// NewApply prepares to bring what a replica receives into a world. It registers
-// the schema's components with the world, which must not be locked. The tag
-// marks the entities that this apply manages: any number but 0 that no other
-// capture or apply on the same world has. A nil report drops the problems.
+// NewApply prepares to write what a replica receives to a world. It registers the schema's components with the world, which
+// must not be locked. The tag marks the entities that this apply manages: any number but 0 that no other capture or apply on
+// the same world has. A nil report drops the problems.
 func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, tag uint32,
 	hooks Hooks, report func(Problem)) *Apply {
-	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: replica, hooks: hooks, all: true}
+	a := &Apply{tracker: newTracker(w, schema, tag, false, report), replica: replica, hooks: hooks, all: true, apart: plain.On}
 	a.add = make([]ecs.ID, 0, schema.Rows()+1)
 	a.rem = make([]ecs.ID, 0, schema.Rows())
 	a.fill = a.fillEntity
@@ -116,14 +111,14 @@ func NewApply(w *ecs.World, replica *snapshot.Replica, schema *snapshot.Schema, 
 	return a
 }
 
-// Run applies what the replica received since the last Run. It does nothing
-// while the world is locked, and makes up for it the next time.
+// Run applies what the replica received since the last Run. While the world is locked it does nothing, and catches up the next
+// time.
 func (a *Apply) Run() {
 	if a.running || !a.unlocked() {
 		return
 	}
 	a.running = true
-	a.removeQueued() // those that had to wait
+	a.removeQueued() // those that the last run left
 	if !a.tracker.life.isCurrent(a.tracker.world) {
 		a.rejoin()
 	}
@@ -142,7 +137,7 @@ func (a *Apply) Run() {
 	a.running = false
 }
 
-// unlocked reports whether the world may be changed, and says so once if not.
+// unlocked reports whether the world may be changed, and reports once if not.
 func (a *Apply) unlocked() bool {
 	locked := a.tracker.noteLocked()
 	if locked {
@@ -173,7 +168,7 @@ func (a *Apply) forgetAll() {
 	a.unsettled = true
 }
 
-// settle puts every entity in its place again after changes of structure.
+// settle assigns slots to all entities again after changes of structure.
 func (a *Apply) settle() {
 	if !a.unsettled {
 		return
@@ -187,8 +182,7 @@ func (a *Apply) settle() {
 	}
 }
 
-// alive reports whether a handle given out in this life of the world is valid.
-// A listener of the game may have done anything since.
+// alive reports whether a handle of this life of the world is valid. A listener of the game may have changed anything.
 func (a *Apply) alive(e ecs.Entity) bool {
 	return a.tracker.life.isCurrent(a.tracker.world) && a.tracker.world.Alive(e)
 }
@@ -203,12 +197,11 @@ func (a *Apply) announceBorn() {
 	a.born = a.born[:0]
 }
 
-// Clear removes every entity that Apply manages, as when a connection ended,
-// and drops what the replica has received but not yet given. Called by a hook,
-// or while the world is locked, the removal waits for the next Run.
+// Clear removes every entity that Apply manages, as when a connection ended, and drops what the replica has received and not
+// applied. If a hook calls it, or the world is locked, the next Run removes them.
 func (a *Apply) Clear() {
 	on := a.delayed.on
-	a.delayed.on, a.delayed.shown = false, tick.Time{} // at once: what was presented is over
+	a.delayed.on, a.delayed.shown = false, tick.Time{} // at once: the presentation is over
 	if a.tracker.life.isCurrent(a.tracker.world) {
 		a.delayed.removeAll()
 		for index := range a.tracker.byIndex {
@@ -228,19 +221,17 @@ func (a *Apply) Clear() {
 	}
 }
 
-// Follow clears the world of what came from the present replica and continues
-// with another, as when a new connection begins. Nil is a replica that never
-// receives anything.
+// Follow clears the world and continues with another replica, as when a new connection begins. A nil replica never receives
+// anything.
 func (a *Apply) Follow(replica *snapshot.Replica) {
 	a.Clear()
 	a.replica, a.all = replica, true
 }
 
-// Release gives back what Apply has registered with the world. It is of no use
-// afterwards; entities stay as they are.
+// Release unregisters Apply from the world. It must not be used afterwards; entities stay as they are.
 func (a *Apply) Release() { a.tracker.release() }
 
-// Entity is the entity that has a network id here.
+// Entity returns the entity that has a network id here.
 func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	at := a.tracker.entry(id)
 	if at == nil || !a.tracker.life.isCurrent(a.tracker.world) {
@@ -255,7 +246,7 @@ func (a *Apply) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	return a.tracker.entry(id).entity, true
 }
 
-// ID is the network id of an entity that came from the server.
+// ID returns the network id of an entity that came from the server.
 func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	id, ok := a.tracker.idOf(e)
 	if !ok || !a.tracker.life.isCurrent(a.tracker.world) || !a.tracker.hasID(e, id) {
@@ -264,8 +255,8 @@ func (a *Apply) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	return id, true
 }
 
-// Kind is the ID of an entity's components.Kind, which the server gave it. It is
-// false for an entity that has none, and where Kind does not replicate.
+// Kind returns the ID of an entity's components.Kind, which the server gave it. It returns false for an entity that has none,
+// and if Kind does not replicate.
 func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
 	row := a.tracker.schema.RowOf(reflect.TypeFor[components.Kind]())
 	if _, ours := a.ID(e); !ours || row < 0 {
@@ -278,28 +269,25 @@ func (a *Apply) Kind(e ecs.Entity) (id uint16, ok bool) {
 	return kind.ID, true
 }
 
-// Stats is what Apply has done so far.
+// Stats returns the counters.
 func (a *Apply) Stats() ApplyStats { return a.stats }
 
-// Change is what an [Apply.Run] did to an entity. Rows of the schema are bits
-// of its masks.
+// Change is a change of an entity by [Apply.Run]. Rows of the schema are bits of its masks.
 type Change struct {
 	Entity  ecs.Entity     // in the client's world, alive
-	ID      wire.NetworkID // its network id, alike at all ends
-	Rows    snapshot.Mask  // components that have another value than before, or are new
+	ID      wire.NetworkID // its network id, the same on all ends
+	Rows    snapshot.Mask  // components with another value than before, or new
 	Added   snapshot.Mask  // components that were added
 	Removed snapshot.Mask  // components that were removed
 	Spawned bool           // the entity is new
 }
 
-// Changes yields what the last Run did that found something to apply, each
-// entity once, in an order that is of no meaning but the same in every client
-// that received the same. [ApplyStats].Applied tells whether that was the very
-// last Run. Entities that are gone since are left out. An entity field or a
-// target that was filled in or became zero counts as a change of its component;
-// what was put back after game code wrote it does not.
+// Changes yields the changes of the last Run that had something to apply, each entity once. The order means nothing, but is
+// the same in every client that received the same. [ApplyStats].Applied tells whether that was the very last Run. Entities
+// that are gone since are left out. An entity field or a target that was filled in or became zero counts as a change of its
+// component; a value restored after game code wrote it does not.
 //
-// The world may be changed while it is used. It allocates nothing.
+// The world may be changed meanwhile. Changes allocates nothing.
 func (a *Apply) Changes(yield func(Change) bool) {
 	if !a.tracker.life.isCurrent(a.tracker.world) {
 		return
@@ -327,7 +315,7 @@ func (a *Apply) Changes(yield func(Change) bool) {
 	}
 }
 
-// changed is what became of an entity, if it is still there and something did.
+// changed returns the change of an entity, if it is still there and changed.
 func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 	at, tw := &a.tracker.byIndex[index], &a.applied[index]
 	if rows == 0 && tw.structChange == 0 || at.generation == 0 || tw.left || !a.alive(at.entity) {
@@ -341,7 +329,7 @@ func (a *Apply) changed(index uint32, rows snapshot.Mask) (c Change, ok bool) {
 	return c, true
 }
 
-// forgetChanges begins the lists of a run.
+// forgetChanges starts the lists of a run.
 func (a *Apply) forgetChanges() {
 	for i := range a.writer.structChanges {
 		a.applied[a.writer.structChanges[i].index].structChange = 0
@@ -349,10 +337,9 @@ func (a *Apply) forgetChanges() {
 	a.writer.clearLists()
 }
 
-// Changed yields the entities of which the last Run that found something to
-// apply added the component T or gave it another value, with what it is now. T
-// is of the schema; of any other type there are none. The pointer is good until
-// the world's entities change. See [Apply.Changes].
+// Changed yields the entities to which the last Run with something to apply added the component T or gave it another value,
+// with the value. For a type that is not in the schema it yields nothing. The pointer is valid until the world's entities
+// change. See [Apply.Changes].
 func Changed[T any](a *Apply) iter.Seq2[ecs.Entity, *T] {
 	return func(yield func(ecs.Entity, *T) bool) { eachChanged(a, yield) }
 }
@@ -375,15 +362,15 @@ func eachChanged[T any](a *Apply, yield func(ecs.Entity, *T) bool) {
 	}
 }
 
-// Own says which rows of an entity the client may write itself. From its first write on Apply leaves a row as it is; until
-// then the server's values go on to come, since a new author that has nothing to say must not repeat what it has of the one
-// before. When what the client may write changes, Revert begins anew.
+// Own sets the rows of an entity that the client may write itself. From its first write on, Apply leaves a row alone. Until
+// then it applies the server's values: a new author without a write must not repeat a value of the one before. When the rights
+// of the client change, Revert starts again.
 func (a *Apply) Own(rows func(wire.NetworkID) snapshot.Mask) { a.mine = rows }
 
-// may tells if the client may write a row.
+// may reports whether the client may write a row.
 func (a *Apply) may(id wire.NetworkID, row int) bool { return a.mine != nil && a.mine(id).Has(row) }
 
-// owned is the rows of an entity that the client has written and may write.
+// owned returns the rows of an entity that the client has written and may write.
 func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
 	if a.mine == nil || int(id.Index) >= len(a.applied) || a.applied[id.Index].authored == 0 {
 		return 0
@@ -391,8 +378,7 @@ func (a *Apply) owned(id wire.NetworkID) snapshot.Mask {
 	return a.mine(id) & a.applied[id.Index].authored
 }
 
-// Revert brings an entity up to date in the next Run, whether or not something arrives, also in the rows that the client
-// has written.
+// Revert makes the next Run write all rows of an entity, also those that the client has written.
 func (a *Apply) Revert(id wire.NetworkID) {
 	if a.tracker.entry(id) != nil && !a.applied[id.Index].left {
 		a.applied[id.Index].authored = 0
@@ -400,9 +386,9 @@ func (a *Apply) Revert(id wire.NetworkID) {
 	}
 }
 
-// Read quantises a component that the client writes, as it is now. Fields that cannot travel keep what lanes has, which is
-// reported once per entity. It is false when the entity is not there, or lacks the component, or the
-// client has not written it yet: it is what arrived.
+// Read quantises the present value of a component that the client writes. A field with a fault keeps its value in lanes; that
+// is reported once per entity. Read returns false if the entity is not there or lacks the component, or if the client has not
+// written it yet: the value is the one that arrived.
 func (a *Apply) Read(id wire.NetworkID, row int, lanes []uint32) bool {
 	e, ok := a.Entity(id)
 	if !ok || !a.alive(e) {

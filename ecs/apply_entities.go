@@ -11,16 +11,15 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// fillMode says what fillEntity writes.
+// fillMode tells fillEntity which rows to write.
 type fillMode struct {
 	id    wire.NetworkID
 	rows  snapshot.Mask
-	added snapshot.Mask // of them: that the entity did not have
+	added snapshot.Mask // of rows: the entity did not have them
 	born  bool
 }
 
-// update brings the world up to date with the replica: first what entities and
-// components there are, then their values, when every entity is there.
+// update applies the replica: first entities and components, then values, when every entity is there.
 func (a *Apply) update() {
 	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedSpans()) == 0 && (!a.all || a.replica.Len() == 0) {
 		return
@@ -28,7 +27,7 @@ func (a *Apply) update() {
 	a.stats.Applied++
 	a.run++
 	a.forgetChanges()
-	if a.all { // nobody has an id yet
+	if a.all { // no entity has an id yet
 		a.all = false
 		for now := range a.replica.All {
 			a.updateEntity(now.ID.Index)
@@ -40,7 +39,7 @@ func (a *Apply) update() {
 	if len(a.births.batches) > 0 {
 		a.spawnAll()
 	}
-	for i := 0; i < len(a.again); i++ { // what was spawned or condemned has added to it
+	for i := 0; i < len(a.again); i++ { // spawns and removals have added to it
 		if at := &a.tracker.byIndex[a.again[i]]; at.generation != 0 {
 			a.updateEntity(a.again[i])
 		}
@@ -52,8 +51,8 @@ func (a *Apply) update() {
 	a.writer.writeAll()
 }
 
-// updateEntity brings what is at one network index up to date, but for values:
-// at most one entity leaves and one comes or changes.
+// updateEntity applies the existence and the components of one network index and lists it for its values: at most one entity
+// leaves and one comes or changes.
 func (a *Apply) updateEntity(index uint32) {
 	now := a.replica.Entity(index)
 	if int(index) < len(a.tracker.byIndex) {
@@ -72,8 +71,7 @@ func (a *Apply) updateEntity(index uint32) {
 	}
 }
 
-// entity is the entity of an id that game code has not taken away, whether or
-// not its handle was exchanged by game code.
+// entity returns the entity of an id that game code has not removed, also if game code exchanged its handle.
 func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 	if a.alive(at.entity) {
 		return at.entity, true
@@ -85,11 +83,11 @@ func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
 	return at.entity, false
 }
 
-// change brings the components of an entity up to date that is there.
+// change applies the components of an entity that is there.
 func (a *Apply) change(now snapshot.Entity, at *entityEntry) {
 	tw := &a.applied[now.ID.Index]
 	if tw.left {
-		if now.Mask&a.targets.rows != 0 { // it may close a circle of others
+		if now.Mask&a.targets.rows != 0 { // it may close a cycle of others
 			a.targets.list = append(a.targets.list, now.ID.Index)
 		}
 		return
@@ -111,7 +109,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *entityEntry, tw *appliedEntity
 	removed := tw.mask &^ now.Mask &^ tw.gone
 	a.removals(e, tw, tw.mask&^now.Mask)
 	if late := tw.out & now.Mask; late != 0 && !a.related(e) {
-		late &= -late // one is all that there is room for
+		late &= -late // there is room for one
 		tw.mask, tw.gone, tw.out = tw.mask&^late, tw.gone&^late, tw.out&^late
 	} else if late != 0 && now.Mask == tw.mask {
 		return
@@ -131,8 +129,7 @@ func (a *Apply) exchange(now snapshot.Entity, at *entityEntry, tw *appliedEntity
 	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
 }
 
-// removals lists the components to remove. Those that game code removed before
-// are gone already.
+// removals lists the components to remove. Game code may have removed some before.
 func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 	for ; rows != 0; rows &= rows - 1 {
 		row := lowestRow(rows)
@@ -143,15 +140,14 @@ func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
 	}
 }
 
-// additions lists the components to add and returns the rows that there will
-// be. Those that game code added before are there already.
+// additions lists the components to add and returns the rows that the entity will have. Game code may have added some before.
 func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now snapshot.Entity, rows snapshot.Mask) (added snapshot.Mask) {
 	added = rows
 	for ; rows != 0; rows &= rows - 1 {
 		row := lowestRow(rows)
 		id := a.tracker.ids[row]
 		switch {
-		case a.tracker.world.Has(e, id): // noteAdded has told of it
+		case a.tracker.world.Has(e, id): // noteAdded has reported it
 		case a.tracker.relations.Has(row) && a.related(e):
 			a.leaveOut(now.ID, tw, snapshot.Mask(0).With(row))
 			added = added.Without(row)
@@ -162,8 +158,7 @@ func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now snapshot.Entity, 
 	return added
 }
 
-// related reports whether an entity will have a relation after the removals
-// and additions listed so far.
+// related reports whether an entity will have a relation after the removals and additions listed so far.
 func (a *Apply) related(e ecs.Entity) bool {
 	mask := a.tracker.world.Mask(e)
 	for _, id := range a.rem {
@@ -175,8 +170,8 @@ func (a *Apply) related(e ecs.Entity) bool {
 	return hasRelation(a.tracker.world, &mask)
 }
 
-// fillEntity writes the rows of the entity that filling names, while Arche
-// creates or moves it: a listener of the game sees it when it is written.
+// fillEntity writes the rows of the entity in filling, while Arche creates or moves it: a listener of the game sees it with
+// its values.
 func (a *Apply) fillEntity(e ecs.Entity) {
 	f := a.filling
 	if f.born {
@@ -188,7 +183,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 	for m := f.rows; m != 0; m &= m - 1 {
 		row := lowestRow(m)
 		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
-			continue // whom it names may come or go in this run: it is written, and compared, when everybody is there
+			continue // the entities that it names may come or go in this run: it is written, and compared, when all are there
 		}
 		lanes := a.refs.value(f.id.Index, row)
 		if len(lanes) == 0 {
@@ -200,7 +195,7 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 			continue
 		}
 		before := a.tracker.kept(at, row)
-		if before == nil && !f.born { // its slot was cut off, as those are that others have left; what game code wrote is put back by now
+		if before == nil && !f.born { // its slot was cut off; the scan has restored writes of game code
 			a.before = append(a.before[:0], c.bytes(0, 1)...)
 			before = a.before
 		}
@@ -212,20 +207,19 @@ func (a *Apply) fillEntity(e ecs.Entity) {
 	}
 }
 
-// spawnBatches are the entities to create in this run, those of the same rows
-// together, in the order in which the first of them came.
+// spawnBatches contains the entities to create in this run by their rows, in the order in which the first of each came.
 type spawnBatches struct {
-	byMask  map[snapshot.Mask]int // index in kinds
+	byMask  map[snapshot.Mask]int // index in batches
 	batches []spawnBatch
 }
 
-// spawnBatch is the entities to create with the same rows.
+// spawnBatch contains the entities to create with the same rows.
 type spawnBatch struct {
 	mask snapshot.Mask
 	ids  []wire.NetworkID
 }
 
-// add lists an entity to create.
+// add adds an entity to create.
 func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
 	n, known := b.byMask[mask]
 	if !known {
@@ -247,7 +241,7 @@ func (b *spawnBatches) clearBatches() {
 	clear(b.byMask)
 }
 
-// spawnAll creates the entities that are listed.
+// spawnAll creates the entities.
 func (a *Apply) spawnAll() {
 	a.unsettled = true
 	batched := unheard(a.tracker.world)
@@ -270,8 +264,8 @@ func (a *Apply) spawnAll() {
 	a.births.clearBatches()
 }
 
-// spawning lists the components of an entity to create and returns their rows:
-// all but a second relation, of which Arche allows none.
+// spawning lists the components of an entity to create and returns their rows: all but a second relation, since Arche allows
+// one.
 func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	a.add = append(a.add[:0], a.tracker.replicated)
 	related := false
@@ -289,16 +283,15 @@ func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
 	return rows
 }
 
-// spawnOne creates an entity with all its components at once. A listener of the
-// game sees it when its values are written.
+// spawnOne creates an entity with all its components at once. A listener of the game sees it with its values.
 func (a *Apply) spawnOne(id wire.NetworkID, mask, rows snapshot.Mask) {
 	a.expect(id, mask, rows)
 	a.filling = fillMode{id: id, rows: rows, born: true}
 	a.tracker.world.NewEntityFn(a.fill, a.add...)
 }
 
-// spawnBatch creates the entities of a kind at once, in consecutive rows, and
-// writes them column by column. Nobody listens.
+// spawnBatch creates the entities of a batch at once, in consecutive rows, and writes them column by column. No listener may
+// be set.
 func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
 	for _, id := range k.ids {
 		a.expect(id, k.mask, rows)
@@ -344,14 +337,14 @@ func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
 		a.targets.list = append(a.targets.list, id.Index)
 	}
 	if rows&(a.refs.rows|a.targets.rows) != 0 {
-		tw.changed = rows // its entity fields are known when all entities are there
+		tw.changed = rows // its entity fields are written when all entities are there
 		a.writer.unplaced = append(a.writer.unplaced, id.Index)
 	} else {
 		a.writer.created = append(a.writer.created, writeItem{index: id.Index, rows: rows})
 	}
 }
 
-// leaveOut notes that components cannot be added while the entity has another relation.
+// leaveOut notes components that cannot be added while the entity has another relation.
 func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mask) {
 	tw.gone |= rows
 	tw.out |= rows
@@ -360,33 +353,32 @@ func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mas
 	}
 }
 
-// unheard reports whether it is certain that no listener is set on a world,
-// which Arche does not tell. A listener that changes what it is told of would
-// spoil a batch: Arche goes on through rows that have moved meanwhile.
+// unheard reports whether certainly no listener is set on a world, since Arche does not tell. A listener that changes the
+// entities it is called for would spoil a batch: Arche would continue with rows that have moved.
 func unheard(w *ecs.World) bool {
 	listener := reflect.ValueOf(w).Elem().FieldByName("listener")
 	return listener.IsValid() && listener.Kind() == reflect.Interface && listener.IsNil()
 }
 
-// batchMin is how many entities of the same components are created or removed
-// together rather than one by one: Arche's batches cost some allocations each.
+// batchMin is the least number of entities with equal components that are created or removed together: Arche's batches cost
+// some allocations each.
 const batchMin = 16
 
-// removal is an entity that has no id any more.
+// removal is an entity to remove, which has no id any more.
 type removal struct {
 	id     wire.NetworkID
 	entity ecs.Entity
 	told   bool // Despawned was called
 }
 
-// removePerTable counts the condemned entities of each table.
+// removePerTable counts the entities to remove of each table.
 type removePerTable struct {
 	count []int    // by table
 	seen  []uint32 // by entity number: 1 + generation of the entity counted last
 }
 
-// queueRemoval takes an index's id from its entity, which is removed when all rows
-// are written. An entity that game code took for itself stays.
+// queueRemoval takes an index's id from its entity and queues the entity for removal, when all rows are written. It leaves an
+// entity that game code took for itself.
 func (a *Apply) queueRemoval(index uint32) {
 	at := &a.tracker.byIndex[index]
 	if at.generation == 0 {
@@ -403,8 +395,7 @@ func (a *Apply) queueRemoval(index uint32) {
 	a.refs.requeueReferrers(id)
 }
 
-// removeQueued calls Despawned for the entities without an id and removes
-// them. Should the world become locked, the rest waits.
+// removeQueued calls Despawned for the queued entities and removes them. If a hook locks the world, the rest waits.
 func (a *Apply) removeQueued() {
 	if len(a.toRemove) == 0 {
 		return
@@ -414,7 +405,7 @@ func (a *Apply) removeQueued() {
 		c := a.toRemove[i]
 		if a.hooks.Despawned != nil && !c.told && a.alive(c.entity) {
 			a.toRemove[i].told = true
-			a.hooks.Despawned(c.entity, c.id) // it may condemn more
+			a.hooks.Despawned(c.entity, c.id) // it may queue more
 		}
 		open = a.unlocked()
 	}
@@ -432,8 +423,8 @@ func (a *Apply) removeQueued() {
 	a.toRemove = a.toRemove[:copy(a.toRemove, a.toRemove[done:])]
 }
 
-// removeWholeTables removes the entities of the tables of which every entity is
-// condemned. Arche removes all that a filter finds, or one.
+// removeWholeTables removes the entities of the tables of which all entities are queued. Arche removes all entities of a
+// filter, or one.
 func (a *Apply) removeWholeTables() {
 	if len(a.toRemove) < batchMin || !a.tracker.life.isCurrent(a.tracker.world) {
 		return
@@ -442,7 +433,7 @@ func (a *Apply) removeWholeTables() {
 	d.count = grown(d.count, len(a.tracker.tables))
 	clear(d.count)
 	clear(d.seen)
-	var last ecs.Mask // never that of an entity of ours
+	var last ecs.Mask // no entity of ours has the empty mask
 	var t *table
 	for i := range a.toRemove {
 		e := a.toRemove[i].entity

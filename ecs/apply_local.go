@@ -6,22 +6,22 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// localChanges handles what game code did to a client's world.
+// localChanges responds to the changes that game code made to a client's world.
 type localChanges struct{ *Apply }
 
 // This file is what Apply does about what game code did to a client's world.
 
-// differs puts back a component that game code wrote.
+// differs restores a component that game code wrote.
 func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
 	l.restore(id, c, row, c, slot)
 	return true
 }
 
-// differ leaves each row to differs: there are few.
+// differ does nothing: differs handles each row, since there are few.
 func (l *localChanges) differ(*table, *column, []int32) bool { return false }
 
-// restore compares a row with what was applied, which is a slot of a shadow,
-// and puts the server's value back if a field that travels is another.
+// restore compares a row with the applied value in a slot of a shadow. If a field that is sent differs, it writes the server's
+// value.
 func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
 	tw := &l.applied[id.Index]
 	if c.row < 0 || !tw.mask.Has(c.row) {
@@ -42,15 +42,15 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 	if lanes == nil {
 		return
 	}
-	if l.refs.rows.Has(c.row) { // whom it names may come or go in this run
+	if l.refs.rows.Has(c.row) { // the entities that it names may come or go in this run
 		c.takeBack(row, applied, slot, l.refs.lanes)
 	} else {
 		c.write(row, lanes)
 	}
 	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
-		tw.changed = tw.changed.With(c.row) // and the server has another value by now
+		tw.changed = tw.changed.With(c.row) // the server has another value by now
 	}
-	if strayed { // it is set when the world is unlocked; the shadow keeps what was applied
+	if strayed { // setTarget sets it when the world is unlocked; the shadow keeps the applied target
 		c.target = applied.targets[slot]
 		l.again = append(l.again, id.Index)
 		if equal {
@@ -60,7 +60,7 @@ func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *c
 	l.restored(id, c, field)
 }
 
-// restored notes that client code wrote a component and that it was put back.
+// restored notes that client code wrote a component and that it was restored.
 func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	l.stats.Restored++
 	if tw := &l.applied[id.Index]; !tw.restored {
@@ -72,8 +72,7 @@ func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
 	}
 }
 
-// appears looks at an entity that is new, was moved, or whose Replicated was
-// written.
+// appears looks at an entity that is new, was moved, or whose Replicated was written.
 func (l *localChanges) appears(t *table, row, _ int) {
 	e := l.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
@@ -93,7 +92,7 @@ func (l *localChanges) appears(t *table, row, _ int) {
 		switch {
 		case !r.ID.IsZero():
 			l.tracker.noteForeign(e, r.World)
-		case r.World == 0 && !l.tracker.life.captured(): // else others keep it, or a server of this world will take it
+		case r.World == 0 && !l.tracker.life.captured(): // else others manage it, or a server of this world will spawn it
 			l.tracker.noteStrange(LocalReplicated, e)
 		}
 		return
@@ -111,13 +110,12 @@ func (l *localChanges) appears(t *table, row, _ int) {
 	l.moved(id, t, row)
 }
 
-// moved looks at an entity of ours whose row is not where it was: game code
-// added or removed components, or removed another entity.
+// moved looks at an entity of ours whose row moved: game code added or removed components, or removed another entity.
 func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 	at, tw := l.tracker.entry(id), &l.applied[id.Index]
 	at.stamp = l.tracker.run
 	l.tracker.noteMoved(id, at)
-	if tw.left { // its Replicated was removed, and now is back
+	if tw.left { // its Replicated was removed and is back
 		tw.left = false
 		l.again = append(l.again, id.Index)
 		l.refs.requeueReferrers(id)
@@ -134,7 +132,7 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 		tw.out &^= back
 		l.again = append(l.again, id.Index)
 	}
-	if tw.out != 0 && !t.scattered { // game code removed the relation that was in the way of the server's
+	if tw.out != 0 && !t.scattered { // game code removed the relation that blocked the server's
 		l.again = append(l.again, id.Index)
 	}
 	if at.table == nowhere {
@@ -151,7 +149,7 @@ func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
 	}
 }
 
-// noteAdded notes the replicated components that game code added to an entity.
+// noteAdded reports the replicated components that game code added to an entity.
 func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapshot.Mask) {
 	for ; rows != 0; rows &= rows - 1 {
 		l.tracker.note(Problem{
@@ -161,7 +159,7 @@ func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapsh
 	}
 }
 
-// noticeLost notes the entities that game code removed, or took the Replicated of.
+// noticeLost notes the entities that game code removed, or whose Replicated it removed.
 func (l *localChanges) noticeLost() {
 	for _, id := range l.tracker.lost {
 		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
@@ -172,7 +170,7 @@ func (l *localChanges) noticeLost() {
 	}
 }
 
-// lose notes that game code took an entity away.
+// lose notes that game code removed an entity, or its Replicated.
 func (l *localChanges) lose(id wire.NetworkID, at *entityEntry) {
 	l.applied[id.Index].left = true
 	l.refs.requeueReferrers(id)

@@ -1,23 +1,24 @@
 package netecs
 
 import (
-	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // The fast path of Apply: entities with consecutive indexes whose lanes lie one behind the other are listed and written together.
 // listRange does what updateEntity does for each of them, and writeRange what writeColumn does.
 
-// tableRange is entities with consecutive indexes, the same generation and rows, and lanes of the same tick, that lie in one table.
+// tableRange is entities of one table with consecutive indexes, the same generation and rows, and lanes of the same tick that
+// lie one behind the other.
 type tableRange struct {
 	stretch snapshot.Stretch
 	table   int32
-	slot    int32         // of the first, if the others follow; -1: ranges.slots has each
-	rows    snapshot.Mask // that got another value
-	detail  int32         // 1 + where in ranges.details the changed rows of each are; 0: rows holds for all
+	slot    int32         // of the first, if the others follow it; -1: tableRanges.slots has each
+	rows    snapshot.Mask // with another value than before
+	detail  int32         // 1 + index in tableRanges.details of the changed rows of each; 0: rows is valid for all
 }
 
-// tableRanges lists what a run writes together. It is dissolved into single entities where rows may have moved since it was listed.
+// tableRanges lists the ranges of a run: the fast path of valueWriter. listRange equals updateEntity for each entity of a
+// range, and writeRange equals writeColumn. If rows may have moved since, dissolve turns the ranges into single entities.
 type tableRanges struct {
 	list    []tableRange
 	slots   []int32 // by network index
@@ -36,10 +37,10 @@ func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	return indexes
 }
 
-// listRange lists the first of count entities as one range and returns how many they are. It returns 0 if the first has to be
-// looked at by itself.
+// listRange lists the first of count entities as one range and returns their number. It returns 0 if updateEntity has to look
+// at the first.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
-	if plain.On || w.apart || w.unsettled {
+	if w.apart || w.unsettled {
 		return 0
 	}
 	s, ok := w.replica.Stretch(index, count)
@@ -72,12 +73,12 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 	return n
 }
 
-// calm reports whether nothing but the values of an entity with these rows has changed.
+// calm reports whether only values of an entity with these rows may have changed.
 func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
 	return tw.mask == rows && tw.changed|tw.authored|tw.out == 0 && !tw.left
 }
 
-// writeRanges writes the entities that are listed as ranges.
+// writeRanges writes the entities of the ranges.
 func (w *valueWriter) writeRanges() {
 	list := w.ranges.list
 	for i := 0; i < len(list); {
@@ -145,7 +146,7 @@ func (r *tableRanges) slot(d *tableRange, k uint32) int {
 	return int(r.slots[d.stretch.Index+k])
 }
 
-// change notes that the entities of a range got another value in a row, but for those in same, which is in ascending order.
+// change notes a changed row of all entities of a range but those in same, which is in ascending order.
 func (r *tableRanges) change(d *tableRange, row int) {
 	same, n := r.same, int(d.stretch.Count)
 	switch {

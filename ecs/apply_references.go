@@ -8,8 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// value is what the lanes of a row are in this world: those that came, with
-// the entities of this world in entity fields. Nil when there is no such row.
+// value returns the lanes of a row with the entities of this world in entity fields, nil when there is no such row.
 func (r *backRefs) value(index uint32, row int) []uint32 {
 	lanes := r.replica.Row(index, row)
 	if lanes == nil || !r.rows.Has(row) {
@@ -18,31 +17,29 @@ func (r *backRefs) value(index uint32, row int) []uint32 {
 	return r.resolve(index, row, lanes)
 }
 
-// backRefs knows which rows name which entities, so that a row is looked at again
-// when an entity that it names comes or goes. There is one link for each entity
-// field of each row that is here and not nil, so there are never more than the
-// rows have fields; it leaves with its row, and when the field names another.
+// backRefs finds the rows that name an entity, to resolve them again when the entity comes or goes. It has one backRef for
+// each entity field that is here and not nil. The backRef goes with its row, and when the field names another entity.
 type backRefs struct {
 	*Apply
 	rows  snapshot.Mask // rows of the schema with handles in memory
 	none  snapshot.Mask // rows without any entity field that matters here
 	links []backRef
-	free  int32   // 1 + first link not in use
-	to    []int32 // by network index: 1 + first link that names it
-	from  []int32 // by network index: 1 + first link of its rows
+	free  int32   // 1 + the first unused one
+	to    []int32 // by network index: 1 + the first that names it
+	from  []int32 // by network index: 1 + the first of its rows
 	lanes []uint32
 }
 
-// backRef says that an entity field names an entity. Links are joined by numbers
-// that count from 1, so that zero is none.
+// backRef is an entity field that names an entity. References to backRefs are numbers that count from 1; 0 is none.
 type backRef struct {
 	target     wire.NetworkID
-	index      uint32 // of the entity whose row it is
+	index      uint32 // of the entity with the field
 	row, lane  int32
 	next, prev int32 // among those that name the same index
 	sibling    int32 // the next of the same entity, or the next free one
 }
 
+// newBackRefs finds the rows of a schema with entity fields.
 func newBackRefs(schema *snapshot.Schema) backRefs {
 	r := backRefs{none: ^snapshot.Mask(0)}
 	most := 0
@@ -60,14 +57,14 @@ func newBackRefs(schema *snapshot.Schema) backRefs {
 	return r
 }
 
-// forgetLinks drops every link.
+// forgetLinks drops every backRef.
 func (r *backRefs) forgetLinks() {
 	r.links, r.free = r.links[:0], 0
 	clear(r.to)
 	clear(r.from)
 }
 
-// set says which entity a field names now.
+// set notes which entity a field names now.
 func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
 	r.from = grown(r.from, int(index))
 	n := r.from[index]
@@ -75,7 +72,7 @@ func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
 		n = r.links[n-1].sibling
 	}
 	if target.Generation == 0 || target.Index >= snapshot.MaxEntities {
-		target = wire.NetworkID{} // nobody that could ever come
+		target = wire.NetworkID{} // no entity can have this id
 	}
 	switch {
 	case n == 0 && target.IsZero():
@@ -95,7 +92,7 @@ func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
 	}
 }
 
-// take returns a link that is not in use.
+// take returns an unused backRef.
 func (r *backRefs) take() int32 {
 	if n := r.free; n != 0 {
 		r.free = r.links[n-1].sibling
@@ -105,7 +102,7 @@ func (r *backRefs) take() int32 {
 	return int32(len(r.links))
 }
 
-// join enters a link among those that name its target.
+// join adds a backRef to those that name its target.
 func (r *backRefs) join(n int32) {
 	l := &r.links[n-1]
 	r.to = grown(r.to, int(l.target.Index))
@@ -116,7 +113,7 @@ func (r *backRefs) join(n int32) {
 	r.to[l.target.Index] = n
 }
 
-// part takes a link from among those that name its target, if it names one.
+// part removes a backRef from those that name its target, if it names one.
 func (r *backRefs) part(n int32) {
 	l := &r.links[n-1]
 	if l.target.IsZero() {
@@ -132,7 +129,7 @@ func (r *backRefs) part(n int32) {
 	}
 }
 
-// cut drops the links of an entity's rows.
+// cut drops the backRefs of an entity's rows.
 func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 	if rows&^r.none == 0 || int(index) >= len(r.from) {
 		return
@@ -152,7 +149,7 @@ func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
 	}
 }
 
-// requeueReferrers has the rows that name an entity looked at again.
+// requeueReferrers makes this run or the next write the rows that name an entity again.
 func (r *backRefs) requeueReferrers(id wire.NetworkID) {
 	if int(id.Index) >= len(r.to) {
 		return
@@ -165,7 +162,7 @@ func (r *backRefs) requeueReferrers(id wire.NetworkID) {
 	}
 }
 
-// refer notes which entity a field names. Nobody comes whose index is beyond those that the replica takes.
+// refer notes which entity a field names. Indexes that the replica does not take count as none.
 func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
 	if int(id.Index) >= r.replica.MaxEntities() {
 		id = wire.NetworkID{}
@@ -173,8 +170,8 @@ func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
 	r.set(index, row, lane, id)
 }
 
-// local is the entity of this world that a network id names, zero when there is
-// none that game code has left in place. The id may be anything.
+// local returns the entity of this world that a network id names, zero when there is none or game code removed it. The id may
+// be anything.
 func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 	if id.Index >= snapshot.MaxEntities {
 		return ecs.Entity{}
@@ -186,8 +183,7 @@ func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
 	return at.entity
 }
 
-// resolve replaces the network ids in a row's entity fields by what they name
-// here. The result is valid until the next call.
+// resolve replaces the network ids in a row's entity fields by handles of this world. The result is valid until the next call.
 func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	out := r.lanes[:copy(r.lanes, lanes)]
 	for _, lane := range r.tracker.schema.Plan(row).Handles() {
@@ -199,34 +195,33 @@ func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
 	return out
 }
 
-// relationTargets brings the targets of relations up to date, when all entities are there:
-// a parent may come before its children or after them.
+// relationTargets sets the targets of relations when all entities are there: a parent may come before its children or after
+// them.
 //
-// Relations that lead in a circle are refused, every one that lies on it: which
-// of them came last says nothing. What counts is what the server says now and
-// not what is in the world, so that two entities may change places in one run.
+// It refuses every relation that lies on a cycle: which of them came last is not known. It decides by the server's present
+// relations and not by the world's, so that two entities may change places in one run.
 type relationTargets struct {
 	*Apply
 	rows     snapshot.Mask // rows of the schema that are relations with a target
-	list     []uint32      // indexes of entities whose relation is to be looked at
-	inCycles []cycleEntity // entities that lie on a circle, those of one beside each other
-	cycles   []cycle       // the circles
-	before   []cycleEntity // what rings was
-	places   []int32       // by index: 1 + where in before, 0 for who is not
-	marks    []uint64      // by index: the last walk that came by
+	list     []uint32      // indexes of entities whose target may change
+	inCycles []cycleEntity // entities on cycles, those of one cycle side by side
+	cycles   []cycle       // ranges of inCycles
+	before   []cycleEntity // inCycles of the last run
+	places   []int32       // by index: 1 + index in before, 0: not in it
+	marks    []uint64      // by index: number of the last walk over it
 	walk     uint64
 }
 
+// forgetTargets forgets everything. The memory stays.
 func (s *relationTargets) forgetTargets() {
 	s.list, s.inCycles, s.cycles = s.list[:0], s.inCycles[:0], s.cycles[:0]
 	clear(s.marks)
 }
 
-// setTargets sets the targets of the entities listed, and of those for which a
-// circle opened or closed.
+// setTargets sets the targets of the listed entities, and of those whose cycle opened or closed.
 func (s *relationTargets) setTargets() {
 	s.inCycles, s.before, s.cycles = s.before[:0], s.inCycles, s.cycles[:0]
-	for n, r := range s.before { // any of them may be open now
+	for n, r := range s.before { // each cycle may be open now
 		s.places = grown(s.places, int(r.index))
 		s.places[r.index] = 1 + int32(n)
 		s.applied[r.index].circle = false
@@ -248,15 +243,15 @@ func (s *relationTargets) setTargets() {
 	s.list = s.list[:0]
 }
 
-// enlist lists an entity of which nothing was heard in this run.
+// enlist lists an entity for writing that did not change in this run.
 func (s *relationTargets) enlist(index uint32) {
 	if at := s.tracker.entry(s.replica.Entity(index).ID); at != nil && !s.applied[index].left {
 		s.writer.list(index, at, &s.applied[index])
 	}
 }
 
-// findCycle follows relations from an entity as far as nobody has since the
-// walk of number start. Each entity is passed once, however many ways lead by.
+// findCycle follows relations from an entity, up to an entity that a walk since the one of number start has passed. So it
+// passes each entity once.
 func (s *relationTargets) findCycle(index uint32, start uint64) {
 	s.walk++
 	for n, on := index, true; on; n, on = s.parent(n) {
@@ -272,7 +267,7 @@ func (s *relationTargets) findCycle(index uint32, start uint64) {
 	}
 }
 
-// parent is the entity that the server's relation of an entity leads to.
+// parent returns the target of the server's relation of an entity.
 func (s *relationTargets) parent(index uint32) (uint32, bool) {
 	row, ok := s.relation(s.replica.Entity(index).Mask)
 	if !ok {
@@ -286,14 +281,14 @@ func (s *relationTargets) parent(index uint32) (uint32, bool) {
 	return id.Index, up.Alive && up.ID == id && int(id.Index) < len(s.applied)
 }
 
-// goal is the target of a relation, as it came.
+// goal returns the received target of a relation.
 func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
 	lane, _ := s.tracker.schema.Plan(row).Target()
 	lanes := s.replica.Row(index, row)
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
-// relation is the row of an entity's relation. There is at most one.
+// relation returns the row of an entity's relation. There is at most one.
 func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 	mask &= s.rows
 	if mask == 0 {
@@ -302,8 +297,8 @@ func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
 	return lowestRow(mask), true
 }
 
-// setTarget sets the target of one entity. The shadow tells whether that is another
-// than was applied before: game code may have set one meanwhile.
+// setTarget sets the target of one entity. The shadow tells whether the target changed: game code may have set another one
+// meanwhile.
 func (s *relationTargets) setTarget(index uint32) {
 	now := s.replica.Entity(index)
 	at, tw := s.tracker.entry(now.ID), &s.applied[index]
@@ -322,7 +317,7 @@ func (s *relationTargets) setTarget(index uint32) {
 	relations := s.tracker.world.Relations()
 	present := relations.Get(at.entity, s.tracker.ids[row])
 	applied, known := s.tracker.keptTarget(at, row)
-	if !known { // of who was lost and came back there is nothing better; all of what is new is a change anyway
+	if !known { // the entity came back, or is new: then all rows count as changed
 		applied = present
 	}
 	if applied != target {
@@ -334,21 +329,21 @@ func (s *relationTargets) setTarget(index uint32) {
 	}
 }
 
-// cycleEntity is an entity on a circle of relations.
+// cycleEntity is an entity on a cycle of relations.
 type cycleEntity struct {
 	index uint32
-	up    wire.NetworkID // where its relation leads
-	since tick.Tick      // what the client had heard of the server when it came to lead there
+	up    wire.NetworkID // the target of its relation
+	since tick.Tick      // the newest tick received when it got this target
 }
 
-// cycle is one circle: which of the rings, and the newest since.
+// cycle is one cycle: a range of inCycles, and the newest of their since.
 type cycle struct {
 	from, to int
 	since    tick.Tick
 	told     bool
 }
 
-// addCycle marks every entity of the circle that n lies on.
+// addCycle marks every entity of the cycle that n lies on.
 func (s *relationTargets) addCycle(n uint32) {
 	c := cycle{from: len(s.inCycles)}
 	for x := n; ; {
@@ -369,9 +364,9 @@ func (s *relationTargets) addCycle(n uint32) {
 	s.cycles = append(s.cycles, c)
 }
 
-// reportCycles reports the circles that there are at the server, once for each entity. What the client knows of two entities may be
-// as of different ticks, so that a parent and a child that change places may seem to be a circle until the other record has
-// come: a circle is one if all of it is as of one tick, or nothing of it has changed for longer than the window.
+// reportCycles reports the cycles that the server has, once for each entity. The client may know two entities as of different
+// ticks, so that a parent and a child that change places look like a cycle until the other record comes. A cycle is real if
+// all of it is as of one tick, or nothing of it has changed for longer than the window.
 func (s *relationTargets) reportCycles() {
 	for n := range s.cycles {
 		c := &s.cycles[n]
@@ -392,7 +387,7 @@ func (s *relationTargets) reportCycles() {
 	}
 }
 
-// atOnce reports whether all that is known of a circle is as of one tick.
+// atOnce reports whether all entities of a cycle are known as of one tick.
 func (s *relationTargets) atOnce(rings []cycleEntity) bool {
 	first := s.replica.Entity(rings[0].index).Tick
 	for _, r := range rings[1:] {

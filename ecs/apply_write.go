@@ -8,14 +8,15 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// valueWriter lists the entities whose values a run writes, and keeps what changed for [Apply.Changes].
+// valueWriter writes the values of a run. It lists the entities to write by table, and keeps the changed rows for
+// [Apply.Changes].
 type valueWriter struct {
 	*Apply
 	byTable       [][]writeItem // by table number: entities with rows in it
-	unplaced      []uint32      // indexes of entities whose place is not known yet
+	unplaced      []uint32      // indexes of entities without a known slot
 	created       []writeItem   // entities that were created with their values
 	structChanges []structChange
-	guard         ecs.Query   // keeps the world locked while columns are aimed
+	guard         ecs.Query   // keeps the world locked while columns point into it
 	ranges        tableRanges // entities that are written together
 }
 
@@ -27,14 +28,14 @@ type writeItem struct {
 	rows  snapshot.Mask // rows that got another value
 }
 
-// structChange is what a run did to an entity's structure.
+// structChange is a change of the structure of an entity by a run.
 type structChange struct {
 	index          uint32
 	added, removed snapshot.Mask
 	spawned        bool
 }
 
-// noteStructChange notes what was done to an entity.
+// noteStructChange notes a change of structure.
 func (w *valueWriter) noteStructChange(tw *appliedEntity, f structChange) {
 	w.structChanges = append(w.structChanges, f)
 	tw.structChange = int32(len(w.structChanges))
@@ -49,7 +50,7 @@ func (w *valueWriter) clearLists() {
 	w.ranges.list, w.ranges.details = w.ranges.list[:0], w.ranges.details[:0]
 }
 
-// list notes that an entity's rows are to be written, once a run.
+// list adds an entity to the list, once a run.
 func (w *valueWriter) list(index uint32, at *entityEntry, tw *appliedEntity) {
 	if tw.listed == w.run {
 		return
@@ -65,7 +66,7 @@ func (w *valueWriter) list(index uint32, at *entityEntry, tw *appliedEntity) {
 	w.listInTable(index, at, tw)
 }
 
-// listInTable puts an entity on the list of its table.
+// listInTable adds an entity to the list of its table.
 func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEntity) {
 	if int(at.table) >= len(w.byTable) {
 		w.byTable = grown(w.byTable, len(w.tracker.tables)-1)
@@ -77,7 +78,7 @@ func (w *valueWriter) listInTable(index uint32, at *entityEntry, tw *appliedEnti
 	w.byTable[at.table] = append(w.byTable[at.table], d)
 }
 
-// listChanged lists what the replica received.
+// listChanged lists the entities that the replica received.
 func (w *valueWriter) listChanged() {
 	for _, span := range w.replica.ChangedSpans() {
 		for index, end := span.First, span.First+span.Count; index < end; {
@@ -91,8 +92,7 @@ func (w *valueWriter) listChanged() {
 	}
 }
 
-// settleLists makes the places of what is listed good after a change of
-// structure, when rows may lie anywhere.
+// settleLists assigns slots to the listed entities after a change of structure, when rows may have moved.
 func (w *valueWriter) settleLists() {
 	for t := range w.byTable {
 		for _, d := range w.byTable[t] {
@@ -108,15 +108,15 @@ func (w *valueWriter) settleLists() {
 			w.listInTable(index, at, tw)
 			continue
 		}
-		if !tw.left && at.generation != 0 { // a listener removed what was just created
+		if !tw.left && at.generation != 0 { // a listener removed the new entity
 			w.local.lose(wire.NetworkID{Index: index, Generation: at.generation}, at)
 		}
 	}
 	w.unplaced = w.unplaced[:0]
 }
 
-// writeAll writes the rows of the entities that are listed. The shadow follows,
-// so that only changes of structure need more than what is written.
+// writeAll writes the rows of the listed entities and updates the shadow. Only after changes of structure it looks at other
+// entities.
 func (w *valueWriter) writeAll() {
 	settled := !w.unsettled
 	if !settled || len(w.unplaced) > 0 {
@@ -133,7 +133,7 @@ func (w *valueWriter) writeAll() {
 		if len(list) == 0 {
 			continue
 		}
-		for i := range list { // what changed before the writing
+		for i := range list { // rows that changed before the writing
 			tw := &w.applied[list[i].index]
 			list[i].rows, tw.changed = tw.changed, 0
 		}
@@ -149,8 +149,8 @@ func (w *valueWriter) writeAll() {
 	w.guard.Close()
 }
 
-// writeTable writes into a table that is one archetype, column by column. It
-// returns the list without those that are not there, if there may be such.
+// writeTable writes into a table that is one archetype, column by column. If not sure, it removes the entities that are not
+// there from the list, which it returns.
 func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeItem {
 	query := &w.tracker.query
 	*query = w.tracker.world.Query(&t.filter)
@@ -162,7 +162,7 @@ func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeI
 		list = w.present(t, list, query.Count())
 	}
 	for i := range t.columns {
-		if c := &t.columns[i]; c.row >= 0 { // else it is of no row of the schema, and not ours
+		if c := &t.columns[i]; c.row >= 0 { // else it is no row of the schema
 			w.writeColumn(c, list)
 		}
 	}
@@ -171,8 +171,7 @@ func (w *valueWriter) writeTable(t *table, list []writeItem, sure bool) []writeI
 	return list
 }
 
-// present are those of a list whose row is where the places say. A listener may
-// have taken an entity away.
+// present returns the entities of a list that are in their slots. A listener may have removed some.
 func (w *valueWriter) present(t *table, list []writeItem, length int) []writeItem {
 	kept := list[:0]
 	for _, d := range list {
@@ -184,8 +183,8 @@ func (w *valueWriter) present(t *table, list []writeItem, length int) []writeIte
 	return kept
 }
 
-// writeColumn writes one component of the entities of a list. One has no lanes when a listener of the game has received its end
-// meanwhile.
+// writeColumn writes one component of the entities of a list. An entity has no lanes if a listener of the game has received
+// its despawn meanwhile.
 func (w *valueWriter) writeColumn(c *column, list []writeItem) {
 	bit := snapshot.Mask(0).With(c.row)
 	for i := range list {

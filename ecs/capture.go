@@ -6,84 +6,77 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Capture brings what game code did to a server's world into a
-// [snapshot.Store]: entities that gained a components.Replicated are spawned,
-// those that lost it or are gone are despawned, and components that were
-// added, removed or written become rows.
+// Capture writes the changes of a server's world to a [snapshot.Store]. It spawns entities that gained a
+// components.Replicated, despawns those that lost it or are gone, and turns components that were added, removed or written
+// into rows.
 //
-// Game code writes components with plain assignments and need not tell anyone.
-// Captures find the changes by comparing columns of bytes with a shadow, so a
-// tick in which nothing moved costs little more than reading the memory once.
-// No allocation is made once the world has had its present size.
+// Game code writes components with plain assignments. Captures find the changes: they compare columns of bytes with a shadow,
+// the bytes of the capture before. A tick in which nothing moved costs little more than reading the memory once. Once the
+// world has had its present size, no capture allocates.
 //
-// An entity keeps its network id for as long as it has a Replicated, whatever
-// game code does to that component's fields:
+// An entity keeps its network id for as long as it has a Replicated, whatever game code does to that component's fields:
 //
-//   - Overwritten, the Replicated is put back.
-//   - Copied to another entity, the copy has an id of its own, new if need be.
-//   - Copied to a new entity while the original went, or lost its Replicated,
-//     before the next capture, the id goes on with the copy: to the clients it
-//     is the same entity. Where the copy lies exactly where the original did,
-//     fields that name it may be nil for as many captures as there are 64s of ids.
-//   - Removed and added again between two captures, nothing happened.
-//   - With the tag of another server or client, the entity is left alone.
+//   - If it was overwritten, Capture restores it.
+//   - If it was copied to another entity, the copy gets an id of its own.
+//   - If it was copied to a new entity while the original went, or lost its Replicated, before the next capture, the copy
+//     keeps the id: to the clients it is the same entity. If the copy lies in the row of the original, fields that name it
+//     may be nil for as many captures as there are 64s of ids.
+//   - If it was removed and added again between two captures, nothing happened.
+//   - If it has the tag of another server or client, Capture leaves the entity alone.
 //
-// A field tagged net:"entity" travels as the network id of the entity whose
-// handle it holds, and the target of a relation likewise: of one that gets its
-// id in the same capture, and as nil of one that is dead, does not replicate or
-// is no entity at all. When that changes, so does the row. A relation that leads
-// in a circle back to its entity has no target for the clients.
+// A field tagged net:"entity" is sent as the network id of the entity whose handle it contains, and so is the target of a
+// relation. An entity that gets its id in the same capture counts. One that is dead, does not replicate or never existed is
+// sent as nil. When the id changes, so does the row. A relation that leads in a cycle back to its entity has no target for the
+// clients.
 //
-// Components with [snapshot.RowOptions].Marked are not compared: game code says [Mark] when it wrote one.
+// Captures do not compare components with [snapshot.RowOptions].Marked: game code calls [Mark] when it wrote one.
 //
-// components.Owner, Group, Priority and Rate on an entity are obeyed. By Rate,
-// and by the options of the schema's rows, a component that was written may have
-// to wait for its turn; it is captured as it is then.
+// components.Owner, Group, Priority and Rate of an entity take effect. A Rate, and the options of the schema's rows, may delay
+// the capture of a component; its value is the one at that time.
 //
-// After ecs.World.Reset everything is despawned and capture starts again.
-//
-// Entities that others spawned in the store are left alone.
+// After ecs.World.Reset Capture despawns everything and starts again. It leaves alone the entities that others spawned in the
+// store.
 type Capture struct {
 	tracker  *tracker
 	store    *snapshot.Store
 	refs     captureRefs
 	rates    captureRates
 	marks    marks
-	lanes    []uint32         // of the row being captured
-	batch    rowBatch         // of rows that are captured together
-	apart    bool             // for tests: no rows are
+	lanes    []uint32         // scratch of captureRow
+	batch    rowBatch         // rows that are captured together
+	apart    bool             // no rows are captured together: in plain builds, and for tests
 	blank    [][]uint32       // by row: the lanes of the component's zero value
 	reported []reportedFaults // by network index
 	full     bool             // StoreFull was reported, and the store has been full since
-	quick    snapshot.Mask    // rows that are always captured when they differ, in this run: see alwaysDue
+	quick    snapshot.Mask    // alwaysDue of this run
 
 	looked bool // this run has scanned the world
 
-	sought uint32 // the index that seekCopies looked at last
+	sought uint32 // the last index of seekCopies
 	along  func() // see Along
 
-	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
+	controlled []uint8 // by network index: bit k: the control of kind k took effect
 }
 
-// reportedFaults are what was reported of an entity: of which rows, and whether.
+// reportedFaults contains the rows of an entity for which each problem was reported.
 type reportedFaults struct {
 	notFinite, outOfRange, noRotation, unmarked snapshot.Mask
 	circle, weight                              bool
 }
 
-// NewCapture prepares to capture a world. It registers the schema's components
-// with the world, which must not be locked. The tag marks the entities that
-// this capture manages: any number but 0 that no other capture or apply on the
-// same world has. A nil report drops the problems.
+// NewCapture prepares to capture a world. It registers the schema's components with the world, which must not be locked. The
+// tag marks the entities that this capture manages: any number but 0 that no other capture or apply on the same world has. A
+// nil report drops the problems.
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
 		tracker: newTracker(w, schema, tag, true, report), store: store,
-		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema),
+		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema), apart: plain.On,
 	}
 	c.tracker.controls = bindControls(w)
 	c.tracker.logs = len(c.refs.tables) > 0
@@ -99,8 +92,8 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	return c
 }
 
-// Run captures tick t, which must be later than the tick of the capture before:
-// otherwise nothing is captured. Game code must not run meanwhile.
+// Run captures tick t, which must be later than the tick of the capture before: otherwise it does nothing. Game code must not
+// run meanwhile.
 func (c *Capture) Run(t tick.Tick) {
 	if t <= c.store.Tick() {
 		return
@@ -114,7 +107,7 @@ func (c *Capture) Run(t tick.Tick) {
 	}
 	c.tracker.noteLocked()
 	m := &c.marks
-	if c.looked = !m.only || m.world || m.checked; c.looked { // by marks alone nothing there may need a look
+	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks tell all changes
 		c.tracker.scan(c)
 		c.despawnLost()
 		m.world = false
@@ -125,7 +118,7 @@ func (c *Capture) Run(t tick.Tick) {
 	if len(c.rates.deferred) > 0 {
 		c.rates.captureDeferred()
 	}
-	if c.tracker.logs { // else nobody names anyone
+	if c.tracker.logs { // else no component has entity fields
 		c.seekCopies()
 		c.refs.resolve()
 	}
@@ -137,8 +130,8 @@ func (c *Capture) Run(t tick.Tick) {
 	c.tracker.flush()
 }
 
-// Along sets a function that each Run calls before it commits, for others who
-// keep entities in the same store. The world is unlocked then.
+// Along sets a function that each Run calls before it commits, for other writers of the same store. The world is unlocked
+// then.
 func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
@@ -161,7 +154,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 		c.captureRow(id, col, row)
 		return true
 	}
-	c.batch.table = nil // it may come to have other rows
+	c.batch.table = nil // its entities may get other rows
 	if c.marks.markDecides(id, col) {
 		return c.marks.has(id, col.row)
 	}
@@ -178,7 +171,7 @@ func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool
 	return true
 }
 
-// appears captures an entity whole.
+// appears captures all components of an entity.
 func (c *Capture) appears(t *table, row, slot int) {
 	c.batch.table = nil
 	e := c.tracker.entityAt(t, row)
@@ -199,9 +192,8 @@ func (c *Capture) appears(t *table, row, slot int) {
 	t.keepRow(row, slot)
 }
 
-// passOver keeps the shadow of an entity that has no id: a foreign one, which
-// is then left in peace, or one that found the store full, which is tried
-// again. A scattered table needs no shadow of either.
+// passOver keeps the shadow of an entity that has no id. A foreign one is not looked at again. One that found the store full
+// is tried again. A scattered table needs no shadow of either.
 func (c *Capture) passOver(t *table, row, slot int) {
 	if slot < 0 {
 		return
@@ -224,7 +216,7 @@ func (c *Capture) despawnLost() {
 	}
 }
 
-// Entity is the entity that has a network id, as of the last Run.
+// Entity returns the entity that has a network id, as of the last Run.
 func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	at := c.tracker.entry(id)
 	if at == nil || !c.tracker.life.isCurrent(c.tracker.world) {
@@ -236,10 +228,8 @@ func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
 	return c.tracker.entry(id).entity, true
 }
 
-// ID is the network id of a replicated entity, as of the last Run. An entity
-// that no Run has seen has none yet. One to which a Replicated was copied whose
-// original is gone, and which came to lie exactly in its place, is recognised
-// by [Capture.Entity] first.
+// ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has none yet. If a
+// Replicated was copied, the original is gone and the copy lies in its row, [Capture.Entity] finds the copy first.
 func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	id, ok := c.tracker.idOf(e)
 	if !ok || !c.tracker.life.isCurrent(c.tracker.world) || !c.tracker.hasID(e, id) {
@@ -248,14 +238,12 @@ func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
 	return id, true
 }
 
-// Release gives back what the capture has registered with the world. The
-// capture is of no use afterwards; entities keep their Replicated.
+// Release unregisters the capture from the world. It must not be used afterwards; entities keep their Replicated.
 func (c *Capture) Release() { c.tracker.release() }
 
-// identify says which id an entity has that the scan came upon, given what its
-// Replicated says. The answer hangs on the handle: Arche never gives the same
-// one to two entities of a world's life, so a row whose Replicated names an id
-// is that entity moved, or a copy, and which of the two is known at once.
+// identify returns the id of an entity that the scan found, given its Replicated. Arche never gives the same handle to two
+// entities of a world's life. So a row whose Replicated names an id is either that entity, moved, or a copy: the handle
+// decides.
 func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	own, has := c.tracker.idOf(e)
 	if r.ID.IsZero() && has {
@@ -277,7 +265,7 @@ func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry,
 			return at, r.ID
 		}
 		if !has && !c.tracker.isReplicated(at.entity) {
-			return c.tracker.assign(r.ID, e), r.ID // the id goes on with the copy
+			return c.tracker.assign(r.ID, e), r.ID // the copy keeps the id
 		}
 		kind = CopiedReplicated
 	}
@@ -308,17 +296,17 @@ func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	return c.tracker.assign(id, e), id
 }
 
-// putBack keeps the id of an entity whose Replicated was overwritten.
+// putBack restores the id of an entity whose Replicated was overwritten.
 func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*entityEntry, wire.NetworkID) {
 	c.tracker.note(Problem{Kind: kind, Entity: own, Local: e})
 	return c.tracker.entry(own), own
 }
 
-// soughtEach is how many ids are looked at in a capture.
+// soughtEach is the number of ids that seekCopies looks at in a capture.
 const soughtEach = 64
 
-// seekCopies looks at some ids, the next ones each time, whether their entity went and a copy came to lie in its place: then
-// whoever names the copy names nobody until that is known, and who named the entity goes on to.
+// seekCopies looks at the next ids in turn, for entities that went while a copy came to lie in their row. Until it is found,
+// fields that name the copy are nil and fields that named the entity still name it.
 func (c *Capture) seekCopies() {
 	w := c.tracker
 	for range min(soughtEach, len(w.byIndex)) {
@@ -329,21 +317,21 @@ func (c *Capture) seekCopies() {
 	}
 }
 
-// ByMarks makes Run capture what was marked and look at nothing else, so that it costs what was written and not what there
-// is. Game code then says [Mark] for every write, of control components too where they are of the schema, and
-// [Capture.MarkWorld] when entities came, went, gained or lost components, or other control components were written.
+// ByMarks makes Run capture marked rows only, so that it costs as much as was written, not as much as there is. Game code then
+// calls [Mark] for every write, also of control components in the schema. It calls [Capture.MarkWorld] when entities came,
+// went, gained or lost components, or other control components were written.
 func (c *Capture) ByMarks(on bool) { c.marks.only = on }
 
-// MarkWorld has the next Run look at the whole world after [Capture.ByMarks]. What was written without a mark goes along.
+// MarkWorld makes the next Run look at the whole world after [Capture.ByMarks]. It captures writes without a mark, too.
 func (c *Capture) MarkWorld() { c.marks.world = true }
 
-// CheckMarks makes every Run look at the whole world and report, as UnmarkedWrite, what was written without a mark, once for
-// each component of each entity. It still does not travel, until MarkWorld or a mark takes it along. It is for tests: it costs
-// what marks save. It must be called before the first Run.
+// CheckMarks makes every Run look at the whole world and report writes without a mark as UnmarkedWrite, once for each
+// component of each entity. They are still not sent until MarkWorld or a mark. It is for tests: it costs what marks save. It
+// must be called before the first Run.
 func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, 0 }
 
-// Write gives a component of an entity the value that a client wrote. The next Run captures it like what game code writes.
-// It is false when the entity is not there, or lacks the component.
+// Write gives a component of an entity the value that a client wrote. The next Run captures it like a write of game code. It
+// returns false if the entity is not there or lacks the component.
 func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
 	e, ok := c.Entity(id)
 	if !ok {

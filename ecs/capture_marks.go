@@ -13,25 +13,24 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// marks are what game code said that it wrote, since the capture before. Each row of each entity is in them once, however
-// often it was said, so they never hold more than there are entities.
+// marks stores the rows that game code marked since the last capture, each once, so there are never more marks than rows.
 type marks struct {
 	*Capture
-	rows    snapshot.Mask   // that are captured by marks alone
-	only    bool            // so is everything; see Capture.ByMarks
+	rows    snapshot.Mask   // that only marks capture
+	only    bool            // all rows are such; see Capture.ByMarks
 	checked bool            // see Capture.CheckMarks
 	world   bool            // MarkWorld was called
-	byIndex []snapshot.Mask // by network index: which rows
+	byIndex []snapshot.Mask // by network index: the marked rows
 	set     []uint64        // bits: the indexes that have any
-	words   []uint32        // of set, those that are not zero
-	tables  []*table        // of which rows are gathered
-	singles []singleRow     // what is not captured with its table
+	words   []uint32        // numbers of the words of set that are not zero
+	tables  []*table        // with gathered rows
+	singles []singleRow     // rows that are not captured with their table
 }
 
 func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
 	m := marks{world: true}
 	for row := range schema.Rows() {
-		// Control components are obeyed at once, whatever the options say.
+		// Control components take effect at once, whatever the options.
 		if schema.Options(row).Marked && controls.kind(ids[row]) == noControl {
 			m.rows = m.rows.With(row)
 		}
@@ -39,7 +38,7 @@ func newMarks(schema *snapshot.Schema, controls *controls, ids []ecs.ID) marks {
 	return m
 }
 
-// forgetMarks drops all marks. The world is to be looked at.
+// forgetMarks drops all marks. The next capture looks at the whole world.
 func (m *marks) forgetMarks() {
 	for _, w := range m.words {
 		m.set[w] = 0
@@ -53,10 +52,10 @@ func (m *marks) has(id wire.NetworkID, row int) bool {
 	return int(id.Index) < len(m.byIndex) && m.byIndex[id.Index].Has(row)
 }
 
-// Mark says that game code wrote component T of an entity, which the next Run captures as it is then. It is needed for
-// components with [snapshot.RowOptions].Marked and, after [Capture.ByMarks], for all; for others it changes nothing. An
-// entity that no Run has seen needs none: it is captured whole. Mark may be called while the world is locked. For
-// a T that is not of the schema it does nothing. To mark many entities, a [Marker] is quicker.
+// Mark notes that game code wrote component T of an entity. The next Run captures its value at that time. Components with
+// [snapshot.RowOptions].Marked need marks and, after [Capture.ByMarks], all do; for others a mark changes nothing. An entity
+// that no Run has seen needs none: Run captures it whole. Mark may be called while the world is locked. It ignores a T that is
+// not in the schema. To mark many entities, a [Marker] is quicker.
 func Mark[T any](c *Capture, e ecs.Entity) {
 	if row := c.tracker.schema.RowOf(reflect.TypeFor[T]()); row >= 0 {
 		c.marks.mark(e, snapshot.Mask(0).With(row))
@@ -66,7 +65,7 @@ func Mark[T any](c *Capture, e ecs.Entity) {
 // Marker marks components that are written together, see [Mark].
 type Marker struct{ rows snapshot.Mask }
 
-// NewMarker returns one for components of a schema. It panics for one that is not of it.
+// NewMarker returns a Marker for components of a schema. It panics for a component that is not in it.
 func NewMarker(schema *snapshot.Schema, components ...generic.Comp) (m Marker) {
 	for _, t := range components {
 		row := schema.RowOf(t)
@@ -78,7 +77,7 @@ func NewMarker(schema *snapshot.Schema, components ...generic.Comp) (m Marker) {
 	return m
 }
 
-// Mark is [Mark] for the Marker's components, of a capture with its schema. What of them the entity does not have is ignored.
+// Mark is [Mark] for the Marker's components, of a capture with its schema. It ignores those that the entity does not have.
 func (m Marker) Mark(c *Capture, e ecs.Entity) { c.marks.mark(e, m.rows) }
 
 // mark notes that rows of an entity were written.
@@ -99,8 +98,8 @@ func (m *marks) mark(e ecs.Entity, rows snapshot.Mask) {
 	m.byIndex[id.Index] |= rows
 }
 
-// markDecides reports whether a scan leaves a component that differs to its mark, and reports one that has none. Without the
-// check nobody would have looked: MarkWorld still finds it.
+// markDecides reports whether marks, and not the scan, decide about a component that differs. It reports one without a mark. A
+// check keeps the shadow of such a component, so that MarkWorld finds it.
 func (m *marks) markDecides(id wire.NetworkID, col *column) bool {
 	if !m.checked || col.row < 0 || !(m.only && !m.world) && !m.rows.Has(col.row) {
 		return false
@@ -114,22 +113,22 @@ func (m *marks) markDecides(id wire.NetworkID, col *column) bool {
 	return true
 }
 
-// noteUnmarked tells of an entity that came, went or has other components, which MarkWorld did not say.
+// noteUnmarked reports an entity that came, went or has other components without a MarkWorld.
 func (m *marks) noteUnmarked(id wire.NetworkID, e ecs.Entity, now snapshot.Mask) {
 	if m.only && m.checked && !m.world && now != m.store.Mask(id) {
 		m.tracker.note(Problem{Kind: UnmarkedWrite, Entity: id, Local: e})
 	}
 }
 
-// markedRows is the marked entities of a table that is one archetype, in ascending order of their indexes.
+// markedRows contains the marked entities of a table that is one archetype, in ascending order of their indexes.
 type markedRows struct {
 	slots    []int32
 	ids      []wire.NetworkID
-	rows     []snapshot.Mask // of each, which were marked and are quick
-	any, all snapshot.Mask   // of one of them, of all
-	quick    snapshot.Mask   // rows of the table that are captured with others
+	rows     []snapshot.Mask // of each: marked and always due
+	any, all snapshot.Mask   // in one of rows, in all of them
+	quick    snapshot.Mask   // rows of the table that are always due
 	begun    bool            // something of the table was marked
-	stale    []uint64        // bits: slots whose shadow is not what the store has, since no scan looked at them
+	stale    []uint64        // bits: slots whose shadow is not as the store is, since no scan looked at them
 }
 
 // singleRow is marked rows of an entity that are captured by themselves.
@@ -138,9 +137,9 @@ type singleRow struct {
 	rows snapshot.Mask
 }
 
-// captureMarked captures the rows that were marked: what is quick column by column, as a scan does, and the rest row by row.
+// captureMarked captures the marked rows: rows that are always due column by column, as a scan does, and the rest one by one.
 func (m *marks) captureMarked() {
-	slices.Sort(m.words) // game code has an order of its own, and the store's memory another
+	slices.Sort(m.words) // ascending indexes are in the order of the store's memory
 	for _, w := range m.words {
 		for set := m.set[w]; set != 0; set &= set - 1 {
 			index := w*64 + uint32(bits.TrailingZeros64(set))
@@ -150,7 +149,7 @@ func (m *marks) captureMarked() {
 		m.set[w] = 0
 	}
 	m.words = m.words[:0]
-	m.captureSingles() // first: a control component may be among them, which the others obey
+	m.captureSingles() // first: a control component may be among them, which counts for the others
 	for _, t := range m.tables {
 		m.captureTable(t)
 	}
@@ -179,7 +178,7 @@ func (m *marks) gather(index uint32, rows snapshot.Mask) {
 	}
 }
 
-// quickOf is the rows of a table's columns that are quick.
+// quickOf returns the rows of a table's columns that are always due.
 func (m *marks) quickOf(t *table) (quick snapshot.Mask) {
 	for _, columns := range [2][]column{t.columns, t.unscanned} {
 		for i := range columns {
@@ -191,7 +190,7 @@ func (m *marks) quickOf(t *table) (quick snapshot.Mask) {
 	return quick
 }
 
-// captureTable captures what was gathered of a table. Where no scan has kept the shadow, that stays as it was until one comes.
+// captureTable captures the gathered rows of a table. If this run does not scan, the shadow stays as it was and is stale.
 func (m *marks) captureTable(t *table) {
 	w, g := m.tracker, &t.marked
 	g.begun = false
@@ -218,7 +217,7 @@ func (m *marks) captureTable(t *table) {
 	g.slots, g.ids, g.rows = g.slots[:0], g.ids[:0], g.rows[:0]
 }
 
-// markStale notes that the shadow of the slots is not kept, of a table of so many.
+// markStale notes that the shadow of the slots is stale, in a table of so many slots.
 func (g *markedRows) markStale(slots int) {
 	g.stale = grown(g.stale, (slots-1)/64)
 	for _, slot := range g.slots {
@@ -226,14 +225,14 @@ func (g *markedRows) markStale(slots int) {
 	}
 }
 
-// clearStale forgets which slots are stale.
+// clearStale forgets the stale slots.
 func (g *markedRows) clearStale() {
 	clear(g.stale)
 	g.stale = g.stale[:0]
 }
 
-// dropMoved leaves those out that are not where the last scan found them, as game code did not say that the world is another; and all, where a
-// rate that was the world's first was among what was marked, and nothing is quick any more.
+// dropMoved makes single rows of the entities that are not where the last scan found them, since game code may call MarkWorld
+// late. It does so for all entities if a mark set the first rate of the world, since then no row is always due.
 func (m *marks) dropMoved(t *table) {
 	w, g := m.tracker, &t.marked
 	n, count := 0, int32(min(w.query.Count(), t.length))
@@ -251,7 +250,7 @@ func (m *marks) dropMoved(t *table) {
 	g.slots, g.ids, g.rows = g.slots[:n], g.ids[:n], g.rows[:n]
 }
 
-// captureMarkedColumn captures a column of those that were gathered.
+// captureMarkedColumn captures a column of the gathered rows.
 func (m *marks) captureMarkedColumn(t *table, col *column) {
 	marked, g := &t.marked, &m.batch
 	slots, ids := marked.slots, marked.ids
@@ -272,7 +271,7 @@ func (m *marks) captureMarkedColumn(t *table, col *column) {
 	}
 }
 
-// commonRows is the rows that the store has of all of some entities, which are in slots of a table.
+// commonRows returns the schema rows that the store has of all entities in slots of a table.
 func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) snapshot.Mask {
 	f := &t.ownedRows
 	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
@@ -286,7 +285,7 @@ func (g *rowBatch) commonRows(t *table, slots []int32, ids []wire.NetworkID) sna
 	return have
 }
 
-// captureSingles captures what is captured by itself.
+// captureSingles captures the single rows.
 func (m *marks) captureSingles() {
 	for _, s := range m.singles {
 		m.captureSingle(s.id, s.rows)
@@ -294,7 +293,7 @@ func (m *marks) captureSingles() {
 	m.singles = m.singles[:0]
 }
 
-// captureSingle captures marked rows of an entity wherever it is.
+// captureSingle captures marked rows of an entity, wherever it is.
 func (m *marks) captureSingle(id wire.NetworkID, rows snapshot.Mask) {
 	at := m.tracker.entry(id)
 	if at == nil || at.table == nowhere || !m.tracker.world.Alive(at.entity) && !m.tracker.rebind(at, id) {
@@ -305,6 +304,7 @@ func (m *marks) captureSingle(id wire.NetworkID, rows snapshot.Mask) {
 	}
 }
 
+// captureMark captures one marked row of an entity.
 func (m *marks) captureMark(id wire.NetworkID, at *entityEntry, row int) {
 	col := m.tracker.tables[at.table].column(row)
 	if col == nil || !col.bindTo(m.tracker.world, at.entity) {

@@ -7,32 +7,30 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// captureRefs is what a capture knows of fields that name entities. Who they
-// name may get its network id later in the same scan, or lose it while not a
-// byte of the field changes. So rows with such fields wait for the end of the
-// scan, and those that name an entity whose id became another come along.
+// captureRefs resolves entity fields to network ids. The entity that a field names may get its id later in the same scan, or
+// lose it while not a byte of the field changes. So rows with such fields wait for the end of the scan, together with the rows
+// that name an entity whose id changed.
 type captureRefs struct {
 	*Capture
 	tables []refTable
-	naming snapshot.Mask // rows that name entities, be it by network ids, which are the same in memory as on the wire
+	naming snapshot.Mask // rows with entity fields, also with those that are network ids in memory
 	byRow  []int         // by schema row: its place in tables, or -1
 	queue  []pendingRow
-	lanes  []uint32 // of the rows that wait
+	lanes  []uint32 // of the rows in queue
 	cycles cycleFinder
 }
 
-// refTable is the entity fields of one component that are handles in memory,
-// and the target of a relation. The field's number in links is
-// index*len(lanes) + its place in lanes.
+// refTable contains the entity fields of one component that are handles in memory, and the target of a relation. A field's
+// number in the handleIndex is index*len(lanes) + its place in lanes.
 type refTable struct {
 	row    int
-	lanes  []int // the first of each
-	target bool  // the last of lanes is the target
+	lanes  []int // the first lane of each field
+	target bool  // the last field is the target
 	handleIndex
 }
 
-// pendingRow is a row whose references are to be resolved. at is where its lanes
-// are kept, -1 where they are those of the store.
+// pendingRow is a row whose references are to be resolved. at is the place of its lanes in captureRefs.lanes, -1: the store
+// has them.
 type pendingRow struct {
 	id    wire.NetworkID
 	table int
@@ -60,7 +58,7 @@ func newCaptureRefs(schema *snapshot.Schema) captureRefs {
 	return r
 }
 
-// wait puts a captured row off until all entities of the scan have their ids.
+// wait queues a captured row until all entities of the scan have their ids.
 func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target ecs.Entity) {
 	t := &r.tables[table]
 	from := int(id.Index) * len(t.lanes)
@@ -75,12 +73,12 @@ func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target 
 	r.lanes = append(r.lanes, lanes...)
 }
 
-// targetOf is the target of an entity in a table of relations.
+// targetOf returns the target of an entity in a table of relations.
 func (t *refTable) targetOf(index uint32) handle {
 	return t.get(int(index+1)*len(t.lanes) - 1)
 }
 
-// dropRow forgets what a row named that is gone.
+// dropRow forgets the references of a row that is gone.
 func (r *captureRefs) dropRow(index uint32, row int) {
 	if r.byRow[row] < 0 {
 		return
@@ -96,14 +94,14 @@ func (r *captureRefs) dropRow(index uint32, row int) {
 	}
 }
 
-// drop forgets what all rows of an entity named.
+// drop forgets the references of all rows of an entity.
 func (r *captureRefs) drop(index uint32) {
 	for i := range r.tables {
 		r.dropRow(index, r.tables[i].row)
 	}
 }
 
-// forgetRefs forgets everything, keeping the memory.
+// forgetRefs forgets everything. The memory stays.
 func (r *captureRefs) forgetRefs() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
 	r.cycles.clear()
@@ -112,8 +110,7 @@ func (r *captureRefs) forgetRefs() {
 	}
 }
 
-// resolve brings the rows that wait into the store, when every entity of this
-// capture has its id.
+// resolve stores the rows that wait, when every entity of this capture has its id.
 func (r *captureRefs) resolve() {
 	r.requeue()
 	if len(r.queue)+len(r.cycles.retargeted) == 0 {
@@ -134,7 +131,7 @@ func (r *captureRefs) resolve() {
 	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
 }
 
-// requeue lists the rows that name an entity whose id became another.
+// requeue queues the rows that name an entity whose id changed.
 func (r *captureRefs) requeue() {
 	for _, number := range r.tracker.touched {
 		for table := range r.tables {
@@ -147,7 +144,7 @@ func (r *captureRefs) requeue() {
 	r.tracker.touched = r.tracker.touched[:0]
 }
 
-// requeueTarget lists the row that is an entity's relation.
+// requeueTarget queues the row of an entity's relation.
 func (r *captureRefs) requeueTarget(index uint32) {
 	for table := range r.tables {
 		if t := &r.tables[table]; t.target && t.targetOf(index) != (handle{}) {
@@ -156,12 +153,13 @@ func (r *captureRefs) requeueTarget(index uint32) {
 	}
 }
 
+// requeueRow queues a row with the lanes of the store.
 func (r *captureRefs) requeueRow(index uint32, table int) {
 	id := wire.NetworkID{Index: index, Generation: r.tracker.byIndex[index].generation}
 	r.queue = append(r.queue, pendingRow{id, table, -1})
 }
 
-// setRow resolves the references of a row and sets it.
+// setRow resolves the references of a row and stores it.
 func (r *captureRefs) setRow(q pendingRow) {
 	t, at := &r.tables[q.table], r.tracker.entry(q.id)
 	if at == nil {
@@ -189,7 +187,7 @@ func (r *captureRefs) setRow(q pendingRow) {
 	r.store.Set(q.id, t.row, lanes)
 }
 
-// noteCircle reports once that an entity's relation leads back to it.
+// noteCircle reports once that an entity's relation leads in a cycle.
 func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
 	if r.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
 		return
@@ -200,11 +198,11 @@ func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
 	})
 }
 
-// leadsBack reports whether an entity's relation leads back to it in the world, too. Where one of those on the way is
-// captured later than others, by its rate, what was captured may be a circle that never was one.
+// leadsBack reports whether an entity's relation also leads back to it in the world. If a rate delays the capture of an entity
+// on the way, the captured relations may form a cycle that never was one.
 func (r *captureRefs) leadsBack(e ecs.Entity) bool {
 	if !r.tracker.isReplicated(e) {
-		return true // a copy with the same id lies in its place
+		return true // a copy with the same id lies in its row
 	}
 	to := e
 	for range r.store.Len() {
@@ -215,7 +213,7 @@ func (r *captureRefs) leadsBack(e ecs.Entity) bool {
 	return to == e
 }
 
-// leadsTo is where the relation of a living entity leads, zero when it has none.
+// leadsTo returns the target of the relation of a living entity, zero when it has none.
 func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
 	for m := r.tracker.relations; m != 0; m &= m - 1 {
 		if id := r.tracker.ids[lowestRow(m)]; r.tracker.world.Has(e, id) {
@@ -225,11 +223,10 @@ func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
 	return ecs.Entity{}
 }
 
-// handle is an entity of this world by its two numbers, as it stands in memory:
-// it may be dead, or never have been given out. Number 0 is nil.
+// handle is an entity of this world by its two numbers, as in memory. It may be dead, or never have existed. Number 0 is nil.
 type handle struct{ number, generation uint32 }
 
-// handleOf is the handle of an entity, nil for the zero entity.
+// handleOf returns the handle of an entity, nil for the zero entity.
 func handleOf(e ecs.Entity) handle {
 	if e.IsZero() {
 		return handle{}
@@ -237,12 +234,10 @@ func handleOf(e ecs.Entity) handle {
 	return handle{e.ID(), e.Generation()}
 }
 
-// handleIndex remembers which handle each of many fields holds, and finds all fields
-// that hold one of an entity number. A field is a small number that the caller
-// gives a meaning.
+// handleIndex stores the handle in each of many fields, and finds all fields with a handle of one entity number. The caller
+// gives the field numbers a meaning.
 //
-// Fields hang in lists by the low bits of the entity number, so that numbers
-// that game code made up cost no more than others.
+// Fields are in lists by the low bits of the entity number, so that invalid numbers cost no more than others.
 type handleIndex struct {
 	held   []handle
 	next   []int32 // by field: 1 + the next field of the list, 0 at its end
@@ -251,7 +246,7 @@ type handleIndex struct {
 	count  int     // fields that are not nil
 }
 
-// get is the handle of a field.
+// get returns the handle of a field.
 func (l *handleIndex) get(field int) handle {
 	if field >= len(l.held) {
 		return handle{}
@@ -307,7 +302,7 @@ func (l *handleIndex) unlink(field int) {
 	}
 }
 
-// grow doubles the lists and hangs every field into its new one.
+// grow doubles the lists and puts every field into its new one.
 func (l *handleIndex) grow() {
 	l.heads = make([]int32, max(64, 2*len(l.heads)))
 	l.count = 0
@@ -320,8 +315,8 @@ func (l *handleIndex) grow() {
 
 func (l *handleIndex) list(number uint32) int { return int(number) & (len(l.heads) - 1) }
 
-// first is a field whose handle has the number, -1 when there is none. The
-// rest follows by after, in no particular order; nothing may be set meanwhile.
+// first returns a field whose handle has the number, -1 when there is none. The rest follows by after, in no particular order;
+// nothing may be set meanwhile.
 func (l *handleIndex) first(number uint32) int {
 	if l.count == 0 || number == 0 {
 		return -1
@@ -329,7 +324,7 @@ func (l *handleIndex) first(number uint32) int {
 	return l.match(l.heads[l.list(number)], number)
 }
 
-// after is the next field with the same number as this one, or -1.
+// after returns the next field with the same number as this one, or -1.
 func (l *handleIndex) after(field int) int { return l.match(l.next[field], l.held[field].number) }
 
 func (l *handleIndex) match(at int32, number uint32) int {
@@ -339,29 +334,28 @@ func (l *handleIndex) match(at int32, number uint32) int {
 	return int(at) - 1
 }
 
-// clear makes every field nil, keeping the memory.
+// clear makes every field nil. The memory stays.
 func (l *handleIndex) clear() {
 	clear(l.held)
 	clear(l.heads)
 	l.count = 0
 }
 
-// cycleFinder knows which network indexes lie on a circle of relations: those from
-// which following targets leads back. Each index has at most one target, as
-// Arche allows one relation for each entity.
+// cycleFinder finds the network indexes on cycles of relations. Each index has at most one target, as Arche allows one
+// relation for each entity.
 type cycleFinder struct {
-	target     []uint32 // by index: 1 + the index it leads to, 0: nowhere
-	onCycle    []bool   // by index: it lies on a circle
-	seen       []uint64 // by index: the last walk that came along
+	target     []uint32 // by index: 1 + its target, 0: none
+	onCycle    []bool   // by index: it lies on a cycle
+	seen       []uint64 // by index: number of the last walk over it
 	walk       uint64
-	retargeted []retarget // since settle
-	other      []uint32   // indexes that settle found to lie on a circle, or no longer
+	retargeted []retarget // since the last settle
+	other      []uint32   // scratch: indexes that joined or left a cycle
 }
 
-// retarget is an index that leads to another one than before.
+// retarget is an index with another target than before.
 type retarget struct{ index, target uint32 }
 
-// setTarget notes that index leads to target, or nowhere. It counts from the next settle on.
+// setTarget notes that index leads to target, or to none. It takes effect in the next settle.
 func (c *cycleFinder) setTarget(index, target uint32, any bool) {
 	t := retarget{index: index}
 	if any {
@@ -370,12 +364,11 @@ func (c *cycleFinder) setTarget(index, target uint32, any bool) {
 	c.retargeted = append(c.retargeted, t)
 }
 
-// on reports whether an index lies on a circle.
+// on reports whether an index lies on a cycle.
 func (c *cycleFinder) on(index uint32) bool { return int(index) < len(c.onCycle) && c.onCycle[index] }
 
-// settle finds the circles anew and returns the indexes for which the answer
-// may be another than before. Each index that a turned one leads to is looked
-// at once. The slice is good until the next call.
+// settle finds the cycles anew and returns the indexes that may have joined or left one. It looks once at each index that can
+// be reached from a retargeted one. The slice is valid until the next call.
 func (c *cycleFinder) settle() []uint32 {
 	c.other = c.other[:0]
 	for _, t := range c.retargeted {
@@ -396,8 +389,8 @@ func (c *cycleFinder) settle() []uint32 {
 	return c.other
 }
 
-// follow walks from an index until its end, or to where this or an earlier walk
-// after done has been, and marks the circle if it is its own way that it meets.
+// follow walks from an index to the end, or to an index of this or an earlier walk after done. If it meets its own way, it
+// marks the cycle.
 func (c *cycleFinder) follow(i uint32, done uint64) {
 	c.walk++
 	for c.seen[i] <= done {
@@ -416,7 +409,7 @@ func (c *cycleFinder) follow(i uint32, done uint64) {
 	}
 }
 
-// grow makes room for both ends of a turn.
+// grow makes room for both ends of a retarget.
 func (c *cycleFinder) grow(t retarget) {
 	last := int(max(t.index+1, t.target)) - 1
 	c.target = grown(c.target, last)
@@ -424,7 +417,7 @@ func (c *cycleFinder) grow(t retarget) {
 	c.seen = grown(c.seen, last)
 }
 
-// clear forgets everything, keeping the memory.
+// clear forgets everything. The memory stays.
 func (c *cycleFinder) clear() {
 	clear(c.target)
 	clear(c.onCycle)

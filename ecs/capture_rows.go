@@ -20,14 +20,13 @@ func (c *Capture) alwaysDue() snapshot.Mask {
 	return ^(c.refs.naming | c.rates.slow)
 }
 
-// isQuick reports whether a column is of rows that are always due. An entity's rate, which control reads, may be the first of the
-// world and have come in this very run.
+// isQuick reports whether a column's rows are always due. A control of this very run may have set the first rate of the world.
 func (c *Capture) isQuick(col *column) bool {
 	return col.control == noControl && len(c.rates.every) == 0 && c.quick.Has(col.row)
 }
 
-// captureEntity captures all components of a row, and that it has no others.
-// What it has had before and is not due yet waits.
+// captureEntity captures all components of a row, and that it has no others. Components that it had before and that are not
+// due are deferred.
 func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	had := c.store.Mask(id)
 	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
@@ -57,7 +56,7 @@ func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
 	}
 }
 
-// captureFound captures a component of an entity that was found.
+// captureFound captures a component of an entity that the scan found.
 func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
 	switch {
 	case !had.Has(col.row):
@@ -70,8 +69,7 @@ func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snap
 	}
 }
 
-// captureRow quantises one component into the store, or puts it off until the
-// entities that it names are known.
+// captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids.
 func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
 	if before == nil {
@@ -108,24 +106,24 @@ func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.
 	})
 }
 
-// batchRows is how many rows of a column are captured together: enough that what one waits for overlaps with others, and so few
-// that what was fetched for one step is still at hand in the next.
+// batchRows is the number of rows of a column that are captured together: enough to overlap cache misses, and few enough that
+// each step finds its data in the cache.
 const batchRows = 128
 
-// rowBatch is rows that are captured together. Whose they are and what the store has of those is asked for the first column: for
-// the next ones it is known, if it is the same rows that differ.
+// rowBatch captures rows of a column together: the fast path of captureRow. It looks up the owners of the rows for the first
+// column, and keeps them for the next ones if the same rows differ.
 type rowBatch struct {
 	*Capture
-	table *table           // of which asked are the rows; nil when they are nobody's
-	asked []int32          // whose was asked for
-	rows  []int32          // those of entities that are ours
-	ids   []wire.NetworkID // of these
-	have  snapshot.Mask    // what all of them have
-	lanes []uint32         // as they are now, one row behind the other
-	bad   []int32          // positions of those with a fault
+	table *table           // the table of asked; nil: nothing is known
+	asked []int32          // the rows that findOwners looked up
+	rows  []int32          // of them, those with an entity of ours
+	ids   []wire.NetworkID // of rows
+	have  snapshot.Mask    // schema rows that the store has of all of them
+	lanes []uint32         // quantised, one row behind the other
+	bad   []int32          // positions in rows with a fault
 }
 
-// findOwners finds out whose rows of a table are.
+// findOwners looks up the entities in rows of a table.
 func (g *rowBatch) findOwners(t *table, rows []int32) {
 	if g.table == t && slices.Equal(g.asked, rows) {
 		return
@@ -144,14 +142,14 @@ func (g *rowBatch) findOwners(t *table, rows []int32) {
 	}
 }
 
-// ownedRows is the rows of a table of which it is known that an entity of ours is in each and that the store has all its rows: while no
-// entity of either changes its place or its rows, that stays so. To ask anew is lines of memory all over the places and the store.
+// ownedRows is a set of rows of a table. Each contains an entity of ours, and the store has all its rows. That holds until an
+// entity moves or gets other rows. Looking it up anew would touch memory all over the entity map and the store.
 type ownedRows struct {
-	moves, shapes uint64   // as of which
+	moves, shapes uint64   // when the set was filled
 	rows          []uint64 // bits
 }
 
-// asOf forgets what was known before something changed.
+// asOf empties the set if something changed since it was filled.
 func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
 	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
 		f.moves, f.shapes = moves, shapes
@@ -160,7 +158,7 @@ func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
 	}
 }
 
-// ids lists whose some rows are, if all are known.
+// ids returns the ids of rows, and whether the set contains them all.
 func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
 	ids = slices.Grow(ids, len(rows))[:len(rows)]
 	all := uint64(1)
@@ -171,7 +169,7 @@ func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.Ne
 	return ids, all != 0
 }
 
-// has reports whether all rows are known.
+// has reports whether the set contains all rows.
 func (f *ownedRows) has(rows []int32) bool {
 	all := uint64(1)
 	for _, row := range rows {
@@ -180,6 +178,7 @@ func (f *ownedRows) has(rows []int32) bool {
 	return all != 0
 }
 
+// add adds rows to the set.
 func (f *ownedRows) add(rows []int32) {
 	for _, row := range rows {
 		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
@@ -201,7 +200,7 @@ func (c *Capture) differ(t *table, col *column, rows []int32) bool {
 	return true
 }
 
-// captureBatch is captureQuick for rows of one column.
+// captureBatch is captureRow for rows of one column.
 func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
 	if !g.have.Has(col.row) {
 		for k, id := range ids {
@@ -210,7 +209,7 @@ func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID)
 		return
 	}
 	n := len(g.blank[col.row])
-	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // rows without a fault have all lanes written
+	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of rows without a fault
 	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
 	if len(g.bad) > 0 {
 		g.noteFaults(col, rows, ids)
@@ -218,23 +217,20 @@ func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID)
 	g.store.ReplaceRows(ids, col.row, g.lanes)
 }
 
-// noteFaults reports the rows of a group that have faults, and quantises them anew into what they were.
+// noteFaults reports the rows of a batch that have faults, and quantises them again over their old values.
 func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
 	g, n := &g.batch, len(g.blank[col.row])
 	slices.Sort(g.bad)
 	for _, k := range slices.Compact(g.bad) {
 		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
-		copy(lanes, g.store.Row(ids[k], col.row)) // what a field keeps that cannot be captured
+		copy(lanes, g.store.Row(ids[k], col.row)) // a field with a fault keeps its value
 		g.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
 	}
 }
 
-// captureRates says when a component that was written is captured: components.Rate
-// for entities, the schema's options for components. What has to wait stays
-// different from the shadow, so nothing is lost that is still there in time. Of
-// an entity that has moved there is no shadow to tell, so all its rows that are
-// not due are late, and are captured when they are. Control components never
-// wait, as they are obeyed at once.
+// captureRates decides when a written component is captured: by components.Rate of the entity and the schema's options for the
+// component. A component that waits stays different from the shadow, so the next scan finds it again. The rows of an entity
+// that moved have no shadow to compare: those not due are deferred and captured at their turn. Control components never wait.
 type captureRates struct {
 	*Capture
 	store       *snapshot.Store
@@ -243,7 +239,7 @@ type captureRates struct {
 	slow        snapshot.Mask // rows with options
 	every       []uint16      // by network index; 0: each tick
 	deferred    []deferredRow
-	waits       []snapshot.Mask // by network index: rows in late
+	waits       []snapshot.Mask // by network index: rows in deferred
 }
 
 // deferredRow is a row to capture at its next turn, whether or not it was written.
@@ -264,7 +260,7 @@ func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRate
 	return p
 }
 
-// begin forgets what was known of the entity that had an index before.
+// begin forgets the entity that had an index before.
 func (p *captureRates) begin(index uint32) {
 	p.set(index, 0)
 	if int(index) < len(p.waits) {
@@ -272,14 +268,14 @@ func (p *captureRates) begin(index uint32) {
 	}
 }
 
-// forgetRates forgets all entities, keeping the memory.
+// forgetRates forgets all entities. The memory stays.
 func (p *captureRates) forgetRates() {
 	p.deferred = p.deferred[:0]
 	clear(p.waits)
 	clear(p.every)
 }
 
-// set is an entity's components.Rate.
+// set sets an entity's components.Rate.
 func (p *captureRates) set(index uint32, every uint16) {
 	if every == 0 && int(index) >= len(p.every) {
 		return
@@ -288,8 +284,7 @@ func (p *captureRates) set(index uint32, every uint16) {
 	p.every[index] = every
 }
 
-// due reports whether a component that the store has is captured now. Where
-// captures leave ticks out, what was due in between is due now.
+// due reports whether a component that the store has is captured now. If captures skipped ticks, the skipped turns count.
 func (p *captureRates) due(id wire.NetworkID, col *column) bool {
 	every := tick.Tick(1)
 	if int(id.Index) < len(p.every) {
@@ -309,7 +304,7 @@ func (p *captureRates) never(col *column) bool {
 	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
 }
 
-// deferRow makes a row late.
+// deferRow adds a row to the deferred ones.
 func (p *captureRates) deferRow(id wire.NetworkID, row int) {
 	p.waits = grown(p.waits, int(id.Index))
 	if !p.waits[id.Index].Has(row) {
@@ -318,7 +313,7 @@ func (p *captureRates) deferRow(id wire.NetworkID, row int) {
 	}
 }
 
-// captureDeferred captures the late rows that have their turn now.
+// captureDeferred captures the deferred rows that have their turn now.
 func (p *captureRates) captureDeferred() {
 	still := p.deferred[:0]
 	for _, l := range p.deferred {
@@ -344,7 +339,7 @@ func (p *captureRates) captureDeferred() {
 	p.deferred = still
 }
 
-// controlKind says which of the components that control replication one is.
+// controlKind is a component that controls replication.
 type controlKind uint8
 
 const (
@@ -356,7 +351,7 @@ const (
 	controlKinds
 )
 
-// controls are the ids of the control components in a world, by kind.
+// controls contains the ids of the control components in a world, by kind.
 type controls [controlKinds]ecs.ID
 
 // bindControls registers the control components with the world.
@@ -369,7 +364,7 @@ func bindControls(w *ecs.World) *controls {
 	}
 }
 
-// kind says whether a component is a control. Without controls, none is.
+// kind returns the control that a component is. Without controls, none is.
 func (b *controls) kind(id ecs.ID) controlKind {
 	if b != nil {
 		for k := ownerControl; k < controlKinds; k++ {
@@ -381,9 +376,8 @@ func (b *controls) kind(id ecs.ID) controlKind {
 	return noControl
 }
 
-// columns adds a column for each control of a mask that the schema does not
-// have, so that a write to it is noticed like any other. Controls come first: a
-// new rate counts for what was written with it.
+// columns adds a column for each control of a mask that the schema does not have, so that a scan notices writes to it.
+// Controls come first: a new rate counts for components written with it.
 func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 	if b == nil {
 		return
@@ -410,7 +404,7 @@ func controlSize(w *ecs.World, id ecs.ID) int {
 	return int(info.Type.Size())
 }
 
-// control tells the store what a control component says.
+// control passes the value of a control component to the store.
 func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	c.controlled = grown(c.controlled, int(id.Index))
 	c.controlled[id.Index] |= 1 << col.control
@@ -432,7 +426,7 @@ func (c *Capture) control(id wire.NetworkID, col *column, row int) {
 	}
 }
 
-// uncontrol undoes what the control components said that an entity no longer has.
+// uncontrol resets the controls that an entity no longer has.
 func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 	if int(id.Index) >= len(c.controlled) || c.controlled[id.Index]&^now == 0 {
 		return
@@ -456,7 +450,7 @@ func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
 	}
 }
 
-// noteWeight reports once for each entity that its priority is none.
+// noteWeight reports an invalid priority once for each entity.
 func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
 	if c.reported[id.Index].weight {
 		return

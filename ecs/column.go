@@ -14,8 +14,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// spoilStale makes the shadow of rows before an end differ where it was not kept: what is there now may be what it says by chance, while
-// the store knows of something in between.
+// spoilStale makes the stale slots of rows before an end differ from the world. The present value may equal the shadow by
+// chance, while marks captured another one in between.
 func (t *table) spoilStale(end int) {
 	for w, set := range t.marked.stale {
 		for ; set != 0; set &= set - 1 {
@@ -38,7 +38,7 @@ func (t *table) bindRow(n int) {
 	}
 }
 
-// releaseRows forgets the seats from the n-th on.
+// releaseRows forgets the row pointers from the n-th on.
 func (t *table) releaseRows(n int) {
 	t.replicas.releaseRows(n)
 	for i := range t.columns {
@@ -48,36 +48,35 @@ func (t *table) releaseRows(n int) {
 
 // table is the shadow of all entities that have exactly the same components.
 //
-// Without a relation they lie in one archetype, row after row, and a slot of
-// the shadow is the row of the same number. With a relation there is one
-// archetype per target, often of one row: rows then have no stable number, and
-// slots are given out by id.
+// Without a relation they lie in one archetype, row after row, and a slot of the shadow is the row of the same number. With a
+// relation there is one archetype for each target, often of one row: the table is scattered. Rows then have no stable number,
+// and slots are assigned by id.
 type table struct {
 	number    int32
 	exact     ecs.MaskFilter
 	filter    ecs.CachedFilter // of exact
 	rows      snapshot.Mask    // replicated components of its entities
-	bare      snapshot.Mask    // those of them without lanes: only their presence replicates
+	bare      snapshot.Mask    // of them, those without lanes: only their presence replicates
 	replicas  column           // the Replicated column
 	columns   []column         // the components with lanes; before them, in a capture, controls
-	unscanned []column         // captures: components with lanes that are captured by marks alone, which have no shadow
+	unscanned []column         // captures: components with lanes that only marks capture; they have no shadow
 	controls  uint8            // bit k: its entities have the control component of kind k
 	scattered bool             // one archetype per relation target
 	length    int              // slots in use
-	busy      uint64           // the last scan that found it to hold somebody, or that it came with
-	idle      int32            // where among those that are not looked at, -1 when it is
+	busy      uint64           // the last scan that found entities in it, or that made it
+	idle      int32            // its place in activeTables.idle, -1: it is active
 	seen      int              // rows counted by the scan
 	stamps    []uint64         // scattered: the scan that last saw the slot
 	stamped   int              // scattered: slots that this scan saw
 	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
-	slots     []int32          // scattered: as many, negative where there was none
-	goal      int              // the column of the relation, negative where that does not replicate
-	ownedRows ownedRows        // captures: rows of which nothing has to be asked
-	marked    markedRows       // captures: those that were marked, while they are gathered
+	slots     []int32          // scattered: the slot of each handle, negative: none yet
+	goal      int              // number of the column of the relation, negative: it does not replicate
+	ownedRows ownedRows        // captures: rows with known owners
+	marked    markedRows       // captures: its marked rows, while they are gathered
 }
 
-// newTable makes the shadow for a mask and registers its filter with the
-// world, so that finding the archetype costs nothing however many there are.
+// newTable makes the shadow for a mask and registers its filter with the world, so that finding the archetype costs nothing,
+// however many there are.
 func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 	t := &table{
 		number:    number,
@@ -120,6 +119,7 @@ func (t *table) bindColumns(q *ecs.Query, slots int) {
 	}
 }
 
+// unbindColumns undoes bindColumns.
 func (t *table) unbindColumns() {
 	t.replicas.unbind()
 	for i := range t.columns {
@@ -127,6 +127,7 @@ func (t *table) unbindColumns() {
 	}
 }
 
+// reserve makes room for slots.
 func (t *table) reserve(slots int) {
 	t.replicas.reserve(slots)
 	for i := range t.columns {
@@ -142,7 +143,7 @@ func (t *table) keepRow(row, slot int) {
 	}
 }
 
-// newSlot gives out the next slot of a scattered table.
+// newSlot returns the next slot of a scattered table.
 func (t *table) newSlot(run uint64) int {
 	slot := t.length
 	t.length++
@@ -167,7 +168,7 @@ func (t *table) moveSlot(from, to int) {
 	t.stamps[to] = t.stamps[from]
 }
 
-// column is the column of a schema row, nil when the table has none.
+// column returns the column of a schema row, nil when the table has none.
 func (t *table) column(row int) *column {
 	for i := range t.columns {
 		if t.columns[i].row == row {
@@ -190,13 +191,12 @@ func (t *table) emptyShadow() {
 	t.releaseRows(0)
 }
 
-// column is one component of a table: where the world keeps it while a query
-// is open, and the shadow of what it held before.
+// column is one component of a table: its place in the world while a query is open, and its shadow.
 type column struct {
 	id   ecs.ID
 	row  int        // row of the schema, -1 for Replicated and for controls without one
 	plan *wire.Plan // nil where row is -1
-	size int        // bytes of a component, 0 for a relation that is nothing but that
+	size int        // bytes of a component, 0 for a relation without fields
 
 	compare wire.Rows // rows of as many bytes
 
@@ -204,27 +204,24 @@ type column struct {
 
 	control controlKind // for captures only
 
-	// relation says that the component is a relation. Its target is no part of its
-	// bytes: target is that of the present row while the query is open, targets
-	// are the shadow. Only scattered tables have such columns.
+	// relation reports whether the component is a relation. Its target is no part of its bytes: target is that of the present row
+	// while the query is open, targets is the shadow. Only scattered tables have such columns.
 	relation bool
 	target   ecs.Entity
 	targets  []ecs.Entity
 
-	// rowPointers and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
+	// rowPointers and, of a relation, goals are the rows of a scattered table and their targets.
 	rowPointers rowPointers
 	goals       []ecs.Entity
 
-	// base is the component of the first row. It is set by aim and cleared by
-	// release, both while the world is locked, so it never outlives a
-	// structural change.
+	// base is the component of the first row. bind sets it and unbind clears it, both while the world is locked: it never outlives
+	// a structural change.
 	base pointer
-	// shadow holds size bytes a slot. Its backing is made of uint64, so that a
-	// slot is aligned for any component.
+	// shadow has size bytes for each slot. Its backing is made of uint64, so that a slot is aligned for any component.
 	shadow []byte
 }
 
-// releaseRows forgets the seats from the n-th on: they keep memory of the world from being freed.
+// releaseRows forgets the row pointers from the n-th on: they keep memory of the world from being freed.
 func (c *column) releaseRows(n int) {
 	if n < len(c.rowPointers) {
 		clear(c.rowPointers[n:])
@@ -237,12 +234,11 @@ func (c *column) same(from, to int) bool {
 	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
 }
 
-// differing is the first row from <= row < to that is not the slot of the same
-// number, or to. Most rows of a block are the same: going over its words is
-// cheaper than a call for each row.
+// differing returns the first row from <= row < to that differs from the slot of the same number, or to. Most rows of a block
+// are equal: a loop over words is cheaper than a call for each row.
 func (c *column) differing(from, to int) int {
 	if from >= to {
-		return to // also because no pointer may be made to behind the last row
+		return to // no pointer may be made to behind the last row
 	}
 	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
 	i := 0
@@ -281,7 +277,7 @@ func (c *column) spoilRow(row int) {
 	c.shadow[row*c.size] = ^c.bytes(row, row+1)[0]
 }
 
-// keepAt brings the shadow of an entity, if there is one, to what was captured of the column, which is aimed at it.
+// keepAt copies the component of an entity, at which the column points, to the shadow, if there is one.
 func (c *column) keepAt(at *entityEntry) {
 	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.relation || slot < len(c.targets)) {
 		c.keepRow(0, slot)
@@ -296,8 +292,8 @@ func (c *column) moveSlot(from, to int) {
 	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
 }
 
-// put writes a row and its slot in the shadow. It reports whether the component has another value now. What else is in the
-// component must be in the slot already.
+// put writes a row and its slot in the shadow. It reports whether the component changed. The slot must already equal the row
+// in all that is not sent.
 func (c *column) put(row, slot int, lanes []uint32) bool {
 	c.write(row, lanes)
 	if c.sameRow(row, slot) {
@@ -307,7 +303,7 @@ func (c *column) put(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// collect appends the rows from <= row < to that are not the slots of the same numbers, 64 at most.
+// collect appends the rows from <= row < to that differ from the slots of the same numbers, 64 at most.
 func (c *column) collect(from, to int, rows []int32) []int32 {
 	if c.size >= 8 && c.size <= 16 {
 		return appendBits(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
@@ -318,7 +314,8 @@ func (c *column) collect(from, to int, rows []int32) []int32 {
 	return rows
 }
 
-// appendBits appends the numbers of bits, that of the lowest being from. Where all are set to the last of them, there is no need to look for each.
+// appendBits appends the numbers of set bits, counted from from. If the lowest bits are all set and no other, it need not
+// search.
 func appendBits(set uint64, from int32, rows []int32) []int32 {
 	n, count := len(rows), bits.OnesCount64(set)
 	rows = slices.Grow(rows, count)[:n+count]
@@ -364,19 +361,18 @@ func (c *column) keepRows(rows []int32) {
 	}
 }
 
-// binding says which component of a world each row of the schema is. Component
-// ids are per world and given in the order of first use, so they never travel.
+// binding maps the rows of the schema to component ids of a world. Arche gives the ids in the order of first use, so they are
+// never sent.
 type binding struct {
 	schema     *snapshot.Schema
 	ids        []ecs.ID // by row
 	replicated ecs.ID
 	relations  snapshot.Mask // rows whose component is a relation
-	unscanned  snapshot.Mask // rows that are captured by marks alone
-	controls   *controls     // nil where control components are not looked at
+	unscanned  snapshot.Mask // rows that only marks capture
+	controls   *controls     // nil: control components have no effect
 }
 
-// bind registers every component of the schema, since Arche cannot register
-// one later while the world is locked.
+// bind registers every component of the schema, since Arche cannot register one later while the world is locked.
 func bind(w *ecs.World, schema *snapshot.Schema) binding {
 	b := binding{schema: schema, replicated: ecs.ComponentID[components.Replicated](w)}
 	for row := range schema.Rows() {
@@ -389,7 +385,7 @@ func bind(w *ecs.World, schema *snapshot.Schema) binding {
 	return b
 }
 
-// rows are the schema's rows among the components of an Arche mask.
+// rows returns the schema's rows among the components of an Arche mask.
 func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 	var m snapshot.Mask
 	for row, id := range b.ids {
@@ -400,8 +396,7 @@ func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
 	return m
 }
 
-// hasRelation reports whether a mask has a relation component of any kind,
-// replicated or not.
+// hasRelation reports whether a mask has a relation component of any kind, replicated or not.
 func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
 	for _, id := range ecs.ComponentIDs(w) {
 		if !mask.Get(id) {
@@ -414,15 +409,15 @@ func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
 	return false
 }
 
-// blankLanes are the lanes of a component's zero value.
+// blankLanes returns the lanes of a component's zero value.
 func blankLanes(plan *wire.Plan) []uint32 {
 	lanes := make([]uint32, plan.Lanes())
 	plan.Quantise(reflect.New(plan.Type()).UnsafePointer(), lanes)
 	return lanes
 }
 
-// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the rows that
-// are as they were, counted from the first.
+// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the unchanged
+// rows, counted from the first.
 func (c *column) keepRange(slot, n int, same []int32) []int32 {
 	for from := 0; from < n; from += 64 {
 		part := min(64, n-from)

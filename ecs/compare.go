@@ -16,16 +16,16 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// absent is the value of what is not there.
+// absent is the value of a missing entity or component.
 const absent = "absent"
 
-// Difference is where a client's world is not what the server's store says.
+// Difference is a difference between a client's world and the server's store.
 type Difference struct {
-	Entity    wire.NetworkID // whose rows differ
+	Entity    wire.NetworkID // the entity that differs
 	Component string         // wire name; empty when the whole entity is missing or too many
 	Field     string         // path inside the component; empty when the whole component is
-	Server    string         // the value that the client should have, or "absent"
-	Client    string         // the value that it has, or "absent"
+	Server    string         // the expected value, or "absent"
+	Client    string         // the present value, or "absent"
 }
 
 // String names the place and both values.
@@ -42,12 +42,12 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// Visible is what a client is shown of a store.
+// Visible is the part of a store that a client is shown.
 type Visible struct {
 	Entity func(wire.NetworkID) bool          // the visible entities; nil means all
 	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity; nil means all
-	// Kept are the entities out of sight that the client has all the same, as they
-	// were when it was sent them last; nil means none. How they were is not compared.
+	// Kept reports the entities out of sight that the client still has, as they were when it was sent them last; nil means none.
+	// Their rows are not compared.
 	Kept func(wire.NetworkID) bool
 }
 
@@ -55,17 +55,17 @@ func (s *Visible) entity(id wire.NetworkID) bool { return s.Entity == nil || s.E
 
 func (s *Visible) kept(id wire.NetworkID) bool { return s.Kept != nil && s.Kept(id) }
 
-// VisibleFor says what each client is shown, as a netcode.Server does.
+// VisibleFor returns what each client is shown. A netcode.Server is one.
 type VisibleFor interface {
 	// Visible reports whether a client may see an entity.
 	Visible(wire.ClientID, wire.NetworkID) bool
-	// VisibleRows is the components that a client may see of an entity that it sees.
+	// VisibleRows returns the components that a client may see of an entity that it sees.
 	VisibleRows(wire.ClientID, wire.NetworkID) snapshot.Mask
-	// Keeps reports whether a client was left what it had of an entity that it may not see any more.
+	// Keeps reports whether a client keeps an entity that it may not see any more.
 	Keeps(wire.ClientID, wire.NetworkID) bool
 }
 
-// VisibleTo is what one client is shown.
+// VisibleTo returns the part of a store that one client is shown.
 func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
 	return Visible{
 		Entity: func(id wire.NetworkID) bool { return s.Visible(client, id) },
@@ -74,18 +74,17 @@ func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
 	}
 }
 
-// FirstDifference is FirstDifferenceOf for a client that is shown all components
-// of the visible entities, a nil visible meaning all, and keeps no others.
+// FirstDifference is FirstDifferenceOf for a client that is shown all components of the visible entities, a nil visible
+// meaning all, and keeps no others.
 func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
 	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	return FirstDifferenceOf(store, Visible{Entity: visible}, client, schema)
 }
 
-// FirstDifferenceOf compares a client's world with what it is shown of the store,
-// and names the first difference in the order of network id, row and field. There
-// is no tolerance: the bytes of every field that travels must be those that the
-// store's row gives. Entity fields and targets are compared, and shown, as network
-// ids; on the server those of entities that are not visible count as nil.
+// FirstDifferenceOf compares a client's world with the visible part of the store. It returns the first difference in the order
+// of network id, row and field. There is no tolerance: the bytes of every sent field must be those of the store's row. It
+// compares and prints entity fields and targets as network ids; on the server those of entities that are not visible count as
+// nil.
 func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
 	b := bind(client, schema)
 	has := byID(client, &b)
@@ -117,6 +116,7 @@ func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, s
 	return Difference{}, false
 }
 
+// comparison compares a client's world with a store.
 type comparison struct {
 	store  *snapshot.Store
 	sees   Visible
@@ -161,7 +161,7 @@ func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) 
 	return Difference{}, false
 }
 
-// text is a component, or the field of it that a path names, in words.
+// text prints a component, or the field of it that a path names.
 func text(component reflect.Value, path string) string {
 	v := component.Elem()
 	for path != "" {
@@ -213,8 +213,7 @@ type idEntity struct {
 	entity ecs.Entity
 }
 
-// byID lists the entities of a world that have a network id, in id order. The
-// order of Arche's iteration depends on history.
+// byID lists the entities of a world that have a network id, in id order. The order of Arche's iteration depends on history.
 func byID(w *ecs.World, b *binding) []idEntity {
 	var list []idEntity
 	with := ecs.All(b.replicated)
@@ -236,20 +235,19 @@ func byID(w *ecs.World, b *binding) []idEntity {
 	return list
 }
 
-// appendHead appends what a digest says of an entity before its rows.
+// appendHead appends the id and the row mask of an entity, for a digest.
 func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
 	b = binary.LittleEndian.AppendUint32(b, id.Index)
 	b = binary.LittleEndian.AppendUint32(b, id.Generation)
 	return binary.LittleEndian.AppendUint64(b, uint64(rows))
 }
 
-// Digest is a hash of the replicated state of a world: of the network ids in
-// their order, the schema's components that each has, and the bytes of the
-// fields that travel, entity fields and targets being network ids. Two clients that see the same have the same digest, and
-// it is [DigestStore] of what they see. It is FNV-1a with 64 bits: made to find
-// faults, not to resist attacks.
+// Digest is a hash of the replicated state of a world: of the network ids in order, the schema's components of each, and the
+// bytes of the fields that are sent. Entity fields and targets count as network ids. Two clients that see the same have the
+// same digest, which is the [DigestStore] of the visible entities. It is FNV-1a with 64 bits: made to find faults, not to
+// resist attacks.
 //
-// A server's world has digests of its own: its values are not quantised.
+// A server's world has a digest of its own: its values are not quantised.
 func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 	b := bind(w, schema)
 	list := byID(w, &b)
@@ -268,8 +266,7 @@ func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
 	return h
 }
 
-// DigestStore is the digest that a client's world has when it holds exactly
-// what the store holds of the visible entities. A nil visible means all.
+// DigestStore is the digest of a client's world that has exactly the visible entities of the store. A nil visible means all.
 func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) uint64 {
 	sight := newVisibleSource(store, schema, visible)
 	h := fnvOffset
@@ -288,15 +285,15 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 	return h
 }
 
-// component is one component of one entity as it is compared and hashed: the
-// same on every machine, which handles are not. It is for tools.
+// component is one component of one entity for comparing and hashing: equal on every machine, which handles are not. It is for
+// tools.
 type component struct {
 	plan   *wire.Plan
-	value  reflect.Value  // a pointer to it, network ids standing where handles do
+	value  reflect.Value  // a pointer to it, with network ids in place of handles
 	target wire.NetworkID // of a relation
 }
 
-// append appends the bytes of the fields that travel.
+// append appends the bytes of the fields that are sent.
 func (c component) append(b []byte) []byte {
 	b = c.plan.AppendFields(b, c.value.UnsafePointer())
 	if _, ok := c.plan.Target(); ok {
@@ -306,7 +303,7 @@ func (c component) append(b []byte) []byte {
 	return b
 }
 
-// held is room for one component of each row.
+// held returns room for one component of each row.
 func held(schema *snapshot.Schema) (list []reflect.Value) {
 	for row := range schema.Rows() {
 		list = append(list, reflect.New(schema.Plan(row).Type()))
@@ -314,8 +311,7 @@ func held(schema *snapshot.Schema) (list []reflect.Value) {
 	return list
 }
 
-// visibleSource gives the components that a client has when it holds what a store
-// holds of the visible entities.
+// visibleSource returns the components of a client that has the visible entities of a store.
 type visibleSource struct {
 	store   *snapshot.Store
 	schema  *snapshot.Schema
@@ -328,7 +324,7 @@ func newVisibleSource(store *snapshot.Store, schema *snapshot.Schema, visible fu
 	return visibleSource{store: store, schema: schema, visible: visible, held: held(schema)}
 }
 
-// of is a component, valid until the next call for the same row.
+// of returns a component, valid until the next call for the same row.
 func (s *visibleSource) of(id wire.NetworkID, row int) component {
 	c := component{plan: s.schema.Plan(row), value: s.held[row]}
 	s.lanes = append(s.lanes[:0], s.store.Row(id, row)...)
@@ -345,7 +341,7 @@ func (s *visibleSource) of(id wire.NetworkID, row int) component {
 	return c
 }
 
-// idNames gives the components of a world by the network ids that its entities have.
+// idNames returns the components of a world, with the network ids of its entities in entity fields.
 type idNames struct {
 	world *ecs.World
 	*binding
@@ -361,7 +357,7 @@ func newIDNames(w *ecs.World, b *binding, list []idEntity) idNames {
 	return n
 }
 
-// of is a component that an entity has, valid until the next call for the same row.
+// of returns a component that an entity has, valid until the next call for the same row.
 func (n *idNames) of(e ecs.Entity, row int) component {
 	c := component{plan: n.schema.Plan(row), value: n.held[row]}
 	c.value.Elem().Set(reflect.NewAt(c.plan.Type(), n.world.Get(e, n.ids[row])).Elem())
@@ -374,9 +370,8 @@ func (n *idNames) of(e ecs.Entity, row int) component {
 	return c
 }
 
-// Entities yields every entity of a world that has a network id, in the order
-// of the ids. The world may be changed while it is used: the list is made
-// before. It is made anew by each call: for tools and tests, not for each frame.
+// Entities yields every entity of a world that has a network id, in the order of the ids. The world may be changed meanwhile.
+// Each call makes a list: it is for tools and tests, not for each frame.
 func Entities(w *ecs.World) iter.Seq2[ecs.Entity, wire.NetworkID] {
 	b := binding{replicated: ecs.ComponentID[components.Replicated](w)}
 	return func(yield func(ecs.Entity, wire.NetworkID) bool) {

@@ -10,11 +10,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// nowhere is the table of a place whose rows are in no shadow.
+// nowhere is the table of an entity whose rows are in no shadow.
 const nowhere int32 = -1
 
-// entityEntry says which entity a network id is in this world, and where its rows
-// lie in the shadow.
+// entityEntry is the entity of a network id in this world, and the place of its rows in the shadow.
 type entityEntry struct {
 	generation uint32 // of the network id; 0: the index is not in use
 	table      int32
@@ -23,17 +22,16 @@ type entityEntry struct {
 	stamp      uint64 // the scan that last found the entity somewhere new
 }
 
-// entityMap maps network ids to entities and back. Both directions are dense
-// tables: nothing remote is ever looked up in Arche.
+// entityMap maps network ids to entities and back. Both directions are dense tables: no remote id ever reaches Arche.
 type entityMap struct {
 	byIndex  []entityEntry
 	byEntity []wire.NetworkID // by the number of the Arche entity
-	logs     bool             // touched is kept, for somebody who empties it
+	logs     bool             // assign and free fill touched; its reader empties it
 	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
-	moves    uint64           // rises whenever a place changes
+	moves    uint64           // rises whenever the slot of an id changes
 }
 
-// entry is the place of an id, nil when the id is not in use.
+// entry returns the entry of an id, nil when the id is not in use.
 func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
 	if int(id.Index) >= len(p.byIndex) || id.Generation == 0 {
 		return nil
@@ -44,12 +42,12 @@ func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
 	return nil
 }
 
-// idAt is the id of an index that is in use.
+// idAt returns the id of an index that is in use.
 func (p *entityMap) idAt(index uint32) wire.NetworkID {
 	return wire.NetworkID{Index: index, Generation: p.byIndex[index].generation}
 }
 
-// idOf is the id that an entity was given.
+// idOf returns the id of an entity.
 func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
 	if int(e.ID()) >= len(p.byEntity) {
 		return wire.NetworkID{}, false
@@ -59,8 +57,7 @@ func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
 	return id, at != nil && at.entity == e
 }
 
-// assign gives an id to an entity. The id's index must be below
-// snapshot.MaxEntities.
+// assign gives an id to an entity. The id's index must be below snapshot.MaxEntities.
 func (p *entityMap) assign(id wire.NetworkID, e ecs.Entity) *entityEntry {
 	p.byIndex = grown(p.byIndex, int(id.Index))
 	p.byEntity = grown(p.byEntity, int(e.ID()))
@@ -88,8 +85,7 @@ func (p *entityMap) free(id wire.NetworkID) {
 	}
 }
 
-// idOfHandle is the id of the entity that a handle names, zero for handles of none.
-// It asks nobody but the tables, whatever the two numbers are.
+// idOfHandle returns the id of the entity that a handle names, zero if it names none. The two numbers may be anything.
 func (p *entityMap) idOfHandle(h handle) wire.NetworkID {
 	if h.number == 0 || int64(h.number) >= int64(len(p.byEntity)) {
 		return wire.NetworkID{}
@@ -101,7 +97,7 @@ func (p *entityMap) idOfHandle(h handle) wire.NetworkID {
 	return id
 }
 
-// clear forgets everything, keeping the memory.
+// clear forgets everything. The memory stays.
 func (p *entityMap) clear() {
 	clear(p.byIndex)
 	clear(p.byEntity)
@@ -122,27 +118,26 @@ func grown[T any](s []T, index int) []T {
 	return next
 }
 
-// lowestRow is the lowest row of a mask that is not empty.
+// lowestRow returns the lowest row of a mask that is not empty.
 func lowestRow(m snapshot.Mask) int { return bits.TrailingZeros64(uint64(m)) }
 
-// worldLife notices ecs.World.Reset. A reset drops every resource, so a world that
-// has lost ours, or has another's, is not the one that was looked at last:
-// every entity handle from before is then void, and Arche's Alive panics on
-// it or answers for somebody else.
+// worldLife notices ecs.World.Reset. A reset drops every resource: a world without our resource, or with another's, was reset
+// since the last look. Every entity handle from before is then void, and Arche's Alive panics on it or answers for another
+// entity.
 type worldLife struct {
 	resource ecs.ResID
-	tag      uint32 // of the capture or apply whose this is
-	captures bool   // it is that of a capture
+	tag      uint32 // of its capture or apply
+	captures bool   // its owner is a capture
 	mine     *lifeMark
 }
 
 // lifeMark is the resource.
 type lifeMark struct {
 	tags     []uint32 // of the captures and applies that take part, with repeats
-	captures int      // how many of them are captures
+	captures int      // the number of captures among them
 }
 
-// newLife joins the world's present life, beginning one if nobody has.
+// newLife joins the world's present life, and begins one if nobody has.
 func newLife(w *ecs.World, tag uint32, captures bool) worldLife {
 	l := worldLife{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
 	l.join(w)
@@ -155,7 +150,7 @@ func (l *worldLife) isCurrent(w *ecs.World) bool {
 	return mark != nil && mark == l.mine
 }
 
-// join takes part in the world's present life, after a reset.
+// join joins the world's present life, after a reset.
 func (l *worldLife) join(w *ecs.World) {
 	if !w.Resources().Has(l.resource) {
 		w.Resources().Add(l.resource, &lifeMark{})
@@ -173,7 +168,7 @@ func (l *worldLife) captured() bool { return l.mine.captures > 0 }
 // manages reports whether a tag is that of a capture or apply of the world's present life.
 func (l *worldLife) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
 
-// leave takes no part any more.
+// leave leaves the world's life.
 func (l *worldLife) leave(w *ecs.World) {
 	if !l.isCurrent(w) {
 		return

@@ -9,20 +9,19 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// SmoothStats counts what a [Smooth] did.
+// SmoothStats counts the work of a [Smooth].
 type SmoothStats struct {
 	Appeared uint64 // entities that got their first twin
 	Written  uint64 // twins written, with the value they had or another
-	Rested   uint64 // entities passed over because nothing about them changes with time
+	Rested   uint64 // entities skipped since nothing about them changes with time
 }
 
-// Smooth shows what an [Apply] received at the moment that is presented. Each interpolated component has a twin, a
-// component of its own on the same entity, which comes when the entity appears at that moment, and which Smooth writes
-// between the values that arrived. The component itself is Apply's: the newest that arrived, readable and restored as
-// ever.
+// Smooth shows what an [Apply] received at the moment that is presented. Each interpolated component has a twin, a component
+// of its own on the same entity. It comes when the entity appears at that moment. Smooth writes it with values between those
+// that arrived. The component itself is Apply's: the newest value that arrived, restored as ever.
 //
-// Apply removes an entity that is gone only when the moment that is presented is past its end; until then it has no
-// network id any more, its Replicated is Gone, and its twins go on to where it was last. Entities that game code took are left alone, and so are
+// Apply removes a despawned entity only when the presented moment is past its end. Until then it has no network id, its
+// Replicated has the tag alone, and its twins move to its last values. Smooth leaves alone entities that game code took, and
 // twins that it removed.
 type Smooth struct {
 	apply   *Apply
@@ -34,7 +33,7 @@ type Smooth struct {
 	add     []ecs.ID
 	rem     []ecs.ID
 	ways    []wire.Way // by row of rows
-	has     uint64     // bit n: the entity has what rows[n] is the twin of, at the moment
+	has     uint64     // bit n: the entity has the component of rows[n] at the moment
 	stats   SmoothStats
 }
 
@@ -45,18 +44,18 @@ type smoothRow struct {
 	blend *wire.Blend
 }
 
-// smoothState is what was shown of the entity at a network index.
+// smoothState is the presented state of the entity at a network index.
 type smoothState struct {
 	entity ecs.Entity
-	born   tick.Tick // before it, the id was another entity's here
-	newest tick.Tick // what the replica had when it was last looked at
+	born   tick.Tick // before it, the id was another entity's
+	newest tick.Tick // the newest tick of the replica at the last look
 	ended  tick.Tick
 	twins  uint64 // bit n: it was given the twin of rows[n]
 	still  bool   // nothing changes until something arrives
 }
 
-// NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply keep entities until their
-// end is presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
+// NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply delay despawns until
+// they are presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
 func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
 	s := &Smooth{apply: a, rate: rate, ways: make([]wire.Way, len(list))}
 	for _, in := range list {
@@ -70,10 +69,10 @@ func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
 // SetRate changes the number of ticks a second, as a new connection may.
 func (s *Smooth) SetRate(rate int) { s.rate = rate }
 
-// Stats is what Smooth has done so far.
+// Stats returns the counters.
 func (s *Smooth) Stats() SmoothStats { return s.stats }
 
-// Run shows the moment at. It does nothing while the world is locked, and makes up for it the next time.
+// Run shows the moment at. While the world is locked it does nothing, and catches up the next time.
 func (s *Smooth) Run(at tick.Time) {
 	a := s.apply
 	if a.replica == nil || a.running || !a.tracker.life.isCurrent(a.tracker.world) || a.tracker.world.IsLocked() {
@@ -112,7 +111,7 @@ func (s *Smooth) Run(at tick.Time) {
 	}
 }
 
-// show brings the twins of an entity to a moment.
+// show writes the twins of an entity for a moment.
 func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 	sample, there := s.apply.replica.Around(id, at)
 	there = there && sample.From.Tick >= st.born
@@ -154,20 +153,20 @@ func (s *Smooth) exchange(st *smoothState) {
 	}
 }
 
-// delayedDespawns is the entities that are gone at the server and still shown, because what is presented lies before their end. Their
-// Replicated has the tag and no id: nobody takes them for new ones, whoever else captures or applies to the world.
+// delayedDespawns contains the entities that are despawned and still shown, since the presented moment is before their end.
+// Their Replicated has the tag and no id: no other capture or apply takes them for new ones.
 type delayedDespawns struct {
 	*Apply
 	on    bool
 	shown tick.Time
-	lives uint32 // Of the world: entities of an earlier one may have the same handles.
+	lives uint32 // of the world: entities of an earlier one may have the same handles
 	list  []delayedDespawn
-	stays []uint32 // by entity number: 1 + generation of the entity that was kept last
+	stays []uint32 // by entity number: 1 + generation of the last delayed entity
 	names []lateName
 }
 
-// lateName is an entity field, or the target, of one that is kept. It is followed as long as the one it names is there, as that of
-// an entity with an id is by refs.
+// lateName is an entity field, or the target, of a delayed entity. Like the backRefs of other entities, it is cleared when the
+// entity that it names goes.
 type lateName struct {
 	holder, target ecs.Entity
 	id             wire.NetworkID // of target
@@ -182,8 +181,8 @@ type delayedDespawn struct {
 	state  smoothState
 }
 
-// delay keeps an entity that was condemned until its end is presented. It says false when that is past already, and
-// where nothing is presented.
+// delay keeps a despawned entity until its end is presented. It returns false if that is past already, or if nothing is
+// presented.
 func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	if !l.on || l.replica == nil || !l.alive(e) {
 		return false
@@ -203,23 +202,23 @@ func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
 	return true
 }
 
-// gone is the Replicated of an entity that is kept until its end is presented.
+// gone returns the Replicated of a delayed entity.
 func (l *delayedDespawns) gone() components.Replicated {
 	return components.Replicated{World: l.tracker.tag}
 }
 
-// has reports whether an entity is kept until its end is presented, or was. No other ever has its handle in this life of the world.
+// has reports whether an entity is delayed, or was. No other ever has its handle in this life of the world.
 func (l *delayedDespawns) has(e ecs.Entity) bool {
 	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == e.Generation()+1
 }
 
-// forgetDelayed is for a new life of the world, and for when nothing is kept any more.
+// forgetDelayed forgets all delayed entities.
 func (l *delayedDespawns) forgetDelayed() {
 	l.list, l.names = l.list[:0], l.names[:0]
 	clear(l.stays)
 }
 
-// keepMark looks at the Replicated of an entity that is kept, which game code may have written.
+// keepMark restores the Replicated of a delayed entity, which game code may have written.
 func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
 	if *r != l.gone() {
 		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
@@ -227,7 +226,7 @@ func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
 	}
 }
 
-// trackNames notes whom the rows of an entity name that is about to lose its id.
+// trackNames notes the entities that the rows of an entity name, before it loses its id.
 func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
 	if int(index) >= len(l.refs.from) {
 		return
@@ -241,7 +240,7 @@ func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
 	}
 }
 
-// clearNames makes those fields of entities that are kept name nobody whose entity is not there any more.
+// clearNames clears the fields of delayed entities that name entities which are not there any more.
 func (l *delayedDespawns) clearNames() {
 	kept := l.names[:0]
 	for _, n := range l.names {
@@ -256,7 +255,7 @@ func (l *delayedDespawns) clearNames() {
 	l.names = kept
 }
 
-// clearName makes one field name nobody.
+// clearName clears one field.
 func (l *delayedDespawns) clearName(n lateName) {
 	w, plan := l.tracker.world, l.tracker.schema.Plan(n.row)
 	c := column{id: l.tracker.ids[n.row], plan: plan, size: int(plan.Size())}
@@ -295,7 +294,7 @@ func (l *delayedDespawns) removePresented(at tick.Time) {
 	}
 }
 
-// removeAll condemns at once what is still shown.
+// removeAll queues all delayed entities for removal.
 func (l *delayedDespawns) removeAll() {
 	for _, d := range l.list {
 		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})

@@ -11,61 +11,57 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Rows are compared a chunk at once, then the blocks of a chunk that differs,
-// then the rows of such a block. The chunk keeps the cost of an idle table near
-// that of reading its memory, the block that of a few scattered changes low.
+// Scans compare a chunk of rows at once, then the blocks of a chunk that differs, then the rows of such a block. The chunk
+// makes an idle table cost little more than reading its memory, the block a few scattered changes cheap.
 const (
 	chunkRows = 16 * blockRows
 	blockRows = 64
 )
 
-// leastRows is how many rows of a column that differ are worth telling of together: the way of several is more code than that of one, and a
-// tick finds neither at hand.
+// leastRows is the number of differing rows of a column that are worth a batch: a batch is more code, and a tick finds no code
+// in the cache.
 const leastRows = 4
 
-// tracker finds out what happened to the entities with a Replicated since it
-// last looked. Capture and Apply both stand on it; they differ in what they do
-// about it.
+// tracker finds the changes of the entities with a Replicated since its last scan. Capture and Apply each have one, and differ
+// in their response.
 type tracker struct {
 	world *ecs.World
 	binding
 	entityMap
 	tag uint32
 
-	with       ecs.Mask         // Replicated, with anything else
+	with       ecs.Mask         // matches Replicated, with anything else
 	everything ecs.CachedFilter // of with
-	tables     []*table         // one for each mask that was ever seen
+	tables     []*table         // one for each mask ever seen
 	activeTables
 	byMask  map[ecs.Mask]*table
 	query   ecs.Query  // the open one: a field, since the address of a local would escape
 	guard   ecs.Query  // keeps the world locked
-	present ecs.Entity // in a scattered table: that of the row that is looked at
+	present ecs.Entity // in a scattered table: the entity of the row in the scan
 
 	run  uint64           // number of the scan
-	lost []wire.NetworkID // ids whose slot of the shadow was found taken or cut off
-	rows []int32          // of a column that is looked at: those that differ
-	left []movedEntity    // slots whose entity was found elsewhere
+	lost []wire.NetworkID // ids that are not in their slots any more
+	rows []int32          // scratch: rows of a column that differ
+	left []movedEntity    // slots of entities that were found elsewhere
 
 	locked bool // WorldLocked was noted, and the world has been locked since
 
-	evicted []wire.NetworkID // ids that settle found out of their place
+	evicted []wire.NetworkID // ids that settle found out of their slots
 
 	life worldLife
 	reports
 }
 
-// trackerEvents is told by scan what happened. The world is locked meanwhile.
+// trackerEvents responds to the changes that a scan finds. The world is locked meanwhile.
 type trackerEvents interface {
-	// differs is called when the bytes of a component are not those in the slot, which
-	// belongs to id. The row is the same entity as before. If it returns false, the shadow stays as it is, so that the next scan
-	// finds the component different again.
+	// differs is called when the bytes of a component are not those in the slot, which belongs to id. The row is the same entity
+	// as before. If it returns false, the shadow stays as it is, and the next scan finds the component different again.
 	differs(id wire.NetworkID, c *column, row, slot int) (keep bool)
-	// differ is differs for rows of a table that is one archetype, whose slots have the same numbers, and keeps them. It
-	// is false when it did nothing: each is to be told of by itself.
+	// differ is differs for rows of a table that is one archetype, whose slots have the same numbers. It updates the shadow. If it
+	// returns false, it did nothing, and differs is called for each row.
 	differ(t *table, c *column, rows []int32) bool
-	// appears: the row's Replicated is not the one in the slot, or there is no
-	// slot yet (-1 in a scattered table). The entity is new, moved, or its
-	// Replicated was written.
+	// appears is called when the row's Replicated is not the one in the slot, or there is no slot yet (-1 in a scattered table).
+	// The entity is new, moved, or its Replicated was written.
 	appears(t *table, row, slot int)
 }
 
@@ -81,7 +77,7 @@ func newTracker(w *ecs.World, schema *snapshot.Schema, tag uint32, captures bool
 	return a
 }
 
-// noteLocked reports whether the world is locked by an open query, and notes it once until it is unlocked again.
+// noteLocked reports whether an open query locks the world. It notes that once until the world is unlocked again.
 func (w *tracker) noteLocked() bool {
 	locked := w.life.isCurrent(w.world) && w.world.IsLocked()
 	if locked && !w.locked {
@@ -91,8 +87,7 @@ func (w *tracker) noteLocked() bool {
 	return locked
 }
 
-// release unregisters the filters. The watch knows nobody afterwards, and must
-// not scan.
+// release unregisters the filters. The tracker must not scan afterwards.
 func (w *tracker) release() {
 	w.forgetShadows()
 	w.life.leave(w.world)
@@ -114,8 +109,8 @@ func (w *tracker) forgetShadows() {
 	}
 }
 
-// scan compares the world with the shadow. Nothing of the shadow is given up:
-// rows that only differ are kept at once, all else is for trim or settle.
+// scan compares the world with the shadow and calls h for each change. It updates the shadow of rows that differ, and keeps
+// all slots: trim and settle remove some.
 func (w *tracker) scan(h trackerEvents) {
 	w.run++
 	w.lost, w.left = w.lost[:0], w.left[:0]
@@ -130,7 +125,7 @@ func (w *tracker) scan(h trackerEvents) {
 	}
 }
 
-// count is the number of entities that have a Replicated.
+// count returns the number of entities that have a Replicated.
 func (w *tracker) count() int {
 	w.query = w.world.Query(&w.everything)
 	n := w.query.Count()
@@ -138,9 +133,9 @@ func (w *tracker) count() int {
 	return n
 }
 
-// discover makes tables for the masks that have none yet, and wakes those of masks that are there again.
+// discover makes tables for the masks that have none yet, and activates those of masks that are there again.
 func (w *tracker) discover() {
-	var last ecs.Mask // never the mask of an entity that the filter finds
+	var last ecs.Mask // the empty mask: no entity that the filter finds has it
 	var found []ecs.Mask
 	w.query = w.world.Query(&w.everything)
 	for w.query.Next() {
@@ -165,7 +160,7 @@ func (w *tracker) discover() {
 	}
 }
 
-// scanTables returns the number of rows that the tables have in the world.
+// scanTables scans tables and returns the number of rows that they have in the world.
 func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	for _, t := range list {
 		w.query = w.world.Query(&t.filter)
@@ -180,7 +175,7 @@ func (w *tracker) scanTables(list []*table, h trackerEvents) (sum int) {
 	return sum
 }
 
-// scanArchetype goes over a table that is one archetype.
+// scanArchetype scans a table that is one archetype.
 func (w *tracker) scanArchetype(t *table, h trackerEvents) {
 	n, known := t.seen, min(t.seen, t.length)
 	if n > 0 {
@@ -203,7 +198,7 @@ func (w *tracker) scanArchetype(t *table, h trackerEvents) {
 	w.query.Close()
 }
 
-// scanChunk goes over the rows of a chunk.
+// scanChunk scans the rows of a chunk.
 func (w *tracker) scanChunk(t *table, from, to int, h trackerEvents) {
 	if t.replicas.same(from, to) {
 		for i := range t.columns {
@@ -218,7 +213,7 @@ func (w *tracker) scanChunk(t *table, from, to int, h trackerEvents) {
 	}
 }
 
-// scanBlock goes over the rows of a block.
+// scanBlock scans the rows of a block.
 func (w *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
 	moved := !t.replicas.same(from, to)
 	if moved {
@@ -231,12 +226,12 @@ func (w *tracker) scanBlock(t *table, from, to int, h trackerEvents) {
 	}
 }
 
-// scanWhole goes over a column of a chunk whose entities are where they were.
+// scanWhole scans a column of a chunk whose entities are where they were.
 func (w *tracker) scanWhole(t *table, c *column, from, to int, h trackerEvents) {
 	w.rows = w.rows[:0]
 	for differed := false; from < to; from += blockRows {
 		end := min(from+blockRows, to)
-		if !differed && c.same(from, end) { // Where the block before differed, so does this one, most often.
+		if !differed && c.same(from, end) { // If the block before differed, this one most likely does.
 			continue
 		}
 		n := len(w.rows)
@@ -261,9 +256,8 @@ func (w *tracker) scanReplicas(t *table, from, to int, h trackerEvents) {
 	}
 }
 
-// scanColumn finds the rows of a block with another component than before. A
-// row that holds another entity than before is not for it to judge; there are
-// such only where moved says so.
+// scanColumn finds the rows of a block with another component than before. If moved, it skips rows with another entity than
+// before: scanReplicas found them.
 func (w *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h trackerEvents) {
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		if moved && !t.replicas.sameRow(row, row) {
@@ -275,7 +269,7 @@ func (w *tracker) scanColumn(t *table, c *column, from, to int, moved bool, h tr
 	}
 }
 
-// slotOf is the slot of an entity in a scattered table by its Replicated, -1 when it has none there.
+// slotOf returns the slot of an entity in a scattered table by its Replicated, -1 when it has none there.
 func (w *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
 	at := w.entry(r.ID)
 	if r.World != w.tag || at == nil || at.table != t.number || at.entity != e {
@@ -284,15 +278,15 @@ func (w *tracker) slotOf(t *table, r *components.Replicated, e ecs.Entity) int {
 	return int(at.slot)
 }
 
-// owner is the id whose rows are in a slot, if they are an entity of ours.
+// owner returns the id whose rows are in a slot, if it is an entity of ours.
 func (w *tracker) owner(t *table, slot int) (wire.NetworkID, bool) {
 	r := t.replicas.keptReplicated(slot)
 	at := w.entry(r.ID)
 	return r.ID, r.World == w.tag && at != nil && at.table == t.number && at.slot == int32(slot)
 }
 
-// noteDisplaced notes that a slot's occupant is no longer there. Where it is, if
-// anywhere, is known when all tables were scanned.
+// noteDisplaced notes that the owner of a slot is no longer there. When all tables are scanned, it may have been found
+// elsewhere.
 func (w *tracker) noteDisplaced(t *table, slot int) {
 	if id, ok := w.owner(t, slot); ok {
 		w.lost = append(w.lost, id)
@@ -306,16 +300,15 @@ type movedEntity struct {
 	slot  int32
 }
 
-// noteMoved notes that id's entity was found elsewhere than in its place.
+// noteMoved notes that id's entity was found in another slot than before.
 func (w *tracker) noteMoved(id wire.NetworkID, at *entityEntry) {
 	if at.table != nowhere && !w.tables[at.table].scattered {
 		w.left = append(w.left, movedEntity{id, at.table, at.slot})
 	}
 }
 
-// revisit looks again at the slots that were left. One that still seems to
-// hold the same entity holds a copy of its Replicated, in another entity that
-// came to lie exactly there, and the scan saw no difference.
+// revisit looks again at the slots that entities left. If a slot still seems to have the same entity, another entity with a
+// copy of its Replicated came to lie there, and the scan saw no difference.
 func (w *tracker) revisit(h trackerEvents) {
 	for i := 0; i < len(w.left); i++ {
 		d := w.left[i]
@@ -336,13 +329,13 @@ func (w *tracker) revisit(h trackerEvents) {
 	}
 }
 
-// setSlot records that the scan found id's entity at a slot.
+// setSlot notes that the scan found id's entity at a slot.
 func (w *tracker) setSlot(at *entityEntry, t *table, slot int) {
 	at.table, at.slot, at.stamp = t.number, int32(slot), w.run
 	w.moves++
 }
 
-// entityAt is the entity of a row that the scan is at.
+// entityAt returns the entity of a row in the scan.
 func (w *tracker) entityAt(t *table, row int) ecs.Entity {
 	if t.scattered {
 		return w.present
@@ -350,20 +343,21 @@ func (w *tracker) entityAt(t *table, row int) ecs.Entity {
 	return w.query.EntityAt(row)
 }
 
-// foreign reports whether a Replicated is of another capture or apply, be it one of an entity without an id that an apply still shows.
+// foreign reports whether a Replicated is of another capture or apply, also that of a despawned entity that an apply still
+// shows.
 func (w *tracker) foreign(r components.Replicated) bool {
 	return r.World != w.tag && (r.World != 0 || !r.ID.IsZero())
 }
 
-// noteForeign reports an entity once that another manages, unless that is on this world too: a client and a server may share one.
+// noteForeign reports once an entity of another capture or apply, unless that is on this world too: a client and a server may
+// share one.
 func (w *tracker) noteForeign(e ecs.Entity, tag uint32) {
 	if !w.life.manages(tag) {
 		w.noteStrange(ForeignReplicated, e)
 	}
 }
 
-// hasID reports whether an entity that was ours is alive and has the
-// Replicated of id.
+// hasID reports whether an entity that was ours is alive and has the Replicated of id.
 func (w *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
 	if !w.world.Alive(e) {
 		return false
@@ -372,27 +366,27 @@ func (w *tracker) hasID(e ecs.Entity, id wire.NetworkID) bool {
 	return r != nil && *r == components.Replicated{ID: id, World: w.tag}
 }
 
-// patience is how many scans a table may hold nobody before it is not looked at any more: one that is left and come back to all the time
-// costs less looked at than found again.
+// patience is the number of scans after which an empty table becomes idle. A table that is emptied and filled all the time is
+// cheaper to scan than to find again.
 const patience = 64
 
-// activeTables is the tables that are looked at, by number, and the others. A world in which game code adds and removes components has had
-// ever more masks, of which most hold nobody: a query for each would be most of a tick.
+// activeTables separates the tables that are scanned from idle ones. A world in which game code adds and removes components
+// gets ever more masks, most of them without entities: a query for each would be most of a tick.
 type activeTables struct {
-	active   []*table // all that have slots or rows, as of the last look
-	idle     []*table // the others, in any order: they have neither
-	patience uint64   // but for tests the constant
+	active   []*table // with slots or rows at the last scan, by number
+	idle     []*table // the others, in any order
+	patience uint64   // the constant, but for tests
 }
 
-// addTable adds a table that is new.
+// addTable adds a new table.
 func (o *activeTables) addTable(t *table, run uint64) {
 	t.idle, t.busy = -1, run
 	o.active = append(o.active, t)
-	o.idle = slices.Grow(o.idle, len(o.active)) // so that nothing is allocated when tables retire and wake
+	o.idle = slices.Grow(o.idle, len(o.active)) // becoming idle or active allocates nothing
 	o.active = slices.Grow(o.active, len(o.idle))
 }
 
-// activate puts a table back where it is looked at in its turn, as if it had never been out: who comes first has the lower id.
+// activate makes an idle table active again, in the order of the numbers: the order of the scan decides about ids.
 func (o *activeTables) activate(t *table, run uint64) {
 	last := o.idle[len(o.idle)-1]
 	o.idle[t.idle], last.idle = last, t.idle
@@ -402,8 +396,8 @@ func (o *activeTables) activate(t *table, run uint64) {
 	o.active = slices.Insert(o.active, at, t)
 }
 
-// updateActive finds out which tables are to be looked at: what is in the others is asked only when the number of entities says that there
-// is somebody.
+// updateActive makes tables idle that have long been empty. If the number of entities says that an idle table has some, it
+// makes that active.
 func (w *tracker) updateActive() {
 	kept := w.active[:0]
 	for _, t := range w.active {
@@ -429,18 +423,18 @@ func (w *tracker) updateActive() {
 	if sum == count {
 		return
 	}
-	if len(w.idle) > count { // to ask everybody is less than to ask every table
+	if len(w.idle) > count { // a query over all entities costs less than one for each table
 		w.discover()
 		return
 	}
-	for n := len(w.idle) - 1; n >= 0; n-- { // from behind, as another takes the place of who wakes
+	for n := len(w.idle) - 1; n >= 0; n-- { // from the end: activate puts the last one here
 		if t := w.idle[n]; w.length(t) > 0 {
 			w.activate(t, w.run)
 		}
 	}
 }
 
-// length is the number of entities that a table has in the world.
+// length returns the number of entities that a table has in the world.
 func (w *tracker) length(t *table) int {
 	w.query = w.world.Query(&t.filter)
 	n := w.query.Count()

@@ -8,15 +8,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// isReplicated reports whether an entity that was ours is alive and has a
-// Replicated, whatever it says.
+// isReplicated reports whether an entity that was ours is alive and has a Replicated, with any value.
 func (w *tracker) isReplicated(e ecs.Entity) bool {
 	return w.world.Alive(e) && w.world.Has(e, w.replicated)
 }
 
-// rebind finds the entity of an id whose handle changed without a byte of
-// its row changing: the entity was removed, and a copy with the same
-// Replicated came to lie in its place.
+// rebind finds the new entity of an id whose handle changed without a change of its row's bytes: the entity was removed, and a
+// copy with the same Replicated came to lie in its row.
 func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	if at.table < 0 || w.tables[at.table].scattered {
 		return false
@@ -37,7 +35,7 @@ func (w *tracker) rebind(at *entityEntry, id wire.NetworkID) bool {
 	return true
 }
 
-// owners lists those of some rows of a table in which an entity of ours is, and their ids.
+// owners lists those of rows of a table that contain an entity of ours, and their ids.
 func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]int32, []wire.NetworkID) {
 	held, ids = slices.Grow(held, len(rows))[:len(rows)], slices.Grow(ids, len(rows))[:len(rows)]
 	n, places, tag, number := 0, w.byIndex, w.tag, t.number
@@ -54,8 +52,7 @@ func (w *tracker) owners(t *table, rows, held []int32, ids []wire.NetworkID) ([]
 	return held[:n], ids[:n]
 }
 
-// trim gives up the slots that the scan found cut off, for a watcher that kept
-// every row that appeared.
+// trim drops the slots behind the rows of the scan. It is for a capture, which keeps every row that appears.
 func (w *tracker) trim() {
 	for _, t := range w.active {
 		switch {
@@ -67,7 +64,7 @@ func (w *tracker) trim() {
 	}
 }
 
-// closeGaps closes up the slots of a scattered table that this scan did not stamp.
+// closeGaps drops the slots of a scattered table that this scan did not stamp.
 func (w *tracker) closeGaps(t *table) {
 	for slot := 0; slot < t.length; {
 		if t.stamps[slot] == w.run {
@@ -86,9 +83,8 @@ func (w *tracker) closeGaps(t *table) {
 	}
 }
 
-// cutOff gives up the slots behind the last row that the scan saw. What was
-// removed from there may come back under the same id and to the same row, and
-// must not be taken for what it was.
+// cutOff drops the slots behind the last row of the scan. An entity that was removed from there may come back with the same id
+// in the same row, and must not be taken for the old one.
 func (w *tracker) cutOff() {
 	for _, t := range w.active {
 		if !t.scattered {
@@ -97,10 +93,9 @@ func (w *tracker) cutOff() {
 	}
 }
 
-// settle puts every id in its place after any change of structure, and the rows
-// that were not in their place into the shadow. Of rows that stayed where they
-// were only the Replicated is looked at: what was written to them meanwhile
-// differs from the shadow, and the next scan finds it.
+// settle assigns slots to all ids after a change of structure, and fills the shadow of rows that are new in their slots. Of
+// other rows it looks only at the Replicated: if game code wrote their components meanwhile, they differ from the shadow, and
+// the next scan finds them.
 func (w *tracker) settle() {
 	w.run++
 	w.evicted = w.evicted[:0]
@@ -119,6 +114,7 @@ func (w *tracker) settle() {
 	}
 }
 
+// settleTable settles a table and returns the number of its rows in the world.
 func (w *tracker) settleTable(t *table) int {
 	w.query = w.world.Query(&t.filter)
 	t.seen = w.query.Count()
@@ -130,6 +126,7 @@ func (w *tracker) settleTable(t *table) int {
 	return t.seen
 }
 
+// settleColumns settles a table that is one archetype.
 func (w *tracker) settleColumns(t *table) {
 	n := t.seen
 	if n > 0 {
@@ -150,7 +147,7 @@ func (w *tracker) settleColumns(t *table) {
 	w.query.Close()
 }
 
-// assignSlots puts the ids of the rows from <= row < to in their places.
+// assignSlots assigns the ids of the rows from <= row < to to their slots.
 func (w *tracker) assignSlots(t *table, from, to int) {
 	for row := from; row < to; row++ {
 		if row < t.length && t.replicas.sameRow(row, row) {
@@ -162,13 +159,12 @@ func (w *tracker) assignSlots(t *table, from, to int) {
 		w.assignSlot(t, row, row)
 		t.keepRow(row, row)
 		if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {
-			t.replicas.spoil(row, *r) // a copy of one that is kept may come to lie in its place, and not a byte would differ
+			t.replicas.spoil(row, *r) // a copy of a delayed despawn may come to lie here, with equal bytes
 		}
 	}
 }
 
-// evict takes the place from the id that has a slot. It has another by the end,
-// unless its entity is gone.
+// evict takes the slot from the id that has it. The id has another by the end, unless its entity is gone.
 func (w *tracker) evict(t *table, slot int) {
 	if id, ok := w.owner(t, slot); ok {
 		w.entry(id).table = nowhere
@@ -177,6 +173,7 @@ func (w *tracker) evict(t *table, slot int) {
 	}
 }
 
+// assignSlot assigns the id of a row to a slot.
 func (w *tracker) assignSlot(t *table, row, slot int) {
 	r := t.replicas.replicated(row)
 	if at := w.entry(r.ID); r.World == w.tag && at != nil && at.entity == w.entityAt(t, row) {
@@ -185,6 +182,7 @@ func (w *tracker) assignSlot(t *table, row, slot int) {
 	}
 }
 
+// settleScattered settles a table of many archetypes.
 func (w *tracker) settleScattered(t *table) {
 	t.stamped = 0
 	for w.query.Next() {
@@ -194,7 +192,7 @@ func (w *tracker) settleScattered(t *table) {
 		slot := w.slotOf(t, r, w.present)
 		if slot < 0 {
 			if at := w.entry(r.ID); at == nil || at.entity != w.present || r.World != w.tag {
-				continue // not ours: it needs no shadow
+				continue // not of ours: it needs no shadow
 			}
 			t.bindColumns(&w.query, 0)
 			slot = t.newSlot(w.run)
@@ -215,13 +213,13 @@ func (w *tracker) settleScattered(t *table) {
 	}
 }
 
-// scanScattered goes over a table of many archetypes and closes the query. Arche is asked row by row, and for no more than
-// where the row lies and whose it is; then the rows are looked at, column by column. Each is somewhere else in memory, and so
-// little is done between two of them that many loads are under way at once.
+// scanScattered scans a table of many archetypes and closes the query. It first asks Arche for the place and the entity of
+// each row, then compares column by column. Each row is elsewhere in memory, and so little code lies between two of them that
+// many loads overlap.
 func (w *tracker) scanScattered(t *table, h trackerEvents) {
 	before := t.length
 	t.stamped, t.slots = 0, t.slots[:0]
-	w.guard = w.world.Query(&w.everything) // the end of the walk unlocks the world, and the rows are looked at afterwards
+	w.guard = w.world.Query(&w.everything) // keeps the world locked after the walk
 	w.walk(t)
 	for n, e := range t.handles {
 		slot := w.slotOf(t, t.replicas.replicatedOfRow(n), e)
@@ -247,7 +245,7 @@ func (w *tracker) scanScattered(t *table, h trackerEvents) {
 	}
 }
 
-// walk finds where the rows of a scattered table lie, and closes the query.
+// walk finds the places of the rows of a scattered table, and closes the query.
 func (w *tracker) walk(t *table) {
 	t.handles = t.handles[:0]
 	for n := 0; w.query.Next(); n++ {
@@ -260,7 +258,7 @@ func (w *tracker) walk(t *table) {
 	}
 }
 
-// scanColumnOfRows finds the rows with another component than before. One that appeared in this walk has been seen to.
+// scanColumnOfRows finds the rows with another component than before. It skips those that appeared in this walk.
 func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
 	for n := c.differingRow(0, t.slots); n < len(t.slots); n = c.differingRow(n+1, t.slots) {
 		slot := int(t.slots[n])
@@ -271,7 +269,7 @@ func (w *tracker) scanColumnOfRows(t *table, c *column, h trackerEvents) {
 	}
 }
 
-// kept is a component in the shadow, nil when it is in none.
+// kept returns a component in the shadow, nil when it is in none.
 func (w *tracker) kept(at *entityEntry, row int) []byte {
 	if at == nil || at.table == nowhere {
 		return nil
@@ -284,7 +282,7 @@ func (w *tracker) kept(at *entityEntry, row int) []byte {
 	return c.shadow[int(at.slot)*c.size : (int(at.slot)+1)*c.size]
 }
 
-// keptTarget is the target of a relation in the shadow, if it is in one.
+// keptTarget returns the target of a relation in the shadow, if it is in one.
 func (w *tracker) keptTarget(at *entityEntry, row int) (ecs.Entity, bool) {
 	if at.table == nowhere {
 		return ecs.Entity{}, false

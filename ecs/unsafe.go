@@ -9,15 +9,15 @@ import (
 	"github.com/arche-netcode/netcode/components"
 )
 
-// replicatedSize is the bytes of a Replicated.
+// replicatedSize is the size of a Replicated, in bytes.
 const replicatedSize = int(unsafe.Sizeof(components.Replicated{}))
 
-// pointer is where the world keeps something. Only this file reads and writes through one.
+// pointer points into the world. Only this file reads and writes through one.
 type pointer = unsafe.Pointer
 
 // bind points the column at the query's present row.
 func (c *column) bind(q *ecs.Query) {
-	// SAFETY: the query's world stays locked until release is called, so the
+	// SAFETY: the query's world stays locked until unbind is called, so the
 	// column can neither grow nor move while base is set.
 	c.base = q.Get(c.id)
 	if c.relation {
@@ -25,12 +25,11 @@ func (c *column) bind(q *ecs.Query) {
 	}
 }
 
-// rowPointers are where the rows of a scattered table lie, in the order of the last walk over it.
+// rowPointers contains the places of the rows of a scattered table, in the order of the last walk over it.
 type rowPointers []unsafe.Pointer
 
-// findRow finds where the row lies that the query of a scattered table is at, the n-th of its walk. Asking Arche for every
-// component costs more than comparing them, so what it said in the walk before is believed as long as the Replicated is where
-// it was.
+// findRow finds the present row of the query of a scattered table, the n-th of its walk. Asking Arche for every component
+// costs more than comparing them. So findRow trusts the pointers of the walk before as long as the Replicated is where it was.
 func (t *table) findRow(q *ecs.Query, n int) {
 	r := q.Get(t.replicas.id)
 	// SAFETY: Arche gives each archetype buffers of its own for good, and when it grows gets all of them anew. The pointer that
@@ -47,24 +46,24 @@ func (t *table) findRow(q *ecs.Query, n int) {
 	}
 }
 
-// replicatedOfRow is the Replicated of a row that seat has found in this walk.
+// replicatedOfRow returns the Replicated of a row that findRow found in this walk.
 func (c *column) replicatedOfRow(n int) *components.Replicated {
 	// SAFETY: called on the Replicated column only, whose component this is; the world is still locked.
 	return (*components.Replicated)(c.rowPointers[n])
 }
 
-// bindRow points the column at a row that seat has found in this walk.
+// bindRow points the column at a row that findRow found in this walk.
 func (c *column) bindRow(n int) {
-	// SAFETY: as for aim.
+	// SAFETY: as for bind.
 	c.base = c.rowPointers[n]
 	if c.relation {
 		c.target = c.goals[n]
 	}
 }
 
-// differingRow is the first row from the n-th on that seat has found in this walk and that is not in its slot, or the number
-// of rows. Those with a negative slot are passed over. It is a loop over little else than loads of two or four words, so that
-// many are under way at once: they are all over the memory.
+// differingRow returns the first row from the n-th on that findRow found in this walk and that differs from its slot, or the
+// number of rows. It skips negative slots. The loop does little but load two or four words: the rows are all over the memory,
+// and the loads overlap.
 func (c *column) differingRow(n int, slots []int32) int {
 	// SAFETY: as for bytes; the rows are one component long, and the words lie inside of it, the last maybe over the one
 	// before. The slice expressions check the bounds of the shadow.
@@ -104,34 +103,34 @@ func (c *column) differingRow(n int, slots []int32) int {
 	return n
 }
 
-// unbind forgets where the world keeps the column.
+// unbind forgets the place of the column in the world.
 func (c *column) unbind() {
-	// SAFETY: nil is dereferenced nowhere: at is only called between aim and release.
+	// SAFETY: nil is dereferenced nowhere: at is only called between bind and unbind.
 	c.base = nil
 }
 
-// at is the component of a row.
+// at returns the component of a row.
 func (c *column) at(row int) unsafe.Pointer {
 	// SAFETY: rows below the query's count of this archetype lie one behind the
 	// other from base on, size bytes each; callers pass only such rows.
 	return unsafe.Add(c.base, row*c.size)
 }
 
-// kept is the component in a slot of the shadow.
+// kept returns the component in a slot of the shadow.
 func (c *column) kept(slot int) unsafe.Pointer {
 	// SAFETY: the slice expression checks the bounds, and the shadow's backing
 	// is aligned to 8, as every multiple of a component's size then is to its own.
 	return unsafe.Pointer(unsafe.SliceData(c.shadow[slot*c.size : (slot+1)*c.size]))
 }
 
-// bytes are the bytes of the rows from <= row < to.
+// bytes returns the bytes of the rows from <= row < to.
 func (c *column) bytes(from, to int) []byte {
 	// SAFETY: as for at; from and to-1 are rows of this archetype. Components
 	// are plain data, so reading and comparing their bytes is defined.
 	return unsafe.Slice((*byte)(unsafe.Add(c.base, from*c.size)), (to-from)*c.size)
 }
 
-// reserve makes room for slots, growing by doubling.
+// reserve makes room for slots. It doubles the memory.
 func (c *column) reserve(slots int) {
 	if c.relation && slots > 0 {
 		c.targets = grown(c.targets, slots-1)
@@ -147,45 +146,43 @@ func (c *column) reserve(slots int) {
 	c.shadow = grown
 }
 
-// replicated is the Replicated of a row, in the world.
+// replicated returns the Replicated of a row, in the world.
 func (c *column) replicated(row int) *components.Replicated {
 	// SAFETY: called on the Replicated column only, whose component this is.
 	return (*components.Replicated)(c.at(row))
 }
 
-// keptReplicated is the Replicated in a slot of the shadow.
+// keptReplicated returns the Replicated in a slot of the shadow.
 func (c *column) keptReplicated(slot int) components.Replicated {
 	// SAFETY: called on the Replicated column only; kept is aligned.
 	return *(*components.Replicated)(c.kept(slot))
 }
 
-// controlOf is the control component of a row.
+// controlOf returns the control component of a row.
 func controlOf[T components.Owner | components.Group | components.Priority | components.Rate](c *column, row int) T {
 	// SAFETY: called on columns of the kind of T only, whose component this is.
 	return *(*T)(c.at(row))
 }
 
-// spoil makes the Replicated in a slot differ from r, whatever the world has
-// there now, so that the next scan looks at the row again.
+// spoil makes the Replicated in a slot differ from r and from the world, so that the next scan looks at the row again.
 func (c *column) spoil(slot int, r components.Replicated) {
 	r.World = ^r.World
 	// SAFETY: called on the Replicated column only; kept is aligned.
 	*(*components.Replicated)(c.kept(slot)) = r
 }
 
-// replicatedOf is an entity's Replicated, nil when it has none. The entity
-// must be alive.
+// replicatedOf returns an entity's Replicated, nil when it has none. The entity must be alive.
 func replicatedOf(w *ecs.World, e ecs.Entity, id ecs.ID) *components.Replicated {
 	// SAFETY: id is the component id of Replicated in this world, so Arche's
 	// pointer is to one, or nil.
 	return (*components.Replicated)(w.Get(e, id))
 }
 
-// bindTo points the column at the component of one entity, which becomes row 0.
-// It reports whether the entity has the component. The entity must be alive.
+// bindTo points the column at the component of one entity, which becomes row 0. It reports whether the entity has the
+// component. The entity must be alive.
 func (c *column) bindTo(w *ecs.World, e ecs.Entity) bool {
 	// SAFETY: the caller calls nothing that could move the component until it
-	// calls release, or drops the column.
+	// calls unbind, or drops the column.
 	c.base = w.GetUnchecked(e, c.id)
 	if c.relation && c.base != nil {
 		c.target = w.Relations().Get(e, c.id)
@@ -193,14 +190,14 @@ func (c *column) bindTo(w *ecs.World, e ecs.Entity) bool {
 	return c.base != nil
 }
 
-// write writes the fields of a row that travel into a component.
+// write writes the fields of a row that are sent into a component.
 func (c *column) write(row int, lanes []uint32) {
 	// SAFETY: the component is of the plan's type, since the column's id was
 	// registered for it.
 	c.plan.Dequantise(lanes, c.at(row))
 }
 
-// takeBack writes the fields of a row that travel as they are in a slot of a shadow of the component. The lanes are for its use.
+// takeBack restores the fields of a row that are sent from a slot of a shadow of the component. lanes is scratch.
 func (c *column) takeBack(row int, from *column, slot int, lanes []uint32) {
 	// SAFETY: as for write, and kept is such a component too.
 	clear(lanes)
@@ -208,7 +205,7 @@ func (c *column) takeBack(row int, from *column, slot int, lanes []uint32) {
 	c.write(row, lanes[:c.plan.Lanes()])
 }
 
-// clearHandle makes an entity field of row 0, the one of a lane, the zero entity. The lanes are for its use.
+// clearHandle sets the entity field of row 0 at a lane to the zero entity. lanes is scratch.
 func (c *column) clearHandle(lane int, lanes []uint32) {
 	// SAFETY: as for write.
 	lanes = lanes[:c.plan.Lanes()]
@@ -220,12 +217,12 @@ func (c *column) clearHandle(lane int, lanes []uint32) {
 
 // quantiseRows quantises rows of the column; see [wire.Plan.QuantiseRows].
 func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32 {
-	// SAFETY: as for write; callers pass only rows of the archetype that the column is aimed at.
+	// SAFETY: as for write; callers pass only rows of the archetype that the column points at.
 	return c.plan.QuantiseRows((*byte)(c.base), c.size, rows, lanes, bad)
 }
 
-// copyRange writes a component that is words and nothing else for all entities of a range, whose lanes begin with all. It notes in
-// same the numbers of those that had the value already.
+// copyRange writes a component that is words and nothing else, for the entities of a range from the k-th on. Their lanes begin
+// with all. It appends to same the numbers of the entities that had the value already.
 func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange, k int, all []uint32) {
 	const word = 4
 	size, n, step := int(unsafe.Sizeof(*new(T))), int(d.stretch.Count), int(d.stretch.Width)*word
@@ -262,15 +259,14 @@ func copyRange[T [3]uint32 | [4]uint32](c *column, r *tableRanges, d *tableRange
 	r.same = same
 }
 
-// componentOf is an entity's component, nil when it has none. The entity must
-// be alive, and id that of T in this world.
+// componentOf returns an entity's component, nil when it has none. The entity must be alive, and id that of T in this world.
 func componentOf[T any](w *ecs.World, e ecs.Entity, id ecs.ID) *T {
 	// SAFETY: Arche's pointer is to a T, or nil, since id is that of T.
 	return (*T)(w.Get(e, id))
 }
 
-// write mixes the value of rows[n] into an entity's twin. It is false when game code has removed that. The entity must be
-// alive.
+// write mixes the value of rows[n] into an entity's twin. It returns false if game code has removed the twin. The entity must
+// be alive.
 func (s *Smooth) write(n int, e ecs.Entity) bool {
 	// SAFETY: the twin is a components.Smooth of the row's type, whose only field is a value of it, and it is written
 	// before anything could move it.

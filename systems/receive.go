@@ -74,8 +74,8 @@ func (r *Receive) Finalize(*ecs.World) {
 
 // Dispatch gives the messages that wait for a stage to their handlers. There is one for each stage, at its start.
 type Dispatch struct {
-	End   End        // Whose messages.
-	Stage tick.Stage // Whose beginning it is.
+	End   End        // Its messages.
+	Stage tick.Stage // Dispatch runs at its start.
 }
 
 // Initialize implements System.
