@@ -7,6 +7,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -87,7 +88,7 @@ func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
 }
 
 // noteFault reports the first fault of each kind that a component of an entity has.
-func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.Fault) {
+func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quantize.Fault) {
 	known := &c.reported[id.Index]
 	kind, told := kindOf(fault.Reason), &known.outOfRange
 	switch kind {
@@ -393,7 +394,7 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 		}
 		if !known {
 			size := controlSize(w, b[k])
-			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: wire.NewRows(size), control: k})
+			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: quantize.NewRows(size), control: k})
 		}
 	}
 	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })

@@ -10,8 +10,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // spoilStale makes the stale slots of rows before an end differ from the world. The present value may equal the shadow by
@@ -97,7 +97,7 @@ func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
 		}
 		_, aimed := plan.Target()
 		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, relation: aimed, control: b.controls.kind(id)}
-		c.compare = wire.NewRows(c.size)
+		c.compare = quantize.NewRows(c.size)
 		if b.unscanned.Has(row) {
 			t.unscanned = append(t.unscanned, c)
 		} else {
@@ -194,13 +194,13 @@ func (t *table) emptyShadow() {
 // column is one component of a table: its place in the world while a query is open, and its shadow.
 type column struct {
 	id   ecs.ID
-	row  int        // row of the schema, -1 for Replicated and for controls without one
-	plan *wire.Plan // nil where row is -1
-	size int        // bytes of a component, 0 for a relation without fields
+	row  int            // row of the schema, -1 for Replicated and for controls without one
+	plan *quantize.Plan // nil where row is -1
+	size int            // bytes of a component, 0 for a relation without fields
 
-	compare wire.Rows // rows of as many bytes
+	compare quantize.Rows // rows of as many bytes
 
-	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
+	plain bool // the lanes of a row are its memory, see quantize.Plan.Plain
 
 	control controlKind // for captures only
 
@@ -410,7 +410,7 @@ func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
 }
 
 // blankLanes returns the lanes of a component's zero value.
-func blankLanes(plan *wire.Plan) []uint32 {
+func blankLanes(plan *quantize.Plan) []uint32 {
 	lanes := make([]uint32, plan.Lanes())
 	plan.Quantise(reflect.New(plan.Type()).UnsafePointer(), lanes)
 	return lanes

@@ -12,6 +12,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -288,7 +289,7 @@ func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wi
 // component is one component of one entity for comparing and hashing: equal on every machine, which handles are not. It is for
 // tools.
 type component struct {
-	plan   *wire.Plan
+	plan   *quantize.Plan
 	value  reflect.Value  // a pointer to it, with network ids in place of handles
 	target wire.NetworkID // of a relation
 }

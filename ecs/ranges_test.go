@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -64,9 +65,9 @@ func newDeltaServer(t *testing.T, seed uint64) *stretchServer {
 }
 
 func stretchServerWith(t *testing.T, seed uint64, most int, third any) *stretchServer {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, v := range []any{stretchPlace{}, stretchTurn{}, third, stretchLook{}, stretchMark{}, stretchOne{}, stretchWide{}} {
-		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
