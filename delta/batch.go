@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// Strands are the bodies of several records that are made side by side, each a string of bits of its own: what is done of
+// Batch are the bodies of several records that are made side by side, each a string of bits of its own: what is done of
 // one row is done for all of them before the next row, so that what one waits for overlaps with others, and what a row's
 // kind takes is at hand. Each comes to the bits that Delta.Code appends row by row; tests hold them against each other.
 // The zero value is empty.
@@ -28,28 +28,28 @@ type Batch struct {
 
 type batch = kernel.Batch
 
-// Column is one row of each of the bodies that are made side by side.
+// BatchColumn is one row of each of the bodies that are made side by side.
 type BatchColumn = kernel.Column
 
-// Held are rows of up to 64 bodies as they are kept, one behind the other in the order of their indexes.
+// RowSlice are rows of up to 64 bodies as they are kept, one behind the other in the order of their indexes.
 type RowSlice = kernel.RowSlice
 
-// BeginColumn begins a column of rows of d, which have at most MaxStrandLanes.
+// BeginColumn begins a column of rows of d, which have at most MaxStreamLanes.
 func (d *Delta) BeginColumn(c *BatchColumn) { c.Begin(len(d.lanes), d.wide) }
 
 const (
-	// MaxStrands is how many bodies are made side by side.
+	// MaxStreams is the number of deltas that are encoded side by side.
 	MaxStreams = kernel.MaxStreams
-	// MaxStrandRows is how many rows a body may have then.
+	// MaxStreamRows is the largest number of rows of each.
 	MaxStreamRows = 4
-	// MaxStrandLanes is how many lanes each of them may have.
+	// MaxStreamLanes is the largest number of lanes of each row.
 	MaxStreamLanes = groupLanes
 )
 
 // Begin begins n strands with which of their rows differ: a symbol of a table for so many rows.
 func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baselines) {
 	s.N = n
-	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStrandRows
+	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStreamRows
 	context, known := AgeClass(v.Age)*(1<<rows+1)+1<<rows, 0
 	if v.Before != nil {
 		context, known = context-1<<rows, 1<<rows-1
@@ -112,7 +112,7 @@ func (s *Batch) spill(k int, left uint64) {
 	s.Acc[k], s.Have[k], s.At[k] = left, s.Have[k]-64, s.At[k]+8
 }
 
-// Strand appends the bits of a strand and fills the last word with zeros as Finish does. Nothing may be unfinished in w.
+// AppendStream appends the bits of a strand and fills the last word with zeros as Finish does. Nothing may be unfinished in w.
 func (w *BitBuffer) AppendStream(s *Batch, k int) {
 	for at := k * kernel.StreamBytes; at < s.At[k]; at += 8 {
 		w.list = append(w.list, binary.LittleEndian.Uint64(s.Bytes[at:]))
@@ -143,7 +143,7 @@ func (d *Delta) findTables() (t kernel.TokenTables) {
 	return t
 }
 
-// long is the token of a distance, counted as for short ones, of which there is no short one or which was not asked for yet.
+// long is the token of a distance, counted as for short ones, if there is no short one or it was not asked for yet.
 //
 //go:noinline
 func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) {
@@ -176,7 +176,7 @@ func (d *Delta) codeFloats(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 		first += misses
 	}
 	if d.wide && s.N > 0 {
-		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStrands
+		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStreams
 		kernel.FloatTokens(&s.batch, c, s.N, uint32(first*deltaFlat), float64(v.Age), float64(span))
 	} else {
 		s.floatsAt(c, first, v.Age, span)
@@ -329,7 +329,7 @@ func folded(distance, movement int64) (count, steps uint64) {
 	return count, uint64(bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))) * (misses * kernel.ShortTokens)
 }
 
-// missBehind is what a short token is to the one behind it: one more above 2, and above 30.
+// missBehind returns the miss that a short token leaves for the next: one more above 2, and above 30.
 func missBehind(count uint64) uint64 {
 	return (count+kernel.ShortTokens-3)&kernel.ShortTokens + (count+kernel.ShortTokens-31)&kernel.ShortTokens
 }
@@ -581,7 +581,7 @@ func (d *Delta) goWide() {
 
 // wideAt is tokensAt of rows that are gone through several at a time.
 func (d *Delta) wideAt(s *Batch, c *BatchColumn, first int, age, span int64) {
-	_ = s.Usual[:s.N]                // SAFETY: of all that the assembly reads and writes there are MaxStrands rows, whole fours, and these are no more
+	_ = s.Usual[:s.N]                // SAFETY: of all that the assembly reads and writes there are MaxStreams rows, whole fours, and these are no more
 	last := &d.lanes[len(d.lanes)-1] // all have as many contexts
 	contexts, nothing := uint16(first*kernel.ShortTokens), uint16(len(last.short)-2)
 	now, base, from := &c.Now, &c.Base, &c.Before

@@ -1,6 +1,6 @@
 package delta
 
-// Words gathers bits in words of 64, the first of them in bit 0: what a BitWriter would write, kept so that it is quickly
+// BitBuffer gathers bits in words of 64, the first of them in bit 0: what a BitWriter would write, kept so that it is quickly
 // copied. The zero value is empty.
 type BitBuffer struct {
 	list []uint64 // full ones, and what Finish made

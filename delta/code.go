@@ -136,8 +136,7 @@ func (d *Delta) whole(w *BitBuffer, i int, now uint32, v *quantize.Baselines) (c
 	return 0, 0
 }
 
-// away is how far a lane is from what is expected of it, and the movement that leads there. Before is the row as of T', or
-// of T where that is not leaned on.
+// away returns the distance of a lane from its extrapolation, and the movement that leads there. Before is the row as of T', or of T if T' is not used.
 func (d *Delta) away(w *BitBuffer, i int, now, before []uint32, v *quantize.Baselines) (distance, movement int64) {
 	l := &d.lanes[i]
 	base, extrapolated := v.Base[i], int64(0)
@@ -294,7 +293,7 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *quantize.B
 	return append(dst, DeltaSymbol{Table: l.table, Context: context, Symbol: symbol, Raw: raw, RawBits: n})
 }
 
-// expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
+// expect returns the extrapolation of a lane, the lanes before it being known, and the movement that leads there from T.
 func (d *Delta) expect(i int, lanes []uint32, v *quantize.Baselines, q *rotation) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	if l.model != quantize.ModelPart {
@@ -308,7 +307,7 @@ func (d *Delta) expect(i int, lanes []uint32, v *quantize.Baselines, q *rotation
 // top is the largest number of a lane's bits.
 func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
 
-// floatDistance is how far a float is from its extrapolation, in steps. The negative zero, which has no place among the
+// floatDistance returns the distance of a float from its extrapolation, in steps. The negative zero, which has no place among the
 // steps, is as far away as no other float can be.
 func floatDistance(now uint32, extrapolated int64) int64 {
 	if now == negativeZero {

@@ -15,7 +15,7 @@ import (
 
 // A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
 // too, the one that T itself was coded against, T'. What is coded depends on these three versions and their ticks and on
-// nothing else: the bits are the same for every client that leans on the same two, and each row can be read alone.
+// nothing else: the bits are the same for every client with the same two baselines, and each row can be read alone.
 //
 //	row    for each group of up to four lanes: one symbol, which of them changed;
 //	       in the context of which of them changed between T' and T
@@ -26,19 +26,19 @@ import (
 // A row of a single lane has no symbol. Which lanes are extrapolated from what is by kind of field, see LaneModel. The codes
 // come from Tables, by name: "Position.which0", "Position.0" and so on for a component's own, else those of the class.
 type Delta struct {
-	plan   *quantize.Plan
-	groups []deltaGroup
-	lanes  []deltaLane
-	predictions   predictedPool
-	floats bool // all lanes are such
-	once   sync.Once
-	ready  bool // for Code
-	wide   bool // rows side by side are gone through several at a time: see wide
-	tables kernel.TokenTables
-	class    rowClass
-	m      int64       // of rowTurn: the largest number of a lane,
-	length uint64      // and the length that quaternions have, times 256: as in rotation
-	tops   kernel.Tops // of rows that goWide, else zeros
+	plan        *quantize.Plan
+	groups      []deltaGroup
+	lanes       []deltaLane
+	predictions predictedPool
+	floats      bool // all lanes are such
+	once        sync.Once
+	ready       bool // for Code
+	wide        bool // rows side by side are gone through several at a time: see wide
+	tables      kernel.TokenTables
+	class       rowClass
+	m           int64       // of rowTurn: the largest number of a lane,
+	length      uint64      // and the length that quaternions have, times 256: as in rotation
+	tops        kernel.Tops // of rows that goWide, else zeros
 
 	onceRead sync.Once
 	expects  bool // see canExpect
@@ -90,7 +90,7 @@ func laneSymbols(m quantize.LaneModel) int {
 	return deltaSymbols
 }
 
-// laneContexts is how many contexts those tables have.
+// laneContexts returns the number of contexts of those tables.
 func laneContexts(m quantize.LaneModel) int {
 	if m == quantize.ModelLargest {
 		return 4
@@ -98,7 +98,7 @@ func laneContexts(m quantize.LaneModel) int {
 	return deltaContexts
 }
 
-// groupLanes is how many lanes have their changes told by one symbol.
+// groupLanes is the number of lanes whose changes are one symbol.
 const groupLanes = 4
 
 // deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its extrapolation.
@@ -109,15 +109,15 @@ const deltaFlat = 144
 
 // Contexts of a lane's table: the extrapolated movement, and how long ago T was.
 const (
-	// AgeClasses is how many ages of a baseline are told apart.
+	// AgeClasses is the number of classes of the age of a baseline.
 	AgeClasses     = 4
 	misses         = 3
 	contextsPerAge = (2 + movementSteps) * misses
 	deltaContexts  = contextsPerAge * AgeClasses
 )
 
-// WhichContexts is how many contexts there are for which of n things changed: which of them moved before, or that nobody
-// knows, for each class of age.
+// WhichContexts returns the number of contexts of the symbol that tells which of n things changed: one for each set that moved before, and one for
+// unknown, for each class of age.
 func WhichContexts(n int) int { return (1<<n + 1) * AgeClasses }
 
 // WhichContext is the context for which of n things changed since T, age ticks ago, when those of moved had moved between
@@ -248,7 +248,7 @@ func tableName(name string) string {
 	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], hash)
 }
 
-// extrapolation is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
+// extrapolation extrapolates a lane that is no part of a rotation, and returns the movement that leads there from T too.
 func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
@@ -275,7 +275,7 @@ func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (ext
 	return extrapolated, movement
 }
 
-// ownExtrapolation is what the component's function has said.
+// ownExtrapolation is extrapolation by the component's own function.
 func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement int64) {
 	switch l.model {
 	case quantize.ModelFloat:
@@ -379,13 +379,13 @@ func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 // ErrExtrapolation says that a plan that was parsed is extrapolated by a function that this program does not have.
 var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
 
-// own is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
+// predicted is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
 type predicted struct {
 	lanes []uint32
 	v     quantize.Baselines
 }
 
-// owns keeps rows for extrapolations. Any number of goroutines may ask.
+// predictedPool keeps rows for extrapolations. Any number of goroutines may ask.
 type predictedPool struct{ pool sync.Pool }
 
 // extrapolated asks the plan's function, nil where it has none.

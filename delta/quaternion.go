@@ -19,7 +19,7 @@ type rotation struct {
 	at       [4]int64
 	expected [4]int64
 	own      *predicted // what the component's own function extrapolates
-	miss     int  // not of rotations alone: how far off the lane before was
+	miss     int        // not of rotations alone: how far off the lane before was
 }
 
 // aim extrapolates the rotation whose first lane is given.
@@ -103,7 +103,7 @@ func (q *rotation) largest() (k int) {
 	return int(3 - max(abs(c[0])<<2|3, abs(c[1])<<2|2, abs(c[2])<<2|1, abs(c[3])<<2)&3)
 }
 
-// part is what lane 1 to 3 of a row that leaves out component k is expected to be, and the movement that leads there.
+// part extrapolates lane 1 to 3 of a row that leaves out component k, and returns the movement that leads there too.
 func (q *rotation) part(k, lane int) (extrapolated, movement int64) {
 	i := lane - 1
 	if i >= k {

@@ -12,16 +12,16 @@ import (
 // way of its own to the same bits, which does not ask of each lane what it is, keeps what it takes in registers and has
 // few branches: first how far off all lanes are, then their tokens.
 
-// rowKind is which way a row has.
+// rowClass is the class of a row: which encoder it has.
 type rowClass uint8
 
 const (
 	classOther rowClass = iota
-	classLines         // two to four lanes, all ModelLinear
-	classTurn          // a rotation that goes on
+	classLines          // two to four lanes, all ModelLinear
+	classTurn           // a rotation that goes on
 )
 
-// rowKind is which way the rows have.
+// rowClass returns the class of the rows.
 func (d *Delta) rowClass() rowClass {
 	if len(d.groups) != 1 || len(d.lanes) < 2 {
 		return classOther
@@ -41,7 +41,7 @@ func (d *Delta) rowClass() rowClass {
 	return classOther
 }
 
-// offsets is how far the lanes of a row are from what is expected of them, and the movements that lead there.
+// offsets are the distances of the lanes of a row from their extrapolations, and the movements that lead there.
 type offsets struct{ distance, movement [groupLanes]int64 }
 
 // lines is those of rowLines.
@@ -98,7 +98,7 @@ func (d *Delta) turn(o *offsets, now, base, before []uint32, age, span int64, ch
 	return true
 }
 
-// far is how far a component of a rotation goes on.
+// far returns the movement of a component of a rotation, for other ages and spans than 1.
 func (d *Delta) far(step, age, span int64) int64 {
 	return min(max(divide(step*age, span), -4*d.m), 4*d.m)
 }
@@ -143,7 +143,7 @@ func (d *Delta) tokens(w *BitBuffer, o *offsets, changed uint, age, miss int) in
 }
 
 // codeRow is Code for the rows that have a way of their own. It says false, and has done nothing, where this one has not.
-// Before is the row as of T', or of T where that is not leaned on.
+// Before is the row as of T', or of T if T' is not used.
 func (d *Delta) codeRow(w *BitBuffer, now, before []uint32, v *quantize.Baselines, changed, moved uint64) bool {
 	var o offsets
 	span, known := v.Span, v.Before != nil

@@ -13,10 +13,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// MaxExpected is how many rows are extrapolated together.
+// MaxExpected is the number of rows that are extrapolated together.
 const MaxExpected = 16
 
-// MaxGroupRows is how many rows of an entity have their changes told by one symbol.
+// MaxGroupRows is the number of rows of an entity whose changes are one symbol.
 const MaxGroupRows = 4
 
 // RowGroup is the extrapolations of up to MaxGroupRows components of up to MaxExpected entities, which are coded against versions of the same two
@@ -112,7 +112,7 @@ func (d *Delta) canExpect() bool {
 }
 
 // Expect extrapolates the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
-// of T', span ticks before T. Before is nil where T' is not leaned on.
+// of T', span ticks before T. Before is nil if T' is not used.
 func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
 	class, unknown := AgeClass(age), before == nil
 	first := class * contextsPerAge
@@ -203,7 +203,7 @@ func laneCell(expected int64, first int, movement int64) uint64 {
 	return uint64(context)<<(cellContext+decoderBits) | side&1<<cellSign | uint64(expected)
 }
 
-// turnBatch is what the assembly for columns of rotations works on.
+// turnBatch is the memory that the assembly for columns of rotations works on.
 type turnBatch struct {
 	batch  kernel.Batch
 	column kernel.Column
@@ -321,7 +321,7 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	return at, acc, n
 }
 
-// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, where T' is leaned on, before
+// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, if T' is used, before
 // at T'. It returns false where Delta.Read would for one of them, or the bits end.
 func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
 	k &= MaxExpected - 1

@@ -67,7 +67,7 @@ func (e *Explicit) Refine(wire.ClientID, View, Set, Set) {}
 // Leave implements [Policy].
 func (e *Explicit) Leave(client wire.ClientID) { e.clients.drop(client) }
 
-// claims is lives for policies to which game code names entities. It may name one that was spawned in a capture that the
+// namedEntities is lives for policies to which game code names entities. It may name one that was spawned in a capture that the
 // policy has not seen yet.
 type namedEntities struct {
 	lifetimes

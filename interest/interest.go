@@ -15,7 +15,7 @@ const (
 	Keep                   // The client keeps the last state it was sent; when the entity dies, it despawns there.
 )
 
-// applied brings the views of a server's clients to what a policy says.
+// policyCache brings the views of a server's clients to what a policy says.
 type policyCache struct {
 	policy  Policy
 	leaving Leaving
@@ -103,7 +103,7 @@ func (a *policyCache) change(o *outcome, sees Set) {
 	}
 }
 
-// lives follows which entity lives at each network index, from one Prepare to the next.
+// lifetimes follows which entity lives at each network index, from one Prepare to the next.
 type lifetimes struct {
 	generations []uint32 // of who lives there, or lived there last
 	alive       Set

@@ -49,10 +49,10 @@ func (o *OwnerOnly) Leave(client wire.ClientID) { o.clients.drop(client) }
 
 // owners follows whom each living entity belongs to.
 type owners struct {
-	owner   []wire.ClientID // by index, of who lives there
-	known   Set             // where owner says something
-	sets    perClient[owned]     // of those to whom anything belongs
-	changed Set             // entities that have another owner since the Prepare before
+	owner   []wire.ClientID  // by index, of who lives there
+	known   Set              // where owner says something
+	sets    perClient[owned] // of those to whom anything belongs
+	changed Set              // entities that have another owner since the Prepare before
 }
 
 type owned struct {

@@ -119,7 +119,7 @@ func (c *combined) Leave(client wire.ClientID) {
 	}
 }
 
-// blinder is a policy that can tell when a client sees nothing for want of something that game code is to say.
+// viewpointPolicy is a policy that can tell when a client sees nothing for want of something that game code is to say.
 type viewpointPolicy interface {
 	blind(client wire.ClientID) bool
 }
@@ -162,8 +162,8 @@ type Rows struct {
 	rows   RowsFunc
 	store  *snapshot.Store
 	owners owners
-	asked  Set // entities of which game code wants to have rows asked again
-	again  Set // entities of which all clients' rows are asked in this tick
+	asked  Set // entities whose rows game code wants to have asked again
+	again  Set // entities whose rows all clients are asked for in this tick
 }
 
 // NewRows returns a policy that shows the entities that another one shows, and of each the components that rows allows.

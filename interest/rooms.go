@@ -183,7 +183,7 @@ func (r *Rooms) Leave(client wire.ClientID) {
 	r.clients.drop(client)
 }
 
-// roll holds one thing for each client, in ascending order of clients: what goes through it goes in the same order
+// perClient holds one thing for each client, in ascending order of clients: what goes through it goes in the same order
 // everywhere.
 type perClient[T any] struct {
 	clients []wire.ClientID

@@ -38,7 +38,7 @@
 //
 //	t, codec := TypeOf[T](registry, &cache)                           // nil, nil: not registered
 //	bound, err := codec.SizeBound(scratch, &m)                        // room to reserve
-//	codec, short := ShortOf[T](&cache)                                // what TypeOf found, of types that cache.Allow allows: Copy will do
+//	codec, short := FastCodecOf[T](&cache)                                // what TypeOf found, of types that cache.Allow allows: Copy will do
 //	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: nothing to send
 //	err = PostSelf(inbound, t, codec, &Message{Stage: …}, &m)         // to oneself
 //	outbound.Record(to, &Message{…}, payload)                         // if the history is on
@@ -50,7 +50,7 @@
 //		t, ok := registry.Lookup(h.Type)                              // before the packet is acknowledged:
 //		ok = t.Codec.Check(scratch, body)                             // judges without effect
 //		inbound.From(&connection.source, tick, now)                   // once a packet
-//		inbound.PushPlains(batches, rows)                             // all of a packet on channel 0 of Unreliable without flags; or
+//		inbound.PushSimple(batches, rows)                             // all of a packet on channel 0 of Unreliable without flags; or
 //		batches = inbound.Keep(batches)                               // one copy; the Reader then goes over this one
 //		err = inbound.PushPlain(h.Type, h.Stage, payload)             // channel 0 of Unreliable without flags
 //		err = inbound.Push(&Message{…}, body)                         // anything else; ErrFull of a reliable one closes

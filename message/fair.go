@@ -2,7 +2,7 @@ package message
 
 import "github.com/arche-netcode/netcode/tick"
 
-// crowd counts, by source, the messages that wait for a stage. The first full queue counts them all; later ones follow the
+// fairQueue counts, by source, the messages that wait for a stage. The first full queue counts them all; later ones follow the
 // changes since. So a queue that is not full costs nothing.
 type fairQueue struct {
 	frame, epoch uint64    // of the queue that was counted
@@ -13,7 +13,7 @@ type fairQueue struct {
 	present      int       // sources that have messages there
 }
 
-// crowded counts the messages of one source in a crowd.
+// sourceShare counts the messages of one source in a crowd.
 type sourceShare struct {
 	count, loose int   // messages, and of them unreliable ones
 	first, last  int32 // places of the oldest and the newest of these

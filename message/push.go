@@ -184,7 +184,7 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	return nil
 }
 
-// Plain is the place in a packet's batches of messages that have only a type and a stage: several on channel 0 of
+// Simple is the place in a packet's batches of messages that have only a type and a stage: several on channel 0 of
 // Unreliable, one after the other, of one type and size.
 type Simple struct {
 	At    uint32           // the first one's header
@@ -210,7 +210,7 @@ func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	return uint32(c.size)
 }
 
-// PushPlains is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
+// PushSimple is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
 // are most of the packet the batches are copied as a whole.
 func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 	s, messages, payloads := in.from.source, 0, 0

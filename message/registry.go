@@ -173,7 +173,7 @@ func (d Direction) String() string {
 // cacheSize is the number of Go types that a Cache remembers; two of the same place replace each other.
 const cacheSize = 64
 
-// Cache remembers which type a Go type is, for TypeOf and ShortOf. It belongs to one end and one registry. The zero value is
+// Cache remembers which type a Go type is, for TypeOf and FastCodecOf. It belongs to one end and one registry. The zero value is
 // empty.
 type Cache struct {
 	entries [cacheSize]cached
@@ -188,7 +188,7 @@ type cached struct {
 	of    *Type
 }
 
-// Short is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
+// FastCodec is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
 // is of no message.
 type FastCodec struct {
 	Header uint32 // as in a packet, as a little-endian number; without a stage if that is not Given
@@ -200,7 +200,7 @@ type FastCodec struct {
 // looked at are sent the long way all the same. Call it before the cache is used.
 func (c *Cache) Allow(t *Type) { c.allowed[t.id] = true }
 
-// ShortOf returns how messages of T begin, and its codec, of which Copy is all that is needed. It knows only what TypeOf was
+// FastCodecOf returns how messages of T begin, and its codec, of which Copy is all that is needed. It knows only what TypeOf was
 // asked for lately, and only types that are allowed.
 func FastCodecOf[T any](c *Cache) (*CodecOf[T], FastCodec) {
 	key := goTypeOf[T]()

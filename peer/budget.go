@@ -105,7 +105,7 @@ const (
 // messageCost returns the cost of a reliable message with so much payload.
 func messageCost(payload int) int { return payload + messageOverhead }
 
-// granting is the receiver's side of the credit. Everything counts from the start of the connection, in cost.
+// creditGrant is the receiver's side of the credit. Everything counts from the start of the connection, in cost.
 type creditGrant struct {
 	received uint64 // of messages that came
 	freed    uint64 // of those that were handled

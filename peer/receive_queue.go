@@ -16,9 +16,9 @@ import (
 // neither; netcode's own types on it are for the caller.
 type Arrivals struct {
 	index     [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
-	lines     []receiveChannel               // of the channels in use
+	lines     []receiveChannel            // of the channels in use
 	sequenced [wire.MaxChannels]uint64    // newest packet of which a message of the channel was delivered
-	sets      [maxFragmentSets]fragments     // messages of which some pieces came
+	sets      [maxFragmentSets]fragments  // messages with some pieces missing
 	open      int                         // how many: the first ones
 	stash     reorderBuffer
 	credit    creditGrant
@@ -34,13 +34,13 @@ type ArrivalStats struct {
 	Joined     uint64 // messages that came in pieces
 }
 
-// arrivalLine is one reliable channel on the receiving side.
+// receiveChannel is one reliable channel on the receiving side.
 type receiveChannel struct {
 	came  window
 	early []uint16 // of an ordered channel: places in the stash by number, a circle; 0 for none
 }
 
-// arrived is a reliable message that was judged.
+// receivedMessage is a reliable message that was judged.
 type receivedMessage struct {
 	number uint64
 	came   uint64 // base of the channel's window
@@ -256,7 +256,7 @@ func ParseCredit(payload []byte) (low uint32, err error) {
 	return binary.LittleEndian.Uint32(payload), nil
 }
 
-// kept is a message, or a piece of one, that came before its time.
+// heldMessage is a message, or a piece of one, that came before its time.
 type heldMessage struct {
 	header wire.MessageHeader
 	start  int
@@ -265,7 +265,7 @@ type heldMessage struct {
 	joined bool // a whole message that came in pieces: it has no number in front
 }
 
-// stash keeps what came before its time, by places that count from 1. How much it holds is bounded by the credit.
+// reorderBuffer keeps what came before its time, by places that count from 1. How much it holds is bounded by the credit.
 type reorderBuffer struct {
 	buf    []byte
 	places []heldMessage
@@ -346,7 +346,7 @@ func (s *reorderBuffer) fit(size int) {
 	s.buf = to
 }
 
-// pieces is a message of which some pieces came. A piece's payload, after its number:
+// fragments is a message came. A piece's payload, after its number:
 //
 //	byte 0      1        2       3
 //	+------+---------+-------+-------+-----------+

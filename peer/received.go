@@ -147,7 +147,7 @@ func (w *window) set(n uint64) {
 	}
 }
 
-// ackedBefore remembers which of the newest packets were acknowledged, so that
+// recentAcks remembers which of the newest packets were acknowledged, so that
 // an acknowledgement, which mostly repeats the one before, costs no more than
 // its news.
 //
@@ -181,7 +181,7 @@ func (a *recentAcks) add(from, bits uint64) {
 // AckSize is the most that a packet takes that only acknowledges.
 const AckSize = packetOverhead
 
-// said is the newest packet that only acknowledged, and what it acknowledged.
+// lastAck is the newest packet that only acknowledged, and what it acknowledged.
 type lastAck struct {
 	packet [AckSize]byte
 	size   int // 0: there was none
@@ -189,7 +189,7 @@ type lastAck struct {
 	bits   uint64
 }
 
-// AckAgain reports whether what was acknowledged last is worth saying again when
+// RepeatAck reports whether what was acknowledged last is worth saying again when
 // nothing else is to be said: packets of the remote end are lost here, so its
 // acknowledgements are likely to be lost there, and it waits for them in vain.
 // Where nothing comes any more, that ends after a few ticks.
@@ -197,7 +197,7 @@ func (c *Conn) RepeatAck(now time.Duration) bool {
 	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
 }
 
-// AckCopies returns the number of extra packets of a tick that repeat the last
+// AckRepeats returns the number of extra packets of a tick that repeat the last
 // acknowledgement. Where much is lost few arrive, and the remote end then codes
 // its state against older packets.
 func (c *Conn) AckRepeats(now time.Duration) int {

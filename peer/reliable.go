@@ -161,7 +161,9 @@ func (r *reliable) grow(size int) {
 }
 
 // framed returns a message as it travels.
-func (r *reliable) framed(it *reliableMessage) []byte { return r.arena.buf[it.start : it.start+it.size] }
+func (r *reliable) framed(it *reliableMessage) []byte {
+	return r.arena.buf[it.start : it.start+it.size]
+}
 
 // commitReliable is Commit for reliable channels.
 func (o *Outgoing) commitReliable(kind opened, n int) {

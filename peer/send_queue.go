@@ -79,7 +79,7 @@ type Outgoing struct {
 type OutgoingStats struct {
 	Unreliable   uint64 // unreliable messages taken
 	Reliable     uint64 // reliable messages taken
-	Pieces       uint64 // pieces that messages were cut into
+	Pieces       uint64 // fragments that messages were cut into
 	QueueFull    uint64 // unreliable messages dropped: no room
 	BackPressure uint64 // reliable messages refused: no room
 	Refused      uint64 // messages refused: too large, or not legal
@@ -630,10 +630,10 @@ const (
 	itemWaiting   itemState = iota // not sent yet
 	itemFlying                     // sent, neither acknowledged nor lost
 	itemLost                       // to be sent again
-	itemConfirmed                  // arrived
+	itemConfirmed                  // receivedMessage
 )
 
-// item is one reliable message, or one piece of a large one, from the call to its acknowledgement.
+// reliableMessage is one reliable message, or one piece of a large one, from the call to its acknowledgement.
 type reliableMessage struct {
 	number uint64 // in its channel
 	next   uint64 // id of the channel's next one that waits, 0 for none
@@ -654,8 +654,8 @@ func (it *reliableMessage) cost() int { return messageCost(it.size - wire.Messag
 // items holds the reliable messages of one peer in the order of the calls, by an id that counts from 1.
 type items struct {
 	ring  []reliableMessage // a power of two long
-	first uint64 // oldest; all before are confirmed
-	next  uint64 // id of the next
+	first uint64            // oldest; all before are confirmed
+	next  uint64            // id of the next
 	// lost has a bit for each place in the ring whose item is lost. None has an id below lostFrom.
 	lost      []uint64
 	lostFrom  uint64

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// span is a row of items with ids one after the other.
+// idRange is a row of items with ids one after the other.
 type idRange struct {
 	first uint64
 	count uint64
 }
 
-// cargo lists the reliable messages in one packet.
+// packetReliables lists the reliable messages in one packet.
 type packetReliables struct {
 	packet uint64
 	spans  uint64 // number of its first span
@@ -20,7 +20,7 @@ type packetReliables struct {
 	lost   bool
 }
 
-// carried remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
+// sentReliables remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
 // packets that carried some take room. Packets and spans are each a queue in a ring, numbered from 0.
 type sentReliables struct {
 	packets  ring[packetReliables]

@@ -16,7 +16,7 @@ const (
 	BlendQuats                   // every four float32 that follow each other are a quaternion
 )
 
-// Way is what a Blend mixes: two versions of a row, and where between them.
+// BlendInput is the input of a Blend: two versions of a row, and a place between them.
 type BlendInput struct {
 	From, To []uint32 // The rows of the two versions.
 	Part     float64  // 0 is From, 1 is To; above 1 goes on beyond To.

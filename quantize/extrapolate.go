@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// extrapolateKind is how a field is extrapolated, as its tag chooses: as suits its kind, unless the tag names another.
+// extrapolateKind tells how a field is extrapolated: as suits its kind, unless its tag names another way.
 type extrapolateKind uint8
 
 const (
@@ -81,7 +81,7 @@ func (p *Plan) ExtrapolatedBy() string { return p.extrapolator }
 // Extrapolates reports whether the plan has an extrapolation function, and not its name alone.
 func (p *Plan) Extrapolates() bool { return p.extrapolate != nil }
 
-// LaneModel is how a lane is extrapolated from earlier versions of its row.
+// LaneModel tells how a lane is extrapolated from earlier versions of its row.
 type LaneModel uint8
 
 // The models of a lane. T is the tick of the baseline, T' that of the baseline before it.
@@ -150,10 +150,10 @@ func (p *Plan) Lane(i int) Lane {
 	return l
 }
 
-// Versions are what a row is coded against.
+// Baselines are the versions that a row is encoded against.
 type Baselines struct {
 	Base   []uint32 // as of T
-	Before []uint32 // as of T', nil when that is not to be leaned on
+	Before []uint32 // as of T', nil if that is not used
 	Age    int64    // ticks from T to the row's own tick, from 1
 	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
 	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next

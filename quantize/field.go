@@ -90,7 +90,7 @@ func (o *op) quantiseFloat64(v uint64, lanes []uint32) wire.FaultReason {
 	return wire.NoFault
 }
 
-// turns is how many turns either way the fast path of quantiseAngle takes.
+// turns is the number of turns either way that the fast path of quantiseAngle takes.
 const turns = 1 << 14
 
 // quantiseAngle quantises an angle in radians; any number of turns is the same angle.
@@ -155,7 +155,7 @@ func bit(b bool) (v uint32) {
 	return v
 }
 
-// halfMax is the number of wire.MaxHalf. A half in a row is numbered in the order of the values: number 0 is -MaxHalf, and -0 comes right before 0.
+// halfMax is the number of wire.MaxFloat16. A half in a row is numbered in the order of the values: number 0 is -MaxHalf, and -0 comes right before 0.
 const halfMax = 2*halfTop - 1
 
 const (

@@ -153,7 +153,7 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	}
 }
 
-// blendTarget is where a blend writes: a component of the plan's type.
+// blendTarget is a component of the plan's type that a blend writes.
 type blendTarget = unsafe.Pointer
 
 // Mix writes what lies at way.Part into the component at dst: the fields that travel and nothing else, as Dequantise does.
@@ -413,7 +413,7 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 	}
 }
 
-// bytesOf is where values begin, of which there is one at least, and how many bytes each has.
+// bytesOf returns the address of the first of some values, at least one, and the bytes of each.
 func bytesOf[T any](values []T) (first *byte, size uintptr) {
 	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
 }

@@ -211,21 +211,21 @@ const defaultReorderDelay = 100 * time.Millisecond
 // Link describes the network that datagrams cross on their way into a Conditioner. The zero value is a perfect link.
 // Probabilities are per datagram, from 0 to 1; what lies outside counts as 0 or 1, NaN as 0.
 type Link struct {
-	Delay        time.Duration // one way; half of the round trip when both ends are conditioned alike
-	Jitter       time.Duration // spread around Delay, even between -Jitter and +Jitter; it does not change the order
-	Loss         float64       // probability that a datagram is lost, each on its own
-	BurstLoss    GilbertElliott         // losses that come in rows, on top of Loss
-	Duplicate    float64       // probability that a datagram arrives twice
-	Reorder      float64       // probability that a datagram is held back while later ones overtake it
-	ReorderDelay time.Duration // longest time that it is held back, at least half of it; 0 means 100 ms
-	Corrupt      float64       // probability that bytes change; one in eight of these is cut short instead
-	MTU          int           // datagrams longer than this many bytes are dropped; 0 means no limit
-	Rate         int           // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
-	Down         bool          // nothing enters
-	Blackouts    []Interval    // times at which nothing enters, on the clock of the Conditioner
+	Delay        time.Duration  // one way; half of the round trip when both ends are conditioned alike
+	Jitter       time.Duration  // spread around Delay, even between -Jitter and +Jitter; it does not change the order
+	Loss         float64        // probability that a datagram is lost, each on its own
+	BurstLoss    GilbertElliott // losses that come in rows, on top of Loss
+	Duplicate    float64        // probability that a datagram arrives twice
+	Reorder      float64        // probability that a datagram is held back while later ones overtake it
+	ReorderDelay time.Duration  // longest time that it is held back, at least half of it; 0 means 100 ms
+	Corrupt      float64        // probability that bytes change; one in eight of these is cut short instead
+	MTU          int            // datagrams longer than this many bytes are dropped; 0 means no limit
+	Rate         int            // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
+	Down         bool           // nothing enters
+	Blackouts    []Interval     // times at which nothing enters, on the clock of the Conditioner
 }
 
-// Burst is the loss model of Gilbert and Elliott in its simple form: in the good state nothing is lost, in the bad state
+// GilbertElliott is the loss model of Gilbert and Elliott in its simple form: in the good state nothing is lost, in the bad state
 // everything is. The loss it causes is Enter*Length / (1 + Enter*Length) of all datagrams.
 type GilbertElliott struct {
 	Enter  float64 // probability per datagram that a burst begins with it; 0 means no bursts
@@ -277,7 +277,7 @@ func (a *flying) before(b *flying) bool {
 	return a.due < b.due || a.due == b.due && a.serial < b.serial
 }
 
-// flight holds the datagrams on their way as a binary heap, the next one first. The buffer of one that has landed serves
+// inFlight holds the datagrams on their way as a binary heap, the next one first. The buffer of one that has landed serves
 // a later one, the last first, so that as many exist as were ever on their way at once.
 type inFlight struct {
 	heap   []flying

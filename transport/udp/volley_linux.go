@@ -24,7 +24,7 @@ type message struct {
 	_      [4]byte
 }
 
-// volley is runs to any addresses that go to the kernel in one call: what a call costs beside its datagrams is a tenth to a
+// mmsgBatch is runs to any addresses that go to the kernel in one call: what a call costs beside its datagrams is a tenth to a
 // fifth of what it costs with one short one. Its memory stays, so that nothing is allocated.
 type mmsgBatch struct {
 	n        int
