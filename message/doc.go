@@ -5,12 +5,12 @@
 //   - loopback: delivery to oneself.
 //   - source: one end that messages come from; the connection to it has a Source.
 //
-// Types. A Registry has the message types; a Cache finds one by its Go type, and Short is the header of a simple message. A
+// Types. A Registry has the message types; a Cache finds one by its Go type, and FastCodec is the header of a simple message. A
 // Codec writes and reads values: CodecOf for a Go type, Raw for bytes that RawCalls understand; Bounded types state their
 // largest size, and Sizes are the fixed sizes of all types. A Scratch is the memory of a codec. A handler gets a Context with
 // the Endpoint that runs it.
 //
-// Queues. An Inbound has one queue a stage, with Limits; Existence tells it whether an entity exists. Plain messages are a
+// Queues. An Inbound has one queue a stage, with Limits; Existence tells it whether an entity exists. Simple messages are a
 // row of one type and size without flags. With the history on, a Frame has the messages of one frame, and Outbound records
 // the sent ones.
 //
