@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -97,7 +98,7 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 // A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
 func TestFunctionsThatAreNilAreRefused(t *testing.T) {
 	p := protocol()
-	list, set, table := netcode.NewList[uint8](p, "list"), netcode.NewSet[uint8](p, "set"), netcode.NewMap[uint8, uint8](p, "map")
+	list, set, table := collections.NewList[uint8](p, "list"), collections.NewSet[uint8](p, "set"), collections.NewMap[uint8, uint8](p, "map")
 	s, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	c, err := netcode.NewClient(p, netcode.Config{})

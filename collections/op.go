@@ -55,7 +55,7 @@ func appendOp(b []byte, o op) []byte {
 
 // appendRows appends elements. Entities that the client does not see are not named to it; what of an element that
 // concerns is appended to veils, where elements name entities at all.
-func (d *Def) appendRows(b []byte, lanes []uint32, link Link, veils []uint32) ([]byte, []uint32) {
+func (d *definition) appendRows(b []byte, lanes []uint32, link link, veils []uint32) ([]byte, []uint32) {
 	width := d.plan.Lanes()
 	count := len(lanes) / width
 	start, room := len(b), (d.plan.Bits()+7)*count/8+1
@@ -82,7 +82,7 @@ func (d *Def) appendRows(b []byte, lanes []uint32, link Link, veils []uint32) ([
 }
 
 // veil returns which entity fields of an element name one that the client does not see, bit i for the i-th of Plan.Refs.
-func (d *Def) veil(row []uint32, link Link) (veil uint32) {
+func (d *definition) veil(row []uint32, link link) (veil uint32) {
 	for i, lane := range d.plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
 		if id.Generation != 0 && !link.Names(id) {
@@ -104,17 +104,17 @@ func grow(b []byte, more int) []byte {
 
 // cursor reads the operations of a body.
 type cursor struct {
-	def  *Def
+	def  *definition
 	rest []byte
 	rows wire.BitReader // at the elements of the operation that next returned
 	left int            // of them that row has not returned
 }
 
 // open reads which type of collection a body is about.
-func open(defs []*Def, body []byte) (cursor, error) {
+func open(defs []*definition, body []byte) (cursor, error) {
 	number, n, err := wire.ReadVarint(body)
 	if err != nil || number >= uint64(len(defs)) || n == len(body) {
-		return cursor{}, ErrMalformed
+		return cursor{}, errMalformed
 	}
 	return cursor{def: defs[number], rest: body[n:]}, nil
 }
@@ -127,19 +127,19 @@ func (c *cursor) next() (op, error) {
 	o := op{kind: opcode(c.rest[0])}
 	c.rest = c.rest[1:]
 	if o.kind < opReset || o.kind > opStop {
-		return op{}, ErrMalformed
+		return op{}, errMalformed
 	}
 	if !o.kind.ranged() {
 		return o, nil
 	}
 	at, n, err := wire.ReadVarint(c.rest)
 	if err != nil {
-		return op{}, ErrMalformed
+		return op{}, errMalformed
 	}
 	c.rest = c.rest[n:]
 	count, n, err := wire.ReadVarint(c.rest)
 	if err != nil || count >= uint64(c.def.most) || at > uint64(c.def.most)-count-1 {
-		return op{}, ErrMalformed
+		return op{}, errMalformed
 	}
 	c.rest = c.rest[n:]
 	o.at, o.count = int(at), int(count)+1
@@ -164,8 +164,8 @@ func (c *cursor) finish() bool {
 	return true
 }
 
-// Check reports whether a body is one that some Origin could send to some Copy, without any effect.
-func Check(defs []*Def, body []byte) bool {
+// check reports whether a body is one that some origin could send to some mirror, without any effect.
+func check(defs []*definition, body []byte) bool {
 	c, err := open(defs, body)
 	if err != nil {
 		return false

@@ -12,50 +12,50 @@ type place struct {
 	id     wire.NetworkID
 }
 
-// Origin is the collections of the end that writes. It belongs to one goroutine.
-type Origin struct {
-	defs     []*Def
-	contents map[place]*Content // looked up only
-	dirty    []*Content         // with something in their journals, in the order in which that came
+// origin is the collections of the end that writes. It belongs to one goroutine.
+type origin struct {
+	defs     []*definition
+	contents map[place]*content // looked up only
+	dirty    []*content         // with something in their journals, in the order in which that came
 }
 
-// NewOrigin returns one without contents. The types are in the order of their numbers.
-func NewOrigin(defs []*Def) *Origin {
-	return &Origin{defs: defs, contents: map[place]*Content{}}
+// newOrigin returns one without contents. The types are in the order of their numbers.
+func newOrigin(defs []*definition) *origin {
+	return &origin{defs: defs, contents: map[place]*content{}}
 }
 
-// Content is one collection of one entity, and what was done to it since the last flush.
-type Content struct {
-	origin *Origin
-	def    *Def
+// content is one collection of one entity, and what was done to it since the last flush.
+type content struct {
+	origin *origin
+	def    *definition
 	id     wire.NetworkID
-	rows   Rows
+	rows   rowList
 	log    journal
 	dirty  bool
 	dead   bool
 }
 
 // Find returns the collection of a type that an entity has, nil when there is none yet.
-func (o *Origin) Find(number int, id wire.NetworkID) *Content { return o.contents[place{number, id}] }
+func (o *origin) Find(number int, id wire.NetworkID) *content { return o.contents[place{number, id}] }
 
 // Make returns the collection of a type that an entity has from now on, and whether it is new.
-func (o *Origin) Make(number int, id wire.NetworkID) (c *Content, fresh bool) {
+func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
 	at := place{number, id}
 	if c = o.contents[at]; c != nil {
 		return c, false
 	}
 	def := o.defs[number]
-	c = &Content{origin: o, def: def, id: id, rows: Rows{width: def.plan.Lanes()}}
+	c = &content{origin: o, def: def, id: id, rows: rowList{width: def.plan.Lanes()}}
 	o.contents[at] = c
 	c.touch() // also an empty one is something that clients can have whole
 	return c, true
 }
 
 // Len returns how many collections there are.
-func (o *Origin) Len() int { return len(o.contents) }
+func (o *origin) Len() int { return len(o.contents) }
 
 // Drop forgets the collections of an entity that is gone. They are among the dirty ones, so that the readers learn of it.
-func (o *Origin) Drop(id wire.NetworkID) {
+func (o *origin) Drop(id wire.NetworkID) {
 	for number := range o.defs {
 		at := place{number, id}
 		if c := o.contents[at]; c != nil {
@@ -66,11 +66,11 @@ func (o *Origin) Drop(id wire.NetworkID) {
 	}
 }
 
-// Dirty returns what changed since the last Settle, in the order in which that began. The slice is the Origin's own.
-func (o *Origin) Dirty() []*Content { return o.dirty }
+// Dirty returns what changed since the last Settle, in the order in which that began. The slice is the origin's own.
+func (o *origin) Dirty() []*content { return o.dirty }
 
 // Settle begins new journals, when every reader has followed the old ones.
-func (o *Origin) Settle() {
+func (o *origin) Settle() {
 	for _, c := range o.dirty {
 		c.dirty = false
 		c.log.clear()
@@ -80,7 +80,7 @@ func (o *Origin) Settle() {
 }
 
 // touch notes that something was done.
-func (c *Content) touch() {
+func (c *content) touch() {
 	if !c.dirty {
 		c.dirty = true
 		c.origin.dirty = append(c.origin.dirty, c)
@@ -88,7 +88,7 @@ func (c *Content) touch() {
 }
 
 // Rows returns the elements.
-func (c *Content) Rows() *Rows {
+func (c *content) Rows() *rowList {
 	if c == nil {
 		return nil
 	}
@@ -96,26 +96,26 @@ func (c *Content) Rows() *Rows {
 }
 
 // ID returns whose it is.
-func (c *Content) ID() wire.NetworkID { return c.id }
+func (c *content) ID() wire.NetworkID { return c.id }
 
-// Insert puts an element in. The errors are ErrIndex and ErrFull; then nothing was done. Of what has keys, the place is
+// Insert puts an element in. The errors are errIndex and errFull; then nothing was done. Of what has keys, the place is
 // the one that Find gave.
-func (c *Content) Insert(at int, row []uint32) error {
+func (c *content) Insert(at int, row []uint32) error {
 	switch {
 	case at < 0 || at > c.rows.Len():
-		return ErrIndex
+		return errIndex
 	case c.rows.Len() >= c.def.most:
-		return ErrFull
+		return errFull
 	}
 	c.rows.insert(at, row)
 	c.note(opInsert, at, row)
 	return nil
 }
 
-// Set replaces an element; by the same one, without any effect. The error is ErrIndex.
-func (c *Content) Set(at int, row []uint32) error {
+// Set replaces an element; by the same one, without any effect. The error is errIndex.
+func (c *content) Set(at int, row []uint32) error {
 	if at < 0 || at >= c.rows.Len() {
-		return ErrIndex
+		return errIndex
 	}
 	if slices.Equal(c.rows.At(at), row) {
 		return nil
@@ -125,10 +125,10 @@ func (c *Content) Set(at int, row []uint32) error {
 	return nil
 }
 
-// Remove takes an element out. The error is ErrIndex.
-func (c *Content) Remove(at int) error {
+// Remove takes an element out. The error is errIndex.
+func (c *content) Remove(at int) error {
 	if at < 0 || at >= c.rows.Len() {
-		return ErrIndex
+		return errIndex
 	}
 	c.rows.remove(at, 1)
 	c.note(opRemove, at, nil)
@@ -136,7 +136,7 @@ func (c *Content) Remove(at int) error {
 }
 
 // Clear takes all elements out.
-func (c *Content) Clear() {
+func (c *content) Clear() {
 	if c.rows.Len() == 0 {
 		return
 	}
@@ -147,7 +147,7 @@ func (c *Content) Clear() {
 }
 
 // note puts an operation into the journal.
-func (c *Content) note(kind opcode, at int, row []uint32) {
+func (c *content) note(kind opcode, at int, row []uint32) {
 	c.touch()
 	c.log.add(op{kind: kind, at: at, count: 1}, row, c.rows.Len())
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Link is what a Reader has to know of its client, and where what is for it goes.
-type Link interface {
+// link is what a reader has to know of its client, and where what is for it goes.
+type link interface {
 	// Life returns since when the client has seen an entity without a break, and whether it sees it now.
 	Life(id wire.NetworkID) (life tick.Tick, visible bool)
 	// Held reports whether the client is proved to hold an entity, of the life that it sees now.
@@ -26,9 +26,9 @@ type Link interface {
 	Push(id wire.NetworkID, body []byte) error
 }
 
-// Reader is what one client lacks. It belongs to the Origin's goroutine.
-type Reader struct {
-	seats  map[*Content]*seat // looked up only
+// reader is what one client lacks. It belongs to the origin's goroutine.
+type reader struct {
+	seats  map[*content]*seat // looked up only
 	queue  []*seat            // those that are to be sent whole, in order
 	naming []*seat            // those whose elements name entities
 	free   []*seat
@@ -42,12 +42,12 @@ type Reader struct {
 	rows    []uint32 // and the elements of one of its operations
 }
 
-// NewReader returns the Reader of a client that has nothing.
-func NewReader() *Reader { return &Reader{seats: map[*Content]*seat{}} }
+// newReader returns the reader of a client that has nothing.
+func newReader() *reader { return &reader{seats: map[*content]*seat{}} }
 
 // seat is how far one client is with one collection.
 type seat struct {
-	content *Content
+	content *content
 	life    tick.Tick // of the entity, at the client
 	prefix  int       // elements that it was sent
 	begun   bool      // opReset was sent: what is done in the prefix concerns it
@@ -58,7 +58,7 @@ type seat struct {
 
 // Follow sends what was done to a collection since the last flush. It is to be called once a flush for each that is
 // dirty, before Fill.
-func (r *Reader) Follow(c *Content, link Link) {
+func (r *reader) Follow(c *content, link link) {
 	if c.dead {
 		r.drop(r.seats[c])
 		return
@@ -73,10 +73,10 @@ func (r *Reader) Follow(c *Content, link Link) {
 }
 
 // Meet is to be called for each collection of an entity that the client has just been proved to hold.
-func (r *Reader) Meet(c *Content, link Link) { r.seat(c, link) }
+func (r *reader) Meet(c *content, link link) { r.seat(c, link) }
 
 // seat returns the seat of the entity's present life, nil while the client does not hold it.
-func (r *Reader) seat(c *Content, link Link) *seat {
+func (r *reader) seat(c *content, link link) *seat {
 	s := r.seats[c]
 	life, visible := link.Life(c.id)
 	if s != nil && (!visible || s.life != life) {
@@ -97,7 +97,7 @@ func (r *Reader) seat(c *Content, link Link) *seat {
 }
 
 // take returns an empty seat.
-func (r *Reader) take() *seat {
+func (r *reader) take() *seat {
 	n := len(r.free)
 	if n == 0 {
 		return &seat{}
@@ -108,7 +108,7 @@ func (r *Reader) take() *seat {
 }
 
 // drop forgets a seat: the client does not hold the entity any more, or that is gone.
-func (r *Reader) drop(s *seat) {
+func (r *reader) drop(s *seat) {
 	if s == nil {
 		return
 	}
@@ -124,12 +124,12 @@ func (r *Reader) drop(s *seat) {
 }
 
 // restart has a collection sent whole again.
-func (r *Reader) restart(s *seat) {
+func (r *reader) restart(s *seat) {
 	s.prefix, s.begun, s.whole, s.veils = 0, false, false, s.veils[:0]
 	r.enqueue(s)
 }
 
-func (r *Reader) enqueue(s *seat) {
+func (r *reader) enqueue(s *seat) {
 	if !s.queued {
 		s.queued = true
 		r.queue = append(r.queue, s)
@@ -137,7 +137,7 @@ func (r *Reader) enqueue(s *seat) {
 }
 
 // follow sends what of the journal concerns the prefix.
-func (r *Reader) follow(s *seat, link Link) error {
+func (r *reader) follow(s *seat, link link) error {
 	c := s.content
 	r.begin(c.def)
 	width, lanes := c.def.plan.Lanes(), c.log.lanes
@@ -174,14 +174,14 @@ func (s *seat) share(o op) op {
 }
 
 // begin opens a body.
-func (r *Reader) begin(d *Def) {
+func (r *reader) begin(d *definition) {
 	r.body = wire.AppendVarint(r.body[:0], uint64(d.number))
 	r.head = len(r.body)
 }
 
 // put adds an operation to the body, in parts where it is long, and sends the body when that is full. The prefix moves
 // along.
-func (r *Reader) put(s *seat, o op, rows []uint32, link Link) error {
+func (r *reader) put(s *seat, o op, rows []uint32, link link) error {
 	if !o.kind.elements() {
 		if err := r.makeRoom(s, maxOp, link); err != nil {
 			return err
@@ -230,7 +230,7 @@ func (s *seat) move(o op, veils []uint32) {
 }
 
 // makeRoom sends the body unless so much more fits into it, or it is empty.
-func (r *Reader) makeRoom(s *seat, more int, link Link) error {
+func (r *reader) makeRoom(s *seat, more int, link link) error {
 	if len(r.body)+more <= link.Limit() {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (r *Reader) makeRoom(s *seat, more int, link Link) error {
 }
 
 // send sends what is in the body.
-func (r *Reader) send(s *seat, link Link) error {
+func (r *reader) send(s *seat, link link) error {
 	if len(r.body) == r.head {
 		return nil
 	}
@@ -248,7 +248,7 @@ func (r *Reader) send(s *seat, link Link) error {
 }
 
 // Fill sends pieces of what the client does not have whole, as long as there is room for it.
-func (r *Reader) Fill(link Link) {
+func (r *reader) Fill(link link) {
 	r.unveil(link)
 	for len(r.queue) > 0 && link.Room() {
 		s := r.queue[0]
@@ -269,7 +269,7 @@ func (r *Reader) Fill(link Link) {
 }
 
 // piece sends the next elements of a collection, as many as fit one body.
-func (r *Reader) piece(s *seat, link Link) error {
+func (r *reader) piece(s *seat, link link) error {
 	c, d := s.content, s.content.def
 	r.begin(d)
 	if !s.begun {
@@ -294,7 +294,7 @@ func (r *Reader) piece(s *seat, link Link) error {
 }
 
 // unveil sends anew the elements that name an entity which the client sees by now, or does not see any more.
-func (r *Reader) unveil(link Link) {
+func (r *reader) unveil(link link) {
 	now := link.Sights()
 	if now == r.sights {
 		return
@@ -313,7 +313,7 @@ func (r *Reader) unveil(link Link) {
 }
 
 // unveilIn is unveil for one collection.
-func (r *Reader) unveilIn(s *seat, link Link) error {
+func (r *reader) unveilIn(s *seat, link link) error {
 	rows, d := &s.content.rows, s.content.def
 	r.begin(d)
 	for i := range s.prefix {

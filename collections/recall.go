@@ -2,9 +2,9 @@ package collections
 
 import "github.com/arche-netcode/netcode/wire"
 
-// Blank makes a body say nothing, in as many bytes. What a client is shown stays as it is, and what arrives behind, which may
+// blank makes a body say nothing, in as many bytes. What a client is shown stays as it is, and what arrives behind, which may
 // lean on what is blank now, has no effect.
-func Blank(body []byte) {
+func blank(body []byte) {
 	_, n, err := wire.ReadVarint(body)
 	if err != nil {
 		return
@@ -16,7 +16,7 @@ func Blank(body []byte) {
 
 // Amend takes out of a body, in place, the names of entities that the client does not see any more, and returns how long it
 // is then. Fill sends these elements once more, if it is called next.
-func (r *Reader) Amend(defs []*Def, body []byte, link Link) int {
+func (r *reader) Amend(defs []*definition, body []byte, link link) int {
 	c, err := open(defs, body)
 	if err != nil || len(c.def.plan.Refs()) == 0 {
 		return len(body)

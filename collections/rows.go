@@ -2,14 +2,14 @@ package collections
 
 import "slices"
 
-// Rows is the elements of one collection, each as the words of its fields (wire.Plan). A nil Rows is empty.
-type Rows struct {
+// Rows is the elements of one collection, each as the words of its fields (wire.Plan). A nil rowList is empty.
+type rowList struct {
 	width int
 	lanes []uint32
 }
 
 // Len returns how many there are.
-func (r *Rows) Len() int {
+func (r *rowList) Len() int {
 	if r == nil {
 		return 0
 	}
@@ -17,13 +17,13 @@ func (r *Rows) Len() int {
 }
 
 // At returns one. The slice is the collection's own: read it, do not keep it. It panics where there is none.
-func (r *Rows) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
+func (r *rowList) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
 
 // between returns those from one place up to another, one after the other.
-func (r *Rows) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
+func (r *rowList) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
 
 // Find returns where the element with a key is, or else would have to be put. Only what is ordered by keys may be asked.
-func (r *Rows) Find(key []uint32) (at int, found bool) {
+func (r *rowList) Find(key []uint32) (at int, found bool) {
 	if r == nil {
 		return 0, false
 	}
@@ -43,7 +43,7 @@ func (r *Rows) Find(key []uint32) (at int, found bool) {
 }
 
 // ordered reports whether the keys rise strictly from one place up to another, and on to what is around.
-func (r *Rows) ordered(from, to, keys int) bool {
+func (r *rowList) ordered(from, to, keys int) bool {
 	for i := max(from, 1); i <= to && i < r.Len(); i++ {
 		if slices.Compare(r.At(i - 1)[:keys], r.At(i)[:keys]) >= 0 {
 			return false
@@ -53,12 +53,14 @@ func (r *Rows) ordered(from, to, keys int) bool {
 }
 
 // insert puts some in.
-func (r *Rows) insert(at int, lanes []uint32) { r.lanes = slices.Insert(r.lanes, at*r.width, lanes...) }
+func (r *rowList) insert(at int, lanes []uint32) {
+	r.lanes = slices.Insert(r.lanes, at*r.width, lanes...)
+}
 
 // remove takes some out.
-func (r *Rows) remove(at, count int) {
+func (r *rowList) remove(at, count int) {
 	r.lanes = slices.Delete(r.lanes, at*r.width, (at+count)*r.width)
 }
 
 // clear takes all out.
-func (r *Rows) clear() { r.lanes = r.lanes[:0] }
+func (r *rowList) clear() { r.lanes = r.lanes[:0] }

@@ -7,31 +7,31 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Event is one change of one collection of a Copy. It is good until the function that is told returns. Of elements that
+// change is one change of one collection of a mirror. It is good until the function that is told returns. Of elements that
 // come, or go, together the first is told of when all of them are there, or gone.
-type Event struct {
-	Kind EventKind      // what happened
+type change struct {
+	Kind ChangeKind     // what happened
 	ID   wire.NetworkID // whose collection
 	At   int            // place of the element, where there is one; of a removed one, the place that it had
 	Row  []uint32       // the element as it is now; the one that was removed; else nil
-	Old  []uint32       // what EventSet replaced; else nil
+	Old  []uint32       // what ChangeSet replaced; else nil
 }
 
-// EventKind says what happened.
-type EventKind uint8
+// ChangeKind says what happened.
+type ChangeKind uint8
 
 // What can happen.
 const (
-	EventWhole    EventKind = iota + 1 // everything may be another than before: the collection came, or came anew
-	EventInserted                      // an element was put in
-	EventSet                           // an element was replaced
-	EventRemoved                       // an element was taken out
-	EventCleared                       // all elements were taken out
-	EventGone                          // the entity is gone, out of sight or of an earlier connection, and with it the collection
+	ChangeWhole    ChangeKind = iota + 1 // everything may be another than before: the collection came, or came anew
+	ChangeInserted                       // an element was put in
+	ChangeSet                            // an element was replaced
+	ChangeRemoved                        // an element was taken out
+	ChangeCleared                        // all elements were taken out
+	ChangeGone                           // the entity is gone, out of sight or of an earlier connection, and with it the collection
 )
 
 // String returns what happened, in a word.
-func (k EventKind) String() string {
+func (k ChangeKind) String() string {
 	names := [...]string{"none", "whole", "inserted", "set", "removed", "cleared", "gone"}
 	if int(k) < len(names) {
 		return names[k]
@@ -39,19 +39,19 @@ func (k EventKind) String() string {
 	return "unknown"
 }
 
-// Copy is the collections that a client has. It belongs to one goroutine.
-type Copy struct {
-	defs []*Def
+// mirror is the collections that a client has. It belongs to one goroutine.
+type mirror struct {
+	defs []*definition
 	held map[spot]*held // looked up only
 
 	any  []uint64 // bit by index: it may have collections
 	gone []place  // that nobody was told of yet
 
 	// Tell is told of each change, when it has been made; nil: nobody is. It must not call Apply, Keep or Reset.
-	Tell func(d *Def, e *Event)
+	Tell func(d *definition, e *change)
 
 	row, old []uint32
-	event    Event // that is told of
+	event    change // that is told of
 }
 
 // spot is a place among the living: an index has one entity at a time.
@@ -63,18 +63,18 @@ type spot struct {
 // held is one collection. What is shown stays as it is until what comes is whole.
 type held struct {
 	id      wire.NetworkID
-	shown   Rows
-	coming  Rows
+	shown   rowList
+	coming  rowList
 	whole   bool // shown counts
 	filling bool // operations concern coming
 	stopped bool // operations have no effect until the next reset
 }
 
-// NewCopy returns one that has nothing. The types are in the order of their numbers.
-func NewCopy(defs []*Def) *Copy { return &Copy{defs: defs, held: map[spot]*held{}} }
+// newMirror returns one that has nothing. The types are in the order of their numbers.
+func newMirror(defs []*definition) *mirror { return &mirror{defs: defs, held: map[spot]*held{}} }
 
 // Find returns the elements of an entity's collection, nil when it has not come.
-func (c *Copy) Find(number int, id wire.NetworkID) *Rows {
+func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
 	h := c.held[spot{number, id.Index}]
 	if h == nil || h.id != id || !h.whole {
 		return nil
@@ -83,11 +83,11 @@ func (c *Copy) Find(number int, id wire.NetworkID) *Rows {
 }
 
 // Len returns how many collections there are, those included of which not all has come.
-func (c *Copy) Len() int { return len(c.held) }
+func (c *mirror) Len() int { return len(c.held) }
 
 // Keep is to be called when what lives at an index may be another than before: of any other entity the collections are
 // forgotten. TellGone tells of them. The zero id says that nobody lives there.
-func (c *Copy) Keep(index uint32, id wire.NetworkID) {
+func (c *mirror) Keep(index uint32, id wire.NetworkID) {
 	if int(index/64) >= len(c.any) || c.any[index/64]>>(index%64)&1 == 0 {
 		return
 	}
@@ -108,7 +108,7 @@ func (c *Copy) Keep(index uint32, id wire.NetworkID) {
 }
 
 // KeepSeen forgets the collections of all entities that the link does not see any more. TellGone tells of them.
-func (c *Copy) KeepSeen(link Link) {
+func (c *mirror) KeepSeen(link link) {
 	for i, word := range c.any {
 		for ; word != 0; word &= word - 1 {
 			index := uint32(64*i + bits.TrailingZeros64(word))
@@ -123,17 +123,17 @@ func (c *Copy) KeepSeen(link Link) {
 }
 
 // TellGone tells of what was forgotten since it was last called.
-func (c *Copy) TellGone() {
+func (c *mirror) TellGone() {
 	for i := 0; i < len(c.gone); i++ {
-		c.tell(c.defs[c.gone[i].number], Event{Kind: EventGone, ID: c.gone[i].id})
+		c.tell(c.defs[c.gone[i].number], change{Kind: ChangeGone, ID: c.gone[i].id})
 	}
 	c.gone = c.gone[:0]
 }
 
 // hold makes a collection that begins to come.
-func (c *Copy) hold(at spot, id wire.NetworkID, d *Def) *held {
+func (c *mirror) hold(at spot, id wire.NetworkID, d *definition) *held {
 	width := d.plan.Lanes()
-	h := &held{id: id, shown: Rows{width: width}, coming: Rows{width: width}}
+	h := &held{id: id, shown: rowList{width: width}, coming: rowList{width: width}}
 	c.held[at] = h
 	for int(at.index/64) >= len(c.any) {
 		c.any = append(c.any, 0)
@@ -143,7 +143,7 @@ func (c *Copy) hold(at spot, id wire.NetworkID, d *Def) *held {
 }
 
 // Reset forgets everything: the connection is another one. TellGone tells of it.
-func (c *Copy) Reset() {
+func (c *mirror) Reset() {
 	for i, word := range c.any {
 		for ; word != 0; word &= word - 1 {
 			c.Keep(uint32(64*i+bits.TrailingZeros64(word)), wire.NetworkID{})
@@ -152,8 +152,8 @@ func (c *Copy) Reset() {
 }
 
 // Apply does what a body says about an entity. Operations on what has not begun to come, or was stopped, are of an earlier life
-// of the entity and have no effect. The error is ErrMalformed; what stood before the fault has been done by then.
-func (c *Copy) Apply(id wire.NetworkID, body []byte) error {
+// of the entity and have no effect. The error is errMalformed; what stood before the fault has been done by then.
+func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
 	r, err := open(c.defs, body)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (c *Copy) Apply(id wire.NetworkID, body []byte) error {
 }
 
 // apply does one operation.
-func (c *Copy) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
+func (c *mirror) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 	h := c.held[at]
 	if h == nil && o.kind == opReset {
 		h = c.hold(at, id, r.def)
@@ -197,16 +197,16 @@ func (c *Copy) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 		h.filling, h.stopped = false, true
 	case opWhole:
 		if !h.filling {
-			return ErrMalformed
+			return errMalformed
 		}
 		h.filling, h.whole = false, true
 		h.shown, h.coming = h.coming, h.shown
-		h.coming = Rows{width: h.coming.width} // large ones come whole once
-		c.tell(r.def, Event{Kind: EventWhole, ID: id})
+		h.coming = rowList{width: h.coming.width} // large ones come whole once
+		c.tell(r.def, change{Kind: ChangeWhole, ID: id})
 	case opClear:
 		rows.clear()
 		if !h.filling {
-			c.tell(r.def, Event{Kind: EventCleared, ID: id})
+			c.tell(r.def, change{Kind: ChangeCleared, ID: id})
 		}
 	default:
 		return c.applyAt(h, rows, r, o)
@@ -215,29 +215,29 @@ func (c *Copy) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 }
 
 // skip reads over an operation.
-func (c *Copy) skip(r *cursor, o op) error {
+func (c *mirror) skip(r *cursor, o op) error {
 	if !o.kind.elements() {
 		return nil
 	}
 	for r.left > 0 {
 		if !r.row(c.row[:r.def.plan.Lanes()]) {
-			return ErrMalformed
+			return errMalformed
 		}
 	}
 	if !r.finish() {
-		return ErrMalformed
+		return errMalformed
 	}
 	return nil
 }
 
 // applyAt does an operation on elements in their places.
-func (c *Copy) applyAt(h *held, rows *Rows, r *cursor, o op) error {
+func (c *mirror) applyAt(h *held, rows *rowList, r *cursor, o op) error {
 	d := r.def
 	switch {
 	case o.kind == opInsert && (o.at > rows.Len() || rows.Len()+o.count > d.most):
-		return ErrMalformed
+		return errMalformed
 	case o.kind != opInsert && o.at+o.count > rows.Len():
-		return ErrMalformed
+		return errMalformed
 	case o.kind == opRemove:
 		c.remove(h, rows, d, o)
 		return nil
@@ -247,64 +247,64 @@ func (c *Copy) applyAt(h *held, rows *Rows, r *cursor, o op) error {
 	row := c.row[:rows.width]
 	for i := range o.count {
 		if !r.row(row) {
-			return ErrMalformed
+			return errMalformed
 		}
 		c.old = append(c.old[:0], rows.At(o.at+i)...)
 		copy(rows.At(o.at+i), row)
 		if d.keys > 0 && !slices.Equal(row[:d.keys], c.old[:d.keys]) {
-			return ErrMalformed
+			return errMalformed
 		}
-		c.tellAt(h, d, Event{Kind: EventSet, ID: h.id, At: o.at + i, Row: rows.At(o.at + i), Old: c.old})
+		c.tellAt(h, d, change{Kind: ChangeSet, ID: h.id, At: o.at + i, Row: rows.At(o.at + i), Old: c.old})
 	}
 	if !r.finish() {
-		return ErrMalformed
+		return errMalformed
 	}
 	return nil
 }
 
 // insert makes room for all elements at once and reads them into it.
-func (c *Copy) insert(h *held, rows *Rows, r *cursor, o op) error {
+func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
 	d := r.def
 	c.row = slices.Grow(c.row[:0], o.count*rows.width)[:o.count*rows.width]
 	for i := range o.count {
 		if !r.row(c.row[i*rows.width : (i+1)*rows.width]) {
-			return ErrMalformed
+			return errMalformed
 		}
 	}
 	if !r.finish() {
-		return ErrMalformed
+		return errMalformed
 	}
 	rows.insert(o.at, c.row)
 	if d.keys > 0 && !rows.ordered(o.at, o.at+o.count, d.keys) {
-		return ErrMalformed
+		return errMalformed
 	}
 	for i := range o.count {
-		c.tellAt(h, d, Event{Kind: EventInserted, ID: h.id, At: o.at + i, Row: rows.At(o.at + i)})
+		c.tellAt(h, d, change{Kind: ChangeInserted, ID: h.id, At: o.at + i, Row: rows.At(o.at + i)})
 	}
 	return nil
 }
 
 // remove takes elements out and tells of each.
-func (c *Copy) remove(h *held, rows *Rows, d *Def, o op) {
+func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
 	gone := append(c.row[:0], rows.between(o.at, o.at+o.count)...)
 	rows.remove(o.at, o.count)
 	for i := range o.count {
-		c.tellAt(h, d, Event{Kind: EventRemoved, ID: h.id, At: o.at, Row: gone[i*rows.width : (i+1)*rows.width]})
+		c.tellAt(h, d, change{Kind: ChangeRemoved, ID: h.id, At: o.at, Row: gone[i*rows.width : (i+1)*rows.width]})
 	}
 	c.row = gone
 }
 
 // tellAt tells of one element, unless it is not shown yet.
-func (c *Copy) tellAt(h *held, d *Def, e Event) {
+func (c *mirror) tellAt(h *held, d *definition, e change) {
 	if !h.filling {
 		c.tell(d, e)
 	}
 }
 
-func (c *Copy) tell(d *Def, e Event) {
+func (c *mirror) tell(d *definition, e change) {
 	if c.Tell != nil {
 		c.event = e
 		c.Tell(d, &c.event)
-		c.event = Event{}
+		c.event = change{}
 	}
 }

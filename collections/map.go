@@ -1,14 +1,14 @@
-package netcode
+package collections
 
 import (
 	"iter"
 	"reflect"
 
-	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode"
 )
 
 // Map is a type of map that entities may have: see NewMap.
-type Map[K, V any] struct{ def *collections.Def }
+type Map[K, V any] struct{ def *definition }
 
 // pairOf is an element of a map.
 type pairOf[K, V any] struct {
@@ -17,46 +17,45 @@ type pairOf[K, V any] struct {
 }
 
 // NewMap registers a type of map under its wire name, as NewList does a list. Two keys are the same if they are so as
-// they travel. K may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
-func NewMap[K, V any](p *Protocol, name string, options ...CollectionOption) *Map[K, V] {
-	return &Map[K, V]{newCollection(p, "NewMap", collections.Map, name, reflect.TypeFor[pairOf[K, V]](), reflect.TypeFor[K](), options)}
+// they travel. K may not have fields with the tag net:"entity"; a netcode.NetworkID without the tag is two numbers.
+func NewMap[K, V any](p *netcode.Protocol, name string, options ...Option) *Map[K, V] {
+	return &Map[K, V]{register(p, "NewMap", kindMap, name, reflect.TypeFor[pairOf[K, V]](), reflect.TypeFor[K](), options)}
 }
 
 // Name is the wire name.
 func (m *Map[K, V]) Name() string { return m.def.Name() }
 
 // Of is the map that an entity has, at a server or a client. It may be asked for at any time, and kept.
-func (m *Map[K, V]) Of(end Endpoint, entity NetworkID) MapOf[K, V] {
-	return MapOf[K, V]{collectionAt(m.def, end, entity)}
+func (m *Map[K, V]) Of(end netcode.Endpoint, entity netcode.NetworkID) MapOf[K, V] {
+	return MapOf[K, V]{handleOf(m.def, end, entity)}
 }
 
 // MapChange is one change of a map at a client.
 type MapChange[K, V any] struct {
-	Entity NetworkID        // Whose map it is.
-	What   CollectionChange // What became of the key.
-	Key    K                // The key that it is about.
-	Value  V                // What the key has now, or had when it was taken out.
-	Old    V                // What CollectionSet replaced.
+	Entity netcode.NetworkID // Whose map it is.
+	What   ChangeKind        // What became of the key.
+	Key    K                 // The key that it is about.
+	Value  V                 // What the key has now, or had when it was taken out.
+	Old    V                 // What ChangeSet replaced.
 }
 
 // OnChange is List.OnChange for maps.
-func (m *Map[K, V]) OnChange(c *Client, f func(change MapChange[K, V])) {
-	mustBeGiven(f != nil, "Map.OnChange")
-	watch(m.def, c, func(e *collections.Event) {
-		change := MapChange[K, V]{Entity: e.ID, What: e.Kind}
+func (m *Map[K, V]) OnChange(c *netcode.Client, f func(change MapChange[K, V])) {
+	watch(m.def, c, "Map.OnChange", f != nil, func(end *end, e *change) {
+		told := MapChange[K, V]{Entity: e.ID, What: e.Kind}
 		if e.Row != nil {
-			pair := decode[pairOf[K, V]](&c.courier, m.def, e.Row)
-			change.Key, change.Value = pair.Key, pair.Value
+			pair := decode[pairOf[K, V]](end, m.def, e.Row)
+			told.Key, told.Value = pair.Key, pair.Value
 		}
 		if e.Old != nil {
-			change.Old = decode[pairOf[K, V]](&c.courier, m.def, e.Old).Value
+			told.Old = decode[pairOf[K, V]](end, m.def, e.Old).Value
 		}
-		f(change)
+		f(told)
 	})
 }
 
 // MapOf is the map of one entity at one end. On a client it can be read; only the server writes.
-type MapOf[K, V any] struct{ collectionOf }
+type MapOf[K, V any] struct{ handle }
 
 // key is a key as it travels.
 func (m MapOf[K, V]) key(k K) ([]uint32, error) {

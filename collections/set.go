@@ -1,51 +1,50 @@
-package netcode
+package collections
 
 import (
 	"iter"
 	"reflect"
 
-	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode"
 )
 
 // Set is a type of set that entities may have: see NewSet.
-type Set[T any] struct{ def *collections.Def }
+type Set[T any] struct{ def *definition }
 
 // NewSet registers a type of set under its wire name, as NewList does a list. Two elements are the same if they are so
-// as they travel. T may not have fields with the tag net:"entity"; a NetworkID without the tag is two numbers.
-func NewSet[T any](p *Protocol, name string, options ...CollectionOption) *Set[T] {
+// as they travel. T may not have fields with the tag net:"entity"; a netcode.NetworkID without the tag is two numbers.
+func NewSet[T any](p *netcode.Protocol, name string, options ...Option) *Set[T] {
 	t := reflect.TypeFor[T]()
-	return &Set[T]{newCollection(p, "NewSet", collections.Set, name, t, t, options)}
+	return &Set[T]{register(p, "NewSet", kindSet, name, t, t, options)}
 }
 
 // Name is the wire name.
 func (s *Set[T]) Name() string { return s.def.Name() }
 
 // Of is the set that an entity has, at a server or a client. It may be asked for at any time, and kept.
-func (s *Set[T]) Of(end Endpoint, entity NetworkID) SetOf[T] {
-	return SetOf[T]{collectionAt(s.def, end, entity)}
+func (s *Set[T]) Of(end netcode.Endpoint, entity netcode.NetworkID) SetOf[T] {
+	return SetOf[T]{handleOf(s.def, end, entity)}
 }
 
-// SetChange is one change of a set at a client: of those that can happen, all but CollectionSet.
+// SetChange is one change of a set at a client: of those that can happen, all but ChangeSet.
 type SetChange[T any] struct {
-	Entity NetworkID        // Whose set it is.
-	What   CollectionChange // What became of the element.
-	Value  T                // The element that was put in or taken out.
+	Entity netcode.NetworkID // Whose set it is.
+	What   ChangeKind        // What became of the element.
+	Value  T                 // The element that was put in or taken out.
 }
 
 // OnChange is List.OnChange for sets.
-func (s *Set[T]) OnChange(c *Client, f func(change SetChange[T])) {
-	mustBeGiven(f != nil, "Set.OnChange")
-	watch(s.def, c, func(e *collections.Event) {
-		change := SetChange[T]{Entity: e.ID, What: e.Kind}
+func (s *Set[T]) OnChange(c *netcode.Client, f func(change SetChange[T])) {
+	watch(s.def, c, "Set.OnChange", f != nil, func(end *end, e *change) {
+		told := SetChange[T]{Entity: e.ID, What: e.Kind}
 		if e.Row != nil {
-			change.Value = decode[T](&c.courier, s.def, e.Row)
+			told.Value = decode[T](end, s.def, e.Row)
 		}
-		f(change)
+		f(told)
 	})
 }
 
 // SetOf is the set of one entity at one end. On a client it can be read; only the server writes.
-type SetOf[T any] struct{ collectionOf }
+type SetOf[T any] struct{ handle }
 
 // Has tells if an element is in the set. What cannot travel is in none.
 func (s SetOf[T]) Has(v T) bool {
