@@ -10,10 +10,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Set sets what the player does from now on: it is the input of each tick that begins, in this frame or later, until it is set
+// Set sets the player's action from now on: it is the input of each tick that begins, in this frame or later, until it is set
 // again. Call it before Send, once a frame at best; of several calls in one frame the last counts. Fields tagged `net:"event"`
-// are presses: see Register. The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, of a field that
-// is not finite, outside its range or no rotation; the input stays what it was then.
+// are presses: see Register. The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, for a field that
+// is not finite, outside its range or no rotation; the input does not change then.
 func Set[T any](c *netcode.Client, v *T) error {
 	t, n := tailOf(c), -1
 	if t != nil {
@@ -45,9 +45,9 @@ type tail struct {
 	in *types
 
 	set     uint8    // Bit n: the input type n was set.
-	now     []uint32 // What is set, all types one after another.
+	now     []uint32 // The values that are set, all types one after another.
 	scratch []uint32
-	rows    []uint32 // By type, then the tick modulo reach: what was set in that tick.
+	rows    []uint32 // By type, then the tick modulo reach: the value of that tick.
 	run     []uint32 // Those of one type in the order of their ticks.
 
 	noted  []tick.Tick // By tick modulo reach: the tick whose row that is; None in a new connection.
@@ -55,7 +55,7 @@ type tail struct {
 	newest tick.Tick   // None: nothing was noted in this connection.
 	acked  tick.Tick   // The newest that the server holds.
 	fresh  bool        // Something was noted since the last section.
-	shown  tick.Time   // What was presented when the newest was noted; of tick None: nothing.
+	shown  tick.Time   // The moment that was presented when the newest was noted; of tick None: none.
 	sent   []sentInput // By packet modulo its length.
 }
 
@@ -81,7 +81,7 @@ func (t *tail) setUp(packets int) {
 	in.clearEvents(t.now)
 }
 
-// hooks is what the tail does in the frames of its client.
+// hooks returns the functions of the tail in the frames of its client.
 func (t *tail) hooks(c *netcode.Client) netcode.ClientHooks {
 	return netcode.ClientHooks{
 		State:  t,
@@ -113,7 +113,7 @@ func (t *tail) put(n int, lanes []uint32, connected bool) {
 	}
 }
 
-// restart begins a connection. What the player does goes on, but for presses that no tick took.
+// restart begins a connection. The player's action stays, except presses that no tick took.
 func (t *tail) restart() {
 	t.in.clearEvents(t.now)
 	t.newest, t.latest, t.acked, t.fresh, t.shown = tick.None, tick.None, tick.None, false, tick.Time{}
@@ -128,7 +128,7 @@ func (t *tail) row(n int, at tick.Tick) []uint32 {
 	return t.rows[from : from+lanes]
 }
 
-// note makes what is set the input of every tick that has begun since. A clock that went back has its ticks again.
+// note makes the value that is set the input of every tick that has begun since. A clock that went back has its ticks again.
 func (t *tail) note(now tick.Tick, shown tick.Time) {
 	if t.set == 0 || now <= tick.None || now == t.newest {
 		return
@@ -148,9 +148,9 @@ func (t *tail) note(now tick.Tick, shown tick.Time) {
 	t.latest = max(t.latest, now)
 }
 
-// noteTick makes what is set the input of a tick, the newest that begins in this frame or one before it. The newest takes the
-// events, so that each is in one tick. A tick that the clock comes to again keeps the events that it had, and takes none: the
-// server may have its input already, and then takes no other.
+// noteTick makes the value that is set the input of a tick: the newest that begins in this frame, or one before it. The newest
+// takes the events, so that each is in one tick. A tick that the clock comes to again keeps its events and takes none: the server
+// may have its input already, and then takes no other.
 func (t *tail) noteTick(at tick.Tick, newest bool) {
 	in, noted := t.in, &t.noted[at%reach]
 	again := *noted == at
@@ -177,21 +177,21 @@ func (t *tail) noteTick(at tick.Tick, newest bool) {
 	*noted = at
 }
 
-// actsAt is the tick whose input is what the player does now, where the input clock is in tick at.
+// actsAt returns the tick whose input is the action of this moment, where the input clock is in tick at.
 func (t *tail) actsAt(at tick.Tick) tick.Tick {
 	switch {
 	case t.set == 0 || at <= tick.None:
 		return tick.None
 	case at == t.newest:
-		return at + 1 // What is set now is the input of the next one.
+		return at + 1 // A value that is set now is the input of the next one.
 	}
 	return at
 }
 
-// waiting is how many ticks the server is not known to have.
+// waiting counts the ticks that the server is not known to have.
 func (t *tail) waiting() int { return int(min(t.newest-t.acked, reach)) }
 
-// writePacket writes the section of a packet and notes what it has.
+// writePacket writes the section of a packet and notes the newest tick in it.
 func (t *tail) writePacket(room []byte, packet uint64) int {
 	n := t.write(room)
 	if n > 0 {
@@ -236,7 +236,7 @@ func (t *tail) writeSome(room []byte, count int) int {
 	return 0
 }
 
-// behindOf is how the moment that was shown travels.
+// behindOf encodes the moment that was shown.
 func behindOf(newest tick.Tick, shown tick.Time) uint16 {
 	if shown.Tick == tick.None {
 		return behindUnknown
@@ -252,8 +252,8 @@ func (t *tail) acknowledged(packet uint64) {
 	}
 }
 
-// hand makes what the player of a host does the input of the tick that is simulated, or stands in for the next. Its events are
-// in the next tick that the game asks for: that of this frame, unless it has, or no tick is due.
+// hand makes the action of a host's player the input of the tick that is simulated; it stands in for the next. Its events are in
+// the next tick that the game asks for: that of this frame, unless the game has asked, or no tick is due.
 func (t *tail) hand(server *netcode.Server, player netcode.ClientID) {
 	q := queueOf(server, player)
 	if q == nil || server.Tick() == tick.None {

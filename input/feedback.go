@@ -16,10 +16,10 @@ const (
 	earlyUnit = tick.OneTick / 256
 )
 
-// errFeedback says why a server's feedback section is none.
+// errFeedback is the error of a feedback section with a wrong size.
 var errFeedback = errors.New("feedback that is not legal")
 
-// feedback is what a feedback section says.
+// feedback is a feedback section.
 type feedback struct {
 	input uint16
 	early tick.Span
@@ -46,7 +46,7 @@ func parseFeedback(payload []byte) feedback {
 	}
 }
 
-// putFeedback writes a feedback section. What is earlier or later than 128 ticks counts as 128.
+// putFeedback writes a feedback section. More than 128 ticks early or late counts as 128.
 func putFeedback(payload []byte, input tick.Tick, early tick.Span) {
 	units := min(max(early/earlyUnit, -1<<15), 1<<15-1)
 	binary.LittleEndian.PutUint16(payload, input.Low())

@@ -19,7 +19,7 @@ import (
 //	+--------+----------+-----------------------------------------------+
 //
 //	newest  16 bits LE, the low bits of the newest tick that there are inputs of
-//	behind  16 bits LE, how far what the client showed its player was behind the beginning of that tick, in 1/64 tick;
+//	behind  16 bits LE, how far the moment that the client showed was behind the beginning of that tick, in 1/64 tick;
 //	        0xFFFE: that or more, 0xFFFF: nothing was shown yet
 //	runs    one bit string, least significant bit first: wire.Plan.WriteRun of the ticks newest-count+1 to newest, oldest
 //	        first. A type that was never set has the count 0, all others the same count, 1 to 64, and there is one such;
@@ -30,11 +30,11 @@ const (
 	behindMost    = 0xFFFE
 	behindUnknown = 0xFFFF
 
-	// reach is how many ticks before and after the server's an input may be for, and the most that travel at once.
+	// reach is the number of ticks before and after the server's that inputs may be for, and the most that travel at once.
 	reach = 64
-	// maxTypes is how many types of input a protocol may have.
+	// maxTypes bounds the types of input of a protocol.
 	maxTypes = 8
-	// maxBits bounds one input, so that the newest always fits a packet of the smallest size, beside what else a packet needs.
+	// maxBits bounds one input, so that the newest always fits a packet of the smallest size, beside the rest of a packet.
 	maxBits = 8 * (netcode.MinPacketSize / 2)
 )
 
@@ -59,8 +59,8 @@ type types struct {
 // frame of the press. It is set in the input of exactly one tick, whatever the rates of frames and ticks are: the next tick
 // that begins at the client takes what the frames since the last one set, and resets it. A press that arrives after its tick
 // was simulated is in the input of the next tick, if it comes at most 63 ticks late. A field tagged `net:"event=count"` adds the
-// values of the frames instead: notches of a wheel, several presses in a tick. What is set while the client is not connected is
-// no press.
+// values of the frames instead: notches of a wheel, several presses in a tick. Presses are dropped while the client is not
+// connected.
 //
 // Register panics, naming the type and the field, on a type that cannot travel, on one of more than 1024 bits, on a wire name or
 // a type that is an input already, on more than 8 inputs, and on a frozen protocol.
@@ -81,7 +81,7 @@ func Register[T any](p *netcode.Protocol, options ...netcode.Option) {
 	all.plans = append(all.plans, plan)
 }
 
-// extension is what a protocol with inputs is given.
+// extension returns the extension of a protocol with inputs.
 func (in *types) extension() netcode.Extension {
 	return netcode.Extension{
 		Name: "input", State: in,
@@ -108,7 +108,7 @@ func (in *types) number(t reflect.Type) int {
 	return slices.IndexFunc(in.plans, func(plan *wire.Plan) bool { return plan.Type() == t })
 }
 
-// of are the lanes of one type among those of all.
+// of returns the lanes of one type among those of all.
 func (in *types) of(lanes []uint32, n int) []uint32 {
 	return lanes[in.first[n] : in.first[n]+in.plans[n].Lanes()]
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// errInput says why a client's input section is none.
+// errInput is the error of an input section that is not legal.
 var errInput = errors.New("inputs that are not legal")
 
 // Stats counts the inputs that came to one server.
@@ -29,8 +29,8 @@ func StatsOf(s *netcode.Server) Stats {
 	return Stats{}
 }
 
-// Of is what a client's player does in the tick that the server simulates, Server.Tick, to be asked in frames in which TickDue.
-// Where nothing came for this tick, the newest input before it stands in. It is false if there is no such client, or nothing came
+// Of returns the input of a client's player in the tick that the server simulates, Server.Tick. Call it in frames in which
+// TickDue. Where nothing came for this tick, the newest input before it stands in. It is false if there is no such client, or nothing came
 // for the last 64 ticks, or T is no input, which OnError is told once: ErrNotRegistered. Event fields are set for each press
 // once: those of all ticks of this frame, see Server.Steps, and none in a frame in which no tick is due. It allocates nothing.
 func Of[T any](s *netcode.Server, client netcode.ClientID) (v T, ok bool) {
@@ -72,7 +72,7 @@ func get[T any](s *netcode.Server, client netcode.ClientID, first, at tick.Tick,
 	return v, true
 }
 
-// clock is what inputs ask of their server.
+// clock is the part of a server that inputs need.
 type clock interface {
 	Tick() tick.Tick // The tick that is simulated,
 	TickDue() bool   // if one is,
@@ -87,12 +87,12 @@ type queues struct {
 	stats  Stats
 }
 
-// newQueues makes what a server with inputs needs.
+// newQueues makes the state of a server with inputs.
 func newQueues(in *types, c clock) *queues {
 	return &queues{in: in, clock: c, staged: staged{rows: make([]uint32, in.lanes*reach)}}
 }
 
-// hooks is what the queues do in the frames of their server.
+// hooks returns the functions of the queues in the frames of their server.
 func (a *queues) hooks() netcode.ServerHooks {
 	return netcode.ServerHooks{
 		State:  a,
@@ -135,7 +135,7 @@ type queue struct {
 	window tick.Window
 	rows   []uint32    // By type, then the tick modulo slots.
 	types  []uint8     // By slot: which types there are.
-	shown  []tick.Time // By slot: what the client showed; of tick None: not known.
+	shown  []tick.Time // By slot: the moment that the client showed; of tick None: not known.
 	newest tick.Tick   // The newest that was taken.
 	asked  tick.Tick   // The newest that the game asked for.
 	answer answer
@@ -144,10 +144,10 @@ type queue struct {
 	scratch []uint32 // One row of each type.
 }
 
-// slots is how many ticks a queue has room for: all that its window reaches.
+// slots is the number of ticks that a queue has room for: all of its window.
 const slots = 2*reach + 1
 
-// answer is what the client's clock is to be told: of one input since the last tick, how early it came.
+// answer is the next feedback for the client's clock: how early one input came since the last tick.
 type answer struct {
 	due   bool
 	tick  tick.Tick
@@ -173,8 +173,8 @@ func (q *queue) row(n int, at tick.Tick) []uint32 {
 // nextTick is the first tick of which the game has not asked for the client's input.
 func (q *queue) nextTick() tick.Tick { return max(q.all.simulated(), q.asked) + 1 }
 
-// ask is the input of one type in a tick that the game asks for, with the events of all ticks from first on. It is nil where no
-// input stands for the tick.
+// ask returns the input of one type in a tick, for the game, with the events of all ticks from first on. It is nil where no input
+// stands for the tick.
 func (q *queue) ask(n int, first, at tick.Tick) []uint32 {
 	lanes := q.input(n, first, at)
 	if lanes != nil {
@@ -193,8 +193,8 @@ func (q *queue) standing(at tick.Tick, n int) tick.Tick {
 	return tick.None
 }
 
-// presented is what the client showed its player when it made the input of a tick; false if that is not known. Where another
-// input stands in, its clock went on meanwhile.
+// presented returns the moment that the client showed its player when it made the input of a tick; false if that is not known.
+// Where another input stands in, its clock went on meanwhile.
 func (q *queue) presented(at tick.Tick) (tick.Time, bool) {
 	for t := at; t > tick.None && t > at-reach; t-- {
 		if q.window.Holds(t) && q.shown[t%slots].Tick != tick.None {
@@ -281,7 +281,7 @@ func (q *queue) keep(g *staged, at tick.Tick, i int) {
 	q.newest = max(q.newest, at)
 }
 
-// put makes what the player of a host does the input of the tick that is simulated. shown is what its player sees.
+// put makes the action of a host's player the input of the tick that is simulated. shown is the moment that the player sees.
 func (q *queue) put(t *tail, shown tick.Time) {
 	now := q.all.clock.Tick()
 	if !q.window.Holds(now) {

@@ -13,13 +13,13 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// defaultAhead is how far a component goes on beyond its newest version.
+// defaultAhead is the time for which a component goes on beyond its newest version.
 const defaultAhead = 100 * time.Millisecond
 
 // Option says how a component is interpolated.
 type Option func(*registered)
 
-// registered is what one Register says.
+// registered is the result of the options of one Register.
 type registered struct {
 	of, twin, speed reflect.Type
 	mode            wire.BlendMode
@@ -29,7 +29,7 @@ type registered struct {
 	chosen          int
 }
 
-// interpolations is what a protocol shows smoothly.
+// interpolations is the interpolated components of a protocol.
 type interpolations struct {
 	registered []registered
 	list       []snapshot.Interpolation // By row, once frozen.
@@ -158,7 +158,7 @@ func rowOf(schema *snapshot.Schema, t reflect.Type) int {
 	return -1
 }
 
-// List is how the components of a protocol are interpolated, by row. It freezes the protocol. The slice is the protocol's own.
+// List returns the interpolations of a protocol, by row. It freezes the protocol. The slice is the protocol's own.
 func List(p *netcode.Protocol) []snapshot.Interpolation {
 	p.Schema()
 	if all, ok := netcode.ExtensionOf[*interpolations](p); ok {
@@ -167,7 +167,7 @@ func List(p *netcode.Protocol) []snapshot.Interpolation {
 	return nil
 }
 
-// shown is what a client keeps for At.
+// shown is a client's state for At.
 type shown struct{ rows []*shownRow }
 
 // shownRow is one component as At finds it.

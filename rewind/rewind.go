@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// DefaultLimit is how far back a client is believed to have seen the world, unless Limit says otherwise.
+// DefaultLimit bounds how far back a client is believed to have seen the world, unless Limit says otherwise.
 const DefaultLimit = 500 * time.Millisecond
 
 // Stats counts the views of one server.
@@ -21,14 +21,14 @@ type Stats struct {
 	Clamped uint64 // Of these, those of clients that claimed to show what lies farther back than Limit, or is still to come.
 }
 
-// rewinder is what a server keeps for its views.
+// rewinder is a server's state for its views.
 type rewinder struct {
 	limit time.Duration
 	stats Stats
 	rows  []*blendedRow
 }
 
-// of finds or makes what a server keeps for its views.
+// of finds or makes a server's state for its views.
 func of(s *netcode.Server) *rewinder {
 	if r, ok := netcode.ExtensionOf[*rewinder](s); ok {
 		return r
@@ -57,8 +57,8 @@ func Limit(s *netcode.Server, limit time.Duration) {
 // StatsOf is a copy of the counters of a server.
 func StatsOf(s *netcode.Server) Stats { return of(s).stats }
 
-// View is the world as one client showed it to its player, during one call of At. Nothing is copied for it: the store keeps
-// what rows were before they changed, for Config.Window ticks.
+// View is the world as one client showed it to its player, during one call of At. Nothing is copied for it: the store keeps the
+// earlier versions of rows for Config.Window ticks.
 type View struct {
 	server   *netcode.Server
 	view     *snapshot.View // Of the client.
@@ -68,9 +68,9 @@ type View struct {
 	open     bool
 }
 
-// At lets game code look at the world as a client's player saw it in the tick that is simulated: when it aimed. The moment is
-// what the client says that it presented when it made the input that package input gives for the tick, or, where it sends no
-// inputs, the newest tick that it has acknowledged. A client is believed no farther back than Limit and never ahead of what was
+// At lets game code look at the world as a client's player saw it in the tick that is simulated: when it aimed. The client tells
+// with each input which moment it presented (package input). Where it sends no inputs, the moment is the newest tick that it has
+// acknowledged. A client is believed no farther back than Limit and never ahead of what was
 // captured. At says false, without a call, if there is no such client, or nothing was captured or is known of it yet. view is
 // good during the call, and reads only. At allocates nothing but at the first call for a server.
 func At(s *netcode.Server, client netcode.ClientID, look func(view *View)) bool {

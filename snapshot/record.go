@@ -213,3 +213,6 @@ func (p *packetWriter) absolute(index uint32, row int) {
 	v.blind(s.schema.plans[row], v.lanes, p.s)
 	s.schema.plans[row].WriteRow(&p.w, v.lanes)
 }
+
+// mostInRun is how many records of a run may follow the first.
+const mostInRun = 255
