@@ -201,7 +201,12 @@ func TestCollectionRegistration(t *testing.T) {
 		"holds nothing":                   func(p *netcode.Protocol) { collections.NewList[int8](p, "x", collections.MaxElements(0)) },
 		"holds too much":                  func(p *netcode.Protocol) { collections.NewList[int8](p, "x", collections.MaxBytes(1<<21)) },
 		"has keys that name":              func(p *netcode.Protocol) { collections.NewMap[marked, int8](p, "x") },
-		"is late":                         func(p *netcode.Protocol) { p.Hash(); collections.NewList[int8](p, "x") },
+		"has an event": func(p *netcode.Protocol) {
+			collections.NewList[struct {
+				Jab bool `net:"event"`
+			}](p, "x")
+		},
+		"is late": func(p *netcode.Protocol) { p.Hash(); collections.NewList[int8](p, "x") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := netcode.NewProtocol()
@@ -534,4 +539,32 @@ func TestCase15OnChangePanics(t *testing.T) {
 		require.EqualValues(t, 1, bad.Stats().HandlerPanics)
 		require.Equal(t, netcode.Connected, good.State())
 	}
+}
+
+// panicText returns the text of a panic.
+func panicText(t *testing.T, f func()) (text string) {
+	t.Helper()
+	defer func() { text, _ = recover().(string) }()
+	f()
+	return ""
+}
+
+// A map whose key or value cannot travel: the error names the types that the game wrote, and none of this package.
+func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
+	type item struct{ Name string }
+	for want, f := range map[string]func(){
+		`netcode: collections.NewMap[string, int32] "m": the key: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`:   func() { collections.NewMap[string, int32](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[int32, string] "m": the value: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() { collections.NewMap[int32, string](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[int32, collections_test.item] "m": the value: wire: item.Name: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() {
+			collections.NewMap[int32, item](netcode.NewProtocol(), "m")
+		},
+		`netcode: collections.NewMap[struct {}, int32] "m": the key: nothing of struct {} travels`: func() { collections.NewMap[struct{}, int32](netcode.NewProtocol(), "m") },
+	} {
+		require.Equal(t, want, panicText(t, f))
+	}
+	frozen := netcode.NewProtocol()
+	frozen.Hash()
+	require.Contains(t, panicText(t, func() { collections.NewMap[uint8, uint16](frozen, "m") }), "NewMap[uint8, uint16]: the protocol is frozen")
+	p := netcode.NewProtocol()
+	collections.NewMap[uint8, struct{}](p, "keys")
 }

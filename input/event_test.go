@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -124,7 +123,6 @@ func TestEventsAreForInputs(t *testing.T) {
 		func() { netcode.Replicate[jab](netcode.NewProtocol()) })
 	require.PanicsWithValue(t, "netcode: Handle[input.jab]: "+wire.ErrEvents.Error(),
 		func() { netcode.Handle[jab](netcode.NewProtocol(), nil) })
-	require.Panics(t, func() { collections.NewList[jab](netcode.NewProtocol(), "jabs") })
 }
 
 func TestPressesAllocateNothing(t *testing.T) {
