@@ -568,3 +568,16 @@ func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 	p := netcode.NewProtocol()
 	collections.NewMap[uint8, struct{}](p, "keys")
 }
+
+// A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
+func TestFunctionsThatAreNilAreRefused(t *testing.T) {
+	p := protocol()
+	list, set, table := collections.NewList[uint8](p, "list"), collections.NewSet[uint8](p, "set"), collections.NewMap[uint8, uint8](p, "map")
+	c, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	for name, call := range map[string]func(){
+		"List.OnChange": func() { list.OnChange(c, nil) }, "Set.OnChange": func() { set.OnChange(c, nil) }, "Map.OnChange": func() { table.OnChange(c, nil) },
+	} {
+		require.Equal(t, "netcode: collections."+name+": the function is nil", panicText(t, call))
+	}
+}

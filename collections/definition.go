@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Kind says how elements are found.
+// kind tells how elements are found.
 type kind uint8
 
 // The kinds.
@@ -31,7 +31,7 @@ func (k kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// Limits of limits.
+// The largest limits.
 const (
 	maxElements     = 1 << 16 // elements of one collection at most
 	maxBytes        = 1 << 20 // bytes of one collection at most
@@ -43,14 +43,14 @@ const (
 	defaultBytes    = 64 << 10
 )
 
-// Limits bounds one collection of one entity. Zero in a field takes its default. Both ends must agree.
+// limits bounds one collection of one entity. Zero means the default. Both ends must agree.
 type limits struct {
 	Elements int // 1 to maxElements; default 1024
 	Bytes    int // of the elements as they travel, 1 to maxBytes; default 64 KiB
 }
 
-// definition is one type of collection, as both ends registered it. Once it has its number it does not change and may be used by
-// any number of goroutines.
+// definition is one type of collection, as both ends registered it. After Settle it does not change and is safe for use by
+// several goroutines.
 type definition struct {
 	name   string
 	kind   kind
@@ -63,7 +63,7 @@ type definition struct {
 }
 
 // newDefinition compiles a type of collection. key is nil for a list, the element itself for a set, and for a map the type of the
-// element's first field. The error says which field cannot travel, or which limit is out of its range.
+// element's first field. The error names the field that cannot travel, or the limit out of its range.
 func newDefinition(kind kind, name string, element, key reflect.Type, limits limits) (*definition, error) {
 	d := &definition{name: name, kind: kind, limits: limits}
 	if d.limits.Elements == 0 {
@@ -103,7 +103,7 @@ func newDefinition(kind kind, name string, element, key reflect.Type, limits lim
 	return d, d.measure()
 }
 
-// mustBeValue refuses what cannot be the value of a map, in the words of the value's own type.
+// mustBeValue refuses a type that cannot be the value of a map. The error names the fields of that type.
 func mustBeValue(t reflect.Type) error {
 	plan, err := wire.Compile(t, "value")
 	if err == nil {
@@ -115,7 +115,7 @@ func mustBeValue(t reflect.Type) error {
 	return nil
 }
 
-// compile refuses what cannot be an element or a key.
+// compile compiles an element or a key, and refuses types that cannot be one.
 func compile(t reflect.Type, what string) (*wire.Plan, error) {
 	plan, err := wire.Compile(t, what)
 	if err != nil {
@@ -137,10 +137,10 @@ func compile(t reflect.Type, what string) (*wire.Plan, error) {
 	return plan, nil
 }
 
-// bytesOf returns the most that an element takes.
+// bytesOf returns the largest size of an element in bytes.
 func bytesOf(plan *wire.Plan) int { return (plan.Bits() + 7) / 8 }
 
-// measure finds out how many elements there may be.
+// measure computes the largest number of elements by both limits.
 func (d *definition) measure() error {
 	d.most = min(d.limits.Elements, d.limits.Bytes*8/max(d.plan.Bits(), 1))
 	if d.most == 0 {
@@ -152,7 +152,7 @@ func (d *definition) measure() error {
 // Name returns the wire name.
 func (d *definition) Name() string { return d.name }
 
-// Kind returns how elements are found.
+// Kind returns the kind.
 func (d *definition) Kind() kind { return d.kind }
 
 // Number returns its place among those of the protocol.
@@ -164,14 +164,14 @@ func (d *definition) Plan() *wire.Plan { return d.plan }
 // Key returns the fields of a key, which are the first ones of an element; nil for a list.
 func (d *definition) Key() *wire.Plan { return d.key }
 
-// Most returns how many elements a collection holds at most.
+// Most returns the largest number of elements.
 func (d *definition) Most() int { return d.most }
 
-// Limits returns what was asked for, with defaults.
+// Limits returns the limits, with defaults.
 func (d *definition) Limits() limits { return d.limits }
 
-// Settle gives it its place among those of the protocol, and turns packing off if asked to. Elements then take more bytes,
-// but as many of them are allowed as before.
+// Settle sets the number, the definition's place among those of the protocol, and turns packing off if debug is set. The limits in
+// elements stay the same then.
 func (d *definition) Settle(number int, debug bool) {
 	d.number = number
 	if debug {
@@ -179,7 +179,7 @@ func (d *definition) Settle(number int, debug bool) {
 	}
 }
 
-// Describe appends the canonical text, which says everything that two ends must agree on:
+// Describe appends the canonical text, with everything that two ends must agree on:
 //
 //	inventory{list;most:1024;element{Slot:u8;Count:u16}}
 func (d *definition) Describe(dst []byte) []byte {

@@ -2,8 +2,8 @@ package collections
 
 import "fmt"
 
-// appendDump appends what a body says, for people: the collection's name and its operations, with names and fields. If it is
-// not legal it says so where that begins.
+// appendDump appends a body for people: the collection's name and its operations, with names and fields. A part that is not legal
+// is marked.
 func appendDump(defs []*definition, dst, body []byte) []byte {
 	c, err := open(defs, body)
 	if err != nil {

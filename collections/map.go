@@ -16,27 +16,26 @@ type pairOf[K, V any] struct {
 	Value V
 }
 
-// NewMap registers a type of map under its wire name, as NewList does a list. Two keys are the same if they are so as
-// they travel. K may not have fields with the tag net:"entity"; a netcode.NetworkID without the tag is two numbers.
+// NewMap registers a type of map under its wire name, as NewList. Two keys are the same if they are equal on the wire. K may not have fields with the tag net:"entity"; a netcode.NetworkID without the tag is two numbers.
 func NewMap[K, V any](p *netcode.Protocol, name string, options ...Option) *Map[K, V] {
 	return &Map[K, V]{register(p, "NewMap", kindMap, name, reflect.TypeFor[pairOf[K, V]](), reflect.TypeFor[K](), options)}
 }
 
-// Name is the wire name.
+// Name returns the wire name.
 func (m *Map[K, V]) Name() string { return m.def.Name() }
 
-// Of is the map that an entity has, at a server or a client. It may be asked for at any time, and kept.
+// Of returns the map of an entity at a server or a client. It may be called at any time, and the result may be kept.
 func (m *Map[K, V]) Of(end netcode.Endpoint, entity netcode.NetworkID) MapOf[K, V] {
 	return MapOf[K, V]{handleOf(m.def, end, entity)}
 }
 
 // MapChange is one change of a map at a client.
 type MapChange[K, V any] struct {
-	Entity netcode.NetworkID // Whose map it is.
-	What   ChangeKind        // What became of the key.
-	Key    K                 // The key that it is about.
-	Value  V                 // What the key has now, or had when it was taken out.
-	Old    V                 // What ChangeSet replaced.
+	Entity netcode.NetworkID // The entity of the map.
+	What   ChangeKind        // The kind of the change.
+	Key    K                 // The key of the change.
+	Value  V                 // The value after the change, or of the removed key.
+	Old    V                 // The value that ChangeSet replaced.
 }
 
 // OnChange is List.OnChange for maps.
@@ -54,17 +53,17 @@ func (m *Map[K, V]) OnChange(c *netcode.Client, f func(change MapChange[K, V])) 
 	})
 }
 
-// MapOf is the map of one entity at one end. On a client it can be read; only the server writes.
+// MapOf is the map of one entity at one end. Only the server writes.
 type MapOf[K, V any] struct{ handle }
 
-// key is a key as it travels.
+// key returns the words of a key.
 func (m MapOf[K, V]) key(k K) ([]uint32, error) {
 	box := boxOf[pairOf[K, V]](m.end, m.def)
 	box.Key = k
 	return encodeElement(m.end, m.def, m.def.Key(), reflect.ValueOf(&box.Key))
 }
 
-// Get is what a key has, and whether it is in the map.
+// Get returns the value of a key, and tells if the key is in the map.
 func (m MapOf[K, V]) Get(k K) (v V, ok bool) {
 	rows := m.rows()
 	if rows.Len() == 0 {
@@ -81,7 +80,7 @@ func (m MapOf[K, V]) Get(k K) (v V, ok bool) {
 	return decode[pairOf[K, V]](m.end, m.def, rows.At(at)).Value, true
 }
 
-// All yields the keys and what they have, in an order that is the same everywhere: that of the keys' fields as they travel.
+// All yields the keys and their values in the order of the keys' fields on the wire, which is the same everywhere.
 func (m MapOf[K, V]) All() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		rows := m.rows()
@@ -93,7 +92,7 @@ func (m MapOf[K, V]) All() iter.Seq2[K, V] {
 	}
 }
 
-// Set gives a key a value, whether it was in the map or not. The errors are those of ListOf.Append.
+// Set sets the value of a key, and adds the key if it is not in the map. The errors are those of ListOf.Append.
 func (m MapOf[K, V]) Set(k K, v V) error {
 	content, err := m.writable()
 	if err != nil {
@@ -110,7 +109,8 @@ func (m MapOf[K, V]) Set(k K, v V) error {
 	return m.failed(content.Insert(at, row))
 }
 
-// Remove takes a key out, if it is there. The errors are ErrReadOnly, ErrNotVisible, ErrNotRegistered and *FieldError.
+// Remove removes a key, if it is in the map. The errors are ErrReadOnly, netcode.ErrNotVisible, netcode.ErrNotRegistered and
+// *netcode.FieldError.
 func (m MapOf[K, V]) Remove(k K) error {
 	content, err := m.writable()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// change is one change of one collection of a mirror. It is good until the function that is told returns. Of elements that
-// come, or go, together the first is told of when all of them are there, or gone.
+// change is one change of one collection of a mirror, valid until Tell returns. When several elements come or go together,
+// all of them are there, or gone, before the first call.
 type change struct {
 	Kind ChangeKind     // what happened
 	ID   wire.NetworkID // whose collection
@@ -17,10 +17,10 @@ type change struct {
 	Old  []uint32       // what ChangeSet replaced; else nil
 }
 
-// ChangeKind says what happened.
+// ChangeKind is the kind of one change.
 type ChangeKind uint8
 
-// What can happen.
+// The kinds of change.
 const (
 	ChangeWhole    ChangeKind = iota + 1 // everything may be another than before: the collection came, or came anew
 	ChangeInserted                       // an element was put in
@@ -30,7 +30,7 @@ const (
 	ChangeGone                           // the entity is gone, out of sight or of an earlier connection, and with it the collection
 )
 
-// String returns what happened, in a word.
+// String returns the kind in a word.
 func (k ChangeKind) String() string {
 	names := [...]string{"none", "whole", "inserted", "set", "removed", "cleared", "gone"}
 	if int(k) < len(names) {
@@ -39,7 +39,7 @@ func (k ChangeKind) String() string {
 	return "unknown"
 }
 
-// mirror is the collections that a client has. It belongs to one goroutine.
+// mirror stores the collections of a client. It belongs to one goroutine.
 type mirror struct {
 	defs []*definition
 	held map[spot]*held // looked up only
@@ -47,20 +47,20 @@ type mirror struct {
 	any  []uint64 // bit by index: it may have collections
 	gone []place  // that nobody was told of yet
 
-	// Tell is told of each change, when it has been made; nil: nobody is. It must not call Apply, Keep or Reset.
+	// Tell is called after each change; nil is allowed. It must not call Apply, Keep or Reset.
 	Tell func(d *definition, e *change)
 
 	row, old []uint32
 	event    change // that is told of
 }
 
-// spot is a place among the living: an index has one entity at a time.
+// spot is a type of collection at an entity index. One entity lives at an index at a time.
 type spot struct {
 	number int
 	index  uint32
 }
 
-// held is one collection. What is shown stays as it is until what comes is whole.
+// held is one collection of a mirror. The shown elements stay until the coming ones are whole.
 type held struct {
 	id      wire.NetworkID
 	shown   rowList
@@ -70,10 +70,10 @@ type held struct {
 	stopped bool // operations have no effect until the next reset
 }
 
-// newMirror returns one that has nothing. The types are in the order of their numbers.
+// newMirror returns an empty mirror. The types are in the order of their numbers.
 func newMirror(defs []*definition) *mirror { return &mirror{defs: defs, held: map[spot]*held{}} }
 
-// Find returns the elements of an entity's collection, nil when it has not come.
+// Find returns the elements of an entity's collection, nil before it has come whole.
 func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
 	h := c.held[spot{number, id.Index}]
 	if h == nil || h.id != id || !h.whole {
@@ -82,11 +82,11 @@ func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
 	return &h.shown
 }
 
-// Len returns how many collections there are, those included of which not all has come.
+// Len returns the number of collections, with those that have not come whole.
 func (c *mirror) Len() int { return len(c.held) }
 
-// Keep is to be called when what lives at an index may be another than before: of any other entity the collections are
-// forgotten. TellGone tells of them. The zero id says that nobody lives there.
+// Keep tells the mirror which entity lives at an index; the zero id means none. It forgets the collections of any other entity
+// there. TellGone tells of them.
 func (c *mirror) Keep(index uint32, id wire.NetworkID) {
 	if int(index/64) >= len(c.any) || c.any[index/64]>>(index%64)&1 == 0 {
 		return
@@ -122,7 +122,7 @@ func (c *mirror) KeepSeen(link link) {
 	}
 }
 
-// TellGone tells of what was forgotten since it was last called.
+// TellGone tells of the collections that were forgotten since the last call.
 func (c *mirror) TellGone() {
 	for i := 0; i < len(c.gone); i++ {
 		c.tell(c.defs[c.gone[i].number], change{Kind: ChangeGone, ID: c.gone[i].id})
@@ -130,7 +130,7 @@ func (c *mirror) TellGone() {
 	c.gone = c.gone[:0]
 }
 
-// hold makes a collection that begins to come.
+// hold makes an empty collection that is about to come.
 func (c *mirror) hold(at spot, id wire.NetworkID, d *definition) *held {
 	width := d.plan.Lanes()
 	h := &held{id: id, shown: rowList{width: width}, coming: rowList{width: width}}
@@ -142,7 +142,7 @@ func (c *mirror) hold(at spot, id wire.NetworkID, d *definition) *held {
 	return h
 }
 
-// Reset forgets everything: the connection is another one. TellGone tells of it.
+// Reset forgets everything, for another connection. TellGone tells of it.
 func (c *mirror) Reset() {
 	for i, word := range c.any {
 		for ; word != 0; word &= word - 1 {
@@ -151,8 +151,8 @@ func (c *mirror) Reset() {
 	}
 }
 
-// Apply does what a body says about an entity. Operations on what has not begun to come, or was stopped, are of an earlier life
-// of the entity and have no effect. The error is errMalformed; what stood before the fault has been done by then.
+// Apply applies the operations of a body to an entity. Operations before the first reset, or behind a stop, have no effect.
+// The error is errMalformed; operations before the fault are applied.
 func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
 	r, err := open(c.defs, body)
 	if err != nil {
@@ -176,7 +176,7 @@ func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
 	return nil
 }
 
-// apply does one operation.
+// apply applies one operation.
 func (c *mirror) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
 	h := c.held[at]
 	if h == nil && o.kind == opReset {
@@ -230,7 +230,7 @@ func (c *mirror) skip(r *cursor, o op) error {
 	return nil
 }
 
-// applyAt does an operation on elements in their places.
+// applyAt applies an operation to a range of elements.
 func (c *mirror) applyAt(h *held, rows *rowList, r *cursor, o op) error {
 	d := r.def
 	switch {
@@ -262,7 +262,7 @@ func (c *mirror) applyAt(h *held, rows *rowList, r *cursor, o op) error {
 	return nil
 }
 
-// insert makes room for all elements at once and reads them into it.
+// insert reads all elements and inserts them at once.
 func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
 	d := r.def
 	c.row = slices.Grow(c.row[:0], o.count*rows.width)[:o.count*rows.width]
@@ -284,7 +284,7 @@ func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
 	return nil
 }
 
-// remove takes elements out and tells of each.
+// remove removes elements and tells of each.
 func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
 	gone := append(c.row[:0], rows.between(o.at, o.at+o.count)...)
 	rows.remove(o.at, o.count)
@@ -294,7 +294,7 @@ func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
 	c.row = gone
 }
 
-// tellAt tells of one element, unless it is not shown yet.
+// tellAt tells of one element, unless the collection is still coming.
 func (c *mirror) tellAt(h *held, d *definition, e change) {
 	if !h.filling {
 		c.tell(d, e)

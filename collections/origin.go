@@ -6,25 +6,25 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// place names one collection: which type of it, on which entity.
+// place names one collection by type and entity.
 type place struct {
 	number int
 	id     wire.NetworkID
 }
 
-// origin is the collections of the end that writes. It belongs to one goroutine.
+// origin stores the collections on the server. It belongs to one goroutine.
 type origin struct {
 	defs     []*definition
 	contents map[place]*content // looked up only
 	dirty    []*content         // with something in their journals, in the order in which that came
 }
 
-// newOrigin returns one without contents. The types are in the order of their numbers.
+// newOrigin returns an origin without contents. The types are in the order of their numbers.
 func newOrigin(defs []*definition) *origin {
 	return &origin{defs: defs, contents: map[place]*content{}}
 }
 
-// content is one collection of one entity, and what was done to it since the last flush.
+// content is one collection of one entity, with a journal of the operations since the last Settle.
 type content struct {
 	origin *origin
 	def    *definition
@@ -38,7 +38,7 @@ type content struct {
 // Find returns the collection of a type that an entity has, nil when there is none yet.
 func (o *origin) Find(number int, id wire.NetworkID) *content { return o.contents[place{number, id}] }
 
-// Make returns the collection of a type that an entity has from now on, and whether it is new.
+// Make returns the collection of a type that an entity has, makes it if there is none, and tells if it is new.
 func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
 	at := place{number, id}
 	if c = o.contents[at]; c != nil {
@@ -51,10 +51,10 @@ func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
 	return c, true
 }
 
-// Len returns how many collections there are.
+// Len returns the number of collections.
 func (o *origin) Len() int { return len(o.contents) }
 
-// Drop forgets the collections of an entity that is gone. They are among the dirty ones, so that the readers learn of it.
+// Drop forgets the collections of an entity that is gone. Dirty returns them once more, for the readers.
 func (o *origin) Drop(id wire.NetworkID) {
 	for number := range o.defs {
 		at := place{number, id}
@@ -66,10 +66,10 @@ func (o *origin) Drop(id wire.NetworkID) {
 	}
 }
 
-// Dirty returns what changed since the last Settle, in the order in which that began. The slice is the origin's own.
+// Dirty returns the contents that changed since the last Settle, in the order of their first change. The slice is the origin's own.
 func (o *origin) Dirty() []*content { return o.dirty }
 
-// Settle begins new journals, when every reader has followed the old ones.
+// Settle empties the journals, after every reader has followed them.
 func (o *origin) Settle() {
 	for _, c := range o.dirty {
 		c.dirty = false
@@ -79,7 +79,7 @@ func (o *origin) Settle() {
 	o.dirty = o.dirty[:0]
 }
 
-// touch notes that something was done.
+// touch notes a change.
 func (c *content) touch() {
 	if !c.dirty {
 		c.dirty = true
@@ -95,11 +95,11 @@ func (c *content) Rows() *rowList {
 	return &c.rows
 }
 
-// ID returns whose it is.
+// ID returns the entity.
 func (c *content) ID() wire.NetworkID { return c.id }
 
-// Insert puts an element in. The errors are errIndex and errFull; then nothing was done. Of what has keys, the place is
-// the one that Find gave.
+// Insert inserts an element. The errors are errIndex and errFull; then nothing was done. With keys, the place is the result of
+// Find.
 func (c *content) Insert(at int, row []uint32) error {
 	switch {
 	case at < 0 || at > c.rows.Len():
@@ -112,7 +112,7 @@ func (c *content) Insert(at int, row []uint32) error {
 	return nil
 }
 
-// Set replaces an element; by the same one, without any effect. The error is errIndex.
+// Set replaces an element. An equal element has no effect. The error is errIndex.
 func (c *content) Set(at int, row []uint32) error {
 	if at < 0 || at >= c.rows.Len() {
 		return errIndex
@@ -125,7 +125,7 @@ func (c *content) Set(at int, row []uint32) error {
 	return nil
 }
 
-// Remove takes an element out. The error is errIndex.
+// Remove removes an element. The error is errIndex.
 func (c *content) Remove(at int) error {
 	if at < 0 || at >= c.rows.Len() {
 		return errIndex
@@ -135,7 +135,7 @@ func (c *content) Remove(at int) error {
 	return nil
 }
 
-// Clear takes all elements out.
+// Clear removes all elements.
 func (c *content) Clear() {
 	if c.rows.Len() == 0 {
 		return
@@ -146,23 +146,23 @@ func (c *content) Clear() {
 	c.touch()
 }
 
-// note puts an operation into the journal.
+// note adds an operation to the journal.
 func (c *content) note(kind opcode, at int, row []uint32) {
 	c.touch()
 	c.log.add(op{kind: kind, at: at, count: 1}, row, c.rows.Len())
 }
 
-// journal is the operations since the last flush, in order.
+// journal is the operations since the last Settle, in order.
 type journal struct {
 	ops   []op
 	lanes []uint32 // the elements of all of them
 	over  bool     // it became longer than the collection: whoever followed gets that whole
 }
 
-// journalLeast is how many operations a journal takes in any case.
+// journalLeast is the number of operations that a journal takes in any case.
 const journalLeast = 64
 
-// add notes one operation about one element of a collection that now has so many. Neighbours become one.
+// add adds an operation on one element. elements is the length of the collection after it. Neighbouring operations become one.
 func (j *journal) add(o op, row []uint32, elements int) {
 	if j.over {
 		return
@@ -179,7 +179,7 @@ func (j *journal) add(o op, row []uint32, elements int) {
 	j.lanes = append(j.lanes, row...)
 }
 
-// join makes an operation a part of the last one, if it goes on where that ended.
+// join makes an operation a part of the last one, if it begins where that one ends.
 func (j *journal) join(o op) bool {
 	if len(j.ops) == 0 {
 		return false

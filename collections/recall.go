@@ -2,8 +2,8 @@ package collections
 
 import "github.com/arche-netcode/netcode/wire"
 
-// blank makes a body say nothing, in as many bytes. What a client is shown stays as it is, and what arrives behind, which may
-// lean on what is blank now, has no effect.
+// blank overwrites the operations of a body with opStop. The client's collection stays as it is, and operations behind the body,
+// which may depend on it, have no effect.
 func blank(body []byte) {
 	_, n, err := wire.ReadVarint(body)
 	if err != nil {
@@ -14,8 +14,8 @@ func blank(body []byte) {
 	}
 }
 
-// Amend takes out of a body, in place, the names of entities that the client does not see any more, and returns how long it
-// is then. Fill sends these elements once more, if it is called next.
+// Amend removes from a body, in place, the names of entities that the client does not see any more, and returns the new length.
+// The next Fill sends these elements once more.
 func (r *reader) Amend(defs []*definition, body []byte, link link) int {
 	c, err := open(defs, body)
 	if err != nil || len(c.def.plan.Refs()) == 0 {

@@ -2,13 +2,13 @@ package collections
 
 import "slices"
 
-// Rows is the elements of one collection, each as the words of its fields (wire.Plan). A nil rowList is empty.
+// rowList is the elements of one collection, each as the words of its fields (wire.Plan). A nil rowList is empty.
 type rowList struct {
 	width int
 	lanes []uint32
 }
 
-// Len returns how many there are.
+// Len returns the number of elements.
 func (r *rowList) Len() int {
 	if r == nil {
 		return 0
@@ -16,13 +16,13 @@ func (r *rowList) Len() int {
 	return len(r.lanes) / r.width
 }
 
-// At returns one. The slice is the collection's own: read it, do not keep it. It panics where there is none.
+// At returns an element, and panics if there is none. The slice is the collection's own: read it, do not keep it.
 func (r *rowList) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
 
-// between returns those from one place up to another, one after the other.
+// between returns the words of the elements from one place up to another.
 func (r *rowList) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
 
-// Find returns where the element with a key is, or else would have to be put. Only what is ordered by keys may be asked.
+// Find returns the place of the element with a key, or the place to insert it. The elements must be in the order of their keys.
 func (r *rowList) Find(key []uint32) (at int, found bool) {
 	if r == nil {
 		return 0, false
@@ -42,7 +42,7 @@ func (r *rowList) Find(key []uint32) (at int, found bool) {
 	return low, false
 }
 
-// ordered reports whether the keys rise strictly from one place up to another, and on to what is around.
+// ordered reports whether the keys rise strictly from one place up to another, with the neighbours at both ends.
 func (r *rowList) ordered(from, to, keys int) bool {
 	for i := max(from, 1); i <= to && i < r.Len(); i++ {
 		if slices.Compare(r.At(i - 1)[:keys], r.At(i)[:keys]) >= 0 {
@@ -52,15 +52,15 @@ func (r *rowList) ordered(from, to, keys int) bool {
 	return true
 }
 
-// insert puts some in.
+// insert inserts elements.
 func (r *rowList) insert(at int, lanes []uint32) {
 	r.lanes = slices.Insert(r.lanes, at*r.width, lanes...)
 }
 
-// remove takes some out.
+// remove removes elements.
 func (r *rowList) remove(at, count int) {
 	r.lanes = slices.Delete(r.lanes, at*r.width, (at+count)*r.width)
 }
 
-// clear takes all out.
+// clear removes all elements.
 func (r *rowList) clear() { r.lanes = r.lanes[:0] }

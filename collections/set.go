@@ -10,26 +10,25 @@ import (
 // Set is a type of set that entities may have: see NewSet.
 type Set[T any] struct{ def *definition }
 
-// NewSet registers a type of set under its wire name, as NewList does a list. Two elements are the same if they are so
-// as they travel. T may not have fields with the tag net:"entity"; a netcode.NetworkID without the tag is two numbers.
+// NewSet registers a type of set under its wire name, as NewList. Two elements are the same if they are equal on the wire. T may not have fields with the tag net:"entity"; a netcode.NetworkID without the tag is two numbers.
 func NewSet[T any](p *netcode.Protocol, name string, options ...Option) *Set[T] {
 	t := reflect.TypeFor[T]()
 	return &Set[T]{register(p, "NewSet", kindSet, name, t, t, options)}
 }
 
-// Name is the wire name.
+// Name returns the wire name.
 func (s *Set[T]) Name() string { return s.def.Name() }
 
-// Of is the set that an entity has, at a server or a client. It may be asked for at any time, and kept.
+// Of returns the set of an entity at a server or a client. It may be called at any time, and the result may be kept.
 func (s *Set[T]) Of(end netcode.Endpoint, entity netcode.NetworkID) SetOf[T] {
 	return SetOf[T]{handleOf(s.def, end, entity)}
 }
 
-// SetChange is one change of a set at a client: of those that can happen, all but ChangeSet.
+// SetChange is one change of a set at a client. Its kind is never ChangeSet.
 type SetChange[T any] struct {
-	Entity netcode.NetworkID // Whose set it is.
-	What   ChangeKind        // What became of the element.
-	Value  T                 // The element that was put in or taken out.
+	Entity netcode.NetworkID // The entity of the set.
+	What   ChangeKind        // The kind of the change.
+	Value  T                 // The inserted or removed element.
 }
 
 // OnChange is List.OnChange for sets.
@@ -46,7 +45,7 @@ func (s *Set[T]) OnChange(c *netcode.Client, f func(change SetChange[T])) {
 // SetOf is the set of one entity at one end. On a client it can be read; only the server writes.
 type SetOf[T any] struct{ handle }
 
-// Has tells if an element is in the set. What cannot travel is in none.
+// Has tells if an element is in the set. A value that cannot travel is in no set.
 func (s SetOf[T]) Has(v T) bool {
 	rows := s.rows()
 	if rows.Len() == 0 {
@@ -60,7 +59,7 @@ func (s SetOf[T]) Has(v T) bool {
 	return found
 }
 
-// All yields the elements, in an order that is the same everywhere: that of their fields as they travel.
+// All yields the elements in the order of their fields on the wire, which is the same everywhere.
 func (s SetOf[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		rows := s.rows()
@@ -72,7 +71,7 @@ func (s SetOf[T]) All() iter.Seq[T] {
 	}
 }
 
-// Add puts an element in, unless it is there already. The errors are those of ListOf.Append.
+// Add inserts an element, unless it is in the set. The errors are those of ListOf.Append.
 func (s SetOf[T]) Add(v T) error {
 	content, err := s.writable()
 	if err != nil {
@@ -89,7 +88,8 @@ func (s SetOf[T]) Add(v T) error {
 	return s.failed(content.Insert(at, row))
 }
 
-// Remove takes an element out, if it is there. The errors are ErrReadOnly, ErrNotVisible, ErrNotRegistered and *FieldError.
+// Remove removes an element, if it is in the set. The errors are ErrReadOnly, netcode.ErrNotVisible, netcode.ErrNotRegistered and
+// *netcode.FieldError.
 func (s SetOf[T]) Remove(v T) error {
 	content, err := s.writable()
 	if err != nil {
