@@ -13,7 +13,7 @@ const (
 	// waitingMost is the most bytes that may wait for a client. Above it the client is sent changed collections whole, later:
 	// entities that left its sight by then are never sent.
 	waitingMost = 16 << 10
-	// waitingPieces is how many packets may wait while pieces of whole collections are added.
+	// waitingPieces is the number of packets that may wait while pieces of whole collections are added.
 	waitingPieces = 2
 	// besideBody is the room for headers, message number and entity beside a body in a packet.
 	besideBody = 24
