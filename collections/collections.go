@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -225,7 +226,7 @@ func boxOf[T any](e *end, def *definition) *T {
 }
 
 // encodeElement turns a value into words, which are valid until the next call. at points to it, in a box.
-func encodeElement(e *end, def *definition, plan *wire.Plan, at reflect.Value) ([]uint32, error) {
+func encodeElement(e *end, def *definition, plan *quantize.Plan, at reflect.Value) ([]uint32, error) {
 	for len(e.lanes) < plan.Lanes() {
 		e.lanes = append(e.lanes, 0)
 	}

@@ -23,7 +23,7 @@
 // sends the operations to it.
 //
 // Sets and maps are lists in the order of their keys, so that all three are sent as the same few operations. A key is
-// compared by its words on the wire (wire.Plan), the first one first.
+// compared by its words on the wire (quantize.Plan), the first one first.
 //
 // The prefix of a reader is the number of first elements that it was sent. The client has these and nothing else. Operations
 // behind the prefix are not sent: their elements follow when the prefix grows. So a large content that changes all the time is

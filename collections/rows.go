@@ -2,7 +2,7 @@ package collections
 
 import "slices"
 
-// rowList is the elements of one collection, each as the words of its fields (wire.Plan). A nil rowList is empty.
+// rowList is the elements of one collection, each as the words of its fields (quantize.Plan). A nil rowList is empty.
 type rowList struct {
 	width int
 	lanes []uint32
