@@ -68,12 +68,14 @@ func (r *Replica) commit(s tick.Tick) {
 		}
 		v := &b.versions[place]
 		if r.record(v, int32(place)) {
-			b.unsorted = b.unsorted || place > 0 && b.versions[place-1].index >= v.index
 			place++
 		}
 	}
-	b.lasting += place - p.from
 	b.versions = b.versions[:place]
+	b.lasting += place - p.from
+	for i := max(p.from, 1); i < place && !b.unsorted; i++ {
+		b.unsorted = b.versions[i-1].index >= b.versions[i].index
+	}
 }
 
 // despawn ends the life of id and of every generation below it.
@@ -98,14 +100,14 @@ func (r *Replica) record(v *version, place int32) (taken bool) {
 		n = r.ensure(v.index, v.generation)
 	}
 	l := &r.lives[n]
-	if taken = v.tick > l.newest.tick; taken {
-		if v.tick-l.newest.tick <= graceTicks && l.newest.tick == l.applied && !l.gone && l.mask == v.mask && l.newest.tick > r.history.horizon {
-			before := r.history.block(l.newest.tick)
-			before.versions[l.newest.place].superseded = true
+	if taken = v.tick > l.newestTick; taken {
+		if v.tick-l.newestTick <= graceTicks && l.newestTick == l.applied && !l.gone && l.mask == v.mask && l.newestTick > r.history.horizon {
+			before := r.history.block(l.newestTick)
+			before.versions[l.newestPlace].superseded = true
 			before.lasting--
 		}
-		v.setOlder(l.newest)
-		l.newest = versionRef{tick: v.tick, place: place}
+		v.setOlder(l.newest())
+		l.newestTick, l.newestPlace = v.tick, place
 	} else {
 		taken = r.insert(l, v, place)
 	}
@@ -118,8 +120,8 @@ func (r *Replica) record(v *version, place int32) (taken bool) {
 		l.gone = false
 		r.living++
 	}
-	if l.mask = v.mask; l.newest.tick != v.tick || l.newest.place != place {
-		l.mask = r.history.at(l.newest).mask // the newest version is shown
+	if l.mask = v.mask; l.newestTick != v.tick || l.newestPlace != place {
+		l.mask = r.history.at(l.newest()).mask // the newest version is shown
 	}
 	r.changed.add(v.index)
 	return taken
@@ -127,7 +129,7 @@ func (r *Replica) record(v *version, place int32) (taken bool) {
 
 // insert links a version into its life's versions, newest first, behind a newer one. It is false when there is one of that tick.
 func (r *Replica) insert(l *life, v *version, place int32) bool {
-	newer := r.history.at(l.newest)
+	newer := r.history.at(l.newest())
 	for newer.tick > v.tick {
 		older := r.history.at(newer.older())
 		if older == nil || older.tick < v.tick {

@@ -352,7 +352,7 @@ func (d *dumper) whole(rows Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
 		row := rows.next()
 		plan := d.schema.plans[row]
-		d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
+		d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
 		}
@@ -375,7 +375,7 @@ func (d *dumper) print(plan *wire.Plan) {
 func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
 	told, miss := mask&^rows, 0
 	for m := mask & rows &^ d.schema.tags; m != 0; {
-		var part [whichRows]rowVersions
+		var part [whichRows]baseRows
 		n, moved := 0, uint(0)
 		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
 			if part[n].row = m.next(); d.schema.whole.Has(part[n].row) {
@@ -399,7 +399,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			default:
 				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
-				d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
+				d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}
@@ -413,7 +413,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 }
 
 // versions finds what a row leans on.
-func (d *dumper) versions(r *rowVersions, index uint32, base, before tick.Tick) (ok bool) {
+func (d *dumper) versions(r *baseRows, index uint32, base, before tick.Tick) (ok bool) {
 	at := func(t tick.Tick) []uint32 {
 		lanes, known := d.past.BaseAt(index, r.row, t)
 		ok = ok && known

@@ -19,16 +19,19 @@ type Entity struct {
 // is about it. Generation 0 marks a free place.
 type life struct {
 	index, generation uint32
+	applied           tick.Tick // of the newest record or despawn that took effect
+	mask              Mask      // rows present, zero when gone
+	newestTick        tick.Tick // of its newest version
+	newestPlace       int32
+	gone              bool
 	lower             int32     // the life before it at the same index, -1 = none
 	depth             int32     // lives at or below it when it came, at least
-	applied           tick.Tick // of the newest record or despawn that took effect
-	newest            versionRef
-	mask              Mask // rows present, zero when gone
-	gone              bool
 	goneAt            tick.Tick // with gone: the newest tick decoded by then
 	ended             tick.Tick // as of which it was last gone, for entities that are shown late
-	evicted           evictedVersion
 }
+
+// newest names the newest version of a life.
+func (l *life) newest() versionRef { return versionRef{tick: l.newestTick, place: l.newestPlace} }
 
 // tombstone is a life that waits to be forgotten.
 type tombstone struct {
@@ -50,8 +53,9 @@ type Replica struct {
 	living int
 
 	history versionHistory
-	evicted rowPages // by life: the rows of its evicted version
-	kept    rowPages // by index: the newest rows whose history was lost
+	evicted []evictedVersion // by life
+	left    rowPages         // by life: the rows of its evicted version
+	kept    rowPages         // by index: the newest rows whose history was lost
 	layouts *rowLayouts
 	newest  tick.Tick // the newest tick decoded
 	changed changedIndexes
@@ -89,7 +93,7 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	layouts := newRowLayouts(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, layouts: layouts,
-		evicted: newRowPages(schema, sinceWords),
+		left:    newRowPages(schema, sinceWords),
 		kept:    newRowPages(schema, 0),
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
 	}
@@ -158,7 +162,7 @@ func (r *Replica) WantResync() (epoch uint16, want bool) {
 func (r *Replica) Lose() {
 	r.keepNewest()
 	for i := range r.lives {
-		r.lives[i].newest, r.lives[i].evicted = versionRef{}, evictedVersion{}
+		r.lives[i].newestTick, r.lives[i].newestPlace, r.evicted[i] = tick.None, 0, evictedVersion{}
 	}
 	r.history = newVersionHistory(r.layouts, r.history.keep, r.newest)
 	r.lostAt = r.newest
@@ -200,14 +204,17 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	for int(index) >= len(r.heads) {
 		r.heads = append(r.heads, -1)
 	}
-	r.changed.set = r.changed.set.grownTo(len(r.heads))
+	for len(r.changed.set)*64 < len(r.heads) {
+		r.changed.set = append(r.changed.set, 0)
+	}
 	var n int32
 	if last := len(r.free) - 1; last >= 0 {
 		n, r.free = r.free[last], r.free[:last]
 	} else {
-		n, r.lives = int32(len(r.lives)), append(r.lives, life{})
+		n, r.lives, r.evicted = int32(len(r.lives)), append(r.lives, life{}), append(r.evicted, evictedVersion{})
 	}
 	r.lives[n] = life{index: index, generation: generation, gone: true, lower: -1}
+	r.evicted[n] = evictedVersion{}
 	r.link(n)
 	return n
 }

@@ -89,7 +89,7 @@ func (r *Replica) Latest(id wire.NetworkID) (newest, ended tick.Tick) {
 		return tick.None, tick.None
 	}
 	l := &r.lives[n]
-	return max(l.newest.tick, l.evicted.tick), l.ended
+	return max(l.newestTick, r.evicted[n].tick), l.ended
 }
 
 // Around finds an entity around a moment. It is false when the entity was not there then: not yet, not any more, hidden, or
@@ -101,16 +101,16 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	}
 	l := &r.lives[n]
 	var to *version
-	v := r.history.at(l.newest)
+	v := r.history.at(l.newest())
 	for ; v != nil && v.tick > at.Tick; v = r.history.at(v.older()) {
 		to = v
 	}
 	switch {
 	case v != nil:
 		s.From = r.version(v)
-	case r.lives[n].evicted.tick != tick.None && r.lives[n].evicted.tick <= at.Tick:
-		old := &r.lives[n].evicted
-		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.evicted, life: n}
+	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at.Tick:
+		old := &r.evicted[n]
+		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.left, life: n}
 	default:
 		return s, false
 	}

@@ -216,7 +216,7 @@ func (r *Replica) advance(newest tick.Tick) {
 	h.horizon = horizon
 }
 
-// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.evicted.
+// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.left.
 type evictedVersion struct {
 	tick tick.Tick // tick.None when none has left yet
 	mask Mask
@@ -233,7 +233,7 @@ func (r *Replica) evict(v *version, lanes []uint32) {
 	if n < 0 {
 		return // the life was forgotten
 	}
-	e := &r.lives[n].evicted
+	e := &r.evicted[n]
 	was, since := e.mask, v.tick
 	if e.tick != v.older().tick {
 		since = e.tick + 1
@@ -242,7 +242,7 @@ func (r *Replica) evict(v *version, lanes []uint32) {
 	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
 		row := m.next()
 		width := int(r.schema.widths[row])
-		stored := r.evicted.row(uint32(n), row)
+		stored := r.left.row(uint32(n), row)
 		if !slices.Equal(stored[sinceWords:], lanes[:width]) || !was.Has(row) {
 			copy(stored[sinceWords:], lanes[:width])
 			stored[0], stored[1] = uint32(since), uint32(since>>32)
@@ -253,11 +253,11 @@ func (r *Replica) evict(v *version, lanes []uint32) {
 
 // evictedRow returns a row of a life as of t. It is false when the row got its value after t.
 func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) {
-	e := &r.lives[life].evicted
+	e := &r.evicted[life]
 	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.tags.Has(row) {
 		return nil, false
 	}
-	stored := r.evicted.row(uint32(life), row)
+	stored := r.left.row(uint32(life), row)
 	if tick.Tick(uint64(stored[0])|uint64(stored[1])<<32) > t {
 		return nil, false
 	}
@@ -275,14 +275,19 @@ func newRowPages(schema *Schema, extra int) rowPages {
 	return rowPages{schema: schema, extra: extra, pages: make([][][]uint32, schema.Rows())}
 }
 
+// rowsPerPage is how many rows a page has.
+const rowsPerPage = 256
+
 // row returns the place of a row.
 func (p *rowPages) row(number uint32, row int) []uint32 {
-	n, page := int(p.schema.widths[row])+p.extra, int(number/pageRows)
-	if pages := p.pages[row]; page >= len(pages) || pages[page] == nil {
-		p.pages[row] = grown(pages, page+1, 0)
-		p.pages[row][page] = make([]uint32, pageRows*n)
+	n, page := int(p.schema.widths[row])+p.extra, int(number/rowsPerPage)
+	for page >= len(p.pages[row]) {
+		p.pages[row] = append(p.pages[row], nil)
 	}
-	at := int(number%pageRows) * n
+	if p.pages[row][page] == nil {
+		p.pages[row][page] = make([]uint32, rowsPerPage*n)
+	}
+	at := int(number%rowsPerPage) * n
 	return p.pages[row][page][at : at+n]
 }
 

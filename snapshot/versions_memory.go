@@ -17,7 +17,7 @@ type blockMemory struct {
 
 // bytes counts all of it, spare or in use.
 func (m *blockMemory) bytes() int {
-	return m.versions.made*versionSize + m.lanes.made*laneSize + m.order.made*laneSize
+	return m.versions.made*versionSize + 4*(m.lanes.made+m.order.made)
 }
 
 // leave empties a block whose tick leaves. It takes back memory of which the tick used little.
