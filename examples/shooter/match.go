@@ -12,6 +12,8 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -50,8 +52,8 @@ func protocol() *netcode.Protocol {
 	netcode.Replicate[Position](p)
 	netcode.Replicate[Tally](p)
 	netcode.Replicate[components.Owner](p)
-	netcode.Interpolate[Position](p)
-	netcode.Input[Control](p)
+	interpolate.Register[Position](p)
+	input.Register[Control](p)
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 )
 
 // Position is the place of a body, in metres.
@@ -63,7 +64,7 @@ func (p *player) Initialize(*ecs.World) {}
 // Update implements systems.System: in each frame the player decides what to do, whether a tick begins in it or not.
 func (p *player) Update(*ecs.World) {
 	if p.client.State() == netcode.Connected {
-		_ = netcode.SetInput(p.client, p.decide()) // An impossible action is left out.
+		_ = input.Set(p.client, p.decide()) // An impossible action is left out.
 	}
 }
 

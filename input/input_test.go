@@ -1,4 +1,4 @@
-package netcode
+package input
 
 import (
 	"math"
@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // sticks is the input of seed C: two sticks and five buttons, 36 bytes in the engine that it comes from.
@@ -23,46 +25,83 @@ const jump = 1 << 4 // the last of five buttons
 
 type look struct{ Yaw uint16 }
 
-// inputPair is a client's tail and a server's queue without a network between them.
-type inputPair struct {
-	protocol *Protocol
-	client   *Client
-	queue    inputQueue
-	server   Server
+// pair is a client's tail and a server's queue without a network between them.
+type pair struct {
+	in     *types
+	tail   *tail
+	server *queues
+	queue  *queue
+	moment moment
 }
 
-func newInputPair(t testing.TB) *inputPair {
-	p := NewProtocol()
-	Input[sticks](p)
-	Input[look](p)
-	client, err := NewClient(p, Config{})
-	require.NoError(t, err)
-	pair := &inputPair{protocol: p, client: client}
-	pair.server.protocol = p
-	pair.queue.setUp(&p.inputs)
+// moment is the clock of a pair's server.
+type moment struct {
+	now   tick.Tick
+	due   bool
+	steps int
+}
+
+func (m *moment) Tick() tick.Tick { return m.now }
+func (m *moment) TickDue() bool   { return m.due }
+func (m *moment) Steps() int      { return m.steps }
+
+// newPair is a pair of a protocol with inputs.
+func newPair(p *netcode.Protocol) *pair {
+	p.Hash()
+	in, _ := netcode.ExtensionOf[*types](p)
+	pair := &pair{in: in, tail: &tail{in: in}}
+	pair.tail.setUp(1024)
+	pair.server = newQueues(in, &pair.moment)
+	pair.queue = pair.server.open()
 	return pair
 }
 
+func newSticks() *pair {
+	p := netcode.NewProtocol()
+	Register[sticks](p)
+	Register[look](p)
+	return newPair(p)
+}
+
+// set is Set of a connected client.
+func (p *pair) set(t require.TestingT, v any) {
+	n := p.in.number(reflect.TypeOf(v).Elem())
+	lanes := p.in.of(p.tail.scratch, n)
+	if fault := p.in.plans[n].Quantise(reflect.ValueOf(v).UnsafePointer(), lanes); fault.Reason != wire.NoFault {
+		t.Errorf("%v", fault)
+		t.FailNow()
+	}
+	p.tail.put(n, lanes, true)
+}
+
 // note sets the input of a tick.
-func (p *inputPair) note(t testing.TB, at tick.Tick, v sticks) {
-	require.NoError(t, SetInput(p.client, &v))
-	p.client.inputs.note(&p.protocol.inputs, at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
+func (p *pair) note(t testing.TB, at tick.Tick, v sticks) {
+	p.set(t, &v)
+	p.tail.note(at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
 }
 
 // message is what the client sends now.
-func (p *inputPair) message() []byte {
+func (p *pair) message() []byte {
 	room := make([]byte, 1200)
-	return room[:p.client.inputs.write(&p.protocol.inputs, room)]
+	return room[:p.tail.write(room)]
 }
 
 // take is the server that reads a message in the frame in which a tick begins.
-func (p *inputPair) take(t testing.TB, payload []byte, now tick.Tick) {
-	p.server.frame.clock.Set(now)
-	p.server.frame.due = true
-	require.NoError(t, p.server.staged.read(&p.protocol.inputs, payload))
-	c := &session{inputs: p.queue}
-	p.server.takeInputs(c)
-	p.queue = c.inputs
+func (p *pair) take(t testing.TB, payload []byte, now tick.Tick) {
+	p.moment = moment{now: now, due: true}
+	require.NoError(t, p.server.staged.read(p.in, payload))
+	p.queue.take(&p.server.staged)
+}
+
+// at is At of the pair.
+func at[T any](p *pair, first, at tick.Tick) (v T, ok bool) {
+	n := p.in.number(reflect.TypeFor[T]())
+	lanes := p.queue.ask(n, first, at)
+	if lanes == nil {
+		return v, false
+	}
+	p.in.plans[n].Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
+	return v, true
 }
 
 // played is two thirds of a second of play at 60 ticks: a stick is pushed over and held, turns and is held again, while a button goes down and
@@ -82,16 +121,16 @@ func played(i int) sticks {
 // Seed C's input takes near 5 bytes when it is first sent, and each tick more that is repeated less than 2, with a stick
 // that moves and a button that is pressed and let go [C9, C12].
 func TestSeedCInputTakesFiveBytesAndUnderTwoForEachRepeat(t *testing.T) {
-	p := newInputPair(t)
+	p := newSticks()
 	p.note(t, 100, sticks{MoveX: .3, MoveY: -.9})
-	plan := p.protocol.inputs.plans[p.protocol.inputs.number(plansType[sticks]())]
+	plan := p.in.plans[p.in.number(reflect.TypeFor[sticks]())]
 	require.Equal(t, 40, plan.Bits())
-	first := len(p.message()) - inputHead
+	first := len(p.message()) - headSize
 	require.Equal(t, 6, first, "5 bytes, and a byte for the counts of the two types")
 	size, most := first, 0
 	for i := range 40 {
 		p.note(t, tick.Tick(101+i), played(i))
-		now := len(p.message()) - inputHead
+		now := len(p.message()) - headSize
 		most = max(most, now-size)
 		size = now
 	}
@@ -101,16 +140,16 @@ func TestSeedCInputTakesFiveBytesAndUnderTwoForEachRepeat(t *testing.T) {
 	for i := range 20 { // The same again and again.
 		p.note(t, tick.Tick(141+i), sticks{MoveX: .7})
 	}
-	require.Less(t, len(p.message())-inputHead-size, 8)
+	require.Less(t, len(p.message())-headSize-size, 8)
 }
 
 func TestInputsComeToTheTicksThatTheyWereMadeIn(t *testing.T) {
-	p := newInputPair(t)
+	p := newSticks()
 	for at := tick.Tick(200); at < 206; at++ {
 		p.note(t, at, sticks{MoveX: 1, Buttons: uint8(at % 2 * jump)})
 	}
 	p.take(t, p.message(), 198)
-	n := p.protocol.inputs.number(plansType[sticks]())
+	n := p.in.number(reflect.TypeFor[sticks]())
 	for at := tick.Tick(200); at < 206; at++ {
 		require.Equal(t, at, p.queue.standing(at, n))
 		shown, ok := p.queue.presented(at)
@@ -120,76 +159,73 @@ func TestInputsComeToTheTicksThatTheyWereMadeIn(t *testing.T) {
 	require.Equal(t, tick.Tick(205), p.queue.standing(210, n), "the last stands in")
 	shown, _ := p.queue.presented(210)
 	require.Equal(t, tick.Tick(201), shown.Tick)
-	require.Equal(t, tick.None, p.queue.standing(205+inputReach, n), "but not for ever")
+	require.Equal(t, tick.None, p.queue.standing(205+reach, n), "but not for ever")
 	require.Equal(t, tick.None, p.queue.standing(199, n))
 	require.Equal(t, tick.None, p.queue.standing(205, 1-n), "what was never set is not there")
-	require.Equal(t, inputAnswer{true, 200, tick.Ticks(2)}, p.queue.answer, "the one that came latest for its tick")
+	require.Equal(t, answer{true, 200, tick.Ticks(2)}, p.queue.answer, "the one that came latest for its tick")
 }
 
 func TestInputsAfterAClockThatWentBack(t *testing.T) {
-	p := newInputPair(t)
+	p := newSticks()
 	p.note(t, 300, sticks{MoveX: 1})
-	p.client.inputs.sent[5] = sentInput{5, 300}
+	p.tail.sent[5] = sentInput{5, 300}
 	p.note(t, 290, sticks{MoveX: .5})
-	require.Equal(t, 1, p.client.inputs.waiting())
-	p.client.inputs.acknowledged(5)
-	require.Equal(t, 1, p.client.inputs.waiting(), "an acknowledgement from before says nothing")
+	require.Equal(t, 1, p.tail.waiting())
+	p.tail.acknowledged(5)
+	require.Equal(t, 1, p.tail.waiting(), "an acknowledgement from before says nothing")
 	p.note(t, 295, sticks{MoveX: .5})
-	require.Equal(t, 6, p.client.inputs.waiting())
-	p.client.inputs.sent[6] = sentInput{6, 295}
-	p.client.inputs.acknowledged(6)
-	require.Zero(t, p.client.inputs.waiting())
+	require.Equal(t, 6, p.tail.waiting())
+	p.tail.sent[6] = sentInput{6, 295}
+	p.tail.acknowledged(6)
+	require.Zero(t, p.tail.waiting())
 }
 
 func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
-	p := newInputPair(t)
+	p := newSticks()
 	for at := tick.Tick(1); at <= 100; at++ {
 		p.note(t, at, sticks{MoveX: float32(at%3) - 1, SmashY: float32(at%7)/7 - .5, Buttons: uint8(at % 2 * jump)})
 	}
-	require.Equal(t, inputReach, p.client.inputs.waiting())
+	require.Equal(t, reach, p.tail.waiting())
 	room := make([]byte, 40)
-	n := p.client.inputs.write(&p.protocol.inputs, room)
+	n := p.tail.write(room)
 	require.Positive(t, n)
 	p.take(t, room[:n], 95)
 	require.Equal(t, tick.Tick(100), p.queue.newest)
-	require.Positive(t, p.server.stats.Inputs)
-	require.Less(t, p.server.stats.Inputs, uint64(inputReach))
-	require.Zero(t, p.client.inputs.write(&p.protocol.inputs, room[:inputHead+2]))
-	require.Zero(t, p.client.inputs.write(&p.protocol.inputs, nil))
+	require.Positive(t, p.server.stats.Taken)
+	require.Less(t, p.server.stats.Taken, uint64(reach))
+	require.Zero(t, p.tail.write(room[:headSize+2]))
+	require.Zero(t, p.tail.write(nil))
 }
 
 // What one end writes the other reads, and nothing but what is written so is legal: a message cut anywhere is refused.
 func TestInputMessagesAreReadAsWritten(t *testing.T) {
-	p := newInputPair(t)
+	p := newSticks()
 	rapid.Check(t, func(t *rapid.T) {
-		p.client.inputs.restart(&p.protocol.inputs)
+		p.tail.restart()
 		from := tick.Tick(rapid.Int64Range(1, 1<<40).Draw(t, "from"))
-		count := rapid.IntRange(1, inputReach).Draw(t, "count")
+		count := rapid.IntRange(1, reach).Draw(t, "count")
 		var all []sticks
 		for i := range count {
 			axis := rapid.Map(rapid.IntRange(-127, 127), func(n int) float32 { return float32(n) / 127 })
 			v := sticks{MoveX: axis.Draw(t, "x"), SmashY: axis.Draw(t, "y"), Buttons: rapid.Uint8().Draw(t, "buttons")}
 			all = append(all, v)
-			require.NoError(t, SetInput(p.client, &v))
-			p.client.inputs.note(&p.protocol.inputs, from+tick.Tick(i), tick.Time{})
+			p.set(t, &v)
+			p.tail.note(from+tick.Tick(i), tick.Time{})
 		}
 		payload := p.message()
 		g := &p.server.staged
 		for cut := range payload {
-			require.Error(t, g.read(&p.protocol.inputs, payload[:cut]), "cut at %d", cut)
+			require.Error(t, g.read(p.in, payload[:cut]), "cut at %d", cut)
 		}
-		require.Error(t, g.read(&p.protocol.inputs, append(payload[:len(payload):len(payload)], 0)))
-		require.NoError(t, g.read(&p.protocol.inputs, payload))
+		require.Error(t, g.read(p.in, append(payload[:len(payload):len(payload)], 0)))
+		require.NoError(t, g.read(p.in, payload))
 		require.Equal(t, count, g.count)
 		require.EqualValues(t, behindUnknown, g.behind)
-		p.queue = inputQueue{}
-		p.queue.setUp(&p.protocol.inputs)
-		p.server.frame.clock.Set(from - 1)
-		c := &session{id: 1, state: connected, inputs: p.queue}
-		p.server.byID, p.server.near = map[ClientID]*session{1: c}, [numNear]*session{}
-		p.server.takeInputs(c)
+		p.queue = p.server.open()
+		p.moment = moment{now: from - 1}
+		p.queue.take(g)
 		for i, want := range all {
-			got, ok := InputAt[sticks](&p.server, 1, from+tick.Tick(i))
+			got, ok := at[sticks](p, from+tick.Tick(i), from+tick.Tick(i))
 			require.True(t, ok)
 			require.InDelta(t, want.MoveX, got.MoveX, 1e-6)
 			require.InDelta(t, want.SmashY, got.SmashY, 1e-6)
@@ -201,7 +237,7 @@ func TestInputMessagesAreReadAsWritten(t *testing.T) {
 // TestCase53InputTickAbuse: whatever ticks a client names, as often as it likes, what it sends lands in the window of 64
 // ticks around the server's, each tick once, and costs no memory.
 func TestCase53InputTickAbuse(t *testing.T) {
-	p := newInputPair(t)
+	p := newSticks()
 	p.note(t, 1, sticks{MoveX: 1})
 	payload := p.message()
 	now := tick.Tick(1) << 33
@@ -209,62 +245,49 @@ func TestCase53InputTickAbuse(t *testing.T) {
 		for low := range 1 << 16 { // All that 16 bits can say: from 32768 before to 32767 after, twice each.
 			payload[0], payload[1] = byte(low), byte(low>>8)
 			for range 2 {
-				p.server.frame.clock.Set(now)
-				p.server.frame.due = true
-				if err := p.server.staged.read(&p.protocol.inputs, payload); err != nil {
+				p.moment = moment{now: now, due: true}
+				if err := p.server.staged.read(p.in, payload); err != nil {
 					t.Fatal(err)
 				}
-				p.server.takeInputs(p.session())
+				p.queue.take(&p.server.staged)
 			}
 		}
 	})
 	s := &p.server.stats
-	require.EqualValues(t, inputReach*2+1, s.Inputs, "each tick of the window once, in both runs")
-	require.EqualValues(t, 2*2*(1<<15-inputReach+1), s.InputsTooFar)
-	require.EqualValues(t, 2*2*(1<<15-inputReach-2), s.InputsTooOld)
-	n := p.protocol.inputs.number(plansType[sticks]())
+	require.EqualValues(t, reach*2+1, s.Taken, "each tick of the window once, in both runs")
+	require.EqualValues(t, 2*2*(1<<15-reach+1), s.TooFar)
+	require.EqualValues(t, 2*2*(1<<15-reach-2), s.TooOld)
+	n := p.in.number(reflect.TypeFor[sticks]())
 	require.Equal(t, now, p.queue.standing(now, n), "one input for one tick, however many came")
 }
 
 func TestInputRegistrationRefuses(t *testing.T) {
 	type wide struct{ A [33]uint32 }
 	type empty struct{}
-	p := NewProtocol()
-	Input[look](p)
-	require.PanicsWithValue(t, `netcode: Input[netcode.look]: this type is registered already, as "look"`, func() { Input[look](p) })
-	require.PanicsWithValue(t, "netcode: Input[netcode.wide]: an input has 1 to 1024 bits, this one 1056", func() { Input[wide](p) })
-	require.Panics(t, func() { Input[empty](p) })
-	require.PanicsWithValue(t, "netcode: Input[netcode.sticks]: OwnerOnly is an option of messages, for Handle and Answer: an input is sent in each tick, without it", func() { Input[sticks](p, OwnerOnly()) })
-	require.Panics(t, func() { Input[map[string]int](p) })
+	p := netcode.NewProtocol()
+	Register[look](p)
+	require.PanicsWithValue(t, `netcode: input.Register[input.look]: this type is registered already, as "look"`, func() { Register[look](p) })
+	require.PanicsWithValue(t, "netcode: input.Register[input.wide]: an input has 1 to 1024 bits, this one 1056", func() { Register[wide](p) })
+	require.Panics(t, func() { Register[empty](p) })
+	require.PanicsWithValue(t, "netcode: input.Register[input.sticks]: OwnerOnly is an option of messages, for Handle and Answer", func() { Register[sticks](p, netcode.OwnerOnly()) })
+	require.Panics(t, func() { Register[map[string]int](p) })
 	p.Hash()
-	require.Panics(t, func() { Input[sticks](p) })
-	client, err := NewClient(p, Config{})
+	require.Panics(t, func() { Register[sticks](p) })
+	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, SetInput(client, &sticks{}), ErrNoInput)
+	require.ErrorIs(t, Set(client, &sticks{}), ErrNotRegistered)
 }
-
-// session is the server's side of the pair.
-func (p *inputPair) session() *session {
-	if p.server.byID == nil {
-		p.server.byID = map[ClientID]*session{1: {id: 1, state: connected, inputs: p.queue}}
-	}
-	c := p.server.byID[1]
-	p.queue = c.inputs
-	return c
-}
-
-func plansType[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 func FuzzInputMessage(f *testing.F) {
-	p := newInputPair(f)
+	p := newSticks()
 	p.note(f, 1, sticks{MoveX: 1})
 	p.note(f, 2, sticks{MoveX: .5, Buttons: jump})
 	f.Add(p.message())
 	f.Add([]byte{1, 0, 255, 255, 0})
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		g := &p.server.staged
-		if g.read(&p.protocol.inputs, payload) == nil {
-			require.True(t, g.count >= 1 && g.count <= inputReach)
+		if g.read(p.in, payload) == nil {
+			require.True(t, g.count >= 1 && g.count <= reach)
 		}
 	})
 }
