@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -192,21 +193,21 @@ func (r *Replica) quiet(from, at, stride tick.Tick) bool {
 
 // Interpolation configures how a row is shown between its versions.
 type Interpolation struct {
-	Row      int                // of the component
-	Speed    int                // the row that holds its velocities, -1 without one
-	Teleport int                // the row that changes when the entity is moved without a motion, -1 without one
-	Twin     reflect.Type       // the component type that gets the shown value
-	Ahead    time.Duration      // limit of extrapolation beyond the newest version
-	Blend    func() *wire.Blend // a blend of its own for each goroutine
+	Row      int                    // of the component
+	Speed    int                    // the row that holds its velocities, -1 without one
+	Teleport int                    // the row that changes when the entity is moved without a motion, -1 without one
+	Twin     reflect.Type           // the component type that gets the shown value
+	Ahead    time.Duration          // limit of extrapolation beyond the newest version
+	Blend    func() *quantize.Blend // a blend of its own for each goroutine
 }
 
 // Way fills way with a row's motion at a moment, between the versions that Around found for it. It is false when the entity lacks the row.
-func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *wire.Way) bool {
+func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Way) bool {
 	from := s.From.Row(in.Row)
 	if from == nil {
 		return false
 	}
-	*way = wire.Way{From: from, To: from}
+	*way = quantize.Way{From: from, To: from}
 	switch {
 	case s.To.Tick != tick.None:
 		to := s.To.Row(in.Row)
@@ -233,7 +234,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *wire.Way) b
 }
 
 // speeds sets the velocities at both ends of the way.
-func (in *Interpolation) speeds(way *wire.Way, from, to *Version, start tick.Tick, rate int) {
+func (in *Interpolation) speeds(way *quantize.Way, from, to *Version, start tick.Tick, rate int) {
 	if in.Speed >= 0 {
 		way.FromSpeed, way.ToSpeed = from.Row(in.Speed), to.Row(in.Speed)
 		way.Seconds = float64(to.Tick-start) / float64(rate)
