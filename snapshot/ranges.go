@@ -151,15 +151,6 @@ func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
 // leastRange is how many entities a range has at least: fewer are quicker one by one.
 const leastRange = 4
 
-// Single is Stretch of one entity.
-func (r *Replica) Single(index uint32) (s Stretch, ok bool) { return r.rangeOf(index, 1) }
-
-// GoesOn reports whether another stretch begins where this one ends, and could be one with it.
-func (s *Stretch) GoesOn(next *Stretch) bool {
-	return next.Index == s.Index+s.Count && next.Generation == s.Generation && next.Mask == s.Mask &&
-		next.Tick == s.Tick && next.First == s.First+int32(s.Count)*s.Width
-}
-
 // rangeOf returns the range of at most count entities that begins at an index. It is false when the entity there is none that could be
 // in a range: it does not live, its rows are not in one piece, or a row of it has entities or is sent whole.
 func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {

@@ -59,8 +59,8 @@ type Sample struct {
 
 // Version is the state of an entity as of a tick. The zero Version is none. It is valid until the Replica changes.
 type Version struct {
-	Tick    tick.Tick
-	Mask    Mask // rows present
+	Tick    tick.Tick // of the record that it is of
+	Mask    Mask      // rows present
 	schema  *Schema
 	lanes   []uint32  // of all rows
 	evicted *rowPages // not nil: the rows are the evicted ones of a life
