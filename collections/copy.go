@@ -1,6 +1,7 @@
 package collections
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -307,4 +308,49 @@ func (c *Copy) tell(d *Def, e Event) {
 		c.Tell(d, &c.event)
 		c.event = Event{}
 	}
+}
+
+// AppendDump appends what a body says, for people: the collection's name and its operations, with names and fields. If it is
+// not legal it says so where that begins.
+func AppendDump(defs []*Def, dst, body []byte) []byte {
+	c, err := open(defs, body)
+	if err != nil {
+		return fmt.Appendf(dst, "%x is not legal", body)
+	}
+	dst = append(dst, c.def.name...)
+	var row [maxLanes]uint32
+	for c.more() {
+		at := c.rest
+		o, err := c.next()
+		if err != nil {
+			return fmt.Appendf(dst, " %x is not legal", at)
+		}
+		dst = append(append(dst, ' '), o.kind.String()...)
+		if o.kind.ranged() {
+			dst = fmt.Appendf(dst, " %d+%d", o.at, o.count)
+		}
+		if !o.kind.elements() {
+			continue
+		}
+		for c.left > 0 {
+			if !c.row(row[:c.def.plan.Lanes()]) {
+				return fmt.Appendf(dst, " %x is not legal", at)
+			}
+			dst = append(dst, ' ')
+			dst = c.def.plan.AppendValues(dst, row[:c.def.plan.Lanes()])
+		}
+		if !c.finish() {
+			return fmt.Appendf(dst, " %x is not legal", at)
+		}
+	}
+	return dst
+}
+
+// String returns the operation's name.
+func (k opcode) String() string {
+	names := [...]string{"none", "reset", "insert", "set", "remove", "clear", "whole", "stop"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
 }

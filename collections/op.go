@@ -1,6 +1,8 @@
 package collections
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -189,4 +191,112 @@ func Check(defs []*Def, body []byte) bool {
 		}
 	}
 	return true
+}
+
+// Rows is the elements of one collection, each as the words of its fields (quantize.Plan). A nil Rows is empty.
+type Rows struct {
+	width int
+	lanes []uint32
+}
+
+// Len returns how many there are.
+func (r *Rows) Len() int {
+	if r == nil {
+		return 0
+	}
+	return len(r.lanes) / r.width
+}
+
+// At returns one. The slice is the collection's own: read it, do not keep it. It panics where there is none.
+func (r *Rows) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
+
+// between returns those from one place up to another, one after the other.
+func (r *Rows) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
+
+// Find returns where the element with a key is, or else would have to be put. Only what is ordered by keys may be asked.
+func (r *Rows) Find(key []uint32) (at int, found bool) {
+	if r == nil {
+		return 0, false
+	}
+	low, high := 0, r.Len()
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		switch slices.Compare(r.At(middle)[:len(key)], key) {
+		case 0:
+			return middle, true
+		case -1:
+			low = middle + 1
+		default:
+			high = middle
+		}
+	}
+	return low, false
+}
+
+// ordered reports whether the keys rise strictly from one place up to another, and on to what is around.
+func (r *Rows) ordered(from, to, keys int) bool {
+	for i := max(from, 1); i <= to && i < r.Len(); i++ {
+		if slices.Compare(r.At(i - 1)[:keys], r.At(i)[:keys]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// insert puts some in.
+func (r *Rows) insert(at int, lanes []uint32) { r.lanes = slices.Insert(r.lanes, at*r.width, lanes...) }
+
+// remove takes some out.
+func (r *Rows) remove(at, count int) {
+	r.lanes = slices.Delete(r.lanes, at*r.width, (at+count)*r.width)
+}
+
+// clear takes all out.
+func (r *Rows) clear() { r.lanes = r.lanes[:0] }
+
+// Blank turns a body into as many bytes without effect. The contents at a client stay as they are. Later operations, which may
+// depend on the blank ones, have no effect.
+func Blank(body []byte) {
+	_, n, err := wire.ReadVarint(body)
+	if err != nil {
+		return
+	}
+	for i := n; i < len(body); i++ {
+		body[i] = byte(opStop)
+	}
+}
+
+// Amend takes out of a body, in place, the names of entities that the client does not see any more, and returns how long it
+// is then. Fill sends these elements once more, if it is called next.
+func (r *Reader) Amend(defs []*Def, body []byte, link Link) int {
+	c, err := open(defs, body)
+	if err != nil || len(c.def.plan.Refs()) == 0 {
+		return len(body)
+	}
+	out := append(r.amended[:0], body[:len(body)-len(c.rest)]...)
+	var row [maxLanes]uint32
+	width := c.def.plan.Lanes()
+	for c.more() {
+		o, err := c.next()
+		if err != nil {
+			return len(body)
+		}
+		out = appendOp(out, o)
+		if !o.kind.elements() {
+			continue
+		}
+		r.rows = r.rows[:0]
+		for c.left > 0 {
+			if !c.row(row[:width]) {
+				return len(body)
+			}
+			r.rows = append(r.rows, row[:width]...)
+		}
+		if !c.finish() {
+			return len(body)
+		}
+		out, r.veils = c.def.appendRows(out, r.rows, link, r.veils[:0])
+	}
+	r.amended = out
+	return copy(body, out)
 }
