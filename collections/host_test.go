@@ -1,4 +1,4 @@
-package netcode_test
+package collections_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -17,17 +18,16 @@ type hosting struct {
 	t      *testing.T
 	server *netcode.Server
 	client *netcode.Client
-	list   *netcode.List[marked]
-	set    *netcode.Set[uint16]
+	list   *collections.List[marked]
+	set    *collections.Set[uint16]
 	now    time.Duration
 	told   []string
 }
 
 func newHosting(t *testing.T) *hosting {
 	p := protocol()
-	h := &hosting{t: t, now: time.Second, list: netcode.NewList[marked](p, "list", netcode.MaxElements(9000), netcode.MaxBytes(1<<20)),
-		set: netcode.NewSet[uint16](p, "set")}
-	netcode.Replicate[fixed](p, netcode.WrittenBy(netcode.OwnerWrites))
+	h := &hosting{t: t, now: time.Second, list: collections.NewList[marked](p, "list", collections.MaxElements(9000), collections.MaxBytes(1<<20)),
+		set: collections.NewSet[uint16](p, "set")}
 	h.server = h.newServer(p)
 	client, err := netcode.NewClient(p, netcode.Config{})
 	require.NoError(t, err)
@@ -37,10 +37,12 @@ func newHosting(t *testing.T) *hosting {
 
 // listen notes what is told, in words.
 func (h *hosting) listen() {
-	h.list.OnChange(h.client, func(c netcode.ListChange[marked]) {
+	h.list.OnChange(h.client, func(c collections.ListChange[marked]) {
 		h.told = append(h.told, fmt.Sprint("list ", c.What, " ", c.Value.Marker))
 	})
-	h.set.OnChange(h.client, func(c netcode.SetChange[uint16]) { h.told = append(h.told, fmt.Sprint("set ", c.What, " ", c.Value)) })
+	h.set.OnChange(h.client, func(c collections.SetChange[uint16]) {
+		h.told = append(h.told, fmt.Sprint("set ", c.What, " ", c.Value))
+	})
 }
 
 func (h *hosting) newServer(p *netcode.Protocol) *netcode.Server {
@@ -94,7 +96,7 @@ func TestHostHasCollections(t *testing.T) {
 	h.host()
 	require.Equal(t, []string{"set whole 0"}, h.soon(), "there before the player")
 	require.True(t, h.set.Of(h.client, early).Has(4))
-	require.ErrorIs(t, h.set.Of(h.client, early).Add(5), netcode.ErrReadOnly)
+	require.ErrorIs(t, h.set.Of(h.client, early).Add(5), collections.ErrReadOnly)
 
 	id := h.server.Spawn()
 	list := h.list.Of(h.server, id)
@@ -175,7 +177,7 @@ func TestHostsCollectionsAllocateNothing(t *testing.T) {
 	id := h.server.Spawn()
 	set := h.set.Of(h.server, id)
 	told := 0
-	h.set.OnChange(h.client, func(netcode.SetChange[uint16]) { told++ })
+	h.set.OnChange(h.client, func(collections.SetChange[uint16]) { told++ })
 	n := uint16(0)
 	play := func() {
 		n++
@@ -189,28 +191,4 @@ func TestHostsCollectionsAllocateNothing(t *testing.T) {
 	before := told
 	alloctest.Zero(t, 100, play)
 	require.Greater(t, told, before+100)
-}
-
-// A host's player writes what it may of entities in no world, and is told where it cannot.
-func TestWriteAtAHost(t *testing.T) {
-	h := newHosting(t)
-	h.host()
-	id := h.server.Spawn()
-	require.NoError(t, netcode.Put(h.server, id, &fixed{1}))
-	h.frame()
-	h.frame()
-	require.ErrorIs(t, netcode.Write(h.client, id, &fixed{2}), netcode.ErrNotAllowed)
-	require.True(t, h.server.SetOwner(id, h.client.ID()))
-	require.NoError(t, netcode.Write(h.client, id, &fixed{2}))
-	h.frame()
-	h.frame()
-	require.Equal(t, 2, value[fixed](h.server, id))
-	require.ErrorIs(t, netcode.Write(h.client, netcode.NetworkID{Index: 99, Generation: 1}, &fixed{2}), netcode.ErrNotAllowed)
-	bare := h.server.Spawn()
-	h.frame()
-	require.True(t, h.server.SetOwner(bare, h.client.ID()))
-	h.frame()
-	require.ErrorIs(t, netcode.Write(h.client, bare, &fixed{2}), netcode.ErrNotAllowed, "whom one owns cannot be given what it lacks")
-	h.frame()
-	require.Zero(t, h.server.Store().Mask(bare))
 }

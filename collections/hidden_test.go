@@ -1,4 +1,4 @@
-package netcode_test
+package collections_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -27,7 +28,7 @@ func TestCase46QueuedOperationsEndWithSight(t *testing.T) {
 
 func queuedOperations(t *testing.T, lost, small bool) {
 	p := protocol()
-	list, other := netcode.NewList[marked](p, "list"), netcode.NewSet[uint16](p, "set")
+	list, other := collections.NewList[marked](p, "list"), collections.NewSet[uint16](p, "set")
 	config := netcode.Config{SendBudget: 4 << 10}
 	if small {
 		config.PacketSize = netcode.MinPacketSize
@@ -86,7 +87,7 @@ func queuedOperations(t *testing.T, lost, small bool) {
 // to is in sight.
 func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	p := protocol()
-	list := netcode.NewList[marked](p, "list")
+	list := collections.NewList[marked](p, "list")
 	r := newRig(t, p, netcode.Config{SendBudget: 4 << 10})
 	c := r.joined(p, netcode.Config{})
 	holder := r.spawn(1)

@@ -1,4 +1,4 @@
-package netcode_test
+package collections_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -23,9 +24,9 @@ import (
 type goods struct {
 	*rig
 	protocol *netcode.Protocol
-	list     *netcode.List[marked]
-	set      *netcode.Set[uint16]
-	table    *netcode.Map[uint8, float32]
+	list     *collections.List[marked]
+	set      *collections.Set[uint16]
+	table    *collections.Map[uint8, float32]
 }
 
 func newGoods(t testing.TB, config netcode.Config, debug bool) *goods {
@@ -34,8 +35,8 @@ func newGoods(t testing.TB, config netcode.Config, debug bool) *goods {
 		p.Debug()
 	}
 	g := &goods{
-		protocol: p, list: netcode.NewList[marked](p, "list", netcode.MaxElements(50)), set: netcode.NewSet[uint16](p, "set"),
-		table: netcode.NewMap[uint8, float32](p, "table"),
+		protocol: p, list: collections.NewList[marked](p, "list", collections.MaxElements(50)), set: collections.NewSet[uint16](p, "set"),
+		table: collections.NewMap[uint8, float32](p, "table"),
 	}
 	g.rig = newRig(t, p, config)
 	return g
@@ -57,8 +58,8 @@ func TestCollections(t *testing.T) {
 		g := newGoods(t, netcode.Config{}, debug)
 		c := g.joined(g.protocol, netcode.Config{})
 		id := g.spawn(1)
-		var heard []netcode.ListChange[marked]
-		g.list.OnChange(c.Client, func(change netcode.ListChange[marked]) { heard = append(heard, change) })
+		var heard []collections.ListChange[marked]
+		g.list.OnChange(c.Client, func(change collections.ListChange[marked]) { heard = append(heard, change) })
 		list, set, table := g.list.Of(g.server.Server, id), g.set.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
 		require.False(t, list.Arrived())
 		for i := range uint64(3) {
@@ -71,7 +72,7 @@ func TestCollections(t *testing.T) {
 		require.Equal(t, 3, set.Len())
 		g.until(func() bool { return g.table.Of(c.Client, id).Len() == 3 && g.set.Of(c.Client, id).Len() == 3 })
 		require.Equal(t, []uint64{0, 1, 2}, g.numbers(c.Client, id))
-		require.Equal(t, []netcode.ListChange[marked]{{Entity: id, What: netcode.CollectionWhole}}, heard)
+		require.Equal(t, []collections.ListChange[marked]{{Entity: id, What: collections.ChangeWhole}}, heard)
 		require.Equal(t, []uint16{28, 29, 30}, slices.Collect(g.set.Of(c.Client, id).All()))
 		require.True(t, g.set.Of(c.Client, id).Has(29))
 		require.False(t, g.set.Of(c.Client, id).Has(27))
@@ -92,10 +93,10 @@ func TestCollections(t *testing.T) {
 		require.NoError(t, table.Remove(0))
 		require.NoError(t, table.Remove(0))
 		g.until(func() bool { return len(heard) >= 3 })
-		require.Equal(t, []netcode.ListChange[marked]{
-			{Entity: id, What: netcode.CollectionInserted, Index: 1, Value: marked{Marker: 7}},
-			{Entity: id, What: netcode.CollectionSet, Value: marked{Marker: 8, Of: id}, Old: marked{Marker: 0}},
-			{Entity: id, What: netcode.CollectionRemoved, Index: 3, Value: marked{Marker: 2}},
+		require.Equal(t, []collections.ListChange[marked]{
+			{Entity: id, What: collections.ChangeInserted, Index: 1, Value: marked{Marker: 7}},
+			{Entity: id, What: collections.ChangeSet, Value: marked{Marker: 8, Of: id}, Old: marked{Marker: 0}},
+			{Entity: id, What: collections.ChangeRemoved, Index: 3, Value: marked{Marker: 2}},
 		}, heard)
 		require.Equal(t, []uint64{8, 7, 1}, g.numbers(c.Client, id))
 		require.Equal(t, []uint16{28, 30}, slices.Collect(g.set.Of(c.Client, id).All()))
@@ -106,10 +107,10 @@ func TestCollections(t *testing.T) {
 		require.Equal(t, []uint8{1, 2}, keys)
 		require.NoError(t, list.Clear())
 		g.until(func() bool { return len(heard) == 4 })
-		require.Equal(t, netcode.CollectionCleared, heard[3].What)
+		require.Equal(t, collections.ChangeCleared, heard[3].What)
 		g.change(func(store *snapshot.Store) { store.Despawn(id) })
 		g.until(func() bool { return len(heard) == 5 })
-		require.Equal(t, netcode.CollectionGone, heard[4].What)
+		require.Equal(t, collections.ChangeGone, heard[4].What)
 		require.False(t, g.set.Of(c.Client, id).Arrived())
 		require.ErrorIs(t, set.Add(1), netcode.ErrNotVisible)
 	}
@@ -119,10 +120,10 @@ func TestCollectionChangesOfSetsAndMaps(t *testing.T) {
 	g := newGoods(t, netcode.Config{}, false)
 	c := g.joined(g.protocol, netcode.Config{})
 	id := g.spawn(1)
-	var sets []netcode.SetChange[uint16]
-	var maps []netcode.MapChange[uint8, float32]
-	g.set.OnChange(c.Client, func(change netcode.SetChange[uint16]) { sets = append(sets, change) })
-	g.table.OnChange(c.Client, func(change netcode.MapChange[uint8, float32]) { maps = append(maps, change) })
+	var sets []collections.SetChange[uint16]
+	var maps []collections.MapChange[uint8, float32]
+	g.set.OnChange(c.Client, func(change collections.SetChange[uint16]) { sets = append(sets, change) })
+	g.table.OnChange(c.Client, func(change collections.MapChange[uint8, float32]) { maps = append(maps, change) })
 	set, table := g.set.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
 	require.NoError(t, set.Clear())
 	require.NoError(t, table.Set(5, 1))
@@ -133,14 +134,14 @@ func TestCollectionChangesOfSetsAndMaps(t *testing.T) {
 	require.NoError(t, table.Set(6, 3))
 	require.NoError(t, table.Remove(5))
 	g.until(func() bool { return len(sets) == 3 && len(maps) == 4 })
-	require.Equal(t, []netcode.SetChange[uint16]{
-		{Entity: id, What: netcode.CollectionWhole}, {Entity: id, What: netcode.CollectionInserted, Value: 4},
-		{Entity: id, What: netcode.CollectionRemoved, Value: 4},
+	require.Equal(t, []collections.SetChange[uint16]{
+		{Entity: id, What: collections.ChangeWhole}, {Entity: id, What: collections.ChangeInserted, Value: 4},
+		{Entity: id, What: collections.ChangeRemoved, Value: 4},
 	}, sets)
-	require.Equal(t, []netcode.MapChange[uint8, float32]{
-		{Entity: id, What: netcode.CollectionWhole}, {Entity: id, What: netcode.CollectionSet, Key: 5, Value: 2, Old: 1},
-		{Entity: id, What: netcode.CollectionInserted, Key: 6, Value: 3},
-		{Entity: id, What: netcode.CollectionRemoved, Key: 5, Value: 2},
+	require.Equal(t, []collections.MapChange[uint8, float32]{
+		{Entity: id, What: collections.ChangeWhole}, {Entity: id, What: collections.ChangeSet, Key: 5, Value: 2, Old: 1},
+		{Entity: id, What: collections.ChangeInserted, Key: 6, Value: 3},
+		{Entity: id, What: collections.ChangeRemoved, Key: 5, Value: 2},
 	}, maps)
 }
 
@@ -150,23 +151,23 @@ func TestCollectionErrors(t *testing.T) {
 	id := g.spawn(1)
 	list, table := g.list.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
 	other := newGoods(t, netcode.Config{}, false)
-	var full *netcode.CollectionFullError
+	var full *collections.FullError
 	var field *netcode.FieldError
 	for name, is := range map[string]struct{ got, want error }{
-		"a client appends":       {g.list.Of(c.Client, id).Append(marked{}), netcode.ErrReadOnly},
-		"a client inserts":       {g.list.Of(c.Client, id).Insert(0, marked{}), netcode.ErrReadOnly},
-		"a client sets":          {g.list.Of(c.Client, id).Set(0, marked{}), netcode.ErrReadOnly},
-		"a client removes":       {g.list.Of(c.Client, id).Remove(0), netcode.ErrReadOnly},
-		"a client clears":        {g.list.Of(c.Client, id).Clear(), netcode.ErrReadOnly},
-		"a client adds":          {g.set.Of(c.Client, id).Add(1), netcode.ErrReadOnly},
-		"a client takes out":     {g.set.Of(c.Client, id).Remove(1), netcode.ErrReadOnly},
-		"a client writes a key":  {g.table.Of(c.Client, id).Set(1, 1), netcode.ErrReadOnly},
-		"a client removes a key": {g.table.Of(c.Client, id).Remove(1), netcode.ErrReadOnly},
+		"a client appends":       {g.list.Of(c.Client, id).Append(marked{}), collections.ErrReadOnly},
+		"a client inserts":       {g.list.Of(c.Client, id).Insert(0, marked{}), collections.ErrReadOnly},
+		"a client sets":          {g.list.Of(c.Client, id).Set(0, marked{}), collections.ErrReadOnly},
+		"a client removes":       {g.list.Of(c.Client, id).Remove(0), collections.ErrReadOnly},
+		"a client clears":        {g.list.Of(c.Client, id).Clear(), collections.ErrReadOnly},
+		"a client adds":          {g.set.Of(c.Client, id).Add(1), collections.ErrReadOnly},
+		"a client takes out":     {g.set.Of(c.Client, id).Remove(1), collections.ErrReadOnly},
+		"a client writes a key":  {g.table.Of(c.Client, id).Set(1, 1), collections.ErrReadOnly},
+		"a client removes a key": {g.table.Of(c.Client, id).Remove(1), collections.ErrReadOnly},
 		"no such entity":         {g.list.Of(g.server.Server, wire.NetworkID{Index: 999, Generation: 1}).Append(marked{}), netcode.ErrNotVisible},
-		"set where nothing is":   {list.Set(0, marked{}), netcode.ErrNoElement},
-		"insert beyond the end":  {list.Insert(1, marked{}), netcode.ErrNoElement},
-		"insert before all":      {list.Insert(-1, marked{}), netcode.ErrNoElement},
-		"remove where none is":   {list.Remove(0), netcode.ErrNoElement},
+		"set where nothing is":   {list.Set(0, marked{}), collections.ErrNoElement},
+		"insert beyond the end":  {list.Insert(1, marked{}), collections.ErrNoElement},
+		"insert before all":      {list.Insert(-1, marked{}), collections.ErrNoElement},
+		"remove where none is":   {list.Remove(0), collections.ErrNoElement},
 		"another protocol's":     {other.list.Of(g.server.Server, id).Append(marked{}), netcode.ErrNotRegistered},
 		"no end":                 {g.list.Of(nil, id).Clear(), netcode.ErrNotRegistered},
 	} {
@@ -193,18 +194,23 @@ func TestCollectionErrors(t *testing.T) {
 
 func TestCollectionRegistration(t *testing.T) {
 	for name, register := range map[string]func(p *netcode.Protocol){
-		"takes another collection's name": func(p *netcode.Protocol) { netcode.NewSet[int8](p, "taken") },
-		"has no name":                     func(p *netcode.Protocol) { netcode.NewList[int8](p, "") },
-		"has an illegal name":             func(p *netcode.Protocol) { netcode.NewList[int8](p, "a b") },
-		"is of pointers":                  func(p *netcode.Protocol) { netcode.NewList[*int8](p, "x") },
-		"holds nothing":                   func(p *netcode.Protocol) { netcode.NewList[int8](p, "x", netcode.MaxElements(0)) },
-		"holds too much":                  func(p *netcode.Protocol) { netcode.NewList[int8](p, "x", netcode.MaxBytes(1<<21)) },
-		"has keys that name":              func(p *netcode.Protocol) { netcode.NewMap[marked, int8](p, "x") },
-		"is late":                         func(p *netcode.Protocol) { p.Hash(); netcode.NewList[int8](p, "x") },
+		"takes another collection's name": func(p *netcode.Protocol) { collections.NewSet[int8](p, "taken") },
+		"has no name":                     func(p *netcode.Protocol) { collections.NewList[int8](p, "") },
+		"has an illegal name":             func(p *netcode.Protocol) { collections.NewList[int8](p, "a b") },
+		"is of pointers":                  func(p *netcode.Protocol) { collections.NewList[*int8](p, "x") },
+		"holds nothing":                   func(p *netcode.Protocol) { collections.NewList[int8](p, "x", collections.MaxElements(0)) },
+		"holds too much":                  func(p *netcode.Protocol) { collections.NewList[int8](p, "x", collections.MaxBytes(1<<21)) },
+		"has keys that name":              func(p *netcode.Protocol) { collections.NewMap[marked, int8](p, "x") },
+		"has an event": func(p *netcode.Protocol) {
+			collections.NewList[struct {
+				Jab bool `net:"event"`
+			}](p, "x")
+		},
+		"is late": func(p *netcode.Protocol) { p.Hash(); collections.NewList[int8](p, "x") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := netcode.NewProtocol()
-			netcode.NewList[int8](p, "taken")
+			collections.NewList[int8](p, "taken")
 			require.Panics(t, func() { register(p) })
 		})
 	}
@@ -219,15 +225,15 @@ func TestCollectionsAreInTheHash(t *testing.T) {
 		}
 		return p
 	}
-	a := func(p *netcode.Protocol) { netcode.NewList[uint8](p, "a") }
-	b := func(p *netcode.Protocol) { netcode.NewMap[uint8, uint16](p, "b") }
+	a := func(p *netcode.Protocol) { collections.NewList[uint8](p, "a") }
+	b := func(p *netcode.Protocol) { collections.NewMap[uint8, uint16](p, "b") }
 	require.Equal(t, build(a, b).Hash(), build(b, a).Hash())
 	hashes := map[uint64]bool{}
 	for _, p := range []*netcode.Protocol{
 		build(), build(a), build(b), build(a, b),
-		build(func(p *netcode.Protocol) { netcode.NewList[uint8](p, "a", netcode.MaxElements(9)) }),
-		build(func(p *netcode.Protocol) { netcode.NewSet[uint8](p, "a") }),
-		build(func(p *netcode.Protocol) { netcode.NewList[int8](p, "a") }),
+		build(func(p *netcode.Protocol) { collections.NewList[uint8](p, "a", collections.MaxElements(9)) }),
+		build(func(p *netcode.Protocol) { collections.NewSet[uint8](p, "a") }),
+		build(func(p *netcode.Protocol) { collections.NewList[int8](p, "a") }),
 	} {
 		require.False(t, hashes[p.Hash()])
 		hashes[p.Hash()] = true
@@ -236,8 +242,8 @@ func TestCollectionsAreInTheHash(t *testing.T) {
 	for want, p := range map[string]*netcode.Protocol{
 		`the client does not have collection "b"`: build(a),
 		`collection "a" differs: the server has the field list, the client set`: build(b,
-			func(p *netcode.Protocol) { netcode.NewSet[uint8](p, "a") }),
-		`the server does not have collection "c"`: build(a, b, func(p *netcode.Protocol) { netcode.NewList[uint8](p, "c") }),
+			func(p *netcode.Protocol) { collections.NewSet[uint8](p, "a") }),
+		`the server does not have collection "c"`: build(a, b, func(p *netcode.Protocol) { collections.NewList[uint8](p, "c") }),
 	} {
 		c := r.join(p, netcode.Config{})
 		r.until(func() bool { return c.Err() != nil })
@@ -392,7 +398,7 @@ func TestForgedCollections(t *testing.T) {
 			if forged.nobody {
 				about = wire.NetworkID{}
 			}
-			require.NoError(t, netcode.ForgeCollection(g.server.Server, c.ID(), forged.channel, about, forged.body))
+			require.NoError(t, collections.Forge(g.server.Server, c.ID(), forged.channel, about, forged.body))
 			g.run(time.Second / 2)
 			if forged.good {
 				require.Equal(t, netcode.Connected, c.State())
@@ -437,8 +443,10 @@ func TestCollectionsOfAnotherConnection(t *testing.T) {
 	id, dead := g.spawn(1), g.spawn(2)
 	require.NoError(t, g.list.Of(g.server.Server, dead).Append(marked{Marker: 5}))
 	var told []string
-	g.set.OnChange(c.Client, func(ch netcode.SetChange[uint16]) { told = append(told, fmt.Sprint("set ", ch.Entity == id, ch.What)) })
-	g.list.OnChange(c.Client, func(ch netcode.ListChange[marked]) {
+	g.set.OnChange(c.Client, func(ch collections.SetChange[uint16]) {
+		told = append(told, fmt.Sprint("set ", ch.Entity == id, ch.What))
+	})
+	g.list.OnChange(c.Client, func(ch collections.ListChange[marked]) {
 		told = append(told, fmt.Sprint("list ", ch.Entity == dead, ch.What))
 	})
 	require.NoError(t, g.set.Of(g.server.Server, id).Add(1))
@@ -466,7 +474,7 @@ func TestCollectionsAllocateNothing(t *testing.T) {
 	told := 0
 	for range 8 {
 		c := g.joined(g.protocol, netcode.Config{SendBudget: -1})
-		g.list.OnChange(c.Client, func(netcode.ListChange[marked]) { told++ })
+		g.list.OnChange(c.Client, func(collections.ListChange[marked]) { told++ })
 	}
 	n := uint64(0)
 	list, table := g.list.Of(g.server.Server, id), g.table.Of(g.server.Server, id)
@@ -503,4 +511,73 @@ func TestCollectionsAllocateNothing(t *testing.T) {
 	g.run(5 * time.Second)
 	require.Equal(t, messages, queued())
 	require.Less(t, g.server.Stats().Packets.BytesSent-bytes, uint64(8*5*4*24), "a keep-alive each quarter of a second, and acknowledgements")
+}
+
+// Functions that are told of changes of collections: in the message that brings one, and when an entity is gone.
+func TestCase15OnChangePanics(t *testing.T) {
+	for _, what := range []collections.ChangeKind{collections.ChangeWhole, collections.ChangeInserted, collections.ChangeGone} {
+		g := newGoods(t, netcode.Config{}, false)
+		bad, good := g.joined(g.protocol, netcode.Config{}), g.joined(g.protocol, netcode.Config{})
+		id := g.spawn(1)
+		before, after := 0, 0
+		g.list.OnChange(bad.Client, func(change collections.ListChange[marked]) {
+			if before++; change.What == what {
+				panic(what)
+			}
+		})
+		g.list.OnChange(bad.Client, func(collections.ListChange[marked]) { after++ })
+		list := g.list.Of(g.server.Server, id)
+		require.NoError(t, list.Append(marked{Marker: 1}))
+		g.until(func() bool { return g.list.Of(good.Client, id).Arrived() })
+		require.NoError(t, list.Append(marked{Marker: 2}))
+		g.until(func() bool { return g.list.Of(good.Client, id).Len() == 2 })
+		g.change(func(store *snapshot.Store) { store.Despawn(id) })
+		g.until(func() bool { return !g.list.Of(good.Client, id).Arrived() })
+		g.run(time.Second)
+		require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
+		require.Equal(t, before, after)
+		require.EqualValues(t, 1, bad.Stats().HandlerPanics)
+		require.Equal(t, netcode.Connected, good.State())
+	}
+}
+
+// panicText returns the text of a panic.
+func panicText(t *testing.T, f func()) (text string) {
+	t.Helper()
+	defer func() { text, _ = recover().(string) }()
+	f()
+	return ""
+}
+
+// A map whose key or value cannot travel: the error names the types that the game wrote, and none of this package.
+func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
+	type item struct{ Name string }
+	for want, f := range map[string]func(){
+		`netcode: collections.NewMap[string, int32] "m": the key: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`:   func() { collections.NewMap[string, int32](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[int32, string] "m": the value: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() { collections.NewMap[int32, string](netcode.NewProtocol(), "m") },
+		`netcode: collections.NewMap[int32, collections_test.item] "m": the value: wire: item.Name: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() {
+			collections.NewMap[int32, item](netcode.NewProtocol(), "m")
+		},
+		`netcode: collections.NewMap[struct {}, int32] "m": the key: nothing of struct {} travels`: func() { collections.NewMap[struct{}, int32](netcode.NewProtocol(), "m") },
+	} {
+		require.Equal(t, want, panicText(t, f))
+	}
+	frozen := netcode.NewProtocol()
+	frozen.Hash()
+	require.Contains(t, panicText(t, func() { collections.NewMap[uint8, uint16](frozen, "m") }), "NewMap[uint8, uint16]: the protocol is frozen")
+	p := netcode.NewProtocol()
+	collections.NewMap[uint8, struct{}](p, "keys")
+}
+
+// A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
+func TestFunctionsThatAreNilAreRefused(t *testing.T) {
+	p := protocol()
+	list, set, table := collections.NewList[uint8](p, "list"), collections.NewSet[uint8](p, "set"), collections.NewMap[uint8, uint8](p, "map")
+	c, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	for name, call := range map[string]func(){
+		"List.OnChange": func() { list.OnChange(c, nil) }, "Set.OnChange": func() { set.OnChange(c, nil) }, "Map.OnChange": func() { table.OnChange(c, nil) },
+	} {
+		require.Equal(t, "netcode: collections."+name+": the function is nil", panicText(t, call))
+	}
 }

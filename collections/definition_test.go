@@ -2,7 +2,6 @@ package collections
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,25 +18,25 @@ func TestDescribe(t *testing.T) {
 		"map{map;most:30;key:1;element{Key:i8;Value:u32}}",
 	} {
 		require.Equal(t, want, string(made[i].Describe(nil)))
-		require.Equal(t, []Kind{List, Set, Map}[i], made[i].Kind())
+		require.Equal(t, []kind{kindList, kindSet, kindMap}[i], made[i].Kind())
 	}
-	require.Equal(t, "Kind(3)", Kind(3).String())
-	require.Equal(t, "unknown", EventKind(8).String())
-	require.Equal(t, "gone", EventGone.String())
+	require.Equal(t, "kind(3)", kind(3).String())
+	require.Equal(t, "unknown", ChangeKind(8).String())
+	require.Equal(t, "gone", ChangeGone.String())
 }
 
 func TestLimits(t *testing.T) {
-	for name, limits := range map[string]Limits{
-		"negative elements": {Elements: -1}, "too many elements": {Elements: MaxElements + 1},
-		"negative bytes": {Bytes: -1}, "too many bytes": {Bytes: MaxBytes + 1}, "less than one element": {Bytes: 3},
+	for name, limits := range map[string]limits{
+		"negative elements": {Elements: -1}, "too many elements": {Elements: maxElements + 1},
+		"negative bytes": {Bytes: -1}, "too many bytes": {Bytes: maxBytes + 1}, "less than one element": {Bytes: 3},
 	} {
-		_, err := NewDef(List, "x", reflect.TypeFor[uint32](), nil, limits)
+		_, err := newDefinition(kindList, "x", reflect.TypeFor[uint32](), nil, limits)
 		require.Error(t, err, name)
 	}
-	d, err := NewDef(List, "x", reflect.TypeFor[uint32](), nil, Limits{Bytes: 47})
+	d, err := newDefinition(kindList, "x", reflect.TypeFor[uint32](), nil, limits{Bytes: 47})
 	require.NoError(t, err)
 	require.Equal(t, 11, d.Most())
-	require.Equal(t, Limits{Elements: 1024, Bytes: 47}, d.Limits())
+	require.Equal(t, limits{Elements: 1024, Bytes: 47}, d.Limits())
 }
 
 func TestWhatCannotBeAnElement(t *testing.T) {
@@ -57,7 +56,7 @@ func TestWhatCannotBeAnElement(t *testing.T) {
 		"a key of nothing":     {reflect.TypeFor[pair](), reflect.TypeFor[struct{}]()},
 		"a key with a pointer": {reflect.TypeFor[pair](), reflect.TypeFor[string]()},
 	} {
-		_, err := NewDef(Map, "x", at.element, at.key, Limits{})
+		_, err := newDefinition(kindMap, "x", at.element, at.key, limits{})
 		require.Error(t, err, name)
 	}
 }
@@ -88,10 +87,10 @@ func TestJournalOfMoreThanTheWhole(t *testing.T) {
 func TestManyOperationsComeAsTheWhole(t *testing.T) {
 	made := defs(t, 30)
 	id := wire.NetworkID{Index: 1, Generation: 1}
-	origin, reader, mirror := NewOrigin(made), NewReader(), NewCopy(made)
+	origin, reader, mirror := newOrigin(made), newReader(), newMirror(made)
 	link := &fakeLink{life: map[wire.NetworkID]tick.Tick{id: 1}, held: map[wire.NetworkID]tick.Tick{id: 1}, limit: 1000}
-	var told []EventKind
-	mirror.Tell = func(_ *Def, e *Event) { told = append(told, e.Kind) }
+	var told []ChangeKind
+	mirror.Tell = func(_ *definition, e *change) { told = append(told, e.Kind) }
 	flush := func() {
 		for _, c := range origin.Dirty() {
 			reader.Follow(c, link)
@@ -112,27 +111,6 @@ func TestManyOperationsComeAsTheWhole(t *testing.T) {
 		require.NoError(t, table.Set(int(i%3), []uint32{i % 3, i + 1}))
 	}
 	flush()
-	require.Equal(t, []EventKind{EventWhole, EventWhole}, told)
+	require.Equal(t, []ChangeKind{ChangeWhole, ChangeWhole}, told)
 	require.Equal(t, all(table.Rows()), all(mirror.Find(2, id)))
-}
-
-func TestDump(t *testing.T) {
-	made := defs(t, 30)
-	for want, body := range map[string][]byte{
-		"set reset insert 0+2 value=-118 value=-108 whole": {1, byte(opReset), byte(opInsert), 0, 1, 10, 20, byte(opWhole)},
-		"map set 3+1 Key=-123 Value=7 remove 4+2":          {2, byte(opSet), 3, 0, 5, 7, 0, 0, 0, byte(opRemove), 4, 1},
-		"list clear":           {0, byte(opClear)},
-		"list 08 is not legal": {0, 8},
-		"09 is not legal":      {9},
-	} {
-		require.Equal(t, want, string(AppendDump(made, nil, body)))
-	}
-	sent, _, _ := bodies(t, made)
-	for _, body := range sent {
-		for n := range len(body) + 1 {
-			said := strings.Contains(string(AppendDump(made, nil, body[:n])), "is not legal")
-			require.Equal(t, !Check(made, body[:n]), said)
-		}
-	}
-	require.Equal(t, "unknown", opcode(9).String())
 }
