@@ -268,7 +268,7 @@ func (h collectionOf) writable() (*collections.Content, error) {
 		return nil, ErrReadOnly
 	}
 	s := h.end.server
-	if !s.store.Alive(h.entity) && !s.explicit.has(h.entity) {
+	if !s.store.Alive(h.entity) && !s.worldless.Has(h.entity) {
 		return nil, ErrNotVisible
 	}
 	content, fresh := h.end.collections.origin.Make(h.def.Number(), h.entity)

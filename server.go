@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -27,9 +28,9 @@ type Server struct {
 	frame    frame
 
 	courier
-	store    *snapshot.Store
-	explicit explicit
-	hooks    serverHooks
+	store     *snapshot.Store
+	worldless *worldless.Entities
+	hooks     serverHooks
 
 	askAuthority func(client ClientID, entity NetworkID) bool
 
@@ -98,6 +99,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		byID:      map[wire.ClientID]*Session{},
 		report:    newReporter(config.Logger),
 	}
+	s.worldless = worldless.New(s.store)
 	s.setUpCrew()
 	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
