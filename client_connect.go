@@ -23,7 +23,7 @@ const (
 type attempt struct {
 	server netip.AddrPort
 	nonce  uint64
-	seed   skipSeed
+	seed   peer.SkipSeed
 	cookie peer.Cookie
 	began  time.Duration
 	fresh  bool          // The first frame after Connect sets began: only frames know the time.
@@ -47,7 +47,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	seed, err := randomSeed(c.config.Random)
+	seed, err := peer.NewSkipSeed(c.config.Random)
 	if err != nil {
 		return err
 	}
@@ -205,13 +205,13 @@ func (c *Client) ask() {
 	if c.frame.now < c.attempt.sayAt {
 		return
 	}
-	room := c.out.room(peer.HelloSize)
+	room := c.out.Room(peer.HelloSize)
 	if room == nil {
 		c.stats.OutputFull++
 		return
 	}
 	if c.attempt.accepted {
-		c.out.commit(c.attempt.server, len(c.appendJoin(room[:0])))
+		c.out.Commit(c.attempt.server, len(c.appendJoin(room[:0])))
 		return
 	}
 	c.attempt.sayAt = c.frame.now + helloEvery
@@ -220,7 +220,7 @@ func (c *Client) ask() {
 		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.hash,
 		Cookie: c.attempt.cookie, Digest: c.protocol.digest,
 	})
-	c.out.commit(c.attempt.server, len(hello))
+	c.out.Commit(c.attempt.server, len(hello))
 }
 
 // appendJoin appends a Join.

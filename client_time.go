@@ -19,7 +19,7 @@ type clientTime struct {
 	shown   tick.Presentation
 	running bool
 	newest  tick.Tick // The newest tick of the server that anything told of.
-	arrived arrivedTicks
+	arrived tick.Arrivals
 
 	steps    int // Of the input clock in this frame,
 	advanced bool
@@ -43,12 +43,12 @@ func (t *clientTime) begin(now time.Duration) {
 }
 
 // hear takes note of a packet and of its tick, tick.None for one that told none. It returns which ticks are whole because of it.
-func (t *clientTime) hear(sequence uint64, server tick.Tick) news {
-	n := t.arrived.note(sequence, server)
+func (t *clientTime) hear(sequence uint64, server tick.Tick) tick.News {
+	n := t.arrived.Note(sequence, server)
 	if server != tick.None {
 		t.newest = max(t.newest, server)
 		t.sync.Sample(server, t.raw)
-		t.shown.ArriveAfter(n.idle, server, t.raw)
+		t.shown.ArriveAfter(n.Idle, server, t.raw)
 	}
 	return n
 }
@@ -170,8 +170,8 @@ func (c *Client) hearTick(in *peer.Incoming, content *content) {
 		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
 	}
 	n := c.time.hear(in.Sequence, server)
-	c.replica.Doubt(n.doubt)
-	if c.replica.Whole(n.from, n.to); content.pulsed {
+	c.replica.Doubt(n.Doubt)
+	if c.replica.Whole(n.From, n.To); content.pulsed {
 		c.replica.Whole(server, server+1) // The server had nothing to say in it.
 	}
 }

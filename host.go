@@ -49,7 +49,7 @@ func Host(s *Server, c *Client) error {
 	if err := CanHost(s, c); err != nil {
 		return err
 	}
-	seed, err := randomSeed(s.config.Random)
+	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package netcode
 import (
 	"sync/atomic"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -74,7 +75,7 @@ type crew struct {
 // worker is what a part has for itself.
 type worker struct {
 	desk  *snapshot.Desk
-	out   output
+	out   outbox.Buffer
 	stats Stats // Only what filling counts.
 }
 
@@ -134,12 +135,12 @@ func (s *Server) deliverInParts() {
 	s.store.Prepare(w.views, w.parts, s.do)
 	clear(w.views)
 	for i := range w.parts { // of what there is room for, each has its share
-		w.workers[i].out.taken = maxOutput - max(maxOutput-len(s.out.bytes), 0)/w.parts
+		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}
 	s.do(w.parts, w.fill)
 	for i := range w.parts {
 		h := &w.workers[i]
-		s.out.append(&h.out)
+		s.out.Append(&h.out)
 		s.stats.BudgetSpent += h.stats.BudgetSpent
 		s.stats.SentRingFull += h.stats.SentRingFull
 		s.stats.OutputFull += h.stats.OutputFull

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -14,35 +13,6 @@ import (
 
 	"github.com/arche-netcode/netcode/peer"
 )
-
-func TestOutputKeepsOrderAndContent(t *testing.T) {
-	var o output
-	to := netip.MustParseAddrPort("1.2.3.4:5")
-	for round := range 3 {
-		for i := range 100 {
-			room := o.room(1200)
-			require.Len(t, room, 1200)
-			room[0] = byte(i + round)
-			o.commit(to, 1+i)
-			o.room(1200) // Never committed: no datagram.
-		}
-		n := 0
-		o.drain(func(_ netip.AddrPort, packet []byte) {
-			require.Len(t, packet, 1+n)
-			require.Equal(t, byte(n+round), packet[0])
-			n++
-		})
-		require.Equal(t, 100, n)
-	}
-}
-
-func TestOutputIsBounded(t *testing.T) {
-	var o output
-	for o.room(MaxPacketSize) != nil {
-		o.commit(netip.AddrPort{}, MaxPacketSize)
-	}
-	require.LessOrEqual(t, len(o.bytes), maxOutput)
-}
 
 func TestLogIsLimited(t *testing.T) {
 	var out bytes.Buffer

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -38,7 +39,7 @@ type Server struct {
 	cookies  *peer.Cookies
 	admission
 	secretAt time.Duration // When the cookies' secret was last made anew.
-	out      output
+	out      outbox.Buffer
 	crew     crew
 
 	row  []uint32 // A message that names entities, as it is,
@@ -94,7 +95,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
-		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: newPastSessions()},
+		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
 		byAddress: map[netip.AddrPort]*Session{},
 		byID:      map[wire.ClientID]*Session{},
 		report:    newReporter(config.Logger),
@@ -131,18 +132,18 @@ func (s *Server) Dispatch(stage Stage) {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drain(send) }
+func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.Drain(send) }
 
 // DrainRuns is Drain for a socket that takes several datagrams to one address at once: what it hands out is one datagram, or
 // several one after the other of size bytes each, the last of which may be shorter.
 func (s *Server) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
-	s.out.drainRuns(send)
+	s.out.DrainRuns(send)
 }
 
 // DrainAll is DrainRuns for a socket that takes what is for several addresses at once: runs[i], of packets of sizes[i] bytes,
 // is for to[i]. It calls send once, or not at all where nothing waits.
 func (s *Server) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
-	s.out.drainAll(send)
+	s.out.DrainAll(send)
 }
 
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.

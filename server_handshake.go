@@ -68,7 +68,7 @@ func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
 	if !s.mayWork(from, join.Nonce, peer.WorkProven) {
 		return
 	}
-	reason := s.past.find(join.Nonce, s.frame.now)
+	reason := s.past.Find(join.Nonce, s.frame.now)
 	if reason != nil {
 		s.stats.JoinsRepeated++
 	} else {
@@ -227,10 +227,10 @@ const challengeRoom = 32
 
 // reply queues a handshake datagram of at most size bytes for Drain.
 func (s *Server) reply(to netip.AddrPort, size int, write func(b []byte) []byte) {
-	room := s.out.room(size)
+	room := s.out.Room(size)
 	if room == nil {
 		s.stats.OutputFull++
 		return
 	}
-	s.out.commit(to, len(write(room[:0])))
+	s.out.Commit(to, len(write(room[:0])))
 }
