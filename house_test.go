@@ -51,7 +51,7 @@ const (
 // folder here to see them, and when it has none. "*" is every folder.
 func houseKept() map[string][]string {
 	return map[string][]string{
-		ruleComment: {"tick", "peer", "message", "transport", "transport/memory", "transport/udp", "components", "record", "interest", "input", "interpolate", "rewind", "nettest", "internal/alloctest", "internal/usage",
+		ruleComment: {"bench", "collections", "tick", "peer", "message", "transport", "transport/memory", "transport/udp", "components", "record", "interest", "input", "interpolate", "rewind", "nettest", "internal/alloctest", "internal/usage",
 			"examples/arena", "examples/chat", "examples/firstgame", "examples/serialization", "examples/shooter", "examples/quickstart"},
 		ruleMethod:  {"tick", "interest", "message", "components", "collections", "transport", "transport/memory", "transport/udp", "record", "systems", "nettest", "input", "interpolate", "rewind"},
 		ruleType:    {"tick", "components", "collections", "transport", "transport/memory", "systems"},

@@ -21,11 +21,11 @@ import (
 const (
 	realFrameTarget   = 10 // us a frame
 	realFrameEntities = 1000
-	// realFramePackets is how many packets a frame has that counts, and how far from them it may be.
+	// realFramePackets is the number of packets of a measured frame, and the tolerance.
 	realFramePackets, realFrameOff = 36, 4
 )
 
-// realInput is what a player does.
+// realInput is a player's action.
 type realInput struct {
 	X, Y  float32 `net:"min=-1,max=1,step=0.01"`
 	Jump  bool

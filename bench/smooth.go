@@ -190,7 +190,7 @@ func (r *smoothRun) step(bodies []body) {
 	r.frame++
 }
 
-// at is where a body truly was at a frame and a part of the next.
+// at returns the true position of a body at a frame and a part of the next.
 func (r *smoothRun) at(body int, frame float64) (at spot) {
 	n := min(max(int(frame), 0), len(r.truth)-1)
 	from, to, part := r.truth[n][body], r.truth[min(n+1, len(r.truth)-1)][body], float32(frame-math.Floor(frame))
