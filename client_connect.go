@@ -85,7 +85,7 @@ func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 
 // parseWelcome reads a Welcome of the session that was accepted.
 func (c *Client) parseWelcome(packet []byte) (peer.Welcome, error) {
-	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.hash)
+	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
 	return peer.ParseWelcome(packet, fromServer)
 }
 
@@ -158,7 +158,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
 	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), before)
-	out, in := checksums(accept.Epoch, c.protocol.hash)
+	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.link.early, c.sentUpTo = new(early), tick.None
@@ -181,7 +181,7 @@ func (c *Client) refused(refuse peer.Refuse) {
 	switch refuse.Reason {
 	case peer.ReasonWrongProtocol:
 		c.stats.RefusedProtocol++
-		reason.Detail = c.protocol.explain(refuse.Detail)
+		reason.Detail = c.protocol.canon.Explain(refuse.Detail)
 	case peer.ReasonWrongVersion:
 		c.stats.RefusedProtocol++
 	case peer.ReasonFull:
@@ -217,8 +217,8 @@ func (c *Client) ask() {
 	c.attempt.sayAt = c.frame.now + helloEvery
 	c.stats.Hellos++
 	hello := peer.AppendHello(room[:0], peer.Hello{
-		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.hash,
-		Cookie: c.attempt.cookie, Digest: c.protocol.digest,
+		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.canon.Hash,
+		Cookie: c.attempt.cookie, Digest: c.protocol.canon.Digest,
 	})
 	c.out.Commit(c.attempt.server, len(hello))
 }
@@ -231,7 +231,7 @@ func (c *Client) appendJoin(b []byte) []byte {
 		a.asked, a.waits = c.frame.now, true
 	}
 	c.stats.Joins++
-	fromClient, _ := checksums(a.accept.Epoch, c.protocol.hash)
+	fromClient, _ := checksums(a.accept.Epoch, c.protocol.canon.Hash)
 	return peer.AppendJoin(b, peer.Join{Nonce: a.nonce, Cookie: a.cookie}, fromClient)
 }
 

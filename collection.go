@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -165,10 +166,10 @@ func (p *Protocol) numberCollections() {
 }
 
 // describeCollections is the entries of the collections.
-func describeCollections(defs []*collections.Def) []entry {
-	var entries []entry
+func describeCollections(defs []*collections.Def) []canon.Entry {
+	var entries []canon.Entry
 	for _, def := range defs {
-		entries = append(entries, entry{kindCollection, def.Name(), string(def.Describe([]byte(kindCollection + " ")))})
+		entries = append(entries, canon.Entry{Kind: kindCollection, Name: def.Name(), Text: string(def.Describe([]byte(kindCollection + " ")))})
 	}
 	return entries
 }

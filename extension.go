@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -242,7 +243,7 @@ type Freezing struct {
 // Describe adds an entry to the canonical description, in the form "kind name{...}": what both ends must have alike. The
 // entries of a kind are sorted by name.
 func (f *Freezing) Describe(name, text string) {
-	e := entry{f.of.Kind, name, text}
+	e := canon.Entry{Kind: f.of.Kind, Name: name, Text: text}
 	if f.of.BeforeMessages {
 		f.protocol.described.before = append(f.protocol.described.before, e)
 	} else {

@@ -76,7 +76,7 @@ func houseArrows() map[string][]string {
 		"collections": {"wire", "tick"},
 		"record":      {"snapshot", "wire", "tick"},
 		"ecs":         {houseArche, "components", "snapshot", "wire", "tick"},
-		houseRoot:     {"internal/outbox", "internal/worldless", "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "record"},
+		houseRoot:     {"internal/canon", "internal/outbox", "internal/worldless", "tick", "wire", "components", "transport", "message", "peer", "snapshot", "interest", "collections", "ecs", "record"},
 		"input":       {houseRoot, "tick", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "tick", "wire"},
 		"rewind":      {houseRoot, "snapshot", "tick", "wire"},
@@ -88,6 +88,7 @@ func houseArrows() map[string][]string {
 		"internal":    {},
 		houseWalk:     all,
 		// Parts of the root that need no server and no client.
+		"internal/canon":     {"peer"},
 		"internal/outbox":    {},
 		"internal/worldless": {"components", "snapshot", "tick", "wire"},
 		"docs":               {},

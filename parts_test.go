@@ -35,10 +35,10 @@ func TestExplainBearsAnyText(t *testing.T) {
 	Replicate[struct{ X int8 }](p, Named("thing"))
 	p.freeze()
 	rapid.Check(t, func(t *rapid.T) {
-		require.NotEmpty(t, p.explain(rapid.String().Draw(t, "detail")))
+		require.NotEmpty(t, p.canon.Explain(rapid.String().Draw(t, "detail")))
 	})
 	for _, detail := range []string{"", "-1 x", "0", "0 limits", "1 component thing{X:i16", "99 component x{", "1 component thing{X:i8}"} {
-		require.NotEmpty(t, p.explain(detail), detail)
+		require.NotEmpty(t, p.canon.Explain(detail), detail)
 	}
 }
 
@@ -48,11 +48,11 @@ func TestDifferenceBearsAnyDigest(t *testing.T) {
 	Replicate[struct{ X int8 }](p, Named("thing"))
 	Handle[struct{ Y int8 }](p, nil, Named("message"))
 	p.freeze()
-	ours := []uint32{p.digest.At(0), p.digest.At(1), p.digest.At(2)}
+	ours := []uint32{p.canon.Digest.At(0), p.canon.Digest.At(1), p.canon.Digest.At(2)}
 	rapid.Check(t, func(t *rapid.T) {
 		hashes := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(ours), rapid.Uint32()), 0, 600).Draw(t, "hashes")
-		require.NotEmpty(t, p.difference(peer.NewDigest(hashes)))
-		require.NotEmpty(t, p.difference(peer.NewDigest(append(ours[:2:2], hashes...))))
+		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(hashes)))
+		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(append(ours[:2:2], hashes...))))
 	})
 }
 

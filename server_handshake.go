@@ -60,7 +60,7 @@ func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
 		return
 	}
 	epoch := s.epochOf(epochs)
-	if fromClient, _ := checksums(epoch, s.protocol.hash); !peer.JoinSealed(packet, fromClient) {
+	if fromClient, _ := checksums(epoch, s.protocol.canon.Hash); !peer.JoinSealed(packet, fromClient) {
 		s.stats.BadHandshakes++
 		return
 	}
@@ -100,7 +100,7 @@ func cookieEpoch(c *Session, nonce uint64) uint32 {
 func (s *Server) epochOf(epochs peer.Epochs) uint32 {
 	epoch := uint32(1)
 	for i := len(epochs) - 1; i >= 0; i-- {
-		if in, out := checksums(epochs[i], s.protocol.hash); epochs[i] != 0 && in != 0 && out != 0 {
+		if in, out := checksums(epochs[i], s.protocol.canon.Hash); epochs[i] != 0 && in != 0 && out != 0 {
 			epoch = epochs[i]
 		}
 	}
@@ -113,9 +113,9 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
 	}
-	if hello.Protocol != s.protocol.hash {
+	if hello.Protocol != s.protocol.canon.Hash {
 		s.logRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.firstDifference(hello.Digest)}
+		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.canon.FirstDifference(hello.Digest)}
 	}
 	return s.fits(from)
 }
@@ -146,7 +146,7 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	s.refusedAt = max(s.frame.now, 1)
 	s.report.log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
-		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.hash), "refused", s.stats.RefusedProtocol)
+		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }
 
 // refusalsTold is how many differences of protocols OnError is told at most: clients choose them.
@@ -169,7 +169,7 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 	if hello.Version != peer.Version {
 		return fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
 	}
-	return s.protocol.difference(hello.Digest)
+	return s.protocol.canon.Difference(hello.Digest)
 }
 
 // replace ends the session that an address had: whoever joins anew there has forgotten it.
@@ -209,7 +209,7 @@ func (s *Server) accept(to netip.AddrPort, nonce uint64, epoch uint32) {
 
 // welcome tells a client that it has a session.
 func (s *Server) welcome(c *Session) {
-	_, check := checksums(c.epoch, s.protocol.hash)
+	_, check := checksums(c.epoch, s.protocol.canon.Hash)
 	s.reply(c.address, challengeRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: wire.ClientID(c.id), Tick: s.frame.clock.Tick()}, check)
 	})

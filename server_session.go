@@ -139,7 +139,7 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 		s.Report(err)
 		return
 	}
-	in, out := checksums(epoch, s.protocol.hash)
+	in, out := checksums(epoch, s.protocol.canon.Hash)
 	s.lastID++
 	c := &Session{id: s.lastID, state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	c.collector.server, c.collector.session = s, c
