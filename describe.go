@@ -5,8 +5,8 @@ import (
 
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Kinds of entries, as they stand in a canonical description.
@@ -42,7 +42,7 @@ func (p *Protocol) describe() []canon.Entry {
 }
 
 // describePlan is the entry of one type.
-func describePlan(kind string, plan *wire.Plan) canon.Entry {
+func describePlan(kind string, plan *quantize.Plan) canon.Entry {
 	text := plan.Describe(append([]byte(kind), ' '))
 	return canon.Entry{Kind: kind, Name: plan.Name(), Text: string(text)}
 }

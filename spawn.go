@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode/internal/worldless"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -42,7 +43,7 @@ func (e *UnstorableError) Error() string {
 }
 
 // unstorable returns the error of a value, which v points to, that has a field with a fault.
-func unstorable(plan *wire.Plan, v reflect.Value, fault wire.Fault) error {
+func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
 	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
 }
 
@@ -78,7 +79,7 @@ func Put[T any](s *Server, id NetworkID, v *T) error {
 		return ErrHoldsHandles
 	}
 	at := reflect.ValueOf(v).UnsafePointer()
-	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) wire.Fault { return plan.Quantise(at, lanes) })
+	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) quantize.Fault { return plan.Quantise(at, lanes) })
 	if fault.Reason != wire.NoFault {
 		return unstorable(plan, reflect.ValueOf(v), fault)
 	}

@@ -3,8 +3,9 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // The body of a record says how an entity's rows differ from those of T. Its
@@ -49,10 +50,10 @@ type bodies struct {
 // arena is room for bodies of a range of indexes.
 type arena struct {
 	entries []bodyEntry // in the order in which they were made, one behind the other: few lines, and none waited for; the first is nobody's
-	code    wire.Words
-	symbols []wire.DeltaSymbol // of a body that a trainer sees
-	made    uint64             // in this tick
-	last    wayOf              // of the body that was made last: that of the next is likely the same
+	code    delta.Words
+	symbols []delta.DeltaSymbol // of a body that a trainer sees
+	made    uint64              // in this tick
+	last    wayOf               // of the body that was made last: that of the next is likely the same
 }
 
 // wayOf is a way and of what it is.
@@ -191,7 +192,7 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 	before := w.Bits()
 	e.at = uint32(before / 64)
 	way := b.way(&s.past, s.tick, e.t, e.before)
-	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
+	v := quantize.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	b.symbols = b.symbols[:0]
 	var part [whichRows]rowVersions // here and not in memory that stays, which would have to be told of each slice
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
@@ -212,10 +213,10 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 			changed |= one(r.changed) << n
 			moved |= one(r.moved) << n
 		}
-		context := wire.WhichContext(n, moved, e.before != tick.None, v.Age)
+		context := delta.WhichContext(n, moved, e.before != tick.None, v.Age)
 		w.Symbol(s.schema.codes.which[n-1], context, int(changed))
 		if s.watch != nil {
-			b.symbols = append(b.symbols, wire.DeltaSymbol{Table: s.schema.codes.which[n-1], Context: context, Symbol: int(changed)})
+			b.symbols = append(b.symbols, delta.DeltaSymbol{Table: s.schema.codes.which[n-1], Context: context, Symbol: int(changed)})
 		}
 		for i := range n {
 			switch r := &part[i]; {
@@ -239,7 +240,7 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 }
 
 // codeRow codes a row that differs.
-func (s *Store) codeRow(b *arena, r *rowVersions, v *wire.Versions) {
+func (s *Store) codeRow(b *arena, r *rowVersions, v *quantize.Versions) {
 	d := s.schema.codes.deltas[r.row]
 	if s.watch != nil {
 		again := *v
@@ -285,4 +286,4 @@ func (s *Store) versions(r *rowVersions, e *bodyEntry, way *way) bool {
 
 // Watch makes a function see the symbols of every body that is made: a trainer
 // counts them.
-func (s *Store) Watch(f func([]wire.DeltaSymbol)) { s.watch = f }
+func (s *Store) Watch(f func([]delta.DeltaSymbol)) { s.watch = f }

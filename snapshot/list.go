@@ -3,8 +3,8 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Which entities a packet has records of costs as much as what the records tell. Most entities that move now moved a moment
@@ -271,9 +271,9 @@ func (p *packetWriter) wroteUsual(index uint32, e *bodyEntry) {
 }
 
 // symbol writes a symbol of the list.
-func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
+func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
 	t.Write(&p.w, context, symbol)
 	if watch := p.v.store.watch; watch != nil {
-		watch([]wire.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
+		watch([]delta.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
 	}
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -218,7 +219,7 @@ func (p *packetWriter) four(c *listCut, passed, symbol int, of []member) {
 
 // fitsEnd reports whether what was written fits, with the symbol that ends a page.
 func (p *packetWriter) fitsEnd() bool {
-	return !p.w.Overflowed() && p.w.Bits()+wire.MaxCodeLength <= p.limit
+	return !p.w.Overflowed() && p.w.Bits()+delta.MaxCodeLength <= p.limit
 }
 
 // member writes the record of an entity of a page.

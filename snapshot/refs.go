@@ -3,6 +3,7 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -25,7 +26,7 @@ func (r *referrers) to(target uint32) []uint32 {
 
 // change follows a row with entity fields from its old lanes to its new ones,
 // nil when there are none.
-func (r *referrers) change(plan *wire.Plan, index uint32, had bool, before, after []uint32) {
+func (r *referrers) change(plan *quantize.Plan, index uint32, had bool, before, after []uint32) {
 	for _, lane := range plan.Refs() {
 		var old, now wire.NetworkID
 		if had {

@@ -1,8 +1,8 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // What changes in every tick mostly does so at the same place among each tick's
@@ -67,7 +67,7 @@ func (h *history) lanesAt(newest uint64, index uint32, row, n int, t tick.Tick, 
 }
 
 // twice fills in what the changes of two numbers say, and reports whether they are of one stripe of a row.
-func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *wire.Held) bool {
+func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.Held) bool {
 	x, y := h.at(base), h.at(before)
 	if !x.of(row, stripe) || !y.of(row, stripe) {
 		return false

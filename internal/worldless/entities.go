@@ -1,6 +1,7 @@
 package worldless
 
 import (
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -78,7 +79,7 @@ func (e *Entities) Put(id wire.NetworkID, row int, lanes []uint32) {
 }
 
 // PutBy is Put with lanes that a function writes, from zero. Where it reports a fault nothing is stored.
-func (e *Entities) PutBy(id wire.NetworkID, row, lanes int, c Control, write func(lanes []uint32) wire.Fault) wire.Fault {
+func (e *Entities) PutBy(id wire.NetworkID, row, lanes int, c Control, write func(lanes []uint32) quantize.Fault) quantize.Fault {
 	from := len(e.lanes)
 	for range lanes {
 		e.lanes = append(e.lanes, 0)
@@ -89,7 +90,7 @@ func (e *Entities) PutBy(id wire.NetworkID, row, lanes int, c Control, write fun
 	}
 	e.Control(id, c)
 	e.commands = append(e.commands, command{kind: commandPut, row: row, id: id, from: from})
-	return wire.Fault{}
+	return quantize.Fault{}
 }
 
 // Remove takes a component from an entity, if it has it.
