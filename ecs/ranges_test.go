@@ -8,6 +8,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -120,7 +122,7 @@ func (s *stretchServer) turn() (payloads [][]byte) {
 			s.store.Set(id, 4, nil)
 		}
 		for m := s.store.Mask(id).Without(4); m != 0; m &= m - 1 {
-			s.set(id, first(m), often)
+			s.set(id, lowestRow(m), often)
 		}
 	}
 	s.store.Commit()
@@ -137,27 +139,20 @@ func (s *stretchServer) turn() (payloads [][]byte) {
 	return payloads
 }
 
-// stretchClient is a world of which a game makes what it likes.
+// stretchClient is a client's world, and what Apply said of its last run.
 type stretchClient struct {
 	world    ecs.World
 	replica  *snapshot.Replica
 	apply    *Apply
 	problems []Problem
 	changes  []Change
-	long     int // stretches that were listed
-	spared   int // runs of which the scan left something out
-	found    int // of them: that put something back
-	madeUp   int // runs that scanned what was left out at first
-	flowed   int // runs that wrote without a scan
-	amended  int // of them: that put something back
-	mixed    int // stretches that were written by their slots
-	parted   int // of them: of which not all got the same rows
+	ranges   int // that were listed
 }
 
 func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
 	c := &stretchClient{world: ecs.NewWorld(64), replica: snapshot.NewReplica(s.schema, s.config(), 1)}
 	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
-	c.apply.apart = apart
+	c.apply.apart = c.apply.apart || apart
 	if !writes {
 		return c
 	}
@@ -214,49 +209,47 @@ func (c *stretchClient) mischief(id wire.NetworkID, what int) {
 	}
 }
 
-// run applies what was read, and keeps what that changed.
+// run applies what was read and keeps the changes.
 func (c *stretchClient) run() {
-	restored, scans := c.apply.Stats().Restored, c.apply.watch.run
 	c.apply.Run()
-	if c.apply.watch.run == scans && len(c.apply.legs) > 0 {
-		c.flowed++
-		c.amended += min(1, int(c.apply.Stats().Restored-restored))
-	}
-	for _, list := range c.apply.writing.byTable {
-		for i := range list {
-			c.mixed += min(1, int(list[i].mixed))
-			c.parted += min(1, int(list[i].mixed)*int(list[i].detail))
-		}
-	}
-	left := false
-	for _, t := range c.apply.watch.tables {
-		left = left || len(t.spares) > 0
-	}
-	switch {
-	case c.apply.watch.sparing && left && c.apply.Stats().Restored > restored:
-		c.found++
-		fallthrough
-	case c.apply.watch.sparing && left:
-		c.spared++
-	case left:
-		c.madeUp++
-	}
-	c.long += len(c.apply.writing.long)
+	c.ranges += len(c.apply.writer.ranges.list)
 	c.changes = c.changes[:0]
 	for change := range c.apply.Changes {
 		c.changes = append(c.changes, change)
 	}
 }
 
-// TestStretchesAreTheirEntities holds a world that is written by stretches against one that is written entity by entity, in all
-// that Apply says of it, over lives, structures, loss, and games that write, move and remove what is not theirs.
-func TestStretchesAreTheirEntities(t *testing.T) { playStretches(t, newStretchServer) }
+// sameShadow compares the shadows of two clients.
+func (c *stretchClient) sameShadow(t *testing.T, other *stretchClient) {
+	require.Equal(t, len(other.apply.tracker.tables), len(c.apply.tracker.tables))
+	for i, table := range c.apply.tracker.tables {
+		require.Equal(t, other.apply.tracker.tables[i].length, table.length)
+		for k := range table.columns {
+			at := &table.columns[k]
+			require.Equal(t, other.apply.tracker.tables[i].columns[k].shadow[:table.length*at.size], at.shadow[:table.length*at.size])
+		}
+	}
+}
 
-// TestStretchesOfDeltasAreTheirEntities is the same of rows that travel as what differs and are dequantised.
-func TestStretchesOfDeltasAreTheirEntities(t *testing.T) { playStretches(t, newDeltaServer) }
+// shuffle adds a component to all entities in random order, so that their rows are all over a table.
+func (c *stretchClient) shuffle(ids []wire.NetworkID, random *rand.Rand) {
+	own := ecs.ComponentID[stretchOwn](&c.world)
+	for _, k := range random.Perm(len(ids)) {
+		if e, ok := c.apply.Entity(ids[k]); ok && !c.world.Has(e, own) {
+			c.world.Add(e, own)
+		}
+	}
+}
+
+// TestRangesEqualSingleEntities compares a world that is written in ranges with one that is written entity by entity, over
+// lives, structures, loss, and games that write, move and remove replicated entities.
+func TestRangesEqualSingleEntities(t *testing.T) { playStretches(t, newStretchServer) }
+
+// TestRangesOfDeltasEqualSingleEntities is the same for rows that travel as deltas and are dequantised.
+func TestRangesOfDeltasEqualSingleEntities(t *testing.T) { playStretches(t, newDeltaServer) }
 
 func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer) {
-	stretches, details, straight, scattered := 0, 0, 0, 0
+	ranges, details := 0, 0
 	for seed := range uint64(40) {
 		s := server(t, seed)
 		fast, slow := newStretchClient(s, false, seed%2 == 0), newStretchClient(s, true, seed%2 == 0)
@@ -286,6 +279,12 @@ func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer)
 					c.mischief(id, what)
 				}
 			}
+			if turn == 20 && seed%4 > 1 {
+				order := s.random.Uint64()
+				for _, c := range both {
+					c.shuffle(s.ids, rand.New(rand.NewPCG(order, 0)))
+				}
+			}
 			if s.random.IntN(6) == 0 {
 				continue
 			}
@@ -294,28 +293,22 @@ func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer)
 			}
 			require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
 			require.Equal(t, slow.problems, fast.problems)
-			require.Equal(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
+			require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
 			require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
-			details += len(fast.apply.writing.details)
-			for _, b := range fast.apply.berths.list {
-				if b.slot < 0 {
-					scattered++
-				} else if b.n > 1 {
-					straight++
-				}
-			}
+			fast.sameShadow(t, slow)
+			details += len(fast.apply.writer.ranges.details)
 		}
-		stretches += fast.long
-		require.Zero(t, slow.long+slow.spared)
+		ranges += fast.ranges
+		require.Zero(t, slow.ranges)
 	}
-	require.NotZero(t, stretches, "nothing was listed as a stretch")
-	require.NotZero(t, details, "in no stretch some changed and others did not")
-	require.NotZero(t, straight)
-	require.NotZero(t, scattered)
+	if !plain.On {
+		require.NotZero(t, ranges, "the test shows nothing")
+		require.NotZero(t, details, "in no range some changed and others did not")
+	}
 }
 
-// TestStretchesAreWritten holds that a world of stretches is what the server has, without anything to compare with but that.
-func TestStretchesAreWritten(t *testing.T) {
+// TestRangesHoldTheServersValues compares a world that is written in ranges with the store.
+func TestRangesHoldTheServersValues(t *testing.T) {
 	s := newStretchServer(t, 1)
 	c := newStretchClient(s, false, true)
 	s.store.Begin(tick.Tick(1))
@@ -327,5 +320,44 @@ func TestStretchesAreWritten(t *testing.T) {
 		c.run()
 		require.Equal(t, DigestStore(s.store, s.schema, func(wire.NetworkID) bool { return true }), Digest(&c.world, s.schema))
 	}
-	require.NotZero(t, c.long)
+}
+
+// TestRangesAllocateNothing counts the allocations of runs in which only values come, in order and shuffled.
+func TestRangesAllocateNothing(t *testing.T) {
+	for _, shuffled := range []bool{false, true} {
+		s := newStretchServerOf(t, 2, 600)
+		c := newStretchClient(s, false, false)
+		turn := func() {
+			s.store.Begin(s.store.Tick() + 1)
+			for len(s.ids) < s.most {
+				s.ids = append(s.ids, s.store.Spawn())
+			}
+			for _, id := range s.ids {
+				for _, row := range []int{0, 1, 2, 3, 5, 6} {
+					s.set(id, row, 1000)
+				}
+			}
+			s.store.Commit()
+			s.view.Observe()
+			for s.view.Pending() {
+				buf := make([]byte, 900)
+				s.seq++
+				require.NoError(t, c.replica.Read(buf[:s.view.Write(buf, s.seq)]))
+			}
+		}
+		for i := range 60 {
+			turn()
+			if shuffled && i == 3 {
+				c.shuffle(s.ids, s.random)
+			}
+			c.run()
+		}
+		allocs := alloctest.Start(t)
+		for range 10 {
+			turn()
+			allocs.Count(c.apply.Run)
+		}
+		allocs.Zero("shuffled %v", shuffled)
+		allocs.Stop()
+	}
 }

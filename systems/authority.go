@@ -6,14 +6,14 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Accept brings what clients have written into a server's world: components that were registered with WrittenBy, of the
-// entities that are theirs to write at this moment. It runs at the start of EarlyUpdate. For a protocol in which
-// clients write nothing it is not there.
+// Accept writes to a server's world the components that clients have written: those registered with WrittenBy, of the
+// entities that the client may write at this moment. It runs at the start of EarlyUpdate. A protocol without WrittenBy has no
+// Accept.
 type Accept struct {
-	Server  *netcode.Server // That the clients have written to.
-	Capture *Capture        // Of the world that it is brought into.
+	Server  *netcode.Server // The clients have written to it.
+	Capture *Capture        // Of the world to write to.
 
-	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // The method, kept.
+	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // write, bound once
 }
 
 // Initialize implements System.
@@ -36,13 +36,13 @@ func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, la
 	a.Capture.capture.Write(entity, row, lanes)
 }
 
-// Gather captures what a client writes itself, when a network tick is due. It runs after everything of stage PreLateUpdate.
-// For a protocol in which clients write nothing it is not there.
+// Gather captures the components that a client writes, when a network tick is due. It runs after everything of stage
+// PreLateUpdate. A protocol without WrittenBy has no Gather.
 type Gather struct {
-	Client *netcode.Client // That writes.
-	Apply  *Apply          // Of the world that it writes in.
+	Client *netcode.Client // It writes them.
+	Apply  *Apply          // Of the world to read from.
 
-	read func(entity netcode.NetworkID, row int, lanes []uint32) bool // The method, kept.
+	read func(entity netcode.NetworkID, row int, lanes []uint32) bool // value, bound once
 }
 
 // Initialize implements System.
