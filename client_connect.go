@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// helloEvery is how often a client says hello until it is answered.
+	// helloEvery is the interval between Hellos until one is answered.
 	helloEvery = 250 * time.Millisecond
 	// joinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	joinEvery = 100 * time.Millisecond
@@ -32,7 +32,7 @@ type attempt struct {
 	waits  bool          // if one did.
 	busy   bool          // The server answered that too many try from here.
 
-	accept   peer.Accept // What the server offers,
+	accept   peer.Accept // The offer of the server,
 	accepted bool        // if it did: then this end joins, until it is welcome.
 }
 

@@ -141,7 +141,7 @@ type ClientSection struct {
 	Lost  func(packet uint64)                      // As in ServerSection.
 }
 
-// Extended is what a feature keeps state with: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
+// Extended is a holder of features' state: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
 type Extended interface{ states() []any }
 
 // ExtensionOf finds the state that a feature keeps with a protocol, a server, a client or a session, by its type. It allocates
@@ -232,7 +232,7 @@ func ForComponent(name string, set func(p *Protocol, plan *quantize.Plan)) Optio
 	return func(r *registration) { r.component, r.set = name, append(r.set, set) }
 }
 
-// Freezing is what a feature is given when its protocol freezes.
+// Freezing is the argument of Extension.Freeze: the protocol as it freezes.
 type Freezing struct {
 	Schema   *snapshot.Schema // The components, in their rows.
 	Unpacked bool             // Protocol.Debug was called: plans of Protocol.Plan are unpacked by now.

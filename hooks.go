@@ -25,7 +25,7 @@ type extensionPlan struct {
 	plan *quantize.Plan
 }
 
-// described is what extensions add to the canonical description.
+// described is the parts of the canonical description that extensions add.
 type described struct {
 	before, behind []canon.Entry // The messages.
 	components     []string      // By row.

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// closeRepeats is how often a close message is sent and closeEvery the time between; an ack ends it earlier.
+	// closeRepeats is the number of close messages and closeEvery the time between; an ack ends them earlier.
 	closeRepeats = 4
 	closeEvery   = 100 * time.Millisecond
-	// leastPacket is how much of the budget must be left for a packet of state or messages, in bytes: 64 beside headers, checksum
+	// leastPacket is the least budget for a packet of state or messages, in bytes: 64 beside headers, checksum
 	// and feedback. Less is saved for the next tick.
 	leastPacket = 96
 )
 
-// link is what both ends of a connection have alike: the packet layer, what waits to be sent, what came, and the goodbye.
+// link is the part of a connection that both ends have: the packet layer, the queues of messages to send and received, and the close.
 type link struct {
 	conn     *peer.Conn
 	address  netip.AddrPort
-	remote   wire.ClientID // Who the other end is.
+	remote   wire.ClientID // The id of the other end.
 	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
-	early    *early // What waits for its entity; nil where nothing does: on a client, and for one in this process.
+	early    *early // Messages that wait for their entity; nil on a client, and for one in this process.
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
@@ -51,7 +51,7 @@ type link struct {
 
 	reason     *peer.Error   // Why it is over.
 	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
-	flushing   bool          // What waits is delivered before the goodbye, until flushEnd.
+	flushing   bool          // Waiting messages are delivered before the close message, until flushEnd.
 	flushEnd   time.Duration
 	closeFirst uint64 // Sequence of the first close message.
 	closesLeft int

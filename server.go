@@ -158,11 +158,11 @@ func (s *Server) Tick() Tick { return s.frame.clock.Tick() }
 // TickRate is the number of network ticks a second.
 func (s *Server) TickRate() int { return s.config.TickRate }
 
-// Steps is how many ticks fell into this frame: 0 where TickDue is false, 1 usually, and after a stall up to Config.CatchUp. A
+// Steps counts the ticks that fell into this frame: 0 where TickDue is false, 1 usually, and after a stall up to Config.CatchUp. A
 // game that lets no tick slip simulates those from Tick-Steps+1 to Tick.
 func (s *Server) Steps() int { return s.frame.steps }
 
-// Config is what the server was made with, with defaults.
+// Config is the configuration of the server, with defaults.
 func (s *Server) Config() Config { return s.config }
 
 // Interval is the time between two network ticks.
@@ -171,7 +171,7 @@ func (s *Server) Interval() time.Duration { return s.config.interval() }
 // Store holds the captured world; only the capture writes it.
 func (s *Server) Store() *snapshot.Store { return s.store }
 
-// Protocol is what the server was made for.
+// Protocol is the protocol of the server.
 func (s *Server) Protocol() *Protocol { return s.protocol }
 
 // Tag tells the entities of this server from those of any other one in the same process.

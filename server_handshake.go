@@ -149,7 +149,7 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }
 
-// refusalsTold is how many differences of protocols OnError is told at most: clients choose them.
+// refusalsTold bounds the differences of protocols that OnError is told: clients choose them.
 const refusalsTold = 16
 
 // tellRefused tells OnError of a client that was refused for another version or protocol, once for each difference.
@@ -174,7 +174,7 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 
 // replace ends the session that an address had: whoever joins anew there has forgotten it.
 func (s *Server) replace(c *Session) {
-	if c == nil || c.state == leaving { // Who leaves needs its address no more.
+	if c == nil || c.state == leaving { // A client that leaves does not need its address.
 		return
 	}
 	if c.state == lingering {
