@@ -14,9 +14,7 @@ const (
 	kindLimits    = "limits"
 	kindComponent = "component"
 	kindMessage   = "message"
-
-	kindCollection = "collection"
-	kindSection    = "section"
+	kindSection   = "section"
 )
 
 // describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.

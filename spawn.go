@@ -51,6 +51,9 @@ func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 // more entities can be alive. Show and Hide know it from then on too.
 func (s *Server) Spawn() NetworkID { return s.worldless.Spawn() }
 
+// Has tells if an entity lives, or was made by Spawn and is not published yet.
+func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.worldless.Has(id) }
+
 // Despawn ends an entity of Spawn and reports whether there was one.
 func (s *Server) Despawn(id NetworkID) bool { return s.worldless.Despawn(id) }
 
