@@ -68,7 +68,8 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 			continue
 		}
 		t.Errorf("docs/architecture.md: %s has no %s; it is in %s", file, name, now)
-	}	if *rewriteArchitecture {
+	}
+	if *rewriteArchitecture {
 		require.NoError(t, os.WriteFile("docs/architecture.md", page, 0o644))
 	}
 }
