@@ -37,6 +37,10 @@ func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	return indexes
 }
 
+// leastStraight is how many entities with consecutive slots end a range where the next slot is another one: they are written as one
+// piece.
+const leastStraight = 4
+
 // listRange lists the first of count entities as one range and returns their number. It returns 0 if updateEntity has to look
 // at the first.
 func (w *valueWriter) listRange(index, count uint32) uint32 {
@@ -60,11 +64,14 @@ func (w *valueWriter) listRange(index, count uint32) uint32 {
 		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == w.run {
 			break
 		}
-		tw.listed = w.run
-		r.slots[i] = at.slot
 		if slot >= 0 && at.slot != slot+int32(n) {
+			if n >= leastStraight {
+				break
+			}
 			slot = -1
 		}
+		tw.listed = w.run
+		r.slots[i] = at.slot
 	}
 	if n > 0 {
 		s.Count = n

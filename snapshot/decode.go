@@ -405,7 +405,6 @@ func (r *Replica) add(index, generation uint32, mask Mask, base tick.Tick, lanes
 	b.versions, b.lanes = b.versions[:n+1], b.lanes[:first+lanes]
 	v := &b.versions[n] // field by field: a version that is made elsewhere and copied costs several times as much
 	v.index, v.generation, v.first, v.tick, v.mask, v.baseAge = index, generation, int32(first), b.tick, mask, 0
-	v.superseded = false
 	if base != tick.None {
 		v.baseAge = uint32(min(b.tick-base, math.MaxUint32))
 	}
@@ -419,9 +418,8 @@ func (r *Replica) addRun(index, n, generation uint32, mask Mask, width int) []ui
 	b.versions, b.lanes = m.versions.grow(b.versions, int(n)), m.lanes.grow(b.lanes, int(n)*width)
 	b.versions, b.lanes = b.versions[:from+int(n)], b.lanes[:first+int(n)*width]
 	for i := range b.versions[from:] {
-		b.versions[from+i] = version{
-			index: index + uint32(i), generation: generation, first: int32(first + i*width), tick: b.tick, mask: mask,
-		}
+		v := &b.versions[from+i] // field by field, as in add
+		v.index, v.generation, v.first, v.tick, v.mask, v.baseAge = index+uint32(i), generation, int32(first+i*width), b.tick, mask, 0
 	}
 	return b.lanes[first:]
 }

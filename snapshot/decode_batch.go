@@ -33,7 +33,7 @@ func (g *readBatch) decodes(r *Replica, s tick.Tick, l *readList, i int) bool {
 		return false
 	}
 	if i < g.from || i >= g.to {
-		g.gather(r, *l, i)
+		g.gather(r, l, i)
 		if g.to > g.from {
 			g.expect(r, s, l)
 		}
@@ -43,7 +43,7 @@ func (g *readBatch) decodes(r *Replica, s tick.Tick, l *readList, i int) bool {
 
 // gather takes the entities of a page from one on, as long as they have the same rows and their lanes lie behind each other, both at R
 // and at N, or all lack a T′.
-func (g *readBatch) gather(r *Replica, l readList, i int) {
+func (g *readBatch) gather(r *Replica, l *readList, i int) {
 	g.from, g.to, g.near = i, i, nil
 	v := l.records.at(i)
 	if !r.schema.inBatches(v.mask) {

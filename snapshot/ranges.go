@@ -163,7 +163,7 @@ func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
 	if e.Tick, e.First, ok = r.Present(index, l.generation, l.mask); !ok {
 		return e, false
 	}
-	versions, next := r.history.block(e.Tick).versions, e.First
+	versions, place := r.history.block(e.Tick).versions, l.newestPlace
 	e.Width = int32(r.layouts.of(e.Mask).lanes)
 	heads := r.heads[index:min(len(r.heads), int(index)+int(count))]
 	for _, h := range heads {
@@ -171,12 +171,15 @@ func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
 			break
 		}
 		l := &r.lives[h]
-		if l.newestTick != e.Tick || l.applied != e.Tick || l.generation != e.Generation || l.mask != e.Mask || l.gone ||
-			versions[l.newestPlace].first != next {
+		if l.newestTick != e.Tick || l.newestPlace != place+int32(e.Count) || l.applied != e.Tick || l.generation != e.Generation ||
+			l.mask != e.Mask || l.gone {
 			break
 		}
 		e.Count++
-		next += e.Width
+	}
+	// The lanes of consecutive places are in ascending order, with gaps at most.
+	for last := int32(e.Count) - 1; versions[place+last].first != e.First+last*e.Width; last-- {
+		e.Count--
 	}
 	return e, true
 }

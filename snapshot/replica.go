@@ -23,9 +23,9 @@ type life struct {
 	mask              Mask      // rows present, zero when gone
 	newestTick        tick.Tick // of its newest version
 	newestPlace       int32
+	lower             int32 // the life before it at the same index, -1 = none
+	depth             int32 // lives at or below it when it came, at least
 	gone              bool
-	lower             int32     // the life before it at the same index, -1 = none
-	depth             int32     // lives at or below it when it came, at least
 	goneAt            tick.Tick // with gone: the newest tick decoded by then
 	ended             tick.Tick // as of which it was last gone, for entities that are shown late
 }
@@ -369,14 +369,12 @@ func (r *Replica) commit(s tick.Tick) {
 		}
 		v := &b.versions[place]
 		if r.record(v, int32(place)) {
+			b.unsorted = b.unsorted || place > 0 && b.versions[place-1].index >= v.index
 			place++
 		}
 	}
 	b.versions = b.versions[:place]
 	b.lasting += place - p.from
-	for i := max(p.from, 1); i < place && !b.unsorted; i++ {
-		b.unsorted = b.versions[i-1].index >= b.versions[i].index
-	}
 }
 
 // despawn ends the life of id and of every generation below it.
@@ -404,7 +402,7 @@ func (r *Replica) record(v *version, place int32) (taken bool) {
 	if taken = v.tick > l.newestTick; taken {
 		if v.tick-l.newestTick <= graceTicks && l.newestTick == l.applied && !l.gone && l.mask == v.mask && l.newestTick > r.history.horizon {
 			before := r.history.block(l.newestTick)
-			before.versions[l.newestPlace].superseded = true
+			before.superseded.set(uint32(l.newestPlace))
 			before.lasting--
 		}
 		v.setOlder(l.newest())

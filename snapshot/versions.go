@@ -19,7 +19,6 @@ type version struct {
 	baseAge           uint32    // ticks since T′, which the record was coded against; 0 when absolute
 	tick              tick.Tick // T
 	mask              Mask
-	superseded        bool // a version with the same rows followed within graceTicks
 }
 
 // older names the version before v of the same life.
@@ -48,13 +47,14 @@ type versionRef struct {
 
 // tickBlock stores the versions of one tick. Its slices are reused.
 type tickBlock struct {
-	tick     tick.Tick
-	versions []version
-	lanes    []uint32
-	lasting  int     // how many versions are not superseded, at least
-	unsorted bool    // the versions are not in ascending order of index
-	order    []int32 // then: their places by index, each index once, as of when somebody asked
-	ordered  int     // how many versions there were then
+	tick       tick.Tick
+	versions   []version
+	lanes      []uint32
+	superseded bitset  // by place: a version with the same rows followed within graceTicks
+	lasting    int     // how many versions are not superseded, at least
+	unsorted   bool    // the versions are not in ascending order of index
+	order      []int32 // then: their places by index, each index once, as of when somebody asked
+	ordered    int     // how many versions there were then
 }
 
 // versionList is the versions of a tick, by index, each index once.
@@ -143,12 +143,17 @@ func (h *versionHistory) begin(t tick.Tick) *tickBlock {
 		}
 	}
 	b := h.spare
-	b.tick, b.versions, b.lanes, b.lasting, b.unsorted, b.ordered = t, b.versions[:0], b.lanes[:0], 0, false, 0
+	b.tick, b.versions, b.lanes, b.superseded = t, b.versions[:0], b.lanes[:0], b.superseded[:0]
+	b.lasting, b.unsorted, b.ordered = 0, false, 0
 	return b
 }
 
 // enter makes a block that begin returned the one of its tick.
 func (h *versionHistory) enter(b *tickBlock) {
+	had := len(b.superseded)
+	words := max((len(b.versions)+63)/64, had)
+	b.superseded = h.memory.marks.grow(b.superseded, words-had)[:words]
+	clear(b.superseded[had:])
 	if b == h.spare {
 		h.blocks[int(b.tick)&(len(h.blocks)-1)], h.spare = b, nil
 	}
@@ -206,7 +211,7 @@ func (r *Replica) advance(newest tick.Tick) {
 			if b.lasting == 0 {
 				break
 			}
-			if v := &b.versions[i]; !v.superseded {
+			if v := &b.versions[i]; !b.superseded.has(uint32(i)) {
 				r.evict(v, b.lanes[v.first:])
 			}
 		}
@@ -341,22 +346,24 @@ func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
 type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
+	marks    slabs[uint64]
 	order    slabs[int32]
 }
 
 // bytes counts all of it, spare or in use.
 func (m *blockMemory) bytes() int {
-	return m.versions.made*versionSize + 4*(m.lanes.made+m.order.made)
+	return m.versions.made*versionSize + 8*m.marks.made + 4*(m.lanes.made+m.order.made)
 }
 
 // leave empties a block whose tick leaves. It takes back memory of which the tick used little.
 func (m *blockMemory) leave(b *tickBlock) {
 	b.tick, b.ordered = tick.None, 0
 	b.versions, b.lanes, b.order = m.versions.leave(b.versions), m.lanes.leave(b.lanes), m.order.leave(b.order)
+	b.superseded = m.marks.leave(b.superseded)
 }
 
 const (
-	versionSize = 48
+	versionSize = 40
 
 	// leastSlab is the capacity up to which memory stays with its block.
 	leastSlab = 64
