@@ -37,8 +37,7 @@ func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
 	return indexes
 }
 
-// leastStraight is how many entities with consecutive slots end a range where the next slot is another one: they are written as one
-// piece.
+// leastStraight is the least number of entities with consecutive slots that end a range before another slot.
 const leastStraight = 4
 
 // listRange lists the first of count entities as one range and returns their number. It returns 0 if updateEntity has to look
