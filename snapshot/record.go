@@ -1,6 +1,10 @@
 package snapshot
 
-import "github.com/arche-netcode/netcode/tick"
+import (
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/tick"
+)
 
 // maskOf is the rows of an entity that the client may see.
 func (v *View) maskOf(index uint32) Mask {
@@ -212,4 +216,151 @@ func (p *packetWriter) absolute(index uint32, row int) {
 	v.lanes = append(v.lanes[:0], s.rows.row(index, row)...)
 	v.blind(s.schema.plans[row], v.lanes, p.s)
 	s.schema.plans[row].WriteRow(&p.w, v.lanes)
+}
+
+// wrote notes that a record is in the packet.
+func (p *packetWriter) wrote(r *record) {
+	v := p.v
+	span := tick.Tick(0)
+	if r.base != tick.None && v.slots[r.index].mask == r.mask {
+		span = p.s - r.base
+	}
+	p.noted(r.index, r.mask, span)
+	v.stats.Rows += uint64(r.told.Count())
+	if r.base == tick.None {
+		v.tenants[r.index].shown = v.tenants[r.index].generation // where there is a base, it was shown
+		v.stats.Spawns++
+		return
+	}
+	v.stats.Deltas += uint64(r.body.deltas)
+	v.stats.Unchanged += uint64(r.body.same)
+	v.stats.Updates++
+}
+
+// noted notes that the packet has a record of these rows, which leant on what
+// lies span ticks back, if a record of T′ can lean on that.
+func (p *packetWriter) noted(index uint32, mask Mask, span tick.Tick) {
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.touchedAt(index) <= p.s { // else something changed after this tick's first packets, and follows in the next
+		v.unsent[w] &^= bit
+	}
+	if v.big {
+		v.tooBig[w] &^= bit
+	}
+	v.unacked[w] |= bit
+	if v.plan.active {
+		v.plan.sent(index)
+	}
+	if span >= v.store.cfg.Window || span > maxSpan {
+		span = 0 // by the time it is acknowledged it is out of the window
+	}
+	p.has(sentGroup{of: bit, rows: mask, word: w, span: uint16(span)}, 1)
+	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
+		v.going[last].of |= bit
+	} else {
+		v.going = append(room(v.going, 1, usualList), wordOf{w, bit})
+	}
+}
+
+// has notes that the packet has a group of n records.
+func (p *packetWriter) has(e sentGroup, n int) {
+	p.v.pages[e.word].even = p.v.store.views >= leastSharing && p.v.store.large(e.rows)
+	p.v.sentAt(e.word, p.s, e.of, p.v.sent.add(p.sent, e))
+	p.sent.records += n
+}
+
+// gone notes in the ack states which records are in the packet: before anybody asks for one of them again.
+func (p *packetWriter) gone() {
+	v := p.v
+	for _, g := range v.going {
+		v.sentPage(g.word, g.of, p.s)
+	}
+	v.going = v.going[:0]
+}
+
+// others writes visible entities that changed and were not in the list, as
+// often as a plan has chosen more of them.
+func (p *packetWriter) others() {
+	for again := true; again; again = p.v.plan.active && p.v.plan.advanced {
+		p.v.plan.advanced = false
+		room := p.goRound()
+		if p.gone(); !room {
+			return
+		}
+	}
+}
+
+// goRound goes once through what waits, from where the packet before was cut
+// short. It says false when the packet is full.
+func (p *packetWriter) goRound() bool {
+	v := p.v
+	if len(v.unsent) == 0 {
+		return true
+	}
+	start := int(v.cursor >> 6)
+	if start >= len(v.unsent) {
+		start, v.cursor = 0, 0
+	}
+	low := uint64(1)<<(v.cursor&63) - 1 // bits before the cursor, in its word
+	for i := 0; i <= len(v.unsent); i++ {
+		w := start + i
+		if w >= len(v.unsent) {
+			w -= len(v.unsent)
+		}
+		if v.unsent[w] == 0 { // of most words: what moved went through a list
+			continue
+		}
+		word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
+		switch i {
+		case 0:
+			word &^= low
+		case len(v.unsent):
+			word &= low
+		}
+		bound := word & p.bound(w)
+		if !v.plan.active {
+			word &^= bound
+		}
+		p.makeAheadOf(w, word)
+		for ; word != 0; word &= word - 1 {
+			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			switch {
+			case !v.unsent.has(index): // written with its group
+			case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
+				v.plan.took(index) // its despawns' business, or the next tick's
+			case !p.unit(index) && !p.passes(index):
+				v.cursor = index
+				p.refused(index)
+				return false
+			}
+			if p.torn {
+				word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // one by one, those behind it
+			}
+		}
+	}
+	v.cursor = 0
+	return true
+}
+
+// gap says how far it is to the next entity, by index, modulo 2^32 where the
+// list goes around.
+func (p *packetWriter) gap(index uint32, odd bool) {
+	p.endRun()
+	symbol, raw, n := gapSymbol(index-p.last, odd)
+	p.symbol(p.v.store.schema.codes.gap, p.gapContext, symbol)
+	p.w.Write(raw, n)
+	p.last = index + 1
+}
+
+// candidate reports whether a record of an index waits and may go out in this
+// tick: one that was shown after this tick's first packets waits for the next,
+// and so does what changed for this client after its record went out (rule 1).
+func (p *packetWriter) candidate(index uint32) bool {
+	v := p.v
+	w, bit := index>>6, uint64(1)<<(index&63)
+	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
+		return false
+	}
+	return v.wentAt(index) != p.s && (v.base(index) != tick.None || v.tenants[index].life <= p.s)
 }
