@@ -129,8 +129,8 @@ func (v *View) bind(index uint32, t tick.Tick) {
 	if group == 0 {
 		return
 	}
-	if len(v.ties.first) < len(v.slots) {
-		v.ties.grow(len(v.slots), cap(v.slots))
+	if len(v.ties.first) < len(v.acks) {
+		v.ties.grow(len(v.acks), cap(v.acks))
 	}
 	if !v.ties.tie(index, group, t) {
 		v.stats.TornGroups++
@@ -141,7 +141,7 @@ func (v *View) bind(index uint32, t tick.Tick) {
 // client lacks something of them.
 func (v *View) left() {
 	for _, index := range v.store.groups.left {
-		if v.visible.has(index) && v.moved(index) > v.base(index) {
+		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
 			v.bind(index, v.store.tick)
 		}
 	}
@@ -242,10 +242,10 @@ func (p *packetWriter) reach(index uint32) {
 		return
 	case v.owed.has(index):
 		t.leaving = append(t.leaving, index)
-		t.out = t.out || v.tenants[index].ended > p.s || v.wentAt(index) == p.s
-	case v.visible.has(index) && v.moved(index) > v.base(index):
+		t.out = t.out || v.tenants[index].ended > p.s || v.ack(index).went == p.s
+	case v.visible.has(index) && v.moved(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
-		t.out = t.out || v.tenants[index].life > p.s || v.wentAt(index) == p.s
+		t.out = t.out || v.tenants[index].life > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
 	default:
 		return
@@ -429,7 +429,7 @@ func (p *packetWriter) measure() (size, dead int) {
 	size = -p.w.Bits() - t.slack
 	for _, index := range v.lacking {
 		p.prepare(index, &v.scratch)
-		if p.other(&v.scratch); p.run.n == 1 {
+		if p.writeAt(&v.scratch); p.run.n == 1 {
 			t.slack += 7 // the run has just begun, behind zeros up to a byte: as many as the place asks for
 		}
 	}
@@ -499,7 +499,7 @@ func (p *packetWriter) together() {
 // bundle writes all that belongs to an index, where there are ties.
 func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 	v := p.v
-	p.gone() // of others that this packet has already
+	p.flushSent() // of others that this packet has already
 	p.gather(index)
 	switch {
 	case v.ties.out && p.torn:
@@ -574,7 +574,7 @@ func (p *packetWriter) hungry() bool {
 	v := p.v
 	h := &v.hunger
 	index := h.index - 1
-	if v.wentAt(index) >= h.at || !v.unsent.has(index) || v.owed.has(index) || v.tenants[index].life > p.s {
+	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.owed.has(index) || v.tenants[index].life > p.s {
 		*h = hunger{}
 		return false
 	}

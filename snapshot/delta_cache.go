@@ -3,23 +3,23 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Desk is what writing takes beside a [View]: what was made for one client and
-// is good for the next. Views may be written by several goroutines at once if
-// each has a Desk of its own; each View is still written by one at a time, and
-// neither the Store nor any View may be changed meanwhile. Which Desk a View is
-// written at changes no bit. A [View.Write] without one uses the Store's own.
+// Desk stores the encoded deltas, texts of pages and scratch memory of one goroutine that writes. Views may be written by several
+// goroutines at once if each has a Desk of its own. Each View is still written by one at a time, and neither the Store nor any
+// View may be changed meanwhile. Every Desk writes the same bytes. A [View.Write] uses the Store's own.
 type Desk struct {
 	store  *Store
-	first  *bodies // those of the Store's own Desk, nothing of which is changed; nil there
+	first  *bodies // those of the Store's own Desk, which are only read; nil there
 	bodies bodies
 	sheaf  sheaf
 	texts  pageTexts
-	apart  bool // a test's: no page is written at once
-	alone  bool // of the bodies of the tick before, fewer were used again than made
+	packs  bool // whole rows are packed once for all clients
+	plain  bool // no fast path: each page is written entity by entity
+	alone  bool // in the tick before, fewer deltas were used again than made
 	made   uint64
 	again  uint64
 }
@@ -31,29 +31,23 @@ func (s *Store) NewDesk() *Desk {
 	return d
 }
 
-// Desk is the Store's own.
+// Desk returns the Store's own.
 func (s *Store) Desk() *Desk { return &s.desk }
 
-// Shared is how many bodies of records were made, and how often one was used
-// again for another client. With several desks it is not the same in each run.
+// Shared returns how many deltas were encoded, and how often one was used again for another client. With several desks it is
+// not the same in each run.
 func (s *Store) Shared() (made, again uint64) {
-	made, again = s.desk.shared()
+	made, again = s.desk.bodies.made, s.desk.bodies.shared
 	for _, d := range s.desks {
-		m, a := d.shared()
-		made, again = made+m, again+a
+		made, again = made+d.bodies.made, again+d.bodies.shared
+	}
+	for i := range s.desk.bodies.arenas {
+		made += s.desk.bodies.arenas[i].made
 	}
 	return made, again
 }
 
-func (d *Desk) shared() (made, again uint64) {
-	made = d.bodies.made
-	for i := range d.bodies.arenas {
-		made += d.bodies.arenas[i].made
-	}
-	return made, d.bodies.shared
-}
-
-// PagesShared is how often the records of a page were copied from another client's packet.
+// PagesShared returns how often the records of a page were copied from another client's packet.
 func (s *Store) PagesShared() uint64 {
 	n := s.desk.texts.copied
 	for _, d := range s.desks {
@@ -62,29 +56,17 @@ func (s *Store) PagesShared() uint64 {
 	return n
 }
 
-// sharedBody is the body of a record with rows that travel as what differs,
-// made now if it was not yet, and whose it is. It is good until the next one is
-// asked for.
-func (d *Desk) sharedBody(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
-	if e, of := d.madeBody(index, mask, t, before); e != nil {
-		d.used(e, of)
-		return e, of
-	}
-	return d.bodies.add(d.store, index, mask, t, before), &d.bodies
-}
-
-// body gives the body of an entity's record against T and, unless before is
-// none, T'. All rows of mask were shown at both; told are those of them that
-// changed and travel whole. It says false when they are not all held any more.
-func (d *Desk) body(to *body, index uint32, mask Mask, t, before tick.Tick, told Mask) bool {
+// delta finds the encoded delta of an entity's record against T and, unless before is tick.None, T'. Mask is rows that the entity
+// had at both; whole are those of them that changed and are written whole. It says false when a baseline is not held any more.
+func (d *Desk) delta(to *encodedDelta, index uint32, mask Mask, t, before tick.Tick, whole Mask) bool {
+	d.ready()
 	var e *bodyEntry
 	of := &d.bodies
 	if mask&d.store.schema.whole == 0 {
-		e, of = d.sharedBody(index, mask, t, before)
-	} else { // which of those changed is a client's own
-		d.ready()
+		e, of = d.get(index, mask, t, before)
+	} else { // the rows that changed are this client's own
 		e = &bodyEntry{t: t, before: before, mask: mask, index: index}
-		d.store.makeBody(of.of(index), e, told)
+		d.store.makeBody(of.of(index), e, whole)
 	}
 	to.word, to.bits, to.deltas, to.same = e.word, int(e.bits), e.deltas, e.same
 	if to.words = nil; e.bits > 64 {
@@ -93,171 +75,159 @@ func (d *Desk) body(to *body, index uint32, mask Mask, t, before tick.Tick, told
 	return !e.none
 }
 
-// ready forgets the bodies of the tick before.
+// get returns the delta of rows none of which is written whole, encoded now if it was not yet, and the cache that it is in.
+func (d *Desk) get(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
+	if !plain.On {
+		if e, of := d.lookup(index, mask, t, before); e != nil {
+			d.used(e, of)
+			return e, of
+		}
+	}
+	return d.bodies.add(d.store, index, mask, t, before), &d.bodies
+}
+
+// ready forgets the deltas of earlier ticks.
 func (d *Desk) ready() {
-	if d.bodies.tick != d.store.tick {
-		made, again := d.shared()
-		d.alone = again-d.again < made-d.made
-		d.made, d.again = made, again
-		d.bodies.begin(d.store, oneArena)
+	if b := &d.bodies; b.tick != d.store.tick {
+		b.begin(d.store, oneArena)
+		d.alone = b.shared-d.again < b.made-d.made
+		d.made, d.again = b.made, b.shared
 	}
 }
 
-// madeBody is the body of a record as usual, nil if it was not made yet, and whose
-// it is.
-func (d *Desk) madeBody(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
+// lookup returns a delta that was encoded in this tick, nil if there is none, and the cache that it is in. The cache is ready.
+func (d *Desk) lookup(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
 	if d.first != nil && d.first.tick == d.store.tick {
 		if e := d.first.find(index, mask, t, before); e != nil {
 			return e, d.first
 		}
 	}
-	d.ready()
 	return d.bodies.find(index, mask, t, before), &d.bodies
 }
 
-// used notes that a record has a body that was made before.
+// used counts that a record has a delta that was encoded before.
 func (d *Desk) used(e *bodyEntry, of *bodies) {
-	if of == d.first { // which other desks read at the same time
+	if of == d.first { // other desks read it at the same time
 		d.bodies.shared++
 		return
 	}
 	of.used(e)
 }
 
-// The body of a record says how an entity's rows differ from those of T. Its
-// bits depend on the entity, T and T' and on nothing that is a client's own, so
-// they are made once a tick and copied to every client that leans on the same.
-type body struct {
-	word   uint64 // where it has no more bits than that
+// encodedDelta tells how the rows of an entity differ from those of T.
+type encodedDelta struct {
+	word   uint64 // the bits, if there are at most 64
 	words  []uint64
 	bits   int
-	deltas uint8 // rows that travel as what differs
-	same   uint8 // rows that travel as nothing
+	deltas uint8 // rows that differ, and are coded as deltas
+	same   uint8 // rows that do not differ
 }
 
-// bodyEntry is a body that was made in this tick. It fills a cache line, with
-// the first bits of the body: most have no more.
+// bodyEntry is a delta that was encoded in this tick. Its bits depend on the entity, T and T', and on nothing that is a client's
+// own, so every client with the same T and T' gets the same. It fills a cache line, with its first 64 bits.
 type bodyEntry struct {
 	t      tick.Tick
 	before tick.Tick
 	mask   Mask
 	word   uint64
 	bits   uint32
-	at     uint32 // first word
-	next   uint32 // another body of the same index, in more
+	at     uint32 // first word in the arena
+	next   uint32 // number of another delta of the same index; 0: there is none
 	index  uint32
-	place  uint32 // its own, in its arena
+	place  uint32 // its own number in the arena
 	deltas uint8
 	same   uint8
-	none   bool // not all that it leans on is held
-	fresh  bool // it was made ahead, and no record has it yet
+	none   bool // a baseline is not held any more
+	fresh  bool // it was encoded ahead, and no record has it yet
 }
 
-// bodies are those of one tick.
+// bodies stores the deltas of one tick.
 type bodies struct {
-	first  []uint32 // by index, where in its arena the first one is that was made of it, if that is of the index: else of an earlier tick
-	arenas []arena  // those of an index in arena index >> shift
+	first  []uint32 // by index: number of its newest delta, valid only if entries[number].index is the index
+	arenas []arena  // arenas[index>>shift] stores the deltas of an index
 	shift  uint
 	tick   tick.Tick
-	made   uint64 // bodies made since the beginning
+	made   uint64 // deltas encoded before this tick
 	shared uint64 // times one was used again
 }
 
-// arena is room for bodies of a range of indexes.
+// arena stores deltas of a range of indexes, in the order in which they were encoded. The first entry is unused.
 type arena struct {
-	entries []bodyEntry // in the order in which they were made, one behind the other: few lines, and none waited for; the first is nobody's
+	entries []bodyEntry
 	code    wire.Words
-	symbols []wire.DeltaSymbol // of a body that a trainer sees
+	symbols []wire.DeltaSymbol // of a delta that a trainer sees
 	made    uint64             // in this tick
-	last    wayOf              // of the body that was made last: that of the next is likely the same
-}
-
-// wayOf is a way and of what it is.
-type wayOf struct {
-	from, t, before tick.Tick
-	way             way
-}
-
-// way is that of the history from a tick to what was so at t and before.
-func (b *arena) way(h *history, from, t, before tick.Tick) *way {
-	if w := &b.last; w.from != from || w.t != t || w.before != before {
-		*w = wayOf{from, t, before, h.way(from, t, before)}
-	}
-	return &b.last.way
 }
 
 // oneArena is a shift with which all indexes have the same arena.
 const oneArena = 31
 
-// begin forgets the bodies of earlier ticks.
+// begin forgets the deltas of earlier ticks.
 func (b *bodies) begin(s *Store, shift uint) {
 	b.tick, b.shift = s.tick, shift
 	b.first = grown(b.first, len(s.gens), cap(s.gens))
 	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
 		b.arenas = append(b.arenas, arena{})
 	}
+	each, least := cap(s.gens), len(s.gens) // of an arena
+	if shift < oneArena {
+		each, least = min(each, 1<<shift), min(least, 1<<shift)
+	}
 	for i := range b.arenas {
 		a := &b.arenas[i]
 		b.made += a.made
 		a.code.Reset()
-		if least := upTo(len(s.gens), shift) + 1; cap(a.entries) < least { // one of each index
-			a.entries = make([]bodyEntry, 0, upTo(cap(s.gens), shift)+1)
+		if cap(a.entries) < least+1 { // one for each index
+			a.entries = make([]bodyEntry, 0, each+1)
 		}
 		a.entries, a.made = append(a.entries[:0], bodyEntry{}), 0
 	}
 }
 
-// upTo is how many of n indexes an arena has.
-func upTo(n int, shift uint) int {
-	if shift < oneArena {
-		return min(n, 1<<shift)
-	}
-	return n
-}
-
-// of is the room of an index's bodies.
+// of returns the arena of an index.
 func (b *bodies) of(index uint32) *arena { return &b.arenas[index>>b.shift] }
 
-// wordsOf are the bits of a body that does not fit the word of its entry.
+// wordsOf returns the bits of a delta with more than 64.
 func (b *bodies) wordsOf(e *bodyEntry) []uint64 {
 	return b.of(e.index).code.All()[e.at : int(e.at)+(int(e.bits)+63)/64]
 }
 
-// find is a body that was made, nil if it was not.
+// newest returns the number of the newest delta of an index, 0 if there is none.
+func (b *bodies) newest(a *arena, index uint32) uint32 {
+	if at := b.first[index]; int(at) < len(a.entries) && a.entries[at].index == index {
+		return at
+	}
+	return 0
+}
+
+// find returns a delta that was encoded, nil if it was not.
 func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
-	a, e := b.firstOf(index)
-	if e == nil {
-		return nil
-	}
-	for e.t != t || e.before != before || e.mask != mask {
-		if e.next == 0 {
-			return nil
+	a := b.of(index)
+	for at := b.newest(a, index); at != 0; {
+		e := &a.entries[at]
+		if e.t == t && e.before == before && e.mask == mask {
+			return e
 		}
-		e = &a.entries[e.next]
+		at = e.next
 	}
-	return e
+	return nil
 }
 
-// firstOf is the body that was made first of an index, nil if there is none.
-func (b *bodies) firstOf(index uint32) (*arena, *bodyEntry) {
-	a, at := b.of(index), b.first[index]
-	if at == 0 || int(at) >= len(a.entries) || a.entries[at].index != index {
-		return a, nil
-	}
-	return a, &a.entries[at]
-}
-
-// add makes a body that was not made yet.
+// add encodes a delta.
 func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
-	a, e := b.place(s, index)
-	e.t, e.before, e.mask, e.index = t, before, mask, index
-	e.word, e.bits, e.at, e.deltas, e.same, e.none, e.fresh = 0, 0, 0, 0, 0, false, false
+	a := b.of(index)
+	n, next := uint32(len(a.entries)), b.newest(a, index)
+	a.room(s, 1)
+	a.entries = a.entries[:n+1]
+	b.first[index] = n
+	e := &a.entries[n]
+	*e = bodyEntry{t: t, before: before, mask: mask, index: index, place: n, next: next}
 	s.makeBody(a, e, 0)
 	return e
 }
 
-// used notes that a record has a body that was made before. What is known of it may be
-// from before its arena grew: whether it is fresh is asked where it lies now.
+// used counts that a record has a delta that was encoded before. The arena may have grown since: the entry that counts is where
+// it is now.
 func (b *bodies) used(e *bodyEntry) {
 	if e.fresh {
 		if now := &b.of(e.index).entries[e.place]; now.fresh {
@@ -268,58 +238,42 @@ func (b *bodies) used(e *bodyEntry) {
 	b.shared++
 }
 
-// place is an entry for another body of an index.
-func (b *bodies) place(s *Store, index uint32) (*arena, *bodyEntry) {
-	a, e := b.firstOf(index)
-	n, next := uint32(len(a.entries)), uint32(0)
-	if e != nil {
-		next = e.place
-	}
-	b.first[index] = n
-	a.room(s, 1)
-	a.entries = a.entries[:n+1]
-	a.entries[n].place, a.entries[n].next = n, next
-	return a, &a.entries[n]
-}
-
-// room makes room for some more entries.
+// room makes room for some more entries. Clients with long round trips, or with loss, need several deltas of an index.
 func (a *arena) room(s *Store, more int) {
-	if n := len(a.entries); n+more > cap(a.entries) { // Clients of many round trips, with some loss, need several bodies of an index.
+	if n := len(a.entries); n+more > cap(a.entries) {
 		a.entries = slices.Grow(a.entries, max(n, more, min(moreEach*len(s.gens), mostMore)))
 	}
 }
 
-// usualWords is more than almost every body takes.
-const usualWords = 32
-
-// moreEach is how many further bodies of an index there is memory for when the
-// first one is made, up to mostMore in all; beyond that it grows by twice.
 const (
+	// usualWords is more than almost every delta takes.
+	usualWords = 32
+	// moreEach is the room for further deltas of each index when the first one is encoded, up to mostMore in all. After that the
+	// room doubles.
 	moreEach = 8
 	mostMore = 1 << 16
 )
 
-// makeBody codes a body and appends its words, or says in the entry that not
-// all that it leans on is held.
-func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
-	b.made++
-	w := &b.code
+// makeBody encodes a delta and appends its words, or notes that a baseline is not held any more. Whole are rows that changed and
+// are written whole behind it.
+func (s *Store) makeBody(a *arena, e *bodyEntry, whole Mask) {
+	a.made++
+	w := &a.code
 	w.Reserve(usualWords)
-	before := w.Bits()
-	e.at = uint32(before / 64)
-	way := b.way(&s.past, s.tick, e.t, e.before)
+	start := w.Bits()
+	e.at = uint32(start / 64)
 	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
-	b.symbols = b.symbols[:0]
-	var part [whichRows]rowVersions // here and not in memory that stays, which would have to be told of each slice
+	a.symbols = a.symbols[:0]
+	var part [whichRows]rowVersions // on the stack: memory that stays would have to be told of each slice
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
 		n, changed, moved := 0, uint(0), uint(0)
 		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
 			r := &part[n]
-			if r.row = rows.next(); s.schema.whole.Has(r.row) {
-				changed |= uint(told>>r.row&1) << n
+			if r.row = rows.next(); s.schema.whole>>r.row&1 != 0 {
+				changed |= uint(whole>>r.row&1) << n
 				continue
 			}
-			if !s.versions(r, e, way) {
+			if !s.versions(r, e) {
 				e.none = true
 				w.Finish()
 				return
@@ -329,72 +283,65 @@ func (s *Store) makeBody(b *arena, e *bodyEntry, told Mask) {
 			changed |= one(r.changed) << n
 			moved |= one(r.moved) << n
 		}
-		context := wire.WhichContext(n, moved, e.before != tick.None, v.Age)
-		w.Symbol(s.schema.codes.which[n-1], context, int(changed))
+		which, context := s.schema.codes.which[n-1], wire.WhichContext(n, moved, e.before != tick.None, v.Age)
+		w.Symbol(which, context, int(changed))
 		if s.watch != nil {
-			b.symbols = append(b.symbols, wire.DeltaSymbol{Table: s.schema.codes.which[n-1], Context: context, Symbol: int(changed)})
+			a.symbols = append(a.symbols, wire.DeltaSymbol{Table: which, Context: context, Symbol: int(changed)})
 		}
 		for i := range n {
-			switch r := &part[i]; {
-			case changed>>i&1 == 0:
+			r := &part[i]
+			if changed>>i&1 == 0 {
 				e.same++
-			case !s.schema.whole.Has(r.row): // else it travels behind the body
-				e.deltas++
-				v.Base, v.Before = r.base, r.before
-				s.codeRow(b, r, &v)
+				continue
 			}
+			d := s.schema.codes.deltas[r.row]
+			if d == nil {
+				continue // it is written whole, behind the delta
+			}
+			e.deltas++
+			v.Base, v.Before = r.base, r.before
+			if s.watch != nil {
+				again := v
+				a.symbols = d.Append(a.symbols, r.now, &again)
+			}
+			d.Code(w, r.now, &v, r.changed, r.moved)
 		}
 	}
-	e.bits = uint32(w.Bits() - before)
+	e.bits = uint32(w.Bits() - start)
 	w.Finish()
 	if e.bits > 0 {
 		e.word = w.All()[e.at]
 	}
 	if s.watch != nil {
-		s.watch(b.symbols)
+		s.watch(a.symbols)
 	}
 }
 
-// codeRow codes a row that differs.
-func (s *Store) codeRow(b *arena, r *rowVersions, v *wire.Versions) {
-	d := s.schema.codes.deltas[r.row]
-	if s.watch != nil {
-		again := *v
-		b.symbols = d.Append(b.symbols, r.now, &again)
-	}
-	d.Code(&b.code, r.now, v, r.changed, r.moved)
-}
-
-// rowVersions are a row now, at T and at T', and in which lanes they differ.
+// rowVersions is a row now, at T and at T', and the lanes in which they differ.
 type rowVersions struct {
 	row               int
 	now, base, before []uint32
 	changed, moved    uint64
 }
 
-// one is 1 for any number but 0.
+// one returns 1 for any number but 0.
 func one(v uint64) uint { return uint((v | -v) >> 63) }
 
-// versions finds a row's versions, which the entity had at T and, if asked for,
-// at T'.
-func (s *Store) versions(r *rowVersions, e *bodyEntry, way *way) bool {
+// versions finds the lanes of a row at T and, if there is one, at T'. It says false where they are not held any more.
+func (s *Store) versions(r *rowVersions, e *bodyEntry) bool {
 	r.now = s.rows.row(e.index, r.row)
 	r.base, r.before = r.now, r.now
-	since, known := s.sinceOf(e.index, r.row), e.before != tick.None
-	if !known {
-		r.before = nil
-	}
-	if since <= e.before || since <= e.t && !known {
-		return true
-	}
-	newest := s.past.newestOf(e.index, r.row)
+	since := s.past.sinceOf(r.row, e.index)
 	if since > e.t {
-		if r.base = s.past.lanesAt(newest, e.index, r.row, len(r.now), e.t, way.base); r.base == nil {
+		if r.base = s.past.rowAt(r.row, e.index, e.t); r.base == nil {
 			return false
 		}
 	}
-	if known {
-		r.before = s.past.lanesAt(newest, e.index, r.row, len(r.now), e.before, way.before)
+	switch {
+	case e.before == tick.None:
+		r.before = nil
+	case since > e.before:
+		r.before = s.past.rowAt(r.row, e.index, e.before)
 		return r.before != nil
 	}
 	return true
@@ -423,7 +370,7 @@ const arenasPerPart = 4
 // the same is written.
 func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part int))) {
 	p := &s.prepare
-	if len(views) == 0 || len(s.gens) == 0 || s.watch != nil || s.desk.bodies.tick == s.tick {
+	if plain.On || len(views) == 0 || len(s.gens) == 0 || s.watch != nil || s.desk.bodies.tick == s.tick {
 		return
 	}
 	p.views = views
@@ -473,13 +420,12 @@ func (v *View) preparePage(w uint32) {
 	s, g := v.store, &v.pages[w]
 	p := packetWriter{v: v, s: s.tick, again: true, listPage: g}
 	for word := v.unsent[w] & g.refOf &^ v.owed[w] & v.plan.allows(int(w)); word != 0; word &= word - 1 {
-		var room slot
 		index := firstOf(w, word)
-		q, mask := v.slot(index, &room), v.maskOf(index)
+		ack, mask := v.ack(index), v.maskOf(index)
 		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask&s.schema.whole != 0 {
 			continue
 		}
-		before, known := p.before(index, q)
+		before, known := p.before(index, &ack)
 		if b := &s.desk.bodies; known && b.find(index, mask, g.ref, before) == nil {
 			b.add(s, index, mask, g.ref, before)
 		}

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -119,7 +120,7 @@ func (p *packetWriter) listed() (room bool) {
 		w := uint32(v.nextPage)
 		g := &v.pages[w]
 		if wait := p.waitsIn(w); wait != 0 {
-			if room = p.page(g, w, wait); !room {
+			if room = p.writePage(g, w, wait); !room {
 				break
 			}
 		} else {
@@ -186,109 +187,49 @@ func (p *packetWriter) begin(g *ackPage, w uint32) {
 	l.next = w + 1
 }
 
-// page writes records of those of a page that wait. It reports whether there was room for all of them.
-func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
-	if wait &^= p.v.grouped(w, wait); wait == 0 {
-		p.pass(g, w)
-		return true
-	}
-	if p.desk.alone && bits.OnesCount64(wait) < fewEntities {
-		return p.pageApart(g, w, wait) // no other client is likely to need its text
-	}
-	of, ok := p.alike(g, w, wait)
-	switch {
-	case !ok:
-		return p.pageApart(g, w, wait)
-	case of == 0:
-		p.pass(g, w)
-		return true
-	}
-	return p.pageAtOnce(g, w, of)
-}
-
-// usual is the body of a record that is nothing but its body, nil where there
-// is more to say or to find out. Most are such: all that it takes is looked at
-// here, and nothing is copied.
-func (p *packetWriter) usual(index uint32) *bodyEntry {
-	v, s := p.v, p.v.store
-	var room slot
-	q := v.slot(index, &room)
-	mask, base := v.maskOf(index), q.base
-	switch {
-	case s.watch != nil || mask&s.schema.whole != 0:
-		return nil
-	case p.again:
-		if base = p.listPage.ref; v.otherRows(index, base) {
-			return nil
-		}
-	case q.mask != mask || !v.newest(index, q, p.upTo):
-		return nil
-	}
-	if base == tick.None || p.s-base >= s.cfg.Window {
-		return nil
-	}
-	before, known := p.before(index, q)
-	if !known {
-		return nil
-	}
-	e, of := p.desk.sharedBody(index, mask, base, before)
-	if e.none {
-		return nil
-	}
-	p.bodies = of
-	return e
-}
-
-// put writes a usual record of one of the others behind its place, if there is room.
-// Its length is known before anything is written.
-func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
-	if p.sent.n >= maxRecords-p.waiting || p.w.Bits()+p.run.endBits()+int(n)+int(e.bits) > p.limit {
-		return false
-	}
-	p.endRun()
-	p.w.Write(place, n)
-	p.writeBody(e, p.bodies)
-	p.wroteUsual(index, e)
-	return true
-}
-
-// writeBody writes the body of a usual record.
-func (p *packetWriter) writeBody(e *bodyEntry, of *bodies) {
-	if e.bits <= 64 {
-		p.w.Write(e.word, uint(e.bits))
-	} else {
-		p.w.Words(of.wordsOf(e), int(e.bits))
-	}
-}
-
-// wroteUsual notes that a usual record is in the packet.
-func (p *packetWriter) wroteUsual(index uint32, e *bodyEntry) {
+// writePage writes records of the entities of a page that wait. It reports whether there was room for all of them.
+func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
-	p.noted(index, e.mask, p.s-e.t)
-	v.stats.Deltas += uint64(e.deltas)
-	v.stats.Unchanged += uint64(e.same)
-	v.stats.Updates++
-}
-
-// symbol writes a symbol of the list.
-func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
-	t.Write(&p.w, context, symbol)
-	if watch := p.v.store.watch; watch != nil {
-		watch([]wire.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
+	if wait &^= v.grouped(w, wait); wait == 0 {
+		p.pass(g, w)
+		return true
 	}
-}
-
-// A page is written at once where its records are as usual (page_texts.go), else entity by entity, as here. Both come to the
-// same bytes.
-
-// member is an entity of a page that is written one by one.
-type member struct {
-	index uint32
-	bit   uint64
-	usual bool      // the record is nothing but its body, which is shared
-	body  bodyEntry // then
-	of    *bodies   // where its bits are
-	full  record    // else
+	if !plain.On {
+		if room, done := p.copyPage(g, w, wait); done {
+			return room
+		}
+		p.encodePagesAhead(w, wait)
+	}
+	p.listPage = g
+	list := v.listed[:0]
+	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
+		index := firstOf(w, wait)
+		if !p.candidate(index) {
+			continue
+		}
+		if len(list) == cap(list) {
+			list = append(list, record{})
+		} else {
+			list = list[:len(list)+1]
+		}
+		if p.prepare(index, &list[len(list)-1]); list[len(list)-1].explicit {
+			list = list[:len(list)-1] // a list has implicit records only
+		}
+	}
+	v.listed = list[:0]
+	if len(list) == 0 {
+		p.pass(g, w)
+		return true
+	}
+	n := p.writeMembers(g, w, list)
+	for i := range list[:n] {
+		p.recordSent(&list[i])
+	}
+	p.flushSent()
+	if n == len(list) {
+		return true
+	}
+	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
 }
 
 // grouped returns which of some entities of a page are sent with others, and so not in a list.
@@ -304,60 +245,6 @@ func (v *View) grouped(w uint32, of uint64) (in uint64) {
 	return in
 }
 
-// pageApart is page for entities of which something has to be asked one by one. What is not as usual is left to the others.
-func (p *packetWriter) pageApart(g *ackPage, w uint32, wait uint64) (room bool) {
-	v := p.v
-	p.makeAheadOfPages(w, wait)
-	p.listPage = g
-	list := v.listed[:0]
-	for ; wait != 0; wait &= wait - 1 {
-		index := firstOf(w, wait)
-		if !p.candidate(index) {
-			continue
-		}
-		if list = p.join(list, index); len(list) == maxRecords-p.waiting-p.sent.n {
-			break
-		}
-	}
-	v.listed = list[:0]
-	if len(list) == 0 {
-		p.pass(g, w)
-		return true
-	}
-	n := p.members(g, w, list)
-	for i := range list[:n] {
-		if m := &list[i]; m.usual {
-			p.wroteUsual(m.index, &m.body)
-		} else {
-			p.wrote(&m.full)
-		}
-	}
-	p.gone()
-	if n == len(list) {
-		return true
-	}
-	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
-}
-
-// join adds an entity of a page to those that are to be written, if its record is as usual.
-func (p *packetWriter) join(list []member, index uint32) []member {
-	n := len(list)
-	if n == cap(list) {
-		list = append(list, member{})
-	}
-	list = list[:n+1]
-	m := &list[n]
-	m.index, m.bit, m.usual = index, 1<<(index%pageEntities), false
-	if body := p.usual(index); body != nil {
-		m.body, m.of, m.usual = *body, p.bodies, true
-		return list
-	}
-	if p.prepare(index, &m.full); m.full.odd {
-		return list[:n]
-	}
-	return list
-}
-
 // cutBits is how many bits lie between two places of a page where a packet may end: then few different rests exist, and
 // clients with other packets still share them. A place lies behind a four.
 const cutBits = 768
@@ -370,14 +257,14 @@ type listCut struct {
 	last    bool // the list has nobody behind it
 }
 
-// members writes records of entities of a page and returns of how many there was room: of all, or of those before a cut.
-func (p *packetWriter) members(g *ackPage, w uint32, list []member) (n int) {
+// writeMembers writes records of entities of a page and returns of how many there was room: of all, or of those before a cut.
+func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int) {
 	mark, before := p.w, p.lists
 	if p.begin(g, w); len(list) == bits.OnesCount64(g.refOf) {
 		all := p.w
 		p.w.Write(pageAll, pageAllBits)
 		for i := range list {
-			p.member(&list[i])
+			p.writeRecord(&list[i])
 		}
 		if p.fitsPage() {
 			return len(list)
@@ -400,14 +287,14 @@ func (p *packetWriter) members(g *ackPage, w uint32, list []member) (n int) {
 }
 
 // some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
-func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
+func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
 	coarse, fine := listCut{w: p.w, context: afterAll}, listCut{w: p.w, context: afterAll}
 	c, passed, place := listCut{context: afterAll}, 0, p.w.Bits()
 	fineLeft, large := g.refOf, p.large(list[0].index)
 	for left := g.refOf; left != 0 && c.at < len(list); {
 		symbol, end := 0, c.at
 		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].bit == left&-left {
+			if end < len(list) && list[end].index%pageEntities == uint32(bits.TrailingZeros64(left)) {
 				symbol, end = symbol|1<<i, end+1
 			}
 		}
@@ -436,19 +323,19 @@ func (p *packetWriter) some(g *ackPage, list []member) (all bool, cut listCut) {
 	case large:
 		p.filled = true
 		return false, p.finest(fine, fineLeft, list)
-	case p.sent.n == 0 || p.short || p.v.plan.active:
+	case p.short || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
 		return false, fine
 	}
 	return false, coarse
 }
 
 // finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
-func (p *packetWriter) finest(cut listCut, left uint64, list []member) listCut {
+func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
 	var symbols [fourSize]int // which records the four has up to each
 	n, passed := 0, 0
 	for end := cut.at; n == 0 && left != 0; {
 		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
-			if end < len(list) && list[end].bit == left&-left {
+			if end < len(list) && list[end].index%pageEntities == uint32(bits.TrailingZeros64(left)) {
 				symbols[n] = 1 << i
 				if n > 0 {
 					symbols[n] |= symbols[n-1]
@@ -475,7 +362,7 @@ func (p *packetWriter) finest(cut listCut, left uint64, list []member) listCut {
 }
 
 // four writes a four of a page, behind some without any record.
-func (p *packetWriter) four(c *listCut, passed, symbol int, of []member) {
+func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
 	t := p.v.store.schema.codes.four
 	for range passed {
 		p.symbol(t, c.context, 0)
@@ -483,7 +370,7 @@ func (p *packetWriter) four(c *listCut, passed, symbol int, of []member) {
 	}
 	p.symbol(t, c.context, symbol)
 	for i := range of {
-		p.member(&of[i])
+		p.writeRecord(&of[i])
 	}
 	c.at, c.context = c.at+len(of), afterFour(symbol)
 }
@@ -493,16 +380,15 @@ func (p *packetWriter) fitsEnd() bool {
 	return !p.w.Overflowed() && p.w.Bits()+wire.MaxCodeLength <= p.limit
 }
 
-// member writes the record of an entity of a page.
-func (p *packetWriter) member(m *member) {
-	if m.usual {
-		p.writeBody(&m.body, m.of)
-	} else {
-		p.entity(&m.full)
-	}
-}
-
 // fitsPage reports whether what was written fits, with the end of the list.
 func (p *packetWriter) fitsPage() bool {
 	return !p.w.Overflowed() && p.w.Bits() <= p.limit
+}
+
+// symbol writes a symbol of a prefix code.
+func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
+	t.Write(&p.w, context, symbol)
+	if watch := p.v.store.watch; watch != nil {
+		watch([]wire.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
+	}
 }

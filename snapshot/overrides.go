@@ -50,8 +50,8 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	if !v.Visible(id) || was == rows {
 		return
 	}
-	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.slots))
-	v.own.shape = grown(v.own.shape, int(id.Index)+1, len(v.slots))
+	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.acks))
+	v.own.shape = grown(v.own.shape, int(id.Index)+1, len(v.acks))
 	if !v.own.masked.has(id.Index) {
 		v.own.shape[id.Index] = v.store.shape[id.Index]
 	}
@@ -88,7 +88,7 @@ func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
 	if !v.Visible(id) {
 		return
 	}
-	v.own.weight = grown(v.own.weight, int(id.Index)+1, len(v.slots))
+	v.own.weight = grown(v.own.weight, int(id.Index)+1, len(v.acks))
 	v.own.weight[id.Index] = max(weight, 1)
 }
 
@@ -105,7 +105,7 @@ func (v *View) touch(index uint32, t tick.Tick) {
 		v.wait(index)
 		return
 	}
-	v.own.touched = grown(v.own.touched, int(index)+1, len(v.slots))
+	v.own.touched = grown(v.own.touched, int(index)+1, len(v.acks))
 	v.alone(index) // its rows may be others now
 	v.own.touched[index] = max(v.own.touched[index], t)
 	v.own.latest = max(v.own.latest, t)
@@ -299,12 +299,12 @@ func (v *View) retarget() {
 			continue
 		}
 		v.own.since = grown(v.own.since, v.store.schema.Rows(), 0)
-		v.own.since[c.row] = grown(v.own.since[c.row], int(c.index)+1, len(v.slots))
+		v.own.since[c.row] = grown(v.own.since[c.row], int(c.index)+1, len(v.acks))
 		v.own.since[c.row][c.index] = v.store.tick
 		if !v.rowsOf(c.index).Has(c.row) || v.author.wrote(c.index, v.store.tick) {
 			continue
 		}
-		v.own.turned = grown(v.own.turned, int(c.index)+1, len(v.slots))
+		v.own.turned = grown(v.own.turned, int(c.index)+1, len(v.acks))
 		v.own.turned[c.index] = v.store.tick
 		v.wait(c.index)
 	}

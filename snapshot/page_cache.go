@@ -122,13 +122,13 @@ func (c *pageTexts) encoded(t *pageText) bool {
 }
 
 // alike returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
-// have the same bits. It says false where pageApart has to ask about each.
+// have the same bits. It says false where writePage has to ask about each.
 func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
 	v := p.v
 	if g.sending != 0 && g.sentTo != p.s {
 		v.settlePage(w)
 	}
-	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.desk.apart {
+	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.desk.plain {
 		return 0, false
 	}
 	switch {
@@ -171,8 +171,21 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 	return k
 }
 
-// pageAtOnce is page for entities that are alike: it writes what pageApart writes.
-func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool) {
+// copyPage writes a page as writePage does, from a text that clients share. It says done false, and writes nothing, where
+// writePage asks about each entity.
+func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
+	if p.desk.alone && bits.OnesCount64(wait) < fewEntities {
+		return false, false // no other client is likely to need the text
+	}
+	switch of, ok := p.alike(g, w, wait); {
+	case !ok:
+		return false, false
+	case of == 0:
+		p.pass(g, w)
+		return true, true
+	default:
+		wait = of
+	}
 	if c := &p.desk.texts; c.tick != p.s {
 		c.begin(p.v.store)
 	}
@@ -186,12 +199,10 @@ func (p *packetWriter) pageAtOnce(g *ackPage, w uint32, wait uint64) (room bool)
 		all, some = p.copyText(g, &k)
 	}
 	if some {
-		return all
+		return all, true
 	}
-	if p.w, p.lists = mark, before; p.sent.n > 0 && !all {
-		return false // the next packet has room
-	}
-	return p.pageApart(g, w, wait)
+	p.w, p.lists = mark, before
+	return false, p.sent.n > 0 && !all // then the next packet has room
 }
 
 // fitsText reports whether so many bits of a text fit, of which the last are a symbol that ends the page: that may need the
@@ -211,14 +222,10 @@ func (p *packetWriter) copied(g *ackPage, t *pageText, cut *pageCut) {
 		p.desk.bodies.shared += uint64(bits.OnesCount64(cut.of))
 	}
 	t.used = true
-	span := p.s - t.ref
-	if span > maxSpan {
-		span = 0
-	}
 	for i := range t.groups {
 		e := &c.groups[t.rows+i]
 		if of := e.of & cut.of; of != 0 {
-			p.has(sentGroup{of: of, rows: e.rows, word: t.page, span: uint16(span)}, bits.OnesCount64(of))
+			p.groupSent(sentGroup{of: of, rows: e.rows, word: t.page, span: spanOf(p.s - t.ref)}, bits.OnesCount64(of))
 		}
 	}
 	v.unsent[t.page] &^= cut.of
@@ -294,7 +301,7 @@ func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick,
 		at := index % pageEntities
 		c.bodies[at] = nil
 		if known {
-			c.bodies[at], c.from[at] = d.madeBody(index, mask, ref, before)
+			c.bodies[at], c.from[at] = d.lookup(index, mask, ref, before)
 		}
 		switch {
 		case c.bodies[at] != nil:

@@ -109,7 +109,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 			require.Equal(t, test.together, schema.together(1<<len(test.plans)-1))
 			play := func(apart bool) (*pageGame, [][]byte) {
 				g := newPageGame(schema, 40, 1200)
-				g.desk.apart = apart
+				g.desk.plain = apart
 				var payloads [][]byte
 				for now := range tick.Tick(12) {
 					g.move()
@@ -187,7 +187,7 @@ func TestRule6AnOlderAckDoesNotReplaceANewerBaselineOfOne(t *testing.T) {
 	d.view.Acked(second.seq)
 	d.view.alone(id.Index)
 	d.view.Acked(first.seq)
-	require.EqualValues(t, 2, d.view.slot(id.Index, new(slot)).base)
+	require.EqualValues(t, 2, d.view.ack(id.Index).base)
 }
 
 // Rule 3: an entity that lost a row after N and got it again before R has records of the same rows at both, and the client could

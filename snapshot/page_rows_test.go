@@ -18,7 +18,7 @@ func bothWays(t *testing.T, play func(d *duo) (payloads [][]byte)) {
 		cfg := Config{Window: 64, SentPackets: 64}
 		d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
 		d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
-		d.store.desk.apart = i == 0
+		d.store.desk.plain = i == 0
 		sent[i] = play(d)
 	}
 	require.Equal(t, sent[0], sent[1], "a page that is written at once has other bytes")

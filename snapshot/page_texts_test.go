@@ -51,7 +51,7 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 		w.desks = append(w.desks, w.store.NewDesk())
 	}
 	if !shared {
-		w.store.desk.apart = true
+		w.store.desk.plain = true
 	}
 	for range g.clients {
 		w.views = append(w.views, NewView(w.store, cfg))
@@ -220,9 +220,8 @@ func TestSharedPagesAndDesksChangeNoBit(t *testing.T) {
 				for i := range alone.views {
 					require.Equal(t, alone.views[i].stats, twin.views[i].stats, "statistics of view %d", i)
 					require.Equal(t, alone.views[i].ties.n, twin.views[i].ties.n, "ties of view %d", i)
-					for index := range uint32(len(alone.views[i].slots)) {
-						require.Equal(t, *alone.views[i].slot(index, new(slot)), *twin.views[i].slot(index, new(slot)), "slot %d of view %d", index, i)
-						require.Equal(t, alone.views[i].wentAt(index), twin.views[i].wentAt(index), "slot %d of view %d", index, i)
+					for index := range uint32(len(alone.views[i].acks)) {
+						require.Equal(t, alone.views[i].ack(index), twin.views[i].ack(index), "ack state %d of view %d", index, i)
 					}
 				}
 				require.Equal(t, g.grouped, twin.tied > 0)

@@ -104,9 +104,9 @@ func (p *plan) advance() {
 func (v *View) rank(fits bool) {
 	v.urged.settle(v)
 	p := &v.plan
-	if len(p.scores) < len(v.slots) {
-		p.scores = grown(p.scores, len(v.slots), cap(v.slots))
-		p.waited = p.waited.grownTo(len(v.slots))
+	if len(p.scores) < len(v.acks) {
+		p.scores = grown(p.scores, len(v.acks), cap(v.acks))
+		p.waited = p.waited.grownTo(len(v.acks))
 	}
 	if v.store.tick-p.latest != 1 { // all was sent meanwhile
 		p.waited.clear()
@@ -137,7 +137,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
 	if !waited {
-		life, went := v.tenants[index].life, v.wentAt(index)
+		life, went := v.tenants[index].life, v.ack(index).went
 		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
 		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
 			score = max(score, p.price)
@@ -160,12 +160,12 @@ func (v *View) weight(index uint32) int64 {
 // to have as they are.
 func (v *View) importance(index uint32) int64 {
 	s := v.store
-	var room slot
-	q, mask := v.slot(index, &room), v.maskOf(index)
+	base, mask := v.ack(index).base, v.maskOf(index)
+	shown := v.shown(index, mask)
 	highest := int64(0)
-	for m := mask | q.mask; m != 0; m &= m - 1 {
+	for m := mask | shown; m != 0; m &= m - 1 {
 		row := m.next()
-		if q.base == tick.None || !mask.Has(row) || !q.mask.Has(row) || v.changedSince(index, row, q.base) {
+		if base == tick.None || !mask.Has(row) || !shown.Has(row) || v.changedSince(index, row, base) {
 			highest = max(highest, s.schema.options[row].importance())
 		}
 	}
@@ -347,11 +347,11 @@ type urged struct {
 // Urge has an entity sent earlier than its priority alone would, until a record of tick t or a later one goes out. It is for
 // who has sent something that waits at the client for that state.
 func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
-	if !v.Visible(id) || !v.unsent.has(id.Index) || v.wentAt(id.Index) >= t {
+	if !v.Visible(id) || !v.unsent.has(id.Index) || v.ack(id.Index).went >= t {
 		return
 	}
 	u := &v.urged
-	u.of, u.want = u.of.grownTo(len(v.slots)), grown(u.want, len(v.slots), cap(v.slots))
+	u.of, u.want = u.of.grownTo(len(v.acks)), grown(u.want, len(v.acks), cap(v.acks))
 	u.want[id.Index] = t
 	if !u.of.has(id.Index) {
 		u.of.set(id.Index)
@@ -363,7 +363,7 @@ func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
 func (u *urged) settle(v *View) {
 	kept := u.list[:0]
 	for _, index := range u.list {
-		if v.visible.has(index) && v.wentAt(index) < u.want[index] {
+		if v.visible.has(index) && v.ack(index).went < u.want[index] {
 			kept = append(kept, index)
 		} else {
 			u.of.unset(index)

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -16,6 +17,14 @@ type sentGroup struct {
 	// rows, or one that lies too far back for a record against these to use it.
 	span    uint16
 	despawn bool
+}
+
+// spanOf returns a span as a group has it.
+func spanOf(ticks tick.Tick) uint16 {
+	if ticks > maxSpan {
+		return 0
+	}
+	return uint16(ticks)
 }
 
 // sentPacket says what a packet carried, until its slot is used again.
@@ -270,7 +279,7 @@ func (v *View) ackedAt(w uint32, t tick.Tick) {
 		return
 	}
 	switch {
-	case g.even || g.ref != g.top:
+	case plain.On || g.even || g.ref != g.top:
 		v.chooseRefs(w, max(t, g.top))
 	case t > g.ref:
 		if g.near, g.nearOf = tick.None, 0; g.ref != tick.None && t-g.ref <= mostNear {

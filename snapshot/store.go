@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -76,7 +77,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		packs:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
-	s.desk.store = s
+	s.desk.store, s.desk.packs, s.desk.plain = s, !plain.On, plain.On
 	for _, d := range schema.codes.deltas {
 		if d != nil {
 			d.Prepare()

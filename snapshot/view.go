@@ -7,15 +7,6 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// slot is what the server knows of one client about one network index that is no member of its page. It is of one size
-// whatever the client does or fails to acknowledge.
-type slot struct {
-	base  tick.Tick // as in ackState
-	mask  Mask      // the rows that the client was shown at T
-	lean  uint16
-	after uint16
-}
-
 // tenant is whom a slot is about. Where the slot has a base, that is of this
 // life: then nothing here has to be asked.
 type tenant struct {
@@ -36,13 +27,10 @@ type tenant struct {
 // It belongs to the Store's goroutine.
 type View struct {
 	store   *Store
-	slots   []slot
-	tenants []tenant // of the slots
-	// went is by index when the newest record or despawn went out: apart, since
-	// each packet writes it and none a slot.
-	went   []tick.Tick
-	recent sentPages
-	pages  []ackPage // by index / 64; of their members slots and went tell nothing but the rows
+	acks    []ackRecord // by index; of a member of its page only the rows count
+	tenants []tenant    // by index
+	recent  sentPages
+	pages   []ackPage // by index / 64
 
 	visible bitset // alive, and this client may see it
 	unsent  bitset // changed, or lost, since it was last sent; despawns included
@@ -79,7 +67,7 @@ type View struct {
 	records   []record  // of them
 	scratch   record    // the one that is written
 	going     []wordOf  // records of the packet that are not noted in slots yet
-	listed    []member  // entities of a page that are written one by one
+	listed    []record  // entities of a page that are written one by one
 	part      int       // payloads written for this tick
 	parts     int       // and for the last tick before it that had any
 	nextPage  int       // the page with which the lists of the next packet of this tick begin
@@ -141,11 +129,10 @@ func NewView(store *Store, cfg Config) *View {
 // grow follows the store's indexes.
 func (v *View) grow() {
 	n := len(v.store.gens)
-	if n == len(v.slots) {
+	if n == len(v.acks) {
 		return
 	}
-	v.slots = grown(v.slots, n, cap(v.store.gens))
-	v.went = grown(v.went, n, cap(v.store.gens))
+	v.acks = grown(v.acks, n, cap(v.store.gens))
 	v.tenants = grown(v.tenants, n, cap(v.store.gens))
 	v.visible = v.visible.grownTo(n)
 	v.unsent = v.unsent.grownTo(n)
@@ -156,7 +143,7 @@ func (v *View) grow() {
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
 	if len(v.ties.first) > 0 {
-		v.ties.grow(n, cap(v.slots))
+		v.ties.grow(n, cap(v.acks))
 	}
 }
 
@@ -187,7 +174,7 @@ func (v *View) observe() {
 	}
 	v.owes = v.owes && v.owed.any()
 	v.big = v.big && v.tooBig.any()
-	if len(s.gens) != len(v.slots) {
+	if len(s.gens) != len(v.acks) {
 		v.grow()
 	}
 	if len(s.refs.changed) > 0 {
@@ -254,11 +241,11 @@ func (v *View) lost(p *sentPacket) {
 		e := v.sent.group(p, i)
 		for of := e.of; of != 0; of &= of - 1 {
 			index := firstOf(e.word, of)
-			if v.wentAt(index) != p.tick {
+			if v.ack(index).went != p.tick {
 				continue
 			}
 			stillOwed := e.despawn && v.owed.has(index) && p.tick >= v.tenants[index].ended
-			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.tenants[index].life && v.moved(index) > v.base(index)
+			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.tenants[index].life && v.moved(index) > v.ack(index).base
 			if stillOwed || stillShown {
 				v.wait(index)
 				v.stats.Resent++
@@ -284,8 +271,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 		v.allAlone(uint32(w), ^uint64(0))
 		v.pages[w].forget(v.store.tick)
 	}
-	for i := range v.slots {
-		v.slots[i].forget()
+	for i := range v.acks {
+		v.acks[i].forget()
 	}
 	v.waits = true
 	v.ties.changes++
@@ -295,22 +282,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	return true
 }
 
-// forget makes a client hold nothing.
-func (p *slot) forget() { p.base, p.mask, p.lean, p.after = tick.None, 0, 0, 0 }
-
-// goesAlone notes that a record of an index is sent at tick t, which is no member of its page or is not to stay one.
-func (v *View) goesAlone(index uint32, t tick.Tick) {
-	if q := v.alone(index); v.went[index] <= q.base {
-		q.after = uint16(min(t-q.base, maxSpan))
-	}
-	v.went[index] = t
-}
-
-// newest reports whether T is the newest record up to a tick that the client
-// can hold of the entity.
-func (v *View) newest(index uint32, q *slot, upTo tick.Tick) bool {
-	return q.base <= upTo && (v.wentAt(index) <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
-}
+// forget notes that the client holds nothing of an entity.
+func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, 0, 0, 0 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
@@ -324,7 +297,7 @@ func (v *View) Repeat(before tick.Tick) {
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.wentAt(index) < before {
+			if v.ack(index).went < before {
 				v.wait(index)
 				v.stats.Repeated++
 			}
@@ -353,8 +326,8 @@ func (v *View) Synced() bool {
 // record of their present life.
 func (v *View) Known() int {
 	n := 0
-	for i := range v.slots {
-		if v.base(uint32(i)) != tick.None && v.visible.has(uint32(i)) {
+	for i := range v.acks {
+		if v.ack(uint32(i)).base != tick.None && v.visible.has(uint32(i)) {
 			n++
 		}
 	}
@@ -496,12 +469,12 @@ func (v *View) ClearMet() { v.met = v.met[:0] }
 
 // Held reports whether the client is proved to hold an entity, of the life that it sees now.
 func (v *View) Held(id wire.NetworkID) bool {
-	return v.Visible(id) && (v.shares || v.base(id.Index) != tick.None)
+	return v.Visible(id) && (v.shares || v.ack(id.Index).base != tick.None)
 }
 
 // Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.
 func (v *View) Sent(id wire.NetworkID) bool {
-	return v.Visible(id) && v.wentAt(id.Index) >= v.tenants[id.Index].life
+	return v.Visible(id) && v.ack(id.Index).went >= v.tenants[id.Index].life
 }
 
 // Needs returns the tick of which the client must have a record of an entity to have all that changed of it up to tick t: a later
@@ -512,7 +485,7 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 		return tick.None
 	}
 	needs := max(min(v.moved(id.Index), t), v.tenants[id.Index].life)
-	if v.base(id.Index) >= needs {
+	if v.ack(id.Index).base >= needs {
 		return tick.None
 	}
 	return needs
@@ -526,7 +499,7 @@ func (v *View) Proved() tick.Tick {
 	for w := range v.visible {
 		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.tooBig[w]; word != 0; word &= word - 1 {
 			index := firstOf(uint32(w), word)
-			if held := v.base(index); held == tick.None {
+			if held := v.ack(index).base; held == tick.None {
 				proved = min(proved, v.tenants[index].life-1)
 			} else if held < v.moved(index) {
 				proved = min(proved, held)

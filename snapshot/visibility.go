@@ -57,7 +57,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	if !v.Visible(id) {
 		return
 	}
-	if v.base(id.Index) == tick.None {
+	if v.ack(id.Index).base == tick.None {
 		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
 		return
 	}
@@ -242,7 +242,7 @@ type newborn struct {
 // birth is show for what is new in the newest commit.
 func (v *View) birth(index uint32) {
 	n := &v.newborn
-	n.of, n.heirs, n.idle = n.of.grownTo(len(v.slots)), n.heirs.grownTo(len(v.slots)), n.idle.grownTo(len(v.slots))
+	n.of, n.heirs, n.idle = n.of.grownTo(len(v.acks)), n.heirs.grownTo(len(v.acks)), n.idle.grownTo(len(v.acks))
 	n.list, n.at = append(n.list, index), v.store.tick
 	n.of.set(index)
 	if v.owed.has(index) {
