@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -132,7 +134,7 @@ type sums struct{ N uint8 }
 
 func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	p := protocol()
-	netcode.Input[chat](p)
+	input.Register[chat](p)
 	r := newRig(t, p, netcode.Config{})
 	c := r.joined(p, netcode.Config{})
 	id := r.spawn(1)
@@ -140,20 +142,20 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	var told []error
 	c.OnError(func(err error) { told = append(told, err) })
 	for range 3 {
-		_, ok := netcode.InputOf[sums](r.server.Server, 1)
+		_, ok := input.Of[sums](r.server.Server, 1)
 		require.False(t, ok)
 		require.False(t, netcode.MayWrite[sums](c.Client, id))
 		require.False(t, netcode.MayWrite[position](c.Client, id), "registered, and not the client's")
 		require.False(t, netcode.MayWrite[sums](r.server.Server, id))
-		_, ok = netcode.Interpolated[sums](c.Client, id)
+		_, ok = interpolate.Of[sums](c.Client, id)
 		require.False(t, ok)
 	}
 	require.Len(t, r.server.errors, 2)
-	require.ErrorIs(t, r.server.errors[0], netcode.ErrNoInput)
-	require.ErrorContains(t, r.server.errors[0], "InputOf[netcode_test.sums]")
+	require.ErrorIs(t, r.server.errors[0], input.ErrNotRegistered)
+	require.ErrorContains(t, r.server.errors[0], "input.Of[netcode_test.sums]")
 	require.ErrorIs(t, r.server.errors[1], netcode.ErrNoComponent)
 	require.Len(t, told, 2)
-	require.ErrorContains(t, told[1], "Interpolated[netcode_test.sums]")
+	require.ErrorContains(t, told[1], "interpolate.Of[netcode_test.sums]")
 	require.ErrorIs(t, told[0], netcode.ErrNoComponent)
 	require.ErrorContains(t, told[0], "MayWrite[netcode_test.sums]")
 }

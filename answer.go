@@ -22,7 +22,7 @@ const callTime = 5 * time.Second
 // Handle does.
 func Answer[Q, R any](p *Protocol, f func(ctx *Context, q *Q, r *R) error, options ...Option) {
 	q, r := reflect.TypeFor[Q](), reflect.TypeFor[R]()
-	p.mustBeOpen("Answer", q)
+	p.MustBeOpen("Answer", q)
 	registered := register("Answer", q, options)
 	if !registered.delivered {
 		registered.delivery = wire.Reliable

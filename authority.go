@@ -174,7 +174,7 @@ func MayWrite[T any](end Endpoint, entity NetworkID) bool {
 }
 
 // strike counts what no honest client sends; after Config.Strikes of them the connection ends.
-func (s *Server) strike(c *session) {
+func (s *Server) strike(c *Session) {
 	s.stats.NotAllowed++
 	if c.strikes++; c.strikes >= s.config.Strikes {
 		s.end(c, &peer.Error{Reason: peer.ReasonNotAllowed, Detail: fmt.Sprintf("%d writes without authority", c.strikes)}, endTold)

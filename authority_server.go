@@ -31,7 +31,7 @@ type lostRight struct {
 }
 
 // setUpAuthority begins what a client writes.
-func (s *Server) setUpAuthority(c *session) {
+func (s *Server) setUpAuthority(c *Session) {
 	if !s.protocol.writers.any() {
 		return
 	}
@@ -57,7 +57,7 @@ func (a *authority) hold(id wire.NetworkID) {
 // mayHaveWritten judges a record of a client's: whether the entity is one of those that it may write and these are rows that
 // it may, or might until so lately that it could not know better. A record without rows says nothing, but takes memory: it too
 // must be about such an entity.
-func (s *Server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
+func (s *Server) mayHaveWritten(c *Session, id wire.NetworkID, rows snapshot.Mask) bool {
 	owner, named := s.store.Owner(id) == c.id, s.store.Named(id) == c.id
 	may, known := s.protocol.writers.of(owner, named), owner || named
 	for i := 0; i < len(c.held) && (rows&^may != 0 || !known); i++ {
@@ -80,7 +80,7 @@ func (s *Server) grace() tick.Tick {
 }
 
 // rights is what a client may write of an entity now.
-func (s *Server) rights(c *session, id wire.NetworkID) snapshot.Mask {
+func (s *Server) rights(c *Session, id wire.NetworkID) snapshot.Mask {
 	rows := s.protocol.writers.of(s.store.Owner(id) == c.id, s.store.Named(id) == c.id)
 	if rows == 0 || !s.sees(c, id) {
 		return 0
@@ -89,7 +89,7 @@ func (s *Server) rights(c *session, id wire.NetworkID) snapshot.Mask {
 }
 
 // readWrites says whether a packet may be acknowledged: the client's snapshot was decoded whole.
-func (s *Server) readWrites(c *session, payload []byte) bool {
+func (s *Server) readWrites(c *Session, payload []byte) bool {
 	err := c.theirs.Read(payload)
 	switch {
 	case err == nil:
@@ -125,7 +125,7 @@ func (s *Server) Writes(f func(client ClientID, entity NetworkID, row int, lanes
 }
 
 // accept1 takes in what a client wrote on one entity.
-func (s *Server) accept1(c *session, e snapshot.Entity, f func(client ClientID, entity NetworkID, row int, lanes []uint32)) {
+func (s *Server) accept1(c *Session, e snapshot.Entity, f func(client ClientID, entity NetworkID, row int, lanes []uint32)) {
 	if !e.Alive {
 		return
 	}
@@ -174,7 +174,7 @@ func (s *Server) leaveOutAuthors() {
 	}
 }
 
-func (s *Server) leaveOutAuthor(c *session) {
+func (s *Server) leaveOutAuthor(c *Session) {
 	if len(c.wrote) == 0 || !s.frame.due || s.store.Tick() != s.Tick() {
 		return
 	}
@@ -191,7 +191,7 @@ func (s *Server) leaveOutAuthor(c *session) {
 
 // observe has a client's view take in the newest capture: whoever asks it first, or changes what it sees, the client is not sent
 // back what it wrote.
-func (s *Server) observe(c *session) {
+func (s *Server) observe(c *Session) {
 	s.leaveOutAuthor(c)
 	c.view.Observe()
 }
@@ -220,7 +220,7 @@ func (s *Server) tellRights() {
 }
 
 // tellRightsTo tells one client.
-func (s *Server) tellRightsTo(c *session) {
+func (s *Server) tellRightsTo(c *Session) {
 	for len(c.given) > 0 && s.Tick()-c.given[0].at > s.grace() {
 		c.given = slices.Delete(c.given, 0, 1)
 	}
@@ -245,7 +245,7 @@ func (s *Server) tellRightsTo(c *session) {
 }
 
 // askResync asks a client for everything that it writes anew, if what it said was lost here.
-func (s *Server) askResync(c *session) {
+func (s *Server) askResync(c *Session) {
 	if epoch, want := c.theirs.WantResync(); want {
 		c.sendResync(epoch)
 	}

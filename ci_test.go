@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What CI leaves out under the race detector is there, and starts no goroutine that the detector could say anything of.
-func TestWhatTheRaceDetectorLeavesOutHasOneGoroutine(t *testing.T) {
+// The simulations that CI leaves out under the race detector exist and start no goroutine.
+func TestLongSimulationsStartNoGoroutine(t *testing.T) {
 	script, err := os.ReadFile(".ci/run")
 	require.NoError(t, err)
 	_, list, found := strings.Cut(string(script), "readonly long_simulations=(")
@@ -51,7 +51,7 @@ func TestWhatTheRaceDetectorLeavesOutHasOneGoroutine(t *testing.T) {
 	}
 }
 
-// startsGoroutine reports whether a function says go, or names an executor of a server.
+// startsGoroutine reports whether a function has a go statement, or names an executor of a server.
 func startsGoroutine(f *ast.FuncDecl) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -52,19 +52,18 @@ type Client struct {
 
 	link
 	courier
-	attempt   attempt
-	state     State
-	id        wire.ClientID
-	replica   *snapshot.Replica
-	inputs    inputTail
-	host      *Server // Whose player this is in one process; nil for a client with a connection.
-	writes    writes
-	time      clientTime
-	shownRows []*shownRow
-	leaving   bool      // The server has closed, and what it sent is still handled.
-	applied   bool      // The world has what replica holds.
-	sentUpTo  tick.Tick // The tick of the newest Send.
-	out       output
+	attempt  attempt
+	state    State
+	id       wire.ClientID
+	replica  *snapshot.Replica
+	hooks    clientHooks
+	host     *Server // Whose player this is in one process; nil for a client with a connection.
+	writes   writes
+	time     clientTime
+	leaving  bool      // The server has closed, and what it sent is still handled.
+	applied  bool      // The world has what replica holds.
+	sentUpTo tick.Tick // The tick of the newest Send.
+	out      output
 
 	order  order
 	report reporter
@@ -100,10 +99,10 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
 	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
-	c.inputs.setUp(&p.inputs, config.SentPackets)
 	c.events.end = &c.courier
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
 	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
+	c.extend()
 	return c, nil
 }
 
@@ -120,12 +119,16 @@ func (c *Client) BeginFrame(now time.Duration) {
 	}
 	c.attempt.began += stall
 	c.beginFrame()
+	call(c.hooks.beginFrame)
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
 // Server.Dispatch does.
 func (c *Client) Dispatch(stage Stage) {
 	c.tellGone(stage)
+	for _, f := range c.hooks.dispatch {
+		f(stage)
+	}
 	c.inbound.Drain(stage)
 }
 
@@ -148,6 +151,9 @@ func (c *Client) Tick() Tick {
 	}
 	return c.frame.clock.Tick()
 }
+
+// Config is what the client was made with, with defaults. Once connected, the server's TickRate, Window and PacketSize count.
+func (c *Client) Config() Config { return c.agreed }
 
 // Interval is the time between two network ticks.
 func (c *Client) Interval() time.Duration { return c.agreed.interval() }

@@ -59,6 +59,7 @@ func (c *Client) over(reason *peer.Error) {
 	c.gone(&c.link)
 	if c.state == Connected || c.leaving {
 		c.stats.Disconnected++
+		call(c.hooks.closed)
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
 	if c.report.enabled(slog.LevelInfo) {

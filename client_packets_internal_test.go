@@ -36,7 +36,6 @@ type packetsPair struct {
 func newPacketsPair(t testing.TB) *packetsPair {
 	p := NewProtocol()
 	Replicate[heavyBody](p)
-	Input[sticks](p)
 	config := Config{TickRate: 60, SendBudget: -1, Entities: 1000, Random: rand.NewChaCha8([32]byte{1})}
 	k := &packetsPair{from: netip.MustParseAddrPort("10.0.0.1:1"), to: netip.MustParseAddrPort("10.0.0.2:2"),
 		random: rand.New(rand.NewPCG(1, 2)), lanes: make([]uint32, 10), now: time.Second}
@@ -139,9 +138,6 @@ func (k *packetsPair) end() {
 	if c.Replica() != nil {
 		c.Replica().ClearChanged()
 	}
-	if c.State() == Connected {
-		_ = SetInput(c, &sticks{MoveX: float32(k.now/time.Millisecond%100) / 100})
-	}
 	c.Send()
 	c.Drain(func(_ netip.AddrPort, packet []byte) {
 		k.back = append(k.back, packet...)
@@ -150,7 +146,7 @@ func (k *packetsPair) end() {
 }
 
 // BenchmarkClientOf36PacketsATick is what a client does for 36 packets a tick beside reading their rows: checksums, the clock,
-// acknowledgements, inputs. The metric is that of the fastest tick, since a tick is short and other processes disturb it.
+// acknowledgements. The metric is that of the fastest tick, since a tick is short and other processes disturb it.
 func BenchmarkClientOf36PacketsATick(b *testing.B) {
 	k := newPacketsPair(b)
 	parts, packets, all := [3]time.Duration{}, 0, time.Duration(0)

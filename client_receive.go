@@ -15,6 +15,9 @@ import (
 // Receive takes one datagram. It keeps nothing of packet. What does not come from the server is counted and dropped.
 func (c *Client) Receive(from netip.AddrPort, packet []byte) {
 	kind := peer.KindOf(packet)
+	for _, f := range c.hooks.received {
+		f(packet)
+	}
 	switch {
 	case from != c.attempt.server || (kind == peer.KindPacket && c.state < Connected):
 		c.stats.Strangers++
@@ -53,6 +56,7 @@ func (c *Client) receivePacket(packet []byte) {
 		return
 	}
 	c.hearTick(&in, &content)
+	c.takeSections(content.sections)
 	if content.credited {
 		c.outgoing.Credit(content.credit)
 	}
@@ -107,6 +111,7 @@ func (c *Client) readSnapshot(payload []byte) bool {
 		c.applied = false
 		c.keepCollections()
 		c.writes.listArrived(c.replica)
+		call(c.hooks.read)
 		return true
 	case errors.Is(err, snapshot.ErrStale):
 		c.stats.StaleSnapshots++
@@ -122,7 +127,12 @@ func (c *Client) readSnapshot(payload []byte) bool {
 
 // Applied tells the client that its world has everything that Replica holds. The system Apply says so after each run; only
 // then are messages handled that speak of an entity which has just come.
-func (c *Client) Applied() { c.applied = true }
+func (c *Client) Applied() {
+	c.applied = true
+	for _, f := range c.hooks.applied {
+		f(c.Present())
+	}
+}
 
 // holds tells if the server shows an entity at present.
 func (c *Client) holds(id wire.NetworkID) bool {

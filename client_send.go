@@ -25,6 +25,7 @@ func (c *Client) Send() {
 		}
 	}
 	c.sentUpTo = c.frame.clock.Tick()
+	call(c.hooks.afterSend)
 	c.endFrame()
 	c.events.fire()
 }
@@ -32,6 +33,8 @@ func (c *Client) Send() {
 // serve sends the server what this frame owes it.
 func (c *Client) serve() {
 	if c.host != nil {
+		call(c.hooks.beforeSend)
+		c.handSections()
 		return
 	}
 	if c.silent() {
@@ -53,7 +56,8 @@ func (c *Client) serve() {
 	if c.link.early.count > 0 {
 		c.release(&c.link, nil)
 	}
-	c.sendInputs()
+	call(c.hooks.beforeSend)
+	c.sendSections()
 	c.sendWrites()
 	c.sendMessages()
 	if !c.frame.due {
@@ -102,7 +106,11 @@ func (c *Client) patience() (every time.Duration) {
 
 // Acked implements peer.Outcome.
 func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
-	c.inputs.acknowledged(seq)
+	for i := range c.hooks.sections {
+		if f := c.hooks.sections[i].Acked; f != nil {
+			f(seq)
+		}
+	}
 	if c.writes.view != nil {
 		c.writes.view.Acked(seq)
 	}
@@ -111,6 +119,11 @@ func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 
 // Lost implements peer.Outcome: reliable messages are sent again.
 func (c *Client) Lost(seq uint64) {
+	for i := range c.hooks.sections {
+		if f := c.hooks.sections[i].Lost; f != nil {
+			f(seq)
+		}
+	}
 	if c.writes.view != nil {
 		c.writes.view.Lost(seq)
 	}

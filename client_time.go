@@ -174,8 +174,13 @@ func (c *Client) hearTick(in *peer.Incoming, content *content) {
 	if c.replica.Whole(n.from, n.to); content.pulsed {
 		c.replica.Whole(server, server+1) // The server had nothing to say in it.
 	}
-	if content.fedBack {
-		told := content.feedback
-		c.time.sync.Feedback(tick.Near(told.input, c.time.sync.Tick()), told.early)
+}
+
+// AdjustTime tells the clock of Time how early what the client did in a tick came to the server: before the tick began there,
+// or after it where early is below 0. low is the 16 low bits of the tick. The clock runs so far ahead that it comes just in
+// time.
+func (c *Client) AdjustTime(low uint16, early tick.Span) {
+	if c.time.running {
+		c.time.sync.Feedback(tick.Near(low, c.time.sync.Tick()), early)
 	}
 }

@@ -90,7 +90,7 @@ type marker struct{}
 // newCollection registers one type of collection.
 func newCollection(p *Protocol, call string, kind collections.Kind, name string, element, key reflect.Type, options []CollectionOption) *collections.Def {
 	shown := shownElement(kind, element)
-	p.mustBeOpen(call, shown)
+	p.MustBeOpen(call, shown)
 	if !legalName(name) {
 		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon",
 			call, shown, name, maxName))

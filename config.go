@@ -111,7 +111,6 @@ type Config struct {
 	ReliableStall    time.Duration // A peer that lets reliable messages wait for this long, and was not asked to (NotBefore), is closed; default 5 s.
 	FlushTimeout     time.Duration // How long closing waits for messages to be delivered; default 1 s.
 	LeaveTimeout     time.Duration // How long reliable messages of an end that has closed may still wait to be handled; default 2 s.
-	Rewind           time.Duration // How far back a client is believed to have seen the world, by Server.Rewind; default 500 ms. Server only.
 	CatchUp          int           // Ticks made up for after a stall; default 4, beyond that time slips.
 
 	Random io.Reader // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
@@ -172,7 +171,6 @@ func (c Config) withDefaults() Config {
 	orTime(&c.LeaveTimeout, 2*time.Second)
 	orTime(&c.HandshakeTimeout, 5*time.Second)
 	orTime(&c.SilenceTimeout, 10*time.Second)
-	orTime(&c.Rewind, 500*time.Millisecond)
 	orTime(&c.KeepAlive, time.Second)
 	orTime(&c.Pulse, 250*time.Millisecond)
 	orInt(&c.CatchUp, 4)
@@ -226,7 +224,6 @@ func (c Config) check() error {
 	}{
 		{"HandshakeTimeout", c.HandshakeTimeout}, {"SilenceTimeout", c.SilenceTimeout}, {"KeepAlive", c.KeepAlive}, {"Pulse", c.Pulse},
 		{"DeferredTime", c.DeferredTime}, {"ReliableStall", c.ReliableStall}, {"FlushTimeout", c.FlushTimeout}, {"LeaveTimeout", c.LeaveTimeout},
-		{"Rewind", c.Rewind},
 	}
 	for _, t := range times {
 		if t.value < 0 {

@@ -32,6 +32,8 @@ type courier struct {
 	collections collectionEnd
 	running     bool // A frame is under way.
 
+	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
+
 	from    *link        // Whose packet is being queued.
 	unheard [1 << 8]bool // Types without a handler here, or unknown, of which one came, and was told of.
 	fault   error        // What is wrong with it after all.

@@ -16,15 +16,20 @@ import (
 const (
 	kindLimits    = "limits"
 	kindComponent = "component"
-	kindInput     = "input"
 	kindMessage   = "message"
 
 	kindCollection = "collection"
+	kindSection    = "section"
 )
 
 // kinds lists the kinds in the order of their entries.
-func kinds() []string {
-	return []string{kindLimits, kindComponent, kindInput, kindMessage, kindCollection}
+func (p *Protocol) kinds() (kinds []string) {
+	for _, e := range p.entries {
+		if !slices.Contains(kinds, e.kind) {
+			kinds = append(kinds, e.kind)
+		}
+	}
+	return kinds
 }
 
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
@@ -36,25 +41,23 @@ type entry struct {
 	text string
 }
 
-// describe lists a protocol's entries in canonical order; the lists are sorted by wire name.
-func describe(components, inputs []*wire.Plan, messages []handled, unpacked bool, tables string) []entry {
-	entries := make([]entry, 0, 1+len(components)+len(messages))
+// describe lists the entries of limits, components and messages in canonical order; the lists are sorted by wire name.
+func (p *Protocol) describe() []entry {
+	entries := make([]entry, 0, 1+len(p.components)+len(p.handled))
 	limits := fmt.Sprintf("%s netcode{version:%d;acks:33;rows:%d;entities:%d;window:%d..%d;packet:%d..%d;reliable:%d;credit:%d;fragments:%d", kindLimits,
 		peer.Version, snapshot.MaxRows, snapshot.MaxEntities, MinWindow, MaxWindow, MinPacketSize, MaxPacketSize,
 		peer.ReliableWindow, peer.InitialCredit, peer.MaxFragments)
-	limits += ";tables:" + tables
-	if unpacked {
+	limits += ";tables:" + p.describeTables()
+	if p.unpacked {
 		limits += ";unpacked"
 	}
 	limits += "}"
 	entries = append(entries, entry{kindLimits, "netcode", limits})
-	for _, plan := range components {
+	for _, plan := range p.components {
 		entries = append(entries, describePlan(kindComponent, plan))
 	}
-	for _, plan := range inputs {
-		entries = append(entries, describeInput(plan))
-	}
-	for _, m := range messages {
+	entries = append(entries, p.described.before...)
+	for _, m := range p.handled {
 		entries = append(entries, describeMessage(m))
 	}
 	return entries
@@ -155,7 +158,7 @@ func (p *Protocol) explain(detail string) string {
 		return "the protocols differ beyond what a handshake can tell"
 	case theirs == "":
 		return fmt.Sprintf("the server does not have %s %q", ours.kind, ours.name)
-	case ours.text == "" || sortsBefore(kind, name, ours):
+	case ours.text == "" || p.sortsBefore(kind, name, ours):
 		return fmt.Sprintf("the client does not have %s %q", kind, name)
 	case kind != ours.kind || name != ours.name:
 		return fmt.Sprintf("the server does not have %s %q", ours.kind, ours.name)
@@ -172,9 +175,9 @@ func splitEntry(text string) (kind, name string) {
 }
 
 // sortsBefore tells if an entry of that kind and name stands before ours in the canonical order.
-func sortsBefore(kind, name string, ours entry) bool {
+func (p *Protocol) sortsBefore(kind, name string, ours entry) bool {
 	if kind != ours.kind {
-		return slices.Index(kinds(), kind) < slices.Index(kinds(), ours.kind)
+		return slices.Index(p.kinds(), kind) < slices.Index(p.kinds(), ours.kind)
 	}
 	return name < ours.name
 }

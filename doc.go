@@ -15,8 +15,8 @@
 //
 // # What travels
 //
-// [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components. [Interpolate]: how clients show them.
-// [NewList], [NewSet] and [NewMap]: collections of entities. [Input]: what players do. [Handle]: messages, sent with [Send] and [Reply].
+// [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components.
+// [NewList], [NewSet] and [NewMap]: collections of entities. [Handle]: messages, sent with [Send] and [Reply].
 // [Answer]: questions, asked with [Call]. All of these are called before the first [NewServer] or [NewClient], which freeze the protocol.
 //
 // # Server: methods for games
@@ -25,18 +25,18 @@
 //   - Who sees what: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
 //   - Who writes what: [Server.SetOwner], [Server.Owner], [Server.Grant], [Server.Granted], [Server.OnAuthority], [MayWrite]
 //   - Entities that are in no world: [Server.Spawn], [Put], [Remove], [Server.Despawn]
-//   - Ticks and inputs: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [InputOf], [InputAt], [Server.HasInput]
-//   - What was: [Server.Rewind] with [PastOf], [ValueAt], [Server.Store], [Server.Record], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
-//   - Itself: [Server.ID], [Server.Protocol], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
+//   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
+//   - What was: [ValueAt], [Server.Store], [Server.Record], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
 //
 // # Client: methods for games
 //
 //   - The connection: [Client.Connect], [Client.Close], [Client.Closed], [Client.State], [Client.Err], [Client.ID], [Client.OnConnect], [Client.OnDisconnect], [Client.OnError],
 //     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
-//   - What it shows: [Interpolated], [InterpolatedAt], [Client.Replica]
-//   - What it does: [SetInput]; what it writes: [MayWrite], [Write], [Client.AskAuthority], [Client.ReleaseAuthority], [Client.OnAuthority], [Client.Rights]
-//   - Looking closely: [Client.Stats], [Client.Attribute], [Client.AppendDump], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Report]
+//   - What it holds: [Client.Replica]
+//   - What it writes: [MayWrite], [Write], [Client.AskAuthority], [Client.ReleaseAuthority], [Client.OnAuthority], [Client.Rights]
+//   - Looking closely: [Client.Stats], [Client.Attribute], [Client.AppendDump], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
 //
 // # Methods for the systems
 //
@@ -46,6 +46,15 @@
 //   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Writes], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainRuns], [Server.DrainAll], [Server.Enter], [Server.Tag], [Server.Contain], [Server.Attach], [Server.Detach]
 //   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Gather], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Attach], [Client.Detach]
 //   - [Client.Acked] and [Client.Lost] are for package peer alone.
+//
+// # Methods for extensions
+//
+// Features are folders beside this package that are built on its public API: [Extension] says how, and how a game writes its own.
+// Beside these methods they use [ExtensionOf], [SettingOf], [ForComponent], [Unstorable], [Misused], the methods of [Session] and
+// those of [Protocol].
+//
+//   - [Server.Extend], [Server.Session]
+//   - [Client.Extend], [Client.AdjustTime]
 //
 // # Packages
 //
@@ -57,6 +66,7 @@
 //   - transport: datagrams, in memory or over UDP, and the link conditioner
 //   - nettest: worlds, links and a clock for tests
 //   - ecs: the bridge to Arche
+//   - input, interpolate, rewind: features: what players do, values between those that arrived, and the world as a player saw it
 //   - collections: lists, sets and maps of entities
 //   - record: recordings of what a server sent, and tables learned from them
 //   - snapshot: the state of the world per tick, and what each client still lacks

@@ -66,7 +66,7 @@ func unknownNames(known map[string]map[string]bool, page string) (unknown []stri
 // Pages name what there is. Decisions (docs/adr) name what there was when they were made.
 func TestPagesNameWhatExists(t *testing.T) {
 	known := map[string]map[string]bool{"netcode": exportedNames(t, "."), "netecs": exportedNames(t, "ecs")}
-	for _, folder := range []string{"collections", "components", "interest", "message", "nettest", "peer", "record", "snapshot", "systems", "tick", "transport", "wire"} {
+	for _, folder := range []string{"collections", "components", "input", "interest", "interpolate", "message", "nettest", "peer", "record", "rewind", "snapshot", "systems", "tick", "transport", "wire"} {
 		known[folder] = exportedNames(t, folder)
 	}
 	known["netcode"]["Collections"] = true // The name of a message type.

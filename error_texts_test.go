@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 )
 
 // panicText is the text that f panics with.
@@ -52,7 +53,7 @@ func TestErrorsOfEntitiesInMessagesSayNetworkID(t *testing.T) {
 	for _, f := range []func(){
 		func() { netcode.Handle[bare](netcode.NewProtocol(), nil) },
 		func() { netcode.Handle[tagged](netcode.NewProtocol(), nil) },
-		func() { netcode.Input[tagged](netcode.NewProtocol()) },
+		func() { input.Register[tagged](netcode.NewProtocol()) },
 		func() { netcode.NewList[tagged](netcode.NewProtocol(), "l") },
 		func() { netcode.NewMap[uint8, tagged](netcode.NewProtocol(), "m") },
 		func() { netcode.NewMap[tagged, uint8](netcode.NewProtocol(), "m") },

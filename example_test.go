@@ -13,7 +13,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -293,10 +295,10 @@ func ExampleCall() {
 }
 
 // What is drawn lies between the values that arrived, a little in the past.
-func ExampleInterpolate() {
+func Example_interpolate() {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Place](protocol)
-	netcode.Interpolate[Place](protocol)
+	interpolate.Register[Place](protocol)
 	g := newExampleGame(protocol)
 	build, at := generic.NewMap2[components.Replicated, Place](&g.serverWorld), generic.NewMap1[Place](&g.serverWorld)
 	body := build.New()
@@ -310,10 +312,10 @@ func ExampleInterpolate() {
 }
 
 // What a player does in each tick.
-func ExampleInput() {
+func Example_input() {
 	type Control struct{ MoveX int8 }
 	protocol := netcode.NewProtocol()
-	netcode.Input[Control](protocol)
+	input.Register[Control](protocol)
 	g := newExampleGame(protocol)
 	var x int
 	g.server.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
@@ -322,13 +324,13 @@ func ExampleInput() {
 			return
 		}
 		for client := range server.Clients {
-			if control, ok := netcode.InputOf[Control](server, client); ok {
+			if control, ok := input.Of[Control](server, client); ok {
 				x += int(control.MoveX)
 			}
 		}
 	}))
 	g.run(1)
-	_ = netcode.SetInput(g.client.Client, &Control{MoveX: 1}) // holds until it is set again
+	_ = input.Set(g.client.Client, &Control{MoveX: 1}) // holds until it is set again
 	g.run(2)
 	fmt.Println("it moves:", x > 50)
 	// Output: it moves: true

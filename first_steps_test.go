@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -87,8 +88,8 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 	err = netcode.Send(c.Client, netcode.ToServer(), &stroll{})
 	require.ErrorIs(t, err, netcode.ErrNotRegistered)
 	require.ErrorContains(t, err, "netcode_test.stroll")
-	err = netcode.SetInput(c.Client, &stroll{})
-	require.ErrorIs(t, err, netcode.ErrNoInput)
+	err = input.Set(c.Client, &stroll{})
+	require.ErrorIs(t, err, input.ErrNotRegistered)
 	require.ErrorContains(t, err, "netcode_test.stroll")
 	require.NoError(t, netcode.Send(c.Client, netcode.ToServer(), &chat{1}, netcode.InStage(tick.Update)))
 }

@@ -21,11 +21,9 @@ type content struct {
 	resyncEpoch uint16
 	credited    bool
 	credit      uint32
-	inputs      bool
-	pulsed      bool // A keep-alive of the server told its tick.
+	sections    uint16 // Bit t: the section of type t.
+	pulsed      bool   // A keep-alive of the server told its tick.
 	pulse       uint16
-	fedBack     bool
-	feedback    feedback
 }
 
 // judge judges every message of a packet before any of them takes effect. The error is why the connection must end: no
@@ -72,16 +70,15 @@ func closeError(err error) *peer.Error {
 // judgeOther judges a message that is not one of the game's on channel 0 of Unreliable without flags, or not a legal one.
 func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 	h := r.Header
+	if section, err := c.judgeSection(l, r, got); section {
+		return err
+	}
 	switch {
 	case peer.Allowed(peer.StateConnected, c.role(), h.Type) != peer.VerdictAccept:
 		return fmt.Errorf("message type %d", h.Type)
 	case h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal:
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
-		}
-		if h.Type == wire.MessageInput && c.server != nil && !got.inputs && h.Stage == tick.Initialization {
-			got.inputs = true
-			return c.server.staged.read(&c.protocol.inputs, r.Payload)
 		}
 		if c.foreign(h.Type) && !c.protocol.writers.any() {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
@@ -118,9 +115,6 @@ func (c *content) take(h wire.MessageHeader, payload []byte, role peer.Role) err
 		return nil
 	case h.Type == wire.MessageKeepAlive && role == peer.RoleClient && !c.pulsed && len(payload) == pulseSize:
 		c.pulsed, c.pulse = true, parsePulse(payload)
-		return nil
-	case h.Type == wire.MessageFeedback && !c.fedBack && len(payload) == feedbackSize:
-		c.fedBack, c.feedback = true, parseFeedback(payload)
 		return nil
 	case h.Type == wire.MessageSnapshot && c.snapshot == nil && len(payload) > 0:
 		c.snapshot = payload
@@ -294,3 +288,11 @@ func parseResync(payload []byte) uint16 { return binary.LittleEndian.Uint16(payl
 func putResync(payload []byte, epoch uint16) { binary.LittleEndian.PutUint16(payload, epoch) }
 
 func parseCredit(payload []byte) uint32 { return binary.LittleEndian.Uint32(payload) }
+
+// pulseSize is the size of a keep-alive from the server: the 16 low bits of its tick, little-endian. One from a client is
+// empty.
+const pulseSize = 2
+
+func parsePulse(payload []byte) uint16 { return binary.LittleEndian.Uint16(payload) }
+
+func putPulse(payload []byte, now tick.Tick) { binary.LittleEndian.PutUint16(payload, now.Low()) }

@@ -24,7 +24,7 @@ import (
 // protocol.
 func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.mustBeOpen("Handle", t)
+	p.MustBeOpen("Handle", t)
 	r := register("Handle", t, options)
 	add(p, "Handle", r, alone, handler)
 }

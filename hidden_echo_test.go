@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -25,7 +26,7 @@ func TestCase46AskingWhatAClientSeesSendsNothingBack(t *testing.T) {
 			require.ErrorIs(t, netcode.Send(r.server.Server, netcode.To(2), &chat{}, netcode.About(other)), netcode.ErrNotVisible)
 		},
 		func(r *rig, other wire.NetworkID) {
-			require.True(t, r.server.Rewind(2, func(past *netcode.Past) { require.False(t, past.Has(other)) }))
+			require.True(t, rewind.At(r.server.Server, 2, func(past *rewind.View) { require.False(t, past.Has(other)) }))
 		},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -55,12 +54,11 @@ func Host(s *Server, c *Client) error {
 		return err
 	}
 	s.lastID++
-	l := &session{id: s.lastID, state: connected}
+	l := &Session{id: s.lastID, state: connected, server: s}
 	l.collector.server, l.collector.session = s, l
 	l.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	l.start(l.address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
 	l.near = &c.courier
-	l.inputs.setUp(&s.protocol.inputs)
 	s.counts[connected]++
 	s.byID[l.id] = l
 	s.sessions = append(s.sessions, l)
@@ -77,8 +75,8 @@ func Host(s *Server, c *Client) error {
 	c.link.near = &s.courier
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
-	c.inputs.restart(&c.protocol.inputs)
 	c.writes = writes{change: c.writes.change}
+	call(c.hooks.opened)
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
 	s.inbound.Queue(true) // Nobody hears of the other before both OnConnect.
@@ -91,7 +89,7 @@ func Host(s *Server, c *Client) error {
 }
 
 // seat is the session of a client that plays at its own server as its host, nil for any other.
-func (c *Client) seat() *session {
+func (c *Client) seat() *Session {
 	if c.host == nil {
 		return nil
 	}
@@ -148,28 +146,6 @@ func (c *courier) sourceOf(sender wire.ClientID) *message.Source {
 		return s.source
 	}
 	return c.inbound.Local()
-}
-
-// setNear makes what the host's player does the input of the tick that is simulated, or stands in for the next. Its events
-// are in the next tick that the game asks for: that of this frame, unless it has, or no tick is due.
-func (c *Client) setNear() {
-	s := c.host
-	q := s.queueOf(c.id)
-	if q == nil || s.Tick() == tick.None {
-		return
-	}
-	in, now := &c.protocol.inputs, s.Tick()
-	if !q.window.Holds(now) {
-		q.window.Judge(now, now-1)
-		s.stats.Inputs++
-	}
-	for n, plan := range in.plans {
-		copy(q.row(in, n, now), in.of(c.inputs.now, n))
-		plan.ClearEvents(in.of(c.inputs.now, n))
-	}
-	q.types[now%inputSlots], q.shown[now%inputSlots] = c.inputs.set, s.store.Tick().Begin()
-	q.newest = max(q.newest, now)
-	q.postpone(in, now, s.nextTick(q))
 }
 
 // unhosted takes note that the server ended the player's game.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/tick"
@@ -18,7 +19,7 @@ func TestHostAllocatesNothingAndSendsNoPacket(t *testing.T) {
 	p := netcode.NewProtocol()
 	heard := 0
 	netcode.Handle(p, func(*message.Context, *chat) { heard++ })
-	netcode.Input[step](p)
+	input.Register[step](p)
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	client, err := netcode.NewClient(p, netcode.Config{})
@@ -35,11 +36,11 @@ func TestHostAllocatesNothingAndSendsNoPacket(t *testing.T) {
 			if stage != tick.Update {
 				continue
 			}
-			_ = netcode.SetInput(client, &v)
+			_ = input.Set(client, &v)
 			_ = netcode.Send(client, netcode.ToServer(), &chat{1})
 			_ = netcode.Send(server, netcode.ToAll(), &chat{2}, netcode.InStage(netcode.StagePostLateUpdate))
 			_ = netcode.Send(client, netcode.ToServer(), &chat{3}, netcode.InStage(netcode.StageInitialization))
-			if in, ok := netcode.InputOf[step](server, client.ID()); ok && server.TickDue() {
+			if in, ok := input.Of[step](server, client.ID()); ok && server.TickDue() {
 				moved += int(in.X)
 			}
 		}

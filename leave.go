@@ -28,7 +28,7 @@ func (l *link) left() bool {
 }
 
 // leave has a client's reliable messages that were accepted handled, and then takes it out of the game.
-func (s *Server) leave(c *session, reason *peer.Error) {
+func (s *Server) leave(c *Session, reason *peer.Error) {
 	if !orderly(reason) || !s.inbound.MayHold(c.source) {
 		s.end(c, reason, endQuiet)
 		return
@@ -57,7 +57,7 @@ func (s *Server) seeOff() {
 }
 
 // present is a client that the game knows: connected, or leaving.
-func (s *Server) present(id ClientID) *session {
+func (s *Server) present(id ClientID) *Session {
 	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
 		return c
 	}

@@ -57,6 +57,10 @@ type link struct {
 	closeAt    time.Duration
 	packetSize int  // Bytes of the largest packet that this end sends.
 	closeHeard bool // The other end acknowledged a close message.
+
+	handed uint64 // Sections that were handed to an end in this process.
+
+	sent func(packet []byte) // Tells extensions of each packet; nil: none asks.
 }
 
 // start fills in what a fresh connection begins with.
@@ -119,6 +123,9 @@ func (l *link) finish(b *peer.Builder) {
 	packet := l.conn.Finish(b, l.frame.clock.Tick(), l.frame.now)
 	l.budget.Take(len(packet))
 	l.out.commit(l.address, len(packet))
+	if l.sent != nil {
+		l.sent(packet)
+	}
 	if l.skipper.due() {
 		l.conn.Skip()
 	}
@@ -220,6 +227,9 @@ func (l *link) sayAgain() {
 	}
 	l.budget.Take(n)
 	l.out.commit(l.address, n)
+	if l.sent != nil {
+		l.sent(room[:n])
+	}
 }
 
 // keepAlive sends a message that must be acknowledged when nothing such was sent for a while: it measures the link and

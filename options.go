@@ -27,6 +27,8 @@ type registration struct {
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
 	writer    Writer
+	component string                               // The name of an extension's option of Replicate,
+	set       []func(p *Protocol, plan *wire.Plan) // and what it does.
 
 	extrapolator string
 	extrapolate  wire.Extrapolation
@@ -84,6 +86,9 @@ func register(call string, t reflect.Type, options []Option) registration {
 	}
 	if call != "Replicate" && r.writer != ServerWrites {
 		panic(fmt.Sprintf("netcode: %s[%s]: WrittenBy is for components", call, t))
+	}
+	if call != "Replicate" && r.set != nil {
+		panic(fmt.Sprintf("netcode: %s[%s]: %s is for components", call, t, r.component))
 	}
 	if call != "Replicate" && r.rows != (snapshot.RowOptions{}) {
 		panic(fmt.Sprintf("netcode: %s[%s]: Every, Once, Marked and Importance are for components: a message travels when it is sent", call, t))

@@ -59,7 +59,7 @@ const maxParts = 64
 
 // crew is what a tick's packets are filled with.
 type crew struct {
-	filling []*session       // The clients of this tick,
+	filling []*Session       // The clients of this tick,
 	views   []*snapshot.View // and their views.
 	workers []worker         // One for each part; none without an Executor.
 	parts   int              // In which filling is cut.

@@ -22,7 +22,6 @@ type Protocol struct {
 	rows           map[*wire.Plan]snapshot.RowOptions // looked up only
 	messages       message.Registry
 	handled        []handled
-	inputs         inputs
 	writers        writers
 	collections    []*collections.Def // By number, once frozen.
 	collectionType wire.MessageType   // That all of them travel in.
@@ -31,8 +30,12 @@ type Protocol struct {
 
 	tables *wire.Tables // Nil: those that ship.
 
-	smooth         []interpolation
-	interpolations []snapshot.Interpolation // By row, once frozen.
+	extensions []Extension
+	extended   []any           // Their states.
+	plans      []extensionPlan // Of their packet sections.
+	sections   wire.MessageType
+	described  described
+	settings   [][]any // Of components, by row, once frozen.
 
 	freezing sync.Once
 	frozen   bool
@@ -90,7 +93,6 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
-		sort.Slice(p.inputs.plans, func(a, b int) bool { return p.inputs.plans[a].Name() < p.inputs.plans[b].Name() })
 		if p.writers.any() {
 			p.writers.addMessages(p)
 		}
@@ -98,7 +100,6 @@ func (p *Protocol) freeze() {
 		if p.unpacked {
 			p.turnPackingOff()
 		}
-		p.inputs.freeze()
 		p.settleCollections()
 		p.messages.Freeze()
 		for _, h := range p.handled {
@@ -108,13 +109,14 @@ func (p *Protocol) freeze() {
 		p.noteNaming()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
-		p.setSmooth()
 		for row, plan := range p.components {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
-		p.entries = append(describe(p.components, p.inputs.plans, p.handled, p.unpacked, p.describeTables()), describeCollections(p.collections)...)
+		p.freezeExtensions()
+		p.entries = append(p.describe(), describeCollections(p.collections)...)
+		p.entries = append(p.entries, p.described.behind...)
 		for row, plan := range p.components {
-			p.entries[1+row].text += p.writers.freeze(row, plan)
+			p.entries[1+row].text += p.writers.freeze(row, plan) + p.described.components[row]
 		}
 		p.digest, p.hash = digest(p.entries)
 	})
@@ -153,8 +155,8 @@ func (p *Protocol) turnPackingOff() {
 	for _, plan := range p.components {
 		plan.Debug()
 	}
-	for _, plan := range p.inputs.plans {
-		plan.Debug()
+	for _, own := range p.plans {
+		own.plan.Debug()
 	}
 	p.messages.Debug()
 }
@@ -178,8 +180,8 @@ func (p *Protocol) answers(q, r reflect.Type) error {
 	return fmt.Errorf("%w: %s: give it to Answer on both sides", ErrNotRegistered, q)
 }
 
-// mustBeOpen panics when it is too late to register.
-func (p *Protocol) mustBeOpen(call string, t fmt.Stringer) {
+// MustBeOpen panics when it is too late to register.
+func (p *Protocol) MustBeOpen(call string, t fmt.Stringer) {
 	if p == nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: the protocol is nil: make it with NewProtocol", call, t))
 	}

@@ -1,6 +1,6 @@
 package netcode_test
 
-// Inputs and the runs that they travel in, by the reader that is written from PROTOCOL.md alone. (6, 18)
+// Inputs and the runs that they travel in, by the reader that is written from PROTOCOL.md alone. (6, 16)
 
 import (
 	"encoding/binary"

@@ -210,7 +210,7 @@ func (r *reader) piece(from string, number uint16, b []byte, fromServer bool) st
 	return text + ", whole: " + r.whole(b[0], b[1], bytes.Join(set, nil), fromServer)
 }
 
-// zeros is hexadecimal with runs of zeros shortened, as section 17 says.
+// zeros is hexadecimal with runs of zeros shortened, as testdata/README.md says.
 func zeros(b []byte) (text string) {
 	for len(b) > 0 {
 		n := 0

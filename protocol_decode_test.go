@@ -247,7 +247,7 @@ func (r *reader) packet(b []byte, fromServer bool) string {
 	return fmt.Sprintf("packet sequence=%d acks=%s [%s]", sequence, acks, strings.Join(r.batches(b, fromServer), " | "))
 }
 
-// expand is the inverse of what section 17 says of zeros.
+// expand is the inverse of the short form of zeros (testdata/README.md).
 func expand(t *testing.T, text string) []byte {
 	text = regexp.MustCompile(`\(00\*(\d+)\)`).ReplaceAllStringFunc(text, func(run string) string {
 		n, _ := strconv.Atoi(run[4 : len(run)-1])

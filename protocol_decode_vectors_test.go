@@ -1,6 +1,6 @@
 package netcode_test
 
-// The reader written from PROTOCOL.md against the other vectors that its section 17 names.
+// The reader written from PROTOCOL.md against the other vectors that testdata/README.md names.
 
 import (
 	"encoding/hex"
@@ -129,9 +129,9 @@ func meanings(s *shape, row []uint32) string {
 	return strings.Join(parts, ";")
 }
 
-// TestProtocolTextSufficesForItsExamples reads the datagrams that PROTOCOL.md prints.
+// TestProtocolTextSufficesForItsExamples reads the datagrams that testdata/README.md prints.
 func TestProtocolTextSufficesForItsExamples(t *testing.T) {
-	page, err := os.ReadFile("PROTOCOL.md")
+	page, err := os.ReadFile("testdata/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,9 +170,9 @@ func TestProtocolTextSufficesForItsExamples(t *testing.T) {
 	}
 }
 
-// TestProtocolHashOfTheText computes the hash that PROTOCOL.md gives of the entries that it prints.
+// TestProtocolHashOfTheText computes the hash that testdata/README.md gives of the entries that it prints.
 func TestProtocolHashOfTheText(t *testing.T) {
-	page, err := os.ReadFile("PROTOCOL.md")
+	page, err := os.ReadFile("testdata/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -122,18 +123,18 @@ func (g *goldenRig) fly() {
 	g.watch("pilot")
 	pilot := g.joined(g.protocol, netcode.Config{})
 	steer := func(stick goldenStick) {
-		require.NoError(g.t, netcode.SetInput(pilot.Client, &stick))
+		require.NoError(g.t, input.Set(pilot.Client, &stick))
 		g.run(time.Second / 30)
 	}
 	for i := range 6 {
 		steer(goldenStick{X: int8(i), Aim: float32(i) / 100, Jump: i%2 == 0, Item: uint8(i % 5), Seed: uint64(i) << 30})
 		g.mute = i == 2
 	}
-	require.NoError(g.t, netcode.SetInput(pilot.Client, &goldenLook{Rot: [4]float32{0, 0, 0, 1}}))
+	require.NoError(g.t, input.Set(pilot.Client, &goldenLook{Rot: [4]float32{0, 0, 0, 1}}))
 	g.mute = true
 	steer(goldenStick{X: -128, Aim: 3, Item: 4, Seed: 1<<64 - 1})
 	g.mute = true
-	require.NoError(g.t, netcode.SetInput(pilot.Client, &goldenLook{Rot: [4]float32{0.5, -0.5, 0.5, 0.5}}))
+	require.NoError(g.t, input.Set(pilot.Client, &goldenLook{Rot: [4]float32{0.5, -0.5, 0.5, 0.5}}))
 	steer(goldenStick{X: 127, Aim: -3, Jump: true})
 	for x := range int8(4) { // Several in one packet, each a little different from the one before.
 		g.mute = true

@@ -5,7 +5,7 @@ import "github.com/arche-netcode/netcode/wire"
 // unseen takes out of an encoded message to a client the names of entities which that client may not see, as of now:
 // they are nil there. What it returns is body if there were none, and else good until the next call. Only types with
 // fields that name entities are looked at.
-func (s *Server) unseen(c *session, kind wire.MessageType, body []byte) []byte {
+func (s *Server) unseen(c *Session, kind wire.MessageType, body []byte) []byte {
 	plan := s.protocol.naming[kind]
 	if plan == nil || c == nil {
 		return body

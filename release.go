@@ -71,17 +71,18 @@ func ready(v *snapshot.View, p *peer.Post) bool {
 	return v.Held(p.Entity) || !p.Channel.Delivery().Reliable() && v.Sent(p.Entity)
 }
 
-// awaitInput has a client's message that follows its state wait for the tick of what the player does now.
-func (c *Client) awaitInput(p *envelope) {
-	if c.host != nil || c.inputs.set == 0 || p.after == afterNothing || p.after == afterEntity && !p.about() {
+// awaitAction makes a client's message that follows its state wait for the tick in which the server takes in what the game does
+// now.
+func (c *Client) awaitAction(p *envelope) {
+	if len(c.hooks.actsAt) == 0 || c.host != nil || p.after == afterNothing || p.after == afterEntity && !p.about() {
 		return
 	}
-	at := c.inputTick()
-	if at <= tick.None {
-		return
+	at := tick.None
+	for _, actsAt := range c.hooks.actsAt {
+		at = max(at, actsAt())
 	}
-	if at == c.inputs.newest {
-		at++ // What is set now is the input of the next one.
+	if at == tick.None {
+		return
 	}
 	if p.Flags&wire.FlagTick != 0 {
 		at = max(at, p.Tick)
@@ -92,7 +93,7 @@ func (c *Client) awaitInput(p *envelope) {
 
 // release lets go what the other end can take by now, in the order of the calls, and drops what it will never be told. The
 // state of this tick must be captured, and the session's view have observed it. s is nil on a client.
-func (c *courier) release(l *link, s *session) {
+func (c *courier) release(l *link, s *Session) {
 	e := l.early
 	var behind [2]uint64 // channels in order of which something stays: sequenced ones while they wait for a capture, ordered ones
 	full := false        // no more reliable messages find room
@@ -135,7 +136,7 @@ const (
 )
 
 // verdict says what is to become of a message.
-func (c *courier) verdict(l *link, s *session, m *earlyMessage) earlyVerdict {
+func (c *courier) verdict(l *link, s *Session, m *earlyMessage) earlyVerdict {
 	reliable := m.Channel.Delivery().Reliable()
 	late := c.frame.now-m.since > l.config.DeferredTime
 	switch {
@@ -159,7 +160,7 @@ func (c *courier) verdict(l *link, s *session, m *earlyMessage) earlyVerdict {
 }
 
 // viewOf is what the other end lacks of this end's state.
-func (c *courier) viewOf(s *session) *snapshot.View {
+func (c *courier) viewOf(s *Session) *snapshot.View {
 	if s != nil {
 		return s.view
 	}
@@ -168,7 +169,7 @@ func (c *courier) viewOf(s *session) *snapshot.View {
 
 // letGo hands a message over to be sent, with the tick of the state that it follows where the other end is not proved to hold that. It
 // reports whether there is no more room for reliable ones, which then stay.
-func (c *courier) letGo(l *link, s *session, m *earlyMessage, full bool) bool {
+func (c *courier) letGo(l *link, s *Session, m *earlyMessage, full bool) bool {
 	if full && m.Channel.Delivery().Reliable() {
 		return true
 	}
@@ -204,7 +205,7 @@ func (c *courier) letGo(l *link, s *session, m *earlyMessage, full bool) bool {
 
 // releaseLast lets go what waits for nothing but state of this end, of which none is sent any more: the connection is about to end, and
 // what was sent before is delivered first.
-func (c *courier) releaseLast(l *link, s *session) {
+func (c *courier) releaseLast(l *link, s *Session) {
 	e := l.early
 	if e == nil || e.count == 0 {
 		return

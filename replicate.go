@@ -68,7 +68,7 @@ func Importance(weight float32) Option {
 // Every, and on a frozen protocol.
 func Replicate[T any](p *Protocol, options ...Option) {
 	t := reflect.TypeFor[T]()
-	p.mustBeOpen("Replicate", t)
+	p.MustBeOpen("Replicate", t)
 	r := register("Replicate", t, options)
 	if r.last != "" {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: %s is an option of messages, for Handle and Answer: a component is sent as state, without it", t, r.last))
@@ -91,13 +91,25 @@ func Replicate[T any](p *Protocol, options ...Option) {
 	}
 	p.components = append(p.components, plan)
 	p.writers.note(t, plan, r.writer)
+	for _, set := range r.set {
+		set(p, plan)
+	}
 	if r.rows != (snapshot.RowOptions{}) {
 		p.rows[plan] = r.rows
 	}
 }
 
-// compile turns T into its list of fields, or panics with the field that cannot travel.
+// compile turns T into its list of fields, or panics with the field that cannot travel. None of them is an event.
 func compile(call string, t reflect.Type, name string) *wire.Plan {
+	plan := compileEvents(call, t, name)
+	if plan.Events() {
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))
+	}
+	return plan
+}
+
+// compileEvents is compile for a type that may have events.
+func compileEvents(call string, t reflect.Type, name string) *wire.Plan {
 	plan, err := wire.Compile(t, name)
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
@@ -106,9 +118,6 @@ func compile(call string, t reflect.Type, name string) *wire.Plan {
 		if err := plan.CheckHandles(); err != nil {
 			panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 		}
-	}
-	if call != "Input" && plan.Events() {
-		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))
 	}
 	return plan
 }

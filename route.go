@@ -61,7 +61,7 @@ func (c *courier) routeTo(id, local wire.ClientID, p *peer.Post) (*link, recipie
 }
 
 // push sends an encoded message to one of several clients.
-func (s *Server) push(c *session, of *message.Type, to *envelope, body []byte) error {
+func (s *Server) push(c *Session, of *message.Type, to *envelope, body []byte) error {
 	p := &to.Post
 	if p.Flags&wire.FlagEntity != 0 && !s.sees(c, p.Entity) {
 		return ErrNotVisible
@@ -86,7 +86,7 @@ func (s *Server) push(c *session, of *message.Type, to *envelope, body []byte) e
 }
 
 // sees tells if a client may see an entity that lives.
-func (s *Server) sees(c *session, entity wire.NetworkID) bool {
+func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	if !s.store.Alive(entity) {
 		return false
 	}

@@ -111,7 +111,7 @@ func write[T any](c *courier, l *link, of *message.Type, codec *message.CodecOf[
 	}
 	c.doors.open(l)
 	if c.client != nil {
-		c.client.awaitInput(to)
+		c.client.awaitAction(to)
 	}
 	if c.holdsBack(l, to) {
 		buffer := c.borrow(codec.Size())

@@ -29,8 +29,7 @@ type Server struct {
 	courier
 	store    *snapshot.Store
 	explicit explicit
-	staged   stagedInputs
-	pastRows []*shownRow
+	hooks    serverHooks
 
 	askAuthority func(client ClientID, entity NetworkID) bool
 
@@ -44,11 +43,11 @@ type Server struct {
 	row  []uint32 // A message that names entities, as it is,
 	body []byte   // and as a client gets it.
 
-	byAddress map[netip.AddrPort]*session
-	byID      map[wire.ClientID]*session
-	near      [numNear]*session // Connected ones among them, at their id's remainder.
+	byAddress map[netip.AddrPort]*Session
+	byID      map[wire.ClientID]*Session
+	near      [numNear]*Session // Connected ones among them, at their id's remainder.
 	leavers   []*message.Source // Those of the sessions that are leaving, in seeOff.
-	sessions  []*session        // In ascending order of id; the ended ones leave in sweep.
+	sessions  []*Session        // In ascending order of id; the ended ones leave in sweep.
 	lastID    wire.ClientID
 	counts    [numSessionStates]int
 	closing   bool
@@ -95,8 +94,8 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
 		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: newPastSessions()},
-		byAddress: map[netip.AddrPort]*session{},
-		byID:      map[wire.ClientID]*session{},
+		byAddress: map[netip.AddrPort]*Session{},
+		byID:      map[wire.ClientID]*Session{},
 		report:    newReporter(config.Logger),
 	}
 	s.setUpCrew()
@@ -106,6 +105,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.events.end = &s.courier
 	s.events.over = s.forgetAfter
 	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
+	s.extend()
 	return s, nil
 }
 
@@ -118,6 +118,7 @@ func (s *Server) BeginFrame(now time.Duration) {
 		c.leaveEnd += stall
 	}
 	s.beginFrame()
+	call(s.hooks.beginFrame)
 }
 
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the server is in. A stage
@@ -150,6 +151,16 @@ func (s *Server) ID() ClientID { return 0 }
 
 // Tick is the current network tick.
 func (s *Server) Tick() Tick { return s.frame.clock.Tick() }
+
+// TickRate is the number of network ticks a second.
+func (s *Server) TickRate() int { return s.config.TickRate }
+
+// Steps is how many ticks fell into this frame: 0 where TickDue is false, 1 usually, and after a stall up to Config.CatchUp. A
+// game that lets no tick slip simulates those from Tick-Steps+1 to Tick.
+func (s *Server) Steps() int { return s.frame.steps }
+
+// Config is what the server was made with, with defaults.
+func (s *Server) Config() Config { return s.config }
 
 // Interval is the time between two network ticks.
 func (s *Server) Interval() time.Duration { return s.config.interval() }

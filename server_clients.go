@@ -115,7 +115,7 @@ func (s *Server) Keeps(client ClientID, entity NetworkID) bool {
 }
 
 // client is a connected client's session, or nil.
-func (s *Server) client(id wire.ClientID) *session {
+func (s *Server) client(id wire.ClientID) *Session {
 	if c := s.near[id%numNear]; c != nil && c.id == id && c.state == connected {
 		return c
 	}
@@ -126,7 +126,7 @@ func (s *Server) client(id wire.ClientID) *session {
 const numNear = 256
 
 // farClient is client for one that is not near; it is from then on.
-func (s *Server) farClient(id wire.ClientID) *session {
+func (s *Server) farClient(id wire.ClientID) *Session {
 	c := s.byID[id]
 	if c == nil || c.state != connected {
 		return nil
@@ -136,7 +136,7 @@ func (s *Server) farClient(id wire.ClientID) *session {
 }
 
 // forget takes a session out of those that are found by their id.
-func (s *Server) forget(c *session) {
+func (s *Server) forget(c *Session) {
 	delete(s.byID, c.id)
 	s.doors.shut(c.id)
 	if near := &s.near[c.id%numNear]; *near == c {

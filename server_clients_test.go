@@ -12,9 +12,9 @@ import (
 func TestClientsAreFoundByTheirID(t *testing.T) {
 	s, err := NewServer(NewProtocol(), Config{})
 	require.NoError(t, err)
-	sessions := map[wire.ClientID]*session{}
+	sessions := map[wire.ClientID]*Session{}
 	for _, id := range []wire.ClientID{1, 2, 1 + numNear, 1 + 2*numNear} {
-		sessions[id] = &session{id: id, state: connected}
+		sessions[id] = &Session{id: id, state: connected}
 		s.byID[id] = sessions[id]
 	}
 	for range 2 {

@@ -54,7 +54,7 @@ func (s *Server) sendCollections() {
 
 // recallCollections takes back what collections have to say to a client about entities that have left its sight since it was
 // last asked. Fill follows, which sends anew the elements that named such an entity.
-func (s *Server) recallCollections(c *session) {
+func (s *Server) recallCollections(c *Session) {
 	l := &c.collector
 	if l.sights == c.view.Sights() {
 		return
@@ -66,7 +66,7 @@ func (s *Server) recallCollections(c *session) {
 
 // recall takes back what waits for a client about entities that have left its sight, whoever said it, before anything leaves in
 // this frame.
-func (s *Server) recall(c *session) {
+func (s *Server) recall(c *Session) {
 	l := &c.collector
 	l.recalled = c.view.Sights()
 	s.stats.Recalled += c.outgoing.RecallAll(l)
@@ -75,7 +75,7 @@ func (s *Server) recall(c *session) {
 // collector is a client as its collections see it. It implements collections.Link and peer.Recaller.
 type collector struct {
 	server   *Server
-	session  *session
+	session  *Session
 	reader   *collections.Reader
 	sights   uint64 // Of the view, when what waits of collections was last looked through,
 	recalled uint64 // and all that waits,

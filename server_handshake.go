@@ -85,7 +85,7 @@ func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
 // cookieEpoch is the epoch that a cookie must have been made for: that of the session which the address had when it
 // was asked for. So a Hello that the network held back cannot replace the session that came after it, while the one
 // that opened a session may come again.
-func cookieEpoch(c *session, nonce uint64) uint32 {
+func cookieEpoch(c *Session, nonce uint64) uint32 {
 	switch {
 	case c == nil:
 		return 0
@@ -173,7 +173,7 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 }
 
 // replace ends the session that an address had: whoever joins anew there has forgotten it.
-func (s *Server) replace(c *session) {
+func (s *Server) replace(c *Session) {
 	if c == nil || c.state == leaving { // Who leaves needs its address no more.
 		return
 	}
@@ -208,7 +208,7 @@ func (s *Server) accept(to netip.AddrPort, nonce uint64, epoch uint32) {
 }
 
 // welcome tells a client that it has a session.
-func (s *Server) welcome(c *session) {
+func (s *Server) welcome(c *Session) {
 	_, check := checksums(c.epoch, s.protocol.hash)
 	s.reply(c.address, challengeRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: wire.ClientID(c.id), Tick: s.frame.clock.Tick()}, check)

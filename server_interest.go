@@ -50,7 +50,7 @@ func (s *Server) judgeInterest() {
 const blindTicks = 64
 
 // missViewpoint tells, once a client, that it sees nothing because nobody said where it looks from.
-func (s *Server) missViewpoint(c *session) {
+func (s *Server) missViewpoint(c *Session) {
 	rule, ok := s.interest.(interface{ Blind(client ClientID) bool })
 	switch {
 	case !ok || c.blind == blindTicks: // it was told of

@@ -31,8 +31,8 @@ func (s *Server) Receive(from netip.AddrPort, packet []byte) {
 
 // receivePacket takes a packet from a client: either the whole of it has its effect, or none of it and it is not
 // acknowledged.
-func (s *Server) receivePacket(c *session, packet []byte) {
-	in, err := c.conn.Read(packet, s.frame.now, c)
+func (s *Server) receivePacket(c *Session, packet []byte) {
+	in, err := c.conn.Read(packet, s.frame.now, (*outcome)(c))
 	if err != nil {
 		s.unreadable(c, err)
 		return
@@ -61,9 +61,7 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 	if content.credited {
 		c.outgoing.Credit(content.credit)
 	}
-	if content.inputs {
-		s.takeInputs(c)
-	}
+	s.takeSections(c, content.sections)
 	if content.messages > 0 {
 		if reason := s.queue(&c.link, &in, content.plain); reason != nil {
 			s.refusePacket(c, reason)
@@ -82,7 +80,7 @@ func (s *Server) receivePacket(c *session, packet []byte) {
 
 // unreadable ends the connection unless the packet may be anyone's: one that failed the checksum, or came twice. Of a client
 // that has closed in order nothing but its goodbye counts any more.
-func (s *Server) unreadable(c *session, err error) {
+func (s *Server) unreadable(c *Session, err error) {
 	if c.state == leaving {
 		return
 	}
@@ -96,13 +94,13 @@ func (s *Server) unreadable(c *session, err error) {
 }
 
 // refusePacket ends the connection of a client that sent what no client sends, inside a checksum that holds.
-func (s *Server) refusePacket(c *session, reason *peer.Error) {
+func (s *Server) refusePacket(c *Session, reason *peer.Error) {
 	s.stats.refused(reason)
 	s.end(c, reason, endTold)
 }
 
 // resync serves a client that lost its past, but not more often than each two seconds: it costs the whole world.
-func (s *Server) resync(c *session, content content) {
+func (s *Server) resync(c *Session, content content) {
 	if !content.resync || c.view == nil || c.view.Served(content.resyncEpoch) {
 		return
 	}

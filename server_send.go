@@ -39,6 +39,9 @@ func (s *Server) Send() {
 	if s.protocol.writers.any() {
 		s.leaveOutAuthors()
 	}
+	if len(s.hooks.captured) > 0 && s.frame.due && s.store.Tick() == s.Tick() {
+		call(s.hooks.captured)
+	}
 	if s.interest != nil {
 		s.judgeInterest()
 	}
@@ -51,8 +54,10 @@ func (s *Server) Send() {
 	if s.protocol.writers.any() || len(s.store.Handovers()) > 0 {
 		s.tellRights()
 	}
+	call(s.hooks.beforeSend)
 	s.serveAll()
 	s.sentUpTo = s.Tick()
+	call(s.hooks.afterSend)
 	s.endFrame()
 	if s.counts[gone] > 0 {
 		s.sweep()
@@ -80,7 +85,7 @@ func (s *Server) expire() {
 		case c.state == connected && c.silent():
 			s.stats.SilenceTimeouts++
 			s.end(c, &peer.Error{Reason: peer.ReasonTimeout}, endTold)
-		case c.state == lingering && c.farewell(c):
+		case c.state == lingering && c.farewell((*outcome)(c)):
 			s.remove(c)
 		}
 	}
@@ -88,12 +93,15 @@ func (s *Server) expire() {
 
 // serve sends a client what a frame between two ticks owes it. On a tick it only finds out what that is and says true: then
 // the client's packets are to be filled, which changes nothing but what is the client's own.
-func (s *Server) serve(c *session) (due bool) {
+func (s *Server) serve(c *Session) (due bool) {
 	if c.state != connected {
 		return false
 	}
 	if c.near != nil {
 		c.view.Observe() // What it may see is asked for all the same.
+		if s.frame.due {
+			s.handSections(c)
+		}
 		return false
 	}
 	if reason := c.overrun(s.Tick()); reason != nil {
@@ -118,7 +126,7 @@ func (s *Server) serve(c *session) (due bool) {
 		s.welcome(c)
 	}
 	c.opened = false
-	c.conn.DetectLost(s.frame.now, c)
+	c.conn.DetectLost(s.frame.now, (*outcome)(c))
 	if c.theirs != nil {
 		s.askResync(c)
 	}
@@ -128,7 +136,7 @@ func (s *Server) serve(c *session) (due bool) {
 }
 
 // deliver sends a client what a tick owes it.
-func (s *Server) deliver(c *session, desk *snapshot.Desk) {
+func (s *Server) deliver(c *Session, desk *snapshot.Desk) {
 	s.fill(c, desk)
 	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
 	s.pulse(c)
@@ -139,7 +147,7 @@ func (s *Server) deliver(c *session, desk *snapshot.Desk) {
 
 // pulse tells a client the server's tick when no snapshot did for a while, so that its clocks go on in a world at rest, and
 // once when snapshots end, so that it knows that what moved has stopped. Where state waits for the budget they have not ended.
-func (s *Server) pulse(c *session) {
+func (s *Server) pulse(c *Session) {
 	ended := c.moving && c.timed != s.frame.now && !c.starved
 	c.moving = c.timed == s.frame.now
 	if !ended && s.frame.now-c.timed < min(s.config.KeepAlive, s.config.Pulse) {
@@ -154,7 +162,7 @@ func (s *Server) pulse(c *session) {
 
 // repeat spends a tick in which there is nothing new on what is still unconfirmed after half a round trip, so that the
 // last packets before a rest do not have to wait for their loss to be noticed, again and again on a bad link.
-func (s *Server) repeat(c *session) {
+func (s *Server) repeat(c *Session) {
 	if s.config.NoRepeat || c.view.Pending() || c.view.Unacked() > repeatMost {
 		return
 	}
@@ -163,8 +171,8 @@ func (s *Server) repeat(c *session) {
 }
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
-func (s *Server) fill(c *session, desk *snapshot.Desk) {
-	for c.view.Pending() || c.wants() || c.inputs.answer.due {
+func (s *Server) fill(c *Session, desk *snapshot.Desk) {
+	for c.view.Pending() || c.wants() || s.sectionsDue(c, false) {
 		if c.short() || !s.sendPacket(c, desk) {
 			return
 		}
@@ -174,12 +182,12 @@ func (s *Server) fill(c *session, desk *snapshot.Desk) {
 // sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
 // for rows, or took more than their share, the next packet is for rows alone. It says false when there was nothing that
 // fits, or no room for a packet.
-func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
+func (s *Server) sendPacket(c *Session, desk *snapshot.Desk) bool {
 	b, ok := c.begin()
 	if !ok {
 		return false
 	}
-	c.answerInputs(&b)
+	s.addSections(c, &b)
 	borrowed := false
 	if !c.stateFirst {
 		borrowed = c.load(&b, c.view.Pending())
@@ -194,7 +202,7 @@ func (s *Server) sendPacket(c *session, desk *snapshot.Desk) bool {
 }
 
 // addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
-func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) bool {
+func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.Desk) bool {
 	if s.store.Tick() == tick.None || !c.addState(b, c.view, desk) {
 		return false
 	}
@@ -203,7 +211,7 @@ func (s *Server) addSnapshot(c *session, b *peer.Builder, desk *snapshot.Desk) b
 }
 
 // reportOversize names an entity that does not fit into a packet, once for each client and entity in a row.
-func (s *Server) reportOversize(c *session) {
+func (s *Server) reportOversize(c *Session) {
 	if c.view.Oversize() == c.oversize {
 		return
 	}

@@ -32,15 +32,16 @@ const (
 	numSessionStates
 )
 
-// session is one client as the server sees it.
-type session struct {
+// Session is one connection of one client as the server sees it, for extensions: the client is connected, or has closed and its
+// messages are still handled. Games name it by its ClientID.
+type Session struct {
 	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
 	link
 	view   *snapshot.View // Nil once the session is over.
-	inputs inputQueue
+	server *Server
 	authority
-	past         Past
+	kept         []any     // What extensions keep with it.
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
 	nonce  uint64
@@ -61,22 +62,75 @@ type session struct {
 	blind      int // Network ticks one behind the other in which its interest had no viewpoint.
 }
 
+// outcome is a session as package peer sees it.
+type outcome Session
+
 // Acked implements peer.Outcome: the view learns what the client holds.
-func (c *session) Acked(seq uint64, sentAt tick.Tick) {
+func (o *outcome) Acked(seq uint64, sentAt tick.Tick) {
+	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Acked(seq)
+		for i := range c.server.hooks.sections {
+			if f := c.server.hooks.sections[i].Acked; f != nil {
+				f(c, seq)
+			}
+		}
 	}
 	c.acknowledged = max(c.acknowledged, sentAt)
 	c.acked(seq)
 }
 
 // Lost implements peer.Outcome: the view learns what has to be sent again.
-func (c *session) Lost(seq uint64) {
+func (o *outcome) Lost(seq uint64) {
+	c := (*Session)(o)
 	if c.view != nil {
 		c.view.Lost(seq)
+		for i := range c.server.hooks.sections {
+			if f := c.server.hooks.sections[i].Lost; f != nil {
+				f(c, seq)
+			}
+		}
 	}
 	c.lost(seq)
 }
+
+// ID names the client.
+func (c *Session) ID() ClientID { return c.id }
+
+// Server is the server of the session.
+func (c *Session) Server() *Server { return c.server }
+
+// Local tells that the client runs in this process, as the player of a host: no packets are sent to it.
+func (c *Session) Local() bool { return c.near != nil }
+
+// Acknowledged is the newest tick of which the client acknowledged a packet; tick.None before the first.
+func (c *Session) Acknowledged() Tick { return c.acknowledged }
+
+// View is what the client may see and is known to hold, as of the newest capture. It is nil once the session is over.
+func (c *Session) View() *snapshot.View {
+	if c.view != nil {
+		c.server.observe(c)
+	}
+	return c.view
+}
+
+// Presented is the moment that the client showed its player when it made what counts for a tick, as far as the client says:
+// by the Presented hook of an extension, such as package input, or else the newest tick that it acknowledged. It may be any
+// time. False is not known.
+func (c *Session) Presented(at Tick) (tick.Time, bool) {
+	if c.near != nil { // A host looks at the world itself.
+		return c.server.store.Tick().Begin(), true
+	}
+	for _, presented := range c.server.hooks.presented {
+		if shown, ok := presented(c, at); ok {
+			return shown, true
+		}
+	}
+	return c.acknowledged.Begin(), c.acknowledged != tick.None
+}
+
+// Session is the session of a client that is connected, or has closed and whose messages are still handled; nil else.
+func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and tells it.
 func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32) {
@@ -87,12 +141,11 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 	}
 	in, out := checksums(epoch, s.protocol.hash)
 	s.lastID++
-	c := &session{id: s.lastID, state: connected, nonce: nonce, epoch: epoch, before: before}
+	c := &Session{id: s.lastID, state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	c.collector.server, c.collector.session = s, c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
 	c.early = new(early)
-	c.inputs.setUp(&s.protocol.inputs)
 	s.counts[connected]++
 	s.byAddress[address] = c
 	s.byID[c.id] = c
@@ -105,15 +158,16 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 }
 
 // move changes a session's state and keeps count.
-func (s *Server) move(c *session, to sessionState) {
+func (s *Server) move(c *Session, to sessionState) {
 	s.counts[c.state]--
 	s.counts[to]++
 	c.state = to
 }
 
 // connect makes a session that of a client which the game knows.
-func (s *Server) connect(c *session) {
+func (s *Server) connect(c *Session) {
 	c.view = snapshot.NewView(s.store, s.config.snapshot())
+	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
 	if s.report.enabled(slog.LevelInfo) {
@@ -136,7 +190,7 @@ const (
 )
 
 // end takes a client out of the game.
-func (s *Server) end(c *session, reason *peer.Error, how ending) {
+func (s *Server) end(c *Session, reason *peer.Error, how ending) {
 	if c.state >= lingering {
 		return
 	}
@@ -159,6 +213,7 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 		s.releaseLast(&c.link, c)
 	}
 	s.forget(c)
+	s.closeStates(c)
 	c.view = nil
 	c.dropEarly()
 	s.gone(&c.link)
@@ -180,7 +235,7 @@ func (s *Server) end(c *session, reason *peer.Error, how ending) {
 }
 
 // remove ends a session's last trace but its place in the list, which sweep takes.
-func (s *Server) remove(c *session) {
+func (s *Server) remove(c *Session) {
 	if c.state == gone {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -204,11 +205,15 @@ func TestCase12EachMessageInEachStateOfTheServer(t *testing.T) {
 	}
 }
 
+// pedal is an input.
+type pedal struct{ Down bool }
+
 // Each message in each state at a client.
 func TestCase12EachMessageInEachStateOfAClient(t *testing.T) {
 	for _, kind := range matrixTypes() {
 		handled := 0
 		p := protocol()
+		input.Register[pedal](p) // Feedback comes to clients whose protocol has inputs.
 		netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 		build := buildMessage(t, p, kind)
 		if kind == wire.MessageKeepAlive || kind == wire.MessageFeedback {

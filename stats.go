@@ -65,15 +65,9 @@ type Stats struct {
 	UnknownTypes      uint64 // Messages ignored because this end's protocol lacks their type.
 	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
 	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
-	Inputs            uint64 // Inputs of single ticks taken, the late ones included; each tick once.
-	InputsLate        uint64 // Inputs that came when their tick was simulated already.
-	InputsTooOld      uint64 // Inputs refused because they are of more than 64 ticks ago.
-	InputsTooFar      uint64 // Inputs refused because they are of more than 64 ticks ahead.
 	Writes            uint64 // Rows taken in that clients wrote.
 	WritesLate        uint64 // Writes refused because they are no longer their sender's to make, or not visible to it.
 	NotAllowed        uint64 // Strikes: packets refused because of writes without authority.
-	Rewinds           uint64 // Views of the past that Rewind gave.
-	RewindsClamped    uint64 // Rewind: of these, those of clients that claimed to show what is farther back, or still to come.
 	Resyncs           uint64 // Resyncs served.
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
 	LingeringFull     uint64 // Close messages not repeated because too many sessions were ending.

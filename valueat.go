@@ -3,6 +3,7 @@ package netcode
 import (
 	"reflect"
 
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -27,4 +28,14 @@ func ValueAt[T any](s *Server, id NetworkID, t tick.Tick) (v T, ok bool, err err
 	}
 	schema.Plan(row).Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
 	return v, true, nil
+}
+
+// rowOfType is the row of a component type, -1 if it does not replicate.
+func rowOfType(schema *snapshot.Schema, t reflect.Type) int {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == t {
+			return row
+		}
+	}
+	return -1
 }

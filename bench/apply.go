@@ -24,12 +24,12 @@ const (
 	// The server sends so many bytes of plain rows before the client gets the first, but so many ticks at most: what a server does between
 	// two ticks is in another process than a client's.
 	applyAhead, applyMost = 16 << 20, 64
-	// applyCompared is how many ticks lie between two in which the worlds are compared.
+	// applyCompared is the number of ticks between two comparisons of the worlds.
 	applyCompared = 16
 )
 
-// local is what game code on the client adds to every entity, in an order of its own: the memory of the world is then in
-// that order, and ids that arrive in ascending order are all over it.
+// local is added to every entity by game code on the client, in an order of its own. The memory of the world is then in
+// that order, and ids that arrive in ascending order are scattered.
 type local struct{ Sprite uint32 }
 
 // runApply measures what a client does with a tick's packets: decode them, and write what they say into its world.

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// sentTick is what the server sent in a tick, and the same rows as the anchor gets them.
+// sentTick has the packets of a tick, and the same rows for the anchor.
 type sentTick struct {
 	tick     tick.Tick
 	bytes    []byte // of all packets

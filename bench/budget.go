@@ -184,7 +184,7 @@ func (r *budgetRun) report(o options, entities, budget int, loss float64) {
 	}
 }
 
-// budgetShare is how many of all updates an entity of a weight gets by weight alone, none more than most.
+// budgetShare returns the ideal updates of an entity of a weight, at most most.
 func budgetShare(count map[float32]int, weight float32, total, most float64) float64 {
 	left, share := total, 0.0
 	capped := map[float32]bool{}

@@ -38,7 +38,7 @@ func runCapacity(o options) error {
 	return nil
 }
 
-// load is what one size costs.
+// load is the cost of one size.
 type load struct {
 	entities  int
 	cpu, wall float64 // ns a tick, medians
@@ -77,7 +77,7 @@ func findCapacity(moving float64, o options) error {
 	return nil
 }
 
-// capacityLine is what was found. It answers the target only where it was asked what the target is about.
+// capacityLine returns the result. It answers the target only where it was asked what the target is about.
 func capacityLine(best, over load, clients int, moving float64) result {
 	line := result{
 		Scenario: "capacity", Value: float64(best.entities), Unit: "entities",

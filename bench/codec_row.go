@@ -21,7 +21,7 @@ const (
 	codecBytes = 3*4 + 4*4 + 3*4 + 4 + 1
 )
 
-// handPut is what one writes by hand with encoding/binary: one bounds check, then field by field.
+// handPut is hand-written code with encoding/binary: one bounds check, then field by field.
 func handPut(b []byte, r *codecRow) {
 	_ = b[codecBytes-1]
 	binary.LittleEndian.PutUint32(b[0:], math.Float32bits(r.Pos[0]))

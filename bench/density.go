@@ -26,7 +26,7 @@ const (
 	exactAnchor   = 1265 // XOR with the row before, and tags of lengths
 )
 
-// otherRecording is what tables are trained on where nothing else is asked for: a file beside the one that is measured.
+// otherRecording is the default training recording: a file beside the measured one.
 const otherRecording = "cubes91.trace.gz"
 
 // byteVariant is one run of the scenario bytes.

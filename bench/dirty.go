@@ -19,7 +19,7 @@ import (
 const (
 	// dirtyIdleTarget is 1.5 ns a row where comparing the memory alone takes 0.84 (T5), as a ratio.
 	dirtyIdleTarget = 1.5 / 0.84
-	// dirtyRow is what one entity's comparison reads on either side: its three components and its Replicated.
+	// dirtyRow is the bytes that one entity's comparison reads on either side: three components and a Replicated.
 	dirtyRow = 40 + 12
 )
 
@@ -75,7 +75,7 @@ func runDirty(o options) error {
 	return nil
 }
 
-// seenRow is what is compared of an entity.
+// seenRow is the compared part of an entity.
 type seenRow struct {
 	replicated components.Replicated
 	at         position
@@ -165,7 +165,7 @@ func (d *dirtyRun) look() {
 	}
 }
 
-// floor is what the scene is held against: comparing as much memory, and where each row is in an archetype alone, the search.
+// floor is the anchor of the scene: comparing as much memory, and where each row is in an archetype alone, the search.
 func (d *dirtyRun) floor() error {
 	compare := timed(func() {
 		if !bytes.Equal(d.memory, d.shadow) {
@@ -199,7 +199,7 @@ func (d *dirtyRun) relate() {
 	}
 }
 
-// mark is what game code says with marks, after it wrote.
+// mark marks what game code wrote.
 func (d *dirtyRun) mark() {
 	for _, i := range d.movers {
 		d.marker.Mark(d.capture, d.body.entities[i])

@@ -18,10 +18,9 @@ import (
 
 const (
 	tickHz = 60
-	// reachLimit is how long the clients wait for datagrams before they go on without, in wall time: what does not come
-	// was dropped by a socket.
+	// reachLimit is the longest wait of the clients for datagrams, in wall time. A missing one was dropped by a socket.
 	reachLimit = 3 * time.Second
-	// joinLimit is how long they may take to get the world for the first time.
+	// joinLimit is the time in which they must get the world for the first time.
 	joinLimit = 30 * time.Second
 )
 

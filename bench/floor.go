@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxFloorBodies is what the 16-bit index of the floor's rows can name.
+// maxFloorBodies is the range of the 16-bit index of the floor's rows.
 const maxFloorBodies = 65535
 
 var errManyBodies = fmt.Errorf("the floor's rows have 16-bit indexes: -e 1..%d", maxFloorBodies)

@@ -32,7 +32,7 @@ func (p lossPoint) link() transport.Link {
 	return transport.Link{Delay: p.roundTrip / 2, Loss: p.loss, BurstLoss: p.burst}
 }
 
-// name is what a network without bursts is chosen by, such as 20/50: its round trip in ms and its loss in percent.
+// name selects a network without bursts, such as 20/50: its round trip in ms and its loss in percent.
 func (p lossPoint) name() string {
 	return fmt.Sprintf("%d/%d", p.roundTrip/time.Millisecond, int(p.loss*100+0.5))
 }
@@ -173,7 +173,7 @@ func (b *byteRun) setLink(link transport.Link) {
 	}
 }
 
-// changed is which bodies have other rows at the server than the last time.
+// changed returns the bodies whose rows at the server changed since the last call.
 func (r *lossRun) changed(b *byteRun) (which []int) {
 	store, rows := b.server.Store(), b.server.Protocol().Schema().Rows()
 	for i, id := range r.ids {

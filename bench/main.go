@@ -125,7 +125,7 @@ func run(args []string, out io.Writer) error {
 	return runScenarios(*name, o)
 }
 
-// takes is what the values of the flags are.
+// takes describes the values of the flags.
 func takes() usage.Takes {
 	return usage.Takes{
 		"": "a scenario's name, by mistake", "run": "the name of a scenario; -list lists them", "trace": "a file", "tables": "a file", "train": "a file",

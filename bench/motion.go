@@ -22,7 +22,7 @@ type generated struct {
 	random *rand.Rand
 }
 
-// move is what a body does: velocity in m/s, spin about an axis in radians a second, awake or at rest.
+// move is the motion of a body: velocity in m/s, spin about an axis in radians a second, awake or at rest.
 type move struct {
 	velocity, axis [3]float64
 	spin           float64

@@ -20,7 +20,7 @@ const (
 	packedTurned = 29 // its orientation
 )
 
-// packedBits is what a snapshot takes against an earlier one: of each body that differs its index relative to the one before,
+// packedBits returns the size of a snapshot against an earlier one: of each body that differs its index relative to the one before,
 // the flag, and what changed of position and orientation, as differences where these are short.
 func packedBits(now, base []quantised) (sum int) {
 	sum, last := packedCount, -1
@@ -44,7 +44,7 @@ func packedBits(now, base []quantised) (sum int) {
 	return sum
 }
 
-// packedIndex is what a step to the next body takes: 1, then classes of 4, 8, 16, 32 and 64 steps, else in full.
+// packedIndex returns the bits of a step to the next body: 1, then classes of 4, 8, 16, 32 and 64 steps, else in full.
 func packedIndex(step int) int {
 	if step == 1 {
 		return 1
@@ -59,7 +59,7 @@ func packedIndex(step int) int {
 	return 6 + 10
 }
 
-// packedOffsets is what three numbers take: each in few bits or in more, or all of them in full.
+// packedOffsets returns the bits of three numbers: each in few bits or in more, or all of them in full.
 func packedOffsets(now, base [3]int32, few, more, full int) int {
 	sum := 1
 	for i := range now {

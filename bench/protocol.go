@@ -57,7 +57,7 @@ func newBodyWorld(bodies int, exact bool) *bodyWorld {
 	return newRelatedWorld(bodies, exact, archetypeRows)
 }
 
-// archetypeRows is what Arche reserves for an archetype if nobody says otherwise.
+// archetypeRows is Arche's default reservation for an archetype.
 const archetypeRows = 128
 
 // newRelatedWorld is newBodyWorld with another number of rows that Arche reserves for each archetype of a relation's target.

@@ -10,11 +10,11 @@ import (
 
 const (
 	realBytesTarget = 1.06 // times the bytes of the same classes without loss and jitter
-	// realWarmUp is how many ticks are played before measuring: as warmUp, until the ring of the history has gone round.
+	// realWarmUp is the number of ticks before measuring: as warmUp, until the ring of the history has gone round.
 	realWarmUp = warmUp
-	// realTurns is how many ticks one network is played before the other one has its turn.
+	// realTurns is the number of ticks of one network before the other one has its turn.
 	realTurns = 16
-	// realTicks is how many ticks that count there are at least.
+	// realTicks is the least number of measured ticks.
 	realTicks = 2 * realTurns
 )
 
@@ -145,7 +145,7 @@ func measureReal(s realScene, o options) error {
 	return nil
 }
 
-// realFigures is what a run has measured.
+// realFigures are the figures of a run.
 type realFigures struct {
 	send, capture float64 // ns of processor, medians
 	bytes         float64 // a client and tick

@@ -16,11 +16,11 @@ import (
 
 const (
 	realTick = time.Second / tickHz
-	// realRepeat is how many unconfirmed entities a server sends again in a tick that has nothing new, as Server.Send has it.
+	// realRepeat is the number of unconfirmed entities that a server sends again in a tick without changes, as in Server.Send.
 	realRepeat = 64
 )
 
-// realNetwork is what lies between a server and its clients.
+// realNetwork is the network between a server and its clients.
 type realNetwork struct {
 	loss    float64 // of the datagrams, in each direction, each on its own
 	jitter  int     // what the server sends a client in one tick arrives 0 to jitter ticks late, all of it together
@@ -96,7 +96,7 @@ func newRealClient(number int, store *snapshot.Store, config snapshot.Config, n 
 	return c
 }
 
-// realDecoders is how many clients decode: two of each class.
+// realDecoders is the number of clients that decode: two of each class.
 func realDecoders(n realNetwork) int { return 2 * n.classes }
 
 // hear reads the acknowledgements that reach the server in this tick, and finds out which packets are lost.
@@ -123,7 +123,7 @@ func (c *realClient) settled() {
 	c.awaited = int(stats.Sent) - int(stats.Acked+stats.Lost-stats.LateAcks)
 }
 
-// serve is what the server does for a client that has observed the tick before it writes any packet, as Server.Send does it.
+// serve prepares a client that has observed the tick for its packets, as Server.Send does.
 func (c *realClient) serve(newest tick.Tick) {
 	for _, seq := range c.lost {
 		c.view.Lost(seq)

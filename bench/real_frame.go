@@ -9,6 +9,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
@@ -20,11 +21,11 @@ import (
 const (
 	realFrameTarget   = 10 // us a frame
 	realFrameEntities = 1000
-	// realFramePackets is how many packets a frame has that counts, and how far from them it may be.
+	// realFramePackets is the number of packets of a measured frame, and the tolerance.
 	realFramePackets, realFrameOff = 36, 4
 )
 
-// realInput is what a player does.
+// realInput is a player's action.
 type realInput struct {
 	X, Y  float32 `net:"min=-1,max=1,step=0.01"`
 	Jump  bool
@@ -59,7 +60,7 @@ func newFrameRun(n realNetwork) (*frameRun, error) {
 	f := &frameRun{body: newBodyWorld(realFrameEntities, true), world: ecs.NewWorld(realFrameEntities), orbits: newScene(realFrameEntities, 1).orbits}
 	protocol := func() *netcode.Protocol {
 		p := bodyProtocol(true)
-		netcode.Input[realInput](p)
+		input.Register[realInput](p)
 		return p
 	}
 	network := memory.NewNetwork()
@@ -115,7 +116,7 @@ func (f *frameRun) turn(keep bool) error {
 	f.late.frame(f.frames)
 	arrived := f.late.due
 	if f.client.State() == netcode.Connected {
-		if err := netcode.SetInput(f.client, &realInput{X: 0.5, Y: float32(f.frames%100) / 100, Jump: f.frames%7 == 0}); err != nil {
+		if err := input.Set(f.client, &realInput{X: 0.5, Y: float32(f.frames%100) / 100, Jump: f.frames%7 == 0}); err != nil {
 			return err
 		}
 	}
@@ -232,7 +233,7 @@ func (f *frameRun) rest(q float64) float64 {
 // inputs tells if the server has the client's input.
 func (f *frameRun) inputs() bool {
 	for client := range f.server.Clients {
-		if v, ok := netcode.InputOf[realInput](f.server, client); ok && v.X == 0.5 {
+		if v, ok := input.Of[realInput](f.server, client); ok && v.X == 0.5 {
 			return true
 		}
 	}

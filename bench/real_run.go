@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// realScene is what is sent to whom.
+// realScene describes the entities and their viewers.
 type realScene struct {
 	entities, clients int
 	moving            float64
@@ -27,7 +27,7 @@ func (s realScene) config() snapshot.Config {
 	}
 }
 
-// records is how many a client is sent in a tick, about.
+// records estimates the records that a client is sent in a tick.
 func (s realScene) records() int {
 	if s.sight > 0 {
 		return s.sight
@@ -68,7 +68,7 @@ type realRun struct {
 	allocations          float64
 }
 
-// realCounts is what the store and the views count.
+// realCounts are counters of the store and the views.
 type realCounts struct {
 	made, again, lists      uint64 // bodies encoded, and used again; lists copied
 	records, resent, spawns uint64
@@ -200,7 +200,7 @@ func (r *realRun) write() {
 	}
 }
 
-// payloadRoom is where the next payload goes.
+// payloadRoom returns the room for the next payload.
 func (r *realRun) payloadRoom() []byte {
 	if len(r.payloads) == len(r.room) {
 		r.room = append(r.room, make([]byte, peer.MaxPayload(peer.DefaultPacketSize)))
@@ -219,7 +219,7 @@ func (r *realRun) deliver() error {
 	return nil
 }
 
-// counts is what has been counted so far.
+// counts returns the counters so far.
 func (r *realRun) counts() realCounts {
 	k := realCounts{lists: r.game.store.PagesShared(), bytes: r.bytes, sent: r.sent}
 	k.made, k.again = r.game.store.Shared()
@@ -280,10 +280,10 @@ func (r *realRun) countAllocations() error {
 	return nil
 }
 
-// realHeals is how many ticks without loss, jitter and motion there are at most until each client holds everything.
+// realHeals is the largest number of ticks without loss, jitter and motion until each client has everything.
 const realHeals = 240
 
-// seen is how many entities a client sees, the mean of all.
+// seen returns the mean number of entities that a client sees.
 func (r *realRun) seen() float64 {
 	n := 0
 	for _, c := range r.clients {

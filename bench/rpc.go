@@ -35,7 +35,7 @@ type rpcOrder struct {
 	Serial uint64
 }
 
-// sum is what is added up of a message: all of its bytes count.
+// sum returns the checksum of a message, over all its bytes.
 func (m *rpcOrder) sum() uint64 { return m.Serial ^ uint64(m.Client)<<32 ^ uint64(m.Check)<<20 }
 
 // rpcTally is the messages that came to one end, by stage.
@@ -123,7 +123,7 @@ func rpcConfig(clients int) netcode.Config {
 	return netcode.Config{TickRate: tickHz, SendBudget: -1, Clients: clients}
 }
 
-// rpcAddress is where a client is; index -1 is the server.
+// rpcAddress returns the address of a client; index -1 is the server.
 func rpcAddress(index int) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(20000+index))
 }
@@ -204,8 +204,8 @@ func (r *rpcRun) order(client netcode.ClientID) rpcOrder {
 	return rpcOrder{Client: uint32(client), Check: uint32(r.serial * 2654435761), Serial: r.serial * 0x9E3779B97F4A7C15}
 }
 
-// serverFrame is what is measured: a whole frame of the server. Each stage handles what came for it and then sends a quarter of
-// what goes out, to each client in turn.
+// serverFrame is the measured part: a whole frame of the server. Each stage handles its messages and then sends a quarter of
+// all outgoing ones, to each client in turn.
 func (r *rpcRun) serverFrame(orders []rpcOrder, to []netcode.ClientID) (in, out time.Duration) {
 	began := time.Now()
 	r.begin()
@@ -262,7 +262,7 @@ func (r *rpcRun) clientFrame(c *rpcClient, messages int) {
 	c.client.Drain(c.post)
 }
 
-// share is how many of the messages are one client's.
+// share returns the number of messages of one client.
 func (r *rpcRun) share(client int) int {
 	n := r.messages / len(r.clients)
 	if client < r.messages%len(r.clients) {

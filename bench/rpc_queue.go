@@ -7,8 +7,8 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// rpcQueues is what messages cost with none of the promises: a byte queue for each stage and a table of handlers for what
-// comes in, a byte queue for each client for what goes out. It has no types, no checks, no limits, no acks, and its packets
+// rpcQueues are messages without any promise: a byte queue for each stage and a table of handlers for incoming
+// ones, a byte queue for each client for outgoing ones. It has no types, no checks, no limits, no acks, and its packets
 // no header.
 type rpcQueues struct {
 	packets  [][]byte // what the clients sent, framed; their memory stays
@@ -23,7 +23,7 @@ type rpcQueues struct {
 	out     []byte
 }
 
-// rpcPacket is how many messages there are in a packet of 1200 bytes with netcode's headers.
+// rpcPacket is the number of messages in a packet of 1200 bytes with netcode's headers.
 const rpcPacket = 59
 
 const rpcType = 16

@@ -49,7 +49,7 @@ func newScene(entities int, fraction float64) *scene {
 	return s
 }
 
-// movers is how many of the entities move.
+// movers returns the number of moving entities.
 func movers(entities int, fraction float64) int {
 	return max(1, int(float64(entities)*fraction))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -129,8 +130,8 @@ func (r *smoothRun) start() error {
 	p := netcode.NewProtocol()
 	netcode.Replicate[quantPosition](p)
 	netcode.Replicate[quantRotation](p)
-	netcode.Interpolate[quantPosition](p)
-	netcode.Interpolate[quantRotation](p)
+	interpolate.Register[quantPosition](p)
+	interpolate.Register[quantRotation](p)
 	r.serverWorld, r.clientWorld, r.frameOf = ecs.NewWorld(), ecs.NewWorld(), map[tick.Tick]int{}
 	r.naiveErrors = make([][]float64, len(smoothOffsets()))
 	network, clock := memory.NewNetwork(), func() time.Duration { return r.now }
@@ -189,7 +190,7 @@ func (r *smoothRun) step(bodies []body) {
 	r.frame++
 }
 
-// at is where a body truly was at a frame and a part of the next.
+// at returns the true position of a body at a frame and a part of the next.
 func (r *smoothRun) at(body int, frame float64) (at spot) {
 	n := min(max(int(frame), 0), len(r.truth)-1)
 	from, to, part := r.truth[n][body], r.truth[min(n+1, len(r.truth)-1)][body], float32(frame-math.Floor(frame))

@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// socket is what the systems need of a connection.
+// socket is a connection as the systems need it.
 type socket interface {
 	Send(to netip.AddrPort, datagram []byte) error
 	Receive(buf []byte) (n int, from netip.AddrPort, err error)
@@ -123,7 +123,7 @@ func (h *heldSocket) Receive(buf []byte) (n int, from netip.AddrPort, err error)
 	return copy(buf, next.data), next.from, nil
 }
 
-// headersOf is how many bytes of a datagram are not a message's payload; handshakes have no payload in this sense.
+// headersOf returns the bytes of a datagram that are no message's payload; handshakes have no payload in this sense.
 func headersOf(datagram []byte) int {
 	_, header, err := wire.ParsePacketHeader(datagram)
 	if err != nil || len(datagram) < header+wire.BatchHeaderSize+wire.ChecksumSize {

@@ -22,7 +22,7 @@ const (
 	tickTarget  = 3  // times the floor (T1)
 	digestEvery = 16 // ticks between comparisons of all worlds
 
-	// warmUp is how many ticks are played before measuring. The server's history holds two seconds of changes in a ring that is up to twice as long: until
+	// warmUp is the number of ticks before measuring. The server's history holds two seconds of changes in a ring that is up to twice as long: until
 	// that has gone round once, each tick writes to memory that no program has had, and the kernel clears it page by page.
 	warmUp = 2*2*tickHz + 16
 )
@@ -171,7 +171,7 @@ func (r *tickRun) captureAndSend() {
 	}
 }
 
-// timed is how long f takes, in ns.
+// timed returns the duration of f, in ns.
 func timed(f func()) float64 {
 	began := time.Now()
 	f()

@@ -20,7 +20,7 @@ type Event struct {
 // EventKind says what happened.
 type EventKind uint8
 
-// What can happen.
+// Events of a collection.
 const (
 	EventWhole    EventKind = iota + 1 // everything may be another than before: the collection came, or came anew
 	EventInserted                      // an element was put in

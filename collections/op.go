@@ -4,9 +4,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// opcode is what an operation does.
+// opcode is the kind of an operation.
 //
-//	opReset   what follows makes up the whole anew, beside what there is, until opWhole
+//	opReset   the following operations make up the whole anew, beside the present contents, until opWhole
 //	opInsert  place, count - 1 and elements: from that place on
 //	opSet     place, count - 1 and elements: in place of those there
 //	opRemove  place, count - 1: from that place on

@@ -159,7 +159,7 @@ type journal struct {
 	over  bool     // it became longer than the collection: whoever followed gets that whole
 }
 
-// journalLeast is how many operations a journal takes in any case.
+// journalLeast is the number of operations that a journal takes in any case.
 const journalLeast = 64
 
 // add notes one operation about one element of a collection that now has so many. Neighbours become one.

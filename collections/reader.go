@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Link is what a Reader has to know of its client, and where what is for it goes.
+// Link tells a Reader about its client, and takes the operations for it.
 type Link interface {
 	// Life returns since when the client has seen an entity without a break, and whether it sees it now.
 	Life(id wire.NetworkID) (life tick.Tick, visible bool)
@@ -26,7 +26,7 @@ type Link interface {
 	Push(id wire.NetworkID, body []byte) error
 }
 
-// Reader is what one client lacks. It belongs to the Origin's goroutine.
+// Reader sends one client the operations that it lacks. It belongs to the Origin's goroutine.
 type Reader struct {
 	seats  map[*Content]*seat // looked up only
 	queue  []*seat            // those that are to be sent whole, in order
@@ -45,7 +45,7 @@ type Reader struct {
 // NewReader returns the Reader of a client that has nothing.
 func NewReader() *Reader { return &Reader{seats: map[*Content]*seat{}} }
 
-// seat is how far one client is with one collection.
+// seat is the progress of one client with one collection.
 type seat struct {
 	content *Content
 	life    tick.Tick // of the entity, at the client

@@ -2,8 +2,8 @@ package collections
 
 import "github.com/arche-netcode/netcode/wire"
 
-// Blank makes a body say nothing, in as many bytes. What a client is shown stays as it is, and what arrives behind, which may
-// lean on what is blank now, has no effect.
+// Blank turns a body into as many bytes without effect. The contents at a client stay as they are. Later operations, which may
+// depend on the blank ones, have no effect.
 func Blank(body []byte) {
 	_, n, err := wire.ReadVarint(body)
 	if err != nil {

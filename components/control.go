@@ -20,9 +20,9 @@ type Owner struct {
 // packet in the worst case, it is sent to that client entity by entity. A group that is too large for a client that sees all
 // of it is reported. Where despawns and departures make it too large they go apart.
 //
-// What of a change is captured in a tick is seen together. With a Rate, or netcode.Every, members have their turns in the
-// same ticks: what is written to several at once is seen at once as long as it is captured equally often, by the same Rate
-// of the members and the same Every of the components. Otherwise what is captured less often is seen later, but where
+// Changes that are captured in one tick are seen together. With a Rate, or netcode.Every, members have their turns in the
+// same ticks. Values that are written at once are seen at once if they are captured equally often: by the same Rate
+// of the members and the same Every of the components. Otherwise the less frequent one is seen later, except where
 // the turns meet: those of 2 and of 4 ticks in every fourth. Components that are added, and members that are born, do not wait,
 // and so show a later moment than the rest until its next turn. Who changes groups more often than every that many ticks may
 // have no turn for as long as that goes on, since each group has its own.

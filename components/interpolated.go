@@ -2,7 +2,7 @@ package components
 
 // Smooth holds what a client shows of the replicated component T: its value at the moment that is presented, between the
 // values that arrived. T itself stays the newest value that arrived. systems.Interpolate adds it to an entity, for each
-// component that was given to netcode.Interpolate, when the entity appears at the moment that is presented, and writes it
+// component that was given to interpolate.Register, when the entity appears at the moment that is presented, and writes it
 // once a frame; code that draws asks for entities with a Smooth[T] in place of those with a T.
 //
 // Game code reads it and does not write it. It is a client's own and never travels.

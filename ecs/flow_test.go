@@ -145,25 +145,6 @@ func TestAFlowIsARun(t *testing.T) {
 	require.NotZero(t, parted, "of all that was written by slots everything changed")
 }
 
-// TestAFlowNoticesThatMemoryMoved is about an archetype that grew and has as many rows as before: what Apply remembers of where they are
-// still reads as it did.
-func TestAFlowNoticesThatMemoryMoved(t *testing.T) {
-	s := newStretchServerOf(t, 1, 40)
-	c := newStretchClient(s, false, false)
-	for turn := range 6 {
-		if turn == 4 {
-			c.disturb(s.ids[0], 0)
-		}
-		for _, p := range s.flowTurn(1000, flowRows[:]) {
-			require.NoError(t, c.replica.Read(p))
-		}
-		before := c.flowed
-		c.run()
-		require.Equal(t, turn > 2 && turn != 4, c.flowed > before, "turn %d", turn)
-		require.Equal(t, DigestStore(s.store, s.schema, func(wire.NetworkID) bool { return true }), Digest(&c.world, s.schema), "turn %d", turn)
-	}
-}
-
 // TestAFlowNoticesWhoCame is about an entity of the game's own that says it is one of ours, where nothing else happened.
 func TestAFlowNoticesWhoCame(t *testing.T) {
 	s := newStretchServerOf(t, 1, 40)

@@ -14,7 +14,7 @@ type cells struct {
 	high    cell
 }
 
-// place is where an entity is.
+// place is the position of an entity.
 type place struct {
 	at         point
 	cell       cell

@@ -18,7 +18,7 @@
 //	server.SetInterest(interest.New(near, interest.Despawn))
 //	server.OnConnect(func(client netcode.ClientID) { near.Look(client, 0, 0, 0) })
 //
-// What follows the world is settled once a tick, whatever the number of clients; a client costs one comparison of bits
+// Decisions that follow the world are made once a tick, whatever the number of clients; a client costs one comparison of bits
 // for 64 entities, and more only for what changed. No decision depends on the order of a map or on the rounding of a
 // machine: the same calls make the same decisions everywhere. Nothing here does I/O, starts a goroutine or reads a
 // clock; a policy belongs to the goroutine of its server, and to one server.

@@ -8,7 +8,7 @@ import (
 // Leaving says what becomes of an entity at a client that may not see it any more.
 type Leaving uint8
 
-// What leaving sight does.
+// Effects of leaving sight.
 const (
 	Despawn Leaving = iota // The entity despawns there.
 	Keep                   // The client keeps the last state it was sent; when the entity dies, it despawns there.
@@ -22,7 +22,7 @@ type applied struct {
 	clients roll[outcome]
 }
 
-// outcome is what one client's view was told.
+// outcome is the last sight that one client's view was given.
 type outcome struct {
 	view  View
 	sees  Set // alive and visible, as the view was told last

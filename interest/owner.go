@@ -7,7 +7,7 @@ import (
 
 // OwnerConfig says what [OwnerOnly] shows beside a client's own.
 type OwnerConfig struct {
-	ServersToAll bool // What belongs to the server is visible to everybody; else it is to nobody.
+	ServersToAll bool // Entities of the server are visible to everybody; else to nobody.
 }
 
 // OwnerOnly shows an entity to the client that it belongs to. Ownership is that of the store, as of the last capture.
@@ -60,7 +60,7 @@ type owned struct {
 	count int
 }
 
-// of is what belongs to a client.
+// of returns the entities of a client.
 func (o *owners) of(client wire.ClientID) Set {
 	if own := o.sets.get(client); own != nil {
 		return own.set

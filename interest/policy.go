@@ -20,7 +20,7 @@ type Policy interface {
 	Leave(client wire.ClientID)
 }
 
-// View is what an interest may do to what one client sees. A [snapshot.View] does it.
+// View changes the sight of one client. A [snapshot.View] implements it.
 type View interface {
 	// Show lets the client see an entity, which is sent to it whole.
 	Show(id wire.NetworkID)

@@ -4,7 +4,7 @@ import (
 	"reflect"
 )
 
-// cacheSize is how many Go types a Cache remembers at most; two that fall on one place take it in turns.
+// cacheSize is the number of Go types that a Cache remembers; two of the same place replace each other.
 const cacheSize = 64
 
 // Cache remembers which type a Go type is, for TypeOf and ShortOf. It belongs to one end and one registry. The zero value is
@@ -14,7 +14,7 @@ type Cache struct {
 	allowed [1 << 8]bool
 }
 
-// cached is what a Cache knows of one Go type. The codec is kept as what it is without its type, which the key tells.
+// cached is a Cache's entry for one Go type. The codec is stored without its type; the key has that.
 type cached struct {
 	key   goType
 	codec opaque
@@ -22,10 +22,10 @@ type cached struct {
 	of    *Type
 }
 
-// Short is how a message begins that says nothing but its type and stage and of which nothing has to be asked before it is sent.
-// The zero value is that of no message.
+// Short is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
+// is of no message.
 type Short struct {
-	Header uint32 // as it travels, as a little-endian number; without a stage if that is not Given
+	Header uint32 // as in a packet, as a little-endian number; without a stage if that is not Given
 	Known  bool   // there is one
 	Given  bool   // the type says at which stage it is handled
 }

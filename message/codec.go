@@ -8,8 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Codec is how the values of one Go type travel, and what is done with those that arrive: a CodecOf whose type parameter is
-// not said. After registration it does not change and may be used by any number of goroutines, each with a Scratch of its
+// Codec writes and reads the values of one Go type, and has its handler: a CodecOf without its type parameter. After registration it does not change and may be used by any number of goroutines, each with a Scratch of its
 // own.
 type Codec interface {
 	// Name returns the wire name.
@@ -46,7 +45,7 @@ type Bounded interface {
 	SizeUpperBound() int
 }
 
-// way is how the values of a type travel.
+// way is the encoding of a type's values.
 type way uint8
 
 const (

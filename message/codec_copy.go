@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// exact is what a type must be asked whose payload is a copy of its memory: floats have to be finite, and signed integers
-// travel with their sign bit turned over, so that the order of the bytes is the order of the values.
+// exact lists the checks of a type whose payload is a copy of its memory. Floats have to be finite. Signed integers are sent
+// with their sign bit inverted, so that the order of the bytes is the order of the values.
 type exact struct {
 	floats []floats
 	flip   []byte // what payload and memory differ by, bit by bit; nil where there are no signed integers

@@ -14,7 +14,7 @@ type Raw struct {
 	calls  RawCalls
 }
 
-// RawCalls is who understands the bytes of a Raw. What the functions are given is good until they return.
+// RawCalls are the functions that read the bytes of a Raw. Their arguments are valid until they return.
 type RawCalls struct {
 	Check  func(payload []byte) bool               // whether a payload is legal, without any effect
 	Handle func(ctx *Context, payload []byte)      // is called with those that are

@@ -2,8 +2,8 @@ package message
 
 import "github.com/arche-netcode/netcode/tick"
 
-// crowd is whose messages wait for a stage. It is found out where the queue is full and only there, and then follows what
-// came and went since, so that a queue that is not full costs nothing.
+// crowd counts, by source, the messages that wait for a stage. The first full queue counts them all; later ones follow the
+// changes since. So a queue that is not full costs nothing.
 type crowd struct {
 	frame, epoch uint64    // of the queue that was counted
 	base         int       // place of the first item that was
@@ -13,7 +13,7 @@ type crowd struct {
 	present      int       // sources that have messages there
 }
 
-// crowded is what one source has in a crowd.
+// crowded counts the messages of one source in a crowd.
 type crowded struct {
 	count, loose int   // messages, and of them unreliable ones
 	first, last  int32 // places of the oldest and the newest of these
@@ -21,7 +21,7 @@ type crowded struct {
 	listed       bool
 }
 
-// weight is how many messages a source has in a stage if one of them may be dropped, and else 0.
+// weight returns the number of a source's messages in a stage if one of them may be dropped, and else 0.
 func (s *Source) weight(stage tick.Stage) int {
 	if s.crowd[stage].loose == 0 {
 		return 0

@@ -6,10 +6,10 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// deferred is what of one source waits: for a tick, for an entity, or for an earlier message of its ordered channel. It is
-// kept in the order in which it was put aside, payloads too. Each message is in one place more, by what it waits for, so that
-// only those are looked at that may be due: its turn, in the line of its channel; a tick, in the heap of its stage; else it
-// is ready, to be asked each time that its stage comes.
+// deferred stores the messages of one source that wait for a tick, for an entity, or for an earlier message of their ordered
+// channel. Messages and payloads are in the order of deferral. Each message is in one index more, so that only those that
+// may be due are looked at: for its turn, in the line of its channel; for a tick, in the heap of its stage; else in the ready
+// list, which is checked each time that its stage comes.
 type deferred struct {
 	list       []deferredMessage
 	payloads   []byte
@@ -22,7 +22,7 @@ type deferred struct {
 	stages     [tick.NumStages]waitingRoom
 }
 
-// waitingRoom is what waits for one stage, and not for its turn.
+// waitingRoom has the messages that wait for one stage, and not for their turn.
 type waitingRoom struct {
 	ticks waitHeap // by tick
 	ready waitHeap // in the order in which they were put aside
@@ -132,7 +132,7 @@ func (in *Inbound) sweep(s *Source) {
 	d.fifo, d.fifoHead = waits, 0
 }
 
-// sweptBytes is how many bytes of gaps are too few to look at.
+// sweptBytes is the size of gaps below which nothing is moved.
 const sweptBytes = 16 << 10
 
 // rest makes ready again what was asked and waits on.
@@ -143,7 +143,7 @@ func (r *waitingRoom) rest() {
 	r.again = r.again[:0]
 }
 
-// stale is what verdict says of a message that a newer one of its channel has overtaken.
+// stale is the verdict of a message that a newer one of its channel has overtaken.
 const stale = Never + 1
 
 // verdict says whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an

@@ -1,10 +1,18 @@
-// Package message knows which type a received message has, which handler it goes to and at which stage: the registry, the
-// codecs, the context that a handler is given, the inbound queues, one for each stage, what waits for a tick or an entity,
-// loopback, and the history of the last frames.
+// Package message has the message types of a protocol: codecs and handlers, the inbound queues of each stage, messages that
+// wait for a tick or an entity, loopback, and the history of the last frames.
 //
 // Words owned here (docs/design.md):
 //   - loopback: delivery to oneself.
-//   - source: one end that messages come from; the connection to it holds a Source.
+//   - source: one end that messages come from; the connection to it has a Source.
+//
+// Types. A Registry has the message types; a Cache finds one by its Go type, and Short is the header of a simple message. A
+// Codec writes and reads values: CodecOf for a Go type, Raw for bytes that RawCalls understand; Bounded types state their
+// largest size, and Sizes are the fixed sizes of all types. A Scratch is the memory of a codec. A handler gets a Context with
+// the Endpoint that runs it.
+//
+// Queues. An Inbound has one queue a stage, with Limits; Existence tells it whether an entity exists. Plain messages are a
+// row of one type and size without flags. With the history on, a Frame has the messages of one frame, and Outbound records
+// the sent ones.
 //
 // Order. Within a stage, messages are handled in the order in which they were pushed; what a handler pushes for its own
 // stage waits for the next Drain. Messages that were not handled in their frame come first in the next one. A message that
@@ -12,8 +20,8 @@
 // holds back the later ones of the same channel and sender, whatever their stage. Loopback in the stage that the end is in
 // is handled at once and so precedes what is queued.
 //
-// What is dropped. Unreliable messages, each drop counted in Stats: beyond the quota of their source, the oldest of a full
-// stage, what waits for too long. Reliable messages never are while their connection lasts: where one finds no room, its
+// Drops. Unreliable messages are dropped, and counted in Stats: beyond the quota of their source, the oldest of a full
+// stage, those that wait for too long. Reliable messages never are while their connection lasts: where one finds no room, its
 // source has a Fault, by which the connection must end.
 //
 // A build with the tag netcode_debug overwrites values and contexts once their handler returned, so that a game that keeps

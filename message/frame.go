@@ -19,7 +19,7 @@ type Frame struct {
 	record  Record     // the one that Each shows
 }
 
-// origin is where messages came from: one for each packet. In outbound frames it says where they went.
+// origin is the source of messages, one for each packet. In outbound frames it is their destination.
 type origin struct {
 	source   *Source // nil in outbound frames
 	peer     wire.ClientID

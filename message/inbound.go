@@ -17,7 +17,7 @@ const (
 	Never                   // it was, and is gone
 )
 
-// Config is what an Inbound is made of. Only Registry is needed.
+// Config configures an Inbound. Only Registry is needed.
 type Config struct {
 	Registry *Registry     // frozen; says which types there are
 	Local    wire.ClientID // who this end is; SetLocal changes it
@@ -187,7 +187,7 @@ func (in *Inbound) carry(last *Frame) {
 				o.source.messages++
 				o.source.bytes += it.size()
 			}
-			// What fitted the last frame fits this one, which is empty.
+			// The messages of the last frame fit this one, which is empty.
 			room, grown := in.cur.room(it.size(), in.limits.Bytes)
 			in.grew(grown)
 			copy(room, last.payload(it))

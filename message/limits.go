@@ -2,10 +2,10 @@ package message
 
 import "time"
 
-// MaxNested is how many loopback messages are handled within each other at most; the next one is queued.
+// MaxNested is the largest depth of loopback messages that are handled within each other; the next one is queued.
 const MaxNested = 8
 
-// Limits bounds what an Inbound holds. Zero or less in a field takes its default.
+// Limits bounds the contents of an Inbound. Zero or less in a field takes its default.
 type Limits struct {
 	PerStage      int           // messages that wait for one stage; beyond that those make room who have more than an equal share; default 32,768
 	Bytes         int           // bytes that a frame holds at most: 512 KiB for each source is enough for what the defaults allow; default 32 MiB

@@ -2,7 +2,7 @@ package message
 
 import "github.com/arche-netcode/netcode/wire"
 
-// lines is how far the channels of one source have come that promise an order.
+// lines is the progress of one source's channels that promise an order.
 type lines struct {
 	ordered   [wire.MaxChannels]orderedLine
 	sequenced [wire.MaxChannels]uint64 // place of the newest message that was handled
@@ -15,8 +15,8 @@ type orderedLine struct {
 	waiting      waitHeap // those put aside whose turn it is not, by their places
 }
 
-// packetPart is where the number of the packet begins in the place of an UnreliableSequenced message; below it is the
-// message's own within that packet.
+// packetPart is the bit at which the number of the packet begins in the place of an UnreliableSequenced message; below it is
+// the message's own number within that packet.
 const packetPart = 32
 
 // inOrder reports whether messages of a mode of delivery have places.

@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Plain is where in a packet's batches messages lie that say nothing but their type and stage: a row of them on channel 0 of
+// Plain is the place in a packet's batches of messages that have only a type and a stage: several on channel 0 of
 // Unreliable, one after the other, of one type and size.
 type Plain struct {
 	At    uint32           // the first one's header
@@ -14,7 +14,7 @@ type Plain struct {
 	Type  wire.MessageType // of each
 }
 
-// step is how far it is from one message to the next.
+// step is the distance from one message to the next.
 func (p *Plain) step() int { return wire.MessageHeaderSize + int(p.Size) }
 
 // NoSize stands in Sizes for a type whose payloads have to be looked at.
@@ -55,13 +55,13 @@ func (in *Inbound) PushPlains(batches []byte, list []Plain) {
 		at := int(p.At)
 		for range p.Count {
 			payload := batches[at+wire.MessageHeaderSize : at+p.step()]
-			_ = in.pushPlain(p.Type, tick.Stage(batches[at+stageAt]), payload) // What it refuses it counts.
+			_ = in.pushPlain(p.Type, tick.Stage(batches[at+stageAt]), payload) // It counts refusals.
 			at += p.step()
 		}
 	}
 }
 
-// stageAt is where in a message's header its stage is.
+// stageAt is the offset of the stage in a message's header.
 const stageAt = 1
 
 // pushKept queues messages of batches that keep has copied, for which the quota suffices.
@@ -76,7 +76,7 @@ func (in *Inbound) pushKept(kept []byte, p *Plain) {
 			return
 		}
 		at += n * step
-		_ = in.put(newItem(p.Type, 0, 0), tick.Stage(kept[at+stageAt]), kept[at+wire.MessageHeaderSize:at+step]) // What it refuses it counts.
+		_ = in.put(newItem(p.Type, 0, 0), tick.Stage(kept[at+stageAt]), kept[at+wire.MessageHeaderSize:at+step]) // It counts refusals.
 		at += step
 		if left--; left == 0 {
 			return

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// poisonByte is what stands in every byte of a poisoned number.
+// poisonByte is the value of every byte of a poisoned number.
 const (
 	poisonByte       = 0xDB
 	poisonInt  int64 = -0x24242424_24242425 // the same bytes

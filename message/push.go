@@ -134,7 +134,7 @@ func (in *Inbound) setPlace(s *Source, it item) {
 	}
 }
 
-// firstExtras is how many messages with more to say than an item holds a frame has memory for once there was one.
+// firstExtras is the number of messages with extra parts that a frame has memory for once there was one.
 const firstExtras = 8
 
 // itemOf makes the item of a message, which put is given at once.

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// MaxTypes is how many message types a Registry holds at most.
+// MaxTypes is the largest number of message types in a Registry.
 const MaxTypes = int(wire.MaxMessageType-wire.FirstUserMessage) + 1
 
 // Type is a message type that can be sent and received.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -57,7 +58,7 @@ func newVisitGame(t *testing.T, config netcode.Config) *visitGame {
 	g := &visitGame{t: t, protocol: protocol(), walkers: walkers{count: 20}, avatars: map[netcode.ClientID]ecs.Entity{}, rooms: interest.NewRooms()}
 	netcode.Replicate[steered](g.protocol, netcode.WrittenBy(netcode.OwnerWrites))
 	netcode.Replicate[components.Owner](g.protocol)
-	netcode.Input[stamp](g.protocol)
+	input.Register[stamp](g.protocol)
 	netcode.Handle(g.protocol, func(*netcode.Context, *visitWord) {})
 	netcode.Answer(g.protocol, func(_ *netcode.Context, q *visitQuery, r *visitReply) error { r.Number = q.Number; return nil })
 	g.list = netcode.NewList[uint32](g.protocol, "visits", netcode.MaxElements(50))
@@ -87,7 +88,7 @@ func (g *visitGame) setUpClient(i int, c *systems.ClientSystems, w *ecs.World) {
 		if c.Client.State() != netcode.Connected {
 			return
 		}
-		require.NoError(g.t, netcode.SetInput(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
+		require.NoError(g.t, input.Set(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
 		if g.net.Frame()%7 == 0 {
 			_ = netcode.Send(c.Client, netcode.ToServer(), &visitWord{}, netcode.Via(netcode.ReliableOrdered))
 			_ = netcode.Call(g.t.Context(), c.Client, 0, &visitQuery{1}, func(*visitReply, error) {})

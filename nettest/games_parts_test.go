@@ -6,6 +6,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
@@ -129,8 +130,8 @@ type gameProtocol struct {
 func newGameProtocol(writes, smooth, debug bool, hear func(*netcode.Context, *gameWord)) *gameProtocol {
 	p := &gameProtocol{Protocol: netcode.NewProtocol(), writes: writes, smooth: smooth}
 	if smooth {
-		netcode.Interpolate[gameSpot](p.Protocol)
-		netcode.Interpolate[gameTurn](p.Protocol)
+		interpolate.Register[gameSpot](p.Protocol)
+		interpolate.Register[gameTurn](p.Protocol)
 	}
 	netcode.Replicate[gameSpot](p.Protocol)
 	netcode.Replicate[gameTurn](p.Protocol)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -29,20 +30,20 @@ type inputCount struct{ ticks, there, stood, wrong int }
 // stampNet is clients that stamp their inputs, and a server that checks that each comes to its tick.
 func stampNet(t *testing.T, config nettest.Config, count *inputCount) *nettest.Net {
 	config.Protocol = protocol()
-	netcode.Input[stamp](config.Protocol)
+	input.Register[stamp](config.Protocol)
 	config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
 		s.Add(netcode.StageUpdate, call(func() {
 			if !s.Server.TickDue() {
 				return
 			}
 			for id := range s.Server.Clients {
-				in, ok := netcode.InputOf[stamp](s.Server, id)
+				in, ok := input.Of[stamp](s.Server, id)
 				if !ok {
 					continue // Its first has not come yet.
 				}
 				count.ticks++
 				switch {
-				case !s.Server.HasInput(id):
+				case !input.Has(s.Server, id):
 					count.stood++
 				case in.Tick == uint64(s.Server.Tick()):
 					count.there++
@@ -54,7 +55,7 @@ func stampNet(t *testing.T, config nettest.Config, count *inputCount) *nettest.N
 	}
 	config.SetupClient = func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 		c.Add(netcode.StageUpdate, call(func() {
-			require.NoError(t, netcode.SetInput(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
+			require.NoError(t, input.Set(c.Client, &stamp{uint64(c.Client.Time().Tick)}))
 		}))
 	}
 	return nettest.New(t, config)

@@ -136,7 +136,7 @@ func (n *Net) newServer() *Server {
 	return s
 }
 
-// errorsLogged is how many errors of an end are logged.
+// errorsLogged is the number of errors of an end that are logged.
 const errorsLogged = 50
 
 // logged returns a function for OnError of an end: it writes the first errors into the log of the test, which is shown where the test fails
@@ -180,7 +180,7 @@ func (n *Net) Join() *Client {
 }
 
 // Restart replaces the server by a new one at the same address, as after a crash: it knows nobody, and has a world of its own.
-// What is on its way still arrives.
+// Datagrams in flight still arrive.
 func (n *Net) Restart() {
 	n.t.Helper()
 	n.Server = n.newServer()
@@ -202,7 +202,7 @@ func (n *Net) Remove(c *Client) {
 	n.Clients = slices.DeleteFunc(n.Clients, func(other *Client) bool { return other == c })
 }
 
-// Address is where the server listens.
+// Address is the address of the server.
 func (n *Net) Address() netip.AddrPort { return n.address }
 
 // Now is the virtual time since the start.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
@@ -50,18 +51,18 @@ func (r *pressRig) press(t *testing.T, c *netcode.Client) {
 		r.pause = 4 + r.random.IntN(24)
 		in.Plain, in.Fire, in.Number, in.Shots, in.Sum = true, true, uint16(r.pressed), 1, int32(r.pressed)
 	}
-	require.NoError(t, netcode.SetInput(c, &in))
+	require.NoError(t, input.Set(c, &in))
 }
 
 // take is the server's system. It asks in every frame, also where no tick is due.
 func (r *pressRig) take(s *netcode.Server) {
 	for id := range s.Clients {
 		if !r.single {
-			r.note(s, func() (trigger, bool) { return netcode.InputOf[trigger](s, id) })
+			r.note(s, func() (trigger, bool) { return input.Of[trigger](s, id) })
 			continue
 		}
 		for step := netcode.Tick(s.Steps()) - 1; step >= 0; step-- {
-			r.note(s, func() (trigger, bool) { return netcode.InputAt[trigger](s, id, s.Tick()-step) })
+			r.note(s, func() (trigger, bool) { return input.At[trigger](s, id, s.Tick()-step) })
 		}
 	}
 }
@@ -87,7 +88,7 @@ func (r *pressRig) note(s *netcode.Server, ask func() (trigger, bool)) {
 func newPressRig(t *testing.T, rate, ticks int, link transport.Link, seed uint64) *pressRig {
 	r := &pressRig{random: rand.New(rand.NewPCG(seed, 1)), held: true}
 	config := nettest.Config{Protocol: protocol(), Clients: 1, Seed: seed, Rate: rate, Link: link}
-	netcode.Input[trigger](config.Protocol)
+	input.Register[trigger](config.Protocol)
 	config.Server.TickRate = ticks
 	config.Setup = func(s *systems.ServerSystems, _ *ecs.World) {
 		s.Add(netcode.StageUpdate, call(func() { r.take(s.Server) }))
@@ -190,9 +191,9 @@ func TestAPressArrivesExactlyOnceWhereEndsStall(t *testing.T) {
 		r.until(r.pressed + 5)
 		r.rest()
 		require.Equal(t, netcode.Connected, r.net.Clients[0].State())
-		stats := r.net.Server.Stats()
-		require.Zero(t, stats.InputsTooFar+stats.InputsTooOld, "seed %d: the tail covers all", seed)
-		late += stats.InputsLate
+		stats := input.StatsOf(r.net.Server.Server)
+		require.Zero(t, stats.TooFar+stats.TooOld, "seed %d: the tail covers all", seed)
+		late += stats.Late
 		met += r.pressed - r.fired
 		if r.shots != r.pressed {
 			t.Logf("seed %d: %d frames and %d ticks a second, %+v", seed, rate, ticks, link)

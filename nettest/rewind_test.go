@@ -10,8 +10,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -27,7 +29,7 @@ type gaze struct {
 // what has died since, and not of what the client may not see.
 func TestRewindIsWhatTheClientSaw(t *testing.T) {
 	p := protocol()
-	netcode.Input[gaze](p)
+	input.Register[gaze](p)
 	var moving, hidden, between ecs.Entity // the last is out of sight from tick 150 to 179
 	var died netcode.NetworkID
 	was := map[tick.Tick]position{}
@@ -66,27 +68,27 @@ func TestRewindIsWhatTheClientSaw(t *testing.T) {
 					w.RemoveEntity(mortal)
 				}
 				for id := range s.Server.Clients {
-					in, ok := netcode.InputOf[gaze](s.Server, id)
-					if !ok || !s.Server.HasInput(id) || in.Tick == 0 {
+					in, ok := input.Of[gaze](s.Server, id)
+					if !ok || !input.Has(s.Server, id) || in.Tick == 0 {
 						continue
 					}
 					target, _ := s.ID(moving)
 					unseen, _ := s.ID(hidden)
-					require.True(t, s.Server.Rewind(id, func(view *netcode.Past) {
+					require.True(t, rewind.At(s.Server, id, func(view *rewind.View) {
 						saw := tick.Time{Tick: tick.Tick(in.Tick), Fraction: in.Fraction}
 						if view.Clamped() {
 							return
 						}
 						off := view.At().Sub(saw)
 						require.True(t, off <= 0 && off > -tick.OneTick/32 || off > 0 && off < tick.OneTick/32, "%v", off.Float())
-						got, ok := netcode.PastOf[position](view, target)
+						got, ok := rewind.Of[position](view, target)
 						require.True(t, ok)
 						require.InDelta(t, was[view.At().Tick].X, got.X, .006)
 						require.InDelta(t, was[view.At().Tick].Y, got.Y, .006)
-						_, ok = netcode.PastOf[position](view, unseen)
+						_, ok = rewind.Of[position](view, unseen)
 						require.False(t, ok, "what is hidden was not seen")
 						require.False(t, view.Has(unseen))
-						_, ok = netcode.PastOf[health](view, target)
+						_, ok = rewind.Of[health](view, target)
 						require.False(t, ok)
 						other, _ := s.ID(between)
 						if at := view.At().Tick; at > 100 { // since when both have been there
@@ -116,7 +118,7 @@ func TestRewindIsWhatTheClientSaw(t *testing.T) {
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 			c.Add(netcode.StageUpdate, call(func() {
 				saw := c.Client.Present()
-				require.NoError(t, netcode.SetInput(c.Client, &gaze{uint64(saw.Tick), saw.Fraction}))
+				require.NoError(t, input.Set(c.Client, &gaze{uint64(saw.Tick), saw.Fraction}))
 			}))
 		},
 	})
@@ -124,27 +126,27 @@ func TestRewindIsWhatTheClientSaw(t *testing.T) {
 	require.Greater(t, looks, 1000)
 	require.Positive(t, dead, "somebody still saw what had died")
 	require.Greater(t, differ, 4, "what was seen then was not what is seen now")
-	require.False(t, n.Server.Rewind(9, nil))
+	require.False(t, rewind.At(n.Server.Server, 9, nil))
 }
 
 // A client that says it shows what is long gone, or still to come, is not believed: case 53 for the second thing that an
 // input says.
 func TestCase53ClaimedPastIsClamped(t *testing.T) {
 	p := protocol()
-	netcode.Input[gaze](p)
+	input.Register[gaze](p)
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 4, Link: transport.Link{Delay: 300 * time.Millisecond},
-		Server: netcode.Config{Rewind: 100 * time.Millisecond},
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
-			c.Add(netcode.StageUpdate, call(func() { require.NoError(t, netcode.SetInput(c.Client, &gaze{})) }))
+			c.Add(netcode.StageUpdate, call(func() { require.NoError(t, input.Set(c.Client, &gaze{})) }))
 		},
 	})
+	rewind.Limit(n.Server.Server, 100*time.Millisecond)
 	n.Run(5 * time.Second)
-	require.True(t, n.Server.Rewind(n.Clients[0].ID(), func(view *netcode.Past) {
+	require.True(t, rewind.At(n.Server.Server, n.Clients[0].ID(), func(view *rewind.View) {
 		require.True(t, view.Clamped())
 		require.Equal(t, n.Server.Tick()-3, view.At().Tick)
 	}))
-	require.Positive(t, n.Server.Stats().RewindsClamped)
+	require.Positive(t, rewind.StatsOf(n.Server.Server).Clamped)
 }
 
 // Looking back allocates nothing, and neither do inputs.
@@ -154,16 +156,16 @@ func TestInputsAndRewindAllocateNothing(t *testing.T) {
 	n.Run(5 * time.Second)
 	id := n.Clients[0].ID()
 	seen := 0
-	look := func(view *netcode.Past) {
+	look := func(view *rewind.View) {
 		for range view.All {
 			seen++
 		}
-		_, _ = netcode.PastOf[position](view, netcode.NetworkID{Index: 0, Generation: 1})
+		_, _ = rewind.Of[position](view, netcode.NetworkID{Index: 0, Generation: 1})
 	}
 	alloctest.Zero(t, 100, func() {
-		n.Server.Rewind(id, look)
-		_, _ = netcode.InputOf[stamp](n.Server.Server, id)
+		rewind.At(n.Server.Server, id, look)
+		_, _ = input.Of[stamp](n.Server.Server, id)
 	})
 	v := stamp{1}
-	alloctest.Zero(t, 100, func() { _ = netcode.SetInput(n.Clients[0].Client, &v) })
+	alloctest.Zero(t, 100, func() { _ = input.Set(n.Clients[0].Client, &v) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -33,7 +34,7 @@ func smoothProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p)
 	netcode.Replicate[components.Teleport](p)
-	netcode.Interpolate[position](p)
+	interpolate.Register[position](p)
 	return p
 }
 
@@ -116,7 +117,7 @@ func TestSmoothFollowsTheTruth(t *testing.T) {
 				require.Len(t, list, 1)
 				errors = append(errors, away(list[0], want))
 				e := netcode.NetworkID{Index: 0, Generation: 1}
-				asked, ok := netcode.Interpolated[position](c.Client, e)
+				asked, ok := interpolate.Of[position](c.Client, e)
 				require.True(t, ok)
 				require.Equal(t, list[0], asked)
 				entity, ok := c.Systems.Entity(e)

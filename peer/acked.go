@@ -6,7 +6,7 @@ package peer
 //
 //	bit k <=> the number newest-k was in an acknowledgement
 //
-// What it has forgotten is looked up in the ring of sent packets again.
+// Forgotten numbers are looked up in the ring of sent packets again.
 type ackedBefore struct {
 	newest uint64
 	bits   uint64

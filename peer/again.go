@@ -21,9 +21,9 @@ func (c *Conn) AckAgain(now time.Duration) bool {
 	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
 }
 
-// AckCopies is how many more packets than a tick has anyway are to say what was
-// acknowledged last: where much is lost one seldom comes through, and all that
-// the remote end sends leans on older packets for that.
+// AckCopies returns the number of extra packets of a tick that repeat the last
+// acknowledgement. Where much is lost few arrive, and the remote end then codes
+// its state against older packets.
 func (c *Conn) AckCopies(now time.Duration) int {
 	if !c.AckAgain(now) {
 		return 0

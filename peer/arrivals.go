@@ -6,8 +6,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Arrivals is what one end knows of the messages that came from a peer: it drops what came before, holds back what came
-// early, joins pieces, and grants credit. The zero value is ready. It belongs to one goroutine. Once warm it allocates
+// Arrivals receives the messages of a peer: it drops repeated ones, stores early ones,
+// joins pieces, and grants credit. The zero value is ready. It belongs to one goroutine. Once warm it allocates
 // nothing.
 //
 // A packet's messages are all judged before the first is taken. Messages of channel 0 of Unreliable without flags need
@@ -190,7 +190,7 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 	return err
 }
 
-// firstEarly is how many messages a line may be ahead of the one that it waits for before it takes more memory.
+// firstEarly is the number of messages that a line stores ahead of a missing one before it takes more memory.
 const firstEarly = 64
 
 // hold notes where in the stash the message number n lies.
@@ -237,7 +237,7 @@ func (a *Arrivals) Acked(seq uint64) { a.credit.settle(seq, false) }
 // Lost says that a packet is presumed lost: a credit message in it is due again.
 func (a *Arrivals) Lost(seq uint64) { a.credit.settle(seq, true) }
 
-// Unsent says that a packet will not be finished, of which CreditSent was told: the next one takes its number.
+// Unsent takes back CreditSent for a packet that will not be finished: the next one takes its number.
 func (a *Arrivals) Unsent(seq uint64) { a.credit.unsent(seq) }
 
 // Stats returns the counters.

@@ -15,7 +15,7 @@ type Budget struct {
 const (
 	byteNanoseconds = int64(time.Second)
 	maxBudgetRate   = 1 << 30
-	// burst is how much time's worth of budget may be saved up.
+	// burst is the time whose budget may be saved up.
 	burst = 250 * time.Millisecond
 	// minBurst lets a low rate still send a packet of full size.
 	minBurst = 2 * 1200
@@ -60,7 +60,7 @@ func (b *Budget) Borrow(n int) {
 // Spent tells if nothing is left.
 func (b *Budget) Spent() bool { return b.rate >= 0 && b.level <= 0 }
 
-// Left is how many bytes may be sent now, -1 when there is no limit.
+// Left returns the number of bytes that may be sent now, -1 when there is no limit.
 func (b *Budget) Left() int {
 	if b.rate < 0 {
 		return -1

@@ -8,7 +8,7 @@ type span struct {
 	count uint64
 }
 
-// cargo is what one packet carried.
+// cargo lists the reliable messages in one packet.
 type cargo struct {
 	packet uint64
 	spans  uint64 // number of its first span
@@ -28,8 +28,8 @@ type carried struct {
 // maxSpans bounds the memory of spans. It is more than what one packet can carry.
 const maxSpans = 1 << 14
 
-// firstRing is how many elements a ring has room for at first. One packet that is lost for good keeps all after it in carried
-// until it is out of memory, so a smaller one would grow now and then, long after the start.
+// firstRing is the first size of a ring, in elements. A packet that is lost for good keeps all after it in the ring for a
+// while, so a smaller ring would grow now and then, long after the start.
 const firstRing = 128
 
 // ring is a queue whose elements have numbers that stay.

@@ -23,10 +23,10 @@ const (
 	maxSentPackets = 1 << 14 // well below half the wire's sequence numbers
 )
 
-// ConnConfig is what both ends of a connection agreed on, and its limits. The
+// ConnConfig has the agreed values of a connection, and its limits. The
 // zero value of each field but Check is a default.
 type ConnConfig struct {
-	// SentPackets is how many sent packets are remembered: those of four round
+	// SentPackets is the number of sent packets that are remembered: those of four round
 	// trips, or sending stops at times and waits for acknowledgements; a quarter is
 	// kept for signs of life. It is raised to a power of two in 64..16384. Default 1024.
 	SentPackets int

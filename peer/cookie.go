@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// CookieBucket is how long one time bucket of cookies lasts. A cookie is good
+// CookieBucket is the length of one time bucket of cookies. A cookie is good
 // in the bucket it was made in and in the next: 5 to 10 s.
 const CookieBucket = 5 * time.Second
 

@@ -4,30 +4,30 @@ const (
 	// InitialCredit is the credit with which both ends begin, in cost of reliable messages: what one end may have sent that
 	// the other has not handled.
 	InitialCredit = 128 << 10
-	// creditStep is how much a receiver may still have to grant without saying so.
+	// creditStep is the largest amount that a receiver may leave ungranted.
 	creditStep = InitialCredit / 4
-	// messageOverhead is what a reliable message costs beside its payload.
+	// messageOverhead is the cost of a reliable message beside its payload.
 	messageOverhead = 32
-	// maxMessageCost is the most that one message may cost with all its pieces: what a sender whose receiver has handled
-	// everything surely has.
+	// maxMessageCost is the largest cost of one message with all its pieces. A sender whose receiver has handled everything
+	// has that much credit.
 	maxMessageCost = InitialCredit - creditStep
 
-	// ReliableWindow is how many numbers of a reliable channel are on their way at most: number n is not sent before n-1024
+	// ReliableWindow is the largest number of messages in flight on a reliable channel: number n is not sent before n-1024
 	// is acknowledged.
 	ReliableWindow = 1024
 
-	// MaxFragments is how many pieces a message may come in, and maxFragmentSets how many messages may be in pieces at once
+	// MaxFragments is the largest number of pieces of a message, and maxFragmentSets that of messages in pieces at once
 	// in one direction.
 	MaxFragments    = 32
 	maxFragmentSets = 4
-	// fragmentHeader is what a piece has in front, after its number: type and stage of the whole, index, count.
+	// fragmentHeader is the header of a piece, after its number: type and stage of the whole, index, count.
 	fragmentHeader = 4
 
 	// CreditSize is the size of a credit message's payload.
 	CreditSize = 4
 )
 
-// messageCost is what a reliable message with so much payload costs.
+// messageCost returns the cost of a reliable message with so much payload.
 func messageCost(payload int) int { return payload + messageOverhead }
 
 // granting is the receiver's side of the credit. Everything counts from the start of the connection, in cost.

@@ -1,26 +1,36 @@
-// Package peer is the packet layer to one remote end: it numbers packets,
-// learns which of them arrived, carries messages in them, and opens and closes a connection.
+// Package peer is the packet layer to one remote end. It numbers packets, learns which of them arrived, puts messages into
+// them, and opens and closes a connection.
 //
 // The words it owns (docs/design.md):
 //
 //   - packet: one datagram of an open connection
 //   - sequence: a packet's number, 64 bits in memory and 16 on the wire
-//   - ack, ack bits: which sequences arrived, the newest and the 32 before it
+//   - ack, ack bits: the sequences that arrived, the newest and the 32 before it
 //
 // and three of its own:
 //
-//   - handshake datagram: what makes a connection: [Hello], [Challenge], [Accept],
-//     [Refuse], [Join] and [Welcome]
-//   - eliciting: carrying at least one message, so that the receiver owes an
-//     acknowledgement. A packet that only acknowledges elicits nothing
-//   - outcome: what became of an eliciting packet, told by [Conn] to an [Outcome]
+//   - handshake datagram: [Hello], [Challenge], [Accept], [Refuse], [Join] and [Welcome], told apart by their [Kind]
+//   - eliciting: with at least one message, so that the receiver must acknowledge it. A packet that only acknowledges
+//     elicits nothing
+//   - outcome: the fate of an eliciting packet, told by [Conn] to an [Outcome]
 //
-// Above packets stand the two ends of messages: [Outgoing] is what waits to be sent
-// to one peer and what may have to be sent again, [Arrivals] what came from it. The
-// receiver grants credit for reliable messages, so that it can hold what it has
-// acknowledged; a message larger than a packet travels in pieces.
+// # Packets
 //
-// [Conn] does no I/O and reads no clock: now is an argument everywhere, a
-// duration since an arbitrary origin that never goes back. A Conn belongs to
-// one goroutine.
+// [Conn] numbers and acknowledges, with a [ConnConfig] and [Stats]. [Builder] builds a packet, [Incoming] is one that was
+// read, and [Reader] iterates over its messages. [State], [Role] and [Verdict] say which messages are allowed when. [Budget]
+// limits the bytes to one peer. Conn does no I/O and reads no clock: now is an argument everywhere, a duration since an
+// arbitrary origin that never goes back. A Conn belongs to one goroutine.
+//
+// # Messages
+//
+// [Outgoing] stores the messages to one peer that wait or may have to be sent again ([OutgoingConfig], [OutgoingStats]); a
+// [Post] is one of them, a [Recaller] takes waiting ones back, and a [Pool] shares buffers. [Arrivals] receives the messages
+// of one peer ([Arrival], [ArrivalStats]). The receiver grants credit for reliable messages, so that it has room for all that
+// it acknowledged. A message larger than a packet is sent in pieces.
+//
+// # Handshake
+//
+// [Cookies] make and check a [Cookie] without state, from [Epochs] of sessions. A [Digest] has the hashes of a protocol's
+// entries. A [Limiter] limits the [Work] for each address and network. A connection ends with a [Reason]; an [Error] is a
+// Reason with a detail, a [FieldError] names an illegal field.
 package peer

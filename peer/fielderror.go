@@ -4,9 +4,9 @@ import "fmt"
 
 // FieldError says that a field of a handshake datagram is out of its range. It wraps ErrMalformed.
 type FieldError struct {
-	Field    string // What it is, for people.
-	Value    uint64 // What the datagram says.
-	Min, Max uint64 // What is legal.
+	Field    string // Its name, for people.
+	Value    uint64 // The value in the datagram.
+	Min, Max uint64 // The legal range.
 }
 
 // Error implements error.

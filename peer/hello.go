@@ -19,7 +19,7 @@ const HelloSize = 1200
 //	+------+---------+-------+----------+--------+-------+------------+---------+----------+
 //	 1      2         8       8          16       2       4 each       zeros     4
 //
-// What comes before the types is the same in every version.
+// The part before the types is the same in every version.
 type Hello struct {
 	Version  uint16 // of the wire format: [Version] at this end
 	Nonce    uint64 // random, fresh for each attempt to connect
@@ -35,7 +35,7 @@ const (
 	helloTypes = 35
 	helloSpace = HelloSize - helloFixed - wire.ChecksumSize
 
-	// MaxDigest is how many hashes of a digest travel.
+	// MaxDigest is the largest number of hashes of a digest in a Hello.
 	MaxDigest = helloSpace / 4
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// itemState is what is known about a reliable message.
+// itemState is the state of a reliable message.
 type itemState uint8
 
 const (
@@ -23,7 +23,7 @@ type item struct {
 	packet uint64 // that carried it last
 	start  int    // in the arena
 	size   int    // header and payload; 0 when confirmed
-	// setCost is what the whole message costs, in the first of its pieces, and pieces how many there are; 0 elsewhere.
+	// setCost is the cost of the whole message, in the first of its pieces, and pieces their number; 0 elsewhere.
 	setCost int
 	pieces  uint8
 	piece   bool
@@ -31,7 +31,7 @@ type item struct {
 	state   itemState
 }
 
-// cost is what the item takes of the credit.
+// cost returns the credit that the item takes.
 func (it *item) cost() int { return messageCost(it.size - wire.MessageHeaderSize) }
 
 // items holds the reliable messages of one peer in the order of the calls, by an id that counts from 1.

@@ -36,7 +36,7 @@ type Limiter struct {
 	table []limitedPrefix
 }
 
-// limitedPrefix is what is known of one prefix. Its budgets are buckets of tokens that hold a second's worth; each is kept as
+// limitedPrefix is the state of one prefix. Its budgets are token buckets of one second; each is stored as
 // the time at which it is full again (the generic cell rate algorithm of ATM).
 type limitedPrefix struct {
 	id   uint64 // 0: none
@@ -86,7 +86,7 @@ func (l *Limiter) find(id uint64, now time.Duration) *limitedPrefix {
 	return idlest
 }
 
-// busy is how far ahead a prefix has used its budgets.
+// busy returns the time by which a prefix is ahead with its budgets.
 func (p *limitedPrefix) busy() time.Duration {
 	if p.id == 0 {
 		return -1 << 63

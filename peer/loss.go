@@ -1,6 +1,6 @@
 package peer
 
-// lossMemory is how many outcomes the loss estimate looks back on at most.
+// lossMemory is the largest number of outcomes in the loss estimate.
 const lossMemory = 256
 
 // lossRate estimates which share of the eliciting packets is lost, over about

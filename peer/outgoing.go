@@ -13,7 +13,7 @@ import (
 type OutgoingConfig struct {
 	// PacketSize is that of the connection, in bytes. Default 1200.
 	PacketSize int
-	// UnreliableBytes is how many bytes of unreliable messages with their headers may wait. It is rounded to whole packets,
+	// UnreliableBytes bounds the bytes of unreliable messages, headers included, that wait. It is rounded to whole packets,
 	// one at least. Default 64 KiB.
 	UnreliableBytes int
 	// ReliableBytes bounds the memory of reliable messages that wait or are not yet acknowledged; each takes 64 bytes beside
@@ -51,10 +51,10 @@ const (
 	openScratch // reliable, and perhaps too large for one packet
 )
 
-// Outgoing is what waits to be sent to one peer, in the order of the calls, and what was sent and may have to be sent
-// again. It belongs to one goroutine. Once warm it allocates nothing.
+// Outgoing stores the messages that wait to be sent to one peer, in the order of the calls, and those that may have to be
+// sent again. It belongs to one goroutine. Once warm it allocates nothing.
 //
-// Reserve with Commit, or Push, put messages in; Fill moves them into packets; Acked and Lost tell what became of those.
+// Reserve with Commit, or Push, put messages in; Fill moves them into packets; Acked and Lost tell the fate of those.
 type Outgoing struct {
 	batches  batches // its first fields are what Put looks at, in one line of the cache
 	opened   opened  // the message that Reserve opened

@@ -23,7 +23,7 @@ import (
 const (
 	// packetOverhead is the most that a packet needs besides its messages when they are all in the first batch.
 	packetOverhead = wire.MaxPacketHeader + wire.BatchHeaderSize + wire.ChecksumSize
-	// furtherBatch is what each further batch takes besides its messages: its size and its channel.
+	// furtherBatch is the header of each further batch: its size and its channel.
 	furtherBatch = wire.BatchHeaderSize + 1
 )
 

@@ -11,7 +11,7 @@ type Pool struct {
 	lent  int
 }
 
-// poolKeep is how many bytes of buffers that nobody uses a pool keeps: enough that 64 peers whose queues are full in every
+// poolKeep is the largest size of unused buffers in a pool, in bytes: 64 peers whose queues are full in every
 // frame never make it allocate.
 const poolKeep = 8 << 20
 

@@ -93,7 +93,7 @@ type Arrival struct {
 	State  uint16         // with FlagState: the low bits of the tick of the entity's state that comes first
 	Number uint16         // on reliable channels: the message's number; of the last piece when it came in pieces
 	Body   []byte         // what the game encoded; not to be kept, and not to be changed
-	// Cost is what Arrivals.Freed is to be given when the message was handled, or dropped for good. 0 for unreliable ones.
+	// Cost is the argument for Arrivals.Freed when the message was handled, or dropped for good. 0 for unreliable ones.
 	Cost int
 }
 

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// ReplayWindow is how many sequences back a packet may arrive late and still
-	// be read: the newest accepted one and the 255 before it.
+	// ReplayWindow is the number of sequences that are still read: the newest
+	// accepted one and the 255 before it.
 	ReplayWindow = 256
-	// AckReach is how many sequences before the newest one the ack bits cover.
+	// AckReach is the number of sequences before the newest one that the ack bits cover.
 	AckReach = 32
 	// ackEvery is the number of eliciting packets after which an
 	// acknowledgement does not wait for the next tick (PROTOCOL.md).
@@ -84,7 +84,7 @@ func (r *received) accept(sequence uint64, eliciting bool) bool {
 	return true
 }
 
-// lacks is how many of the numbers that the ack bits cover were not accepted.
+// lacks returns the number of missing packets that the ack bits cover.
 func (r *received) lacks() int {
 	if !r.any {
 		return 0

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// itemOverhead is what a reliable message takes of ReliableBytes beside its own bytes.
+	// itemOverhead is the part of ReliableBytes that a reliable message takes beside its own bytes.
 	itemOverhead = 64
-	// minArena is the least ReliableBytes, and with how much memory the first reliable message begins.
+	// minArena is the least ReliableBytes, and the memory that the first reliable message takes.
 	minArena = 4 << 10
 	// numberSize is the message number in front of a reliable message's payload.
 	numberSize = 2
@@ -66,10 +66,10 @@ func newReliable(cfg OutgoingConfig) reliable {
 	}
 }
 
-// mostReliable is how long a framed reliable message may be in packets of a size.
+// mostReliable returns the largest size of a framed reliable message in packets of a size.
 func mostReliable(packetSize int) int { return packetSize - packetOverhead - furtherBatch }
 
-// piece is how long a piece of a large message is.
+// piece returns the size of a piece of a large message.
 func (r *reliable) piece() int { return r.most - wire.MessageHeaderSize - numberSize - fragmentHeader }
 
 // cut returns into how many pieces a message with n bytes of prefix and body is cut, 1 when it needs none.

@@ -34,7 +34,7 @@ func (r *roundTrip) sample(took time.Duration) {
 	r.smoothed += (took - r.smoothed) / 8
 }
 
-// timeout is how long an acknowledgement may take before its packet counts as
+// timeout returns the time that an acknowledgement may take before its packet counts as
 // lost (docs/design.md, rule 8). The interval of a tick comes on top: samples are
 // spread over one, and on a fast link that is all there is.
 func (r *roundTrip) timeout(interval time.Duration) time.Duration {
@@ -48,16 +48,16 @@ const (
 	// leastBroken is the shortest silence in which an end can have stood still: what
 	// is shorter moves the estimate by an eighth of it at most.
 	leastBroken = time.Second
-	// brokenBy is how many times as long as usual it has to be.
+	// brokenBy is the factor over the usual silence from which one counts.
 	brokenBy = 4
 )
 
-// silence is how long nothing is heard usually: the smoothed time from one moment
+// silence estimates the usual silence: the smoothed time from one moment
 // at which packets were accepted to the next.
 //
 // In a much longer one an end stood still, or the network did, and packets lay in
 // a socket. Those that were sent before it ended give no sample of the round trip,
-// which an end that sends little would lean on for long. Silence that comes again
+// which an end that sends little would use for long. Silence that comes again
 // and again is soon the usual one, or comes while a last one is still counted: the
 // samples never end.
 type silence struct {

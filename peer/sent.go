@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// sentState is what is known about a packet that went out.
+// sentState is the state of a sent packet.
 type sentState uint8
 
 const (
@@ -46,8 +46,8 @@ type sent struct {
 	// highest ones, falling. A packet was overtaken by so many packets of later
 	// ticks exactly when its step is below the last of as many.
 	ackedSteps [3]uint64
-	// overtakers is how many packets of later ticks must be acknowledged before
-	// one counts as lost; inOrder is how many acknowledgements were news since it
+	// overtakers is the number of packets of later ticks that must be acknowledged
+	// before one counts as lost; inOrder counts the new acknowledgements since it
 	// changed, none of them of a packet that had been overtaken.
 	overtakers, inOrder int
 }
@@ -59,13 +59,13 @@ const (
 	// signsShare is the part of the ring, one of so many records, that is kept for
 	// packets which only acknowledge or show that this end is here.
 	signsShare = 4
-	// awaitedFor is how long a packet is awaited that time alone tells to be lost, and
-	// no acknowledgement of a later one: what arrives after it is no sample either.
+	// awaitedFor is the time after which a packet is lost without the acknowledgement of
+	// a later one. A later acknowledgement is no sample either.
 	awaitedFor = maxSample
 )
 
-// settling is how many packets in a row must arrive in order before it takes
-// one fewer to show that another one is lost.
+// settling is the number of packets in a row that must arrive in order before
+// overtakers falls by one.
 const settling = 32
 
 func newSent(first uint64, size int) sent {
@@ -91,7 +91,7 @@ func (s *sent) awaited(sequence uint64) bool {
 	return false
 }
 
-// used is how many records there are from the oldest awaited packet on.
+// used returns the number of records from the oldest awaited packet on.
 func (s *sent) used() int {
 	for s.held < s.next && !s.awaited(s.held) {
 		s.held++
@@ -103,7 +103,7 @@ func (s *sent) used() int {
 // still awaited.
 func (s *sent) full() bool { return s.used() >= len(s.ring) }
 
-// signs is how many records only signs of life may take.
+// signs returns the number of records that only signs of life may take.
 func (s *sent) signs() int { return len(s.ring) / signsShare }
 
 // push records the next packet. The ring must not be full.

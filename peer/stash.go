@@ -24,7 +24,7 @@ type stash struct {
 	live   int      // bytes in use
 }
 
-// firstStash is how many messages of usual size a stash holds before it takes more memory.
+// firstStash is the number of messages of usual size in a stash before it takes more memory.
 const firstStash = 32
 
 // reserve takes the first memory, with the first message that may be followed by one that is early: not with the first

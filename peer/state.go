@@ -2,7 +2,7 @@ package peer
 
 import "github.com/arche-netcode/netcode/wire"
 
-// State is where a connection is in its life.
+// State is a stage in the life of a connection.
 type State uint8
 
 // The states, in order; a connection never goes back.
@@ -30,7 +30,7 @@ func (s State) String() string {
 	return "no state"
 }
 
-// Role is which end of a connection receives.
+// Role names the receiving end of a connection.
 type Role uint8
 
 // The roles.
@@ -39,7 +39,7 @@ const (
 	RoleClient Role = 1
 )
 
-// Verdict is what a received message comes to.
+// Verdict is the decision about a received message.
 type Verdict uint8
 
 // The verdicts.

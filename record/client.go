@@ -25,7 +25,7 @@ type sent struct {
 	lost bool
 }
 
-// unheard is how seldom no acknowledgement comes in a tick over a lossy link, on which each is sent four times.
+// unheard is the inverse frequency of ticks without an acknowledgement over a lossy link, on which each is sent four times.
 const unheard = 16
 
 // A packet of a training is as large as those of a game usually are, and as large as a game can make them for what needs it.

@@ -38,7 +38,7 @@ var (
 	ErrCut = errors.New("record: the recording was cut off")
 )
 
-// Header is what a recording says of itself.
+// Header describes a recording.
 type Header struct {
 	TickRate int      // ticks a second, 1 to 1000
 	Entries  []string // the protocol's canonical description, one entry each: "component Position{X:f32}"

@@ -9,8 +9,8 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// mostSought is how many bytes are summed in vain, at most, in the search for a chunk behind damage: heads that were made to
-// look right would have the same bytes summed over and over.
+// mostSought bounds the bytes that are summed in vain in the search for a chunk behind damage. Forged heads would have the
+// same bytes summed over and over.
 const mostSought = 4 * maxRaw
 
 // DamageError is a stretch of a recording that is not what a Writer wrote: it is ErrDamaged. The reader that returned it
@@ -20,7 +20,7 @@ type DamageError struct {
 	Offset int64     // Where in the file that one begins, in bytes.
 	After  tick.Tick // The last tick before it that can be read, tick.None for none.
 	Next   tick.Tick // The first one behind it that can be, tick.None for none.
-	What   string    // What is wrong with it.
+	What   string    // The fault.
 }
 
 // Error implements error.
@@ -55,8 +55,8 @@ func faulty(sort error, format string, args ...any) error {
 	return &fault{sort, fmt.Sprintf(format, args...)}
 }
 
-// input is what a recording is read from. It can look ahead; what is held grows with what comes and not with what was
-// promised.
+// input reads a recording, and can look ahead. Its memory grows with the bytes that come, not with the sizes that they
+// promise.
 type input struct {
 	in     io.Reader
 	held   bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Info is what the heads of a recording's chunks say. What is damaged is not counted.
+// Info summarises the heads of a recording's chunks. Damaged chunks are not counted.
 type Info struct {
 	Header      *Header        // of the recording
 	First, Last tick.Tick      // that are recorded; both are tick.None where none is
@@ -119,7 +119,7 @@ func Learn(in io.Reader, from, to tick.Tick, counting *wire.Counting, progress f
 	return play(in, from, to, counting, counting.Count, nil, progress)
 }
 
-// Cost is what rows took.
+// Cost is the size of encoded rows.
 type Cost struct {
 	Bits float64 // of rows and of the lists of them
 	Rows uint64  // that travelled as what differs

@@ -71,7 +71,7 @@ func (r *Reader) Header() *Header { return r.header }
 // Plans returns the components that were recorded, by row.
 func (r *Reader) Plans() []*wire.Plan { return r.plans }
 
-// chunkHead is what stands before a chunk.
+// chunkHead is the head of a chunk.
 type chunkHead struct {
 	stored, raw, sum uint32
 	first, last      tick.Tick

@@ -253,7 +253,7 @@ func (r *rigid) pointVelocity(i int, p vec) vec {
 	return c.velocity.add(c.spin.cross(p.sub(c.at)))
 }
 
-// closing is how fast the two part.
+// closing returns the speed at which the two part.
 func (r *rigid) closing(k *contact) float64 {
 	return r.pointVelocity(k.a, k.point).sub(r.pointVelocity(k.b, k.point)).dot(k.normal)
 }
@@ -264,7 +264,7 @@ func (c *cube) mass() (mass, inertia float64) {
 	return mass, float64(float64(mass*c.half)*c.half) * (2.0 / 3)
 }
 
-// give is how much an impulse along a direction moves the contact's points apart.
+// give returns the distance by which an impulse along a direction moves the contact's points apart.
 func (r *rigid) give(k *contact, direction vec) float64 {
 	sum := 0.0
 	for _, i := range [2]int{k.a, k.b} {

@@ -74,7 +74,7 @@ func (t *Training) Send() error {
 	return nil
 }
 
-// LeastCounted is how many symbols a table must have seen to be better than the one that ships.
+// LeastCounted is the number of symbols that a table must have seen to be better than the shipped one.
 const LeastCounted = 500
 
 // Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take

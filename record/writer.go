@@ -31,7 +31,7 @@ type Writer struct {
 	previous uint32 // index of the record before, plus 1
 }
 
-// memory is what the chunk has told of an entity.
+// memory is the newest state of an entity in the chunk.
 type memory struct {
 	epoch      uint32 // of another chunk: nothing
 	generation uint32

@@ -147,11 +147,11 @@ func TestReplicaTakesNoMoreLivesThanItMay(t *testing.T) {
 	require.NoError(t, next(2))
 	require.NoError(t, next(2))
 	require.ErrorIs(t, next(3), ErrTooMany)
-	require.Equal(t, 20, r.numbers.used)
+	require.Equal(t, 20, len(r.lives)-len(r.free))
 	for now := tick.Tick(4); now < 400; now++ { // those that are gone for two windows are forgotten
 		payload := payloadOf(0, spawnsOf(schema, 1))
 		payload[0], payload[1] = byte(now), byte(now>>8)
 		_ = r.Read(payload)
 	}
-	require.Less(t, r.numbers.used, 10)
+	require.Less(t, len(r.lives)-len(r.free), 10)
 }

@@ -60,22 +60,20 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 	if base.version == nil {
 		return 0, tick.None, false
 	}
-	return base.version.mask, base.version.base, true
+	return base.version.mask, base.version.base(), true
 }
 
 // NewestAt implements Past.
 func (r *Replica) NewestAt(index uint32, upTo tick.Tick) (tick.Tick, bool) {
 	base := r.newestAt(index, upTo)
-	return base.tick, base.life >= 0
+	return base.tick, base.generation != 0
 }
 
 // ListAt implements Past.
 func (r *Replica) ListAt(t tick.Tick) (list []uint32, ok bool) {
-	records, ok := r.past.spans(t)
-	for _, s := range records {
-		for i := range uint32(s.n) {
-			list = append(list, s.index+i)
-		}
+	l, ok := r.history.list(t)
+	for i := range l.len() {
+		list = append(list, l.at(i).index)
 	}
 	return list, ok
 }
@@ -85,8 +83,8 @@ func (r *Replica) Window() tick.Tick { return r.window }
 
 // BaseAt implements Past. The slice is the Replica's own.
 func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
-	if base := r.baseline(index, t); base.life >= 0 {
-		return base.row(r, row)
+	if base := r.baseline(index, t); base.generation != 0 {
+		return r.baseRow(&base, row)
 	}
 	return nil, false
 }
@@ -101,14 +99,14 @@ func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error) 
 		return nil, ErrNoRow
 	case t > r.newest:
 		return nil, ErrNotYet
-	case t <= r.past.horizon:
+	case t <= r.history.horizon:
 		return nil, ErrEvicted
 	}
 	base := r.baseline(index, t)
 	if base.version == nil {
 		return nil, ErrNoRecord
 	}
-	lanes, _ := base.row(r, row)
+	lanes, _ := r.baseRow(&base, row)
 	return lanes, nil
 }
 
@@ -354,7 +352,7 @@ func (d *dumper) whole(rows Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
 		row := rows.next()
 		plan := d.schema.plans[row]
-		d.lanes = extended(d.lanes[:0], plan.Lanes())
+		d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
 		}
@@ -401,7 +399,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			default:
 				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
-				d.lanes = extended(d.lanes[:0], plan.Lanes())
+				d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}

@@ -267,6 +267,7 @@ func TestWhatGoesTogetherGoesByIndex(t *testing.T) {
 	p := d.packet(300)
 	require.NotNil(t, p)
 	d.ack(p)
-	require.Equal(t, []uint32{ids[0].Index, ids[1].Index}, d.replica.spoken(), "in the order of the payload")
+	records, _ := d.replica.ListAt(2)
+	require.Equal(t, []uint32{ids[0].Index, ids[1].Index}, records)
 	require.False(t, d.there(ids[2]))
 }

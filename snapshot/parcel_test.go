@@ -226,7 +226,6 @@ func runBesideDespawns(t *testing.T, n, size int) {
 		}
 	})
 	d.ack(d.packet(size))
-	require.Len(t, d.replica.stage.runs, 1, "%d bytes", size)
 	require.False(t, d.there(others[0]))
 	for _, id := range eight {
 		require.True(t, d.there(id), "%d bytes", size)

@@ -327,3 +327,6 @@ func (p *packetWriter) flushSent() {
 	}
 	v.going = v.going[:0]
 }
+
+// mostInRun is how many records of a run may follow the first.
+const mostInRun = 255

@@ -15,60 +15,58 @@ type Entity struct {
 	Mask  Mask           // rows present, zero when not alive
 }
 
-// life is one generation of one network index, as the client knows it. It
-// stays, dead or alive, until nothing that could still arrive speaks of it. One
-// that nobody has is of generation 0.
+// life is one generation of one network index, as the client knows it. It stays, dead or alive, until nothing that may still arrive
+// is about it. Generation 0 marks a free place.
 type life struct {
 	index, generation uint32
 	lower             int32     // the life before it at the same index, -1 = none
 	depth             int32     // lives at or below it when it came, at least
 	applied           tick.Tick // of the newest record or despawn that took effect
 	newest            versionRef
-	first             int32 // where its lanes lie in its block
+	mask              Mask // rows present, zero when gone
 	gone              bool
-	goneAt            tick.Tick // with gone: what the client had decoded by then
-	ended             tick.Tick // as of which it was last gone, for what is shown late
+	goneAt            tick.Tick // with gone: the newest tick decoded by then
+	ended             tick.Tick // as of which it was last gone, for entities that are shown late
+	evicted           evictedVersion
 }
 
-// tombstone waits to be forgotten.
+// tombstone is a life that waits to be forgotten.
 type tombstone struct {
 	life int32
 	at   tick.Tick
 }
 
-// Replica is the client's side of a [View]: it decodes snapshots, keeps the
-// past that later ones lean on, and holds the newest row of every entity for
-// the bridge to apply. It belongs to one goroutine.
+// Replica is the client's side of a [View]. It decodes snapshots, stores the versions that later ones are coded against, and has the
+// newest row of every entity for the bridge to apply. It belongs to one goroutine.
 type Replica struct {
 	schema *Schema
 	window tick.Tick
-	most   uint32  // Config.MaxEntities
-	masks  []Mask  // by index: rows present of the head life
+	most   uint32 // Config.MaxEntities
+
 	heads  []int32 // by index: the life of the highest generation, -1 = none
 	lives  []life
-	olds   olds        // what remains of the past of each life
-	lost   columns     // by index: newest rows of which the past was lost
+	free   []int32     // places in lives
 	graves []tombstone // by tick, nearly
-	past   past
-	shapes *shapes
-	newest tick.Tick // the newest tick decoded
 	living int
 
-	touched touches // what the bridge has to look at, since ClearChanged
-	covers  covers  // what is not written into lives yet
-	numbers numbers // which lives there are
+	history versionHistory
+	evicted rowPages // by life: the rows of its evicted version
+	kept    rowPages // by index: the newest rows whose history was lost
+	layouts *rowLayouts
+	newest  tick.Tick // the newest tick decoded
+	changed changedIndexes
 
-	lostAt tick.Tick   // Lose was last called then
-	heard  tick.Tick   // what Whole was told of up to
-	whole  []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
+	lostAt   tick.Tick   // the newest tick when Lose was last called
+	known    tick.Tick   // the newest tick that Whole was told of
+	complete []tick.Tick // by tick modulo its length: the ticks of which nothing is missing
 
-	epoch  uint16 // the newest resync that the server says it served
+	epoch  uint16 // the newest resync that the server served
 	wanted uint16 // the newest resync that this end asked for
 
-	guard func(id wire.NetworkID, rows Mask) bool
-	stage stage
-	apart bool // for tests: what could be read as a run is read record by record
-	stats ReplicaStats
+	guard   func(id wire.NetworkID, rows Mask) bool
+	pending pendingPayload
+	batch   readBatch
+	stats   ReplicaStats
 }
 
 // ReplicaStats counts what a Replica saw.
@@ -84,20 +82,18 @@ type ReplicaStats struct {
 	Guarded    uint64 // payloads refused with ErrGuarded
 }
 
-// NewReplica returns a Replica that holds nothing. start is the server's tick
-// at the time of the connection: ticks on the wire are read as near to it.
+// NewReplica returns an empty Replica. start is the server's tick at the time of the connection: ticks in packets are read as near to
+// it.
 func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	cfg = cfg.withDefaults()
-	shapes := newShapes(schema)
+	layouts := newRowLayouts(schema)
 	r := &Replica{
-		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, shapes: shapes, numbers: numbers{free: -1},
-		masks:  make([]Mask, 0, cfg.Entities),
-		olds:   newOlds(schema),
-		lost:   newColumns(schema, 0),
-		covers: covers{most: mostCovers},
-		past:   newPast(schema, shapes, 2*cfg.Window+spareTicks, start),
+		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, layouts: layouts,
+		evicted: newRowPages(schema, sinceWords),
+		kept:    newRowPages(schema, 0),
+		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
 	}
-	r.whole = make([]tick.Tick, len(r.past.blocks))
+	r.complete = make([]tick.Tick, len(r.history.blocks))
 	return r
 }
 
@@ -120,7 +116,7 @@ func (r *Replica) Stats() ReplicaStats { return r.stats }
 func (r *Replica) MaxEntities() int { return int(r.most) }
 
 // HistoryBytes is how much memory the decoded versions take that later snapshots may be coded against, what is spare included.
-func (r *Replica) HistoryBytes() int { return r.past.memory.bytes() }
+func (r *Replica) HistoryBytes() int { return r.history.memory.bytes() }
 
 // Schema is the schema the Replica was made with.
 func (r *Replica) Schema() *Schema { return r.schema }
@@ -137,7 +133,7 @@ func (r *Replica) Entity(index uint32) Entity {
 		Alive: !l.gone, Tick: l.applied,
 	}
 	if e.Alive {
-		e.Mask = r.masks[index]
+		e.Mask = l.mask
 	}
 	return e
 }
@@ -160,12 +156,11 @@ func (r *Replica) WantResync() (epoch uint16, want bool) {
 // Lose forgets every baseline, as a fault would, and asks for a resync. The
 // world as applied stays.
 func (r *Replica) Lose() {
-	r.uncover()
-	r.rescue()
+	r.keepNewest()
 	for i := range r.lives {
-		r.lives[i].newest, r.olds.heads[i] = versionRef{}, older{}
+		r.lives[i].newest, r.lives[i].evicted = versionRef{}, evictedVersion{}
 	}
-	r.past = newPast(r.schema, r.shapes, r.past.keep, r.newest)
+	r.history = newVersionHistory(r.layouts, r.history.keep, r.newest)
 	r.lostAt = r.newest
 	r.ask()
 }
@@ -181,9 +176,6 @@ func (r *Replica) ask() {
 func (r *Replica) head(index uint32) int32 {
 	if int(index) >= len(r.heads) {
 		return -1
-	}
-	if len(r.covers.list) > 0 {
-		r.bare(index)
 	}
 	return r.heads[index]
 }
@@ -208,14 +200,14 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	for int(index) >= len(r.heads) {
 		r.heads = append(r.heads, -1)
 	}
-	for len(r.masks) < len(r.heads) {
-		r.masks = append(r.masks, 0)
+	r.changed.set = r.changed.set.grownTo(len(r.heads))
+	var n int32
+	if last := len(r.free) - 1; last >= 0 {
+		n, r.free = r.free[last], r.free[:last]
+	} else {
+		n, r.lives = int32(len(r.lives)), append(r.lives, life{})
 	}
-	r.touched.set = r.touched.set.grownTo(len(r.heads))
-	n := r.newLife(index)
-	l := &r.lives[n]
-	*l = life{index: index, generation: generation, gone: true, lower: -1}
-	r.olds.heads[n] = older{}
+	r.lives[n] = life{index: index, generation: generation, gone: true, lower: -1}
 	r.link(n)
 	return n
 }
@@ -252,7 +244,7 @@ func (r *Replica) link(n int32) {
 
 // mostLives is how many lives of one index can matter: a server can begin one a
 // tick, and they leave by tick.
-func (r *Replica) mostLives() int32 { return int32(r.past.keep-spareTicks) + 2 }
+func (r *Replica) mostLives() int32 { return int32(r.history.keep-graceTicks) + 2 }
 
 // shorten counts the lives below a head anew and drops those that no honest
 // server can have begun, so that a hostile one cannot make the list long.
@@ -273,8 +265,8 @@ func (r *Replica) bury(n int32) {
 		l.gone = true
 		r.living--
 		l.ended = r.newest
-		r.masks[l.index] = 0
-		r.touched.add(l.index, 1)
+		l.mask = 0
+		r.changed.add(l.index)
 	}
 	l.goneAt = r.newest
 	r.graves = append(r.graves, tombstone{life: n, at: r.newest})
@@ -287,11 +279,12 @@ func (r *Replica) forget() {
 		return
 	}
 	k := 0
-	for ; k < len(r.graves) && r.graves[k].at <= r.past.horizon; k++ {
+	for ; k < len(r.graves) && r.graves[k].at <= r.history.horizon; k++ {
 		n := r.graves[k].life
 		if l := &r.lives[n]; l.gone && l.goneAt == r.graves[k].at {
 			r.unlink(n)
-			r.freeLife(n)
+			r.lives[n] = life{lower: -1}
+			r.free = append(r.free, n)
 		}
 	}
 	r.graves = slices.Delete(r.graves, 0, k)

@@ -178,7 +178,7 @@ func TestHiddenEntitiesAreSilentAmongMany(t *testing.T) {
 // client's past it has been followed and nothing of it remains: what is leaned on is
 // the one that followed, while that is there, and then what remains of that.
 func TestRule4WhatWasFollowedIsLeantOn(t *testing.T) {
-	keep := newDuo(t).replica.past.keep
+	keep := newDuo(t).replica.history.keep
 	for _, at := range []tick.Tick{20, keep + 1, keep + 2, keep + 3, keep + 4, 3 * keep} {
 		d := newDuo(t)
 		var id, other wire.NetworkID
@@ -191,7 +191,7 @@ func TestRule4WhatWasFollowedIsLeantOn(t *testing.T) {
 		for s := tick.Tick(3); s < at; s++ {
 			d.ack(d.at(s, func() { d.move(other, uint32(s)%16) }))
 		}
-		left := d.replica.past.horizon
+		left := d.replica.history.horizon
 		require.Equal(t, at > keep+1, left >= 1, "at %d the record of tick 1 has left", at)
 		require.Equal(t, at > keep+2, left >= 2)
 		d.deliver(d.at(at, func() { d.store.Set(id, rowHealth, []uint32{50}) }))

@@ -23,24 +23,24 @@ func PayloadTick(payload []byte, near tick.Tick) tick.Tick {
 // Whole says that of the ticks from <= t < to nothing is missing: everything that the server sent in them was decoded, or
 // it sent nothing. An entity without a version of such a tick did not change in it, as far as the server had room to say.
 func (r *Replica) Whole(from, to tick.Tick) {
-	size := tick.Tick(len(r.whole))
+	size := tick.Tick(len(r.complete))
 	for t := max(from, to-size, tick.None+1); t < to; t++ {
-		r.whole[t%size] = t
+		r.complete[t%size] = t
 	}
-	r.heard = max(r.heard, to-1)
+	r.known = max(r.known, to-1)
 }
 
 // Heard is the newest tick of which anything is known: one that was decoded, or in which the server is known to have sent nothing.
-func (r *Replica) Heard() tick.Tick { return max(r.newest, r.heard) }
+func (r *Replica) Heard() tick.Tick { return max(r.newest, r.known) }
 
 // Doubt takes back what Whole said of a tick.
 func (r *Replica) Doubt(t tick.Tick) {
 	if t > tick.None && r.isWhole(t) {
-		r.whole[t%tick.Tick(len(r.whole))] = tick.None
+		r.complete[t%tick.Tick(len(r.complete))] = tick.None
 	}
 }
 
-func (r *Replica) isWhole(t tick.Tick) bool { return r.whole[t%tick.Tick(len(r.whole))] == t }
+func (r *Replica) isWhole(t tick.Tick) bool { return r.complete[t%tick.Tick(len(r.complete))] == t }
 
 // Sample is an entity around a moment: the two versions that the moment lies between, or the newest before it.
 type Sample struct {
@@ -57,12 +57,12 @@ type Sample struct {
 
 // Version is an entity as of a tick. The zero Version is none. It is good until the Replica changes.
 type Version struct {
-	Tick  tick.Tick // as of which it is so
-	Mask  Mask      // rows present
-	past  *past
-	lanes []uint32 // of all rows
-	olds  *olds    // with it the rows lie in what remains of a life
-	life  int32
+	Tick    tick.Tick // as of which it is so
+	Mask    Mask      // rows present
+	schema  *Schema
+	lanes   []uint32  // of all rows
+	evicted *rowPages // with it the rows are the evicted ones of a life
+	life    int32
 }
 
 // Row is the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
@@ -70,14 +70,14 @@ func (v *Version) Row(row int) []uint32 {
 	if !v.Mask.Has(row) {
 		return nil
 	}
-	if v.olds != nil {
-		if v.past.schema.tags.Has(row) {
+	if v.evicted != nil {
+		if v.schema.tags.Has(row) {
 			return []uint32{}
 		}
-		return v.olds.place(v.life, row)[sinceWords:]
+		return v.evicted.row(uint32(v.life), row)[sinceWords:]
 	}
-	n := v.past.schema.lanes(v.Mask & (bit(row) - 1))
-	return v.lanes[n : n+v.past.schema.plans[row].Lanes() : n+v.past.schema.plans[row].Lanes()]
+	n := v.schema.lanes(v.Mask & (bit(row) - 1))
+	return v.lanes[n : n+v.schema.plans[row].Lanes() : n+v.schema.plans[row].Lanes()]
 }
 
 // Latest tells as of which tick the newest version of an entity is, and as of which it was last gone; tick.None for
@@ -89,7 +89,7 @@ func (r *Replica) Latest(id wire.NetworkID) (newest, ended tick.Tick) {
 		return tick.None, tick.None
 	}
 	l := &r.lives[n]
-	return max(l.newest.tick, r.olds.heads[n].tick), l.ended
+	return max(l.newest.tick, l.evicted.tick), l.ended
 }
 
 // Around finds an entity around a moment. It is false when the entity was not there then: not yet, not any more, hidden, or
@@ -101,16 +101,16 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	}
 	l := &r.lives[n]
 	var to *version
-	v := r.past.at(l.newest)
-	for ; v != nil && v.tick > at.Tick; v = r.past.at(v.prev) {
+	v := r.history.at(l.newest)
+	for ; v != nil && v.tick > at.Tick; v = r.history.at(v.older()) {
 		to = v
 	}
 	switch {
 	case v != nil:
 		s.From = r.version(v)
-	case r.olds.heads[n].tick != tick.None && r.olds.heads[n].tick <= at.Tick:
-		old := &r.olds.heads[n]
-		s.From = Version{Tick: old.tick, Mask: old.mask, past: &r.past, olds: &r.olds, life: n}
+	case r.lives[n].evicted.tick != tick.None && r.lives[n].evicted.tick <= at.Tick:
+		old := &r.lives[n].evicted
+		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.evicted, life: n}
 	default:
 		return s, false
 	}
@@ -131,7 +131,7 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 }
 
 func (r *Replica) version(v *version) Version {
-	return Version{Tick: v.tick, Mask: v.mask, past: &r.past, lanes: r.past.lanes(v)}
+	return Version{Tick: v.tick, Mask: v.mask, schema: r.schema, lanes: r.history.lanes(v)}
 }
 
 // ahead is the version in front of v in the same stretch of being there, and when the way from it to v began.
@@ -139,13 +139,13 @@ func (r *Replica) ahead(l *life, v *version) (before Version, start tick.Tick) {
 	if v == nil {
 		return before, start
 	}
-	w := r.past.at(v.prev)
+	w := r.history.at(v.older())
 	if w == nil || w.tick < l.ended && l.ended <= v.tick {
 		return before, start
 	}
 	before = r.version(w)
 	interval := tick.Tick(1)
-	if u := r.past.at(w.prev); u != nil {
+	if u := r.history.at(w.older()); u != nil {
 		further := r.version(u)
 		interval = stride(&further, &before)
 	}
@@ -164,7 +164,7 @@ func stride(before, v *Version) tick.Tick {
 // travelled, had it moved. stride is at what interval it did so last.
 func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	quiet := tick.Tick(0)
-	for t := to - 1; t > from && t > to-tick.Tick(len(r.whole)); t-- {
+	for t := to - 1; t > from && t > to-tick.Tick(len(r.complete)); t-- {
 		if r.isWhole(t) {
 			if quiet++; quiet == stride {
 				return t
@@ -176,7 +176,7 @@ func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 
 // quiet reports whether there were whole ticks enough after from to know that nothing changed up to at.
 func (r *Replica) quiet(from, at, stride tick.Tick) bool {
-	if at-from >= tick.Tick(len(r.whole)) {
+	if at-from >= tick.Tick(len(r.complete)) {
 		return true // as long as anything is remembered
 	}
 	quiet := tick.Tick(0)

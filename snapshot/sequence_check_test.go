@@ -124,7 +124,7 @@ func (c *seqClient) held(e Entity) seqState {
 
 // check holds everything that a packet of tick t said, and did, against the reference.
 func (s *sequence) check(c *seqClient, t tick.Tick) error {
-	for _, rec := range c.replica.decoded() {
+	for _, rec := range decodedAt(c.replica, t) {
 		if err := s.checkRecord(c, &rec, t); err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func (s *sequence) check(c *seqClient, t tick.Tick) error {
 		}
 	}
 	c.replica.ClearChanged()
-	for _, rec := range c.replica.decoded() {
-		if g := s.groups[t-s.start][rec.id.Index]; g != 0 {
+	for _, rec := range decodedAt(c.replica, t) {
+		if g := s.groups[t-s.start][rec.index]; g != 0 {
 			s.met.grouped++
 			if err := s.checkGroup(c, g, t); err != nil {
 				return err
@@ -148,17 +148,20 @@ func (s *sequence) check(c *seqClient, t tick.Tick) error {
 
 // checkRecord: a record says exactly what was meant at its tick, of an entity
 // that was to be seen then.
-func (s *sequence) checkRecord(c *seqClient, rec *staged, t tick.Tick) error {
-	want := c.meant[t-s.start][rec.id.Index]
-	got := seqState{generation: rec.id.Generation, mask: rec.version.mask}
+func (s *sequence) checkRecord(c *seqClient, rec *decodedRecord, t tick.Tick) error {
+	want := c.meant[t-s.start][rec.index]
+	got := seqState{generation: want.generation, mask: rec.mask}
+	if e := c.replica.Entity(rec.index); e.Alive && e.Tick == t {
+		got.generation = e.ID.Generation
+	}
 	lanes := rec.lanes
-	for m := rec.version.mask; m != 0; m &= m - 1 {
+	for m := rec.mask; m != 0; m &= m - 1 {
 		from, to := seqPlaces(m.next())
 		copy(got.lanes[from:to], lanes)
 		lanes = lanes[to-from:]
 	}
-	if !c.right(got, rec.id.Index, t-s.start) {
-		return fmt.Errorf("record of %v says %+v, meant was %+v", rec.id, got, want)
+	if !c.right(got, rec.index, t-s.start) {
+		return fmt.Errorf("record of %d is %+v, meant was %+v", rec.index, got, want)
 	}
 	return nil
 }

@@ -375,7 +375,6 @@ func (s *sequence) listen(c *seqClient) error {
 			continue
 		}
 		c.got[f.seq] = true
-		s.met.runs += len(c.replica.stage.runs)
 		c.newest = max(c.newest, f.seq)
 		if err := s.check(c, f.tick); err != nil {
 			return fmt.Errorf("client %d, packet of %d: %w", s.number(c), f.tick-s.start, err)

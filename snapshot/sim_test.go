@@ -373,67 +373,50 @@ func (s *sim) listen(c *simClient) {
 	}
 }
 
-// staged is a record of the payload that was read last.
-type staged struct {
-	id      wire.NetworkID
-	version version
-	lanes   []uint32
-}
-
-// decoded is what the payload that was read last said of entities, but for what
-// a payload before it had said of the same tick.
-func (r *Replica) decoded() (list []staged) {
-	b := r.past.block(r.stage.block.tick)
-	b.settle()
-	for _, at := range r.recordsRead() {
-		if at.place < 0 {
-			continue
-		}
-		v := b.versions[at.place]
-		list = append(list, staged{id: wire.NetworkID{Index: at.index, Generation: v.generation}, version: v, lanes: r.past.lanes(&v)})
-	}
-	return list
-}
-
-// spot is the record of an entity: where its version lies in the block of its tick, -1 where it made none.
-type spot struct {
+// decodedRecord is a record that a replica decoded.
+type decodedRecord struct {
 	index uint32
-	place int32
+	mask  Mask
+	base  tick.Tick
+	lanes []uint32
 }
 
-// recordsRead is the records of the payload that was read last: the last ones of those of its tick.
-func (r *Replica) recordsRead() (list []spot) {
-	for _, s := range r.past.block(r.stage.block.tick).listed {
-		for i := range s.n {
-			place := s.place
-			if place >= 0 {
-				place += i
-			}
-			list = append(list, spot{s.index + uint32(i), place})
+// decodedAt returns the records of a tick that a replica decoded, by index.
+func decodedAt(r *Replica, t tick.Tick) (list []decodedRecord) {
+	indexes, _ := r.ListAt(t)
+	for _, index := range indexes {
+		rec := decodedRecord{index: index}
+		rec.mask, rec.base, _ = r.RecordAt(index, t)
+		for m := rec.mask; m != 0; m &= m - 1 {
+			lanes, _ := r.LanesAt(index, m.next(), t)
+			rec.lanes = append(rec.lanes, lanes...)
 		}
-	}
-	return list[len(list)-(len(r.stage.versions)-r.stage.from):]
-}
-
-// spoken is whom the payload that was read last has records of.
-func (r *Replica) spoken() (list []uint32) {
-	for _, at := range r.recordsRead() {
-		list = append(list, at.index)
+		list = append(list, rec)
 	}
 	return list
+}
+
+// meantAt returns what the server meant at a tick about the entity of an index.
+func (c *simClient) meantAt(t tick.Tick, index uint32) (wire.NetworkID, state, bool) {
+	for id, want := range c.meant[t] {
+		if id.Index == index {
+			return id, want, true
+		}
+	}
+	return wire.NetworkID{}, state{}, false
 }
 
 // check holds each decoded record against what the server meant, and the order
 // of what was applied.
 func (s *sim) check(c *simClient, p *simPacket) {
-	for _, rec := range c.replica.decoded() {
-		want, ok := c.meant[p.tick][rec.id]
-		got := state{rec.version.mask, key(rec.lanes)}
+	for _, rec := range decodedAt(c.replica, p.tick) {
+		id, want, ok := c.meantAt(p.tick, rec.index)
+		got := state{rec.mask, key(rec.lanes)}
 		if want == got && ok {
 			continue
 		}
-		require.True(s.t, ok, "tick %d: %v was not to be seen at %d", s.now, rec.id, p.tick)
-		require.Equal(s.t, want, got, "tick %d: %v as of %d against %d", s.now, rec.id, p.tick, rec.version.base)
+		require.True(s.t, ok, "tick %d: %d was not to be seen at %d", s.now, rec.index, p.tick)
+		require.Equal(s.t, want, got, "tick %d: %v as of %d against %d", s.now, id, p.tick, rec.base)
 	}
 	for _, index := range c.replica.Changed() {
 		e := c.replica.Entity(index)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -43,7 +44,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 		Apply:   &Apply{Client: client},
 		Send:    &Send{End: client, Socket: socket},
 	}
-	if len(client.Protocol().Interpolations()) > 0 {
+	if len(interpolate.List(client.Protocol())) > 0 {
 		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
 	}
 	if client.Protocol().ClientsWrite() {

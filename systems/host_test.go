@@ -12,7 +12,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -39,7 +41,7 @@ func newParty(t *testing.T) *party {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
 	netcode.Replicate[components.Owner](p)
-	netcode.Input[push](p)
+	input.Register[push](p)
 	netcode.Handle(p, func(ctx *netcode.Context, m *ping) {
 		name := "client"
 		if server, ok := ctx.End.(*netcode.Server); ok {
@@ -75,7 +77,7 @@ func newParty(t *testing.T) *party {
 	require.NoError(t, err)
 	g.host.Add(netcode.StageUpdate, each(func() {
 		for id := range server.Clients {
-			if in, ok := netcode.InputOf[push](server, id); ok && server.TickDue() {
+			if in, ok := input.Of[push](server, id); ok && server.TickDue() {
 				g.pushed[id] += int(in.X)
 			}
 		}
@@ -104,7 +106,7 @@ func TestHostIsAClientLikeAnyOther(t *testing.T) {
 
 	for _, c := range g.players { // The same game code.
 		require.NoError(t, netcode.Send(c, netcode.ToServer(), &ping{7}))
-		require.NoError(t, netcode.SetInput(c, &push{X: 1}))
+		require.NoError(t, input.Set(c, &push{X: 1}))
 	}
 	g.until(t, func() bool { return len(g.heard["host"]) == 3 && len(g.heard["client"]) == 3 })
 	require.ElementsMatch(t, []netcode.ClientID{1, 2}, g.heard["server"], "the sender is who it is, and not the server")
@@ -154,9 +156,9 @@ func TestHostIsAClientLikeAnyOther(t *testing.T) {
 	for range 4 {
 		g.step()
 	}
-	require.True(t, g.host.Server.Rewind(1, func(view *netcode.Past) {
+	require.True(t, rewind.At(g.host.Server, 1, func(view *rewind.View) {
 		require.False(t, view.Clamped())
-		at, ok := netcode.PastOf[position](view, theirs)
+		at, ok := rewind.Of[position](view, theirs)
 		require.True(t, ok)
 		require.EqualValues(t, 6, at.X)
 	}))

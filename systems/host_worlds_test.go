@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -21,7 +22,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
 	netcode.Replicate[components.Owner](p)
-	netcode.Input[push](p)
+	input.Register[push](p)
 	var heard []netcode.ClientID
 	netcode.Handle(p, func(ctx *netcode.Context, _ *ping) { heard = append(heard, ctx.Sender) })
 	server, err := netcode.NewServer(p, netcode.Config{})
@@ -31,7 +32,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 	pushed := map[netcode.ClientID]int{}
 	group.Add(netcode.StageUpdate, each(func() {
 		for id := range server.Clients {
-			if in, ok := netcode.InputOf[push](server, id); ok && server.TickDue() {
+			if in, ok := input.Of[push](server, id); ok && server.TickDue() {
 				pushed[id] += int(in.X)
 			}
 		}
@@ -68,7 +69,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 	for i, player := range players {
 		require.EqualValues(t, 1+i, player.Client.ID())
 		require.NoError(t, netcode.Send(player.Client, netcode.ToServer(), &ping{1}))
-		require.NoError(t, netcode.SetInput(player.Client, &push{X: 1}))
+		require.NoError(t, input.Set(player.Client, &push{X: 1}))
 		id, _ := group.ID(bodies[player.Client.ID()])
 		e.until(t, func() bool { return netcode.MayWrite[position](player.Client, id) })
 		at(i, bodies[player.Client.ID()]).X = float32(5 + i)

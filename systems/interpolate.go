@@ -5,13 +5,14 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interpolate"
 )
 
 // Interpolate shows a client's world at the moment that Client.Present says: for each component T that the protocol was
-// told to Interpolate, it writes components.Smooth[T], which lies between the values that arrived, and leaves T as it
+// given to interpolate.Register, it writes components.Smooth[T], which lies between the values that arrived, and leaves T as it
 // arrived. An entity gets its twins when it appears at that moment, and is removed when its end is presented: OnDespawn is
 // called then. OnSpawn is called on arrival. It runs after Apply, so that all of the frame finds what is shown; for a
-// protocol without Interpolate it is not there.
+// protocol without interpolated components it is not there.
 type Interpolate struct {
 	Client *netcode.Client // Whose world is shown.
 	Apply  *Apply          // That brings what arrived into that world.
@@ -31,7 +32,7 @@ func (i *Interpolate) Update(*ecs.World) {
 	rate := i.Client.TickRate()
 	if i.apply != i.Apply.apply {
 		i.apply = i.Apply.apply
-		i.smooth = netecs.NewSmooth(i.apply, i.Client.Protocol().Interpolations(), rate)
+		i.smooth = netecs.NewSmooth(i.apply, interpolate.List(i.Client.Protocol()), rate)
 	}
 	i.smooth.SetRate(rate)
 	i.smooth.Run(i.Client.Present())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -37,7 +38,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 	netcode.Replicate[hitPoints](p)
 	netcode.Replicate[armour](p, netcode.WrittenBy(netcode.OwnerWrites))
 	netcode.Replicate[components.Owner](p)
-	netcode.Input[aim](p)
+	input.Register[aim](p)
 	netcode.Handle(p, g.handle, netcode.FromClient())
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: 30})
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func (g *ownGame) act(w *ecs.World) {
 	e, _ := g.client.Entity(g.id)
 	armours := generic.NewMap1[armour](w)
 	armours.Get(e).N = uint32(g.sent)
-	if err := netcode.SetInput(g.client.Client, &aim{uint32(g.sent)}); err != nil {
+	if err := input.Set(g.client.Client, &aim{uint32(g.sent)}); err != nil {
 		g.report(err)
 	}
 	if err := netcode.Send(g.client.Client, netcode.ToServer(), &hitMessage{uint32(g.sent)}, append(g.how, netcode.About(g.id))...); err != nil {
@@ -89,7 +90,7 @@ func (g *ownGame) handle(ctx *netcode.Context, m *hitMessage) {
 	if armours.Get(e).N < m.N {
 		g.beforeState++
 	}
-	if in, _ := netcode.InputOf[aim](g.server.Server, ctx.Sender); in.N < m.N {
+	if in, _ := input.Of[aim](g.server.Server, ctx.Sender); in.N < m.N {
 		g.beforeInput++
 	}
 }

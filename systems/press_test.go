@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -31,7 +32,7 @@ func TestAPressOfTheHostIsInOneTick(t *testing.T) {
 func pressAsHost(t *testing.T, ticks int, stage netcode.Stage, single bool) {
 	e := newEnds()
 	p := netcode.NewProtocol()
-	netcode.Input[jab](p)
+	input.Register[jab](p)
 	server, err := netcode.NewServer(p, netcode.Config{TickRate: ticks})
 	require.NoError(t, err)
 	client, err := netcode.NewClient(p, netcode.Config{})
@@ -48,7 +49,7 @@ func pressAsHost(t *testing.T, ticks int, stage netcode.Stage, single bool) {
 			pressed++
 			in = jab{Fire: true, Number: int32(pressed)}
 		}
-		require.NoError(t, netcode.SetInput(client, &in))
+		require.NoError(t, input.Set(client, &in))
 	}))
 	host.Add(netcode.StageUpdate, each(func() {
 		note := func(in jab, _ bool) {
@@ -57,11 +58,11 @@ func pressAsHost(t *testing.T, ticks int, stage netcode.Stage, single bool) {
 			}
 		}
 		if !single {
-			note(netcode.InputOf[jab](server, client.ID()))
+			note(input.Of[jab](server, client.ID()))
 			return
 		}
 		for step := netcode.Tick(server.Steps()) - 1; step >= 0; step-- {
-			note(netcode.InputAt[jab](server, client.ID(), server.Tick()-step))
+			note(input.At[jab](server, client.ID(), server.Tick()-step))
 		}
 	}))
 	e.run(e.world(), host)

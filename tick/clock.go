@@ -58,7 +58,7 @@ func (c *Clock) due(now time.Duration) int64 {
 	return int64(now-c.start+slack) * c.rate / int64(time.Second)
 }
 
-// slack is how much too early a step may be taken. Frames of a rate that does not divide a second begin at rounded times: a
+// slack is the time by which a step may be early. Frames of a rate that does not divide a second begin at rounded times: a
 // clock of the same rate would take no step in one frame and two in the next.
 const slack = time.Microsecond
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// restartGap is how long nothing may be heard, or the caller may be away, before what was measured is measured anew.
+// restartGap is the longest silence, or absence of the caller, after which the measurement continues. A longer one restarts it.
 // A keep-alive comes every second, of which two may be lost.
 const restartGap = 3500 * time.Millisecond
 

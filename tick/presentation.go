@@ -6,7 +6,7 @@ const (
 	shownPoints     = 128 // Arrivals that the delay is taken from.
 	shownPerOutlier = 64  // For how many arrivals one may be later than the delay allows.
 	shownTrusted    = 16  // With fewer arrivals, the delay is at least what it was before them.
-	// startDelay is how far behind presentation starts, before anything was measured.
+	// startDelay is the delay of presentation before the first measurement.
 	startDelay = 2 * OneTick
 )
 
@@ -131,7 +131,7 @@ func (p *Presentation) At(now time.Duration) Time {
 	return p.position
 }
 
-// target is what should be shown now.
+// target returns the moment to show now.
 func (p *Presentation) target(now time.Duration) Time {
 	newest := p.newest.when(now, p.pace)
 	delay := p.delay

@@ -16,7 +16,7 @@ const (
 	PreLateUpdate               // after it: capture, when a network tick is due
 	PostLateUpdate              // packets leave
 
-	// NumStages is how many stages a frame has; it is no stage itself.
+	// NumStages is the number of stages of a frame; it is no stage itself.
 	NumStages = 7
 )
 

@@ -198,7 +198,7 @@ func (s *Sync) restart() {
 	s.fresh++
 }
 
-// target is where the input clock should be now.
+// target returns the moment that the input clock should show now.
 func (s *Sync) target() (Time, bool) {
 	if s.seen.filled == 0 || !s.measured {
 		return Time{}, false

@@ -7,10 +7,10 @@ type Tick int64
 // None is the tick of something that never happened.
 const None Tick = 0
 
-// window is how many ticks the 16 bits that travel can tell apart.
+// window is the number of ticks that the 16 bits in a packet can tell apart.
 const window = 1 << 16
 
-// Low returns the 16 bits of t that travel.
+// Low returns the 16 bits of t that a packet has.
 func (t Tick) Low() uint16 { return uint16(t) }
 
 // Near returns the tick with these low bits that is nearest to ref: the inverse of Low for every tick

@@ -111,7 +111,7 @@ func since(from, to time.Duration) time.Duration {
 // long a server runs, so no precision is ever lost. The zero value is the beginning, before the first tick.
 type Time struct {
 	Tick     Tick   // The tick that has begun.
-	Fraction uint32 // What went by of it, in 1/2^32.
+	Fraction uint32 // Elapsed part of the tick, in 1/2^32.
 }
 
 // String returns the moment with three decimals at most, rounded towards the beginning: "tick 120.25". The verb %#v prints the exact

@@ -5,7 +5,7 @@ import "strconv"
 // Verdict says what a Window decided about the input of a tick.
 type Verdict uint8
 
-// What a Window decides about the input of a tick.
+// Decisions of a Window about the input of a tick.
 const (
 	// Accepted: the tick lies ahead; its input waits for it.
 	Accepted Verdict = iota
@@ -37,7 +37,7 @@ func (v Verdict) String() string {
 	return "Verdict(" + strconv.Itoa(int(v)) + ")"
 }
 
-// DefaultReach is how many ticks a Window reaches before and after the server's, unless told otherwise.
+// DefaultReach is the default number of ticks that a Window reaches before and after the server's.
 const DefaultReach = 64
 
 // Window judges the input ticks of one client, as the server sees them: which are taken, and how many may be simulated.

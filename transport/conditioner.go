@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// MaxInFlight is how many datagrams a Conditioner holds at most; what comes then is dropped and counted.
+	// MaxInFlight is the largest number of datagrams in a Conditioner; more are dropped and counted.
 	MaxInFlight = 16384
 	// maxSources bounds what is remembered per sender. Senders beyond it share one memory.
 	maxSources = 4096
@@ -30,7 +30,7 @@ type LinkStats struct {
 // Conditioner is a Conn that makes what it receives from another Conn cross a Link first; what is sent passes untouched.
 // To condition both directions, wrap both ends. Each sender has a link of its own with the same properties.
 //
-// What happens to a datagram depends on the seed, on the order in which the senders first appeared and on its number among
+// The fate of a datagram depends on the seed, on the order in which the senders first appeared and on its number among
 // those of its sender. Time is what the clock says when Receive takes the datagram from inside. All methods are called from
 // one goroutine.
 type Conditioner struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// bufferSize is what a buffer for a datagram holds at least: any datagram that crosses an Ethernet unfragmented.
+// bufferSize is the least size of a buffer: any datagram that crosses an Ethernet unfragmented.
 const bufferSize = 1536
 
 // flying is one datagram on its way.

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// overhead is what IPv4 and UDP headers add to each datagram, in bytes.
+	// overhead is the size of the IPv4 and UDP headers of each datagram, in bytes.
 	overhead = 28
-	// rateQueue is how long a datagram may wait for a link with a rate before it is dropped at the tail.
+	// rateQueue is the longest wait of a datagram for a link with a rate; then it is dropped at the tail.
 	rateQueue = 250 * time.Millisecond
 )
 
@@ -27,7 +27,7 @@ const (
 	drawCorruptAt // the last one: it counts on from here
 )
 
-// source is what a Conditioner remembers about one sender: state that is shared by all would make a burst on a server's
+// source is the state of a Conditioner about one sender: state that is shared by all would make a burst on a server's
 // link strike its clients in turn, one datagram each.
 type source struct {
 	link   *Link         // set by SetLinkFrom; nil means the link of the Conditioner

@@ -53,7 +53,7 @@ func (c *compiler) event(o *op, lanes []lane) error {
 }
 
 // ErrEvents says that a type that is no input has event fields.
-var ErrEvents = errors.New("the tag event is for inputs: register the type with netcode.Input")
+var ErrEvents = errors.New("the tag event is for inputs: register the type with input.Register")
 
 // Events reports whether the plan has event fields: those tagged `net:"event"` or `net:"event=count"`.
 func (p *Plan) Events() bool { return len(p.events) > 0 }

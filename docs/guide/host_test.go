@@ -18,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
@@ -100,6 +101,14 @@ var withHost = map[string]func(t *testing.T){
 		require.NoError(t, netcode.Send(h.player, netcode.ToServer(), &Chat{Text: "hello"}))
 		h.step()
 		require.EqualValues(t, 1, h.server.Stats().Messages.Handled+h.server.Stats().Messages.Immediate)
+	},
+	"RegisterFramerate SetFramerate FramerateOf framerateClient framerateServer": func(t *testing.T) {
+		p := protocol()
+		RegisterFramerate(p)
+		h := newHosted(t, p, netcode.Config{}, nil)
+		SetFramerate(h.player, 60)
+		h.step()
+		require.Equal(t, 60, FramerateOf(h.server, 1))
 	},
 	"open": func(t *testing.T) {
 		p := protocol()
@@ -318,7 +327,7 @@ var withHost = map[string]func(t *testing.T){
 	"smooth play walk shoot": func(t *testing.T) {
 		p := netcode.NewProtocol()
 		smooth(p)
-		netcode.Input[Control](p)
+		input.Register[Control](p)
 		places := map[netcode.ClientID]*Position{1: {}}
 		h := newHosted(t, p, netcode.Config{}, func(h *hosted) {
 			h.group.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) { walk(h.server, places) }))

@@ -10,7 +10,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -21,7 +24,7 @@ type Velocity struct{ X, Y float32 }
 // begin guide
 func smooth(protocol *netcode.Protocol) {
 	netcode.Replicate[Position](protocol)
-	netcode.Interpolate[Position](protocol) // on the client at least; nothing travels differently
+	interpolate.Register[Position](protocol) // on the client at least; nothing travels differently
 }
 
 func draw(world *ecs.World, at func(x, y float32)) { // each frame
@@ -41,7 +44,7 @@ type Control struct {
 }
 
 func play(client *netcode.Client, move int8, firePressed bool, notches int8) error { // in every frame of the client
-	return netcode.SetInput(client, &Control{MoveX: move, Fire: firePressed, Wheel: notches})
+	return input.Set(client, &Control{MoveX: move, Fire: firePressed, Wheel: notches})
 }
 
 func walk(server *netcode.Server, players map[netcode.ClientID]*Position) { // in the server's game
@@ -50,7 +53,7 @@ func walk(server *netcode.Server, players map[netcode.ClientID]*Position) { // i
 	}
 	step := float32(server.Interval().Seconds())
 	for id := range server.Clients {
-		if control, ok := netcode.InputOf[Control](server, id); ok && players[id] != nil {
+		if control, ok := input.Of[Control](server, id); ok && players[id] != nil {
 			players[id].X += float32(control.MoveX) * 6 * step // 6 m/s
 		}
 	}
@@ -60,10 +63,10 @@ func walk(server *netcode.Server, players map[netcode.ClientID]*Position) { // i
 
 // begin guide
 func shoot(server *netcode.Server, shooter netcode.ClientID, own netcode.NetworkID, hits func(muzzle, body Position) bool) (hit netcode.NetworkID, ok bool) {
-	server.Rewind(shooter, func(past *netcode.Past) { // the world as that player saw it
-		muzzle, alive := netcode.PastOf[Position](past, own) // and itself in it
+	rewind.At(server, shooter, func(past *rewind.View) { // the world as that player saw it
+		muzzle, alive := rewind.Of[Position](past, own) // and itself in it
 		for id := range past.All {
-			body, there := netcode.PastOf[Position](past, id)
+			body, there := rewind.Of[Position](past, id)
 			if alive && there && id != own && hits(muzzle, body) {
 				hit, ok = id, true
 			}
@@ -77,7 +80,7 @@ func shoot(server *netcode.Server, shooter netcode.ClientID, own netcode.Network
 func TestGuideTime(t *testing.T) {
 	p := netcode.NewProtocol()
 	smooth(p)
-	netcode.Input[Control](p)
+	input.Register[Control](p)
 	players := map[netcode.ClientID]*Position{}
 	var target, body ecs.Entity
 	var hit, own netcode.NetworkID
@@ -89,7 +92,7 @@ func TestGuideTime(t *testing.T) {
 		s.Add(netcode.StageUpdate, systems.Func(func(*ecs.World) {
 			at.Get(target).X++
 			walk(s.Server, players)
-			control, ok := netcode.InputOf[Control](s.Server, 1)
+			control, ok := input.Of[Control](s.Server, 1)
 			if wheel += int(control.Wheel); ok && control.Fire {
 				shots++
 				own, _ = s.ID(body)
@@ -114,7 +117,7 @@ func TestGuideTime(t *testing.T) {
 	draw(&n.Clients[0].World, func(x, _ float32) { drawn++; require.GreaterOrEqual(t, x, float32(0)) })
 	require.Equal(t, 2, drawn)
 	require.Positive(t, n.Clients[0].Present().Tick)
-	value, ok := netcode.Interpolated[Position](n.Clients[0].Client, id)
+	value, ok := interpolate.Of[Position](n.Clients[0].Client, id)
 	require.True(t, ok)
 	require.Positive(t, value.X)
 }
@@ -122,9 +125,9 @@ func TestGuideTime(t *testing.T) {
 func TestGuideWaysOfInterpolation(t *testing.T) {
 	protocol := netcode.NewProtocol()
 	// begin guide
-	netcode.Interpolate[Position](protocol, netcode.WithVelocity[Velocity](), netcode.Ahead(50*time.Millisecond))
+	interpolate.Register[Position](protocol, interpolate.WithVelocity[Velocity](), interpolate.Ahead(50*time.Millisecond))
 	// end guide
 	netcode.Replicate[Position](protocol)
 	netcode.Replicate[Velocity](protocol)
-	require.Len(t, protocol.Interpolations(), 1)
+	require.Len(t, interpolate.List(protocol), 1)
 }

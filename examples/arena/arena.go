@@ -18,7 +18,7 @@ const (
 	framesPerTick = 4                      // frames go faster than ticks, so that what arrives is not left lying for a tick
 	reportEvery   = 100 * time.Millisecond // between two messages about a world's hash, where server and clients are apart
 	farewell      = time.Second            // for the last packets of the connections
-	// handshake is how long connecting may take. At 40 % loss each way an answer comes to one Hello in three, two are
+	// handshake is the longest time that connecting may take. At 40 % loss each way an answer comes to one Hello in three, two are
 	// needed, and a client says four a second.
 	handshake = 10 * time.Second
 )
@@ -79,7 +79,7 @@ func (a *arena) open() (err error) {
 	return nil
 }
 
-// newMotion is what moves the server's world: a recording or the simulation.
+// newMotion returns the motion of the server's world: a recording or the simulation.
 func (a *arena) newMotion() ([]System, error) {
 	if a.o.trace == "" {
 		return newSimulation(a.o.hz, a.o.entities, a.o.churn, a.o.seed), nil

@@ -34,13 +34,13 @@ type Interacting struct{ On bool }
 // Spin is a body's angular velocity in rad/s. It stays on the server: the protocol does not know it.
 type Spin struct{ X, Y, Z float32 }
 
-// Settled is what the server tells its clients over and over once motion has stopped: always the same.
+// Settled is sent by the server again and again once motion has stopped: always the same.
 type Settled struct {
 	Tick int64
 	Hash uint64
 }
 
-// Report is what a client tells the server of its own world.
+// Report is sent by a client about its own world.
 type Report struct {
 	Tick     int64
 	Hash     uint64

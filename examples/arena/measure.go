@@ -23,7 +23,7 @@ func newTimes(room int) *Times {
 // Add takes one tick.
 func (t *Times) Add(d time.Duration) { t.all = append(t.all, d) }
 
-// Len is how many ticks there are.
+// Len returns the number of ticks.
 func (t *Times) Len() int { return len(t.all) }
 
 // Second gives median and 99th percentile since it was called last.

@@ -100,7 +100,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	return o, err
 }
 
-// takes is what the values of the flags are.
+// takes describes the values of the flags.
 func takes() usage.Takes {
 	length := "a time from 0 to an hour: 80ms, 1.5s, or a plain number of milliseconds"
 	return usage.Takes{
@@ -161,7 +161,7 @@ func (o *options) checkHalf(given map[string]bool) error {
 	return nil
 }
 
-// motionTime is how long the bodies move.
+// motionTime returns the time for which the bodies move.
 func (o *options) motionTime() time.Duration {
 	if o.seconds == 0 {
 		return math.MaxInt64
@@ -172,8 +172,8 @@ func (o *options) motionTime() time.Duration {
 // longestSettling bounds settleTime where next to nothing arrives.
 const longestSettling = 2 * time.Minute
 
-// settleTime is how long the clients may take, once motion has stopped, until their worlds equal the server's: as long as after faults
-// that are over and, since the loss goes on here, as long as the last packets may have to be sent again.
+// settleTime is the longest time after the end of motion until the clients' worlds equal the server's: the time after faults
+// that are over and, since the loss continues here, the time in which the last packets may have to be sent again.
 func (o *options) settleTime() time.Duration {
 	over := 2*time.Second + 4*o.rtt
 	if again := o.tries() * o.try(); again < (longestSettling - over).Seconds() {
@@ -182,7 +182,7 @@ func (o *options) settleTime() time.Duration {
 	return max(over, longestSettling)
 }
 
-// tries is how often each of the last packets goes out until all of them have arrived, but for one run in a million.
+// tries is the number of times that each of the last packets is sent until all of them have arrived, but for one run in a million.
 func (o *options) tries() float64 {
 	const odds, packets = 1e-6, 16 // of the last ticks, to each client
 	switch p := o.loss / 100; p {
@@ -195,7 +195,7 @@ func (o *options) tries() float64 {
 	}
 }
 
-// try is how many seconds pass until a packet is taken for lost and sent again (rule 8 of docs/design.md), by a round trip as the server measures it: with the wait
+// try is the time in seconds until a packet is presumed lost and sent again (rule 8 of docs/design.md), by a round trip as the server measures it: with the wait
 // for the next tick on both sides, the jitter of both ways, and the acknowledgements that are lost.
 func (o *options) try() float64 {
 	interval := time.Second / time.Duration(o.hz)
@@ -203,7 +203,7 @@ func (o *options) try() float64 {
 	return (trip + trip/4 + o.jitter + interval).Seconds() / (1 - o.loss/100)
 }
 
-// allowance is how many ticks the newest tick of a client in step may be behind: the round trip, the jitter of both
+// allowance is the number of ticks that the newest tick of a client in step may be behind: the round trip, the jitter of both
 // ways, and three ticks for the frames on both sides and a lost packet.
 func (o *options) allowance(interval time.Duration) int {
 	rate := time.Second / interval // whole: the interval was rounded
@@ -219,7 +219,7 @@ func (o *options) timeouts() (silence, keepAlive time.Duration) {
 	return o.silence, min(time.Second, o.silence/4)
 }
 
-// link is what each end receives through: half of the round trip, and some datagrams overtaken by later ones.
+// link is the link through which each end receives: half of the round trip, and some datagrams overtaken by later ones.
 func (o *options) link() transport.Link {
 	link := transport.Link{Delay: o.rtt / 2, Jitter: o.jitter, Loss: o.loss / 100}
 	if o.rtt > 0 {

@@ -24,7 +24,7 @@ type ClientLine struct {
 	Acks    float64 // packets of this end that the other end acknowledged, per second
 }
 
-// worldState is what can be compared from outside: a tick and the hash of the world at it.
+// worldState is comparable from outside: a tick and the hash of the world at it.
 type worldState struct {
 	Tick     tick.Tick
 	Hash     uint64
@@ -44,7 +44,7 @@ type ServerLine struct {
 	InStep   int     // of them
 }
 
-// What a terminal is told around a table.
+// Lines around a table on a terminal.
 const (
 	noWrap = "\x1b[?7l"
 	wrap   = "\x1b[?7h"

@@ -185,8 +185,8 @@ func (s *arenaServer) fewest(client wire.ClientID) int {
 	return 0
 }
 
-// hashFor is what a client's world has to come to. It stays, once motion has stopped. Of a client that has just come it is
-// not known before the next tick, which says what there is to see from its seat.
+// hashFor returns the final hash of a client's world. It is constant once motion has stopped. For a new client it is
+// unknown before the next tick, which computes the sight from its seat.
 func (s *arenaServer) hashFor(client wire.ClientID) (hash uint64, known bool) {
 	if s.sights == nil {
 		return s.settled.Hash, true
@@ -220,7 +220,7 @@ func (s *arenaServer) tellHash() {
 	}
 }
 
-// state is what the server has captured, as its clients should come to hold it.
+// state returns the captured state, as its clients should have it in the end.
 func (s *arenaServer) state() worldState {
 	store := s.net.Store()
 	return worldState{

@@ -16,7 +16,7 @@ const (
 	height  = 4
 )
 
-// seat is where a client sits, by the number that the server gave it.
+// seat returns the place of a client, by the number that the server gave it.
 func seat(id wire.ClientID) (x, y, z int) {
 	n := int(id) + 8 // the first client is in a corner
 	return (n%3 - 1) * lattice, (n/3%3 - 1) * lattice, height
@@ -109,7 +109,7 @@ func (s *sights) visible(client wire.ClientID, id wire.NetworkID) bool {
 	return c != nil && int(id.Index) < len(c.seen) && c.seen[id.Index] == id.Generation
 }
 
-// perClient is how many entities a client sees, on average.
+// perClient returns the mean number of entities that a client sees.
 func (s *sights) perClient(server *netcode.Server) float64 {
 	seen, clients := 0, 0
 	for id := range server.Clients {

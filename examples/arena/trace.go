@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// errTrace is what every fault of a recording is.
+// errTrace is wrapped by every fault of a recording.
 var errTrace = errors.New("not a recording")
 
 const (

@@ -28,13 +28,13 @@ import (
 // Limits in bytes. What is longer is refused before it is sent, and by whoever receives it.
 const maxName, maxText, maxShown = 24, 400, 4096
 
-// Line is what a client says: who it is, where it goes, and what it tells those who are there; what is empty stays as it is.
+// Line is a line of a client: its name, the room that it enters, and its text for that room. An empty field changes nothing.
 type Line struct{ Name, Room, Text string }
 
 // Shown is a line for the terminals of a room.
 type Shown struct{ Text string }
 
-// Who asks for the names in a room, or in one's own; what is shown is the answer.
+// A Who asks for the names in a room, or in one's own; the answer is shown.
 type Who struct{ Room string }
 
 // Names is the answer.

@@ -53,7 +53,7 @@ func play(ctx context.Context, server string) error {
 		_ = netcode.Send(client, netcode.ToServer(), &Shout{Text: "hello"})
 	})
 
-	// What appears gets its sprite; what this client may steer is its avatar.
+	// New entities get their sprite; the one that this client may steer is its avatar.
 	var avatar ecs.Entity
 	sprites, steering := generic.NewMap1[Sprite](&world), generic.NewMap1[Steering](&world)
 	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {

@@ -16,7 +16,7 @@ import (
 
 // serve runs the server until ctx is done.
 func serve(ctx context.Context, address string) error {
-	// What the game is made of: the protocol, a world, a socket, a server.
+	// The parts of the game: the protocol, a world, a socket, a server.
 	protocol := newProtocol(func(from *netcode.Context, m *Shout) {
 		log.Printf("server: client %d shouts %q", from.Sender, m.Text)
 		_ = netcode.Reply(from, &Score{Points: int32(len(m.Text))})

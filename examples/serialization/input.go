@@ -8,7 +8,7 @@ import (
 // Button is a boolean of four bytes, 0 or 1, as the engine that this input comes from holds it.
 type Button uint32
 
-// Input is what a player does in one tick: two sticks within [-1, 1] and five buttons. 36 bytes in memory.
+// Input is a player's action in one tick: two sticks within [-1, 1] and five buttons. 36 bytes in memory.
 type Input struct {
 	Move, Smash                         components.Vector2
 	Attack, Special, Shield, Grab, Jump Button

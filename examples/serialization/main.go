@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// axisError is how far an axis may be off: half of one of its 254 steps from -1 to 1, and float32's own rounding.
+// axisError is the largest error of an axis: half of one of its 254 steps from -1 to 1, and float32's own rounding.
 const axisError = 0.5/127 + 1e-7
 
 func main() {
@@ -101,7 +101,7 @@ func showJoysticks(out io.Writer) error {
 	return nil
 }
 
-// distance is how far the farthest axis of the two is apart.
+// distance returns the largest difference of an axis of the two.
 func (i *Input) distance(other *Input) (worst float64) {
 	a, b := i.axes(), other.axes()
 	for k := range a {

@@ -38,7 +38,7 @@ const (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// options are what the command line says.
+// options are those of the command line.
 type options struct {
 	bots    int
 	seconds int

@@ -12,6 +12,8 @@ import (
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport"
 	"github.com/arche-netcode/netcode/transport/memory"
@@ -41,7 +43,7 @@ type match struct {
 	seen    []body                         // For judge alone.
 }
 
-// verdict is what the server found a shot to hit: with all bodies where the shooter saw them; with the shooter's own, from
+// verdict has the targets that the server found for a shot: with all bodies where the shooter saw them; with the shooter's own, from
 // which the shot comes, where it is now; and with all of them where they are now. Zero is nobody.
 type verdict struct{ rewound, muzzle, present netcode.NetworkID }
 
@@ -50,8 +52,8 @@ func protocol() *netcode.Protocol {
 	netcode.Replicate[Position](p)
 	netcode.Replicate[Tally](p)
 	netcode.Replicate[components.Owner](p)
-	netcode.Interpolate[Position](p)
-	netcode.Input[Control](p)
+	interpolate.Register[Position](p)
+	input.Register[Control](p)
 	return p
 }
 

@@ -9,17 +9,18 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
 )
 
-// Position is where a body stands, in metres.
+// Position is the place of a body, in metres.
 type Position struct {
 	X, Y float32 `net:"min=-40,max=40,step=0.01"`
 }
 
-// Tally is how often a body has hit, and was hit.
+// Tally counts the hits that a body made and took.
 type Tally struct{ Hits, Taken uint16 }
 
-// Control is what a player does in one tick: where it walks and where it aims, which are state, and the shot, which is an
+// Control is a player's action in one tick: its direction and its aim, which are state, and the shot, which is an
 // event: a press of one frame is in the input of exactly one tick.
 type Control struct {
 	MoveX, MoveY float32 `net:"axis"`
@@ -40,7 +41,7 @@ type player struct {
 	client *netcode.Client
 	random *rand.Rand
 	look   func(see func(body))
-	seen   []body // What this frame shows.
+	seen   []body // Bodies of this frame.
 
 	heading float64
 	aim     float32
@@ -63,7 +64,7 @@ func (p *player) Initialize(*ecs.World) {}
 // Update implements systems.System: in each frame the player decides what to do, whether a tick begins in it or not.
 func (p *player) Update(*ecs.World) {
 	if p.client.State() == netcode.Connected {
-		_ = netcode.SetInput(p.client, p.decide()) // What it cannot do it does not do.
+		_ = input.Set(p.client, p.decide()) // An impossible action is left out.
 	}
 }
 
@@ -128,7 +129,7 @@ func shoot(muzzle Position, aim float32, own netcode.NetworkID, bodies []body) (
 	return hit
 }
 
-// lookAt is what a player finds in a world: the bodies as T shows them.
+// lookAt returns the bodies that a player finds in a world, as T shows them.
 func lookAt[T any](w *ecs.World, position func(*T) Position) func(see func(body)) {
 	filter := generic.NewFilter3[components.Replicated, components.Owner, T]()
 	return func(see func(body)) {

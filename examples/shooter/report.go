@@ -5,9 +5,10 @@ import (
 	"io"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/rewind"
 )
 
-// result is what a match came to.
+// result is the outcome of a match.
 type result struct {
 	Players   []score `json:"players"` // The host first.
 	Shots     int     `json:"shots"`
@@ -35,7 +36,7 @@ type score struct {
 
 // result compares every shot with what the server found. Shots arrive once and in their order.
 func (m *match) result() result {
-	r := result{Converged: m.converged(), Clamped: m.server.Stats().RewindsClamped}
+	r := result{Converged: m.converged(), Clamped: rewind.StatsOf(m.server).Clamped}
 	for i, p := range m.players {
 		rtt, _ := p.client.RTT()
 		judged := m.judged[p.client.ID()]

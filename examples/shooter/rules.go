@@ -4,6 +4,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/rewind"
 )
 
 // The rules of the game, on the server: match is the system that plays them, once a tick.
@@ -17,7 +19,7 @@ func (m *match) Update(*ecs.World) {
 		return
 	}
 	for client := range m.server.Clients {
-		c, ok := netcode.InputOf[Control](m.server, client)
+		c, ok := input.Of[Control](m.server, client)
 		if !ok {
 			continue
 		}
@@ -26,7 +28,7 @@ func (m *match) Update(*ecs.World) {
 		at.X, at.Y = clamp(at.X+c.MoveX*step), clamp(at.Y+c.MoveY*step)
 	}
 	for client := range m.server.Clients {
-		if c, ok := netcode.InputOf[Control](m.server, client); ok && c.Fire {
+		if c, ok := input.Of[Control](m.server, client); ok && c.Fire {
 			m.judge(client, c.Aim)
 		}
 	}
@@ -44,11 +46,11 @@ func (m *match) judge(client netcode.ClientID, aim float32) {
 	own, _ := m.host.ID(mine)
 	_, _, here, _ := m.bodies.Get(mine)
 	var v verdict
-	m.server.Rewind(client, func(view *netcode.Past) {
+	rewind.At(m.server, client, func(view *rewind.View) {
 		m.seen = m.seen[:0]
 		muzzle := *here
 		for id := range view.All {
-			if at, ok := netcode.PastOf[Position](view, id); ok {
+			if at, ok := rewind.Of[Position](view, id); ok {
 				m.seen = append(m.seen, body{id: id, at: at})
 				if id == own {
 					muzzle = at

@@ -15,7 +15,7 @@ const (
 // stack is the call stack of an allocation.
 type stack [32]uintptr
 
-// site is what one call stack allocated.
+// site has the allocations of one call stack.
 type site struct{ objects, bytes int64 }
 
 // profile holds the memory profile by call stack. Its numbers never fall.
@@ -42,7 +42,7 @@ func readProfile() profile {
 	}
 }
 
-// line is what one call stack allocated between two profiles.
+// line has the allocations of one call stack between two profiles.
 type line struct {
 	site
 	at     stack

@@ -2,11 +2,9 @@ package switchoff
 
 // flows switches off what a client's run without a scan has to have looked at (docs/adr/0015).
 func flows() []mutation {
-	const same, moved, came = "TestAFlowIsARun", "TestAFlowNoticesThatMemoryMoved", "TestAFlowNoticesWhoCame"
+	const same, came = "TestAFlowIsARun", "TestAFlowNoticesWhoCame"
 	const again = "TestARunThatIsLikeTheOneBefore"
 	return []mutation{
-		change("flows", "memory is where it was, whatever became of the archetype", moved,
-			"ecs/flow.go", "!w.seated(t)", "len(t.replicas.seats) == 0"),
 		change("flows", "nobody has come", came, "ecs/flow.go", "sum != w.count()", "false"),
 		change("flows", "what is not overwritten was not written to", "TestNobodyWritesIsAFlow",
 			"ecs/flow.go", "return at == t.length || t.same(at, t.length)", "return true"),
@@ -24,8 +22,6 @@ func flows() []mutation {
 			"ecs/column.go", "if c.placed != mask {", "if c.placed == 0 {"),
 		change("flows", "who had the value has another", same, "ecs/mixed.go", "*at = at.Without(c.row)", "_ = at"),
 		change("flows", "a part of a berth has its piece to itself", same, "ecs/stretch.go", "b.low = -1\n\t\t\tcase", "case"),
-		change("flows", "a single one of another tick goes on", "TestStretchesThatGoOnAreTheirEntities",
-			"snapshot/fetch.go", "next.Tick == s.Tick &&", ""),
 		change("flows", "whoever lives at the same places is who was there", again,
 			"ecs/repeat.go", "s.Generation != l.berth.generation", "false"),
 		change("flows", "who comes again has the rows it had", again, "ecs/repeat.go", "s.Mask != l.berth.mask", "false"),

@@ -31,6 +31,6 @@ func leaks() []mutation {
 		change("leaks", "who asks what a client sees has its writes sent back to it", "TestCase46AskingWhatAClientSeesSendsNothingBack",
 			"authority_server.go", "\ts.leaveOutAuthor(c)\n\tc.view.Observe()", "\tc.view.Observe()"),
 		change("leaks", "who looks back for a client has its writes sent back to it", "TestCase46AskingWhatAClientSeesSendsNothingBack",
-			"rewind.go", "s.observe(c)", "c.view.Observe()"),
+			"server_session.go", "c.server.observe(c)", "c.view.Observe()"),
 	}
 }

@@ -19,7 +19,7 @@ func messages() []mutation {
 		testedIn("nettest", change("messages", "a client's overtakes what it wrote", "TestMessageOfClientWaitsForWhatItWroteUnderLoss",
 			"route.go", "e.Tick >= state && !c.theirs.HasChanged(entity.Index)", "e.Tick >= 0*state")),
 		testedIn("systems", change("messages", "a client's overtakes its input", "TestMessageOfClientWaitsForItsStateAndInput",
-			"release.go", "at := c.inputTick()", "at := tick.None")),
+			"release.go", "at = max(at, actsAt())", "_ = actsAt")),
 		testedIn(".", change("messages", "state that never comes is waited for without end", "TestStateThatNeverComesIsWaitedForInBounds",
 			"message/release.go", "if in.early(s, m) {\n\t\t\tin.stats.StateLate++\n\t\t\tm.State = tick.None\n\t\t}\n", "")),
 		testedIn("systems", change("messages", "one to all comes to a host's player a frame late", "TestRecipientsAtAHost",

@@ -17,7 +17,7 @@ type Error struct{ error }
 // Errorf returns an Error.
 func Errorf(format string, args ...any) error { return Error{fmt.Errorf(format, args...)} }
 
-// Status is what a program exits with after an error: 0 after none and after help, 2 when its command line was wrong, as
+// Status returns the exit status of a program after an error: 0 after none and after help, 2 when its command line was wrong, as
 // package flag has it, else 1. Scripts tell by it whether to look at the command or at what it did.
 func Status(err error) int {
 	switch {
@@ -71,7 +71,7 @@ func (t Takes) explain(err error) error {
 		return fmt.Errorf("there is no flag -%s; -help lists them", name)
 	}
 	before := " for flag -"
-	at := strings.LastIndex(text, before) // What was given may have these words, too.
+	at := strings.LastIndex(text, before) // The given value may have these words, too.
 	if at < 0 {
 		before = " for -" // A boolean's.
 		at = strings.LastIndex(text, before)

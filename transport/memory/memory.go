@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// QueueSize is how many datagrams wait at one end at most; what comes then is dropped and counted there.
+	// QueueSize is the largest number of datagrams that wait at one end; more are dropped and counted there.
 	QueueSize = 4096
 
 	firstQueue = 16    // slots a queue begins with; it doubles as needed

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// patience is how many faults in a row are taken without a pause: single ones, say from ICMP messages, come between
+	// patience is the number of faults in a row without a pause: single ones, as from ICMP messages, come between
 	// good datagrams. A socket that only fails must leave the processor to the game, and be back before a peer's timeout.
 	patience = 16
 	minPause = time.Millisecond
@@ -53,9 +53,9 @@ func (c *Conn) read() {
 }
 
 const (
-	// largestRead is what the kernel returns of datagrams that came together at most.
+	// largestRead is the most bytes that the kernel returns of datagrams that came together.
 	largestRead = 1 << 16
-	// controlRead is room for what it says about them.
+	// controlRead is the room for its control data about them.
 	controlRead = 64
 )
 

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// mostInVolley is how many runs go to the kernel in one call.
+// mostInVolley is the number of runs in one call of the kernel.
 const mostInVolley = 64
 
 // nameSize is that of struct sockaddr_in6, the longer one.

@@ -1,0 +1,291 @@
+package netcode
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Extension is a feature that is built beside the kernel: package input is one, and a game can write its own. A feature
+// keeps state with the protocol, with each server and client, and with each session. It gives the kernel functions, which are
+// called at fixed points of a frame. A function that is nil costs nothing.
+//
+// A whole feature, which tells all clients how many of them talk:
+//
+//	type talk struct{ On bool }       // A message of the feature.
+//	type Talkers struct{ count int }  // Its state on a client.
+//	type talkers struct{ on map[netcode.ClientID]bool } // Its state on a server.
+//
+//	func Register(p *netcode.Protocol) {
+//		p.Extend(netcode.Extension{Name: "voice", Server: onServer, Client: onClient})
+//		netcode.Handle(p, func(ctx *netcode.Context, m *talk) {
+//			if all, ok := netcode.ExtensionOf[*talkers](ctx.End); ok {
+//				all.on[ctx.Sender] = m.On
+//			}
+//		}, netcode.FromClient())
+//		netcode.Handle(p, func(ctx *netcode.Context, m *count) {
+//			if t, ok := netcode.ExtensionOf[*Talkers](ctx.End); ok {
+//				t.count = int(m.N)
+//			}
+//		}, netcode.FromServer())
+//	}
+//
+//	func onServer(s *netcode.Server) netcode.ServerHooks {
+//		t := &talkers{on: map[netcode.ClientID]bool{}}
+//		return netcode.ServerHooks{
+//			State:      t,
+//			Closed:     func(c *netcode.Session) { delete(t.on, c.ID()) },
+//			BeforeSend: func() { _ = netcode.Send(s, netcode.ToAll(), &count{N: uint16(len(t.on))}) },
+//		}
+//	}
+//
+//	func onClient(*netcode.Client) netcode.ClientHooks { return netcode.ClientHooks{State: &Talkers{}} }
+//
+// The guide's page docs/guide/extensions.md goes through a feature with a packet section.
+type Extension struct {
+	// Name is for errors, and unique in a protocol.
+	Name string
+	// State is kept with the protocol: ExtensionOf finds it by its type.
+	State any
+	// Kind is the first word of the entries that Freezing.Describe adds to the canonical description, on both ends.
+	Kind string
+	// BeforeMessages puts these entries before those of the messages.
+	BeforeMessages bool
+	// ToServer and ToClient are the types of the packet sections in the two directions: 0 is none, FreeSection lets the
+	// protocol choose. The ends hook them in as ServerHooks.Section and ClientHooks.Section.
+	ToServer, ToClient wire.MessageType
+
+	Freeze func(f *Freezing)           // The protocol freezes. The rows of the components are known.
+	Server func(s *Server) ServerHooks // A server is made.
+	Client func(c *Client) ClientHooks // A client is made.
+}
+
+// FreeSection lets the protocol choose the type of a packet section. The choice is part of the protocol's hash.
+const FreeSection wire.MessageType = 255
+
+// ServerHooks are the functions that a feature gives to one server. They run in the goroutine of the server's frame, except
+// those of Section that say otherwise. The order of features is the order of their Extend calls.
+type ServerHooks struct {
+	State any // Kept with the server: ExtensionOf finds it by its type.
+
+	Opened func(c *Session) (state any) // A session begins. The state is kept with it: ExtensionOf finds it. Nil is none.
+	Closed func(c *Session)             // A session ends. Its state is dropped after the call.
+
+	BeginFrame func() // The frame begins: Tick, TickDue and Steps are known, nothing was received.
+	Captured   func() // On a network tick, in Send: Store has the world of this tick.
+	BeforeSend func() // In each frame, in Send: it is known who may see what, and no packet is built.
+	AfterSend  func() // In each frame, at the end of Send.
+
+	Sent func(to *Session, packet []byte) // A packet was built. See ServerSection.Write about goroutines.
+
+	// Presented is the moment that a client showed its player when it made what counts for a tick. False is not known.
+	Presented func(c *Session, at Tick) (tick.Time, bool)
+
+	Section *ServerSection // The feature's part of packets; Extension.ToServer and ToClient name its types.
+}
+
+// ClientHooks are the functions that a feature gives to one client.
+type ClientHooks struct {
+	State any // Kept with the client: ExtensionOf finds it by its type.
+
+	Opened func() // A connection begins; Replica is a fresh one, or nil for the player of a host.
+	Closed func() // The connection ends.
+
+	BeginFrame func()                // The frame begins: TickDue is known, nothing was received.
+	Read       func()                // A snapshot was read into Replica. The world does not have it yet.
+	Applied    func(shown tick.Time) // The world has all that Replica has, and the frame shows that moment.
+	Dispatch   func(stage Stage)     // The messages of a stage are about to be handled.
+	BeforeSend func()                // In each frame while connected: no packet is built.
+	AfterSend  func()                // In each frame, at the end of Send.
+
+	Sent     func(packet []byte) // A packet was built.
+	Received func(packet []byte) // A datagram of the server came and is not read yet.
+
+	// ActsAt is the tick in which the server takes in what the game does on this client now; tick.None is at once. Messages
+	// that follow the client's state (About, AfterAllState) wait for it.
+	ActsAt func() Tick
+
+	Section *ClientSection // The feature's part of packets; Extension.ToServer and ToClient name its types.
+}
+
+// ServerSection is a feature's part of packets at a server: bytes without delivery, at most once a packet in each direction.
+// A packet takes effect as a whole: Check of all its parts comes first, then Take. Between a host and its player there are no
+// packets: a section that is due is handed over in Send, and acknowledged at once.
+type ServerSection struct {
+	// Check judges the section of a packet that came. An error ends the connection as malformed: no honest client sends this.
+	Check func(from *Session, payload []byte) error
+	// Take lets a section that was checked last take effect. The payload is good until it returns.
+	Take func(from *Session, payload []byte)
+
+	// Due tells, on a network tick, if a packet must be sent for the section. busy tells that one is sent in any case.
+	Due func(to *Session, busy bool) bool
+	// Write writes the section of a packet and returns its bytes, 0 for none. packet is the packet's number. With Config.Executor
+	// it is called for several sessions at a time: it changes nothing but the state of its session. So is Due.
+	Write func(to *Session, room []byte, packet uint64) int
+	Acked func(to *Session, packet uint64) // A packet was acknowledged, whether the section was in it or not.
+	Lost  func(to *Session, packet uint64) // A packet is presumed lost.
+}
+
+// ClientSection is a feature's part of packets at a client, as ServerSection.
+type ClientSection struct {
+	Check func(payload []byte) error               // As in ServerSection.
+	Take  func(payload []byte)                     // As in ServerSection.
+	Due   func(busy bool) bool                     // As in ServerSection, in each frame.
+	Write func(room []byte, packet uint64) (n int) // As in ServerSection.
+	Acked func(packet uint64)                      // As in ServerSection.
+	Lost  func(packet uint64)                      // As in ServerSection.
+}
+
+// Extended is what a feature keeps state with: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
+type Extended interface{ states() []any }
+
+// ExtensionOf finds the state that a feature keeps with a protocol, a server, a client or a session, by its type. It allocates
+// nothing.
+func ExtensionOf[T any](with any) (state T, ok bool) {
+	var all []any
+	switch e := with.(type) {
+	case *Session:
+		all = e.states()
+	case *Server:
+		all = e.states()
+	case Extended:
+		all = e.states()
+	}
+	for _, one := range all {
+		if state, ok = one.(T); ok {
+			return state, true
+		}
+	}
+	return state, false
+}
+
+// Extend adds a feature to the protocol: on every server and client that is made for it. It panics on a name that is taken, and
+// on a frozen protocol.
+func (p *Protocol) Extend(e Extension) {
+	p.MustBeOpen("Extend", extensionName(e.Name))
+	for i := range p.extensions {
+		if p.extensions[i].Name == e.Name {
+			panic(fmt.Sprintf("netcode: Extend[%s]: the protocol has this extension", e.Name))
+		}
+	}
+	p.extensions = append(p.extensions, e)
+	if e.State != nil {
+		p.extended = append(p.extended, e.State)
+	}
+}
+
+// Extend adds a feature to this server alone, for one that sends nothing of its own. Opened is called for the sessions that
+// there are. Hooks that the frame has passed are called from the next frame on. It panics on a Section, which belongs to the
+// protocol.
+func (s *Server) Extend(h ServerHooks) {
+	if h.Section != nil {
+		panic("netcode: Server.Extend: a packet section is a matter of both ends: call Extend of the protocol")
+	}
+	s.hooks.add(&h, 0, 0)
+	for _, c := range s.sessions {
+		s.tellSent(c)
+		if h.Opened != nil && (c.state == connected || c.state == leaving) {
+			c.keepState(h.Opened(c))
+		}
+	}
+}
+
+// Extend adds a feature to this client alone, as Server.Extend.
+func (c *Client) Extend(h ClientHooks) {
+	if h.Section != nil {
+		panic("netcode: Client.Extend: a packet section is a matter of both ends: call Extend of the protocol")
+	}
+	c.hooks.add(&h, 0, 0)
+	c.tellSent()
+	if h.Opened != nil && (c.state == Connected || c.leaving) {
+		h.Opened()
+	}
+}
+
+// Plan compiles a type that a feature puts into its packet section, by the rules of Replicate. call is the name of the feature's
+// function, for errors. The only option is Named. Plan panics as Handle does, and on a type or a wire name that was given to
+// Plan for the same call before. Fields that are events are the caller's to refuse.
+func (p *Protocol) Plan(call string, t reflect.Type, options ...Option) *wire.Plan {
+	p.MustBeOpen(call, t)
+	r := register(call, t, options)
+	if r.last != "" {
+		panic(fmt.Sprintf("netcode: %s[%s]: %s is an option of messages, for Handle and Answer", call, t, r.last))
+	}
+	plan := compileEvents(call, t, r.name)
+	for _, other := range p.plans {
+		if other.call == call {
+			mustDiffer(call, t, r.name, other.plan.Type(), other.plan.Name())
+		}
+	}
+	p.plans = append(p.plans, extensionPlan{call, plan})
+	return plan
+}
+
+// ForComponent makes an option of Replicate for a feature: set is called when the component is registered, with its plan.
+// The option is refused elsewhere; name is for that error.
+func ForComponent(name string, set func(p *Protocol, plan *wire.Plan)) Option {
+	return func(r *registration) { r.component, r.set = name, append(r.set, set) }
+}
+
+// Freezing is what a feature is given when its protocol freezes.
+type Freezing struct {
+	Schema   *snapshot.Schema // The components, in their rows.
+	Unpacked bool             // Protocol.Debug was called: plans of Protocol.Plan are unpacked by now.
+
+	protocol *Protocol
+	of       *Extension
+}
+
+// Describe adds an entry to the canonical description, in the form "kind name{...}": what both ends must have alike. The
+// entries of a kind are sorted by name.
+func (f *Freezing) Describe(name, text string) {
+	e := entry{f.of.Kind, name, text}
+	if f.of.BeforeMessages {
+		f.protocol.described.before = append(f.protocol.described.before, e)
+	} else {
+		f.protocol.described.behind = append(f.protocol.described.behind, e)
+	}
+}
+
+// DescribeComponent adds to the entry of a component, behind its fields: what both ends must have alike.
+func (f *Freezing) DescribeComponent(row int, text string) {
+	f.protocol.described.components[row] += text
+}
+
+// Set keeps a setting of a component, for any feature to find it by its type with SettingOf.
+func (f *Freezing) Set(row int, setting any) {
+	f.protocol.settings[row] = append(f.protocol.settings[row], setting)
+}
+
+// SettingOf finds what a feature has set of a component, by the type of the setting. It freezes the protocol.
+func SettingOf[T any](p *Protocol, row int) (setting T, ok bool) {
+	p.freeze()
+	if row < 0 || row >= len(p.settings) {
+		return setting, false
+	}
+	for _, one := range p.settings[row] {
+		if setting, ok = one.(T); ok {
+			return setting, true
+		}
+	}
+	return setting, false
+}
+
+// RowOf is the row of a component type, -1 if the protocol does not replicate it. It freezes the protocol.
+func (p *Protocol) RowOf(t reflect.Type) int { return rowOfType(p.Schema(), t) }
+
+// Unstorable is the error of a value with a field that cannot travel. v points to the value.
+func Unstorable(plan *wire.Plan, v reflect.Value, fault wire.Fault) error {
+	return unstorable(plan, v, fault)
+}
+
+// Misused tells OnError, and the log, that game code called a feature's function for a type that is not registered. Each call
+// and type is told once.
+func Misused(end Endpoint, call string, t reflect.Type, why error) {
+	if c := courierOf(end); c != nil {
+		c.report.misused(call, t, why)
+	}
+}

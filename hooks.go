@@ -1,0 +1,438 @@
+package netcode
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// extensionName names an extension in errors.
+type extensionName string
+
+// String implements fmt.Stringer.
+func (n extensionName) String() string { return string(n) }
+
+// extensionPlan is a plan that Protocol.Plan made.
+type extensionPlan struct {
+	call string
+	plan *wire.Plan
+}
+
+// described is what extensions add to the canonical description.
+type described struct {
+	before, behind []entry  // The messages.
+	components     []string // By row.
+}
+
+// freezeExtensions asks the extensions for what they describe and set, once rows are known.
+func (p *Protocol) freezeExtensions() {
+	p.described = described{components: make([]string, p.schema.Rows())}
+	p.settings = make([][]any, p.schema.Rows())
+	p.chooseSections()
+	for i := range p.extensions {
+		e := &p.extensions[i]
+		if e.Freeze != nil {
+			e.Freeze(&Freezing{Schema: p.schema, Unpacked: p.unpacked, protocol: p, of: e})
+		}
+	}
+	byKind := func(a, b entry) int {
+		if order := strings.Compare(a.kind, b.kind); order != 0 {
+			return order
+		}
+		return strings.Compare(a.name, b.name)
+	}
+	slices.SortStableFunc(p.described.before, byKind)
+	slices.SortStableFunc(p.described.behind, byKind)
+}
+
+// chooseSections gives packet sections the types that they let the protocol choose, by the names of their extensions.
+func (p *Protocol) chooseSections() {
+	byName := make([]*Extension, len(p.extensions))
+	for i := range p.extensions {
+		byName[i] = &p.extensions[i]
+	}
+	slices.SortFunc(byName, func(a, b *Extension) int { return strings.Compare(a.Name, b.Name) })
+	for _, e := range byName {
+		chosen := ""
+		for _, way := range [...]struct {
+			name string
+			of   *wire.MessageType
+		}{{"to server", &e.ToServer}, {"to client", &e.ToClient}} {
+			if *way.of == FreeSection {
+				*way.of = p.freeSection(e.Name)
+				chosen += fmt.Sprintf("%s:%d;", way.name, *way.of)
+			}
+		}
+		if chosen != "" {
+			text := fmt.Sprintf("%s %s{%s}", kindSection, e.Name, strings.TrimSuffix(chosen, ";"))
+			p.described.behind = append(p.described.behind, entry{kindSection, e.Name, text})
+		}
+	}
+}
+
+// freeSection takes the next free type of a packet section.
+func (p *Protocol) freeSection(name string) wire.MessageType {
+	if p.sections == 0 {
+		p.sections = wire.MessageInput
+	}
+	if p.sections++; p.sections >= wire.FirstUserMessage {
+		panic(fmt.Sprintf("netcode: Extend[%s]: too many packet sections: a protocol has at most %d of them", name, wire.FirstUserMessage-wire.MessageInput-1))
+	}
+	return p.sections
+}
+
+// states implements Extended.
+func (p *Protocol) states() []any {
+	if p == nil {
+		return nil
+	}
+	return p.extended
+}
+
+// states implements Extended.
+func (s *Server) states() []any {
+	if s == nil {
+		return nil
+	}
+	return s.hooks.states
+}
+
+// states implements Extended.
+func (c *Client) states() []any {
+	if c == nil {
+		return nil
+	}
+	return c.hooks.states
+}
+
+// states implements Extended.
+func (c *Session) states() []any {
+	if c == nil {
+		return nil
+	}
+	return c.kept
+}
+
+// serverHooks is the functions of all extensions of a server, by the point at which they are called.
+type serverHooks struct {
+	states     []any
+	opened     []func(*Session) any
+	closed     []func(*Session)
+	beginFrame []func()
+	captured   []func()
+	beforeSend []func()
+	afterSend  []func()
+	sent       []func(*Session, []byte)
+	presented  []func(*Session, Tick) (tick.Time, bool)
+	sections   []serverSection
+	byType     [wire.FirstUserMessage]*ServerSection // Of packets that come.
+}
+
+// serverSection is a section with the type that it is sent as.
+type serverSection struct {
+	*ServerSection
+	kind wire.MessageType
+}
+
+// add takes over the functions of one extension.
+func (h *serverHooks) add(e *ServerHooks, in, out wire.MessageType) {
+	h.states = appendGiven(h.states, e.State, e.State != nil)
+	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
+	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
+	h.beginFrame = appendGiven(h.beginFrame, e.BeginFrame, e.BeginFrame != nil)
+	h.captured = appendGiven(h.captured, e.Captured, e.Captured != nil)
+	h.beforeSend = appendGiven(h.beforeSend, e.BeforeSend, e.BeforeSend != nil)
+	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
+	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
+	h.presented = appendGiven(h.presented, e.Presented, e.Presented != nil)
+	if e.Section == nil {
+		return
+	}
+	if in != 0 && e.Section.Check != nil && e.Section.Take != nil {
+		h.byType[in] = e.Section
+	}
+	if out != 0 && e.Section.Due != nil && e.Section.Write != nil {
+		h.sections = append(h.sections, serverSection{e.Section, out})
+	}
+}
+
+// clientHooks is the functions of all extensions of a client.
+type clientHooks struct {
+	states     []any
+	opened     []func()
+	closed     []func()
+	beginFrame []func()
+	read       []func()
+	applied    []func(tick.Time)
+	dispatch   []func(Stage)
+	beforeSend []func()
+	afterSend  []func()
+	sent       []func([]byte)
+	received   []func([]byte)
+	actsAt     []func() Tick
+	sections   []clientSection
+	byType     [wire.FirstUserMessage]*ClientSection // Of packets that come.
+}
+
+// clientSection is a section with the type that it is sent as.
+type clientSection struct {
+	*ClientSection
+	kind wire.MessageType
+}
+
+// add takes over the functions of one extension.
+func (h *clientHooks) add(e *ClientHooks, in, out wire.MessageType) {
+	h.states = appendGiven(h.states, e.State, e.State != nil)
+	h.opened = appendGiven(h.opened, e.Opened, e.Opened != nil)
+	h.closed = appendGiven(h.closed, e.Closed, e.Closed != nil)
+	h.beginFrame = appendGiven(h.beginFrame, e.BeginFrame, e.BeginFrame != nil)
+	h.read = appendGiven(h.read, e.Read, e.Read != nil)
+	h.applied = appendGiven(h.applied, e.Applied, e.Applied != nil)
+	h.dispatch = appendGiven(h.dispatch, e.Dispatch, e.Dispatch != nil)
+	h.beforeSend = appendGiven(h.beforeSend, e.BeforeSend, e.BeforeSend != nil)
+	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
+	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
+	h.received = appendGiven(h.received, e.Received, e.Received != nil)
+	h.actsAt = appendGiven(h.actsAt, e.ActsAt, e.ActsAt != nil)
+	if e.Section == nil {
+		return
+	}
+	if in != 0 && e.Section.Check != nil && e.Section.Take != nil {
+		h.byType[in] = e.Section
+	}
+	if out != 0 && e.Section.Due != nil && e.Section.Write != nil {
+		h.sections = append(h.sections, clientSection{e.Section, out})
+	}
+}
+
+// appendGiven appends a hook that an extension has.
+func appendGiven[T any](list []T, one T, given bool) []T {
+	if !given {
+		return list
+	}
+	return append(list, one)
+}
+
+// extend makes the extensions of the protocol on a server.
+func (s *Server) extend() {
+	for i := range s.protocol.extensions {
+		if e := &s.protocol.extensions[i]; e.Server != nil {
+			h := e.Server(s)
+			s.hooks.add(&h, e.ToServer, e.ToClient)
+		}
+	}
+}
+
+// extend makes the extensions of the protocol on a client.
+func (c *Client) extend() {
+	for i := range c.protocol.extensions {
+		if e := &c.protocol.extensions[i]; e.Client != nil {
+			h := e.Client(c)
+			c.hooks.add(&h, e.ToClient, e.ToServer)
+		}
+	}
+	c.tellSent()
+}
+
+// call calls the functions of a hook.
+func call(hooks []func()) {
+	for _, f := range hooks {
+		f()
+	}
+}
+
+// keepState keeps what an extension made for a session.
+func (c *Session) keepState(state any) {
+	if state != nil {
+		c.kept = append(c.kept, state)
+	}
+}
+
+// tellSent has extensions told of each packet to a client, if one asks.
+func (s *Server) tellSent(c *Session) {
+	if len(s.hooks.sent) > 0 {
+		c.sent = func(packet []byte) {
+			for _, f := range s.hooks.sent {
+				f(c, packet)
+			}
+		}
+	}
+}
+
+// tellSent has extensions told of each packet to the server, if one asks.
+func (c *Client) tellSent() {
+	if len(c.hooks.sent) > 0 {
+		c.sent = func(packet []byte) {
+			for _, f := range c.hooks.sent {
+				f(packet)
+			}
+		}
+	}
+}
+
+// openStates tells the extensions of a session that begins.
+func (s *Server) openStates(c *Session) {
+	s.tellSent(c)
+	for _, f := range s.hooks.opened {
+		c.keepState(f(c))
+	}
+}
+
+// closeStates tells the extensions of a session that ends, and drops what they kept with it.
+func (s *Server) closeStates(c *Session) {
+	for _, f := range s.hooks.closed {
+		f(c)
+	}
+	c.kept = nil
+}
+
+// judgeSection judges the section of a packet that came, and reports whether the type is one.
+func (c *courier) judgeSection(l *link, r *peer.Reader, got *content) (section bool, err error) {
+	h := r.Header
+	if h.Type >= wire.FirstUserMessage {
+		return false, nil
+	}
+	fromClient, fromServer := (*ServerSection)(nil), (*ClientSection)(nil)
+	if c.server != nil {
+		fromClient = c.server.hooks.byType[h.Type]
+	} else {
+		fromServer = c.client.hooks.byType[h.Type]
+	}
+	switch {
+	case fromClient == nil && fromServer == nil:
+		return false, nil
+	case r.Channel != 0 || h.Stage != tick.Initialization || got.sections&(1<<h.Type) != 0:
+		return true, fmt.Errorf("section of type %d again, on channel %s or in stage %s", h.Type, r.Channel, h.Stage)
+	}
+	got.sections |= 1 << h.Type
+	c.sections[h.Type] = r.Payload
+	if fromClient != nil {
+		return true, fromClient.Check(c.server.present(l.remote), r.Payload)
+	}
+	return true, fromServer.Check(r.Payload)
+}
+
+// takeSections lets the sections of a packet from a client take effect.
+func (s *Server) takeSections(c *Session, got uint16) {
+	for ; got != 0; got &= got - 1 {
+		kind := bits.TrailingZeros16(got)
+		s.hooks.byType[kind].Take(c, s.courier.sections[kind])
+	}
+}
+
+// takeSections lets the sections of a packet from the server take effect.
+func (c *Client) takeSections(got uint16) {
+	for ; got != 0; got &= got - 1 {
+		kind := bits.TrailingZeros16(got)
+		c.hooks.byType[kind].Take(c.courier.sections[kind])
+	}
+}
+
+// sectionsDue tells if a packet must be sent to a client for a section.
+func (s *Server) sectionsDue(c *Session, busy bool) bool {
+	for i := range s.hooks.sections {
+		if s.hooks.sections[i].Due(c, busy) {
+			return true
+		}
+	}
+	return false
+}
+
+// addSections puts the sections into a packet.
+func (s *Server) addSections(c *Session, b *peer.Builder) {
+	for i := range s.hooks.sections {
+		section := &s.hooks.sections[i]
+		if n := section.Write(c, b.Payload(), b.Sequence()); n > 0 {
+			b.Add(section.kind, tick.Initialization, n)
+		}
+	}
+}
+
+// sectionsDue tells if a packet must be sent for a section.
+func (c *Client) sectionsDue(busy bool) bool {
+	for i := range c.hooks.sections {
+		if c.hooks.sections[i].Due(busy) {
+			return true
+		}
+	}
+	return false
+}
+
+// sendSections sends the sections, when one must be sent. Messages share the packet.
+func (c *Client) sendSections() {
+	if len(c.hooks.sections) == 0 || !c.sectionsDue(c.wants()) {
+		return
+	}
+	if c.budget.Spent() {
+		c.stats.BudgetSpent++
+		return
+	}
+	b, ok := c.begin()
+	if !ok {
+		return
+	}
+	if c.addSections(&b) {
+		c.addWrites(&b)
+		c.load(&b, false)
+	}
+	if !b.Empty() {
+		c.finish(&b)
+	}
+}
+
+// addSections puts the sections into a packet and reports whether there was any.
+func (c *Client) addSections(b *peer.Builder) (any bool) {
+	for i := range c.hooks.sections {
+		section := &c.hooks.sections[i]
+		if n := section.Write(b.Payload(), b.Sequence()); n > 0 && b.Add(section.kind, tick.Initialization, n) {
+			any = true
+		}
+	}
+	return any
+}
+
+// handSections hands the sections of a host's player to the server in its process.
+func (c *Client) handSections() {
+	seat := c.seat()
+	for i := range c.hooks.sections {
+		section := &c.hooks.sections[i]
+		if seat == nil || !section.Due(false) {
+			continue
+		}
+		room := c.borrow(c.agreed.PacketSize)
+		n, number := section.Write(room[:c.agreed.PacketSize], c.handed), c.handed
+		c.handed++
+		if other := c.host.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(seat, room[:n]) == nil {
+			other.Take(seat, room[:n])
+		}
+		c.giveBack(room)
+		if n > 0 && section.Acked != nil {
+			section.Acked(number)
+		}
+	}
+}
+
+// handSections hands the sections of the server to a host's player.
+func (s *Server) handSections(c *Session) {
+	for i := range s.hooks.sections {
+		section := &s.hooks.sections[i]
+		if !section.Due(c, false) {
+			continue
+		}
+		room := s.borrow(s.config.PacketSize)
+		n, number := section.Write(c, room[:s.config.PacketSize], c.handed), c.handed
+		c.handed++
+		if other := c.near.client.hooks.byType[section.kind]; n > 0 && other != nil && other.Check(room[:n]) == nil {
+			other.Take(room[:n])
+		}
+		s.giveBack(room)
+		if n > 0 && section.Acked != nil {
+			section.Acked(c, number)
+		}
+	}
+}

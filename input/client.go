@@ -1,0 +1,263 @@
+package input
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Set sets the player's action from now on: it is the input of each tick that begins, in this frame or later, until it is set
+// again. Call it before Send, once a frame at best; of several calls in one frame the last counts. Fields tagged `net:"event"`
+// are presses: see Register. The value is copied. The errors are ErrNotRegistered and *netcode.UnstorableError, for a field that
+// is not finite, outside its range or no rotation; the input does not change then.
+func Set[T any](c *netcode.Client, v *T) error {
+	t, n := tailOf(c), -1
+	if t != nil {
+		n = t.in.number(reflect.TypeFor[T]())
+	}
+	if n < 0 {
+		return fmt.Errorf("%w: %s", ErrNotRegistered, reflect.TypeFor[T]())
+	}
+	plan, lanes := t.in.plans[n], t.in.of(t.scratch, n)
+	fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), lanes)
+	if fault.Reason != wire.NoFault {
+		return netcode.Unstorable(plan, reflect.ValueOf(v), fault)
+	}
+	t.put(n, lanes, c.State() == netcode.Connected)
+	if server := c.Hosted(); server != nil {
+		t.hand(server, c.ID())
+	}
+	return nil
+}
+
+// tailOf is the inputs of a client; nil if its protocol has none.
+func tailOf(c *netcode.Client) *tail {
+	t, _ := netcode.ExtensionOf[*tail](c)
+	return t
+}
+
+// tail is the inputs of a client that the server has not acknowledged.
+type tail struct {
+	in *types
+
+	set     uint8    // Bit n: the input type n was set.
+	now     []uint32 // The values that are set, all types one after another.
+	scratch []uint32
+	rows    []uint32 // By type, then the tick modulo reach: the value of that tick.
+	run     []uint32 // Those of one type in the order of their ticks.
+
+	noted  []tick.Tick // By tick modulo reach: the tick whose row that is; None in a new connection.
+	latest tick.Tick   // The newest that was noted, before the clock went back.
+	newest tick.Tick   // None: nothing was noted in this connection.
+	acked  tick.Tick   // The newest that the server holds.
+	fresh  bool        // Something was noted since the last section.
+	shown  tick.Time   // The moment that was presented when the newest was noted; of tick None: none.
+	sent   []sentInput // By packet modulo its length.
+}
+
+// sentInput is the newest tick whose inputs a packet has.
+type sentInput struct {
+	packet uint64
+	newest tick.Tick
+}
+
+// newTail makes room; nothing is allocated later.
+func newTail(in *types, c *netcode.Client) *tail {
+	t := &tail{in: in}
+	t.setUp(c.Config().SentPackets)
+	return t
+}
+
+// setUp makes room for inputs in so many packets that are not acknowledged.
+func (t *tail) setUp(packets int) {
+	in := t.in
+	t.now, t.scratch = make([]uint32, in.lanes), make([]uint32, in.lanes)
+	t.rows, t.run = make([]uint32, in.lanes*reach), make([]uint32, in.lanes*reach)
+	t.noted, t.sent = make([]tick.Tick, reach), make([]sentInput, packets)
+	in.clearEvents(t.now)
+}
+
+// hooks returns the functions of the tail in the frames of its client.
+func (t *tail) hooks(c *netcode.Client) netcode.ClientHooks {
+	return netcode.ClientHooks{
+		State:  t,
+		Opened: t.restart,
+		BeforeSend: func() {
+			if t.set != 0 && c.Hosted() == nil { // The player of a host hands its inputs over when it sets them.
+				t.note(c.Time().Tick, c.Present())
+			}
+		},
+		ActsAt: func() netcode.Tick { return t.actsAt(c.Time().Tick) },
+		Section: &netcode.ClientSection{
+			Check: checkFeedback,
+			Take:  func(payload []byte) { takeFeedback(c, payload) },
+			Due:   func(busy bool) bool { return t.waiting() > 0 && (t.fresh || busy) },
+			Write: t.writePacket,
+			Acked: t.acknowledged,
+		},
+	}
+}
+
+// put sets the input of one type. Without a connection there are no presses.
+func (t *tail) put(n int, lanes []uint32, connected bool) {
+	plan, now := t.in.plans[n], t.in.of(t.now, n)
+	plan.MergeEvents(lanes, now)
+	copy(now, lanes)
+	t.set |= 1 << n
+	if !connected {
+		plan.ClearEvents(now)
+	}
+}
+
+// restart begins a connection. The player's action stays, except presses that no tick took.
+func (t *tail) restart() {
+	t.in.clearEvents(t.now)
+	t.newest, t.latest, t.acked, t.fresh, t.shown = tick.None, tick.None, tick.None, false, tick.Time{}
+	clear(t.noted)
+	clear(t.sent)
+}
+
+// row is the lanes of one type in a tick.
+func (t *tail) row(n int, at tick.Tick) []uint32 {
+	lanes := t.in.plans[n].Lanes()
+	from := t.in.first[n]*reach + int(at%reach)*lanes
+	return t.rows[from : from+lanes]
+}
+
+// note makes the value that is set the input of every tick that has begun since. A clock that went back has its ticks again.
+func (t *tail) note(now tick.Tick, shown tick.Time) {
+	if t.set == 0 || now <= tick.None || now == t.newest {
+		return
+	}
+	if now < t.newest {
+		t.newest, t.acked = now-1, min(t.acked, now-1)
+		clear(t.sent)
+	}
+	from := max(t.newest+1, now-reach+1)
+	if t.newest == tick.None {
+		from, t.acked = now, now-1
+	}
+	for at := from; at <= now; at++ {
+		t.noteTick(at, at == now)
+	}
+	t.newest, t.fresh, t.shown = now, true, shown
+	t.latest = max(t.latest, now)
+}
+
+// noteTick makes the value that is set the input of a tick: the newest that begins in this frame, or one before it. The newest
+// takes the events, so that each is in one tick. A tick that the clock comes to again keeps its events and takes none: the server
+// may have its input already, and then takes no other.
+func (t *tail) noteTick(at tick.Tick, newest bool) {
+	in, noted := t.in, &t.noted[at%reach]
+	again := *noted == at
+	takes := newest && (at > t.latest || t.latest-at > reach)
+	for n, plan := range in.plans {
+		now, row := in.of(t.now, n), t.row(n, at)
+		if !plan.Events() {
+			copy(row, now)
+			continue
+		}
+		set := in.of(t.scratch, n)
+		copy(set, now)
+		if !takes {
+			plan.ClearEvents(set)
+		}
+		if again {
+			plan.MergeEvents(set, row)
+		}
+		copy(row, set)
+		if takes {
+			plan.ClearEvents(now)
+		}
+	}
+	*noted = at
+}
+
+// actsAt returns the tick whose input is the action of this moment, where the input clock is in tick at.
+func (t *tail) actsAt(at tick.Tick) tick.Tick {
+	switch {
+	case t.set == 0 || at <= tick.None:
+		return tick.None
+	case at == t.newest:
+		return at + 1 // A value that is set now is the input of the next one.
+	}
+	return at
+}
+
+// waiting counts the ticks that the server is not known to have.
+func (t *tail) waiting() int { return int(min(t.newest-t.acked, reach)) }
+
+// writePacket writes the section of a packet and notes the newest tick in it.
+func (t *tail) writePacket(room []byte, packet uint64) int {
+	n := t.write(room)
+	if n > 0 {
+		t.fresh = false
+		t.sent[packet%uint64(len(t.sent))] = sentInput{packet, t.newest}
+	}
+	return n
+}
+
+// write writes as many of the newest inputs as fit and returns the bytes, 0 when not even one fits.
+func (t *tail) write(room []byte) int {
+	for count := t.waiting(); count > 0; count /= 2 {
+		if n := t.writeSome(room, count); n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// writeSome writes the inputs of the newest ticks, if they fit.
+func (t *tail) writeSome(room []byte, count int) int {
+	if len(room) < headSize {
+		return 0
+	}
+	binary.LittleEndian.PutUint16(room, uint16(t.newest))
+	binary.LittleEndian.PutUint16(room[2:], behindOf(t.newest, t.shown))
+	w := wire.NewBitWriter(room[headSize:])
+	for n, plan := range t.in.plans {
+		if t.set>>n&1 == 0 {
+			plan.WriteRun(&w, nil, 0)
+			continue
+		}
+		lanes := plan.Lanes()
+		for i := range count {
+			copy(t.run[i*lanes:], t.row(n, t.newest-tick.Tick(count-1-i)))
+		}
+		plan.WriteRun(&w, t.run, count)
+	}
+	if n := w.Finish(); n > 0 {
+		return headSize + n
+	}
+	return 0
+}
+
+// behindOf encodes the moment that was shown.
+func behindOf(newest tick.Tick, shown tick.Time) uint16 {
+	if shown.Tick == tick.None {
+		return behindUnknown
+	}
+	behind := newest.Begin().Sub(shown) / (tick.OneTick / behindUnit)
+	return uint16(min(max(behind, 0), behindMost))
+}
+
+// acknowledged notes that the server has a packet.
+func (t *tail) acknowledged(packet uint64) {
+	if s := &t.sent[packet%uint64(len(t.sent))]; s.packet == packet && s.newest != tick.None {
+		t.acked = max(t.acked, s.newest)
+	}
+}
+
+// hand makes the action of a host's player the input of the tick that is simulated; it stands in for the next. Its events are in
+// the next tick that the game asks for: that of this frame, unless the game has asked, or no tick is due.
+func (t *tail) hand(server *netcode.Server, player netcode.ClientID) {
+	q := queueOf(server, player)
+	if q == nil || server.Tick() == tick.None {
+		return
+	}
+	q.put(t, server.Store().Tick().Begin())
+}

@@ -1,0 +1,156 @@
+package input
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// jab is an input with a press and a stick.
+type jab struct {
+	Stick int8
+	Fire  uint8 `net:"event=count"`
+}
+
+func newJabs() *pair {
+	p := netcode.NewProtocol()
+	Register[jab](p)
+	return newPair(p)
+}
+
+// jabbed is a frame of the client in which a tick begins.
+func (p *pair) jabbed(t testing.TB, at tick.Tick, v jab) {
+	p.set(t, &v)
+	p.tail.note(at, tick.Time{})
+}
+
+// asked is the frame of the server in which a tick is simulated, and a message came or none.
+func (p *pair) asked(t testing.TB, payload []byte, now tick.Tick) jab {
+	p.moment = moment{now: now, due: true, steps: 1}
+	if payload != nil {
+		require.NoError(t, p.server.staged.read(p.in, payload))
+		p.queue.take(&p.server.staged)
+	}
+	v, _ := at[jab](p, now, now)
+	return v
+}
+
+// An input that stands in for one that did not come presses nothing, and a press that comes late is in the next tick.
+func TestAPressThatComesLateIsInTheNextTick(t *testing.T) {
+	p := newJabs()
+	p.jabbed(t, 100, jab{5, 1})
+	require.Equal(t, jab{5, 1}, p.asked(t, p.message(), 100))
+	require.Equal(t, jab{5, 0}, p.asked(t, nil, 101), "it stands in")
+	p.jabbed(t, 101, jab{6, 1})
+	p.jabbed(t, 102, jab{7, 1})
+	p.jabbed(t, 103, jab{8, 0})
+	require.Equal(t, jab{5, 0}, p.asked(t, nil, 102))
+	late := p.message()
+	require.Equal(t, jab{8, 2}, p.asked(t, late, 103), "both, in one tick")
+	require.Equal(t, jab{8, 0}, p.asked(t, late, 104), "a repeated input is no press")
+	for now := tick.Tick(100); now <= 104; now++ {
+		v, _ := at[jab](p, now, now)
+		require.Equal(t, map[tick.Tick]uint8{100: 1, 103: 2}[now], v.Fire, "tick %d", now)
+	}
+}
+
+// Of several ticks that begin in a frame the newest has the press: what the client showed is known for that one.
+func TestAPressIsInTheNewestTickOfItsFrame(t *testing.T) {
+	p := newJabs()
+	p.jabbed(t, 100, jab{1, 0})
+	p.jabbed(t, 103, jab{2, 1})
+	late := p.message()
+	for at, want := range []jab{{1, 0}, {2, 0}, {2, 0}, {2, 1}} {
+		require.Equal(t, want, p.asked(t, late, tick.Tick(100+at)))
+	}
+}
+
+// Where a client's clock goes back, ticks come again whose inputs the server may have: they keep their presses, and a new
+// one waits for a tick that the server does not have.
+func TestAPressWaitsWhereTheClockWentBack(t *testing.T) {
+	p := newJabs()
+	p.jabbed(t, 198, jab{1, 0})
+	p.jabbed(t, 200, jab{1, 1})
+	first := p.message()
+	p.jabbed(t, 195, jab{2, 1})
+	p.jabbed(t, 200, jab{2, 0})
+	again := p.message()
+	p.jabbed(t, 201, jab{3, 0})
+	second := p.message()
+	total := 0
+	take := func(payload []byte, now tick.Tick) { total += int(p.asked(t, payload, now).Fire) }
+	take(first, 194)
+	for at := tick.Tick(195); at <= 203; at++ {
+		take(again, at)
+	}
+	require.Equal(t, 1, total)
+	for at := tick.Tick(204); at < 207; at++ {
+		take(second, at)
+	}
+	require.Equal(t, 2, total)
+
+	lost := newJabs() // The same, but that the first message never came.
+	lost.jabbed(t, 200, jab{1, 1})
+	lost.jabbed(t, 195, jab{2, 1})
+	lost.jabbed(t, 201, jab{2, 0})
+	only := lost.message()
+	total = 0
+	for at := tick.Tick(194); at < 207; at++ {
+		total += int(lost.asked(t, only, at).Fire)
+	}
+	require.Equal(t, 2, total)
+}
+
+// A press that was made while there was no connection is none later.
+func TestAPressWithoutAConnectionIsNone(t *testing.T) {
+	p := newJabs()
+	p.tail.put(0, []uint32{4, 1}, false)
+	p.jabbed(t, 10, jab{5, 0})
+	require.Equal(t, jab{5, 0}, p.asked(t, p.message(), 10))
+	p.set(t, &jab{4, 1})
+	p.tail.restart()
+	p.jabbed(t, 20, jab{6, 0})
+	require.Equal(t, jab{6, 0}, p.asked(t, p.message(), 20))
+}
+
+func TestEventsAreForInputs(t *testing.T) {
+	require.PanicsWithValue(t, "netcode: Replicate[input.jab]: "+wire.ErrEvents.Error(),
+		func() { netcode.Replicate[jab](netcode.NewProtocol()) })
+	require.PanicsWithValue(t, "netcode: Handle[input.jab]: "+wire.ErrEvents.Error(),
+		func() { netcode.Handle[jab](netcode.NewProtocol(), nil) })
+	require.Panics(t, func() { netcode.NewList[jab](netcode.NewProtocol(), "jabs") })
+}
+
+func TestPressesAllocateNothing(t *testing.T) {
+	p := newJabs()
+	now := tick.Tick(100)
+	room := make([]byte, 1200)
+	v := &jab{1, 1}
+	frame := func() {
+		now++
+		p.set(t, v)
+		p.tail.note(now, tick.Time{})
+		n := p.tail.write(room)
+		p.moment = moment{now: now + 2, due: true, steps: 1} // So that each is late.
+		if err := p.server.staged.read(p.in, room[:n]); err != nil {
+			t.Fatal(err)
+		}
+		p.queue.take(&p.server.staged)
+		if v, _ := at[jab](p, now+2, now+2); v.Fire == 0 {
+			t.Fatal("no press")
+		}
+	}
+	for range 200 {
+		frame()
+	}
+	alloctest.Zero(t, 1, func() {
+		for range 1000 {
+			frame()
+		}
+	})
+}

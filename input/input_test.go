@@ -1,0 +1,293 @@
+package input
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// sticks is the input of seed C: two sticks and five buttons, 36 bytes in the engine that it comes from.
+type sticks struct {
+	MoveX, MoveY, SmashX, SmashY float32 `net:"axis"`
+
+	Buttons uint8
+}
+
+const jump = 1 << 4 // the last of five buttons
+
+type look struct{ Yaw uint16 }
+
+// pair is a client's tail and a server's queue without a network between them.
+type pair struct {
+	in     *types
+	tail   *tail
+	server *queues
+	queue  *queue
+	moment moment
+}
+
+// moment is the clock of a pair's server.
+type moment struct {
+	now   tick.Tick
+	due   bool
+	steps int
+}
+
+func (m *moment) Tick() tick.Tick { return m.now }
+func (m *moment) TickDue() bool   { return m.due }
+func (m *moment) Steps() int      { return m.steps }
+
+// newPair is a pair of a protocol with inputs.
+func newPair(p *netcode.Protocol) *pair {
+	p.Hash()
+	in, _ := netcode.ExtensionOf[*types](p)
+	pair := &pair{in: in, tail: &tail{in: in}}
+	pair.tail.setUp(1024)
+	pair.server = newQueues(in, &pair.moment)
+	pair.queue = pair.server.open()
+	return pair
+}
+
+func newSticks() *pair {
+	p := netcode.NewProtocol()
+	Register[sticks](p)
+	Register[look](p)
+	return newPair(p)
+}
+
+// set is Set of a connected client.
+func (p *pair) set(t require.TestingT, v any) {
+	n := p.in.number(reflect.TypeOf(v).Elem())
+	lanes := p.in.of(p.tail.scratch, n)
+	if fault := p.in.plans[n].Quantise(reflect.ValueOf(v).UnsafePointer(), lanes); fault.Reason != wire.NoFault {
+		t.Errorf("%v", fault)
+		t.FailNow()
+	}
+	p.tail.put(n, lanes, true)
+}
+
+// note sets the input of a tick.
+func (p *pair) note(t testing.TB, at tick.Tick, v sticks) {
+	p.set(t, &v)
+	p.tail.note(at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
+}
+
+// message is what the client sends now.
+func (p *pair) message() []byte {
+	room := make([]byte, 1200)
+	return room[:p.tail.write(room)]
+}
+
+// take is the server that reads a message in the frame in which a tick begins.
+func (p *pair) take(t testing.TB, payload []byte, now tick.Tick) {
+	p.moment = moment{now: now, due: true}
+	require.NoError(t, p.server.staged.read(p.in, payload))
+	p.queue.take(&p.server.staged)
+}
+
+// at is At of the pair.
+func at[T any](p *pair, first, at tick.Tick) (v T, ok bool) {
+	n := p.in.number(reflect.TypeFor[T]())
+	lanes := p.queue.ask(n, first, at)
+	if lanes == nil {
+		return v, false
+	}
+	p.in.plans[n].Dequantise(lanes, reflect.ValueOf(&v).UnsafePointer())
+	return v, true
+}
+
+// played is two thirds of a second of play at 60 ticks: a stick is pushed over and held, turns and is held again, while a button goes down and
+// up twice.
+func played(i int) sticks {
+	v := sticks{MoveX: min(float32(i)/8, 1)}
+	if i >= 16 {
+		turn := float64(min(i-16, 12)) * math.Pi / 24
+		v.MoveX, v.MoveY = float32(math.Cos(turn)), float32(math.Sin(turn))
+	}
+	if i%20 >= 14 {
+		v.Buttons = jump
+	}
+	return v
+}
+
+// Seed C's input takes near 5 bytes when it is first sent, and each tick more that is repeated less than 2, with a stick
+// that moves and a button that is pressed and let go [C9, C12].
+func TestSeedCInputTakesFiveBytesAndUnderTwoForEachRepeat(t *testing.T) {
+	p := newSticks()
+	p.note(t, 100, sticks{MoveX: .3, MoveY: -.9})
+	plan := p.in.plans[p.in.number(reflect.TypeFor[sticks]())]
+	require.Equal(t, 40, plan.Bits())
+	first := len(p.message()) - headSize
+	require.Equal(t, 6, first, "5 bytes, and a byte for the counts of the two types")
+	size, most := first, 0
+	for i := range 40 {
+		p.note(t, tick.Tick(101+i), played(i))
+		now := len(p.message()) - headSize
+		most = max(most, now-size)
+		size = now
+	}
+	mean := float64(size-first) / 40
+	t.Logf("first %d bytes, each repeat %.2f bytes in the mean and %d at most", first, mean, most)
+	require.Less(t, mean, 2.)
+	for i := range 20 { // The same again and again.
+		p.note(t, tick.Tick(141+i), sticks{MoveX: .7})
+	}
+	require.Less(t, len(p.message())-headSize-size, 8)
+}
+
+func TestInputsComeToTheTicksThatTheyWereMadeIn(t *testing.T) {
+	p := newSticks()
+	for at := tick.Tick(200); at < 206; at++ {
+		p.note(t, at, sticks{MoveX: 1, Buttons: uint8(at % 2 * jump)})
+	}
+	p.take(t, p.message(), 198)
+	n := p.in.number(reflect.TypeFor[sticks]())
+	for at := tick.Tick(200); at < 206; at++ {
+		require.Equal(t, at, p.queue.standing(at, n))
+		shown, ok := p.queue.presented(at)
+		require.True(t, ok)
+		require.Equal(t, tick.Time{Tick: at - 9, Fraction: 1 << 31}, shown)
+	}
+	require.Equal(t, tick.Tick(205), p.queue.standing(210, n), "the last stands in")
+	shown, _ := p.queue.presented(210)
+	require.Equal(t, tick.Tick(201), shown.Tick)
+	require.Equal(t, tick.None, p.queue.standing(205+reach, n), "but not for ever")
+	require.Equal(t, tick.None, p.queue.standing(199, n))
+	require.Equal(t, tick.None, p.queue.standing(205, 1-n), "what was never set is not there")
+	require.Equal(t, answer{true, 200, tick.Ticks(2)}, p.queue.answer, "the one that came latest for its tick")
+}
+
+func TestInputsAfterAClockThatWentBack(t *testing.T) {
+	p := newSticks()
+	p.note(t, 300, sticks{MoveX: 1})
+	p.tail.sent[5] = sentInput{5, 300}
+	p.note(t, 290, sticks{MoveX: .5})
+	require.Equal(t, 1, p.tail.waiting())
+	p.tail.acknowledged(5)
+	require.Equal(t, 1, p.tail.waiting(), "an acknowledgement from before says nothing")
+	p.note(t, 295, sticks{MoveX: .5})
+	require.Equal(t, 6, p.tail.waiting())
+	p.tail.sent[6] = sentInput{6, 295}
+	p.tail.acknowledged(6)
+	require.Zero(t, p.tail.waiting())
+}
+
+func TestInputsThatDoNotFitLeaveTheOldestOut(t *testing.T) {
+	p := newSticks()
+	for at := tick.Tick(1); at <= 100; at++ {
+		p.note(t, at, sticks{MoveX: float32(at%3) - 1, SmashY: float32(at%7)/7 - .5, Buttons: uint8(at % 2 * jump)})
+	}
+	require.Equal(t, reach, p.tail.waiting())
+	room := make([]byte, 40)
+	n := p.tail.write(room)
+	require.Positive(t, n)
+	p.take(t, room[:n], 95)
+	require.Equal(t, tick.Tick(100), p.queue.newest)
+	require.Positive(t, p.server.stats.Taken)
+	require.Less(t, p.server.stats.Taken, uint64(reach))
+	require.Zero(t, p.tail.write(room[:headSize+2]))
+	require.Zero(t, p.tail.write(nil))
+}
+
+// What one end writes the other reads, and nothing but what is written so is legal: a message cut anywhere is refused.
+func TestInputMessagesAreReadAsWritten(t *testing.T) {
+	p := newSticks()
+	rapid.Check(t, func(t *rapid.T) {
+		p.tail.restart()
+		from := tick.Tick(rapid.Int64Range(1, 1<<40).Draw(t, "from"))
+		count := rapid.IntRange(1, reach).Draw(t, "count")
+		var all []sticks
+		for i := range count {
+			axis := rapid.Map(rapid.IntRange(-127, 127), func(n int) float32 { return float32(n) / 127 })
+			v := sticks{MoveX: axis.Draw(t, "x"), SmashY: axis.Draw(t, "y"), Buttons: rapid.Uint8().Draw(t, "buttons")}
+			all = append(all, v)
+			p.set(t, &v)
+			p.tail.note(from+tick.Tick(i), tick.Time{})
+		}
+		payload := p.message()
+		g := &p.server.staged
+		for cut := range payload {
+			require.Error(t, g.read(p.in, payload[:cut]), "cut at %d", cut)
+		}
+		require.Error(t, g.read(p.in, append(payload[:len(payload):len(payload)], 0)))
+		require.NoError(t, g.read(p.in, payload))
+		require.Equal(t, count, g.count)
+		require.EqualValues(t, behindUnknown, g.behind)
+		p.queue = p.server.open()
+		p.moment = moment{now: from - 1}
+		p.queue.take(g)
+		for i, want := range all {
+			got, ok := at[sticks](p, from+tick.Tick(i), from+tick.Tick(i))
+			require.True(t, ok)
+			require.InDelta(t, want.MoveX, got.MoveX, 1e-6)
+			require.InDelta(t, want.SmashY, got.SmashY, 1e-6)
+			require.Equal(t, want.Buttons, got.Buttons)
+		}
+	})
+}
+
+// TestCase53InputTickAbuse: whatever ticks a client names, as often as it likes, what it sends lands in the window of 64
+// ticks around the server's, each tick once, and costs no memory.
+func TestCase53InputTickAbuse(t *testing.T) {
+	p := newSticks()
+	p.note(t, 1, sticks{MoveX: 1})
+	payload := p.message()
+	now := tick.Tick(1) << 33
+	alloctest.Zero(t, 1, func() {
+		for low := range 1 << 16 { // All that 16 bits can say: from 32768 before to 32767 after, twice each.
+			payload[0], payload[1] = byte(low), byte(low>>8)
+			for range 2 {
+				p.moment = moment{now: now, due: true}
+				if err := p.server.staged.read(p.in, payload); err != nil {
+					t.Fatal(err)
+				}
+				p.queue.take(&p.server.staged)
+			}
+		}
+	})
+	s := &p.server.stats
+	require.EqualValues(t, reach*2+1, s.Taken, "each tick of the window once, in both runs")
+	require.EqualValues(t, 2*2*(1<<15-reach+1), s.TooFar)
+	require.EqualValues(t, 2*2*(1<<15-reach-2), s.TooOld)
+	n := p.in.number(reflect.TypeFor[sticks]())
+	require.Equal(t, now, p.queue.standing(now, n), "one input for one tick, however many came")
+}
+
+func TestInputRegistrationRefuses(t *testing.T) {
+	type wide struct{ A [33]uint32 }
+	type empty struct{}
+	p := netcode.NewProtocol()
+	Register[look](p)
+	require.PanicsWithValue(t, `netcode: input.Register[input.look]: this type is registered already, as "look"`, func() { Register[look](p) })
+	require.PanicsWithValue(t, "netcode: input.Register[input.wide]: an input has 1 to 1024 bits, this one 1056", func() { Register[wide](p) })
+	require.Panics(t, func() { Register[empty](p) })
+	require.PanicsWithValue(t, "netcode: input.Register[input.sticks]: OwnerOnly is an option of messages, for Handle and Answer", func() { Register[sticks](p, netcode.OwnerOnly()) })
+	require.Panics(t, func() { Register[map[string]int](p) })
+	p.Hash()
+	require.Panics(t, func() { Register[sticks](p) })
+	client, err := netcode.NewClient(p, netcode.Config{})
+	require.NoError(t, err)
+	require.ErrorIs(t, Set(client, &sticks{}), ErrNotRegistered)
+}
+
+func FuzzInputMessage(f *testing.F) {
+	p := newSticks()
+	p.note(f, 1, sticks{MoveX: 1})
+	p.note(f, 2, sticks{MoveX: .5, Buttons: jump})
+	f.Add(p.message())
+	f.Add([]byte{1, 0, 255, 255, 0})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		g := &p.server.staged
+		if g.read(p.in, payload) == nil {
+			require.True(t, g.count >= 1 && g.count <= reach)
+		}
+	})
+}

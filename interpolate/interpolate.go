@@ -1,0 +1,242 @@
+package interpolate
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// defaultAhead is the time for which a component goes on beyond its newest version.
+const defaultAhead = 100 * time.Millisecond
+
+// Option says how a component is interpolated.
+type Option func(*registered)
+
+// registered is the result of the options of one Register.
+type registered struct {
+	of, twin, speed reflect.Type
+	mode            wire.BlendMode
+	by              reflect.Type // The type of By's function.
+	custom          func(plan *wire.Plan) (*wire.Blend, error)
+	ahead           time.Duration
+	chosen          int
+}
+
+// interpolations is the interpolated components of a protocol.
+type interpolations struct {
+	registered []registered
+	list       []snapshot.Interpolation // By row, once frozen.
+}
+
+// Linear interpolates by the kinds of the fields: numbers in a straight line, fields with the tag angle by the shorter way
+// round, with the tag quat on the shorter arc (slerp); integers, booleans and names of entities change in a step. It is
+// the default.
+func Linear() Option { return mode(wire.BlendByKind) }
+
+// Stepped shows each value from its own tick until that of the next.
+func Stepped() Option { return mode(wire.BlendStep) }
+
+// Angles takes every number of the component for an angle in radians, whatever its tag, and turns it by the shorter way.
+func Angles() Option { return mode(wire.BlendAngles) }
+
+// Quaternions takes every four float32 of the component that have no tag for a quaternion x, y, z, w, or any order that
+// is always the same, and turns it on the shorter arc at an even rate (slerp).
+func Quaternions() Option { return mode(wire.BlendQuats) }
+
+func mode(m wire.BlendMode) Option {
+	return func(i *registered) { i.mode, i.chosen = m, i.chosen+1 }
+}
+
+// WithVelocity moves the numbers of the component on cubic Hermite curves, with component V on the same entity for their
+// velocities: the k-th number of V is how much the k-th number of the component changes a second. V must be registered with
+// Replicate. Where an entity has no V the way is straight.
+func WithVelocity[V any]() Option {
+	return func(i *registered) { i.speed, i.chosen = reflect.TypeFor[V](), i.chosen+1 }
+}
+
+// By lets a function of the game's say what T is at a part of the way between two values: 0 is from, 1 is to, above 1 is
+// beyond to. It must not keep the pointers.
+func By[T any](f func(from, to *T, part float32) T) Option {
+	return func(i *registered) {
+		i.by, i.chosen = reflect.TypeFor[T](), i.chosen+1
+		i.custom = func(plan *wire.Plan) (*wire.Blend, error) { return wire.NewBlendFunc(plan, f) }
+	}
+}
+
+// Ahead sets for how long a value goes on as it moved last when nothing newer has arrived in time; 0 is not at all. The
+// default is 100 ms. Beyond that it stands still. Ahead panics below 0.
+func Ahead(d time.Duration) Option {
+	if d < 0 {
+		panic(fmt.Sprintf("netcode: interpolate.Ahead(%v): how far values go on is not negative", d))
+	}
+	return func(i *registered) { i.ahead = d }
+}
+
+// Register makes clients show component T smoothly: Of gives its value at the moment that is presented, and systems.Interpolate
+// keeps it in components.Smooth[T]. T must be registered with netcode.Replicate, before or after. Nothing travels differently, so
+// only clients need to call it. It panics, naming the type and the field, on more than one way of interpolation, on a component
+// that holds entities of a world or nothing, and on a frozen protocol; what is missing in the protocol panics when it freezes.
+func Register[T any](p *netcode.Protocol, options ...Option) {
+	t := reflect.TypeFor[T]()
+	p.MustBeOpen("interpolate.Register", t)
+	i := registered{of: t, twin: reflect.TypeFor[components.Smooth[T]](), ahead: defaultAhead}
+	for _, option := range options {
+		option(&i)
+	}
+	all, ok := netcode.ExtensionOf[*interpolations](p)
+	if !ok {
+		all = &interpolations{}
+		p.Extend(netcode.Extension{Name: "interpolate", State: all, Freeze: all.freeze})
+	}
+	switch {
+	case i.chosen > 1:
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: one way of interpolation, not %d", t, i.chosen))
+	case i.by != nil && i.by != t:
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: By is given a function of %s", t, i.by))
+	case slices.ContainsFunc(all.registered, func(o registered) bool { return o.of == t }):
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: called twice", t))
+	}
+	all.registered = append(all.registered, i)
+}
+
+// freeze finds the rows of what is interpolated.
+func (a *interpolations) freeze(f *netcode.Freezing) {
+	for _, i := range a.registered {
+		in := i.in(f.Schema)
+		a.list = append(a.list, in)
+		f.Set(in.Row, in)
+	}
+	slices.SortFunc(a.list, func(a, b snapshot.Interpolation) int { return a.Row - b.Row })
+}
+
+// in turns a registration into rows and blends, or panics with what is missing.
+func (i registered) in(schema *snapshot.Schema) snapshot.Interpolation {
+	in := snapshot.Interpolation{
+		Row: rowOf(schema, i.of), Speed: -1, Teleport: rowOf(schema, reflect.TypeFor[components.Teleport]()), Twin: i.twin, Ahead: i.ahead,
+	}
+	if in.Row < 0 {
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: the component is not registered with Replicate", i.of))
+	}
+	plan := schema.Plan(in.Row)
+	if plan.Lanes() == 0 {
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: nothing of the component travels", i.of))
+	}
+	blend := func() (*wire.Blend, error) { return wire.NewBlend(plan, i.mode) }
+	switch {
+	case i.custom != nil:
+		blend = func() (*wire.Blend, error) { return i.custom(plan) }
+	case i.speed != nil:
+		if in.Speed = rowOf(schema, i.speed); in.Speed < 0 {
+			panic(fmt.Sprintf("netcode: interpolate.Register[%s]: the velocity %s is not registered with Replicate", i.of, i.speed))
+		}
+		blend = func() (*wire.Blend, error) { return wire.NewBlendWithSpeed(plan, schema.Plan(in.Speed)) }
+	}
+	if _, err := blend(); err != nil {
+		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: %v", i.of, err))
+	}
+	in.Blend = func() *wire.Blend {
+		b, _ := blend() // It was tried above.
+		return b
+	}
+	return in
+}
+
+// rowOf is the row of a component type, -1 when it is not registered.
+func rowOf(schema *snapshot.Schema, t reflect.Type) int {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == t {
+			return row
+		}
+	}
+	return -1
+}
+
+// List returns the interpolations of a protocol, by row. It freezes the protocol. The slice is the protocol's own.
+func List(p *netcode.Protocol) []snapshot.Interpolation {
+	p.Schema()
+	if all, ok := netcode.ExtensionOf[*interpolations](p); ok {
+		return all.list
+	}
+	return nil
+}
+
+// shown is a client's state for At.
+type shown struct{ rows []*shownRow }
+
+// shownRow is one component as At finds it.
+type shownRow struct {
+	snapshot.Interpolation
+	of    reflect.Type
+	blend *wire.Blend // Nil where it cannot be shown late.
+	held  any         // A pointer to the component, so that no call allocates.
+	way   wire.Way
+}
+
+// Of is component T of an entity at the moment that this frame presents: At(c, entity, c.Present()).
+func Of[T any](c *netcode.Client, entity netcode.NetworkID) (value T, ok bool) {
+	return At[T](c, entity, c.Present())
+}
+
+// At is component T of an entity at a moment, in ticks of the server, between the values that arrived: as Register says, or in
+// steps where T was not given to it. It is false when the entity was not there then or had no T, when that is not known, and for
+// a T that is not registered with Replicate or holds entities of a world. Moments may lie back by twice the history window. It
+// allocates nothing but at the first call for a T.
+func At[T any](c *netcode.Client, entity netcode.NetworkID, at tick.Time) (value T, ok bool) {
+	if c.Replica() == nil {
+		return value, false
+	}
+	row := shownRowOf(c, reflect.TypeFor[T]())
+	if row == nil {
+		netcode.Misused(c, "interpolate.Of", reflect.TypeFor[T](), netcode.ErrNoComponent)
+		return value, false
+	}
+	if row.blend == nil {
+		return value, false
+	}
+	sample, there := c.Replica().Around(entity, at)
+	if !there || !row.Way(&sample, at, c.TickRate(), &row.way) {
+		return value, false
+	}
+	held, same := row.held.(*T)
+	if !same {
+		return value, false
+	}
+	wire.MixInto(row.blend, &row.way, held)
+	return *held, true
+}
+
+// shownRowOf finds or makes what At needs for a type; nil when it is no component of the protocol.
+func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
+	all, ok := netcode.ExtensionOf[*shown](c)
+	if !ok {
+		all = &shown{}
+		c.Extend(netcode.ClientHooks{State: all})
+	}
+	for _, row := range all.rows {
+		if row.of == t {
+			return row
+		}
+	}
+	schema := c.Protocol().Schema()
+	n := rowOf(schema, t)
+	if n < 0 {
+		return nil
+	}
+	row := &shownRow{of: t, held: reflect.New(t).Interface()}
+	row.Row, row.Speed, row.Teleport = n, -1, -1
+	if in, ok := netcode.SettingOf[snapshot.Interpolation](c.Protocol(), n); ok {
+		row.Interpolation = in
+		row.blend = row.Blend()
+	} else if b, err := wire.NewBlend(schema.Plan(n), wire.BlendStep); err == nil && schema.Plan(n).Lanes() > 0 {
+		row.blend = b
+	}
+	all.rows = append(all.rows, row)
+	return row
+}

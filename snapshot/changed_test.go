@@ -1,0 +1,47 @@
+package snapshot
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Changed indexes are listed once each, in the order of their first change; those that follow each other are one range.
+func TestChangedIndexesAreListedOnce(t *testing.T) {
+	const most = 400
+	rapid.Check(t, func(t *rapid.T) {
+		r := Replica{changed: changedIndexes{set: bitset(nil).grownTo(most)}}
+		var want []uint32
+		next := uint32(0)
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			index := rapid.Uint32Range(0, most-1).Draw(t, "index")
+			switch rapid.IntRange(0, 9).Draw(t, "what") {
+			case 0:
+				r.ClearChanged()
+				want = want[:0]
+				require.Zero(t, r.changed.set.count())
+			case 1, 2, 3, 4, 5:
+				index = min(next, most-1)
+			}
+			r.changed.add(index)
+			next = index + 1
+			if !slices.Contains(want, index) {
+				want = append(want, index)
+			}
+			var spelled []uint32
+			for k, s := range r.ChangedSpans() {
+				for i := range s.Count {
+					spelled = append(spelled, s.First+i)
+				}
+				require.True(t, k == 0 || r.ChangedSpans()[k-1].end() != s.First)
+			}
+			require.Equal(t, want, spelled)
+			require.Equal(t, slices.Contains(want, index), r.HasChanged(index))
+			if rapid.Bool().Draw(t, "asked") {
+				require.Equal(t, want, r.Changed())
+			}
+		}
+	})
+}

@@ -1,0 +1,611 @@
+package snapshot
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// pendingPayload is a payload that is being decoded. Nothing of it takes effect before all of it has been decoded. It is reused from
+// payload to payload.
+type pendingPayload struct {
+	payload  []byte
+	epoch    uint16
+	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
+	despawns []wire.NetworkID
+	block    *tickBlock // of S: the records of the payload are its last versions
+	from     int        // the first of them
+	lanes    int        // of the block before them
+}
+
+// baseline is the state that a record is coded against: the version decoded at T, or the rows that are left of it.
+type baseline struct {
+	tick       tick.Tick
+	generation uint32   // 0: there is none
+	life       int32    // without a version
+	version    *version // nil when the version of T has left the history
+	next       *version // then: the version that superseded it; nil: its rows are evicted ones
+}
+
+// Read decodes one snapshot payload, whole or not at all. The packet of the payload may be acknowledged only if the error is nil.
+// Errors: [ErrStale], [ErrBaseline], [ErrMalformed], [ErrGuarded], [ErrTooMany].
+func (r *Replica) Read(payload []byte) error {
+	b := wire.NewBitReader(payload)
+	s := tick.Near(uint16(b.Read(16)), r.newest)
+	switch {
+	case b.Failed() || s <= tick.None:
+		return r.malformed()
+	case s <= r.newest-r.window:
+		r.stats.Stale++
+		return ErrStale
+	}
+	p := &r.pending
+	p.payload, p.epoch, p.upTo = payload, 0, s
+	p.despawns, p.block = p.despawns[:0], r.history.begin(s)
+	p.from, p.lanes = len(p.block.versions), len(p.block.lanes)
+	err := r.decode(&b, s)
+	p.payload = nil
+	if err == nil {
+		err = r.admit()
+	}
+	if err != nil {
+		p.block.versions, p.block.lanes = p.block.versions[:p.from], p.block.lanes[:p.lanes]
+		return err
+	}
+	r.commit(s)
+	return nil
+}
+
+// decode reads everything behind the tick into the pending payload.
+func (r *Replica) decode(b *wire.BitReader, s tick.Tick) error {
+	if b.Bool() {
+		epoch := uint16(b.Read(16))
+		if epoch == 0 || int16(epoch-r.wanted) > 0 {
+			return r.malformed() // served, but never asked for
+		}
+		r.pending.epoch = epoch
+	}
+	if err := r.decodeDespawns(b); err != nil {
+		return err
+	}
+	context := 0
+	if b.Bool() {
+		context = 1
+		if err := r.decodeLists(b, s); err != nil {
+			return err
+		}
+	}
+	if err := r.decodeUnlisted(b, s, context); err != nil {
+		return err
+	}
+	if !b.Padded() {
+		return r.malformed()
+	}
+	return nil
+}
+
+func (r *Replica) decodeDespawns(b *wire.BitReader) error {
+	var next uint32
+	for b.Bool() {
+		index, ok := readIndex(b, &next)
+		generation, legal := readGeneration(b)
+		if !ok || !legal {
+			return r.malformed()
+		}
+		if index >= r.most && (r.guard == nil || index >= MaxEntities) {
+			return r.outOfRange(index)
+		}
+		if r.guard != nil && r.find(index, generation) < 0 {
+			continue // an unknown entity takes no memory
+		}
+		r.pending.despawns = append(r.pending.despawns, wire.NetworkID{Index: index, Generation: generation})
+	}
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
+}
+
+// decodeUnlisted reads the records of entities that are in no list, by index.
+func (r *Replica) decodeUnlisted(b *wire.BitReader, s tick.Tick, context int) error {
+	var next uint32
+	for {
+		gap, explicit, end := readGap(r.schema.codes.gap, context, b)
+		if b.Failed() {
+			return r.malformed()
+		}
+		if end {
+			return nil
+		}
+		index := next + gap
+		next = index + 1
+		if index >= r.most {
+			return r.outOfRange(index)
+		}
+		if explicit && !b.Bool() {
+			more, err := r.decodeFull(b, index)
+			if err != nil {
+				return err
+			}
+			next += more
+		} else if err := r.decodeDelta(b, s, index, explicit); err != nil {
+			return err
+		}
+	}
+}
+
+// decodeFull reads a record that is coded against nothing, and the run of such records behind it. It returns how many these are.
+func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err error) {
+	generation, ok := readGeneration(b)
+	if !ok {
+		return 0, r.malformed()
+	}
+	mask := Mask(b.Read(uint(r.schema.Rows())))
+	layout := r.layouts.of(mask)
+	lanes := r.add(index, generation, mask, tick.None, layout.lanes)
+	if layout.floats {
+		if !wire.ReadFloats(b, lanes) {
+			return 0, r.malformed()
+		}
+		if b.Bool() {
+			return r.decodeRun(b, index, generation, mask, layout.lanes)
+		}
+		return 0, nil
+	}
+	return 0, r.decodeWhole(b, mask, lanes, mask&^r.schema.tags)
+}
+
+// decodeRun reads records of the entities behind one, with the same generation and the same rows, which are exact floats.
+func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask Mask, width int) (more uint32, err error) {
+	p, n := &r.pending, 0
+	if b.Align() {
+		n = int(b.Read(8))
+	}
+	if n == 0 {
+		return 0, r.malformed()
+	}
+	if last := index + uint32(n); last >= r.most {
+		return 0, r.outOfRange(last)
+	}
+	from, rest := len(p.block.lanes), p.payload[len(p.payload)-b.Remaining()/8:]
+	for i := range uint32(n) {
+		r.add(index+1+i, generation, mask, tick.None, width)
+	}
+	if len(rest) < 4*n*width || !r.schema.floats.Copy(p.block.lanes[from:], rest) {
+		return 0, r.malformed()
+	}
+	b.Skip(4 * n * width)
+	return uint32(n), nil
+}
+
+// decodeDelta reads a record of an entity that is in no list, against an earlier one. An implicit record is coded against the newest
+// one and has the same rows.
+func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, explicit bool) error {
+	var base baseline
+	implicitBase := !explicit || b.Bool()
+	if implicitBase {
+		base = r.newestAt(index, r.pending.upTo)
+	} else {
+		age := b.Var()
+		if b.Failed() || age+1 >= uint64(s) {
+			return r.malformed()
+		}
+		base = r.baseline(index, s-tick.Tick(age)-1)
+	}
+	if base.generation == 0 {
+		return r.noBaseline()
+	}
+	var mask, baseMask Mask
+	sameRows := !explicit || b.Bool()
+	switch {
+	case sameRows && explicit && implicitBase:
+		return r.malformed() // the record could have been implicit
+	case sameRows && base.version == nil:
+		return r.noBaseline()
+	case sameRows:
+		baseMask = base.version.mask
+		mask = baseMask
+	default:
+		mask = Mask(b.Read(uint(r.schema.Rows())))
+		baseMask = mask // without a version of T the rows are the same: the server knows
+		if base.version != nil {
+			baseMask = base.version.mask
+		}
+	}
+	prev, ok := r.previous(&base, s)
+	if !ok {
+		return r.noBaseline()
+	}
+	return r.decodeRows(b, s, index, mask, baseMask, &base, prev)
+}
+
+// decodeListed reads the record of an entity of a list. T is R. T′ is N, where N is named and has a record of the same life and rows;
+// without N it is what the record of R was coded against.
+func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i int) error {
+	if r.batch.decodes(r, s, l, i) {
+		return r.batch.decode(r, b, l, i)
+	}
+	v := l.records.at(i)
+	base, prev := baseline{tick: l.ref, generation: v.generation, version: v}, (*version)(nil)
+	if l.near != tick.None {
+		prev = l.nearOf(v)
+	} else {
+		var ok bool
+		if prev, ok = r.previous(&base, s); !ok {
+			return r.noBaseline()
+		}
+	}
+	return r.decodeRows(b, s, v.index, v.mask, v.mask, &base, prev)
+}
+
+// previous returns T′, the version that T's own record was coded against, nil where it is no baseline (rule 3). It is false where the
+// server may take another.
+func (r *Replica) previous(base *baseline, s tick.Tick) (prev *version, ok bool) {
+	v := base.version
+	if v == nil || v.baseAge == 0 || s-v.base() >= r.window {
+		return nil, true
+	}
+	for prev = r.history.at(v.older()); prev != nil && prev.tick > v.base(); {
+		prev = r.history.at(prev.older())
+	}
+	switch {
+	case prev == nil || prev.tick != v.base():
+		return nil, false
+	case prev.mask != v.mask:
+		return nil, true
+	}
+	return prev, true
+}
+
+// baseline finds the record of T. At most one generation of an index had a record at any tick, so index and T name it. Without a
+// version of T it is of the lowest generation whose evicted rows reach T.
+func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
+	left := baseline{tick: t}
+	for n := r.head(index); n >= 0; n = r.lives[n].lower {
+		var next *version
+		ref := r.lives[n].newest
+		for ref.tick >= t {
+			v := r.history.at(ref)
+			if v == nil {
+				break
+			}
+			if ref.tick == t {
+				return baseline{tick: t, generation: v.generation, version: v}
+			}
+			next, ref = v, v.older()
+		}
+		switch {
+		case r.lives[n].evicted.tick >= t:
+			left.life, left.generation, left.next = n, r.lives[n].generation, nil
+		case next != nil && ref.tick >= t: // it has left, superseded
+			left.life, left.generation, left.next = n, r.lives[n].generation, next
+		}
+	}
+	return left
+}
+
+// newestAt finds the newest record of an index up to a tick, or what is left of it. A record from before Lose does not count: a newer
+// one may have been forgotten.
+func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
+	for n := r.head(index); n >= 0; n = r.lives[n].lower {
+		ref := r.lives[n].newest
+		for v := r.history.at(ref); v != nil; v = r.history.at(ref) {
+			if ref.tick <= upTo && ref.tick > r.lostAt {
+				return baseline{tick: ref.tick, generation: v.generation, version: v}
+			}
+			ref = v.older()
+		}
+		if t := r.lives[n].evicted.tick; t != tick.None && t > r.lostAt {
+			return baseline{tick: t, generation: r.lives[n].generation, life: n}
+		}
+	}
+	return baseline{}
+}
+
+// baseRow returns a row as of T.
+func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
+	v := base.version
+	if v == nil {
+		v = base.next
+	}
+	switch {
+	case v == nil:
+		return r.evictedRow(base.life, row, base.tick)
+	case !v.mask.Has(row):
+		return nil, false
+	}
+	return r.history.row(v, row), true
+}
+
+// decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
+func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline, prev *version) error {
+	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
+	lanes := r.add(index, base.generation, mask, base.tick, layout.lanes)
+	v := wire.Versions{Age: int64(s - base.tick)}
+	if prev != nil {
+		v.Span = int64(base.tick - prev.tick)
+	}
+	for rows := mask & baseMask &^ r.schema.tags; rows != 0; {
+		var group [whichRows]rowVersions
+		n, moved := 0, uint(0)
+		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
+			g := &group[n]
+			if g.row = rows.next(); r.schema.whole.Has(g.row) {
+				continue
+			}
+			var ok bool
+			if g.base, ok = r.baseRow(base, g.row); !ok {
+				return r.noBaseline()
+			}
+			if prev != nil {
+				g.before = r.history.row(prev, g.row)
+				if !slices.Equal(g.base, g.before) {
+					moved |= 1 << n
+				}
+			}
+		}
+		changed := r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, prev != nil, v.Age))
+		for i := range n {
+			g := &group[i]
+			to := r.layouts.of(mask).row(lanes, g.row)
+			switch isWhole := r.schema.whole.Has(g.row); {
+			case changed>>i&1 != 0 && isWhole:
+				whole = whole.With(g.row)
+			case changed>>i&1 != 0:
+				v.Base, v.Before = g.base, g.before
+				if !r.schema.codes.deltas[g.row].Read(b, to, &v) {
+					return r.malformed()
+				}
+			case isWhole:
+				from, ok := r.baseRow(base, g.row)
+				if !ok {
+					return r.noBaseline()
+				}
+				copy(to, from)
+			default:
+				copy(to, g.base)
+			}
+		}
+	}
+	return r.decodeWhole(b, mask, lanes, whole)
+}
+
+// decodeWhole reads rows of a record that are sent whole.
+func (r *Replica) decodeWhole(b *wire.BitReader, mask Mask, lanes []uint32, whole Mask) error {
+	for ; whole != 0; whole &= whole - 1 {
+		row := whole.next()
+		if !r.schema.plans[row].ReadRow(b, r.layouts.of(mask).row(lanes, row)) {
+			return r.malformed()
+		}
+	}
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
+}
+
+// add begins a record of an entity, with all its rows, and returns its lanes, of any content.
+func (r *Replica) add(index, generation uint32, mask Mask, base tick.Tick, lanes int) []uint32 {
+	b, m := r.pending.block, &r.history.memory
+	n, first := len(b.versions), len(b.lanes)
+	if n == cap(b.versions) {
+		b.versions = m.versions.grow(b.versions, 1)
+	}
+	if first+lanes > cap(b.lanes) {
+		b.lanes = m.lanes.grow(b.lanes, lanes)
+	}
+	b.versions, b.lanes = b.versions[:n+1], b.lanes[:first+lanes]
+	v := &b.versions[n] // field by field: a version that is made elsewhere and copied costs several times as much
+	v.index, v.generation, v.first, v.tick, v.mask, v.baseAge = index, generation, int32(first), b.tick, mask, 0
+	v.superseded = false
+	if base != tick.None {
+		v.baseAge = uint32(min(b.tick-base, math.MaxUint32))
+	}
+	return b.lanes[first:]
+}
+
+// readList is a list of a payload that is being decoded.
+type readList struct {
+	ref, near tick.Tick // R and N; tick.None: no N
+	records   versionList
+	nears     versionList // of N
+	at        int         // the first of records that is not of a page before
+	nearAt    int         // the first of nears that is not of an entity before
+}
+
+// maxPages is how many pages there are.
+const maxPages = MaxEntities / pageEntities
+
+// decodeLists reads the records about entities of which there were records of earlier ticks.
+func (r *Replica) decodeLists(b *wire.BitReader, s tick.Tick) error {
+	age := b.Var()
+	if b.Failed() || age+1 >= uint64(s) {
+		return r.malformed()
+	}
+	r.pending.upTo = s - tick.Tick(age) - 1
+	for next := uint32(0); b.Bool(); {
+		l, err := r.decodeListHead(b, s, &next)
+		if err != nil {
+			return err
+		}
+		if err := r.decodePages(b, s, &l, &next); err != nil {
+			return err
+		}
+	}
+	if b.Failed() {
+		return r.malformed()
+	}
+	return nil
+}
+
+// decodeListHead reads to which ticks a list refers, and from which page on.
+func (r *Replica) decodeListHead(b *wire.BitReader, s tick.Tick, next *uint32) (l readList, err error) {
+	back, near, skip := uint64(0), uint64(1), uint64(0)
+	if !b.Bool() {
+		if back, near, skip = b.Var(), b.Var(), b.Var(); back == 0 && near == 1 && skip == 0 {
+			return l, r.malformed() // that has a code of its own
+		}
+	}
+	if b.Failed() || back >= uint64(r.pending.upTo) || near > mostNear || skip >= maxPages {
+		return l, r.malformed()
+	}
+	l.ref = r.pending.upTo - tick.Tick(back)
+	if near > 0 {
+		if l.near = l.ref - tick.Tick(near); l.near <= tick.None || s-l.near >= r.window {
+			return l, r.malformed()
+		}
+	}
+	// Without a record of a tick from before Lose, one may have come.
+	if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {
+		return l, r.noBaseline()
+	}
+	var ok bool
+	if l.records, ok = r.history.list(l.ref); !ok {
+		return l, r.noBaseline()
+	}
+	if near > 0 {
+		if l.nears, ok = r.history.list(l.near); !ok {
+			return l, r.noBaseline()
+		}
+	}
+	*next += uint32(skip)
+	l.at = l.records.from(*next * pageEntities)
+	if *next >= maxPages || l.at == l.records.len() || l.records.at(l.at).index >= (*next+1)*pageEntities {
+		return l, r.malformed()
+	}
+	l.nearAt = l.nears.from(*next * pageEntities)
+	r.batch.start()
+	return l, nil
+}
+
+// from returns the place of the first version from an index on.
+func (l *versionList) from(index uint32) int {
+	low, high := 0, l.len()
+	for low < high {
+		if middle := (low + high) / 2; l.at(middle).index < index {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// nearOf returns the version at N of the entity of v, a version at R, if it can be T′: with the same generation and the same rows. Ask
+// in ascending order of index.
+func (l *readList) nearOf(v *version) *version {
+	for ; l.nearAt < l.nears.len(); l.nearAt++ {
+		switch w := l.nears.at(l.nearAt); {
+		case w.index > v.index:
+			return nil
+		case w.index == v.index && w.generation == v.generation && w.mask == v.mask:
+			return w
+		case w.index == v.index:
+			return nil
+		}
+	}
+	return nil
+}
+
+// decodePages reads the pages of a list. next becomes the page behind the last one.
+func (r *Replica) decodePages(b *wire.BitReader, s tick.Tick, l *readList, next *uint32) error {
+	for first := true; ; first = false {
+		all := b.Bool()
+		some := !all && b.Bool()
+		if !all && !some && !b.Bool() { // the end
+			if first || b.Failed() {
+				return r.malformed()
+			}
+			return nil
+		}
+		if l.at == l.records.len() || first && !all && !some {
+			return r.malformed()
+		}
+		from, page := l.at, l.records.at(l.at).index/pageEntities
+		for l.at < l.records.len() && l.records.at(l.at).index/pageEntities == page {
+			l.at++
+		}
+		*next = page + 1
+		var err error
+		switch {
+		case all:
+			for i := from; i < l.at && err == nil; i++ {
+				err = r.decodeListed(b, s, l, i)
+			}
+		case some:
+			err = r.decodeSome(b, s, l, from)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// decodeSome reads the records of some entities of a page, which is the entries from one on up to l.at. A symbol tells of which of
+// the next four there are records.
+func (r *Replica) decodeSome(b *wire.BitReader, s tick.Tick, l *readList, from int) error {
+	context, n := afterAll, 0
+	for i := from; i < l.at; i += fourSize {
+		symbol := r.schema.codes.four.Read(b, context)
+		if symbol == fourNone {
+			break
+		}
+		if context = afterFour(symbol); i+bits.Len(uint(symbol)) > l.at {
+			return r.malformed()
+		}
+		for m := uint(symbol); m != 0; m &= m - 1 {
+			if err := r.decodeListed(b, s, l, i+bits.TrailingZeros(m)); err != nil {
+				return err
+			}
+			n++
+		}
+	}
+	if b.Failed() || context == afterNone || n == 0 || n == l.at-from {
+		return r.malformed() // empty symbols at the end are left out, and other codes tell of none and of all
+	}
+	return nil
+}
+
+// readIndex reads a gap.
+func readIndex(b *wire.BitReader, next *uint32) (index uint32, ok bool) {
+	gap := b.Var()
+	index = *next + uint32(gap)
+	*next = index + 1
+	return index, !b.Failed() && gap <= 1<<32-1
+}
+
+// readGeneration reads a generation, which is never zero.
+func readGeneration(b *wire.BitReader) (generation uint32, ok bool) {
+	g := b.Var()
+	return uint32(g), !b.Failed() && g != 0 && g <= 1<<32-1
+}
+
+func (r *Replica) malformed() error {
+	r.stats.Malformed++
+	return ErrMalformed
+}
+
+// noBaseline asks for a resync, unless one that covers this packet is already on its way.
+func (r *Replica) noBaseline() error {
+	r.stats.NoBaseline++
+	if int16(r.pending.epoch-r.wanted) >= 0 {
+		r.ask()
+	}
+	return ErrBaseline
+}
+
+// outOfRange refuses a payload with an index that this end does not take.
+func (r *Replica) outOfRange(index uint32) error {
+	if index >= MaxEntities {
+		return r.malformed()
+	}
+	if r.guard != nil { // it would refuse an entity that cannot exist
+		r.stats.Guarded++
+		return ErrGuarded
+	}
+	r.stats.TooMany++
+	return ErrTooMany
+}

@@ -1,0 +1,111 @@
+package snapshot
+
+import (
+	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// readBatch extrapolates the rows of several entities of a list before their records are read: a component of all before the next. It
+// equals the rest of Replica.decodeListed, which calls it, and leaves to that the entities that it does not take.
+type readBatch struct {
+	from, to int // places of its entities among the records of the list
+
+	mask  Mask     // rows of each
+	width int      // lanes of each
+	base  []uint32 // lanes at R of all
+	near  []uint32 // lanes at N of all, nil: there is no T′
+
+	grouped Mask            // the mask of groups
+	groups  []wire.RowGroup // each of as many rows as one symbol tells the changes of
+	reader  wire.RowReader
+}
+
+// start forgets the entities of the list before.
+func (g *readBatch) start() { g.from, g.to = 0, 0 }
+
+// decodes reports whether the i-th record of a list is read in a batch.
+func (g *readBatch) decodes(r *Replica, s tick.Tick, l *readList, i int) bool {
+	if plain.On || l.near == tick.None {
+		return false
+	}
+	if i < g.from || i >= g.to {
+		g.gather(r, *l, i)
+		if g.to > g.from {
+			g.expect(r, s, l)
+		}
+	}
+	return g.to > g.from
+}
+
+// gather takes the entities of a page from one on, as long as they have the same rows and their lanes lie behind each other, both at R
+// and at N, or all lack a T′.
+func (g *readBatch) gather(r *Replica, l readList, i int) {
+	g.from, g.to, g.near = i, i, nil
+	v := l.records.at(i)
+	if !r.schema.inBatches(v.mask) {
+		return
+	}
+	w := l.nearOf(v)
+	g.mask, g.width = v.mask, r.layouts.of(v.mask).lanes
+	g.base = r.history.block(l.ref).lanes[v.first:]
+	first, nearFirst := v.first, int32(0)
+	if w != nil {
+		g.near, nearFirst = r.history.block(l.near).lanes[w.first:], w.first
+	}
+	for g.to++; g.to < min(l.at, i+wire.MaxExpected); g.to++ {
+		v, at := l.records.at(g.to), int32((g.to-i)*g.width)
+		if v.mask != g.mask || v.first != first+at {
+			return
+		}
+		if w := l.nearOf(v); (w != nil) != (g.near != nil) || w != nil && w.first != nearFirst+at {
+			return
+		}
+	}
+}
+
+// expect extrapolates the rows of all entities.
+func (g *readBatch) expect(r *Replica, s tick.Tick, l *readList) {
+	if g.grouped != g.mask {
+		g.group(r)
+	}
+	for i := range g.groups {
+		g.groups[i].Expect(g.to-g.from, g.width, g.base, g.near, int64(s-l.ref), int64(l.ref-l.near))
+	}
+}
+
+// group makes the groups those of the mask.
+func (g *readBatch) group(r *Replica) {
+	layout := r.layouts.of(g.mask)
+	g.grouped, g.groups = g.mask, g.groups[:0]
+	for m := g.mask &^ r.schema.tags; m != 0; {
+		var deltas [whichRows]*wire.Delta
+		var at [whichRows]int
+		n := 0
+		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
+			row := m.next()
+			deltas[n], at[n] = r.schema.codes.deltas[row], int(layout.at[row])
+		}
+		g.groups = room(g.groups, 1, 1)
+		g.groups = g.groups[:len(g.groups)+1]
+		g.groups[len(g.groups)-1].Begin(r.schema.codes.which[n-1], deltas[:n], at[:n])
+	}
+}
+
+// decode reads the record of an entity of the batch.
+func (g *readBatch) decode(r *Replica, b *wire.BitReader, l *readList, i int) error {
+	k := i - g.from
+	v := l.records.at(i)
+	lanes := r.add(v.index, v.generation, g.mask, l.ref, g.width)
+	base, near := g.base[k*g.width:][:g.width], []uint32(nil)
+	if g.near != nil {
+		near = g.near[k*g.width:][:g.width]
+	}
+	g.reader.Begin(b)
+	ok := g.reader.Entity(g.groups, k, lanes, base, near)
+	g.reader.End(b)
+	if !ok {
+		return r.malformed()
+	}
+	return nil
+}

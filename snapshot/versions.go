@@ -1,0 +1,330 @@
+package snapshot
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// version is an entity as one decoded record left it: all its rows as of the record's tick. It is stored with the record and never
+// found by a search for an earlier tick (rule 2).
+type version struct {
+	index, generation uint32
+	first             int32     // place of its lanes in the block, rows in ascending order
+	olderPlace        int32     // see older
+	olderAge          uint32    // likewise
+	baseAge           uint32    // ticks since T′, which the record was coded against; 0 when absolute
+	tick              tick.Tick // T
+	mask              Mask
+	superseded        bool // a version with the same rows followed within graceTicks
+}
+
+// older names the version before v of the same life.
+func (v *version) older() versionRef {
+	return versionRef{tick: v.tick - tick.Tick(v.olderAge), place: v.olderPlace}
+}
+
+// setOlder makes ref the version before v. An age that is too large names a tick that left the history as long ago.
+func (v *version) setOlder(ref versionRef) {
+	v.olderAge, v.olderPlace = uint32(min(v.tick-ref.tick, math.MaxUint32)), ref.place
+}
+
+// base returns T′, tick.None when the record was absolute.
+func (v *version) base() tick.Tick {
+	if v.baseAge == 0 {
+		return tick.None
+	}
+	return v.tick - tick.Tick(v.baseAge)
+}
+
+// versionRef names a version by its tick and its place in that tick's block. The zero value names none.
+type versionRef struct {
+	tick  tick.Tick
+	place int32
+}
+
+// tickBlock stores the versions of one tick. Its slices are reused.
+type tickBlock struct {
+	tick     tick.Tick
+	versions []version
+	lanes    []uint32
+	lasting  int     // how many versions are not superseded, at least
+	unsorted bool    // the versions are not in ascending order of index
+	order    []int32 // then: their places by index, each index once, as of when somebody asked
+	ordered  int     // how many versions there were then
+}
+
+// versionList is the versions of a tick, by index, each index once.
+type versionList struct {
+	versions []version
+	order    []int32 // nil: they lie in order
+}
+
+// len returns how many versions the list has.
+func (l *versionList) len() int {
+	if l.order == nil {
+		return len(l.versions)
+	}
+	return len(l.order)
+}
+
+// at returns the i-th version of the list.
+func (l *versionList) at(i int) *version {
+	if l.order == nil {
+		return &l.versions[i]
+	}
+	return &l.versions[l.order[i]]
+}
+
+// graceTicks is how much longer versions are kept than a record may be coded against them. A version that another one with the same
+// rows supersedes within as many ticks leaves without a trace: the other one still is in the history. Rows of a record that is coded
+// against so old a version did not change since, and so the other one has them too.
+const graceTicks = 4
+
+// versionHistory stores decoded versions by tick. They leave it by tick only, never with the entity (rules 4 and 7).
+type versionHistory struct {
+	layouts *rowLayouts
+	blocks  []*tickBlock // by tick modulo length, a power of two above keep
+	empty   *tickBlock   // stands in the ring for every tick without versions
+	spare   *tickBlock   // for a payload whose tick has no block yet
+	free    []*tickBlock // to be reused; the last one is most likely in the processor's cache
+	memory  blockMemory
+	keep    tick.Tick
+	horizon tick.Tick // versions at or before it have left
+}
+
+// newVersionHistory keeps versions for keep ticks, and those of the keep ticks before start.
+func newVersionHistory(layouts *rowLayouts, keep, start tick.Tick) versionHistory {
+	size := 1
+	for size <= int(keep) {
+		size *= 2
+	}
+	empty := new(tickBlock)
+	return versionHistory{
+		layouts: layouts, blocks: slices.Repeat([]*tickBlock{empty}, size), empty: empty,
+		keep: keep, horizon: max(start-keep, tick.None),
+	}
+}
+
+// block is the block in the place of a tick, which may be one of another tick.
+func (h *versionHistory) block(t tick.Tick) *tickBlock { return h.blocks[int(t)&(len(h.blocks)-1)] }
+
+// at returns the version that a ref names, nil when it has left or the ref names none.
+func (h *versionHistory) at(ref versionRef) *version {
+	if ref.tick <= h.horizon {
+		return nil
+	}
+	return &h.block(ref.tick).versions[ref.place]
+}
+
+// lanes returns all rows of a version.
+func (h *versionHistory) lanes(v *version) []uint32 {
+	return h.block(v.tick).lanes[v.first:][:h.layouts.of(v.mask).lanes]
+}
+
+// row returns the lanes of one row that a version has.
+func (h *versionHistory) row(v *version, row int) []uint32 {
+	return h.layouts.of(v.mask).row(h.block(v.tick).lanes[v.first:], row)
+}
+
+// begin returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
+func (h *versionHistory) begin(t tick.Tick) *tickBlock {
+	if b := h.block(t); b.tick == t {
+		return b
+	}
+	if h.spare == nil {
+		if n := len(h.free) - 1; n >= 0 {
+			h.spare, h.free = h.free[n], h.free[:n]
+		} else {
+			h.spare = new(tickBlock)
+		}
+	}
+	b := h.spare
+	b.tick, b.versions, b.lanes, b.lasting, b.unsorted, b.ordered = t, b.versions[:0], b.lanes[:0], 0, false, 0
+	return b
+}
+
+// enter makes a block that begin returned the one of its tick.
+func (h *versionHistory) enter(b *tickBlock) {
+	if b == h.spare {
+		h.blocks[int(b.tick)&(len(h.blocks)-1)], h.spare = b, nil
+	}
+}
+
+// list returns the versions of a tick. It is valid until the next payload takes effect.
+func (h *versionHistory) list(t tick.Tick) (l versionList, ok bool) {
+	if t <= h.horizon {
+		return l, false
+	}
+	b := h.block(t)
+	if b.tick != t {
+		return l, false
+	}
+	l.versions = b.versions
+	if b.unsorted {
+		if b.ordered != len(b.versions) {
+			h.sort(b)
+		}
+		l.order = b.order
+	}
+	return l, true
+}
+
+// sort orders the versions of a block by index. Of those of one index the last one counts.
+func (h *versionHistory) sort(b *tickBlock) {
+	b.order = h.memory.order.grow(b.order[:0], len(b.versions))
+	for place := range b.versions {
+		b.order = append(b.order, int32(place))
+	}
+	slices.SortFunc(b.order, func(x, y int32) int {
+		if c := cmp.Compare(b.versions[x].index, b.versions[y].index); c != 0 {
+			return c
+		}
+		return cmp.Compare(y, x)
+	})
+	b.order = slices.CompactFunc(b.order, func(x, y int32) bool { return b.versions[x].index == b.versions[y].index })
+	b.ordered = len(b.versions)
+}
+
+// advance moves the horizon for a newest tick. Every version that leaves, oldest tick first, is given to evict.
+func (r *Replica) advance(newest tick.Tick) {
+	h := &r.history
+	horizon := newest - h.keep
+	if horizon <= h.horizon {
+		return
+	}
+	// All versions are of the ticks just above the horizon, however far the newest tick jumps.
+	for t := h.horizon + 1; t <= min(horizon, h.horizon+h.keep); t++ {
+		b := h.block(t)
+		if b.tick != t {
+			continue
+		}
+		for i := range b.versions {
+			if b.lasting == 0 {
+				break
+			}
+			if v := &b.versions[i]; !v.superseded {
+				r.evict(v, b.lanes[v.first:])
+			}
+		}
+		h.memory.leave(b)
+		h.free = append(h.free, b)
+		h.blocks[int(t)&(len(h.blocks)-1)] = h.empty
+	}
+	h.horizon = horizon
+}
+
+// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.evicted.
+type evictedVersion struct {
+	tick tick.Tick // tick.None when none has left yet
+	mask Mask
+}
+
+// sinceWords is how many words in front of an evicted row tell since which tick it has had its value.
+const sinceWords = 2
+
+// evict makes v, which is newer, the evicted version of its life. A row that rested for an hour still has its baseline (rule 4): each
+// row is stored with the tick since which it has had its value. When the version before v is not the one evicted last, it left
+// without a trace; the rows of v then count from right after the one evicted last, see graceTicks.
+func (r *Replica) evict(v *version, lanes []uint32) {
+	n := r.find(v.index, v.generation)
+	if n < 0 {
+		return // the life was forgotten
+	}
+	e := &r.lives[n].evicted
+	was, since := e.mask, v.tick
+	if e.tick != v.older().tick {
+		since = e.tick + 1
+	}
+	e.tick, e.mask = v.tick, v.mask
+	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
+		row := m.next()
+		width := int(r.schema.widths[row])
+		stored := r.evicted.row(uint32(n), row)
+		if !slices.Equal(stored[sinceWords:], lanes[:width]) || !was.Has(row) {
+			copy(stored[sinceWords:], lanes[:width])
+			stored[0], stored[1] = uint32(since), uint32(since>>32)
+		}
+		lanes = lanes[width:]
+	}
+}
+
+// evictedRow returns a row of a life as of t. It is false when the row got its value after t.
+func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) {
+	e := &r.lives[life].evicted
+	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.tags.Has(row) {
+		return nil, false
+	}
+	stored := r.evicted.row(uint32(life), row)
+	if tick.Tick(uint64(stored[0])|uint64(stored[1])<<32) > t {
+		return nil, false
+	}
+	return stored[sinceWords:], true
+}
+
+// rowPages stores one row of each kind for numbered things, in pages that are made at the first use.
+type rowPages struct {
+	schema *Schema
+	extra  int // words in front of each row
+	pages  [][][]uint32
+}
+
+func newRowPages(schema *Schema, extra int) rowPages {
+	return rowPages{schema: schema, extra: extra, pages: make([][][]uint32, schema.Rows())}
+}
+
+// row returns the place of a row.
+func (p *rowPages) row(number uint32, row int) []uint32 {
+	n, page := int(p.schema.widths[row])+p.extra, int(number/pageRows)
+	if pages := p.pages[row]; page >= len(pages) || pages[page] == nil {
+		p.pages[row] = grown(pages, page+1, 0)
+		p.pages[row][page] = make([]uint32, pageRows*n)
+	}
+	at := int(number%pageRows) * n
+	return p.pages[row][page][at : at+n]
+}
+
+// rowLayout is where the rows of a mask lie among the lanes of an entity that has just them.
+type rowLayout struct {
+	mask   Mask
+	lanes  int
+	floats bool // all rows are floats that are sent exactly
+	at     [MaxRows]int32
+	width  [MaxRows]int32
+}
+
+// row returns the lanes of a row of the mask, among those of all its rows.
+func (l *rowLayout) row(lanes []uint32, row int) []uint32 {
+	at := l.at[row]
+	return lanes[at : at+l.width[row]]
+}
+
+// rowLayouts caches the layouts of the masks that were asked for last. Most worlds have few, and every record asks for one.
+type rowLayouts struct {
+	schema *Schema
+	cached [1 << layoutBits]rowLayout
+}
+
+const layoutBits = 4
+
+func newRowLayouts(schema *Schema) *rowLayouts { return &rowLayouts{schema: schema} }
+
+// of returns the layout of a mask. It is valid until the next call.
+func (c *rowLayouts) of(mask Mask) *rowLayout {
+	l := &c.cached[uint64(mask)*0x9E37_79B9_7F4A_7C15>>(64-layoutBits)]
+	if l.mask != mask {
+		c.fill(l, mask)
+	}
+	return l
+}
+
+func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
+	l.mask, l.lanes, l.floats = mask, 0, c.schema.onlyFloats(mask)
+	for m := mask; m != 0; m &= m - 1 {
+		row := m.next()
+		l.at[row], l.width[row] = int32(l.lanes), c.schema.widths[row]
+		l.lanes += int(c.schema.widths[row])
+	}
+}
