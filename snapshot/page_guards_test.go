@@ -65,6 +65,7 @@ func (g *pageGame) write() int {
 // Rule 1: a record that is presumed lost in the tick in which it was sent waits for the next tick, also where the text of its
 // page is there already.
 func TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits(t *testing.T) {
+	needsFastPaths(t)
 	g := newPageGame(simSchema(t), 128, 1200)
 	for range 7 {
 		g.move()
@@ -85,6 +86,7 @@ func TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits(t *testing.T) {
 // Rows of entities with more rows than are encoded together, or with a row of more lanes, are encoded one by one: the bytes are
 // the same.
 func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
+	needsFastPaths(t)
 	type (
 		one   struct{ A uint8 }
 		two   struct{ A, B uint8 }
@@ -135,6 +137,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 // A packet remembers its records in groups, of which it has no more than the ring has room for: also where each entity of a
 // page has other rows than its neighbours, so that each record is a group.
 func TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor(t *testing.T) {
+	needsFastPaths(t)
 	plans := []*wire.Plan{compile[simPosition](t)}
 	for range 6 {
 		plans = append(plans, compile[simFrozen](t))

@@ -116,6 +116,7 @@ func (g *floatGame) send(i int) {
 // Pages of exact floats are cut behind any record, and the packets that others follow are of one size, with loss and without. What
 // is copied from texts is what is written record by record, and each client comes to hold all rows to the bit.
 func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
+	needsFastPaths(t)
 	for name, of := range map[string]struct {
 		loss, rest              float64
 		entities, payload, full int // full: how many payloads of one size there are for each that is not

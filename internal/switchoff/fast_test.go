@@ -11,7 +11,7 @@ func fast() []mutation {
 		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
 			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
 
-		change("fast", "a full ring of changes has room", pass, "snapshot/replace.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
+		change("fast", "a full ring of changes has room", pass, "snapshot/replace_batch.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
 		change("fast", "a full ring of lanes has room", pass, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),
 		change("fast", "lanes lie in two pieces", pass, "snapshot/history.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
 	}

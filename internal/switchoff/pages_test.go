@@ -44,7 +44,7 @@ func pages() []mutation {
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
 			"snapshot/page_cache.go", "case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:", "case false:"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1WhatIsLostOfAPageThatIsCutWaits",
-			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.desk.apart {", "b == nil && b != nil || p.desk.apart {"),
+			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.desk.plain {", "b == nil && b != nil || p.desk.plain {"),
 		change("pages", "a packet has more groups of a page than there is room to note", "TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor",
 			"snapshot/page_cache.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
 

@@ -18,7 +18,7 @@ func ties() []mutation {
 		change("ties", "what is kept stays tied", nothing,
 			"snapshot/visibility.go", "v.untie(id.Index)\n\tv.kept.set(id.Index)", "v.kept.set(id.Index)"),
 		change("ties", "what the client has all of is tied", nothing,
-			"snapshot/atomic.go", "if v.visible.has(index) && v.moved(index) > v.base(index) {", "if v.visible.has(index) {"),
+			"snapshot/atomic.go", "if v.visible.has(index) && v.moved(index) > v.ack(index).base {", "if v.visible.has(index) {"),
 		change("ties", "an acknowledged despawn stays tied", dies,
 			"snapshot/view.go", "if v.ties.n > 0 && t >= p.ended {", "if false {"),
 		{rule: "ties", off: "an acknowledged record stays tied", test: "TestWhoGoesFromGroupToGroupIsSeenToByBoth", edits: []edit{
