@@ -6,6 +6,7 @@ import (
 
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -36,13 +37,13 @@ func WrittenBy(w Writer) Option {
 
 // writers is which rows are written by whom.
 type writers struct {
-	byPlan map[*wire.Plan]Writer // Looked up only.
+	byPlan map[*quantize.Plan]Writer // Looked up only.
 	owner  snapshot.Mask
 	named  snapshot.Mask
 }
 
 // note takes over the writer of a component that is being registered.
-func (w *writers) note(t reflect.Type, plan *wire.Plan, by Writer) {
+func (w *writers) note(t reflect.Type, plan *quantize.Plan, by Writer) {
 	if by == ServerWrites {
 		return
 	}
@@ -50,7 +51,7 @@ func (w *writers) note(t reflect.Type, plan *wire.Plan, by Writer) {
 		panic(fmt.Sprintf("netcode: Replicate[%s]: a component that clients write has fields, and none of them names an entity", t))
 	}
 	if w.byPlan == nil {
-		w.byPlan = map[*wire.Plan]Writer{}
+		w.byPlan = map[*quantize.Plan]Writer{}
 	}
 	w.byPlan[plan] = by
 }
@@ -73,7 +74,7 @@ func (w *writers) of(owns, named bool) (rows snapshot.Mask) {
 }
 
 // freeze finds the rows; text is what the canonical description of a component says about its writer.
-func (w *writers) freeze(row int, plan *wire.Plan) (text string) {
+func (w *writers) freeze(row int, plan *quantize.Plan) (text string) {
 	switch w.byPlan[plan] {
 	case OwnerWrites:
 		w.owner = w.owner.With(row)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -301,7 +302,7 @@ func boxOf[T any](c *courier, def *collections.Def) *T {
 }
 
 // encodeElement turns a value into words, which are good until the next call. at points to it, in a box.
-func encodeElement(c *courier, def *collections.Def, plan *wire.Plan, at reflect.Value) ([]uint32, error) {
+func encodeElement(c *courier, def *collections.Def, plan *quantize.Plan, at reflect.Value) ([]uint32, error) {
 	k := &c.collections
 	for len(k.lanes) < plan.Lanes() {
 		k.lanes = append(k.lanes, 0)

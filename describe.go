@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Kinds of entries, as they stand in a canonical description.
@@ -64,7 +64,7 @@ func (p *Protocol) describe() []entry {
 }
 
 // describePlan is the entry of one type.
-func describePlan(kind string, plan *wire.Plan) entry {
+func describePlan(kind string, plan *quantize.Plan) entry {
 	text := plan.Describe(append([]byte(kind), ' '))
 	return entry{kind, plan.Name(), string(text)}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/delta"
 )
 
 type goldenPosition struct {
@@ -30,7 +30,7 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 		texts = append(texts, e.text)
 	}
 	require.Equal(t, []string{
-		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32;tables:%016x}", wire.Shipped().Hash()),
+		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32;tables:%016x}", delta.Shipped().Hash()),
 		"component Position{X:f32[-512,512,0.002];Y:f32}",
 		"message Chat{Number:u32}[both ways;Unreliable 0]",
 	}, texts)
@@ -47,8 +47,8 @@ func TestTablesAreInTheHash(t *testing.T) {
 		p := NewProtocol()
 		Replicate[goldenPosition](p, Named("Position"))
 		if len(symbols) > 0 {
-			trainer := wire.NewTrainer()
-			counter := trainer.Table("Position.which0", 4, wire.WhichContexts(2))
+			trainer := delta.NewTrainer()
+			counter := trainer.Table("Position.which0", 4, delta.WhichContexts(2))
 			for _, symbol := range symbols {
 				counter.Count(0, symbol)
 			}

@@ -66,7 +66,7 @@ func unknownNames(known map[string]map[string]bool, page string) (unknown []stri
 // Pages name what there is. Decisions (docs/adr) name what there was when they were made.
 func TestPagesNameWhatExists(t *testing.T) {
 	known := map[string]map[string]bool{"netcode": exportedNames(t, "."), "netecs": exportedNames(t, "ecs")}
-	for _, folder := range []string{"collections", "components", "input", "interest", "interpolate", "message", "nettest", "peer", "record", "rewind", "snapshot", "systems", "tick", "transport", "wire"} {
+	for _, folder := range []string{"collections", "components", "delta", "input", "interest", "interpolate", "message", "nettest", "peer", "quantize", "record", "rewind", "snapshot", "systems", "tick", "transport", "wire"} {
 		known[folder] = exportedNames(t, folder)
 	}
 	known["netcode"]["Collections"] = true // The name of a message type.
@@ -82,5 +82,5 @@ func TestPagesNameWhatExists(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, unknownNames(known, string(text)), "%s names what does not exist", page)
 	}
-	require.Equal(t, []string{"wire.Nothing", "wire.Plan.Nothing"}, unknownNames(known, "`wire.Nothing()`, `wire.Plan` and `wire.Plan.Nothing`, `os.File`"))
+	require.Equal(t, []string{"wire.Nothing", "quantize.Plan.Nothing"}, unknownNames(known, "`wire.Nothing()`, `quantize.Plan` and `quantize.Plan.Nothing`, `os.File`"))
 }

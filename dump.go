@@ -30,11 +30,11 @@ func (c *Client) AppendDump(dst, datagram []byte) []byte {
 // dump prints a datagram; state prints the payload of a snapshot.
 func (p *Protocol) dump(dst, datagram []byte, state func(dst, payload []byte) []byte) []byte {
 	d := wire.Dump{
-		Plan: func(t wire.MessageType) *wire.Plan {
-			if m, ok := p.messages.Lookup(t); ok {
-				return m.Codec.Plan()
+		Name: func(t wire.MessageType) string {
+			if m, ok := p.messages.Lookup(t); ok && m.Codec.Plan() != nil {
+				return m.Name
 			}
-			return nil
+			return ""
 		},
 		Payload: func(dst []byte, h wire.MessageHeader, payload []byte) ([]byte, bool) {
 			switch {
@@ -51,7 +51,10 @@ func (p *Protocol) dump(dst, datagram []byte, state func(dst, payload []byte) []
 				text, err := peer.ParseRefusal(payload)
 				return fmt.Appendf(dst, "   %s\n", text), err == nil
 			}
-			if m, ok := p.messages.Lookup(h.Type); ok { // one with a Serialize method
+			if m, ok := p.messages.Lookup(h.Type); ok {
+				if plan := m.Codec.Plan(); plan != nil {
+					return plan.AppendPayload(dst, payload), true
+				}
 				dst = fmt.Appendf(dst, "   %s: ", m.Name)
 				return append(m.Codec.AppendValues(dst, payload), '\n'), true
 			}

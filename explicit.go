@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -42,7 +43,7 @@ func (e *UnstorableError) Error() string {
 }
 
 // unstorable returns the error of a value, which v points to, that has a field with a fault.
-func unstorable(plan *wire.Plan, v reflect.Value, fault wire.Fault) error {
+func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
 	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
 }
 

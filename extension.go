@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -208,7 +209,7 @@ func (c *Client) Extend(h ClientHooks) {
 // Plan compiles a type that a feature puts into its packet section, by the rules of Replicate. call is the name of the feature's
 // function, for errors. The only option is Named. Plan panics as Handle does, and on a type or a wire name that was given to
 // Plan for the same call before. Fields that are events are the caller's to refuse.
-func (p *Protocol) Plan(call string, t reflect.Type, options ...Option) *wire.Plan {
+func (p *Protocol) Plan(call string, t reflect.Type, options ...Option) *quantize.Plan {
 	p.MustBeOpen(call, t)
 	r := register(call, t, options)
 	if r.last != "" {
@@ -226,7 +227,7 @@ func (p *Protocol) Plan(call string, t reflect.Type, options ...Option) *wire.Pl
 
 // ForComponent makes an option of Replicate for a feature: set is called when the component is registered, with its plan.
 // The option is refused elsewhere; name is for that error.
-func ForComponent(name string, set func(p *Protocol, plan *wire.Plan)) Option {
+func ForComponent(name string, set func(p *Protocol, plan *quantize.Plan)) Option {
 	return func(r *registration) { r.component, r.set = name, append(r.set, set) }
 }
 
@@ -278,7 +279,7 @@ func SettingOf[T any](p *Protocol, row int) (setting T, ok bool) {
 func (p *Protocol) RowOf(t reflect.Type) int { return rowOfType(p.Schema(), t) }
 
 // Unstorable is the error of a value with a field that cannot travel. v points to the value.
-func Unstorable(plan *wire.Plan, v reflect.Value, fault wire.Fault) error {
+func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
 	return unstorable(plan, v, fault)
 }
 

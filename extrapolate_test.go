@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
-	still := func(extrapolated []uint32, v *wire.Versions) {}
+	still := func(extrapolated []uint32, v *quantize.Versions) {}
 	build := func(options ...Option) *Protocol {
 		p := NewProtocol()
 		Replicate[goldenPosition](p, options...)
@@ -24,7 +24,7 @@ func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
 }
 
 func TestExtrapolatedByIsRefusedWhereItMakesNoSense(t *testing.T) {
-	still := func(extrapolated []uint32, v *wire.Versions) {}
+	still := func(extrapolated []uint32, v *quantize.Versions) {}
 	require.Panics(t, func() { ExtrapolatedBy("none", nil) })
 	require.Panics(t, func() { Replicate[goldenPosition](NewProtocol(), ExtrapolatedBy("a b", still)) })
 	require.PanicsWithValue(t, "netcode: Handle[netcode.goldenChat]: ExtrapolatedBy is for components: of messages nothing is extrapolated",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -20,7 +21,7 @@ func (n extensionName) String() string { return string(n) }
 // extensionPlan is a plan that Protocol.Plan made.
 type extensionPlan struct {
 	call string
-	plan *wire.Plan
+	plan *quantize.Plan
 }
 
 // described is what extensions add to the canonical description.

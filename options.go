@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode/message"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -27,11 +28,11 @@ type registration struct {
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
 	writer    Writer
-	component string                               // The name of an extension's option of Replicate,
-	set       []func(p *Protocol, plan *wire.Plan) // and what it does.
+	component string                                   // The name of an extension's option of Replicate,
+	set       []func(p *Protocol, plan *quantize.Plan) // and what it does.
 
 	extrapolator string
-	extrapolate  wire.Extrapolation
+	extrapolate  quantize.Extrapolation
 }
 
 // Named gives a type another wire name than its own, which is the name of the type without its package. Wire names are unique in a protocol and are what the two ends

@@ -7,8 +7,10 @@ import (
 	"sync"
 
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -18,17 +20,17 @@ import (
 // calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
 // clients, on any goroutines, may share it.
 type Protocol struct {
-	components     []*wire.Plan
-	rows           map[*wire.Plan]snapshot.RowOptions // looked up only
+	components     []*quantize.Plan
+	rows           map[*quantize.Plan]snapshot.RowOptions // looked up only
 	messages       message.Registry
 	handled        []handled
 	writers        writers
-	collections    []*collections.Def // By number, once frozen.
-	collectionType wire.MessageType   // That all of them travel in.
-	roles          [1 << 8]role       // By number, once frozen.
-	naming         [1 << 8]*wire.Plan // Likewise, of types whose fields name entities.
+	collections    []*collections.Def     // By number, once frozen.
+	collectionType wire.MessageType       // That all of them travel in.
+	roles          [1 << 8]role           // By number, once frozen.
+	naming         [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
 
-	tables *wire.Tables // Nil: those that ship.
+	tables *delta.Tables // Nil: those that ship.
 
 	extensions []Extension
 	extended   []any           // Their states.
@@ -48,7 +50,7 @@ type Protocol struct {
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
-func NewProtocol() *Protocol { return &Protocol{rows: map[*wire.Plan]snapshot.RowOptions{}} }
+func NewProtocol() *Protocol { return &Protocol{rows: map[*quantize.Plan]snapshot.RowOptions{}} }
 
 // Hash is the number that both ends must share to talk: FNV-1a 64 over the canonical descriptions of everything in
 // the protocol (PROTOCOL.md gives the text). It does not depend on the order of registration. Asking freezes the
@@ -81,7 +83,7 @@ func (p *Protocol) Debug() {
 // tells protocols with other tables. Components that the tables do not know travel in what the same training made of fields
 // of their kind. UseTables panics on a frozen protocol; NewServer and NewClient do where a component that the tables know has
 // other fields now, in number or kind. Steps and ranges may change: the codes then fit less well, until they are trained anew.
-func (p *Protocol) UseTables(tables *wire.Tables) {
+func (p *Protocol) UseTables(tables *delta.Tables) {
 	if p.frozen {
 		panic("netcode: UseTables: the protocol is frozen: choose the tables before the first NewServer or NewClient")
 	}
@@ -127,11 +129,11 @@ func (p *Protocol) setTables() {
 	if p.unpacked {
 		return
 	}
-	var source wire.TableSource = wire.Shipped()
+	var source delta.TableSource = delta.Shipped()
 	if p.tables != nil {
 		source = p.tables.Over(source)
 	}
-	switch err := p.schema.SetTables(wire.Ready(source)); {
+	switch err := p.schema.SetTables(delta.Ready(source)); {
 	case err == nil:
 	case p.tables != nil:
 		panic(fmt.Sprintf("netcode: UseTables: these tables were trained for another protocol, or for what this one was before a component changed: train them anew (%v)", err))
@@ -143,7 +145,7 @@ func (p *Protocol) setTables() {
 // describeTables is what the canonical description says of the tables: the sum of those that ship and, behind a plus, of
 // those that were chosen.
 func (p *Protocol) describeTables() string {
-	text := fmt.Sprintf("%016x", wire.Shipped().Hash())
+	text := fmt.Sprintf("%016x", delta.Shipped().Hash())
 	if p.tables != nil && !p.unpacked {
 		text += fmt.Sprintf("+%016x", p.tables.Hash())
 	}

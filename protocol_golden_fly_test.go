@@ -13,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -77,12 +78,12 @@ func (w goldenWish) String() string {
 }
 
 // goldenInputs are the inputs of the golden protocol, by wire name.
-func goldenInputs() (plans []*wire.Plan) {
+func goldenInputs() (plans []*quantize.Plan) {
 	for _, in := range []struct {
 		of   reflect.Type
 		name string
 	}{{reflect.TypeFor[goldenLook](), "Look"}, {reflect.TypeFor[goldenStick](), "Stick"}} {
-		plan, err := wire.Compile(in.of, in.name)
+		plan, err := quantize.Compile(in.of, in.name)
 		if err != nil {
 			panic(err)
 		}
@@ -242,7 +243,7 @@ func attempted(f func() string) (text string, err error) {
 }
 
 // goldenRun is legal rows, each like the one before but for a few numbers.
-func goldenRun(plan *wire.Plan, random *rand.Rand, count int) (rows []uint32) {
+func goldenRun(plan *quantize.Plan, random *rand.Rand, count int) (rows []uint32) {
 	stick, look := goldenStick{}, goldenLook{Rot: [4]float32{0, 0, 0, 1}}
 	for range count {
 		switch random.IntN(4) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -122,7 +123,7 @@ func (g *goldenRig) piece(w *goldenWatch, a *peer.Arrival, fromServer bool) stri
 
 // goldenMessage reads a payload as the meaning of a message type.
 func goldenMessage[T fmt.Stringer](name string, payload []byte) string {
-	plan, err := wire.Compile(reflect.TypeFor[T](), name)
+	plan, err := quantize.Compile(reflect.TypeFor[T](), name)
 	if err != nil {
 		panic(err)
 	}

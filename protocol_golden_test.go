@@ -18,6 +18,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -159,7 +160,7 @@ func goldenProtocol() *netcode.Protocol {
 }
 
 // goldenLanes is the row of a component, taken through the payload that it would have as a message.
-func goldenLanes[T any](plan *wire.Plan, v T) []uint32 {
+func goldenLanes[T any](plan *quantize.Plan, v T) []uint32 {
 	codec, err := message.NewCodec[T](plan.Name(), nil)
 	if err != nil {
 		panic(err)
@@ -174,7 +175,7 @@ func goldenLanes[T any](plan *wire.Plan, v T) []uint32 {
 }
 
 // goldenValue reads a payload as the meaning of a type.
-func goldenValue[T fmt.Stringer](plan *wire.Plan, payload []byte) (text string) {
+func goldenValue[T fmt.Stringer](plan *quantize.Plan, payload []byte) (text string) {
 	codec, err := message.NewCodec(plan.Name(), func(_ *message.Context, v *T) { text = (*v).String() })
 	if err != nil || !codec.Handle(&message.Context{}, payload) {
 		panic(fmt.Sprint("not a payload of ", plan.Name(), ": ", err))
@@ -273,7 +274,7 @@ func goldenEntries(p *netcode.Protocol) string {
 		{reflect.TypeFor[goldenRight](), "netcode.right", "[from server;ReliableOrdered 63]"},
 		{reflect.TypeFor[goldenWish](), "netcode.wish", "[from client;ReliableOrdered 63]"},
 	} {
-		plan, err := wire.Compile(m.of, m.name)
+		plan, err := quantize.Compile(m.of, m.name)
 		if err != nil {
 			panic(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -12,9 +13,9 @@ import (
 // ExtrapolatedBy gives a component an extrapolation function of its own: from the two versions of a row that both ends hold, it
 // says what the row will be, and what travels is only how far that was off. It knows what netcode cannot: gravity, the
 // track that a train runs on. Give the same function under the same name on both sides; the hash holds the name. The
-// function must come to the same on every machine, see wire.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
+// function must come to the same on every machine, see quantize.Extrapolation. ExtrapolatedBy panics on a name that is not 1 to 64
 // letters, digits, dots, dashes and underscores.
-func ExtrapolatedBy(name string, f wire.Extrapolation) Option {
+func ExtrapolatedBy(name string, f quantize.Extrapolation) Option {
 	if f == nil {
 		panic("netcode: ExtrapolatedBy: no function")
 	}
@@ -61,7 +62,7 @@ func Importance(weight float32) Option {
 }
 
 // Replicate registers component T: on every entity that carries components.Replicated, T is sent to the clients. Call
-// it on both sides. T must be blittable; struct tags say how its fields travel (see wire.Compile). A field of Arche's
+// it on both sides. T must be blittable; struct tags say how its fields travel (see quantize.Compile). A field of Arche's
 // ecs.Entity with the tag net:"entity" names on each client the entity there that replicates the server's, and so does
 // the target of a T that is an Arche relation; both are the zero entity where a client has none. Replicate panics, naming
 // the type and the field, on a type that cannot travel, on a wire name or a type that is registered already, on Once with
@@ -100,17 +101,17 @@ func Replicate[T any](p *Protocol, options ...Option) {
 }
 
 // compile turns T into its list of fields, or panics with the field that cannot travel. None of them is an event.
-func compile(call string, t reflect.Type, name string) *wire.Plan {
+func compile(call string, t reflect.Type, name string) *quantize.Plan {
 	plan := compileEvents(call, t, name)
 	if plan.Events() {
-		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, wire.ErrEvents))
+		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, quantize.ErrEvents))
 	}
 	return plan
 }
 
 // compileEvents is compile for a type that may have events.
-func compileEvents(call string, t reflect.Type, name string) *wire.Plan {
-	plan, err := wire.Compile(t, name)
+func compileEvents(call string, t reflect.Type, name string) *quantize.Plan {
+	plan, err := quantize.Compile(t, name)
 	if err != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %v", call, t, err))
 	}

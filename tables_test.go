@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/delta"
 )
 
 type tableRow struct{ A, B, C, D, E, F, G int32 }
@@ -21,8 +21,8 @@ func TestComponentsMayBeCalledWhatTablesAre(t *testing.T) {
 }
 
 func TestTablesOfAnotherFormAreToldAtTheStart(t *testing.T) {
-	trainer := wire.NewTrainer()
-	counting := wire.NewCounting(trainer, false)
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, false)
 	old := netcode.NewProtocol()
 	netcode.Replicate[position](old, netcode.Named("Place"))
 	require.NoError(t, old.Schema().SetTables(counting))

@@ -11,6 +11,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/delta"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -70,12 +71,12 @@ func newByteRun(source motion) (*byteRun, error) {
 }
 
 // newByteRunOver is a run over any link in the quantisation of the comparisons.
-func newByteRunOver(source motion, link transport.Link, tables *wire.Tables) (*byteRun, error) {
+func newByteRunOver(source motion, link transport.Link, tables *delta.Tables) (*byteRun, error) {
 	return newDressedRun(source, link, tables, &quantisedDress{})
 }
 
 // readTables reads trained tables; without a name there are none.
-func readTables(name string) (*wire.Tables, error) {
+func readTables(name string) (*delta.Tables, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -83,12 +84,12 @@ func readTables(name string) (*wire.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.ParseTables(text)
+	return delta.ParseTables(text)
 }
 
 // newDressedRun is a run over any link, which is the same in both directions and may be changed with setLink, in any
 // components.
-func newDressedRun(source motion, link transport.Link, tables *wire.Tables, d dress) (*byteRun, error) {
+func newDressedRun(source motion, link transport.Link, tables *delta.Tables, d dress) (*byteRun, error) {
 	b := &byteRun{source: source, rate: int64(source.hz()), dress: d, serverWorld: ecs.NewWorld(1024), clientWorld: ecs.NewWorld(1024)}
 	protocol := netcode.NewProtocol()
 	d.replicate(protocol)

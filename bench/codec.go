@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -171,11 +172,11 @@ func (c *codecRun) decoder(w way, pass func(src []byte, rows []codecRow) error) 
 }
 
 func (c *codecRun) addWays() error {
-	exact, err := wire.CompileLayout[codecRow](wire.LayoutOptions{})
+	exact, err := quantize.CompileLayout[codecRow](quantize.LayoutOptions{})
 	if err != nil {
 		return err
 	}
-	finite, err := wire.CompileLayout[codecRow](wire.LayoutOptions{Finite: true})
+	finite, err := quantize.CompileLayout[codecRow](quantize.LayoutOptions{Finite: true})
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (c *codecRun) addHand() {
 }
 
 // addLayout adds a layout, row by row and as a slice of rows.
-func (c *codecRun) addLayout(suffix string, layout *wire.Layout[codecRow], target bool) {
+func (c *codecRun) addLayout(suffix string, layout *quantize.Layout[codecRow], target bool) {
 	c.encoder(way{name: "encode" + suffix, anchor: "encode.hand", target: target}, func(dst []byte) error {
 		for i := range c.rows {
 			if err := layout.Put(dst[i*codecBytes:(i+1)*codecBytes], &c.rows[i]); err != nil {
@@ -252,7 +253,7 @@ func (c *codecRun) addMethods() {
 // addPlan adds the way of a replicated component without tags: through lanes to bits. Its bytes are the same, because
 // all its fields are whole bytes, little-endian.
 func (c *codecRun) addPlan() error {
-	plan, err := wire.Compile(reflect.TypeFor[codecRow](), "row")
+	plan, err := quantize.Compile(reflect.TypeFor[codecRow](), "row")
 	if err != nil {
 		return err
 	}
@@ -281,7 +282,7 @@ func (c *codecRun) addPlan() error {
 
 // addMemory adds memcpy: of the whole structs with their padding, and of one column against the bulk path for columns.
 func (c *codecRun) addMemory() error {
-	column, err := wire.CompileLayout[position](wire.LayoutOptions{})
+	column, err := quantize.CompileLayout[position](quantize.LayoutOptions{})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,9 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/quantize"
 	netrecord "github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport"
@@ -36,7 +38,7 @@ type byteVariant struct {
 	dress  dress
 	trip   time.Duration
 	loss   float64
-	tables *wire.Tables
+	tables *delta.Tables
 }
 
 // runBytes measures what one client costs: all bytes of all packets from server to client, from the first hello to the
@@ -65,7 +67,7 @@ func runBytes(o options) error {
 }
 
 // byteVariants is all runs of the scenario, those with trained tables only where there are any.
-func byteVariants(o options, shipped, trained *wire.Tables) []byteVariant {
+func byteVariants(o options, shipped, trained *delta.Tables) []byteVariant {
 	open := func() (motion, error) { return openMotion(o) }
 	list := []byteVariant{{name: "bytes", source: open, dress: &quantisedDress{}, trip: bytesRoundTrip, tables: shipped}}
 	if trained != nil {
@@ -189,7 +191,7 @@ func (b *byteRun) report(o options, v byteVariant, verified bool) {
 
 // trainedTables learns from the recording that -train names or, when one is measured, from the other one beside it. It is
 // never the one that is measured.
-func trainedTables(o options) (*wire.Tables, error) {
+func trainedTables(o options) (*delta.Tables, error) {
 	name := o.train
 	if name == "" && o.trace != "" {
 		name = filepath.Join(filepath.Dir(o.trace), otherRecording)
@@ -211,10 +213,10 @@ func trainedTables(o options) (*wire.Tables, error) {
 }
 
 // learn makes tables from motion, as cmd/netcode does from a server's recording.
-func learn(source motion) (*wire.Tables, error) {
-	var plans []*wire.Plan
+func learn(source motion) (*delta.Tables, error) {
+	var plans []*quantize.Plan
 	for _, t := range []reflect.Type{reflect.TypeFor[traceInteracting](), reflect.TypeFor[traceOrientation](), reflect.TypeFor[tracePosition]()} {
-		p, err := wire.Compile(t, t.Name())
+		p, err := quantize.Compile(t, t.Name())
 		if err != nil {
 			return nil, err
 		}

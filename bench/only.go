@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // checkOnly reports, before anything is measured, that -only names no line of the scenario that runs.
@@ -31,7 +31,7 @@ func (o *options) checkOnly(scenario string) error {
 
 // bytesLines is the names of the lines of the scenario bytes.
 func bytesLines() (names []string) {
-	for _, v := range byteVariants(options{}, nil, new(wire.Tables)) {
+	for _, v := range byteVariants(options{}, nil, new(delta.Tables)) {
 		if !slices.Contains(names, v.name) {
 			names = append(names, v.name)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -41,7 +42,7 @@ func quantisePass(schema *snapshot.Schema, s *scene, exact bool) func() {
 	if exact {
 		return func() {}
 	}
-	plans := map[string]*wire.Plan{}
+	plans := map[string]*quantize.Plan{}
 	widest := 0
 	for row := range schema.Rows() {
 		plan := schema.Plan(row)
@@ -61,13 +62,13 @@ func quantisePass(schema *snapshot.Schema, s *scene, exact bool) func() {
 }
 
 // quantiseRow is a row's way into lanes.
-func quantiseRow(plan *wire.Plan, row *codecRow, lanes []uint32) {
+func quantiseRow(plan *quantize.Plan, row *codecRow, lanes []uint32) {
 	// SAFETY: the plan was compiled from codecRow.
 	plan.Quantise(unsafe.Pointer(row), lanes)
 }
 
 // dequantiseRow is a row's way out of lanes.
-func dequantiseRow(plan *wire.Plan, lanes []uint32, row *codecRow) {
+func dequantiseRow(plan *quantize.Plan, lanes []uint32, row *codecRow) {
 	// SAFETY: the plan was compiled from codecRow.
 	plan.Dequantise(lanes, unsafe.Pointer(row))
 }

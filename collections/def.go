@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Kind says how elements are found.
@@ -54,9 +54,9 @@ type Limits struct {
 type Def struct {
 	name   string
 	kind   Kind
-	plan   *wire.Plan // of an element: of a map, the key's fields and then the value's
-	key    *wire.Plan // nil for a list
-	keys   int        // lanes of the key; 0 for a list
+	plan   *quantize.Plan // of an element: of a map, the key's fields and then the value's
+	key    *quantize.Plan // nil for a list
+	keys   int            // lanes of the key; 0 for a list
 	limits Limits
 	most   int // elements, by both limits
 	number int
@@ -105,7 +105,7 @@ func NewDef(kind Kind, name string, element, key reflect.Type, limits Limits) (*
 
 // mustBeValue refuses what cannot be the value of a map, in the words of the value's own type.
 func mustBeValue(t reflect.Type) error {
-	plan, err := wire.Compile(t, "value")
+	plan, err := quantize.Compile(t, "value")
 	if err == nil {
 		err = plan.CheckHandles()
 	}
@@ -116,8 +116,8 @@ func mustBeValue(t reflect.Type) error {
 }
 
 // compile refuses what cannot be an element or a key.
-func compile(t reflect.Type, what string) (*wire.Plan, error) {
-	plan, err := wire.Compile(t, what)
+func compile(t reflect.Type, what string) (*quantize.Plan, error) {
+	plan, err := quantize.Compile(t, what)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func compile(t reflect.Type, what string) (*wire.Plan, error) {
 	}
 	switch {
 	case plan.Events():
-		return nil, wire.ErrEvents
+		return nil, quantize.ErrEvents
 	case plan.Lanes() == 0:
 		return nil, fmt.Errorf("nothing of %s travels", t)
 	case len(plan.Refs()) > maxRefs:
@@ -138,7 +138,7 @@ func compile(t reflect.Type, what string) (*wire.Plan, error) {
 }
 
 // bytesOf returns the most that an element takes.
-func bytesOf(plan *wire.Plan) int { return (plan.Bits() + 7) / 8 }
+func bytesOf(plan *quantize.Plan) int { return (plan.Bits() + 7) / 8 }
 
 // measure finds out how many elements there may be.
 func (d *Def) measure() error {
@@ -159,10 +159,10 @@ func (d *Def) Kind() Kind { return d.kind }
 func (d *Def) Number() int { return d.number }
 
 // Plan returns the fields of an element.
-func (d *Def) Plan() *wire.Plan { return d.plan }
+func (d *Def) Plan() *quantize.Plan { return d.plan }
 
 // Key returns the fields of a key, which are the first ones of an element; nil for a list.
-func (d *Def) Key() *wire.Plan { return d.key }
+func (d *Def) Key() *quantize.Plan { return d.key }
 
 // Most returns how many elements a collection holds at most.
 func (d *Def) Most() int { return d.most }

@@ -9,7 +9,7 @@
 // # Words
 //
 // Sets and maps are lists that are ordered by their keys, so that they travel in the same few operations, and nobody ever
-// sees the order of a Go map. A key is compared by its words as they travel (wire.Plan), the first one first.
+// sees the order of a Go map. A key is compared by its words as they travel (quantize.Plan), the first one first.
 //
 // The prefix of a reader is how many of the first elements it was sent: it has these and nothing else, and what is done
 // beyond them it gets when its prefix comes there. So contents that are large and change all the time can be sent in

@@ -15,7 +15,7 @@ import (
 //	opStop    what follows has no effect until opReset: some of it was taken back
 //
 // A body is the number of the collection's type and then operations, one at least. Place, count and number are varints;
-// elements are packed one after the other (wire.Plan.WriteRow), with zeros up to the next byte behind the last.
+// elements are packed one after the other (quantize.Plan.WriteRow), with zeros up to the next byte behind the last.
 type opcode uint8
 
 const (

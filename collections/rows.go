@@ -2,7 +2,7 @@ package collections
 
 import "slices"
 
-// Rows is the elements of one collection, each as the words of its fields (wire.Plan). A nil Rows is empty.
+// Rows is the elements of one collection, each as the words of its fields (quantize.Plan). A nil Rows is empty.
 type Rows struct {
 	width int
 	lanes []uint32

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -102,14 +103,14 @@ func TestMathTypesKeepNotFiniteOut(t *testing.T) {
 // Each can be a component, and a whole value; a Quaternion takes the tag for rotations.
 func TestMathTypesAreBlittable(t *testing.T) {
 	for name, c := range mathTypes() {
-		p, err := wire.Compile(reflect.TypeOf(c.value).Elem(), name)
+		p, err := quantize.Compile(reflect.TypeOf(c.value).Elem(), name)
 		require.NoError(t, err)
 		require.EqualValues(t, 8*len(c.bytes), p.Bits(), name)
 	}
 	type turned struct {
 		Rotation components.Quaternion `net:"quat,bits=9"`
 	}
-	p, err := wire.Compile(reflect.TypeFor[turned](), "Turned")
+	p, err := quantize.Compile(reflect.TypeFor[turned](), "Turned")
 	require.NoError(t, err)
 	require.Equal(t, 29, p.Bits())
 	value, err := wire.NewValue[components.Ray]()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -45,9 +46,9 @@ type plainScene struct {
 }
 
 func newPlainScene(tb testing.TB, n int, scattered bool) *plainScene {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, v := range []any{plainPosition{}, plainRotation{}, plainVelocity{}} {
-		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(tb, err)
 		plans = append(plans, plan)
 	}

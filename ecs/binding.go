@@ -6,8 +6,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // binding says which component of a world each row of the schema is. Component
@@ -61,7 +61,7 @@ func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
 }
 
 // blankLanes are the lanes of a component's zero value.
-func blankLanes(plan *wire.Plan) []uint32 {
+func blankLanes(plan *quantize.Plan) []uint32 {
 	lanes := make([]uint32, plan.Lanes())
 	plan.Quantise(reflect.New(plan.Type()).UnsafePointer(), lanes)
 	return lanes

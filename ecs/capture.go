@@ -6,6 +6,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -298,7 +299,7 @@ func (c *Capture) captureQuick(id wire.NetworkID, col *column, row int) bool {
 }
 
 // noteFault reports the first fault of each kind that a component of an entity has.
-func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault wire.Fault) {
+func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quantize.Fault) {
 	known := &c.known[id.Index]
 	kind, told := kindOf(fault.Reason), &known.outOfRange
 	switch kind {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 type rowsPlace struct {
@@ -135,9 +135,9 @@ func (s *rowsSide) play() {
 // Rows that are captured together are what they are one by one, whatever they hold: in the store, in its history and in what
 // is reported, and in the same order.
 func TestRowsTogetherAreRowsApart(t *testing.T) {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, v := range []any{rowsPlace{}, rowsTurn{}, rowsSpeed{}, rowsWide{}, rowsSmall{}} {
-		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}
@@ -194,7 +194,7 @@ func TestRowsThatDifferAreCollected(t *testing.T) {
 		if turn%3 == 0 {
 			rows = 1 + random.IntN(blockRows)
 		}
-		world, c := &column{size: size}, &column{size: size, compare: wire.NewRows(size)}
+		world, c := &column{size: size}, &column{size: size, compare: quantize.NewRows(size)}
 		world.reserve(from + rows)
 		c.reserve(from + rows)
 		c.base = world.kept(0)

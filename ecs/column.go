@@ -8,21 +8,21 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // column is one component of a table: where the world keeps it while a query
 // is open, and the shadow of what it held before.
 type column struct {
 	id   ecs.ID
-	row  int        // row of the schema, -1 for Replicated and for controls without one
-	plan *wire.Plan // nil where row is -1
-	size int        // bytes of a component, 0 for a relation that is nothing but that
+	row  int            // row of the schema, -1 for Replicated and for controls without one
+	plan *quantize.Plan // nil where row is -1
+	size int            // bytes of a component, 0 for a relation that is nothing but that
 
-	compare wire.Rows // rows of as many bytes
+	compare quantize.Rows // rows of as many bytes
 
-	plain bool // the lanes of a row are its memory, see wire.Plan.Plain
+	plain bool // the lanes of a row are its memory, see quantize.Plan.Plain
 
 	// Of entities that have the rows of placed, the lanes of this one are those from first on and before end.
 	placed     snapshot.Mask

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -13,7 +14,7 @@ import (
 // component is one component of one entity as it is compared and hashed: the
 // same on every machine, which handles are not. It is for tools.
 type component struct {
-	plan   *wire.Plan
+	plan   *quantize.Plan
 	value  reflect.Value  // a pointer to it, network ids standing where handles do
 	target wire.NetworkID // of a relation
 }

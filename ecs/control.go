@@ -7,6 +7,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -66,7 +67,7 @@ func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
 		}
 		if !known {
 			size := controlSize(w, b[k])
-			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: wire.NewRows(size), control: k})
+			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: quantize.NewRows(size), control: k})
 		}
 	}
 	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })

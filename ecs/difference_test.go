@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -63,9 +64,9 @@ type grid struct {
 type score int32
 
 func TestDifferenceInArraysAndNumbers(t *testing.T) {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, typ := range []reflect.Type{reflect.TypeFor[grid](), reflect.TypeFor[score]()} {
-		plan, err := wire.Compile(typ, typ.Name())
+		plan, err := quantize.Compile(typ, typ.Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}

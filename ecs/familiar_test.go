@@ -7,8 +7,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // familiarLocal is a component that does not replicate.
@@ -16,9 +16,9 @@ type familiarLocal struct{ N int }
 
 // familiarSide is entities whose rows were captured together before, so that whose they are is known: as many as that takes where one has left.
 func familiarSide(t *testing.T, apart bool) (*rowsSide, []ecs.Entity) {
-	plan, err := wire.Compile(reflect.TypeFor[rowsPlace](), "place")
+	plan, err := quantize.Compile(reflect.TypeFor[rowsPlace](), "place")
 	require.NoError(t, err)
-	s := newRowsSide(snapshot.NewSchema([]*wire.Plan{plan}), 1, apart)
+	s := newRowsSide(snapshot.NewSchema([]*quantize.Plan{plan}), 1, apart)
 	s.ids = append(s.ids, ecs.ComponentID[familiarLocal](&s.world))
 	s.world.NewEntity(s.rep, s.ids[0], s.ids[1]) // its table is looked at first
 	s.capture.Run(1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -70,10 +71,10 @@ func newSchema(t testing.TB) *snapshot.Schema {
 
 // schemaOf is the schema of components given by any values of them.
 func schemaOf(t testing.TB, values ...any) *snapshot.Schema {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, v := range values {
 		typ := reflect.TypeOf(v)
-		plan, err := wire.Compile(typ, typ.Name())
+		plan, err := quantize.Compile(typ, typ.Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}

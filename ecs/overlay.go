@@ -1,12 +1,14 @@
 package netecs
 
-import "github.com/arche-netcode/netcode/wire"
+import (
+	"github.com/arche-netcode/netcode/quantize"
+)
 
 // Rows that are one behind the other are written in one pass over the world, the shadow and the lanes that came, as long as the world has what the
 // shadow says and each gets another value. From the first of which that does not hold on, a part is gone over one thing after the other.
 
 // quickWords says that words of eight bytes are in memory as two of four, the lower first, and that it does not matter where they begin.
-const quickWords = wire.QuickWords
+const quickWords = quantize.QuickWords
 
 // overlay writes one component, whose plan is plain, of entities whose slots are one behind the other, but for the first k, which overlayOthers has
 // written. Their lanes begin with all and are stride apart. It returns how many had the value already, and few has their numbers.

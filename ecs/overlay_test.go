@@ -8,12 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // overlaid is a column of rows in a world and in the shadow, and lanes for them among those of other components.
 func overlaid(t *testing.T, random *rand.Rand, v any, rows, stride int) (*column, []uint32) {
-	plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+	plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 	require.NoError(t, err)
 	c := &column{plan: plan, size: int(plan.Size()), plain: plan.Plain()}
 	require.True(t, c.plain)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -24,9 +25,9 @@ type hanging struct {
 type words struct{ A, B uint32 }
 
 func namingSchema(t require.TestingT) *snapshot.Schema {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, v := range []any{naming{}, hanging{}, words{}} {
-		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}

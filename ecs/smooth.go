@@ -3,6 +3,7 @@ package netecs
 import (
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -32,8 +33,8 @@ type Smooth struct {
 	lives   uint32
 	add     []ecs.ID
 	rem     []ecs.ID
-	ways    []wire.Way // by row of rows
-	has     uint64     // bit n: the entity has what rows[n] is the twin of, at the moment
+	ways    []quantize.Way // by row of rows
+	has     uint64         // bit n: the entity has what rows[n] is the twin of, at the moment
 	stats   SmoothStats
 }
 
@@ -41,7 +42,7 @@ type Smooth struct {
 type smoothRow struct {
 	snapshot.Interpolation
 	id    ecs.ID // of the twin
-	blend *wire.Blend
+	blend *quantize.Blend
 }
 
 // smoothState is what was shown of the entity at a network index.
@@ -57,7 +58,7 @@ type smoothState struct {
 // NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply keep entities until their
 // end is presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
 func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
-	s := &Smooth{apply: a, rate: rate, ways: make([]wire.Way, len(list))}
+	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.Way, len(list))}
 	for _, in := range list {
 		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.watch.world, in.Twin), in.Blend()})
 	}

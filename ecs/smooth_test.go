@@ -12,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // smoothed is a pair whose client shows positions and rotations some ticks late.
@@ -33,8 +33,8 @@ func newSmoothed(t testing.TB, p *pair) *smoothed {
 	for i := range list {
 		in := &list[i]
 		in.Speed, in.Teleport, in.Ahead = -1, -1, 100*time.Millisecond
-		in.Blend = func() *wire.Blend {
-			b, err := wire.NewBlend(p.schema.Plan(in.Row), wire.BlendByKind)
+		in.Blend = func() *quantize.Blend {
+			b, err := quantize.NewBlend(p.schema.Plan(in.Row), quantize.BlendByKind)
 			require.NoError(t, err)
 			return b
 		}

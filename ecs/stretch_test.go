@@ -8,6 +8,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -62,9 +63,9 @@ func newDeltaServer(t *testing.T, seed uint64) *stretchServer {
 }
 
 func stretchServerWith(t *testing.T, seed uint64, most int, third any) *stretchServer {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for _, v := range []any{stretchPlace{}, stretchTurn{}, third, stretchLook{}, stretchMark{}, stretchOne{}, stretchWide{}} {
-		plan, err := wire.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
 		require.NoError(t, err)
 		plans = append(plans, plan)
 	}

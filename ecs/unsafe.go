@@ -236,7 +236,7 @@ func (c *column) clearHandle(lane int, lanes []uint32) {
 	c.write(0, lanes)
 }
 
-// quantiseRows quantises rows of the column; see [wire.Plan.QuantiseRows].
+// quantiseRows quantises rows of the column; see [quantize.Plan.QuantiseRows].
 func (c *column) quantiseRows(rows []int32, lanes []uint32, bad []int32) []int32 {
 	// SAFETY: as for write; callers pass only rows of the archetype that the column is aimed at.
 	return c.plan.QuantiseRows((*byte)(c.base), c.size, rows, lanes, bad)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // jab is an input with a press and a stick.
@@ -119,9 +119,9 @@ func TestAPressWithoutAConnectionIsNone(t *testing.T) {
 }
 
 func TestEventsAreForInputs(t *testing.T) {
-	require.PanicsWithValue(t, "netcode: Replicate[input.jab]: "+wire.ErrEvents.Error(),
+	require.PanicsWithValue(t, "netcode: Replicate[input.jab]: "+quantize.ErrEvents.Error(),
 		func() { netcode.Replicate[jab](netcode.NewProtocol()) })
-	require.PanicsWithValue(t, "netcode: Handle[input.jab]: "+wire.ErrEvents.Error(),
+	require.PanicsWithValue(t, "netcode: Handle[input.jab]: "+quantize.ErrEvents.Error(),
 		func() { netcode.Handle[jab](netcode.NewProtocol(), nil) })
 	require.Panics(t, func() { netcode.NewList[jab](netcode.NewProtocol(), "jabs") })
 }

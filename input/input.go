@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 //	newest  16 bits LE, the low bits of the newest tick that there are inputs of
 //	behind  16 bits LE, how far the moment that the client showed was behind the beginning of that tick, in 1/64 tick;
 //	        0xFFFE: that or more, 0xFFFF: nothing was shown yet
-//	runs    one bit string, least significant bit first: wire.Plan.WriteRun of the ticks newest-count+1 to newest, oldest
+//	runs    one bit string, least significant bit first: quantize.Plan.WriteRun of the ticks newest-count+1 to newest, oldest
 //	        first. A type that was never set has the count 0, all others the same count, 1 to 64, and there is one such;
 //	        zeros up to the byte
 const (
@@ -44,7 +45,7 @@ var ErrNotRegistered = errors.New("netcode: input type not registered")
 
 // types is the inputs of a protocol, by number: their place in the order of wire names.
 type types struct {
-	plans []*wire.Plan
+	plans []*quantize.Plan
 	first []int // By number, the place of its lanes among those of all.
 	lanes int   // Of all.
 }
@@ -95,7 +96,7 @@ func (in *types) extension() netcode.Extension {
 
 // freeze puts the inputs in order.
 func (in *types) freeze(f *netcode.Freezing) {
-	slices.SortFunc(in.plans, func(a, b *wire.Plan) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(in.plans, func(a, b *quantize.Plan) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, plan := range in.plans {
 		in.first = append(in.first, in.lanes)
 		in.lanes += plan.Lanes()
@@ -105,7 +106,7 @@ func (in *types) freeze(f *netcode.Freezing) {
 
 // number is the number of an input type, -1 if it is none.
 func (in *types) number(t reflect.Type) int {
-	return slices.IndexFunc(in.plans, func(plan *wire.Plan) bool { return plan.Type() == t })
+	return slices.IndexFunc(in.plans, func(plan *quantize.Plan) bool { return plan.Type() == t })
 }
 
 // of returns the lanes of one type among those of all.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -74,15 +75,15 @@ func (s *spy) SetWeight(id wire.NetworkID, weight uint16) {
 }
 
 func testSchema() *snapshot.Schema {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for name, typ := range map[string]reflect.Type{"Position": reflect.TypeFor[position](), "Secret": reflect.TypeFor[secret]()} {
-		plan, err := wire.Compile(typ, name)
+		plan, err := quantize.Compile(typ, name)
 		if err != nil {
 			panic(err)
 		}
 		plans = append(plans, plan)
 	}
-	slices.SortFunc(plans, func(a, b *wire.Plan) int { return int(a.Name()[0]) - int(b.Name()[0]) })
+	slices.SortFunc(plans, func(a, b *quantize.Plan) int { return int(a.Name()[0]) - int(b.Name()[0]) })
 	return snapshot.NewSchema(plans)
 }
 

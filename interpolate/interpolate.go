@@ -8,9 +8,9 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // defaultAhead is the time for which a component goes on beyond its newest version.
@@ -22,9 +22,9 @@ type Option func(*registered)
 // registered is the result of the options of one Register.
 type registered struct {
 	of, twin, speed reflect.Type
-	mode            wire.BlendMode
+	mode            quantize.BlendMode
 	by              reflect.Type // The type of By's function.
-	custom          func(plan *wire.Plan) (*wire.Blend, error)
+	custom          func(plan *quantize.Plan) (*quantize.Blend, error)
 	ahead           time.Duration
 	chosen          int
 }
@@ -38,19 +38,19 @@ type interpolations struct {
 // Linear interpolates by the kinds of the fields: numbers in a straight line, fields with the tag angle by the shorter way
 // round, with the tag quat on the shorter arc (slerp); integers, booleans and names of entities change in a step. It is
 // the default.
-func Linear() Option { return mode(wire.BlendByKind) }
+func Linear() Option { return mode(quantize.BlendByKind) }
 
 // Stepped shows each value from its own tick until that of the next.
-func Stepped() Option { return mode(wire.BlendStep) }
+func Stepped() Option { return mode(quantize.BlendStep) }
 
 // Angles takes every number of the component for an angle in radians, whatever its tag, and turns it by the shorter way.
-func Angles() Option { return mode(wire.BlendAngles) }
+func Angles() Option { return mode(quantize.BlendAngles) }
 
 // Quaternions takes every four float32 of the component that have no tag for a quaternion x, y, z, w, or any order that
 // is always the same, and turns it on the shorter arc at an even rate (slerp).
-func Quaternions() Option { return mode(wire.BlendQuats) }
+func Quaternions() Option { return mode(quantize.BlendQuats) }
 
-func mode(m wire.BlendMode) Option {
+func mode(m quantize.BlendMode) Option {
 	return func(i *registered) { i.mode, i.chosen = m, i.chosen+1 }
 }
 
@@ -66,7 +66,7 @@ func WithVelocity[V any]() Option {
 func By[T any](f func(from, to *T, part float32) T) Option {
 	return func(i *registered) {
 		i.by, i.chosen = reflect.TypeFor[T](), i.chosen+1
-		i.custom = func(plan *wire.Plan) (*wire.Blend, error) { return wire.NewBlendFunc(plan, f) }
+		i.custom = func(plan *quantize.Plan) (*quantize.Blend, error) { return quantize.NewBlendFunc(plan, f) }
 	}
 }
 
@@ -128,20 +128,20 @@ func (i registered) in(schema *snapshot.Schema) snapshot.Interpolation {
 	if plan.Lanes() == 0 {
 		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: nothing of the component travels", i.of))
 	}
-	blend := func() (*wire.Blend, error) { return wire.NewBlend(plan, i.mode) }
+	blend := func() (*quantize.Blend, error) { return quantize.NewBlend(plan, i.mode) }
 	switch {
 	case i.custom != nil:
-		blend = func() (*wire.Blend, error) { return i.custom(plan) }
+		blend = func() (*quantize.Blend, error) { return i.custom(plan) }
 	case i.speed != nil:
 		if in.Speed = rowOf(schema, i.speed); in.Speed < 0 {
 			panic(fmt.Sprintf("netcode: interpolate.Register[%s]: the velocity %s is not registered with Replicate", i.of, i.speed))
 		}
-		blend = func() (*wire.Blend, error) { return wire.NewBlendWithSpeed(plan, schema.Plan(in.Speed)) }
+		blend = func() (*quantize.Blend, error) { return quantize.NewBlendWithSpeed(plan, schema.Plan(in.Speed)) }
 	}
 	if _, err := blend(); err != nil {
 		panic(fmt.Sprintf("netcode: interpolate.Register[%s]: %v", i.of, err))
 	}
-	in.Blend = func() *wire.Blend {
+	in.Blend = func() *quantize.Blend {
 		b, _ := blend() // It was tried above.
 		return b
 	}
@@ -174,9 +174,9 @@ type shown struct{ rows []*shownRow }
 type shownRow struct {
 	snapshot.Interpolation
 	of    reflect.Type
-	blend *wire.Blend // Nil where it cannot be shown late.
-	held  any         // A pointer to the component, so that no call allocates.
-	way   wire.Way
+	blend *quantize.Blend // Nil where it cannot be shown late.
+	held  any             // A pointer to the component, so that no call allocates.
+	way   quantize.Way
 }
 
 // Of is component T of an entity at the moment that this frame presents: At(c, entity, c.Present()).
@@ -208,7 +208,7 @@ func At[T any](c *netcode.Client, entity netcode.NetworkID, at tick.Time) (value
 	if !same {
 		return value, false
 	}
-	wire.MixInto(row.blend, &row.way, held)
+	quantize.MixInto(row.blend, &row.way, held)
 	return *held, true
 }
 
@@ -234,7 +234,7 @@ func shownRowOf(c *netcode.Client, t reflect.Type) *shownRow {
 	if in, ok := netcode.SettingOf[snapshot.Interpolation](c.Protocol(), n); ok {
 		row.Interpolation = in
 		row.blend = row.Blend()
-	} else if b, err := wire.NewBlend(schema.Plan(n), wire.BlendStep); err == nil && schema.Plan(n).Lanes() > 0 {
+	} else if b, err := quantize.NewBlend(schema.Plan(n), quantize.BlendStep); err == nil && schema.Plan(n).Lanes() > 0 {
 		row.blend = b
 	}
 	all.rows = append(all.rows, row)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -16,7 +17,7 @@ type Codec interface {
 	// GoType returns the type of the values.
 	GoType() reflect.Type
 	// Plan returns the fields that travel; nil for a type with a Serialize method.
-	Plan() *wire.Plan
+	Plan() *quantize.Plan
 	// Size returns how long every payload is, in bytes; -1 for a type with a Serialize method, whose payloads vary.
 	Size() int
 	// AlwaysLegal returns how long payloads are if every one of that length is legal, and else NoSize.
@@ -54,31 +55,31 @@ const (
 	bySerialize            // its Serialize method
 )
 
-// CodecOf is the codec of T. It is one of three: fields packed by a wire.Plan; the same bits, but copied from memory
+// CodecOf is the codec of T. It is one of three: fields packed by a quantize.Plan; the same bits, but copied from memory
 // where every field is exact; or what the Serialize method of *T says.
 type CodecOf[T any] struct {
 	name    string
 	way     way
-	size    int        // of every payload; -1 bySerialize
-	plan    *wire.Plan // nil bySerialize
-	exact   exact      // byCopy
-	bound   int        // bySerialize: of the zero value
-	bounded bool       // bySerialize: *T is Bounded
+	size    int            // of every payload; -1 bySerialize
+	plan    *quantize.Plan // nil bySerialize
+	exact   exact          // byCopy
+	bound   int            // bySerialize: of the zero value
+	bounded bool           // bySerialize: *T is Bounded
 	debug   bool
 	number  wire.MessageType // once the registry is frozen
 	handle  func(ctx *Context, m *T)
 }
 
 // NewCodec returns the codec of T under its wire name: by its Serialize method if *T has one, else by its fields, with the
-// tags of wire.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
+// tags of quantize.Compile. The handler is called by Handle; it may be nil. The value that it is given is good during the call
 // and reused afterwards; it starts from zero, also in fields that do not travel. The error says why T cannot travel.
 func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T], error) {
 	c := &CodecOf[T]{name: name, handle: handle}
 	if _, ok := any((*T)(nil)).(wire.Serializable); ok {
 		return c, c.compileSerialize()
 	}
-	plan, err := wire.Compile(reflect.TypeFor[T](), name)
-	if fields := new(wire.NotFieldsError); errors.As(err, &fields) {
+	plan, err := quantize.Compile(reflect.TypeFor[T](), name)
+	if fields := new(quantize.NotFieldsError); errors.As(err, &fields) {
 		return nil, fmt.Errorf("%w; what is not plain data, or more, travels by a method func (m *%s) Serialize(s *wire.Serializer)", err, reflect.TypeFor[T]().Name())
 	}
 	if err != nil {
@@ -88,7 +89,7 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 		return nil, err
 	}
 	if plan.Events() {
-		return nil, wire.ErrEvents
+		return nil, quantize.ErrEvents
 	}
 	c.plan, c.size = plan, planSize(plan)
 	c.compileCopy()
@@ -96,7 +97,7 @@ func NewCodec[T any](name string, handle func(ctx *Context, m *T)) (*CodecOf[T],
 }
 
 // planSize returns how long the payload of a message with these fields is, in bytes.
-func planSize(plan *wire.Plan) int { return (plan.Bits() + 7) / 8 }
+func planSize(plan *quantize.Plan) int { return (plan.Bits() + 7) / 8 }
 
 // Name returns the wire name.
 func (c *CodecOf[T]) Name() string { return c.name }
@@ -105,7 +106,7 @@ func (c *CodecOf[T]) Name() string { return c.name }
 func (c *CodecOf[T]) GoType() reflect.Type { return reflect.TypeFor[T]() }
 
 // Plan returns the fields that travel; nil for a type with a Serialize method.
-func (c *CodecOf[T]) Plan() *wire.Plan { return c.plan }
+func (c *CodecOf[T]) Plan() *quantize.Plan { return c.plan }
 
 // Size returns how long every payload is, in bytes, or with entity fields is at most; -1 for a type with a Serialize method.
 func (c *CodecOf[T]) Size() int { return c.size }
@@ -210,7 +211,7 @@ func (c *CodecOf[T]) encodePlan(s *Scratch, dst []byte, m *T) (int, error) {
 }
 
 // outside says what number a value has that is out of range, and which is allowed. It looks at a copy, so that m does not escape.
-func outside[T any](plan *wire.Plan, m *T, fault wire.Fault) string {
+func outside[T any](plan *quantize.Plan, m *T, fault quantize.Fault) string {
 	return plan.Outside(reflect.ValueOf(*m), fault)
 }
 

@@ -3,6 +3,7 @@ package message
 import (
 	"reflect"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -33,7 +34,7 @@ func (c *Raw) Name() string { return c.name }
 func (c *Raw) GoType() reflect.Type { return c.marker }
 
 // Plan returns nil: there are no fields.
-func (c *Raw) Plan() *wire.Plan { return nil }
+func (c *Raw) Plan() *quantize.Plan { return nil }
 
 // Size returns -1: payloads vary.
 func (c *Raw) Size() int { return -1 }

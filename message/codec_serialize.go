@@ -6,12 +6,13 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // compileSerialize makes c the codec of a type with a Serialize method.
 func (c *CodecOf[T]) compileSerialize() error {
-	if _, err := wire.Compile(reflect.TypeFor[struct{}](), c.name); err != nil {
+	if _, err := quantize.Compile(reflect.TypeFor[struct{}](), c.name); err != nil {
 		return err // the name is not one that the canonical text could hold
 	}
 	c.way, c.size = bySerialize, -1

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // goType stands for a Go type in a Cache, and is compared and nothing else. The zero value stands for none.
@@ -66,13 +66,13 @@ func turnIn[T any](m *T, e *exact) {
 }
 
 // quantise turns a value into the words of its fields.
-func quantise[T any](plan *wire.Plan, m *T, lanes []uint32) wire.Fault {
+func quantise[T any](plan *quantize.Plan, m *T, lanes []uint32) quantize.Fault {
 	// SAFETY: NewCodec has compiled the plan from T, so it reads inside of the value only, and during the call.
 	return plan.Quantise(unsafe.Pointer(m), lanes)
 }
 
 // dequantise is the inverse of quantise.
-func dequantise[T any](plan *wire.Plan, lanes []uint32, m *T) {
+func dequantise[T any](plan *quantize.Plan, lanes []uint32, m *T) {
 	// SAFETY: NewCodec has compiled the plan from T, so it writes inside of the value only.
 	plan.Dequantise(lanes, unsafe.Pointer(m))
 }

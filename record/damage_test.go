@@ -10,8 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // chunksOf are the offsets at which the chunks of a recording begin, and its end.
@@ -153,7 +154,7 @@ func TestAChunkOfNonsenseIsPassedOver(t *testing.T) {
 	info, err := Inspect(bytes.NewReader(data))
 	require.NoError(t, err)
 	require.Empty(t, info.Damage, "its sum is right")
-	counting := wire.NewCounting(wire.NewTrainer(), false)
+	counting := delta.NewCounting(delta.NewTrainer(), false)
 	ticks, err := Learn(bytes.NewReader(data), 1, 100, counting, nil)
 	require.NoError(t, err)
 	require.Equal(t, 20, ticks)
@@ -183,8 +184,8 @@ func TestLearningPassesOverDamage(t *testing.T) {
 		all = append(all, chunks[n]+20)
 	}
 	bad := flipped(g.out.Bytes(), all...)
-	trainer := wire.NewTrainer()
-	ticks, err := Learn(bytes.NewReader(bad), 1, 301, wire.NewCounting(trainer, false), nil)
+	trainer := delta.NewTrainer()
+	ticks, err := Learn(bytes.NewReader(bad), 1, 301, delta.NewCounting(trainer, false), nil)
 	require.NoError(t, err)
 	require.Equal(t, 130, ticks)
 	_, err = trainer.BuildKnown(1)
@@ -193,11 +194,11 @@ func TestLearningPassesOverDamage(t *testing.T) {
 
 // Components with an extrapolation function of their own are trained in the program that has it, from any number of recordings.
 func TestTrainingPlaysRecordings(t *testing.T) {
-	plans := func() []*wire.Plan {
-		p, err := wire.Compile(reflect.TypeFor[place](), "place")
+	plans := func() []*quantize.Plan {
+		p, err := quantize.Compile(reflect.TypeFor[place](), "place")
 		require.NoError(t, err)
-		p.ExtrapolateBy("still", func(extrapolated []uint32, v *wire.Versions) {})
-		return []*wire.Plan{p}
+		p.ExtrapolateBy("still", func(extrapolated []uint32, v *quantize.Versions) {})
+		return []*quantize.Plan{p}
 	}
 	g := newGame(t, 10, types(place{})...)
 	g.out.Reset()
@@ -216,8 +217,8 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 	}
 	require.NoError(t, g.writer.Close())
 
-	_, err = Learn(bytes.NewReader(g.out.Bytes()), 1, 201, wire.NewCounting(wire.NewTrainer(), false), nil)
-	require.ErrorIs(t, err, wire.ErrExtrapolation)
+	_, err = Learn(bytes.NewReader(g.out.Bytes()), 1, 201, delta.NewCounting(delta.NewTrainer(), false), nil)
+	require.ErrorIs(t, err, delta.ErrExtrapolation)
 	require.ErrorContains(t, err, "NewTraining")
 	training, err := NewTraining(plans(), false, Trips(10)...)
 	require.NoError(t, err)

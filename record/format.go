@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // A recording is a header and chunks; docs/recording.md describes every byte. All fixed numbers are little-endian.
@@ -90,8 +90,8 @@ func parseHeader(text string) (*Header, error) {
 }
 
 // Plans returns the components, made from their descriptions, in the order of the entries.
-func (h *Header) Plans() ([]*wire.Plan, error) {
-	var plans []*wire.Plan
+func (h *Header) Plans() ([]*quantize.Plan, error) {
+	var plans []*quantize.Plan
 	for _, e := range h.Entries {
 		text, ok := strings.CutPrefix(e, componentOf)
 		if !ok {
@@ -101,7 +101,7 @@ func (h *Header) Plans() ([]*wire.Plan, error) {
 		if end := strings.LastIndexByte(text, '}'); strings.HasSuffix(text, "]") {
 			text = text[:end+1]
 		}
-		p, err := wire.ParsePlan(text)
+		p, err := quantize.ParsePlan(text)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -115,7 +116,7 @@ func (p *stage) end(s *snapshot.Store, index uint32) {
 // Learn plays a recording from one tick to before another through clients at several distances, and counts what they are
 // sent. The chunk that holds the first one is played from its beginning, and nothing of it counts before that tick. progress,
 // if not nil, is called after each chunk's first tick. What is damaged is passed over: ticks is how many there were.
-func Learn(in io.Reader, from, to tick.Tick, counting *wire.Counting, progress func(tick.Tick)) (ticks int, err error) {
+func Learn(in io.Reader, from, to tick.Tick, counting *delta.Counting, progress func(tick.Tick)) (ticks int, err error) {
 	return play(in, from, to, counting, counting.Count, nil, progress)
 }
 
@@ -135,9 +136,9 @@ func (c Cost) PerRow() float64 {
 
 // Measure plays a recording as Learn does, and says what rows take with these tables, from one tick to before another. What was
 // learned from the same ticks does better there than in play.
-func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress func(tick.Tick)) (Cost, error) {
+func Measure(in io.Reader, from, to tick.Tick, tables delta.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost
-	_, err := play(in, from, to, tables, func(list []wire.DeltaSymbol) {
+	_, err := play(in, from, to, tables, func(list []delta.DeltaSymbol) {
 		for i := range list {
 			_, n := list[i].Code()
 			c.Bits += float64(n + list[i].RawBits)
@@ -150,7 +151,7 @@ func Measure(in io.Reader, from, to tick.Tick, tables wire.TableSource, progress
 	return c, err
 }
 
-func play(in io.Reader, from, to tick.Tick, tables wire.TableSource, watch func([]wire.DeltaSymbol), done func(*Training), progress func(tick.Tick)) (int, error) {
+func play(in io.Reader, from, to tick.Tick, tables delta.TableSource, watch func([]delta.DeltaSymbol), done func(*Training), progress func(tick.Tick)) (int, error) {
 	r, err := NewReader(in)
 	if err != nil {
 		return 0, err
@@ -159,7 +160,7 @@ func play(in io.Reader, from, to tick.Tick, tables wire.TableSource, watch func(
 	if err != nil {
 		return 0, err
 	}
-	t.Store.Watch(func(list []wire.DeltaSymbol) {
+	t.Store.Watch(func(list []delta.DeltaSymbol) {
 		if t.counts {
 			watch(list)
 		}

@@ -7,9 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 type (
@@ -32,11 +33,11 @@ func TestRowsLargerThanAUsualPacketAreLearned(t *testing.T) {
 		g.commit(t)
 	}
 	require.NoError(t, g.writer.Close())
-	trainer := wire.NewTrainer()
-	ticks, err := Learn(bytes.NewReader(g.out.Bytes()), 1, 21, wire.NewCounting(trainer, false), nil)
+	trainer := delta.NewTrainer()
+	ticks, err := Learn(bytes.NewReader(g.out.Bytes()), 1, 21, delta.NewCounting(trainer, false), nil)
 	require.NoError(t, err)
 	require.Equal(t, 20, ticks)
-	cost, err := Measure(bytes.NewReader(g.out.Bytes()), 1, 21, wire.Shipped(), nil)
+	cost, err := Measure(bytes.NewReader(g.out.Bytes()), 1, 21, delta.Shipped(), nil)
 	require.NoError(t, err)
 	require.NotZero(t, cost.Rows)
 }
@@ -46,13 +47,13 @@ func TestTicksBeforeTheFirstCountForNothing(t *testing.T) {
 	g := moving(t, 20) // chunks of 10 ticks
 	data := g.out.Bytes()
 	rows := func(from tick.Tick) uint64 {
-		cost, err := Measure(bytes.NewReader(data), from, 21, wire.Shipped(), nil)
+		cost, err := Measure(bytes.NewReader(data), from, 21, delta.Shipped(), nil)
 		require.NoError(t, err)
 		require.Equal(t, cost.Rows == 0, cost.Bits == 0)
 		return cost.Rows
 	}
 	learned := func(from tick.Tick) (symbols int) {
-		_, err := play(bytes.NewReader(data), from, 21, wire.Shipped(), func(list []wire.DeltaSymbol) { symbols += len(list) }, nil, nil)
+		_, err := play(bytes.NewReader(data), from, 21, delta.Shipped(), func(list []delta.DeltaSymbol) { symbols += len(list) }, nil, nil)
 		require.NoError(t, err)
 		return symbols
 	}
@@ -77,15 +78,15 @@ func TestTripsRiseWithinTheWindow(t *testing.T) {
 
 // With packing off rows use no tables: there is nothing to learn.
 func TestRecordingsOfADebugProtocolAreNotLearned(t *testing.T) {
-	p, err := wire.Compile(reflect.TypeFor[place](), "place")
+	p, err := quantize.Compile(reflect.TypeFor[place](), "place")
 	require.NoError(t, err)
 	p.Debug()
-	_, err = NewTraining([]*wire.Plan{p}, false, 1)
+	_, err = NewTraining([]*quantize.Plan{p}, false, 1)
 	require.ErrorContains(t, err, "place has packing off")
 	var file bytes.Buffer
-	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, snapshot.NewSchema([]*wire.Plan{p}))
+	_, err = NewWriter(&file, Header{TickRate: 30, Entries: []string{componentOf + string(p.Describe(nil))}}, snapshot.NewSchema([]*quantize.Plan{p}))
 	require.NoError(t, err)
-	_, err = Learn(&file, 1, 9, wire.NewCounting(wire.NewTrainer(), false), nil)
+	_, err = Learn(&file, 1, 9, delta.NewCounting(delta.NewTrainer(), false), nil)
 	require.ErrorContains(t, err, "place has packing off")
 }
 
@@ -97,7 +98,7 @@ func TestAnEmptyFileIsSaidToBeEmpty(t *testing.T) {
 
 // Given as tables, a recording is said to be one.
 func TestRecordingsAreNoTables(t *testing.T) {
-	_, err := wire.ParseTables(moving(t, 3).out.Bytes())
-	require.ErrorIs(t, err, wire.ErrTableText)
+	_, err := delta.ParseTables(moving(t, 3).out.Bytes())
+	require.ErrorIs(t, err, delta.ErrTableText)
 	require.ErrorContains(t, err, "it is a recording")
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -18,7 +19,7 @@ import (
 type Reader struct {
 	in     input
 	header *Header
-	plans  []*wire.Plan
+	plans  []*quantize.Plan
 	chunks int    // whole ones and stretches of damage that lie behind
 	began  int64  // where the chunk begins in the file
 	raw    []byte // of the chunk: what is left
@@ -69,7 +70,7 @@ func NewReader(in io.Reader) (*Reader, error) {
 func (r *Reader) Header() *Header { return r.header }
 
 // Plans returns the components that were recorded, by row.
-func (r *Reader) Plans() []*wire.Plan { return r.plans }
+func (r *Reader) Plans() []*quantize.Plan { return r.plans }
 
 // chunkHead is the head of a chunk.
 type chunkHead struct {

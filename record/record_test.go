@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -28,10 +29,10 @@ type game struct {
 
 func newGame(t testing.TB, rate int, list ...reflect.Type) *game {
 	t.Helper()
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	h := Header{TickRate: rate, Entries: []string{"limits netcode{version:1}"}}
 	for _, typ := range list {
-		p, err := wire.Compile(typ, typ.Name())
+		p, err := quantize.Compile(typ, typ.Name())
 		require.NoError(t, err)
 		plans = append(plans, p)
 		h.Entries = append(h.Entries, componentOf+string(p.Describe(nil)))

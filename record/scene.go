@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -22,9 +24,9 @@ func lossyTrips() []int { return []int{2, 3, 6} }
 
 // TrainShipped makes the tables that ship: those of the classes, from motion that this package generates. They come out
 // the same on every machine.
-func TrainShipped() (*wire.Tables, error) {
-	trainer := wire.NewTrainer()
-	counting := wire.NewCounting(trainer, true)
+func TrainShipped() (*delta.Tables, error) {
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, true)
 	if err := askForAll(counting); err != nil {
 		return nil, err
 	}
@@ -37,12 +39,12 @@ func TrainShipped() (*wire.Tables, error) {
 }
 
 // askForAll makes a table of each class, also of one that no scene should come to use.
-func askForAll(source wire.TableSource) error {
-	var plans []*wire.Plan
+func askForAll(source delta.TableSource) error {
+	var plans []*quantize.Plan
 	for n, t := range []reflect.Type{
 		reflect.TypeFor[everything](), reflect.TypeFor[pair](), reflect.TypeFor[solid](), reflect.TypeFor[exactTurn](),
 	} {
-		p, err := wire.Compile(t, fmt.Sprintf("%s%d", t.Name(), n))
+		p, err := quantize.Compile(t, fmt.Sprintf("%s%d", t.Name(), n))
 		if err != nil {
 			return err
 		}
@@ -53,10 +55,10 @@ func askForAll(source wire.TableSource) error {
 }
 
 // train plays a scene.
-func (s *scene) train(counting *wire.Counting) error {
-	var plans []*wire.Plan
+func (s *scene) train(counting *delta.Counting) error {
+	var plans []*quantize.Plan
 	for _, t := range s.types {
-		p, err := wire.Compile(t, t.Name())
+		p, err := quantize.Compile(t, t.Name())
 		if err != nil {
 			return err
 		}

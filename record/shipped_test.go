@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/delta"
 )
 
 // The tables that ship are what the generator gives, to the byte. `go run ./cmd/netcode ship` writes them anew.
@@ -15,7 +15,7 @@ func TestShippedTablesAreThoseOfTheGenerator(t *testing.T) {
 	}
 	tables, err := TrainShipped()
 	require.NoError(t, err)
-	require.True(t, string(wire.Shipped().AppendText(nil)) == string(tables.AppendText(nil)),
+	require.True(t, string(delta.Shipped().AppendText(nil)) == string(tables.AppendText(nil)),
 		"the shipped tables are others: run `go run ./cmd/netcode ship`")
 }
 

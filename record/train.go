@@ -3,19 +3,20 @@ package record
 import (
 	"fmt"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Training counts what would have been sent of a moving world, to clients at several distances, and makes the tables
 // that code it best.
 type Training struct {
 	Store   *snapshot.Store // to be filled between Begin and Commit, before each call of Send
-	trainer *wire.Trainer
+	trainer *delta.Trainer
 	clients []client
 
-	plans    []*wire.Plan
-	counting *wire.Counting
+	plans    []*quantize.Plan
+	counting *delta.Counting
 	trips    []int
 	counts   bool   // play has come to its first tick: what is sent counts
 	before   uint64 // rows that clients had been sent by then
@@ -28,9 +29,9 @@ func trainConfig() snapshot.Config { return snapshot.Config{Window: trainWindow,
 
 // NewTraining prepares to train for components. classes asks for the tables that do for any component of a kind alone;
 // else those of each component's own are trained too; trips are the round trips to count for, in ticks from 1.
-func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, error) {
-	trainer := wire.NewTrainer()
-	counting := wire.NewCounting(trainer, classes)
+func NewTraining(plans []*quantize.Plan, classes bool, trips ...int) (*Training, error) {
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, classes)
 	t, err := newTraining(plans, counting, trips...)
 	if err != nil {
 		return nil, err
@@ -41,13 +42,13 @@ func NewTraining(plans []*wire.Plan, classes bool, trips ...int) (*Training, err
 }
 
 // newTraining is NewTraining with tables of the caller's, and nobody watching.
-func newTraining(plans []*wire.Plan, source wire.TableSource, trips ...int) (*Training, error) {
+func newTraining(plans []*quantize.Plan, source delta.TableSource, trips ...int) (*Training, error) {
 	for _, p := range plans {
 		if p.Debugging() {
 			return nil, fmt.Errorf("record: %s has packing off, as Protocol.Debug has it, and rows of it use no tables: record the game without", p.Name())
 		}
 		if p.ExtrapolatedBy() != "" && !p.Extrapolates() {
-			return nil, fmt.Errorf("%w: %s is extrapolated by %s: train it from the game, with NewTraining", wire.ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
+			return nil, fmt.Errorf("%w: %s is extrapolated by %s: train it from the game, with NewTraining", delta.ErrExtrapolation, p.Name(), p.ExtrapolatedBy())
 		}
 	}
 	t := &Training{}
@@ -79,7 +80,7 @@ const LeastCounted = 500
 
 // Tables returns what was learned so far. Tables that have seen next to nothing are left out: the ones that ship take
 // their place. So they do for what is more than a set can hold, which LeftOut names.
-func (t *Training) Tables() (*wire.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }
+func (t *Training) Tables() (*delta.Tables, error) { return t.trainer.BuildKnown(LeastCounted) }
 
 // LeftOut names the tables that Tables leaves out although they were learned, as a set of tables holds 8192 codes and a MiB of
 // text: those of many fields, some 48. Those that would have been used most come first.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -17,7 +18,7 @@ import (
 type Writer struct {
 	out      io.Writer
 	rate     int
-	plans    []*wire.Plan
+	plans    []*quantize.Plan
 	packer   *flate.Writer
 	packed   buffer
 	tick     []byte // of one tick, not yet compressed
@@ -209,7 +210,7 @@ func (w *Writer) rows(s *snapshot.Store, id wire.NetworkID, m *memory, mask, cha
 }
 
 // reshape gives the memory another mask; rows that are new have zeros.
-func (m *memory) reshape(plans []*wire.Plan, mask snapshot.Mask) {
+func (m *memory) reshape(plans []*quantize.Plan, mask snapshot.Mask) {
 	if mask == m.mask {
 		return
 	}

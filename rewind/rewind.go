@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // DefaultLimit bounds how far back a client is believed to have seen the world, unless Limit says otherwise.
@@ -160,7 +160,7 @@ func Of[T any](p *View, id netcode.NetworkID) (v T, ok bool) {
 	}
 	if r := p.rewinder.row(protocol, reflect.TypeFor[T](), row); r != nil && p.between(r, id, from) {
 		if held, same := r.held.(*T); same {
-			wire.MixInto(r.blend, &r.way, held)
+			quantize.MixInto(r.blend, &r.way, held)
 			return *held, true
 		}
 	}
@@ -172,9 +172,9 @@ func Of[T any](p *View, id netcode.NetworkID) (v T, ok bool) {
 type blendedRow struct {
 	snapshot.Interpolation
 	of    reflect.Type
-	blend *wire.Blend
+	blend *quantize.Blend
 	held  any // A pointer to the component, so that no call allocates.
-	way   wire.Way
+	way   quantize.Way
 }
 
 // between finds the way of an interpolated row from the tick that had begun to the next one; false where there is none.
@@ -191,7 +191,7 @@ func (p *View) between(r *blendedRow, id netcode.NetworkID, from []uint32) bool 
 			return false
 		}
 	}
-	r.way = wire.Way{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
+	r.way = quantize.Way{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
 	if r.Speed >= 0 {
 		r.way.FromSpeed, _ = store.RowAt(id, r.Speed, p.at.Tick)
 		r.way.ToSpeed, _ = store.RowAt(id, r.Speed, next)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -17,7 +19,7 @@ func TestBodiesMadeTogetherAreThoseMadeApart(t *testing.T) {
 		lone   struct{ Value uint16 }
 		marked struct{}
 	)
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t), compile[lone](t), compile[marked](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t), compile[lone](t), compile[marked](t)})
 	random := rand.New(rand.NewPCG(11, 3))
 	for round := range 4 {
 		cfg := Config{Window: 16, Entities: 300, HistoryBytes: 1 << 20}
@@ -65,7 +67,7 @@ func TestBodiesMadeTogetherAreThoseMadeApart(t *testing.T) {
 // Where the way leads behind the changes of the tick it is to lead to, there may be a later change of the same row: what was so
 // before that one is not what was so at T.
 func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 	store := NewStore(schema, Config{Window: 16, Entities: 4})
 	moves := [][]int{{0, 1}, {0, 1}, {1}, {1}, {0, 1}} // who moves, by tick and in this order: in the third and fourth the second comes first
 	var ids []wire.NetworkID
@@ -94,7 +96,7 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing, long int) {
 	s.desk.bodies.begin(s, []uint{6, oneArena}[random.IntN(2)])
 	of, used := &s.desk.sheaf, 0
-	for index := 0; index < 300; index += wire.MaxStrands {
+	for index := 0; index < 300; index += delta.MaxStrands {
 		mask := s.rows.masks[index]
 		if !s.schema.together(mask &^ s.schema.tags) {
 			continue
@@ -105,7 +107,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 			base, before = max(base, 1), tick.None
 		}
 		of.n = 0
-		for k := index; k < min(index+wire.MaxStrands, 300); k++ {
+		for k := index; k < min(index+delta.MaxStrands, 300); k++ {
 			if mask&^s.rows.masks[k] == 0 {
 				of.index[of.n], of.at[of.n] = uint32(k), uint8(of.n)
 				of.n++

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // ties say of what a client lacks that it belongs to a group in which it is no
@@ -295,7 +295,7 @@ func (p *packetWriter) tie() {
 	p.listsHead()
 	head := p.w
 	if p.refers {
-		p.ending = wire.MaxCodeLength // where a list ends
+		p.ending = delta.MaxCodeLength // where a list ends
 	}
 	p.place()
 	p.headed, p.kept = head.Bits()-mark.Bits(), p.w.Bits()-head.Bits()+t.slack

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -13,7 +14,7 @@ import (
 // row of it names, as Server.leaveOutAuthors takes it in: the server's change has to come through.
 func ownWriteBeside(t *testing.T, newborn bool) {
 	t.Helper()
-	schema := NewSchema([]*wire.Plan{compile[authorRow](t), compile[follows](t)})
+	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	cfg := Config{Payload: 600}
 	s, r := NewStore(schema, cfg), NewReplica(schema, cfg, 1)
 	v := NewView(s, cfg)

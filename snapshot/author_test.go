@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,7 +17,7 @@ type (
 )
 
 func authorSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[authorRow](t), compile[authorOther](t)})
+	return NewSchema([]*quantize.Plan{compile[authorRow](t), compile[authorOther](t)})
 }
 
 // What a client changed itself is not sent to it, over a link that loses, and all the same it is proved to have everything

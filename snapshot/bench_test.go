@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -31,7 +32,7 @@ func BenchmarkWrite(b *testing.B) {
 }
 
 func benchmarkWrite(b *testing.B, entities, clients, step, turn int) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
 	cfg := Config{Window: 64, Entities: entities}
 	store := NewStore(schema, cfg)
 	var ids []wire.NetworkID

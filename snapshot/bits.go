@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -98,7 +99,7 @@ func (d *dumper) accountWhole(row int, spawn bool) {
 }
 
 // accountDelta adds a row that travelled as what differs.
-func (d *dumper) accountDelta(row int, v *wire.Versions) {
+func (d *dumper) accountDelta(row int, v *quantize.Versions) {
 	if d.bits == nil {
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -27,7 +29,7 @@ func BenchmarkBody(b *testing.B) {
 
 func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 	const bodies, period = 1000, 64
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](b), compile[benchRotation](b), compile[benchVelocity](b)})
 	store := NewStore(schema, Config{Window: 64, Entities: bodies})
 	rows := circles(schema, bodies, period)
 	var ids []wire.NetworkID
@@ -63,10 +65,10 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 		began := time.Now()
 		play()
 		set := time.Now()
-		for i := 0; together && i < bodies; i += wire.MaxStrands * of {
+		for i := 0; together && i < bodies; i += delta.MaxStrands * of {
 			sheaf := &store.desk.sheaf
 			sheaf.n = 0
-			for k := i; k < min(i+wire.MaxStrands*of, bodies); k += of {
+			for k := i; k < min(i+delta.MaxStrands*of, bodies); k += of {
 				sheaf.index[sheaf.n] = uint32(k)
 				sheaf.n++
 			}

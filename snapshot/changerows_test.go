@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -16,7 +17,7 @@ import (
 func TestReplaceRowsIsReplace(t *testing.T) {
 	type wide struct{ A, B, C, D, E float32 }
 	type small struct{ N int32 }
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[small](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[small](t)})
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Config{Window: 8, HistoryBytes: rapid.SampledFrom([]int{0, 1, 90 << 10}).Draw(t, "bytes")}
 		single, together := NewStore(schema, cfg), NewStore(schema, cfg)
@@ -112,7 +113,7 @@ func requireSameStore(t *rapid.T, a, b *Store, ids []wire.NetworkID) {
 
 // An entity that lacks a row, or does not live, has none in common with others.
 func TestCommonOfWhoLacksOne(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{})
 	s.Begin(1)
 	has, lacks := s.Spawn(), s.Spawn()

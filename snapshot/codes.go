@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/wire"
 )
 
 // codes are the prefix codes of a schema: what is likely in a record, and in
 // the list of records of a packet.
 type codes struct {
-	deltas []*wire.Delta          // by row; nil for tags
-	which  [whichRows]*wire.Table // by number of rows less one: which of them differ from T
-	four   *wire.Table            // which of the next four entities of a page there are records of
-	end    int                    // bits of the longest symbol that ends a page
-	gap    *wire.Table            // how far it is to the next entity that is in no list
+	deltas []*delta.Delta          // by row; nil for tags
+	which  [whichRows]*delta.Table // by number of rows less one: which of them differ from T
+	four   *delta.Table            // which of the next four entities of a page there are records of
+	end    int                     // bits of the longest symbol that ends a page
+	gap    *delta.Table            // how far it is to the next entity that is in no list
 }
 
 // whichRows is how many rows have their changes told by one symbol.
@@ -31,20 +32,20 @@ const (
 // SetTables makes the schema code with these tables. It is for start-up: both
 // ends must use the same. The error names the table that is missing or of
 // another size.
-func (s *Schema) SetTables(source wire.TableSource) error {
-	c := codes{deltas: make([]*wire.Delta, len(s.plans))}
+func (s *Schema) SetTables(source delta.TableSource) error {
+	c := codes{deltas: make([]*delta.Delta, len(s.plans))}
 	var err error
 	for row, p := range s.plans {
 		if (s.tags | s.whole).Has(row) {
 			continue
 		}
-		if c.deltas[row], err = wire.NewDelta(p, source); err != nil {
+		if c.deltas[row], err = delta.NewDelta(p, source); err != nil {
 			return fmt.Errorf("snapshot: component %s: %w", p.Name(), err)
 		}
 	}
 	for n := 1; n <= whichRows; n++ {
 		name := fmt.Sprintf("rows.%d", n)
-		if c.which[n-1], err = source.Table(name, name, 1<<n, wire.WhichContexts(n)); err != nil {
+		if c.which[n-1], err = source.Table(name, name, 1<<n, delta.WhichContexts(n)); err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
@@ -77,7 +78,7 @@ func gapSymbol(gap uint32, odd bool) (symbol int, raw uint64, rawBits uint) {
 }
 
 // readGap reads what gapSymbol says. end is true where there is no more.
-func readGap(t *wire.Table, context int, b *wire.BitReader) (gap uint32, odd, end bool) {
+func readGap(t *delta.Table, context int, b *wire.BitReader) (gap uint32, odd, end bool) {
 	symbol := t.Read(b, context)
 	if symbol == gapEnd {
 		return 0, false, true

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -324,7 +326,7 @@ func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline, prev *version) error {
 	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
 	lanes := r.add(index, base.generation, mask, base.tick, layout.lanes)
-	v := wire.Versions{Age: int64(s - base.tick)}
+	v := quantize.Versions{Age: int64(s - base.tick)}
 	if prev != nil {
 		v.Span = int64(base.tick - prev.tick)
 	}
@@ -347,7 +349,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 				}
 			}
 		}
-		changed := r.schema.codes.which[n-1].Read(b, wire.WhichContext(n, moved, prev != nil, v.Age))
+		changed := r.schema.codes.which[n-1].Read(b, delta.WhichContext(n, moved, prev != nil, v.Age))
 		for i := range n {
 			g := &group[i]
 			to := r.layouts.of(mask).row(lanes, g.row)

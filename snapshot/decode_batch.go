@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -16,9 +17,9 @@ type readBatch struct {
 	base  []uint32 // lanes at R of all
 	near  []uint32 // lanes at N of all, nil: there is no T′
 
-	grouped Mask            // the mask of groups
-	groups  []wire.RowGroup // each of as many rows as one symbol tells the changes of
-	reader  wire.RowReader
+	grouped Mask             // the mask of groups
+	groups  []delta.RowGroup // each of as many rows as one symbol tells the changes of
+	reader  delta.RowReader
 }
 
 // start forgets the entities of the list before.
@@ -53,7 +54,7 @@ func (g *readBatch) gather(r *Replica, l readList, i int) {
 	if w != nil {
 		g.near, nearFirst = r.history.block(l.near).lanes[w.first:], w.first
 	}
-	for g.to++; g.to < min(l.at, i+wire.MaxExpected); g.to++ {
+	for g.to++; g.to < min(l.at, i+delta.MaxExpected); g.to++ {
 		v, at := l.records.at(g.to), int32((g.to-i)*g.width)
 		if v.mask != g.mask || v.first != first+at {
 			return
@@ -79,7 +80,7 @@ func (g *readBatch) group(r *Replica) {
 	layout := r.layouts.of(g.mask)
 	g.grouped, g.groups = g.mask, g.groups[:0]
 	for m := g.mask &^ r.schema.tags; m != 0; {
-		var deltas [whichRows]*wire.Delta
+		var deltas [whichRows]*delta.Delta
 		var at [whichRows]int
 		n := 0
 		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {

@@ -3,9 +3,10 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Whose list is gone through first makes the bodies that the other clients copy.
@@ -15,18 +16,18 @@ import (
 
 // sheaf is bodies that are being made together.
 type sheaf struct {
-	index   [wire.MaxStrands]uint32
-	at      [wire.MaxStrands]uint8 // where in bodies each of them goes
-	missing [wire.MaxStrands]bool  // not all that it leans on is held
+	index   [delta.MaxStrands]uint32
+	at      [delta.MaxStrands]uint8 // where in bodies each of them goes
+	missing [delta.MaxStrands]bool  // not all that it leans on is held
 	n       int
 	taken   bool      // a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
 	t       tick.Tick // what they lean on
 	before  tick.Tick
-	columns [wire.MaxStrandRows]wire.Column
-	strands wire.Strands
-	bodies  [wire.MaxStrands]*bodyEntry // those that were made
+	columns [delta.MaxStrandRows]delta.Column
+	strands delta.Strands
+	bodies  [delta.MaxStrands]*bodyEntry // those that were made
 }
 
 const (
@@ -40,11 +41,11 @@ const (
 // together reports whether bodies of these rows can be made together: few of few
 // lanes, none of which travels whole.
 func (s *Schema) together(rows Mask) bool {
-	if rows == 0 || rows&s.whole != 0 || rows.Count() > wire.MaxStrandRows {
+	if rows == 0 || rows&s.whole != 0 || rows.Count() > delta.MaxStrandRows {
 		return false
 	}
 	for m := rows; m != 0; m &= m - 1 {
-		if s.widths[m.next()] > wire.MaxStrandLanes {
+		if s.widths[m.next()] > delta.MaxStrandLanes {
 			return false
 		}
 	}
@@ -64,7 +65,7 @@ func (p *packetWriter) encodeAhead(w int, word uint64) {
 		}
 	}
 	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
-		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == wire.MaxStrands || word&(word-1) == 0 {
+		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStrands || word&(word-1) == 0 {
 			p.makeBound(b)
 			b.n = 0
 		}
@@ -90,9 +91,9 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	}
 	for range pairsAhead {
 		b, u := p.sheaf(), w
-		for ; b != nil && u < end && b.n < wire.MaxStrands; u++ {
+		for ; b != nil && u < end && b.n < delta.MaxStrands; u++ {
 			p.listPage = &v.pages[u]
-			for of := p.waitsIn(u); of != 0 && b.n < wire.MaxStrands; of &= of - 1 {
+			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStrands; of &= of - 1 {
 				p.bind(b, firstOf(u, of))
 			}
 		}
@@ -203,7 +204,7 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 // make makes the bits of all bodies.
 func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	way := s.past.way(s.tick, t, before)
-	v := wire.Versions{Age: int64(s.tick - t), Span: int64(t - before)}
+	v := quantize.Versions{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
 		v.Before = b.index[:] // some slice: what is in it is not asked
 	}
@@ -223,7 +224,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 
 // gather is Store.versions for a row of all bodies. Most have moved since T and
 // since T', and lie where the way leads to; others have not moved since T'.
-func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before tick.Tick) {
+func (b *sheaf) gather(s *Store, c *delta.Column, row int, way *way, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
@@ -234,8 +235,8 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 	if before == tick.None {
 		still = t
 	}
-	at, held, known := ^uint32(0), wire.Held{Gap: ageLanes}, false
-	c.Begin(s.schema.codes.deltas[row])
+	at, held, known := ^uint32(0), delta.Held{Gap: ageLanes}, false
+	s.schema.codes.deltas[row].BeginColumn(c)
 	for k := 0; k < b.n; {
 		index := b.index[k]
 		if number := index / stripeRows; number != at {
@@ -266,7 +267,7 @@ func (b *sheaf) gather(s *Store, c *wire.Column, row int, way *way, t, before ti
 }
 
 // find is gather for the k-th body, whatever its row was.
-func (b *sheaf) find(s *Store, c *wire.Column, k, row int, t, before tick.Tick) {
+func (b *sheaf) find(s *Store, c *delta.Column, k, row int, t, before tick.Tick) {
 	e := bodyEntry{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}
 	if !s.versions(&r, &e) {

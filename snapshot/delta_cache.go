@@ -3,9 +3,10 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Desk stores the encoded deltas, texts of pages and scratch memory of one goroutine that writes. Views may be written by several
@@ -154,9 +155,9 @@ type bodies struct {
 // arena stores deltas of a range of indexes, in the order in which they were encoded. The first entry is unused.
 type arena struct {
 	entries []bodyEntry
-	code    wire.Words
-	symbols []wire.DeltaSymbol // of a delta that a trainer sees
-	made    uint64             // in this tick
+	code    delta.Words
+	symbols []delta.DeltaSymbol // of a delta that a trainer sees
+	made    uint64              // in this tick
 }
 
 // oneArena is a shift with which all indexes have the same arena.
@@ -262,7 +263,7 @@ func (s *Store) makeBody(a *arena, e *bodyEntry, whole Mask) {
 	w.Reserve(usualWords)
 	start := w.Bits()
 	e.at = uint32(start / 64)
-	v := wire.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
+	v := quantize.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	a.symbols = a.symbols[:0]
 	var part [whichRows]rowVersions // on the stack: memory that stays would have to be told of each slice
 	for rows := e.mask &^ s.schema.tags; rows != 0; {
@@ -283,10 +284,10 @@ func (s *Store) makeBody(a *arena, e *bodyEntry, whole Mask) {
 			changed |= one(r.changed) << n
 			moved |= one(r.moved) << n
 		}
-		which, context := s.schema.codes.which[n-1], wire.WhichContext(n, moved, e.before != tick.None, v.Age)
+		which, context := s.schema.codes.which[n-1], delta.WhichContext(n, moved, e.before != tick.None, v.Age)
 		w.Symbol(which, context, int(changed))
 		if s.watch != nil {
-			a.symbols = append(a.symbols, wire.DeltaSymbol{Table: which, Context: context, Symbol: int(changed)})
+			a.symbols = append(a.symbols, delta.DeltaSymbol{Table: which, Context: context, Symbol: int(changed)})
 		}
 		for i := range n {
 			r := &part[i]
@@ -349,7 +350,7 @@ func (s *Store) versions(r *rowVersions, e *bodyEntry) bool {
 
 // Watch makes a function see the symbols of every body that is made: a trainer
 // counts them.
-func (s *Store) Watch(f func([]wire.DeltaSymbol)) { s.watch = f }
+func (s *Store) Watch(f func([]delta.DeltaSymbol)) { s.watch = f }
 
 // preparing is a tick's bodies being made in several parts.
 type preparing struct {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -88,7 +90,7 @@ func (d *duo) forge(buf []byte, s tick.Tick, id wire.NetworkID, body func(w *wir
 
 // which says which of n rows changed.
 func (d *duo) which(w *wire.BitWriter, n int, s tick.Tick, changed int) {
-	d.store.schema.codes.which[n-1].Write(w, wire.WhichContext(n, 0, false, int64(s-1)), changed)
+	d.store.schema.codes.which[n-1].Write(w, delta.WhichContext(n, 0, false, int64(s-1)), changed)
 }
 
 // Despawns of a payload take effect before its records: where it has both of one entity, the entity is gone, and the record
@@ -123,13 +125,13 @@ func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 	changed := func(lanes int) func(w *wire.BitWriter) {
 		return func(w *wire.BitWriter) {
 			d.which(w, rows, 3, 1<<position)
-			v := wire.Versions{Base: []uint32{3, 1}, Age: 2}
+			v := quantize.Versions{Base: []uint32{3, 1}, Age: 2}
 			list := d.store.schema.codes.deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
 			if lanes == 0 {
 				list = list[:1]
 				list[0].Symbol = 0
 			}
-			wire.WriteSymbols(w, list)
+			delta.WriteSymbols(w, list)
 		}
 	}
 	require.ErrorIs(t, d.replica.Read(d.forge(buf, 3, id, changed(0))), ErrMalformed)

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -363,7 +365,7 @@ func (d *dumper) whole(rows Mask, spawn bool) bool {
 }
 
 // print prints d.lanes.
-func (d *dumper) print(plan *wire.Plan) {
+func (d *dumper) print(plan *quantize.Plan) {
 	if d.bits != nil {
 		return
 	}
@@ -388,7 +390,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 				moved |= 1 << n
 			}
 		}
-		changed := uint(d.schema.codes.which[n-1].Read(&d.b, wire.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
+		changed := uint(d.schema.codes.which[n-1].Read(&d.b, delta.WhichContext(n, moved, before != tick.None, int64(d.s-base))))
 		d.account(func(b *Bits) *uint64 { return &b.Changed })
 		for i := range n {
 			switch plan := d.schema.plans[part[i].row]; {
@@ -397,7 +399,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			case d.schema.whole.Has(part[i].row):
 				told = told.With(part[i].row)
 			default:
-				v := wire.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
+				v := quantize.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
 				d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {

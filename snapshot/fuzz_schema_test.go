@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -34,7 +36,7 @@ type (
 )
 
 // falls is the extrapolation of a body that falls, which its steps are counted in.
-func falls(extrapolated []uint32, v *wire.Versions) {
+func falls(extrapolated []uint32, v *quantize.Versions) {
 	if v.Before == nil {
 		return
 	}
@@ -44,10 +46,10 @@ func falls(extrapolated []uint32, v *wire.Versions) {
 	extrapolated[1] -= uint32(v.Age * (v.Age + v.Span) / 2)
 }
 
-func fuzzPlans(t testing.TB) []*wire.Plan {
+func fuzzPlans(t testing.TB) []*quantize.Plan {
 	fall := compile[fuzzBody](t)
 	fall.ExtrapolateBy("falls", falls)
-	return []*wire.Plan{
+	return []*quantize.Plan{
 		compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t),
 		compile[benchRotation](t), compile[fuzzPlace](t), fall, compile[fuzzBurns](t), compile[sequenceLink](t),
 	}
@@ -55,8 +57,8 @@ func fuzzPlans(t testing.TB) []*wire.Plan {
 
 // fuzzSchema has rows of every kind, and tables that were trained on them.
 func fuzzSchema(t testing.TB) *Schema {
-	trainer := wire.NewTrainer()
-	counting := wire.NewCounting(trainer, false)
+	trainer := delta.NewTrainer()
+	counting := delta.NewCounting(trainer, false)
 	schema, err := NewSchemaWith(fuzzPlans(t), counting)
 	require.NoError(t, err)
 	random, turns := rand.New(rand.NewPCG(3, 3)), fuzzTurns(t)
@@ -79,14 +81,14 @@ func fuzzSchema(t testing.TB) *Schema {
 	tables, err := trainer.BuildKnown(10)
 	require.NoError(t, err)
 	require.Greater(t, len(tables.All()), 12, "the tables of few rows were trained")
-	schema, err = NewSchemaWith(fuzzPlans(t), tables.Over(wire.Shipped()))
+	schema, err = NewSchemaWith(fuzzPlans(t), tables.Over(delta.Shipped()))
 	require.NoError(t, err)
 	return schema
 }
 
 // fuzzTurns is rotations, one behind the other, as bodies have them one tick after the other.
 func fuzzTurns(t testing.TB) (turns [][]uint32) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[benchVelocity](t)})
 	for _, rows := range circles(schema, 1, 64) {
 		turns = append(turns, rows[1])
 	}

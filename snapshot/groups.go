@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -231,7 +232,7 @@ const (
 	// emptyBits is the most that a snapshot takes without records: tick, epoch,
 	// part, that there is a list, of which tick and part, its end, and the room
 	// that Write keeps for the other ends.
-	emptyBits = 16 + 1 + 16 + smallVar + 1 + 2*smallVar + nearVar + wire.MaxCodeLength + endBits
+	emptyBits = 16 + 1 + 16 + smallVar + 1 + 2*smallVar + nearVar + delta.MaxCodeLength + endBits
 	// smallVar is the most that the Var code of a number below 2^15 takes.
 	smallVar = 29
 	// nearVar is the same of a number that says how near another tick is.
@@ -239,7 +240,7 @@ const (
 	// recordHead is the most that an absolute record takes before its
 	// generation: the symbol of its gap, which also says that it is odd, the
 	// gap's bits below the leading one, and that it leans on nothing.
-	recordHead = wire.MaxCodeLength + 31 + 1
+	recordHead = delta.MaxCodeLength + 31 + 1
 )
 
 // recordBits is the most that an absolute record of these rows takes.

@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // A history says what rows and entities were before each change of the last
@@ -516,7 +516,7 @@ func (h *history) span(t, now tick.Tick) (c changesOf) {
 }
 
 // twice fills in what the changes of two numbers say, and reports whether they are of one stripe of a row.
-func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *wire.Held) bool {
+func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.Held) bool {
 	x, y := h.at(base), h.at(before)
 	if !x.of(row, stripe) || !y.of(row, stripe) {
 		return false

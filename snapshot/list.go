@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -377,7 +378,7 @@ func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
 
 // fitsEnd reports whether what was written fits, with the symbol that ends a page.
 func (p *packetWriter) fitsEnd() bool {
-	return !p.w.Overflowed() && p.w.Bits()+wire.MaxCodeLength <= p.limit
+	return !p.w.Overflowed() && p.w.Bits()+delta.MaxCodeLength <= p.limit
 }
 
 // fitsPage reports whether what was written fits, with the end of the list.
@@ -386,9 +387,9 @@ func (p *packetWriter) fitsPage() bool {
 }
 
 // symbol writes a symbol of a prefix code.
-func (p *packetWriter) symbol(t *wire.Table, context, symbol int) {
+func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
 	t.Write(&p.w, context, symbol)
 	if watch := p.v.store.watch; watch != nil {
-		watch([]wire.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
+		watch([]delta.DeltaSymbol{{Table: t, Context: context, Symbol: symbol}})
 	}
 }

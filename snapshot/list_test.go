@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -28,7 +29,7 @@ func newCrowd(t *testing.T, seed int64, entities int) *crowd {
 	type large struct{ Words [12]uint32 }
 	cfg := Config{Window: 32, SentPackets: 256}
 	c := &crowd{duo: &duo{t: t}, r: rand.New(rand.NewSource(seed)), delay: 3}
-	c.store = NewStore(NewSchema([]*wire.Plan{compile[little](t), compile[large](t)}), cfg)
+	c.store = NewStore(NewSchema([]*quantize.Plan{compile[little](t), compile[large](t)}), cfg)
 	c.view, c.replica = NewView(c.store, cfg), NewReplica(c.store.schema, cfg, 1)
 	c.store.Begin(1)
 	for range entities {

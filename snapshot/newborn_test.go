@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -79,7 +80,7 @@ func TestWhatWasOwedBeforeWhoIsHiddenAtBirthWaitsOn(t *testing.T) {
 
 // A row names whoever was hidden at birth: that is no change of it, and nothing is sent.
 func TestWhoIsHiddenAtBirthIsNamedByNobody(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[authorRow](t), compile[follows](t)})
+	schema := NewSchema([]*quantize.Plan{compile[authorRow](t), compile[follows](t)})
 	names := schema.refs.next()
 	for _, hide := range []bool{true, false} {
 		d := newDuo(t)

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -327,7 +328,7 @@ func (v *View) readsAlike(c *aim) bool {
 
 // blind makes fields of a row that name an entity which the client does not see at
 // tick t name nobody.
-func (v *View) blind(plan *wire.Plan, lanes []uint32, t tick.Tick) {
+func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
 		if id := refAt(lanes, lane); !v.Visible(id) || v.tenants[id.Index].life > t {
 			lanes[lane], lanes[lane+1] = 0, 0
@@ -377,7 +378,7 @@ func (r *referrers) to(target uint32) []uint32 {
 
 // change follows a row with entity fields from its old lanes to its new ones,
 // nil when there are none.
-func (r *referrers) change(plan *wire.Plan, index uint32, had bool, before, after []uint32) {
+func (r *referrers) change(plan *quantize.Plan, index uint32, had bool, before, after []uint32) {
 	for _, lane := range plan.Refs() {
 		var old, now wire.NetworkID
 		if had {

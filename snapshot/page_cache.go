@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // The records of a page depend on R, N and on which entities they are of, and on nothing else that is a client's own. So they
@@ -61,7 +61,7 @@ type pageTexts struct {
 	spans  []pageSpan
 	cut    cutText
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
-	code   wire.Words
+	code   delta.Words
 	copied uint64 // since the beginning
 	bodies [pageEntities]*bodyEntry
 	from   [pageEntities]*bodies
@@ -209,7 +209,7 @@ func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done b
 // room of the longest.
 func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {
 	if tail > 0 {
-		size += wire.MaxCodeLength - tail
+		size += delta.MaxCodeLength - tail
 	}
 	return p.w.Bits()+size <= p.limit && p.sent.n+t.groups <= maxRecords-p.waiting
 }
@@ -308,7 +308,7 @@ func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick,
 			d.used(c.bodies[at], c.from[at])
 		case together:
 			b.index[b.n], b.at[b.n] = index, uint8(b.n)
-			if b.n++; b.n == wire.MaxStrands && !d.encodeBatch() {
+			if b.n++; b.n == delta.MaxStrands && !d.encodeBatch() {
 				return 0
 			}
 		default:

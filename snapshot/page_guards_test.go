@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -96,15 +98,15 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 		other struct{ A uint8 }
 	)
 	a, b, c, d, e, f := compile[one](t), compile[two](t), compile[four](t), compile[five](t), compile[again](t), compile[other](t)
-	require.Equal(t, []int{4, 4}, []int{wire.MaxStrandRows, wire.MaxStrandLanes})
+	require.Equal(t, []int{4, 4}, []int{delta.MaxStrandRows, delta.MaxStrandLanes})
 	for name, test := range map[string]struct {
-		plans    []*wire.Plan
+		plans    []*quantize.Plan
 		together bool
 	}{
-		"as many rows and lanes": {[]*wire.Plan{a, b, c, e}, true},
-		"one row more":           {[]*wire.Plan{a, b, c, e, f}, false},
-		"one lane more":          {[]*wire.Plan{a, d}, false},
-		"both":                   {[]*wire.Plan{a, b, c, d, e, f}, false},
+		"as many rows and lanes": {[]*quantize.Plan{a, b, c, e}, true},
+		"one row more":           {[]*quantize.Plan{a, b, c, e, f}, false},
+		"one lane more":          {[]*quantize.Plan{a, d}, false},
+		"both":                   {[]*quantize.Plan{a, b, c, d, e, f}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			schema := NewSchema(test.plans)
@@ -138,7 +140,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 // page has other rows than its neighbours, so that each record is a group.
 func TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor(t *testing.T) {
 	needsFastPaths(t)
-	plans := []*wire.Plan{compile[simPosition](t)}
+	plans := []*quantize.Plan{compile[simPosition](t)}
 	for range 6 {
 		plans = append(plans, compile[simFrozen](t))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -22,7 +23,7 @@ type (
 )
 
 func runSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
+	return NewSchema([]*quantize.Plan{compile[runPlace](t), compile[runTurn](t), compile[runHeat](t)})
 }
 
 // runServer plays a server of many alike entities, of which some come, go, rest, change their rows or are hidden.
@@ -163,7 +164,7 @@ type (
 )
 
 func batchSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
+	return NewSchema([]*quantize.Plan{compile[batchPlace](t), compile[batchTurn](t), compile[batchHealth](t)})
 }
 
 // drawBatch goes on from what a row was: a bit in the same direction most often, up to the bounds, by a jump now and then.

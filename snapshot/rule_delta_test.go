@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -46,7 +47,7 @@ func TestRule2ADeltaCountsFromTheRowAtT(t *testing.T) {
 // T = 20 is too far from it: the record is against what that of T was against.
 func TestRule3BothEndsDecideAlikeAboutTheSecondVersion(t *testing.T) {
 	for _, c := range []struct{ window, base tick.Tick }{{16, 9}, {32, 20}} {
-		schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+		schema := NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 		cfg := Config{Window: c.window, SentPackets: 64}
 		var sizes [2]int // bytes with the second version, and without
 		for s := c.base + 1; s < c.window+8; s++ {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -464,7 +465,7 @@ func TestManyLivesOfOneIndexAreBounded(t *testing.T) {
 
 func TestAHighIndexTakesLittleMemory(t *testing.T) {
 	type wide struct{ Words [64]uint32 }
-	schema := NewSchema([]*wire.Plan{compile[wide](t)})
+	schema := NewSchema([]*quantize.Plan{compile[wide](t)})
 	r := NewReplica(schema, Config{Window: 16}, 1)
 	buf := make([]byte, 400)
 	w := wire.NewBitWriter(buf)

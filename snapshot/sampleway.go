@@ -4,28 +4,28 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Interpolation says how a row is shown between its versions.
 type Interpolation struct {
-	Row      int                // of the component
-	Speed    int                // the row that holds its velocities, -1 without one
-	Teleport int                // the row that says of an entity that it did not go its last way, -1 without one
-	Twin     reflect.Type       // the component type that the shown value goes to
-	Ahead    time.Duration      // how far it goes on beyond the newest version
-	Blend    func() *wire.Blend // a blend of its own for each goroutine
+	Row      int                    // of the component
+	Speed    int                    // the row that holds its velocities, -1 without one
+	Teleport int                    // the row that says of an entity that it did not go its last way, -1 without one
+	Twin     reflect.Type           // the component type that the shown value goes to
+	Ahead    time.Duration          // how far it goes on beyond the newest version
+	Blend    func() *quantize.Blend // a blend of its own for each goroutine
 }
 
 // Way is where a row is at a moment, between versions that Around found for that moment. It is false when the entity lacks
 // the row then.
-func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *wire.Way) bool {
+func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Way) bool {
 	from := s.From.Row(in.Row)
 	if from == nil {
 		return false
 	}
-	*way = wire.Way{From: from, To: from}
+	*way = quantize.Way{From: from, To: from}
 	switch {
 	case s.To.Tick != tick.None:
 		to := s.To.Row(in.Row)
@@ -52,7 +52,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *wire.Way) b
 }
 
 // speeds gives the way the velocities of its two versions.
-func (in *Interpolation) speeds(way *wire.Way, from, to *Version, start tick.Tick, rate int) {
+func (in *Interpolation) speeds(way *quantize.Way, from, to *Version, start tick.Tick, rate int) {
 	if in.Speed >= 0 {
 		way.FromSpeed, way.ToSpeed = from.Row(in.Speed), to.Row(in.Speed)
 		way.Seconds = float64(to.Tick-start) / float64(rate)

@@ -5,23 +5,24 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 // Schema is the list of replicated components that both ends agreed on by the
 // protocol hash. A component's row number is its place in that list.
 type Schema struct {
-	plans   []*wire.Plan
-	words   []int       // per row: 64-bit words of an absolute row
-	widths  []int32     // per row: lanes
-	compare []wire.Rows // per row: rows of as many lanes
+	plans   []*quantize.Plan
+	words   []int           // per row: 64-bit words of an absolute row
+	widths  []int32         // per row: lanes
+	compare []quantize.Rows // per row: rows of as many lanes
 	options []RowOptions
 	refs    Mask // rows that name entities
 	tags    Mask // rows without lanes
 	whole   Mask // rows that travel whole whenever they changed
 	exact   Mask // rows of nothing but exact floats
 	codes   codes
-	floats  wire.FloatRows
+	floats  quantize.FloatRows
 	weighed bool // Some rows have an importance of their own.
 }
 
@@ -41,8 +42,8 @@ type RowOptions struct {
 
 // NewSchema takes the component plans in the protocol's canonical order. It
 // panics, at start-up, when there are more than [MaxRows] of them.
-func NewSchema(plans []*wire.Plan) *Schema {
-	s, err := NewSchemaWith(plans, wire.Shipped())
+func NewSchema(plans []*quantize.Plan) *Schema {
+	s, err := NewSchemaWith(plans, delta.Shipped())
 	if err != nil {
 		panic(err)
 	}
@@ -51,15 +52,15 @@ func NewSchema(plans []*wire.Plan) *Schema {
 
 // NewSchemaWith is NewSchema with other tables than those that ship. The error
 // names the one that is missing or of another size.
-func NewSchemaWith(plans []*wire.Plan, source wire.TableSource) (*Schema, error) {
+func NewSchemaWith(plans []*quantize.Plan, source delta.TableSource) (*Schema, error) {
 	if len(plans) > MaxRows {
 		panic(fmt.Sprintf("snapshot: %d replicated components, at most %d are possible", len(plans), MaxRows))
 	}
-	s := &Schema{plans: plans, floats: wire.NewFloatRows()}
+	s := &Schema{plans: plans, floats: quantize.NewFloatRows()}
 	for _, p := range plans {
 		s.words = append(s.words, (p.Bits()+63)/64)
 		s.widths = append(s.widths, int32(p.Lanes()))
-		s.compare = append(s.compare, wire.NewRows(4*p.Lanes()))
+		s.compare = append(s.compare, quantize.NewRows(4*p.Lanes()))
 	}
 	s.options = make([]RowOptions, len(plans))
 	for row, p := range plans {
@@ -101,11 +102,11 @@ func (s *Schema) Options(row int) RowOptions { return s.options[row] }
 func (s *Schema) Rows() int { return len(s.plans) }
 
 // Plan is the compiled component type of a row, 0 <= row < Rows().
-func (s *Schema) Plan(row int) *wire.Plan { return s.plans[row] }
+func (s *Schema) Plan(row int) *quantize.Plan { return s.plans[row] }
 
 // RowOf is the row of a component type, -1 when the schema has none.
 func (s *Schema) RowOf(t reflect.Type) int {
-	return slices.IndexFunc(s.plans, func(p *wire.Plan) bool { return p.Type() == t })
+	return slices.IndexFunc(s.plans, func(p *quantize.Plan) bool { return p.Type() == t })
 }
 
 // lanes is the number of lanes of an entity that has the rows of m.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -45,8 +46,8 @@ const (
 )
 
 func sequenceSchemas(t testing.TB) (of [2]*Schema) {
-	for i, place := range []*wire.Plan{compile[sequencePlace](t), compile[sequenceExact](t)} {
-		of[i] = NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
+	for i, place := range []*quantize.Plan{compile[sequencePlace](t), compile[sequenceExact](t)} {
+		of[i] = NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[sequenceLink](t), place})
 	}
 	return of
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -22,15 +23,15 @@ type simPosition struct {
 type simHealth struct{ Points uint32 }
 type simFrozen struct{}
 
-func compile[T any](t testing.TB) *wire.Plan {
+func compile[T any](t testing.TB) *quantize.Plan {
 	t.Helper()
-	p, err := wire.Compile(reflect.TypeFor[T](), reflect.TypeFor[T]().Name())
+	p, err := quantize.Compile(reflect.TypeFor[T](), reflect.TypeFor[T]().Name())
 	require.NoError(t, err)
 	return p
 }
 
 func simSchema(t testing.TB) *Schema {
-	return NewSchema([]*wire.Plan{compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t)})
+	return NewSchema([]*quantize.Plan{compile[simFrozen](t), compile[simHealth](t), compile[simPosition](t)})
 }
 
 const (

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -43,7 +44,7 @@ type Store struct {
 	desk    Desk    // of whoever writes alone
 	desks   []*Desk // the others
 	prepare preparing
-	watch   func([]wire.DeltaSymbol)
+	watch   func([]delta.DeltaSymbol)
 	views   int      // that observed the last tick that any did
 	weight  []uint16 // per index: priority, 256 = 1; 0 = never set
 	alive   bitset

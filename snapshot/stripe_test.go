@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -85,7 +86,7 @@ func TestHistoryOfStripes(t *testing.T) {
 		wide struct{ A, B, C, D, E uint16 }
 		tag  struct{}
 	)
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[tag](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[tag](t)})
 	for seed := range uint64(6) {
 		cfg := Config{Window: 8}
 		if seed%2 > 0 {
@@ -114,7 +115,7 @@ func TestHistoryOfStripes(t *testing.T) {
 
 // What ticks take is foreseen: where all moves in each of them each ring of the history grows once beyond what the first ticks need.
 func TestHistoryGrowsAtOnce(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	s := NewStore(schema, Config{Window: 64})
 	var ids []wire.NetworkID
 	changes, lanes := map[int]bool{}, map[int]bool{}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -113,7 +114,7 @@ func TestRowsInOnePassAreRowsStepByStep(t *testing.T) {
 		two  struct{ A, B float32 }
 		wide struct{ A, B, C, D, E float32 }
 	)
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[one](t), compile[two](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t), compile[wide](t), compile[one](t), compile[two](t)})
 	for seed := range uint64(8) {
 		cfg := Config{Window: 8}
 		if seed%2 > 0 {
@@ -142,7 +143,7 @@ func TestRowsInOnePassAreRowsStepByStep(t *testing.T) {
 // Where a ring of the history is full, or the lanes of a stripe would not lie in one piece, rows are not replaced in one pass, and nothing is done: what is
 // forgotten for them is another's business.
 func TestRowsInOnePassNeedRoom(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t), compile[benchRotation](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t), compile[benchRotation](t)})
 	const many = 4 * pageRows
 	for name, full := range map[string]func(h *history){
 		"nothing is full": func(*history) {},
@@ -189,7 +190,7 @@ func TestRowsInOnePassNeedRoom(t *testing.T) {
 
 // ReplaceRows of a large store changes each named row and no other, in whatever order they come and over however many pages.
 func TestReplaceRowsOfALargeStore(t *testing.T) {
-	schema := NewSchema([]*wire.Plan{compile[benchPosition](t)})
+	schema := NewSchema([]*quantize.Plan{compile[benchPosition](t)})
 	s := NewStore(schema, Config{})
 	s.Begin(1)
 	var ids []wire.NetworkID

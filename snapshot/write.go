@@ -36,7 +36,7 @@ import (
 //	          1 bit "the next indexes have the same generation and rows"; then
 //	          zeros to the byte, 8 bits how many, their rows, whole
 //	body:     for each four rows of those at T and now: which of them differ from
-//	          T; then those that do, as what differs (wire.Delta)
+//	          T; then those that do, as what differs (delta.Delta)
 //	          then, whole, each row that was not at T, and of those that name
 //	          entities each that differs
 //

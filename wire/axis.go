@@ -24,10 +24,10 @@ func AxisOf(f float64) (Axis, FaultReason) {
 }
 
 // Float32 returns the value, within [-1, 1].
-func (a Axis) Float32() float32 { return float32(a.value()) }
+func (a Axis) Float32() float32 { return float32(a.Float64()) }
 
-// value is the axis in 64 bits, of -128 the same as of -127.
-func (a Axis) value() float64 { return float64(max(a, -axisSteps)) / axisSteps }
+// Float64 is Float32 in 64 bits.
+func (a Axis) Float64() float64 { return float64(max(a, -axisSteps)) / axisSteps }
 
 // Axis appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. What is not finite is
 // ErrNotFinite, because there is nothing to clamp it to, and nothing is written.
@@ -61,24 +61,4 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 		s.measureNumber(1, reason)
 	}
 	return reason
-}
-
-// quantiseAxis quantises a float; what is not finite keeps its lane. Number 0 is -1.
-func (o *op) quantiseAxis(f float64, lanes []uint32) FaultReason {
-	a, reason := AxisOf(f)
-	if reason != NotFinite {
-		lanes[o.lane] = uint32(int32(a) + axisSteps)
-	}
-	return reason
-}
-
-// axisOfLane is the axis of a row's number.
-func axisOfLane(n uint32) Axis { return Axis(int32(n) - axisSteps) }
-
-// compileAxis makes o an axis.
-func (o *op) compileAxis() {
-	o.kind, o.text, o.count = opAxis32, "f32axis", 2*axisSteps
-	if o.size == 8 {
-		o.kind, o.text = opAxis64, "f64axis"
-	}
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"math"
-	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,40 +74,6 @@ func TestAxisReports(t *testing.T) {
 		r := NewReader(w.Written())
 		require.Equal(t, c.want, r.Axis())
 		require.True(t, r.Done())
-	}
-}
-
-func TestHalfAndAxisTagsThatAreRefused(t *testing.T) {
-	type (
-		bits struct {
-			F float32 `net:"half,bits=9"`
-		}
-		bounds struct {
-			F float32 `net:"axis,min=0,max=1"`
-		}
-		both struct {
-			F float32 `net:"half,axis"`
-		}
-		twice struct {
-			F float32 `net:"axis,axis"`
-		}
-		integer struct {
-			F int8 `net:"axis"`
-		}
-		truth struct {
-			F bool `net:"half"`
-		}
-		position struct {
-			F vec `net:"half"`
-		}
-	)
-	for want, typ := range map[string]reflect.Type{
-		"bits go with angle or quat": reflect.TypeFor[bits](), "contradicts": reflect.TypeFor[bounds](), "contradicts itself": reflect.TypeFor[both](),
-		"repeated": reflect.TypeFor[twice](), "go with int8": reflect.TypeFor[integer](), "go with bool": reflect.TypeFor[truth](), "go with wire.vec": reflect.TypeFor[position](),
-	} {
-		_, err := Compile(typ, "Name")
-		require.ErrorContains(t, err, ".F: ")
-		require.ErrorContains(t, err, want)
 	}
 }
 

@@ -44,7 +44,7 @@ func (r *BitReader) refill(bits uint) uint64 {
 	}
 	take := bits - r.n
 	if take > have || bits > 64 {
-		r.fail()
+		r.Fail()
 		return 0
 	}
 	v := (r.acc | word<<r.n) & (1<<bits - 1)
@@ -53,8 +53,8 @@ func (r *BitReader) refill(bits uint) uint64 {
 	return v
 }
 
-// fail makes every later read return zero.
-func (r *BitReader) fail() { *r = BitReader{failed: true} }
+// Fail makes every later read return zero.
+func (r *BitReader) Fail() { *r = BitReader{failed: true} }
 
 // Bool returns the next bit.
 func (r *BitReader) Bool() bool { return r.Read(1) != 0 }
@@ -82,7 +82,7 @@ func (r *BitReader) slowVar() uint64 {
 	case b < varTop:
 		return (1<<(b+varOrder) | payload) - 1<<varOrder
 	case payload >= 1<<varOrder:
-		r.fail()
+		r.Fail()
 		return 0
 	}
 	return payload - 1<<varOrder
@@ -94,7 +94,7 @@ func (r *BitReader) zeros() uint {
 		b := uint(bits.TrailingZeros64(r.acc))
 		r.Read(b + 1)
 		if b > varTop {
-			r.fail()
+			r.Fail()
 		}
 		return b
 	}
@@ -102,12 +102,12 @@ func (r *BitReader) zeros() uint {
 	r.Read(r.n)
 	for !r.Bool() {
 		if b++; b > varTop || r.failed {
-			r.fail()
+			r.Fail()
 			return 0
 		}
 	}
 	if b > varTop {
-		r.fail()
+		r.Fail()
 	}
 	return b
 }
@@ -115,7 +115,7 @@ func (r *BitReader) zeros() uint {
 // Align reads zeros up to the next byte of the whole, as BitWriter.Align wrote them. Anything else fails the reader.
 func (r *BitReader) Align() bool {
 	if r.Read(r.n&7) != 0 {
-		r.fail()
+		r.Fail()
 	}
 	return !r.failed
 }
@@ -124,7 +124,7 @@ func (r *BitReader) Align() bool {
 func (r *BitReader) Skip(bytes int) {
 	if have := int(r.n / 8); bytes > have {
 		if bytes -= have; bytes > len(r.buf) {
-			r.fail()
+			r.Fail()
 			return
 		}
 		r.acc, r.n, r.buf = 0, 0, r.buf[bytes:]
@@ -132,6 +132,12 @@ func (r *BitReader) Skip(bytes int) {
 	}
 	r.Read(uint(8 * bytes))
 }
+
+// State returns what is left to read: bytes, and before them n bits of an accumulator.
+func (r *BitReader) State() (buf []byte, acc uint64, n uint) { return r.buf, r.acc, r.n }
+
+// SetState puts the reader where State found it. The accumulator has n bits, 64 at most, and zeros above.
+func (r *BitReader) SetState(buf []byte, acc uint64, n uint) { r.buf, r.acc, r.n = buf, acc, n }
 
 // Failed reports whether a read went past the end or met an illegal code.
 func (r *BitReader) Failed() bool { return r.failed }
@@ -154,4 +160,39 @@ func (r *BitReader) Padded() bool {
 		}
 	}
 	return true
+}
+
+// Peek returns the bits that come next without reading them: at least the bits asked for, 56 at most, or all that are left and zeros behind them.
+func (r *BitReader) Peek(bits uint) uint64 {
+	if r.n < bits {
+		r.fill()
+	}
+	return r.acc
+}
+
+// Drop reads bits that Peek returned, and reports whether there were so many; if not, it reads none.
+func (r *BitReader) Drop(bits uint) bool {
+	if bits > r.n {
+		return false
+	}
+	r.acc >>= bits & 63
+	r.n -= bits
+	return true
+}
+
+// fill brings at least 56 bits into the accumulator, or all that are left.
+func (r *BitReader) fill() {
+	if len(r.buf) >= 8 && r.n < 56 {
+		take := (63 - r.n) >> 3 // whole bytes that fit, 1..7
+		r.acc |= binary.LittleEndian.Uint64(r.buf) << r.n
+		r.n += take * 8
+		r.acc &= 1<<r.n - 1
+		r.buf = r.buf[take:]
+		return
+	}
+	for len(r.buf) > 0 && r.n <= 56 {
+		r.acc |= uint64(r.buf[0]) << r.n
+		r.n += 8
+		r.buf = r.buf[1:]
+	}
 }

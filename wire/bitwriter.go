@@ -170,3 +170,12 @@ func (w *BitWriter) Finish() int {
 	}
 	return w.next + int(w.n/8)
 }
+
+// VarBits returns the length of a Var code.
+func VarBits(v uint64) int {
+	u := v + 1<<varOrder
+	if u < 1<<varOrder { // it wrapped around: one of the four largest
+		return 2*varTop + varOrder + 1
+	}
+	return 2*(bits.Len64(u)-varOrder-1) + varOrder + 1
+}

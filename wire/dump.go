@@ -5,16 +5,15 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
-	"strconv"
 )
 
 // Dump prints packets for people: headers, messages and, by name, fields and their values. The zero value knows
 // no names but those of the types that netcode itself uses. It reads the packed and the debug encoding alike,
 // and says of bytes from anywhere what is wrong with them; it never panics.
 type Dump struct {
-	// Plan returns the fields of a message type, nil where it has none that are known.
-	Plan func(t MessageType) *Plan
-	// Payload appends, in lines, what a payload that Plan does not know says; false if it does not know either.
+	// Name returns the name of a registered message type, "" for others.
+	Name func(t MessageType) string
+	// Payload appends a payload in lines; false if it does not know the type.
 	// It is how packages above this one explain snapshots.
 	Payload func(dst []byte, h MessageHeader, payload []byte) ([]byte, bool)
 	// Check is the state from which the packet's checksum is judged; nil leaves it unjudged.
@@ -113,13 +112,12 @@ func (d *Dump) messages(dst, b []byte, ch Channel) []byte {
 
 // message appends one message of a channel.
 func (d *Dump) message(dst []byte, h MessageHeader, payload []byte, ch Channel) []byte {
-	var plan *Plan
-	if d.Plan != nil {
-		plan = d.Plan(h.Type)
+	name := ""
+	if d.Name != nil {
+		name = d.Name(h.Type)
 	}
-	name := messageName(h.Type)
-	if plan != nil {
-		name = plan.Name()
+	if name == "" {
+		name = messageName(h.Type)
 	}
 	dst = fmt.Appendf(dst, "  message %d %s, stage %s, %d bytes", h.Type, name, h.Stage, len(payload))
 	r := NewReader(payload)
@@ -130,9 +128,6 @@ func (d *Dump) message(dst []byte, h MessageHeader, payload []byte, ch Channel) 
 		return AppendHex(dst, payload, 3)
 	}
 	payload = payload[r.Position():]
-	if plan != nil {
-		return plan.appendPayload(dst, payload)
-	}
 	if d.Payload != nil {
 		if out, known := d.Payload(dst, h, payload); known {
 			return out
@@ -189,60 +184,6 @@ func messageName(t MessageType) string {
 		return "input"
 	}
 	return "unknown"
-}
-
-// appendPayload appends the fields of a message, or why they cannot be read.
-func (p *Plan) appendPayload(dst, payload []byte) []byte {
-	lanes, r := make([]uint32, p.Lanes()), NewBitReader(payload)
-	if !p.ReadRow(&r, lanes) || !r.Done() {
-		dst = append(dst, "   not legal\n"...)
-		return AppendHex(dst, payload, 3)
-	}
-	dst = append(dst, "   "...)
-	return append(p.AppendValues(dst, lanes), '\n')
-}
-
-// AppendValues appends the fields of a row by name, with the values that they have at the receiver, such as
-// "Pos.X=1.5 Pos.Y=-3 Rot=(0 0 0 1) Target=12v3 Home=nil".
-func (p *Plan) AppendValues(dst []byte, lanes []uint32) []byte {
-	for i := range p.ops {
-		if i > 0 {
-			dst = append(dst, ' ')
-		}
-		o := &p.ops[i]
-		dst = append(append(dst, o.path...), '=')
-		dst = o.appendValue(dst, o.value(lanes))
-	}
-	return dst
-}
-
-// appendValue appends a field's value in the shortest text that tells it from all others.
-func (o *op) appendValue(dst []byte, c cell) []byte {
-	switch o.kind {
-	case opBool:
-		return strconv.AppendBool(dst, c[0] != 0)
-	case opInt8, opInt16, opInt32, opInt64, opRange:
-		if o.signed {
-			return strconv.AppendInt(dst, int64(o.extended(c[0])), 10)
-		}
-		return strconv.AppendUint(dst, c[0], 10)
-	case opHandle, opID, opTarget:
-		if c[0] == 0 {
-			return append(dst, "nil"...)
-		}
-		return append(dst, NetworkID{Index: uint32(c[0]), Generation: uint32(c[0] >> 32)}.String()...)
-	case opQuat:
-		before := byte('(')
-		for _, v := range c.quat() {
-			dst = strconv.AppendFloat(append(dst, before), float64(v), 'g', -1, 32)
-			before = ' '
-		}
-		return append(dst, ')')
-	}
-	if o.size == 4 {
-		return strconv.AppendFloat(dst, float64(math.Float32frombits(uint32(c[0]))), 'g', -1, 32)
-	}
-	return strconv.AppendFloat(dst, math.Float64frombits(c[0]), 'g', -1, 64)
 }
 
 // AppendHex appends bytes in lines of sixteen, each with its offset and indented by so many spaces.

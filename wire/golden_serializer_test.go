@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/hex"
 	"math"
 	"os"
 	"strconv"
@@ -192,4 +193,25 @@ func TestGoldenSerializer(t *testing.T) {
 		})
 	}
 	require.Len(t, seen, 11)
+}
+
+func number[T any](t *testing.T, parse func(string) (T, error), text string) T {
+	t.Helper()
+	v, err := parse(text)
+	require.NoError(t, err, text)
+	return v
+}
+
+func goldenUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
+func goldenInt(text string) (int64, error)   { return strconv.ParseInt(text, 10, 64) }
+func goldenBytes(text string) ([]byte, error) {
+	return hex.DecodeString(strings.TrimSuffix(text, "-"))
+}
+
+// bit returns 1 for true.
+func bit(b bool) (v uint32) {
+	if b {
+		v = 1
+	}
+	return v
 }

@@ -50,3 +50,16 @@ const (
 
 // Valid reports whether t may stand in a message header.
 func (t MessageType) Valid() bool { return t >= 1 && t <= MaxMessageType }
+
+// IsName reports whether a name consists of 1 to 64 letters, digits, dots, dashes and underscores, as those of tables and of extrapolation functions do.
+func IsName(name string) bool {
+	legal := len(name) > 0 && len(name) <= 64
+	for _, b := range []byte(name) {
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '.', b == '-', b == '_':
+		default:
+			legal = false
+		}
+	}
+	return legal
+}

@@ -31,6 +31,16 @@ func (r *Reader) take(n int) []byte {
 	return b
 }
 
+// Next reads n bytes and returns them, a part of the reader's buffer; nil after an error.
+func (r *Reader) Next(n int) []byte { return r.take(n) }
+
+// Fail makes an error the reader's, if it has none yet. A nil error changes nothing.
+func (r *Reader) Fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
 // Uint8 reads one byte.
 func (r *Reader) Uint8() uint8 {
 	if b := r.take(1); b != nil {

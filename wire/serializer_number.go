@@ -140,11 +140,11 @@ func (s *Serializer) Float64(v *float64) {
 // FiniteFloat32 serializes 4 bytes. A NaN or an infinity is ErrNotFinite when it is to be written, and
 // ErrMalformed when it is read: it can never come out of a read.
 func (s *Serializer) FiniteFloat32(v *float32) {
-	if s.direction != reading && !finite32(math.Float32bits(*v)) {
+	if s.direction != reading && !isFinite(math.Float32bits(*v)) {
 		s.Fail(ErrNotFinite)
 	}
 	s.Float32(v)
-	if s.direction == reading && !finite32(math.Float32bits(*v)) {
+	if s.direction == reading && !isFinite(math.Float32bits(*v)) {
 		*v = 0
 		s.Fail(ErrMalformed)
 	}

@@ -195,13 +195,16 @@ type valueLayout struct {
 
 // fail returns an error that names the field.
 func (l *valueLayout) fail(path, format string, args ...any) error {
-	c := compiler{root: l.root}
-	return c.fail(path, format, args...)
+	where := l.root
+	if path != "" && path[0] != '[' {
+		where += "."
+	}
+	return fmt.Errorf("wire: %s%s: %s", where, path, fmt.Sprintf(format, args...))
 }
 
 // add lays out what lies at an offset on the wire and in memory, and returns its size on the wire in bytes.
 func (l *valueLayout) add(t reflect.Type, path string, at, from int) (size int, err error) {
-	if t.PkgPath() == archePath && t.Name() == "Entity" {
+	if t.PkgPath() == "github.com/mlange-42/arche/ecs" && t.Name() == "Entity" {
 		return 0, l.fail(path, "entity handles are local to a world")
 	}
 	switch t.Kind() {
@@ -218,7 +221,7 @@ func (l *valueLayout) add(t reflect.Type, path string, at, from int) (size int, 
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		l.text = strconv.AppendInt(append(l.text, 'u'), int64(t.Bits()), 10)
 	default:
-		return 0, l.fail(path, "%s", refusal(t))
+		return 0, l.fail(path, "%s", NotPlain(t))
 	}
 	size = int(t.Size())
 	return size, l.append(path, run{at: at, from: from, size: size, count: 1, bool: t.Kind() == reflect.Bool})
@@ -292,4 +295,22 @@ func (l *valueLayout) array(t reflect.Type, path string, at, from int) (size int
 		l.text = l.text[:text] // that of one element is enough
 	}
 	return size * t.Len(), nil
+}
+
+// NotPlain says why a type is not plain data: the end of an error's text.
+func NotPlain(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Uint, reflect.Uintptr:
+		return fmt.Sprintf("%s has another size on other platforms; use a sized integer such as int32", t)
+	case reflect.Complex64, reflect.Complex128:
+		return fmt.Sprintf("%s is not supported; use two floats", t)
+	}
+	text := fmt.Sprintf("%s holds a pointer: only plain data can travel (kind %s)", t, t.Kind())
+	switch t.Kind() {
+	case reflect.String:
+		text += "; an array such as [16]byte can"
+	case reflect.Slice:
+		text += fmt.Sprintf("; an array such as [16]%s can", t.Elem())
+	}
+	return text
 }

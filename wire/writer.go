@@ -34,6 +34,16 @@ func (w *Writer) take(n int) []byte {
 	return b
 }
 
+// Next appends n bytes and returns them for the caller to fill in; nil after an error.
+func (w *Writer) Next(n int) []byte { return w.take(n) }
+
+// Fail makes an error the writer's, if it has none yet. A nil error changes nothing.
+func (w *Writer) Fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
 // Uint8 appends one byte.
 func (w *Writer) Uint8(v uint8) {
 	if b := w.take(1); b != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/tinylib/msgp/msgp"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/quantize"
 )
 
 const (
@@ -40,8 +40,8 @@ func room(dst []byte, n int) (all, last []byte) {
 }
 
 // layoutCodec is netcode's codec for structs that travel exactly.
-func layoutCodec[T comparable](all []T, options wire.LayoutOptions, name string) (*codec, error) {
-	layout, err := wire.CompileLayout[T](options)
+func layoutCodec[T comparable](all []T, options quantize.LayoutOptions, name string) (*codec, error) {
+	layout, err := quantize.CompileLayout[T](options)
 	if err != nil {
 		return nil, err
 	}

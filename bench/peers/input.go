@@ -8,6 +8,7 @@ import (
 	bstd "github.com/deneonet/benc/std"
 	mus "github.com/mus-format/mus-go/unsafe"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -39,7 +40,7 @@ func (v *Input) buttons() [5]*bool {
 
 func inputCodecs() ([]*codec, error) {
 	all := playedInputs()
-	layout, err := layoutCodec(all, wire.LayoutOptions{}, "netcode Layout")
+	layout, err := layoutCodec(all, quantize.LayoutOptions{}, "netcode Layout")
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func joystickCodecs() ([]*codec, error) {
 		// Never zero, which protobuf leaves out.
 		all[i] = Joysticks{Vector{inputs[i].Move.X + 2, inputs[i].Move.Y - 2}, Vector{inputs[i].Smash.X + 2, inputs[i].Smash.Y - 2}}
 	}
-	layout, err := layoutCodec(all, wire.LayoutOptions{}, "netcode Layout")
+	layout, err := layoutCodec(all, quantize.LayoutOptions{}, "netcode Layout")
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	mus "github.com/mus-format/mus-go/unsafe"
 	"github.com/mus-format/mus-go/varint"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -42,11 +43,11 @@ func motionRows() []Row {
 
 func rowCodecs() ([]*codec, error) {
 	rows := motionRows()
-	layout, err := layoutCodec(rows, wire.LayoutOptions{}, "netcode Layout")
+	layout, err := layoutCodec(rows, quantize.LayoutOptions{}, "netcode Layout")
 	if err != nil {
 		return nil, err
 	}
-	finite, err := layoutCodec(rows, wire.LayoutOptions{Finite: true}, "netcode Layout finite")
+	finite, err := layoutCodec(rows, quantize.LayoutOptions{Finite: true}, "netcode Layout finite")
 	if err != nil {
 		return nil, err
 	}

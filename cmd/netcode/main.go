@@ -2,7 +2,7 @@
 //
 //	netcode train -o game.tables recording...
 //	netcode info recording...
-//	netcode ship wire/shipped.tables
+//	netcode ship delta/shipped.tables
 package main
 
 import (
@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/tick"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 const commands = `usage:
@@ -255,8 +255,8 @@ func runTrain(args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	part := wire.NewTrainer()
-	counting := wire.NewCounting(part, false)
+	part := delta.NewTrainer()
+	counting := delta.NewCounting(part, false)
 	for i := range sources {
 		if err := sources[i].learn(counting, progress); err != nil {
 			return err
@@ -304,7 +304,7 @@ func tellLeftOut(names []string, progress io.Writer) {
 }
 
 // gain says what rows of the parts that are measured take, with the tables that ship and with what was learned.
-func gain(where string, sources []source, part *wire.Trainer, out, progress io.Writer) error {
+func gain(where string, sources []source, part *delta.Trainer, out, progress io.Writer) error {
 	learned, err := part.BuildKnown(record.LeastCounted)
 	if err != nil {
 		return err
@@ -312,10 +312,10 @@ func gain(where string, sources []source, part *wire.Trainer, out, progress io.W
 	var before, after record.Cost
 	for i := range sources {
 		for _, m := range []struct {
-			tables wire.TableSource
+			tables delta.TableSource
 			sum    *record.Cost
 			what   string
-		}{{wire.Shipped(), &before, "shipped"}, {learned.Over(wire.Shipped()), &after, "trained"}} {
+		}{{delta.Shipped(), &before, "shipped"}, {learned.Over(delta.Shipped()), &after, "trained"}} {
 			cost, err := sources[i].measure(m.tables, m.what, progress)
 			if err != nil {
 				return err
@@ -346,15 +346,15 @@ func (s *source) open(what string, progress io.Writer) (*os.File, func(tick.Tick
 }
 
 // learn learns from all but the last part.
-func (s *source) learn(counting *wire.Counting, progress io.Writer) error {
+func (s *source) learn(counting *delta.Counting, progress io.Writer) error {
 	return s.learnFrom("learning", s.first, s.measured, counting, progress)
 }
 
-func (s *source) learnRest(counting *wire.Counting, progress io.Writer) error {
+func (s *source) learnRest(counting *delta.Counting, progress io.Writer) error {
 	return s.learnFrom("learning the rest", s.measured, s.last+1, counting, progress)
 }
 
-func (s *source) learnFrom(what string, from, to tick.Tick, counting *wire.Counting, progress io.Writer) error {
+func (s *source) learnFrom(what string, from, to tick.Tick, counting *delta.Counting, progress io.Writer) error {
 	f, tell, err := s.open(what, progress)
 	if err != nil {
 		return err
@@ -365,7 +365,7 @@ func (s *source) learnFrom(what string, from, to tick.Tick, counting *wire.Count
 	return named(s.name, err)
 }
 
-func (s *source) measure(tables wire.TableSource, what string, progress io.Writer) (record.Cost, error) {
+func (s *source) measure(tables delta.TableSource, what string, progress io.Writer) (record.Cost, error) {
 	f, tell, err := s.open("measuring with the tables that are "+what, progress)
 	if err != nil {
 		return record.Cost{}, err

@@ -16,7 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -32,9 +34,9 @@ type boat struct {
 // recorded writes a recording of boats on waves: motion that the shipped tables do not know well.
 func recorded(t *testing.T, ticks int) string {
 	t.Helper()
-	p, err := wire.Compile(reflect.TypeFor[boat](), "boat")
+	p, err := quantize.Compile(reflect.TypeFor[boat](), "boat")
 	require.NoError(t, err)
-	store := snapshot.NewStore(snapshot.NewSchema([]*wire.Plan{p}), snapshot.Config{})
+	store := snapshot.NewStore(snapshot.NewSchema([]*quantize.Plan{p}), snapshot.Config{})
 	var file bytes.Buffer
 	w, err := record.NewWriter(&file, record.Header{TickRate: 30, Entries: []string{"component " + string(p.Describe(nil))}}, store.Schema())
 	require.NoError(t, err)
@@ -80,7 +82,7 @@ func TestTrainLearnsFromARecording(t *testing.T) {
 
 	text, err := os.ReadFile(to)
 	require.NoError(t, err)
-	tables, err := wire.ParseTables(text)
+	tables, err := delta.ParseTables(text)
 	require.NoError(t, err)
 	var names []string
 	for _, table := range tables.All() {
@@ -148,7 +150,7 @@ func TestTrainPassesOverDamage(t *testing.T) {
 	require.Contains(t, out.String(), name+": learned from 370 ticks, 1 to 400, without what is damaged\n")
 	text, err := os.ReadFile(to)
 	require.NoError(t, err)
-	_, err = wire.ParseTables(text)
+	_, err = delta.ParseTables(text)
 	require.NoError(t, err)
 }
 
@@ -174,9 +176,9 @@ func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 
 // What there was no room for is named.
 func TestTrainNamesWhatIsLeftOut(t *testing.T) {
-	p, err := wire.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
+	p, err := quantize.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
 	require.NoError(t, err)
-	training, err := record.NewTraining([]*wire.Plan{p}, false, 1, 3)
+	training, err := record.NewTraining([]*quantize.Plan{p}, false, 1, 3)
 	require.NoError(t, err)
 	id, lanes := wire.NetworkID{}, make([]uint32, p.Lanes())
 	for f := range 400 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
@@ -295,7 +296,7 @@ var withHost = map[string]func(t *testing.T){
 	},
 	"trained": func(t *testing.T) {
 		p := protocol()
-		text, err := os.ReadFile("../../wire/shipped.tables")
+		text, err := os.ReadFile("../../delta/shipped.tables")
 		require.NoError(t, err)
 		require.NoError(t, trained(p, text))
 		newHosted(t, p, netcode.Config{}, nil).body(t)
@@ -321,7 +322,7 @@ var withHost = map[string]func(t *testing.T){
 		require.NoError(t, stop())
 		text, err := learn(p, 30, io.Reader(&file))
 		require.NoError(t, err)
-		_, err = wire.ParseTables(text)
+		_, err = delta.ParseTables(text)
 		require.NoError(t, err)
 	},
 	"smooth play walk shoot": func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // The guide's recipes are what follows between the marks, line by line.
@@ -53,7 +53,7 @@ func camera(group *systems.ClientSystems, world *ecs.World, follow func(ecs.Enti
 
 // begin guide
 func trained(protocol *netcode.Protocol, text []byte) error { // on both sides; text from go:embed
-	tables, err := wire.ParseTables(text)
+	tables, err := delta.ParseTables(text)
 	if err == nil {
 		protocol.UseTables(tables)
 	}
@@ -68,7 +68,7 @@ func TestGuideRecipes(t *testing.T) {
 	netcode.Replicate[Hand](p)
 	netcode.Replicate[components.Owner](p)
 	replicate(p)
-	text, err := os.ReadFile("../../wire/shipped.tables")
+	text, err := os.ReadFile("../../delta/shipped.tables")
 	require.NoError(t, err)
 	require.NoError(t, trained(p, text))
 	require.Error(t, trained(p, text[1:]))

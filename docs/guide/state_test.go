@@ -14,13 +14,14 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/interest"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/transport/memory"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // The guide's recipes on what changed, what was, what will be and what it cost are what follows between the marks, line by line.
@@ -69,7 +70,7 @@ type Shell struct {
 	Lit  bool
 }
 
-func fall(extrapolated []uint32, v *wire.Versions) { // of numbers of steps, in which 10 m/s² are 11 a tick and tick, at 30 Hz
+func fall(extrapolated []uint32, v *quantize.Versions) { // of numbers of steps, in which 10 m/s² are 11 a tick and tick, at 30 Hz
 	if v.Before == nil {
 		return // one version says nothing of motion: extrapolated is what it was
 	}
@@ -88,7 +89,7 @@ func ballistics(protocol *netcode.Protocol) { // on both sides
 
 // begin guide
 func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byte, error) {
-	var plans []*wire.Plan
+	var plans []*quantize.Plan
 	for row := range protocol.Schema().Rows() {
 		plans = append(plans, protocol.Schema().Plan(row))
 	}
@@ -105,7 +106,7 @@ func learn(protocol *netcode.Protocol, rate int, recordings ...io.Reader) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	return tables.AppendText(nil), nil // for wire.ParseTables and UseTables
+	return tables.AppendText(nil), nil // for delta.ParseTables and UseTables
 }
 
 // end guide
@@ -221,7 +222,7 @@ func TestGuideStateRecipes(t *testing.T) {
 	require.NoError(t, stop())
 	text, err := learn(g.server.Server.Protocol(), 30, bytes.NewReader(file.Bytes()))
 	require.NoError(t, err)
-	tables, err := wire.ParseTables(text)
+	tables, err := delta.ParseTables(text)
 	require.NoError(t, err)
 	var names []string
 	for _, table := range tables.All() {

@@ -2,8 +2,8 @@ package main
 
 import (
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // Position of a body in metres; z is up. Steps of 1/512 m: 18 bits for x and y, 14 for z.
@@ -50,7 +50,7 @@ type Report struct {
 
 // newProtocol is the same on both sides, whatever the motion comes from. Each world has its own, because the
 // handlers belong to it: nil where the message is for the other half. Only what is registered must agree, in any order.
-func newProtocol(trained *wire.Tables, onSettled func(*message.Context, *Settled), onReport func(*message.Context, *Report)) *netcode.Protocol {
+func newProtocol(trained *delta.Tables, onSettled func(*message.Context, *Settled), onReport func(*message.Context, *Report)) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Position](p)
 	netcode.Replicate[Rotation](p)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/usage"
 	"github.com/arche-netcode/netcode/transport"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // reordered is the share of datagrams that later ones overtake, unless the link has no delay at all.
@@ -41,7 +41,7 @@ type options struct {
 	record   string
 	tables   string
 
-	trained *wire.Tables // what tables named
+	trained *delta.Tables // what tables named
 }
 
 // parseOptions reads the command line. Usage and complaints go to out.

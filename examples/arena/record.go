@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/arche-netcode/netcode/wire"
+	"github.com/arche-netcode/netcode/delta"
 )
 
 // recording is the file that a server's ticks go to.
@@ -64,7 +64,7 @@ func (r *recording) close() error {
 }
 
 // loadTables reads tables that netcode train has written; no file is those that ship.
-func loadTables(name string) (*wire.Tables, error) {
+func loadTables(name string) (*delta.Tables, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -72,7 +72,7 @@ func loadTables(name string) (*wire.Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables, err := wire.ParseTables(text)
+	tables, err := delta.ParseTables(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/record"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // What -record wrote teaches tables, and with these the next run converges in fewer bits.
@@ -29,8 +29,8 @@ func TestARecordingTeachesTheNextRun(t *testing.T) {
 
 	file, err = os.Open(name)
 	require.NoError(t, err)
-	trainer := wire.NewTrainer()
-	_, err = record.Learn(file, info.First, info.Last+1, wire.NewCounting(trainer, false), nil)
+	trainer := delta.NewTrainer()
+	_, err = record.Learn(file, info.First, info.Last+1, delta.NewCounting(trainer, false), nil)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	tables, err := trainer.BuildKnown(record.LeastCounted)
@@ -53,7 +53,7 @@ func TestFilesThatCannotBeUsedAreRefused(t *testing.T) {
 
 func TestARecordingIsNotWrittenOverTables(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "game.tables")
-	text := wire.Shipped().AppendText(nil)
+	text := delta.Shipped().AppendText(nil)
 	require.NoError(t, os.WriteFile(name, text, 0o644))
 	status, _, stderr := play(t.Context(), "-seconds 1 -clients 1 -entities 3 -record "+name)
 	require.Equal(t, statusDiffers, status)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -98,7 +99,7 @@ func TestWhatIsNoAxisIsNotSent(t *testing.T) {
 
 // TwinJoysticks has 16 bytes whichever way it is written, and JSON the size that REQUIREMENTS.md says.
 func TestTwinJoysticksHas16Bytes(t *testing.T) {
-	layout, err := wire.CompileLayout[TwinJoysticks](wire.LayoutOptions{})
+	layout, err := quantize.CompileLayout[TwinJoysticks](quantize.LayoutOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 16, layout.Size())
 	sticks := TwinJoysticks{Left: components.Vector2{X: 1, Y: -2}, Right: components.Vector2{X: 3.5, Y: -4.25}}

@@ -83,7 +83,7 @@ func rules5and6() []mutation {
 		change("rule 5", "what of a packet could be decoded takes effect", "TestRule5WhoLacksABaselineAsks",
 			"snapshot/decode.go", "\tif err != nil {\n\t\tp.block", "\tif err != nil {\n\t\tr.commit(s)\n\t\tp.block"),
 		change("rule 5", "a run goes on with numbers that are not finite", "TestOneFloatThatIsNotFiniteIsRefused",
-			"wire/floatrows.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
+			"quantize/floatrows.go", "exponentOnes)&exponentCarries == 0", "exponentOnes)&1 == 0"),
 		change("rule 5", "a packet is acknowledged before it is decoded", "TestNoDecodeNoAck",
 			"peer/read.go", "c.stats.Received++", "c.stats.Received++\n\tc.Accept(Incoming{Sequence: sequence, Eliciting: true}, now)"),
 		change("rule 5", "acknowledgements of before a resync make baselines", "TestRule5AfterAResyncEarlierAcksMakeNoBaseline",

@@ -1,0 +1,234 @@
+package delta
+
+import (
+	"github.com/arche-netcode/netcode/quantize"
+
+	"github.com/arche-netcode/netcode/wire"
+
+	"bytes"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// anyField has a field of each kind.
+type anyField struct {
+	X, Y  float32    `net:"min=-8,max=8,step=0.01"`
+	Turn  float32    `net:"angle,bits=7"`
+	Q     [4]float32 `net:"quat,bits=9"`
+	On    bool
+	HP    uint16
+	Level int8 `net:"min=-3,max=9"`
+	Exact float32
+	Wide  float64
+	Long  int64
+	Soft  float32 `net:"half"`
+	Stick float32 `net:"axis"`
+	Span  uint64  `net:"min=0,max=1000000000000"`
+	Low   uint64  `net:"min=7,max=4294967302"`
+}
+
+type lone struct{ On bool }
+
+type loneNumber struct{ HP uint32 }
+
+func deltaPlan[T any](t testing.TB) *quantize.Plan {
+	t.Helper()
+	p, err := quantize.Compile(reflect.TypeFor[T](), reflect.TypeFor[T]().Name())
+	require.NoError(t, err)
+	return p
+}
+
+func flatDelta(t testing.TB, p *quantize.Plan) *Delta {
+	t.Helper()
+	d, err := NewDelta(p, NewFlat())
+	require.NoError(t, err)
+	return d
+}
+
+// drawLanes draws a legal row: any bits that ReadRow takes.
+func drawLanes(t *rapid.T, p *quantize.Plan, label string) []uint32 {
+	lanes := make([]uint32, p.Lanes())
+	for i := range lanes {
+		lanes[i] = rapid.Uint32().Draw(t, label) & uint32(uint64(1)<<p.Lane(i).Bits-1)
+	}
+	fixLanes(p, lanes)
+	return lanes
+}
+
+// fixLanes makes a row legal, field by field.
+func fixLanes(p *quantize.Plan, lanes []uint32) {
+	legal := make([]uint32, len(lanes))
+	for from := 0; from < len(lanes); {
+		to := from + 1
+		for to < len(lanes) && p.Lane(to).Field == p.Lane(from).Field {
+			to++
+		}
+		if to-from == 4 { // a rotation: zeros are none
+			copy(legal[from:], []uint32{3, 255, 255, 255})
+		}
+		from = to
+	}
+	for from := 0; from < len(lanes); {
+		to := from + 1
+		for to < len(lanes) && p.Lane(to).Field == p.Lane(from).Field {
+			to++
+		}
+		before := slices.Clone(legal)
+		copy(legal[from:to], lanes[from:to])
+		for i := from; i < to; i++ {
+			if l := p.Lane(i); l.Free {
+				legal[i] = uint32(min(uint64(lanes[i]), l.Largest))
+			}
+		}
+		if !p.LegalRow(legal) && to-from < 4 {
+			legal[to-1] = 0
+		}
+		if !p.LegalRow(legal) {
+			copy(legal, before)
+		}
+		from = to
+	}
+	copy(lanes, legal)
+}
+
+// nudged is a row near another one.
+func nudged(t *rapid.T, p *quantize.Plan, from []uint32, label string) []uint32 {
+	lanes := append([]uint32{}, from...)
+	for i := range lanes {
+		if rapid.IntRange(0, 2).Draw(t, label) == 0 {
+			lanes[i] += uint32(rapid.IntRange(-40, 40).Draw(t, label))
+			lanes[i] &= uint32(uint64(1)<<p.Lane(i).Bits - 1)
+		}
+	}
+	fixLanes(p, lanes)
+	return lanes
+}
+
+func drawVersions(t *rapid.T, p *quantize.Plan) (v quantize.Versions, now []uint32) {
+	v = quantize.Versions{Base: drawLanes(t, p, "base"), Age: int64(rapid.IntRange(1, 4096).Draw(t, "age")), Span: 1, Miss: rapid.IntRange(0, misses-1).Draw(t, "miss")}
+	if rapid.Bool().Draw(t, "has before") {
+		v.Span = int64(rapid.IntRange(1, 4096).Draw(t, "span"))
+		v.Before = nudged(t, p, v.Base, "before")
+		if rapid.Bool().Draw(t, "far before") {
+			v.Before = drawLanes(t, p, "far")
+		}
+	}
+	now = nudged(t, p, v.Base, "now")
+	if rapid.Bool().Draw(t, "far now") {
+		now = drawLanes(t, p, "far")
+	}
+	return v, now
+}
+
+func testDelta(t *testing.T, p *quantize.Plan) { testDeltaWith(t, p, NewFlat()) }
+
+func testDeltaWith(t *testing.T, p *quantize.Plan, source TableSource) {
+	d, err := NewDelta(p, source)
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		v, now := drawVersions(t, p)
+		if reflect.DeepEqual(now, v.Base) {
+			return
+		}
+		coding, reading := v, v
+		list := d.Append(nil, now, &coding)
+		buf := make([]byte, 400)
+		w := wire.NewBitWriter(buf)
+		WriteSymbols(&w, list)
+		w.Write(0x2A, 6)
+		b := buf[:w.Finish()]
+		requireCoded(t, d, now, &v, list)
+		r := wire.NewBitReader(b)
+		got := make([]uint32, p.Lanes())
+		require.True(t, d.Read(&r, got, &reading))
+		require.Equal(t, now, got)
+		require.EqualValues(t, 0x2A, r.Read(6))
+		require.Equal(t, coding, reading, "both ends go on with the same")
+		for cut := 0; cut < len(b); cut++ { // never a panic, never more than is there
+			r, again := wire.NewBitReader(b[:cut]), v
+			_ = d.Read(&r, got, &again)
+		}
+	})
+}
+
+func TestDeltaRoundTrips(t *testing.T) {
+	t.Run("anyField", func(t *testing.T) { testDelta(t, deltaPlan[anyField](t)) })
+	t.Run("lone", func(t *testing.T) { testDelta(t, deltaPlan[lone](t)) })
+	t.Run("single", func(t *testing.T) { testDelta(t, deltaPlan[loneNumber](t)) })
+}
+
+// The zero that is below zero has no place on the line of floats, and yet travels.
+func TestDeltaOfNegativeZero(t *testing.T) {
+	type one struct{ X, Y float32 }
+	p := deltaPlan[one](t)
+	d := flatDelta(t, p)
+	minus := math.Float32bits(float32(math.Copysign(0, -1)))
+	for _, test := range [][2][]uint32{
+		{{0, 1}, {minus, 1}}, {{minus, 1}, {0, 1}}, {{math.Float32bits(3), 1}, {minus, 1}}, {{minus, 1}, {math.Float32bits(-3), 1}},
+	} {
+		v := quantize.Versions{Base: test[0], Age: 1, Span: 1}
+		buf := make([]byte, 40)
+		w := wire.NewBitWriter(buf)
+		coding := v
+		WriteSymbols(&w, d.Append(nil, test[1], &coding))
+		r := wire.NewBitReader(buf[:w.Finish()])
+		got := make([]uint32, 2)
+		require.True(t, d.Read(&r, got, &v))
+		require.Equal(t, test[1], got)
+	}
+}
+
+// What goes on as it went costs next to nothing, with tables that know it.
+func TestDeltaExtrapolates(t *testing.T) {
+	p := deltaPlan[anyField](t)
+	d := flatDelta(t, p)
+	row := func(n uint32) []uint32 {
+		lanes := make([]uint32, p.Lanes())
+		copy(lanes[3:], []uint32{3, 255, 255, 255})
+		lanes[0], lanes[1], lanes[2] = 100+10*n, 900-5*n, (120+3*n)&127
+		return lanes
+	}
+	v := quantize.Versions{Base: row(6), Before: row(2), Age: 3, Span: 4}
+	for _, s := range d.Append(nil, row(9), &v) {
+		if s.Table.Symbols() == deltaSymbols {
+			require.Zero(t, s.Symbol, "exactly as extrapolated")
+		}
+	}
+}
+
+func FuzzDeltaRead(f *testing.F) {
+	p := deltaPlan[anyField](f)
+	d := flatDelta(f, p)
+	base, before := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+	copy(base[3:], []uint32{3, 255, 255, 255})
+	copy(before[3:], []uint32{3, 250, 255, 200})
+	before[0], before[9] = 77, math.Float32bits(2.5)
+	for seed := range byte(8) {
+		f.Add(bytes.Repeat([]byte{seed * 37, 255 - seed, 3 * seed}, 20), int64(seed+1), int64(2*seed+1))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, age, span int64) {
+		v := quantize.Versions{Base: base, Before: before, Age: 1 + age&4095, Span: 1 + span&4095}
+		got := make([]uint32, p.Lanes())
+		r, reading := wire.NewBitReader(data), v
+		if !d.Read(&r, got, &reading) {
+			return
+		}
+		require.True(t, p.LegalRow(got))
+		used := 8*len(data) - r.Remaining()
+		buf := make([]byte, len(data)+8)
+		w := wire.NewBitWriter(buf)
+		WriteSymbols(&w, d.Append(nil, got, &v))
+		require.Equal(t, used, w.Bits(), "one legal encoding")
+		again := wire.NewBitReader(buf[:w.Finish()])
+		first := wire.NewBitReader(data)
+		for ; used > 0; used -= min(used, 32) {
+			n := uint(min(used, 32))
+			require.Equal(t, first.Read(n), again.Read(n))
+		}
+	})
+}

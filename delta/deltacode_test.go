@@ -1,0 +1,245 @@
+package delta
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+
+	"github.com/arche-netcode/netcode/quantize"
+
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+)
+
+// requireCoded asks that Code comes to the very bits of a list that Append gave, wherever in a word they begin, and goes on
+// with the same.
+func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Versions, list []DeltaSymbol) {
+	wantBytes := make([]byte, 8*len(list)+16)
+	want := wire.NewBitWriter(wantBytes)
+	WriteSymbols(&want, list)
+	size := want.Bits()
+	want.Finish()
+	after, again := *v, *v
+	d.Append(nil, now, &after)
+	d.Prepare()
+	changed, moved := d.Compare(now, v)
+	require.NotZero(t, changed)
+	for _, begin := range []int{0, 1, 63} {
+		var w Words
+		w.put(1<<begin>>1, uint(begin))
+		again = *v
+		d.Code(&w, now, &again, changed, moved)
+		require.Equal(t, begin+size, w.Bits())
+		require.Equal(t, after, again, "what the next row goes on with")
+		w.Finish()
+		gotBytes := make([]byte, 8*len(w.All()))
+		got := wire.NewBitWriter(gotBytes)
+		for _, word := range w.All() {
+			got.Write(word, 64)
+		}
+		got.Finish()
+		r, plain := wire.NewBitReader(gotBytes), wire.NewBitReader(wantBytes)
+		r.Read(uint(begin))
+		for at := 0; at < size; at += 32 {
+			n := uint(min(32, size-at))
+			require.Equal(t, plain.Read(n), r.Read(n), "from bit %d on", at)
+		}
+		require.Zero(t, r.Read(uint(-w.Bits()&63)), "nothing behind")
+	}
+}
+
+// codedPlans is plans of every kind of field, of lanes in several groups, and with each extrapolation.
+func codedPlans(t testing.TB) []*quantize.Plan {
+	type quats struct {
+		Flag bool
+		A    [4]float32 `net:"quat,bits=4"`
+		B    [4]float32 `net:"quat,bits=16"`
+		C    [4]float32 `net:"quat,bits=11,extrapolate=previous"`
+	}
+	type tagged struct {
+		A float32 `net:"min=-8,max=8,step=0.01,extrapolate=previous"`
+		B float32 `net:"min=-8,max=8,step=0.01,extrapolate=none"`
+		C uint16  `net:"extrapolate=linear"`
+		D float32 `net:"extrapolate=previous"`
+		E float32 `net:"angle,bits=12,extrapolate=previous"`
+		F uint32  `net:"extrapolate=linear"`
+	}
+	type wide struct{ A [70]uint16 }
+	type mine struct {
+		A float32 `net:"min=-8,max=8,step=0.01"`
+		B float32
+		C float32 `net:"angle,bits=12"`
+	}
+	own := deltaPlan[mine](t)
+	own.ExtrapolateBy("stays", func(extrapolated []uint32, v *quantize.Versions) { extrapolated[0] += uint32(v.Age) })
+	return []*quantize.Plan{
+		deltaPlan[anyField](t), deltaPlan[lone](t), deltaPlan[loneNumber](t), deltaPlan[quats](t), deltaPlan[tagged](t),
+		deltaPlan[wide](t), own, deltaPlan[benchPlace](t), deltaPlan[benchTurn](t), deltaPlan[benchSpeed](t),
+	}
+}
+
+// Code comes to the bits of the plain coder for any rows, with the tables that ship and with others.
+func TestCodeIsTheListsBits(t *testing.T) {
+	for name, source := range map[string]TableSource{"shipped": Shipped(), "flat": NewFlat()} {
+		for _, p := range codedPlans(t) {
+			t.Run(fmt.Sprint(name, " ", p.Name()), func(t *testing.T) {
+				d, err := NewDelta(p, source)
+				require.NoError(t, err)
+				rapid.Check(t, func(t *rapid.T) {
+					v, now := drawVersions(t, p)
+					if rapid.Bool().Draw(t, "a tick each") {
+						v.Age, v.Span = 1, 1
+					}
+					if reflect.DeepEqual(now, v.Base) {
+						return
+					}
+					plain := v
+					requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
+				})
+			})
+		}
+	}
+}
+
+// The lanes at the ends of their ranges, in every pair of versions.
+func TestCodeAtTheEnds(t *testing.T) {
+	for _, p := range codedPlans(t) {
+		d, err := NewDelta(p, Shipped())
+		require.NoError(t, err)
+		low, high, mid := make([]uint32, p.Lanes()), make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+		for i := range high {
+			high[i] = uint32(uint64(1)<<p.Lane(i).Bits - 1)
+			mid[i] = high[i] / 2
+		}
+		rows := [][]uint32{low, high, mid}
+		for _, row := range rows {
+			fixLanes(p, row)
+		}
+		for _, now := range rows {
+			for _, base := range rows {
+				for _, before := range append(rows, nil) {
+					for _, age := range []int64{1, 2, 4, 5, 12, 13, 4096} {
+						for _, span := range []int64{0, 1, 3, 4096} {
+							if span == 0 && before != nil {
+								continue // of no meaning without Before only
+							}
+							v := quantize.Versions{Base: base, Before: before, Age: age, Span: span, Miss: int(age) % misses}
+							plain := v
+							if !reflect.DeepEqual(now, base) {
+								requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// plainRotation is the extrapolation of a rotation as PROTOCOL.md tells it, step by step.
+func plainRotation(base, before []uint32, m, age, span int64) (at, expected [4]int64) {
+	four := func(lanes []uint32) (c [4]int64) {
+		rest, from := 2*m*m, 1
+		for i := range c {
+			if i != int(lanes[0]&3) {
+				c[i] = 2*int64(lanes[from]) - m
+				rest -= c[i] * c[i]
+				from++
+			}
+		}
+		c[lanes[0]&3] = int64(root(uint64(max(rest, 0))))
+		return c
+	}
+	at = four(base)
+	expected = at
+	if before == nil {
+		return at, expected
+	}
+	was, dot, moved := four(before), int64(0), false
+	for i := range was {
+		dot += was[i] * at[i]
+	}
+	for i := range was {
+		if dot < 0 {
+			was[i] = -was[i]
+		}
+		step := min(max(divide((at[i]-was[i])*age, span), -4*m), 4*m)
+		expected[i] += step
+		moved = moved || step != 0
+	}
+	square := int64(0)
+	for _, c := range expected {
+		square += c * c
+	}
+	length := int64(root(uint64(square) << 16))
+	if !moved || length == 0 {
+		if length == 0 {
+			expected = at
+		}
+		return at, expected
+	}
+	for i, c := range expected {
+		expected[i] = divide(c*int64(root(uint64(2*m*m)<<16)), length)
+	}
+	return at, expected
+}
+
+// A rotation is extrapolated as the plain way does it, for any lanes of any width.
+func TestRotationIsThePlainOne(t *testing.T) {
+	var q rotation
+	rapid.Check(t, func(t *rapid.T) {
+		m := int64(1)<<rapid.IntRange(4, 16).Draw(t, "bits") - 1
+		draw := func(label string) []uint32 {
+			lanes := []uint32{rapid.Uint32Range(0, 3).Draw(t, label)}
+			for range 3 {
+				lanes = append(lanes, rapid.Uint32Range(0, uint32(m)).Draw(t, label))
+			}
+			return lanes
+		}
+		v := quantize.Versions{Base: draw("base"), Age: rapid.Int64Range(1, 4096).Draw(t, "age"), Span: rapid.Int64Range(1, 4096).Draw(t, "span")}
+		switch rapid.IntRange(0, 4).Draw(t, "before") {
+		case 0:
+		case 1:
+			v.Before = v.Base
+		default:
+			v.Before = draw("before")
+		}
+		if rapid.Bool().Draw(t, "a tick each") {
+			v.Age, v.Span = 1, 1
+		}
+		at, expected := plainRotation(v.Base, v.Before, m, v.Age, v.Span)
+		q.lane = -1
+		q.aim(0, m, &v, false)
+		require.Equal(t, at, q.at)
+		require.Equal(t, expected, q.expected)
+		k := 0
+		for i, c := range expected {
+			if abs(c) > abs(expected[k]) {
+				k = i
+			}
+		}
+		require.Equal(t, k, q.largest())
+	})
+}
+
+func TestCodeAllocatesNothing(t *testing.T) {
+	deltas, rows := circling(t, 4)
+	var w Words
+	code := func() {
+		w.Reset()
+		for k, d := range deltas {
+			for _, of := range rows[k] {
+				v := quantize.Versions{Base: of[2], Before: of[1], Age: 1, Span: 1}
+				if changed, moved := d.Compare(of[3], &v); changed != 0 {
+					d.Code(&w, of[3], &v, changed, moved)
+				}
+			}
+		}
+	}
+	code()
+	alloctest.Zero(t, 20, code)
+}

@@ -1,0 +1,210 @@
+package delta
+
+import (
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// DeltaSymbol is one symbol of a row that was coded but not written: where a trainer counts and a writer writes.
+type DeltaSymbol struct {
+	Table   *Table // nil: only the raw bits
+	Context int    // of the table, that the symbol is coded in
+	Symbol  int    // that is coded
+	Raw     uint64 // bits behind the symbol, as they are
+	RawBits uint   // how many these are
+}
+
+// Append codes a row and appends its symbols. The row must differ from v.Base.
+func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Versions) []DeltaSymbol {
+	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
+	defer d.release(q.own)
+	for _, g := range d.groups {
+		changed, moved := g.differing(now, v)
+		if g.table != nil {
+			dst = append(dst, DeltaSymbol{Table: g.table, Context: WhichContext(g.count, moved, v.Before != nil, v.Age), Symbol: int(changed)})
+		}
+		for i := range g.count {
+			if changed>>i&1 != 0 {
+				dst = d.appendLane(dst, g.first+i, now, v, &q)
+			}
+		}
+	}
+	v.Miss = q.miss
+	return dst
+}
+
+// differing returns which lanes of the group are others than at T, and which were others at T than at T′: bit i for the i-th.
+func (g *deltaGroup) differing(now []uint32, v *quantize.Versions) (changed, moved uint) {
+	for i := range g.count {
+		lane := g.first + i
+		changed |= uint(bitOf(now[lane] != v.Base[lane])) << i
+		if v.Before != nil {
+			moved |= uint(bitOf(v.Base[lane] != v.Before[lane])) << i
+		}
+	}
+	return changed, moved
+}
+
+// appendLane codes a lane that changed.
+func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *quantize.Versions, q *rotation) []DeltaSymbol {
+	l := &d.lanes[i]
+	switch {
+	case l.model == quantize.ModelImplied:
+		return dst
+	case l.model == quantize.ModelRaw:
+		return append(dst, DeltaSymbol{Raw: uint64(now[i]), RawBits: uint(l.bits)})
+	case l.model == quantize.ModelLargest:
+		q.aim(i, d.top(i+1), v, l.still)
+		return append(dst, DeltaSymbol{Table: l.table, Context: q.largest(), Symbol: int(now[i] & 3)})
+	}
+	extrapolated, movement := d.expect(i, now, v, q)
+	distance := int64(now[i]) - extrapolated
+	switch {
+	case l.model == quantize.ModelFloat:
+		distance = floatDistance(now[i], extrapolated)
+	case l.model == quantize.ModelTurn || l.model == quantize.ModelSame:
+		distance = wrapped(distance, l.bits)
+	}
+	if movement < 0 {
+		distance = -distance
+	}
+	symbol, raw, n := Token(distance)
+	context := l.context(movement, v, q.miss)
+	q.miss = missOf(distance)
+	return append(dst, DeltaSymbol{Table: l.table, Context: context, Symbol: symbol, Raw: raw, RawBits: n})
+}
+
+// expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
+func (d *Delta) expect(i int, lanes []uint32, v *quantize.Versions, q *rotation) (extrapolated, movement int64) {
+	l := &d.lanes[i]
+	if l.model != quantize.ModelPart {
+		return d.extrapolation(i, v, q.own)
+	}
+	first := int(l.first)
+	q.aim(first, d.top(i), v, l.still)
+	return q.part(int(lanes[first]&3), i-first)
+}
+
+// top is the largest number of a lane's bits.
+func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
+
+// floatDistance is how far a float is from its extrapolation, in steps. The negative zero, which has no place among the
+// steps, is as far away as no other float can be.
+func floatDistance(now uint32, extrapolated int64) int64 {
+	if now == negativeZero {
+		return negativeZeroDistance
+	}
+	return orderedFloat(now) - extrapolated
+}
+
+const (
+	negativeZero         = 1 << 31
+	negativeZeroDistance = 1<<33 - 1
+)
+
+// WriteSymbols writes what Append gave.
+func WriteSymbols(w *wire.BitWriter, list []DeltaSymbol) {
+	for i := range list {
+		s := &list[i]
+		v, n := s.Raw, s.RawBits
+		if s.Table != nil {
+			e := s.Table.code(s.Context).enc[s.Symbol]
+			length := uint(e >> 16)
+			v, n = v<<length|uint64(e&0xFFFF), n+length
+		}
+		w.Write(v, n)
+	}
+}
+
+// Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
+// failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
+func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Versions) bool {
+	if d.floats {
+		return d.readFloats(r, lanes, v)
+	}
+	copy(lanes, v.Base)
+	any, q := false, rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
+	defer d.release(q.own)
+	for _, g := range d.groups {
+		changed := uint(1)
+		if g.table != nil {
+			moved := uint(0)
+			for i := range g.count {
+				if v.Before != nil {
+					moved |= uint(bitOf(v.Base[g.first+i] != v.Before[g.first+i])) << i
+				}
+			}
+			changed = uint(g.table.Read(r, WhichContext(g.count, moved, v.Before != nil, v.Age)))
+		}
+		any = any || changed != 0
+		for i := range g.count {
+			if changed>>i&1 != 0 && !d.readLane(r, g.first+i, lanes, v, &q) {
+				r.Fail()
+				return false
+			}
+		}
+	}
+	if !any || r.Failed() || !d.plan.LegalRow(lanes) {
+		r.Fail()
+		return false
+	}
+	v.Miss = q.miss
+	return true
+}
+
+// readLane reads a lane that changed.
+func (d *Delta) readLane(r *wire.BitReader, i int, lanes []uint32, v *quantize.Versions, q *rotation) bool {
+	l := &d.lanes[i]
+	switch {
+	case l.model == quantize.ModelImplied:
+		lanes[i] = v.Base[i] ^ 1
+		return true
+	case l.model == quantize.ModelRaw:
+		lanes[i] = uint32(r.Read(uint(l.bits)))
+		return !r.Failed() && lanes[i] != v.Base[i]
+	case l.model == quantize.ModelLargest:
+		q.aim(i, d.top(i+1), v, l.still)
+		lanes[i] = uint32(l.table.Read(r, q.largest()))
+		return !r.Failed() && lanes[i] != v.Base[i]
+	}
+	extrapolated, movement := d.expect(i, lanes, v, q)
+	distance := l.table.ReadToken(r, l.context(movement, v, q.miss))
+	q.miss = missOf(distance)
+	if movement < 0 {
+		distance = -distance
+	}
+	if r.Failed() {
+		return false
+	}
+	if l.model == quantize.ModelFloat {
+		var ok bool
+		lanes[i], ok = floatAt(extrapolated, distance)
+		return ok && lanes[i] != v.Base[i]
+	}
+	now := extrapolated + distance
+	if l.model == quantize.ModelTurn || l.model == quantize.ModelSame {
+		if distance != wrapped(distance, l.bits) {
+			return false
+		}
+		now &= 1<<l.bits - 1
+	}
+	lanes[i] = uint32(now)
+	return now >= 0 && now < 1<<l.bits && lanes[i] != v.Base[i]
+}
+
+// floatAt is the float so many steps from an extrapolation: the inverse of floatDistance.
+func floatAt(extrapolated, distance int64) (lane uint32, ok bool) {
+	if distance == negativeZeroDistance {
+		return negativeZero, true
+	}
+	return floatLane(extrapolated + distance)
+}
+
+// Code returns the bits of the symbol itself, without the raw ones that follow, and how many they are.
+func (s *DeltaSymbol) Code() (code uint64, n uint) {
+	if s.Table == nil {
+		return 0, 0
+	}
+	e := s.Table.code(s.Context).enc[s.Symbol]
+	return uint64(e & 0xFFFF), uint(e >> 16)
+}

@@ -1,0 +1,175 @@
+package delta
+
+import (
+	"github.com/arche-netcode/netcode/quantize"
+
+	"github.com/arche-netcode/netcode/wire"
+
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+type (
+	readerPlace struct {
+		X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
+	}
+	readerTurn struct {
+		Q [4]float32 `net:"quat,bits=9"`
+	}
+	readerHealth struct{ HP uint8 }
+	readerPair   struct {
+		U, V float32 `net:"min=0,max=9,step=0.5"`
+	}
+)
+
+// readerCase is one entity of a group: its rows at T', at T and now.
+type readerCase struct{ before, base, now []uint32 }
+
+// drawReaderRow draws the lanes of a row: near others, anywhere, or at a bound.
+func drawReaderRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 {
+	for {
+		lanes := make([]uint32, p.Lanes())
+		for i := range lanes {
+			top := int64(p.Lane(i).Largest)
+			switch n := random.IntN(12); {
+			case near != nil && n < 4:
+				lanes[i] = near[i]
+			case near != nil && n < 10:
+				lanes[i] = uint32(min(max(int64(near[i])+random.Int64N(41)-20, 0), top))
+			case n == 10:
+				lanes[i] = uint32(top)
+			default:
+				lanes[i] = uint32(random.Int64N(top + 1))
+			}
+		}
+		if p.LegalRow(lanes) {
+			return lanes
+		}
+	}
+}
+
+// What RowReader reads is what Delta.Read reads: the same lanes, as many bits, and refused alike where bits are changed or missing.
+func TestRowReaderReadsWhatDeltaReads(t *testing.T) {
+	plans := []*quantize.Plan{
+		deltaPlan[readerPlace](t), deltaPlan[readerTurn](t), deltaPlan[readerHealth](t), deltaPlan[readerPair](t),
+	}
+	var deltas []*Delta
+	var at []int
+	width := 0
+	for _, p := range plans {
+		d, err := NewDelta(p, Shipped())
+		require.NoError(t, err)
+		deltas, at, width = append(deltas, d), append(at, width), width+p.Lanes()
+	}
+	which, err := Shipped().Table("rows.4", "rows.4", 16, WhichContexts(4))
+	require.NoError(t, err)
+	random, refused, read := rand.New(rand.NewPCG(7, 13)), 0, 0
+	for turn := range 600 {
+		age, span := 1+random.Int64N(3)*random.Int64N(12), 1+random.Int64N(2)*random.Int64N(9)
+		known := random.IntN(6) > 0
+		cases := make([]readerCase, 1+random.IntN(MaxExpected))
+		var base, before []uint32
+		buf := make([]byte, 4096)
+		w := wire.NewBitWriter(buf)
+		for k := range cases {
+			c := &cases[k]
+			for _, p := range plans {
+				was := drawReaderRow(random, p, nil)
+				is := drawReaderRow(random, p, was)
+				c.before, c.base, c.now = append(c.before, was...), append(c.base, is...), append(c.now, drawReaderRow(random, p, is)...)
+			}
+			base, before = append(base, c.base...), append(before, c.before...)
+			writeReaderCase(&w, which, deltas, at, c, known, age, span)
+		}
+		payload := buf[:w.Finish()]
+		if !known {
+			before = nil
+		}
+		if turn%3 > 0 {
+			if bit := random.IntN(8 * len(payload)); turn%3 == 1 {
+				payload[bit/8] ^= 1 << (bit % 8)
+			} else {
+				payload = payload[:bit/8]
+			}
+		}
+		var g [1]RowGroup
+		g[0].Begin(which, deltas, at)
+		g[0].Expect(len(cases), width, base, before, age, span)
+		fast, slow := wire.NewBitReader(payload), wire.NewBitReader(payload)
+		for k := range cases {
+			of := []uint32(nil)
+			if known {
+				of = cases[k].before
+			}
+			got, want := make([]uint32, width), make([]uint32, width)
+			var q RowReader
+			q.Begin(&fast)
+			ok := q.Entity(g[:], k, got, cases[k].base, of)
+			q.End(&fast)
+			require.Equal(t, readReaderCase(&slow, which, deltas, at, want, &cases[k], known, age, span), ok, "turn %d, entity %d", turn, k)
+			if !ok {
+				refused++
+				break
+			}
+			read++
+			require.Equal(t, want, got)
+			require.Equal(t, slow.Remaining(), fast.Remaining())
+			if turn%3 == 0 {
+				require.Equal(t, cases[k].now, got)
+			}
+		}
+	}
+	require.Greater(t, refused, 50)
+	require.Greater(t, read, 2000)
+}
+
+// rowsMoved is which rows differ.
+func rowsMoved(deltas []*Delta, at []int, a, b []uint32) (rows uint) {
+	for i, d := range deltas {
+		for lane := range d.lanes {
+			if a[at[i]+lane] != b[at[i]+lane] {
+				rows |= 1 << i
+			}
+		}
+	}
+	return rows
+}
+
+func (c *readerCase) versions(at, n int, known bool, age, span int64, miss int) quantize.Versions {
+	v := quantize.Versions{Base: c.base[at : at+n], Age: age, Span: span, Miss: miss}
+	if known {
+		v.Before = c.before[at : at+n]
+	}
+	return v
+}
+
+func writeReaderCase(w *wire.BitWriter, which *Table, deltas []*Delta, at []int, c *readerCase, known bool, age, span int64) {
+	changed, miss := rowsMoved(deltas, at, c.now, c.base), 0
+	which.Write(w, WhichContext(len(deltas), rowsMoved(deltas, at, c.base, c.before), known, age), int(changed))
+	for i, d := range deltas {
+		if changed>>i&1 == 0 {
+			continue
+		}
+		v := c.versions(at[i], len(d.lanes), known, age, span, miss)
+		WriteSymbols(w, d.Append(nil, c.now[at[i]:at[i]+len(d.lanes)], &v))
+		miss = v.Miss
+	}
+}
+
+func readReaderCase(r *wire.BitReader, which *Table, deltas []*Delta, at []int, lanes []uint32, c *readerCase, known bool, age, span int64) bool {
+	changed, miss := which.Read(r, WhichContext(len(deltas), rowsMoved(deltas, at, c.base, c.before), known, age)), 0
+	copy(lanes, c.base)
+	for i, d := range deltas {
+		if changed>>i&1 == 0 {
+			continue
+		}
+		v := c.versions(at[i], len(d.lanes), known, age, span, miss)
+		if !d.Read(r, lanes[at[i]:at[i]+len(d.lanes)], &v) {
+			return false
+		}
+		miss = v.Miss
+	}
+	return !r.Failed()
+}

@@ -1,0 +1,10 @@
+// Package kernel contains the loops in assembly, and what they share with plain Go: the memory that they work on.
+//
+// Every loop equals a loop in plain Go of package quantize or delta, to the bit, and tests of these packages compare the two. Callers ask Wide first. The
+// build tags purego and netcode_plain leave the assembly out.
+//
+// Words owned here:
+//   - batch: up to MaxStreams rows of one component that are encoded side by side, each into a stream of bits of its own;
+//   - column: the rows of a batch, with their baselines;
+//   - token: the code of how far a lane is from its extrapolation.
+package kernel

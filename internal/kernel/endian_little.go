@@ -1,0 +1,7 @@
+//go:build 386 || amd64 || arm || arm64 || loong64 || mipsle || mips64le || ppc64le || riscv64 || wasm
+
+package kernel
+
+// HostLittle says that this machine stores numbers in the byte order of the wire, so that runs of fields may be copied whole. Machines that are not in the list
+// above move field by field, whatever their order.
+const HostLittle = true

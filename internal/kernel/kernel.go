@@ -1,0 +1,91 @@
+package kernel
+
+import "sync/atomic"
+
+const (
+	// Lanes is how many lanes a row of a batch has at most.
+	Lanes = 4
+	// MaxStreams is how many rows a batch has at most.
+	MaxStreams = 32
+	// StreamBytes is more than a stream takes: a symbol for the rows, and for each row one for its lanes and a token of a symbol and 31 raw bits for each of
+	// these; and 8 bytes behind it.
+	StreamBytes = 128
+)
+
+// Short tokens are those of distances below ShortTokens, counted 0 -1 1 -2 2 and so on. An entry has the code with its raw bits, a bit that it is known, and
+// from ShortSize on the number of bits.
+const (
+	ShortTokens = 256
+	ShortCode   = 1<<23 - 1 // a code and five raw bits are 20 at most
+	ShortKnown  = 1 << 23
+	ShortSize   = 24
+)
+
+type (
+	// Rows are one version of a column's rows, one behind the other.
+	Rows [MaxStreams * Lanes]uint32
+	// Tops is the largest number of each lane, twice.
+	Tops [2 * Lanes]uint32
+)
+
+// Batch is the state of rows that are encoded side by side.
+type Batch struct {
+	N      int                            // streams
+	Acc    [MaxStreams]uint64             // by stream: bits not yet among the bytes
+	Have   [MaxStreams]uint64             // how many these are, up to 63
+	At     [MaxStreams]int                // the byte that they go to
+	Miss   [MaxStreams]uint64             // Versions.Miss, times ShortTokens
+	Differ [MaxStreams]uint8              // which rows of the entity differ
+	Bytes  [MaxStreams * StreamBytes]byte // the streams
+
+	// Of the column that is encoded:
+
+	Token  [MaxStreams * Lanes]uint32    // by stream and lane: where in the lane's short tokens its token is
+	Far    [MaxStreams * Lanes]LongToken // tokens that are not short
+	Raw    [MaxStreams * Lanes]uint32    // of floats: the raw bits behind the token's code
+	Odd    [MaxStreams]uint8             // the differing lanes of rows that are encoded one by one
+	Usual  [MaxStreams]uint8             // the differing lanes of all other rows
+	Aim    [Lanes][MaxStreams]float64    // of rotations: the extrapolated components, in lane 3 the square of their length
+	Origin Rows                          // where rows would come from, a tick before T, if they moved on as extrapolated
+}
+
+// LongToken is a token that is not short: the distance, counted as for short ones, and the context.
+type LongToken struct {
+	Distance uint64 // as of Token
+	Context  uint64 // of the lane's table
+}
+
+// TokenTables are where the codes of a row's lanes begin.
+type TokenTables struct {
+	Flat  *atomic.Uint32        // which lanes differ
+	Short [Lanes]*atomic.Uint32 // short tokens
+	Last  [Lanes]uint32         // the last of them
+}
+
+// Quats are the numbers that the rotations of a column are extrapolated with.
+type Quats struct {
+	M               int64   // the largest number of a lane
+	Straight        int64   // 1 if age and span are 1
+	Age, Half, Part float64 // the age; half of the span, rounded down, and 1/2; 1 divided by the span
+	Limit           float64 // how far a component moves at most
+	Whole           float64 // the square of the length of quaternions
+	Length          float64 // that length times 256
+}
+
+// FixedRun is two to four float32 fields with bounds, one behind the other in memory. Those that it has not are zero and have zero as their bounds.
+type FixedRun struct {
+	Least, Most [4]float64 // the bounds
+	Scale       [4]float64 // steps to a unit
+	Half        [4]float64 // 1/2: what is added before numbers are rounded down
+	Mask        [4]uint32  // the upmost bit of each says that there is such a field
+	Fields      uint64     // how many there are
+}
+
+// QuatNumbers are what rotations are quantised by, each number as often as a register has room for it.
+type QuatNumbers struct {
+	One         [4]float64 // 1
+	Slack, Less [4]float64 // how far from 1 the square of a length may be, and the negative of that
+	Near        [4]float64 // how much smaller than the largest component all others have to be
+	Scale, Mid  [4]float64 // steps to a unit; half of the largest number, and 1/2
+	Last        [4]uint32  // 3
+}

@@ -1,0 +1,57 @@
+//go:build !amd64 || purego || netcode_plain
+
+package kernel
+
+import "sync/atomic"
+
+// Wide is false: there are no loops in assembly, and no function below is called.
+func Wide() bool { return false }
+
+const noKernel = "kernel: no assembly here: see Wide"
+
+// CopyFloats panics: see Wide.
+func CopyFloats(*uint32, *byte, uintptr) bool { panic(noKernel) }
+
+// DifferingRows panics: see Wide.
+func DifferingRows(*byte, *byte, int, int) uint64 { panic(noKernel) }
+
+// Overlay3 panics: see Wide.
+func Overlay3(*byte, *byte, *uint32, uintptr, uintptr) uintptr { panic(noKernel) }
+
+// Overlay4 panics: see Wide.
+func Overlay4(*byte, *byte, *uint32, uintptr, uintptr) uintptr { panic(noKernel) }
+
+// OverlayOrder3 panics: see Wide.
+func OverlayOrder3(*byte, *byte, *uint32, uintptr, uintptr, *int32, uint32) uintptr { panic(noKernel) }
+
+// OverlayOrder4 panics: see Wide.
+func OverlayOrder4(*byte, *byte, *uint32, uintptr, uintptr, *int32, uint32) uintptr { panic(noKernel) }
+
+// FixedRows does nothing: plain code continues where it stopped.
+func FixedRows(*FixedRun, *byte, int, *int32, int, *uint32, int) int { return 0 }
+
+// QuatRows does nothing: plain code continues where it stopped.
+func QuatRows(*QuatNumbers, *byte, int, *int32, int, *uint32, int) int { return 0 }
+
+// FloatTokens panics: see Wide.
+func FloatTokens(*Batch, *Column, int, uint32, float64, float64) { panic(noKernel) }
+
+func take(*Column, int, int, *uint32, *RowSlice) int { panic(noKernel) }
+
+// Write panics: see Wide.
+func Write(*Batch, *Column, *TokenTables, uint64, uint64, uint64, uint64) uint64 { panic(noKernel) }
+
+// Begin panics: see Wide.
+func Begin(*Batch, *Column, int, *atomic.Uint32, uint64, uint64) int { panic(noKernel) }
+
+// Tokens panics: see Wide.
+func Tokens(*Batch, *Rows, *Rows, *Rows, *Tops, uint16, uint16) { panic(noKernel) }
+
+// Retrace panics: see Wide.
+func Retrace(*Rows, *Rows, *Rows, int, float64, float64, float64) { panic(noKernel) }
+
+// AimQuats panics: see Wide.
+func AimQuats(*Batch, *Column, *Quats) { panic(noKernel) }
+
+// QuatParts panics: see Wide.
+func QuatParts(*Batch, *Column, *Quats) { panic(noKernel) }

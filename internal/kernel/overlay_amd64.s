@@ -1,0 +1,250 @@
+//go:build !purego && !netcode_plain
+
+#include "textflag.h"
+
+// Eight rows at a time. DI is the one copy and SI the other, DX the lanes, R8 the bytes from one row's lanes to the next's, CX how many rows are left, AX how many are done.
+// New values are packed as the copies have them, and nothing is written before all eight were looked at.
+
+// PACK3 packs four rows of three words, which are R8 apart from base on; R9 is 3*R8: a0 b0 c0 a1, b1 c1 a2 b2, c2 a3 b3 c3.
+#define PACK3(base, x, y, z) \
+	VMOVDQU (base), x                  \ // the word behind is the next row's or lies before it
+	VPINSRD $3, (base)(R8*1), x, x     \
+	VMOVQ   4(base)(R8*1), y           \
+	VMOVHPS (base)(R8*2), y, y         \
+	VMOVDQU -4(base)(R9*1), z          \ // and the word in front the row's before, or lies behind it
+	VPINSRD $0, 8(base)(R8*2), z, z
+
+// MIX3 is PACK3 for rows at the offsets R9 to R12 behind DX, of which nothing beside them is read.
+#define MIX3(x, y, z) \
+	VMOVQ   (DX)(R9*1), x            \
+	VPINSRD $2, 8(DX)(R9*1), x, x    \
+	VPINSRD $3, (DX)(R10*1), x, x    \
+	VMOVQ   4(DX)(R10*1), y          \
+	VMOVHPS (DX)(R11*1), y, y        \
+	VMOVD   8(DX)(R11*1), z          \
+	VPINSRD $1, (DX)(R12*1), z, z    \
+	VMOVHPS 4(DX)(R12*1), z, z
+
+// OFFSETS finds where the lanes of four rows are, whose numbers begin at BX.
+#define OFFSETS(at) \
+	MOVL  (at+0)(BX), R9    \
+	MOVL  (at+4)(BX), R10   \
+	MOVL  (at+8)(BX), R11   \
+	MOVL  (at+12)(BX), R12  \
+	IMULQ R8, R9            \
+	IMULQ R8, R10           \
+	IMULQ R8, R11           \
+	IMULQ R8, R12
+
+// WRITE3 looks at eight rows of three words, new in Y0, Y2 and Y4, and writes them.
+#define WRITE3 \
+	VMOVDQU   (SI), Y6            \
+	VMOVDQU   32(SI), Y7          \
+	VMOVDQU   64(SI), Y8          \
+	VPCMPEQD  (DI), Y6, Y9        \
+	VPCMPEQD  32(DI), Y7, Y10     \
+	VPCMPEQD  64(DI), Y8, Y11     \
+	VPAND     Y10, Y9, Y9         \
+	VPAND     Y11, Y9, Y9         \
+	VMOVMSKPS Y9, R13             \
+	CMPL      R13, $255           \
+	JNE       done                \
+	VPCMPEQD  Y0, Y6, Y6          \ // a bit for each word that is what it was, row by row
+	VPCMPEQD  Y2, Y7, Y7          \
+	VPCMPEQD  Y4, Y8, Y8          \
+	VMOVMSKPS Y6, R13             \
+	VMOVMSKPS Y7, R14             \
+	VMOVMSKPS Y8, R15             \
+	SHLL      $8, R14             \
+	SHLL      $16, R15            \
+	ORL       R14, R13            \
+	ORL       R15, R13            \
+	MOVL      R13, R14            \
+	MOVL      R13, R15            \
+	SHRL      $1, R14             \
+	SHRL      $2, R15             \
+	ANDL      R14, R13            \
+	ANDL      R15, R13            \
+	TESTL     $0x249249, R13      \ // the first of three
+	JNE       done                \
+	VMOVDQU   Y0, (SI)            \
+	VMOVDQU   Y2, 32(SI)          \
+	VMOVDQU   Y4, 64(SI)          \
+	VMOVDQU   Y0, (DI)            \
+	VMOVDQU   Y2, 32(DI)          \
+	VMOVDQU   Y4, 64(DI)          \
+	ADDQ      $96, SI             \
+	ADDQ      $96, DI             \
+	ADDQ      $8, AX
+
+// WRITE4 looks at eight rows of four words, new in Y0 to Y3, and writes them. Y15 is all ones.
+#define WRITE4 \
+	VMOVDQU   (SI), Y4            \
+	VMOVDQU   32(SI), Y5          \
+	VMOVDQU   64(SI), Y6          \
+	VMOVDQU   96(SI), Y7          \
+	VPCMPEQD  (DI), Y4, Y8        \
+	VPCMPEQD  32(DI), Y5, Y9      \
+	VPCMPEQD  64(DI), Y6, Y10     \
+	VPCMPEQD  96(DI), Y7, Y11     \
+	VPAND     Y9, Y8, Y8          \
+	VPAND     Y11, Y10, Y10       \
+	VPAND     Y10, Y8, Y8         \
+	VMOVMSKPS Y8, R13             \
+	CMPL      R13, $255           \
+	JNE       done                \
+	VPCMPEQD  Y0, Y4, Y4          \
+	VPCMPEQD  Y1, Y5, Y5          \
+	VPCMPEQD  Y2, Y6, Y6          \
+	VPCMPEQD  Y3, Y7, Y7          \
+	VPACKSSDW Y5, Y4, Y4          \ // a byte for each word, four together for each row
+	VPACKSSDW Y7, Y6, Y6          \
+	VPACKSSWB Y6, Y4, Y4          \
+	VPCMPEQD  Y15, Y4, Y4         \
+	VPTEST    Y4, Y4              \
+	JNE       done                \
+	VMOVDQU   Y0, (SI)            \
+	VMOVDQU   Y1, 32(SI)          \
+	VMOVDQU   Y2, 64(SI)          \
+	VMOVDQU   Y3, 96(SI)          \
+	VMOVDQU   Y0, (DI)            \
+	VMOVDQU   Y1, 32(DI)          \
+	VMOVDQU   Y2, 64(DI)          \
+	VMOVDQU   Y3, 96(DI)          \
+	SUBQ      $-128, SI           \
+	SUBQ      $-128, DI           \
+	ADDQ      $8, AX
+
+// NUMBERED ends before eight numbers of which one is above the last, which all of Y14 is.
+#define NUMBERED \
+	VPMAXUD   (BX), Y14, Y13      \
+	VPCMPEQD  Y14, Y13, Y13       \
+	VMOVMSKPS Y13, R13            \
+	CMPL      R13, $255           \
+	JNE       done
+
+// func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
+TEXT ·Overlay3(SB), NOSPLIT, $0-48
+	MOVQ live+0(FP), DI
+	MOVQ kept+8(FP), SI
+	MOVQ lanes+16(FP), DX
+	MOVQ step+24(FP), R8
+	MOVQ n+32(FP), CX
+	XORL AX, AX
+	LEAQ (R8)(R8*2), R9
+
+eight:
+	LEAQ (DX)(R8*4), BX
+	PACK3(DX, X0, X1, X2)
+	PACK3(BX, X3, X4, X5)
+	VINSERTI128 $1, X1, Y0, Y0
+	VINSERTI128 $1, X3, Y2, Y2
+	VINSERTI128 $1, X5, Y4, Y4
+	WRITE3
+	LEAQ (BX)(R8*4), DX
+	SUBQ $8, CX
+	JNE  eight
+
+done:
+	VZEROUPPER
+	MOVQ AX, ret+40(FP)
+	RET
+
+// func Overlay4(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
+TEXT ·Overlay4(SB), NOSPLIT, $0-48
+	MOVQ live+0(FP), DI
+	MOVQ kept+8(FP), SI
+	MOVQ lanes+16(FP), DX
+	MOVQ step+24(FP), R8
+	MOVQ n+32(FP), CX
+	XORL AX, AX
+	LEAQ (R8)(R8*2), R9
+	VPCMPEQD Y15, Y15, Y15
+
+eight:
+	LEAQ (DX)(R8*4), BX
+	VMOVDQU (DX), X0
+	VMOVDQU (DX)(R8*2), X1
+	VMOVDQU (BX), X2
+	VMOVDQU (BX)(R8*2), X3
+	VINSERTI128 $1, (DX)(R8*1), Y0, Y0
+	VINSERTI128 $1, (DX)(R9*1), Y1, Y1
+	VINSERTI128 $1, (BX)(R8*1), Y2, Y2
+	VINSERTI128 $1, (BX)(R9*1), Y3, Y3
+	WRITE4
+	LEAQ (BX)(R8*4), DX
+	SUBQ $8, CX
+	JNE  eight
+
+done:
+	VZEROUPPER
+	MOVQ AX, ret+40(FP)
+	RET
+
+// func OverlayOrder3(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
+TEXT ·OverlayOrder3(SB), NOSPLIT, $0-64
+	MOVQ live+0(FP), DI
+	MOVQ kept+8(FP), SI
+	MOVQ lanes+16(FP), DX
+	MOVQ step+24(FP), R8
+	MOVQ n+32(FP), CX
+	MOVQ order+40(FP), BX
+	MOVL last+48(FP), R9
+	VMOVD R9, X14
+	VPBROADCASTD X14, Y14
+	XORL AX, AX
+
+eight:
+	NUMBERED
+	OFFSETS(0)
+	MIX3(X0, X1, X2)
+	OFFSETS(16)
+	MIX3(X3, X4, X5)
+	VINSERTI128 $1, X1, Y0, Y0
+	VINSERTI128 $1, X3, Y2, Y2
+	VINSERTI128 $1, X5, Y4, Y4
+	WRITE3
+	ADDQ $32, BX
+	SUBQ $8, CX
+	JNE  eight
+
+done:
+	VZEROUPPER
+	MOVQ AX, ret+56(FP)
+	RET
+
+// func OverlayOrder4(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
+TEXT ·OverlayOrder4(SB), NOSPLIT, $0-64
+	MOVQ live+0(FP), DI
+	MOVQ kept+8(FP), SI
+	MOVQ lanes+16(FP), DX
+	MOVQ step+24(FP), R8
+	MOVQ n+32(FP), CX
+	MOVQ order+40(FP), BX
+	MOVL last+48(FP), R9
+	VMOVD R9, X14
+	VPBROADCASTD X14, Y14
+	VPCMPEQD Y15, Y15, Y15
+	XORL AX, AX
+
+eight:
+	NUMBERED
+	OFFSETS(0)
+	VMOVDQU (DX)(R9*1), X0
+	VINSERTI128 $1, (DX)(R10*1), Y0, Y0
+	VMOVDQU (DX)(R11*1), X1
+	VINSERTI128 $1, (DX)(R12*1), Y1, Y1
+	OFFSETS(16)
+	VMOVDQU (DX)(R9*1), X2
+	VINSERTI128 $1, (DX)(R10*1), Y2, Y2
+	VMOVDQU (DX)(R11*1), X3
+	VINSERTI128 $1, (DX)(R12*1), Y3, Y3
+	WRITE4
+	ADDQ $32, BX
+	SUBQ $8, CX
+	JNE  eight
+
+done:
+	VZEROUPPER
+	MOVQ AX, ret+56(FP)
+	RET

@@ -1,0 +1,354 @@
+package quantize
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// maxLanes bounds a row; 2048 words are far more than fit a packet.
+const maxLanes = 2048
+
+// maxName bounds a wire name in bytes.
+const maxName = 255
+
+// Compile turns a component type into a plan, under the name that it has on the wire. Booleans, sized
+// integers, floats, arrays, structs and named types of these travel, also in unexported fields; blank
+// fields and those tagged `net:"-"` do not. The errors name the type and the field, and say why it
+// cannot travel or what is wrong with its tag. Tags:
+//
+//	net:"min=-512,max=512,step=0.002"   float within bounds, in steps of at most this size
+//	net:"min=0,max=100"                 integer within bounds
+//	net:"angle,bits=10"                 float in radians, any turn; read back within [-pi, pi), rounded
+//	net:"quat,bits=9"                   four float32 x, y, z, w: a rotation, smallest three
+//	net:"half"                          float in 16 bits, IEEE 754 binary16, up to +-65504
+//	net:"axis"                          float within [-1, 1] in 8 bits, steps of 1/127
+//	net:"entity"                        two uint32, an entity of this world or a NetworkID: see Plan.Refs
+//	net:"...,extrapolate=previous"      how both ends extrapolate the field from the versions they hold: none (it then
+//	                                    travels whole), previous (as it was) or linear; left out, as suits its kind
+//	net:"event", net:"event=count"      in inputs only: a press, which is in the input of exactly one tick. Of the frames
+//	                                    since the last tick, event joins the bits of a bool or of an unsigned integer
+//	                                    without bounds, event=count adds an integer of at most 32 bits
+//	net:"-"                             does not travel and is never touched on the receiver
+//
+// A tag on an array goes for each element. A type whose first field embeds Arche's ecs.Relation has one field more, its
+// target: see Plan.Target.
+func Compile(t reflect.Type, name string) (*Plan, error) {
+	if t == nil {
+		return nil, errors.New("wire: no type to compile")
+	}
+	root := rootName(t)
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("wire: %s: %w", root, err)
+	}
+	c := compiler{root: root, plan: &Plan{name: name, typ: t}}
+	if err := c.value(t, "", 0, ""); err != nil {
+		return nil, err
+	}
+	if isRelation(t) {
+		if err := c.target(); err != nil {
+			return nil, err
+		}
+	}
+	c.finish()
+	return c.plan, nil
+}
+
+// rootName is how the errors name a type.
+func rootName(t reflect.Type) string {
+	if t.Name() == "" {
+		return t.String()
+	}
+	return t.Name()
+}
+
+// checkName refuses names that the canonical text could not tell apart.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the wire name is empty")
+	case len(name) > maxName:
+		return fmt.Errorf("the wire name is longer than %d bytes", maxName)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune("{};:", r) }):
+		return fmt.Errorf("the wire name %q holds a character that names may not", name)
+	}
+	return nil
+}
+
+// compiler builds one plan.
+type compiler struct {
+	root string
+	plan *Plan
+	tag  tag // of the field that is being compiled
+}
+
+// fail returns an error that names the field.
+func (c *compiler) fail(path, format string, args ...any) error {
+	where := c.root
+	if path != "" && path[0] != '[' {
+		where += "."
+	}
+	return fmt.Errorf("wire: %s%s: %s", where, path, fmt.Sprintf(format, args...))
+}
+
+// NotFieldsError says that a type cannot travel field by field: it holds what is no plain data, or too much.
+type NotFieldsError struct{ text string }
+
+// Error implements error.
+func (e *NotFieldsError) Error() string { return e.text }
+
+// value compiles what lies at offset: a field, or a whole component when path is empty.
+func (c *compiler) value(t reflect.Type, path string, offset uintptr, tagText string) error {
+	tag, err := parseTag(tagText)
+	if err != nil {
+		return c.fail(path, "%v", err)
+	}
+	c.tag = tag
+	if tag.mode == tagEntity && isEntity(t) {
+		return c.entity(t, path, offset)
+	}
+	if t.PkgPath() == archePath && t.Name() == "Entity" {
+		return c.fail(path, `%s: a component tags the field net:"entity"; %s; net:"-" keeps the field here`, handlesAreLocal, useNetworkID)
+	}
+	if tag.mode == tagQuat && isQuat(t) {
+		return c.quat(path, offset, tag)
+	}
+	if tag.mode == tagQuat && !quatsWithin(t) {
+		return c.fail(path, "the tag net:%q does not go with %s: a rotation is [4]float32 or a struct of four float32, x, y, z, w", tagText, t)
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		if tag.mode != tagNone || tag.extrapolate != extrapolateUsual || tag.event != eventNone {
+			return c.fail(path, "the tag net:%q does not go with %s", tagText, t)
+		}
+		return c.structure(t, path, offset)
+	case reflect.Array:
+		return c.array(t, path, offset, tagText)
+	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		if path == "" {
+			path = "value"
+		}
+		return c.scalar(t, path, offset, tag, tagText)
+	}
+	return &NotFieldsError{c.fail(path, "%s", wire.NotPlain(t)).Error()}
+}
+
+// structure compiles the fields of a struct in the order of their declaration.
+func (c *compiler) structure(t reflect.Type, path string, offset uintptr) error {
+	for i := 0; i < t.NumField(); i++ {
+		f := t.Field(i)
+		tag := f.Tag.Get("net")
+		if f.Name == "_" || tag == "-" {
+			continue
+		}
+		name := f.Name
+		if path != "" {
+			name = path + "." + name
+		}
+		if err := c.value(f.Type, name, offset+f.Offset, tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// array compiles each element.
+func (c *compiler) array(t reflect.Type, path string, offset uintptr, tag string) error {
+	for i := 0; i < t.Len(); i++ {
+		before := len(c.plan.ops)
+		name := path + "[" + strconv.Itoa(i) + "]"
+		if err := c.value(t.Elem(), name, offset+uintptr(i)*t.Elem().Size(), tag); err != nil {
+			return err
+		}
+		if len(c.plan.ops) == before {
+			return nil // nothing of the element travels: nor of the others, however many
+		}
+	}
+	return nil
+}
+
+// add appends a field and its lanes.
+func (c *compiler) add(o op, lanes ...lane) error {
+	if err := o.expectBy(c.tag.extrapolate, len(lanes)); err != nil {
+		return c.fail(o.path, "%v", err)
+	}
+	if err := c.event(&o, lanes); err != nil {
+		return c.fail(o.path, "%v", err)
+	}
+	o.lane = len(c.plan.lanes)
+	for i := range lanes {
+		lanes[i].op = uint16(len(c.plan.ops))
+	}
+	c.plan.ops = append(c.plan.ops, o)
+	c.plan.lanes = append(c.plan.lanes, lanes...)
+	if len(c.plan.lanes) > maxLanes {
+		return &NotFieldsError{c.fail(o.path, "there are more than %d words, one for each element of an array", maxLanes).Error()}
+	}
+	return nil
+}
+
+// finish counts bits and joins neighbours in memory to spans.
+func (c *compiler) finish() {
+	p := c.plan
+	p.floats, p.wide = true, kernel.Wide()
+	p.findRuns()
+	p.floatRows = p.onlyFloatRows()
+	for _, l := range p.lanes {
+		p.bits += int(l.bits)
+		p.widths = append(p.widths, l.bits)
+		p.floats = p.floats && l.check == checkFloat32
+	}
+	p.bits += len(p.refs) * (maxRefBits - 64)
+	for i := range p.ops {
+		o := &p.ops[i]
+		size := o.bytes()
+		if size == 0 {
+			continue // a target, which has no memory
+		}
+		if n := len(p.spans); n > 0 && p.spans[n-1].offset+p.spans[n-1].size == o.offset {
+			p.spans[n-1].size += size
+			continue
+		}
+		p.spans = append(p.spans, span{offset: o.offset, size: size})
+	}
+}
+
+// scalar compiles a boolean, an integer or a float.
+func (c *compiler) scalar(t reflect.Type, path string, offset uintptr, tag tag, tagText string) error {
+	o := op{offset: offset, path: path, size: uint8(t.Size())}
+	var err error
+	switch kind := t.Kind(); {
+	case kind == reflect.Bool:
+		if tag.mode == tagNone {
+			o.kind, o.text = opBool, "bool"
+			return c.add(o, lane{bits: 1, max: 1})
+		}
+	case kind == reflect.Float32 || kind == reflect.Float64:
+		switch tag.mode {
+		case tagNone:
+			return c.float(o)
+		case tagBounds:
+			if err = o.compileFixed(tag); err == nil {
+				return c.add(o, numberLanes(o.count)...)
+			}
+		case tagAngle:
+			if err = o.compileAngle(tag); err == nil {
+				return c.add(o, numberLanes(o.count)...)
+			}
+		case tagHalf:
+			o.compileHalf()
+			return c.add(o, numberLanes(o.count)...)
+		case tagAxis:
+			o.compileAxis()
+			return c.add(o, numberLanes(o.count)...)
+		}
+	default:
+		o.signed = kind >= reflect.Int8 && kind <= reflect.Int64
+		switch tag.mode {
+		case tagNone:
+			return c.integer(o)
+		case tagBounds:
+			if err = o.compileRange(tag); err == nil {
+				return c.add(o, numberLanes(o.count)...)
+			}
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("the tag net:%q does not go with %s", tagText, t)
+	}
+	return c.fail(path, "%v", err)
+}
+
+// float compiles a float that travels exactly.
+func (c *compiler) float(o op) error {
+	if o.size == 4 {
+		o.kind, o.text = opFloat32, "f32"
+		return c.add(o, lane{bits: 32, max: math.MaxUint32, check: checkFloat32})
+	}
+	o.kind, o.text = opFloat64, "f64"
+	return c.add(o, lane{bits: 32, max: math.MaxUint32}, lane{bits: 32, max: math.MaxUint32, check: checkFloat64})
+}
+
+// integer compiles an integer that travels with its whole range.
+func (c *compiler) integer(o op) error {
+	width := uint(o.size) * 8
+	o.text = integerText(&o)
+	o.count = ^uint64(0) >> (64 - width)
+	if o.signed {
+		o.flip = 1 << (width - 1)
+	}
+	o.kind = opInt8 + opKind(bits.TrailingZeros8(o.size))
+	return c.add(o, numberLanes(o.count)...)
+}
+
+// numberLanes returns the lanes of a number up to count.
+func numberLanes(count uint64) []lane {
+	if count <= math.MaxUint32 {
+		return []lane{checked(lane{bits: width(count), max: count}, checkMax)}
+	}
+	high := checked(lane{bits: width(count) - 32, max: count}, checkMax64)
+	return []lane{{bits: 32, max: math.MaxUint32}, high}
+}
+
+// checked gives l its check if its bits can hold a number that is too large.
+func checked(l lane, check laneCheck) lane {
+	if l.max&(l.max+1) != 0 {
+		l.check = check
+	}
+	return l
+}
+
+// width returns the bits that numbers up to count need.
+func width(count uint64) uint8 { return uint8(bits.Len64(count)) }
+
+// isQuat reports whether t is four float32: an array, or a struct of exactly four such fields.
+func isQuat(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() == 4 && t.Elem().Kind() == reflect.Float32
+	case reflect.Struct:
+		if t.NumField() != 4 {
+			return false
+		}
+		for i := 0; i < 4; i++ {
+			f := t.Field(i)
+			if f.Type.Kind() != reflect.Float32 || f.Name == "_" || f.Tag.Get("net") != "" {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// quatsWithin reports whether t is an array of rotations, or of arrays of them.
+func quatsWithin(t reflect.Type) bool {
+	return t.Kind() == reflect.Array && (isQuat(t.Elem()) || quatsWithin(t.Elem()))
+}
+
+// quat compiles four float32 as a rotation.
+func (c *compiler) quat(path string, offset uintptr, tag tag) error {
+	if tag.bits < minQuatBits || tag.bits > maxQuatBits {
+		return c.fail(path, "a quaternion has %d to %d bits a component, not %d", minQuatBits, maxQuatBits, tag.bits)
+	}
+	if path == "" {
+		path = "value"
+	}
+	n := uint8(tag.bits)
+	count := uint64(1)<<n - 1
+	o := op{kind: opQuat, size: 4, offset: offset, path: path, text: "quat" + strconv.Itoa(tag.bits), count: count}
+	o.step = math.Sqrt2 / float64(count)
+	o.scale = float64(count) / math.Sqrt2
+	o.slack = o.step / 8
+	part := lane{bits: n, max: count}
+	return c.add(o, lane{bits: 2, max: 3}, part, part, lane{bits: n, max: count, check: checkQuat})
+}

@@ -1,0 +1,203 @@
+package quantize
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+	"math"
+	"math/bits"
+	"reflect"
+)
+
+// An entity field names another entity. In memory it is two uint32, as Arche's handle is; everywhere else it is two
+// lanes, the index and the generation of a network id, or zeros for nil. In a packed row it is
+//
+//	0                                nil
+//	1, 5 bits n, max(n,1) bits, Var  n = 0: index 0 or 1; else index 2^n + the bits. Var: generation - 1
+//
+// so that each value has one encoding and generation 0 has none. In the rows of a run after the first it is two lanes like
+// any others.
+
+// archePath is where the types live that the compiler knows by name, so as not to import them.
+const archePath = "github.com/mlange-42/arche/ecs"
+
+// maxRefBits is the longest entity field in a packed row: index 2^32-1, generation 2^32-1.
+const maxRefBits = 1 + 5 + 31 + 63
+
+// Refs returns the first lane of each entity field, the target included, in ascending order. Lane and lane+1 are index and
+// generation of a network id, or zeros. The slice is the plan's own.
+func (p *Plan) Refs() []int { return p.refs }
+
+// Handles returns those of Refs that are a handle of the local world in memory: Quantise and Dequantise copy it as it
+// is, and who calls them puts the network id in its place, or the other way round. The rest of Refs are the target and
+// fields of type NetworkID, which are the same in memory as on the wire. The slice is the plan's own.
+func (p *Plan) Handles() []int { return p.holds }
+
+// Parts of the errors about entity handles.
+const (
+	handlesAreLocal = "entity handles are local to a world"
+	useNetworkID    = `a message, an input or a collection names an entity by a field of type NetworkID with that tag`
+)
+
+// CheckHandles returns an error that names the first field which is a handle of the local world, or the target of a relation. Only
+// components may have these, since only for them somebody puts the network id in the handle's place.
+func (p *Plan) CheckHandles() error {
+	at := -1
+	if lane, relation := p.Target(); relation {
+		at = lane
+	}
+	if len(p.holds) > 0 {
+		at = p.holds[0]
+	}
+	if at < 0 {
+		return nil
+	}
+	c := compiler{root: rootName(p.typ)}
+	return c.fail(p.ops[p.lanes[at].op].path, `%s, also with the tag net:"entity": %s`, handlesAreLocal, useNetworkID)
+}
+
+// Target returns the first lane of a relation's target, and whether the plan is of a relation: a component whose first
+// field embeds Arche's ecs.Relation. The target lies in no memory: Quantise and Dequantise leave it alone.
+func (p *Plan) Target() (lane int, ok bool) { return p.goal, p.aimed }
+
+// isEntity reports whether t is a struct of exactly two uint32.
+func isEntity(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.NumField() == 2 &&
+		t.Field(0).Type.Kind() == reflect.Uint32 && t.Field(1).Type.Kind() == reflect.Uint32
+}
+
+// isRelation reports whether t is a relation by Arche's own rule.
+func isRelation(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || t.NumField() == 0 {
+		return false
+	}
+	f := t.Field(0)
+	return f.Name == "Relation" && f.Type.Name() == "Relation" && f.Type.PkgPath() == archePath
+}
+
+// entity compiles an entity field.
+func (c *compiler) entity(t reflect.Type, path string, offset uintptr) error {
+	if path == "" {
+		path = "value"
+	}
+	kind := opHandle
+	if t == reflect.TypeFor[wire.NetworkID]() {
+		kind = opID
+	} else {
+		c.plan.holds = append(c.plan.holds, len(c.plan.lanes))
+	}
+	return c.ref(op{kind: kind, size: 4, offset: offset, path: path, text: "entity"})
+}
+
+// target adds the target of a relation.
+func (c *compiler) target() error {
+	c.tag = tag{}
+	c.plan.goal, c.plan.aimed = len(c.plan.lanes), true
+	return c.ref(op{kind: opTarget, size: 4, path: "target", text: "entity"})
+}
+
+// ref appends two lanes that are a network id.
+func (c *compiler) ref(o op) error {
+	c.plan.refs = append(c.plan.refs, len(c.plan.lanes))
+	return c.add(o, lane{bits: 32, max: math.MaxUint32}, lane{bits: 32, max: math.MaxUint32, check: checkRef})
+}
+
+// quantiseRef takes an entity field. Of a network id, what names no entity is nil; of a handle, whatever it is goes on to
+// the bridge.
+func (o *op) quantiseRef(id wire.NetworkID, lanes []uint32) wire.FaultReason {
+	if o.kind == opID && id.Generation == 0 && id.Index != 0 {
+		lanes[o.lane], lanes[o.lane+1] = 0, 0
+		return wire.OutOfRange
+	}
+	lanes[o.lane], lanes[o.lane+1] = id.Index, id.Generation
+	return wire.NoFault
+}
+
+// isRef reports whether the field that a lane belongs to names an entity.
+func (p *Plan) isRef(l *lane) bool { return p.ops[l.op].kind >= opHandle }
+
+// writeRef writes an entity field of a packed row.
+func writeRef(w *wire.BitWriter, index, generation uint32) {
+	if generation == 0 {
+		w.Write(0, 1)
+		return
+	}
+	n := uint(max(bits.Len32(index), 1) - 1)
+	w.Write(1|uint64(n)<<1, 6)
+	w.Write(uint64(index), max(n, 1))
+	w.Var(uint64(generation) - 1)
+}
+
+// readRef reads what writeRef wrote.
+func readRef(r *wire.BitReader) (index, generation uint32) {
+	if !r.Bool() {
+		return 0, 0
+	}
+	n := uint(r.Read(5))
+	index = uint32(r.Read(max(n, 1)))
+	if n > 0 {
+		index |= 1 << n
+	}
+	g := r.Var()
+	if g >= math.MaxUint32 {
+		r.Fail()
+	}
+	if r.Failed() {
+		return 0, 0
+	}
+	return index, uint32(g) + 1
+}
+
+// writeRefs is WriteRow for a plan with entity fields.
+func (p *Plan) writeRefs(w *wire.BitWriter, lanes []uint32) {
+	lanes = lanes[:len(p.lanes)]
+	for i := 0; i < len(lanes); i++ {
+		if l := &p.lanes[i]; !p.isRef(l) {
+			w.Write(uint64(lanes[i]), uint(l.bits))
+			continue
+		}
+		writeRef(w, lanes[i], lanes[i+1])
+		i++
+	}
+}
+
+// readRefs is ReadRow for a plan with entity fields.
+func (p *Plan) readRefs(r *wire.BitReader, lanes []uint32) bool {
+	lanes = lanes[:len(p.lanes)]
+	for i := 0; i < len(lanes); i++ {
+		l := &p.lanes[i]
+		if p.isRef(l) {
+			lanes[i], lanes[i+1] = readRef(r)
+			i++
+			continue
+		}
+		lanes[i] = uint32(r.Read(uint(l.bits)))
+		if l.check == checkNone || l.check == checkMax && uint64(lanes[i]) <= l.max {
+			continue
+		}
+		if !p.legal(l, lanes, i) {
+			r.Fail()
+		}
+	}
+	return !r.Failed()
+}
+
+// writePackedRefs is WritePacked for a plan with entity fields: the words hold each lane in its bits.
+func (p *Plan) writePackedRefs(w *wire.BitWriter, packed []uint64) {
+	at := uint(0)
+	next := func(width uint) uint64 {
+		v := packed[at/64] >> (at % 64)
+		if at%64+width > 64 {
+			v |= packed[at/64+1] << (64 - at%64)
+		}
+		at += width
+		return v & (1<<width - 1)
+	}
+	for i := 0; i < len(p.lanes); i++ {
+		if l := &p.lanes[i]; !p.isRef(l) {
+			w.Write(next(uint(l.bits)), uint(l.bits))
+			continue
+		}
+		index, generation := uint32(next(32)), uint32(next(32))
+		writeRef(w, index, generation)
+		i++
+	}
+}

@@ -1,0 +1,224 @@
+package quantize
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// golden is the component of the golden rows.
+type golden struct {
+	On    bool
+	I8    int8
+	I16   int16
+	I64   int64
+	U32   uint32
+	F32   float32
+	F64   float64
+	Fixed float32    `net:"min=-512,max=512,step=0.002"`
+	Angle float32    `net:"angle,bits=10"`
+	Small int16      `net:"min=-5,max=500"`
+	Half  uint64     `net:"min=10,max=4294967306"`
+	Rot   [4]float32 `net:"quat,bits=9"`
+}
+
+// meaning is a golden value as the vectors spell it.
+func (g *golden) meaning() string {
+	bit, f32 := map[bool]int{true: 1}[g.On], math.Float32bits
+	text := fmt.Sprintf("On=%d;I8=%d;I16=%d;I64=%d;U32=%d;F32=%08x;F64=%016x;", bit, g.I8, g.I16, g.I64, g.U32, f32(g.F32), math.Float64bits(g.F64))
+	text += fmt.Sprintf("Fixed=%08x;Angle=%08x;Small=%d;Half=%d;", f32(g.Fixed), f32(g.Angle), g.Small, g.Half)
+	return text + fmt.Sprintf("Rot=%08x,%08x,%08x,%08x", f32(g.Rot[0]), f32(g.Rot[1]), f32(g.Rot[2]), f32(g.Rot[3]))
+}
+
+func number[T any](t *testing.T, parse func(string) (T, error), text string) T {
+	t.Helper()
+	v, err := parse(text)
+	require.NoError(t, err, text)
+	return v
+}
+
+func goldenUint(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) }
+func goldenInt(text string) (int64, error)   { return strconv.ParseInt(text, 10, 64) }
+func goldenBytes(text string) ([]byte, error) {
+	return hex.DecodeString(strings.TrimSuffix(text, "-"))
+}
+
+// TestGolden holds encoders and decoders against vectors that another program wrote from the description
+// of the format: bytes and what they mean.
+func TestGolden(t *testing.T) {
+	text, err := os.ReadFile("testdata/golden.txt")
+	require.NoError(t, err)
+	seen := map[string]int{}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		word := strings.Fields(line)
+		seen[word[0]]++
+		t.Run(line, func(t *testing.T) {
+			checkers := map[string]func(*testing.T, []string, []byte){
+				"varint": goldenVarint, "zigzag": goldenZigzag, "var": goldenVar, "bits": goldenBits, "packet": goldenPacket,
+				"batch": goldenBatch, "message": goldenMessage, "row": goldenRow, "refuse": goldenRefuse,
+				"checksum": goldenChecksum, "describe": goldenDescribe,
+			}
+			last := word[len(word)-1]
+			if word[0] == "checksum" || word[0] == "describe" {
+				last = "-"
+			}
+			checkers[word[0]](t, word[1:], number(t, goldenBytes, last))
+		})
+	}
+	require.Len(t, seen, 11)
+}
+
+func goldenVarint(t *testing.T, word []string, b []byte) {
+	want := number(t, goldenUint, word[0])
+	require.Equal(t, b, wire.AppendVarint(nil, want))
+	got, n, err := wire.ReadVarint(b)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, len(b), n)
+}
+
+func goldenZigzag(t *testing.T, word []string, b []byte) {
+	want := number(t, goldenInt, word[0])
+	w := wire.NewWriter(make([]byte, 16))
+	w.Zigzag(want)
+	require.Equal(t, b, w.Written())
+	r := wire.NewReader(b)
+	require.Equal(t, want, r.Zigzag())
+	require.True(t, r.Done())
+}
+
+func goldenVar(t *testing.T, word []string, b []byte) {
+	want := number(t, goldenUint, word[0])
+	buf := make([]byte, 32)
+	w := wire.NewBitWriter(buf)
+	w.Var(want)
+	require.Equal(t, word[1], strconv.Itoa(w.Bits()))
+	require.Equal(t, b, buf[:w.Finish()])
+	r := wire.NewBitReader(b)
+	require.Equal(t, want, r.Var())
+	require.True(t, r.Done())
+}
+
+func goldenBits(t *testing.T, word []string, b []byte) {
+	buf := make([]byte, 32)
+	w, r := wire.NewBitWriter(buf), wire.NewBitReader(b)
+	for _, pair := range strings.Split(word[0], ",") {
+		v, width, _ := strings.Cut(pair, ":")
+		bits := uint(number(t, goldenUint, width))
+		w.Write(number(t, goldenUint, v), bits)
+		require.Equal(t, number(t, goldenUint, v), r.Read(bits))
+	}
+	require.Equal(t, b, buf[:w.Finish()])
+	require.True(t, r.Done())
+}
+
+func goldenChecksum(t *testing.T, word []string, _ []byte) {
+	c := wire.NewChecksum(uint32(number(t, goldenUint, word[0])), number(t, goldenUint, word[1]))
+	require.Equal(t, number(t, goldenUint, word[3]), uint64(c.Sum(number(t, goldenBytes, word[2]))))
+}
+
+func goldenPacket(t *testing.T, word []string, b []byte) {
+	h, n, err := wire.ParsePacketHeader(b)
+	require.NoError(t, err)
+	require.Equal(t, len(b), n)
+	require.Equal(t, b, wire.AppendPacketHeader(nil, h))
+	require.Equal(t, word[0], strconv.Itoa(int(h.Sequence)))
+	require.Equal(t, word[1] != "-", h.HasAck)
+	if !h.HasAck {
+		return
+	}
+	require.Equal(t, word[1], strconv.Itoa(int(h.Ack)))
+	arrived := map[string]bool{}
+	for _, s := range strings.Split(strings.TrimSuffix(word[2], "-"), ",") {
+		arrived[s] = true
+	}
+	for i := range wire.Sequence(32) { // what the bits mean, not only that they come back
+		require.Equal(t, arrived[strconv.Itoa(int(h.Ack-1-i))], h.AckBits>>i&1 == 1, "bit %d", i)
+	}
+}
+
+func goldenBatch(t *testing.T, word []string, b []byte) {
+	whole := make([]byte, 65535)
+	copy(whole, b)
+	h, err := wire.ParseBatchHeader(whole)
+	require.NoError(t, err)
+	require.Equal(t, word[0], strconv.Itoa(int(h.Size)))
+	h.Put(whole[100:])
+	require.Equal(t, b, whole[100:102])
+}
+
+func goldenMessage(t *testing.T, word []string, b []byte) {
+	whole := make([]byte, 4+65535)
+	copy(whole, b)
+	h, err := wire.ParseMessageHeader(whole)
+	require.NoError(t, err)
+	require.Equal(t, wire.MessageHeader{
+		Type:  wire.MessageType(number(t, goldenUint, word[0])),
+		Stage: tick.Stage(number(t, goldenUint, word[1])),
+		Size:  uint16(number(t, goldenUint, word[2])),
+	}, h)
+	h.Put(whole[100:])
+	require.Equal(t, b, whole[100:104])
+}
+
+func goldenRow(t *testing.T, word []string, b []byte) {
+	p := mustCompile[golden](t, word[0])
+	var value golden
+	var lanes []uint32
+	for _, n := range strings.Split(word[2], ",") {
+		lanes = append(lanes, uint32(number(t, goldenUint, n)))
+	}
+	got, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+	r := wire.NewBitReader(b)
+	require.True(t, p.ReadRow(&r, got))
+	require.True(t, r.Done())
+	require.Equal(t, lanes, got)
+	p.Dequantise(got, unsafe.Pointer(&value))
+	require.Equal(t, word[1], value.meaning())
+	require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&value), again))
+	require.Equal(t, lanes, again)
+	buf := make([]byte, 100)
+	w := wire.NewBitWriter(buf)
+	p.WriteRow(&w, again)
+	require.Equal(t, word[3], strconv.Itoa(w.Bits()))
+	require.Equal(t, b, buf[:w.Finish()])
+}
+
+func goldenDescribe(t *testing.T, word []string, _ []byte) {
+	require.Equal(t, word[0], string(mustCompile[golden](t, "Golden").Describe(nil)))
+}
+
+func goldenRefuse(t *testing.T, word []string, b []byte) {
+	var err error
+	switch word[0] {
+	case "varint":
+		_, _, err = wire.ReadVarint(b)
+	case "packet":
+		_, _, err = wire.ParsePacketHeader(b)
+	case "batch":
+		_, err = wire.ParseBatchHeader(b)
+	case "message":
+		_, err = wire.ParseMessageHeader(b)
+	case "var":
+		r := wire.NewBitReader(b)
+		r.Var()
+		if r.Failed() {
+			err = wire.ErrMalformed
+		}
+	}
+	require.Error(t, err)
+}

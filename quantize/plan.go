@@ -1,0 +1,67 @@
+package quantize
+
+import (
+	"reflect"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Plan is a component type compiled once: the flat list of fields that travel, and how. Everything that
+// runs per row goes by this list and never touches reflection. A Plan does not change after Compile (and
+// Debug, if called) and may be used by any number of goroutines.
+//
+// A row is held as lanes, one uint32 word for each field (two for a 64-bit field, four for a
+// quaternion). Lanes are what is compared, kept, sent and extrapolated; every lane's number lies within the
+// bits that the plan gives it.
+type Plan struct {
+	name   string
+	typ    reflect.Type
+	ops    []op    // fields in order of travel
+	lanes  []lane  // words of a row
+	widths []uint8 // their bits
+	spans  []span  // runs of bytes that travel
+	bits   int     // of an absolute row, at most
+	refs   []int   // first lanes of the entity fields
+	holds  []int   // those of them that hold a handle in memory
+	goal   int     // first lane of the target
+	aimed  bool    // there is a target
+	// floats says that all lanes are those of float32 fields that travel exactly.
+	floats    bool
+	floatRows bool // see DequantiseRows
+	events    []eventLane
+	debug     bool // packing is off
+	wide      bool // the processor is
+	runs      []kernel.FixedRun
+
+	extrapolator string // name of extrapolate
+	extrapolate  Extrapolation
+}
+
+// Name returns the wire name.
+func (p *Plan) Name() string { return p.name }
+
+// Type returns the Go type.
+func (p *Plan) Type() reflect.Type { return p.typ }
+
+// Size returns the size of the Go type in memory, in bytes.
+func (p *Plan) Size() uintptr { return p.typ.Size() }
+
+// Lanes returns how many words a row has; 0 for a component without fields that travel.
+func (p *Plan) Lanes() int { return len(p.lanes) }
+
+// Packed reports whether rows travel in as few bits as they can, which is so unless Debug was called.
+func (p *Plan) Packed() bool { return !p.debug }
+
+// Bits returns the length of an absolute row in bits: what WriteRow writes, or at most writes where there are entity
+// fields. With packing off, zeros up to the next byte go before them.
+func (p *Plan) Bits() int { return p.bits }
+
+// Fault is the first thing that Quantise found wrong with a row. The zero value says that nothing was.
+type Fault struct {
+	Reason wire.FaultReason // what is wrong; NoFault where nothing is
+	field  string
+}
+
+// Field returns the field's path within the component, such as "Vel.X"; empty without a fault.
+func (f Fault) Field() string { return f.field }

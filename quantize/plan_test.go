@@ -1,0 +1,200 @@
+package quantize
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// body is the component that benchmarks and many tests use: 54 + 9*3+2 bits.
+type body struct {
+	X   float32    `net:"min=-512,max=512,step=0.002"`
+	Y   float32    `net:"min=-512,max=512,step=0.002"`
+	Z   float32    `net:"min=-512,max=512,step=0.002"`
+	Rot [4]float32 `net:"quat,bits=9"`
+}
+
+// exact travels bit by bit.
+type exact struct {
+	A, B, C float32
+	D       uint32
+	E       int32
+	F       uint64
+}
+
+func mustCompile[T any](t testing.TB, name string) *Plan {
+	t.Helper()
+	p, err := Compile(reflect.TypeFor[T](), name)
+	require.NoError(t, err)
+	return p
+}
+
+// bodies returns count random bodies in general position.
+func bodies(count int) []body {
+	random := rand.New(rand.NewPCG(1, 2))
+	list := make([]body, count)
+	for i := range list {
+		at := func() float32 { return random.Float32()*1000 - 500 }
+		list[i] = body{X: at(), Y: at(), Z: at(), Rot: randomQuat(random)}
+	}
+	return list
+}
+
+// randomQuat returns a uniformly random rotation.
+func randomQuat(random *rand.Rand) (q [4]float32) {
+	for {
+		square := 0.0
+		for i := range q {
+			v := random.NormFloat64()
+			q[i] = float32(v)
+			square += v * v
+		}
+		if square > 0.01 {
+			return normalised(q)
+		}
+	}
+}
+
+func BenchmarkQuantise(b *testing.B) {
+	b.Run("body", func(b *testing.B) {
+		p, list := mustCompile[body](b, "Body"), bodies(1024)
+		lanes := make([]uint32, p.Lanes())
+		for i := 0; b.Loop(); i++ {
+			p.Quantise(unsafe.Pointer(&list[i&1023]), lanes)
+		}
+	})
+	b.Run("bodyOften", func(b *testing.B) {
+		p, list := mustCompile[body](b, "Body"), bodies(1)
+		lanes := make([]uint32, p.Lanes())
+		for b.Loop() {
+			p.Quantise(unsafe.Pointer(&list[0]), lanes)
+		}
+	})
+	b.Run("exact", func(b *testing.B) {
+		p := mustCompile[exact](b, "Exact")
+		v := exact{A: 1, B: 2, C: 3, D: 4, E: -5, F: 6}
+		lanes := make([]uint32, p.Lanes())
+		for b.Loop() {
+			p.Quantise(unsafe.Pointer(&v), lanes)
+		}
+	})
+}
+
+func BenchmarkDequantise(b *testing.B) {
+	p, list := mustCompile[body](b, "Body"), bodies(1)
+	lanes := make([]uint32, p.Lanes())
+	p.Quantise(unsafe.Pointer(&list[0]), lanes)
+	for b.Loop() {
+		p.Dequantise(lanes, unsafe.Pointer(&list[0]))
+	}
+}
+
+func BenchmarkRow(b *testing.B) {
+	p, list := mustCompile[body](b, "Body"), bodies(64)
+	lanes, packed := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64)
+	rows := make([][]uint32, len(list))
+	buf := make([]byte, 1200)
+	w := wire.NewBitWriter(buf)
+	for i := range list {
+		rows[i] = make([]uint32, p.Lanes())
+		p.Quantise(unsafe.Pointer(&list[i]), rows[i])
+		p.WriteRow(&w, rows[i])
+	}
+	w.Finish()
+	b.Run("write", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if i&63 == 0 {
+				w = wire.NewBitWriter(buf)
+			}
+			p.WriteRow(&w, rows[i&63])
+		}
+	})
+	b.Run("pack", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			p.Pack(rows[i&63], packed)
+		}
+	})
+	b.Run("writePacked", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if i&63 == 0 {
+				w = wire.NewBitWriter(buf)
+			}
+			p.WritePacked(&w, packed)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		var r wire.BitReader
+		for i := 0; b.Loop(); i++ {
+			if i&63 == 0 {
+				r = wire.NewBitReader(buf)
+			}
+			if !p.ReadRow(&r, lanes) {
+				b.Fatal("not legal")
+			}
+		}
+	})
+}
+
+func TestFaultReasons(t *testing.T) {
+	for reason, want := range map[wire.FaultReason]string{wire.NoFault: "no fault", wire.NotFinite: "not finite", wire.OutOfRange: "out of range", wire.NoRotation: "a rotation of length 0", 9: "unknown fault"} {
+		require.Equal(t, want, reason.String())
+	}
+	require.Empty(t, Fault{}.Field())
+}
+
+// The largest number of a float64 with bounds could come out a bit above max.
+func TestBoundsAreValuesInEveryEncoding(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		low := float64(rapid.IntRange(-2000, 1999).Draw(t, "low")) / 10
+		high := low + float64(rapid.IntRange(1, 3000).Draw(t, "span"))/10
+		step := float64(rapid.IntRange(1, 50).Draw(t, "step")) / 1000
+		field := reflect.StructField{
+			Name: "X", Type: reflect.TypeFor[float64](),
+			Tag: reflect.StructTag(fmt.Sprintf(`net:"min=%g,max=%g,step=%g"`, low, high, step)),
+		}
+		plan, err := Compile(reflect.StructOf([]reflect.StructField{field}), "Bounded")
+		require.NoError(t, err)
+		debug, err := Compile(reflect.StructOf([]reflect.StructField{field}), "Bounded")
+		require.NoError(t, err)
+		debug.Debug()
+		n := uint32(plan.ops[0].count)
+		for _, lane := range []uint32{0, 1, n / 2, n - 1, n} {
+			for _, p := range []*Plan{plan, debug} {
+				var x float64
+				p.Dequantise([]uint32{lane}, unsafe.Pointer(&x))
+				require.True(t, x >= low && x <= high, "%v of %v..%v", x, low, high)
+				back := []uint32{0}
+				require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&x), back))
+				require.Equal(t, lane, back[0])
+				buf := make([]byte, 16)
+				w := wire.NewBitWriter(buf)
+				p.WriteRow(&w, back)
+				r := wire.NewBitReader(buf[:w.Finish()])
+				require.True(t, p.ReadRow(&r, back) && r.Done())
+				require.Equal(t, lane, back[0])
+			}
+		}
+	})
+}
+
+func TestARefusedLayoutLeavesNoEarlierByte(t *testing.T) {
+	layout, err := CompileLayout[struct{ X float32 }](LayoutOptions{Finite: true})
+	require.NoError(t, err)
+	buf := []byte("SECRETSECRET")
+	w := wire.NewWriter(buf)
+	w.Uint8(7)
+	layout.Write(&w, &struct{ X float32 }{float32(math.NaN())})
+	require.Error(t, w.Err())
+	require.Equal(t, []byte{7}, w.Written())
+	var zero Layout[struct{ X float32 }]
+	require.ErrorIs(t, zero.PutRows(buf, make([]struct{ X float32 }, 2)), wire.ErrOverflow)
+	require.ErrorIs(t, zero.Put(buf, &struct{ X float32 }{1}), wire.ErrOverflow)
+}

@@ -1,0 +1,214 @@
+package quantize
+
+import (
+	"github.com/arche-netcode/netcode/wire"
+
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// normalised returns q with length 1.
+func normalised(q [4]float32) [4]float32 {
+	square := 0.0
+	for _, c := range q {
+		square += float64(c) * float64(c)
+	}
+	for i := range q {
+		q[i] = float32(float64(q[i]) / math.Sqrt(square))
+	}
+	return q
+}
+
+// quatOp returns the field of a quaternion of that many bits a component.
+func quatOp(t testing.TB, bits int) *op {
+	t.Helper()
+	c := compiler{root: "Test", plan: &Plan{}}
+	require.NoError(t, c.quat("Rot", 0, tag{mode: tagQuat, bits: bits}))
+	return &c.plan.ops[0]
+}
+
+// drawQuat draws rotations, with a liking for what is hard: ties, near ties, quarter turns, signs, zeros.
+func drawQuat(t *rapid.T) [4]float32 {
+	var q [4]float32
+	common := rapid.Float64Range(0, 1).Draw(t, "common")
+	for i := range q {
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+			q[i] = float32(rapid.Float64Range(-1, 1).Draw(t, "free"))
+		case 1:
+			q[i] = float32(common)
+		case 2:
+			q[i] = -float32(common)
+		case 3:
+			q[i] = float32(common + rapid.Float64Range(-0.3, 0.3).Draw(t, "off")*math.Pow(2, -float64(rapid.IntRange(0, 18).Draw(t, "near"))))
+		}
+	}
+	if q == [4]float32{} {
+		q[rapid.IntRange(0, 3).Draw(t, "axis")] = 1
+	}
+	return normalised(q)
+}
+
+// requireQuatLaw checks the law for one value: its row is legal, its row's value gives the row again, and that
+// value is near.
+func requireQuatLaw(t require.TestingT, o *op, q [4]float32) {
+	var lanes, again [4]uint32
+	var back [4]float32
+	require.Equal(t, wire.NoFault, o.quantiseQuat(&q, &lanes))
+	require.True(t, o.legalQuat(&lanes), "%v", q)
+	o.dequantiseQuat(&lanes, &back)
+	require.Equal(t, wire.NoFault, o.quantiseQuat(&back, &again))
+	require.Equal(t, lanes, again, "%v", q)
+
+	// Both signs are the same rotation. Half a step in each of three components and what that makes of the
+	// fourth; more where a near tie was moved aside.
+	near, far := 0.0, 0.0
+	for i := range q {
+		near = max(near, math.Abs(float64(q[i])-float64(back[i])))
+		far = max(far, math.Abs(float64(q[i])+float64(back[i])))
+	}
+	require.Less(t, min(near, far), 3*o.step+1e-6, "%v came back as %v", q, back)
+}
+
+func TestQuatLaw(t *testing.T) {
+	for bits := minQuatBits; bits <= maxQuatBits; bits++ {
+		t.Run(fmt.Sprint(bits), func(t *testing.T) {
+			o := quatOp(t, bits)
+			rapid.Check(t, func(t *rapid.T) { requireQuatLaw(t, o, drawQuat(t)) })
+			random := rand.New(rand.NewPCG(uint64(bits), 7))
+			for range 2000 {
+				requireQuatLaw(t, o, randomQuat(random))
+			}
+		})
+	}
+}
+
+// TestQuatQuarterTurns checks the rotations that games are full of: every sum of axes, with signs.
+func TestQuatQuarterTurns(t *testing.T) {
+	for bits := minQuatBits; bits <= maxQuatBits; bits++ {
+		o := quatOp(t, bits)
+		for code := 1; code < 81; code++ {
+			q := [4]float32{float32(code%3) - 1, float32(code/3%3) - 1, float32(code/9%3) - 1, float32(code/27) - 1}
+			if q != [4]float32{} {
+				requireQuatLaw(t, o, normalised(q))
+			}
+		}
+	}
+}
+
+// TestQuatOfEveryRow tries each row of 4 bits: legal ones, and no others, come back from Quantise.
+func TestQuatOfEveryRow(t *testing.T) {
+	o := quatOp(t, minQuatBits)
+	legal := 0
+	for code := range uint32(4 * 16 * 16 * 16) {
+		lanes := [4]uint32{code & 3, code >> 2 & 15, code >> 6 & 15, code >> 10}
+		var v [4]float32
+		var again [4]uint32
+		o.dequantiseQuat(&lanes, &v)
+		o.quantiseQuat(&v, &again)
+		if o.legalQuat(&lanes) {
+			legal++
+		}
+		if !o.legalQuat(&again) || o.legalQuat(&lanes) != (lanes == again) {
+			require.Fail(t, "the law does not hold", "%v became %v", lanes, again)
+		}
+	}
+	require.Greater(t, legal, 4*16*16*16/3)
+}
+
+// TestQuatIsTheSmallestThree compares with the formula that recordings are measured with, wherever the
+// largest component is largest by four steps.
+func TestQuatIsTheSmallestThree(t *testing.T) {
+	o, random, same := quatOp(t, 9), rand.New(rand.NewPCG(3, 4)), 0
+	for range 20_000 {
+		q := randomQuat(random)
+		k := 0
+		for i := range q {
+			if math.Abs(float64(q[i])) > math.Abs(float64(q[k])) {
+				k = i
+			}
+		}
+		want, at, near := [4]uint32{uint32(k)}, 1, false
+		for i := range q {
+			if i == k {
+				continue
+			}
+			near = near || math.Abs(float64(q[k]))-math.Abs(float64(q[i])) < 4*o.step
+			c := math.Copysign(1, float64(q[k])) * float64(q[i])
+			want[at] = uint32(math.Floor((c+1/math.Sqrt2)/math.Sqrt2*511 + 0.5))
+			at++
+		}
+		var lanes [4]uint32
+		o.quantiseQuat(&q, &lanes)
+		if want == lanes {
+			same++
+		} else if !near {
+			require.Equal(t, want, lanes, "%v", q)
+		}
+	}
+	require.Greater(t, same, 19_900, "also near ties the formula nearly always stands")
+}
+
+func TestQuatOfAnyLength(t *testing.T) {
+	o := quatOp(t, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQuat(t)
+		scale := float32(math.Pow(10, rapid.Float64Range(-15, 15).Draw(t, "length")))
+		long := q
+		for i := range long {
+			long[i] *= scale
+		}
+		var a, b [4]uint32
+		var x, y [4]float32
+		require.Equal(t, wire.NoFault, o.quantiseQuat(&q, &a))
+		require.Equal(t, wire.NoFault, o.quantiseQuat(&long, &b))
+		o.dequantiseQuat(&a, &x)
+		o.dequantiseQuat(&b, &y)
+		dot := 0.0
+		for i := range x {
+			dot += float64(x[i]) * float64(y[i])
+		}
+		require.InDelta(t, 1, math.Abs(dot), 10*o.step*o.step+1e-6)
+	})
+}
+
+// rotated is a component that is a rotation alone.
+type rotated struct {
+	Q struct{ X, Y, Z, W float32 } `net:"quat,bits=9"`
+}
+
+func TestQuatWithoutAValue(t *testing.T) {
+	p := mustCompile[rotated](t, "Rotated")
+	nan := float32(math.NaN())
+	good := rotated{}
+	good.Q.X = 1
+	goodLanes := make([]uint32, 4)
+	require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&good), goodLanes))
+	for name, c := range map[string]struct {
+		q    [4]float32
+		want wire.FaultReason
+	}{
+		"zero": {[4]float32{}, wire.NoRotation},
+		"NaN":  {[4]float32{0, nan, 0, 1}, wire.NotFinite},
+		"Inf":  {[4]float32{0, 0, float32(math.Inf(-1)), 1}, wire.NotFinite},
+		"both": {[4]float32{float32(math.Inf(1)), float32(math.Inf(-1)), 0, 1}, wire.NotFinite},
+	} {
+		bad := rotated{Q: struct{ X, Y, Z, W float32 }{c.q[0], c.q[1], c.q[2], c.q[3]}}
+		lanes := append([]uint32(nil), goodLanes...)
+		fault := p.Quantise(unsafe.Pointer(&bad), lanes)
+		require.Equal(t, c.want, fault.Reason, name)
+		require.Equal(t, "Q", fault.Field(), name)
+		require.Equal(t, goodLanes, lanes, "%s: the last good value stays", name)
+
+		lanes = make([]uint32, 4)
+		require.Equal(t, c.want, p.Quantise(unsafe.Pointer(&bad), lanes).Reason, name)
+		require.Equal(t, []uint32{3, 256, 256, 256}, lanes, "%s: with none, no rotation", name)
+		require.True(t, p.ops[0].legalQuat((*[4]uint32)(lanes)))
+	}
+}

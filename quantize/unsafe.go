@@ -1,0 +1,425 @@
+package quantize
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Quantise turns the component at src into its row. On entry lanes hold the last good row, or zeros: a
+// value that is NaN or infinite keeps its lanes, one out of range is clamped, and the first such field is
+// named by the fault. An entity field that holds a handle gives the handle, which the caller must replace by a
+// network id before the row is used; the lanes of a target are left alone. It never allocates.
+func (p *Plan) Quantise(src unsafe.Pointer, lanes []uint32) Fault {
+	ops, first, reason := p.fields(), -1, wire.NoFault
+	lanes = lanes[:len(p.lanes)]
+	for i := range ops {
+		o := &ops[i]
+		// SAFETY: src points to a value of p.typ and o.offset is that of a field of the kind's size in it.
+		at := unsafe.Add(src, o.offset)
+		why := wire.NoFault
+		switch o.kind {
+		case opFixed32:
+			if f := float64(*(*float32)(at)); f >= o.min && f <= o.max {
+				lanes[o.lane] = uint32(int64(float64((f-o.min)*o.scale) + 0.5))
+				continue
+			}
+			why = o.outside(float64(*(*float32)(at)), lanes)
+		case opQuat:
+			why = o.quantiseQuat((*[4]float32)(at), (*[4]uint32)(lanes[o.lane:]))
+		case opFloat32:
+			if v := *(*uint32)(at); finite32(v) {
+				lanes[o.lane] = v
+				continue
+			}
+			why = wire.NotFinite
+		default:
+			why = o.quantise(at, lanes)
+		}
+		if why != wire.NoFault && first < 0 {
+			first, reason = i, why
+		}
+	}
+	if first < 0 {
+		return Fault{}
+	}
+	return Fault{Reason: reason, field: ops[first].path}
+}
+
+// quantise is Quantise of one field, but for the usual ones, which have loops of their own.
+func (o *op) quantise(at unsafe.Pointer, lanes []uint32) wire.FaultReason {
+	// SAFETY: at points to a field of the kind's size, as Quantise says.
+	switch o.kind {
+	case opBool:
+		lanes[o.lane] = bit(*(*uint8)(at) != 0)
+	case opInt8:
+		lanes[o.lane] = uint32(*(*uint8)(at)) ^ uint32(o.flip)
+	case opInt16:
+		lanes[o.lane] = uint32(*(*uint16)(at)) ^ uint32(o.flip)
+	case opInt32:
+		lanes[o.lane] = *(*uint32)(at) ^ uint32(o.flip)
+	case opInt64:
+		v := *(*uint64)(at) ^ o.flip
+		lanes[o.lane], lanes[o.lane+1] = uint32(v), uint32(v>>32)
+	case opFloat64:
+		return o.quantiseFloat64(*(*uint64)(at), lanes)
+	case opRange:
+		return o.quantiseRange(o.load(at), lanes)
+	case opFixed64:
+		return o.quantiseFixed(*(*float64)(at), lanes)
+	case opAngle32:
+		return o.quantiseAngle(float64(*(*float32)(at)), lanes)
+	case opAngle64:
+		return o.quantiseAngle(*(*float64)(at), lanes)
+	case opHalf32:
+		return o.quantiseHalf(float64(*(*float32)(at)), lanes)
+	case opHalf64:
+		return o.quantiseHalf(*(*float64)(at), lanes)
+	case opAxis32:
+		return o.quantiseAxis(float64(*(*float32)(at)), lanes)
+	case opAxis64:
+		return o.quantiseAxis(*(*float64)(at), lanes)
+	case opHandle, opID:
+		return o.quantiseRef(*(*wire.NetworkID)(at), lanes) // a handle is two uint32 too
+	}
+	return wire.NoFault
+}
+
+// float32At is the float32 at an offset, quatAt four of them, fieldAt whatever there is.
+func float32At(base *byte, offset uintptr) float32 {
+	// SAFETY: as of bytesFrom, all of its bytes; it is aligned to 4, being a field of that type.
+	return *(*float32)(unsafe.Add(unsafe.Pointer(base), offset))
+}
+
+func quatAt(base *byte, offset uintptr) *[4]float32 {
+	// SAFETY: as of float32At.
+	return (*[4]float32)(unsafe.Add(unsafe.Pointer(base), offset))
+}
+
+func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
+	// SAFETY: as of bytesFrom.
+	return unsafe.Add(unsafe.Pointer(base), offset)
+}
+
+// Dequantise writes the value of a row into the component at dst: the fields that travel and nothing
+// else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
+func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
+	ops := p.fields()
+	lanes = lanes[:len(p.lanes)]
+	for i := range ops {
+		o := &ops[i]
+		// SAFETY: dst points to a value of p.typ and o.offset is that of a field of the kind's size in it.
+		at := unsafe.Add(dst, o.offset)
+		n := lanes[o.lane]
+		switch o.kind {
+		case opFixed32:
+			*(*float32)(at) = float32(o.fixed(n))
+		case opQuat:
+			o.dequantiseQuat((*[4]uint32)(lanes[o.lane:]), (*[4]float32)(at))
+		case opFloat32:
+			*(*uint32)(at) = n
+		case opBool:
+			*(*bool)(at) = n != 0
+		case opInt8:
+			*(*uint8)(at) = uint8(n ^ uint32(o.flip))
+		case opInt16:
+			*(*uint16)(at) = uint16(n ^ uint32(o.flip))
+		case opInt32:
+			*(*uint32)(at) = n ^ uint32(o.flip)
+		case opInt64, opFloat64:
+			*(*uint64)(at) = (uint64(n) | uint64(lanes[o.lane+1])<<32) ^ o.flip
+		case opRange:
+			o.store(at, o.ranged(lanes))
+		case opFixed64:
+			*(*float64)(at) = o.fixed(n)
+		case opAngle32:
+			*(*float32)(at) = float32(o.angle(n))
+		case opAngle64:
+			*(*float64)(at) = o.angle(n)
+		case opHalf32:
+			*(*float32)(at) = halfOfLane(n).Float32()
+		case opHalf64:
+			*(*float64)(at) = float64(halfOfLane(n).Float32())
+		case opAxis32:
+			*(*float32)(at) = axisOfLane(n).Float32()
+		case opAxis64:
+			*(*float64)(at) = axisOfLane(n).Float64()
+		case opHandle, opID:
+			*(*[2]uint32)(at) = [2]uint32{n, lanes[o.lane+1]}
+		}
+	}
+}
+
+// blendTarget is where a blend writes: a component of the plan's type.
+type blendTarget = unsafe.Pointer
+
+// Mix writes what lies at way.Part into the component at dst: the fields that travel and nothing else, as Dequantise does.
+// It allocates nothing, unless a function of the user's does.
+func (b *Blend) Mix(way *Way, dst unsafe.Pointer) {
+	if b.custom != nil {
+		b.custom(way, dst)
+		return
+	}
+	rows := way.From
+	if way.Part >= 1 {
+		rows = way.To
+	}
+	b.plan.Dequantise(rows, dst)
+	number := 0
+	for i := range b.fields {
+		f := &b.fields[i]
+		// SAFETY: dst points to a value of the plan's type, and the field's offset is that of a float32, a float64 or four
+		// float32 in it, as its kind and size say.
+		at := unsafe.Add(dst, f.op.offset)
+		var v float64
+		switch {
+		case f.kind == blendQuat:
+			*(*[4]float32)(at) = f.rotate(way)
+			continue
+		case f.kind == blendAngle:
+			v = f.turn(way)
+		case b.speeds != nil:
+			v = f.curve(way, b.speeds[number])
+			number++
+		default:
+			v = f.line(way)
+		}
+		if v != v { // beyond what a float64 holds, on the way
+			v = f.op.float(way.To)
+		}
+		if f.op.size == 4 {
+			*(*float32)(at) = float32(v)
+		} else {
+			*(*float64)(at) = v
+		}
+	}
+}
+
+// MixInto is Mix into a value of the type that the blend was made for.
+func MixInto[T any](b *Blend, way *Way, dst *T) {
+	// SAFETY: who calls it has made the blend for T, as NewBlendFunc does.
+	b.Mix(way, unsafe.Pointer(dst))
+}
+
+// NewBlendFunc returns the blend of T by a function of the user's, which is given two values and where between them, above
+// 1 beyond the second; what it returns is shown. The error is that of NewBlend.
+func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, error) {
+	b, err := NewBlend(p, BlendStep)
+	if err != nil {
+		return nil, err
+	}
+	held := new([2]T) // Apart from the stack, where they would be an allocation each time.
+	b.custom = func(way *Way, dst blendTarget) {
+		// SAFETY: dst points to a T, which is the type of the plan.
+		p.Dequantise(way.From, unsafe.Pointer(&held[0]))
+		p.Dequantise(way.To, unsafe.Pointer(&held[1]))
+		*(*T)(dst) = f(&held[0], &held[1], float32(way.Part))
+	}
+	return b, nil
+}
+
+// load returns the integer at a field, its sign extended to 64 bits.
+func (o *op) load(at unsafe.Pointer) (v uint64) {
+	// SAFETY: at points to an integer of o.size bytes.
+	switch o.size {
+	case 1:
+		v = uint64(*(*uint8)(at))
+	case 2:
+		v = uint64(*(*uint16)(at))
+	case 4:
+		v = uint64(*(*uint32)(at))
+	default:
+		v = *(*uint64)(at)
+	}
+	if o.signed {
+		unused := 64 - 8*uint(o.size)
+		v = uint64(int64(v<<unused) >> unused)
+	}
+	return v
+}
+
+// store is the inverse of load.
+func (o *op) store(at unsafe.Pointer, v uint64) {
+	// SAFETY: at points to an integer of o.size bytes.
+	switch o.size {
+	case 1:
+		*(*uint8)(at) = uint8(v)
+	case 2:
+		*(*uint16)(at) = uint16(v)
+	case 4:
+		*(*uint32)(at) = uint32(v)
+	default:
+		*(*uint64)(at) = v
+	}
+}
+
+// MapHandles puts what f makes of it in the place of each handle that the component at dst holds: the fields that
+// Handles names, each as its two numbers. It is for tools that compare or hash worlds, whose handles differ.
+func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle wire.NetworkID) wire.NetworkID) {
+	for i := range p.fields() {
+		if o := &p.ops[i]; o.kind == opHandle {
+			// SAFETY: dst points to a value of p.typ, which has two uint32 at a handle's offset, as a NetworkID is.
+			at := (*wire.NetworkID)(unsafe.Add(dst, o.offset))
+			*at = f(*at)
+		}
+	}
+}
+
+// Compare compares the fields that travel of two components, bit by bit, and names the first that
+// differs.
+func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
+	// SAFETY: a and b point to values of p.typ, whose travelling fields the spans cover.
+	for _, s := range p.spans {
+		if !bytes.Equal(memory(a, s.offset, s.size), memory(b, s.offset, s.size)) {
+			return p.differing(a, b), false
+		}
+	}
+	return "", true
+}
+
+// differing names the first field that differs.
+func (p *Plan) differing(a, b unsafe.Pointer) string {
+	// SAFETY: a and b point to values of p.typ, and each op is a field of it.
+	for i := range p.ops {
+		o := &p.ops[i]
+		if !bytes.Equal(memory(a, o.offset, o.bytes()), memory(b, o.offset, o.bytes())) {
+			return o.path
+		}
+	}
+	return ""
+}
+
+// memory returns a component's bytes from offset.
+func memory(base unsafe.Pointer, offset, size uintptr) []byte {
+	// SAFETY: offset and size are those of travelling fields of the type that base points to.
+	return unsafe.Slice((*byte)(unsafe.Add(base, offset)), int(size))
+}
+
+// AppendFields appends the bytes of the fields that travel, in order and little-endian on every machine:
+// what hashes of a world are made of.
+func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
+	if !kernel.HostLittle {
+		return p.appendEachField(dst, src)
+	}
+	// SAFETY: src points to a value of p.typ, of which the spans are the travelling fields in their order.
+	for _, s := range p.spans {
+		dst = append(dst, memory(src, s.offset, s.size)...)
+	}
+	return dst
+}
+
+// appendEachField is AppendFields for every machine.
+func (p *Plan) appendEachField(dst []byte, src unsafe.Pointer) []byte {
+	for i := range p.fields() {
+		o := &p.ops[i]
+		for at := uintptr(0); at < o.bytes(); at += uintptr(o.size) {
+			// SAFETY: src points to a value of p.typ; a field is one or, in a quaternion, four numbers of
+			// o.size bytes.
+			number := unsafe.Add(src, o.offset+at)
+			switch o.size {
+			case 1:
+				dst = append(dst, *(*uint8)(number))
+			case 2:
+				dst = binary.LittleEndian.AppendUint16(dst, *(*uint16)(number))
+			case 4:
+				dst = binary.LittleEndian.AppendUint32(dst, *(*uint32)(number))
+			default:
+				dst = binary.LittleEndian.AppendUint64(dst, *(*uint64)(number))
+			}
+		}
+	}
+	return dst
+}
+
+// firstByte returns where a value begins.
+func firstByte[T any](value *T) *byte {
+	// SAFETY: any value may be looked at as bytes; what is written through them is legal for its fields.
+	return (*byte)(unsafe.Pointer(value))
+}
+
+// bytesFrom returns the byte at offset.
+func bytesFrom(base *byte, offset uintptr) *byte {
+	// SAFETY: offset lies within the rows that base begins.
+	return (*byte)(unsafe.Add(unsafe.Pointer(base), offset))
+}
+
+// bytesAt returns size bytes from offset.
+func bytesAt(base *byte, offset, size uintptr) []byte {
+	// SAFETY: so many bytes lie there, see above.
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(base), offset)), int(size))
+}
+
+// wordAt returns the eight bytes at offset, little-endian.
+func wordAt(base *byte, offset uintptr) uint64 {
+	// SAFETY: eight bytes lie there; as bytes they need no alignment.
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(base), offset))[:])
+}
+
+// copyWords copies as many bytes as dst has, 64 at least, 64 at a time and the last 64 of them together, and returns in which
+// place of any word adding ones carried something over. Ones is an argument so that it stays in a register.
+func copyWords(dst []uint32, src []byte, ones uint64) (carries uint64) {
+	last := uintptr(4*len(dst)) - 64
+	_, _ = dst[15], src[4*len(dst)-1]
+	for at := uintptr(0); ; at = min(at+64, last) {
+		// SAFETY: 64 bytes lie from at on, at both; processors that want words aligned do not come here, see QuickWords.
+		to := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(dst)), at))
+		from := (*[8]uint64)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(src)), at))
+		a, b, c, d := from[0], from[1], from[2], from[3]
+		to[0], to[1], to[2], to[3] = a, b, c, d
+		carries |= ((a + ones) ^ a) | ((b + ones) ^ b) | ((c + ones) ^ c) | ((d + ones) ^ d)
+		a, b, c, d = from[4], from[5], from[6], from[7]
+		to[4], to[5], to[6], to[7] = a, b, c, d
+		carries |= ((a + ones) ^ a) | ((b + ones) ^ b) | ((c + ones) ^ c) | ((d + ones) ^ d)
+		if at == last {
+			return carries
+		}
+	}
+}
+
+// moveWide copies a run of 32 to 64 bytes: its first 32, and its last 32, which begin at tail.
+func moveWide(dst *byte, dstOffset uintptr, src *byte, srcOffset, tail uintptr) {
+	// SAFETY: the run has at least 32 bytes on both sides, see above; [16]byte needs no alignment.
+	to, from := unsafe.Add(unsafe.Pointer(dst), dstOffset), unsafe.Add(unsafe.Pointer(src), srcOffset)
+	*(*[16]byte)(to) = *(*[16]byte)(from)
+	*(*[16]byte)(unsafe.Add(to, 16)) = *(*[16]byte)(unsafe.Add(from, 16))
+	*(*[16]byte)(unsafe.Add(to, tail)) = *(*[16]byte)(unsafe.Add(from, tail))
+	*(*[16]byte)(unsafe.Add(to, tail+16)) = *(*[16]byte)(unsafe.Add(from, tail+16))
+}
+
+// moveRun copies size bytes. Most runs are short, for which a call of memmove costs more than the copy.
+func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
+	// SAFETY: the run has size bytes on both sides, see above; arrays of bytes need no alignment.
+	to, from := unsafe.Add(unsafe.Pointer(dst), dstOffset), unsafe.Add(unsafe.Pointer(src), srcOffset)
+	switch {
+	case size > 32:
+		copy(unsafe.Slice((*byte)(to), int(size)), unsafe.Slice((*byte)(from), int(size)))
+	case size >= 16:
+		*(*[16]byte)(to) = *(*[16]byte)(from)
+		*(*[16]byte)(unsafe.Add(to, size-16)) = *(*[16]byte)(unsafe.Add(from, size-16))
+	case size >= 8:
+		*(*[8]byte)(to) = *(*[8]byte)(from)
+		*(*[8]byte)(unsafe.Add(to, size-8)) = *(*[8]byte)(unsafe.Add(from, size-8))
+	case size >= 4:
+		*(*[4]byte)(to) = *(*[4]byte)(from)
+		*(*[4]byte)(unsafe.Add(to, size-4)) = *(*[4]byte)(unsafe.Add(from, size-4))
+	case size >= 2:
+		*(*[2]byte)(to) = *(*[2]byte)(from)
+		*(*[2]byte)(unsafe.Add(to, size-2)) = *(*[2]byte)(unsafe.Add(from, size-2))
+	default:
+		*(*byte)(to) = *(*byte)(from)
+	}
+}
+
+// bytesOf is where values begin, of which there is one at least, and how many bytes each has.
+func bytesOf[T any](values []T) (first *byte, size uintptr) {
+	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
+}
+
+// lanesMemory returns the bytes of lanes.
+func lanesMemory(lanes []uint32) []byte {
+	// SAFETY: any number may be read as bytes.
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(lanes))), 4*len(lanes))
+}

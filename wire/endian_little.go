@@ -1,7 +1,0 @@
-//go:build 386 || amd64 || arm || arm64 || loong64 || mipsle || mips64le || ppc64le || riscv64 || wasm
-
-package wire
-
-// hostLittle says that this machine keeps numbers in the byte order of the wire, so that runs of fields
-// may be copied whole. Machines that are not in the list above go field by field, whatever their order.
-const hostLittle = true

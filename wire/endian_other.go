@@ -1,6 +1,0 @@
-//go:build !(386 || amd64 || arm || arm64 || loong64 || mipsle || mips64le || ppc64le || riscv64 || wasm)
-
-package wire
-
-// hostLittle: see endian_little.go.
-const hostLittle = false
