@@ -5,8 +5,8 @@ package switchoff
 func fast() []mutation {
 	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
 	return []mutation{
-		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > wire.MaxStrandRows", ""),
-		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.widths[m.next()] > wire.MaxStrandLanes", "s.widths[m.next()] > 64"),
+		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStrandRows", ""),
+		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.widths[m.next()] > delta.MaxStrandLanes", "s.widths[m.next()] > 64"),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
 			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
