@@ -73,7 +73,7 @@ type crew struct {
 
 // worker is what a part has for itself.
 type worker struct {
-	desk  *snapshot.Desk
+	desk  *snapshot.EncodeCache
 	out   output
 	stats Stats // Only what filling counts.
 }
@@ -93,7 +93,7 @@ func (s *Server) setUpCrew() {
 	}
 	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), maxParts))
 	for i := range w.workers {
-		w.workers[i].desk = s.store.NewDesk()
+		w.workers[i].desk = s.store.NewEncodeCache()
 	}
 	w.fill, w.run = s.fillPart, w.runPart
 }
@@ -115,7 +115,7 @@ func (s *Server) serveAll() {
 		s.deliverInParts()
 	} else {
 		for _, c := range w.filling {
-			s.deliver(c, s.store.Desk())
+			s.deliver(c, s.store.EncodeCache())
 		}
 	}
 	for _, c := range w.filling {

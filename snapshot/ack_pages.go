@@ -110,10 +110,10 @@ func (v *View) allAlone(w uint32, of uint64) {
 // rowsSince returns the tick since which the rows of a visible index have been the same for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
 	shape := v.store.shape[index]
-	if w := index / pageEntities; int(w) < len(v.own.masked) && v.own.masked[w]>>(index%pageEntities)&1 != 0 {
-		shape = v.own.shape[index] // a component that is hidden came or went unseen
+	if w := index / pageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%pageEntities)&1 != 0 {
+		shape = v.overrides.shape[index] // a component that is hidden came or went unseen
 	}
-	return max(shape, v.touchedAt(index), v.tenants[index].life)
+	return max(shape, v.touchedAt(index), v.lifetimes[index].life)
 }
 
 // rowsSincePage returns a tick since which the rows of every visible entity of a page have been the same for this client: not
@@ -195,11 +195,11 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	if v.ties.n > 0 {
 		v.ties.untieWord(w, of, t)
 	}
-	own := len(v.author.newest) > 0
+	own := len(v.ownWrites.newest) > 0
 	if t < s.tick && !own {
 		of &^= s.changed[w] // what moved now has a newer state
 	}
-	if t < s.tick || own || len(v.own.touched) > 0 {
+	if t < s.tick || own || len(v.overrides.touched) > 0 {
 		for word := of; word != 0; word &= word - 1 {
 			if v.moved(firstOf(w, word)) > t {
 				of &^= word & -word

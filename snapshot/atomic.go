@@ -8,22 +8,22 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// ties say of what a client lacks that it belongs to a group in which it is no
+// groupLinks say of what a client lacks that it belongs to a group in which it is no
 // more: of entities that died or were hidden there, and of those that went on to
 // another group or to none. A tie lasts until a packet that carried the entity is
 // acknowledged, since the same packet carried what was lacking of the group.
 // docs/adr/0018.
-type ties struct {
+type groupLinks struct {
 	n     int // there are; with none, nothing else here is looked at
-	nodes []tie
+	nodes []groupLink
 	free  int32   // the first of those that are free, by next
 	first []int32 // by index: its ties
 	heads []int32 // by group modulo the length, a power of two: the ties of such groups
-	parcel
+	atomicUnits
 }
 
-// tie is one index and one group. The zeroth is none.
-type tie struct {
+// groupLink is one index and one group. The zeroth is none.
+type groupLink struct {
 	index, group     uint32
 	at               tick.Tick // since when
 	next             int32     // the next one of the index
@@ -34,11 +34,11 @@ type tie struct {
 const tiesEach = 2
 
 // has reports whether an index is tied to any group.
-func (t *ties) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
+func (t *groupLinks) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
 
 // tie ties an index to a group from a tick on. Where it is already, the tie
 // lasts from then on. It says false when there is no room.
-func (t *ties) tie(index, group uint32, at tick.Tick) bool {
+func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
 	t.changes++
 	for n := t.first[index]; n != 0; n = t.nodes[n].next {
 		if t.nodes[n].group == group {
@@ -54,9 +54,9 @@ func (t *ties) tie(index, group uint32, at tick.Tick) bool {
 		return false
 	default:
 		n = int32(len(t.nodes))
-		t.nodes = append(t.nodes, tie{})
+		t.nodes = append(t.nodes, groupLink{})
 	}
-	t.nodes[n] = tie{index: index, group: group, at: at, next: t.first[index]}
+	t.nodes[n] = groupLink{index: index, group: group, at: at, next: t.first[index]}
 	t.first[index] = n
 	t.lead(n)
 	t.n++
@@ -64,7 +64,7 @@ func (t *ties) tie(index, group uint32, at tick.Tick) bool {
 }
 
 // lead puts a tie before the others of its head.
-func (t *ties) lead(n int32) {
+func (t *groupLinks) lead(n int32) {
 	head := &t.heads[t.nodes[n].group&uint32(len(t.heads)-1)]
 	t.nodes[n].before, t.nodes[n].follower = 0, *head
 	if *head != 0 {
@@ -74,7 +74,7 @@ func (t *ties) lead(n int32) {
 }
 
 // untie ends the ties that an index has had at a tick.
-func (t *ties) untie(index uint32, at tick.Tick) {
+func (t *groupLinks) untie(index uint32, at tick.Tick) {
 	if !t.has(index) {
 		return
 	}
@@ -101,9 +101,9 @@ func (t *ties) untie(index uint32, at tick.Tick) {
 }
 
 // grow makes room for the ties of n indexes, room for how many there may be.
-func (t *ties) grow(n, room int) {
+func (t *groupLinks) grow(n, room int) {
 	if len(t.nodes) == 0 {
-		t.nodes = append(t.nodes, tie{})
+		t.nodes = append(t.nodes, groupLink{})
 	}
 	t.first = grown(t.first, n, room)
 	t.marked, t.mine, t.parting = t.marked.grownTo(n), t.mine.grownTo(n), t.parting.grownTo(n)
@@ -149,7 +149,7 @@ func (v *View) left() {
 
 // untieWord is untie of the ties for some of a word, of which a packet of tick t
 // was acknowledged.
-func (t *ties) untieWord(w uint32, of uint64, at tick.Tick) {
+func (t *groupLinks) untieWord(w uint32, of uint64, at tick.Tick) {
 	for ; of != 0; of &= of - 1 {
 		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
 	}
@@ -162,16 +162,16 @@ func (v *View) untie(index uint32) {
 	}
 }
 
-// parcel is what of one packet goes in one piece with despawns. A snapshot puts
+// atomicUnits is what of one packet goes in one piece with despawns. A snapshot puts
 // these before the records: so it is chosen, and its room found, before anything
 // is written.
-type parcel struct {
+type atomicUnits struct {
 	leaving []uint32 // of the unit that was gathered: whose despawn is owed; the records are of View.lacking
 	groups  groupSet // that it is of
 	marked  bitset   // who is in it
 	out     bool     // some of it belongs to another tick's packets
 
-	seen    outlook   // as of which due and mine are
+	seen    unitsKey  // as of which due and mine are
 	changes uint64    // of what is tied, lacking or waiting, but by packets
 	anew    bool      // due and mine are found anew for each packet, for tests,
 	looked  int       // and how often a unit was gathered
@@ -185,20 +185,20 @@ type parcel struct {
 	stuck   tick.Tick // since when no packet has had room for the first one, of which some is left to messages; tick.None
 }
 
-// outlook is what units are made of, as far as packets do not change it: while it
+// unitsKey is what units are made of, as far as packets do not change it: while it
 // is the same, they are those of the packet before, less those that went out.
-type outlook struct {
+type unitsKey struct {
 	tick, observed         tick.Tick
 	changes, sights, looks uint64
 }
 
-func (v *View) outlook() outlook {
-	return outlook{v.store.tick, v.observed, v.ties.changes, v.sights, v.own.looks}
+func (v *View) unitsKey() unitsKey {
+	return unitsKey{v.store.tick, v.observed, v.ties.changes, v.sights, v.overrides.looks}
 }
 
-// gather lists what goes in one piece with an index, into lacking and leaving:
+// collectUnit lists what goes in one piece with an index, into lacking and leaving:
 // what the client lacks of its groups, and of the groups of those.
-func (p *packetWriter) gather(index uint32) {
+func (p *packetWriter) collectUnit(index uint32) {
 	v := p.v
 	t := &v.ties
 	v.lacking, t.leaving, t.out = v.lacking[:0], t.leaving[:0], false
@@ -212,7 +212,7 @@ func (p *packetWriter) gather(index uint32) {
 				continue
 			}
 			for _, index := range m.indexes {
-				if !v.owed.has(index) { // whose despawn is tied, if it is, to what it was in when it was hidden
+				if !v.despawnOwed.has(index) { // whose despawn is tied, if it is, to what it was in when it was hidden
 					p.reach(index)
 				}
 			}
@@ -240,12 +240,12 @@ func (p *packetWriter) reach(index uint32) {
 	switch {
 	case t.marked.has(index):
 		return
-	case v.owed.has(index):
+	case v.despawnOwed.has(index):
 		t.leaving = append(t.leaving, index)
-		t.out = t.out || v.tenants[index].ended > p.s || v.ack(index).went == p.s
+		t.out = t.out || v.lifetimes[index].ended > p.s || v.ack(index).went == p.s
 	case v.visible.has(index) && v.moved(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
-		t.out = t.out || v.tenants[index].life > p.s || v.ack(index).went == p.s
+		t.out = t.out || v.lifetimes[index].life > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
 	default:
 		return
@@ -257,7 +257,7 @@ func (p *packetWriter) reach(index uint32) {
 	}
 }
 
-func (t *parcel) join(group uint32) {
+func (t *atomicUnits) join(group uint32) {
 	if group != 0 {
 		t.groups.add(group)
 	}
@@ -278,9 +278,9 @@ func (p *packetWriter) tie() {
 	v := p.v
 	t := &v.ties
 	p.tied = true
-	if now := v.outlook(); t.anew || now != t.seen {
+	if now := v.unitsKey(); t.anew || now != t.seen {
 		t.seen = now
-		p.survey()
+		p.collectAll()
 	} else {
 		p.drop()
 	}
@@ -292,7 +292,7 @@ func (p *packetWriter) tie() {
 	mark := p.w
 	p.last, t.slack = 0, 0
 	p.w.Bool(false) // the end of the despawns
-	p.listsHead()
+	p.writeListsHead()
 	head := p.w
 	if p.refers {
 		p.ending = delta.MaxCodeLength // where a list ends
@@ -302,14 +302,14 @@ func (p *packetWriter) tie() {
 	p.w, p.run = mark, openRun{}
 }
 
-// survey finds all units with a despawn.
-func (p *packetWriter) survey() {
+// collectAll finds all units with a despawn.
+func (p *packetWriter) collectAll() {
 	v := p.v
 	t := &v.ties
 	t.due = t.due[:0]
 	t.mine.clear()
-	for w := range v.owed {
-		for word := v.owed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
+	for w := range v.despawnOwed {
+		for word := v.despawnOwed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
 			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.mine.has(index) {
 				p.find(index)
 			}
@@ -337,7 +337,7 @@ func (p *packetWriter) drop() {
 
 // remains reports whether the unit of an owed despawn is due.
 func (p *packetWriter) remains(index uint32) (due bool) {
-	p.gather(index)
+	p.collectUnit(index)
 	p.each(func(index uint32) { due = due || p.v.unsent.has(index) })
 	return due && !p.v.ties.out
 }
@@ -346,7 +346,7 @@ func (p *packetWriter) remains(index uint32) (due bool) {
 func (p *packetWriter) find(index uint32) {
 	v := p.v
 	t := &v.ties
-	p.gather(index)
+	p.collectUnit(index)
 	if len(t.leaving)+len(v.lacking) == 1 {
 		return // as if it were tied to nothing
 	}
@@ -373,7 +373,7 @@ func (p *packetWriter) place() {
 	alone := !p.othersWait()
 	for i := range t.due {
 		index := t.due[(first+i)%len(t.due)]
-		p.gather(index)
+		p.collectUnit(index)
 		w, last, run, slack := p.w, p.last, p.run, t.slack
 		size, dead := p.measure()
 		if need := p.w.Bits() + t.slack + p.ending + dead; i == 0 && need > p.full && need <= p.most {
@@ -396,7 +396,7 @@ func (p *packetWriter) place() {
 		case !fits && i == 0 && p.partial && !p.short && t.stuck == tick.None:
 			t.stuck = p.s
 		case !fits && len(t.placed) == 0 && (!p.partial || p.short || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
-			p.tear()
+			p.splitUnit()
 			t.stuck = tick.None
 			continue
 		}
@@ -441,11 +441,11 @@ func (p *packetWriter) measure() (size, dead int) {
 
 // despawnBits is the most that a despawn takes.
 func (p *packetWriter) despawnBits(index uint32) int {
-	return 1 + varBits(index) + varBits(p.v.tenants[index].shown)
+	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shown)
 }
 
-// tear gives up the ties of the unit that was gathered.
-func (p *packetWriter) tear() {
+// splitUnit gives up the ties of the unit that was gathered.
+func (p *packetWriter) splitUnit() {
 	v := p.v
 	v.stats.TornGroups++
 	p.each(func(index uint32) {
@@ -454,8 +454,8 @@ func (p *packetWriter) tear() {
 	})
 }
 
-// departures is whose despawn may be in the packet, of a word.
-func (p *packetWriter) departures(w int) uint64 {
+// despawnMask is whose despawn may be in the packet, of a word.
+func (p *packetWriter) despawnMask(w int) uint64 {
 	if !p.tied {
 		return p.v.unsent[w]
 	}
@@ -463,9 +463,9 @@ func (p *packetWriter) departures(w int) uint64 {
 	return p.v.unsent[w]&^t.mine[w] | t.parting[w]
 }
 
-// bound is who of a word goes with despawns or not at all: what bundle says of each, one by one.
-func (p *packetWriter) bound(w int) uint64 {
-	if !p.tied || p.torn {
+// unitMask is who of a word goes with despawns or not at all: what bundle says of each, one by one.
+func (p *packetWriter) unitMask(w int) uint64 {
+	if !p.tied || p.split {
 		return 0
 	}
 	return p.v.ties.mine[w]
@@ -490,19 +490,19 @@ func (p *packetWriter) leave(index uint32, plain int) {
 func (p *packetWriter) together() {
 	p.limit, p.waiting, p.kept = p.full, 0, 0
 	for _, index := range p.v.ties.placed {
-		if p.gather(index); len(p.v.lacking) > 0 && !p.fitsAll() {
-			p.tear()
+		if p.collectUnit(index); len(p.v.lacking) > 0 && !p.fitsAll() {
+			p.splitUnit()
 		}
 	}
 }
 
-// bundle writes all that belongs to an index, where there are ties.
-func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
+// writeUnit writes all that belongs to an index, where there are ties.
+func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
 	p.flushSent() // of others that this packet has already
-	p.gather(index)
+	p.collectUnit(index)
 	switch {
-	case v.ties.out && p.torn:
+	case v.ties.out && p.split:
 		return true, false // others of it may have gone one by one: it is its turn in the next tick
 	case v.ties.out || len(v.ties.leaving) > 0:
 		v.plan.took(index)
@@ -515,10 +515,10 @@ func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 		return true, false
 	}
 	n := v.ties.n
-	if p.tear(); v.ties.n < n {
-		return true, p.unit(index)
+	if p.splitUnit(); v.ties.n < n {
+		return true, p.writeEntity(index)
 	}
-	p.torn = true
+	p.split = true
 	return false, false // it is one group
 }
 
@@ -529,7 +529,7 @@ func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
 	for _, index := range v.lacking {
-		size += s.schema.recordBits(v.maskOf(index), v.tenants[index].generation)
+		size += s.schema.recordBits(v.maskOf(index), v.lifetimes[index].generation)
 		for n := v.ties.first[index]; n != 0; n = v.ties.nodes[n].next {
 			old = old || p.s-v.ties.nodes[n].at >= s.cfg.Window
 		}
@@ -537,9 +537,9 @@ func (p *packetWriter) outgrew() bool {
 	return old && v.payload > 0 && size > 8*v.payload
 }
 
-// hunger is of a group that found no room in a packet, since despawns or a list
+// starvedGroup is of a group that found no room in a packet, since despawns or a list
 // came before it. Nearly as large as a packet, it would find none for ever.
-type hunger struct {
+type starvedGroup struct {
 	index   uint32    // one of the group, plus one; 0 = of none
 	at      tick.Tick // when it found no room
 	packets int       // that were written since
@@ -553,8 +553,8 @@ const patience = 1
 func (p *packetWriter) refused(index uint32) (large bool) {
 	v := p.v
 	large = p.w.Bits() < p.full/2
-	if v.hunger.index == 0 && (large || v.store.groups.at(index) != 0 || v.ties.has(index)) {
-		v.hunger = hunger{index: index + 1, at: p.s}
+	if v.starved.index == 0 && (large || v.store.groups.at(index) != 0 || v.ties.has(index)) {
+		v.starved = starvedGroup{index: index + 1, at: p.s}
 	}
 	return large
 }
@@ -569,13 +569,13 @@ func (p *packetWriter) passes(index uint32) bool {
 	return true
 }
 
-// hungry reports whether a packet is to begin with what was passed by.
-func (p *packetWriter) hungry() bool {
+// isStarved reports whether a packet is to begin with what was passed by.
+func (p *packetWriter) isStarved() bool {
 	v := p.v
-	h := &v.hunger
+	h := &v.starved
 	index := h.index - 1
-	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.owed.has(index) || v.tenants[index].life > p.s {
-		*h = hunger{}
+	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.lifetimes[index].life > p.s {
+		*h = starvedGroup{}
 		return false
 	}
 	h.packets++
@@ -588,18 +588,18 @@ func (p *packetWriter) hungry() bool {
 // wholeLent reports whether a budget lends as much as an otherwise empty packet has.
 func (p *packetWriter) wholeLent() bool { return p.most >= 8*p.v.payload-endBits }
 
-// feed writes what was passed by. Where messages have left too little room even
+// writeStarved writes what was passed by. Where messages have left too little room even
 // for that alone, the others come first, so that nothing waits behind it. Where the budget has, it may take the room
 // that is lent, and the others have theirs behind it.
-func (p *packetWriter) feed() {
+func (p *packetWriter) writeStarved() {
 	v := p.v
-	h := v.hunger
-	v.hunger = hunger{}
+	h := v.starved
+	v.starved = starvedGroup{}
 	begun, share, partial := p.w.Bits(), p.limit, p.partial
 	if p.short {
 		p.limit, p.partial = p.most, !p.wholeLent()
 	}
-	if !p.unit(h.index - 1) {
+	if !p.writeEntity(h.index - 1) {
 		v.cursor = h.index
 	}
 	p.partial = partial

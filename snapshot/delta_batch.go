@@ -14,20 +14,20 @@ import (
 // all of them before the next row. Most lean on the same T and T'; what does not,
 // or is rare, is made when its record asks for it.
 
-// sheaf is bodies that are being made together.
-type sheaf struct {
-	index   [delta.MaxStrands]uint32
-	at      [delta.MaxStrands]uint8 // where in bodies each of them goes
-	missing [delta.MaxStrands]bool  // not all that it leans on is held
+// deltaBatch is bodies that are being made together.
+type deltaBatch struct {
+	index   [wire.MaxStrands]uint32
+	at      [wire.MaxStrands]uint8 // where in bodies each of them goes
+	missing [wire.MaxStrands]bool  // not all that it leans on is held
 	n       int
 	taken   bool      // a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
 	t       tick.Tick // what they lean on
 	before  tick.Tick
-	columns [delta.MaxStrandRows]delta.Column
-	strands delta.Strands
-	bodies  [delta.MaxStrands]*bodyEntry // those that were made
+	columns [wire.MaxStrandRows]wire.Column
+	strands wire.Strands
+	bodies  [wire.MaxStrands]*cachedDelta // those that were made
 }
 
 const (
@@ -55,18 +55,18 @@ func (s *Schema) together(rows Mask) bool {
 // encodeAhead makes the bodies that records of the others among 64 entities will
 // have. Where the first was made for another client, so were the rest, most often.
 func (p *packetWriter) encodeAhead(w int, word uint64) {
-	d := p.desk
+	d := p.cache
 	if bits.OnesCount64(word) < leastTogether {
 		return
 	}
-	if d.bodies.tick == p.s {
-		if index := firstOf(uint32(w), word); d.bodies.newest(d.bodies.of(index), index) != 0 {
+	if d.deltas.tick == p.s {
+		if index := firstOf(uint32(w), word); d.deltas.newest(d.deltas.of(index), index) != 0 {
 			return
 		}
 	}
-	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
-		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStrands || word&(word-1) == 0 {
-			p.makeBound(b)
+	for b := p.newBatch(); b != nil && word != 0; word &= word - 1 {
+		if p.addToBatch(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == wire.MaxStrands || word&(word-1) == 0 {
+			p.encodeBound(b)
 			b.n = 0
 		}
 	}
@@ -90,26 +90,26 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 		end = min(w+pagesAhead, uint32(len(v.pages)))
 	}
 	for range pairsAhead {
-		b, u := p.sheaf(), w
-		for ; b != nil && u < end && b.n < delta.MaxStrands; u++ {
-			p.listPage = &v.pages[u]
-			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStrands; of &= of - 1 {
-				p.bind(b, firstOf(u, of))
+		b, u := p.newBatch(), w
+		for ; b != nil && u < end && b.n < wire.MaxStrands; u++ {
+			p.page = &v.pages[u]
+			for of := p.waitsIn(u); of != 0 && b.n < wire.MaxStrands; of &= of - 1 {
+				p.addToBatch(b, firstOf(u, of))
 			}
 		}
 		if b == nil || b.n < leastTogether {
 			break
 		}
-		p.makeBound(b)
+		p.encodeBound(b)
 		end = u
 	}
 	p.ahead = end
 }
 
-// sheaf is that of the desk, empty; nil where no bodies are to be made ahead.
-func (p *packetWriter) sheaf() *sheaf {
-	d, now := p.desk, p.s
-	b := &d.sheaf
+// newBatch is that of the desk, empty; nil where no bodies are to be made ahead.
+func (p *packetWriter) newBatch() *deltaBatch {
+	d, now := p.cache, p.s
+	b := &d.batch
 	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
 	if plain.On || b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
 		return nil
@@ -118,24 +118,24 @@ func (p *packetWriter) sheaf() *sheaf {
 	return b
 }
 
-// bind makes an entity's body one of those that are made together, if its record
+// addToBatch makes an entity's body one of those that are made together, if its record
 // will be the usual one, and it leans on the same as the first of them.
-func (p *packetWriter) bind(b *sheaf, index uint32) {
+func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
 		return
 	}
 	ack, rows := v.ack(index), v.maskOf(index)
 	base := ack.base
-	if p.again {
-		if base = p.listPage.ref; v.otherRows(index, base) {
+	if p.inList {
+		if base = p.page.ref; v.otherRows(index, base) {
 			return
 		}
 	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
 		return
 	}
 	lean, known := p.before(index, &ack)
-	if base == tick.None || !known || p.desk.bodies.find(index, rows, base, lean) != nil {
+	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != nil {
 		return
 	}
 	if b.n == 0 {
@@ -151,16 +151,16 @@ func (p *packetWriter) bind(b *sheaf, index uint32) {
 	}
 }
 
-// makeBound makes the bodies that were bound, if they are worth it.
-func (p *packetWriter) makeBound(b *sheaf) {
+// encodeBound makes the bodies that were bound, if they are worth it.
+func (p *packetWriter) encodeBound(b *deltaBatch) {
 	if b != nil && b.n >= leastTogether {
-		p.desk.bodies.addAll(p.v.store, b)
+		p.cache.deltas.addAll(p.v.store, b)
 	}
 }
 
 // addAll is add for bodies that lean on the same, none of which was made yet, and that
 // any tells of already.
-func (b *bodies) addAll(s *Store, of *sheaf) {
+func (b *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask &^ s.schema.tags
 	of.make(s, rows, of.t, of.before)
 	for k := 0; k < of.n; {
@@ -169,7 +169,7 @@ func (b *bodies) addAll(s *Store, of *sheaf) {
 }
 
 // addSome is addAll from the k-th on, up to the first that goes to another arena.
-func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
+func (b *deltaCache) addSome(s *Store, of *deltaBatch, k int, rows uint8) int {
 	a, shift := b.of(of.index[k]), b.shift
 	a.room(s, of.n-k)
 	entries, n, number := a.entries[:cap(a.entries)], uint32(len(a.entries)), of.index[k]>>shift
@@ -202,7 +202,7 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 }
 
 // make makes the bits of all bodies.
-func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
+func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	way := s.past.way(s.tick, t, before)
 	v := quantize.Versions{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
@@ -224,7 +224,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 
 // gather is Store.versions for a row of all bodies. Most have moved since T and
 // since T', and lie where the way leads to; others have not moved since T'.
-func (b *sheaf) gather(s *Store, c *delta.Column, row int, way *way, t, before tick.Tick) {
+func (b *deltaBatch) gather(s *Store, c *wire.Column, row int, way *logOffset, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
@@ -267,8 +267,8 @@ func (b *sheaf) gather(s *Store, c *delta.Column, row int, way *way, t, before t
 }
 
 // find is gather for the k-th body, whatever its row was.
-func (b *sheaf) find(s *Store, c *delta.Column, k, row int, t, before tick.Tick) {
-	e := bodyEntry{index: b.index[k], t: t, before: before}
+func (b *deltaBatch) find(s *Store, c *wire.Column, k, row int, t, before tick.Tick) {
+	e := cachedDelta{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}
 	if !s.versions(&r, &e) {
 		b.missing[k] = true

@@ -9,15 +9,15 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// Desk stores the encoded deltas, texts of pages and scratch memory of one goroutine that writes. Views may be written by several
-// goroutines at once if each has a Desk of its own. Each View is still written by one at a time, and neither the Store nor any
-// View may be changed meanwhile. Every Desk writes the same bytes. A [View.Write] uses the Store's own.
-type Desk struct {
+// EncodeCache stores the encoded deltas, texts of pages and scratch memory of one goroutine that writes. Views may be written by several
+// goroutines at once if each has a EncodeCache of its own. Each View is still written by one at a time, and neither the Store nor any
+// View may be changed meanwhile. Every EncodeCache writes the same bytes. A [View.Write] uses the Store's own.
+type EncodeCache struct {
 	store  *Store
-	first  *bodies // those of the Store's own Desk, which are only read; nil there
-	bodies bodies
-	sheaf  sheaf
-	texts  pageTexts
+	first  *deltaCache // those of the Store's own EncodeCache, which are only read; nil there
+	deltas deltaCache
+	batch  deltaBatch
+	pages  pageCache
 	packs  bool // whole rows are packed once for all clients
 	plain  bool // no fast path: each page is written entity by entity
 	alone  bool // in the tick before, fewer deltas were used again than made
@@ -25,49 +25,49 @@ type Desk struct {
 	again  uint64
 }
 
-// NewDesk returns a Desk, which the Store keeps for good.
-func (s *Store) NewDesk() *Desk {
-	d := &Desk{store: s, first: &s.desk.bodies}
-	s.desks = append(s.desks, d)
+// NewEncodeCache returns a EncodeCache, which the Store keeps for good.
+func (s *Store) NewEncodeCache() *EncodeCache {
+	d := &EncodeCache{store: s, first: &s.cache.deltas}
+	s.caches = append(s.caches, d)
 	return d
 }
 
-// Desk returns the Store's own.
-func (s *Store) Desk() *Desk { return &s.desk }
+// EncodeCache returns the Store's own.
+func (s *Store) EncodeCache() *EncodeCache { return &s.cache }
 
 // Shared returns how many deltas were encoded, and how often one was used again for another client. With several desks it is
 // not the same in each run.
 func (s *Store) Shared() (made, again uint64) {
-	made, again = s.desk.bodies.made, s.desk.bodies.shared
-	for _, d := range s.desks {
-		made, again = made+d.bodies.made, again+d.bodies.shared
+	made, again = s.cache.deltas.made, s.cache.deltas.shared
+	for _, d := range s.caches {
+		made, again = made+d.deltas.made, again+d.deltas.shared
 	}
-	for i := range s.desk.bodies.arenas {
-		made += s.desk.bodies.arenas[i].made
+	for i := range s.cache.deltas.arenas {
+		made += s.cache.deltas.arenas[i].made
 	}
 	return made, again
 }
 
 // PagesShared returns how often the records of a page were copied from another client's packet.
 func (s *Store) PagesShared() uint64 {
-	n := s.desk.texts.copied
-	for _, d := range s.desks {
-		n += d.texts.copied
+	n := s.cache.pages.copied
+	for _, d := range s.caches {
+		n += d.pages.copied
 	}
 	return n
 }
 
 // delta finds the encoded delta of an entity's record against T and, unless before is tick.None, T'. Mask is rows that the entity
 // had at both; whole are those of them that changed and are written whole. It says false when a baseline is not held any more.
-func (d *Desk) delta(to *encodedDelta, index uint32, mask Mask, t, before tick.Tick, whole Mask) bool {
+func (d *EncodeCache) delta(to *encodedDelta, index uint32, mask Mask, t, before tick.Tick, whole Mask) bool {
 	d.ready()
-	var e *bodyEntry
-	of := &d.bodies
+	var e *cachedDelta
+	of := &d.deltas
 	if mask&d.store.schema.whole == 0 {
 		e, of = d.get(index, mask, t, before)
 	} else { // the rows that changed are this client's own
-		e = &bodyEntry{t: t, before: before, mask: mask, index: index}
-		d.store.makeBody(of.of(index), e, whole)
+		e = &cachedDelta{t: t, before: before, mask: mask, index: index}
+		d.store.encodeDelta(of.of(index), e, whole)
 	}
 	to.word, to.bits, to.deltas, to.same = e.word, int(e.bits), e.deltas, e.same
 	if to.words = nil; e.bits > 64 {
@@ -77,39 +77,39 @@ func (d *Desk) delta(to *encodedDelta, index uint32, mask Mask, t, before tick.T
 }
 
 // get returns the delta of rows none of which is written whole, encoded now if it was not yet, and the cache that it is in.
-func (d *Desk) get(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
+func (d *EncodeCache) get(index uint32, mask Mask, t, before tick.Tick) (*cachedDelta, *deltaCache) {
 	if !plain.On {
 		if e, of := d.lookup(index, mask, t, before); e != nil {
 			d.used(e, of)
 			return e, of
 		}
 	}
-	return d.bodies.add(d.store, index, mask, t, before), &d.bodies
+	return d.deltas.add(d.store, index, mask, t, before), &d.deltas
 }
 
 // ready forgets the deltas of earlier ticks.
-func (d *Desk) ready() {
-	if b := &d.bodies; b.tick != d.store.tick {
-		b.begin(d.store, oneArena)
+func (d *EncodeCache) ready() {
+	if b := &d.deltas; b.tick != d.store.tick {
+		b.begin(d.store, singleArena)
 		d.alone = b.shared-d.again < b.made-d.made
 		d.made, d.again = b.made, b.shared
 	}
 }
 
 // lookup returns a delta that was encoded in this tick, nil if there is none, and the cache that it is in. The cache is ready.
-func (d *Desk) lookup(index uint32, mask Mask, t, before tick.Tick) (*bodyEntry, *bodies) {
+func (d *EncodeCache) lookup(index uint32, mask Mask, t, before tick.Tick) (*cachedDelta, *deltaCache) {
 	if d.first != nil && d.first.tick == d.store.tick {
 		if e := d.first.find(index, mask, t, before); e != nil {
 			return e, d.first
 		}
 	}
-	return d.bodies.find(index, mask, t, before), &d.bodies
+	return d.deltas.find(index, mask, t, before), &d.deltas
 }
 
 // used counts that a record has a delta that was encoded before.
-func (d *Desk) used(e *bodyEntry, of *bodies) {
+func (d *EncodeCache) used(e *cachedDelta, of *deltaCache) {
 	if of == d.first { // other desks read it at the same time
-		d.bodies.shared++
+		d.deltas.shared++
 		return
 	}
 	of.used(e)
@@ -124,9 +124,9 @@ type encodedDelta struct {
 	same   uint8 // rows that do not differ
 }
 
-// bodyEntry is a delta that was encoded in this tick. Its bits depend on the entity, T and T', and on nothing that is a client's
+// cachedDelta is a delta that was encoded in this tick. Its bits depend on the entity, T and T', and on nothing that is a client's
 // own, so every client with the same T and T' gets the same. It fills a cache line, with its first 64 bits.
-type bodyEntry struct {
+type cachedDelta struct {
 	t      tick.Tick
 	before tick.Tick
 	mask   Mask
@@ -142,36 +142,36 @@ type bodyEntry struct {
 	fresh  bool // it was encoded ahead, and no record has it yet
 }
 
-// bodies stores the deltas of one tick.
-type bodies struct {
-	first  []uint32 // by index: number of its newest delta, valid only if entries[number].index is the index
-	arenas []arena  // arenas[index>>shift] stores the deltas of an index
+// deltaCache stores the deltas of one tick.
+type deltaCache struct {
+	first  []uint32     // by index: number of its newest delta, valid only if entries[number].index is the index
+	arenas []deltaArena // arenas[index>>shift] stores the deltas of an index
 	shift  uint
 	tick   tick.Tick
 	made   uint64 // deltas encoded before this tick
 	shared uint64 // times one was used again
 }
 
-// arena stores deltas of a range of indexes, in the order in which they were encoded. The first entry is unused.
-type arena struct {
-	entries []bodyEntry
-	code    delta.Words
-	symbols []delta.DeltaSymbol // of a delta that a trainer sees
-	made    uint64              // in this tick
+// deltaArena stores deltas of a range of indexes, in the order in which they were encoded. The first entry is unused.
+type deltaArena struct {
+	entries []cachedDelta
+	code    wire.Words
+	symbols []wire.DeltaSymbol // of a delta that a trainer sees
+	made    uint64             // in this tick
 }
 
-// oneArena is a shift with which all indexes have the same arena.
-const oneArena = 31
+// singleArena is a shift with which all indexes have the same arena.
+const singleArena = 31
 
 // begin forgets the deltas of earlier ticks.
-func (b *bodies) begin(s *Store, shift uint) {
+func (b *deltaCache) begin(s *Store, shift uint) {
 	b.tick, b.shift = s.tick, shift
 	b.first = grown(b.first, len(s.gens), cap(s.gens))
 	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
-		b.arenas = append(b.arenas, arena{})
+		b.arenas = append(b.arenas, deltaArena{})
 	}
 	each, least := cap(s.gens), len(s.gens) // of an arena
-	if shift < oneArena {
+	if shift < singleArena {
 		each, least = min(each, 1<<shift), min(least, 1<<shift)
 	}
 	for i := range b.arenas {
@@ -179,22 +179,22 @@ func (b *bodies) begin(s *Store, shift uint) {
 		b.made += a.made
 		a.code.Reset()
 		if cap(a.entries) < least+1 { // one for each index
-			a.entries = make([]bodyEntry, 0, each+1)
+			a.entries = make([]cachedDelta, 0, each+1)
 		}
-		a.entries, a.made = append(a.entries[:0], bodyEntry{}), 0
+		a.entries, a.made = append(a.entries[:0], cachedDelta{}), 0
 	}
 }
 
 // of returns the arena of an index.
-func (b *bodies) of(index uint32) *arena { return &b.arenas[index>>b.shift] }
+func (b *deltaCache) of(index uint32) *deltaArena { return &b.arenas[index>>b.shift] }
 
 // wordsOf returns the bits of a delta with more than 64.
-func (b *bodies) wordsOf(e *bodyEntry) []uint64 {
+func (b *deltaCache) wordsOf(e *cachedDelta) []uint64 {
 	return b.of(e.index).code.All()[e.at : int(e.at)+(int(e.bits)+63)/64]
 }
 
 // newest returns the number of the newest delta of an index, 0 if there is none.
-func (b *bodies) newest(a *arena, index uint32) uint32 {
+func (b *deltaCache) newest(a *deltaArena, index uint32) uint32 {
 	if at := b.first[index]; int(at) < len(a.entries) && a.entries[at].index == index {
 		return at
 	}
@@ -202,7 +202,7 @@ func (b *bodies) newest(a *arena, index uint32) uint32 {
 }
 
 // find returns a delta that was encoded, nil if it was not.
-func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
+func (b *deltaCache) find(index uint32, mask Mask, t, before tick.Tick) *cachedDelta {
 	a := b.of(index)
 	for at := b.newest(a, index); at != 0; {
 		e := &a.entries[at]
@@ -215,21 +215,21 @@ func (b *bodies) find(index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
 }
 
 // add encodes a delta.
-func (b *bodies) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *bodyEntry {
+func (b *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *cachedDelta {
 	a := b.of(index)
 	n, next := uint32(len(a.entries)), b.newest(a, index)
 	a.room(s, 1)
 	a.entries = a.entries[:n+1]
 	b.first[index] = n
 	e := &a.entries[n]
-	*e = bodyEntry{t: t, before: before, mask: mask, index: index, place: n, next: next}
-	s.makeBody(a, e, 0)
+	*e = cachedDelta{t: t, before: before, mask: mask, index: index, place: n, next: next}
+	s.encodeDelta(a, e, 0)
 	return e
 }
 
 // used counts that a record has a delta that was encoded before. The arena may have grown since: the entry that counts is where
 // it is now.
-func (b *bodies) used(e *bodyEntry) {
+func (b *deltaCache) used(e *cachedDelta) {
 	if e.fresh {
 		if now := &b.of(e.index).entries[e.place]; now.fresh {
 			now.fresh = false
@@ -240,7 +240,7 @@ func (b *bodies) used(e *bodyEntry) {
 }
 
 // room makes room for some more entries. Clients with long round trips, or with loss, need several deltas of an index.
-func (a *arena) room(s *Store, more int) {
+func (a *deltaArena) room(s *Store, more int) {
 	if n := len(a.entries); n+more > cap(a.entries) {
 		a.entries = slices.Grow(a.entries, max(n, more, min(moreEach*len(s.gens), mostMore)))
 	}
@@ -255,9 +255,9 @@ const (
 	mostMore = 1 << 16
 )
 
-// makeBody encodes a delta and appends its words, or notes that a baseline is not held any more. Whole are rows that changed and
+// encodeDelta encodes a delta and appends its words, or notes that a baseline is not held any more. Whole are rows that changed and
 // are written whole behind it.
-func (s *Store) makeBody(a *arena, e *bodyEntry, whole Mask) {
+func (s *Store) encodeDelta(a *deltaArena, e *cachedDelta, whole Mask) {
 	a.made++
 	w := &a.code
 	w.Reserve(usualWords)
@@ -329,7 +329,7 @@ type rowVersions struct {
 func one(v uint64) uint { return uint((v | -v) >> 63) }
 
 // versions finds the lanes of a row at T and, if there is one, at T'. It says false where they are not held any more.
-func (s *Store) versions(r *rowVersions, e *bodyEntry) bool {
+func (s *Store) versions(r *rowVersions, e *cachedDelta) bool {
 	r.now = s.rows.row(e.index, r.row)
 	r.base, r.before = r.now, r.now
 	since := s.past.sinceOf(r.row, e.index)
@@ -371,7 +371,7 @@ const arenasPerPart = 4
 // the same is written.
 func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part int))) {
 	p := &s.prepare
-	if plain.On || len(views) == 0 || len(s.gens) == 0 || s.watch != nil || s.desk.bodies.tick == s.tick {
+	if plain.On || len(views) == 0 || len(s.gens) == 0 || s.watch != nil || s.cache.deltas.tick == s.tick {
 		return
 	}
 	p.views = views
@@ -379,7 +379,7 @@ func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part 
 	for (len(s.gens)-1)>>shift >= parts*arenasPerPart {
 		shift++
 	}
-	s.desk.bodies.begin(s, shift)
+	s.cache.deltas.begin(s, shift)
 	p.arenas = (len(s.gens)-1)>>shift + 1
 	p.parts = min(parts, p.arenas)
 	if p.part == nil {
@@ -391,7 +391,7 @@ func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part 
 
 // preparePart makes the bodies of a part's indexes, which are nobody else's.
 func (s *Store) preparePart(part int) {
-	p, b := &s.prepare, &s.desk.bodies
+	p, b := &s.prepare, &s.cache.deltas
 	for a := part; a < p.arenas; a += p.parts {
 		for w := a << b.shift >> 6; w < (a+1)<<b.shift>>6; w++ {
 			for i, v := range p.views {
@@ -419,15 +419,15 @@ func (v *View) prepared(others []*View, w int) bool {
 // preparePage makes the bodies of the usual records of a page.
 func (v *View) preparePage(w uint32) {
 	s, g := v.store, &v.pages[w]
-	p := packetWriter{v: v, s: s.tick, again: true, listPage: g}
-	for word := v.unsent[w] & g.refOf &^ v.owed[w] & v.plan.allows(int(w)); word != 0; word &= word - 1 {
+	p := packetWriter{v: v, s: s.tick, inList: true, page: g}
+	for word := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w)); word != 0; word &= word - 1 {
 		index := firstOf(w, word)
 		ack, mask := v.ack(index), v.maskOf(index)
 		if v.otherRows(index, g.ref) || s.tick-g.ref >= s.cfg.Window || mask&s.schema.whole != 0 {
 			continue
 		}
 		before, known := p.before(index, &ack)
-		if b := &s.desk.bodies; known && b.find(index, mask, g.ref, before) == nil {
+		if b := &s.cache.deltas; known && b.find(index, mask, g.ref, before) == nil {
 			b.add(s, index, mask, g.ref, before)
 		}
 	}

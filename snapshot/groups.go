@@ -108,7 +108,7 @@ func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	s := v.store
 	g := &s.groups
 	switch {
-	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t && v.tenants[index].generation == s.gens[index]:
+	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t && v.lifetimes[index].generation == s.gens[index]:
 		return 0
 	case g.leftAt[index] == t:
 		return g.was[index]
@@ -327,9 +327,9 @@ func (g *groupSet) take(group uint32) bool {
 	}
 }
 
-// portion is whether what a client sees of a group is too large for a packet: what
+// visibleGroupSize is whether what a client sees of a group is too large for a packet: what
 // it does not see takes no room, and what others see is nothing to it.
-type portion struct {
+type visibleGroupSize struct {
 	tick  tick.Tick // as of which that was found out,
 	looks uint64    // and after how many changes of what the client sees
 	large bool
@@ -358,8 +358,8 @@ func (v *View) splits(m *members) bool {
 	}
 	v.portions = grown(v.portions, m.number+1, s.groups.made)
 	p := &v.portions[m.number]
-	if looks := v.sights + v.own.looks; p.tick != s.tick || p.looks != looks {
-		*p = portion{tick: s.tick, looks: looks, large: v.large(m)}
+	if looks := v.sights + v.overrides.looks; p.tick != s.tick || p.looks != looks {
+		*p = visibleGroupSize{tick: s.tick, looks: looks, large: v.large(m)}
 	}
 	return p.large
 }

@@ -64,8 +64,8 @@ type lists struct {
 	none      int    // pages of the list since, of which no code was written yet
 }
 
-// choose finds out whether the packet has lists, and up to which tick they refer to.
-func (p *packetWriter) choose() {
+// chooseRefs finds out whether the packet has lists, and up to which tick they refer to.
+func (p *packetWriter) chooseRefs() {
 	v := p.v
 	if !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
 		return
@@ -94,29 +94,29 @@ func (p *packetWriter) choose() {
 func (p *packetWriter) waitsIn(w uint32) uint64 {
 	v := p.v
 	g := &v.pages[w]
-	wait := v.unsent[w] & g.refOf &^ v.owed[w] & v.plan.allows(int(w))
+	wait := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w))
 	if wait == 0 || g.ref > v.newestRef || p.s-g.ref >= v.store.cfg.Window {
 		return 0
 	}
 	return wait
 }
 
-// listsHead writes whether the packet has lists.
-func (p *packetWriter) listsHead() {
+// writeListsHead writes whether the packet has lists.
+func (p *packetWriter) writeListsHead() {
 	p.w.Bool(p.refers)
 	if p.refers {
 		p.w.Var(uint64(p.s-p.upTo) - 1)
 	}
 }
 
-// listed writes records of entities of earlier ticks, page by page, from where the packet before ended. It reports whether
+// writeListed writes records of entities of earlier ticks, page by page, from where the packet before ended. It reports whether
 // there is room for more.
-func (p *packetWriter) listed() (room bool) {
+func (p *packetWriter) writeListed() (room bool) {
 	v := p.v
 	if !p.refers {
 		return true
 	}
-	p.again, room = true, true
+	p.inList, room = true, true
 	for v.nextPage < len(v.pages) {
 		w := uint32(v.nextPage)
 		g := &v.pages[w]
@@ -125,18 +125,18 @@ func (p *packetWriter) listed() (room bool) {
 				break
 			}
 		} else {
-			p.pass(g, w)
+			p.passPage(g, w)
 		}
 		v.nextPage++
 	}
 	p.endList()
 	p.w.Bool(false)
-	p.again = false
+	p.inList = false
 	return room
 }
 
-// pass goes over a page of which the packet has no record.
-func (p *packetWriter) pass(g *ackPage, w uint32) {
+// passPage goes over a page of which the packet has no record.
+func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	l := &p.lists
 	switch {
 	case !l.open:
@@ -163,8 +163,8 @@ func (p *packetWriter) nearOf(g *ackPage) tick.Tick {
 	return g.near
 }
 
-// begin writes what stands before the code of a page: the head of a list, or the codes of pages that were passed.
-func (p *packetWriter) begin(g *ackPage, w uint32) {
+// beginPage writes what stands before the code of a page: the head of a list, or the codes of pages that were passed.
+func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 	l, near := &p.lists, p.nearOf(g)
 	if l.open && l.ref == g.ref && l.near == near {
 		for ; l.none > 0; l.none-- {
@@ -192,7 +192,7 @@ func (p *packetWriter) begin(g *ackPage, w uint32) {
 func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
 	if wait &^= v.grouped(w, wait); wait == 0 {
-		p.pass(g, w)
+		p.passPage(g, w)
 		return true
 	}
 	if !plain.On {
@@ -201,7 +201,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 		}
 		p.encodePagesAhead(w, wait)
 	}
-	p.listPage = g
+	p.page = g
 	list := v.listed[:0]
 	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
 		index := firstOf(w, wait)
@@ -219,7 +219,7 @@ func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) 
 	}
 	v.listed = list[:0]
 	if len(list) == 0 {
-		p.pass(g, w)
+		p.passPage(g, w)
 		return true
 	}
 	n := p.writeMembers(g, w, list)
@@ -261,7 +261,7 @@ type listCut struct {
 // writeMembers writes records of entities of a page and returns of how many there was room: of all, or of those before a cut.
 func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int) {
 	mark, before := p.w, p.lists
-	if p.begin(g, w); len(list) == bits.OnesCount64(g.refOf) {
+	if p.beginPage(g, w); len(list) == bits.OnesCount64(g.refOf) {
 		all := p.w
 		p.w.Write(pageAll, pageAllBits)
 		for i := range list {

@@ -8,9 +8,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// personal is what differs from client to client beside visibility. Most games
+// clientOverrides is what differs from client to client beside visibility. Most games
 // use none of it for most entities, so its memory is there once it is used.
-type personal struct {
+type clientOverrides struct {
 	rows    []Mask      // per index: components that the client may not see
 	masked  bitset      // indexes with any such
 	shape   []tick.Tick // per index of masked: since when the entity has had the rows that the client may see, as far as the server's captures changed them
@@ -25,9 +25,9 @@ type personal struct {
 }
 
 // reset gives an index that begins a life what all have at first.
-func (o *personal) reset(index uint32) {
+func (o *clientOverrides) reset(index uint32) {
 	if int(index) < len(o.rows) {
-		o.hides(index, 0)
+		o.hideRows(index, 0)
 	}
 	if int(index) < len(o.touched) {
 		o.touched[index] = tick.None
@@ -44,20 +44,20 @@ func (o *personal) reset(index uint32) {
 // until it is told otherwise, and again when a new life begins. Components that
 // it may not see any more are removed there.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
-	if v.waitsForCommit(order{what: orderRows, id: id, rows: rows}) {
+	if v.deferCall(deferredCall{what: orderRows, id: id, rows: rows}) {
 		return
 	}
 	was := v.Rows(id)
 	if !v.Visible(id) || was == rows {
 		return
 	}
-	v.own.rows = grown(v.own.rows, int(id.Index)+1, len(v.acks))
-	v.own.shape = grown(v.own.shape, int(id.Index)+1, len(v.acks))
-	if !v.own.masked.has(id.Index) {
-		v.own.shape[id.Index] = v.store.shape[id.Index]
+	v.overrides.rows = grown(v.overrides.rows, int(id.Index)+1, len(v.acks))
+	v.overrides.shape = grown(v.overrides.shape, int(id.Index)+1, len(v.acks))
+	if !v.overrides.masked.has(id.Index) {
+		v.overrides.shape[id.Index] = v.store.shape[id.Index]
 	}
-	v.own.hides(id.Index, ^rows)
-	v.own.looks++
+	v.overrides.hideRows(id.Index, ^rows)
+	v.overrides.looks++
 	if (was^rows)&v.store.rows.masks[id.Index] != 0 {
 		v.touch(id.Index, v.next())
 	}
@@ -73,43 +73,43 @@ func (v *View) Rows(id wire.NetworkID) Mask {
 }
 
 func (v *View) rowsOf(index uint32) Mask {
-	if int(index) >= len(v.own.rows) {
+	if int(index) >= len(v.overrides.rows) {
 		return ^Mask(0)
 	}
-	return ^v.own.rows[index]
+	return ^v.overrides.rows[index]
 }
 
 // SetWeight says how relevant a visible entity is to this client,
 // [NormalWeight] being 1.0 and what a new life begins with. It is multiplied
 // with the entity's priority. Zero counts as 1, the least.
 func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
-	if v.waitsForCommit(order{what: orderWeight, id: id, weight: weight}) {
+	if v.deferCall(deferredCall{what: orderWeight, id: id, weight: weight}) {
 		return
 	}
 	if !v.Visible(id) {
 		return
 	}
-	v.own.weight = grown(v.own.weight, int(id.Index)+1, len(v.acks))
-	v.own.weight[id.Index] = max(weight, 1)
+	v.overrides.weight = grown(v.overrides.weight, int(id.Index)+1, len(v.acks))
+	v.overrides.weight[id.Index] = max(weight, 1)
 }
 
 func (v *View) weightOf(index uint32) int64 {
-	if int(index) >= len(v.own.weight) || v.own.weight[index] == 0 {
+	if int(index) >= len(v.overrides.weight) || v.overrides.weight[index] == 0 {
 		return NormalWeight
 	}
-	return int64(v.own.weight[index])
+	return int64(v.overrides.weight[index])
 }
 
 // touch notes a change at tick t that only this client sees.
 func (v *View) touch(index uint32, t tick.Tick) {
-	if v.tenants[index].life >= t { // its first record is still to come, and says everything
+	if v.lifetimes[index].life >= t { // its first record is still to come, and says everything
 		v.wait(index)
 		return
 	}
-	v.own.touched = grown(v.own.touched, int(index)+1, len(v.acks))
+	v.overrides.touched = grown(v.overrides.touched, int(index)+1, len(v.acks))
 	v.alone(index) // its rows may be others now
-	v.own.touched[index] = max(v.own.touched[index], t)
-	v.own.latest = max(v.own.latest, t)
+	v.overrides.touched[index] = max(v.overrides.touched[index], t)
+	v.overrides.latest = max(v.overrides.latest, t)
 	g := &v.pages[index/pageEntities]
 	g.since = max(g.since, t)
 	v.wait(index)
@@ -119,17 +119,17 @@ func (v *View) touch(index uint32, t tick.Tick) {
 }
 
 func (v *View) touchedAt(index uint32) tick.Tick {
-	if int(index) >= len(v.own.touched) {
+	if int(index) >= len(v.overrides.touched) {
 		return tick.None
 	}
-	return v.own.touched[index]
+	return v.overrides.touched[index]
 }
 
 // moved is the newest change of an entity, as this client sees it.
 func (v *View) moved(index uint32) tick.Tick {
-	moved := max(v.author.moved(index, v.store.movedAt(index)), v.touchedAt(index))
-	if int(index) < len(v.own.turned) {
-		moved = max(moved, v.own.turned[index])
+	moved := max(v.ownWrites.moved(index, v.store.lastChanged(index)), v.touchedAt(index))
+	if int(index) < len(v.overrides.turned) {
+		moved = max(moved, v.overrides.turned[index])
 	}
 	return moved
 }
@@ -139,8 +139,8 @@ func (v *View) moved(index uint32) tick.Tick {
 // entities of which components are hidden are asked about, and only those of
 // them that changed.
 
-// hides notes whether any component of an index is hidden.
-func (o *personal) hides(index uint32, rows Mask) {
+// hideRows notes whether any component of an index is hidden.
+func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 	o.masked = o.masked.grownTo(int(index) + 1)
 	if o.rows[index] = rows; rows == 0 {
 		o.masked.unset(index)
@@ -152,8 +152,8 @@ func (o *personal) hides(index uint32, rows Mask) {
 // reshape notes which of the entities of which components are hidden got or lost one that the client may see.
 func (v *View) reshape() {
 	for _, index := range v.store.reshaped {
-		if v.own.masked.has(index) && v.visible.has(index) && v.reshaped(index) {
-			v.own.shape[index] = v.store.tick
+		if v.overrides.masked.has(index) && v.visible.has(index) && v.maskChanged(index) {
+			v.overrides.shape[index] = v.store.tick
 		}
 	}
 }
@@ -163,31 +163,31 @@ func (v *View) reshape() {
 func (v *View) lacks() {
 	for _, w := range v.store.words {
 		changed := v.store.changed[w] & v.visible[w]
-		if int(w) < len(v.own.masked) {
-			changed &^= v.silent(w, changed&v.own.masked[w])
+		if int(w) < len(v.overrides.masked) {
+			changed &^= v.dropUnseen(w, changed&v.overrides.masked[w])
 		}
 		v.unsent[w] |= changed
 		v.waits = true
 	}
 }
 
-// silent is which of some changed entities of a word the client may see nothing
+// dropUnseen is which of some changed entities of a word the client may see nothing
 // of what changed, and notes so.
-func (v *View) silent(w uint32, of uint64) (silent uint64) {
+func (v *View) dropUnseen(w uint32, of uint64) (silent uint64) {
 	for ; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); !v.told(index) {
-			v.author.pass(v, index)
+		if index := firstOf(w, of); !v.seesChange(index) {
+			v.ownWrites.skipOwn(v, index)
 			silent |= of & -of
 		}
 	}
 	return silent
 }
 
-// told reports whether the client may see anything of what the newest capture
+// seesChange reports whether the client may see anything of what the newest capture
 // changed of an entity, but for whom a row names: of that retarget tells.
-func (v *View) told(index uint32) bool {
+func (v *View) seesChange(index uint32) bool {
 	s := v.store
-	if v.reshaped(index) {
+	if v.maskChanged(index) {
 		return true
 	}
 	for m := v.maskOf(index) &^ s.schema.refs; m != 0; m &= m - 1 {
@@ -198,9 +198,9 @@ func (v *View) told(index uint32) bool {
 	return false
 }
 
-// reshaped reports whether the newest capture made an entity, or gave it other
+// maskChanged reports whether the newest capture made an entity, or gave it other
 // rows of those that the client may see.
-func (v *View) reshaped(index uint32) bool {
+func (v *View) maskChanged(index uint32) bool {
 	s := v.store
 	return s.shape[index] == s.tick && (s.born[index] == s.tick || (s.was[index]^s.rows.masks[index])&v.rowsOf(index) != 0)
 }
@@ -208,7 +208,7 @@ func (v *View) reshaped(index uint32) bool {
 // names reports whether a row that the client may see names whom the client saw
 // at target last, and not one before or after.
 func (v *View) names(index, target uint32) bool {
-	s, generation := v.store, v.tenants[target].generation
+	s, generation := v.store, v.lifetimes[target].generation
 	for m := v.maskOf(index) & s.schema.refs; m != 0; m &= m - 1 {
 		row := m.next()
 		lanes := s.rows.row(index, row)
@@ -227,8 +227,8 @@ func (v *View) names(index, target uint32) bool {
 // neither now nor later: it does not learn that what it never saw has died, or was
 // followed by another.
 
-// aim is a row that names entities.
-type aim struct {
+// refRow is a row that names entities.
+type refRow struct {
 	index uint32
 	row   int
 	had   bool // the entity had it before,
@@ -237,18 +237,18 @@ type aim struct {
 
 // note takes in that a row which names entities is about to change in this tick, and
 // what it was.
-func (r *referrers) note(index uint32, row int, had bool, lanes []uint32) {
+func (r *backRefs) note(index uint32, row int, had bool, lanes []uint32) {
 	r.places = grown(r.places, row+1, 0)
 	r.places[row] = grown(r.places[row], int(index)+1, 0)
 	r.places[row][index] = uint32(len(r.changed))
-	r.changed = append(room(r.changed, 1, usualList), aim{index, row, had, len(r.lanes)})
+	r.changed = append(room(r.changed, 1, usualList), refRow{index, row, had, len(r.lanes)})
 	if had {
 		r.lanes = append(room(r.lanes, len(lanes), usualList), lanes...)
 	}
 }
 
 // noted is a row that changed in this tick, nil where it did not.
-func (r *referrers) noted(index uint32, row int) *aim {
+func (r *backRefs) noted(index uint32, row int) *refRow {
 	if row >= len(r.places) || int(index) >= len(r.places[row]) {
 		return nil
 	}
@@ -260,13 +260,13 @@ func (r *referrers) noted(index uint32, row int) *aim {
 
 // retarget notes that a row which the entity had, and which names entities, has
 // other lanes.
-func (r *referrers) retarget(index uint32) {
+func (r *backRefs) retarget(index uint32) {
 	r.moved = r.moved.grownTo(int(index) + 1)
 	r.moved.set(index)
 }
 
 // begin forgets what changed in the tick before.
-func (r *referrers) begin() {
+func (r *backRefs) begin() {
 	for _, c := range r.changed {
 		if r.moved.has(c.index) {
 			r.moved.unset(c.index)
@@ -276,7 +276,7 @@ func (r *referrers) begin() {
 }
 
 // retargeted is which entities of a word have rows that name others than before.
-func (r *referrers) retargeted(w int) uint64 {
+func (r *backRefs) retargeted(w int) uint64 {
 	if w >= len(r.moved) {
 		return 0
 	}
@@ -286,11 +286,11 @@ func (r *referrers) retargeted(w int) uint64 {
 // changedOf is which entities of a word the newest capture changed in any way.
 func (s *Store) changedOf(w int) uint64 { return s.changed[w] | s.refs.retargeted(w) }
 
-// retarget looks at the rows that name entities and changed in the newest commit.
+// refreshRefs looks at the rows that name entities and changed in the newest commit.
 // It comes before anything else of that commit is taken in: who was seen until then
 // is what the rows said until then, and who is not seen any more, or now, marks
 // those that name it.
-func (v *View) retarget() {
+func (v *View) refreshRefs() {
 	for i := range v.store.refs.changed {
 		c := &v.store.refs.changed[i]
 		if !v.visible.has(c.index) {
@@ -299,21 +299,21 @@ func (v *View) retarget() {
 		if v.readsAlike(c) {
 			continue
 		}
-		v.own.since = grown(v.own.since, v.store.schema.Rows(), 0)
-		v.own.since[c.row] = grown(v.own.since[c.row], int(c.index)+1, len(v.acks))
-		v.own.since[c.row][c.index] = v.store.tick
-		if !v.rowsOf(c.index).Has(c.row) || v.author.wrote(c.index, v.store.tick) {
+		v.overrides.since = grown(v.overrides.since, v.store.schema.Rows(), 0)
+		v.overrides.since[c.row] = grown(v.overrides.since[c.row], int(c.index)+1, len(v.acks))
+		v.overrides.since[c.row][c.index] = v.store.tick
+		if !v.rowsOf(c.index).Has(c.row) || v.ownWrites.wrote(c.index, v.store.tick) {
 			continue
 		}
-		v.own.turned = grown(v.own.turned, int(c.index)+1, len(v.acks))
-		v.own.turned[c.index] = v.store.tick
+		v.overrides.turned = grown(v.overrides.turned, int(c.index)+1, len(v.acks))
+		v.overrides.turned[c.index] = v.store.tick
 		v.wait(c.index)
 	}
 }
 
 // readsAlike reports whether a row that names entities is there as it was before the
 // newest capture, as far as this client is told of it.
-func (v *View) readsAlike(c *aim) bool {
+func (v *View) readsAlike(c *refRow) bool {
 	s := v.store
 	now := s.rows.get(c.index, c.row)
 	if now == nil || !c.had {
@@ -330,7 +330,7 @@ func (v *View) readsAlike(c *aim) bool {
 // tick t name nobody.
 func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
-		if id := refAt(lanes, lane); !v.Visible(id) || v.tenants[id.Index].life > t {
+		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].life > t {
 			lanes[lane], lanes[lane+1] = 0, 0
 		}
 	}
@@ -352,24 +352,24 @@ func (v *View) ChangedRows(id wire.NetworkID) Mask {
 
 // sinceOf is the newest change of a row that names entities, not counting what the
 // client is told otherwise only because it sees somebody now, or no more.
-func (o *personal) sinceOf(index uint32, row int) tick.Tick {
+func (o *clientOverrides) sinceOf(index uint32, row int) tick.Tick {
 	if row >= len(o.since) || int(index) >= len(o.since[row]) {
 		return tick.None
 	}
 	return o.since[row][index]
 }
 
-// referrers knows which entities name which others in fields of kind entity.
-type referrers struct {
+// backRefs knows which entities name which others in fields of kind entity.
+type backRefs struct {
 	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
-	changed []aim      // rows that name entities and that changed in this tick
+	changed []refRow   // rows that name entities and that changed in this tick
 	places  [][]uint32 // by row and index: where in changed such a row is, if it did
 	lanes   []uint32   // of these rows, as they were before
 	moved   bitset     // indexes with rows of these that only name others than before
 }
 
 // to lists who names an index, with repeats.
-func (r *referrers) to(target uint32) []uint32 {
+func (r *backRefs) to(target uint32) []uint32 {
 	if int(target) >= len(r.of) {
 		return nil
 	}
@@ -378,7 +378,7 @@ func (r *referrers) to(target uint32) []uint32 {
 
 // change follows a row with entity fields from its old lanes to its new ones,
 // nil when there are none.
-func (r *referrers) change(plan *quantize.Plan, index uint32, had bool, before, after []uint32) {
+func (r *backRefs) change(plan *wire.Plan, index uint32, had bool, before, after []uint32) {
 	for _, lane := range plan.Refs() {
 		var old, now wire.NetworkID
 		if had {
@@ -407,7 +407,7 @@ func refAt(lanes []uint32, lane int) wire.NetworkID {
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
-func (r *referrers) add(target, index uint32) {
+func (r *backRefs) add(target, index uint32) {
 	if target >= MaxEntities {
 		return
 	}
@@ -416,7 +416,7 @@ func (r *referrers) add(target, index uint32) {
 	r.of[target] = slices.Insert(r.of[target], at, index)
 }
 
-func (r *referrers) drop(target, index uint32) {
+func (r *backRefs) drop(target, index uint32) {
 	if int(target) >= len(r.of) {
 		return
 	}

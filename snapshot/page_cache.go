@@ -22,8 +22,8 @@ type pageKey struct {
 	nearOf   uint64    // those of them that have a record of N
 }
 
-// pageText is the bits of a page: its code, the symbols and the records.
-type pageText struct {
+// cachedPage is the bits of a page: its code, the symbols and the records.
+type cachedPage struct {
 	pageKey
 	at, size     int   // first word, and bits
 	rows, groups int   // first of its groups, and how many: which entities have which rows
@@ -51,11 +51,11 @@ type pageGroup struct {
 	of   uint64
 }
 
-// pageTexts is those of one tick.
-type pageTexts struct {
+// pageCache is those of one tick.
+type pageCache struct {
 	tick   tick.Tick
 	table  []int32 // by hash: number of a text, plus one
-	texts  []pageText
+	texts  []cachedPage
 	groups []pageGroup
 	cuts   []pageCut
 	spans  []pageSpan
@@ -63,12 +63,12 @@ type pageTexts struct {
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
 	code   delta.Words
 	copied uint64 // since the beginning
-	bodies [pageEntities]*bodyEntry
-	from   [pageEntities]*bodies
+	bodies [pageEntities]*cachedDelta
+	from   [pageEntities]*deltaCache
 }
 
 // begin forgets the texts of earlier ticks.
-func (c *pageTexts) begin(s *Store) {
+func (c *pageCache) begin(s *Store) {
 	c.tick = s.tick
 	if len(c.table) == 0 {
 		c.table = make([]int32, 1<<10)
@@ -80,7 +80,7 @@ func (c *pageTexts) begin(s *Store) {
 }
 
 // slot is where a key is in the table, or would be.
-func (c *pageTexts) slot(k *pageKey) *int32 {
+func (c *pageCache) slot(k *pageKey) *int32 {
 	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.lean) ^ k.of*0x9E3779B97F4A7C15
 	h *= 0xD6E8FEB86659FD93
 	mask := uint64(len(c.table) - 1)
@@ -92,7 +92,7 @@ func (c *pageTexts) slot(k *pageKey) *int32 {
 }
 
 // add makes room for a text.
-func (c *pageTexts) add(k *pageKey) *pageText {
+func (c *pageCache) add(k *pageKey) *cachedPage {
 	if 2*(len(c.texts)+1) > len(c.table) {
 		c.table = make([]int32, 2*len(c.table))
 		for i := range c.texts {
@@ -103,7 +103,7 @@ func (c *pageTexts) add(k *pageKey) *pageText {
 	c.texts = room(c.texts, 1, 256)[:n+1]
 	*c.slot(k) = int32(n + 1)
 	t := &c.texts[n]
-	*t = pageText{pageKey: *k, number: int32(n + 1), rows: len(c.groups), cut: len(c.cuts)}
+	*t = cachedPage{pageKey: *k, number: int32(n + 1), rows: len(c.groups), cut: len(c.cuts)}
 	if f := c.first[k.page]; f > 0 && int(f) <= n && c.texts[f-1].page == k.page {
 		t.next = f
 	}
@@ -112,7 +112,7 @@ func (c *pageTexts) add(k *pageKey) *pageText {
 }
 
 // encoded reports whether deltas of a page against the same baselines were made for another text.
-func (c *pageTexts) encoded(t *pageText) bool {
+func (c *pageCache) encoded(t *cachedPage) bool {
 	for n := t.next; n > 0; n = c.texts[n-1].next {
 		if o := &c.texts[n-1]; o.ref == t.ref && (o.near == t.near || o.lean == t.lean) {
 			return true
@@ -121,20 +121,20 @@ func (c *pageTexts) encoded(t *pageText) bool {
 	return false
 }
 
-// alike returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
+// shareable returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
 // have the same bits. It says false where writePage has to ask about each.
-func (p *packetWriter) alike(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
+func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
 	v := p.v
 	if g.sending != 0 && g.sentTo != p.s {
 		v.settlePage(w)
 	}
-	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.desk.plain {
+	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.cache.plain {
 		return 0, false
 	}
 	switch {
 	case p.short || v.store.watch != nil || v.plan.active:
 		return 0, false
-	case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:
+	case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:
 		return 0, false
 	}
 	near := p.nearOf(g)
@@ -174,23 +174,23 @@ func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
 // copyPage writes a page as writePage does, from a text that clients share. It says done false, and writes nothing, where
 // writePage asks about each entity.
 func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
-	if p.desk.alone && bits.OnesCount64(wait) < fewEntities {
+	if p.cache.alone && bits.OnesCount64(wait) < fewEntities {
 		return false, false // no other client is likely to need the text
 	}
-	switch of, ok := p.alike(g, w, wait); {
+	switch of, ok := p.shareable(g, w, wait); {
 	case !ok:
 		return false, false
 	case of == 0:
-		p.pass(g, w)
+		p.passPage(g, w)
 		return true, true
 	default:
 		wait = of
 	}
-	if c := &p.desk.texts; c.tick != p.s {
+	if c := &p.cache.pages; c.tick != p.s {
 		c.begin(p.v.store)
 	}
 	mark, before := p.w, p.lists
-	p.begin(g, w)
+	p.beginPage(g, w)
 	k := p.key(g, w, wait)
 	var all, some bool
 	if p.large(firstOf(w, wait)) {
@@ -207,7 +207,7 @@ func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done b
 
 // fitsText reports whether so many bits of a text fit, of which the last are a symbol that ends the page: that may need the
 // room of the longest.
-func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {
+func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
 	if tail > 0 {
 		size += delta.MaxCodeLength - tail
 	}
@@ -215,11 +215,11 @@ func (p *packetWriter) fitsText(t *pageText, size, tail int) bool {
 }
 
 // copied notes which records of a text the packet has.
-func (p *packetWriter) copied(g *ackPage, t *pageText, cut *pageCut) {
-	v, c := p.v, &p.desk.texts
+func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
+	v, c := p.v, &p.cache.pages
 	if t.used {
 		c.copied++
-		p.desk.bodies.shared += uint64(bits.OnesCount64(cut.of))
+		p.cache.deltas.shared += uint64(bits.OnesCount64(cut.of))
 	}
 	t.used = true
 	for i := range t.groups {
@@ -230,8 +230,8 @@ func (p *packetWriter) copied(g *ackPage, t *pageText, cut *pageCut) {
 	}
 	v.unsent[t.page] &^= cut.of
 	v.unacked[t.page] |= cut.of
-	if v.big {
-		v.tooBig[t.page] &^= cut.of
+	if v.anyOversize {
+		v.oversize[t.page] &^= cut.of
 	}
 	v.sentPage(t.page, cut.of, p.s)
 	v.stats.Updates += uint64(bits.OnesCount64(cut.of))
@@ -240,8 +240,8 @@ func (p *packetWriter) copied(g *ackPage, t *pageText, cut *pageCut) {
 }
 
 // text returns the text of a page, made now if it was not yet; nil where it is none that can be shared.
-func (p *packetWriter) text(k *pageKey) *pageText {
-	c := &p.desk.texts
+func (p *packetWriter) text(k *pageKey) *cachedPage {
+	c := &p.cache.pages
 	if n := *c.slot(k); n > 0 {
 		t := &c.texts[n-1]
 		if t.none {
@@ -258,12 +258,12 @@ func (p *packetWriter) text(k *pageKey) *pageText {
 }
 
 // encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared.
-func (p *packetWriter) encode(t *pageText) bool {
-	c, d, s := &p.desk.texts, p.desk, p.v.store
+func (p *packetWriter) encode(t *cachedPage) bool {
+	c, d, s := &p.cache.pages, p.cache, p.v.store
 	d.ready()
 	known := d.first != nil && d.first.tick == s.tick || c.encoded(t)
 	own := s.own(t.ref, t.lean)
-	d.bodies.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
+	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
 	for left := t.of; left != 0; {
 		first := firstOf(t.page, left)
 		mask, before := s.rows.masks[first], own
@@ -288,8 +288,8 @@ func (p *packetWriter) encode(t *pageText) bool {
 
 // encodeSome makes the bodies of those of some entities of a page that have such rows, and returns which these are; 0 where
 // a baseline is not held any more.
-func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
-	s, b, c := d.store, &d.sheaf, &d.texts
+func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
+	s, b, c := d.store, &d.batch, &d.pages
 	together := s.schema.together(mask &^ s.schema.tags)
 	b.n, b.mask, b.t, b.before = 0, mask, ref, before
 	for ; of != 0; of &= of - 1 {
@@ -312,7 +312,7 @@ func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick,
 				return 0
 			}
 		default:
-			c.bodies[at], c.from[at] = d.bodies.add(s, index, mask, ref, before), &d.bodies
+			c.bodies[at], c.from[at] = d.deltas.add(s, index, mask, ref, before), &d.deltas
 		}
 		if e := c.bodies[at]; e != nil && e.none {
 			return 0
@@ -325,25 +325,25 @@ func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick,
 }
 
 // encodeBatch makes the bodies of the entities that were gathered. It says false where a baseline is not held any more.
-func (d *Desk) encodeBatch() bool {
-	b, c := &d.sheaf, &d.texts
+func (d *EncodeCache) encodeBatch() bool {
+	b, c := &d.batch, &d.pages
 	clear(b.bodies[:b.n])
 	b.taken = true
-	d.bodies.addAll(d.store, b)
+	d.deltas.addAll(d.store, b)
 	b.taken = false
 	for k, index := range b.index[:b.n] {
 		e := b.bodies[k]
 		if e == nil {
 			return false
 		}
-		c.bodies[index%pageEntities], c.from[index%pageEntities] = e, &d.bodies
+		c.bodies[index%pageEntities], c.from[index%pageEntities] = e, &d.deltas
 	}
 	b.n = 0
 	return true
 }
 
 // group adds entities with the same rows to a text.
-func (c *pageTexts) group(t *pageText, rows Mask, of uint64) {
+func (c *pageCache) group(t *cachedPage, rows Mask, of uint64) {
 	for i := range t.groups {
 		if g := &c.groups[t.rows+i]; g.rows == rows {
 			g.of |= of
@@ -355,8 +355,8 @@ func (c *pageTexts) group(t *pageText, rows Mask, of uint64) {
 }
 
 // composeText puts the text together.
-func (p *packetWriter) composeText(t *pageText) {
-	c, four := &p.desk.texts, p.v.store.schema.codes.four
+func (p *packetWriter) composeText(t *cachedPage) {
+	c, four := &p.cache.pages, p.v.store.schema.codes.four
 	w := &c.code
 	w.Finish()
 	w.Reserve(pageEntities)
@@ -412,7 +412,7 @@ func (p *packetWriter) composeText(t *pageText) {
 }
 
 // body adds the body of the first of some entities.
-func (c *pageTexts) body(t *pageText, of uint64) {
+func (c *pageCache) body(t *cachedPage, of uint64) {
 	at := bits.TrailingZeros64(of)
 	e := c.bodies[at]
 	from := uint32(c.code.Bits() - 64*t.at)
@@ -464,12 +464,12 @@ func (p *packetWriter) large(index uint32) bool {
 func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.large(rows) }
 
 // spansOf returns the spans of a text.
-func (c *pageTexts) spansOf(t *pageText) []pageSpan {
+func (c *pageCache) spansOf(t *cachedPage) []pageSpan {
 	return c.spans[t.spans:][:bits.OnesCount64(t.of)]
 }
 
 // behind returns the entities of a text behind the first n.
-func (c *pageTexts) behind(t *pageText, n int) uint64 {
+func (c *pageCache) behind(t *cachedPage, n int) uint64 {
 	if n == 0 {
 		return t.of
 	}
@@ -477,7 +477,7 @@ func (c *pageTexts) behind(t *pageText, n int) uint64 {
 }
 
 // rest returns the text of which a key is the rest, and how many of its records the packets before have; nil if there is none.
-func (c *pageTexts) rest(k *pageKey) (t *pageText, from int) {
+func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
 	if c.cut.text == 0 {
 		return nil, 0
 	}
@@ -500,7 +500,7 @@ func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
 		return true, false
 	}
 	if p.fitsText(t, t.size, t.tail) {
-		p.w.Words(p.desk.texts.code.All()[t.at:], t.size)
+		p.w.Words(p.cache.pages.code.All()[t.at:], t.size)
 		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
 		return true, true
 	}
@@ -517,8 +517,8 @@ func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
 }
 
 // copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
-func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
-	c := &p.desk.texts
+func (p *packetWriter) copyCut(g *ackPage, t *cachedPage) bool {
+	c := &p.cache.pages
 	for i := t.cut + t.cuts - 1; i >= t.cut; i-- {
 		if cut := &c.cuts[i]; p.fitsText(t, cut.bits+1, 1) {
 			p.w.Words(c.code.All()[t.at:], cut.bits)
@@ -532,7 +532,7 @@ func (p *packetWriter) copyCut(g *ackPage, t *pageText) bool {
 
 // copyLarge is copyText for large records. Its texts have symbols, also where a page that fits needs none.
 func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
-	c, whole := &p.desk.texts, k.all
+	c, whole := &p.cache.pages, k.all
 	t, from := c.rest(k)
 	if t == nil {
 		k.all = false
@@ -560,8 +560,8 @@ func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
 
 // copySome writes as many records of a text as there is room for, from one on but not up to the last. It reports whether there
 // was room for any.
-func (p *packetWriter) copySome(g *ackPage, t *pageText, from int) bool {
-	c, mark := &p.desk.texts, p.w
+func (p *packetWriter) copySome(g *ackPage, t *cachedPage, from int) bool {
+	c, mark := &p.cache.pages, p.w
 	spans := c.spansOf(t)
 	most := p.limit + p.reserve() - p.w.Bits() // of the records: symbols take more, and that of the last four may be longer in the text
 	to := len(spans) - 1
@@ -580,7 +580,7 @@ func (p *packetWriter) copySome(g *ackPage, t *pageText, from int) bool {
 }
 
 // endPart ends a page of which a part of a text was written, and notes its records.
-func (p *packetWriter) endPart(g *ackPage, t *pageText, cut *pageCut, more bool) {
+func (p *packetWriter) endPart(g *ackPage, t *cachedPage, cut *pageCut, more bool) {
 	if more {
 		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
 	}
@@ -599,13 +599,13 @@ func (p *packetWriter) fitsCut() bool {
 }
 
 // fitsGroups reports whether the packet can note the groups of a text.
-func (p *packetWriter) fitsGroups(t *pageText) bool {
+func (p *packetWriter) fitsGroups(t *cachedPage) bool {
 	return p.sent.n+t.groups <= maxRecords-p.waiting
 }
 
 // partAll writes all records of a text as those of a page of which there are all.
-func (p *packetWriter) partAll(t *pageText) {
-	spans, words := p.desk.texts.spansOf(t), p.desk.texts.code.All()[t.at:]
+func (p *packetWriter) partAll(t *cachedPage) {
+	spans, words := p.cache.pages.spansOf(t), p.cache.pages.code.All()[t.at:]
 	p.w.Write(pageAll, pageAllBits)
 	for from, i := 0, 0; i < len(spans); i++ {
 		if spans[i].symbol != 0 { // the last of a four
@@ -617,8 +617,8 @@ func (p *packetWriter) partAll(t *pageText) {
 
 // part writes the records of a text from one on up to another. It returns which these are, and whether the list of the page has
 // entities behind the last four.
-func (p *packetWriter) part(t *pageText, from, to int) (cut pageCut, more bool) {
-	c, four := &p.desk.texts, p.v.store.schema.codes.four
+func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool) {
+	c, four := &p.cache.pages, p.v.store.schema.codes.four
 	spans, words := c.spansOf(t), c.code.All()[t.at:]
 	p.w.Write(pageSome, pageSomeBits)
 	cut = pageCut{of: c.behind(t, from) &^ c.behind(t, to), context: afterAll, deltas: int(spans[to-1].deltas), same: int(spans[to-1].same)}

@@ -75,7 +75,7 @@ func TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits(t *testing.T) {
 	}
 	g.move()
 	require.NotZero(t, g.write())
-	require.NotZero(t, len(g.desk.texts.texts), "no text was made: the test shows nothing")
+	require.NotZero(t, len(g.cache.pages.texts), "no text was made: the test shows nothing")
 	require.Equal(t, 128, g.view.sent.get(g.seq).records)
 	g.view.Lost(g.seq)
 	require.True(t, g.view.Pending())
@@ -113,7 +113,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 			require.Equal(t, test.together, schema.together(1<<len(test.plans)-1))
 			play := func(apart bool) (*pageGame, [][]byte) {
 				g := newPageGame(schema, 40, 1200)
-				g.desk.plain = apart
+				g.cache.plain = apart
 				var payloads [][]byte
 				for now := range tick.Tick(12) {
 					g.move()
@@ -131,7 +131,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 			_, want := play(true)
 			g, got := play(false)
 			require.Equal(t, want, got)
-			require.NotZero(t, len(g.desk.texts.texts), "no text was made: the test shows nothing")
+			require.NotZero(t, len(g.cache.pages.texts), "no text was made: the test shows nothing")
 		})
 	}
 }
@@ -167,7 +167,7 @@ func TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor(t *testing.T) {
 		}
 	}
 	require.Greater(t, most, maxRecords-64, "no packet is full of groups: the test shows nothing")
-	require.NotZero(t, len(g.desk.texts.texts), "no text was made: the test shows nothing")
+	require.NotZero(t, len(g.cache.pages.texts), "no text was made: the test shows nothing")
 }
 
 // A list may only be continued over a page of which the server knows whether the client has records of R: else the client takes

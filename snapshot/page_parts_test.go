@@ -36,7 +36,7 @@ func newFloatGame(t *testing.T, seed uint64, clients, entities, payload int, los
 	schema := NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
 	cfg := Config{Window: 64, Entities: entities, Payload: payload}
 	g := &floatGame{t: t, store: NewStore(schema, cfg), r: rand.New(rand.NewPCG(seed, 19)), loss: loss}
-	g.store.desk.plain = apart
+	g.store.cache.plain = apart
 	for range clients {
 		g.views, g.replicas = append(g.views, NewView(g.store, cfg)), append(g.replicas, NewReplica(schema, cfg, 1))
 	}

@@ -18,7 +18,7 @@ func bothWays(t *testing.T, play func(d *duo) (payloads [][]byte)) {
 		cfg := Config{Window: 64, SentPackets: 64}
 		d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
 		d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
-		d.store.desk.plain = i == 0
+		d.store.cache.plain = i == 0
 		sent[i] = play(d)
 	}
 	require.Equal(t, sent[0], sent[1], "a page that is written at once has other bytes")
@@ -232,7 +232,7 @@ func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
 	require.Zero(t, store.PagesShared())
 	step(26, d[0], d[1])
 	require.Zero(t, store.PagesShared())
-	require.Len(t, store.desk.texts.texts, 2, "one each: else the test shows nothing")
+	require.Len(t, store.cache.pages.texts, 2, "one each: else the test shows nothing")
 }
 
 // A packet of a tick from before a loss comes once more after it, with records of another page. Lists of that tick name records

@@ -18,7 +18,7 @@ import (
 type listTwin struct {
 	store   *Store
 	views   []*View
-	desks   []*Desk // none: the store's own
+	desks   []*EncodeCache // none: the store's own
 	prepare bool
 	seqs    []uint64
 	flights [][]listFlight
@@ -49,10 +49,10 @@ func (g listGame) twin(t testing.TB, shared bool, desks int) *listTwin {
 	cfg := Config{Window: 64, Entities: g.entities, Payload: 300, HistoryBytes: g.history}
 	w := &listTwin{store: NewStore(simSchema(t), cfg), prepare: desks > 1}
 	for range desks {
-		w.desks = append(w.desks, w.store.NewDesk())
+		w.desks = append(w.desks, w.store.NewEncodeCache())
 	}
 	if !shared {
-		w.store.desk.plain = true
+		w.store.cache.plain = true
 	}
 	for range g.clients {
 		w.views = append(w.views, NewView(w.store, cfg))
@@ -154,7 +154,7 @@ func (g listGame) arrive(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID)
 
 // send writes a client's packets.
 func (g listGame) send(w *listTwin, i int, r *rand.Rand, ids []wire.NetworkID, payloads [][]byte) [][]byte {
-	v, desk := w.views[i], &w.store.desk
+	v, desk := w.views[i], &w.store.cache
 	if len(w.desks) > 0 {
 		desk = w.desks[i%len(w.desks)]
 	}

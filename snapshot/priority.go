@@ -10,8 +10,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// plan is which of the candidates go out in a tick in which not all can.
-type plan struct {
+// sendPlan is which of the candidates go out in a tick in which not all can.
+type sendPlan struct {
 	active   bool
 	chosen   bitset
 	left     int  // chosen and not written yet
@@ -56,7 +56,7 @@ const (
 // order is that of the packet, and what did not fit after all is chosen before
 // anything else in the next tick.
 func (v *View) Plan(bytes int) {
-	v.born()
+	v.flushSpawns()
 	p := &v.plan
 	if len(p.went) > 0 {
 		p.settle()
@@ -71,7 +71,7 @@ func (v *View) Plan(bytes int) {
 	fits := max(8*averageScale*bytes/p.average, 1)
 	waiting := 0
 	for w := range v.unsent {
-		waiting += bits.OnesCount64(v.unsent[w] &^ v.owed[w])
+		waiting += bits.OnesCount64(v.unsent[w] &^ v.despawnOwed[w])
 	}
 	if waiting <= fits && !v.short {
 		return
@@ -85,7 +85,7 @@ func (v *View) Plan(bytes int) {
 const tiers = 4
 
 // advance chooses the next part.
-func (p *plan) advance() {
+func (p *sendPlan) advance() {
 	n := min(p.tier, len(p.ranked)-p.from)
 	if n == 0 {
 		p.active = false
@@ -118,7 +118,7 @@ func (v *View) rank(fits bool) {
 	}
 	p.ranked = p.ranked[:0]
 	for w := range v.unsent {
-		waits := v.unsent[w] &^ v.owed[w]
+		waits := v.unsent[w] &^ v.despawnOwed[w]
 		waited := p.waited[w]
 		p.waited[w] = waits
 		for word := waits; word != 0; word &= word - 1 {
@@ -137,7 +137,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
 	if !waited {
-		life, went := v.tenants[index].life, v.ack(index).went
+		life, went := v.lifetimes[index].life, v.ack(index).went
 		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
 		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
 			score = max(score, p.price)
@@ -175,13 +175,13 @@ func (v *View) importance(index uint32) int64 {
 // changedSince reports whether a row is another for this client than at tick t.
 func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 	if v.store.schema.refs.Has(row) {
-		return v.own.sinceOf(index, row) > t
+		return v.overrides.sinceOf(index, row) > t
 	}
 	return v.store.sinceOf(index, row) > t
 }
 
 // settle takes the price off the scores of what went out with the newest plan.
-func (p *plan) settle() {
+func (p *sendPlan) settle() {
 	cut := int64(0)
 	for _, c := range p.ranked[p.from:] {
 		cut = max(cut, p.scores[c.index])
@@ -268,7 +268,7 @@ func medianOfThree(a, b, c candidate) candidate {
 }
 
 // wrote learns how large records are.
-func (p *plan) wrote(bits int) {
+func (p *sendPlan) wrote(bits int) {
 	if p.average == 0 {
 		p.average = firstAverage
 	}
@@ -276,7 +276,7 @@ func (p *plan) wrote(bits int) {
 }
 
 // allows reports whether an index may go out now, given the plan.
-func (p *plan) allows(w int) uint64 {
+func (p *sendPlan) allows(w int) uint64 {
 	if !p.active {
 		return ^uint64(0)
 	}
@@ -284,14 +284,14 @@ func (p *plan) allows(w int) uint64 {
 }
 
 // sent notes that an entity was written.
-func (p *plan) sent(index uint32) {
+func (p *sendPlan) sent(index uint32) {
 	p.waited.unset(index)
 	p.went = append(p.went, index)
 	p.took(index)
 }
 
 // took notes that a chosen entity was written or cannot be.
-func (p *plan) took(index uint32) {
+func (p *sendPlan) took(index uint32) {
 	if !p.active || !p.chosen.has(index) {
 		return
 	}

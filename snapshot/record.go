@@ -28,10 +28,10 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 	ack, mask := v.ack(index), v.maskOf(index)
 	*r = record{index: index, mask: mask, explicit: true, whole: mask &^ s.schema.tags}
 	base, shown := ack.base, v.shown(index, mask)
-	if p.again {
-		base, shown = p.listPage.ref, mask
+	if p.inList {
+		base, shown = p.page.ref, mask
 	}
-	if base == tick.None || p.again && v.otherRows(index, base) {
+	if base == tick.None || p.inList && v.otherRows(index, base) {
 		return
 	}
 	personal := v.touchedAt(index) > base
@@ -44,21 +44,21 @@ func (p *packetWriter) prepare(index uint32, r *record) {
 		whole = p.changedWhole(index, base, mask&shown, personal)
 	}
 	before, known := p.before(index, &ack)
-	if !known || !p.desk.delta(&r.delta, index, mask&shown, base, before, whole) {
+	if !known || !p.cache.delta(&r.delta, index, mask&shown, base, before, whole) {
 		r.delta = encodedDelta{}
 		return
 	}
 	r.base, r.whole = base, (mask&^shown)&^s.schema.tags|whole
 	r.same = inWindow && shown == mask
-	r.known = p.again || ack.newestUpTo(p.upTo)
+	r.known = p.inList || ack.newestUpTo(p.upTo)
 	r.explicit = !r.same || !r.known
 }
 
 // before returns T' of a record: in a list with N the tick N, if the entity has a record of it; else the tick that T's own record
 // was coded against; tick.None where there is none. It says false where the server cannot tell which record the client takes.
 func (p *packetWriter) before(index uint32, ack *ackState) (t tick.Tick, known bool) {
-	if p.again {
-		g := p.listPage
+	if p.inList {
+		g := p.page
 		switch near := p.nearOf(g); {
 		case near != tick.None && g.nearOf>>(index%pageEntities)&1 != 0:
 			return near, !p.v.otherRows(index, near)
@@ -87,7 +87,7 @@ func (p *packetWriter) changedWhole(index uint32, base tick.Tick, rows Mask, per
 		row := m.next()
 		since := s.sinceOf(index, row)
 		if s.schema.refs.Has(row) {
-			since = p.v.own.sinceOf(index, row)
+			since = p.v.overrides.sinceOf(index, row)
 		}
 		if since > base || personal && s.schema.refs.Has(row) {
 			changed = changed.With(row)
@@ -127,7 +127,7 @@ func (p *packetWriter) writeWaiting() bool {
 		if v.unsent[w] == 0 { // most words: their entities are in a list
 			continue
 		}
-		word := v.unsent[w] &^ v.owed[w] & v.plan.allows(w)
+		word := v.unsent[w] &^ v.despawnOwed[w] & v.plan.allows(w)
 		switch i {
 		case 0:
 			word &^= low
@@ -145,7 +145,7 @@ func (p *packetWriter) writeWaiting() bool {
 // writeWord writes some entities of a word. It says false when the packet is full.
 func (p *packetWriter) writeWord(w int, word uint64) bool {
 	v := p.v
-	bound := word & p.bound(w)
+	bound := word & p.unitMask(w)
 	if !v.plan.active {
 		word &^= bound
 	}
@@ -154,14 +154,14 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 		index := firstOf(uint32(w), word)
 		switch {
 		case !v.unsent.has(index): // written with its group
-		case bound>>(index&63)&1 != 0 && !p.torn || !p.candidate(index):
+		case bound>>(index&63)&1 != 0 && !p.split || !p.candidate(index):
 			v.plan.took(index) // it goes with its despawns, or in the next tick
-		case !p.unit(index) && !p.passes(index):
+		case !p.writeEntity(index) && !p.passes(index):
 			v.cursor = index
 			p.refused(index)
 			return false
 		}
-		if p.torn {
+		if p.split {
 			word |= bound >> (index & 63) >> 1 << 1 << (index & 63) // those behind it go one by one
 		}
 	}
@@ -173,16 +173,16 @@ func (p *packetWriter) writeWord(w int, word uint64) bool {
 func (p *packetWriter) candidate(index uint32) bool {
 	v := p.v
 	w, bit := index>>6, uint64(1)<<(index&63)
-	if v.unsent[w]&^v.owed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
+	if v.unsent[w]&^v.despawnOwed[w]&bit == 0 || v.plan.active && v.plan.chosen[w]&bit == 0 {
 		return false
 	}
 	ack := v.ack(index)
-	return ack.went != p.s && (ack.base != tick.None || v.tenants[index].life <= p.s)
+	return ack.went != p.s && (ack.base != tick.None || v.lifetimes[index].life <= p.s)
 }
 
 // writeAt writes an unlisted record with its place. It continues a run where it can: then only rows are written.
 func (p *packetWriter) writeAt(r *record) {
-	generation := p.v.tenants[r.index].generation
+	generation := p.v.lifetimes[r.index].generation
 	u := &p.run
 	if u.open && u.n < mostInRun && r.base == tick.None && r.index == p.last && generation == u.generation && r.mask == u.mask {
 		if u.n == 0 {
@@ -234,7 +234,7 @@ func (p *packetWriter) writeRecord(r *record) {
 	switch {
 	case r.base == tick.None:
 		p.w.Bool(false)
-		p.w.Var(uint64(p.v.tenants[r.index].generation))
+		p.w.Var(uint64(p.v.lifetimes[r.index].generation))
 		p.w.Write(uint64(r.mask), uint(schema.Rows()))
 	case r.explicit:
 		p.w.Bool(true)
@@ -269,7 +269,7 @@ func (p *packetWriter) writeRows(r *record) {
 			v.lanes = append(v.lanes[:0], lanes...)
 			v.blind(plan, v.lanes, p.s)
 			plan.WriteRow(&p.w, v.lanes)
-		case p.desk.packs:
+		case p.cache.packs:
 			plan.WritePacked(&p.w, s.packedRow(r.index, row))
 		default:
 			plan.WriteRow(&p.w, lanes)
@@ -284,8 +284,8 @@ func (p *packetWriter) recordSent(r *record) {
 	if v.touchedAt(r.index) <= p.s { // else something changed after this tick's first packets, and is sent in the next
 		v.unsent[w] &^= bit
 	}
-	if v.big {
-		v.tooBig[w] &^= bit
+	if v.anyOversize {
+		v.oversize[w] &^= bit
 	}
 	v.unacked[w] |= bit
 	if v.plan.active {
@@ -296,14 +296,14 @@ func (p *packetWriter) recordSent(r *record) {
 		span = p.s - r.base
 	}
 	p.groupSent(sentGroup{of: bit, rows: r.mask, word: w, span: spanOf(span)}, 1)
-	if last := len(v.going) - 1; last >= 0 && v.going[last].word == w {
-		v.going[last].of |= bit
+	if last := len(v.pendingSent) - 1; last >= 0 && v.pendingSent[last].word == w {
+		v.pendingSent[last].of |= bit
 	} else {
-		v.going = append(room(v.going, 1, usualList), wordOf{w, bit})
+		v.pendingSent = append(room(v.pendingSent, 1, usualList), bitWord{w, bit})
 	}
 	v.stats.Rows += uint64(r.whole.Count())
 	if r.base == tick.None {
-		v.tenants[r.index].shown = v.tenants[r.index].generation // with a base it was shown before
+		v.lifetimes[r.index].shown = v.lifetimes[r.index].generation // with a base it was shown before
 		v.stats.Spawns++
 		return
 	}
@@ -322,10 +322,10 @@ func (p *packetWriter) groupSent(g sentGroup, n int) {
 // flushSent notes in the ack states which records are in the packet. It comes before the ack state of any of them is asked for.
 func (p *packetWriter) flushSent() {
 	v := p.v
-	for _, g := range v.going {
+	for _, g := range v.pendingSent {
 		v.sentPage(g.word, g.of, p.s)
 	}
-	v.going = v.going[:0]
+	v.pendingSent = v.pendingSent[:0]
 }
 
 // mostInRun is how many records of a run may follow the first.

@@ -123,7 +123,7 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []ui
 }
 
 // keepRows writes what rows of a stripe were behind how long they had been so, one behind the other. They have three or four lanes.
-func (h *history) keepRows(to []uint32, p *pastRow, s *stripe, number uint32, rows uint64, page []uint32) {
+func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, rows uint64, page []uint32) {
 	n, recent, since := p.width, h.age(s.before), p.since[number*stripeRows:]
 	stride := ageLanes + n
 	if runs := bits.OnesCount64(rows &^ (rows << 1)); 4*runs > bits.OnesCount64(rows) {

@@ -39,8 +39,8 @@ type sentPacket struct {
 	acked   bool
 }
 
-// wordOf is some of the indexes of a word.
-type wordOf struct {
+// bitWord is some of the indexes of a word.
+type bitWord struct {
 	word uint32
 	of   uint64
 }

@@ -23,15 +23,15 @@ type Store struct {
 	tick   tick.Tick // of the newest Begin
 	open   bool      // between Begin and Commit
 	rows   columns
-	packed [][]uint64    // per row: an absolute row as it travels, since it was first asked for
-	packs  [][]tick.Tick // per row: the since of what is packed
-	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
-	shaped []tick.Tick   // per 64 indexes: the newest of shape
-	was    []Mask        // per index: what it was before that capture
-	born   []tick.Tick   // per index: the tick of the present generation's spawn
-	moved  []movedIn     // per 64 indexes: the newest changes before this tick that are everybody's
-	still  []tick.Tick   // per index: the newest change of who changed in neither
-	gens   []uint32      // per index: the present or, when dead, the last generation
+	packed [][]uint64        // per row: an absolute row as it travels, since it was first asked for
+	packs  [][]tick.Tick     // per row: the since of what is packed
+	shape  []tick.Tick       // per index: the tick whose capture gave the entity its mask
+	shaped []tick.Tick       // per 64 indexes: the newest of shape
+	was    []Mask            // per index: what it was before that capture
+	born   []tick.Tick       // per index: the tick of the present generation's spawn
+	moved  []lastChangedWord // per 64 indexes: the newest changes before this tick that are everybody's
+	still  []tick.Tick       // per index: the newest change of who changed in neither
+	gens   []uint32          // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
 
 	named     []wire.ClientID // per index: who may write what is written by whoever is named
@@ -40,9 +40,9 @@ type Store struct {
 
 	past    history
 	groups  groups
-	refs    referrers
-	desk    Desk    // of whoever writes alone
-	desks   []*Desk // the others
+	refs    backRefs
+	cache   EncodeCache    // of whoever writes alone
+	caches  []*EncodeCache // the others
 	prepare preparing
 	watch   func([]delta.DeltaSymbol)
 	views   int      // that observed the last tick that any did
@@ -78,7 +78,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		packs:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
-	s.desk.store, s.desk.packs, s.desk.plain = s, !plain.On, plain.On
+	s.cache.store, s.cache.packs, s.cache.plain = s, !plain.On, plain.On
 	for _, d := range schema.codes.deltas {
 		if d != nil {
 			d.Prepare()
@@ -168,7 +168,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
-	s.moved = append(s.moved, make([]movedIn, len(s.changed)-len(s.moved))...)
+	s.moved = append(s.moved, make([]lastChangedWord, len(s.changed)-len(s.moved))...)
 	s.shaped = append(s.shaped, make([]tick.Tick, len(s.changed)-len(s.shaped))...)
 	return index, true
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// tenant is whom a slot is about. Where the slot has a base, that is of this
+// ackLifetime is whom a slot is about. Where the slot has a base, that is of this
 // life: then nothing here has to be asked.
-type tenant struct {
+type ackLifetime struct {
 	life  tick.Tick // acknowledgements of records before it make no baseline
 	ended tick.Tick // the latest end of a life; despawns before it settle nothing
 	// began and left are the life that was over last, from the first tick in which
@@ -26,60 +26,60 @@ type tenant struct {
 // which needs no memory of its own but a few bits and a slot per network index.
 // It belongs to the Store's goroutine.
 type View struct {
-	store   *Store
-	acks    []ackRecord // by index; of a member of its page only the rows count
-	tenants []tenant    // by index
-	recent  sentPages
-	pages   []ackPage // by index / 64
+	store     *Store
+	acks      []ackRecord   // by index; of a member of its page only the rows count
+	lifetimes []ackLifetime // by index
+	recent    sentPages
+	pages     []ackPage // by index / 64
 
-	visible bitset // alive, and this client may see it
-	unsent  bitset // changed, or lost, since it was last sent; despawns included
-	unacked bitset // sent, and the newest sent is not yet confirmed
-	owed    bitset // a despawn is owed, whatever the client acknowledged
-	kept    bitset // out of sight, and the client was left what it has
-	tooBig  bitset // does not fit a packet as it is now: the client lacks it
-	owes    bool   // owed may not be empty,
-	big     bool   // nor tooBig: else neither is looked at
-	hideNew bool
-	newborn newborn
-	own     personal
-	author  authored
-	plan    plan
-	ties    ties
-	hunger  hunger
-	urged   urged
+	visible        bitset // alive, and this client may see it
+	unsent         bitset // changed, or lost, since it was last sent; despawns included
+	unacked        bitset // sent, and the newest sent is not yet confirmed
+	despawnOwed    bitset // a despawn is owed, whatever the client acknowledged
+	retained       bitset // out of sight, and the client was left what it has
+	oversize       bitset // does not fit a packet as it is now: the client lacks it
+	anyDespawnOwed bool   // owed may not be empty,
+	anyOversize    bool   // nor tooBig: else neither is looked at
+	hideNew        bool
+	spawns         pendingSpawns
+	overrides      clientOverrides
+	ownWrites      ownWrites
+	plan           sendPlan
+	ties           groupLinks
+	starved        starvedGroup
+	urged          urged
 
-	sent      sentRing
-	waits     bool      // unsent may not be empty
-	waitWord  int       // the first word of unsent that may not be zero
-	observed  tick.Tick // the newest commit that has been looked at
-	wrote     tick.Tick // the newest tick a snapshot was written for
-	cursor    uint32    // where the next packet goes on, when the budget cut one short
-	epoch     uint16    // the newest resync that was served
-	answer    bool      // a snapshot is due even when there is nothing to say
-	answered  bool      // the client has decoded one since the newest resync
-	spoke     tick.Tick // the newest tick of which a snapshot went out, or the start
-	start     tick.Tick // its first one
-	epochSeq  uint64    // acknowledgements of earlier packets make no baseline
-	payload   int       // bytes of a snapshot in an otherwise empty packet
-	lanes     []uint32  // a row with entity fields, as this client gets it
-	lacking   []uint32  // members of a group that are to be written
-	records   []record  // of them
-	scratch   record    // the one that is written
-	going     []wordOf  // records of the packet that are not noted in slots yet
-	listed    []record  // entities of a page that are written one by one
-	part      int       // payloads written for this tick
-	parts     int       // and for the last tick before it that had any
-	nextPage  int       // the page with which the lists of the next packet of this tick begin
-	refTick   tick.Tick // of which tick
-	newestRef tick.Tick // is: the newest R of any page that waited, tick.None: none
-	short     bool      // not all that waited went out with the tick before
-	stats     ViewStats
-	met       []wire.NetworkID // attended entities that the client was proved to hold
-	shares    bool             // see Share
-	sights    uint64           // changes of what is visible
-	portions  []portion        // by number of the group
-	orders    []order          // that wait for the commit of an open tick
+	sent        sentRing
+	waits       bool      // unsent may not be empty
+	waitWord    int       // the first word of unsent that may not be zero
+	observed    tick.Tick // the newest commit that has been looked at
+	wrote       tick.Tick // the newest tick a snapshot was written for
+	cursor      uint32    // where the next packet goes on, when the budget cut one short
+	epoch       uint16    // the newest resync that was served
+	answer      bool      // a snapshot is due even when there is nothing to say
+	answered    bool      // the client has decoded one since the newest resync
+	spoke       tick.Tick // the newest tick of which a snapshot went out, or the start
+	start       tick.Tick // its first one
+	epochSeq    uint64    // acknowledgements of earlier packets make no baseline
+	payload     int       // bytes of a snapshot in an otherwise empty packet
+	lanes       []uint32  // a row with entity fields, as this client gets it
+	lacking     []uint32  // members of a group that are to be written
+	records     []record  // of them
+	scratch     record    // the one that is written
+	pendingSent []bitWord // records of the packet that are not noted in slots yet
+	listed      []record  // entities of a page that are written one by one
+	part        int       // payloads written for this tick
+	parts       int       // and for the last tick before it that had any
+	nextPage    int       // the page with which the lists of the next packet of this tick begin
+	refTick     tick.Tick // of which tick
+	newestRef   tick.Tick // is: the newest R of any page that waited, tick.None: none
+	short       bool      // not all that waited went out with the tick before
+	stats       ViewStats
+	met         []wire.NetworkID   // attended entities that the client was proved to hold
+	shares      bool               // see Share
+	sights      uint64             // changes of what is visible
+	portions    []visibleGroupSize // by number of the group
+	deferred    []deferredCall     // that wait for the commit of an open tick
 }
 
 // ViewStats counts what a View did since it was made.
@@ -133,13 +133,13 @@ func (v *View) grow() {
 		return
 	}
 	v.acks = grown(v.acks, n, cap(v.store.gens))
-	v.tenants = grown(v.tenants, n, cap(v.store.gens))
+	v.lifetimes = grown(v.lifetimes, n, cap(v.store.gens))
 	v.visible = v.visible.grownTo(n)
 	v.unsent = v.unsent.grownTo(n)
 	v.unacked = v.unacked.grownTo(n)
-	v.owed = v.owed.grownTo(n)
-	v.kept = v.kept.grownTo(n)
-	v.tooBig = v.tooBig.grownTo(n)
+	v.despawnOwed = v.despawnOwed.grownTo(n)
+	v.retained = v.retained.grownTo(n)
+	v.oversize = v.oversize.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
 	if len(v.ties.first) > 0 {
@@ -158,27 +158,27 @@ func (v *View) Observe() {
 	}
 	v.store.observers.Add(1)
 	v.observe()
-	if len(v.orders) > 0 {
-		v.obey()
+	if len(v.deferred) > 0 {
+		v.applyDeferred()
 	}
 }
 
 // observe is Observe of a commit that was not observed yet, without what waits for it.
 func (v *View) observe() {
 	s := v.store
-	v.born()
+	v.flushSpawns()
 	v.observed = s.tick
 	v.short = v.updatesPending()
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
-	v.owes = v.owes && v.owed.any()
-	v.big = v.big && v.tooBig.any()
+	v.anyDespawnOwed = v.anyDespawnOwed && v.despawnOwed.any()
+	v.anyOversize = v.anyOversize && v.oversize.any()
 	if len(s.gens) != len(v.acks) {
 		v.grow()
 	}
 	if len(s.refs.changed) > 0 {
-		v.retarget()
+		v.refreshRefs()
 	}
 	for _, index := range s.reshaped {
 		v.alone(index)
@@ -188,11 +188,11 @@ func (v *View) observe() {
 	}
 	for _, id := range s.births {
 		if !v.hideNew {
-			v.birth(id.Index)
+			v.addSpawn(id.Index)
 			v.enter(id, s.tick)
 		}
 	}
-	masked := len(v.own.rows) > 0
+	masked := len(v.overrides.rows) > 0
 	if masked {
 		v.reshape()
 		v.lacks()
@@ -226,7 +226,7 @@ func (v *View) wait(index uint32) {
 // Lost tells that the packet with this sequence is presumed lost (rule 8).
 // What it carried and nothing newer repeats is sent again, in its newest state.
 func (v *View) Lost(seq uint64) {
-	v.born()
+	v.flushSpawns()
 	if p := v.sent.get(seq); p != nil && p.pending {
 		v.lost(p)
 	}
@@ -244,8 +244,8 @@ func (v *View) lost(p *sentPacket) {
 			if v.ack(index).went != p.tick {
 				continue
 			}
-			stillOwed := e.despawn && v.owed.has(index) && p.tick >= v.tenants[index].ended
-			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.tenants[index].life && v.moved(index) > v.ack(index).base
+			stillOwed := e.despawn && v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
+			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
 			if stillOwed || stillShown {
 				v.wait(index)
 				v.stats.Resent++
@@ -263,7 +263,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	if v.Served(epoch) {
 		return false
 	}
-	v.born()
+	v.flushSpawns()
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
 	v.stats.Resyncs++
@@ -293,7 +293,7 @@ func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
 // (rule 8): to be called when nothing is Pending, before the packets of a tick
 // are written.
 func (v *View) Repeat(before tick.Tick) {
-	v.born()
+	v.flushSpawns()
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
@@ -319,7 +319,7 @@ func (v *View) Pending() bool {
 
 // Synced reports whether the client has acknowledged the newest of everything.
 func (v *View) Synced() bool {
-	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.owed.any() && !v.tooBig.any()
+	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.despawnOwed.any() && !v.oversize.any()
 }
 
 // Known is the number of entities of which the client has proved to hold a
@@ -347,7 +347,7 @@ func (v *View) Stats() ViewStats { return v.stats }
 // its records become baselines and its despawns are settled (rules 2, 7). It
 // may come after Lost for the same sequence.
 func (v *View) Acked(seq uint64) {
-	v.born()
+	v.flushSpawns()
 	p := v.sent.get(seq)
 	if p == nil || p.acked {
 		return
@@ -377,14 +377,14 @@ func (v *View) Acked(seq uint64) {
 
 // settle marks a despawn as known to the client.
 func (v *View) settle(index uint32, t tick.Tick) {
-	p := &v.tenants[index]
+	p := &v.lifetimes[index]
 	if v.ties.n > 0 && t >= p.ended {
 		v.ties.untie(index, t)
 	}
-	if !v.owed.has(index) || t < p.ended {
+	if !v.despawnOwed.has(index) || t < p.ended {
 		return // of another life: a despawn is written after the end that it tells of, and before any later one
 	}
-	v.owed.unset(index)
+	v.despawnOwed.unset(index)
 	v.unsent.unset(index)
 	v.unacked.unset(index)
 	p.shown = 0
@@ -396,7 +396,7 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 	q := v.alone(index)
 	if q.base == tick.None {
 		// A life begins after all records of earlier ones.
-		if !v.visible.has(index) || t < v.tenants[index].life {
+		if !v.visible.has(index) || t < v.lifetimes[index].life {
 			return
 		}
 		v.meet(index)
@@ -456,7 +456,7 @@ func (v *View) Share() {
 // meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {
-		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.tenants[index].generation})
+		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
 	}
 }
 
@@ -474,17 +474,17 @@ func (v *View) Held(id wire.NetworkID) bool {
 
 // Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.
 func (v *View) Sent(id wire.NetworkID) bool {
-	return v.Visible(id) && v.ack(id.Index).went >= v.tenants[id.Index].life
+	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].life
 }
 
 // Needs returns the tick of which the client must have a record of an entity to have all that changed of it up to tick t: a later
 // one does too. It is tick.None where the client is proved to have that, and where it will get none, since the entity is not
 // visible or does not fit a packet.
 func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
-	if v.shares || !v.Visible(id) || v.tooBig.has(id.Index) {
+	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
 		return tick.None
 	}
-	needs := max(min(v.moved(id.Index), t), v.tenants[id.Index].life)
+	needs := max(min(v.moved(id.Index), t), v.lifetimes[id.Index].life)
 	if v.ack(id.Index).base >= needs {
 		return tick.None
 	}
@@ -494,26 +494,26 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 // Proved returns the newest tick as of which the client is proved to have everything that it may see. An entity that does not fit
 // a packet does not count. It looks at each entity whose newest state is not acknowledged.
 func (v *View) Proved() tick.Tick {
-	v.born()
+	v.flushSpawns()
 	proved := v.observed
 	for w := range v.visible {
-		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.tooBig[w]; word != 0; word &= word - 1 {
+		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.oversize[w]; word != 0; word &= word - 1 {
 			index := firstOf(uint32(w), word)
 			if held := v.ack(index).base; held == tick.None {
-				proved = min(proved, v.tenants[index].life-1)
+				proved = min(proved, v.lifetimes[index].life-1)
 			} else if held < v.moved(index) {
 				proved = min(proved, held)
 			}
 		}
-		for word := v.owed[w]; word != 0; word &= word - 1 {
-			proved = min(proved, v.tenants[firstOf(uint32(w), word)].ended-1)
+		for word := v.despawnOwed[w]; word != 0; word &= word - 1 {
+			proved = min(proved, v.lifetimes[firstOf(uint32(w), word)].ended-1)
 		}
 	}
 	return proved
 }
 
 // TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
-func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.tooBig.has(id.Index) }
+func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.oversize.has(id.Index) }
 
 // Life returns the tick since which the client has seen an entity without a break, and whether it sees it now. Two lives
 // of one entity of which anything was sent never have the same.
@@ -521,17 +521,17 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false
 	}
-	return v.tenants[id.Index].life, true
+	return v.lifetimes[id.Index].life, true
 }
 
 // SawAt reports whether an entity was in the client's sight at a tick: as far as the life that it sees now, or saw last, and the
 // one before tell. Before the view was made it saw what it saw then. known is false where nothing tells, since the client was never
 // shown the entity or its index is another's now.
 func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
-	if int(id.Index) >= len(v.tenants) || v.tenants[id.Index].generation != id.Generation {
+	if int(id.Index) >= len(v.lifetimes) || v.lifetimes[id.Index].generation != id.Generation {
 		return false, false
 	}
-	p, t := &v.tenants[id.Index], max(t, v.start)
+	p, t := &v.lifetimes[id.Index], max(t, v.start)
 	return v.visible.has(id.Index) && t >= p.life || t >= p.began && t < p.left, true
 }
 

@@ -17,7 +17,7 @@ func rules1and2() []mutation {
 			"snapshot/record.go", "if v.touchedAt(r.index) <= p.s {", "{"),
 
 		change("rule 7", "that a despawn is owed is not noticed", "TestRule7ADespawnIsOwedForAnyRecordSent",
-			"snapshot/visibility.go", "\tv.owes = true\n\tv.wait(index)", "\tv.wait(index)"),
+			"snapshot/visibility.go", "\tv.anyDespawnOwed = true\n\tv.wait(index)", "\tv.wait(index)"),
 
 		{rule: "rule 2", off: "absence is no version: the row before it counts", test: "TestRule2AbsenceIsAVersion", edits: []edit{
 			{"snapshot/view.go", "= t, rows, span, 0", "= t, q.mask|rows, span, 0"},
@@ -37,7 +37,7 @@ func rules1and2() []mutation {
 		change("rule 2", "a row counts though the client was not shown it at T", "TestRule2ARowThatWasHiddenAtTTravelsWhole",
 			"snapshot/record.go", "ack.base, v.shown(index, mask)", "ack.base, mask"),
 		change("rule 2", "a record is against what the client may have newer", "TestARecordSaysWhatItLeansOnWhereThatIsInDoubt",
-			"snapshot/record.go", "r.known = p.again || ack.newestUpTo(p.upTo)", "r.known = true"),
+			"snapshot/record.go", "r.known = p.inList || ack.newestUpTo(p.upTo)", "r.known = true"),
 		change("rule 2", "the server leans on the row of the tick before, not of T", "TestRule2ADeltaCountsFromTheRowAtT",
 			"snapshot/delta_cache.go", "rowAt(r.row, e.index, e.t)", "rowAt(r.row, e.index, s.tick-1)"),
 		change("rule 2", "the client leans on the newest record, not on that of T", "TestRule2BaselineIsTheRecordAtT",
@@ -116,13 +116,13 @@ func rule7() []mutation {
 	const nothing, anyRecord = "TestRule7NothingIsOwedWhereNothingWasSent", "TestRule7ADespawnIsOwedForAnyRecordSent"
 	return []mutation{
 		change("rule 7", "acknowledgements of an earlier life make baselines", "TestRule7AcksOfAnEarlierLifeMakeNoBaseline",
-			"snapshot/view.go", "if !v.visible.has(index) || t < v.tenants[index].life {", "if !v.visible.has(index) {"),
+			"snapshot/view.go", "if !v.visible.has(index) || t < v.lifetimes[index].life {", "if !v.visible.has(index) {"),
 		change("rule 7", "a despawn is owed for acknowledged records only", anyRecord,
-			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.tenants[index].shown == 0 {", "known := v.slots[index].base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
+			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.lifetimes[index].shown == 0 {", "known := v.slots[index].base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
 		change("rule 7", "a despawn is owed where nothing was sent", nothing,
-			"snapshot/visibility.go", "if v.tenants[index].shown == 0 {", "if false {"),
+			"snapshot/visibility.go", "if v.lifetimes[index].shown == 0 {", "if false {"),
 		change("rule 7", "a despawn of an earlier end settles", "TestRule7OnlyADespawnOfTheLatestEndSettles",
-			"snapshot/view.go", "if !v.owed.has(index) || t < p.ended {", "if !v.owed.has(index) {"),
+			"snapshot/view.go", "if !v.despawnOwed.has(index) || t < p.ended {", "if !v.despawnOwed.has(index) {"),
 		change("rule 7", "a tombstone leaves with the next packet", "TestRule7ATombstoneStaysAsLongAsARecordMayCome",
 			"snapshot/replica.go", "r.graves[k].at <= r.history.horizon", "r.graves[k].at <= r.newest"),
 		change("rule 7", "tombstones never leave", "TestRule7TombstonesLeaveByTickOnly",
