@@ -52,18 +52,19 @@ type Client struct {
 
 	link
 	courier
-	attempt  attempt
-	state    State
-	id       wire.ClientID
-	replica  *snapshot.Replica
-	hooks    clientHooks
-	host     *Server // Whose player this is in one process; nil for a client with a connection.
-	writes   writes
-	time     clientTime
-	leaving  bool      // The server has closed, and what it sent is still handled.
-	applied  bool      // The world has what replica holds.
-	sentUpTo tick.Tick // The tick of the newest Send.
-	out      output
+	attempt    attempt
+	state      State
+	id         wire.ClientID
+	replica    *snapshot.Replica
+	hooks      clientHooks
+	host       *Server // Whose player this is in one process; nil for a client with a connection.
+	writes     writes
+	time       clientTime
+	leaving    bool      // The server has closed, and what it sent is still handled.
+	applied    bool      // The world has what replica holds.
+	redelivers bool      // Redeliver runs.
+	sentUpTo   tick.Tick // The tick of the newest Send.
+	out        output
 
 	order  order
 	report reporter
@@ -125,7 +126,6 @@ func (c *Client) BeginFrame(now time.Duration) {
 // Dispatch hands the messages that wait for a stage to their handlers, and makes it the stage that the client is in, as
 // Server.Dispatch does.
 func (c *Client) Dispatch(stage Stage) {
-	c.tellGone(stage)
 	for _, f := range c.hooks.dispatch {
 		f(stage)
 	}

@@ -109,7 +109,6 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	switch {
 	case err == nil:
 		c.applied = false
-		c.keepCollections()
 		c.writes.listArrived(c.replica)
 		call(c.hooks.read)
 		return true

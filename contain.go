@@ -16,7 +16,6 @@ const (
 	nameOnConnect    = "OnConnect"
 	nameOnDisconnect = "OnDisconnect"
 	nameAnswer       = "function of Call"
-	nameChange       = "OnChange of a collection"
 )
 
 // contained is deferred around a function of the game that is called for one connection and outside of a handler: if it

@@ -9,7 +9,6 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
-	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // The function of a call panics when it is told that there is no answer: in time, at all, or because the other end refuses.
@@ -101,34 +100,6 @@ func TestCase15OnConnectPanics(t *testing.T) {
 	require.ErrorIs(t, c.Err(), peer.ReasonHandlerPanic)
 	require.Equal(t, netcode.Connected, good.State())
 	require.EqualValues(t, 1, c.Stats().HandlerPanics)
-}
-
-// Functions that are told of changes of collections: in the message that brings one, and when an entity is gone.
-func TestCase15OnChangePanics(t *testing.T) {
-	for _, what := range []netcode.CollectionChange{netcode.CollectionWhole, netcode.CollectionInserted, netcode.CollectionGone} {
-		g := newGoods(t, netcode.Config{}, false)
-		bad, good := g.joined(g.protocol, netcode.Config{}), g.joined(g.protocol, netcode.Config{})
-		id := g.spawn(1)
-		before, after := 0, 0
-		g.list.OnChange(bad.Client, func(change netcode.ListChange[marked]) {
-			if before++; change.What == what {
-				panic(what)
-			}
-		})
-		g.list.OnChange(bad.Client, func(netcode.ListChange[marked]) { after++ })
-		list := g.list.Of(g.server.Server, id)
-		require.NoError(t, list.Append(marked{Marker: 1}))
-		g.until(func() bool { return g.list.Of(good.Client, id).Arrived() })
-		require.NoError(t, list.Append(marked{Marker: 2}))
-		g.until(func() bool { return g.list.Of(good.Client, id).Len() == 2 })
-		g.change(func(store *snapshot.Store) { store.Despawn(id) })
-		g.until(func() bool { return !g.list.Of(good.Client, id).Arrived() })
-		g.run(time.Second)
-		require.ErrorIs(t, bad.Err(), peer.ReasonHandlerPanic)
-		require.Equal(t, before, after)
-		require.EqualValues(t, 1, bad.Stats().HandlerPanics)
-		require.Equal(t, netcode.Connected, good.State())
-	}
 }
 
 func TestCallNeedsAContextAndAFunction(t *testing.T) {

@@ -29,8 +29,7 @@ type courier struct {
 	buffers  [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
 	calls    calls
 
-	collections collectionEnd
-	running     bool // A frame is under way.
+	running bool // A frame is under way.
 
 	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
 
@@ -90,7 +89,6 @@ func (c *courier) setUp(end endpoint, config Config) {
 	c.pool = peer.NewPool(config.PacketSize)
 	c.calls = newCalls(config.Calls)
 	c.calls.tell = c.tellCaller
-	c.setUpCollections()
 	c.arrived = c.arrive
 	for id := range c.sizes {
 		c.sizes[id] = message.NoSize

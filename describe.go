@@ -17,9 +17,7 @@ const (
 	kindLimits    = "limits"
 	kindComponent = "component"
 	kindMessage   = "message"
-
-	kindCollection = "collection"
-	kindSection    = "section"
+	kindSection   = "section"
 )
 
 // kinds lists the kinds in the order of their entries.
@@ -33,7 +31,7 @@ func (p *Protocol) kinds() (kinds []string) {
 }
 
 // entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry
-// holds the limits that shape what travels, then come the components, the inputs, the messages and the collections, each by
+// holds the limits that shape what travels, then come the components, the messages and what extensions describe, each by
 // wire name.
 type entry struct {
 	kind string

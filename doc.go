@@ -16,7 +16,7 @@
 // # What travels
 //
 // [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components.
-// [NewList], [NewSet] and [NewMap]: collections of entities. [Handle]: messages, sent with [Send] and [Reply].
+// [Handle]: messages, sent with [Send] and [Reply].
 // [Answer]: questions, asked with [Call]. All of these are called before the first [NewServer] or [NewClient], which freeze the protocol.
 //
 // # Server: methods for games
@@ -24,7 +24,7 @@
 //   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
 //   - Who sees what: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
 //   - Who writes what: [Server.SetOwner], [Server.Owner], [Server.Grant], [Server.Granted], [Server.OnAuthority], [MayWrite]
-//   - Entities that are in no world: [Server.Spawn], [Put], [Remove], [Server.Despawn]
+//   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
 //   - What was: [ValueAt], [Server.Store], [Server.Record], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
 //   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
@@ -50,7 +50,7 @@
 // # Methods for extensions
 //
 // Features are folders beside this package that are built on its public API: [Extension] says how, and how a game writes its own.
-// Beside these methods they use [ExtensionOf], [SettingOf], [ForComponent], [Unstorable], [Misused], the methods of [Session] and
+// Beside these methods they use [ExtensionOf], [SettingOf], [ForComponent], [Unstorable], [Misused], [MustBeName], [RawMessage], the methods of [Session] and
 // those of [Protocol].
 //
 //   - [Server.Extend], [Server.Session]
@@ -66,8 +66,8 @@
 //   - transport: datagrams, in memory or over UDP, and the link conditioner
 //   - nettest: worlds, links and a clock for tests
 //   - ecs: the bridge to Arche
-//   - input, interpolate, rewind: features: what players do, values between those that arrived, and the world as a player saw it
-//   - collections: lists, sets and maps of entities
+//   - input, collections, interpolate, rewind: features: what players do, lists, sets and maps of entities, values between those
+//     that arrived, and the world as a player saw it
 //   - record: recordings of what a server sent, and tables learned from them
 //   - snapshot: the state of the world per tick, and what each client still lacks
 //   - peer: the packet layer to one remote end, and the messages that wait for it

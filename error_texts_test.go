@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/input"
 )
 
@@ -22,26 +23,6 @@ func panicText(t *testing.T, f func()) string {
 	return text
 }
 
-// A map whose key or value cannot travel: the error names the types that the game wrote, and none of this package.
-func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
-	type item struct{ Name string }
-	for want, f := range map[string]func(){
-		`netcode: NewMap[string, int32] "m": the key: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`:   func() { netcode.NewMap[string, int32](netcode.NewProtocol(), "m") },
-		`netcode: NewMap[int32, string] "m": the value: wire: string: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() { netcode.NewMap[int32, string](netcode.NewProtocol(), "m") },
-		`netcode: NewMap[int32, netcode_test.item] "m": the value: wire: item.Name: string holds a pointer: only plain data can travel (kind string); an array such as [16]byte can`: func() {
-			netcode.NewMap[int32, item](netcode.NewProtocol(), "m")
-		},
-		`netcode: NewMap[struct {}, int32] "m": the key: nothing of struct {} travels`: func() { netcode.NewMap[struct{}, int32](netcode.NewProtocol(), "m") },
-	} {
-		require.Equal(t, want, panicText(t, f))
-	}
-	frozen := netcode.NewProtocol()
-	frozen.Hash()
-	require.Contains(t, panicText(t, func() { netcode.NewMap[uint8, uint16](frozen, "m") }), "NewMap[uint8, uint16]: the protocol is frozen")
-	p := netcode.NewProtocol()
-	netcode.NewMap[uint8, struct{}](p, "keys")
-}
-
 // With or without the tag, the error of an ecs.Entity in a message says how a message names an entity, and does not send the user to
 // the other form.
 func TestErrorsOfEntitiesInMessagesSayNetworkID(t *testing.T) {
@@ -54,9 +35,9 @@ func TestErrorsOfEntitiesInMessagesSayNetworkID(t *testing.T) {
 		func() { netcode.Handle[bare](netcode.NewProtocol(), nil) },
 		func() { netcode.Handle[tagged](netcode.NewProtocol(), nil) },
 		func() { input.Register[tagged](netcode.NewProtocol()) },
-		func() { netcode.NewList[tagged](netcode.NewProtocol(), "l") },
-		func() { netcode.NewMap[uint8, tagged](netcode.NewProtocol(), "m") },
-		func() { netcode.NewMap[tagged, uint8](netcode.NewProtocol(), "m") },
+		func() { collections.NewList[tagged](netcode.NewProtocol(), "l") },
+		func() { collections.NewMap[uint8, tagged](netcode.NewProtocol(), "m") },
+		func() { collections.NewMap[tagged, uint8](netcode.NewProtocol(), "m") },
 	} {
 		text := panicText(t, f)
 		require.Contains(t, text, advice)

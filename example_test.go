@@ -12,6 +12,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
@@ -175,23 +176,23 @@ func ExampleWrittenBy() {
 }
 
 // An inventory: the server writes it, and clients hear of each change.
-func ExampleList() {
+func Example_collections() {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Place](protocol)
-	inventory := netcode.NewList[uint16](protocol, "inventory", netcode.MaxElements(64))
+	inventory := collections.NewList[uint16](protocol, "inventory", collections.MaxElements(64))
 	g := newExampleGame(protocol)
 
 	var player netcode.NetworkID
 	g.server.OnSpawn(func(_ ecs.Entity, id netcode.NetworkID) { player = id })
 	players := generic.NewMap2[components.Replicated, Place](&g.serverWorld)
 	players.New()
-	inventory.OnChange(g.client.Client, func(change netcode.ListChange[uint16]) {
+	inventory.OnChange(g.client.Client, func(change collections.ListChange[uint16]) {
 		switch change.What {
-		case netcode.CollectionWhole: // it has come into sight
+		case collections.ChangeWhole: // it has come into sight
 			fmt.Println("whole:", inventory.Of(g.client.Client, change.Entity).Len())
-		case netcode.CollectionInserted:
+		case collections.ChangeInserted:
 			fmt.Println("inserted:", change.Index, change.Value)
-		case netcode.CollectionSet:
+		case collections.ChangeSet:
 			fmt.Println("set:", change.Index, change.Old, "to", change.Value)
 		}
 	})

@@ -95,6 +95,9 @@ func (s *Server) Spawn() NetworkID {
 	return id
 }
 
+// Has tells if an entity lives, or was made by Spawn and is not published yet.
+func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.explicit.has(id) }
+
 // Despawn ends an entity of Spawn and reports whether there was one.
 func (s *Server) Despawn(id NetworkID) bool {
 	if !s.explicit.has(id) {

@@ -97,7 +97,6 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 // A function that is nil is refused where it is given, and not in a later frame, where a connection would end for it.
 func TestFunctionsThatAreNilAreRefused(t *testing.T) {
 	p := protocol()
-	list, set, table := netcode.NewList[uint8](p, "list"), netcode.NewSet[uint8](p, "set"), netcode.NewMap[uint8, uint8](p, "map")
 	s, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	c, err := netcode.NewClient(p, netcode.Config{})
@@ -106,7 +105,6 @@ func TestFunctionsThatAreNilAreRefused(t *testing.T) {
 		"Server.OnConnect": func() { s.OnConnect(nil) }, "Server.OnDisconnect": func() { s.OnDisconnect(nil) }, "Server.OnError": func() { s.OnError(nil) },
 		"Client.OnConnect": func() { c.OnConnect(nil) }, "Client.OnDisconnect": func() { c.OnDisconnect(nil) }, "Client.OnError": func() { c.OnError(nil) },
 		"Client.OnAuthority": func() { c.OnAuthority(nil) },
-		"List.OnChange":      func() { list.OnChange(c, nil) }, "Set.OnChange": func() { set.OnChange(c, nil) }, "Map.OnChange": func() { table.OnChange(c, nil) },
 	} {
 		require.Equal(t, "netcode: "+name+": the function is nil", panics(t, call))
 	}

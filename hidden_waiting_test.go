@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -69,7 +70,7 @@ type large struct {
 // A game may use the channel that collections use: what it says there about an entity that was hidden stays what it is.
 func TestMessagesBesideCollectionsStayWhatTheyAre(t *testing.T) {
 	p := protocol()
-	list := netcode.NewList[marked](p, "list")
+	list := collections.NewList[marked](p, "list")
 	said, heard := large{0x11111111, 0x22222222, 0x33333333, 0x44444444, true}, []large(nil)
 	netcode.Handle(p, func(_ *message.Context, m *large) { heard = append(heard, *m) })
 	r := newRig(t, p, netcode.Config{})

@@ -22,8 +22,8 @@ func (c *Client) SentIn(past int) *History { return c.outbound.Past(past) }
 // Redeliver hands the messages that were handled in a frame of the history to their handlers once more, in the same order,
 // and returns how many; calls are left out. What the handlers send goes out again.
 func (c *Client) Redeliver(past int) int {
-	c.collections.again = true // what they say has been done
-	defer func() { c.collections.again = false }()
+	c.redelivers = true
+	defer func() { c.redelivers = false }()
 	return c.inbound.Redeliver(past)
 }
 

@@ -55,7 +55,7 @@ func Host(s *Server, c *Client) error {
 	}
 	s.lastID++
 	l := &Session{id: s.lastID, state: connected, server: s}
-	l.collector.server, l.collector.session = s, l
+	l.recaller.session = l
 	l.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	l.start(l.address, peer.NewConn(s.config.conn(0, 0)), l.id, s.pool, seed)
 	l.near = &c.courier
@@ -67,10 +67,6 @@ func Host(s *Server, c *Client) error {
 
 	c.host, c.agreed, c.state, c.id = s, s.config, Connected, l.id
 	c.replica = nil
-	if k := &c.collections; k.copy != nil {
-		k.of = nil
-		k.copy.Reset()
-	}
 	c.start(l.address, peer.NewConn(s.config.conn(0, 0)), 0, c.pool, seed)
 	c.link.near = &s.courier
 	c.inbound.SetLocal(c.id)

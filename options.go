@@ -107,6 +107,14 @@ func register(call string, t reflect.Type, options []Option) registration {
 // maxName is the longest wire name, in bytes.
 const maxName = 128
 
+// MustBeName panics on a name that cannot be a wire name. call is the function that was given the name, t its type.
+func MustBeName(call string, t fmt.Stringer, name string) {
+	if !legalName(name) {
+		panic(fmt.Sprintf("netcode: %s[%s]: the wire name %q must be 1 to %d printable ASCII characters without space, brace or semicolon",
+			call, t, name, maxName))
+	}
+}
+
 // legalName tells if a wire name can stand in a canonical description without being taken for a part of it.
 func legalName(name string) bool {
 	for i := range len(name) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -30,7 +31,7 @@ func TestPacketSizeOfOneClient(t *testing.T) {
 		}
 	}, netcode.Over(netcode.ReliableOrdered))
 	netcode.Handle[note](p, nil)
-	list := netcode.NewList[[100]uint8](p, "list")
+	list := collections.NewList[[100]uint8](p, "list")
 	r := newRig(t, p, netcode.Config{})
 	narrow, dropped := netip.AddrPort{}, 0
 	longest := map[netip.AddrPort]int{}

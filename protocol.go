@@ -6,7 +6,6 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -20,15 +19,15 @@ import (
 // calls does not matter. The first NewServer or NewClient freezes it, and from then on any number of servers and
 // clients, on any goroutines, may share it.
 type Protocol struct {
-	components     []*quantize.Plan
-	rows           map[*quantize.Plan]snapshot.RowOptions // looked up only
-	messages       message.Registry
-	handled        []handled
-	writers        writers
-	collections    []*collections.Def     // By number, once frozen.
-	collectionType wire.MessageType       // That all of them travel in.
-	roles          [1 << 8]role           // By number, once frozen.
-	naming         [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
+	components []*quantize.Plan
+	rows       map[*quantize.Plan]snapshot.RowOptions // looked up only
+	messages   message.Registry
+	handled    []handled
+	writers    writers
+	roles      [1 << 8]role           // By number, once frozen.
+	naming     [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
+	raws       []*RawMessage
+	rawOf      [1 << 8]*RawMessage // By number, once frozen.
 
 	tables *delta.Tables // Nil: those that ship.
 
@@ -102,12 +101,11 @@ func (p *Protocol) freeze() {
 		if p.unpacked {
 			p.turnPackingOff()
 		}
-		p.settleCollections()
 		p.messages.Freeze()
 		for _, h := range p.handled {
 			p.roles[h.of.ID()] = h.role
 		}
-		p.numberCollections()
+		p.numberRaws()
 		p.noteNaming()
 		p.schema = snapshot.NewSchema(p.components)
 		p.setTables()
@@ -115,8 +113,7 @@ func (p *Protocol) freeze() {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
 		p.freezeExtensions()
-		p.entries = append(p.describe(), describeCollections(p.collections)...)
-		p.entries = append(p.entries, p.described.behind...)
+		p.entries = append(p.describe(), p.described.behind...)
 		for row, plan := range p.components {
 			p.entries[1+row].text += p.writers.freeze(row, plan) + p.described.components[row]
 		}

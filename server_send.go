@@ -45,16 +45,13 @@ func (s *Server) Send() {
 	if s.interest != nil {
 		s.judgeInterest()
 	}
-	if s.collections.origin != nil {
-		s.sendCollections()
-	}
+	call(s.hooks.beforeSend)
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
 	}
 	if s.protocol.writers.any() || len(s.store.Handovers()) > 0 {
 		s.tellRights()
 	}
-	call(s.hooks.beforeSend)
 	s.serveAll()
 	s.sentUpTo = s.Tick()
 	call(s.hooks.afterSend)
@@ -112,7 +109,7 @@ func (s *Server) serve(c *Session) (due bool) {
 	if c.early.count > 0 {
 		s.release(&c.link, c)
 	}
-	if c.collector.recalled != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
+	if c.recaller.sights != c.view.Sights() { // After all that the game is told of in this call, which may have made it hide something.
 		s.recall(c)
 	}
 	c.budget.Refill(s.frame.now)

@@ -58,7 +58,7 @@ type Session struct {
 	resyncAt   time.Duration
 	oversize   uint64
 	oversizeID wire.NetworkID
-	collector  collector
+	recaller   recaller
 	blind      int // Network ticks one behind the other in which its interest had no viewpoint.
 }
 
@@ -103,6 +103,15 @@ func (c *Session) Server() *Server { return c.server }
 // Local tells that the client runs in this process, as the player of a host: no packets are sent to it.
 func (c *Session) Local() bool { return c.near != nil }
 
+// Connected tells that the client is connected. It is false while what a client that has closed had sent is still handled.
+func (c *Session) Connected() bool { return c.state == connected }
+
+// Waiting is how many bytes of messages wait to be sent to the client.
+func (c *Session) Waiting() int { return c.outgoing.Waiting() }
+
+// PacketSize is the size of the largest packet to the client, in bytes.
+func (c *Session) PacketSize() int { return c.packetSize }
+
 // Acknowledged is the newest tick of which the client acknowledged a packet; tick.None before the first.
 func (c *Session) Acknowledged() Tick { return c.acknowledged }
 
@@ -142,7 +151,7 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 	in, out := checksums(epoch, s.protocol.hash)
 	s.lastID++
 	c := &Session{id: s.lastID, state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
-	c.collector.server, c.collector.session = s, c
+	c.recaller.session = c
 	c.link = link{frame: &s.frame, config: &s.config, out: &s.out, stats: &s.stats}
 	c.start(address, peer.NewConn(s.config.conn(out, in)), c.id, s.pool, seed)
 	c.early = new(early)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	applyTarget = 2    // times World.Get per row, decoding included (T11)
+	applyTarget = 3    // times World.Get per row, decoding included (T11)
 	applyRoom   = 1165 // bytes for a snapshot in a packet of 1200
 	// applySent is enough to remember every packet of a tick of 100 000 exact rows.
 	applySent = 1 << 13

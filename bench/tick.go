@@ -111,7 +111,7 @@ func newTickRun(c combination, exact bool) (*tickRun, error) {
 	frame := group.Systems()
 	for i, s := range frame {
 		s.Initialize(&r.body.world)
-		if _, isCapture := s.(*systems.Capture); isCapture {
+		if _, isCapture := s.(*systems.Tick); isCapture {
 			r.before, r.work = frame[:i], frame[i:]
 		}
 	}

@@ -26,14 +26,14 @@ func (l *sinkLink) Push(_ wire.NetworkID, body []byte) error {
 func TestOperationsAllocateNothing(t *testing.T) {
 	made := defs(t, 300)
 	id := wire.NetworkID{Index: 1, Generation: 1}
-	origin, reader, mirror := NewOrigin(made), NewReader(), NewCopy(made)
+	origin, reader, mirror := newOrigin(made), newReader(), newMirror(made)
 	link := &sinkLink{fakeLink: fakeLink{
 		life: map[wire.NetworkID]tick.Tick{id: 1}, held: map[wire.NetworkID]tick.Tick{id: 1}, limit: 1000,
 		named: map[wire.NetworkID]bool{},
 	}}
 	direct := &directLink{sinkLink: link, mirror: mirror, t: t}
 	told := 0
-	mirror.Tell = func(*Def, *Event) { told++ }
+	mirror.Tell = func(*definition, *change) { told++ }
 	n := uint32(0)
 	row, entry := make([]uint32, 3), make([]uint32, 2)
 	play := func() {
@@ -82,7 +82,7 @@ func TestOperationsAllocateNothing(t *testing.T) {
 // directLink hands over at once.
 type directLink struct {
 	*sinkLink
-	mirror *Copy
+	mirror *mirror
 	t      *testing.T
 }
 

@@ -1,17 +1,31 @@
-// Package collections keeps lists, sets and maps that belong to entities and are too large, or change in too small parts, to
-// be components. They travel beside snapshots: as operations on single elements, in order and reliably, and whole to whoever
-// has just come to see the entity.
+// Package collections gives entities lists, sets and maps: for data that is too large to be a component, or changes in too
+// small parts. They are sent beside snapshots: each change as an operation on one element, in order and reliably. A client that
+// comes to see the entity receives them whole. The package is an extension (netcode.Extension) of a protocol that has any.
 //
-// An [Origin] is what the end that writes has: the contents, and in its journal what was done to them since the last flush.
-// A [Reader] is what one client lacks of it. A [Copy] is what a client has. None of them knows of connections: a [Link] says
-// what a client sees and takes what is for it.
+//	inventory := collections.NewList[Slot](protocol, "inventory", collections.MaxElements(64)) // on both sides
 //
-// # Words
+//	err := inventory.Of(server, player).Append(Slot{Kind: 3})     // the server writes
+//	slot, ok := inventory.Of(client, player).At(0)                // clients read
+//	inventory.OnChange(client, func(c collections.ListChange[Slot]) { ... }) // and are told of changes
 //
-// Sets and maps are lists that are ordered by their keys, so that they travel in the same few operations, and nobody ever
-// sees the order of a Go map. A key is compared by its words as they travel (quantize.Plan), the first one first.
+// # For games
 //
-// The prefix of a reader is how many of the first elements it was sent: it has these and nothing else, and what is done
-// beyond them it gets when its prefix comes there. So contents that are large and change all the time can be sent in
-// pieces, without a copy and without beginning anew. A reader is in step when its prefix is all there is.
+//   - [List], [Set], [Map]: a type of collection, registered by [NewList], [NewSet] and [NewMap] with the [Option]s
+//     [MaxElements] and [MaxBytes].
+//   - [ListOf], [SetOf], [MapOf]: the collection of one entity at one end.
+//   - [ListChange], [SetChange], [MapChange]: one change at a client, with its [ChangeKind].
+//   - [FullError], [ErrReadOnly], [ErrNoElement]: errors of writing.
+//
+// # How it works
+//
+// An origin is the contents on the server, with a journal of the operations since the last frame. A reader is the part of it
+// that one client lacks. A mirror is what a client has. None of them knows of connections: a link tells what a client sees, and
+// sends the operations to it.
+//
+// Sets and maps are lists in the order of their keys, so that all three are sent as the same few operations. A key is
+// compared by its words on the wire (quantize.Plan), the first one first.
+//
+// The prefix of a reader is the number of first elements that it was sent. The client has these and nothing else. Operations
+// behind the prefix are not sent: their elements follow when the prefix grows. So a large content that changes all the time is
+// sent in pieces, without a copy and without a new start. A reader is in step when its prefix is the whole content.
 package collections

@@ -2,9 +2,9 @@ package collections
 
 import "fmt"
 
-// AppendDump appends what a body says, for people: the collection's name and its operations, with names and fields. If it is
-// not legal it says so where that begins.
-func AppendDump(defs []*Def, dst, body []byte) []byte {
+// appendDump appends a body for people: the collection's name and its operations, with names and fields. A part that is not legal
+// is marked.
+func appendDump(defs []*definition, dst, body []byte) []byte {
 	c, err := open(defs, body)
 	if err != nil {
 		return fmt.Appendf(dst, "%x is not legal", body)

@@ -16,13 +16,13 @@ func TestDump(t *testing.T) {
 		"list 08 is not legal": {0, 8},
 		"09 is not legal":      {9},
 	} {
-		require.Equal(t, want, string(AppendDump(made, nil, body)))
+		require.Equal(t, want, string(appendDump(made, nil, body)))
 	}
 	sent, _, _ := bodies(t, made)
 	for _, body := range sent {
 		for n := range len(body) + 1 {
-			said := strings.Contains(string(AppendDump(made, nil, body[:n])), "is not legal")
-			require.Equal(t, !Check(made, body[:n]), said)
+			said := strings.Contains(string(appendDump(made, nil, body[:n])), "is not legal")
+			require.Equal(t, !check(made, body[:n]), said)
 		}
 	}
 	require.Equal(t, "unknown", opcode(9).String())

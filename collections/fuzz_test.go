@@ -10,14 +10,14 @@ import (
 )
 
 // bodies are what an origin sends about some contents, one after the other, and what they were about.
-func bodies(t require.TestingT, made []*Def) (sent [][]byte, origin *Origin, id wire.NetworkID) {
+func bodies(t require.TestingT, made []*definition) (sent [][]byte, origin *origin, id wire.NetworkID) {
 	id = wire.NetworkID{Index: 3, Generation: 2}
-	origin = NewOrigin(made)
+	origin = newOrigin(made)
 	link := &fakeLink{
 		life: map[wire.NetworkID]tick.Tick{id: 1}, held: map[wire.NetworkID]tick.Tick{id: 1},
 		named: map[wire.NetworkID]bool{{Index: 9, Generation: 4}: true}, limit: 64,
 	}
-	reader := NewReader()
+	reader := newReader()
 	flush := func() {
 		for _, c := range origin.Dirty() {
 			reader.Follow(c, link)
@@ -64,14 +64,14 @@ func FuzzApply(f *testing.F) {
 	f.Add([]byte{0, byte(opReset), byte(opInsert), 0, 255, 255, 255})
 	f.Add([]byte{1, byte(opReset), byte(opInsert), 0, 1, 7, 7, byte(opStop), byte(opWhole)})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		c := NewCopy(made)
+		c := newMirror(made)
 		for _, before := range sent {
 			require.NoError(t, c.Apply(id, before))
 		}
-		legal := Check(made, body)
+		legal := check(made, body)
 		err := c.Apply(id, body)
 		if !legal {
-			require.Error(t, err, "what Check refuses Apply does not do to the end")
+			require.Error(t, err, "what check refuses Apply does not do to the end")
 		}
 		for number, d := range made {
 			rows := c.Find(number, id)
@@ -89,7 +89,7 @@ func TestCutBodies(t *testing.T) {
 	sent, _, _ := bodies(t, made)
 	whole, cut := 0, 0
 	for _, body := range sent {
-		require.True(t, Check(made, body))
+		require.True(t, check(made, body))
 		ends := map[int]bool{}
 		c, err := open(made, body)
 		require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestCutBodies(t *testing.T) {
 			ends[len(body)-len(c.rest)] = true
 		}
 		for n := range body {
-			require.Equal(t, ends[n], Check(made, body[:n]), "%x cut to %d", body, n)
+			require.Equal(t, ends[n], check(made, body[:n]), "%x cut to %d", body, n)
 			if ends[n] {
 				whole++
 			} else {
@@ -120,8 +120,8 @@ func TestCutBodies(t *testing.T) {
 func TestIllegalBodies(t *testing.T) {
 	made := defs(t, 30)
 	id := wire.NetworkID{Index: 1, Generation: 1}
-	fresh := func() *Copy {
-		c := NewCopy(made)
+	fresh := func() *mirror {
+		c := newMirror(made)
 		require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 1, 10, 20, byte(opWhole)}))
 		return c
 	}
@@ -141,8 +141,8 @@ func TestIllegalBodies(t *testing.T) {
 		"padding that is not zero":     {0, byte(opInsert), 0, 0, 0x01, 0x10},
 		"a long form of a short count": {1, byte(opRemove), 250, 0, 0, 1, 0},
 	} {
-		require.False(t, Check(made, body), name)
-		require.ErrorIs(t, fresh().Apply(id, body), ErrMalformed, name)
+		require.False(t, check(made, body), name)
+		require.ErrorIs(t, fresh().Apply(id, body), errMalformed, name)
 	}
 	for name, body := range map[string][]byte{
 		"removed where there is none":   {1, byte(opRemove), 1, 1},
@@ -154,32 +154,32 @@ func TestIllegalBodies(t *testing.T) {
 		"another key in the same place": {1, byte(opSet), 0, 0, 11},
 		"whole, and nothing had begun":  {1, byte(opWhole)},
 	} {
-		require.True(t, Check(made, body), name)
-		require.ErrorIs(t, fresh().Apply(id, body), ErrMalformed, name)
+		require.True(t, check(made, body), name)
+		require.ErrorIs(t, fresh().Apply(id, body), errMalformed, name)
 	}
 	c := fresh()
 	require.NoError(t, c.Apply(id, []byte{1, byte(opInsert), 2, 27, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48,
 		49, 50, 51, 52, 53, 54, 55, 56, 57}))
 	require.Equal(t, 30, c.Find(1, id).Len())
-	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 0, 0, 1}), ErrMalformed, "one too many")
+	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 0, 0, 1}), errMalformed, "one too many")
 }
 
 // After a stop nothing has an effect, also what would be malformed without it, until the collection begins anew. What the client
 // is shown stays.
 func TestStop(t *testing.T) {
 	made := defs(t, 30)
-	c := NewCopy(made)
+	c := newMirror(made)
 	told := 0
-	c.Tell = func(*Def, *Event) { told++ }
+	c.Tell = func(*definition, *change) { told++ }
 	id := wire.NetworkID{Index: 1, Generation: 1}
 	require.NoError(t, c.Apply(id, []byte{1, byte(opStop)}))
 	require.Zero(t, c.Len(), "of nothing, there is nothing to stop")
 	require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 1, 10, 20, byte(opWhole), byte(opInsert), 2, 0, 30}))
 	require.Equal(t, 2, told)
 	body := []byte{1, byte(opInsert), 2, 0, 40}
-	Blank(body)
+	blank(body)
 	require.Equal(t, []byte{1, byte(opStop), byte(opStop), byte(opStop), byte(opStop)}, body)
-	require.True(t, Check(made, body))
+	require.True(t, check(made, body))
 	for _, body := range [][]byte{
 		body, {1, byte(opInsert), 9, 0, 50}, {1, byte(opRemove), 9, 0}, {1, byte(opClear)}, {1, byte(opWhole)}, {1, byte(opSet), 0, 0, 9},
 	} {
@@ -187,7 +187,7 @@ func TestStop(t *testing.T) {
 		require.Equal(t, 3, c.Find(1, id).Len())
 	}
 	require.Equal(t, 2, told)
-	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 9, 3, 1}), ErrMalformed, "what has no effect is read all the same")
+	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 9, 3, 1}), errMalformed, "what has no effect is read all the same")
 	require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 0, 10, byte(opStop), byte(opWhole)}))
 	require.Equal(t, 3, c.Find(1, id).Len(), "what had begun to come was stopped")
 	require.NoError(t, c.Apply(id, []byte{1, byte(opReset), byte(opInsert), 0, 0, 10, byte(opWhole), byte(opClear)}))
@@ -198,9 +198,9 @@ func TestStop(t *testing.T) {
 // What is said about an entity's former life, when nothing of the present one has come, has no effect.
 func TestStrayOperations(t *testing.T) {
 	made := defs(t, 30)
-	c := NewCopy(made)
+	c := newMirror(made)
 	told := 0
-	c.Tell = func(*Def, *Event) { told++ }
+	c.Tell = func(*definition, *change) { told++ }
 	first, second := wire.NetworkID{Index: 1, Generation: 1}, wire.NetworkID{Index: 1, Generation: 2}
 	for _, body := range [][]byte{{1, byte(opInsert), 3, 0, 9}, {1, byte(opRemove), 3, 0}, {1, byte(opWhole)}, {1, byte(opClear)}} {
 		require.NoError(t, c.Apply(first, body))

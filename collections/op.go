@@ -6,13 +6,13 @@ import (
 
 // opcode is the kind of an operation.
 //
-//	opReset   the following operations make up the whole anew, beside the present contents, until opWhole
+//	opReset   begins a new content, beside the present one, until opWhole
 //	opInsert  place, count - 1 and elements: from that place on
 //	opSet     place, count - 1 and elements: in place of those there
 //	opRemove  place, count - 1: from that place on
 //	opClear   all of them
-//	opWhole   what was made up since opReset is what there is
-//	opStop    what follows has no effect until opReset: some of it was taken back
+//	opWhole   the content since opReset replaces the present one
+//	opStop    operations have no effect until opReset: some were taken back
 //
 // A body is the number of the collection's type and then operations, one at least. Place, count and number are varints;
 // elements are packed one after the other (quantize.Plan.WriteRow), with zeros up to the next byte behind the last.
@@ -34,16 +34,16 @@ func (k opcode) elements() bool { return k == opInsert || k == opSet }
 // ranged reports whether a place and a count follow.
 func (k opcode) ranged() bool { return k.elements() || k == opRemove }
 
-// op is one operation: its elements are apart.
+// op is one operation without its elements.
 type op struct {
 	kind      opcode
 	at, count int
 }
 
-// maxOp is the most that an operation takes before its elements: what it does, and two numbers below 2^17.
+// maxOp is the largest size of an operation before its elements: the opcode and two numbers below 2^17.
 const maxOp = 1 + 2*4
 
-// appendOp appends an operation without elements, or what goes before them.
+// appendOp appends an operation up to its elements.
 func appendOp(b []byte, o op) []byte {
 	b = append(b, byte(o.kind))
 	if o.kind.ranged() {
@@ -53,9 +53,9 @@ func appendOp(b []byte, o op) []byte {
 	return b
 }
 
-// appendRows appends elements. Entities that the client does not see are not named to it; what of an element that
-// concerns is appended to veils, where elements name entities at all.
-func (d *Def) appendRows(b []byte, lanes []uint32, link Link, veils []uint32) ([]byte, []uint32) {
+// appendRows appends elements, without the names of entities that the client does not see. If elements name entities at all,
+// it appends the veil of each to veils.
+func (d *definition) appendRows(b []byte, lanes []uint32, link link, veils []uint32) ([]byte, []uint32) {
 	width := d.plan.Lanes()
 	count := len(lanes) / width
 	start, room := len(b), (d.plan.Bits()+7)*count/8+1
@@ -82,7 +82,7 @@ func (d *Def) appendRows(b []byte, lanes []uint32, link Link, veils []uint32) ([
 }
 
 // veil returns which entity fields of an element name one that the client does not see, bit i for the i-th of Plan.Refs.
-func (d *Def) veil(row []uint32, link Link) (veil uint32) {
+func (d *definition) veil(row []uint32, link link) (veil uint32) {
 	for i, lane := range d.plan.Refs() {
 		id := wire.NetworkID{Index: row[lane], Generation: row[lane+1]}
 		if id.Generation != 0 && !link.Names(id) {
@@ -92,7 +92,7 @@ func (d *Def) veil(row []uint32, link Link) (veil uint32) {
 	return veil
 }
 
-// grow returns b with that much more capacity, and length.
+// grow returns b, longer by more bytes.
 func grow(b []byte, more int) []byte {
 	if cap(b)-len(b) < more {
 		larger := make([]byte, len(b), 2*(len(b)+more))
@@ -102,19 +102,19 @@ func grow(b []byte, more int) []byte {
 	return b[:len(b)+more]
 }
 
-// cursor reads the operations of a body.
+// cursor reads the operations of a body, one after the other.
 type cursor struct {
-	def  *Def
+	def  *definition
 	rest []byte
 	rows wire.BitReader // at the elements of the operation that next returned
 	left int            // of them that row has not returned
 }
 
-// open reads which type of collection a body is about.
-func open(defs []*Def, body []byte) (cursor, error) {
+// open reads the type of collection of a body.
+func open(defs []*definition, body []byte) (cursor, error) {
 	number, n, err := wire.ReadVarint(body)
 	if err != nil || number >= uint64(len(defs)) || n == len(body) {
-		return cursor{}, ErrMalformed
+		return cursor{}, errMalformed
 	}
 	return cursor{def: defs[number], rest: body[n:]}, nil
 }
@@ -122,24 +122,24 @@ func open(defs []*Def, body []byte) (cursor, error) {
 // more reports whether there is another operation.
 func (c *cursor) more() bool { return len(c.rest) > 0 }
 
-// next reads an operation up to its elements, each of which must be read by row, and then finish called.
+// next reads an operation up to its elements. The caller reads each element with row, then calls finish.
 func (c *cursor) next() (op, error) {
 	o := op{kind: opcode(c.rest[0])}
 	c.rest = c.rest[1:]
 	if o.kind < opReset || o.kind > opStop {
-		return op{}, ErrMalformed
+		return op{}, errMalformed
 	}
 	if !o.kind.ranged() {
 		return o, nil
 	}
 	at, n, err := wire.ReadVarint(c.rest)
 	if err != nil {
-		return op{}, ErrMalformed
+		return op{}, errMalformed
 	}
 	c.rest = c.rest[n:]
 	count, n, err := wire.ReadVarint(c.rest)
 	if err != nil || count >= uint64(c.def.most) || at > uint64(c.def.most)-count-1 {
-		return op{}, ErrMalformed
+		return op{}, errMalformed
 	}
 	c.rest = c.rest[n:]
 	o.at, o.count = int(at), int(count)+1
@@ -155,7 +155,7 @@ func (c *cursor) row(lanes []uint32) bool {
 	return c.def.plan.ReadRow(&c.rows, lanes)
 }
 
-// finish goes on behind the elements.
+// finish moves behind the elements.
 func (c *cursor) finish() bool {
 	if c.rows.Read(uint(c.rows.Remaining()%8)) != 0 || c.rows.Failed() {
 		return false
@@ -164,8 +164,8 @@ func (c *cursor) finish() bool {
 	return true
 }
 
-// Check reports whether a body is one that some Origin could send to some Copy, without any effect.
-func Check(defs []*Def, body []byte) bool {
+// check reports whether some origin could send a body to some mirror. It has no effect.
+func check(defs []*definition, body []byte) bool {
 	c, err := open(defs, body)
 	if err != nil {
 		return false

@@ -6,56 +6,56 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// place names one collection: which type of it, on which entity.
+// place names one collection by type and entity.
 type place struct {
 	number int
 	id     wire.NetworkID
 }
 
-// Origin is the collections of the end that writes. It belongs to one goroutine.
-type Origin struct {
-	defs     []*Def
-	contents map[place]*Content // looked up only
-	dirty    []*Content         // with something in their journals, in the order in which that came
+// origin stores the collections on the server. It belongs to one goroutine.
+type origin struct {
+	defs     []*definition
+	contents map[place]*content // looked up only
+	dirty    []*content         // with something in their journals, in the order in which that came
 }
 
-// NewOrigin returns one without contents. The types are in the order of their numbers.
-func NewOrigin(defs []*Def) *Origin {
-	return &Origin{defs: defs, contents: map[place]*Content{}}
+// newOrigin returns an origin without contents. The types are in the order of their numbers.
+func newOrigin(defs []*definition) *origin {
+	return &origin{defs: defs, contents: map[place]*content{}}
 }
 
-// Content is one collection of one entity, and what was done to it since the last flush.
-type Content struct {
-	origin *Origin
-	def    *Def
+// content is one collection of one entity, with a journal of the operations since the last Settle.
+type content struct {
+	origin *origin
+	def    *definition
 	id     wire.NetworkID
-	rows   Rows
+	rows   rowList
 	log    journal
 	dirty  bool
 	dead   bool
 }
 
 // Find returns the collection of a type that an entity has, nil when there is none yet.
-func (o *Origin) Find(number int, id wire.NetworkID) *Content { return o.contents[place{number, id}] }
+func (o *origin) Find(number int, id wire.NetworkID) *content { return o.contents[place{number, id}] }
 
-// Make returns the collection of a type that an entity has from now on, and whether it is new.
-func (o *Origin) Make(number int, id wire.NetworkID) (c *Content, fresh bool) {
+// Make returns the collection of a type that an entity has, makes it if there is none, and tells if it is new.
+func (o *origin) Make(number int, id wire.NetworkID) (c *content, fresh bool) {
 	at := place{number, id}
 	if c = o.contents[at]; c != nil {
 		return c, false
 	}
 	def := o.defs[number]
-	c = &Content{origin: o, def: def, id: id, rows: Rows{width: def.plan.Lanes()}}
+	c = &content{origin: o, def: def, id: id, rows: rowList{width: def.plan.Lanes()}}
 	o.contents[at] = c
 	c.touch() // also an empty one is something that clients can have whole
 	return c, true
 }
 
-// Len returns how many collections there are.
-func (o *Origin) Len() int { return len(o.contents) }
+// Len returns the number of collections.
+func (o *origin) Len() int { return len(o.contents) }
 
-// Drop forgets the collections of an entity that is gone. They are among the dirty ones, so that the readers learn of it.
-func (o *Origin) Drop(id wire.NetworkID) {
+// Drop forgets the collections of an entity that is gone. Dirty returns them once more, for the readers.
+func (o *origin) Drop(id wire.NetworkID) {
 	for number := range o.defs {
 		at := place{number, id}
 		if c := o.contents[at]; c != nil {
@@ -66,11 +66,11 @@ func (o *Origin) Drop(id wire.NetworkID) {
 	}
 }
 
-// Dirty returns what changed since the last Settle, in the order in which that began. The slice is the Origin's own.
-func (o *Origin) Dirty() []*Content { return o.dirty }
+// Dirty returns the contents that changed since the last Settle, in the order of their first change. The slice is the origin's own.
+func (o *origin) Dirty() []*content { return o.dirty }
 
-// Settle begins new journals, when every reader has followed the old ones.
-func (o *Origin) Settle() {
+// Settle empties the journals, after every reader has followed them.
+func (o *origin) Settle() {
 	for _, c := range o.dirty {
 		c.dirty = false
 		c.log.clear()
@@ -79,8 +79,8 @@ func (o *Origin) Settle() {
 	o.dirty = o.dirty[:0]
 }
 
-// touch notes that something was done.
-func (c *Content) touch() {
+// touch notes a change.
+func (c *content) touch() {
 	if !c.dirty {
 		c.dirty = true
 		c.origin.dirty = append(c.origin.dirty, c)
@@ -88,34 +88,34 @@ func (c *Content) touch() {
 }
 
 // Rows returns the elements.
-func (c *Content) Rows() *Rows {
+func (c *content) Rows() *rowList {
 	if c == nil {
 		return nil
 	}
 	return &c.rows
 }
 
-// ID returns whose it is.
-func (c *Content) ID() wire.NetworkID { return c.id }
+// ID returns the entity.
+func (c *content) ID() wire.NetworkID { return c.id }
 
-// Insert puts an element in. The errors are ErrIndex and ErrFull; then nothing was done. Of what has keys, the place is
-// the one that Find gave.
-func (c *Content) Insert(at int, row []uint32) error {
+// Insert inserts an element. The errors are errIndex and errFull; then nothing was done. With keys, the place is the result of
+// Find.
+func (c *content) Insert(at int, row []uint32) error {
 	switch {
 	case at < 0 || at > c.rows.Len():
-		return ErrIndex
+		return errIndex
 	case c.rows.Len() >= c.def.most:
-		return ErrFull
+		return errFull
 	}
 	c.rows.insert(at, row)
 	c.note(opInsert, at, row)
 	return nil
 }
 
-// Set replaces an element; by the same one, without any effect. The error is ErrIndex.
-func (c *Content) Set(at int, row []uint32) error {
+// Set replaces an element. An equal element has no effect. The error is errIndex.
+func (c *content) Set(at int, row []uint32) error {
 	if at < 0 || at >= c.rows.Len() {
-		return ErrIndex
+		return errIndex
 	}
 	if slices.Equal(c.rows.At(at), row) {
 		return nil
@@ -125,18 +125,18 @@ func (c *Content) Set(at int, row []uint32) error {
 	return nil
 }
 
-// Remove takes an element out. The error is ErrIndex.
-func (c *Content) Remove(at int) error {
+// Remove removes an element. The error is errIndex.
+func (c *content) Remove(at int) error {
 	if at < 0 || at >= c.rows.Len() {
-		return ErrIndex
+		return errIndex
 	}
 	c.rows.remove(at, 1)
 	c.note(opRemove, at, nil)
 	return nil
 }
 
-// Clear takes all elements out.
-func (c *Content) Clear() {
+// Clear removes all elements.
+func (c *content) Clear() {
 	if c.rows.Len() == 0 {
 		return
 	}
@@ -146,13 +146,13 @@ func (c *Content) Clear() {
 	c.touch()
 }
 
-// note puts an operation into the journal.
-func (c *Content) note(kind opcode, at int, row []uint32) {
+// note adds an operation to the journal.
+func (c *content) note(kind opcode, at int, row []uint32) {
 	c.touch()
 	c.log.add(op{kind: kind, at: at, count: 1}, row, c.rows.Len())
 }
 
-// journal is the operations since the last flush, in order.
+// journal is the operations since the last Settle, in order.
 type journal struct {
 	ops   []op
 	lanes []uint32 // the elements of all of them
@@ -162,7 +162,7 @@ type journal struct {
 // journalLeast is the number of operations that a journal takes in any case.
 const journalLeast = 64
 
-// add notes one operation about one element of a collection that now has so many. Neighbours become one.
+// add adds an operation on one element. elements is the length of the collection after it. Neighbouring operations become one.
 func (j *journal) add(o op, row []uint32, elements int) {
 	if j.over {
 		return
@@ -179,7 +179,7 @@ func (j *journal) add(o op, row []uint32, elements int) {
 	j.lanes = append(j.lanes, row...)
 }
 
-// join makes an operation a part of the last one, if it goes on where that ended.
+// join makes an operation a part of the last one, if it begins where that one ends.
 func (j *journal) join(o op) bool {
 	if len(j.ops) == 0 {
 		return false

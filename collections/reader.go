@@ -7,28 +7,27 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Link tells a Reader about its client, and takes the operations for it.
-type Link interface {
-	// Life returns since when the client has seen an entity without a break, and whether it sees it now.
+// link tells a reader what its client sees, and sends bodies to the client.
+type link interface {
+	// Life returns the tick since which the client has seen an entity without a break, and whether it sees it now.
 	Life(id wire.NetworkID) (life tick.Tick, visible bool)
-	// Held reports whether the client is proved to hold an entity, of the life that it sees now.
+	// Held reports whether the client acknowledged the entity in the life that it sees now.
 	Held(id wire.NetworkID) bool
 	// Names reports whether an entity lives and may be named to the client.
 	Names(id wire.NetworkID) bool
-	// Sights returns a number that is another one when what the client sees is not the same any more.
+	// Sights returns a number that changes with what the client sees.
 	Sights() uint64
-	// Room reports whether so little waits for the client that a piece of a large collection may too.
+	// Room reports whether a piece of a large collection may be added to the bytes that wait for the client.
 	Room() bool
-	// Limit returns how long a body should be at most, in bytes, so that it fits a packet. One with a single element
-	// may be longer.
+	// Limit returns the size in bytes of a body that fits a packet. A body with a single element may be longer.
 	Limit() int
-	// Push sends a body about an entity, reliably and in order. After an error nothing was sent. It keeps nothing of body.
+	// Push sends a body about an entity, reliably and in order. After an error nothing was sent. It does not keep body.
 	Push(id wire.NetworkID, body []byte) error
 }
 
-// Reader sends one client the operations that it lacks. It belongs to the Origin's goroutine.
-type Reader struct {
-	seats  map[*Content]*seat // looked up only
+// reader sends one client the operations that it lacks. It belongs to the origin's goroutine.
+type reader struct {
+	seats  map[*content]*seat // looked up only
 	queue  []*seat            // those that are to be sent whole, in order
 	naming []*seat            // those whose elements name entities
 	free   []*seat
@@ -42,12 +41,12 @@ type Reader struct {
 	rows    []uint32 // and the elements of one of its operations
 }
 
-// NewReader returns the Reader of a client that has nothing.
-func NewReader() *Reader { return &Reader{seats: map[*Content]*seat{}} }
+// newReader returns the reader of a client without collections.
+func newReader() *reader { return &reader{seats: map[*content]*seat{}} }
 
 // seat is the progress of one client with one collection.
 type seat struct {
-	content *Content
+	content *content
 	life    tick.Tick // of the entity, at the client
 	prefix  int       // elements that it was sent
 	begun   bool      // opReset was sent: what is done in the prefix concerns it
@@ -56,9 +55,8 @@ type seat struct {
 	veils   []uint32 // of each element of the prefix, where they name entities
 }
 
-// Follow sends what was done to a collection since the last flush. It is to be called once a flush for each that is
-// dirty, before Fill.
-func (r *Reader) Follow(c *Content, link Link) {
+// Follow sends the journal of a collection. Call it once for each dirty content, before Fill.
+func (r *reader) Follow(c *content, link link) {
 	if c.dead {
 		r.drop(r.seats[c])
 		return
@@ -72,11 +70,11 @@ func (r *Reader) Follow(c *Content, link Link) {
 	}
 }
 
-// Meet is to be called for each collection of an entity that the client has just been proved to hold.
-func (r *Reader) Meet(c *Content, link Link) { r.seat(c, link) }
+// Meet begins to send a collection of an entity that the client has just acknowledged.
+func (r *reader) Meet(c *content, link link) { r.seat(c, link) }
 
-// seat returns the seat of the entity's present life, nil while the client does not hold it.
-func (r *Reader) seat(c *Content, link Link) *seat {
+// seat returns the seat of the entity's present life, nil while the client has not acknowledged the entity.
+func (r *reader) seat(c *content, link link) *seat {
 	s := r.seats[c]
 	life, visible := link.Life(c.id)
 	if s != nil && (!visible || s.life != life) {
@@ -97,7 +95,7 @@ func (r *Reader) seat(c *Content, link Link) *seat {
 }
 
 // take returns an empty seat.
-func (r *Reader) take() *seat {
+func (r *reader) take() *seat {
 	n := len(r.free)
 	if n == 0 {
 		return &seat{}
@@ -107,8 +105,8 @@ func (r *Reader) take() *seat {
 	return s
 }
 
-// drop forgets a seat: the client does not hold the entity any more, or that is gone.
-func (r *Reader) drop(s *seat) {
+// drop forgets a seat: the client does not see the entity any more, or the entity is gone.
+func (r *reader) drop(s *seat) {
 	if s == nil {
 		return
 	}
@@ -123,21 +121,21 @@ func (r *Reader) drop(s *seat) {
 	r.free = append(r.free, s)
 }
 
-// restart has a collection sent whole again.
-func (r *Reader) restart(s *seat) {
+// restart queues a collection to be sent whole again.
+func (r *reader) restart(s *seat) {
 	s.prefix, s.begun, s.whole, s.veils = 0, false, false, s.veils[:0]
 	r.enqueue(s)
 }
 
-func (r *Reader) enqueue(s *seat) {
+func (r *reader) enqueue(s *seat) {
 	if !s.queued {
 		s.queued = true
 		r.queue = append(r.queue, s)
 	}
 }
 
-// follow sends what of the journal concerns the prefix.
-func (r *Reader) follow(s *seat, link Link) error {
+// follow sends the operations of the journal that are in the prefix.
+func (r *reader) follow(s *seat, link link) error {
 	c := s.content
 	r.begin(c.def)
 	width, lanes := c.def.plan.Lanes(), c.log.lanes
@@ -159,8 +157,8 @@ func (r *Reader) follow(s *seat, link Link) error {
 	return r.send(s, link)
 }
 
-// share returns what of an operation concerns the prefix, and nothing if none does. What is put in right behind the
-// prefix is a part of it where there is nothing else to come.
+// share returns the part of an operation that is in the prefix, or the zero op. An insert right behind the prefix is in it if
+// the prefix is the whole content.
 func (s *seat) share(o op) op {
 	switch {
 	case o.kind == opClear:
@@ -173,15 +171,14 @@ func (s *seat) share(o op) op {
 	return o
 }
 
-// begin opens a body.
-func (r *Reader) begin(d *Def) {
+// begin begins a body.
+func (r *reader) begin(d *definition) {
 	r.body = wire.AppendVarint(r.body[:0], uint64(d.number))
 	r.head = len(r.body)
 }
 
-// put adds an operation to the body, in parts where it is long, and sends the body when that is full. The prefix moves
-// along.
-func (r *Reader) put(s *seat, o op, rows []uint32, link Link) error {
+// put adds an operation to the body, in parts if it is long. It sends full bodies, and moves the prefix.
+func (r *reader) put(s *seat, o op, rows []uint32, link link) error {
 	if !o.kind.elements() {
 		if err := r.makeRoom(s, maxOp, link); err != nil {
 			return err
@@ -206,7 +203,7 @@ func (r *Reader) put(s *seat, o op, rows []uint32, link Link) error {
 	return nil
 }
 
-// move lets the prefix follow an operation that is in it.
+// move adjusts the prefix to an operation that is in it.
 func (s *seat) move(o op, veils []uint32) {
 	named := len(s.content.def.plan.Refs()) > 0
 	switch o.kind {
@@ -229,16 +226,16 @@ func (s *seat) move(o op, veils []uint32) {
 	}
 }
 
-// makeRoom sends the body unless so much more fits into it, or it is empty.
-func (r *Reader) makeRoom(s *seat, more int, link Link) error {
+// makeRoom sends the body if more bytes do not fit into it.
+func (r *reader) makeRoom(s *seat, more int, link link) error {
 	if len(r.body)+more <= link.Limit() {
 		return nil
 	}
 	return r.send(s, link)
 }
 
-// send sends what is in the body.
-func (r *Reader) send(s *seat, link Link) error {
+// send sends the body, if it has an operation, and begins it anew.
+func (r *reader) send(s *seat, link link) error {
 	if len(r.body) == r.head {
 		return nil
 	}
@@ -247,8 +244,8 @@ func (r *Reader) send(s *seat, link Link) error {
 	return err
 }
 
-// Fill sends pieces of what the client does not have whole, as long as there is room for it.
-func (r *Reader) Fill(link Link) {
+// Fill sends pieces of the collections that the client does not have whole, as long as the link has room.
+func (r *reader) Fill(link link) {
 	r.unveil(link)
 	for len(r.queue) > 0 && link.Room() {
 		s := r.queue[0]
@@ -268,8 +265,8 @@ func (r *Reader) Fill(link Link) {
 	}
 }
 
-// piece sends the next elements of a collection, as many as fit one body.
-func (r *Reader) piece(s *seat, link Link) error {
+// piece sends the next elements of a collection, as many as fit into one body.
+func (r *reader) piece(s *seat, link link) error {
 	c, d := s.content, s.content.def
 	r.begin(d)
 	if !s.begun {
@@ -293,8 +290,8 @@ func (r *Reader) piece(s *seat, link Link) error {
 	return r.send(s, link)
 }
 
-// unveil sends anew the elements that name an entity which the client sees by now, or does not see any more.
-func (r *Reader) unveil(link Link) {
+// unveil sends anew the elements that name an entity which came into the client's sight or left it.
+func (r *reader) unveil(link link) {
 	now := link.Sights()
 	if now == r.sights {
 		return
@@ -313,7 +310,7 @@ func (r *Reader) unveil(link Link) {
 }
 
 // unveilIn is unveil for one collection.
-func (r *Reader) unveilIn(s *seat, link Link) error {
+func (r *reader) unveilIn(s *seat, link link) error {
 	rows, d := &s.content.rows, s.content.def
 	r.begin(d)
 	for i := range s.prefix {

@@ -2,9 +2,9 @@ package collections
 
 import "github.com/arche-netcode/netcode/wire"
 
-// Blank turns a body into as many bytes without effect. The contents at a client stay as they are. Later operations, which may
-// depend on the blank ones, have no effect.
-func Blank(body []byte) {
+// blank overwrites the operations of a body with opStop. The client's collection stays as it is, and operations behind the body,
+// which may depend on it, have no effect.
+func blank(body []byte) {
 	_, n, err := wire.ReadVarint(body)
 	if err != nil {
 		return
@@ -14,9 +14,9 @@ func Blank(body []byte) {
 	}
 }
 
-// Amend takes out of a body, in place, the names of entities that the client does not see any more, and returns how long it
-// is then. Fill sends these elements once more, if it is called next.
-func (r *Reader) Amend(defs []*Def, body []byte, link Link) int {
+// Amend removes from a body, in place, the names of entities that the client does not see any more, and returns the new length.
+// The next Fill sends these elements once more.
+func (r *reader) Amend(defs []*definition, body []byte, link link) int {
 	c, err := open(defs, body)
 	if err != nil || len(c.def.plan.Refs()) == 0 {
 		return len(body)

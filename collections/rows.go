@@ -2,28 +2,28 @@ package collections
 
 import "slices"
 
-// Rows is the elements of one collection, each as the words of its fields (quantize.Plan). A nil Rows is empty.
-type Rows struct {
+// rowList is the elements of one collection, each as the words of its fields (quantize.Plan). A nil rowList is empty.
+type rowList struct {
 	width int
 	lanes []uint32
 }
 
-// Len returns how many there are.
-func (r *Rows) Len() int {
+// Len returns the number of elements.
+func (r *rowList) Len() int {
 	if r == nil {
 		return 0
 	}
 	return len(r.lanes) / r.width
 }
 
-// At returns one. The slice is the collection's own: read it, do not keep it. It panics where there is none.
-func (r *Rows) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
+// At returns an element, and panics if there is none. The slice is the collection's own: read it, do not keep it.
+func (r *rowList) At(i int) []uint32 { return r.lanes[i*r.width : (i+1)*r.width : (i+1)*r.width] }
 
-// between returns those from one place up to another, one after the other.
-func (r *Rows) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
+// between returns the words of the elements from one place up to another.
+func (r *rowList) between(from, to int) []uint32 { return r.lanes[from*r.width : to*r.width] }
 
-// Find returns where the element with a key is, or else would have to be put. Only what is ordered by keys may be asked.
-func (r *Rows) Find(key []uint32) (at int, found bool) {
+// Find returns the place of the element with a key, or the place to insert it. The elements must be in the order of their keys.
+func (r *rowList) Find(key []uint32) (at int, found bool) {
 	if r == nil {
 		return 0, false
 	}
@@ -42,8 +42,8 @@ func (r *Rows) Find(key []uint32) (at int, found bool) {
 	return low, false
 }
 
-// ordered reports whether the keys rise strictly from one place up to another, and on to what is around.
-func (r *Rows) ordered(from, to, keys int) bool {
+// ordered reports whether the keys rise strictly from one place up to another, with the neighbours at both ends.
+func (r *rowList) ordered(from, to, keys int) bool {
 	for i := max(from, 1); i <= to && i < r.Len(); i++ {
 		if slices.Compare(r.At(i - 1)[:keys], r.At(i)[:keys]) >= 0 {
 			return false
@@ -52,13 +52,15 @@ func (r *Rows) ordered(from, to, keys int) bool {
 	return true
 }
 
-// insert puts some in.
-func (r *Rows) insert(at int, lanes []uint32) { r.lanes = slices.Insert(r.lanes, at*r.width, lanes...) }
+// insert inserts elements.
+func (r *rowList) insert(at int, lanes []uint32) {
+	r.lanes = slices.Insert(r.lanes, at*r.width, lanes...)
+}
 
-// remove takes some out.
-func (r *Rows) remove(at, count int) {
+// remove removes elements.
+func (r *rowList) remove(at, count int) {
 	r.lanes = slices.Delete(r.lanes, at*r.width, (at+count)*r.width)
 }
 
-// clear takes all out.
-func (r *Rows) clear() { r.lanes = r.lanes[:0] }
+// clear removes all elements.
+func (r *rowList) clear() { r.lanes = r.lanes[:0] }

@@ -25,11 +25,11 @@ type pair struct {
 }
 
 // defs are a list whose elements name entities, a set and a map.
-func defs(t require.TestingT, most int) []*Def {
-	made := []*Def{
-		def(t, List, "list", reflect.TypeFor[item](), nil, most),
-		def(t, Set, "set", reflect.TypeFor[int8](), reflect.TypeFor[int8](), most),
-		def(t, Map, "map", reflect.TypeFor[pair](), reflect.TypeFor[int8](), most),
+func defs(t require.TestingT, most int) []*definition {
+	made := []*definition{
+		def(t, kindList, "list", reflect.TypeFor[item](), nil, most),
+		def(t, kindSet, "set", reflect.TypeFor[int8](), reflect.TypeFor[int8](), most),
+		def(t, kindMap, "map", reflect.TypeFor[pair](), reflect.TypeFor[int8](), most),
 	}
 	for i, d := range made {
 		d.Settle(i, false)
@@ -37,8 +37,8 @@ func defs(t require.TestingT, most int) []*Def {
 	return made
 }
 
-func def(t require.TestingT, kind Kind, name string, element, key reflect.Type, most int) *Def {
-	d, err := NewDef(kind, name, element, key, Limits{Elements: most})
+func def(t require.TestingT, kind kind, name string, element, key reflect.Type, most int) *definition {
+	d, err := newDefinition(kind, name, element, key, limits{Elements: most})
 	require.NoError(t, err)
 	return d
 }
@@ -84,11 +84,11 @@ func (l *fakeLink) Push(id wire.NetworkID, body []byte) error {
 // sim is an origin with one client, and what that client must have.
 type sim struct {
 	t      *rapid.T
-	defs   []*Def
-	origin *Origin
-	reader *Reader
+	defs   []*definition
+	origin *origin
+	reader *reader
 	link   *fakeLink
-	copy   *Copy
+	copy   *mirror
 	now    tick.Tick
 	ids    []wire.NetworkID
 	events int
@@ -98,7 +98,7 @@ type sim struct {
 
 func newSim(t *rapid.T) *sim {
 	s := &sim{t: t, defs: defs(t, rapid.IntRange(1, 40).Draw(t, "most")), there: map[wire.NetworkID]bool{}, shadow: map[string][][]uint32{}}
-	s.origin, s.reader, s.copy = NewOrigin(s.defs), NewReader(), NewCopy(s.defs)
+	s.origin, s.reader, s.copy = newOrigin(s.defs), newReader(), newMirror(s.defs)
 	s.link = &fakeLink{
 		life: map[wire.NetworkID]tick.Tick{}, held: map[wire.NetworkID]tick.Tick{}, named: map[wire.NetworkID]bool{},
 		limit: rapid.IntRange(20, 60).Draw(t, "limit"),
@@ -110,27 +110,27 @@ func newSim(t *rapid.T) *sim {
 	return s
 }
 
-func (s *sim) key(d *Def, id wire.NetworkID) string { return fmt.Sprint(d.Name(), id) }
+func (s *sim) key(d *definition, id wire.NetworkID) string { return fmt.Sprint(d.Name(), id) }
 
 // hear rebuilds the contents from events alone.
-func (s *sim) hear(d *Def, e *Event) {
+func (s *sim) hear(d *definition, e *change) {
 	s.events++
 	key := s.key(d, e.ID)
 	rows := s.shadow[key]
 	switch e.Kind {
-	case EventWhole:
+	case ChangeWhole:
 		rows = all(s.copy.Find(d.Number(), e.ID))
-	case EventInserted:
+	case ChangeInserted:
 		rows = slices.Insert(rows, e.At, slices.Clone(e.Row))
-	case EventSet:
+	case ChangeSet:
 		require.Equal(s.t, rows[e.At], e.Old)
 		rows[e.At] = slices.Clone(e.Row)
-	case EventRemoved:
+	case ChangeRemoved:
 		require.Equal(s.t, rows[e.At], e.Row)
 		rows = slices.Delete(rows, e.At, e.At+1)
-	case EventCleared:
+	case ChangeCleared:
 		rows = nil
-	case EventGone:
+	case ChangeGone:
 		delete(s.shadow, key)
 		return
 	}
@@ -138,7 +138,7 @@ func (s *sim) hear(d *Def, e *Event) {
 }
 
 // all copies what there is.
-func all(r *Rows) [][]uint32 {
+func all(r *rowList) [][]uint32 {
 	var rows [][]uint32
 	for i := range r.Len() {
 		rows = append(rows, slices.Clone(r.At(i)))
@@ -156,7 +156,7 @@ func (s *sim) change(t *rapid.T) {
 	for i := range row {
 		row[i] = rapid.Uint32Range(0, 200).Draw(t, "lane")
 	}
-	if d.Kind() == List {
+	if d.Kind() == kindList {
 		row[1], row[2] = 0, 0
 		if rapid.Bool().Draw(t, "names") {
 			named := s.id()
@@ -177,7 +177,7 @@ func (s *sim) change(t *rapid.T) {
 		if err = c.Remove(at); err == nil {
 			before = slices.Delete(before, at, at+1)
 		}
-	case what < 5 && (d.Kind() == List || found):
+	case what < 5 && (d.Kind() == kindList || found):
 		if err = c.Set(at, row); err == nil {
 			before[at] = row
 		}
@@ -187,7 +187,7 @@ func (s *sim) change(t *rapid.T) {
 		}
 	}
 	if err != nil {
-		require.True(t, errors.Is(err, ErrIndex) || errors.Is(err, ErrFull))
+		require.True(t, errors.Is(err, errIndex) || errors.Is(err, errFull))
 	}
 	require.Equal(t, len(before), c.rows.Len())
 	for i, want := range before {
@@ -207,7 +207,7 @@ func (s *sim) run(t *rapid.T) {
 	for range rapid.IntRange(2, 8).Draw(t, "count") {
 		if set && at < c.rows.Len() {
 			row := slices.Clone(c.rows.At(at))
-			if row[d.keys%len(row)] ^= 1; d.Kind() != Set {
+			if row[d.keys%len(row)] ^= 1; d.Kind() != kindSet {
 				require.NoError(t, c.Set(at, row))
 			}
 			at++
@@ -290,8 +290,8 @@ func (s *sim) recall(t *rapid.T) {
 		case !seen && i < l.sent && rapid.Bool().Draw(t, "arrived"):
 		case !seen && i < l.sent:
 			before := len(m.body)
-			Blank(m.body)
-			require.True(s.t, Check(s.defs, m.body))
+			blank(m.body)
+			require.True(s.t, check(s.defs, m.body))
 			require.Equal(s.t, before, len(m.body))
 		case !seen:
 			continue
@@ -337,7 +337,7 @@ func (s *sim) flush(t *rapid.T) {
 // deliver hands over the oldest bodies.
 func (s *sim) deliver(count int) {
 	for _, m := range s.link.waiting[:count] {
-		require.True(s.t, Check(s.defs, m.body))
+		require.True(s.t, check(s.defs, m.body))
 		if s.there[m.id] {
 			require.NoError(s.t, s.copy.Apply(m.id, m.body))
 		}

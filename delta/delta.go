@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -374,3 +375,65 @@ func bitOf(b bool) (v uint32) {
 
 // finiteLane reports whether the bits of a float32 are neither infinite nor NaN.
 func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
+
+// ErrExtrapolation says that a plan that was parsed is extrapolated by a function that this program does not have.
+var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
+
+// own is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
+type own struct {
+	lanes []uint32
+	v     quantize.Versions
+}
+
+// owns keeps rows for extrapolations. Any number of goroutines may ask.
+type owns struct{ pool sync.Pool }
+
+// extrapolated asks the plan's function, nil where it has none.
+func (d *Delta) extrapolated(v *quantize.Versions) *own {
+	if !d.plan.Extrapolates() {
+		return nil
+	}
+	o, _ := d.owns.pool.Get().(*own)
+	if o == nil {
+		o = &own{lanes: make([]uint32, len(d.lanes))}
+	}
+	copy(o.lanes, v.Base)
+	o.v = *v
+	d.plan.Extrapolate(o.lanes, &o.v)
+	for i := range o.lanes {
+		o.lanes[i] = min(o.lanes[i], uint32(d.top(i)))
+	}
+	return o
+}
+
+// release gives the row back.
+func (d *Delta) release(o *own) {
+	if o != nil {
+		o.v = quantize.Versions{}
+		d.owns.pool.Put(o)
+	}
+}
+
+// EachField says how many bits each field takes of a row that travels as what differs; field -1 is which of them do.
+func (d *Delta) EachField(now []uint32, v *quantize.Versions, each func(field, bits int)) {
+	var list [2]DeltaSymbol
+	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
+	defer d.release(q.own)
+	for _, g := range d.groups {
+		changed, moved := g.differing(now, v)
+		if g.table != nil {
+			each(-1, g.table.Length(WhichContext(g.count, moved, v.Before != nil, v.Age), int(changed)))
+		}
+		for i := range g.count {
+			if changed>>i&1 == 0 {
+				continue
+			}
+			bits := 0
+			for _, s := range d.appendLane(list[:0], g.first+i, now, v, &q) {
+				_, n := s.Code()
+				bits += int(n + s.RawBits)
+			}
+			each(int(d.plan.Lane(g.first+i).Field), bits)
+		}
+	}
+}

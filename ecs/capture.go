@@ -1,95 +1,88 @@
 package netecs
 
 import (
-	"reflect"
+	"strconv"
 
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode/components"
-	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Capture brings what game code did to a server's world into a
-// [snapshot.Store]: entities that gained a components.Replicated are spawned,
-// those that lost it or are gone are despawned, and components that were
-// added, removed or written become rows.
+// Capture writes the changes of a server's world to a [snapshot.Store]. It spawns entities that gained a
+// components.Replicated, despawns those that lost it or are gone, and turns components that were added, removed or written
+// into rows.
 //
-// Game code writes components with plain assignments and need not tell anyone.
-// Captures find the changes by comparing columns of bytes with a shadow, so a
-// tick in which nothing moved costs little more than reading the memory once.
-// No allocation is made once the world has had its present size.
+// Game code writes components with plain assignments. Captures find the changes: they compare columns of bytes with a shadow,
+// the bytes of the capture before. A tick in which nothing moved costs little more than reading the memory once. Once the
+// world has had its present size, no capture allocates.
 //
-// An entity keeps its network id for as long as it has a Replicated, whatever
-// game code does to that component's fields:
+// An entity keeps its network id for as long as it has a Replicated, whatever game code does to that component's fields:
 //
-//   - Overwritten, the Replicated is put back.
-//   - Copied to another entity, the copy has an id of its own, new if need be.
-//   - Copied to a new entity while the original went, or lost its Replicated,
-//     before the next capture, the id goes on with the copy: to the clients it
-//     is the same entity. Where the copy lies exactly where the original did,
-//     fields that name it may be nil for as many captures as there are 64s of ids.
-//   - Removed and added again between two captures, nothing happened.
-//   - With the tag of another server or client, the entity is left alone.
+//   - If it was overwritten, Capture restores it.
+//   - If it was copied to another entity, the copy gets an id of its own.
+//   - If it was copied to a new entity while the original went, or lost its Replicated, before the next capture, the copy
+//     keeps the id: to the clients it is the same entity. If the copy lies in the row of the original, fields that name it
+//     may be nil for as many captures as there are 64s of ids.
+//   - If it was removed and added again between two captures, nothing happened.
+//   - If it has the tag of another server or client, Capture leaves the entity alone.
 //
-// A field tagged net:"entity" travels as the network id of the entity whose
-// handle it holds, and the target of a relation likewise: of one that gets its
-// id in the same capture, and as nil of one that is dead, does not replicate or
-// is no entity at all. When that changes, so does the row. A relation that leads
-// in a circle back to its entity has no target for the clients.
+// A field tagged net:"entity" is sent as the network id of the entity whose handle it contains, and so is the target of a
+// relation. An entity that gets its id in the same capture counts. One that is dead, does not replicate or never existed is
+// sent as nil. When the id changes, so does the row. A relation that leads in a cycle back to its entity has no target for the
+// clients.
 //
-// Components with [snapshot.RowOptions].Marked are not compared: game code says [Mark] when it wrote one.
+// Captures do not compare components with [snapshot.RowOptions].Marked: game code calls [Mark] when it wrote one.
 //
-// components.Owner, Group, Priority and Rate on an entity are obeyed. By Rate,
-// and by the options of the schema's rows, a component that was written may have
-// to wait for its turn; it is captured as it is then.
+// components.Owner, Group, Priority and Rate of an entity take effect. A Rate, and the options of the schema's rows, may delay
+// the capture of a component; its value is the one at that time.
 //
-// After ecs.World.Reset everything is despawned and capture starts again.
-//
-// Entities that others spawned in the store are left alone.
+// After ecs.World.Reset Capture despawns everything and starts again. It leaves alone the entities that others spawned in the
+// store.
 type Capture struct {
-	watch *watch
-	store *snapshot.Store
-	refs  references
-	pace  pace
-	marks marks
-	lanes []uint32      // of the row being captured
-	group group         // of rows that are captured together
-	apart bool          // for tests: no rows are
-	blank [][]uint32    // by row: the lanes of the component's zero value
-	known []faults      // by network index
-	full  bool          // StoreFull was reported, and the store has been full since
-	quick snapshot.Mask // rows of which nothing but the value has to be looked at in this run
+	tracker  *tracker
+	store    *snapshot.Store
+	refs     captureRefs
+	rates    captureRates
+	marks    marks
+	lanes    []uint32         // scratch of captureRow
+	batch    rowBatch         // rows that are captured together
+	apart    bool             // no rows are captured together: in plain builds, and for tests
+	blank    [][]uint32       // by row: the lanes of the component's zero value
+	reported []reportedFaults // by network index
+	full     bool             // StoreFull was reported, and the store has been full since
+	quick    snapshot.Mask    // alwaysDue of this run
 
 	looked bool // this run has scanned the world
 
-	sought uint32 // the index that seekCopies looked at last
+	sought uint32 // the last index of seekCopies
 	along  func() // see Along
 
-	controlled []uint8 // by network index: bit k: the control of kind k was obeyed
+	controlled []uint8 // by network index: bit k: the control of kind k took effect
 }
 
-// faults are what was reported of an entity: of which rows, and whether.
-type faults struct {
+// reportedFaults contains the rows of an entity for which each problem was reported.
+type reportedFaults struct {
 	notFinite, outOfRange, noRotation, unmarked snapshot.Mask
 	circle, weight                              bool
 }
 
-// NewCapture prepares to capture a world. It registers the schema's components
-// with the world, which must not be locked. The tag marks the entities that
-// this capture manages: any number but 0 that no other capture or apply on the
-// same world has. A nil report drops the problems.
+// NewCapture prepares to capture a world. It registers the schema's components with the world, which must not be locked. The
+// tag marks the entities that this capture manages: any number but 0 that no other capture or apply on the same world has. A
+// nil report drops the problems.
 func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, tag uint32, report func(Problem)) *Capture {
 	c := &Capture{
-		watch: newWatch(w, schema, tag, true, report), store: store,
-		refs: newReferences(schema), pace: newPace(store, schema),
+		tracker: newTracker(w, schema, tag, true, report), store: store,
+		refs: newCaptureRefs(schema), rates: newCaptureRates(store, schema), apart: plain.On,
 	}
-	c.watch.controls = bindControls(w)
-	c.watch.logs = len(c.refs.tables) > 0
-	c.marks = newMarks(schema, c.watch.controls, c.watch.ids)
-	c.watch.unscanned = c.marks.rows
+	c.tracker.controls = bindControls(w)
+	c.tracker.logs = len(c.refs.tables) > 0
+	c.marks = newMarks(schema, c.tracker.controls, c.tracker.ids)
+	c.marks.Capture, c.refs.Capture, c.rates.Capture, c.batch.Capture = c, c, c, c
+	c.tracker.unscanned = c.marks.rows
 	for row := range schema.Rows() {
 		c.blank = append(c.blank, blankLanes(schema.Plan(row)))
 		if n := schema.Plan(row).Lanes(); n > len(c.lanes) {
@@ -99,95 +92,89 @@ func NewCapture(w *ecs.World, store *snapshot.Store, schema *snapshot.Schema, ta
 	return c
 }
 
-// Run captures tick t, which must be later than the tick of the capture before:
-// otherwise nothing is captured. Game code must not run meanwhile.
+// Run captures tick t, which must be later than the tick of the capture before: otherwise it does nothing. Game code must not
+// run meanwhile.
 func (c *Capture) Run(t tick.Tick) {
 	if t <= c.store.Tick() {
 		return
 	}
-	c.pace.now, c.pace.before = t, c.store.Tick()
+	c.rates.now, c.rates.before = t, c.store.Tick()
 	c.store.Begin(t)
-	c.quick = c.quickRows()
-	c.group.table = nil
-	if !c.watch.mark.goes(c.watch.world) {
+	c.quick = c.alwaysDue()
+	c.batch.table = nil
+	if !c.tracker.life.isCurrent(c.tracker.world) {
 		c.rejoin()
 	}
-	c.watch.noteLocked()
-	c.look()
-	if len(c.marks.words) > 0 {
-		c.captureMarked()
+	c.tracker.noteLocked()
+	m := &c.marks
+	if c.looked = !m.only || m.world || m.checked; c.looked { // else marks tell all changes
+		c.tracker.scan(c)
+		c.despawnLost()
+		m.world = false
 	}
-	if len(c.pace.late) > 0 {
-		c.captureLate()
+	if len(m.words) > 0 {
+		c.marks.captureMarked()
 	}
-	if c.watch.logs { // else nobody names anyone
+	if len(c.rates.deferred) > 0 {
+		c.rates.captureDeferred()
+	}
+	if c.tracker.logs { // else no component has entity fields
 		c.seekCopies()
-		c.resolve()
+		c.refs.resolve()
 	}
-	c.watch.trim()
+	c.tracker.trim()
 	if c.along != nil {
 		c.along()
 	}
 	c.store.Commit()
-	c.watch.flush()
+	c.tracker.flush()
 }
 
-// Along sets a function that each Run calls before it commits, for others who
-// keep entities in the same store. The world is unlocked then.
+// Along sets a function that each Run calls before it commits, for other writers of the same store. The world is unlocked
+// then.
 func (c *Capture) Along(f func()) { c.along = f }
 
 // rejoin starts again after a reset of the world.
 func (c *Capture) rejoin() {
-	for index := range c.watch.byIndex {
-		id := wire.NetworkID{Index: uint32(index), Generation: c.watch.byIndex[index].generation}
+	for index := range c.tracker.byIndex {
+		id := wire.NetworkID{Index: uint32(index), Generation: c.tracker.byIndex[index].generation}
 		c.store.Despawn(id)
 	}
-	c.watch.forget()
-	c.refs.forget()
-	c.pace.forget()
-	c.marks.forget()
-	c.watch.mark.join(c.watch.world)
-	c.watch.note(Problem{Kind: WorldReset})
-}
-
-// quickRows are the rows that have neither marks nor a pace, name no entity and control nothing.
-func (c *Capture) quickRows() snapshot.Mask {
-	if c.marks.checked || len(c.pace.every) > 0 {
-		return 0
-	}
-	return ^(c.refs.naming | c.pace.slow)
-}
-
-// isQuick reports whether a column is of quickRows. A rate may be the first of the world and have come in this very run.
-func (c *Capture) isQuick(col *column) bool {
-	return col.control == noControl && len(c.pace.every) == 0 && c.quick.Has(col.row)
+	c.tracker.forgetShadows()
+	c.refs.forgetRefs()
+	c.rates.forgetRates()
+	c.marks.forgetMarks()
+	c.tracker.life.join(c.tracker.world)
+	c.tracker.note(Problem{Kind: WorldReset})
 }
 
 // differs captures one component.
-func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) {
-	if c.isQuick(col) && c.captureQuick(id, col, row) {
-		return
+func (c *Capture) differs(id wire.NetworkID, col *column, row, _ int) (keep bool) {
+	if c.isQuick(col) {
+		c.captureRow(id, col, row)
+		return true
 	}
-	c.group.table = nil // it may come to have other rows
-	if c.unmarked(id, col) {
-		return
+	c.batch.table = nil // its entities may get other rows
+	if c.marks.markDecides(id, col) {
+		return c.marks.has(id, col.row)
 	}
 	if col.control != noControl {
 		c.control(id, col, row)
 	}
 	switch {
-	case col.row < 0 || c.pace.never(col):
-	case c.pace.due(id, col):
+	case col.row < 0 || c.rates.never(col):
+	case c.rates.due(id, col):
 		c.captureRow(id, col, row)
 	default:
-		c.watch.wait = true
+		return false
 	}
+	return true
 }
 
-// appears captures an entity whole.
+// appears captures all components of an entity.
 func (c *Capture) appears(t *table, row, slot int) {
-	c.group.table = nil
-	e := c.watch.entityAt(t, row)
+	c.batch.table = nil
+	e := c.tracker.entityAt(t, row)
 	r := t.replicas.replicated(row)
 	at, id := c.identify(*r, e)
 	if at == nil {
@@ -195,165 +182,173 @@ func (c *Capture) appears(t *table, row, slot int) {
 		return
 	}
 	if slot < 0 {
-		slot = t.newSlot(c.watch.run)
+		slot = t.newSlot(c.tracker.run)
 	}
-	c.unannounced(id, e, t.rows)
-	*r = components.Replicated{ID: id, World: c.watch.tag}
-	c.watch.depart(id, at)
-	c.watch.claim(at, t, slot)
+	c.marks.noteUnmarked(id, e, t.rows)
+	*r = components.Replicated{ID: id, World: c.tracker.tag}
+	c.tracker.noteMoved(id, at)
+	c.tracker.setSlot(at, t, slot)
 	c.captureEntity(id, t, row)
 	t.keepRow(row, slot)
 }
 
-// passOver keeps the shadow of an entity that has no id: a foreign one, which
-// is then left in peace, or one that found the store full, which is tried
-// again. A scattered table needs no shadow of either.
+// passOver keeps the shadow of an entity that has no id. A foreign one is not looked at again. One that found the store full
+// is tried again. A scattered table needs no shadow of either.
 func (c *Capture) passOver(t *table, row, slot int) {
 	if slot < 0 {
 		return
 	}
 	t.keepRow(row, slot)
-	if r := t.replicas.replicated(row); !c.watch.foreign(*r) {
+	if r := t.replicas.replicated(row); !c.tracker.foreign(*r) {
 		t.replicas.spoil(slot, *r)
 	}
 }
 
-// captureEntity captures all components of a row, and that it has no others.
-// What it has had before and is not due yet waits.
-func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
-	had := c.store.Mask(id)
-	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
-		c.store.Remove(id, first(gone))
-		c.refs.dropRow(id.Index, first(gone))
-	}
-	for bare := t.bare; bare != 0; bare &= bare - 1 {
-		c.store.Set(id, first(bare), nil)
-	}
-	c.uncontrol(id, t.controls)
-	for i := range t.columns {
-		col := &t.columns[i]
-		if col.control != noControl {
-			c.control(id, col, row)
-		}
-		switch {
-		case col.row < 0:
-		default:
-			c.captureFound(id, col, row, had)
-		}
-	}
-	for i := range t.unscanned {
-		if col := &t.unscanned[i]; col.aimAt(c.watch.world, c.watch.at(id).entity) {
-			c.captureFound(id, col, 0, had)
-			col.release()
-		}
-	}
-}
-
-// captureFound captures a component of an entity that was found.
-func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
-	switch {
-	case !had.Has(col.row):
-		c.captureRow(id, col, row)
-	case c.pace.never(col):
-	case c.pace.due(id, col):
-		c.captureRow(id, col, row)
-	default:
-		c.pace.putOff(id, col.row)
-	}
-}
-
-// captureRow quantises one component into the store, or puts it off until the
-// entities that it names are known.
-func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
-	lanes := c.lanes[:len(c.blank[col.row])]
-	good := c.store.Row(id, col.row)
-	if good == nil {
-		good = c.blank[col.row]
-	}
-	copy(lanes, good) // what a field keeps that cannot be captured
-	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
-		c.noteFault(id, col, row, fault)
-	}
-	if table := c.refs.byRow[col.row]; table >= 0 {
-		c.refs.wait(id, table, lanes, col.target)
-		return
-	}
-	c.store.Set(id, col.row, lanes)
-}
-
-// captureQuick is captureRow of a quick row that the entity has had before, which it says.
-func (c *Capture) captureQuick(id wire.NetworkID, col *column, row int) bool {
-	place := c.store.Row(id, col.row)
-	if place == nil {
-		return false
-	}
-	lanes := c.lanes[:len(place)]
-	for i, v := range place {
-		lanes[i] = v
-	}
-	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
-		c.noteFault(id, col, row, fault)
-	}
-	c.store.Replace(id, col.row, place, lanes)
-	return true
-}
-
-// noteFault reports the first fault of each kind that a component of an entity has.
-func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quantize.Fault) {
-	known := &c.known[id.Index]
-	kind, told := kindOf(fault.Reason), &known.outOfRange
-	switch kind {
-	case NotFinite:
-		told = &known.notFinite
-	case NoRotation:
-		told = &known.noRotation
-	}
-	if told.Has(col.row) {
-		return
-	}
-	*told = told.With(col.row)
-	c.watch.note(Problem{
-		Kind: kind, Entity: id, Local: c.watch.at(id).entity,
-		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
-	})
-}
-
 // despawnLost despawns the ids that no row has any more.
 func (c *Capture) despawnLost() {
-	for _, id := range c.watch.lost {
-		if at := c.watch.at(id); at != nil && at.stamp != c.watch.run {
-			c.unannounced(id, ecs.Entity{}, 0)
+	for _, id := range c.tracker.lost {
+		if at := c.tracker.entry(id); at != nil && at.stamp != c.tracker.run {
+			c.marks.noteUnmarked(id, ecs.Entity{}, 0)
 			c.store.Despawn(id)
-			c.watch.drop(id)
+			c.tracker.free(id)
 			c.refs.drop(id.Index)
 		}
 	}
 }
 
-// Entity is the entity that has a network id, as of the last Run.
+// Entity returns the entity that has a network id, as of the last Run.
 func (c *Capture) Entity(id wire.NetworkID) (ecs.Entity, bool) {
-	at := c.watch.at(id)
-	if at == nil || !c.watch.mark.goes(c.watch.world) {
+	at := c.tracker.entry(id)
+	if at == nil || !c.tracker.life.isCurrent(c.tracker.world) {
 		return ecs.Entity{}, false
 	}
-	if !c.watch.wears(at.entity, id) && !c.watch.relocate(at, id) {
+	if !c.tracker.hasID(at.entity, id) && !c.tracker.rebind(at, id) {
 		return ecs.Entity{}, false
 	}
-	return c.watch.at(id).entity, true
+	return c.tracker.entry(id).entity, true
 }
 
-// ID is the network id of a replicated entity, as of the last Run. An entity
-// that no Run has seen has none yet. One to which a Replicated was copied whose
-// original is gone, and which came to lie exactly in its place, is recognised
-// by [Capture.Entity] first.
+// ID returns the network id of a replicated entity, as of the last Run. An entity that no Run has seen has none yet. If a
+// Replicated was copied, the original is gone and the copy lies in its row, [Capture.Entity] finds the copy first.
 func (c *Capture) ID(e ecs.Entity) (wire.NetworkID, bool) {
-	id, ok := c.watch.holder(e)
-	if !ok || !c.watch.mark.goes(c.watch.world) || !c.watch.wears(e, id) {
+	id, ok := c.tracker.idOf(e)
+	if !ok || !c.tracker.life.isCurrent(c.tracker.world) || !c.tracker.hasID(e, id) {
 		return wire.NetworkID{}, false
 	}
 	return id, true
 }
 
-// Release gives back what the capture has registered with the world. The
-// capture is of no use afterwards; entities keep their Replicated.
-func (c *Capture) Release() { c.watch.release() }
+// Release unregisters the capture from the world. It must not be used afterwards; entities keep their Replicated.
+func (c *Capture) Release() { c.tracker.release() }
+
+// identify returns the id of an entity that the scan found, given its Replicated. Arche never gives the same handle to two
+// entities of a world's life. So a row whose Replicated names an id is either that entity, moved, or a copy: the handle
+// decides.
+func (c *Capture) identify(r components.Replicated, e ecs.Entity) (*entityEntry, wire.NetworkID) {
+	own, has := c.tracker.idOf(e)
+	if r.ID.IsZero() && has {
+		return c.tracker.entry(own), own
+	}
+	if c.tracker.foreign(r) {
+		if has {
+			return c.putBack(OverwrittenReplicated, own, e)
+		}
+		c.tracker.noteForeign(e, r.World)
+		return nil, wire.NetworkID{}
+	}
+	if r.ID.IsZero() {
+		return c.spawn(e)
+	}
+	kind := StaleReplicated
+	if at := c.tracker.entry(r.ID); at != nil {
+		if at.entity == e {
+			return at, r.ID
+		}
+		if !has && !c.tracker.isReplicated(at.entity) {
+			return c.tracker.assign(r.ID, e), r.ID // the copy keeps the id
+		}
+		kind = CopiedReplicated
+	}
+	if has {
+		return c.putBack(kind, own, e)
+	}
+	at, id := c.spawn(e)
+	if at != nil {
+		c.tracker.note(Problem{Kind: kind, Entity: id, Local: e})
+	}
+	return at, id
+}
+
+// spawn gives a new id to an entity, none when the store is full.
+func (c *Capture) spawn(e ecs.Entity) (*entityEntry, wire.NetworkID) {
+	id := c.store.Spawn()
+	if id.IsZero() {
+		if !c.full {
+			c.tracker.note(Problem{Kind: StoreFull, Local: e, Detail: strconv.Itoa(c.store.MaxEntities())})
+		}
+		c.full = true
+		return nil, id
+	}
+	c.full = false
+	c.reported = grown(c.reported, int(id.Index))
+	c.reported[id.Index] = reportedFaults{}
+	c.rates.begin(id.Index)
+	return c.tracker.assign(id, e), id
+}
+
+// putBack restores the id of an entity whose Replicated was overwritten.
+func (c *Capture) putBack(kind ProblemKind, own wire.NetworkID, e ecs.Entity) (*entityEntry, wire.NetworkID) {
+	c.tracker.note(Problem{Kind: kind, Entity: own, Local: e})
+	return c.tracker.entry(own), own
+}
+
+// soughtEach is the number of ids that seekCopies looks at in a capture.
+const soughtEach = 64
+
+// seekCopies looks at the next ids in turn, for entities that went while a copy came to lie in their row. Until it is found,
+// fields that name the copy are nil and fields that named the entity still name it.
+func (c *Capture) seekCopies() {
+	w := c.tracker
+	for range min(soughtEach, len(w.byIndex)) {
+		c.sought = (c.sought + 1) % uint32(len(w.byIndex))
+		if at := &w.byIndex[c.sought]; at.generation != 0 && !w.world.Alive(at.entity) {
+			w.rebind(at, w.idAt(c.sought))
+		}
+	}
+}
+
+// ByMarks makes Run capture marked rows only, so that it costs as much as was written, not as much as there is. Game code then
+// calls [Mark] for every write, also of control components in the schema. It calls [Capture.MarkWorld] when entities came,
+// went, gained or lost components, or other control components were written.
+func (c *Capture) ByMarks(on bool) { c.marks.only = on }
+
+// MarkWorld makes the next Run look at the whole world after [Capture.ByMarks]. It captures writes without a mark, too.
+func (c *Capture) MarkWorld() { c.marks.world = true }
+
+// CheckMarks makes every Run look at the whole world and report writes without a mark as UnmarkedWrite, once for each
+// component of each entity. They are still not sent until MarkWorld or a mark. It is for tests: it costs what marks save. It
+// must be called before the first Run.
+func (c *Capture) CheckMarks() { c.marks.checked, c.tracker.unscanned = true, 0 }
+
+// Write gives a component of an entity the value that a client wrote. The next Run captures it like a write of game code. It
+// returns false if the entity is not there or lacks the component.
+func (c *Capture) Write(id wire.NetworkID, row int, lanes []uint32) bool {
+	e, ok := c.Entity(id)
+	if !ok {
+		return false
+	}
+	c.marks.mark(e, snapshot.Mask(0).With(row))
+	return write(c.tracker.world, e, column{
+		id: c.tracker.ids[row], plan: c.tracker.schema.Plan(row), size: int(c.tracker.schema.Plan(row).Size()),
+	}, lanes)
+}
+
+// write writes one component of an entity.
+func write(w *ecs.World, e ecs.Entity, c column, lanes []uint32) bool {
+	if !w.Has(e, c.id) || !c.bindTo(w, e) {
+		return false
+	}
+	c.write(0, lanes)
+	c.unbind()
+	return true
+}

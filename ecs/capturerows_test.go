@@ -55,7 +55,7 @@ func newRowsSide(schema *snapshot.Schema, seed uint64, apart bool) *rowsSide {
 	}
 	s.store = snapshot.NewStore(schema, snapshot.Config{Window: 8})
 	s.capture = NewCapture(&s.world, s.store, schema, 7, func(p Problem) { s.problems = append(s.problems, p) })
-	s.capture.apart = apart
+	s.capture.apart = s.capture.apart || apart
 	return s
 }
 

@@ -11,7 +11,7 @@ import (
 func TestCirclesAgainstWalking(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 12
-		var c circle
+		var c cycleFinder
 		model := [n]int{}
 		comesBack := func(start int) bool {
 			at := start
@@ -27,7 +27,7 @@ func TestCirclesAgainstWalking(t *testing.T) {
 			for range rapid.IntRange(0, 6).Draw(t, "turns") {
 				index, target := rapid.IntRange(0, n-1).Draw(t, "index"), rapid.IntRange(0, n).Draw(t, "target")
 				model[index] = target
-				c.turn(uint32(index), uint32(target)-1, target > 0)
+				c.setTarget(uint32(index), uint32(target)-1, target > 0)
 			}
 			told := map[uint32]bool{}
 			for _, index := range c.settle() {

@@ -4,66 +4,228 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"reflect"
 	"slices"
 
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// column is one component of a table: where the world keeps it while a query
-// is open, and the shadow of what it held before.
+// spoilStale makes the stale slots of rows before an end differ from the world. The present value may equal the shadow by
+// chance, while marks captured another one in between.
+func (t *table) spoilStale(end int) {
+	for w, set := range t.marked.stale {
+		for ; set != 0; set &= set - 1 {
+			row := w*64 + bits.TrailingZeros64(set)
+			for i := range t.columns {
+				if c := &t.columns[i]; row < end && c.row >= 0 {
+					c.spoilRow(row)
+				}
+			}
+		}
+	}
+	t.marked.clearStale()
+}
+
+// bindRow points all columns at the n-th row of a walk.
+func (t *table) bindRow(n int) {
+	t.replicas.bindRow(n)
+	for i := range t.columns {
+		t.columns[i].bindRow(n)
+	}
+}
+
+// releaseRows forgets the row pointers from the n-th on.
+func (t *table) releaseRows(n int) {
+	t.replicas.releaseRows(n)
+	for i := range t.columns {
+		t.columns[i].releaseRows(n)
+	}
+}
+
+// table is the shadow of all entities that have exactly the same components.
+//
+// Without a relation they lie in one archetype, row after row, and a slot of the shadow is the row of the same number. With a
+// relation there is one archetype for each target, often of one row: the table is scattered. Rows then have no stable number,
+// and slots are assigned by id.
+type table struct {
+	number    int32
+	exact     ecs.MaskFilter
+	filter    ecs.CachedFilter // of exact
+	rows      snapshot.Mask    // replicated components of its entities
+	bare      snapshot.Mask    // of them, those without lanes: only their presence replicates
+	replicas  column           // the Replicated column
+	columns   []column         // the components with lanes; before them, in a capture, controls
+	unscanned []column         // captures: components with lanes that only marks capture; they have no shadow
+	controls  uint8            // bit k: its entities have the control component of kind k
+	scattered bool             // one archetype per relation target
+	length    int              // slots in use
+	busy      uint64           // the last scan that found entities in it, or that made it
+	idle      int32            // its place in activeTables.idle, -1: it is active
+	seen      int              // rows counted by the scan
+	stamps    []uint64         // scattered: the scan that last saw the slot
+	stamped   int              // scattered: slots that this scan saw
+	handles   []ecs.Entity     // scattered: of the rows in the order of the scan's walk
+	slots     []int32          // scattered: the slot of each handle, negative: none yet
+	goal      int              // number of the column of the relation, negative: it does not replicate
+	ownedRows ownedRows        // captures: rows with known owners
+	marked    markedRows       // captures: its marked rows, while they are gathered
+}
+
+// newTable makes the shadow for a mask and registers its filter with the world, so that finding the archetype costs nothing,
+// however many there are.
+func newTable(w *ecs.World, b *binding, mask ecs.Mask, number int32) *table {
+	t := &table{
+		number:    number,
+		exact:     mask.Exclusive(),
+		rows:      b.rows(&mask),
+		replicas:  column{id: b.replicated, row: -1, size: replicatedSize},
+		scattered: hasRelation(w, &mask),
+	}
+	t.filter = w.Cache().Register(&t.exact)
+	for row, id := range b.ids {
+		if !t.rows.Has(row) {
+			continue
+		}
+		plan := b.schema.Plan(row)
+		if plan.Lanes() == 0 {
+			t.bare = t.bare.With(row)
+			continue
+		}
+		_, aimed := plan.Target()
+		c := column{id: id, row: row, plan: plan, size: int(plan.Size()), plain: plan.Plain() && !aimed, relation: aimed, control: b.controls.kind(id)}
+		c.compare = quantize.NewRows(c.size)
+		if b.unscanned.Has(row) {
+			t.unscanned = append(t.unscanned, c)
+		} else {
+			t.columns = append(t.columns, c)
+		}
+	}
+	b.controls.columns(w, t, &mask)
+	t.goal = slices.IndexFunc(t.columns, func(c column) bool { return c.relation })
+	return t
+}
+
+// bindColumns points the columns at the query's present archetype and makes room for slots.
+func (t *table) bindColumns(q *ecs.Query, slots int) {
+	t.replicas.bind(q)
+	t.replicas.reserve(slots)
+	for i := range t.columns {
+		t.columns[i].bind(q)
+		t.columns[i].reserve(slots)
+	}
+}
+
+// unbindColumns undoes bindColumns.
+func (t *table) unbindColumns() {
+	t.replicas.unbind()
+	for i := range t.columns {
+		t.columns[i].unbind()
+	}
+}
+
+// reserve makes room for slots.
+func (t *table) reserve(slots int) {
+	t.replicas.reserve(slots)
+	for i := range t.columns {
+		t.columns[i].reserve(slots)
+	}
+}
+
+// keepRow copies a whole row into a slot.
+func (t *table) keepRow(row, slot int) {
+	t.replicas.keepRow(row, slot)
+	for i := range t.columns {
+		t.columns[i].keepRow(row, slot)
+	}
+}
+
+// newSlot returns the next slot of a scattered table.
+func (t *table) newSlot(run uint64) int {
+	slot := t.length
+	t.length++
+	t.reserve(t.length)
+	t.stamps = append(t.stamps[:slot], run)
+	t.stamped++
+	return slot
+}
+
+// stamp notes that a scan saw a slot.
+func (t *table) stamp(slot int, run uint64) {
+	t.stamps[slot] = run
+	t.stamped++
+}
+
+// moveSlot copies a whole slot over another.
+func (t *table) moveSlot(from, to int) {
+	t.replicas.moveSlot(from, to)
+	for i := range t.columns {
+		t.columns[i].moveSlot(from, to)
+	}
+	t.stamps[to] = t.stamps[from]
+}
+
+// column returns the column of a schema row, nil when the table has none.
+func (t *table) column(row int) *column {
+	for i := range t.columns {
+		if t.columns[i].row == row {
+			return &t.columns[i]
+		}
+	}
+	for i := range t.unscanned {
+		if t.unscanned[i].row == row {
+			return &t.unscanned[i]
+		}
+	}
+	return nil
+}
+
+// emptyShadow empties the shadow. Its memory stays.
+func (t *table) emptyShadow() {
+	t.length, t.seen = 0, 0
+	t.stamps = t.stamps[:0]
+	t.marked.clearStale()
+	t.releaseRows(0)
+}
+
+// column is one component of a table: its place in the world while a query is open, and its shadow.
 type column struct {
 	id   ecs.ID
 	row  int            // row of the schema, -1 for Replicated and for controls without one
 	plan *quantize.Plan // nil where row is -1
-	size int            // bytes of a component, 0 for a relation that is nothing but that
+	size int            // bytes of a component, 0 for a relation without fields
 
 	compare quantize.Rows // rows of as many bytes
 
 	plain bool // the lanes of a row are its memory, see quantize.Plan.Plain
 
-	// Of entities that have the rows of placed, the lanes of this one are those from first on and before end.
-	placed     snapshot.Mask
-	first, end int
-
 	control controlKind // for captures only
 
-	// aimed says that the component is a relation. Its target is no part of its
-	// bytes: target is that of the present row while the query is open, targets
-	// are the shadow. Only scattered tables have such columns.
-	aimed   bool
-	target  ecs.Entity
-	targets []ecs.Entity
+	// relation reports whether the component is a relation. Its target is no part of its bytes: target is that of the present row
+	// while the query is open, targets is the shadow. Only scattered tables have such columns.
+	relation bool
+	target   ecs.Entity
+	targets  []ecs.Entity
 
-	// seats and, of a relation, goals are where the rows of a scattered table lie and what they aim at.
-	seats seats
-	goals []ecs.Entity
+	// rowPointers and, of a relation, goals are the rows of a scattered table and their targets.
+	rowPointers rowPointers
+	goals       []ecs.Entity
 
-	// base is the component of the first row. It is set by aim and cleared by
-	// release, both while the world is locked, so it never outlives a
-	// structural change.
+	// base is the component of the first row. bind sets it and unbind clears it, both while the world is locked: it never outlives
+	// a structural change.
 	base pointer
-	// shadow holds size bytes a slot. Its backing is made of uint64, so that a
-	// slot is aligned for any component.
+	// shadow has size bytes for each slot. Its backing is made of uint64, so that a slot is aligned for any component.
 	shadow []byte
 }
 
-// place is where the lanes of the column's row are among those of an entity that has the rows of the mask, this one being of them.
-func (c *column) place(r *snapshot.Replica, mask snapshot.Mask) (first, end int) {
-	if c.placed != mask {
-		c.placed = mask
-		c.first, c.end = r.Place(mask, c.row)
-	}
-	return c.first, c.end
-}
-
-// leave forgets the seats from the n-th on: they keep memory of the world from being freed.
-func (c *column) leave(n int) {
-	if n < len(c.seats) {
-		clear(c.seats[n:])
-		c.seats = c.seats[:n]
+// releaseRows forgets the row pointers from the n-th on: they keep memory of the world from being freed.
+func (c *column) releaseRows(n int) {
+	if n < len(c.rowPointers) {
+		clear(c.rowPointers[n:])
+		c.rowPointers = c.rowPointers[:n]
 	}
 }
 
@@ -72,12 +234,11 @@ func (c *column) same(from, to int) bool {
 	return bytes.Equal(c.bytes(from, to), c.shadow[from*c.size:to*c.size])
 }
 
-// differing is the first row from <= row < to that is not the slot of the same
-// number, or to. Most rows of a block are the same: going over its words is
-// cheaper than a call for each row.
+// differing returns the first row from <= row < to that differs from the slot of the same number, or to. Most rows of a block
+// are equal: a loop over words is cheaper than a call for each row.
 func (c *column) differing(from, to int) int {
 	if from >= to {
-		return to // also because no pointer may be made to behind the last row
+		return to // no pointer may be made to behind the last row
 	}
 	live, kept := c.bytes(from, to), c.shadow[from*c.size:to*c.size]
 	i := 0
@@ -97,20 +258,15 @@ func (c *column) differing(from, to int) int {
 
 // sameRow compares one row with a slot.
 func (c *column) sameRow(row, slot int) bool {
-	if c.aimed && c.target != c.targets[slot] {
+	if c.relation && c.target != c.targets[slot] {
 		return false
 	}
 	return bytes.Equal(c.bytes(row, row+1), c.shadow[slot*c.size:(slot+1)*c.size])
 }
 
-// keep copies rows into the slots of the same numbers.
-func (c *column) keep(from, to int) {
-	copy(c.shadow[from*c.size:to*c.size], c.bytes(from, to))
-}
-
 // keepRow copies one row into a slot.
 func (c *column) keepRow(row, slot int) {
-	if c.aimed {
+	if c.relation {
 		c.targets[slot] = c.target
 	}
 	copy(c.shadow[slot*c.size:(slot+1)*c.size], c.bytes(row, row+1))
@@ -121,21 +277,24 @@ func (c *column) spoilRow(row int) {
 	c.shadow[row*c.size] = ^c.bytes(row, row+1)[0]
 }
 
+// keepAt copies the component of an entity, at which the column points, to the shadow, if there is one.
+func (c *column) keepAt(at *entityEntry) {
+	if slot := int(at.slot); (slot+1)*c.size <= len(c.shadow) && (!c.relation || slot < len(c.targets)) {
+		c.keepRow(0, slot)
+	}
+}
+
 // moveSlot copies one slot over another.
 func (c *column) moveSlot(from, to int) {
-	if c.aimed {
+	if c.relation {
 		c.targets[to] = c.targets[from]
 	}
 	copy(c.shadow[to*c.size:(to+1)*c.size], c.shadow[from*c.size:(from+1)*c.size])
 }
 
-// put is write for the row of the number of a slot, which follows. It reports
-// whether the component has another value now. What else is in the component
-// must be in the slot already.
-func (c *column) put(slot int, lanes []uint32) bool { return c.putAt(slot, slot, lanes) }
-
-// putAt is put for a row that has another number than its slot.
-func (c *column) putAt(row, slot int, lanes []uint32) bool {
+// put writes a row and its slot in the shadow. It reports whether the component changed. The slot must already equal the row
+// in all that is not sent.
+func (c *column) put(row, slot int, lanes []uint32) bool {
 	c.write(row, lanes)
 	if c.sameRow(row, slot) {
 		return false
@@ -144,47 +303,10 @@ func (c *column) putAt(row, slot int, lanes []uint32) bool {
 	return true
 }
 
-// copyAll is put for the first entities of a list, which are of one parcel and
-// have a row, for a plan that is plain. It returns how many they are. The lanes
-// of the row are the words from its place in the first entity's of all lanes on.
-// Most components are of three or four words, for which a call costs more than
-// the copy.
-func (c *column) copyAll(list []due, row snapshot.Mask, all []uint32, words int) (n int) {
-	switch words {
-	case 3:
-		return copyWords[[3]uint32](c, list, row, all)
-	case 4:
-		return copyWords[[4]uint32](c, list, row, all)
-	}
-	for of := list[0].parcel; n < len(list) && list[n].parcel == of && !list[n].stretch; n++ {
-		if d := &list[n]; c.put(int(d.slot), all[d.first:][:words]) {
-			d.rows |= row
-		}
-	}
-	return n
-}
-
-// scatter is put for entities with slots all over the table, for a plan that is plain. Their lanes begin with all and are stride apart. It adds
-// those to same, by number, that had the value already.
-func (c *column) scatter(slots []int32, all []uint32, stride, words int, same []int32) []int32 {
-	switch words {
-	case 3:
-		return copyScattered[[3]uint32](c, slots, all, stride, same)
-	case 4:
-		return copyScattered[[4]uint32](c, slots, all, stride, same)
-	}
-	for k, slot := range slots {
-		if !c.put(int(slot), all[k*stride:][:words]) {
-			same = append(same, int32(k))
-		}
-	}
-	return same
-}
-
-// collect appends the rows from <= row < to that are not the slots of the same numbers, 64 at most.
+// collect appends the rows from <= row < to that differ from the slots of the same numbers, 64 at most.
 func (c *column) collect(from, to int, rows []int32) []int32 {
 	if c.size >= 8 && c.size <= 16 {
-		return list(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
+		return appendBits(c.compare.Differing(c.bytes(from, to), c.shadow[from*c.size:to*c.size], to-from), int32(from), rows)
 	}
 	for row := c.differing(from, to); row < to; row = c.differing(row+1, to) {
 		rows = append(rows, int32(row))
@@ -192,8 +314,9 @@ func (c *column) collect(from, to int, rows []int32) []int32 {
 	return rows
 }
 
-// list appends the numbers of bits, that of the lowest being from. Where all are set to the last of them, there is no need to look for each.
-func list(set uint64, from int32, rows []int32) []int32 {
+// appendBits appends the numbers of set bits, counted from from. If the lowest bits are all set and no other, it need not
+// search.
+func appendBits(set uint64, from int32, rows []int32) []int32 {
 	n, count := len(rows), bits.OnesCount64(set)
 	rows = slices.Grow(rows, count)[:n+count]
 	to := rows[n:]
@@ -236,4 +359,71 @@ func (c *column) keepRows(rows []int32) {
 		binary.LittleEndian.PutUint64(to, a)
 		binary.LittleEndian.PutUint64(to[size-8:], b)
 	}
+}
+
+// binding maps the rows of the schema to component ids of a world. Arche gives the ids in the order of first use, so they are
+// never sent.
+type binding struct {
+	schema     *snapshot.Schema
+	ids        []ecs.ID // by row
+	replicated ecs.ID
+	relations  snapshot.Mask // rows whose component is a relation
+	unscanned  snapshot.Mask // rows that only marks capture
+	controls   *controls     // nil: control components have no effect
+}
+
+// bind registers every component of the schema, since Arche cannot register one later while the world is locked.
+func bind(w *ecs.World, schema *snapshot.Schema) binding {
+	b := binding{schema: schema, replicated: ecs.ComponentID[components.Replicated](w)}
+	for row := range schema.Rows() {
+		id := ecs.TypeID(w, schema.Plan(row).Type())
+		b.ids = append(b.ids, id)
+		if info, ok := ecs.ComponentInfo(w, id); ok && info.IsRelation {
+			b.relations = b.relations.With(row)
+		}
+	}
+	return b
+}
+
+// rows returns the schema's rows among the components of an Arche mask.
+func (b *binding) rows(mask *ecs.Mask) snapshot.Mask {
+	var m snapshot.Mask
+	for row, id := range b.ids {
+		if mask.Get(id) {
+			m = m.With(row)
+		}
+	}
+	return m
+}
+
+// hasRelation reports whether a mask has a relation component of any kind, replicated or not.
+func hasRelation(w *ecs.World, mask *ecs.Mask) bool {
+	for _, id := range ecs.ComponentIDs(w) {
+		if !mask.Get(id) {
+			continue
+		}
+		if info, ok := ecs.ComponentInfo(w, id); ok && info.IsRelation {
+			return true
+		}
+	}
+	return false
+}
+
+// blankLanes returns the lanes of a component's zero value.
+func blankLanes(plan *quantize.Plan) []uint32 {
+	lanes := make([]uint32, plan.Lanes())
+	plan.Quantise(reflect.New(plan.Type()).UnsafePointer(), lanes)
+	return lanes
+}
+
+// keepRange copies rows that were written into the slots of the same numbers. It appends to same the numbers of the unchanged
+// rows, counted from the first.
+func (c *column) keepRange(slot, n int, same []int32) []int32 {
+	for from := 0; from < n; from += 64 {
+		part := min(64, n-from)
+		live, kept := c.bytes(slot+from, slot+from+part), c.shadow[(slot+from)*c.size:(slot+from+part)*c.size]
+		same = appendBits(^c.compare.Differing(live, kept, part)&(^uint64(0)>>(64-part)), int32(from), same)
+		copy(kept, live)
+	}
+	return same
 }

@@ -1,17 +1,30 @@
-// Package netecs is the bridge between an Arche world and the snapshots that travel.
+// Package netecs is the bridge between an Arche world and package snapshot. Only this package and systems import Arche; another
+// ECS is another bridge.
 //
-// It is the only package, beside systems, that knows Arche; another ECS is
-// another bridge. Its words:
+// On a server, Capture writes the changes of a world to a snapshot.Store. On a client, Apply writes the received state of a
+// snapshot.Replica to a world, and Smooth writes the values that are presented.
 //
-//   - Capture: the server's step from the world to the store. It finds what
-//     changed by comparing component columns with a shadow copy.
-//   - Apply: the client's step from the received snapshots to the world. It is
-//     the gate through which replicated state changes a client's world.
-//   - Shadow: the bytes of a column as of the last capture or apply.
-//   - Place: where an entity's rows lie in the shadow.
-//   - Problem: something in a world that cannot be replicated as it stands, or
-//     that game code did and netcode tolerated. It is reported, never a panic.
+// Words, with the files that own them:
 //
-// Neither step keeps a pointer into a world, sets a listener, or hands a remote
-// id to Arche: network ids are looked up in a table of this package's own.
+//   - Shadow: the bytes of a column as of the last capture or apply. A slot is one row of it (column.go).
+//   - table: the shadow of all entities with the same components. It is scattered if they have a relation (column.go).
+//   - tracker: compares the world with the shadow and calls Capture or Apply for each change (tracker.go, tracker_settle.go).
+//   - entityMap: the entity and the slot of each network id (entity_map.go).
+//   - Mark, Marker: tell a capture which components game code wrote, so that it need not compare them (capture_marks.go).
+//   - Batch: rows of one column that a capture handles together: a fast path (capture_rows.go).
+//   - Range: entities with consecutive indexes that an apply writes together: a fast path (apply_ranges.go).
+//   - Reference: an entity field, or the target of a relation. Captures turn handles into network ids, applies turn ids into
+//     handles (capture_references.go, apply_references.go).
+//   - Twin: the components.Smooth of an interpolated component (smooth.go).
+//   - Delayed: despawned by the server and still shown, until the presented moment is past the end (smooth.go).
+//   - Problem, ProblemKind: a value or a change that cannot be replicated, or that the package undid. It is reported, and never a
+//     panic (problem.go).
+//   - Resource: a replicated singleton (resource.go).
+//
+// Other types: Hooks are functions that Apply calls. Change is one change that an Apply made. ApplyStats and SmoothStats are
+// counters. Difference, Visible and VisibleFor compare a client's world with the server's store, for tests (compare.go).
+//
+// Neither step keeps a pointer into a world, sets a listener, or passes a remote id to Arche.
+//
+// The build tag netcode_plain turns the two fast paths off.
 package netecs

@@ -11,7 +11,7 @@ import (
 // Fields and their handles are what a map of them says, after any changes.
 func TestLinksAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var l links
+		var l handleIndex
 		model := map[int]handle{}
 		numbers := []uint32{0, 1, 2, 3, 64, 65, 128, 1 << 31, 1<<32 - 1}
 		for range rapid.IntRange(1, 400).Draw(t, "steps") {

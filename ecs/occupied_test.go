@@ -25,9 +25,9 @@ func TestWhoIsNotLookedAtIsFoundAgain(t *testing.T) {
 		most := 1 + 2*int(seed)
 		for turn := range uint64(150) {
 			for _, c := range twins {
-				idle := len(c.capture.watch.idle)
+				idle := len(c.capture.tracker.idle)
 				c.turn(rand.New(rand.NewPCG(seed, turn)), most)
-				woken, retired = woken+max(0, idle-len(c.capture.watch.idle)), retired+max(0, len(c.capture.watch.idle)-idle)
+				woken, retired = woken+max(0, idle-len(c.capture.tracker.idle)), retired+max(0, len(c.capture.tracker.idle)-idle)
 				require.Equal(t, DigestStore(twins[0].store, schema, nil), DigestStore(c.store, schema, nil), "seed %d, turn %d", seed, turn)
 				require.Equal(t, twins[0].store.Changed(), c.store.Changed(), "seed %d, turn %d", seed, turn)
 				require.Equal(t, twins[0].problems, c.problems, "seed %d, turn %d", seed, turn)
@@ -39,7 +39,7 @@ func TestWhoIsNotLookedAtIsFoundAgain(t *testing.T) {
 				}
 			}
 		}
-		require.Empty(t, twins[0].capture.watch.idle)
+		require.Empty(t, twins[0].capture.tracker.idle)
 	}
 	require.Greater(t, woken, 500)
 	require.Greater(t, retired, 500)
@@ -60,14 +60,14 @@ type crowdTie struct{ ecs.Relation }
 func newCrowd(schema *snapshot.Schema, patience uint64) *crowd {
 	c := &crowd{world: ecs.NewWorld(), store: snapshot.NewStore(schema, snapshot.Config{})}
 	c.capture = NewCapture(&c.world, c.store, schema, 1, func(p Problem) { c.problems = append(c.problems, p) })
-	c.capture.watch.patience = patience
-	c.ids = append(c.ids, c.capture.watch.ids...)
+	c.capture.tracker.patience = patience
+	c.ids = append(c.ids, c.capture.tracker.ids...)
 	c.ids = append(c.ids, ecs.ComponentID[stretchOwn](&c.world), ecs.ComponentID[crowdTie](&c.world))
 	return c
 }
 
 func (c *crowd) turn(r *rand.Rand, most int) {
-	w, rep := &c.world, c.capture.watch.replicated
+	w, rep := &c.world, c.capture.tracker.replicated
 	for range r.IntN(4) {
 		if len(c.all) < most {
 			c.all = append(c.all, w.NewEntity(rep))
@@ -125,12 +125,12 @@ func TestMasksThatHoldNobodyAreNotLookedAt(t *testing.T) {
 	for range 200 {
 		c.capture.Run(c.store.Tick() + 1)
 	}
-	seen := c.capture.watch
+	seen := c.capture.tracker
 	require.Greater(t, len(seen.tables), 100)
-	require.LessOrEqual(t, len(seen.live), 4, "as many as there are entities")
-	require.Len(t, seen.tables, len(seen.live)+len(seen.idle))
-	seen = client.apply.watch
+	require.LessOrEqual(t, len(seen.active), 4, "as many as there are entities")
+	require.Len(t, seen.tables, len(seen.active)+len(seen.idle))
+	seen = client.apply.tracker
 	require.NotEmpty(t, seen.idle)
-	require.Len(t, seen.tables, len(seen.live)+len(seen.idle))
+	require.Len(t, seen.tables, len(seen.active)+len(seen.idle))
 	alloctest.Zero(t, 50, func() { c.capture.Run(c.store.Tick() + 1) })
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ProblemKind says what a [Problem] is.
+// ProblemKind is the kind of a [Problem].
 type ProblemKind uint8
 
 const (
 	// NotFinite: a captured field was NaN or infinite. Its last good value is
 	// kept until the field is finite again.
 	NotFinite ProblemKind = iota + 1
-	// OutOfRange: a captured field was outside the range of its net tag. The
-	// nearest value inside travels.
+	// OutOfRange: a captured field was outside the range of its net tag. The nearest value in range is sent.
 	OutOfRange
 	// CopiedReplicated: a Replicated was copied from an entity that still has
 	// it. On the server the copy gets a network id of its own; on a client,
@@ -29,8 +28,7 @@ const (
 	// ForeignReplicated: a Replicated is of another server or client, and of none
 	// on this world. The entity is left alone and does not replicate here.
 	ForeignReplicated
-	// OverwrittenReplicated: game code overwrote the Replicated of an entity
-	// that has one. It is put back.
+	// OverwrittenReplicated: game code overwrote the Replicated of an entity that has one. It is restored.
 	OverwrittenReplicated
 	// WorldReset: ecs.World.Reset was called. A capture despawns everything
 	// and starts again; an apply spawns everything again.
@@ -42,8 +40,7 @@ const (
 	// StoreFull: Config.MaxEntities are alive, the entity does not
 	// replicate. It is tried again at every capture.
 	StoreFull
-	// LocalWriteRestored: client code wrote a replicated component without
-	// authority over it. The server's value is put back.
+	// LocalWriteRestored: client code wrote a replicated component without authority over it. The server's value is restored.
 	LocalWriteRestored
 	// LocallyRemovedEntity: client code removed a replicated entity. It stays
 	// away until the server spawns another.
@@ -60,23 +57,21 @@ const (
 	// SecondRelation: the server added a relation component to an entity that
 	// has one here. Arche allows one, so the component is left out.
 	SecondRelation
-	// RelationCycle: relations lead from an entity back to itself. Each of them
-	// that lies on the circle has no target until one of them is another. On a
-	// client it says that they do at the server: not that, of two that changed
-	// places, one is still to come.
+	// RelationCycle: relations lead from an entity back to itself. No relation of the cycle has a target until one of them
+	// changes. On a client it means that the server has the cycle, and not that the newer half of an exchange is still to come.
 	RelationCycle
-	// UnmarkedWrite: a component that is captured by marks alone was written without one, or entities changed without
-	// MarkWorld. Only CheckMarks finds it.
+	// UnmarkedWrite: a component that only marks capture was written without one, or entities changed without MarkWorld. Only
+	// CheckMarks finds it.
 	UnmarkedWrite
-	// NoRotation: a captured quaternion was zero: most likely nobody has set
-	// it. Its last good value is kept; one that never had any turns nothing.
+	// NoRotation: a captured quaternion was zero: most likely nobody has set it. Its last good value is kept, or no rotation if it
+	// never had one.
 	NoRotation
 	// LocalReplicated: client code gave an entity a Replicated. Only a server
 	// spawns: the entity stays on this client.
 	LocalReplicated
 )
 
-// kindOf is the kind of a fault that a field has.
+// kindOf returns the kind of a fault of a field.
 func kindOf(reason wire.FaultReason) ProblemKind {
 	switch reason {
 	case wire.NotFinite:
@@ -87,8 +82,8 @@ func kindOf(reason wire.FaultReason) ProblemKind {
 	return OutOfRange
 }
 
-// words are what each kind says of its subject, which is an entity, a
-// component of an entity, or nothing. The Detail stands at %s, or behind them.
+// words describes each kind. The subject is an entity, a component of an entity, or nothing. The Detail replaces %s, or
+// follows the text.
 func (k ProblemKind) words() string {
 	switch k {
 	case NotFinite:
@@ -133,19 +128,18 @@ func (k ProblemKind) words() string {
 
 // Problem is reported once per entity and cause, not once per tick.
 type Problem struct {
-	// Kind is what is the matter.
+	// Kind is the kind of the problem.
 	Kind ProblemKind
 	// Entity is the network id, zero when it has none.
 	Entity wire.NetworkID
-	// Local is the entity in this world, zero when there is none. It was alive
-	// when the problem was seen, which may no longer be so.
+	// Local is the entity in this world, zero when there is none. It was alive when the problem was seen.
 	Local ecs.Entity
 	// Component is the wire name of the component, empty when the problem is
 	// with the whole entity.
 	Component string
 	// Field is the path of the field inside the component, where it is known.
 	Field string
-	// Detail is what is the matter in numbers: of OutOfRange the value and the bounds, of StoreFull the limit. It may be empty.
+	// Detail has numbers: of OutOfRange the value and the bounds, of StoreFull the limit. It may be empty.
 	Detail string
 }
 
@@ -175,3 +169,37 @@ func (p Problem) String() string {
 
 // Error makes a Problem usable where errors are reported.
 func (p Problem) Error() string { return p.String() }
+
+// reports collects problems while the world is locked, and reports them afterwards: the receiver may want to change the world.
+type reports struct {
+	report   func(Problem)
+	problems []Problem
+	strange  []uint32 // by entity number: 1 + generation of the entity that noteStrange reported last
+}
+
+// note queues a problem.
+func (r *reports) note(p Problem) {
+	if r.report != nil {
+		r.problems = append(r.problems, p)
+	}
+}
+
+// noteStrange queues a problem of an entity without an id, once per entity.
+func (r *reports) noteStrange(kind ProblemKind, e ecs.Entity) {
+	r.strange = grown(r.strange, int(e.ID()))
+	if told := &r.strange[e.ID()]; *told != e.Generation()+1 {
+		*told = e.Generation() + 1
+		r.note(Problem{Kind: kind, Local: e})
+	}
+}
+
+// flush reports the queue. The world must not be locked by this package.
+func (r *reports) flush() {
+	for i := 0; i < len(r.problems); i++ {
+		r.report(r.problems[i])
+	}
+	r.problems = r.problems[:0]
+}
+
+// forgetReported makes noteStrange report each entity again.
+func (r *reports) forgetReported() { clear(r.strange) }

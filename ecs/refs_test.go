@@ -41,7 +41,7 @@ type field struct {
 }
 
 // namers lists what the links say, of ids and both ways round.
-func (r *refs) namers(id wire.NetworkID) map[field]bool {
+func (r *backRefs) namers(id wire.NetworkID) map[field]bool {
 	found := map[field]bool{}
 	if int(id.Index) < len(r.to) {
 		for n := r.to[id.Index]; n != 0; n = r.links[n-1].next {
@@ -56,7 +56,7 @@ func (r *refs) namers(id wire.NetworkID) map[field]bool {
 func TestRefsAgainstAMap(t *testing.T) {
 	schema := namingSchema(t)
 	rapid.Check(t, func(t *rapid.T) {
-		r := newRefs(schema)
+		r := newBackRefs(schema)
 		model := map[field]wire.NetworkID{}
 		most := 0
 		for range 150 {
@@ -114,16 +114,16 @@ func TestNoRemoteIDReachesArche(t *testing.T) {
 	w := ecs.NewWorld()
 	schema := namingSchema(t)
 	a := NewApply(&w, snapshot.NewReplica(schema, snapshot.Config{}, 0), schema, 1, Hooks{}, nil)
-	a.twins = make([]twin, 3)
-	a.watch.hold(wire.NetworkID{Index: 2, Generation: 4}, w.NewEntity())
+	a.applied = make([]appliedEntity, 3)
+	a.tracker.assign(wire.NetworkID{Index: 2, Generation: 4}, w.NewEntity())
 	for _, id := range []wire.NetworkID{
 		{Index: 1<<32 - 1, Generation: 1<<32 - 1}, {Index: 1 << 31, Generation: 1}, {Index: snapshot.MaxEntities, Generation: 1},
 		{Index: snapshot.MaxEntities - 1, Generation: 9}, {Index: 2, Generation: 5}, {Index: 2}, {Generation: 1}, {},
 	} {
-		require.Zero(t, a.local(id), "%v", id)
+		require.Zero(t, a.refs.local(id), "%v", id)
 		lanes := []uint32{id.Index, id.Generation, 2, 4}
-		here := a.local(wire.NetworkID{Index: 2, Generation: 4})
-		require.Equal(t, []uint32{0, 0, here.ID(), here.Generation()}, a.resolve(1, 0, lanes))
+		here := a.refs.local(wire.NetworkID{Index: 2, Generation: 4})
+		require.Equal(t, []uint32{0, 0, here.ID(), here.Generation()}, a.refs.resolve(1, 0, lanes))
 	}
 	require.LessOrEqual(t, len(a.refs.to), snapshot.MaxEntities)
 	require.LessOrEqual(t, len(a.refs.links), 2)

@@ -1,15 +1,27 @@
 package netecs
 
 import (
+	"reflect"
+
 	"github.com/mlange-42/arche/ecs"
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// Resource is a replicated singleton, such as the score or the time of day: an
-// entity with the one component T, which is registered like any other. The
-// same type finds it on the server and on the clients.
+// HasKind reports whether a schema replicates components.Kind, so that clients know the kind of an entity.
+func HasKind(schema *snapshot.Schema) bool {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == reflect.TypeFor[components.Kind]() {
+			return true
+		}
+	}
+	return false
+}
+
+// Resource is a replicated singleton, such as the score or the time of day: an entity with the one component T, which is
+// registered like any other. The same type finds it on the server and on the clients.
 type Resource[T any] struct {
 	world  *ecs.World
 	filter *generic.Filter1[T]
@@ -21,8 +33,8 @@ func NewResource[T any](w *ecs.World) *Resource[T] {
 	return &Resource[T]{world: w, filter: generic.NewFilter1[T]().With(generic.T[components.Replicated]())}
 }
 
-// Create makes the singleton with this value, or sets the value of the one
-// there is. It is for the server; the world must not be locked.
+// Create makes the singleton with this value, or sets the value of the present one. It is for the server; the world must not
+// be locked.
 func (r *Resource[T]) Create(value T) {
 	if there := r.Get(); there != nil {
 		*there = value
@@ -32,9 +44,8 @@ func (r *Resource[T]) Create(value T) {
 	entities.NewWith(&value, &components.Replicated{})
 }
 
-// Get is the value, nil while there is none: on a client, before it arrived.
-// The pointer is good until the world's entities change; the server may write
-// through it.
+// Get returns the value, nil while there is none: on a client, before it arrived. The pointer is valid until the world's
+// entities change; the server may write through it.
 func (r *Resource[T]) Get() *T {
 	query := r.filter.Query(r.world)
 	if !query.Next() {

@@ -3,26 +3,26 @@ package netecs
 import (
 	"github.com/mlange-42/arche/ecs"
 
+	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// SmoothStats counts what a [Smooth] did.
+// SmoothStats counts the work of a [Smooth].
 type SmoothStats struct {
 	Appeared uint64 // entities that got their first twin
 	Written  uint64 // twins written, with the value they had or another
-	Rested   uint64 // entities passed over because nothing about them changes with time
+	Rested   uint64 // entities skipped since nothing about them changes with time
 }
 
-// Smooth shows what an [Apply] received at the moment that is presented. Each interpolated component has a twin, a
-// component of its own on the same entity, which comes when the entity appears at that moment, and which Smooth writes
-// between the values that arrived. The component itself is Apply's: the newest that arrived, readable and restored as
-// ever.
+// Smooth shows what an [Apply] received at the moment that is presented. Each interpolated component has a twin, a component
+// of its own on the same entity. It comes when the entity appears at that moment. Smooth writes it with values between those
+// that arrived. The component itself is Apply's: the newest value that arrived, restored as ever.
 //
-// Apply removes an entity that is gone only when the moment that is presented is past its end; until then it has no
-// network id any more, its Replicated is Gone, and its twins go on to where it was last. Entities that game code took are left alone, and so are
+// Apply removes a despawned entity only when the presented moment is past its end. Until then it has no network id, its
+// Replicated has the tag alone, and its twins move to its last values. Smooth leaves alone entities that game code took, and
 // twins that it removed.
 type Smooth struct {
 	apply   *Apply
@@ -34,7 +34,7 @@ type Smooth struct {
 	add     []ecs.ID
 	rem     []ecs.ID
 	ways    []quantize.Way // by row of rows
-	has     uint64         // bit n: the entity has what rows[n] is the twin of, at the moment
+	has     uint64         // bit n: the entity has the component of rows[n] at the moment
 	stats   SmoothStats
 }
 
@@ -45,53 +45,53 @@ type smoothRow struct {
 	blend *quantize.Blend
 }
 
-// smoothState is what was shown of the entity at a network index.
+// smoothState is the presented state of the entity at a network index.
 type smoothState struct {
 	entity ecs.Entity
-	born   tick.Tick // before it, the id was another entity's here
-	newest tick.Tick // what the replica had when it was last looked at
+	born   tick.Tick // before it, the id was another entity's
+	newest tick.Tick // the newest tick of the replica at the last look
 	ended  tick.Tick
 	twins  uint64 // bit n: it was given the twin of rows[n]
 	still  bool   // nothing changes until something arrives
 }
 
-// NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply keep entities until their
-// end is presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
+// NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply delay despawns until
+// they are presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
 func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
 	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.Way, len(list))}
 	for _, in := range list {
-		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.watch.world, in.Twin), in.Blend()})
+		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})
 	}
 	s.add, s.rem = make([]ecs.ID, 0, len(list)), make([]ecs.ID, 0, len(list))
-	a.late.on = true
+	a.delayed.on = true
 	return s
 }
 
 // SetRate changes the number of ticks a second, as a new connection may.
 func (s *Smooth) SetRate(rate int) { s.rate = rate }
 
-// Stats is what Smooth has done so far.
+// Stats returns the counters.
 func (s *Smooth) Stats() SmoothStats { return s.stats }
 
-// Run shows the moment at. It does nothing while the world is locked, and makes up for it the next time.
+// Run shows the moment at. While the world is locked it does nothing, and catches up the next time.
 func (s *Smooth) Run(at tick.Time) {
 	a := s.apply
-	if a.replica == nil || a.running || !a.watch.mark.goes(a.watch.world) || a.watch.world.IsLocked() {
+	if a.replica == nil || a.running || !a.tracker.life.isCurrent(a.tracker.world) || a.tracker.world.IsLocked() {
 		return
 	}
-	if s.replica != a.replica || s.lives != a.late.lives {
-		s.replica, s.lives = a.replica, a.late.lives
+	if s.replica != a.replica || s.lives != a.delayed.lives {
+		s.replica, s.lives = a.replica, a.delayed.lives
 		clear(s.states)
 	}
-	a.vanish(at)
-	for i := range a.late.departing {
-		if d := &a.late.departing[i]; a.alive(d.entity) {
+	a.delayed.removePresented(at)
+	for i := range a.delayed.list {
+		if d := &a.delayed.list[i]; a.alive(d.entity) {
 			s.show(d.id, &d.state, at)
 		}
 	}
-	s.states = extended(s.states, len(a.watch.byIndex))
-	for index := range a.watch.byIndex {
-		place := &a.watch.byIndex[index]
+	s.states = grown(s.states, len(a.tracker.byIndex))
+	for index := range a.tracker.byIndex {
+		place := &a.tracker.byIndex[index]
 		if place.generation == 0 {
 			continue
 		}
@@ -104,7 +104,7 @@ func (s *Smooth) Run(at tick.Time) {
 			s.stats.Rested++
 			continue
 		}
-		if a.twins[index].left || !a.alive(place.entity) {
+		if a.applied[index].left || !a.alive(place.entity) {
 			continue
 		}
 		st.newest, st.ended = newest, ended
@@ -112,7 +112,7 @@ func (s *Smooth) Run(at tick.Time) {
 	}
 }
 
-// show brings the twins of an entity to a moment.
+// show writes the twins of an entity for a moment.
 func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 	sample, there := s.apply.replica.Around(id, at)
 	there = there && sample.From.Tick >= st.born
@@ -135,7 +135,7 @@ func (s *Smooth) show(id wire.NetworkID, st *smoothState, at tick.Time) {
 
 // exchange adds and removes twins.
 func (s *Smooth) exchange(st *smoothState) {
-	w := s.apply.watch.world
+	w := s.apply.tracker.world
 	s.add, s.rem = s.add[:0], s.rem[:0]
 	for n := range s.rows {
 		switch id, now, was := s.rows[n].id, s.has>>n&1 != 0, st.twins>>n&1 != 0; {
@@ -152,4 +152,153 @@ func (s *Smooth) exchange(st *smoothState) {
 	if len(s.add)+len(s.rem) > 0 {
 		w.Exchange(st.entity, s.add, s.rem)
 	}
+}
+
+// delayedDespawns contains the entities that are despawned and still shown, since the presented moment is before their end.
+// Their Replicated has the tag and no id: no other capture or apply takes them for new ones.
+type delayedDespawns struct {
+	*Apply
+	on    bool
+	shown tick.Time
+	lives uint32 // of the world: entities of an earlier one may have the same handles
+	list  []delayedDespawn
+	stays []uint32 // by entity number: 1 + generation of the last delayed entity
+	names []lateName
+}
+
+// lateName is an entity field, or the target, of a delayed entity. Like the backRefs of other entities, it is cleared when the
+// entity that it names goes.
+type lateName struct {
+	holder, target ecs.Entity
+	id             wire.NetworkID // of target
+	row, lane      int
+}
+
+// delayedDespawn is an entity without a network id that is removed when its end is presented.
+type delayedDespawn struct {
+	id     wire.NetworkID
+	entity ecs.Entity
+	ends   tick.Tick
+	state  smoothState
+}
+
+// delay keeps a despawned entity until its end is presented. It returns false if that is past already, or if nothing is
+// presented.
+func (l *delayedDespawns) delay(id wire.NetworkID, e ecs.Entity) bool {
+	if !l.on || l.replica == nil || !l.alive(e) {
+		return false
+	}
+	_, ends := l.replica.Latest(id)
+	if ends <= l.shown.Tick {
+		return false
+	}
+	if r := replicatedOf(l.tracker.world, e, l.tracker.replicated); r != nil {
+		*r = l.gone() // the id may soon be another entity's
+	}
+	l.stays = grown(l.stays, int(e.ID()))
+	l.stays[e.ID()] = e.Generation() + 1
+	l.trackNames(id.Index, e)
+	l.list = append(l.list, delayedDespawn{id: id, entity: e, ends: ends, state: smoothState{entity: e}})
+	l.unsettled = true
+	return true
+}
+
+// gone returns the Replicated of a delayed entity.
+func (l *delayedDespawns) gone() components.Replicated {
+	return components.Replicated{World: l.tracker.tag}
+}
+
+// has reports whether an entity is delayed, or was. No other ever has its handle in this life of the world.
+func (l *delayedDespawns) has(e ecs.Entity) bool {
+	return int(e.ID()) < len(l.stays) && l.stays[e.ID()] == e.Generation()+1
+}
+
+// forgetDelayed forgets all delayed entities.
+func (l *delayedDespawns) forgetDelayed() {
+	l.list, l.names = l.list[:0], l.names[:0]
+	clear(l.stays)
+}
+
+// keepMark restores the Replicated of a delayed entity, which game code may have written.
+func (l *delayedDespawns) keepMark(r *components.Replicated, e ecs.Entity) {
+	if *r != l.gone() {
+		l.tracker.note(Problem{Kind: OverwrittenReplicated, Local: e})
+		*r, l.unsettled = l.gone(), true
+	}
+}
+
+// trackNames notes the entities that the rows of an entity name, before it loses its id.
+func (l *delayedDespawns) trackNames(index uint32, e ecs.Entity) {
+	if int(index) >= len(l.refs.from) {
+		return
+	}
+	for n := l.refs.from[index]; n != 0; n = l.refs.links[n-1].sibling {
+		if k := &l.refs.links[n-1]; !k.target.IsZero() {
+			l.names = append(l.names, lateName{
+				holder: e, target: l.refs.local(k.target), id: k.target, row: int(k.row), lane: int(k.lane),
+			})
+		}
+	}
+}
+
+// clearNames clears the fields of delayed entities that name entities which are not there any more.
+func (l *delayedDespawns) clearNames() {
+	kept := l.names[:0]
+	for _, n := range l.names {
+		switch {
+		case !l.alive(n.holder):
+		case n.target.IsZero() || l.refs.local(n.id) != n.target:
+			l.clearName(n)
+		default:
+			kept = append(kept, n)
+		}
+	}
+	l.names = kept
+}
+
+// clearName clears one field.
+func (l *delayedDespawns) clearName(n lateName) {
+	w, plan := l.tracker.world, l.tracker.schema.Plan(n.row)
+	c := column{id: l.tracker.ids[n.row], plan: plan, size: int(plan.Size())}
+	if !w.Has(n.holder, c.id) {
+		return // game code has removed it
+	}
+	if lane, aimed := plan.Target(); aimed && lane == n.lane {
+		if !w.Relations().Get(n.holder, c.id).IsZero() {
+			l.unsettled = true
+			w.Relations().Set(n.holder, c.id, ecs.Entity{})
+		}
+		return
+	}
+	if c.bindTo(w, n.holder) {
+		c.clearHandle(n.lane, l.refs.lanes)
+		c.unbind()
+	}
+}
+
+// removePresented removes the entities whose end is presented.
+func (l *delayedDespawns) removePresented(at tick.Time) {
+	l.shown = at
+	kept := l.list[:0]
+	for _, d := range l.list {
+		if d.ends > at.Tick {
+			kept = append(kept, d)
+			continue
+		}
+		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})
+	}
+	l.list = kept
+	if len(l.toRemove) > 0 {
+		l.running = true
+		l.removeQueued()
+		l.running = false
+	}
+}
+
+// removeAll queues all delayed entities for removal.
+func (l *delayedDespawns) removeAll() {
+	for _, d := range l.list {
+		l.toRemove = append(l.toRemove, removal{id: d.id, entity: d.entity})
+	}
+	l.list = l.list[:0]
 }

@@ -123,7 +123,6 @@ func TestEventsAreForInputs(t *testing.T) {
 		func() { netcode.Replicate[jab](netcode.NewProtocol()) })
 	require.PanicsWithValue(t, "netcode: Handle[input.jab]: "+quantize.ErrEvents.Error(),
 		func() { netcode.Handle[jab](netcode.NewProtocol(), nil) })
-	require.Panics(t, func() { netcode.NewList[jab](netcode.NewProtocol(), "jabs") })
 }
 
 func TestPressesAllocateNothing(t *testing.T) {

@@ -66,3 +66,72 @@ func (e *Explicit) Refine(wire.ClientID, View, Set, Set) {}
 
 // Leave implements [Policy].
 func (e *Explicit) Leave(client wire.ClientID) { e.clients.drop(client) }
+
+// claims is lives for policies to which game code names entities. It may name one that was spawned in a capture that the
+// policy has not seen yet.
+type claims struct {
+	lives
+	held  []uint32 // by index: the generation that game code spoke of
+	ahead []uint32 // indexes at which it spoke of somebody else than who lived there at the newest Prepare
+}
+
+// claim says whether an entity may be spoken of: it is not of a life that is over. taken says that its index was
+// somebody else's until now, about whom everything is to be forgotten.
+func (c *claims) claim(id wire.NetworkID) (ok, taken bool) {
+	if id.Index >= snapshot.MaxEntities || id.Generation == 0 {
+		return false, false
+	}
+	for int(id.Index) >= len(c.held) {
+		c.held = append(c.held, 0)
+	}
+	known := c.held[id.Index]
+	if int(id.Index) < len(c.generations) && later(c.generations[id.Index], known) {
+		known = c.generations[id.Index]
+	}
+	if id.Generation == known && (c.is(id) || c.held[id.Index] == known) {
+		c.held[id.Index] = known
+		return true, false
+	}
+	if !later(id.Generation, known) {
+		return false, false
+	}
+	taken = c.held[id.Index] != 0
+	if c.alive.Has(id.Index) {
+		c.ahead = append(c.ahead, id.Index)
+	}
+	c.held[id.Index] = id.Generation
+	return true, taken
+}
+
+// settle follows the store and calls forget for each index of which something was said that is void: of a life that is
+// over, or of one that has not begun while another's goes on.
+func (c *claims) settle(s *snapshot.Store, forget func(index uint32)) {
+	if !c.follow(s) {
+		return
+	}
+	for index := range c.renewed.All {
+		c.check(index, forget)
+	}
+	for _, index := range c.ahead {
+		c.check(index, forget)
+	}
+	c.ahead = c.ahead[:0]
+}
+
+func (c *claims) check(index uint32, forget func(index uint32)) {
+	if int(index) >= len(c.held) || c.held[index] == 0 || c.generations[index] == c.held[index] && c.alive.Has(index) {
+		return
+	}
+	if c.alive.Has(index) || !later(c.held[index], c.generations[index]) {
+		c.held[index] = 0
+		forget(index)
+	}
+}
+
+// holds reports whether something was said of this very entity.
+func (c *claims) holds(id wire.NetworkID) bool {
+	return int(id.Index) < len(c.held) && id.Generation != 0 && c.held[id.Index] == id.Generation
+}
+
+// later compares generations, which wrap; any is later than 0, which is none.
+func later(a, b uint32) bool { return a != 0 && (b == 0 || int32(a-b) > 0) }

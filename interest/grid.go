@@ -157,3 +157,174 @@ func (g *Grid) measure(s *snapshot.Store, id wire.NetworkID) {
 		}
 	}
 }
+
+// cells finds entities by where they are: a hash table of cells, with the entities of a bucket in a list. What happens
+// to an entity marks its bucket with the number of the change.
+type cells struct {
+	places  []place // by index
+	placed  Set     // indexes that are somewhere
+	count   int
+	heads   []int32 // by bucket: the first entity, plus one
+	changed []uint64
+	change  uint64 // number of the changes that are being made
+	emptied uint64 // the newest change that left nobody
+	low     cell   // no entity is in a cell below or above these
+	high    cell
+}
+
+// place is the position of an entity.
+type place struct {
+	at         point
+	cell       cell
+	next, prev int32 // indexes plus one, within the bucket
+}
+
+const fewestBuckets = 64
+
+func (c *cells) bucket(of cell) uint64 { return of.spread() & uint64(len(c.heads)-1) }
+
+// put says where an entity is; it may have been elsewhere.
+func (c *cells) put(index uint32, at point) {
+	for int(index) >= len(c.places) {
+		c.places = append(c.places, place{})
+	}
+	in := cellOf(at)
+	if c.placed.Has(index) {
+		p := &c.places[index]
+		if p.at == at {
+			return
+		}
+		if p.cell == in {
+			p.at = at
+			c.mark(in)
+			return
+		}
+		c.take(index)
+	}
+	if c.count == len(c.heads) {
+		c.rehash()
+	}
+	c.placed.add(index)
+	c.count++
+	c.places[index] = place{at: at, cell: in}
+	c.link(index)
+	c.mark(in)
+	c.widen(in)
+}
+
+// take removes an entity, which is somewhere.
+func (c *cells) take(index uint32) {
+	p := &c.places[index]
+	if p.next != 0 {
+		c.places[p.next-1].prev = p.prev
+	}
+	if p.prev != 0 {
+		c.places[p.prev-1].next = p.next
+	} else {
+		c.heads[c.bucket(p.cell)] = p.next
+	}
+	c.placed.remove(index)
+	if c.count--; c.count == 0 {
+		c.emptied = c.change
+	}
+	c.mark(p.cell)
+}
+
+func (c *cells) link(index uint32) {
+	p := &c.places[index]
+	head := &c.heads[c.bucket(p.cell)]
+	p.prev, p.next = 0, *head
+	if *head != 0 {
+		c.places[*head-1].prev = int32(index) + 1
+	}
+	*head = int32(index) + 1
+}
+
+func (c *cells) mark(in cell) { c.changed[c.bucket(in)] = c.change }
+
+// widen takes a cell into the bounds of all that were ever used. An empty one there costs a look, no more.
+func (c *cells) widen(in cell) {
+	if c.count == 1 {
+		c.low, c.high = in, in // it is alone now
+		return
+	}
+	c.low = cell{min(c.low.x, in.x), min(c.low.y, in.y), min(c.low.z, in.z)}
+	c.high = cell{max(c.high.x, in.x), max(c.high.y, in.y), max(c.high.z, in.z)}
+}
+
+// rehash makes room for twice as many.
+func (c *cells) rehash() {
+	size := max(fewestBuckets, 2*len(c.heads))
+	c.heads, c.changed = make([]int32, size), make([]uint64, size)
+	for i := range c.changed {
+		c.changed[i] = c.change
+	}
+	for index := range c.placed.All {
+		c.link(index)
+	}
+}
+
+// Distances are compared in whole numbers, so that every machine decides alike. The unit is a power of two of the
+// game's, the largest in which the leave radius is at least leaveSteps: conversion to it is exact but for the fraction.
+const (
+	leaveSteps = 1 << 13 // of the unit, at least; below twice that
+	reach      = 1 << 29 // positions are at most so far from the origin, along each axis: 32 768 leave radii or more
+	cellBits   = 12      // a cell is a quarter to a half of the leave radius wide
+)
+
+// point is a place in whole numbers.
+type point struct{ x, y, z int32 }
+
+// scale turns the game's lengths into whole numbers.
+type scale float64
+
+// scaleFor is the scale for a leave radius, a finite number above 0.
+func scaleFor(leave float32) scale {
+	_, exponent := math.Frexp(float64(leave)) // leave is 2^exponent times a half or more, and less than that times one
+	return scale(math.Ldexp(leaveSteps, 1-exponent))
+}
+
+// length is a radius in whole numbers.
+func (s scale) length(v float32) int64 { return int64(math.Floor(float64(v) * float64(s))) }
+
+// point is a place in whole numbers. What is beyond reach is at its border; ok is false for NaN, which is nowhere.
+func (s scale) point(x, y, z float32) (p point, ok bool) {
+	if x != x || y != y || z != z {
+		return p, false
+	}
+	return point{s.axis(x), s.axis(y), s.axis(z)}, true
+}
+
+func (s scale) axis(v float32) int32 {
+	return int32(math.Floor(min(max(float64(v)*float64(s), -reach), reach)))
+}
+
+// squared is the square of the distance of two places.
+func squared(a, b point) int64 {
+	dx, dy, dz := int64(a.x)-int64(b.x), int64(a.y)-int64(b.y), int64(a.z)-int64(b.z)
+	return dx*dx + dy*dy + dz*dz
+}
+
+// cell is a cube of the grid.
+type cell point
+
+func cellOf(p point) cell { return cell{p.x >> cellBits, p.y >> cellBits, p.z >> cellBits} }
+
+// spread mixes a cell's coordinates into the bits of a bucket's number.
+func (c cell) spread() uint64 {
+	h := uint64(uint32(c.x))*0x9E3779B97F4A7C15 ^ uint64(uint32(c.y))*0xC2B2AE3D27D4EB4F ^ uint64(uint32(c.z))*0x165667B19E3779F9
+	return h ^ h>>32
+}
+
+// bounds are the squares of the least and the greatest distance of any place in the cell from p.
+func (c cell) bounds(p point) (least, most int64) {
+	for _, axis := range [3][2]int32{{c.x, p.x}, {c.y, p.y}, {c.z, p.z}} {
+		low := int64(axis[0])<<cellBits - int64(axis[1]) // of the cell, from p
+		high := low + 1<<cellBits - 1
+		near := max(low, -high, 0)
+		far := max(-low, high)
+		least += near * near
+		most += far * far
+	}
+	return least, most
+}

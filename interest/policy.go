@@ -1,6 +1,9 @@
 package interest
 
 import (
+	"fmt"
+	"reflect"
+
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -54,3 +57,178 @@ func (a *all) Refine(wire.ClientID, View, Set, Set) {}
 
 // Leave implements [Policy].
 func (a *all) Leave(wire.ClientID) {}
+
+// combined is several policies in one.
+type combined struct {
+	parts   []Policy
+	both    bool
+	clients roll[Set]
+}
+
+// Any returns the policy under which an entity is visible if at least one of some policies says so. It panics without
+// any.
+func Any(policies ...Policy) Policy { return combine(policies, false) }
+
+// Both returns the policy under which an entity is visible if all of some policies say so, two or more. It panics
+// without any.
+func Both(policies ...Policy) Policy { return combine(policies, true) }
+
+func combine(policies []Policy, both bool) Policy {
+	if len(policies) == 0 {
+		panic("interest: no policies to combine")
+	}
+	return &combined{parts: append([]Policy(nil), policies...), both: both}
+}
+
+// Prepare implements [Policy].
+func (c *combined) Prepare(s *snapshot.Store) {
+	for _, part := range c.parts {
+		part.Prepare(s)
+	}
+}
+
+// Sees asks every part each time: some change only when they are asked.
+func (c *combined) Sees(client wire.ClientID) Set {
+	sees := c.clients.open(client)
+	sees.reset(0)
+	for i, part := range c.parts {
+		set := part.Sees(client)
+		if i == 0 || !c.both {
+			sees.addAll(set)
+			continue
+		}
+		for w := range *sees {
+			(*sees)[w] &= set.word(w)
+		}
+	}
+	return *sees
+}
+
+// Refine implements [Policy].
+func (c *combined) Refine(client wire.ClientID, v View, sees, shown Set) {
+	for _, part := range c.parts {
+		part.Refine(client, v, sees, shown)
+	}
+}
+
+// Leave implements [Policy].
+func (c *combined) Leave(client wire.ClientID) {
+	c.clients.drop(client)
+	for _, part := range c.parts {
+		part.Leave(client)
+	}
+}
+
+// blinder is a policy that can tell when a client sees nothing for want of something that game code is to say.
+type blinder interface {
+	blind(client wire.ClientID) bool
+}
+
+// Blind reports whether a client lacks a viewpoint, for want of which it sees nothing that is anywhere. A server asks once for each
+// client, to tell of it.
+func (a *applied) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
+
+func isBlind(p Policy, client wire.ClientID) bool {
+	b, ok := p.(blinder)
+	return ok && b.blind(client)
+}
+
+func (g *Grid) blind(client wire.ClientID) bool {
+	v := g.sights.get(client)
+	return v == nil || !v.looks
+}
+
+func (r *Rows) blind(client wire.ClientID) bool { return isBlind(r.of, client) }
+
+// blind of several is that none shows anything: of both one is enough for that.
+func (c *combined) blind(client wire.ClientID) bool {
+	for _, part := range c.parts {
+		if isBlind(part, client) == c.both {
+			return c.both
+		}
+	}
+	return !c.both
+}
+
+// RowsFunc says which components of an entity a client may see, given that it may see the entity. Components that the
+// entity lacks do not matter. It is not asked again each tick: see NewRows for when, and call Rows.Refresh when its answer
+// for an entity has changed.
+type RowsFunc func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask
+
+// Rows is visibility for each component, on top of a policy that says which entities are visible.
+type Rows struct {
+	lives
+	of     Policy
+	rows   RowsFunc
+	store  *snapshot.Store
+	owners owners
+	asked  Set // entities whose rows game code wants to have asked again
+	again  Set // entities whose rows all clients are asked for in this tick
+}
+
+// NewRows returns a policy that shows the entities that another one shows, and of each the components that rows allows.
+// rows is asked when an entity comes into a client's sight, when its owner has changed, and after [Rows.Refresh].
+func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{of: of, rows: rows} }
+
+// OwnerRows keeps some components for the client that an entity belongs to: everybody else sees all but those.
+func OwnerRows(private snapshot.Mask) RowsFunc {
+	return func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask {
+		if s.Owner(id) == client {
+			return ^snapshot.Mask(0)
+		}
+		return ^private
+	}
+}
+
+// Refresh makes rows be asked again about an entity, for every client that sees it: what it goes by has changed.
+func (r *Rows) Refresh(id wire.NetworkID) {
+	if r.is(id) {
+		r.asked.add(id.Index)
+	}
+}
+
+// Prepare implements [Policy].
+func (r *Rows) Prepare(s *snapshot.Store) {
+	r.of.Prepare(s)
+	if !r.follow(s) {
+		return
+	}
+	r.store = s
+	r.owners.follow(s, &r.lives)
+	r.again.reset(len(r.alive))
+	r.again.addAll(r.owners.changed)
+	r.again.addAll(r.asked)
+	clear(r.asked)
+}
+
+// Sees implements [Policy].
+func (r *Rows) Sees(client wire.ClientID) Set { return r.of.Sees(client) }
+
+// Leave implements [Policy].
+func (r *Rows) Leave(client wire.ClientID) { r.of.Leave(client) }
+
+// Refine implements [Policy].
+func (r *Rows) Refine(client wire.ClientID, v View, sees, shown Set) {
+	r.of.Refine(client, v, sees, shown)
+	for w, word := range sees {
+		for word &= shown.word(w) | r.again.word(w); word != 0; word &= word - 1 {
+			id := r.id(indexOf(w, word))
+			v.SetRows(id, r.rows(r.store, client, id))
+		}
+	}
+}
+
+// RowOf is the place of a component among the rows of a schema. It panics if the protocol does not replicate T.
+func RowOf[T any](schema *snapshot.Schema) int {
+	for row := range schema.Rows() {
+		if schema.Plan(row).Type() == reflect.TypeFor[T]() {
+			return row
+		}
+	}
+	panic(fmt.Sprintf("interest: %v is not replicated", reflect.TypeFor[T]()))
+}
+
+// MaskOf is the mask with T alone, for [OwnerRows] and the like. It panics if the protocol does not replicate T.
+func MaskOf[T any](schema *snapshot.Schema) snapshot.Mask {
+	return snapshot.Mask(0).With(RowOf[T](schema))
+}

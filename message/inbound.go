@@ -210,3 +210,303 @@ func (in *Inbound) grew(grown bool) {
 		in.stats.Grown++
 	}
 }
+
+// Frame is the messages of one frame: those that wait for their stage and, where there is a history, those that were
+// handled or sent. Everything in it is memory that is used again when its turn comes.
+type Frame struct {
+	number  uint64 // counted from 1; 0 for one that never was
+	bytes   []byte // payloads
+	origins []origin
+	extras  []Message // of messages that say more than their type; Type, Stage and Channel are those of the item
+	stages  [tick.NumStages]queue
+	past    []pastItem // handled, or sent, in that order
+	record  Record     // the one that Each shows
+}
+
+// origin is the source of messages, one for each packet. In outbound frames it is their destination.
+type origin struct {
+	source   *Source // nil in outbound frames
+	peer     wire.ClientID
+	tick     tick.Tick
+	received time.Duration
+}
+
+// pastItem is a message that was handled or sent.
+type pastItem struct {
+	item
+	stage  tick.Stage
+	nested bool // handled at once from within the handler of another one
+}
+
+const firstBytes = 4096 // a frame has room for so many at first
+
+// clear empties the frame and keeps its memory.
+func (f *Frame) clear(number uint64) {
+	f.number = number
+	f.bytes, f.origins, f.extras, f.past = f.bytes[:0], f.origins[:0], f.extras[:0], f.past[:0]
+	for i := range f.stages {
+		f.stages[i].clear()
+	}
+}
+
+// waiting returns how many messages wait, for all stages.
+func (f *Frame) waiting() (n int) {
+	for i := range f.stages {
+		n += f.stages[i].live
+	}
+	return n
+}
+
+// payload returns the bytes of a message, with no room behind them.
+func (f *Frame) payload(it item) []byte {
+	start, size := it.start(), it.size()
+	return f.bytes[start : start+size : start+size]
+}
+
+// room makes room for size bytes behind those of the frame and returns them, nil if that is beyond limit. They belong to
+// the frame once it is told: f.bytes = f.bytes[:len(f.bytes)+size].
+func (f *Frame) room(size, limit int) (room []byte, grown bool) {
+	n := len(f.bytes)
+	if size > limit-n {
+		return nil, false
+	}
+	if size > cap(f.bytes)-n || f.bytes == nil {
+		larger := make([]byte, n, min(max(firstBytes, 2*cap(f.bytes), n+size), limit))
+		copy(larger, f.bytes)
+		f.bytes, grown = larger, true
+	}
+	return f.bytes[n : n+size : n+size], grown
+}
+
+// find returns where a payload lies in the frame's bytes. Slices of one array that run to its end tell by their capacity
+// where they begin, and the first byte proves it.
+func (f *Frame) find(payload []byte) (start int, ok bool) {
+	start = cap(f.bytes) - cap(payload)
+	if start < 0 || start+len(payload) > len(f.bytes) || &f.bytes[start] != &payload[0] {
+		return 0, false
+	}
+	return start, true
+}
+
+// extra returns what a message says beyond its type, and the zero value for one that says nothing.
+func (f *Frame) extra(it item) Message {
+	if it.extra() == 0 {
+		return Message{}
+	}
+	return f.extras[it.extra()-1]
+}
+
+// Record is one message of a frame, for looking at.
+type Record struct {
+	Peer     wire.ClientID // who sent it; in outbound frames, who it was sent to
+	Message                // how it came or went
+	Tick     tick.Tick     // the end's tick when it came or went
+	Received time.Duration // the end's time when it came or went
+	Handled  bool          // inbound: its handler was called in this frame; else it waits, or waited when the frame ended
+	Payload  []byte        // its bytes
+}
+
+// Number returns which frame this is, counted from 1.
+func (f *Frame) Number() uint64 { return f.number }
+
+// Len returns how many messages Each shows.
+func (f *Frame) Len() int { return len(f.past) + f.waiting() }
+
+// Each shows the messages of the frame until do returns false: first those that were handled, or sent, in that order, then
+// those that wait, by stage. The record is one and the same, and is good during the call only, as its payload is.
+func (f *Frame) Each(do func(r *Record) bool) {
+	for i := range f.past {
+		if f.show(f.past[i].item, f.past[i].stage, true); !do(&f.record) {
+			return
+		}
+	}
+	for stage := range f.stages {
+		q := &f.stages[stage]
+		for i := q.head; i < len(q.items); i++ {
+			if q.items[i].dead() {
+				continue
+			}
+			if f.show(q.items[i], tick.Stage(stage), false); !do(&f.record) {
+				return
+			}
+		}
+	}
+}
+
+// show makes the record that of a message.
+func (f *Frame) show(it item, stage tick.Stage, handled bool) {
+	o := &f.origins[it.origin()]
+	m := f.extra(it)
+	m.Type, m.Stage, m.Channel, m.order = it.typ(), stage, it.channel(), 0
+	f.record = Record{Peer: o.peer, Message: m, Tick: o.tick, Received: o.received, Handled: handled, Payload: f.payload(it)}
+}
+
+// item is a message in a frame: two words, which travel in registers and are stored whole. It holds no pointer, so the
+// memory of queues is nothing to the garbage collector.
+type item struct {
+	place uint64 // start of the payload in the frame's bytes, 32 bits; place in the frame's origins, 32 bits
+	what  uint64 // place in the frame's extras and 1, or 0, 32 bits; size of the payload, 16; type, 8; channel, 8
+}
+
+const (
+	typeBits    uint64 = 0xFF << 48
+	channelBits uint64 = 0xFF << 56
+	orderedBits uint64 = 0xC0 << 56 // of the channel: its mode, which is ReliableOrdered where both are set
+	extraBits   uint64 = 1<<32 - 1
+)
+
+// newItem returns a message that lies nowhere yet.
+func newItem(t wire.MessageType, ch wire.Channel, extra int) item {
+	return item{what: uint64(ch)<<56 | uint64(t)<<48 | uint64(extra)}
+}
+
+// at returns the message at its place.
+func (it item) at(start, size, origin int) item {
+	return item{place: uint64(origin)<<32 | uint64(start), what: it.what | uint64(size)<<32}
+}
+
+// moved returns the message at another place.
+func (it item) moved(start, origin, extra int) item {
+	return item{place: uint64(origin)<<32 | uint64(start), what: it.what&^extraBits | uint64(extra)}
+}
+
+func (it item) start() int              { return int(uint32(it.place)) }
+func (it item) origin() int             { return int(it.place >> 32) }
+func (it item) extra() int              { return int(uint32(it.what)) }
+func (it item) size() int               { return int(uint16(it.what >> 32)) }
+func (it item) typ() wire.MessageType   { return wire.MessageType(it.what >> 48) }
+func (it item) channel() wire.Channel   { return wire.Channel(it.what >> 56) }
+func (it item) delivery() wire.Delivery { return it.channel().Delivery() }
+
+// sameContext reports whether a message has type, channel and origin of another one without extra, and none itself.
+func (it item) sameContext(other item) bool {
+	return (it.what^other.what)&(typeBits|channelBits|extraBits) == 0 && (it.place^other.place)>>32 == 0
+}
+
+// simple reports whether the message has no extra and no promise of order: nothing can keep it waiting.
+func (it item) simple() bool { return it.what&extraBits == 0 && it.what&orderedBits != orderedBits }
+
+// maxPayload is the most that an item can hold: more than any message that travels, fragmented or not.
+const maxPayload = 1<<16 - 1
+
+// dead reports whether the message was dropped while it waited.
+func (it item) dead() bool { return it.what&typeBits == 0 }
+
+// kill drops the message.
+func (it *item) kill() { it.what &^= typeBits }
+
+const firstItems = 16 // a queue has room for so many at first
+
+// queue is the messages of one stage, in order. It grows by doubling up to twice its limit, so that closing the gaps of
+// messages that left it costs no more than having put them in.
+type queue struct {
+	items []item
+	head  int    // those before it are done with
+	end   int    // those before it, and not before head, are for the Drain that is under way
+	live  int    // how many wait
+	epoch uint64 // counts how often items lost their places
+}
+
+// push appends a message; the caller has seen that fewer than limit wait. It reports whether memory had to grow.
+func (q *queue) push(it item, limit int) (grown bool) {
+	if len(q.items) == cap(q.items) {
+		grown = q.widen(limit)
+	}
+	q.items = append(q.items, it)
+	q.live++
+	return grown
+}
+
+// widen makes room for one more message. It reports whether memory had to grow.
+func (q *queue) widen(limit int) (grown bool) {
+	if 2*q.live > len(q.items) || cap(q.items) == 0 {
+		larger := make([]item, len(q.items), max(firstItems, min(2*cap(q.items), 2*limit)))
+		copy(larger, q.items)
+		q.items, grown = larger, true
+	}
+	if len(q.items) == cap(q.items) {
+		q.compact()
+	}
+	return grown
+}
+
+// compact closes the gaps.
+func (q *queue) compact() {
+	kept, end := q.items[:0], 0
+	for i := q.head; i < len(q.items); i++ {
+		if q.items[i].dead() {
+			continue
+		}
+		kept = append(kept, q.items[i])
+		if i < q.end {
+			end = len(kept)
+		}
+	}
+	q.items, q.head, q.end = kept, 0, end
+	q.epoch++
+}
+
+// clear empties the queue and keeps its memory.
+func (q *queue) clear() { *q = queue{items: q.items[:0], epoch: q.epoch + 1} }
+
+// Source is one end that messages come from: the connection to it holds one. It is its quota of the frame, what of it waits
+// for a tick or an entity, and what became of its messages. It belongs to one Inbound.
+type Source struct {
+	id        wire.ClientID
+	frame     uint64 // to which the quota belongs
+	messages  int    // in that frame, waiting ones included
+	bytes     int
+	kept      int // bytes of its packets that Keep has copied
+	filling   uint64
+	held      int // bytes in the frame, since that was last empty: Inbound.filling counts how often it was
+	refused   int
+	unhandled int // reliable ones that wait, when CountUnhandled last looked
+	freed     int
+	fault     error
+	deferred  deferred
+	listed    bool // the Inbound knows that something of it is deferred
+	inside    bool // it is in this process
+	crowd     [tick.NumStages]crowded
+	place     uint64 // of its newest UnreliableSequenced message
+	lines     *lines // nil before anything came that has an order
+}
+
+// NewSource returns the source of the messages of one end.
+func NewSource(id wire.ClientID) *Source { return &Source{id: id} }
+
+// ID returns who it is.
+func (s *Source) ID() wire.ClientID { return s.id }
+
+// TakeFreed returns the cost of the reliable messages that were handled or given up since the last call: credit to grant.
+func (s *Source) TakeFreed() int {
+	n := s.freed
+	s.freed = 0
+	return n
+}
+
+// Unhandled returns how many of its reliable messages Inbound.CountUnhandled found that wait.
+func (s *Source) Unhandled() int { return s.unhandled }
+
+// Fault returns why the connection cannot go on, nil while it can: a reliable message of it had to be dropped, with
+// ErrFull or, of an end in this process, ErrDeferredFull. It stays.
+func (s *Source) Fault() error { return s.fault }
+
+// Refused returns how many messages went beyond its quota in the frame that it last sent in.
+func (s *Source) Refused() int { return s.refused }
+
+// Deferred returns how many of its messages wait for a tick, an entity or each other, and the bytes of their payloads.
+func (s *Source) Deferred() (messages, bytes int) { return s.deferred.count, s.deferred.bytes }
+
+// enter begins the source's quota of a frame.
+func (s *Source) enter(frame uint64) {
+	if s.frame != frame {
+		s.frame, s.messages, s.bytes, s.kept, s.refused = frame, 0, 0, 0, 0
+	}
+}
+
+// fail keeps the first fault.
+func (s *Source) fail(err error) {
+	if s.fault == nil {
+		s.fault = err
+	}
+}

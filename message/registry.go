@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"sort"
+	"time"
 
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -136,4 +137,168 @@ func (r *Registry) ByGoType(t reflect.Type) *Type {
 		return nil
 	}
 	return r.byGoType[t]
+}
+
+// Direction says which ends may send a message type.
+type Direction uint8
+
+// The directions.
+const (
+	BothWays   Direction = iota // any end
+	FromClient                  // clients only
+	FromServer                  // the server only
+)
+
+// Valid reports whether d is one of the directions.
+func (d Direction) Valid() bool { return d <= FromServer }
+
+// Allows reports whether a message may come from the server, or else from a client.
+func (d Direction) Allows(server bool) bool {
+	return d == BothWays || server == (d == FromServer)
+}
+
+// String returns the direction in words.
+func (d Direction) String() string {
+	switch d {
+	case BothWays:
+		return "both ways"
+	case FromClient:
+		return "from client"
+	case FromServer:
+		return "from server"
+	}
+	return "unknown direction"
+}
+
+// cacheSize is the number of Go types that a Cache remembers; two of the same place replace each other.
+const cacheSize = 64
+
+// Cache remembers which type a Go type is, for TypeOf and ShortOf. It belongs to one end and one registry. The zero value is
+// empty.
+type Cache struct {
+	entries [cacheSize]cached
+	allowed [1 << 8]bool
+}
+
+// cached is a Cache's entry for one Go type. The codec is stored without its type; the key has that.
+type cached struct {
+	key   goType
+	codec opaque
+	short Short
+	of    *Type
+}
+
+// Short is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
+// is of no message.
+type Short struct {
+	Header uint32 // as in a packet, as a little-endian number; without a stage if that is not Given
+	Known  bool   // there is one
+	Given  bool   // the type says at which stage it is handled
+}
+
+// Allow says that nothing has to be asked before a message of this type is sent from this end. Types whose payloads have to be
+// looked at are sent the long way all the same. Call it before the cache is used.
+func (c *Cache) Allow(t *Type) { c.allowed[t.id] = true }
+
+// ShortOf returns how messages of T begin, and its codec, of which Copy is all that is needed. It knows only what TypeOf was
+// asked for lately, and only types that are allowed.
+func ShortOf[T any](c *Cache) (*CodecOf[T], Short) {
+	key := goTypeOf[T]()
+	if e := &c.entries[key.place()]; e.key == key {
+		return codecFrom[T](e.codec), e.short
+	}
+	return nil, Short{}
+}
+
+// TypeOf returns the message type of T and its codec, once the registry is frozen; nil and nil when it has none.
+func TypeOf[T any](r *Registry, c *Cache) (*Type, *CodecOf[T]) {
+	key := goTypeOf[T]()
+	e := &c.entries[key.place()]
+	if e.key == key {
+		return e.of, codecFrom[T](e.codec)
+	}
+	return lookUp[T](r, c, e, key)
+}
+
+// lookUp is TypeOf for a type that the cache does not hold.
+func lookUp[T any](r *Registry, c *Cache, e *cached, key goType) (*Type, *CodecOf[T]) {
+	of := r.ByGoType(reflect.TypeFor[T]())
+	if of == nil {
+		return nil, nil
+	}
+	codec, ok := of.Codec.(*CodecOf[T])
+	if !ok {
+		return nil, nil
+	}
+	*e = cached{key: key, of: of, codec: opaqueOf(codec)}
+	if size := codec.AlwaysLegal(); c.allowed[of.id] && size < NoSize {
+		e.short = Short{Header: uint32(of.id) | size<<16, Known: true, Given: of.StageGiven}
+		if of.StageGiven {
+			e.short.Header |= uint32(of.Stage) << 8
+		}
+	}
+	return of, codec
+}
+
+// MaxNested is the largest depth of loopback messages that are handled within each other; the next one is queued.
+const MaxNested = 8
+
+// Limits bounds the contents of an Inbound. Zero or less in a field takes its default.
+type Limits struct {
+	PerStage      int           // messages that wait for one stage; beyond that those make room who have more than an equal share; default 32,768
+	Bytes         int           // bytes that a frame holds at most: 512 KiB for each source is enough for what the defaults allow; default 32 MiB
+	Sources       int           // how many sources share Bytes: each is sure of an equal part of half of them; default 64
+	PerSender     int           // messages of one source in a frame, waiting ones included; default 1024
+	SenderBytes   int           // bytes of payload of one source in a frame, waiting ones included; default 256 KiB
+	Deferred      int           // unreliable messages of one source that wait for a tick, an entity or its state; default 64. Credit bounds reliable ones
+	DeferredBytes int           // bytes of payload of these; default 16 KiB
+	DeferredTime  time.Duration // how long one waits at most, and a reliable one for its entity and that one's state; default 2 s
+	Nested        int           // loopback messages handled at once from within others, in one Drain; the rest is queued; default 4096
+}
+
+// WithDefaults returns the limits with every field set.
+func (l Limits) WithDefaults() Limits {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	set(&l.PerStage, 32768)
+	set(&l.Bytes, 32<<20)
+	set(&l.Sources, 64)
+	set(&l.PerSender, 1024)
+	set(&l.SenderBytes, 256<<10)
+	set(&l.Deferred, 64)
+	set(&l.DeferredBytes, 16<<10)
+	set(&l.Nested, 4096)
+	if l.DeferredTime <= 0 {
+		l.DeferredTime = 2 * time.Second
+	}
+	return l
+}
+
+// Stats counts messages since the beginning.
+type Stats struct {
+	Queued        uint64 // put into a queue
+	Handled       uint64 // handed to handlers out of a queue or from where they were deferred, also those whose handler panicked
+	Unhandled     uint64 // dropped when their time came, since their type was registered without a handler here
+	Immediate     uint64 // loopback messages handled at once
+	Carried       uint64 // times that a message waited beyond the end of its frame
+	PerStage      uint64 // unreliable ones dropped for Limits.PerStage: the oldest of a source above its share
+	Evicted       uint64 // dropped for Limits.PerStage with their source, which had the most of a stage that was full of reliable ones
+	Bytes         uint64 // dropped for Limits.Bytes
+	PerSender     uint64 // unreliable ones refused for Limits.PerSender
+	SenderBytes   uint64 // unreliable ones refused for Limits.SenderBytes
+	Full          uint64 // refused with ErrFull because only reliable ones wait for their stage
+	BadStage      uint64 // refused for a stage that does not exist
+	Illegal       uint64 // taken out of a queue and found not to be legal, or of no known type: nobody had checked them
+	Deferred      uint64 // put aside to wait for a tick, an entity or an earlier message
+	DeferredFull  uint64 // not put aside for Limits.Deferred or Limits.DeferredBytes
+	DeferredLate  uint64 // dropped for Limits.DeferredTime
+	Undeliverable uint64 // dropped because their entity will never exist here, or did not come in time if they are reliable
+	StateLate     uint64 // reliable ones that waited for the state of their entity for Limits.DeferredTime, and then no longer
+	Superseded    uint64 // of sequenced channels, dropped because a newer message was handled meanwhile
+	Panics        uint64 // handlers that panicked
+	Unrecorded    uint64 // handled and not kept for the history: no room
+	Grown         uint64 // times that a queue's memory grew
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
@@ -44,7 +45,7 @@ func inParts(parts int, config netcode.Config) netcode.Config {
 type visitGame struct {
 	t        *testing.T
 	protocol *netcode.Protocol
-	list     *netcode.List[uint32]
+	list     *collections.List[uint32]
 	grid     *interest.Grid
 	rooms    *interest.Rooms
 	net      *nettest.Net
@@ -61,7 +62,7 @@ func newVisitGame(t *testing.T, config netcode.Config) *visitGame {
 	input.Register[stamp](g.protocol)
 	netcode.Handle(g.protocol, func(*netcode.Context, *visitWord) {})
 	netcode.Answer(g.protocol, func(_ *netcode.Context, q *visitQuery, r *visitReply) error { r.Number = q.Number; return nil })
-	g.list = netcode.NewList[uint32](g.protocol, "visits", netcode.MaxElements(50))
+	g.list = collections.NewList[uint32](g.protocol, "visits", collections.MaxElements(50))
 	g.grid = interest.NewGrid(interest.GridConfig{Position: func(s *snapshot.Store, id netcode.NetworkID) (x, y, z float32, ok bool) {
 		return 1, 1, 0, true
 	}, Enter: 100, Leave: 120})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/transport"
@@ -27,16 +28,16 @@ type thing struct {
 // shelf is a protocol with a collection of each kind.
 type shelf struct {
 	protocol *netcode.Protocol
-	list     *netcode.List[thing]
-	set      *netcode.Set[uint32]
-	table    *netcode.Map[int16, thing]
+	list     *collections.List[thing]
+	set      *collections.Set[uint32]
+	table    *collections.Map[int16, thing]
 }
 
 func newShelf() *shelf {
 	p := protocol()
 	return &shelf{
-		protocol: p, list: netcode.NewList[thing](p, "things", netcode.MaxElements(200)),
-		set: netcode.NewSet[uint32](p, "marks"), table: netcode.NewMap[int16, thing](p, "table", netcode.MaxBytes(900)),
+		protocol: p, list: collections.NewList[thing](p, "things", collections.MaxElements(200)),
+		set: collections.NewSet[uint32](p, "marks"), table: collections.NewMap[int16, thing](p, "table", collections.MaxBytes(900)),
 	}
 }
 
@@ -86,27 +87,27 @@ func newRoom(t *testing.T, seed uint64, clients int, loss float64) *room {
 // hear rebuilds the lists of a client from what it is told.
 func (r *room) hear(c *nettest.Client) {
 	lists := map[netcode.NetworkID][]thing{} // looked up only
-	r.list.OnChange(c.Client, func(change netcode.ListChange[thing]) {
+	r.list.OnChange(c.Client, func(change collections.ListChange[thing]) {
 		at := lists[change.Entity]
 		r.single++
 		switch change.What {
-		case netcode.CollectionWhole:
+		case collections.ChangeWhole:
 			r.whole++
 			r.single--
 			at = elements(r.list.Of(c.Client, change.Entity))
 			_, here := c.Systems.Entity(change.Entity)
 			require.True(r.t, here, "a collection before its entity")
-		case netcode.CollectionInserted:
+		case collections.ChangeInserted:
 			at = slices.Insert(at, change.Index, change.Value)
-		case netcode.CollectionSet:
+		case collections.ChangeSet:
 			require.Equal(r.t, at[change.Index], change.Old)
 			at[change.Index] = change.Value
-		case netcode.CollectionRemoved:
+		case collections.ChangeRemoved:
 			require.Equal(r.t, at[change.Index], change.Value)
 			at = slices.Delete(at, change.Index, change.Index+1)
-		case netcode.CollectionCleared:
+		case collections.ChangeCleared:
 			at = nil
-		case netcode.CollectionGone:
+		case collections.ChangeGone:
 			delete(lists, change.Entity)
 			require.False(r.t, r.list.Of(c.Client, change.Entity).Arrived())
 			return
@@ -116,7 +117,7 @@ func (r *room) hear(c *nettest.Client) {
 	r.heard[c] = lists
 }
 
-func elements(l netcode.ListOf[thing]) (all []thing) {
+func elements(l collections.ListOf[thing]) (all []thing) {
 	for _, v := range l.All() {
 		all = append(all, v)
 	}
@@ -203,14 +204,14 @@ func (r *room) change(id netcode.NetworkID) {
 			require.NoError(r.t, err)
 			m.list[at] = v
 		} else {
-			require.ErrorIs(r.t, err, netcode.ErrNoElement)
+			require.ErrorIs(r.t, err, collections.ErrNoElement)
 		}
 	case 6:
 		if err := list.Remove(at); at < len(m.list) {
 			require.NoError(r.t, err)
 			m.list = slices.Delete(m.list, at, at+1)
 		} else {
-			require.ErrorIs(r.t, err, netcode.ErrNoElement)
+			require.ErrorIs(r.t, err, collections.ErrNoElement)
 		}
 	case 7:
 		if r.random.IntN(20) == 0 {
@@ -238,7 +239,7 @@ func (r *room) change(id netcode.NetworkID) {
 }
 
 func (r *room) full(err error, have int) {
-	var full *netcode.CollectionFullError
+	var full *collections.FullError
 	require.ErrorAs(r.t, err, &full)
 	require.Equal(r.t, full.Elements, have)
 	r.tops++
@@ -347,7 +348,7 @@ func TestCollectionsConverge(t *testing.T) {
 func TestLargeCollectionForALateJoiner(t *testing.T) {
 	t.Parallel()
 	p := protocol()
-	large := netcode.NewList[uint64](p, "large", netcode.MaxElements(20000), netcode.MaxBytes(200000))
+	large := collections.NewList[uint64](p, "large", collections.MaxElements(20000), collections.MaxBytes(200000))
 	n := nettest.New(t, nettest.Config{
 		Protocol: p, Clients: 1, Seed: 4, Link: bad(.1), Server: netcode.Config{SendBudget: 64 << 10},
 	})
@@ -360,12 +361,12 @@ func TestLargeCollectionForALateJoiner(t *testing.T) {
 	for i := range 20000 {
 		require.NoError(t, list.Append(uint64(i)))
 	}
-	var full *netcode.CollectionFullError
+	var full *collections.FullError
 	require.ErrorAs(t, list.Append(0), &full)
 	late := n.Join()
 	whole, single, early := 0, 0, 0
-	large.OnChange(late.Client, func(c netcode.ListChange[uint64]) {
-		if c.What == netcode.CollectionWhole {
+	large.OnChange(late.Client, func(c collections.ListChange[uint64]) {
+		if c.What == collections.ChangeWhole {
 			whole++
 			return
 		}

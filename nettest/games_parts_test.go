@@ -4,6 +4,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/interpolate"
@@ -119,9 +120,9 @@ func samePart(part int, server, client any) bool {
 // gameProtocol is the protocol of a game.
 type gameProtocol struct {
 	*netcode.Protocol
-	list   *netcode.List[uint32]
-	set    *netcode.Set[uint16]
-	table  *netcode.Map[uint8, int32]
+	list   *collections.List[uint32]
+	set    *collections.Set[uint16]
+	table  *collections.Map[uint8, int32]
 	rows   [gameParts]int // of the schema
 	writes bool           // owners write gameMine
 	smooth bool           // spots and turns are interpolated
@@ -149,9 +150,9 @@ func newGameProtocol(writes, smooth, debug bool, hear func(*netcode.Context, *ga
 	} else {
 		netcode.Replicate[gameMine](p.Protocol)
 	}
-	p.list = netcode.NewList[uint32](p.Protocol, "gameList", netcode.MaxElements(100))
-	p.set = netcode.NewSet[uint16](p.Protocol, "gameSet")
-	p.table = netcode.NewMap[uint8, int32](p.Protocol, "gameTable")
+	p.list = collections.NewList[uint32](p.Protocol, "gameList", collections.MaxElements(100))
+	p.set = collections.NewSet[uint16](p.Protocol, "gameSet")
+	p.table = collections.NewMap[uint8, int32](p.Protocol, "gameTable")
 	netcode.Handle(p.Protocol, hear)
 	if debug {
 		p.Debug()

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 )
 
 // gameThings is what the collections of an entity hold, in plain Go.
@@ -70,27 +70,27 @@ func (g *match) changeThings(e *gameEntity) {
 // hearThings keeps the lists of a client as it is told of them.
 func (p *gamePlayer) hearThings() {
 	list := p.g.protocol.list
-	list.OnChange(p.c.Client, func(change netcode.ListChange[uint32]) {
+	list.OnChange(p.c.Client, func(change collections.ListChange[uint32]) {
 		was, known := p.lists[change.Entity]
 		told := fmt.Sprintf("client %d is told %+v of its list", p.i, change)
 		switch change.What {
-		case netcode.CollectionWhole:
+		case collections.ChangeWhole:
 			was = nil
 			for _, v := range list.Of(p.c.Client, change.Entity).All() {
 				was = append(was, v)
 			}
-		case netcode.CollectionInserted:
+		case collections.ChangeInserted:
 			p.g.hold(change.Index <= len(was), told, len(was))
 			was = slices.Insert(was, change.Index, change.Value)
-		case netcode.CollectionSet:
+		case collections.ChangeSet:
 			p.g.hold(change.Index < len(was) && was[change.Index] == change.Old, told, was)
 			was[change.Index] = change.Value
-		case netcode.CollectionRemoved:
+		case collections.ChangeRemoved:
 			p.g.hold(change.Index < len(was) && was[change.Index] == change.Value, told, was)
 			was = slices.Delete(was, change.Index, change.Index+1)
-		case netcode.CollectionCleared:
+		case collections.ChangeCleared:
 			was = nil
-		case netcode.CollectionGone:
+		case collections.ChangeGone:
 			p.g.hold(known, told, "which never came")
 			delete(p.lists, change.Entity)
 			return

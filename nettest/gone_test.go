@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -28,12 +29,12 @@ func TestCollectionsAreGoneWithAConnection(t *testing.T) {
 		},
 		SetupClient: func(_ int, c *systems.ClientSystems, _ *ecs.World) {
 			c.OnDespawn(func(_ ecs.Entity, id netcode.NetworkID) { last[id] = true })
-			g.set.OnChange(c.Client, func(ch netcode.SetChange[uint32]) {
+			g.set.OnChange(c.Client, func(ch collections.SetChange[uint32]) {
 				switch ch.What {
-				case netcode.CollectionWhole:
+				case collections.ChangeWhole:
 					require.Zero(t, shown[ch.Entity], "what was shown before is gone")
 					shown[ch.Entity] = g.set.Of(c.Client, ch.Entity).Len()
-				case netcode.CollectionGone:
+				case collections.ChangeGone:
 					require.True(t, last[ch.Entity], "after OnDespawn")
 					order++
 					delete(shown, ch.Entity)

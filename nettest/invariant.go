@@ -98,7 +98,7 @@ func (n *Net) CheckConverge() error {
 		if c.State() != netcode.Connected {
 			return &Broken{Converge, i, n.frame, fmt.Sprintf("not connected: %v", c.Err())}
 		}
-		sees := netecs.SeenBy(n.Server, c.ID())
+		sees := netecs.VisibleTo(n.Server, c.ID())
 		if d, differs := netecs.FirstDifferenceOf(n.Server.Store(), sees, &c.World, schema); differs {
 			return &Broken{Converge, i, n.frame, d.String()}
 		}

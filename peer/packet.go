@@ -2,6 +2,7 @@ package peer
 
 import (
 	"encoding/binary"
+	"net/netip"
 	"time"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -210,4 +211,106 @@ func (c *Conn) Finish(b *Builder, t tick.Tick, now time.Duration) []byte {
 	c.stats.BytesSent += uint64(len(packet))
 	b.buf = nil
 	return packet
+}
+
+// Version is the version of the wire protocol that this code speaks. Ends with
+// different versions refuse each other.
+const Version uint16 = 1
+
+// A handshake datagram:
+//
+//	 byte 0                        4 bytes
+//	+----------+----------------+ +----------+
+//	| 0x80|kind| body, per kind | | checksum |   over epoch 0 and protocol hash 0,
+//	+----------+----------------+ +----------+   of Join and Welcome over those of the session
+//
+// All numbers in the bodies are little-endian.
+
+// Kind says what a datagram is, by its first byte.
+type Kind uint8
+
+// The kinds. Those of the handshake have their number on the wire.
+const (
+	KindUnknown   Kind = 0 // no kind that is known here
+	KindHello     Kind = 1 // client to server: I want in
+	KindChallenge Kind = 2 // server to client: prove your address
+	KindAccept    Kind = 3 // server to client: you may join
+	KindRefuse    Kind = 4 // server to client: you may not
+	KindJoin      Kind = 5 // client to server: I have your Accept
+	KindWelcome   Kind = 6 // server to client: you have a session
+	KindPacket    Kind = 7 // a packet of an open connection
+)
+
+// KindOf returns what a datagram claims to be. Nothing but its first byte was
+// looked at.
+func KindOf(datagram []byte) Kind {
+	if len(datagram) == 0 {
+		return KindUnknown
+	}
+	first := datagram[0]
+	if first&wire.HandshakeFlag == 0 {
+		return KindPacket
+	}
+	if k := Kind(first &^ wire.HandshakeFlag); k >= KindHello && k <= KindWelcome {
+		return k
+	}
+	return KindUnknown
+}
+
+// handshakeCheck is the checksum's start before there is a session.
+func handshakeCheck() wire.Checksum { return wire.NewChecksum(0, 0) }
+
+// openDatagram checks a handshake datagram of one kind and returns its body.
+// The error is ErrChecksum or ErrMalformed.
+func openDatagram(datagram []byte, kind Kind) ([]byte, error) {
+	body, ok := unseal(handshakeCheck(), datagram)
+	if !ok {
+		return nil, ErrChecksum
+	}
+	if KindOf(body) != kind || kind == KindPacket {
+		return nil, ErrMalformed
+	}
+	return body[1:], nil
+}
+
+// sealDatagram completes the handshake datagram that starts at b[start].
+func sealDatagram(b []byte, start int) []byte {
+	return seal(handshakeCheck(), b, start)
+}
+
+// seal appends the checksum over b[start:].
+func seal(check wire.Checksum, b []byte, start int) []byte {
+	return binary.LittleEndian.AppendUint32(b, check.Sum(b[start:]))
+}
+
+// unseal returns what comes before the checksum if that is right.
+func unseal(check wire.Checksum, b []byte) (body []byte, ok bool) {
+	if len(b) < wire.ChecksumSize {
+		return nil, false
+	}
+	body = b[:len(b)-wire.ChecksumSize]
+	return body, binary.LittleEndian.Uint32(b[len(body):]) == check.Sum(body)
+}
+
+// Bits of the prefixes that limits count by: the network that one site has as a rule.
+const (
+	networkBits4 = 24
+	networkBits6 = 64
+)
+
+// AddressPrefix is the prefix of one address alone, without its zone.
+func AddressPrefix(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+	return netip.PrefixFrom(addr, addr.BitLen())
+}
+
+// NetworkPrefix is the network around an address: the /24 of an IPv4 address, the /64 of an IPv6 address.
+func NetworkPrefix(addr netip.Addr) netip.Prefix {
+	addr = addr.Unmap().WithZone("")
+	bits := networkBits6
+	if addr.Is4() {
+		bits = networkBits4
+	}
+	p, _ := addr.Prefix(bits) // the error is that of an address which is none: then the prefix is none, too
+	return p
 }

@@ -1,7 +1,11 @@
 package peer
 
 import (
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -106,4 +110,238 @@ func TestShortestPackets(t *testing.T) {
 		deliver(t, b, packet, 0, nil)
 	}
 	require.Len(t, finish(t, b, false, 1, 0), 11, "ack 2 more; ack bits as expected take nothing")
+}
+
+// TestGoldenBytes pins the bytes that PROTOCOL.md shows. A change here is a
+// change of the protocol and of its version.
+func TestGoldenBytes(t *testing.T) {
+	cookie := Cookie{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	hello := AppendHello(nil, Hello{Version: 1, Nonce: 0x1122334455667788, Protocol: 0xAABBCCDD, Cookie: cookie,
+		Digest: NewDigest([]uint32{0xDEADBEEF, 5})})
+	require.Len(t, hello, 1200)
+	golden(t, "hello, 45 bytes", hello[:45],
+		"81 0100 8877665544332211 ddccbbaa00000000 0102030405060708090a0b0c0d0e0f10 0200 efbeadde 05000000")
+	golden(t, "hello, checksum", hello[1196:], goldenHelloSum)
+	golden(t, "challenge", AppendChallenge(nil, Challenge{Nonce: 0x1122334455667788, Cookie: cookie}), goldenChallenge)
+	golden(t, "accept", AppendAccept(nil, Accept{Nonce: 0x1122334455667788, Epoch: 0xCAFEF00D,
+		Rate: 30, Window: 64, PacketSize: 1200}), goldenAccept)
+	check := wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)
+	golden(t, "join", AppendJoin(nil, Join{Nonce: 0x1122334455667788, Cookie: cookie}, check), goldenJoin)
+	golden(t, "welcome", AppendWelcome(nil, Welcome{Client: 3, Tick: 1000}, ^check), goldenWelcome)
+	golden(t, "refuse", AppendRefuse(nil, Refuse{Nonce: 0x1122334455667788, Reason: ReasonFull, Detail: "64 of 64"}), goldenRefuse)
+
+	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD)})
+	var buf [64]byte
+	b := c.Begin(buf[:])
+	golden(t, "first packet, empty", c.Finish(&b, 1, 0), goldenEmpty)
+	for _, n := range []uint64{1, 2, 4} {
+		c.received.accept(n, true)
+	}
+	b = c.Begin(buf[:])
+	n := len(AppendClose(b.Payload()[:0], Error{Reason: ReasonKicked, Detail: "hi"}))
+	b.Add(wire.MessageClose, tick.Initialization, n)
+	golden(t, "close, acknowledging 4, 2 and 1", c.Finish(&b, 1, 0), goldenClose)
+}
+
+const (
+	goldenHelloSum  = "e8849c7d"
+	goldenChallenge = "82 8877665544332211 0102030405060708090a0b0c0d0e0f10 7953dc34"
+	goldenAccept    = "83 8877665544332211 0df0feca 1e00 4000 b004 a1ceaca3"
+	goldenJoin      = "85 8877665544332211 0102030405060708090a0b0c0d0e0f10 79a5146d"
+	goldenWelcome   = "86 03000000 e803000000000000 6b65b729"
+	goldenRefuse    = "84 8877665544332211 20 3634206f66203634 8d00ae1f"
+	goldenEmpty     = "00 0100 0200 197da71e"
+	goldenClose     = "1f 0200 0400 06000000 0900 03000300 02 6869 cae65e2e"
+)
+
+func golden(t *testing.T, name string, got []byte, want string) {
+	t.Helper()
+	require.Equal(t, strings.ReplaceAll(want, " ", ""), hex.EncodeToString(got), name)
+}
+
+// TestGoldenMessages pins a packet with every kind of batch and prefix.
+func TestGoldenMessages(t *testing.T) {
+	c := NewConn(ConnConfig{Check: wire.NewChecksum(0xCAFEF00D, 0xAABBCCDD), PacketSize: 120})
+	o := NewOutgoing(OutgoingConfig{PacketSize: 120}, NewPool(120))
+	for _, m := range []struct {
+		post Post
+		body string
+	}{
+		{Post{Type: 16, Stage: tick.Update}, "hi"},
+		{Post{Type: 16, Stage: tick.Update, Channel: wire.NewChannel(wire.UnreliableSequenced, 2)}, "s"},
+		{Post{Type: 17, Stage: tick.FixedUpdate, Channel: wire.NewChannel(wire.Reliable, 0), Flags: wire.FlagTick | wire.FlagEntity,
+			Tick: 0x10203, Entity: wire.NetworkID{Index: 300, Generation: 1}}, "r"},
+		{Post{Type: wire.MessageRefusal, Channel: wire.NewChannel(wire.ReliableOrdered, 63), Flags: wire.FlagCall, Call: 0x0A0B}, "no"},
+		{Post{Type: 18, Stage: tick.PostLateUpdate, Channel: wire.NewChannel(wire.ReliableOrdered, 63), Flags: wire.FlagCall, Call: 5}, strings.Repeat("x", 95)},
+	} {
+		require.NoError(t, o.Push(&m.post, []byte(m.body)))
+	}
+	buf := make([]byte, 120)
+	b := c.Begin(buf)
+	n := len(AppendCredit(b.Payload()[:0], InitialCredit+0x8000))
+	require.True(t, b.Add(wire.MessageCredit, tick.Initialization, n))
+	require.True(t, o.Fill(&b, 120))
+	golden(t, "every kind", c.Finish(&b, 1, 0), goldenKinds)
+	b = c.Begin(buf)
+	require.True(t, o.Fill(&b, 120))
+	golden(t, "first piece", c.Finish(&b, 1, 0)[:21], goldenPiece)
+	b = c.Begin(buf)
+	require.False(t, o.Fill(&b, 120))
+	golden(t, "last piece", c.Finish(&b, 1, 0), goldenLast)
+}
+
+const (
+	goldenKinds = "00 0100 1000 05000400 00800200 10040200 6869 0800 42 10040100 73 0f00 80 111a0800 0000 0302 f13c 01 72 " +
+		"0d00 ff 07200600 0000 0b0a 6e6f 81a8ee8a"
+	goldenPiece = "00 0200 0200 6900 ff 06006200 0100 12 26 00 02 0500 78"
+	goldenLast  = "00 0300 0200 1200 ff 06000b00 0200 12 26 01 02 7878787878 bfa1f19f"
+)
+
+// FuzzRead reads hostile packets, each as it is and under a right checksum, on
+// a connection that has sent and received some. Nothing that was not sent is
+// ever acked; what is read encodes to the same bytes.
+func FuzzRead(f *testing.F) {
+	a, b := newTestConn(65500, 64), newTestConn(65500, 64)
+	for n := range 50 {
+		packet := finish(f, a, n%3 > 0, tick.Tick(n), 0)
+		f.Add(uint16(n), uint16(n/2), packet)
+		f.Add(uint16(n), uint16(n/2), packet[:len(packet)-wire.ChecksumSize])
+		if n%5 > 0 {
+			deliver(f, b, packet, 0, nil)
+		}
+		packet = finish(f, b, n%2 > 0, tick.Tick(n), 0)
+		f.Add(uint16(40), uint16(n), packet[:len(packet)-wire.ChecksumSize])
+		if n%7 > 0 {
+			deliver(f, a, packet, 0, nil)
+		}
+	}
+	f.Fuzz(func(t *testing.T, sent, received uint16, packet []byte) {
+		c := newTestConn(65500, 256) // nothing is awaited so long that it is sent over
+		for n := range uint64(sent % 200) {
+			c.DetectLost(0, nil)
+			finish(t, c, n%2 == 0, tick.Tick(n), 0)
+		}
+		for n := range uint64(received % 300) {
+			c.received.accept(65500+n, true)
+		}
+		sealed := seal(testCheck(), append([]byte(nil), packet...), 0)
+		for _, p := range [][]byte{packet, sealed} {
+			readHostile(t, c, p)
+		}
+	})
+}
+
+func readHostile(t *testing.T, c *Conn, packet []byte) {
+	var out log
+	in, err := c.Read(packet, ms, &out)
+	for _, seq := range out.acked {
+		require.True(t, seq >= 65500 && seq < c.Next() && seq%2 == 0, "acked %d", seq)
+	}
+	require.LessOrEqual(t, len(out.acked), AckReach+1)
+	c.DetectLost(ms, &out)
+	if err != nil {
+		require.Empty(t, out.acked)
+		require.Equal(t, Incoming{}, in)
+		return
+	}
+	h, n, err := wire.ParsePacketHeader(packet)
+	require.NoError(t, err)
+	again := wire.AppendPacketHeader(nil, h)
+	require.Equal(t, packet[:n], again)
+	require.Equal(t, packet, seal(testCheck(), append(again, in.Batches...), 0))
+	c.Accept(in, ms)
+	_, err = c.Read(packet, ms, &out)
+	require.ErrorIs(t, err, ErrDuplicate)
+	walkBatches(t, in.Batches)
+}
+
+// walkBatches reads batches, and wants a builder that is given the same messages to come to the same bytes: there is one
+// legal encoding.
+func walkBatches(t *testing.T, batches []byte) {
+	r := readBatches(batches)
+	again := Builder{buf: make([]byte, wire.BatchHeaderSize, len(batches)+wire.BatchHeaderSize), limit: len(batches)}
+	for r.Next() {
+		require.Len(t, r.Payload, int(r.Header.Size))
+		require.Equal(t, len(r.Payload), cap(r.Payload), "no message reaches into the next")
+		framed := make([]byte, wire.MessageHeaderSize)
+		r.Header.Put(framed)
+		again.Switch(r.Channel)
+		require.True(t, again.Append(append(framed, r.Payload...)))
+	}
+	require.False(t, r.Next())
+	if r.Err() != nil {
+		require.ErrorIs(t, r.Err(), ErrMalformed)
+		return
+	}
+	again.closeBatch()
+	require.True(t, legalBatches(batches) || len(batches) == 0)
+	if len(batches) > 0 {
+		require.Equal(t, batches, again.buf)
+	}
+}
+
+// FuzzReader reads hostile batches.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte{12, 0, 16, 4, 2, 0, 'h', 'i', 17, 0, 0, 0})
+	f.Add([]byte{6, 0, 255, 0, 255, 255})
+	f.Add([]byte{2, 0, 8, 0, 0x80, 16, 4, 1, 0, 'x', 7, 0, 0, 16, 0, 0, 0})
+	f.Add([]byte{2, 0, 7, 0, 0xC1, 16, 0x0C, 0, 0, 7, 0, 0xC1, 16, 0, 0, 0})
+	f.Fuzz(walkBatches)
+}
+
+// FuzzAcks gives a connection a script of acknowledgements, 6 bytes each, and
+// compares what it tells with the set of numbers that they name.
+func FuzzAcks(f *testing.F) {
+	f.Add(uint16(100), []byte{0, 0, 255, 255, 255, 255})
+	f.Add(uint16(60), []byte{220, 255, 1, 0, 0, 0, 230, 255, 255, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, sent uint16, script []byte) {
+		const first, ring = 65500, 64
+		c := newTestConn(first, ring)
+		for n := range uint64(sent % 300) {
+			now := time.Duration(n) * awaitedFor / (ring / 2) // or it would stop
+			c.DetectLost(now, nil)
+			finish(t, c, true, tick.Tick(n), now)
+		}
+		told := map[uint64]bool{}
+		for n := uint64(first); len(script) >= 6; n, script = n+1, script[6:] {
+			ack := binary.LittleEndian.Uint16(script)
+			mask := binary.LittleEndian.Uint32(script[2:])
+			named, legal := namedBy(c, ack, mask)
+			var out log
+			err := readAck(c, n, uint64(ack), mask, 0, &out)
+			require.Equal(t, legal, err == nil)
+			var want []uint64
+			for _, seq := range named {
+				if legal && !told[seq] {
+					told[seq] = true
+					want = append(want, seq)
+				}
+			}
+			require.Equal(t, want, out.acked)
+		}
+	})
+}
+
+// namedBy spells out which sequences within the ring an ack names, rising, and
+// whether it names only what was sent.
+func namedBy(c *Conn, ack uint16, mask uint32) (named []uint64, legal bool) {
+	last := int64(c.Next()) - 1
+	newest := last - int64(uint16(last)-ack)
+	if newest < last-1<<15 {
+		newest += 1 << 16
+	}
+	legal = true
+	for n := int64(AckReach); n >= 0; n-- {
+		if n > 0 && mask>>(n-1)&1 == 0 {
+			continue
+		}
+		switch seq := newest - n; {
+		case seq+64 <= last: // out of the ring's reach
+		case seq < 65500 || seq > last:
+			legal = false
+		default:
+			named = append(named, uint64(seq))
+		}
+	}
+	return named, legal && newest <= last
 }

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -113,4 +114,116 @@ func (r *received) shift(n uint64) {
 // ack returns the acknowledgement of everything accepted so far.
 func (r *received) ack() (has bool, newest wire.Sequence, bits uint32) {
 	return r.any, wire.Sequence(r.newest), uint32(r.window[0] >> 1)
+}
+
+// window knows which numbers of a reliable channel are through: everything below base, and of the ReliableWindow numbers
+// from there on those whose bit is set.
+//
+//	bit n%64 of word n/64 of the circle <=> number n, for base <= n < base+ReliableWindow
+type window struct {
+	base uint64 // the oldest number that is not through
+	bits [ReliableWindow / 64]uint64
+}
+
+// has reports whether number n, below base+ReliableWindow, is through.
+func (w *window) has(n uint64) bool {
+	return n < w.base || w.bits[n/64%(ReliableWindow/64)]>>(n%64)&1 != 0
+}
+
+// set notes that number n, from base on and below base+ReliableWindow, is through, and moves base over all that are.
+func (w *window) set(n uint64) {
+	w.bits[n/64%(ReliableWindow/64)] |= 1 << (n % 64)
+	for {
+		word, at := &w.bits[w.base/64%(ReliableWindow/64)], w.base%64
+		run := uint64(bits.TrailingZeros64(^(*word >> at))) // 64-at at most: what is shifted in is zero
+		if run == 0 {
+			return
+		}
+		*word &^= (1<<run - 1) << at
+		w.base += run
+		if at+run < 64 {
+			return
+		}
+	}
+}
+
+// ackedBefore remembers which of the newest packets were acknowledged, so that
+// an acknowledgement, which mostly repeats the one before, costs no more than
+// its news.
+//
+//	bit k <=> the number newest-k was in an acknowledgement
+//
+// Forgotten numbers are looked up in the ring of sent packets again.
+type ackedBefore struct {
+	newest uint64
+	bits   uint64
+}
+
+// known returns what is remembered, counted back from another number. Shifts of
+// 64 and more give zero in Go: nothing is known there.
+func (a *ackedBefore) known(from uint64) uint64 {
+	if from >= a.newest {
+		return a.bits << (from - a.newest)
+	}
+	return a.bits >> (a.newest - from)
+}
+
+// add remembers that the numbers from-k were acknowledged, for each bit k.
+func (a *ackedBefore) add(from, bits uint64) {
+	if from >= a.newest {
+		a.bits = a.known(from) | bits
+		a.newest = from
+		return
+	}
+	a.bits |= bits << (a.newest - from)
+}
+
+// AckSize is the most that a packet takes that only acknowledges.
+const AckSize = packetOverhead
+
+// said is the newest packet that only acknowledged, and what it acknowledged.
+type said struct {
+	packet [AckSize]byte
+	size   int // 0: there was none
+	newest uint64
+	bits   uint64
+}
+
+// AckAgain reports whether what was acknowledged last is worth saying again when
+// nothing else is to be said: packets of the remote end are lost here, so its
+// acknowledgements are likely to be lost there, and it waits for them in vain.
+// Where nothing comes any more, that ends after a few ticks.
+func (c *Conn) AckAgain(now time.Duration) bool {
+	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
+}
+
+// AckCopies returns the number of extra packets of a tick that repeat the last
+// acknowledgement. Where much is lost few arrive, and the remote end then codes
+// its state against older packets.
+func (c *Conn) AckCopies(now time.Duration) int {
+	if !c.AckAgain(now) {
+		return 0
+	}
+	return min(c.received.lacks()/lackingPerCopy, mostCopies)
+}
+
+// Again writes the newest packet that only acknowledged into dst, to be sent once
+// more as it is, and returns its length: 0, and nothing counts as sent, where there
+// is something to add to it or dst is shorter than AckSize. With a number of its own
+// the same would tell the remote end of one more packet that may be lost, which
+// that one has to tell back.
+func (c *Conn) Again(dst []byte) int {
+	s := &c.said
+	if len(dst) < AckSize || s.size == 0 || s.newest != c.received.newest || s.bits != c.received.window[0] {
+		return 0
+	}
+	c.stats.Repeated++
+	c.stats.BytesSent += uint64(s.size)
+	return copy(dst, s.packet[:s.size])
+}
+
+// says keeps a packet that only acknowledges.
+func (c *Conn) says(packet []byte) {
+	c.said.size = copy(c.said.packet[:], packet)
+	c.said.newest, c.said.bits = c.received.newest, c.received.window[0]
 }

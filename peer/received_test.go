@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -163,4 +164,118 @@ func TestAcknowledgementsAreSaidMoreOftenTheMoreIsLost(t *testing.T) {
 			require.Zero(t, b.AckCopies(now+time.Second), "nothing comes any more")
 		}
 	}
+}
+
+func TestWindowAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var w window
+		through := map[uint64]bool{}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			from := w.base + rapid.Uint64Range(0, ReliableWindow-1).Draw(t, "n")
+			end := from + rapid.Uint64Range(1, 200).Draw(t, "run")
+			for n := from; n < min(end, w.base+ReliableWindow); n++ {
+				require.Equal(t, through[n], w.has(n), "%d", n)
+				if n < w.base {
+					continue
+				}
+				w.set(n)
+				through[n] = true
+			}
+			if rapid.Bool().Draw(t, "close the gap") {
+				n := w.base
+				w.set(n)
+				through[n] = true
+			}
+			oldest := uint64(0)
+			for through[oldest] {
+				oldest++
+			}
+			require.Equal(t, oldest, w.base)
+			for n := w.base; n < w.base+ReliableWindow; n++ {
+				require.Equal(t, through[n], w.has(n), "%d from %d", n, w.base)
+			}
+		}
+	})
+}
+
+// TestAckedBeforeAgainstModel compares with a set: what is known was added, and
+// whatever was added within 64 of the newest is known.
+func TestAckedBeforeAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var a ackedBefore
+		set := map[uint64]bool{}
+		newest := uint64(0)
+		at := uint64(1000)
+		for range 40 {
+			at = uint64(int64(at) + rapid.Int64Range(-80, 100).Draw(t, "step"))
+			at = max(at, 200)
+			bits := uint64(rapid.Uint32().Draw(t, "bits"))<<1 | 1
+			known := a.known(at)
+			for k := range uint64(64) {
+				has := known>>k&1 == 1
+				if has {
+					require.True(t, set[at-k])
+				} else if at-k <= newest && at-k+64 > newest {
+					require.False(t, set[at-k])
+				}
+			}
+			a.add(at, bits)
+			newest = max(newest, at)
+			for k := range uint64(33) {
+				if bits>>k&1 == 1 {
+					set[at-k] = true
+				}
+			}
+		}
+	})
+}
+
+// What is said again is the packet that said it, byte for byte: the other end
+// takes the first that arrives, and has no more numbers to tell of than before.
+func TestWhatIsSaidAgainIsTheSamePacket(t *testing.T) {
+	for _, first := range startSequences() {
+		a, b := newTestConn(first, 64), newTestConn(first, 64)
+		again := func() []byte {
+			var dst [AckSize]byte
+			if n := b.Again(dst[:]); n > 0 {
+				return dst[:n]
+			}
+			return nil
+		}
+		require.Nil(t, again(), "nothing was said yet")
+		deliver(t, b, finish(t, a, true, 1, 0), 0, nil)
+		said := finish(t, b, false, 1, 10*ms)
+		next, sent := b.Next(), b.Stats()
+		require.Equal(t, said, again())
+		require.Equal(t, said, again(), "as often as one likes")
+		require.Zero(t, b.Again(make([]byte, AckSize-1)), "there is no room")
+		require.Equal(t, next, b.Next(), "no number went with it")
+		require.EqualValues(t, 2, b.Stats().Repeated)
+		require.Equal(t, sent.BytesSent+2*uint64(len(said)), b.Stats().BytesSent)
+		require.Equal(t, sent.Sent, b.Stats().Sent)
+
+		told := &log{}
+		deliver(t, a, said, 20*ms, told)
+		require.Len(t, told.acked, 1)
+		_, err := a.Read(again(), 30*ms, told)
+		require.ErrorIs(t, err, ErrDuplicate)
+		require.Len(t, told.acked, 1)
+
+		finish(t, b, true, 2, 40*ms)
+		require.Equal(t, said, again(), "a packet with messages went out meanwhile, and acknowledged the same")
+		deliver(t, b, finish(t, a, false, 2, 50*ms), 50*ms, nil)
+		require.Nil(t, again(), "there is more to say")
+		finish(t, b, true, 3, 60*ms)
+		require.Nil(t, again(), "which has messages beside it: that one is not repeated")
+		said = finish(t, b, false, 3, 60*ms)
+		require.Equal(t, said, again())
+	}
+}
+
+func TestSayingAgainAllocatesNothing(t *testing.T) {
+	a, b := newTestConn(1, 64), newTestConn(1, 64)
+	deliver(t, b, finish(t, a, true, 1, 0), 0, nil)
+	finish(t, b, false, 1, 10*time.Millisecond)
+	var dst [AckSize]byte
+	alloctest.Zero(t, 100, func() { b.Again(dst[:]) })
 }

@@ -1,8 +1,6 @@
 package quantize
 
 import (
-	"github.com/arche-netcode/netcode/wire"
-
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // body is the component that benchmarks and many tests use: 54 + 9*3+2 bits.
@@ -197,4 +197,79 @@ func TestARefusedLayoutLeavesNoEarlierByte(t *testing.T) {
 	var zero Layout[struct{ X float32 }]
 	require.ErrorIs(t, zero.PutRows(buf, make([]struct{ X float32 }, 2)), wire.ErrOverflow)
 	require.ErrorIs(t, zero.Put(buf, &struct{ X float32 }{1}), wire.ErrOverflow)
+}
+
+type plainWords struct {
+	A float32
+	B struct {
+		C uint32
+		D [2]float32
+	}
+}
+
+func TestPlainRowsAreMemory(t *testing.T) {
+	p := mustCompile[plainWords](t, "Words")
+	require.True(t, p.Plain())
+	v := plainWords{A: -1.5}
+	v.B.C, v.B.D = 1<<31|7, [2]float32{3e30, -0.25}
+	lanes := make([]uint32, p.Lanes())
+	require.Zero(t, p.Quantise(unsafe.Pointer(&v), lanes))
+	require.Equal(t, unsafe.Slice((*uint32)(unsafe.Pointer(&v)), 4), lanes)
+}
+
+func TestWhatIsNotPlain(t *testing.T) {
+	for name, p := range map[string]*Plan{
+		"no field": mustCompile[struct{}](t, "None"),
+		"signed":   mustCompile[struct{ N int32 }](t, "Signed"),
+		"quantised": mustCompile[struct {
+			F float32 `net:"min=0,max=1,step=0.5"`
+		}](t, "Fixed"),
+		"short": mustCompile[struct{ A, B uint16 }](t, "Short"),
+		"wide":  mustCompile[struct{ F float64 }](t, "Wide"),
+		"local at last": mustCompile[struct {
+			A, B float32
+			C    int32 `net:"-"`
+		}](t, "Local"),
+		"local between": mustCompile[struct {
+			A float32
+			C int32 `net:"-"`
+			B float32
+		}](t, "Between"),
+		"boolean": mustCompile[struct {
+			A float32
+			B bool
+		}](t, "Boolean"),
+		"entity": mustCompile[struct {
+			N wire.NetworkID `net:"entity"`
+		}](t, "Entity"),
+	} {
+		require.False(t, p.Plain(), name)
+	}
+}
+
+// The bytes of a world's hash are the same whichever way they are collected: whole spans, field by field, and by the
+// plain twin.
+func TestAppendFieldsBothWays(t *testing.T) {
+	testAppendFields[layoutBody](t)
+	testAppendFields[layoutMixed](t)
+	testAppendFields[layoutSmall](t)
+	testAppendFields[padded](t)
+	testAppendFields[body](t)
+	testAppendFields[faulty](t)
+}
+
+func testAppendFields[T any](t *testing.T) {
+	t.Helper()
+	p := mustCompile[T](t, "Value")
+	random := rand.New(rand.NewPCG(11, 12))
+	for range 200 {
+		var v T
+		src := make([]byte, 4096)
+		randomBytes(random, src, 100)
+		_, ok := twinGet(src, reflect.ValueOf(&v).Elem(), false)
+		require.True(t, ok)
+		want := p.appendEachField([]byte{7}, unsafe.Pointer(&v))
+		require.Equal(t, want, p.AppendFields([]byte{7}, unsafe.Pointer(&v)))
+		require.Equal(t, want[1:], twinPut(nil, reflect.ValueOf(v)))
+	}
 }

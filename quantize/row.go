@@ -186,3 +186,248 @@ func (p *Plan) LegalRow(lanes []uint32) bool {
 	}
 	return true
 }
+
+// A run is a number of similar rows of one plan in one message: the first whole, each other as what differs from the row
+// before it. All of them are in the same message, so nothing needs to be acknowledged before it can be leaned on; the
+// inputs that a client repeats until they are confirmed are such a run.
+//
+//	run    Var count, then count rows
+//	first  absolute: WriteRow
+//	next   0                                   the same as the row before
+//	       1, then each field in order:
+//	         0                                 this field is the same
+//	         1, then its lanes in order; where the field has more than one, before each a bit: 1 when it differs
+//	lane   of b bits, that differs:
+//	       b = 1      nothing: it is the other value
+//	       b = 2, 3   the new number, b bits
+//	       b > 3      0 and Var(z - 1)         where that Var has fewer than b bits
+//	                  1 and the new number     where it has not
+//
+// Where packing is off (Plan.Debug) every row is whole.
+//
+// z is the zigzag form of the difference modulo 2^b, taken from -2^(b-1) to 2^(b-1)-1, so that an angle turning past its
+// end is a small difference. A row has one encoding: what says that something differs when nothing does is illegal, and so
+// is the longer of the two forms of a lane.
+
+// lanePayload is the shortest difference: of lanes no wider, the number itself is sent.
+const lanePayload = 3
+
+// MaxRunBits returns the most bits that WriteRun writes for count rows.
+func (p *Plan) MaxRunBits(count int) int {
+	if count <= 0 {
+		return wire.VarBits(0)
+	}
+	if p.debug {
+		return wire.VarBits(uint64(count)) + count*(p.bits+7)
+	}
+	next := 1
+	for i := range p.lanes {
+		if first, alone := p.firstLane(i); first {
+			next++
+			if alone {
+				next-- // no bit of its own beside that of its field
+			}
+		}
+		next++
+		if b := int(p.lanes[i].bits); b > lanePayload {
+			next += 1 + b
+		} else if b > 1 {
+			next += b
+		}
+	}
+	return wire.VarBits(uint64(count)) + p.bits + (count-1)*next
+}
+
+// firstLane reports whether a field begins at lane i, and whether that lane is all of it.
+func (p *Plan) firstLane(i int) (first, alone bool) {
+	first = i == 0 || p.lanes[i-1].op != p.lanes[i].op
+	return first, first && (i+1 == len(p.lanes) || p.lanes[i+1].op != p.lanes[i].op)
+}
+
+// WriteRun writes the first count rows of rows, which lie one after another, Lanes words each. Numbers must be those that
+// Quantise or ReadRow gave.
+func (p *Plan) WriteRun(w *wire.BitWriter, rows []uint32, count int) {
+	w.Var(uint64(count))
+	n := len(p.lanes)
+	rows = rows[:count*n]
+	for i := 0; i < count; i++ {
+		if i == 0 {
+			p.WriteRow(w, rows[:n])
+			continue
+		}
+		p.WriteNext(w, rows[(i-1)*n:i*n], rows[i*n:(i+1)*n])
+	}
+}
+
+// ReadRun reads a run of at most limit rows into rows, which has room for so many, and returns their count. It returns
+// false, with rows worth nothing and the reader failed, when there are more, the bits end, or a row is not one that Quantise
+// could have made and WriteRun would have written so.
+func (p *Plan) ReadRun(r *wire.BitReader, rows []uint32, limit int) (count int, ok bool) {
+	n := len(p.lanes)
+	rows = rows[:limit*n]
+	if v := r.Var(); v <= uint64(limit) {
+		count = int(v)
+	} else {
+		r.Fail()
+	}
+	for i := 0; i < count && !r.Failed(); i++ {
+		if i == 0 {
+			p.ReadRow(r, rows[:n])
+			continue
+		}
+		p.ReadNext(r, rows[(i-1)*n:i*n], rows[i*n:(i+1)*n])
+	}
+	if r.Failed() {
+		return 0, false
+	}
+	return count, true
+}
+
+// WriteNext writes a row as what differs from the row before it: 1 bit when nothing does.
+func (p *Plan) WriteNext(w *wire.BitWriter, before, lanes []uint32) {
+	if p.debug {
+		p.writeDebug(w, lanes)
+		return
+	}
+	list := p.lanes
+	before, lanes = before[:len(list)], lanes[:len(list)]
+	if equalLanes(before, lanes) {
+		w.Write(0, 1)
+		return
+	}
+	w.Write(1, 1)
+	for i := 0; i < len(list); {
+		end := i + 1
+		for end < len(list) && list[end].op == list[i].op {
+			end++
+		}
+		if equalLanes(before[i:end], lanes[i:end]) {
+			w.Write(0, 1)
+			i = end
+			continue
+		}
+		w.Write(1, 1)
+		for alone := end == i+1; i < end; i++ {
+			if !alone {
+				w.Write(uint64(bit(before[i] != lanes[i])), 1)
+			}
+			if before[i] != lanes[i] {
+				writeLane(w, uint(list[i].bits), before[i], lanes[i])
+			}
+		}
+	}
+}
+
+// equalLanes compares two rows, or parts of them, of the same length.
+func equalLanes(a, b []uint32) bool {
+	b = b[:len(a)]
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// laneDifference returns the zigzag form of the difference between two numbers of so many bits, less 1, and whether
+// it is shorter than the number itself. The two must differ.
+func laneDifference(width uint, before, now uint32) (v uint64, shorter bool) {
+	d := int32((now-before)<<(32-width)) >> (32 - width)
+	v = uint64(wire.Zigzag32(d)) - 1
+	return v, wire.VarBits(v) < int(width)
+}
+
+// writeLane writes a lane that differs.
+func writeLane(w *wire.BitWriter, width uint, before, now uint32) {
+	if width > lanePayload {
+		v, shorter := laneDifference(width, before, now)
+		w.Write(uint64(bit(!shorter)), 1)
+		if shorter {
+			w.Var(v)
+			return
+		}
+	}
+	if width > 1 {
+		w.Write(uint64(now), width)
+	}
+}
+
+// ReadNext reads what WriteNext wrote after the same row. It returns false, with lanes worth nothing and the reader
+// failed, when the bits end, the row is not one that Quantise could have made, or WriteNext would have written it otherwise.
+func (p *Plan) ReadNext(r *wire.BitReader, before, lanes []uint32) bool {
+	if p.debug {
+		return p.readDebug(r, lanes)
+	}
+	list := p.lanes
+	before, lanes = before[:len(list)], lanes[:len(list)]
+	copy(lanes, before)
+	if !r.Bool() {
+		return !r.Failed()
+	}
+	changed := false
+	for i := 0; i < len(list) && !r.Failed(); {
+		end := i + 1
+		for end < len(list) && list[end].op == list[i].op {
+			end++
+		}
+		if r.Bool() {
+			p.readField(r, before, lanes, i, end)
+			changed = true
+		}
+		i = end
+	}
+	if !changed {
+		r.Fail() // it said that something differs
+	}
+	return !r.Failed()
+}
+
+// readField reads the lanes from i to end, which are a field that differs.
+func (p *Plan) readField(r *wire.BitReader, before, lanes []uint32, i, end int) {
+	changed, start := false, i
+	for alone := end == i+1; i < end; i++ {
+		if !alone && !r.Bool() {
+			continue
+		}
+		lanes[i] = readLane(r, uint(p.lanes[i].bits), before[i])
+		changed = true
+	}
+	if !changed {
+		r.Fail()
+	}
+	for i = start; i < end && !r.Failed(); i++ {
+		l := &p.lanes[i]
+		if l.check == checkNone || l.check == checkMax && uint64(lanes[i]) <= l.max {
+			continue
+		}
+		if !p.legal(l, lanes, i) {
+			r.Fail()
+		}
+	}
+}
+
+// readLane reads a lane that differs.
+func readLane(r *wire.BitReader, width uint, before uint32) uint32 {
+	if width == 1 {
+		return before ^ 1
+	}
+	if width > lanePayload && !r.Bool() {
+		v := r.Var()
+		if wire.VarBits(v) >= int(width) {
+			r.Fail()
+			return 0
+		}
+		return (before + uint32(wire.Unzigzag32(uint32(v)+1))) & uint32(1<<width-1)
+	}
+	now := uint32(r.Read(width))
+	if now == before {
+		r.Fail()
+		return 0
+	}
+	if width > lanePayload {
+		if _, shorter := laneDifference(width, before, now); shorter {
+			r.Fail()
+		}
+	}
+	return now
+}

@@ -5,19 +5,21 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
+	"github.com/arche-netcode/netcode/interpolate"
 )
 
-// Apply brings what a client received into its world: entities, components and values become those that the server
-// sent. It runs before the dispatch of EarlyUpdate. The entities of a connection that ended stay until another begins.
+// Apply writes what a client received to its world: entities, components and values become those of the server.
+// It runs before the dispatch of EarlyUpdate. The entities of a connection that ended stay until another begins.
 type Apply struct {
-	Client *netcode.Client // That received it.
+	Client *netcode.Client // Received it.
 	Hooks  netecs.Hooks    // Called with the world unlocked, after all values are written.
 
 	world   *ecs.World
 	apply   *netecs.Apply
-	replica *netcode.Replica // That apply was made for.
-	applied bool             // The last Update found something to apply.
-	strange bool             // Update was given another world, which was reported.
+	replica *netcode.Replica // apply was made for it.
+
+	applied    bool // The last Update found something to apply.
+	otherWorld bool // ErrOtherWorld was reported.
 }
 
 // Initialize implements System.
@@ -29,8 +31,8 @@ func (a *Apply) Update(w *ecs.World) {
 	if a.world == nil {
 		a.Initialize(w)
 	}
-	if w != a.world && !a.strange {
-		a.strange = true
+	if w != a.world && !a.otherWorld {
+		a.otherWorld = true
 		a.Client.Report(ErrOtherWorld)
 	}
 	if a.Client.Replica() != a.replica {
@@ -52,7 +54,7 @@ func (a *Apply) Finalize(*ecs.World) {
 	}
 }
 
-// Entity is the entity of a network id, if the server shows it at present.
+// Entity returns the entity of a network id, if the server shows it at present.
 func (a *Apply) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	if a.apply == nil {
 		return ecs.Entity{}, false
@@ -60,7 +62,7 @@ func (a *Apply) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	return a.apply.Entity(id)
 }
 
-// ID is the network id of an entity that the server shows.
+// ID returns the network id of an entity that the server shows.
 func (a *Apply) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	if a.apply == nil {
 		return netcode.NetworkID{}, false
@@ -68,18 +70,18 @@ func (a *Apply) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	return a.apply.ID(e)
 }
 
-// Changes yields what the last update that found something to apply did to which entities: see netecs.Apply.Changes.
-// Whether that was in this frame, Applied tells. It allocates nothing.
+// Changes yields the entities that the last update with something to apply has changed: see netecs.Apply.Changes.
+// Applied tells whether that was in this frame. It allocates nothing.
 func (a *Apply) Changes(yield func(netecs.Change) bool) {
 	if a.apply != nil {
 		a.apply.Changes(yield)
 	}
 }
 
-// Applied reports whether something arrived that this frame's update applied: only then are the Changes new.
+// Applied reports whether this frame's update applied something: only then are the Changes new.
 func (a *Apply) Applied() bool { return a.applied }
 
-// Stats is what has been done so far, for all connections.
+// Stats returns the counters, for all connections.
 func (a *Apply) Stats() netecs.ApplyStats {
 	if a.apply == nil {
 		return netecs.ApplyStats{}
@@ -87,7 +89,7 @@ func (a *Apply) Stats() netecs.ApplyStats {
 	return a.apply.Stats()
 }
 
-// kind is the kind of an entity, if it has one.
+// kind returns the kind of an entity, if it has one.
 func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
 	if a.apply == nil {
 		return 0, false
@@ -95,7 +97,7 @@ func (a *Apply) kind(e ecs.Entity) (uint16, bool) {
 	return a.apply.Kind(e)
 }
 
-// renew turns to the replica of a new connection, which holds nothing yet.
+// renew takes the replica of a new connection, which is empty.
 func (a *Apply) renew() {
 	a.replica = a.Client.Replica()
 	shown := a.replica
@@ -114,3 +116,44 @@ func (a *Apply) renew() {
 }
 
 func (a *Apply) report(p netecs.Problem) { a.Client.Report(p) }
+
+// Interpolate shows a client's world at the moment that Client.Present returns. For each component T of
+// interpolate.Register, it writes components.Smooth[T], a value between those that arrived, and leaves T as it
+// arrived. An entity gets its twins when it appears at that moment, and is removed when its end is presented: OnDespawn is
+// called then. OnSpawn is called on arrival. Interpolate runs after Apply, so that the whole frame sees one moment. A
+// protocol without interpolated components has none.
+type Interpolate struct {
+	Client *netcode.Client // Its world is shown.
+	Apply  *Apply          // Writes to that world.
+
+	smooth *netecs.Smooth
+	apply  *netecs.Apply // smooth was made for it.
+}
+
+// Initialize implements System.
+func (i *Interpolate) Initialize(*ecs.World) {}
+
+// Update implements System.
+func (i *Interpolate) Update(*ecs.World) {
+	if i.Apply.apply == nil {
+		return
+	}
+	rate := i.Client.TickRate()
+	if i.apply != i.Apply.apply {
+		i.apply = i.Apply.apply
+		i.smooth = netecs.NewSmooth(i.apply, interpolate.List(i.Client.Protocol()), rate)
+	}
+	i.smooth.SetRate(rate)
+	i.smooth.Run(i.Client.Present())
+}
+
+// Finalize implements System.
+func (i *Interpolate) Finalize(*ecs.World) {}
+
+// Stats returns the counters.
+func (i *Interpolate) Stats() netecs.SmoothStats {
+	if i.smooth == nil {
+		return netecs.SmoothStats{}
+	}
+	return i.smooth.Stats()
+}

@@ -1,30 +1,33 @@
 package systems
 
 import (
+	"slices"
+
 	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
 	netecs "github.com/arche-netcode/netcode/ecs"
 )
 
-// Capture brings what changed in a server's world into its store, when a network tick is due. It runs after everything
-// of stage PreLateUpdate: what changes later in the frame travels with the next tick.
+// Capture writes what changed in a server's world to its store. Tick runs it. A game that places systems by itself may place
+// Capture in place of Tick, after everything of stage PreLateUpdate.
 type Capture struct {
-	// Server has the store that it brings it into.
+	// Server has the store.
 	Server *netcode.Server
 	// Spawned, when not nil, is called for each entity that has just got its network id, before anything about it is sent.
 	// The world is unlocked.
 	Spawned func(ecs.Entity, netcode.NetworkID)
 
-	// MarksOnly makes captures cost what was written and not what there is: game code says Mark, or has a Marker say it, for every write, and
-	// MarkWorld when entities came or went, or gained or lost components. It is read in Initialize only: set it before.
+	// MarksOnly makes captures cost what was written and not what there is. Game code then calls Mark, or a Marker, for every
+	// write, and MarkWorld when entities came or went, or gained or lost components. Initialize reads it: set it before.
 	MarksOnly bool
-	// CheckMarks, for tests, reports each write without a mark that needed one. It is read in Initialize only, too.
+	// CheckMarks, for tests, reports each write without a mark that needed one. Initialize reads it, too.
 	CheckMarks bool
 
-	world   *ecs.World
-	capture *netecs.Capture
-	strange bool // Update was given another world, which was reported.
+	world      *ecs.World
+	capture    *netecs.Capture
+	otherWorld bool // ErrOtherWorld was reported
 }
 
 // Initialize implements System.
@@ -39,25 +42,20 @@ func (c *Capture) Initialize(w *ecs.World) {
 	}
 }
 
-// Update implements System.
-func (c *Capture) Update(w *ecs.World) {
-	c.Server.Enter(netcode.StepCapture)
+// Update implements System: it runs if a network tick is due.
+func (c *Capture) Update(w *ecs.World) { (&Tick{c.Server, c}).Update(w) }
+
+// Run captures the world as of tick t.
+func (c *Capture) Run(w *ecs.World, t netcode.Tick) {
 	if c.capture == nil {
 		c.Initialize(w)
 	}
-	if w != c.world && !c.strange {
-		c.strange = true
+	if w != c.world && !c.otherWorld {
+		c.otherWorld = true
 		c.Server.Report(ErrOtherWorld)
 	}
-	if c.Server.TickDue() {
-		noteCaptured(c.world, c.Server)
-		c.capture.Run(c.Server.Tick())
-		c.announce()
-	}
-}
-
-// announce tells of the entities that this capture has named.
-func (c *Capture) announce() {
+	noteCaptured(c.world, c.Server)
+	c.capture.Run(t)
 	if c.Spawned == nil {
 		return
 	}
@@ -76,16 +74,6 @@ func (c *Capture) Finalize(*ecs.World) {
 	}
 }
 
-// Mark says that game code wrote component T of an entity. It is needed for components that were registered with
-// netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value that it has then. It does nothing,
-// and says nothing, where T is not registered, the entity is dead or has no network id, or Initialize is still to come; an
-// entity that no capture has seen needs no mark, it is captured whole.
-func Mark[T any](c *Capture, e ecs.Entity) {
-	if c.capture != nil {
-		netecs.Mark[T](c.capture, e)
-	}
-}
-
 // MarkWorld has the next capture look at the whole world, with MarksOnly.
 func (c *Capture) MarkWorld() {
 	if c.capture != nil {
@@ -93,7 +81,7 @@ func (c *Capture) MarkWorld() {
 	}
 }
 
-// Entity is the living entity of a network id.
+// Entity returns the living entity of a network id.
 func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	if c.capture == nil {
 		return ecs.Entity{}, false
@@ -101,7 +89,7 @@ func (c *Capture) Entity(id netcode.NetworkID) (ecs.Entity, bool) {
 	return c.capture.Entity(id)
 }
 
-// ID is the network id of an entity, once it was captured.
+// ID returns the network id of an entity, once it was captured.
 func (c *Capture) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 	if c.capture == nil {
 		return netcode.NetworkID{}, false
@@ -110,3 +98,70 @@ func (c *Capture) ID(e ecs.Entity) (netcode.NetworkID, bool) {
 }
 
 func (c *Capture) report(p netecs.Problem) { c.Server.Report(p) }
+
+// Mark notes that game code wrote component T of an entity. It is needed for components that were registered with
+// netcode.Marked and, with Capture.MarksOnly, for all. The next capture takes the value at that time. Mark does nothing
+// where T is not registered, the entity is dead or has no network id, or Initialize is still to come. An
+// entity that no capture has seen needs no mark: it is captured whole.
+func Mark[T any](c *Capture, e ecs.Entity) {
+	if c.capture != nil {
+		netecs.Mark[T](c.capture, e)
+	}
+}
+
+// Marker marks some components of entities, as [Mark] does for one. It is for games that mark many: it looks the components up
+// once. Keep one where the game writes.
+type Marker struct {
+	capture *Capture
+	marker  netecs.Marker
+}
+
+// Marker returns a Marker for components that are replicated, named as Arche's filters name them:
+//
+//	moved := group.Capture.Marker(generic.T2[Position, Velocity]()...)
+//
+// It freezes the protocol, and panics for a component that is not registered with it.
+func (c *Capture) Marker(components ...generic.Comp) Marker {
+	return Marker{c, netecs.NewMarker(c.Server.Protocol().Schema(), components...)}
+}
+
+// Mark is [Mark] for the Marker's components. It ignores those that the entity does not have.
+func (m Marker) Mark(e ecs.Entity) {
+	if c := m.capture.capture; c != nil {
+		m.marker.Mark(c, e)
+	}
+}
+
+// captured is the resource of a world that lists the servers whose systems capture it.
+type captured struct{ servers []*netcode.Server }
+
+// capturedIn returns the list of a world, nil if it has none.
+func capturedIn(w *ecs.World) *captured {
+	list, _ := w.Resources().Get(ecs.ResourceID[captured](w)).(*captured)
+	return list
+}
+
+// noteCaptured adds a server to the list of a world, unless it is there. A reset of the world drops the list, so each tick notes it again.
+func noteCaptured(w *ecs.World, s *netcode.Server) {
+	list := capturedIn(w)
+	if list == nil {
+		list = &captured{}
+		ecs.AddResource(w, list)
+	}
+	if !slices.Contains(list.servers, s) {
+		list.servers = append(list.servers, s)
+	}
+}
+
+// forgetCaptured removes a server from the list of a world.
+func forgetCaptured(w *ecs.World, s *netcode.Server) {
+	if list := capturedIn(w); list != nil {
+		list.servers = slices.DeleteFunc(list.servers, func(other *netcode.Server) bool { return other == s })
+	}
+}
+
+// capturedByServerOf reports whether a world is that of the server that a client is connected to.
+func capturedByServerOf(w *ecs.World, c *netcode.Client) bool {
+	list := capturedIn(w)
+	return list != nil && slices.ContainsFunc(list.servers, c.ConnectedTo)
+}

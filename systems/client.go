@@ -16,7 +16,7 @@ import (
 // ClientSystems are the systems of one client, for one world and one socket.
 type ClientSystems struct {
 	stages
-	Client  *netcode.Client // Whose systems they are.
+	Client  *netcode.Client // They drive it.
 	Receive *Receive        // The first of a frame.
 	Apply   *Apply          // Before the messages of EarlyUpdate.
 	Send    *Send           // The last of a frame.
@@ -59,26 +59,22 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	return c
 }
 
-// Systems implements Group: Receive, Apply, Interpolate, the dispatch of each stage with the game's systems, Gather, Send.
+// Systems implements Group. It lists a client's frame, see the package comment.
 func (c *ClientSystems) Systems() []System {
-	return c.list(c.Client, func(stage tick.Stage) (before, after []System) {
-		switch stage {
-		case tick.Initialization:
-			return []System{c.Receive}, nil
-		case tick.EarlyUpdate:
-			if c.Interpolate != nil {
-				return []System{c.Apply, c.Interpolate}, nil
-			}
-			return []System{c.Apply}, nil
-		case tick.PreLateUpdate:
-			if c.Gather != nil {
-				return nil, []System{c.Gather}
-			}
-		case tick.PostLateUpdate:
-			return nil, []System{c.Send}
-		}
-		return nil, nil
-	})
+	f := c.newFrame(c.Client)
+	f.run(c.Receive)
+	f.stage(tick.Initialization)
+	f.run(c.Apply)
+	if c.Interpolate != nil {
+		f.run(c.Interpolate)
+	}
+	f.stage(tick.EarlyUpdate, tick.FixedUpdate, tick.PreUpdate, tick.Update, tick.PreLateUpdate)
+	if c.Gather != nil {
+		f.run(c.Gather)
+	}
+	f.stage(tick.PostLateUpdate)
+	f.run(c.Send)
+	return f.systems
 }
 
 // OnSpawn adds a function that is called for each entity that the server shows anew. All values of the tick are written
@@ -89,8 +85,8 @@ func (c *ClientSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	c.spawned = append(c.spawned, f)
 }
 
-// OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come: the place to give what is a
-// tree on the server its sprite, and what is a player its camera. The server replicates Kind like any component. The
+// OnSpawnKind is OnSpawn for the entities whose components.Kind has this ID when they come. It is the place to give a tree
+// of the server its sprite, and a player its camera. The server replicates Kind like any component. The
 // functions of a kind are called after those of OnSpawn; none is called any more when one has removed the entity. It panics if
 // the protocol does not replicate components.Kind, and on nil.
 func (c *ClientSystems) OnSpawnKind(kind uint16, f func(e ecs.Entity, id netcode.NetworkID)) {
@@ -130,10 +126,10 @@ func (c *ClientSystems) OnDespawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	c.despawned = append(c.despawned, f)
 }
 
-// Entity is the entity of a network id, if the server shows it at present.
+// Entity returns the entity of a network id, if the server shows it at present.
 func (c *ClientSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return c.Apply.Entity(id) }
 
-// ID is the network id of an entity that the server shows.
+// ID returns the network id of an entity that the server shows.
 func (c *ClientSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return c.Apply.ID(e) }
 
 // Pace implements Paced: the loop keeps its frames in step with the ticks that the client's inputs are made for.
@@ -145,12 +141,12 @@ func (c *ClientSystems) Close() { c.Client.Close() }
 // Closed implements Group.
 func (c *ClientSystems) Closed() bool { return c.Client.Closed() }
 
-// Changes yields what the last update that found something to apply did to which entities: see netecs.Apply.Changes.
-// Whether that was in this frame, Apply.Applied tells. It allocates nothing.
+// Changes yields the entities that the last update with something to apply has changed: see netecs.Apply.Changes.
+// Apply.Applied tells whether that was in this frame. It allocates nothing.
 func (c *ClientSystems) Changes(yield func(netecs.Change) bool) { c.Apply.Changes(yield) }
 
-// Changed yields the entities of which the last update that found something to apply added the component T or gave it
-// another value, with what it is now: see netecs.Changed.
+// Changed yields the entities to which the last update with something to apply added the component T, or gave it
+// another value, with the value: see netecs.Changed.
 func Changed[T any](c *ClientSystems) iter.Seq2[ecs.Entity, *T] {
 	return netecs.Changed[T](c.Apply.apply)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// HostSystems are the systems of a server and of the player in its process, who share one world: those of the server, and
-// at each stage the player's messages beside the server's.
+// HostSystems are the systems of a server and of the player in its process, who share one world. They are those of the server,
+// and at each stage the player's messages beside the server's.
 type HostSystems struct {
 	*ServerSystems
-	Client *netcode.Client // The player's.
+	Client *netcode.Client // The player.
 
 	begun bool // The first frame was, and the player joined the game in it, or could not.
 }
@@ -34,24 +34,24 @@ func NewHost(server *netcode.Server, client *netcode.Client, socket Socket, now 
 	return &HostSystems{ServerSystems: NewServer(server, socket, now), Client: client}, nil
 }
 
-// Systems implements Group: those of ServerSystems, with the player's among them.
+// Systems implements Group. It lists a server's frame with the player's steps: the player's messages are handled before the
+// server's own of the same stage.
 func (h *HostSystems) Systems() []System {
-	return h.list(h.Server, func(stage tick.Stage) (before, after []System) {
-		before, after = h.around(stage)
-		switch stage {
-		case tick.Initialization:
-			before = append(before, &guest{h.Client, h.Receive.Now, h.enter})
-		case tick.EarlyUpdate:
-			before = append(before, &guest{h.Client, nil, h.apply})
-		case tick.PostLateUpdate:
-			after = append([]System{&guest{h.Client, nil, h.leave}}, after...)
-		}
-		return append(before, &Dispatch{End: h.Client, Stage: stage}), after
-	})
+	f := h.newFrame(h.Client, h.Server)
+	f.run(h.Receive, player(func() { h.begin(h.Receive.Now()) }))
+	f.stage(tick.Initialization)
+	f.run(player(func() { h.Client.Enter(netcode.StepApply) })) // there is nothing to apply: the player shares the world
+	h.update(f)
+	f.stage(tick.PostLateUpdate)
+	f.run(player(h.send), h.Send)
+	return f.systems
 }
 
-// enter begins the player's frame, and in the first one its game. There is nothing to receive, and nothing to apply.
-func (h *HostSystems) enter(now time.Duration) {
+// player returns a step of the player's frame as a system.
+func player(step func()) System { return Func(func(*ecs.World) { step() }) }
+
+// begin begins the player's frame. In the first one the player joins.
+func (h *HostSystems) begin(now time.Duration) {
 	h.Client.Enter(netcode.StepReceive)
 	h.Client.BeginFrame(now)
 	if h.begun {
@@ -64,11 +64,8 @@ func (h *HostSystems) enter(now time.Duration) {
 	}
 }
 
-// apply is where others bring what they received into their worlds.
-func (h *HostSystems) apply(time.Duration) { h.Client.Enter(netcode.StepApply) }
-
-// leave ends it.
-func (h *HostSystems) leave(time.Duration) {
+// send ends the player's frame.
+func (h *HostSystems) send() {
 	h.Client.Enter(netcode.StepSend)
 	h.Client.Send()
 }
@@ -82,25 +79,3 @@ func (h *HostSystems) Close() {
 
 // Closed implements Group.
 func (h *HostSystems) Closed() bool { return h.ServerSystems.Closed() && h.Client.Closed() }
-
-// guest is one end of the frame of a host's player.
-type guest struct {
-	client *netcode.Client
-	now    func() time.Duration
-	do     func(now time.Duration)
-}
-
-// Initialize implements System.
-func (g *guest) Initialize(*ecs.World) {}
-
-// Update implements System.
-func (g *guest) Update(*ecs.World) {
-	now := time.Duration(0)
-	if g.now != nil {
-		now = g.now()
-	}
-	g.do(now)
-}
-
-// Finalize implements System.
-func (g *guest) Finalize(*ecs.World) {}

@@ -1,28 +1,30 @@
 package systems
 
 import (
+	"fmt"
 	"io"
 	"time"
 
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/tick"
 )
 
 const (
-	// maxDatagrams is how many datagrams one frame takes, so that a flood cannot hold it up for ever.
+	// maxDatagrams limits the datagrams that one frame takes, so that a flood cannot stop the game.
 	maxDatagrams = 8192
-	// maxFaults is how many socket faults one frame bears.
+	// maxFaults limits the socket faults of one frame.
 	maxFaults = 16
-	// maxDatagram is the size of the largest datagram there is, in bytes.
+	// maxDatagram is the size of the largest possible datagram, in bytes.
 	maxDatagram = 1 << 16
 )
 
-// Receive begins the frame and hands the datagrams that wait in the socket to the server or client. It runs first, in
+// Receive begins the frame and gives the datagrams that wait in the socket to the server or client. It runs first, in
 // stage Initialization.
 type Receive struct {
-	End    End                  // That is given the datagrams.
-	Socket Socket               // Where they wait.
+	End    End                  // Takes the datagrams.
+	Socket Socket               // They wait there.
 	Now    func() time.Duration // Time since any fixed moment.
 
 	buffer []byte
@@ -67,5 +69,34 @@ func (r *Receive) Finalize(*ecs.World) {
 		if err := socket.Close(); err != nil {
 			r.faults.report(r.End, "closing", err)
 		}
+	}
+}
+
+// Dispatch gives the messages that wait for a stage to their handlers. There is one for each stage, at its start.
+type Dispatch struct {
+	End   End        // Its messages.
+	Stage tick.Stage // Dispatch runs at its start.
+}
+
+// Initialize implements System.
+func (d *Dispatch) Initialize(*ecs.World) {}
+
+// Update implements System.
+func (d *Dispatch) Update(*ecs.World) {
+	d.End.Enter(netcode.StepDispatch(d.Stage))
+	d.End.Dispatch(d.Stage)
+}
+
+// Finalize implements System.
+func (d *Dispatch) Finalize(*ecs.World) {}
+
+// faults reports a socket that stays broken once, and not in every frame.
+type faults struct{ last string }
+
+// report reports a fault unless it equals the last one.
+func (f *faults) report(end End, doing string, err error) {
+	if text := err.Error(); text != f.last {
+		f.last = text
+		end.Report(fmt.Errorf("netcode: %s: %w", doing, err))
 	}
 }

@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// frameCatchUp is how many frames are made up for after a stall.
+	// frameCatchUp limits the frames that the loop makes up for after a stall.
 	frameCatchUp = 4
-	// flushTime is how long Run waits for the other ends to be told.
+	// flushTime limits the time that Run waits for the other ends to be told.
 	flushTime = time.Second
-	// callsPerFrame is how many functions of Do a frame begins with at most.
+	// callsPerFrame limits the functions of Do that a frame begins with.
 	callsPerFrame = 256
 )
 
 // Runner is a small game loop: it runs a group's systems over one world at a fixed frame rate. After a stall it makes up
-// for a few frames and lets the rest of the time slip. The loop of a client runs a little faster or slower than its rate, as
-// Client.Pace asks for, so that a tick of Client.Time begins in each frame, or in every second, and never in none or two.
+// for a few frames and skips the rest of the time. The loop of a client runs a little faster or slower than its rate, as
+// Client.Pace says, so that a tick of Client.Time begins in each frame, or in every second, and never in none or two.
 type Runner struct {
-	World *ecs.World // That its systems are given.
-	Group Group      // Whose systems it runs.
+	World *ecs.World // The systems run over it.
+	Group Group      // It has the systems.
 
 	rate    int
 	systems []System
 	begun   bool
 	ended   bool
-	calls   chan func()   // what Do brings
+	calls   chan func()   // the functions of Do
 	over    chan struct{} // closed with the last frame
 }
 
@@ -52,8 +52,8 @@ func NewRunner(w *ecs.World, group Group, rate int) *Runner {
 	return &Runner{World: w, Group: group, rate: rate, calls: make(chan func()), over: make(chan struct{})}
 }
 
-// Do has the loop call f between two frames, and waits for that: it is how other goroutines, which read a terminal or ask a
-// database, reach worlds and ends that belong to the loop alone. It returns false if the loop has ended and f was not called.
+// Do makes the loop call f between two frames, and waits for that. With it, other goroutines, which read a terminal or ask a
+// database, use worlds and ends that belong to the loop alone. It returns false if the loop has ended and f was not called.
 // Do not call it from the loop itself. It panics on nil, here and not in the loop.
 func (r *Runner) Do(f func()) bool {
 	mustBeGiven(f != nil, "Do")
@@ -67,7 +67,7 @@ func (r *Runner) Do(f func()) bool {
 	}
 }
 
-// doCalls calls what waits for the frame. Whoever asks again at once is not endless.
+// doCalls calls the functions that wait, up to a limit: a function may call Do again and again.
 func (r *Runner) doCalls() {
 	for range callsPerFrame {
 		select {
@@ -128,7 +128,7 @@ func (r *Runner) begin() {
 	}
 }
 
-// loop runs frames at the frame rate until enough says so, or ctx is done and it returns false.
+// loop runs frames at the frame rate until enough returns true. It returns false if ctx is done before.
 func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
 	r.begin()
 	now := WallClock() // Starts at about 0, where the clock's frames are counted from.
@@ -152,20 +152,20 @@ func (r *Runner) loop(ctx context.Context, enough func() bool) bool {
 	return false
 }
 
-// Paced is a Group that says by how much its loop should run faster than its rate at the moment, as num/den, both above 0.
+// Paced is a Group that sets the speed of its loop relative to its rate.
 type Paced interface {
-	// Pace is asked between two frames, more than once.
+	// Pace returns the present speed as num/den, both above 0. It is called between two frames, more than once.
 	Pace() (num, den int64)
 }
 
-// pacer turns time into the time that a loop's frames are counted in.
+// pacer converts time to the loop's time, which counts frames.
 type pacer struct {
 	group Group
 	last  time.Duration
 	game  time.Duration
 }
 
-// advance is the loop's time at a moment, which is not before the one given last.
+// advance returns the loop's time at a moment. Moments never run backwards.
 func (p *pacer) advance(now time.Duration) time.Duration {
 	gone := now - p.last
 	p.last = now
@@ -177,7 +177,7 @@ func (p *pacer) advance(now time.Duration) time.Duration {
 	return p.game
 }
 
-// real is how long it takes until so much of the loop's time has gone by, and a little more.
+// real returns the time that so much of the loop's time takes, and a little more.
 func (p *pacer) real(d time.Duration) time.Duration {
 	if paced, ok := p.group.(Paced); ok {
 		num, den := paced.Pace()
@@ -186,7 +186,7 @@ func (p *pacer) real(d time.Duration) time.Duration {
 	return max(d, time.Microsecond) // Less would be lost in rounding.
 }
 
-// untilNext is the time from now to the next frame.
+// untilNext returns the time from now to the next frame.
 func (r *Runner) untilNext(now time.Duration) time.Duration {
 	rate := time.Duration(r.rate)
 	frames := now * rate / time.Second

@@ -9,44 +9,18 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// Send builds the packets of the frame and hands them to the socket. It runs last, after everything of stage
+// Send builds the packets of the frame and gives them to the socket. It runs last, after everything of stage
 // PostLateUpdate.
 type Send struct {
-	End    End    // That builds the packets.
-	Socket Socket // That takes them.
+	End    End    // Builds the packets.
+	Socket Socket // Takes them.
 
-	send   func(to netip.AddrPort, packet []byte) // The methods, kept: fresh ones each frame would be allocations.
-	runs   func(to netip.AddrPort, packets []byte, size int)
-	volley func(to []netip.AddrPort, runs [][]byte, sizes []int)
-	drain  runDrainer // Nil where either end knows single packets only.
-	runner runSocket
-	all    allDrainer // Nil where either end knows one address at a time only.
-	aller  allSocket
-	fault  error
-	faults faults
-}
-
-// Initialize implements System.
-func (s *Send) Initialize(*ecs.World) {
-	s.send, s.runs, s.volley = s.toSocket, s.runToSocket, s.allToSocket
-	s.drain, _ = s.End.(runDrainer)
-	if s.runner, _ = s.Socket.(runSocket); s.runner == nil {
-		s.drain = nil
-	}
-	s.all, _ = s.End.(allDrainer)
-	if s.aller, _ = s.Socket.(allSocket); s.aller == nil {
-		s.all = nil
-	}
-}
-
-// runSocket is a socket that takes several packets to one address at once: transport.Runner.
-type runSocket interface {
-	SendRun(to netip.AddrPort, packets []byte, size int) error
-}
-
-// runDrainer is an end that may have several packets for one address.
-type runDrainer interface {
-	DrainRuns(send func(to netip.AddrPort, packets []byte, size int))
+	send    func(to netip.AddrPort, packet []byte) // The methods, bound once: fresh ones each frame would be allocations.
+	sendAll func(to []netip.AddrPort, runs [][]byte, sizes []int)
+	end     allDrainer // Nil where the end or the socket takes one packet at a time.
+	socket  allSocket
+	fault   error // The first of the frame.
+	faults  faults
 }
 
 // allSocket is a socket that takes packets to several addresses at once: transport.Volleyer.
@@ -59,6 +33,15 @@ type allDrainer interface {
 	DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int))
 }
 
+// Initialize implements System.
+func (s *Send) Initialize(*ecs.World) {
+	s.send, s.sendAll = s.toSocket, s.allToSocket
+	s.end, _ = s.End.(allDrainer)
+	if s.socket, _ = s.Socket.(allSocket); s.socket == nil {
+		s.end = nil
+	}
+}
+
 // Update implements System.
 func (s *Send) Update(*ecs.World) {
 	s.End.Enter(netcode.StepSend)
@@ -66,12 +49,9 @@ func (s *Send) Update(*ecs.World) {
 	if s.send == nil {
 		s.Initialize(nil)
 	}
-	switch {
-	case s.all != nil:
-		s.all.DrainAll(s.volley)
-	case s.drain != nil:
-		s.drain.DrainRuns(s.runs)
-	default:
+	if s.end != nil {
+		s.end.DrainAll(s.sendAll)
+	} else {
 		s.End.Drain(s.send)
 	}
 	if s.fault != nil {
@@ -83,23 +63,16 @@ func (s *Send) Update(*ecs.World) {
 // Finalize implements System.
 func (s *Send) Finalize(*ecs.World) {}
 
-// toSocket sends one datagram. One that cannot be sent is as good as lost; a frame reports the first.
+// toSocket sends one datagram. One that cannot be sent counts as lost; a frame reports the first.
 func (s *Send) toSocket(to netip.AddrPort, packet []byte) {
 	if err := s.Socket.Send(to, packet); err != nil && s.fault == nil {
 		s.fault = fmt.Errorf("to %v: %w", to, err)
 	}
 }
 
-// runToSocket sends several datagrams to one address.
-func (s *Send) runToSocket(to netip.AddrPort, packets []byte, size int) {
-	if err := s.runner.SendRun(to, packets, size); err != nil && s.fault == nil {
-		s.fault = fmt.Errorf("to %v: %w", to, err)
-	}
-}
-
-// allToSocket sends what there is for several addresses.
+// allToSocket sends the datagrams for several addresses.
 func (s *Send) allToSocket(to []netip.AddrPort, runs [][]byte, sizes []int) {
-	if i, err := s.aller.SendAll(to, runs, sizes); err != nil && s.fault == nil {
+	if i, err := s.socket.SendAll(to, runs, sizes); err != nil && s.fault == nil {
 		s.fault = fmt.Errorf("to %v: %w", to[i], err)
 	}
 }

@@ -29,13 +29,6 @@ func (e *fullEnd) Drain(send func(netip.AddrPort, []byte)) {
 	}
 }
 
-// runEnd can hand them out at once too.
-type runEnd struct{ fullEnd }
-
-func (e *runEnd) DrainRuns(send func(netip.AddrPort, []byte, int)) {
-	send(e.address(), []byte("onetwo3"), 3)
-}
-
 // plainSocket takes packets one by one.
 type plainSocket struct {
 	systems.Socket
@@ -48,51 +41,29 @@ func (s *plainSocket) Send(_ netip.AddrPort, packet []byte) error {
 	return s.err
 }
 
-// runSocket takes several at once.
-type runSocket struct{ plainSocket }
-
-func (s *runSocket) SendRun(_ netip.AddrPort, packets []byte, size int) error {
-	s.sent = append(s.sent, fmt.Sprint("run of ", size, ": ", string(packets)))
-	return s.err
-}
-
-func TestSendHandsRunsToASocketThatTakesThem(t *testing.T) {
-	plain, runs := &plainSocket{}, &runSocket{}
-	(&systems.Send{End: &fullEnd{}, Socket: plain}).Update(nil)
-	(&systems.Send{End: &runEnd{}, Socket: plain}).Update(nil)
-	require.Equal(t, []string{"one", "two", "3", "one", "two", "3"}, plain.sent)
-	(&systems.Send{End: &fullEnd{}, Socket: runs}).Update(nil)
-	(&systems.Send{End: &runEnd{}, Socket: runs}).Update(nil)
-	require.Equal(t, []string{"one", "two", "3", "run of 3: onetwo3"}, runs.sent)
-	runs.err = errors.New("no route")
-	end := &runEnd{}
-	(&systems.Send{End: end, Socket: runs}).Update(nil)
-	require.Len(t, end.reported, 1)
-	require.ErrorIs(t, end.reported[0], runs.err)
-}
-
-// allEnd can hand out what is for several addresses at once too.
-type allEnd struct{ runEnd }
+// allEnd can give out the packets for several addresses at once too.
+type allEnd struct{ fullEnd }
 
 func (e *allEnd) DrainAll(send func([]netip.AddrPort, [][]byte, []int)) {
 	send([]netip.AddrPort{e.address(), e.address()}, [][]byte{[]byte("onetwo3"), []byte("four")}, []int{3, 4})
 }
 
 // allSocket takes all at once.
-type allSocket struct{ runSocket }
+type allSocket struct{ plainSocket }
 
 func (s *allSocket) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (int, error) {
 	s.sent = append(s.sent, fmt.Sprintf("%d: %q of %v", len(to), runs, sizes))
 	return 1, s.err
 }
 
-func TestSendHandsAllToASocketThatTakesIt(t *testing.T) {
-	runs, all := &runSocket{}, &allSocket{}
-	(&systems.Send{End: &allEnd{}, Socket: runs}).Update(nil)
-	require.Equal(t, []string{"run of 3: onetwo3"}, runs.sent)
-	(&systems.Send{End: &runEnd{}, Socket: all}).Update(nil)
+func TestSendGivesAllToASocketThatTakesAll(t *testing.T) {
+	plain, all := &plainSocket{}, &allSocket{}
+	(&systems.Send{End: &fullEnd{}, Socket: plain}).Update(nil)
+	(&systems.Send{End: &allEnd{}, Socket: plain}).Update(nil)
+	require.Equal(t, []string{"one", "two", "3", "one", "two", "3"}, plain.sent)
+	(&systems.Send{End: &fullEnd{}, Socket: all}).Update(nil)
 	(&systems.Send{End: &allEnd{}, Socket: all}).Update(nil)
-	require.Equal(t, []string{"run of 3: onetwo3", `2: ["onetwo3" "four"] of [3 4]`}, all.sent)
+	require.Equal(t, []string{"one", "two", "3", `2: ["onetwo3" "four"] of [3 4]`}, all.sent)
 	all.err = errors.New("no route")
 	end := &allEnd{}
 	(&systems.Send{End: end, Socket: all}).Update(nil)

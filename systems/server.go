@@ -12,9 +12,10 @@ import (
 // ServerSystems are the systems of one server, for one world and one socket.
 type ServerSystems struct {
 	stages
-	Server  *netcode.Server // Whose systems they are.
+	Server  *netcode.Server // They drive it.
 	Receive *Receive        // The first of a frame.
-	Capture *Capture        // After all of PreLateUpdate.
+	Tick    *Tick           // After all of PreLateUpdate.
+	Capture *Capture        // Tick runs it.
 	Send    *Send           // The last of a frame.
 	Accept  *Accept         // Nil for a protocol in which clients write nothing.
 
@@ -38,6 +39,7 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 	if server.Protocol().ClientsWrite() {
 		s.Accept = &Accept{Server: server, Capture: s.Capture}
 	}
+	s.Tick = &Tick{Server: server, Capture: s.Capture}
 	s.Capture.Spawned = func(e ecs.Entity, id netcode.NetworkID) {
 		for _, f := range s.spawned {
 			server.Contain("OnSpawn", func() { f(e, id) })
@@ -47,39 +49,37 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 }
 
 // OnSpawn adds a function that is called for each entity when it has got its network id, before anything about it is
-// sent: the place to Hide it from clients. The world is unlocked; what the function changes travels with the next tick.
+// sent: the place to Hide it from clients. The world is unlocked; the next tick captures changes that the function makes.
 // If it panics, Server.OnError is given a *netcode.PanicError, and the frame goes on. OnSpawn panics on nil.
 func (s *ServerSystems) OnSpawn(f func(e ecs.Entity, id netcode.NetworkID)) {
 	mustBeGiven(f != nil, "OnSpawn")
 	s.spawned = append(s.spawned, f)
 }
 
-// Systems implements Group: Receive, Accept, the dispatch of each stage with the game's systems, Capture, Send.
+// Systems implements Group. It lists a server's frame, see the package comment.
 func (s *ServerSystems) Systems() []System {
-	return s.list(s.Server, s.around)
+	f := s.newFrame(s.Server)
+	f.run(s.Receive)
+	f.stage(tick.Initialization)
+	s.update(f)
+	f.stage(tick.PostLateUpdate)
+	f.run(s.Send)
+	return f.systems
 }
 
-// around is what runs before the dispatch of a stage and after the game's systems in it.
-func (s *ServerSystems) around(stage tick.Stage) (before, after []System) {
-	switch stage {
-	case tick.Initialization:
-		return []System{s.Receive}, nil
-	case tick.EarlyUpdate:
-		if s.Accept != nil {
-			return []System{s.Accept}, nil
-		}
-	case tick.PreLateUpdate:
-		return nil, []System{s.Capture}
-	case tick.PostLateUpdate:
-		return nil, []System{s.Send}
+// update lists the frame between the first stage and the last.
+func (s *ServerSystems) update(f *frame) {
+	if s.Accept != nil {
+		f.run(s.Accept)
 	}
-	return nil, nil
+	f.stage(tick.EarlyUpdate, tick.FixedUpdate, tick.PreUpdate, tick.Update, tick.PreLateUpdate)
+	f.run(s.Tick)
 }
 
-// Entity is the living entity of a network id.
+// Entity returns the living entity of a network id.
 func (s *ServerSystems) Entity(id netcode.NetworkID) (ecs.Entity, bool) { return s.Capture.Entity(id) }
 
-// ID is the network id of an entity, once it was captured.
+// ID returns the network id of an entity, once it was captured.
 func (s *ServerSystems) ID(e ecs.Entity) (netcode.NetworkID, bool) { return s.Capture.ID(e) }
 
 // Close implements Group: all clients are told that the server is shutting down.

@@ -102,7 +102,7 @@ func TestSystemsStandInTheOrderOfTheFrame(t *testing.T) {
 	require.Same(t, r.server.Receive, all[0])
 	require.Same(t, r.server.Send, all[len(all)-1])
 	at := slices.Index(all, systems.System(game))
-	require.Same(t, r.server.Capture, all[at+1])
+	require.Same(t, r.server.Tick, all[at+1])
 	require.Equal(t, tick.PreLateUpdate, all[at-1].(*systems.Dispatch).Stage)
 	all = r.client.Systems()
 	at = slices.Index(all, systems.System(r.client.Apply))
@@ -169,7 +169,7 @@ func (l list) Systems() []systems.System { return l.change(l.ServerSystems.Syste
 func TestWrongOrderIsReportedInTheFirstFrame(t *testing.T) {
 	changes := map[string]func(all []systems.System) []systems.System{
 		"the system Capture has not run": func(all []systems.System) []systems.System {
-			return slices.DeleteFunc(all, func(s systems.System) bool { _, ok := s.(*systems.Capture); return ok })
+			return slices.DeleteFunc(all, func(s systems.System) bool { _, ok := s.(*systems.Tick); return ok })
 		},
 		"the system Receive runs after Dispatch(Initialization)": func(all []systems.System) []systems.System {
 			all[0], all[1] = all[1], all[0]

@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"math/bits"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -201,4 +203,257 @@ func (c *Conditioner) source(from netip.AddrPort) *source {
 	s := &source{seed: mix(c.seed + mix(c.serial))}
 	c.sources[from] = s
 	return s
+}
+
+// defaultReorderDelay is longer than three frames at 30 Hz, so that a datagram held back is really overtaken.
+const defaultReorderDelay = 100 * time.Millisecond
+
+// Link describes the network that datagrams cross on their way into a Conditioner. The zero value is a perfect link.
+// Probabilities are per datagram, from 0 to 1; what lies outside counts as 0 or 1, NaN as 0.
+type Link struct {
+	Delay        time.Duration // one way; half of the round trip when both ends are conditioned alike
+	Jitter       time.Duration // spread around Delay, even between -Jitter and +Jitter; it does not change the order
+	Loss         float64       // probability that a datagram is lost, each on its own
+	BurstLoss    Burst         // losses that come in rows, on top of Loss
+	Duplicate    float64       // probability that a datagram arrives twice
+	Reorder      float64       // probability that a datagram is held back while later ones overtake it
+	ReorderDelay time.Duration // longest time that it is held back, at least half of it; 0 means 100 ms
+	Corrupt      float64       // probability that bytes change; one in eight of these is cut short instead
+	MTU          int           // datagrams longer than this many bytes are dropped; 0 means no limit
+	Rate         int           // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
+	Down         bool          // nothing enters
+	Blackouts    []Interval    // times at which nothing enters, on the clock of the Conditioner
+}
+
+// Burst is the loss model of Gilbert and Elliott in its simple form: in the good state nothing is lost, in the bad state
+// everything is. The loss it causes is Enter*Length / (1 + Enter*Length) of all datagrams.
+type Burst struct {
+	Enter  float64 // probability per datagram that a burst begins with it; 0 means no bursts
+	Length float64 // mean number of datagrams lost in one burst; less than 1 counts as 1
+}
+
+// Interval is a span of time on the clock of a Conditioner: From belongs to it, Until does not.
+type Interval struct {
+	From, Until time.Duration // since the clock's beginning
+}
+
+// normalised returns a copy of the link that later changes of the caller's slice do not reach and whose times make sense.
+func (l Link) normalised() Link {
+	l.Delay = max(l.Delay, 0)
+	l.Jitter = max(l.Jitter, 0)
+	if l.ReorderDelay <= 0 {
+		l.ReorderDelay = defaultReorderDelay
+	}
+	l.BurstLoss.Length = max(l.BurstLoss.Length, 1)
+	l.Blackouts = slices.Clone(l.Blackouts)
+	return l
+}
+
+// dark reports whether nothing enters the link at this time.
+func (l *Link) dark(now time.Duration) bool {
+	if l.Down {
+		return true
+	}
+	for _, b := range l.Blackouts {
+		if now >= b.From && now < b.Until {
+			return true
+		}
+	}
+	return false
+}
+
+// bufferSize is the least size of a buffer: any datagram that crosses an Ethernet unfragmented.
+const bufferSize = 1536
+
+// flying is one datagram on its way.
+type flying struct {
+	due    time.Duration
+	serial uint64 // order of entry: datagrams due at the same time keep it
+	from   netip.AddrPort
+	data   []byte
+}
+
+func (a *flying) before(b *flying) bool {
+	return a.due < b.due || a.due == b.due && a.serial < b.serial
+}
+
+// flight holds the datagrams on their way as a binary heap, the next one first. The buffer of one that has landed serves
+// a later one, the last first, so that as many exist as were ever on their way at once.
+type flight struct {
+	heap   []flying
+	free   [][]byte
+	serial uint64
+}
+
+// push copies the datagram in.
+func (f *flight) push(due time.Duration, from netip.AddrPort, datagram []byte) {
+	var buffer []byte
+	if last := len(f.free) - 1; last >= 0 {
+		buffer, f.free = f.free[last], f.free[:last]
+	} else {
+		buffer = make([]byte, 0, max(bufferSize, len(datagram)))
+	}
+	f.serial++
+	f.heap = append(f.heap, flying{due: due, serial: f.serial, from: from, data: append(buffer[:0], datagram...)})
+	for i := len(f.heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !f.heap[i].before(&f.heap[parent]) {
+			break
+		}
+		f.heap[i], f.heap[parent] = f.heap[parent], f.heap[i]
+		i = parent
+	}
+}
+
+// reserve makes buffers for so many datagrams on their way at once.
+func (f *flight) reserve(n int) {
+	for len(f.heap)+len(f.free) < n {
+		f.free = append(f.free, make([]byte, 0, bufferSize))
+	}
+	f.heap = slices.Grow(f.heap, max(n-len(f.heap), 0))
+}
+
+// ready reports whether a datagram is due.
+func (f *flight) ready(now time.Duration) bool {
+	return len(f.heap) > 0 && f.heap[0].due <= now
+}
+
+// pop takes the next datagram out, copies it into buf and returns its whole length: more than len(buf) if it did not fit.
+func (f *flight) pop(buf []byte) (int, netip.AddrPort) {
+	next := f.heap[0]
+	last := len(f.heap) - 1
+	f.heap[0] = f.heap[last]
+	f.heap[last] = flying{}
+	f.heap = f.heap[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			break
+		}
+		if child+1 < last && f.heap[child+1].before(&f.heap[child]) {
+			child++
+		}
+		if !f.heap[child].before(&f.heap[i]) {
+			break
+		}
+		f.heap[i], f.heap[child] = f.heap[child], f.heap[i]
+		i = child
+	}
+	copy(buf, next.data)
+	f.free = append(f.free, next.data)
+	return len(next.data), next.from
+}
+
+const (
+	// overhead is the size of the IPv4 and UDP headers of each datagram, in bytes.
+	overhead = 28
+	// rateQueue is the longest wait of a datagram for a link with a rate; then it is dropped at the tail.
+	rateQueue = 250 * time.Millisecond
+)
+
+// Each decision about a datagram has a draw of its own. So the luck of one datagram does not depend on the link's other
+// settings, nor on the traffic of other senders, and a failing run can be narrowed down without turning into another one.
+const (
+	drawLoss uint64 = iota
+	drawBurst
+	drawJitter
+	drawReorder
+	drawHold
+	drawDuplicate
+	drawDuplicateDelay
+	drawCorrupt
+	drawCorruptKind
+	drawCorruptAt // the last one: it counts on from here
+)
+
+// source is the state of a Conditioner about one sender: state that is shared by all would make a burst on a server's
+// link strike its clients in turn, one datagram each.
+type source struct {
+	link   *Link         // set by SetLinkFrom; nil means the link of the Conditioner
+	seed   uint64        // stirred from the Conditioner's seed and the sender's number
+	serial uint64        // datagrams seen from this sender
+	burst  bool          // in the bad state of the burst loss
+	last   time.Duration // when the newest datagram in order is due
+	free   time.Duration // when a link with a rate has sent all it has
+}
+
+// forget drops what binds later datagrams to earlier ones, so that a link that has changed behaves so at once.
+func (s *source) forget() {
+	s.burst, s.last, s.free = false, 0, 0
+}
+
+// draw returns 64 random bits that depend on the seed, the sender, the datagram and the purpose alone.
+func (s *source) draw(purpose uint64) uint64 {
+	return mix(s.seed + mix(s.serial<<8|purpose))
+}
+
+// chance is true with probability p.
+func (s *source) chance(purpose uint64, p float64) bool {
+	return p > 0 && float64(s.draw(purpose)>>11)*0x1p-53 < p
+}
+
+// below returns an even number from 0 to n-1; n is at least 1. Integers, so that every platform draws alike.
+func (s *source) below(purpose uint64, n uint64) uint64 {
+	high, _ := bits.Mul64(s.draw(purpose), n)
+	return high
+}
+
+// lose steps the loss models and reports whether this datagram is lost.
+func (s *source) lose(l *Link) bool {
+	if s.burst {
+		s.burst = !s.chance(drawBurst, 1/l.BurstLoss.Length)
+	} else {
+		s.burst = s.chance(drawBurst, l.BurstLoss.Enter)
+	}
+	return s.burst || s.chance(drawLoss, l.Loss)
+}
+
+// depart returns when a datagram of this size has left its sender, and whether the queue there had room for it.
+func (s *source) depart(l *Link, size int, now time.Duration) (time.Duration, bool) {
+	if l.Rate <= 0 {
+		return now, true
+	}
+	start := max(now, s.free)
+	if start-now > rateQueue {
+		return 0, false
+	}
+	s.free = start + time.Duration(int64(size+overhead)*int64(time.Second)/int64(l.Rate))
+	return s.free, true
+}
+
+// arrive returns when a datagram that left at this time is due, and whether it was held back to be overtaken.
+func (s *source) arrive(l *Link, left time.Duration) (due time.Duration, held bool) {
+	spread := time.Duration(s.below(drawJitter, uint64(2*l.Jitter)+1)) - l.Jitter
+	due = max(left+max(l.Delay+spread, 0), s.last)
+	if s.chance(drawReorder, l.Reorder) {
+		half := l.ReorderDelay / 2
+		return due + l.ReorderDelay - time.Duration(s.below(drawHold, uint64(half)+1)), true
+	}
+	s.last = due
+	return due, false
+}
+
+// damage changes the datagram for certain and returns what is left of it: at least one byte.
+func (s *source) damage(datagram []byte) []byte {
+	size := uint64(len(datagram))
+	if size > 1 && s.below(drawCorruptKind, 8) == 0 {
+		return datagram[:1+s.below(drawCorruptAt, size-1)]
+	}
+	first := s.below(drawCorruptAt, size)
+	datagram[first] ^= byte(1 + s.below(drawCorruptAt+1, 255))
+	for i := range s.below(drawCorruptAt+2, 4) {
+		// Another place than the first, so that the changes cannot cancel each other.
+		if at := s.below(drawCorruptAt+3+2*i, size); at != first {
+			datagram[at] ^= byte(s.draw(drawCorruptAt + 4 + 2*i))
+		}
+	}
+	return datagram
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"reflect"
 	"unicode/utf8"
@@ -225,4 +226,200 @@ func (r *Reader) ByteSlices(dst [][]byte, limit, each int) [][]byte {
 		dst = append(dst, one)
 	}
 	return dst
+}
+
+// Packed integers are varints, of the zigzag form where they have a sign: small magnitudes take one byte,
+// the largest one more than the fixed form. Of each width only its own numbers are legal: a reader of 16
+// bits takes 65535 and calls 65536 malformed.
+
+// Packable is every integer type that has a packed form, with every type made from one. An int or uint
+// travels whatever its size here; where it is smaller, numbers that do not fit are malformed.
+type Packable interface {
+	~int16 | ~int32 | ~int64 | ~int | ~uint16 | ~uint32 | ~uint64 | ~uint
+}
+
+// VarintSize returns how many bytes AppendVarint appends for v, 1 to 9.
+func VarintSize(v uint64) int {
+	switch {
+	case v < varint2:
+		return 1
+	case v < varint3:
+		return 2
+	case v < varint4:
+		return 3
+	}
+	return 1 + (bits.Len64(v)+7)/8
+}
+
+// PackedUint16 appends v in 1 to 3 bytes.
+func (w *Writer) PackedUint16(v uint16) { w.Varint(uint64(v)) }
+
+// PackedUint32 appends v in 1 to 5 bytes.
+func (w *Writer) PackedUint32(v uint32) { w.Varint(uint64(v)) }
+
+// PackedUint64 appends v in 1 to 9 bytes.
+func (w *Writer) PackedUint64(v uint64) { w.Varint(v) }
+
+// PackedInt16 appends v in 1 to 3 bytes.
+func (w *Writer) PackedInt16(v int16) { w.Zigzag(int64(v)) }
+
+// PackedInt32 appends v in 1 to 5 bytes.
+func (w *Writer) PackedInt32(v int32) { w.Zigzag(int64(v)) }
+
+// PackedInt64 appends v in 1 to 9 bytes.
+func (w *Writer) PackedInt64(v int64) { w.Zigzag(v) }
+
+// narrow reads a varint of at most limit; more is ErrMalformed.
+func (r *Reader) narrow(limit uint64) uint64 {
+	v := r.Varint()
+	if v > limit {
+		r.err = ErrMalformed
+		return 0
+	}
+	return v
+}
+
+// PackedUint16 reads 1 to 3 bytes.
+func (r *Reader) PackedUint16() uint16 { return uint16(r.narrow(math.MaxUint16)) }
+
+// PackedUint32 reads 1 to 5 bytes.
+func (r *Reader) PackedUint32() uint32 { return uint32(r.narrow(math.MaxUint32)) }
+
+// PackedUint64 reads 1 to 9 bytes.
+func (r *Reader) PackedUint64() uint64 { return r.Varint() }
+
+// PackedInt16 reads 1 to 3 bytes.
+func (r *Reader) PackedInt16() int16 { return int16(Unzigzag64(r.narrow(math.MaxUint16))) }
+
+// PackedInt32 reads 1 to 5 bytes.
+func (r *Reader) PackedInt32() int32 { return int32(Unzigzag64(r.narrow(math.MaxUint32))) }
+
+// PackedInt64 reads 1 to 9 bytes.
+func (r *Reader) PackedInt64() int64 { return r.Zigzag() }
+
+// hasSign reports whether T is a signed type.
+func hasSign[T Packable | Integer]() bool {
+	var zero T
+	return zero-1 < zero
+}
+
+// packed returns the number whose varint is the packed form of v.
+func packed[T Packable](v T) uint64 {
+	if hasSign[T]() {
+		return Zigzag64(int64(v))
+	}
+	return uint64(v)
+}
+
+// unpacked is the inverse of packed; ok is false for numbers that no T has.
+func unpacked[T Packable](u uint64) (v T, ok bool) {
+	if hasSign[T]() {
+		wide := Unzigzag64(u)
+		return T(wide), int64(T(wide)) == wide
+	}
+	return T(u), uint64(T(u)) == u
+}
+
+// WritePacked appends v in its packed form.
+func WritePacked[T Packable](w *Writer, v T) { w.Varint(packed(v)) }
+
+// ReadPacked reads a packed T; a number that no T has is ErrMalformed.
+func ReadPacked[T Packable](r *Reader) T {
+	v, ok := unpacked[T](r.Varint())
+	if !ok {
+		r.err = ErrMalformed
+		return 0
+	}
+	return v
+}
+
+// WritePackedSlice appends the count of v and then each in its packed form. More than limit is ErrTooLong.
+func WritePackedSlice[T Packable](w *Writer, v []T, limit int) {
+	w.Count(len(v), limit)
+	for _, one := range v {
+		w.Varint(packed(one))
+	}
+}
+
+// ReadPackedSlice reads what WritePackedSlice wrote into dst, from its start, and returns it. It grows dst
+// only when it must, and only once it knows that the bytes for that many are there; nil is a good dst.
+func ReadPackedSlice[T Packable](r *Reader, dst []T, limit int) []T {
+	n := r.Count(limit, 1)
+	dst = sized(dst, n)
+	for i := range dst {
+		dst[i] = ReadPacked[T](r)
+	}
+	if r.err != nil {
+		return dst[:0]
+	}
+	return dst
+}
+
+// shape says how numbers lie in memory and on the wire. Only machines that keep the most significant byte
+// first, and those whose int has 4 bytes, need it: everywhere else memory is what travels.
+type shape struct {
+	size   int  // bytes in memory: 1, 2, 4, 8
+	wire   int  // bytes on the wire, size or more
+	big    bool // in memory the most significant byte comes first
+	signed bool // what is missing on the wire repeats the sign
+}
+
+// load returns the number at the start of b, its sign extended where it has one.
+func (s shape) load(b []byte) (v uint64) {
+	for i := range s.size {
+		at := i
+		if s.big {
+			at = s.size - 1 - i
+		}
+		v |= uint64(b[at]) << (8 * i)
+	}
+	if unused := 64 - 8*uint(s.size); s.signed {
+		v = uint64(int64(v<<unused) >> unused)
+	}
+	return v
+}
+
+// store is the inverse of load.
+func (s shape) store(b []byte, v uint64) {
+	for i := range s.size {
+		at := i
+		if s.big {
+			at = s.size - 1 - i
+		}
+		b[at] = byte(v >> (8 * i))
+	}
+}
+
+// storeNumbers moves numbers from memory to the wire, which has room for them.
+func storeNumbers(dst, memory []byte, s shape) {
+	var form [8]byte
+	for ; len(memory) > 0; memory, dst = memory[s.size:], dst[s.wire:] {
+		binary.LittleEndian.PutUint64(form[:], s.load(memory))
+		copy(dst[:s.wire], form[:])
+	}
+}
+
+// loadNumbers moves numbers from the wire to memory, which has room for them. It stops and returns false
+// at one that memory cannot hold.
+func loadNumbers(memory, src []byte, s shape) bool {
+	for ; len(memory) > 0; memory, src = memory[s.size:], src[s.wire:] {
+		var form [8]byte
+		copy(form[:], src[:s.wire])
+		v := binary.LittleEndian.Uint64(form[:])
+		s.store(memory, v)
+		if s.wire > s.size && s.load(memory) != v {
+			return false
+		}
+	}
+	return true
+}
+
+// areBools reports whether each byte is 0 or 1.
+func areBools(b []byte) bool {
+	for _, one := range b {
+		if one > 1 {
+			return false
+		}
+	}
+	return true
 }

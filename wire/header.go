@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"strconv"
 
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -230,4 +231,75 @@ func ParseMessageHeader(b []byte) (MessageHeader, error) {
 func UnpackMessageHeader(v uint32) (h MessageHeader, ok bool) {
 	return MessageHeader{Type: MessageType(v), Stage: tick.Stage(v>>8) & stageBits, Flags: MessageFlags(v>>8) &^ stageBits,
 		Size: uint16(v >> 16)}, legalHeader(v)
+}
+
+// Delivery says what is promised of a message.
+type Delivery uint8
+
+// The modes of delivery.
+const (
+	Unreliable          Delivery = 0 // at most once, in any order
+	UnreliableSequenced Delivery = 1 // at most once, never after a later one of its channel
+	Reliable            Delivery = 2 // exactly once while the connection lasts, in any order
+	ReliableOrdered     Delivery = 3 // exactly once, in the order of the channel
+)
+
+// Valid reports whether d is one of the four modes.
+func (d Delivery) Valid() bool { return d <= ReliableOrdered }
+
+// Reliable reports whether what is lost is sent again.
+func (d Delivery) Reliable() bool { return d >= Reliable }
+
+// String returns the mode's name.
+func (d Delivery) String() string {
+	switch d {
+	case Unreliable:
+		return "Unreliable"
+	case UnreliableSequenced:
+		return "UnreliableSequenced"
+	case Reliable:
+		return "Reliable"
+	case ReliableOrdered:
+		return "ReliableOrdered"
+	}
+	return "Delivery(" + strconv.Itoa(int(d)) + ")"
+}
+
+// MaxChannels is how many channels there are of each mode of delivery.
+const MaxChannels = 64
+
+// Channel is a line of messages of one mode of delivery. Order and loss are a channel's own: those of two channels have
+// nothing to do with each other. It is one byte on the wire: the mode in the two high bits, the number below. The zero value
+// is channel 0 of Unreliable.
+type Channel uint8
+
+// NewChannel returns channel number of a mode. Both are taken modulo their ranges, 4 and MaxChannels.
+func NewChannel(d Delivery, number int) Channel {
+	return Channel(d)<<6 | Channel(number)&(MaxChannels-1)
+}
+
+// Delivery returns the channel's mode.
+func (c Channel) Delivery() Delivery { return Delivery(c >> 6) }
+
+// Number returns the channel's number among those of its mode, 0 to MaxChannels-1.
+func (c Channel) Number() int { return int(c & (MaxChannels - 1)) }
+
+// String returns mode and number, such as "Reliable 3".
+func (c Channel) String() string { return c.Delivery().String() + " " + strconv.Itoa(c.Number()) }
+
+// Sequence is a packet's number as it travels: the 16 low bits of a 64-bit number.
+type Sequence uint16
+
+// Before reports whether s comes before other, taking the shorter way around. Two numbers exactly half
+// the circle apart are each after the other: neither is before.
+func (s Sequence) Before(other Sequence) bool { return int16(s-other) < 0 && s-other != 1<<15 }
+
+// Unwrap returns the 64-bit number with the low bits s that is nearest to near. Of two equally near it
+// takes the larger. Numbers start at 0, so close to 0 only what lies above can be meant.
+func Unwrap(s Sequence, near uint64) uint64 {
+	ahead := uint64(s - Sequence(near))
+	if ahead <= 1<<15 || near+ahead < 1<<16 {
+		return near + ahead
+	}
+	return near + ahead - 1<<16
 }

@@ -283,3 +283,417 @@ func (s *Serializer) measureString(v string, limit int, at uintptr) {
 	}
 	s.size += len(v)
 }
+
+// Bool serializes one byte, 0 or 1; another is ErrMalformed.
+func (s *Serializer) Bool(v *bool) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Bool()
+	case writing:
+		s.writer.Bool(*v)
+	default:
+		s.size += 1
+	}
+}
+
+// Int8 serializes one byte, two's complement.
+func (s *Serializer) Int8(v *int8) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Int8()
+	case writing:
+		s.writer.Int8(*v)
+	default:
+		s.size += 1
+	}
+}
+
+// Int16 serializes 2 bytes, two's complement.
+func (s *Serializer) Int16(v *int16) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Int16()
+	case writing:
+		s.writer.Int16(*v)
+	default:
+		s.size += 2
+	}
+}
+
+// Int32 serializes 4 bytes, two's complement.
+func (s *Serializer) Int32(v *int32) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Int32()
+	case writing:
+		s.writer.Int32(*v)
+	default:
+		s.size += 4
+	}
+}
+
+// Int64 serializes 8 bytes, two's complement.
+func (s *Serializer) Int64(v *int64) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Int64()
+	case writing:
+		s.writer.Int64(*v)
+	default:
+		s.size += 8
+	}
+}
+
+// Uint8 serializes one byte.
+func (s *Serializer) Uint8(v *uint8) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Uint8()
+	case writing:
+		s.writer.Uint8(*v)
+	default:
+		s.size += 1
+	}
+}
+
+// Uint16 serializes 2 bytes.
+func (s *Serializer) Uint16(v *uint16) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Uint16()
+	case writing:
+		s.writer.Uint16(*v)
+	default:
+		s.size += 2
+	}
+}
+
+// Uint32 serializes 4 bytes.
+func (s *Serializer) Uint32(v *uint32) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Uint32()
+	case writing:
+		s.writer.Uint32(*v)
+	default:
+		s.size += 4
+	}
+}
+
+// Uint64 serializes 8 bytes.
+func (s *Serializer) Uint64(v *uint64) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Uint64()
+	case writing:
+		s.writer.Uint64(*v)
+	default:
+		s.size += 8
+	}
+}
+
+// Float32 serializes 4 bytes. Any value travels, also NaN: who applies it must judge it.
+func (s *Serializer) Float32(v *float32) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Float32()
+	case writing:
+		s.writer.Float32(*v)
+	default:
+		s.size += 4
+	}
+}
+
+// Float64 serializes 8 bytes. Any value travels, also NaN: who applies it must judge it.
+func (s *Serializer) Float64(v *float64) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Float64()
+	case writing:
+		s.writer.Float64(*v)
+	default:
+		s.size += 8
+	}
+}
+
+// FiniteFloat32 serializes 4 bytes. A NaN or an infinity is ErrNotFinite when it is to be written, and
+// ErrMalformed when it is read: it can never come out of a read.
+func (s *Serializer) FiniteFloat32(v *float32) {
+	if s.direction != reading && !isFinite(math.Float32bits(*v)) {
+		s.Fail(ErrNotFinite)
+	}
+	s.Float32(v)
+	if s.direction == reading && !isFinite(math.Float32bits(*v)) {
+		*v = 0
+		s.Fail(ErrMalformed)
+	}
+}
+
+// FiniteFloat64 is FiniteFloat32 for 8 bytes.
+func (s *Serializer) FiniteFloat64(v *float64) {
+	if s.direction != reading && *v-*v != 0 {
+		s.Fail(ErrNotFinite)
+	}
+	s.Float64(v)
+	if s.direction == reading && *v-*v != 0 {
+		*v = 0
+		s.Fail(ErrMalformed)
+	}
+}
+
+// Rune serializes 4 bytes. What is no Unicode character, such as half a surrogate pair, is ErrMalformed.
+func (s *Serializer) Rune(v *rune) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Rune()
+	case writing:
+		s.writer.Rune(*v)
+	default:
+		s.measureRune(*v)
+	}
+}
+
+// measureRune counts the bytes of a rune.
+func (s *Serializer) measureRune(v rune) {
+	if s.err == nil && !utf8.ValidRune(v) {
+		s.err = ErrMalformed
+	}
+	s.size += 4
+}
+
+// PackedInt16 serializes 1 to 3 bytes, few for small magnitudes; 2 where packing is off.
+func (s *Serializer) PackedInt16(v *int16) { SerializePacked(s, v) }
+
+// PackedInt32 serializes 1 to 5 bytes, few for small magnitudes; 4 where packing is off.
+func (s *Serializer) PackedInt32(v *int32) { SerializePacked(s, v) }
+
+// PackedInt64 serializes 1 to 9 bytes, few for small magnitudes; 8 where packing is off.
+func (s *Serializer) PackedInt64(v *int64) { SerializePacked(s, v) }
+
+// PackedUint16 serializes 1 to 3 bytes, few for small magnitudes; 2 where packing is off.
+func (s *Serializer) PackedUint16(v *uint16) { SerializePacked(s, v) }
+
+// PackedUint32 serializes 1 to 5 bytes, few for small magnitudes; 4 where packing is off.
+func (s *Serializer) PackedUint32(v *uint32) { SerializePacked(s, v) }
+
+// PackedUint64 serializes 1 to 9 bytes, few for small magnitudes; 8 where packing is off.
+func (s *Serializer) PackedUint64(v *uint64) { SerializePacked(s, v) }
+
+// These are functions and not methods because methods have no type parameters.
+
+// SerializeEnum serializes an integer of any type, such as an enumeration, in the bytes of its underlying
+// type. Reading gives any number of that type: use SerializeEnumWithin where others would do harm.
+func SerializeEnum[T Integer](s *Serializer, v *T) { SerializeArray(s, only(v)) }
+
+// SerializeEnumWithin is SerializeEnum for values from low to high. Others are ErrMalformed, and reading
+// them gives low.
+func SerializeEnumWithin[T Integer](s *Serializer, v *T, low, high T) {
+	if s.direction == reading {
+		ReadArray(&s.reader, only(v))
+	}
+	if *v < low || *v > high {
+		s.Fail(ErrMalformed)
+		if s.direction == reading {
+			*v = 0
+		}
+	}
+	if s.direction != reading {
+		SerializeArray(s, only(v))
+	}
+}
+
+// SerializePacked serializes an integer of any type as a varint, 1 to 9 bytes; as SerializeEnum does where
+// packing is off.
+func SerializePacked[T Packable](s *Serializer, v *T) {
+	if s.debug {
+		SerializeEnum(s, v)
+		return
+	}
+	switch s.direction {
+	case reading:
+		*v = ReadPacked[T](&s.reader)
+	case writing:
+		WritePacked(&s.writer, *v)
+	default:
+		s.size += VarintSize(packed(*v))
+	}
+}
+
+// SerializeArray serializes the elements of v, whose number both ends know: array[:] for an array.
+func SerializeArray[T Fixed](s *Serializer, v []T) {
+	switch s.direction {
+	case reading:
+		ReadArray(&s.reader, v)
+	case writing:
+		WriteArray(&s.writer, v)
+	default:
+		s.size += len(v) * wireSize[T]()
+	}
+}
+
+// SerializeSlice serializes at most limit elements. Reading reuses *v where there is room, and allocates
+// only once the bytes are known to be there.
+func SerializeSlice[T Fixed](s *Serializer, v *[]T, limit int) {
+	switch s.direction {
+	case reading:
+		*v = ReadSlice(&s.reader, *v, limit)
+	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
+		WriteSlice(&s.writer, *v, limit)
+	default:
+		s.measureCount(len(*v), limit, addressOf(v))
+		s.size += len(*v) * wireSize[T]()
+	}
+}
+
+// SerializePackedSlice serializes at most limit integers, each as a varint; as SerializeSlice does where
+// packing is off.
+func SerializePackedSlice[T Packable](s *Serializer, v *[]T, limit int) {
+	if s.debug {
+		SerializeSlice(s, v, limit)
+		return
+	}
+	switch s.direction {
+	case reading:
+		*v = ReadPackedSlice(&s.reader, *v, limit)
+	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
+		WritePackedSlice(&s.writer, *v, limit)
+	default:
+		s.measureCount(len(*v), limit, addressOf(v))
+		for _, one := range *v {
+			s.size += VarintSize(packed(one))
+		}
+	}
+}
+
+// SerializeValue serializes the whole of *v by its codec.
+func SerializeValue[T any](s *Serializer, c *Value[T], v *T) {
+	switch s.direction {
+	case reading:
+		ReadValue(&s.reader, c, v)
+	case writing:
+		WriteValue(&s.writer, c, v)
+	default:
+		c.check()
+		s.size += c.size
+	}
+}
+
+// SerializeValues serializes at most limit values by their codec.
+func SerializeValues[T any](s *Serializer, c *Value[T], v *[]T, limit int) {
+	switch s.direction {
+	case reading:
+		*v = ReadValues(&s.reader, c, *v, limit)
+	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
+		WriteValues(&s.writer, c, *v, limit)
+	default:
+		c.check()
+		s.measureCount(len(*v), limit, addressOf(v))
+		s.size += len(*v) * c.size
+	}
+}
+
+// Pointer is a *T that is Serializable. It is inferred, never spelled.
+type Pointer[T any] interface {
+	*T
+	Serializable
+}
+
+// SerializeEach serializes at most limit elements that serialize themselves. Each must take at least one
+// byte, or it is ErrMalformed: a count that costs nothing could not be believed. Reading sets each element
+// to zero first, and grows *v with the elements that are really there, whatever the count says.
+func SerializeEach[T any, P Pointer[T]](s *Serializer, v *[]T, limit int) {
+	n := len(*v)
+	s.count(&n, limit, 1, addressOf(v))
+	if s.direction == reading {
+		*v = (*v)[:0]
+	}
+	for i := 0; i < n && s.Err() == nil; i++ {
+		if s.direction == reading {
+			var zero T
+			*v = append(*v, zero)
+		}
+		before := s.Position()
+		s.Nested(P(&(*v)[i]))
+		if s.Err() == nil && s.Position() == before {
+			s.Fail(ErrMalformed)
+		}
+	}
+	if s.direction == reading && s.reader.err != nil {
+		*v = (*v)[:0]
+	}
+}
+
+// SerializeOptional serializes whether *v is nil and, if it is not, what it points to: the way to serialize
+// types that contain themselves. Reading allocates it new.
+func SerializeOptional[T any, P Pointer[T]](s *Serializer, v *P) {
+	present := *v != nil
+	s.Bool(&present)
+	if s.direction == reading {
+		*v = nil
+		if present {
+			*v = P(new(T))
+		}
+	}
+	if present {
+		s.Nested(*v)
+	}
+}
+
+// Runes serializes at most limit runes.
+func (s *Serializer) Runes(v *[]rune, limit int) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Runes(*v, limit)
+	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
+		s.writer.Runes(*v, limit)
+	default:
+		s.measureCount(len(*v), limit, addressOf(v))
+		for _, one := range *v {
+			s.measureRune(one)
+		}
+	}
+}
+
+// Strings serializes at most limit strings of at most each bytes.
+func (s *Serializer) Strings(v *[]string, limit, each int) {
+	switch s.direction {
+	case reading:
+		*v = s.reader.Strings(*v, limit, each)
+	case writing:
+		s.checkLength(len(*v), limit, addressOf(v))
+		for i := range *v {
+			s.checkLength(len((*v)[i]), each, addressOf(&(*v)[i]))
+		}
+		s.writer.Strings(*v, limit, each)
+	default:
+		s.measureCount(len(*v), limit, addressOf(v))
+		for i := range *v {
+			s.measureString((*v)[i], each, addressOf(&(*v)[i]))
+		}
+	}
+}
+
+// ByteSlices serializes at most limit byte slices of at most each bytes. Reading copies each, into those of
+// *v where there is room.
+func (s *Serializer) ByteSlices(v *[][]byte, limit, each int) {
+	n := len(*v)
+	s.count(&n, limit, 1, addressOf(v))
+	if s.direction == reading {
+		*v = (*v)[:0]
+	}
+	for i := 0; i < n && s.Err() == nil; i++ {
+		if s.direction == reading && i < cap(*v) {
+			*v = (*v)[:i+1]
+		} else if s.direction == reading {
+			*v = append(*v, nil)
+		}
+		s.Bytes(&(*v)[i], each)
+	}
+	if s.direction == reading && s.reader.err != nil {
+		*v = (*v)[:0]
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/nettest"
 )
 
@@ -21,16 +22,16 @@ type Slot struct {
 }
 
 type Collections struct {
-	Inventory *netcode.List[Slot]
-	Quests    *netcode.Set[uint16]
-	Scores    *netcode.Map[uint8, int32]
+	Inventory *collections.List[Slot]
+	Quests    *collections.Set[uint16]
+	Scores    *collections.Map[uint8, int32]
 }
 
 func register(protocol *netcode.Protocol) *Collections { // on both sides
 	return &Collections{
-		netcode.NewList[Slot](protocol, "inventory", netcode.MaxElements(64)),
-		netcode.NewSet[uint16](protocol, "quests"),
-		netcode.NewMap[uint8, int32](protocol, "scores"),
+		collections.NewList[Slot](protocol, "inventory", collections.MaxElements(64)),
+		collections.NewSet[uint16](protocol, "quests"),
+		collections.NewMap[uint8, int32](protocol, "scores"),
 	}
 }
 
@@ -45,20 +46,20 @@ func (c *Collections) give(server *netcode.Server, player netcode.NetworkID) err
 }
 
 func (c *Collections) watch(client *netcode.Client, shown *[]Slot) { // what is on the screen
-	c.Inventory.OnChange(client, func(change netcode.ListChange[Slot]) {
+	c.Inventory.OnChange(client, func(change collections.ListChange[Slot]) {
 		switch change.What {
-		case netcode.CollectionWhole: // it came into sight, or came anew
+		case collections.ChangeWhole: // it came into sight, or came anew
 			*shown = (*shown)[:0]
 			for _, s := range c.Inventory.Of(client, change.Entity).All() {
 				*shown = append(*shown, s)
 			}
-		case netcode.CollectionInserted:
+		case collections.ChangeInserted:
 			*shown = slices.Insert(*shown, change.Index, change.Value)
-		case netcode.CollectionSet: // it was change.Old
+		case collections.ChangeSet: // it was change.Old
 			(*shown)[change.Index] = change.Value
-		case netcode.CollectionRemoved: // it was change.Value
+		case collections.ChangeRemoved: // it was change.Value
 			*shown = slices.Delete(*shown, change.Index, change.Index+1)
-		case netcode.CollectionCleared, netcode.CollectionGone: // gone with its entity, the sight of it, or as another connection begins
+		case collections.ChangeCleared, collections.ChangeGone: // gone with its entity, the sight of it, or as another connection begins
 			*shown = (*shown)[:0]
 		}
 	})

@@ -14,7 +14,7 @@ func compare(s *arenaServer, c *arenaClient) string {
 	if c.net.State() != netcode.Connected {
 		return "it is not connected"
 	}
-	difference, differs := netecs.FirstDifferenceOf(s.net.Store(), netecs.SeenBy(s.net, c.net.ID()), &c.world, s.net.Protocol().Schema())
+	difference, differs := netecs.FirstDifferenceOf(s.net.Store(), netecs.VisibleTo(s.net, c.net.ID()), &c.world, s.net.Protocol().Schema())
 	if !differs {
 		return ""
 	}

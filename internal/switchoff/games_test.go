@@ -11,18 +11,18 @@ func games() []mutation {
 	}
 	return []mutation{
 		change("games", "whom a row names for a moment is a change of what was moved", named,
-			"ecs/update.go", "if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {", "if false {"),
+			"ecs/apply_entities.go", "if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {", "if false {"),
 		change("games", "whom a row names for a moment is a change of what was put back", named,
-			"ecs/tolerate.go", "if a.refs.rows.Has(c.row) { // whom", "if false { // whom"),
+			"ecs/apply_local.go", "if l.refs.rows.Has(c.row) { // the", "if false { // the"),
 
-		game("observers are not told of what changed with what is added", "ecs/update.go", "tw.changed = tw.changed.With(row)", "tw.changed = tw.changed.Without(row)"),
-		game("observers are told of what was put back", "ecs/tolerate.go", "c.plan.Compare(applied.kept(slot), c.at(row)); !old", "\"\", false; !old"),
-		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.condemn(uint32(index))", "_ = index"),
-		game("what the client's game wrote stays", "ecs/tolerate.go", "if equal && !strayed || a", "if true || a"),
+		game("observers are not told of what changed with what is added", "ecs/apply_entities.go", "tw.changed = tw.changed.With(row)", "tw.changed = tw.changed.Without(row)"),
+		game("observers are told of what was put back", "ecs/apply_local.go", "c.plan.Compare(applied.kept(slot), c.at(row)); !old", "\"\", false; !old"),
+		game("who leaves with a connection goes without a hook", "ecs/apply.go", "a.queueRemoval(uint32(index))", "_ = index"),
+		game("what the client's game wrote stays", "ecs/apply_local.go", "if equal && !strayed || l", "if true || l"),
 		game("what was lost is not sent again", "snapshot/view.go", "if stillOwed || stillShown {", "if false && (stillOwed || stillShown) {"),
-		game("what a client wrote is not for the others", "ecs/own.go", "return write(", "return true || write("),
-		game("an ordered word does not wait for those before it", "peer/arrivals.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
-		game("who comes into sight is not told of collections", "server_collections.go", "r.Meet(content, &c.collector)", "_ = content"),
+		game("what a client wrote is not for the others", "ecs/capture.go", "return write(", "return true || write("),
+		game("an ordered word does not wait for those before it", "peer/receive_queue.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
+		game("who comes into sight is not told of collections", "collections/server.go", "r.reader.Meet(c, r)", "_ = c"),
 		game("the heads of batches are for nobody's account", "attribution.go", "to.Batches += rest\n", "_ = rest\n"),
 		game("recordings know no deaths", "record/writer.go", "w.gone(s.Deaths())", "w.gone(nil)"),
 	}

@@ -12,10 +12,10 @@ func handshake() []mutation {
 			"client_connect.go", "err != nil || refuse.Nonce != c.attempt.nonce", "err != nil"),
 		change("handshake", "a Challenge of another attempt is taken", bounds+"/challenge:_another_nonce",
 			"client_connect.go", "err != nil || challenge.Nonce != c.attempt.nonce", "err != nil"),
-		change("handshake", "an Accept may say anything", bounds, "peer/accept.go", "return a, a.check()", "return a, nil").
+		change("handshake", "an Accept may say anything", bounds, "peer/handshake.go", "return a, a.check()", "return a, nil").
 			inFolder("."),
 		change("handshake", "a Welcome may say anything", "TestTheClientTakesAWelcomeThatAServerMaySendOnly",
-			"peer/welcome.go", "if err := w.check(); err != nil {", "if err := w.check(); false && err != nil {").inFolder("."),
+			"peer/handshake.go", "if err := w.check(); err != nil {", "if err := w.check(); false && err != nil {").inFolder("."),
 		change("handshake", "a Hello makes a session", "TestValidHellosCostNextToNothing",
 			"server_handshake.go", "s.accept(from, hello.Nonce, s.epochOf(epochs))", "s.open(from, hello.Nonce, s.epochOf(epochs), 0)\n\t\ts.accept(from, hello.Nonce, s.epochOf(epochs))"),
 		change("handshake", "the answers of a frame are copied for each one more", "TestValidHellosCostNextToNothing",

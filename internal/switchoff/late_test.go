@@ -5,14 +5,14 @@ func late() []mutation {
 	const fresh, copies, names = "TestWhatIsStillShownIsNobodysNewEntity", "TestCopiesOfWhatIsStillShown", "TestWhatIsStillShownNamesWhoIsThere"
 	return []mutation{
 		change("late", "a server over the same world takes who is still shown for its own", fresh,
-			"ecs/watch.go", "(r.World != 0 || !r.ID.IsZero())", "!r.ID.IsZero()"),
-		change("late", "what game code wrote to the Replicated of who is still shown stays", copies, "ecs/late.go", "*r, a.unsettled = a.gone(), true", ""),
+			"ecs/tracker.go", "(r.World != 0 || !r.ID.IsZero())", "!r.ID.IsZero()"),
+		change("late", "what game code wrote to the Replicated of who is still shown stays", copies, "ecs/smooth.go", "*r, l.unsettled = l.gone(), true", ""),
 		change("late", "a copy that lies in the place of who was shown is not noticed", copies,
-			"ecs/settle.go", "if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {", "if r := t.replicas.replicated(row); false {"),
-		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.unname()", ""),
-		change("late", "a target that went stays that of who is still shown", names, "ecs/late.go", "w.Relations().Set(n.holder, c.id, ecs.Entity{})", ""),
+			"ecs/tracker_settle.go", "if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {", "if r := t.replicas.replicated(row); false {"),
+		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.delayed.clearNames()", ""),
+		change("late", "a target that went stays that of who is still shown", names, "ecs/smooth.go", "w.Relations().Set(n.holder, c.id, ecs.Entity{})", ""),
 		change("late", "what the other end of a world manages is reported", "TestForeignIsWhatNobodyOfThisWorldManages",
-			"ecs/watch.go", "if !w.mark.manages(tag) {", "if true {"),
-		change("late", "who left a world goes on to manage", "TestForeignIsWhatNobodyOfThisWorldManages", "ecs/watch.go", "w.mark.leave(w.world)", ""),
+			"ecs/tracker.go", "if !w.life.manages(tag) {", "if true {"),
+		change("late", "who left a world goes on to manage", "TestForeignIsWhatNobodyOfThisWorldManages", "ecs/tracker.go", "w.life.leave(w.world)", ""),
 	}
 }

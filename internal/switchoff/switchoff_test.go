@@ -22,7 +22,7 @@ var (
 const tree = "../.."
 
 func lists() []mutation {
-	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), flows(), late(), marks(), budgets(),
+	return slices.Concat(snapshotRules(), groupsAndSight(), hiddenComponents(), leaks(), ties(), late(), marks(), budgets(),
 		messages(), memory(), handshake(), games(), presses(), promises(), pages(), mistakes(), fast(), kernels())
 }
 

@@ -1,11 +1,15 @@
 package udp
 
 import (
+	"encoding/binary"
 	"errors"
+	"net/netip"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func TestPauseGrowsToItsLimit(t *testing.T) {
@@ -31,4 +35,67 @@ func TestFaultOfTheReaderIsToldOnce(t *testing.T) {
 	n, _, err := c.Receive(nil)
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+func TestQueueAgainstModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.IntRange(1, 9).Draw(t, "slots")
+		q := newQueue(size, 8)
+		room := len(q.slots)
+		require.GreaterOrEqual(t, room, size)
+		require.Less(t, room, 2*size+1)
+		type entry struct {
+			from netip.AddrPort
+			data []byte
+		}
+		var model []entry
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				data := rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "data")
+				from := netip.AddrPortFrom(netip.IPv6Loopback(), rapid.Uint16().Draw(t, "port"))
+				require.Equal(t, len(model) < room, q.put(from, data))
+				if len(model) < room {
+					model = append(model, entry{from, data})
+				}
+			},
+			"take": func(t *rapid.T) {
+				buf := make([]byte, rapid.IntRange(0, 8).Draw(t, "buf"))
+				n, from := q.take(buf)
+				if len(model) == 0 {
+					require.Zero(t, n)
+					return
+				}
+				require.Equal(t, len(model[0].data), n)
+				require.Equal(t, model[0].from, from)
+				require.Equal(t, model[0].data[:min(n, len(buf))], buf[:min(n, len(buf))])
+				model = model[1:]
+			},
+		})
+	})
+}
+
+func TestQueueBetweenTwoGoroutines(t *testing.T) {
+	const count = 5_000
+	q := newQueue(16, 8)
+	go func() {
+		var data [8]byte
+		for i := uint64(1); i <= count; {
+			binary.LittleEndian.PutUint64(data[:], i)
+			if q.put(netip.AddrPort{}, data[:]) {
+				i++
+			} else {
+				runtime.Gosched()
+			}
+		}
+	}()
+	var data [8]byte
+	for want := uint64(1); want <= count; {
+		n, _ := q.take(data[:])
+		if n == 0 {
+			runtime.Gosched()
+			continue
+		}
+		require.Equal(t, want, binary.LittleEndian.Uint64(data[:]))
+		want++
+	}
 }

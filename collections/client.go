@@ -1,0 +1,93 @@
+package collections
+
+import "github.com/arche-netcode/netcode"
+
+// newClientEnd makes the collections of a client.
+func newClientEnd(all *types, c *netcode.Client) *end {
+	e := newEnd(all)
+	e.client, e.mirror = c, newMirror(all.defs)
+	e.watchers = make([][]func(*change), len(all.defs))
+	e.mirror.Tell = e.tell
+	return e
+}
+
+// clientHooks returns the hooks of a client.
+func (e *end) clientHooks() netcode.ClientHooks {
+	return netcode.ClientHooks{State: e, Opened: e.restart, Read: e.follow, Dispatch: e.tellGone}
+}
+
+// restart forgets the collections of an earlier connection.
+func (e *end) restart() {
+	e.kept = 0
+	e.mirror.Reset()
+}
+
+// tell calls the game's functions for one change.
+func (e *end) tell(d *definition, what *change) {
+	for _, f := range e.watchers[d.Number()] {
+		e.client.Contain("OnChange of a collection", func() { f(what) })
+	}
+}
+
+// watch adds a function that is called for each change of a collection.
+func watch(def *definition, c *netcode.Client, call string, given bool, f func(e *end, what *change)) {
+	if !given {
+		panic("netcode: collections." + call + ": the function is nil")
+	}
+	if h := handleOf(def, c, netcode.NetworkID{}); h.end != nil {
+		at := &h.end.watchers[def.Number()]
+		*at = append(*at, func(what *change) { f(h.end, what) })
+	}
+}
+
+// takeOperations applies a message to the collection of its entity.
+func takeOperations(ctx *netcode.Context, body []byte) error {
+	e, ok := netcode.ExtensionOf[*end](ctx.End)
+	if !ok {
+		return nil
+	}
+	if seat := e.seat(); seat != nil && !seat.Names(ctx.Entity) {
+		return nil // The entity has left the player's sight since.
+	}
+	return e.mirror.Apply(ctx.Entity, body)
+}
+
+// follow forgets the collections of entities that a snapshot ended: the next snapshot may bring the same entity again.
+func (e *end) follow() {
+	if e.mirror.Len() == 0 {
+		return
+	}
+	replica := e.client.Replica()
+	for _, index := range replica.Changed() {
+		entity := replica.Entity(index)
+		if !entity.Alive {
+			entity.ID = netcode.NetworkID{}
+		}
+		e.mirror.Keep(index, entity.ID)
+	}
+}
+
+// seat returns the receiver of a host's player, nil for any other client.
+func (e *end) seat() *receiver {
+	server := e.client.Hosted()
+	if server == nil {
+		return nil
+	}
+	r, ok := netcode.ExtensionOf[*receiver](server.Session(e.client.ID()))
+	if !ok || r.view == nil {
+		return nil
+	}
+	return r
+}
+
+// tellGone tells of collections that are gone, in the stage in which changes are told: entities have gone by then.
+func (e *end) tellGone(stage netcode.Stage) {
+	if stage != messageStage {
+		return
+	}
+	if seat := e.seat(); seat != nil && e.kept != seat.Sights() { // No snapshot ends the entities of a host's player.
+		e.kept = seat.Sights()
+		e.mirror.KeepSeen(seat)
+	}
+	e.mirror.TellGone()
+}

@@ -1,0 +1,14 @@
+package collections
+
+import (
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Forge sends what no server sends: bytes as a collection, over any channel, about any entity or none.
+func Forge(s *netcode.Server, to netcode.ClientID, channel wire.Channel, about netcode.NetworkID, body []byte) error {
+	all, _ := netcode.ExtensionOf[*types](s.Protocol())
+	forged := *all.raw
+	forged.Channel = channel
+	return forged.Send(s.Session(to), about, body)
+}

@@ -1,0 +1,310 @@
+package collections
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// change is one change of one collection of a mirror, valid until Tell returns. When several elements come or go together,
+// all of them are there, or gone, before the first call.
+type change struct {
+	Kind ChangeKind     // what happened
+	ID   wire.NetworkID // whose collection
+	At   int            // place of the element, where there is one; of a removed one, the place that it had
+	Row  []uint32       // the element as it is now; the one that was removed; else nil
+	Old  []uint32       // what ChangeSet replaced; else nil
+}
+
+// ChangeKind is the kind of one change.
+type ChangeKind uint8
+
+// The kinds of change.
+const (
+	ChangeWhole    ChangeKind = iota + 1 // everything may be another than before: the collection came, or came anew
+	ChangeInserted                       // an element was put in
+	ChangeSet                            // an element was replaced
+	ChangeRemoved                        // an element was taken out
+	ChangeCleared                        // all elements were taken out
+	ChangeGone                           // the entity is gone, out of sight or of an earlier connection, and with it the collection
+)
+
+// String returns the kind in a word.
+func (k ChangeKind) String() string {
+	names := [...]string{"none", "whole", "inserted", "set", "removed", "cleared", "gone"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
+}
+
+// mirror stores the collections of a client. It belongs to one goroutine.
+type mirror struct {
+	defs []*definition
+	held map[spot]*held // looked up only
+
+	any  []uint64 // bit by index: it may have collections
+	gone []place  // that nobody was told of yet
+
+	// Tell is called after each change; nil is allowed. It must not call Apply, Keep or Reset.
+	Tell func(d *definition, e *change)
+
+	row, old []uint32
+	event    change // that is told of
+}
+
+// spot is a type of collection at an entity index. One entity lives at an index at a time.
+type spot struct {
+	number int
+	index  uint32
+}
+
+// held is one collection of a mirror. The shown elements stay until the coming ones are whole.
+type held struct {
+	id      wire.NetworkID
+	shown   rowList
+	coming  rowList
+	whole   bool // shown counts
+	filling bool // operations concern coming
+	stopped bool // operations have no effect until the next reset
+}
+
+// newMirror returns an empty mirror. The types are in the order of their numbers.
+func newMirror(defs []*definition) *mirror { return &mirror{defs: defs, held: map[spot]*held{}} }
+
+// Find returns the elements of an entity's collection, nil before it has come whole.
+func (c *mirror) Find(number int, id wire.NetworkID) *rowList {
+	h := c.held[spot{number, id.Index}]
+	if h == nil || h.id != id || !h.whole {
+		return nil
+	}
+	return &h.shown
+}
+
+// Len returns the number of collections, with those that have not come whole.
+func (c *mirror) Len() int { return len(c.held) }
+
+// Keep tells the mirror which entity lives at an index; the zero id means none. It forgets the collections of any other entity
+// there. TellGone tells of them.
+func (c *mirror) Keep(index uint32, id wire.NetworkID) {
+	if int(index/64) >= len(c.any) || c.any[index/64]>>(index%64)&1 == 0 {
+		return
+	}
+	for number := range c.defs {
+		at := spot{number, index}
+		h := c.held[at]
+		if h == nil || h.id == id {
+			continue
+		}
+		delete(c.held, at)
+		if h.whole {
+			c.gone = append(c.gone, place{number, h.id})
+		}
+	}
+	if id.IsZero() {
+		c.any[index/64] &^= 1 << (index % 64)
+	}
+}
+
+// KeepSeen forgets the collections of all entities that the link does not see any more. TellGone tells of them.
+func (c *mirror) KeepSeen(link link) {
+	for i, word := range c.any {
+		for ; word != 0; word &= word - 1 {
+			index := uint32(64*i + bits.TrailingZeros64(word))
+			for number := range c.defs {
+				if h := c.held[spot{number, index}]; h != nil && !link.Names(h.id) {
+					c.Keep(index, wire.NetworkID{})
+					break
+				}
+			}
+		}
+	}
+}
+
+// TellGone tells of the collections that were forgotten since the last call.
+func (c *mirror) TellGone() {
+	for i := 0; i < len(c.gone); i++ {
+		c.tell(c.defs[c.gone[i].number], change{Kind: ChangeGone, ID: c.gone[i].id})
+	}
+	c.gone = c.gone[:0]
+}
+
+// hold makes an empty collection that is about to come.
+func (c *mirror) hold(at spot, id wire.NetworkID, d *definition) *held {
+	width := d.plan.Lanes()
+	h := &held{id: id, shown: rowList{width: width}, coming: rowList{width: width}}
+	c.held[at] = h
+	for int(at.index/64) >= len(c.any) {
+		c.any = append(c.any, 0)
+	}
+	c.any[at.index/64] |= 1 << (at.index % 64)
+	return h
+}
+
+// Reset forgets everything, for another connection. TellGone tells of it.
+func (c *mirror) Reset() {
+	for i, word := range c.any {
+		for ; word != 0; word &= word - 1 {
+			c.Keep(uint32(64*i+bits.TrailingZeros64(word)), wire.NetworkID{})
+		}
+	}
+}
+
+// Apply applies the operations of a body to an entity. Operations before the first reset, or behind a stop, have no effect.
+// The error is errMalformed; operations before the fault are applied.
+func (c *mirror) Apply(id wire.NetworkID, body []byte) error {
+	r, err := open(c.defs, body)
+	if err != nil {
+		return err
+	}
+	at := spot{r.def.number, id.Index}
+	if h := c.held[at]; h != nil && h.id != id {
+		c.Keep(id.Index, id)
+	}
+	c.TellGone()
+	c.row, c.old = slices.Grow(c.row[:0], maxLanes), slices.Grow(c.old[:0], maxLanes)
+	for r.more() {
+		o, err := r.next()
+		if err != nil {
+			return err
+		}
+		if err := c.apply(at, id, &r, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply applies one operation.
+func (c *mirror) apply(at spot, id wire.NetworkID, r *cursor, o op) error {
+	h := c.held[at]
+	if h == nil && o.kind == opReset {
+		h = c.hold(at, id, r.def)
+	}
+	if h == nil || h.stopped && o.kind != opReset {
+		return c.skip(r, o)
+	}
+	rows := &h.shown
+	if h.filling {
+		rows = &h.coming
+	}
+	switch o.kind {
+	case opReset:
+		h.filling, h.stopped = true, false
+		h.coming.clear()
+	case opStop:
+		h.filling, h.stopped = false, true
+	case opWhole:
+		if !h.filling {
+			return errMalformed
+		}
+		h.filling, h.whole = false, true
+		h.shown, h.coming = h.coming, h.shown
+		h.coming = rowList{width: h.coming.width} // large ones come whole once
+		c.tell(r.def, change{Kind: ChangeWhole, ID: id})
+	case opClear:
+		rows.clear()
+		if !h.filling {
+			c.tell(r.def, change{Kind: ChangeCleared, ID: id})
+		}
+	default:
+		return c.applyAt(h, rows, r, o)
+	}
+	return nil
+}
+
+// skip reads over an operation.
+func (c *mirror) skip(r *cursor, o op) error {
+	if !o.kind.elements() {
+		return nil
+	}
+	for r.left > 0 {
+		if !r.row(c.row[:r.def.plan.Lanes()]) {
+			return errMalformed
+		}
+	}
+	if !r.finish() {
+		return errMalformed
+	}
+	return nil
+}
+
+// applyAt applies an operation to a range of elements.
+func (c *mirror) applyAt(h *held, rows *rowList, r *cursor, o op) error {
+	d := r.def
+	switch {
+	case o.kind == opInsert && (o.at > rows.Len() || rows.Len()+o.count > d.most):
+		return errMalformed
+	case o.kind != opInsert && o.at+o.count > rows.Len():
+		return errMalformed
+	case o.kind == opRemove:
+		c.remove(h, rows, d, o)
+		return nil
+	case o.kind == opInsert:
+		return c.insert(h, rows, r, o)
+	}
+	row := c.row[:rows.width]
+	for i := range o.count {
+		if !r.row(row) {
+			return errMalformed
+		}
+		c.old = append(c.old[:0], rows.At(o.at+i)...)
+		copy(rows.At(o.at+i), row)
+		if d.keys > 0 && !slices.Equal(row[:d.keys], c.old[:d.keys]) {
+			return errMalformed
+		}
+		c.tellAt(h, d, change{Kind: ChangeSet, ID: h.id, At: o.at + i, Row: rows.At(o.at + i), Old: c.old})
+	}
+	if !r.finish() {
+		return errMalformed
+	}
+	return nil
+}
+
+// insert reads all elements and inserts them at once.
+func (c *mirror) insert(h *held, rows *rowList, r *cursor, o op) error {
+	d := r.def
+	c.row = slices.Grow(c.row[:0], o.count*rows.width)[:o.count*rows.width]
+	for i := range o.count {
+		if !r.row(c.row[i*rows.width : (i+1)*rows.width]) {
+			return errMalformed
+		}
+	}
+	if !r.finish() {
+		return errMalformed
+	}
+	rows.insert(o.at, c.row)
+	if d.keys > 0 && !rows.ordered(o.at, o.at+o.count, d.keys) {
+		return errMalformed
+	}
+	for i := range o.count {
+		c.tellAt(h, d, change{Kind: ChangeInserted, ID: h.id, At: o.at + i, Row: rows.At(o.at + i)})
+	}
+	return nil
+}
+
+// remove removes elements and tells of each.
+func (c *mirror) remove(h *held, rows *rowList, d *definition, o op) {
+	gone := append(c.row[:0], rows.between(o.at, o.at+o.count)...)
+	rows.remove(o.at, o.count)
+	for i := range o.count {
+		c.tellAt(h, d, change{Kind: ChangeRemoved, ID: h.id, At: o.at, Row: gone[i*rows.width : (i+1)*rows.width]})
+	}
+	c.row = gone
+}
+
+// tellAt tells of one element, unless the collection is still coming.
+func (c *mirror) tellAt(h *held, d *definition, e change) {
+	if !h.filling {
+		c.tell(d, e)
+	}
+}
+
+func (c *mirror) tell(d *definition, e change) {
+	if c.Tell != nil {
+		c.event = e
+		c.Tell(d, &c.event)
+		c.event = change{}
+	}
+}

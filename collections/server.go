@@ -1,0 +1,129 @@
+package collections
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+const (
+	// waitingMost is the most bytes that may wait for a client. Above it the client is sent changed collections whole, later:
+	// entities that left its sight by then are never sent.
+	waitingMost = 16 << 10
+	// waitingPieces is the number of packets that may wait while pieces of whole collections are added.
+	waitingPieces = 2
+	// besideBody is the room for headers, message number and entity beside a body in a packet.
+	besideBody = 24
+)
+
+// newServerEnd makes the collections of a server.
+func newServerEnd(all *types, s *netcode.Server) *end {
+	e := newEnd(all)
+	e.server, e.origin = s, newOrigin(all.defs)
+	return e
+}
+
+// serverHooks returns the hooks of a server.
+func (e *end) serverHooks() netcode.ServerHooks {
+	return netcode.ServerHooks{
+		State: e,
+		Opened: func(c *netcode.Session) any {
+			r := &receiver{end: e, session: c, reader: newReader()}
+			r.amend = func(body []byte) int { return r.reader.Amend(e.all.defs, body, r) }
+			e.clients = append(e.clients, r)
+			return r
+		},
+		Closed: func(c *netcode.Session) {
+			e.clients = slices.DeleteFunc(e.clients, func(r *receiver) bool { return r.session == c })
+		},
+		BeforeSend: e.send,
+	}
+}
+
+// send queues for each client the operations that it lacks, once a frame.
+func (e *end) send() {
+	store := e.server.Store()
+	for _, id := range store.Ended() {
+		e.origin.Drop(id)
+	}
+	store.ClearEnded()
+	e.dirty = e.origin.Dirty()
+	for _, r := range e.clients {
+		if r.session.Connected() {
+			r.serve()
+		}
+	}
+	e.dirty = nil
+	e.origin.Settle()
+}
+
+// receiver is a client with the collections that it has. It implements link.
+type receiver struct {
+	end     *end
+	session *netcode.Session
+	view    *snapshot.View // Nil before the first serve.
+	reader  *reader
+	amend   func(body []byte) int
+	sights  uint64 // Of the view, at the last recall.
+	handed  int    // Bytes that were handed to a host's player in this frame.
+}
+
+// serve queues the operations that one client lacks.
+func (r *receiver) serve() {
+	r.handed = 0
+	r.view = r.session.View()
+	if now := r.view.Sights(); r.sights != now {
+		// Fill follows, and sends the elements anew out of which a name was taken.
+		r.sights = now
+		r.end.all.raw.Recall(r.session, r.amend)
+	}
+	for _, c := range r.end.dirty {
+		r.reader.Follow(c, r)
+	}
+	for _, id := range r.view.Met() {
+		for number := range r.end.all.defs {
+			if c := r.end.origin.Find(number, id); c != nil {
+				r.reader.Meet(c, r)
+			}
+		}
+	}
+	r.view.ClearMet()
+	r.reader.Fill(r)
+}
+
+// Life implements link.
+func (r *receiver) Life(id netcode.NetworkID) (tick.Tick, bool) { return r.view.Life(id) }
+
+// Held implements link.
+func (r *receiver) Held(id netcode.NetworkID) bool { return r.view.Held(id) }
+
+// Names implements link.
+func (r *receiver) Names(id netcode.NetworkID) bool { return r.view.Visible(id) }
+
+// Sights implements link.
+func (r *receiver) Sights() uint64 { return r.view.Sights() }
+
+// Room implements link.
+func (r *receiver) Room() bool {
+	if r.session.Local() {
+		return r.handed < waitingMost
+	}
+	return r.session.Waiting() < waitingPieces*r.session.PacketSize()
+}
+
+// Limit implements link.
+func (r *receiver) Limit() int { return peer.MaxPayload(r.session.PacketSize()) - besideBody }
+
+// Push implements link.
+func (r *receiver) Push(id netcode.NetworkID, body []byte) error {
+	if r.session.Waiting() > waitingMost || r.handed > waitingMost {
+		return errBusy
+	}
+	if r.session.Local() {
+		r.handed += len(body)
+	}
+	return r.end.all.raw.Send(r.session, id, body)
+}

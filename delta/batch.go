@@ -1,0 +1,605 @@
+package delta
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/quantize"
+)
+
+// Strands are the bodies of several records that are made side by side, each a string of bits of its own: what is done of
+// one row is done for all of them before the next row, so that what one waits for overlaps with others, and what a row's
+// kind takes is at hand. Each comes to the bits that Delta.Code appends row by row; tests hold them against each other.
+// The zero value is empty.
+type Strands struct {
+	batch
+	words Words // of a row that is coded on its own
+
+	// Of a column of rotations: where they move to, and the length of that.
+	to     [groupLanes][MaxStrands]int64
+	length [MaxStrands]uint64
+
+	// Of a lane: the movement that leads to what is expected, and how far the lane is from that.
+	movement, distance [MaxStrands]int64
+}
+
+type batch = kernel.Batch
+
+// Column is one row of each of the bodies that are made side by side.
+type Column = kernel.Column
+
+// Held are rows of up to 64 bodies as they are kept, one behind the other in the order of their indexes.
+type Held = kernel.RowSlice
+
+// BeginColumn begins a column of rows of d, which have at most MaxStrandLanes.
+func (d *Delta) BeginColumn(c *Column) { c.Begin(len(d.lanes), d.wide) }
+
+const (
+	// MaxStrands is how many bodies are made side by side.
+	MaxStrands = kernel.MaxStreams
+	// MaxStrandRows is how many rows a body may have then.
+	MaxStrandRows = 4
+	// MaxStrandLanes is how many lanes each of them may have.
+	MaxStrandLanes = groupLanes
+)
+
+// Begin begins n strands with which of their rows differ: a symbol of a table for so many rows.
+func (s *Strands) Begin(n int, t *Table, columns []Column, v *quantize.Versions) {
+	s.N = n
+	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStrandRows
+	context, known := AgeClass(v.Age)*(1<<rows+1)+1<<rows, 0
+	if v.Before != nil {
+		context, known = context-1<<rows, 1<<rows-1
+	}
+	first := 0
+	if columns[0].Wide && n <= MaxStrands && (context+known+1)<<rows <= len(flat) {
+		first = kernel.Begin(&s.batch, &columns[0], len(columns), &flat[0], uint64(context), uint64(known))
+	}
+	for ; first < n; first += 8 {
+		var changed, moved uint64 // of eight bodies
+		for i := range columns {
+			differ := binary.LittleEndian.Uint64(columns[i].Differ[first&(MaxStrands-8):])
+			changed |= nonzero8(differ) << i
+			moved |= nonzero8(differ>>groupLanes) << i
+		}
+		for k := first; k < min(first+8, n); k++ {
+			at, symbol := context+int(moved)&known, int(changed)&(1<<rows-1)
+			e := flat[at<<rows+symbol].Load()
+			if e == 0 {
+				e = t.unfold(at, symbol)
+			}
+			s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = uint64(e&0xFFFF), uint64(e>>16), k*kernel.StreamBytes, 0
+			s.Differ[k] = uint8(symbol)
+			changed, moved = changed>>8, moved>>8
+		}
+	}
+}
+
+// nonzero8 has for each of eight bytes one that says whether any of its lower four bits is set.
+func nonzero8(b uint64) uint64 {
+	return (b&0x0F0F0F0F0F0F0F0F + 0x0F0F0F0F0F0F0F0F) >> 4 & 0x0101010101010101
+}
+
+// Rows returns how many rows of the k-th body differ.
+func (s *Strands) Rows(k int) int { return bits.OnesCount8(s.Differ[k]) }
+
+// Bits returns how many bits a strand has.
+func (s *Strands) Bits(k int) int { return (s.At[k]-k*kernel.StreamBytes)*8 + int(s.Have[k]) }
+
+// Word returns the first bits of a strand, zeros behind the last, and whether it has no more.
+func (s *Strands) Word(k int) (word uint64, all bool) {
+	if s.At[k] == k*kernel.StreamBytes {
+		return s.Acc[k], true
+	}
+	return binary.LittleEndian.Uint64(s.Bytes[k*kernel.StreamBytes:]), false
+}
+
+// put appends bits, 0 to 56, those above being zero.
+func (s *Strands) put(k int, v uint64, n uint) {
+	was := s.Have[k] & 63
+	s.Acc[k] |= v << was
+	if s.Have[k] = was + uint64(n); s.Have[k] >= 64 {
+		s.spill(k, v>>(64-was))
+	}
+}
+
+// spill moves a full accumulator to the bytes; what was left of what it had no room for begins the next.
+func (s *Strands) spill(k int, left uint64) {
+	binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], s.Acc[k])
+	s.Acc[k], s.Have[k], s.At[k] = left, s.Have[k]-64, s.At[k]+8
+}
+
+// Strand appends the bits of a strand and fills the last word with zeros as Finish does. Nothing may be unfinished in w.
+func (w *Words) Strand(s *Strands, k int) {
+	for at := k * kernel.StreamBytes; at < s.At[k]; at += 8 {
+		w.list = append(w.list, binary.LittleEndian.Uint64(s.Bytes[at:]))
+	}
+	if s.Have[k] > 0 {
+		w.list = append(w.list, s.Acc[k])
+	}
+}
+
+// shorten makes room for the short tokens of all contexts. They come there when they are first asked for.
+func (t *Table) shorten() []atomic.Uint32 {
+	t.onceShort.Do(func() {
+		n := len(t.codes) * kernel.ShortTokens
+		t.short = make([]atomic.Uint32, n+2)
+		t.short[n].Store(kernel.ShortKnown)
+	})
+	return t.short
+}
+
+// findTables returns where the codes of a row's lanes begin.
+func (d *Delta) findTables() (t kernel.TokenTables) {
+	t.Flat = &d.groups[0].flat[0]
+	for i := range d.lanes {
+		if short := d.lanes[i].short; short != nil {
+			t.Short[i], t.Last[i] = &short[0], uint32(len(short)-1)
+		}
+	}
+	return t
+}
+
+// long is the token of a distance, counted as for short ones, if there is no short one or it was not asked for yet.
+//
+//go:noinline
+func (l *deltaLane) long(distance uint64, context int) (code uint64, size uint) {
+	symbol, raw, rawBits := Token(int64(distance>>1) ^ -int64(distance&1))
+	e := flatCode(l.table, l.flat, context, symbol, deltaFlat)
+	length := uint(e >> 16)
+	code, size = raw<<(length&63)|uint64(e&0xFFFF), length+rawBits
+	if distance < kernel.ShortTokens {
+		l.short[context*kernel.ShortTokens+int(distance)].Store(uint32(code) | kernel.ShortKnown | uint32(size)<<kernel.ShortSize)
+	}
+	return code, size
+}
+
+// Rows of nothing but floats are coded in two steps: first how far all lanes of a column are from what is expected of them,
+// then their tokens, row by row. It comes to the bits of Delta.Code.
+
+// A floatToken is all that the token of a lane depends on but how far off the lane before was: the place of its code among
+// those of the lane's table, in 16 bits; how many raw bits follow, in 8; and Versions.Miss for the next lane.
+const (
+	floatRaw  = 16
+	floatMiss = 24
+)
+
+// codeFloats is CodeColumn for rows of nothing but floats.
+func (d *Delta) codeFloats(s *Strands, c *Column, v *quantize.Versions) {
+	first, span := AgeClass(v.Age)*contextsPerAge, v.Span
+	if v.Before == nil {
+		span = 1 // where it has no meaning
+	} else {
+		first += misses
+	}
+	if d.wide && s.N > 0 {
+		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStrands
+		kernel.FloatTokens(&s.batch, c, s.N, uint32(first*deltaFlat), float64(v.Age), float64(span))
+	} else {
+		s.floatsAt(c, first, v.Age, span)
+	}
+	d.floatTokens(s, c, v)
+}
+
+// floatsAt finds the tokens of all lanes of a column.
+func (s *Strands) floatsAt(c *Column, first int, age, span int64) {
+	n := s.N * groupLanes
+	contexts := uint32(first * deltaFlat)
+	for at := range c.Base[:n] {
+		extrapolated, movement := floatExtrapolation(c.Base[at], c.Before[at], age, span)
+		distance := floatDistance(c.Now[at], extrapolated)
+		side := movement >> 63
+		steps := uint32(bits.Len64(uint64(movement^side-side))) / 2
+		distance = distance ^ side - side
+		sign := distance >> 63
+		magnitude := uint64(distance ^ sign - sign)
+		k := bits.Len64(magnitude)
+		symbol := uint32(tokenBase(k)) + uint32(magnitude<<2>>(uint(k)&63)&1)<<1 + uint32(sign&1)
+		raw := uint32(max(k-2, 0))
+		s.Raw[at] = uint32(magnitude) & (1<<raw - 1)
+		s.Token[at] = contexts + min(steps, movementSteps)*(misses*deltaFlat) + symbol | raw<<floatRaw |
+			uint32(bitOf(k > 1)+bitOf(k > 4))<<floatMiss
+	}
+}
+
+// floatTokens writes which lanes differ, and the tokens of these.
+func (d *Delta) floatTokens(s *Strands, c *Column, v *quantize.Versions) {
+	g := &d.groups[0]
+	class, lanes := AgeClass(v.Age), uint(g.count)&7
+	context, known := class*(1<<lanes+1)+1<<lanes, uint8(0)
+	if v.Before != nil {
+		context, known = class*(1<<lanes+1), 1<<lanes-1
+	}
+	var flats [groupLanes][]atomic.Uint32
+	for i := range d.lanes {
+		flats[i&(groupLanes-1)] = d.lanes[i].flat
+	}
+	for k := range c.Differ[:s.N] {
+		changed := c.Differ[k] & (1<<groupLanes - 1)
+		if changed == 0 {
+			continue
+		}
+		if g.table != nil {
+			e := flatCode(g.table, g.flat, context+int(c.Moved(k)&known), int(changed), 1<<lanes)
+			s.put(k, uint64(e&0xFFFF), uint(e>>16))
+		}
+		acc, have, to, miss := s.Acc[k], uint(s.Have[k]), s.At[k], uint32(s.Miss[k]/kernel.ShortTokens)
+		for ; changed != 0; changed &= changed - 1 {
+			i := bits.TrailingZeros8(changed) & (groupLanes - 1)
+			at := k*groupLanes + i
+			token, raw := s.Token[at], uint64(s.Raw[at])
+			place := token&(1<<floatRaw-1) + miss*deltaFlat
+			e := flats[i][place].Load()
+			if e == 0 {
+				e = d.lanes[i].table.unfold(int(place/deltaFlat), int(place%deltaFlat))
+			}
+			length := uint(e >> 16)
+			code, size := raw<<(length&63)|uint64(e&0xFFFF), length+uint(token>>floatRaw&0xFF)
+			miss = token >> floatMiss
+			acc |= code << (have & 63)
+			if have += size; have >= 64 {
+				binary.LittleEndian.PutUint64(s.Bytes[to:], acc)
+				have, to = have-64, to+8
+				acc = code >> ((size - have) & 63)
+			}
+		}
+		s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = acc, uint64(have), to, uint64(miss)*kernel.ShortTokens
+	}
+}
+
+// tokensAt finds out where among the short tokens of their lanes the tokens of a column are.
+func (d *Delta) tokensAt(s *Strands, c *Column, v *quantize.Versions) {
+	span, first := v.Span, AgeClass(v.Age)*contextsPerAge
+	if v.Before == nil {
+		span = 1 // where it has no meaning
+	} else {
+		first += misses
+	}
+	switch {
+	case d.tops[1] != 0 && uint64(v.Age) <= widest && uint64(span) <= widest:
+		d.wideAt(s, c, first, v.Age, span)
+	case d.row == rowLines && d.ready:
+		for k, differ := range c.Differ {
+			s.Odd[k], s.Usual[k] = 0, differ&(1<<groupLanes-1)
+		}
+		for any := c.Any; any != 0; any &= any - 1 {
+			d.lineAt(s, c, bits.TrailingZeros8(any), first, v.Age, span)
+		}
+	case d.row == rowTurn && d.ready:
+		d.turnsAt(s, c, v.Age, span)
+		for any := c.Any &^ 1; any != 0; any &= any - 1 {
+			d.partAt(s, c, bits.TrailingZeros8(any), first)
+		}
+	default:
+		for k, differ := range c.Differ {
+			s.Odd[k] = differ & (1<<groupLanes - 1)
+		}
+	}
+}
+
+// lineAt is tokensAt for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row, but for
+// what is far off.
+func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
+	i &= groupLanes - 1
+	l, end := &d.lanes[i], s.N*groupLanes
+	top := int64(1)<<(l.bits&63) - 1
+	if end > len(c.Now) {
+		return
+	}
+	if age|span != 1 {
+		for at := i; at < end; at += groupLanes {
+			base := int64(c.Base[at])
+			movement := divide((base-int64(c.Before[at]))*age, span)
+			s.movement[at/groupLanes], s.distance[at/groupLanes] = movement, int64(c.Now[at])-min(max(base+movement, 0), top)
+		}
+		s.tokensAt(l, c, i, first)
+		return
+	}
+	contexts, nothing := uint64(first)*kernel.ShortTokens, uint64(len(l.short)-2)
+	for at := i; at < end; at += groupLanes {
+		now, base := int64(c.Now[at]), int64(c.Base[at])
+		movement := base - int64(c.Before[at])
+		extrapolated := base + movement
+		if uint64(extrapolated) > uint64(top) { // seldom: what leads out of bounds ends there
+			extrapolated = min(max(extrapolated, 0), top)
+		}
+		count, steps := folded(now-extrapolated, movement)
+		miss := s.Miss[at/groupLanes]
+		token, next := contexts+steps+miss+count, missBehind(count)
+		if count >= kernel.ShortTokens {
+			s.Far[at] = kernel.LongToken{Distance: count, Context: (token - count) / kernel.ShortTokens}
+			token, next = nothing+1, 2*kernel.ShortTokens
+		}
+		if now == base {
+			token, next = nothing, miss
+		}
+		s.Token[at], s.Miss[at/groupLanes] = uint32(token), next
+	}
+}
+
+// folded is a distance, folded by the sign of the movement and counted as for short tokens, and how far the contexts of such a
+// movement are from the first.
+func folded(distance, movement int64) (count, steps uint64) {
+	side := movement >> 63
+	distance = distance ^ side - side
+	count = uint64(distance<<1 ^ distance>>63)
+	return count, uint64(bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))) * (misses * kernel.ShortTokens)
+}
+
+// missBehind is what a short token is to the one behind it: one more above 2, and above 30.
+func missBehind(count uint64) uint64 {
+	return (count+kernel.ShortTokens-3)&kernel.ShortTokens + (count+kernel.ShortTokens-31)&kernel.ShortTokens
+}
+
+// tokensAt finds out which tokens a lane has whose movements and distances are known: none where a row does not go the usual way or
+// is the same.
+func (s *Strands) tokensAt(l *deltaLane, c *Column, i, first int) {
+	i &= groupLanes - 1
+	contexts, nothing := uint64(first)*kernel.ShortTokens, uint64(len(l.short)-2)
+	for k := range s.Usual[:s.N] {
+		count, steps := folded(s.distance[k], s.movement[k])
+		miss := s.Miss[k]
+		token, next := contexts+steps+miss+count, missBehind(count)
+		if count >= kernel.ShortTokens {
+			s.Far[k*groupLanes+i] = kernel.LongToken{Distance: count, Context: (token - count) / kernel.ShortTokens}
+			token, next = nothing+1, 2*kernel.ShortTokens
+		}
+		if s.Usual[k]>>uint(i)&1 == 0 {
+			token, next = nothing, miss
+		}
+		s.Token[k*groupLanes+i], s.Miss[k] = uint32(token), next
+	}
+}
+
+// turnsAt finds out where rotations go: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
+// for theirs.
+func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
+	m, whole := d.m, 2*d.m*d.m
+	for k := range c.Differ[:s.N] {
+		changed := c.Changed(k)
+		s.Usual[k], s.Odd[k], s.length[k] = 0, changed, 1
+		if changed == 0 || c.Differ[k]&(1|1<<groupLanes) != 0 {
+			continue // nothing, or another component is left out
+		}
+		r1, r2 := (*[4]uint32)(c.Base[k*groupLanes:]), (*[4]uint32)(c.Before[k*groupLanes:])
+		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
+		a, b, e := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
+		w := int64(math.Sqrt(float64(max(whole-x*x-y*y-z*z, 0)))) // as components does
+		u := int64(math.Sqrt(float64(max(whole-a*a-b*b-e*e, 0))))
+		dot := x*a + y*b + z*e + w*u
+		a, b, e, u = x-a, y-b, z-e, w-u
+		if age|span != 1 {
+			a, b, e, u = d.far(a, age, span), d.far(b, age, span), d.far(e, age, span), d.far(u, age, span)
+		}
+		moved := a | b | e | u
+		a, b, e, u = x+a, y+b, z+e, w+u
+		square := a*a + b*b + e*e + u*u
+		if moved == 0 {
+			square = whole // as long as it was
+		}
+		if dot < 0 || u < 0 || square == 0 {
+			continue
+		}
+		s.Usual[k], s.Odd[k], s.length[k] = changed, 0, uint64(square)
+		s.to[1][k], s.to[2][k], s.to[3][k] = a, b, e
+	}
+	for k := range s.length[:s.N] {
+		s.length[k] = root(s.length[k] << 16)
+	}
+}
+
+// partAt is lineAt for a lane of rotations, of which turnsAt has said where they go.
+func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
+	i &= groupLanes - 1
+	goes, m := &s.to[i], d.m
+	for k := range goes[:s.N] {
+		to, length := goes[k], s.length[k]
+		sign := to >> 63
+		q := int64((uint64(to^sign-sign)*d.length + length/2) / length)
+		extrapolated := min(max((q^sign-sign+m+1)>>1, 0), m)
+		at := k*groupLanes + i
+		s.movement[k], s.distance[k] = extrapolated-int64(c.Base[at]), int64(c.Now[at])-extrapolated
+	}
+	s.tokensAt(&d.lanes[i], c, i, first)
+}
+
+// CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Of v it is Age, Span and whether there is
+// Before that count.
+func (d *Delta) CodeColumn(s *Strands, c *Column, v *quantize.Versions) {
+	if c.Any == 0 {
+		return
+	}
+	if d.floats && d.ready {
+		d.codeFloats(s, c, v)
+		return
+	}
+	d.tokensAt(s, c, v)
+	if d.ready && d.row != rowOther {
+		d.tokensOf(s, c, v)
+	}
+	for first := 0; first < s.N; first += 8 { // most often none of eight
+		for odd := binary.LittleEndian.Uint64(s.Odd[first&(MaxStrands-8):]); odd != 0; {
+			k := bits.TrailingZeros64(odd) / 8
+			if odd &^= 0xFF << (k * 8); first+k < s.N {
+				d.codeOdd(s, c, first+k, v)
+			}
+		}
+	}
+}
+
+// tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them.
+func (d *Delta) tokensOf(s *Strands, c *Column, v *quantize.Versions) {
+	class, lanes := AgeClass(v.Age), uint(d.groups[0].count)&7
+	context, known := class*(1<<lanes+1)+1<<lanes, 0
+	if v.Before != nil {
+		context, known = class*(1<<lanes+1), 1<<lanes-1
+	}
+	if !d.wide {
+		d.tokensOfRows(s, c, 0, s.N, context, known)
+		return
+	}
+	for left := d.writeWide(s, c, context, known); left != 0; left &= left - 1 {
+		k := bits.TrailingZeros32(left)
+		d.tokensOfRows(s, c, k, k+1, context, known)
+	}
+}
+
+// writeWide is tokensOf for the rows of which all tokens are known. It returns which those were not.
+func (d *Delta) writeWide(s *Strands, c *Column, context, known int) uint32 {
+	lanes, any := d.groups[0].count, c.Any
+	if d.row == rowTurn {
+		any &^= 1 // such rows go their own way
+	}
+	if (context+known+1)<<(lanes&7) > len(d.groups[0].flat) || s.N > MaxStrands {
+		panic("wire: which lanes differ has fewer contexts than there are")
+	}
+	clear(s.Usual[s.N:])
+	return uint32(kernel.Write(&s.batch, c, &d.tables, uint64(lanes), uint64(context), uint64(known), uint64(any)))
+}
+
+// tokensOfRows is tokensOf from one row up to another, a lane of all before the next.
+func (d *Delta) tokensOfRows(s *Strands, c *Column, from, to, context, known int) {
+	g := &d.groups[0]
+	lanes, any := uint(g.count)&7, uint8(0)
+	for k := from; k < to; k++ {
+		usual := s.Usual[k]
+		if usual == 0 {
+			continue
+		}
+		any |= usual
+		at := context + int(c.Moved(k))&known
+		e := g.flat[at<<lanes+int(usual)].Load()
+		if e == 0 {
+			e = g.table.unfold(at, int(usual))
+		}
+		was, code := s.Have[k]&63, uint64(e&0xFFFF)
+		s.Acc[k] |= code << was
+		if s.Have[k] = was + uint64(e>>16); s.Have[k] >= 64 {
+			s.spill(k, code>>(64-was))
+		}
+	}
+	for ; any != 0; any &= any - 1 {
+		i := bits.TrailingZeros8(any) & (groupLanes - 1)
+		l := &d.lanes[i]
+		for k := from; ; k++ {
+			if k = l.shortOf(s, i, k, to); k == to {
+				break
+			}
+			l.longOf(s, i, k)
+		}
+	}
+}
+
+// shortOf writes the tokens of a lane from the k-th row to the n-th, up to one that is no short one, or not known yet, whose number it
+// returns. It calls nothing.
+func (l *deltaLane) shortOf(s *Strands, i, k, n int) int {
+	short := l.short
+	if n > MaxStrands || k < 0 {
+		return n
+	}
+	for at := k*groupLanes + i&(groupLanes-1); k < n; k, at = k+1, at+groupLanes {
+		e := short[s.Token[at&(len(s.Token)-1)]].Load()
+		if e == 0 {
+			return k
+		}
+		was, code := s.Have[k]&63, uint64(e&kernel.ShortCode)
+		acc, have := s.Acc[k]|code<<was, was+uint64(e>>kernel.ShortSize)
+		if have >= 64 {
+			binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], acc)
+			acc, have, s.At[k] = code>>(64-was), have-64, s.At[k]+8
+		}
+		s.Acc[k], s.Have[k] = acc, have
+	}
+	return k
+}
+
+// longOf is shortOf for one row, whatever its token.
+func (l *deltaLane) longOf(s *Strands, i, k int) {
+	at := uint64(s.Token[k*groupLanes+i])
+	t := kernel.LongToken{Distance: at % kernel.ShortTokens, Context: at / kernel.ShortTokens}
+	if at > uint64(len(l.short)-2) {
+		t = s.Far[k*groupLanes+i]
+	}
+	code, size := l.long(t.Distance, int(t.Context))
+	s.put(k, code, size)
+}
+
+// codeOdd codes a row that goes its own way.
+func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *quantize.Versions) {
+	n, at := len(d.lanes), k*groupLanes
+	now, base, before := c.Now[at:at+n], c.Base[at:at+n], c.Before[at:at+n]
+	of := quantize.Versions{Base: base, Age: v.Age, Span: v.Span, Miss: int(s.Miss[k] / kernel.ShortTokens)}
+	if v.Before != nil {
+		of.Before = before
+	}
+	w := &s.words
+	w.Reset()
+	d.Code(w, now, &of, uint64(c.Changed(k)), uint64(c.Moved(k)))
+	size := uint(w.Bits())
+	w.Finish()
+	for _, word := range w.list {
+		for i := 0; i < 2 && size > 0; i++ {
+			some := min(size, 32)
+			s.put(k, word&(1<<32-1), some)
+			word, size = word>>32, size-some
+		}
+	}
+	s.Miss[k] = uint64(of.Miss) * kernel.ShortTokens
+}
+
+// Where the processor has registers of eight numbers, the tokens of a column are found two to four rows at a time, in assembly (docs/adr/0023). What comes of
+// it is, bit for bit, what comes of the loops of strandsrow.go, which are what every other processor has; tests hold them against each other.
+
+// widest is the largest age, and span, that is gone through so: a movement times that is less than 2^47, for which float64 is exact.
+const widest = 1 << 16
+
+// quatNumbers are the numbers that the rotations of a column are extrapolated with.
+func (d *Delta) quatNumbers(age, span int64) kernel.Quats {
+	return kernel.Quats{
+		M: d.m, Straight: int64(bitOf(age|span == 1)), Age: float64(age), Half: float64(span/2) + 0.5, Part: 1 / float64(span),
+		Limit: float64(4 * d.m), Whole: float64(2 * d.m * d.m), Length: float64(d.length),
+	}
+}
+
+// goWide sets d.tops, if columns of such rows are to have their tokens found several rows at a time.
+func (d *Delta) goWide() {
+	if !d.wide || !d.ready || d.row == rowOther {
+		return
+	}
+	var tops kernel.Tops
+	for i := range d.lanes {
+		if d.lanes[i].bits > 31 {
+			return
+		}
+		tops[i], tops[i+groupLanes] = uint32(d.top(i)), uint32(d.top(i))
+	}
+	d.tops = tops
+}
+
+// wideAt is tokensAt of rows that are gone through several at a time.
+func (d *Delta) wideAt(s *Strands, c *Column, first int, age, span int64) {
+	_ = s.Usual[:s.N]                // SAFETY: of all that the assembly reads and writes there are MaxStrands rows, whole fours, and these are no more
+	last := &d.lanes[len(d.lanes)-1] // all have as many contexts
+	contexts, nothing := uint16(first*kernel.ShortTokens), uint16(len(last.short)-2)
+	now, base, from := &c.Now, &c.Base, &c.Before
+	half, part := float64(span/2)+0.5, 1/float64(span)
+	if d.row == rowTurn {
+		t := d.quatNumbers(age, span)
+		from = &s.Origin
+		kernel.AimQuats(&s.batch, c, &t)
+		kernel.QuatParts(&s.batch, c, &t)
+	} else {
+		for k := 0; k < MaxStrands; k += 8 {
+			binary.LittleEndian.PutUint64(s.Usual[k:], binary.LittleEndian.Uint64(c.Differ[k:])&0x0F0F0F0F0F0F0F0F)
+		}
+		clear(s.Odd[:])
+		if age|span != 1 {
+			from = &s.Origin
+			kernel.Retrace(from, base, &c.Before, s.N, float64(age), half, part)
+		}
+	}
+	kernel.Tokens(&s.batch, now, base, from, &d.tops, contexts, nothing)
+}

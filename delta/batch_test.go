@@ -1,0 +1,404 @@
+package delta
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// drawThree is a row in three versions, each anywhere, or near the one before, or the same.
+func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
+	if d.row == rowTurn {
+		return drawTurns(t, d.m)
+	}
+	for i := range rows {
+		rows[i] = make([]uint32, len(d.lanes))
+		for k := range d.lanes {
+			top := uint32(d.top(k))
+			switch how := rapid.IntRange(0, 3).Draw(t, "how"); {
+			case i == 0 || how == 0:
+				rows[i][k] = rapid.Uint32Range(0, top).Draw(t, "lane")
+			case how == 1:
+				rows[i][k] = uint32(min(max(int64(rows[i-1][k])+rapid.Int64Range(-200, 200).Draw(t, "step"), 0), int64(top)))
+			default:
+				rows[i][k] = rows[i-1][k]
+			}
+		}
+	}
+	return rows
+}
+
+// strandDeltas is rows of every kind that bodies made side by side may have, several at a time where the processor can.
+func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
+	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
+		if p.Lanes() <= MaxStrandLanes {
+			d, err := NewDelta(p, Shipped())
+			require.NoError(t, err)
+			d.Prepare()
+			d.wide = d.wide && wide
+			list = append(list, d)
+		}
+	}
+	require.GreaterOrEqual(t, len(list), 6)
+	return list
+}
+
+// Bodies that are made side by side are, bit by bit, those that are made row by row.
+func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
+	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Strands)
+	ahead := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		deltas := rapid.SampledFrom([][]*Delta{plain, several}).Draw(t, "how")
+		of := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStrandRows).Draw(t, "rows")
+		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[len(of)-1], 1<<len(of), WhichContexts(len(of)))
+		require.NoError(t, err)
+		v := quantize.Versions{Age: rapid.Int64Range(1, 70).Draw(t, "age"), Span: rapid.Int64Range(1, 70).Draw(t, "span")}
+		if rapid.Bool().Draw(t, "a tick each") {
+			v.Age, v.Span = 1, 1
+		}
+		known := rapid.IntRange(0, 3).Draw(t, "T' is leaned on") > 0
+		columns, rows := make([]Column, len(of)), make([][][3][]uint32, n)
+		for i, d := range of {
+			d.BeginColumn(&columns[i])
+		}
+		for k := range rows {
+			for i, d := range of {
+				r := drawThree(t, d)
+				rows[k] = append(rows[k], r)
+				before := r[0]
+				if !known {
+					before = r[1]
+				}
+				columns[i].Put(k, r[2], r[1], before)
+			}
+		}
+		if known {
+			v.Before = rows[0][0][0]
+		}
+		s.Begin(n, which, columns, &v)
+		for i, d := range of {
+			d.CodeColumn(s, &columns[i], &v)
+			for k := range n {
+				if columns[i].Changed(k) != 0 && s.Odd[k] == 0 {
+					ahead++
+				}
+			}
+		}
+		var got Words
+		for k := range rows {
+			var want Words
+			apart(&want, of, which, rows[k], v, known)
+			require.Equal(t, want.Bits(), s.Bits(k), "of body %d", k)
+			want.Finish()
+			from := len(got.All())
+			first, all := s.Word(k)
+			require.Equal(t, want.All()[0], first)
+			require.Equal(t, s.Bits(k) < 64, all)
+			got.Strand(s, k)
+			require.Equal(t, want.All(), got.All()[from:], "of body %d", k)
+		}
+	})
+	if !testing.Short() { // then there are too few cases to say
+		require.Greater(t, ahead, 200, "rows that did not go their own way")
+	}
+}
+
+// apart makes a body row by row.
+func apart(w *Words, of []*Delta, which *Table, rows [][3][]uint32, v quantize.Versions, known bool) {
+	differ, moves := uint(0), uint(0)
+	changed, moved := make([]uint64, len(of)), make([]uint64, len(of))
+	lean := func(i int) {
+		if v.Base, v.Before = rows[i][1], nil; known {
+			v.Before = rows[i][0]
+		}
+	}
+	for i, d := range of {
+		lean(i)
+		changed[i], moved[i] = d.Compare(rows[i][2], &v)
+		differ |= uint(bitOf(changed[i] != 0)) << i
+		moves |= uint(bitOf(moved[i] != 0)) << i
+	}
+	w.Symbol(which, WhichContext(len(of), moves, known, v.Age), int(differ))
+	for i, d := range of {
+		if lean(i); changed[i] != 0 {
+			d.Code(w, rows[i][2], &v, changed[i], moved[i])
+		}
+	}
+}
+
+type (
+	float1 struct{ X float32 }
+	float2 struct{ X, Y float32 }
+	float3 struct{ X, Y, Z float32 }
+	float4 struct{ Q [4]float32 }
+)
+
+// floatDeltas is rows of nothing but floats of one lane to four.
+func floatDeltas(t testing.TB) (list []*Delta) {
+	for _, p := range []*quantize.Plan{deltaPlan[float1](t), deltaPlan[float2](t), deltaPlan[float3](t), deltaPlan[float4](t)} {
+		d, err := NewDelta(p, Shipped())
+		require.NoError(t, err)
+		d.Prepare()
+		require.True(t, d.floats && d.ready, p.Name())
+		list = append(list, d)
+	}
+	return list
+}
+
+// edgeFloats is the bits of floats at some edge: the zeros, the smallest and largest of both kinds, infinities and NaNs.
+func edgeFloats() []uint32 {
+	edges := []uint32{0, 1, 2, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF, math.Float32bits(1)}
+	for _, v := range edges {
+		edges = append(edges, v|1<<31)
+	}
+	return edges
+}
+
+// drawFloat is the bits of a float: at an edge, near another, the same, or any.
+func drawFloat(r *rand.Rand, near uint32) uint32 {
+	switch edges := edgeFloats(); r.IntN(8) {
+	case 0:
+		return edges[r.IntN(len(edges))]
+	case 1:
+		return near
+	case 2:
+		return r.Uint32()
+	case 3:
+		return near ^ 1<<31
+	case 4:
+		return near + uint32(r.IntN(9)) - 4
+	}
+	return math.Float32bits(math.Float32frombits(near) + float32(r.NormFloat64()))
+}
+
+// Columns of floats are coded, bit by bit, as they are row by row: plainly, and several lanes at a time where the processor can.
+func TestFloatColumnsAreWhatRowByRowComesTo(t *testing.T) {
+	deltas := floatDeltas(t)
+	rapid.Check(t, func(t *rapid.T) {
+		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		v := quantize.Versions{Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
+		if r.IntN(4) == 0 {
+			v.Age, v.Span = 1, 1
+		}
+		known, lanes := r.IntN(4) > 0, len(d.lanes)
+		which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
+		require.NoError(t, err)
+		columns, rows := make([]Column, 1), make([][3][]uint32, n)
+		d.BeginColumn(&columns[0])
+		for k := range rows {
+			rows[k] = [3][]uint32{make([]uint32, lanes), make([]uint32, lanes), make([]uint32, lanes)}
+			for i := range lanes {
+				last := math.Float32bits(float32(1000 * r.NormFloat64()))
+				for _, version := range rows[k] {
+					last = drawFloat(r, last)
+					version[i] = last
+				}
+			}
+			before := rows[k][0]
+			if !known {
+				before = rows[k][1]
+			}
+			columns[0].Put(k, rows[k][2], rows[k][1], before)
+		}
+		if known {
+			v.Before = rows[0][0]
+		}
+		for _, wide := range []bool{false, d.wide} {
+			code, s := *d.clone(), new(Strands)
+			code.wide = wide
+			s.Begin(n, which, columns, &v)
+			code.CodeColumn(s, &columns[0], &v)
+			for k := range rows {
+				var got, want Words
+				apart(&want, []*Delta{d}, which, [][3][]uint32{rows[k]}, v, known)
+				require.Equal(t, want.Bits(), s.Bits(k), "of body %d, several at a time: %v", k, wide)
+				want.Finish()
+				got.Strand(s, k)
+				require.Equal(t, want.All(), got.All(), "of body %d, several at a time: %v", k, wide)
+			}
+		}
+	})
+}
+
+// clone is a code of the same rows, with the same tables.
+func (d *Delta) clone() *Delta {
+	return &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, floats: d.floats, ready: d.ready, wide: d.wide, row: d.row}
+}
+
+// Whatever finite floats were sent are read again, bit by bit: the negative zero and denormal numbers too.
+func TestFloatsAreReadToTheBit(t *testing.T) {
+	deltas := floatDeltas(t)
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(deltas).Draw(t, "rows")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var rows [3][]uint32
+		last := math.Float32bits(float32(1000 * r.NormFloat64()))
+		for i := range rows {
+			rows[i] = make([]uint32, len(d.lanes))
+			for k := range rows[i] {
+				for last = drawFloat(r, last); !finiteLane(last); {
+					last = drawFloat(r, 0)
+				}
+				rows[i][k] = last
+			}
+		}
+		v := quantize.Versions{Base: rows[1], Before: rows[0], Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
+		if r.IntN(4) == 0 {
+			v.Before = nil
+		}
+		of := v
+		changed, moved := d.Compare(rows[2], &of)
+		if changed == 0 {
+			return
+		}
+		var w Words
+		d.Code(&w, rows[2], &of, changed, moved)
+		size := w.Bits()
+		w.Finish()
+		buf := make([]byte, 200)
+		b := wire.NewBitWriter(buf)
+		b.Words(w.All(), size)
+		buf = buf[:b.Finish()]
+		in, got := wire.NewBitReader(buf), make([]uint32, len(d.lanes))
+		of = v
+		require.True(t, d.Read(&in, got, &of))
+		require.True(t, in.Done())
+		require.Equal(t, rows[2], got)
+	})
+}
+
+// BenchmarkFloats is coding a column of 32 rows of four floats that turn.
+func BenchmarkFloats(b *testing.B) {
+	d := floatDeltas(b)[3]
+	c := new(Column)
+	d.BeginColumn(c)
+	r := rand.New(rand.NewPCG(1, 1))
+	for k := range MaxStrands {
+		var rows [3][groupLanes]uint32
+		for i := range groupLanes {
+			at, turn := r.Float64()*6, 0.01+0.02*r.Float64()
+			for n := range rows {
+				rows[n][i] = math.Float32bits(float32(math.Sin(at + float64(n)*turn)))
+			}
+		}
+		c.Put(k, rows[2][:], rows[1][:], rows[0][:])
+	}
+	for _, wide := range []bool{false, d.wide} {
+		name := map[bool]string{false: "plain", true: "wide"}[wide]
+		b.Run(name, func(b *testing.B) {
+			d.wide = wide
+			s, v := new(Strands), quantize.Versions{Before: make([]uint32, 4), Age: 1, Span: 1}
+			s.N = MaxStrands
+			for range b.N {
+				for k := range MaxStrands {
+					s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = 0, 0, k*kernel.StreamBytes, 0
+				}
+				d.CodeColumn(s, c, &v)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*MaxStrands*groupLanes), "ns/float")
+		})
+	}
+}
+
+// Making bodies side by side allocates nothing, rows that go their own way included.
+func TestStrandsAllocateNothing(t *testing.T) {
+	var s Strands
+	var c Column
+	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
+	require.NoError(t, err)
+	for _, d := range append(strandDeltas(t, false), strandDeltas(t, true)...) {
+		v := quantize.Versions{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
+		now := make([]uint32, len(d.lanes))
+		turn := func(by uint32) {
+			d.BeginColumn(&c)
+			for k := range uint32(MaxStrands) {
+				for i := range now {
+					now[i] = (k + by) & uint32(d.top(i))
+				}
+				c.Put(int(k), now, v.Before, v.Before)
+			}
+			s.Begin(MaxStrands, which, []Column{c}, &v)
+			d.CodeColumn(&s, &c, &v)
+		}
+		for by := range uint32(40) { // what is asked for the first time has its tables made
+			turn(by)
+		}
+		if d.plan.Extrapolates() {
+			continue // it is asked for its extrapolation by way of a pool
+		}
+		alloctest.Zero(t, 5, func() { turn(3) }, d.plan.Name())
+	}
+}
+
+// benchColumns is as many columns of rows that move a little, as bodies on circles do.
+func benchColumns(b *testing.B, d *Delta, columns int) []Column {
+	r := rand.New(rand.NewPCG(3, 9))
+	list := make([]Column, columns)
+	for i := range list {
+		c := &list[i]
+		d.BeginColumn(c)
+		for k := range MaxStrands {
+			var before, base, now [groupLanes]uint32
+			for l := range d.lanes {
+				if top := int(d.top(l)); d.lanes[l].model != quantize.ModelLargest {
+					at, step := top/4+r.IntN(top/2+1), r.IntN(min(top/8, 200)+1)-min(top/16, 100)
+					before[l], base[l], now[l] = uint32(at), uint32(at+step), uint32(min(max(at+2*step+r.IntN(5)-2, 0), top))
+				}
+			}
+			c.Put(k, now[:len(d.lanes)], base[:len(d.lanes)], before[:len(d.lanes)])
+		}
+	}
+	return list
+}
+
+// BenchmarkTokens is finding the tokens of a column of 32 rows, one row after the other (plain) and several at a time; and, of cold ones, of columns that no
+// cache of a core holds.
+func BenchmarkTokens(b *testing.B) {
+	type (
+		place struct {
+			X, Y, Z float32 `net:"min=-512,max=512,step=0.002"`
+		}
+		turned struct {
+			Q [4]float32 `net:"quat,bits=9"`
+		}
+	)
+	for _, kind := range []struct {
+		name string
+		plan *quantize.Plan
+	}{{"lines", deltaPlan[place](b)}, {"turns", deltaPlan[turned](b)}} {
+		for _, of := range []struct {
+			name    string
+			columns int
+			age     int64
+		}{{"warm", 1, 1}, {"warm2", 1, 2}, {"cold", 4096, 1}} {
+			for _, way := range []string{"plain", "wide"} {
+				b.Run(kind.name+"/"+of.name+"/"+way, func(b *testing.B) {
+					d, err := NewDelta(kind.plan, Shipped())
+					require.NoError(b, err)
+					d.Prepare()
+					if way == "plain" {
+						d.tops = kernel.Tops{}
+					} else if d.tops[1] == 0 {
+						b.Skip("not here")
+					}
+					s, columns, v := new(Strands), benchColumns(b, d, of.columns), quantize.Versions{Before: make([]uint32, 4), Age: of.age, Span: 1}
+					s.N = MaxStrands
+					b.ResetTimer()
+					for i := range b.N {
+						d.tokensAt(s, &columns[i%of.columns], &v)
+					}
+				})
+			}
+		}
+	}
+}

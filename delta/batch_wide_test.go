@@ -1,0 +1,439 @@
+package delta
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/quantize"
+)
+
+// wideDeltas is rows that are gone through several at a time: of two to four lanes of every width, and rotations of every width.
+func wideDeltas(t *testing.T) (list []*Delta) {
+	type (
+		largest struct {
+			A, B float64 `net:"min=0,max=2147483647,step=1"`
+		}
+		small struct {
+			A, B, C uint8  `net:"extrapolate=linear"`
+			D       uint16 `net:"extrapolate=linear"`
+		}
+		mixed struct {
+			A float64 `net:"min=0,max=2147483647,step=1"`
+			B float32 `net:"min=0,max=3,step=1"`
+			C float64 `net:"min=-1,max=1e6,step=1"`
+		}
+		four struct {
+			A [4]float64 `net:"min=0,max=1073741822,step=1"`
+		}
+		five struct {
+			Q [4]float32 `net:"quat,bits=5"`
+		}
+		eight struct {
+			Q [4]float32 `net:"quat,bits=8"`
+		}
+		more struct {
+			Q [4]float32 `net:"quat,bits=12"`
+		}
+		most struct {
+			Q [4]float32 `net:"quat,bits=15"`
+		}
+	)
+	if !kernel.Wide() {
+		t.Skip("not on this processor")
+	}
+	for _, p := range []*quantize.Plan{
+		deltaPlan[largest](t), deltaPlan[small](t), deltaPlan[mixed](t), deltaPlan[four](t), deltaPlan[benchPlace](t), deltaPlan[coarseTurn](t),
+		deltaPlan[five](t), deltaPlan[eight](t), deltaPlan[benchTurn](t), deltaPlan[more](t), deltaPlan[most](t), deltaPlan[fineTurn](t),
+	} {
+		d, err := NewDelta(p, Shipped())
+		require.NoError(t, err)
+		d.Prepare()
+		require.NotZero(t, d.tops, p.Name())
+		list = append(list, d)
+	}
+	return list
+}
+
+// drawWide is a column: lanes are anywhere, or at an edge, or near the one before, or the same.
+func drawWide(t *rapid.T, d *Delta, n int) (c Column) {
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	far, same := rapid.IntRange(0, 4).Draw(t, "far"), rapid.IntRange(0, 4).Draw(t, "same")
+	for i := range c.Now { // what lanes and rows that it has not are, nobody says
+		c.Now[i], c.Base[i], c.Before[i] = r.Uint32(), r.Uint32(), r.Uint32()
+		c.Differ[i/groupLanes] = uint8(r.Uint32())
+	}
+	d.BeginColumn(&c)
+	for k := range n {
+		var v [3][groupLanes]uint32
+		for l := range d.lanes {
+			top := d.top(l)
+			for i := range v {
+				switch how := r.IntN(10); {
+				case i > 0 && how < same*2:
+					v[i][l] = v[i-1][l]
+				case i > 0 && r.IntN(4) >= far:
+					v[i][l] = uint32(min(max(int64(v[i-1][l])+int64(r.IntN(80)-40), 0), top))
+				case how < 2:
+					v[i][l] = uint32([]int64{0, 1, top / 2, top - 1, top}[r.IntN(5)])
+				default:
+					v[i][l] = uint32(r.Int64N(top + 1))
+				}
+			}
+		}
+		if d.row == rowTurn && r.IntN(8) > 0 {
+			v[1][0], v[2][0] = v[0][0], v[0][0]
+		}
+		c.Put(k, v[2][:len(d.lanes)], v[1][:len(d.lanes)], v[0][:len(d.lanes)])
+	}
+	return c
+}
+
+// Tokens that are found several rows at a time are those that are found row by row: each is the same, what is far off is as far and in the same context, and the
+// same rows go their own way.
+func TestWideTokensAreThePlainOnes(t *testing.T) {
+	deltas := wideDeltas(t)
+	ages := rapid.OneOf(rapid.Just(int64(1)), rapid.Int64Range(1, 70), rapid.SampledFrom([]int64{2, 4095, 4096, widest - 1, widest, widest + 1, 3<<40 - 3, 1<<41 - 1}))
+	short, far, odd := 0, 0, 0
+	hold := func(t *rapid.T) {
+		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		c, v := drawWide(t, d, n), quantize.Versions{Age: ages.Draw(t, "age"), Span: ages.Draw(t, "span")}
+		if rapid.IntRange(0, 4).Draw(t, "T' is leaned on") > 0 {
+			v.Before = []uint32{0}
+		} else {
+			c.Before = c.Base
+		}
+		var got, want Strands
+		got.N, want.N = n, n
+		for k := range n {
+			got.Miss[k] = uint64(rapid.IntRange(0, 2).Draw(t, "miss")) * kernel.ShortTokens
+			want.Miss[k] = got.Miss[k]
+		}
+		d.tokensAt(&got, &c, &v)
+		plain := &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, ready: true, row: d.row, m: d.m, length: d.length}
+		plain.tokensAt(&want, &c, &v)
+		require.Equal(t, want.Usual[:n], got.Usual[:n])
+		require.Equal(t, want.Odd[:n], got.Odd[:n])
+		require.Equal(t, want.Miss[:n], got.Miss[:n])
+		nothing := uint32(len(d.lanes[1].short) - 2)
+		for at := range n * groupLanes {
+			k, i := at/groupLanes, at%groupLanes
+			if i >= len(d.lanes) || c.Any>>i&1 == 0 || i == 0 && d.row == rowTurn {
+				continue
+			}
+			require.Equal(t, want.Token[at], got.Token[at], "of body %d, lane %d", k, i)
+			switch token := got.Token[at]; {
+			case token > nothing:
+				require.Equal(t, want.Far[at], got.Far[at], "of body %d, lane %d", k, i)
+				far++
+			case token < nothing:
+				short++
+			}
+		}
+		for k := range n {
+			odd += int(bitOf(got.Odd[k] != 0))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 20 {
+			hold(t)
+		}
+	})
+	if !testing.Short() {
+		require.Greater(t, min(short, far), 500)
+		require.Greater(t, odd, 20)
+	}
+}
+
+// Lanes of 32 bits, of which a distance has 33, go row by row.
+func TestWiderLanesGoRowByRow(t *testing.T) {
+	type whole struct {
+		A, B uint32 `net:"extrapolate=linear"`
+	}
+	d, err := NewDelta(deltaPlan[whole](t), Shipped())
+	require.NoError(t, err)
+	d.Prepare()
+	require.Equal(t, rowLines, d.row)
+	require.Zero(t, d.tops)
+}
+
+// How rows go on is rounded as divide does it, for every movement that 32 bits have, and no further than any bound.
+func TestGoOnWideIsDivide(t *testing.T) {
+	if !kernel.Wide() {
+		t.Skip("not on this processor")
+	}
+	var to, base, before kernel.Rows
+	r, edges := rand.New(rand.NewPCG(5, 1)), []int64{0, 1, 2, 3, 1<<31 - 2, 1<<31 - 1}
+	spans := []int64{1, 2, 3, 4, 5, 7, 10, 64, 100, 4095, 4096, widest - 1, widest}
+	for _, age := range spans {
+		for _, span := range spans {
+			for i := range base {
+				if base[i], before[i] = uint32(r.Int64N(1<<31)), uint32(r.Int64N(1<<31)); i < len(edges)*len(edges) {
+					base[i], before[i] = uint32(edges[i%len(edges)]), uint32(edges[i/len(edges)])
+				} else if i < 100 { // quotients in halves, and next to them
+					before[i] = uint32(min(max(int64(base[i])+span*(r.Int64N(9)-4)/2+r.Int64N(3)-1, 0), 1<<31-1))
+				}
+			}
+			kernel.Retrace(&to, &base, &before, MaxStrands, float64(age), float64(span/2)+0.5, 1/float64(span))
+			for i := range base {
+				want := min(max(divide((int64(base[i])-int64(before[i]))*age, span), -math.MaxInt32), math.MaxInt32)
+				require.Equal(t, int32(want), int32(base[i]-to[i]), "from %d to %d, %d / %d", before[i], base[i], age, span)
+			}
+		}
+	}
+}
+
+// partsAre holds what kernel.QuatParts makes of some components and squares against whole numbers.
+func partsAre(t *testing.T, s *Strands, c *Column, m int64) {
+	length := root(uint64(2*m*m) << 16)
+	kernel.QuatParts(&s.batch, c, &kernel.Quats{M: m, Length: float64(length)})
+	for k := range s.N {
+		of := root(uint64(s.Aim[3][k]) << 16)
+		for i := range 3 {
+			to := int64(s.Aim[i][k])
+			sign := to >> 63
+			q := int64((uint64(to^sign-sign)*length + of/2) / of)
+			at := k*groupLanes + i + 1
+			if want, got := min(max((q^sign-sign+m+1)>>1, 0), m), int64(2*c.Base[at]-s.Origin[at]); got != want {
+				t.Fatalf("%d of a square of %v is %d and not %d, m is %d", to, s.Aim[3][k], got, want, m)
+			}
+		}
+	}
+}
+
+// Roots that come out just below a whole number are not rounded up to it: of squares that are less than 9 below one, for the largest lanes that rotations have,
+// those where that would show, with the first component for which it does.
+func TestRootsOfPartsAreRoundedDown(t *testing.T) {
+	if !kernel.Wide() {
+		t.Skip("not on this processor")
+	}
+	const m = 1<<16 - 1
+	length := root(2 * m * m << 16)
+	s, c, k := Strands{batch: batch{N: MaxStrands}}, Column{}, 0
+	lane := func(a, of uint64) uint64 { return ((a*length+of/2)/of + m + 1) >> 1 }
+	for low := range uint64(1 << 16) {
+		if t := (low * low) & (1<<16 - 1); t == 0 || t > 8 {
+			continue
+		}
+		for high := uint64(1 << 9); high < 1<<11+1<<10; high += 61 {
+			r := high<<16 + low
+			square := (r*r - 1) >> 16
+			of := root(square << 16)
+			if float64(square) > 105*m*m || of == r || math.Floor(math.Sqrt(float64(square))*256) != float64(r) {
+				continue
+			}
+			for a := uint64(0); a*a <= square; a++ {
+				if n := lane(a, of); n <= m && n != lane(a, r) {
+					s.Aim[0][k], s.Aim[1][k], s.Aim[2][k], s.Aim[3][k] = float64(a), -float64(a), float64(a+1), float64(square)
+					k++
+					break
+				}
+			}
+			if k == MaxStrands {
+				partsAre(t, &s, &c, m)
+				return
+			}
+		}
+	}
+	t.Fatalf("there are %d such squares", k)
+}
+
+// Divisions by way of a factor come to the quotient where that is whole, and one below it: all components for the lengths that the coarsest rotations have, and
+// random ones for others.
+func TestDivisionsOfPartsAreExact(t *testing.T) {
+	if !kernel.Wide() {
+		t.Skip("not on this processor")
+	}
+	r, s, c := rand.New(rand.NewPCG(2, 2)), Strands{batch: batch{N: MaxStrands}}, Column{}
+	for i := range c.Base {
+		c.Base[i] = r.Uint32N(16)
+	}
+	k := 0
+	put := func(a, b, e, square, m int64) {
+		s.Aim[0][k], s.Aim[1][k], s.Aim[2][k], s.Aim[3][k] = float64(a), float64(b), float64(e), float64(square)
+		if k++; k == MaxStrands {
+			partsAre(t, &s, &c, m)
+			k = 0
+		}
+	}
+	for square := int64(1); square < 105*15*15; square++ {
+		for a := int64(0); a*a <= square; a += 2 {
+			put(a, -a, a+1, square, 15)
+		}
+	}
+	k = 0
+	for bits := 4; bits <= 16; bits++ {
+		m := int64(1)<<bits - 1
+		for range 4 * MaxStrands * 50 {
+			square := 1 + r.Int64N(105*m*m)
+			most := int64(math.Sqrt(float64(square)))
+			put(r.Int64N(most+1), -r.Int64N(most+1), r.Int64N(2*most+1)-most, square, m)
+		}
+	}
+}
+
+// drawStrands are strands with some bits each, among them as many as fill a word, or all but one.
+func drawStrands(t *rapid.T, r *rand.Rand) *Strands {
+	s := &Strands{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStrands), rapid.Just(MaxStrands)).Draw(t, "bodies")}}
+	for k := range MaxStrands {
+		s.Have[k] = []uint64{0, 1, 31, 32, 62, 63, r.Uint64N(64), r.Uint64N(64)}[r.IntN(8)]
+		s.Acc[k], s.At[k], s.Usual[k] = r.Uint64()&(1<<s.Have[k]-1), k*kernel.StreamBytes+8*r.IntN(8), uint8(r.IntN(16))
+	}
+	for i := range s.Bytes {
+		s.Bytes[i] = uint8(r.Uint32())
+	}
+	return s
+}
+
+// drawTokens is a column of which lanes differ and where their tokens are: any short one, or one that is none, or of a code that nobody asked for.
+func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Strands, c *Column) {
+	lanes, long, forget := len(d.lanes), rapid.IntRange(0, 20).Draw(t, "far"), rapid.IntRange(0, 20).Draw(t, "not asked for")
+	near := rapid.SampledFrom([]int{1, 3, 40, kernel.ShortTokens}).Draw(t, "near")
+	for at := range s.Token { // of lanes that differ in no row
+		s.Token[at] = r.Uint32()
+	}
+	d.BeginColumn(c)
+	for k := range s.N {
+		usual := uint8(r.IntN(1 << lanes))
+		if d.row == rowTurn {
+			usual &^= 1
+		}
+		c.Differ[k] = usual | uint8(r.IntN(1<<lanes))<<groupLanes
+		if c.Any |= usual; r.IntN(8) == 0 {
+			usual = 0 // it goes its own way
+		}
+		s.Usual[k] = usual
+	}
+	for k := range s.N {
+		for i := range lanes {
+			l := &d.lanes[i]
+			if l.short == nil || c.Any>>i&1 == 0 {
+				continue
+			}
+			at, nothing := k*groupLanes+i, len(l.short)-2
+			token, context := nothing, uint64(r.IntN(nothing/kernel.ShortTokens))
+			if s.Usual[k]>>i&1 != 0 {
+				if token = int(context)*kernel.ShortTokens + r.IntN(near); r.IntN(60) < long {
+					token, s.Far[at] = nothing+1, kernel.LongToken{Distance: kernel.ShortTokens + r.Uint64N(1<<20), Context: context}
+				}
+			}
+			if s.Token[at] = uint32(token); token < nothing {
+				if l.long(uint64(token%kernel.ShortTokens), int(context)); r.IntN(60) < forget {
+					l.short[token].Store(0)
+				}
+			}
+		}
+	}
+}
+
+// What is written several rows at a time is what is written row by row, whatever their tokens; what is left out is what is not known yet, is none of the short
+// ones, or is too long, and nothing of that row is written.
+func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
+	if !kernel.Wide() {
+		t.Skip("this processor writes one by one")
+	}
+	deltas, written, unknown, long, full := strandDeltas(t, true), 0, 0, 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(deltas).Filter(func(d *Delta) bool { return d.wide && d.ready && d.row != rowOther }).Draw(t, "rows")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		s, c := drawStrands(t, r), new(Column)
+		drawTokens(t, r, d, s, c)
+		v := quantize.Versions{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
+		lanes, class := len(d.lanes), AgeClass(v.Age)
+		context, known := class*(1<<lanes+1)+1<<lanes, 0
+		if rapid.Bool().Draw(t, "T' is leaned on") {
+			v.Before, context, known = []uint32{}, context-1<<lanes, 1<<lanes-1
+		}
+		if rapid.Bool().Draw(t, "which was asked for") {
+			for k := range s.N {
+				d.groups[0].table.unfold(context+int(c.Moved(k))&known, 0)
+			}
+		}
+		some, got, want := *s, *s, *s
+		left := d.writeWide(&some, c, context, known)
+		d.tokensOf(&got, c, &v)
+		d.tokensOfRows(&want, c, 0, s.N, context, known)
+		require.Equal(t, want.Acc, got.Acc)
+		require.Equal(t, want.Have, got.Have)
+		require.Equal(t, want.At, got.At)
+		require.Equal(t, want.Bytes, got.Bytes)
+		for k := range MaxStrands {
+			size := (want.At[k]-s.At[k])*8 + int(want.Have[k]) - int(s.Have[k])
+			switch {
+			case left>>k&1 != 0:
+				require.NotZero(t, want.Usual[k])
+				require.Equal(t, []uint64{s.Acc[k], s.Have[k], uint64(s.At[k])}, []uint64{some.Acc[k], some.Have[k], uint64(some.At[k])}, "body %d", k)
+				if unknown++; size > 64 {
+					long++
+				}
+			case k < s.N && s.Usual[k] != 0:
+				require.Equal(t, []uint64{want.Acc[k], want.Have[k], uint64(want.At[k])}, []uint64{some.Acc[k], some.Have[k], uint64(some.At[k])}, "body %d", k)
+				if written++; want.At[k] > s.At[k] {
+					full++
+				}
+			}
+		}
+	})
+	if !testing.Short() {
+		require.Greater(t, min(written/10, unknown/10, long, full/10), 5, "%d rows written, %d left, %d too long, %d words full", written, unknown, long, full)
+	}
+}
+
+// More bodies than go side by side, or a table that has not all contexts, are no way to begin: nothing beyond either is touched.
+func TestStrandsBeginWithinTheirTable(t *testing.T) {
+	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
+	require.NoError(t, err)
+	for _, wide := range []bool{false, kernel.Wide()} {
+		columns := make([]Column, 1)
+		columns[0].Wide = wide
+		var s Strands
+		v := quantize.Versions{Age: 20, Span: 1}
+		require.NotPanics(t, func() { s.Begin(MaxStrands, which, columns, &v) })
+		require.Panics(t, func() { s.Begin(MaxStrands+1, which, columns, &v) })
+		short, err := NewTable("short", [][]uint8{{1, 1}})
+		require.NoError(t, err)
+		require.Panics(t, func() { s.Begin(8, short, columns, &v) })
+	}
+}
+
+// The symbols that strands begin with are the same eight at a time as one by one.
+func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, rows := rapid.IntRange(1, MaxStrands).Draw(t, "bodies"), rapid.IntRange(1, MaxStrandRows).Draw(t, "rows")
+		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[rows-1], 1<<rows, WhichContexts(rows))
+		require.NoError(t, err)
+		v := quantize.Versions{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
+		if rapid.Bool().Draw(t, "T' is leaned on") {
+			v.Before = []uint32{}
+		}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		plain, several := make([]Column, rows), make([]Column, rows)
+		one := rapid.Bool().Draw(t, "all alike") // so that of some contexts nothing is asked
+		for i := range plain {
+			for k := range MaxStrands {
+				if plain[i].Differ[k] = uint8(r.Uint32()); one {
+					plain[i].Differ[k] &= uint8(i) * 0x33
+				}
+			}
+			several[i] = plain[i]
+			several[i].Wide = kernel.Wide()
+		}
+		s, want := drawStrands(t, r), drawStrands(t, r)
+		s.N, want.N = n, n
+		if rapid.Bool().Draw(t, "asked for") {
+			want.Begin(n, which, plain, &v)
+		}
+		s.Begin(n, which, several, &v)
+		want.Begin(n, which, plain, &v)
+		require.Equal(t, want.N, s.N)
+		require.Equal(t, want.Acc[:n], s.Acc[:n])
+		require.Equal(t, want.Have[:n], s.Have[:n])
+		require.Equal(t, want.At[:n], s.At[:n])
+		require.Equal(t, want.Miss[:n], s.Miss[:n])
+		require.Equal(t, want.Differ[:n], s.Differ[:n])
+	})
+}

@@ -1,0 +1,543 @@
+package delta
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// MaxExpected is how many rows are extrapolated together.
+const MaxExpected = 16
+
+// MaxGroupRows is how many rows of an entity have their changes told by one symbol.
+const MaxGroupRows = 4
+
+// RowGroup is the extrapolations of up to MaxGroupRows components of up to MaxExpected entities, which are coded against versions of the same two
+// ticks. They are made for all entities before the first bit is read: a step that waits for its operands then overlaps with those of the other rows.
+// [RowReader.Entity] reads how far off each row was.
+type RowGroup struct {
+	which   *SymbolReader // which rows changed,
+	symbols []uint16      // its entries,
+	context [MaxExpected]uint16
+	rows    [MaxGroupRows]expectedRow
+	count   int
+}
+
+// expectedRow is the extrapolation of one component of several entities.
+type expectedRow struct {
+	cells   [MaxExpected * groupLanes]uint64 // by entity and lane: what it is expected to be, where the entries of its token's context begin, and whether it moves down
+	context [MaxExpected]uint16              // by entity: where the entries of the symbol begin that says which lanes changed
+	moved   [MaxExpected]uint8               // by entity: the lanes that differ between T' and T
+	which   *SymbolReader
+	symbols []uint16
+	tokens  [groupLanes][]uint16
+	most    [groupLanes]uint64 // the largest legal number of each lane
+	top     [groupLanes]int64  // the largest of its bits
+	lanes   []deltaLane
+	delta   *Delta
+	at      int  // its first lane, of those of an entity
+	odd     uint // in which lanes a row changes that Delta.Read has to read
+	age     int64
+	span    int64
+	turn    bool
+	wide    *turnBatch // nil: rotations are extrapolated one by one
+	class   int        // 1 + the class of age that all is ready for; 0: none
+}
+
+// Bits of a cell above the 32 of the expected lane.
+const (
+	cellSign    = 32
+	cellContext = 33
+)
+
+// Begin makes a group that of some components, at most MaxGroupRows: of which rows change a symbol of a table tells, and the lanes of an entity's row begin at the
+// place of the same number.
+func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
+	g.which, g.count = which.SymbolReader(), len(deltas)
+	g.symbols = g.which.entries
+	for i, d := range deltas {
+		row := &g.rows[i]
+		*row = expectedRow{delta: d, at: at[i], odd: 1, wide: row.wide}
+		if !d.canExpect() {
+			row.wide = nil
+			continue
+		}
+		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
+		row.symbols = row.which.entries
+		if row.turn = d.row == rowTurn; row.turn {
+			row.odd = 1
+		}
+		switch {
+		case !row.turn || !kernel.Wide():
+			row.wide = nil
+		case row.wide == nil:
+			row.wide = new(turnBatch)
+		}
+		for k := range d.lanes {
+			row.most[k], row.top[k] = d.lanes[k].most, d.top(k)
+			if of := d.lanes[k].read; of != nil {
+				row.tokens[k] = of.entries
+			}
+		}
+	}
+}
+
+// canExpect reports whether rows of the plan are extrapolated together, and prepares for that. Any number of goroutines may call it.
+func (d *Delta) canExpect() bool {
+	d.onceRead.Do(func() {
+		d.expects = d.row != rowOther && !d.plan.Extrapolates() && !d.plan.Debugging()
+		for i := range d.lanes {
+			of := d.plan.Lane(i)
+			d.lanes[i].most = of.Largest
+			d.expects = d.expects && (of.Free || d.row == rowTurn)
+		}
+		if !d.expects {
+			return
+		}
+		d.groups[0].read = d.groups[0].table.SymbolReader()
+		for i := range d.lanes {
+			if l := &d.lanes[i]; l.model != quantize.ModelLargest {
+				l.read = l.table.tokenReader()
+			}
+		}
+	})
+	return d.expects
+}
+
+// Expect extrapolates the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
+// of T', span ticks before T. Before is nil where T' is not leaned on.
+func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
+	class, unknown := AgeClass(age), before == nil
+	first := class * contextsPerAge
+	if unknown {
+		before, span = base, 1 // nothing moved: what is expected is what was
+	} else {
+		first += misses
+	}
+	var moved [MaxExpected]uint
+	for i := range g.rows[:g.count] {
+		row := &g.rows[i]
+		row.age, row.span = age, span
+		row.expect(n, stride, base[row.at:], before[row.at:], first, age, span)
+		row.contexts(n, class, unknown)
+		for k := range moved {
+			moved[k] |= uint(bitOf(row.moved[k] != 0)) << i
+		}
+	}
+	g.which.Want(age)
+	for k := range moved {
+		g.context[k] = uint16(WhichContext(g.count, moved[k], !unknown, age) << decoderBits)
+	}
+}
+
+// expect is Expect for one row.
+func (e *expectedRow) expect(n, stride int, base, before []uint32, first int, age, span int64) {
+	switch d := e.delta; {
+	case !d.expects:
+		for k, at := 0, 0; k < n; k, at = k+1, at+stride {
+			e.moved[k] = uint8(bitOf(!slices.Equal(base[at:][:len(d.lanes)], before[at:][:len(d.lanes)])))
+		}
+	case e.wide != nil && age <= widest && span <= widest:
+		e.expectTurnsWide(n, stride, base, before, first, age, span)
+	case e.turn:
+		e.expectTurns(n, stride, base, before, first, age, span)
+	default:
+		e.expectLines(n, stride, base, before, first, age, span)
+	}
+}
+
+// contexts fills in the contexts of the symbol that says which lanes changed, and makes ready what reads it and the tokens.
+func (e *expectedRow) contexts(n, class int, unknown bool) {
+	d := e.delta
+	if !d.expects {
+		return
+	}
+	if e.class != class+1 {
+		for i := range d.lanes {
+			if of := d.lanes[i].read; of != nil {
+				of.wantClass(class)
+			}
+		}
+		e.which.wantClass(class)
+		e.class = class + 1
+	}
+	count := d.groups[0].count
+	for k := range e.context {
+		of := int(e.moved[k])
+		if unknown {
+			of = 1 << count
+		}
+		e.context[k] = uint16((class*(1<<count+1) + of) << decoderBits)
+	}
+}
+
+// expectLines is expect for lanes that go on in a straight line.
+func (e *expectedRow) expectLines(n, stride int, base, before []uint32, first int, age, span int64) {
+	lanes := e.lanes
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		moved, cells := uint32(0), e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
+		for i := range lanes {
+			from := int64(base[row+i])
+			movement := from - int64(before[row+i])
+			moved |= bitOf(movement != 0) << i
+			if movement *= age; span != 1 {
+				movement = divide(movement, span)
+			}
+			cells[i&3] = laneCell(min(max(from+movement, 0), e.top[i&3]), first, movement)
+		}
+		e.moved[k&(MaxExpected-1)] = uint8(moved)
+	}
+}
+
+// laneCell is the cell of a lane that is expected to be a number and to move so far; first is the context of its token without a movement.
+func laneCell(expected int64, first int, movement int64) uint64 {
+	side := uint64(movement >> 63)
+	context := uint(first) + min(uint(bits.Len64(uint64(movement)^side-side)), movementSteps)*misses
+	return uint64(context)<<(cellContext+decoderBits) | side&1<<cellSign | uint64(expected)
+}
+
+// turnBatch is what the assembly for columns of rotations works on.
+type turnBatch struct {
+	batch  kernel.Batch
+	column kernel.Column
+}
+
+// expectTurnsWide is expectTurns several rows at a time, where the processor is made for that.
+func (e *expectedRow) expectTurnsWide(n, stride int, base, before []uint32, first int, age, span int64) {
+	s, c, d := &e.wide.batch, &e.wide.column, e.delta
+	s.N = n
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
+		moved := uint8(bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3)
+		e.moved[k&(MaxExpected-1)] = moved
+		at := k & (MaxExpected - 1) * groupLanes
+		*(*[4]uint32)(c.Base[at:]), *(*[4]uint32)(c.Before[at:]) = *r1, *r2
+		c.Differ[k&(MaxExpected-1)] = moved<<groupLanes | 0xE // as if all but the one that is left out changed
+	}
+	t := d.quatNumbers(age, span)
+	kernel.AimQuats(s, c, &t)
+	kernel.QuatParts(s, c, &t)
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		k := k & (MaxExpected - 1)
+		r1, from, cells := (*[4]uint32)(base[row:]), (*[4]uint32)(s.Origin[k*groupLanes:]), e.cells[k*groupLanes:][:groupLanes]
+		if s.Usual[k] == 0 {
+			e.expectOddTurn(cells, r1, (*[4]uint32)(before[row:]), first, age, span)
+			continue
+		}
+		for i := 1; i < groupLanes; i++ {
+			movement := int64(int32(r1[i] - from[i]))
+			cells[i] = laneCell(int64(r1[i])+movement, first, movement)
+		}
+	}
+}
+
+// expectTurns is expect for rotations. It does what rotation does where both rows leave out the same component and none is turned over; the others are
+// extrapolated by that.
+func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first int, age, span int64) {
+	d := e.delta
+	m, whole := d.m, d.length
+	for k, row := 0, 0; k < n; k, row = k+1, row+stride {
+		r1, r2 := (*[4]uint32)(base[row:]), (*[4]uint32)(before[row:])
+		e.moved[k&(MaxExpected-1)] = uint8(bitOf(r1[0] != r2[0]) | bitOf(r1[1] != r2[1])<<1 | bitOf(r1[2] != r2[2])<<2 | bitOf(r1[3] != r2[3])<<3)
+		x, y, z := 2*int64(r1[1])-m, 2*int64(r1[2])-m, 2*int64(r1[3])-m
+		a, b, c := 2*int64(r2[1])-m, 2*int64(r2[2])-m, 2*int64(r2[3])-m
+		w := int64(math.Sqrt(float64(max(2*m*m-x*x-y*y-z*z, 0)))) // as components does
+		v := int64(math.Sqrt(float64(max(2*m*m-a*a-b*b-c*c, 0))))
+		dot := x*a + y*b + z*c + w*v
+		a, b, c, v = x-a, y-b, z-c, w-v
+		switch most := 4 * m; {
+		case span != 1:
+			a, b, c, v = d.far(a, age, span), d.far(b, age, span), d.far(c, age, span), d.far(v, age, span)
+		case age != 1:
+			a, b = min(max(a*age, -most), most), min(max(b*age, -most), most)
+			c, v = min(max(c*age, -most), most), min(max(v*age, -most), most)
+		}
+		moved := a | b | c | v
+		a, b, c, v = x+a, y+b, z+c, w+v
+		length := whole
+		if square := a*a + b*b + c*c + v*v; moved != 0 && square < 1<<36 { // the root is below 2^26: no rounding makes it a whole number
+			length = uint64(math.Sqrt(float64(square << 16)))
+		} else if moved != 0 {
+			length = root(uint64(square) << 16)
+		}
+		cells := e.cells[k*groupLanes&(len(e.cells)-1):][:groupLanes]
+		if dot < 0 || v < 0 || length == 0 || r1[0] != r2[0] {
+			e.expectOddTurn(cells, r1, r2, first, age, span)
+			continue
+		}
+		for i, to := range [...]int64{a, b, c} {
+			sign := to >> 63
+			n := int64((uint64(to^sign-sign)*whole + length/2) / length)
+			expected := min(max((n^sign-sign+m+1)>>1, 0), m)
+			cells[i+1] = laneCell(expected, first, expected-int64(r1[i+1]))
+		}
+	}
+}
+
+// expectOddTurn is expectTurns for one row, whatever its rotations.
+func (e *expectedRow) expectOddTurn(cells []uint64, base, before *[4]uint32, first int, age, span int64) {
+	q := rotation{lane: -1}
+	q.aim(0, e.delta.m, &quantize.Versions{Base: base[:], Before: before[:], Age: age, Span: span}, false)
+	for lane := 1; lane < groupLanes; lane++ {
+		expected, movement := q.part(int(base[0]&3), lane)
+		cells[lane] = laneCell(expected, first, movement)
+	}
+}
+
+// RowReader reads rows that were extrapolated together. It takes the bits of a [BitReader] and gives back the rest. It reads the same as [Delta.Read],
+// which it calls for rare rows.
+type RowReader struct {
+	buf []byte // of the reader it began with
+	at  int    // the next byte of buf that is not in acc
+	acc uint64 // bits next to be read; above n some that come after them
+	n   uint   // how many
+
+	miss uint // Versions.Miss
+}
+
+// Begin begins with the bits that are left of a reader.
+func (q *RowReader) Begin(r *wire.BitReader) {
+	q.buf, q.acc, q.n = r.State()
+	q.at = 0
+}
+
+// End gives back the bits that are left.
+func (q *RowReader) End(r *wire.BitReader) {
+	r.SetState(q.buf[q.at:], q.acc&(1<<q.n-1), q.n)
+}
+
+// refillLast brings the bits that are left near the end into the accumulator, 56 of them or all.
+func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
+	for acc &= 1<<n - 1; at < len(buf) && n < 56; at, n = at+1, n+8 {
+		acc |= uint64(buf[at]) << n
+	}
+	return at, acc, n
+}
+
+// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, where T' is leaned on, before
+// at T'. It returns false where Delta.Read would for one of them, or the bits end.
+func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
+	k &= MaxExpected - 1
+	q.miss = 0
+	copy(lanes, base)
+	for i := range groups {
+		g := &groups[i]
+		q.refill()
+		entry := uint(g.symbols[uint(g.context[k])|uint(q.acc&(1<<decoderBits-1))])
+		if entry == 0 {
+			entry = g.which.long(uint(g.context[k]), q.acc)
+		}
+		if entry&lengthMask > q.n {
+			return false
+		}
+		q.acc, q.n = q.acc>>(entry&lengthMask), q.n-entry&lengthMask
+		for changed := entry >> rawShift; changed != 0; changed &= changed - 1 {
+			row := &g.rows[bits.TrailingZeros(changed)&(MaxGroupRows-1)]
+			q.refill()
+			if row.which == nil {
+				if !q.rare(row, lanes, base, before) {
+					return false
+				}
+			} else if !q.row(row, k, lanes, base, before) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// row reads a row that differs.
+func (q *RowReader) row(row *expectedRow, k int, lanes, base, before []uint32) bool {
+	acc, n, miss := q.acc, q.n, q.miss
+	entry := uint(row.symbols[uint(row.context[k])|uint(acc&(1<<decoderBits-1))])
+	if entry == 0 {
+		entry = row.which.long(uint(row.context[k]), acc)
+	}
+	to, changed := lanes[row.at:], entry>>rawShift
+	if changed&row.odd != 0 {
+		return q.rare(row, lanes, base, before)
+	}
+	if entry&lengthMask > n || changed == 0 {
+		return false
+	}
+	acc, n = acc>>(entry&lengthMask), n-entry&lengthMask
+	for ; changed != 0; changed &= changed - 1 {
+		if n < MaxCodeLength {
+			q.at, acc, n = refillLast(q.buf, q.at, acc, n)
+		}
+		i := uint(bits.TrailingZeros(changed)) & (groupLanes - 1)
+		cell := row.cells[uint(k)<<2|i]
+		context := uint(cell>>cellContext) + miss<<decoderBits
+		entry := uint(row.tokens[i][context&(1<<16-1)|uint(acc&(1<<decoderBits-1))])
+		if entry == 0 {
+			entry = row.lanes[i].read.long(context, acc)
+		}
+		raw := entry >> rawShift & rawMask
+		size := entry&lengthMask + raw
+		if size > n {
+			if q.at, acc, n = refillLast(q.buf, q.at, acc, n); size > n {
+				return false
+			}
+		}
+		magnitude := uint64(entry>>topShift&3)<<raw | acc>>(entry&lengthMask)&(1<<raw-1)
+		acc, n = acc>>(size&63), n-size
+		sign := -(uint64(entry>>signShift&1) ^ cell>>cellSign&1)
+		now := uint64(uint32(cell)) + (magnitude ^ sign - sign)
+		if now > row.most[i] || uint32(now) == to[i] {
+			return false
+		}
+		to[i], miss = uint32(now), entry>>missShift
+	}
+	q.acc, q.n, q.miss = acc, n, miss
+	return !row.turn || row.legalTurn((*[4]uint32)(to))
+}
+
+// refill brings 56 bits into the accumulator, or all that are left.
+func (q *RowReader) refill() {
+	if at := q.at; at+8 <= len(q.buf) && q.n < 56 {
+		q.acc |= binary.LittleEndian.Uint64(q.buf[at:]) << (q.n & 63)
+		q.at, q.n = at+int((63-q.n)>>3), q.n|56
+		return
+	}
+	q.at, q.acc, q.n = refillLast(q.buf, q.at, q.acc, q.n)
+}
+
+// rare reads a row by Delta.Read.
+func (q *RowReader) rare(row *expectedRow, lanes, base, before []uint32) bool {
+	var r wire.BitReader
+	q.End(&r)
+	if !row.read(&r, lanes[row.at:], base, before, &q.miss) {
+		return false
+	}
+	q.Begin(&r)
+	return true
+}
+
+// read reads a row by Delta.Read.
+func (e *expectedRow) read(r *wire.BitReader, lanes, base, before []uint32, miss *uint) bool {
+	n := len(e.delta.lanes)
+	v := quantize.Versions{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
+	if before != nil {
+		v.Before = before[e.at:][:n]
+	}
+	ok := e.delta.Read(r, lanes[:n], &v)
+	*miss = uint(v.Miss)
+	return ok
+}
+
+// legalTurn is op.legalQuat for lanes that are no larger than they may be. Far from a tie whole numbers tell: a step is two of them.
+func (e *expectedRow) legalTurn(lanes *[4]uint32) bool {
+	m := int64(e.most[1])
+	x, y, z := 2*int64(lanes[1])-m, 2*int64(lanes[2])-m, 2*int64(lanes[3])-m
+	if near := max(abs(x), abs(y), abs(z)) + 3; near*near <= 2*m*m-x*x-y*y-z*z {
+		return true
+	}
+	return e.delta.plan.LegalRow(lanes[:])
+}
+
+// SymbolReader finds a symbol of a table in one look at the next bits. It is made for readers of many rows; Table.Read and Table.ReadToken read the same.
+type SymbolReader struct {
+	table   *Table
+	tokens  bool
+	entries []uint16                  // by context and the next decoderBits bits; 0 where the code is longer
+	made    [AgeClasses]atomic.Uint32 // by class of age: the entries of its contexts are there
+	making  sync.Mutex
+}
+
+// An entry of a symbol has its length and, from bit 4 on, the symbol. That of a token has its length, how many raw bits follow, what is above these in
+// its magnitude, its sign, and how far off it says the lane to be.
+const (
+	decoderBits = 8
+	lengthMask  = 15
+	rawShift    = 4
+	rawMask     = 63
+	topShift    = 10
+	signShift   = 12
+	missShift   = 13
+)
+
+// SymbolReader returns the table's reader of symbols. The table has contexts for each class of age, and is not one of tokens.
+func (t *Table) SymbolReader() *SymbolReader {
+	t.onceRead.Do(func() { t.read = newSymbolReader(t, false) })
+	return t.read
+}
+
+// tokenReader is SymbolReader for a table of tokens.
+func (t *Table) tokenReader() *SymbolReader {
+	t.onceRead.Do(func() { t.read = newSymbolReader(t, true) })
+	return t.read
+}
+
+func newSymbolReader(t *Table, tokens bool) *SymbolReader {
+	return &SymbolReader{table: t, tokens: tokens, entries: make([]uint16, len(t.codes)<<decoderBits)}
+}
+
+// Want makes ready for the contexts of an age in ticks. It has to be called before a symbol is read in one of them. Any number of goroutines may call it.
+func (t *SymbolReader) Want(age int64) { t.wantClass(AgeClass(age)) }
+
+// wantClass is Want for a class of age.
+func (t *SymbolReader) wantClass(class int) {
+	if t.made[class].Load() == 0 {
+		t.make(class)
+	}
+}
+
+// make makes the entries of a class of age.
+//
+//go:noinline
+func (t *SymbolReader) make(class int) {
+	t.making.Lock()
+	defer t.making.Unlock()
+	if t.made[class].Load() != 0 {
+		return
+	}
+	n := len(t.table.codes) / AgeClasses
+	for context := class * n; context < (class+1)*n; context++ {
+		entries := t.entries[context<<decoderBits:][:1<<decoderBits]
+		for symbol, e := range t.table.code(context).enc {
+			length := e >> 16
+			for i := int(e & 0xFFFF); length <= decoderBits && i < len(entries); i += 1 << length {
+				entries[i] = t.entry(length, symbol)
+			}
+		}
+	}
+	t.made[class].Store(1)
+}
+
+// entry is that of a symbol.
+func (t *SymbolReader) entry(length uint32, symbol int) uint16 {
+	if !t.tokens {
+		return uint16(length) | uint16(symbol)<<rawShift
+	}
+	raw, top, sign := 0, uint16(symbol), uint16(0)
+	switch {
+	case symbol >= 3:
+		raw, top, sign = (symbol-3)>>2, uint16(2|(symbol-3)>>1&1), uint16((symbol-3)&1)
+	case symbol == 2:
+		top, sign = 1, 1
+	}
+	miss := uint16(0)
+	if symbol >= 3 { // as missOf has it: more than 1 bit, more than 4
+		miss = 1 + uint16(bitOf(raw+2 > 4))
+	}
+	return uint16(length) | uint16(raw)<<rawShift | top<<topShift | sign<<signShift | miss<<missShift
+}
+
+// long is the entry of a code that is longer than decoderBits, of the context whose entries begin at a place.
+//
+//go:noinline
+func (t *SymbolReader) long(place uint, acc uint64) uint {
+	c := t.table.code(int(place >> decoderBits))
+	e := uint(c.fast[acc&uint64(len(c.fast)-1)])
+	if e == longCode {
+		e = c.long(acc)
+	}
+	return uint(t.entry(uint32(e>>12), int(e&0xFFF)))
+}

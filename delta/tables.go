@@ -1,0 +1,422 @@
+package delta
+
+import (
+	"bytes"
+	_ "embed" // the tables that ship
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Bounds of tables.
+const (
+	maxContexts  = 1024    // of one table
+	maxCodes     = 8192    // of all tables of a set
+	maxTableText = 1 << 20 // bytes of a set's text
+)
+
+// Table is one prefix code for each of a number of contexts, all over the same alphabet. A context is what both ends
+// know before the symbol is read, and what tells how likely each symbol is: how the field moved before, say. A Table does
+// not change and may be used by any number of goroutines.
+//
+// The codes of a table that ships are built when they are first asked for, or by Ready.
+type Table struct {
+	name    string
+	symbols int
+	lines   string                 // of a table that ships: its lines of the text
+	codes   []atomic.Pointer[Code] // by context
+
+	once sync.Once
+	flat []atomic.Uint32 // by context and symbol what Code.enc has, zero where that was not asked for yet; see flatten
+
+	onceShort sync.Once
+	short     []atomic.Uint32 // likewise short tokens; see shorten
+
+	onceRead sync.Once
+	read     *SymbolReader
+}
+
+// NewTable returns a table with the codes of these lengths, one list for each context, all of one size.
+func NewTable(name string, lengths [][]uint8) (*Table, error) {
+	if err := checkTableName(name); err != nil {
+		return nil, err
+	}
+	if len(lengths) == 0 || len(lengths) > maxContexts {
+		return nil, fmt.Errorf("%w: table %s has %d contexts, not 1 to %d", ErrAlphabet, name, len(lengths), maxContexts)
+	}
+	t := &Table{name: name, symbols: len(lengths[0]), codes: make([]atomic.Pointer[Code], len(lengths))}
+	for context, list := range lengths {
+		if len(list) != len(lengths[0]) {
+			return nil, fmt.Errorf("%w: table %s has %d symbols in context %d, %d in context 0", ErrAlphabet, name, len(list), context, len(lengths[0]))
+		}
+		code, err := NewCode(list)
+		if err != nil {
+			return nil, fmt.Errorf("table %s, context %d: %w", name, context, err)
+		}
+		t.codes[context].Store(code)
+	}
+	return t, nil
+}
+
+// code returns the code of a context.
+func (t *Table) code(context int) *Code {
+	if c := t.codes[context].Load(); c != nil {
+		return c
+	}
+	return t.build(context)
+}
+
+// ready makes every code that is still to be made.
+func (t *Table) ready() {
+	for context := range t.codes {
+		t.code(context)
+	}
+}
+
+// build makes a code from its line. Two goroutines may come to make the same one, which is as good.
+func (t *Table) build(context int) *Code {
+	line := t.lines[context*(t.symbols+1):][:t.symbols]
+	lengths := make([]uint8, t.symbols)
+	for i := range lengths {
+		lengths[i] = uint8(strings.IndexByte(lineDigits, line[i]))
+	}
+	c, err := NewCode(lengths)
+	if err != nil {
+		panic(fmt.Sprintf("wire: table %s that ships, context %d: %v", t.name, context, err))
+	}
+	t.codes[context].Store(c)
+	return c
+}
+
+// flatten makes room for the codes of all contexts in one piece: who codes finds a symbol's in one look. They come there
+// when they are first asked for.
+func (t *Table) flatten() []atomic.Uint32 {
+	t.once.Do(func() { t.flat = make([]atomic.Uint32, len(t.codes)*flatSize(t.symbols)) })
+	return t.flat
+}
+
+// flatSize is how far the codes of one context lie from those of the next: large ones begin with a cache line, in which the
+// first 16 symbols are, those of short distances.
+func flatSize(symbols int) int {
+	const line = 16
+	if symbols <= line {
+		return symbols
+	}
+	return (symbols + line - 1) / line * line
+}
+
+// unfold brings the codes of a context to where flatten made room, and returns that of a symbol.
+//
+//go:noinline
+func (t *Table) unfold(context, symbol int) uint32 {
+	enc := t.code(context).enc
+	for i, e := range enc {
+		t.flat[context*flatSize(t.symbols)+i].Store(e)
+	}
+	return enc[symbol]
+}
+
+// checkTableName lets letters, digits, dots, dashes and underscores be a name, 1 to 64 of them.
+func checkTableName(name string) error {
+	if !wire.IsName(name) {
+		return fmt.Errorf("%w: %.70q is no table's name", ErrTableText, name)
+	}
+	return nil
+}
+
+// Name returns the name that the table has in its set.
+func (t *Table) Name() string { return t.name }
+
+// Symbols returns the size of the alphabet.
+func (t *Table) Symbols() int { return t.symbols }
+
+// Contexts returns how many contexts there are.
+func (t *Table) Contexts() int { return len(t.codes) }
+
+// Code returns the code of a context; one outside the table panics, here and in what follows.
+func (t *Table) Code(context int) *Code { return t.code(context) }
+
+// Length returns how many bits a symbol takes in a context.
+func (t *Table) Length(context, symbol int) int { return t.code(context).Length(symbol) }
+
+// Bits returns the symbol's code in this context, as Write appends it, and its length.
+func (t *Table) Bits(context, symbol int) (code uint64, n uint) {
+	e := t.code(context).enc[symbol]
+	return uint64(e & 0xFFFF), uint(e >> 16)
+}
+
+// Write appends the symbol's code in this context. A symbol outside the alphabet panics.
+func (t *Table) Write(w *wire.BitWriter, context, symbol int) { t.code(context).Write(w, symbol) }
+
+// Read returns the next symbol in this context, always one of the alphabet. Where the bits end within its code the
+// reader fails, and the symbol is 0.
+func (t *Table) Read(r *wire.BitReader, context int) int { return t.code(context).Read(r) }
+
+// Tables is a set of tables, by name: what is trained together, checked in as one text and counts in the protocol hash.
+// It does not change and may be used by any number of goroutines.
+type Tables struct {
+	list []*Table // by name
+	hash uint64
+}
+
+// NewTables returns the set of these tables, in whatever order. Names must differ.
+func NewTables(tables ...*Table) (*Tables, error) {
+	s := &Tables{list: slices.Clone(tables)}
+	slices.SortFunc(s.list, func(a, b *Table) int { return strings.Compare(a.name, b.name) })
+	codes := 0
+	for i, t := range s.list {
+		if i > 0 && t.name == s.list[i-1].name {
+			return nil, fmt.Errorf("%w: two tables are named %s", ErrTableText, t.name)
+		}
+		codes += t.Contexts()
+	}
+	if codes > maxCodes {
+		return nil, fmt.Errorf("%w: %d codes in all, at most %d", ErrAlphabet, codes, maxCodes)
+	}
+	text := s.appendBody(nil)
+	if len(text) > maxTableText-sumLine {
+		return nil, fmt.Errorf("%w: %d bytes of text, at most %d", wire.ErrTooLong, len(text)+sumLine, maxTableText)
+	}
+	s.hash = sumTables(text)
+	return s, nil
+}
+
+// Find returns the table of that name with exactly that many symbols and contexts; the error says what is there
+// instead and wraps ErrAlphabet.
+func (s *Tables) Find(name string, symbols, contexts int) (*Table, error) {
+	for _, t := range s.list {
+		if t.name != name {
+			continue
+		}
+		if t.Symbols() != symbols || t.Contexts() != contexts {
+			return nil, fmt.Errorf("%w: table %s has %d symbols and %d contexts, needed are %d and %d", ErrAlphabet, name, t.Symbols(), t.Contexts(), symbols, contexts)
+		}
+		return t, nil
+	}
+	return nil, fmt.Errorf("%w: no table is named %.70s", ErrAlphabet, name)
+}
+
+// All returns the tables in the order of their names.
+func (s *Tables) All() []*Table { return slices.Clone(s.list) }
+
+// Hash returns the number that stands for the whole set in the protocol hash: the sum in the last line of its text.
+func (s *Tables) Hash() uint64 { return s.hash }
+
+// Errors of the text form of tables.
+var (
+	// ErrTableText says that a text is not the one that AppendText writes for any tables.
+	ErrTableText = errors.New("wire: malformed table text")
+	// ErrTableSum says that a text was changed after it was written.
+	ErrTableSum = errors.New("wire: the sum of the table text is wrong")
+)
+
+const (
+	tablesHead    = "wire.tables 1"
+	sumLine       = len("sum 0123456789abcdef\n")
+	recordingHead = "netcode recording " // what begins so is of package record
+	lineDigits    = "0123456789abcdef"   // a code's length
+)
+
+// AppendText appends the text form, made to be checked in: for each table a head line, then for each context a line
+// with one hexadecimal digit a symbol, the length of its code. The last line is Hash over all before it.
+//
+//	wire.tables 1
+//	table position.delta symbols=5 contexts=2
+//	23232
+//	14432
+//	sum 0123456789abcdef
+func (s *Tables) AppendText(dst []byte) []byte {
+	dst = s.appendBody(dst)
+	return fmt.Appendf(dst, "sum %016x\n", s.hash)
+}
+
+// appendBody appends the text without its last line.
+func (s *Tables) appendBody(dst []byte) []byte {
+	dst = append(dst, tablesHead+"\n"...)
+	for _, t := range s.list {
+		dst = fmt.Appendf(dst, "table %s symbols=%d contexts=%d\n", t.name, t.Symbols(), t.Contexts())
+		for context := range t.codes {
+			for _, e := range t.code(context).enc {
+				dst = append(dst, lineDigits[e>>16])
+			}
+			dst = append(dst, '\n')
+		}
+	}
+	return dst
+}
+
+// sumTables is FNV-1a 64.
+func sumTables(text []byte) uint64 {
+	sum := uint64(14695981039346656037)
+	for _, b := range text {
+		sum = (sum ^ uint64(b)) * 1099511628211
+	}
+	return sum
+}
+
+// ParseTables reads what AppendText wrote and nothing else, but that lines may end in CR LF, as some checkouts make
+// them. Memory is bounded by what the text holds. The errors name the line and wrap ErrTableText, ErrTableSum, ErrTooLong
+// or what NewCode returns.
+func ParseTables(text []byte) (*Tables, error) {
+	if bytes.HasPrefix(text, []byte(recordingHead)) {
+		return nil, fmt.Errorf("%w: it is a recording; netcode train makes tables of it", ErrTableText)
+	}
+	if len(text) > maxTableText {
+		return nil, fmt.Errorf("%w: %d bytes of table text, at most %d", wire.ErrTooLong, len(text), maxTableText)
+	}
+	p := tableParser{rest: bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))}
+	body := p.rest[:max(0, len(p.rest)-sumLine)]
+	head, ok := p.line()
+	if !ok || string(head) != tablesHead {
+		return nil, p.fail("does not begin with %q", tablesHead)
+	}
+	var tables []*Table
+	codes := 0
+	for len(p.rest) > sumLine {
+		t, err := p.table(&codes)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, t)
+	}
+	if last := fmt.Sprintf("sum %016x\n", sumTables(body)); last != string(p.rest) {
+		if len(p.rest) == sumLine && bytes.HasPrefix(p.rest, []byte("sum ")) {
+			return nil, fmt.Errorf("%w: it ends with %q, which should be %q", ErrTableSum, p.rest, last)
+		}
+		return nil, p.fail("does not end with a sum")
+	}
+	s, err := NewTables(tables...)
+	if err != nil {
+		return nil, err
+	}
+	if s.hash != sumTables(body) {
+		return nil, p.fail("the tables are not in the order of their names, or not written the only way")
+	}
+	return s, nil
+}
+
+// tableParser goes over the text by lines.
+type tableParser struct {
+	rest []byte
+	at   int // lines taken
+}
+
+func (p *tableParser) fail(format string, args ...any) error {
+	return fmt.Errorf("%w: line %d: %s", ErrTableText, p.at, fmt.Sprintf(format, args...))
+}
+
+// line takes the next line, without its end.
+func (p *tableParser) line() (line []byte, ok bool) {
+	p.at++
+	line, p.rest, ok = bytes.Cut(p.rest, []byte{'\n'})
+	return line, ok
+}
+
+// table takes one table.
+func (p *tableParser) table(codes *int) (*Table, error) {
+	head, ok := p.line()
+	word := bytes.Split(head, []byte{' '})
+	if !ok || len(word) != 4 || string(word[0]) != "table" {
+		return nil, p.fail("%.100q is no head of a table", head)
+	}
+	symbols, err := p.number(word[2], "symbols=", MaxSymbols)
+	if err != nil {
+		return nil, err
+	}
+	contexts, err := p.number(word[3], "contexts=", maxContexts)
+	if err != nil {
+		return nil, err
+	}
+	if *codes += contexts; *codes > maxCodes {
+		return nil, fmt.Errorf("%w: line %d: more than %d codes in all", ErrAlphabet, p.at, maxCodes)
+	}
+	if contexts*(symbols+1) > len(p.rest) {
+		return nil, p.fail("%d contexts of %d symbols are more than follow", contexts, symbols)
+	}
+	lengths, at := make([][]uint8, contexts), p.at
+	for context := range lengths {
+		if lengths[context], err = p.lengths(symbols); err != nil {
+			return nil, err
+		}
+	}
+	t, err := NewTable(string(word[1]), lengths)
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", at, err)
+	}
+	return t, nil
+}
+
+// number reads key and a number of 1 to limit after it.
+func (p *tableParser) number(word []byte, key string, limit int) (int, error) {
+	digits, ok := bytes.CutPrefix(word, []byte(key))
+	if !ok {
+		return 0, p.fail("%.100q should be %sN", word, key)
+	}
+	n, err := strconv.ParseUint(string(digits), 10, 16)
+	if err != nil || n < 1 || int(n) > limit {
+		return 0, fmt.Errorf("%w: line %d: %s%.20s, not 1 to %d", ErrAlphabet, p.at, key, digits, limit)
+	}
+	return int(n), nil
+}
+
+// lengths takes the line of one context.
+func (p *tableParser) lengths(symbols int) ([]uint8, error) {
+	line, ok := p.line()
+	if !ok || len(line) != symbols {
+		return nil, fmt.Errorf("%w: line %d: %d symbols, not %d", ErrAlphabet, p.at, len(line), symbols)
+	}
+	lengths := make([]uint8, symbols)
+	for i, digit := range line {
+		n := strings.IndexByte(lineDigits, digit)
+		if n < 0 {
+			return nil, p.fail("%q is no code length: one digit of 0 to f a symbol", digit)
+		}
+		lengths[i] = uint8(n)
+	}
+	return lengths, nil
+}
+
+// shippedText is what `go run ./cmd/netcode ship` writes: the text of the tables of all classes.
+//
+//go:embed shipped.tables
+var shippedText string
+
+// Shipped returns the tables that ship: one of each class, trained on motion of many kinds that the project generates
+// (docs/recording.md). It reads heads only: a code is made when it is first used.
+func Shipped() *Tables {
+	s, err := lazyTables(shippedText)
+	if err != nil {
+		panic(err) // tests read the text as any other
+	}
+	return s
+}
+
+// lazyTables takes a text apart without looking at any code, or at the sum.
+func lazyTables(text string) (*Tables, error) {
+	s := &Tables{}
+	_, rest, _ := strings.Cut(text, "\n")
+	for len(rest) > sumLine {
+		head, lines, _ := strings.Cut(rest, "\n")
+		t := &Table{}
+		contexts := 0
+		if _, err := fmt.Sscanf(head, "table %s symbols=%d contexts=%d", &t.name, &t.symbols, &contexts); err != nil {
+			return nil, fmt.Errorf("%w: %q: %w", ErrTableText, head, err)
+		}
+		size := contexts * (t.symbols + 1)
+		if size > len(lines) {
+			return nil, fmt.Errorf("%w: %q promises more than follows", ErrTableText, head)
+		}
+		t.lines, rest = lines[:size], lines[size:]
+		t.codes = make([]atomic.Pointer[Code], contexts)
+		s.list = append(s.list, t)
+	}
+	var err error
+	s.hash, err = strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(rest, "sum "), "\n"), 16, 64)
+	return s, err
+}

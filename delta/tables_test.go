@@ -1,0 +1,480 @@
+package delta
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// drawTables returns a set of random tables.
+func drawTables(t *rapid.T) *Tables {
+	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Z0-9._-]{1,8}`), 0, 4, rapid.ID[string]).Draw(t, "names")
+	var tables []*Table
+	for _, name := range names {
+		first := drawLengths(t, 40)
+		lengths := [][]uint8{first}
+		for range rapid.IntRange(0, 3).Draw(t, "contexts") {
+			lengths = append(lengths, codeLengths(rapid.SliceOfN(rapid.Uint64Range(1, 1000), len(first), len(first)).Draw(t, "weights"), MaxCodeLength))
+		}
+		table, err := NewTable(name, lengths)
+		require.NoError(t, err)
+		tables = append(tables, table)
+	}
+	set, err := NewTables(tables...)
+	require.NoError(t, err)
+	return set
+}
+
+func TestTablesTextRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		set := drawTables(t)
+		text := set.AppendText(nil)
+		again, err := ParseTables(text)
+		require.NoError(t, err)
+		require.Equal(t, set.Hash(), again.Hash())
+		require.Equal(t, string(text), string(again.AppendText(nil)))
+		require.True(t, strings.HasSuffix(string(text), fmt.Sprintf("sum %016x\n", set.Hash())))
+
+		windows, err := ParseTables(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
+		require.NoError(t, err)
+		require.Equal(t, set.Hash(), windows.Hash())
+	})
+}
+
+// A set with one byte changed, cut, or longer is refused, whichever byte it is.
+func TestTablesTextRefusesEveryChange(t *testing.T) {
+	text := exampleTables(t).AppendText(nil)
+	for i := range text {
+		_, err := ParseTables(text[:i])
+		require.Error(t, err, "cut at %d", i)
+		for _, to := range []byte{'0', '1', 'f', 'z', ' ', '\n', '\r', 0, text[i] ^ 1} {
+			changed := bytes.Clone(text)
+			if changed[i] = to; to == text[i] {
+				continue
+			}
+			_, err := ParseTables(changed)
+			require.Error(t, err, "%q at %d", to, i)
+		}
+		shifted := append(bytes.Clone(text[:i]), append([]byte{'2'}, text[i:]...)...)
+		_, err = ParseTables(shifted)
+		require.Error(t, err, "shifted at %d", i)
+	}
+	for _, tail := range []string{"\n", "x", "table a symbols=1 contexts=1\n0\n", string(text)} {
+		_, err := ParseTables(append(bytes.Clone(text), tail...))
+		require.Error(t, err, tail)
+	}
+}
+
+// exampleTables is the set of the comment on AppendText, and a second one.
+func exampleTables(t testing.TB) *Tables {
+	t.Helper()
+	delta, err := NewTable("position.delta", [][]uint8{{2, 3, 2, 3, 2}, {1, 4, 4, 3, 2}})
+	require.NoError(t, err)
+	one, err := NewTable("nothing", [][]uint8{{0}})
+	require.NoError(t, err)
+	set, err := NewTables(delta, one)
+	require.NoError(t, err)
+	return set
+}
+
+// summed gives a body its right sum.
+func summed(body string) []byte {
+	return fmt.Appendf([]byte(body), "sum %016x\n", sumTables([]byte(body)))
+}
+
+func TestTablesTextIsAsDocumented(t *testing.T) {
+	body := "wire.tables 1\ntable nothing symbols=1 contexts=1\n0\ntable position.delta symbols=5 contexts=2\n23232\n14432\n"
+	set := exampleTables(t)
+	require.Equal(t, string(summed(body)), string(set.AppendText(nil)))
+	require.Equal(t, uint64(0xaf63dc4c8601ec8c), sumTables([]byte("a")), "FNV-1a 64 of its authors' test vectors")
+	require.Len(t, set.All(), 2)
+	require.Equal(t, "nothing", set.All()[0].Name())
+}
+
+func TestParseTablesRefuses(t *testing.T) {
+	head := "wire.tables 1\n"
+	digits := func(n int) string { return strings.Repeat("c", n) + "\n" }
+	for name, c := range map[string]struct {
+		text []byte
+		err  error
+		says string
+	}{
+		"nothing":                  {nil, ErrTableText, "wire.tables"},
+		"only a sum":               {summed(""), ErrTableText, "wire.tables"},
+		"another version":          {summed("wire.tables 2\n"), ErrTableText, "wire.tables 1"},
+		"no table, which is legal": {summed(head), nil, ""},
+		"no sum":                   {[]byte(head), ErrTableText, "sum"},
+		"a wrong sum":              {[]byte(head + "sum 0123456789abcdef\n"), ErrTableSum, "should be"},
+		"over-full":                {summed(head + "table a symbols=3 contexts=1\n111\n"), ErrCodeOverfull, "table a, context 0"},
+		"under-full":               {summed(head + "table a symbols=3 contexts=2\n122\n123\n"), ErrCodeUnderfull, "context 1"},
+		"a symbol without a code":  {summed(head + "table a symbols=3 contexts=1\n110\n"), ErrCodeUnderfull, "symbol 2"},
+		"too deep to write":        {summed(head + "table a symbols=3 contexts=1\n12g\n"), ErrTableText, "line 3"},
+		"upper case":               {summed(head + "table a symbols=3 contexts=1\n12A\n"), ErrTableText, "line 3"},
+		"no symbols":               {summed(head + "table a symbols=0 contexts=1\n\n"), ErrAlphabet, "symbols"},
+		"no contexts":              {summed(head + "table a symbols=1 contexts=0\n"), ErrAlphabet, "contexts"},
+		"negative":                 {summed(head + "table a symbols=-1 contexts=1\n1\n"), ErrAlphabet, "symbols"},
+		"too many symbols":         {summed(head + "table a symbols=4097 contexts=1\n" + digits(4097)), ErrAlphabet, "4096"},
+		"too many contexts":        {summed(head + "table a symbols=1 contexts=1025\n" + strings.Repeat("0\n", 1025)), ErrAlphabet, "1024"},
+		"a huge number":            {summed(head + "table a symbols=99999999999999999999 contexts=1\n0\n"), ErrAlphabet, "line 2"},
+		"fewer than it says":       {summed(head + "table a symbols=2 contexts=9\n11\n"), ErrTableText, "more than follow"},
+		"a short line":             {summed(head + "table a symbols=3 contexts=1\n11\n"), ErrAlphabet, "line 3: 2 symbols, not 3"},
+		"a long line":              {summed(head + "table a symbols=2 contexts=1\n122\n"), ErrAlphabet, "line 3: 3 symbols, not 2"},
+		"another word order":       {summed(head + "table a contexts=1 symbols=2\n11\n"), ErrTableText, "symbols=N"},
+		"a leading zero":           {summed(head + "table a symbols=02 contexts=1\n11\n"), ErrTableText, "the only way"},
+		"a plus":                   {summed(head + "table a symbols=+2 contexts=1\n11\n"), ErrAlphabet, "symbols"},
+		"two spaces":               {summed(head + "table  a symbols=2 contexts=1\n11\n"), ErrTableText, "head of a table"},
+		"no name":                  {summed(head + "table  symbols=2 contexts=1\n11\n"), ErrTableText, "name"},
+		"a name that is none":      {summed(head + "table a/b symbols=2 contexts=1\n11\n"), ErrTableText, "name"},
+		"a name too long":          {summed(head + "table " + strings.Repeat("a", 65) + " symbols=2 contexts=1\n11\n"), ErrTableText, "name"},
+		"the same name twice":      {summed(head + "table a symbols=2 contexts=1\n11\ntable a symbols=1 contexts=1\n0\n"), ErrTableText, "two tables"},
+		"out of order":             {summed(head + "table b symbols=2 contexts=1\n11\ntable a symbols=1 contexts=1\n0\n"), ErrTableText, "order"},
+		"an empty line":            {summed(head + "\ntable a symbols=2 contexts=1\n11\n"), ErrTableText, "head of a table"},
+		"too large":                {make([]byte, maxTableText+1), wire.ErrTooLong, "at most"},
+		"a large recording":        {append([]byte(recordingHead+"1\r\n\x00"), make([]byte, maxTableText)...), ErrTableText, "it is a recording"},
+		"too many codes":           {manyCodes(9), ErrAlphabet, "8192"},
+		"as many codes as can be":  {manyCodes(8), nil, ""},
+	} {
+		_, err := ParseTables(c.text)
+		require.ErrorIs(t, err, c.err, name)
+		if c.err != nil {
+			require.ErrorContains(t, err, c.says, name)
+		}
+	}
+}
+
+// manyCodes returns tables of 1024 contexts.
+func manyCodes(tables int) []byte {
+	body := "wire.tables 1\n"
+	for i := range tables {
+		body += fmt.Sprintf("table %d symbols=2 contexts=1024\n", i) + strings.Repeat("11\n", 1024)
+	}
+	return summed(body)
+}
+
+func TestNewTablesRefuses(t *testing.T) {
+	_, err := NewTable("a b", [][]uint8{{0}})
+	require.ErrorIs(t, err, ErrTableText)
+	_, err = NewTable("a", nil)
+	require.ErrorIs(t, err, ErrAlphabet)
+	_, err = NewTable("a", make([][]uint8, maxContexts+1))
+	require.ErrorIs(t, err, ErrAlphabet)
+	_, err = NewTable("a", [][]uint8{{1, 1}, {1, 2, 2}})
+	require.ErrorIs(t, err, ErrAlphabet)
+	_, err = NewTable("a", [][]uint8{{1, 1}, {1, 2}})
+	require.ErrorIs(t, err, ErrCodeUnderfull)
+	a, err := NewTable("a", [][]uint8{{1, 1}, {1, 1}})
+	require.NoError(t, err)
+	_, err = NewTables(a, a)
+	require.ErrorIs(t, err, ErrTableText)
+	var large []*Table
+	for i := range 130 {
+		list := make([][]uint8, 2)
+		for context := range list {
+			list[context] = bytes.Repeat([]byte{12}, MaxSymbols)
+		}
+		table, err := NewTable(fmt.Sprint("t", i), list)
+		require.NoError(t, err)
+		large = append(large, table)
+	}
+	_, err = NewTables(large...)
+	require.ErrorIs(t, err, wire.ErrTooLong, "the text could not be read again")
+
+	set, err := NewTables(a)
+	require.NoError(t, err)
+	got, err := set.Find("a", 2, 2)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	for _, c := range []struct {
+		name              string
+		symbols, contexts int
+	}{{"b", 2, 2}, {"a", 3, 2}, {"a", 2, 1}} {
+		_, err = set.Find(c.name, c.symbols, c.contexts)
+		require.ErrorIs(t, err, ErrAlphabet)
+	}
+	require.Panics(t, func() { r := wire.NewBitReader(nil); a.Read(&r, 2) }, "a context that is none is the program's mistake")
+}
+
+// FuzzParseTables: a text that is taken is written again as it was, and its codes read any bits.
+func FuzzParseTables(f *testing.F) {
+	f.Add(exampleTables(f).AppendText(nil), []byte{1, 2, 3, 255, 0})
+	f.Add(summed("wire.tables 1\n"), []byte{})
+	f.Add(summed("wire.tables 1\ntable a symbols=3 contexts=1\n111\n"), []byte{})
+	f.Fuzz(func(t *testing.T, text, payload []byte) {
+		payload = payload[:min(len(payload), 64)]
+		// The sum keeps a fuzzer from everything behind it, so it is put right.
+		for _, text := range [][]byte{text, summed(string(text[:max(0, len(text)-sumLine)]))} {
+			set, err := ParseTables(text)
+			if err != nil {
+				require.Nil(t, set)
+				continue
+			}
+			require.Equal(t, strings.ReplaceAll(string(text), "\r\n", "\n"), string(set.AppendText(nil)))
+			for _, table := range set.All() {
+				for context := range table.Contexts() {
+					readAll(t, table, context, payload)
+				}
+			}
+		}
+	})
+}
+
+// readAll reads and writes symbols as long as there are any.
+func readAll(t *testing.T, table *Table, context int, payload []byte) {
+	r, again := wire.NewBitReader(payload), make([]byte, len(payload)+8)
+	w := wire.NewBitWriter(again)
+	for range len(payload) * 8 {
+		symbol := table.Read(&r, context)
+		if symbol >= table.Symbols() {
+			t.Fatalf("symbol %d of %d", symbol, table.Symbols())
+		}
+		if r.Failed() {
+			break
+		}
+		table.Write(&w, context, symbol)
+		if w.Bits()+r.Remaining() != len(payload)*8 {
+			t.Fatalf("%d is written in other bits than it was read from", symbol)
+		}
+	}
+	whole := w.Bits() / 8
+	w.Finish()
+	require.Equal(t, payload[:whole], again[:whole])
+}
+
+// The shipped text is a text as any other, and its tables are the same whether made at once or when asked for.
+func TestShippedTablesAreTheirText(t *testing.T) {
+	parsed, err := ParseTables([]byte(shippedText))
+	require.NoError(t, err)
+	lazy := Shipped()
+	require.Equal(t, parsed.Hash(), lazy.Hash())
+	require.Equal(t, shippedText, string(lazy.AppendText(nil)))
+	for _, table := range lazy.All() {
+		require.Equal(t, parsed.named(table.Name()).Contexts(), table.Contexts())
+	}
+}
+
+func (s *Tables) named(name string) *Table {
+	for _, t := range s.list {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Every kind of field finds its class.
+func TestShippedTablesKnowEveryClass(t *testing.T) {
+	for _, p := range []*quantize.Plan{deltaPlan[anyField](t), deltaPlan[loneNumber](t), deltaPlan[goldenInputs](t)} {
+		_, err := NewDelta(p, Shipped())
+		require.NoError(t, err)
+	}
+	testDeltaWith(t, deltaPlan[anyField](t), Shipped())
+}
+
+// Only what is used is built: a schema costs microseconds.
+func TestShippedTablesBuildNoCodeBeforeItIsUsed(t *testing.T) {
+	s := Shipped()
+	d, err := NewDelta(deltaPlan[anyField](t), s)
+	require.NoError(t, err)
+	built := func() (n int) {
+		for _, table := range s.list {
+			for i := range table.codes {
+				if table.codes[i].Load() != nil {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	require.Zero(t, built())
+	base := make([]uint32, d.plan.Lanes())
+	now := append([]uint32{}, base...)
+	now[0] = 5
+	w := wire.NewBitWriter(make([]byte, 400))
+	WriteSymbols(&w, d.Append(nil, now, &quantize.Versions{Base: base, Age: 1}))
+	require.LessOrEqual(t, built(), 6)
+	require.NotZero(t, built())
+}
+
+func TestLazyTablesRefuseWhatIsNoText(t *testing.T) {
+	for _, text := range []string{
+		"", "wire.tables 1\ntable\nsum 0123456789abcdef\n", "wire.tables 1\nsum 0123456789abcdeg\n",
+		"wire.tables 1\ntable a symbols=9 contexts=9\nsum 0123456789abcdef\n",
+	} {
+		_, err := lazyTables(text)
+		require.Error(t, err, text)
+	}
+}
+
+// A game's own tables come first, those that ship stand in, and one of another size is no table to fall back from.
+func TestOwnTablesLieOverTheShipped(t *testing.T) {
+	trainer := NewTrainer()
+	trainer.Table("anyField.0", deltaSymbols, deltaContexts).Count(0, 1)
+	own, err := trainer.Build()
+	require.NoError(t, err)
+	source := own.Over(Shipped())
+	first, err := source.Table("anyField.0", "class.linear", deltaSymbols, deltaContexts)
+	require.NoError(t, err)
+	require.Equal(t, "anyField.0", first.Name())
+	second, err := source.Table("anyField.1", "class.linear", deltaSymbols, deltaContexts)
+	require.NoError(t, err)
+	require.Equal(t, "class.linear", second.Name())
+	_, err = source.Table("anyField.0", "class.largest", 4, 4)
+	require.ErrorIs(t, err, ErrAlphabet)
+}
+
+func BenchmarkShipped(b *testing.B) {
+	for b.Loop() {
+		Shipped()
+	}
+}
+
+// cube is a body of a recording, quantised as its description says: x y z, largest, three parts, interacting.
+type cube [8]int64
+
+// readCubes returns the bodies of each frame. Recordings are not part of this module: without them the test is skipped.
+func readCubes(t *testing.T, name string) (frames [][]cube) {
+	f, err := os.Open("../../shared/traces/" + name)
+	if err != nil {
+		t.Skip("no recording: ", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	b, err := io.ReadAll(z)
+	require.NoError(t, err)
+	now := make([]cube, binary.LittleEndian.Uint16(b[6:]))
+	for b = b[16:]; len(b) > 0; {
+		n := int(binary.LittleEndian.Uint16(b))
+		for b = b[2:]; n > 0; n-- {
+			quantiseCube(&now[binary.LittleEndian.Uint16(b)], b[2:46])
+			b = b[46:]
+		}
+		frames = append(frames, append([]cube(nil), now...))
+	}
+	return frames
+}
+
+func quantiseCube(c *cube, b []byte) {
+	word := func(i int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))) }
+	for i := range 3 {
+		c[i] = int64(math.Round(word(i) * 512))
+	}
+	largest := 3
+	for i := 3; i < 7; i++ {
+		if math.Abs(word(i)) > math.Abs(word(largest)) {
+			largest = i
+		}
+	}
+	c[3], c[7] = int64(largest), int64(b[40]&1)
+	for i, at := 3, 4; i < 7; i++ {
+		if i != largest {
+			c[at] = int64(math.Floor((math.Copysign(1, word(largest))*word(i)+1/math.Sqrt2)/math.Sqrt2*511 + 0.5))
+			at++
+		}
+	}
+}
+
+// cubeTables are the tables of the trace test in order: which fields changed, one a field, gaps between rows.
+type cubeTables [9]struct {
+	counter *Counter // to be trained, or nil
+	table   *Table
+}
+
+// symbol counts a symbol or returns its length.
+func (c *cubeTables) symbol(table, context, symbol int) int {
+	if c[table].counter != nil {
+		c[table].counter.Count(context, symbol)
+		return 0
+	}
+	return c[table].table.Length(context, symbol)
+}
+
+// token counts a token or returns its length.
+func (c *cubeTables) token(table, context int, v int64) int {
+	symbol, _, n := Token(v)
+	return c.symbol(table, context, symbol) + int(n)
+}
+
+// row returns the length of one row against its baseline and the version before that, back frames in between.
+func (c *cubeTables) row(now, base, before *cube, back int64) (bits int) {
+	changed, moved := 0, 0
+	for i := range now {
+		changed |= int(bitOf(now[i] != base[i])) << i
+		moved |= int(bitOf(base[i] != before[i])) << i
+	}
+	bits = c.symbol(0, moved, changed)
+	if now[3] != base[3] {
+		bits += 2
+	}
+	for _, i := range []int{0, 1, 2, 4, 5, 6} {
+		movement := base[i] - before[i]
+		switch {
+		case changed>>i&1 == 0:
+			continue
+		case i > 3 && now[3] != base[3]:
+			bits += 9 // another quarter of the sphere
+			continue
+		case i > 3 && base[3] != before[3]:
+			movement = 0
+		}
+		bits += c.token(i+1, MovementContext(movement), now[i]-base[i]-movement*back)
+	}
+	return bits
+}
+
+// frames returns the bits of a recording, and its rows.
+func (c *cubeTables) frames(list [][]cube, back int) (bits, rows int) {
+	for f := back + 1; f < len(list); f++ {
+		last := -1
+		for body := range list[f] {
+			now, base, before := &list[f][body], &list[f-back][body], &list[f-back-1][body]
+			if *now == *base {
+				continue
+			}
+			bits += c.token(8, 0, int64(body-last-1)) + c.row(now, base, before, int64(back))
+			last = body
+			rows++
+		}
+	}
+	return bits, rows
+}
+
+// TestTablesOnRecordedMotion trains on one recording and measures on another, as PERFORMANCE.md §3 did before there was
+// any code, with every row independent of the others: its figures are the bounds.
+func TestTablesOnRecordedMotion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads a recording")
+	}
+	train, measure := readCubes(t, "cubes91.trace.gz"), readCubes(t, "cubes45.trace.gz")
+	for back, bound := range map[int]float64{6: 199.0, 2: 131.3} {
+		trainer, tables := NewTrainer(), new(cubeTables)
+		tables[0].counter = trainer.Table("0", 256, 256)
+		for i := 1; i < len(tables); i++ {
+			tables[i].counter = trainer.Table(string(rune('0'+i)), TokenSymbols(22), MovementContexts)
+		}
+		tables.frames(train, back)
+		set, err := trainer.Build()
+		require.NoError(t, err)
+		set, err = ParseTables(set.AppendText(nil))
+		require.NoError(t, err)
+		for i, table := range set.All() {
+			tables[i].counter, tables[i].table = nil, table
+		}
+		bits, rows := tables.frames(measure, back)
+		rate := float64(bits) * 60 / 1000 / float64(len(measure)-back-1)
+		t.Logf("%d frames back: %.1f kbit/s, %.1f bits a row, at most %.1f; %d bytes of text", back, rate, float64(bits)/float64(rows), bound, len(set.AppendText(nil)))
+		require.Less(t, rate, bound)
+	}
+}

@@ -1,0 +1,460 @@
+package netecs
+
+import (
+	"bytes"
+	"reflect"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// fillMode tells fillEntity which rows to write.
+type fillMode struct {
+	id    wire.NetworkID
+	rows  snapshot.Mask
+	added snapshot.Mask // of rows: the entity did not have them
+	born  bool
+}
+
+// update applies the replica: first entities and components, then values, when every entity is there.
+func (a *Apply) update() {
+	if a.replica == nil || len(a.again) == 0 && len(a.replica.ChangedSpans()) == 0 && (!a.all || a.replica.Len() == 0) {
+		return
+	}
+	a.stats.Applied++
+	a.run++
+	a.forgetChanges()
+	if a.all { // no entity has an id yet
+		a.all = false
+		for now := range a.replica.All {
+			a.updateEntity(now.ID.Index)
+		}
+	} else {
+		a.writer.listChanged()
+	}
+	a.replica.ClearChanged()
+	if len(a.births.batches) > 0 {
+		a.spawnAll()
+	}
+	for i := 0; i < len(a.again); i++ { // spawns and removals have added to it
+		if at := &a.tracker.byIndex[a.again[i]]; at.generation != 0 {
+			a.updateEntity(a.again[i])
+		}
+	}
+	a.again = a.again[:0]
+	if len(a.targets.list)+len(a.targets.inCycles) > 0 {
+		a.targets.setTargets()
+	}
+	a.writer.writeAll()
+}
+
+// updateEntity applies the existence and the components of one network index and lists it for its values: at most one entity
+// leaves and one comes or changes.
+func (a *Apply) updateEntity(index uint32) {
+	now := a.replica.Entity(index)
+	if int(index) < len(a.tracker.byIndex) {
+		at := &a.tracker.byIndex[index]
+		if at.generation != 0 && at.generation == now.ID.Generation && now.Alive {
+			a.change(now, at)
+			return
+		}
+		if at.generation != 0 {
+			a.queueRemoval(index)
+		}
+	}
+	if now.Alive {
+		a.applied = grown(a.applied, int(index))
+		a.births.add(now.ID, now.Mask)
+	}
+}
+
+// entity returns the entity of an id that game code has not removed, also if game code exchanged its handle.
+func (a *Apply) entity(id wire.NetworkID, at *entityEntry) (ecs.Entity, bool) {
+	if a.alive(at.entity) {
+		return at.entity, true
+	}
+	if a.tracker.life.isCurrent(a.tracker.world) && a.tracker.rebind(at, id) {
+		a.refs.requeueReferrers(id)
+		return a.tracker.entry(id).entity, true
+	}
+	return at.entity, false
+}
+
+// change applies the components of an entity that is there.
+func (a *Apply) change(now snapshot.Entity, at *entityEntry) {
+	tw := &a.applied[now.ID.Index]
+	if tw.left {
+		if now.Mask&a.targets.rows != 0 { // it may close a cycle of others
+			a.targets.list = append(a.targets.list, now.ID.Index)
+		}
+		return
+	}
+	if now.Mask != tw.mask || tw.out != 0 {
+		a.exchange(now, at, tw)
+	}
+	a.writer.list(now.ID.Index, at, tw)
+}
+
+// exchange adds and removes components.
+func (a *Apply) exchange(now snapshot.Entity, at *entityEntry, tw *appliedEntity) {
+	e, ok := a.entity(now.ID, at)
+	if !ok {
+		return
+	}
+	a.add, a.rem = a.add[:0], a.rem[:0]
+	own := a.owned(now.ID) & tw.mask
+	removed := tw.mask &^ now.Mask &^ tw.gone
+	a.removals(e, tw, tw.mask&^now.Mask)
+	if late := tw.out & now.Mask; late != 0 && !a.related(e) {
+		late &= -late // there is room for one
+		tw.mask, tw.gone, tw.out = tw.mask&^late, tw.gone&^late, tw.out&^late
+	} else if late != 0 && now.Mask == tw.mask {
+		return
+	}
+	added := a.additions(e, tw, now, now.Mask&^tw.mask)
+	if added|removed != 0 {
+		a.writer.noteStructChange(tw, structChange{index: now.ID.Index, added: added, removed: removed})
+	}
+	tw.changed |= added
+	a.refs.cut(now.ID.Index, tw.mask&^now.Mask)
+	tw.mask = now.Mask
+	if len(a.add)+len(a.rem) == 0 {
+		return
+	}
+	a.unsettled = true
+	a.filling = fillMode{id: now.ID, rows: now.Mask &^ tw.gone &^ own, added: added}
+	a.tracker.world.ExchangeFn(e, a.add, a.rem, a.fill)
+}
+
+// removals lists the components to remove. Game code may have removed some before.
+func (a *Apply) removals(e ecs.Entity, tw *appliedEntity, rows snapshot.Mask) {
+	for ; rows != 0; rows &= rows - 1 {
+		row := lowestRow(rows)
+		if id := a.tracker.ids[row]; a.tracker.world.Has(e, id) {
+			a.rem = append(a.rem, id)
+		}
+		tw.gone, tw.out = tw.gone.Without(row), tw.out.Without(row)
+	}
+}
+
+// additions lists the components to add and returns the rows that the entity will have. Game code may have added some before.
+func (a *Apply) additions(e ecs.Entity, tw *appliedEntity, now snapshot.Entity, rows snapshot.Mask) (added snapshot.Mask) {
+	added = rows
+	for ; rows != 0; rows &= rows - 1 {
+		row := lowestRow(rows)
+		id := a.tracker.ids[row]
+		switch {
+		case a.tracker.world.Has(e, id): // noteAdded has reported it
+		case a.tracker.relations.Has(row) && a.related(e):
+			a.leaveOut(now.ID, tw, snapshot.Mask(0).With(row))
+			added = added.Without(row)
+		default:
+			a.add = append(a.add, id)
+		}
+	}
+	return added
+}
+
+// related reports whether an entity will have a relation after the removals and additions listed so far.
+func (a *Apply) related(e ecs.Entity) bool {
+	mask := a.tracker.world.Mask(e)
+	for _, id := range a.rem {
+		mask.Set(id, false)
+	}
+	for _, id := range a.add {
+		mask.Set(id, true)
+	}
+	return hasRelation(a.tracker.world, &mask)
+}
+
+// fillEntity writes the rows of the entity in filling, while Arche creates or moves it: a listener of the game sees it with
+// its values.
+func (a *Apply) fillEntity(e ecs.Entity) {
+	f := a.filling
+	if f.born {
+		a.tracker.assign(f.id, e)
+		*replicatedOf(a.tracker.world, e, a.tracker.replicated) = components.Replicated{ID: f.id, World: a.tracker.tag}
+		a.refs.requeueReferrers(f.id)
+	}
+	at, tw := a.tracker.entry(f.id), &a.applied[f.id.Index]
+	for m := f.rows; m != 0; m &= m - 1 {
+		row := lowestRow(m)
+		if a.refs.rows.Has(row) && !f.born && !f.added.Has(row) {
+			continue // the entities that it names may come or go in this run: it is written, and compared, when all are there
+		}
+		lanes := a.refs.value(f.id.Index, row)
+		if len(lanes) == 0 {
+			continue
+		}
+		a.stats.Rows++
+		c := column{id: a.tracker.ids[row], plan: a.tracker.schema.Plan(row), size: int(a.tracker.schema.Plan(row).Size())}
+		if !c.bindTo(a.tracker.world, e) {
+			continue
+		}
+		before := a.tracker.kept(at, row)
+		if before == nil && !f.born { // its slot was cut off; the scan has restored writes of game code
+			a.before = append(a.before[:0], c.bytes(0, 1)...)
+			before = a.before
+		}
+		c.write(0, lanes)
+		if before != nil && !bytes.Equal(before, c.bytes(0, 1)) {
+			tw.changed = tw.changed.With(row)
+		}
+		c.unbind()
+	}
+}
+
+// spawnBatches contains the entities to create in this run by their rows, in the order in which the first of each came.
+type spawnBatches struct {
+	byMask  map[snapshot.Mask]int // index in batches
+	batches []spawnBatch
+}
+
+// spawnBatch contains the entities to create with the same rows.
+type spawnBatch struct {
+	mask snapshot.Mask
+	ids  []wire.NetworkID
+}
+
+// add adds an entity to create.
+func (b *spawnBatches) add(id wire.NetworkID, mask snapshot.Mask) {
+	n, known := b.byMask[mask]
+	if !known {
+		n = len(b.batches)
+		b.byMask[mask] = n
+		if n < cap(b.batches) {
+			b.batches = b.batches[:n+1]
+		} else {
+			b.batches = append(b.batches, spawnBatch{})
+		}
+		k := &b.batches[n]
+		k.mask, k.ids = mask, k.ids[:0]
+	}
+	b.batches[n].ids = append(b.batches[n].ids, id)
+}
+
+func (b *spawnBatches) clearBatches() {
+	b.batches = b.batches[:0]
+	clear(b.byMask)
+}
+
+// spawnAll creates the entities.
+func (a *Apply) spawnAll() {
+	a.unsettled = true
+	batched := unheard(a.tracker.world)
+	for i := range a.births.batches {
+		k := &a.births.batches[i]
+		rows := a.spawning(k.mask)
+		if batched && len(k.ids) >= batchMin {
+			a.spawnBatch(k, rows)
+		} else {
+			for _, id := range k.ids {
+				a.spawnOne(id, k.mask, rows)
+			}
+		}
+		if lacks := k.mask &^ rows; lacks != 0 {
+			for _, id := range k.ids {
+				a.leaveOut(id, &a.applied[id.Index], lacks)
+			}
+		}
+	}
+	a.births.clearBatches()
+}
+
+// spawning lists the components of an entity to create and returns their rows: all but a second relation, since Arche allows
+// one.
+func (a *Apply) spawning(mask snapshot.Mask) (rows snapshot.Mask) {
+	a.add = append(a.add[:0], a.tracker.replicated)
+	related := false
+	for m := mask; m != 0; m &= m - 1 {
+		row := lowestRow(m)
+		if a.tracker.relations.Has(row) {
+			if related {
+				continue
+			}
+			related = true
+		}
+		rows = rows.With(row)
+		a.add = append(a.add, a.tracker.ids[row])
+	}
+	return rows
+}
+
+// spawnOne creates an entity with all its components at once. A listener of the game sees it with its values.
+func (a *Apply) spawnOne(id wire.NetworkID, mask, rows snapshot.Mask) {
+	a.expect(id, mask, rows)
+	a.filling = fillMode{id: id, rows: rows, born: true}
+	a.tracker.world.NewEntityFn(a.fill, a.add...)
+}
+
+// spawnBatch creates the entities of a batch at once, in consecutive rows, and writes them column by column. No listener may
+// be set.
+func (a *Apply) spawnBatch(k *spawnBatch, rows snapshot.Mask) {
+	for _, id := range k.ids {
+		a.expect(id, k.mask, rows)
+	}
+	a.tracker.query = a.tracker.world.Batch().NewQ(len(k.ids), a.add...)
+	query := &a.tracker.query
+	query.Next()
+	replicas := column{id: a.tracker.replicated, size: replicatedSize}
+	replicas.bind(query)
+	for i, id := range k.ids {
+		a.tracker.assign(id, query.EntityAt(i))
+		*replicas.replicated(i) = components.Replicated{ID: id, World: a.tracker.tag}
+	}
+	for m := rows; m != 0; m &= m - 1 {
+		row := lowestRow(m)
+		plan := a.tracker.schema.Plan(row)
+		if plan.Lanes() == 0 {
+			continue
+		}
+		c := column{id: a.tracker.ids[row], row: row, plan: plan, size: int(plan.Size())}
+		c.bind(query)
+		for i, id := range k.ids {
+			if lanes := a.refs.value(id.Index, row); lanes != nil {
+				c.write(i, lanes)
+				a.stats.Rows++
+			}
+		}
+	}
+	query.Close()
+	for _, id := range k.ids {
+		a.refs.requeueReferrers(id)
+	}
+}
+
+// expect notes an entity that is about to be created.
+func (a *Apply) expect(id wire.NetworkID, mask, rows snapshot.Mask) {
+	tw := &a.applied[id.Index]
+	*tw = appliedEntity{mask: mask, listed: a.run}
+	a.stats.Spawned++
+	a.born = append(a.born, id)
+	a.writer.noteStructChange(tw, structChange{index: id.Index, added: rows, spawned: true})
+	if rows&a.targets.rows != 0 {
+		a.targets.list = append(a.targets.list, id.Index)
+	}
+	if rows&(a.refs.rows|a.targets.rows) != 0 {
+		tw.changed = rows // its entity fields are written when all entities are there
+		a.writer.unplaced = append(a.writer.unplaced, id.Index)
+	} else {
+		a.writer.created = append(a.writer.created, writeItem{index: id.Index, rows: rows})
+	}
+}
+
+// leaveOut notes components that cannot be added while the entity has another relation.
+func (a *Apply) leaveOut(id wire.NetworkID, tw *appliedEntity, rows snapshot.Mask) {
+	tw.gone |= rows
+	tw.out |= rows
+	for ; rows != 0; rows &= rows - 1 {
+		a.tracker.note(Problem{Kind: SecondRelation, Entity: id, Component: a.tracker.schema.Plan(lowestRow(rows)).Name()})
+	}
+}
+
+// unheard reports whether certainly no listener is set on a world, since Arche does not tell. A listener that changes the
+// entities it is called for would spoil a batch: Arche would continue with rows that have moved.
+func unheard(w *ecs.World) bool {
+	listener := reflect.ValueOf(w).Elem().FieldByName("listener")
+	return listener.IsValid() && listener.Kind() == reflect.Interface && listener.IsNil()
+}
+
+// batchMin is the least number of entities with equal components that are created or removed together: Arche's batches cost
+// some allocations each.
+const batchMin = 16
+
+// removal is an entity to remove, which has no id any more.
+type removal struct {
+	id     wire.NetworkID
+	entity ecs.Entity
+	told   bool // Despawned was called
+}
+
+// removePerTable counts the entities to remove of each table.
+type removePerTable struct {
+	count []int    // by table
+	seen  []uint32 // by entity number: 1 + generation of the entity counted last
+}
+
+// queueRemoval takes an index's id from its entity and queues the entity for removal, when all rows are written. It leaves an
+// entity that game code took for itself.
+func (a *Apply) queueRemoval(index uint32) {
+	at := &a.tracker.byIndex[index]
+	if at.generation == 0 {
+		return
+	}
+	id := wire.NetworkID{Index: index, Generation: at.generation}
+	if !a.applied[index].left {
+		if e, _ := a.entity(id, at); !a.delayed.delay(id, e) {
+			a.toRemove = append(a.toRemove, removal{id: id, entity: e})
+		}
+	}
+	a.tracker.free(id)
+	a.refs.cut(index, ^a.refs.none)
+	a.refs.requeueReferrers(id)
+}
+
+// removeQueued calls Despawned for the queued entities and removes them. If a hook locks the world, the rest waits.
+func (a *Apply) removeQueued() {
+	if len(a.toRemove) == 0 {
+		return
+	}
+	open := true
+	for i := 0; i < len(a.toRemove) && open; i++ {
+		c := a.toRemove[i]
+		if a.hooks.Despawned != nil && !c.told && a.alive(c.entity) {
+			a.toRemove[i].told = true
+			a.hooks.Despawned(c.entity, c.id) // it may queue more
+		}
+		open = a.unlocked()
+	}
+	if !open {
+		return
+	}
+	a.removeWholeTables()
+	done := 0
+	for ; done < len(a.toRemove) && a.unlocked(); done++ {
+		if e := a.toRemove[done].entity; a.alive(e) {
+			a.stats.Despawned++
+			a.tracker.world.RemoveEntity(e)
+		}
+	}
+	a.toRemove = a.toRemove[:copy(a.toRemove, a.toRemove[done:])]
+}
+
+// removeWholeTables removes the entities of the tables of which all entities are queued. Arche removes all entities of a
+// filter, or one.
+func (a *Apply) removeWholeTables() {
+	if len(a.toRemove) < batchMin || !a.tracker.life.isCurrent(a.tracker.world) {
+		return
+	}
+	d, w := &a.removePerTable, a.tracker.world
+	d.count = grown(d.count, len(a.tracker.tables))
+	clear(d.count)
+	clear(d.seen)
+	var last ecs.Mask // no entity of ours has the empty mask
+	var t *table
+	for i := range a.toRemove {
+		e := a.toRemove[i].entity
+		if !w.Alive(e) {
+			continue
+		}
+		d.seen = grown(d.seen, int(e.ID()))
+		if d.seen[e.ID()] == e.Generation()+1 {
+			continue
+		}
+		d.seen[e.ID()] = e.Generation() + 1
+		if mask := w.Mask(e); mask != last {
+			t, last = a.tracker.byMask[mask], mask
+		}
+		if t != nil {
+			d.count[t.number]++
+		}
+	}
+	for _, t := range a.tracker.tables {
+		if n := d.count[t.number]; n >= batchMin && !t.scattered && n == a.tracker.length(t) {
+			a.stats.Despawned += uint64(w.Batch().RemoveEntities(&t.filter))
+		}
+	}
+}

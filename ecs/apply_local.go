@@ -1,0 +1,182 @@
+package netecs
+
+import (
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// localChanges responds to the changes that game code made to a client's world.
+type localChanges struct{ *Apply }
+
+// This file is what Apply does about what game code did to a client's world.
+
+// differs restores a component that game code wrote.
+func (l *localChanges) differs(id wire.NetworkID, c *column, row, slot int) (keep bool) {
+	l.restore(id, c, row, c, slot)
+	return true
+}
+
+// differ does nothing: differs handles each row, since there are few.
+func (l *localChanges) differ(*table, *column, []int32) bool { return false }
+
+// restore compares a row with the applied value in a slot of a shadow. If a field that is sent differs, it writes the server's
+// value.
+func (l *localChanges) restore(id wire.NetworkID, c *column, row int, applied *column, slot int) {
+	tw := &l.applied[id.Index]
+	if c.row < 0 || !tw.mask.Has(c.row) {
+		return // game code's own component
+	}
+	if l.may(id, c.row) {
+		if _, equal := c.plan.Compare(applied.kept(slot), c.at(row)); !equal {
+			tw.authored = tw.authored.With(c.row)
+		}
+		return
+	}
+	field, equal := c.plan.Compare(applied.kept(slot), c.at(row))
+	strayed := c.relation && applied.relation && c.target != applied.targets[slot]
+	if equal && !strayed || l.replica.Entity(id.Index).ID != id {
+		return
+	}
+	lanes := l.refs.value(id.Index, c.row)
+	if lanes == nil {
+		return
+	}
+	if l.refs.rows.Has(c.row) { // the entities that it names may come or go in this run
+		c.takeBack(row, applied, slot, l.refs.lanes)
+	} else {
+		c.write(row, lanes)
+	}
+	if _, old := c.plan.Compare(applied.kept(slot), c.at(row)); !old {
+		tw.changed = tw.changed.With(c.row) // the server has another value by now
+	}
+	if strayed { // setTarget sets it when the world is unlocked; the shadow keeps the applied target
+		c.target = applied.targets[slot]
+		l.again = append(l.again, id.Index)
+		if equal {
+			field = "target"
+		}
+	}
+	l.restored(id, c, field)
+}
+
+// restored notes that client code wrote a component and that it was restored.
+func (l *localChanges) restored(id wire.NetworkID, c *column, field string) {
+	l.stats.Restored++
+	if tw := &l.applied[id.Index]; !tw.restored {
+		tw.restored = true
+		l.tracker.note(Problem{
+			Kind: LocalWriteRestored, Entity: id, Local: l.tracker.entry(id).entity,
+			Component: c.plan.Name(), Field: field,
+		})
+	}
+}
+
+// appears looks at an entity that is new, was moved, or whose Replicated was written.
+func (l *localChanges) appears(t *table, row, _ int) {
+	e := l.tracker.entityAt(t, row)
+	r := t.replicas.replicated(row)
+	if l.delayed.has(e) {
+		l.delayed.keepMark(r, e)
+		return
+	}
+	id, ours := l.tracker.idOf(e)
+	named := l.tracker.entry(r.ID) != nil && r.World == l.tracker.tag
+	switch {
+	case ours && *r == components.Replicated{ID: id, World: l.tracker.tag}:
+	case ours && named:
+		l.tracker.note(Problem{Kind: CopiedReplicated, Entity: id, Local: e})
+	case ours:
+		l.tracker.note(Problem{Kind: OverwrittenReplicated, Entity: id, Local: e})
+	case r.World != l.tracker.tag:
+		switch {
+		case !r.ID.IsZero():
+			l.tracker.noteForeign(e, r.World)
+		case r.World == 0 && !l.tracker.life.captured(): // else others manage it, or a server of this world will spawn it
+			l.tracker.noteStrange(LocalReplicated, e)
+		}
+		return
+	case named:
+		l.tracker.noteStrange(CopiedReplicated, e)
+	default:
+		l.tracker.noteStrange(StaleReplicated, e)
+	}
+	l.unsettled = true
+	if !ours {
+		*r = components.Replicated{}
+		return
+	}
+	*r = components.Replicated{ID: id, World: l.tracker.tag}
+	l.moved(id, t, row)
+}
+
+// moved looks at an entity of ours whose row moved: game code added or removed components, or removed another entity.
+func (l *localChanges) moved(id wire.NetworkID, t *table, row int) {
+	at, tw := l.tracker.entry(id), &l.applied[id.Index]
+	at.stamp = l.tracker.run
+	l.tracker.noteMoved(id, at)
+	if tw.left { // its Replicated was removed and is back
+		tw.left = false
+		l.again = append(l.again, id.Index)
+		l.refs.requeueReferrers(id)
+	}
+	for m := tw.mask &^ tw.gone &^ t.rows; m != 0; m &= m - 1 {
+		tw.gone = tw.gone.With(lowestRow(m))
+		l.tracker.note(Problem{
+			Kind: LocallyRemovedComponent, Entity: id, Local: at.entity,
+			Component: l.tracker.schema.Plan(lowestRow(m)).Name(),
+		})
+	}
+	if back := tw.gone & t.rows; back != 0 {
+		tw.gone &^= back
+		tw.out &^= back
+		l.again = append(l.again, id.Index)
+	}
+	if tw.out != 0 && !t.scattered { // game code removed the relation that blocked the server's
+		l.again = append(l.again, id.Index)
+	}
+	if at.table == nowhere {
+		l.noteAdded(id, at, t.rows&^tw.mask)
+		return
+	}
+	before := l.tracker.tables[at.table]
+	l.noteAdded(id, at, t.rows&^tw.mask&^before.rows)
+	for i := range t.columns {
+		c := &t.columns[i]
+		if applied := before.column(c.row); applied != nil {
+			l.restore(id, c, row, applied, int(at.slot))
+		}
+	}
+}
+
+// noteAdded reports the replicated components that game code added to an entity.
+func (l *localChanges) noteAdded(id wire.NetworkID, at *entityEntry, rows snapshot.Mask) {
+	for ; rows != 0; rows &= rows - 1 {
+		l.tracker.note(Problem{
+			Kind: LocallyAddedComponent, Entity: id, Local: at.entity,
+			Component: l.tracker.schema.Plan(lowestRow(rows)).Name(),
+		})
+	}
+}
+
+// noticeLost notes the entities that game code removed, or whose Replicated it removed.
+func (l *localChanges) noticeLost() {
+	for _, id := range l.tracker.lost {
+		if at := l.tracker.entry(id); at != nil && at.stamp != l.tracker.run {
+			at.table = nowhere
+			l.unsettled = true
+			l.lose(id, at)
+		}
+	}
+}
+
+// lose notes that game code removed an entity, or its Replicated.
+func (l *localChanges) lose(id wire.NetworkID, at *entityEntry) {
+	l.applied[id.Index].left = true
+	l.refs.requeueReferrers(id)
+	p := Problem{Kind: LocallyRemovedEntity, Entity: id}
+	if l.alive(at.entity) {
+		p = Problem{Kind: LocallyRemovedComponent, Entity: id, Local: at.entity, Component: "Replicated"}
+	}
+	l.tracker.note(p)
+}

@@ -1,0 +1,180 @@
+package netecs
+
+import (
+	"github.com/arche-netcode/netcode/snapshot"
+)
+
+// The fast path of Apply: entities with consecutive indexes whose lanes lie one behind the other are listed and written together.
+// listRange does what updateEntity does for each of them, and writeRange what writeColumn does.
+
+// tableRange is entities of one table with consecutive indexes, the same generation and rows, and lanes of the same tick that
+// lie one behind the other.
+type tableRange struct {
+	stretch snapshot.Stretch
+	table   int32
+	slot    int32         // of the first, if the others follow it; -1: tableRanges.slots has each
+	rows    snapshot.Mask // with another value than before
+	detail  int32         // 1 + index in tableRanges.details of the changed rows of each; 0: rows is valid for all
+}
+
+// tableRanges lists the ranges of a run: the fast path of valueWriter. listRange equals updateEntity for each entity of a
+// range, and writeRange equals writeColumn. If rows may have moved since, dissolve turns the ranges into single entities.
+type tableRanges struct {
+	list    []tableRange
+	slots   []int32 // by network index
+	details []snapshot.Mask
+	same    []int32 // scratch of writeRange
+}
+
+// dissolve empties the list and appends its indexes.
+func (r *tableRanges) dissolve(indexes []uint32) []uint32 {
+	for i := range r.list {
+		for k := range r.list[i].stretch.Count {
+			indexes = append(indexes, r.list[i].stretch.Index+k)
+		}
+	}
+	r.list, r.details = r.list[:0], r.details[:0]
+	return indexes
+}
+
+// listRange lists the first of count entities as one range and returns their number. It returns 0 if updateEntity has to look
+// at the first.
+func (w *valueWriter) listRange(index, count uint32) uint32 {
+	if w.apart || w.unsettled {
+		return 0
+	}
+	s, ok := w.replica.Stretch(index, count)
+	places := w.tracker.byIndex
+	if !ok || int(index) >= len(places) || s.Mask&w.targets.rows != 0 {
+		return 0
+	}
+	first := &places[index]
+	if first.table == nowhere || w.tracker.tables[first.table].scattered {
+		return 0
+	}
+	r := &w.ranges
+	r.slots = grown(r.slots, len(places)-1)
+	slot, n := first.slot, uint32(0)
+	for i := index; n < s.Count && int(i) < len(places); i, n = i+1, n+1 {
+		at, tw := &places[i], &w.applied[i]
+		if at.generation != s.Generation || at.table != first.table || !tw.calm(s.Mask) || tw.listed == w.run {
+			break
+		}
+		tw.listed = w.run
+		r.slots[i] = at.slot
+		if slot >= 0 && at.slot != slot+int32(n) {
+			slot = -1
+		}
+	}
+	if n > 0 {
+		s.Count = n
+		r.list = append(r.list, tableRange{stretch: s, table: first.table, slot: slot})
+	}
+	return n
+}
+
+// calm reports whether only values of an entity with these rows may have changed.
+func (tw *appliedEntity) calm(rows snapshot.Mask) bool {
+	return tw.mask == rows && tw.changed|tw.authored|tw.out == 0 && !tw.left
+}
+
+// writeRanges writes the entities of the ranges.
+func (w *valueWriter) writeRanges() {
+	list := w.ranges.list
+	for i := 0; i < len(list); {
+		t := w.tracker.tables[list[i].table]
+		query := &w.tracker.query
+		*query = w.tracker.world.Query(&t.filter)
+		query.Next()
+		t.bindColumns(query, 0)
+		for ; i < len(list) && list[i].table == t.number; i++ {
+			for k := range t.columns {
+				if c := &t.columns[k]; c.row >= 0 && list[i].stretch.Mask.Has(c.row) {
+					w.writeRange(c, &list[i])
+				}
+			}
+		}
+		t.unbindColumns()
+		query.Close()
+	}
+}
+
+// writeRange writes one component of the entities of a range.
+func (w *valueWriter) writeRange(c *column, d *tableRange) {
+	r, s, n := &w.ranges, &d.stretch, int(d.stretch.Count)
+	w.stats.Rows += uint64(n)
+	r.same = r.same[:0]
+	lanes := w.replica.Lanes(s.Tick)
+	if lanes == nil {
+		for k := range s.Count {
+			if lanes := w.replica.Row(s.Index+k, c.row); lanes == nil || !c.put(r.slot(d, k), r.slot(d, k), lanes) {
+				r.same = append(r.same, int32(k))
+			}
+		}
+		r.change(d, c.row)
+		return
+	}
+	first, end := w.replica.Place(s.Mask, c.row)
+	lanes = lanes[int(s.First)+first:]
+	done := 0
+	if c.plain && d.slot >= 0 {
+		done = c.plan.Overlay(c.bytes(int(d.slot), int(d.slot)+n), c.shadow[int(d.slot)*c.size:(int(d.slot)+n)*c.size], lanes, int(s.Width), nil)
+	}
+	switch {
+	case done == n:
+	case c.plain && end-first == 3:
+		copyRange[[3]uint32](c, r, d, done, lanes)
+	case c.plain && end-first == 4:
+		copyRange[[4]uint32](c, r, d, done, lanes)
+	case d.slot >= 0 && !c.plain && c.plan.DequantiseRows(c.bytes(int(d.slot), int(d.slot)+n), lanes, int(s.Width), n, nil):
+		r.same = c.keepRange(int(d.slot), n, r.same)
+	default:
+		for k := range s.Count {
+			if !c.put(r.slot(d, k), r.slot(d, k), lanes[int(k)*int(s.Width):][:end-first]) {
+				r.same = append(r.same, int32(k))
+			}
+		}
+	}
+	r.change(d, c.row)
+}
+
+// slot returns the slot of the k-th entity of a range.
+func (r *tableRanges) slot(d *tableRange, k uint32) int {
+	if d.slot >= 0 {
+		return int(d.slot) + int(k)
+	}
+	return int(r.slots[d.stretch.Index+k])
+}
+
+// change notes a changed row of all entities of a range but those in same, which is in ascending order.
+func (r *tableRanges) change(d *tableRange, row int) {
+	same, n := r.same, int(d.stretch.Count)
+	switch {
+	case len(same) == n:
+		return
+	case len(same) == 0 && d.detail == 0:
+		d.rows = d.rows.With(row)
+		return
+	}
+	if d.detail == 0 {
+		d.detail = int32(len(r.details)) + 1
+		for range n {
+			r.details = append(r.details, d.rows)
+		}
+	}
+	for k, details := 0, r.details[d.detail-1:][:n]; k < n; k++ {
+		if len(same) > 0 && same[0] == int32(k) {
+			same = same[1:]
+			continue
+		}
+		details[k] = details[k].With(row)
+	}
+}
+
+// changed returns the changed rows of the k-th entity of a range.
+func (r *tableRanges) changed(d *tableRange, k uint32) snapshot.Mask {
+	if d.detail > 0 {
+		return r.details[d.detail-1+int32(k)]
+	}
+	return d.rows
+}

@@ -1,0 +1,399 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// value returns the lanes of a row with the entities of this world in entity fields, nil when there is no such row.
+func (r *backRefs) value(index uint32, row int) []uint32 {
+	lanes := r.replica.Row(index, row)
+	if lanes == nil || !r.rows.Has(row) {
+		return lanes
+	}
+	return r.resolve(index, row, lanes)
+}
+
+// backRefs finds the rows that name an entity, to resolve them again when the entity comes or goes. It has one backRef for
+// each entity field that is here and not nil. The backRef goes with its row, and when the field names another entity.
+type backRefs struct {
+	*Apply
+	rows  snapshot.Mask // rows of the schema with handles in memory
+	none  snapshot.Mask // rows without any entity field that matters here
+	links []backRef
+	free  int32   // 1 + the first unused one
+	to    []int32 // by network index: 1 + the first that names it
+	from  []int32 // by network index: 1 + the first of its rows
+	lanes []uint32
+}
+
+// backRef is an entity field that names an entity. References to backRefs are numbers that count from 1; 0 is none.
+type backRef struct {
+	target     wire.NetworkID
+	index      uint32 // of the entity with the field
+	row, lane  int32
+	next, prev int32 // among those that name the same index
+	sibling    int32 // the next of the same entity, or the next free one
+}
+
+// newBackRefs finds the rows of a schema with entity fields.
+func newBackRefs(schema *snapshot.Schema) backRefs {
+	r := backRefs{none: ^snapshot.Mask(0)}
+	most := 0
+	for row := range schema.Rows() {
+		plan := schema.Plan(row)
+		_, aimed := plan.Target()
+		if len(plan.Handles()) > 0 {
+			r.rows, most = r.rows.With(row), max(most, plan.Lanes())
+		}
+		if aimed || len(plan.Handles()) > 0 {
+			r.none = r.none.Without(row)
+		}
+	}
+	r.lanes = make([]uint32, most)
+	return r
+}
+
+// forgetLinks drops every backRef.
+func (r *backRefs) forgetLinks() {
+	r.links, r.free = r.links[:0], 0
+	clear(r.to)
+	clear(r.from)
+}
+
+// set notes which entity a field names now.
+func (r *backRefs) set(index uint32, row, lane int, target wire.NetworkID) {
+	r.from = grown(r.from, int(index))
+	n := r.from[index]
+	for n != 0 && (r.links[n-1].row != int32(row) || r.links[n-1].lane != int32(lane)) {
+		n = r.links[n-1].sibling
+	}
+	if target.Generation == 0 || target.Index >= snapshot.MaxEntities {
+		target = wire.NetworkID{} // no entity can have this id
+	}
+	switch {
+	case n == 0 && target.IsZero():
+	case n == 0:
+		n = r.take()
+		r.links[n-1] = backRef{target: target, index: index, row: int32(row), lane: int32(lane), sibling: r.from[index]}
+		r.from[index] = n
+		r.join(n)
+	case r.links[n-1].target == target:
+	case target.IsZero():
+		r.part(n)
+		r.links[n-1].target = target
+	default:
+		r.part(n)
+		r.links[n-1].target = target
+		r.join(n)
+	}
+}
+
+// take returns an unused backRef.
+func (r *backRefs) take() int32 {
+	if n := r.free; n != 0 {
+		r.free = r.links[n-1].sibling
+		return n
+	}
+	r.links = append(r.links, backRef{})
+	return int32(len(r.links))
+}
+
+// join adds a backRef to those that name its target.
+func (r *backRefs) join(n int32) {
+	l := &r.links[n-1]
+	r.to = grown(r.to, int(l.target.Index))
+	l.prev, l.next = 0, r.to[l.target.Index]
+	if l.next != 0 {
+		r.links[l.next-1].prev = n
+	}
+	r.to[l.target.Index] = n
+}
+
+// part removes a backRef from those that name its target, if it names one.
+func (r *backRefs) part(n int32) {
+	l := &r.links[n-1]
+	if l.target.IsZero() {
+		return
+	}
+	if l.prev != 0 {
+		r.links[l.prev-1].next = l.next
+	} else {
+		r.to[l.target.Index] = l.next
+	}
+	if l.next != 0 {
+		r.links[l.next-1].prev = l.prev
+	}
+}
+
+// cut drops the backRefs of an entity's rows.
+func (r *backRefs) cut(index uint32, rows snapshot.Mask) {
+	if rows&^r.none == 0 || int(index) >= len(r.from) {
+		return
+	}
+	at := &r.from[index]
+	for *at != 0 {
+		n := *at
+		l := &r.links[n-1]
+		if !rows.Has(int(l.row)) {
+			at = &l.sibling
+			continue
+		}
+		r.part(n)
+		*at = l.sibling
+		*l = backRef{sibling: r.free}
+		r.free = n
+	}
+}
+
+// requeueReferrers makes this run or the next write the rows that name an entity again.
+func (r *backRefs) requeueReferrers(id wire.NetworkID) {
+	if int(id.Index) >= len(r.to) {
+		return
+	}
+	for n := r.to[id.Index]; n != 0; n = r.links[n-1].next {
+		if l := &r.links[n-1]; l.target == id {
+			r.stats.Resolved++
+			r.again = append(r.again, l.index)
+		}
+	}
+}
+
+// refer notes which entity a field names. Indexes that the replica does not take count as none.
+func (r *backRefs) refer(index uint32, row, lane int, id wire.NetworkID) {
+	if int(id.Index) >= r.replica.MaxEntities() {
+		id = wire.NetworkID{}
+	}
+	r.set(index, row, lane, id)
+}
+
+// local returns the entity of this world that a network id names, zero when there is none or game code removed it. The id may
+// be anything.
+func (r *backRefs) local(id wire.NetworkID) ecs.Entity {
+	if id.Index >= snapshot.MaxEntities {
+		return ecs.Entity{}
+	}
+	at := r.tracker.entry(id)
+	if at == nil || r.applied[id.Index].left || !r.alive(at.entity) {
+		return ecs.Entity{}
+	}
+	return at.entity
+}
+
+// resolve replaces the network ids in a row's entity fields by handles of this world. The result is valid until the next call.
+func (r *backRefs) resolve(index uint32, row int, lanes []uint32) []uint32 {
+	out := r.lanes[:copy(r.lanes, lanes)]
+	for _, lane := range r.tracker.schema.Plan(row).Handles() {
+		id := wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
+		r.refer(index, row, lane, id)
+		e := r.local(id)
+		out[lane], out[lane+1] = e.ID(), e.Generation()
+	}
+	return out
+}
+
+// relationTargets sets the targets of relations when all entities are there: a parent may come before its children or after
+// them.
+//
+// It refuses every relation that lies on a cycle: which of them came last is not known. It decides by the server's present
+// relations and not by the world's, so that two entities may change places in one run.
+type relationTargets struct {
+	*Apply
+	rows     snapshot.Mask // rows of the schema that are relations with a target
+	list     []uint32      // indexes of entities whose target may change
+	inCycles []cycleEntity // entities on cycles, those of one cycle side by side
+	cycles   []cycle       // ranges of inCycles
+	before   []cycleEntity // inCycles of the last run
+	places   []int32       // by index: 1 + index in before, 0: not in it
+	marks    []uint64      // by index: number of the last walk over it
+	walk     uint64
+}
+
+// forgetTargets forgets everything. The memory stays.
+func (s *relationTargets) forgetTargets() {
+	s.list, s.inCycles, s.cycles = s.list[:0], s.inCycles[:0], s.cycles[:0]
+	clear(s.marks)
+}
+
+// setTargets sets the targets of the listed entities, and of those whose cycle opened or closed.
+func (s *relationTargets) setTargets() {
+	s.inCycles, s.before, s.cycles = s.before[:0], s.inCycles, s.cycles[:0]
+	for n, r := range s.before { // each cycle may be open now
+		s.places = grown(s.places, int(r.index))
+		s.places[r.index] = 1 + int32(n)
+		s.applied[r.index].circle = false
+		s.enlist(r.index)
+	}
+	start := s.walk + 1
+	for _, index := range s.list {
+		s.findCycle(index, start)
+	}
+	for _, r := range s.inCycles {
+		s.enlist(r.index)
+	}
+	for _, r := range s.before {
+		s.places[r.index] = 0
+	}
+	for _, index := range s.list {
+		s.setTarget(index)
+	}
+	s.list = s.list[:0]
+}
+
+// enlist lists an entity for writing that did not change in this run.
+func (s *relationTargets) enlist(index uint32) {
+	if at := s.tracker.entry(s.replica.Entity(index).ID); at != nil && !s.applied[index].left {
+		s.writer.list(index, at, &s.applied[index])
+	}
+}
+
+// findCycle follows relations from an entity, up to an entity that a walk since the one of number start has passed. So it
+// passes each entity once.
+func (s *relationTargets) findCycle(index uint32, start uint64) {
+	s.walk++
+	for n, on := index, true; on; n, on = s.parent(n) {
+		s.marks = grown(s.marks, int(n))
+		switch mark := s.marks[n]; {
+		case mark == s.walk:
+			s.addCycle(n)
+			return
+		case mark >= start:
+			return
+		}
+		s.marks[n] = s.walk
+	}
+}
+
+// parent returns the target of the server's relation of an entity.
+func (s *relationTargets) parent(index uint32) (uint32, bool) {
+	row, ok := s.relation(s.replica.Entity(index).Mask)
+	if !ok {
+		return 0, false
+	}
+	id := s.goal(index, row)
+	if id.Generation == 0 || id.Index >= snapshot.MaxEntities {
+		return 0, false
+	}
+	up := s.replica.Entity(id.Index)
+	return id.Index, up.Alive && up.ID == id && int(id.Index) < len(s.applied)
+}
+
+// goal returns the received target of a relation.
+func (s *relationTargets) goal(index uint32, row int) wire.NetworkID {
+	lane, _ := s.tracker.schema.Plan(row).Target()
+	lanes := s.replica.Row(index, row)
+	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
+}
+
+// relation returns the row of an entity's relation. There is at most one.
+func (s *relationTargets) relation(mask snapshot.Mask) (row int, ok bool) {
+	mask &= s.rows
+	if mask == 0 {
+		return 0, false
+	}
+	return lowestRow(mask), true
+}
+
+// setTarget sets the target of one entity. The shadow tells whether the target changed: game code may have set another one
+// meanwhile.
+func (s *relationTargets) setTarget(index uint32) {
+	now := s.replica.Entity(index)
+	at, tw := s.tracker.entry(now.ID), &s.applied[index]
+	row, ok := s.relation(now.Mask &^ tw.gone)
+	if !ok || at == nil || tw.left || !s.alive(at.entity) || !s.tracker.world.Has(at.entity, s.tracker.ids[row]) {
+		return
+	}
+	lane, _ := s.tracker.schema.Plan(row).Target()
+	id := s.goal(index, row)
+	s.refs.refer(index, row, lane, id)
+	target := s.refs.local(id)
+	if tw.circle {
+		target = ecs.Entity{}
+	}
+	tw.told = tw.told && tw.circle
+	relations := s.tracker.world.Relations()
+	present := relations.Get(at.entity, s.tracker.ids[row])
+	applied, known := s.tracker.keptTarget(at, row)
+	if !known { // the entity came back, or is new: then all rows count as changed
+		applied = present
+	}
+	if applied != target {
+		tw.changed = tw.changed.With(row)
+	}
+	if present != target {
+		s.unsettled = true
+		relations.Set(at.entity, s.tracker.ids[row], target)
+	}
+}
+
+// cycleEntity is an entity on a cycle of relations.
+type cycleEntity struct {
+	index uint32
+	up    wire.NetworkID // the target of its relation
+	since tick.Tick      // the newest tick received when it got this target
+}
+
+// cycle is one cycle: a range of inCycles, and the newest of their since.
+type cycle struct {
+	from, to int
+	since    tick.Tick
+	told     bool
+}
+
+// addCycle marks every entity of the cycle that n lies on.
+func (s *relationTargets) addCycle(n uint32) {
+	c := cycle{from: len(s.inCycles)}
+	for x := n; ; {
+		row, _ := s.relation(s.replica.Entity(x).Mask)
+		r := cycleEntity{index: x, up: s.goal(x, row), since: s.replica.Heard()}
+		if int(x) < len(s.places) && s.places[x] > 0 {
+			if old := s.before[s.places[x]-1]; old.up == r.up {
+				r.since = old.since
+			}
+		}
+		s.inCycles, c.since = append(s.inCycles, r), max(c.since, r.since)
+		s.applied[x].circle = true
+		if x, _ = s.parent(x); x == n {
+			break
+		}
+	}
+	c.to = len(s.inCycles)
+	s.cycles = append(s.cycles, c)
+}
+
+// reportCycles reports the cycles that the server has, once for each entity. The client may know two entities as of different
+// ticks, so that a parent and a child that change places look like a cycle until the other record comes. A cycle is real if
+// all of it is as of one tick, or nothing of it has changed for longer than the window.
+func (s *relationTargets) reportCycles() {
+	for n := range s.cycles {
+		c := &s.cycles[n]
+		if c.told || !s.atOnce(s.inCycles[c.from:c.to]) && s.replica.Heard()-c.since <= s.replica.Window() {
+			continue
+		}
+		c.told = true
+		for _, r := range s.inCycles[c.from:c.to] {
+			now := s.replica.Entity(r.index)
+			at, tw := s.tracker.entry(now.ID), &s.applied[r.index]
+			row, ok := s.relation(now.Mask &^ tw.gone)
+			if !ok || at == nil || tw.told || tw.left || !s.alive(at.entity) {
+				continue
+			}
+			tw.told = true
+			s.tracker.note(Problem{Kind: RelationCycle, Entity: now.ID, Local: at.entity, Component: s.tracker.schema.Plan(row).Name()})
+		}
+	}
+}
+
+// atOnce reports whether all entities of a cycle are known as of one tick.
+func (s *relationTargets) atOnce(rings []cycleEntity) bool {
+	first := s.replica.Entity(rings[0].index).Tick
+	for _, r := range rings[1:] {
+		if s.replica.Entity(r.index).Tick != first {
+			return false
+		}
+	}
+	return true
+}

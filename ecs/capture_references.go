@@ -1,0 +1,425 @@
+package netecs
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// captureRefs resolves entity fields to network ids. The entity that a field names may get its id later in the same scan, or
+// lose it while not a byte of the field changes. So rows with such fields wait for the end of the scan, together with the rows
+// that name an entity whose id changed.
+type captureRefs struct {
+	*Capture
+	tables []refTable
+	naming snapshot.Mask // rows with entity fields, also with those that are network ids in memory
+	byRow  []int         // by schema row: its place in tables, or -1
+	queue  []pendingRow
+	lanes  []uint32 // of the rows in queue
+	cycles cycleFinder
+}
+
+// refTable contains the entity fields of one component that are handles in memory, and the target of a relation. A field's
+// number in the handleIndex is index*len(lanes) + its place in lanes.
+type refTable struct {
+	row    int
+	lanes  []int // the first lane of each field
+	target bool  // the last field is the target
+	handleIndex
+}
+
+// pendingRow is a row whose references are to be resolved. at is the place of its lanes in captureRefs.lanes, -1: the store
+// has them.
+type pendingRow struct {
+	id    wire.NetworkID
+	table int
+	at    int
+}
+
+func newCaptureRefs(schema *snapshot.Schema) captureRefs {
+	var r captureRefs
+	for row := range schema.Rows() {
+		plan := schema.Plan(row)
+		if len(plan.Refs()) > 0 {
+			r.naming = r.naming.With(row)
+		}
+		t := refTable{row: row, lanes: append([]int{}, plan.Handles()...)}
+		if lane, ok := plan.Target(); ok {
+			t.lanes, t.target = append(t.lanes, lane), true
+		}
+		if len(t.lanes) == 0 {
+			r.byRow = append(r.byRow, -1)
+			continue
+		}
+		r.byRow = append(r.byRow, len(r.tables))
+		r.tables = append(r.tables, t)
+	}
+	return r
+}
+
+// wait queues a captured row until all entities of the scan have their ids.
+func (r *captureRefs) wait(id wire.NetworkID, table int, lanes []uint32, target ecs.Entity) {
+	t := &r.tables[table]
+	from := int(id.Index) * len(t.lanes)
+	for i, lane := range t.lanes {
+		h := handle{lanes[lane], lanes[lane+1]}
+		if t.target && i == len(t.lanes)-1 {
+			h = handleOf(target)
+		}
+		t.set(from+i, h)
+	}
+	r.queue = append(r.queue, pendingRow{id, table, len(r.lanes)})
+	r.lanes = append(r.lanes, lanes...)
+}
+
+// targetOf returns the target of an entity in a table of relations.
+func (t *refTable) targetOf(index uint32) handle {
+	return t.get(int(index+1)*len(t.lanes) - 1)
+}
+
+// dropRow forgets the references of a row that is gone.
+func (r *captureRefs) dropRow(index uint32, row int) {
+	if r.byRow[row] < 0 {
+		return
+	}
+	t := &r.tables[r.byRow[row]]
+	if t.target && t.targetOf(index) != (handle{}) {
+		r.cycles.setTarget(index, 0, false)
+	}
+	for i := range t.lanes {
+		if field := int(index)*len(t.lanes) + i; t.get(field) != (handle{}) {
+			t.set(field, handle{})
+		}
+	}
+}
+
+// drop forgets the references of all rows of an entity.
+func (r *captureRefs) drop(index uint32) {
+	for i := range r.tables {
+		r.dropRow(index, r.tables[i].row)
+	}
+}
+
+// forgetRefs forgets everything. The memory stays.
+func (r *captureRefs) forgetRefs() {
+	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
+	r.cycles.clear()
+	for i := range r.tables {
+		r.tables[i].clear()
+	}
+}
+
+// resolve stores the rows that wait, when every entity of this capture has its id.
+func (r *captureRefs) resolve() {
+	r.requeue()
+	if len(r.queue)+len(r.cycles.retargeted) == 0 {
+		return
+	}
+	for _, q := range r.queue {
+		if t := &r.tables[q.table]; t.target {
+			target := r.tracker.idOfHandle(t.targetOf(q.id.Index))
+			r.cycles.setTarget(q.id.Index, target.Index, !target.IsZero())
+		}
+	}
+	for _, index := range r.cycles.settle() {
+		r.requeueTarget(index)
+	}
+	for _, q := range r.queue {
+		r.setRow(q)
+	}
+	r.queue, r.lanes = r.queue[:0], r.lanes[:0]
+}
+
+// requeue queues the rows that name an entity whose id changed.
+func (r *captureRefs) requeue() {
+	for _, number := range r.tracker.touched {
+		for table := range r.tables {
+			t := &r.tables[table]
+			for field := t.first(number); field >= 0; field = t.after(field) {
+				r.requeueRow(uint32(field/len(t.lanes)), table)
+			}
+		}
+	}
+	r.tracker.touched = r.tracker.touched[:0]
+}
+
+// requeueTarget queues the row of an entity's relation.
+func (r *captureRefs) requeueTarget(index uint32) {
+	for table := range r.tables {
+		if t := &r.tables[table]; t.target && t.targetOf(index) != (handle{}) {
+			r.requeueRow(index, table)
+		}
+	}
+}
+
+// requeueRow queues a row with the lanes of the store.
+func (r *captureRefs) requeueRow(index uint32, table int) {
+	id := wire.NetworkID{Index: index, Generation: r.tracker.byIndex[index].generation}
+	r.queue = append(r.queue, pendingRow{id, table, -1})
+}
+
+// setRow resolves the references of a row and stores it.
+func (r *captureRefs) setRow(q pendingRow) {
+	t, at := &r.tables[q.table], r.tracker.entry(q.id)
+	if at == nil {
+		return
+	}
+	if at.table != nowhere && !r.tracker.tables[at.table].rows.Has(t.row) {
+		r.dropRow(q.id.Index, t.row)
+		return
+	}
+	n := r.tracker.schema.Plan(t.row).Lanes()
+	lanes := r.Capture.lanes[:n]
+	if q.at >= 0 {
+		copy(lanes, r.lanes[q.at:q.at+n])
+	} else if copy(lanes, r.store.Row(q.id, t.row)) < n {
+		return
+	}
+	for i, lane := range t.lanes {
+		id := r.tracker.idOfHandle(t.get(int(q.id.Index)*len(t.lanes) + i))
+		if t.target && i == len(t.lanes)-1 && r.cycles.on(q.id.Index) {
+			id = wire.NetworkID{}
+			r.noteCircle(q.id, t.row)
+		}
+		lanes[lane], lanes[lane+1] = id.Index, id.Generation
+	}
+	r.store.Set(q.id, t.row, lanes)
+}
+
+// noteCircle reports once that an entity's relation leads in a cycle.
+func (r *captureRefs) noteCircle(id wire.NetworkID, row int) {
+	if r.reported[id.Index].circle || !r.leadsBack(r.tracker.entry(id).entity) {
+		return
+	}
+	r.reported[id.Index].circle = true
+	r.tracker.note(Problem{
+		Kind: RelationCycle, Entity: id, Local: r.tracker.entry(id).entity, Component: r.tracker.schema.Plan(row).Name(),
+	})
+}
+
+// leadsBack reports whether an entity's relation also leads back to it in the world. If a rate delays the capture of an entity
+// on the way, the captured relations may form a cycle that never was one.
+func (r *captureRefs) leadsBack(e ecs.Entity) bool {
+	if !r.tracker.isReplicated(e) {
+		return true // a copy with the same id lies in its row
+	}
+	to := e
+	for range r.store.Len() {
+		if to = r.leadsTo(to); to == e || !r.tracker.isReplicated(to) {
+			break
+		}
+	}
+	return to == e
+}
+
+// leadsTo returns the target of the relation of a living entity, zero when it has none.
+func (r *captureRefs) leadsTo(e ecs.Entity) ecs.Entity {
+	for m := r.tracker.relations; m != 0; m &= m - 1 {
+		if id := r.tracker.ids[lowestRow(m)]; r.tracker.world.Has(e, id) {
+			return r.tracker.world.Relations().Get(e, id)
+		}
+	}
+	return ecs.Entity{}
+}
+
+// handle is an entity of this world by its two numbers, as in memory. It may be dead, or never have existed. Number 0 is nil.
+type handle struct{ number, generation uint32 }
+
+// handleOf returns the handle of an entity, nil for the zero entity.
+func handleOf(e ecs.Entity) handle {
+	if e.IsZero() {
+		return handle{}
+	}
+	return handle{e.ID(), e.Generation()}
+}
+
+// handleIndex stores the handle in each of many fields, and finds all fields with a handle of one entity number. The caller
+// gives the field numbers a meaning.
+//
+// Fields are in lists by the low bits of the entity number, so that invalid numbers cost no more than others.
+type handleIndex struct {
+	held   []handle
+	next   []int32 // by field: 1 + the next field of the list, 0 at its end
+	before []int32 // by field: 1 + the field before, or minus (1 + list) at its start
+	heads  []int32 // by list: 1 + its first field; a power of two of them
+	count  int     // fields that are not nil
+}
+
+// get returns the handle of a field.
+func (l *handleIndex) get(field int) handle {
+	if field >= len(l.held) {
+		return handle{}
+	}
+	return l.held[field]
+}
+
+// set gives a field another handle.
+func (l *handleIndex) set(field int, h handle) {
+	if h.number == 0 {
+		h = handle{}
+	}
+	if l.get(field) == h {
+		return
+	}
+	l.held = grown(l.held, field)
+	l.next = grown(l.next, field)
+	l.before = grown(l.before, field)
+	if l.held[field].number != 0 {
+		l.unlink(field)
+	}
+	l.held[field] = handle{}
+	if l.count == len(l.heads) {
+		l.grow()
+	}
+	l.held[field] = h
+	if h.number != 0 {
+		l.link(field)
+	}
+}
+
+func (l *handleIndex) link(field int) {
+	l.count++
+	list := l.list(l.held[field].number)
+	first := l.heads[list]
+	l.next[field], l.before[field] = first, int32(-1-list)
+	if first != 0 {
+		l.before[first-1] = int32(field + 1)
+	}
+	l.heads[list] = int32(field + 1)
+}
+
+func (l *handleIndex) unlink(field int) {
+	l.count--
+	next, before := l.next[field], l.before[field]
+	if next != 0 {
+		l.before[next-1] = before
+	}
+	if before > 0 {
+		l.next[before-1] = next
+	} else {
+		l.heads[-1-before] = next
+	}
+}
+
+// grow doubles the lists and puts every field into its new one.
+func (l *handleIndex) grow() {
+	l.heads = make([]int32, max(64, 2*len(l.heads)))
+	l.count = 0
+	for field := range l.held {
+		if l.held[field].number != 0 {
+			l.link(field)
+		}
+	}
+}
+
+func (l *handleIndex) list(number uint32) int { return int(number) & (len(l.heads) - 1) }
+
+// first returns a field whose handle has the number, -1 when there is none. The rest follows by after, in no particular order;
+// nothing may be set meanwhile.
+func (l *handleIndex) first(number uint32) int {
+	if l.count == 0 || number == 0 {
+		return -1
+	}
+	return l.match(l.heads[l.list(number)], number)
+}
+
+// after returns the next field with the same number as this one, or -1.
+func (l *handleIndex) after(field int) int { return l.match(l.next[field], l.held[field].number) }
+
+func (l *handleIndex) match(at int32, number uint32) int {
+	for at != 0 && l.held[at-1].number != number {
+		at = l.next[at-1]
+	}
+	return int(at) - 1
+}
+
+// clear makes every field nil. The memory stays.
+func (l *handleIndex) clear() {
+	clear(l.held)
+	clear(l.heads)
+	l.count = 0
+}
+
+// cycleFinder finds the network indexes on cycles of relations. Each index has at most one target, as Arche allows one
+// relation for each entity.
+type cycleFinder struct {
+	target     []uint32 // by index: 1 + its target, 0: none
+	onCycle    []bool   // by index: it lies on a cycle
+	seen       []uint64 // by index: number of the last walk over it
+	walk       uint64
+	retargeted []retarget // since the last settle
+	other      []uint32   // scratch: indexes that joined or left a cycle
+}
+
+// retarget is an index with another target than before.
+type retarget struct{ index, target uint32 }
+
+// setTarget notes that index leads to target, or to none. It takes effect in the next settle.
+func (c *cycleFinder) setTarget(index, target uint32, any bool) {
+	t := retarget{index: index}
+	if any {
+		t.target = 1 + target
+	}
+	c.retargeted = append(c.retargeted, t)
+}
+
+// on reports whether an index lies on a cycle.
+func (c *cycleFinder) on(index uint32) bool { return int(index) < len(c.onCycle) && c.onCycle[index] }
+
+// settle finds the cycles anew and returns the indexes that may have joined or left one. It looks once at each index that can
+// be reached from a retargeted one. The slice is valid until the next call.
+func (c *cycleFinder) settle() []uint32 {
+	c.other = c.other[:0]
+	for _, t := range c.retargeted {
+		c.grow(t)
+		for i := t.index; c.onCycle[i]; i = c.target[i] - 1 {
+			c.onCycle[i] = false
+			c.other = append(c.other, i)
+		}
+	}
+	for _, t := range c.retargeted {
+		c.target[t.index] = t.target
+	}
+	done := c.walk
+	for _, t := range c.retargeted {
+		c.follow(t.index, done)
+	}
+	c.retargeted = c.retargeted[:0]
+	return c.other
+}
+
+// follow walks from an index to the end, or to an index of this or an earlier walk after done. If it meets its own way, it
+// marks the cycle.
+func (c *cycleFinder) follow(i uint32, done uint64) {
+	c.walk++
+	for c.seen[i] <= done {
+		c.seen[i] = c.walk
+		if c.target[i] == 0 {
+			return
+		}
+		i = c.target[i] - 1
+	}
+	if c.seen[i] != c.walk {
+		return
+	}
+	for ; !c.onCycle[i]; i = c.target[i] - 1 {
+		c.onCycle[i] = true
+		c.other = append(c.other, i)
+	}
+}
+
+// grow makes room for both ends of a retarget.
+func (c *cycleFinder) grow(t retarget) {
+	last := int(max(t.index+1, t.target)) - 1
+	c.target = grown(c.target, last)
+	c.onCycle = grown(c.onCycle, last)
+	c.seen = grown(c.seen, last)
+}
+
+// clear forgets everything. The memory stays.
+func (c *cycleFinder) clear() {
+	clear(c.target)
+	clear(c.onCycle)
+	c.retargeted = c.retargeted[:0]
+}

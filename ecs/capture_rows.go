@@ -1,0 +1,468 @@
+package netecs
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// alwaysDue returns the rows that have neither marks nor a rate, name no entity and control nothing.
+func (c *Capture) alwaysDue() snapshot.Mask {
+	if c.marks.checked || len(c.rates.every) > 0 {
+		return 0
+	}
+	return ^(c.refs.naming | c.rates.slow)
+}
+
+// isQuick reports whether a column's rows are always due. A control of this very run may have set the first rate of the world.
+func (c *Capture) isQuick(col *column) bool {
+	return col.control == noControl && len(c.rates.every) == 0 && c.quick.Has(col.row)
+}
+
+// captureEntity captures all components of a row, and that it has no others. Components that it had before and that are not
+// due are deferred.
+func (c *Capture) captureEntity(id wire.NetworkID, t *table, row int) {
+	had := c.store.Mask(id)
+	for gone := had &^ t.rows; gone != 0; gone &= gone - 1 {
+		c.store.Remove(id, lowestRow(gone))
+		c.refs.dropRow(id.Index, lowestRow(gone))
+	}
+	for bare := t.bare; bare != 0; bare &= bare - 1 {
+		c.store.Set(id, lowestRow(bare), nil)
+	}
+	c.uncontrol(id, t.controls)
+	for i := range t.columns {
+		col := &t.columns[i]
+		if col.control != noControl {
+			c.control(id, col, row)
+		}
+		switch {
+		case col.row < 0:
+		default:
+			c.captureFound(id, col, row, had)
+		}
+	}
+	for i := range t.unscanned {
+		if col := &t.unscanned[i]; col.bindTo(c.tracker.world, c.tracker.entry(id).entity) {
+			c.captureFound(id, col, 0, had)
+			col.unbind()
+		}
+	}
+}
+
+// captureFound captures a component of an entity that the scan found.
+func (c *Capture) captureFound(id wire.NetworkID, col *column, row int, had snapshot.Mask) {
+	switch {
+	case !had.Has(col.row):
+		c.captureRow(id, col, row)
+	case c.rates.never(col):
+	case c.rates.due(id, col):
+		c.captureRow(id, col, row)
+	default:
+		c.rates.deferRow(id, col.row)
+	}
+}
+
+// captureRow quantises one component and stores it. A row with entity fields waits until all entities have their ids.
+func (c *Capture) captureRow(id wire.NetworkID, col *column, row int) {
+	lanes, before := c.lanes[:len(c.blank[col.row])], c.store.Row(id, col.row)
+	if before == nil {
+		before = c.blank[col.row]
+	}
+	copy(lanes, before) // a field with a fault keeps its value
+	if fault := col.plan.Quantise(col.at(row), lanes); fault.Reason != wire.NoFault {
+		c.noteFault(id, col, row, fault)
+	}
+	if table := c.refs.byRow[col.row]; table >= 0 {
+		c.refs.wait(id, table, lanes, col.target)
+		return
+	}
+	c.store.Set(id, col.row, lanes)
+}
+
+// noteFault reports the first fault of each kind that a component of an entity has.
+func (c *Capture) noteFault(id wire.NetworkID, col *column, row int, fault quantize.Fault) {
+	known := &c.reported[id.Index]
+	kind, told := kindOf(fault.Reason), &known.outOfRange
+	switch kind {
+	case NotFinite:
+		told = &known.notFinite
+	case NoRotation:
+		told = &known.noRotation
+	}
+	if told.Has(col.row) {
+		return
+	}
+	*told = told.With(col.row)
+	c.tracker.note(Problem{
+		Kind: kind, Entity: id, Local: c.tracker.entry(id).entity,
+		Component: col.plan.Name(), Field: fault.Field(), Detail: col.plan.Outside(reflect.NewAt(col.plan.Type(), col.at(row)).Elem(), fault),
+	})
+}
+
+// batchRows is the number of rows of a column that are captured together: enough to overlap cache misses, and few enough that
+// each step finds its data in the cache.
+const batchRows = 128
+
+// rowBatch captures rows of a column together: the fast path of captureRow. It looks up the owners of the rows for the first
+// column, and keeps them for the next ones if the same rows differ.
+type rowBatch struct {
+	*Capture
+	table *table           // the table of asked; nil: nothing is known
+	asked []int32          // the rows that findOwners looked up
+	rows  []int32          // of them, those with an entity of ours
+	ids   []wire.NetworkID // of rows
+	have  snapshot.Mask    // schema rows that the store has of all of them
+	lanes []uint32         // quantised, one row behind the other
+	bad   []int32          // positions in rows with a fault
+}
+
+// findOwners looks up the entities in rows of a table.
+func (g *rowBatch) findOwners(t *table, rows []int32) {
+	if g.table == t && slices.Equal(g.asked, rows) {
+		return
+	}
+	g.table, g.asked = t, append(g.asked[:0], rows...)
+	f := &t.ownedRows
+	f.asOf(g.tracker.moves, g.store.Shapes(), t.length)
+	var all bool
+	if g.ids, all = f.ids(t, rows, g.ids[:0]); all {
+		g.rows, g.have = append(g.rows[:0], rows...), t.rows
+		return
+	}
+	g.rows, g.ids = g.tracker.owners(t, rows, g.rows[:0], g.ids[:0])
+	if g.have = g.store.Common(g.ids); g.have&t.rows == t.rows {
+		f.add(g.rows)
+	}
+}
+
+// ownedRows is a set of rows of a table. Each contains an entity of ours, and the store has all its rows. That holds until an
+// entity moves or gets other rows. Looking it up anew would touch memory all over the entity map and the store.
+type ownedRows struct {
+	moves, shapes uint64   // when the set was filled
+	rows          []uint64 // bits
+}
+
+// asOf empties the set if something changed since it was filled.
+func (f *ownedRows) asOf(moves, shapes uint64, rows int) {
+	if words := (rows + 63) / 64; f.moves != moves || f.shapes != shapes || words > len(f.rows) {
+		f.moves, f.shapes = moves, shapes
+		f.rows = slices.Grow(f.rows[:0], words)[:words]
+		clear(f.rows)
+	}
+}
+
+// ids returns the ids of rows, and whether the set contains them all.
+func (f *ownedRows) ids(t *table, rows []int32, ids []wire.NetworkID) ([]wire.NetworkID, bool) {
+	ids = slices.Grow(ids, len(rows))[:len(rows)]
+	all := uint64(1)
+	for k, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+		ids[k] = t.replicas.keptReplicated(int(row)).ID
+	}
+	return ids, all != 0
+}
+
+// has reports whether the set contains all rows.
+func (f *ownedRows) has(rows []int32) bool {
+	all := uint64(1)
+	for _, row := range rows {
+		all &= f.rows[uint32(row)/64] >> (uint32(row) % 64)
+	}
+	return all != 0
+}
+
+// add adds rows to the set.
+func (f *ownedRows) add(rows []int32) {
+	for _, row := range rows {
+		f.rows[uint32(row)/64] |= 1 << (uint32(row) % 64)
+	}
+}
+
+// differ captures rows of one column, each step for all of them before the next.
+func (c *Capture) differ(t *table, col *column, rows []int32) bool {
+	if c.apart || !c.isQuick(col) {
+		return false
+	}
+	c.batch.findOwners(t, rows)
+	g := &c.batch
+	for from := 0; from < len(g.ids); from += batchRows {
+		to := min(from+batchRows, len(g.ids))
+		c.batch.captureBatch(col, g.rows[from:to], g.ids[from:to])
+	}
+	col.keepRows(rows)
+	return true
+}
+
+// captureBatch is captureRow for rows of one column.
+func (g *rowBatch) captureBatch(col *column, rows []int32, ids []wire.NetworkID) {
+	if !g.have.Has(col.row) {
+		for k, id := range ids {
+			g.differs(id, col, int(rows[k]), int(rows[k]))
+		}
+		return
+	}
+	n := len(g.blank[col.row])
+	g.lanes = slices.Grow(g.lanes[:0], n*len(ids))[:n*len(ids)] // quantising writes all lanes of rows without a fault
+	g.bad = col.quantiseRows(rows, g.lanes, g.bad[:0])
+	if len(g.bad) > 0 {
+		g.noteFaults(col, rows, ids)
+	}
+	g.store.ReplaceRows(ids, col.row, g.lanes)
+}
+
+// noteFaults reports the rows of a batch that have faults, and quantises them again over their old values.
+func (g *rowBatch) noteFaults(col *column, rows []int32, ids []wire.NetworkID) {
+	g, n := &g.batch, len(g.blank[col.row])
+	slices.Sort(g.bad)
+	for _, k := range slices.Compact(g.bad) {
+		lanes := g.lanes[int(k)*n : (int(k)+1)*n]
+		copy(lanes, g.store.Row(ids[k], col.row)) // a field with a fault keeps its value
+		g.noteFault(ids[k], col, int(rows[k]), col.plan.Quantise(col.at(int(rows[k])), lanes))
+	}
+}
+
+// captureRates decides when a written component is captured: by components.Rate of the entity and the schema's options for the
+// component. A component that waits stays different from the shadow, so the next scan finds it again. The rows of an entity
+// that moved have no shadow to compare: those not due are deferred and captured at their turn. Control components never wait.
+type captureRates struct {
+	*Capture
+	store       *snapshot.Store
+	now, before tick.Tick // of this capture and the one before
+	rows        []snapshot.RowOptions
+	slow        snapshot.Mask // rows with options
+	every       []uint16      // by network index; 0: each tick
+	deferred    []deferredRow
+	waits       []snapshot.Mask // by network index: rows in deferred
+}
+
+// deferredRow is a row to capture at its next turn, whether or not it was written.
+type deferredRow struct {
+	id  wire.NetworkID
+	row int
+}
+
+func newCaptureRates(store *snapshot.Store, schema *snapshot.Schema) captureRates {
+	p := captureRates{store: store}
+	for row := range schema.Rows() {
+		o := schema.Options(row)
+		p.rows = append(p.rows, o)
+		if o.Once || o.Every > 1 {
+			p.slow = p.slow.With(row)
+		}
+	}
+	return p
+}
+
+// begin forgets the entity that had an index before.
+func (p *captureRates) begin(index uint32) {
+	p.set(index, 0)
+	if int(index) < len(p.waits) {
+		p.waits[index] = 0
+	}
+}
+
+// forgetRates forgets all entities. The memory stays.
+func (p *captureRates) forgetRates() {
+	p.deferred = p.deferred[:0]
+	clear(p.waits)
+	clear(p.every)
+}
+
+// set sets an entity's components.Rate.
+func (p *captureRates) set(index uint32, every uint16) {
+	if every == 0 && int(index) >= len(p.every) {
+		return
+	}
+	p.every = grown(p.every, int(index))
+	p.every[index] = every
+}
+
+// due reports whether a component that the store has is captured now. If captures skipped ticks, the skipped turns count.
+func (p *captureRates) due(id wire.NetworkID, col *column) bool {
+	every := tick.Tick(1)
+	if int(id.Index) < len(p.every) {
+		every = max(every, tick.Tick(p.every[id.Index]))
+	}
+	if p.slow.Has(col.row) {
+		every = max(every, tick.Tick(p.rows[col.row].Every))
+	}
+	if every == 1 || col.control != noControl {
+		return true
+	}
+	return p.store.Turn(id, every, p.before, p.now)
+}
+
+// never reports whether a component that the store has is never captured again.
+func (p *captureRates) never(col *column) bool {
+	return p.slow.Has(col.row) && p.rows[col.row].Once && col.control == noControl
+}
+
+// deferRow adds a row to the deferred ones.
+func (p *captureRates) deferRow(id wire.NetworkID, row int) {
+	p.waits = grown(p.waits, int(id.Index))
+	if !p.waits[id.Index].Has(row) {
+		p.waits[id.Index] = p.waits[id.Index].With(row)
+		p.deferred = append(p.deferred, deferredRow{id, row})
+	}
+}
+
+// captureDeferred captures the deferred rows that have their turn now.
+func (p *captureRates) captureDeferred() {
+	still := p.deferred[:0]
+	for _, l := range p.deferred {
+		at := p.tracker.entry(l.id)
+		if at == nil {
+			continue
+		}
+		var col *column
+		if at.table != nowhere {
+			col = p.tracker.tables[at.table].column(l.row)
+		}
+		if col != nil && !p.due(l.id, col) {
+			still = append(still, l)
+			continue
+		}
+		p.waits[l.id.Index] = p.waits[l.id.Index].Without(l.row)
+		if col != nil && p.tracker.world.Alive(at.entity) && col.bindTo(p.tracker.world, at.entity) {
+			p.captureRow(l.id, col, 0)
+			col.keepAt(at)
+			col.unbind()
+		}
+	}
+	p.deferred = still
+}
+
+// controlKind is a component that controls replication.
+type controlKind uint8
+
+const (
+	noControl controlKind = iota
+	ownerControl
+	groupControl
+	priorityControl
+	rateControl
+	controlKinds
+)
+
+// controls contains the ids of the control components in a world, by kind.
+type controls [controlKinds]ecs.ID
+
+// bindControls registers the control components with the world.
+func bindControls(w *ecs.World) *controls {
+	return &controls{
+		ownerControl:    ecs.ComponentID[components.Owner](w),
+		groupControl:    ecs.ComponentID[components.Group](w),
+		priorityControl: ecs.ComponentID[components.Priority](w),
+		rateControl:     ecs.ComponentID[components.Rate](w),
+	}
+}
+
+// kind returns the control that a component is. Without controls, none is.
+func (b *controls) kind(id ecs.ID) controlKind {
+	if b != nil {
+		for k := ownerControl; k < controlKinds; k++ {
+			if b[k] == id {
+				return k
+			}
+		}
+	}
+	return noControl
+}
+
+// columns adds a column for each control of a mask that the schema does not have, so that a scan notices writes to it.
+// Controls come first: a new rate counts for components written with it.
+func (b *controls) columns(w *ecs.World, t *table, mask *ecs.Mask) {
+	if b == nil {
+		return
+	}
+	for k := ownerControl; k < controlKinds; k++ {
+		if !mask.Get(b[k]) {
+			continue
+		}
+		t.controls |= 1 << k
+		known := false
+		for i := range t.columns {
+			known = known || t.columns[i].control == k
+		}
+		if !known {
+			size := controlSize(w, b[k])
+			t.columns = append(t.columns, column{id: b[k], row: -1, size: size, compare: quantize.NewRows(size), control: k})
+		}
+	}
+	slices.SortStableFunc(t.columns, func(x, y column) int { return int(y.control) - int(x.control) })
+}
+
+func controlSize(w *ecs.World, id ecs.ID) int {
+	info, _ := ecs.ComponentInfo(w, id)
+	return int(info.Type.Size())
+}
+
+// control passes the value of a control component to the store.
+func (c *Capture) control(id wire.NetworkID, col *column, row int) {
+	c.controlled = grown(c.controlled, int(id.Index))
+	c.controlled[id.Index] |= 1 << col.control
+	switch col.control {
+	case ownerControl:
+		c.store.SetOwner(id, controlOf[components.Owner](col, row).Client)
+	case groupControl:
+		c.store.SetGroup(id, controlOf[components.Group](col, row).ID)
+	case rateControl:
+		c.rates.set(id.Index, controlOf[components.Rate](col, row).Every)
+	case priorityControl:
+		weight, reason := snapshot.WeightOf(controlOf[components.Priority](col, row).Weight)
+		if reason != wire.NotFinite {
+			c.store.SetPriority(id, weight)
+		}
+		if reason != wire.NoFault {
+			c.noteWeight(id, reason)
+		}
+	}
+}
+
+// uncontrol resets the controls that an entity no longer has.
+func (c *Capture) uncontrol(id wire.NetworkID, now uint8) {
+	if int(id.Index) >= len(c.controlled) || c.controlled[id.Index]&^now == 0 {
+		return
+	}
+	gone := c.controlled[id.Index] &^ now
+	c.controlled[id.Index] &= now
+	for k := ownerControl; k < controlKinds; k++ {
+		if gone>>k&1 == 0 {
+			continue
+		}
+		switch k {
+		case ownerControl:
+			c.store.SetOwner(id, 0)
+		case groupControl:
+			c.store.SetGroup(id, 0)
+		case priorityControl:
+			c.store.SetPriority(id, snapshot.NormalWeight)
+		case rateControl:
+			c.rates.set(id.Index, 0)
+		}
+	}
+}
+
+// noteWeight reports an invalid priority once for each entity.
+func (c *Capture) noteWeight(id wire.NetworkID, reason wire.FaultReason) {
+	if c.reported[id.Index].weight {
+		return
+	}
+	c.reported[id.Index].weight = true
+	detail := ""
+	if reason == wire.OutOfRange {
+		detail = "a priority is 0 to 255"
+	}
+	c.tracker.note(Problem{
+		Kind: kindOf(reason), Entity: id, Local: c.tracker.entry(id).entity,
+		Component: reflect.TypeFor[components.Priority]().Name(), Field: "Weight", Detail: detail,
+	})
+}

@@ -1,0 +1,385 @@
+package netecs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// absent is the value of a missing entity or component.
+const absent = "absent"
+
+// Difference is a difference between a client's world and the server's store.
+type Difference struct {
+	Entity    wire.NetworkID // the entity that differs
+	Component string         // wire name; empty when the whole entity is missing or too many
+	Field     string         // path inside the component; empty when the whole component is
+	Server    string         // the expected value, or "absent"
+	Client    string         // the present value, or "absent"
+}
+
+// String names the place and both values.
+func (d Difference) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "entity %s", d.Entity)
+	if d.Component != "" {
+		b.WriteString(", " + d.Component)
+	}
+	if d.Field != "" {
+		b.WriteString("." + d.Field)
+	}
+	fmt.Fprintf(&b, ": server %s, client %s", d.Server, d.Client)
+	return b.String()
+}
+
+// Visible is the part of a store that a client is shown.
+type Visible struct {
+	Entity func(wire.NetworkID) bool          // the visible entities; nil means all
+	Rows   func(wire.NetworkID) snapshot.Mask // the visible components of such an entity; nil means all
+	// Kept reports the entities out of sight that the client still has, as they were when it was sent them last; nil means none.
+	// Their rows are not compared.
+	Kept func(wire.NetworkID) bool
+}
+
+func (s *Visible) entity(id wire.NetworkID) bool { return s.Entity == nil || s.Entity(id) }
+
+func (s *Visible) kept(id wire.NetworkID) bool { return s.Kept != nil && s.Kept(id) }
+
+// VisibleFor returns what each client is shown. A netcode.Server is one.
+type VisibleFor interface {
+	// Visible reports whether a client may see an entity.
+	Visible(wire.ClientID, wire.NetworkID) bool
+	// VisibleRows returns the components that a client may see of an entity that it sees.
+	VisibleRows(wire.ClientID, wire.NetworkID) snapshot.Mask
+	// Keeps reports whether a client keeps an entity that it may not see any more.
+	Keeps(wire.ClientID, wire.NetworkID) bool
+}
+
+// VisibleTo returns the part of a store that one client is shown.
+func VisibleTo(s VisibleFor, client wire.ClientID) Visible {
+	return Visible{
+		Entity: func(id wire.NetworkID) bool { return s.Visible(client, id) },
+		Rows:   func(id wire.NetworkID) snapshot.Mask { return s.VisibleRows(client, id) },
+		Kept:   func(id wire.NetworkID) bool { return s.Keeps(client, id) },
+	}
+}
+
+// FirstDifference is FirstDifferenceOf for a client that is shown all components of the visible entities, a nil visible
+// meaning all, and keeps no others.
+func FirstDifference(store *snapshot.Store, visible func(wire.NetworkID) bool,
+	client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+	return FirstDifferenceOf(store, Visible{Entity: visible}, client, schema)
+}
+
+// FirstDifferenceOf compares a client's world with the visible part of the store. It returns the first difference in the order
+// of network id, row and field. There is no tolerance: the bytes of every sent field must be those of the store's row. It
+// compares and prints entity fields and targets as network ids; on the server those of entities that are not visible count as
+// nil.
+func FirstDifferenceOf(store *snapshot.Store, sees Visible, client *ecs.World, schema *snapshot.Schema) (Difference, bool) {
+	b := bind(client, schema)
+	has := byID(client, &b)
+	c := comparison{
+		store: store, sees: sees, client: client, binding: b,
+		sight: newVisibleSource(store, schema, sees.Entity), names: newIDNames(client, &b, has),
+	}
+	for id := range store.All {
+		visible := sees.entity(id)
+		if !visible && !sees.kept(id) {
+			continue
+		}
+		if len(has) > 0 && has[0].id.Less(id) {
+			break
+		}
+		if len(has) == 0 || has[0].id != id {
+			return Difference{Entity: id, Server: "present", Client: absent}, true
+		}
+		if visible {
+			if d, differs := c.entity(id, has[0].entity); differs {
+				return d, true
+			}
+		}
+		has = has[1:]
+	}
+	if len(has) > 0 {
+		return Difference{Entity: has[0].id, Server: absent, Client: "present"}, true
+	}
+	return Difference{}, false
+}
+
+// comparison compares a client's world with a store.
+type comparison struct {
+	store  *snapshot.Store
+	sees   Visible
+	client *ecs.World
+	binding
+	sight visibleSource
+	names idNames
+}
+
+// entity compares the components of one entity.
+func (c *comparison) entity(id wire.NetworkID, e ecs.Entity) (Difference, bool) {
+	mask := c.client.Mask(e)
+	want, have := c.store.Mask(id), c.rows(&mask)
+	if c.sees.Rows != nil {
+		want &= c.sees.Rows(id)
+	}
+	for rows := want | have; rows != 0; rows &= rows - 1 {
+		row := lowestRow(rows)
+		d := Difference{Entity: id, Component: c.schema.Plan(row).Name(), Server: absent, Client: absent}
+		var server, client component
+		if want.Has(row) {
+			server = c.sight.of(id, row)
+			d.Server = text(server.value, "")
+		}
+		if have.Has(row) {
+			client = c.names.of(e, row)
+			d.Client = text(client.value, "")
+		}
+		if server.plan == nil || client.plan == nil {
+			return d, true
+		}
+		field, equal := server.plan.Compare(server.value.UnsafePointer(), client.value.UnsafePointer())
+		switch {
+		case !equal:
+			d.Field, d.Server, d.Client = field, text(server.value, field), text(client.value, field)
+			return d, true
+		case server.target != client.target:
+			d.Field, d.Server, d.Client = "target", server.target.String(), client.target.String()
+			return d, true
+		}
+	}
+	return Difference{}, false
+}
+
+// text prints a component, or the field of it that a path names.
+func text(component reflect.Value, path string) string {
+	v := component.Elem()
+	for path != "" {
+		var next reflect.Value
+		next, path = step(v, path)
+		if !next.IsValid() {
+			break
+		}
+		v = next
+	}
+	return fmt.Sprintf("%+v", v)
+}
+
+// step takes the first step of a path such as Cells[2].X. It returns the zero
+// Value where the path leads nowhere.
+func step(v reflect.Value, path string) (next reflect.Value, rest string) {
+	path = strings.TrimPrefix(path, ".")
+	end := strings.IndexAny(path[min(1, len(path)):], ".[") + 1
+	if end == 0 {
+		end = len(path)
+	}
+	name, rest := path[:end], path[end:]
+	if v.Kind() == reflect.Struct {
+		return v.FieldByName(name), rest
+	}
+	i, err := strconv.Atoi(strings.Trim(name, "[]"))
+	if v.Kind() == reflect.Array && err == nil && i >= 0 && i < v.Len() {
+		return v.Index(i), rest
+	}
+	return reflect.Value{}, ""
+}
+
+// The parameters of the 64-bit FNV-1a hash (Fowler, Noll, Vo).
+const (
+	fnvOffset uint64 = 14695981039346656037
+	fnvPrime  uint64 = 1099511628211
+)
+
+func hash(h uint64, b []byte) uint64 {
+	for _, c := range b {
+		h = (h ^ uint64(c)) * fnvPrime
+	}
+	return h
+}
+
+// idEntity is an entity with a network id.
+type idEntity struct {
+	id     wire.NetworkID
+	entity ecs.Entity
+}
+
+// byID lists the entities of a world that have a network id, in id order. The order of Arche's iteration depends on history.
+func byID(w *ecs.World, b *binding) []idEntity {
+	var list []idEntity
+	with := ecs.All(b.replicated)
+	for query := w.Query(&with); query.Next(); {
+		id := replicatedOf(w, query.Entity(), b.replicated).ID
+		if !id.IsZero() {
+			list = append(list, idEntity{id, query.Entity()})
+		}
+	}
+	slices.SortFunc(list, func(a, b idEntity) int {
+		switch {
+		case a.id.Less(b.id):
+			return -1
+		case b.id.Less(a.id):
+			return 1
+		}
+		return 0
+	})
+	return list
+}
+
+// appendHead appends the id and the row mask of an entity, for a digest.
+func appendHead(b []byte, id wire.NetworkID, rows snapshot.Mask) []byte {
+	b = binary.LittleEndian.AppendUint32(b, id.Index)
+	b = binary.LittleEndian.AppendUint32(b, id.Generation)
+	return binary.LittleEndian.AppendUint64(b, uint64(rows))
+}
+
+// Digest is a hash of the replicated state of a world: of the network ids in order, the schema's components of each, and the
+// bytes of the fields that are sent. Entity fields and targets count as network ids. Two clients that see the same have the
+// same digest, which is the [DigestStore] of the visible entities. It is FNV-1a with 64 bits: made to find faults, not to
+// resist attacks.
+//
+// A server's world has a digest of its own: its values are not quantised.
+func Digest(w *ecs.World, schema *snapshot.Schema) uint64 {
+	b := bind(w, schema)
+	list := byID(w, &b)
+	own := newIDNames(w, &b, list)
+	h := fnvOffset
+	var buf []byte
+	for _, k := range list {
+		mask := w.Mask(k.entity)
+		rows := b.rows(&mask)
+		buf = appendHead(buf[:0], k.id, rows)
+		for ; rows != 0; rows &= rows - 1 {
+			buf = own.of(k.entity, lowestRow(rows)).append(buf)
+		}
+		h = hash(h, buf)
+	}
+	return h
+}
+
+// DigestStore is the digest of a client's world that has exactly the visible entities of the store. A nil visible means all.
+func DigestStore(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) uint64 {
+	sight := newVisibleSource(store, schema, visible)
+	h := fnvOffset
+	var buf []byte
+	for id := range store.All {
+		if visible != nil && !visible(id) {
+			continue
+		}
+		rows := store.Mask(id)
+		buf = appendHead(buf[:0], id, rows)
+		for ; rows != 0; rows &= rows - 1 {
+			buf = sight.of(id, lowestRow(rows)).append(buf)
+		}
+		h = hash(h, buf)
+	}
+	return h
+}
+
+// component is one component of one entity for comparing and hashing: equal on every machine, which handles are not. It is for
+// tools.
+type component struct {
+	plan   *quantize.Plan
+	value  reflect.Value  // a pointer to it, with network ids in place of handles
+	target wire.NetworkID // of a relation
+}
+
+// append appends the bytes of the fields that are sent.
+func (c component) append(b []byte) []byte {
+	b = c.plan.AppendFields(b, c.value.UnsafePointer())
+	if _, ok := c.plan.Target(); ok {
+		b = binary.LittleEndian.AppendUint32(b, c.target.Index)
+		b = binary.LittleEndian.AppendUint32(b, c.target.Generation)
+	}
+	return b
+}
+
+// held returns room for one component of each row.
+func held(schema *snapshot.Schema) (list []reflect.Value) {
+	for row := range schema.Rows() {
+		list = append(list, reflect.New(schema.Plan(row).Type()))
+	}
+	return list
+}
+
+// visibleSource returns the components of a client that has the visible entities of a store.
+type visibleSource struct {
+	store   *snapshot.Store
+	schema  *snapshot.Schema
+	visible func(wire.NetworkID) bool
+	held    []reflect.Value
+	lanes   []uint32
+}
+
+func newVisibleSource(store *snapshot.Store, schema *snapshot.Schema, visible func(wire.NetworkID) bool) visibleSource {
+	return visibleSource{store: store, schema: schema, visible: visible, held: held(schema)}
+}
+
+// of returns a component, valid until the next call for the same row.
+func (s *visibleSource) of(id wire.NetworkID, row int) component {
+	c := component{plan: s.schema.Plan(row), value: s.held[row]}
+	s.lanes = append(s.lanes[:0], s.store.Row(id, row)...)
+	for _, lane := range c.plan.Refs() {
+		named := wire.NetworkID{Index: s.lanes[lane], Generation: s.lanes[lane+1]}
+		if !s.store.Alive(named) || s.visible != nil && !s.visible(named) {
+			s.lanes[lane], s.lanes[lane+1] = 0, 0
+		}
+	}
+	if lane, ok := c.plan.Target(); ok {
+		c.target = wire.NetworkID{Index: s.lanes[lane], Generation: s.lanes[lane+1]}
+	}
+	c.plan.Dequantise(s.lanes, c.value.UnsafePointer())
+	return c
+}
+
+// idNames returns the components of a world, with the network ids of its entities in entity fields.
+type idNames struct {
+	world *ecs.World
+	*binding
+	held  []reflect.Value
+	named map[handle]wire.NetworkID // looked up only
+}
+
+func newIDNames(w *ecs.World, b *binding, list []idEntity) idNames {
+	n := idNames{world: w, binding: b, held: held(b.schema), named: map[handle]wire.NetworkID{}}
+	for _, k := range list {
+		n.named[handleOf(k.entity)] = k.id
+	}
+	return n
+}
+
+// of returns a component that an entity has, valid until the next call for the same row.
+func (n *idNames) of(e ecs.Entity, row int) component {
+	c := component{plan: n.schema.Plan(row), value: n.held[row]}
+	c.value.Elem().Set(reflect.NewAt(c.plan.Type(), n.world.Get(e, n.ids[row])).Elem())
+	c.plan.MapHandles(c.value.UnsafePointer(), func(h wire.NetworkID) wire.NetworkID {
+		return n.named[handle{h.Index, h.Generation}]
+	})
+	if _, ok := c.plan.Target(); ok {
+		c.target = n.named[handleOf(n.world.Relations().Get(e, n.ids[row]))]
+	}
+	return c
+}
+
+// Entities yields every entity of a world that has a network id, in the order of the ids. The world may be changed meanwhile.
+// Each call makes a list: it is for tools and tests, not for each frame.
+func Entities(w *ecs.World) iter.Seq2[ecs.Entity, wire.NetworkID] {
+	b := binding{replicated: ecs.ComponentID[components.Replicated](w)}
+	return func(yield func(ecs.Entity, wire.NetworkID) bool) {
+		for _, k := range byID(w, &b) {
+			if !yield(k.entity, k.id) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package netecs
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// nowhere is the table of an entity whose rows are in no shadow.
+const nowhere int32 = -1
+
+// entityEntry is the entity of a network id in this world, and the place of its rows in the shadow.
+type entityEntry struct {
+	generation uint32 // of the network id; 0: the index is not in use
+	table      int32
+	slot       int32
+	entity     ecs.Entity
+	stamp      uint64 // the scan that last found the entity somewhere new
+}
+
+// entityMap maps network ids to entities and back. Both directions are dense tables: no remote id ever reaches Arche.
+type entityMap struct {
+	byIndex  []entityEntry
+	byEntity []wire.NetworkID // by the number of the Arche entity
+	logs     bool             // assign and free fill touched; its reader empties it
+	touched  []uint32         // numbers of entities that gained or lost an id, with repeats
+	moves    uint64           // rises whenever the slot of an id changes
+}
+
+// entry returns the entry of an id, nil when the id is not in use.
+func (p *entityMap) entry(id wire.NetworkID) *entityEntry {
+	if int(id.Index) >= len(p.byIndex) || id.Generation == 0 {
+		return nil
+	}
+	if at := &p.byIndex[id.Index]; at.generation == id.Generation {
+		return at
+	}
+	return nil
+}
+
+// idAt returns the id of an index that is in use.
+func (p *entityMap) idAt(index uint32) wire.NetworkID {
+	return wire.NetworkID{Index: index, Generation: p.byIndex[index].generation}
+}
+
+// idOf returns the id of an entity.
+func (p *entityMap) idOf(e ecs.Entity) (wire.NetworkID, bool) {
+	if int(e.ID()) >= len(p.byEntity) {
+		return wire.NetworkID{}, false
+	}
+	id := p.byEntity[e.ID()]
+	at := p.entry(id)
+	return id, at != nil && at.entity == e
+}
+
+// assign gives an id to an entity. The id's index must be below snapshot.MaxEntities.
+func (p *entityMap) assign(id wire.NetworkID, e ecs.Entity) *entityEntry {
+	p.byIndex = grown(p.byIndex, int(id.Index))
+	p.byEntity = grown(p.byEntity, int(e.ID()))
+	p.byEntity[e.ID()] = id
+	at := &p.byIndex[id.Index]
+	if p.logs {
+		p.touched = append(p.touched, e.ID())
+		if at.generation != 0 {
+			p.touched = append(p.touched, at.entity.ID())
+		}
+	}
+	p.moves++
+	*at = entityEntry{generation: id.Generation, table: nowhere, slot: -1, entity: e}
+	return at
+}
+
+// free frees an id's index.
+func (p *entityMap) free(id wire.NetworkID) {
+	if at := p.entry(id); at != nil {
+		if p.logs {
+			p.touched = append(p.touched, at.entity.ID())
+		}
+		p.moves++
+		*at = entityEntry{}
+	}
+}
+
+// idOfHandle returns the id of the entity that a handle names, zero if it names none. The two numbers may be anything.
+func (p *entityMap) idOfHandle(h handle) wire.NetworkID {
+	if h.number == 0 || int64(h.number) >= int64(len(p.byEntity)) {
+		return wire.NetworkID{}
+	}
+	id := p.byEntity[h.number]
+	if at := p.entry(id); at == nil || handleOf(at.entity) != h {
+		return wire.NetworkID{}
+	}
+	return id
+}
+
+// clear forgets everything. The memory stays.
+func (p *entityMap) clear() {
+	clear(p.byIndex)
+	clear(p.byEntity)
+	p.touched = p.touched[:0]
+	p.moves++
+}
+
+// grown returns s with at least index+1 elements.
+func grown[T any](s []T, index int) []T {
+	if index < len(s) {
+		return s
+	}
+	if index < cap(s) {
+		return s[:index+1]
+	}
+	next := make([]T, index+1, max(2*cap(s), index+1, 64))
+	copy(next, s)
+	return next
+}
+
+// lowestRow returns the lowest row of a mask that is not empty.
+func lowestRow(m snapshot.Mask) int { return bits.TrailingZeros64(uint64(m)) }
+
+// worldLife notices ecs.World.Reset. A reset drops every resource: a world without our resource, or with another's, was reset
+// since the last look. Every entity handle from before is then void, and Arche's Alive panics on it or answers for another
+// entity.
+type worldLife struct {
+	resource ecs.ResID
+	tag      uint32 // of its capture or apply
+	captures bool   // its owner is a capture
+	mine     *lifeMark
+}
+
+// lifeMark is the resource.
+type lifeMark struct {
+	tags     []uint32 // of the captures and applies that take part, with repeats
+	captures int      // the number of captures among them
+}
+
+// newLife joins the world's present life, and begins one if nobody has.
+func newLife(w *ecs.World, tag uint32, captures bool) worldLife {
+	l := worldLife{resource: ecs.ResourceID[lifeMark](w), tag: tag, captures: captures}
+	l.join(w)
+	return l
+}
+
+// isCurrent reports whether the world's life is still the one that was joined.
+func (l *worldLife) isCurrent(w *ecs.World) bool {
+	mark, _ := w.Resources().Get(l.resource).(*lifeMark)
+	return mark != nil && mark == l.mine
+}
+
+// join joins the world's present life, after a reset.
+func (l *worldLife) join(w *ecs.World) {
+	if !w.Resources().Has(l.resource) {
+		w.Resources().Add(l.resource, &lifeMark{})
+	}
+	l.mine, _ = w.Resources().Get(l.resource).(*lifeMark)
+	l.mine.tags = append(l.mine.tags, l.tag)
+	if l.captures {
+		l.mine.captures++
+	}
+}
+
+// captured reports whether a capture takes part in the world's present life.
+func (l *worldLife) captured() bool { return l.mine.captures > 0 }
+
+// manages reports whether a tag is that of a capture or apply of the world's present life.
+func (l *worldLife) manages(tag uint32) bool { return slices.Contains(l.mine.tags, tag) }
+
+// leave leaves the world's life.
+func (l *worldLife) leave(w *ecs.World) {
+	if !l.isCurrent(w) {
+		return
+	}
+	if n := slices.Index(l.mine.tags, l.tag); n >= 0 {
+		l.mine.tags = slices.Delete(l.mine.tags, n, n+1)
+		if l.captures {
+			l.mine.captures--
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package netecs
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/internal/plain"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Rows of exact floats, as stretches are made of: of three words, four, another number, and of memory that is more than the row.
+type (
+	stretchPlace struct{ X, Y, Z float32 }
+	stretchTurn  struct{ Q [4]float32 }
+	stretchHeat  struct{ C, D float32 }
+	stretchCold  struct {
+		C, D float32 `net:"min=0,max=90,step=0.01"`
+	}
+	stretchLook struct {
+		V     float32
+		Local uint32 `net:"-"`
+	}
+	stretchMark  struct{}
+	stretchOne   struct{ V float32 }
+	stretchWide  struct{ V [6]float32 }
+	stretchOwn   struct{ N uint64 }
+	stretchOther struct{ N uint8 }
+)
+
+const stretchEntities = 70
+
+// stretchServer is a store of entities that mostly move all together, and a view of which hardly anything is acknowledged.
+type stretchServer struct {
+	random *rand.Rand
+	schema *snapshot.Schema
+	store  *snapshot.Store
+	view   *snapshot.View
+	ids    []wire.NetworkID
+	seq    uint64
+	most   int  // entities
+	deltas bool // stretchCold is in the place of stretchHeat: rows travel as what differs
+}
+
+func newStretchServer(t *testing.T, seed uint64) *stretchServer {
+	return newStretchServerOf(t, seed, stretchEntities)
+}
+
+func newStretchServerOf(t *testing.T, seed uint64, most int) *stretchServer {
+	return stretchServerWith(t, seed, most, stretchHeat{})
+}
+
+// newDeltaServer is newStretchServer with rows that travel as what differs, where that is acknowledged.
+func newDeltaServer(t *testing.T, seed uint64) *stretchServer {
+	s := stretchServerWith(t, seed, stretchEntities, stretchCold{})
+	s.deltas = true
+	return s
+}
+
+func stretchServerWith(t *testing.T, seed uint64, most int, third any) *stretchServer {
+	var plans []*quantize.Plan
+	for _, v := range []any{stretchPlace{}, stretchTurn{}, third, stretchLook{}, stretchMark{}, stretchOne{}, stretchWide{}} {
+		plan, err := quantize.Compile(reflect.TypeOf(v), reflect.TypeOf(v).Name())
+		require.NoError(t, err)
+		plans = append(plans, plan)
+	}
+	s := &stretchServer{random: rand.New(rand.NewPCG(seed, 5)), schema: snapshot.NewSchema(plans), most: most}
+	cfg := s.config()
+	s.store = snapshot.NewStore(s.schema, cfg)
+	s.view = snapshot.NewView(s.store, cfg)
+	return s
+}
+
+func (s *stretchServer) config() snapshot.Config {
+	return snapshot.Config{Window: 8, SentPackets: 64, Entities: s.most}
+}
+
+func (s *stretchServer) set(id wire.NetworkID, row int, often int) {
+	lanes := make([]uint32, s.schema.Plan(row).Lanes())
+	for i := range lanes {
+		if lanes[i] = 0x3F80_0000 + uint32(s.random.IntN(often)); s.deltas && row == 2 {
+			lanes[i] &= 1<<12 - 1
+		}
+	}
+	s.store.Set(id, row, lanes)
+}
+
+// turn is a tick: what is to be read of it.
+func (s *stretchServer) turn() (payloads [][]byte) {
+	s.store.Begin(s.store.Tick() + 1)
+	calm := s.random.IntN(3) > 0 // nothing but values
+	for !calm && len(s.ids) < stretchEntities && s.random.IntN(8) > 0 {
+		id := s.store.Spawn()
+		s.ids = append(s.ids, id)
+		for row := range 4 {
+			if row < 3 || s.random.IntN(6) == 0 {
+				s.set(id, row, 3)
+			}
+		}
+	}
+	often := []int{2, 1000}[s.random.IntN(2)] // half of the time values stay what they were, here and there
+	for i := 0; i < len(s.ids); i++ {
+		id := s.ids[i]
+		switch n := s.random.IntN(250); {
+		case n == 0 && !calm:
+			s.store.Despawn(id)
+			s.ids[i] = s.ids[len(s.ids)-1]
+			s.ids = s.ids[:len(s.ids)-1]
+			continue
+		case n < 3 && !calm:
+			s.store.Remove(id, s.random.IntN(5))
+		case n < 5 && !calm:
+			s.set(id, 3, 3)
+		case n < 7 && !calm:
+			s.store.Set(id, 4, nil)
+		}
+		for m := s.store.Mask(id).Without(4); m != 0; m &= m - 1 {
+			s.set(id, lowestRow(m), often)
+		}
+	}
+	s.store.Commit()
+	s.view.Observe()
+	for range 6 {
+		buf := make([]byte, 900)
+		n := s.view.Write(buf, s.seq+1)
+		if n == 0 {
+			break
+		}
+		s.seq++
+		payloads = append(payloads, buf[:n])
+	}
+	return payloads
+}
+
+// stretchClient is a client's world, and what Apply said of its last run.
+type stretchClient struct {
+	world    ecs.World
+	replica  *snapshot.Replica
+	apply    *Apply
+	problems []Problem
+	changes  []Change
+	ranges   int // that were listed
+}
+
+func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
+	c := &stretchClient{world: ecs.NewWorld(64), replica: snapshot.NewReplica(s.schema, s.config(), 1)}
+	c.apply = NewApply(&c.world, c.replica, s.schema, 7, Hooks{}, func(p Problem) { c.problems = append(c.problems, p) })
+	c.apply.apart = c.apply.apart || apart
+	if !writes {
+		return c
+	}
+	c.apply.Own(func(id wire.NetworkID) snapshot.Mask {
+		if id.Index%16 == 3 {
+			return snapshot.Mask(0).With(1)
+		}
+		return 0
+	})
+	return c
+}
+
+// mischief is what game code does to an entity.
+func (c *stretchClient) mischief(id wire.NetworkID, what int) {
+	e, ok := c.apply.Entity(id)
+	if !ok {
+		return
+	}
+	w := &c.world
+	place, own, other := ecs.ComponentID[stretchPlace](w), ecs.ComponentID[stretchOwn](w), ecs.ComponentID[stretchOther](w)
+	look, turn := ecs.ComponentID[stretchLook](w), ecs.ComponentID[stretchTurn](w)
+	switch what {
+	case 0, 1, 2:
+		if w.Has(e, place) {
+			(*stretchPlace)(w.Get(e, place)).Y = 1234
+		}
+	case 3:
+		if w.Has(e, look) {
+			(*stretchLook)(w.Get(e, look)).Local++
+		}
+	case 4, 5:
+		if w.Has(e, turn) && id.Index%16 == 3 {
+			(*stretchTurn)(w.Get(e, turn)).Q[0] = 77
+			c.apply.Read(id, 1, make([]uint32, 4))
+		}
+	case 6, 7:
+		if w.Has(e, own) {
+			w.Remove(e, own)
+		} else {
+			w.Add(e, own)
+		}
+	case 8:
+		if !w.Has(e, other) {
+			w.Add(e, other)
+		}
+	case 9:
+		w.RemoveEntity(e)
+	case 10:
+		if w.Has(e, place) {
+			w.Remove(e, place)
+		}
+	case 11:
+		c.apply.Revert(id)
+	}
+}
+
+// run applies what was read and keeps the changes.
+func (c *stretchClient) run() {
+	c.apply.Run()
+	c.ranges += len(c.apply.writer.ranges.list)
+	c.changes = c.changes[:0]
+	for change := range c.apply.Changes {
+		c.changes = append(c.changes, change)
+	}
+}
+
+// sameShadow compares the shadows of two clients.
+func (c *stretchClient) sameShadow(t *testing.T, other *stretchClient) {
+	require.Equal(t, len(other.apply.tracker.tables), len(c.apply.tracker.tables))
+	for i, table := range c.apply.tracker.tables {
+		require.Equal(t, other.apply.tracker.tables[i].length, table.length)
+		for k := range table.columns {
+			at := &table.columns[k]
+			require.Equal(t, other.apply.tracker.tables[i].columns[k].shadow[:table.length*at.size], at.shadow[:table.length*at.size])
+		}
+	}
+}
+
+// shuffle adds a component to all entities in random order, so that their rows are all over a table.
+func (c *stretchClient) shuffle(ids []wire.NetworkID, random *rand.Rand) {
+	own := ecs.ComponentID[stretchOwn](&c.world)
+	for _, k := range random.Perm(len(ids)) {
+		if e, ok := c.apply.Entity(ids[k]); ok && !c.world.Has(e, own) {
+			c.world.Add(e, own)
+		}
+	}
+}
+
+// TestRangesEqualSingleEntities compares a world that is written in ranges with one that is written entity by entity, over
+// lives, structures, loss, and games that write, move and remove replicated entities.
+func TestRangesEqualSingleEntities(t *testing.T) { playStretches(t, newStretchServer) }
+
+// TestRangesOfDeltasEqualSingleEntities is the same for rows that travel as deltas and are dequantised.
+func TestRangesOfDeltasEqualSingleEntities(t *testing.T) { playStretches(t, newDeltaServer) }
+
+func playStretches(t *testing.T, server func(*testing.T, uint64) *stretchServer) {
+	ranges, details := 0, 0
+	for seed := range uint64(40) {
+		s := server(t, seed)
+		fast, slow := newStretchClient(s, false, seed%2 == 0), newStretchClient(s, true, seed%2 == 0)
+		both := []*stretchClient{fast, slow}
+		for turn := range 80 {
+			first := s.seq + 1
+			for i, p := range s.turn() {
+				lost, again := s.random.IntN(15) == 0, s.random.IntN(15) == 0
+				for _, c := range both {
+					if !lost {
+						require.NoError(t, c.replica.Read(p))
+					}
+					if again {
+						_ = c.replica.Read(p)
+					}
+				}
+				if !lost && (s.deltas && s.random.IntN(8) > 0 || seed%4 == 3 && s.random.IntN(8) == 0) {
+					s.view.Acked(first + uint64(i))
+				}
+			}
+			for range min(len(s.ids), s.random.IntN(3)*s.random.IntN(2)) {
+				id, what := s.ids[s.random.IntN(len(s.ids))], s.random.IntN(12)
+				if what >= 8 && s.random.IntN(8) > 0 {
+					continue
+				}
+				for _, c := range both {
+					c.mischief(id, what)
+				}
+			}
+			if turn == 20 && seed%4 > 1 {
+				order := s.random.Uint64()
+				for _, c := range both {
+					c.shuffle(s.ids, rand.New(rand.NewPCG(order, 0)))
+				}
+			}
+			if s.random.IntN(6) == 0 {
+				continue
+			}
+			for _, c := range both {
+				c.run()
+			}
+			require.Equal(t, slow.apply.Stats(), fast.apply.Stats(), "seed %d, turn %d", seed, turn)
+			require.Equal(t, slow.problems, fast.problems)
+			require.ElementsMatch(t, slow.changes, fast.changes, "seed %d, turn %d", seed, turn)
+			require.Equal(t, Digest(&slow.world, s.schema), Digest(&fast.world, s.schema), "seed %d, turn %d", seed, turn)
+			fast.sameShadow(t, slow)
+			details += len(fast.apply.writer.ranges.details)
+		}
+		ranges += fast.ranges
+		require.Zero(t, slow.ranges)
+	}
+	if !plain.On {
+		require.NotZero(t, ranges, "the test shows nothing")
+		require.NotZero(t, details, "in no range some changed and others did not")
+	}
+}
+
+// TestRangesHoldTheServersValues compares a world that is written in ranges with the store.
+func TestRangesHoldTheServersValues(t *testing.T) {
+	s := newStretchServer(t, 1)
+	c := newStretchClient(s, false, true)
+	s.store.Begin(tick.Tick(1))
+	s.store.Commit()
+	for range 200 {
+		for _, p := range s.turn() {
+			require.NoError(t, c.replica.Read(p))
+		}
+		c.run()
+		require.Equal(t, DigestStore(s.store, s.schema, func(wire.NetworkID) bool { return true }), Digest(&c.world, s.schema))
+	}
+}
+
+// TestRangesAllocateNothing counts the allocations of runs in which only values come, in order and shuffled.
+func TestRangesAllocateNothing(t *testing.T) {
+	for _, shuffled := range []bool{false, true} {
+		s := newStretchServerOf(t, 2, 600)
+		c := newStretchClient(s, false, false)
+		turn := func() {
+			s.store.Begin(s.store.Tick() + 1)
+			for len(s.ids) < s.most {
+				s.ids = append(s.ids, s.store.Spawn())
+			}
+			for _, id := range s.ids {
+				for _, row := range []int{0, 1, 2, 3, 5, 6} {
+					s.set(id, row, 1000)
+				}
+			}
+			s.store.Commit()
+			s.view.Observe()
+			for s.view.Pending() {
+				buf := make([]byte, 900)
+				s.seq++
+				require.NoError(t, c.replica.Read(buf[:s.view.Write(buf, s.seq)]))
+			}
+		}
+		for i := range 60 {
+			turn()
+			if shuffled && i == 3 {
+				c.shuffle(s.ids, s.random)
+			}
+			c.run()
+		}
+		allocs := alloctest.Start(t)
+		for range 10 {
+			turn()
+			allocs.Count(c.apply.Run)
+		}
+		allocs.Zero("shuffled %v", shuffled)
+		allocs.Stop()
+	}
+}

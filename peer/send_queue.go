@@ -1,0 +1,744 @@
+package peer
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// OutgoingConfig bounds what waits to be sent to one peer. Zero or less in a field takes its default.
+type OutgoingConfig struct {
+	// PacketSize is that of the connection, in bytes. Default 1200.
+	PacketSize int
+	// UnreliableBytes bounds the bytes of unreliable messages, headers included, that wait. It is rounded to whole packets,
+	// one at least. Default 64 KiB.
+	UnreliableBytes int
+	// ReliableBytes bounds the memory of reliable messages that wait or are not yet acknowledged; each takes 64 bytes beside
+	// its own. Default 256 KiB.
+	ReliableBytes int
+	// SentPackets is that of the connection: for how many packets back it is remembered what they carried. Default 1024.
+	SentPackets int
+}
+
+const (
+	defaultUnreliableBytes = 64 << 10
+	defaultReliableBytes   = 256 << 10
+)
+
+func (c OutgoingConfig) withDefaults() OutgoingConfig {
+	conn := ConnConfig{PacketSize: c.PacketSize, SentPackets: c.SentPackets}.withDefaults()
+	c.PacketSize, c.SentPackets = conn.PacketSize, len(newSent(1, conn.SentPackets).ring)
+	if c.UnreliableBytes <= 0 {
+		c.UnreliableBytes = defaultUnreliableBytes
+	}
+	if c.ReliableBytes <= 0 {
+		c.ReliableBytes = defaultReliableBytes
+	}
+	c.ReliableBytes = min(max(c.ReliableBytes, minArena), math.MaxInt32)
+	return c
+}
+
+// opened says where the message that Reserve opened will go.
+type opened uint8
+
+const (
+	openNone opened = iota
+	openUnreliable
+	openReliable
+	openScratch // reliable, and perhaps too large for one packet
+)
+
+// Outgoing stores the messages that wait to be sent to one peer, in the order of the calls, and those that may have to be
+// sent again. It belongs to one goroutine. Once warm it allocates nothing.
+//
+// Reserve with Commit, or Push, put messages in; Fill moves them into packets; Acked and Lost tell the fate of those.
+type Outgoing struct {
+	batches  batches // its first fields are what Put looks at, in one line of the cache
+	opened   opened  // the message that Reserve opened
+	reliable reliable
+	config   OutgoingConfig
+	most     int // the packet size that the buffers were made for
+	stats    OutgoingStats
+
+	// More of the message that Reserve opened.
+	message int // where its header is in the open buffer, or in the arena
+	body    int // where its body starts there
+	bound   int
+
+	progress     uint64 // sum of what moves when reliable messages get on
+	blockedSince time.Duration
+	blocked      bool
+}
+
+// OutgoingStats counts what happened to messages since the queue was made.
+type OutgoingStats struct {
+	Unreliable   uint64 // unreliable messages taken
+	Reliable     uint64 // reliable messages taken
+	Pieces       uint64 // pieces that messages were cut into
+	QueueFull    uint64 // unreliable messages dropped: no room
+	BackPressure uint64 // reliable messages refused: no room
+	Refused      uint64 // messages refused: too large, or not legal
+	Resent       uint64 // reliable messages and pieces sent once more
+	Confirmed    uint64 // reliable messages and pieces acknowledged
+	LateAcks     uint64 // of those, in packets that were presumed lost
+	Recalled     uint64 // messages taken back before they were sent
+}
+
+// NewOutgoing returns an empty queue. Its first buffer is its own and stays, further ones come from the pool and go back
+// when they were sent.
+func NewOutgoing(cfg OutgoingConfig, pool *Pool) *Outgoing {
+	cfg = cfg.withDefaults()
+	return &Outgoing{config: cfg, most: cfg.PacketSize, batches: newBatches(cfg, pool), reliable: newReliable(cfg)}
+}
+
+// Reserve opens a message and returns room for its body, bound bytes: straight in the batch that is being filled where the
+// message is unreliable. Commit or Cancel must follow before any other call. An error means that nothing was opened:
+// ErrQueueFull, ErrBackPressure, ErrTooLarge, ErrEntity or ErrDelivery. It panics on a type, stage or flags that do not
+// exist.
+func (o *Outgoing) Reserve(p *Post, bound int) (payload []byte, err error) {
+	q := &o.batches
+	at := len(q.buf)
+	if p.Channel != q.channel || p.Flags != 0 || p.Type < wire.FirstUserMessage || p.Type > wire.MaxMessageType ||
+		p.Stage >= tick.NumStages || !q.running || at == q.start || bound < 0 || bound > q.end-at-wire.MessageHeaderSize {
+		return o.reserve(p, bound)
+	}
+	o.message, o.body, o.bound, o.opened = at, at+wire.MessageHeaderSize, bound, openUnreliable
+	buf := q.buf[at : at+wire.MessageHeaderSize+bound]
+	binary.LittleEndian.PutUint32(buf, uint32(p.Type)|uint32(p.Stage)<<8) // the size follows with Commit
+	return buf[wire.MessageHeaderSize : wire.MessageHeaderSize+bound : wire.MessageHeaderSize+bound], nil
+}
+
+// reserve is Reserve without the short way.
+func (o *Outgoing) reserve(p *Post, bound int) (payload []byte, err error) {
+	o.opened = openNone // also when a message was opened and neither committed nor cancelled
+	if err = p.legal(); err == nil {
+		if bound = max(bound, 0); p.Channel.Delivery().Reliable() {
+			payload, err = o.reserveReliable(p, bound)
+		} else {
+			payload, err = o.reserveUnreliable(p, bound)
+		}
+	}
+	switch err {
+	case nil:
+		o.bound = bound
+	case ErrQueueFull:
+		o.stats.QueueFull++
+	case ErrBackPressure:
+		o.stats.BackPressure++
+	default:
+		o.stats.Refused++
+	}
+	return payload, err
+}
+
+func (o *Outgoing) reserveUnreliable(p *Post, bound int) ([]byte, error) {
+	var prefix [maxPrefix]byte
+	front := p.appendPrefix(prefix[:0])
+	need := wire.MessageHeaderSize + len(front) + bound
+	if bound > o.config.PacketSize || need > o.batches.most(p.Channel) {
+		return nil, ErrTooLarge
+	}
+	if !o.batches.open(p.Channel, need, o.reliable.items.next) {
+		return nil, ErrQueueFull
+	}
+	at := len(o.batches.buf)
+	buf := o.batches.buf[at : at+need]
+	wire.MessageHeader{Type: p.Type, Stage: p.Stage, Flags: p.Flags}.Put(buf)
+	copy(buf[wire.MessageHeaderSize:], front)
+	o.message, o.body, o.opened = at, at+need-bound, openUnreliable
+	return buf[need-bound : need : need], nil
+}
+
+// Commit adds the message opened by Reserve, of whose room the first n bytes are the body. It panics on more than was
+// reserved.
+func (o *Outgoing) Commit(n int) {
+	if uint(n) > uint(o.bound) || o.opened == openNone {
+		panic("peer: commit of more than was reserved")
+	}
+	kind := o.opened
+	o.opened = openNone
+	if kind == openUnreliable && o.message != len(o.batches.buf) {
+		panic("peer: commit of a message in whose room Put wrote another")
+	}
+	if kind != openUnreliable {
+		o.commitReliable(kind, n)
+		return
+	}
+	end := o.body + n
+	buf := o.batches.buf[:end]
+	binary.LittleEndian.PutUint16(buf[o.message+2:], uint16(end-o.message-wire.MessageHeaderSize))
+	o.batches.buf = buf
+	o.batches.allowPut()
+	o.stats.Unreliable++
+}
+
+// Put is Reserve and Commit in one, for a message of the game on channel 0 of Unreliable without flags whose header is known: its
+// type, its stage and its size, which must exist. It returns the room for its body, which the caller must fill at once, or nil, with
+// nothing done, where it takes more than to append to what waits: PutFirst may do it.
+func (o *Outgoing) Put(header uint32) []byte {
+	q := &o.batches
+	at, size := len(q.buf), wire.MessageHeaderSize+int(header>>16)
+	if size > q.putEnd-at {
+		return nil
+	}
+	q.buf = q.buf[:at+size] // in this form no pointer is stored, for which the collector would have to be asked
+	room := q.buf[at:]
+	binary.LittleEndian.PutUint32(room, header)
+	q.put++
+	return room[wire.MessageHeaderSize:]
+}
+
+// PutFirst is Put where a batch has to be begun. Nil, with nothing done, says that Reserve has an error to tell.
+func (o *Outgoing) PutFirst(header uint32) []byte {
+	need := wire.MessageHeaderSize + int(header>>16)
+	if need > o.batches.most(0) || !o.batches.open(0, need, o.reliable.items.next) {
+		return nil
+	}
+	o.opened = openNone // also when a message was opened and neither committed nor cancelled
+	o.batches.allowPut()
+	return o.Put(header)
+}
+
+// Cancel forgets the message opened by Reserve.
+func (o *Outgoing) Cancel() { o.opened = openNone }
+
+// Push adds a message whose body is encoded already. Errors and panics are those of Reserve.
+func (o *Outgoing) Push(p *Post, body []byte) error {
+	room, err := o.Reserve(p, len(body))
+	if err != nil {
+		return err
+	}
+	copy(room, body)
+	o.Commit(len(body))
+	return nil
+}
+
+// SetPacketSize bounds the packets that are filled from now on, in bytes. A size above that of OutgoingConfig counts as that. It
+// reports false, and changes nothing, while messages wait or are not acknowledged yet: they were cut for packets of the old size.
+func (o *Outgoing) SetPacketSize(n int) bool {
+	if o.Waiting() > 0 || o.reliable.unconfirmed > 0 || o.opened != openNone {
+		return false
+	}
+	n = min(max(n, MinPacketSize), o.most)
+	o.config.PacketSize = n
+	o.batches.resize(n-packetOverhead, o.config.UnreliableBytes)
+	o.reliable.most = mostReliable(n)
+	return true
+}
+
+// Acked says that a packet arrived, also one that was presumed lost: what it carried is confirmed.
+func (o *Outgoing) Acked(seq uint64) { o.reliable.acked(seq, &o.stats) }
+
+// Lost says that a packet is presumed lost: what it carried waits to be sent again, unless a later packet carries it.
+func (o *Outgoing) Lost(seq uint64) { o.reliable.lost(seq) }
+
+// Unsent says that a packet that was filled will not be finished: the next one takes its number. What it carried waits
+// again.
+func (o *Outgoing) Unsent(seq uint64) {
+	o.reliable.lost(seq)
+	o.reliable.carried.takeBack(seq)
+}
+
+// Credit notes a credit message: the low 32 bits of what the receiver has granted. What is not more than before is ignored,
+// and so is what is more than 2^31 ahead: it is taken for less.
+func (o *Outgoing) Credit(low uint32) {
+	if ahead := low - uint32(o.reliable.granted); ahead <= 1<<31 {
+		o.reliable.granted += uint64(ahead)
+	}
+}
+
+// Waiting returns how many bytes wait to be sent, message headers included.
+func (o *Outgoing) Waiting() int { return o.batches.waiting() + o.reliable.waiting }
+
+// Pending reports whether Fill would put anything into a packet with room.
+func (o *Outgoing) Pending() bool {
+	return !o.batches.empty() || o.reliable.unconfirmed > 0 && (o.reliable.items.lostCount > 0 || o.reliable.sendable() != nil)
+}
+
+// Unconfirmed returns how many reliable messages are not yet acknowledged, pieces counted apart.
+func (o *Outgoing) Unconfirmed() int { return o.reliable.unconfirmed }
+
+// Blocked returns for how long reliable messages have waited for window or credit without any progress; 0 while none
+// waits so. It is to be called once a frame: the time counts from the call that first saw them wait. t is the tick that the
+// receiver waits for, as far as is known here: up to the newest tick before which a message was not to be handled, a receiver that has
+// acknowledged all that was sent may lack credit because it waits as it was asked to, and that does not count.
+func (o *Outgoing) Blocked(now time.Duration, t tick.Tick) time.Duration {
+	if o.reliable.unconfirmed == 0 { // as in most games' ticks
+		o.blocked = false
+		return 0
+	}
+	return o.blockedFor(now, t)
+}
+
+// blockedFor is Blocked where there are reliable messages that are not acknowledged.
+func (o *Outgoing) blockedFor(now time.Duration, t tick.Tick) time.Duration {
+	why := o.reliable.blocked()
+	if why == holdNone || why == holdCredit && t < o.reliable.heldUntil && o.reliable.underway == 0 {
+		o.blocked = false
+		return 0
+	}
+	if progress := o.stats.Confirmed + o.reliable.granted; !o.blocked || progress != o.progress {
+		o.blocked, o.progress, o.blockedSince = true, progress, now
+	}
+	return now - o.blockedSince
+}
+
+// Clear drops everything, gives the buffers back and begins anew, for another connection of the same packet size. The
+// counters stay.
+func (o *Outgoing) Clear() {
+	o.opened, o.blocked = openNone, false
+	o.batches.clear()
+	o.reliable.clear()
+}
+
+// Stats returns the counters.
+func (o *Outgoing) Stats() OutgoingStats {
+	stats := o.stats
+	stats.Unreliable += o.batches.put
+	return stats
+}
+
+// Fill moves what may be sent into the packet that b builds: first what was lost, oldest first, then what waits, in the
+// order of the calls; at most limit bytes, with the headers of messages and batches. Reliable messages that wait for window
+// or credit let others pass. It stops at the first message that does not fit, and more says that something is left that
+// could be sent now. The builder is at channel 0 of Unreliable afterwards.
+//
+// The packet must be finished. One that is not after all must be told to Unsent.
+func (o *Outgoing) Fill(b *Builder, limit int) (more bool) {
+	whole := b.limit
+	b.limit -= max(whole-len(b.buf)-max(limit, 0), 0)
+	o.batches.close()
+	if o.reliable.resend(b, &o.stats) {
+		o.fresh(b)
+	}
+	b.limit = whole
+	b.Switch(0)
+	return o.Pending()
+}
+
+// Next returns the least limit with which Fill moves a message into the packet that b builds, 0 where nothing may be sent.
+func (o *Outgoing) Next(b *Builder) int {
+	o.batches.close()
+	r := &o.reliable
+	if id := r.items.oldestLost(); id != 0 {
+		it := r.items.at(id)
+		return len(r.framed(it)) + b.turnSize(r.lines[it.line].channel)
+	}
+	run, line := o.batches.front(), r.sendable()
+	switch {
+	case run == nil && line == nil:
+		return 0
+	case line == nil, run != nil && run.before <= line.head:
+		return o.batches.first(run) + b.turnSize(run.channel)
+	}
+	return len(r.framed(r.items.at(line.head))) + b.turnSize(line.channel)
+}
+
+// fresh moves what was not sent before, and stops at what does not fit.
+func (o *Outgoing) fresh(b *Builder) {
+	for {
+		run, line := o.batches.front(), o.reliable.sendable()
+		switch {
+		case run == nil && line == nil:
+			return
+		case line == nil, run != nil && run.before <= line.head:
+			if !o.batches.send(b) {
+				return
+			}
+		default:
+			if !o.reliable.sendHead(line, b) {
+				return
+			}
+		}
+	}
+}
+
+// resend moves the lost messages into the packet and reports whether all fitted.
+func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
+	for id := r.items.oldestLost(); id != 0; id = r.items.oldestLost() {
+		it := r.items.at(id)
+		b.Switch(r.lines[it.line].channel)
+		if !b.Append(r.framed(it)) {
+			return false
+		}
+		r.items.find(id)
+		r.carry(b.sequence, id, it)
+		stats.Resent++
+	}
+	return true
+}
+
+// carry notes that a packet carries a message.
+func (r *reliable) carry(seq, id uint64, it *item) {
+	for r.carried.crowded(seq) {
+		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // what it carried is sent again, rather than forgotten
+		r.carried.drop()
+	}
+	r.carried.note(r.carried.open(seq), id)
+	if it.state == itemWaiting {
+		r.underway++
+	}
+	it.state, it.packet = itemFlying, seq
+	r.waiting -= it.size
+}
+
+// sendHead moves the first message that waits in a line into the packet and reports whether it fitted.
+func (r *reliable) sendHead(l *line, b *Builder) bool {
+	id := l.head
+	it := r.items.at(id)
+	b.Switch(l.channel)
+	if !b.Append(r.framed(it)) {
+		return false
+	}
+	l.head = it.next
+	switch {
+	case it.pieces > 0:
+		r.sets[r.open] = fragmentSet{first: id, end: id + uint64(it.pieces)}
+		r.open++
+		r.spent += uint64(it.setCost)
+	case !it.piece:
+		r.spent += uint64(it.cost())
+	}
+	r.carry(b.sequence, id, it)
+	return true
+}
+
+// hold says why the first message that waits in a line cannot be sent.
+type hold uint8
+
+const (
+	holdNone   hold = iota
+	holdEmpty       // nothing waits
+	holdWindow      // too many before it are not acknowledged, or too many large ones are under way
+	holdCredit      // the receiver has to grant more first
+)
+
+// hold looks at the first message that waits. The pieces of a large message are paid for with the first one, so that a
+// message that was begun can always be completed.
+func (r *reliable) hold(l *line) hold {
+	if l.head == 0 {
+		return holdEmpty
+	}
+	it := r.items.at(l.head)
+	switch {
+	case it.number >= l.confirmed.base+ReliableWindow:
+		return holdWindow
+	case it.pieces > 0 && r.open == maxFragmentSets:
+		return holdWindow
+	case it.pieces > 0 && r.spent+uint64(it.setCost) > r.granted:
+		return holdCredit
+	case !it.piece && r.spent+uint64(it.cost()) > r.granted:
+		return holdCredit
+	}
+	return holdNone
+}
+
+// sendable returns the line whose first message is the next to be sent: the one handed over first among those that are not
+// held up. Once one lacks credit those handed over after it must not spend what it waits for, or a large message might wait
+// for ever; pieces spend nothing.
+func (r *reliable) sendable() (next *line) {
+	poorest := r.items.next // id of the first message that lacks credit
+	var piece *line         // with the first piece that is not the first of its message
+	for i := range r.lines {
+		l := &r.lines[i]
+		switch r.hold(l) {
+		case holdCredit:
+			poorest = min(poorest, l.head)
+		case holdNone:
+			if it := r.items.at(l.head); it.piece && it.pieces == 0 {
+				if piece == nil || l.head < piece.head {
+					piece = l
+				}
+			} else if next == nil || l.head < next.head {
+				next = l
+			}
+		}
+	}
+	if next != nil && next.head > poorest {
+		next = nil
+	}
+	if next == nil || piece != nil && piece.head < next.head {
+		return piece
+	}
+	return next
+}
+
+// blocked says for what messages wait: for the window, or else for credit, or for none of the two.
+func (r *reliable) blocked() hold {
+	why := holdNone
+	for i := range r.lines {
+		switch r.hold(&r.lines[i]) {
+		case holdWindow:
+			return holdWindow
+		case holdCredit:
+			why = holdCredit
+		}
+	}
+	return why
+}
+
+var (
+	// ErrQueueFull says that no more unreliable messages can wait for this peer; the message was dropped and counted.
+	ErrQueueFull = errors.New("peer: send queue full")
+	// ErrBackPressure says that no more reliable messages can wait for this peer; nothing was sent. The caller may try
+	// again later.
+	ErrBackPressure = errors.New("peer: too many reliable messages wait")
+	// ErrTooLarge says that a message is, or may become, larger than what one message can be; nothing was sent.
+	ErrTooLarge = errors.New("peer: message too large")
+	// ErrEntity says that a message speaks of an entity whose id cannot travel: its index is MaxEntityIndex or more, or its
+	// generation 0; or that it waits for the state of no entity. Nothing was sent.
+	ErrEntity = errors.New("peer: no such entity id")
+	// ErrDelivery says that one of netcode's own types was sent on a channel that it does not travel on; nothing was sent.
+	ErrDelivery = errors.New("peer: the type does not travel on this channel")
+)
+
+// MaxEntityIndex bounds the index of an entity in a message: it is below.
+const MaxEntityIndex = 1 << 20
+
+// Post says of a message what travels beside its body.
+type Post struct {
+	Channel wire.Channel      // which also says how it is delivered
+	Type    wire.MessageType  // 1..254
+	Stage   tick.Stage        // that handles it
+	Flags   wire.MessageFlags // which of the following travel
+	Tick    tick.Tick         // with FlagTick, its 16 low bits
+	Entity  wire.NetworkID    // with FlagEntity
+	Call    uint16            // with FlagCall
+	State   tick.Tick         // with FlagState, its 16 low bits
+}
+
+// legal returns why p cannot be sent: its type does not travel on its channel, or its entity not at all.
+func (p *Post) legal() error {
+	if p.Flags&wire.FlagEntity != 0 && (p.Entity.Index >= MaxEntityIndex || p.Entity.Generation == 0) {
+		return ErrEntity
+	}
+	if p.Flags&(wire.FlagState|wire.FlagEntity) == wire.FlagState {
+		return ErrEntity
+	}
+	if p.Type.Valid() && !travels(p.Type, p.Channel) || p.Type == wire.MessageFragment {
+		return ErrDelivery
+	}
+	return nil
+}
+
+// travels reports whether messages of a type may be on a channel: the game's and refusals on every one, fragments on
+// reliable ones, the others on channel 0 of Unreliable.
+func travels(t wire.MessageType, ch wire.Channel) bool {
+	if t >= wire.FirstUserMessage || t == wire.MessageRefusal {
+		return true
+	}
+	return (t == wire.MessageFragment) == ch.Delivery().Reliable() && (ch == 0 || t == wire.MessageFragment)
+}
+
+// maxPrefix is the most that stands before a body: number, tick, entity, call, state.
+const maxPrefix = 2 + 2 + 4 + 5 + 2 + 2
+
+// appendPrefix appends what the flags announce, in the order of the flags.
+func (p *Post) appendPrefix(b []byte) []byte {
+	if p.Flags&wire.FlagTick != 0 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(p.Tick))
+	}
+	if p.Flags&wire.FlagEntity != 0 {
+		b = wire.AppendVarint(b, uint64(p.Entity.Index))
+		b = wire.AppendVarint(b, uint64(p.Entity.Generation))
+	}
+	if p.Flags&wire.FlagCall != 0 {
+		b = binary.LittleEndian.AppendUint16(b, p.Call)
+	}
+	if p.Flags&wire.FlagState != 0 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(p.State))
+	}
+	return b
+}
+
+// Arrival is a received message, taken apart.
+type Arrival struct {
+	Channel wire.Channel // that it came on
+	// Header is the message's type, stage and flags. Its size is that of the payload as it came, 0 when that came in pieces.
+	Header wire.MessageHeader
+	Tick   uint16         // with FlagTick: the low bits of the tick before which it is not to be handled
+	Entity wire.NetworkID // with FlagEntity: the entity it speaks of
+	Call   uint16         // with FlagCall: the number of the call
+	State  uint16         // with FlagState: the low bits of the tick of the entity's state that comes first
+	Number uint16         // on reliable channels: the message's number; of the last piece when it came in pieces
+	Body   []byte         // what the game encoded; not to be kept, and not to be changed
+	// Cost is the argument for Arrivals.Freed when the message was handled, or dropped for good. 0 for unreliable ones.
+	Cost int
+}
+
+// Open takes a received message apart. It looks at the message alone; a fragment is only one piece of a message, and its
+// Body starts with the fragment's header. The error is ErrMalformed: no honest peer sends this.
+func (a *Arrival) Open(ch wire.Channel, h wire.MessageHeader, payload []byte) error {
+	*a = Arrival{Channel: ch, Header: h, Body: payload}
+	if ch == 0 && h.Flags == 0 && h.Type != wire.MessageFragment {
+		return nil
+	}
+	if !travels(h.Type, ch) {
+		return ErrMalformed
+	}
+	if ch.Delivery().Reliable() {
+		a.Cost = messageCost(len(payload))
+		if len(a.Body) < 2 {
+			return ErrMalformed
+		}
+		a.Number, a.Body = binary.LittleEndian.Uint16(a.Body), a.Body[2:]
+	}
+	return a.openPrefix()
+}
+
+// openPrefix takes off the body what the flags announce.
+func (a *Arrival) openPrefix() error {
+	if a.Header.Flags == 0 {
+		return nil
+	}
+	if a.Header.Flags&(wire.FlagState|wire.FlagEntity) == wire.FlagState {
+		return ErrMalformed
+	}
+	r := wire.NewReader(a.Body)
+	if a.Header.Flags&wire.FlagTick != 0 {
+		a.Tick = r.Uint16()
+	}
+	if a.Header.Flags&wire.FlagEntity != 0 {
+		index, generation := r.Varint(), r.Varint()
+		if index >= MaxEntityIndex || generation == 0 || generation >= 1<<32 {
+			return ErrMalformed
+		}
+		a.Entity = wire.NetworkID{Index: uint32(index), Generation: uint32(generation)}
+	}
+	if a.Header.Flags&wire.FlagCall != 0 {
+		a.Call = r.Uint16()
+	}
+	if a.Header.Flags&wire.FlagState != 0 {
+		a.State = r.Uint16()
+	}
+	if r.Err() != nil {
+		return ErrMalformed
+	}
+	a.Body = a.Body[r.Position():]
+	return nil
+}
+
+// itemState is the state of a reliable message.
+type itemState uint8
+
+const (
+	itemWaiting   itemState = iota // not sent yet
+	itemFlying                     // sent, neither acknowledged nor lost
+	itemLost                       // to be sent again
+	itemConfirmed                  // arrived
+)
+
+// item is one reliable message, or one piece of a large one, from the call to its acknowledgement.
+type item struct {
+	number uint64 // in its channel
+	next   uint64 // id of the channel's next one that waits, 0 for none
+	packet uint64 // that carried it last
+	start  int    // in the arena
+	size   int    // header and payload; 0 when confirmed
+	// setCost is the cost of the whole message, in the first of its pieces, and pieces their number; 0 elsewhere.
+	setCost int
+	pieces  uint8
+	piece   bool
+	line    uint8
+	state   itemState
+}
+
+// cost returns the credit that the item takes.
+func (it *item) cost() int { return messageCost(it.size - wire.MessageHeaderSize) }
+
+// items holds the reliable messages of one peer in the order of the calls, by an id that counts from 1.
+type items struct {
+	ring  []item // a power of two long
+	first uint64 // oldest; all before are confirmed
+	next  uint64 // id of the next
+	// lost has a bit for each place in the ring whose item is lost. None has an id below lostFrom.
+	lost      []uint64
+	lostFrom  uint64
+	lostCount int
+}
+
+func newItems() items { return items{first: 1, next: 1, lostFrom: 1} }
+
+func (s *items) at(id uint64) *item { return &s.ring[id&uint64(len(s.ring)-1)] }
+
+// live reports whether id is in the ring.
+func (s *items) live(id uint64) bool { return id >= s.first && id < s.next }
+
+// push adds an item.
+func (s *items) push(it item) uint64 {
+	if int(s.next-s.first) == len(s.ring) {
+		s.grow()
+	}
+	id := s.next
+	s.next++
+	*s.at(id) = it
+	return id
+}
+
+func (s *items) grow() {
+	old := *s
+	s.ring = make([]item, max(64, 2*len(old.ring)))
+	s.lost = make([]uint64, len(s.ring)/64)
+	for id := s.first; id < s.next; id++ {
+		it := old.at(id)
+		*s.at(id) = *it
+		if it.state == itemLost {
+			s.mark(id)
+		}
+	}
+}
+
+func (s *items) mark(id uint64) {
+	place := id & uint64(len(s.ring)-1)
+	s.lost[place/64] |= 1 << (place % 64)
+}
+
+// lose puts a flying item among the lost.
+func (s *items) lose(id uint64) {
+	s.at(id).state = itemLost
+	s.mark(id)
+	s.lostFrom = min(s.lostFrom, id)
+	s.lostCount++
+}
+
+// find takes an item off the lost. Its new state is the caller's.
+func (s *items) find(id uint64) {
+	place := id & uint64(len(s.ring)-1)
+	s.lost[place/64] &^= 1 << (place % 64)
+	s.lostCount--
+}
+
+// oldestLost returns the lost item with the lowest id, 0 without one.
+func (s *items) oldestLost() uint64 {
+	if s.lostCount == 0 {
+		return 0
+	}
+	s.lostFrom = max(s.lostFrom, s.first)
+	for {
+		place := s.lostFrom & uint64(len(s.ring)-1)
+		if word := s.lost[place/64] >> (place % 64); word != 0 {
+			s.lostFrom += uint64(bits.TrailingZeros64(word))
+			return s.lostFrom
+		}
+		s.lostFrom += 64 - place%64
+	}
+}
+
+// release drops the confirmed items at the front and returns how many.
+func (s *items) release() (n int) {
+	for ; s.first < s.next && s.at(s.first).state == itemConfirmed; s.first++ {
+		n++
+	}
+	return n
+}
+
+// clear drops all items. Their ids are not used again.
+func (s *items) clear() {
+	clear(s.lost)
+	s.first, s.lostFrom, s.lostCount = s.next, s.next, 0
+}

@@ -1,0 +1,426 @@
+package quantize
+
+import (
+	"encoding/binary"
+	"math"
+	"runtime"
+
+	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// QuantiseRows is Plan.Quantise for rows of one column, of whose components the first is at base and each has size bytes.
+// Their lanes lie one row behind the other in the order of rows. It appends to bad the positions in rows of those with a
+// fault, one as often as its fields have any: Quantise says which, given the lanes as they are now.
+//
+// It goes field by field: what a field takes stays in registers, and what one row waits for overlaps with other rows.
+func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, bad []int32) []int32 {
+	ops, n := p.fields(), len(p.lanes)
+	if len(rows) == 0 {
+		return bad
+	}
+	lanes = lanes[:len(rows)*n]
+	for i := 0; i < len(ops); i++ {
+		o := &ops[i]
+		switch o.kind {
+		case opFixed32:
+			if o.run > 0 {
+				r := &p.runs[o.run-1]
+				bad = quantiseRun(r, ops[i:], base, size, rows, lanes, n, bad)
+				i += int(r.Fields) - 1
+				continue
+			}
+			bad = o.quantiseFixedRows(base, size, rows, lanes, n, bad)
+		case opFloat32:
+			for k, row := range rows {
+				v := math.Float32bits(float32At(base, uintptr(int(row)*size)+o.offset))
+				if !finite32(v) {
+					bad = append(bad, int32(k))
+					continue
+				}
+				lanes[k*n+o.lane] = v
+			}
+		case opQuat:
+			bad = o.quantiseQuatRows(base, size, rows, lanes, n, bad)
+		default:
+			for k, row := range rows {
+				at := fieldAt(base, uintptr(int(row)*size)+o.offset)
+				if o.quantise(at, lanes[k*n:(k+1)*n]) != wire.NoFault {
+					bad = append(bad, int32(k))
+				}
+			}
+		}
+	}
+	return bad
+}
+
+// quantiseFixedRows is QuantiseRows for a float within bounds, of rows of n lanes.
+func (o *op) quantiseFixedRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
+	column := bytesFrom(base, o.offset)
+	for k := 0; k < len(rows); k++ {
+		if k += o.fixedRows(column, size, rows[k:], lanes[k*n+o.lane:], n); k == len(rows) {
+			break
+		}
+		if o.quantiseFixed(float64(float32At(column, uintptr(int(rows[k])*size))), lanes[k*n:]) != wire.NoFault {
+			bad = append(bad, int32(k))
+		}
+	}
+	return bad
+}
+
+// fixedRows quantises rows as long as four together are within bounds, and returns how many it did. It calls nothing, and four
+// are under way at once: a conversion waits for what its register held before.
+func (o *op) fixedRows(column *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
+	least, most, scale := o.min, o.max, o.scale
+	for ; len(rows) >= 4 && len(lanes) > 3*n; rows, lanes = rows[4:], lanes[min(4*n, len(lanes)):] {
+		a := float64(float32At(column, uintptr(int(rows[0])*size)))
+		b := float64(float32At(column, uintptr(int(rows[1])*size)))
+		c := float64(float32At(column, uintptr(int(rows[2])*size)))
+		d := float64(float32At(column, uintptr(int(rows[3])*size)))
+		if !(a >= least && a <= most && b >= least && b <= most && c >= least && c <= most && d >= least && d <= most) {
+			return done
+		}
+		lanes[0] = uint32(int64(float64((a-least)*scale) + 0.5))
+		lanes[n] = uint32(int64(float64((b-least)*scale) + 0.5))
+		lanes[2*n] = uint32(int64(float64((c-least)*scale) + 0.5))
+		lanes[3*n] = uint32(int64(float64((d-least)*scale) + 0.5))
+		done += 4
+	}
+	return done
+}
+
+// quatRows is quantiseQuat for rows that its fast path is for, and returns how many of them come first. It calls nothing and
+// has no branch that nobody can foresee.
+func (o *op) quatRows(column *byte, size int, rows []int32, lanes []uint32, n int) (done int) {
+	const magnitude = 1<<31 - 1
+	slack, near, mid := o.slack, 4*o.step, float64(o.count)*0.5+0.5
+	for at := 0; done < len(rows); done, at = done+1, at+n {
+		v := quatAt(column, uintptr(int(rows[done])*size))
+		x, y, z, w := math.Float32bits(v[0]), math.Float32bits(v[1]), math.Float32bits(v[2]), math.Float32bits(v[3])
+		c := [4]float64{widened(x), widened(y), widened(z), widened(w)}
+		if d := float64(c[0]*c[0]) + float64(c[1]*c[1]) + float64(c[2]*c[2]) + float64(c[3]*c[3]) - 1; !(d < slack && d > -slack) {
+			return done
+		}
+		x2, y2 := int64(x&magnitude)<<2|3, int64(y&magnitude)<<2|2
+		z2, w2 := int64(z&magnitude)<<2|1, int64(w&magnitude)<<2
+		xy, zw := larger(x2, y2), larger(z2, w2)
+		most := larger(xy, zw)
+		second := larger(xy+zw-most, larger(x2+y2-xy, z2+w2-zw))
+		if widened(uint32(second>>2)) > widened(uint32(most>>2))-near {
+			return done
+		}
+		k := uint32(^most & 3)
+		i, j, l := (k-1)>>31, 1+(k-2)>>31, 2+(k-3)>>31 // the three others, in order
+		scale := math.Copysign(o.scale, c[k])
+		to := (*[4]uint32)(lanes[at:])
+		to[0] = k
+		to[1] = uint32(int64(float64(c[i&3]*scale) + mid))
+		to[2] = uint32(int64(float64(c[j&3]*scale) + mid))
+		to[3] = uint32(int64(float64(c[l&3]*scale) + mid))
+	}
+	return done
+}
+
+// widened is the float64 of a float32's bits, by arithmetic that waits for nothing. Of those below the normal ones, zero
+// included, it makes one that is about as small, and of those that are no numbers one above all: for a component of a
+// quaternion of length 1 that comes to the same.
+func widened(b uint32) float64 {
+	return math.Float64frombits(uint64(b>>31)<<63 | uint64(b&(1<<31-1))<<29 + 896<<52)
+}
+
+// findRuns finds the runs of fields that rows are quantised by, where the processor is wide.
+func (p *Plan) findRuns() {
+	for i := 0; p.wide && i < len(p.ops); {
+		n := p.runOf(i)
+		if p.ops[i].kind == opQuat {
+			p.ops[i].quat = p.ops[i].quatNumbers()
+		}
+		if n >= 2 {
+			p.ops[i].run = len(p.runs) + 1
+			p.runs = append(p.runs, newFixedRun(p.ops[i:i+n]))
+		}
+		i += max(n, 1)
+	}
+}
+
+// runOf is how many fields from the i-th on go together. Five are three and two: a field alone gains nothing.
+func (p *Plan) runOf(i int) (n int) {
+	for ; n < 6 && i+n < len(p.ops); n++ {
+		// What is converted has to be within an int32. A float32 has not as many bits.
+		if o := &p.ops[i+n]; o.kind != opFixed32 || o.count >= 1<<31-1 || o.offset != p.ops[i].offset+uintptr(4*n) {
+			break
+		}
+	}
+	if n == 5 {
+		return 3
+	}
+	return min(n, 4)
+}
+
+func newFixedRun(ops []op) kernel.FixedRun {
+	r := kernel.FixedRun{Half: [4]float64{0.5, 0.5, 0.5, 0.5}, Fields: uint64(len(ops))}
+	for i := range ops {
+		r.Least[i], r.Most[i], r.Scale[i], r.Mask[i] = ops[i].min, ops[i].max, ops[i].scale, 1<<31
+	}
+	return r
+}
+
+// quantiseRun is QuantiseRows for the fields of a run.
+func quantiseRun(r *kernel.FixedRun, ops []op, base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
+	column, ops := bytesFrom(base, ops[0].offset), ops[:r.Fields]
+	first := ops[0].lane
+	for k := 0; k < len(rows); k++ {
+		// All lanes of a row are there, so that the fields' are.
+		if k += kernel.FixedRows(r, column, size, &rows[k], len(rows)-k, &lanes[k*n+first], n); k == len(rows) {
+			break
+		}
+		for i := range ops {
+			if ops[i].quantiseFixed(float64(float32At(column, uintptr(int(rows[k])*size+4*i))), lanes[k*n:]) != wire.NoFault {
+				bad = append(bad, int32(k))
+			}
+		}
+	}
+	return bad
+}
+
+// quatNumbers is those of a rotation's field.
+func (o *op) quatNumbers() *kernel.QuatNumbers {
+	q := &kernel.QuatNumbers{Last: [4]uint32{3, 3, 3, 3}}
+	for i := range q.One {
+		q.One[i], q.Slack[i], q.Less[i], q.Near[i], q.Scale[i], q.Mid[i] = 1, o.slack, -o.slack, 4*o.step, o.scale, float64(o.count)*0.5+0.5
+	}
+	return q
+}
+
+// quantiseQuatRows is QuantiseRows for a rotation. Where the processor is wide and four rows are not as most are, plain code goes over these four.
+func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32, n int, bad []int32) []int32 {
+	column := bytesFrom(base, o.offset)
+	for k, end := 0, 0; k < len(rows); {
+		if end = len(rows); o.quat != nil {
+			if k += kernel.QuatRows(o.quat, column, size, &rows[k], len(rows)-k, &lanes[k*n+o.lane], n); k == len(rows) {
+				break
+			}
+			end = min(k+4, len(rows))
+		}
+		for ; k < end; k++ {
+			if k += o.quatRows(column, size, rows[k:end], lanes[k*n+o.lane:], n); k == end {
+				break
+			}
+			if o.quantiseQuat(quatAt(column, uintptr(int(rows[k])*size)), (*[4]uint32)(lanes[k*n+o.lane:])) != wire.NoFault {
+				bad = append(bad, int32(k))
+			}
+		}
+	}
+	return bad
+}
+
+// DequantiseRows is Dequantise for n rows of a column: it writes their fields into the components whose memory is dst, one behind the other. The lanes of each are
+// stride behind those of the one before or, where there is an order, those of the k-th stride times order[k] from the first on. It returns false, having written
+// nothing, for a plan with fields of other kinds than floats and rotations.
+func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int, order []int32) bool {
+	if !p.floatRows || n == 0 {
+		return p.floatRows
+	}
+	size := int(p.Size())
+	for i := range p.ops {
+		o := &p.ops[i]
+		to, from := dst[o.offset:], lanes[o.lane:]
+		switch o.kind {
+		case opFixed32:
+			o.dequantiseFixedRows(to, from, size, stride, n, order)
+		case opQuat:
+			o.dequantiseQuatRows(to, from, size, stride, n, order)
+		default:
+			for k := range n {
+				binary.NativeEndian.PutUint32(to[k*size:], from[placeOf(k, order)*stride])
+			}
+		}
+	}
+	return true
+}
+
+// placeOf is where the k-th row is.
+func placeOf(k int, order []int32) int {
+	if order == nil {
+		return k
+	}
+	return int(order[k])
+}
+
+// onlyFloatRows reports whether DequantiseRows writes the plan's rows.
+func (p *Plan) onlyFloatRows() bool {
+	for i := range p.ops {
+		if kind := p.ops[i].kind; kind != opFixed32 && kind != opQuat && kind != opFloat32 {
+			return false
+		}
+	}
+	return len(p.ops) > 0 && p.typ != nil
+}
+
+// dequantiseFixedRows is DequantiseRows for a field within bounds.
+func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int, order []int32) {
+	least, most, step := o.min, o.max, o.step
+	for k := range n {
+		value := least + float64(float64(lanes[placeOf(k, order)*stride])*step)
+		if value > most {
+			value = most
+		}
+		binary.NativeEndian.PutUint32(dst[k*size:], math.Float32bits(float32(value)))
+	}
+}
+
+// dequantiseQuatRows is DequantiseRows for a rotation.
+func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int, order []int32) {
+	var v [4]float32
+	for k := range n {
+		o.dequantiseQuat((*[4]uint32)(lanes[placeOf(k, order)*stride:]), &v)
+		to := (*[16]byte)(dst[k*size:])
+		binary.NativeEndian.PutUint32(to[0:], math.Float32bits(v[0]))
+		binary.NativeEndian.PutUint32(to[4:], math.Float32bits(v[1]))
+		binary.NativeEndian.PutUint32(to[8:], math.Float32bits(v[2]))
+		binary.NativeEndian.PutUint32(to[12:], math.Float32bits(v[3]))
+	}
+}
+
+// overlayRows is how many rows Overlay goes over at a time.
+const overlayRows = 8
+
+// Overlay writes lanes of rows of a plan that is Plain to two copies of their memory, which have one row behind the other, several at a time. The
+// lanes of the k-th are stride words behind those of the one before or, where there is an order, stride times order[k] from the first on. It ends before
+// rows of which one differs between the copies, or has its new value already. It returns how many rows it has written: a part of them, or none,
+// where the processor or the plan's rows are not made for it.
+func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int, order []int32) int {
+	words := len(p.lanes)
+	if !p.wide || words != 3 && words != 4 {
+		return 0
+	}
+	n := min(len(live), len(kept)) / (4 * words) &^ (overlayRows - 1)
+	if n == 0 || stride < words {
+		return 0
+	}
+	if order != nil {
+		n = min(n, len(order)&^(overlayRows-1))
+		rows := (len(lanes)-words)/stride + 1
+		if n == 0 || len(lanes) < words {
+			return 0
+		}
+		if words == 3 {
+			return int(kernel.OverlayOrder3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
+		}
+		return int(kernel.OverlayOrder4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
+	}
+	_ = lanes[(n-1)*stride+words-1]
+	if words == 3 {
+		return int(kernel.Overlay3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
+	}
+	return int(kernel.Overlay4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n)))
+}
+
+// Rows compares rows of as many bytes each that lie one behind the other, up to 64 at once.
+type Rows struct {
+	size int
+	wide bool // the processor is, and rows are of 8, 12 or 16 bytes
+}
+
+// NewRows prepares to compare rows of size bytes each. It asks the processor what it can do, which is not for each tick.
+func NewRows(size int) Rows {
+	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && kernel.Wide()}
+}
+
+// Differing is which of n rows, 64 at most, are not the same in both memories, which have as many bytes each: a bit for each row, from the lowest on.
+func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
+	a, b = a[:n*r.size], b[:n*r.size]
+	done := 0
+	if r.wide && n >= 8 {
+		done = n &^ 7
+		rows = kernel.DifferingRows(&a[0], &b[0], r.size, done)
+	}
+	if done < n {
+		rows |= r.differing(a[done*r.size:], b[done*r.size:], n-done) << done
+	}
+	return rows
+}
+
+// DifferingLanes is Differing for rows of lanes, of 4 bytes each.
+func (r Rows) DifferingLanes(a, b []uint32, n int) (rows uint64) {
+	return r.Differing(lanesMemory(a), lanesMemory(b), n)
+}
+
+// differing is Differing in plain code. Rows of the usual sizes have no branch that nobody can foresee.
+func (r Rows) differing(a, b []byte, n int) (rows uint64) {
+	switch size := r.size; size {
+	case 8:
+		for i := 0; len(a) >= 8 && len(b) >= 8; i, a, b = i+1, a[8:], b[8:] {
+			d := binary.LittleEndian.Uint64(a) ^ binary.LittleEndian.Uint64(b)
+			rows |= (d | -d) >> 63 << (i & 63)
+		}
+	case 12:
+		for i := 0; len(a) >= 12 && len(b) >= 12; i, a, b = i+1, a[12:], b[12:] {
+			x, y := (*[12]byte)(a), (*[12]byte)(b)
+			d := (binary.LittleEndian.Uint64(x[:8]) ^ binary.LittleEndian.Uint64(y[:8])) | (binary.LittleEndian.Uint64(x[4:]) ^ binary.LittleEndian.Uint64(y[4:]))
+			rows |= (d | -d) >> 63 << (i & 63)
+		}
+	case 16:
+		for i := 0; len(a) >= 16 && len(b) >= 16; i, a, b = i+1, a[16:], b[16:] {
+			x, y := (*[16]byte)(a), (*[16]byte)(b)
+			d := (binary.LittleEndian.Uint64(x[:8]) ^ binary.LittleEndian.Uint64(y[:8])) | (binary.LittleEndian.Uint64(x[8:]) ^ binary.LittleEndian.Uint64(y[8:]))
+			rows |= (d | -d) >> 63 << (i & 63)
+		}
+	default:
+		for i := 0; i < n; i, a, b = i+1, a[size:], b[size:] {
+			if string(a[:size]) != string(b[:size]) {
+				rows |= 1 << (i & 63)
+			}
+		}
+	}
+	return rows
+}
+
+// CopyFloats reads the lanes of float32 fields that travel exactly, of rows that were written one behind the other from a byte
+// of their own on. It is false when one is not finite, and when the bytes are fewer than the lanes are.
+func CopyFloats(lanes []uint32, buf []byte) bool {
+	if len(buf) < 4*len(lanes) {
+		return false
+	}
+	if QuickWords && len(lanes) >= 16 {
+		return copyWords(lanes, buf, exponentOnes)&exponentCarries == 0
+	}
+	carries := uint32(0)
+	for i := range lanes {
+		v := binary.LittleEndian.Uint32(buf[4*i:])
+		lanes[i] = v
+		carries |= (v + exponentOne) ^ v
+	}
+	return carries>>31 == 0
+}
+
+// FloatRows reads rows of float32 fields that travel exactly, as CopyFloats does. It knows whether the processor takes 32 bytes at
+// a time: make one with NewFloatRows, once. The zero value comes to the same, some bytes at a time.
+type FloatRows struct{ wide bool }
+
+// NewFloatRows asks the processor what it has, which takes a microsecond or more.
+func NewFloatRows() FloatRows { return FloatRows{wide: kernel.Wide()} }
+
+// leastWide is how many lanes at least are read by the processor's widest moves, eight at a time and the last eight of them together.
+const leastWide = 8
+
+// Copy is CopyFloats.
+func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
+	if !f.wide || len(lanes) < leastWide || len(buf) < 4*len(lanes) {
+		return CopyFloats(lanes, buf)
+	}
+	return kernel.CopyFloats(&lanes[0], &buf[0], uintptr(4*len(lanes)))
+}
+
+// QuickWords says that words of eight bytes are in memory as on the wire, the lower lane first, and that the processor does not mind
+// where they begin: then lanes may be moved two at a time. Package netecs asks the same.
+const QuickWords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "wasm"
+
+// What is added to the exponents of floats goes over into the place of the sign where all bits of one are set: it is not finite.
+const (
+	exponent        = 0x7F80_0000
+	exponentOne     = 0x0080_0000
+	exponents       = exponent<<32 | exponent
+	exponentOnes    = exponentOne<<32 | exponentOne
+	exponentCarries = 0x8000_0000_8000_0000
+)

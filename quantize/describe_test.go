@@ -1,0 +1,415 @@
+package quantize
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// everyKind has a field of each kind there is.
+type everyKind struct {
+	Everything everything
+	Sticks     sticks
+}
+
+func mustDebug[T any](t testing.TB, name string) *Plan {
+	t.Helper()
+	p := mustCompile[T](t, name)
+	p.Debug()
+	return p
+}
+
+func TestEveryKindHasEveryKind(t *testing.T) {
+	seen := map[opKind]bool{}
+	for _, o := range mustCompile[everyKind](t, "EveryKind").ops {
+		seen[o.kind] = true
+	}
+	require.Len(t, seen, int(opAxis64)+1)
+}
+
+func TestDebugDescribes(t *testing.T) {
+	p := mustCompile[body](t, "Body")
+	packed := string(p.Describe(nil))
+	require.False(t, p.Debugging())
+	p.Debug()
+	require.True(t, p.Debugging())
+	require.Equal(t, "Body{unpacked;"+packed[len("Body{"):], string(p.Describe(nil)))
+	require.Equal(t, 8*(3*4+16), p.Bits())
+	p = mustDebug[struct{}](t, "Burning")
+	require.Equal(t, "Burning{unpacked}", string(p.Describe(nil)))
+	require.Zero(t, p.Bits())
+	w, r := wire.NewBitWriter(make([]byte, 2)), wire.NewBitReader([]byte{0xFF})
+	w.Write(1, 3)
+	p.WriteRow(&w, nil)
+	p.Pack(nil, nil)
+	p.WritePacked(&w, nil)
+	require.Equal(t, 3, w.Bits(), "what has no fields takes no bits")
+	r.Read(3)
+	require.True(t, p.ReadRow(&r, nil))
+	require.Equal(t, 5, r.Remaining())
+}
+
+// TestDebugIsReadByEye: the bytes are the fields, at their size, from a byte on.
+func TestDebugIsReadByEye(t *testing.T) {
+	type seen struct {
+		X     float32 `net:"min=-512,max=512,step=0.5"`
+		Team  uint16
+		On    bool
+		Level int8    `net:"min=-3,max=3"`
+		Turn  float64 `net:"half"`
+	}
+	p, v := mustDebug[seen](t, "Seen"), seen{X: 1.5, Team: 0x1234, On: true, Level: -2, Turn: -1}
+	lanes, buf := make([]uint32, p.Lanes()), make([]byte, 32)
+	require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v), lanes))
+	w := wire.NewBitWriter(buf)
+	w.Write(1, 1)
+	p.WriteRow(&w, lanes)
+	require.Equal(t, "01"+"0000c03f"+"3412"+"01"+"fe"+"000000000000f0bf", hex.EncodeToString(buf[:w.Finish()]))
+	require.Equal(t, p.AppendFields(nil, unsafe.Pointer(&v)), buf[1:17], "a value that is one of quantising's stands as in memory")
+}
+
+// TestDebugLaw: the row survives, plain and packed, at any place; it is what AppendFields says of its value; and
+// the cell functions agree with those that work in memory.
+func TestDebugLaw(t *testing.T) {
+	p, plain := mustDebug[everyKind](t, "EveryKind"), mustCompile[everyKind](t, "EveryKind")
+	rapid.Check(t, func(t *rapid.T) {
+		var a, b everyKind
+		lanes, again := make([]uint32, p.Lanes()), make([]uint32, p.Lanes())
+		randomise(t, p, unsafe.Pointer(&a))
+		p.Quantise(unsafe.Pointer(&a), lanes)
+		p.Dequantise(lanes, unsafe.Pointer(&b))
+
+		buf, words := make([]byte, 1200), make([]uint64, (p.Bits()+63)/64)
+		before := uint(rapid.IntRange(0, 64).Draw(t, "before"))
+		w := wire.NewBitWriter(buf)
+		w.Write(0, before)
+		p.WriteRow(&w, lanes)
+		start := int(before+7) / 8
+		require.Equal(t, start*8+p.Bits(), w.Bits())
+		w.Write(5, 3)
+		words[0] = math.MaxUint64 // of an earlier row
+		p.Pack(lanes, words)
+		p.WritePacked(&w, words)
+		n := w.Finish()
+		require.Equal(t, p.AppendFields(nil, unsafe.Pointer(&b)), buf[start:start+p.Bits()/8])
+		require.Equal(t, buf[start:start+p.Bits()/8], buf[n-p.Bits()/8:n])
+
+		r := wire.NewBitReader(buf[:n])
+		r.Read(before)
+		require.True(t, p.ReadRow(&r, again))
+		require.Equal(t, lanes, again)
+		require.Equal(t, uint64(5), r.Read(3))
+		clear(again)
+		require.True(t, p.ReadRow(&r, again))
+		require.Equal(t, lanes, again)
+		require.True(t, r.Done())
+		w = wire.NewBitWriter(buf)
+		plain.WriteRow(&w, again)
+		r = wire.NewBitReader(buf[:w.Finish()])
+		require.True(t, plain.ReadRow(&r, again), "and is one that travels packed")
+	})
+}
+
+// TestDebugRefuses: bits before the row, and values that quantising does not give.
+func TestDebugRefuses(t *testing.T) {
+	type strict struct {
+		On    bool
+		F     float32
+		Fixed float32 `net:"min=-1,max=1,step=0.5"`
+		Small int16   `net:"min=-5,max=500"`
+		Half  float32 `net:"half"`
+		Axis  float64 `net:"axis"`
+	}
+	p, v := mustDebug[strict](t, "Strict"), strict{On: true, F: 1, Fixed: 0.5, Small: -5, Half: 1, Axis: 1}
+	good := p.AppendFields(nil, unsafe.Pointer(&v))
+	lanes := make([]uint32, p.Lanes())
+	read := func(v strict, change func(b []byte)) bool {
+		b := p.AppendFields(nil, unsafe.Pointer(&v))
+		if change != nil {
+			change(b)
+			require.NotEqual(t, good, b)
+		}
+		r := wire.NewBitReader(b)
+		ok := p.ReadRow(&r, lanes)
+		require.Equal(t, ok, r.Done())
+		return ok
+	}
+	require.True(t, read(v, nil))
+	nan := float32(math.NaN())
+	for name, bad := range map[string]strict{
+		"NaN": {F: nan, Small: 1}, "Inf": {F: float32(math.Inf(1)), Small: 1}, "NaN, fixed": {Fixed: nan, Small: 1}, "above": {Fixed: 1.5, Small: 1},
+		"between two steps": {Fixed: 0.25, Small: 1}, "-0": {Fixed: float32(math.Copysign(0, -1)), Small: 1}, "range": {Small: 501}, "range, below": {Small: -6},
+		"no half": {Small: 1, Half: 1.0001}, "half Inf": {Small: 1, Half: float32(math.Inf(-1))}, "no axis": {Small: 1, Axis: 0.5}, "axis NaN": {Axis: math.NaN()},
+	} {
+		require.False(t, read(bad, nil), name)
+	}
+	require.False(t, read(v, func(b []byte) { b[0] = 7 }), "a boolean of 7")
+
+	shifted := append([]byte{0x11}, good...)
+	for start := range uint(8) {
+		r := wire.NewBitReader(shifted)
+		r.Read(start)
+		require.Equal(t, start > 4, p.ReadRow(&r, lanes), "a bit in the padding, row begins after bit %d", start)
+	}
+	for cut := range good {
+		r := wire.NewBitReader(good[:cut])
+		require.False(t, p.ReadRow(&r, lanes))
+		require.True(t, r.Failed())
+		w := wire.NewBitWriter(make([]byte, cut))
+		p.WriteRow(&w, lanes)
+		require.True(t, w.Overflowed())
+	}
+}
+
+func TestDebugAllocatesNothing(t *testing.T) {
+	p, v := mustDebug[everyKind](t, "EveryKind"), everyKind{}
+	lanes, words, buf := make([]uint32, p.Lanes()), make([]uint64, (p.Bits()+63)/64), make([]byte, 1200)
+	alloctest.Zero(t, 100, func() {
+		p.Quantise(unsafe.Pointer(&v), lanes)
+		w := wire.NewBitWriter(buf)
+		p.WriteRow(&w, lanes)
+		p.Pack(lanes, words)
+		p.WritePacked(&w, words)
+		r := wire.NewBitReader(buf[:w.Finish()])
+		p.ReadRow(&r, lanes)
+	})
+}
+
+// FuzzReadRowDebug: what ReadRow takes, WriteRow gives back, and it is what memory holds.
+func FuzzReadRowDebug(f *testing.F) {
+	p, err := Compile(reflect.TypeFor[everyKind](), "EveryKind")
+	require.NoError(f, err)
+	p.Debug()
+	lanes, buf := make([]uint32, p.Lanes()), make([]byte, p.Bits()/8)
+	for _, v := range []everyKind{
+		{Everything: everything{Rot: [4]float32{0, 0, 0, 1}, Turns: [2]vec4{{W: 1}, {X: 0.5, Y: 0.5, Z: 0.5, W: 0.5}}}},
+		{Everything: everything{F64: -1e300, I64: math.MinInt64, Angle: 3}, Sticks: sticks{H: 3, H6: -7, A: [2]float32{1, -1}}},
+	} {
+		p.Quantise(unsafe.Pointer(&v), lanes)
+		w := wire.NewBitWriter(buf)
+		p.WriteRow(&w, lanes)
+		require.Equal(f, len(buf), w.Finish())
+		f.Add(append([]byte(nil), buf...))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := wire.NewBitReader(b)
+		lanes := make([]uint32, p.Lanes())
+		if !p.ReadRow(&r, lanes) {
+			require.True(t, r.Failed())
+			return
+		}
+		out := make([]byte, len(b))
+		w := wire.NewBitWriter(out)
+		p.WriteRow(&w, lanes)
+		w.Finish()
+		require.Equal(t, b[:p.Bits()/8], out[:p.Bits()/8])
+		var v everyKind
+		p.Dequantise(lanes, unsafe.Pointer(&v))
+		require.Equal(t, out[:p.Bits()/8], p.AppendFields(nil, unsafe.Pointer(&v)))
+	})
+}
+
+// TestDebugRun: in a run, too, every row is whole.
+func TestDebugRun(t *testing.T) {
+	p := mustDebug[sticks](t, "Sticks")
+	v := []sticks{{H: 1, A6: -1}, {H: 1, A6: -1}, {H: 2, H6: -3, A6: 1}}
+	n := p.Lanes()
+	rows, back, buf := make([]uint32, 3*n), make([]uint32, 4*n), make([]byte, 200)
+	want := []byte{7} // Var of 3: 1 11, and zeros up to the byte
+	for i := range v {
+		require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v[i]), rows[i*n:(i+1)*n]))
+		want = p.AppendFields(want, unsafe.Pointer(&v[i]))
+	}
+	w := wire.NewBitWriter(buf)
+	p.WriteRun(&w, rows, 3)
+	require.LessOrEqual(t, w.Bits(), p.MaxRunBits(3))
+	require.Equal(t, want, buf[:w.Finish()])
+	r := wire.NewBitReader(want)
+	count, ok := p.ReadRun(&r, back, 4)
+	require.True(t, ok && r.Done())
+	require.Equal(t, rows, back[:count*n])
+	for cut := range want {
+		r := wire.NewBitReader(want[:cut])
+		_, ok := p.ReadRun(&r, back, 4)
+		require.False(t, ok)
+	}
+}
+
+// shown is a message of one field of each sort of value.
+type shown struct {
+	On    bool
+	Small int8 `net:"min=-5,max=5"`
+	Large uint64
+	Deep  struct{ X, Y float32 }
+	Half  float64    `net:"half"`
+	Rot   [4]float32 `net:"quat,bits=9"`
+}
+
+// dumped builds a packet of three messages.
+func dumped(t testing.TB, p *Plan, check wire.Checksum) []byte {
+	t.Helper()
+	v := shown{On: true, Small: -3, Large: math.MaxUint64, Half: -0.5, Rot: [4]float32{0, 0, 0, 1}}
+	v.Deep.X, v.Deep.Y = 1.25, -1e-7
+	lanes, payload := make([]uint32, p.Lanes()), make([]byte, 80)
+	require.Equal(t, Fault{}, p.Quantise(unsafe.Pointer(&v), lanes))
+	w := wire.NewBitWriter(payload)
+	p.WriteRow(&w, lanes)
+	payload = payload[:w.Finish()]
+
+	b := wire.AppendPacketHeader(nil, wire.PacketHeader{Sequence: 12, HasAck: true, Ack: 1, AckBits: 0b1011})
+	at := len(b)
+	b = append(b, 0, 0)
+	for _, m := range []struct {
+		t       wire.MessageType
+		s       tick.Stage
+		payload []byte
+	}{{wire.MessageKeepAlive, tick.Initialization, nil}, {16, tick.Update, payload}, {200, tick.FixedUpdate, []byte("seventeen bytes..")}} {
+		b = append(b, 0, 0, 0, 0)
+		wire.MessageHeader{Type: m.t, Stage: m.s, Size: uint16(len(m.payload))}.Put(b[len(b)-wire.MessageHeaderSize:])
+		b = append(b, m.payload...)
+	}
+	wire.BatchHeader{Size: uint16(len(b) - at)}.Put(b[at:])
+	return binary.LittleEndian.AppendUint32(b, check.Sum(b))
+}
+
+func TestDumpPrintsNames(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		p, check := mustCompile[shown](t, "Shown"), wire.NewChecksum(1, 2)
+		if off {
+			p.Debug()
+		}
+		d := wire.Dump{
+			Check: &check,
+			Name: func(t wire.MessageType) string {
+				if t == 16 {
+					return p.Name()
+				}
+				return ""
+			},
+			Payload: func(dst []byte, h wire.MessageHeader, payload []byte) ([]byte, bool) {
+				if h.Type == 16 {
+					return p.AppendPayload(dst, payload), true
+				}
+				return append(dst, "   nothing\n"...), h.Type == wire.MessageKeepAlive
+			},
+		}
+		packet := dumped(t, p, check)
+		size := (p.Bits() + 7) / 8
+		rot := "Rot=(0.0013837706 0.0013837706 0.0013837706 0.99999714)"
+		want := strings.Join([]string{
+			"packet of NN bytes, sequence 12, ack 1, before it 0 65535 65533",
+			" batch of MM bytes",
+			"  message 2 keep-alive, stage Initialization, 0 bytes",
+			"   nothing",
+			"  message 16 Shown, stage Update, SS bytes",
+			"   On=true Small=-3 Large=18446744073709551615 Deep.X=1.25 Deep.Y=-1e-07 Half=-0.5 " + rot,
+			"  message 200 unknown, stage FixedUpdate, 17 bytes",
+			"   0000 73 65 76 65 6e 74 65 65 6e 20 62 79 74 65 73 2e",
+			"   0010 2e",
+			" checksum CC, right",
+			"",
+		}, "\n")
+		got := string(d.Append(nil, packet))
+		for mark, n := range map[string]int{"NN": len(packet), "MM": 2 + 4 + 4 + size + 4 + 17, "SS": size} {
+			want = strings.Replace(want, mark, strconv.Itoa(n), 1)
+		}
+		at := strings.Index(got, "checksum ") + 9
+		want = strings.Replace(want, "CC", got[at:at+8], 1)
+		require.Equal(t, want, got)
+
+		packet[len(packet)-1] ^= 1
+		require.Contains(t, string(d.Append(nil, packet)), "WRONG")
+	}
+}
+
+func TestDumpOfHeaders(t *testing.T) {
+	var d wire.Dump
+	for want, b := range map[string][]byte{
+		"packet of 0 bytes, which is no packet\n":                                       {},
+		"packet of 3 bytes, which is no packet\n 0000 00 01 00\n":                       {0, 1, 0},
+		"handshake datagram of kind 3, 2 bytes\n 0000 83 01\n":                          {0x83, 1},
+		"sequence 1, nothing acknowledged\n no batch, in 0 bytes\n checksum 00000000\n": {0, 1, 0, 0, 0, 0, 0},
+		"ack 7 and all 32 before it\n batch of 2 bytes\n checksum 04030201\n":           {1, 1, 0, 7, 0, 2, 0, 1, 2, 3, 4},
+		"ack 7, before it none\n batch of 2 bytes\n":                                    {31, 1, 0, 7, 0, 0, 0, 0, 0, 2, 0, 1, 2, 3, 4},
+		"batch of 3 bytes\n  no message, wire: truncated\n   0000 09\n":                 {0, 1, 0, 3, 0, 9, 1, 2, 3, 4},
+		"no batch, in 3 bytes\n  0000 04 00 09\n":                                       {0, 1, 0, 4, 0, 9, 1, 2, 3, 4},
+		"message 3 close, stage Initialization, 0 bytes\n":                              {0, 1, 0, 6, 0, 3, 0, 0, 0, 1, 2, 3, 4},
+		" batch of 2 bytes\n batch of 16 bytes, channel ReliableOrdered 1\n  message 16 unknown, stage Update, 9 bytes, number 258, " +
+			"not before the tick that ends in 3, about 9v1, call 7\n   0000 55\n checksum": {
+			0, 1, 0, 2, 0, 16, 0, 0xC1, 16, 0x3C, 9, 0, 2, 1, 3, 0, 9, 1, 7, 0, 0x55, 1, 2, 3, 4},
+		"message 6 fragment, stage Initialization, 7 bytes, number 1, piece 1 of 2 of a message 16, stage byte 0x4\n   0000 55\n": {
+			0, 1, 0, 2, 0, 14, 0, 0x80, 6, 0, 7, 0, 1, 0, 16, 4, 1, 2, 0x55, 1, 2, 3, 4},
+		"message 7 refusal, stage Initialization, 1 bytes, call 0\n   not legal\n   0000 09\n": {
+			0, 1, 0, 7, 0, 7, 0x20, 1, 0, 9, 1, 2, 3, 4},
+		" batch of 2 bytes\n no batch, in 2 bytes\n  0000 02 00\n": {0, 1, 0, 2, 0, 2, 0, 1, 2, 3, 4},
+	} {
+		require.Contains(t, string(d.Append(nil, b)), want)
+	}
+}
+
+// FuzzDump: any bytes give a text, whatever they claim.
+func FuzzDump(f *testing.F) {
+	check := wire.NewChecksum(1, 2)
+	packed, debug := mustCompile[shown](f, "Shown"), mustDebug[shown](f, "Shown")
+	f.Add(dumped(f, packed, check))
+	f.Add(dumped(f, debug, check))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, p := range []*Plan{packed, debug} {
+			d := wire.Dump{Check: &check, Payload: func(dst []byte, h wire.MessageHeader, payload []byte) ([]byte, bool) {
+				if h.Type&1 == 0 {
+					return p.AppendPayload(dst, payload), true
+				}
+				return dst, false
+			}}
+			text := d.Append(nil, b)
+			require.NotEmpty(t, text)
+			require.LessOrEqual(t, len(text), 400+64*len(b)+100*len(b))
+		}
+	})
+}
+
+// limited has a field of each kind that has bounds.
+type limited struct {
+	Fixed  float32 `net:"min=-512,max=512,step=0.25"`
+	Wide   float64 `net:"min=0,max=1,step=0.001"`
+	Signed int16   `net:"min=-3,max=300"`
+	Plain  uint8   `net:"min=1,max=10"`
+	In     struct {
+		A [2]int32 `net:"min=-5,max=-1"`
+	}
+	Whole int32
+}
+
+func TestOutsideSaysTheValueAndTheBounds(t *testing.T) {
+	plan, err := Compile(reflect.TypeFor[limited](), "limited")
+	require.NoError(t, err)
+	good := limited{Plain: 1}
+	good.In.A = [2]int32{-1, -1}
+	for want, set := range map[string]func(v *limited){
+		"Fixed: 600.5, and its tag allows -512 to 512": func(v *limited) { v.Fixed = 600.5 },
+		"Wide: -0.5, and its tag allows 0 to 1":        func(v *limited) { v.Wide = -0.5 },
+		"Signed: -4, and its tag allows -3 to 300":     func(v *limited) { v.Signed = -4 },
+		"Plain: 11, and its tag allows 1 to 10":        func(v *limited) { v.Plain = 11 },
+		"In.A[1]: 0, and its tag allows -5 to -1":      func(v *limited) { v.In.A[1] = 0 },
+	} {
+		v := good
+		set(&v)
+		lanes := make([]uint32, plan.Lanes())
+		fault := plan.Quantise(reflect.ValueOf(&v).UnsafePointer(), lanes)
+		require.Equal(t, wire.OutOfRange, fault.Reason)
+		require.Equal(t, want, fault.Field()+": "+plan.Outside(reflect.ValueOf(v), fault))
+	}
+	require.Empty(t, plan.Outside(reflect.ValueOf(good), Fault{}))
+}

@@ -1,0 +1,70 @@
+package systems
+
+import (
+	"github.com/mlange-42/arche/ecs"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// Accept writes to a server's world the components that clients have written: those registered with WrittenBy, of the
+// entities that the client may write at this moment. It runs at the start of EarlyUpdate. A protocol without WrittenBy has no
+// Accept.
+type Accept struct {
+	Server  *netcode.Server // The clients have written to it.
+	Capture *Capture        // Of the world to write to.
+
+	take func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) // write, bound once
+}
+
+// Initialize implements System.
+func (a *Accept) Initialize(*ecs.World) { a.take = a.write }
+
+// Update implements System.
+func (a *Accept) Update(w *ecs.World) {
+	if a.take == nil {
+		a.Initialize(w)
+	}
+	if a.Capture.capture != nil {
+		a.Server.Writes(a.take)
+	}
+}
+
+// Finalize implements System.
+func (a *Accept) Finalize(*ecs.World) {}
+
+func (a *Accept) write(_ netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32) {
+	a.Capture.capture.Write(entity, row, lanes)
+}
+
+// Gather captures the components that a client writes, when a network tick is due. It runs after everything of stage
+// PreLateUpdate. A protocol without WrittenBy has no Gather.
+type Gather struct {
+	Client *netcode.Client // It writes them.
+	Apply  *Apply          // Of the world to read from.
+
+	read func(entity netcode.NetworkID, row int, lanes []uint32) bool // value, bound once
+}
+
+// Initialize implements System.
+func (g *Gather) Initialize(*ecs.World) {
+	g.read = g.value
+	g.Client.OnAuthority(func(entity netcode.NetworkID, _ bool, _ netcode.Tick) {
+		if g.Apply.apply != nil {
+			g.Apply.apply.Revert(entity)
+		}
+	})
+}
+
+// Update implements System.
+func (g *Gather) Update(*ecs.World) {
+	if g.Apply.apply != nil && g.read != nil {
+		g.Client.Gather(g.read)
+	}
+}
+
+// Finalize implements System.
+func (g *Gather) Finalize(*ecs.World) {}
+
+func (g *Gather) value(entity netcode.NetworkID, row int, lanes []uint32) bool {
+	return g.Apply.apply.Read(entity, row, lanes)
+}

@@ -1,0 +1,276 @@
+package wire
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/arche-netcode/netcode/internal/alloctest"
+)
+
+// halfValue is the value of a finite half as the standard defines it: the plain twin of Half.Float32.
+func halfValue(h uint16) float64 {
+	sign, exponent, fraction := 1-2*float64(h>>15), int(h>>10&31), float64(h&1023)
+	if exponent == 0 {
+		return math.Copysign(math.Ldexp(fraction, -24), sign)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}
+
+// TestHalfEveryNumber: each finite half has the value that the standard gives it, and comes back from it.
+func TestHalfEveryNumber(t *testing.T) {
+	finite := 0
+	for n := 0; n <= math.MaxUint16; n++ {
+		h := Half(n)
+		if !h.Finite() {
+			require.Zero(t, math.Float32bits(h.Float32()), "%04x", n)
+			continue
+		}
+		finite++
+		require.Equal(t, math.Float64bits(halfValue(uint16(n))), math.Float64bits(float64(h.Float32())), "%04x", n)
+		got, reason := HalfOf(float64(h.Float32()))
+		require.Equal(t, h, got)
+		require.Equal(t, NoFault, reason)
+	}
+	require.Equal(t, 2*halfInfinite, finite)
+}
+
+// TestHalfRoundsToNearestEven goes through every two neighbours: what lies between them goes to the nearer, the
+// middle to the even one, and a float64 next to the middle is not rounded twice.
+func TestHalfRoundsToNearestEven(t *testing.T) {
+	check := func(f float64, want uint16) {
+		t.Helper()
+		for sign, bit := range map[float64]uint16{1: 0, -1: halfSign} {
+			got, reason := HalfOf(sign * f)
+			require.Equal(t, Half(want|bit), got, "%g", sign*f)
+			require.Equal(t, NoFault, reason, "%g", sign*f)
+		}
+	}
+	for n := uint16(0); n < halfInfinite-1; n++ {
+		low, high := halfValue(n), halfValue(n+1)
+		middle, even := low+(high-low)/2, n+n&1
+		check(middle, even)
+		check(math.Nextafter(middle, 0), n)
+		check(math.Nextafter(middle, 1e9), n+1)
+		if float64(float32(middle)) == middle {
+			check(float64(math.Nextafter32(float32(middle), 0)), n)
+			check(float64(math.Nextafter32(float32(middle), 1e9)), n+1)
+		}
+		check(low+(high-low)*0.25, n)
+		check(low+(high-low)*0.75, n+1)
+	}
+	check(math.SmallestNonzeroFloat64, 0)
+	check(math.SmallestNonzeroFloat32, 0)
+	check(math.Nextafter(65520, 0), halfInfinite-1)
+}
+
+// floats that no half can hold, and what becomes of them.
+func TestHalfReports(t *testing.T) {
+	for _, c := range []struct {
+		f      float64
+		want   float32
+		reason FaultReason
+	}{
+		{65520, MaxHalf, OutOfRange}, {-65520, -MaxHalf, OutOfRange}, {math.MaxFloat64, MaxHalf, OutOfRange}, {-1e300, -MaxHalf, OutOfRange},
+		{math.NaN(), 0, NotFinite}, {math.Inf(1), 0, NotFinite}, {math.Inf(-1), 0, NotFinite}, {MaxHalf, MaxHalf, NoFault},
+	} {
+		h, reason := HalfOf(c.f)
+		require.Equal(t, c.reason, reason, "%g", c.f)
+		require.Equal(t, c.want, h.Float32(), "%g", c.f)
+
+		buf := make([]byte, 2)
+		w := NewWriter(buf)
+		if got := w.Half(float32(c.f)); math.IsInf(float64(float32(c.f)), 0) || c.reason == NotFinite {
+			require.Equal(t, NotFinite, got)
+			require.ErrorIs(t, w.Err(), ErrNotFinite)
+			require.Empty(t, w.Written())
+			continue
+		}
+		require.NoError(t, w.Err())
+		r := NewReader(w.Written())
+		require.Equal(t, c.want, r.Half())
+		require.True(t, r.Done())
+	}
+}
+
+// TestReaderHalfIsAlwaysFinite reads every pair of bytes.
+func TestReaderHalfIsAlwaysFinite(t *testing.T) {
+	refused := 0
+	for n := 0; n <= math.MaxUint16; n++ {
+		b := []byte{byte(n), byte(n >> 8)}
+		r := NewReader(b)
+		v := r.Half()
+		require.Zero(t, v-v)
+		if r.Err() != nil {
+			require.ErrorIs(t, r.Err(), ErrMalformed)
+			require.False(t, Half(n).Finite())
+			refused++
+			continue
+		}
+		again := make([]byte, 2)
+		w := NewWriter(again)
+		require.Equal(t, NoFault, w.Half(v))
+		require.Equal(t, b, w.Written())
+	}
+	require.Equal(t, 2048, refused)
+	for cut := range 2 {
+		r := NewReader(make([]byte, cut))
+		require.Zero(t, r.Half())
+		require.ErrorIs(t, r.Err(), ErrTruncated)
+	}
+	w := NewWriter(make([]byte, 1))
+	w.Half(1)
+	require.ErrorIs(t, w.Err(), ErrOverflow)
+}
+
+func TestHalfAndAxisAllocateNothing(t *testing.T) {
+	buf := make([]byte, 3)
+	alloctest.Zero(t, 100, func() {
+		w := NewWriter(buf)
+		w.Half(1.5)
+		w.Axis(2)
+		r := NewReader(buf)
+		r.Half()
+		r.Axis()
+	})
+}
+
+// FuzzHalf: against the standard's own words, on any float64.
+func FuzzHalf(f *testing.F) {
+	for _, n := range []uint16{0, 1, 0x8001, 1023, 1024, 0x3C00, 0xC500, halfInfinite - 1} {
+		f.Add(math.Float64bits(halfValue(n)))
+		f.Add(math.Float64bits(halfValue(n) * 1.00048828125))
+	}
+	f.Fuzz(func(t *testing.T, bits uint64) {
+		v := math.Float64frombits(bits)
+		h, reason := HalfOf(v)
+		require.True(t, h.Finite())
+		if v-v != 0 {
+			require.Equal(t, NotFinite, reason)
+			return
+		}
+		require.Equal(t, math.Abs(v) >= 65520, reason == OutOfRange)
+		if reason == OutOfRange {
+			return
+		}
+		require.Equal(t, math.Signbit(v), h&halfSign != 0)
+		// No other half is nearer.
+		for _, n := range []Half{h - 1, h + 1} {
+			if n.Finite() && (n^h)&halfSign == 0 {
+				require.LessOrEqual(t, math.Abs(v-halfValue(uint16(h))), math.Abs(v-halfValue(uint16(n))))
+			}
+		}
+	})
+}
+
+// TestAxisEveryNumber: every legal byte is a value within [-1, 1] that comes back; -128 is none.
+func TestAxisEveryNumber(t *testing.T) {
+	for n := -128; n <= 127; n++ {
+		r := NewReader([]byte{byte(n)})
+		v := r.Axis()
+		require.True(t, v >= -1 && v <= 1)
+		if n == -128 {
+			require.ErrorIs(t, r.Err(), ErrMalformed)
+			require.Zero(t, v)
+			continue
+		}
+		require.True(t, r.Done())
+		require.Equal(t, float32(float64(n)/127), v)
+		buf := make([]byte, 1)
+		w := NewWriter(buf)
+		require.Equal(t, NoFault, w.Axis(v))
+		require.Equal(t, []byte{byte(n)}, w.Written())
+		a, reason := AxisOf(float64(v))
+		require.Equal(t, Axis(n), a)
+		require.Equal(t, NoFault, reason)
+	}
+	require.Equal(t, float32(-1), Axis(-128).Float32())
+	r := NewReader(nil)
+	require.Zero(t, r.Axis())
+	require.ErrorIs(t, r.Err(), ErrTruncated)
+	w := NewWriter(nil)
+	w.Axis(1)
+	require.ErrorIs(t, w.Err(), ErrOverflow)
+}
+
+// TestAxisRounds: to the nearest, never towards zero as a plain conversion would.
+func TestAxisRounds(t *testing.T) {
+	for n := range 127 {
+		low, high := float64(n)/127, float64(n+1)/127
+		for part, want := range map[float64]int{0.01: n, 0.49: n, 0.51: n + 1, 0.99: n + 1} {
+			f := low + (high-low)*part
+			a, _ := AxisOf(f)
+			b, _ := AxisOf(-f)
+			require.Equal(t, Axis(want), a, "%g", f)
+			require.Equal(t, -a, b, "left and right are alike")
+		}
+	}
+	a, _ := AxisOf(math.Copysign(0, -1))
+	require.Zero(t, a)
+	require.Zero(t, math.Float32bits(a.Float32()), "one zero")
+}
+
+func TestAxisReports(t *testing.T) {
+	for _, c := range []struct {
+		f      float32
+		want   float32
+		reason FaultReason
+	}{
+		{1.0000001, 1, OutOfRange}, {-1.0000001, -1, OutOfRange}, {3e38, 1, OutOfRange}, {-3e38, -1, OutOfRange},
+		{1, 1, NoFault}, {-1, -1, NoFault}, {math.SmallestNonzeroFloat32, 0, NoFault},
+		{float32(math.NaN()), 0, NotFinite}, {float32(math.Inf(1)), 0, NotFinite}, {float32(math.Inf(-1)), 0, NotFinite},
+	} {
+		w := NewWriter(make([]byte, 1))
+		require.Equal(t, c.reason, w.Axis(c.f), "%g", c.f)
+		if c.reason == NotFinite {
+			require.ErrorIs(t, w.Err(), ErrNotFinite)
+			require.Empty(t, w.Written())
+			continue
+		}
+		r := NewReader(w.Written())
+		require.Equal(t, c.want, r.Axis())
+		require.True(t, r.Done())
+	}
+}
+
+// stick is a type of a user's that travels by both.
+type stick struct{ X, Reach float32 }
+
+func (s *stick) Serialize(w *Serializer) {
+	w.Axis(&s.X)
+	w.Half(&s.Reach)
+}
+
+func TestSerializerHalfAndAxis(t *testing.T) {
+	var s Serializer
+	for _, c := range []struct {
+		v, want stick
+		err     error
+	}{
+		{stick{0.5, 1.5}, stick{64.0 / 127, 1.5}, nil},
+		{stick{-7, 1e9}, stick{-1, MaxHalf}, nil},
+		{stick{float32(math.NaN()), 0}, stick{}, ErrNotFinite},
+		{stick{0, float32(math.Inf(1))}, stick{}, ErrNotFinite},
+	} {
+		buf, back := make([]byte, 3), stick{}
+		n, err := s.Measure(&c.v)
+		m, wrote := s.Write(buf, &c.v)
+		require.ErrorIs(t, err, c.err)
+		require.ErrorIs(t, wrote, c.err)
+		require.Equal(t, n, m)
+		if err == nil {
+			require.NoError(t, s.Read(buf, &back))
+			require.Equal(t, c.want, back)
+		}
+	}
+	w := NewWritingSerializer(make([]byte, 1))
+	x := float32(2)
+	require.Equal(t, OutOfRange, w.Axis(&x))
+	m := NewMeasuringSerializer()
+	require.Equal(t, OutOfRange, m.Axis(&x))
+	require.Equal(t, 1, m.Position())
+	var back stick
+	require.ErrorIs(t, s.Read([]byte{0x80, 0, 0}, &back), ErrMalformed)
+	require.ErrorIs(t, s.Read([]byte{0, 0, 0x7C}, &back), ErrMalformed)
+}
