@@ -126,14 +126,20 @@ func (a *Apply) Run() {
 	a.local.noticeLost()
 	a.tracker.cutOff()
 	a.update()
-	a.delayed.clearNames()
-	a.settle()
+	if len(a.delayed.names) > 0 {
+		a.delayed.clearNames()
+	}
+	if a.unsettled {
+		a.settle()
+	}
 	if len(a.targets.cycles) > 0 {
 		a.targets.reportCycles()
 	}
 	a.tracker.flush()
 	a.removeQueued()
-	a.announceBorn()
+	if len(a.born) > 0 {
+		a.announceBorn()
+	}
 	a.running = false
 }
 

@@ -7,9 +7,6 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// pageEntities is how many entities one page has: those of one word of a bitset, neighbours by index.
-const pageEntities = 64
-
 // ackState is what a View knows of what its client holds of one entity.
 type ackState struct {
 	base  tick.Tick // T: tick of the newest acknowledged record of this life; tick.None: none
@@ -64,9 +61,6 @@ type ackPage struct {
 	even    bool      // R is an even tick where it can be: the records of the newest tick are large, and have many clients
 	lost    tick.Tick // no tick up to this one can be R: a resync came after it
 }
-
-// mostNear is how many ticks N lies before R at most: the farther, the less it tells about the movement at R.
-const mostNear = 15
 
 // ack returns the ack state of an index, with what was sent.
 func (v *View) ack(index uint32) ackState {

@@ -172,11 +172,8 @@ func (r *Replica) decodeRun(b *wire.BitReader, index, generation uint32, mask Ma
 	if last := index + uint32(n); last >= r.most {
 		return 0, r.outOfRange(last)
 	}
-	from, rest := len(p.block.lanes), p.payload[len(p.payload)-b.Remaining()/8:]
-	for i := range uint32(n) {
-		r.add(index+1+i, generation, mask, tick.None, width)
-	}
-	if len(rest) < 4*n*width || !r.schema.floats.Copy(p.block.lanes[from:], rest) {
+	rest := p.payload[len(p.payload)-b.Remaining()/8:]
+	if len(rest) < 4*n*width || !r.schema.floats.Copy(r.addRun(index+1, uint32(n), generation, mask, width), rest) {
 		return 0, r.malformed()
 	}
 	b.Skip(4 * n * width)
@@ -268,7 +265,7 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	left := baseline{tick: t}
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
 		var next *version
-		ref := r.lives[n].newest
+		ref := r.lives[n].newest()
 		for ref.tick >= t {
 			v := r.history.at(ref)
 			if v == nil {
@@ -280,7 +277,7 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 			next, ref = v, v.older()
 		}
 		switch {
-		case r.lives[n].evicted.tick >= t:
+		case r.evicted[n].tick >= t:
 			left.life, left.generation, left.next = n, r.lives[n].generation, nil
 		case next != nil && ref.tick >= t: // it has left, superseded
 			left.life, left.generation, left.next = n, r.lives[n].generation, next
@@ -293,14 +290,14 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 // one may have been forgotten.
 func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
-		ref := r.lives[n].newest
+		ref := r.lives[n].newest()
 		for v := r.history.at(ref); v != nil; v = r.history.at(ref) {
 			if ref.tick <= upTo && ref.tick > r.lostAt {
 				return baseline{tick: ref.tick, generation: v.generation, version: v}
 			}
 			ref = v.older()
 		}
-		if t := r.lives[n].evicted.tick; t != tick.None && t > r.lostAt {
+		if t := r.evicted[n].tick; t != tick.None && t > r.lostAt {
 			return baseline{tick: t, generation: r.lives[n].generation, life: n}
 		}
 	}
@@ -322,6 +319,12 @@ func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
 	return r.history.row(v, row), true
 }
 
+// baseRows is a row at T and, with a T′, at that.
+type baseRows struct {
+	row          int
+	base, before []uint32
+}
+
 // decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline, prev *version) error {
 	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
@@ -331,7 +334,7 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 		v.Span = int64(base.tick - prev.tick)
 	}
 	for rows := mask & baseMask &^ r.schema.tags; rows != 0; {
-		var group [whichRows]rowVersions
+		var group [whichRows]baseRows
 		n, moved := 0, uint(0)
 		for ; rows != 0 && n < whichRows; n, rows = n+1, rows&(rows-1) {
 			g := &group[n]
@@ -405,6 +408,20 @@ func (r *Replica) add(index, generation uint32, mask Mask, base tick.Tick, lanes
 	v.superseded = false
 	if base != tick.None {
 		v.baseAge = uint32(min(b.tick-base, math.MaxUint32))
+	}
+	return b.lanes[first:]
+}
+
+// addRun is add for n entities one behind the other, whose records are absolute.
+func (r *Replica) addRun(index, n, generation uint32, mask Mask, width int) []uint32 {
+	b, m := r.pending.block, &r.history.memory
+	from, first := len(b.versions), len(b.lanes)
+	b.versions, b.lanes = m.versions.grow(b.versions, int(n)), m.lanes.grow(b.lanes, int(n)*width)
+	b.versions, b.lanes = b.versions[:from+int(n)], b.lanes[:first+int(n)*width]
+	for i := range b.versions[from:] {
+		b.versions[from+i] = version{
+			index: index + uint32(i), generation: generation, first: int32(first + i*width), tick: b.tick, mask: mask,
+		}
 	}
 	return b.lanes[first:]
 }

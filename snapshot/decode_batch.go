@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
@@ -87,8 +89,7 @@ func (g *readBatch) group(r *Replica) {
 			row := m.next()
 			deltas[n], at[n] = r.schema.codes.deltas[row], int(layout.at[row])
 		}
-		g.groups = room(g.groups, 1, 1)
-		g.groups = g.groups[:len(g.groups)+1]
+		g.groups = slices.Grow(g.groups, 1)[:len(g.groups)+1]
 		g.groups[len(g.groups)-1].Begin(r.schema.codes.which[n-1], deltas[:n], at[:n])
 	}
 }

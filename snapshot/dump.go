@@ -11,8 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// dumper prints one payload, or adds up its bits; it reads what decode reads,
-// and changes nothing.
+// dumper prints one payload, or adds up its bits. It reads the same as Replica.decode and changes nothing.
 type dumper struct {
 	schema *Schema
 	b      wire.BitReader
@@ -28,30 +27,29 @@ type dumper struct {
 	last   uint32 // index of the last record
 }
 
-// Past is what records lean on, as far as it is known.
+// Past knows the baselines of records.
 type Past interface {
-	// RecordAt is which rows an index had by the record of a tick, and what that one leant on, tick.None for nothing.
+	// RecordAt returns the rows of an index by the record of a tick, and what that record was coded against; tick.None for nothing.
 	RecordAt(index uint32, t tick.Tick) (rows Mask, base tick.Tick, ok bool)
-	// NewestAt is the tick of the newest record of an index that is not after a tick.
+	// NewestAt returns the tick of the newest record of an index that is not after a tick.
 	NewestAt(index uint32, upTo tick.Tick) (t tick.Tick, ok bool)
-	// BaseAt is a row as a record that leans on tick t takes it; false when that is not known.
+	// BaseAt returns a row as of t for a record that is coded against t. It is false when that is unknown.
 	BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool)
-	// ListAt is the indexes of which there are records of a tick, in ascending order.
+	// ListAt returns the indexes with records of a tick, in ascending order.
 	ListAt(t tick.Tick) ([]uint32, bool)
-	// Window is W.
+	// Window returns W.
 	Window() tick.Tick
 }
 
-// AppendDump appends what a snapshot payload says, in lines, for people: entities, rows and fields by name. Ticks
-// are read as near to the one given. Records lean on what the receiver has: past says it. Without a past, or where it
-// does not know either, the dump ends there.
+// AppendDump appends a snapshot payload as lines of text: entities, rows and fields by name. Ticks are read as near to the one given.
+// The baselines of records are those of past. The dump ends at the first one that past lacks.
 func (s *Schema) AppendDump(dst, payload []byte, near tick.Tick, past Past) []byte {
 	d := dumper{schema: s, dst: dst, past: past}
 	d.all(payload, near)
 	return d.dst
 }
 
-// AppendDump is Schema.AppendDump with what the replica knows. It may be asked before or after Read of the payload.
+// AppendDump is Schema.AppendDump with the replica's baselines. Call it before or after Read of the payload.
 func (r *Replica) AppendDump(dst, payload []byte) []byte {
 	return r.schema.AppendDump(dst, payload, r.newest, r)
 }
@@ -91,10 +89,9 @@ func (r *Replica) BaseAt(index uint32, row int, t tick.Tick) ([]uint32, bool) {
 	return nil, false
 }
 
-// LanesAt is a row as of the record that was decoded at t, nil when the entity lacked it. The slice is the Replica's own.
-// Errors, as those of [Store.RowAt]: [ErrNoRow] when row is not one of the schema's, [ErrNotYet] when t is later than the
-// newest tick, [ErrEvicted] when t is so long ago that records of it are not kept, some two windows, and [ErrNoRecord]
-// when no record of the entity was decoded at t.
+// LanesAt returns a row by the record of tick t, nil when the entity lacked it. The slice is the Replica's own. Errors, as those of
+// [Store.RowAt]: [ErrNoRow] for a row that the schema lacks, [ErrNotYet] when t is later than the newest tick, [ErrEvicted] when t is
+// about two windows ago or more, and [ErrNoRecord] when no record of the entity was decoded at t.
 func (r *Replica) LanesAt(index uint32, row int, t tick.Tick) ([]uint32, error) {
 	switch {
 	case uint(row) >= uint(r.schema.Rows()):
@@ -323,7 +320,7 @@ func (d *dumper) run(generation uint32, mask Mask) bool {
 	return !d.b.Failed()
 }
 
-// guess is T of a record that does not say.
+// guess returns T of an implicit record.
 func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 	if d.listed != tick.None {
 		return d.listed, true
@@ -334,7 +331,7 @@ func (d *dumper) guess(index uint32) (tick.Tick, bool) {
 	return d.past.NewestAt(index, d.upTo)
 }
 
-// before is T' if there is one: N where that is named, else prior, what the record of T was coded against.
+// before returns T' if there is one: N where that is named, else prior, the tick that the record of T was coded against.
 func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tick {
 	t := prior
 	if d.near != tick.None {
@@ -349,12 +346,12 @@ func (d *dumper) before(index uint32, rows Mask, base, prior tick.Tick) tick.Tic
 	return tick.None
 }
 
-// whole prints rows that travel whole.
+// whole prints rows that are sent whole.
 func (d *dumper) whole(rows Mask, spawn bool) bool {
 	for ; rows != 0; rows &= rows - 1 {
 		row := rows.next()
 		plan := d.schema.plans[row]
-		d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
+		d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 		if !plan.ReadRow(&d.b, d.lanes) {
 			return d.illegal(plan.Name())
 		}
@@ -377,7 +374,7 @@ func (d *dumper) print(plan *quantize.Plan) {
 func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) bool {
 	told, miss := mask&^rows, 0
 	for m := mask & rows &^ d.schema.tags; m != 0; {
-		var part [whichRows]rowVersions
+		var part [whichRows]baseRows
 		n, moved := 0, uint(0)
 		for ; m != 0 && n < whichRows; n, m = n+1, m&(m-1) {
 			if part[n].row = m.next(); d.schema.whole.Has(part[n].row) {
@@ -401,7 +398,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			default:
 				v := quantize.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
-				d.lanes = room(d.lanes[:0], plan.Lanes(), 0)[:plan.Lanes()]
+				d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
 					return d.illegal(plan.Name())
 				}
@@ -414,8 +411,8 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 	return d.whole(told&^d.schema.tags, false)
 }
 
-// versions finds what a row leans on.
-func (d *dumper) versions(r *rowVersions, index uint32, base, before tick.Tick) (ok bool) {
+// versions finds the baselines of a row.
+func (d *dumper) versions(r *baseRows, index uint32, base, before tick.Tick) (ok bool) {
 	at := func(t tick.Tick) []uint32 {
 		lanes, known := d.past.BaseAt(index, r.row, t)
 		ok = ok && known
@@ -431,4 +428,144 @@ func (d *dumper) versions(r *rowVersions, index uint32, base, before tick.Tick) 
 		d.printf("    %s against tick %d, which is not known here\n", d.schema.plans[r.row].Name(), base)
 	}
 	return ok
+}
+
+// Bits counts the bits of snapshots by purpose. Their sum is the size of the payloads.
+type Bits struct {
+	Header     uint64          // tick, epoch, and to which earlier ticks lists refer
+	List       uint64          // which entities have records
+	Heads      uint64          // heads of explicit records: generation, age, which components
+	Despawns   uint64          // the whole list of them, its end included
+	Changed    uint64          // which components of an entity changed
+	Padding    uint64          // up to the byte
+	Unknown    uint64          // behind a place that could not be decoded
+	Components []ComponentBits // by row
+}
+
+// ComponentBits is one component's part.
+type ComponentBits struct {
+	Name    string      // wire name
+	Spawn   uint64      // rows of entities that the client does not know
+	Whole   uint64      // other rows that were sent whole
+	Delta   uint64      // rows that were sent as differences
+	Rows    [3]uint64   // rows, and not bits: by SpawnRows, WholeRows and DeltaRows
+	Changed uint64      // of Delta: which fields changed
+	Fields  []FieldBits // the part of each field
+}
+
+// The places in ComponentBits.Rows.
+const (
+	SpawnRows = iota
+	WholeRows
+	DeltaRows
+)
+
+// FieldBits is one field's part of its component's bits.
+type FieldBits struct {
+	Name string // path inside the component
+	Bits uint64 // of whole rows and of differences
+}
+
+// NewBits returns an empty account.
+func (s *Schema) NewBits() *Bits {
+	b := &Bits{Components: make([]ComponentBits, s.Rows())}
+	for row := range b.Components {
+		c := &b.Components[row]
+		c.Name = s.plans[row].Name()
+		for _, name := range s.plans[row].Fields() {
+			c.Fields = append(c.Fields, FieldBits{Name: name})
+		}
+	}
+	return b
+}
+
+// Total is the sum of everything.
+func (b *Bits) Total() uint64 {
+	sum := b.Header + b.List + b.Heads + b.Despawns + b.Changed + b.Padding + b.Unknown
+	for i := range b.Components {
+		c := &b.Components[i]
+		sum += c.Spawn + c.Whole + c.Delta
+	}
+	return sum
+}
+
+// AddBits adds a payload to an account. The replica has the baselines: call it before or after Read of the payload, and for a lost one as
+// soon as it was written.
+func (r *Replica) AddBits(to *Bits, payload []byte) {
+	d := dumper{schema: r.schema, past: r, bits: to}
+	d.all(payload, r.newest)
+}
+
+// account adds the bits that were read since the last call to one of the sums.
+func (d *dumper) account(to func(*Bits) *uint64) {
+	left := d.b.Remaining()
+	if d.bits != nil {
+		*to(d.bits) += uint64(d.left - left)
+	}
+	d.left = left
+}
+
+// accountWhole adds a row that was sent whole.
+func (d *dumper) accountWhole(row int, spawn bool) {
+	if d.bits == nil {
+		return
+	}
+	c := &d.bits.Components[row]
+	to, way := &c.Whole, WholeRows
+	if spawn {
+		to, way = &c.Spawn, SpawnRows
+	}
+	d.account(func(*Bits) *uint64 { return to })
+	c.Rows[way]++
+	d.schema.plans[row].EachField(d.lanes, func(field, bits int) { c.Fields[field].Bits += uint64(bits) })
+}
+
+// accountDelta adds a row that was sent as a difference.
+func (d *dumper) accountDelta(row int, v *quantize.Versions) {
+	if d.bits == nil {
+		return
+	}
+	c := &d.bits.Components[row]
+	d.account(func(*Bits) *uint64 { return &c.Delta })
+	c.Rows[DeltaRows]++
+	d.schema.codes.deltas[row].EachField(d.lanes, v, func(field, bits int) {
+		if field < 0 {
+			c.Changed += uint64(bits)
+			return
+		}
+		c.Fields[field].Bits += uint64(bits)
+	})
+}
+
+func header(b *Bits) *uint64   { return &b.Header }
+func places(b *Bits) *uint64   { return &b.List }
+func heads(b *Bits) *uint64    { return &b.Heads }
+func despawns(b *Bits) *uint64 { return &b.Despawns }
+func padding(b *Bits) *uint64  { return &b.Padding }
+func unknown(b *Bits) *uint64  { return &b.Unknown }
+
+// all reads a payload, printing it or adding up its bits.
+func (d *dumper) all(payload []byte, near tick.Tick) {
+	d.b = wire.NewBitReader(payload)
+	d.left = d.b.Remaining()
+	d.s = tick.Near(uint16(d.b.Read(16)), near)
+	d.printf("   tick %d\n", d.s)
+	if d.b.Bool() {
+		d.printf("   resynced, epoch %d\n", d.b.Read(16))
+	}
+	d.account(header)
+	end := d.despawns() && d.records()
+	switch {
+	case d.b.Failed():
+		d.printf("   no more: the payload is cut off or not legal\n")
+	case end && !d.b.Padded():
+		d.printf("   %d bits too many\n", d.b.Remaining())
+	}
+	rest := unknown
+	if end && d.b.Padded() {
+		rest = padding
+	}
+	if d.bits != nil {
+		*rest(d.bits) += uint64(d.left)
+	}
 }

@@ -28,34 +28,6 @@ const (
 	pageEndBits  = 3
 )
 
-// fourSize is how many entities of a page have one symbol.
-const fourSize = 4
-
-// The alphabet of codes.four: bit i is set when there is a record of the i-th.
-const (
-	fourNone  = 1 << fourSize // no more of the page
-	fourCount = fourNone + 1
-)
-
-// Contexts of codes.four: how many of the four before there was a record of.
-const (
-	afterNone = iota
-	afterSome
-	afterAll // and at first
-	fourContexts
-)
-
-// afterFour is the context behind a symbol.
-func afterFour(symbol int) int {
-	switch symbol {
-	case 0:
-		return afterNone
-	case fourNone - 1:
-		return afterAll
-	}
-	return afterSome
-}
-
 // lists is how far a packet has come in its lists.
 type lists struct {
 	open      bool // a list has begun

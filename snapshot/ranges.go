@@ -16,17 +16,18 @@ func (s *Span) end() uint32 { return s.First + s.Count }
 // changedIndexes is the indexes that changed since they were cleared, each once, in the order of their first change.
 type changedIndexes struct {
 	ranges []Span
-	set    bitset
+	set    []uint64 // a bit for each index
 	list   []uint32 // the same one by one, made when asked for
 	n      int      // how many indexes they are
 }
 
 // add notes that an index changed. The set must have room for it.
 func (c *changedIndexes) add(index uint32) {
-	if c.set.has(index) {
+	word, bit := &c.set[index>>6], uint64(1)<<(index&63)
+	if *word&bit != 0 {
 		return
 	}
-	c.set.set(index)
+	*word |= bit
 	c.n++
 	if k := len(c.ranges) - 1; k >= 0 && c.ranges[k].end() == index {
 		c.ranges[k].Count++
@@ -58,7 +59,10 @@ func (r *Replica) Changed() []uint32 {
 }
 
 // HasChanged reports whether Changed lists an index.
-func (r *Replica) HasChanged(index uint32) bool { return r.changed.set.has(index) }
+func (r *Replica) HasChanged(index uint32) bool {
+	set := r.changed.set
+	return int(index>>6) < len(set) && set[index>>6]>>(index&63)&1 != 0
+}
 
 // ChangedSpans is Changed with indexes that follow each other as one range. The slice is the Replica's own.
 func (r *Replica) ChangedSpans() []Span { return r.changed.ranges }
@@ -84,14 +88,14 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 		return []uint32{}
 	}
 	l := &r.lives[h]
-	if l.newest.tick != l.applied { // the versions that came since the history was lost are older
+	if l.newestTick != l.applied { // the versions that came since the history was lost are older
 		return r.kept.row(l.index, row)
 	}
-	if v := r.history.at(l.newest); v != nil {
+	if v := r.history.at(l.newest()); v != nil {
 		return r.history.row(v, row)
 	}
-	if l.evicted.mask.Has(row) {
-		return r.evicted.row(uint32(h), row)[sinceWords:]
+	if r.evicted[h].mask.Has(row) {
+		return r.left.row(uint32(h), row)[sinceWords:]
 	}
 	return r.kept.row(l.index, row)
 }
@@ -118,10 +122,10 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, fir
 		return tick.None, 0, false
 	}
 	l := &r.lives[h]
-	if l.generation != generation || l.gone || l.mask != mask || l.newest.tick != l.applied {
+	if l.generation != generation || l.gone || l.mask != mask || l.newestTick != l.applied {
 		return tick.None, 0, false
 	}
-	v := r.history.at(l.newest)
+	v := r.history.at(l.newest())
 	if v == nil {
 		return tick.None, 0, false
 	}
@@ -147,15 +151,6 @@ func (r *Replica) Stretch(index, count uint32) (s Stretch, ok bool) {
 // leastRange is how many entities a range has at least: fewer are quicker one by one.
 const leastRange = 4
 
-// Single is Stretch of one entity.
-func (r *Replica) Single(index uint32) (s Stretch, ok bool) { return r.rangeOf(index, 1) }
-
-// GoesOn reports whether another stretch begins where this one ends, and could be one with it.
-func (s *Stretch) GoesOn(next *Stretch) bool {
-	return next.Index == s.Index+s.Count && next.Generation == s.Generation && next.Mask == s.Mask &&
-		next.Tick == s.Tick && next.First == s.First+int32(s.Count)*s.Width
-}
-
 // rangeOf returns the range of at most count entities that begins at an index. It is false when the entity there is none that could be
 // in a range: it does not live, its rows are not in one piece, or a row of it has entities or is sent whole.
 func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
@@ -176,8 +171,8 @@ func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
 			break
 		}
 		l := &r.lives[h]
-		if l.newest.tick != e.Tick || l.applied != e.Tick || l.generation != e.Generation || l.mask != e.Mask || l.gone ||
-			versions[l.newest.place].first != next {
+		if l.newestTick != e.Tick || l.applied != e.Tick || l.generation != e.Generation || l.mask != e.Mask || l.gone ||
+			versions[l.newestPlace].first != next {
 			break
 		}
 		e.Count++
@@ -185,9 +180,6 @@ func (r *Replica) rangeOf(index, count uint32) (e Stretch, ok bool) {
 	}
 	return e, true
 }
-
-// inBatches reports whether entities with these rows are decoded and applied together: no row has entities or is sent whole.
-func (s *Schema) inBatches(mask Mask) bool { return mask&(s.refs|s.whole) == 0 && mask&^s.tags != 0 }
 
 // Lanes returns all lanes of a tick that Present or Stretch gave, nil when a payload was read since and the tick has left. The slice is
 // the Replica's own: read it, do not keep it.

@@ -7,11 +7,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Entity is what a client knows of one network index.
+// Entity describes one network index as a client knows it.
 type Entity struct {
-	ID    wire.NetworkID // the newest generation heard of
+	ID    wire.NetworkID // the newest generation received
 	Alive bool           // false after its despawn
-	Tick  tick.Tick      // as of which it is known; it only rises within a life
+	Tick  tick.Tick      // of the state that was applied last; it only rises within a life
 	Mask  Mask           // rows present, zero when not alive
 }
 
@@ -19,16 +19,19 @@ type Entity struct {
 // is about it. Generation 0 marks a free place.
 type life struct {
 	index, generation uint32
+	applied           tick.Tick // of the newest record or despawn that took effect
+	mask              Mask      // rows present, zero when gone
+	newestTick        tick.Tick // of its newest version
+	newestPlace       int32
+	gone              bool
 	lower             int32     // the life before it at the same index, -1 = none
 	depth             int32     // lives at or below it when it came, at least
-	applied           tick.Tick // of the newest record or despawn that took effect
-	newest            versionRef
-	mask              Mask // rows present, zero when gone
-	gone              bool
 	goneAt            tick.Tick // with gone: the newest tick decoded by then
 	ended             tick.Tick // as of which it was last gone, for entities that are shown late
-	evicted           evictedVersion
 }
+
+// newest names the newest version of a life.
+func (l *life) newest() versionRef { return versionRef{tick: l.newestTick, place: l.newestPlace} }
 
 // tombstone is a life that waits to be forgotten.
 type tombstone struct {
@@ -50,8 +53,9 @@ type Replica struct {
 	living int
 
 	history versionHistory
-	evicted rowPages // by life: the rows of its evicted version
-	kept    rowPages // by index: the newest rows whose history was lost
+	evicted []evictedVersion // by life
+	left    rowPages         // by life: the rows of its evicted version
+	kept    rowPages         // by index: the newest rows whose history was lost
 	layouts *rowLayouts
 	newest  tick.Tick // the newest tick decoded
 	changed changedIndexes
@@ -69,12 +73,12 @@ type Replica struct {
 	stats   ReplicaStats
 }
 
-// ReplicaStats counts what a Replica saw.
+// ReplicaStats counts payloads and records that a Replica read.
 type ReplicaStats struct {
 	Snapshots  uint64 // payloads decoded whole
 	Records    uint64 // entity records in them
 	Despawns   uint64 // despawn records in them
-	Late       uint64 // records older than what was applied: kept, not applied
+	Late       uint64 // records older than the applied state: stored, not applied
 	Stale      uint64 // payloads refused with ErrStale
 	NoBaseline uint64 // payloads refused with ErrBaseline
 	TooMany    uint64 // payloads refused with ErrTooMany
@@ -89,7 +93,7 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	layouts := newRowLayouts(schema)
 	r := &Replica{
 		schema: schema, window: cfg.Window, most: uint32(cfg.MaxEntities), newest: start, layouts: layouts,
-		evicted: newRowPages(schema, sinceWords),
+		left:    newRowPages(schema, sinceWords),
 		kept:    newRowPages(schema, 0),
 		history: newVersionHistory(layouts, 2*cfg.Window+graceTicks, start),
 	}
@@ -97,31 +101,31 @@ func NewReplica(schema *Schema, cfg Config, start tick.Tick) *Replica {
 	return r
 }
 
-// Guard sets a function that is asked about every record, before anything of its payload takes effect: when it refuses one,
-// the whole payload is refused with [ErrGuarded]. A server asks it whether a client may write that.
+// Guard sets a function that is called for every record before its payload takes effect. If it refuses one, the whole payload is
+// refused with [ErrGuarded]. A server uses it to check whether a client may write the rows.
 func (r *Replica) Guard(may func(id wire.NetworkID, rows Mask) bool) {
 	r.guard = may
 }
 
-// Tick is the newest tick that was decoded.
+// Tick returns the newest tick that was decoded.
 func (r *Replica) Tick() tick.Tick { return r.newest }
 
-// Len is the number of entities alive here.
+// Len returns the number of entities alive here.
 func (r *Replica) Len() int { return r.living }
 
-// Stats is what the Replica has seen so far.
+// Stats returns the counters.
 func (r *Replica) Stats() ReplicaStats { return r.stats }
 
-// MaxEntities is above the network indexes that the Replica takes.
+// MaxEntities returns the bound below which the network indexes of the Replica are.
 func (r *Replica) MaxEntities() int { return int(r.most) }
 
-// HistoryBytes is how much memory the decoded versions take that later snapshots may be coded against, what is spare included.
+// HistoryBytes returns the memory of the decoded versions that later snapshots may be coded against, spare memory included.
 func (r *Replica) HistoryBytes() int { return r.history.memory.bytes() }
 
-// Schema is the schema the Replica was made with.
+// Schema returns the schema of the Replica.
 func (r *Replica) Schema() *Schema { return r.schema }
 
-// Entity is what is known of a network index. The zero Entity is nobody.
+// Entity describes the entity of a network index. The zero Entity is none.
 func (r *Replica) Entity(index uint32) Entity {
 	h := r.head(index)
 	if h < 0 {
@@ -147,32 +151,30 @@ func (r *Replica) All(yield func(Entity) bool) {
 	}
 }
 
-// WantResync reports whether this end has asked for everything anew and has
-// not been served yet. The epoch goes to the server in each packet until then.
+// WantResync reports whether this end has asked for a resync and has not been served yet. The epoch is sent in each packet until then.
 func (r *Replica) WantResync() (epoch uint16, want bool) {
 	return r.wanted, int16(r.wanted-r.epoch) > 0
 }
 
-// Lose forgets every baseline, as a fault would, and asks for a resync. The
-// world as applied stays.
+// Lose drops every baseline, as a fault would, and asks for a resync. The applied world stays.
 func (r *Replica) Lose() {
 	r.keepNewest()
 	for i := range r.lives {
-		r.lives[i].newest, r.lives[i].evicted = versionRef{}, evictedVersion{}
+		r.lives[i].newestTick, r.lives[i].newestPlace, r.evicted[i] = tick.None, 0, evictedVersion{}
 	}
 	r.history = newVersionHistory(r.layouts, r.history.keep, r.newest)
 	r.lostAt = r.newest
 	r.ask()
 }
 
-// ask wants one more resync. Epoch 0 is the one before any.
+// ask requests one more resync. Epoch 0 is before any.
 func (r *Replica) ask() {
 	if r.wanted++; r.wanted == 0 {
 		r.wanted = 1
 	}
 }
 
-// head is the life of the highest generation at index, -1 when there is none.
+// head returns the life of the highest generation at an index, -1 when there is none.
 func (r *Replica) head(index uint32) int32 {
 	if int(index) >= len(r.heads) {
 		return -1
@@ -180,7 +182,7 @@ func (r *Replica) head(index uint32) int32 {
 	return r.heads[index]
 }
 
-// find is the life of one generation, -1 when there is none.
+// find returns the life of one generation, -1 when there is none.
 func (r *Replica) find(index, generation uint32) int32 {
 	n := r.head(index)
 	for n >= 0 && r.lives[n].generation > generation {
@@ -192,7 +194,7 @@ func (r *Replica) find(index, generation uint32) int32 {
 	return -1
 }
 
-// ensure is the life of one generation, made when there is none.
+// ensure returns the life of one generation, a new one when there is none.
 func (r *Replica) ensure(index, generation uint32) int32 {
 	if n := r.find(index, generation); n >= 0 {
 		return n
@@ -200,21 +202,23 @@ func (r *Replica) ensure(index, generation uint32) int32 {
 	for int(index) >= len(r.heads) {
 		r.heads = append(r.heads, -1)
 	}
-	r.changed.set = r.changed.set.grownTo(len(r.heads))
+	for len(r.changed.set)*64 < len(r.heads) {
+		r.changed.set = append(r.changed.set, 0)
+	}
 	var n int32
 	if last := len(r.free) - 1; last >= 0 {
 		n, r.free = r.free[last], r.free[:last]
 	} else {
-		n, r.lives = int32(len(r.lives)), append(r.lives, life{})
+		n, r.lives, r.evicted = int32(len(r.lives)), append(r.lives, life{}), append(r.evicted, evictedVersion{})
 	}
 	r.lives[n] = life{index: index, generation: generation, gone: true, lower: -1}
+	r.evicted[n] = evictedVersion{}
 	r.link(n)
 	return n
 }
 
-// link puts a new life in its place among those of its index, highest
-// generation first. A new head ends the one it displaces: the higher
-// generation wins. A life that is not the head can never be alive.
+// link puts a new life in its place among those of its index, highest generation first. A new head ends the life that it displaces: the
+// higher generation wins. A life that is not the head is never alive.
 func (r *Replica) link(n int32) {
 	l := &r.lives[n]
 	h := r.heads[l.index]
@@ -242,12 +246,11 @@ func (r *Replica) link(n int32) {
 	}
 }
 
-// mostLives is how many lives of one index can matter: a server can begin one a
-// tick, and they leave by tick.
+// mostLives returns how many lives of one index can matter: a server can begin one a tick, and they leave by tick.
 func (r *Replica) mostLives() int32 { return int32(r.history.keep-graceTicks) + 2 }
 
-// shorten counts the lives below a head anew and drops those that no honest
-// server can have begun, so that a hostile one cannot make the list long.
+// shorten counts the lives below a head and drops those that no honest server can have begun. A hostile server thus cannot make the list
+// long.
 func (r *Replica) shorten(head int32) {
 	count, n := int32(1), head
 	for ; r.lives[n].lower >= 0 && count < r.mostLives(); count++ {
@@ -257,8 +260,7 @@ func (r *Replica) shorten(head int32) {
 	r.lives[head].depth = count
 }
 
-// bury marks a life as gone, to be forgotten when nothing on its way can
-// speak of it any more: tombstones leave by tick only.
+// bury marks a life as gone. It is forgotten when no packet under way can be about it any more: tombstones leave by tick only.
 func (r *Replica) bury(n int32) {
 	l := &r.lives[n]
 	if !l.gone {
@@ -272,8 +274,7 @@ func (r *Replica) bury(n int32) {
 	r.graves = append(r.graves, tombstone{life: n, at: r.newest})
 }
 
-// forget frees the lives whose tombstones have left the window, and with them
-// the last of their history.
+// forget frees the lives whose tombstones have left the history, with their evicted rows.
 func (r *Replica) forget() {
 	if len(r.graves) == 0 {
 		return
@@ -290,7 +291,7 @@ func (r *Replica) forget() {
 	r.graves = slices.Delete(r.graves, 0, k)
 }
 
-// unlink takes a life out of those of its index.
+// unlink removes a life from those of its index.
 func (r *Replica) unlink(n int32) {
 	l := &r.lives[n]
 	if r.heads[l.index] == n {
@@ -303,4 +304,141 @@ func (r *Replica) unlink(n int32) {
 			return
 		}
 	}
+}
+
+// mostLivesEach is for how many lives there is room for each entity that a Replica takes: those that are alive, and those that ended
+// so lately that something on its way may be about them. So all entities may be replaced at once.
+const mostLivesEach = 2
+
+// admit asks the guard about every record of the pending payload, and counts the lives that it begins.
+func (r *Replica) admit() error {
+	p := &r.pending
+	records := p.block.versions[p.from:]
+	if r.guard != nil {
+		for i := range records {
+			v := &records[i]
+			if !r.guard(wire.NetworkID{Index: v.index, Generation: v.generation}, v.mask) {
+				r.stats.Guarded++
+				return ErrGuarded
+			}
+		}
+	}
+	used, most := len(r.lives)-len(r.free), mostLivesEach*int(r.most)
+	if used+len(records)+len(p.despawns) <= most {
+		return nil
+	}
+	for _, id := range p.despawns {
+		if r.find(id.Index, id.Generation) < 0 {
+			used++
+		}
+	}
+	for i := range records {
+		if r.find(records[i].index, records[i].generation) < 0 {
+			used++
+		}
+	}
+	if used > most {
+		r.stats.TooMany++
+		return ErrTooMany
+	}
+	return nil
+}
+
+// commit makes the pending payload take effect.
+func (r *Replica) commit(s tick.Tick) {
+	p := &r.pending
+	r.stats.Snapshots++
+	if int16(p.epoch-r.epoch) > 0 {
+		r.epoch = p.epoch
+	}
+	if s > r.newest {
+		r.newest = s
+		r.advance(s)
+		r.forget()
+	}
+	for _, id := range p.despawns {
+		r.despawn(id, s)
+	}
+	b := p.block
+	r.history.enter(b)
+	r.stats.Records += uint64(len(b.versions) - p.from)
+	place := p.from
+	for i := p.from; i < len(b.versions); i++ {
+		if place != i { // an entity before this one had a record already
+			b.versions[place] = b.versions[i]
+		}
+		v := &b.versions[place]
+		if r.record(v, int32(place)) {
+			place++
+		}
+	}
+	b.versions = b.versions[:place]
+	b.lasting += place - p.from
+	for i := max(p.from, 1); i < place && !b.unsorted; i++ {
+		b.unsorted = b.versions[i-1].index >= b.versions[i].index
+	}
+}
+
+// despawn ends the life of id and of every generation below it.
+func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
+	r.stats.Despawns++
+	n := r.ensure(id.Index, id.Generation)
+	l := &r.lives[n]
+	if s <= l.applied {
+		r.stats.Late++
+		return
+	}
+	l.applied = s
+	r.bury(n)
+	l.ended = s
+}
+
+// record links a version into its life's versions, and applies it if it is newer than what is there (rule 6). It is false when the
+// life has a version of that tick already: an entity has one record a tick.
+func (r *Replica) record(v *version, place int32) (taken bool) {
+	n := r.head(v.index)
+	if n < 0 || r.lives[n].generation != v.generation {
+		n = r.ensure(v.index, v.generation)
+	}
+	l := &r.lives[n]
+	if taken = v.tick > l.newestTick; taken {
+		if v.tick-l.newestTick <= graceTicks && l.newestTick == l.applied && !l.gone && l.mask == v.mask && l.newestTick > r.history.horizon {
+			before := r.history.block(l.newestTick)
+			before.versions[l.newestPlace].superseded = true
+			before.lasting--
+		}
+		v.setOlder(l.newest())
+		l.newestTick, l.newestPlace = v.tick, place
+	} else {
+		taken = r.insert(l, v, place)
+	}
+	if v.tick <= l.applied || r.heads[v.index] != n {
+		r.stats.Late++
+		return taken
+	}
+	l.applied = v.tick
+	if l.gone {
+		l.gone = false
+		r.living++
+	}
+	if l.mask = v.mask; l.newestTick != v.tick || l.newestPlace != place {
+		l.mask = r.history.at(l.newest()).mask // the newest version is shown
+	}
+	r.changed.add(v.index)
+	return taken
+}
+
+// insert links a version into its life's versions, newest first, behind a newer one. It is false when there is one of that tick.
+func (r *Replica) insert(l *life, v *version, place int32) bool {
+	newer := r.history.at(l.newest())
+	for newer.tick > v.tick {
+		older := r.history.at(newer.older())
+		if older == nil || older.tick < v.tick {
+			v.setOlder(newer.older())
+			newer.setOlder(versionRef{tick: v.tick, place: place})
+			return true
+		}
+		newer = older
+	}
+	return false
 }

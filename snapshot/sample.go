@@ -2,17 +2,19 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"reflect"
 	"slices"
+	"time"
 
+	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// maxStride is the longest interval, in ticks, at which an entity is believed to be captured.
+// maxStride is the longest capture interval, in ticks, that is assumed of an entity.
 const maxStride = 16
 
-// PayloadTick is the tick that a payload says it is of, read as near to another; tick.None when it says none. It may still
-// turn out to be malformed.
+// PayloadTick returns the tick of a payload, read as near to another; tick.None when there is none. The payload may still be malformed.
 func PayloadTick(payload []byte, near tick.Tick) tick.Tick {
 	if len(payload) < 2 {
 		return tick.None
@@ -20,8 +22,8 @@ func PayloadTick(payload []byte, near tick.Tick) tick.Tick {
 	return max(tick.Near(binary.LittleEndian.Uint16(payload), near), tick.None)
 }
 
-// Whole says that of the ticks from <= t < to nothing is missing: everything that the server sent in them was decoded, or
-// it sent nothing. An entity without a version of such a tick did not change in it, as far as the server had room to say.
+// Whole notes that nothing is missing of the ticks from <= t < to: every packet that the server sent in them was decoded. An entity
+// without a version of such a tick did not change in it, unless the server lacked room.
 func (r *Replica) Whole(from, to tick.Tick) {
 	size := tick.Tick(len(r.complete))
 	for t := max(from, to-size, tick.None+1); t < to; t++ {
@@ -30,10 +32,10 @@ func (r *Replica) Whole(from, to tick.Tick) {
 	r.known = max(r.known, to-1)
 }
 
-// Heard is the newest tick of which anything is known: one that was decoded, or in which the server is known to have sent nothing.
+// Heard returns the newest known tick: one that was decoded, or in which the server sent nothing.
 func (r *Replica) Heard() tick.Tick { return max(r.newest, r.known) }
 
-// Doubt takes back what Whole said of a tick.
+// Doubt revokes Whole for a tick.
 func (r *Replica) Doubt(t tick.Tick) {
 	if t > tick.None && r.isWhole(t) {
 		r.complete[t%tick.Tick(len(r.complete))] = tick.None
@@ -44,28 +46,28 @@ func (r *Replica) isWhole(t tick.Tick) bool { return r.complete[t%tick.Tick(len(
 
 // Sample is an entity around a moment: the two versions that the moment lies between, or the newest before it.
 type Sample struct {
-	Start tick.Tick // when the way from the first version to the second begins; the first held until then
+	Start tick.Tick // begin of the motion from the first version to the second; the first was valid until then
 	From  Version   // the last one that is not later than the moment
 	To    Version   // zero when nothing newer is known
 
-	Before      Version   // with it To is zero: a version in front of From, for going on beyond; else zero
-	BeforeStart tick.Tick // when the way from Before to From began
+	Before      Version   // the version before From, for extrapolation; zero unless To is zero
+	BeforeStart tick.Tick // begin of the motion from Before to From
 
-	// Still says that the entity is known not to have changed since From, so that time alone changes nothing.
+	// Still reports that the entity did not change since From.
 	Still bool
 }
 
-// Version is an entity as of a tick. The zero Version is none. It is good until the Replica changes.
+// Version is the state of an entity as of a tick. The zero Version is none. It is valid until the Replica changes.
 type Version struct {
-	Tick    tick.Tick // as of which it is so
+	Tick    tick.Tick // of the record that it is of
 	Mask    Mask      // rows present
 	schema  *Schema
 	lanes   []uint32  // of all rows
-	evicted *rowPages // with it the rows are the evicted ones of a life
+	evicted *rowPages // not nil: the rows are the evicted ones of a life
 	life    int32
 }
 
-// Row is the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
+// Row returns the lanes of a row, nil when the entity lacked it. The slice is the Replica's own.
 func (v *Version) Row(row int) []uint32 {
 	if !v.Mask.Has(row) {
 		return nil
@@ -80,20 +82,19 @@ func (v *Version) Row(row int) []uint32 {
 	return v.lanes[n : n+v.schema.plans[row].Lanes() : n+v.schema.plans[row].Lanes()]
 }
 
-// Latest tells as of which tick the newest version of an entity is, and as of which it was last gone; tick.None for
-// what is not known. Nothing about how the entity looked at a moment before both changes while they stay, but for versions
-// that arrive late.
+// Latest returns the tick of an entity's newest version and the tick as of which it was last gone; tick.None where unknown. While both
+// stay, only late versions change the entity's state at a moment before them.
 func (r *Replica) Latest(id wire.NetworkID) (newest, ended tick.Tick) {
 	n := r.find(id.Index, id.Generation)
 	if n < 0 {
 		return tick.None, tick.None
 	}
 	l := &r.lives[n]
-	return max(l.newest.tick, l.evicted.tick), l.ended
+	return max(l.newestTick, r.evicted[n].tick), l.ended
 }
 
-// Around finds an entity around a moment. It is false when the entity was not there then: not yet, not any more, hidden, or
-// so long ago that it is forgotten. Moments up to twice the window ago can be asked for. It allocates nothing.
+// Around samples an entity around a moment. It is false when the entity was not there: not yet, not any more, hidden, or forgotten.
+// Moments are at most twice the window ago. It allocates nothing.
 func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	n := r.find(id.Index, id.Generation)
 	if n < 0 {
@@ -101,16 +102,16 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	}
 	l := &r.lives[n]
 	var to *version
-	v := r.history.at(l.newest)
+	v := r.history.at(l.newest())
 	for ; v != nil && v.tick > at.Tick; v = r.history.at(v.older()) {
 		to = v
 	}
 	switch {
 	case v != nil:
 		s.From = r.version(v)
-	case r.lives[n].evicted.tick != tick.None && r.lives[n].evicted.tick <= at.Tick:
-		old := &r.lives[n].evicted
-		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.evicted, life: n}
+	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at.Tick:
+		old := &r.evicted[n]
+		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.left, life: n}
 	default:
 		return s, false
 	}
@@ -134,7 +135,7 @@ func (r *Replica) version(v *version) Version {
 	return Version{Tick: v.tick, Mask: v.mask, schema: r.schema, lanes: r.history.lanes(v)}
 }
 
-// ahead is the version in front of v in the same stretch of being there, and when the way from it to v began.
+// ahead returns the version before v without an end of the entity between them, and when the motion from it to v began.
 func (r *Replica) ahead(l *life, v *version) (before Version, start tick.Tick) {
 	if v == nil {
 		return before, start
@@ -152,7 +153,7 @@ func (r *Replica) ahead(l *life, v *version) (before Version, start tick.Tick) {
 	return before, r.begins(w.tick, v.tick, interval)
 }
 
-// stride is at what interval an entity travelled that went from one version to the next. One that is repeated rested.
+// stride returns the capture interval of an entity between two versions, 1 when it rested.
 func stride(before, v *Version) tick.Tick {
 	if before.Tick == tick.None || before.Mask == v.Mask && slices.Equal(before.lanes, v.lanes) {
 		return 1
@@ -160,8 +161,8 @@ func stride(before, v *Version) tick.Tick {
 	return min(v.Tick-before.Tick, maxStride)
 }
 
-// begins is when an entity left the state of one version for the next: not before the last ticks in which it would have
-// travelled, had it moved. stride is at what interval it did so last.
+// begins returns when an entity left the state of one version for the next: not before the last complete ticks in which a change would
+// have been sent. stride is its last capture interval.
 func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	quiet := tick.Tick(0)
 	for t := to - 1; t > from && t > to-tick.Tick(len(r.complete)); t-- {
@@ -174,7 +175,7 @@ func (r *Replica) begins(from, to, stride tick.Tick) tick.Tick {
 	return from
 }
 
-// quiet reports whether there were whole ticks enough after from to know that nothing changed up to at.
+// quiet reports whether enough complete ticks followed from to know that nothing changed up to at.
 func (r *Replica) quiet(from, at, stride tick.Tick) bool {
 	if at-from >= tick.Tick(len(r.complete)) {
 		return true // as long as anything is remembered
@@ -185,6 +186,73 @@ func (r *Replica) quiet(from, at, stride tick.Tick) bool {
 			if quiet++; quiet == stride {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// Interpolation configures how a row is shown between its versions.
+type Interpolation struct {
+	Row      int                    // of the component
+	Speed    int                    // the row that holds its velocities, -1 without one
+	Teleport int                    // the row that changes when the entity is moved without a motion, -1 without one
+	Twin     reflect.Type           // the component type that gets the shown value
+	Ahead    time.Duration          // limit of extrapolation beyond the newest version
+	Blend    func() *quantize.Blend // a blend of its own for each goroutine
+}
+
+// Way fills way with a row's motion at a moment, between the versions that Around found for it. It is false when the entity lacks the row.
+func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Way) bool {
+	from := s.From.Row(in.Row)
+	if from == nil {
+		return false
+	}
+	*way = quantize.Way{From: from, To: from}
+	switch {
+	case s.To.Tick != tick.None:
+		to := s.To.Row(in.Row)
+		if to == nil || in.teleported(&s.From, &s.To) {
+			return true
+		}
+		way.To = to
+		way.Part = min(max(at.Along(s.Start, s.To.Tick), 0), tick.OneTick).Float()
+		in.speeds(way, &s.From, &s.To, s.Start, rate)
+		if s.Start > s.From.Tick {
+			way.FromSpeed = nil // the entity rested
+		}
+	case !s.Still && s.Before.Tick != tick.None:
+		before := s.Before.Row(in.Row)
+		if before == nil || in.Ahead <= 0 || in.teleported(&s.Before, &s.From) {
+			return true
+		}
+		beyond := min(at.Sub(s.From.Tick.Begin()), tick.SpanOf(in.Ahead, rate))
+		way.From = before
+		way.Part = 1 + beyond.Float()/float64(s.From.Tick-s.BeforeStart)
+		in.speeds(way, &s.Before, &s.From, s.BeforeStart, rate)
+	}
+	return true
+}
+
+// speeds sets the velocities at both ends of the way.
+func (in *Interpolation) speeds(way *quantize.Way, from, to *Version, start tick.Tick, rate int) {
+	if in.Speed >= 0 {
+		way.FromSpeed, way.ToSpeed = from.Row(in.Speed), to.Row(in.Speed)
+		way.Seconds = float64(to.Tick-start) / float64(rate)
+	}
+}
+
+// teleported reports whether an entity was moved from one version to another without a motion.
+func (in *Interpolation) teleported(from, to *Version) bool {
+	if in.Teleport < 0 {
+		return false
+	}
+	a, b := from.Row(in.Teleport), to.Row(in.Teleport)
+	if a == nil || b == nil {
+		return (a == nil) != (b == nil)
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return true
 		}
 	}
 	return false

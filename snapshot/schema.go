@@ -137,3 +137,6 @@ func (s *Schema) onlyFloats(mask Mask) bool {
 	}
 	return mask&^s.tags != 0
 }
+
+// inBatches reports whether entities with these rows are decoded and applied together: no row has entities or is sent whole.
+func (s *Schema) inBatches(mask Mask) bool { return mask&(s.refs|s.whole) == 0 && mask&^s.tags != 0 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -216,7 +217,7 @@ func (r *Replica) advance(newest tick.Tick) {
 	h.horizon = horizon
 }
 
-// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.evicted.
+// evictedVersion is the newest version of a life that has left the history. Its rows are in Replica.left.
 type evictedVersion struct {
 	tick tick.Tick // tick.None when none has left yet
 	mask Mask
@@ -233,7 +234,7 @@ func (r *Replica) evict(v *version, lanes []uint32) {
 	if n < 0 {
 		return // the life was forgotten
 	}
-	e := &r.lives[n].evicted
+	e := &r.evicted[n]
 	was, since := e.mask, v.tick
 	if e.tick != v.older().tick {
 		since = e.tick + 1
@@ -242,7 +243,7 @@ func (r *Replica) evict(v *version, lanes []uint32) {
 	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
 		row := m.next()
 		width := int(r.schema.widths[row])
-		stored := r.evicted.row(uint32(n), row)
+		stored := r.left.row(uint32(n), row)
 		if !slices.Equal(stored[sinceWords:], lanes[:width]) || !was.Has(row) {
 			copy(stored[sinceWords:], lanes[:width])
 			stored[0], stored[1] = uint32(since), uint32(since>>32)
@@ -253,11 +254,11 @@ func (r *Replica) evict(v *version, lanes []uint32) {
 
 // evictedRow returns a row of a life as of t. It is false when the row got its value after t.
 func (r *Replica) evictedRow(life int32, row int, t tick.Tick) ([]uint32, bool) {
-	e := &r.lives[life].evicted
+	e := &r.evicted[life]
 	if e.tick == tick.None || t > e.tick || !e.mask.Has(row) || r.schema.tags.Has(row) {
 		return nil, false
 	}
-	stored := r.evicted.row(uint32(life), row)
+	stored := r.left.row(uint32(life), row)
 	if tick.Tick(uint64(stored[0])|uint64(stored[1])<<32) > t {
 		return nil, false
 	}
@@ -275,14 +276,19 @@ func newRowPages(schema *Schema, extra int) rowPages {
 	return rowPages{schema: schema, extra: extra, pages: make([][][]uint32, schema.Rows())}
 }
 
+// rowsPerPage is how many rows a page has.
+const rowsPerPage = 256
+
 // row returns the place of a row.
 func (p *rowPages) row(number uint32, row int) []uint32 {
-	n, page := int(p.schema.widths[row])+p.extra, int(number/pageRows)
-	if pages := p.pages[row]; page >= len(pages) || pages[page] == nil {
-		p.pages[row] = grown(pages, page+1, 0)
-		p.pages[row][page] = make([]uint32, pageRows*n)
+	n, page := int(p.schema.widths[row])+p.extra, int(number/rowsPerPage)
+	for page >= len(p.pages[row]) {
+		p.pages[row] = append(p.pages[row], nil)
 	}
-	at := int(number%pageRows) * n
+	if p.pages[row][page] == nil {
+		p.pages[row][page] = make([]uint32, rowsPerPage*n)
+	}
+	at := int(number%rowsPerPage) * n
 	return p.pages[row][page][at : at+n]
 }
 
@@ -327,4 +333,87 @@ func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
 		l.at[row], l.width[row] = int32(l.lanes), c.schema.widths[row]
 		l.lanes += int(c.schema.widths[row])
 	}
+}
+
+// blockMemory is the memory of the blocks of a history. A large tick gives its memory back when it leaves, for the next large one,
+// wherever in the ring that lies. The history thus takes what its ticks need together; otherwise each block would grow to the size of
+// the largest tick.
+type blockMemory struct {
+	versions slabs[version]
+	lanes    slabs[uint32]
+	order    slabs[int32]
+}
+
+// bytes counts all of it, spare or in use.
+func (m *blockMemory) bytes() int {
+	return m.versions.made*versionSize + 4*(m.lanes.made+m.order.made)
+}
+
+// leave empties a block whose tick leaves. It takes back memory of which the tick used little.
+func (m *blockMemory) leave(b *tickBlock) {
+	b.tick, b.ordered = tick.None, 0
+	b.versions, b.lanes, b.order = m.versions.leave(b.versions), m.lanes.leave(b.lanes), m.order.leave(b.order)
+}
+
+const (
+	versionSize = 48
+
+	// leastSlab is the capacity up to which memory stays with its block.
+	leastSlab = 64
+	// mostSlack is how many times as much memory as it had elements a block may keep when its tick leaves.
+	mostSlack = 4
+	// mostClasses is by how many powers of two spare memory may be larger than a block needs. A game that slows down to a tenth
+	// allocates nothing. Larger memory is left to the ticks that need it.
+	mostClasses = 4
+)
+
+// slabs is memory of one kind. Capacities are powers of two.
+type slabs[T any] struct {
+	spare [bits.UintSize][][]T // by the logarithm of their capacity
+	usual int                  // eight times as many elements as ticks had lately
+	made  int                  // elements that there is memory for, spare or in use
+}
+
+// grow returns s with room for n more.
+func (p *slabs[T]) grow(s []T, n int) []T {
+	need := len(s) + n
+	if need <= cap(s) {
+		return s
+	}
+	if cap(s) == 0 {
+		return p.take(max(need, leastSlab, p.usual/8))
+	}
+	larger := append(p.take(2*need), s...)
+	p.give(s)
+	return larger
+}
+
+// take returns memory for n elements or more.
+func (p *slabs[T]) take(n int) []T {
+	class := bits.Len(uint(n - 1))
+	for k := class; k <= min(class+mostClasses, bits.UintSize-1); k++ {
+		if last := len(p.spare[k]) - 1; last >= 0 {
+			s := p.spare[k][last]
+			p.spare[k] = p.spare[k][:last]
+			return s
+		}
+	}
+	p.made += 1 << class
+	return make([]T, 0, 1<<class)
+}
+
+// give takes memory back.
+func (p *slabs[T]) give(s []T) {
+	class := bits.Len(uint(cap(s) - 1))
+	p.spare[class] = append(p.spare[class], s[:0])
+}
+
+// leave empties memory of a block. It takes back memory of which the tick used little.
+func (p *slabs[T]) leave(s []T) []T {
+	p.usual += len(s) - p.usual/8
+	if cap(s) <= leastSlab || cap(s) <= mostSlack*len(s) {
+		return s[:0]
+	}
+	p.give(s)
+	return nil
 }

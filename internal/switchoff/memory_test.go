@@ -21,7 +21,7 @@ func memory() []mutation {
 		change("memory", "a snapshot serves a resync that nobody asked for", bound,
 			"snapshot/decode.go", "epoch == 0 || int16(epoch-r.wanted) > 0", "epoch == 0"),
 		change("memory", "an index has generations without end", "TestReplicaTakesNoMoreLivesThanItMay",
-			"snapshot/commit.go", "if used > most {", "if false {"),
+			"snapshot/replica.go", "if used > most {", "if false {"),
 		change("memory", "a message has any number of pieces", "TestCase11HostilePieces", "peer/receive_queue.go", "count > MaxFragments || ", ""),
 		change("memory", "a client keeps any number of rights", "TestClientEndsTheConnectionAtTooManyRights",
 			"authority_client.go", "case !has && len(w.rights) >= w.most:", "case !has && len(w.rights) < 0:"),

@@ -98,17 +98,17 @@ func rules5and6() []mutation {
 			"snapshot/decode.go", "if ref.tick <= upTo && ref.tick > r.lostAt {", "if ref.tick <= upTo {"),
 
 		change("rule 6", "a late record changes the world", "TestRule6LateIsNotUseless",
-			"snapshot/commit.go", "if v.tick <= l.applied || r.heads[v.index] != n {", "if r.heads[v.index] != n {"),
+			"snapshot/replica.go", "if v.tick <= l.applied || r.heads[v.index] != n {", "if r.heads[v.index] != n {"),
 		change("rule 6", "a late record does not enter the history", "TestRule6LateIsNotUseless",
-			"snapshot/commit.go", "taken = r.insert(l, v, place)", "taken = false"),
+			"snapshot/replica.go", "taken = r.insert(l, v, place)", "taken = false"),
 		change("rule 6", "an older acknowledgement replaces a newer baseline", "TestRule6AnOlderAckDoesNotReplaceANewerBaseline",
 			"snapshot/ack_pages.go", "in != 0 && t > g.base {", "in != 0 {"),
 		change("rule 6", "an older acknowledgement replaces a newer baseline of one", "TestRule6AnOlderAckDoesNotReplaceANewerBaselineOfOne",
 			"snapshot/view.go", "if t > q.base {", "if t != q.base {"),
 		change("rule 6", "a late record stands for the newest where the past was lost", "TestRule6LateAfterTheLossIsNotTheNewest",
-			"snapshot/ranges.go", "if l.newest.tick != l.applied {", "if false {"),
+			"snapshot/ranges.go", "if l.newestTick != l.applied {", "if false {"),
 		change("rule 6", "a late record lies where the newest is looked for", "TestRule6LateAfterTheLossIsNotTheNewest",
-			"snapshot/ranges.go", " || l.newest.tick != l.applied {", " {"),
+			"snapshot/ranges.go", " || l.newestTick != l.applied {", " {"),
 	}
 }
 
@@ -128,9 +128,9 @@ func rule7() []mutation {
 		change("rule 7", "tombstones never leave", "TestRule7TombstonesLeaveByTickOnly",
 			"snapshot/replica.go", "k < len(r.graves) && r.graves[k].at <= r.history.horizon", "false"),
 		change("rule 7", "a record of a lower generation takes effect", "TestRule7ARecordOfALowerGenerationIsLate",
-			"snapshot/commit.go", "if v.tick <= l.applied || r.heads[v.index] != n {", "if v.tick <= l.applied {"),
+			"snapshot/replica.go", "if v.tick <= l.applied || r.heads[v.index] != n {", "if v.tick <= l.applied {"),
 		change("rule 7", "a late record wakes who is gone", anyRecord,
-			"snapshot/commit.go", "if s <= l.applied {\n\t\tr.stats.Late++\n\t\treturn\n\t}\n\tl.applied = s\n", "if s <= l.applied {\n\t\tr.stats.Late++\n\t\treturn\n\t}\n"),
+			"snapshot/replica.go", "if s <= l.applied {\n\t\tr.stats.Late++\n\t\treturn\n\t}\n\tl.applied = s\n", "if s <= l.applied {\n\t\tr.stats.Late++\n\t\treturn\n\t}\n"),
 		change("rule 7", "an index comes back with the generation it had", "TestRule7TheHigherGenerationWins",
 			"snapshot/store.go", "s.gens[index]++\n", "s.gens[index] = max(s.gens[index], 1)\n"),
 		change("rule 7", "what is left to a client needs no record that arrived", "TestRule7KeepBeforeARecordArrivedOwesTheDespawn",
