@@ -3,7 +3,6 @@ package netcode
 import (
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/arche-netcode/netcode/peer"
 )
@@ -12,7 +11,7 @@ import (
 type admission struct {
 	limiter *peer.Limiter
 	places  map[netip.Prefix]int // Sessions with a place, by address and by network.
-	past    pastSessions
+	past    peer.PastSessions
 }
 
 // anywhere tells if an address is exempt from all limits: it is this machine's own, or none, as in transports without IP.
@@ -71,45 +70,4 @@ func (a *admission) take(ip netip.Addr, by int) {
 			delete(a.places, prefix)
 		}
 	}
-}
-
-const (
-	// maxPast is the number of ended sessions that a server remembers.
-	maxPast = 1024
-	// pastFor is the time for which it remembers one. A cookie, and so a Join, is valid for two buckets at most.
-	pastFor = 2 * peer.CookieBucket
-)
-
-// pastSessions remembers for a while which sessions are over, so that a Join that the network held back, or repeated, makes
-// no second session of the same Hello. Where too many end at a time the oldest are forgotten. Its memory is taken at once: a
-// server's heap does not grow with the clients that have left.
-type pastSessions struct {
-	ring []pastSession
-	next int
-}
-
-// pastSession is one that is over.
-type pastSession struct {
-	nonce  uint64
-	until  time.Duration
-	reason peer.Error
-}
-
-// newPastSessions returns room for maxPast.
-func newPastSessions() pastSessions { return pastSessions{ring: make([]pastSession, maxPast)} }
-
-// add remembers a session that is over.
-func (p *pastSessions) add(nonce uint64, reason *peer.Error, now time.Duration) {
-	p.ring[p.next] = pastSession{nonce, now + pastFor, *reason}
-	p.next = (p.next + 1) % maxPast
-}
-
-// find returns why the session of a nonce is over, nil if there was none.
-func (p *pastSessions) find(nonce uint64, now time.Duration) *peer.Error {
-	for i := range p.ring {
-		if one := &p.ring[i]; one.nonce == nonce && now < one.until {
-			return &one.reason
-		}
-	}
-	return nil
 }

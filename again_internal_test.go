@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -15,7 +16,7 @@ func TestWhatFindsNoRoomWasNotSaidAgain(t *testing.T) {
 		return peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1})
 	}
 	far := end()
-	l := link{conn: end(), out: &output{}, stats: &Stats{}, frame: &frame{}, config: &Config{PacketSize: 1200}, budget: peer.NewBudget(-1, 0), skipper: newSkipper(skipSeed{})}
+	l := link{conn: end(), out: &outbox.Buffer{}, stats: &Stats{}, frame: &frame{}, config: &Config{PacketSize: 1200}, budget: peer.NewBudget(-1, 0), skipper: peer.NewSkipper(peer.SkipSeed{})}
 	room := make([]byte, 1200)
 	b := far.Begin(room)
 	require.True(t, b.Add(wire.MessageKeepAlive, 0, 0))
@@ -29,11 +30,11 @@ func TestWhatFindsNoRoomWasNotSaidAgain(t *testing.T) {
 	sent := l.conn.Stats()
 	require.EqualValues(t, 1, sent.Repeated)
 	require.Equal(t, 2*said.BytesSent, sent.BytesSent)
-	require.Len(t, l.out.datagrams, 2)
+	require.Equal(t, 2, l.out.Len())
 
-	l.out.taken = maxOutput
+	l.out.Limit(0)
 	l.sayAgain()
 	require.Equal(t, sent, l.conn.Stats())
 	require.EqualValues(t, 1, l.stats.OutputFull)
-	require.Len(t, l.out.datagrams, 2)
+	require.Equal(t, 2, l.out.Len())
 }

@@ -73,8 +73,8 @@ func answering[Q, R any](f func(ctx *Context, q *Q, r *R) error) func(ctx *Conte
 	}
 }
 
-// unsent is what the caller is told of an answer that could not be sent. If it is the caller who cannot be reached, nothing:
-// its deadline ends the call.
+// unsent returns the error for the caller of an answer that could not be sent. A caller that cannot be reached gets none: its deadline
+// ends the call.
 func unsent(ctx *Context, err error) error {
 	if err == nil || errors.Is(err, ErrBackPressure) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrNotConnected) {
 		return nil
@@ -100,7 +100,7 @@ func answered[R any](ctx *Context, m *R) {
 	w(m, nil)
 }
 
-// waiting is who waits for an answer of type R.
+// waiting is a function that waits for an answer of type R.
 type waiting[R any] func(r *R, err error)
 
 // fail implements waiter.

@@ -15,8 +15,8 @@ func TestWritersAreDescribed(t *testing.T) {
 	Replicate[goldenPosition](p, Named("Load"), WrittenBy(NamedWrites))
 	p.freeze()
 	var texts []string
-	for _, e := range p.entries[1:] {
-		texts = append(texts, e.text)
+	for _, e := range p.canon.Entries[1:] {
+		texts = append(texts, e.Text)
 	}
 	require.Equal(t, []string{
 		"component Load{X:f32[-512,512,0.002];Y:f32}[named]",

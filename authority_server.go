@@ -138,8 +138,8 @@ func (s *Server) accept1(c *Session, e snapshot.Entity, f func(client ClientID, 
 			continue
 		}
 		lanes := c.theirs.Row(e.ID.Index, row)
-		if s.explicit.has(e.ID) {
-			s.explicit.put(e.ID, row, lanes)
+		if s.worldless.Has(e.ID) {
+			s.worldless.Put(e.ID, row, lanes)
 		} else {
 			f(c.id, e.ID, row, lanes)
 		}
@@ -157,12 +157,6 @@ func (a *authority) lately(id wire.NetworkID) (rows snapshot.Mask) {
 		}
 	}
 	return rows
-}
-
-// put is Put with lanes.
-func (e *explicit) put(id wire.NetworkID, row int, lanes []uint32) {
-	e.commands = append(e.commands, command{what: commandPut, row: row, id: id, from: len(e.lanes)})
-	e.lanes = append(e.lanes, lanes...)
 }
 
 // leaveOutAuthors keeps what clients wrote from being sent back to them, when the world of this tick is known.

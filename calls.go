@@ -25,7 +25,7 @@ type calls struct {
 type openCall struct {
 	waiter   waiter // Nil: the place is free.
 	number   uint16
-	of       wire.ClientID // Who was asked: nobody else may answer.
+	of       wire.ClientID // The end that was asked: nobody else may answer.
 	deadline time.Duration
 	ctx      context.Context
 }
@@ -42,7 +42,7 @@ func newCalls(limit int) calls {
 	return calls{ring: make([]openCall, 1<<bits.Len(uint(2*limit-1))), limit: limit, tell: tell}
 }
 
-// place is where a number is kept.
+// place returns the place of a number.
 func (c *calls) place(number uint16) *openCall { return &c.ring[int(number)&(len(c.ring)-1)] }
 
 // begin opens a call and gives it a number, unless too many are open.
@@ -72,7 +72,7 @@ func (c *calls) take(number uint16, from wire.ClientID) (waiter, bool) {
 	return w, true
 }
 
-// waiter is who waits for an answer of that number from that end, or nil.
+// waiter returns the function that waits for an answer of that number from that end, or nil.
 func (c *calls) waiter(number uint16, from wire.ClientID) waiter {
 	if at := c.place(number); at.waiter != nil && at.number == number && at.of == from {
 		return at.waiter

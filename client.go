@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -64,7 +65,7 @@ type Client struct {
 	applied    bool      // The world has what replica holds.
 	redelivers bool      // Redeliver runs.
 	sentUpTo   tick.Tick // The tick of the newest Send.
-	out        output
+	out        outbox.Buffer
 
 	order  order
 	report reporter
@@ -133,7 +134,7 @@ func (c *Client) Dispatch(stage Stage) {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.drain(send) }
+func (c *Client) Drain(send func(to netip.AddrPort, packet []byte)) { c.out.Drain(send) }
 
 // TickDue tells if a network tick falls into this frame: then Send acknowledges what came, if nothing else does.
 func (c *Client) TickDue() bool {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// helloEvery is how often a client says hello until it is answered.
+	// helloEvery is the interval between Hellos until one is answered.
 	helloEvery = 250 * time.Millisecond
 	// joinEvery is the interval between Joins of an accepted client. They end with the Welcome.
 	joinEvery = 100 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 type attempt struct {
 	server netip.AddrPort
 	nonce  uint64
-	seed   skipSeed
+	seed   peer.SkipSeed
 	cookie peer.Cookie
 	began  time.Duration
 	fresh  bool          // The first frame after Connect sets began: only frames know the time.
@@ -32,7 +32,7 @@ type attempt struct {
 	waits  bool          // if one did.
 	busy   bool          // The server answered that too many try from here.
 
-	accept   peer.Accept // What the server offers,
+	accept   peer.Accept // The offer of the server,
 	accepted bool        // if it did: then this end joins, until it is welcome.
 }
 
@@ -47,7 +47,7 @@ func (c *Client) Connect(server netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	seed, err := randomSeed(c.config.Random)
+	seed, err := peer.NewSkipSeed(c.config.Random)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *Client) receiveHandshake(kind peer.Kind, packet []byte) {
 
 // parseWelcome reads a Welcome of the session that was accepted.
 func (c *Client) parseWelcome(packet []byte) (peer.Welcome, error) {
-	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.hash)
+	_, fromServer := checksums(c.attempt.accept.Epoch, c.protocol.canon.Hash)
 	return peer.ParseWelcome(packet, fromServer)
 }
 
@@ -158,7 +158,7 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.frame.due = true
 	before := max(welcome.Tick-1, tick.None) // The first snapshot may be of the tick of Welcome.
 	c.replica = snapshot.NewReplica(c.protocol.schema, c.agreed.snapshot(), before)
-	out, in := checksums(accept.Epoch, c.protocol.hash)
+	out, in := checksums(accept.Epoch, c.protocol.canon.Hash)
 	c.pool = peer.NewPool(c.agreed.PacketSize)
 	c.start(c.attempt.server, peer.NewConn(c.agreed.conn(out, in)), 0, c.pool, c.attempt.seed)
 	c.link.early, c.sentUpTo = new(early), tick.None
@@ -181,7 +181,7 @@ func (c *Client) refused(refuse peer.Refuse) {
 	switch refuse.Reason {
 	case peer.ReasonWrongProtocol:
 		c.stats.RefusedProtocol++
-		reason.Detail = c.protocol.explain(refuse.Detail)
+		reason.Detail = c.protocol.canon.Explain(refuse.Detail)
 	case peer.ReasonWrongVersion:
 		c.stats.RefusedProtocol++
 	case peer.ReasonFull:
@@ -205,22 +205,22 @@ func (c *Client) ask() {
 	if c.frame.now < c.attempt.sayAt {
 		return
 	}
-	room := c.out.room(peer.HelloSize)
+	room := c.out.Room(peer.HelloSize)
 	if room == nil {
 		c.stats.OutputFull++
 		return
 	}
 	if c.attempt.accepted {
-		c.out.commit(c.attempt.server, len(c.appendJoin(room[:0])))
+		c.out.Commit(c.attempt.server, len(c.appendJoin(room[:0])))
 		return
 	}
 	c.attempt.sayAt = c.frame.now + helloEvery
 	c.stats.Hellos++
 	hello := peer.AppendHello(room[:0], peer.Hello{
-		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.hash,
-		Cookie: c.attempt.cookie, Digest: c.protocol.digest,
+		Version: peer.Version, Nonce: c.attempt.nonce, Protocol: c.protocol.canon.Hash,
+		Cookie: c.attempt.cookie, Digest: c.protocol.canon.Digest,
 	})
-	c.out.commit(c.attempt.server, len(hello))
+	c.out.Commit(c.attempt.server, len(hello))
 }
 
 // appendJoin appends a Join.
@@ -231,7 +231,7 @@ func (c *Client) appendJoin(b []byte) []byte {
 		a.asked, a.waits = c.frame.now, true
 	}
 	c.stats.Joins++
-	fromClient, _ := checksums(a.accept.Epoch, c.protocol.hash)
+	fromClient, _ := checksums(a.accept.Epoch, c.protocol.canon.Hash)
 	return peer.AppendJoin(b, peer.Join{Nonce: a.nonce, Cookie: a.cookie}, fromClient)
 }
 

@@ -8,22 +8,22 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// presentAhead is how far past the newest tick that arrived presentation runs on. A resting world is heard of each
-// Config.Pulse, of which two may be lost.
+// presentAhead bounds how far presentation runs past the newest tick that arrived, in pulses. A resting world sends one each
+// Config.Pulse, and two may be lost.
 const presentAhead = 3
 
-// clientTime is what a client knows of the server's time, what it makes its inputs by, and what it shows.
+// clientTime is the clocks of a client: its estimate of the server's time, the clock of its inputs, and the moment that it shows.
 type clientTime struct {
 	raw     time.Duration // The present frame's, as it was given: it may jump.
 	sync    tick.Sync
 	shown   tick.Presentation
 	running bool
 	newest  tick.Tick // The newest tick of the server that anything told of.
-	arrived arrivedTicks
+	arrived tick.Arrivals
 
 	steps    int // Of the input clock in this frame,
 	advanced bool
-	at       tick.Time // What this frame shows,
+	at       tick.Time // The moment that this frame shows,
 	placed   bool
 }
 
@@ -43,12 +43,12 @@ func (t *clientTime) begin(now time.Duration) {
 }
 
 // hear takes note of a packet and of its tick, tick.None for one that told none. It returns which ticks are whole because of it.
-func (t *clientTime) hear(sequence uint64, server tick.Tick) news {
-	n := t.arrived.note(sequence, server)
+func (t *clientTime) hear(sequence uint64, server tick.Tick) tick.News {
+	n := t.arrived.Note(sequence, server)
 	if server != tick.None {
 		t.newest = max(t.newest, server)
 		t.sync.Sample(server, t.raw)
-		t.shown.ArriveAfter(n.idle, server, t.raw)
+		t.shown.ArriveAfter(n.Idle, server, t.raw)
 	}
 	return n
 }
@@ -77,8 +77,7 @@ func (t *clientTime) present() tick.Time {
 // stop is the end of a connection: what is shown stays.
 func (t *clientTime) stop() { t.running = false }
 
-// ServerTime is what time it is at the server now, as far as the client can tell: the tick that has begun there, and what
-// went by of it. It is the zero Time before the first connection. It may step back a little when the client learns
+// ServerTime estimates the server's time now: the tick that has begun there, and the part of it that has passed. It is the zero Time before the first connection. It may step back a little when the client learns
 // better, so nothing that is shown should follow it: that is Present.
 func (c *Client) ServerTime() tick.Time {
 	if c.host != nil {
@@ -98,8 +97,8 @@ func (c *Client) Time() tick.Time {
 	return c.time.sync.Input()
 }
 
-// Steps is how many ticks of Time begin in this frame, the last of which is Time().Tick: a game that predicts runs so many
-// steps of its simulation. It is mostly 1 where the frame rate is the tick rate and systems.Runner, or a loop that minds
+// Steps counts the ticks of Time that begin in this frame. The last is Time().Tick. A game that predicts runs so many steps of its
+// simulation. It is mostly 1 where the frame rate is the tick rate and systems.Runner, or a loop that minds
 // Pace, keeps the two in step; 0 or 2 now and then otherwise. After a stall there are Config.CatchUp at most.
 func (c *Client) Steps() int {
 	if c.host != nil {
@@ -122,7 +121,7 @@ func (c *Client) Present() tick.Time {
 	return c.time.present()
 }
 
-// PresentDelay is how far Present is behind the newest tick that arrived, carried on to this frame; 0 before anything has
+// PresentDelay is the distance of Present behind the newest tick that arrived, carried on to this frame; 0 before anything has
 // arrived. At the tick rate, its Duration is what interpolation adds to the way through the network.
 func (c *Client) PresentDelay() tick.Span {
 	c.time.present()
@@ -142,7 +141,7 @@ func (c *Client) Pace() (num, den int64) {
 // TickRate is the number of network ticks a second: the server's, once connected.
 func (c *Client) TickRate() int { return c.agreed.TickRate }
 
-// Lead is how far Time runs ahead of the server's ticks as packets show them: the round trip and what inputs need.
+// Lead is the distance of Time ahead of the server's ticks as packets show them: the round trip and the margin for inputs.
 func (c *Client) Lead() tick.Span { return c.time.sync.Lead() }
 
 // advanceTime moves the input clock, once a frame.
@@ -170,8 +169,8 @@ func (c *Client) hearTick(in *peer.Incoming, content *content) {
 		server = max(tick.Near(content.pulse, c.time.newest), tick.None)
 	}
 	n := c.time.hear(in.Sequence, server)
-	c.replica.Doubt(n.doubt)
-	if c.replica.Whole(n.from, n.to); content.pulsed {
+	c.replica.Doubt(n.Doubt)
+	if c.replica.Whole(n.From, n.To); content.pulsed {
 		c.replica.Whole(server, server+1) // The server had nothing to say in it.
 	}
 }

@@ -47,53 +47,53 @@ type Config struct {
 	Window int
 
 	Clients int // Clients connected at a time, 1 to MaxClients; default 64. Server only.
-	// ClientsPerAddress is how many of the clients connected at a time may come from one IP address; below 0: any number; default: an eighth of Clients, at
+	// ClientsPerAddress bounds the clients connected at a time from one IP address; below 0: any number; default: an eighth of Clients, at
 	// least 8. A client that is refused gets peer.ReasonCrowded. This machine's own addresses (127.0.0.1, ::1) and transports without IP are
 	// exempt. Server only.
 	ClientsPerAddress int
 	// ClientsPerNetwork is the same for a network: the /24 around an IPv4 address, the /64 of an IPv6 address; default: a quarter of
 	// Clients, at least 16. Private and link-local networks are exempt too: a LAN is one network. Server only.
 	ClientsPerNetwork int
-	// HandshakesPerAddress is how many datagrams of clients that connect are answered a second, from one IP address; below 0: any
+	// HandshakesPerAddress bounds the handshake datagrams that are answered a second, from one IP address; below 0: any
 	// number; default 256. A client sends some ten a second. A client without another answer in time ends with
 	// peer.ReasonBusy. The same addresses are exempt as for ClientsPerAddress. Server only.
 	HandshakesPerAddress int
 	// HandshakesPerNetwork is the same for a network; default 1024. The same networks are exempt as for ClientsPerNetwork. Server only.
 	HandshakesPerNetwork int
 	Entities             int // Replicated entities to make room for at the start; more may come, up to MaxEntities. Default 1024.
-	// MaxEntities is how many replicated entities the server may have, 1 to 2^20; default 65536, or Entities if that is more. A
+	// MaxEntities bounds the replicated entities of the server, 1 to 2^20; default 65536, or Entities if that is more. A
 	// server refuses to spawn more (Stats.EntitiesRefused). A client ends the connection with peer.ReasonTooManyEntities when
 	// it is sent an entity with a higher number, whether it sees the others or not: give both ends the same. An entity can be
 	// told of in a byte, and takes some 600 bytes of a client beside its components: so much times MaxEntities, 40 MB by default,
 	// is what a hostile server can make a client take.
 	MaxEntities int
-	// SentPackets is how many records of sent packets are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
+	// SentPackets is the number of records of sent packets that are kept per peer, 64 to 16384, rounded up to a power of two; default 1024.
 	// They have to hold the packets of four round trips: TickRate, or with much to send SendBudget / PacketSize if that is more, times
 	// four times the round trip in seconds. With fewer, sending stops at times until acknowledgements come (Stats.SentRingFull);
 	// the smaller one of two ends limits both.
 	SentPackets int
-	// SendBudget is how many bytes a second are sent to each peer, without the 28 of IP and UDP for each packet; default 65536
+	// SendBudget bounds the bytes that are sent to each peer in a second, without the 28 of IP and UDP for each packet; default 65536
 	// (64 KiB); below 0: unlimited. Each network tick sends its share, in packets of 96 bytes at least: what is less is saved.
 	SendBudget int
-	// HistoryBytes is what the versions of the last Window may take, 20 to 90 bytes for each changed row and 8.6 for each component
-	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows travel whole that would
-	// have leaned on them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.
+	// HistoryBytes bounds the memory for the versions of the last Window, 20 to 90 bytes for each changed row and 8.6 for each component
+	// of each entity that there is room for; default 128 MiB, beyond that the oldest are forgotten and rows are sent whole that would
+	// be coded against them. Where all of it is taken, entities that come later still add their 8.6 bytes a component. Server only.
 	HistoryBytes int
 	NoRepeat     bool // Do not spend idle ticks on repeating what is not confirmed yet. Server only.
 
-	// QueuePerStage is how many received messages may wait for one stage; default 512 for each of Clients, at least 32768. Where that
+	// QueuePerStage bounds the received messages that wait for one stage; default 512 for each of Clients, at least 32768. Where that
 	// is full an equal share of it is everyone's own. Who has more makes room: of unreliable messages the oldest is dropped, and where
 	// there are only reliable ones the connection of whoever has the most ends.
 	QueuePerStage    int
 	QueueBytes       int // Bytes of received messages in one frame, of which all have equal shares of half; default: what the quotas and the credit of all Clients allow.
 	QueuePerSender   int // Unreliable messages taken from one sender in a frame; default 1024, beyond that they are dropped.
 	QueueSenderBytes int // Bytes of unreliable messages taken from one sender in a frame; default 256 KiB, as above.
-	// FloodFrames is how many frames beyond one of these two, less those in which it sent and stayed below, a client has until it
+	// FloodFrames is the number of frames beyond one of these two, less those in which it sent and stayed below, that a client has until it
 	// is closed; default 64. Server only.
 	FloodFrames   int
 	OutboxBytes   int // Bytes of unreliable messages that wait to be sent to one peer; default 64 KiB, beyond that sending fails.
 	ReliableBytes int // Bytes of reliable messages that wait for one peer or are not acknowledged; default 256 KiB, as above.
-	// Deferred is how many unreliable messages of one sender may wait for a tick or an entity; default 64, beyond that they are
+	// Deferred bounds the unreliable messages of one sender that wait for a tick or an entity; default 64, beyond that they are
 	// dropped. Reliable ones are bounded by their sender's credit. A server keeps back as much again as OutboxBytes and
 	// ReliableBytes say, of either kind, about entities that a client does not have yet.
 	Deferred      int
@@ -116,7 +116,7 @@ type Config struct {
 	Random io.Reader // Source of epochs, nonces and secrets; default crypto/rand.Reader. Seed it in tests only.
 	// Executor lets Send fill the packets of several clients at the same time; default: one after the other. Server only.
 	Executor Executor
-	// Logger is where to log, at most some ten lines a second; default: what goes wrong and no OnError is told, on
+	// Logger is the log, at most some ten lines a second; default: the faults that no OnError is told of, on
 	// slog.Default().
 	Logger *slog.Logger
 }
@@ -272,7 +272,7 @@ func (c Config) conn(out, in wire.Checksum) peer.ConnConfig {
 	}
 }
 
-// checksums are where the checksums of a session's packets start, for those from the client and those from the server. A
+// checksums returns the start values of the checksums of a session, for packets from the client and from the server. A
 // packet that the network sends back to its sender fails: the two never agree.
 func checksums(epoch uint32, protocol uint64) (fromClient, fromServer wire.Checksum) {
 	check := wire.NewChecksum(epoch, protocol)

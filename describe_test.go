@@ -26,8 +26,8 @@ func TestCanonicalDescriptionIsAsWritten(t *testing.T) {
 	Replicate[goldenPosition](p, Named("Position"))
 	p.freeze()
 	var texts []string
-	for _, e := range p.entries {
-		texts = append(texts, e.text)
+	for _, e := range p.canon.Entries {
+		texts = append(texts, e.Text)
 	}
 	require.Equal(t, []string{
 		fmt.Sprintf("limits netcode{version:1;acks:33;rows:64;entities:1048576;window:64..4096;packet:256..8192;reliable:1024;credit:131072;fragments:32;tables:%016x}", delta.Shipped().Hash()),
@@ -63,9 +63,9 @@ func TestTablesAreInTheHash(t *testing.T) {
 	require.NotEqual(t, shipped.Hash(), one.Hash())
 	require.NotEqual(t, one.Hash(), many.Hash())
 	require.Equal(t, one.Hash(), build(1, 1, 1, 1).Hash())
-	says := one.explain(many.firstDifference(one.digest))
+	says := one.canon.Explain(many.canon.FirstDifference(one.canon.Digest))
 	require.Regexp(t, `^limits "netcode" differs: the server codes state with the tables [0-9a-f]{16}\+[0-9a-f]{16}, `+
 		`the client with [0-9a-f]{16}\+[0-9a-f]{16}: give UseTables the same file on both sides$`, says)
-	says = shipped.explain(many.firstDifference(shipped.digest))
+	says = shipped.canon.Explain(many.canon.FirstDifference(shipped.canon.Digest))
 	require.Contains(t, says, "give UseTables the same file on both sides")
 }

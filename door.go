@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// numDoors is how many other ends are found by their id alone.
+// numDoors is the number of other ends that are found by their id alone.
 const numDoors = 256
 
 // doors is the other ends to which a message goes without a question: those that are connected, and not in this process. One

@@ -18,7 +18,7 @@ func (p *Protocol) AppendDump(dst, datagram []byte) []byte {
 	})
 }
 
-// AppendDump is Protocol.AppendDump with what this client holds of the server's world, which records lean on. Ask it
+// AppendDump is Protocol.AppendDump with the replica of this client, which records are coded against. Ask it
 // while the packet is new, before or after Receive.
 func (c *Client) AppendDump(dst, datagram []byte) []byte {
 	if c.replica == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// earlyCost is what a message that is held takes of Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is that
+// earlyCost is the share of a held message in Config.ReliableBytes or Config.OutboxBytes beside its body. briefCost is that
 // of an unreliable one that waits for a capture, a tick at most: about what it takes of a packet.
 const (
 	earlyCost = 96
@@ -127,7 +127,7 @@ func (e *early) tally(m *earlyMessage, by int) {
 	}
 }
 
-// waiting is how many bytes of bodies are held.
+// waiting counts the bytes of bodies that are held.
 func (e *early) waiting() int {
 	if e == nil {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// What the calls of a server or a client answer when they cannot do what they were asked. Why a connection ended is a
-// *peer.Error instead, given to OnDisconnect and by Client.Err.
+// Errors of the calls of a server or a client. The reason of the end of a connection is a *peer.Error instead, given to OnDisconnect
+// and by Client.Err.
 var (
 	// ErrNotConnected says that there is no such client, or that this client is not connected.
 	ErrNotConnected = errors.New("netcode: not connected")
@@ -58,7 +58,7 @@ var (
 	ErrDeadline = errors.New("netcode: no answer in time")
 )
 
-// What a question is refused with when its own function does not run.
+// Refusals of a question whose own function does not run.
 var (
 	errNobody   = errors.New("nobody answers that here")
 	errUnsent   = errors.New("the answer could not be sent")
@@ -103,7 +103,7 @@ func (e *ProtocolError) Error() string {
 // OversizeError says that an entity's rows do not fit into one packet, so that a client cannot be shown it.
 type OversizeError struct {
 	Entity NetworkID // The one that is too large.
-	Client ClientID  // Who is not shown it.
+	Client ClientID  // The client that is not shown it.
 	Max    int       // Bytes that a packet takes.
 }
 
@@ -116,7 +116,7 @@ func (e *OversizeError) Error() string {
 // ViewpointError says that a client has had no viewpoint in its interest.Grid for as many network ticks: of what has a position it sees nothing. It is told once
 // for each client.
 type ViewpointError struct {
-	Client ClientID // Who sees nothing.
+	Client ClientID // The client that sees nothing.
 	Ticks  int      // For how many network ticks.
 }
 
@@ -152,7 +152,7 @@ func (e *CallError) Error() string { return "netcode: the call was refused: " + 
 type PanicError struct {
 	Name    string   // Wire name of the message type, or of the function, such as "OnConnect", "OnChange of a collection" or "function of Call".
 	Message bool     // Name is that of a message type.
-	Sender  ClientID // Who sent the message, or for whose connection the function was called: 0 for the server.
+	Sender  ClientID // The sender of the message, or the connection for which the function was called: 0 for the server.
 	Value   any      // The value given to panic.
 	At      string   // Where it panicked, as "folder/file.go:line"; empty where that is not known.
 	Stack   []byte   // The stack of the panic, as debug.Stack formats it.

@@ -12,7 +12,7 @@ type events struct {
 	disconnected []func(wire.ClientID, *peer.Error)
 
 	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
-	end  *courier                         // Whose events these are.
+	end  *courier                         // The owner of the events.
 
 	waiting []event
 	firing  bool

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -140,7 +141,7 @@ type ClientSection struct {
 	Lost  func(packet uint64)                      // As in ServerSection.
 }
 
-// Extended is what a feature keeps state with: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
+// Extended is a holder of features' state: a *Protocol, a *Server, a *Client, a *Session, or a type that embeds one.
 type Extended interface{ states() []any }
 
 // ExtensionOf finds the state that a feature keeps with a protocol, a server, a client or a session, by its type. It allocates
@@ -231,7 +232,7 @@ func ForComponent(name string, set func(p *Protocol, plan *quantize.Plan)) Optio
 	return func(r *registration) { r.component, r.set = name, append(r.set, set) }
 }
 
-// Freezing is what a feature is given when its protocol freezes.
+// Freezing is the argument of Extension.Freeze: the protocol as it freezes.
 type Freezing struct {
 	Schema   *snapshot.Schema // The components, in their rows.
 	Unpacked bool             // Protocol.Debug was called: plans of Protocol.Plan are unpacked by now.
@@ -243,7 +244,7 @@ type Freezing struct {
 // Describe adds an entry to the canonical description, in the form "kind name{...}": what both ends must have alike. The
 // entries of a kind are sorted by name.
 func (f *Freezing) Describe(name, text string) {
-	e := entry{f.of.Kind, name, text}
+	e := canon.Entry{Kind: f.of.Kind, Name: name, Text: text}
 	if f.of.BeforeMessages {
 		f.protocol.described.before = append(f.protocol.described.before, e)
 	} else {

@@ -20,7 +20,7 @@ func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
 	require.Equal(t, "still", first.Schema().Plan(0).ExtrapolatedBy())
 	require.NotEqual(t, plain.Hash(), first.Hash())
 	require.NotEqual(t, first.Hash(), second.Hash())
-	require.Contains(t, first.explain(second.firstDifference(first.digest)), "the server has the field ~other, the client ~still")
+	require.Contains(t, first.canon.Explain(second.canon.FirstDifference(first.canon.Digest)), "the server has the field ~other, the client ~still")
 }
 
 func TestExtrapolatedByIsRefusedWhereItMakesNoSense(t *testing.T) {

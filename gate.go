@@ -11,7 +11,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// content is what the messages of one packet amount to. Its slices lie in the packet.
+// content is the effect of the messages of one packet. Its slices lie in the packet.
 type content struct {
 	messages    int         // Messages for the game, and pieces of them.
 	plain       bool        // All of these are in courier.plains.
@@ -181,7 +181,7 @@ func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 				c.noteUnknown(h.Type)
 				continue
 			}
-			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // What it refuses it counts.
+			_ = c.inbound.PushPlain(h.Type, h.Stage, r.Payload) // It counts refusals.
 			continue
 		}
 		if h.Type < wire.FirstUserMessage && h.Type != wire.MessageFragment && h.Type != wire.MessageRefusal {
@@ -228,7 +228,7 @@ func (c *courier) arrive(a *peer.Arrival) {
 		c.from.arrivals.Freed(a.Cost)
 		return
 	}
-	_ = c.inbound.Push(&m, a.Body) // What it refuses it counts; of a reliable one the source's Fault tells.
+	_ = c.inbound.Push(&m, a.Body) // It counts refusals; for a reliable one the source has a Fault.
 }
 
 // newestOf is the newest tick of which state came from the other end of a connection.

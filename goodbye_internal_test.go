@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
@@ -17,14 +18,14 @@ func TestClosingWithAFullRing(t *testing.T) {
 	cfg := Config{SentPackets: 64}.withDefaults()
 	var ends [2]*link
 	for i := range ends {
-		l := &link{out: &output{}, stats: &Stats{}, frame: &frame{}, config: &cfg}
+		l := &link{out: &outbox.Buffer{}, stats: &Stats{}, frame: &frame{}, config: &cfg}
 		conn := peer.NewConn(peer.ConnConfig{Check: wire.NewChecksum(1, 2), FirstSequence: 1, SentPackets: 64})
-		l.start(netip.AddrPort{}, conn, 1, peer.NewPool(1200), skipSeed{byte(i)})
+		l.start(netip.AddrPort{}, conn, 1, peer.NewPool(1200), peer.SkipSeed{byte(i)})
 		ends[i] = l
 	}
 	a, b := ends[0], ends[1]
 	carry := func(from, to *link, got func(peer.Incoming)) {
-		from.out.drain(func(_ netip.AddrPort, p []byte) {
+		from.out.Drain(func(_ netip.AddrPort, p []byte) {
 			if in, err := to.conn.Read(p, to.frame.now, outcomes{to}); err == nil {
 				to.conn.Accept(in, to.frame.now)
 				got(in)
@@ -50,7 +51,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 				packet.Add(wire.MessageKeepAlive, 0, 0)
 				a.finish(&packet)
 			}
-			a.out.drain(func(netip.AddrPort, []byte) {})
+			a.out.Drain(func(netip.AddrPort, []byte) {})
 			if n == 100 {
 				require.False(t, a.conn.CanSend(), "the ring is not full: the test shows nothing")
 				require.NoError(t, a.outgoing.Push(&peer.Post{Type: wire.FirstUserMessage, Channel: wire.NewChannel(wire.Reliable, 0)}, []byte("bye")))

@@ -29,13 +29,13 @@ func Handle[T any](p *Protocol, handler func(ctx *Context, m *T), options ...Opt
 	add(p, "Handle", r, alone, handler)
 }
 
-// role is what a message type is for.
+// role is the use of a message type.
 type role uint8
 
 const (
 	alone    role = iota // Sent by itself, with Send and Reply.
 	question             // Asked with Call.
-	answer               // What Answer gives back.
+	answer               // The result of Answer.
 )
 
 // handled is a message type and what it is for.

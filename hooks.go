@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
@@ -24,10 +25,10 @@ type extensionPlan struct {
 	plan *quantize.Plan
 }
 
-// described is what extensions add to the canonical description.
+// described is the parts of the canonical description that extensions add.
 type described struct {
-	before, behind []entry  // The messages.
-	components     []string // By row.
+	before, behind []canon.Entry // The messages.
+	components     []string      // By row.
 }
 
 // freezeExtensions asks the extensions for what they describe and set, once rows are known.
@@ -41,11 +42,11 @@ func (p *Protocol) freezeExtensions() {
 			e.Freeze(&Freezing{Schema: p.schema, Unpacked: p.unpacked, protocol: p, of: e})
 		}
 	}
-	byKind := func(a, b entry) int {
-		if order := strings.Compare(a.kind, b.kind); order != 0 {
+	byKind := func(a, b canon.Entry) int {
+		if order := strings.Compare(a.Kind, b.Kind); order != 0 {
 			return order
 		}
-		return strings.Compare(a.name, b.name)
+		return strings.Compare(a.Name, b.Name)
 	}
 	slices.SortStableFunc(p.described.before, byKind)
 	slices.SortStableFunc(p.described.behind, byKind)
@@ -71,7 +72,7 @@ func (p *Protocol) chooseSections() {
 		}
 		if chosen != "" {
 			text := fmt.Sprintf("%s %s{%s}", kindSection, e.Name, strings.TrimSuffix(chosen, ";"))
-			p.described.behind = append(p.described.behind, entry{kindSection, e.Name, text})
+			p.described.behind = append(p.described.behind, canon.Entry{Kind: kindSection, Name: e.Name, Text: text})
 		}
 	}
 }

@@ -18,8 +18,8 @@ func CanHost(s *Server, c *Client) error {
 	switch {
 	case c.state != Disconnected:
 		return fmt.Errorf("%w: the client is connected or connecting: call Close first", ErrHost)
-	case c.protocol.hash != s.protocol.hash:
-		difference := c.protocol.explain(s.protocol.firstDifference(c.protocol.digest))
+	case c.protocol.canon.Hash != s.protocol.canon.Hash:
+		difference := c.protocol.canon.Explain(s.protocol.canon.FirstDifference(c.protocol.canon.Digest))
 		return fmt.Errorf("%w: the server does not have the same types: %s; give NewServer and NewClient one *Protocol", ErrHost, difference)
 	case c.protocol != s.protocol:
 		return fmt.Errorf("%w: they were built with two protocols that are equal: give NewServer and NewClient the same one, with the handlers of both sides", ErrHost)
@@ -49,7 +49,7 @@ func Host(s *Server, c *Client) error {
 	if err := CanHost(s, c); err != nil {
 		return err
 	}
-	seed, err := randomSeed(s.config.Random)
+	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		return err
 	}

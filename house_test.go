@@ -79,7 +79,7 @@ func houseArrows() map[string][]string {
 		"interest":    {"quantize", "wire", "tick", "snapshot"},
 		"record":      {"snapshot", "delta", "quantize", "wire", "tick"},
 		"ecs":         {houseArche, "components", "snapshot", "quantize", "wire", "tick"},
-		houseRoot:     {"tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "record"},
+		houseRoot:     {"internal/canon", "internal/outbox", "internal/worldless", "tick", "wire", "quantize", "delta", "components", "transport", "message", "peer", "snapshot", "interest", "ecs", "record"},
 		"collections": {houseRoot, "peer", "snapshot", "quantize", "wire", "tick"},
 		"input":       {houseRoot, "tick", "quantize", "wire"},
 		"interpolate": {houseRoot, "components", "snapshot", "tick", "quantize", "wire"},
@@ -91,7 +91,11 @@ func houseArrows() map[string][]string {
 		"cmd":         append(all, "internal"),
 		"internal":    {},
 		houseWalk:     all,
-		"docs":        {},
+		// Parts of the root that need no server and no client.
+		"internal/canon":     {"peer"},
+		"internal/outbox":    {},
+		"internal/worldless": {"components", "quantize", "snapshot", "tick", "wire"},
+		"docs":               {},
 	}
 }
 

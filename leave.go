@@ -64,7 +64,7 @@ func (s *Server) present(id ClientID) *Session {
 	return nil
 }
 
-// taken is how many places are taken: a client that leaves has its own until the game is told.
+// taken counts the places that are taken: a client that leaves has its own until the game is told.
 func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }
 
 // leave has the server's reliable messages that were accepted handled, and then ends the connection.

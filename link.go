@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -14,31 +15,31 @@ import (
 )
 
 const (
-	// closeRepeats is how often a close message is sent and closeEvery the time between; an ack ends it earlier.
+	// closeRepeats is the number of close messages and closeEvery the time between; an ack ends them earlier.
 	closeRepeats = 4
 	closeEvery   = 100 * time.Millisecond
-	// leastPacket is how much of the budget must be left for a packet of state or messages, in bytes: 64 beside headers, checksum
+	// leastPacket is the least budget for a packet of state or messages, in bytes: 64 beside headers, checksum
 	// and feedback. Less is saved for the next tick.
 	leastPacket = 96
 )
 
-// link is what both ends of a connection have alike: the packet layer, what waits to be sent, what came, and the goodbye.
+// link is the part of a connection that both ends have: the packet layer, the queues of messages to send and received, and the close.
 type link struct {
 	conn     *peer.Conn
 	address  netip.AddrPort
-	remote   wire.ClientID // Who the other end is.
+	remote   wire.ClientID // The id of the other end.
 	near     *courier      // The other end, where it is in this process; nil else. Then no packets are sent.
 	outgoing *peer.Outgoing
-	early    *early // What waits for its entity; nil where nothing does: on a client, and for one in this process.
+	early    *early // Messages that wait for their entity; nil on a client, and for one in this process.
 	arrivals peer.Arrivals
 	source   *message.Source
 	budget   peer.Budget
 	lent     bool // Messages had the last loan of the budget: state is asked first.
-	skipper  skipper
+	skipper  peer.Skipper
 
 	frame  *frame
 	config *Config
-	out    *output
+	out    *outbox.Buffer
 	stats  *Stats
 
 	heard time.Duration // When a packet last came.
@@ -50,7 +51,7 @@ type link struct {
 
 	reason     *peer.Error   // Why it is over.
 	leaveEnd   time.Duration // The other end closed, and what it sent is handled until then at most.
-	flushing   bool          // What waits is delivered before the goodbye, until flushEnd.
+	flushing   bool          // Waiting messages are delivered before the close message, until flushEnd.
 	flushEnd   time.Duration
 	closeFirst uint64 // Sequence of the first close message.
 	closesLeft int
@@ -64,7 +65,7 @@ type link struct {
 }
 
 // start fills in what a fresh connection begins with.
-func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed skipSeed) {
+func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.ClientID, pool *peer.Pool, seed peer.SkipSeed) {
 	now := l.frame.now
 	l.address, l.conn, l.remote, l.near = address, conn, remote, nil
 	l.outgoing, l.early = peer.NewOutgoing(l.config.outgoing(), pool), nil
@@ -72,7 +73,7 @@ func (l *link) start(address netip.AddrPort, conn *peer.Conn, remote wire.Client
 	l.arrivals = peer.Arrivals{}
 	l.source = message.NewSource(remote)
 	l.budget, l.lent = peer.NewBudget(l.config.SendBudget, now), false
-	l.skipper = newSkipper(seed)
+	l.skipper = peer.NewSkipper(seed)
 	l.heard, l.spoke = now, now
 	l.spoken, l.tooMuch, l.floods = false, false, 0
 	l.reason, l.flushing, l.closesLeft, l.closeHeard = nil, false, 0, false
@@ -107,7 +108,7 @@ func (l *link) open(may bool) (peer.Builder, bool) {
 		l.stats.SentRingFull++
 		return peer.Builder{}, false
 	}
-	room := l.out.room(l.config.PacketSize)
+	room := l.out.Room(l.config.PacketSize)
 	if room == nil {
 		l.stats.OutputFull++
 		return peer.Builder{}, false
@@ -122,11 +123,11 @@ func (l *link) finish(b *peer.Builder) {
 	}
 	packet := l.conn.Finish(b, l.frame.clock.Tick(), l.frame.now)
 	l.budget.Take(len(packet))
-	l.out.commit(l.address, len(packet))
+	l.out.Commit(l.address, len(packet))
 	if l.sent != nil {
 		l.sent(packet)
 	}
-	if l.skipper.due() {
+	if l.skipper.Due() {
 		l.conn.Skip()
 	}
 }
@@ -215,7 +216,7 @@ func (l *link) sendAck() {
 
 // sayAgain sends an acknowledgement that went out once more.
 func (l *link) sayAgain() {
-	room := l.out.room(peer.AckSize)
+	room := l.out.Room(peer.AckSize)
 	if room == nil {
 		l.stats.OutputFull++
 		return
@@ -226,7 +227,7 @@ func (l *link) sayAgain() {
 		return
 	}
 	l.budget.Take(n)
-	l.out.commit(l.address, n)
+	l.out.Commit(l.address, n)
 	if l.sent != nil {
 		l.sent(room[:n])
 	}

@@ -38,7 +38,7 @@ type (
 	CloseError = peer.Error
 	// Reason is why a connection ended, as a number that travels; its values are the constants of package peer.
 	Reason = peer.Reason
-	// Replica is what a client holds of the server's world.
+	// Replica is a client's copy of the server's world.
 	Replica = snapshot.Replica
 )
 

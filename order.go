@@ -77,7 +77,7 @@ func (o *order) attach() bool {
 	return !was
 }
 
-// fixedWithin is how many frames a game may take until its first fixed step.
+// fixedWithin bounds the frames until the first fixed step of a game.
 const fixedWithin = 1000
 
 // order watches the first frame and reports each step that is out of place once.

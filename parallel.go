@@ -3,10 +3,11 @@ package netcode
 import (
 	"sync/atomic"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// Executor is how a server comes to use more than one processor: it runs parts of the work of Send at the same time. The
+// Executor lets a server use more than one processor: it runs parts of the work of Send at the same time. The
 // server starts no goroutine itself. What is sent is the same, byte by byte, with any Executor and without one, as long as
 // somebody drains it.
 //
@@ -57,7 +58,7 @@ type Executor interface {
 // maxParts bounds what Executor.Parts says.
 const maxParts = 64
 
-// crew is what a tick's packets are filled with.
+// crew is the workers that fill the packets of a tick.
 type crew struct {
 	filling []*Session       // The clients of this tick,
 	views   []*snapshot.View // and their views.
@@ -65,16 +66,16 @@ type crew struct {
 	parts   int              // In which filling is cut.
 	fill    func(part int)   // Made once, so that a tick allocates nothing.
 
-	job    func(part int) // What is being done,
+	job    func(part int) // The current job,
 	run    func(part int) // called through here.
 	states [maxParts]atomic.Int32
 	panics [maxParts]any
 }
 
-// worker is what a part has for itself.
+// worker is the memory of one part.
 type worker struct {
 	desk  *snapshot.Desk
-	out   output
+	out   outbox.Buffer
 	stats Stats // Only what filling counts.
 }
 
@@ -134,12 +135,12 @@ func (s *Server) deliverInParts() {
 	s.store.Prepare(w.views, w.parts, s.do)
 	clear(w.views)
 	for i := range w.parts { // of what there is room for, each has its share
-		w.workers[i].out.taken = maxOutput - max(maxOutput-len(s.out.bytes), 0)/w.parts
+		w.workers[i].out.Limit(s.out.Free() / w.parts)
 	}
 	s.do(w.parts, w.fill)
 	for i := range w.parts {
 		h := &w.workers[i]
-		s.out.append(&h.out)
+		s.out.Append(&h.out)
 		s.stats.BudgetSpent += h.stats.BudgetSpent
 		s.stats.SentRingFull += h.stats.SentRingFull
 		s.stats.OutputFull += h.stats.OutputFull

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -14,35 +13,6 @@ import (
 
 	"github.com/arche-netcode/netcode/peer"
 )
-
-func TestOutputKeepsOrderAndContent(t *testing.T) {
-	var o output
-	to := netip.MustParseAddrPort("1.2.3.4:5")
-	for round := range 3 {
-		for i := range 100 {
-			room := o.room(1200)
-			require.Len(t, room, 1200)
-			room[0] = byte(i + round)
-			o.commit(to, 1+i)
-			o.room(1200) // Never committed: no datagram.
-		}
-		n := 0
-		o.drain(func(_ netip.AddrPort, packet []byte) {
-			require.Len(t, packet, 1+n)
-			require.Equal(t, byte(n+round), packet[0])
-			n++
-		})
-		require.Equal(t, 100, n)
-	}
-}
-
-func TestOutputIsBounded(t *testing.T) {
-	var o output
-	for o.room(MaxPacketSize) != nil {
-		o.commit(netip.AddrPort{}, MaxPacketSize)
-	}
-	require.LessOrEqual(t, len(o.bytes), maxOutput)
-}
 
 func TestLogIsLimited(t *testing.T) {
 	var out bytes.Buffer
@@ -65,10 +35,10 @@ func TestExplainBearsAnyText(t *testing.T) {
 	Replicate[struct{ X int8 }](p, Named("thing"))
 	p.freeze()
 	rapid.Check(t, func(t *rapid.T) {
-		require.NotEmpty(t, p.explain(rapid.String().Draw(t, "detail")))
+		require.NotEmpty(t, p.canon.Explain(rapid.String().Draw(t, "detail")))
 	})
 	for _, detail := range []string{"", "-1 x", "0", "0 limits", "1 component thing{X:i16", "99 component x{", "1 component thing{X:i8}"} {
-		require.NotEmpty(t, p.explain(detail), detail)
+		require.NotEmpty(t, p.canon.Explain(detail), detail)
 	}
 }
 
@@ -78,11 +48,11 @@ func TestDifferenceBearsAnyDigest(t *testing.T) {
 	Replicate[struct{ X int8 }](p, Named("thing"))
 	Handle[struct{ Y int8 }](p, nil, Named("message"))
 	p.freeze()
-	ours := []uint32{p.digest.At(0), p.digest.At(1), p.digest.At(2)}
+	ours := []uint32{p.canon.Digest.At(0), p.canon.Digest.At(1), p.canon.Digest.At(2)}
 	rapid.Check(t, func(t *rapid.T) {
 		hashes := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(ours), rapid.Uint32()), 0, 600).Draw(t, "hashes")
-		require.NotEmpty(t, p.difference(peer.NewDigest(hashes)))
-		require.NotEmpty(t, p.difference(peer.NewDigest(append(ours[:2:2], hashes...))))
+		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(hashes)))
+		require.NotEmpty(t, p.canon.Difference(peer.NewDigest(append(ours[:2:2], hashes...))))
 	})
 }
 

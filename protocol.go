@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/message"
-	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -42,10 +42,8 @@ type Protocol struct {
 	frozen   bool
 	unpacked bool
 
-	schema  *snapshot.Schema
-	entries []entry
-	digest  peer.Digest
-	hash    uint64
+	schema *snapshot.Schema
+	canon  canon.Description
 }
 
 // NewProtocol makes an empty protocol: no components, no messages.
@@ -56,7 +54,7 @@ func NewProtocol() *Protocol { return &Protocol{rows: map[*quantize.Plan]snapsho
 // protocol.
 func (p *Protocol) Hash() uint64 {
 	p.freeze()
-	return p.hash
+	return p.canon.Hash
 }
 
 // Schema lists the components in the protocol's canonical order, by wire name: a component's place is its row
@@ -113,11 +111,11 @@ func (p *Protocol) freeze() {
 			p.schema.SetOptions(row, p.rows[plan])
 		}
 		p.freezeExtensions()
-		p.entries = append(p.describe(), p.described.behind...)
+		p.canon.Entries = append(p.describe(), p.described.behind...)
 		for row, plan := range p.components {
-			p.entries[1+row].text += p.writers.freeze(row, plan) + p.described.components[row]
+			p.canon.Entries[1+row].Text += p.writers.freeze(row, plan) + p.described.components[row]
 		}
-		p.digest, p.hash = digest(p.entries)
+		p.canon = canon.New(p.canon.Entries)
 	})
 }
 

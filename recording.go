@@ -30,8 +30,8 @@ func (s *Server) Record(w io.Writer) (stop func() error, err error) {
 		return nil, ErrRecording
 	}
 	h := record.Header{TickRate: s.config.TickRate}
-	for _, e := range s.protocol.entries {
-		h.Entries = append(h.Entries, e.text)
+	for _, e := range s.protocol.canon.Entries {
+		h.Entries = append(h.Entries, e.Text)
 	}
 	writer, err := record.NewWriter(w, h, s.protocol.schema)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	afterAll                      // All: AfterAllState.
 )
 
-// envelope is how a message travels, and what it waits for before it is sent.
+// envelope is the header of a message, and the state that it waits for before it is sent.
 type envelope struct {
 	peer.Post
 	after   stateWait
@@ -126,7 +126,7 @@ func (c *courier) release(l *link, s *Session) {
 	e.sweep()
 }
 
-// earlyVerdict is what is to become of a message that is held.
+// earlyVerdict decides about a held message.
 type earlyVerdict uint8
 
 const (
@@ -135,7 +135,7 @@ const (
 	earlyGone
 )
 
-// verdict says what is to become of a message.
+// verdict decides about a held message.
 func (c *courier) verdict(l *link, s *Session, m *earlyMessage) earlyVerdict {
 	reliable := m.Channel.Delivery().Reliable()
 	late := c.frame.now-m.since > l.config.DeferredTime
@@ -159,7 +159,7 @@ func (c *courier) verdict(l *link, s *Session, m *earlyMessage) earlyVerdict {
 	return earlyStays
 }
 
-// viewOf is what the other end lacks of this end's state.
+// viewOf is the view of this end's state for the other end.
 func (c *courier) viewOf(s *Session) *snapshot.View {
 	if s != nil {
 		return s.view

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// linesPerSecond is how many lines a server or a client logs in a second; more are counted and left out.
+// linesPerSecond bounds the lines that a server or a client logs in a second; more are counted and left out.
 const linesPerSecond = 10
 
 // reporter tells the user what happened: errors that have no caller go to OnError, and everything worth a line goes

@@ -232,7 +232,7 @@ func (c *courier) wrongWay(of *message.Type) error {
 // errZeroEntity is ErrNotVisible for the id of an entity that has none yet.
 var errZeroEntity = fmt.Errorf("%w: the NetworkID of About is zero: an entity has its id from the next network tick on, send from OnSpawn of the server's systems", ErrNotVisible)
 
-// farthest is how many ticks ahead a message may be told to wait for: half of what its 16 bits can tell, since the two ends
+// farthest bounds the ticks ahead that a message may wait for: half of the range of its 16 bits, since the two ends
 // need not agree on the present one.
 const farthest = 1 << 14
 

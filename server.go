@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/arche-netcode/netcode/internal/outbox"
+	"github.com/arche-netcode/netcode/internal/worldless"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -27,9 +29,9 @@ type Server struct {
 	frame    frame
 
 	courier
-	store    *snapshot.Store
-	explicit explicit
-	hooks    serverHooks
+	store     *snapshot.Store
+	worldless *worldless.Entities
+	hooks     serverHooks
 
 	askAuthority func(client ClientID, entity NetworkID) bool
 
@@ -37,7 +39,7 @@ type Server struct {
 	cookies  *peer.Cookies
 	admission
 	secretAt time.Duration // When the cookies' secret was last made anew.
-	out      output
+	out      outbox.Buffer
 	crew     crew
 
 	row  []uint32 // A message that names entities, as it is,
@@ -93,11 +95,12 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
-		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: newPastSessions()},
+		admission: admission{limiter: peer.NewLimiter(places), places: map[netip.Prefix]int{}, past: peer.NewPastSessions()},
 		byAddress: map[netip.AddrPort]*Session{},
 		byID:      map[wire.ClientID]*Session{},
 		report:    newReporter(config.Logger),
 	}
+	s.worldless = worldless.New(s.store)
 	s.setUpCrew()
 	s.frame.clock.Set(config.FirstTick - 1)
 	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
@@ -129,18 +132,18 @@ func (s *Server) Dispatch(stage Stage) {
 }
 
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
-func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.drain(send) }
+func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.Drain(send) }
 
 // DrainRuns is Drain for a socket that takes several datagrams to one address at once: what it hands out is one datagram, or
 // several one after the other of size bytes each, the last of which may be shorter.
 func (s *Server) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
-	s.out.drainRuns(send)
+	s.out.DrainRuns(send)
 }
 
 // DrainAll is DrainRuns for a socket that takes what is for several addresses at once: runs[i], of packets of sizes[i] bytes,
 // is for to[i]. It calls send once, or not at all where nothing waits.
 func (s *Server) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
-	s.out.drainAll(send)
+	s.out.DrainAll(send)
 }
 
 // TickDue tells if a network tick falls into this frame: then the world is to be captured and Send sends what changed.
@@ -155,11 +158,11 @@ func (s *Server) Tick() Tick { return s.frame.clock.Tick() }
 // TickRate is the number of network ticks a second.
 func (s *Server) TickRate() int { return s.config.TickRate }
 
-// Steps is how many ticks fell into this frame: 0 where TickDue is false, 1 usually, and after a stall up to Config.CatchUp. A
+// Steps counts the ticks that fell into this frame: 0 where TickDue is false, 1 usually, and after a stall up to Config.CatchUp. A
 // game that lets no tick slip simulates those from Tick-Steps+1 to Tick.
 func (s *Server) Steps() int { return s.frame.steps }
 
-// Config is what the server was made with, with defaults.
+// Config is the configuration of the server, with defaults.
 func (s *Server) Config() Config { return s.config }
 
 // Interval is the time between two network ticks.
@@ -168,7 +171,7 @@ func (s *Server) Interval() time.Duration { return s.config.interval() }
 // Store holds the captured world; only the capture writes it.
 func (s *Server) Store() *snapshot.Store { return s.store }
 
-// Protocol is what the server was made for.
+// Protocol is the protocol of the server.
 func (s *Server) Protocol() *Protocol { return s.protocol }
 
 // Tag tells the entities of this server from those of any other one in the same process.

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ClientStats is what a server knows about one client's connection.
+// ClientStats is the state of one client's connection at a server.
 type ClientStats struct {
 	Address netip.AddrPort // Where its packets come from.
 	RTT     time.Duration  // Smoothed round-trip time, the client's wait for its next tick included; 0: not known yet.
@@ -122,7 +122,7 @@ func (s *Server) client(id wire.ClientID) *Session {
 	return s.farClient(id)
 }
 
-// numNear is how many sessions are found by their id alone.
+// numNear is the number of sessions that are found by their id alone.
 const numNear = 256
 
 // farClient is client for one that is not near; it is from then on.

@@ -8,7 +8,7 @@ import (
 // that, for Config.FlushTimeout at most; but not those that the server still keeps back for an entity that the client does
 // not hold yet (Stats.Delayed), nor what stands behind them on an ordered channel: they count as Stats.DelayedDropped.
 // OnDisconnect follows before Kick returns, or, when Kick is called from one of the server's own functions, after that one.
-// What the client had sent is not handled any more, also when the client has closed already and OnDisconnect has not come
+// Messages of the client are not handled any more, also when the client has closed already and OnDisconnect has not come
 // yet. Kick says false if there is no such client.
 func (s *Server) Kick(client ClientID, detail string) bool {
 	c := s.present(client)

@@ -60,7 +60,7 @@ func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
 		return
 	}
 	epoch := s.epochOf(epochs)
-	if fromClient, _ := checksums(epoch, s.protocol.hash); !peer.JoinSealed(packet, fromClient) {
+	if fromClient, _ := checksums(epoch, s.protocol.canon.Hash); !peer.JoinSealed(packet, fromClient) {
 		s.stats.BadHandshakes++
 		return
 	}
@@ -68,7 +68,7 @@ func (s *Server) receiveJoin(from netip.AddrPort, packet []byte) {
 	if !s.mayWork(from, join.Nonce, peer.WorkProven) {
 		return
 	}
-	reason := s.past.find(join.Nonce, s.frame.now)
+	reason := s.past.Find(join.Nonce, s.frame.now)
 	if reason != nil {
 		s.stats.JoinsRepeated++
 	} else {
@@ -100,7 +100,7 @@ func cookieEpoch(c *Session, nonce uint64) uint32 {
 func (s *Server) epochOf(epochs peer.Epochs) uint32 {
 	epoch := uint32(1)
 	for i := len(epochs) - 1; i >= 0; i-- {
-		if in, out := checksums(epochs[i], s.protocol.hash); epochs[i] != 0 && in != 0 && out != 0 {
+		if in, out := checksums(epochs[i], s.protocol.canon.Hash); epochs[i] != 0 && in != 0 && out != 0 {
 			epoch = epochs[i]
 		}
 	}
@@ -113,9 +113,9 @@ func (s *Server) admissible(from netip.AddrPort, hello peer.Hello) *peer.Error {
 		s.logRefused(from, hello)
 		return &peer.Error{Reason: peer.ReasonWrongVersion, Detail: fmt.Sprintf("the server speaks version %d", peer.Version)}
 	}
-	if hello.Protocol != s.protocol.hash {
+	if hello.Protocol != s.protocol.canon.Hash {
 		s.logRefused(from, hello)
-		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.firstDifference(hello.Digest)}
+		return &peer.Error{Reason: peer.ReasonWrongProtocol, Detail: s.protocol.canon.FirstDifference(hello.Digest)}
 	}
 	return s.fits(from)
 }
@@ -146,10 +146,10 @@ func (s *Server) logRefused(from netip.AddrPort, hello peer.Hello) {
 	s.refusedAt = max(s.frame.now, 1)
 	s.report.log(slog.LevelWarn, "client refused: another version or protocol", "address", from,
 		"difference", s.differenceFrom(hello), "version", hello.Version, "ours", peer.Version,
-		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.hash), "refused", s.stats.RefusedProtocol)
+		"protocol", fmt.Sprintf("%016x", hello.Protocol), "our protocol", fmt.Sprintf("%016x", s.protocol.canon.Hash), "refused", s.stats.RefusedProtocol)
 }
 
-// refusalsTold is how many differences of protocols OnError is told at most: clients choose them.
+// refusalsTold bounds the differences of protocols that OnError is told: clients choose them.
 const refusalsTold = 16
 
 // tellRefused tells OnError of a client that was refused for another version or protocol, once for each difference.
@@ -169,12 +169,12 @@ func (s *Server) differenceFrom(hello peer.Hello) string {
 	if hello.Version != peer.Version {
 		return fmt.Sprintf("the client speaks version %d, the server %d", hello.Version, peer.Version)
 	}
-	return s.protocol.difference(hello.Digest)
+	return s.protocol.canon.Difference(hello.Digest)
 }
 
 // replace ends the session that an address had: whoever joins anew there has forgotten it.
 func (s *Server) replace(c *Session) {
-	if c == nil || c.state == leaving { // Who leaves needs its address no more.
+	if c == nil || c.state == leaving { // A client that leaves does not need its address.
 		return
 	}
 	if c.state == lingering {
@@ -209,7 +209,7 @@ func (s *Server) accept(to netip.AddrPort, nonce uint64, epoch uint32) {
 
 // welcome tells a client that it has a session.
 func (s *Server) welcome(c *Session) {
-	_, check := checksums(c.epoch, s.protocol.hash)
+	_, check := checksums(c.epoch, s.protocol.canon.Hash)
 	s.reply(c.address, challengeRoom, func(b []byte) []byte {
 		return peer.AppendWelcome(b, peer.Welcome{Client: wire.ClientID(c.id), Tick: s.frame.clock.Tick()}, check)
 	})
@@ -227,10 +227,10 @@ const challengeRoom = 32
 
 // reply queues a handshake datagram of at most size bytes for Drain.
 func (s *Server) reply(to netip.AddrPort, size int, write func(b []byte) []byte) {
-	room := s.out.room(size)
+	room := s.out.Room(size)
 	if room == nil {
 		s.stats.OutputFull++
 		return
 	}
-	s.out.commit(to, len(write(room[:0])))
+	s.out.Commit(to, len(write(room[:0])))
 }

@@ -30,7 +30,7 @@ func (s *Server) Send() {
 	if s.frame.now-s.secretAt >= secretFor {
 		s.rotateSecret()
 	}
-	if s.explicit.waits() {
+	if s.worldless.Waits() {
 		s.publishAlone()
 	}
 	if s.recording.writer != nil {

@@ -143,12 +143,12 @@ func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
 // open makes the session of a client that has joined, and tells it.
 func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32) {
-	seed, err := randomSeed(s.config.Random)
+	seed, err := peer.NewSkipSeed(s.config.Random)
 	if err != nil {
 		s.Report(err)
 		return
 	}
-	in, out := checksums(epoch, s.protocol.hash)
+	in, out := checksums(epoch, s.protocol.canon.Hash)
 	s.lastID++
 	c := &Session{id: s.lastID, state: connected, server: s, nonce: nonce, epoch: epoch, before: before}
 	c.recaller.session = c
@@ -213,7 +213,7 @@ func (s *Server) end(c *Session, reason *peer.Error, how ending) {
 	}
 	s.take(c.address.Addr(), -1)
 	if c.near == nil {
-		s.past.add(c.nonce, reason, s.frame.now)
+		s.past.Add(c.nonce, reason, s.frame.now)
 	}
 	if s.interest != nil {
 		s.interest.Leave(c.id)

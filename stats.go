@@ -54,7 +54,7 @@ type Stats struct {
 	LargeGroups       uint64 // PacketSize: times that a group became too large for a packet.
 	HistoryEvicted    uint64 // HistoryBytes: changes forgotten before they were Window old.
 	StaleSnapshots    uint64 // Window: packets dropped unread because they are too far behind.
-	LostBaselines     uint64 // Window: packets dropped because they lean on what is not held any more.
+	LostBaselines     uint64 // Window: packets dropped because they are coded against an evicted version.
 	EntitiesGrown     uint64 // Entities: times that memory grew for more entities than there was room for. It is not counted on clients.
 	EntitiesRefused   uint64 // MaxEntities: spawns refused because so many were alive. An entity that is refused is tried again, and counted again, in each tick.
 	TooManyEntities   uint64 // MaxEntities: connections that a client ended because the server showed it more entities, or named it the writer of more.

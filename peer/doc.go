@@ -31,6 +31,7 @@
 // # Handshake
 //
 // [Cookies] make and check a [Cookie] without state, from [Epochs] of sessions. A [Digest] has the hashes of a protocol's
-// entries. A [Limiter] limits the [Work] for each address and network. A connection ends with a [Reason]; an [Error] is a
+// entries. A [Limiter] limits the [Work] for each address and network. [PastSessions] remembers sessions that are over, so that a late
+// Join opens none anew. A [Skipper] leaves out sequence numbers at places that its [SkipSeed] draws. A connection ends with a [Reason]; an [Error] is a
 // Reason with a detail, a [FieldError] names an illegal field.
 package peer

@@ -19,7 +19,7 @@ func handshake() []mutation {
 		change("handshake", "a Hello makes a session", "TestValidHellosCostNextToNothing",
 			"server_handshake.go", "s.accept(from, hello.Nonce, s.epochOf(epochs))", "s.open(from, hello.Nonce, s.epochOf(epochs), 0)\n\t\ts.accept(from, hello.Nonce, s.epochOf(epochs))"),
 		change("handshake", "the answers of a frame are copied for each one more", "TestValidHellosCostNextToNothing",
-			"output.go", "2*(used+n))", "used+n)"),
+			"internal/outbox/outbox.go", "2*(used+n))", "used+n)").inFolder("."),
 		change("handshake", "a client is connected with its Accept", "TestOnConnectComesWithTheFirstDatagramOfTheSession",
 			"client_connect.go", "c.attempt.accept, c.attempt.accepted, c.attempt.sayAt = accept, true, c.frame.now",
 			"c.attempt.accept, c.attempt.accepted, c.attempt.sayAt = accept, true, c.frame.now\n\t\t\tc.enter(accept, peer.Welcome{Client: 1, Tick: 1})"),

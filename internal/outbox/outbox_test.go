@@ -1,4 +1,4 @@
-package netcode
+package outbox
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 	}
 	several := 0
 	for range 300 {
-		var one, runs, together output
+		var one, runs, together Buffer
 		for range r.IntN(100) {
 			to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(r.IntN(2))}), 9)
 			size := 1 + r.IntN(3)
@@ -26,14 +26,14 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 				size = 1200
 			}
 			data := bytes.Repeat([]byte{byte(r.IntN(256))}, size)
-			for _, o := range []*output{&one, &runs, &together} {
-				copy(o.room(1200), data)
-				o.commit(to, size)
+			for _, o := range []*Buffer{&one, &runs, &together} {
+				copy(o.Room(1200), data)
+				o.Commit(to, size)
 			}
 		}
 		var want, got []sent
-		one.drain(func(to netip.AddrPort, packet []byte) { want = append(want, sent{to, string(packet)}) })
-		runs.drainRuns(func(to netip.AddrPort, packets []byte, size int) {
+		one.Drain(func(to netip.AddrPort, packet []byte) { want = append(want, sent{to, string(packet)}) })
+		runs.DrainRuns(func(to netip.AddrPort, packets []byte, size int) {
 			require.LessOrEqual(t, len(packets), longestRun)
 			require.LessOrEqual(t, (len(packets)+size-1)/size, mostInRun)
 			if len(packets) > size {
@@ -48,7 +48,7 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 		require.Equal(t, want, got)
 		got = nil
 		calls := 0
-		together.drainAll(func(to []netip.AddrPort, runs [][]byte, sizes []int) {
+		together.DrainAll(func(to []netip.AddrPort, runs [][]byte, sizes []int) {
 			calls++
 			for i, packets := range runs {
 				for ; len(packets) > 0; packets = packets[min(sizes[i], len(packets)):] {
@@ -58,19 +58,48 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 		})
 		require.Equal(t, want, got)
 		require.Equal(t, min(len(want), 1), calls)
-		together.drainAll(func([]netip.AddrPort, [][]byte, []int) { t.Fatal("nothing waits any more") })
+		together.DrainAll(func([]netip.AddrPort, [][]byte, []int) { t.Fatal("nothing waits any more") })
 	}
 	require.NotZero(t, several)
-	var full output
+	var full Buffer
 	to := netip.MustParseAddrPort("1.2.3.4:5")
 	for range 200 {
-		full.room(1200)
-		full.commit(to, 1200)
+		full.Room(1200)
+		full.Commit(to, 1200)
 	}
 	calls := 0
-	full.drainRuns(func(_ netip.AddrPort, packets []byte, _ int) {
+	full.DrainRuns(func(_ netip.AddrPort, packets []byte, _ int) {
 		calls++
 		require.LessOrEqual(t, len(packets), longestRun)
 	})
 	require.Equal(t, 4, calls)
+}
+
+func TestBufferKeepsOrderAndContent(t *testing.T) {
+	var o Buffer
+	to := netip.MustParseAddrPort("1.2.3.4:5")
+	for round := range 3 {
+		for i := range 100 {
+			room := o.Room(1200)
+			require.Len(t, room, 1200)
+			room[0] = byte(i + round)
+			o.Commit(to, 1+i)
+			o.Room(1200) // Never committed: no datagram.
+		}
+		n := 0
+		o.Drain(func(_ netip.AddrPort, packet []byte) {
+			require.Len(t, packet, 1+n)
+			require.Equal(t, byte(n+round), packet[0])
+			n++
+		})
+		require.Equal(t, 100, n)
+	}
+}
+
+func TestBufferIsBounded(t *testing.T) {
+	var o Buffer
+	for o.Room(1400) != nil {
+		o.Commit(netip.AddrPort{}, 1400)
+	}
+	require.LessOrEqual(t, len(o.bytes), Max)
 }

@@ -1,4 +1,4 @@
-package netcode
+package tick_test
 
 import (
 	"testing"
@@ -29,17 +29,17 @@ func TestArrivedTicksAgreeWithWhatCame(t *testing.T) {
 		lost := rapid.IntRange(0, count/2).Draw(t, "lost")
 		came, whole := make([]bool, count), map[tick.Tick]bool{}
 		newest := -1
-		var a arrivedTicks
+		var a tick.Arrivals
 		for _, s := range order[lost:] {
 			came[s] = true
 			newest = max(newest, s)
-			n := a.note(uint64(s), sent[s])
-			delete(whole, n.doubt)
-			for at := n.from; at < n.to; at++ {
+			n := a.Note(uint64(s), sent[s])
+			delete(whole, n.Doubt)
+			for at := n.From; at < n.To; at++ {
 				whole[at] = true
 			}
-			if n.idle != tick.None {
-				require.Equal(t, sent[s]-1, n.idle)
+			if n.Idle != tick.None {
+				require.Equal(t, sent[s]-1, n.Idle)
 			}
 			for at := range whole {
 				require.True(t, at >= first && at <= now, "tick %d was never", at)

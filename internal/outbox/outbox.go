@@ -1,18 +1,18 @@
-package netcode
+package outbox
 
 import (
 	"net/netip"
 	"slices"
 )
 
-// maxOutput bounds the bytes that wait for Drain, so that a game that never drains does not grow for ever.
-const maxOutput = 16 << 20
+// Max bounds the bytes that wait for Drain, so that the memory of a game that never drains does not grow for ever.
+const Max = 16 << 20
 
-// output collects the datagrams of a frame in one reused buffer until Drain hands them out.
-type output struct {
+// Buffer collects the datagrams of a frame in one reused slice until Drain hands them out. The zero value is empty.
+type Buffer struct {
 	bytes     []byte
 	datagrams []datagram
-	taken     int // bytes of maxOutput that others have
+	taken     int // Bytes of Max that others have.
 	all       struct {
 		to    []netip.AddrPort
 		runs  [][]byte
@@ -25,11 +25,11 @@ type datagram struct {
 	start, end int
 }
 
-// room returns n free bytes to build a datagram in, or nil when too much waits already. They become a datagram with
-// commit; whatever was not committed is free again at the next call.
-func (o *output) room(n int) []byte {
+// Room returns n free bytes to build a datagram in, or nil when too much waits already. They become a datagram with Commit. Bytes
+// that were not committed are free again at the next call.
+func (o *Buffer) Room(n int) []byte {
 	used := len(o.bytes)
-	if used+n > maxOutput-o.taken {
+	if used+n > Max-o.taken {
 		return nil
 	}
 	if cap(o.bytes)-used < n {
@@ -40,8 +40,8 @@ func (o *output) room(n int) []byte {
 	return o.bytes[used : used+n : used+n]
 }
 
-// commit makes the first n bytes of the last room a datagram.
-func (o *output) commit(to netip.AddrPort, n int) {
+// Commit makes the first n bytes of the last Room a datagram.
+func (o *Buffer) Commit(to netip.AddrPort, n int) {
 	start := len(o.bytes)
 	o.bytes = o.bytes[:start+n]
 	if len(o.datagrams) == cap(o.datagrams) {
@@ -50,8 +50,17 @@ func (o *output) commit(to netip.AddrPort, n int) {
 	o.datagrams = append(o.datagrams, datagram{to, start, start + n})
 }
 
-// append moves what waits in another output behind what waits here.
-func (o *output) append(from *output) {
+// Len returns the number of datagrams.
+func (o *Buffer) Len() int { return len(o.datagrams) }
+
+// Free returns the bytes that may still be added.
+func (o *Buffer) Free() int { return max(Max-o.taken-len(o.bytes), 0) }
+
+// Limit bounds the bytes of an empty buffer.
+func (o *Buffer) Limit(n int) { o.taken = Max - n }
+
+// Append moves the datagrams of another buffer behind those of this one.
+func (o *Buffer) Append(from *Buffer) {
 	at := len(o.bytes)
 	o.bytes = append(o.bytes, from.bytes...)
 	for _, d := range from.datagrams {
@@ -60,23 +69,23 @@ func (o *output) append(from *output) {
 	from.bytes, from.datagrams = from.bytes[:0], from.datagrams[:0]
 }
 
-// drain hands out everything in the order it was committed, and forgets it.
-func (o *output) drain(send func(to netip.AddrPort, packet []byte)) {
+// Drain hands out everything in the order it was committed, and forgets it.
+func (o *Buffer) Drain(send func(to netip.AddrPort, packet []byte)) {
 	for _, d := range o.datagrams {
 		send(d.to, o.bytes[d.start:d.end:d.end])
 	}
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }
 
-// longestRun and mostInRun bound a run: what one datagram may have, and what the kernels that take runs take.
+// longestRun and mostInRun bound a run: the bytes of one datagram, and the number that operating systems take.
 const (
 	longestRun = 60000
 	mostInRun  = 64
 )
 
-// drainRuns is drain for runs of datagrams to one address that lie one after the other, each as long as the first but for
+// DrainRuns is Drain for runs of datagrams to one address that lie one after the other, each as long as the first but for
 // the last, which may be shorter.
-func (o *output) drainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
+func (o *Buffer) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
 	for i := 0; i < len(o.datagrams); {
 		next, d, end := o.run(i)
 		send(d.to, o.bytes[d.start:end:end], d.end-d.start)
@@ -86,7 +95,7 @@ func (o *output) drainRuns(send func(to netip.AddrPort, packets []byte, size int
 }
 
 // run is the run that begins with a datagram: that one, where the bytes of the last one end, and the datagram behind it.
-func (o *output) run(first int) (next int, d *datagram, end int) {
+func (o *Buffer) run(first int) (next int, d *datagram, end int) {
 	d = &o.datagrams[first]
 	size := d.end - d.start
 	end = d.end
@@ -102,8 +111,8 @@ func (o *output) run(first int) (next int, d *datagram, end int) {
 	return next, d, end
 }
 
-// drainAll is drainRuns for all runs at once.
-func (o *output) drainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
+// DrainAll is DrainRuns for all runs at once.
+func (o *Buffer) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
 	a := &o.all
 	for i := 0; i < len(o.datagrams); {
 		next, d, end := o.run(i)
@@ -115,7 +124,7 @@ func (o *output) drainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []
 	if len(a.to) > 0 {
 		send(a.to, a.runs, a.sizes)
 	}
-	clear(a.runs) // else they would keep the bytes when there are larger ones
+	clear(a.runs) // Else they would keep the bytes when there is a larger slice.
 	a.to, a.runs, a.sizes = a.to[:0], a.runs[:0], a.sizes[:0]
 	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
 }

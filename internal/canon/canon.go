@@ -1,0 +1,190 @@
+package canon
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/arche-netcode/netcode/peer"
+)
+
+// Entry is one line of the canonical description of a protocol: "component Position{X:f32;Y:f32}". The first entry has the limits
+// that shape packets. The components follow, then the entries of extensions and the messages, each kind by wire name.
+type Entry struct {
+	Kind string // The first word.
+	Name string // The wire name.
+	Text string // The line.
+}
+
+// Description is the entries of a protocol and their hashes.
+type Description struct {
+	Entries []Entry     // In canonical order.
+	Digest  peer.Digest // One hash for each entry.
+	Hash    uint64      // One over all of them.
+}
+
+// New hashes entries.
+func New(entries []Entry) Description {
+	d := Description{Entries: entries}
+	d.Digest, d.Hash = digest(entries)
+	return d
+}
+
+// digest returns one 32-bit hash for each entry and one 64-bit hash over all of them, both FNV-1a. In the latter a line feed follows
+// each entry.
+func digest(entries []Entry) (peer.Digest, uint64) {
+	var each []uint32
+	whole := fnv.New64a()
+	for _, e := range entries {
+		one := fnv.New32a()
+		_, _ = one.Write([]byte(e.Text))
+		each = append(each, one.Sum32())
+		_, _ = whole.Write([]byte(e.Text))
+		_, _ = whole.Write([]byte{'\n'})
+	}
+	return peer.NewDigest(each), whole.Sum64()
+}
+
+// FirstDifference returns the text of a refusal for a client with another protocol: the place of the first entry that differs and our
+// description of it, "3 component Position{...}". The description is empty where the client has an entry more.
+func (d *Description) FirstDifference(theirs peer.Digest) string {
+	place, _ := d.Digest.FirstDifference(theirs)
+	detail := strconv.Itoa(place)
+	if place < len(d.Entries) {
+		detail += " " + d.Entries[place].Text
+	}
+	return detail
+}
+
+// Difference describes where a client's protocol first differs, for the server's log. The server has the hashes of the client's entries
+// and not their text, so their order must tell which end lacks an entry.
+func (d *Description) Difference(theirs peer.Digest) string {
+	place, found := d.Digest.FirstDifference(theirs)
+	switch {
+	case !found || place >= peer.MaxDigest:
+		return "the protocols differ beyond what a handshake can tell"
+	case place >= len(d.Entries):
+		last := d.Entries[len(d.Entries)-1]
+		return fmt.Sprintf("the client has %d entries and the server %d: those behind %s %q are not here", theirs.Types(), len(d.Entries), last.Kind, last.Name)
+	}
+	ours := d.Entries[place]
+	kindAndName := fmt.Sprintf("%s %q", ours.Kind, ours.Name)
+	switch {
+	case place >= theirs.Len() || contains(d.Digest, place+1, theirs.At(place)):
+		return "the client does not have " + kindAndName
+	case contains(theirs, place+1, d.Digest.At(place)):
+		return "the client registered a type that the server did not: in the order of kinds and wire names it comes just before " + kindAndName
+	}
+	return fmt.Sprintf("%s differs, or the client does not have it: here it is %s", kindAndName, ours.Text)
+}
+
+// contains reports whether a hash is in a digest, at a place or behind it.
+func contains(d peer.Digest, from int, hash uint32) bool {
+	for i := from; i < d.Len(); i++ {
+		if d.At(i) == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// Explain turns the detail of a WrongProtocol refusal into a sentence that names the first type, and where possible the first field,
+// that differs. The detail comes from the server and is hostile text.
+func (d *Description) Explain(detail string) string {
+	number, theirs, _ := strings.Cut(detail, " ")
+	place, err := strconv.Atoi(number)
+	if err != nil || place < 0 {
+		return "the server refused without a readable reason"
+	}
+	var ours Entry
+	if place < len(d.Entries) {
+		ours = d.Entries[place]
+	}
+	kind, name := splitEntry(theirs)
+	switch {
+	case theirs == "" && ours.Text == "":
+		return "the protocols differ beyond what a handshake can tell"
+	case theirs == "":
+		return fmt.Sprintf("the server does not have %s %q", ours.Kind, ours.Name)
+	case ours.Text == "" || d.sortsBefore(kind, name, ours):
+		return fmt.Sprintf("the client does not have %s %q", kind, name)
+	case kind != ours.Kind || name != ours.Name:
+		return fmt.Sprintf("the server does not have %s %q", ours.Kind, ours.Name)
+	}
+	return fmt.Sprintf("%s %q differs: %s", kind, name, firstField(theirs, ours.Text))
+}
+
+// splitEntry takes kind and name from the front of an entry's text. A wire name has no brace, so the first one opens the fields.
+func splitEntry(text string) (kind, name string) {
+	kind, rest, _ := strings.Cut(text, " ")
+	name, _, _ = strings.Cut(rest, "{")
+	return kind, name
+}
+
+// sortsBefore reports whether an entry of that kind and name stands before ours in the canonical order.
+func (d *Description) sortsBefore(kind, name string, ours Entry) bool {
+	if kind != ours.Kind {
+		return slices.Index(d.kinds(), kind) < slices.Index(d.kinds(), ours.Kind)
+	}
+	return name < ours.Name
+}
+
+// kinds lists the kinds in the order of their entries.
+func (d *Description) kinds() (kinds []string) {
+	for _, e := range d.Entries {
+		if !slices.Contains(kinds, e.Kind) {
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	return kinds
+}
+
+// firstField names the first field in which two descriptions of one type differ.
+func firstField(theirs, ours string) string {
+	server, client := fieldsOf(theirs), fieldsOf(ours)
+	for i := range max(len(server), len(client)) {
+		switch {
+		case i >= len(server):
+			return fmt.Sprintf("the client has the field %s more", client[i])
+		case i >= len(client):
+			return fmt.Sprintf("the server has the field %s more", server[i])
+		case server[i] != client[i]:
+			if a, b := strings.CutPrefix(server[i], "tables:"); b && strings.HasPrefix(client[i], "tables:") {
+				return fmt.Sprintf("the server codes state with the tables %s, the client with %s: give UseTables the same file on both sides",
+					a, strings.TrimPrefix(client[i], "tables:"))
+			}
+			return fmt.Sprintf("the server has the field %s, the client %s", server[i], client[i])
+		}
+	}
+	if server, client := behindFields(theirs), behindFields(ours); server != client {
+		return fmt.Sprintf("the server has it %s, the client %s", inWords(server), inWords(client))
+	}
+	return "the server's description was cut off"
+}
+
+// fieldsOf splits "Name{A:f32;B:f32}[both ways;Unreliable 0]" into its fields.
+func fieldsOf(text string) []string {
+	_, list, _ := strings.Cut(text, "{")
+	if end := strings.LastIndexByte(list, '}'); end >= 0 {
+		list = list[:end]
+	}
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ";")
+}
+
+// behindFields returns the text behind the fields: how a message travels.
+func behindFields(text string) string {
+	return text[strings.LastIndexByte(text, '}')+1:]
+}
+
+// inWords describes how a type travels: a component that the server alone writes has no text.
+func inWords(behind string) string {
+	if behind == "" {
+		return "without WrittenBy"
+	}
+	return "as " + behind
+}

@@ -1,0 +1,132 @@
+package netcode
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode/internal/worldless"
+	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Entities that are in no Arche world: Spawn names one, Put gives it components, Despawn ends it. They live in the store beside those
+// that systems.Capture brings there, and clients see no difference. Changes between two captures belong to the next one.
+
+// Errors of Put and Remove.
+var (
+	// ErrNotSpawned says that an entity is not one that Spawn named, or that it was despawned.
+	ErrNotSpawned = errors.New("netcode: not an entity of Server.Spawn")
+	// ErrNoComponent says that the component type was not given to Replicate before the protocol was frozen.
+	ErrNoComponent = errors.New("netcode: component type not registered")
+	// ErrNoValue says that Put was given no component: nil.
+	ErrNoValue = errors.New("netcode: no component: Put of nil")
+	// ErrHoldsHandles says that the component is a relation or has fields that are handles of a world; outside of one, an
+	// entity is named by a NetworkID.
+	ErrHoldsHandles = errors.New("netcode: the component holds handles of a world")
+)
+
+// UnstorableError says that a field of a component or an input has a value that cannot travel; nothing was stored.
+type UnstorableError struct {
+	Name   string           // Wire name of the component or input.
+	Field  string           // Path within it.
+	Reason wire.FaultReason // Not finite, out of range, or a rotation of length 0.
+	Detail string           // Of wire.OutOfRange the value and the bounds; may be empty.
+}
+
+// Error implements error.
+func (e *UnstorableError) Error() string {
+	if e.Detail != "" {
+		return fmt.Sprintf("netcode: field %s of %s is %s: %s", e.Field, e.Name, e.Reason, e.Detail)
+	}
+	return fmt.Sprintf("netcode: field %s of %s is %s", e.Field, e.Name, e.Reason)
+}
+
+// unstorable returns the error of a value, which v points to, that has a field with a fault.
+func unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) error {
+	return &UnstorableError{Name: plan.Name(), Field: fault.Field(), Reason: fault.Reason, Detail: plan.Outside(v.Elem(), fault)}
+}
+
+// Spawn names a new entity that is in no world. It exists, without components, from the next capture on. The zero id means that no
+// more entities can be alive. Show and Hide know it from then on too.
+func (s *Server) Spawn() NetworkID { return s.worldless.Spawn() }
+
+// Has tells if an entity lives, or was made by Spawn and is not published yet.
+func (s *Server) Has(id NetworkID) bool { return s.store.Alive(id) || s.worldless.Has(id) }
+
+// Despawn ends an entity of Spawn and reports whether there was one.
+func (s *Server) Despawn(id NetworkID) bool { return s.worldless.Despawn(id) }
+
+// Put gives an entity of Spawn a component with this value, or the component it has another value. The value is copied.
+// Every, Once and components.Rate count as they do for the components of a world: a value that is not due waits, and of a Once
+// component another value than its first has no effect. components.Owner, Group, Priority and Rate are obeyed, whether or not
+// they are registered with Replicate; a Priority beyond its range is an *UnstorableError. The errors are ErrNotSpawned,
+// ErrNoComponent, ErrNoValue, ErrHoldsHandles and *UnstorableError; after each nothing was stored.
+func Put[T any](s *Server, id NetworkID, v *T) error {
+	row, err := spawnedRow[T](s, id)
+	if v == nil && (err == nil || worldless.IsControl(reflect.TypeFor[T]())) {
+		return ErrNoValue
+	}
+	control, reason := worldless.ControlOf(v)
+	switch {
+	case !control.None() && reason != wire.NoFault && err != ErrNotSpawned:
+		return &UnstorableError{Name: "Priority", Field: "Weight", Reason: reason}
+	case err == ErrNoComponent && !control.None():
+		s.worldless.Control(id, control)
+		return nil
+	case err != nil:
+		return err
+	}
+	plan := s.protocol.schema.Plan(row)
+	if _, relation := plan.Target(); relation || len(plan.Handles()) > 0 {
+		return ErrHoldsHandles
+	}
+	at := reflect.ValueOf(v).UnsafePointer()
+	fault := s.worldless.PutBy(id, row, plan.Lanes(), control, func(lanes []uint32) quantize.Fault { return plan.Quantise(at, lanes) })
+	if fault.Reason != wire.NoFault {
+		return unstorable(plan, reflect.ValueOf(v), fault)
+	}
+	return nil
+}
+
+// Remove takes a component from an entity of Spawn, if it has it. The errors are ErrNotSpawned and ErrNoComponent.
+func Remove[T any](s *Server, id NetworkID) error {
+	row, err := spawnedRow[T](s, id)
+	if err == ErrNotSpawned {
+		return err
+	}
+	control, _ := worldless.ControlOf(new(T))
+	s.worldless.Control(id, control.Default())
+	switch {
+	case err == nil:
+		s.worldless.Remove(id, row)
+	case !control.None():
+		return nil
+	}
+	return err
+}
+
+// Publish brings the changes of Spawn, Put, Remove and Despawn into the store. systems.Capture calls it. Code that fills the store
+// alone calls it between Begin and Commit, elsewhere it does nothing. Where nobody captures at all, Send does.
+func (s *Server) Publish() { s.worldless.Publish() }
+
+// publishAlone captures a tick in which nobody else did.
+func (s *Server) publishAlone() {
+	if !s.frame.due || s.store.Tick() >= s.Tick() {
+		return
+	}
+	s.store.Begin(s.Tick())
+	s.Publish()
+	s.store.Commit()
+}
+
+// spawnedRow is the row of a component that an entity of Spawn may have.
+func spawnedRow[T any](s *Server, id NetworkID) (int, error) {
+	if !s.worldless.Has(id) {
+		return 0, ErrNotSpawned
+	}
+	if row := rowOfType(s.protocol.schema, reflect.TypeFor[T]()); row >= 0 {
+		return row, nil
+	}
+	return 0, ErrNoComponent
+}
