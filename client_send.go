@@ -67,10 +67,10 @@ func (c *Client) serve() {
 	switch {
 	case c.conn.AckDue():
 		c.sendAck()
-	case c.conn.Next() == first && c.conn.AckAgain(c.frame.now):
+	case c.conn.Next() == first && c.conn.RepeatAck(c.frame.now):
 		c.sayAgain()
 	}
-	for range c.conn.AckCopies(c.frame.now) {
+	for range c.conn.AckRepeats(c.frame.now) {
 		c.sayAgain()
 	}
 }

@@ -20,7 +20,7 @@ type courier struct {
 
 	plain    [1 << 8]message.Codec // Of the types that may come here on channel 0 of Unreliable without flags.
 	sizes    message.Sizes         // Of these, how long their payloads are where that is all that has to be known.
-	plains   []message.Plain       // Messages of these types in the packet that was judged last.
+	plains   []message.Simple      // Messages of these types in the packet that was judged last.
 	inbound  *message.Inbound
 	outbound *message.Outbound
 	pool     *peer.Pool

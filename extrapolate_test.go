@@ -9,7 +9,7 @@ import (
 )
 
 func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
-	still := func(extrapolated []uint32, v *quantize.Versions) {}
+	still := func(extrapolated []uint32, v *quantize.Baselines) {}
 	build := func(options ...Option) *Protocol {
 		p := NewProtocol()
 		Replicate[goldenPosition](p, options...)
@@ -24,7 +24,7 @@ func TestExtrapolatedByIsInTheProtocol(t *testing.T) {
 }
 
 func TestExtrapolatedByIsRefusedWhereItMakesNoSense(t *testing.T) {
-	still := func(extrapolated []uint32, v *quantize.Versions) {}
+	still := func(extrapolated []uint32, v *quantize.Baselines) {}
 	require.Panics(t, func() { ExtrapolatedBy("none", nil) })
 	require.Panics(t, func() { Replicate[goldenPosition](NewProtocol(), ExtrapolatedBy("a b", still)) })
 	require.PanicsWithValue(t, "netcode: Handle[netcode.goldenChat]: ExtrapolatedBy is for components: of messages nothing is extrapolated",

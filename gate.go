@@ -40,7 +40,7 @@ func (c *courier) judge(l *link, in *peer.Incoming) (content, *peer.Error) {
 		if r.Channel == 0 && r.Header.Flags == 0 {
 			if codec := c.plain[r.Header.Type]; codec != nil && codec.Check(scratch, r.Payload) {
 				at := uint32(r.Start() - wire.MessageHeaderSize)
-				found = append(found, message.Plain{At: at, Count: 1, Size: r.Header.Size, Type: r.Header.Type})
+				found = append(found, message.Simple{At: at, Count: 1, Size: r.Header.Size, Type: r.Header.Type})
 				continue
 			}
 		}
@@ -168,7 +168,7 @@ func (c *courier) queue(l *link, in *peer.Incoming, plain bool) *peer.Error {
 	c.inbound.From(l.source, c.frame.clock.Tick(), c.frame.now)
 	l.spoken = true
 	if plain {
-		c.inbound.PushPlains(in.Batches, c.plains)
+		c.inbound.PushSimple(in.Batches, c.plains)
 		l.tooMuch = l.tooMuch || l.source.Refused() > 0
 		return nil
 	}

@@ -30,7 +30,7 @@ func Send[T any](end Endpoint, to Recipient, m *T, how ...How) error {
 	if c == nil {
 		return ErrNoEnd
 	}
-	if codec, short := message.ShortOf[T](&c.types); short.Known && len(how) == 0 && m != nil {
+	if codec, short := message.FastCodecOf[T](&c.types); short.Known && len(how) == 0 && m != nil {
 		if queue := c.doors.to(to); queue != nil {
 			header := short.Header
 			if !short.Given {

@@ -25,7 +25,7 @@ const (
 type lossPoint struct {
 	roundTrip time.Duration
 	loss      float64 // of each datagram on its own, in both directions
-	burst     transport.Burst
+	burst     transport.GilbertElliott
 }
 
 func (p lossPoint) link() transport.Link {
@@ -55,7 +55,7 @@ func lossPoints() []lossPoint {
 	for _, loss := range []float64{0, 0.01, 0.05, 0.10, 0.20, 0.30, 0.50} {
 		points = append(points, lossPoint{roundTrip: 100 * time.Millisecond, loss: loss})
 	}
-	for _, burst := range []transport.Burst{{Enter: 0.01, Length: 8}, {Enter: 0.05, Length: 5}} {
+	for _, burst := range []transport.GilbertElliott{{Enter: 0.01, Length: 8}, {Enter: 0.05, Length: 5}} {
 		points = append(points, lossPoint{roundTrip: 100 * time.Millisecond, burst: burst})
 	}
 	for _, ms := range []time.Duration{20, 300} {

@@ -178,10 +178,10 @@ func (c *realClient) play(r *realRun) error {
 	switch {
 	case c.client.AckDue():
 		c.acknowledge(r)
-	case c.client.Next() == first && c.client.AckAgain(now):
+	case c.client.Next() == first && c.client.RepeatAck(now):
 		c.again(r)
 	}
-	for range c.client.AckCopies(now) {
+	for range c.client.AckRepeats(now) {
 		c.again(r)
 	}
 	return nil

@@ -186,7 +186,7 @@ func TestLossPoints(t *testing.T) {
 		clean[p.roundTrip] = clean[p.roundTrip] || p.total() == 0
 		require.True(t, clean[p.roundTrip], "%v: what it is held against comes before it", p)
 	}
-	require.InDelta(t, 0.2, lossPoint{burst: transport.Burst{Enter: 0.05, Length: 5}}.total(), 1e-9)
+	require.InDelta(t, 0.2, lossPoint{burst: transport.GilbertElliott{Enter: 0.05, Length: 5}}.total(), 1e-9)
 }
 
 func TestAgeOfABody(t *testing.T) {

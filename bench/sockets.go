@@ -44,7 +44,7 @@ func (c *countedSocket) SendRun(to netip.AddrPort, datagrams []byte, size int) e
 			c.headerBytes += int64(headersOf(datagram))
 		}
 	}
-	if run, ok := c.socket.(transport.Runner); ok {
+	if run, ok := c.socket.(transport.RunSender); ok {
 		return run.SendRun(to, datagrams, size)
 	}
 	for ; len(datagrams) > 0; datagrams = datagrams[min(size, len(datagrams)):] {
@@ -57,7 +57,7 @@ func (c *countedSocket) SendRun(to netip.AddrPort, datagrams []byte, size int) e
 
 // SendAll counts each run as a call: what they share is not the network's.
 func (c *countedSocket) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
-	all, ok := c.socket.(transport.Volleyer)
+	all, ok := c.socket.(transport.BatchSender)
 	if !ok || c.headers {
 		for i := range runs {
 			if fault := c.SendRun(to[i], runs[i], sizes[i]); err == nil && fault != nil {

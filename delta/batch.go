@@ -10,58 +10,58 @@ import (
 	"github.com/arche-netcode/netcode/quantize"
 )
 
-// Strands are the bodies of several records that are made side by side, each a string of bits of its own: what is done of
+// Batch are the bodies of several records that are made side by side, each a string of bits of its own: what is done of
 // one row is done for all of them before the next row, so that what one waits for overlaps with others, and what a row's
 // kind takes is at hand. Each comes to the bits that Delta.Code appends row by row; tests hold them against each other.
 // The zero value is empty.
-type Strands struct {
+type Batch struct {
 	batch
-	words Words // of a row that is coded on its own
+	words BitBuffer // of a row that is coded on its own
 
 	// Of a column of rotations: where they move to, and the length of that.
-	to     [groupLanes][MaxStrands]int64
-	length [MaxStrands]uint64
+	to     [groupLanes][MaxStreams]int64
+	length [MaxStreams]uint64
 
 	// Of a lane: the movement that leads to what is expected, and how far the lane is from that.
-	movement, distance [MaxStrands]int64
+	movement, distance [MaxStreams]int64
 }
 
 type batch = kernel.Batch
 
-// Column is one row of each of the bodies that are made side by side.
-type Column = kernel.Column
+// BatchColumn is one row of each of the bodies that are made side by side.
+type BatchColumn = kernel.Column
 
-// Held are rows of up to 64 bodies as they are kept, one behind the other in the order of their indexes.
-type Held = kernel.RowSlice
+// RowSlice are rows of up to 64 bodies as they are kept, one behind the other in the order of their indexes.
+type RowSlice = kernel.RowSlice
 
-// BeginColumn begins a column of rows of d, which have at most MaxStrandLanes.
-func (d *Delta) BeginColumn(c *Column) { c.Begin(len(d.lanes), d.wide) }
+// BeginColumn begins a column of rows of d, which have at most MaxStreamLanes.
+func (d *Delta) BeginColumn(c *BatchColumn) { c.Begin(len(d.lanes), d.wide) }
 
 const (
-	// MaxStrands is how many bodies are made side by side.
-	MaxStrands = kernel.MaxStreams
-	// MaxStrandRows is how many rows a body may have then.
-	MaxStrandRows = 4
-	// MaxStrandLanes is how many lanes each of them may have.
-	MaxStrandLanes = groupLanes
+	// MaxStreams is the number of deltas that are encoded side by side.
+	MaxStreams = kernel.MaxStreams
+	// MaxStreamRows is the largest number of rows of each.
+	MaxStreamRows = 4
+	// MaxStreamLanes is the largest number of lanes of each row.
+	MaxStreamLanes = groupLanes
 )
 
 // Begin begins n strands with which of their rows differ: a symbol of a table for so many rows.
-func (s *Strands) Begin(n int, t *Table, columns []Column, v *quantize.Versions) {
+func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baselines) {
 	s.N = n
-	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStrandRows
+	rows, flat := uint(len(columns))&7, t.flatten() // at most MaxStreamRows
 	context, known := AgeClass(v.Age)*(1<<rows+1)+1<<rows, 0
 	if v.Before != nil {
 		context, known = context-1<<rows, 1<<rows-1
 	}
 	first := 0
-	if columns[0].Wide && n <= MaxStrands && (context+known+1)<<rows <= len(flat) {
+	if columns[0].Wide && n <= MaxStreams && (context+known+1)<<rows <= len(flat) {
 		first = kernel.Begin(&s.batch, &columns[0], len(columns), &flat[0], uint64(context), uint64(known))
 	}
 	for ; first < n; first += 8 {
 		var changed, moved uint64 // of eight bodies
 		for i := range columns {
-			differ := binary.LittleEndian.Uint64(columns[i].Differ[first&(MaxStrands-8):])
+			differ := binary.LittleEndian.Uint64(columns[i].Differ[first&(MaxStreams-8):])
 			changed |= nonzero8(differ) << i
 			moved |= nonzero8(differ>>groupLanes) << i
 		}
@@ -84,13 +84,13 @@ func nonzero8(b uint64) uint64 {
 }
 
 // Rows returns how many rows of the k-th body differ.
-func (s *Strands) Rows(k int) int { return bits.OnesCount8(s.Differ[k]) }
+func (s *Batch) Rows(k int) int { return bits.OnesCount8(s.Differ[k]) }
 
 // Bits returns how many bits a strand has.
-func (s *Strands) Bits(k int) int { return (s.At[k]-k*kernel.StreamBytes)*8 + int(s.Have[k]) }
+func (s *Batch) Bits(k int) int { return (s.At[k]-k*kernel.StreamBytes)*8 + int(s.Have[k]) }
 
 // Word returns the first bits of a strand, zeros behind the last, and whether it has no more.
-func (s *Strands) Word(k int) (word uint64, all bool) {
+func (s *Batch) Word(k int) (word uint64, all bool) {
 	if s.At[k] == k*kernel.StreamBytes {
 		return s.Acc[k], true
 	}
@@ -98,7 +98,7 @@ func (s *Strands) Word(k int) (word uint64, all bool) {
 }
 
 // put appends bits, 0 to 56, those above being zero.
-func (s *Strands) put(k int, v uint64, n uint) {
+func (s *Batch) put(k int, v uint64, n uint) {
 	was := s.Have[k] & 63
 	s.Acc[k] |= v << was
 	if s.Have[k] = was + uint64(n); s.Have[k] >= 64 {
@@ -107,13 +107,13 @@ func (s *Strands) put(k int, v uint64, n uint) {
 }
 
 // spill moves a full accumulator to the bytes; what was left of what it had no room for begins the next.
-func (s *Strands) spill(k int, left uint64) {
+func (s *Batch) spill(k int, left uint64) {
 	binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], s.Acc[k])
 	s.Acc[k], s.Have[k], s.At[k] = left, s.Have[k]-64, s.At[k]+8
 }
 
-// Strand appends the bits of a strand and fills the last word with zeros as Finish does. Nothing may be unfinished in w.
-func (w *Words) Strand(s *Strands, k int) {
+// AppendStream appends the bits of a strand and fills the last word with zeros as Finish does. Nothing may be unfinished in w.
+func (w *BitBuffer) AppendStream(s *Batch, k int) {
 	for at := k * kernel.StreamBytes; at < s.At[k]; at += 8 {
 		w.list = append(w.list, binary.LittleEndian.Uint64(s.Bytes[at:]))
 	}
@@ -168,7 +168,7 @@ const (
 )
 
 // codeFloats is CodeColumn for rows of nothing but floats.
-func (d *Delta) codeFloats(s *Strands, c *Column, v *quantize.Versions) {
+func (d *Delta) codeFloats(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	first, span := AgeClass(v.Age)*contextsPerAge, v.Span
 	if v.Before == nil {
 		span = 1 // where it has no meaning
@@ -176,7 +176,7 @@ func (d *Delta) codeFloats(s *Strands, c *Column, v *quantize.Versions) {
 		first += misses
 	}
 	if d.wide && s.N > 0 {
-		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStrands
+		_ = s.Differ[:s.N] // SAFETY: the assembly reads and writes so many rows, and there is room for MaxStreams
 		kernel.FloatTokens(&s.batch, c, s.N, uint32(first*deltaFlat), float64(v.Age), float64(span))
 	} else {
 		s.floatsAt(c, first, v.Age, span)
@@ -185,7 +185,7 @@ func (d *Delta) codeFloats(s *Strands, c *Column, v *quantize.Versions) {
 }
 
 // floatsAt finds the tokens of all lanes of a column.
-func (s *Strands) floatsAt(c *Column, first int, age, span int64) {
+func (s *Batch) floatsAt(c *BatchColumn, first int, age, span int64) {
 	n := s.N * groupLanes
 	contexts := uint32(first * deltaFlat)
 	for at := range c.Base[:n] {
@@ -206,7 +206,7 @@ func (s *Strands) floatsAt(c *Column, first int, age, span int64) {
 }
 
 // floatTokens writes which lanes differ, and the tokens of these.
-func (d *Delta) floatTokens(s *Strands, c *Column, v *quantize.Versions) {
+func (d *Delta) floatTokens(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	g := &d.groups[0]
 	class, lanes := AgeClass(v.Age), uint(g.count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, uint8(0)
@@ -251,7 +251,7 @@ func (d *Delta) floatTokens(s *Strands, c *Column, v *quantize.Versions) {
 }
 
 // tokensAt finds out where among the short tokens of their lanes the tokens of a column are.
-func (d *Delta) tokensAt(s *Strands, c *Column, v *quantize.Versions) {
+func (d *Delta) tokensAt(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	span, first := v.Span, AgeClass(v.Age)*contextsPerAge
 	if v.Before == nil {
 		span = 1 // where it has no meaning
@@ -261,14 +261,14 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *quantize.Versions) {
 	switch {
 	case d.tops[1] != 0 && uint64(v.Age) <= widest && uint64(span) <= widest:
 		d.wideAt(s, c, first, v.Age, span)
-	case d.row == rowLines && d.ready:
+	case d.class == classLines && d.ready:
 		for k, differ := range c.Differ {
 			s.Odd[k], s.Usual[k] = 0, differ&(1<<groupLanes-1)
 		}
 		for any := c.Any; any != 0; any &= any - 1 {
 			d.lineAt(s, c, bits.TrailingZeros8(any), first, v.Age, span)
 		}
-	case d.row == rowTurn && d.ready:
+	case d.class == classTurn && d.ready:
 		d.turnsAt(s, c, v.Age, span)
 		for any := c.Any &^ 1; any != 0; any &= any - 1 {
 			d.partAt(s, c, bits.TrailingZeros8(any), first)
@@ -282,7 +282,7 @@ func (d *Delta) tokensAt(s *Strands, c *Column, v *quantize.Versions) {
 
 // lineAt is tokensAt for a lane of rows of lines: Delta.lines. It calls nothing and has no branch that depends on a row, but for
 // what is far off.
-func (d *Delta) lineAt(s *Strands, c *Column, i, first int, age, span int64) {
+func (d *Delta) lineAt(s *Batch, c *BatchColumn, i, first int, age, span int64) {
 	i &= groupLanes - 1
 	l, end := &d.lanes[i], s.N*groupLanes
 	top := int64(1)<<(l.bits&63) - 1
@@ -329,14 +329,14 @@ func folded(distance, movement int64) (count, steps uint64) {
 	return count, uint64(bits.Len32(uint32(min(movement^side-side, 1<<(movementSteps-1))))) * (misses * kernel.ShortTokens)
 }
 
-// missBehind is what a short token is to the one behind it: one more above 2, and above 30.
+// missBehind returns the miss that a short token leaves for the next: one more above 2, and above 30.
 func missBehind(count uint64) uint64 {
 	return (count+kernel.ShortTokens-3)&kernel.ShortTokens + (count+kernel.ShortTokens-31)&kernel.ShortTokens
 }
 
 // tokensAt finds out which tokens a lane has whose movements and distances are known: none where a row does not go the usual way or
 // is the same.
-func (s *Strands) tokensAt(l *deltaLane, c *Column, i, first int) {
+func (s *Batch) tokensAt(l *deltaLane, c *BatchColumn, i, first int) {
 	i &= groupLanes - 1
 	contexts, nothing := uint64(first)*kernel.ShortTokens, uint64(len(l.short)-2)
 	for k := range s.Usual[:s.N] {
@@ -356,7 +356,7 @@ func (s *Strands) tokensAt(l *deltaLane, c *Column, i, first int) {
 
 // turnsAt finds out where rotations go: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
 // for theirs.
-func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
+func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
 	for k := range c.Differ[:s.N] {
 		changed := c.Changed(k)
@@ -392,7 +392,7 @@ func (d *Delta) turnsAt(s *Strands, c *Column, age, span int64) {
 }
 
 // partAt is lineAt for a lane of rotations, of which turnsAt has said where they go.
-func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
+func (d *Delta) partAt(s *Batch, c *BatchColumn, i, first int) {
 	i &= groupLanes - 1
 	goes, m := &s.to[i], d.m
 	for k := range goes[:s.N] {
@@ -408,7 +408,7 @@ func (d *Delta) partAt(s *Strands, c *Column, i, first int) {
 
 // CodeColumn is Delta.Code for the rows of a column that differ, one to each strand. Of v it is Age, Span and whether there is
 // Before that count.
-func (d *Delta) CodeColumn(s *Strands, c *Column, v *quantize.Versions) {
+func (d *Delta) CodeColumn(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	if c.Any == 0 {
 		return
 	}
@@ -417,11 +417,11 @@ func (d *Delta) CodeColumn(s *Strands, c *Column, v *quantize.Versions) {
 		return
 	}
 	d.tokensAt(s, c, v)
-	if d.ready && d.row != rowOther {
+	if d.ready && d.class != classOther {
 		d.tokensOf(s, c, v)
 	}
 	for first := 0; first < s.N; first += 8 { // most often none of eight
-		for odd := binary.LittleEndian.Uint64(s.Odd[first&(MaxStrands-8):]); odd != 0; {
+		for odd := binary.LittleEndian.Uint64(s.Odd[first&(MaxStreams-8):]); odd != 0; {
 			k := bits.TrailingZeros64(odd) / 8
 			if odd &^= 0xFF << (k * 8); first+k < s.N {
 				d.codeOdd(s, c, first+k, v)
@@ -431,7 +431,7 @@ func (d *Delta) CodeColumn(s *Strands, c *Column, v *quantize.Versions) {
 }
 
 // tokensOf writes the symbol and the tokens of the rows that do not go their own way: Delta.tokens for all of them.
-func (d *Delta) tokensOf(s *Strands, c *Column, v *quantize.Versions) {
+func (d *Delta) tokensOf(s *Batch, c *BatchColumn, v *quantize.Baselines) {
 	class, lanes := AgeClass(v.Age), uint(d.groups[0].count)&7
 	context, known := class*(1<<lanes+1)+1<<lanes, 0
 	if v.Before != nil {
@@ -448,12 +448,12 @@ func (d *Delta) tokensOf(s *Strands, c *Column, v *quantize.Versions) {
 }
 
 // writeWide is tokensOf for the rows of which all tokens are known. It returns which those were not.
-func (d *Delta) writeWide(s *Strands, c *Column, context, known int) uint32 {
+func (d *Delta) writeWide(s *Batch, c *BatchColumn, context, known int) uint32 {
 	lanes, any := d.groups[0].count, c.Any
-	if d.row == rowTurn {
+	if d.class == classTurn {
 		any &^= 1 // such rows go their own way
 	}
-	if (context+known+1)<<(lanes&7) > len(d.groups[0].flat) || s.N > MaxStrands {
+	if (context+known+1)<<(lanes&7) > len(d.groups[0].flat) || s.N > MaxStreams {
 		panic("wire: which lanes differ has fewer contexts than there are")
 	}
 	clear(s.Usual[s.N:])
@@ -461,7 +461,7 @@ func (d *Delta) writeWide(s *Strands, c *Column, context, known int) uint32 {
 }
 
 // tokensOfRows is tokensOf from one row up to another, a lane of all before the next.
-func (d *Delta) tokensOfRows(s *Strands, c *Column, from, to, context, known int) {
+func (d *Delta) tokensOfRows(s *Batch, c *BatchColumn, from, to, context, known int) {
 	g := &d.groups[0]
 	lanes, any := uint(g.count)&7, uint8(0)
 	for k := from; k < to; k++ {
@@ -495,9 +495,9 @@ func (d *Delta) tokensOfRows(s *Strands, c *Column, from, to, context, known int
 
 // shortOf writes the tokens of a lane from the k-th row to the n-th, up to one that is no short one, or not known yet, whose number it
 // returns. It calls nothing.
-func (l *deltaLane) shortOf(s *Strands, i, k, n int) int {
+func (l *deltaLane) shortOf(s *Batch, i, k, n int) int {
 	short := l.short
-	if n > MaxStrands || k < 0 {
+	if n > MaxStreams || k < 0 {
 		return n
 	}
 	for at := k*groupLanes + i&(groupLanes-1); k < n; k, at = k+1, at+groupLanes {
@@ -517,7 +517,7 @@ func (l *deltaLane) shortOf(s *Strands, i, k, n int) int {
 }
 
 // longOf is shortOf for one row, whatever its token.
-func (l *deltaLane) longOf(s *Strands, i, k int) {
+func (l *deltaLane) longOf(s *Batch, i, k int) {
 	at := uint64(s.Token[k*groupLanes+i])
 	t := kernel.LongToken{Distance: at % kernel.ShortTokens, Context: at / kernel.ShortTokens}
 	if at > uint64(len(l.short)-2) {
@@ -528,10 +528,10 @@ func (l *deltaLane) longOf(s *Strands, i, k int) {
 }
 
 // codeOdd codes a row that goes its own way.
-func (d *Delta) codeOdd(s *Strands, c *Column, k int, v *quantize.Versions) {
+func (d *Delta) codeOdd(s *Batch, c *BatchColumn, k int, v *quantize.Baselines) {
 	n, at := len(d.lanes), k*groupLanes
 	now, base, before := c.Now[at:at+n], c.Base[at:at+n], c.Before[at:at+n]
-	of := quantize.Versions{Base: base, Age: v.Age, Span: v.Span, Miss: int(s.Miss[k] / kernel.ShortTokens)}
+	of := quantize.Baselines{Base: base, Age: v.Age, Span: v.Span, Miss: int(s.Miss[k] / kernel.ShortTokens)}
 	if v.Before != nil {
 		of.Before = before
 	}
@@ -566,7 +566,7 @@ func (d *Delta) quatNumbers(age, span int64) kernel.Quats {
 
 // goWide sets d.tops, if columns of such rows are to have their tokens found several rows at a time.
 func (d *Delta) goWide() {
-	if !d.wide || !d.ready || d.row == rowOther {
+	if !d.wide || !d.ready || d.class == classOther {
 		return
 	}
 	var tops kernel.Tops
@@ -580,19 +580,19 @@ func (d *Delta) goWide() {
 }
 
 // wideAt is tokensAt of rows that are gone through several at a time.
-func (d *Delta) wideAt(s *Strands, c *Column, first int, age, span int64) {
-	_ = s.Usual[:s.N]                // SAFETY: of all that the assembly reads and writes there are MaxStrands rows, whole fours, and these are no more
+func (d *Delta) wideAt(s *Batch, c *BatchColumn, first int, age, span int64) {
+	_ = s.Usual[:s.N]                // SAFETY: of all that the assembly reads and writes there are MaxStreams rows, whole fours, and these are no more
 	last := &d.lanes[len(d.lanes)-1] // all have as many contexts
 	contexts, nothing := uint16(first*kernel.ShortTokens), uint16(len(last.short)-2)
 	now, base, from := &c.Now, &c.Base, &c.Before
 	half, part := float64(span/2)+0.5, 1/float64(span)
-	if d.row == rowTurn {
+	if d.class == classTurn {
 		t := d.quatNumbers(age, span)
 		from = &s.Origin
 		kernel.AimQuats(&s.batch, c, &t)
 		kernel.QuatParts(&s.batch, c, &t)
 	} else {
-		for k := 0; k < MaxStrands; k += 8 {
+		for k := 0; k < MaxStreams; k += 8 {
 			binary.LittleEndian.PutUint64(s.Usual[k:], binary.LittleEndian.Uint64(c.Differ[k:])&0x0F0F0F0F0F0F0F0F)
 		}
 		clear(s.Odd[:])

@@ -16,7 +16,7 @@ import (
 
 // drawThree is a row in three versions, each anywhere, or near the one before, or the same.
 func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
-	if d.row == rowTurn {
+	if d.class == classTurn {
 		return drawTurns(t, d.m)
 	}
 	for i := range rows {
@@ -39,7 +39,7 @@ func drawThree(t *rapid.T, d *Delta) (rows [3][]uint32) {
 // strandDeltas is rows of every kind that bodies made side by side may have, several at a time where the processor can.
 func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
 	for _, p := range append(codedPlans(t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)) {
-		if p.Lanes() <= MaxStrandLanes {
+		if p.Lanes() <= MaxStreamLanes {
 			d, err := NewDelta(p, Shipped())
 			require.NoError(t, err)
 			d.Prepare()
@@ -53,20 +53,20 @@ func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
 
 // Bodies that are made side by side are, bit by bit, those that are made row by row.
 func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
-	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Strands)
+	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Batch)
 	ahead := 0
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		n := rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
 		deltas := rapid.SampledFrom([][]*Delta{plain, several}).Draw(t, "how")
-		of := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStrandRows).Draw(t, "rows")
+		of := rapid.SliceOfN(rapid.SampledFrom(deltas), 1, MaxStreamRows).Draw(t, "rows")
 		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[len(of)-1], 1<<len(of), WhichContexts(len(of)))
 		require.NoError(t, err)
-		v := quantize.Versions{Age: rapid.Int64Range(1, 70).Draw(t, "age"), Span: rapid.Int64Range(1, 70).Draw(t, "span")}
+		v := quantize.Baselines{Age: rapid.Int64Range(1, 70).Draw(t, "age"), Span: rapid.Int64Range(1, 70).Draw(t, "span")}
 		if rapid.Bool().Draw(t, "a tick each") {
 			v.Age, v.Span = 1, 1
 		}
 		known := rapid.IntRange(0, 3).Draw(t, "T' is leaned on") > 0
-		columns, rows := make([]Column, len(of)), make([][][3][]uint32, n)
+		columns, rows := make([]BatchColumn, len(of)), make([][][3][]uint32, n)
 		for i, d := range of {
 			d.BeginColumn(&columns[i])
 		}
@@ -93,9 +93,9 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 				}
 			}
 		}
-		var got Words
+		var got BitBuffer
 		for k := range rows {
-			var want Words
+			var want BitBuffer
 			apart(&want, of, which, rows[k], v, known)
 			require.Equal(t, want.Bits(), s.Bits(k), "of body %d", k)
 			want.Finish()
@@ -103,7 +103,7 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 			first, all := s.Word(k)
 			require.Equal(t, want.All()[0], first)
 			require.Equal(t, s.Bits(k) < 64, all)
-			got.Strand(s, k)
+			got.AppendStream(s, k)
 			require.Equal(t, want.All(), got.All()[from:], "of body %d", k)
 		}
 	})
@@ -113,7 +113,7 @@ func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
 }
 
 // apart makes a body row by row.
-func apart(w *Words, of []*Delta, which *Table, rows [][3][]uint32, v quantize.Versions, known bool) {
+func apart(w *BitBuffer, of []*Delta, which *Table, rows [][3][]uint32, v quantize.Baselines, known bool) {
 	differ, moves := uint(0), uint(0)
 	changed, moved := make([]uint64, len(of)), make([]uint64, len(of))
 	lean := func(i int) {
@@ -184,16 +184,16 @@ func drawFloat(r *rand.Rand, near uint32) uint32 {
 func TestFloatColumnsAreWhatRowByRowComesTo(t *testing.T) {
 	deltas := floatDeltas(t)
 	rapid.Check(t, func(t *rapid.T) {
-		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
+		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		v := quantize.Versions{Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
+		v := quantize.Baselines{Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
 		if r.IntN(4) == 0 {
 			v.Age, v.Span = 1, 1
 		}
 		known, lanes := r.IntN(4) > 0, len(d.lanes)
 		which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 		require.NoError(t, err)
-		columns, rows := make([]Column, 1), make([][3][]uint32, n)
+		columns, rows := make([]BatchColumn, 1), make([][3][]uint32, n)
 		d.BeginColumn(&columns[0])
 		for k := range rows {
 			rows[k] = [3][]uint32{make([]uint32, lanes), make([]uint32, lanes), make([]uint32, lanes)}
@@ -214,16 +214,16 @@ func TestFloatColumnsAreWhatRowByRowComesTo(t *testing.T) {
 			v.Before = rows[0][0]
 		}
 		for _, wide := range []bool{false, d.wide} {
-			code, s := *d.clone(), new(Strands)
+			code, s := *d.clone(), new(Batch)
 			code.wide = wide
 			s.Begin(n, which, columns, &v)
 			code.CodeColumn(s, &columns[0], &v)
 			for k := range rows {
-				var got, want Words
+				var got, want BitBuffer
 				apart(&want, []*Delta{d}, which, [][3][]uint32{rows[k]}, v, known)
 				require.Equal(t, want.Bits(), s.Bits(k), "of body %d, several at a time: %v", k, wide)
 				want.Finish()
-				got.Strand(s, k)
+				got.AppendStream(s, k)
 				require.Equal(t, want.All(), got.All(), "of body %d, several at a time: %v", k, wide)
 			}
 		}
@@ -232,7 +232,7 @@ func TestFloatColumnsAreWhatRowByRowComesTo(t *testing.T) {
 
 // clone is a code of the same rows, with the same tables.
 func (d *Delta) clone() *Delta {
-	return &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, floats: d.floats, ready: d.ready, wide: d.wide, row: d.row}
+	return &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, floats: d.floats, ready: d.ready, wide: d.wide, class: d.class}
 }
 
 // Whatever finite floats were sent are read again, bit by bit: the negative zero and denormal numbers too.
@@ -252,7 +252,7 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 				rows[i][k] = last
 			}
 		}
-		v := quantize.Versions{Base: rows[1], Before: rows[0], Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
+		v := quantize.Baselines{Base: rows[1], Before: rows[0], Age: int64(1 + r.IntN(20)), Span: int64(1 + r.IntN(20))}
 		if r.IntN(4) == 0 {
 			v.Before = nil
 		}
@@ -261,7 +261,7 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 		if changed == 0 {
 			return
 		}
-		var w Words
+		var w BitBuffer
 		d.Code(&w, rows[2], &of, changed, moved)
 		size := w.Bits()
 		w.Finish()
@@ -280,10 +280,10 @@ func TestFloatsAreReadToTheBit(t *testing.T) {
 // BenchmarkFloats is coding a column of 32 rows of four floats that turn.
 func BenchmarkFloats(b *testing.B) {
 	d := floatDeltas(b)[3]
-	c := new(Column)
+	c := new(BatchColumn)
 	d.BeginColumn(c)
 	r := rand.New(rand.NewPCG(1, 1))
-	for k := range MaxStrands {
+	for k := range MaxStreams {
 		var rows [3][groupLanes]uint32
 		for i := range groupLanes {
 			at, turn := r.Float64()*6, 0.01+0.02*r.Float64()
@@ -297,37 +297,37 @@ func BenchmarkFloats(b *testing.B) {
 		name := map[bool]string{false: "plain", true: "wide"}[wide]
 		b.Run(name, func(b *testing.B) {
 			d.wide = wide
-			s, v := new(Strands), quantize.Versions{Before: make([]uint32, 4), Age: 1, Span: 1}
-			s.N = MaxStrands
+			s, v := new(Batch), quantize.Baselines{Before: make([]uint32, 4), Age: 1, Span: 1}
+			s.N = MaxStreams
 			for range b.N {
-				for k := range MaxStrands {
+				for k := range MaxStreams {
 					s.Acc[k], s.Have[k], s.At[k], s.Miss[k] = 0, 0, k*kernel.StreamBytes, 0
 				}
 				d.CodeColumn(s, c, &v)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*MaxStrands*groupLanes), "ns/float")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*MaxStreams*groupLanes), "ns/float")
 		})
 	}
 }
 
 // Making bodies side by side allocates nothing, rows that go their own way included.
 func TestStrandsAllocateNothing(t *testing.T) {
-	var s Strands
-	var c Column
+	var s Batch
+	var c BatchColumn
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
 	for _, d := range append(strandDeltas(t, false), strandDeltas(t, true)...) {
-		v := quantize.Versions{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
+		v := quantize.Baselines{Before: make([]uint32, len(d.lanes)), Age: 1, Span: 1}
 		now := make([]uint32, len(d.lanes))
 		turn := func(by uint32) {
 			d.BeginColumn(&c)
-			for k := range uint32(MaxStrands) {
+			for k := range uint32(MaxStreams) {
 				for i := range now {
 					now[i] = (k + by) & uint32(d.top(i))
 				}
 				c.Put(int(k), now, v.Before, v.Before)
 			}
-			s.Begin(MaxStrands, which, []Column{c}, &v)
+			s.Begin(MaxStreams, which, []BatchColumn{c}, &v)
 			d.CodeColumn(&s, &c, &v)
 		}
 		for by := range uint32(40) { // what is asked for the first time has its tables made
@@ -341,13 +341,13 @@ func TestStrandsAllocateNothing(t *testing.T) {
 }
 
 // benchColumns is as many columns of rows that move a little, as bodies on circles do.
-func benchColumns(b *testing.B, d *Delta, columns int) []Column {
+func benchColumns(b *testing.B, d *Delta, columns int) []BatchColumn {
 	r := rand.New(rand.NewPCG(3, 9))
-	list := make([]Column, columns)
+	list := make([]BatchColumn, columns)
 	for i := range list {
 		c := &list[i]
 		d.BeginColumn(c)
-		for k := range MaxStrands {
+		for k := range MaxStreams {
 			var before, base, now [groupLanes]uint32
 			for l := range d.lanes {
 				if top := int(d.top(l)); d.lanes[l].model != quantize.ModelLargest {
@@ -391,8 +391,8 @@ func BenchmarkTokens(b *testing.B) {
 					} else if d.tops[1] == 0 {
 						b.Skip("not here")
 					}
-					s, columns, v := new(Strands), benchColumns(b, d, of.columns), quantize.Versions{Before: make([]uint32, 4), Age: of.age, Span: 1}
-					s.N = MaxStrands
+					s, columns, v := new(Batch), benchColumns(b, d, of.columns), quantize.Baselines{Before: make([]uint32, 4), Age: of.age, Span: 1}
+					s.N = MaxStreams
 					b.ResetTimer()
 					for i := range b.N {
 						d.tokensAt(s, &columns[i%of.columns], &v)

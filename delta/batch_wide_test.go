@@ -60,7 +60,7 @@ func wideDeltas(t *testing.T) (list []*Delta) {
 }
 
 // drawWide is a column: lanes are anywhere, or at an edge, or near the one before, or the same.
-func drawWide(t *rapid.T, d *Delta, n int) (c Column) {
+func drawWide(t *rapid.T, d *Delta, n int) (c BatchColumn) {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	far, same := rapid.IntRange(0, 4).Draw(t, "far"), rapid.IntRange(0, 4).Draw(t, "same")
 	for i := range c.Now { // what lanes and rows that it has not are, nobody says
@@ -85,7 +85,7 @@ func drawWide(t *rapid.T, d *Delta, n int) (c Column) {
 				}
 			}
 		}
-		if d.row == rowTurn && r.IntN(8) > 0 {
+		if d.class == classTurn && r.IntN(8) > 0 {
 			v[1][0], v[2][0] = v[0][0], v[0][0]
 		}
 		c.Put(k, v[2][:len(d.lanes)], v[1][:len(d.lanes)], v[0][:len(d.lanes)])
@@ -100,21 +100,21 @@ func TestWideTokensAreThePlainOnes(t *testing.T) {
 	ages := rapid.OneOf(rapid.Just(int64(1)), rapid.Int64Range(1, 70), rapid.SampledFrom([]int64{2, 4095, 4096, widest - 1, widest, widest + 1, 3<<40 - 3, 1<<41 - 1}))
 	short, far, odd := 0, 0, 0
 	hold := func(t *rapid.T) {
-		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStrands).Draw(t, "bodies")
-		c, v := drawWide(t, d, n), quantize.Versions{Age: ages.Draw(t, "age"), Span: ages.Draw(t, "span")}
+		d, n := rapid.SampledFrom(deltas).Draw(t, "rows"), rapid.IntRange(1, MaxStreams).Draw(t, "bodies")
+		c, v := drawWide(t, d, n), quantize.Baselines{Age: ages.Draw(t, "age"), Span: ages.Draw(t, "span")}
 		if rapid.IntRange(0, 4).Draw(t, "T' is leaned on") > 0 {
 			v.Before = []uint32{0}
 		} else {
 			c.Before = c.Base
 		}
-		var got, want Strands
+		var got, want Batch
 		got.N, want.N = n, n
 		for k := range n {
 			got.Miss[k] = uint64(rapid.IntRange(0, 2).Draw(t, "miss")) * kernel.ShortTokens
 			want.Miss[k] = got.Miss[k]
 		}
 		d.tokensAt(&got, &c, &v)
-		plain := &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, ready: true, row: d.row, m: d.m, length: d.length}
+		plain := &Delta{plan: d.plan, groups: d.groups, lanes: d.lanes, ready: true, class: d.class, m: d.m, length: d.length}
 		plain.tokensAt(&want, &c, &v)
 		require.Equal(t, want.Usual[:n], got.Usual[:n])
 		require.Equal(t, want.Odd[:n], got.Odd[:n])
@@ -122,7 +122,7 @@ func TestWideTokensAreThePlainOnes(t *testing.T) {
 		nothing := uint32(len(d.lanes[1].short) - 2)
 		for at := range n * groupLanes {
 			k, i := at/groupLanes, at%groupLanes
-			if i >= len(d.lanes) || c.Any>>i&1 == 0 || i == 0 && d.row == rowTurn {
+			if i >= len(d.lanes) || c.Any>>i&1 == 0 || i == 0 && d.class == classTurn {
 				continue
 			}
 			require.Equal(t, want.Token[at], got.Token[at], "of body %d, lane %d", k, i)
@@ -157,7 +157,7 @@ func TestWiderLanesGoRowByRow(t *testing.T) {
 	d, err := NewDelta(deltaPlan[whole](t), Shipped())
 	require.NoError(t, err)
 	d.Prepare()
-	require.Equal(t, rowLines, d.row)
+	require.Equal(t, classLines, d.class)
 	require.Zero(t, d.tops)
 }
 
@@ -178,7 +178,7 @@ func TestGoOnWideIsDivide(t *testing.T) {
 					before[i] = uint32(min(max(int64(base[i])+span*(r.Int64N(9)-4)/2+r.Int64N(3)-1, 0), 1<<31-1))
 				}
 			}
-			kernel.Retrace(&to, &base, &before, MaxStrands, float64(age), float64(span/2)+0.5, 1/float64(span))
+			kernel.Retrace(&to, &base, &before, MaxStreams, float64(age), float64(span/2)+0.5, 1/float64(span))
 			for i := range base {
 				want := min(max(divide((int64(base[i])-int64(before[i]))*age, span), -math.MaxInt32), math.MaxInt32)
 				require.Equal(t, int32(want), int32(base[i]-to[i]), "from %d to %d, %d / %d", before[i], base[i], age, span)
@@ -188,7 +188,7 @@ func TestGoOnWideIsDivide(t *testing.T) {
 }
 
 // partsAre holds what kernel.QuatParts makes of some components and squares against whole numbers.
-func partsAre(t *testing.T, s *Strands, c *Column, m int64) {
+func partsAre(t *testing.T, s *Batch, c *BatchColumn, m int64) {
 	length := root(uint64(2*m*m) << 16)
 	kernel.QuatParts(&s.batch, c, &kernel.Quats{M: m, Length: float64(length)})
 	for k := range s.N {
@@ -213,7 +213,7 @@ func TestRootsOfPartsAreRoundedDown(t *testing.T) {
 	}
 	const m = 1<<16 - 1
 	length := root(2 * m * m << 16)
-	s, c, k := Strands{batch: batch{N: MaxStrands}}, Column{}, 0
+	s, c, k := Batch{batch: batch{N: MaxStreams}}, BatchColumn{}, 0
 	lane := func(a, of uint64) uint64 { return ((a*length+of/2)/of + m + 1) >> 1 }
 	for low := range uint64(1 << 16) {
 		if t := (low * low) & (1<<16 - 1); t == 0 || t > 8 {
@@ -233,7 +233,7 @@ func TestRootsOfPartsAreRoundedDown(t *testing.T) {
 					break
 				}
 			}
-			if k == MaxStrands {
+			if k == MaxStreams {
 				partsAre(t, &s, &c, m)
 				return
 			}
@@ -248,14 +248,14 @@ func TestDivisionsOfPartsAreExact(t *testing.T) {
 	if !kernel.Wide() {
 		t.Skip("not on this processor")
 	}
-	r, s, c := rand.New(rand.NewPCG(2, 2)), Strands{batch: batch{N: MaxStrands}}, Column{}
+	r, s, c := rand.New(rand.NewPCG(2, 2)), Batch{batch: batch{N: MaxStreams}}, BatchColumn{}
 	for i := range c.Base {
 		c.Base[i] = r.Uint32N(16)
 	}
 	k := 0
 	put := func(a, b, e, square, m int64) {
 		s.Aim[0][k], s.Aim[1][k], s.Aim[2][k], s.Aim[3][k] = float64(a), float64(b), float64(e), float64(square)
-		if k++; k == MaxStrands {
+		if k++; k == MaxStreams {
 			partsAre(t, &s, &c, m)
 			k = 0
 		}
@@ -268,7 +268,7 @@ func TestDivisionsOfPartsAreExact(t *testing.T) {
 	k = 0
 	for bits := 4; bits <= 16; bits++ {
 		m := int64(1)<<bits - 1
-		for range 4 * MaxStrands * 50 {
+		for range 4 * MaxStreams * 50 {
 			square := 1 + r.Int64N(105*m*m)
 			most := int64(math.Sqrt(float64(square)))
 			put(r.Int64N(most+1), -r.Int64N(most+1), r.Int64N(2*most+1)-most, square, m)
@@ -277,9 +277,9 @@ func TestDivisionsOfPartsAreExact(t *testing.T) {
 }
 
 // drawStrands are strands with some bits each, among them as many as fill a word, or all but one.
-func drawStrands(t *rapid.T, r *rand.Rand) *Strands {
-	s := &Strands{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStrands), rapid.Just(MaxStrands)).Draw(t, "bodies")}}
-	for k := range MaxStrands {
+func drawStrands(t *rapid.T, r *rand.Rand) *Batch {
+	s := &Batch{batch: batch{N: rapid.OneOf(rapid.IntRange(1, MaxStreams), rapid.Just(MaxStreams)).Draw(t, "bodies")}}
+	for k := range MaxStreams {
 		s.Have[k] = []uint64{0, 1, 31, 32, 62, 63, r.Uint64N(64), r.Uint64N(64)}[r.IntN(8)]
 		s.Acc[k], s.At[k], s.Usual[k] = r.Uint64()&(1<<s.Have[k]-1), k*kernel.StreamBytes+8*r.IntN(8), uint8(r.IntN(16))
 	}
@@ -290,7 +290,7 @@ func drawStrands(t *rapid.T, r *rand.Rand) *Strands {
 }
 
 // drawTokens is a column of which lanes differ and where their tokens are: any short one, or one that is none, or of a code that nobody asked for.
-func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Strands, c *Column) {
+func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Batch, c *BatchColumn) {
 	lanes, long, forget := len(d.lanes), rapid.IntRange(0, 20).Draw(t, "far"), rapid.IntRange(0, 20).Draw(t, "not asked for")
 	near := rapid.SampledFrom([]int{1, 3, 40, kernel.ShortTokens}).Draw(t, "near")
 	for at := range s.Token { // of lanes that differ in no row
@@ -299,7 +299,7 @@ func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Strands, c *Column) {
 	d.BeginColumn(c)
 	for k := range s.N {
 		usual := uint8(r.IntN(1 << lanes))
-		if d.row == rowTurn {
+		if d.class == classTurn {
 			usual &^= 1
 		}
 		c.Differ[k] = usual | uint8(r.IntN(1<<lanes))<<groupLanes
@@ -338,11 +338,11 @@ func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 	}
 	deltas, written, unknown, long, full := strandDeltas(t, true), 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		d := rapid.SampledFrom(deltas).Filter(func(d *Delta) bool { return d.wide && d.ready && d.row != rowOther }).Draw(t, "rows")
+		d := rapid.SampledFrom(deltas).Filter(func(d *Delta) bool { return d.wide && d.ready && d.class != classOther }).Draw(t, "rows")
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		s, c := drawStrands(t, r), new(Column)
+		s, c := drawStrands(t, r), new(BatchColumn)
 		drawTokens(t, r, d, s, c)
-		v := quantize.Versions{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
+		v := quantize.Baselines{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
 		lanes, class := len(d.lanes), AgeClass(v.Age)
 		context, known := class*(1<<lanes+1)+1<<lanes, 0
 		if rapid.Bool().Draw(t, "T' is leaned on") {
@@ -361,7 +361,7 @@ func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 		require.Equal(t, want.Have, got.Have)
 		require.Equal(t, want.At, got.At)
 		require.Equal(t, want.Bytes, got.Bytes)
-		for k := range MaxStrands {
+		for k := range MaxStreams {
 			size := (want.At[k]-s.At[k])*8 + int(want.Have[k]) - int(s.Have[k])
 			switch {
 			case left>>k&1 != 0:
@@ -388,12 +388,12 @@ func TestStrandsBeginWithinTheirTable(t *testing.T) {
 	which, err := Shipped().Find("rows.1", 2, WhichContexts(1))
 	require.NoError(t, err)
 	for _, wide := range []bool{false, kernel.Wide()} {
-		columns := make([]Column, 1)
+		columns := make([]BatchColumn, 1)
 		columns[0].Wide = wide
-		var s Strands
-		v := quantize.Versions{Age: 20, Span: 1}
-		require.NotPanics(t, func() { s.Begin(MaxStrands, which, columns, &v) })
-		require.Panics(t, func() { s.Begin(MaxStrands+1, which, columns, &v) })
+		var s Batch
+		v := quantize.Baselines{Age: 20, Span: 1}
+		require.NotPanics(t, func() { s.Begin(MaxStreams, which, columns, &v) })
+		require.Panics(t, func() { s.Begin(MaxStreams+1, which, columns, &v) })
 		short, err := NewTable("short", [][]uint8{{1, 1}})
 		require.NoError(t, err)
 		require.Panics(t, func() { s.Begin(8, short, columns, &v) })
@@ -403,18 +403,18 @@ func TestStrandsBeginWithinTheirTable(t *testing.T) {
 // The symbols that strands begin with are the same eight at a time as one by one.
 func TestStrandsBeginTogetherAsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, rows := rapid.IntRange(1, MaxStrands).Draw(t, "bodies"), rapid.IntRange(1, MaxStrandRows).Draw(t, "rows")
+		n, rows := rapid.IntRange(1, MaxStreams).Draw(t, "bodies"), rapid.IntRange(1, MaxStreamRows).Draw(t, "rows")
 		which, err := Shipped().Find([]string{"rows.1", "rows.2", "rows.3", "rows.4"}[rows-1], 1<<rows, WhichContexts(rows))
 		require.NoError(t, err)
-		v := quantize.Versions{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
+		v := quantize.Baselines{Age: rapid.Int64Range(1, 20).Draw(t, "age"), Span: 1}
 		if rapid.Bool().Draw(t, "T' is leaned on") {
 			v.Before = []uint32{}
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		plain, several := make([]Column, rows), make([]Column, rows)
+		plain, several := make([]BatchColumn, rows), make([]BatchColumn, rows)
 		one := rapid.Bool().Draw(t, "all alike") // so that of some contexts nothing is asked
 		for i := range plain {
-			for k := range MaxStrands {
+			for k := range MaxStreams {
 				if plain[i].Differ[k] = uint8(r.Uint32()); one {
 					plain[i].Differ[k] &= uint8(i) * 0x33
 				}

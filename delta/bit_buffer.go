@@ -1,8 +1,8 @@
 package delta
 
-// Words gathers bits in words of 64, the first of them in bit 0: what a BitWriter would write, kept so that it is quickly
+// BitBuffer gathers bits in words of 64, the first of them in bit 0: what a BitWriter would write, kept so that it is quickly
 // copied. The zero value is empty.
-type Words struct {
+type BitBuffer struct {
 	list []uint64 // full ones, and what Finish made
 	acc  uint64   // bits not yet in list, from bit 0; zero above n
 	n    uint     // how many, 0..63
@@ -11,18 +11,18 @@ type Words struct {
 }
 
 // Reset forgets all words and keeps their memory.
-func (w *Words) Reset() { w.list, w.acc, w.n = w.list[:0], 0, 0 }
+func (w *BitBuffer) Reset() { w.list, w.acc, w.n = w.list[:0], 0, 0 }
 
 // Reserve makes room for so many words more. The room at least doubles, so that a buffer that is used again soon is large
 // enough for good.
-func (w *Words) Reserve(words int) {
+func (w *BitBuffer) Reserve(words int) {
 	if len(w.list)+words > cap(w.list) {
 		w.list = append(make([]uint64, 0, max(2*cap(w.list), len(w.list)+words)), w.list...)
 	}
 }
 
 // put appends the lowest bits of v, 0 to 63; those above must be zero.
-func (w *Words) put(v uint64, bits uint) {
+func (w *BitBuffer) put(v uint64, bits uint) {
 	w.acc |= v << (w.n & 63)
 	if w.n += bits; w.n >= 64 {
 		w.spill(v, bits)
@@ -30,20 +30,20 @@ func (w *Words) put(v uint64, bits uint) {
 }
 
 // spill moves a full word to the list; v and bits are what was added last.
-func (w *Words) spill(v uint64, bits uint) {
+func (w *BitBuffer) spill(v uint64, bits uint) {
 	w.list = append(w.list, w.acc)
 	w.n -= 64
 	w.acc = v >> ((bits - w.n) & 63)
 }
 
 // Symbol appends the symbol's code in a context of a table.
-func (w *Words) Symbol(t *Table, context, symbol int) {
+func (w *BitBuffer) Symbol(t *Table, context, symbol int) {
 	e := t.code(context).enc[symbol]
 	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 
 // Write appends the lowest bits of v, 0 to 64; those above must be zero.
-func (w *Words) Write(v uint64, bits uint) {
+func (w *BitBuffer) Write(v uint64, bits uint) {
 	w.acc |= v << (w.n & 63)
 	if w.n += bits; w.n >= 64 {
 		w.list = append(w.list, w.acc)
@@ -53,7 +53,7 @@ func (w *Words) Write(v uint64, bits uint) {
 }
 
 // Append appends the first count bits of words of 64, the first of them in bit 0. It panics if they are fewer.
-func (w *Words) Append(words []uint64, count int) {
+func (w *BitBuffer) Append(words []uint64, count int) {
 	acc, n, list := w.acc, w.n&63, w.list
 	for ; count >= 64; count, words = count-64, words[1:] {
 		v := words[0]
@@ -66,14 +66,14 @@ func (w *Words) Append(words []uint64, count int) {
 }
 
 // Bits returns how many bits were appended; bits that fill up a word count after Finish.
-func (w *Words) Bits() int { return len(w.list)*64 + int(w.n) }
+func (w *BitBuffer) Bits() int { return len(w.list)*64 + int(w.n) }
 
 // Finish fills the last word with zeros. What is appended then begins at the next one.
-func (w *Words) Finish() {
+func (w *BitBuffer) Finish() {
 	if w.n > 0 {
 		w.list, w.acc, w.n = append(w.list, w.acc), 0, 0
 	}
 }
 
 // All returns the words, the last of them as Finish has left it. They are good until the next Reset.
-func (w *Words) All() []uint64 { return w.list }
+func (w *BitBuffer) All() []uint64 { return w.list }

@@ -24,12 +24,12 @@ func (d *Delta) Prepare() {
 		}
 		d.wide = kernel.Wide()
 		for i := range d.lanes {
-			if l := &d.lanes[i]; d.row != rowOther && l.model != quantize.ModelLargest {
+			if l := &d.lanes[i]; d.class != classOther && l.model != quantize.ModelLargest {
 				l.short = l.table.shorten()
 			}
 		}
 		d.ready = !d.plan.Extrapolates() && len(d.lanes) <= 64
-		if d.wide && d.row != rowOther {
+		if d.wide && d.class != classOther {
 			d.tables = d.findTables()
 		}
 		d.goWide()
@@ -38,7 +38,7 @@ func (d *Delta) Prepare() {
 
 // Compare returns in which lanes a row differs from v.Base, and v.Base from v.Before: bit i for lane i, the last bit for all
 // from there on.
-func (d *Delta) Compare(now []uint32, v *quantize.Versions) (changed, moved uint64) {
+func (d *Delta) Compare(now []uint32, v *quantize.Baselines) (changed, moved uint64) {
 	changed = differingLanes(now[:len(d.lanes)], v.Base)
 	if v.Before != nil {
 		moved = differingLanes(v.Base[:len(d.lanes)], v.Before)
@@ -64,7 +64,7 @@ func differingLanes(a, b []uint32) (mask uint64) {
 
 // Code appends to w what WriteSymbols writes of what Append gives: the same bits, without the list between. What Compare
 // has returned says what differs, and something does. It is what a server does most; tests hold it against the list.
-func (d *Delta) Code(w *Words, now []uint32, v *quantize.Versions, changed, moved uint64) {
+func (d *Delta) Code(w *BitBuffer, now []uint32, v *quantize.Baselines, changed, moved uint64) {
 	if !d.ready {
 		d.codeList(w, now, v)
 		return
@@ -76,7 +76,7 @@ func (d *Delta) Code(w *Words, now []uint32, v *quantize.Versions, changed, move
 	} else {
 		before = v.Base // nothing moved: extrapolations stay where they were
 	}
-	if d.row != rowOther && d.codeRow(w, now, before, v, changed, moved) {
+	if d.class != classOther && d.codeRow(w, now, before, v, changed, moved) {
 		return
 	}
 	w.turn.lane = -1
@@ -124,7 +124,7 @@ func (d *Delta) Code(w *Words, now []uint32, v *quantize.Versions, changed, move
 }
 
 // whole is a lane that is not a distance from anything.
-func (d *Delta) whole(w *Words, i int, now uint32, v *quantize.Versions) (code uint64, size uint) {
+func (d *Delta) whole(w *BitBuffer, i int, now uint32, v *quantize.Baselines) (code uint64, size uint) {
 	switch l := &d.lanes[i]; l.model {
 	case quantize.ModelRaw:
 		return uint64(now), uint(l.bits)
@@ -136,9 +136,8 @@ func (d *Delta) whole(w *Words, i int, now uint32, v *quantize.Versions) (code u
 	return 0, 0
 }
 
-// away is how far a lane is from what is expected of it, and the movement that leads there. Before is the row as of T', or
-// of T where that is not leaned on.
-func (d *Delta) away(w *Words, i int, now, before []uint32, v *quantize.Versions) (distance, movement int64) {
+// away returns the distance of a lane from its extrapolation, and the movement that leads there. Before is the row as of T', or of T if T' is not used.
+func (d *Delta) away(w *BitBuffer, i int, now, before []uint32, v *quantize.Baselines) (distance, movement int64) {
 	l := &d.lanes[i]
 	base, extrapolated := v.Base[i], int64(0)
 	span := v.Span
@@ -197,14 +196,14 @@ func flatCode(t *Table, flat []atomic.Uint32, context, symbol, size int) uint32 
 }
 
 // symbol appends a symbol of a table that is flat.
-func (w *Words) symbol(t *Table, flat []atomic.Uint32, context, symbol, size int) {
+func (w *BitBuffer) symbol(t *Table, flat []atomic.Uint32, context, symbol, size int) {
 	e := flatCode(t, flat, context, symbol, size)
 	w.put(uint64(e&0xFFFF), uint(e>>16))
 }
 
 // codeList is Code by way of lists of symbols, for what is rare: a component with an extrapolation of its own, and one of very
 // many lanes.
-func (d *Delta) codeList(w *Words, now []uint32, v *quantize.Versions) {
+func (d *Delta) codeList(w *BitBuffer, now []uint32, v *quantize.Baselines) {
 	var list [1]DeltaSymbol
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
@@ -235,7 +234,7 @@ type DeltaSymbol struct {
 }
 
 // Append codes a row and appends its symbols. The row must differ from v.Base.
-func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Versions) []DeltaSymbol {
+func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Baselines) []DeltaSymbol {
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)
 	for _, g := range d.groups {
@@ -254,7 +253,7 @@ func (d *Delta) Append(dst []DeltaSymbol, now []uint32, v *quantize.Versions) []
 }
 
 // differing returns which lanes of the group are others than at T, and which were others at T than at T′: bit i for the i-th.
-func (g *deltaGroup) differing(now []uint32, v *quantize.Versions) (changed, moved uint) {
+func (g *deltaGroup) differing(now []uint32, v *quantize.Baselines) (changed, moved uint) {
 	for i := range g.count {
 		lane := g.first + i
 		changed |= uint(bitOf(now[lane] != v.Base[lane])) << i
@@ -266,7 +265,7 @@ func (g *deltaGroup) differing(now []uint32, v *quantize.Versions) (changed, mov
 }
 
 // appendLane codes a lane that changed.
-func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *quantize.Versions, q *rotation) []DeltaSymbol {
+func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *quantize.Baselines, q *rotation) []DeltaSymbol {
 	l := &d.lanes[i]
 	switch {
 	case l.model == quantize.ModelImplied:
@@ -294,8 +293,8 @@ func (d *Delta) appendLane(dst []DeltaSymbol, i int, now []uint32, v *quantize.V
 	return append(dst, DeltaSymbol{Table: l.table, Context: context, Symbol: symbol, Raw: raw, RawBits: n})
 }
 
-// expect is what a lane is expected to be, the lanes before it being known, and the movement that leads there from T.
-func (d *Delta) expect(i int, lanes []uint32, v *quantize.Versions, q *rotation) (extrapolated, movement int64) {
+// expect returns the extrapolation of a lane, the lanes before it being known, and the movement that leads there from T.
+func (d *Delta) expect(i int, lanes []uint32, v *quantize.Baselines, q *rotation) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	if l.model != quantize.ModelPart {
 		return d.extrapolation(i, v, q.own)
@@ -308,7 +307,7 @@ func (d *Delta) expect(i int, lanes []uint32, v *quantize.Versions, q *rotation)
 // top is the largest number of a lane's bits.
 func (d *Delta) top(i int) int64 { return 1<<d.lanes[i].bits - 1 }
 
-// floatDistance is how far a float is from its extrapolation, in steps. The negative zero, which has no place among the
+// floatDistance returns the distance of a float from its extrapolation, in steps. The negative zero, which has no place among the
 // steps, is as far away as no other float can be.
 func floatDistance(now uint32, extrapolated int64) int64 {
 	if now == negativeZero {
@@ -338,7 +337,7 @@ func WriteSymbols(w *wire.BitWriter, list []DeltaSymbol) {
 
 // Read reads a row that Append coded against the same versions. It returns false, with lanes worth nothing and the reader
 // failed, when the bits end, the row is not one that Quantise could have made, or Append would have coded it otherwise.
-func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Versions) bool {
+func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) bool {
 	if d.floats {
 		return d.readFloats(r, lanes, v)
 	}
@@ -373,7 +372,7 @@ func (d *Delta) Read(r *wire.BitReader, lanes []uint32, v *quantize.Versions) bo
 }
 
 // readLane reads a lane that changed.
-func (d *Delta) readLane(r *wire.BitReader, i int, lanes []uint32, v *quantize.Versions, q *rotation) bool {
+func (d *Delta) readLane(r *wire.BitReader, i int, lanes []uint32, v *quantize.Baselines, q *rotation) bool {
 	l := &d.lanes[i]
 	switch {
 	case l.model == quantize.ModelImplied:

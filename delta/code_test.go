@@ -18,7 +18,7 @@ import (
 
 // requireCoded asks that Code comes to the very bits of a list that Append gave, wherever in a word they begin, and goes on
 // with the same.
-func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Versions, list []DeltaSymbol) {
+func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Baselines, list []DeltaSymbol) {
 	wantBytes := make([]byte, 8*len(list)+16)
 	want := wire.NewBitWriter(wantBytes)
 	WriteSymbols(&want, list)
@@ -30,7 +30,7 @@ func requireCoded(t require.TestingT, d *Delta, now []uint32, v *quantize.Versio
 	changed, moved := d.Compare(now, v)
 	require.NotZero(t, changed)
 	for _, begin := range []int{0, 1, 63} {
-		var w Words
+		var w BitBuffer
 		w.put(1<<begin>>1, uint(begin))
 		again = *v
 		d.Code(&w, now, &again, changed, moved)
@@ -76,7 +76,7 @@ func codedPlans(t testing.TB) []*quantize.Plan {
 		C float32 `net:"angle,bits=12"`
 	}
 	own := deltaPlan[mine](t)
-	own.ExtrapolateBy("stays", func(extrapolated []uint32, v *quantize.Versions) { extrapolated[0] += uint32(v.Age) })
+	own.ExtrapolateBy("stays", func(extrapolated []uint32, v *quantize.Baselines) { extrapolated[0] += uint32(v.Age) })
 	return []*quantize.Plan{
 		deltaPlan[anyField](t), deltaPlan[lone](t), deltaPlan[loneNumber](t), deltaPlan[quats](t), deltaPlan[tagged](t),
 		deltaPlan[wide](t), own, deltaPlan[benchPlace](t), deltaPlan[benchTurn](t), deltaPlan[benchSpeed](t),
@@ -128,7 +128,7 @@ func TestCodeAtTheEnds(t *testing.T) {
 							if span == 0 && before != nil {
 								continue // of no meaning without Before only
 							}
-							v := quantize.Versions{Base: base, Before: before, Age: age, Span: span, Miss: int(age) % misses}
+							v := quantize.Baselines{Base: base, Before: before, Age: age, Span: span, Miss: int(age) % misses}
 							plain := v
 							if !reflect.DeepEqual(now, base) {
 								requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
@@ -201,7 +201,7 @@ func TestRotationIsThePlainOne(t *testing.T) {
 			}
 			return lanes
 		}
-		v := quantize.Versions{Base: draw("base"), Age: rapid.Int64Range(1, 4096).Draw(t, "age"), Span: rapid.Int64Range(1, 4096).Draw(t, "span")}
+		v := quantize.Baselines{Base: draw("base"), Age: rapid.Int64Range(1, 4096).Draw(t, "age"), Span: rapid.Int64Range(1, 4096).Draw(t, "span")}
 		switch rapid.IntRange(0, 4).Draw(t, "before") {
 		case 0:
 		case 1:
@@ -229,12 +229,12 @@ func TestRotationIsThePlainOne(t *testing.T) {
 
 func TestCodeAllocatesNothing(t *testing.T) {
 	deltas, rows := circling(t, 4)
-	var w Words
+	var w BitBuffer
 	code := func() {
 		w.Reset()
 		for k, d := range deltas {
 			for _, of := range rows[k] {
-				v := quantize.Versions{Base: of[2], Before: of[1], Age: 1, Span: 1}
+				v := quantize.Baselines{Base: of[2], Before: of[1], Age: 1, Span: 1}
 				if changed, moved := d.Compare(of[3], &v); changed != 0 {
 					d.Code(&w, of[3], &v, changed, moved)
 				}
@@ -308,13 +308,13 @@ func BenchmarkDelta(b *testing.B) {
 		{"place", far, []int{0}}, {"rotation", far, []int{1}}, {"velocity", far, []int{2}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			var w Words
+			var w BitBuffer
 			b.ReportAllocs()
 			bits := 0
 			for i := range b.N {
 				body := i % benchBodies
 				w.Reset()
-				v := quantize.Versions{Age: int64(c.age), Span: 1}
+				v := quantize.Baselines{Age: int64(c.age), Span: 1}
 				for _, k := range c.rows {
 					of := rows[k][body]
 					v.Base, v.Before = of[far-c.age+1], of[far-c.age]

@@ -15,7 +15,7 @@ import (
 
 // A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
 // too, the one that T itself was coded against, T'. What is coded depends on these three versions and their ticks and on
-// nothing else: the bits are the same for every client that leans on the same two, and each row can be read alone.
+// nothing else: the bits are the same for every client with the same two baselines, and each row can be read alone.
 //
 //	row    for each group of up to four lanes: one symbol, which of them changed;
 //	       in the context of which of them changed between T' and T
@@ -26,19 +26,19 @@ import (
 // A row of a single lane has no symbol. Which lanes are extrapolated from what is by kind of field, see LaneModel. The codes
 // come from Tables, by name: "Position.which0", "Position.0" and so on for a component's own, else those of the class.
 type Delta struct {
-	plan   *quantize.Plan
-	groups []deltaGroup
-	lanes  []deltaLane
-	owns   owns
-	floats bool // all lanes are such
-	once   sync.Once
-	ready  bool // for Code
-	wide   bool // rows side by side are gone through several at a time: see wide
-	tables kernel.TokenTables
-	row    rowKind
-	m      int64       // of rowTurn: the largest number of a lane,
-	length uint64      // and the length that quaternions have, times 256: as in rotation
-	tops   kernel.Tops // of rows that goWide, else zeros
+	plan        *quantize.Plan
+	groups      []deltaGroup
+	lanes       []deltaLane
+	predictions predictedPool
+	floats      bool // all lanes are such
+	once        sync.Once
+	ready       bool // for Code
+	wide        bool // rows side by side are gone through several at a time: see wide
+	tables      kernel.TokenTables
+	class       rowClass
+	m           int64       // of rowTurn: the largest number of a lane,
+	length      uint64      // and the length that quaternions have, times 256: as in rotation
+	tops        kernel.Tops // of rows that goWide, else zeros
 
 	onceRead sync.Once
 	expects  bool // see canExpect
@@ -90,7 +90,7 @@ func laneSymbols(m quantize.LaneModel) int {
 	return deltaSymbols
 }
 
-// laneContexts is how many contexts those tables have.
+// laneContexts returns the number of contexts of those tables.
 func laneContexts(m quantize.LaneModel) int {
 	if m == quantize.ModelLargest {
 		return 4
@@ -98,7 +98,7 @@ func laneContexts(m quantize.LaneModel) int {
 	return deltaContexts
 }
 
-// groupLanes is how many lanes have their changes told by one symbol.
+// groupLanes is the number of lanes whose changes are one symbol.
 const groupLanes = 4
 
 // deltaSymbols is the alphabet of a lane's table: a lane may be 33 bits away from its extrapolation.
@@ -109,15 +109,15 @@ const deltaFlat = 144
 
 // Contexts of a lane's table: the extrapolated movement, and how long ago T was.
 const (
-	// AgeClasses is how many ages of a baseline are told apart.
+	// AgeClasses is the number of classes of the age of a baseline.
 	AgeClasses     = 4
 	misses         = 3
 	contextsPerAge = (2 + movementSteps) * misses
 	deltaContexts  = contextsPerAge * AgeClasses
 )
 
-// WhichContexts is how many contexts there are for which of n things changed: which of them moved before, or that nobody
-// knows, for each class of age.
+// WhichContexts returns the number of contexts of the symbol that tells which of n things changed: one for each set that moved before, and one for
+// unknown, for each class of age.
 func WhichContexts(n int) int { return (1<<n + 1) * AgeClasses }
 
 // WhichContext is the context for which of n things changed since T, age ticks ago, when those of moved had moved between
@@ -159,15 +159,15 @@ func (s *Tables) Table(name, class string, symbols, contexts int) (*Table, error
 }
 
 // Over returns a source that gives the tables of s, and those of another source for what s does not know.
-func (s *Tables) Over(below TableSource) TableSource { return over{s, below} }
+func (s *Tables) Over(below TableSource) TableSource { return overlaid{s, below} }
 
-type over struct {
+type overlaid struct {
 	above *Tables
 	below TableSource
 }
 
 // Table implements TableSource. A table that is known but of another size is an error: it was trained for something else.
-func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
+func (o overlaid) Table(name, class string, symbols, contexts int) (*Table, error) {
 	for _, t := range o.above.list {
 		if t.name == name || t.name == class {
 			return o.above.Table(name, class, symbols, contexts)
@@ -178,12 +178,12 @@ func (o over) Table(name, class string, symbols, contexts int) (*Table, error) {
 
 // Ready returns a source of the same tables with all their codes made, so that none is made, and nothing allocated, when a
 // rare context first comes up in a game. A set of tables for a component of three fields takes a few milliseconds.
-func Ready(source TableSource) TableSource { return ready{source} }
+func Ready(source TableSource) TableSource { return prepared{source} }
 
-type ready struct{ of TableSource }
+type prepared struct{ of TableSource }
 
 // Table implements TableSource.
-func (r ready) Table(name, class string, symbols, contexts int) (*Table, error) {
+func (r prepared) Table(name, class string, symbols, contexts int) (*Table, error) {
 	t, err := r.of.Table(name, class, symbols, contexts)
 	if t != nil {
 		t.ready()
@@ -221,8 +221,8 @@ func NewDelta(p *quantize.Plan, source TableSource) (*Delta, error) {
 		}
 		d.groups = append(d.groups, g)
 	}
-	d.floats, d.row = d.onlyFloats(), d.rowKind()
-	if d.row == rowTurn {
+	d.floats, d.class = d.onlyFloats(), d.rowClass()
+	if d.class == classTurn {
 		d.m = d.top(1)
 		d.length = root(uint64(2*d.m*d.m) << 16)
 	}
@@ -248,8 +248,8 @@ func tableName(name string) string {
 	return fmt.Sprintf("%s-%08x", clean[:min(len(clean), 40)], hash)
 }
 
-// extrapolation is what a lane that is no part of a rotation is expected to be, and the movement that leads there from T.
-func (d *Delta) extrapolation(i int, v *quantize.Versions, own *own) (extrapolated, movement int64) {
+// extrapolation extrapolates a lane that is no part of a rotation, and returns the movement that leads there from T too.
+func (d *Delta) extrapolation(i int, v *quantize.Baselines, own *predicted) (extrapolated, movement int64) {
 	l := &d.lanes[i]
 	base := int64(v.Base[i])
 	switch {
@@ -275,7 +275,7 @@ func (d *Delta) extrapolation(i int, v *quantize.Versions, own *own) (extrapolat
 	return extrapolated, movement
 }
 
-// ownExtrapolation is what the component's function has said.
+// ownExtrapolation is extrapolation by the component's own function.
 func (l *deltaLane) ownExtrapolation(base, extrapolated uint32) (at, movement int64) {
 	switch l.model {
 	case quantize.ModelFloat:
@@ -338,7 +338,7 @@ func floatExtrapolation(base, before uint32, age, span int64) (extrapolated, mov
 }
 
 // context is the context of a lane's token: how far it was expected to move, and how far off the lane before was.
-func (l *deltaLane) context(movement int64, v *quantize.Versions, miss int) int {
+func (l *deltaLane) context(movement int64, v *quantize.Baselines, miss int) int {
 	at := AgeClass(v.Age) * contextsPerAge
 	if v.Before == nil {
 		return at + miss
@@ -363,7 +363,7 @@ func missOf(distance int64) int {
 
 // straight reports whether the extrapolation is as far from T as T is from T', one tick: most often, a packet a tick and none lost. Then a movement is continued
 // as it is.
-func straight(v *quantize.Versions) bool { return v.Age == 1 && v.Span == 1 }
+func straight(v *quantize.Baselines) bool { return v.Age == 1 && v.Span == 1 }
 
 // bitOf returns 1 for true.
 func bitOf(b bool) (v uint32) {
@@ -379,23 +379,23 @@ func finiteLane(bits uint32) bool { return bits&0x7F80_0000 != 0x7F80_0000 }
 // ErrExtrapolation says that a plan that was parsed is extrapolated by a function that this program does not have.
 var ErrExtrapolation = errors.New("wire: the component's extrapolation function is not here")
 
-// own is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
-type own struct {
+// predicted is the row that the plan's function extrapolates. The rows are the Delta's, to be used again: give them back.
+type predicted struct {
 	lanes []uint32
-	v     quantize.Versions
+	v     quantize.Baselines
 }
 
-// owns keeps rows for extrapolations. Any number of goroutines may ask.
-type owns struct{ pool sync.Pool }
+// predictedPool keeps rows for extrapolations. Any number of goroutines may ask.
+type predictedPool struct{ pool sync.Pool }
 
 // extrapolated asks the plan's function, nil where it has none.
-func (d *Delta) extrapolated(v *quantize.Versions) *own {
+func (d *Delta) extrapolated(v *quantize.Baselines) *predicted {
 	if !d.plan.Extrapolates() {
 		return nil
 	}
-	o, _ := d.owns.pool.Get().(*own)
+	o, _ := d.predictions.pool.Get().(*predicted)
 	if o == nil {
-		o = &own{lanes: make([]uint32, len(d.lanes))}
+		o = &predicted{lanes: make([]uint32, len(d.lanes))}
 	}
 	copy(o.lanes, v.Base)
 	o.v = *v
@@ -407,15 +407,15 @@ func (d *Delta) extrapolated(v *quantize.Versions) *own {
 }
 
 // release gives the row back.
-func (d *Delta) release(o *own) {
+func (d *Delta) release(o *predicted) {
 	if o != nil {
-		o.v = quantize.Versions{}
-		d.owns.pool.Put(o)
+		o.v = quantize.Baselines{}
+		d.predictions.pool.Put(o)
 	}
 }
 
 // EachField says how many bits each field takes of a row that travels as what differs; field -1 is which of them do.
-func (d *Delta) EachField(now []uint32, v *quantize.Versions, each func(field, bits int)) {
+func (d *Delta) EachField(now []uint32, v *quantize.Baselines, each func(field, bits int)) {
 	var list [2]DeltaSymbol
 	q := rotation{lane: -1, own: d.extrapolated(v), miss: v.Miss}
 	defer d.release(q.own)

@@ -109,8 +109,8 @@ func nudged(t *rapid.T, p *quantize.Plan, from []uint32, label string) []uint32 
 	return lanes
 }
 
-func drawVersions(t *rapid.T, p *quantize.Plan) (v quantize.Versions, now []uint32) {
-	v = quantize.Versions{Base: drawLanes(t, p, "base"), Age: int64(rapid.IntRange(1, 4096).Draw(t, "age")), Span: 1, Miss: rapid.IntRange(0, misses-1).Draw(t, "miss")}
+func drawVersions(t *rapid.T, p *quantize.Plan) (v quantize.Baselines, now []uint32) {
+	v = quantize.Baselines{Base: drawLanes(t, p, "base"), Age: int64(rapid.IntRange(1, 4096).Draw(t, "age")), Span: 1, Miss: rapid.IntRange(0, misses-1).Draw(t, "miss")}
 	if rapid.Bool().Draw(t, "has before") {
 		v.Span = int64(rapid.IntRange(1, 4096).Draw(t, "span"))
 		v.Before = nudged(t, p, v.Base, "before")
@@ -171,7 +171,7 @@ func TestDeltaOfNegativeZero(t *testing.T) {
 	for _, test := range [][2][]uint32{
 		{{0, 1}, {minus, 1}}, {{minus, 1}, {0, 1}}, {{math.Float32bits(3), 1}, {minus, 1}}, {{minus, 1}, {math.Float32bits(-3), 1}},
 	} {
-		v := quantize.Versions{Base: test[0], Age: 1, Span: 1}
+		v := quantize.Baselines{Base: test[0], Age: 1, Span: 1}
 		buf := make([]byte, 40)
 		w := wire.NewBitWriter(buf)
 		coding := v
@@ -193,7 +193,7 @@ func TestDeltaExtrapolates(t *testing.T) {
 		lanes[0], lanes[1], lanes[2] = 100+10*n, 900-5*n, (120+3*n)&127
 		return lanes
 	}
-	v := quantize.Versions{Base: row(6), Before: row(2), Age: 3, Span: 4}
+	v := quantize.Baselines{Base: row(6), Before: row(2), Age: 3, Span: 4}
 	for _, s := range d.Append(nil, row(9), &v) {
 		if s.Table.Symbols() == deltaSymbols {
 			require.Zero(t, s.Symbol, "exactly as extrapolated")
@@ -212,7 +212,7 @@ func FuzzDeltaRead(f *testing.F) {
 		f.Add(bytes.Repeat([]byte{seed * 37, 255 - seed, 3 * seed}, 20), int64(seed+1), int64(2*seed+1))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, age, span int64) {
-		v := quantize.Versions{Base: base, Before: before, Age: 1 + age&4095, Span: 1 + span&4095}
+		v := quantize.Baselines{Base: base, Before: before, Age: 1 + age&4095, Span: 1 + span&4095}
 		got := make([]uint32, p.Lanes())
 		r, reading := wire.NewBitReader(data), v
 		if !d.Read(&r, got, &reading) {
@@ -299,7 +299,7 @@ func TestTagOfExtrapolationIsRefused(t *testing.T) {
 }
 
 // falls extrapolates X by gravity in lanes, and turns Q by what it turned.
-func falls(extrapolated []uint32, v *quantize.Versions) {
+func falls(extrapolated []uint32, v *quantize.Baselines) {
 	if v.Before != nil {
 		extrapolated[0] = v.Base[0] + uint32(int64(v.Base[0]-v.Before[0])*v.Age/v.Span) - uint32(v.Age*v.Age)
 	}
@@ -319,7 +319,7 @@ func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 	copy(before[3:], []uint32{3, 255, 255, 255})
 	base[0], before[0] = 600, 560
 	now := append([]uint32{}, base...)
-	v := quantize.Versions{Base: base, Before: before, Age: 4, Span: 4}
+	v := quantize.Baselines{Base: base, Before: before, Age: 4, Span: 4}
 	now[0] = 600 + 40 - 16
 	for _, s := range d.Append(nil, now, &v) {
 		if s.Table.Symbols() == deltaSymbols {
@@ -332,7 +332,7 @@ func TestOwnExtrapolationTakesThePlaceOfTheUsual(t *testing.T) {
 func TestWildExtrapolationsStillTravel(t *testing.T) {
 	p := deltaPlan[anyField](t)
 	word := uint32(1)
-	p.ExtrapolateBy("wild", func(extrapolated []uint32, v *quantize.Versions) {
+	p.ExtrapolateBy("wild", func(extrapolated []uint32, v *quantize.Baselines) {
 		for i := range extrapolated {
 			word = (v.Base[i]+uint32(i))*0x9E3779B1 ^ uint32(v.Age)
 			extrapolated[i] = word
@@ -349,7 +349,7 @@ func TestOwnExtrapolationsAllocateNothing(t *testing.T) {
 	base := make([]uint32, p.Lanes())
 	now := append([]uint32{}, base...)
 	now[0] = 9
-	v := &quantize.Versions{Base: base, Before: base, Age: 2, Span: 2}
+	v := &quantize.Baselines{Base: base, Before: base, Age: 2, Span: 2}
 	list := make([]DeltaSymbol, 0, 40)
 	alloctest.Zero(t, 200, func() { list = d.Append(list[:0], now, v) })
 }
@@ -371,7 +371,7 @@ func TestFloatsAreFloatsWhateverIsExpectedOfThem(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[exact](), "exact")
 	require.NoError(t, err)
 	require.True(t, p.Floats())
-	p.ExtrapolateBy("still", func([]uint32, *quantize.Versions) {})
+	p.ExtrapolateBy("still", func([]uint32, *quantize.Baselines) {})
 	require.True(t, p.Floats())
 }
 
@@ -382,7 +382,7 @@ func TestFloatsBelowZeroAreNear(t *testing.T) {
 	d := flatDelta(t, p)
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.Float32Range(-1000, -0.001).Draw(t, "f")
-		v := quantize.Versions{Base: []uint32{math.Float32bits(f), 0}, Age: 1}
+		v := quantize.Baselines{Base: []uint32{math.Float32bits(f), 0}, Age: 1}
 		list := d.Append(nil, []uint32{math.Float32bits(f) + 3, 0}, &v)
 		require.Equal(t, uint(0), list[1].RawBits)
 	})

@@ -1,6 +1,6 @@
 // Package delta encodes rows as their differences from versions that both ends have.
 //
-// Words owned here:
+// BitBuffer owned here:
 //   - baseline, T: the version of a row that a delta is against, and its tick;
 //   - previous baseline, T': the version that the baseline itself was encoded against; two versions give a movement;
 //   - age, span: the ticks from T to the row's own tick, and from T' to T;
@@ -9,7 +9,7 @@
 //   - miss: how far off the lane before was; it is part of the next token's context;
 //   - code: a prefix code; table: one code for each context; trainer: what counts symbols and builds tables;
 //   - row class: a kind of rows with a faster encoder of its own;
-//   - batch: up to MaxStrands deltas that are encoded side by side, each into a stream of bits of its own;
+//   - batch: up to MaxStreams deltas that are encoded side by side, each into a stream of bits of its own;
 //   - symbol reader, row group, row reader: the same for decoding: rows are extrapolated together, before the first bit is read.
 //
 // A delta depends on the three versions and their ticks alone: its bits are the same for every client with the same baselines.

@@ -51,7 +51,7 @@ func goldenDelta(t *testing.T, word []string) {
 		}
 		return list
 	}
-	v := quantize.Versions{Base: lanes(word[1]), Before: lanes(word[2]), Age: number(word[3]), Span: number(word[4]), Miss: int(number(word[5]))}
+	v := quantize.Baselines{Base: lanes(word[1]), Before: lanes(word[2]), Age: number(word[3]), Span: number(word[4]), Miss: int(number(word[5]))}
 	now := lanes(word[6])
 	require.True(t, p.Legal(v.Base) && p.Legal(now) && (v.Before == nil || p.Legal(v.Before)))
 
@@ -321,7 +321,7 @@ func TestGoldenDiffer(t *testing.T) {
 		p := goldenPlan(t, word[1])
 		d, err := NewDelta(p, stairs{})
 		require.NoError(t, err)
-		v := quantize.Versions{Age: number(t, goldenInt, word[2]), Span: number(t, goldenInt, word[3]), Before: goldenLanes(t, word[4]), Base: goldenLanes(t, word[5])}
+		v := quantize.Baselines{Age: number(t, goldenInt, word[2]), Span: number(t, goldenInt, word[3]), Before: goldenLanes(t, word[4]), Base: goldenLanes(t, word[5])}
 		lanes := make([]uint32, p.Lanes())
 		if word[0] == "refuse" {
 			r := wire.NewBitReader(fromHex(t, word[6]))

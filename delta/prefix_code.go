@@ -327,10 +327,10 @@ func (t *Table) TokenLength(context int, v int64) int {
 	return t.Length(context, symbol) + int(n)
 }
 
-// movementSteps is how many magnitudes of a movement are told apart: above 2^(movementSteps-1) all count as one.
+// movementSteps is the number of classes of the magnitude of a movement: above 2^(movementSteps-1) all count as one.
 const movementSteps = 12
 
-// MovementContexts is how many contexts MovementContext tells apart.
+// MovementContexts is the number of contexts of MovementContext.
 const MovementContexts = 2*movementSteps + 1
 
 // MovementContext returns the context that a field's previous movement makes, by its sign and bit length: fast fields

@@ -18,12 +18,12 @@ type rotation struct {
 	length   int64 // that quaternions have, times 256
 	at       [4]int64
 	expected [4]int64
-	own      *own // what the component's own function extrapolates
-	miss     int  // not of rotations alone: how far off the lane before was
+	own      *predicted // what the component's own function extrapolates
+	miss     int        // not of rotations alone: how far off the lane before was
 }
 
 // aim extrapolates the rotation whose first lane is given.
-func (q *rotation) aim(lane int, m int64, v *quantize.Versions, still bool) {
+func (q *rotation) aim(lane int, m int64, v *quantize.Baselines, still bool) {
 	if q.lane == lane {
 		return
 	}
@@ -52,7 +52,7 @@ func (q *rotation) stay() {
 }
 
 // goOn turns what is expected, which is what was so at T', into where it goes in a straight line from there.
-func (q *rotation) goOn(v *quantize.Versions) {
+func (q *rotation) goOn(v *quantize.Baselines) {
 	was, at := &q.expected, &q.at
 	dot := was[0]*at[0] + was[1]*at[1] + was[2]*at[2] + was[3]*at[3]
 	turn := dot >> 63 // below zero it is the same rotation, written the other way round
@@ -103,7 +103,7 @@ func (q *rotation) largest() (k int) {
 	return int(3 - max(abs(c[0])<<2|3, abs(c[1])<<2|2, abs(c[2])<<2|1, abs(c[3])<<2)&3)
 }
 
-// part is what lane 1 to 3 of a row that leaves out component k is expected to be, and the movement that leads there.
+// part extrapolates lane 1 to 3 of a row that leaves out component k, and returns the movement that leads there too.
 func (q *rotation) part(k, lane int) (extrapolated, movement int64) {
 	i := lane - 1
 	if i >= k {

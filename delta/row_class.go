@@ -12,19 +12,19 @@ import (
 // way of its own to the same bits, which does not ask of each lane what it is, keeps what it takes in registers and has
 // few branches: first how far off all lanes are, then their tokens.
 
-// rowKind is which way a row has.
-type rowKind uint8
+// rowClass is the class of a row: which encoder it has.
+type rowClass uint8
 
 const (
-	rowOther rowKind = iota
-	rowLines         // two to four lanes, all ModelLinear
-	rowTurn          // a rotation that goes on
+	classOther rowClass = iota
+	classLines          // two to four lanes, all ModelLinear
+	classTurn           // a rotation that goes on
 )
 
-// rowKind is which way the rows have.
-func (d *Delta) rowKind() rowKind {
+// rowClass returns the class of the rows.
+func (d *Delta) rowClass() rowClass {
 	if len(d.groups) != 1 || len(d.lanes) < 2 {
-		return rowOther
+		return classOther
 	}
 	lines, turn := true, len(d.lanes) == groupLanes
 	for i := range d.lanes {
@@ -34,14 +34,14 @@ func (d *Delta) rowKind() rowKind {
 	}
 	switch {
 	case lines:
-		return rowLines
+		return classLines
 	case turn:
-		return rowTurn
+		return classTurn
 	}
-	return rowOther
+	return classOther
 }
 
-// offsets is how far the lanes of a row are from what is expected of them, and the movements that lead there.
+// offsets are the distances of the lanes of a row from their extrapolations, and the movements that lead there.
 type offsets struct{ distance, movement [groupLanes]int64 }
 
 // lines is those of rowLines.
@@ -98,7 +98,7 @@ func (d *Delta) turn(o *offsets, now, base, before []uint32, age, span int64, ch
 	return true
 }
 
-// far is how far a component of a rotation goes on.
+// far returns the movement of a component of a rotation, for other ages and spans than 1.
 func (d *Delta) far(step, age, span int64) int64 {
 	return min(max(divide(step*age, span), -4*d.m), 4*d.m)
 }
@@ -111,7 +111,7 @@ func tokenBase(k int) int {
 }
 
 // tokens writes the tokens of the lanes that changed. It is deltaLane.token for all of them.
-func (d *Delta) tokens(w *Words, o *offsets, changed uint, age, miss int) int {
+func (d *Delta) tokens(w *BitBuffer, o *offsets, changed uint, age, miss int) int {
 	acc, n := w.acc, w.n
 	for ; changed != 0; changed &= changed - 1 {
 		i := bits.TrailingZeros(changed) & 3
@@ -143,15 +143,15 @@ func (d *Delta) tokens(w *Words, o *offsets, changed uint, age, miss int) int {
 }
 
 // codeRow is Code for the rows that have a way of their own. It says false, and has done nothing, where this one has not.
-// Before is the row as of T', or of T where that is not leaned on.
-func (d *Delta) codeRow(w *Words, now, before []uint32, v *quantize.Versions, changed, moved uint64) bool {
+// Before is the row as of T', or of T if T' is not used.
+func (d *Delta) codeRow(w *BitBuffer, now, before []uint32, v *quantize.Baselines, changed, moved uint64) bool {
 	var o offsets
 	span, known := v.Span, v.Before != nil
 	if !known {
 		span = 1 // where it has no meaning
 	}
 	switch {
-	case d.row == rowLines:
+	case d.class == classLines:
 		d.lines(&o, now, v.Base, before, v.Age, span)
 	case changed&1 != 0 || !d.turn(&o, now, v.Base, before, v.Age, span, uint(changed)):
 		return false
@@ -171,7 +171,7 @@ func (d *Delta) codeRow(w *Words, now, before []uint32, v *quantize.Versions, ch
 // reads what Read would, lane by lane.
 
 // readFloats is Read of a row whose lanes are all floats.
-func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Versions) bool {
+func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baselines) bool {
 	base, before := v.Base, v.Before
 	lanes, base = lanes[:len(d.lanes)], base[:len(d.lanes)]
 	if before != nil {

@@ -42,7 +42,7 @@ func TestTurnIsThePlainRotation(t *testing.T) {
 		d, err := NewDelta(p, Shipped())
 		require.NoError(t, err)
 		d.Prepare()
-		require.Equal(t, rowTurn, d.row)
+		require.Equal(t, classTurn, d.class)
 		taken, asked := 0, 0
 		rapid.Check(t, func(t *rapid.T) {
 			rows := drawTurns(t, d.m)
@@ -64,7 +64,7 @@ func TestTurnIsThePlainRotation(t *testing.T) {
 				require.Equal(t, movement, o.movement[i])
 				require.Equal(t, int64(now[i])-extrapolated, o.distance[i])
 			}
-			plain := quantize.Versions{Base: base, Before: before, Age: age, Span: span}
+			plain := quantize.Baselines{Base: base, Before: before, Age: age, Span: span}
 			if v := plain; now[1] != base[1] || now[2] != base[2] || now[3] != base[3] {
 				requireCoded(t, d, now, &v, d.Append(nil, now, &plain))
 			}
@@ -91,18 +91,18 @@ func TestRowKinds(t *testing.T) {
 	)
 	for _, c := range []struct {
 		p    *quantize.Plan
-		kind rowKind
+		kind rowClass
 	}{
-		{deltaPlan[benchPlace](t), rowLines}, {deltaPlan[benchTurn](t), rowTurn},
-		{deltaPlan[stays](t), rowOther}, {deltaPlan[odd](t), rowOther}, {deltaPlan[five](t), rowOther},
+		{deltaPlan[benchPlace](t), classLines}, {deltaPlan[benchTurn](t), classTurn},
+		{deltaPlan[stays](t), classOther}, {deltaPlan[odd](t), classOther}, {deltaPlan[five](t), classOther},
 	} {
 		d, err := NewDelta(c.p, Shipped())
 		require.NoError(t, err)
 		d.Prepare()
-		require.Equal(t, c.kind, d.row, c.p.Name())
+		require.Equal(t, c.kind, d.class, c.p.Name())
 	}
 	own := deltaPlan[benchPlace](t)
-	own.ExtrapolateBy("own", func([]uint32, *quantize.Versions) {})
+	own.ExtrapolateBy("own", func([]uint32, *quantize.Baselines) {})
 	d, err := NewDelta(own, Shipped())
 	require.NoError(t, err)
 	d.Prepare()

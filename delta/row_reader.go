@@ -13,10 +13,10 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// MaxExpected is how many rows are extrapolated together.
+// MaxExpected is the number of rows that are extrapolated together.
 const MaxExpected = 16
 
-// MaxGroupRows is how many rows of an entity have their changes told by one symbol.
+// MaxGroupRows is the number of rows of an entity whose changes are one symbol.
 const MaxGroupRows = 4
 
 // RowGroup is the extrapolations of up to MaxGroupRows components of up to MaxExpected entities, which are coded against versions of the same two
@@ -71,7 +71,7 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 		}
 		row.which, row.lanes, row.odd = d.groups[0].read, d.lanes, 0
 		row.symbols = row.which.entries
-		if row.turn = d.row == rowTurn; row.turn {
+		if row.turn = d.class == classTurn; row.turn {
 			row.odd = 1
 		}
 		switch {
@@ -92,11 +92,11 @@ func (g *RowGroup) Begin(which *Table, deltas []*Delta, at []int) {
 // canExpect reports whether rows of the plan are extrapolated together, and prepares for that. Any number of goroutines may call it.
 func (d *Delta) canExpect() bool {
 	d.onceRead.Do(func() {
-		d.expects = d.row != rowOther && !d.plan.Extrapolates() && !d.plan.Debugging()
+		d.expects = d.class != classOther && !d.plan.Extrapolates() && !d.plan.Debugging()
 		for i := range d.lanes {
 			of := d.plan.Lane(i)
 			d.lanes[i].most = of.Largest
-			d.expects = d.expects && (of.Free || d.row == rowTurn)
+			d.expects = d.expects && (of.Free || d.class == classTurn)
 		}
 		if !d.expects {
 			return
@@ -112,7 +112,7 @@ func (d *Delta) canExpect() bool {
 }
 
 // Expect extrapolates the rows of n entities, the lanes of each stride behind those of the one before: those of base are as of T, age ticks ago, those of before as
-// of T', span ticks before T. Before is nil where T' is not leaned on.
+// of T', span ticks before T. Before is nil if T' is not used.
 func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64) {
 	class, unknown := AgeClass(age), before == nil
 	first := class * contextsPerAge
@@ -203,7 +203,7 @@ func laneCell(expected int64, first int, movement int64) uint64 {
 	return uint64(context)<<(cellContext+decoderBits) | side&1<<cellSign | uint64(expected)
 }
 
-// turnBatch is what the assembly for columns of rotations works on.
+// turnBatch is the memory that the assembly for columns of rotations works on.
 type turnBatch struct {
 	batch  kernel.Batch
 	column kernel.Column
@@ -284,7 +284,7 @@ func (e *expectedRow) expectTurns(n, stride int, base, before []uint32, first in
 // expectOddTurn is expectTurns for one row, whatever its rotations.
 func (e *expectedRow) expectOddTurn(cells []uint64, base, before *[4]uint32, first int, age, span int64) {
 	q := rotation{lane: -1}
-	q.aim(0, e.delta.m, &quantize.Versions{Base: base[:], Before: before[:], Age: age, Span: span}, false)
+	q.aim(0, e.delta.m, &quantize.Baselines{Base: base[:], Before: before[:], Age: age, Span: span}, false)
 	for lane := 1; lane < groupLanes; lane++ {
 		expected, movement := q.part(int(base[0]&3), lane)
 		cells[lane] = laneCell(expected, first, movement)
@@ -321,7 +321,7 @@ func refillLast(buf []byte, at int, acc uint64, n uint) (int, uint64, uint) {
 	return at, acc, n
 }
 
-// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, where T' is leaned on, before
+// Entity reads the rows of the k-th entity of those whose rows were extrapolated, all that its record says. Its lanes were base at T and, if T' is used, before
 // at T'. It returns false where Delta.Read would for one of them, or the bits end.
 func (q *RowReader) Entity(groups []RowGroup, k int, lanes, base, before []uint32) bool {
 	k &= MaxExpected - 1
@@ -423,7 +423,7 @@ func (q *RowReader) rare(row *expectedRow, lanes, base, before []uint32) bool {
 // read reads a row by Delta.Read.
 func (e *expectedRow) read(r *wire.BitReader, lanes, base, before []uint32, miss *uint) bool {
 	n := len(e.delta.lanes)
-	v := quantize.Versions{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
+	v := quantize.Baselines{Base: base[e.at:][:n], Age: e.age, Span: e.span, Miss: int(*miss)}
 	if before != nil {
 		v.Before = before[e.at:][:n]
 	}

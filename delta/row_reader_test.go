@@ -137,8 +137,8 @@ func rowsMoved(deltas []*Delta, at []int, a, b []uint32) (rows uint) {
 	return rows
 }
 
-func (c *readerCase) versions(at, n int, known bool, age, span int64, miss int) quantize.Versions {
-	v := quantize.Versions{Base: c.base[at : at+n], Age: age, Span: span, Miss: miss}
+func (c *readerCase) versions(at, n int, known bool, age, span int64, miss int) quantize.Baselines {
+	v := quantize.Baselines{Base: c.base[at : at+n], Age: age, Span: span, Miss: miss}
 	if known {
 		v.Before = c.before[at : at+n]
 	}

@@ -72,7 +72,7 @@ func (t *Table) code(context int) *Code {
 	return t.build(context)
 }
 
-// ready makes every code that is still to be made.
+// prepared makes every code that is still to be made.
 func (t *Table) ready() {
 	for context := range t.codes {
 		t.code(context)
@@ -101,7 +101,7 @@ func (t *Table) flatten() []atomic.Uint32 {
 	return t.flat
 }
 
-// flatSize is how far the codes of one context lie from those of the next: large ones begin with a cache line, in which the
+// flatSize returns the distance from the codes of one context to those of the next: large ones begin with a cache line, in which the
 // first 16 symbols are, those of short distances.
 func flatSize(symbols int) int {
 	const line = 16
@@ -382,7 +382,7 @@ func (p *tableParser) lengths(symbols int) ([]uint8, error) {
 	return lengths, nil
 }
 
-// shippedText is what `go run ./cmd/netcode ship` writes: the text of the tables of all classes.
+// shippedText is the text of the tables of all classes, written by `go run ./cmd/netcode ship`.
 //
 //go:embed shipped.tables
 var shippedText string

@@ -302,7 +302,7 @@ func TestShippedTablesBuildNoCodeBeforeItIsUsed(t *testing.T) {
 	now := append([]uint32{}, base...)
 	now[0] = 5
 	w := wire.NewBitWriter(make([]byte, 400))
-	WriteSymbols(&w, d.Append(nil, now, &quantize.Versions{Base: base, Age: 1}))
+	WriteSymbols(&w, d.Append(nil, now, &quantize.Baselines{Base: base, Age: 1}))
 	require.LessOrEqual(t, built(), 6)
 	require.NotZero(t, built())
 }

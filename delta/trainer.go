@@ -23,9 +23,9 @@ type Counter struct {
 }
 
 const (
-	// mostCounts is where counting a symbol stops, so that no sum of weights can overflow.
+	// mostCounts is the largest count of a symbol, so that no sum of weights can overflow.
 	mostCounts = 1 << 36
-	// unseen is how many pseudo-observations a context borrows from its table's other contexts, and
+	// unseen is the number of pseudo-observations that a context borrows from its table's other contexts, and
 	// unseenParts the parts of one that every symbol has beside: a symbol never seen costs many bits, yet has a code.
 	unseen      = 8
 	unseenParts = 16
@@ -115,7 +115,7 @@ func (t *Trainer) known(least uint64) (known, out []*Counter) {
 	return known, out
 }
 
-// total is how many symbols were counted.
+// total returns the number of symbols that were counted.
 func (c *Counter) total() (n uint64) {
 	for _, count := range c.counts {
 		n += count

@@ -33,8 +33,8 @@ type Smooth struct {
 	lives   uint32
 	add     []ecs.ID
 	rem     []ecs.ID
-	ways    []quantize.Way // by row of rows
-	has     uint64         // bit n: the entity has the component of rows[n] at the moment
+	ways    []quantize.BlendInput // by row of rows
+	has     uint64                // bit n: the entity has the component of rows[n] at the moment
 	stats   SmoothStats
 }
 
@@ -58,7 +58,7 @@ type smoothState struct {
 // NewSmooth prepares to show what an apply receives, at most 64 components of it, and makes the apply delay despawns until
 // they are presented. It registers the twins with the world, which must not be locked. rate is the number of ticks a second.
 func NewSmooth(a *Apply, list []snapshot.Interpolation, rate int) *Smooth {
-	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.Way, len(list))}
+	s := &Smooth{apply: a, rate: rate, ways: make([]quantize.BlendInput, len(list))}
 	for _, in := range list {
 		s.rows = append(s.rows, smoothRow{in, ecs.TypeID(a.tracker.world, in.Twin), in.Blend()})
 	}

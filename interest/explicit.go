@@ -7,8 +7,8 @@ import (
 
 // Explicit shows a client nothing but what game code shows it.
 type Explicit struct {
-	claims
-	clients roll[Set]
+	namedEntities
+	clients perClient[Set]
 }
 
 // NewExplicit returns the policy under which nothing is visible to anybody.
@@ -67,17 +67,17 @@ func (e *Explicit) Refine(wire.ClientID, View, Set, Set) {}
 // Leave implements [Policy].
 func (e *Explicit) Leave(client wire.ClientID) { e.clients.drop(client) }
 
-// claims is lives for policies to which game code names entities. It may name one that was spawned in a capture that the
+// namedEntities is lives for policies to which game code names entities. It may name one that was spawned in a capture that the
 // policy has not seen yet.
-type claims struct {
-	lives
+type namedEntities struct {
+	lifetimes
 	held  []uint32 // by index: the generation that game code spoke of
 	ahead []uint32 // indexes at which it spoke of somebody else than who lived there at the newest Prepare
 }
 
 // claim says whether an entity may be spoken of: it is not of a life that is over. taken says that its index was
 // somebody else's until now, about whom everything is to be forgotten.
-func (c *claims) claim(id wire.NetworkID) (ok, taken bool) {
+func (c *namedEntities) claim(id wire.NetworkID) (ok, taken bool) {
 	if id.Index >= snapshot.MaxEntities || id.Generation == 0 {
 		return false, false
 	}
@@ -105,7 +105,7 @@ func (c *claims) claim(id wire.NetworkID) (ok, taken bool) {
 
 // settle follows the store and calls forget for each index of which something was said that is void: of a life that is
 // over, or of one that has not begun while another's goes on.
-func (c *claims) settle(s *snapshot.Store, forget func(index uint32)) {
+func (c *namedEntities) settle(s *snapshot.Store, forget func(index uint32)) {
 	if !c.follow(s) {
 		return
 	}
@@ -118,7 +118,7 @@ func (c *claims) settle(s *snapshot.Store, forget func(index uint32)) {
 	c.ahead = c.ahead[:0]
 }
 
-func (c *claims) check(index uint32, forget func(index uint32)) {
+func (c *namedEntities) check(index uint32, forget func(index uint32)) {
 	if int(index) >= len(c.held) || c.held[index] == 0 || c.generations[index] == c.held[index] && c.alive.Has(index) {
 		return
 	}
@@ -129,7 +129,7 @@ func (c *claims) check(index uint32, forget func(index uint32)) {
 }
 
 // holds reports whether something was said of this very entity.
-func (c *claims) holds(id wire.NetworkID) bool {
+func (c *namedEntities) holds(id wire.NetworkID) bool {
 	return int(id.Index) < len(c.held) && id.Generation != 0 && c.held[id.Index] == id.Generation
 }
 

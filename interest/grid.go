@@ -33,7 +33,7 @@ const rings = 8
 // nothing that is anywhere. Distances are kept to 1/8192 of the leave radius or finer, and beyond 32 768 leave radii
 // from the origin along an axis, positions count as there.
 type Grid struct {
-	lives
+	lifetimes
 	cells        cells
 	config       GridConfig
 	scale        scale
@@ -44,7 +44,7 @@ type Grid struct {
 	weights      [rings]uint16
 	unplaced     Set
 	regrouped    uint64 // the newest change of unplaced
-	sights       roll[sight]
+	sights       perClient[sight]
 }
 
 // sight is one client's.

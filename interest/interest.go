@@ -15,12 +15,12 @@ const (
 	Keep                   // The client keeps the last state it was sent; when the entity dies, it despawns there.
 )
 
-// applied brings the views of a server's clients to what a policy says.
-type applied struct {
+// policyCache brings the views of a server's clients to what a policy says.
+type policyCache struct {
 	policy  Policy
 	leaving Leaving
-	lives
-	clients roll[outcome]
+	lifetimes
+	clients perClient[outcome]
 }
 
 // outcome is the last sight that one client's view was given.
@@ -34,25 +34,25 @@ type outcome struct {
 // could see before, and shows, hides or keeps the difference; what is new in the world is visible only if the policy says
 // so. Coming back into sight sends full state.
 func New(policy Policy, leaving Leaving) snapshot.Interest {
-	return &applied{policy: policy, leaving: leaving}
+	return &policyCache{policy: policy, leaving: leaving}
 }
 
 // Prepare implements snapshot.Interest.
-func (a *applied) Prepare(s *snapshot.Store) {
+func (a *policyCache) Prepare(s *snapshot.Store) {
 	a.follow(s)
 	a.policy.Prepare(s)
 }
 
 // Leave implements snapshot.Interest.
-func (a *applied) Leave(client wire.ClientID) {
+func (a *policyCache) Leave(client wire.ClientID) {
 	a.clients.drop(client)
 	a.policy.Leave(client)
 }
 
 // Update implements snapshot.Interest.
-func (a *applied) Update(client wire.ClientID, v *snapshot.View) { a.update(client, v) }
+func (a *policyCache) Update(client wire.ClientID, v *snapshot.View) { a.update(client, v) }
 
-func (a *applied) update(client wire.ClientID, v View) {
+func (a *policyCache) update(client wire.ClientID, v View) {
 	o := a.clients.open(client)
 	sees := a.policy.Sees(client)
 	o.shown.reset(len(a.alive))
@@ -65,7 +65,7 @@ func (a *applied) update(client wire.ClientID, v View) {
 }
 
 // begin tells a view for the first time. It may show everything that lived when it was made, of which nothing was sent.
-func (a *applied) begin(o *outcome, v View, sees Set) {
+func (a *policyCache) begin(o *outcome, v View, sees Set) {
 	o.view = v
 	v.ShowNew(false)
 	o.sees.reset(len(a.alive))
@@ -84,7 +84,7 @@ func (a *applied) begin(o *outcome, v View, sees Set) {
 }
 
 // change tells a view what is other than before. An entity that has died is the view's own business.
-func (a *applied) change(o *outcome, sees Set) {
+func (a *policyCache) change(o *outcome, sees Set) {
 	o.sees.grow(len(a.alive))
 	for w, alive := range a.alive {
 		had := o.sees[w] &^ a.renewed.word(w) // nobody has seen who is new at an index
@@ -103,8 +103,8 @@ func (a *applied) change(o *outcome, sees Set) {
 	}
 }
 
-// lives follows which entity lives at each network index, from one Prepare to the next.
-type lives struct {
+// lifetimes follows which entity lives at each network index, from one Prepare to the next.
+type lifetimes struct {
 	generations []uint32 // of who lives there, or lived there last
 	alive       Set
 	renewed     Set // indexes at which not the same lives as at the Prepare before: somebody else, or nobody
@@ -114,7 +114,7 @@ type lives struct {
 }
 
 // follow takes in the newest capture. It says false if that was taken in before: then nothing was done.
-func (l *lives) follow(s *snapshot.Store) bool {
+func (l *lifetimes) follow(s *snapshot.Store) bool {
 	if s.Tick() == l.tick {
 		return false
 	}
@@ -144,12 +144,12 @@ func (l *lives) follow(s *snapshot.Store) bool {
 }
 
 // id is the entity that lives at index, or lived there last.
-func (l *lives) id(index uint32) wire.NetworkID {
+func (l *lifetimes) id(index uint32) wire.NetworkID {
 	return wire.NetworkID{Index: index, Generation: l.generations[index]}
 }
 
 // is reports whether an entity was alive at the newest Prepare.
-func (l *lives) is(id wire.NetworkID) bool {
+func (l *lifetimes) is(id wire.NetworkID) bool {
 	return l.alive.Has(id.Index) && l.generations[id.Index] == id.Generation
 }
 
@@ -181,7 +181,7 @@ func (g *Grid) Sees(client wire.ClientID) Set {
 		v.moved = v.moved || v.at != at || !v.looks
 		v.at, v.looks = at, true
 	}
-	if v.moved || g.config.Unplaced && g.regrouped > v.built || v.looks && g.stirred(v) {
+	if v.moved || g.config.Unplaced && g.regrouped > v.built || v.looks && g.changedNear(v) {
 		g.build(v)
 	}
 	v.moved, v.built = false, g.cells.change
@@ -189,7 +189,7 @@ func (g *Grid) Sees(client wire.ClientID) Set {
 }
 
 // stirred says whether anything has happened within reach of a viewpoint since its set was built.
-func (g *Grid) stirred(v *sight) bool {
+func (g *Grid) changedNear(v *sight) bool {
 	if g.cells.emptied > v.built {
 		return true
 	}

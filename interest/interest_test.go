@@ -108,7 +108,7 @@ func TestNothingIsToldTwice(t *testing.T) {
 func TestLivesFollowTheStore(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, All(), Despawn)
-		var l lives
+		var l lifetimes
 		before := map[uint32]wire.NetworkID{}
 		for range rapid.IntRange(1, 30).Draw(rt, "prepares") {
 			for range rapid.IntRange(0, 3).Draw(rt, "captures") {
@@ -185,7 +185,7 @@ func TestSets(t *testing.T) {
 	})
 }
 
-var _ snapshot.Interest = (*applied)(nil)
+var _ snapshot.Interest = (*policyCache)(nil)
 
 var _ View = (*snapshot.View)(nil)
 
@@ -219,7 +219,7 @@ type world struct {
 	store   *snapshot.Store
 	config  snapshot.Config
 	tick    tick.Tick
-	applied *applied
+	applied *policyCache
 	views   map[wire.ClientID]*spy
 	clients []wire.ClientID
 	living  []wire.NetworkID
@@ -280,7 +280,7 @@ func testSchema() *snapshot.Schema {
 func newWorld(t testing.TB, policy Policy, leaving Leaving) *world {
 	w := &world{t: t, views: map[wire.ClientID]*spy{}}
 	w.store = snapshot.NewStore(testSchema(), w.config)
-	w.applied = New(policy, leaving).(*applied)
+	w.applied = New(policy, leaving).(*policyCache)
 	return w
 }
 

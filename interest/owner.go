@@ -12,10 +12,10 @@ type OwnerConfig struct {
 
 // OwnerOnly shows an entity to the client that it belongs to. Ownership is that of the store, as of the last capture.
 type OwnerOnly struct {
-	lives
+	lifetimes
 	config  OwnerConfig
 	owners  owners
-	clients roll[Set] // what each sees, where that is not only its own
+	clients perClient[Set] // what each sees, where that is not only its own
 }
 
 // NewOwnerOnly returns the policy of owners.
@@ -24,7 +24,7 @@ func NewOwnerOnly(c OwnerConfig) *OwnerOnly { return &OwnerOnly{config: c} }
 // Prepare implements [Policy].
 func (o *OwnerOnly) Prepare(s *snapshot.Store) {
 	if o.follow(s) {
-		o.owners.follow(s, &o.lives)
+		o.owners.follow(s, &o.lifetimes)
 	}
 }
 
@@ -49,10 +49,10 @@ func (o *OwnerOnly) Leave(client wire.ClientID) { o.clients.drop(client) }
 
 // owners follows whom each living entity belongs to.
 type owners struct {
-	owner   []wire.ClientID // by index, of who lives there
-	known   Set             // where owner says something
-	sets    roll[owned]     // of those to whom anything belongs
-	changed Set             // entities that have another owner since the Prepare before
+	owner   []wire.ClientID  // by index, of who lives there
+	known   Set              // where owner says something
+	sets    perClient[owned] // of those to whom anything belongs
+	changed Set              // entities that have another owner since the Prepare before
 }
 
 type owned struct {
@@ -69,7 +69,7 @@ func (o *owners) of(client wire.ClientID) Set {
 }
 
 // follow looks at every living entity: its owner may change without a change of what is captured.
-func (o *owners) follow(s *snapshot.Store, l *lives) {
+func (o *owners) follow(s *snapshot.Store, l *lifetimes) {
 	clear(o.changed)
 	for index := range l.renewed.All {
 		if o.known.Has(index) {

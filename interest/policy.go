@@ -40,7 +40,7 @@ type View interface {
 }
 
 // all is the policy of having none.
-type all struct{ lives }
+type all struct{ lifetimes }
 
 // All returns the policy that a server has without any: everything is visible to everybody. It is good as a part of
 // others, such as [Rows].
@@ -62,7 +62,7 @@ func (a *all) Leave(wire.ClientID) {}
 type combined struct {
 	parts   []Policy
 	both    bool
-	clients roll[Set]
+	clients perClient[Set]
 }
 
 // Any returns the policy under which an entity is visible if at least one of some policies says so. It panics without
@@ -119,17 +119,17 @@ func (c *combined) Leave(client wire.ClientID) {
 	}
 }
 
-// blinder is a policy that can tell when a client sees nothing for want of something that game code is to say.
-type blinder interface {
+// viewpointPolicy is a policy that can tell when a client sees nothing for want of something that game code is to say.
+type viewpointPolicy interface {
 	blind(client wire.ClientID) bool
 }
 
 // Blind reports whether a client lacks a viewpoint, for want of which it sees nothing that is anywhere. A server asks once for each
 // client, to tell of it.
-func (a *applied) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
+func (a *policyCache) Blind(client wire.ClientID) bool { return isBlind(a.policy, client) }
 
 func isBlind(p Policy, client wire.ClientID) bool {
-	b, ok := p.(blinder)
+	b, ok := p.(viewpointPolicy)
 	return ok && b.blind(client)
 }
 
@@ -157,7 +157,7 @@ type RowsFunc func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) s
 
 // Rows is visibility for each component, on top of a policy that says which entities are visible.
 type Rows struct {
-	lives
+	lifetimes
 	of     Policy
 	rows   RowsFunc
 	store  *snapshot.Store
@@ -194,7 +194,7 @@ func (r *Rows) Prepare(s *snapshot.Store) {
 		return
 	}
 	r.store = s
-	r.owners.follow(s, &r.lives)
+	r.owners.follow(s, &r.lifetimes)
 	r.again.reset(len(r.alive))
 	r.again.addAll(r.owners.changed)
 	r.again.addAll(r.asked)

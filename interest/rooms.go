@@ -14,10 +14,10 @@ type Room uint32
 // entity without a room is visible to nobody, a client without one sees nothing. The zero value is not ready: see
 // [NewRooms].
 type Rooms struct {
-	claims
+	namedEntities
 	rooms   map[Room]*room
 	of      [][]Room // by index: the rooms of an entity, ascending
-	clients roll[visitor]
+	clients perClient[visitor]
 	changes uint64 // counts every change of who is where
 }
 
@@ -183,16 +183,16 @@ func (r *Rooms) Leave(client wire.ClientID) {
 	r.clients.drop(client)
 }
 
-// roll holds one thing for each client, in ascending order of clients: what goes through it goes in the same order
+// perClient holds one thing for each client, in ascending order of clients: what goes through it goes in the same order
 // everywhere.
-type roll[T any] struct {
+type perClient[T any] struct {
 	clients []wire.ClientID
 	of      []*T
 	spare   []*T // of clients that were retired, as good as new
 }
 
 // get is the client's, nil if it has none.
-func (r *roll[T]) get(client wire.ClientID) *T {
+func (r *perClient[T]) get(client wire.ClientID) *T {
 	if at, found := slices.BinarySearch(r.clients, client); found {
 		return r.of[at]
 	}
@@ -200,7 +200,7 @@ func (r *roll[T]) get(client wire.ClientID) *T {
 }
 
 // open is the client's, a new one if it had none.
-func (r *roll[T]) open(client wire.ClientID) *T {
+func (r *perClient[T]) open(client wire.ClientID) *T {
 	at, found := slices.BinarySearch(r.clients, client)
 	if found {
 		return r.of[at]
@@ -217,14 +217,14 @@ func (r *roll[T]) open(client wire.ClientID) *T {
 }
 
 // retire drops the client's, which is as if it were new, to be used again.
-func (r *roll[T]) retire(client wire.ClientID) {
+func (r *perClient[T]) retire(client wire.ClientID) {
 	if of := r.get(client); of != nil {
 		r.spare = append(r.spare, of)
 		r.drop(client)
 	}
 }
 
-func (r *roll[T]) drop(client wire.ClientID) {
+func (r *perClient[T]) drop(client wire.ClientID) {
 	if at, found := slices.BinarySearch(r.clients, client); found {
 		r.clients = slices.Delete(r.clients, at, at+1)
 		r.of = slices.Delete(r.of, at, at+1)

@@ -176,7 +176,7 @@ type shownRow struct {
 	of    reflect.Type
 	blend *quantize.Blend // Nil where it cannot be shown late.
 	held  any             // A pointer to the component, so that no call allocates.
-	way   quantize.Way
+	way   quantize.BlendInput
 }
 
 // Of is component T of an entity at the moment that this frame presents: At(c, entity, c.Present()).

@@ -5,12 +5,12 @@
 //   - loopback: delivery to oneself.
 //   - source: one end that messages come from; the connection to it has a Source.
 //
-// Types. A Registry has the message types; a Cache finds one by its Go type, and Short is the header of a simple message. A
+// Types. A Registry has the message types; a Cache finds one by its Go type, and FastCodec is the header of a simple message. A
 // Codec writes and reads values: CodecOf for a Go type, Raw for bytes that RawCalls understand; Bounded types state their
 // largest size, and Sizes are the fixed sizes of all types. A Scratch is the memory of a codec. A handler gets a Context with
 // the Endpoint that runs it.
 //
-// Queues. An Inbound has one queue a stage, with Limits; Existence tells it whether an entity exists. Plain messages are a
+// Queues. An Inbound has one queue a stage, with Limits; Existence tells it whether an entity exists. Simple messages are a
 // row of one type and size without flags. With the history on, a Frame has the messages of one frame, and Outbound records
 // the sent ones.
 //
@@ -38,7 +38,7 @@
 //
 //	t, codec := TypeOf[T](registry, &cache)                           // nil, nil: not registered
 //	bound, err := codec.SizeBound(scratch, &m)                        // room to reserve
-//	codec, short := ShortOf[T](&cache)                                // what TypeOf found, of types that cache.Allow allows: Copy will do
+//	codec, short := FastCodecOf[T](&cache)                                // what TypeOf found, of types that cache.Allow allows: Copy will do
 //	n, err := codec.Encode(scratch, room, &m)                         // *FieldError, *BoundError, *SerializeError: nothing to send
 //	err = PostSelf(inbound, t, codec, &Message{Stage: …}, &m)         // to oneself
 //	outbound.Record(to, &Message{…}, payload)                         // if the history is on
@@ -50,7 +50,7 @@
 //		t, ok := registry.Lookup(h.Type)                              // before the packet is acknowledged:
 //		ok = t.Codec.Check(scratch, body)                             // judges without effect
 //		inbound.From(&connection.source, tick, now)                   // once a packet
-//		inbound.PushPlains(batches, rows)                             // all of a packet on channel 0 of Unreliable without flags; or
+//		inbound.PushSimple(batches, rows)                             // all of a packet on channel 0 of Unreliable without flags; or
 //		batches = inbound.Keep(batches)                               // one copy; the Reader then goes over this one
 //		err = inbound.PushPlain(h.Type, h.Stage, payload)             // channel 0 of Unreliable without flags
 //		err = inbound.Push(&Message{…}, body)                         // anything else; ErrFull of a reliable one closes

@@ -2,9 +2,9 @@ package message
 
 import "github.com/arche-netcode/netcode/tick"
 
-// crowd counts, by source, the messages that wait for a stage. The first full queue counts them all; later ones follow the
+// fairQueue counts, by source, the messages that wait for a stage. The first full queue counts them all; later ones follow the
 // changes since. So a queue that is not full costs nothing.
-type crowd struct {
+type fairQueue struct {
 	frame, epoch uint64    // of the queue that was counted
 	base         int       // place of the first item that was
 	from, upto   int       // the items in between are counted
@@ -13,8 +13,8 @@ type crowd struct {
 	present      int       // sources that have messages there
 }
 
-// crowded counts the messages of one source in a crowd.
-type crowded struct {
+// sourceShare counts the messages of one source in a crowd.
+type sourceShare struct {
 	count, loose int   // messages, and of them unreliable ones
 	first, last  int32 // places of the oldest and the newest of these
 	at           int   // in crowd.sources
@@ -30,7 +30,7 @@ func (s *Source) weight(stage tick.Stage) int {
 }
 
 // crowdOf counts what waits for a stage.
-func (in *Inbound) crowdOf(stage tick.Stage) *crowd {
+func (in *Inbound) fairQueueOf(stage tick.Stage) *fairQueue {
 	c, q := &in.crowds[stage], &in.cur.stages[stage]
 	if c.frame != in.number || c.epoch != q.epoch || c.upto < q.head {
 		c.reset(stage)
@@ -51,19 +51,19 @@ func (in *Inbound) crowdOf(stage tick.Stage) *crowd {
 }
 
 // reset forgets what was counted.
-func (c *crowd) reset(stage tick.Stage) {
+func (c *fairQueue) reset(stage tick.Stage) {
 	for _, s := range c.sources {
-		s.crowd[stage] = crowded{}
+		s.crowd[stage] = sourceShare{}
 	}
 	clear(c.sources)
 	c.sources, c.next, c.present = c.sources[:0], c.next[:0], 0
 }
 
 // enter counts the item at upto.
-func (c *crowd) enter(s *Source, stage tick.Stage, it item) {
+func (c *fairQueue) enter(s *Source, stage tick.Stage, it item) {
 	e := &s.crowd[stage]
 	if !e.listed {
-		*e = crowded{at: len(c.sources), listed: true}
+		*e = sourceShare{at: len(c.sources), listed: true}
 		c.sources = append(c.sources, s)
 	}
 	if e.count++; e.count == 1 {
@@ -82,7 +82,7 @@ func (c *crowd) enter(s *Source, stage tick.Stage, it item) {
 
 // leave counts out an item that was handled or dropped. Of a source the oldest goes first, so of its unreliable ones it is
 // the first.
-func (c *crowd) leave(s *Source, stage tick.Stage, it item) {
+func (c *fairQueue) leave(s *Source, stage tick.Stage, it item) {
 	e := &s.crowd[stage]
 	if e.count--; e.count == 0 {
 		c.present--
@@ -95,7 +95,7 @@ func (c *crowd) leave(s *Source, stage tick.Stage, it item) {
 }
 
 // settle restores the heap after the weight of a source changed.
-func (c *crowd) settle(s *Source, stage tick.Stage) {
+func (c *fairQueue) settle(s *Source, stage tick.Stage) {
 	at := s.crowd[stage].at
 	for at > 0 && c.heavier(at, (at-1)/2, stage) {
 		c.swap(at, (at-1)/2, stage)
@@ -115,12 +115,12 @@ func (c *crowd) settle(s *Source, stage tick.Stage) {
 }
 
 // heavier compares two places of the heap. Of two sources that weigh the same it is the one with the lower id.
-func (c *crowd) heavier(a, b int, stage tick.Stage) bool {
+func (c *fairQueue) heavier(a, b int, stage tick.Stage) bool {
 	s, than := c.sources[a], c.sources[b]
 	return s.weight(stage) > than.weight(stage) || s.weight(stage) == than.weight(stage) && s.id < than.id
 }
 
-func (c *crowd) swap(a, b int, stage tick.Stage) {
+func (c *fairQueue) swap(a, b int, stage tick.Stage) {
 	c.sources[a], c.sources[b] = c.sources[b], c.sources[a]
 	c.sources[a].crowd[stage].at, c.sources[b].crowd[stage].at = a, b
 }
@@ -135,7 +135,7 @@ func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 		in.stats.Full++
 		return ErrFull
 	}
-	c := in.crowdOf(stage)
+	c := in.fairQueueOf(stage)
 	mine := s.crowd[stage]
 	present := c.present
 	if mine.count == 0 {
@@ -162,7 +162,7 @@ func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 }
 
 // dropOldest drops the oldest unreliable message that a source has in a stage.
-func (in *Inbound) dropOldest(c *crowd, s *Source, stage tick.Stage) {
+func (in *Inbound) dropOldest(c *fairQueue, s *Source, stage tick.Stage) {
 	q := &in.cur.stages[stage]
 	it := &q.items[s.crowd[stage].first]
 	c.leave(s, stage, *it)
@@ -173,7 +173,7 @@ func (in *Inbound) dropOldest(c *crowd, s *Source, stage tick.Stage) {
 
 // most returns the source that has the most messages in a stage, if that is more than least. Those in this process are
 // left out: to them it is said at once that a message finds no room.
-func (in *Inbound) most(c *crowd, stage tick.Stage, least int) (most *Source) {
+func (in *Inbound) most(c *fairQueue, stage tick.Stage, least int) (most *Source) {
 	for _, s := range c.sources {
 		if n := s.crowd[stage].count; (n > least || most != nil && n == least && s.id < most.id) && !s.inside && s != in.from.source {
 			most, least = s, n

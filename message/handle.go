@@ -151,7 +151,7 @@ type Message struct {
 }
 
 // plain reports whether nothing is said beyond type and stage.
-func (m *Message) plain() bool {
+func (m *Message) simple() bool {
 	return m.NotBefore == tick.None && m.Entity.IsZero() && m.Cost == 0 && !m.HasCall && m.Channel == 0
 }
 

@@ -64,7 +64,7 @@ type Inbound struct {
 	waiting  []*Source
 	places   []int // where deferred messages move to
 	asked    int   // how many times deferred messages were asked whether they wait on
-	crowds   [tick.NumStages]crowd
+	crowds   [tick.NumStages]fairQueue
 	share    int    // bytes of a frame that every source is sure of
 	common   int    // bytes that were taken beyond
 	filling  uint64 // counts how often the frame was empty
@@ -192,7 +192,7 @@ func (in *Inbound) carry(last *Frame) {
 			in.grew(grown)
 			copy(room, last.payload(it))
 			start := len(in.cur.bytes)
-			in.use(o.source, it.size())
+			in.commit(o.source, it.size())
 			extra := 0
 			if it.extra() != 0 {
 				in.cur.extras = append(in.cur.extras, last.extra(it))
@@ -466,7 +466,7 @@ type Source struct {
 	deferred  deferred
 	listed    bool // the Inbound knows that something of it is deferred
 	inside    bool // it is in this process
-	crowd     [tick.NumStages]crowded
+	crowd     [tick.NumStages]sourceShare
 	place     uint64 // of its newest UnreliableSequenced message
 	lines     *lines // nil before anything came that has an order
 }

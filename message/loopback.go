@@ -36,7 +36,7 @@ func postFrom[T any](in *Inbound, from *Source, t *Type, c *CodecOf[T], m *Messa
 		in.scratch.giveBytes(buffer)
 		return err
 	}
-	room := in.room(from, bound)
+	room := in.reserve(from, bound)
 	if room == nil || bound > maxPayload {
 		in.stats.Bytes++
 		return ErrFull
@@ -63,7 +63,7 @@ func (in *Inbound) putFrom(s *Source, t wire.MessageType, m *Message, size int) 
 	s.inside = true
 	f := in.cur
 	start := len(f.bytes)
-	in.use(s, size)
+	in.commit(s, size)
 	from, fromAt := in.from, in.fromAt
 	in.from, in.fromAt = origin{source: s, peer: s.id, tick: in.tick, received: in.now}, -1
 	if s == in.local {
@@ -145,7 +145,7 @@ func (in *Inbound) PushNear(from *Source, m *Message, body []byte) error {
 		in.handleAtOnce(from, m, body)
 		return nil
 	}
-	room := in.room(from, len(body))
+	room := in.reserve(from, len(body))
 	if room == nil || len(body) > maxPayload {
 		in.stats.Bytes++
 		return ErrFull

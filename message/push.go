@@ -33,14 +33,14 @@ func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 	if s.kept+len(batches) > in.limits.SenderBytes {
 		return batches, false
 	}
-	room := in.room(s, len(batches))
+	room := in.reserve(s, len(batches))
 	if room == nil {
 		return batches, false
 	}
 	s.kept += len(batches)
 	copy(room, batches)
 	start := len(f.bytes)
-	in.use(s, len(batches))
+	in.commit(s, len(batches))
 	return f.bytes[start:], true
 }
 
@@ -104,7 +104,7 @@ func (in *Inbound) overQuota(s *Source) error {
 // says so: its connection must end.
 func (in *Inbound) Push(m *Message, payload []byte) error {
 	if !m.Channel.Delivery().Reliable() {
-		if m.plain() {
+		if m.simple() {
 			return in.PushPlain(m.Type, m.Stage, payload)
 		}
 		s := in.from.source
@@ -166,14 +166,14 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	if len(payload) > 0 {
 		var ok bool
 		if start, ok = f.find(payload); !ok || len(payload) > maxPayload {
-			room := in.room(in.from.source, len(payload))
+			room := in.reserve(in.from.source, len(payload))
 			if room == nil || len(payload) > maxPayload {
 				in.stats.Bytes++
 				return ErrFull
 			}
 			copy(room, payload)
 			start = len(f.bytes)
-			in.use(in.from.source, len(payload))
+			in.commit(in.from.source, len(payload))
 		}
 	}
 	in.enterOrigin()
@@ -184,9 +184,9 @@ func (in *Inbound) put(it item, stage tick.Stage, payload []byte) error {
 	return nil
 }
 
-// Plain is the place in a packet's batches of messages that have only a type and a stage: several on channel 0 of
+// Simple is the place in a packet's batches of messages that have only a type and a stage: several on channel 0 of
 // Unreliable, one after the other, of one type and size.
-type Plain struct {
+type Simple struct {
 	At    uint32           // the first one's header
 	Count uint16           // 1 and more
 	Size  uint16           // of each payload
@@ -194,7 +194,7 @@ type Plain struct {
 }
 
 // step is the distance from one message to the next.
-func (p *Plain) step() int { return wire.MessageHeaderSize + int(p.Size) }
+func (p *Simple) step() int { return wire.MessageHeaderSize + int(p.Size) }
 
 // NoSize stands in Sizes for a type whose payloads have to be looked at.
 const NoSize = 1 << 16
@@ -210,9 +210,9 @@ func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	return uint32(c.size)
 }
 
-// PushPlains is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
+// PushSimple is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
 // are most of the packet the batches are copied as a whole.
-func (in *Inbound) PushPlains(batches []byte, list []Plain) {
+func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 	s, messages, payloads := in.from.source, 0, 0
 	for i := range list {
 		messages += int(list[i].Count)
@@ -244,7 +244,7 @@ func (in *Inbound) PushPlains(batches []byte, list []Plain) {
 const stageAt = 1
 
 // pushKept queues messages of batches that keep has copied, for which the quota suffices.
-func (in *Inbound) pushKept(kept []byte, p *Plain) {
+func (in *Inbound) pushKept(kept []byte, p *Simple) {
 	at, step, left := int(p.At), p.step(), int(p.Count)
 	first := len(in.cur.bytes) - len(kept) + wire.MessageHeaderSize // where the payload of a message at 0 is
 	for {

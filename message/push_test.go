@@ -36,7 +36,7 @@ func TestPushPlainsIsPushPlain(t *testing.T) {
 				for i, r := range rigs {
 					r.From(sources[i], tick.Tick(frame), time.Second)
 				}
-				rigs[0].PushPlains(batches, list)
+				rigs[0].PushSimple(batches, list)
 				for _, p := range list {
 					for at := int(p.At); at < int(p.At)+int(p.Count)*(4+int(p.Size)); at += 4 + int(p.Size) {
 						_ = rigs[1].PushPlain(p.Type, tick.Stage(batches[at+1]), batches[at+4:at+4+int(p.Size)])
@@ -70,11 +70,11 @@ func (quietTB) Errorf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
 func (quietTB) FailNow()                  { panic("failed") }
 
 // drawPlains draws the batches of a packet and where messages are in them; something else may lie between.
-func drawPlains(t *rapid.T, r *rig) (batches []byte, list []Plain) {
+func drawPlains(t *rapid.T, r *rig) (batches []byte, list []Simple) {
 	shotID := r.order.ID() + 1
 	for i := range rapid.IntRange(1, 15).Draw(t, "rows") {
 		batches = append(batches, make([]byte, rapid.SampledFrom([]int{0, 0, 0, 26}).Draw(t, "between"))...)
-		p := Plain{At: uint32(len(batches)), Count: uint16(rapid.IntRange(1, 4).Draw(t, "messages")), Size: 16, Type: r.order.ID()}
+		p := Simple{At: uint32(len(batches)), Count: uint16(rapid.IntRange(1, 4).Draw(t, "messages")), Size: 16, Type: r.order.ID()}
 		if rapid.IntRange(0, 3).Draw(t, "type") == 0 {
 			p.Size, p.Type = 8, shotID
 		}

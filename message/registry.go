@@ -173,7 +173,7 @@ func (d Direction) String() string {
 // cacheSize is the number of Go types that a Cache remembers; two of the same place replace each other.
 const cacheSize = 64
 
-// Cache remembers which type a Go type is, for TypeOf and ShortOf. It belongs to one end and one registry. The zero value is
+// Cache remembers which type a Go type is, for TypeOf and FastCodecOf. It belongs to one end and one registry. The zero value is
 // empty.
 type Cache struct {
 	entries [cacheSize]cached
@@ -184,13 +184,13 @@ type Cache struct {
 type cached struct {
 	key   goType
 	codec opaque
-	short Short
+	short FastCodec
 	of    *Type
 }
 
-// Short is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
+// FastCodec is the header of a message that has only a type and a stage, and needs no check before it is sent. The zero value
 // is of no message.
-type Short struct {
+type FastCodec struct {
 	Header uint32 // as in a packet, as a little-endian number; without a stage if that is not Given
 	Known  bool   // there is one
 	Given  bool   // the type says at which stage it is handled
@@ -200,14 +200,14 @@ type Short struct {
 // looked at are sent the long way all the same. Call it before the cache is used.
 func (c *Cache) Allow(t *Type) { c.allowed[t.id] = true }
 
-// ShortOf returns how messages of T begin, and its codec, of which Copy is all that is needed. It knows only what TypeOf was
+// FastCodecOf returns how messages of T begin, and its codec, of which Copy is all that is needed. It knows only what TypeOf was
 // asked for lately, and only types that are allowed.
-func ShortOf[T any](c *Cache) (*CodecOf[T], Short) {
+func FastCodecOf[T any](c *Cache) (*CodecOf[T], FastCodec) {
 	key := goTypeOf[T]()
 	if e := &c.entries[key.place()]; e.key == key {
 		return codecFrom[T](e.codec), e.short
 	}
-	return nil, Short{}
+	return nil, FastCodec{}
 }
 
 // TypeOf returns the message type of T and its codec, once the registry is frozen; nil and nil when it has none.
@@ -232,7 +232,7 @@ func lookUp[T any](r *Registry, c *Cache, e *cached, key goType) (*Type, *CodecO
 	}
 	*e = cached{key: key, of: of, codec: opaqueOf(codec)}
 	if size := codec.AlwaysLegal(); c.allowed[of.id] && size < NoSize {
-		e.short = Short{Header: uint32(of.id) | size<<16, Known: true, Given: of.StageGiven}
+		e.short = FastCodec{Header: uint32(of.id) | size<<16, Known: true, Given: of.StageGiven}
 		if of.StageGiven {
 			e.short.Header |= uint32(of.Stage) << 8
 		}

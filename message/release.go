@@ -150,22 +150,22 @@ func (in *Inbound) release(ctx *Context, s *Source, e *deferredMessage) {
 // rememberBody keeps a message that lies in no frame yet for the history, if there is room.
 func (in *Inbound) rememberBody(o *origin, m *Message, payload []byte, nested bool) {
 	f := in.cur
-	room := in.room(o.source, len(payload))
+	room := in.reserve(o.source, len(payload))
 	if room == nil {
 		in.stats.Unrecorded++
 		return
 	}
 	copy(room, payload)
 	it := in.itemOf(m).at(len(f.bytes), len(payload), len(f.origins))
-	in.use(o.source, len(payload))
+	in.commit(o.source, len(payload))
 	f.origins = append(f.origins, *o)
 	f.past = append(f.past, pastItem{item: it, stage: m.Stage, nested: nested})
 }
 
 // room makes room for size bytes of a source in the frame, nil if there is none for it. Of half of what a frame holds everyone
 // has an equal part to himself; the other half is for whoever comes first.
-func (in *Inbound) room(s *Source, size int) []byte {
-	if in.common+in.above(s, size) > in.limits.Bytes-in.limits.Sources*in.share {
+func (in *Inbound) reserve(s *Source, size int) []byte {
+	if in.common+in.excess(s, size) > in.limits.Bytes-in.limits.Sources*in.share {
 		return nil
 	}
 	room, grown := in.cur.room(size, in.limits.Bytes)
@@ -176,14 +176,14 @@ func (in *Inbound) room(s *Source, size int) []byte {
 }
 
 // use gives the first size bytes of the room to the frame.
-func (in *Inbound) use(s *Source, size int) {
-	in.common += in.above(s, size)
+func (in *Inbound) commit(s *Source, size int) {
+	in.common += in.excess(s, size)
 	s.held += size
 	in.cur.bytes = in.cur.bytes[:len(in.cur.bytes)+size]
 }
 
 // above returns how much of size more bytes a source takes of what is everyone's.
-func (in *Inbound) above(s *Source, size int) int {
+func (in *Inbound) excess(s *Source, size int) int {
 	if s.filling != in.filling {
 		s.filling, s.held = in.filling, 0
 	}

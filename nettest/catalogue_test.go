@@ -146,7 +146,7 @@ func sweepLink(percent int) transport.Link {
 	inBursts := (loss - alone) / (1 - alone) // of what is left
 	return transport.Link{
 		Delay: 40 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: alone, Reorder: .3, Duplicate: .1, Corrupt: .01,
-		BurstLoss: transport.Burst{Enter: inBursts / (1 - inBursts) / 8, Length: 8},
+		BurstLoss: transport.GilbertElliott{Enter: inBursts / (1 - inBursts) / 8, Length: 8},
 	}
 }
 

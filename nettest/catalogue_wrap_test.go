@@ -118,7 +118,7 @@ func overWraps(t *testing.T, seed, start, wraps uint64) {
 		{Delay: 30 * time.Millisecond, Loss: .3},
 		{Delay: 30 * time.Millisecond},
 		{Delay: 30 * time.Millisecond, Loss: .1, Duplicate: .2, Reorder: .2, Jitter: 10 * time.Millisecond},
-		{Delay: 30 * time.Millisecond, BurstLoss: transport.Burst{Enter: .05, Length: 8}, Duplicate: .1},
+		{Delay: 30 * time.Millisecond, BurstLoss: transport.GilbertElliott{Enter: .05, Length: 8}, Duplicate: .1},
 		{Delay: 30 * time.Millisecond, Loss: .6, Reorder: .3},
 	}
 	f := &floods{}

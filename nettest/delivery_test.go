@@ -45,7 +45,7 @@ func TestEveryModeOfDeliveryOverBadLinks(t *testing.T) {
 	links := map[string]transport.Link{
 		"good":     {Delay: 20 * time.Millisecond},
 		"lossy":    {Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.2, Duplicate: 0.2, Reorder: 0.2},
-		"bursts":   {Delay: 40 * time.Millisecond, BurstLoss: transport.Burst{Enter: 0.05, Length: 8}, Duplicate: 0.1},
+		"bursts":   {Delay: 40 * time.Millisecond, BurstLoss: transport.GilbertElliott{Enter: 0.05, Length: 8}, Duplicate: 0.1},
 		"dreadful": {Delay: 90 * time.Millisecond, Jitter: 40 * time.Millisecond, Loss: 0.6, Reorder: 0.3},
 	}
 	for name, link := range links {

@@ -105,8 +105,8 @@ const (
 // messageCost returns the cost of a reliable message with so much payload.
 func messageCost(payload int) int { return payload + messageOverhead }
 
-// granting is the receiver's side of the credit. Everything counts from the start of the connection, in cost.
-type granting struct {
+// creditGrant is the receiver's side of the credit. Everything counts from the start of the connection, in cost.
+type creditGrant struct {
 	received uint64 // of messages that came
 	freed    uint64 // of those that were handled
 	told     uint64 // what was granted beyond InitialCredit, by the newest credit message
@@ -117,7 +117,7 @@ type granting struct {
 }
 
 // judge reports whether a message of this cost is within what was granted.
-func (g *granting) judge(cost int) error {
+func (g *creditGrant) judge(cost int) error {
 	if g.received+uint64(cost) > InitialCredit+g.told {
 		return ErrOverCredit
 	}
@@ -125,18 +125,18 @@ func (g *granting) judge(cost int) error {
 }
 
 // offer returns what a credit message would say, and whether it is worth one.
-func (g *granting) offer() (low uint32, due bool) {
+func (g *creditGrant) offer() (low uint32, due bool) {
 	g.offered = g.freed
 	return uint32(InitialCredit + g.offered), g.again || g.offered-g.told >= creditStep
 }
 
 // sent notes that a packet carries what offer returned last.
-func (g *granting) sent(packet uint64) {
+func (g *creditGrant) sent(packet uint64) {
 	g.told, g.packet, g.awaited, g.again = g.offered, packet, true, false
 }
 
 // settle notes what became of a packet.
-func (g *granting) settle(packet uint64, lost bool) {
+func (g *creditGrant) settle(packet uint64, lost bool) {
 	if g.awaited && g.packet == packet {
 		g.awaited = false
 		g.again = lost
@@ -146,7 +146,7 @@ func (g *granting) settle(packet uint64, lost bool) {
 }
 
 // unsent notes that a packet was not sent, and that another will have its number.
-func (g *granting) unsent(packet uint64) {
+func (g *creditGrant) unsent(packet uint64) {
 	if g.packet == packet {
 		g.packet, g.awaited, g.again = 0, false, true
 	}

@@ -30,7 +30,7 @@ const (
 type ConnConfig struct {
 	// SentPackets is the number of sent packets that are remembered: those of four round
 	// trips, or sending stops at times and waits for acknowledgements; a quarter is
-	// kept for signs of life. It is raised to a power of two in 64..16384. Default 1024.
+	// heldMessage for signs of life. It is raised to a power of two in 64..16384. Default 1024.
 	SentPackets int
 	// Check is the checksum's start: the session's epoch and the protocol hash.
 	Check wire.Checksum
@@ -96,10 +96,10 @@ type Conn struct {
 	config   ConnConfig
 	received received
 	sent     sent
-	acked    ackedBefore
+	acked    recentAcks
 	rtt      roundTrip
 	loss     lossRate
-	said     said
+	said     lastAck
 	sampled  uint64 // no RTT sample is taken from packets before this one
 	heard    time.Duration
 	silence  silence

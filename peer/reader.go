@@ -66,7 +66,7 @@ func (r *Reader) Next() bool {
 
 // Plain goes over the messages up to the first that is no message of the game on channel 0 of Unreliable without flags, or not
 // as long as sizes says of its type, and adds them to found. Next goes on from there. The messages that it goes over are legal.
-func (r *Reader) Plain(sizes *message.Sizes, found []message.Plain) []message.Plain {
+func (r *Reader) Plain(sizes *message.Sizes, found []message.Simple) []message.Simple {
 	if r.Channel != 0 {
 		return found
 	}
@@ -80,7 +80,7 @@ func (r *Reader) Plain(sizes *message.Sizes, found []message.Plain) []message.Pl
 		if n == 0 {
 			break
 		}
-		found = append(found, message.Plain{At: uint32(r.at), Count: uint16(n), Size: uint16(v >> 16), Type: wire.MessageType(v)})
+		found = append(found, message.Simple{At: uint32(r.at), Count: uint16(n), Size: uint16(v >> 16), Type: wire.MessageType(v)})
 		r.at += n * (wire.MessageHeaderSize + int(v>>16))
 	}
 	return found

@@ -16,12 +16,12 @@ import (
 // neither; netcode's own types on it are for the caller.
 type Arrivals struct {
 	index     [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
-	lines     []arrivalLine               // of the channels in use
+	lines     []receiveChannel            // of the channels in use
 	sequenced [wire.MaxChannels]uint64    // newest packet of which a message of the channel was delivered
-	sets      [maxFragmentSets]pieces     // messages with some pieces missing
+	sets      [maxFragmentSets]fragments  // messages with some pieces missing
 	open      int                         // how many: the first ones
-	stash     stash
-	credit    granting
+	stash     reorderBuffer
+	credit    creditGrant
 	out       Arrival // what deliver is given
 	stats     ArrivalStats
 }
@@ -34,14 +34,14 @@ type ArrivalStats struct {
 	Joined     uint64 // messages that came in pieces
 }
 
-// arrivalLine is one reliable channel on the receiving side.
-type arrivalLine struct {
+// receiveChannel is one reliable channel on the receiving side.
+type receiveChannel struct {
 	came  window
 	early []uint16 // of an ordered channel: places in the stash by number, a circle; 0 for none
 }
 
-// arrived is a reliable message that was judged.
-type arrived struct {
+// receivedMessage is a reliable message that was judged.
+type receivedMessage struct {
 	number uint64
 	came   uint64 // base of the channel's window
 	line   int    // -1: the channel is new
@@ -60,7 +60,7 @@ func (a *Arrivals) Judge(ch wire.Channel, h wire.MessageHeader, payload []byte) 
 }
 
 // judge is Judge for a reliable message.
-func (a *Arrivals) judge(m *Arrival) (at arrived, err error) {
+func (a *Arrivals) judge(m *Arrival) (at receivedMessage, err error) {
 	at.line = int(a.index[m.Channel&(2*wire.MaxChannels-1)]) - 1
 	if at.line >= 0 {
 		at.came = a.lines[at.line].came.base
@@ -120,7 +120,7 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 		return nil
 	}
 	if at.line < 0 {
-		a.lines = append(a.lines, arrivalLine{})
+		a.lines = append(a.lines, receiveChannel{})
 		at.line = len(a.lines) - 1
 		a.index[ch&(2*wire.MaxChannels-1)] = uint8(len(a.lines))
 		if ch.Delivery() == wire.ReliableOrdered { // Of others only pieces are ever kept.
@@ -133,7 +133,7 @@ func (a *Arrivals) Take(seq uint64, ch wire.Channel, h wire.MessageHeader, paylo
 }
 
 // take is Take for a reliable message that is news.
-func (a *Arrivals) take(m *Arrival, at *arrived, payload []byte, deliver func(*Arrival)) error {
+func (a *Arrivals) take(m *Arrival, at *receivedMessage, payload []byte, deliver func(*Arrival)) error {
 	line, ch := &a.lines[at.line], m.Channel
 	ordered := ch.Delivery() == wire.ReliableOrdered
 	last := at.number // under which number the message lies when it is early
@@ -152,7 +152,7 @@ func (a *Arrivals) take(m *Arrival, at *arrived, payload []byte, deliver func(*A
 		deliver(m)
 	default:
 		var room []byte
-		place, room = a.stash.keep(kept{header: m.Header, cost: m.Cost}, len(payload))
+		place, room = a.stash.keep(heldMessage{header: m.Header, cost: m.Cost}, len(payload))
 		copy(room, payload)
 		a.stats.Early++
 	}
@@ -196,7 +196,7 @@ func (a *Arrivals) deliverKept(ch wire.Channel, place uint16, deliver func(*Arri
 const firstEarly = 64
 
 // hold notes where in the stash the message number n lies.
-func (l *arrivalLine) hold(n uint64, place uint16) {
+func (l *receiveChannel) hold(n uint64, place uint16) {
 	if span := n - l.came.base + 1; span > uint64(len(l.early)) {
 		size := max(firstEarly, len(l.early))
 		for uint64(size) < span {
@@ -212,7 +212,7 @@ func (l *arrivalLine) hold(n uint64, place uint16) {
 }
 
 // unhold returns where in the stash the message number n lies, 0 for nowhere, and forgets it.
-func (l *arrivalLine) unhold(n uint64) (place uint16) {
+func (l *receiveChannel) unhold(n uint64) (place uint16) {
 	if len(l.early) == 0 {
 		return 0
 	}
@@ -256,8 +256,8 @@ func ParseCredit(payload []byte) (low uint32, err error) {
 	return binary.LittleEndian.Uint32(payload), nil
 }
 
-// kept is a message, or a piece of one, that came before its time.
-type kept struct {
+// heldMessage is a message, or a piece of one, that came before its time.
+type heldMessage struct {
 	header wire.MessageHeader
 	start  int
 	size   int // 0 when the place is free; nothing that is kept is empty
@@ -265,10 +265,10 @@ type kept struct {
 	joined bool // a whole message that came in pieces: it has no number in front
 }
 
-// stash keeps what came before its time, by places that count from 1. How much it holds is bounded by the credit.
-type stash struct {
+// reorderBuffer keeps what came before its time, by places that count from 1. How much it holds is bounded by the credit.
+type reorderBuffer struct {
 	buf    []byte
-	places []kept
+	places []heldMessage
 	free   []uint16 // places that are free
 	order  []uint16 // memory of squeeze
 	live   int      // bytes in use
@@ -279,16 +279,16 @@ const firstStash = 32
 
 // reserve takes the first memory, with the first message that may be followed by one that is early: not with the first
 // loss, which may be in the tenth minute.
-func (s *stash) reserve() {
+func (s *reorderBuffer) reserve() {
 	if cap(s.buf) > 0 {
 		return
 	}
 	s.buf = make([]byte, 0, firstStash*32)
-	s.places, s.free, s.order = make([]kept, 0, firstStash), make([]uint16, 0, firstStash), make([]uint16, 0, firstStash)
+	s.places, s.free, s.order = make([]heldMessage, 0, firstStash), make([]uint16, 0, firstStash), make([]uint16, 0, firstStash)
 }
 
 // keep returns a place with size bytes of room, size from 1.
-func (s *stash) keep(k kept, size int) (place uint16, room []byte) {
+func (s *reorderBuffer) keep(k heldMessage, size int) (place uint16, room []byte) {
 	s.fit(size)
 	k.start, k.size = len(s.buf), size
 	s.buf = s.buf[:k.start+size]
@@ -305,13 +305,13 @@ func (s *stash) keep(k kept, size int) (place uint16, room []byte) {
 }
 
 // get returns what is in a place, until the next keep.
-func (s *stash) get(place uint16) (*kept, []byte) {
+func (s *reorderBuffer) get(place uint16) (*heldMessage, []byte) {
 	k := &s.places[place-1]
 	return k, s.buf[k.start : k.start+k.size : k.start+k.size]
 }
 
 // drop frees a place. What get returned stays readable until the next keep.
-func (s *stash) drop(place uint16) {
+func (s *reorderBuffer) drop(place uint16) {
 	k := &s.places[place-1]
 	s.live -= k.size
 	k.size = 0
@@ -322,7 +322,7 @@ func (s *stash) drop(place uint16) {
 }
 
 // fit makes room for size more bytes: by moving together what is in use where that gains enough, else in more memory.
-func (s *stash) fit(size int) {
+func (s *reorderBuffer) fit(size int) {
 	if cap(s.buf)-len(s.buf) >= size {
 		return
 	}
@@ -346,7 +346,7 @@ func (s *stash) fit(size int) {
 	s.buf = to
 }
 
-// pieces is a message of which some pieces came. A piece's payload, after its number:
+// fragments is a message came. A piece's payload, after its number:
 //
 //	byte 0      1        2       3
 //	+------+---------+-------+-------+-----------+
@@ -356,7 +356,7 @@ func (s *stash) fit(size int) {
 // Index is below count, which is 2 to MaxFragments. All pieces but the last are of the same length, the last is at most as
 // long; none is empty. Numbers of the pieces follow each other. Joined they are what follows the number in a message that
 // travels whole.
-type pieces struct {
+type fragments struct {
 	channel wire.Channel
 	header  wire.MessageHeader // of the whole, without size
 	first   uint64             // number of the first piece
@@ -384,7 +384,7 @@ func openPiece(body []byte) (h wire.MessageHeader, index, count uint64, piece []
 }
 
 // setAt returns an open set of a channel that has one of the numbers from first to end-1, nil without one.
-func (a *Arrivals) setAt(ch wire.Channel, first, end uint64) *pieces {
+func (a *Arrivals) setAt(ch wire.Channel, first, end uint64) *fragments {
 	for i := range a.sets[:a.open] {
 		if s := &a.sets[i]; s.channel == ch && first < s.first+s.count && s.first < end {
 			return s
@@ -394,7 +394,7 @@ func (a *Arrivals) setAt(ch wire.Channel, first, end uint64) *pieces {
 }
 
 // judgePiece is judge for a piece.
-func (a *Arrivals) judgePiece(m *Arrival, at *arrived) error {
+func (a *Arrivals) judgePiece(m *Arrival, at *receivedMessage) error {
 	h, index, count, piece, err := openPiece(m.Body)
 	if err != nil || m.Header.Stage != tick.Initialization {
 		return ErrMalformed
@@ -424,7 +424,7 @@ func (a *Arrivals) judgePiece(m *Arrival, at *arrived) error {
 }
 
 // fits reports whether a piece may have this length beside those that came.
-func (s *pieces) fits(index uint64, length int) bool {
+func (s *fragments) fits(index uint64, length int) bool {
 	if index == s.count-1 {
 		return s.length == 0 || length <= s.length
 	}
@@ -433,7 +433,7 @@ func (s *pieces) fits(index uint64, length int) bool {
 
 // takePiece keeps a piece. With the last of its message it joins them and returns the place of the whole, and the number
 // under which it lies: that of its last piece.
-func (a *Arrivals) takePiece(m *Arrival, at *arrived) (place uint16, last uint64, err error) {
+func (a *Arrivals) takePiece(m *Arrival, at *receivedMessage) (place uint16, last uint64, err error) {
 	h, index, count, piece, err := openPiece(m.Body)
 	if err != nil {
 		return 0, 0, err
@@ -443,7 +443,7 @@ func (a *Arrivals) takePiece(m *Arrival, at *arrived) (place uint16, last uint64
 	if s == nil {
 		s = &a.sets[a.open]
 		a.open++
-		*s = pieces{channel: m.Channel, header: h, first: first, count: count}
+		*s = fragments{channel: m.Channel, header: h, first: first, count: count}
 	}
 	if index == count-1 {
 		s.last = len(piece)
@@ -452,7 +452,7 @@ func (a *Arrivals) takePiece(m *Arrival, at *arrived) (place uint16, last uint64
 	}
 	s.came++
 	s.cost += m.Cost
-	place, room := a.stash.keep(kept{header: m.Header}, len(piece))
+	place, room := a.stash.keep(heldMessage{header: m.Header}, len(piece))
 	copy(room, piece)
 	s.places[index] = place
 	if uint64(s.came) < count {
@@ -462,9 +462,9 @@ func (a *Arrivals) takePiece(m *Arrival, at *arrived) (place uint16, last uint64
 }
 
 // join puts the pieces of a set together and closes it.
-func (a *Arrivals) join(s *pieces) (place uint16, last uint64, err error) {
+func (a *Arrivals) join(s *fragments) (place uint16, last uint64, err error) {
 	size := int(s.count-1)*s.length + s.last
-	place, room := a.stash.keep(kept{header: s.header, cost: s.cost, joined: true}, size)
+	place, room := a.stash.keep(heldMessage{header: s.header, cost: s.cost, joined: true}, size)
 	for _, from := range s.places[:s.count] {
 		_, piece := a.stash.get(from)
 		room = room[copy(room, piece):]

@@ -147,21 +147,21 @@ func (w *window) set(n uint64) {
 	}
 }
 
-// ackedBefore remembers which of the newest packets were acknowledged, so that
+// recentAcks remembers which of the newest packets were acknowledged, so that
 // an acknowledgement, which mostly repeats the one before, costs no more than
 // its news.
 //
 //	bit k <=> the number newest-k was in an acknowledgement
 //
 // Forgotten numbers are looked up in the ring of sent packets again.
-type ackedBefore struct {
+type recentAcks struct {
 	newest uint64
 	bits   uint64
 }
 
 // known returns what is remembered, counted back from another number. Shifts of
 // 64 and more give zero in Go: nothing is known there.
-func (a *ackedBefore) known(from uint64) uint64 {
+func (a *recentAcks) known(from uint64) uint64 {
 	if from >= a.newest {
 		return a.bits << (from - a.newest)
 	}
@@ -169,7 +169,7 @@ func (a *ackedBefore) known(from uint64) uint64 {
 }
 
 // add remembers that the numbers from-k were acknowledged, for each bit k.
-func (a *ackedBefore) add(from, bits uint64) {
+func (a *recentAcks) add(from, bits uint64) {
 	if from >= a.newest {
 		a.bits = a.known(from) | bits
 		a.newest = from
@@ -181,27 +181,27 @@ func (a *ackedBefore) add(from, bits uint64) {
 // AckSize is the most that a packet takes that only acknowledges.
 const AckSize = packetOverhead
 
-// said is the newest packet that only acknowledged, and what it acknowledged.
-type said struct {
+// lastAck is the newest packet that only acknowledged, and what it acknowledged.
+type lastAck struct {
 	packet [AckSize]byte
 	size   int // 0: there was none
 	newest uint64
 	bits   uint64
 }
 
-// AckAgain reports whether what was acknowledged last is worth saying again when
+// RepeatAck reports whether what was acknowledged last is worth saying again when
 // nothing else is to be said: packets of the remote end are lost here, so its
 // acknowledgements are likely to be lost there, and it waits for them in vain.
 // Where nothing comes any more, that ends after a few ticks.
-func (c *Conn) AckAgain(now time.Duration) bool {
+func (c *Conn) RepeatAck(now time.Duration) bool {
 	return c.received.lacks() >= minLacking && now-c.heard <= ackAgain*c.config.TickInterval
 }
 
-// AckCopies returns the number of extra packets of a tick that repeat the last
+// AckRepeats returns the number of extra packets of a tick that repeat the last
 // acknowledgement. Where much is lost few arrive, and the remote end then codes
 // its state against older packets.
-func (c *Conn) AckCopies(now time.Duration) int {
-	if !c.AckAgain(now) {
+func (c *Conn) AckRepeats(now time.Duration) int {
+	if !c.RepeatAck(now) {
 		return 0
 	}
 	return min(c.received.lacks()/lackingPerCopy, mostCopies)

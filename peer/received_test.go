@@ -128,22 +128,22 @@ func TestLateAcceptBehindTheWindowIsNoNews(t *testing.T) {
 func TestAcknowledgementsAreSaidAgainWherePacketsAreLost(t *testing.T) {
 	for _, first := range startSequences() {
 		a, b := newTestConn(first, 64), newTestConn(first, 64)
-		require.False(t, b.AckAgain(0), "nothing came yet")
+		require.False(t, b.RepeatAck(0), "nothing came yet")
 		lost := func(now time.Duration) { finish(t, a, true, 1, now) }
 		deliver(t, b, finish(t, a, true, 1, 0), 0, nil)
-		require.False(t, b.AckAgain(0), "what was before the first was never sent")
+		require.False(t, b.RepeatAck(0), "what was before the first was never sent")
 		a.Skip()
 		deliver(t, b, finish(t, a, true, 1, 10*ms), 10*ms, nil)
-		require.False(t, b.AckAgain(10*ms))
+		require.False(t, b.RepeatAck(10*ms))
 		lost(20 * ms)
 		deliver(t, b, finish(t, a, true, 1, 30*ms), 30*ms, nil)
-		require.True(t, b.AckAgain(40*ms))
-		require.True(t, b.AckAgain(60*ms))
-		require.False(t, b.AckAgain(60*ms+1), "three ticks")
+		require.True(t, b.RepeatAck(40*ms))
+		require.True(t, b.RepeatAck(60*ms))
+		require.False(t, b.RepeatAck(60*ms+1), "three ticks")
 		for range AckReach {
 			deliver(t, b, finish(t, a, true, 1, 70*ms), 70*ms, nil)
 		}
-		require.False(t, b.AckAgain(70*ms), "that was long ago")
+		require.False(t, b.RepeatAck(70*ms), "that was long ago")
 	}
 }
 
@@ -160,8 +160,8 @@ func TestAcknowledgementsAreSaidMoreOftenTheMoreIsLost(t *testing.T) {
 					deliver(t, b, p, now, nil)
 				}
 			}
-			require.Equal(t, c.copies, b.AckCopies(now), "%d lost", c.lost)
-			require.Zero(t, b.AckCopies(now+time.Second), "nothing comes any more")
+			require.Equal(t, c.copies, b.AckRepeats(now), "%d lost", c.lost)
+			require.Zero(t, b.AckRepeats(now+time.Second), "nothing comes any more")
 		}
 	}
 }
@@ -202,7 +202,7 @@ func TestWindowAgainstModel(t *testing.T) {
 // whatever was added within 64 of the newest is known.
 func TestAckedBeforeAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var a ackedBefore
+		var a recentAcks
 		set := map[uint64]bool{}
 		newest := uint64(0)
 		at := uint64(1000)

@@ -213,7 +213,7 @@ func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
 }
 
 // amend asks about a whole message that waits, and reports whether it is to be taken back.
-func (r *reliable) amend(it *item, by Recaller) (gone bool) {
+func (r *reliable) amend(it *reliableMessage, by Recaller) (gone bool) {
 	id, entity, body := r.about(it)
 	switch {
 	case entity.Generation == 0:
@@ -231,7 +231,7 @@ func (r *reliable) amend(it *item, by Recaller) (gone bool) {
 }
 
 // take takes a message that waits out of the queue; its line is the caller's affair.
-func (r *reliable) take(it *item) {
+func (r *reliable) take(it *reliableMessage) {
 	r.held -= it.size
 	r.waiting -= it.size
 	r.unconfirmed--
@@ -240,7 +240,7 @@ func (r *reliable) take(it *item) {
 
 // about returns the type of a message, of which entity it speaks, the zero id if of none, and its body; of a large message, so much of it as is
 // in its first piece.
-func (r *reliable) about(it *item) (id wire.MessageType, entity wire.NetworkID, body []byte) {
+func (r *reliable) about(it *reliableMessage) (id wire.MessageType, entity wire.NetworkID, body []byte) {
 	framed := r.framed(it)
 	at := wire.MessageHeaderSize + numberSize
 	header := [wire.MessageHeaderSize]byte{framed[0], framed[1]}

@@ -34,7 +34,7 @@ type fragmentSet struct {
 type reliable struct {
 	arena   arena
 	items   items
-	carried carried
+	carried sentReliables
 	index   [2 * wire.MaxChannels]uint8 // place in lines of each reliable channel, plus 1
 	lines   []line                      // of the channels in use, in the order of their first use
 	sets    [maxFragmentSets]fragmentSet
@@ -59,7 +59,7 @@ type reliable struct {
 func newReliable(cfg OutgoingConfig) reliable {
 	return reliable{
 		items:   newItems(),
-		carried: carried{remember: uint64(cfg.SentPackets)},
+		carried: sentReliables{remember: uint64(cfg.SentPackets)},
 		granted: InitialCredit,
 		limit:   cfg.ReliableBytes,
 		most:    mostReliable(cfg.PacketSize),
@@ -161,7 +161,9 @@ func (r *reliable) grow(size int) {
 }
 
 // framed returns a message as it travels.
-func (r *reliable) framed(it *item) []byte { return r.arena.buf[it.start : it.start+it.size] }
+func (r *reliable) framed(it *reliableMessage) []byte {
+	return r.arena.buf[it.start : it.start+it.size]
+}
 
 // commitReliable is Commit for reliable channels.
 func (o *Outgoing) commitReliable(kind opened, n int) {
@@ -171,7 +173,7 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 	r.heldUntil = max(r.heldUntil, r.asked)
 	line := r.line(r.channel)
 	if kind == openReliable {
-		r.push(line, item{start: o.message, size: o.body + n - o.message})
+		r.push(line, reliableMessage{start: o.message, size: o.body + n - o.message})
 		return
 	}
 	whole := r.scratch[:o.body+n]
@@ -181,14 +183,14 @@ func (o *Outgoing) commitReliable(kind opened, n int) {
 		buf := r.arena.buf[o.message : o.message+size]
 		buf[0], buf[1] = byte(r.kind), r.stage
 		copy(buf[wire.MessageHeaderSize+numberSize:], whole)
-		r.push(line, item{start: o.message, size: size})
+		r.push(line, reliableMessage{start: o.message, size: size})
 		return
 	}
 	o.stats.Pieces += uint64(pieces)
 	cost, at := r.cost(len(whole), pieces), o.message
 	for i := range pieces {
 		part := whole[i*r.piece() : min((i+1)*r.piece(), len(whole))]
-		it := item{start: at, size: wire.MessageHeaderSize + numberSize + fragmentHeader + len(part), piece: true}
+		it := reliableMessage{start: at, size: wire.MessageHeaderSize + numberSize + fragmentHeader + len(part), piece: true}
 		if i == 0 {
 			it.pieces, it.setCost = uint8(pieces), cost
 		}
@@ -212,7 +214,7 @@ func (r *reliable) line(ch wire.Channel) uint8 {
 }
 
 // push queues a message whose bytes lie in the arena, but for size and number.
-func (r *reliable) push(place uint8, it item) {
+func (r *reliable) push(place uint8, it reliableMessage) {
 	l := &r.lines[place]
 	r.arena.take(it.start, it.size)
 	buf := r.framed(&it)

@@ -79,7 +79,7 @@ type Outgoing struct {
 type OutgoingStats struct {
 	Unreliable   uint64 // unreliable messages taken
 	Reliable     uint64 // reliable messages taken
-	Pieces       uint64 // pieces that messages were cut into
+	Pieces       uint64 // fragments that messages were cut into
 	QueueFull    uint64 // unreliable messages dropped: no room
 	BackPressure uint64 // reliable messages refused: no room
 	Refused      uint64 // messages refused: too large, or not legal
@@ -374,7 +374,7 @@ func (r *reliable) resend(b *Builder, stats *OutgoingStats) bool {
 }
 
 // carry notes that a packet carries a message.
-func (r *reliable) carry(seq, id uint64, it *item) {
+func (r *reliable) carry(seq, id uint64, it *reliableMessage) {
 	for r.carried.crowded(seq) {
 		r.lost(r.carried.packets.at(r.carried.packets.first).packet) // what it carried is sent again, rather than forgotten
 		r.carried.drop()
@@ -630,11 +630,11 @@ const (
 	itemWaiting   itemState = iota // not sent yet
 	itemFlying                     // sent, neither acknowledged nor lost
 	itemLost                       // to be sent again
-	itemConfirmed                  // arrived
+	itemConfirmed                  // receivedMessage
 )
 
-// item is one reliable message, or one piece of a large one, from the call to its acknowledgement.
-type item struct {
+// reliableMessage is one reliable message, or one piece of a large one, from the call to its acknowledgement.
+type reliableMessage struct {
 	number uint64 // in its channel
 	next   uint64 // id of the channel's next one that waits, 0 for none
 	packet uint64 // that carried it last
@@ -649,13 +649,13 @@ type item struct {
 }
 
 // cost returns the credit that the item takes.
-func (it *item) cost() int { return messageCost(it.size - wire.MessageHeaderSize) }
+func (it *reliableMessage) cost() int { return messageCost(it.size - wire.MessageHeaderSize) }
 
 // items holds the reliable messages of one peer in the order of the calls, by an id that counts from 1.
 type items struct {
-	ring  []item // a power of two long
-	first uint64 // oldest; all before are confirmed
-	next  uint64 // id of the next
+	ring  []reliableMessage // a power of two long
+	first uint64            // oldest; all before are confirmed
+	next  uint64            // id of the next
 	// lost has a bit for each place in the ring whose item is lost. None has an id below lostFrom.
 	lost      []uint64
 	lostFrom  uint64
@@ -664,13 +664,13 @@ type items struct {
 
 func newItems() items { return items{first: 1, next: 1, lostFrom: 1} }
 
-func (s *items) at(id uint64) *item { return &s.ring[id&uint64(len(s.ring)-1)] }
+func (s *items) at(id uint64) *reliableMessage { return &s.ring[id&uint64(len(s.ring)-1)] }
 
 // live reports whether id is in the ring.
 func (s *items) live(id uint64) bool { return id >= s.first && id < s.next }
 
 // push adds an item.
-func (s *items) push(it item) uint64 {
+func (s *items) push(it reliableMessage) uint64 {
 	if int(s.next-s.first) == len(s.ring) {
 		s.grow()
 	}
@@ -682,7 +682,7 @@ func (s *items) push(it item) uint64 {
 
 func (s *items) grow() {
 	old := *s
-	s.ring = make([]item, max(64, 2*len(old.ring)))
+	s.ring = make([]reliableMessage, max(64, 2*len(old.ring)))
 	s.lost = make([]uint64, len(s.ring)/64)
 	for id := s.first; id < s.next; id++ {
 		it := old.at(id)

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// span is a row of items with ids one after the other.
-type span struct {
+// idRange is a row of items with ids one after the other.
+type idRange struct {
 	first uint64
 	count uint64
 }
 
-// cargo lists the reliable messages in one packet.
-type cargo struct {
+// packetReliables lists the reliable messages in one packet.
+type packetReliables struct {
 	packet uint64
 	spans  uint64 // number of its first span
 	count  uint64 // how many spans
@@ -20,11 +20,11 @@ type cargo struct {
 	lost   bool
 }
 
-// carried remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
+// sentReliables remembers which reliable messages went in which packet, for as long as the connection remembers the packet. Only
 // packets that carried some take room. Packets and spans are each a queue in a ring, numbered from 0.
-type carried struct {
-	packets  ring[cargo]
-	spans    ring[span]
+type sentReliables struct {
+	packets  ring[packetReliables]
+	spans    ring[idRange]
 	remember uint64 // how many packet numbers back the connection remembers
 }
 
@@ -58,7 +58,7 @@ func (r *ring[T]) push(v T) {
 }
 
 // packet returns what a packet carried, nil if nothing is known of it.
-func (c *carried) packet(seq uint64) *cargo {
+func (c *sentReliables) packet(seq uint64) *packetReliables {
 	n := c.packets.len()
 	i := uint64(sort.Search(int(n), func(i int) bool { return c.packets.at(c.packets.first+uint64(i)).packet >= seq }))
 	if i == n || c.packets.at(c.packets.first+i).packet != seq {
@@ -68,18 +68,18 @@ func (c *carried) packet(seq uint64) *cargo {
 }
 
 // open returns the record of the packet seq, the newest, which is being filled. Records that must leave for it have left.
-func (c *carried) open(seq uint64) *cargo {
+func (c *sentReliables) open(seq uint64) *packetReliables {
 	if c.packets.len() > 0 {
 		if p := c.packets.at(c.packets.next - 1); p.packet == seq {
 			return p
 		}
 	}
-	c.packets.push(cargo{packet: seq, spans: c.spans.next})
+	c.packets.push(packetReliables{packet: seq, spans: c.spans.next})
 	return c.packets.at(c.packets.next - 1)
 }
 
 // takeBack forgets the newest packet, if seq is its number: another will have it.
-func (c *carried) takeBack(seq uint64) {
+func (c *sentReliables) takeBack(seq uint64) {
 	if c.packets.len() == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *carried) takeBack(seq uint64) {
 }
 
 // note adds an item to what the packet seq carries, which is open already.
-func (c *carried) note(p *cargo, id uint64) {
+func (c *sentReliables) note(p *packetReliables, id uint64) {
 	if p.count > 0 {
 		if s := c.spans.at(c.spans.next - 1); s.first+s.count == id {
 			s.count++
@@ -98,11 +98,11 @@ func (c *carried) note(p *cargo, id uint64) {
 		}
 	}
 	p.count++
-	c.spans.push(span{first: id, count: 1})
+	c.spans.push(idRange{first: id, count: 1})
 }
 
 // crowded reports whether the oldest packet must leave before the packet seq is filled.
-func (c *carried) crowded(seq uint64) bool {
+func (c *sentReliables) crowded(seq uint64) bool {
 	if c.packets.len() == 0 {
 		return false
 	}
@@ -111,7 +111,7 @@ func (c *carried) crowded(seq uint64) bool {
 }
 
 // drop forgets the oldest packet.
-func (c *carried) drop() {
+func (c *sentReliables) drop() {
 	oldest := c.packets.at(c.packets.first)
 	c.spans.first = oldest.spans + oldest.count
 	c.packets.first++

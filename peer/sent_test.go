@@ -363,7 +363,7 @@ func TestSampleOnlyFromNewestNewlyAckedEliciting(t *testing.T) {
 }
 
 // On a link where nothing was overtaken for long, what was sent before one that
-// arrived is lost; where packets overtake each other, it takes as many more.
+// receivedMessage is lost; where packets overtake each other, it takes as many more.
 func TestFewerOvertakersWhereNothingIsOvertaken(t *testing.T) {
 	c, out := newTestConn(1, 64), log{}
 	next := tick.Tick(0)

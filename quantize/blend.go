@@ -16,8 +16,8 @@ const (
 	BlendQuats                   // every four float32 that follow each other are a quaternion
 )
 
-// Way is what a Blend mixes: two versions of a row, and where between them.
-type Way struct {
+// BlendInput is the input of a Blend: two versions of a row, and a place between them.
+type BlendInput struct {
 	From, To []uint32 // The rows of the two versions.
 	Part     float64  // 0 is From, 1 is To; above 1 goes on beyond To.
 
@@ -32,7 +32,7 @@ type Blend struct {
 	plan   *Plan
 	fields []blendField
 	speeds []*op // Of the velocities, by number; nil without.
-	custom func(way *Way, dst blendTarget)
+	custom func(way *BlendInput, dst blendTarget)
 }
 
 // blendField is a field that can lie between two values.
@@ -163,13 +163,13 @@ func (o *op) rotation(lanes []uint32) (q [4]float32) {
 }
 
 // line is a number on the straight way.
-func (f *blendField) line(way *Way) float64 {
+func (f *blendField) line(way *BlendInput) float64 {
 	from, to := f.op.float(way.From), f.op.float(way.To)
 	return f.bounded(from + (to-from)*way.Part)
 }
 
 // curve is a number on the cubic Hermite curve through two values with a velocity each; beyond the end it goes straight on.
-func (f *blendField) curve(way *Way, speed *op) float64 {
+func (f *blendField) curve(way *BlendInput, speed *op) float64 {
 	if way.FromSpeed == nil || way.ToSpeed == nil {
 		return f.line(way)
 	}
@@ -193,7 +193,7 @@ func (f *blendField) bounded(v float64) float64 {
 }
 
 // turn is an angle on the shorter way round, in [-pi, pi).
-func (f *blendField) turn(way *Way) float64 {
+func (f *blendField) turn(way *BlendInput) float64 {
 	from, to := f.op.float(way.From), f.op.float(way.To)
 	return angleNear(from + angleNear(to-from)*way.Part)
 }
@@ -211,7 +211,7 @@ func angleNear(a float64) float64 {
 
 // rotate is a quaternion on the shorter arc between two, at an even rate (Shoemake 1985). Where the arc is short it is as
 // good as straight. A quaternion of no length is taken for the other.
-func (f *blendField) rotate(way *Way) [4]float32 {
+func (f *blendField) rotate(way *BlendInput) [4]float32 {
 	from, to := f.op.rotation(way.From), f.op.rotation(way.To)
 	var a, b [4]float64
 	dot, squareA, squareB := 0.0, 0.0, 0.0

@@ -47,7 +47,7 @@ func TestBlendMixesEachFieldByItsKind(t *testing.T) {
 	from := rowOf(p, blended{X: 1, Exact: 10, Turn: 3, Spin: aboutX(0.2), Half: 2, Axis: -1, Count: 4, On: true})
 	to := rowOf(p, blended{X: 2, Exact: 30, Turn: -3, Spin: aboutX(1.4), Half: 4, Axis: 1, Count: 8})
 	got := blended{Own: 77}
-	MixInto(b, &Way{From: from, To: to, Part: 0.5}, &got)
+	MixInto(b, &BlendInput{From: from, To: to, Part: 0.5}, &got)
 	require.InDelta(t, 1.5, got.X, 0.01)
 	require.Equal(t, 20.0, got.Exact)
 	require.InDelta(t, math.Pi, math.Abs(float64(got.Turn)), 0.01, "the short way round")
@@ -59,10 +59,10 @@ func TestBlendMixesEachFieldByItsKind(t *testing.T) {
 	require.Equal(t, int32(4), got.Count, "steps at the end of the way")
 	require.True(t, got.On)
 	require.Equal(t, 77, got.Own, "not its field")
-	MixInto(b, &Way{From: from, To: to, Part: 1}, &got)
+	MixInto(b, &BlendInput{From: from, To: to, Part: 1}, &got)
 	require.Equal(t, int32(8), got.Count)
 	require.False(t, got.On)
-	MixInto(b, &Way{From: from, To: to, Part: 20}, &got)
+	MixInto(b, &BlendInput{From: from, To: to, Part: 20}, &got)
 	require.Equal(t, float32(10), got.X, "within the bounds of the field")
 	require.Equal(t, 1.0, got.Axis)
 }
@@ -83,7 +83,7 @@ func TestBlendEndsAtItsVersions(t *testing.T) {
 		for part, row := range map[float64][]uint32{0: from, 1: to} {
 			var want, got blended
 			p.Dequantise(row, unsafe.Pointer(&want))
-			MixInto(b, &Way{From: from, To: to, Part: part}, &got)
+			MixInto(b, &BlendInput{From: from, To: to, Part: part}, &got)
 			require.InDelta(t, want.X, got.X, 1e-5)
 			require.InDelta(t, want.Exact, got.Exact, 1e-9)
 			require.InDelta(t, 0, angleNear(float64(want.Turn-got.Turn)), 1e-5)
@@ -103,7 +103,7 @@ func TestBlendOfTheLargestNumbersIsFinite(t *testing.T) {
 	p, b := blendOf[wide](t, BlendByKind)
 	_, angles := blendOf[wide](t, BlendAngles)
 	for _, part := range []float64{0, 0.5, 1, 2} {
-		way := Way{From: rowOf(p, wide{-math.MaxFloat64}), To: rowOf(p, wide{math.MaxFloat64}), Part: part}
+		way := BlendInput{From: rowOf(p, wide{-math.MaxFloat64}), To: rowOf(p, wide{math.MaxFloat64}), Part: part}
 		for _, b := range []*Blend{b, angles} {
 			var got wide
 			MixInto(b, &way, &got)
@@ -132,7 +132,7 @@ func TestBlendIsAlwaysFinite(t *testing.T) {
 			}
 			return rowOf(p, v)
 		}
-		way := Way{From: draw(), To: draw(), Part: rapid.Float64Range(0, 8).Draw(t, "part"), Seconds: 0.1}
+		way := BlendInput{From: draw(), To: draw(), Part: rapid.Float64Range(0, 8).Draw(t, "part"), Seconds: 0.1}
 		way.FromSpeed, way.ToSpeed = draw(), draw()
 		for _, b := range []*Blend{byKind, speed, angles} {
 			var got wild
@@ -152,7 +152,7 @@ func TestBlendModes(t *testing.T) {
 	p, step := blendOf[pair](t, BlendStep)
 	from, to := rowOf(p, pair{A: 3, Q: aboutX(0)}), rowOf(p, pair{A: -3, Q: aboutX(1)})
 	var got pair
-	MixInto(step, &Way{From: from, To: to, Part: 0.9}, &got)
+	MixInto(step, &BlendInput{From: from, To: to, Part: 0.9}, &got)
 	require.Equal(t, pair{A: 3, Q: aboutX(0)}, got)
 
 	_, err := NewBlend(p, BlendQuats)
@@ -160,16 +160,16 @@ func TestBlendModes(t *testing.T) {
 	type only struct{ Q [4]float32 }
 	q, quats := blendOf[only](t, BlendQuats)
 	var turned only
-	MixInto(quats, &Way{From: rowOf(q, only{aboutX(0)}), To: rowOf(q, only{aboutX(2)}), Part: 0.25}, &turned)
+	MixInto(quats, &BlendInput{From: rowOf(q, only{aboutX(0)}), To: rowOf(q, only{aboutX(2)}), Part: 0.25}, &turned)
 	for k, want := range aboutX(0.5) {
 		require.InDelta(t, want, turned.Q[k], 1e-6, "at an even rate")
 	}
-	MixInto(quats, &Way{From: rowOf(q, only{}), To: rowOf(q, only{aboutX(2)}), Part: 0.25}, &turned)
+	MixInto(quats, &BlendInput{From: rowOf(q, only{}), To: rowOf(q, only{aboutX(2)}), Part: 0.25}, &turned)
 	require.Equal(t, only{aboutX(2)}, turned, "no rotation is taken for the other")
 
 	a, angles := blendOf[position2](t, BlendAngles)
 	var at position2
-	MixInto(angles, &Way{From: rowOf(a, position2{3, 0}), To: rowOf(a, position2{-3, 1}), Part: 0.5}, &at)
+	MixInto(angles, &BlendInput{From: rowOf(a, position2{3, 0}), To: rowOf(a, position2{-3, 1}), Part: 0.5}, &at)
 	require.InDelta(t, math.Pi, math.Abs(float64(at.X)), 1e-5)
 	require.InDelta(t, 0.5, at.Y, 1e-5)
 }
@@ -183,7 +183,7 @@ func TestBlendWithSpeedIsExactForParabolas(t *testing.T) {
 	require.NoError(t, err)
 	at := func(s float64) []uint32 { return rowOf(p, position2{float32(3 * s), float32(10 - 5*s*s)}) }
 	speed := func(s float64) []uint32 { return rowOf(p, position2{3, float32(-10 * s)}) }
-	way := Way{From: at(1), To: at(1.5), FromSpeed: speed(1), ToSpeed: speed(1.5), Seconds: 0.5}
+	way := BlendInput{From: at(1), To: at(1.5), FromSpeed: speed(1), ToSpeed: speed(1.5), Seconds: 0.5}
 	for _, part := range []float64{0, 0.2, 0.5, 0.9, 1} {
 		way.Part = part
 		s := 1 + part/2
@@ -210,7 +210,7 @@ func TestBlendFuncAndAllocations(t *testing.T) {
 		return blended{Count: from.Count + int32(part*float32(to.Count-from.Count))}
 	})
 	require.NoError(t, err)
-	way := Way{From: rowOf(p, blended{Count: 10}), To: rowOf(p, blended{Count: 20, Turn: 1, Spin: aboutX(1)}), Part: 0.5}
+	way := BlendInput{From: rowOf(p, blended{Count: 10}), To: rowOf(p, blended{Count: 20, Turn: 1, Spin: aboutX(1)}), Part: 0.5}
 	got := new(blended)
 	MixInto(custom, &way, got)
 	require.Equal(t, int32(15), got.Count)

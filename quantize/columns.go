@@ -143,10 +143,10 @@ func (p *Plan) findRuns() {
 	}
 }
 
-// runOf is how many fields from the i-th on go together. Five are three and two: a field alone gains nothing.
+// runOf returns the number of fields from the i-th on that are quantised together. Five are three and two: a field alone gains nothing.
 func (p *Plan) runOf(i int) (n int) {
 	for ; n < 6 && i+n < len(p.ops); n++ {
-		// What is converted has to be within an int32. A float32 has not as many bits.
+		// The conversion is to an int32, and a float32 has fewer bits.
 		if o := &p.ops[i+n]; o.kind != opFixed32 || o.count >= 1<<31-1 || o.offset != p.ops[i].offset+uintptr(4*n) {
 			break
 		}
@@ -239,7 +239,7 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int, order [
 	return true
 }
 
-// placeOf is where the k-th row is.
+// placeOf returns the place of the k-th row.
 func placeOf(k int, order []int32) int {
 	if order == nil {
 		return k
@@ -282,7 +282,7 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int,
 	}
 }
 
-// overlayRows is how many rows Overlay goes over at a time.
+// overlayRows is the number of rows that Overlay writes at a time.
 const overlayRows = 8
 
 // Overlay writes lanes of rows of a plan that is Plain to two copies of their memory, which have one row behind the other, several at a time. The
@@ -327,7 +327,7 @@ func NewRows(size int) Rows {
 	return Rows{size: size, wide: (size == 8 || size == 12 || size == 16) && kernel.Wide()}
 }
 
-// Differing is which of n rows, 64 at most, are not the same in both memories, which have as many bytes each: a bit for each row, from the lowest on.
+// Differing compares n rows, 64 at most, in two memories of as many bytes, and returns a bit for each row that differs, from the lowest on.
 func (r Rows) Differing(a, b []byte, n int) (rows uint64) {
 	a, b = a[:n*r.size], b[:n*r.size]
 	done := 0
@@ -401,7 +401,7 @@ type FloatRows struct{ wide bool }
 // NewFloatRows asks the processor what it has, which takes a microsecond or more.
 func NewFloatRows() FloatRows { return FloatRows{wide: kernel.Wide()} }
 
-// leastWide is how many lanes at least are read by the processor's widest moves, eight at a time and the last eight of them together.
+// leastWide is the least number of lanes for the processor's widest moves: eight at a time, and the last eight together.
 const leastWide = 8
 
 // Copy is CopyFloats.
@@ -416,7 +416,7 @@ func (f FloatRows) Copy(lanes []uint32, buf []byte) bool {
 // where they begin: then lanes may be moved two at a time. Package netecs asks the same.
 const QuickWords = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "wasm"
 
-// What is added to the exponents of floats goes over into the place of the sign where all bits of one are set: it is not finite.
+// Adding one to an exponent of all ones carries into the place of the sign: then the float is not finite.
 const (
 	exponent        = 0x7F80_0000
 	exponentOne     = 0x0080_0000

@@ -62,7 +62,7 @@ func Compile(t reflect.Type, name string) (*Plan, error) {
 	return c.plan, nil
 }
 
-// rootName is how the errors name a type.
+// rootName returns the name of a type in errors.
 func rootName(t reflect.Type) string {
 	if t.Name() == "" {
 		return t.String()
@@ -353,7 +353,7 @@ func (c *compiler) quat(path string, offset uintptr, tag tag) error {
 	return c.add(o, lane{bits: 2, max: 3}, part, part, lane{bits: n, max: count, check: checkQuat})
 }
 
-// eventKind is how the values of an event field of one frame and the next become one, as its tag chooses.
+// eventKind tells how the values of an event field of two frames are merged, as its tag chooses.
 type eventKind uint8
 
 const (

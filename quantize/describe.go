@@ -266,7 +266,7 @@ func (o *op) outsideOf(v reflect.Value) string {
 	case opFixed32, opFixed64:
 		low, high = formatFloat(o.min, o.size), formatFloat(o.max, o.size)
 	case opHalf32, opHalf64:
-		low, high = formatFloat(-wire.MaxHalf, 8), formatFloat(wire.MaxHalf, 8)
+		low, high = formatFloat(-wire.MaxFloat16, 8), formatFloat(wire.MaxFloat16, 8)
 	case opAxis32, opAxis64:
 		low, high = "-1", "1"
 	case opRange:

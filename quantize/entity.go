@@ -16,7 +16,7 @@ import (
 // so that each value has one encoding and generation 0 has none. In the rows of a run after the first it is two lanes like
 // any others.
 
-// archePath is where the types live that the compiler knows by name, so as not to import them.
+// archePath is the package of the types that the compiler knows by name, so as not to import them.
 const archePath = "github.com/mlange-42/arche/ecs"
 
 // maxRefBits is the longest entity field in a packed row: index 2^32-1, generation 2^32-1.

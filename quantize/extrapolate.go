@@ -7,7 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// extrapolateKind is how a field is extrapolated, as its tag chooses: as suits its kind, unless the tag names another.
+// extrapolateKind tells how a field is extrapolated: as suits its kind, unless its tag names another way.
 type extrapolateKind uint8
 
 const (
@@ -60,7 +60,7 @@ func (o *op) expectBy(k extrapolateKind, lanes int) error {
 // ends hold. It must come to the same on every machine: whole numbers, or floats in operations that are rounded one by
 // one; and it must not keep the slices. What is more than a lane's bits hold counts as the largest that they do. Before
 // may be nil.
-type Extrapolation func(extrapolated []uint32, v *Versions)
+type Extrapolation func(extrapolated []uint32, v *Baselines)
 
 // ExtrapolateBy gives the plan an extrapolation function of its own, for all its lanes but booleans and those tagged otherwise.
 // The name stands for it in Describe: both ends must give the same function under the same name. Call it before the plan
@@ -73,7 +73,7 @@ func (p *Plan) ExtrapolateBy(name string, f Extrapolation) {
 }
 
 // Extrapolate calls the plan's own extrapolation function; it has one.
-func (p *Plan) Extrapolate(extrapolated []uint32, v *Versions) { p.extrapolate(extrapolated, v) }
+func (p *Plan) Extrapolate(extrapolated []uint32, v *Baselines) { p.extrapolate(extrapolated, v) }
 
 // ExtrapolatedBy returns the name of the plan's own extrapolation function, empty where there is none.
 func (p *Plan) ExtrapolatedBy() string { return p.extrapolator }
@@ -81,7 +81,7 @@ func (p *Plan) ExtrapolatedBy() string { return p.extrapolator }
 // Extrapolates reports whether the plan has an extrapolation function, and not its name alone.
 func (p *Plan) Extrapolates() bool { return p.extrapolate != nil }
 
-// LaneModel is how a lane is extrapolated from earlier versions of its row.
+// LaneModel tells how a lane is extrapolated from earlier versions of its row.
 type LaneModel uint8
 
 // The models of a lane. T is the tick of the baseline, T' that of the baseline before it.
@@ -150,10 +150,10 @@ func (p *Plan) Lane(i int) Lane {
 	return l
 }
 
-// Versions are what a row is coded against.
-type Versions struct {
+// Baselines are the versions that a row is encoded against.
+type Baselines struct {
 	Base   []uint32 // as of T
-	Before []uint32 // as of T', nil when that is not to be leaned on
+	Before []uint32 // as of T', nil if that is not used
 	Age    int64    // ticks from T to the row's own tick, from 1
 	Span   int64    // ticks from T' to T, from 1; of no meaning without Before
 	Miss   int      // how far off the last lane was of the same entity's row before, 0 to 2; coding a row sets it for the next

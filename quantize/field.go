@@ -90,7 +90,7 @@ func (o *op) quantiseFloat64(v uint64, lanes []uint32) wire.FaultReason {
 	return wire.NoFault
 }
 
-// turns is how many turns either way the fast path of quantiseAngle takes.
+// turns is the number of turns either way that the fast path of quantiseAngle takes.
 const turns = 1 << 14
 
 // quantiseAngle quantises an angle in radians; any number of turns is the same angle.
@@ -155,7 +155,7 @@ func bit(b bool) (v uint32) {
 	return v
 }
 
-// halfMax is the number of wire.MaxHalf. A half in a row is numbered in the order of the values: number 0 is -MaxHalf, and -0 comes right before 0.
+// halfMax is the number of wire.MaxFloat16. A half in a row is numbered in the order of the values: number 0 is -MaxHalf, and -0 comes right before 0.
 const halfMax = 2*halfTop - 1
 
 const (
@@ -165,7 +165,7 @@ const (
 )
 
 // halfLane returns the number of a finite half.
-func halfLane(h wire.Half) uint32 {
+func halfLane(h wire.Float16) uint32 {
 	if h&halfMinus != 0 {
 		return halfTop - 1 - uint32(h&^halfMinus)
 	}
@@ -173,16 +173,16 @@ func halfLane(h wire.Half) uint32 {
 }
 
 // halfOfLane is the inverse of halfLane.
-func halfOfLane(n uint32) wire.Half {
+func halfOfLane(n uint32) wire.Float16 {
 	if n < halfTop {
-		return halfMinus | wire.Half(halfTop-1-n)
+		return halfMinus | wire.Float16(halfTop-1-n)
 	}
-	return wire.Half(n - halfTop)
+	return wire.Float16(n - halfTop)
 }
 
 // quantiseHalf quantises a float; one that is not finite keeps its lane.
 func (o *op) quantiseHalf(f float64, lanes []uint32) wire.FaultReason {
-	h, reason := wire.HalfOf(f)
+	h, reason := wire.Float16Of(f)
 	if reason != wire.NotFinite {
 		lanes[o.lane] = halfLane(h)
 	}
@@ -199,7 +199,7 @@ func (o *op) compileHalf() {
 
 // quantiseAxis quantises a float; one that is not finite keeps its lane. Number 0 is -1.
 func (o *op) quantiseAxis(f float64, lanes []uint32) wire.FaultReason {
-	a, reason := wire.AxisOf(f)
+	a, reason := wire.Snorm8Of(f)
 	if reason != wire.NotFinite {
 		lanes[o.lane] = uint32(int32(a) + axisTop)
 	}
@@ -207,7 +207,7 @@ func (o *op) quantiseAxis(f float64, lanes []uint32) wire.FaultReason {
 }
 
 // axisOfLane is the axis of a row's number.
-func axisOfLane(n uint32) wire.Axis { return wire.Axis(int32(n) - axisTop) }
+func axisOfLane(n uint32) wire.Snorm8 { return wire.Snorm8(int32(n) - axisTop) }
 
 // compileAxis makes o an axis.
 func (o *op) compileAxis() {

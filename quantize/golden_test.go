@@ -240,12 +240,12 @@ func TestGoldenHalves(t *testing.T) {
 		w, bw := wire.NewWriter(buf), wire.NewBitWriter(buf)
 		switch word[0] {
 		case "half":
-			h, reason := wire.HalfOf(math.Float64frombits(number(t, goldenHex, word[1])))
+			h, reason := wire.Float16Of(math.Float64frombits(number(t, goldenHex, word[1])))
 			require.Equal(t, wire.NoFault, reason, line)
 			w.Uint16(uint16(h))
 			require.Equal(t, b, w.Written(), line)
 		case "axis":
-			a, reason := wire.AxisOf(math.Float64frombits(number(t, goldenHex, word[1])))
+			a, reason := wire.Snorm8Of(math.Float64frombits(number(t, goldenHex, word[1])))
 			require.Equal(t, wire.NoFault, reason, line)
 			w.Int8(int8(a))
 			require.Equal(t, b, w.Written(), line)

@@ -110,7 +110,7 @@ func TestHalfAndAxisInRows(t *testing.T) {
 func TestHalfLanes(t *testing.T) {
 	finite := 0
 	for n := 0; n <= math.MaxUint16; n++ {
-		if h := wire.Half(n); h.Finite() {
+		if h := wire.Float16(n); h.Finite() {
 			finite++
 			require.Equal(t, h, halfOfLane(halfLane(h)))
 			require.LessOrEqual(t, halfLane(h), uint32(halfMax))
@@ -137,7 +137,7 @@ func TestParsePlanIsTheInverseOfDescribe(t *testing.T) {
 		reflect.TypeFor[anyField](), reflect.TypeFor[chosen](), reflect.TypeFor[lone](), reflect.TypeFor[goldenInputs](), reflect.TypeFor[struct{}](),
 		reflect.TypeFor[described](), reflect.TypeFor[struct{ A, B [2]struct{ C float32 } }](),
 	} {
-		for _, change := range []func(p *Plan){func(*Plan) {}, (*Plan).Debug, func(p *Plan) { p.ExtrapolateBy("falls", func([]uint32, *Versions) {}) }} {
+		for _, change := range []func(p *Plan){func(*Plan) {}, (*Plan).Debug, func(p *Plan) { p.ExtrapolateBy("falls", func([]uint32, *Baselines) {}) }} {
 			p, err := Compile(typ, "some.Name")
 			require.NoError(t, err)
 			change(p)

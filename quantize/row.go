@@ -188,7 +188,7 @@ func (p *Plan) LegalRow(lanes []uint32) bool {
 }
 
 // A run is a number of similar rows of one plan in one message: the first whole, each other as what differs from the row
-// before it. All of them are in the same message, so nothing needs to be acknowledged before it can be leaned on; the
+// before it. All of them are in the same message, so a row needs no acknowledgement to be a baseline; the
 // inputs that a client repeats until they are confirmed are such a run.
 //
 //	run    Var count, then count rows

@@ -153,12 +153,12 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	}
 }
 
-// blendTarget is where a blend writes: a component of the plan's type.
+// blendTarget is a component of the plan's type that a blend writes.
 type blendTarget = unsafe.Pointer
 
 // Mix writes what lies at way.Part into the component at dst: the fields that travel and nothing else, as Dequantise does.
 // It allocates nothing, unless a function of the user's does.
-func (b *Blend) Mix(way *Way, dst unsafe.Pointer) {
+func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 	if b.custom != nil {
 		b.custom(way, dst)
 		return
@@ -199,7 +199,7 @@ func (b *Blend) Mix(way *Way, dst unsafe.Pointer) {
 }
 
 // MixInto is Mix into a value of the type that the blend was made for.
-func MixInto[T any](b *Blend, way *Way, dst *T) {
+func MixInto[T any](b *Blend, way *BlendInput, dst *T) {
 	// SAFETY: who calls it has made the blend for T, as NewBlendFunc does.
 	b.Mix(way, unsafe.Pointer(dst))
 }
@@ -212,7 +212,7 @@ func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, 
 		return nil, err
 	}
 	held := new([2]T) // Apart from the stack, where they would be an allocation each time.
-	b.custom = func(way *Way, dst blendTarget) {
+	b.custom = func(way *BlendInput, dst blendTarget) {
 		// SAFETY: dst points to a T, which is the type of the plan.
 		p.Dequantise(way.From, unsafe.Pointer(&held[0]))
 		p.Dequantise(way.To, unsafe.Pointer(&held[1]))
@@ -413,7 +413,7 @@ func moveRun(dst *byte, dstOffset uintptr, src *byte, srcOffset, size uintptr) {
 	}
 }
 
-// bytesOf is where values begin, of which there is one at least, and how many bytes each has.
+// bytesOf returns the address of the first of some values, at least one, and the bytes of each.
 func bytesOf[T any](values []T) (first *byte, size uintptr) {
 	return (*byte)(unsafe.Pointer(&values[0])), unsafe.Sizeof(values[0]) // SAFETY: a byte of the values' own memory, and nothing is read by it.
 }

@@ -197,7 +197,7 @@ func TestTrainingPlaysRecordings(t *testing.T) {
 	plans := func() []*quantize.Plan {
 		p, err := quantize.Compile(reflect.TypeFor[place](), "place")
 		require.NoError(t, err)
-		p.ExtrapolateBy("still", func(extrapolated []uint32, v *quantize.Versions) {})
+		p.ExtrapolateBy("still", func(extrapolated []uint32, v *quantize.Baselines) {})
 		return []*quantize.Plan{p}
 	}
 	g := newGame(t, 10, types(place{})...)

@@ -174,7 +174,7 @@ type blendedRow struct {
 	of    reflect.Type
 	blend *quantize.Blend
 	held  any // A pointer to the component, so that no call allocates.
-	way   quantize.Way
+	way   quantize.BlendInput
 }
 
 // between finds the way of an interpolated row from the tick that had begun to the next one; false where there is none.
@@ -191,7 +191,7 @@ func (p *View) between(r *blendedRow, id netcode.NetworkID, from []uint32) bool 
 			return false
 		}
 	}
-	r.way = quantize.Way{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
+	r.way = quantize.BlendInput{From: from, To: to, Part: tick.Span(p.at.Fraction).Float()}
 	if r.Speed >= 0 {
 		r.way.FromSpeed, _ = store.RowAt(id, r.Speed, p.at.Tick)
 		r.way.ToSpeed, _ = store.RowAt(id, r.Speed, next)

@@ -96,7 +96,7 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing, long int) {
 	s.desk.bodies.begin(s, []uint{6, oneArena}[random.IntN(2)])
 	of, used := &s.desk.sheaf, 0
-	for index := 0; index < 300; index += delta.MaxStrands {
+	for index := 0; index < 300; index += delta.MaxStreams {
 		mask := s.rows.masks[index]
 		if !s.schema.together(mask &^ s.schema.tags) {
 			continue
@@ -107,7 +107,7 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 			base, before = max(base, 1), tick.None
 		}
 		of.n = 0
-		for k := index; k < min(index+delta.MaxStrands, 300); k++ {
+		for k := index; k < min(index+delta.MaxStreams, 300); k++ {
 			if mask&^s.rows.masks[k] == 0 {
 				of.index[of.n], of.at[of.n] = uint32(k), uint8(of.n)
 				of.n++

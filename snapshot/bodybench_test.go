@@ -65,10 +65,10 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 		began := time.Now()
 		play()
 		set := time.Now()
-		for i := 0; together && i < bodies; i += delta.MaxStrands * of {
+		for i := 0; together && i < bodies; i += delta.MaxStreams * of {
 			sheaf := &store.desk.sheaf
 			sheaf.n = 0
-			for k := i; k < min(i+delta.MaxStrands*of, bodies); k += of {
+			for k := i; k < min(i+delta.MaxStreams*of, bodies); k += of {
 				sheaf.index[sheaf.n] = uint32(k)
 				sheaf.n++
 			}

@@ -329,7 +329,7 @@ type baseRows struct {
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline, prev *version) error {
 	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
 	lanes := r.add(index, base.generation, mask, base.tick, layout.lanes)
-	v := quantize.Versions{Age: int64(s - base.tick)}
+	v := quantize.Baselines{Age: int64(s - base.tick)}
 	if prev != nil {
 		v.Span = int64(base.tick - prev.tick)
 	}

@@ -16,18 +16,18 @@ import (
 
 // sheaf is bodies that are being made together.
 type sheaf struct {
-	index   [delta.MaxStrands]uint32
-	at      [delta.MaxStrands]uint8 // where in bodies each of them goes
-	missing [delta.MaxStrands]bool  // not all that it leans on is held
+	index   [delta.MaxStreams]uint32
+	at      [delta.MaxStreams]uint8 // where in bodies each of them goes
+	missing [delta.MaxStreams]bool  // not all that it leans on is held
 	n       int
 	taken   bool      // a record will have each
 	room    int       // of how many more the records may fit the packet
 	mask    Mask      // their rows
 	t       tick.Tick // what they lean on
 	before  tick.Tick
-	columns [delta.MaxStrandRows]delta.Column
-	strands delta.Strands
-	bodies  [delta.MaxStrands]*bodyEntry // those that were made
+	columns [delta.MaxStreamRows]delta.BatchColumn
+	strands delta.Batch
+	bodies  [delta.MaxStreams]*bodyEntry // those that were made
 }
 
 const (
@@ -41,11 +41,11 @@ const (
 // together reports whether bodies of these rows can be made together: few of few
 // lanes, none of which travels whole.
 func (s *Schema) together(rows Mask) bool {
-	if rows == 0 || rows&s.whole != 0 || rows.Count() > delta.MaxStrandRows {
+	if rows == 0 || rows&s.whole != 0 || rows.Count() > delta.MaxStreamRows {
 		return false
 	}
 	for m := rows; m != 0; m &= m - 1 {
-		if s.widths[m.next()] > delta.MaxStrandLanes {
+		if s.widths[m.next()] > delta.MaxStreamLanes {
 			return false
 		}
 	}
@@ -65,7 +65,7 @@ func (p *packetWriter) encodeAhead(w int, word uint64) {
 		}
 	}
 	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
-		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStrands || word&(word-1) == 0 {
+		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStreams || word&(word-1) == 0 {
 			p.makeBound(b)
 			b.n = 0
 		}
@@ -91,9 +91,9 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	}
 	for range pairsAhead {
 		b, u := p.sheaf(), w
-		for ; b != nil && u < end && b.n < delta.MaxStrands; u++ {
+		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
 			p.listPage = &v.pages[u]
-			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStrands; of &= of - 1 {
+			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
 				p.bind(b, firstOf(u, of))
 			}
 		}
@@ -189,7 +189,7 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 		if !all {
 			e.at = uint32(a.code.Bits() / 64)
 			a.code.Reserve(usualWords)
-			a.code.Strand(&of.strands, k)
+			a.code.AppendStream(&of.strands, k)
 		}
 		e.deltas = uint8(of.strands.Rows(k))
 		e.same, e.none, e.fresh = rows-e.deltas, false, !of.taken
@@ -204,7 +204,7 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 // make makes the bits of all bodies.
 func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 	way := s.past.way(s.tick, t, before)
-	v := quantize.Versions{Age: int64(s.tick - t), Span: int64(t - before)}
+	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
 		v.Before = b.index[:] // some slice: what is in it is not asked
 	}
@@ -224,7 +224,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 
 // gather is Store.versions for a row of all bodies. Most have moved since T and
 // since T', and lie where the way leads to; others have not moved since T'.
-func (b *sheaf) gather(s *Store, c *delta.Column, row int, way *way, t, before tick.Tick) {
+func (b *sheaf) gather(s *Store, c *delta.BatchColumn, row int, way *way, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
@@ -235,7 +235,7 @@ func (b *sheaf) gather(s *Store, c *delta.Column, row int, way *way, t, before t
 	if before == tick.None {
 		still = t
 	}
-	at, held, known := ^uint32(0), delta.Held{Gap: ageLanes}, false
+	at, held, known := ^uint32(0), delta.RowSlice{Gap: ageLanes}, false
 	s.schema.codes.deltas[row].BeginColumn(c)
 	for k := 0; k < b.n; {
 		index := b.index[k]
@@ -267,7 +267,7 @@ func (b *sheaf) gather(s *Store, c *delta.Column, row int, way *way, t, before t
 }
 
 // find is gather for the k-th body, whatever its row was.
-func (b *sheaf) find(s *Store, c *delta.Column, k, row int, t, before tick.Tick) {
+func (b *sheaf) find(s *Store, c *delta.BatchColumn, k, row int, t, before tick.Tick) {
 	e := bodyEntry{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}
 	if !s.versions(&r, &e) {

@@ -155,7 +155,7 @@ type bodies struct {
 // arena stores deltas of a range of indexes, in the order in which they were encoded. The first entry is unused.
 type arena struct {
 	entries []bodyEntry
-	code    delta.Words
+	code    delta.BitBuffer
 	symbols []delta.DeltaSymbol // of a delta that a trainer sees
 	made    uint64              // in this tick
 }
@@ -263,7 +263,7 @@ func (s *Store) makeBody(a *arena, e *bodyEntry, whole Mask) {
 	w.Reserve(usualWords)
 	start := w.Bits()
 	e.at = uint32(start / 64)
-	v := quantize.Versions{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
+	v := quantize.Baselines{Age: int64(s.tick - e.t), Span: int64(e.t - e.before)}
 	a.symbols = a.symbols[:0]
 	var part [whichRows]rowVersions // on the stack: memory that stays would have to be told of each slice
 	for rows := e.mask &^ s.schema.tags; rows != 0; {

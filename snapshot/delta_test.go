@@ -125,7 +125,7 @@ func TestADeltaWithoutADifferenceIsRefused(t *testing.T) {
 	changed := func(lanes int) func(w *wire.BitWriter) {
 		return func(w *wire.BitWriter) {
 			d.which(w, rows, 3, 1<<position)
-			v := quantize.Versions{Base: []uint32{3, 1}, Age: 2}
+			v := quantize.Baselines{Base: []uint32{3, 1}, Age: 2}
 			list := d.store.schema.codes.deltas[rowPosition].Append(nil, []uint32{4, 1}, &v)
 			if lanes == 0 {
 				list = list[:1]

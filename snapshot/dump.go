@@ -396,7 +396,7 @@ func (d *dumper) against(index uint32, mask, rows Mask, base, before tick.Tick) 
 			case d.schema.whole.Has(part[i].row):
 				told = told.With(part[i].row)
 			default:
-				v := quantize.Versions{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
+				v := quantize.Baselines{Base: part[i].base, Before: part[i].before, Age: int64(d.s - base), Span: int64(base - before), Miss: miss}
 				asked := v
 				d.lanes = slices.Grow(d.lanes[:0], plan.Lanes())[:plan.Lanes()]
 				if !d.schema.codes.deltas[part[i].row].Read(&d.b, d.lanes, &v) {
@@ -521,7 +521,7 @@ func (d *dumper) accountWhole(row int, spawn bool) {
 }
 
 // accountDelta adds a row that was sent as a difference.
-func (d *dumper) accountDelta(row int, v *quantize.Versions) {
+func (d *dumper) accountDelta(row int, v *quantize.Baselines) {
 	if d.bits == nil {
 		return
 	}

@@ -36,7 +36,7 @@ type (
 )
 
 // falls is the extrapolation of a body that falls, which its steps are counted in.
-func falls(extrapolated []uint32, v *quantize.Versions) {
+func falls(extrapolated []uint32, v *quantize.Baselines) {
 	if v.Before == nil {
 		return
 	}

@@ -516,7 +516,7 @@ func (h *history) span(t, now tick.Tick) (c changesOf) {
 }
 
 // twice fills in what the changes of two numbers say, and reports whether they are of one stripe of a row.
-func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.Held) bool {
+func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
 	x, y := h.at(base), h.at(before)
 	if !x.of(row, stripe) || !y.of(row, stripe) {
 		return false

@@ -61,7 +61,7 @@ type pageTexts struct {
 	spans  []pageSpan
 	cut    cutText
 	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
-	code   delta.Words
+	code   delta.BitBuffer
 	copied uint64 // since the beginning
 	bodies [pageEntities]*bodyEntry
 	from   [pageEntities]*bodies
@@ -308,7 +308,7 @@ func (d *Desk) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick,
 			d.used(c.bodies[at], c.from[at])
 		case together:
 			b.index[b.n], b.at[b.n] = index, uint8(b.n)
-			if b.n++; b.n == delta.MaxStrands && !d.encodeBatch() {
+			if b.n++; b.n == delta.MaxStreams && !d.encodeBatch() {
 				return 0
 			}
 		default:

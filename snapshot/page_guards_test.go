@@ -98,7 +98,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 		other struct{ A uint8 }
 	)
 	a, b, c, d, e, f := compile[one](t), compile[two](t), compile[four](t), compile[five](t), compile[again](t), compile[other](t)
-	require.Equal(t, []int{4, 4}, []int{delta.MaxStrandRows, delta.MaxStrandLanes})
+	require.Equal(t, []int{4, 4}, []int{delta.MaxStreamRows, delta.MaxStreamLanes})
 	for name, test := range map[string]struct {
 		plans    []*quantize.Plan
 		together bool

@@ -202,12 +202,12 @@ type Interpolation struct {
 }
 
 // Way fills way with a row's motion at a moment, between the versions that Around found for it. It is false when the entity lacks the row.
-func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Way) bool {
+func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.BlendInput) bool {
 	from := s.From.Row(in.Row)
 	if from == nil {
 		return false
 	}
-	*way = quantize.Way{From: from, To: from}
+	*way = quantize.BlendInput{From: from, To: from}
 	switch {
 	case s.To.Tick != tick.None:
 		to := s.To.Row(in.Row)
@@ -234,7 +234,7 @@ func (in *Interpolation) Way(s *Sample, at tick.Time, rate int, way *quantize.Wa
 }
 
 // speeds sets the velocities at both ends of the way.
-func (in *Interpolation) speeds(way *quantize.Way, from, to *Version, start tick.Tick, rate int) {
+func (in *Interpolation) speeds(way *quantize.BlendInput, from, to *Version, start tick.Tick, rate int) {
 	if in.Speed >= 0 {
 		way.FromSpeed, way.ToSpeed = from.Row(in.Speed), to.Row(in.Speed)
 		way.Seconds = float64(to.Tick-start) / float64(rate)

@@ -23,7 +23,7 @@ type Send struct {
 	faults  faults
 }
 
-// allSocket is a socket that takes packets to several addresses at once: transport.Volleyer.
+// allSocket is a socket that takes packets to several addresses at once: transport.BatchSender.
 type allSocket interface {
 	SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error)
 }

@@ -43,7 +43,7 @@ type Conditioner struct {
 	sources map[netip.AddrPort]*source
 	serial  uint64 // of the sender that appeared last
 	others  source // senders beyond maxSources
-	flight  flight
+	flight  inFlight
 	stats   LinkStats
 	scratch []byte
 }
@@ -211,23 +211,23 @@ const defaultReorderDelay = 100 * time.Millisecond
 // Link describes the network that datagrams cross on their way into a Conditioner. The zero value is a perfect link.
 // Probabilities are per datagram, from 0 to 1; what lies outside counts as 0 or 1, NaN as 0.
 type Link struct {
-	Delay        time.Duration // one way; half of the round trip when both ends are conditioned alike
-	Jitter       time.Duration // spread around Delay, even between -Jitter and +Jitter; it does not change the order
-	Loss         float64       // probability that a datagram is lost, each on its own
-	BurstLoss    Burst         // losses that come in rows, on top of Loss
-	Duplicate    float64       // probability that a datagram arrives twice
-	Reorder      float64       // probability that a datagram is held back while later ones overtake it
-	ReorderDelay time.Duration // longest time that it is held back, at least half of it; 0 means 100 ms
-	Corrupt      float64       // probability that bytes change; one in eight of these is cut short instead
-	MTU          int           // datagrams longer than this many bytes are dropped; 0 means no limit
-	Rate         int           // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
-	Down         bool          // nothing enters
-	Blackouts    []Interval    // times at which nothing enters, on the clock of the Conditioner
+	Delay        time.Duration  // one way; half of the round trip when both ends are conditioned alike
+	Jitter       time.Duration  // spread around Delay, even between -Jitter and +Jitter; it does not change the order
+	Loss         float64        // probability that a datagram is lost, each on its own
+	BurstLoss    GilbertElliott // losses that come in rows, on top of Loss
+	Duplicate    float64        // probability that a datagram arrives twice
+	Reorder      float64        // probability that a datagram is held back while later ones overtake it
+	ReorderDelay time.Duration  // longest time that it is held back, at least half of it; 0 means 100 ms
+	Corrupt      float64        // probability that bytes change; one in eight of these is cut short instead
+	MTU          int            // datagrams longer than this many bytes are dropped; 0 means no limit
+	Rate         int            // bytes per second and sender, headers included, with a queue of 250 ms; 0 means no limit
+	Down         bool           // nothing enters
+	Blackouts    []Interval     // times at which nothing enters, on the clock of the Conditioner
 }
 
-// Burst is the loss model of Gilbert and Elliott in its simple form: in the good state nothing is lost, in the bad state
+// GilbertElliott is the loss model of Gilbert and Elliott in its simple form: in the good state nothing is lost, in the bad state
 // everything is. The loss it causes is Enter*Length / (1 + Enter*Length) of all datagrams.
-type Burst struct {
+type GilbertElliott struct {
 	Enter  float64 // probability per datagram that a burst begins with it; 0 means no bursts
 	Length float64 // mean number of datagrams lost in one burst; less than 1 counts as 1
 }
@@ -277,16 +277,16 @@ func (a *flying) before(b *flying) bool {
 	return a.due < b.due || a.due == b.due && a.serial < b.serial
 }
 
-// flight holds the datagrams on their way as a binary heap, the next one first. The buffer of one that has landed serves
+// inFlight holds the datagrams on their way as a binary heap, the next one first. The buffer of one that has landed serves
 // a later one, the last first, so that as many exist as were ever on their way at once.
-type flight struct {
+type inFlight struct {
 	heap   []flying
 	free   [][]byte
 	serial uint64
 }
 
 // push copies the datagram in.
-func (f *flight) push(due time.Duration, from netip.AddrPort, datagram []byte) {
+func (f *inFlight) push(due time.Duration, from netip.AddrPort, datagram []byte) {
 	var buffer []byte
 	if last := len(f.free) - 1; last >= 0 {
 		buffer, f.free = f.free[last], f.free[:last]
@@ -306,7 +306,7 @@ func (f *flight) push(due time.Duration, from netip.AddrPort, datagram []byte) {
 }
 
 // reserve makes buffers for so many datagrams on their way at once.
-func (f *flight) reserve(n int) {
+func (f *inFlight) reserve(n int) {
 	for len(f.heap)+len(f.free) < n {
 		f.free = append(f.free, make([]byte, 0, bufferSize))
 	}
@@ -314,12 +314,12 @@ func (f *flight) reserve(n int) {
 }
 
 // ready reports whether a datagram is due.
-func (f *flight) ready(now time.Duration) bool {
+func (f *inFlight) ready(now time.Duration) bool {
 	return len(f.heap) > 0 && f.heap[0].due <= now
 }
 
 // pop takes the next datagram out, copies it into buf and returns its whole length: more than len(buf) if it did not fit.
-func (f *flight) pop(buf []byte) (int, netip.AddrPort) {
+func (f *inFlight) pop(buf []byte) (int, netip.AddrPort) {
 	next := f.heap[0]
 	last := len(f.heap) - 1
 	f.heap[0] = f.heap[last]

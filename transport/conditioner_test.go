@@ -40,10 +40,10 @@ func TestLossRates(t *testing.T) {
 		{"all", transport.Link{Loss: 1}, 1, 1},
 		{"more than all", transport.Link{Loss: 7}, 1, 1},
 		{"less than none", transport.Link{Loss: -1}, 0, 1},
-		{"no number", transport.Link{Loss: math.NaN(), BurstLoss: transport.Burst{Enter: math.NaN(), Length: math.NaN()}}, 0, 1},
-		{"bursts", transport.Link{BurstLoss: transport.Burst{Enter: 0.01, Length: 8}}, 0.08 / 1.08, 4},
-		{"bursts of one", transport.Link{BurstLoss: transport.Burst{Enter: 0.1}}, 0.1 / 1.1, 1},
-		{"bursts and loss", transport.Link{Loss: 0.1, BurstLoss: transport.Burst{Enter: 0.01, Length: 8}}, 1 - 0.9*(1-0.08/1.08), 4},
+		{"no number", transport.Link{Loss: math.NaN(), BurstLoss: transport.GilbertElliott{Enter: math.NaN(), Length: math.NaN()}}, 0, 1},
+		{"bursts", transport.Link{BurstLoss: transport.GilbertElliott{Enter: 0.01, Length: 8}}, 0.08 / 1.08, 4},
+		{"bursts of one", transport.Link{BurstLoss: transport.GilbertElliott{Enter: 0.1}}, 0.1 / 1.1, 1},
+		{"bursts and loss", transport.Link{Loss: 0.1, BurstLoss: transport.GilbertElliott{Enter: 0.01, Length: 8}}, 1 - 0.9*(1-0.08/1.08), 4},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestLossRates(t *testing.T) {
 
 func TestBurstLength(t *testing.T) {
 	const count, length = 50_000, 8.0
-	r := newRig(t, transport.Link{BurstLoss: transport.Burst{Enter: 0.01, Length: length}}, 1)
+	r := newRig(t, transport.Link{BurstLoss: transport.GilbertElliott{Enter: 0.01, Length: length}}, 1)
 	bursts, lost, next := 0, 0, 0
 	for _, a := range r.run(count, 16) {
 		if a.number != next {

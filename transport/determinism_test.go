@@ -20,7 +20,7 @@ func TestSameSeedSameTrace(outer *testing.T) {
 			Delay:     time.Duration(rapid.IntRange(0, 200).Draw(t, "delay ms")) * time.Millisecond,
 			Jitter:    time.Duration(rapid.IntRange(0, 50).Draw(t, "jitter ms")) * time.Millisecond,
 			Loss:      probability("loss"),
-			BurstLoss: transport.Burst{Enter: probability("enter"), Length: rapid.Float64Range(0, 10).Draw(t, "length")},
+			BurstLoss: transport.GilbertElliott{Enter: probability("enter"), Length: rapid.Float64Range(0, 10).Draw(t, "length")},
 			Duplicate: probability("duplicate"),
 			Reorder:   probability("reorder"),
 			Corrupt:   probability("corrupt"),
@@ -64,7 +64,7 @@ func TestLossDoesNotDependOnOtherSettings(t *testing.T) {
 // Nor does it hang on what other senders do, and one sender alone can be cut off.
 func TestSendersAreIndependent(t *testing.T) {
 	numbers := func(others int, cut bool) (from []int) {
-		r := newRig(t, transport.Link{Loss: 0.3, BurstLoss: transport.Burst{Enter: 0.1, Length: 4}}, 15)
+		r := newRig(t, transport.Link{Loss: 0.3, BurstLoss: transport.GilbertElliott{Enter: 0.1, Length: 4}}, 15)
 		r.send(16)
 		r.collect(nil) // the first sender to appear in both runs
 		var noise []*memory.Conn

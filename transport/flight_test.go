@@ -19,7 +19,7 @@ func TestFlightAgainstModel(t *testing.T) {
 			due  time.Duration
 			data []byte
 		}
-		var f flight
+		var f inFlight
 		var model []entry
 		most := 0
 		t.Repeat(map[string]func(*rapid.T){
@@ -53,7 +53,7 @@ func TestFlightAgainstModel(t *testing.T) {
 }
 
 func TestReserve(t *testing.T) {
-	var f flight
+	var f inFlight
 	f.push(1, netip.AddrPort{}, []byte{1})
 	f.reserve(8)
 	alloctest.Zero(t, 10, func() {

@@ -14,7 +14,7 @@ type Dump struct {
 	// Name returns the name of a registered message type, "" for others.
 	Name func(t MessageType) string
 	// Payload appends a payload in lines; false if it does not know the type.
-	// It is how packages above this one explain snapshots.
+	// Packages above this one print snapshots with it.
 	Payload func(dst []byte, h MessageHeader, payload []byte) ([]byte, bool)
 	// Check is the state from which the packet's checksum is judged; nil leaves it unjudged.
 	Check *Checksum

@@ -2,42 +2,42 @@ package wire
 
 import "math"
 
-// Half is a number of IEEE 754 binary16 as it travels: 1 sign bit, 5 bits of exponent, 10 of fraction.
-// It holds 0, steps of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxHalf.
-type Half uint16
+// Float16 is a number of IEEE 754 binary16 as it travels: 1 sign bit, 5 bits of exponent, 10 of fraction.
+// It holds 0, steps of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxFloat16.
+type Float16 uint16
 
-// MaxHalf is the largest magnitude of a Half.
-const MaxHalf = 65504
+// MaxFloat16 is the largest magnitude of a Half.
+const MaxFloat16 = 65504
 
 const (
 	halfSign     = 0x8000
 	halfInfinite = 0x7C00 // this magnitude and all above it are no finite numbers
 )
 
-// HalfOf returns the half nearest to f; of two equally near the one whose last bit is zero. NotFinite comes
-// with zero; OutOfRange, for what would round beyond MaxHalf, with MaxHalf of the same sign. A float32
+// Float16Of returns the half nearest to f; of two equally near the one whose last bit is zero. NotFinite comes
+// with zero; OutOfRange, for what would round beyond MaxFloat16, with MaxFloat16 of the same sign. A float32
 // is best widened: that loses nothing, and the value is rounded only once.
-func HalfOf(f float64) (Half, FaultReason) {
+func Float16Of(f float64) (Float16, FaultReason) {
 	const (
 		fraction = 52                    // bits of a float64's fraction
 		small    = (1023 - 14) << 52     // 2^-14, the least that has its full precision
-		beyond   = 0x40EF_FE00_0000_0000 // 65520, the least that rounds beyond MaxHalf
+		beyond   = 0x40EF_FE00_0000_0000 // 65520, the least that rounds beyond MaxFloat16
 		infinite = 0x7FF0_0000_0000_0000 // float64
 		shift    = fraction - 10         // from one fraction to the other
 		rebias   = (1023 - 15) << (52)   // from one exponent to the other
 		implied  = uint64(1) << fraction // the bit that a float64 does not store
 	)
 	v := math.Float64bits(f)
-	sign, v := Half(v>>48)&halfSign, v&^(1<<63)
+	sign, v := Float16(v>>48)&halfSign, v&^(1<<63)
 	switch {
 	case v >= infinite:
 		return 0, NotFinite
 	case v >= beyond:
 		return sign | halfInfinite - 1, OutOfRange
 	case v >= small:
-		return sign | Half(roundEven(v-rebias, shift)), NoFault
+		return sign | Float16(roundEven(v-rebias, shift)), NoFault
 	}
-	return sign | Half(roundEven(v&(implied-1)|implied, 1023+fraction-24-uint(v>>fraction))), NoFault
+	return sign | Float16(roundEven(v&(implied-1)|implied, 1023+fraction-24-uint(v>>fraction))), NoFault
 }
 
 // roundEven returns v / 2^shift, rounded to the nearest integer, of two equally near the even one.
@@ -53,10 +53,10 @@ func roundEven(v uint64, shift uint) uint64 {
 }
 
 // Finite reports whether h is a number: neither NaN nor infinite.
-func (h Half) Finite() bool { return h&^halfSign < halfInfinite }
+func (h Float16) Finite() bool { return h&^halfSign < halfInfinite }
 
 // Float32 returns the value, exactly. Of a half that is not Finite, as only remote bytes can be, it is zero.
-func (h Half) Float32() float32 {
+func (h Float16) Float32() float32 {
 	if !h.Finite() {
 		return 0
 	}
@@ -68,10 +68,10 @@ func (h Half) Float32() float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// Half appends v as a half, 2 bytes. A value that would round beyond MaxHalf is clamped to it and reported.
-// What is not finite is ErrNotFinite, because no reader would take it, and nothing is written.
+// Float16 appends v as a half, 2 bytes. A value that would round beyond MaxFloat16 is clamped to it and reported.
+// A value that is not finite is ErrNotFinite, because no reader would take it, and nothing is written.
 func (w *Writer) Half(v float32) FaultReason {
-	h, reason := HalfOf(float64(v))
+	h, reason := Float16Of(float64(v))
 	if w.refuse(reason); w.err == nil {
 		w.Uint16(uint16(h))
 	}
@@ -85,9 +85,9 @@ func (w *Writer) refuse(reason FaultReason) {
 	}
 }
 
-// Half reads a half. NaN and infinities are ErrMalformed.
+// Float16 reads a half. NaN and infinities are ErrMalformed.
 func (r *Reader) Half() float32 {
-	h := Half(r.Uint16())
+	h := Float16(r.Uint16())
 	if !h.Finite() {
 		r.err = ErrMalformed
 		return 0
@@ -95,7 +95,7 @@ func (r *Reader) Half() float32 {
 	return h.Float32()
 }
 
-// Half serializes a half, 2 bytes; see Writer.Half for what it reports and refuses.
+// Float16 serializes a half, 2 bytes; see Writer.Half for what it reports and refuses.
 func (s *Serializer) Half(v *float32) (reason FaultReason) {
 	switch s.direction {
 	case reading:
@@ -103,7 +103,7 @@ func (s *Serializer) Half(v *float32) (reason FaultReason) {
 	case writing:
 		return s.writer.Half(*v)
 	default:
-		_, reason = HalfOf(float64(*v))
+		_, reason = Float16Of(float64(*v))
 		s.measureNumber(2, reason)
 	}
 	return reason
@@ -117,16 +117,16 @@ func (s *Serializer) measureNumber(size int, reason FaultReason) {
 	s.size += size
 }
 
-// Axis is a position within [-1, 1] as it travels, such as that of a stick: -127 to 127, in steps of 1/127.
+// Snorm8 is a position within [-1, 1] as it travels, such as that of a stick: -127 to 127, in steps of 1/127.
 // -128 is no axis.
-type Axis int8
+type Snorm8 int8
 
 // axisSteps is the number of steps from the middle to either end.
 const axisSteps = 127
 
-// AxisOf returns the axis nearest to f; of two equally near the one farther from zero, so that left and right
+// Snorm8Of returns the axis nearest to f; of two equally near the one farther from zero, so that left and right
 // are alike. NotFinite comes with zero; OutOfRange, for what lies outside of [-1, 1], with the nearer end.
-func AxisOf(f float64) (Axis, FaultReason) {
+func Snorm8Of(f float64) (Snorm8, FaultReason) {
 	switch {
 	case f-f != 0: // NaN, +Inf, -Inf
 		return 0, NotFinite
@@ -135,28 +135,28 @@ func AxisOf(f float64) (Axis, FaultReason) {
 	case f > 1:
 		return axisSteps, OutOfRange
 	}
-	return Axis(math.Round(f * axisSteps)), NoFault
+	return Snorm8(math.Round(f * axisSteps)), NoFault
 }
 
 // Float32 returns the value, within [-1, 1].
-func (a Axis) Float32() float32 { return float32(a.Float64()) }
+func (a Snorm8) Float32() float32 { return float32(a.Float64()) }
 
 // Float64 is Float32 in 64 bits.
-func (a Axis) Float64() float64 { return float64(max(a, -axisSteps)) / axisSteps }
+func (a Snorm8) Float64() float64 { return float64(max(a, -axisSteps)) / axisSteps }
 
-// Axis appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. What is not finite is
+// Snorm8 appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. What is not finite is
 // ErrNotFinite, because there is nothing to clamp it to, and nothing is written.
 func (w *Writer) Axis(v float32) FaultReason {
-	a, reason := AxisOf(float64(v))
+	a, reason := Snorm8Of(float64(v))
 	if w.refuse(reason); w.err == nil {
 		w.Int8(int8(a))
 	}
 	return reason
 }
 
-// Axis reads an axis. -128 is ErrMalformed.
+// Snorm8 reads an axis. -128 is ErrMalformed.
 func (r *Reader) Axis() float32 {
-	a := Axis(r.Int8())
+	a := Snorm8(r.Int8())
 	if a < -axisSteps {
 		r.err = ErrMalformed
 		return 0
@@ -164,7 +164,7 @@ func (r *Reader) Axis() float32 {
 	return a.Float32()
 }
 
-// Axis serializes an axis, 1 byte; see Writer.Axis for what it reports and refuses.
+// Snorm8 serializes an axis, 1 byte; see Writer.Axis for what it reports and refuses.
 func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 	switch s.direction {
 	case reading:
@@ -172,7 +172,7 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 	case writing:
 		return s.writer.Axis(*v)
 	default:
-		_, reason = AxisOf(float64(*v))
+		_, reason = Snorm8Of(float64(*v))
 		s.measureNumber(1, reason)
 	}
 	return reason
@@ -181,7 +181,7 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 // FaultReason says what was wrong with a field's value.
 type FaultReason uint8
 
-// What can be wrong with a value that game code wrote.
+// Faults of a value that game code wrote.
 const (
 	NoFault    FaultReason = iota
 	NotFinite              // NaN or infinite: the field kept its last good value

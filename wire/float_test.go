@@ -22,14 +22,14 @@ func halfValue(h uint16) float64 {
 func TestHalfEveryNumber(t *testing.T) {
 	finite := 0
 	for n := 0; n <= math.MaxUint16; n++ {
-		h := Half(n)
+		h := Float16(n)
 		if !h.Finite() {
 			require.Zero(t, math.Float32bits(h.Float32()), "%04x", n)
 			continue
 		}
 		finite++
 		require.Equal(t, math.Float64bits(halfValue(uint16(n))), math.Float64bits(float64(h.Float32())), "%04x", n)
-		got, reason := HalfOf(float64(h.Float32()))
+		got, reason := Float16Of(float64(h.Float32()))
 		require.Equal(t, h, got)
 		require.Equal(t, NoFault, reason)
 	}
@@ -42,8 +42,8 @@ func TestHalfRoundsToNearestEven(t *testing.T) {
 	check := func(f float64, want uint16) {
 		t.Helper()
 		for sign, bit := range map[float64]uint16{1: 0, -1: halfSign} {
-			got, reason := HalfOf(sign * f)
-			require.Equal(t, Half(want|bit), got, "%g", sign*f)
+			got, reason := Float16Of(sign * f)
+			require.Equal(t, Float16(want|bit), got, "%g", sign*f)
 			require.Equal(t, NoFault, reason, "%g", sign*f)
 		}
 	}
@@ -72,10 +72,10 @@ func TestHalfReports(t *testing.T) {
 		want   float32
 		reason FaultReason
 	}{
-		{65520, MaxHalf, OutOfRange}, {-65520, -MaxHalf, OutOfRange}, {math.MaxFloat64, MaxHalf, OutOfRange}, {-1e300, -MaxHalf, OutOfRange},
-		{math.NaN(), 0, NotFinite}, {math.Inf(1), 0, NotFinite}, {math.Inf(-1), 0, NotFinite}, {MaxHalf, MaxHalf, NoFault},
+		{65520, MaxFloat16, OutOfRange}, {-65520, -MaxFloat16, OutOfRange}, {math.MaxFloat64, MaxFloat16, OutOfRange}, {-1e300, -MaxFloat16, OutOfRange},
+		{math.NaN(), 0, NotFinite}, {math.Inf(1), 0, NotFinite}, {math.Inf(-1), 0, NotFinite}, {MaxFloat16, MaxFloat16, NoFault},
 	} {
-		h, reason := HalfOf(c.f)
+		h, reason := Float16Of(c.f)
 		require.Equal(t, c.reason, reason, "%g", c.f)
 		require.Equal(t, c.want, h.Float32(), "%g", c.f)
 
@@ -104,7 +104,7 @@ func TestReaderHalfIsAlwaysFinite(t *testing.T) {
 		require.Zero(t, v-v)
 		if r.Err() != nil {
 			require.ErrorIs(t, r.Err(), ErrMalformed)
-			require.False(t, Half(n).Finite())
+			require.False(t, Float16(n).Finite())
 			refused++
 			continue
 		}
@@ -144,7 +144,7 @@ func FuzzHalf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, bits uint64) {
 		v := math.Float64frombits(bits)
-		h, reason := HalfOf(v)
+		h, reason := Float16Of(v)
 		require.True(t, h.Finite())
 		if v-v != 0 {
 			require.Equal(t, NotFinite, reason)
@@ -156,7 +156,7 @@ func FuzzHalf(f *testing.F) {
 		}
 		require.Equal(t, math.Signbit(v), h&halfSign != 0)
 		// No other half is nearer.
-		for _, n := range []Half{h - 1, h + 1} {
+		for _, n := range []Float16{h - 1, h + 1} {
 			if n.Finite() && (n^h)&halfSign == 0 {
 				require.LessOrEqual(t, math.Abs(v-halfValue(uint16(h))), math.Abs(v-halfValue(uint16(n))))
 			}
@@ -181,11 +181,11 @@ func TestAxisEveryNumber(t *testing.T) {
 		w := NewWriter(buf)
 		require.Equal(t, NoFault, w.Axis(v))
 		require.Equal(t, []byte{byte(n)}, w.Written())
-		a, reason := AxisOf(float64(v))
-		require.Equal(t, Axis(n), a)
+		a, reason := Snorm8Of(float64(v))
+		require.Equal(t, Snorm8(n), a)
 		require.Equal(t, NoFault, reason)
 	}
-	require.Equal(t, float32(-1), Axis(-128).Float32())
+	require.Equal(t, float32(-1), Snorm8(-128).Float32())
 	r := NewReader(nil)
 	require.Zero(t, r.Axis())
 	require.ErrorIs(t, r.Err(), ErrTruncated)
@@ -200,13 +200,13 @@ func TestAxisRounds(t *testing.T) {
 		low, high := float64(n)/127, float64(n+1)/127
 		for part, want := range map[float64]int{0.01: n, 0.49: n, 0.51: n + 1, 0.99: n + 1} {
 			f := low + (high-low)*part
-			a, _ := AxisOf(f)
-			b, _ := AxisOf(-f)
-			require.Equal(t, Axis(want), a, "%g", f)
+			a, _ := Snorm8Of(f)
+			b, _ := Snorm8Of(-f)
+			require.Equal(t, Snorm8(want), a, "%g", f)
 			require.Equal(t, -a, b, "left and right are alike")
 		}
 	}
-	a, _ := AxisOf(math.Copysign(0, -1))
+	a, _ := Snorm8Of(math.Copysign(0, -1))
 	require.Zero(t, a)
 	require.Zero(t, math.Float32bits(a.Float32()), "one zero")
 }
@@ -249,7 +249,7 @@ func TestSerializerHalfAndAxis(t *testing.T) {
 		err     error
 	}{
 		{stick{0.5, 1.5}, stick{64.0 / 127, 1.5}, nil},
-		{stick{-7, 1e9}, stick{-1, MaxHalf}, nil},
+		{stick{-7, 1e9}, stick{-1, MaxFloat16}, nil},
 		{stick{float32(math.NaN()), 0}, stick{}, ErrNotFinite},
 		{stick{0, float32(math.Inf(1))}, stick{}, ErrNotFinite},
 	} {

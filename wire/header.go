@@ -265,7 +265,7 @@ func (d Delivery) String() string {
 	return "Delivery(" + strconv.Itoa(int(d)) + ")"
 }
 
-// MaxChannels is how many channels there are of each mode of delivery.
+// MaxChannels is the number of channels of each mode of delivery.
 const MaxChannels = 64
 
 // Channel is a line of messages of one mode of delivery. Order and loss are a channel's own: those of two channels have

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many values may lie within each other. Deeper is ErrTooDeep, on both ends.
+// MaxDepth is the deepest nesting of values. A deeper one is ErrTooDeep, on both ends.
 const MaxDepth = 64
 
 // Serializable is a type that travels: its one method reads, writes and measures it, by handing its fields
@@ -26,7 +26,7 @@ type Serializable interface {
 	Serialize(s *Serializer)
 }
 
-// direction is what a serializer does with the values that it is handed.
+// direction tells whether a serializer reads, writes or measures.
 type direction uint8
 
 const (
@@ -40,7 +40,7 @@ const (
 //
 // Its error is sticky. After the first, nothing is written, and every read of a number gives zero, of a
 // bool false, of a string or slice an empty one, so that loops over what was read come to their end.
-// What lies in a value that could not be read whole must not be used.
+// Do not use a value that could not be read whole.
 //
 // Read, Write and Measure do it for a whole value, and are the ones to use; a Serializer is made for many
 // of them, one after the other, and then allocates nothing. The zero value measures.
@@ -99,7 +99,7 @@ func (s *Serializer) Measure(v Serializable) (n int, err error) {
 	return s.size, nil
 }
 
-// DebugText is what a protocol's description says where the packing of its serializers is off.
+// DebugText stands in a protocol's description if the packing of its serializers is off.
 const DebugText = "serializers{unpacked}"
 
 // start makes s a fresh serializer, of the same encoding.

@@ -70,7 +70,7 @@ type Shell struct {
 	Lit  bool
 }
 
-func fall(extrapolated []uint32, v *quantize.Versions) { // of numbers of steps, in which 10 m/s² are 11 a tick and tick, at 30 Hz
+func fall(extrapolated []uint32, v *quantize.Baselines) { // of numbers of steps, in which 10 m/s² are 11 a tick and tick, at 30 Hz
 	if v.Before == nil {
 		return // one version says nothing of motion: extrapolated is what it was
 	}

@@ -14,7 +14,7 @@ type Column struct {
 	offsets [MaxStreams]offsets
 }
 
-// offsets is where the three versions of a row lie, in bytes.
+// offsets are the places of the three versions of a row, in bytes.
 type offsets struct{ now, base, before uintptr }
 
 // Begin empties the column for rows of so many lanes.

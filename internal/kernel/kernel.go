@@ -3,9 +3,9 @@ package kernel
 import "sync/atomic"
 
 const (
-	// Lanes is how many lanes a row of a batch has at most.
+	// Lanes is the largest number of lanes of a row of a batch.
 	Lanes = 4
-	// MaxStreams is how many rows a batch has at most.
+	// MaxStreams is the largest number of rows of a batch.
 	MaxStreams = 32
 	// StreamBytes is more than a stream takes: a symbol for the rows, and for each row one for its lanes and a token of a symbol and 31 raw bits for each of
 	// these; and 8 bytes behind it.
@@ -55,7 +55,7 @@ type LongToken struct {
 	Context  uint64 // of the lane's table
 }
 
-// TokenTables are where the codes of a row's lanes begin.
+// TokenTables are the addresses of the codes of a row's lanes.
 type TokenTables struct {
 	Flat  *atomic.Uint32        // which lanes differ
 	Short [Lanes]*atomic.Uint32 // short tokens
@@ -81,7 +81,7 @@ type FixedRun struct {
 	Fields      uint64     // how many there are
 }
 
-// QuatNumbers are what rotations are quantised by, each number as often as a register has room for it.
+// QuatNumbers are the numbers that rotations are quantised by, each as often as a register has room for it.
 type QuatNumbers struct {
 	One         [4]float64 // 1
 	Slack, Less [4]float64 // how far from 1 the square of a length may be, and the negative of that

@@ -5,8 +5,8 @@ package switchoff
 func fast() []mutation {
 	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
 	return []mutation{
-		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStrandRows", ""),
-		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.widths[m.next()] > delta.MaxStrandLanes", "s.widths[m.next()] > 64"),
+		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
+		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.widths[m.next()] > delta.MaxStreamLanes", "s.widths[m.next()] > 64"),
 		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
 			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
@@ -44,7 +44,7 @@ func kernels() []mutation {
 		change("kernels", "rows are compared that are not there", "TestDifferingRowsNeedsItsMemory", "quantize/columns.go", "\ta, b = a[:n*r.size], b[:n*r.size]\n", ""),
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
 		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),
-		change("kernels", "beginWide begins more strands than there are", begin, "delta/batch.go", " && n <= MaxStrands && ", " && "),
+		change("kernels", "beginWide begins more strands than there are", begin, "delta/batch.go", " && n <= MaxStreams && ", " && "),
 		drawn(change("kernels", "writeWide writes lanes of nobody", "TestStrandsAreWhatRowByRowComesTo", "delta/batch.go", "\tclear(s.Usual[s.N:])\n", "")),
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),

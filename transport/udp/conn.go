@@ -64,9 +64,9 @@ type Conn struct {
 }
 
 var (
-	_ transport.Conn     = (*Conn)(nil)
-	_ transport.Runner   = (*Conn)(nil)
-	_ transport.Volleyer = (*Conn)(nil)
+	_ transport.Conn        = (*Conn)(nil)
+	_ transport.RunSender   = (*Conn)(nil)
+	_ transport.BatchSender = (*Conn)(nil)
 )
 
 // Listen binds a socket to an address like "127.0.0.1:9000", "[::1]:0" or ":9000" and begins to read. Port 0 assigns one.
@@ -134,7 +134,7 @@ func (c *Conn) Send(to netip.AddrPort, datagram []byte) error {
 	return err
 }
 
-// SendRun implements transport.Runner: on Linux the kernel is asked to cut the datagrams itself, in one call.
+// SendRun implements transport.RunSender: on Linux the kernel is asked to cut the datagrams itself, in one call.
 func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
 	if size > 0 && size < len(datagrams) && size <= c.largest && to.IsValid() && to.Port() != 0 && !c.closed.Load() {
 		n := uint64((len(datagrams) + size - 1) / size)
@@ -165,7 +165,7 @@ func (c *Conn) SendRun(to netip.AddrPort, datagrams []byte, size int) error {
 	return first
 }
 
-// SendAll implements transport.Volleyer: on Linux up to 64 runs go in one call.
+// SendAll implements transport.BatchSender: on Linux up to 64 runs go in one call.
 func (c *Conn) SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error) {
 	if len(runs) == 1 { // as from a server with one client
 		if n := len(runs[0]); n > 0 && n <= sizes[0] {

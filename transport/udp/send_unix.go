@@ -33,7 +33,7 @@ type sender struct {
 	control  []byte // what tells the kernel how to cut it; nil: not at all
 	room     [controlSize]byte
 	err      error
-	volley   volley
+	volley   mmsgBatch
 }
 
 func (s *sender) open(socket *net.UDPConn) error {

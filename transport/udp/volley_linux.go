@@ -24,9 +24,9 @@ type message struct {
 	_      [4]byte
 }
 
-// volley is runs to any addresses that go to the kernel in one call: what a call costs beside its datagrams is a tenth to a
+// mmsgBatch is runs to any addresses that go to the kernel in one call: what a call costs beside its datagrams is a tenth to a
 // fifth of what it costs with one short one. Its memory stays, so that nothing is allocated.
-type volley struct {
+type mmsgBatch struct {
 	n        int
 	messages [mostInVolley]message
 	pieces   [mostInVolley]syscall.Iovec
@@ -38,7 +38,7 @@ type volley struct {
 }
 
 // add puts a run behind the others. size is 0 where it is one datagram.
-func (w *volley) add(s *sender, data []byte, size int) {
+func (w *mmsgBatch) add(s *sender, data []byte, size int) {
 	i := w.n
 	w.n++
 	m, name := &w.messages[i].header, &w.names[i]
@@ -83,7 +83,7 @@ func (s *sender) writeOne(descriptor uintptr) error {
 }
 
 // writeOnce hands all to the kernel, and does not wait for room.
-func (w *volley) writeOnce(descriptor uintptr) {
+func (w *mmsgBatch) writeOnce(descriptor uintptr) {
 	for at := 0; at < w.n; {
 		n, errno := sendmmsg(descriptor, w.messages[at:w.n])
 		switch {
@@ -98,7 +98,7 @@ func (w *volley) writeOnce(descriptor uintptr) {
 }
 
 // load puts as many of the first runs into the volley as go in one call and have nothing wrong with them.
-func (w *volley) load(c *Conn, to []netip.AddrPort, runs [][]byte, sizes []int) {
+func (w *mmsgBatch) load(c *Conn, to []netip.AddrPort, runs [][]byte, sizes []int) {
 	s := &c.sender
 	for w.n = 0; w.n < min(len(runs), mostInVolley); {
 		i := w.n
@@ -141,7 +141,7 @@ func (c *Conn) sendVolley(to []netip.AddrPort, runs [][]byte, sizes []int) (n in
 }
 
 // count counts what became of the runs, and returns those of which each datagram has to be sent by itself.
-func (w *volley) count(c *Conn, runs [][]byte, sizes []int) (alone uint64) {
+func (w *mmsgBatch) count(c *Conn, runs [][]byte, sizes []int) (alone uint64) {
 	var sent, bytes, together, dropped int
 	for i, errno := range w.errs[:w.n] {
 		n := (len(runs[i]) + sizes[i] - 1) / sizes[i]

@@ -4,8 +4,8 @@ package udp
 
 import "net/netip"
 
-// volley is of no use where several runs cannot go in one call.
-type volley struct{}
+// mmsgBatch is of no use where several runs cannot go in one call.
+type mmsgBatch struct{}
 
 // sendVolley says that nothing went.
 func (c *Conn) sendVolley([]netip.AddrPort, [][]byte, []int) (n int, alone uint64) { return 0, 0 }
