@@ -77,7 +77,7 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 			store.desk.bodies.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
-			e, _ := store.desk.sharedBody(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
+			e, _ := store.desk.get(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
 			bits += int(e.bits)
 		}
 		codes = append(codes, float64(time.Since(set))/float64(bodies/of))

@@ -156,7 +156,7 @@ func TestUrge(t *testing.T) {
 		view.Observe()
 	}
 	var buf [300]byte
-	went := func(id wire.NetworkID) tick.Tick { return view.wentAt(id.Index) }
+	went := func(id wire.NetworkID) tick.Tick { return view.ack(id.Index).went }
 	tickOf := func() {
 		view.Plan(len(buf))
 		require.Positive(t, view.Write(buf[:], uint64(at)))

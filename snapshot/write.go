@@ -53,19 +53,17 @@ const MinPayload = 64
 
 // packetWriter is the state of one Write.
 type packetWriter struct {
-	v     *View
-	desk  *Desk
-	w     wire.BitWriter
-	s     tick.Tick // S, the packet's own tick
-	sent  *sentPacket
-	full  int    // bits that the packet may reach
-	most  int    // bits that one entity or group may reach that is too large for full
-	short bool   // the budget allows less than a packet takes
-	limit int    // bits that the list being written may reach
-	last  uint32 // index of the record before, plus one
-	run   openRun
-	// bodies is where the body is that usual found last.
-	bodies   *bodies
+	v        *View
+	desk     *Desk
+	w        wire.BitWriter
+	s        tick.Tick // S, the packet's own tick
+	sent     *sentPacket
+	full     int    // bits that the packet may reach
+	most     int    // bits that one entity or group may reach that is too large for full
+	short    bool   // the budget allows less than a packet takes
+	limit    int    // bits that the list being written may reach
+	last     uint32 // index of the record before, plus one
+	run      openRun
 	again    bool     // a list is written
 	listPage *ackPage // then: the page
 	lists    lists
@@ -231,7 +229,7 @@ func (p *packetWriter) despawns() {
 			v.unsent.unset(index)
 			v.unacked.set(index)
 			v.alone(index)
-			v.went[index] = p.s
+			v.acks[index].went = p.s
 			v.sent.add(p.sent, sentGroup{of: 1 << (index % pageEntities), word: index / pageEntities, despawn: true})
 			v.stats.Despawns++
 		}
@@ -259,7 +257,7 @@ func (p *packetWriter) updates(hungry bool) {
 		p.feed()
 	}
 	if room {
-		p.others()
+		p.writeUnlisted()
 	}
 	p.endRun()
 	p.symbol(p.v.store.schema.codes.gap, p.gapContext, gapEnd)
@@ -283,22 +281,13 @@ func (p *packetWriter) unit(index uint32) bool {
 
 // update writes one entity and reports whether there was room for it.
 func (p *packetWriter) update(index uint32) bool {
-	if e := p.usual(index); e != nil {
-		symbol, raw, n := gapSymbol(index-p.last, false)
-		code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
-		if !p.put(raw<<length|code, length+n, index, e) {
-			return p.tooLarge(index)
-		}
-		p.last = index + 1
-		return true
-	}
 	r := &p.v.scratch
 	p.prepare(index, r)
-	if p.fits(func() { p.other(r) }) {
-		p.wrote(r)
-		return true
+	if !p.fits(func() { p.writeAt(r) }) {
+		return p.tooLarge(index)
 	}
-	return p.tooLarge(index)
+	p.recordSent(r)
+	return true
 }
 
 // tooLarge steps over an entity that does not fit an empty packet and never
@@ -325,8 +314,8 @@ func (p *packetWriter) group(m *members) (done, wrote bool) {
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {
 		switch {
-		case !v.visible.has(index) || v.moved(index) <= v.base(index):
-		case v.tenants[index].life > p.s || v.wentAt(index) == p.s:
+		case !v.visible.has(index) || v.moved(index) <= v.ack(index).base:
+		case v.tenants[index].life > p.s || v.ack(index).went == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -357,15 +346,15 @@ func (p *packetWriter) fitsAll() bool {
 			v.records = append(v.records, record{})
 			r := &v.records[len(v.records)-1]
 			p.prepare(index, r)
-			p.other(r)
+			p.writeAt(r)
 		}
 	}) {
 		return false
 	}
 	for i := range v.records {
-		p.wrote(&v.records[i])
+		p.recordSent(&v.records[i])
 	}
-	p.gone()
+	p.flushSent()
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -51,15 +52,15 @@ func (s *Schema) together(rows Mask) bool {
 	return true
 }
 
-// makeAheadOf makes the bodies that records of the others among 64 entities will
+// encodeAhead makes the bodies that records of the others among 64 entities will
 // have. Where the first was made for another client, so were the rest, most often.
-func (p *packetWriter) makeAheadOf(w int, word uint64) {
+func (p *packetWriter) encodeAhead(w int, word uint64) {
 	d := p.desk
 	if bits.OnesCount64(word) < leastTogether {
 		return
 	}
 	if d.bodies.tick == p.s {
-		if _, e := d.bodies.firstOf(uint32(w<<6 + bits.TrailingZeros64(word))); e != nil {
+		if index := firstOf(uint32(w), word); d.bodies.newest(d.bodies.of(index), index) != 0 {
 			return
 		}
 	}
@@ -79,8 +80,8 @@ const (
 	pairsAhead = 4
 )
 
-// makeAheadOfPages makes the bodies of the records of a list's page, and of pages behind it where each has few.
-func (p *packetWriter) makeAheadOfPages(w uint32, wait uint64) {
+// encodePagesAhead makes the bodies of the records of a list's page, and of pages behind it where each has few.
+func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	v, end := p.v, w+1
 	switch {
 	case w < p.ahead:
@@ -110,7 +111,7 @@ func (p *packetWriter) sheaf() *sheaf {
 	d, now := p.desk, p.s
 	b := &d.sheaf
 	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
-	if b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
+	if plain.On || b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
 		return nil
 	}
 	d.ready()
@@ -124,17 +125,16 @@ func (p *packetWriter) bind(b *sheaf, index uint32) {
 	if !p.candidate(index) {
 		return
 	}
-	var room slot
-	q, rows := v.slot(index, &room), v.maskOf(index)
-	base := q.base
+	ack, rows := v.ack(index), v.maskOf(index)
+	base := ack.base
 	if p.again {
 		if base = p.listPage.ref; v.otherRows(index, base) {
 			return
 		}
-	} else if q.mask != rows || !v.newest(index, q, p.upTo) {
+	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
 		return
 	}
-	lean, known := p.before(index, q)
+	lean, known := p.before(index, &ack)
 	if base == tick.None || !known || p.desk.bodies.find(index, rows, base, lean) != nil {
 		return
 	}
@@ -260,17 +260,17 @@ func (b *sheaf) gather(s *Store, c *delta.BatchColumn, row int, way *way, t, bef
 			now := pages[index/pageRows][index%pageRows*n:][:n]
 			c.Put(k, now, now, now)
 		} else {
-			b.find(s, c, k, row, way, t, before)
+			b.find(s, c, k, row, t, before)
 		}
 		k++
 	}
 }
 
 // find is gather for the k-th body, whatever its row was.
-func (b *sheaf) find(s *Store, c *delta.BatchColumn, k, row int, way *way, t, before tick.Tick) {
+func (b *sheaf) find(s *Store, c *delta.BatchColumn, k, row int, t, before tick.Tick) {
 	e := bodyEntry{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}
-	if !s.versions(&r, &e, way) {
+	if !s.versions(&r, &e) {
 		b.missing[k] = true
 		r.base, r.before = r.now, r.now
 	}

@@ -8,6 +8,160 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
+// ties say of what a client lacks that it belongs to a group in which it is no
+// more: of entities that died or were hidden there, and of those that went on to
+// another group or to none. A tie lasts until a packet that carried the entity is
+// acknowledged, since the same packet carried what was lacking of the group.
+// docs/adr/0018.
+type ties struct {
+	n     int // there are; with none, nothing else here is looked at
+	nodes []tie
+	free  int32   // the first of those that are free, by next
+	first []int32 // by index: its ties
+	heads []int32 // by group modulo the length, a power of two: the ties of such groups
+	parcel
+}
+
+// tie is one index and one group. The zeroth is none.
+type tie struct {
+	index, group     uint32
+	at               tick.Tick // since when
+	next             int32     // the next one of the index
+	before, follower int32     // of the same head
+}
+
+// tiesEach is how many ties there may be for each index on average.
+const tiesEach = 2
+
+// has reports whether an index is tied to any group.
+func (t *ties) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
+
+// tie ties an index to a group from a tick on. Where it is already, the tie
+// lasts from then on. It says false when there is no room.
+func (t *ties) tie(index, group uint32, at tick.Tick) bool {
+	t.changes++
+	for n := t.first[index]; n != 0; n = t.nodes[n].next {
+		if t.nodes[n].group == group {
+			t.nodes[n].at = max(t.nodes[n].at, at)
+			return true
+		}
+	}
+	n := t.free
+	switch {
+	case n != 0:
+		t.free = t.nodes[n].next
+	case len(t.nodes) > tiesEach*len(t.first):
+		return false
+	default:
+		n = int32(len(t.nodes))
+		t.nodes = append(t.nodes, tie{})
+	}
+	t.nodes[n] = tie{index: index, group: group, at: at, next: t.first[index]}
+	t.first[index] = n
+	t.lead(n)
+	t.n++
+	return true
+}
+
+// lead puts a tie before the others of its head.
+func (t *ties) lead(n int32) {
+	head := &t.heads[t.nodes[n].group&uint32(len(t.heads)-1)]
+	t.nodes[n].before, t.nodes[n].follower = 0, *head
+	if *head != 0 {
+		t.nodes[*head].before = n
+	}
+	*head = n
+}
+
+// untie ends the ties that an index has had at a tick.
+func (t *ties) untie(index uint32, at tick.Tick) {
+	if !t.has(index) {
+		return
+	}
+	t.changes++
+	for from := &t.first[index]; *from != 0; {
+		n := *from
+		d := &t.nodes[n]
+		if d.at > at {
+			from = &d.next
+			continue
+		}
+		*from = d.next
+		if d.before == 0 {
+			t.heads[d.group&uint32(len(t.heads)-1)] = d.follower
+		} else {
+			t.nodes[d.before].follower = d.follower
+		}
+		if d.follower != 0 {
+			t.nodes[d.follower].before = d.before
+		}
+		d.next, t.free = t.free, n
+		t.n--
+	}
+}
+
+// grow makes room for the ties of n indexes, room for how many there may be.
+func (t *ties) grow(n, room int) {
+	if len(t.nodes) == 0 {
+		t.nodes = append(t.nodes, tie{})
+	}
+	t.first = grown(t.first, n, room)
+	t.marked, t.mine, t.parting = t.marked.grownTo(n), t.mine.grownTo(n), t.parting.grownTo(n)
+	if n <= len(t.heads) {
+		return
+	}
+	size := 64
+	for size < n {
+		size *= 2
+	}
+	t.heads = make([]int32, size)
+	for index := range t.first {
+		for n := t.first[index]; n != 0; n = t.nodes[n].next {
+			t.lead(n)
+		}
+	}
+}
+
+// bind ties an index to the group that it was in before tick t, of which it is
+// as it will be shown. It ties nothing where there was none.
+func (v *View) bind(index uint32, t tick.Tick) {
+	group := v.groupBefore(index, t)
+	if group == 0 {
+		return
+	}
+	if len(v.ties.first) < len(v.acks) {
+		v.ties.grow(len(v.acks), cap(v.acks))
+	}
+	if !v.ties.tie(index, group, t) {
+		v.stats.TornGroups++
+	}
+}
+
+// left ties those that have left a group in the newest commit, as far as the
+// client lacks something of them.
+func (v *View) left() {
+	for _, index := range v.store.groups.left {
+		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
+			v.bind(index, v.store.tick)
+		}
+	}
+}
+
+// untieWord is untie of the ties for some of a word, of which a packet of tick t
+// was acknowledged.
+func (t *ties) untieWord(w uint32, of uint64, at tick.Tick) {
+	for ; of != 0; of &= of - 1 {
+		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
+	}
+}
+
+// untie ends all ties of an index.
+func (v *View) untie(index uint32) {
+	if v.ties.n > 0 {
+		v.ties.untie(index, v.store.tick+1)
+	}
+}
+
 // parcel is what of one packet goes in one piece with despawns. A snapshot puts
 // these before the records: so it is chosen, and its room found, before anything
 // is written.
@@ -88,10 +242,10 @@ func (p *packetWriter) reach(index uint32) {
 		return
 	case v.owed.has(index):
 		t.leaving = append(t.leaving, index)
-		t.out = t.out || v.tenants[index].ended > p.s || v.wentAt(index) == p.s
-	case v.visible.has(index) && v.moved(index) > v.base(index):
+		t.out = t.out || v.tenants[index].ended > p.s || v.ack(index).went == p.s
+	case v.visible.has(index) && v.moved(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
-		t.out = t.out || v.tenants[index].life > p.s || v.wentAt(index) == p.s
+		t.out = t.out || v.tenants[index].life > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
 	default:
 		return
@@ -275,7 +429,7 @@ func (p *packetWriter) measure() (size, dead int) {
 	size = -p.w.Bits() - t.slack
 	for _, index := range v.lacking {
 		p.prepare(index, &v.scratch)
-		if p.other(&v.scratch); p.run.n == 1 {
+		if p.writeAt(&v.scratch); p.run.n == 1 {
 			t.slack += 7 // the run has just begun, behind zeros up to a byte: as many as the place asks for
 		}
 	}
@@ -345,7 +499,7 @@ func (p *packetWriter) together() {
 // bundle writes all that belongs to an index, where there are ties.
 func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 	v := p.v
-	p.gone() // of others that this packet has already
+	p.flushSent() // of others that this packet has already
 	p.gather(index)
 	switch {
 	case v.ties.out && p.torn:
@@ -381,4 +535,75 @@ func (p *packetWriter) outgrew() bool {
 		}
 	}
 	return old && v.payload > 0 && size > 8*v.payload
+}
+
+// hunger is of a group that found no room in a packet, since despawns or a list
+// came before it. Nearly as large as a packet, it would find none for ever.
+type hunger struct {
+	index   uint32    // one of the group, plus one; 0 = of none
+	at      tick.Tick // when it found no room
+	packets int       // that were written since
+}
+
+// patience is how many packets may pass such a group by.
+const patience = 1
+
+// refused notes that there was no room for an index, and reports whether it is large. What is small finds room in
+// the next packet.
+func (p *packetWriter) refused(index uint32) (large bool) {
+	v := p.v
+	large = p.w.Bits() < p.full/2
+	if v.hunger.index == 0 && (large || v.store.groups.at(index) != 0 || v.ties.has(index)) {
+		v.hunger = hunger{index: index + 1, at: p.s}
+	}
+	return large
+}
+
+// passes reports whether a packet goes on without an index for which there was no room. It does where the budget cuts
+// packets short: else what is larger than the tick's share would keep all others waiting.
+func (p *packetWriter) passes(index uint32) bool {
+	if !p.short || !p.v.plan.active || !p.refused(index) {
+		return false
+	}
+	p.v.plan.took(index)
+	return true
+}
+
+// hungry reports whether a packet is to begin with what was passed by.
+func (p *packetWriter) hungry() bool {
+	v := p.v
+	h := &v.hunger
+	index := h.index - 1
+	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.owed.has(index) || v.tenants[index].life > p.s {
+		*h = hunger{}
+		return false
+	}
+	h.packets++
+	if p.short {
+		return p.most > p.full
+	}
+	return h.packets > patience
+}
+
+// wholeLent reports whether a budget lends as much as an otherwise empty packet has.
+func (p *packetWriter) wholeLent() bool { return p.most >= 8*p.v.payload-endBits }
+
+// feed writes what was passed by. Where messages have left too little room even
+// for that alone, the others come first, so that nothing waits behind it. Where the budget has, it may take the room
+// that is lent, and the others have theirs behind it.
+func (p *packetWriter) feed() {
+	v := p.v
+	h := v.hunger
+	v.hunger = hunger{}
+	begun, share, partial := p.w.Bits(), p.limit, p.partial
+	if p.short {
+		p.limit, p.partial = p.most, !p.wholeLent()
+	}
+	if !p.unit(h.index - 1) {
+		v.cursor = h.index
+	}
+	p.partial = partial
+	if p.limit = share; p.w.Bits() > share {
+		p.limit = min(p.w.Bits()+share-begun, p.most)
+	}
 }

@@ -90,7 +90,7 @@ func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 		if !v.Visible(id) || v.reshaped(id.Index) {
 			continue
 		}
-		a.latest = grown(a.latest, int(id.Index)+1, len(v.slots))
+		a.latest = grown(a.latest, int(id.Index)+1, len(v.acks))
 		a.latest[id.Index] = v.store.tick
 		if v.store.changed.has(id.Index) {
 			a.pass(v, id.Index)
@@ -105,8 +105,8 @@ func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 
 // pass notes that all changes of an index in the newest commit are nothing to the client.
 func (a *authored) pass(v *View, index uint32) {
-	a.newest = grown(a.newest, int(index)+1, len(v.slots))
-	a.before = grown(a.before, int(index)+1, len(v.slots))
+	a.newest = grown(a.newest, int(index)+1, len(v.acks))
+	a.before = grown(a.before, int(index)+1, len(v.acks))
 	if a.newest[index] == v.store.tick {
 		return
 	}

@@ -5,6 +5,18 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// Interest is the rule for who may see what. A server asks it once a network tick, between the capture of the world and
+// the packets of that tick, so that nobody is sent a byte about what it may not see.
+type Interest interface {
+	// Prepare is called once a network tick, when the world has been captured.
+	Prepare(s *Store)
+	// Update is called then for each client. It says what changed for this one by Show, Hide, Keep, SetRows and
+	// SetWeight of its view. Entities that are new since the last call are visible unless ShowNew(false) was called.
+	Update(client wire.ClientID, v *View)
+	// Leave is called when a client is gone.
+	Leave(client wire.ClientID)
+}
+
 // Show lets the client see an entity. A life that begins is sent whole,
 // whatever the client held before. As all that says what the client may see, it
 // takes effect with the commit when it is called between Begin and Commit.
@@ -45,7 +57,7 @@ func (v *View) Keep(id wire.NetworkID) {
 	if !v.Visible(id) {
 		return
 	}
-	if v.base(id.Index) == tick.None {
+	if v.ack(id.Index).base == tick.None {
 		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
 		return
 	}
@@ -214,4 +226,133 @@ func (v *View) rename(target uint32, t tick.Tick) {
 			v.touch(index, t)
 		}
 	}
+}
+
+// newborn is what the newest commit made visible. Game code may hide it before anything is sent, and then it has to be as if it had
+// never been there: rows that name it said nothing else for a moment, and what had been owed at its index is owed as before. So what
+// follows from a birth is taken in once it is certain: before packets are planned or written, and before anything is heard of earlier ones.
+type newborn struct {
+	list  []uint32  // indexes of them
+	of    bitset    // of these, who may still be hidden like that
+	heirs bitset    // of these, those before whom somebody's despawn was owed
+	idle  bitset    // of these, those whose despawn was on its way
+	at    tick.Tick // when they were born
+}
+
+// birth is show for what is new in the newest commit.
+func (v *View) birth(index uint32) {
+	n := &v.newborn
+	n.of, n.heirs, n.idle = n.of.grownTo(len(v.acks)), n.heirs.grownTo(len(v.acks)), n.idle.grownTo(len(v.acks))
+	n.list, n.at = append(n.list, index), v.store.tick
+	n.of.set(index)
+	if v.owed.has(index) {
+		if n.heirs.set(index); !v.unsent.has(index) {
+			n.idle.set(index)
+		}
+	}
+	v.sights++
+}
+
+// born takes in what follows from the births of the newest commit: who was not hidden meanwhile is named by those that name it.
+func (v *View) born() {
+	if len(v.newborn.list) > 0 {
+		v.bornAll()
+	}
+}
+
+// bornAll is born where there are any.
+func (v *View) bornAll() {
+	n := &v.newborn
+	for _, index := range n.list {
+		if n.of.has(index) {
+			n.of.unset(index)
+			v.rename(index, n.at)
+		}
+		n.heirs.unset(index)
+		n.idle.unset(index)
+	}
+	n.list = n.list[:0]
+}
+
+// unborn takes out of sight what was born in the newest commit, if nothing has followed from that.
+func (v *View) unborn(index uint32) bool {
+	n := &v.newborn
+	if !n.of.has(index) {
+		return false
+	}
+	n.of.unset(index)
+	v.visible.unset(index)
+	p := &v.tenants[index]
+	p.began, p.left = p.life, n.at
+	p.life = n.at + 1
+	v.sights++
+	if n.heirs.has(index) {
+		v.owed.set(index)
+		v.owes = true
+	}
+	if !n.heirs.has(index) || n.idle.has(index) {
+		v.unsent.unset(index)
+	}
+	return true
+}
+
+// Between Begin and Commit nobody knows yet what a tick will be. What is asked of a view then waits for the commit: it
+// takes effect when the view observes that, in the order of the calls, as if they had been made behind it.
+
+// order is one such call.
+type order struct {
+	what   orderKind
+	id     wire.NetworkID
+	rows   Mask
+	weight uint16
+	show   bool
+}
+
+type orderKind uint8
+
+const (
+	orderShow orderKind = iota
+	orderHide
+	orderKeep
+	orderRows
+	orderWeight
+	orderAgain
+	orderShowNew
+	orderShowAll
+)
+
+// waitsForCommit keeps an order until the commit, if a tick is open, and else observes the newest one, as every order
+// does before it is obeyed.
+func (v *View) waitsForCommit(o order) bool {
+	if v.store.open {
+		v.orders = append(v.orders, o)
+		return true
+	}
+	v.Observe()
+	return false
+}
+
+// obey carries out what waited for the commit that was observed.
+func (v *View) obey() {
+	for i := range v.orders {
+		switch o := &v.orders[i]; o.what {
+		case orderShow:
+			v.Show(o.id)
+		case orderHide:
+			v.Hide(o.id)
+		case orderKeep:
+			v.Keep(o.id)
+		case orderRows:
+			v.SetRows(o.id, o.rows)
+		case orderWeight:
+			v.SetWeight(o.id, o.weight)
+		case orderAgain:
+			v.Again(o.id)
+		case orderShowNew:
+			v.ShowNew(o.show)
+		case orderShowAll:
+			v.ShowAll()
+		}
+	}
+	v.orders = v.orders[:0]
 }
