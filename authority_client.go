@@ -232,7 +232,7 @@ func (c *Client) addWrites(b *peer.Builder) bool {
 	if w.view == nil || !c.frame.due || !w.view.Pending() || w.mine.Tick() == tick.None {
 		return false
 	}
-	return c.addState(b, w.view, w.mine.Desk())
+	return c.addState(b, w.view, w.mine.EncodeCache())
 }
 
 // planWrites begins the packets of a tick.

@@ -174,7 +174,7 @@ func (l *link) load(b *peer.Builder, stateWaits bool) (borrowed bool) {
 
 // addState writes what the other end lacks of a view into a packet, as much as its share of the budget takes, and returns
 // whether there was any. One entity that is larger than the share, or one group, borrows the rest.
-func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.Desk) bool {
+func (l *link) addState(b *peer.Builder, view *snapshot.View, desk *snapshot.EncodeCache) bool {
 	share, lend := b.Room(), l.budget.MayBorrow()
 	spare := b.Grow(b.Spare())
 	n := view.WriteWithin(desk, b.Payload(), share, lend, b.Sequence())

@@ -74,7 +74,7 @@ type crew struct {
 
 // worker is the memory of one part.
 type worker struct {
-	desk  *snapshot.Desk
+	desk  *snapshot.EncodeCache
 	out   outbox.Buffer
 	stats Stats // Only what filling counts.
 }
@@ -94,7 +94,7 @@ func (s *Server) setUpCrew() {
 	}
 	w.workers = make([]worker, min(max(s.config.Executor.Parts(), 1), maxParts))
 	for i := range w.workers {
-		w.workers[i].desk = s.store.NewDesk()
+		w.workers[i].desk = s.store.NewEncodeCache()
 	}
 	w.fill, w.run = s.fillPart, w.runPart
 }
@@ -116,7 +116,7 @@ func (s *Server) serveAll() {
 		s.deliverInParts()
 	} else {
 		for _, c := range w.filling {
-			s.deliver(c, s.store.Desk())
+			s.deliver(c, s.store.EncodeCache())
 		}
 	}
 	for _, c := range w.filling {

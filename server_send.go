@@ -133,7 +133,7 @@ func (s *Server) serve(c *Session) (due bool) {
 }
 
 // deliver sends a client what a tick owes it.
-func (s *Server) deliver(c *Session, desk *snapshot.Desk) {
+func (s *Server) deliver(c *Session, desk *snapshot.EncodeCache) {
 	s.fill(c, desk)
 	c.starved = c.view.Pending() // Then messages wait for the next tick, where state gets its half.
 	s.pulse(c)
@@ -168,7 +168,7 @@ func (s *Server) repeat(c *Session) {
 }
 
 // fill sends packets until the client lacks nothing, or its budget or its ring of sent packets is used up.
-func (s *Server) fill(c *Session, desk *snapshot.Desk) {
+func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
 	for c.view.Pending() || c.wants() || s.sectionsDue(c, false) {
 		if c.short() || !s.sendPacket(c, desk) {
 			return
@@ -179,7 +179,7 @@ func (s *Server) fill(c *Session, desk *snapshot.Desk) {
 // sendPacket builds one packet: the messages that wait, then the rows that the client lacks. Where messages left no room
 // for rows, or took more than their share, the next packet is for rows alone. It says false when there was nothing that
 // fits, or no room for a packet.
-func (s *Server) sendPacket(c *Session, desk *snapshot.Desk) bool {
+func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
 	b, ok := c.begin()
 	if !ok {
 		return false
@@ -199,7 +199,7 @@ func (s *Server) sendPacket(c *Session, desk *snapshot.Desk) bool {
 }
 
 // addSnapshot writes the rows that the client lacks, as many as fit. It says false when none did.
-func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.Desk) bool {
+func (s *Server) addSnapshot(c *Session, b *peer.Builder, desk *snapshot.EncodeCache) bool {
 	if s.store.Tick() == tick.None || !c.addState(b, c.view, desk) {
 		return false
 	}

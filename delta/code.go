@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/internal/kernel"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -28,7 +29,7 @@ func (d *Delta) Prepare() {
 				l.short = l.table.shorten()
 			}
 		}
-		d.ready = !d.plan.Extrapolates() && len(d.lanes) <= 64
+		d.ready = !plain.On && !d.plan.Extrapolates() && len(d.lanes) <= 64
 		if d.wide && d.class != classOther {
 			d.tables = d.findTables()
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -23,7 +24,7 @@ const (
 
 // rowClass returns the class of the rows.
 func (d *Delta) rowClass() rowClass {
-	if len(d.groups) != 1 || len(d.lanes) < 2 {
+	if plain.On || len(d.groups) != 1 || len(d.lanes) < 2 {
 		return classOther
 	}
 	lines, turn := true, len(d.lanes) == groupLanes
@@ -223,6 +224,9 @@ func (d *Delta) readFloats(r *wire.BitReader, lanes []uint32, v *quantize.Baseli
 
 // onlyFloats reports whether all lanes are floats that go on in a straight line.
 func (d *Delta) onlyFloats() bool {
+	if plain.On {
+		return false
+	}
 	for i := range d.lanes {
 		if d.lanes[i].model != quantize.ModelFloat || d.lanes[i].still {
 			return false

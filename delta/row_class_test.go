@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 
 	"testing"
@@ -38,6 +39,9 @@ func drawTurns(t *rapid.T, m int64) (rows [3][]uint32) {
 
 // The way of rotations on their own is the plain extrapolation, for lanes of any width, and is that of most.
 func TestTurnIsThePlainRotation(t *testing.T) {
+	if plain.On {
+		t.Skip("a test of row classes, which netcode_plain leaves out")
+	}
 	for _, p := range []*quantize.Plan{deltaPlan[benchTurn](t), deltaPlan[coarseTurn](t), deltaPlan[fineTurn](t)} {
 		d, err := NewDelta(p, Shipped())
 		require.NoError(t, err)
@@ -77,6 +81,9 @@ func TestTurnIsThePlainRotation(t *testing.T) {
 
 // Which rows have a way of their own.
 func TestRowKinds(t *testing.T) {
+	if plain.On {
+		t.Skip("a test of row classes, which netcode_plain leaves out")
+	}
 	type (
 		stays struct {
 			Q [4]float32 `net:"quat,bits=9,extrapolate=previous"`

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -14,6 +15,11 @@ type ackState struct {
 	after uint16    // the first record sent since T, in ticks after T, at most maxSpan; 0: none, or not known
 }
 
+// newestUpTo reports whether T is the newest record up to a tick that the client can have.
+func (a *ackState) newestUpTo(t tick.Tick) bool {
+	return a.base <= t && (a.went <= a.base || a.after > 0 && a.base+tick.Tick(a.after) > t)
+}
+
 // sends notes that a record is sent at tick t.
 func (a *ackState) sends(t tick.Tick) {
 	if a.went <= a.base {
@@ -22,10 +28,16 @@ func (a *ackState) sends(t tick.Tick) {
 	a.went = t
 }
 
+// ackRecord is the own ack state of an entity that is no member of its page.
+type ackRecord struct {
+	ackState
+	mask Mask // the rows that the client was shown at T
+}
+
 // ackPage is the ack state of 64 entities of one client.
 //
 // Entities of a page are sent together and lost together. So the state is stored once for all that have the same one, the
-// members; every other entity has its own in View.slots and View.went. Sending or acknowledging all members is one
+// members; every other entity has its own in View.acks. Sending or acknowledging all members is one
 // operation. An event that concerns some of them makes these leave first. Which entities are members changes no byte.
 //
 // A View also remembers which entities of a page had a record in each recent tick (sentPages). Of a tick whose every packet with a record of the
@@ -50,55 +62,36 @@ type ackPage struct {
 	lost    tick.Tick // no tick up to this one can be R: a resync came after it
 }
 
-// slot returns what is known of an index. For a member it is put together in room, and is not to be changed.
-func (v *View) slot(index uint32, room *slot) *slot {
+// ack returns the ack state of an index, with what was sent.
+func (v *View) ack(index uint32) ackState {
+	g, bit := &v.pages[index/pageEntities], uint64(1)<<(index%pageEntities)
+	if g.members&bit == 0 {
+		return v.acks[index].ackState
+	}
+	a := g.ackState
+	if g.sending&bit != 0 {
+		a.sends(g.sentTo)
+	}
+	return a
+}
+
+// shown returns the rows that the client was shown of an index at T. Now are the rows that it may see.
+func (v *View) shown(index uint32, now Mask) Mask {
+	if v.pages[index/pageEntities].members>>(index%pageEntities)&1 != 0 {
+		return now // the rows of a member are those of T
+	}
+	return v.acks[index].mask
+}
+
+// alone takes an index out of the members of its page and returns its own state, which the caller may change.
+func (v *View) alone(index uint32) *ackRecord {
 	g := &v.pages[index/pageEntities]
-	if g.members>>(index%pageEntities)&1 == 0 {
-		return &v.slots[index]
-	}
-	room.base, room.lean, room.after = g.base, g.lean, g.after
-	if g.sending>>(index%pageEntities)&1 != 0 {
-		sent := g.ackState
-		sent.sends(g.sentTo)
-		room.after = sent.after
-	}
-	room.mask = v.maskOf(index) // the rows have not changed since T
-	return room
-}
-
-// base returns T of an index.
-func (v *View) base(index uint32) tick.Tick {
-	if g := &v.pages[index/pageEntities]; g.members>>(index%pageEntities)&1 != 0 {
-		return g.base
-	}
-	return v.slots[index].base
-}
-
-// wentAt returns when the newest record or despawn of an index was sent.
-func (v *View) wentAt(index uint32) tick.Tick {
-	switch g, bit := &v.pages[index/pageEntities], uint64(1)<<(index%pageEntities); {
-	case g.members&bit == 0:
-		return v.went[index]
-	case g.sending&bit != 0:
-		return g.sentTo
-	default:
-		return g.went
-	}
-}
-
-// alone takes an index out of the members of its page and returns its own slot, to be changed.
-func (v *View) alone(index uint32) *slot {
-	q, g := &v.slots[index], &v.pages[index/pageEntities]
 	if bit := uint64(1) << (index % pageEntities); g.members&bit != 0 {
-		state := g.ackState
-		if g.sending&bit != 0 {
-			state.sends(g.sentTo)
-		}
+		v.acks[index].ackState = v.ack(index)
 		g.members &^= bit
 		g.sending &^= bit
-		q.base, q.lean, q.after, v.went[index] = state.base, state.lean, state.after, state.went
 	}
-	return q
+	return &v.acks[index]
 }
 
 // allAlone takes some entities out of the members of a page.
@@ -111,10 +104,10 @@ func (v *View) allAlone(w uint32, of uint64) {
 // rowsSince returns the tick since which the rows of a visible index have been the same for this client.
 func (v *View) rowsSince(index uint32) tick.Tick {
 	shape := v.store.shape[index]
-	if w := index / pageEntities; int(w) < len(v.own.masked) && v.own.masked[w]>>(index%pageEntities)&1 != 0 {
-		shape = v.own.shape[index] // a component that is hidden came or went unseen
+	if w := index / pageEntities; int(w) < len(v.overrides.masked) && v.overrides.masked[w]>>(index%pageEntities)&1 != 0 {
+		shape = v.overrides.shape[index] // a component that is hidden came or went unseen
 	}
-	return max(shape, v.touchedAt(index), v.tenants[index].life)
+	return max(shape, v.touchedAt(index), v.lifetimes[index].life)
 }
 
 // rowsSincePage returns a tick since which the rows of every visible entity of a page have been the same for this client: not
@@ -123,7 +116,8 @@ func (v *View) rowsSincePage(w uint32) tick.Tick { return max(v.store.shaped[w],
 
 // otherRows reports whether the rows of a visible index became others for this client after a tick.
 func (v *View) otherRows(index uint32, after tick.Tick) bool {
-	return v.rowsSincePage(index/pageEntities) > after && v.rowsSince(index) > after // the page first: most often it is enough
+	w := index / pageEntities
+	return max(v.store.shaped[w], v.pages[w].since) > after && v.rowsSince(index) > after // the page first: it is enough most often
 }
 
 // keepMost takes the smaller part of a page's members out of them: those of some entities, or the others. It returns which
@@ -157,7 +151,7 @@ func (v *View) sentPage(w uint32, of uint64, t tick.Tick) {
 		of &^= in
 	}
 	for ; of != 0; of &= of - 1 {
-		v.goesAlone(firstOf(w, of), t)
+		v.alone(firstOf(w, of)).sends(t)
 	}
 }
 
@@ -195,11 +189,11 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	if v.ties.n > 0 {
 		v.ties.untieWord(w, of, t)
 	}
-	own := len(v.author.newest) > 0
+	own := len(v.ownWrites.newest) > 0
 	if t < s.tick && !own {
 		of &^= s.changed[w] // what moved now has a newer state
 	}
-	if t < s.tick || own || len(v.own.touched) > 0 {
+	if t < s.tick || own || len(v.overrides.touched) > 0 {
 		for word := of; word != 0; word &= word - 1 {
 			if v.moved(firstOf(w, word)) > t {
 				of &^= word & -word
@@ -213,12 +207,11 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 // join makes an index a member of its page if its state is the common one, or the first member.
 func (v *View) join(index uint32) {
 	w := index / pageEntities
-	g, q := &v.pages[w], &v.slots[index]
-	if v.otherRows(index, q.base) {
+	g, own := &v.pages[w], v.acks[index].ackState
+	if v.otherRows(index, own.base) {
 		return
 	}
 	v.settlePage(w)
-	own := ackState{base: q.base, went: v.went[index], lean: q.lean, after: q.after}
 	if g.members == 0 {
 		g.ackState = own
 	} else if g.ackState != own {
@@ -227,14 +220,18 @@ func (v *View) join(index uint32) {
 	g.members |= 1 << (index % pageEntities)
 }
 
-// gather makes members of the entities of a page with a record of its newest complete tick, as far as most of them have the same state.
+// gather makes members of the entities of a page with a record of its newest complete tick, as far as most of them have the
+// same state. Without it every entity has its own state, and the same is written.
 func (v *View) gather(w uint32) {
+	if plain.On {
+		return
+	}
 	g := &v.pages[w]
 	if apart := g.topOf &^ g.members; 2*bits.OnesCount64(apart) > bits.OnesCount64(g.topOf) {
 		v.allAlone(w, g.members)
 	}
 	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
-		if index := firstOf(w, of); v.slots[index].base == g.top {
+		if index := firstOf(w, of); v.acks[index].base == g.top {
 			v.join(index)
 		}
 	}

@@ -81,21 +81,21 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 		}
 		store.Commit()
 	}
-	of := &store.desk.sheaf
+	of := &store.cache.batch
 	of.index[0], of.n, of.mask, of.t, of.before = ids[1].Index, 1, 1, 2, 1
-	store.desk.ready()
-	store.desk.bodies.addAll(store, of)
-	got := store.desk.bodies.find(ids[1].Index, 1, 2, 1)
-	var alone arena
-	want := bodyEntry{index: ids[1].Index, mask: 1, t: 2, before: 1}
-	store.makeBody(&alone, &want, 0)
+	store.cache.ready()
+	store.cache.deltas.addAll(store, of)
+	got := store.cache.deltas.find(ids[1].Index, 1, 2, 1)
+	var alone deltaArena
+	want := cachedDelta{index: ids[1].Index, mask: 1, t: 2, before: 1}
+	store.encodeDelta(&alone, &want, 0)
 	require.Equal(t, []uint64{uint64(want.bits), want.word}, []uint64{uint64(got.bits), got.word})
 }
 
 // requireMadeAlike makes bodies of some entities together and apart.
 func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing, long int) {
-	s.desk.bodies.begin(s, []uint{6, oneArena}[random.IntN(2)])
-	of, used := &s.desk.sheaf, 0
+	s.cache.deltas.begin(s, []uint{6, singleArena}[random.IntN(2)])
+	of, used := &s.cache.batch, 0
 	for index := 0; index < 300; index += delta.MaxStreams {
 		mask := s.rows.masks[index]
 		if !s.schema.together(mask &^ s.schema.tags) {
@@ -114,24 +114,24 @@ func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing,
 			}
 		}
 		of.mask, of.t, of.before = mask, base, before
-		s.desk.bodies.addAll(s, of)
-		var alone arena
+		s.cache.deltas.addAll(s, of)
+		var alone deltaArena
 		for k, at := range of.index[:of.n] {
-			want := bodyEntry{index: at, mask: mask, t: base, before: before}
-			s.makeBody(&alone, &want, 0)
+			want := cachedDelta{index: at, mask: mask, t: base, before: before}
+			s.encodeDelta(&alone, &want, 0)
 			require.Equal(t, want.none, of.missing[k])
 			if used++; want.none {
 				missing++
 				continue
 			}
-			got := s.desk.bodies.find(at, mask, base, before)
+			got := s.cache.deltas.find(at, mask, base, before)
 			require.NotNil(t, got)
 			require.Equal(t, want.bits, got.bits)
 			require.Equal(t, want.word, got.word)
 			require.Equal(t, [2]uint8{want.deltas, want.same}, [2]uint8{got.deltas, got.same})
 			if want.bits > 64 {
 				long++
-				require.Equal(t, alone.code.All()[want.at:][:(want.bits+63)/64], s.desk.bodies.wordsOf(got))
+				require.Equal(t, alone.code.All()[want.at:][:(want.bits+63)/64], s.cache.deltas.wordsOf(got))
 			}
 			made++
 		}

@@ -66,18 +66,18 @@ func benchmarkBody(b *testing.B, age, of int, cold, together bool) {
 		play()
 		set := time.Now()
 		for i := 0; together && i < bodies; i += delta.MaxStreams * of {
-			sheaf := &store.desk.sheaf
+			sheaf := &store.cache.batch
 			sheaf.n = 0
 			for k := i; k < min(i+delta.MaxStreams*of, bodies); k += of {
 				sheaf.index[sheaf.n] = uint32(k)
 				sheaf.n++
 			}
-			store.desk.ready()
+			store.cache.ready()
 			sheaf.mask, sheaf.t, sheaf.before = 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1
-			store.desk.bodies.addAll(store, sheaf)
+			store.cache.deltas.addAll(store, sheaf)
 		}
 		for i := 0; i < bodies; i += of {
-			e, _ := store.desk.sharedBody(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
+			e, _ := store.cache.get(uint32(i), 7, store.Tick()-tick.Tick(age), store.Tick()-tick.Tick(age)-1)
 			bits += int(e.bits)
 		}
 		codes = append(codes, float64(time.Since(set))/float64(bodies/of))

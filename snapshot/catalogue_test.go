@@ -50,7 +50,7 @@ func TestCase22LateAfterNack(t *testing.T) {
 		d.view.Acked(late.seq)
 		d.view.Acked(again.seq)
 		d.view.Lost(late.seq)
-		require.EqualValues(t, 3, d.view.slot(id.Index, new(slot)).base)
+		require.EqualValues(t, 3, d.view.ack(id.Index).base)
 		require.False(t, d.view.Pending(), "nothing is to be sent for it")
 		before := d.view.Stats().Deltas
 		d.ack(d.at(4, func() { d.move(id, 6); d.store.Set(id, rowHealth, []uint32{99}) }))

@@ -1,18 +1,41 @@
-// Package snapshot keeps the world's state by tick and knows, for every
-// client, what that client still lacks.
+// Package snapshot stores the world's state by tick, and knows for each client what that client still lacks.
 //
-// The words it owns (docs/design.md):
+// [Store] is the server's newest state of everything, with what it was in the last ticks. [View] is the server's knowledge of one
+// client: it writes snapshots and learns from acknowledgements. [Replica] is the client's side: it decodes snapshots and keeps the
+// versions that later ones are coded against. None of them does I/O, starts a goroutine or reads a clock.
 //
-//   - row: one component of one entity, held as its quantised lanes
-//   - version: a row's value as of a tick
+// # Words
+//
+//   - row: one component of one entity, as its quantised lanes; a lane is 32 bits
+//   - version: the value of a row as of a tick
 //   - snapshot: the rows of a tick, as one message
-//   - baseline: the version a client has proved, by an acknowledgement, to hold
+//   - baseline: the version that a client has acknowledged; T is its tick
+//   - previous baseline: the version that T's own record was coded against; T' is its tick
+//   - delta: the difference of an entity's rows from the baseline
+//   - record: one entity in a packet; full, or a delta against T. An implicit record has no header, an explicit one tells T or its rows
+//   - run: full records of neighbours by index, with one header
 //   - visible: whether a client may see an entity at all
-//   - life: the time between two ends of an entity's visibility at one client;
-//     what was acknowledged in an earlier life is worth nothing in a later one
+//   - lifetime: the time in which a client sees an entity without a break; an acknowledgement of an earlier one makes no baseline
+//   - page: 64 entities, neighbours by index; one word of a bitset
+//   - ack state: what the server knows of what a client has of one entity; entities of a page share it (members)
+//   - complete tick: a tick whose every packet with records of a page was acknowledged
+//   - R and N: the newest complete tick of a page, and the one before it
+//   - list: the entities of R, of which a packet tells in four bits for each four which it has records of
+//   - group: entities that are sent in one packet or not at all
+//   - atomic unit: a group with the despawns and departures that must be seen together with it
+//   - plan: the order in which entities are sent when the budget is short
+//   - history: the undo log of the store
 //
-// [Store] is the server's newest state of everything. [View] is what one client
-// lacks of it: it writes snapshots and learns from acknowledgements. [Replica]
-// is the client's side: it decodes snapshots and keeps the past that later ones
-// lean on. None of them does I/O, starts a goroutine or reads a clock.
+// # Reading order
+//
+// [View.Write] is the table of contents of a packet: header, despawns, listed records, unlisted records. The files by concept:
+//
+//   - store.go, schema.go, replace.go, history.go, moved.go: the state and its past
+//   - view.go, visibility.go, overrides.go, ownership.go: what a client may see, and what it lacks
+//   - ack_pages.go, sent.go: what a client has, and what is on its way
+//   - write.go, list.go, record.go: a packet, its lists, its records
+//   - groups.go, atomic.go, priority.go: what is sent together, and first
+//
+// Fast paths are in page_cache.go, delta_cache.go, delta_batch.go and replace_batch.go, and in [Store.RowAt]'s guess. Each names the
+// plain code that it equals. The build tag netcode_plain leaves them out; the same bytes are sent.
 package snapshot

@@ -108,7 +108,7 @@ func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	s := v.store
 	g := &s.groups
 	switch {
-	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t && v.tenants[index].generation == s.gens[index]:
+	case int(index) >= len(g.of) || t == s.tick && s.born[index] == t && v.lifetimes[index].generation == s.gens[index]:
 		return 0
 	case g.leftAt[index] == t:
 		return g.was[index]
@@ -254,3 +254,136 @@ func (s *Schema) recordBits(rows Mask, generation uint32) int {
 
 // varBits is the length of a number's Var code.
 func varBits(v uint32) int { return 2*bits.Len64((uint64(v)+4)>>2) + 1 }
+
+// groupSet is the groups of a unit, each once, in the order in which they came. A
+// unit may have as many groups as the game has, where entities went from one to
+// the next and nothing was acknowledged meanwhile.
+type groupSet struct {
+	list  []uint32
+	slots []groupSlot // a power of two, at least twice as many as the list has; nothing as long as that is short
+	round uint32      // in which a slot is taken
+}
+
+type groupSlot struct{ group, round uint32 }
+
+// shortList is how many groups are rather gone through than looked up.
+const shortList = 16
+
+func (g *groupSet) clear() {
+	g.list = g.list[:0]
+	if g.round++; g.round == 0 { // gone around
+		clear(g.slots)
+		g.round = 1
+	}
+}
+
+// add puts a group in, unless it is there.
+func (g *groupSet) add(group uint32) {
+	if len(g.list) < shortList {
+		for _, other := range g.list {
+			if other == group {
+				return
+			}
+		}
+		if g.list = append(g.list, group); len(g.list) == shortList {
+			g.lookUp()
+		}
+		return
+	}
+	if !g.take(group) {
+		return
+	}
+	if g.list = append(g.list, group); 2*len(g.list) > len(g.slots) {
+		g.lookUp()
+	}
+}
+
+// lookUp makes all of the list be found, with room for as many again.
+func (g *groupSet) lookUp() {
+	if need := 4 * len(g.list); len(g.slots) < need {
+		size := 4 * shortList
+		for size < need {
+			size *= 2
+		}
+		g.slots = make([]groupSlot, size)
+		g.round = 1
+	}
+	for _, group := range g.list {
+		g.take(group)
+	}
+}
+
+// take takes the slot of a group, and reports whether it was free.
+func (g *groupSet) take(group uint32) bool {
+	mask := uint32(len(g.slots) - 1)
+	for at := group * 0x9E3779B1 >> (33 - bits.Len(uint(len(g.slots)))); ; at = (at + 1) & mask { // the golden ratio's upper bits: numbers are often alike in some of theirs
+		switch s := &g.slots[at]; {
+		case s.round != g.round:
+			*s = groupSlot{group, g.round}
+			return true
+		case s.group == group:
+			return false
+		}
+	}
+}
+
+// visibleGroupSize is whether what a client sees of a group is too large for a packet: what
+// it does not see takes no room, and what others see is nothing to it.
+type visibleGroupSize struct {
+	tick  tick.Tick // as of which that was found out,
+	looks uint64    // and after how many changes of what the client sees
+	large bool
+}
+
+// groupOf is the group of an index that is sent to this client in one piece, nil when
+// it has none.
+func (v *View) groupOf(index uint32) *members {
+	group := v.store.groups.at(index)
+	if group == 0 {
+		return nil
+	}
+	if m := v.store.groups.members[group]; !v.splits(m) {
+		return m
+	}
+	return nil
+}
+
+// splits reports whether a group is sent to this client one by one, since what it
+// sees of it does not fit a packet in the worst case. It is found out once a tick, and
+// only of groups that are too large for who sees all, or by a client with smaller packets.
+func (v *View) splits(m *members) bool {
+	s := v.store
+	if !m.split && v.payload >= s.cfg.Payload {
+		return false
+	}
+	v.portions = grown(v.portions, m.number+1, s.groups.made)
+	p := &v.portions[m.number]
+	if looks := v.sights + v.overrides.looks; p.tick != s.tick || p.looks != looks {
+		*p = visibleGroupSize{tick: s.tick, looks: looks, large: v.large(m)}
+	}
+	return p.large
+}
+
+// large measures what the client sees of a group, up to more than a packet.
+func (v *View) large(m *members) bool {
+	s, size := v.store, emptyBits
+	for _, index := range m.indexes {
+		if !v.visible.has(index) {
+			continue
+		}
+		if size += s.schema.recordBits(v.maskOf(index), s.gens[index]); size > 8*v.payload {
+			return true
+		}
+	}
+	return false
+}
+
+// SetPayload bounds what Write makes for this client, in bytes: less than Config.Payload for one whose packets are smaller. More than
+// that counts as that. Groups that do not fit are sent to this client one by one.
+func (v *View) SetPayload(n int) {
+	if v.store.cfg.Payload <= 0 {
+		return
+	}
+	v.payload = min(max(n, 1), v.store.cfg.Payload)
+	clear(v.portions)
+}

@@ -101,7 +101,7 @@ func TestAHiddenReferenceIsSilent(t *testing.T) {
 	d.view.Observe()
 	d.view.SetRows(who, ^bit(names))
 	d.ack(d.write())
-	sent := func(index uint32) tick.Tick { return d.view.wentAt(index) }
+	sent := func(index uint32) tick.Tick { return d.view.ack(index).went }
 	for s := tick.Tick(2); s < 20; s++ {
 		if p := d.at(s, func() {
 			switch s {
@@ -184,13 +184,13 @@ func TestAnEchoDoesNotTellOfWhatIsHidden(t *testing.T) {
 		d.view.ObserveBut([]wire.NetworkID{id})
 		require.False(t, d.view.Pending(), "tick %d", s)
 		require.True(t, d.view.Synced(), "tick %d", s)
-		require.LessOrEqual(t, d.view.moved(id.Index), d.view.base(id.Index), "nor is there anything to be made again")
+		require.LessOrEqual(t, d.view.moved(id.Index), d.view.ack(id.Index).base, "nor is there anything to be made again")
 	}
 	d.store.Begin(12)
 	d.store.Set(id, rowHealth, []uint32{99})
 	d.store.Commit()
 	d.view.ObserveBut([]wire.NetworkID{id})
-	require.LessOrEqual(t, d.view.moved(id.Index), d.view.base(id.Index), "also where all that it wrote is hidden from it")
+	require.LessOrEqual(t, d.view.moved(id.Index), d.view.ack(id.Index).base, "also where all that it wrote is hidden from it")
 	d.ack(d.at(13, func() { d.store.Set(id, rowFrozen, nil) }))
 	require.Equal(t, 12, d.x(id), "what others changed brings all of it")
 	require.True(t, d.view.Synced())

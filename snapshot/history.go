@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -23,12 +25,12 @@ import (
 // room, leaves in the order of ticks: everything about the ticks after the
 // horizon is there.
 type history struct {
-	changes   []change // by number modulo its length, a power of two
-	lanes     []uint32 // likewise
-	next      uint64   // number of the next change, from 1
-	oldest    uint64   // number of the oldest change that is held
-	lane      uint64   // place of the next lanes
-	firstLane uint64   // of the lanes that are held
+	changes   []undoEntry // by number modulo its length, a power of two
+	lanes     []uint32    // likewise
+	next      uint64      // number of the next change, from 1
+	oldest    uint64      // number of the oldest change that is held
+	lane      uint64      // place of the next lanes
+	firstLane uint64      // of the lanes that are held
 	now       tick.Tick
 	from      tick.Tick // the first tick whose changes may be held
 	horizon   tick.Tick // changes at or before it are not held
@@ -36,29 +38,29 @@ type history struct {
 	limit     int       // bytes that all of it may take
 	beside    int       // bytes of it that are not of the rings
 	entities  int       // the past that is of the entities themselves; those before it are of the schema's rows
-	rows      []pastRow
-	evicted   uint64  // rows that left for want of room
-	ticks     []begun // by tick modulo the length, a power of two above W
+	rows      []rowLog
+	evicted   uint64      // rows that left for want of room
+	ticks     []tickStart // by tick modulo the length, a power of two above W
 }
 
-// begun is where the changes of a tick begin.
-type begun struct {
+// tickStart is where the changes of a tick begin.
+type tickStart struct {
 	tick         tick.Tick
 	number, lane uint64
 }
 
-// pastRow is what is known of the changes of a row of all entities.
-type pastRow struct {
+// rowLog is what is known of the changes of a row of all entities.
+type rowLog struct {
 	width   int         // lanes
-	stripes []stripe    // by index / stripeRows
+	stripes []logChunk  // by index / stripeRows
 	since   []tick.Tick // by index: of which tick a row is that changed in neither of the two ticks of its stripe
 }
 
 // stripeRows is how many entities a stripe has, one behind the other by index.
 const stripeRows = 64
 
-// stripe is the newest changes of a row of 64 entities.
-type stripe struct {
+// logChunk is the newest changes of a row of 64 entities.
+type logChunk struct {
 	tick   tick.Tick // of the newest change
 	before tick.Tick // of the one before it
 	rows   uint64    // which changed in the newest
@@ -66,10 +68,10 @@ type stripe struct {
 	newest uint64    // number of the newest change, 0 for none
 }
 
-// change is what rows of a stripe were until a tick. The lanes of a row that
+// undoEntry is what rows of a stripe were until a tick. The lanes of a row that
 // was there come behind the number of ticks, or more, that it had been so, one
 // row behind the other.
-type change struct {
+type undoEntry struct {
 	tick   tick.Tick // when they were changed
 	lane   uint64    // where the lanes are
 	rows   uint64    // which of the stripe
@@ -99,10 +101,10 @@ const (
 func newHistory(schema *Schema, cfg Config) history {
 	h := history{
 		keep: cfg.Window, limit: cfg.HistoryBytes, entities: schema.Rows(),
-		changes: make([]change, firstChanges), lanes: make([]uint32, 16*firstChanges),
+		changes: make([]undoEntry, firstChanges), lanes: make([]uint32, 16*firstChanges),
 		next: 1, oldest: 1,
-		rows:  make([]pastRow, schema.Rows()+1),
-		ticks: make([]begun, 1<<bits.Len(uint(cfg.Window+1))),
+		rows:  make([]rowLog, schema.Rows()+1),
+		ticks: make([]tickStart, 1<<bits.Len(uint(cfg.Window+1))),
 	}
 	for row := range schema.Rows() {
 		h.rows[row].width = int(schema.widths[row])
@@ -115,7 +117,7 @@ func newHistory(schema *Schema, cfg Config) history {
 // begin forgets what is too old when tick t begins.
 func (h *history) begin(t tick.Tick) {
 	to := t - h.keep
-	*h.begun(t) = begun{t, h.next, h.lane}
+	*h.begun(t) = tickStart{t, h.next, h.lane}
 	h.now = t
 	h.forget(to)
 	h.horizon = max(h.horizon, to)
@@ -134,12 +136,12 @@ func (h *history) forget(to tick.Tick) {
 	h.oldest, h.firstLane = max(h.oldest, first.number), max(h.firstLane, first.lane)
 }
 
-func (h *history) begun(t tick.Tick) *begun { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
+func (h *history) begun(t tick.Tick) *tickStart { return &h.ticks[uint64(t)&uint64(len(h.ticks)-1)] }
 
-func (h *history) at(number uint64) *change { return &h.changes[number&uint64(len(h.changes)-1)] }
+func (h *history) at(number uint64) *undoEntry { return &h.changes[number&uint64(len(h.changes)-1)] }
 
 // get is a change that is held, else nil.
-func (h *history) get(number uint64) *change {
+func (h *history) get(number uint64) *undoEntry {
 	if number < h.oldest || number == 0 {
 		return nil
 	}
@@ -148,7 +150,7 @@ func (h *history) get(number uint64) *change {
 
 // past is that of a row, with a place for an index. Want is how many indexes
 // there may come to be.
-func (h *history) past(row int, index uint32, want int) *pastRow {
+func (h *history) past(row int, index uint32, want int) *rowLog {
 	p := &h.rows[row]
 	if n := int(index)/stripeRows + 1; n > len(p.stripes) {
 		want = (want + stripeRows - 1) / stripeRows
@@ -160,7 +162,7 @@ func (h *history) past(row int, index uint32, want int) *pastRow {
 }
 
 // bytes is its memory: 8.6 for each index.
-func (p *pastRow) bytes() int { return cap(p.stripes)*stripeSize + cap(p.since)*tickSize }
+func (p *rowLog) bytes() int { return cap(p.stripes)*stripeSize + cap(p.since)*tickSize }
 
 // sinceOf is the tick of which a row is as it is now.
 func (h *history) sinceOf(row int, index uint32) tick.Tick {
@@ -200,7 +202,7 @@ func (h *history) note(row int, index uint32, there bool, lanes []uint32, want i
 }
 
 // turn makes a tick the newest of a stripe, if it is not.
-func (p *pastRow) turn(s *stripe, number uint32, now tick.Tick) {
+func (p *rowLog) turn(s *logChunk, number uint32, now tick.Tick) {
 	if s.tick == now {
 		return
 	}
@@ -212,7 +214,7 @@ func (p *pastRow) turn(s *stripe, number uint32, now tick.Tick) {
 
 // lastOf is since when a row has had its value that has not changed in the
 // stripe's newest tick yet.
-func (p *pastRow) lastOf(s *stripe, index uint32) tick.Tick {
+func (p *rowLog) lastOf(s *logChunk, index uint32) tick.Tick {
 	if s.others>>(index%stripeRows)&1 != 0 {
 		return s.before
 	}
@@ -226,7 +228,7 @@ func (h *history) age(since tick.Tick) uint32 {
 
 // insert is where what a row was goes, a row that has room in a change of this
 // tick. Lanes are in the order of indexes; mostly it comes last.
-func (h *history) insert(c *change, bit uint64, stride int) []uint32 {
+func (h *history) insert(c *undoEntry, bit uint64, stride int) []uint32 {
 	lanes := h.value(c.lane, int(c.room)*stride)
 	at, end := bits.OnesCount64(c.there&(bit-1))*stride, bits.OnesCount64(c.there)*stride
 	copy(lanes[at+stride:], lanes[at:end])
@@ -243,16 +245,21 @@ func (h *history) value(place uint64, n int) []uint32 {
 
 // was is what a row that was there was, of a change of rows of width lanes, and
 // whether it had been so at tick t, which is not after the change.
-func (h *history) was(c *change, bit uint64, width int, t tick.Tick) (lanes []uint32, so bool) {
+func (h *history) was(c *undoEntry, bit uint64, width int, t tick.Tick) (lanes []uint32, so bool) {
 	stride := ageLanes + width
-	v := h.value(c.lane+uint64(bits.OnesCount64(c.there&(bit-1))*stride), stride)
+	at := int((c.lane + uint64(bits.OnesCount64(c.there&(bit-1))*stride)) & uint64(len(h.lanes)-1))
+	v := h.lanes[at : at+stride : at+stride]
 	return v[ageLanes:], t >= c.tick-tick.Tick(v[0])
 }
 
 // rowAt is the lanes that a row had at tick t, given that it has changed since:
 // nil when that is not held, and when it was not there.
 func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
-	return h.find(h.newestOf(index, row), row, index, t)
+	stripes := h.rows[row].stripes
+	if int(index/stripeRows) >= len(stripes) {
+		return nil
+	}
+	return h.find(stripes[index/stripeRows].newest, row, index, t)
 }
 
 // find goes back from the newest change of a row's stripe to the one that was
@@ -260,9 +267,11 @@ func (h *history) rowAt(row int, index uint32, t tick.Tick) []uint32 {
 func (h *history) find(number uint64, row int, index uint32, t tick.Tick) []uint32 {
 	width, bit := h.rows[row].width, uint64(1)<<(index%stripeRows)
 	c := h.get(number)
-	if guess := h.guess(number, c, t); guess != nil && guess.there&bit != 0 {
-		lanes, _ := h.was(guess, bit, width, t)
-		return lanes
+	if !plain.On {
+		if guess := h.guess(number, c, t); guess != nil && guess.there&bit != 0 {
+			lanes, _ := h.was(guess, bit, width, t)
+			return lanes
+		}
 	}
 	for ; c != nil && c.tick > t; c = h.get(number) {
 		if c.there&bit != 0 {
@@ -282,7 +291,7 @@ func (h *history) find(number uint64, row int, index uint32, t tick.Tick) []uint
 // changes in every tick mostly does so at the same place among the tick's
 // changes as newest, the stripe's newest change: to look there spares the way
 // through all that lie between.
-func (h *history) guess(number uint64, newest *change, t tick.Tick) *change {
+func (h *history) guess(number uint64, newest *undoEntry, t tick.Tick) *undoEntry {
 	if newest == nil {
 		return nil
 	}
@@ -301,7 +310,7 @@ func (h *history) guess(number uint64, newest *change, t tick.Tick) *change {
 }
 
 // of reports whether a change is that of a stripe.
-func (c *change) of(row uint16, stripe uint32) bool { return c.row == row && c.stripe == stripe }
+func (c *undoEntry) of(row uint16, stripe uint32) bool { return c.row == row && c.stripe == stripe }
 
 // entityAt is the rows and the generation of an entity at tick t, given that
 // these have changed since: it is false when it did not live, or that is not held.
@@ -311,4 +320,208 @@ func (h *history) entityAt(index uint32, t tick.Tick) (rows Mask, generation uin
 		return 0, 0, false
 	}
 	return Mask(v[0]) | Mask(v[1])<<32, v[2], true
+}
+
+// open is the change of a stripe in this tick, with room for the lanes of so
+// many more rows: at first for as many as likely come. The stripe is at this tick
+// already.
+func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *undoEntry {
+	c := h.get(s.newest)
+	if c == nil || c.tick != h.now {
+		if stride := ageLanes + h.rows[row].width; likely > more && h.fits(h.lane, likely*stride) {
+			more = likely
+		}
+		return h.add(s, row, number, more)
+	}
+	rows, room, stride := bits.OnesCount64(c.there)+more, int(c.room), ageLanes+h.rows[row].width
+	if rows <= room {
+		return c
+	}
+	if c.lane+uint64(room*stride) == h.lane && h.fits(c.lane, rows*stride) { // It goes on where it ends.
+		h.lane, c.room = h.lane+uint64((rows-room)*stride), uint16(rows)
+		return c
+	}
+	most := min(max(rows, 2*room), stripeRows)
+	lane := h.place(most * stride)
+	if s.newest < h.oldest { // to make room for it
+		return h.add(s, row, number, more)
+	}
+	copy(h.value(lane, most*stride), h.value(c.lane, room*stride))
+	c.lane, c.room, h.lane = lane, uint16(most), lane+uint64(most*stride)
+	return c
+}
+
+// fits reports whether there is room for n lanes in one piece at a place.
+func (h *history) fits(place uint64, n int) bool {
+	size := len(h.lanes)
+	return int(place&uint64(size-1))+n <= size && int(place-h.firstLane)+n <= size
+}
+
+// add adds a change of a stripe in this tick.
+func (h *history) add(s *logChunk, row int, number uint32, room int) *undoEntry {
+	n := room * (ageLanes + h.rows[row].width)
+	lane := h.place(n)
+	if h.next-h.oldest >= uint64(len(h.changes)) && !h.grow() {
+		h.evict()
+	}
+	c := h.at(h.next)
+	*c = undoEntry{tick: h.now, lane: lane, stripe: number, row: uint16(row), room: uint16(room)}
+	if back := h.next - s.newest; s.newest >= h.oldest && back <= 1<<32-1 {
+		c.back = uint32(back)
+	}
+	s.newest, h.lane = h.next, lane+uint64(n)
+	h.next++
+	return c
+}
+
+// place makes room for n lanes in one piece and returns where.
+func (h *history) place(n int) uint64 {
+	for {
+		size, at := uint64(len(h.lanes)), h.lane
+		if left := size - at&(size-1); uint64(n) > left {
+			at += left
+		}
+		if h.oldest == h.next {
+			h.firstLane = at
+		}
+		if h.fits(at, n) {
+			return at
+		}
+		if !h.growLanes() {
+			h.evict()
+		}
+	}
+}
+
+// evict forgets the oldest tick of which changes are held: a tick is known whole
+// or not at all.
+func (h *history) evict() {
+	for left := h.oldest; h.oldest == left; {
+		t := h.from
+		for n := h.oldest; n < h.next && h.at(n).tick == t; n++ {
+			h.evicted += uint64(bits.OnesCount64(h.at(n).rows))
+		}
+		h.horizon = max(h.horizon, t)
+		if h.forget(t); t == h.now {
+			return
+		}
+	}
+}
+
+// bytes is the memory of all of it.
+func (h *history) bytes() int { return len(h.changes)*changeSize + len(h.lanes)*laneSize + h.beside }
+
+// HistoryBytes is how much memory the versions of the last window take.
+func (s *Store) HistoryBytes() int { return s.past.bytes() }
+
+// grow makes the ring of changes larger if the limit allows it.
+func (h *history) grow() bool {
+	each, _ := h.lately()
+	n := h.larger(len(h.changes), each, changeSize)
+	if n == 0 {
+		return false
+	}
+	larger := make([]undoEntry, n)
+	for k := h.oldest; k < h.next; k++ {
+		larger[k&uint64(n-1)] = *h.at(k)
+	}
+	h.changes = larger
+	return true
+}
+
+// growLanes makes the ring of lanes larger if the limit allows it, or when even
+// an empty one is too small. Places stay as they are: what is in one piece in a
+// ring is so in one that is twice as long.
+func (h *history) growLanes() bool {
+	size := len(h.lanes)
+	_, each := h.lately()
+	n := h.larger(size, each, laneSize)
+	if n == 0 {
+		if h.oldest < h.next {
+			return false
+		}
+		n = 2 * size
+	}
+	larger := make([]uint32, n)
+	for at := h.firstLane; at < h.lane; {
+		piece := h.lanes[at&uint64(size-1):]
+		piece = piece[:min(uint64(len(piece)), h.lane-at)]
+		at += uint64(copy(larger[at&uint64(n-1):], piece))
+	}
+	h.lanes = larger
+	return true
+}
+
+// larger is how long a ring becomes of which a tick takes so much each: twice as
+// long, or at once as long as it will have to be for the window if that goes on. It
+// is 0 where the limit allows no more.
+func (h *history) larger(length int, each uint64, size int) int {
+	room := h.limit - h.bytes()
+	if length*size > room {
+		return 0
+	}
+	n := 2 * length
+	for want := each * uint64(h.keep+2); uint64(n) < want && (2*n-length)*size <= room; {
+		n *= 2
+	}
+	return n
+}
+
+// lately is how many changes and lanes the two ticks before this one took at least.
+func (h *history) lately() (changes, lanes uint64) {
+	now, last, first := h.begun(h.now), h.begun(h.now-1), h.begun(h.now-2)
+	if last.tick != h.now-1 || first.tick != h.now-2 || first.number < h.oldest {
+		return 0, 0
+	}
+	return min(now.number-last.number, last.number-first.number), min(now.lane-last.lane, last.lane-first.lane)
+}
+
+// What changes in every tick mostly does so at the same place among each tick's
+// changes. A way is how far apart such places are in the log: from the changes
+// of one tick to those that say what was so at T and at T'. It is the same for
+// all rows of all entities, and where it leads is looked at first.
+type logOffset struct{ base, before int64 }
+
+// noWay leads nowhere.
+const noWay = int64(1) << 62
+
+// way is that from the changes of a tick to what was so at t and before that.
+func (h *history) way(from, t, before tick.Tick) logOffset {
+	return logOffset{base: h.distance(from, t+1), before: h.distance(from, before+1)}
+}
+
+// distance is how far the changes of one tick lie from those of another.
+func (h *history) distance(from, to tick.Tick) int64 {
+	a, b := h.begun(from), h.begun(to)
+	if a.tick != from || b.tick != to {
+		return noWay
+	}
+	return int64(b.number - a.number)
+}
+
+// tickEntries is the numbers of a tick's changes.
+type tickEntries struct{ number, count uint64 }
+
+// span is the changes of a tick that is not after now, the newest one: none where
+// they are not known or not all held.
+func (h *history) span(t, now tick.Tick) (c tickEntries) {
+	first, next, end := h.begun(t), h.begun(t+1), h.next
+	if t != now {
+		end = next.number
+	}
+	if first.tick != t || first.number < h.oldest || t != now && next.tick != t+1 {
+		return c
+	}
+	return tickEntries{first.number, end - first.number}
+}
+
+// twice fills in what the changes of two numbers say, and reports whether they are of one stripe of a row.
+func (h *history) twice(base, before uint64, row uint16, stripe uint32, to *delta.RowSlice) bool {
+	x, y := h.at(base), h.at(before)
+	if !x.of(row, stripe) || !y.of(row, stripe) {
+		return false
+	}
+	to.InBase, to.InBefore = x.there, y.there
+	to.Base, to.Before = h.lanes[x.lane&uint64(len(h.lanes)-1):], h.lanes[y.lane&uint64(len(h.lanes)-1):]
+	return true
 }

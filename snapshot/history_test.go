@@ -70,7 +70,7 @@ func TestHistoryAgainstCopiesOfEverything(t *testing.T) {
 		}
 		s := NewStore(schema, cfg)
 		if tight { // rings so small that room runs out within the window
-			s.past.changes, s.past.lanes = make([]change, 16), make([]uint32, 64)
+			s.past.changes, s.past.lanes = make([]undoEntry, 16), make([]uint32, 64)
 			s.past.limit = 16*changeSize + 64*laneSize
 		}
 		var ids, living []wire.NetworkID
@@ -144,10 +144,10 @@ func TestHistoryReachesAsFarBackAsNothingChanged(t *testing.T) {
 
 // bytesOf is the memory behind a history's slices.
 func bytesOf(h *history) int {
-	n := int(reflect.TypeFor[change]().Size())*cap(h.changes) + int(reflect.TypeFor[uint32]().Size())*cap(h.lanes)
-	n += int(reflect.TypeFor[begun]().Size()) * cap(h.ticks)
+	n := int(reflect.TypeFor[undoEntry]().Size())*cap(h.changes) + int(reflect.TypeFor[uint32]().Size())*cap(h.lanes)
+	n += int(reflect.TypeFor[tickStart]().Size()) * cap(h.ticks)
 	for i := range h.rows {
-		n += int(reflect.TypeFor[stripe]().Size())*cap(h.rows[i].stripes) + int(reflect.TypeFor[tick.Tick]().Size())*cap(h.rows[i].since)
+		n += int(reflect.TypeFor[logChunk]().Size())*cap(h.rows[i].stripes) + int(reflect.TypeFor[tick.Tick]().Size())*cap(h.rows[i].since)
 	}
 	return n
 }

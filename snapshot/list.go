@@ -4,7 +4,9 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
 // Which entities a packet has records of costs as much as what the records tell. Most entities that move now moved a moment
@@ -34,8 +36,8 @@ type lists struct {
 	none      int    // pages of the list since, of which no code was written yet
 }
 
-// choose finds out whether the packet has lists, and up to which tick they refer to.
-func (p *packetWriter) choose() {
+// chooseRefs finds out whether the packet has lists, and up to which tick they refer to.
+func (p *packetWriter) chooseRefs() {
 	v := p.v
 	if !v.updatesPending() || v.short && !v.plan.active { // who is listed was sent lately: those that wait longer come first
 		return
@@ -64,49 +66,49 @@ func (p *packetWriter) choose() {
 func (p *packetWriter) waitsIn(w uint32) uint64 {
 	v := p.v
 	g := &v.pages[w]
-	wait := v.unsent[w] & g.refOf &^ v.owed[w] & v.plan.allows(int(w))
+	wait := v.unsent[w] & g.refOf &^ v.despawnOwed[w] & v.plan.allows(int(w))
 	if wait == 0 || g.ref > v.newestRef || p.s-g.ref >= v.store.cfg.Window {
 		return 0
 	}
 	return wait
 }
 
-// listsHead writes whether the packet has lists.
-func (p *packetWriter) listsHead() {
+// writeListsHead writes whether the packet has lists.
+func (p *packetWriter) writeListsHead() {
 	p.w.Bool(p.refers)
 	if p.refers {
 		p.w.Var(uint64(p.s-p.upTo) - 1)
 	}
 }
 
-// listed writes records of entities of earlier ticks, page by page, from where the packet before ended. It reports whether
+// writeListed writes records of entities of earlier ticks, page by page, from where the packet before ended. It reports whether
 // there is room for more.
-func (p *packetWriter) listed() (room bool) {
+func (p *packetWriter) writeListed() (room bool) {
 	v := p.v
 	if !p.refers {
 		return true
 	}
-	p.again, room = true, true
+	p.inList, room = true, true
 	for v.nextPage < len(v.pages) {
 		w := uint32(v.nextPage)
 		g := &v.pages[w]
 		if wait := p.waitsIn(w); wait != 0 {
-			if room = p.page(g, w, wait); !room {
+			if room = p.writePage(g, w, wait); !room {
 				break
 			}
 		} else {
-			p.pass(g, w)
+			p.passPage(g, w)
 		}
 		v.nextPage++
 	}
 	p.endList()
 	p.w.Bool(false)
-	p.again = false
+	p.inList = false
 	return room
 }
 
-// pass goes over a page of which the packet has no record.
-func (p *packetWriter) pass(g *ackPage, w uint32) {
+// passPage goes over a page of which the packet has no record.
+func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	l := &p.lists
 	switch {
 	case !l.open:
@@ -133,8 +135,8 @@ func (p *packetWriter) nearOf(g *ackPage) tick.Tick {
 	return g.near
 }
 
-// begin writes what stands before the code of a page: the head of a list, or the codes of pages that were passed.
-func (p *packetWriter) begin(g *ackPage, w uint32) {
+// beginPage writes what stands before the code of a page: the head of a list, or the codes of pages that were passed.
+func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 	l, near := &p.lists, p.nearOf(g)
 	if l.open && l.ref == g.ref && l.near == near {
 		for ; l.none > 0; l.none-- {
@@ -158,91 +160,205 @@ func (p *packetWriter) begin(g *ackPage, w uint32) {
 	l.next = w + 1
 }
 
-// page writes records of those of a page that wait. It reports whether there was room for all of them.
-func (p *packetWriter) page(g *ackPage, w uint32, wait uint64) (room bool) {
-	if wait &^= p.v.grouped(w, wait); wait == 0 {
-		p.pass(g, w)
-		return true
-	}
-	if p.desk.alone && bits.OnesCount64(wait) < fewEntities {
-		return p.pageApart(g, w, wait) // no other client is likely to need its text
-	}
-	of, ok := p.alike(g, w, wait)
-	switch {
-	case !ok:
-		return p.pageApart(g, w, wait)
-	case of == 0:
-		p.pass(g, w)
-		return true
-	}
-	return p.pageAtOnce(g, w, of)
-}
-
-// usual is the body of a record that is nothing but its body, nil where there
-// is more to say or to find out. Most are such: all that it takes is looked at
-// here, and nothing is copied.
-func (p *packetWriter) usual(index uint32) *bodyEntry {
-	v, s := p.v, p.v.store
-	var room slot
-	q := v.slot(index, &room)
-	mask, base := v.maskOf(index), q.base
-	switch {
-	case s.watch != nil || mask&s.schema.whole != 0:
-		return nil
-	case p.again:
-		if base = p.listPage.ref; v.otherRows(index, base) {
-			return nil
-		}
-	case q.mask != mask || !v.newest(index, q, p.upTo):
-		return nil
-	}
-	if base == tick.None || p.s-base >= s.cfg.Window {
-		return nil
-	}
-	before, known := p.before(index, q)
-	if !known {
-		return nil
-	}
-	e, of := p.desk.sharedBody(index, mask, base, before)
-	if e.none {
-		return nil
-	}
-	p.bodies = of
-	return e
-}
-
-// put writes a usual record of one of the others behind its place, if there is room.
-// Its length is known before anything is written.
-func (p *packetWriter) put(place uint64, n uint, index uint32, e *bodyEntry) bool {
-	if p.sent.n >= maxRecords-p.waiting || p.w.Bits()+p.run.endBits()+int(n)+int(e.bits) > p.limit {
-		return false
-	}
-	p.endRun()
-	p.w.Write(place, n)
-	p.writeBody(e, p.bodies)
-	p.wroteUsual(index, e)
-	return true
-}
-
-// writeBody writes the body of a usual record.
-func (p *packetWriter) writeBody(e *bodyEntry, of *bodies) {
-	if e.bits <= 64 {
-		p.w.Write(e.word, uint(e.bits))
-	} else {
-		p.w.Words(of.wordsOf(e), int(e.bits))
-	}
-}
-
-// wroteUsual notes that a usual record is in the packet.
-func (p *packetWriter) wroteUsual(index uint32, e *bodyEntry) {
+// writePage writes records of the entities of a page that wait. It reports whether there was room for all of them.
+func (p *packetWriter) writePage(g *ackPage, w uint32, wait uint64) (room bool) {
 	v := p.v
-	p.noted(index, e.mask, p.s-e.t)
-	v.stats.Deltas += uint64(e.deltas)
-	v.stats.Unchanged += uint64(e.same)
-	v.stats.Updates++
+	if wait &^= v.grouped(w, wait); wait == 0 {
+		p.passPage(g, w)
+		return true
+	}
+	if !plain.On {
+		if room, done := p.copyPage(g, w, wait); done {
+			return room
+		}
+		p.encodePagesAhead(w, wait)
+	}
+	p.page = g
+	list := v.listed[:0]
+	for ; wait != 0 && len(list) < maxRecords-p.waiting-p.sent.n; wait &= wait - 1 {
+		index := firstOf(w, wait)
+		if !p.candidate(index) {
+			continue
+		}
+		if len(list) == cap(list) {
+			list = append(list, record{})
+		} else {
+			list = list[:len(list)+1]
+		}
+		if p.prepare(index, &list[len(list)-1]); list[len(list)-1].explicit {
+			list = list[:len(list)-1] // a list has implicit records only
+		}
+	}
+	v.listed = list[:0]
+	if len(list) == 0 {
+		p.passPage(g, w)
+		return true
+	}
+	n := p.writeMembers(g, w, list)
+	for i := range list[:n] {
+		p.recordSent(&list[i])
+	}
+	p.flushSent()
+	if n == len(list) {
+		return true
+	}
+	return n == 0 && p.tooLarge(list[0].index) || p.passes(list[n].index)
 }
 
-// symbol writes a symbol of the list.
+// grouped returns which of some entities of a page are sent with others, and so not in a list.
+func (v *View) grouped(w uint32, of uint64) (in uint64) {
+	if v.ties.n == 0 {
+		of &= v.store.groups.in(w)
+	}
+	for ; of != 0; of &= of - 1 {
+		if index := firstOf(w, of); v.groupOf(index) != nil || v.ties.has(index) {
+			in |= of & -of
+		}
+	}
+	return in
+}
+
+// cutBits is how many bits lie between two places of a page where a packet may end: then few different rests exist, and
+// clients with other packets still share them. A place lies behind a four.
+const cutBits = 768
+
+// listCut is how far a page has come behind some of its fours.
+type listCut struct {
+	w       wire.BitWriter
+	at      int // members that were written
+	context int
+	last    bool // the list has nobody behind it
+}
+
+// writeMembers writes records of entities of a page and returns of how many there was room: of all, or of those before a cut.
+func (p *packetWriter) writeMembers(g *ackPage, w uint32, list []record) (n int) {
+	mark, before := p.w, p.lists
+	if p.beginPage(g, w); len(list) == bits.OnesCount64(g.refOf) {
+		all := p.w
+		p.w.Write(pageAll, pageAllBits)
+		for i := range list {
+			p.writeRecord(&list[i])
+		}
+		if p.fitsPage() {
+			return len(list)
+		}
+		p.w = all
+	}
+	p.w.Write(pageSome, pageSomeBits)
+	all, cut := p.some(g, list)
+	switch {
+	case all:
+		return len(list)
+	case cut.at == 0:
+		p.w, p.lists = mark, before
+		return 0
+	}
+	if p.w = cut.w; !cut.last {
+		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+	}
+	return cut.at
+}
+
+// some writes records of some entities of a page. If there is no room for all of them it returns how far it came.
+func (p *packetWriter) some(g *ackPage, list []record) (all bool, cut listCut) {
+	coarse, fine := listCut{w: p.w, context: afterAll}, listCut{w: p.w, context: afterAll}
+	c, passed, place := listCut{context: afterAll}, 0, p.w.Bits()
+	fineLeft, large := g.refOf, p.large(list[0].index)
+	for left := g.refOf; left != 0 && c.at < len(list); {
+		symbol, end := 0, c.at
+		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+			if end < len(list) && list[end].index%pageEntities == uint32(bits.TrailingZeros64(left)) {
+				symbol, end = symbol|1<<i, end+1
+			}
+		}
+		if symbol == 0 {
+			passed++
+			continue
+		}
+		p.four(&c, passed, symbol, list[c.at:end])
+		if passed = 0; left == 0 && p.fitsPage() {
+			return true, c
+		}
+		if c.w = p.w; left != 0 && (large && p.fitsCut() || !large && p.fitsEnd()) {
+			fine, fineLeft = c, left
+		}
+		if at := p.w.Bits(); at-place >= cutBits {
+			if place = at; fine.at == c.at {
+				coarse = fine
+			}
+		}
+	}
+	if c.at == len(list) && c.at == fine.at { // behind it the page has others
+		p.symbol(p.v.store.schema.codes.four, c.context, fourNone)
+		return true, c
+	}
+	switch {
+	case large:
+		p.filled = true
+		return false, p.finest(fine, fineLeft, list)
+	case p.short || p.v.plan.active || p.sent.n == 0 && coarse.at == 0:
+		return false, fine
+	}
+	return false, coarse
+}
+
+// finest adds to a cut behind a four as many records of the next four as there is room for, but not the last of all. Left is the list behind the cut.
+func (p *packetWriter) finest(cut listCut, left uint64, list []record) listCut {
+	var symbols [fourSize]int // which records the four has up to each
+	n, passed := 0, 0
+	for end := cut.at; n == 0 && left != 0; {
+		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+			if end < len(list) && list[end].index%pageEntities == uint32(bits.TrailingZeros64(left)) {
+				symbols[n] = 1 << i
+				if n > 0 {
+					symbols[n] |= symbols[n-1]
+				}
+				n, end = n+1, end+1
+			}
+		}
+		if n == 0 {
+			passed++
+		}
+	}
+	if cut.at+n == len(list) { // there is no room for all, with what may follow them
+		n--
+	}
+	for ; n > 0; n-- {
+		c := cut
+		p.w = cut.w
+		p.four(&c, passed, symbols[n-1], list[c.at:c.at+n])
+		if c.w, c.last = p.w, left == 0; p.fitsCut() {
+			return c
+		}
+	}
+	return cut
+}
+
+// four writes a four of a page, behind some without any record.
+func (p *packetWriter) four(c *listCut, passed, symbol int, of []record) {
+	t := p.v.store.schema.codes.four
+	for range passed {
+		p.symbol(t, c.context, 0)
+		c.context = afterNone
+	}
+	p.symbol(t, c.context, symbol)
+	for i := range of {
+		p.writeRecord(&of[i])
+	}
+	c.at, c.context = c.at+len(of), afterFour(symbol)
+}
+
+// fitsEnd reports whether what was written fits, with the symbol that ends a page.
+func (p *packetWriter) fitsEnd() bool {
+	return !p.w.Overflowed() && p.w.Bits()+delta.MaxCodeLength <= p.limit
+}
+
+// fitsPage reports whether what was written fits, with the end of the list.
+func (p *packetWriter) fitsPage() bool {
+	return !p.w.Overflowed() && p.w.Bits() <= p.limit
+}
+
+// symbol writes a symbol of a prefix code.
 func (p *packetWriter) symbol(t *delta.Table, context, symbol int) {
 	t.Write(&p.w, context, symbol)
 	if watch := p.v.store.watch; watch != nil {

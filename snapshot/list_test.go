@@ -216,9 +216,9 @@ func TestARecordSaysWhatItLeansOnWhereThatIsInDoubt(t *testing.T) {
 	require.Equal(t, 4, d.x(id))
 	d.ack(d.at(6, func() { d.move(other, 5) }))
 	p := d.at(7, func() { d.move(id, 5) }) // the server does not know that 5 arrived
-	q := d.view.slot(id.Index, new(slot))
+	q := d.view.ack(id.Index)
 	require.Equal(t, tick.Tick(1), q.base)
-	require.False(t, d.view.newest(id.Index, q, 7))
+	require.False(t, q.newestUpTo(7))
 	require.Contains(t, string(d.replica.AppendDump(nil, p.payload)), "entity at 0, against tick 1")
 	d.ack(p)
 	require.Equal(t, 5, d.x(id))

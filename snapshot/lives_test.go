@@ -125,7 +125,7 @@ func TestNeedsAndProved(t *testing.T) {
 	require.Less(t, view.Proved(), tick.Tick(6), "it is not known to be gone")
 	view.Show(other)
 	commit(7, func() {})
-	require.EqualValues(t, view.tenants[other.Index].life, view.Needs(other, 7), "of the life that it sees")
+	require.EqualValues(t, view.lifetimes[other.Index].life, view.Needs(other, 7), "of the life that it sees")
 	send(4)
 	view.Acked(4)
 	require.EqualValues(t, 7, view.Proved())
@@ -156,7 +156,7 @@ func TestUrge(t *testing.T) {
 		view.Observe()
 	}
 	var buf [300]byte
-	went := func(id wire.NetworkID) tick.Tick { return view.wentAt(id.Index) }
+	went := func(id wire.NetworkID) tick.Tick { return view.ack(id.Index).went }
 	tickOf := func() {
 		view.Plan(len(buf))
 		require.Positive(t, view.Write(buf[:], uint64(at)))

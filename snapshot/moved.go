@@ -10,14 +10,14 @@ import (
 // long; so 64 entities by index share what is known of the newest tick in which any of them changed and of the one before, with a bit for each, and what
 // is known of one alone is written where neither says it. A tick that changes entities all over the store then touches no line of memory for each of them.
 
-// movedIn is who of 64 entities changed in the newest tick before this one in which any of them did. Who changes in this one is in Store.changed.
-type movedIn struct {
+// lastChangedWord is who of 64 entities changed in the newest tick before this one in which any of them did. Who changes in this one is in Store.changed.
+type lastChangedWord struct {
 	tick tick.Tick
 	who  uint64
 }
 
-// movedAt is the newest tick in which an entity changed, tick.None when it never did.
-func (s *Store) movedAt(index uint32) tick.Tick {
+// lastChanged is the newest tick in which an entity changed, tick.None when it never did.
+func (s *Store) lastChanged(index uint32) tick.Tick {
 	if s.changed[index>>6]>>(index&63)&1 != 0 {
 		return s.tick
 	}

@@ -55,7 +55,7 @@ func TestWhenEntitiesMoved(t *testing.T) {
 			s.Commit()
 			at, was := slices.Clone(last), slices.Clone(before)
 			for index := range uint32(len(last)) {
-				at[index] = s.movedAt(index)
+				at[index] = s.lastChanged(index)
 				if was[index] = last[index]; last[index] == now {
 					was[index] = before[index]
 				}

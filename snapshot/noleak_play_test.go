@@ -17,7 +17,7 @@ type leakWorld struct {
 	store  *Store
 	view   *View // of that client
 	twin   *View // of one who sees and acknowledges the same, nil where there is none
-	desks  []*Desk
+	desks  []*EncodeCache
 	others []*leakOther
 	unborn []wire.NetworkID // born in this tick, of which the client is to learn nothing though it sees what is new
 }
@@ -59,7 +59,7 @@ func newLeakGame(schema *Schema, seed uint64, tape *leakTape, met *leakLimits) *
 	for i := range g.worlds {
 		w := &leakWorld{store: NewStore(schema, cfg)}
 		if g.chance(50) {
-			w.desks = []*Desk{w.store.NewDesk(), w.store.NewDesk()}
+			w.desks = []*EncodeCache{w.store.NewEncodeCache(), w.store.NewEncodeCache()}
 		}
 		w.view = NewView(w.store, cfg)
 		if g.chance(40) {
@@ -214,9 +214,9 @@ func (g *leakGame) both(do func(v *View)) {
 	}
 }
 
-func (w *leakWorld) desk(i int) *Desk {
+func (w *leakWorld) desk(i int) *EncodeCache {
 	if w.desks == nil {
-		return w.store.Desk()
+		return w.store.EncodeCache()
 	}
 	return w.desks[i]
 }

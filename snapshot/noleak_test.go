@@ -87,7 +87,7 @@ func (l *leakLimits) add(g *leakGame) {
 	l.despawns += int(sent.Despawns)
 	l.oversize += int(sent.Oversize)
 	for _, w := range g.worlds {
-		l.copied += int(w.store.desk.texts.copied)
+		l.copied += int(w.store.cache.pages.copied)
 	}
 }
 

@@ -15,7 +15,7 @@ type outlookGame struct {
 	r      *rand.Rand
 	store  *Store
 	views  [2]*View
-	desks  [2]*Desk
+	desks  [2]*EncodeCache
 	ids    []wire.NetworkID
 	flight []listFlight
 	seq    uint64
@@ -28,7 +28,7 @@ func newOutlookGame(t *testing.T, seed uint64) *outlookGame {
 	cfg := Config{Window: 16, SentPackets: 64, Payload: 64 + 40*int(seed%3)}
 	g.store = NewStore(simSchema(t), cfg)
 	for i := range g.views {
-		g.views[i], g.desks[i] = NewView(g.store, cfg), g.store.NewDesk()
+		g.views[i], g.desks[i] = NewView(g.store, cfg), g.store.NewEncodeCache()
 	}
 	g.views[0].ties.anew = true
 	return g
@@ -119,7 +119,7 @@ func (g *outlookGame) send(t *testing.T) {
 			room = max(MinPayload, room/2) // messages took the rest
 		}
 		t0 := &g.views[1].ties
-		known := g.views[1].ties.n > 0 && t0.seen == g.views[1].outlook() && len(t0.due) > len(t0.placed)
+		known := g.views[1].ties.n > 0 && t0.seen == g.views[1].unitsKey() && len(t0.due) > len(t0.placed)
 		g.seq++
 		var wrote [2][]byte
 		for i, v := range g.views {

@@ -67,6 +67,7 @@ func (g *pageGame) write() int {
 // Rule 1: a record that is presumed lost in the tick in which it was sent waits for the next tick, also where the text of its
 // page is there already.
 func TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits(t *testing.T) {
+	needsFastPaths(t)
 	g := newPageGame(simSchema(t), 128, 1200)
 	for range 7 {
 		g.move()
@@ -74,7 +75,7 @@ func TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits(t *testing.T) {
 	}
 	g.move()
 	require.NotZero(t, g.write())
-	require.NotZero(t, len(g.desk.texts.texts), "no text was made: the test shows nothing")
+	require.NotZero(t, len(g.cache.pages.texts), "no text was made: the test shows nothing")
 	require.Equal(t, 128, g.view.sent.get(g.seq).records)
 	g.view.Lost(g.seq)
 	require.True(t, g.view.Pending())
@@ -87,6 +88,7 @@ func TestRule1ARecordOfAPageThatIsLostInItsOwnTickWaits(t *testing.T) {
 // Rows of entities with more rows than are encoded together, or with a row of more lanes, are encoded one by one: the bytes are
 // the same.
 func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
+	needsFastPaths(t)
 	type (
 		one   struct{ A uint8 }
 		two   struct{ A, B uint8 }
@@ -111,7 +113,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 			require.Equal(t, test.together, schema.together(1<<len(test.plans)-1))
 			play := func(apart bool) (*pageGame, [][]byte) {
 				g := newPageGame(schema, 40, 1200)
-				g.desk.apart = apart
+				g.cache.plain = apart
 				var payloads [][]byte
 				for now := range tick.Tick(12) {
 					g.move()
@@ -129,7 +131,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 			_, want := play(true)
 			g, got := play(false)
 			require.Equal(t, want, got)
-			require.NotZero(t, len(g.desk.texts.texts), "no text was made: the test shows nothing")
+			require.NotZero(t, len(g.cache.pages.texts), "no text was made: the test shows nothing")
 		})
 	}
 }
@@ -137,6 +139,7 @@ func TestRowsThatAreNotEncodedTogetherAreInPages(t *testing.T) {
 // A packet remembers its records in groups, of which it has no more than the ring has room for: also where each entity of a
 // page has other rows than its neighbours, so that each record is a group.
 func TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor(t *testing.T) {
+	needsFastPaths(t)
 	plans := []*quantize.Plan{compile[simPosition](t)}
 	for range 6 {
 		plans = append(plans, compile[simFrozen](t))
@@ -164,7 +167,7 @@ func TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor(t *testing.T) {
 		}
 	}
 	require.Greater(t, most, maxRecords-64, "no packet is full of groups: the test shows nothing")
-	require.NotZero(t, len(g.desk.texts.texts), "no text was made: the test shows nothing")
+	require.NotZero(t, len(g.cache.pages.texts), "no text was made: the test shows nothing")
 }
 
 // A list may only be continued over a page of which the server knows whether the client has records of R: else the client takes
@@ -189,7 +192,7 @@ func TestRule6AnOlderAckDoesNotReplaceANewerBaselineOfOne(t *testing.T) {
 	d.view.Acked(second.seq)
 	d.view.alone(id.Index)
 	d.view.Acked(first.seq)
-	require.EqualValues(t, 2, d.view.slot(id.Index, new(slot)).base)
+	require.EqualValues(t, 2, d.view.ack(id.Index).base)
 }
 
 // Rule 3: an entity that lost a row after N and got it again before R has records of the same rows at both, and the client could

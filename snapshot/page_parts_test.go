@@ -36,7 +36,7 @@ func newFloatGame(t *testing.T, seed uint64, clients, entities, payload int, los
 	schema := NewSchema([]*quantize.Plan{compile[position](t), compile[rotation](t), compile[velocity](t)})
 	cfg := Config{Window: 64, Entities: entities, Payload: payload}
 	g := &floatGame{t: t, store: NewStore(schema, cfg), r: rand.New(rand.NewPCG(seed, 19)), loss: loss}
-	g.store.desk.apart = apart
+	g.store.cache.plain = apart
 	for range clients {
 		g.views, g.replicas = append(g.views, NewView(g.store, cfg)), append(g.replicas, NewReplica(schema, cfg, 1))
 	}
@@ -117,6 +117,7 @@ func (g *floatGame) send(i int) {
 // Pages of exact floats are cut behind any record, and the packets that others follow are of one size, with loss and without. What
 // is copied from texts is what is written record by record, and each client comes to hold all rows to the bit.
 func TestPagesOfLargeRecordsAreCutBehindAnyRecord(t *testing.T) {
+	needsFastPaths(t)
 	for name, of := range map[string]struct {
 		loss, rest              float64
 		entities, payload, full int // full: how many payloads of one size there are for each that is not

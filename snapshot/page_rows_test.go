@@ -18,7 +18,7 @@ func bothWays(t *testing.T, play func(d *duo) (payloads [][]byte)) {
 		cfg := Config{Window: 64, SentPackets: 64}
 		d := &duo{t: t, store: NewStore(simSchema(t), cfg)}
 		d.view, d.replica = NewView(d.store, cfg), NewReplica(d.store.schema, cfg, 1)
-		d.store.desk.apart = i == 0
+		d.store.cache.plain = i == 0
 		sent[i] = play(d)
 	}
 	require.Equal(t, sent[0], sent[1], "a page that is written at once has other bytes")
@@ -196,6 +196,7 @@ func TestRule1WhatIsLostOfAPageThatIsCutWaits(t *testing.T) {
 
 // Two clients have the same R and no N, but their records of R were coded against different ticks: they need different texts.
 func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
+	needsFastPaths(t)
 	cfg := Config{Window: 64, SentPackets: 64}
 	store := NewStore(simSchema(t), cfg)
 	var d [2]*duo
@@ -231,7 +232,7 @@ func TestRule3PagesOfDifferentSecondVersionsShareNoText(t *testing.T) {
 	require.Zero(t, store.PagesShared())
 	step(26, d[0], d[1])
 	require.Zero(t, store.PagesShared())
-	require.Len(t, store.desk.texts.texts, 2, "one each: else the test shows nothing")
+	require.Len(t, store.cache.pages.texts, 2, "one each: else the test shows nothing")
 }
 
 // A packet of a tick from before a loss comes once more after it, with records of another page. Lists of that tick name records
@@ -262,6 +263,7 @@ func TestAListOfATickFromBeforeALossHasNoBaseline(t *testing.T) {
 // An entity has left its group, and has its ack state in common with its page when the packet is acknowledged that has it and the
 // group: nothing ties it any more.
 func TestWhatIsAcknowledgedTogetherIsTiedNoMore(t *testing.T) {
+	needsFastPaths(t)
 	d := newTight(t, 1000)
 	var ids []wire.NetworkID
 	d.next(func() {

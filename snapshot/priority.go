@@ -2,14 +2,16 @@ package snapshot
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
 )
 
-// plan is which of the candidates go out in a tick in which not all can.
-type plan struct {
+// sendPlan is which of the candidates go out in a tick in which not all can.
+type sendPlan struct {
 	active   bool
 	chosen   bitset
 	left     int  // chosen and not written yet
@@ -54,7 +56,7 @@ const (
 // order is that of the packet, and what did not fit after all is chosen before
 // anything else in the next tick.
 func (v *View) Plan(bytes int) {
-	v.born()
+	v.flushSpawns()
 	p := &v.plan
 	if len(p.went) > 0 {
 		p.settle()
@@ -69,7 +71,7 @@ func (v *View) Plan(bytes int) {
 	fits := max(8*averageScale*bytes/p.average, 1)
 	waiting := 0
 	for w := range v.unsent {
-		waiting += bits.OnesCount64(v.unsent[w] &^ v.owed[w])
+		waiting += bits.OnesCount64(v.unsent[w] &^ v.despawnOwed[w])
 	}
 	if waiting <= fits && !v.short {
 		return
@@ -83,7 +85,7 @@ func (v *View) Plan(bytes int) {
 const tiers = 4
 
 // advance chooses the next part.
-func (p *plan) advance() {
+func (p *sendPlan) advance() {
 	n := min(p.tier, len(p.ranked)-p.from)
 	if n == 0 {
 		p.active = false
@@ -102,9 +104,9 @@ func (p *plan) advance() {
 func (v *View) rank(fits bool) {
 	v.urged.settle(v)
 	p := &v.plan
-	if len(p.scores) < len(v.slots) {
-		p.scores = grown(p.scores, len(v.slots), cap(v.slots))
-		p.waited = p.waited.grownTo(len(v.slots))
+	if len(p.scores) < len(v.acks) {
+		p.scores = grown(p.scores, len(v.acks), cap(v.acks))
+		p.waited = p.waited.grownTo(len(v.acks))
 	}
 	if v.store.tick-p.latest != 1 { // all was sent meanwhile
 		p.waited.clear()
@@ -116,7 +118,7 @@ func (v *View) rank(fits bool) {
 	}
 	p.ranked = p.ranked[:0]
 	for w := range v.unsent {
-		waits := v.unsent[w] &^ v.owed[w]
+		waits := v.unsent[w] &^ v.despawnOwed[w]
 		waited := p.waited[w]
 		p.waited[w] = waits
 		for word := waits; word != 0; word &= word - 1 {
@@ -135,7 +137,7 @@ func (v *View) score(index uint32, waited bool) int64 {
 	p := &v.plan
 	score, weight := p.scores[index], v.weight(index)
 	if !waited {
-		life, went := v.tenants[index].life, v.wentAt(index)
+		life, went := v.lifetimes[index].life, v.ack(index).went
 		idle := min(v.store.tick-max(went, life-1)-1, 1<<20)
 		if score = min(score+weight*int64(max(idle, 0)), p.most); went < life {
 			score = max(score, p.price)
@@ -158,12 +160,12 @@ func (v *View) weight(index uint32) int64 {
 // to have as they are.
 func (v *View) importance(index uint32) int64 {
 	s := v.store
-	var room slot
-	q, mask := v.slot(index, &room), v.maskOf(index)
+	base, mask := v.ack(index).base, v.maskOf(index)
+	shown := v.shown(index, mask)
 	highest := int64(0)
-	for m := mask | q.mask; m != 0; m &= m - 1 {
+	for m := mask | shown; m != 0; m &= m - 1 {
 		row := m.next()
-		if q.base == tick.None || !mask.Has(row) || !q.mask.Has(row) || v.changedSince(index, row, q.base) {
+		if base == tick.None || !mask.Has(row) || !shown.Has(row) || v.changedSince(index, row, base) {
 			highest = max(highest, s.schema.options[row].importance())
 		}
 	}
@@ -173,13 +175,13 @@ func (v *View) importance(index uint32) int64 {
 // changedSince reports whether a row is another for this client than at tick t.
 func (v *View) changedSince(index uint32, row int, t tick.Tick) bool {
 	if v.store.schema.refs.Has(row) {
-		return v.own.sinceOf(index, row) > t
+		return v.overrides.sinceOf(index, row) > t
 	}
 	return v.store.sinceOf(index, row) > t
 }
 
 // settle takes the price off the scores of what went out with the newest plan.
-func (p *plan) settle() {
+func (p *sendPlan) settle() {
 	cut := int64(0)
 	for _, c := range p.ranked[p.from:] {
 		cut = max(cut, p.scores[c.index])
@@ -266,7 +268,7 @@ func medianOfThree(a, b, c candidate) candidate {
 }
 
 // wrote learns how large records are.
-func (p *plan) wrote(bits int) {
+func (p *sendPlan) wrote(bits int) {
 	if p.average == 0 {
 		p.average = firstAverage
 	}
@@ -274,7 +276,7 @@ func (p *plan) wrote(bits int) {
 }
 
 // allows reports whether an index may go out now, given the plan.
-func (p *plan) allows(w int) uint64 {
+func (p *sendPlan) allows(w int) uint64 {
 	if !p.active {
 		return ^uint64(0)
 	}
@@ -282,14 +284,14 @@ func (p *plan) allows(w int) uint64 {
 }
 
 // sent notes that an entity was written.
-func (p *plan) sent(index uint32) {
+func (p *sendPlan) sent(index uint32) {
 	p.waited.unset(index)
 	p.went = append(p.went, index)
 	p.took(index)
 }
 
 // took notes that a chosen entity was written or cannot be.
-func (p *plan) took(index uint32) {
+func (p *sendPlan) took(index uint32) {
 	if !p.active || !p.chosen.has(index) {
 		return
 	}
@@ -297,4 +299,83 @@ func (p *plan) took(index uint32) {
 	if p.left--; p.left == 0 {
 		p.advance()
 	}
+}
+
+// maxPriority is the largest weight of a components.Priority.
+const maxPriority = 255
+
+// WeightOf is the form in which SetPriority takes the weight of a
+// components.Priority, in steps of 1/[NormalWeight]. OutOfRange goes with the
+// nearest weight there is; what is not finite has none.
+func WeightOf(weight float32) (uint16, wire.FaultReason) {
+	switch w := float64(weight); {
+	case w-w != 0:
+		return 0, wire.NotFinite
+	case w < 0:
+		return 1, wire.OutOfRange
+	case w > maxPriority:
+		return maxPriority * NormalWeight, wire.OutOfRange
+	default:
+		return uint16(max(math.Round(w*NormalWeight), 1)), wire.NoFault
+	}
+}
+
+// Priority is the base priority of an entity, as SetPriority set it; [NormalWeight]
+// for one of which nothing was said. It is 0 for entities that do not live.
+func (s *Store) Priority(id wire.NetworkID) uint16 {
+	if !s.Alive(id) {
+		return 0
+	}
+	return uint16(s.priority(id.Index))
+}
+
+// An entity that Urge named ranks higher by so many prices of a record and so many ticks of its own weight. It then goes before
+// what is sent in its turn, also when it has just been sent, and behind what has waited for several turns. It pays the
+// price all the same, so that over time it is sent as often as its weight says.
+const (
+	urgedPrices = 4
+	urgedTicks  = 64
+)
+
+// urged is the entities that go first under a short budget, since something else waits for their state.
+type urged struct {
+	of   bitset
+	list []uint32    // their indexes
+	want []tick.Tick // by index: the tick of which a record is wanted, or of a later one
+}
+
+// Urge has an entity sent earlier than its priority alone would, until a record of tick t or a later one goes out. It is for
+// who has sent something that waits at the client for that state.
+func (v *View) Urge(id wire.NetworkID, t tick.Tick) {
+	if !v.Visible(id) || !v.unsent.has(id.Index) || v.ack(id.Index).went >= t {
+		return
+	}
+	u := &v.urged
+	u.of, u.want = u.of.grownTo(len(v.acks)), grown(u.want, len(v.acks), cap(v.acks))
+	u.want[id.Index] = t
+	if !u.of.has(id.Index) {
+		u.of.set(id.Index)
+		u.list = append(u.list, id.Index)
+	}
+}
+
+// settle takes out who was sent, or is not visible any more.
+func (u *urged) settle(v *View) {
+	kept := u.list[:0]
+	for _, index := range u.list {
+		if v.visible.has(index) && v.ack(index).went < u.want[index] {
+			kept = append(kept, index)
+		} else {
+			u.of.unset(index)
+		}
+	}
+	u.list = kept
+}
+
+// urgency is by how much an entity ranks higher than its score.
+func (v *View) urgency(index uint32) int64 {
+	if !v.urged.of.has(index) {
+		return 0
+	}
+	return urgedPrices*v.plan.price + urgedTicks*v.weight(index)
 }

@@ -164,7 +164,7 @@ func TestARowThatChangedOutOfSightIsTold(t *testing.T) {
 			d.follow(who, wire.NetworkID{}, 3)
 		}))
 		between(d, who, whom)
-		d.view.own.touched = nil // that alone would have everything told that names somebody
+		d.view.overrides.touched = nil // that alone would have everything told that names somebody
 		d.view.wait(who.Index)
 		d.ack(d.at(4, func() { d.store.SetOwner(who, 1) }))
 		require.Equal(t, whom, d.follows(who))

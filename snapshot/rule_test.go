@@ -178,7 +178,7 @@ func TestRule6AnOlderAckDoesNotReplaceANewerBaseline(t *testing.T) {
 	second := d.at(2, func() { d.move(id, 4) })
 	d.view.Acked(second.seq)
 	d.view.Acked(first.seq)
-	require.EqualValues(t, 2, d.view.slot(id.Index, new(slot)).base)
+	require.EqualValues(t, 2, d.view.ack(id.Index).base)
 }
 
 func TestRule7AcksOfAnEarlierLifeMakeNoBaseline(t *testing.T) {
@@ -299,7 +299,7 @@ func TestRule8WhatIsLostIsSentInItsNewestState(t *testing.T) {
 	d.view.Lost(again.seq)
 	require.Nil(t, d.at(6, nil), "a newer record is on its way")
 	d.view.Acked(again.seq) // late, after it was presumed lost
-	require.EqualValues(t, 3, d.view.slot(id.Index, new(slot)).base)
+	require.EqualValues(t, 3, d.view.ack(id.Index).base)
 	d.deliver(newer)
 }
 

@@ -100,7 +100,7 @@ func (s *sequence) observe(c *seqClient) error {
 			}
 			continue
 		}
-		if before.has(index) || c.view.owed.has(index) {
+		if before.has(index) || c.view.despawnOwed.has(index) {
 			continue
 		}
 		if was := c.meant[s.now-s.start-1][index]; !s.toTell(c, index, &was, &is[index], &saw) {
@@ -112,7 +112,7 @@ func (s *sequence) observe(c *seqClient) error {
 
 // unsaid notes whose life ends of which nothing was said: who takes its place at once stands for nobody.
 func (s *sequence) unsaid(c *seqClient) {
-	for index := range uint32(len(c.view.tenants)) {
+	for index := range uint32(len(c.view.lifetimes)) {
 		id := wire.NetworkID{Index: index, Generation: c.sights[index].generation}
 		if id.Generation != 0 && !s.store.Alive(id) {
 			c.unsay(id, s.now-s.start)

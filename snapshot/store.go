@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -21,15 +23,15 @@ type Store struct {
 	tick   tick.Tick // of the newest Begin
 	open   bool      // between Begin and Commit
 	rows   columns
-	packed [][]uint64    // per row: an absolute row as it travels, since it was first asked for
-	packs  [][]tick.Tick // per row: the since of what is packed
-	shape  []tick.Tick   // per index: the tick whose capture gave the entity its mask
-	shaped []tick.Tick   // per 64 indexes: the newest of shape
-	was    []Mask        // per index: what it was before that capture
-	born   []tick.Tick   // per index: the tick of the present generation's spawn
-	moved  []movedIn     // per 64 indexes: the newest changes before this tick that are everybody's
-	still  []tick.Tick   // per index: the newest change of who changed in neither
-	gens   []uint32      // per index: the present or, when dead, the last generation
+	packed [][]uint64        // per row: an absolute row as it travels, since it was first asked for
+	packs  [][]tick.Tick     // per row: the since of what is packed
+	shape  []tick.Tick       // per index: the tick whose capture gave the entity its mask
+	shaped []tick.Tick       // per 64 indexes: the newest of shape
+	was    []Mask            // per index: what it was before that capture
+	born   []tick.Tick       // per index: the tick of the present generation's spawn
+	moved  []lastChangedWord // per 64 indexes: the newest changes before this tick that are everybody's
+	still  []tick.Tick       // per index: the newest change of who changed in neither
+	gens   []uint32          // per index: the present or, when dead, the last generation
 	owners []wire.ClientID
 
 	named     []wire.ClientID // per index: who may write what is written by whoever is named
@@ -38,9 +40,9 @@ type Store struct {
 
 	past    history
 	groups  groups
-	refs    referrers
-	desk    Desk    // of whoever writes alone
-	desks   []*Desk // the others
+	refs    backRefs
+	cache   EncodeCache    // of whoever writes alone
+	caches  []*EncodeCache // the others
 	prepare preparing
 	watch   func([]delta.DeltaSymbol)
 	views   int      // that observed the last tick that any did
@@ -76,7 +78,7 @@ func NewStore(schema *Schema, cfg Config) *Store {
 		packs:  make([][]tick.Tick, n),
 		past:   newHistory(schema, cfg),
 	}
-	s.desk.store = s
+	s.cache.store, s.cache.packs, s.cache.plain = s, !plain.On, plain.On
 	for _, d := range schema.codes.deltas {
 		if d != nil {
 			d.Prepare()
@@ -166,7 +168,7 @@ func (s *Store) takeIndex() (uint32, bool) {
 	s.rows.grow(index)
 	s.alive = s.alive.grownTo(len(s.gens))
 	s.changed = s.changed.grownTo(len(s.gens))
-	s.moved = append(s.moved, make([]movedIn, len(s.changed)-len(s.moved))...)
+	s.moved = append(s.moved, make([]lastChangedWord, len(s.changed)-len(s.moved))...)
 	s.shaped = append(s.shaped, make([]tick.Tick, len(s.changed)-len(s.shaped))...)
 	return index, true
 }
@@ -266,3 +268,150 @@ func (s *Store) Refused() uint64 { return s.refused }
 
 // Schema is the schema the store was made with.
 func (s *Store) Schema() *Schema { return s.schema }
+
+// NormalWeight is the weight of priority 1, and of relevance 1.
+const NormalWeight = 256
+
+// SetPriority sets the base priority of an entity, [NormalWeight] being 1.0 and
+// the default, and reports whether there is such an entity. Where not all fits
+// into a client's budget, an entity of twice the weight is sent twice as often.
+// Zero counts as 1, the least.
+func (s *Store) SetPriority(id wire.NetworkID, weight uint16) bool {
+	if !s.Alive(id) {
+		return false
+	}
+	s.weight = grown(s.weight, int(id.Index)+1, cap(s.rows.masks))
+	s.weight[id.Index] = max(weight, 1)
+	return true
+}
+
+// priority is the base priority of an index.
+func (s *Store) priority(index uint32) int64 {
+	if int(index) >= len(s.weight) || s.weight[index] == 0 {
+		return NormalWeight
+	}
+	return int64(s.weight[index])
+}
+
+// plain gives a new entity what entities have until game code says otherwise:
+// the server as its owner, and priority 1.
+func (s *Store) plain(index uint32) {
+	if int(index) < len(s.owners) {
+		s.owners[index] = 0
+	}
+	if int(index) < len(s.named) {
+		s.named[index] = 0
+	}
+	if int(index) < len(s.weight) {
+		s.weight[index] = 0
+	}
+}
+
+// SetOwner says which client an entity belongs to, 0 being the server, and reports whether there is such an entity. An
+// entity belongs to the server when it is spawned. Ownership may change at any time, also between two captures.
+func (s *Store) SetOwner(id wire.NetworkID, owner wire.ClientID) bool {
+	if !s.Alive(id) {
+		return false
+	}
+	s.owners = grown(s.owners, int(id.Index)+1, cap(s.rows.masks))
+	if s.owners[id.Index] != owner {
+		s.handed(id, owner)
+		s.owners[id.Index] = owner
+	}
+	return true
+}
+
+// Owner returns the client that an entity belongs to: 0, the server, for what nobody was made the owner of, and for
+// entities that do not live.
+func (s *Store) Owner(id wire.NetworkID) wire.ClientID {
+	if !s.Alive(id) || int(id.Index) >= len(s.owners) {
+		return 0
+	}
+	return s.owners[id.Index]
+}
+
+// Changes yields the living entities of which the newest capture changed
+// anything, those that it spawned included, in ascending index order. It costs
+// one look for 64 entities and what there is to yield.
+func (s *Store) Changes(yield func(wire.NetworkID) bool) {
+	for w := range s.changed {
+		for word := s.changedOf(w) & s.alive[w]; word != 0; word &= word - 1 {
+			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if !yield(wire.NetworkID{Index: index, Generation: s.gens[index]}) {
+				return
+			}
+		}
+	}
+}
+
+// Deaths are the entities that were alive before the newest capture and ended
+// in it. The slice is the store's own: read it before the next Begin.
+func (s *Store) Deaths() []wire.NetworkID { return s.deaths }
+
+// Recent yields, in ascending order of index, every living entity that the
+// newest capture changed in any way.
+func (s *Store) Recent(yield func(id wire.NetworkID) bool) {
+	for w := range s.changed {
+		for word := s.changedOf(w); word != 0; word &= word - 1 {
+			index := uint32(w<<6 + bits.TrailingZeros64(word))
+			if s.alive.has(index) && !yield(wire.NetworkID{Index: index, Generation: s.gens[index]}) {
+				return
+			}
+		}
+	}
+}
+
+// Since is the tick whose capture gave a present row its value, tick.None for
+// a row that the entity lacks.
+func (s *Store) Since(id wire.NetworkID, row int) tick.Tick {
+	if !s.Mask(id).Has(row) {
+		return tick.None
+	}
+	return s.sinceOf(id.Index, row)
+}
+
+// Reserve gives out the network id of an entity that is to be spawned later, by
+// [Store.Adopt]: the zero id when Config.MaxEntities are alive or reserved. It may be
+// called at any time.
+func (s *Store) Reserve() wire.NetworkID {
+	index, ok := s.takeIndex()
+	if !ok {
+		s.refused++
+		return wire.NetworkID{}
+	}
+	return wire.NetworkID{Index: index, Generation: max(s.gens[index]+1, 1)}
+}
+
+// Adopt spawns the entity that an id was reserved for. It must be called once
+// for each reserved id, between Begin and Commit, and with no other id.
+func (s *Store) Adopt(id wire.NetworkID) {
+	if s.head > 0 { // Spawn takes what is at head
+		s.head--
+		s.free[s.head] = id.Index
+	} else {
+		s.free = slices.Insert(s.free, 0, id.Index)
+	}
+	s.Spawn()
+}
+
+// Open reports whether a capture is under way, from Begin to Commit.
+func (s *Store) Open() bool { return s.open }
+
+// EachAt yields every entity that lived as of tick t, in ascending index order, until yield returns false. It returns false
+// when t is outside the history, which reaches W ticks back, so that nobody can say. It allocates nothing.
+func (s *Store) EachAt(t tick.Tick, yield func(wire.NetworkID) bool) bool {
+	if t > s.tick || t < s.past.horizon || t <= tick.None {
+		return false
+	}
+	for i, generation := range s.gens {
+		index := uint32(i)
+		lives := s.alive.has(index)
+		if s.shape[i] > t {
+			_, generation, lives = s.past.entityAt(index, t)
+		}
+		if lives && !yield(wire.NetworkID{Index: index, Generation: generation}) {
+			break
+		}
+	}
+	return true
+}

@@ -321,6 +321,7 @@ func (d *duo) moveAll(ids []wire.NetworkID, s tick.Tick) {
 // What is tied stays out of lists that clients share, for the one to whom it is
 // tied only.
 func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
+	needsFastPaths(t)
 	d, ids := listDuos(t)
 	d[0].game(6, func() { d[0].moveAll(ids, 6) })
 	d[1].view.Observe()
@@ -345,6 +346,7 @@ func TestSharedListsLeaveOutWhatIsTied(t *testing.T) {
 // Nor does it come with a list that was written for another client, to whom it is
 // not tied, since there nothing of it was hidden for a moment when it left the group.
 func TestACopiedListLeavesOutWhatIsTied(t *testing.T) {
+	needsFastPaths(t)
 	for size := MinPayload; size < 160; size++ {
 		d, ids := listDuos(t)
 		left, stays := ids[20], ids[21]

@@ -7,18 +7,9 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// slot is what the server knows of one client about one network index that is no member of its page. It is of one size
-// whatever the client does or fails to acknowledge.
-type slot struct {
-	base  tick.Tick // as in ackState
-	mask  Mask      // the rows that the client was shown at T
-	lean  uint16
-	after uint16
-}
-
-// tenant is whom a slot is about. Where the slot has a base, that is of this
+// ackLifetime is whom a slot is about. Where the slot has a base, that is of this
 // life: then nothing here has to be asked.
-type tenant struct {
+type ackLifetime struct {
 	life  tick.Tick // acknowledgements of records before it make no baseline
 	ended tick.Tick // the latest end of a life; despawns before it settle nothing
 	// began and left are the life that was over last, from the first tick in which
@@ -35,63 +26,60 @@ type tenant struct {
 // which needs no memory of its own but a few bits and a slot per network index.
 // It belongs to the Store's goroutine.
 type View struct {
-	store   *Store
-	slots   []slot
-	tenants []tenant // of the slots
-	// went is by index when the newest record or despawn went out: apart, since
-	// each packet writes it and none a slot.
-	went   []tick.Tick
-	recent sentPages
-	pages  []ackPage // by index / 64; of their members slots and went tell nothing but the rows
+	store     *Store
+	acks      []ackRecord   // by index; of a member of its page only the rows count
+	lifetimes []ackLifetime // by index
+	recent    sentPages
+	pages     []ackPage // by index / 64
 
-	visible bitset // alive, and this client may see it
-	unsent  bitset // changed, or lost, since it was last sent; despawns included
-	unacked bitset // sent, and the newest sent is not yet confirmed
-	owed    bitset // a despawn is owed, whatever the client acknowledged
-	kept    bitset // out of sight, and the client was left what it has
-	tooBig  bitset // does not fit a packet as it is now: the client lacks it
-	owes    bool   // owed may not be empty,
-	big     bool   // nor tooBig: else neither is looked at
-	hideNew bool
-	newborn newborn
-	own     personal
-	author  authored
-	plan    plan
-	ties    ties
-	hunger  hunger
-	urged   urged
+	visible        bitset // alive, and this client may see it
+	unsent         bitset // changed, or lost, since it was last sent; despawns included
+	unacked        bitset // sent, and the newest sent is not yet confirmed
+	despawnOwed    bitset // a despawn is owed, whatever the client acknowledged
+	retained       bitset // out of sight, and the client was left what it has
+	oversize       bitset // does not fit a packet as it is now: the client lacks it
+	anyDespawnOwed bool   // owed may not be empty,
+	anyOversize    bool   // nor tooBig: else neither is looked at
+	hideNew        bool
+	spawns         pendingSpawns
+	overrides      clientOverrides
+	ownWrites      ownWrites
+	plan           sendPlan
+	ties           groupLinks
+	starved        starvedGroup
+	urged          urged
 
-	sent      sentRing
-	waits     bool      // unsent may not be empty
-	waitWord  int       // the first word of unsent that may not be zero
-	observed  tick.Tick // the newest commit that has been looked at
-	wrote     tick.Tick // the newest tick a snapshot was written for
-	cursor    uint32    // where the next packet goes on, when the budget cut one short
-	epoch     uint16    // the newest resync that was served
-	answer    bool      // a snapshot is due even when there is nothing to say
-	answered  bool      // the client has decoded one since the newest resync
-	spoke     tick.Tick // the newest tick of which a snapshot went out, or the start
-	start     tick.Tick // its first one
-	epochSeq  uint64    // acknowledgements of earlier packets make no baseline
-	payload   int       // bytes of a snapshot in an otherwise empty packet
-	lanes     []uint32  // a row with entity fields, as this client gets it
-	lacking   []uint32  // members of a group that are to be written
-	records   []record  // of them
-	scratch   record    // the one that is written
-	going     []wordOf  // records of the packet that are not noted in slots yet
-	listed    []member  // entities of a page that are written one by one
-	part      int       // payloads written for this tick
-	parts     int       // and for the last tick before it that had any
-	nextPage  int       // the page with which the lists of the next packet of this tick begin
-	refTick   tick.Tick // of which tick
-	newestRef tick.Tick // is: the newest R of any page that waited, tick.None: none
-	short     bool      // not all that waited went out with the tick before
-	stats     ViewStats
-	met       []wire.NetworkID // attended entities that the client was proved to hold
-	shares    bool             // see Share
-	sights    uint64           // changes of what is visible
-	portions  []portion        // by number of the group
-	orders    []order          // that wait for the commit of an open tick
+	sent        sentRing
+	waits       bool      // unsent may not be empty
+	waitWord    int       // the first word of unsent that may not be zero
+	observed    tick.Tick // the newest commit that has been looked at
+	wrote       tick.Tick // the newest tick a snapshot was written for
+	cursor      uint32    // where the next packet goes on, when the budget cut one short
+	epoch       uint16    // the newest resync that was served
+	answer      bool      // a snapshot is due even when there is nothing to say
+	answered    bool      // the client has decoded one since the newest resync
+	spoke       tick.Tick // the newest tick of which a snapshot went out, or the start
+	start       tick.Tick // its first one
+	epochSeq    uint64    // acknowledgements of earlier packets make no baseline
+	payload     int       // bytes of a snapshot in an otherwise empty packet
+	lanes       []uint32  // a row with entity fields, as this client gets it
+	lacking     []uint32  // members of a group that are to be written
+	records     []record  // of them
+	scratch     record    // the one that is written
+	pendingSent []bitWord // records of the packet that are not noted in slots yet
+	listed      []record  // entities of a page that are written one by one
+	part        int       // payloads written for this tick
+	parts       int       // and for the last tick before it that had any
+	nextPage    int       // the page with which the lists of the next packet of this tick begin
+	refTick     tick.Tick // of which tick
+	newestRef   tick.Tick // is: the newest R of any page that waited, tick.None: none
+	short       bool      // not all that waited went out with the tick before
+	stats       ViewStats
+	met         []wire.NetworkID   // attended entities that the client was proved to hold
+	shares      bool               // see Share
+	sights      uint64             // changes of what is visible
+	portions    []visibleGroupSize // by number of the group
+	deferred    []deferredCall     // that wait for the commit of an open tick
 }
 
 // ViewStats counts what a View did since it was made.
@@ -141,22 +129,21 @@ func NewView(store *Store, cfg Config) *View {
 // grow follows the store's indexes.
 func (v *View) grow() {
 	n := len(v.store.gens)
-	if n == len(v.slots) {
+	if n == len(v.acks) {
 		return
 	}
-	v.slots = grown(v.slots, n, cap(v.store.gens))
-	v.went = grown(v.went, n, cap(v.store.gens))
-	v.tenants = grown(v.tenants, n, cap(v.store.gens))
+	v.acks = grown(v.acks, n, cap(v.store.gens))
+	v.lifetimes = grown(v.lifetimes, n, cap(v.store.gens))
 	v.visible = v.visible.grownTo(n)
 	v.unsent = v.unsent.grownTo(n)
 	v.unacked = v.unacked.grownTo(n)
-	v.owed = v.owed.grownTo(n)
-	v.kept = v.kept.grownTo(n)
-	v.tooBig = v.tooBig.grownTo(n)
+	v.despawnOwed = v.despawnOwed.grownTo(n)
+	v.retained = v.retained.grownTo(n)
+	v.oversize = v.oversize.grownTo(n)
 	v.plan.chosen = v.plan.chosen.grownTo(n)
 	v.pages = grown(v.pages, len(v.visible), cap(v.visible))
 	if len(v.ties.first) > 0 {
-		v.ties.grow(n, cap(v.slots))
+		v.ties.grow(n, cap(v.acks))
 	}
 }
 
@@ -171,27 +158,27 @@ func (v *View) Observe() {
 	}
 	v.store.observers.Add(1)
 	v.observe()
-	if len(v.orders) > 0 {
-		v.obey()
+	if len(v.deferred) > 0 {
+		v.applyDeferred()
 	}
 }
 
 // observe is Observe of a commit that was not observed yet, without what waits for it.
 func (v *View) observe() {
 	s := v.store
-	v.born()
+	v.flushSpawns()
 	v.observed = s.tick
 	v.short = v.updatesPending()
 	if s.tick-v.spoke >= heartbeat {
 		v.answer = true
 	}
-	v.owes = v.owes && v.owed.any()
-	v.big = v.big && v.tooBig.any()
-	if len(s.gens) != len(v.slots) {
+	v.anyDespawnOwed = v.anyDespawnOwed && v.despawnOwed.any()
+	v.anyOversize = v.anyOversize && v.oversize.any()
+	if len(s.gens) != len(v.acks) {
 		v.grow()
 	}
 	if len(s.refs.changed) > 0 {
-		v.retarget()
+		v.refreshRefs()
 	}
 	for _, index := range s.reshaped {
 		v.alone(index)
@@ -201,11 +188,11 @@ func (v *View) observe() {
 	}
 	for _, id := range s.births {
 		if !v.hideNew {
-			v.birth(id.Index)
+			v.addSpawn(id.Index)
 			v.enter(id, s.tick)
 		}
 	}
-	masked := len(v.own.rows) > 0
+	masked := len(v.overrides.rows) > 0
 	if masked {
 		v.reshape()
 		v.lacks()
@@ -239,7 +226,7 @@ func (v *View) wait(index uint32) {
 // Lost tells that the packet with this sequence is presumed lost (rule 8).
 // What it carried and nothing newer repeats is sent again, in its newest state.
 func (v *View) Lost(seq uint64) {
-	v.born()
+	v.flushSpawns()
 	if p := v.sent.get(seq); p != nil && p.pending {
 		v.lost(p)
 	}
@@ -254,11 +241,11 @@ func (v *View) lost(p *sentPacket) {
 		e := v.sent.group(p, i)
 		for of := e.of; of != 0; of &= of - 1 {
 			index := firstOf(e.word, of)
-			if v.wentAt(index) != p.tick {
+			if v.ack(index).went != p.tick {
 				continue
 			}
-			stillOwed := e.despawn && v.owed.has(index) && p.tick >= v.tenants[index].ended
-			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.tenants[index].life && v.moved(index) > v.base(index)
+			stillOwed := e.despawn && v.despawnOwed.has(index) && p.tick >= v.lifetimes[index].ended
+			stillShown := !e.despawn && v.visible.has(index) && p.tick >= v.lifetimes[index].life && v.moved(index) > v.ack(index).base
 			if stillOwed || stillShown {
 				v.wait(index)
 				v.stats.Resent++
@@ -276,7 +263,7 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	if v.Served(epoch) {
 		return false
 	}
-	v.born()
+	v.flushSpawns()
 	v.epoch, v.epochSeq = epoch, nextSeq
 	v.answer, v.answered = true, false
 	v.stats.Resyncs++
@@ -284,8 +271,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 		v.allAlone(uint32(w), ^uint64(0))
 		v.pages[w].forget(v.store.tick)
 	}
-	for i := range v.slots {
-		v.slots[i].forget()
+	for i := range v.acks {
+		v.acks[i].forget()
 	}
 	v.waits = true
 	v.ties.changes++
@@ -295,22 +282,8 @@ func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	return true
 }
 
-// forget makes a client hold nothing.
-func (p *slot) forget() { p.base, p.mask, p.lean, p.after = tick.None, 0, 0, 0 }
-
-// goesAlone notes that a record of an index is sent at tick t, which is no member of its page or is not to stay one.
-func (v *View) goesAlone(index uint32, t tick.Tick) {
-	if q := v.alone(index); v.went[index] <= q.base {
-		q.after = uint16(min(t-q.base, maxSpan))
-	}
-	v.went[index] = t
-}
-
-// newest reports whether T is the newest record up to a tick that the client
-// can hold of the entity.
-func (v *View) newest(index uint32, q *slot, upTo tick.Tick) bool {
-	return q.base <= upTo && (v.wentAt(index) <= q.base || q.after > 0 && q.base+tick.Tick(q.after) > upTo)
-}
+// forget notes that the client holds nothing of an entity.
+func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, 0, 0, 0 }
 
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
@@ -320,11 +293,11 @@ func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
 // (rule 8): to be called when nothing is Pending, before the packets of a tick
 // are written.
 func (v *View) Repeat(before tick.Tick) {
-	v.born()
+	v.flushSpawns()
 	for w := range v.unacked {
 		for word := v.unacked[w]; word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.wentAt(index) < before {
+			if v.ack(index).went < before {
 				v.wait(index)
 				v.stats.Repeated++
 			}
@@ -346,15 +319,15 @@ func (v *View) Pending() bool {
 
 // Synced reports whether the client has acknowledged the newest of everything.
 func (v *View) Synced() bool {
-	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.owed.any() && !v.tooBig.any()
+	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.despawnOwed.any() && !v.oversize.any()
 }
 
 // Known is the number of entities of which the client has proved to hold a
 // record of their present life.
 func (v *View) Known() int {
 	n := 0
-	for i := range v.slots {
-		if v.base(uint32(i)) != tick.None && v.visible.has(uint32(i)) {
+	for i := range v.acks {
+		if v.ack(uint32(i)).base != tick.None && v.visible.has(uint32(i)) {
 			n++
 		}
 	}
@@ -369,3 +342,198 @@ func (v *View) Oversize() uint64 { return v.stats.Oversize }
 
 // Stats is what the View has done so far.
 func (v *View) Stats() ViewStats { return v.stats }
+
+// Acked tells that the packet with this sequence was decoded by the client:
+// its records become baselines and its despawns are settled (rules 2, 7). It
+// may come after Lost for the same sequence.
+func (v *View) Acked(seq uint64) {
+	v.flushSpawns()
+	p := v.sent.get(seq)
+	if p == nil || p.acked {
+		return
+	}
+	p.pending, p.acked = false, true
+	v.ties.changes++
+	if seq >= v.epochSeq {
+		v.answer, v.answered = false, true
+	}
+	counts := seq >= v.epochSeq
+	v.recent.late(v.wrote - p.tick)
+	for i := range p.n {
+		g := v.sent.group(p, i)
+		switch {
+		case g.despawn:
+			v.settle(firstOf(g.word, g.of), p.tick)
+		case counts:
+			page := &v.pages[g.word]
+			v.ackedAt(g.word, p.tick)
+			v.ackedPage(g.word, g.of, g.rows, p.tick, g.span)
+			if page.top == p.tick && page.topOf&^page.members != 0 {
+				v.gather(g.word)
+			}
+		}
+	}
+}
+
+// settle marks a despawn as known to the client.
+func (v *View) settle(index uint32, t tick.Tick) {
+	p := &v.lifetimes[index]
+	if v.ties.n > 0 && t >= p.ended {
+		v.ties.untie(index, t)
+	}
+	if !v.despawnOwed.has(index) || t < p.ended {
+		return // of another life: a despawn is written after the end that it tells of, and before any later one
+	}
+	v.despawnOwed.unset(index)
+	v.unsent.unset(index)
+	v.unacked.unset(index)
+	p.shown = 0
+}
+
+// confirm makes a record the entity's baseline, unless it is of an earlier life or older than the baseline there is. span is
+// that of the record's group.
+func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
+	q := v.alone(index)
+	if q.base == tick.None {
+		// A life begins after all records of earlier ones.
+		if !v.visible.has(index) || t < v.lifetimes[index].life {
+			return
+		}
+		v.meet(index)
+	}
+	if t > q.base {
+		q.base, q.mask, q.lean, q.after = t, rows, span, 0
+	}
+	if v.ties.n > 0 {
+		v.ties.untie(index, t)
+	}
+	if v.moved(index) <= t {
+		// The client has the newest there is, whatever else is on its way.
+		v.unacked.unset(index)
+		v.unsent.unset(index)
+	}
+}
+
+// lives is for who keeps something beside the rows for some entities, and has to know when a client can take it and when
+// it is to be forgotten. Of all others nothing is noted.
+type lives struct {
+	attended bitset
+	ended    []wire.NetworkID
+}
+
+// Attend has the store and its views note what becomes of an entity, which lives or is reserved: Ended tells when it is
+// gone, and [View.Met] when a client is proved to hold it.
+func (s *Store) Attend(id wire.NetworkID) {
+	s.lives.attended = s.lives.attended.grownTo(int(id.Index) + 1)
+	s.lives.attended.set(id.Index)
+}
+
+// unattend notes that an entity is gone.
+func (s *Store) unattend(id wire.NetworkID) {
+	if s.lives.attended.has(id.Index) {
+		s.lives.attended.unset(id.Index)
+		s.lives.ended = append(s.lives.ended, id)
+	}
+}
+
+// Ended returns the attended entities that are gone since ClearEnded, in the order of their ends. They are not
+// attended any more. The slice is the store's own.
+func (s *Store) Ended() []wire.NetworkID { return s.lives.ended }
+
+// ClearEnded starts a new list.
+func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
+
+// Share says that the client looks at the world that the store is of: it holds what it sees, and nothing is sent to it.
+func (v *View) Share() {
+	v.shares = true
+	for id := range v.store.All {
+		if v.Visible(id) {
+			v.meet(id.Index)
+		}
+	}
+}
+
+// meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
+func (v *View) meet(index uint32) {
+	if v.store.lives.attended.has(index) {
+		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
+	}
+}
+
+// Met returns the attended entities that the client has been proved to hold since ClearMet, of the life that it
+// sees now: each time that it did not hold them before, and once more after a resync. The slice is the view's own.
+func (v *View) Met() []wire.NetworkID { return v.met }
+
+// ClearMet starts a new list.
+func (v *View) ClearMet() { v.met = v.met[:0] }
+
+// Held reports whether the client is proved to hold an entity, of the life that it sees now.
+func (v *View) Held(id wire.NetworkID) bool {
+	return v.Visible(id) && (v.shares || v.ack(id.Index).base != tick.None)
+}
+
+// Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.
+func (v *View) Sent(id wire.NetworkID) bool {
+	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].life
+}
+
+// Needs returns the tick of which the client must have a record of an entity to have all that changed of it up to tick t: a later
+// one does too. It is tick.None where the client is proved to have that, and where it will get none, since the entity is not
+// visible or does not fit a packet.
+func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
+	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
+		return tick.None
+	}
+	needs := max(min(v.moved(id.Index), t), v.lifetimes[id.Index].life)
+	if v.ack(id.Index).base >= needs {
+		return tick.None
+	}
+	return needs
+}
+
+// Proved returns the newest tick as of which the client is proved to have everything that it may see. An entity that does not fit
+// a packet does not count. It looks at each entity whose newest state is not acknowledged.
+func (v *View) Proved() tick.Tick {
+	v.flushSpawns()
+	proved := v.observed
+	for w := range v.visible {
+		for word := (v.unsent[w] | v.unacked[w]) & v.visible[w] &^ v.oversize[w]; word != 0; word &= word - 1 {
+			index := firstOf(uint32(w), word)
+			if held := v.ack(index).base; held == tick.None {
+				proved = min(proved, v.lifetimes[index].life-1)
+			} else if held < v.moved(index) {
+				proved = min(proved, held)
+			}
+		}
+		for word := v.despawnOwed[w]; word != 0; word &= word - 1 {
+			proved = min(proved, v.lifetimes[firstOf(uint32(w), word)].ended-1)
+		}
+	}
+	return proved
+}
+
+// TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
+func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.oversize.has(id.Index) }
+
+// Life returns the tick since which the client has seen an entity without a break, and whether it sees it now. Two lives
+// of one entity of which anything was sent never have the same.
+func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
+	if !v.Visible(id) {
+		return tick.None, false
+	}
+	return v.lifetimes[id.Index].life, true
+}
+
+// SawAt reports whether an entity was in the client's sight at a tick: as far as the life that it sees now, or saw last, and the
+// one before tell. Before the view was made it saw what it saw then. known is false where nothing tells, since the client was never
+// shown the entity or its index is another's now.
+func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
+	if int(id.Index) >= len(v.lifetimes) || v.lifetimes[id.Index].generation != id.Generation {
+		return false, false
+	}
+	p, t := &v.lifetimes[id.Index], max(t, v.start)
+	return v.visible.has(id.Index) && t >= p.life || t >= p.began && t < p.left, true
+}
+
+// Sights returns how often an entity has come into the client's sight or left it.
+func (v *View) Sights() uint64 { return v.sights }

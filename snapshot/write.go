@@ -53,25 +53,23 @@ const MinPayload = 64
 
 // packetWriter is the state of one Write.
 type packetWriter struct {
-	v     *View
-	desk  *Desk
-	w     wire.BitWriter
-	s     tick.Tick // S, the packet's own tick
-	sent  *sentPacket
-	full  int    // bits that the packet may reach
-	most  int    // bits that one entity or group may reach that is too large for full
-	short bool   // the budget allows less than a packet takes
-	limit int    // bits that the list being written may reach
-	last  uint32 // index of the record before, plus one
-	run   openRun
-	// bodies is where the body is that usual found last.
-	bodies   *bodies
-	again    bool     // a list is written
-	listPage *ackPage // then: the page
-	lists    lists
-	ahead    uint32    // behind the last page of which bodies were made ahead
-	refers   bool      // the packet has lists
-	upTo     tick.Tick // U: the newest R that lists may have, or S without lists
+	v      *View
+	cache  *EncodeCache
+	w      wire.BitWriter
+	s      tick.Tick // S, the packet's own tick
+	sent   *sentPacket
+	full   int    // bits that the packet may reach
+	most   int    // bits that one entity or group may reach that is too large for full
+	short  bool   // the budget allows less than a packet takes
+	limit  int    // bits that the list being written may reach
+	last   uint32 // index of the record before, plus one
+	run    openRun
+	inList bool     // a list is written
+	page   *ackPage // then: the page
+	lists  lists
+	ahead  uint32    // behind the last page of which bodies were made ahead
+	refers bool      // the packet has lists
+	upTo   tick.Tick // U: the newest R that lists may have, or S without lists
 	// gapContext is 1 when the packet has lists.
 	gapContext int
 	// partial: other messages took some of the packet, or the budget did, so that
@@ -82,7 +80,7 @@ type packetWriter struct {
 	// headed is what says of which list the packet goes on.
 	tied                          bool
 	waiting, ending, kept, headed int
-	torn                          bool // a group went one by one beside ties
+	split                         bool // a group went one by one beside ties
 	filled                        bool // there is no room for a page of large records
 }
 
@@ -92,17 +90,17 @@ type packetWriter struct {
 // written counts as sent: the caller sends it. It also returns 0 when so much
 // is on its way that more could not be remembered (ViewStats.RingFull), and between
 // Begin and Commit.
-func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.desk, dst, seq) }
+func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.cache, dst, seq) }
 
 // WriteAt is Write at a desk of the view's store.
-func (v *View) WriteAt(desk *Desk, dst []byte, seq uint64) int {
+func (v *View) WriteAt(desk *EncodeCache, dst []byte, seq uint64) int {
 	return v.WriteWithin(desk, dst, len(dst), false, seq)
 }
 
 // WriteWithin is WriteAt for a budget: it uses the first room bytes of dst. With
 // lend it uses more for one entity or group that is too large for room, if an
 // earlier packet has passed it by.
-func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint64) int {
+func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
 	if !v.mayWrite(room) {
 		return 0
 	}
@@ -110,7 +108,7 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 		dst = dst[:v.payload] // else what the packet's header happens to take says where the list ends, which others could share
 	}
 	room = min(room, len(dst))
-	p := packetWriter{v: v, desk: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
+	p := packetWriter{v: v, cache: desk, w: wire.NewBitWriter(dst), s: v.store.tick, upTo: v.store.tick, partial: room < v.payload}
 	v.sent.release()
 	if p.sent = v.sent.open(seq, p.s, v.overwritten); p.sent == nil {
 		v.stats.RingFull++
@@ -121,19 +119,19 @@ func (v *View) WriteWithin(desk *Desk, dst []byte, room int, lend bool, seq uint
 	}
 	p.sent.part = v.part
 	v.wrote, v.spoke = p.s, p.s
-	p.header()
+	p.writeHeader()
 	p.full, p.short = room*8-endBits, room < len(dst)
 	if p.most = p.full; lend {
 		p.most = len(dst)*8 - endBits
 	}
-	hungry := v.hunger.index != 0 && p.hungry()
+	hungry := v.starved.index != 0 && p.isStarved()
 	if !hungry {
-		p.choose()
-		p.ends()
+		p.chooseRefs()
+		p.writeDespawns()
 	}
 	p.w.Bool(false)
 	p.limit = p.full - p.kept - p.ending
-	p.updates(hungry)
+	p.writeRecords(hungry)
 	if p.sent.n == 0 && !v.answer {
 		v.sent.cancel(p.sent)
 		return 0
@@ -157,7 +155,7 @@ func (v *View) mayWrite(room int) bool {
 	if v.store.open {
 		return false
 	}
-	v.born()
+	v.flushSpawns()
 	return v.Pending() && room >= MinPayload
 }
 
@@ -175,18 +173,18 @@ func (v *View) updatesPending() bool {
 	if !v.waits {
 		return false
 	}
-	if w := v.waitWord; !v.owes && w < len(v.unsent) && v.unsent[w] != 0 {
+	if w := v.waitWord; !v.anyDespawnOwed && w < len(v.unsent) && v.unsent[w] != 0 {
 		return true // where Pending found something
 	}
 	for w := range v.unsent {
-		if v.unsent[w]&^v.owed[w] != 0 {
+		if v.unsent[w]&^v.despawnOwed[w] != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *packetWriter) header() {
+func (p *packetWriter) writeHeader() {
 	p.w.Write(uint64(p.s.Low()), 16)
 	p.w.Bool(p.v.epoch != 0)
 	if p.v.epoch != 0 {
@@ -194,8 +192,8 @@ func (p *packetWriter) header() {
 	}
 }
 
-// ends writes despawns. Updates follow, of which those of lists do first.
-func (p *packetWriter) ends() {
+// writeDespawns writes despawns. Updates follow, of which those of lists do first.
+func (p *packetWriter) writeDespawns() {
 	if p.v.ties.n > 0 {
 		p.tie()
 	}
@@ -204,7 +202,7 @@ func (p *packetWriter) ends() {
 		p.limit = p.full/despawnShare + p.ending
 	}
 	p.last = 0
-	if p.v.owes {
+	if p.v.anyDespawnOwed {
 		p.despawns()
 	}
 }
@@ -213,13 +211,13 @@ func (p *packetWriter) ends() {
 func (p *packetWriter) despawns() {
 	v := p.v
 	plain := p.limit
-	for w := range v.owed {
-		if v.owed[w] == 0 {
+	for w := range v.despawnOwed {
+		if v.despawnOwed[w] == 0 {
 			continue
 		}
-		for word := v.owed[w] & p.departures(w); word != 0; word &= word - 1 {
+		for word := v.despawnOwed[w] & p.despawnMask(w); word != 0; word &= word - 1 {
 			index := uint32(w<<6 + bits.TrailingZeros64(word))
-			if v.tenants[index].ended > p.s {
+			if v.lifetimes[index].ended > p.s {
 				continue // ended after this tick's first packets: the next tick's business
 			}
 			if p.leave(index, plain); !p.fits(func() { p.despawn(index) }) {
@@ -231,7 +229,7 @@ func (p *packetWriter) despawns() {
 			v.unsent.unset(index)
 			v.unacked.set(index)
 			v.alone(index)
-			v.went[index] = p.s
+			v.acks[index].went = p.s
 			v.sent.add(p.sent, sentGroup{of: 1 << (index % pageEntities), word: index / pageEntities, despawn: true})
 			v.stats.Despawns++
 		}
@@ -243,62 +241,53 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
 	p.last = index + 1
-	p.w.Var(uint64(p.v.tenants[index].shown))
+	p.w.Var(uint64(p.v.lifetimes[index].shown))
 }
 
-// updates writes visible entities that changed: first those that were in an
+// writeRecords writes visible entities that changed: first those that were in an
 // earlier packet too, or instead of these what was passed by.
-func (p *packetWriter) updates(hungry bool) {
-	p.listsHead()
-	room := p.listed()
+func (p *packetWriter) writeRecords(hungry bool) {
+	p.writeListsHead()
+	room := p.writeListed()
 	p.last = 0
 	if p.tied {
 		p.together()
 	}
 	if hungry {
-		p.feed()
+		p.writeStarved()
 	}
 	if room {
-		p.others()
+		p.writeUnlisted()
 	}
 	p.endRun()
 	p.symbol(p.v.store.schema.codes.gap, p.gapContext, gapEnd)
 }
 
-// unit writes one entity, or its whole group, and reports whether there was
+// writeEntity writes one entity, or its whole group, and reports whether there was
 // room for it.
-func (p *packetWriter) unit(index uint32) bool {
+func (p *packetWriter) writeEntity(index uint32) bool {
 	m := p.v.groupOf(index)
 	if p.v.ties.n > 0 && (m != nil || p.v.ties.has(index)) {
-		if done, wrote := p.bundle(index); done {
+		if done, wrote := p.writeUnit(index); done {
 			return wrote
 		}
 	} else if m != nil && len(m.indexes) > 1 {
-		if done, wrote := p.group(m); done {
+		if done, wrote := p.writeGroup(m); done {
 			return wrote
 		}
 	}
-	return p.update(index)
+	return p.writeSingle(index)
 }
 
-// update writes one entity and reports whether there was room for it.
-func (p *packetWriter) update(index uint32) bool {
-	if e := p.usual(index); e != nil {
-		symbol, raw, n := gapSymbol(index-p.last, false)
-		code, length := p.v.store.schema.codes.gap.Bits(p.gapContext, symbol)
-		if !p.put(raw<<length|code, length+n, index, e) {
-			return p.tooLarge(index)
-		}
-		p.last = index + 1
-		return true
-	}
+// writeSingle writes one entity and reports whether there was room for it.
+func (p *packetWriter) writeSingle(index uint32) bool {
 	r := &p.v.scratch
 	p.prepare(index, r)
-	if p.fits(func() { p.other(r) }) {
-		p.wrote(r)
-		return true
+	if !p.fits(func() { p.writeAt(r) }) {
+		return p.tooLarge(index)
 	}
-	return p.tooLarge(index)
+	p.recordSent(r)
+	return true
 }
 
 // tooLarge steps over an entity that does not fit an empty packet and never
@@ -310,23 +299,23 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 		return false
 	}
 	v.stats.Oversize++
-	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.tenants[index].generation}
+	v.stats.OversizeID = wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation}
 	v.unsent.unset(index)
-	v.tooBig.set(index)
-	v.big = true
+	v.oversize.set(index)
+	v.anyOversize = true
 	v.plan.took(index)
 	return true
 }
 
-// group writes all that the client lacks of a group, in one piece. Where even
+// writeGroup writes all that the client lacks of a group, in one piece. Where even
 // an empty packet has no room for it, its members go one by one: done is false.
-func (p *packetWriter) group(m *members) (done, wrote bool) {
+func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
 	v := p.v
 	v.lacking = v.lacking[:0]
 	for _, index := range m.indexes {
 		switch {
-		case !v.visible.has(index) || v.moved(index) <= v.base(index):
-		case v.tenants[index].life > p.s || v.wentAt(index) == p.s:
+		case !v.visible.has(index) || v.moved(index) <= v.ack(index).base:
+		case v.lifetimes[index].life > p.s || v.ack(index).went == p.s:
 			return true, true // some of it is out already: all of it follows in the next tick
 		default:
 			v.lacking = append(v.lacking, index)
@@ -357,15 +346,15 @@ func (p *packetWriter) fitsAll() bool {
 			v.records = append(v.records, record{})
 			r := &v.records[len(v.records)-1]
 			p.prepare(index, r)
-			p.other(r)
+			p.writeAt(r)
 		}
 	}) {
 		return false
 	}
 	for i := range v.records {
-		p.wrote(&v.records[i])
+		p.recordSent(&v.records[i])
 	}
-	p.gone()
+	p.flushSent()
 	return true
 }
 

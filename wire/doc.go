@@ -1,16 +1,17 @@
-// Package wire puts values into bytes and takes them out again: byte and bit streams, varints,
-// sequences, packet, batch and message headers, the checksum, and the plan by which a component's
-// fields become a quantised row.
+// Package wire writes values into bytes and reads them back: byte and bit streams, varints, headers, the checksum, serializers and compression.
 //
 // Words owned here (docs/design.md):
 //   - packet: one datagram;
 //   - message: one registered value with a type;
-//   - batch: the messages of one packet;
-//   - sequence: a packet's number;
-//   - ack, ack bits: which sequences arrived;
-//   - row: one component of one entity;
-//   - field: one quantised number of a row.
+//   - batch: the messages of one packet on one channel;
+//   - channel: a line of messages of one mode of delivery;
+//   - sequence: the number of a packet;
+//   - ack, ack bits: the sequences that arrived;
+//   - network id: the name of an entity on every machine;
+//   - half, snorm8: a float in 16 bits, and one within [-1, 1] in 8 bits;
+//   - serializer: one function that writes, reads or measures a value;
+//   - value: a type without pointers that is sent whole.
 //
-// Writers trust their caller and panic on misuse, never on data. Readers trust nothing: they have one
-// sticky error, never panic, and accept one encoding of every value.
+// Writers trust their caller and panic on misuse, never on data. Readers trust nothing: they have one sticky error, never panic, and accept one encoding of
+// every value.
 package wire

@@ -5,15 +5,15 @@ package switchoff
 func fast() []mutation {
 	const many, pass = "TestRowsThatAreNotEncodedTogetherAreInPages", "TestRowsInOnePassNeedRoom"
 	return []mutation{
-		change("fast", "any number of rows goes together", many, "snapshot/ahead.go", " || rows.Count() > delta.MaxStreamRows", ""),
-		change("fast", "rows of any number of lanes go together", many, "snapshot/ahead.go", "s.widths[m.next()] > delta.MaxStreamLanes", "s.widths[m.next()] > 64"),
-		change("fast", "what cannot go together is encoded together", many, "snapshot/page_texts.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
+		change("fast", "any number of rows goes together", many, "snapshot/delta_batch.go", " || rows.Count() > delta.MaxStreamRows", ""),
+		change("fast", "rows of any number of lanes go together", many, "snapshot/delta_batch.go", "s.widths[m.next()] > delta.MaxStreamLanes", "s.widths[m.next()] > 64"),
+		change("fast", "what cannot go together is encoded together", many, "snapshot/page_cache.go", "\t\tcase together:\n", "\t\tcase together || true:\n"),
 		change("fast", "what was prepared for an earlier tick is found", "TestSharedPagesAndDesksChangeNoBit",
-			"snapshot/desk.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
+			"snapshot/delta_cache.go", "d.first != nil && d.first.tick == d.store.tick", "d.first != nil"),
 
-		change("fast", "a full ring of changes has room", pass, "snapshot/swaprows.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
-		change("fast", "a full ring of lanes has room", pass, "snapshot/historyroom.go", " && int(place-h.firstLane)+n <= size", ""),
-		change("fast", "lanes lie in two pieces", pass, "snapshot/historyroom.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
+		change("fast", "a full ring of changes has room", pass, "snapshot/replace_batch.go", " || h.next-h.oldest >= uint64(len(h.changes))", ""),
+		change("fast", "a full ring of lanes has room", pass, "snapshot/history.go", " && int(place-h.firstLane)+n <= size", ""),
+		change("fast", "lanes lie in two pieces", pass, "snapshot/history.go", "return int(place&uint64(size-1))+n <= size && ", "return "),
 	}
 }
 

@@ -57,7 +57,7 @@ func messages() []mutation {
 		change("messages", "a packet size changes under messages that wait", "TestPacketSizeRefuses",
 			"packet_size.go", "case !l.outgoing.SetPacketSize(n):", "case !l.outgoing.SetPacketSize(n) && false:"),
 		change("messages", "a group has to fit the server's packets alone", "TestGroupTooLargeForTheSmallerPacketsOfOneClient",
-			"snapshot/portion.go", "if !m.split && v.payload >= s.cfg.Payload {", "if !m.split {"),
+			"snapshot/groups.go", "if !m.split && v.payload >= s.cfg.Payload {", "if !m.split {"),
 		change("messages", "state ignores the packet size of a client", "TestPacketSizeOfOneClient",
 			"packet_size.go", "l.conn.SetPacketSize(n)\n", ""),
 		change("messages", "an unknown type is malformed", "TestUnknownMessageTypesAreIgnored",

@@ -9,20 +9,20 @@ func pages() []mutation {
 	const alike = "TestRule3BothEndsDecideAlikeAboutTheSecondVersion"
 	return []mutation{
 		change("pages", "a tick of which one packet is acknowledged is complete", complete,
-			"snapshot/sent_pages.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
+			"snapshot/sent.go", "return b.acked == b.sent && t", "return b.acked > 0 && t"),
 		change("pages", "a tick stays complete when more of it is sent", complete,
-			"snapshot/sent_pages.go", "b.acked > 0 && (g.top", "b.acked > 1<<15 && (g.top"),
+			"snapshot/sent.go", "b.acked > 0 && (g.top", "b.acked > 1<<15 && (g.top"),
 		change("pages", "a tick from before a resync is complete", complete,
-			"snapshot/sent_pages.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
+			"snapshot/sent.go", "return b.acked == b.sent && t > g.lost", "return b.acked == b.sent"),
 		change("pages", "N is however far from R", complete,
-			"snapshot/sent_pages.go", "g.ref != tick.None && t-g.ref <= mostNear", "g.ref != tick.None"),
+			"snapshot/sent.go", "g.ref != tick.None && t-g.ref <= mostNear", "g.ref != tick.None"),
 
 		change("pages", "an older N than the one there is takes its place", complete,
-			"snapshot/sent_pages.go", "t > g.near && t < g.ref", "t < g.ref"),
+			"snapshot/sent.go", "t > g.near && t < g.ref", "t < g.ref"),
 		change("pages", "a list is continued over a page that forgot R", "TestAListEndsBeforeAPageThatForgotR",
 			"snapshot/list.go", "!p.v.recent.has(l.ref) || ", ""),
 		change("pages", "no more ticks are remembered where acknowledgements take long", "TestAPageRemembersTicksInBoundedMemory",
-			"snapshot/sent_pages.go", " || ticks < tick.Tick(n) {", " || ticks > 0 {"),
+			"snapshot/sent.go", " || ticks < tick.Tick(n) {", " || ticks > 0 {"),
 		change("pages", "ticks from before a resync are named", "TestNothingOfBeforeALossIsGuessed",
 			"snapshot/view.go", "\t\tv.pages[w].forget(v.store.tick)\n", ""),
 
@@ -32,21 +32,21 @@ func pages() []mutation {
 			"snapshot/decode.go", "if l.ref <= r.lostAt || near > 0 && l.near <= r.lostAt {", "if false {"),
 
 		change("pages", "who got other rows since N is copied", rows,
-			"snapshot/page_texts.go", "if v.otherRows(firstOf(w, rest), most) {", "if most < 0 {"),
+			"snapshot/page_cache.go", "if v.otherRows(firstOf(w, rest), most) {", "if most < 0 {"),
 		change("pages", "members that got other rows since N are copied", rows,
-			"snapshot/page_texts.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),
+			"snapshot/page_cache.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),
 		change("pages", "who got other rows since R is in a list", rows,
-			"snapshot/record.go", " || p.again && v.otherRows(index, base) {", " {"),
+			"snapshot/record.go", " || p.inList && v.otherRows(index, base) {", " {"),
 		change("pages", "who got other rows since N is in a list", rows,
 			"snapshot/record.go", "return near, !p.v.otherRows(index, near)", "return tick.None, true"),
 		change("pages", "a hidden component that comes or goes takes an entity out of a list", leaks,
-			"snapshot/ack_pages.go", "shape = v.own.shape[index] //", "_ = v.own.shape[index] //"),
+			"snapshot/ack_pages.go", "shape = v.overrides.shape[index] //", "_ = v.overrides.shape[index] //"),
 		change("pages", "what is hidden of an entity is copied", twins+"/personal",
-			"snapshot/page_texts.go", "case int(w) < len(v.own.masked) && v.own.masked[w]&wait != 0:", "case false:"),
+			"snapshot/page_cache.go", "case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:", "case false:"),
 		change("pages", "what is lost in its own tick is copied in it", "TestRule1WhatIsLostOfAPageThatIsCutWaits",
-			"snapshot/page_texts.go", "b != nil && b.of&wait != 0 || p.desk.apart {", "b == nil && b != nil || p.desk.apart {"),
+			"snapshot/page_cache.go", "b != nil && b.of&wait != 0 || p.cache.plain {", "b == nil && b != nil || p.cache.plain {"),
 		change("pages", "a packet has more groups of a page than there is room to note", "TestAPacketHasNoMoreGroupsOfPagesThanThereIsRoomFor",
-			"snapshot/page_texts.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
+			"snapshot/page_cache.go", " && p.sent.n+t.groups <= maxRecords-p.waiting", ""),
 
 		change("pages", "a list goes on over a page with records of R", "TestAListEndsBeforeAPageThatHasRecordsOfR", "snapshot/list.go", " || p.v.recent.at(l.ref, w) != nil:", ":"),
 		change("pages", "a list goes on over a page that rests without a code", "TestAListTellsOfAPageThatRests", "snapshot/list.go", "\t\tl.none++\n", ""),
@@ -58,30 +58,30 @@ func pages() []mutation {
 		text("N is another", "near", " ^ uint64(k.near)<<8"),
 		text("T' is another", "lean", " ^ uint64(k.lean)").by("TestRule3PagesOfDifferentSecondVersionsShareNoText"),
 		change("pages", "a page is cut behind any four where it is not copied", twins,
-			"snapshot/page.go", "at-place >= cutBits", "at-place >= 0"),
+			"snapshot/list.go", "at-place >= cutBits", "at-place >= 0"),
 		change("pages", "a page is cut elsewhere where it is copied", twins,
-			"snapshot/page_texts.go", "at-place >= cutBits", "at-place >= cutBits/2"),
+			"snapshot/page_cache.go", "at-place >= cutBits", "at-place >= cutBits/2"),
 		change("pages", "a text is of the tick before", twins,
-			"snapshot/page_texts.go", "c.tick != p.s {", "c.tick == tick.None {"),
+			"snapshot/page_cache.go", "c.tick != p.s {", "c.tick == tick.None {"),
 		change("pages", "the rest of a page of large records is that of any page", parts,
-			"snapshot/page_parts.go", "\tif of != *k {\n", "\tif false {\n"),
+			"snapshot/page_cache.go", "\tif of != *k {\n", "\tif false {\n"),
 		change("pages", "a full packet is as long as it comes", parts,
 			"snapshot/write.go", "\t\tn = len(dst)\n", ""),
 		change("pages", "a four that is cut is as in the text", parts,
-			"snapshot/page_parts.go", "int(spans[at-1].symbol) != symbol {", "spans[at-1].symbol == 0 {"),
+			"snapshot/page_cache.go", "int(spans[at-1].symbol) != symbol {", "spans[at-1].symbol == 0 {"),
 		change("pages", "a page that is cut in its last four has an end", parts,
-			"snapshot/page_parts.go", "return cut, left != 0\n", "return cut, true\n"),
+			"snapshot/page_cache.go", "return cut, left != 0\n", "return cut, true\n"),
 		change("pages", "R of large records is any tick", "TestRIsAnEvenTickForLargeRecords",
-			"snapshot/sent_pages.go", "g.even && t%2 != 0", "false && t%2 != 0"),
+			"snapshot/sent.go", "g.even && t%2 != 0", "false && t%2 != 0"),
 	}
 }
 
 // text switches off that the text of a page is another where a field of its key is.
 func text(off, field, hashed string) mutation {
-	m := change("pages", "a text is copied though "+off, "TestSharedPagesAndDesksChangeNoBit", "snapshot/page_texts.go",
+	m := change("pages", "a text is copied though "+off, "TestSharedPagesAndDesksChangeNoBit", "snapshot/page_cache.go",
 		"c.texts[n-1].pageKey == *k {", "func() bool { o := c.texts[n-1].pageKey; o."+field+" = k."+field+"; return o == *k }() {")
 	if hashed != "" {
-		m.edits = append(m.edits, edit{"snapshot/page_texts.go", hashed, ""})
+		m.edits = append(m.edits, edit{"snapshot/page_cache.go", hashed, ""})
 	}
 	return m
 }

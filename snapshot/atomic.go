@@ -8,16 +8,170 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// parcel is what of one packet goes in one piece with despawns. A snapshot puts
+// groupLinks say of what a client lacks that it belongs to a group in which it is no
+// more: of entities that died or were hidden there, and of those that went on to
+// another group or to none. A tie lasts until a packet that carried the entity is
+// acknowledged, since the same packet carried what was lacking of the group.
+// docs/adr/0018.
+type groupLinks struct {
+	n     int // there are; with none, nothing else here is looked at
+	nodes []groupLink
+	free  int32   // the first of those that are free, by next
+	first []int32 // by index: its ties
+	heads []int32 // by group modulo the length, a power of two: the ties of such groups
+	atomicUnits
+}
+
+// groupLink is one index and one group. The zeroth is none.
+type groupLink struct {
+	index, group     uint32
+	at               tick.Tick // since when
+	next             int32     // the next one of the index
+	before, follower int32     // of the same head
+}
+
+// tiesEach is how many ties there may be for each index on average.
+const tiesEach = 2
+
+// has reports whether an index is tied to any group.
+func (t *groupLinks) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
+
+// tie ties an index to a group from a tick on. Where it is already, the tie
+// lasts from then on. It says false when there is no room.
+func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
+	t.changes++
+	for n := t.first[index]; n != 0; n = t.nodes[n].next {
+		if t.nodes[n].group == group {
+			t.nodes[n].at = max(t.nodes[n].at, at)
+			return true
+		}
+	}
+	n := t.free
+	switch {
+	case n != 0:
+		t.free = t.nodes[n].next
+	case len(t.nodes) > tiesEach*len(t.first):
+		return false
+	default:
+		n = int32(len(t.nodes))
+		t.nodes = append(t.nodes, groupLink{})
+	}
+	t.nodes[n] = groupLink{index: index, group: group, at: at, next: t.first[index]}
+	t.first[index] = n
+	t.lead(n)
+	t.n++
+	return true
+}
+
+// lead puts a tie before the others of its head.
+func (t *groupLinks) lead(n int32) {
+	head := &t.heads[t.nodes[n].group&uint32(len(t.heads)-1)]
+	t.nodes[n].before, t.nodes[n].follower = 0, *head
+	if *head != 0 {
+		t.nodes[*head].before = n
+	}
+	*head = n
+}
+
+// untie ends the ties that an index has had at a tick.
+func (t *groupLinks) untie(index uint32, at tick.Tick) {
+	if !t.has(index) {
+		return
+	}
+	t.changes++
+	for from := &t.first[index]; *from != 0; {
+		n := *from
+		d := &t.nodes[n]
+		if d.at > at {
+			from = &d.next
+			continue
+		}
+		*from = d.next
+		if d.before == 0 {
+			t.heads[d.group&uint32(len(t.heads)-1)] = d.follower
+		} else {
+			t.nodes[d.before].follower = d.follower
+		}
+		if d.follower != 0 {
+			t.nodes[d.follower].before = d.before
+		}
+		d.next, t.free = t.free, n
+		t.n--
+	}
+}
+
+// grow makes room for the ties of n indexes, room for how many there may be.
+func (t *groupLinks) grow(n, room int) {
+	if len(t.nodes) == 0 {
+		t.nodes = append(t.nodes, groupLink{})
+	}
+	t.first = grown(t.first, n, room)
+	t.marked, t.mine, t.parting = t.marked.grownTo(n), t.mine.grownTo(n), t.parting.grownTo(n)
+	if n <= len(t.heads) {
+		return
+	}
+	size := 64
+	for size < n {
+		size *= 2
+	}
+	t.heads = make([]int32, size)
+	for index := range t.first {
+		for n := t.first[index]; n != 0; n = t.nodes[n].next {
+			t.lead(n)
+		}
+	}
+}
+
+// bind ties an index to the group that it was in before tick t, of which it is
+// as it will be shown. It ties nothing where there was none.
+func (v *View) bind(index uint32, t tick.Tick) {
+	group := v.groupBefore(index, t)
+	if group == 0 {
+		return
+	}
+	if len(v.ties.first) < len(v.acks) {
+		v.ties.grow(len(v.acks), cap(v.acks))
+	}
+	if !v.ties.tie(index, group, t) {
+		v.stats.TornGroups++
+	}
+}
+
+// left ties those that have left a group in the newest commit, as far as the
+// client lacks something of them.
+func (v *View) left() {
+	for _, index := range v.store.groups.left {
+		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
+			v.bind(index, v.store.tick)
+		}
+	}
+}
+
+// untieWord is untie of the ties for some of a word, of which a packet of tick t
+// was acknowledged.
+func (t *groupLinks) untieWord(w uint32, of uint64, at tick.Tick) {
+	for ; of != 0; of &= of - 1 {
+		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
+	}
+}
+
+// untie ends all ties of an index.
+func (v *View) untie(index uint32) {
+	if v.ties.n > 0 {
+		v.ties.untie(index, v.store.tick+1)
+	}
+}
+
+// atomicUnits is what of one packet goes in one piece with despawns. A snapshot puts
 // these before the records: so it is chosen, and its room found, before anything
 // is written.
-type parcel struct {
+type atomicUnits struct {
 	leaving []uint32 // of the unit that was gathered: whose despawn is owed; the records are of View.lacking
 	groups  groupSet // that it is of
 	marked  bitset   // who is in it
 	out     bool     // some of it belongs to another tick's packets
 
-	seen    outlook   // as of which due and mine are
+	seen    unitsKey  // as of which due and mine are
 	changes uint64    // of what is tied, lacking or waiting, but by packets
 	anew    bool      // due and mine are found anew for each packet, for tests,
 	looked  int       // and how often a unit was gathered
@@ -31,20 +185,20 @@ type parcel struct {
 	stuck   tick.Tick // since when no packet has had room for the first one, of which some is left to messages; tick.None
 }
 
-// outlook is what units are made of, as far as packets do not change it: while it
+// unitsKey is what units are made of, as far as packets do not change it: while it
 // is the same, they are those of the packet before, less those that went out.
-type outlook struct {
+type unitsKey struct {
 	tick, observed         tick.Tick
 	changes, sights, looks uint64
 }
 
-func (v *View) outlook() outlook {
-	return outlook{v.store.tick, v.observed, v.ties.changes, v.sights, v.own.looks}
+func (v *View) unitsKey() unitsKey {
+	return unitsKey{v.store.tick, v.observed, v.ties.changes, v.sights, v.overrides.looks}
 }
 
-// gather lists what goes in one piece with an index, into lacking and leaving:
+// collectUnit lists what goes in one piece with an index, into lacking and leaving:
 // what the client lacks of its groups, and of the groups of those.
-func (p *packetWriter) gather(index uint32) {
+func (p *packetWriter) collectUnit(index uint32) {
 	v := p.v
 	t := &v.ties
 	v.lacking, t.leaving, t.out = v.lacking[:0], t.leaving[:0], false
@@ -58,7 +212,7 @@ func (p *packetWriter) gather(index uint32) {
 				continue
 			}
 			for _, index := range m.indexes {
-				if !v.owed.has(index) { // whose despawn is tied, if it is, to what it was in when it was hidden
+				if !v.despawnOwed.has(index) { // whose despawn is tied, if it is, to what it was in when it was hidden
 					p.reach(index)
 				}
 			}
@@ -86,12 +240,12 @@ func (p *packetWriter) reach(index uint32) {
 	switch {
 	case t.marked.has(index):
 		return
-	case v.owed.has(index):
+	case v.despawnOwed.has(index):
 		t.leaving = append(t.leaving, index)
-		t.out = t.out || v.tenants[index].ended > p.s || v.wentAt(index) == p.s
-	case v.visible.has(index) && v.moved(index) > v.base(index):
+		t.out = t.out || v.lifetimes[index].ended > p.s || v.ack(index).went == p.s
+	case v.visible.has(index) && v.moved(index) > v.ack(index).base:
 		v.lacking = append(v.lacking, index)
-		t.out = t.out || v.tenants[index].life > p.s || v.wentAt(index) == p.s
+		t.out = t.out || v.lifetimes[index].life > p.s || v.ack(index).went == p.s
 		group = v.store.groups.at(index)
 	default:
 		return
@@ -103,7 +257,7 @@ func (p *packetWriter) reach(index uint32) {
 	}
 }
 
-func (t *parcel) join(group uint32) {
+func (t *atomicUnits) join(group uint32) {
 	if group != 0 {
 		t.groups.add(group)
 	}
@@ -124,9 +278,9 @@ func (p *packetWriter) tie() {
 	v := p.v
 	t := &v.ties
 	p.tied = true
-	if now := v.outlook(); t.anew || now != t.seen {
+	if now := v.unitsKey(); t.anew || now != t.seen {
 		t.seen = now
-		p.survey()
+		p.collectAll()
 	} else {
 		p.drop()
 	}
@@ -138,7 +292,7 @@ func (p *packetWriter) tie() {
 	mark := p.w
 	p.last, t.slack = 0, 0
 	p.w.Bool(false) // the end of the despawns
-	p.listsHead()
+	p.writeListsHead()
 	head := p.w
 	if p.refers {
 		p.ending = delta.MaxCodeLength // where a list ends
@@ -148,14 +302,14 @@ func (p *packetWriter) tie() {
 	p.w, p.run = mark, openRun{}
 }
 
-// survey finds all units with a despawn.
-func (p *packetWriter) survey() {
+// collectAll finds all units with a despawn.
+func (p *packetWriter) collectAll() {
 	v := p.v
 	t := &v.ties
 	t.due = t.due[:0]
 	t.mine.clear()
-	for w := range v.owed {
-		for word := v.owed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
+	for w := range v.despawnOwed {
+		for word := v.despawnOwed[w] &^ t.mine[w]; word != 0; word &= word - 1 {
 			if index := uint32(w<<6 + bits.TrailingZeros64(word)); t.has(index) && !t.mine.has(index) {
 				p.find(index)
 			}
@@ -183,7 +337,7 @@ func (p *packetWriter) drop() {
 
 // remains reports whether the unit of an owed despawn is due.
 func (p *packetWriter) remains(index uint32) (due bool) {
-	p.gather(index)
+	p.collectUnit(index)
 	p.each(func(index uint32) { due = due || p.v.unsent.has(index) })
 	return due && !p.v.ties.out
 }
@@ -192,7 +346,7 @@ func (p *packetWriter) remains(index uint32) (due bool) {
 func (p *packetWriter) find(index uint32) {
 	v := p.v
 	t := &v.ties
-	p.gather(index)
+	p.collectUnit(index)
 	if len(t.leaving)+len(v.lacking) == 1 {
 		return // as if it were tied to nothing
 	}
@@ -219,7 +373,7 @@ func (p *packetWriter) place() {
 	alone := !p.othersWait()
 	for i := range t.due {
 		index := t.due[(first+i)%len(t.due)]
-		p.gather(index)
+		p.collectUnit(index)
 		w, last, run, slack := p.w, p.last, p.run, t.slack
 		size, dead := p.measure()
 		if need := p.w.Bits() + t.slack + p.ending + dead; i == 0 && need > p.full && need <= p.most {
@@ -242,7 +396,7 @@ func (p *packetWriter) place() {
 		case !fits && i == 0 && p.partial && !p.short && t.stuck == tick.None:
 			t.stuck = p.s
 		case !fits && len(t.placed) == 0 && (!p.partial || p.short || i == 0 && p.s-t.stuck >= p.v.store.cfg.Window):
-			p.tear()
+			p.splitUnit()
 			t.stuck = tick.None
 			continue
 		}
@@ -275,7 +429,7 @@ func (p *packetWriter) measure() (size, dead int) {
 	size = -p.w.Bits() - t.slack
 	for _, index := range v.lacking {
 		p.prepare(index, &v.scratch)
-		if p.other(&v.scratch); p.run.n == 1 {
+		if p.writeAt(&v.scratch); p.run.n == 1 {
 			t.slack += 7 // the run has just begun, behind zeros up to a byte: as many as the place asks for
 		}
 	}
@@ -287,11 +441,11 @@ func (p *packetWriter) measure() (size, dead int) {
 
 // despawnBits is the most that a despawn takes.
 func (p *packetWriter) despawnBits(index uint32) int {
-	return 1 + varBits(index) + varBits(p.v.tenants[index].shown)
+	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shown)
 }
 
-// tear gives up the ties of the unit that was gathered.
-func (p *packetWriter) tear() {
+// splitUnit gives up the ties of the unit that was gathered.
+func (p *packetWriter) splitUnit() {
 	v := p.v
 	v.stats.TornGroups++
 	p.each(func(index uint32) {
@@ -300,8 +454,8 @@ func (p *packetWriter) tear() {
 	})
 }
 
-// departures is whose despawn may be in the packet, of a word.
-func (p *packetWriter) departures(w int) uint64 {
+// despawnMask is whose despawn may be in the packet, of a word.
+func (p *packetWriter) despawnMask(w int) uint64 {
 	if !p.tied {
 		return p.v.unsent[w]
 	}
@@ -309,9 +463,9 @@ func (p *packetWriter) departures(w int) uint64 {
 	return p.v.unsent[w]&^t.mine[w] | t.parting[w]
 }
 
-// bound is who of a word goes with despawns or not at all: what bundle says of each, one by one.
-func (p *packetWriter) bound(w int) uint64 {
-	if !p.tied || p.torn {
+// unitMask is who of a word goes with despawns or not at all: what bundle says of each, one by one.
+func (p *packetWriter) unitMask(w int) uint64 {
+	if !p.tied || p.split {
 		return 0
 	}
 	return p.v.ties.mine[w]
@@ -336,19 +490,19 @@ func (p *packetWriter) leave(index uint32, plain int) {
 func (p *packetWriter) together() {
 	p.limit, p.waiting, p.kept = p.full, 0, 0
 	for _, index := range p.v.ties.placed {
-		if p.gather(index); len(p.v.lacking) > 0 && !p.fitsAll() {
-			p.tear()
+		if p.collectUnit(index); len(p.v.lacking) > 0 && !p.fitsAll() {
+			p.splitUnit()
 		}
 	}
 }
 
-// bundle writes all that belongs to an index, where there are ties.
-func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
+// writeUnit writes all that belongs to an index, where there are ties.
+func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
-	p.gone() // of others that this packet has already
-	p.gather(index)
+	p.flushSent() // of others that this packet has already
+	p.collectUnit(index)
 	switch {
-	case v.ties.out && p.torn:
+	case v.ties.out && p.split:
 		return true, false // others of it may have gone one by one: it is its turn in the next tick
 	case v.ties.out || len(v.ties.leaving) > 0:
 		v.plan.took(index)
@@ -361,10 +515,10 @@ func (p *packetWriter) bundle(index uint32) (done, wrote bool) {
 		return true, false
 	}
 	n := v.ties.n
-	if p.tear(); v.ties.n < n {
-		return true, p.unit(index)
+	if p.splitUnit(); v.ties.n < n {
+		return true, p.writeEntity(index)
 	}
-	p.torn = true
+	p.split = true
 	return false, false // it is one group
 }
 
@@ -375,10 +529,81 @@ func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
 	for _, index := range v.lacking {
-		size += s.schema.recordBits(v.maskOf(index), v.tenants[index].generation)
+		size += s.schema.recordBits(v.maskOf(index), v.lifetimes[index].generation)
 		for n := v.ties.first[index]; n != 0; n = v.ties.nodes[n].next {
 			old = old || p.s-v.ties.nodes[n].at >= s.cfg.Window
 		}
 	}
 	return old && v.payload > 0 && size > 8*v.payload
+}
+
+// starvedGroup is of a group that found no room in a packet, since despawns or a list
+// came before it. Nearly as large as a packet, it would find none for ever.
+type starvedGroup struct {
+	index   uint32    // one of the group, plus one; 0 = of none
+	at      tick.Tick // when it found no room
+	packets int       // that were written since
+}
+
+// patience is how many packets may pass such a group by.
+const patience = 1
+
+// refused notes that there was no room for an index, and reports whether it is large. What is small finds room in
+// the next packet.
+func (p *packetWriter) refused(index uint32) (large bool) {
+	v := p.v
+	large = p.w.Bits() < p.full/2
+	if v.starved.index == 0 && (large || v.store.groups.at(index) != 0 || v.ties.has(index)) {
+		v.starved = starvedGroup{index: index + 1, at: p.s}
+	}
+	return large
+}
+
+// passes reports whether a packet goes on without an index for which there was no room. It does where the budget cuts
+// packets short: else what is larger than the tick's share would keep all others waiting.
+func (p *packetWriter) passes(index uint32) bool {
+	if !p.short || !p.v.plan.active || !p.refused(index) {
+		return false
+	}
+	p.v.plan.took(index)
+	return true
+}
+
+// isStarved reports whether a packet is to begin with what was passed by.
+func (p *packetWriter) isStarved() bool {
+	v := p.v
+	h := &v.starved
+	index := h.index - 1
+	if v.ack(index).went >= h.at || !v.unsent.has(index) || v.despawnOwed.has(index) || v.lifetimes[index].life > p.s {
+		*h = starvedGroup{}
+		return false
+	}
+	h.packets++
+	if p.short {
+		return p.most > p.full
+	}
+	return h.packets > patience
+}
+
+// wholeLent reports whether a budget lends as much as an otherwise empty packet has.
+func (p *packetWriter) wholeLent() bool { return p.most >= 8*p.v.payload-endBits }
+
+// writeStarved writes what was passed by. Where messages have left too little room even
+// for that alone, the others come first, so that nothing waits behind it. Where the budget has, it may take the room
+// that is lent, and the others have theirs behind it.
+func (p *packetWriter) writeStarved() {
+	v := p.v
+	h := v.starved
+	v.starved = starvedGroup{}
+	begun, share, partial := p.w.Bits(), p.limit, p.partial
+	if p.short {
+		p.limit, p.partial = p.most, !p.wholeLent()
+	}
+	if !p.writeEntity(h.index - 1) {
+		v.cursor = h.index
+	}
+	p.partial = partial
+	if p.limit = share; p.w.Bits() > share {
+		p.limit = min(p.w.Bits()+share-begun, p.most)
+	}
 }

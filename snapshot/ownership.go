@@ -59,8 +59,8 @@ func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	return rows
 }
 
-// authored is the entities that a client writes itself, or sees only in part, as its own View sees them.
-type authored struct {
+// ownWrites is the entities that a client writes itself, or sees only in part, as its own View sees them.
+type ownWrites struct {
 	newest []tick.Tick // per index: the newest change, when it was all the client's own or hidden from it
 	before []tick.Tick // per index: the newest change before it that was not
 	latest []tick.Tick // per index: the newest tick of which all changes were, those included that are not everybody's
@@ -73,27 +73,27 @@ func (v *View) ObserveBut(own []wire.NetworkID) {
 		return
 	}
 	v.grow()
-	kept := v.author.kept(v, own)
+	kept := v.ownWrites.kept(v, own)
 	v.observe()
 	for _, id := range kept {
 		if v.touchedAt(id.Index) < v.store.tick {
 			v.unsent.unset(id.Index)
 		}
 	}
-	v.obey()
+	v.applyDeferred()
 }
 
 // kept notes the changes of entities as the client's own. It returns those of which nothing was to be sent before.
-func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
+func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	n := 0
 	for _, id := range own {
-		if !v.Visible(id) || v.reshaped(id.Index) {
+		if !v.Visible(id) || v.maskChanged(id.Index) {
 			continue
 		}
-		a.latest = grown(a.latest, int(id.Index)+1, len(v.slots))
+		a.latest = grown(a.latest, int(id.Index)+1, len(v.acks))
 		a.latest[id.Index] = v.store.tick
 		if v.store.changed.has(id.Index) {
-			a.pass(v, id.Index)
+			a.skipOwn(v, id.Index)
 		}
 		if !v.unsent.has(id.Index) {
 			own[n] = id
@@ -103,10 +103,10 @@ func (a *authored) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	return own[:n]
 }
 
-// pass notes that all changes of an index in the newest commit are nothing to the client.
-func (a *authored) pass(v *View, index uint32) {
-	a.newest = grown(a.newest, int(index)+1, len(v.slots))
-	a.before = grown(a.before, int(index)+1, len(v.slots))
+// skipOwn notes that all changes of an index in the newest commit are nothing to the client.
+func (a *ownWrites) skipOwn(v *View, index uint32) {
+	a.newest = grown(a.newest, int(index)+1, len(v.acks))
+	a.before = grown(a.before, int(index)+1, len(v.acks))
 	if a.newest[index] == v.store.tick {
 		return
 	}
@@ -117,12 +117,12 @@ func (a *authored) pass(v *View, index uint32) {
 }
 
 // wrote reports whether all changes of an index at tick t were the client's own.
-func (a *authored) wrote(index uint32, t tick.Tick) bool {
+func (a *ownWrites) wrote(index uint32, t tick.Tick) bool {
 	return int(index) < len(a.latest) && a.latest[index] == t
 }
 
 // moved is the newest change of an index that is neither the client's own nor hidden from it.
-func (a *authored) moved(index uint32, moved tick.Tick) tick.Tick {
+func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
 	if int(index) < len(a.newest) && a.newest[index] == moved {
 		return a.before[index]
 	}
@@ -131,7 +131,7 @@ func (a *authored) moved(index uint32, moved tick.Tick) tick.Tick {
 
 // Again makes sure that the client gets the newest of an entity, also of what it made itself: it writes it no more.
 func (v *View) Again(id wire.NetworkID) {
-	if v.waitsForCommit(order{what: orderAgain, id: id}) {
+	if v.deferCall(deferredCall{what: orderAgain, id: id}) {
 		return
 	}
 	if v.Visible(id) {

@@ -5,11 +5,23 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
+// Interest is the rule for who may see what. A server asks it once a network tick, between the capture of the world and
+// the packets of that tick, so that nobody is sent a byte about what it may not see.
+type Interest interface {
+	// Prepare is called once a network tick, when the world has been captured.
+	Prepare(s *Store)
+	// Update is called then for each client. It says what changed for this one by Show, Hide, Keep, SetRows and
+	// SetWeight of its view. Entities that are new since the last call are visible unless ShowNew(false) was called.
+	Update(client wire.ClientID, v *View)
+	// Leave is called when a client is gone.
+	Leave(client wire.ClientID)
+}
+
 // Show lets the client see an entity. A life that begins is sent whole,
 // whatever the client held before. As all that says what the client may see, it
 // takes effect with the commit when it is called between Begin and Commit.
 func (v *View) Show(id wire.NetworkID) {
-	if v.waitsForCommit(order{what: orderShow, id: id}) {
+	if v.deferCall(deferredCall{what: orderShow, id: id}) {
 		return
 	}
 	if v.store.Alive(id) && !v.Visible(id) {
@@ -24,7 +36,7 @@ func (v *View) Show(id wire.NetworkID) {
 // tick, or before its first capture is committed, was never shown: not even its
 // existence leaks. Until that commit Visible says what was so before.
 func (v *View) Hide(id wire.NetworkID) {
-	if v.waitsForCommit(order{what: orderHide, id: id}) {
+	if v.deferCall(deferredCall{what: orderHide, id: id}) {
 		return
 	}
 	switch {
@@ -39,20 +51,20 @@ func (v *View) Hide(id wire.NetworkID) {
 // client what it has of it. Nothing more is sent until Show, except that the
 // entity despawns there when it dies or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
-	if v.waitsForCommit(order{what: orderKeep, id: id}) {
+	if v.deferCall(deferredCall{what: orderKeep, id: id}) {
 		return
 	}
 	if !v.Visible(id) {
 		return
 	}
-	if v.base(id.Index) == tick.None {
+	if v.ack(id.Index).base == tick.None {
 		v.end(id.Index, v.next()) // nothing of this life is known to be there, and of an earlier one nothing may stay
 		return
 	}
 	v.leave(id.Index, v.next())
 	v.unsent.unset(id.Index)
 	v.untie(id.Index)
-	v.kept.set(id.Index)
+	v.retained.set(id.Index)
 }
 
 // ShowNew says whether the client sees new entities until they are hidden,
@@ -60,7 +72,7 @@ func (v *View) Keep(id wire.NetworkID) {
 // between Begin and Commit, what is new in that tick is not seen if that was so
 // before or is to be so from now on.
 func (v *View) ShowNew(show bool) {
-	if v.waitsForCommit(order{what: orderShowNew, show: show}) { // which otherwise took in what is new by now
+	if v.deferCall(deferredCall{what: orderShowNew, show: show}) { // which otherwise took in what is new by now
 		v.hideNew = v.hideNew || !show
 		return
 	}
@@ -70,11 +82,11 @@ func (v *View) ShowNew(show bool) {
 // ShowAll makes everything as it is at first: the client sees every entity, and those
 // to come, with all components and at normal weight.
 func (v *View) ShowAll() {
-	if v.waitsForCommit(order{what: orderShowAll}) {
+	if v.deferCall(deferredCall{what: orderShowAll}) {
 		return
 	}
 	v.ShowNew(true)
-	clear(v.own.weight)
+	clear(v.overrides.weight)
 	for id := range v.store.All {
 		v.Show(id)
 		v.SetRows(id, ^Mask(0))
@@ -83,13 +95,13 @@ func (v *View) ShowAll() {
 
 // Visible reports whether the client may see id, which is false for dead ids.
 func (v *View) Visible(id wire.NetworkID) bool {
-	return v.visible.has(id.Index) && v.tenants[id.Index].generation == id.Generation
+	return v.visible.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
 }
 
 // Keeps reports whether id is out of the client's sight and its last state was
 // left there, by [View.Keep].
 func (v *View) Keeps(id wire.NetworkID) bool {
-	return v.kept.has(id.Index) && v.tenants[id.Index].generation == id.Generation
+	return v.retained.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
 }
 
 // next is the earliest tick whose snapshot can still reflect a change of
@@ -111,7 +123,7 @@ func (v *View) show(id wire.NetworkID, t tick.Tick) {
 // enter is show without what follows for those that name it.
 func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
-	p := &v.tenants[id.Index]
+	p := &v.lifetimes[id.Index]
 	if p.generation != id.Generation {
 		p.began, p.left = tick.None, tick.None
 	}
@@ -119,9 +131,9 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	p.life = t
 	g := &v.pages[id.Index/pageEntities]
 	g.since = max(g.since, t)
-	v.own.reset(id.Index)
-	v.owed.unset(id.Index)
-	v.kept.unset(id.Index)
+	v.overrides.reset(id.Index)
+	v.despawnOwed.unset(id.Index)
+	v.retained.unset(id.Index)
 	v.visible.set(id.Index)
 	v.wait(id.Index)
 	if v.shares {
@@ -142,12 +154,12 @@ func (v *View) died(id wire.NetworkID) {
 // end ends the life of whoever is at index at tick t (rule 7). The despawn is
 // owed if any record went out, acknowledged or not.
 func (v *View) end(index uint32, t tick.Tick) {
-	if v.unborn(index) {
+	if v.cancelSpawn(index) {
 		return
 	}
 	unseen := v.unseen(index, t)
 	v.leave(index, t)
-	if v.tenants[index].shown == 0 {
+	if v.lifetimes[index].shown == 0 {
 		v.unsent.unset(index)
 		v.untie(index)
 		return
@@ -163,7 +175,7 @@ func (v *View) end(index uint32, t tick.Tick) {
 // shown, having been gone before: the client has not seen it in the group that it
 // is in. Who was left with the client is not gone.
 func (v *View) unseen(index uint32, t tick.Tick) bool {
-	p := &v.tenants[index]
+	p := &v.lifetimes[index]
 	return p.life >= t && p.left < t && p.left <= p.ended
 }
 
@@ -171,9 +183,9 @@ func (v *View) unseen(index uint32, t tick.Tick) bool {
 func (v *View) leave(index uint32, t tick.Tick) {
 	v.visible.unset(index)
 	v.unacked.unset(index)
-	v.tooBig.unset(index)
+	v.oversize.unset(index)
 	v.forget(index)
-	p := &v.tenants[index]
+	p := &v.lifetimes[index]
 	if p.life < t { // else it was shown in no tick
 		p.began, p.left = p.life, t
 	}
@@ -194,10 +206,10 @@ func (v *View) owe(index uint32, t tick.Tick) {
 
 // due is owe of a despawn by itself.
 func (v *View) due(index uint32, t tick.Tick) {
-	v.kept.unset(index)
-	v.tenants[index].ended = t
-	v.owed.set(index)
-	v.owes = true
+	v.retained.unset(index)
+	v.lifetimes[index].ended = t
+	v.despawnOwed.set(index)
+	v.anyDespawnOwed = true
 	v.wait(index)
 }
 
@@ -214,4 +226,133 @@ func (v *View) rename(target uint32, t tick.Tick) {
 			v.touch(index, t)
 		}
 	}
+}
+
+// pendingSpawns is what the newest commit made visible. Game code may hide it before anything is sent, and then it has to be as if it had
+// never been there: rows that name it said nothing else for a moment, and what had been owed at its index is owed as before. So what
+// follows from a birth is taken in once it is certain: before packets are planned or written, and before anything is heard of earlier ones.
+type pendingSpawns struct {
+	list         []uint32  // indexes of them
+	of           bitset    // of these, who may still be hidden like that
+	replacesOwed bitset    // of these, those before whom somebody's despawn was owed
+	replacesSent bitset    // of these, those whose despawn was on its way
+	at           tick.Tick // when they were born
+}
+
+// addSpawn is show for what is new in the newest commit.
+func (v *View) addSpawn(index uint32) {
+	n := &v.spawns
+	n.of, n.replacesOwed, n.replacesSent = n.of.grownTo(len(v.acks)), n.replacesOwed.grownTo(len(v.acks)), n.replacesSent.grownTo(len(v.acks))
+	n.list, n.at = append(n.list, index), v.store.tick
+	n.of.set(index)
+	if v.despawnOwed.has(index) {
+		if n.replacesOwed.set(index); !v.unsent.has(index) {
+			n.replacesSent.set(index)
+		}
+	}
+	v.sights++
+}
+
+// flushSpawns takes in what follows from the births of the newest commit: who was not hidden meanwhile is named by those that name it.
+func (v *View) flushSpawns() {
+	if len(v.spawns.list) > 0 {
+		v.flushAllSpawns()
+	}
+}
+
+// flushAllSpawns is born where there are any.
+func (v *View) flushAllSpawns() {
+	n := &v.spawns
+	for _, index := range n.list {
+		if n.of.has(index) {
+			n.of.unset(index)
+			v.rename(index, n.at)
+		}
+		n.replacesOwed.unset(index)
+		n.replacesSent.unset(index)
+	}
+	n.list = n.list[:0]
+}
+
+// cancelSpawn takes out of sight what was born in the newest commit, if nothing has followed from that.
+func (v *View) cancelSpawn(index uint32) bool {
+	n := &v.spawns
+	if !n.of.has(index) {
+		return false
+	}
+	n.of.unset(index)
+	v.visible.unset(index)
+	p := &v.lifetimes[index]
+	p.began, p.left = p.life, n.at
+	p.life = n.at + 1
+	v.sights++
+	if n.replacesOwed.has(index) {
+		v.despawnOwed.set(index)
+		v.anyDespawnOwed = true
+	}
+	if !n.replacesOwed.has(index) || n.replacesSent.has(index) {
+		v.unsent.unset(index)
+	}
+	return true
+}
+
+// Between Begin and Commit nobody knows yet what a tick will be. What is asked of a view then waits for the commit: it
+// takes effect when the view observes that, in the order of the calls, as if they had been made behind it.
+
+// deferredCall is one such call.
+type deferredCall struct {
+	what   callKind
+	id     wire.NetworkID
+	rows   Mask
+	weight uint16
+	show   bool
+}
+
+type callKind uint8
+
+const (
+	orderShow callKind = iota
+	orderHide
+	orderKeep
+	orderRows
+	orderWeight
+	orderAgain
+	orderShowNew
+	orderShowAll
+)
+
+// deferCall keeps an order until the commit, if a tick is open, and else observes the newest one, as every order
+// does before it is obeyed.
+func (v *View) deferCall(o deferredCall) bool {
+	if v.store.open {
+		v.deferred = append(v.deferred, o)
+		return true
+	}
+	v.Observe()
+	return false
+}
+
+// applyDeferred carries out what waited for the commit that was observed.
+func (v *View) applyDeferred() {
+	for i := range v.deferred {
+		switch o := &v.deferred[i]; o.what {
+		case orderShow:
+			v.Show(o.id)
+		case orderHide:
+			v.Hide(o.id)
+		case orderKeep:
+			v.Keep(o.id)
+		case orderRows:
+			v.SetRows(o.id, o.rows)
+		case orderWeight:
+			v.SetWeight(o.id, o.weight)
+		case orderAgain:
+			v.Again(o.id)
+		case orderShowNew:
+			v.ShowNew(o.show)
+		case orderShowAll:
+			v.ShowAll()
+		}
+	}
+	v.deferred = v.deferred[:0]
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -13,8 +14,8 @@ import (
 // all of them before the next row. Most lean on the same T and T'; what does not,
 // or is rare, is made when its record asks for it.
 
-// sheaf is bodies that are being made together.
-type sheaf struct {
+// deltaBatch is bodies that are being made together.
+type deltaBatch struct {
 	index   [delta.MaxStreams]uint32
 	at      [delta.MaxStreams]uint8 // where in bodies each of them goes
 	missing [delta.MaxStreams]bool  // not all that it leans on is held
@@ -26,7 +27,7 @@ type sheaf struct {
 	before  tick.Tick
 	columns [delta.MaxStreamRows]delta.BatchColumn
 	strands delta.Batch
-	bodies  [delta.MaxStreams]*bodyEntry // those that were made
+	bodies  [delta.MaxStreams]*cachedDelta // those that were made
 }
 
 const (
@@ -51,21 +52,21 @@ func (s *Schema) together(rows Mask) bool {
 	return true
 }
 
-// makeAheadOf makes the bodies that records of the others among 64 entities will
+// encodeAhead makes the bodies that records of the others among 64 entities will
 // have. Where the first was made for another client, so were the rest, most often.
-func (p *packetWriter) makeAheadOf(w int, word uint64) {
-	d := p.desk
+func (p *packetWriter) encodeAhead(w int, word uint64) {
+	d := p.cache
 	if bits.OnesCount64(word) < leastTogether {
 		return
 	}
-	if d.bodies.tick == p.s {
-		if _, e := d.bodies.firstOf(uint32(w<<6 + bits.TrailingZeros64(word))); e != nil {
+	if d.deltas.tick == p.s {
+		if index := firstOf(uint32(w), word); d.deltas.newest(d.deltas.of(index), index) != 0 {
 			return
 		}
 	}
-	for b := p.sheaf(); b != nil && word != 0; word &= word - 1 {
-		if p.bind(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStreams || word&(word-1) == 0 {
-			p.makeBound(b)
+	for b := p.newBatch(); b != nil && word != 0; word &= word - 1 {
+		if p.addToBatch(b, uint32(w<<6+bits.TrailingZeros64(word))); b.n == delta.MaxStreams || word&(word-1) == 0 {
+			p.encodeBound(b)
 			b.n = 0
 		}
 	}
@@ -79,8 +80,8 @@ const (
 	pairsAhead = 4
 )
 
-// makeAheadOfPages makes the bodies of the records of a list's page, and of pages behind it where each has few.
-func (p *packetWriter) makeAheadOfPages(w uint32, wait uint64) {
+// encodePagesAhead makes the bodies of the records of a list's page, and of pages behind it where each has few.
+func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	v, end := p.v, w+1
 	switch {
 	case w < p.ahead:
@@ -89,53 +90,52 @@ func (p *packetWriter) makeAheadOfPages(w uint32, wait uint64) {
 		end = min(w+pagesAhead, uint32(len(v.pages)))
 	}
 	for range pairsAhead {
-		b, u := p.sheaf(), w
+		b, u := p.newBatch(), w
 		for ; b != nil && u < end && b.n < delta.MaxStreams; u++ {
-			p.listPage = &v.pages[u]
+			p.page = &v.pages[u]
 			for of := p.waitsIn(u); of != 0 && b.n < delta.MaxStreams; of &= of - 1 {
-				p.bind(b, firstOf(u, of))
+				p.addToBatch(b, firstOf(u, of))
 			}
 		}
 		if b == nil || b.n < leastTogether {
 			break
 		}
-		p.makeBound(b)
+		p.encodeBound(b)
 		end = u
 	}
 	p.ahead = end
 }
 
-// sheaf is that of the desk, empty; nil where no bodies are to be made ahead.
-func (p *packetWriter) sheaf() *sheaf {
-	d, now := p.desk, p.s
-	b := &d.sheaf
+// newBatch is that of the desk, empty; nil where no bodies are to be made ahead.
+func (p *packetWriter) newBatch() *deltaBatch {
+	d, now := p.cache, p.s
+	b := &d.batch
 	b.n, b.room = 0, (p.limit-p.w.Bits())/leastRecord
-	if b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
+	if plain.On || b.room < leastTogether || p.v.store.watch != nil || d.first != nil && d.first.tick == now {
 		return nil
 	}
 	d.ready()
 	return b
 }
 
-// bind makes an entity's body one of those that are made together, if its record
+// addToBatch makes an entity's body one of those that are made together, if its record
 // will be the usual one, and it leans on the same as the first of them.
-func (p *packetWriter) bind(b *sheaf, index uint32) {
+func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
 		return
 	}
-	var room slot
-	q, rows := v.slot(index, &room), v.maskOf(index)
-	base := q.base
-	if p.again {
-		if base = p.listPage.ref; v.otherRows(index, base) {
+	ack, rows := v.ack(index), v.maskOf(index)
+	base := ack.base
+	if p.inList {
+		if base = p.page.ref; v.otherRows(index, base) {
 			return
 		}
-	} else if q.mask != rows || !v.newest(index, q, p.upTo) {
+	} else if v.shown(index, rows) != rows || !ack.newestUpTo(p.upTo) {
 		return
 	}
-	lean, known := p.before(index, q)
-	if base == tick.None || !known || p.desk.bodies.find(index, rows, base, lean) != nil {
+	lean, known := p.before(index, &ack)
+	if base == tick.None || !known || p.cache.deltas.find(index, rows, base, lean) != nil {
 		return
 	}
 	if b.n == 0 {
@@ -151,16 +151,16 @@ func (p *packetWriter) bind(b *sheaf, index uint32) {
 	}
 }
 
-// makeBound makes the bodies that were bound, if they are worth it.
-func (p *packetWriter) makeBound(b *sheaf) {
+// encodeBound makes the bodies that were bound, if they are worth it.
+func (p *packetWriter) encodeBound(b *deltaBatch) {
 	if b != nil && b.n >= leastTogether {
-		p.desk.bodies.addAll(p.v.store, b)
+		p.cache.deltas.addAll(p.v.store, b)
 	}
 }
 
 // addAll is add for bodies that lean on the same, none of which was made yet, and that
 // any tells of already.
-func (b *bodies) addAll(s *Store, of *sheaf) {
+func (b *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask &^ s.schema.tags
 	of.make(s, rows, of.t, of.before)
 	for k := 0; k < of.n; {
@@ -169,7 +169,7 @@ func (b *bodies) addAll(s *Store, of *sheaf) {
 }
 
 // addSome is addAll from the k-th on, up to the first that goes to another arena.
-func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
+func (b *deltaCache) addSome(s *Store, of *deltaBatch, k int, rows uint8) int {
 	a, shift := b.of(of.index[k]), b.shift
 	a.room(s, of.n-k)
 	entries, n, number := a.entries[:cap(a.entries)], uint32(len(a.entries)), of.index[k]>>shift
@@ -202,7 +202,7 @@ func (b *bodies) addSome(s *Store, of *sheaf, k int, rows uint8) int {
 }
 
 // make makes the bits of all bodies.
-func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
+func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	way := s.past.way(s.tick, t, before)
 	v := quantize.Baselines{Age: int64(s.tick - t), Span: int64(t - before)}
 	if before != tick.None {
@@ -224,7 +224,7 @@ func (b *sheaf) make(s *Store, rows Mask, t, before tick.Tick) {
 
 // gather is Store.versions for a row of all bodies. Most have moved since T and
 // since T', and lie where the way leads to; others have not moved since T'.
-func (b *sheaf) gather(s *Store, c *delta.BatchColumn, row int, way *way, t, before tick.Tick) {
+func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, way *logOffset, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
 	atT, after := h.span(t+1, s.tick), h.span(before+1, s.tick)
@@ -260,17 +260,17 @@ func (b *sheaf) gather(s *Store, c *delta.BatchColumn, row int, way *way, t, bef
 			now := pages[index/pageRows][index%pageRows*n:][:n]
 			c.Put(k, now, now, now)
 		} else {
-			b.find(s, c, k, row, way, t, before)
+			b.find(s, c, k, row, t, before)
 		}
 		k++
 	}
 }
 
 // find is gather for the k-th body, whatever its row was.
-func (b *sheaf) find(s *Store, c *delta.BatchColumn, k, row int, way *way, t, before tick.Tick) {
-	e := bodyEntry{index: b.index[k], t: t, before: before}
+func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, before tick.Tick) {
+	e := cachedDelta{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}
-	if !s.versions(&r, &e, way) {
+	if !s.versions(&r, &e) {
 		b.missing[k] = true
 		r.base, r.before = r.now, r.now
 	}

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/arche-netcode/netcode/internal/plain"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -149,3 +150,28 @@ func (s *Store) MaskAt(id wire.NetworkID, t tick.Tick) (Mask, error) {
 // HistoryEvicted is how many changes of rows were forgotten before they were W ticks
 // old, because Config.HistoryBytes was too small for them.
 func (s *Store) HistoryEvicted() uint64 { return s.past.evicted }
+
+// Common returns the rows that all of some entities have, none when one of them does not live.
+func (s *Store) Common(ids []wire.NetworkID) Mask {
+	all := ^Mask(0)
+	for _, id := range ids {
+		if int(id.Index) >= len(s.gens) || s.gens[id.Index] != id.Generation || !s.alive.has(id.Index) {
+			return 0
+		}
+		all &= s.rows.masks[id.Index]
+	}
+	return all
+}
+
+// ReplaceRows replaces a row of many entities that have it, as Common tells. Each entity is named once. Lanes are the new values,
+// one entity's behind the other's.
+func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
+	if !plain.On {
+		s.replaceBatch(ids, row, lanes)
+		return
+	}
+	n := int(s.schema.widths[row])
+	for k, id := range ids {
+		s.Replace(id, row, s.rows.row(id.Index, row), lanes[k*n:(k+1)*n])
+	}
+}

@@ -7,33 +7,11 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Rows of one component that have another value come many at a time. What is
-// known of an entity lies in a dozen lines of memory that nobody has looked at
-// since the tick before: taken a step at a time for all rows, such lines are
-// under way at once, where one row after the other waits for each of them.
+// Many rows of one component change in a tick. Each step is done for all rows of a stripe before the next step: then many
+// lines of memory are under way at once.
 
-// Common is the rows that all of some entities have, none when one of them does
-// not live.
-func (s *Store) Common(ids []wire.NetworkID) Mask {
-	all := ^Mask(0)
-	for _, id := range ids {
-		if int(id.Index) >= len(s.gens) || s.gens[id.Index] != id.Generation || !s.alive.has(id.Index) {
-			return 0
-		}
-		all &= s.rows.masks[id.Index]
-	}
-	return all
-}
-
-// copyFew copies three or four lanes, as most rows have.
-func copyFew(to, from []uint32, n int) {
-	*(*[3]uint32)(to) = [3]uint32(from)
-	to[n-1] = from[n-1]
-}
-
-// ReplaceRows is Replace for many entities that have a row, as Common says, each of which is named once: lanes are
-// the new values, one entity's behind the other's.
-func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
+// replaceBatch does what ReplaceRows does with one Replace for each entity. It replaces the entities of one stripe together.
+func (s *Store) replaceBatch(ids []wire.NetworkID, row int, lanes []uint32) {
 	if !s.open {
 		return
 	}
@@ -48,6 +26,12 @@ func (s *Store) ReplaceRows(ids []wire.NetworkID, row int, lanes []uint32) {
 		s.replaceStripe(ids[from:to], row, rows, lanes[from*n:to*n])
 		from = to
 	}
+}
+
+// copyFew copies three or four lanes, as most rows have.
+func copyFew(to, from []uint32, n int) {
+	*(*[3]uint32)(to) = [3]uint32(from)
+	to[n-1] = from[n-1]
 }
 
 // replaceStripe is ReplaceRows for entities of one stripe in ascending order, and of are its rows.
@@ -139,7 +123,7 @@ func (h *history) noteRows(row int, ids []wire.NetworkID, rows uint64, page []ui
 }
 
 // keepRows writes what rows of a stripe were behind how long they had been so, one behind the other. They have three or four lanes.
-func (h *history) keepRows(to []uint32, p *pastRow, s *stripe, number uint32, rows uint64, page []uint32) {
+func (h *history) keepRows(to []uint32, p *rowLog, s *logChunk, number uint32, rows uint64, page []uint32) {
 	n, recent, since := p.width, h.age(s.before), p.since[number*stripeRows:]
 	stride := ageLanes + n
 	if runs := bits.OnesCount64(rows &^ (rows << 1)); 4*runs > bits.OnesCount64(rows) {
@@ -187,4 +171,81 @@ func keepRun4(to, from []uint32, age uint32) {
 		to[0] = age
 		*(*[4]uint32)(to[1:]) = [4]uint32(from)
 	}
+}
+
+// Rows all over the store are in no cache near the core. The processor loads many of them at once as long as no branch depends
+// on their contents.
+
+// swapRows is the whole of replaceStripe for rows of three or four lanes that have not changed in this tick, where the history has room for
+// all of them in one piece: each is written down, and then what is new in its place. It is false where it did nothing.
+func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes []uint32) bool {
+	h, number, n := &s.past, ids[0].Index/stripeRows, int(s.schema.widths[row])
+	p, stride := h.past(row, ids[len(ids)-1].Index, cap(s.rows.masks)), ageLanes+n
+	of := &p.stripes[number]
+	if n != 3 && n != 4 || of.tick == h.now || !h.fits(h.lane, stripeRows*stride) || h.next-h.oldest >= uint64(len(h.changes)) {
+		return false
+	}
+	to, recent, others := h.value(h.lane, stripeRows*stride), h.age(of.tick), false
+	if n == 3 {
+		others = swap3((*[stripeRows * 4]uint32)(to), (*[stripeRows * 3]uint32)(page), lanes, ids, recent)
+	} else {
+		others = swap4((*[stripeRows * 5]uint32)(to), (*[stripeRows * 4]uint32)(page), lanes, ids, recent)
+	}
+	if !others { // which is guessed, and so not waited for: most often all have changed
+		if rows = closeUp(to, page, ids, n); rows == 0 {
+			return true
+		}
+	}
+	p.turn(of, number, h.now)
+	c := h.add(of, row, number, bits.OnesCount64(rows))
+	c.rows, c.there, of.rows = rows, rows, rows
+	for left, since := rows&^of.others, p.since[number*stripeRows:]; left != 0; left &= left - 1 {
+		in := bits.TrailingZeros64(left)
+		to[bits.OnesCount64(rows&(1<<in-1))*stride] = h.age(since[in])
+	}
+	s.touchRows(number, rows)
+	s.count += bits.OnesCount64(rows)
+	return true
+}
+
+// swap3 writes down rows of three lanes of a stripe, one behind the other with an age in front of each, and what is new in their places. It reports
+// whether each of them was something else before.
+func swap3(to *[stripeRows * 4]uint32, page *[stripeRows * 3]uint32, lanes []uint32, ids []wire.NetworkID, age uint32) bool {
+	others := ^uint64(0)
+	for k := 0; k < len(ids) && k < stripeRows; k++ {
+		in := int(ids[k].Index%stripeRows) * 3
+		z, x, y := lanes[k*3+2], lanes[k*3], lanes[k*3+1]
+		a, b, c := page[in], page[in+1], page[in+2]
+		page[in], page[in+1], page[in+2] = x, y, z
+		to[k*4], to[k*4+1], to[k*4+2], to[k*4+3] = age, a, b, c
+		others &= -uint64((a ^ x) | (b ^ y) | (c ^ z)) // of more than nothing the highest bit is set
+	}
+	return others>>63 != 0
+}
+
+// swap4 is swap3 of four lanes.
+func swap4(to *[stripeRows * 5]uint32, page *[stripeRows * 4]uint32, lanes []uint32, ids []wire.NetworkID, age uint32) bool {
+	others := ^uint64(0)
+	for k := 0; k < len(ids) && k < stripeRows; k++ {
+		in := int(ids[k].Index%stripeRows) * 4
+		w, x, y, z := lanes[k*4+3], lanes[k*4], lanes[k*4+1], lanes[k*4+2]
+		a, b, c, d := page[in], page[in+1], page[in+2], page[in+3]
+		page[in], page[in+1], page[in+2], page[in+3] = x, y, z, w
+		to[k*5], to[k*5+1], to[k*5+2], to[k*5+3], to[k*5+4] = age, a, b, c, d
+		others &= -uint64((a ^ x) | (b ^ y) | (c ^ z) | (d ^ w))
+	}
+	return others>>63 != 0
+}
+
+// closeUp leaves out what was written down of rows that are what they were, and returns the others.
+func closeUp(to, page []uint32, ids []wire.NetworkID, n int) (rows uint64) {
+	stride, at := ageLanes+n, 0
+	for k, id := range ids {
+		in, was := int(id.Index%stripeRows), to[k*stride:(k+1)*stride]
+		if !slices.Equal(was[ageLanes:], page[in*n:(in+1)*n]) {
+			copy(to[at:], was)
+			at, rows = at+stride, rows|1<<in
+		}
+	}
+	return rows
 }

@@ -1,0 +1,658 @@
+package snapshot
+
+import (
+	"cmp"
+	"math/bits"
+
+	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/tick"
+)
+
+// The records of a page depend on R, N and on which entities they are of, and on nothing else that is a client's own. So they
+// are encoded once a tick and copied for every other client that needs the same.
+
+// pageKey is all that the text of a page depends on.
+type pageKey struct {
+	page     uint32
+	all      bool      // a record of each entity of R
+	lean     uint16    // R - T' where no N is named; 0: none
+	ref      tick.Tick // R
+	near     tick.Tick // N, tick.None where no record is coded against it
+	list, of uint64    // entities with a record of R; those of them that are written
+	nearOf   uint64    // those of them that have a record of N
+}
+
+// cachedPage is the bits of a page: its code, the symbols and the records.
+type cachedPage struct {
+	pageKey
+	at, size     int   // first word, and bits
+	rows, groups int   // first of its groups, and how many: which entities have which rows
+	number, next int32 // of this text, and of the one of the page that was made before, each plus one
+	deltas, same int   // rows
+	bits         int   // of the records alone
+	spans        int   // first of its spans, of which there is one for each record
+	used         bool  // a packet has it
+	none         bool  // it cannot be shared: a client's own rows are in it, or a baseline is not held any more
+	tail         int   // bits of the symbol that ends the page, 0: there is none
+	cut, cuts    int   // first of its cuts, and how many
+}
+
+// pageCut is how far a text has come behind one of its fours, where it may be cut.
+type pageCut struct {
+	bits         int
+	of           uint64
+	context      int // of the symbol that follows
+	deltas, same int
+}
+
+// pageGroup is which entities of a page have which rows.
+type pageGroup struct {
+	rows Mask
+	of   uint64
+}
+
+// pageCache is those of one tick.
+type pageCache struct {
+	tick   tick.Tick
+	table  []int32 // by hash: number of a text, plus one
+	texts  []cachedPage
+	groups []pageGroup
+	cuts   []pageCut
+	spans  []pageSpan
+	cut    cutText
+	first  []int32 // by page: the text of it that was made last, plus one, if that is of this page
+	code   delta.BitBuffer
+	copied uint64 // since the beginning
+	bodies [pageEntities]*cachedDelta
+	from   [pageEntities]*deltaCache
+}
+
+// begin forgets the texts of earlier ticks.
+func (c *pageCache) begin(s *Store) {
+	c.tick = s.tick
+	if len(c.table) == 0 {
+		c.table = make([]int32, 1<<10)
+	}
+	clear(c.table)
+	c.texts, c.groups, c.cuts, c.spans, c.cut = c.texts[:0], c.groups[:0], c.cuts[:0], c.spans[:0], cutText{}
+	c.first = grown(c.first, len(s.changed), cap(s.changed))
+	c.code.Reset()
+}
+
+// slot is where a key is in the table, or would be.
+func (c *pageCache) slot(k *pageKey) *int32 {
+	h := uint64(k.page)<<40 ^ uint64(k.ref)<<20 ^ uint64(k.near)<<8 ^ uint64(k.lean) ^ k.of*0x9E3779B97F4A7C15
+	h *= 0xD6E8FEB86659FD93
+	mask := uint64(len(c.table) - 1)
+	for i := h >> 32 & mask; ; i = (i + 1) & mask {
+		if n := c.table[i]; n == 0 || c.texts[n-1].pageKey == *k {
+			return &c.table[i]
+		}
+	}
+}
+
+// add makes room for a text.
+func (c *pageCache) add(k *pageKey) *cachedPage {
+	if 2*(len(c.texts)+1) > len(c.table) {
+		c.table = make([]int32, 2*len(c.table))
+		for i := range c.texts {
+			*c.slot(&c.texts[i].pageKey) = int32(i + 1)
+		}
+	}
+	n := len(c.texts)
+	c.texts = room(c.texts, 1, 256)[:n+1]
+	*c.slot(k) = int32(n + 1)
+	t := &c.texts[n]
+	*t = cachedPage{pageKey: *k, number: int32(n + 1), rows: len(c.groups), cut: len(c.cuts)}
+	if f := c.first[k.page]; f > 0 && int(f) <= n && c.texts[f-1].page == k.page {
+		t.next = f
+	}
+	c.first[k.page] = int32(n + 1)
+	return t
+}
+
+// encoded reports whether deltas of a page against the same baselines were made for another text.
+func (c *pageCache) encoded(t *cachedPage) bool {
+	for n := t.next; n > 0; n = c.texts[n-1].next {
+		if o := &c.texts[n-1]; o.ref == t.ref && (o.near == t.near || o.lean == t.lean) {
+			return true
+		}
+	}
+	return false
+}
+
+// shareable returns those of the entities of a page that wait whose records are as usual, so that all clients that need them can
+// have the same bits. It says false where writePage has to ask about each.
+func (p *packetWriter) shareable(g *ackPage, w uint32, wait uint64) (of uint64, ok bool) {
+	v := p.v
+	if g.sending != 0 && g.sentTo != p.s {
+		v.settlePage(w)
+	}
+	if b := v.recent.at(p.s, w); b != nil && b.of&wait != 0 || p.cache.plain {
+		return 0, false
+	}
+	switch {
+	case p.short || v.store.watch != nil || v.plan.active:
+		return 0, false
+	case int(w) < len(v.overrides.masked) && v.overrides.masked[w]&wait != 0:
+		return 0, false
+	}
+	near := p.nearOf(g)
+	if near == tick.None && (wait&^g.members != 0 || g.base != g.ref) {
+		return 0, false
+	}
+	of, rest := wait, wait
+	if v.rowsSincePage(w) <= cmp.Or(near, g.ref) {
+		rest = 0
+	}
+	for ; rest != 0; rest &= rest - 1 {
+		bit, most := rest&-rest, g.ref
+		if near != tick.None && g.nearOf&bit != 0 {
+			most = near
+		}
+		if v.otherRows(firstOf(w, rest), most) {
+			of &^= bit
+		}
+	}
+	return of, true
+}
+
+// key is what the text of some entities of a page depends on.
+func (p *packetWriter) key(g *ackPage, w uint32, of uint64) pageKey {
+	k := pageKey{page: w, all: of == g.refOf, ref: g.ref, list: g.refOf, of: of}
+	switch near := p.nearOf(g); {
+	case near == tick.None:
+		if p.v.store.own(g.base, g.lean) != tick.None {
+			k.lean = g.lean
+		}
+	case g.nearOf&of != 0:
+		k.near, k.nearOf = near, g.nearOf&of
+	}
+	return k
+}
+
+// copyPage writes a page as writePage does, from a text that clients share. It says done false, and writes nothing, where
+// writePage asks about each entity.
+func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done bool) {
+	if p.cache.alone && bits.OnesCount64(wait) < fewEntities {
+		return false, false // no other client is likely to need the text
+	}
+	switch of, ok := p.shareable(g, w, wait); {
+	case !ok:
+		return false, false
+	case of == 0:
+		p.passPage(g, w)
+		return true, true
+	default:
+		wait = of
+	}
+	if c := &p.cache.pages; c.tick != p.s {
+		c.begin(p.v.store)
+	}
+	mark, before := p.w, p.lists
+	p.beginPage(g, w)
+	k := p.key(g, w, wait)
+	var all, some bool
+	if p.large(firstOf(w, wait)) {
+		all, some = p.copyLarge(g, &k)
+	} else {
+		all, some = p.copyText(g, &k)
+	}
+	if some {
+		return all, true
+	}
+	p.w, p.lists = mark, before
+	return false, p.sent.n > 0 && !all // then the next packet has room
+}
+
+// fitsText reports whether so many bits of a text fit, of which the last are a symbol that ends the page: that may need the
+// room of the longest.
+func (p *packetWriter) fitsText(t *cachedPage, size, tail int) bool {
+	if tail > 0 {
+		size += delta.MaxCodeLength - tail
+	}
+	return p.w.Bits()+size <= p.limit && p.sent.n+t.groups <= maxRecords-p.waiting
+}
+
+// copied notes which records of a text the packet has.
+func (p *packetWriter) copied(g *ackPage, t *cachedPage, cut *pageCut) {
+	v, c := p.v, &p.cache.pages
+	if t.used {
+		c.copied++
+		p.cache.deltas.shared += uint64(bits.OnesCount64(cut.of))
+	}
+	t.used = true
+	for i := range t.groups {
+		e := &c.groups[t.rows+i]
+		if of := e.of & cut.of; of != 0 {
+			p.groupSent(sentGroup{of: of, rows: e.rows, word: t.page, span: spanOf(p.s - t.ref)}, bits.OnesCount64(of))
+		}
+	}
+	v.unsent[t.page] &^= cut.of
+	v.unacked[t.page] |= cut.of
+	if v.anyOversize {
+		v.oversize[t.page] &^= cut.of
+	}
+	v.sentPage(t.page, cut.of, p.s)
+	v.stats.Updates += uint64(bits.OnesCount64(cut.of))
+	v.stats.Deltas += uint64(cut.deltas)
+	v.stats.Unchanged += uint64(cut.same)
+}
+
+// text returns the text of a page, made now if it was not yet; nil where it is none that can be shared.
+func (p *packetWriter) text(k *pageKey) *cachedPage {
+	c := &p.cache.pages
+	if n := *c.slot(k); n > 0 {
+		t := &c.texts[n-1]
+		if t.none {
+			return nil
+		}
+		return t
+	}
+	t := c.add(k)
+	if t.none = !p.encode(t); t.none {
+		return nil
+	}
+	p.composeText(t)
+	return t
+}
+
+// encode makes the bodies of the records of a text, in the order of the entities. It says false where they cannot be shared.
+func (p *packetWriter) encode(t *cachedPage) bool {
+	c, d, s := &p.cache.pages, p.cache, p.v.store
+	d.ready()
+	known := d.first != nil && d.first.tick == s.tick || c.encoded(t)
+	own := s.own(t.ref, t.lean)
+	d.deltas.of(firstOf(t.page, t.of)).room(s, bits.OnesCount64(t.of)) // so that none of them moves
+	for left := t.of; left != 0; {
+		first := firstOf(t.page, left)
+		mask, before := s.rows.masks[first], own
+		if mask&s.schema.whole != 0 {
+			return false
+		}
+		of := left
+		if near := t.nearOf & left; near>>(first%pageEntities)&1 != 0 {
+			before, of = t.near, near
+		} else {
+			of &^= t.nearOf
+		}
+		done := d.encodeSome(t.page, of, mask, t.ref, before, known)
+		if done == 0 {
+			return false
+		}
+		c.group(t, mask, done)
+		left &^= done
+	}
+	return true
+}
+
+// encodeSome makes the bodies of those of some entities of a page that have such rows, and returns which these are; 0 where
+// a baseline is not held any more.
+func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tick.Tick, known bool) (done uint64) {
+	s, b, c := d.store, &d.batch, &d.pages
+	together := s.schema.together(mask &^ s.schema.tags)
+	b.n, b.mask, b.t, b.before = 0, mask, ref, before
+	for ; of != 0; of &= of - 1 {
+		index := firstOf(w, of)
+		if s.rows.masks[index] != mask {
+			continue
+		}
+		done |= of & -of
+		at := index % pageEntities
+		c.bodies[at] = nil
+		if known {
+			c.bodies[at], c.from[at] = d.lookup(index, mask, ref, before)
+		}
+		switch {
+		case c.bodies[at] != nil:
+			d.used(c.bodies[at], c.from[at])
+		case together:
+			b.index[b.n], b.at[b.n] = index, uint8(b.n)
+			if b.n++; b.n == delta.MaxStreams && !d.encodeBatch() {
+				return 0
+			}
+		default:
+			c.bodies[at], c.from[at] = d.deltas.add(s, index, mask, ref, before), &d.deltas
+		}
+		if e := c.bodies[at]; e != nil && e.none {
+			return 0
+		}
+	}
+	if b.n > 0 && !d.encodeBatch() {
+		return 0
+	}
+	return done
+}
+
+// encodeBatch makes the bodies of the entities that were gathered. It says false where a baseline is not held any more.
+func (d *EncodeCache) encodeBatch() bool {
+	b, c := &d.batch, &d.pages
+	clear(b.bodies[:b.n])
+	b.taken = true
+	d.deltas.addAll(d.store, b)
+	b.taken = false
+	for k, index := range b.index[:b.n] {
+		e := b.bodies[k]
+		if e == nil {
+			return false
+		}
+		c.bodies[index%pageEntities], c.from[index%pageEntities] = e, &d.deltas
+	}
+	b.n = 0
+	return true
+}
+
+// group adds entities with the same rows to a text.
+func (c *pageCache) group(t *cachedPage, rows Mask, of uint64) {
+	for i := range t.groups {
+		if g := &c.groups[t.rows+i]; g.rows == rows {
+			g.of |= of
+			return
+		}
+	}
+	c.groups = append(room(c.groups, 1, 256), pageGroup{rows, of})
+	t.groups++
+}
+
+// composeText puts the text together.
+func (p *packetWriter) composeText(t *cachedPage) {
+	c, four := &p.cache.pages, p.v.store.schema.codes.four
+	w := &c.code
+	w.Finish()
+	w.Reserve(pageEntities)
+	t.at = w.Bits() / 64
+	t.spans, c.spans = len(c.spans), room(c.spans, bits.OnesCount64(t.of), 1024)
+	start := w.Bits()
+	if t.all {
+		w.Write(pageAll, pageAllBits)
+		for left := t.of; left != 0; left &= left - 1 {
+			c.body(t, left)
+		}
+		t.size = w.Bits() - start
+		w.Finish()
+		return
+	}
+	w.Write(pageSome, pageSomeBits)
+	context, passed, place := afterAll, 0, w.Bits()
+	left, rest := t.list, t.of
+	for left != 0 && rest != 0 {
+		symbol, members := 0, uint64(0)
+		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+			if bit := left & -left; rest&bit != 0 {
+				symbol, members = symbol|1<<i, members|bit
+			}
+		}
+		if symbol == 0 {
+			passed++
+			continue
+		}
+		for ; passed > 0; passed-- {
+			w.Symbol(four, context, 0)
+			context = afterNone
+		}
+		w.Symbol(four, context, symbol)
+		for m := members; m != 0; m &= m - 1 {
+			c.body(t, m)
+		}
+		last := &c.spans[len(c.spans)-1]
+		last.symbol, last.left = uint8(symbol), left
+		context = afterFour(symbol)
+		rest &^= members
+		if at := w.Bits(); at-place >= cutBits {
+			place, t.cuts = at, t.cuts+1
+			c.cuts = append(room(c.cuts, 1, 1024), pageCut{bits: at - start, of: t.of &^ rest, context: context, deltas: t.deltas, same: t.same})
+		}
+	}
+	if t.size = w.Bits() - start; left != 0 {
+		w.Symbol(four, context, fourNone)
+		t.tail = w.Bits() - start - t.size
+		t.size += t.tail
+	}
+	w.Finish()
+}
+
+// body adds the body of the first of some entities.
+func (c *pageCache) body(t *cachedPage, of uint64) {
+	at := bits.TrailingZeros64(of)
+	e := c.bodies[at]
+	from := uint32(c.code.Bits() - 64*t.at)
+	t.deltas, t.same, t.bits = t.deltas+int(e.deltas), t.same+int(e.same), t.bits+int(e.bits)
+	c.spans = append(c.spans, pageSpan{from: from, to: from + e.bits, deltas: uint16(t.deltas), same: uint16(t.same), at: uint8(at)})
+	if e.bits <= 64 {
+		c.code.Write(e.word, uint(e.bits))
+	} else {
+		c.code.Append(c.from[at].wordsOf(e), int(e.bits))
+	}
+}
+
+// Exact floats make large records: a page of them takes more than a packet. Such a page is cut behind any of its records, so
+// that packets are full, and full packets are padded to one size (docs/adr/0033). What is left of the page is copied from the
+// same text into the next packet.
+
+const (
+	// largeRow is how many bits of exact floats make a record large: six floats.
+	largeRow = 192
+	// mostPadding is how many bytes a full packet of large records is padded by at most.
+	mostPadding = 64
+	// leastPadded is from how many payloads in a tick on full ones are padded: of few, a kernel has little to cut.
+	leastPadded = 6
+	// leastSharing is from how many views on R of large records is an even tick: each gives bytes, and all of them gain time.
+	leastSharing = 4
+)
+
+// pageSpan is where the body of a record is in a text, in bits from its start.
+type pageSpan struct {
+	from, to     uint32
+	deltas, same uint16 // rows of the text up to this record
+	at           uint8  // the entity
+	symbol       uint8  // of its four, where the record is the last of that; else 0
+	left         uint64 // then: the entities of the list behind the four
+}
+
+// cutText is the text whose first records the packet before has, the rest of which the next one begins with, most likely.
+type cutText struct {
+	text int32 // its number, plus one; 0: there is none
+	n    int   // records that were copied
+}
+
+// large reports whether a page that begins with a record of an index is cut behind any record.
+func (p *packetWriter) large(index uint32) bool {
+	return p.v.store.large(p.v.maskOf(index))
+}
+
+// large reports whether records of some rows are large. What a trainer sees is cut as if none were, as for the tables that ship.
+func (s *Store) large(rows Mask) bool { return s.watch == nil && s.schema.large(rows) }
+
+// spansOf returns the spans of a text.
+func (c *pageCache) spansOf(t *cachedPage) []pageSpan {
+	return c.spans[t.spans:][:bits.OnesCount64(t.of)]
+}
+
+// behind returns the entities of a text behind the first n.
+func (c *pageCache) behind(t *cachedPage, n int) uint64 {
+	if n == 0 {
+		return t.of
+	}
+	return t.of &^ (2<<c.spans[t.spans+n-1].at - 1)
+}
+
+// rest returns the text of which a key is the rest, and how many of its records the packets before have; nil if there is none.
+func (c *pageCache) rest(k *pageKey) (t *cachedPage, from int) {
+	if c.cut.text == 0 {
+		return nil, 0
+	}
+	t, from = &c.texts[c.cut.text-1], c.cut.n
+	of := pageKey{page: t.page, lean: t.lean, ref: t.ref, near: t.near, list: t.list, of: c.behind(t, from)}
+	if of.nearOf = t.nearOf & of.of; of.nearOf == 0 {
+		of.near = k.near
+	}
+	if of != *k {
+		return nil, 0
+	}
+	return t, from
+}
+
+// copyText writes the text of a key, up to a cut if there is no room for all of it. It reports whether it wrote all, or some. If
+// it wrote none, all says that there is no such text.
+func (p *packetWriter) copyText(g *ackPage, k *pageKey) (all, some bool) {
+	t := p.text(k)
+	if t == nil {
+		return true, false
+	}
+	if p.fitsText(t, t.size, t.tail) {
+		p.w.Words(p.cache.pages.code.All()[t.at:], t.size)
+		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
+		return true, true
+	}
+	if k.all {
+		k.all = false
+		if t = p.text(k); p.fitsText(t, t.size, t.tail) { // never: it is longer
+			panic("snapshot: a page with more symbols is shorter")
+		}
+	}
+	if p.copyCut(g, t) {
+		return false, true
+	}
+	return false, false
+}
+
+// copyCut writes a text up to the last of its cuts that fits. It reports whether one did.
+func (p *packetWriter) copyCut(g *ackPage, t *cachedPage) bool {
+	c := &p.cache.pages
+	for i := t.cut + t.cuts - 1; i >= t.cut; i-- {
+		if cut := &c.cuts[i]; p.fitsText(t, cut.bits+1, 1) {
+			p.w.Words(c.code.All()[t.at:], cut.bits)
+			p.copied(g, t, cut)
+			p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+			return true
+		}
+	}
+	return false
+}
+
+// copyLarge is copyText for large records. Its texts have symbols, also where a page that fits needs none.
+func (p *packetWriter) copyLarge(g *ackPage, k *pageKey) (all, some bool) {
+	c, whole := &p.cache.pages, k.all
+	t, from := c.rest(k)
+	if t == nil {
+		k.all = false
+		if t = p.text(k); t == nil {
+			return true, false
+		}
+	}
+	mark, n := p.w, bits.OnesCount64(t.of)
+	if whole && p.fitsText(t, pageAllBits+t.bits, 0) {
+		p.partAll(t)
+		p.copied(g, t, &pageCut{of: k.of, deltas: t.deltas, same: t.same})
+		return true, true
+	}
+	if p.w.Bits()+int(c.spans[t.spans+n-1].to-c.spans[t.spans+from].from) <= p.limit+p.reserve() && p.fitsGroups(t) {
+		cut, more := p.part(t, from, n)
+		if more && p.fitsCut() || !more && p.fitsPage() {
+			p.endPart(g, t, &cut, more)
+			return true, true
+		}
+		p.w = mark
+	}
+	p.filled = true
+	return false, p.copySome(g, t, from)
+}
+
+// copySome writes as many records of a text as there is room for, from one on but not up to the last. It reports whether there
+// was room for any.
+func (p *packetWriter) copySome(g *ackPage, t *cachedPage, from int) bool {
+	c, mark := &p.cache.pages, p.w
+	spans := c.spansOf(t)
+	most := p.limit + p.reserve() - p.w.Bits() // of the records: symbols take more, and that of the last four may be longer in the text
+	to := len(spans) - 1
+	for to > from && int(spans[to-1].to-spans[from].from) > most {
+		to--
+	}
+	for ; to > from && p.fitsGroups(t); to-- {
+		if cut, more := p.part(t, from, to); p.fitsCut() {
+			p.endPart(g, t, &cut, more)
+			c.cut = cutText{t.number, to}
+			return true
+		}
+		p.w = mark
+	}
+	return false
+}
+
+// endPart ends a page of which a part of a text was written, and notes its records.
+func (p *packetWriter) endPart(g *ackPage, t *cachedPage, cut *pageCut, more bool) {
+	if more {
+		p.symbol(p.v.store.schema.codes.four, cut.context, fourNone)
+	}
+	p.copied(g, t, cut)
+}
+
+// reserve returns the part of endBits that a packet does not use if nothing follows its lists.
+func (p *packetWriter) reserve() int {
+	_, end := p.v.store.schema.codes.gap.Bits(p.gapContext, gapEnd)
+	return endBits - pageEndBits - 1 - int(end)
+}
+
+// fitsCut is fitsEnd for a page of large records, behind which the packet has nothing.
+func (p *packetWriter) fitsCut() bool {
+	return !p.w.Overflowed() && p.w.Bits()+p.v.store.schema.codes.end <= p.limit+p.reserve()
+}
+
+// fitsGroups reports whether the packet can note the groups of a text.
+func (p *packetWriter) fitsGroups(t *cachedPage) bool {
+	return p.sent.n+t.groups <= maxRecords-p.waiting
+}
+
+// partAll writes all records of a text as those of a page of which there are all.
+func (p *packetWriter) partAll(t *cachedPage) {
+	spans, words := p.cache.pages.spansOf(t), p.cache.pages.code.All()[t.at:]
+	p.w.Write(pageAll, pageAllBits)
+	for from, i := 0, 0; i < len(spans); i++ {
+		if spans[i].symbol != 0 { // the last of a four
+			p.w.WordsFrom(words, int(spans[from].from), int(spans[i].to-spans[from].from))
+			from = i + 1
+		}
+	}
+}
+
+// part writes the records of a text from one on up to another. It returns which these are, and whether the list of the page has
+// entities behind the last four.
+func (p *packetWriter) part(t *cachedPage, from, to int) (cut pageCut, more bool) {
+	c, four := &p.cache.pages, p.v.store.schema.codes.four
+	spans, words := c.spansOf(t), c.code.All()[t.at:]
+	p.w.Write(pageSome, pageSomeBits)
+	cut = pageCut{of: c.behind(t, from) &^ c.behind(t, to), context: afterAll, deltas: int(spans[to-1].deltas), same: int(spans[to-1].same)}
+	if from > 0 {
+		cut.deltas, cut.same = cut.deltas-int(spans[from-1].deltas), cut.same-int(spans[from-1].same)
+	}
+	left, at := t.list, from
+	for rest := cut.of; rest != 0; {
+		symbol, in, n := 0, left, 0
+		for i := 0; i < fourSize && left != 0; i, left = i+1, left&(left-1) {
+			if rest&left&-left != 0 {
+				symbol, n = symbol|1<<i, n+1
+			}
+		}
+		if p.symbol(four, cut.context, symbol); symbol == 0 {
+			cut.context = afterNone
+			continue
+		}
+		rest &^= in &^ left
+		cut.context = afterFour(symbol)
+		p.w.WordsFrom(words, int(spans[at].from), int(spans[at+n-1].to-spans[at].from))
+		if at += n; int(spans[at-1].symbol) != symbol {
+			continue
+		}
+		end := to // the fours from here on up to the last whole one are in the text as they are to be written
+		for end > at && spans[end-1].symbol == 0 {
+			end--
+		}
+		if end > at {
+			last := &spans[end-1]
+			p.w.WordsFrom(words, int(spans[at-1].to), int(last.to-spans[at-1].to))
+			cut.context, left, at = afterFour(int(last.symbol)), last.left, end
+			rest &= left
+		}
+	}
+	return cut, left != 0
+}
