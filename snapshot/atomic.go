@@ -8,11 +8,9 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// groupLinks say of what a client lacks that it belongs to a group in which it is no
-// more: of entities that died or were hidden there, and of those that went on to
-// another group or to none. A tie lasts until a packet that carried the entity is
-// acknowledged, since the same packet carried what was lacking of the group.
-// docs/adr/0018.
+// groupLinks stores links between a group and entities that the client still has to see leave it: they died, were hidden, or
+// went to another group or to none. A link lasts until a packet with the entity is acknowledged, since that packet has all
+// that was lacking of the group (docs/adr/0018).
 type groupLinks struct {
 	n     int // there are; with none, nothing else here is looked at
 	nodes []groupLink
@@ -22,7 +20,7 @@ type groupLinks struct {
 	atomicUnits
 }
 
-// groupLink is one index and one group. The zeroth is none.
+// groupLink links one index to one group. The zeroth is none.
 type groupLink struct {
 	index, group     uint32
 	at               tick.Tick // since when
@@ -30,14 +28,13 @@ type groupLink struct {
 	before, follower int32     // of the same head
 }
 
-// tiesEach is how many ties there may be for each index on average.
+// tiesEach is the average number of links for each index.
 const tiesEach = 2
 
-// has reports whether an index is tied to any group.
+// has reports whether an index has a link.
 func (t *groupLinks) has(index uint32) bool { return int(index) < len(t.first) && t.first[index] != 0 }
 
-// tie ties an index to a group from a tick on. Where it is already, the tie
-// lasts from then on. It says false when there is no room.
+// tie links an index to a group from a tick on. A link that exists is renewed. It says false when there is no room.
 func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
 	t.changes++
 	for n := t.first[index]; n != 0; n = t.nodes[n].next {
@@ -63,7 +60,7 @@ func (t *groupLinks) tie(index, group uint32, at tick.Tick) bool {
 	return true
 }
 
-// lead puts a tie before the others of its head.
+// lead puts a link first in the list of its head.
 func (t *groupLinks) lead(n int32) {
 	head := &t.heads[t.nodes[n].group&uint32(len(t.heads)-1)]
 	t.nodes[n].before, t.nodes[n].follower = 0, *head
@@ -73,7 +70,7 @@ func (t *groupLinks) lead(n int32) {
 	*head = n
 }
 
-// untie ends the ties that an index has had at a tick.
+// untie ends the links that an index had at a tick.
 func (t *groupLinks) untie(index uint32, at tick.Tick) {
 	if !t.has(index) {
 		return
@@ -100,7 +97,7 @@ func (t *groupLinks) untie(index uint32, at tick.Tick) {
 	}
 }
 
-// grow makes room for the ties of n indexes, room for how many there may be.
+// grow makes room for the links of n indexes, with capacity for room of them.
 func (t *groupLinks) grow(n, room int) {
 	if len(t.nodes) == 0 {
 		t.nodes = append(t.nodes, groupLink{})
@@ -122,8 +119,7 @@ func (t *groupLinks) grow(n, room int) {
 	}
 }
 
-// bind ties an index to the group that it was in before tick t, of which it is
-// as it will be shown. It ties nothing where there was none.
+// bind links an index to the group that it was in before tick t. It does nothing if there was none.
 func (v *View) bind(index uint32, t tick.Tick) {
 	group := v.groupBefore(index, t)
 	if group == 0 {
@@ -137,8 +133,7 @@ func (v *View) bind(index uint32, t tick.Tick) {
 	}
 }
 
-// left ties those that have left a group in the newest commit, as far as the
-// client lacks something of them.
+// left links the entities that left a group in the newest commit, if the client lacks something of them.
 func (v *View) left() {
 	for _, index := range v.store.groups.left {
 		if v.visible.has(index) && v.moved(index) > v.ack(index).base {
@@ -147,24 +142,22 @@ func (v *View) left() {
 	}
 }
 
-// untieWord is untie of the ties for some of a word, of which a packet of tick t
-// was acknowledged.
+// untieWord ends the links of some entities of a word, of which a packet of tick t was acknowledged.
 func (t *groupLinks) untieWord(w uint32, of uint64, at tick.Tick) {
 	for ; of != 0; of &= of - 1 {
 		t.untie(w<<6+uint32(bits.TrailingZeros64(of)), at)
 	}
 }
 
-// untie ends all ties of an index.
+// untie ends all links of an index.
 func (v *View) untie(index uint32) {
 	if v.ties.n > 0 {
 		v.ties.untie(index, v.store.tick+1)
 	}
 }
 
-// atomicUnits is what of one packet goes in one piece with despawns. A snapshot puts
-// these before the records: so it is chosen, and its room found, before anything
-// is written.
+// atomicUnits is the units of a packet that have despawns. A snapshot has despawns before records: so the units are chosen,
+// and their room is kept, before anything is written.
 type atomicUnits struct {
 	leaving []uint32 // of the unit that was gathered: whose despawn is owed; the records are of View.lacking
 	groups  groupSet // that it is of
@@ -185,8 +178,8 @@ type atomicUnits struct {
 	stuck   tick.Tick // since when no packet has had room for the first one, of which some is left to messages; tick.None
 }
 
-// unitsKey is what units are made of, as far as packets do not change it: while it
-// is the same, they are those of the packet before, less those that went out.
+// unitsKey is all that units depend on but packets. While it is the same, the units are those of the packet before, without
+// those that were sent.
 type unitsKey struct {
 	tick, observed         tick.Tick
 	changes, sights, looks uint64
@@ -196,8 +189,8 @@ func (v *View) unitsKey() unitsKey {
 	return unitsKey{v.store.tick, v.observed, v.ties.changes, v.sights, v.overrides.looks}
 }
 
-// collectUnit lists what goes in one piece with an index, into lacking and leaving:
-// what the client lacks of its groups, and of the groups of those.
+// collectUnit lists the entities of the unit of an index, into lacking and leaving: what the client lacks of its groups, and
+// of the groups of these.
 func (p *packetWriter) collectUnit(index uint32) {
 	v := p.v
 	t := &v.ties
@@ -231,8 +224,7 @@ func (p *packetWriter) collectUnit(index uint32) {
 	}
 }
 
-// reach makes an index one of the unit, with its groups, if the client lacks
-// anything of it.
+// reach adds an index to the unit, with its groups, if the client lacks anything of it.
 func (p *packetWriter) reach(index uint32) {
 	v := p.v
 	t := &v.ties
@@ -263,7 +255,7 @@ func (t *atomicUnits) join(group uint32) {
 	}
 }
 
-// each calls do for each index of the unit that was gathered.
+// each calls do for each index of the unit.
 func (p *packetWriter) each(do func(index uint32)) {
 	for _, index := range p.v.lacking {
 		do(index)
@@ -273,7 +265,7 @@ func (p *packetWriter) each(do func(index uint32)) {
 	}
 }
 
-// tie chooses the units with despawns that go out, and keeps their room.
+// tie chooses the units with despawns that the packet has, and keeps their room.
 func (p *packetWriter) tie() {
 	v := p.v
 	t := &v.ties
@@ -317,7 +309,7 @@ func (p *packetWriter) collectAll() {
 	}
 }
 
-// drop takes out of those that are due what went with the packet before.
+// drop removes the units that the packet before has.
 func (p *packetWriter) drop() {
 	t := &p.v.ties
 	for i := 0; i < len(t.placed); {
@@ -342,7 +334,7 @@ func (p *packetWriter) remains(index uint32) (due bool) {
 	return due && !p.v.ties.out
 }
 
-// find looks at the unit of an owed despawn.
+// find collects the unit of an owed despawn.
 func (p *packetWriter) find(index uint32) {
 	v := p.v
 	t := &v.ties
@@ -360,8 +352,7 @@ func (p *packetWriter) find(index uint32) {
 	}
 }
 
-// place takes as many of the units that are due as there is room for, each
-// written behind the one before.
+// place chooses as many of the due units as there is room for.
 func (p *packetWriter) place() {
 	t := &p.v.ties
 	first, _ := slices.BinarySearch(t.due, t.cursor)
@@ -421,8 +412,8 @@ func (p *packetWriter) othersWait() bool {
 	return false
 }
 
-// measure writes the records of the unit that was gathered, and returns what it
-// takes with its despawns, and of that the despawns, at most.
+// measure writes the records of the collected unit. It returns the most bits that the unit takes with its despawns, and those
+// of the despawns alone.
 func (p *packetWriter) measure() (size, dead int) {
 	v := p.v
 	t := &v.ties
@@ -444,7 +435,7 @@ func (p *packetWriter) despawnBits(index uint32) int {
 	return 1 + varBits(index) + varBits(p.v.lifetimes[index].shown)
 }
 
-// splitUnit gives up the ties of the unit that was gathered.
+// splitUnit ends the links of the collected unit.
 func (p *packetWriter) splitUnit() {
 	v := p.v
 	v.stats.TornGroups++
@@ -454,7 +445,7 @@ func (p *packetWriter) splitUnit() {
 	})
 }
 
-// despawnMask is whose despawn may be in the packet, of a word.
+// despawnMask returns the entities of a word whose despawn may be in the packet.
 func (p *packetWriter) despawnMask(w int) uint64 {
 	if !p.tied {
 		return p.v.unsent[w]
@@ -463,7 +454,8 @@ func (p *packetWriter) despawnMask(w int) uint64 {
 	return p.v.unsent[w]&^t.mine[w] | t.parting[w]
 }
 
-// unitMask is who of a word goes with despawns or not at all: what bundle says of each, one by one.
+// unitMask returns the entities of a word that belong to a unit with a despawn. They are not written singly: writeUnit
+// decides about each.
 func (p *packetWriter) unitMask(w int) uint64 {
 	if !p.tied || p.split {
 		return 0
@@ -471,8 +463,8 @@ func (p *packetWriter) unitMask(w int) uint64 {
 	return p.v.ties.mine[w]
 }
 
-// leave makes the limits those of one despawn: one that is tied has its room, any
-// other stops before what is kept for these. plain is the limit of others.
+// leave sets the limit for one despawn. One of a chosen unit has its room kept; any other ends before the room that is kept.
+// plain is the limit of the others.
 func (p *packetWriter) leave(index uint32, plain int) {
 	if !p.tied {
 		return
@@ -486,7 +478,7 @@ func (p *packetWriter) leave(index uint32, plain int) {
 	p.limit = min(plain, p.full-p.headed-p.kept-p.ending)
 }
 
-// together writes the records of the units that were placed.
+// together writes the records of the chosen units.
 func (p *packetWriter) together() {
 	p.limit, p.waiting, p.kept = p.full, 0, 0
 	for _, index := range p.v.ties.placed {
@@ -496,7 +488,7 @@ func (p *packetWriter) together() {
 	}
 }
 
-// writeUnit writes all that belongs to an index, where there are ties.
+// writeUnit writes all that must be sent with an index, where there are links.
 func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	v := p.v
 	p.flushSent() // of others that this packet has already
@@ -522,9 +514,8 @@ func (p *packetWriter) writeUnit(index uint32) (done, wrote bool) {
 	return false, false // it is one group
 }
 
-// outgrew reports whether the records of the unit that was gathered have been too
-// many for a packet, in the worst case, for as long as the window: it does not
-// wait for an empty one.
+// outgrew reports whether the records of the collected unit have not fit a packet, in the worst case, for the length of the
+// window. Then the unit does not wait for an empty packet.
 func (p *packetWriter) outgrew() bool {
 	v, s := p.v, p.v.store
 	size, old := emptyBits, false
@@ -537,19 +528,19 @@ func (p *packetWriter) outgrew() bool {
 	return old && v.payload > 0 && size > 8*v.payload
 }
 
-// starvedGroup is of a group that found no room in a packet, since despawns or a list
-// came before it. Nearly as large as a packet, it would find none for ever.
+// starvedGroup is a group that found no room in a packet, behind despawns or a list. A group of nearly a packet's size would
+// find none for ever.
 type starvedGroup struct {
 	index   uint32    // one of the group, plus one; 0 = of none
 	at      tick.Tick // when it found no room
 	packets int       // that were written since
 }
 
-// patience is how many packets may pass such a group by.
+// patience is the number of packets that may leave such a group out.
 const patience = 1
 
-// refused notes that there was no room for an index, and reports whether it is large. What is small finds room in
-// the next packet.
+// refused notes that there was no room for an index, and reports whether it is large. A small record finds room in the next
+// packet.
 func (p *packetWriter) refused(index uint32) (large bool) {
 	v := p.v
 	large = p.w.Bits() < p.full/2
@@ -559,8 +550,8 @@ func (p *packetWriter) refused(index uint32) (large bool) {
 	return large
 }
 
-// passes reports whether a packet goes on without an index for which there was no room. It does where the budget cuts
-// packets short: else what is larger than the tick's share would keep all others waiting.
+// passes reports whether a packet leaves out an index for which there was no room. It does where the budget cuts packets
+// short: else a record larger than the tick's share would block all others.
 func (p *packetWriter) passes(index uint32) bool {
 	if !p.short || !p.v.plan.active || !p.refused(index) {
 		return false
@@ -569,7 +560,7 @@ func (p *packetWriter) passes(index uint32) bool {
 	return true
 }
 
-// isStarved reports whether a packet is to begin with what was passed by.
+// isStarved reports whether a packet begins with the group that was left out.
 func (p *packetWriter) isStarved() bool {
 	v := p.v
 	h := &v.starved
@@ -588,9 +579,8 @@ func (p *packetWriter) isStarved() bool {
 // wholeLent reports whether a budget lends as much as an otherwise empty packet has.
 func (p *packetWriter) wholeLent() bool { return p.most >= 8*p.v.payload-endBits }
 
-// writeStarved writes what was passed by. Where messages have left too little room even
-// for that alone, the others come first, so that nothing waits behind it. Where the budget has, it may take the room
-// that is lent, and the others have theirs behind it.
+// writeStarved writes the group that was left out. If messages left too little room even for that alone, the others come
+// first. A budget may lend it room, and the others have theirs behind it.
 func (p *packetWriter) writeStarved() {
 	v := p.v
 	h := v.starved

@@ -14,7 +14,8 @@ import (
 // all of them before the next row. Most lean on the same T and T'; what does not,
 // or is rare, is made when its record asks for it.
 
-// deltaBatch is bodies that are being made together.
+// deltaBatch encodes the deltas of up to wire.MaxStrands entities together, row by row. Most entities have the same T and T';
+// the others are encoded when their record asks. It comes to what encodeDelta comes to for each.
 type deltaBatch struct {
 	index   [delta.MaxStreams]uint32
 	at      [delta.MaxStreams]uint8 // where in bodies each of them goes
@@ -38,8 +39,8 @@ const (
 	leastRecord = 24
 )
 
-// together reports whether bodies of these rows can be made together: few of few
-// lanes, none of which travels whole.
+// together reports whether deltas of these rows can be encoded together: few rows of few lanes, none of which is written
+// whole.
 func (s *Schema) together(rows Mask) bool {
 	if rows == 0 || rows&s.whole != 0 || rows.Count() > delta.MaxStreamRows {
 		return false
@@ -52,8 +53,8 @@ func (s *Schema) together(rows Mask) bool {
 	return true
 }
 
-// encodeAhead makes the bodies that records of the others among 64 entities will
-// have. Where the first was made for another client, so were the rest, most often.
+// encodeAhead encodes the deltas of the unlisted entities of a word. If the first was encoded for another client, so were the
+// rest, most often.
 func (p *packetWriter) encodeAhead(w int, word uint64) {
 	d := p.cache
 	if bits.OnesCount64(word) < leastTogether {
@@ -80,7 +81,7 @@ const (
 	pairsAhead = 4
 )
 
-// encodePagesAhead makes the bodies of the records of a list's page, and of pages behind it where each has few.
+// encodePagesAhead encodes the deltas of a listed page, and of pages behind it where each has few.
 func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	v, end := p.v, w+1
 	switch {
@@ -106,7 +107,7 @@ func (p *packetWriter) encodePagesAhead(w uint32, wait uint64) {
 	p.ahead = end
 }
 
-// newBatch is that of the desk, empty; nil where no bodies are to be made ahead.
+// newBatch returns an empty batch, nil where nothing is encoded ahead.
 func (p *packetWriter) newBatch() *deltaBatch {
 	d, now := p.cache, p.s
 	b := &d.batch
@@ -118,8 +119,7 @@ func (p *packetWriter) newBatch() *deltaBatch {
 	return b
 }
 
-// addToBatch makes an entity's body one of those that are made together, if its record
-// will be the usual one, and it leans on the same as the first of them.
+// addToBatch adds an entity to a batch if its record will be implicit and has the T and T' of the first.
 func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	v, s := p.v, p.v.store
 	if !p.candidate(index) {
@@ -151,15 +151,14 @@ func (p *packetWriter) addToBatch(b *deltaBatch, index uint32) {
 	}
 }
 
-// encodeBound makes the bodies that were bound, if they are worth it.
+// encodeBound encodes a batch if it is large enough.
 func (p *packetWriter) encodeBound(b *deltaBatch) {
 	if b != nil && b.n >= leastTogether {
 		p.cache.deltas.addAll(p.v.store, b)
 	}
 }
 
-// addAll is add for bodies that lean on the same, none of which was made yet, and that
-// any tells of already.
+// addAll encodes a batch, none of which was encoded yet, and stores the deltas.
 func (b *deltaCache) addAll(s *Store, of *deltaBatch) {
 	rows := of.mask &^ s.schema.tags
 	of.make(s, rows, of.t, of.before)
@@ -168,7 +167,7 @@ func (b *deltaCache) addAll(s *Store, of *deltaBatch) {
 	}
 }
 
-// addSome is addAll from the k-th on, up to the first that goes to another arena.
+// addSome stores the deltas of a batch from the k-th on, up to the first of another arena.
 func (b *deltaCache) addSome(s *Store, of *deltaBatch, k int, rows uint8) int {
 	a, shift := b.of(of.index[k]), b.shift
 	a.room(s, of.n-k)
@@ -222,8 +221,8 @@ func (b *deltaBatch) make(s *Store, rows Mask, t, before tick.Tick) {
 	}
 }
 
-// gather is Store.versions for a row of all bodies. Most have moved since T and
-// since T', and lie where the way leads to; others have not moved since T'.
+// gather finds the versions of a row of all entities, as Store.versions does. Most rows changed since T and T' and are at the
+// log offset; others have not changed since T'.
 func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, way *logOffset, t, before tick.Tick) {
 	h, n := &s.past, uint32(s.schema.widths[row])
 	stripes, pages := h.rows[row].stripes, s.rows.pages[row]
@@ -266,7 +265,7 @@ func (b *deltaBatch) gather(s *Store, c *delta.BatchColumn, row int, way *logOff
 	}
 }
 
-// find is gather for the k-th body, whatever its row was.
+// find finds the versions of a row of the k-th entity, whatever they were.
 func (b *deltaBatch) find(s *Store, c *delta.BatchColumn, k, row int, t, before tick.Tick) {
 	e := cachedDelta{index: b.index[k], t: t, before: before}
 	r := rowVersions{row: row}

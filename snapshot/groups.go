@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// groups knows which entities travel together or not at all. Group 0 is none.
+// groups stores which entities are sent together or not at all. Group 0 is none.
 type groups struct {
 	of      []uint32            // per index
 	any     bitset              // indexes that are in one
@@ -23,20 +23,17 @@ type groups struct {
 	was    []uint32    // per index: the group before
 }
 
-// members are the entities of one group, ascending.
+// members is the entities of one group, ascending.
 type members struct {
 	indexes []uint32
 	split   bool // too large for a packet in the worst case, for who sees all of it: see View.splits
 	number  int  // of its own
 }
 
-// SetGroup puts an entity into a group, or out of any with 0, and reports
-// whether there is such an entity. All that a client lacks of a group's visible
-// members travels in one packet, with the despawns of those that died, or were
-// hidden, in the group and with those that left it. A group of which a client sees so much
-// that it does not fit a packet in the worst case is sent to that one entity by
-// entity; [Store.LargeGroups] tells of those of which it is so for who sees all.
-// It is part of a capture, as Set is.
+// SetGroup puts an entity into a group, or out of any with 0, and reports whether the entity is alive. All that a client
+// lacks of a group's visible members is in one packet, with the despawns of members that died or were hidden and with those
+// that left. A group that does not fit a packet in the worst case, as a client sees it, is sent entity by entity.
+// [Store.LargeGroups] lists groups that do not fit for a client that sees all. It is part of a capture, like Set.
 func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	if !s.Alive(id) {
 		return false
@@ -62,7 +59,7 @@ func (s *Store) SetGroup(id wire.NetworkID, group uint32) bool {
 	return true
 }
 
-// Group is the group of an entity, 0 when it has none or does not live.
+// Group returns the group of an entity, 0 when it has none or is not alive.
 func (s *Store) Group(id wire.NetworkID) uint32 {
 	if !s.Alive(id) {
 		return 0
@@ -70,11 +67,9 @@ func (s *Store) Group(id wire.NetworkID) uint32 {
 	return s.groups.at(id.Index)
 }
 
-// Turn reports whether what travels every so many ticks has its turn in one of the ticks after before, up to now. The
-// entities have theirs in different ticks, but those of a group in the same ones: else nobody could write to two of them
-// together. Who goes from group to group takes over the turn of each: at most every ticks after the last change it has
-// its own, and while it changes more often than that it may have none. That is not bounded: a turn of its own would show
-// what was written to it and to its new group in parts, and to go by an earlier group would do so too.
+// Turn reports whether a component that is captured every so many ticks has its turn in one of the ticks after before, up to
+// now. Entities have different turns, but members of a group the same: else a write to two of them would be seen in parts. An
+// entity that goes from group to group takes each group's turn.
 func (s *Store) Turn(id wire.NetworkID, every, before, now tick.Tick) bool {
 	phase := tick.Tick(id.Index)
 	if group := s.Group(id); group != 0 {
@@ -83,8 +78,7 @@ func (s *Store) Turn(id wire.NetworkID, every, before, now tick.Tick) bool {
 	return (now+phase)/every != (before+phase)/every
 }
 
-// Members are the indexes of a group's entities, ascending. The slice is the
-// store's own: read it, do not keep it.
+// Members returns the indexes of a group's entities, ascending. The slice is the store's own: read it, do not store it.
 func (s *Store) Members(group uint32) []uint32 {
 	if m := s.groups.members[group]; m != nil {
 		return m.indexes
@@ -92,18 +86,15 @@ func (s *Store) Members(group uint32) []uint32 {
 	return nil
 }
 
-// LargeGroups lists the groups that were found too large for a packet, for a
-// client that sees all of their members and components, since the last call of ClearLargeGroups, by a member that joined or a component that
-// was added.
+// LargeGroups lists the groups that became too large for a packet since ClearLargeGroups, for a client that sees all of their
+// members and components.
 func (s *Store) LargeGroups() []uint32 { return s.groups.large }
 
 // ClearLargeGroups starts a new list.
 func (s *Store) ClearLargeGroups() { s.groups.large = s.groups.large[:0] }
 
-// groupBefore is the group that the entity of which a client was told last at an
-// index was in at the tick before t, which is that of the newest capture or the
-// next one: 0 also when it was not there yet. In a store that mirrors another one
-// the entity before it may have been there.
+// groupBefore returns the group, at the tick before t, of the entity of an index that the client was told of last. It is 0 if
+// that was not there yet. t is the tick of the newest capture or the next one.
 func (v *View) groupBefore(index uint32, t tick.Tick) uint32 {
 	s := v.store
 	g := &s.groups
@@ -123,7 +114,7 @@ func (g *groups) at(index uint32) uint32 {
 	return g.of[index]
 }
 
-// in returns which entities of a word are in groups.
+// in returns the entities of a word that are in groups.
 func (g *groups) in(w uint32) uint64 {
 	if int(w) >= len(g.any) {
 		return 0
@@ -131,8 +122,7 @@ func (g *groups) in(w uint32) uint64 {
 	return g.any[w]
 }
 
-// whole is the group of an index that is sent to everybody in one piece, nil when
-// it has none.
+// whole returns the group of an index that is sent to everybody in one packet, nil if there is none.
 func (g *groups) whole(index uint32) *members {
 	group := g.at(index)
 	if group == 0 {
@@ -195,15 +185,14 @@ func (g *groups) fresh() *members {
 	return &members{number: g.made - 1}
 }
 
-// grew looks at a group anew when one of its members has got a row more.
+// grew measures a group anew when one of its members got a row.
 func (g *groups) grew(s *Store, index uint32) {
 	if group := g.at(index); group != 0 {
 		g.measure(s, group, g.members[group])
 	}
 }
 
-// measure finds out whether a group fits a packet in the worst case: everything
-// whole, as for a client that holds nothing.
+// measure finds out whether a group fits a packet in the worst case: all records full.
 func (g *groups) measure(s *Store, group uint32, m *members) {
 	if s.cfg.Payload <= 0 {
 		return
@@ -216,8 +205,8 @@ func (g *groups) measure(s *Store, group uint32, m *members) {
 	m.split = split
 }
 
-// least is what all members take in the worst case, or where that is more than a limit what as many of them take as pass it: a
-// member that comes or goes must not cost more, the more there are.
+// least returns the bits of all members in the worst case, counted up to the first that passes a limit. So the cost of a
+// change does not grow with the group.
 func (m *members) least(s *Store, limit int) int {
 	size := emptyBits
 	for _, index := range m.indexes {
@@ -243,7 +232,7 @@ const (
 	recordHead = delta.MaxCodeLength + 31 + 1
 )
 
-// recordBits is the most that an absolute record of these rows takes.
+// recordBits returns the most bits of a full record of these rows.
 func (s *Schema) recordBits(rows Mask, generation uint32) int {
 	size := recordHead + varBits(generation) + s.Rows()
 	for ; rows != 0; rows &= rows - 1 {
@@ -252,12 +241,11 @@ func (s *Schema) recordBits(rows Mask, generation uint32) int {
 	return size
 }
 
-// varBits is the length of a number's Var code.
+// varBits returns the length of a number's Var code.
 func varBits(v uint32) int { return 2*bits.Len64((uint64(v)+4)>>2) + 1 }
 
-// groupSet is the groups of a unit, each once, in the order in which they came. A
-// unit may have as many groups as the game has, where entities went from one to
-// the next and nothing was acknowledged meanwhile.
+// groupSet is the groups of a unit, each once, in the order of their arrival. A unit may have as many groups as the game has,
+// where entities went from one to the next and nothing was acknowledged meanwhile.
 type groupSet struct {
 	list  []uint32
 	slots []groupSlot // a power of two, at least twice as many as the list has; nothing as long as that is short
@@ -266,7 +254,7 @@ type groupSet struct {
 
 type groupSlot struct{ group, round uint32 }
 
-// shortList is how many groups are rather gone through than looked up.
+// shortList is the length up to which the list is searched without the table.
 const shortList = 16
 
 func (g *groupSet) clear() {
@@ -277,7 +265,7 @@ func (g *groupSet) clear() {
 	}
 }
 
-// add puts a group in, unless it is there.
+// add puts a group in, once.
 func (g *groupSet) add(group uint32) {
 	if len(g.list) < shortList {
 		for _, other := range g.list {
@@ -298,7 +286,7 @@ func (g *groupSet) add(group uint32) {
 	}
 }
 
-// lookUp makes all of the list be found, with room for as many again.
+// lookUp puts the list into the table, with room for as many again.
 func (g *groupSet) lookUp() {
 	if need := 4 * len(g.list); len(g.slots) < need {
 		size := 4 * shortList
@@ -313,7 +301,7 @@ func (g *groupSet) lookUp() {
 	}
 }
 
-// take takes the slot of a group, and reports whether it was free.
+// take takes the place of a group in the table, and reports whether it was free.
 func (g *groupSet) take(group uint32) bool {
 	mask := uint32(len(g.slots) - 1)
 	for at := group * 0x9E3779B1 >> (33 - bits.Len(uint(len(g.slots)))); ; at = (at + 1) & mask { // the golden ratio's upper bits: numbers are often alike in some of theirs
@@ -327,16 +315,14 @@ func (g *groupSet) take(group uint32) bool {
 	}
 }
 
-// visibleGroupSize is whether what a client sees of a group is too large for a packet: what
-// it does not see takes no room, and what others see is nothing to it.
+// visibleGroupSize caches whether the members of a group that a client sees are too large for a packet.
 type visibleGroupSize struct {
 	tick  tick.Tick // as of which that was found out,
 	looks uint64    // and after how many changes of what the client sees
 	large bool
 }
 
-// groupOf is the group of an index that is sent to this client in one piece, nil when
-// it has none.
+// groupOf returns the group of an index that is sent to this client in one packet, nil if there is none.
 func (v *View) groupOf(index uint32) *members {
 	group := v.store.groups.at(index)
 	if group == 0 {
@@ -348,9 +334,8 @@ func (v *View) groupOf(index uint32) *members {
 	return nil
 }
 
-// splits reports whether a group is sent to this client one by one, since what it
-// sees of it does not fit a packet in the worst case. It is found out once a tick, and
-// only of groups that are too large for who sees all, or by a client with smaller packets.
+// splits reports whether a group is sent to this client entity by entity, since the members that it sees do not fit a packet
+// in the worst case. It is found out once a tick.
 func (v *View) splits(m *members) bool {
 	s := v.store
 	if !m.split && v.payload >= s.cfg.Payload {
@@ -364,7 +349,7 @@ func (v *View) splits(m *members) bool {
 	return p.large
 }
 
-// large measures what the client sees of a group, up to more than a packet.
+// large measures the members of a group that the client sees, up to the size of a packet.
 func (v *View) large(m *members) bool {
 	s, size := v.store, emptyBits
 	for _, index := range m.indexes {
@@ -378,8 +363,8 @@ func (v *View) large(m *members) bool {
 	return false
 }
 
-// SetPayload bounds what Write makes for this client, in bytes: less than Config.Payload for one whose packets are smaller. More than
-// that counts as that. Groups that do not fit are sent to this client one by one.
+// SetPayload bounds the payloads for this client, in bytes, up to Config.Payload. Groups that do not fit are sent to it
+// entity by entity.
 func (v *View) SetPayload(n int) {
 	if v.store.cfg.Payload <= 0 {
 		return

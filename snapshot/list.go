@@ -107,7 +107,7 @@ func (p *packetWriter) writeListed() (room bool) {
 	return room
 }
 
-// passPage goes over a page of which the packet has no record.
+// passPage steps over a page of which the packet has no record.
 func (p *packetWriter) passPage(g *ackPage, w uint32) {
 	l := &p.lists
 	switch {
@@ -135,7 +135,7 @@ func (p *packetWriter) nearOf(g *ackPage) tick.Tick {
 	return g.near
 }
 
-// beginPage writes what stands before the code of a page: the head of a list, or the codes of pages that were passed.
+// beginPage writes what stands before the code of a page: the head of a list, or the codes of pages without records.
 func (p *packetWriter) beginPage(g *ackPage, w uint32) {
 	l, near := &p.lists, p.nearOf(g)
 	if l.open && l.ref == g.ref && l.near == near {

@@ -8,8 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// clientOverrides is what differs from client to client beside visibility. Most games
-// use none of it for most entities, so its memory is there once it is used.
+// clientOverrides is the state that differs from client to client beside visibility. Its slices are allocated at first use.
 type clientOverrides struct {
 	rows    []Mask      // per index: components that the client may not see
 	masked  bitset      // indexes with any such
@@ -24,7 +23,7 @@ type clientOverrides struct {
 	latest tick.Tick // of touched
 }
 
-// reset gives an index that begins a life what all have at first.
+// reset gives an index at the start of a lifetime the state that all have at first.
 func (o *clientOverrides) reset(index uint32) {
 	if int(index) < len(o.rows) {
 		o.hideRows(index, 0)
@@ -40,9 +39,8 @@ func (o *clientOverrides) reset(index uint32) {
 	}
 }
 
-// SetRows says which components of a visible entity the client may see: all,
-// until it is told otherwise, and again when a new life begins. Components that
-// it may not see any more are removed there.
+// SetRows sets the components of a visible entity that the client may see. A lifetime begins with all. Components that the
+// client may not see any more are removed there.
 func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	if v.deferCall(deferredCall{what: orderRows, id: id, rows: rows}) {
 		return
@@ -63,8 +61,8 @@ func (v *View) SetRows(id wire.NetworkID, rows Mask) {
 	}
 }
 
-// Rows is the components that the client may see of an entity, whether the
-// entity has them or not; none when the entity is not visible.
+// Rows returns the components that the client may see of an entity, whether it has them or not. It returns none when the
+// entity is not visible.
 func (v *View) Rows(id wire.NetworkID) Mask {
 	if !v.Visible(id) {
 		return 0
@@ -79,9 +77,8 @@ func (v *View) rowsOf(index uint32) Mask {
 	return ^v.overrides.rows[index]
 }
 
-// SetWeight says how relevant a visible entity is to this client,
-// [NormalWeight] being 1.0 and what a new life begins with. It is multiplied
-// with the entity's priority. Zero counts as 1, the least.
+// SetWeight sets the relevance of a visible entity to this client, multiplied with the entity's priority. [NormalWeight] is
+// 1.0, and a lifetime begins with it. Zero counts as 1, the least.
 func (v *View) SetWeight(id wire.NetworkID, weight uint16) {
 	if v.deferCall(deferredCall{what: orderWeight, id: id, weight: weight}) {
 		return
@@ -125,7 +122,7 @@ func (v *View) touchedAt(index uint32) tick.Tick {
 	return v.overrides.touched[index]
 }
 
-// moved is the newest change of an entity, as this client sees it.
+// moved returns the tick of an entity's newest change, as this client sees it.
 func (v *View) moved(index uint32) tick.Tick {
 	moved := max(v.ownWrites.moved(index, v.store.lastChanged(index)), v.touchedAt(index))
 	if int(index) < len(v.overrides.turned) {
@@ -139,7 +136,8 @@ func (v *View) moved(index uint32) tick.Tick {
 // entities of which components are hidden are asked about, and only those of
 // them that changed.
 
-// hideRows notes whether any component of an index is hidden.
+// hideRows notes which components of an index are hidden. A hidden component does not exist for the client: its changes are
+// no changes, and cause no record.
 func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 	o.masked = o.masked.grownTo(int(index) + 1)
 	if o.rows[index] = rows; rows == 0 {
@@ -149,7 +147,7 @@ func (o *clientOverrides) hideRows(index uint32, rows Mask) {
 	o.masked.set(index)
 }
 
-// reshape notes which of the entities of which components are hidden got or lost one that the client may see.
+// reshape notes which entities with hidden components got or lost a component that the client may see.
 func (v *View) reshape() {
 	for _, index := range v.store.reshaped {
 		if v.overrides.masked.has(index) && v.visible.has(index) && v.maskChanged(index) {
@@ -158,8 +156,7 @@ func (v *View) reshape() {
 	}
 }
 
-// lacks takes in the changes of the newest commit where the client may not see
-// everything.
+// lacks takes in the changes of the newest commit for a client with hidden components.
 func (v *View) lacks() {
 	for _, w := range v.store.words {
 		changed := v.store.changed[w] & v.visible[w]
@@ -171,8 +168,7 @@ func (v *View) lacks() {
 	}
 }
 
-// dropUnseen is which of some changed entities of a word the client may see nothing
-// of what changed, and notes so.
+// dropUnseen returns the entities of a word whose changes the client may not see at all, and notes that.
 func (v *View) dropUnseen(w uint32, of uint64) (silent uint64) {
 	for ; of != 0; of &= of - 1 {
 		if index := firstOf(w, of); !v.seesChange(index) {
@@ -183,8 +179,8 @@ func (v *View) dropUnseen(w uint32, of uint64) (silent uint64) {
 	return silent
 }
 
-// seesChange reports whether the client may see anything of what the newest capture
-// changed of an entity, but for whom a row names: of that retarget tells.
+// seesChange reports whether the client may see any change of an entity in the newest capture. Rows that name entities are
+// refreshRefs' business.
 func (v *View) seesChange(index uint32) bool {
 	s := v.store
 	if v.maskChanged(index) {
@@ -198,15 +194,13 @@ func (v *View) seesChange(index uint32) bool {
 	return false
 }
 
-// maskChanged reports whether the newest capture made an entity, or gave it other
-// rows of those that the client may see.
+// maskChanged reports whether the newest capture spawned an entity, or changed the rows that the client may see.
 func (v *View) maskChanged(index uint32) bool {
 	s := v.store
 	return s.shape[index] == s.tick && (s.born[index] == s.tick || (s.was[index]^s.rows.masks[index])&v.rowsOf(index) != 0)
 }
 
-// names reports whether a row that the client may see names whom the client saw
-// at target last, and not one before or after.
+// names reports whether a visible row names the entity that the client saw last at target, and not one before or after it.
 func (v *View) names(index, target uint32) bool {
 	s, generation := v.store, v.lifetimes[target].generation
 	for m := v.maskOf(index) & s.schema.refs; m != 0; m &= m - 1 {
@@ -227,7 +221,10 @@ func (v *View) names(index, target uint32) bool {
 // neither now nor later: it does not learn that what it never saw has died, or was
 // followed by another.
 
-// refRow is a row that names entities.
+// refRow is a row that names entities and changed in this tick.
+//
+// A client reads nil for an entity that it does not see. So such a change is not a change for everybody. If the client reads
+// the same before and after, nothing is sent, then or later: it does not learn that an unseen entity died or was replaced.
 type refRow struct {
 	index uint32
 	row   int
@@ -235,8 +232,7 @@ type refRow struct {
 	at    int  // with lanes that are kept there: the history may be too small for a tick
 }
 
-// note takes in that a row which names entities is about to change in this tick, and
-// what it was.
+// note stores a row that names entities before its change in this tick.
 func (r *backRefs) note(index uint32, row int, had bool, lanes []uint32) {
 	r.places = grown(r.places, row+1, 0)
 	r.places[row] = grown(r.places[row], int(index)+1, 0)
@@ -247,7 +243,7 @@ func (r *backRefs) note(index uint32, row int, had bool, lanes []uint32) {
 	}
 }
 
-// noted is a row that changed in this tick, nil where it did not.
+// noted returns a row that changed in this tick, nil if it did not.
 func (r *backRefs) noted(index uint32, row int) *refRow {
 	if row >= len(r.places) || int(index) >= len(r.places[row]) {
 		return nil
@@ -258,14 +254,13 @@ func (r *backRefs) noted(index uint32, row int) *refRow {
 	return nil
 }
 
-// retarget notes that a row which the entity had, and which names entities, has
-// other lanes.
+// retarget notes that a row which the entity already had names other entities.
 func (r *backRefs) retarget(index uint32) {
 	r.moved = r.moved.grownTo(int(index) + 1)
 	r.moved.set(index)
 }
 
-// begin forgets what changed in the tick before.
+// begin forgets the changes of the tick before.
 func (r *backRefs) begin() {
 	for _, c := range r.changed {
 		if r.moved.has(c.index) {
@@ -275,7 +270,7 @@ func (r *backRefs) begin() {
 	r.changed, r.lanes = r.changed[:0], r.lanes[:0]
 }
 
-// retargeted is which entities of a word have rows that name others than before.
+// retargeted returns the entities of a word with rows that name others than before.
 func (r *backRefs) retargeted(w int) uint64 {
 	if w >= len(r.moved) {
 		return 0
@@ -283,13 +278,11 @@ func (r *backRefs) retargeted(w int) uint64 {
 	return r.moved[w]
 }
 
-// changedOf is which entities of a word the newest capture changed in any way.
+// changedOf returns the entities of a word that the newest capture changed in any way.
 func (s *Store) changedOf(w int) uint64 { return s.changed[w] | s.refs.retargeted(w) }
 
-// refreshRefs looks at the rows that name entities and changed in the newest commit.
-// It comes before anything else of that commit is taken in: who was seen until then
-// is what the rows said until then, and who is not seen any more, or now, marks
-// those that name it.
+// refreshRefs compares the rows that name entities and changed in the newest commit, as this client reads them. It comes
+// before anything else of that commit, while the client's sight is still that of the tick before.
 func (v *View) refreshRefs() {
 	for i := range v.store.refs.changed {
 		c := &v.store.refs.changed[i]
@@ -311,8 +304,7 @@ func (v *View) refreshRefs() {
 	}
 }
 
-// readsAlike reports whether a row that names entities is there as it was before the
-// newest capture, as far as this client is told of it.
+// readsAlike reports whether the client reads a row that names entities as before the newest capture.
 func (v *View) readsAlike(c *refRow) bool {
 	s := v.store
 	now := s.rows.get(c.index, c.row)
@@ -326,8 +318,7 @@ func (v *View) readsAlike(c *refRow) bool {
 	return slices.Equal(v.lanes[:n], v.lanes[n:])
 }
 
-// blind makes fields of a row that name an entity which the client does not see at
-// tick t name nobody.
+// blind clears the fields of a row that name an entity which the client does not see at tick t.
 func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	for _, lane := range plan.Refs() {
 		if id := refAt(lanes, lane); !v.Visible(id) || v.lifetimes[id.Index].life > t {
@@ -336,9 +327,8 @@ func (v *View) blind(plan *quantize.Plan, lanes []uint32, t tick.Tick) {
 	}
 }
 
-// ChangedRows is the rows of an entity that the newest capture changed, as the
-// client would be told of them, which it is not yet: Observe was not called since.
-// What the client may not see is none of them.
+// ChangedRows returns the rows of an entity that the newest capture changed, as the client will read them. Call it before
+// Observe. Rows that the client may not see are left out.
 func (v *View) ChangedRows(id wire.NetworkID) Mask {
 	rows := v.store.ChangedRows(id) & v.Rows(id)
 	for m := rows & v.store.schema.refs; m != 0; m &= m - 1 {
@@ -350,8 +340,8 @@ func (v *View) ChangedRows(id wire.NetworkID) Mask {
 	return rows
 }
 
-// sinceOf is the newest change of a row that names entities, not counting what the
-// client is told otherwise only because it sees somebody now, or no more.
+// sinceOf returns the tick of the newest change of a row that names entities. A change of the client's sight alone does not
+// count.
 func (o *clientOverrides) sinceOf(index uint32, row int) tick.Tick {
 	if row >= len(o.since) || int(index) >= len(o.since[row]) {
 		return tick.None
@@ -359,7 +349,7 @@ func (o *clientOverrides) sinceOf(index uint32, row int) tick.Tick {
 	return o.since[row][index]
 }
 
-// backRefs knows which entities name which others in fields of kind entity.
+// backRefs is the reverse index of fields of kind entity.
 type backRefs struct {
 	of      [][]uint32 // by index of the target: indexes that name it, ascending, once for each time
 	changed []refRow   // rows that name entities and that changed in this tick
@@ -368,7 +358,7 @@ type backRefs struct {
 	moved   bitset     // indexes with rows of these that only name others than before
 }
 
-// to lists who names an index, with repeats.
+// to lists the indexes that name a target, with repeats.
 func (r *backRefs) to(target uint32) []uint32 {
 	if int(target) >= len(r.of) {
 		return nil
@@ -376,8 +366,7 @@ func (r *backRefs) to(target uint32) []uint32 {
 	return r.of[target]
 }
 
-// change follows a row with entity fields from its old lanes to its new ones,
-// nil when there are none.
+// change follows a row with entity fields from its old lanes to its new ones; nil is no row.
 func (r *backRefs) change(plan *quantize.Plan, index uint32, had bool, before, after []uint32) {
 	for _, lane := range plan.Refs() {
 		var old, now wire.NetworkID
@@ -399,7 +388,7 @@ func (r *backRefs) change(plan *quantize.Plan, index uint32, had bool, before, a
 	}
 }
 
-// refAt is the id in an entity field; generation 0 is nil.
+// refAt returns the id in an entity field; generation 0 is nil.
 func refAt(lanes []uint32, lane int) wire.NetworkID {
 	if lanes[lane+1] == 0 {
 		return wire.NetworkID{}

@@ -5,14 +5,14 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Handover is an entity that changed hands.
+// Handover is an entity with a new owner, or with a new client named to write it.
 type Handover struct {
 	Entity wire.NetworkID // alive when it did
 	To     wire.ClientID  // never 0
 }
 
-// SetNamed names the client that may write those components of an entity that are written by whoever is named, 0 being
-// nobody but the server, and reports whether there is such an entity.
+// SetNamed sets the client that may write the components of an entity which a named client writes. 0 is the server alone. It
+// reports whether the entity is alive.
 func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	if !s.Alive(id) {
 		return false
@@ -25,7 +25,7 @@ func (s *Store) SetNamed(id wire.NetworkID, client wire.ClientID) bool {
 	return true
 }
 
-// Named is the client that SetNamed named: 0 where there is none, and for what does not live.
+// Named returns the client that SetNamed set, 0 if there is none or the entity is not alive.
 func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	if !s.Alive(id) || int(id.Index) >= len(s.named) {
 		return 0
@@ -33,7 +33,7 @@ func (s *Store) Named(id wire.NetworkID) wire.ClientID {
 	return s.named[id.Index]
 }
 
-// maxHandovers bounds what nobody takes.
+// maxHandovers bounds a list that nobody clears.
 const maxHandovers = 1 << 16
 
 func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
@@ -42,14 +42,13 @@ func (s *Store) handed(id wire.NetworkID, to wire.ClientID) {
 	}
 }
 
-// Handovers is what came to belong to a client, or to be named for one, since ClearHandovers, in the order in which it did.
-// The slice is the store's own.
+// Handovers returns the changes of owners and named clients since ClearHandovers, in order. The slice is the store's own.
 func (s *Store) Handovers() []Handover { return s.handovers }
 
 // ClearHandovers starts a new list.
 func (s *Store) ClearHandovers() { s.handovers = s.handovers[:0] }
 
-// ChangedRows is the rows of an entity that the newest capture changed.
+// ChangedRows returns the rows of an entity that the newest capture changed.
 func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	for m := s.Mask(id); m != 0; m &= m - 1 {
 		if row := m.next(); s.sinceOf(id.Index, row) == s.tick {
@@ -59,15 +58,15 @@ func (s *Store) ChangedRows(id wire.NetworkID) (rows Mask) {
 	return rows
 }
 
-// ownWrites is the entities that a client writes itself, or sees only in part, as its own View sees them.
+// ownWrites records the changes that a client made itself, or may not see. They are no changes to this client.
 type ownWrites struct {
 	newest []tick.Tick // per index: the newest change, when it was all the client's own or hidden from it
 	before []tick.Tick // per index: the newest change before it that was not
 	latest []tick.Tick // per index: the newest tick of which all changes were, those included that are not everybody's
 }
 
-// ObserveBut is Observe for a client that itself made all changes of some entities in the newest commit: these are not
-// sent to it for them. Called after Observe it changes nothing, nor between Begin and Commit.
+// ObserveBut does what Observe does for a client that made all changes of some entities in the newest commit itself: these
+// are not sent to it. After Observe it changes nothing, nor between Begin and Commit.
 func (v *View) ObserveBut(own []wire.NetworkID) {
 	if v.observed == v.store.tick || v.store.open {
 		return
@@ -83,7 +82,7 @@ func (v *View) ObserveBut(own []wire.NetworkID) {
 	v.applyDeferred()
 }
 
-// kept notes the changes of entities as the client's own. It returns those of which nothing was to be sent before.
+// kept notes the changes of entities as the client's own. It returns the entities of which nothing had to be sent before.
 func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	n := 0
 	for _, id := range own {
@@ -103,7 +102,7 @@ func (a *ownWrites) kept(v *View, own []wire.NetworkID) []wire.NetworkID {
 	return own[:n]
 }
 
-// skipOwn notes that all changes of an index in the newest commit are nothing to the client.
+// skipOwn notes that all changes of an index in the newest commit are none to the client.
 func (a *ownWrites) skipOwn(v *View, index uint32) {
 	a.newest = grown(a.newest, int(index)+1, len(v.acks))
 	a.before = grown(a.before, int(index)+1, len(v.acks))
@@ -121,7 +120,7 @@ func (a *ownWrites) wrote(index uint32, t tick.Tick) bool {
 	return int(index) < len(a.latest) && a.latest[index] == t
 }
 
-// moved is the newest change of an index that is neither the client's own nor hidden from it.
+// moved returns the newest change of an index that is neither the client's own nor hidden from it.
 func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
 	if int(index) < len(a.newest) && a.newest[index] == moved {
 		return a.before[index]
@@ -129,7 +128,8 @@ func (a *ownWrites) moved(index uint32, moved tick.Tick) tick.Tick {
 	return moved
 }
 
-// Again makes sure that the client gets the newest of an entity, also of what it made itself: it writes it no more.
+// Again has the newest state of an entity sent to the client, also what the client wrote itself. The client writes it no
+// more.
 func (v *View) Again(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderAgain, id: id}) {
 		return
@@ -139,8 +139,8 @@ func (v *View) Again(id wire.NetworkID) {
 	}
 }
 
-// Mirror makes an entity that has its id from another store, between Begin and Commit; where it lives already nothing
-// happens. A store has mirrored entities only, or none. It reports whether the entity lives.
+// Mirror spawns an entity with its id from another store, between Begin and Commit. It does nothing if the entity is alive. A
+// store mirrors all of its entities or none. It reports whether the entity is alive.
 func (s *Store) Mirror(id wire.NetworkID) bool {
 	if !s.open || id.Generation == 0 || id.Index >= MaxEntities {
 		return false

@@ -7,8 +7,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// ackLifetime is whom a slot is about. Where the slot has a base, that is of this
-// life: then nothing here has to be asked.
+// ackLifetime tells which lifetime the ack state of an index is about. An ack state with a baseline is of this lifetime.
 type ackLifetime struct {
 	life  tick.Tick // acknowledgements of records before it make no baseline
 	ended tick.Tick // the latest end of a life; despawns before it settle nothing
@@ -22,9 +21,8 @@ type ackLifetime struct {
 	shown uint32
 }
 
-// View is what one client lacks of a [Store]: the Send snapshot of the design,
-// which needs no memory of its own but a few bits and a slot per network index.
-// It belongs to the Store's goroutine.
+// View is the server's knowledge of one client: what the client may see, what it has, and what is on its way to it. It takes
+// some bits and an ack state for each network index. It belongs to the Store's goroutine.
 type View struct {
 	store     *Store
 	acks      []ackRecord   // by index; of a member of its page only the rows count
@@ -101,13 +99,11 @@ type ViewStats struct {
 	Resyncs     uint64         // resyncs served
 }
 
-// heartbeat is the number of ticks after which a snapshot goes out even when
-// nothing changed, so that the 16 bits of a tick never come to mean another
-// one to a client that has only rested.
+// heartbeat is the number of ticks after which a snapshot is sent even when nothing changed. So the 16 bits of a tick stay
+// unambiguous to a client at rest.
 const heartbeat = 1 << 12
 
-// NewView returns the View of a client that holds nothing and may see every
-// entity.
+// NewView returns the View of a client that has nothing and may see every entity.
 func NewView(store *Store, cfg Config) *View {
 	cfg = cfg.withDefaults()
 	v := &View{
@@ -126,7 +122,7 @@ func NewView(store *Store, cfg Config) *View {
 	return v
 }
 
-// grow follows the store's indexes.
+// grow makes room for all indexes of the store.
 func (v *View) grow() {
 	n := len(v.store.gens)
 	if n == len(v.acks) {
@@ -147,11 +143,9 @@ func (v *View) grow() {
 	}
 }
 
-// Observe takes in the store's newest commit, if that has not been done. It
-// must be called after each [Store.Commit] and before the next Begin; between
-// Begin and Commit it does nothing, and Show, Hide and the other calls that say
-// what the client may see take effect with the commit. One word of
-// 64 entities costs one operation; a tick in which nothing changed costs none.
+// Observe takes in the store's newest commit, once. Call it after each [Store.Commit] and before the next Begin. Between
+// Begin and Commit it does nothing. Show, Hide and the other calls about the client's sight take effect with the commit. A
+// word of 64 entities costs one operation; a tick without changes costs none.
 func (v *View) Observe() {
 	if v.observed == v.store.tick || v.store.open {
 		return
@@ -163,7 +157,7 @@ func (v *View) Observe() {
 	}
 }
 
-// observe is Observe of a commit that was not observed yet, without what waits for it.
+// observe takes in a commit that was not observed yet. Deferred calls are applied after it.
 func (v *View) observe() {
 	s := v.store
 	v.flushSpawns()
@@ -216,15 +210,15 @@ func (v *View) observe() {
 	}
 }
 
-// wait makes an index one that something is to be sent of.
+// wait notes that something of an index has to be sent.
 func (v *View) wait(index uint32) {
 	v.unsent.set(index)
 	v.waits = true
 	v.ties.changes++
 }
 
-// Lost tells that the packet with this sequence is presumed lost (rule 8).
-// What it carried and nothing newer repeats is sent again, in its newest state.
+// Lost tells that the packet with this sequence is presumed lost (rule 8). Its records are sent again, in their newest state,
+// unless a newer packet has them.
 func (v *View) Lost(seq uint64) {
 	v.flushSpawns()
 	if p := v.sent.get(seq); p != nil && p.pending {
@@ -254,11 +248,9 @@ func (v *View) lost(p *sentPacket) {
 	}
 }
 
-// Resync serves a client that has lost its past (rule 5): every baseline is
-// forgotten, everything visible is sent whole, and acknowledgements of packets
-// before nextSeq make no baseline. An epoch already served changes nothing,
-// and the result is false. The answer goes out even when there is nothing to
-// see.
+// Resync serves a client that has lost its past (rule 5). It forgets every baseline, sends everything visible in full, and
+// takes no baseline from packets before nextSeq. It returns false, and changes nothing, for an epoch that was served already.
+// An answer is sent even when nothing is visible.
 func (v *View) Resync(epoch uint16, nextSeq uint64) bool {
 	if v.Served(epoch) {
 		return false
@@ -288,10 +280,8 @@ func (a *ackRecord) forget() { a.base, a.mask, a.lean, a.after = tick.None, 0, 0
 // Served reports whether a resync of this epoch, or a later one, was served.
 func (v *View) Served(epoch uint16) bool { return int16(epoch-v.epoch) <= 0 }
 
-// Repeat puts back into unsent what was sent before a tick and is neither
-// acknowledged nor presumed lost yet. It is for a budget that would go unspent
-// (rule 8): to be called when nothing is Pending, before the packets of a tick
-// are written.
+// Repeat puts back into unsent each entity that was sent before a tick and is neither acknowledged nor presumed lost. It
+// spends a budget that is left over (rule 8). Call it when nothing is Pending, before the packets of a tick.
 func (v *View) Repeat(before tick.Tick) {
 	v.flushSpawns()
 	for w := range v.unacked {
@@ -322,8 +312,7 @@ func (v *View) Synced() bool {
 	return !v.answer && !v.unsent.any() && !v.unacked.any() && !v.despawnOwed.any() && !v.oversize.any()
 }
 
-// Known is the number of entities of which the client has proved to hold a
-// record of their present life.
+// Known returns the number of entities of which the client has acknowledged a record of their present lifetime.
 func (v *View) Known() int {
 	n := 0
 	for i := range v.acks {
@@ -334,18 +323,17 @@ func (v *View) Known() int {
 	return n
 }
 
-// Unacked is the number of entities whose newest record is on its way.
+// Unacked returns the number of entities whose newest record is on its way.
 func (v *View) Unacked() int { return v.unacked.count() }
 
-// Oversize is that of Stats.
+// Oversize returns ViewStats.Oversize.
 func (v *View) Oversize() uint64 { return v.stats.Oversize }
 
-// Stats is what the View has done so far.
+// Stats returns the counters of the View.
 func (v *View) Stats() ViewStats { return v.stats }
 
-// Acked tells that the packet with this sequence was decoded by the client:
-// its records become baselines and its despawns are settled (rules 2, 7). It
-// may come after Lost for the same sequence.
+// Acked tells that the client has decoded the packet with this sequence. Its records become baselines and its despawns are
+// settled (rules 2, 7). It may come after Lost for the same sequence.
 func (v *View) Acked(seq uint64) {
 	v.flushSpawns()
 	p := v.sent.get(seq)
@@ -375,7 +363,7 @@ func (v *View) Acked(seq uint64) {
 	}
 }
 
-// settle marks a despawn as known to the client.
+// settle notes that the client knows of a despawn.
 func (v *View) settle(index uint32, t tick.Tick) {
 	p := &v.lifetimes[index]
 	if v.ties.n > 0 && t >= p.ended {
@@ -390,8 +378,8 @@ func (v *View) settle(index uint32, t tick.Tick) {
 	p.shown = 0
 }
 
-// confirm makes a record the entity's baseline, unless it is of an earlier life or older than the baseline there is. span is
-// that of the record's group.
+// confirm makes a record the entity's baseline, unless the record is of an earlier lifetime or older than the baseline. span
+// is that of the record's group.
 func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 	q := v.alone(index)
 	if q.base == tick.None {
@@ -414,15 +402,14 @@ func (v *View) confirm(index uint32, rows Mask, t tick.Tick, span uint16) {
 	}
 }
 
-// lives is for who keeps something beside the rows for some entities, and has to know when a client can take it and when
-// it is to be forgotten. Of all others nothing is noted.
+// lives lists the entities with state beside their rows, and those of them that are gone. Other entities cost nothing.
 type lives struct {
 	attended bitset
 	ended    []wire.NetworkID
 }
 
-// Attend has the store and its views note what becomes of an entity, which lives or is reserved: Ended tells when it is
-// gone, and [View.Met] when a client is proved to hold it.
+// Attend makes the store and its views note the fate of an entity, which is alive or reserved. Ended tells when it is gone,
+// and [View.Met] when a client has acknowledged it.
 func (s *Store) Attend(id wire.NetworkID) {
 	s.lives.attended = s.lives.attended.grownTo(int(id.Index) + 1)
 	s.lives.attended.set(id.Index)
@@ -436,14 +423,14 @@ func (s *Store) unattend(id wire.NetworkID) {
 	}
 }
 
-// Ended returns the attended entities that are gone since ClearEnded, in the order of their ends. They are not
-// attended any more. The slice is the store's own.
+// Ended returns the attended entities that are gone since ClearEnded, in order. They are not attended any more. The slice is
+// the store's own.
 func (s *Store) Ended() []wire.NetworkID { return s.lives.ended }
 
 // ClearEnded starts a new list.
 func (s *Store) ClearEnded() { s.lives.ended = s.lives.ended[:0] }
 
-// Share says that the client looks at the world that the store is of: it holds what it sees, and nothing is sent to it.
+// Share tells that the client looks at the store's own world: it has all that it sees, and nothing is sent to it.
 func (v *View) Share() {
 	v.shares = true
 	for id := range v.store.All {
@@ -453,32 +440,32 @@ func (v *View) Share() {
 	}
 }
 
-// meet notes that the client has acknowledged a record of an entity's present life, before which it had none that counts.
+// meet notes that the client has acknowledged a record of an entity's present lifetime for the first time.
 func (v *View) meet(index uint32) {
 	if v.store.lives.attended.has(index) {
 		v.met = append(v.met, wire.NetworkID{Index: index, Generation: v.lifetimes[index].generation})
 	}
 }
 
-// Met returns the attended entities that the client has been proved to hold since ClearMet, of the life that it
-// sees now: each time that it did not hold them before, and once more after a resync. The slice is the view's own.
+// Met returns the attended entities that the client has acknowledged since ClearMet, of their present lifetime, and once more
+// after a resync. The slice is the view's own.
 func (v *View) Met() []wire.NetworkID { return v.met }
 
 // ClearMet starts a new list.
 func (v *View) ClearMet() { v.met = v.met[:0] }
 
-// Held reports whether the client is proved to hold an entity, of the life that it sees now.
+// Held reports whether the client has acknowledged an entity in its present lifetime.
 func (v *View) Held(id wire.NetworkID) bool {
 	return v.Visible(id) && (v.shares || v.ack(id.Index).base != tick.None)
 }
 
-// Sent reports whether a record of an entity, of the life that the client sees now, was sent to it: the client may hold it.
+// Sent reports whether a record of an entity was sent in its present lifetime, so that the client may have it.
 func (v *View) Sent(id wire.NetworkID) bool {
 	return v.Visible(id) && v.ack(id.Index).went >= v.lifetimes[id.Index].life
 }
 
-// Needs returns the tick of which the client must have a record of an entity to have all that changed of it up to tick t: a later
-// one does too. It is tick.None where the client is proved to have that, and where it will get none, since the entity is not
+// Needs returns the tick of the record that the client must have of an entity to have all its changes up to tick t. A later
+// record does too. It returns tick.None where the client has acknowledged that, and where it gets none: the entity is not
 // visible or does not fit a packet.
 func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	if v.shares || !v.Visible(id) || v.oversize.has(id.Index) {
@@ -491,8 +478,8 @@ func (v *View) Needs(id wire.NetworkID, t tick.Tick) tick.Tick {
 	return needs
 }
 
-// Proved returns the newest tick as of which the client is proved to have everything that it may see. An entity that does not fit
-// a packet does not count. It looks at each entity whose newest state is not acknowledged.
+// Proved returns the newest tick as of which the client has acknowledged everything that it may see. An entity that does not
+// fit a packet does not count. It looks at each entity whose newest state is not acknowledged.
 func (v *View) Proved() tick.Tick {
 	v.flushSpawns()
 	proved := v.observed
@@ -515,8 +502,8 @@ func (v *View) Proved() tick.Tick {
 // TooLarge reports whether the newest state of an entity does not fit a packet, so that the client does not get it.
 func (v *View) TooLarge(id wire.NetworkID) bool { return v.Visible(id) && v.oversize.has(id.Index) }
 
-// Life returns the tick since which the client has seen an entity without a break, and whether it sees it now. Two lives
-// of one entity of which anything was sent never have the same.
+// Life returns the tick since which the client has seen an entity without a break, and whether it sees the entity now. Two
+// lifetimes of which anything was sent differ in it.
 func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	if !v.Visible(id) {
 		return tick.None, false
@@ -524,9 +511,9 @@ func (v *View) Life(id wire.NetworkID) (since tick.Tick, visible bool) {
 	return v.lifetimes[id.Index].life, true
 }
 
-// SawAt reports whether an entity was in the client's sight at a tick: as far as the life that it sees now, or saw last, and the
-// one before tell. Before the view was made it saw what it saw then. known is false where nothing tells, since the client was never
-// shown the entity or its index is another's now.
+// SawAt reports whether an entity was in the client's sight at a tick. It knows the present lifetime and the one before it.
+// Ticks before the view's first count as that one. known is false if the client was never shown the entity, or if its index
+// is another's now.
 func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
 	if int(id.Index) >= len(v.lifetimes) || v.lifetimes[id.Index].generation != id.Generation {
 		return false, false
@@ -535,5 +522,5 @@ func (v *View) SawAt(id wire.NetworkID, t tick.Tick) (saw, known bool) {
 	return v.visible.has(id.Index) && t >= p.life || t >= p.began && t < p.left, true
 }
 
-// Sights returns how often an entity has come into the client's sight or left it.
+// Sights returns how often an entity came into the client's sight or left it.
 func (v *View) Sights() uint64 { return v.sights }

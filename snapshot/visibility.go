@@ -5,8 +5,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Interest is the rule for who may see what. A server asks it once a network tick, between the capture of the world and
-// the packets of that tick, so that nobody is sent a byte about what it may not see.
+// Interest decides what each client may see. A server asks it once a network tick, between the capture and the packets. So no
+// client is sent a byte about anything that it may not see.
 type Interest interface {
 	// Prepare is called once a network tick, when the world has been captured.
 	Prepare(s *Store)
@@ -17,9 +17,8 @@ type Interest interface {
 	Leave(client wire.ClientID)
 }
 
-// Show lets the client see an entity. A life that begins is sent whole,
-// whatever the client held before. As all that says what the client may see, it
-// takes effect with the commit when it is called between Begin and Commit.
+// Show lets the client see an entity. Its first record is full, whatever the client had before. Between Begin and Commit the
+// call takes effect with the commit, like all calls about sight.
 func (v *View) Show(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderShow, id: id}) {
 		return
@@ -29,12 +28,11 @@ func (v *View) Show(id wire.NetworkID) {
 	}
 }
 
-// Hide takes an entity out of the client's sight. From then on no byte about
-// it is produced but its despawn, and that only if a record of it was sent.
+// Hide takes an entity out of the client's sight. From then on nothing is sent about it but its despawn, and that only if a
+// record of it was sent.
 //
-// An entity that is hidden between its first capture and the packets of that
-// tick, or before its first capture is committed, was never shown: not even its
-// existence leaks. Until that commit Visible says what was so before.
+// An entity that is hidden before the first packet of its first tick was never shown: not even its existence leaks. Until the
+// commit Visible tells the state before.
 func (v *View) Hide(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderHide, id: id}) {
 		return
@@ -47,9 +45,8 @@ func (v *View) Hide(id wire.NetworkID) {
 	}
 }
 
-// Keep takes an entity out of the client's sight as Hide does, but leaves the
-// client what it has of it. Nothing more is sent until Show, except that the
-// entity despawns there when it dies or Hide is called.
+// Keep takes an entity out of the client's sight as Hide does, but the client keeps its last state. Nothing more is sent
+// until Show. The entity despawns there when it dies or Hide is called.
 func (v *View) Keep(id wire.NetworkID) {
 	if v.deferCall(deferredCall{what: orderKeep, id: id}) {
 		return
@@ -67,10 +64,8 @@ func (v *View) Keep(id wire.NetworkID) {
 	v.retained.set(id.Index)
 }
 
-// ShowNew says whether the client sees new entities until they are hidden,
-// which is so at first, or does not see them until they are shown. Called
-// between Begin and Commit, what is new in that tick is not seen if that was so
-// before or is to be so from now on.
+// ShowNew sets whether the client sees new entities until they are hidden, as at first, or only when they are shown. Between
+// Begin and Commit new entities of that tick are seen only if that was so before and is to be so.
 func (v *View) ShowNew(show bool) {
 	if v.deferCall(deferredCall{what: orderShowNew, show: show}) { // which otherwise took in what is new by now
 		v.hideNew = v.hideNew || !show
@@ -79,8 +74,7 @@ func (v *View) ShowNew(show bool) {
 	v.hideNew = !show
 }
 
-// ShowAll makes everything as it is at first: the client sees every entity, and those
-// to come, with all components and at normal weight.
+// ShowAll resets the client's sight: it sees every entity, also later ones, with all components and normal weight.
 func (v *View) ShowAll() {
 	if v.deferCall(deferredCall{what: orderShowAll}) {
 		return
@@ -98,14 +92,13 @@ func (v *View) Visible(id wire.NetworkID) bool {
 	return v.visible.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
 }
 
-// Keeps reports whether id is out of the client's sight and its last state was
-// left there, by [View.Keep].
+// Keeps reports whether id is out of the client's sight and the client keeps its last state.
 func (v *View) Keeps(id wire.NetworkID) bool {
 	return v.retained.has(id.Index) && v.lifetimes[id.Index].generation == id.Generation
 }
 
-// next is the earliest tick whose snapshot can still reflect a change of
-// visibility made now: once a tick's snapshots are out, the one after it.
+// next returns the earliest tick whose snapshot can reflect a change of visibility made now: the tick after this one if a
+// packet of this one was written.
 func (v *View) next() tick.Tick {
 	if v.wrote >= v.store.tick {
 		return v.store.tick + 1
@@ -113,14 +106,14 @@ func (v *View) next() tick.Tick {
 	return v.store.tick
 }
 
-// show begins a life at tick t (rule 7). An owed despawn is dropped: the
-// record that will be sent says everything, of this generation or a higher one.
+// show begins a lifetime at tick t (rule 7). It drops a despawn that is owed: the full record that follows replaces every
+// lower generation.
 func (v *View) show(id wire.NetworkID, t tick.Tick) {
 	v.enter(id, t)
 	v.renamed(id.Index, t)
 }
 
-// enter is show without what follows for those that name it.
+// enter does what show does, but for rows of other entities that name this one.
 func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	v.forget(id.Index)
 	p := &v.lifetimes[id.Index]
@@ -141,7 +134,7 @@ func (v *View) enter(id wire.NetworkID, t tick.Tick) {
 	}
 }
 
-// died ends what there was of an entity of the store that is gone.
+// died ends the lifetime of an entity that despawned in the store.
 func (v *View) died(id wire.NetworkID) {
 	switch {
 	case v.Visible(id):
@@ -151,8 +144,7 @@ func (v *View) died(id wire.NetworkID) {
 	}
 }
 
-// end ends the life of whoever is at index at tick t (rule 7). The despawn is
-// owed if any record went out, acknowledged or not.
+// end ends the lifetime at an index at tick t (rule 7). A despawn is owed if any record was sent, acknowledged or not.
 func (v *View) end(index uint32, t tick.Tick) {
 	if v.cancelSpawn(index) {
 		return
@@ -171,9 +163,8 @@ func (v *View) end(index uint32, t tick.Tick) {
 	v.owe(index, t)
 }
 
-// unseen reports whether who is in sight until tick t came into it too late to be
-// shown, having been gone before: the client has not seen it in the group that it
-// is in. Who was left with the client is not gone.
+// unseen reports whether an entity that leaves sight at tick t came into it too late to be sent, and was out of sight before.
+// The client has not seen it in its present group.
 func (v *View) unseen(index uint32, t tick.Tick) bool {
 	p := &v.lifetimes[index]
 	return p.life >= t && p.left < t && p.left <= p.ended
@@ -193,18 +184,18 @@ func (v *View) leave(index uint32, t tick.Tick) {
 	v.renamed(index, t)
 }
 
-// forget takes away what the client has acknowledged of an index.
+// forget drops the ack state of an index.
 func (v *View) forget(index uint32) {
 	v.alone(index).forget()
 }
 
-// owe makes a despawn due, with what the client lacks of the group.
+// owe makes a despawn due, together with what the client lacks of the group.
 func (v *View) owe(index uint32, t tick.Tick) {
 	v.due(index, t)
 	v.bind(index, t)
 }
 
-// due is owe of a despawn by itself.
+// due makes a despawn due by itself.
 func (v *View) due(index uint32, t tick.Tick) {
 	v.retained.unset(index)
 	v.lifetimes[index].ended = t
@@ -213,8 +204,7 @@ func (v *View) due(index uint32, t tick.Tick) {
 	v.wait(index)
 }
 
-// renamed marks the rows that name an entity whose visibility changed: to this
-// client they name it, or nobody, from tick t on.
+// renamed marks rows that name an entity whose visibility changed. From tick t on they name it to this client, or nobody.
 func (v *View) renamed(target uint32, t tick.Tick) {
 	v.sights++
 	v.rename(target, t)
@@ -228,9 +218,9 @@ func (v *View) rename(target uint32, t tick.Tick) {
 	}
 }
 
-// pendingSpawns is what the newest commit made visible. Game code may hide it before anything is sent, and then it has to be as if it had
-// never been there: rows that name it said nothing else for a moment, and what had been owed at its index is owed as before. So what
-// follows from a birth is taken in once it is certain: before packets are planned or written, and before anything is heard of earlier ones.
+// pendingSpawns contains entities that became visible in the newest commit. The game may still hide them before the next
+// packet, and hiding must leave no trace: references to them stay nil, and a despawn already due at the same index stays due.
+// flushSpawns applies the side effects of a spawn; Plan, Write and Acked call it first.
 type pendingSpawns struct {
 	list         []uint32  // indexes of them
 	of           bitset    // of these, who may still be hidden like that
@@ -239,7 +229,7 @@ type pendingSpawns struct {
 	at           tick.Tick // when they were born
 }
 
-// addSpawn is show for what is new in the newest commit.
+// addSpawn shows a new entity of the newest commit.
 func (v *View) addSpawn(index uint32) {
 	n := &v.spawns
 	n.of, n.replacesOwed, n.replacesSent = n.of.grownTo(len(v.acks)), n.replacesOwed.grownTo(len(v.acks)), n.replacesSent.grownTo(len(v.acks))
@@ -253,14 +243,14 @@ func (v *View) addSpawn(index uint32) {
 	v.sights++
 }
 
-// flushSpawns takes in what follows from the births of the newest commit: who was not hidden meanwhile is named by those that name it.
+// flushSpawns applies the side effects of the newest spawns: rows that name them are sent.
 func (v *View) flushSpawns() {
 	if len(v.spawns.list) > 0 {
 		v.flushAllSpawns()
 	}
 }
 
-// flushAllSpawns is born where there are any.
+// flushAllSpawns does so where there are any.
 func (v *View) flushAllSpawns() {
 	n := &v.spawns
 	for _, index := range n.list {
@@ -274,7 +264,7 @@ func (v *View) flushAllSpawns() {
 	n.list = n.list[:0]
 }
 
-// cancelSpawn takes out of sight what was born in the newest commit, if nothing has followed from that.
+// cancelSpawn hides an entity of the newest commit without a trace. It says false where side effects were applied.
 func (v *View) cancelSpawn(index uint32) bool {
 	n := &v.spawns
 	if !n.of.has(index) {
@@ -299,7 +289,8 @@ func (v *View) cancelSpawn(index uint32) bool {
 // Between Begin and Commit nobody knows yet what a tick will be. What is asked of a view then waits for the commit: it
 // takes effect when the view observes that, in the order of the calls, as if they had been made behind it.
 
-// deferredCall is one such call.
+// deferredCall is a call about sight between Begin and Commit. It takes effect when the view observes the commit, in the
+// order of the calls.
 type deferredCall struct {
 	what   callKind
 	id     wire.NetworkID
@@ -321,8 +312,7 @@ const (
 	orderShowAll
 )
 
-// deferCall keeps an order until the commit, if a tick is open, and else observes the newest one, as every order
-// does before it is obeyed.
+// deferCall stores a call until the commit if a tick is open. Else it observes the newest commit and says false.
 func (v *View) deferCall(o deferredCall) bool {
 	if v.store.open {
 		v.deferred = append(v.deferred, o)
@@ -332,7 +322,7 @@ func (v *View) deferCall(o deferredCall) bool {
 	return false
 }
 
-// applyDeferred carries out what waited for the commit that was observed.
+// applyDeferred makes the deferred calls.
 func (v *View) applyDeferred() {
 	for i := range v.deferred {
 		switch o := &v.deferred[i]; o.what {

@@ -43,12 +43,10 @@ import (
 // Gaps of despawns count the indexes skipped since the one before. Gap,
 // generation and age are in the Var code of wire.
 
-// despawnShare is the part of a packet kept for despawns while any are owed:
-// one third, so that neither they nor updates can starve the other.
+// despawnShare is the part of a packet for despawns while any are owed: a third. So neither they nor updates starve.
 const despawnShare = 3
 
-// MinPayload is the least room in which a snapshot is written at all, in bytes: any
-// despawn fits a third of it.
+// MinPayload is the least room for a snapshot, in bytes: any despawn fits a third of it.
 const MinPayload = 64
 
 // packetWriter is the state of one Write.
@@ -84,22 +82,18 @@ type packetWriter struct {
 	filled                        bool // there is no room for a page of large records
 }
 
-// Write fills dst with one snapshot payload of what the client lacks and
-// returns its length, 0 when there is nothing to say. seq is the sequence of
-// the packet that will carry it; it must rise from call to call. What was
-// written counts as sent: the caller sends it. It also returns 0 when so much
-// is on its way that more could not be remembered (ViewStats.RingFull), and between
-// Begin and Commit.
+// Write fills dst with one snapshot payload of what the client lacks and returns its length, 0 when there is nothing to send.
+// seq is the sequence of its packet and must rise from call to call. The payload counts as sent: the caller sends it. It
+// returns 0 also when more records on their way could not be remembered (ViewStats.RingFull), and between Begin and Commit.
 func (v *View) Write(dst []byte, seq uint64) int { return v.WriteAt(&v.store.cache, dst, seq) }
 
-// WriteAt is Write at a desk of the view's store.
+// WriteAt does what Write does, with another cache of the view's store.
 func (v *View) WriteAt(desk *EncodeCache, dst []byte, seq uint64) int {
 	return v.WriteWithin(desk, dst, len(dst), false, seq)
 }
 
-// WriteWithin is WriteAt for a budget: it uses the first room bytes of dst. With
-// lend it uses more for one entity or group that is too large for room, if an
-// earlier packet has passed it by.
+// WriteWithin does what WriteAt does within a budget: it uses the first room bytes of dst. With lend it uses more for one
+// entity or group that is too large for room, if an earlier packet has left it out.
 func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, seq uint64) int {
 	if !v.mayWrite(room) {
 		return 0
@@ -150,7 +144,7 @@ func (v *View) WriteWithin(desk *EncodeCache, dst []byte, room int, lend bool, s
 	return n
 }
 
-// mayWrite reports whether there is something to write, and room for it. What is said as of a tick is all of it, so an open one is waited for.
+// mayWrite reports whether there is something to write, and room for it. A tick that is open is not written.
 func (v *View) mayWrite(room int) bool {
 	if v.store.open {
 		return false
@@ -159,8 +153,7 @@ func (v *View) mayWrite(room int) bool {
 	return v.Pending() && room >= MinPayload
 }
 
-// endBits is room for what always follows: the end of the despawns, that there
-// is no list, or its end, and the ends of a run and of the others.
+// endBits is the room for the ends: of the despawns, of the lists, of a run and of the unlisted records.
 const endBits = 1 + 1 + 2*15 + 1
 
 func (v *View) overwritten(p *sentPacket) {
@@ -192,7 +185,7 @@ func (p *packetWriter) writeHeader() {
 	}
 }
 
-// writeDespawns writes despawns. Updates follow, of which those of lists do first.
+// writeDespawns writes the despawns that are owed, with those of atomic units.
 func (p *packetWriter) writeDespawns() {
 	if p.v.ties.n > 0 {
 		p.tie()
@@ -207,7 +200,7 @@ func (p *packetWriter) writeDespawns() {
 	}
 }
 
-// despawns writes what is owed, in index order, up to the limit.
+// despawns writes owed despawns by index, up to the limit.
 func (p *packetWriter) despawns() {
 	v := p.v
 	plain := p.limit
@@ -236,7 +229,7 @@ func (p *packetWriter) despawns() {
 	}
 }
 
-// despawn says that this generation of index and all before it are gone.
+// despawn writes that this generation of an index and all before it are gone.
 func (p *packetWriter) despawn(index uint32) {
 	p.w.Bool(true)
 	p.w.Var(uint64(index - p.last))
@@ -244,8 +237,7 @@ func (p *packetWriter) despawn(index uint32) {
 	p.w.Var(uint64(p.v.lifetimes[index].shown))
 }
 
-// writeRecords writes visible entities that changed: first those that were in an
-// earlier packet too, or instead of these what was passed by.
+// writeRecords writes visible entities that changed: first listed ones, or a starved group instead, then the others.
 func (p *packetWriter) writeRecords(hungry bool) {
 	p.writeListsHead()
 	room := p.writeListed()
@@ -263,8 +255,7 @@ func (p *packetWriter) writeRecords(hungry bool) {
 	p.symbol(p.v.store.schema.codes.gap, p.gapContext, gapEnd)
 }
 
-// writeEntity writes one entity, or its whole group, and reports whether there was
-// room for it.
+// writeEntity writes one entity, or its whole group, and reports whether there was room for it.
 func (p *packetWriter) writeEntity(index uint32) bool {
 	m := p.v.groupOf(index)
 	if p.v.ties.n > 0 && (m != nil || p.v.ties.has(index)) {
@@ -290,9 +281,8 @@ func (p *packetWriter) writeSingle(index uint32) bool {
 	return true
 }
 
-// tooLarge steps over an entity that does not fit an empty packet and never
-// will, so that nothing waits behind it, and says so. It says false when the
-// next packet may have room.
+// tooLarge leaves out an entity that fits no packet, so that nothing waits behind it, and reports it in the stats. It says
+// false when the next packet may have room.
 func (p *packetWriter) tooLarge(index uint32) bool {
 	v := p.v
 	if p.sent.n > 0 || p.partial {
@@ -307,8 +297,8 @@ func (p *packetWriter) tooLarge(index uint32) bool {
 	return true
 }
 
-// writeGroup writes all that the client lacks of a group, in one piece. Where even
-// an empty packet has no room for it, its members go one by one: done is false.
+// writeGroup writes all that the client lacks of a group, in one packet. If even an empty packet has no room, its members are
+// written one by one: done is false.
 func (p *packetWriter) writeGroup(m *members) (done, wrote bool) {
 	v := p.v
 	v.lacking = v.lacking[:0]
@@ -358,7 +348,7 @@ func (p *packetWriter) fitsAll() bool {
 	return true
 }
 
-// fits writes records and takes them back if they went past the limit.
+// fits writes records and takes them back if they pass the limit.
 func (p *packetWriter) fits(write func()) bool {
 	mark, last, run := p.w, p.last, p.run
 	if p.sent.n >= maxRecords-p.waiting {
