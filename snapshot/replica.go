@@ -402,7 +402,7 @@ func (r *Replica) record(v *version, place int32) (taken bool) {
 	if taken = v.tick > l.newestTick; taken {
 		if v.tick-l.newestTick <= graceTicks && l.newestTick == l.applied && !l.gone && l.mask == v.mask && l.newestTick > r.history.horizon {
 			before := r.history.block(l.newestTick)
-			before.superseded.set(uint32(l.newestPlace))
+			before.superseded[l.newestPlace] = true
 			before.lasting--
 		}
 		v.setOlder(l.newest())

@@ -50,7 +50,7 @@ type tickBlock struct {
 	tick       tick.Tick
 	versions   []version
 	lanes      []uint32
-	superseded bitset  // by place: a version with the same rows followed within graceTicks
+	superseded []bool  // by place: a version with the same rows followed within graceTicks
 	lasting    int     // how many versions are not superseded, at least
 	unsorted   bool    // the versions are not in ascending order of index
 	order      []int32 // then: their places by index, each index once, as of when somebody asked
@@ -151,8 +151,8 @@ func (h *versionHistory) begin(t tick.Tick) *tickBlock {
 // enter makes a block that begin returned the one of its tick.
 func (h *versionHistory) enter(b *tickBlock) {
 	had := len(b.superseded)
-	words := max((len(b.versions)+63)/64, had)
-	b.superseded = h.memory.marks.grow(b.superseded, words-had)[:words]
+	n := max(len(b.versions), had)
+	b.superseded = h.memory.marks.grow(b.superseded, n-had)[:n]
 	clear(b.superseded[had:])
 	if b == h.spare {
 		h.blocks[int(b.tick)&(len(h.blocks)-1)], h.spare = b, nil
@@ -211,7 +211,7 @@ func (r *Replica) advance(newest tick.Tick) {
 			if b.lasting == 0 {
 				break
 			}
-			if v := &b.versions[i]; !b.superseded.has(uint32(i)) {
+			if v := &b.versions[i]; !b.superseded[i] {
 				r.evict(v, b.lanes[v.first:])
 			}
 		}
@@ -346,13 +346,13 @@ func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
 type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
-	marks    slabs[uint64]
+	marks    slabs[bool]
 	order    slabs[int32]
 }
 
 // bytes counts all of it, spare or in use.
 func (m *blockMemory) bytes() int {
-	return m.versions.made*versionSize + 8*m.marks.made + 4*(m.lanes.made+m.order.made)
+	return m.versions.made*versionSize + m.marks.made + 4*(m.lanes.made+m.order.made)
 }
 
 // leave empties a block whose tick leaves. It takes back memory of which the tick used little.
