@@ -126,6 +126,7 @@ func newMatch(t *testing.T, seed uint64, met map[string]int) *match {
 	}
 	g.protocol = newGameProtocol(one(2), one(5), one(6), g.hear)
 	g.sight = newGameSight(gameWay(r.IntN(int(gameWays))), g.protocol)
+	_ = one(5) // keeps the draws of older seeds
 	server := netcode.Config{
 		TickRate: pick(20, 30, 60), Window: pick(64, 64, 128), SentPackets: pick(64, 256, 1024), PacketSize: pick(256, 400, 1200, 1200),
 		SendBudget: pick(-1, -1, 6<<10, 64<<10), Entities: pick(1, 16, 1024), NoRepeat: one(4), HistoryBytes: pick(1<<16, 128<<20, 128<<20),
