@@ -89,7 +89,6 @@ func (g *gate) serve() {
 		s := g.here[id]
 		if k == 5 {
 			g.store.Remove(id, row)
-			s.lost = s.lost.Without(row)
 		} else {
 			g.set(id, row)
 			s.idle = s.idle && !s.own.Has(row) // the server's now, if only by name
@@ -206,6 +205,9 @@ func (g *gate) parentOf(id wire.NetworkID) ecs.Entity {
 func (g *gate) check(change func()) {
 	applied := g.apply.Stats().Applied
 	g.feed(change)
+	for _, id := range g.ids { // a row that was removed and set within a tick was never gone to the client
+		g.here[id].lost &= g.store.Mask(id)
+	}
 	told := map[wire.NetworkID]netecs.Change{}
 	if g.apply.Stats().Applied != applied {
 		told = changes(g.pair)
