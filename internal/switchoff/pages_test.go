@@ -33,7 +33,7 @@ func pages() []mutation {
 
 		change("pages", "who got other rows since N is copied", rows,
 			"snapshot/page_cache.go", "if v.otherRows(firstOf(w, rest), most) {", "if most < 0 {"),
-		change("pages", "members that got other rows since N are copied", rows,
+		change("pages", "members that got other rows since N are copied", twins,
 			"snapshot/page_cache.go", "v.rowsSincePage(w) <= cmp", "true || v.rowsSincePage(w) <= cmp"),
 		change("pages", "who got other rows since R is in a list", rows,
 			"snapshot/record.go", " || p.inList && v.otherRows(index, base) {", " {"),
