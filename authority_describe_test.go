@@ -8,7 +8,7 @@ import (
 
 type describedSteering struct{ X, Y uint16 }
 
-// What writers add to the canonical description.
+// Entries of components with writers end in [owner] or [named], and two messages are added.
 func TestWritersAreDescribed(t *testing.T) {
 	p := NewProtocol()
 	Replicate[describedSteering](p, Named("Steering"), WrittenBy(OwnerWrites))

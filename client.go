@@ -153,7 +153,7 @@ func (c *Client) Tick() Tick {
 	return c.frame.clock.Tick()
 }
 
-// Config is what the client was made with, with defaults. Once connected, the server's TickRate, Window and PacketSize count.
+// Config returns the client's configuration with defaults filled in. Once connected, it has the server's TickRate, Window and PacketSize.
 func (c *Client) Config() Config { return c.agreed }
 
 // Interval is the time between two network ticks.

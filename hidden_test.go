@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// marked is what nobody may learn of a hidden entity: a number that is nowhere else, and whom it names.
+// marked has the secrets of a hidden entity: a number that is used nowhere else, and the id of the entity that it names.
 type marked struct {
 	Marker uint64
 	Of     wire.NetworkID `net:"entity"`

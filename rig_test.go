@@ -238,7 +238,7 @@ func (r *rig) set(store *snapshot.Store, id wire.NetworkID, x float32) {
 	store.Set(id, 1, []uint32{math.Float32bits(x), 0})
 }
 
-// x is what a client holds of an entity's position.
+// x returns the X of an entity's position in a client's replica.
 func (r *rig) x(c *clientEnd, id wire.NetworkID) (float32, bool) {
 	e := c.Replica().Entity(id.Index)
 	if !e.Alive || e.ID != id {

@@ -134,14 +134,8 @@ func (s *Server) Dispatch(stage Stage) {
 // Drain hands out the datagrams that wait to be sent, in order. A packet is good until the function returns.
 func (s *Server) Drain(send func(to netip.AddrPort, packet []byte)) { s.out.Drain(send) }
 
-// DrainRuns is Drain for a socket that takes several datagrams to one address at once: what it hands out is one datagram, or
-// several one after the other of size bytes each, the last of which may be shorter.
-func (s *Server) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
-	s.out.DrainRuns(send)
-}
-
-// DrainAll is DrainRuns for a socket that takes what is for several addresses at once: runs[i], of packets of sizes[i] bytes,
-// is for to[i]. It calls send once, or not at all where nothing waits.
+// DrainAll is Drain for a socket that takes several datagrams at once. runs[i] goes to to[i]: one packet, or several one behind the other, of sizes[i]
+// bytes each, the last of which may be shorter. It calls send once, or not at all if nothing waits.
 func (s *Server) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
 	s.out.DrainAll(send)
 }

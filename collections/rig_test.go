@@ -235,7 +235,7 @@ func (r *rig) set(store *snapshot.Store, id wire.NetworkID, x float32) {
 	store.Set(id, 1, []uint32{math.Float32bits(x), 0})
 }
 
-// x is what a client holds of an entity's position.
+// x returns the X of an entity's position in a client's replica.
 func (r *rig) x(c *clientEnd, id wire.NetworkID) (float32, bool) {
 	e := c.Replica().Entity(id.Index)
 	if !e.Alive || e.ID != id {
@@ -250,7 +250,7 @@ func (r *rig) sees(c *clientEnd, id wire.NetworkID, want float32) {
 	r.until(func() bool { x, ok := r.x(c, id); return ok && x == want })
 }
 
-// marked is what nobody may learn of a hidden entity: a number that is nowhere else, and whom it names.
+// marked has the secrets of a hidden entity: a number that is used nowhere else, and the id of the entity that it names.
 type marked struct {
 	Marker uint64
 	Of     wire.NetworkID `net:"entity"`

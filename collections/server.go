@@ -76,7 +76,7 @@ func (r *receiver) serve() {
 	r.handed = 0
 	r.view = r.session.View()
 	if now := r.view.Sights(); r.sights != now {
-		// Fill follows, and sends the elements anew out of which a name was taken.
+		// Fill follows. It sends the elements again that lost a name.
 		r.sights = now
 		r.end.all.raw.Recall(r.session, r.amend)
 	}

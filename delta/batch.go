@@ -391,7 +391,7 @@ func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 	}
 }
 
-// partAt is lineAt for a lane of rotations, of which turnsAt has said where they go.
+// partAt is lineAt for a lane of rotations. turnsAt has filled in s.to.
 func (d *Delta) partAt(s *Batch, c *BatchColumn, i, first int) {
 	i &= groupLanes - 1
 	goes, m := &s.to[i], d.m

@@ -215,9 +215,9 @@ func (o *op) quantiseQuatRows(base *byte, size int, rows []int32, lanes []uint32
 }
 
 // DequantiseRows is Dequantise for n rows of a column: it writes their fields into the components whose memory is dst, one behind the other. The lanes of each are
-// stride behind those of the one before or, where there is an order, those of the k-th stride times order[k] from the first on. It returns false, having written
+// stride behind those of the one before. It returns false, having written
 // nothing, for a plan with fields of other kinds than floats and rotations.
-func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int, order []int32) bool {
+func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int) bool {
 	if !p.floatRows || n == 0 {
 		return p.floatRows
 	}
@@ -227,24 +227,16 @@ func (p *Plan) DequantiseRows(dst []byte, lanes []uint32, stride, n int, order [
 		to, from := dst[o.offset:], lanes[o.lane:]
 		switch o.kind {
 		case opFixed32:
-			o.dequantiseFixedRows(to, from, size, stride, n, order)
+			o.dequantiseFixedRows(to, from, size, stride, n)
 		case opQuat:
-			o.dequantiseQuatRows(to, from, size, stride, n, order)
+			o.dequantiseQuatRows(to, from, size, stride, n)
 		default:
 			for k := range n {
-				binary.NativeEndian.PutUint32(to[k*size:], from[placeOf(k, order)*stride])
+				binary.NativeEndian.PutUint32(to[k*size:], from[k*stride])
 			}
 		}
 	}
 	return true
-}
-
-// placeOf returns the place of the k-th row.
-func placeOf(k int, order []int32) int {
-	if order == nil {
-		return k
-	}
-	return int(order[k])
 }
 
 // onlyFloatRows reports whether DequantiseRows writes the plan's rows.
@@ -258,10 +250,10 @@ func (p *Plan) onlyFloatRows() bool {
 }
 
 // dequantiseFixedRows is DequantiseRows for a field within bounds.
-func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int, order []int32) {
+func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int) {
 	least, most, step := o.min, o.max, o.step
 	for k := range n {
-		value := least + float64(float64(lanes[placeOf(k, order)*stride])*step)
+		value := least + float64(float64(lanes[k*stride])*step)
 		if value > most {
 			value = most
 		}
@@ -270,10 +262,10 @@ func (o *op) dequantiseFixedRows(dst []byte, lanes []uint32, size, stride, n int
 }
 
 // dequantiseQuatRows is DequantiseRows for a rotation.
-func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int, order []int32) {
+func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int) {
 	var v [4]float32
 	for k := range n {
-		o.dequantiseQuat((*[4]uint32)(lanes[placeOf(k, order)*stride:]), &v)
+		o.dequantiseQuat((*[4]uint32)(lanes[k*stride:]), &v)
 		to := (*[16]byte)(dst[k*size:])
 		binary.NativeEndian.PutUint32(to[0:], math.Float32bits(v[0]))
 		binary.NativeEndian.PutUint32(to[4:], math.Float32bits(v[1]))
@@ -286,10 +278,10 @@ func (o *op) dequantiseQuatRows(dst []byte, lanes []uint32, size, stride, n int,
 const overlayRows = 8
 
 // Overlay writes lanes of rows of a plan that is Plain to two copies of their memory, which have one row behind the other, several at a time. The
-// lanes of the k-th are stride words behind those of the one before or, where there is an order, stride times order[k] from the first on. It ends before
+// lanes of each are stride words behind those of the one before. It ends before
 // rows of which one differs between the copies, or has its new value already. It returns how many rows it has written: a part of them, or none,
 // where the processor or the plan's rows are not made for it.
-func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int, order []int32) int {
+func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int) int {
 	words := len(p.lanes)
 	if !p.wide || words != 3 && words != 4 {
 		return 0
@@ -297,17 +289,6 @@ func (p *Plan) Overlay(live, kept []byte, lanes []uint32, stride int, order []in
 	n := min(len(live), len(kept)) / (4 * words) &^ (overlayRows - 1)
 	if n == 0 || stride < words {
 		return 0
-	}
-	if order != nil {
-		n = min(n, len(order)&^(overlayRows-1))
-		rows := (len(lanes)-words)/stride + 1
-		if n == 0 || len(lanes) < words {
-			return 0
-		}
-		if words == 3 {
-			return int(kernel.OverlayOrder3(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
-		}
-		return int(kernel.OverlayOrder4(&live[0], &kept[0], &lanes[0], uintptr(4*stride), uintptr(n), &order[0], uint32(rows-1)))
 	}
 	_ = lanes[(n-1)*stride+words-1]
 	if words == 3 {

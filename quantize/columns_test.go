@@ -213,33 +213,21 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 			p.Dequantise(row, unsafe.Pointer(&want[k]))
 		}
 		memory := unsafe.Slice((*byte)(unsafe.Pointer(&got)), unsafe.Sizeof(got))
-		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n, nil))
+		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n))
 		require.Equal(t, want, got)
-		order := random.Perm(n)
-		places := make([]int32, n)
-		for k, of := range order {
-			places[k] = int32(of)
-			p.Dequantise(lanes[of*stride:][:p.Lanes()], unsafe.Pointer(&want[k]))
-		}
-		require.True(t, p.DequantiseRows(memory[:n*int(p.Size())], lanes, stride, n, places))
-		require.Equal(t, want, got, "in an order")
 	}
 	for _, other := range []*Plan{deltaPlan[readerHealth](t), deltaPlan[lone](t)} {
 		memory := make([]byte, 8)
-		require.False(t, other.DequantiseRows(memory, []uint32{1}, 1, 1, nil))
+		require.False(t, other.DequantiseRows(memory, []uint32{1}, 1, 1))
 		require.Equal(t, make([]byte, 8), memory)
 	}
 }
 
 // overlaid is what Overlay comes to at most: row by row, up to one that differs between the copies or has its new value already.
-func overlaid(live, kept []byte, lanes []uint32, stride, words int, order []int32, n int) (done int) {
+func overlaid(live, kept []byte, lanes []uint32, stride, words, n int) (done int) {
 	for k := range n {
-		at := k
-		if order != nil {
-			at = int(order[k])
-		}
 		row := make([]byte, 0, 4*words)
-		for _, v := range lanes[at*stride:][:words] {
+		for _, v := range lanes[k*stride:][:words] {
 			row = binary.NativeEndian.AppendUint32(row, v)
 		}
 		to, from := live[4*words*k:][:4*words], kept[4*words*k:][:4*words]
@@ -257,7 +245,6 @@ type overlayCase struct {
 	words, stride, n int
 	live, kept       []byte
 	lanes            []uint32
-	order            []int32
 }
 
 const overlayRoom = 64
@@ -269,7 +256,7 @@ func (c *overlayCase) copies() (live, kept []byte) {
 // inner is what lies between the room on both sides.
 func inner(b []byte) []byte { return b[overlayRoom : len(b)-overlayRoom : len(b)-overlayRoom] }
 
-func newOverlayCase(random *rand.Rand, words, n int, mixed bool) *overlayCase {
+func newOverlayCase(random *rand.Rand, words, n int) *overlayCase {
 	c := &overlayCase{words: words, stride: words + random.IntN(4), n: n}
 	few := 1 + random.Uint32N(3) // of the words of lanes, so that much is the same here and there
 	c.lanes = make([]uint32, max(n-1, 0)*c.stride+words)
@@ -281,11 +268,6 @@ func newOverlayCase(random *rand.Rand, words, n int, mixed bool) *overlayCase {
 		c.kept[i] = byte(1 + random.IntN(255))
 	}
 	c.live = slices.Clone(c.kept)
-	if mixed {
-		for _, k := range random.Perm(n) {
-			c.order = append(c.order, int32(k))
-		}
-	}
 	return c
 }
 
@@ -293,32 +275,25 @@ func newOverlayCase(random *rand.Rand, words, n int, mixed bool) *overlayCase {
 func (c *overlayCase) hold(t *testing.T, p *Plan) {
 	t.Helper()
 	live, kept := c.copies()
-	most := overlaid(inner(live), inner(kept), c.lanes, c.stride, c.words, c.order, c.n)
-	n := p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride, c.order)
+	most := overlaid(inner(live), inner(kept), c.lanes, c.stride, c.words, c.n)
+	n := p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride)
 	if p.wide && (c.words == 3 || c.words == 4) {
 		require.Equal(t, most&^(overlayRows-1), n, "%d words, %d rows", c.words, c.n)
 	} else {
 		require.Zero(t, n)
 	}
-	n += overlaid(inner(c.live)[4*c.words*n:], inner(c.kept)[4*c.words*n:], c.rest(n), c.stride, c.words, c.orders(n), c.n-n)
+	n += overlaid(inner(c.live)[4*c.words*n:], inner(c.kept)[4*c.words*n:], c.rest(n), c.stride, c.words, c.n-n)
 	require.Equal(t, most, n)
 	require.Equal(t, live, c.live, "%d words, %d rows", c.words, c.n)
 	require.Equal(t, kept, c.kept, "%d words, %d rows", c.words, c.n)
 }
 
-// rest are the lanes of those that are left, orders is the order of them.
+// rest returns the lanes of the rows behind the first n.
 func (c *overlayCase) rest(n int) []uint32 {
-	if c.order != nil || n == c.n {
+	if n == c.n {
 		return c.lanes
 	}
 	return c.lanes[n*c.stride:]
-}
-
-func (c *overlayCase) orders(n int) []int32 {
-	if c.order == nil {
-		return nil
-	}
-	return c.order[n:]
 }
 
 func overlayPlan(t *testing.T, words int) *Plan {
@@ -331,87 +306,57 @@ func overlayPlan(t *testing.T, words int) *Plan {
 	return p
 }
 
-// TestOverlayIsRowByRow holds rows that are written several at a time against the same written one by one: of every number of words and of rows, one
-// behind the other and in an order, where one differs between the copies or has its value already in each place.
+// Rows that are written several at a time are those written one by one: of every number of words and of rows, with one that differs between the
+// copies, or has its value already, in each place.
 func TestOverlayIsRowByRow(t *testing.T) {
 	random := rand.New(rand.NewPCG(21, 1))
 	for words := 2; words <= 5; words++ {
 		p := overlayPlan(t, words)
 		for n := range 34 {
-			for _, mixed := range []bool{false, true} {
-				newOverlayCase(random, words, n, mixed).hold(t, p)
-				for k := range n {
+			newOverlayCase(random, words, n).hold(t, p)
+			for k := range n {
+				for w := range words {
+					c := newOverlayCase(random, words, n)
+					inner(c.live)[4*(k*words+w)+random.IntN(4)] ^= 1 << random.IntN(8)
+					c.hold(t, p)
+				}
+				for same := range 1 << words { // which words of the row are what they were
+					c := newOverlayCase(random, words, n)
 					for w := range words {
-						c := newOverlayCase(random, words, n, mixed)
-						inner(c.live)[4*(k*words+w)+random.IntN(4)] ^= 1 << random.IntN(8)
-						c.hold(t, p)
-					}
-					for same := range 1 << words { // which words of the row are what they were
-						c := newOverlayCase(random, words, n, mixed)
-						at := k
-						if mixed {
-							at = int(c.order[k])
+						if same>>w&1 != 0 {
+							binary.NativeEndian.PutUint32(inner(c.live)[4*(k*words+w):], c.lanes[k*c.stride+w])
+							binary.NativeEndian.PutUint32(inner(c.kept)[4*(k*words+w):], c.lanes[k*c.stride+w])
 						}
-						for w := range words {
-							if same>>w&1 != 0 {
-								binary.NativeEndian.PutUint32(inner(c.live)[4*(k*words+w):], c.lanes[at*c.stride+w])
-								binary.NativeEndian.PutUint32(inner(c.kept)[4*(k*words+w):], c.lanes[at*c.stride+w])
-							}
-						}
-						c.hold(t, p)
 					}
+					c.hold(t, p)
 				}
 			}
 		}
 	}
 }
 
-// TestOverlayStaysWithinTheLanes is about an order that names a row that there is not: nothing from there on is written.
-func TestOverlayStaysWithinTheLanes(t *testing.T) {
-	random := rand.New(rand.NewPCG(22, 1))
-	for _, words := range []int{3, 4} {
-		p := overlayPlan(t, words)
-		for _, bad := range []int32{32, 33, -1, 1 << 30} {
-			for k := range 32 {
-				c := newOverlayCase(random, words, 32, true)
-				c.order[k] = bad
-				n := p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride, c.order)
-				require.LessOrEqual(t, n, k)
-			}
-		}
-	}
-}
-
-// Where there are fewer numbers of an order than rows, only so many rows are gone over, whole eights; where there are fewer lanes, none.
-func TestOverlayNeedsItsOrderAndItsLanes(t *testing.T) {
+// Fewer lanes than rows panic before anything is written.
+func TestOverlayNeedsItsLanes(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 3))
 	for _, words := range []int{3, 4} {
 		p := overlayPlan(t, words)
-		for _, length := range []int{0, 7, 8, 20, 31} {
-			c := newOverlayCase(random, words, 32, true)
-			require.LessOrEqual(t, p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride, c.order[:length:length]), length&^(overlayRows-1))
-		}
-		c := newOverlayCase(random, words, 32, false)
+		c := newOverlayCase(random, words, 32)
 		need := 31*c.stride + words
 		for _, length := range []int{0, words, need - 1} {
 			kept := slices.Clone(c.live)
 			if p.wide {
-				require.Panics(t, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes[:length:length], c.stride, nil) })
+				require.Panics(t, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes[:length:length], c.stride) })
 			}
 			require.Equal(t, kept, c.live)
 		}
-		require.NotPanics(t, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes[:need:need], c.stride, nil) })
+		require.NotPanics(t, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes[:need:need], c.stride) })
 	}
 }
 
-// TestOverlayAllocatesNothing is about both ways.
 func TestOverlayAllocatesNothing(t *testing.T) {
 	p := overlayPlan(t, 3)
-	c := newOverlayCase(rand.New(rand.NewPCG(23, 1)), 3, 32, true)
-	alloctest.Zero(t, 10, func() {
-		p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride, nil)
-		p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride, c.order)
-	})
+	c := newOverlayCase(rand.New(rand.NewPCG(23, 1)), 3, 32)
+	alloctest.Zero(t, 10, func() { p.Overlay(inner(c.live), inner(c.kept), c.lanes, c.stride) })
 }
 
 // Which rows differ is what comparing each says, by plain code too: for each number of them, and each byte that differs alone.

@@ -29,16 +29,6 @@ func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
 //go:noescape
 func Overlay4(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
 
-// OverlayOrder3 is Overlay3 for rows whose lanes are step times a number of order from the first on. It ends before a number above last.
-//
-//go:noescape
-func OverlayOrder3(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
-
-// OverlayOrder4 is OverlayOrder3 for rows of four words.
-//
-//go:noescape
-func OverlayOrder4(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
-
 // FixedRows quantises the first of n rows of a column, as long as all fields of the run are within their bounds, and returns how many. The column begins with the
 // first of the fields.
 //

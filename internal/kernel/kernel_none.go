@@ -21,12 +21,6 @@ func Overlay3(*byte, *byte, *uint32, uintptr, uintptr) uintptr { panic(noKernel)
 // Overlay4 panics: see Wide.
 func Overlay4(*byte, *byte, *uint32, uintptr, uintptr) uintptr { panic(noKernel) }
 
-// OverlayOrder3 panics: see Wide.
-func OverlayOrder3(*byte, *byte, *uint32, uintptr, uintptr, *int32, uint32) uintptr { panic(noKernel) }
-
-// OverlayOrder4 panics: see Wide.
-func OverlayOrder4(*byte, *byte, *uint32, uintptr, uintptr, *int32, uint32) uintptr { panic(noKernel) }
-
 // FixedRows does nothing: plain code continues where it stopped.
 func FixedRows(*FixedRun, *byte, int, *int32, int, *uint32, int) int { return 0 }
 

@@ -14,28 +14,6 @@
 	VMOVDQU -4(base)(R9*1), z          \ // and the word in front the row's before, or lies behind it
 	VPINSRD $0, 8(base)(R8*2), z, z
 
-// MIX3 is PACK3 for rows at the offsets R9 to R12 behind DX, of which nothing beside them is read.
-#define MIX3(x, y, z) \
-	VMOVQ   (DX)(R9*1), x            \
-	VPINSRD $2, 8(DX)(R9*1), x, x    \
-	VPINSRD $3, (DX)(R10*1), x, x    \
-	VMOVQ   4(DX)(R10*1), y          \
-	VMOVHPS (DX)(R11*1), y, y        \
-	VMOVD   8(DX)(R11*1), z          \
-	VPINSRD $1, (DX)(R12*1), z, z    \
-	VMOVHPS 4(DX)(R12*1), z, z
-
-// OFFSETS finds where the lanes of four rows are, whose numbers begin at BX.
-#define OFFSETS(at) \
-	MOVL  (at+0)(BX), R9    \
-	MOVL  (at+4)(BX), R10   \
-	MOVL  (at+8)(BX), R11   \
-	MOVL  (at+12)(BX), R12  \
-	IMULQ R8, R9            \
-	IMULQ R8, R10           \
-	IMULQ R8, R11           \
-	IMULQ R8, R12
-
 // WRITE3 looks at eight rows of three words, new in Y0, Y2 and Y4, and writes them.
 #define WRITE3 \
 	VMOVDQU   (SI), Y6            \
@@ -115,14 +93,6 @@
 	SUBQ      $-128, DI           \
 	ADDQ      $8, AX
 
-// NUMBERED ends before eight numbers of which one is above the last, which all of Y14 is.
-#define NUMBERED \
-	VPMAXUD   (BX), Y14, Y13      \
-	VPCMPEQD  Y14, Y13, Y13       \
-	VMOVMSKPS Y13, R13            \
-	CMPL      R13, $255           \
-	JNE       done
-
 // func Overlay3(live, kept *byte, lanes *uint32, step, n uintptr) uintptr
 TEXT ·Overlay3(SB), NOSPLIT, $0-48
 	MOVQ live+0(FP), DI
@@ -179,72 +149,4 @@ eight:
 done:
 	VZEROUPPER
 	MOVQ AX, ret+40(FP)
-	RET
-
-// func OverlayOrder3(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
-TEXT ·OverlayOrder3(SB), NOSPLIT, $0-64
-	MOVQ live+0(FP), DI
-	MOVQ kept+8(FP), SI
-	MOVQ lanes+16(FP), DX
-	MOVQ step+24(FP), R8
-	MOVQ n+32(FP), CX
-	MOVQ order+40(FP), BX
-	MOVL last+48(FP), R9
-	VMOVD R9, X14
-	VPBROADCASTD X14, Y14
-	XORL AX, AX
-
-eight:
-	NUMBERED
-	OFFSETS(0)
-	MIX3(X0, X1, X2)
-	OFFSETS(16)
-	MIX3(X3, X4, X5)
-	VINSERTI128 $1, X1, Y0, Y0
-	VINSERTI128 $1, X3, Y2, Y2
-	VINSERTI128 $1, X5, Y4, Y4
-	WRITE3
-	ADDQ $32, BX
-	SUBQ $8, CX
-	JNE  eight
-
-done:
-	VZEROUPPER
-	MOVQ AX, ret+56(FP)
-	RET
-
-// func OverlayOrder4(live, kept *byte, lanes *uint32, step, n uintptr, order *int32, last uint32) uintptr
-TEXT ·OverlayOrder4(SB), NOSPLIT, $0-64
-	MOVQ live+0(FP), DI
-	MOVQ kept+8(FP), SI
-	MOVQ lanes+16(FP), DX
-	MOVQ step+24(FP), R8
-	MOVQ n+32(FP), CX
-	MOVQ order+40(FP), BX
-	MOVL last+48(FP), R9
-	VMOVD R9, X14
-	VPBROADCASTD X14, Y14
-	VPCMPEQD Y15, Y15, Y15
-	XORL AX, AX
-
-eight:
-	NUMBERED
-	OFFSETS(0)
-	VMOVDQU (DX)(R9*1), X0
-	VINSERTI128 $1, (DX)(R10*1), Y0, Y0
-	VMOVDQU (DX)(R11*1), X1
-	VINSERTI128 $1, (DX)(R12*1), Y1, Y1
-	OFFSETS(16)
-	VMOVDQU (DX)(R9*1), X2
-	VINSERTI128 $1, (DX)(R10*1), Y2, Y2
-	VMOVDQU (DX)(R11*1), X3
-	VINSERTI128 $1, (DX)(R12*1), Y3, Y3
-	WRITE4
-	ADDQ $32, BX
-	SUBQ $8, CX
-	JNE  eight
-
-done:
-	VZEROUPPER
-	MOVQ AX, ret+56(FP)
 	RET

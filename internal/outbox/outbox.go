@@ -83,17 +83,6 @@ const (
 	mostInRun  = 64
 )
 
-// DrainRuns is Drain for runs of datagrams to one address that lie one after the other, each as long as the first but for
-// the last, which may be shorter.
-func (o *Buffer) DrainRuns(send func(to netip.AddrPort, packets []byte, size int)) {
-	for i := 0; i < len(o.datagrams); {
-		next, d, end := o.run(i)
-		send(d.to, o.bytes[d.start:end:end], d.end-d.start)
-		i = next
-	}
-	o.bytes, o.datagrams = o.bytes[:0], o.datagrams[:0]
-}
-
 // run is the run that begins with a datagram: that one, where the bytes of the last one end, and the datagram behind it.
 func (o *Buffer) run(first int) (next int, d *datagram, end int) {
 	d = &o.datagrams[first]
@@ -111,7 +100,8 @@ func (o *Buffer) run(first int) (next int, d *datagram, end int) {
 	return next, d, end
 }
 
-// DrainAll is DrainRuns for all runs at once.
+// DrainAll is Drain for all runs at once: datagrams to one address that lie one after the other, each as long as the first but for the last,
+// which may be shorter.
 func (o *Buffer) DrainAll(send func(to []netip.AddrPort, runs [][]byte, sizes []int)) {
 	a := &o.all
 	for i := 0; i < len(o.datagrams); {

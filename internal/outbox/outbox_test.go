@@ -18,7 +18,7 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 	}
 	several := 0
 	for range 300 {
-		var one, runs, together Buffer
+		var one, together Buffer
 		for range r.IntN(100) {
 			to := netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(r.IntN(2))}), 9)
 			size := 1 + r.IntN(3)
@@ -26,31 +26,22 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 				size = 1200
 			}
 			data := bytes.Repeat([]byte{byte(r.IntN(256))}, size)
-			for _, o := range []*Buffer{&one, &runs, &together} {
+			for _, o := range []*Buffer{&one, &together} {
 				copy(o.Room(1200), data)
 				o.Commit(to, size)
 			}
 		}
 		var want, got []sent
 		one.Drain(func(to netip.AddrPort, packet []byte) { want = append(want, sent{to, string(packet)}) })
-		runs.DrainRuns(func(to netip.AddrPort, packets []byte, size int) {
-			require.LessOrEqual(t, len(packets), longestRun)
-			require.LessOrEqual(t, (len(packets)+size-1)/size, mostInRun)
-			if len(packets) > size {
-				several++
-			}
-			for len(packets) > 0 {
-				n := min(size, len(packets))
-				got = append(got, sent{to, string(packets[:n])})
-				packets = packets[n:]
-			}
-		})
-		require.Equal(t, want, got)
-		got = nil
 		calls := 0
 		together.DrainAll(func(to []netip.AddrPort, runs [][]byte, sizes []int) {
 			calls++
 			for i, packets := range runs {
+				require.LessOrEqual(t, len(packets), longestRun)
+				require.LessOrEqual(t, (len(packets)+sizes[i]-1)/sizes[i], mostInRun)
+				if len(packets) > sizes[i] {
+					several++
+				}
 				for ; len(packets) > 0; packets = packets[min(sizes[i], len(packets)):] {
 					got = append(got, sent{to[i], string(packets[:min(sizes[i], len(packets))])})
 				}
@@ -67,12 +58,12 @@ func TestRunsAreTheDatagrams(t *testing.T) {
 		full.Room(1200)
 		full.Commit(to, 1200)
 	}
-	calls := 0
-	full.DrainRuns(func(_ netip.AddrPort, packets []byte, _ int) {
-		calls++
-		require.LessOrEqual(t, len(packets), longestRun)
+	full.DrainAll(func(_ []netip.AddrPort, runs [][]byte, _ []int) {
+		require.Len(t, runs, 4)
+		for _, packets := range runs {
+			require.LessOrEqual(t, len(packets), longestRun)
+		}
 	})
-	require.Equal(t, 4, calls)
 }
 
 func TestBufferKeepsOrderAndContent(t *testing.T) {
