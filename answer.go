@@ -171,7 +171,7 @@ func Call[Q, R any](ctx context.Context, end Endpoint, to ClientID, q *Q, f func
 			within = how[i].within
 		}
 	}
-	number, ok := c.calls.begin(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.after(within), ctx: ctx})
+	number, ok := c.calls.openCall(openCall{waiter: waiting[R](f), of: to, deadline: c.frame.after(within), ctx: ctx})
 	if !ok {
 		c.stats.CallsFull++
 		return ErrTooManyCalls

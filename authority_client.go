@@ -254,7 +254,7 @@ func (c *Client) sendWrites() {
 		if c.short() {
 			return
 		}
-		b, ok := c.begin()
+		b, ok := c.beginPacket()
 		if !ok || !c.addWrites(&b) {
 			return
 		}

@@ -251,7 +251,7 @@ func (l *link) sendResync(epoch uint16) {
 		l.stats.BudgetSpent++
 		return
 	}
-	if b, ok := l.begin(); ok {
+	if b, ok := l.beginPacket(); ok {
 		putResync(b.Payload(), epoch)
 		b.Add(wire.MessageResync, tick.Initialization, resyncSize)
 		l.load(&b, false)

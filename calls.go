@@ -45,8 +45,8 @@ func newCalls(limit int) calls {
 // place returns the place of a number.
 func (c *calls) place(number uint16) *openCall { return &c.ring[int(number)&(len(c.ring)-1)] }
 
-// begin opens a call and gives it a number, unless too many are open.
-func (c *calls) begin(call openCall) (number uint16, ok bool) {
+// openCall opens a call and gives it a number, unless too many are open.
+func (c *calls) openCall(call openCall) (number uint16, ok bool) {
 	if c.open >= c.limit {
 		return 0, false
 	}

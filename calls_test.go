@@ -43,7 +43,7 @@ func TestCallsAgainstAMap(t *testing.T) {
 				if rapid.IntRange(0, 9).Draw(t, "cancelled") == 0 {
 					o.ctx = done
 				}
-				n, ok := c.begin(openCall{waiter: o.asker, of: o.of, deadline: o.deadline, ctx: o.ctx})
+				n, ok := c.openCall(openCall{waiter: o.asker, of: o.of, deadline: o.deadline, ctx: o.ctx})
 				require.Equal(t, len(model) < limit, ok)
 				if ok {
 					require.NotContains(t, model, n)
@@ -95,7 +95,7 @@ func TestNumbersOfCallsAreNotReusedAtOnce(t *testing.T) {
 	c := newCalls(4)
 	seen := map[uint16]bool{}
 	for range 1 << 16 {
-		n, ok := c.begin(openCall{waiter: &asker{}, ctx: context.Background()})
+		n, ok := c.openCall(openCall{waiter: &asker{}, ctx: context.Background()})
 		require.True(t, ok)
 		require.False(t, seen[n])
 		seen[n] = true

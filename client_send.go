@@ -86,7 +86,7 @@ func (c *Client) resync() {
 		c.stats.BudgetSpent++
 		return
 	}
-	b, ok := c.begin()
+	b, ok := c.beginPacket()
 	if !ok {
 		return
 	}

@@ -47,7 +47,7 @@ func TestClosingWithAFullRing(t *testing.T) {
 		switch {
 		case n <= 100: // what a sends is lost
 			a.conn.DetectLost(a.frame.now, outcomes{a})
-			if packet, ok := a.begin(); n > 30 && ok {
+			if packet, ok := a.beginPacket(); n > 30 && ok {
 				packet.Add(wire.MessageKeepAlive, 0, 0)
 				a.finish(&packet)
 			}

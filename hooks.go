@@ -374,7 +374,7 @@ func (c *Client) sendSections() {
 		c.stats.BudgetSpent++
 		return
 	}
-	b, ok := c.begin()
+	b, ok := c.beginPacket()
 	if !ok {
 		return
 	}

@@ -88,8 +88,8 @@ func (l *link) short() bool {
 	return true
 }
 
-// begin opens the next packet, unless there is no room for it. It is as large as the budget allows.
-func (l *link) begin() (b peer.Builder, ok bool) {
+// beginPacket opens the next packet, unless there is no room for it. It is as large as the budget allows.
+func (l *link) beginPacket() (b peer.Builder, ok bool) {
 	if b, ok = l.open(l.conn.CanSend()); ok {
 		if left := l.budget.Left(); left >= 0 {
 			b.Limit(max(left, leastPacket))
@@ -196,7 +196,7 @@ func (l *link) sendMessages() {
 		if l.short() {
 			return
 		}
-		b, ok := l.begin()
+		b, ok := l.beginPacket()
 		if !ok {
 			return
 		}

@@ -180,7 +180,7 @@ func (s *Server) fill(c *Session, desk *snapshot.EncodeCache) {
 // for rows, or took more than their share, the next packet is for rows alone. It says false when there was nothing that
 // fits, or no room for a packet.
 func (s *Server) sendPacket(c *Session, desk *snapshot.EncodeCache) bool {
-	b, ok := c.begin()
+	b, ok := c.beginPacket()
 	if !ok {
 		return false
 	}

@@ -226,7 +226,7 @@ func (b *byteRun) step() error {
 	if b.client.State() != netcode.Connected || b.client.Replica().Tick() <= b.start {
 		return nil
 	}
-	return b.compare(b.client.Replica().Tick())
+	return b.compareWorlds(b.client.Replica().Tick())
 }
 
 // advance runs one frame of both ends.
@@ -249,9 +249,9 @@ func (b *byteRun) advance() {
 	}
 }
 
-// compare holds the client's world against the server's rows of that tick, bit by bit, and against the motion itself,
+// compareWorlds holds the client's world against the server's rows of that tick, bit by bit, and against the motion itself,
 // which no code of netcode's has touched, within half a quantisation step.
-func (b *byteRun) compare(t tick.Tick) error {
+func (b *byteRun) compareWorlds(t tick.Tick) error {
 	was := &b.history[int64(t)%digestsKept]
 	if was.tick != t {
 		return fmt.Errorf("the client is at tick %d, the server at %d", t, b.server.Tick())
@@ -268,7 +268,7 @@ func (b *byteRun) compare(t tick.Tick) error {
 		if !known {
 			return fmt.Errorf("tick %d: body %d is not at the client", t, i)
 		}
-		if err := b.dress.compare(there, &was.bodies[i]); err != nil {
+		if err := b.dress.compareBody(there, &was.bodies[i]); err != nil {
 			return fmt.Errorf("tick %d: body %d: %w", t, i, err)
 		}
 	}

@@ -250,16 +250,16 @@ func (d *dirtyRun) measure(budget time.Duration) error {
 			return err
 		}
 		if n%64 == 0 {
-			if err := d.compare(); err != nil {
+			if err := d.compareMemory(); err != nil {
 				return err
 			}
 		}
 	}
-	return d.compare()
+	return d.compareMemory()
 }
 
-// compare holds the captured rows against the world: exact rows have the world's own bytes.
-func (d *dirtyRun) compare() error {
+// compareMemory holds the captured rows against the world: exact rows have the world's own bytes.
+func (d *dirtyRun) compareMemory() error {
 	d.compared++
 	want := netecs.Digest(&d.body.world, d.schema)
 	if got := netecs.DigestStore(d.store, d.schema, func(wire.NetworkID) bool { return true }); got != want {

@@ -18,7 +18,7 @@ type dress interface {
 	spawn(n int) []ecs.Entity
 	write(e ecs.Entity, b *body)
 	// compare holds a client's entity against the body.
-	compare(e ecs.Entity, was *body) error
+	compareBody(e ecs.Entity, was *body) error
 }
 
 // The quantisation that every comparison uses: 50 bits of position in steps of 1/512 m, 29 of orientation, one flag.
@@ -71,7 +71,7 @@ func (b *body) quantisedParts() (tracePosition, traceOrientation, traceInteracti
 	return tracePosition{b.position[0], b.position[1], b.position[2]}, traceOrientation{b.orientation}, traceInteracting{b.interacting}
 }
 
-func (d *quantisedDress) compare(e ecs.Entity, was *body) error {
+func (d *quantisedDress) compareBody(e ecs.Entity, was *body) error {
 	_, p, q, on := d.client.Get(e)
 	return resembles(*was, *p, *q, *on)
 }
@@ -122,7 +122,7 @@ func (d *exactDress) write(e ecs.Entity, b *body) {
 	*q, *v = exactOrientation{b.orientation}, exactVelocity{b.velocity[0], b.velocity[1], b.velocity[2]}
 }
 
-func (d *exactDress) compare(e ecs.Entity, was *body) error {
+func (d *exactDress) compareBody(e ecs.Entity, was *body) error {
 	_, p, q, v := d.client.Get(e)
 	if *p != (exactPosition{was.position[0], was.position[1], was.position[2]}) || q.Q != was.orientation ||
 		*v != (exactVelocity{was.velocity[0], was.velocity[1], was.velocity[2]}) {

@@ -109,7 +109,7 @@ func runLoss(o options) error {
 		if err != nil {
 			return fmt.Errorf("%+v, the reliable stream: %w", p, err)
 		}
-		summary.add(o, run, clean, stream)
+		summary.addRun(o, run, clean, stream)
 	}
 	summary.report(o)
 	return nil
@@ -191,7 +191,7 @@ func (r *lossRun) changed(b *byteRun) (which []int) {
 
 // observe takes in which bodies changed in this frame, and how old each moving body is at the client.
 func (r *lossRun) observe(b *byteRun) error {
-	r.changes.add(r.changed(b))
+	r.changes.addBodies(r.changed(b))
 	now := len(r.changes.moved) - 1
 	if want := int(b.server.Tick() - r.reference - 1); now != want {
 		return fmt.Errorf("frame %d is tick %d: there must be a tick in each", now, want)
@@ -215,7 +215,7 @@ func (r *lossRun) recover(b *byteRun) error {
 			return err
 		}
 		b.advance()
-		if err := b.compare(b.client.Replica().Tick()); err != nil {
+		if err := b.compareWorlds(b.client.Replica().Tick()); err != nil {
 			last, r.converged, r.verified = err, n+1, 0
 			continue
 		}
@@ -236,7 +236,7 @@ type changes struct {
 	moved []int     // by frame: how many bodies
 }
 
-func (c *changes) add(bodies []int) {
+func (c *changes) addBodies(bodies []int) {
 	frame := int32(len(c.moved))
 	for _, i := range bodies {
 		c.at[i] = append(c.at[i], frame)
@@ -297,7 +297,7 @@ type lossSummary struct {
 	bytesAt, recoveryAt, staleAt lossPoint
 }
 
-func (s *lossSummary) add(o options, r, clean *lossRun, stream *histogram) {
+func (s *lossSummary) addRun(o options, r, clean *lossRun, stream *histogram) {
 	curve := float64(r.packed.bits) / float64(clean.packed.bits)
 	params := func() map[string]any {
 		return map[string]any{

@@ -102,7 +102,7 @@ func run(args []string, out io.Writer) error {
 	if flags.NArg() > 0 {
 		return usage.Errorf("unexpected argument %q; a scenario is named by -run, as in -run %s, and -list lists them", flags.Arg(0), meant(flags.Arg(0)))
 	}
-	if err := o.check(); err != nil {
+	if err := o.validate(); err != nil {
 		return err
 	}
 	if err := o.checkOnly(*name); err != nil {
@@ -135,8 +135,8 @@ func takes() usage.Takes {
 	}
 }
 
-// check reports which number is out of its range.
-func (o *options) check() error {
+// validate reports which number is out of its range.
+func (o *options) validate() error {
 	switch {
 	case o.entities < 0 || o.entities > snapshot.MaxEntities:
 		return takes().Wrong("e", o.entities)
@@ -149,7 +149,7 @@ func (o *options) check() error {
 	case o.parts < 0 || o.parts > 64:
 		return takes().Wrong("parts", o.parts)
 	}
-	return o.network.check()
+	return o.network.validate()
 }
 
 // meant is the scenario that a word names, and else any.

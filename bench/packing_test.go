@@ -36,7 +36,7 @@ func TestPackedAges(t *testing.T) {
 		frames[f] = make([]quantised, 1)
 		frames[f][0].position[0] = int32(f) * 40 // short up to 6 frames
 		if f > 0 {
-			moves.add([]int{0})
+			moves.addBodies([]int{0})
 		}
 	}
 	ten := 100 * time.Millisecond

@@ -26,8 +26,8 @@ func (n *realNetwork) flags(f *flag.FlagSet, loss float64, jitter, classes int) 
 	f.Uint64Var(&n.seed, "seed", 1, "scenario real: seed of loss and jitter")
 }
 
-// check reports which number is out of its range.
-func (n *realNetwork) check() error {
+// validate reports which number is out of its range.
+func (n *realNetwork) validate() error {
 	switch {
 	case !(n.loss >= 0 && n.loss <= 0.9):
 		return takes().Wrong("loss", n.loss)

@@ -40,7 +40,7 @@ const realDelays = 32
 // delayed is datagrams by the tick in which they arrive.
 type delayed struct{ due [realDelays][][]byte }
 
-func (d *delayed) add(at int, datagram []byte) {
+func (d *delayed) addDatagram(at int, datagram []byte) {
 	slot := &d.due[at%realDelays]
 	*slot = append(*slot, datagram)
 }
@@ -149,7 +149,7 @@ func (c *realClient) send(r *realRun) {
 			r.free = append(r.free, room)
 			continue
 		}
-		c.down.add(r.now+c.trip/2+late, packet)
+		c.down.addDatagram(r.now+c.trip/2+late, packet)
 	}
 	c.settled()
 }
@@ -249,5 +249,5 @@ func (c *realClient) reply(r *realRun, datagram []byte) {
 		r.free = append(r.free, datagram)
 		return
 	}
-	c.up.add(r.now+c.trip-c.trip/2, datagram)
+	c.up.addDatagram(r.now+c.trip-c.trip/2, datagram)
 }

@@ -78,7 +78,7 @@ func (l *lateSocket) Send(to netip.AddrPort, datagram []byte) error {
 		return nil
 	}
 	if wait := l.trip - l.trip/2 - 1; wait > 0 {
-		l.up.add(l.now+wait, l.keep(datagram))
+		l.up.addDatagram(l.now+wait, l.keep(datagram))
 		return nil
 	}
 	return l.heldSocket.Send(to, datagram)
@@ -107,7 +107,7 @@ func (l *lateSocket) drain() error {
 			return err
 		}
 		if !l.loses() {
-			l.down.add(l.now+l.trip/2+l.late, l.keep(l.buf[:n]))
+			l.down.addDatagram(l.now+l.trip/2+l.late, l.keep(l.buf[:n]))
 		}
 	}
 }

@@ -316,15 +316,15 @@ func (r *realRun) heal() error {
 		if c.replica == nil {
 			continue
 		}
-		if err := r.compare(c); err != nil {
+		if err := r.compareClient(c); err != nil {
 			return fmt.Errorf("client %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// compare holds what a client has decoded against the store: the same entities, and each row.
-func (r *realRun) compare(c *realClient) error {
+// compareClient holds what a client has decoded against the store: the same entities, and each row.
+func (r *realRun) compareClient(c *realClient) error {
 	store, seen := r.game.store, 0
 	for id := range store.All {
 		if !c.view.Visible(id) {

@@ -45,8 +45,8 @@ type rpcTally struct {
 	wrong int // for somebody else, or from somebody else than they say
 }
 
-// add counts a message.
-func (t *rpcTally) add(stage tick.Stage, m *rpcOrder) {
+// countOrder counts a message.
+func (t *rpcTally) countOrder(stage tick.Stage, m *rpcOrder) {
 	t.count[stage]++
 	t.sum[stage] += m.sum()
 }
@@ -136,7 +136,7 @@ func newRPCRun(messages, clients int) (*rpcRun, error) {
 		if uint32(ctx.Sender) != m.Client {
 			r.in.wrong++
 		}
-		r.in.add(ctx.Stage, m)
+		r.in.countOrder(ctx.Stage, m)
 	})
 	var err error
 	if r.server, err = netcode.NewServer(atServer, rpcConfig(clients)); err != nil {
@@ -152,7 +152,7 @@ func newRPCRun(messages, clients int) (*rpcRun, error) {
 			if uint32(ctx.Local) != m.Client {
 				c.got.wrong++
 			}
-			c.got.add(ctx.Stage, m)
+			c.got.countOrder(ctx.Stage, m)
 		})
 		if c.client, err = netcode.NewClient(atClient, rpcConfig(1)); err != nil {
 			return nil, err
@@ -163,11 +163,11 @@ func newRPCRun(messages, clients int) (*rpcRun, error) {
 		}
 		r.clients = append(r.clients, c)
 	}
-	return r, r.join()
+	return r, r.connectAll()
 }
 
-// join runs frames without messages until all are connected.
-func (r *rpcRun) join() error {
+// connectAll runs frames without messages until all are connected.
+func (r *rpcRun) connectAll() error {
 	for range framesToConnect {
 		r.begin()
 		for _, stage := range rpcStages() {
@@ -255,7 +255,7 @@ func (r *rpcRun) clientFrame(c *rpcClient, messages int) {
 		if err := netcode.Send(c.client, netcode.ToServer(), &m, netcode.InStage(stage)); err != nil {
 			r.fault = err
 		}
-		r.sent.add(stage, &m)
+		r.sent.countOrder(stage, &m)
 		r.queues.came(stage, &m)
 	}
 	c.client.Send()
@@ -285,7 +285,7 @@ func (r *rpcRun) measure(budget time.Duration) error {
 			start = time.Now()
 			runtime.ReadMemStats(&before)
 		}
-		if err := r.frame(n, orders, to); err != nil {
+		if err := r.playFrame(n, orders, to); err != nil {
 			return fmt.Errorf("frame %d: %w", n, err)
 		}
 		r.frames = n + 1 - rpcWarmUp
@@ -295,8 +295,8 @@ func (r *rpcRun) measure(budget time.Duration) error {
 	return nil
 }
 
-// frame is one frame of all.
-func (r *rpcRun) frame(n int, orders []rpcOrder, to []netcode.ClientID) error {
+// playFrame is one frame of all.
+func (r *rpcRun) playFrame(n int, orders []rpcOrder, to []netcode.ClientID) error {
 	stages := rpcStages()
 	for i := range orders {
 		c := r.clients[i%len(r.clients)]
@@ -304,7 +304,7 @@ func (r *rpcRun) frame(n int, orders []rpcOrder, to []netcode.ClientID) error {
 	}
 	for part, from := 0, 0; part < len(stages); part++ {
 		for ; from < len(orders)*(part+1)/len(stages); from++ {
-			r.clients[from%len(r.clients)].sent.add(stages[part], &orders[from])
+			r.clients[from%len(r.clients)].sent.countOrder(stages[part], &orders[from])
 		}
 	}
 	var anchorIn, anchorOut time.Duration
@@ -321,7 +321,7 @@ func (r *rpcRun) frame(n int, orders []rpcOrder, to []netcode.ClientID) error {
 		r.anchorIns, r.anchorOuts = append(r.anchorIns, float64(anchorIn)/each), append(r.anchorOuts, float64(anchorOut)/each)
 	}
 	r.deliver()
-	if err := r.check(); err != nil {
+	if err := r.checkOutcome(); err != nil {
 		return err
 	}
 	r.queues.clear()
@@ -334,8 +334,8 @@ func (r *rpcRun) frame(n int, orders []rpcOrder, to []netcode.ClientID) error {
 	return r.fault
 }
 
-// check compares what came to the server, and to the byte queues, with what the clients had sent before.
-func (r *rpcRun) check() error {
+// checkOutcome compares what came to the server, and to the byte queues, with what the clients had sent before.
+func (r *rpcRun) checkOutcome() error {
 	if r.in != r.queues.in {
 		return fmt.Errorf("the server got %+v, the byte queues %+v", r.in, r.queues.in)
 	}

@@ -75,7 +75,7 @@ func (q *rpcQueues) handle(stage tick.Stage, payload []byte) {
 		Client: binary.LittleEndian.Uint32(payload), Check: binary.LittleEndian.Uint32(payload[4:]),
 		Serial: binary.LittleEndian.Uint64(payload[8:]),
 	}
-	q.in.add(stage, &m)
+	q.in.countOrder(stage, &m)
 }
 
 // takeIn moves each message to the queue of its stage, then empties the queues.

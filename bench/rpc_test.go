@@ -46,11 +46,11 @@ func TestRPCNoticesAWrongMessage(t *testing.T) {
 
 	r := fresh()
 	m := rpcOrder{Client: 1, Serial: 5}
-	r.in.add(rpcStages()[0], &m)
+	r.in.countOrder(rpcStages()[0], &m)
 	require.ErrorContains(t, again(r), "the byte queues")
 	r = fresh()
-	r.in.add(rpcStages()[0], &m)
-	r.queues.in.add(rpcStages()[0], &m)
+	r.in.countOrder(rpcStages()[0], &m)
+	r.queues.in.countOrder(rpcStages()[0], &m)
 	require.ErrorContains(t, again(r), "the server was sent")
 	r = fresh()
 	r.clients[2].got.sum[rpcStages()[1]]++

@@ -72,12 +72,12 @@ func TestDirtyNoticesAMissedWrite(t *testing.T) {
 	d := newDirtyRun(dirtyScene{entities: 100, moving: 0.1})
 	require.NoError(t, d.turn(false))
 	require.NoError(t, d.turn(true))
-	require.NoError(t, d.compare())
+	require.NoError(t, d.compareMemory())
 	d.movers, d.orbits = d.movers[:9], d.orbits[:9]
 	d.body.write(d.body.entities[1], position{Y: 77}, rotation{}, velocity{})
 	require.ErrorContains(t, d.turn(true), "rows changed")
 	d.body.write(d.body.entities[2], position{Y: 77}, rotation{}, velocity{})
-	require.Error(t, d.compare(), "written and not captured")
+	require.Error(t, d.compareMemory(), "written and not captured")
 
 	alone := newDirtyRun(dirtyScene{entities: 100, relations: 1})
 	require.NoError(t, alone.turn(false))
@@ -172,7 +172,7 @@ func TestLossIsVerified(t *testing.T) {
 	summary := lossSummary{recorded: true}
 	o := options{report: func(r result) { lines = append(lines, r) }}
 	clean.packed, lossy.packed = &packed{bits: 1000}, &packed{bits: 1100}
-	summary.add(o, lossy, clean, lossyStream)
+	summary.addRun(o, lossy, clean, lossyStream)
 	require.InDelta(t, 1.1, lines[0].Params["curve"], 1e-9)
 	summary.report(o)
 	require.Len(t, lines, 6)
@@ -192,7 +192,7 @@ func TestLossPoints(t *testing.T) {
 func TestAgeOfABody(t *testing.T) {
 	c := changes{at: make([][]int32, 2)}
 	for _, bodies := range [][]int{{0}, {0}, {}, {0, 1}, {}} {
-		c.add(bodies)
+		c.addBodies(bodies)
 	}
 	for _, want := range []struct{ body, known, now, age int }{
 		{0, -1, 0, 1}, {0, 0, 0, 0}, {0, 0, 2, 2}, {0, 1, 2, 0}, {0, 2, 4, 2}, {0, 1, 4, 2}, {0, 3, 4, 0}, {1, -1, 2, 0}, {1, -1, 4, 2},

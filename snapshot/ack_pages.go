@@ -204,8 +204,8 @@ func (v *View) confirmed(w uint32, of uint64, t tick.Tick) {
 	v.unsent[w] &^= of
 }
 
-// join makes an index a member of its page if its state is the common one, or the first member.
-func (v *View) join(index uint32) {
+// joinPage makes an index a member of its page if its state is the common one, or the first member.
+func (v *View) joinPage(index uint32) {
 	w := index / pageEntities
 	g, own := &v.pages[w], v.acks[index].ackState
 	if v.otherRows(index, own.base) {
@@ -232,7 +232,7 @@ func (v *View) gather(w uint32) {
 	}
 	for of := g.topOf &^ g.members; of != 0; of &= of - 1 {
 		if index := firstOf(w, of); v.acks[index].base == g.top {
-			v.join(index)
+			v.joinPage(index)
 		}
 	}
 }

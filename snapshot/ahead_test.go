@@ -94,7 +94,7 @@ func TestBodiesMadeTogetherKeepToTheTick(t *testing.T) {
 
 // requireMadeAlike makes bodies of some entities together and apart.
 func requireMadeAlike(t *testing.T, s *Store, random *rand.Rand) (made, missing, long int) {
-	s.cache.deltas.begin(s, []uint{6, singleArena}[random.IntN(2)])
+	s.cache.deltas.reset(s, []uint{6, singleArena}[random.IntN(2)])
 	of, used := &s.cache.batch, 0
 	for index := 0; index < 300; index += delta.MaxStreams {
 		mask := s.rows.masks[index]

@@ -46,7 +46,7 @@ func (r *Replica) Read(payload []byte) error {
 	}
 	p := &r.pending
 	p.payload, p.epoch, p.upTo = payload, 0, s
-	p.despawns, p.block = p.despawns[:0], r.history.begin(s)
+	p.despawns, p.block = p.despawns[:0], r.history.blockOf(s)
 	p.from, p.lanes = len(p.block.versions), len(p.block.lanes)
 	err := r.decode(&b, s)
 	p.payload = nil
@@ -147,7 +147,7 @@ func (r *Replica) decodeFull(b *wire.BitReader, index uint32) (more uint32, err 
 	}
 	mask := Mask(b.Read(uint(r.schema.Rows())))
 	layout := r.layouts.of(mask)
-	lanes := r.add(index, generation, mask, tick.None, layout.lanes)
+	lanes := r.addRecord(index, generation, mask, tick.None, layout.lanes)
 	if layout.floats {
 		if !wire.ReadFloats(b, lanes) {
 			return 0, r.malformed()
@@ -328,7 +328,7 @@ type baseRows struct {
 // decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
 func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline, prev *version) error {
 	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
-	lanes := r.add(index, base.generation, mask, base.tick, layout.lanes)
+	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
 	if prev != nil {
 		v.Span = int64(base.tick - prev.tick)
@@ -392,8 +392,8 @@ func (r *Replica) decodeWhole(b *wire.BitReader, mask Mask, lanes []uint32, whol
 	return nil
 }
 
-// add begins a record of an entity, with all its rows, and returns its lanes, of any content.
-func (r *Replica) add(index, generation uint32, mask Mask, base tick.Tick, lanes int) []uint32 {
+// addRecord begins a record of an entity, with all its rows, and returns its lanes, of any content.
+func (r *Replica) addRecord(index, generation uint32, mask Mask, base tick.Tick, lanes int) []uint32 {
 	b, m := r.pending.block, &r.history.memory
 	n, first := len(b.versions), len(b.lanes)
 	if n == cap(b.versions) {

@@ -98,7 +98,7 @@ func (g *readBatch) group(r *Replica) {
 func (g *readBatch) decode(r *Replica, b *wire.BitReader, l *readList, i int) error {
 	k := i - g.from
 	v := l.records.at(i)
-	lanes := r.add(v.index, v.generation, g.mask, l.ref, g.width)
+	lanes := r.addRecord(v.index, v.generation, g.mask, l.ref, g.width)
 	base, near := g.base[k*g.width:][:g.width], []uint32(nil)
 	if g.near != nil {
 		near = g.near[k*g.width:][:g.width]

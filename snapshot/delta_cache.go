@@ -84,13 +84,13 @@ func (d *EncodeCache) get(index uint32, mask Mask, t, before tick.Tick) (*cached
 			return e, of
 		}
 	}
-	return d.deltas.add(d.store, index, mask, t, before), &d.deltas
+	return d.deltas.encode(d.store, index, mask, t, before), &d.deltas
 }
 
 // ready forgets the deltas of earlier ticks.
 func (d *EncodeCache) ready() {
 	if b := &d.deltas; b.tick != d.store.tick {
-		b.begin(d.store, singleArena)
+		b.reset(d.store, singleArena)
 		d.alone = b.shared-d.again < b.made-d.made
 		d.made, d.again = b.made, b.shared
 	}
@@ -163,8 +163,8 @@ type deltaArena struct {
 // singleArena is a shift with which all indexes have the same arena.
 const singleArena = 31
 
-// begin forgets the deltas of earlier ticks.
-func (b *deltaCache) begin(s *Store, shift uint) {
+// reset forgets the deltas of earlier ticks.
+func (b *deltaCache) reset(s *Store, shift uint) {
 	b.tick, b.shift = s.tick, shift
 	b.first = grown(b.first, len(s.gens), cap(s.gens))
 	for len(b.arenas) <= max(len(s.gens)-1, 0)>>shift {
@@ -214,8 +214,8 @@ func (b *deltaCache) find(index uint32, mask Mask, t, before tick.Tick) *cachedD
 	return nil
 }
 
-// add encodes a delta.
-func (b *deltaCache) add(s *Store, index uint32, mask Mask, t, before tick.Tick) *cachedDelta {
+// encode encodes a delta.
+func (b *deltaCache) encode(s *Store, index uint32, mask Mask, t, before tick.Tick) *cachedDelta {
 	a := b.of(index)
 	n, next := uint32(len(a.entries)), b.newest(a, index)
 	a.room(s, 1)
@@ -379,7 +379,7 @@ func (s *Store) Prepare(views []*View, parts int, do func(n int, part func(part 
 	for (len(s.gens)-1)>>shift >= parts*arenasPerPart {
 		shift++
 	}
-	s.cache.deltas.begin(s, shift)
+	s.cache.deltas.reset(s, shift)
 	p.arenas = (len(s.gens)-1)>>shift + 1
 	p.parts = min(parts, p.arenas)
 	if p.part == nil {
@@ -428,7 +428,7 @@ func (v *View) preparePage(w uint32) {
 		}
 		before, known := p.before(index, &ack)
 		if b := &s.cache.deltas; known && b.find(index, mask, g.ref, before) == nil {
-			b.add(s, index, mask, g.ref, before)
+			b.encode(s, index, mask, g.ref, before)
 		}
 	}
 }

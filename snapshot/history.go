@@ -331,7 +331,7 @@ func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *u
 		if stride := ageLanes + h.rows[row].width; likely > more && h.fits(h.lane, likely*stride) {
 			more = likely
 		}
-		return h.add(s, row, number, more)
+		return h.addEntry(s, row, number, more)
 	}
 	rows, room, stride := bits.OnesCount64(c.there)+more, int(c.room), ageLanes+h.rows[row].width
 	if rows <= room {
@@ -344,7 +344,7 @@ func (h *history) open(s *logChunk, row int, number uint32, more, likely int) *u
 	most := min(max(rows, 2*room), stripeRows)
 	lane := h.place(most * stride)
 	if s.newest < h.oldest { // to make room for it
-		return h.add(s, row, number, more)
+		return h.addEntry(s, row, number, more)
 	}
 	copy(h.value(lane, most*stride), h.value(c.lane, room*stride))
 	c.lane, c.room, h.lane = lane, uint16(most), lane+uint64(most*stride)
@@ -357,8 +357,8 @@ func (h *history) fits(place uint64, n int) bool {
 	return int(place&uint64(size-1))+n <= size && int(place-h.firstLane)+n <= size
 }
 
-// add adds a change of a stripe in this tick.
-func (h *history) add(s *logChunk, row int, number uint32, room int) *undoEntry {
+// addEntry adds a change of a stripe in this tick.
+func (h *history) addEntry(s *logChunk, row int, number uint32, room int) *undoEntry {
 	n := room * (ageLanes + h.rows[row].width)
 	lane := h.place(n)
 	if h.next-h.oldest >= uint64(len(h.changes)) && !h.grow() {

@@ -383,7 +383,7 @@ func (r *backRefs) change(plan *quantize.Plan, index uint32, had bool, before, a
 			r.drop(old.Index, index)
 		}
 		if !now.IsZero() {
-			r.add(now.Index, index)
+			r.addRef(now.Index, index)
 		}
 	}
 }
@@ -396,7 +396,7 @@ func refAt(lanes []uint32, lane int) wire.NetworkID {
 	return wire.NetworkID{Index: lanes[lane], Generation: lanes[lane+1]}
 }
 
-func (r *backRefs) add(target, index uint32) {
+func (r *backRefs) addRef(target, index uint32) {
 	if target >= MaxEntities {
 		return
 	}

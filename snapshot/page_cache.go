@@ -67,8 +67,8 @@ type pageCache struct {
 	from   [pageEntities]*deltaCache
 }
 
-// begin forgets the texts of earlier ticks.
-func (c *pageCache) begin(s *Store) {
+// reset forgets the texts of earlier ticks.
+func (c *pageCache) reset(s *Store) {
 	c.tick = s.tick
 	if len(c.table) == 0 {
 		c.table = make([]int32, 1<<10)
@@ -91,8 +91,8 @@ func (c *pageCache) slot(k *pageKey) *int32 {
 	}
 }
 
-// add makes room for a text.
-func (c *pageCache) add(k *pageKey) *cachedPage {
+// addText makes room for a text.
+func (c *pageCache) addText(k *pageKey) *cachedPage {
 	if 2*(len(c.texts)+1) > len(c.table) {
 		c.table = make([]int32, 2*len(c.table))
 		for i := range c.texts {
@@ -187,7 +187,7 @@ func (p *packetWriter) copyPage(g *ackPage, w uint32, wait uint64) (room, done b
 		wait = of
 	}
 	if c := &p.cache.pages; c.tick != p.s {
-		c.begin(p.v.store)
+		c.reset(p.v.store)
 	}
 	mark, before := p.w, p.lists
 	p.beginPage(g, w)
@@ -249,7 +249,7 @@ func (p *packetWriter) text(k *pageKey) *cachedPage {
 		}
 		return t
 	}
-	t := c.add(k)
+	t := c.addText(k)
 	if t.none = !p.encode(t); t.none {
 		return nil
 	}
@@ -312,7 +312,7 @@ func (d *EncodeCache) encodeSome(w uint32, of uint64, mask Mask, ref, before tic
 				return 0
 			}
 		default:
-			c.bodies[at], c.from[at] = d.deltas.add(s, index, mask, ref, before), &d.deltas
+			c.bodies[at], c.from[at] = d.deltas.encode(s, index, mask, ref, before), &d.deltas
 		}
 		if e := c.bodies[at]; e != nil && e.none {
 			return 0

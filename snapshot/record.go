@@ -315,7 +315,7 @@ func (p *packetWriter) recordSent(r *record) {
 // groupSent notes that the packet has a group of n records.
 func (p *packetWriter) groupSent(g sentGroup, n int) {
 	p.v.pages[g.word].even = p.v.store.views >= leastSharing && p.v.store.large(g.rows)
-	p.v.sentAt(g.word, p.s, g.of, p.v.sent.add(p.sent, g))
+	p.v.sentAt(g.word, p.s, g.of, p.v.sent.addGroup(p.sent, g))
 	p.sent.records += n
 }
 

@@ -197,7 +197,7 @@ func (s *Store) swapRows(ids []wire.NetworkID, row int, rows uint64, page, lanes
 		}
 	}
 	p.turn(of, number, h.now)
-	c := h.add(of, row, number, bits.OnesCount64(rows))
+	c := h.addEntry(of, row, number, bits.OnesCount64(rows))
 	c.rows, c.there, of.rows = rows, rows, rows
 	for left, since := rows&^of.others, p.since[number*stripeRows:]; left != 0; left &= left - 1 {
 		in := bits.TrailingZeros64(left)

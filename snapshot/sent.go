@@ -163,8 +163,8 @@ func (r *sentRing) grow() bool {
 // mergedGroups is how many of a packet's last groups are looked at for one that a record can join.
 const mergedGroups = 4
 
-// add notes records of some entities of a page in the packet that was opened last. It reports whether that made a group.
-func (r *sentRing) add(p *sentPacket, e sentGroup) (made bool) {
+// addGroup notes records of some entities of a page in the packet that was opened last. It reports whether that made a group.
+func (r *sentRing) addGroup(p *sentPacket, e sentGroup) (made bool) {
 	if !e.despawn {
 		for i := 1; i <= min(p.n, mergedGroups); i++ {
 			g := r.group(p, p.n-i)

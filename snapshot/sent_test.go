@@ -14,7 +14,7 @@ func fillRing(t *testing.T, r *sentRing, seq uint64, n int, lost func(*sentPacke
 	p := r.open(seq, tick.Tick(seq), lost)
 	require.NotNil(t, p)
 	for i := range n {
-		r.add(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
+		r.addGroup(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
 	}
 	return p
 }
@@ -30,7 +30,7 @@ func TestTheRingGrowsWithWhatIsOnItsWay(t *testing.T) {
 			break
 		}
 		for i := range 700 + int(seq) {
-			r.add(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
+			r.addGroup(p, sentGroup{rows: Mask(seq), of: 1, word: uint32(i)})
 		}
 		for held := uint64(1); held <= seq; held++ {
 			p := r.get(held)
@@ -116,13 +116,13 @@ func boolToInt(b bool) int {
 func TestRecordsOfAPageShareAGroup(t *testing.T) {
 	r := newSentRing(64)
 	p := r.open(1, 1, nil)
-	require.True(t, r.add(p, sentGroup{of: 1, rows: 1, word: 3, span: 2}))
-	require.True(t, r.add(p, sentGroup{of: 2, rows: 2, word: 3, span: 2}))
-	require.False(t, r.add(p, sentGroup{of: 4, rows: 1, word: 3, span: 2}))
-	require.True(t, r.add(p, sentGroup{of: 8, rows: 1, word: 3, span: 1}))
-	require.True(t, r.add(p, sentGroup{of: 16, rows: 1, word: 4, span: 2}))
-	require.True(t, r.add(p, sentGroup{of: 32, word: 3, despawn: true}), "a despawn is alone")
-	require.True(t, r.add(p, sentGroup{of: 64, word: 3, despawn: true}))
+	require.True(t, r.addGroup(p, sentGroup{of: 1, rows: 1, word: 3, span: 2}))
+	require.True(t, r.addGroup(p, sentGroup{of: 2, rows: 2, word: 3, span: 2}))
+	require.False(t, r.addGroup(p, sentGroup{of: 4, rows: 1, word: 3, span: 2}))
+	require.True(t, r.addGroup(p, sentGroup{of: 8, rows: 1, word: 3, span: 1}))
+	require.True(t, r.addGroup(p, sentGroup{of: 16, rows: 1, word: 4, span: 2}))
+	require.True(t, r.addGroup(p, sentGroup{of: 32, word: 3, despawn: true}), "a despawn is alone")
+	require.True(t, r.addGroup(p, sentGroup{of: 64, word: 3, despawn: true}))
 	require.Equal(t, 6, p.n)
 	require.Equal(t, sentGroup{of: 5, rows: 1, word: 3, span: 2}, *r.group(p, 0))
 }

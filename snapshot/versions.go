@@ -130,8 +130,8 @@ func (h *versionHistory) row(v *version, row int) []uint32 {
 	return h.layouts.of(v.mask).row(h.block(v.tick).lanes[v.first:], row)
 }
 
-// begin returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
-func (h *versionHistory) begin(t tick.Tick) *tickBlock {
+// blockOf returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
+func (h *versionHistory) blockOf(t tick.Tick) *tickBlock {
 	if b := h.block(t); b.tick == t {
 		return b
 	}

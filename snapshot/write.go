@@ -223,7 +223,7 @@ func (p *packetWriter) despawns() {
 			v.unacked.set(index)
 			v.alone(index)
 			v.acks[index].went = p.s
-			v.sent.add(p.sent, sentGroup{of: 1 << (index % pageEntities), word: index / pageEntities, despawn: true})
+			v.sent.addGroup(p.sent, sentGroup{of: 1 << (index % pageEntities), word: index / pageEntities, despawn: true})
 			v.stats.Despawns++
 		}
 	}
