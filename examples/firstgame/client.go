@@ -68,15 +68,7 @@ func play(ctx context.Context, server string) error {
 		}
 	}))
 
-	frame, visible := 0, generic.NewFilter2[Position, Sprite]()
-	loop.Add(netcode.StagePostLateUpdate, systems.Func(func(w *ecs.World) {
-		if frame++; frame%60 == 0 {
-			for query := visible.Query(w); query.Next(); {
-				position, _ := query.Get()
-				log.Printf("client: an entity at %.1f, %.1f", position.X, position.Y)
-			}
-		}
-	}))
+	loop.Add(netcode.StagePostLateUpdate, draw())
 	if err := client.Connect(address.AddrPort()); err != nil {
 		return err
 	}
@@ -84,4 +76,17 @@ func play(ctx context.Context, server string) error {
 		return err
 	}
 	return refused
+}
+
+// draw prints where the visible entities are, once a second. A game draws its sprites here.
+func draw() systems.System {
+	frame, visible := 0, generic.NewFilter2[Position, Sprite]()
+	return systems.Func(func(w *ecs.World) {
+		if frame++; frame%60 == 0 {
+			for query := visible.Query(w); query.Next(); {
+				position, _ := query.Get()
+				log.Printf("client: an entity at %.1f, %.1f", position.X, position.Y)
+			}
+		}
+	})
 }

@@ -54,7 +54,6 @@ func serve(ctx context.Context, address string) error {
 		Enter:    100, Leave: 120,
 	})
 	server.SetInterest(interest.New(near, interest.Despawn))
-
 	// Each client has an avatar, which goes when the client does.
 	avatars := map[netcode.ClientID]ecs.Entity{}
 	build := generic.NewMap4[components.Replicated, components.Owner, Position, Steering](&world)
@@ -73,7 +72,6 @@ func serve(ctx context.Context, address string) error {
 		}
 		delete(avatars, client)
 	})
-
 	log.Print("server: listening on ", socket.LocalAddr())
 	return systems.NewRunner(&world, loop, 60).Run(ctx) // 60 frames a second; 30 network ticks, see Config.TickRate
 }
