@@ -1,8 +1,8 @@
 package snapshot
 
 import (
-	"strings"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
