@@ -67,6 +67,9 @@ func (a *Apply) updateEntity(index uint32) {
 	}
 	if now.Alive {
 		a.applied = grown(a.applied, int(index))
+		if a.adopted(now) {
+			return
+		}
 		a.births.add(now.ID, now.Mask)
 	}
 }
@@ -92,6 +95,9 @@ func (a *Apply) change(now snapshot.Entity, at *entityEntry) {
 		}
 		return
 	}
+	if tw.back != 0 {
+		a.takeBack(at.entity, tw)
+	}
 	if now.Mask != tw.mask || tw.out != 0 {
 		a.exchange(now, at, tw)
 	}
@@ -105,16 +111,16 @@ func (a *Apply) exchange(now snapshot.Entity, at *entityEntry, tw *appliedEntity
 		return
 	}
 	a.add, a.rem = a.add[:0], a.rem[:0]
-	own := a.owned(now.ID) & tw.mask
-	removed := tw.mask &^ now.Mask &^ tw.gone
-	a.removals(e, tw, tw.mask&^now.Mask)
+	own := a.owned(now.ID)&tw.mask | tw.aside
+	removed := tw.mask &^ now.Mask &^ tw.gone &^ tw.aside
+	a.removals(e, tw, tw.mask&^now.Mask&^tw.aside)
 	if late := tw.out & now.Mask; late != 0 && !a.related(e) {
 		late &= -late // there is room for one
 		tw.mask, tw.gone, tw.out = tw.mask&^late, tw.gone&^late, tw.out&^late
 	} else if late != 0 && now.Mask == tw.mask {
 		return
 	}
-	added := a.additions(e, tw, now, now.Mask&^tw.mask)
+	added := a.additions(e, tw, now, now.Mask&^tw.mask&^tw.aside)
 	if added|removed != 0 {
 		a.writer.noteStructChange(tw, structChange{index: now.ID.Index, added: added, removed: removed})
 	}
