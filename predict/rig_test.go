@@ -111,7 +111,7 @@ func (m *mover) move(s *predict.Step, e ecs.Entity) {
 			from, speed := *at, *v
 			s.Effect(flash, e, 0)
 			if b, ok := s.Spawn(owner); ok {
-				m.bodies.Assign(b, &position{from.X, from.Y}, &velocity{speed.X + 10, speed.Y})
+				m.bodies.Assign(b, &position{from.X, from.Y}, &velocity{30, speed.Y})
 			}
 			at, v = m.bodies.Get(e)
 		}
