@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -244,17 +243,6 @@ func (a *Arrivals) Unsent(seq uint64) { a.credit.unsent(seq) }
 
 // Stats returns the counters.
 func (a *Arrivals) Stats() ArrivalStats { return a.stats }
-
-// AppendCredit appends the payload of a credit message: the low 32 bits of what is granted since the start, little-endian.
-func AppendCredit(b []byte, low uint32) []byte { return binary.LittleEndian.AppendUint32(b, low) }
-
-// ParseCredit reads the payload of a credit message. The error is ErrMalformed.
-func ParseCredit(payload []byte) (low uint32, err error) {
-	if len(payload) != CreditSize {
-		return 0, ErrMalformed
-	}
-	return binary.LittleEndian.Uint32(payload), nil
-}
 
 // heldMessage is a message, or a piece of one, that came before its time.
 type heldMessage struct {
