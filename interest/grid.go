@@ -13,7 +13,7 @@ import (
 type Position func(s *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool)
 
 // PositionOf reads positions out of a replicated component, as clients will have it. It panics if the protocol does
-// not replicate T. What it returns belongs to one goroutine.
+// not replicate T. The result belongs to one goroutine.
 func PositionOf[T any](schema *snapshot.Schema, of func(component *T) (x, y, z float32)) Position {
 	row := RowOf[T](schema)
 	plan, component := schema.Plan(row), new(T)
@@ -36,7 +36,7 @@ type GridConfig struct {
 	// Enter is the distance from a client's viewpoint at which an entity comes into sight, in the game's unit of length:
 	// finite and above 0.
 	Enter float32
-	// Leave is the distance beyond which it goes out of sight again, not below Enter. What lies between is as it was, so
+	// Leave is the distance beyond which it goes out of sight again, not below Enter. An entity between the two stays as it was, so
 	// that nothing flickers at the border. Zero means a tenth more than Enter.
 	Leave float32
 	// Unplaced makes entities that are nowhere visible to everybody; else they are visible to nobody.
@@ -307,7 +307,7 @@ func scaleFor(leave float32) scale {
 // length is a radius in whole numbers.
 func (s scale) length(v float32) int64 { return int64(math.Floor(float64(v) * float64(s))) }
 
-// point is a place in whole numbers. What is beyond reach is at its border; ok is false for NaN, which is nowhere.
+// point is a place in whole numbers. A point beyond reach is at its border; ok is false for NaN, which is nowhere.
 func (s scale) point(x, y, z float32) (p point, ok bool) {
 	if x != x || y != y || z != z {
 		return p, false

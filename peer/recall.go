@@ -20,7 +20,7 @@ type Recaller interface {
 	Amend(id wire.MessageType, body []byte) int
 }
 
-// Recall asks about the messages of a reliable channel that speak of entities. What was not sent yet of those that are gone is
+// Recall asks about the messages of a reliable channel about entities. Messages about gone entities that were not sent yet are
 // taken back, and the messages behind have the numbers. A large message of which a piece was sent stays as it is: the receiver
 // has to get the rest of what it holds a part of.
 func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {

@@ -85,8 +85,8 @@ func (a *Arrivals) judge(m *Arrival) (at receivedMessage, err error) {
 }
 
 // Take takes a judged message of the packet with the number seq and calls deliver for each message that is due with it: none
-// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. What deliver is given, and
-// its Body, are good during the call. What came early, or in pieces, is delivered only now: if its body turns out to be
+// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. The argument of deliver, and
+// its Body, are good during the call. A message that came early, or in pieces, is delivered only now: if its body turns out to be
 // wrong, that closes the connection there and then.
 //
 // The error is one that Judge cannot see, because messages of one packet contradict each other or pieces join to something
@@ -298,7 +298,7 @@ func (s *reorderBuffer) get(place uint16) (*heldMessage, []byte) {
 	return k, s.buf[k.start : k.start+k.size : k.start+k.size]
 }
 
-// drop frees a place. What get returned stays readable until the next keep.
+// drop frees a place. A result of get stays readable until the next keep.
 func (s *reorderBuffer) drop(place uint16) {
 	k := &s.places[place-1]
 	s.live -= k.size

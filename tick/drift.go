@@ -28,7 +28,7 @@ type drift struct {
 	filling bool
 }
 
-// clear forgets the points. What was found of the drift stays with the caller.
+// clear forgets the points. The caller keeps the drift found so far.
 func (d *drift) clear() { d.next, d.filled, d.filling = 0, 0, false }
 
 // add takes a point and returns the pace as it is then known, and whether that is news.
