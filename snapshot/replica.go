@@ -362,16 +362,21 @@ func (r *Replica) commit(s tick.Tick) {
 	b := p.block
 	r.history.enter(b)
 	r.stats.Records += uint64(len(b.versions) - p.from)
-	place := p.from
+	place, next := p.from, uint32(0)
+	if place > 0 {
+		next = b.versions[place-1].index + 1
+	}
 	for i := p.from; i < len(b.versions); i++ {
+		v := &b.versions[i]
+		if !r.record(v, s, int32(place)) {
+			continue
+		}
+		b.unsorted = b.unsorted || v.index < next
+		next = v.index + 1
 		if place != i { // an entity before this one had a record already
-			b.versions[place] = b.versions[i]
+			b.versions[place] = *v
 		}
-		v := &b.versions[place]
-		if r.record(v, int32(place)) {
-			b.unsorted = b.unsorted || place > 0 && b.versions[place-1].index >= v.index
-			place++
-		}
+		place++
 	}
 	b.versions = b.versions[:place]
 	b.lasting += place - p.from
@@ -391,49 +396,52 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	l.ended = s
 }
 
-// record links a version into its life's versions, and applies it if it is newer than what is there (rule 6). It is false when the
-// life has a version of that tick already: an entity has one record a tick.
-func (r *Replica) record(v *version, place int32) (taken bool) {
+// record links a version of tick s into its life's versions, and applies it if it is newer than what is there (rule 6). It is false when
+// the life has a version of that tick already: an entity has one record a tick.
+func (r *Replica) record(v *version, s tick.Tick, place int32) (taken bool) {
 	n := r.head(v.index)
 	if n < 0 || r.lives[n].generation != v.generation {
 		n = r.ensure(v.index, v.generation)
 	}
 	l := &r.lives[n]
-	if taken = v.tick > l.newestTick; taken {
-		if v.tick-l.newestTick <= graceTicks && l.newestTick == l.applied && !l.gone && l.mask == v.mask && l.newestTick > r.history.horizon {
-			before := r.history.block(l.newestTick)
-			before.superseded[l.newestPlace] = true
-			before.lasting--
+	newer := s > l.newestTick
+	if newer {
+		if s-l.newestTick <= graceTicks && l.mask == v.mask && l.newestTick == l.applied && !l.gone {
+			r.history.supersede(l.newest())
 		}
-		v.setOlder(l.newest())
-		l.newestTick, l.newestPlace = v.tick, place
-	} else {
-		taken = r.insert(l, v, place)
-	}
-	if v.tick <= l.applied || r.heads[v.index] != n {
+		v.setOlder(s, l.newest())
+		l.newestTick, l.newestPlace = s, place
+	} else if !r.insert(l, v, versionRef{tick: s, place: place}) {
 		r.stats.Late++
-		return taken
+		return false
 	}
-	l.applied = v.tick
+	if s <= l.applied || r.heads[v.index] != n {
+		r.stats.Late++
+		return true
+	}
+	l.applied = s
 	if l.gone {
 		l.gone = false
 		r.living++
 	}
-	if l.mask = v.mask; l.newestTick != v.tick || l.newestPlace != place {
+	l.mask = v.mask
+	if !newer {
 		l.mask = r.history.at(l.newest()).mask // the newest version is shown
 	}
 	r.changed.add(v.index)
-	return taken
+	return true
 }
 
-// insert links a version into its life's versions, newest first, behind a newer one. It is false when there is one of that tick.
-func (r *Replica) insert(l *life, v *version, place int32) bool {
-	newer := r.history.at(l.newest())
-	for newer.tick > v.tick {
-		older := r.history.at(newer.older())
-		if older == nil || older.tick < v.tick {
-			v.setOlder(newer.older())
-			newer.setOlder(versionRef{tick: v.tick, place: place})
+// insert links the version of a ref into its life's versions, newest first, behind a newer one. It is false when there is one of that
+// tick.
+func (r *Replica) insert(l *life, v *version, ref versionRef) bool {
+	newer := l.newest()
+	for newer.tick > ref.tick {
+		after := r.history.at(newer)
+		older := after.older(newer.tick)
+		if older.tick < ref.tick || older.tick <= r.history.horizon {
+			v.setOlder(ref.tick, older)
+			after.setOlder(newer.tick, ref)
 			return true
 		}
 		newer = older
