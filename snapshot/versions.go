@@ -49,11 +49,10 @@ type tickBlock struct {
 	tick       tick.Tick
 	versions   []version
 	lanes      []uint32
-	superseded []bool  // by place: a version with the same rows followed within graceTicks
-	lasting    int     // how many versions are not superseded, at least
-	unsorted   bool    // the versions are not in ascending order of index
-	order      []int32 // then: their places by index, each index once, as of when somebody asked
-	ordered    int     // how many versions there were then
+	superseded []uint64 // a bit by place: a version with the same rows followed within graceTicks
+	unsorted   bool     // the versions are not in ascending order of index
+	order      []int32  // then: their places by index, each index once, as of when somebody asked
+	ordered    int      // how many versions there were then
 }
 
 // versionList is the versions of a tick, by index, each index once.
@@ -131,9 +130,7 @@ func (h *versionHistory) row(t tick.Tick, v *version, row int) []uint32 {
 
 // supersede marks a version that one with the same rows follows within graceTicks.
 func (h *versionHistory) supersede(ref versionRef) {
-	b := h.block(ref.tick)
-	b.superseded[ref.place] = true
-	b.lasting--
+	h.block(ref.tick).superseded[ref.place>>6] |= 1 << (ref.place & 63)
 }
 
 // blockOf returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
@@ -150,16 +147,17 @@ func (h *versionHistory) blockOf(t tick.Tick) *tickBlock {
 	}
 	b := h.spare
 	b.tick, b.versions, b.lanes, b.superseded = t, b.versions[:0], b.lanes[:0], b.superseded[:0]
-	b.lasting, b.unsorted, b.ordered = 0, false, 0
+	b.unsorted, b.ordered = false, 0
 	return b
 }
 
 // enter makes a block that begin returned the one of its tick.
 func (h *versionHistory) enter(b *tickBlock) {
-	had := len(b.superseded)
-	n := max(len(b.versions), had)
-	b.superseded = h.memory.marks.grow(b.superseded, n-had)[:n]
-	clear(b.superseded[had:])
+	had, n := len(b.superseded), (len(b.versions)+63)/64
+	if n > had {
+		b.superseded = h.memory.marks.grow(b.superseded, n-had)[:n]
+		clear(b.superseded[had:])
+	}
 	if b == h.spare {
 		h.blocks[int(b.tick)&(len(h.blocks)-1)], h.spare = b, nil
 	}
@@ -213,11 +211,13 @@ func (r *Replica) advance(newest tick.Tick) {
 		if b.tick != t {
 			continue
 		}
-		for i := range b.versions {
-			if b.lasting == 0 {
-				break
-			}
-			if v := &b.versions[i]; !b.superseded[i] {
+		for w, superseded := range b.superseded {
+			for m := ^superseded; m != 0; m &= m - 1 {
+				i := w*64 + bits.TrailingZeros64(m)
+				if i >= len(b.versions) {
+					break
+				}
+				v := &b.versions[i]
 				r.evict(t, v, b.lanes[v.first:])
 			}
 		}
@@ -352,13 +352,13 @@ func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
 type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
-	marks    slabs[bool]
+	marks    slabs[uint64]
 	order    slabs[int32]
 }
 
 // bytes counts all of it, spare or in use.
 func (m *blockMemory) bytes() int {
-	return m.versions.made*versionSize + m.marks.made + 4*(m.lanes.made+m.order.made)
+	return m.versions.made*versionSize + 8*m.marks.made + 4*(m.lanes.made+m.order.made)
 }
 
 // leave empties a block whose tick leaves. It takes back memory of which the tick used little.
