@@ -118,7 +118,7 @@ func rule7() []mutation {
 		change("rule 7", "acknowledgements of an earlier life make baselines", "TestRule7AcksOfAnEarlierLifeMakeNoBaseline",
 			"snapshot/view.go", "if !v.visible.has(index) || t < v.lifetimes[index].life {", "if !v.visible.has(index) {"),
 		change("rule 7", "a despawn is owed for acknowledged records only", anyRecord,
-			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.lifetimes[index].shown == 0 {", "known := v.slots[index].base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
+			"snapshot/visibility.go", "v.leave(index, t)\n\tif v.lifetimes[index].shown == 0 {", "known := v.ack(index).base != tick.None\n\tv.leave(index, t)\n\tif !known {"),
 		change("rule 7", "a despawn is owed where nothing was sent", nothing,
 			"snapshot/visibility.go", "if v.lifetimes[index].shown == 0 {", "if false {"),
 		change("rule 7", "a despawn of an earlier end settles", "TestRule7OnlyADespawnOfTheLatestEndSettles",
