@@ -100,7 +100,7 @@ func rules5and6() []mutation {
 		change("rule 6", "a late record changes the world", "TestRule6LateIsNotUseless",
 			"snapshot/replica.go", "if s <= l.applied || r.heads[v.index] != n {", "if r.heads[v.index] != n {"),
 		change("rule 6", "a late record does not enter the history", "TestRule6LateIsNotUseless",
-			"snapshot/replica.go", "} else if !r.insert(l, v, versionRef{tick: s, place: place}) {", "} else {"),
+			"snapshot/replica.go", "} else if !r.insert(l, v, versionRef{tick: s, place: int32(place)}) {", "} else {"),
 		change("rule 6", "an older acknowledgement replaces a newer baseline", "TestRule6AnOlderAckDoesNotReplaceANewerBaseline",
 			"snapshot/ack_pages.go", "in != 0 && t > g.base {", "in != 0 {"),
 		change("rule 6", "an older acknowledgement replaces a newer baseline of one", "TestRule6AnOlderAckDoesNotReplaceANewerBaselineOfOne",
