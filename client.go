@@ -59,7 +59,7 @@ type Client struct {
 	replica    *snapshot.Replica
 	hooks      clientHooks
 	host       *Server // Whose player this is in one process; nil for a client with a connection.
-	writes     writes
+	own        upstream
 	time       clientTime
 	leaving    bool      // The server has closed, and what it sent is still handled.
 	applied    bool      // The world has what replica holds.

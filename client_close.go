@@ -47,6 +47,14 @@ func (c *Client) part(reason *peer.Error, flush bool) {
 	c.link.part(reason, flush)
 }
 
+// End ends the connection at once and tells the server the reason, for extensions.
+func (c *Client) End(reason *CloseError) {
+	if reason.Reason == peer.ReasonTooManyEntities {
+		c.stats.TooManyEntities++
+	}
+	c.part(reason, false)
+}
+
 // end ends the connection or the attempt without telling the server.
 func (c *Client) end(reason *peer.Error) {
 	c.over(reason)

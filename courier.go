@@ -52,6 +52,22 @@ func courierOf(end Endpoint) *courier {
 	return nil
 }
 
+// ServerOf returns the server that an end is, or embeds; nil for a client.
+func ServerOf(end Endpoint) *Server {
+	if c := courierOf(end); c != nil {
+		return c.server
+	}
+	return nil
+}
+
+// ClientOf returns the client that an end is, or embeds; nil for a server.
+func ClientOf(end Endpoint) *Client {
+	if c := courierOf(end); c != nil {
+		return c.client
+	}
+	return nil
+}
+
 // itsCourier returns the courier of a server, nil for a nil server.
 func (s *Server) itsCourier() *courier {
 	if s == nil {

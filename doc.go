@@ -15,7 +15,7 @@
 //
 // # What travels
 //
-// [Replicate] with [Every], [Once], [Marked], [Importance], [WrittenBy] and [ExtrapolatedBy]: components.
+// [Replicate] with [Every], [Once], [Marked], [Importance] and [ExtrapolatedBy]: components.
 // [Handle]: messages, sent with [Send] and [Reply].
 // [Answer]: questions, asked with [Call]. All of these are called before the first [NewServer] or [NewClient], which freeze the protocol.
 //
@@ -23,10 +23,10 @@
 //
 //   - Its clients: [Server.OnConnect], [Server.OnDisconnect], [Server.OnError], [Server.Clients], [Server.ClientStats], [Server.Kick], [Server.SetPacketSize]
 //   - Who sees what: [Server.SetInterest]; without a policy [Server.Show] and [Server.Hide]; [Server.Visible], [Server.VisibleRows], [Server.Keeps]
-//   - Who writes what: [Server.SetOwner], [Server.Owner], [Server.Grant], [Server.Granted], [Server.OnAuthority], [MayWrite]
+//   - Who writes what: [Server.SetOwner], [Server.Owner]; components that clients write: package authority
 //   - Entities that are in no world: [Server.Spawn], [Server.Has], [Put], [Remove], [Server.Despawn]
 //   - Ticks: [Server.Tick], [Server.TickDue], [Server.Steps], [Server.Interval], [Server.TickRate]
-//   - What was: [ValueAt], [Server.Store], [Server.Record], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
+//   - What was: [ValueAt], [Server.Store], [Server.ReceivedIn], [Server.SentIn], [Server.Redeliver]
 //   - Itself: [Server.ID], [Server.Protocol], [Server.Config], [Server.Stats], [Server.Report], [Server.Close], [Server.Closed]
 //
 // # Client: methods for games
@@ -35,7 +35,6 @@
 //     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - What it holds: [Client.Replica]
-//   - What it writes: [MayWrite], [Write], [Client.AskAuthority], [Client.ReleaseAuthority], [Client.OnAuthority], [Client.Rights]
 //   - Looking closely: [Client.Stats], [Client.Attribute], [Client.AppendDump], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
 //
 // # Methods for the systems
@@ -43,18 +42,18 @@
 // A frame is made of these. Package systems calls them, and so does who connects a server or client to something else than an Arche world;
 // games leave them alone. Note that [Server.Send] and [Client.Send] are steps of the frame: a message is sent by the function [Send].
 //
-//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Writes], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Enter], [Server.Tag], [Server.Contain], [Server.Attach], [Server.Detach]
-//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Gather], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Attach], [Client.Detach]
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Enter], [Server.Tag], [Server.Contain], [Server.Attach], [Server.Detach]
+//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Attach], [Client.Detach]
 //   - [Client.Acked] and [Client.Lost] are for package peer alone.
 //
 // # Methods for extensions
 //
 // Features are folders beside this package that are built on its public API: [Extension] says how, and how a game writes its own.
-// Beside these methods they use [ExtensionOf], [SettingOf], [ForComponent], [Unstorable], [Misused], [MustBeName], [RawMessage], the methods of [Session] and
+// Beside these methods they use [ExtensionOf], [SettingOf], [ForComponent], [Unstorable], [Misused], [ServerOf], [ClientOf], [MustBeName], [RawMessage], the methods of [Session] and
 // those of [Protocol].
 //
-//   - [Server.Extend], [Server.Session]
-//   - [Client.Extend], [Client.AdjustTime]
+//   - [Server.Extend], [Server.Session], [Server.MayConcern], [Server.PutRow]
+//   - [Client.Extend], [Client.AdjustTime], [Client.Upstream], [Client.End]
 //
 // # Packages
 //
@@ -66,9 +65,9 @@
 //   - transport: datagrams, in memory or over UDP, and the link conditioner
 //   - nettest: worlds, links and a clock for tests
 //   - ecs: the bridge to Arche
-//   - input, collections, interpolate, rewind: features: what players do, lists, sets and maps of entities, values between those
-//     that arrived, and the world as a player saw it
-//   - record: recordings of what a server sent, and tables learned from them
+//   - input, authority, collections, interpolate, rewind, record: features: what players do, components that clients write, lists,
+//     sets and maps of entities, values between those that arrived, the world as a player saw it, and recordings with tables
+//     learned from them
 //   - snapshot: the state of the world per tick, and what each client still lacks
 //   - peer: the packet layer to one remote end, and the messages that wait for it
 //   - message: message types and their codecs, and the queues of received messages

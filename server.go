@@ -33,8 +33,6 @@ type Server struct {
 	worldless *worldless.Entities
 	hooks     serverHooks
 
-	askAuthority func(client ClientID, entity NetworkID) bool
-
 	interest Interest // Nil: all is visible unless hidden.
 	cookies  *peer.Cookies
 	admission
@@ -62,8 +60,6 @@ type Server struct {
 	events events
 	stats  Stats
 	ended  peer.Stats // Packet counters of the sessions that are gone.
-
-	recording recording
 }
 
 // NewServer makes a server for a protocol and freezes the protocol. The error names the field of Config that is out of

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
@@ -146,7 +147,7 @@ type armour struct{ Points uint16 }
 // A client that says its state is still to come makes the server wait for no longer than DeferredTime.
 func TestStateThatNeverComesIsWaitedForInBounds(t *testing.T) {
 	p := protocol()
-	netcode.Replicate[armour](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[armour](p, authority.WrittenBy(authority.OwnerWrites))
 	handled := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 	r := newRig(t, p, netcode.Config{})

@@ -65,8 +65,6 @@ type Stats struct {
 	UnknownTypes      uint64 // Messages ignored because this end's protocol lacks their type.
 	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
 	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
-	Writes            uint64 // Rows taken in that clients wrote.
-	WritesLate        uint64 // Writes refused because they are no longer their sender's to make, or not visible to it.
 	NotAllowed        uint64 // Strikes: packets refused because of writes without authority.
 	Resyncs           uint64 // Resyncs served.
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
@@ -75,7 +73,6 @@ type Stats struct {
 
 	// The memory in use at present. These fall too.
 	HistoryBytes uint64 // Bytes of versions: of the last Window on a server, with those that clients write; of the last two Windows on a client.
-	Rights       uint64 // Entities that a client may write. Zero on servers.
 
 	Errors       uint64 // Errors given to OnError.
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
@@ -142,7 +139,6 @@ func (c *Client) Stats() Stats {
 	}
 	stats.Messages = c.inbound.Stats()
 	stats.TicksSlipped += c.frame.clock.Slipped()
-	stats.Rights = uint64(len(c.writes.rights))
 	if c.replica != nil {
 		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
 	}

@@ -7,7 +7,7 @@ import "github.com/arche-netcode/netcode/wire"
 // see it too. Without one, or when it is taken away, an entity is as its zero value says, but that the priority is 1.
 
 // Owner says which client an entity belongs to. Interest policies, collections and game code that applies inputs read it, and the
-// owner may write the components that were registered with netcode.WrittenBy(netcode.OwnerWrites). A new owner counts from
+// owner may write the components that were registered with authority.WrittenBy(authority.OwnerWrites). A new owner counts from
 // the capture in which it is noticed.
 type Owner struct {
 	Client wire.ClientID // 0: the server

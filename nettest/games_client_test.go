@@ -7,6 +7,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -112,7 +113,7 @@ func (p *gamePlayer) Update(*ecs.World) {
 // write writes what is the client's to write.
 func (p *gamePlayer) write() {
 	for id, e := range p.sorted {
-		if p.w.Has(e, p.w.id[partMine]) && netcode.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
+		if p.w.Has(e, p.w.id[partMine]) && authority.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
 			*gameAt[gameMine](p.w, e, p.w.id[partMine]) = gameMine{p.r.Int32(), float32(p.r.IntN(100)) / 2}
 			p.g.met["own writes"]++
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
@@ -146,7 +147,7 @@ func newGameProtocol(writes, smooth, debug bool, hear func(*netcode.Context, *ga
 	netcode.Replicate[gameFirst](p.Protocol, netcode.Once())
 	netcode.Replicate[components.Group](p.Protocol)
 	if writes {
-		netcode.Replicate[gameMine](p.Protocol, netcode.WrittenBy(netcode.OwnerWrites))
+		netcode.Replicate[gameMine](p.Protocol, authority.WrittenBy(authority.OwnerWrites))
 	} else {
 		netcode.Replicate[gameMine](p.Protocol)
 	}

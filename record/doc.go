@@ -3,6 +3,7 @@
 //
 // # Files
 //
+//   - start.go: the extension that records a server
 //   - writer.go, reader.go, format.go: recordings
 //   - input.go: reads a damaged recording as far as it is whole
 //   - train.go, learn.go, client.go: plays recordings, counts symbols, makes tables

@@ -4,8 +4,10 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // Apply writes what a client received to its world: entities, components and values become those of the server.
@@ -110,8 +112,8 @@ func (a *Apply) renew() {
 		return
 	}
 	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
-	if a.Client.Protocol().ClientsWrite() {
-		a.apply.Own(a.Client.Rights)
+	if authority.ClientsWrite(a.Client.Protocol()) {
+		a.apply.Own(func(id netcode.NetworkID) snapshot.Mask { return authority.Rights(a.Client, id) })
 	}
 }
 

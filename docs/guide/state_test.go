@@ -169,7 +169,7 @@ func newStateGame(t *testing.T) *stateGame {
 func TestGuideStateRecipes(t *testing.T) {
 	g := newStateGame(t)
 	var file bytes.Buffer
-	stop, err := g.server.Server.Record(&file)
+	stop, err := record.Start(g.server.Server, &file)
 	require.NoError(t, err)
 	w := &g.worlds[0]
 	build := generic.NewMap4[components.Replicated, Position, Health, Shield](w)
