@@ -120,7 +120,7 @@ func TestReserveRefuses(t *testing.T) {
 	require.False(t, o.Pending())
 }
 
-// TestCase06ExactFit: what exactly fits travels, in a packet of exactly the limit.
+// TestCase06ExactFit: what exactly fits is sent, in a packet of exactly the limit.
 func TestCase06ExactFit(t *testing.T) {
 	for _, p := range []Post{onChannel(wire.Unreliable, 0), onChannel(wire.Unreliable, 9), onChannel(wire.Reliable, 0)} {
 		for over := range 2 {
