@@ -67,7 +67,6 @@ type Client struct {
 	sentUpTo   tick.Tick // The tick of the newest Send.
 	out        outbox.Buffer
 
-	order  order
 	report reporter
 	events events
 	stats  Stats
@@ -103,7 +102,6 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 	c.setUp(c, config)
 	c.events.end = &c.courier
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.drop(0, reason) }
-	c.order = newOrder(c.Report, StepReceive, StepApply, StepSend)
 	c.extend()
 	return c, nil
 }
@@ -234,7 +232,3 @@ func (c *Client) OnError(f func(error)) {
 
 // Report passes an error that has no caller to OnError and to the log.
 func (c *Client) Report(err error) { c.report.error(err) }
-
-// Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError. The first frames may have no fixed step.
-func (c *Client) Enter(step Step) { c.order.enter(step) }

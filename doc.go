@@ -42,8 +42,8 @@
 // A frame is made of these. Package systems calls them, and so does who connects a server or client to something else than an Arche world;
 // games leave them alone. Note that [Server.Send] and [Client.Send] are steps of the frame: a message is sent by the function [Send].
 //
-//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Enter], [Server.Tag], [Server.Contain], [Server.Attach], [Server.Detach]
-//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Enter], [Client.Tag], [Client.Contain], [Client.ConnectedTo], [Client.Attach], [Client.Detach]
+//   - [Server.BeginFrame], [Server.Receive], [Server.Dispatch], [Server.Publish], [Server.Send], [Server.Drain], [Server.DrainAll], [Server.Tag], [Server.Contain]
+//   - [Client.BeginFrame], [Client.Receive], [Client.Applied], [Client.Dispatch], [Client.Send], [Client.Drain], [Client.Tag], [Client.Contain], [Client.ConnectedTo]
 //   - [Client.Acked] and [Client.Lost] are for package peer alone.
 //
 // # Methods for extensions

@@ -55,7 +55,6 @@ type Server struct {
 	refused   []string      // The differences that OnError was told of.
 	refusedAt time.Duration // When a refusal for another protocol was last logged; 0: never.
 
-	order  order
 	report reporter
 	events events
 	stats  Stats
@@ -103,7 +102,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.setUp(s, config)
 	s.events.end = &s.courier
 	s.events.over = s.forgetAfter
-	s.order = newOrder(s.Report, StepReceive, StepCapture, StepSend)
 	s.extend()
 	return s, nil
 }
@@ -194,7 +192,3 @@ func (s *Server) OnError(f func(error)) {
 
 // Report passes an error that has no caller to OnError and to the log.
 func (s *Server) Report(err error) { s.report.error(err) }
-
-// Enter notes that a system takes a step of the frame. In the first frame a step that is out of order or does not come
-// is reported to OnError, as *OrderError. The first frames may have no fixed step.
-func (s *Server) Enter(step Step) { s.order.enter(step) }

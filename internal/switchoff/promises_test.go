@@ -16,7 +16,7 @@ func promises() []mutation {
 		change("promises", "an open query is reported in each tick", "TestLockedServerWorldIsReported",
 			"ecs/tracker.go", "if locked && !w.locked {", "if locked {"),
 		change("promises", "two groups drive one server", "TestTwoGroupsForOneEndAreRefused",
-			"systems/system.go", "if !end.Attach() {", "if !end.Attach() && false {"),
+			"systems/system.go", "if !orderOf(end).attach() {", "if !orderOf(end).attach() && false {"),
 		change("promises", "a loop has no frames", "TestRunnerRefusesARateOfNoFrames", "systems/runner.go", "\tif rate < 1 {\n\t\tpanic(", "\tif false {\n\t\tpanic("),
 		change("promises", "a host's player joins when the host is made", "TestHostJoinsInItsFirstFrame",
 			"systems/host.go", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n", "netcode.CanHost(server, client); err != nil {\n\t\treturn nil, err\n\t}\n\tif err := netcode.Host(server, client); err != nil {\n\t\treturn nil, err\n\t}\n"),
