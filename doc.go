@@ -35,7 +35,7 @@
 //     [Client.RTT], [Client.Loss], [Client.SetPacketSize]; [Host] and [Client.Hosted]
 //   - Time: [Client.Present], [Client.PresentDelay], [Client.ServerTime], [Client.Time], [Client.Steps], [Client.Pace], [Client.Lead], [Client.Tick], [Client.TickDue], [Client.TickRate], [Client.Interval]
 //   - What it holds: [Client.Replica]
-//   - Looking closely: [Client.Stats], [Client.Attribute], [Client.AppendDump], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
+//   - Looking closely: [Client.Stats], [Client.ReceivedIn], [Client.SentIn], [Client.Redeliver], [Client.Protocol], [Client.Config], [Client.Report]
 //
 // # Methods for the systems
 //
@@ -68,6 +68,7 @@
 //   - input, authority, collections, interpolate, rewind, record: features: what players do, components that clients write, lists,
 //     sets and maps of entities, values between those that arrived, the world as a player saw it, and recordings with tables
 //     learned from them
+//   - inspect: what packets contain, for people
 //   - snapshot: the state of the world per tick, and what each client still lacks
 //   - peer: the packet layer to one remote end, and the messages that wait for it
 //   - message: message types and their codecs, and the queues of received messages
