@@ -8,4 +8,10 @@
 //
 // A right is the rows of an entity that a client may write by now, as the server has told it. Ask and Release are how a client
 // gets and gives up the place that Grant names. docs/guide/ownership.md has the whole subject.
+//
+// # Files
+//
+//   - authority.go: WrittenBy and the parts that both ends share
+//   - server.go: the gate: which writes a server takes; Grant, and what it tells clients of their rights
+//   - client.go: a client's rights, and its writes to the server
 package authority

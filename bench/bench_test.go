@@ -88,7 +88,7 @@ func TestHelpIsNoFailure(t *testing.T) {
 	require.ErrorIs(t, run([]string{"-h"}, &bytes.Buffer{}), flag.ErrHelp, "on which main ends well")
 }
 
-func TestRefusesWhatItCannotRun(t *testing.T) {
+func TestRefusesBadFlags(t *testing.T) {
 	for _, args := range [][]string{{"-run", "nothing"}, {"-e", "70000"}, {"-frac", "2"}, {"-c", "-1"}, {"-run", "bytes", "-trace", "no such file"}} {
 		require.Error(t, run(args, &bytes.Buffer{}), args)
 	}

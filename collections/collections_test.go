@@ -371,7 +371,7 @@ func TestCollectionsOfSpawnedEntities(t *testing.T) {
 	require.ErrorIs(t, g.set.Of(g.server.Server, stillborn).Add(5), netcode.ErrNotVisible)
 }
 
-// What no honest server sends ends the connection of whoever gets it; what is of no matter does not.
+// Operations that no honest server sends end the connection of the client that gets them; harmless ones do not.
 func TestForgedCollections(t *testing.T) {
 	own := wire.NewChannel(netcode.ReliableOrdered, wire.MaxChannels-1)
 	for name, forged := range map[string]struct {

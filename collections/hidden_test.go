@@ -16,8 +16,8 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Catalogue case 46. What was done to a collection while its entity was in sight, and waits to be sent, or to be sent again
-// because its packets were lost, never leaves once the client may not see the entity any more. What was queued behind it
+// Catalogue case 46. A change of a collection while its entity was in sight, that waits to be sent, or to be sent again
+// because its packets were lost, never leaves once the client may not see the entity any more. A change that was queued behind it
 // arrives all the same, and so does the whole collection when the entity returns.
 func TestCase46QueuedOperationsEndWithSight(t *testing.T) {
 	for _, lost := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 )
 
 // A Delta codes rows of one plan as what differs from an earlier version that both ends hold, T, and, where both hold it
-// too, the one that T itself was coded against, T'. What is coded depends on these three versions and their ticks and on
+// too, the one that T itself was coded against, T'. The bits depend on these three versions and their ticks and on
 // nothing else: the bits are the same for every client with the same two baselines, and each row can be read alone.
 //
 //	row    for each group of up to four lanes: one symbol, which of them changed;

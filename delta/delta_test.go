@@ -362,7 +362,7 @@ func TestExtrapolateByRefusesNames(t *testing.T) {
 }
 
 // What is expected of a field says nothing of how a row of exact floats travels whole.
-func TestFloatsAreFloatsWhateverIsExpectedOfThem(t *testing.T) {
+func TestFloatsAreExactWithAnyExtrapolation(t *testing.T) {
 	type exact struct {
 		X float32 `net:"extrapolate=none"`
 		Y float32 `net:"extrapolate=previous"`

@@ -49,7 +49,7 @@ type Code struct {
 	fast   []uint16                  // by the next bits: length << 12 | symbol, or longCode
 	sorted []uint16                  // symbols in the order of their codes, for those beyond fast
 	end    [MaxCodeLength + 1]uint16 // by length: first number of 15 bits that is above the codes so long
-	base   [MaxCodeLength + 1]uint16 // by length: what to add to a code to find its place in sorted
+	base   [MaxCodeLength + 1]uint16 // by length: the difference of a code and its place in sorted
 }
 
 // NewCode returns the code with these lengths, one a symbol. A single symbol has length 0 and takes no bits; else

@@ -32,7 +32,7 @@ type RowGroup struct {
 
 // expectedRow is the extrapolation of one component of several entities.
 type expectedRow struct {
-	cells   [MaxExpected * groupLanes]uint64 // by entity and lane: what it is expected to be, where the entries of its token's context begin, and whether it moves down
+	cells   [MaxExpected * groupLanes]uint64 // by entity and lane: its extrapolation, the first entry of its token's context, and whether it moves down
 	context [MaxExpected]uint16              // by entity: where the entries of the symbol begin that says which lanes changed
 	moved   [MaxExpected]uint8               // by entity: the lanes that differ between T' and T
 	which   *SymbolReader
@@ -117,7 +117,7 @@ func (g *RowGroup) Expect(n, stride int, base, before []uint32, age, span int64)
 	class, unknown := AgeClass(age), before == nil
 	first := class * contextsPerAge
 	if unknown {
-		before, span = base, 1 // nothing moved: what is expected is what was
+		before, span = base, 1 // nothing moved: the extrapolation is the baseline
 	} else {
 		first += misses
 	}

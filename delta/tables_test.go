@@ -307,7 +307,7 @@ func TestShippedTablesBuildNoCodeBeforeItIsUsed(t *testing.T) {
 	require.NotZero(t, built())
 }
 
-func TestLazyTablesRefuseWhatIsNoText(t *testing.T) {
+func TestLazyTablesRefuseIllegalText(t *testing.T) {
 	for _, text := range []string{
 		"", "wire.tables 1\ntable\nsum 0123456789abcdef\n", "wire.tables 1\nsum 0123456789abcdeg\n",
 		"wire.tables 1\ntable a symbols=9 contexts=9\nsum 0123456789abcdef\n",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkFloor is what comparing the same memory costs when nothing else is
+// BenchmarkFloor is the cost of comparing the same memory when nothing else is
 // done: 40 bytes of components and 12 of Replicated per row.
 func BenchmarkFloor(b *testing.B) {
 	for _, n := range []int{1000, 10000, 100000} {

@@ -150,7 +150,7 @@ func TestCheckMarksChangesNothingOfMarkWorld(t *testing.T) {
 	}
 }
 
-func TestCheckMarksFindsWhatWasNotMarked(t *testing.T) {
+func TestCheckMarksFindsUnmarkedWrites(t *testing.T) {
 	p := markedPair(t, rowPosition, rowSeeker)
 	p.capture.CheckMarks()
 	s := p.server

@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// said is what was last captured of an entity.
+// said is the last capture of an entity.
 type said struct {
 	at    position
 	moves velocity
@@ -24,7 +24,7 @@ type said struct {
 }
 
 // Of what game code wrote, all over two archetypes and in any order, exactly what it marked travels.
-func TestWhatIsMarkedTravelsAndNothingElse(t *testing.T) {
+func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
@@ -106,7 +106,7 @@ func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entit
 	p.step()
 }
 
-// takes is what a capture of some rows says of an entity.
+// takes is the result of a capture of some rows of an entity.
 func (d *said) takes(s *side, e ecs.Entity, rows snapshot.Mask) {
 	if rows.Has(rowPosition) {
 		d.at = *s.position(e)

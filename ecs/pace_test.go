@@ -196,7 +196,7 @@ func (m *pacer) living(e ecs.Entity) wire.NetworkID {
 	return m.id(e)
 }
 
-// target is where a relation leads as it was captured, nowhere on a circle.
+// target returns the captured target of a relation, none on a circle.
 func (m *pacer) target(e, target ecs.Entity) wire.NetworkID {
 	at := target
 	for range m.all {

@@ -165,7 +165,7 @@ func newStretchClient(s *stretchServer, apart, writes bool) *stretchClient {
 	return c
 }
 
-// mischief is what game code does to an entity.
+// mischief is a change that game code makes to an entity.
 func (c *stretchClient) mischief(id wire.NetworkID, what int) {
 	e, ok := c.apply.Entity(id)
 	if !ok {

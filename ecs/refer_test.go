@@ -183,7 +183,7 @@ func TestRelationCirclesHaveNoTargets(t *testing.T) {
 
 // Where one of two that change places is captured later, what is captured is a circle for a while, and what game code wrote is
 // none: it is told of nothing, and of a circle of its own as ever.
-func TestCircleOfWhatIsCapturedLaterIsNotReported(t *testing.T) {
+func TestReferenceCircleThatIsCapturedLaterIsNotReported(t *testing.T) {
 	p := newPair(t)
 	s := p.server
 	rate := ecs.ComponentID[components.Rate](s.world)

@@ -48,7 +48,7 @@ func (e *Explicit) forget(index uint32) {
 	}
 }
 
-// Prepare implements [Policy]. What was shown of a life that is over is forgotten.
+// Prepare implements [Policy]. Entities whose life is over are forgotten.
 func (e *Explicit) Prepare(s *snapshot.Store) {
 	e.settle(s, e.forget)
 }

@@ -44,7 +44,7 @@ func (o *OwnerOnly) Sees(client wire.ClientID) Set {
 // Refine implements [Policy].
 func (o *OwnerOnly) Refine(wire.ClientID, View, Set, Set) {}
 
-// Leave implements [Policy]. What belonged to the client goes on to, until game code says otherwise: nobody sees it.
+// Leave implements [Policy]. Its entities still belong to it, until game code changes that: nobody sees them.
 func (o *OwnerOnly) Leave(client wire.ClientID) { o.clients.drop(client) }
 
 // owners follows whom each living entity belongs to.

@@ -174,7 +174,7 @@ func BenchmarkTypeOf(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode is what Send does with a message that is copied, and one that is packed.
+// BenchmarkEncode does the same as Send with a message that is copied, and one that is packed.
 func BenchmarkEncode(b *testing.B) {
 	var s Scratch
 	room := make([]byte, 64)

@@ -280,7 +280,7 @@ func (c *Raw) Handle(ctx *Context, payload []byte) bool {
 	return true
 }
 
-// Describe appends the name. What the bytes are is described elsewhere.
+// Describe appends the name. The bytes are described elsewhere.
 func (c *Raw) Describe(dst []byte) []byte { return append(append(dst, c.name...), "{raw}"...) }
 
 // AppendValues appends what a payload says, for people.

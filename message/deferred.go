@@ -211,7 +211,7 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 	}
 }
 
-// Forget drops what of a source is deferred: its connection ended. What waits in the queues is handled all the same.
+// Forget drops the deferred messages of a source: its connection ended. Messages in the queues are handled all the same.
 func (in *Inbound) Forget(s *Source) {
 	s.deferred = deferred{}
 	if s.lines != nil {

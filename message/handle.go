@@ -37,7 +37,7 @@ func (c *CodecOf[T]) Handle(ctx *Context, payload []byte) bool {
 }
 
 // handleRun calls the handler for the message at the head of a queue and for all that follow it in this Drain and have the
-// same context: so that what a call through an interface costs is paid once a packet. What handlers push may move the
+// same context: so that a call through an interface is paid once a packet. A message that a handler pushes may move the
 // queue's memory, so nothing of it is kept over a call.
 func (c *CodecOf[T]) handleRun(in *Inbound, ctx *Context, q *queue) {
 	handle := c.handle

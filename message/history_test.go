@@ -235,7 +235,7 @@ func TestHistoryDoesNotAllocate(t *testing.T) {
 
 // What is handled at once is kept, too, in the order in which handlers began; delivered again it comes once, since what a
 // handler sends comes from that.
-func TestHistoryHasWhatIsHandledAtOnce(t *testing.T) {
+func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	r := newRig(t, Config{History: 1})
 	var seen []uint64
 	r.onOrder = func(_ *Context, m *order) {

@@ -163,7 +163,7 @@ func (in *Inbound) Begin(now time.Duration, t tick.Tick) {
 }
 
 // Due says up to which tick nothing has to wait for its own, where that is another one than the end's: until Begin, which
-// makes it the end's. What handlers are told as the receiver's tick is not changed.
+// makes it the end's. The receiver's tick of contexts does not change.
 func (in *Inbound) Due(t tick.Tick) { in.due = t }
 
 // carry takes over what the last frame did not come to. It counts against the quota of its source, so that nobody can fill

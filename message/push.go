@@ -20,7 +20,7 @@ func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 // Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
 // capacity, are pushed without another copy. Without room, and beyond as many bytes as its source may push,
 // it returns what it was given. Use it for packets that are mostly
-// messages of the game, since all of the bytes stay until the frame ends. What it returns is good until the next Drain or
+// messages of the game, since all of the bytes stay until the frame ends. The result is good until the next Drain or
 // Begin.
 func (in *Inbound) Keep(batches []byte) []byte {
 	kept, _ := in.keep(batches)
@@ -47,7 +47,7 @@ func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 // PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
 // Unreliable. The errors are those of Push.
 func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
-	// The short way, for a payload that Keep has copied and a queue with room. Whatever it does not take goes the long one.
+	// The short way, for a payload that Keep has copied and a queue with room. All others take the long one.
 	s, f := in.from.source, in.cur
 	if int(stage) < len(f.stages) && in.fromAt >= 0 &&
 		s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
@@ -84,7 +84,7 @@ func (in *Inbound) pushPlain(t wire.MessageType, stage tick.Stage, payload []byt
 	return in.put(newItem(t, 0, 0), stage, payload)
 }
 
-// overQuota refuses an unreliable message that its source has no quota for. What an end sends itself has none.
+// overQuota refuses an unreliable message that its source has no quota for. Messages of an end to itself have no quota.
 func (in *Inbound) overQuota(s *Source) error {
 	if s == in.local {
 		return nil

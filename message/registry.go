@@ -54,7 +54,7 @@ type Registry struct {
 }
 
 // Add registers a type and panics on misuse: a name or a Go type that is taken, no name, no codec, one of another name, a
-// stage or a direction that does not exist, more than MaxTypes, or a frozen registry. What it returns is what Lookup
+// stage or a direction that does not exist, more than MaxTypes, or a frozen registry. It returns the same as Lookup
 // returns later.
 func (r *Registry) Add(t Type) *Type {
 	if err := r.check(&t); err != nil {

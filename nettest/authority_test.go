@@ -125,7 +125,7 @@ func TestOwnersWriteAndNothingEchoes(t *testing.T) {
 	f.net.AssertConverge()
 }
 
-// A transfer: asked for, granted from a tick on, given up. What the one before still sends from then on is refused and is
+// A transfer: asked for, granted from a tick on, given up. Later writes of the one before are refused, which is
 // no offence.
 func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	f := newFleet(t, 2, 12, transport.Link{Delay: 80 * time.Millisecond})
@@ -185,9 +185,9 @@ func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	require.EqualValues(t, 7, at[carried](t, f, 1, f.crate).Load)
 }
 
-// Who loses a right and has it again at once writes on until it hears of both. What the server takes of that is no echo to its
+// A client that loses a right and has it again at once writes on until it is told of both. A write that the server takes is no echo to its
 // author, who has put back what the server had.
-func TestWhatWasWrittenBetweenARightAndTheNextComesBack(t *testing.T) {
+func TestWritesBetweenTwoRightsComeBack(t *testing.T) {
 	f := newFleet(t, 2, 13, transport.Link{Delay: 80 * time.Millisecond})
 	server, first, crate := f.net.Server, f.net.Clients[0], f.id(t, f.crate)
 	authority.Grant(server.Server, crate, first.ID())

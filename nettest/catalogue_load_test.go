@@ -55,7 +55,7 @@ func (c *census) take(n *nettest.Net) {
 	}
 }
 
-// missing is how many entities older than an age a client does not hold.
+// missing counts the entities older than an age that a client lacks.
 func (c *census) missing(n *nettest.Net, client *nettest.Client, age time.Duration) (missing int) {
 	for id := range n.Server.Store().All {
 		if n.Now()-c.born[id] < age {

@@ -136,7 +136,7 @@ func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 	}
 }
 
-// meddle is what the game of a client may do to its world: components of its own come and go, so that tables are permuted, and it writes
+// meddle makes changes that the game of a client may make to its world: components of its own come and go, so that tables are permuted, and it writes
 // what is not its to write, and what does not travel.
 func (p *gamePlayer) meddle() {
 	w, r := p.w, p.r

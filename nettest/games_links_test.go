@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// gameLink is what the network does for a while.
+// gameLink is the behaviour of the network for a while.
 type gameLink struct {
 	delay, jitter time.Duration
 	loss, others  float64

@@ -41,7 +41,7 @@ func newGameWorld(w *ecs.World) *gameWorld {
 // gameAt is a component of an entity that has it.
 func gameAt[T any](w *gameWorld, e ecs.Entity, id ecs.ID) *T { return (*T)(w.Get(e, id)) }
 
-// value is what an entity is.
+// value is the state of an entity.
 func (w *gameWorld) value(e ecs.Entity) (v gameValue) {
 	mask := w.Mask(e)
 	for part, id := range w.id {

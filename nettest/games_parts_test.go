@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// The components of the games. What is rounded on its way is so to numbers that float32 holds exactly, so that values can be
+// The components of the games. Values are rounded on their way to numbers that float32 holds exactly, so that values can be
 // compared as they are; but for rotations, see samePart.
 type (
 	gameSpot struct {

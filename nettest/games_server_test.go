@@ -20,7 +20,7 @@ type gameEntity struct {
 	gameThings
 }
 
-// gameDeeds is what the server's game does to an entity, and how often.
+// gameDeeds are the changes that the server's game makes to an entity, and how often.
 func gameDeeds() []gameDeed {
 	return []gameDeed{
 		{2, "births", func(g *match, _ *gameEntity) { g.birth() }},

@@ -8,14 +8,14 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 )
 
-// gameThings is what the collections of an entity hold, in plain Go.
+// gameThings are the contents of an entity's collections, in plain Go.
 type gameThings struct {
 	list  []uint32
 	set   map[uint16]bool
 	table map[uint8]int32
 }
 
-// changeThings changes the collections of an entity at the server. What is full refuses, and stays as it is.
+// changeThings changes the collections of an entity at the server. A full one refuses, and stays as it is.
 func (g *match) changeThings(e *gameEntity) {
 	if e.id.IsZero() {
 		return

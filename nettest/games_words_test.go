@@ -16,7 +16,7 @@ type gameWord struct {
 // gameModes are all modes of delivery.
 var gameModes = [...]netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
-// gameTalk is what is said in one direction of a connection and one mode: the client's id is another in each connection.
+// gameTalk has the messages in one direction of a connection and one mode: the client's id is another in each connection.
 type gameTalk struct {
 	client   netcode.ClientID
 	toServer bool
@@ -28,7 +28,7 @@ type gameTopic struct {
 	toAll bool
 }
 
-// gameTalks is what was said and what was heard.
+// gameTalks are the sent and the received messages.
 type gameTalks struct {
 	said  map[gameTalk]uint32
 	heard map[gameTalk]map[uint32]bool

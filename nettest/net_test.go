@@ -226,7 +226,7 @@ func TestALateJoinerAndOneThatComesBack(t *testing.T) {
 	n.AssertConverge()
 }
 
-// secret is what only some may see.
+// secret is a component that only some may see.
 type secret struct{ Word uint64 }
 
 func TestHiddenFromItsBirthOn(t *testing.T) {

@@ -29,7 +29,7 @@ const bodyCount = 800
 
 // A client's message about what it writes is handled by the server after that, over a network that loses a third of all packets and
 // reorders the others.
-func TestMessageOfClientWaitsForWhatItWroteUnderLoss(t *testing.T) {
+func TestMessageOfClientWaitsForItsWritesUnderLoss(t *testing.T) {
 	for seed := range uint64(3) {
 		p := netcode.NewProtocol()
 		netcode.Replicate[wound](p, authority.WrittenBy(authority.OwnerWrites))

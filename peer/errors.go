@@ -95,7 +95,7 @@ const (
 	// client goes on trying, and its attempt ends with this if it gets no other answer in time.
 	ReasonBusy Reason = 37
 
-	// lastReason is the last of those above. What is beyond belongs to the game.
+	// lastReason is the last of those above. Higher numbers belong to the game.
 	lastReason = ReasonBusy
 )
 

@@ -143,7 +143,7 @@ func (b *Builder) Add(t wire.MessageType, s tick.Stage, n int) bool {
 
 // Append adds messages that are framed already, headers and payloads one after
 // the other, as one copy. It reports false, and adds nothing, when they do not
-// fit. What is no row of messages makes a packet that the other end refuses.
+// fit. Other bytes than whole messages make a packet that the other end refuses.
 func (b *Builder) Append(framed []byte) bool {
 	if len(framed) > b.limit-b.at() {
 		return false

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -86,8 +85,8 @@ func (a *Arrivals) judge(m *Arrival) (at receivedMessage, err error) {
 }
 
 // Take takes a judged message of the packet with the number seq and calls deliver for each message that is due with it: none
-// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. What deliver is given, and
-// its Body, are good during the call. What came early, or in pieces, is delivered only now: if its body turns out to be
+// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. The argument of deliver, and
+// its Body, are good during the call. A message that came early, or in pieces, is delivered only now: if its body turns out to be
 // wrong, that closes the connection there and then.
 //
 // The error is one that Judge cannot see, because messages of one packet contradict each other or pieces join to something
@@ -245,17 +244,6 @@ func (a *Arrivals) Unsent(seq uint64) { a.credit.unsent(seq) }
 // Stats returns the counters.
 func (a *Arrivals) Stats() ArrivalStats { return a.stats }
 
-// AppendCredit appends the payload of a credit message: the low 32 bits of what is granted since the start, little-endian.
-func AppendCredit(b []byte, low uint32) []byte { return binary.LittleEndian.AppendUint32(b, low) }
-
-// ParseCredit reads the payload of a credit message. The error is ErrMalformed.
-func ParseCredit(payload []byte) (low uint32, err error) {
-	if len(payload) != CreditSize {
-		return 0, ErrMalformed
-	}
-	return binary.LittleEndian.Uint32(payload), nil
-}
-
 // heldMessage is a message, or a piece of one, that came before its time.
 type heldMessage struct {
 	header wire.MessageHeader
@@ -310,7 +298,7 @@ func (s *reorderBuffer) get(place uint16) (*heldMessage, []byte) {
 	return k, s.buf[k.start : k.start+k.size : k.start+k.size]
 }
 
-// drop frees a place. What get returned stays readable until the next keep.
+// drop frees a place. A result of get stays readable until the next keep.
 func (s *reorderBuffer) drop(place uint16) {
 	k := &s.places[place-1]
 	s.live -= k.size

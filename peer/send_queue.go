@@ -231,20 +231,20 @@ func (o *Outgoing) SetPacketSize(n int) bool {
 	return true
 }
 
-// Acked says that a packet arrived, also one that was presumed lost: what it carried is confirmed.
+// Acked says that a packet arrived, also one that was presumed lost: its messages are confirmed.
 func (o *Outgoing) Acked(seq uint64) { o.reliable.acked(seq, &o.stats) }
 
-// Lost says that a packet is presumed lost: what it carried waits to be sent again, unless a later packet carries it.
+// Lost says that a packet is presumed lost: its messages wait to be sent again, unless a later packet has them.
 func (o *Outgoing) Lost(seq uint64) { o.reliable.lost(seq) }
 
-// Unsent says that a packet that was filled will not be finished: the next one takes its number. What it carried waits
+// Unsent says that a packet that was filled will not be finished: the next one takes its number. Its messages wait
 // again.
 func (o *Outgoing) Unsent(seq uint64) {
 	o.reliable.lost(seq)
 	o.reliable.carried.takeBack(seq)
 }
 
-// Credit notes a credit message: the low 32 bits of what the receiver has granted. What is not more than before is ignored,
+// Credit notes a credit message: the low 32 bits of what the receiver has granted. A number that is not more than before is ignored,
 // and so is what is more than 2^31 ahead: it is taken for less.
 func (o *Outgoing) Credit(low uint32) {
 	if ahead := low - uint32(o.reliable.granted); ahead <= 1<<31 {

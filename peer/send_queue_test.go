@@ -509,7 +509,7 @@ func BenchmarkReserveCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkByteQueue is what BenchmarkReserveCommit is measured against: messages of 16 bytes behind a header of 4 in a
+// BenchmarkByteQueue is the measure for BenchmarkReserveCommit: messages of 16 bytes behind a header of 4 in a
 // plain slice.
 func BenchmarkByteQueue(b *testing.B) {
 	queue, n, body := make([]byte, 0, 1<<16), 0, [16]byte{}

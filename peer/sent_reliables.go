@@ -117,7 +117,7 @@ func (c *sentReliables) drop() {
 	c.packets.first++
 }
 
-// arena is the memory of reliable messages, a circle in which each lies in one piece. What comes first is freed first.
+// arena is the memory of reliable messages, a circle in which each lies in one piece. The first to come is freed first.
 type arena struct {
 	buf  []byte
 	head int  // where the next message goes

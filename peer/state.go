@@ -9,7 +9,7 @@ type State uint8
 const (
 	StateConnecting State = iota // the handshake is under way: there are no packets yet
 	StateConnected               // open
-	StateClosing                 // an end has closed it: what is owed leaves and the goodbye is said, or what had come is handled
+	StateClosing                 // an end has closed it: the last messages and the goodbye are sent, or the received messages are handled
 	StateClosed                  // over
 
 	numStates = 4

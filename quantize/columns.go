@@ -13,7 +13,7 @@ import (
 // Their lanes lie one row behind the other in the order of rows. It appends to bad the positions in rows of those with a
 // fault, one as often as its fields have any: Quantise says which, given the lanes as they are now.
 //
-// It goes field by field: what a field takes stays in registers, and what one row waits for overlaps with other rows.
+// It works field by field: constants of a field stay in registers, and the waits of one row overlap with those of others.
 func (p *Plan) QuantiseRows(base *byte, size int, rows []int32, lanes []uint32, bad []int32) []int32 {
 	ops, n := p.fields(), len(p.lanes)
 	if len(rows) == 0 {

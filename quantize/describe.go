@@ -17,7 +17,7 @@ type cell [2]uint64
 // Debug turns packing off: from now on a row travels in the debug encoding, which people can read in a dump of
 // bytes. It begins at a byte, and each field has the size and the value that it has in memory, little-endian:
 // what AppendFields appends. Entity fields, and a relation's target behind all others, have their network id, index
-// and generation of 4 bytes each. It is as strict as the packed form: what is read must be a value that quantising
+// and generation of 4 bytes each. It is as strict as the packed form: each value must be one that quantising
 // gives. Describe says that packing is off, so both ends must do it, or the protocol hash tells them apart.
 //
 // Call it before the plan is used; afterwards the plan does not change.

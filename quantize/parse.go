@@ -24,7 +24,7 @@ const (
 	tagEntity
 )
 
-// tag is a parsed net tag. Bounds stay text: what they mean depends on the field's type.
+// tag is a parsed net tag. Bounds stay text: their meaning depends on the field's type.
 type tag struct {
 	mode           tagMode
 	min, max, step string

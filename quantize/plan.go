@@ -67,7 +67,7 @@ type Fault struct {
 func (f Fault) Field() string { return f.field }
 
 // Plain reports whether a row's lanes are the component's memory, word by word and in the machine's own order: fields
-// of float32 and uint32 that travel exactly, next to each other, and nothing else. Who writes many rows may then copy
+// of float32 and uint32 that travel exactly, next to each other, and nothing else. Code that writes many rows may then copy
 // the lanes instead of calling Dequantise.
 func (p *Plan) Plain() bool {
 	for i := range p.ops {

@@ -217,7 +217,7 @@ func TestPlainRowsAreMemory(t *testing.T) {
 	require.Equal(t, unsafe.Slice((*uint32)(unsafe.Pointer(&v)), 4), lanes)
 }
 
-func TestWhatIsNotPlain(t *testing.T) {
+func TestPlainRefusesOtherTypes(t *testing.T) {
 	for name, p := range map[string]*Plan{
 		"no field": mustCompile[struct{}](t, "None"),
 		"signed":   mustCompile[struct{ N int32 }](t, "Signed"),

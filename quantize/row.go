@@ -206,7 +206,7 @@ func (p *Plan) LegalRow(lanes []uint32) bool {
 // Where packing is off (Plan.Debug) every row is whole.
 //
 // z is the zigzag form of the difference modulo 2^b, taken from -2^(b-1) to 2^(b-1)-1, so that an angle turning past its
-// end is a small difference. A row has one encoding: what says that something differs when nothing does is illegal, and so
+// end is a small difference. A row has one encoding: a mark of a difference without one is illegal, and so
 // is the longer of the two forms of a lane.
 
 // lanePayload is the shortest difference: of lanes no wider, the number itself is sent.

@@ -205,7 +205,7 @@ func MixInto[T any](b *Blend, way *BlendInput, dst *T) {
 }
 
 // NewBlendFunc returns the blend of T by a function of the user's, which is given two values and where between them, above
-// 1 beyond the second; what it returns is shown. The error is that of NewBlend.
+// 1 beyond the second. Its result is shown. The error is that of NewBlend.
 func NewBlendFunc[T any](p *Plan, f func(from, to *T, part float32) T) (*Blend, error) {
 	b, err := NewBlend(p, BlendStep)
 	if err != nil {

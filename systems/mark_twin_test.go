@@ -150,7 +150,7 @@ func (l *listener) Send(to netip.AddrPort, datagram []byte) error {
 	return l.Conn.Send(to, datagram)
 }
 
-// twinPlay is what a server sends two clients.
+// twinPlay is a server that sends to two clients.
 func twinPlay(t *testing.T, seed uint64, marks bool) []string {
 	e, p := newEnds(), netcode.NewProtocol()
 	netcode.Replicate[position](p)

@@ -26,7 +26,7 @@ type SyncConfig struct {
 }
 
 // Sync is a client's idea of the server's time, and the clock that its inputs are made by. It never reads the time
-// itself. What comes from the network is fed in as it arrives, before Advance in each frame:
+// itself. Samples from the network are fed in as they arrive, before Advance in each frame:
 //
 //	sync.Sample(tick, now)       // a packet from the server carried its tick
 //	sync.RTT(connection.RTT())   // as acknowledgements measure it
@@ -139,7 +139,7 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 	s.seenBest = s.seen.extreme(s.now, s.pace, 1, 0, s.jump)
 }
 
-// RTT gives the newest estimate of the round trip and its mean deviation, as peer.Conn.RTT does. What is negative counts
+// RTT gives the newest estimate of the round trip and its mean deviation, as peer.Conn.RTT does. A negative duration counts
 // as 0, and what is longer than 5 s as 5 s: the other end reports part of it, and may lie.
 func (s *Sync) RTT(rtt, jitter time.Duration) {
 	s.rtt, s.jitter = min(max(rtt, 0), maxRTT), min(max(jitter, 0), maxRTT)
@@ -149,7 +149,7 @@ func (s *Sync) RTT(rtt, jitter time.Duration) {
 // Feedback says how early the input of a tick first arrived at the server: 0 when it was there just in time for its
 // tick, above that when it had to wait, below 0 when its tick had begun without it, which then counts whole. A server
 // that sees packets only as a tick begins gives whole ticks: the input's tick minus the one that begins. Any choice of
-// inputs will do that leaves out neither the late ones nor those refused for coming too early. What speaks of a tick that was not sent lately is ignored, and so
+// inputs will do that leaves out neither the late ones nor those refused for coming too early. An answer about a tick that was not sent lately is ignored, and so
 // is a second answer about one.
 func (s *Sync) Feedback(input Tick, early Span) {
 	if input <= None {

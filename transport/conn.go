@@ -46,7 +46,7 @@ type Conn interface {
 // RunSender is implemented by a Conn that sends several datagrams to one address with less work than one by one.
 type RunSender interface {
 	// SendRun sends datagrams that lie one after the other in memory, each of size bytes but for the last, which may be
-	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. What wraps a
+	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. A type that wraps a
 	// connection and has a Send of its own needs a SendRun of its own too, or none.
 	SendRun(to netip.AddrPort, datagrams []byte, size int) error
 }
@@ -54,7 +54,7 @@ type RunSender interface {
 // BatchSender is implemented by a Conn that sends to several addresses with less work than to one after the other.
 type BatchSender interface {
 	// SendAll is SendRun of each of runs, in order: to[i] gets runs[i], of datagrams of sizes[i] bytes. The error is the first
-	// one, and failed the run that it is about. What wraps a connection and has a Send of its own needs a SendAll of its own too,
+	// one, and failed the run that it is about. A type that wraps a connection and has a Send of its own needs a SendAll of its own too,
 	// or none.
 	SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error)
 }

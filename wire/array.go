@@ -143,7 +143,7 @@ func (r *Reader) Rest() []byte {
 	return r.buf[r.off:len(r.buf):len(r.buf)]
 }
 
-// Rune appends 4 bytes. What is no Unicode character, such as half a surrogate pair, is ErrMalformed,
+// Rune appends 4 bytes. A number that is no Unicode character, such as half a surrogate pair, is ErrMalformed,
 // because no reader would take it.
 func (w *Writer) Rune(v rune) {
 	if w.err == nil && !utf8.ValidRune(v) {
@@ -152,7 +152,7 @@ func (w *Writer) Rune(v rune) {
 	w.Int32(v)
 }
 
-// Rune reads 4 bytes. What is no Unicode character is ErrMalformed.
+// Rune reads 4 bytes. A number that is no Unicode character is ErrMalformed.
 func (r *Reader) Rune() rune {
 	v := r.Int32()
 	if !utf8.ValidRune(v) {

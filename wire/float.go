@@ -144,7 +144,7 @@ func (a Snorm8) Float32() float32 { return float32(a.Float64()) }
 // Float64 is Float32 in 64 bits.
 func (a Snorm8) Float64() float64 { return float64(max(a, -axisSteps)) / axisSteps }
 
-// Snorm8 appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. What is not finite is
+// Snorm8 appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. A value that is not finite is
 // ErrNotFinite, because there is nothing to clamp it to, and nothing is written.
 func (w *Writer) Axis(v float32) FaultReason {
 	a, reason := Snorm8Of(float64(v))

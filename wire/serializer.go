@@ -68,7 +68,7 @@ func NewWritingSerializer(buf []byte) Serializer {
 func NewMeasuringSerializer() Serializer { return Serializer{direction: measuring} }
 
 // Read reads v from the whole of b: bytes that are left over are ErrTrailing. The strings and byte slices
-// of v are copies. v should be zero: what its Serialize skips, such as the fields behind a false condition,
+// of v are copies. v should be zero: fields that its Serialize skips, such as the fields behind a false condition,
 // stays as it is. Slices with capacity are reused, so who keeps one that was read before copies it.
 func (s *Serializer) Read(b []byte, v Serializable) error {
 	s.start(NewReadingSerializer(b))
@@ -262,7 +262,7 @@ func (s *Serializer) Bytes(v *[]byte, limit int) {
 	}
 }
 
-// String serializes a string of at most limit bytes. What is not UTF-8 is ErrMalformed.
+// String serializes a string of at most limit bytes. Bytes that are not UTF-8 are ErrMalformed.
 func (s *Serializer) String(v *string, limit int) {
 	switch s.direction {
 	case reading:
@@ -441,7 +441,7 @@ func (s *Serializer) FiniteFloat64(v *float64) {
 	}
 }
 
-// Rune serializes 4 bytes. What is no Unicode character, such as half a surrogate pair, is ErrMalformed.
+// Rune serializes 4 bytes. A number that is no Unicode character, such as half a surrogate pair, is ErrMalformed.
 func (s *Serializer) Rune(v *rune) {
 	switch s.direction {
 	case reading:

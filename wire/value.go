@@ -17,7 +17,7 @@ type Value[T any] struct {
 	size   int // bytes on the wire
 	stride int // bytes in memory
 	runs   []run
-	whole  bool // memory is what travels
+	whole  bool // memory is sent as it is
 	flat   bool // whole, and any bytes are a legal T
 	text   string
 }
@@ -59,7 +59,7 @@ func NewValue[T any]() (*Value[T], error) {
 // Size returns how many bytes a T is on the wire: the sum of its numbers, without padding.
 func (c *Value[T]) Size() int { return c.size }
 
-// Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}: what two ends must agree on.
+// Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}: two ends must agree on it.
 func (c *Value[T]) Describe(dst []byte) []byte { return append(dst, c.text...) }
 
 // check panics for a Value that NewValue did not make.

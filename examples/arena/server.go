@@ -137,7 +137,7 @@ func (s *arenaServer) say(format string, args ...any) {
 	}
 }
 
-// frame runs all systems once. What the motion takes and allocates is the game's and not counted.
+// frame runs all systems once. Time and allocations of the motion are the game's and not counted.
 func (s *arenaServer) frame() {
 	s.meter.Took, s.meter.Heap = 0, s.steady
 	s.meter.Start()

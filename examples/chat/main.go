@@ -25,7 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Limits in bytes. What is longer is refused before it is sent, and by whoever receives it.
+// Limits in bytes. Longer text is refused before it is sent, and by its receiver.
 const maxName, maxText, maxShown = 24, 400, 4096
 
 // Line is a line of a client: its name, the room that it enters, and its text for that room. An empty field changes nothing.

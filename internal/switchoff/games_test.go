@@ -3,7 +3,7 @@ package switchoff
 // games switches off what whole random games have to miss (nettest), and what they have found. Those that name the games are missed within the first ten, from each of four
 // seeds; 60 are played.
 func games() []mutation {
-	const named = "TestWhoIsNamedAndLeavesInOneRunIsNoChange"
+	const named = "TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange"
 	game := func(off, file, old, new string) mutation {
 		m := change("games", off, "TestGames", file, old, new)
 		m.in, m.args = "nettest", "-games 60"

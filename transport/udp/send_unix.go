@@ -17,7 +17,7 @@ import (
 const maxZones = 64
 
 // sender sends without waiting. The standard library would park the goroutine until the kernel has room; here the tick goes
-// on and the datagram is dropped, since a newer state replaces it. What the call needs lives here, so that it allocates
+// on and the datagram is dropped, since a newer state replaces it. The memory of the call is here, so that it allocates
 // nothing.
 type sender struct {
 	mu    sync.Mutex

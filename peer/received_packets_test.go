@@ -232,7 +232,7 @@ func TestAckedBeforeAgainstModel(t *testing.T) {
 
 // What is said again is the packet that said it, byte for byte: the other end
 // takes the first that arrives, and has no more numbers to tell of than before.
-func TestWhatIsSaidAgainIsTheSamePacket(t *testing.T) {
+func TestRepeatedAckIsTheSamePacket(t *testing.T) {
 	for _, first := range startSequences() {
 		a, b := newTestConn(first, 64), newTestConn(first, 64)
 		again := func() []byte {

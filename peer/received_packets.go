@@ -135,7 +135,7 @@ func (w *window) set(n uint64) {
 	w.bits[n/64%(ReliableWindow/64)] |= 1 << (n % 64)
 	for {
 		word, at := &w.bits[w.base/64%(ReliableWindow/64)], w.base%64
-		run := uint64(bits.TrailingZeros64(^(*word >> at))) // 64-at at most: what is shifted in is zero
+		run := uint64(bits.TrailingZeros64(^(*word >> at))) // 64-at at most: zeros are shifted in
 		if run == 0 {
 			return
 		}

@@ -150,7 +150,7 @@ func TestLostByThreeOfLaterTicks(t *testing.T) {
 	})
 }
 
-func TestWhatCountsAsALaterTick(t *testing.T) {
+func TestStepOfALaterTick(t *testing.T) {
 	t.Run("packets that elicit nothing count as later ones", func(t *testing.T) {
 		c, out := newTestConn(1, 64), log{}
 		sendAt(t, c, 1)

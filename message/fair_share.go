@@ -127,7 +127,7 @@ func (c *fairQueue) swap(a, b int, stage tick.Stage) {
 
 // makeRoom makes room in a full queue for one message of the present source. An equal share of the queue, by those who have
 // something there, is everyone's own: room is made by those above it, first by unreliable messages, the oldest of whoever has
-// the most; where nobody above his share has any, by the connection of whoever has the most. Who is not below his share makes
+// the most; where nobody above his share has any, by the connection of whoever has the most. A source that is not below its share makes
 // room himself where no other can, and an unreliable message of his is not worth a connection.
 func (in *Inbound) makeRoom(stage tick.Stage, reliable bool) error {
 	s := in.from.source

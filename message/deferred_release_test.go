@@ -11,7 +11,7 @@ import (
 
 // As many messages as credit takes, waiting in each way that there is, cost nothing as long as none is due, and then one
 // look each: counted, not timed.
-func TestWaitingCostsWhatIsDue(t *testing.T) {
+func TestWaitingMessagesCostOnlyWhenDue(t *testing.T) {
 	const many, far = 3440, 16_000
 	reliable, ordered := wire.NewChannel(wire.Reliable, 0), wire.NewChannel(wire.ReliableOrdered, 0)
 	here := wire.NetworkID{Index: 1, Generation: 1}
