@@ -14,6 +14,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -429,7 +430,7 @@ func TestRedeliverLeavesCollectionsAlone(t *testing.T) {
 	require.Positive(t, again)
 	dump := ""
 	for past := range 4 {
-		dump += string(g.protocol.AppendHistory(nil, g.server.SentIn(past))) + string(g.protocol.AppendHistory(nil, c.ReceivedIn(past)))
+		dump += string(inspect.AppendMessages(nil, g.protocol, g.server.SentIn(past))) + string(inspect.AppendMessages(nil, g.protocol, c.ReceivedIn(past)))
 	}
 	require.Contains(t, dump, "list insert 1+1 Marker=2 Of=nil")
 	require.Equal(t, []uint64{1, 2}, g.numbers(c.Client, id))

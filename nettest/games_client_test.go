@@ -8,6 +8,7 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -19,7 +20,7 @@ type gamePlayer struct {
 	c     *systems.ClientSystems
 	w     *gameWorld
 	r     *rand.Rand
-	sums  *netcode.Attribution
+	sums  *inspect.Attribution
 	bytes uint64
 	sleep int           // frames that it is still suspended for
 	calm  time.Duration // when something befell it last
@@ -42,7 +43,7 @@ type gameSeen struct {
 
 func newGamePlayer(g *match, i int, c *systems.ClientSystems, w *ecs.World) *gamePlayer {
 	p := &gamePlayer{
-		g: g, i: i, c: c, w: newGameWorld(w), r: rand.New(rand.NewPCG(g.seed, 100+uint64(i))), sums: g.protocol.NewAttribution(),
+		g: g, i: i, c: c, w: newGameWorld(w), r: rand.New(rand.NewPCG(g.seed, 100+uint64(i))), sums: inspect.New(g.protocol.Protocol),
 		alive: map[ecs.Entity]netcode.NetworkID{}, left: map[netcode.NetworkID]ecs.Entity{},
 		seen: map[netcode.NetworkID]*gameSeen{}, notes: map[netcode.NetworkID]uint8{}, lists: map[netcode.NetworkID][]uint32{},
 	}

@@ -351,6 +351,25 @@ type Stats struct {
 	RingFull uint64 // ticks in which nothing but signs of life could be sent, since too many packets are awaited
 }
 
+// Add adds the counters of one connection to a s.
+func (s *Stats) Add(one Stats) {
+	s.Sent += one.Sent
+	s.Repeated += one.Repeated
+	s.BytesSent += one.BytesSent
+	s.Received += one.Received
+	s.BytesReceived += one.BytesReceived
+	s.Accepted += one.Accepted
+	s.Duplicates += one.Duplicates
+	s.Old += one.Old
+	s.BadChecksum += one.BadChecksum
+	s.Malformed += one.Malformed
+	s.AcksOfUnsent += one.AcksOfUnsent
+	s.Acked += one.Acked
+	s.Lost += one.Lost
+	s.LateAcks += one.LateAcks
+	s.RingFull += one.RingFull
+}
+
 // MaxBody returns the longest body, in bytes, that Reserve takes for such a message while nothing else waits; 0 also when
 // none does.
 func (o *Outgoing) MaxBody(p *Post) int {

@@ -22,6 +22,7 @@ type Apply struct {
 
 	applied    bool // The last Update found something to apply.
 	otherWorld bool // ErrOtherWorld was reported.
+	order      *order
 }
 
 // Initialize implements System.
@@ -29,7 +30,7 @@ func (a *Apply) Initialize(w *ecs.World) { a.world = w }
 
 // Update implements System.
 func (a *Apply) Update(w *ecs.World) {
-	a.Client.Enter(netcode.StepApply)
+	enter(a.Client, &a.order, StepApply)
 	if a.world == nil {
 		a.Initialize(w)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/tick"
@@ -73,7 +74,7 @@ func (a *arena) open() (err error) {
 		a.clients = append(a.clients, client)
 	}
 	if a.o.bits && a.server != nil {
-		a.server.ledger.account = a.server.net.Protocol().NewAttribution()
+		a.server.ledger.account = inspect.New(a.server.net.Protocol())
 		a.server.ledger.client = a.clients[0]
 	}
 	return nil
