@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/peer"
@@ -64,9 +65,9 @@ func TestEndsMayBeEmbedded(t *testing.T) {
 	require.NoError(t, netcode.Send(wrapped{r.server.Server}, netcode.ToSelf(), &chat{1}))
 	r.run(time.Second)
 	require.Equal(t, 2, handled)
-	require.True(t, netcode.MayWrite[position](&wrapped{r.server.Server}, id))
+	require.True(t, authority.MayWrite[position](&wrapped{r.server.Server}, id))
 	require.ErrorIs(t, netcode.Send(&wrapped{}, netcode.ToSelf(), &chat{1}), netcode.ErrNoEnd)
-	require.False(t, netcode.MayWrite[position](nil, id))
+	require.False(t, authority.MayWrite[position](nil, id))
 }
 
 func TestErrorsOfSendSayWhatToDo(t *testing.T) {
@@ -144,9 +145,9 @@ func TestTypesThatAreNotRegisteredAreToldOnce(t *testing.T) {
 	for range 3 {
 		_, ok := input.Of[sums](r.server.Server, 1)
 		require.False(t, ok)
-		require.False(t, netcode.MayWrite[sums](c.Client, id))
-		require.False(t, netcode.MayWrite[position](c.Client, id), "registered, and not the client's")
-		require.False(t, netcode.MayWrite[sums](r.server.Server, id))
+		require.False(t, authority.MayWrite[sums](c.Client, id))
+		require.False(t, authority.MayWrite[position](c.Client, id), "registered, and not the client's")
+		require.False(t, authority.MayWrite[sums](r.server.Server, id))
 		_, ok = interpolate.Of[sums](c.Client, id)
 		require.False(t, ok)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -18,7 +19,7 @@ import (
 // writtenProtocol has positions that owners write; health is the server's. Rows by name: 0 health, 1 position.
 func writtenProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[position](p, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Replicate[health](p)
 	return p
 }
@@ -26,7 +27,7 @@ func writtenProtocol() *netcode.Protocol {
 // accepting is the rig's game: what clients write goes into the store.
 func (r *rig) accepting() {
 	r.server.game = func(store *snapshot.Store) {
-		r.server.Writes(func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { store.Set(id, row, lanes) })
+		authority.Writes(r.server.Server, func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { store.Set(id, row, lanes) })
 	}
 }
 
@@ -154,7 +155,7 @@ func TestCase45IdentityInPayload(t *testing.T) {
 	require.Zero(t, own)
 	require.EqualValues(t, 1, r.server.Stats().NotOwner)
 	asked := []netcode.ClientID{}
-	r.server.OnAuthority(func(client netcode.ClientID, _ netcode.NetworkID) bool { asked = append(asked, client); return false })
+	authority.OnAsk(r.server.Server, func(client netcode.ClientID, _ netcode.NetworkID) bool { asked = append(asked, client); return false })
 	th.send(wire.MessageSnapshot, 0, forged(p, r.server.Tick(), []wire.NetworkID{theirs}, func(s *snapshot.Store, id wire.NetworkID) { r.set(s, id, 9) }))
 	r.run(time.Second / 10)
 	require.EqualValues(t, 1, r.server.Stats().NotAllowed)
@@ -208,18 +209,18 @@ func TestWrittenByRefuses(t *testing.T) {
 	type named struct{ Who wire.NetworkID }
 	type tag struct{}
 	p := netcode.NewProtocol()
-	require.Panics(t, func() { netcode.WrittenBy(9) })
-	require.Panics(t, func() { netcode.Replicate[tag](p, netcode.WrittenBy(netcode.OwnerWrites)) })
+	require.Panics(t, func() { authority.WrittenBy(9) })
+	require.Panics(t, func() { netcode.Replicate[tag](p, authority.WrittenBy(authority.OwnerWrites)) })
 	require.PanicsWithValue(t, "netcode: Handle[netcode_test.chat]: WrittenBy is for components", func() {
-		netcode.Handle[chat](p, nil, netcode.WrittenBy(netcode.OwnerWrites))
+		netcode.Handle[chat](p, nil, authority.WrittenBy(authority.OwnerWrites))
 	})
 	_ = named{}
 	a, b := netcode.NewProtocol(), netcode.NewProtocol()
 	netcode.Replicate[position](a)
-	netcode.Replicate[position](b, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[position](b, authority.WrittenBy(authority.OwnerWrites))
 	require.NotEqual(t, a.Hash(), b.Hash(), "both ends agree on who writes")
-	require.False(t, a.ClientsWrite())
-	require.True(t, b.ClientsWrite())
+	require.False(t, authority.ClientsWrite(a))
+	require.True(t, authority.ClientsWrite(b))
 }
 
 // newWriters is a rig without worlds, in which both of two clients see an entity of Spawn, at 1.
@@ -229,7 +230,7 @@ func newWriters(t *testing.T) (r *rig, c, other *clientEnd, id wire.NetworkID) {
 	c, other = r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
 	id = r.server.Spawn()
 	require.NoError(t, netcode.Put(r.server.Server, id, &position{X: 1}))
-	r.server.game = func(*snapshot.Store) { r.server.Writes(nil); r.server.Publish() }
+	r.server.game = func(*snapshot.Store) { authority.Writes(r.server.Server, nil); r.server.Publish() }
 	r.sees(c, id, 1)
 	r.sees(other, id, 1)
 	return r, c, other, id
@@ -238,21 +239,21 @@ func newWriters(t *testing.T) (r *rig, c, other *clientEnd, id wire.NetworkID) {
 // own makes an entity a client's, and waits until that may write it.
 func (r *rig) own(id wire.NetworkID, c *clientEnd) {
 	require.True(r.t, r.server.SetOwner(id, c.ID()))
-	r.until(func() bool { return netcode.MayWrite[position](c.Client, id) })
+	r.until(func() bool { return authority.MayWrite[position](c.Client, id) })
 }
 
 // Entities of Spawn are written by a client that keeps no world, with Write.
 func TestWriteWithoutAWorld(t *testing.T) {
 	r, c, other, id := newWriters(t)
-	require.ErrorIs(t, netcode.Write(c.Client, id, &position{X: 2}), netcode.ErrNotAllowed)
-	require.ErrorIs(t, netcode.Write(c.Client, id, &chat{}), netcode.ErrNoComponent)
+	require.ErrorIs(t, authority.Write(c.Client, id, &position{X: 2}), authority.ErrNotAllowed)
+	require.ErrorIs(t, authority.Write(c.Client, id, &chat{}), netcode.ErrNoComponent)
 	r.own(id, c)
-	require.False(t, netcode.MayWrite[health](c.Client, id))
-	require.NoError(t, netcode.Write(c.Client, id, &position{X: 2}))
-	require.Error(t, netcode.Write(c.Client, id, &position{X: float32(math.NaN())}))
+	require.False(t, authority.MayWrite[health](c.Client, id))
+	require.NoError(t, authority.Write(c.Client, id, &position{X: 2}))
+	require.Error(t, authority.Write(c.Client, id, &position{X: float32(math.NaN())}))
 	r.sees(other, id, 2)
 	require.True(t, r.server.SetOwner(id, 0))
-	r.until(func() bool { return !netcode.MayWrite[position](c.Client, id) })
+	r.until(func() bool { return !authority.MayWrite[position](c.Client, id) })
 	r.sees(c, id, 2)
 }
 
@@ -262,13 +263,13 @@ func TestServerThatLostWhatAClientWroteAsksAgain(t *testing.T) {
 	r.own(id, c)
 	for i := range 200 {
 		if i%50 == 25 {
-			netcode.LoseWrites(r.server.Server, c.ID())
+			r.server.Session(c.ID()).Upstream().Lose()
 		}
-		require.NoError(t, netcode.Write(c.Client, id, &position{X: float32(i)}))
+		require.NoError(t, authority.Write(c.Client, id, &position{X: float32(i)}))
 		r.step()
 	}
 	r.sees(other, id, 199)
-	epoch, waits := netcode.WritesEpoch(r.server.Server, c.ID())
+	epoch, waits := r.server.Session(c.ID()).Upstream().WantResync()
 	require.EqualValues(t, 4, epoch, "asked each time")
 	require.False(t, waits, "and served")
 	require.Equal(t, netcode.Connected, c.State())
@@ -278,24 +279,24 @@ func TestServerThatLostWhatAClientWroteAsksAgain(t *testing.T) {
 // A client gives up what it was named for also when that has left its sight, and only what it was named for.
 func TestReleaseAuthorityOfAHiddenEntity(t *testing.T) {
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Replicate[position](p, authority.WrittenBy(authority.NamedWrites))
 	netcode.Replicate[health](p)
 	r := newRig(t, p, netcode.Config{})
 	holder, other := r.joined(p, netcode.Config{}), r.joined(p, netcode.Config{})
 	id := r.spawn(1)
-	r.server.Grant(id, holder.ID())
-	r.until(func() bool { return netcode.MayWrite[position](holder.Client, id) })
+	authority.Grant(r.server.Server, id, holder.ID())
+	r.until(func() bool { return authority.MayWrite[position](holder.Client, id) })
 	for _, c := range []*clientEnd{holder, other} {
 		require.True(t, r.server.Hide(c.ID(), id))
 	}
 	r.run(time.Second / 2)
-	require.False(t, netcode.MayWrite[position](holder.Client, id), "out of sight")
-	require.NoError(t, other.ReleaseAuthority(id))
+	require.False(t, authority.MayWrite[position](holder.Client, id), "out of sight")
+	require.NoError(t, authority.Release(other.Client, id))
 	r.run(time.Second / 2)
-	require.Equal(t, holder.ID(), r.server.Granted(id), "it is not the other's to give up")
+	require.Equal(t, holder.ID(), authority.Granted(r.server.Server, id), "it is not the other's to give up")
 	require.EqualValues(t, 1, r.server.Stats().NotVisible)
-	require.NoError(t, holder.ReleaseAuthority(id))
+	require.NoError(t, authority.Release(holder.Client, id))
 	r.run(time.Second / 2)
-	require.Zero(t, r.server.Granted(id))
+	require.Zero(t, authority.Granted(r.server.Server, id))
 	require.EqualValues(t, 1, r.server.Stats().NotVisible)
 }

@@ -47,6 +47,14 @@ func (c *Client) part(reason *peer.Error, flush bool) {
 	c.link.part(reason, flush)
 }
 
+// End ends the connection at once and tells the server the reason, for extensions.
+func (c *Client) End(reason *CloseError) {
+	if reason.Reason == peer.ReasonTooManyEntities {
+		c.stats.TooManyEntities++
+	}
+	c.part(reason, false)
+}
+
 // end ends the connection or the attempt without telling the server.
 func (c *Client) end(reason *peer.Error) {
 	c.over(reason)
@@ -62,8 +70,8 @@ func (c *Client) over(reason *peer.Error) {
 		call(c.hooks.closed)
 	}
 	c.events.waiting = append(c.events.waiting, event{client: c.id, reason: reason})
-	if c.report.enabled(slog.LevelInfo) {
-		c.report.log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
+	if c.report.Enabled(slog.LevelInfo) {
+		c.report.Log(slog.LevelInfo, "disconnected", "server", c.attempt.server, "reason", reason.Error())
 	}
 }
 
@@ -73,7 +81,7 @@ func (c *Client) drop() {
 	c.dropEarly()
 	c.leaving = false
 	if c.conn != nil {
-		addPackets(&c.ended, c.conn.Stats())
+		c.ended.Add(c.conn.Stats())
 		c.outgoing.Clear()
 		c.conn = nil
 	}

@@ -165,13 +165,13 @@ func (c *Client) enter(accept peer.Accept, welcome peer.Welcome) {
 	c.inbound.SetLocal(c.id)
 	c.applied = false
 	c.time.restart(c.agreed.TickRate, c.agreed.CatchUp, c.agreed.Pulse, welcome.Tick, c.frame.now-c.attempt.asked)
-	c.writes.restart(c.protocol, c.agreed.snapshot())
+	c.own = newUpstream(c.protocol, c.agreed.snapshot())
 	call(c.hooks.opened)
 	c.spoke = c.frame.now - c.agreed.KeepAlive // The server repeats Welcome until a packet comes.
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})
-	if c.report.enabled(slog.LevelInfo) {
-		c.report.log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
+	if c.report.Enabled(slog.LevelInfo) {
+		c.report.Log(slog.LevelInfo, "connected", "server", c.address, "client", c.id)
 	}
 }
 

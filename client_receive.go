@@ -67,7 +67,7 @@ func (c *Client) receivePacket(packet []byte) {
 		}
 	}
 	if content.resync {
-		c.writes.view.Resync(content.resyncEpoch, c.conn.Next())
+		c.own.view.Resync(content.resyncEpoch, c.conn.Next())
 	}
 	c.conn.Accept(in, c.frame.now)
 	if content.closed != nil {
@@ -97,10 +97,9 @@ func (c *Client) refusePacket(reason *peer.Error) {
 
 // refuseEntities ends the connection with a server that has more of something than Config.MaxEntities.
 func (c *Client) refuseEntities(of string) {
-	c.stats.TooManyEntities++
-	c.part(&peer.Error{
+	c.End(&peer.Error{
 		Reason: peer.ReasonTooManyEntities, Detail: fmt.Sprintf("the server has more %s than Config.MaxEntities of the client, %d", of, c.agreed.MaxEntities),
-	}, false)
+	})
 }
 
 // readSnapshot says whether the packet may be acknowledged: its snapshot was decoded whole.
@@ -109,7 +108,6 @@ func (c *Client) readSnapshot(payload []byte) bool {
 	switch {
 	case err == nil:
 		c.applied = false
-		c.writes.listArrived(c.replica)
 		call(c.hooks.read)
 		return true
 	case errors.Is(err, snapshot.ErrStale):

@@ -52,13 +52,13 @@ func (c *Client) serve() {
 		c.conn.DetectLost(c.frame.now, c)
 		c.resync()
 	}
-	c.planWrites()
+	c.planUpstream()
 	if c.link.early.count > 0 {
 		c.release(&c.link, nil)
 	}
 	call(c.hooks.beforeSend)
 	c.sendSections()
-	c.sendWrites()
+	c.sendUpstream()
 	c.sendMessages()
 	if !c.frame.due {
 		return
@@ -111,8 +111,8 @@ func (c *Client) Acked(seq uint64, sentAt tick.Tick) {
 			f(seq)
 		}
 	}
-	if c.writes.view != nil {
-		c.writes.view.Acked(seq)
+	if c.own.view != nil {
+		c.own.view.Acked(seq)
 	}
 	c.acked(seq)
 }
@@ -124,8 +124,8 @@ func (c *Client) Lost(seq uint64) {
 			f(seq)
 		}
 	}
-	if c.writes.view != nil {
-		c.writes.view.Lost(seq)
+	if c.own.view != nil {
+		c.own.view.Lost(seq)
 	}
 	c.lost(seq)
 }

@@ -73,3 +73,33 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 		require.NoError(t, os.WriteFile("docs/architecture.md", page, 0o644))
 	}
 }
+
+// A doc.go with a list of files lists each file of its package but doc.go, unsafe.go and poison_*.go, and no file that is not there.
+func TestPackageDocsListTheirFiles(t *testing.T) {
+	pages, err := filepath.Glob("*/doc.go")
+	require.NoError(t, err)
+	lists := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		_, list, found := strings.Cut(string(text), "// # Files\n")
+		if !found {
+			continue
+		}
+		lists++
+		files, err := filepath.Glob(filepath.Join(filepath.Dir(page), "*.go"))
+		require.NoError(t, err)
+		there := map[string]bool{}
+		for _, file := range files {
+			name := filepath.Base(file)
+			there[name] = true
+			if !strings.HasSuffix(name, "_test.go") && name != "doc.go" && name != "unsafe.go" && !strings.HasPrefix(name, "poison_") {
+				require.Regexp(t, `\b`+regexp.QuoteMeta(name)+`\b`, list, "%s does not list %s", page, name)
+			}
+		}
+		for _, name := range regexp.MustCompile(`\b[a-z_]+\.go\b`).FindAllString(list, -1) {
+			require.True(t, there[name], "%s lists %s", page, name)
+		}
+	}
+	require.Greater(t, lists, 10)
+}

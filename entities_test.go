@@ -3,14 +3,12 @@ package netcode_test
 import (
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
-	"github.com/arche-netcode/netcode/wire"
 )
 
 // memoryInUse is the heap once everything unused is given back.
@@ -63,64 +61,4 @@ func TestServerSpawnsNoMoreThanMaxEntities(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Entities is 101: it must be 1 to 100")
 	_, err = netcode.NewServer(p, netcode.Config{Entities: 1 << 17})
 	require.NoError(t, err, "room for so many says that so many may come")
-}
-
-// rightsAt is a server and a client that may write components.
-func rightsAt(t *testing.T, most int) (*rig, *clientEnd) {
-	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
-	r := newRig(t, p, netcode.Config{ReliableBytes: 1 << 26, SendBudget: -1})
-	return r, r.joined(p, netcode.Config{SendBudget: -1, MaxEntities: most})
-}
-
-// sendRights tells a client that it may write so many entities from an index on, none of which exist.
-func sendRights(r *rig, c *clientEnd, from, n int) {
-	for i := range n {
-		id := wire.NetworkID{Index: uint32(from + i), Generation: 1}
-		require.NoError(r.t, netcode.SendRight(r.server.Server, c.ID(), id, 1))
-		if i%1000 == 999 {
-			r.step()
-		}
-	}
-	r.run(time.Second)
-}
-
-// The right to an entity that the client does not know is kept, and costs nothing until the entity comes.
-func TestRightsToUnknownEntitiesCostNothing(t *testing.T) {
-	const many = 131_100
-	r, c := rightsAt(t, 1<<18)
-	sendRights(r, c, 0, many)
-	require.EqualValues(t, many, c.Stats().Rights)
-	require.Zero(t, netcode.RightsLookedAt(c.Client))
-	var id wire.NetworkID
-	r.change(func(s *snapshot.Store) {
-		id = s.Spawn()
-		s.Set(id, 0, []uint32{0, 0})
-	})
-	r.until(func() bool { return c.Replica().Entity(id.Index).ID == id })
-	require.Equal(t, 1, netcode.RightsLookedAt(c.Client))
-	require.NoError(t, netcode.Write(c.Client, id, &position{X: 1}))
-	r.change(func(s *snapshot.Store) { s.Despawn(id) })
-	r.run(time.Second)
-	require.Zero(t, netcode.RightsLookedAt(c.Client))
-	for i := range many {
-		require.NoError(t, netcode.SendRight(r.server.Server, c.ID(), wire.NetworkID{Index: uint32(i), Generation: 1}, 0))
-		if i%1000 == 999 {
-			r.step()
-		}
-	}
-	r.run(time.Second)
-	require.Zero(t, c.Stats().Rights)
-}
-
-// A client keeps as many rights as it takes entities. One more ends the connection.
-func TestClientEndsTheConnectionAtTooManyRights(t *testing.T) {
-	r, c := rightsAt(t, 2000)
-	sendRights(r, c, 0, 2000)
-	require.Equal(t, netcode.Connected, c.State())
-	require.EqualValues(t, 2000, c.Stats().Rights)
-	sendRights(r, c, 0, 2000)
-	require.Equal(t, netcode.Connected, c.State(), "nobody new is named")
-	sendRights(r, c, 2000, 1)
-	require.ErrorIs(t, c.Err(), peer.ReasonTooManyEntities)
 }

@@ -50,10 +50,6 @@ var (
 	ErrTooManyCalls = errors.New("netcode: too many calls are open")
 	// ErrNoContext says that Call was given a context that is nil, or no function to tell.
 	ErrNoContext = errors.New("netcode: Call needs a context and a function, and one is nil")
-	// ErrSharedWorld says that a host's player writes a component by assigning to it, in the world that it shares with the server.
-	ErrSharedWorld = errors.New("netcode: a host assigns to the component in the server's world")
-	// ErrNotAllowed says that the component is not this end's to write.
-	ErrNotAllowed = errors.New("netcode: not this client's to write")
 	// ErrDeadline is given to the function of a Call whose answer did not come in time.
 	ErrDeadline = errors.New("netcode: no answer in time")
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
@@ -152,7 +153,7 @@ func ExampleServer_SetInterest() {
 func ExampleWrittenBy() {
 	type Steering struct{ X int8 }
 	protocol := netcode.NewProtocol()
-	netcode.Replicate[Steering](protocol, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[Steering](protocol, authority.WrittenBy(authority.OwnerWrites))
 	g := newExampleGame(protocol)
 
 	var ship ecs.Entity
@@ -164,7 +165,7 @@ func ExampleWrittenBy() {
 
 	for query := generic.NewFilter1[Steering]().Query(&g.clientWorld); query.Next(); {
 		id, _ := g.client.ID(query.Entity())
-		fmt.Println("may write:", netcode.MayWrite[Steering](g.client.Client, id))
+		fmt.Println("may write:", authority.MayWrite[Steering](g.client.Client, id))
 		query.Get().X = 7
 	}
 	g.run(1)
@@ -212,12 +213,12 @@ func Example_collections() {
 }
 
 // A server's captured ticks go to a file, from which cmd/netcode trains tables.
-func ExampleServer_Record() {
+func Example_record() {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Place](protocol)
 	g := newExampleGame(protocol)
 	var file bytes.Buffer // an *os.File in a game
-	stop, err := g.server.Server.Record(&file)
+	stop, err := record.Start(g.server.Server, &file)
 	if err != nil {
 		fmt.Println(err)
 		return

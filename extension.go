@@ -59,6 +59,8 @@ type Extension struct {
 	// ToServer and ToClient are the types of the packet sections in the two directions: 0 is none, FreeSection lets the
 	// protocol choose. The ends hook them in as ServerHooks.Section and ClientHooks.Section.
 	ToServer, ToClient wire.MessageType
+	// Upstream lets clients send state: what an extension captures into Client.Upstream. Without it such state is malformed.
+	Upstream bool
 
 	Freeze func(f *Freezing)           // The protocol freezes. The rows of the components are known.
 	Server func(s *Server) ServerHooks // A server is made.
@@ -78,8 +80,11 @@ type ServerHooks struct {
 
 	BeginFrame func() // The frame begins: Tick, TickDue and Steps are known, nothing was received.
 	Captured   func() // On a network tick, in Send: Store has the world of this tick.
-	BeforeSend func() // In each frame, in Send: it is known who may see what, and no packet is built.
-	AfterSend  func() // In each frame, at the end of Send.
+	// BeforeObserve is called before a session's view takes in the newest capture, if there is a new one: it may leave out
+	// entities by View.ObserveBut.
+	BeforeObserve func(c *Session, view *snapshot.View)
+	BeforeSend    func() // In each frame, in Send: it is known who may see what, and no packet is built.
+	AfterSend     func() // In each frame, at the end of Send.
 
 	Sent func(to *Session, packet []byte) // A packet was built. See ServerSection.Write about goroutines.
 
@@ -109,6 +114,9 @@ type ClientHooks struct {
 	// ActsAt is the tick in which the server takes in what the game does on this client now; tick.None is at once. Messages
 	// that follow the client's state (About, AfterAllState) wait for it.
 	ActsAt func() Tick
+
+	CaptureOwn func()                      // On a network tick, in Send: the client's own state is to be in Upstream after it.
+	Owns       func(entity NetworkID) bool // Messages About the entity follow the client's own state.
 
 	Section *ClientSection // The feature's part of packets; Extension.ToServer and ToClient name its types.
 }
@@ -174,6 +182,7 @@ func (p *Protocol) Extend(e Extension) {
 		}
 	}
 	p.extensions = append(p.extensions, e)
+	p.upstream = p.upstream || e.Upstream
 	if e.State != nil {
 		p.extended = append(p.extended, e.State)
 	}
@@ -288,6 +297,6 @@ func Unstorable(plan *quantize.Plan, v reflect.Value, fault quantize.Fault) erro
 // and type is told once.
 func Misused(end Endpoint, call string, t reflect.Type, why error) {
 	if c := courierOf(end); c != nil {
-		c.report.misused(call, t, why)
+		c.report.Misused(call, t, why)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -104,18 +105,18 @@ func TestFunctionsThatAreNilAreRefused(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Server.OnConnect": func() { s.OnConnect(nil) }, "Server.OnDisconnect": func() { s.OnDisconnect(nil) }, "Server.OnError": func() { s.OnError(nil) },
 		"Client.OnConnect": func() { c.OnConnect(nil) }, "Client.OnDisconnect": func() { c.OnDisconnect(nil) }, "Client.OnError": func() { c.OnError(nil) },
-		"Client.OnAuthority": func() { c.OnAuthority(nil) },
+		"authority.OnChange": func() { authority.OnChange(c, nil) },
 	} {
 		require.Equal(t, "netcode: "+name+": the function is nil", panics(t, call))
 	}
-	require.NotPanics(t, func() { s.OnAuthority(nil) }, "which takes the function away")
+	require.NotPanics(t, func() { authority.OnAsk(s, nil) }, "which takes the function away")
 }
 
 // A component that only one of two ends lets clients write is told in words.
 func TestWritersThatDifferAreTold(t *testing.T) {
 	server, client := netcode.NewProtocol(), netcode.NewProtocol()
 	netcode.Replicate[stroll](server)
-	netcode.Replicate[stroll](client, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[stroll](client, authority.WrittenBy(authority.OwnerWrites))
 	r := newRig(t, server, netcode.Config{})
 	c := r.join(client, netcode.Config{})
 	r.until(func() bool { return c.Err() != nil })

@@ -80,7 +80,7 @@ func (c *courier) judgeOther(l *link, r *peer.Reader, got *content) error {
 		if r.Channel != 0 {
 			return fmt.Errorf("message type %d on channel %s", h.Type, r.Channel)
 		}
-		if c.foreign(h.Type) && !c.protocol.writers.any() {
+		if c.foreign(h.Type) && !c.protocol.upstream {
 			return fmt.Errorf("message type %d, though clients write nothing", h.Type)
 		}
 		return got.take(h, r.Payload, c.role())
@@ -151,7 +151,7 @@ func (c *courier) legal(a *peer.Arrival) error {
 		return fmt.Errorf("message %s goes the other way", of.Name)
 	case (c.protocol.roles[h.Type] != alone) != (h.Flags&wire.FlagCall != 0):
 		return fmt.Errorf("message %s with a call that is not its own", of.Name)
-	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.writers.any():
+	case h.Flags&wire.FlagState != 0 && c.server != nil && !c.protocol.upstream:
 		return fmt.Errorf("message %s after state, though clients write nothing", of.Name)
 	case of.OwnerOnly && c.server != nil && h.Flags&wire.FlagEntity == 0:
 		return fmt.Errorf("message %s about no entity", of.Name)
@@ -223,8 +223,7 @@ func (c *courier) arrive(a *peer.Arrival) {
 	if a.Header.Flags&wire.FlagState != 0 {
 		m.State = max(tick.Near(a.State, c.newestOf(c.from)), tick.None)
 	}
-	if c.server != nil && !a.Entity.IsZero() && !c.server.mayConcern(c.from, a.Entity) {
-		c.stats.NotVisible++
+	if c.server != nil && !a.Entity.IsZero() && !c.server.MayConcern(c.from.remote, a.Entity) {
 		c.from.arrivals.Freed(a.Cost)
 		return
 	}
@@ -263,7 +262,7 @@ func (c *courier) noteUnknown(t wire.MessageType) {
 	c.stats.UnknownTypes++
 	if !c.unheard[t] {
 		c.unheard[t] = true
-		c.report.log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
+		c.report.Log(slog.LevelWarn, "a message of an unknown type came and was ignored, as will be all of them", "type", t, "sender", c.from.remote)
 	}
 }
 

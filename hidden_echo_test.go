@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/rewind"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
@@ -49,7 +50,7 @@ func TestCase46AskingWhatAClientSeesSendsNothingBack(t *testing.T) {
 			for x := range 40 {
 				th.listen(&prying{}) // and what it sends acknowledges that
 				th.send(wire.MessageSnapshot, 0, forged(p, r.server.Tick(), []wire.NetworkID{own}, func(s *snapshot.Store, id wire.NetworkID) { r.set(s, id, float32(x+5)) }))
-				r.server.Writes(func(_ netcode.ClientID, id netcode.NetworkID, _ int, lanes []uint32) {
+				authority.Writes(r.server.Server, func(_ netcode.ClientID, id netcode.NetworkID, _ int, lanes []uint32) {
 					wrote[id] = append([]uint32(nil), lanes...)
 				})
 				r.run(time.Second / 20)
@@ -61,7 +62,7 @@ func TestCase46AskingWhatAClientSeesSendsNothingBack(t *testing.T) {
 					r.server.late = func() { ask(r, other) }
 				}
 			}
-			require.EqualValues(t, 40, r.server.Stats().Writes)
+			require.EqualValues(t, 40, authority.StatsOf(r.server).Writes)
 			require.Equal(t, told[0], told[1])
 		})
 	}

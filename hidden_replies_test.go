@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
@@ -38,7 +39,7 @@ const (
 // pry plays the same world and the same client, which asks about another entity each time.
 func pry(t *testing.T, whom int) (got prying) {
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Replicate[position](p, authority.WrittenBy(authority.NamedWrites))
 	netcode.Handle(p, func(*netcode.Context, *chat) { got.handled++ })
 	netcode.Answer(p, func(_ *netcode.Context, q *ping, a *cost) error {
 		got.handled++
@@ -49,7 +50,7 @@ func pry(t *testing.T, whom int) (got prying) {
 	})
 	const typeChat, typeWish, typePing = wire.FirstUserMessage, wire.FirstUserMessage + 3, wire.FirstUserMessage + 4 // By name.
 	r := newRig(t, p, netcode.Config{Strikes: 1 << 20})
-	r.server.OnAuthority(func(netcode.ClientID, netcode.NetworkID) bool { got.asked++; return true })
+	authority.OnAsk(r.server.Server, func(netcode.ClientID, netcode.NetworkID) bool { got.asked++; return true })
 	th := newThief(t, r, p)
 	ids := make([]wire.NetworkID, 4)
 	for i := range ids[:3] {

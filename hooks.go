@@ -9,6 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/internal/canon"
 	"github.com/arche-netcode/netcode/peer"
 	"github.com/arche-netcode/netcode/quantize"
+	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/tick"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -131,6 +132,7 @@ type serverHooks struct {
 	afterSend  []func()
 	sent       []func(*Session, []byte)
 	presented  []func(*Session, Tick) (tick.Time, bool)
+	observe    []func(*Session, *snapshot.View)
 	sections   []serverSection
 	byType     [wire.FirstUserMessage]*ServerSection // Of packets that come.
 }
@@ -152,6 +154,7 @@ func (h *serverHooks) add(e *ServerHooks, in, out wire.MessageType) {
 	h.afterSend = appendGiven(h.afterSend, e.AfterSend, e.AfterSend != nil)
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.presented = appendGiven(h.presented, e.Presented, e.Presented != nil)
+	h.observe = appendGiven(h.observe, e.BeforeObserve, e.BeforeObserve != nil)
 	if e.Section == nil {
 		return
 	}
@@ -177,6 +180,8 @@ type clientHooks struct {
 	sent       []func([]byte)
 	received   []func([]byte)
 	actsAt     []func() Tick
+	captureOwn []func()
+	owns       []func(NetworkID) bool
 	sections   []clientSection
 	byType     [wire.FirstUserMessage]*ClientSection // Of packets that come.
 }
@@ -201,6 +206,8 @@ func (h *clientHooks) add(e *ClientHooks, in, out wire.MessageType) {
 	h.sent = appendGiven(h.sent, e.Sent, e.Sent != nil)
 	h.received = appendGiven(h.received, e.Received, e.Received != nil)
 	h.actsAt = appendGiven(h.actsAt, e.ActsAt, e.ActsAt != nil)
+	h.captureOwn = appendGiven(h.captureOwn, e.CaptureOwn, e.CaptureOwn != nil)
+	h.owns = appendGiven(h.owns, e.Owns, e.Owns != nil)
 	if e.Section == nil {
 		return
 	}
@@ -379,7 +386,7 @@ func (c *Client) sendSections() {
 		return
 	}
 	if c.addSections(&b) {
-		c.addWrites(&b)
+		c.addUpstream(&b)
 		c.load(&b, false)
 	}
 	if !b.Empty() {

@@ -71,7 +71,7 @@ func Host(s *Server, c *Client) error {
 	c.link.near = &s.courier
 	c.inbound.SetLocal(c.id)
 	c.inbound.Due(c.due())
-	c.writes = writes{change: c.writes.change}
+	c.own = upstream{}
 	call(c.hooks.opened)
 	c.stats.Connected++
 	c.events.waiting = append(c.events.waiting, event{client: c.id})

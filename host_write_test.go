@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -19,7 +20,7 @@ type hosting struct {
 
 func newHosting(t *testing.T) *hosting {
 	p := protocol()
-	netcode.Replicate[fixed](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[fixed](p, authority.WrittenBy(authority.OwnerWrites))
 	server, err := netcode.NewServer(p, netcode.Config{})
 	require.NoError(t, err)
 	client, err := netcode.NewClient(p, netcode.Config{})
@@ -48,18 +49,18 @@ func TestWriteAtAHost(t *testing.T) {
 	require.NoError(t, netcode.Put(h.server, id, &fixed{1}))
 	h.frame()
 	h.frame()
-	require.ErrorIs(t, netcode.Write(h.client, id, &fixed{2}), netcode.ErrNotAllowed)
+	require.ErrorIs(t, authority.Write(h.client, id, &fixed{2}), authority.ErrNotAllowed)
 	require.True(t, h.server.SetOwner(id, h.client.ID()))
-	require.NoError(t, netcode.Write(h.client, id, &fixed{2}))
+	require.NoError(t, authority.Write(h.client, id, &fixed{2}))
 	h.frame()
 	h.frame()
 	require.Equal(t, 2, value[fixed](h.server, id))
-	require.ErrorIs(t, netcode.Write(h.client, netcode.NetworkID{Index: 99, Generation: 1}, &fixed{2}), netcode.ErrNotAllowed)
+	require.ErrorIs(t, authority.Write(h.client, netcode.NetworkID{Index: 99, Generation: 1}, &fixed{2}), authority.ErrNotAllowed)
 	bare := h.server.Spawn()
 	h.frame()
 	require.True(t, h.server.SetOwner(bare, h.client.ID()))
 	h.frame()
-	require.ErrorIs(t, netcode.Write(h.client, bare, &fixed{2}), netcode.ErrNotAllowed, "whom one owns cannot be given what it lacks")
+	require.ErrorIs(t, authority.Write(h.client, bare, &fixed{2}), authority.ErrNotAllowed, "whom one owns cannot be given what it lacks")
 	h.frame()
 	require.Zero(t, h.server.Store().Mask(bare))
 }

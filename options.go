@@ -27,7 +27,6 @@ type registration struct {
 	answer    string // Wire name of a question's answer.
 	last      string // The last option that is for messages only.
 	rows      snapshot.RowOptions
-	writer    Writer
 	component string                                   // The name of an extension's option of Replicate,
 	set       []func(p *Protocol, plan *quantize.Plan) // and what it does.
 
@@ -84,9 +83,6 @@ func register(call string, t reflect.Type, options []Option) registration {
 	}
 	if call != "Replicate" && r.extrapolate != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: ExtrapolatedBy is for components: of messages nothing is extrapolated", call, t))
-	}
-	if call != "Replicate" && r.writer != ServerWrites {
-		panic(fmt.Sprintf("netcode: %s[%s]: WrittenBy is for components", call, t))
 	}
 	if call != "Replicate" && r.set != nil {
 		panic(fmt.Sprintf("netcode: %s[%s]: %s is for components", call, t, r.component))

@@ -43,8 +43,8 @@ func (c *Client) SetPacketSize(n int) error {
 	if err := c.setPacketSize(n, c.agreed.PacketSize); err != nil {
 		return err
 	}
-	if c.writes.view != nil {
-		c.writes.view.SetPayload(peer.MaxPayload(n))
+	if c.own.view != nil {
+		c.own.view.SetPayload(peer.MaxPayload(n))
 	}
 	return nil
 }

@@ -23,7 +23,6 @@ type Protocol struct {
 	rows       map[*quantize.Plan]snapshot.RowOptions // looked up only
 	messages   message.Registry
 	handled    []handled
-	writers    writers
 	roles      [1 << 8]role           // By number, once frozen.
 	naming     [1 << 8]*quantize.Plan // Likewise, of types whose fields name entities.
 	raws       []*RawMessage
@@ -35,6 +34,7 @@ type Protocol struct {
 	extended   []any           // Their states.
 	plans      []extensionPlan // Of their packet sections.
 	sections   wire.MessageType
+	upstream   bool // Clients send state: an extension's Upstream.
 	described  described
 	settings   [][]any // Of components, by row, once frozen.
 
@@ -57,11 +57,27 @@ func (p *Protocol) Hash() uint64 {
 	return p.canon.Hash
 }
 
+// Description lists the entries of the canonical description in their order: the text that Hash is computed over. Asking
+// freezes the protocol.
+func (p *Protocol) Description() (entries []string) {
+	p.freeze()
+	for _, e := range p.canon.Entries {
+		entries = append(entries, e.Text)
+	}
+	return entries
+}
+
 // Schema lists the components in the protocol's canonical order, by wire name: a component's place is its row
 // number. Asking freezes the protocol.
 func (p *Protocol) Schema() *snapshot.Schema {
 	p.freeze()
 	return p.schema
+}
+
+// Messages lists the message types, with their numbers. Asking freezes the protocol.
+func (p *Protocol) Messages() *message.Registry {
+	p.freeze()
+	return &p.messages
 }
 
 // Debug turns packing off: every component and message travels byte by byte, each field at the size and with the value
@@ -92,9 +108,6 @@ func (p *Protocol) freeze() {
 	p.freezing.Do(func() {
 		p.frozen = true
 		sort.Slice(p.components, func(a, b int) bool { return p.components[a].Name() < p.components[b].Name() })
-		if p.writers.any() {
-			p.writers.addMessages(p)
-		}
 		sort.Slice(p.handled, func(a, b int) bool { return p.handled[a].of.Name < p.handled[b].of.Name })
 		if p.unpacked {
 			p.turnPackingOff()
@@ -112,8 +125,8 @@ func (p *Protocol) freeze() {
 		}
 		p.freezeExtensions()
 		p.canon.Entries = append(p.describe(), p.described.behind...)
-		for row, plan := range p.components {
-			p.canon.Entries[1+row].Text += p.writers.freeze(row, plan) + p.described.components[row]
+		for row := range p.components {
+			p.canon.Entries[1+row].Text += p.described.components[row]
 		}
 		p.canon = canon.New(p.canon.Entries)
 	})

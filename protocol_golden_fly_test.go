@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/snapshot"
@@ -161,23 +162,23 @@ func (g *goldenRig) paint(pilot *clientEnd) {
 		s.Set(id, rowTint, goldenLanes(s.Schema().Plan(rowTint), goldenTint{Level: -1}))
 	})
 	require.True(g.t, g.server.SetOwner(id, pilot.ID()))
-	g.server.OnAuthority(func(netcode.ClientID, netcode.NetworkID) bool { return true })
+	authority.OnAsk(g.server.Server, func(netcode.ClientID, netcode.NetworkID) bool { return true })
 	g.server.game = func(s *snapshot.Store) {
-		g.server.Writes(func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { s.Set(id, row, lanes) })
+		authority.Writes(g.server.Server, func(_ netcode.ClientID, id netcode.NetworkID, row int, lanes []uint32) { s.Set(id, row, lanes) })
 	}
-	g.until(func() bool { return netcode.MayWrite[goldenPaint](pilot.Client, id) })
+	g.until(func() bool { return authority.MayWrite[goldenPaint](pilot.Client, id) })
 	for i := range 4 {
-		require.NoError(g.t, netcode.Write(pilot.Client, id, &goldenPaint{Hue: float32(i) / 8, Coat: uint16(100 * i)}))
+		require.NoError(g.t, authority.Write(pilot.Client, id, &goldenPaint{Hue: float32(i) / 8, Coat: uint16(100 * i)}))
 		g.mute = i == 1
 		g.run(time.Second / 15)
 	}
-	require.NoError(g.t, pilot.AskAuthority(id))
-	g.until(func() bool { return netcode.MayWrite[goldenTint](pilot.Client, id) })
-	require.NoError(g.t, netcode.Write(pilot.Client, id, &goldenTint{Level: 1 << 20}))
+	require.NoError(g.t, authority.Ask(pilot.Client, id))
+	g.until(func() bool { return authority.MayWrite[goldenTint](pilot.Client, id) })
+	require.NoError(g.t, authority.Write(pilot.Client, id, &goldenTint{Level: 1 << 20}))
 	g.run(time.Second / 10)
 	require.True(g.t, g.server.SetOwner(id, 0))
-	require.NoError(g.t, pilot.ReleaseAuthority(id))
-	g.until(func() bool { return pilot.Rights(id) == 0 })
+	require.NoError(g.t, authority.Release(pilot.Client, id))
+	g.until(func() bool { return authority.Rights(pilot.Client, id) == 0 })
 	g.run(time.Second / 5)
 	require.Equal(g.t, "Tint{Level:1048576}", goldenRow(g.server.Store().Schema(), rowTint, g.server.Store().Row(id, rowTint)))
 	require.Equal(g.t, "Paint{Hue:0.3742913;Coat:300}", goldenRow(g.server.Store().Schema(), rowPaint, g.server.Store().Row(id, rowPaint)))

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/message"
 	"github.com/arche-netcode/netcode/peer"
@@ -142,8 +143,8 @@ func goldenProtocol() *netcode.Protocol {
 	netcode.Replicate[goldenGear](p, netcode.Named("Gear"))
 	netcode.Replicate[goldenLeash](p, netcode.Named("Leash"))
 	netcode.Replicate[goldenChild](p, netcode.Named("Child"))
-	netcode.Replicate[goldenPaint](p, netcode.Named("Paint"), netcode.WrittenBy(netcode.OwnerWrites))
-	netcode.Replicate[goldenTint](p, netcode.Named("Tint"), netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Replicate[goldenPaint](p, netcode.Named("Paint"), authority.WrittenBy(authority.OwnerWrites))
+	netcode.Replicate[goldenTint](p, netcode.Named("Tint"), authority.WrittenBy(authority.NamedWrites))
 	input.Register[goldenStick](p, netcode.Named("Stick"))
 	input.Register[goldenLook](p, netcode.Named("Look"))
 	netcode.Handle(p, func(*message.Context, *goldenMap) {}, netcode.Named("Map"), netcode.FromServer(), netcode.Over(netcode.ReliableOrdered),

@@ -28,14 +28,14 @@ func (m writerMap) Write(b []byte) (int, error) { m[string(b)]++; return len(b),
 func TestServerRecords(t *testing.T) {
 	r := newRig(t, protocol(), netcode.Config{})
 	var file bytes.Buffer
-	require.PanicsWithValue(t, "netcode: Record: the writer is nil", func() { _, _ = r.server.Record(nil) })
+	require.PanicsWithValue(t, "netcode: record.Start: the writer is nil", func() { _, _ = record.Start(r.server.Server, nil) })
 	for _, nobody := range []io.Writer{(*os.File)(nil), (*bytes.Buffer)(nil), writerFunc(nil), writerMap(nil)} { // which no longer is nil as an io.Writer
-		require.PanicsWithValue(t, "netcode: Record: the writer is nil", func() { _, _ = r.server.Record(nobody) }, "%T", nobody)
+		require.PanicsWithValue(t, "netcode: record.Start: the writer is nil", func() { _, _ = record.Start(r.server.Server, nobody) }, "%T", nobody)
 	}
-	stop, err := r.server.Record(&file)
+	stop, err := record.Start(r.server.Server, &file)
 	require.NoError(t, err)
-	_, err = r.server.Record(&file)
-	require.ErrorIs(t, err, netcode.ErrRecording)
+	_, err = record.Start(r.server.Server, &file)
+	require.ErrorIs(t, err, record.ErrRecording)
 	c := r.joined(protocol(), netcode.Config{})
 	first, second := r.spawn(1), r.spawn(2)
 	for x := range 50 {
@@ -73,7 +73,7 @@ func TestServerRecords(t *testing.T) {
 	generation, _ = reader.Entity(second.Index)
 	require.Zero(t, generation)
 
-	stop, err = r.server.Record(&file) // another one may follow
+	stop, err = record.Start(r.server.Server, &file) // another one may follow
 	require.NoError(t, err)
 	require.NoError(t, stop())
 }
@@ -92,9 +92,9 @@ func (f *failing) Write(b []byte) (int, error) {
 // A disk that is full ends the recording and not the game.
 func TestRecordingEndsAtAnError(t *testing.T) {
 	r := newRig(t, protocol(), netcode.Config{})
-	_, err := r.server.Record(&failing{})
+	_, err := record.Start(r.server.Server, &failing{})
 	require.ErrorIs(t, err, errFull)
-	stop, err := r.server.Record(&failing{after: 2})
+	stop, err := record.Start(r.server.Server, &failing{after: 2})
 	require.NoError(t, err)
 	id := r.spawn(1)
 	c := r.joined(protocol(), netcode.Config{})

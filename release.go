@@ -37,7 +37,7 @@ func (s *Server) nextCapture() tick.Tick {
 
 // nextCapture is the tick that captures what game code writes now.
 func (c *Client) nextCapture() tick.Tick {
-	if now := c.Tick(); c.frame.due && max(c.writes.mine.Tick(), c.sentUpTo) < now {
+	if now := c.Tick(); c.frame.due && max(c.own.store.Tick(), c.sentUpTo) < now {
 		return now
 	}
 	return c.Tick() + 1
@@ -56,7 +56,7 @@ func (c *courier) holdsBack(l *link, p *envelope) bool {
 		if follows {
 			p.asOf = c.server.nextCapture()
 		}
-	} else if follows && c.client.writes.mine != nil && (p.after == afterAll || c.client.writes.rights[p.Entity].rows != 0) {
+	} else if follows && c.client.own.store != nil && (p.after == afterAll || c.client.owns(p.Entity)) {
 		p.asOf = c.client.nextCapture()
 	}
 	held := e.holds(p.missing || p.asOf != tick.None, &p.Post)
@@ -164,7 +164,7 @@ func (c *courier) viewOf(s *Session) *snapshot.View {
 	if s != nil {
 		return s.view
 	}
-	return c.client.writes.view
+	return c.client.own.view
 }
 
 // letGo hands a message over to be sent, with the tick of the state that it follows where the other end is not proved to hold that. It

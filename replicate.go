@@ -91,7 +91,6 @@ func Replicate[T any](p *Protocol, options ...Option) {
 		plan.ExtrapolateBy(r.extrapolator, r.extrapolate)
 	}
 	p.components = append(p.components, plan)
-	p.writers.note(t, plan, r.writer)
 	for _, set := range r.set {
 		set(p, plan)
 	}

@@ -94,11 +94,23 @@ func (s *Server) sees(c *Session, entity wire.NetworkID) bool {
 	return c.view.Visible(entity)
 }
 
-// mayConcern tells if a client may speak of an entity: it lives and the client may see it. A client can know of nothing
-// else, so one that it may not see is never waited for.
-func (s *Server) mayConcern(l *link, entity wire.NetworkID) bool {
-	c := s.client(l.remote)
-	return c != nil && s.sees(c, entity)
+// observe has a client's view take in the newest capture. Extensions are asked before.
+func (s *Server) observe(c *Session) {
+	for _, f := range s.hooks.observe {
+		f(c, c.view)
+	}
+	c.view.Observe()
+}
+
+// MayConcern tells if a message of a client may name an entity: it lives and the client may see it. A client can know of
+// nothing else, so the message never waits for another one. Stats.NotVisible counts them.
+func (s *Server) MayConcern(client ClientID, entity NetworkID) bool {
+	c := s.client(client)
+	may := c != nil && s.sees(c, entity)
+	if !may {
+		s.stats.NotVisible++
+	}
+	return may
 }
 
 // exists says of an entity whether a message about it may be handled: the server makes all entities, so one that does not

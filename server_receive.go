@@ -55,7 +55,7 @@ func (s *Server) receivePacket(c *Session, packet []byte) {
 		return
 	}
 	c.heard, c.met = s.frame.now, true
-	if content.snapshot != nil && !s.readWrites(c, content.snapshot) {
+	if content.snapshot != nil && !s.readUpstream(c, content.snapshot) {
 		return
 	}
 	if content.credited {

@@ -33,12 +33,6 @@ func (s *Server) Send() {
 	if s.worldless.Waits() {
 		s.publishAlone()
 	}
-	if s.recording.writer != nil {
-		s.recordTick()
-	}
-	if s.protocol.writers.any() {
-		s.leaveOutAuthors()
-	}
 	if len(s.hooks.captured) > 0 && s.frame.due && s.store.Tick() == s.Tick() {
 		call(s.hooks.captured)
 	}
@@ -49,8 +43,8 @@ func (s *Server) Send() {
 	if len(s.store.LargeGroups()) > 0 {
 		s.reportGroups()
 	}
-	if s.protocol.writers.any() || len(s.store.Handovers()) > 0 {
-		s.tellRights()
+	if s.frame.due {
+		s.store.ClearHandovers()
 	}
 	s.serveAll()
 	s.sentUpTo = s.Tick()
@@ -95,7 +89,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		return false
 	}
 	if c.near != nil {
-		c.view.Observe() // What it may see is asked for all the same.
+		s.observe(c) // What it may see is asked for all the same.
 		if s.frame.due {
 			s.handSections(c)
 		}
@@ -105,7 +99,7 @@ func (s *Server) serve(c *Session) (due bool) {
 		s.end(c, reason, endTold)
 		return false
 	}
-	c.view.Observe()
+	s.observe(c)
 	if c.early.count > 0 {
 		s.release(&c.link, c)
 	}

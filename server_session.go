@@ -38,9 +38,10 @@ type Session struct {
 	id    wire.ClientID // These two and the link's first fields are what Send looks at: they share a line of the cache.
 	state sessionState
 	link
-	view   *snapshot.View // Nil once the session is over.
-	server *Server
-	authority
+	view         *snapshot.View // Nil once the session is over.
+	server       *Server
+	theirs       *snapshot.Replica // State that the client sends; nil where clients send none.
+	strikes      int
 	kept         []any     // What extensions keep with it.
 	acknowledged tick.Tick // The newest tick of which a packet was acknowledged.
 
@@ -138,6 +139,9 @@ func (c *Session) Presented(at Tick) (tick.Time, bool) {
 	return c.acknowledged.Begin(), c.acknowledged != tick.None
 }
 
+// End ends the connection at once and tells the client the reason. OnDisconnect follows at the end of the frame's step.
+func (c *Session) End(reason *CloseError) { c.server.end(c, reason, endTold) }
+
 // Session is the session of a client that is connected, or has closed and whose messages are still handled; nil else.
 func (s *Server) Session(client ClientID) *Session { return s.present(client) }
 
@@ -160,7 +164,9 @@ func (s *Server) open(address netip.AddrPort, nonce uint64, epoch, before uint32
 	s.byID[c.id] = c
 	s.sessions = append(s.sessions, c)
 	s.take(address.Addr(), 1)
-	s.setUpAuthority(c)
+	if s.protocol.upstream {
+		c.theirs = snapshot.NewReplica(s.protocol.schema, s.config.snapshot(), s.Tick())
+	}
 	s.welcome(c)
 	c.opened = true
 	s.connect(c)
@@ -179,8 +185,8 @@ func (s *Server) connect(c *Session) {
 	s.openStates(c)
 	s.stats.Connected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id})
-	if s.report.enabled(slog.LevelInfo) {
-		s.report.log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
+	if s.report.Enabled(slog.LevelInfo) {
+		s.report.Log(slog.LevelInfo, "client connected", "client", c.id, "address", c.address)
 	}
 }
 
@@ -208,8 +214,8 @@ func (s *Server) end(c *Session, reason *peer.Error, how ending) {
 	}
 	s.stats.Disconnected++
 	s.events.waiting = append(s.events.waiting, event{client: c.id, reason: reason})
-	if s.report.enabled(slog.LevelInfo) {
-		s.report.log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
+	if s.report.Enabled(slog.LevelInfo) {
+		s.report.Log(slog.LevelInfo, "client disconnected", "client", c.id, "reason", reason.Error())
 	}
 	s.take(c.address.Addr(), -1)
 	if c.near == nil {
@@ -253,14 +259,14 @@ func (s *Server) remove(c *Session) {
 		delete(s.byAddress, c.address)
 	}
 	c.outgoing.Clear()
-	addPackets(&s.ended, c.conn.Stats())
+	s.ended.Add(c.conn.Stats())
 	s.move(c, gone)
 }
 
 // forgetAfter drops the calls and the interest of a client after OnDisconnect, which may have named the client to the interest
 // once more.
 func (s *Server) forgetAfter(client wire.ClientID, reason *peer.Error) {
-	s.calls.drop(client, reason)
+	s.calls.Drop(client, reason)
 	if s.interest != nil {
 		s.interest.Leave(client)
 	}

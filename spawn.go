@@ -110,6 +110,15 @@ func Remove[T any](s *Server, id NetworkID) error {
 // alone calls it between Begin and Commit, elsewhere it does nothing. Where nobody captures at all, Send does.
 func (s *Server) Publish() { s.worldless.Publish() }
 
+// PutRow gives an entity of Spawn a component by its lanes, for extensions, and reports whether the entity is one of Spawn.
+func (s *Server) PutRow(id NetworkID, row int, lanes []uint32) bool {
+	spawned := s.worldless.Has(id)
+	if spawned {
+		s.worldless.Put(id, row, lanes)
+	}
+	return spawned
+}
+
 // publishAlone captures a tick in which nobody else did.
 func (s *Server) publishAlone() {
 	if !s.frame.due || s.store.Tick() >= s.Tick() {

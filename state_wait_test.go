@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/peer"
@@ -104,7 +106,7 @@ func TestMessageAboutRestingEntityDoesNotWait(t *testing.T) {
 	var dump []byte
 	k.tamper = func(from, _ netip.AddrPort, packet []byte) []byte {
 		if from == k.server.conn.LocalAddr() {
-			dump = k.clients[0].AppendDump(dump, packet)
+			dump = inspect.AppendClientDump(dump, k.clients[0].Client, packet)
 		}
 		return packet
 	}
@@ -146,7 +148,7 @@ type armour struct{ Points uint16 }
 // A client that says its state is still to come makes the server wait for no longer than DeferredTime.
 func TestStateThatNeverComesIsWaitedForInBounds(t *testing.T) {
 	p := protocol()
-	netcode.Replicate[armour](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[armour](p, authority.WrittenBy(authority.OwnerWrites))
 	handled := 0
 	netcode.Handle(p, func(*netcode.Context, *chat) { handled++ })
 	r := newRig(t, p, netcode.Config{})

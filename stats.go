@@ -65,8 +65,6 @@ type Stats struct {
 	UnknownTypes      uint64 // Messages ignored because this end's protocol lacks their type.
 	HandlerPanics     uint64 // Handlers, and other functions of the game that were called for a connection, that panicked.
 	OfTheGone         uint64 // LeaveTimeout: messages dropped because their sender's connection had ended before their stage came.
-	Writes            uint64 // Rows taken in that clients wrote.
-	WritesLate        uint64 // Writes refused because they are no longer their sender's to make, or not visible to it.
 	NotAllowed        uint64 // Strikes: packets refused because of writes without authority.
 	Resyncs           uint64 // Resyncs served.
 	ResyncsDeferred   uint64 // Resyncs put off because the last was less than 2 s ago.
@@ -75,29 +73,9 @@ type Stats struct {
 
 	// The memory in use at present. These fall too.
 	HistoryBytes uint64 // Bytes of versions: of the last Window on a server, with those that clients write; of the last two Windows on a client.
-	Rights       uint64 // Entities that a client may write. Zero on servers.
 
 	Errors       uint64 // Errors given to OnError.
 	LinesSkipped uint64 // Log lines left out because too many came in one second.
-}
-
-// addPackets adds the counters of one connection to a sum.
-func addPackets(sum *peer.Stats, one peer.Stats) {
-	sum.Sent += one.Sent
-	sum.Repeated += one.Repeated
-	sum.BytesSent += one.BytesSent
-	sum.Received += one.Received
-	sum.BytesReceived += one.BytesReceived
-	sum.Accepted += one.Accepted
-	sum.Duplicates += one.Duplicates
-	sum.Old += one.Old
-	sum.BadChecksum += one.BadChecksum
-	sum.Malformed += one.Malformed
-	sum.AcksOfUnsent += one.AcksOfUnsent
-	sum.Acked += one.Acked
-	sum.Lost += one.Lost
-	sum.LateAcks += one.LateAcks
-	sum.RingFull += one.RingFull
 }
 
 // refused counts a connection that ended for what its other end sent.
@@ -115,7 +93,7 @@ func (s *Server) Stats() Stats {
 	stats.Packets = s.ended
 	for _, c := range s.sessions {
 		if c.state != gone {
-			addPackets(&stats.Packets, c.conn.Stats())
+			stats.Packets.Add(c.conn.Stats())
 		}
 	}
 	stats.Messages = s.inbound.Stats()
@@ -129,7 +107,7 @@ func (s *Server) Stats() Stats {
 			stats.HistoryBytes += uint64(c.theirs.HistoryBytes())
 		}
 	}
-	stats.Errors, stats.LinesSkipped = s.report.errors, s.report.suppressed
+	stats.Errors, stats.LinesSkipped = s.report.Errors, s.report.Suppressed
 	return stats
 }
 
@@ -138,14 +116,13 @@ func (c *Client) Stats() Stats {
 	stats := c.stats
 	stats.Packets = c.ended
 	if c.conn != nil {
-		addPackets(&stats.Packets, c.conn.Stats())
+		stats.Packets.Add(c.conn.Stats())
 	}
 	stats.Messages = c.inbound.Stats()
 	stats.TicksSlipped += c.frame.clock.Slipped()
-	stats.Rights = uint64(len(c.writes.rights))
 	if c.replica != nil {
 		stats.HistoryBytes = uint64(c.replica.HistoryBytes())
 	}
-	stats.Errors, stats.LinesSkipped = c.report.errors, c.report.suppressed
+	stats.Errors, stats.LinesSkipped = c.report.Errors, c.report.Suppressed
 	return stats
 }

@@ -37,7 +37,7 @@ func (l *lateSocket) begin(n realNetwork) {
 	}
 }
 
-// frame begins a frame: it takes what the held socket has read, and sends what the client sent long enough ago. What a client sends in a frame reaches the server in its
+// frame begins a frame: it takes what the held socket has read, and sends the client's datagrams that are old enough. A datagram of a client reaches the server in its
 // next tick by itself, so that is a tick of the round trip.
 func (l *lateSocket) frame(number int64) {
 	if l == nil {

@@ -29,7 +29,7 @@ func TestSteadyIsVerified(t *testing.T) {
 }
 
 // Everything that steady compares is noticed when it is not so.
-func TestSteadyNoticesWhatIsWrong(t *testing.T) {
+func TestSteadyNoticesFaults(t *testing.T) {
 	r, err := newSteadyRun(20, 2, 0.5)
 	require.NoError(t, err)
 	require.NoError(t, r.join())

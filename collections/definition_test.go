@@ -39,7 +39,7 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, limits{Elements: 1024, Bytes: 47}, d.Limits())
 }
 
-func TestWhatCannotBeAnElement(t *testing.T) {
+func TestTypesThatAreNoElements(t *testing.T) {
 	type handle struct{ Index, Generation uint32 }
 	for name, at := range map[string]struct{ element, key reflect.Type }{
 		"a pointer": {reflect.TypeFor[*int](), nil},

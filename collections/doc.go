@@ -28,4 +28,17 @@
 // The prefix of a reader is the number of first elements that it was sent. The client has these and nothing else. Operations
 // behind the prefix are not sent: their elements follow when the prefix grows. So a large content that changes all the time is
 // sent in pieces, without a copy and without a new start. A reader is in step when its prefix is the whole content.
+//
+// # Files
+//
+//   - collections.go, definition.go: registration; elements, keys, limits
+//   - list.go, set.go, map.go: the three types, for games
+//   - origin.go: contents on the server, with the journal
+//   - reader.go: the part that one client was sent; hidden entities in elements
+//   - server.go, client.go: the hooks of each end
+//   - mirror.go: contents at a client, and its changes
+//   - op.go: operations on the wire
+//   - rows.go: elements in order
+//   - recall.go: takes waiting operations back when an entity is hidden
+//   - dump.go, errors.go: text and errors
 package collections

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// bodies are what an origin sends about some contents, one after the other, and what they were about.
+// bodies are the bodies that an origin sends about some contents, one after the other, with their entities.
 func bodies(t require.TestingT, made []*definition) (sent [][]byte, origin *origin, id wire.NetworkID) {
 	id = wire.NetworkID{Index: 3, Generation: 2}
 	origin = newOrigin(made)
@@ -52,7 +52,7 @@ func bodies(t require.TestingT, made []*definition) (sent [][]byte, origin *orig
 	return sent, origin, id
 }
 
-// Whatever the bytes, nothing panics; what is judged to be legal decodes whole; what takes effect keeps within the
+// No bytes make it panic. A body that is judged to be legal decodes whole; its effect keeps within the
 // limits, and maps and sets in order.
 func FuzzApply(f *testing.F) {
 	made := defs(f, 30)
@@ -164,7 +164,7 @@ func TestIllegalBodies(t *testing.T) {
 	require.ErrorIs(t, c.Apply(id, []byte{1, byte(opInsert), 0, 0, 1}), errMalformed, "one too many")
 }
 
-// After a stop nothing has an effect, also what would be malformed without it, until the collection begins anew. What the client
+// After a stop nothing has an effect, not even an operation that is malformed without it, until the collection begins anew. What the client
 // is shown stays.
 func TestStop(t *testing.T) {
 	made := defs(t, 30)

@@ -11,12 +11,13 @@ import (
 
 	"github.com/arche-netcode/netcode"
 	"github.com/arche-netcode/netcode/collections"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Catalogue case 46. What was done to a collection while its entity was in sight, and waits to be sent, or to be sent again
-// because its packets were lost, never leaves once the client may not see the entity any more. What was queued behind it
+// Catalogue case 46. A change of a collection while its entity was in sight, that waits to be sent, or to be sent again
+// because its packets were lost, never leaves once the client may not see the entity any more. A change that was queued behind it
 // arrives all the same, and so does the whole collection when the entity returns.
 func TestCase46QueuedOperationsEndWithSight(t *testing.T) {
 	for _, lost := range []bool{false, true} {
@@ -105,7 +106,7 @@ func TestCase46QueuedOperationsNameNobodyHidden(t *testing.T) {
 	name := fmt.Sprintf("Of=%dv%d", named.Index, named.Generation)
 	r.tamper = func(_, to netip.AddrPort, packet []byte) []byte {
 		if to == c.conn.LocalAddr() && hidden {
-			names += strings.Count(string(c.AppendDump(nil, packet)), name)
+			names += strings.Count(string(inspect.AppendClientDump(nil, c.Client, packet)), name)
 		}
 		return packet
 	}

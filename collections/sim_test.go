@@ -377,7 +377,7 @@ func (s *sim) check() {
 
 // What one client has is, in the end, what there is, whatever comes in between: bodies that are late and that its send queue
 // refuses, entities that come, go and die.
-func TestClientComesToHaveWhatThereIs(t *testing.T) {
+func TestClientGetsTheWholeContents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSim(t)
 		for i := range s.ids {

@@ -3,4 +3,11 @@
 //
 // The word it owns: a [Replicated] entity is one that exists on every client
 // that may see it.
+//
+// # Files
+//
+//   - replicated.go: Replicated
+//   - control.go: Owner, Group, Priority, Rate, Kind
+//   - interpolated.go: Smooth, Teleport
+//   - math.go: colours, vectors, rotations, rays
 package components

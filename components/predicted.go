@@ -10,13 +10,13 @@ type Simulate struct{}
 // Predicted has a client predict an entity that it does not own, as one that its own entities push. Game code on the server writes
 // it. It is to be registered with netcode.Replicate.
 type Predicted struct {
-	Client wire.ClientID // Who predicts it, beside its owner; 0: every client.
+	Client wire.ClientID // Predicts it, beside its owner; 0: every client does.
 }
 
 // SpawnOf names the step that spawned an entity, so that the client whose input it was recognises the one that it has spawned
 // itself. predict.Step.Spawn writes it, and predict.Spawns registers it. Tick and Ordinal go around.
 type SpawnOf struct {
-	Client  wire.ClientID // Whose entity it is.
+	Client  wire.ClientID // The owner of the entity.
 	Tick    uint16        // The low bits of the tick that was simulated.
 	Ordinal uint8         // The number of the spawn for this client in the step.
 }

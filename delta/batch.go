@@ -78,7 +78,7 @@ func (s *Batch) Begin(n int, t *Table, columns []BatchColumn, v *quantize.Baseli
 	}
 }
 
-// nonzero8 has for each of eight bytes one that says whether any of its lower four bits is set.
+// nonzero8 has for each of eight bytes one that tells whether any of its lower four bits is set.
 func nonzero8(b uint64) uint64 {
 	return (b&0x0F0F0F0F0F0F0F0F + 0x0F0F0F0F0F0F0F0F) >> 4 & 0x0101010101010101
 }
@@ -106,7 +106,7 @@ func (s *Batch) put(k int, v uint64, n uint) {
 	}
 }
 
-// spill moves a full accumulator to the bytes; what was left of what it had no room for begins the next.
+// spill moves a full accumulator to the bytes; the bits that had no room begin the next.
 func (s *Batch) spill(k int, left uint64) {
 	binary.LittleEndian.PutUint64(s.Bytes[s.At[k]:], s.Acc[k])
 	s.Acc[k], s.Have[k], s.At[k] = left, s.Have[k]-64, s.At[k]+8
@@ -354,7 +354,7 @@ func (s *Batch) tokensAt(l *deltaLane, c *BatchColumn, i, first int) {
 	}
 }
 
-// turnsAt finds out where rotations go: Delta.turn. What takes long, roots and divisions, is begun for one row while others wait
+// turnsAt finds out where rotations go: Delta.turn. Roots and divisions, which take long, are begun for one row while others wait
 // for theirs.
 func (d *Delta) turnsAt(s *Batch, c *BatchColumn, age, span int64) {
 	m, whole := d.m, 2*d.m*d.m
@@ -550,8 +550,8 @@ func (d *Delta) codeOdd(s *Batch, c *BatchColumn, k int, v *quantize.Baselines) 
 	s.Miss[k] = uint64(of.Miss) * kernel.ShortTokens
 }
 
-// Where the processor has registers of eight numbers, the tokens of a column are found two to four rows at a time, in assembly (docs/adr/0023). What comes of
-// it is, bit for bit, what comes of the loops of strandsrow.go, which are what every other processor has; tests hold them against each other.
+// Where the processor has registers of eight numbers, the tokens of a column are found two to four rows at a time, in assembly (docs/adr/0023). The result
+// is that of the plain loops, bit for bit, which every other processor runs; tests compare the two.
 
 // widest is the largest age, and span, that is gone through so: a movement times that is less than 2^47, for which float64 is exact.
 const widest = 1 << 16

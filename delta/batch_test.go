@@ -53,7 +53,7 @@ func strandDeltas(t *testing.T, wide bool) (list []*Delta) {
 }
 
 // Bodies that are made side by side are, bit by bit, those that are made row by row.
-func TestStrandsAreWhatRowByRowComesTo(t *testing.T) {
+func TestBatchEqualsRowByRow(t *testing.T) {
 	plain, several, s := strandDeltas(t, false), strandDeltas(t, true), new(Batch)
 	ahead := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -182,7 +182,7 @@ func drawFloat(r *rand.Rand, near uint32) uint32 {
 }
 
 // Columns of floats are coded, bit by bit, as they are row by row: plainly, and several lanes at a time where the processor can.
-func TestFloatColumnsAreWhatRowByRowComesTo(t *testing.T) {
+func TestFloatColumnsEqualRowByRow(t *testing.T) {
 	if plain.On {
 		t.Skip("a test of row classes, which netcode_plain leaves out")
 	}

@@ -334,7 +334,7 @@ func drawTokens(t *rapid.T, r *rand.Rand, d *Delta, s *Batch, c *BatchColumn) {
 	}
 }
 
-// What is written several rows at a time is what is written row by row, whatever their tokens; what is left out is what is not known yet, is none of the short
+// Several rows at a time are written as row by row, whatever their tokens; what is left out is what is not known yet, is none of the short
 // ones, or is too long, and nothing of that row is written.
 func TestRowsTogetherAreWrittenAsOneByOne(t *testing.T) {
 	if !kernel.Wide() {

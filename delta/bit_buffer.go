@@ -68,7 +68,7 @@ func (w *BitBuffer) Append(words []uint64, count int) {
 // Bits returns how many bits were appended; bits that fill up a word count after Finish.
 func (w *BitBuffer) Bits() int { return len(w.list)*64 + int(w.n) }
 
-// Finish fills the last word with zeros. What is appended then begins at the next one.
+// Finish fills the last word with zeros. Later bits begin at the next one.
 func (w *BitBuffer) Finish() {
 	if w.n > 0 {
 		w.list, w.acc, w.n = append(w.list, w.acc), 0, 0

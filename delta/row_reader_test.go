@@ -51,7 +51,7 @@ func drawReaderRow(random *rand.Rand, p *quantize.Plan, near []uint32) []uint32 
 }
 
 // What RowReader reads is what Delta.Read reads: the same lanes, as many bits, and refused alike where bits are changed or missing.
-func TestRowReaderReadsWhatDeltaReads(t *testing.T) {
+func TestRowReaderEqualsDelta(t *testing.T) {
 	plans := []*quantize.Plan{
 		deltaPlan[readerPlace](t), deltaPlan[readerTurn](t), deltaPlan[readerHealth](t), deltaPlan[readerPair](t),
 	}
@@ -125,7 +125,7 @@ func TestRowReaderReadsWhatDeltaReads(t *testing.T) {
 	require.Greater(t, read, 2000)
 }
 
-// rowsMoved is which rows differ.
+// rowsMoved returns the rows that differ.
 func rowsMoved(deltas []*Delta, at []int, a, b []uint32) (rows uint) {
 	for i, d := range deltas {
 		for lane := range d.lanes {

@@ -307,7 +307,7 @@ func TestShippedTablesBuildNoCodeBeforeItIsUsed(t *testing.T) {
 	require.NotZero(t, built())
 }
 
-func TestLazyTablesRefuseWhatIsNoText(t *testing.T) {
+func TestLazyTablesRefuseIllegalText(t *testing.T) {
 	for _, text := range []string{
 		"", "wire.tables 1\ntable\nsum 0123456789abcdef\n", "wire.tables 1\nsum 0123456789abcdeg\n",
 		"wire.tables 1\ntable a symbols=9 contexts=9\nsum 0123456789abcdef\n",
@@ -340,7 +340,7 @@ func BenchmarkShipped(b *testing.B) {
 	}
 }
 
-// cube is a body of a recording, quantised as its description says: x y z, largest, three parts, interacting.
+// cube is a body of a recording, quantised as its description tells: x y z, largest, three parts, interacting.
 type cube [8]int64
 
 // readCubes returns the bodies of each frame. Recordings are not part of this module: without them the test is skipped.

@@ -98,7 +98,7 @@ func (t *Trainer) LeftOut(least uint64) (names []string) {
 	return names
 }
 
-// known are the counters that counted enough, those that counted most first: what a set can hold, and what not.
+// known returns the counters that counted enough, those that counted most first, cut to the room of a set, and the others.
 func (t *Trainer) known(least uint64) (known, out []*Counter) {
 	known = slices.DeleteFunc(slices.Clone(t.counters), func(c *Counter) bool { return c.total() < least })
 	slices.SortStableFunc(known, func(a, b *Counter) int { return cmp.Compare(b.total(), a.total()) })

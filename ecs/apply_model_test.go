@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// shown is what a client should have of one entity of the server.
+// shown is the state that a client should have of one entity of the server.
 type shown struct {
 	hidden bool
 	taken  bool          // game code removed it, or its Replicated

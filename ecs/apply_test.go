@@ -194,7 +194,7 @@ func TestSecondRelationIsLeftOut(t *testing.T) {
 	p.same()
 }
 
-// What was left out comes when there is room, as it is by then, though nothing more is heard of the entity. What game
+// A component that was left out comes when there is room, as it is by then, even if no further record of the entity arrives. What game
 // code removed itself does not.
 func TestLeftOutRelationComesWhenThereIsRoom(t *testing.T) {
 	p, all := populated(t, 5)

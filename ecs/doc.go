@@ -26,5 +26,16 @@
 //
 // Neither step keeps a pointer into a world, sets a listener, or passes a remote id to Arche.
 //
+// # Files
+//
+//   - capture.go, capture_rows.go: changes of the world to the store: new entities, written, added and removed components
+//   - tracker.go, tracker_settle.go, column.go, entity_map.go: the comparison with the shadow
+//   - capture_marks.go, capture_references.go: marks; entity fields and relations
+//   - apply.go, apply_entities.go, apply_write.go, apply_ranges.go: the received state to the world: spawns, writes, removals
+//   - apply_local.go: what game code changed in a client's world is restored
+//   - apply_references.go: network ids to handles
+//   - smooth.go: interpolated components, delayed despawns
+//   - resource.go, compare.go, problem.go: singletons; comparison for tests; problems
+//
 // The build tag netcode_plain turns the two fast paths off.
 package netecs

@@ -156,9 +156,9 @@ func TestTwoServersOfOneWorld(t *testing.T) {
 	p.same()
 }
 
-// What replaces an entity with all that it was comes to lie in its place, and not a byte differs. Who names the new one names it
+// An entity that replaces another with equal components comes to lie in its place, and not a byte differs. References to the new one name it
 // all the same, before long, and who goes on to name the old one names nobody.
-func TestReferencesToWhatTookAnEntitysPlace(t *testing.T) {
+func TestReferencesToTheEntityThatTookAPlace(t *testing.T) {
 	p := newPair(t)
 	s := p.server
 	var all []ecs.Entity

@@ -46,7 +46,7 @@ func (p *peered) present(ids ...ecs.ID) (server, client ecs.Entity) {
 	return server, p.pair.twin(server)
 }
 
-func TestWhatIsStillShownIsNobodysNewEntity(t *testing.T) {
+func TestDelayedEntityIsNoNewEntityOfACapture(t *testing.T) {
 	for _, ids := range []func(*side) []ecs.ID{
 		func(*side) []ecs.ID { return nil },
 		func(s *side) []ecs.ID { return []ecs.ID{s.child} }, // in a table of relations
@@ -73,7 +73,7 @@ func TestWhatIsStillShownIsNobodysNewEntity(t *testing.T) {
 
 // What game code does to the Replicated of an entity that is still shown is put right as that of any other, and a copy is an entity
 // of its own.
-func TestCopiesOfWhatIsStillShown(t *testing.T) {
+func TestCopiesOfDelayedEntities(t *testing.T) {
 	p := newPeered(t)
 	e, shown := p.present()
 	p.server.world.RemoveEntity(e)
@@ -109,7 +109,7 @@ func TestCopiesOfWhatIsStillShown(t *testing.T) {
 }
 
 // Whoever is still shown names nobody who is not there any more.
-func TestWhatIsStillShownNamesWhoIsThere(t *testing.T) {
+func TestDelayedEntityNamesLivingEntities(t *testing.T) {
 	for name, remove := range map[string]func(p *peered, target, local ecs.Entity){
 		"by the server": func(p *peered, target, _ ecs.Entity) { p.server.world.RemoveEntity(target) },
 		"by the game":   func(p *peered, _, local ecs.Entity) { p.client.world.RemoveEntity(local) },
@@ -155,7 +155,7 @@ func TestWhatIsStillShownNamesWhoIsThere(t *testing.T) {
 }
 
 // Who names whom may go together with it, or itself.
-func TestWhoeverIsNamedGoesInTheSameTick(t *testing.T) {
+func TestNamedEntityDespawnsInTheSameTick(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		p := newPeered(t)
 		one, _ := p.present(p.server.seeker)
@@ -187,7 +187,7 @@ func TestWhoeverIsNamedGoesInTheSameTick(t *testing.T) {
 }
 
 // An entity of another server or client is reported once, unless that is on this world too.
-func TestForeignIsWhatNobodyOfThisWorldManages(t *testing.T) {
+func TestForeignEntitiesAreManagedByNobodyOfThisWorld(t *testing.T) {
 	p := newPeered(t)
 	p.present()
 	stray := p.client.world.NewEntity(p.client.rep, p.client.vel)

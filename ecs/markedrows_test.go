@@ -15,7 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// said is what was last captured of an entity.
+// said is the last capture of an entity.
 type said struct {
 	at    position
 	moves velocity
@@ -23,8 +23,8 @@ type said struct {
 	known bool // it has been captured whole
 }
 
-// Of what game code wrote, all over two archetypes and in any order, exactly what it marked travels.
-func TestWhatIsMarkedTravelsAndNothingElse(t *testing.T) {
+// Of what game code wrote, all over two archetypes and in any order, exactly what it marked is sent.
+func TestMarkedRowsAreSentAndNoOthers(t *testing.T) {
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
@@ -106,7 +106,7 @@ func playMarked(p *pair, r *rand.Rand, bodies *[]ecs.Entity, model map[ecs.Entit
 	p.step()
 }
 
-// takes is what a capture of some rows says of an entity.
+// takes is the result of a capture of some rows of an entity.
 func (d *said) takes(s *side, e ecs.Entity, rows snapshot.Mask) {
 	if rows.Has(rowPosition) {
 		d.at = *s.position(e)
@@ -246,7 +246,7 @@ func TestTheFirstRateIsObeyedAtOnce(t *testing.T) {
 	}
 }
 
-// What cannot travel is reported of exactly the entity that has it, and its other fields go.
+// What cannot be sent is reported of exactly the entity that has it, and its other fields go.
 func TestFaultsOfMarkedRows(t *testing.T) {
 	p := markedPair(t)
 	p.capture.ByMarks(true)

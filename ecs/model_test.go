@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// dumb is what a replicated entity of the server should be: its components by
+// dumb is the state that a replicated entity of the server should have: its components by
 // row, and the id it was given.
 type dumb struct {
 	rows map[int]any
@@ -298,7 +298,7 @@ func putIDs(lanes []uint32, refs []int, ids ...wire.NetworkID) {
 	}
 }
 
-// target is what the clients should see an entity's relation lead to: nothing,
+// target is the relation's target that the clients should see: nothing,
 // where following relations leads back to it.
 func (m *machine) target(e ecs.Entity) wire.NetworkID {
 	follow := func(e ecs.Entity) (next ecs.Entity) {

@@ -56,7 +56,7 @@ func TestChangesOfARun(t *testing.T) {
 	require.EqualValues(t, 1, p.apply.Stats().Applied)
 
 	s.position(a).X = 4
-	get[health](s, a, s.health).Note = 5 // does not travel
+	get[health](s, a, s.health).Note = 5 // is not sent
 	p.step()
 	require.Equal(t, map[wire.NetworkID]netecs.Change{ida: {Rows: position1}}, changes(p))
 	require.EqualValues(t, 2, p.apply.Stats().Applied)
@@ -96,7 +96,7 @@ func TestLaterResolvedFieldsAreChanges(t *testing.T) {
 	p.same()
 }
 
-func TestWhatGameCodeWroteIsAChangeOnlyIfTheServersIs(t *testing.T) {
+func TestGameWritesAreChangesOnlyIfTheServersValueChanged(t *testing.T) {
 	p, all := populated(t, 3)
 	id, _ := p.capture.ID(all[1])
 	p.client.position(p.local(id)).X = -9
@@ -159,7 +159,7 @@ func TestChangesAllocateNothing(t *testing.T) {
 }
 
 // The last of a table moves to where another leaves it: what comes in the next run with a component is still a change.
-func TestWhoMovedChangesWithWhatIsAdded(t *testing.T) {
+func TestMovedEntitiesChangeWithAddedComponents(t *testing.T) {
 	p, all := populated(t, 2)
 	id, _ := p.capture.ID(all[1])
 	p.server.world.RemoveEntity(all[0])
@@ -171,9 +171,9 @@ func TestWhoMovedChangesWithWhatIsAdded(t *testing.T) {
 	p.same()
 }
 
-// Whom a row names may leave in the very run in which the row comes, which keeps naming it here: what was resolved for
+// The entity that a row names may leave in the very run in which the row comes, which keeps naming it here: what was resolved for
 // a moment is no change.
-func TestWhoIsNamedAndLeavesInOneRunIsNoChange(t *testing.T) {
+func TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange(t *testing.T) {
 	for what, write := range map[string]func(p *pair, seeks ecs.Entity){
 		"moved": func(p *pair, seeks ecs.Entity) { p.server.world.Add(seeks, p.server.frozen) },
 		"put back": func(p *pair, seeks ecs.Entity) {

@@ -12,9 +12,9 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// TestWhoIsNotLookedAtIsFoundAgain holds captures that look at a table no more as soon as it is empty against one that looks at all,
+// TestSkippedEntitiesAreFoundAgain holds captures that look at a table no more as soon as it is empty against one that looks at all,
 // while components come and go: the same entities get the same ids and the same rows.
-func TestWhoIsNotLookedAtIsFoundAgain(t *testing.T) {
+func TestSkippedEntitiesAreFoundAgain(t *testing.T) {
 	woken, retired := 0, 0
 	for seed := range uint64(24) {
 		schema := newStretchServer(t, seed).schema

@@ -26,7 +26,7 @@ const (
 	pacedRows
 )
 
-// paced is a pair whose health travels once, velocity every 3 ticks and seeker every 5.
+// paced is a pair whose health is sent once, velocity every 3 ticks and seeker every 5.
 func paced(t testing.TB) *pair {
 	schema := schemaOf(t, follows{}, health{}, components.Owner{}, position{}, seeker{}, velocity{})
 	schema.SetOptions(pacedHealth, snapshot.RowOptions{Once: true})
@@ -196,7 +196,7 @@ func (m *pacer) living(e ecs.Entity) wire.NetworkID {
 	return m.id(e)
 }
 
-// target is where a relation leads as it was captured, nowhere on a circle.
+// target returns the captured target of a relation, none on a circle.
 func (m *pacer) target(e, target ecs.Entity) wire.NetworkID {
 	at := target
 	for range m.all {

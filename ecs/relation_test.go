@@ -227,7 +227,7 @@ func TestForestsAgainstAModel(t *testing.T) {
 }
 
 // Who was taken from us, and is given back, has no shadow: a target that came meanwhile is told of all the same.
-func TestTargetOfWhoCameBackIsAChange(t *testing.T) {
+func TestTargetThatCameBackIsAChange(t *testing.T) {
 	p := newPair(t)
 	ids := p.spawnIDs(3)
 	p.feed(func() { p.hang(ids[0], ids[1]) })

@@ -20,7 +20,7 @@ func (s *side) follower(target ecs.Entity) ecs.Entity {
 }
 
 // Between two captures the archetype grows, which moves its rows, and shrinks again: the entity, its id and the number of
-// rows are what they were, and what the capture knows of the memory is out of date.
+// rows are as they were, and what the capture knows of the memory is out of date.
 func TestRowIsFoundWhereItsArchetypeGrewTo(t *testing.T) {
 	p := newTightPair(t)
 	s := p.server

@@ -45,7 +45,7 @@ func newSmoothed(t testing.TB, p *pair) *smoothed {
 	return s
 }
 
-// at is what is presented now.
+// at is the presented moment.
 func (s *smoothed) at() tick.Time { return s.tick.Begin().Add(-s.late) }
 
 // shown are the x of all twins.
@@ -58,7 +58,7 @@ func (s *smoothed) shown() map[float32]int {
 	return seen
 }
 
-// Whatever comes and goes, on whatever index: what is shown is exactly what was there at the moment presented, where it was then.
+// Entities come and go on any index: exactly the entities of the presented moment are shown, at their places of then.
 func TestSmoothShowsTheWorldOfItsMoment(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 4))
 	s := newSmoothed(t, newPair(t))
@@ -148,19 +148,4 @@ func TestSmoothAllocatesNothing(t *testing.T) {
 	after := s.smooth.Stats()
 	require.Less(t, after.Written-before.Written, uint64(5*2*len(all)))
 	require.Greater(t, after.Rested-before.Rested, uint64(50*len(all)))
-}
-
-func BenchmarkSmooth(b *testing.B) {
-	p, all := scene(b, 10000)
-	s := newSmoothed(b, p)
-	for range 8 {
-		move(p, all, 1)
-		p.step()
-		s.smooth.Run(s.at())
-	}
-	b.ResetTimer()
-	for i := range b.N {
-		s.smooth.Run(s.at().Add(tick.Span(i%64) * tick.OneTick / 64))
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(2*len(all)), "ns/twin")
 }

@@ -80,7 +80,7 @@ func (p *pair) note(t testing.TB, at tick.Tick, v sticks) {
 	p.tail.note(at, tick.Time{Tick: at - 9, Fraction: 1 << 31})
 }
 
-// message is what the client sends now.
+// message is the client's present input section.
 func (p *pair) message() []byte {
 	room := make([]byte, 1200)
 	return room[:p.tail.write(room)]

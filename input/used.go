@@ -59,7 +59,7 @@ type usedInputs struct {
 	sent  [usedSent]sentUsed
 }
 
-// sentUsed is what a packet told.
+// sentUsed is the content of a packet.
 type sentUsed struct {
 	packet uint64
 	upTo   tick.Tick

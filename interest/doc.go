@@ -22,4 +22,13 @@
 // for 64 entities, and more only for what changed. No decision depends on the order of a map or on the rounding of a
 // machine: the same calls make the same decisions everywhere. Nothing here does I/O, starts a goroutine or reads a
 // clock; a policy belongs to the goroutine of its server, and to one server.
+//
+// # Files
+//
+//   - policy.go: Policy, All, Any, Both
+//   - grid.go: what is near a viewpoint: the two radii, the rings of weights
+//   - rooms.go, owner.go, explicit.go: the other policies
+//   - rows.go: visible components
+//   - interest.go: New: the differences of a policy's answers to a client's view, and lifetimes
+//   - set.go: sets of entities
 package interest

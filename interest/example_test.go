@@ -9,7 +9,7 @@ import (
 
 type Position struct{ X, Y float32 }
 
-// Hand is what only its owner may see.
+// Hand is a component that only its owner may see.
 type Hand struct{ Cards uint64 }
 
 // What is near and what is one's own is visible; a hand is visible to its owner only.

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-func TestExplicitRefusesWhatNeverLived(t *testing.T) {
+func TestExplicitRefusesEntitiesThatNeverLived(t *testing.T) {
 	e := NewExplicit()
 	w := newWorld(t, e, Despawn)
 	var id wire.NetworkID
@@ -91,7 +91,7 @@ func TestExplicitEqualsItsModel(t *testing.T) {
 }
 
 // Game code that knows an id before its capture may speak of it, but not while another lives at that index.
-func TestExplicitShowsWhatIsToCome(t *testing.T) {
+func TestExplicitShowsEntitiesToCome(t *testing.T) {
 	e := NewExplicit()
 	w := newWorld(t, e, Despawn)
 	w.join(1)

@@ -8,15 +8,35 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// GridConfig says how a [Grid] measures. Position and Enter are needed.
+// Position tells where an entity is, in the game's unit of length; ok is false if it is nowhere. A game in two dimensions
+// gives 0 for the third.
+type Position func(s *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool)
+
+// PositionOf reads positions out of a replicated component, as clients will have it. It panics if the protocol does
+// not replicate T. The result belongs to one goroutine.
+func PositionOf[T any](schema *snapshot.Schema, of func(component *T) (x, y, z float32)) Position {
+	row := RowOf[T](schema)
+	plan, component := schema.Plan(row), new(T)
+	return func(s *snapshot.Store, id wire.NetworkID) (x, y, z float32, ok bool) {
+		lanes := s.Row(id, row)
+		if lanes == nil && !s.Mask(id).Has(row) {
+			return 0, 0, 0, false
+		}
+		dequantise(plan, lanes, component)
+		x, y, z = of(component)
+		return x, y, z, true
+	}
+}
+
+// GridConfig tells how a [Grid] measures. Position and Enter are needed.
 type GridConfig struct {
-	// Position says where an entity is. It goes by nothing but the rows of that entity: it is asked again only
+	// Position tells where an entity is. It goes by nothing but the rows of that entity: it is asked again only
 	// when one of those has changed.
 	Position Position
 	// Enter is the distance from a client's viewpoint at which an entity comes into sight, in the game's unit of length:
 	// finite and above 0.
 	Enter float32
-	// Leave is the distance beyond which it goes out of sight again, not below Enter. What lies between is as it was, so
+	// Leave is the distance beyond which it goes out of sight again, not below Enter. An entity between the two stays as it was, so
 	// that nothing flickers at the border. Zero means a tenth more than Enter.
 	Leave float32
 	// Unplaced makes entities that are nowhere visible to everybody; else they are visible to nobody.
@@ -183,7 +203,7 @@ const fewestBuckets = 64
 
 func (c *cells) bucket(of cell) uint64 { return of.spread() & uint64(len(c.heads)-1) }
 
-// put says where an entity is; it may have been elsewhere.
+// put notes where an entity is; it may have been elsewhere.
 func (c *cells) put(index uint32, at point) {
 	for int(index) >= len(c.places) {
 		c.places = append(c.places, place{})
@@ -287,7 +307,7 @@ func scaleFor(leave float32) scale {
 // length is a radius in whole numbers.
 func (s scale) length(v float32) int64 { return int64(math.Floor(float64(v) * float64(s))) }
 
-// point is a place in whole numbers. What is beyond reach is at its border; ok is false for NaN, which is nowhere.
+// point is a place in whole numbers. A point beyond reach is at its border; ok is false for NaN, which is nowhere.
 func (s scale) point(x, y, z float32) (p point, ok bool) {
 	if x != x || y != y || z != z {
 		return p, false
@@ -327,4 +347,141 @@ func (c cell) bounds(p point) (least, most int64) {
 		most += far * far
 	}
 	return least, most
+}
+
+// Sees implements [Policy].
+func (g *Grid) Sees(client wire.ClientID) Set {
+	v := g.sights.open(client)
+	if g.is(v.follows) && g.cells.placed.Has(v.follows.Index) {
+		at := g.cells.places[v.follows.Index].at
+		v.moved = v.moved || v.at != at || !v.looks
+		v.at, v.looks = at, true
+	}
+	if v.moved || g.config.Unplaced && g.regrouped > v.built || v.looks && g.changedNear(v) {
+		g.build(v)
+	}
+	v.moved, v.built = false, g.cells.change
+	return v.set
+}
+
+// stirred reports whether anything has happened within reach of a viewpoint since its set was built.
+func (g *Grid) changedNear(v *sight) bool {
+	if g.cells.emptied > v.built {
+		return true
+	}
+	if v.built == g.cells.change || g.cells.count == 0 {
+		return false
+	}
+	low, high := g.around(v.at)
+	for z := low.z; z <= high.z; z++ {
+		for y := low.y; y <= high.y; y++ {
+			for x := low.x; x <= high.x; x++ {
+				if g.cells.changed[g.cells.bucket(cell{x, y, z})] > v.built {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// around are the corners of the cells that may hold anything within reach of a place.
+func (g *Grid) around(at point) (low, high cell) {
+	r := int32(g.leave)
+	low, high = cellOf(point{at.x - r, at.y - r, at.z - r}), cellOf(point{at.x + r, at.y + r, at.z + r})
+	low = cell{max(low.x, g.cells.low.x), max(low.y, g.cells.low.y), max(low.z, g.cells.low.z)}
+	high = cell{min(high.x, g.cells.high.x), min(high.y, g.cells.high.y), min(high.z, g.cells.high.z)}
+	return low, high
+}
+
+// build makes a client's set anew: hysteresis needs what was in it before.
+func (g *Grid) build(v *sight) {
+	v.set, v.before = v.before, v.set
+	v.crossed = v.crossed[:0]
+	v.set.reset(len(g.alive))
+	if g.config.Unplaced {
+		v.set.addAll(g.unplaced)
+	}
+	if !v.looks || g.cells.count == 0 {
+		return
+	}
+	low, high := g.around(v.at)
+	for z := low.z; z <= high.z; z++ {
+		for y := low.y; y <= high.y; y++ {
+			for x := low.x; x <= high.x; x++ {
+				g.visit(v, cell{x, y, z})
+			}
+		}
+	}
+}
+
+// visit takes the entities of a cell into a set.
+func (g *Grid) visit(v *sight, in cell) {
+	least, most := in.bounds(v.at)
+	if least > g.leaveSquared {
+		return
+	}
+	whole := most <= g.enterSquared && !g.weighs()
+	for next := g.cells.heads[g.cells.bucket(in)]; next != 0; {
+		index := uint32(next - 1)
+		p := &g.cells.places[index]
+		next = p.next
+		if p.cell != in {
+			continue // of another cell in the same bucket
+		}
+		if whole {
+			v.set[index>>6] |= 1 << (index & 63)
+			continue
+		}
+		d := squared(p.at, v.at)
+		if d > g.leaveSquared || d > g.enterSquared && !v.before.Has(index) {
+			continue
+		}
+		v.set[index>>6] |= 1 << (index & 63)
+		if g.weighs() {
+			g.weigh(v, index, d)
+		}
+	}
+}
+
+func (g *Grid) weighs() bool { return g.config.Near != 0 || g.config.Far != 0 }
+
+// weigh notes in which ring an entity is, and that it crossed into it.
+func (g *Grid) weigh(v *sight, index uint32, d int64) {
+	ring := uint8(0)
+	for ring < rings-1 && d > g.ring[ring] {
+		ring++
+	}
+	for int(index) >= len(v.rings) {
+		v.rings = append(v.rings, 0)
+	}
+	if v.rings[index] != ring+1 {
+		v.rings[index] = ring + 1
+		v.crossed = append(v.crossed, index)
+	}
+}
+
+// Refine implements [Policy]: it sets the weights of what came into sight and of what came nearer or went away.
+func (g *Grid) Refine(client wire.ClientID, view View, sees, shown Set) {
+	v := g.sights.get(client)
+	if v == nil || !g.weighs() {
+		return
+	}
+	for index := range shown.All {
+		if v.set.Has(index) && g.cells.placed.Has(index) {
+			view.SetWeight(g.id(index), g.weights[v.rings[index]-1])
+		}
+	}
+	for _, index := range v.crossed {
+		if sees.Has(index) && !shown.Has(index) {
+			view.SetWeight(g.id(index), g.weights[v.rings[index]-1])
+		}
+	}
+	v.crossed = v.crossed[:0]
+}
+
+// blind reports whether a client has no viewpoint.
+func (g *Grid) blind(client wire.ClientID) bool {
+	v := g.sights.get(client)
+	return v == nil || !v.looks
 }

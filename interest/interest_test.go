@@ -28,7 +28,7 @@ func TestAllShowsEverything(t *testing.T) {
 }
 
 // What is new and not visible was never shown: nothing about it may be said, not even a despawn.
-func TestWhatIsHiddenFromTheStartIsNeverShown(t *testing.T) {
+func TestEntityHiddenFromTheStartIsNeverShown(t *testing.T) {
 	explicit := NewExplicit()
 	for _, leaving := range []Leaving{Despawn, Keep} {
 		w := newWorld(t, explicit, leaving)
@@ -189,7 +189,7 @@ var _ snapshot.Interest = (*policyCache)(nil)
 
 var _ View = (*snapshot.View)(nil)
 
-// A server may capture more often than it asks. Who is at an index now is shown and hidden all the same.
+// A server may capture more often than it asks. The entity that is at an index now is shown and hidden all the same.
 func TestInterestThatMissesCaptures(t *testing.T) {
 	explicit := NewExplicit()
 	w := newWorld(t, explicit, Despawn)

@@ -5,7 +5,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// OwnerConfig says what [OwnerOnly] shows beside a client's own.
+// OwnerConfig tells what [OwnerOnly] shows beside a client's own.
 type OwnerConfig struct {
 	ServersToAll bool // Entities of the server are visible to everybody; else to nobody.
 }
@@ -44,13 +44,13 @@ func (o *OwnerOnly) Sees(client wire.ClientID) Set {
 // Refine implements [Policy].
 func (o *OwnerOnly) Refine(wire.ClientID, View, Set, Set) {}
 
-// Leave implements [Policy]. What belonged to the client goes on to, until game code says otherwise: nobody sees it.
+// Leave implements [Policy]. Its entities still belong to it, until game code changes that: nobody sees them.
 func (o *OwnerOnly) Leave(client wire.ClientID) { o.clients.drop(client) }
 
 // owners follows whom each living entity belongs to.
 type owners struct {
 	owner   []wire.ClientID  // by index, of who lives there
-	known   Set              // where owner says something
+	known   Set              // where owner is known
 	sets    perClient[owned] // of those to whom anything belongs
 	changed Set              // entities that have another owner since the Prepare before
 }

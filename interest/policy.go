@@ -1,9 +1,6 @@
 package interest
 
 import (
-	"fmt"
-	"reflect"
-
 	"github.com/arche-netcode/netcode/snapshot"
 	"github.com/arche-netcode/netcode/wire"
 )
@@ -31,11 +28,11 @@ type View interface {
 	Hide(id wire.NetworkID)
 	// Keep takes an entity out of the client's sight and leaves it there as it was.
 	Keep(id wire.NetworkID)
-	// SetRows says which components of a visible entity the client may see: all, until then.
+	// SetRows tells which components of a visible entity the client may see: all, until then.
 	SetRows(id wire.NetworkID, rows snapshot.Mask)
-	// SetWeight says how relevant a visible entity is to the client, in steps of 1/[snapshot.NormalWeight]; 0 counts as 1.
+	// SetWeight tells how relevant a visible entity is to the client, in steps of 1/[snapshot.NormalWeight]; 0 counts as 1.
 	SetWeight(id wire.NetworkID, weight uint16)
-	// ShowNew says whether the client sees new entities until they are hidden, or does not until they are shown.
+	// ShowNew reports whether the client sees new entities until they are hidden, or does not until they are shown.
 	ShowNew(show bool)
 }
 
@@ -65,7 +62,7 @@ type combined struct {
 	clients perClient[Set]
 }
 
-// Any returns the policy under which an entity is visible if at least one of some policies says so. It panics without
+// Any returns the policy under which an entity is visible if at least one of some policies shows it. It panics without
 // any.
 func Any(policies ...Policy) Policy { return combine(policies, false) }
 
@@ -133,13 +130,6 @@ func isBlind(p Policy, client wire.ClientID) bool {
 	return ok && b.blind(client)
 }
 
-func (g *Grid) blind(client wire.ClientID) bool {
-	v := g.sights.get(client)
-	return v == nil || !v.looks
-}
-
-func (r *Rows) blind(client wire.ClientID) bool { return isBlind(r.of, client) }
-
 // blind of several is that none shows anything: of both one is enough for that.
 func (c *combined) blind(client wire.ClientID) bool {
 	for _, part := range c.parts {
@@ -148,87 +138,4 @@ func (c *combined) blind(client wire.ClientID) bool {
 		}
 	}
 	return !c.both
-}
-
-// RowsFunc says which components of an entity a client may see, given that it may see the entity. Components that the
-// entity lacks do not matter. It is not asked again each tick: see NewRows for when, and call Rows.Refresh when its answer
-// for an entity has changed.
-type RowsFunc func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask
-
-// Rows is visibility for each component, on top of a policy that says which entities are visible.
-type Rows struct {
-	lifetimes
-	of     Policy
-	rows   RowsFunc
-	store  *snapshot.Store
-	owners owners
-	asked  Set // entities whose rows game code wants to have asked again
-	again  Set // entities whose rows all clients are asked for in this tick
-}
-
-// NewRows returns a policy that shows the entities that another one shows, and of each the components that rows allows.
-// rows is asked when an entity comes into a client's sight, when its owner has changed, and after [Rows.Refresh].
-func NewRows(of Policy, rows RowsFunc) *Rows { return &Rows{of: of, rows: rows} }
-
-// OwnerRows keeps some components for the client that an entity belongs to: everybody else sees all but those.
-func OwnerRows(private snapshot.Mask) RowsFunc {
-	return func(s *snapshot.Store, client wire.ClientID, id wire.NetworkID) snapshot.Mask {
-		if s.Owner(id) == client {
-			return ^snapshot.Mask(0)
-		}
-		return ^private
-	}
-}
-
-// Refresh makes rows be asked again about an entity, for every client that sees it: what it goes by has changed.
-func (r *Rows) Refresh(id wire.NetworkID) {
-	if r.is(id) {
-		r.asked.add(id.Index)
-	}
-}
-
-// Prepare implements [Policy].
-func (r *Rows) Prepare(s *snapshot.Store) {
-	r.of.Prepare(s)
-	if !r.follow(s) {
-		return
-	}
-	r.store = s
-	r.owners.follow(s, &r.lifetimes)
-	r.again.reset(len(r.alive))
-	r.again.addAll(r.owners.changed)
-	r.again.addAll(r.asked)
-	clear(r.asked)
-}
-
-// Sees implements [Policy].
-func (r *Rows) Sees(client wire.ClientID) Set { return r.of.Sees(client) }
-
-// Leave implements [Policy].
-func (r *Rows) Leave(client wire.ClientID) { r.of.Leave(client) }
-
-// Refine implements [Policy].
-func (r *Rows) Refine(client wire.ClientID, v View, sees, shown Set) {
-	r.of.Refine(client, v, sees, shown)
-	for w, word := range sees {
-		for word &= shown.word(w) | r.again.word(w); word != 0; word &= word - 1 {
-			id := r.id(indexOf(w, word))
-			v.SetRows(id, r.rows(r.store, client, id))
-		}
-	}
-}
-
-// RowOf is the place of a component among the rows of a schema. It panics if the protocol does not replicate T.
-func RowOf[T any](schema *snapshot.Schema) int {
-	for row := range schema.Rows() {
-		if schema.Plan(row).Type() == reflect.TypeFor[T]() {
-			return row
-		}
-	}
-	panic(fmt.Sprintf("interest: %v is not replicated", reflect.TypeFor[T]()))
-}
-
-// MaskOf is the mask with T alone, for [OwnerRows] and the like. It panics if the protocol does not replicate T.
-func MaskOf[T any](schema *snapshot.Schema) snapshot.Mask {
-	return snapshot.Mask(0).With(RowOf[T](schema))
 }

@@ -31,7 +31,7 @@ func protocol() *netcode.Protocol {
 	return p
 }
 
-func TestInterpolateRefusesWhatCannotBeShown(t *testing.T) {
+func TestInterpolateRefusesTypesWithoutABlend(t *testing.T) {
 	type tag struct{}
 	for want, register := range map[string]func(p *netcode.Protocol){
 		"netcode: interpolate.Register[interpolate_test.chat]: the component is not registered with Replicate": func(p *netcode.Protocol) {
@@ -80,7 +80,7 @@ func TestInterpolateDoesNotTravel(t *testing.T) {
 }
 
 // At gives what lies between the values that arrived, in steps for what was not given to Register, and costs nothing.
-func TestAtIsBetweenWhatArrived(t *testing.T) {
+func TestAtIsBetweenReceivedValues(t *testing.T) {
 	p := protocol()
 	interpolate.Register[position](p)
 	x := map[tick.Tick]float32{}
@@ -136,7 +136,7 @@ func TestTimeBeforeTheFirstConnection(t *testing.T) {
 	require.Equal(t, num, den)
 }
 
-// panicText is what f panics with.
+// panicText returns the text of f's panic.
 func panicText(t *testing.T, f func()) (text string) {
 	defer func() { text, _ = recover().(string) }()
 	f()

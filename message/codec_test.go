@@ -676,7 +676,7 @@ func TestFullStageAllocatesNothing(t *testing.T) {
 	require.Positive(t, r.Stats().PerStage)
 }
 
-// The same where the frame's memory is used up. What is deferred needs no such end: credit bounds it.
+// The same where the frame's memory is used up. Deferred messages need no such end: credit bounds them.
 func TestCase33ReliableWithoutRoom(t *testing.T) {
 	r := newRig(t, Config{Limits: Limits{Bytes: 40, Deferred: 1}})
 	reliable := Message{Type: r.order.ID(), Stage: tick.Update, Channel: wire.NewChannel(wire.Reliable, 0), Cost: 48, NotBefore: 100}

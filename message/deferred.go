@@ -146,7 +146,7 @@ func (r *waitingRoom) rest() {
 // stale is the verdict of a message that a newer one of its channel has overtaken.
 const stale = Never + 1
 
-// verdict says whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an
+// verdict reports whether a message may be handled now; aside, of one that was put aside. Order comes first, so that of an
 // ordered channel nothing is dropped before its turn; what was put aside for a tick is not asked for anything else before that.
 func (in *Inbound) verdict(s *Source, m *Message, aside bool) Existence {
 	if inOrder(m.Channel.Delivery()) && !s.turn(m) || aside && m.NotBefore > in.due {
@@ -211,7 +211,7 @@ func (in *Inbound) deferMessage(o *origin, m *Message, payload []byte) {
 	}
 }
 
-// Forget drops what of a source is deferred: its connection ended. What waits in the queues is handled all the same.
+// Forget drops the deferred messages of a source: its connection ended. Messages in the queues are handled all the same.
 func (in *Inbound) Forget(s *Source) {
 	s.deferred = deferred{}
 	if s.lines != nil {

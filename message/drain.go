@@ -110,7 +110,7 @@ func (in *Inbound) callOther(ctx *Context, c Codec, payload []byte) {
 	}
 }
 
-// drainSpecial hands on a message that may have to wait, or has a cost. What the context then says beyond the type is taken
+// drainSpecial hands on a message that may have to wait, or has a cost. The rest of the context is then taken
 // back for the next one.
 func (in *Inbound) drainSpecial(ctx *Context, it item) {
 	f := in.cur

@@ -51,7 +51,7 @@ func TestOrderedChannelKeepsItsOrderAcrossStages(t *testing.T) {
 }
 
 // A sequenced channel never goes back: what waited is dropped when a newer message was handled meanwhile, and so is what
-// names a later stage when one of a newer packet came before it. What leaves together runs in all its stages.
+// names a later stage when one of a newer packet came before it. Messages that leave together run in all their stages.
 func TestSequencedChannelNeverGoesBack(t *testing.T) {
 	r := newRig(t, Config{})
 	seen := r.serials()

@@ -10,7 +10,7 @@ import (
 
 // Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
 // and returns how many. Their contexts are as they were, but for the end's own. Calls are left out: their answers have gone
-// out; and so is what a handler sent to the end itself and was handled at once: the handler sends it again. What handlers send goes out again, and nothing is added to the history. It does nothing while a handler runs.
+// out. So are messages of a handler to the end itself that were handled at once: the handler sends them again. Messages of handlers are sent again, and nothing is added to the history. It does nothing while a handler runs.
 func (in *Inbound) Redeliver(frames int) int {
 	f := in.Past(frames)
 	if f == nil || in.draining || in.depth > 0 {

@@ -99,7 +99,7 @@ func TestRedeliver(t *testing.T) {
 	require.Equal(t, 1, r.Past(0).Len(), "nothing is added")
 }
 
-// Calls and messages of no known type go where the end says.
+// Calls and messages of no known type go where the end tells.
 func TestSpecial(t *testing.T) {
 	var seen []string
 	r := newRig(t, Config{Special: func(ctx *Context, payload []byte) {
@@ -235,7 +235,7 @@ func TestHistoryDoesNotAllocate(t *testing.T) {
 
 // What is handled at once is kept, too, in the order in which handlers began; delivered again it comes once, since what a
 // handler sends comes from that.
-func TestHistoryHasWhatIsHandledAtOnce(t *testing.T) {
+func TestHistoryHasMessagesThatAreHandledAtOnce(t *testing.T) {
 	r := newRig(t, Config{History: 1})
 	var seen []uint64
 	r.onOrder = func(_ *Context, m *order) {

@@ -221,7 +221,7 @@ func TestForget(t *testing.T) {
 	require.Empty(t, r.waiting)
 }
 
-func TestDueIsWhatIsWaitedFor(t *testing.T) {
+func TestDueCountsWaitingMessages(t *testing.T) {
 	r := newRig(t, Config{})
 	r.From(NewSource(1), 1, time.Second)
 	require.NoError(t, r.Push(&Message{Type: r.order.ID(), Stage: tick.Update, NotBefore: 50}, r.body(1)))

@@ -247,7 +247,7 @@ func TestCase14DisconnectFromAHandler(t *testing.T) {
 	require.Zero(t, r.Drop(NewSource(3)))
 }
 
-// reaction is what the handler of a message posts: two at most, to stages of their own.
+// reaction has the messages that a handler posts: two at most, to stages of their own.
 type reaction struct {
 	stage  tick.Stage
 	serial uint64

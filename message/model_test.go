@@ -31,7 +31,7 @@ func (p *posted) note() note {
 	return note{Text: strings.Repeat("x", p.text), Bits: []uint32{p.serial}}
 }
 
-// follow is what the handler of a message pushes, if anything.
+// follow is the message that a handler pushes, if any.
 func (p *posted) follow(at tick.Tick, when time.Duration) (posted, bool) {
 	if p.serial%5 != 0 || p.serial >= 1_000_000 {
 		return posted{}, false

@@ -17,7 +17,7 @@ type greedy struct {
 }
 
 // What a handler keeps is overwritten once it returned, in a debug build; in any other it is what the next message makes of
-// it, and no promise. What it copies stays.
+// it, and no promise. Its copies stay.
 func TestNothingIsKept(t *testing.T) {
 	r := newRig(t, Config{})
 	var kept greedy

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// From says whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
+// From tells whose messages Push takes from now on, and what its handlers find in their contexts: the receiver's tick and
 // time when the packet came. Call it once a packet.
 func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 	s.enter(in.number)
@@ -20,7 +20,7 @@ func (in *Inbound) From(s *Source, t tick.Tick, received time.Duration) {
 // Keep copies a packet's batches into the current frame and returns the copy: payloads that are slices of it, up to its
 // capacity, are pushed without another copy. Without room, and beyond as many bytes as its source may push,
 // it returns what it was given. Use it for packets that are mostly
-// messages of the game, since all of the bytes stay until the frame ends. What it returns is good until the next Drain or
+// messages of the game, since all of the bytes stay until the frame ends. The result is good until the next Drain or
 // Begin.
 func (in *Inbound) Keep(batches []byte) []byte {
 	kept, _ := in.keep(batches)
@@ -47,7 +47,7 @@ func (in *Inbound) keep(batches []byte) (kept []byte, ok bool) {
 // PushPlain puts a message that says nothing but its type and stage into the queue of its stage: one on channel 0 of
 // Unreliable. The errors are those of Push.
 func (in *Inbound) PushPlain(t wire.MessageType, stage tick.Stage, payload []byte) error {
-	// The short way, for a payload that Keep has copied and a queue with room. Whatever it does not take goes the long one.
+	// The short way, for a payload that Keep has copied and a queue with room. All others take the long one.
 	s, f := in.from.source, in.cur
 	if int(stage) < len(f.stages) && in.fromAt >= 0 &&
 		s.messages < in.limits.PerSender && s.bytes+len(payload) <= in.limits.SenderBytes {
@@ -84,7 +84,7 @@ func (in *Inbound) pushPlain(t wire.MessageType, stage tick.Stage, payload []byt
 	return in.put(newItem(t, 0, 0), stage, payload)
 }
 
-// overQuota refuses an unreliable message that its source has no quota for. What an end sends itself has none.
+// overQuota refuses an unreliable message that its source has no quota for. Messages of an end to itself have no quota.
 func (in *Inbound) overQuota(s *Source) error {
 	if s == in.local {
 		return nil
@@ -199,7 +199,7 @@ func (p *Simple) step() int { return wire.MessageHeaderSize + int(p.Size) }
 // NoSize stands in Sizes for a type whose payloads have to be looked at.
 const NoSize = 1 << 16
 
-// Sizes says of each type how long its payloads are, where all payloads of that length are legal, and else NoSize.
+// Sizes tells of each type how long its payloads are, where all payloads of that length are legal, and else NoSize.
 type Sizes [1 << 8]uint32
 
 // AlwaysLegal returns how long the payloads of the type are if every one of that length is legal, and else NoSize.
@@ -210,7 +210,7 @@ func (c *CodecOf[T]) AlwaysLegal() uint32 {
 	return uint32(c.size)
 }
 
-// PushSimple is PushPlain for all messages of a packet, which are in its batches where list says, in stages that exist. Where they
+// PushSimple is PushPlain for all messages of a packet, which are in its batches where list tells, in stages that exist. Where they
 // are most of the packet the batches are copied as a whole.
 func (in *Inbound) PushSimple(batches []byte, list []Simple) {
 	s, messages, payloads := in.from.source, 0, 0

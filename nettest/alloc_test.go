@@ -127,7 +127,7 @@ func TestThousandEntitiesSixteenClientsAllocateNothing(t *testing.T) {
 	}
 }
 
-// updates is how many records were sent to all clients.
+// updates counts the records that were sent to all clients.
 func (s *stand) updates() (n uint64) {
 	for id := range s.server.Server.Clients {
 		stats, _ := s.server.Server.ClientStats(id)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/internal/alloctest"
 	"github.com/arche-netcode/netcode/transport"
 )
@@ -24,9 +25,9 @@ func TestFramesOfWritesAllocateNothing(t *testing.T) {
 	for f.net.Now() < 20*time.Second { // Until every history went round.
 		frame()
 	}
-	before := f.net.Server.Stats().Writes
+	before := authority.StatsOf(f.net.Server).Writes
 	moving := alloctest.Count(t, 100, frame)
-	require.Greater(t, f.net.Server.Stats().Writes, before+100)
+	require.Greater(t, authority.StatsOf(f.net.Server).Writes, before+100)
 	still := alloctest.Count(t, 100, f.net.Step) // What the harness takes to check each frame.
 	outside := alloctest.Count(t, 100, func() {  // What the test itself takes to find the ships.
 		for k := range f.net.Clients {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -23,8 +24,8 @@ type carried struct{ Load int32 }
 
 func writtenProtocol() *netcode.Protocol {
 	p := netcode.NewProtocol()
-	netcode.Replicate[steered](p, netcode.WrittenBy(netcode.OwnerWrites))
-	netcode.Replicate[carried](p, netcode.WrittenBy(netcode.NamedWrites))
+	netcode.Replicate[steered](p, authority.WrittenBy(authority.OwnerWrites))
+	netcode.Replicate[carried](p, authority.WrittenBy(authority.NamedWrites))
 	netcode.Replicate[health](p)
 	netcode.Replicate[components.Owner](p)
 	return p
@@ -53,7 +54,7 @@ func newFleet(t *testing.T, clients int, seed uint64, link transport.Link) *flee
 	require.True(t, f.net.RunUntil(5*time.Second, func() bool { return len(f.ships) == clients && f.net.Connected() }))
 	for i, c := range f.net.Clients {
 		require.True(t, f.net.RunUntil(5*time.Second, func() bool {
-			return netcode.MayWrite[steered](c.Client, f.id(t, f.own(i)))
+			return authority.MayWrite[steered](c.Client, f.id(t, f.own(i)))
 		}), "client %d", i)
 	}
 	return f
@@ -112,7 +113,7 @@ func TestOwnersWriteAndNothingEchoes(t *testing.T) {
 	require.InDelta(t, 29.9, at[steered](t, f, 1, f.own(0)).X, .006)
 	require.InDelta(t, 29.9, at[steered](t, f, 2, f.own(0)).X, .006)
 	stats := f.net.Server.Stats()
-	require.Greater(t, stats.Writes, uint64(100))
+	require.Greater(t, authority.StatsOf(f.net.Server).Writes, uint64(100))
 	require.Zero(t, stats.NotAllowed)
 	// What is not its own is put back.
 	at[steered](t, f, 0, f.own(1)).X = 50
@@ -124,29 +125,29 @@ func TestOwnersWriteAndNothingEchoes(t *testing.T) {
 	f.net.AssertConverge()
 }
 
-// A transfer: asked for, granted from a tick on, given up. What the one before still sends from then on is refused and is
+// A transfer: asked for, granted from a tick on, given up. Later writes of the one before are refused, which is
 // no offence.
 func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	f := newFleet(t, 2, 12, transport.Link{Delay: 80 * time.Millisecond})
 	var asked []netcode.ClientID
 	server := f.net.Server
-	server.OnAuthority(func(client netcode.ClientID, entity netcode.NetworkID) bool {
+	authority.OnAsk(server.Server, func(client netcode.ClientID, entity netcode.NetworkID) bool {
 		asked = append(asked, client)
-		return server.Granted(entity) == 0
+		return authority.Granted(server.Server, entity) == 0
 	})
 	crate := f.id(t, f.crate)
 	first, second := f.net.Clients[0], f.net.Clients[1]
 	var told []bool
-	first.OnAuthority(func(id netcode.NetworkID, may bool, _ netcode.Tick) {
+	authority.OnChange(first.Client, func(id netcode.NetworkID, may bool, _ netcode.Tick) {
 		if id == crate {
 			told = append(told, may)
 		}
 	})
-	require.NoError(t, first.AskAuthority(crate))
-	require.True(t, f.net.RunUntil(time.Second, func() bool { return netcode.MayWrite[carried](first.Client, crate) }))
-	require.NoError(t, second.AskAuthority(crate))
+	require.NoError(t, authority.Ask(first.Client, crate))
+	require.True(t, f.net.RunUntil(time.Second, func() bool { return authority.MayWrite[carried](first.Client, crate) }))
+	require.NoError(t, authority.Ask(second.Client, crate))
 	f.net.Run(time.Second)
-	require.False(t, netcode.MayWrite[carried](second.Client, crate))
+	require.False(t, authority.MayWrite[carried](second.Client, crate))
 	require.Equal(t, []netcode.ClientID{first.ID(), second.ID()}, asked)
 	for i := range int32(60) {
 		at[carried](t, f, 0, f.crate).Load = 100 + i
@@ -155,15 +156,15 @@ func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	f.net.Run(time.Second)
 	require.EqualValues(t, 159, onServer[carried](f, f.crate).Load)
 
-	from, ok := server.Grant(crate, second.ID()) // While the first one writes on.
+	from, ok := authority.Grant(server.Server, crate, second.ID()) // While the first one writes on.
 	require.True(t, ok)
 	require.Equal(t, server.Tick(), from)
 	taken := onServer[carried](f, f.crate).Load
 	for i := range int32(60) {
-		if netcode.MayWrite[carried](first.Client, crate) {
+		if authority.MayWrite[carried](first.Client, crate) {
 			at[carried](t, f, 0, f.crate).Load = 500 + i
 		}
-		if netcode.MayWrite[carried](second.Client, crate) {
+		if authority.MayWrite[carried](second.Client, crate) {
 			at[carried](t, f, 1, f.crate).Load = 900
 		}
 		f.net.Step()
@@ -173,32 +174,32 @@ func TestAuthorityIsAskedForGrantedAndReleased(t *testing.T) {
 	f.net.AssertConverge()
 	require.EqualValues(t, 900, at[carried](t, f, 0, f.crate).Load, "the old author has the new one's")
 	require.Equal(t, []bool{true, false}, told)
-	require.Positive(t, server.Stats().WritesLate)
+	require.Positive(t, authority.StatsOf(server).WritesLate)
 	require.Zero(t, server.Stats().NotAllowed)
 
-	require.NoError(t, second.ReleaseAuthority(crate))
+	require.NoError(t, authority.Release(second.Client, crate))
 	f.net.Run(time.Second)
-	require.Zero(t, server.Granted(crate))
+	require.Zero(t, authority.Granted(server.Server, crate))
 	onServer[carried](f, f.crate).Load = 7
 	f.net.AssertConverge()
 	require.EqualValues(t, 7, at[carried](t, f, 1, f.crate).Load)
 }
 
-// Who loses a right and has it again at once writes on until it hears of both. What the server takes of that is no echo to its
+// A client that loses a right and has it again at once writes on until it is told of both. A write that the server takes is no echo to its
 // author, who has put back what the server had.
-func TestWhatWasWrittenBetweenARightAndTheNextComesBack(t *testing.T) {
+func TestWritesBetweenTwoRightsComeBack(t *testing.T) {
 	f := newFleet(t, 2, 13, transport.Link{Delay: 80 * time.Millisecond})
 	server, first, crate := f.net.Server, f.net.Clients[0], f.id(t, f.crate)
-	server.Grant(crate, first.ID())
-	require.True(t, f.net.RunUntil(time.Second, func() bool { return netcode.MayWrite[carried](first.Client, crate) }))
+	authority.Grant(server.Server, crate, first.ID())
+	require.True(t, f.net.RunUntil(time.Second, func() bool { return authority.MayWrite[carried](first.Client, crate) }))
 	told, load := 0, int32(0)
-	first.OnAuthority(func(netcode.NetworkID, bool, netcode.Tick) { told++ })
+	authority.OnChange(first.Client, func(netcode.NetworkID, bool, netcode.Tick) { told++ })
 	for frame := range 60 {
 		switch frame {
 		case 20:
-			server.Grant(crate, f.net.Clients[1].ID())
+			authority.Grant(server.Server, crate, f.net.Clients[1].ID())
 		case 24:
-			server.Grant(crate, first.ID())
+			authority.Grant(server.Server, crate, first.ID())
 		}
 		if told == 0 {
 			load++

@@ -134,7 +134,7 @@ func rivalProtocol() *netcode.Protocol {
 	return p
 }
 
-// tally is what reached a client over some ticks.
+// tally counts the records that reached a client over some ticks.
 type tally struct {
 	ticks   int
 	sent    int             // Ticks in which state left the server.
@@ -192,7 +192,7 @@ func (g *rivals) watch(t *testing.T, n *nettest.Net, ticks int) tally {
 	return r
 }
 
-// ideal is how many updates of so many each entity of a kind gets by weight alone: none more than one a tick.
+// ideal returns the updates of so many that each entity of a kind gets by weight alone: none more than one a tick.
 func (g *rivals) ideal(total, ticks float64) []float64 {
 	share, capped := make([]float64, len(g.kinds)), make([]bool, len(g.kinds))
 	for again := true; again; {
@@ -252,7 +252,7 @@ func TestAShortBudgetSendsStateInEachTick(t *testing.T) {
 
 // What is larger than the share of a tick keeps nobody waiting: it borrows, and what counts most is sent in every third
 // tick at the latest. It has half of the budget, if its weight asks for that much.
-func TestWhatIsLargerThanAShareKeepsNobodyWaiting(t *testing.T) {
+func TestLargeRecordDelaysNoOthers(t *testing.T) {
 	for _, budget := range []int{3000, 6000} {
 		t.Run(fmt.Sprintf("%d bytes a second", budget), func(t *testing.T) {
 			t.Parallel()

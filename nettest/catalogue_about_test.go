@@ -76,7 +76,7 @@ func TestCase14HandlerDespawns(t *testing.T) {
 	require.Zero(t, n.Server.Stats().HandlerPanics)
 }
 
-// Catalogue case 30, messages. What is said about an entity that a client may see and does not have is held, under caps of bytes
+// Catalogue case 30, messages. Messages about an entity that a client may see and does not have wait, under caps of bytes
 // and of time, and leaves when the entity does; of one that never comes it is dropped, and counted. The client, which holds what
 // overtook its entity on the way under caps of its own, never has to.
 func TestCase30MessageBeforeSpawn(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/systems"
@@ -45,7 +46,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 			}
 			for k, c := range f.net.Clients {
 				e, there := c.Systems.Entity(id)
-				if !there || !netcode.MayWrite[steered](c.Client, id) {
+				if !there || !authority.MayWrite[steered](c.Client, id) {
 					continue
 				}
 				mapper := generic.NewMap1[steered](&c.World)
@@ -72,7 +73,7 @@ func TestCase47OwnershipAndVisibilityFlap(t *testing.T) {
 		f.net.AssertConverge()
 		require.EqualValues(t, 3, onServer[steered](f, flapping).X)
 		require.Zero(t, server.Stats().NotAllowed, "all were honest")
-		require.Positive(t, server.Stats().WritesLate)
+		require.Positive(t, authority.StatsOf(server).WritesLate)
 	}
 }
 

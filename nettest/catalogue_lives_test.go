@@ -185,7 +185,7 @@ func TestCase25IDReuseRace(t *testing.T) {
 	}
 }
 
-// bits is how many bits a record of a despawn takes, at a gap of none.
+// bits returns the bits of a despawn's record, at a gap of none.
 func despawnBits(generation uint32) int {
 	w := wire.NewBitWriter(make([]byte, 64))
 	w.Bool(true)

@@ -55,7 +55,7 @@ func (c *census) take(n *nettest.Net) {
 	}
 }
 
-// missing is how many entities older than an age a client does not hold.
+// missing counts the entities older than an age that a client lacks.
 func (c *census) missing(n *nettest.Net, client *nettest.Client, age time.Duration) (missing int) {
 	for id := range n.Server.Store().All {
 		if n.Now()-c.born[id] < age {
@@ -162,7 +162,7 @@ func TestCase28EntityLargerThanAPacket(t *testing.T) {
 	}
 }
 
-// A client that has lost its past is whole again within a second; one that says so all the time is sent the whole world
+// A client that has lost its past is whole again within a second; one that claims so all the time is sent the whole world
 // not more often than every two seconds.
 func TestCase29BaselineLost(t *testing.T) {
 	g := &walkers{count: 60}

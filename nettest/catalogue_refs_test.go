@@ -19,7 +19,7 @@ type aim struct {
 	At ecs.Entity `net:"entity"`
 }
 
-// aimed is who a client's only aim is at: an entity of its world, or the zero entity.
+// aimed returns the target of a client's only aim: an entity of its world, or the zero entity.
 func aimed(t *testing.T, c *nettest.Client) (at ecs.Entity, there bool) {
 	t.Helper()
 	query := generic.NewFilter1[aim]().Query(&c.World)

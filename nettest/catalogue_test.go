@@ -31,7 +31,7 @@ func sized[T any](small, full T) T {
 	return small
 }
 
-// lag is how many ticks a client is behind its server.
+// lag counts the ticks that a client is behind its server.
 func lag(n *nettest.Net, c *nettest.Client) int {
 	if c.Replica() == nil {
 		return 1 << 30

@@ -20,7 +20,7 @@ type brick struct {
 	Filler      [20]uint64
 }
 
-// wrapWays is how many flows there are in each direction: every mode, on two channels.
+// wrapWays is the number of flows in each direction: every mode, on two channels.
 const wrapWays = 4 * 2
 
 // flow is the messages of one mode and channel in one direction, counted as they come.
@@ -69,7 +69,7 @@ type floods struct {
 // mode and channel of a flow.
 func wayOf(way int) (netcode.Delivery, int) { return netcode.Delivery(way / 2), way % 2 * 63 }
 
-// speak sends one message of each flow in both directions. What finds the queue full is sent later.
+// speak sends one message of each flow in both directions. A message that finds the queue full is sent later.
 func (f *floods) speak(t *testing.T) {
 	for way := range wrapWays {
 		mode, channel := wayOf(way)
@@ -91,7 +91,7 @@ func (f *floods) speak(t *testing.T) {
 	}
 }
 
-// packets is how many the end that sent fewer has sent.
+// packets counts the packets of the end that sent fewer.
 func (f *floods) packets() uint64 {
 	stats, _ := f.net.Server.ClientStats(f.net.Clients[0].ID())
 	return min(stats.Packets.Sent, f.net.Clients[0].Stats().Packets.Sent)

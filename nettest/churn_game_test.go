@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
@@ -57,7 +58,7 @@ type visitGame struct {
 
 func newVisitGame(t *testing.T, config netcode.Config) *visitGame {
 	g := &visitGame{t: t, protocol: protocol(), walkers: walkers{count: 20}, avatars: map[netcode.ClientID]ecs.Entity{}, rooms: interest.NewRooms()}
-	netcode.Replicate[steered](g.protocol, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[steered](g.protocol, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Replicate[components.Owner](g.protocol)
 	input.Register[stamp](g.protocol)
 	netcode.Handle(g.protocol, func(*netcode.Context, *visitWord) {})
@@ -102,7 +103,7 @@ func (g *visitGame) setUpClient(i int, c *systems.ClientSystems, w *ecs.World) {
 			mine = append(mine, query.Entity())
 		}
 		for _, e := range mine {
-			if id, ok := c.ID(e); ok && netcode.MayWrite[steered](c.Client, id) {
+			if id, ok := c.ID(e); ok && authority.MayWrite[steered](c.Client, id) {
 				at.Get(e).X = float32(g.net.Frame()%100) / 10
 			}
 		}

@@ -63,7 +63,7 @@ func staysFlat(t *testing.T, waves int, wave func()) {
 	}
 }
 
-// heapNoise is what tables of the runtime add to a heap of two megabytes.
+// heapNoise is the size that tables of the runtime add to a heap of two megabytes.
 const heapNoise = 16 << 10
 
 // 1200 clients that join, stay for two seconds and close in order leave nothing behind, whether one or several parts of the

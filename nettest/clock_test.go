@@ -26,7 +26,7 @@ func newClocks(t *testing.T, config nettest.Config) *clocks {
 	return &clocks{shown: newShown(t, config, circle), begun: map[netcode.Tick]time.Duration{}}
 }
 
-// step runs a frame. What is presented never goes back, and no frame has more steps than the catch-up allows.
+// step runs a frame. The presented moment never goes back, and no frame has more steps than the catch-up allows.
 func (k *clocks) step() {
 	k.t.Helper()
 	before := k.Server.Tick()
@@ -53,7 +53,7 @@ func (k *clocks) run(d time.Duration) {
 	}
 }
 
-// serverTime is what time it truly is at the server.
+// serverTime is the true time at the server.
 func (k *clocks) serverTime() tick.Time {
 	now := k.Server.Tick()
 	return now.Begin().Add(tick.SpanOf(k.Now()-k.begun[now], 30))

@@ -41,7 +41,7 @@ func newShelf() *shelf {
 	}
 }
 
-// model is what the collections of one entity must hold, in plain Go.
+// model has the elements that the collections of one entity must have, in plain Go.
 type model struct {
 	list  []thing
 	set   map[uint32]bool
@@ -284,7 +284,7 @@ func (r *room) check() error {
 	return nil
 }
 
-// seen is what a client may know of elements.
+// seen returns the elements as a client may know them.
 func (r *room) seen(c *nettest.Client, list []thing) []thing {
 	list = slices.Clone(list)
 	for i := range list {

@@ -10,7 +10,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// Config says what to run. Only Protocol is needed.
+// Config tells what to run. Only Protocol is needed.
 type Config struct {
 	Protocol *netcode.Protocol // of all ends
 	Clients  int               // how many join at the start; more may join later
@@ -18,7 +18,7 @@ type Config struct {
 	Link     transport.Link    // what crosses it in each direction meets
 	Rate     int               // frames a second of every end; default 60
 
-	// Server is its configuration. Random is seeded by the harness. What OnError is given is in the log of the test; all else is logged only
+	// Server is its configuration. Random is seeded by the harness. Errors of OnError are in the log of the test; all else is logged only
 	// with a Logger.
 	Server netcode.Config
 	Client netcode.Config // likewise

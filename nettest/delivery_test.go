@@ -30,7 +30,7 @@ type sheet struct {
 
 func check(number uint32) uint64 { return uint64(number)*0x9E3779B97F4A7C15 + 1 }
 
-// heard is what each end got, by who sent it and on which channel.
+// heard has the messages that each end got, by sender and channel.
 type heard map[string][]uint32
 
 func (h heard) take(t testing.TB, ctx *netcode.Context, number uint32, word uint64) {

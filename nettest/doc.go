@@ -18,4 +18,11 @@
 // checked after every frame; [Net.AssertConverge] heals the network first. The
 // same seed gives the same datagrams in the same order, which
 // [Net.TraceHash] proves; a failure prints the seed.
+//
+// # Files
+//
+//   - net.go, config.go: Net: a server and clients on a virtual network and clock
+//   - links.go, clocks.go: bad links, suspended ends
+//   - invariant.go, ghosts.go, order.go: the checks of each frame
+//   - tap.go: all datagrams, for hashes
 package nettest

@@ -7,6 +7,8 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
 )
@@ -18,7 +20,7 @@ type gamePlayer struct {
 	c     *systems.ClientSystems
 	w     *gameWorld
 	r     *rand.Rand
-	sums  *netcode.Attribution
+	sums  *inspect.Attribution
 	bytes uint64
 	sleep int           // frames that it is still suspended for
 	calm  time.Duration // when something befell it last
@@ -41,7 +43,7 @@ type gameSeen struct {
 
 func newGamePlayer(g *match, i int, c *systems.ClientSystems, w *ecs.World) *gamePlayer {
 	p := &gamePlayer{
-		g: g, i: i, c: c, w: newGameWorld(w), r: rand.New(rand.NewPCG(g.seed, 100+uint64(i))), sums: g.protocol.NewAttribution(),
+		g: g, i: i, c: c, w: newGameWorld(w), r: rand.New(rand.NewPCG(g.seed, 100+uint64(i))), sums: inspect.New(g.protocol.Protocol),
 		alive: map[ecs.Entity]netcode.NetworkID{}, left: map[netcode.NetworkID]ecs.Entity{},
 		seen: map[netcode.NetworkID]*gameSeen{}, notes: map[netcode.NetworkID]uint8{}, lists: map[netcode.NetworkID][]uint32{},
 	}
@@ -112,14 +114,14 @@ func (p *gamePlayer) Update(*ecs.World) {
 // write writes what is the client's to write.
 func (p *gamePlayer) write() {
 	for id, e := range p.sorted {
-		if p.w.Has(e, p.w.id[partMine]) && netcode.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
+		if p.w.Has(e, p.w.id[partMine]) && authority.MayWrite[gameMine](p.c.Client, id) && p.r.IntN(4) == 0 {
 			*gameAt[gameMine](p.w, e, p.w.id[partMine]) = gameMine{p.r.Int32(), float32(p.r.IntN(100)) / 2}
 			p.g.met["own writes"]++
 		}
 	}
 }
 
-// sorted yields the entities of the client that travel, in the order of its world, in which it may be changed.
+// sorted yields the entities of the client that are sent, in the order of its world, in which it may be changed.
 func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 	type one struct {
 		id netcode.NetworkID
@@ -134,8 +136,8 @@ func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 	}
 }
 
-// meddle is what the game of a client may do to its world: components of its own come and go, so that tables are permuted, and it writes
-// what is not its to write, and what does not travel.
+// meddle makes changes that the game of a client may make to its world: components of its own come and go, so that tables are permuted, and it writes
+// what is not its to write, and what is not sent.
 func (p *gamePlayer) meddle() {
 	w, r := p.w, p.r
 	for id, e := range p.sorted {

@@ -8,7 +8,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// gameLink is what the network does for a while.
+// gameLink is the behaviour of the network for a while.
 type gameLink struct {
 	delay, jitter time.Duration
 	loss, others  float64
@@ -140,7 +140,7 @@ func (g *match) settle() {
 	g.hold(settled, what)
 }
 
-// differs says which client is not yet what it must be.
+// differs tells which client is not yet what it must be.
 func (g *match) differs() string {
 	for _, p := range g.players {
 		if !p.end().Running() {

@@ -16,7 +16,7 @@ type gameWorld struct {
 	sprite                      ecs.ID
 }
 
-// gameHurt and gameSprite do not travel.
+// gameHurt and gameSprite are not sent.
 type (
 	gameHurt   struct{}
 	gameSprite struct {
@@ -41,7 +41,7 @@ func newGameWorld(w *ecs.World) *gameWorld {
 // gameAt is a component of an entity that has it.
 func gameAt[T any](w *gameWorld, e ecs.Entity, id ecs.ID) *T { return (*T)(w.Get(e, id)) }
 
-// value is what an entity is.
+// value is the state of an entity.
 func (w *gameWorld) value(e ecs.Entity) (v gameValue) {
 	mask := w.Mask(e)
 	for part, id := range w.id {
@@ -82,7 +82,7 @@ func (w *gameWorld) part(e ecs.Entity, part int) any {
 	return *gameAt[components.Group](w, e, id)
 }
 
-// each calls for every entity of the world that travels.
+// each calls for every entity of the world that is sent.
 func (w *gameWorld) each(call func(e ecs.Entity, id netcode.NetworkID)) {
 	query := w.Query(ecs.All(w.replicated))
 	for query.Next() {

@@ -4,6 +4,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/collections"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
@@ -11,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/snapshot"
 )
 
-// The components of the games. What is rounded on its way is so to numbers that float32 holds exactly, so that values can be
+// The components of the games. Values are rounded on their way to numbers that float32 holds exactly, so that values can be
 // compared as they are; but for rotations, see samePart.
 type (
 	gameSpot struct {
@@ -146,7 +147,7 @@ func newGameProtocol(writes, smooth, debug bool, hear func(*netcode.Context, *ga
 	netcode.Replicate[gameFirst](p.Protocol, netcode.Once())
 	netcode.Replicate[components.Group](p.Protocol)
 	if writes {
-		netcode.Replicate[gameMine](p.Protocol, netcode.WrittenBy(netcode.OwnerWrites))
+		netcode.Replicate[gameMine](p.Protocol, authority.WrittenBy(authority.OwnerWrites))
 	} else {
 		netcode.Replicate[gameMine](p.Protocol)
 	}

@@ -14,7 +14,7 @@ type gamePast struct {
 	sight  map[netcode.ClientID]map[netcode.NetworkID]partMask
 }
 
-// gameKept is what the model knows of an entity since some tick.
+// gameKept is the model's knowledge of an entity since some tick.
 type gameKept struct {
 	changes []netcode.Tick                    // its birth and when it was another than in the tick before
 	seen    map[netcode.ClientID]netcode.Tick // since when a client sees it, without a break
@@ -97,7 +97,7 @@ func (p *gamePlayer) asOf() {
 	}
 }
 
-// gameRecovery is how long a client is given that slept, came anew or has lost its past.
+// gameRecovery is the time for a client that slept, came anew or has lost its past.
 const gameRecovery = time.Second
 
 // fresh holds clients to knowing what changed some time ago, where nothing bounds what may be sent.
@@ -130,7 +130,7 @@ func (g *match) fresh(within time.Duration) {
 	}
 }
 
-// local is what a server's entity is at a client.
+// local returns a server's entity as it is at a client.
 func (p *gamePlayer) local(e ecs.Entity) ecs.Entity {
 	if e.IsZero() || !p.g.world.Alive(e) {
 		return ecs.Entity{}

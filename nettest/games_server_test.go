@@ -14,13 +14,13 @@ type gameEntity struct {
 	ecs.Entity
 	id    netcode.NetworkID // zero until the first capture
 	group uint32
-	paced bool         // it has or had a Rate: it travels more rarely than it changes
+	paced bool         // it has or had a Rate: it is sent more rarely than it changes
 	from  netcode.Tick // it is a copy, made then
 	said  *gameValue   // what it is, if it is in no world
 	gameThings
 }
 
-// gameDeeds is what the server's game does to an entity, and how often.
+// gameDeeds are the changes that the server's game makes to an entity, and how often.
 func gameDeeds() []gameDeed {
 	return []gameDeed{
 		{2, "births", func(g *match, _ *gameEntity) { g.birth() }},
@@ -231,7 +231,7 @@ func (g *match) changeGroup(e *gameEntity) {
 			members++
 		}
 	}
-	if members < 4 && !e.paced { // a group of which one travels more rarely does so as a whole
+	if members < 4 && !e.paced { // a group of which one is sent more rarely does so as a whole
 		e.group, stamp.V = group, g.stamps[group]
 		w.Add(e.Entity, w.id[partGroup])
 		gameAt[components.Group](w, e.Entity, w.id[partGroup]).ID = group

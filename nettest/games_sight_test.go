@@ -12,7 +12,7 @@ import (
 	"github.com/arche-netcode/netcode/systems"
 )
 
-// gameWay is how a game says who may see what.
+// gameWay is a game's kind of interest policy.
 type gameWay int
 
 const (
@@ -32,7 +32,7 @@ const (
 // ownersParts are for the owner's eyes in rooms.
 const ownersParts = partMask(1)<<partExact | 1<<partJoint
 
-// gameSight is who may see what: what was told to the policy, kept again in plain maps.
+// gameSight is the model of an interest policy, in plain maps.
 type gameSight struct {
 	way      gameWay
 	server   *netcode.Server
@@ -85,7 +85,7 @@ func (p *gameProtocol) schemaRows(parts partMask) (m snapshot.Mask) {
 	return m
 }
 
-// partsOf is what of an entity is shown with wayRows.
+// partsOf returns the components of an entity that are shown with wayRows.
 func (s *gameSight) partsOf(c netcode.ClientID, id netcode.NetworkID) partMask {
 	if m, told := s.masks[c][id]; told {
 		return m
@@ -93,7 +93,7 @@ func (s *gameSight) partsOf(c netcode.ClientID, id netcode.NetworkID) partMask {
 	return allParts
 }
 
-// born says who sees an entity from its first tick on.
+// born tells who sees an entity from its first tick on.
 func (s *gameSight) born(id netcode.NetworkID, r *rand.Rand) {
 	if s.way == wayRooms {
 		for room := range gameRooms {
@@ -171,7 +171,7 @@ func (s *gameSight) change(c netcode.ClientID, id netcode.NetworkID, r *rand.Ran
 	}
 }
 
-// sees is what a client may see of an entity.
+// sees returns the components of an entity that a client may see.
 func (s *gameSight) sees(c netcode.ClientID, w *gameWorld, e ecs.Entity, id netcode.NetworkID) (parts partMask, visible bool) {
 	switch s.way {
 	case wayHide:

@@ -40,7 +40,7 @@ func sumOfRows(mask snapshot.Mask, row func(row int) []uint32) uint64 {
 
 // start begins to record.
 func (t *gameTape) start(g *match) {
-	stop, err := g.net.Server.Record(&t.file)
+	stop, err := record.Start(g.net.Server.Server, &t.file)
 	g.hold(err == nil, "Record:", err)
 	t.stop, t.rows = stop, map[netcode.Tick]map[uint32]gameTapedRows{}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/arche-netcode/netcode/collections"
 )
 
-// gameThings is what the collections of an entity hold, in plain Go.
+// gameThings are the contents of an entity's collections, in plain Go.
 type gameThings struct {
 	list  []uint32
 	set   map[uint16]bool
 	table map[uint8]int32
 }
 
-// changeThings changes the collections of an entity at the server. What is full refuses, and stays as it is.
+// changeThings changes the collections of an entity at the server. A full one refuses, and stays as it is.
 func (g *match) changeThings(e *gameEntity) {
 	if e.id.IsZero() {
 		return
@@ -99,7 +99,7 @@ func (p *gamePlayer) hearThings() {
 	})
 }
 
-// thingsDiffer says what of a visible entity's collections a client has otherwise, or was told otherwise.
+// thingsDiffer tells what of a visible entity's collections a client has otherwise, or was told otherwise.
 func (p *gamePlayer) thingsDiffer(e *gameEntity) string {
 	list, set, table := []uint32(nil), map[uint16]bool{}, map[uint8]int32{}
 	for _, v := range p.g.protocol.list.Of(p.c.Client, e.id).All() {

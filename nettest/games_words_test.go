@@ -16,7 +16,7 @@ type gameWord struct {
 // gameModes are all modes of delivery.
 var gameModes = [...]netcode.Delivery{netcode.Unreliable, netcode.UnreliableSequenced, netcode.Reliable, netcode.ReliableOrdered}
 
-// gameTalk is what is said in one direction of a connection and one mode: the client's id is another in each connection.
+// gameTalk has the messages in one direction of a connection and one mode: the client's id is another in each connection.
 type gameTalk struct {
 	client   netcode.ClientID
 	toServer bool
@@ -28,7 +28,7 @@ type gameTopic struct {
 	toAll bool
 }
 
-// gameTalks is what was said and what was heard.
+// gameTalks are the sent and the received messages.
 type gameTalks struct {
 	said  map[gameTalk]uint32
 	heard map[gameTalk]map[uint32]bool
@@ -98,7 +98,7 @@ func (g *match) hear(ctx *netcode.Context, m *gameWord) {
 	g.met["words heard"]++
 }
 
-// wordsMissing says which reliable words to and from a client have not come.
+// wordsMissing tells which reliable words to and from a client have not come.
 func (p *gamePlayer) wordsMissing() string {
 	t := &p.g.talks
 	for mode, delivery := range gameModes {

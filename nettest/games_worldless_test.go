@@ -8,7 +8,7 @@ import (
 
 // Entities that are in no world at the server, but only said to it: Spawn, Put, Remove and Despawn.
 
-// value is what an entity is at the server.
+// value is the state of an entity at the server.
 func (g *match) value(e *gameEntity) gameValue {
 	if e.said != nil {
 		return *e.said

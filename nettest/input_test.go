@@ -24,7 +24,7 @@ func (call) Initialize(*ecs.World) {}
 func (f call) Update(*ecs.World)   { f() }
 func (call) Finalize(*ecs.World)   {}
 
-// inputCount is what a server saw of the inputs of its clients.
+// inputCount counts the inputs of its clients that a server saw.
 type inputCount struct{ ticks, there, stood, wrong int }
 
 // stampNet is clients that stamp their inputs, and a server that checks that each comes to its tick.

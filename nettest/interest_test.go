@@ -181,7 +181,7 @@ func TestGridFollowsAvatars(t *testing.T) {
 }
 
 // A client keeps what went out of its sight as it was, is brought up to date when it comes back, and hears of its death.
-func TestWhatLeavesSightMayBeKept(t *testing.T) {
+func TestEntityOutOfSightMayBeKept(t *testing.T) {
 	explicit := interest.NewExplicit()
 	var near, far ecs.Entity
 	n := nettest.New(t, nettest.Config{

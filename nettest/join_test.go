@@ -27,7 +27,7 @@ func joiners(t *testing.T, clients int, link transport.Link) *nettest.Net {
 	})
 }
 
-// in is how many clients are connected, as both ends agree.
+// in counts the connected clients, as both ends agree.
 func in(n *nettest.Net) int {
 	count := 0
 	for _, c := range n.Clients {

@@ -19,9 +19,9 @@ type pursuit struct {
 	N  int32
 }
 
-// TestWhoIsNamedByNetworkIDTravels writes to components that name entities by their network ids, one and many in a tick, in each of their fields and in both, with no rate in the
+// TestReferencesByNetworkIDAreSent writes to components that name entities by their network ids, one and many in a tick, in each of their fields and in both, with no rate in the
 // world that would have each row captured by itself: clients get each value, and nil while who is named is hidden or gone.
-func TestWhoIsNamedByNetworkIDTravels(t *testing.T) {
+func TestReferencesByNetworkIDAreSent(t *testing.T) {
 	for _, count := range []int{1, 3, 200} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			p := netcode.NewProtocol()

@@ -14,6 +14,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/nettest"
@@ -82,7 +83,7 @@ func newLeakGame(t *testing.T, seed, which uint64, met leakMet) *leakGame {
 	netcode.Replicate[aim](p)
 	netcode.Replicate[leakSecret](p)
 	netcode.Replicate[leakChild](p)
-	netcode.Replicate[leakMine](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[leakMine](p, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Handle(p, func(ctx *netcode.Context, m *leakWord) {
 		if ctx.Local == 1 {
 			g.heard = append(g.heard, fmt.Sprint(*m, ctx.Entity))
@@ -180,7 +181,6 @@ func (g *leakGame) some(r *rand.Rand, of func(e *leakEntity) bool) *leakEntity {
 func isSecret(e *leakEntity) bool { return e.secret }
 func isOpen(e *leakEntity) bool   { return !e.secret }
 func isSeen(e *leakEntity) bool   { return !e.hidden && !e.id.IsZero() }
-func isHidden(e *leakEntity) bool { return e.hidden && !e.id.IsZero() }
 
 // leakPlayer is the game at the client under test: it goes by what it sees alone.
 type leakPlayer struct {
@@ -200,7 +200,7 @@ func (p *leakPlayer) Update(w *ecs.World) {
 	}
 	mine := generic.NewFilter1[leakMine]().Query(w)
 	for mine.Next() {
-		if id, ok := p.c.ID(mine.Entity()); ok && netcode.MayWrite[leakMine](client, id) && p.random.IntN(3) == 0 {
+		if id, ok := p.c.ID(mine.Entity()); ok && authority.MayWrite[leakMine](client, id) && p.random.IntN(3) == 0 {
 			mine.Get().Course = int32(p.random.IntN(1000))
 			g.met["own writes"]++
 		}
@@ -228,7 +228,7 @@ func (p *leakPlayer) Update(w *ecs.World) {
 		g.heard = append(g.heard, fmt.Sprint(number, err))
 	}
 	_ = netcode.Send(client, netcode.ToServer(), &leakWord{Number: number, Of: id}, how...)
-	_ = client.AskAuthority(id)
+	_ = authority.Ask(client, id)
 }
 
 // set gives an entity a component, which it may have already.

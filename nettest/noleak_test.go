@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/nettest"
 )
 
@@ -22,7 +23,7 @@ var (
 )
 
 // TestNothingHiddenChangesADatagram is TestNothingHiddenChangesAByte of package snapshot for all of it: a server and its world,
-// a client under test, another one that sees everything, and at times one that joins. Each random game is played twice. What the first client may see is the
+// a client under test, another one that sees everything, and at times one that joins. Each random game is played twice. The first client's sight is the
 // same both times; what it may not is another each time: the components and the births and deaths of hidden entities, whom they
 // name, their groups, parents and collections, what is said about them and to whom, and which of them a visible entity, a message or an
 // element of a collection names. Every datagram to that client has to be the same, byte by byte and at the same time, and so has all
@@ -63,7 +64,7 @@ func TestNothingHiddenChangesADatagram(t *testing.T) {
 // leakMet counts what games met.
 type leakMet map[string]int
 
-// leakTold is what a client was told and could ask, as hashes, and one of these in full.
+// leakTold is all that a client was told and could ask, as hashes, and one of these in full.
 type leakTold struct {
 	told  []uint64
 	shown string
@@ -100,7 +101,7 @@ func playLeak(t *testing.T, seed, which uint64, show int, met leakMet) *leakTold
 	n := g.net
 	n.OnSend(func(_, to netip.AddrPort, datagram []byte) {
 		if to == g.address() {
-			told.tell(show, fmt.Sprintf("at %v: %x", n.Now(), datagram), func() string { return string(n.Clients[0].AppendDump(nil, datagram)) })
+			told.tell(show, fmt.Sprintf("at %v: %x", n.Now(), datagram), func() string { return string(inspect.AppendClientDump(nil, n.Clients[0].Client, datagram)) })
 		}
 	})
 	for range 60 {

@@ -19,7 +19,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// gaze is an input that says what its player saw when it was made.
+// gaze is an input that tells what its player saw when it was made.
 type gaze struct {
 	Tick     uint64
 	Fraction uint32
@@ -27,7 +27,7 @@ type gaze struct {
 
 // What the server rewinds to is what the client showed when it made the input, and the world is as it was then: also of
 // what has died since, and not of what the client may not see.
-func TestRewindIsWhatTheClientSaw(t *testing.T) {
+func TestRewindEqualsTheClientsView(t *testing.T) {
 	p := protocol()
 	input.Register[gaze](p)
 	var moving, hidden, between ecs.Entity // the last is out of sight from tick 150 to 179

@@ -66,7 +66,7 @@ func (s *shown) play(w *ecs.World, frame int) {
 	}
 }
 
-// truth is where the body was at a moment; false where it was not there, or not at one of the ticks around.
+// truth returns the place of the body at a moment; false if it was not there, or not at one of the ticks around.
 func (s *shown) truth(at tick.Time) (position, bool) {
 	from, ok := s.true[at.Tick]
 	to, more := s.true[at.Tick+1]
@@ -74,7 +74,7 @@ func (s *shown) truth(at tick.Time) (position, bool) {
 	return position{from.X + part*(to.X-from.X), from.Y + part*(to.Y-from.Y)}, ok && more
 }
 
-// shownTwins is what a client shows: all of it.
+// shownTwins returns all that a client shows.
 func shownTwins(c *nettest.Client) (list []position) {
 	for query := generic.NewFilter1[components.Smooth[position]]().Query(&c.World); query.Next(); {
 		list = append(list, query.Get().Value)

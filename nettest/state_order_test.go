@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -28,10 +29,10 @@ const bodyCount = 800
 
 // A client's message about what it writes is handled by the server after that, over a network that loses a third of all packets and
 // reorders the others.
-func TestMessageOfClientWaitsForWhatItWroteUnderLoss(t *testing.T) {
+func TestMessageOfClientWaitsForItsWritesUnderLoss(t *testing.T) {
 	for seed := range uint64(3) {
 		p := netcode.NewProtocol()
-		netcode.Replicate[wound](p, netcode.WrittenBy(netcode.OwnerWrites))
+		netcode.Replicate[wound](p, authority.WrittenBy(authority.OwnerWrites))
 		var server *systems.ServerSystems
 		var world *ecs.World
 		handled, early := 0, 0
@@ -58,7 +59,7 @@ func TestMessageOfClientWaitsForWhatItWroteUnderLoss(t *testing.T) {
 		var ids []netcode.NetworkID
 		c.Systems.OnSpawn(func(_ ecs.Entity, spawned netcode.NetworkID) { ids = append(ids, spawned) })
 		require.True(t, n.RunUntil(9*time.Second, func() bool {
-			return len(ids) == bodyCount && !slices.ContainsFunc(ids, func(id netcode.NetworkID) bool { return c.Rights(id) == 0 })
+			return len(ids) == bodyCount && !slices.ContainsFunc(ids, func(id netcode.NetworkID) bool { return authority.Rights(c.Client, id) == 0 })
 		}))
 		all := generic.NewFilter1[wound]()
 		wounds, rng := generic.NewMap1[wound](&c.World), rand.New(rand.NewPCG(seed, 1))

@@ -60,7 +60,7 @@ func TestBudgetHoldsTheRate(t *testing.T) {
 }
 
 // A loan is paid back with half of what comes in, so the other half is there all the while, and the rate holds.
-func TestABudgetPaysBackWithHalfOfWhatComesIn(t *testing.T) {
+func TestABudgetPaysBackWithHalfOfItsIncome(t *testing.T) {
 	b := NewBudget(3000, 0)
 	b.Take(2400)
 	require.Zero(t, b.Left())

@@ -148,7 +148,7 @@ func TestConfigDefaultsAndLimits(t *testing.T) {
 	require.Equal(t, MaxPacketSize, NewConn(ConnConfig{PacketSize: 1 << 20}).config.PacketSize)
 }
 
-func TestMaxBodyIsWhatReserveTakes(t *testing.T) {
+func TestReserveTakesMaxBody(t *testing.T) {
 	for _, size := range []int{256, 1200, 8192} {
 		for _, bytes := range []int{16 << 10, 256 << 10} {
 			for _, ch := range []wire.Channel{0, 5, wire.NewChannel(wire.UnreliableSequenced, 0), wire.NewChannel(wire.Reliable, 0), wire.NewChannel(wire.ReliableOrdered, 9)} {

@@ -34,4 +34,26 @@
 // entries. A [Limiter] limits the [Work] for each address and network. [PastSessions] remembers sessions that are over, so that a late
 // Join opens none anew. A [Skipper] leaves out sequence numbers at places that its [SkipSeed] draws. A connection ends with a [Reason]; an [Error] is a
 // Reason with a detail, a [FieldError] names an illegal field.
+//
+// # Files
+//
+//   - handshake.go, refuse.go: the datagrams of a handshake, and the texts of refusals
+//   - cookie.go: makes and checks cookies
+//   - limiter.go: limits handshake work for each address
+//   - past_sessions.go: remembers sessions that are over
+//   - conn.go: one connection: reads a packet, takes in its acks, detects lost ones
+//   - packet.go, reader.go: builds a packet; iterates over the messages of one
+//   - received_packets.go: which sequences arrived, and the acks that are sent
+//   - sent_packets.go: which sequences are on their way; loss, round trip, timeout
+//   - skipped_sequences.go: sequence numbers that are left out, so that a forged ack is noticed
+//   - send_queue.go: what waits to be sent to a peer, and its order
+//   - unreliable.go: waiting unreliable messages
+//   - reliable.go: reliable messages until they are acknowledged, cut into pieces if large
+//   - sent_reliables.go: which reliable messages each packet had; buffers
+//   - recall.go: takes waiting messages about an entity back
+//   - receive_queue.go: order, duplicates and pieces of received messages
+//   - credit.go: the credit for reliable messages, and the limits of reliable channels
+//   - budget.go: limits bytes a second
+//   - state.go: which messages are legal in which state
+//   - errors.go: reasons and errors
 package peer

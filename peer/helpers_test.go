@@ -101,7 +101,7 @@ type datagram struct {
 	eliciting bool
 }
 
-// dumbSent is what the model knows about one packet that went out.
+// dumbSent is the model's knowledge about one sent packet.
 type dumbSent struct {
 	at        time.Duration
 	tick      tick.Tick
@@ -166,7 +166,7 @@ func (e *end) send(eliciting bool, at tick.Tick, now time.Duration) {
 	e.other.inbox = append(e.other.inbox, datagram{packet, seq, eliciting})
 }
 
-// used is how many packets there are since the oldest one of which an acknowledgement
+// used counts the packets since the oldest one of which an acknowledgement
 // may still come.
 func (e *end) used() uint64 {
 	newest := uint64(0)

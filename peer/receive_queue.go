@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/arche-netcode/netcode/tick"
@@ -86,8 +85,8 @@ func (a *Arrivals) judge(m *Arrival) (at receivedMessage, err error) {
 }
 
 // Take takes a judged message of the packet with the number seq and calls deliver for each message that is due with it: none
-// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. What deliver is given, and
-// its Body, are good during the call. What came early, or in pieces, is delivered only now: if its body turns out to be
+// for a duplicate, for one that is early or late or only a piece; several where it closes a gap. The argument of deliver, and
+// its Body, are good during the call. A message that came early, or in pieces, is delivered only now: if its body turns out to be
 // wrong, that closes the connection there and then.
 //
 // The error is one that Judge cannot see, because messages of one packet contradict each other or pieces join to something
@@ -230,13 +229,13 @@ func (a *Arrivals) Waiting() int { return int(a.credit.received - a.credit.freed
 // CreditDue returns what a credit message would say now, and whether one is to be sent in the next packet.
 func (a *Arrivals) CreditDue() (low uint32, due bool) { return a.credit.offer() }
 
-// CreditSent says that the packet seq carries a credit message with what CreditDue returned last.
+// CreditSent notes that the packet seq has a credit message with what CreditDue returned last.
 func (a *Arrivals) CreditSent(seq uint64) { a.credit.sent(seq) }
 
-// Acked says that a packet arrived.
+// Acked notes that a packet arrived.
 func (a *Arrivals) Acked(seq uint64) { a.credit.settle(seq, false) }
 
-// Lost says that a packet is presumed lost: a credit message in it is due again.
+// Lost notes that a packet is presumed lost: a credit message in it is due again.
 func (a *Arrivals) Lost(seq uint64) { a.credit.settle(seq, true) }
 
 // Unsent takes back CreditSent for a packet that will not be finished: the next one takes its number.
@@ -244,17 +243,6 @@ func (a *Arrivals) Unsent(seq uint64) { a.credit.unsent(seq) }
 
 // Stats returns the counters.
 func (a *Arrivals) Stats() ArrivalStats { return a.stats }
-
-// AppendCredit appends the payload of a credit message: the low 32 bits of what is granted since the start, little-endian.
-func AppendCredit(b []byte, low uint32) []byte { return binary.LittleEndian.AppendUint32(b, low) }
-
-// ParseCredit reads the payload of a credit message. The error is ErrMalformed.
-func ParseCredit(payload []byte) (low uint32, err error) {
-	if len(payload) != CreditSize {
-		return 0, ErrMalformed
-	}
-	return binary.LittleEndian.Uint32(payload), nil
-}
 
 // heldMessage is a message, or a piece of one, that came before its time.
 type heldMessage struct {
@@ -310,7 +298,7 @@ func (s *reorderBuffer) get(place uint16) (*heldMessage, []byte) {
 	return k, s.buf[k.start : k.start+k.size : k.start+k.size]
 }
 
-// drop frees a place. What get returned stays readable until the next keep.
+// drop frees a place. A result of get stays readable until the next keep.
 func (s *reorderBuffer) drop(place uint16) {
 	k := &s.places[place-1]
 	s.live -= k.size
@@ -355,7 +343,7 @@ func (s *reorderBuffer) fit(size int) {
 //
 // Index is below count, which is 2 to MaxFragments. All pieces but the last are of the same length, the last is at most as
 // long; none is empty. Numbers of the pieces follow each other. Joined they are what follows the number in a message that
-// travels whole.
+// is sent whole.
 type fragments struct {
 	channel wire.Channel
 	header  wire.MessageHeader // of the whole, without size

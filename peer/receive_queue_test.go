@@ -78,7 +78,7 @@ func TestNumbersOutsideTheWindow(t *testing.T) {
 	}
 }
 
-func TestSequencedDropsWhatIsLate(t *testing.T) {
+func TestSequencedDropsLateMessages(t *testing.T) {
 	c := &came{t: t}
 	one, two := wire.NewChannel(wire.UnreliableSequenced, 1), wire.NewChannel(wire.UnreliableSequenced, 2)
 	for _, m := range []struct {

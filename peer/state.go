@@ -9,7 +9,7 @@ type State uint8
 const (
 	StateConnecting State = iota // the handshake is under way: there are no packets yet
 	StateConnected               // open
-	StateClosing                 // an end has closed it: what is owed leaves and the goodbye is said, or what had come is handled
+	StateClosing                 // an end has closed it: the last messages and the goodbye are sent, or the received messages are handled
 	StateClosed                  // over
 
 	numStates = 4
@@ -107,7 +107,7 @@ func kindOf(t wire.MessageType) messageKind {
 
 // verdictTable has a row for each type and a cell for each state, of which the first letter is the server's and the second
 // the client's: + accept, - drop, x close. While connecting nothing passes the checksum, for there is no epoch; when closing
-// nothing that comes is handled any more, but credit lets what is owed leave.
+// nothing that comes is handled any more, but credit lets the last messages leave.
 //
 //	connecting connected closing closed
 const verdictTable = "" +

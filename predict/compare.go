@@ -72,7 +72,7 @@ func (c *client) isKnown(s *slot, t netcode.Tick) bool {
 	return there && (sample.From.Tick == t || c.rested.of(s.id.Index) == t)
 }
 
-// serverMask is which predicted components the server's entity has, as a mask of the history.
+// serverMask returns the predicted components of the server's entity, as a mask of the history.
 func (c *client) serverMask(rows snapshot.Mask) (mask uint64) {
 	mask = alive
 	for k := range c.history.components {

@@ -53,7 +53,7 @@ func (h *history) grow(slots int) {
 	h.masks, h.columns, h.slots = masks, columns, slots
 }
 
-// mask is which components an entity had in a tick.
+// mask returns the components of an entity in a tick.
 func (h *history) mask(t netcode.Tick, slot int) *uint64 {
 	return &h.masks[int(t%Window)*h.slots+slot]
 }
@@ -70,7 +70,7 @@ func (h *history) holds(t netcode.Tick) bool {
 	return t >= h.oldest && t <= h.newest && t > h.newest-Window && t > 0
 }
 
-// maskOf is which components an entity of the world has.
+// maskOf returns the components of an entity of the world.
 func (h *history) maskOf(w *ecs.World, e ecs.Entity, tagged ecs.ID) (mask uint64) {
 	has := w.Mask(e)
 	if has.Get(tagged) {

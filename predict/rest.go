@@ -28,7 +28,7 @@ const (
 
 var errRest = errors.New("resting entities that are not legal")
 
-// resting is what a server tells one client.
+// resting lists the entities that a server tells one client of.
 type resting struct {
 	ids  []netcode.NetworkID // Of the entities that it predicts, in ascending order of their indexes.
 	tick netcode.Tick        // The tick that was told last.

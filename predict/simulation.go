@@ -15,14 +15,14 @@ import (
 // Window is the number of ticks that a client keeps. It predicts no farther ahead of the server's newest state.
 const Window = 64
 
-// Config is what a client's simulation may be told. The zero value is good for most games.
+// Config has the settings of a simulation at a client. The zero value is good for most games.
 type Config struct {
 	// InputDelay is the number of ticks between an input and the step that uses it, 0 to 8. Each one makes replays shorter by a
 	// tick. A game that wants few corrections more than an answer at once sets 2 or 3.
 	InputDelay int
 	// MaxReplay bounds the steps of one frame; 0 is 32. What is left is done in the frames that follow.
 	MaxReplay int
-	// CorrectionTime is how long a correction takes on the screen, for components with components.Smooth. 0 is 100 ms; below 0
+	// CorrectionTime is the time that a correction takes on the screen, for components with components.Smooth. 0 is 100 ms; below 0
 	// corrections are jumps.
 	CorrectionTime time.Duration
 	// Seed is that of Step.Rand. Both sides must have the same.
@@ -72,8 +72,8 @@ type Misprediction struct {
 	ID        netcode.NetworkID // Its network id.
 	Component string            // Its wire name.
 	Field     string            // The path of the first field that differs; "": the component, or the entity, is there on one side only.
-	Predicted float64           // The values of the field: as a number. Without a field 1 is there, 0 is not.
-	True      float64
+	Predicted float64           // The predicted value of the field, as a number. Without a field: 1 is there, 0 is not.
+	True      float64           // The server's value.
 }
 
 // String implements fmt.Stringer.
@@ -102,7 +102,7 @@ type Simulation struct {
 	random        *rand.Rand
 }
 
-// group is what Simulate needs of a group of systems.
+// group is the part of a group of systems that Simulate needs.
 type group interface {
 	Add(stage netcode.Stage, systems ...systems.System)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/arche-netcode/netcode/input"
 )
 
-// Step is what a system has in hand while it simulates one tick. It is good during the call.
+// Step is the argument of a system while it simulates one tick. It is good during the call.
 type Step struct {
 	World *ecs.World   // The game's. Its entities with components.Simulate are those of the simulation.
 	Tick  netcode.Tick // The tick that is simulated: the same number on server and client.

@@ -468,7 +468,7 @@ func TestCase10StaleBytes(t *testing.T) {
 	require.Equal(t, first, wire.AppendCompressed(dense[:0], make([]byte, 500), c), "nothing of the call before")
 }
 
-func TestCase11FragmentsWhatTheyAreMadeOf(t *testing.T) {
+func TestCase11FragmentsOfMessages(t *testing.T) {
 	// (set, index, count, bytes), as a fragment's header would be: count 0, huge, index >= count.
 	read := func(b []byte) (ok bool) {
 		r := wire.NewReader(b)

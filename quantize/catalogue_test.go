@@ -33,7 +33,7 @@ var (
 	errTrailing = errors.New("bytes left over")
 )
 
-// done is what a decoder makes of a Reader.
+// done is the outcome of a decoder.
 func done(r *wire.Reader) error {
 	if r.Err() == nil && !r.Done() {
 		return errTrailing
@@ -299,7 +299,7 @@ func packetDecoder(t testing.TB, off, checked bool) *decoder {
 	return d
 }
 
-// allocated is how many bytes a function allocates: the least of a few runs, since the counter is that of the whole
+// allocated returns the bytes that a function allocates: the least of a few runs, since the counter is that of the whole
 // process and others may allocate meanwhile.
 func allocated(f func()) uint64 {
 	least := ^uint64(0)

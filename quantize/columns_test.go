@@ -92,7 +92,7 @@ func TestNoRunsWhereTheProcessorIsNotMadeForThem(t *testing.T) {
 }
 
 // Rows by whatever the processor has are what they are by plain code, bit for bit: at and next to the bounds and what is halfway between two numbers,
-// beyond them and no numbers at all, as many rows as there may be, from any place on. What is wrong with them is told of the same ones, which keep what
+// beyond them and no numbers at all, as many rows as there may be, from any place on. Faults are told of the same ones, which keep what
 // they had where they do, and nothing else is written to.
 func TestWideRowsArePlainRows(t *testing.T) {
 	p := mustCompile[bounded](t, "Bounded")
@@ -195,7 +195,7 @@ type dequantised struct {
 	Exact float32
 }
 
-// Rows that are dequantised together are what each is alone, and what does not travel stays.
+// Rows that are dequantised together are what each is alone, and what is not sent stays.
 func TestDequantiseRowsIsDequantise(t *testing.T) {
 	p := deltaPlan[dequantised](t)
 	random := rand.New(rand.NewPCG(3, 14))
@@ -223,7 +223,7 @@ func TestDequantiseRowsIsDequantise(t *testing.T) {
 	}
 }
 
-// overlaid is what Overlay comes to at most: row by row, up to one that differs between the copies or has its new value already.
+// overlaid returns the most that Overlay does: row by row, up to one that differs between the copies or has its new value already.
 func overlaid(live, kept []byte, lanes []uint32, stride, words, n int) (done int) {
 	for k := range n {
 		row := make([]byte, 0, 4*words)
@@ -253,7 +253,7 @@ func (c *overlayCase) copies() (live, kept []byte) {
 	return slices.Clone(c.live), slices.Clone(c.kept)
 }
 
-// inner is what lies between the room on both sides.
+// inner returns the part between the room on both sides.
 func inner(b []byte) []byte { return b[overlayRoom : len(b)-overlayRoom : len(b)-overlayRoom] }
 
 func newOverlayCase(random *rand.Rand, words, n int) *overlayCase {
@@ -536,8 +536,8 @@ func TestRunsAreReadAlike(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotFiniteInARunIsRefused holds that of both ways, wherever it stands, whatever its other bits say.
-func TestWhatIsNotFiniteInARunIsRefused(t *testing.T) {
+// TestRunsWithNonFiniteFloatsAreRefused holds that of both ways, wherever it stands, whatever its other bits say.
+func TestRunsWithNonFiniteFloatsAreRefused(t *testing.T) {
 	random, rows := rand.New(rand.NewPCG(23, 2)), NewFloatRows()
 	for _, n := range []int{3, 8, 16, 31, 32, 40, 77} {
 		_, buf := newFloatRun(random, n)

@@ -64,7 +64,7 @@ func TestCompileDescribes(t *testing.T) {
 	require.Equal(t, 1+1+1+1+2+1+1+1+2+1+2+1+4+1+1+1+1+1+2+2+4+8+2, p.Lanes())
 }
 
-func TestCompileOfWhatIsNoStruct(t *testing.T) {
+func TestCompileRefusesOtherTypesThanStructs(t *testing.T) {
 	require.Equal(t, "Team{value:u8}", string(mustCompile[team](t, "Team").Describe(nil)))
 	require.Equal(t, "Pair{[0].X:f32;[0].Y:f32;[1].X:f32;[1].Y:f32}", string(mustCompile[[2]vec](t, "Pair").Describe([]byte{})))
 	tagOnly := mustCompile[struct{}](t, "Burning")

@@ -187,7 +187,7 @@ func TestDebugAllocatesNothing(t *testing.T) {
 	})
 }
 
-// FuzzReadRowDebug: what ReadRow takes, WriteRow gives back, and it is what memory holds.
+// FuzzReadRowDebug: WriteRow gives back all that ReadRow takes, and memory has the same value.
 func FuzzReadRowDebug(f *testing.F) {
 	p, err := Compile(reflect.TypeFor[everyKind](), "EveryKind")
 	require.NoError(f, err)

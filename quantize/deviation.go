@@ -72,7 +72,7 @@ func (d *Deviation) rotations(a, b [4]float32) (most float64) {
 	return most
 }
 
-// Distance is how far apart the numbers of two rows are: the root of the sum of the squares. Angles and rotations do not count.
+// Distance returns the distance between the numbers of two rows: the root of the sum of the squares. Angles and rotations do not count.
 func (b *Blend) Distance(from, to []uint32) float64 {
 	square := 0.0
 	for i := range b.fields {

@@ -13,4 +13,18 @@
 //   - layout: a struct type that is sent whole and exactly.
 //
 // Quantise and Dequantise never allocate. The same row gives the same bytes on every machine.
+//
+// # Files
+//
+//   - compile.go, parse.go: a type and its tags, or a description, to a plan
+//   - plan.go: what a plan tells
+//   - field.go: rounding, ranges, quaternions: one field to lanes and back
+//   - unsafe.go: the memory of a component: Quantise, Dequantise, Compare
+//   - columns.go: many rows of one component at once, as one does by one
+//   - row.go: absolute rows and runs in bits
+//   - entity.go: entity fields and relations
+//   - extrapolate.go: models of lanes
+//   - blend.go: values between two versions
+//   - layout.go: types that are sent whole
+//   - describe.go: plans as text; markers of debug builds
 package quantize

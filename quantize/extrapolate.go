@@ -12,7 +12,7 @@ type extrapolateKind uint8
 
 const (
 	extrapolateUsual    extrapolateKind = iota
-	extrapolateNone                     // nothing is known: it travels whole
+	extrapolateNone                     // nothing is known: it is sent whole
 	extrapolatePrevious                 // what it was at T
 	extrapolateLinear                   // where it goes in a straight line
 )
@@ -39,7 +39,7 @@ func (o *op) usual() extrapolateKind {
 	return extrapolatePrevious
 }
 
-// expectBy makes a field be extrapolated as its tag says.
+// expectBy makes a field be extrapolated as its tag tells.
 func (o *op) expectBy(k extrapolateKind, lanes int) error {
 	switch {
 	case k == extrapolateUsual || k == o.usual():
@@ -58,7 +58,7 @@ func (o *op) expectBy(k extrapolateKind, lanes int) error {
 
 // Extrapolation is a component's own idea of what its row will be: it fills extrapolated, one number a lane, from what both
 // ends hold. It must come to the same on every machine: whole numbers, or floats in operations that are rounded one by
-// one; and it must not keep the slices. What is more than a lane's bits hold counts as the largest that they do. Before
+// one; and it must not keep the slices. A result beyond a lane's bits counts as the largest that fits. Before
 // may be nil.
 type Extrapolation func(extrapolated []uint32, v *Baselines)
 

@@ -22,7 +22,7 @@ type body struct {
 	Rot [4]float32 `net:"quat,bits=9"`
 }
 
-// exact travels bit by bit.
+// exact is sent bit by bit.
 type exact struct {
 	A, B, C float32
 	D       uint32
@@ -217,7 +217,7 @@ func TestPlainRowsAreMemory(t *testing.T) {
 	require.Equal(t, unsafe.Slice((*uint32)(unsafe.Pointer(&v)), 4), lanes)
 }
 
-func TestWhatIsNotPlain(t *testing.T) {
+func TestPlainRefusesOtherTypes(t *testing.T) {
 	for name, p := range map[string]*Plan{
 		"no field": mustCompile[struct{}](t, "None"),
 		"signed":   mustCompile[struct{ N int32 }](t, "Signed"),

@@ -132,7 +132,7 @@ type padded struct {
 	E     uint8
 }
 
-func TestDequantiseTouchesOnlyWhatTravels(t *testing.T) {
+func TestDequantiseWritesSentFieldsOnly(t *testing.T) {
 	p := mustCompile[padded](t, "Padded")
 	raw := make([]uint64, (unsafe.Sizeof(padded{})+7)/8)
 	for i := range raw {

@@ -132,7 +132,7 @@ func TestDamageOfMoreThanOneChunkIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestDamageSaysWhatIsLost(t *testing.T) {
+func TestDamageErrorTellsTheLostPart(t *testing.T) {
 	for want, e := range map[string]DamageError{
 		"record: damaged recording: chunk 2, at byte 77: its sum is wrong; ticks 31 to 60 are lost": {2, 77, 30, 61, "its sum is wrong"},
 		"record: damaged recording: chunk 2, at byte 77: w; no tick is lost":                        {2, 77, 30, 31, "w"},

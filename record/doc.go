@@ -1,3 +1,12 @@
 // Package record learns from games that were played: it makes the tables of prefix codes by which a game's own state
-// travels in the fewest bits.
+// is sent in the fewest bits.
+//
+// # Files
+//
+//   - start.go: the extension that records a server
+//   - writer.go, reader.go, format.go: recordings
+//   - input.go: reads a damaged recording as far as it is whole
+//   - train.go, learn.go, client.go: plays recordings, counts symbols, makes tables
+//   - scene.go, scenes.go, components.go: the games that the shipped tables were learned from
+//   - rigid.go, flat.go, actors.go, vector.go: what moves in them
 package record

@@ -115,7 +115,7 @@ func (p *stage) end(s *snapshot.Store, index uint32) {
 
 // Learn plays a recording from one tick to before another through clients at several distances, and counts what they are
 // sent. The chunk that holds the first one is played from its beginning, and nothing of it counts before that tick. progress,
-// if not nil, is called after each chunk's first tick. What is damaged is passed over: ticks is how many there were.
+// if not nil, is called after each chunk's first tick. Damaged parts are passed over: ticks is the number of readable ones.
 func Learn(in io.Reader, from, to tick.Tick, counting *delta.Counting, progress func(tick.Tick)) (ticks int, err error) {
 	return play(in, from, to, counting, counting.Count, nil, progress)
 }
@@ -134,7 +134,7 @@ func (c Cost) PerRow() float64 {
 	return c.Bits / float64(c.Rows)
 }
 
-// Measure plays a recording as Learn does, and says what rows take with these tables, from one tick to before another. What was
+// Measure plays a recording as Learn does, and tells what rows take with these tables, from one tick to before another. What was
 // learned from the same ticks does better there than in play.
 func Measure(in io.Reader, from, to tick.Tick, tables delta.TableSource, progress func(tick.Tick)) (Cost, error) {
 	var c Cost

@@ -14,7 +14,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Reader plays a recording: after each Next it holds the world as of a tick. What it reads may be damaged or hostile:
+// Reader plays a recording: after each Next it holds the world as of a tick. Its input may be damaged or hostile:
 // it returns errors, and memory stays within what the file holds, times what its compression can stand for.
 type Reader struct {
 	in     input

@@ -26,10 +26,13 @@ type pendingPayload struct {
 // baseline is the state that a record is coded against: the version decoded at T, or the rows that are left of it.
 type baseline struct {
 	tick       tick.Tick
-	generation uint32   // 0: there is none
-	life       int32    // without a version
-	version    *version // nil when the version of T has left the history
-	next       *version // then: the version that superseded it; nil: its rows are evicted ones
+	generation uint32     // 0: there is none
+	life       int32      // without a version
+	version    *version   // nil when the version of T has left the history
+	next       versionRef // then: the version that superseded it; none: its rows are evicted ones
+
+	prev     *version // the version decoded at T′; nil: there is no T′
+	prevTick tick.Tick
 }
 
 // Read decodes one snapshot payload, whole or not at all. The packet of the payload may be acknowledged only if the error is nil.
@@ -214,11 +217,10 @@ func (r *Replica) decodeDelta(b *wire.BitReader, s tick.Tick, index uint32, expl
 			baseMask = base.version.mask
 		}
 	}
-	prev, ok := r.previous(&base, s)
-	if !ok {
+	if !r.findPrevious(&base, s) {
 		return r.noBaseline()
 	}
-	return r.decodeRows(b, s, index, mask, baseMask, &base, prev)
+	return r.decodeRows(b, s, index, mask, baseMask, &base)
 }
 
 // decodeListed reads the record of an entity of a list. T is R. T′ is N, where N is named and has a record of the same life and rows;
@@ -228,35 +230,35 @@ func (r *Replica) decodeListed(b *wire.BitReader, s tick.Tick, l *readList, i in
 		return r.batch.decode(r, b, l, i)
 	}
 	v := l.records.at(i)
-	base, prev := baseline{tick: l.ref, generation: v.generation, version: v}, (*version)(nil)
+	base := baseline{tick: l.ref, generation: v.generation, version: v, prevTick: l.near}
 	if l.near != tick.None {
-		prev = l.nearOf(v)
-	} else {
-		var ok bool
-		if prev, ok = r.previous(&base, s); !ok {
-			return r.noBaseline()
-		}
+		base.prev = l.nearOf(v)
+	} else if !r.findPrevious(&base, s) {
+		return r.noBaseline()
 	}
-	return r.decodeRows(b, s, v.index, v.mask, v.mask, &base, prev)
+	return r.decodeRows(b, s, v.index, v.mask, v.mask, &base)
 }
 
-// previous returns T′, the version that T's own record was coded against, nil where it is no baseline (rule 3). It is false where the
+// findPrevious finds T′, the version that T's own record was coded against, unless that is no baseline (rule 3). It is false where the
 // server may take another.
-func (r *Replica) previous(base *baseline, s tick.Tick) (prev *version, ok bool) {
+func (r *Replica) findPrevious(base *baseline, s tick.Tick) bool {
 	v := base.version
-	if v == nil || v.baseAge == 0 || s-v.base() >= r.window {
-		return nil, true
+	if v == nil || v.baseAge == 0 || s-v.base(base.tick) >= r.window {
+		return true
 	}
-	for prev = r.history.at(v.older()); prev != nil && prev.tick > v.base(); {
-		prev = r.history.at(prev.older())
+	ref := v.older(base.tick)
+	prev := r.history.at(ref)
+	for prev != nil && ref.tick > v.base(base.tick) {
+		ref = prev.older(ref.tick)
+		prev = r.history.at(ref)
 	}
-	switch {
-	case prev == nil || prev.tick != v.base():
-		return nil, false
-	case prev.mask != v.mask:
-		return nil, true
+	if prev == nil || ref.tick != v.base(base.tick) {
+		return false
 	}
-	return prev, true
+	if prev.mask == v.mask {
+		base.prev, base.prevTick = prev, ref.tick
+	}
+	return true
 }
 
 // baseline finds the record of T. At most one generation of an index had a record at any tick, so index and T name it. Without a
@@ -264,7 +266,7 @@ func (r *Replica) previous(base *baseline, s tick.Tick) (prev *version, ok bool)
 func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 	left := baseline{tick: t}
 	for n := r.head(index); n >= 0; n = r.lives[n].lower {
-		var next *version
+		var next versionRef
 		ref := r.lives[n].newest()
 		for ref.tick >= t {
 			v := r.history.at(ref)
@@ -274,12 +276,12 @@ func (r *Replica) baseline(index uint32, t tick.Tick) baseline {
 			if ref.tick == t {
 				return baseline{tick: t, generation: v.generation, version: v}
 			}
-			next, ref = v, v.older()
+			next, ref = ref, v.older(ref.tick)
 		}
 		switch {
 		case r.evicted[n].tick >= t:
-			left.life, left.generation, left.next = n, r.lives[n].generation, nil
-		case next != nil && ref.tick >= t: // it has left, superseded
+			left.life, left.generation, left.next = n, r.lives[n].generation, versionRef{}
+		case next.tick != tick.None && ref.tick >= t: // it has left, superseded
 			left.life, left.generation, left.next = n, r.lives[n].generation, next
 		}
 	}
@@ -295,7 +297,7 @@ func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 			if ref.tick <= upTo && ref.tick > r.lostAt {
 				return baseline{tick: ref.tick, generation: v.generation, version: v}
 			}
-			ref = v.older()
+			ref = v.older(ref.tick)
 		}
 		if t := r.evicted[n].tick; t != tick.None && t > r.lostAt {
 			return baseline{tick: t, generation: r.lives[n].generation, life: n}
@@ -306,9 +308,9 @@ func (r *Replica) newestAt(index uint32, upTo tick.Tick) baseline {
 
 // baseRow returns a row as of T.
 func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
-	v := base.version
+	t, v := base.tick, base.version
 	if v == nil {
-		v = base.next
+		t, v = base.next.tick, r.history.at(base.next)
 	}
 	switch {
 	case v == nil:
@@ -316,7 +318,7 @@ func (r *Replica) baseRow(base *baseline, row int) ([]uint32, bool) {
 	case !v.mask.Has(row):
 		return nil, false
 	}
-	return r.history.row(v, row), true
+	return r.history.row(t, v, row), true
 }
 
 // baseRows is a row at T and, with a T′, at that.
@@ -326,12 +328,12 @@ type baseRows struct {
 }
 
 // decodeRows reads the rows of a record: of those that T has, which ones changed and how; then the others whole.
-func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline, prev *version) error {
+func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask, baseMask Mask, base *baseline) error {
 	layout, whole := r.layouts.of(mask), mask&^baseMask&^r.schema.tags
 	lanes := r.addRecord(index, base.generation, mask, base.tick, layout.lanes)
 	v := quantize.Baselines{Age: int64(s - base.tick)}
-	if prev != nil {
-		v.Span = int64(base.tick - prev.tick)
+	if base.prev != nil {
+		v.Span = int64(base.tick - base.prevTick)
 	}
 	for rows := mask & baseMask &^ r.schema.tags; rows != 0; {
 		var group [whichRows]baseRows
@@ -345,14 +347,14 @@ func (r *Replica) decodeRows(b *wire.BitReader, s tick.Tick, index uint32, mask,
 			if g.base, ok = r.baseRow(base, g.row); !ok {
 				return r.noBaseline()
 			}
-			if prev != nil {
-				g.before = r.history.row(prev, g.row)
+			if base.prev != nil {
+				g.before = r.history.row(base.prevTick, base.prev, g.row)
 				if !slices.Equal(g.base, g.before) {
 					moved |= 1 << n
 				}
 			}
 		}
-		changed := r.schema.codes.which[n-1].Read(b, delta.WhichContext(n, moved, prev != nil, v.Age))
+		changed := r.schema.codes.which[n-1].Read(b, delta.WhichContext(n, moved, base.prev != nil, v.Age))
 		for i := range n {
 			g := &group[i]
 			to := r.layouts.of(mask).row(lanes, g.row)
@@ -404,22 +406,24 @@ func (r *Replica) addRecord(index, generation uint32, mask Mask, base tick.Tick,
 	}
 	b.versions, b.lanes = b.versions[:n+1], b.lanes[:first+lanes]
 	v := &b.versions[n] // field by field: a version that is made elsewhere and copied costs several times as much
-	v.index, v.generation, v.first, v.tick, v.mask, v.baseAge = index, generation, int32(first), b.tick, mask, 0
+	v.index, v.generation, v.mask, v.first, v.baseAge = index, generation, mask, int32(first), 0
 	if base != tick.None {
 		v.baseAge = uint32(min(b.tick-base, math.MaxUint32))
 	}
 	return b.lanes[first:]
 }
 
-// addRun is add for n entities one behind the other, whose records are absolute.
+// addRun is addRecord for n entities one behind the other, whose records are absolute.
 func (r *Replica) addRun(index, n, generation uint32, mask Mask, width int) []uint32 {
 	b, m := r.pending.block, &r.history.memory
 	from, first := len(b.versions), len(b.lanes)
 	b.versions, b.lanes = m.versions.grow(b.versions, int(n)), m.lanes.grow(b.lanes, int(n)*width)
 	b.versions, b.lanes = b.versions[:from+int(n)], b.lanes[:first+int(n)*width]
-	for i := range b.versions[from:] {
-		v := &b.versions[from+i] // field by field, as in add
-		v.index, v.generation, v.first, v.tick, v.mask, v.baseAge = index+uint32(i), generation, int32(first+i*width), b.tick, mask, 0
+	at, added := int32(first), b.versions[from:]
+	for i := range added {
+		v := &added[i] // field by field, as in addRecord
+		v.index, v.generation, v.mask, v.first, v.baseAge = index+uint32(i), generation, mask, at, 0
+		at += int32(width)
 	}
 	return b.lanes[first:]
 }

@@ -60,7 +60,7 @@ func (r *Replica) RecordAt(index uint32, t tick.Tick) (Mask, tick.Tick, bool) {
 	if base.version == nil {
 		return 0, tick.None, false
 	}
-	return base.version.mask, base.version.base(), true
+	return base.version.mask, base.version.base(t), true
 }
 
 // NewestAt implements Past.

@@ -1,7 +1,7 @@
 package snapshot
 
 import (
-	"slices"
+	"math/bits"
 
 	"github.com/arche-netcode/netcode/tick"
 )
@@ -13,46 +13,54 @@ type Span struct {
 
 func (s *Span) end() uint32 { return s.First + s.Count }
 
-// changedIndexes is the indexes that changed since they were cleared, each once, in the order of their first change.
+// changedIndexes is the indexes that changed since they were cleared.
 type changedIndexes struct {
-	ranges []Span
 	set    []uint64 // a bit for each index
-	list   []uint32 // the same one by one, made when asked for
-	n      int      // how many indexes they are
+	listed bool     // ranges are those of set
+	ranges []Span
+	list   []uint32 // the same one by one
 }
 
 // add notes that an index changed. The set must have room for it.
 func (c *changedIndexes) add(index uint32) {
-	word, bit := &c.set[index>>6], uint64(1)<<(index&63)
-	if *word&bit != 0 {
-		return
-	}
-	*word |= bit
-	c.n++
-	if k := len(c.ranges) - 1; k >= 0 && c.ranges[k].end() == index {
-		c.ranges[k].Count++
-		return
-	}
-	c.ranges = append(c.ranges, Span{First: index, Count: 1})
+	c.set[index>>6] |= 1 << (index & 63)
+	c.listed = false
 }
 
 func (c *changedIndexes) clear() {
-	for _, s := range c.ranges {
-		clear(c.set[s.First>>6 : (s.end()-1)>>6+1]) // the other indexes of these words are in ranges too
-	}
-	c.ranges, c.list, c.n = c.ranges[:0], c.list[:0], 0
+	clear(c.set)
+	c.ranges, c.listed = c.ranges[:0], true
 }
 
-// Changed lists the indexes that changed since ClearChanged, each once, in the order of their first change. The slice is the
-// Replica's own.
+// spans lists the indexes as ranges.
+func (c *changedIndexes) spans() []Span {
+	if c.listed {
+		return c.ranges
+	}
+	c.ranges, c.listed = c.ranges[:0], true
+	for w, rest := range c.set {
+		for rest != 0 {
+			from := bits.TrailingZeros64(rest)
+			n := bits.TrailingZeros64(^(rest >> from))
+			rest &^= (1<<n - 1) << from
+			first := uint32(w*64 + from)
+			if k := len(c.ranges) - 1; k >= 0 && c.ranges[k].end() == first {
+				c.ranges[k].Count += uint32(n)
+				continue
+			}
+			c.ranges = append(c.ranges, Span{First: first, Count: uint32(n)})
+		}
+	}
+	return c.ranges
+}
+
+// Changed lists the indexes that changed since ClearChanged, each once, in ascending order. The slice is the Replica's own.
 func (r *Replica) Changed() []uint32 {
 	c := &r.changed
-	if len(c.list) < c.n {
-		c.list = slices.Grow(c.list[:0], c.n)
-		for _, s := range c.ranges {
-			for i := range s.Count {
-				c.list = append(c.list, s.First+i)
-			}
+	c.list = c.list[:0]
+	for _, s := range c.spans() {
+		for i := range s.Count {
+			c.list = append(c.list, s.First+i)
 		}
 	}
 	return c.list
@@ -65,7 +73,7 @@ func (r *Replica) HasChanged(index uint32) bool {
 }
 
 // ChangedSpans is Changed with indexes that follow each other as one range. The slice is the Replica's own.
-func (r *Replica) ChangedSpans() []Span { return r.changed.ranges }
+func (r *Replica) ChangedSpans() []Span { return r.changed.spans() }
 
 // ClearChanged starts a new list.
 func (r *Replica) ClearChanged() { r.changed.clear() }
@@ -92,7 +100,7 @@ func (r *Replica) newestRow(h int32, row int) []uint32 {
 		return r.kept.row(l.index, row)
 	}
 	if v := r.history.at(l.newest()); v != nil {
-		return r.history.row(v, row)
+		return r.history.row(l.newestTick, v, row)
 	}
 	if r.evicted[h].mask.Has(row) {
 		return r.left.row(uint32(h), row)[sinceWords:]
@@ -129,7 +137,7 @@ func (r *Replica) Present(index, generation uint32, mask Mask) (t tick.Tick, fir
 	if v == nil {
 		return tick.None, 0, false
 	}
-	return v.tick, v.first, true
+	return l.newestTick, v.first, true
 }
 
 // Stretch is entities with consecutive indexes, the same generation and the same rows. Their newest lanes follow each other too.

@@ -359,22 +359,8 @@ func (r *Replica) commit(s tick.Tick) {
 	for _, id := range p.despawns {
 		r.despawn(id, s)
 	}
-	b := p.block
-	r.history.enter(b)
-	r.stats.Records += uint64(len(b.versions) - p.from)
-	place := p.from
-	for i := p.from; i < len(b.versions); i++ {
-		if place != i { // an entity before this one had a record already
-			b.versions[place] = b.versions[i]
-		}
-		v := &b.versions[place]
-		if r.record(v, int32(place)) {
-			b.unsorted = b.unsorted || place > 0 && b.versions[place-1].index >= v.index
-			place++
-		}
-	}
-	b.versions = b.versions[:place]
-	b.lasting += place - p.from
+	r.history.enter(p.block)
+	r.record(p.block, p.from, s)
 }
 
 // despawn ends the life of id and of every generation below it.
@@ -391,49 +377,75 @@ func (r *Replica) despawn(id wire.NetworkID, s tick.Tick) {
 	l.ended = s
 }
 
-// record links a version into its life's versions, and applies it if it is newer than what is there (rule 6). It is false when the
-// life has a version of that tick already: an entity has one record a tick.
-func (r *Replica) record(v *version, place int32) (taken bool) {
-	n := r.head(v.index)
-	if n < 0 || r.lives[n].generation != v.generation {
-		n = r.ensure(v.index, v.generation)
+// record links the versions of a block of tick s, from a place on, into the versions of their lives, and applies those that are newer
+// than what is there (rule 6). An entity has one record a tick: more of them are dropped.
+func (r *Replica) record(b *tickBlock, from int, s tick.Tick) {
+	versions, place, next := b.versions, from, uint32(0)
+	before := b // of the tick that the versions before the last ones are of
+	if from > 0 {
+		next = versions[from-1].index + 1
 	}
-	l := &r.lives[n]
-	if taken = v.tick > l.newestTick; taken {
-		if v.tick-l.newestTick <= graceTicks && l.newestTick == l.applied && !l.gone && l.mask == v.mask && l.newestTick > r.history.horizon {
-			before := r.history.block(l.newestTick)
-			before.superseded[l.newestPlace] = true
-			before.lasting--
+	r.stats.Records += uint64(len(versions) - from)
+	for i := from; i < len(versions); i++ {
+		v := &versions[i]
+		n := r.head(v.index)
+		if n < 0 || r.lives[n].generation != v.generation {
+			n = r.ensure(v.index, v.generation)
 		}
-		v.setOlder(l.newest())
-		l.newestTick, l.newestPlace = v.tick, place
-	} else {
-		taken = r.insert(l, v, place)
+		l := &r.lives[n]
+		newer := s > l.newestTick
+		if newer {
+			if s-l.newestTick <= graceTicks && l.mask == v.mask && l.newestTick == l.applied && !l.gone {
+				if before.tick != l.newestTick {
+					before = r.history.block(l.newestTick)
+				}
+				before.superseded[l.newestPlace>>6] |= 1 << (l.newestPlace & 63)
+			}
+			v.setOlder(s, l.newest())
+			l.newestTick, l.newestPlace = s, int32(place)
+		} else if !r.insert(l, v, versionRef{tick: s, place: int32(place)}) {
+			r.stats.Late++
+			continue
+		}
+		if s <= l.applied || r.heads[v.index] != n {
+			r.stats.Late++
+		} else {
+			r.show(l, v, s, newer)
+		}
+		b.unsorted = b.unsorted || v.index < next
+		next = v.index + 1
+		if place != i { // an entity before this one had a record already
+			versions[place] = *v
+		}
+		place++
 	}
-	if v.tick <= l.applied || r.heads[v.index] != n {
-		r.stats.Late++
-		return taken
-	}
-	l.applied = v.tick
+	b.versions = versions[:place]
+}
+
+// show makes a version of tick s what is shown of its life; one that is not the newest is shown with the rows of the newest.
+func (r *Replica) show(l *life, v *version, s tick.Tick, newest bool) {
+	l.applied = s
 	if l.gone {
 		l.gone = false
 		r.living++
 	}
-	if l.mask = v.mask; l.newestTick != v.tick || l.newestPlace != place {
-		l.mask = r.history.at(l.newest()).mask // the newest version is shown
+	l.mask = v.mask
+	if !newest {
+		l.mask = r.history.at(l.newest()).mask
 	}
-	r.changed.add(v.index)
-	return taken
+	r.changed.add(l.index)
 }
 
-// insert links a version into its life's versions, newest first, behind a newer one. It is false when there is one of that tick.
-func (r *Replica) insert(l *life, v *version, place int32) bool {
-	newer := r.history.at(l.newest())
-	for newer.tick > v.tick {
-		older := r.history.at(newer.older())
-		if older == nil || older.tick < v.tick {
-			v.setOlder(newer.older())
-			newer.setOlder(versionRef{tick: v.tick, place: place})
+// insert links the version of a ref into its life's versions, newest first, behind a newer one. It is false when there is one of that
+// tick.
+func (r *Replica) insert(l *life, v *version, ref versionRef) bool {
+	newer := l.newest()
+	for newer.tick > ref.tick {
+		after := r.history.at(newer)
+		older := after.older(newer.tick)
+		if older.tick < ref.tick || older.tick <= r.history.horizon {
+			v.setOlder(ref.tick, older)
+			after.setOlder(newer.tick, ref)
 			return true
 		}
 		newer = older

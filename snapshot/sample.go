@@ -102,13 +102,16 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 	}
 	l := &r.lives[n]
 	var to *version
-	v := r.history.at(l.newest())
-	for ; v != nil && v.tick > at.Tick; v = r.history.at(v.older()) {
-		to = v
+	ref, toTick := l.newest(), tick.None
+	v := r.history.at(ref)
+	for v != nil && ref.tick > at.Tick {
+		to, toTick = v, ref.tick
+		ref = v.older(ref.tick)
+		v = r.history.at(ref)
 	}
 	switch {
 	case v != nil:
-		s.From = r.version(v)
+		s.From = r.version(ref.tick, v)
 	case r.evicted[n].tick != tick.None && r.evicted[n].tick <= at.Tick:
 		old := &r.evicted[n]
 		s.From = Version{Tick: old.tick, Mask: old.mask, schema: r.schema, evicted: &r.left, life: n}
@@ -119,38 +122,41 @@ func (r *Replica) Around(id wire.NetworkID, at tick.Time) (s Sample, ok bool) {
 		return s, false
 	}
 	if l.ended <= s.From.Tick {
-		s.Before, s.BeforeStart = r.ahead(l, v)
+		s.Before, s.BeforeStart = r.ahead(l, ref)
 	}
 	stride := stride(&s.Before, &s.From)
-	if to == nil || s.From.Tick < l.ended && l.ended <= to.tick {
+	if to == nil || s.From.Tick < l.ended && l.ended <= toTick {
 		s.Still = s.From.Tick < l.ended || r.quiet(s.From.Tick, at.Tick, stride)
 		return s, true
 	}
-	s.To, s.Before = r.version(to), Version{}
-	s.Start = r.begins(s.From.Tick, to.tick, stride)
+	s.To, s.Before = r.version(toTick, to), Version{}
+	s.Start = r.begins(s.From.Tick, toTick, stride)
 	return s, true
 }
 
-func (r *Replica) version(v *version) Version {
-	return Version{Tick: v.tick, Mask: v.mask, schema: r.schema, lanes: r.history.lanes(v)}
+func (r *Replica) version(t tick.Tick, v *version) Version {
+	return Version{Tick: t, Mask: v.mask, schema: r.schema, lanes: r.history.lanes(t, v)}
 }
 
-// ahead returns the version before v without an end of the entity between them, and when the motion from it to v began.
-func (r *Replica) ahead(l *life, v *version) (before Version, start tick.Tick) {
+// ahead returns the version before the one of ref without an end of the entity between them, and when the motion from it began.
+func (r *Replica) ahead(l *life, ref versionRef) (before Version, start tick.Tick) {
+	v := r.history.at(ref)
 	if v == nil {
 		return before, start
 	}
-	w := r.history.at(v.older())
-	if w == nil || w.tick < l.ended && l.ended <= v.tick {
+	older := v.older(ref.tick)
+	w := r.history.at(older)
+	if w == nil || older.tick < l.ended && l.ended <= ref.tick {
 		return before, start
 	}
-	before = r.version(w)
+	before = r.version(older.tick, w)
 	interval := tick.Tick(1)
-	if u := r.history.at(w.older()); u != nil {
-		further := r.version(u)
+	oldest := w.older(older.tick)
+	if u := r.history.at(oldest); u != nil {
+		further := r.version(oldest.tick, u)
 		interval = stride(&further, &before)
 	}
-	return before, r.begins(w.tick, v.tick, interval)
+	return before, r.begins(older.tick, ref.tick, interval)
 }
 
 // stride returns the capture interval of an entity between two versions, 1 when it rested.

@@ -9,34 +9,33 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// version is an entity as one decoded record left it: all its rows as of the record's tick. It is stored with the record and never
-// found by a search for an earlier tick (rule 2).
+// version is an entity as one decoded record left it: all its rows as of the tick of the block that stores it. It is stored with the
+// record and never found by a search for an earlier tick (rule 2). A client writes one for every record: keep it small.
 type version struct {
 	index, generation uint32
-	first             int32     // place of its lanes in the block, rows in ascending order
-	olderPlace        int32     // see older
-	olderAge          uint32    // likewise
-	baseAge           uint32    // ticks since T′, which the record was coded against; 0 when absolute
-	tick              tick.Tick // T
 	mask              Mask
+	first             int32  // place of its lanes in the block, rows in ascending order
+	olderPlace        int32  // see older
+	olderAge          uint32 // likewise
+	baseAge           uint32 // ticks since the baseline of the record; 0 when absolute
 }
 
-// older names the version before v of the same life.
-func (v *version) older() versionRef {
-	return versionRef{tick: v.tick - tick.Tick(v.olderAge), place: v.olderPlace}
+// older names the version before v, which is of tick t, of the same life.
+func (v *version) older(t tick.Tick) versionRef {
+	return versionRef{tick: t - tick.Tick(v.olderAge), place: v.olderPlace}
 }
 
-// setOlder makes ref the version before v. An age that is too large names a tick that left the history as long ago.
-func (v *version) setOlder(ref versionRef) {
-	v.olderAge, v.olderPlace = uint32(min(v.tick-ref.tick, math.MaxUint32)), ref.place
+// setOlder makes ref the version before v, which is of tick t. An age that is too large names a tick that left the history as long ago.
+func (v *version) setOlder(t tick.Tick, ref versionRef) {
+	v.olderAge, v.olderPlace = uint32(min(t-ref.tick, math.MaxUint32)), ref.place
 }
 
-// base returns T′, tick.None when the record was absolute.
-func (v *version) base() tick.Tick {
+// base returns the tick of the baseline of the record of tick t, tick.None when it was absolute.
+func (v *version) base(t tick.Tick) tick.Tick {
 	if v.baseAge == 0 {
 		return tick.None
 	}
-	return v.tick - tick.Tick(v.baseAge)
+	return t - tick.Tick(v.baseAge)
 }
 
 // versionRef names a version by its tick and its place in that tick's block. The zero value names none.
@@ -50,11 +49,10 @@ type tickBlock struct {
 	tick       tick.Tick
 	versions   []version
 	lanes      []uint32
-	superseded []bool  // by place: a version with the same rows followed within graceTicks
-	lasting    int     // how many versions are not superseded, at least
-	unsorted   bool    // the versions are not in ascending order of index
-	order      []int32 // then: their places by index, each index once, as of when somebody asked
-	ordered    int     // how many versions there were then
+	superseded []uint64 // a bit by place: a version with the same rows followed within graceTicks
+	unsorted   bool     // the versions are not in ascending order of index
+	order      []int32  // then: their places by index, each index once, as of when somebody asked
+	ordered    int      // how many versions there were then
 }
 
 // versionList is the versions of a tick, by index, each index once.
@@ -120,14 +118,19 @@ func (h *versionHistory) at(ref versionRef) *version {
 	return &h.block(ref.tick).versions[ref.place]
 }
 
-// lanes returns all rows of a version.
-func (h *versionHistory) lanes(v *version) []uint32 {
-	return h.block(v.tick).lanes[v.first:][:h.layouts.of(v.mask).lanes]
+// lanes returns all rows of a version of tick t.
+func (h *versionHistory) lanes(t tick.Tick, v *version) []uint32 {
+	return h.block(t).lanes[v.first:][:h.layouts.of(v.mask).lanes]
 }
 
-// row returns the lanes of one row that a version has.
-func (h *versionHistory) row(v *version, row int) []uint32 {
-	return h.layouts.of(v.mask).row(h.block(v.tick).lanes[v.first:], row)
+// row returns the lanes of one row that a version of tick t has.
+func (h *versionHistory) row(t tick.Tick, v *version, row int) []uint32 {
+	return h.layouts.of(v.mask).row(h.block(t).lanes[v.first:], row)
+}
+
+// supersede marks a version that one with the same rows follows within graceTicks.
+func (h *versionHistory) supersede(ref versionRef) {
+	h.block(ref.tick).superseded[ref.place>>6] |= 1 << (ref.place & 63)
 }
 
 // blockOf returns the block that a payload of tick t is decoded into. If it is the spare one, the history does not know it before enter.
@@ -144,16 +147,17 @@ func (h *versionHistory) blockOf(t tick.Tick) *tickBlock {
 	}
 	b := h.spare
 	b.tick, b.versions, b.lanes, b.superseded = t, b.versions[:0], b.lanes[:0], b.superseded[:0]
-	b.lasting, b.unsorted, b.ordered = 0, false, 0
+	b.unsorted, b.ordered = false, 0
 	return b
 }
 
 // enter makes a block that begin returned the one of its tick.
 func (h *versionHistory) enter(b *tickBlock) {
-	had := len(b.superseded)
-	n := max(len(b.versions), had)
-	b.superseded = h.memory.marks.grow(b.superseded, n-had)[:n]
-	clear(b.superseded[had:])
+	had, n := len(b.superseded), (len(b.versions)+63)/64
+	if n > had {
+		b.superseded = h.memory.marks.grow(b.superseded, n-had)[:n]
+		clear(b.superseded[had:])
+	}
 	if b == h.spare {
 		h.blocks[int(b.tick)&(len(h.blocks)-1)], h.spare = b, nil
 	}
@@ -207,12 +211,14 @@ func (r *Replica) advance(newest tick.Tick) {
 		if b.tick != t {
 			continue
 		}
-		for i := range b.versions {
-			if b.lasting == 0 {
-				break
-			}
-			if v := &b.versions[i]; !b.superseded[i] {
-				r.evict(v, b.lanes[v.first:])
+		for w, superseded := range b.superseded {
+			for m := ^superseded; m != 0; m &= m - 1 {
+				i := w*64 + bits.TrailingZeros64(m)
+				if i >= len(b.versions) {
+					break
+				}
+				v := &b.versions[i]
+				r.evict(t, v, b.lanes[v.first:])
 			}
 		}
 		h.memory.leave(b)
@@ -231,20 +237,20 @@ type evictedVersion struct {
 // sinceWords is how many words in front of an evicted row tell since which tick it has had its value.
 const sinceWords = 2
 
-// evict makes v, which is newer, the evicted version of its life. A row that rested for an hour still has its baseline (rule 4): each
+// evict makes v, which is of tick t and newer, the evicted version of its life. A row that rested for an hour still has its baseline (rule 4): each
 // row is stored with the tick since which it has had its value. When the version before v is not the one evicted last, it left
 // without a trace; the rows of v then count from right after the one evicted last, see graceTicks.
-func (r *Replica) evict(v *version, lanes []uint32) {
+func (r *Replica) evict(t tick.Tick, v *version, lanes []uint32) {
 	n := r.find(v.index, v.generation)
 	if n < 0 {
 		return // the life was forgotten
 	}
 	e := &r.evicted[n]
-	was, since := e.mask, v.tick
-	if e.tick != v.older().tick {
+	was, since := e.mask, t
+	if e.tick != v.older(t).tick {
 		since = e.tick + 1
 	}
-	e.tick, e.mask = v.tick, v.mask
+	e.tick, e.mask = t, v.mask
 	for m := v.mask &^ r.schema.tags; m != 0; m &= m - 1 {
 		row := m.next()
 		width := int(r.schema.widths[row])
@@ -346,13 +352,13 @@ func (c *rowLayouts) fill(l *rowLayout, mask Mask) {
 type blockMemory struct {
 	versions slabs[version]
 	lanes    slabs[uint32]
-	marks    slabs[bool]
+	marks    slabs[uint64]
 	order    slabs[int32]
 }
 
 // bytes counts all of it, spare or in use.
 func (m *blockMemory) bytes() int {
-	return m.versions.made*versionSize + m.marks.made + 4*(m.lanes.made+m.order.made)
+	return m.versions.made*versionSize + 8*m.marks.made + 4*(m.lanes.made+m.order.made)
 }
 
 // leave empties a block whose tick leaves. It takes back memory of which the tick used little.
@@ -363,7 +369,7 @@ func (m *blockMemory) leave(b *tickBlock) {
 }
 
 const (
-	versionSize = 40
+	versionSize = 32
 
 	// leastSlab is the capacity up to which memory stays with its block.
 	leastSlab = 64

@@ -4,8 +4,10 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interpolate"
+	"github.com/arche-netcode/netcode/snapshot"
 )
 
 // Apply writes what a client received to its world: entities, components and values become those of the server.
@@ -22,6 +24,7 @@ type Apply struct {
 
 	applied    bool // The last Update found something to apply.
 	otherWorld bool // ErrOtherWorld was reported.
+	order      *order
 }
 
 // Initialize implements System.
@@ -29,7 +32,7 @@ func (a *Apply) Initialize(w *ecs.World) { a.world = w }
 
 // Update implements System.
 func (a *Apply) Update(w *ecs.World) {
-	a.Client.Enter(netcode.StepApply)
+	enter(a.Client, &a.order, StepApply)
 	if a.world == nil {
 		a.Initialize(w)
 	}
@@ -113,8 +116,8 @@ func (a *Apply) renew() {
 	}
 	a.apply = netecs.NewApply(a.world, shown, a.Client.Protocol().Schema(), a.Client.Tag(), a.Hooks, a.report)
 	a.apply.Adopt(a.Adopt)
-	if a.Client.Protocol().ClientsWrite() {
-		a.apply.Own(a.Client.Rights)
+	if authority.ClientsWrite(a.Client.Protocol()) {
+		a.apply.Own(func(id netcode.NetworkID) snapshot.Mask { return authority.Rights(a.Client, id) })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 )
 
 // Accept writes to a server's world the components that clients have written: those registered with WrittenBy, of the
@@ -25,7 +26,7 @@ func (a *Accept) Update(w *ecs.World) {
 		a.Initialize(w)
 	}
 	if a.Capture.capture != nil {
-		a.Server.Writes(a.take)
+		authority.Writes(a.Server, a.take)
 	}
 }
 
@@ -48,7 +49,7 @@ type Gather struct {
 // Initialize implements System.
 func (g *Gather) Initialize(*ecs.World) {
 	g.read = g.value
-	g.Client.OnAuthority(func(entity netcode.NetworkID, _ bool, _ netcode.Tick) {
+	authority.OnChange(g.Client, func(entity netcode.NetworkID, _ bool, _ netcode.Tick) {
 		if g.Apply.apply != nil {
 			g.Apply.apply.Revert(entity)
 		}
@@ -58,7 +59,7 @@ func (g *Gather) Initialize(*ecs.World) {
 // Update implements System.
 func (g *Gather) Update(*ecs.World) {
 	if g.Apply.apply != nil && g.read != nil {
-		g.Client.Gather(g.read)
+		authority.Gather(g.Client, g.read)
 	}
 }
 

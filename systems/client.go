@@ -8,6 +8,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/interpolate"
 	"github.com/arche-netcode/netcode/tick"
@@ -47,7 +48,7 @@ func NewClient(client *netcode.Client, socket Socket, now func() time.Duration) 
 	if len(interpolate.List(client.Protocol())) > 0 {
 		c.Interpolate = &Interpolate{Client: client, Apply: c.Apply}
 	}
-	if client.Protocol().ClientsWrite() {
+	if authority.ClientsWrite(client.Protocol()) {
 		c.Gather = &Gather{Client: client, Apply: c.Apply}
 	}
 	c.Apply.Hooks.Spawned = c.tellSpawned

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/peer"
@@ -39,7 +40,7 @@ func newParty(t *testing.T) *party {
 	g := &party{ends: newEnds(), heard: map[string][]netcode.ClientID{},
 		bodies: map[netcode.ClientID]ecs.Entity{}, pushed: map[netcode.ClientID]int{}}
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[position](p, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Replicate[components.Owner](p)
 	input.Register[push](p)
 	netcode.Handle(p, func(ctx *netcode.Context, m *ping) {
@@ -139,14 +140,14 @@ func TestHostIsAClientLikeAnyOther(t *testing.T) {
 	// Both write what is theirs, the host in the one world that it has.
 	g.until(t, func() bool {
 		id, _ := g.host.ID(g.bodies[2])
-		return netcode.MayWrite[position](guest, id)
+		return authority.MayWrite[position](guest, id)
 	})
 	mine, _ := g.host.ID(g.bodies[1])
 	theirs, _ := g.host.ID(g.bodies[2])
-	require.True(t, netcode.MayWrite[position](host, mine))
-	require.False(t, netcode.MayWrite[position](host, theirs))
-	require.ErrorIs(t, netcode.Write(host, mine, &position{}), netcode.ErrSharedWorld, "it assigns to the component instead")
-	require.ErrorIs(t, netcode.Write(host, theirs, &position{}), netcode.ErrNotAllowed)
+	require.True(t, authority.MayWrite[position](host, mine))
+	require.False(t, authority.MayWrite[position](host, theirs))
+	require.ErrorIs(t, authority.Write(host, mine, &position{}), authority.ErrSharedWorld, "it assigns to the component instead")
+	require.ErrorIs(t, authority.Write(host, theirs, &position{}), authority.ErrNotAllowed)
 	positions, far := generic.NewMap1[position](g.worlds[0]), generic.NewMap1[position](g.worlds[1])
 	positions.Get(g.bodies[1]).X = 5
 	twin, _ := g.guest.Entity(theirs)

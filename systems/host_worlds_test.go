@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
@@ -20,7 +21,7 @@ import (
 func TestHostOfTwoWorlds(t *testing.T) {
 	e := newEnds()
 	p := netcode.NewProtocol()
-	netcode.Replicate[position](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[position](p, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Replicate[components.Owner](p)
 	input.Register[push](p)
 	var heard []netcode.ClientID
@@ -71,7 +72,7 @@ func TestHostOfTwoWorlds(t *testing.T) {
 		require.NoError(t, netcode.Send(player.Client, netcode.ToServer(), &ping{1}))
 		require.NoError(t, input.Set(player.Client, &push{X: 1}))
 		id, _ := group.ID(bodies[player.Client.ID()])
-		e.until(t, func() bool { return netcode.MayWrite[position](player.Client, id) })
+		e.until(t, func() bool { return authority.MayWrite[position](player.Client, id) })
 		at(i, bodies[player.Client.ID()]).X = float32(5 + i)
 	}
 	truth := generic.NewMap1[position](w)

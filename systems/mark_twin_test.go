@@ -31,7 +31,7 @@ type (
 	twinTag  struct{}
 )
 
-// twinGame is a game's system that writes all kinds of components, and says so where it is told to.
+// twinGame is a game's system that writes all kinds of components, and marks them where told to.
 type twinGame struct {
 	random  *rand.Rand
 	capture *systems.Capture
@@ -150,7 +150,7 @@ func (l *listener) Send(to netip.AddrPort, datagram []byte) error {
 	return l.Conn.Send(to, datagram)
 }
 
-// twinPlay is what a server sends two clients.
+// twinPlay is a server that sends to two clients.
 func twinPlay(t *testing.T, seed uint64, marks bool) []string {
 	e, p := newEnds(), netcode.NewProtocol()
 	netcode.Replicate[position](p)

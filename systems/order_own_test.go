@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/systems"
@@ -36,7 +37,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 	g := &ownGame{ends: newEnds(), how: how}
 	p := netcode.NewProtocol()
 	netcode.Replicate[hitPoints](p)
-	netcode.Replicate[armour](p, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[armour](p, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Replicate[components.Owner](p)
 	input.Register[aim](p)
 	netcode.Handle(p, g.handle, netcode.FromClient())
@@ -58,7 +59,7 @@ func newOwnGame(t *testing.T, how ...netcode.How) *ownGame {
 	g.client.Add(netcode.StageUpdate, systems.Func(g.act))
 	g.run(w, g.server)
 	g.run(g.world(), g.client)
-	g.until(t, func() bool { return !g.id.IsZero() && client.Rights(g.id) != 0 })
+	g.until(t, func() bool { return !g.id.IsZero() && authority.Rights(client, g.id) != 0 })
 	for range 120 { // until the clock of the inputs has settled
 		g.step()
 	}

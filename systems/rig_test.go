@@ -31,7 +31,7 @@ type ends struct {
 
 func newEnds() ends { return ends{network: memory.NewNetwork()} }
 
-// serverAddress is where a server of ends listens.
+// serverAddress is the address of a server of ends.
 var serverAddress = netip.MustParseAddrPort("127.0.0.1:1")
 
 // world adds a world.

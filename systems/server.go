@@ -6,6 +6,7 @@ import (
 	"github.com/mlange-42/arche/ecs"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/tick"
 )
 
@@ -36,7 +37,7 @@ func NewServer(server *netcode.Server, socket Socket, now func() time.Duration) 
 		Capture: &Capture{Server: server},
 		Send:    &Send{End: server, Socket: socket},
 	}
-	if server.Protocol().ClientsWrite() {
+	if authority.ClientsWrite(server.Protocol()) {
 		s.Accept = &Accept{Server: server, Capture: s.Capture}
 	}
 	s.Tick = &Tick{Server: server, Capture: s.Capture}

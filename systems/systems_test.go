@@ -282,7 +282,7 @@ func TestInterrupt(t *testing.T) {
 	require.Error(t, ctx.Err())
 }
 
-func TestAddRefusesWhatWouldNeverRun(t *testing.T) {
+func TestAddRefusesSystemsThatWouldNeverRun(t *testing.T) {
 	r := newRig(t)
 	require.PanicsWithValue(t, "systems: Add: Stage(77) is no stage", func() { r.server.Add(netcode.Stage(77)) })
 	r.server.Systems()

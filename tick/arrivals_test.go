@@ -11,7 +11,7 @@ import (
 
 // Whatever is lost, late and out of order: a tick is called whole only if every packet of it came, but for the newest, which may
 // still turn out not to be; and where nothing is lost every tick becomes whole.
-func TestArrivedTicksAgreeWithWhatCame(t *testing.T) {
+func TestArrivedTicksAgreeWithAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		count := rapid.IntRange(2, 60).Draw(t, "packets")
 		var sent []tick.Tick // By sequence; tick.None: a packet without a tick.

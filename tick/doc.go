@@ -11,4 +11,16 @@
 //   - frame: one turn of the game loop;
 //   - stage: a point in the frame;
 //   - tick: one network step, numbered from 1.
+//
+// # Files
+//
+//   - tick.go, time.go: Tick, Time, Span and their arithmetic
+//   - stage.go: the stages of a frame
+//   - clock.go: time to due ticks, at a server; after a stall it catches up or slips
+//   - sync.go: the server's time and the input clock, at a client; jumps and restarts
+//   - drift.go: how much faster another clock runs, from the earliest packets
+//   - presentation.go: which moment a client shows
+//   - arrivals.go: which ticks arrived
+//   - window.go: which ticks a server takes inputs for
+//   - ring.go: something for each of the newest ticks
 package tick

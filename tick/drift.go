@@ -1,6 +1,7 @@
 package tick
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -27,7 +28,7 @@ type drift struct {
 	filling bool
 }
 
-// clear forgets the points. What was found of the drift stays with the caller.
+// clear forgets the points. The caller keeps the drift found so far.
 func (d *drift) clear() { d.next, d.filled, d.filling = 0, 0, false }
 
 // add takes a point and returns the pace as it is then known, and whether that is news.
@@ -88,3 +89,113 @@ func (d *drift) slope(rate int) (Span, bool) {
 	slices.Sort(slopes[:n])
 	return slopes[n/2], true
 }
+
+// restartGap is the longest silence, or absence of the caller, after which the measurement continues. A longer one restarts it.
+// A keep-alive comes every second, of which two may be lost.
+const restartGap = 3500 * time.Millisecond
+
+// pace turns local time into game time: the tick rate, and how much faster the remote clock runs than ours.
+type pace struct {
+	rate int
+	skew Span // As a part of OneTick.
+}
+
+// span is the game time that passes in d of local time.
+func (p pace) span(d time.Duration) Span {
+	s := SpanOf(d, p.rate)
+	return add(s, s.Of(p.skew))
+}
+
+// add is a + b; what does not fit saturates.
+func add(a, b Span) Span {
+	sum := a + b
+	switch {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	}
+	return sum
+}
+
+// point tells that at a moment of local time it was a certain game time somewhere.
+type point struct {
+	at   time.Duration
+	time Time
+}
+
+// when is the game time there at now, if it went on at its pace.
+func (p point) when(now time.Duration, pace pace) Time {
+	return p.time.Add(pace.span(since(p.at, now)))
+}
+
+const (
+	// recentPoints, when they all say otherwise, are right against any number of older ones.
+	recentPoints = 8
+	// outliersKept bounds how many points an extreme can pass over.
+	outliersKept = 4
+)
+
+// line keeps the newest points, and finds the extreme one among them, past some outliers. All points move at one pace,
+// so their order never changes: the extreme needs to be found anew when there is a new point or a new pace, not each frame.
+type line struct {
+	points []point
+	next   int // Where the next point goes.
+	filled int
+}
+
+func newLine(size int) line { return line{points: make([]point, size)} }
+
+func (l *line) clear() { l.next, l.filled = 0, 0 }
+
+func (l *line) add(p point) {
+	l.points[l.next] = p
+	l.next = (l.next + 1) % len(l.points)
+	l.filled = min(l.filled+1, len(l.points))
+}
+
+// extreme finds the highest point, or for a sign of -1 the lowest, past the outliers that are further out. When the
+// recent points all stay short of it by more than jump, something happened to one of the clocks or to the network, and
+// the older points are forgotten. There must be a point.
+func (l *line) extreme(now time.Duration, pace pace, sign Span, outliers int, jump Span) point {
+	var all, recent extremes
+	reference := l.points[(l.next+len(l.points)-1)%len(l.points)].when(now, pace)
+	for i := range l.filled {
+		at := l.next - 1 - i
+		if at < 0 {
+			at += len(l.points)
+		}
+		all.note(sign * max(l.points[at].when(now, pace).Sub(reference), -1<<62))
+		if i == recentPoints-1 {
+			recent = all
+		}
+	}
+	value := all.past(outliers)
+	if l.filled > recentPoints && value-recent.past(0) > jump {
+		l.filled = recentPoints
+		value = recent.past(0)
+	}
+	return point{now, reference.Add(sign * value)}
+}
+
+// extremes are the highest values noted, in falling order.
+type extremes struct {
+	highest [outliersKept + 1]Span
+	filled  int
+}
+
+func (e *extremes) note(v Span) {
+	i := e.filled
+	if i < len(e.highest) {
+		e.filled++
+	} else if i--; v <= e.highest[i] {
+		return
+	}
+	for ; i > 0 && e.highest[i-1] < v; i-- {
+		e.highest[i] = e.highest[i-1]
+	}
+	e.highest[i] = v
+}
+
+// past is the highest value past some outliers.
+func (e *extremes) past(outliers int) Span { return e.highest[min(outliers, e.filled-1)] }

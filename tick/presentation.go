@@ -1,6 +1,8 @@
 package tick
 
-import "time"
+import (
+	"time"
+)
 
 const (
 	shownPoints     = 128 // Arrivals that the delay is taken from.
@@ -18,7 +20,7 @@ type PresentationConfig struct {
 	Jump     time.Duration // When behind by more than this, At jumps ahead; default 500 ms, at least 4 ticks.
 }
 
-// Presentation says which moment of the server's past is shown. It is as far behind as keeps the two versions around it
+// Presentation tells which moment of the server's past is shown. It is as far behind as keeps the two versions around it
 // at hand: at each arrival of a newer tick it takes note of which was the newest tick when a frame was last shown before,
 // the worst moment of all, and follows the lowest of these but for the worst sixty-fourth. So the delay is the interval
 // between arrivals, plus what jitter adds at that percentile, plus the gaps that loss tears, and nothing else: the playout
@@ -71,7 +73,7 @@ func NewPresentation(config PresentationConfig) Presentation {
 	}
 }
 
-// Arrive says that the state of a tick of the server's arrived at now. Only one that is newer than all before matters.
+// Arrive notes that the state of a tick of the server's arrived at now. Only one that is newer than all before matters.
 func (p *Presentation) Arrive(server Tick, now time.Duration) {
 	p.touch(now)
 	if server <= p.newest.time.Tick {
@@ -185,4 +187,17 @@ func (p *Presentation) Delay() Span {
 		return 0
 	}
 	return p.newest.when(p.shownAt, p.pace).Sub(p.position)
+}
+
+// ArriveAfter is Arrive for a tick before which, up to idle, it is certain that the server had nothing to say: that
+// nothing arrived meanwhile was no delay, and does not count as one. None for idle says nothing, as Arrive does.
+func (p *Presentation) ArriveAfter(idle, server Tick, now time.Duration) {
+	if before := &p.newest; idle > before.time.Tick && idle < server && before.time.Tick != None {
+		p.touch(now)
+		before.time = Time{Tick: idle}
+		if p.shown {
+			before.at = min(max(before.at, now-restartGap), p.shownAt)
+		}
+	}
+	p.Arrive(server, now)
 }

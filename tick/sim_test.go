@@ -13,7 +13,7 @@ import (
 	"github.com/arche-netcode/netcode/tick"
 )
 
-// sound is what holds in every scene, whatever happens in it.
+// sound checks the rules that hold in every scene.
 func (w *world) sound() *world {
 	require.Zero(w.t, w.wentBack, "presentation went back")
 	require.LessOrEqual(w.t, w.worstStep, 4, "steps in one frame")
@@ -235,7 +235,7 @@ func TestCase54LinkDown(t *testing.T) {
 }
 
 // Case 54: the server reports that it held an acknowledgement back for longer than the round trip took, so that the rest is negative, or
-// the round trip is nonsense in another way. What inputs need is told by the answers alone.
+// the round trip is nonsense in another way. The answers alone tell the time that inputs need.
 func TestCase54NegativeAckDelay(t *testing.T) {
 	for name, lie := range map[string]func(time.Duration) time.Duration{
 		"negative": func(rtt time.Duration) time.Duration { return rtt - time.Second },

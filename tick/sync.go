@@ -26,7 +26,7 @@ type SyncConfig struct {
 }
 
 // Sync is a client's idea of the server's time, and the clock that its inputs are made by. It never reads the time
-// itself. What comes from the network is fed in as it arrives, before Advance in each frame:
+// itself. Samples from the network are fed in as they arrive, before Advance in each frame:
 //
 //	sync.Sample(tick, now)       // a packet from the server carried its tick
 //	sync.RTT(connection.RTT())   // as acknowledgements measure it
@@ -47,9 +47,9 @@ type SyncConfig struct {
 // more than Jump. Both ends' clocks may drift apart by up to 6.25 % on top of that. After a suspension of either end, a
 // jump of the local clock or a silence of 3.5 s everything is measured anew, with the old lead to begin with.
 //
-// Advance says how many steps to run, so Sync works under any loop that can be stepped by hand: arche-model's, whose
+// Advance tells how many steps to run, so Sync works under any loop that can be stepped by hand: arche-model's, whose
 // speed cannot be nudged finely, calls it once a frame and runs that many steps, mostly 1 when both rates are alike, and
-// 0 or 2 now and then. A loop that can be nudged, such as systems.Runner's, sleeps until Wait says that the next step is
+// 0 or 2 now and then. A loop that can be nudged, such as systems.Runner's, sleeps until Wait tells that the next step is
 // due, or runs at Factor times its speed, and always gets 1.
 type Sync struct {
 	config SyncConfig
@@ -114,7 +114,7 @@ func NewSync(config SyncConfig) Sync {
 	}
 }
 
-// Sample says that a packet which arrived at now carried this tick of the server's. Packets may be lost, late and in any
+// Sample notes that a packet which arrived at now carried this tick of the server's. Packets may be lost, late and in any
 // order. A tick below 1 is no sample. Only the first packet of a tick is looked at: the others, and those of an earlier tick,
 // are delayed more. A tick that is further back than any network delays, by a second, tells that the server's time stepped.
 func (s *Sync) Sample(server Tick, now time.Duration) {
@@ -139,17 +139,17 @@ func (s *Sync) Sample(server Tick, now time.Duration) {
 	s.seenBest = s.seen.extreme(s.now, s.pace, 1, 0, s.jump)
 }
 
-// RTT gives the newest estimate of the round trip and its mean deviation, as peer.Conn.RTT does. What is negative counts
+// RTT gives the newest estimate of the round trip and its mean deviation, as peer.Conn.RTT does. A negative duration counts
 // as 0, and what is longer than 5 s as 5 s: the other end reports part of it, and may lie.
 func (s *Sync) RTT(rtt, jitter time.Duration) {
 	s.rtt, s.jitter = min(max(rtt, 0), maxRTT), min(max(jitter, 0), maxRTT)
 	s.measured = true
 }
 
-// Feedback says how early the input of a tick first arrived at the server: 0 when it was there just in time for its
+// Feedback tells how early the input of a tick first arrived at the server: 0 when it was there just in time for its
 // tick, above that when it had to wait, below 0 when its tick had begun without it, which then counts whole. A server
 // that sees packets only as a tick begins gives whole ticks: the input's tick minus the one that begins. Any choice of
-// inputs will do that leaves out neither the late ones nor those refused for coming too early. What speaks of a tick that was not sent lately is ignored, and so
+// inputs will do that leaves out neither the late ones nor those refused for coming too early. An answer about a tick that was not sent lately is ignored, and so
 // is a second answer about one.
 func (s *Sync) Feedback(input Tick, early Span) {
 	if input <= None {

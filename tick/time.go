@@ -72,7 +72,7 @@ func decimal(negative bool, whole uint64, fraction uint32) string {
 // names a moment.
 func (s Span) Float() float64 { return float64(s) / float64(OneTick) }
 
-// muldiv is a × m / d without overflow in between. What does not fit into 64 bits saturates, to one above the lowest, so
+// muldiv is a × m / d without overflow in between. A result beyond 64 bits saturates, to one above the lowest, so
 // that the sign can always be turned.
 func muldiv(a int64, m, d uint64) Span {
 	high, low := bits.Mul64(magnitude(a), m)

@@ -300,7 +300,7 @@ func (w *world) measure(rtt time.Duration) {
 	w.sync.RTT(w.rtt, w.dev)
 }
 
-// figures are what a simulation came to between two moments.
+// figures are the results of a simulation between two moments.
 type figures struct {
 	inTime float64 // the part of the server's ticks whose input was there
 	need   float64 // the constant lead, in ticks, that would have had 99.5 % of the inputs there in time

@@ -181,7 +181,7 @@ func TestDownAndHealed(t *testing.T) {
 	require.Len(t, r.run(100, 16), 100)
 }
 
-func TestHealingDoesNotWaitForWhatIsOnItsWay(t *testing.T) {
+func TestHealingDoesNotWaitForDatagramsInFlight(t *testing.T) {
 	r := newRig(t, transport.Link{Delay: time.Hour}, 9)
 	r.send(16)
 	require.Empty(t, r.collect(nil))

@@ -13,11 +13,11 @@ var (
 	// ErrClosed is returned by Send and Receive after Close. It is the only error that ends a connection.
 	ErrClosed = errors.New("transport: connection closed")
 
-	// ErrTooLarge says that one datagram was dropped because it does not fit: on Send into what the connection or the
+	// ErrTooLarge means that one datagram was dropped because it does not fit: on Send into what the connection or the
 	// network takes, on Receive into the buffer of the caller.
 	ErrTooLarge = errors.New("transport: datagram too large")
 
-	// ErrAddress says that an address cannot be sent to from this connection: it is not valid, or of another family.
+	// ErrAddress means that an address cannot be sent to from this connection: it is not valid, or of another family.
 	ErrAddress = errors.New("transport: address cannot be reached from this connection")
 )
 
@@ -31,7 +31,7 @@ type Conn interface {
 	// An empty datagram is not sent.
 	Send(to netip.AddrPort, datagram []byte) error
 
-	// Receive copies the next datagram into buf and says how long it is and who sent it. With nothing waiting, n is zero
+	// Receive copies the next datagram into buf and tells how long it is and who sent it. With nothing waiting, n is zero
 	// and err is nil; empty datagrams are skipped inside. ErrClosed is final; after any other error the caller goes on.
 	// IPv4 senders have IPv4 addresses, never IPv6 addresses that stand for them.
 	Receive(buf []byte) (n int, from netip.AddrPort, err error)
@@ -46,7 +46,7 @@ type Conn interface {
 // RunSender is implemented by a Conn that sends several datagrams to one address with less work than one by one.
 type RunSender interface {
 	// SendRun sends datagrams that lie one after the other in memory, each of size bytes but for the last, which may be
-	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. What wraps a
+	// shorter. It is Send for each of them: the far end sees no difference. The error is the first one. A type that wraps a
 	// connection and has a Send of its own needs a SendRun of its own too, or none.
 	SendRun(to netip.AddrPort, datagrams []byte, size int) error
 }
@@ -54,7 +54,7 @@ type RunSender interface {
 // BatchSender is implemented by a Conn that sends to several addresses with less work than to one after the other.
 type BatchSender interface {
 	// SendAll is SendRun of each of runs, in order: to[i] gets runs[i], of datagrams of sizes[i] bytes. The error is the first
-	// one, and failed the run that it is about. What wraps a connection and has a Send of its own needs a SendAll of its own too,
+	// one, and failed the run that it is about. A type that wraps a connection and has a Send of its own needs a SendAll of its own too,
 	// or none.
 	SendAll(to []netip.AddrPort, runs [][]byte, sizes []int) (failed int, err error)
 }

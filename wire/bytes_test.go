@@ -49,7 +49,7 @@ func readScript(r *Reader, w *Writer) {
 	w.String(r.String(40), 40)
 }
 
-func TestReaderReadsWhatWriterWrote(t *testing.T) {
+func TestReaderReadsWrittenValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		text := rapid.StringN(0, 10, 40).Draw(t, "text")

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// ErrCompression says that compressed bytes are damaged, or not what was declared.
+// ErrCompression means that compressed bytes are damaged, or not what was declared.
 var ErrCompression = errors.New("wire: damaged compressed data")
 
 // Flags of a compressed payload: its first byte.
@@ -110,7 +110,7 @@ func AppendDecompressed(dst, payload []byte, limit int, c Compressor) ([]byte, e
 const deflateRatio = 1032
 
 // Deflate is the Compressor of the standard library, DEFLATE of RFC 1951. The zero value is ready; it keeps its
-// state, some hundred kilobytes once it was used, for the next call. What it writes may differ from one Go version to
+// state, some hundred kilobytes once it was used, for the next call. Its output may differ from one Go version to
 // another; all of them read it.
 type Deflate struct {
 	writer *flate.Writer

@@ -14,4 +14,17 @@
 //
 // Writers trust their caller and panic on misuse, never on data. Readers trust nothing: they have one sticky error, never panic, and accept one encoding of
 // every value.
+//
+// # Files
+//
+//   - bytes.go, array.go, varint.go: Writer and Reader: numbers, arrays, strings
+//   - bits.go: streams of bits
+//   - float.go: half and snorm8: rounding, range
+//   - header.go: packet, batch and message headers; channels and modes of delivery
+//   - ids.go: network ids, client ids, names
+//   - checksum.go: the checksum of a packet
+//   - serializer.go, value.go: one function for both directions; types that are sent whole
+//   - compress.go: compression of bodies
+//   - dump.go: a packet as text
+//   - formats.go, errors.go: constants and errors
 package wire

@@ -2,7 +2,7 @@ package wire
 
 import "math"
 
-// Float16 is a number of IEEE 754 binary16 as it travels: 1 sign bit, 5 bits of exponent, 10 of fraction.
+// Float16 is a number of IEEE 754 binary16 as it is sent: 1 sign bit, 5 bits of exponent, 10 of fraction.
 // It holds 0, steps of 2^-24 up to 2^-14, and above that 11 significant bits up to MaxFloat16.
 type Float16 uint16
 
@@ -117,7 +117,7 @@ func (s *Serializer) measureNumber(size int, reason FaultReason) {
 	s.size += size
 }
 
-// Snorm8 is a position within [-1, 1] as it travels, such as that of a stick: -127 to 127, in steps of 1/127.
+// Snorm8 is a position within [-1, 1] as it is sent, such as that of a stick: -127 to 127, in steps of 1/127.
 // -128 is no axis.
 type Snorm8 int8
 
@@ -144,7 +144,7 @@ func (a Snorm8) Float32() float32 { return float32(a.Float64()) }
 // Float64 is Float32 in 64 bits.
 func (a Snorm8) Float64() float64 { return float64(max(a, -axisSteps)) / axisSteps }
 
-// Snorm8 appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. What is not finite is
+// Snorm8 appends v as an axis, 1 byte. A value outside of [-1, 1] is clamped and reported. A value that is not finite is
 // ErrNotFinite, because there is nothing to clamp it to, and nothing is written.
 func (w *Writer) Axis(v float32) FaultReason {
 	a, reason := Snorm8Of(float64(v))
@@ -178,7 +178,7 @@ func (s *Serializer) Axis(v *float32) (reason FaultReason) {
 	return reason
 }
 
-// FaultReason says what was wrong with a field's value.
+// FaultReason tells what was wrong with a field's value.
 type FaultReason uint8
 
 // Faults of a value that game code wrote.

@@ -15,7 +15,7 @@ func drawPacketHeader(t *rapid.T) PacketHeader {
 	if h.HasAck {
 		h.Ack = Sequence(rapid.Uint16().Draw(t, "ack"))
 		h.AckBits = rapid.Uint32().Draw(t, "bits")
-		for k := range 4 { // 0xFF is what headers are made for and what random numbers avoid
+		for k := range 4 { // headers are made for 0xFF, and random numbers avoid it
 			if rapid.Bool().Draw(t, "all arrived") {
 				h.AckBits |= 0xFF << (8 * k)
 			}

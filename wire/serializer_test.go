@@ -437,7 +437,7 @@ func TestSerializerRefusesToRead(t *testing.T) {
 
 // A small message cannot make the reader allocate much: not by a count, not by elements that are large in
 // memory and small on the wire, not by depth.
-func TestSerializerAllocatesWhatTheBytesJustify(t *testing.T) {
+func TestSerializerAllocatesNoMoreThanTheBytesJustify(t *testing.T) {
 	type large struct {
 		scripted
 		_ [4096]byte

@@ -17,7 +17,7 @@ func sizeOf[T any]() int {
 // memoryOf returns the bytes of the elements of v.
 func memoryOf[T any](v []T) []byte {
 	// SAFETY: callers come with Fixed types, or with types that NewValue let pass. Neither has pointers, and a Value
-	// touches only the bytes that belong to a number. Who writes to it checks first what goes into a bool.
+	// touches only the bytes that belong to a number. A caller that writes to it checks first the bytes of a bool.
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*sizeOf[T]())
 }
 

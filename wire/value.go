@@ -9,7 +9,7 @@ import (
 // maxRuns bounds the codec of a value; 4096 runs of numbers are far more than a message has.
 const maxRuns = 4096
 
-// Value is the codec of whole values of T, which travel as one run of bytes: its numbers one after another, without the
+// Value is the codec of whole values of T, which are sent as one run of bytes: its numbers one after another, without the
 // padding that memory has between them. On most machines a type without padding is a copy of memory. Only types
 // without pointers have one. NewValue checks that, once; after it a Value does not change and may be used by any
 // number of goroutines.
@@ -17,7 +17,7 @@ type Value[T any] struct {
 	size   int // bytes on the wire
 	stride int // bytes in memory
 	runs   []run
-	whole  bool // memory is what travels
+	whole  bool // memory is sent as it is
 	flat   bool // whole, and any bytes are a legal T
 	text   string
 }
@@ -35,7 +35,7 @@ type run struct {
 func (r *run) bytes() int { return r.size * r.count }
 
 // NewValue returns the codec of T. T is made of booleans, sized integers, floats, arrays and structs, also
-// in unexported fields; net tags mean nothing here, since all of it travels but for padding. The error names the field
+// in unexported fields; net tags mean nothing here, since all of it is sent but for padding. The error names the field
 // that cannot, and why.
 func NewValue[T any]() (*Value[T], error) {
 	t := reflect.TypeFor[T]()
@@ -59,7 +59,7 @@ func NewValue[T any]() (*Value[T], error) {
 // Size returns how many bytes a T is on the wire: the sum of its numbers, without padding.
 func (c *Value[T]) Size() int { return c.size }
 
-// Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}: what two ends must agree on.
+// Describe appends the layout of T, such as {X:f32;On:bool;Tags:[4]u8}: two ends must agree on it.
 func (c *Value[T]) Describe(dst []byte) []byte { return append(dst, c.text...) }
 
 // check panics for a Value that NewValue did not make.
@@ -297,7 +297,7 @@ func (l *valueLayout) array(t reflect.Type, path string, at, from int) (size int
 	return size * t.Len(), nil
 }
 
-// NotPlain says why a type is not plain data: the end of an error's text.
+// NotPlain tells why a type is not plain data: the end of an error's text.
 func NotPlain(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint, reflect.Uintptr:

@@ -99,7 +99,7 @@ func TestTrainLearnsFromARecording(t *testing.T) {
 	require.Equal(t, string(text), string(second), "the same recordings make the same tables")
 }
 
-func TestInfoTellsWhatIsRecorded(t *testing.T) {
+func TestInfoListsTheRecording(t *testing.T) {
 	name := recorded(t, 65)
 	var out bytes.Buffer
 	require.NoError(t, run([]string{"info", name}, &out, &out))
@@ -175,7 +175,7 @@ func TestTrainMeasuresOnAnotherRecording(t *testing.T) {
 }
 
 // What there was no room for is named.
-func TestTrainNamesWhatIsLeftOut(t *testing.T) {
+func TestTrainNamesLeftOutComponents(t *testing.T) {
 	p, err := quantize.Compile(reflect.TypeFor[struct{ A [90]uint16 }](), "many")
 	require.NoError(t, err)
 	training, err := record.NewTraining([]*quantize.Plan{p}, false, 1, 3)

@@ -85,7 +85,7 @@ func TestGuideGroups(t *testing.T) {
 }
 
 // Who has an item goes, and another has it in the same tick: by what arrived there is always one, though the first is still shown.
-func TestGuideGroupsOfWhatIsStillShown(t *testing.T) {
+func TestGuideGroupsOfDelayedEntities(t *testing.T) {
 	p := netcode.NewProtocol()
 	netcode.Replicate[Holds](p)
 	smooth(p)

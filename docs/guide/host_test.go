@@ -16,12 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
 	netecs "github.com/arche-netcode/netcode/ecs"
 	"github.com/arche-netcode/netcode/input"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/memory"
 	"github.com/arche-netcode/netcode/wire"
@@ -149,10 +151,10 @@ var withHost = map[string]func(t *testing.T){
 		e := build.NewWith(&components.Replicated{}, &components.Owner{Client: 1}, &Steering{}, &Carried{})
 		h.until(t, func() bool { _, ok := h.group.ID(e); return ok })
 		box, _ := h.group.ID(e)
-		require.True(t, netcode.MayWrite[Steering](h.player, box))
-		require.False(t, netcode.MayWrite[Carried](h.player, box))
+		require.True(t, authority.MayWrite[Steering](h.player, box))
+		require.False(t, authority.MayWrite[Carried](h.player, box))
 		require.NoError(t, take(h.player, box))
-		h.until(t, func() bool { return netcode.MayWrite[Carried](h.player, box) })
+		h.until(t, func() bool { return authority.MayWrite[Carried](h.player, box) })
 	},
 	"see players": func(t *testing.T) {
 		p := protocol()
@@ -306,7 +308,7 @@ var withHost = map[string]func(t *testing.T){
 		ballistics(p)
 		h := newHosted(t, p, netcode.Config{}, nil)
 		var file bytes.Buffer
-		stop, err := h.server.Record(&file)
+		stop, err := record.Start(h.server, &file)
 		require.NoError(t, err)
 		shells := generic.NewMap2[components.Replicated, Shell](h.world)
 		shell := shells.NewWith(&components.Replicated{}, &Shell{Y: 100, Fuse: 900})

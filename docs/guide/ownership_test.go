@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/nettest"
 	"github.com/arche-netcode/netcode/systems"
@@ -22,8 +23,8 @@ type Carried struct{ X, Y float32 }
 
 // begin guide
 func writers(protocol *netcode.Protocol) { // on both sides
-	netcode.Replicate[Steering](protocol, netcode.WrittenBy(netcode.OwnerWrites)) // whom components.Owner names
-	netcode.Replicate[Carried](protocol, netcode.WrittenBy(netcode.NamedWrites))  // whom server.Grant names
+	netcode.Replicate[Steering](protocol, authority.WrittenBy(authority.OwnerWrites)) // whom components.Owner names
+	netcode.Replicate[Carried](protocol, authority.WrittenBy(authority.NamedWrites))  // whom authority.Grant names
 }
 
 // end guide
@@ -32,7 +33,7 @@ func writers(protocol *netcode.Protocol) { // on both sides
 func steer(group *systems.ClientSystems, world *ecs.World, x float32) { // on the client
 	writable := generic.NewFilter1[Steering]()
 	for query := writable.Query(world); query.Next(); {
-		if id, ok := group.ID(query.Entity()); ok && netcode.MayWrite[Steering](group.Client, id) {
+		if id, ok := group.ID(query.Entity()); ok && authority.MayWrite[Steering](group.Client, id) {
 			query.Get().X = x // sent with the next tick
 		}
 	}
@@ -42,16 +43,16 @@ func steer(group *systems.ClientSystems, world *ecs.World, x float32) { // on th
 
 // begin guide
 func lend(server *netcode.Server) { // on the server: whoever asks first has it
-	server.OnAuthority(func(client netcode.ClientID, entity netcode.NetworkID) bool {
-		return server.Granted(entity) == 0
+	authority.OnAsk(server, func(client netcode.ClientID, entity netcode.NetworkID) bool {
+		return authority.Granted(server, entity) == 0
 	})
 }
 
 func take(client *netcode.Client, box netcode.NetworkID) error { // on a client
-	client.OnAuthority(func(entity netcode.NetworkID, may bool, from netcode.Tick) {
+	authority.OnChange(client, func(entity netcode.NetworkID, may bool, from netcode.Tick) {
 		// from here on this client writes the box, or does not any more
 	})
-	return client.AskAuthority(box) // and client.ReleaseAuthority(box) gives it back
+	return authority.Ask(client, box) // and authority.Release(client, box) gives it back
 }
 
 // end guide
@@ -80,10 +81,10 @@ func TestGuideOwnership(t *testing.T) {
 	box, ok := n.Server.Systems.ID(own)
 	require.True(t, ok)
 	require.NoError(t, take(n.Clients[1].Client, box))
-	require.True(t, n.RunUntil(time.Second, func() bool { return netcode.MayWrite[Carried](n.Clients[1].Client, box) }))
+	require.True(t, n.RunUntil(time.Second, func() bool { return authority.MayWrite[Carried](n.Clients[1].Client, box) }))
 	require.NoError(t, take(n.Clients[0].Client, box))
 	n.Run(time.Second)
-	require.EqualValues(t, n.Clients[1].ID(), n.Server.Granted(box), "who asked first")
+	require.EqualValues(t, n.Clients[1].ID(), authority.Granted(n.Server.Server, box), "who asked first")
 	e, ok := n.Clients[1].Systems.Entity(box)
 	require.True(t, ok)
 	there := generic.NewMap1[Carried](&n.Clients[1].World)

@@ -15,6 +15,7 @@ import (
 	"github.com/arche-netcode/netcode/delta"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/nettest"
+	"github.com/arche-netcode/netcode/record"
 	"github.com/arche-netcode/netcode/systems"
 )
 
@@ -82,7 +83,7 @@ func TestGuideRecipes(t *testing.T) {
 			camera(c, w, func(e ecs.Entity) { followed[i] = e })
 		},
 	})
-	stop, err := n.Server.Record(&recorded)
+	stop, err := record.Start(n.Server.Server, &recorded)
 	require.NoError(t, err)
 	w := &n.Server.World
 	parts := []ecs.ID{

@@ -69,7 +69,7 @@ func TestArenaConvergesAtAnyLoss(t *testing.T) {
 }
 
 // Each client's world is compared with what a dumb count of distances, with the same hysteresis, says that it may see.
-func TestArenaConvergesOnWhatIsNear(t *testing.T) {
+func TestArenaConvergesOnNearEntities(t *testing.T) {
 	for _, loss := range []int{0, 5, 20, 40} {
 		t.Run(fmt.Sprint(loss), func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +148,7 @@ func TestArenaStopsEarlyWhenInterrupted(t *testing.T) {
 	require.NotContains(t, stdout, "{", "no JSON unless it is asked for")
 }
 
-func TestArenaSaysWhatItCannotDo(t *testing.T) {
+func TestArenaRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for line, status := range map[string]int{
 		"-nope":                       statusUsage,

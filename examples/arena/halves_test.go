@@ -44,7 +44,7 @@ func (h *halves) until(what string, condition func() bool) {
 	}
 }
 
-// report is what the client has reported last.
+// report is the client's newest report.
 func (h *halves) report() (last Report) {
 	for _, last = range h.server.server.reports {
 	}
@@ -88,7 +88,7 @@ func TestHalvesAgree(t *testing.T) {
 	require.True(t, result.Converged, result.Difference)
 }
 
-func TestHalvesAgreeOnWhatIsNear(t *testing.T) {
+func TestHalvesAgreeOnNearEntities(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 4", "-interest -entities 200")
 	h.until("reports of all four", func() bool { return len(h.server.server.reports) == 4 })
@@ -105,7 +105,7 @@ func TestHalvesAgreeOnWhatIsNear(t *testing.T) {
 }
 
 // What a client that comes when all has stopped has to come to is not what there was to see before anybody looked.
-func TestHalvesAgreeWithWhoComesLate(t *testing.T) {
+func TestHalvesAgreeWithALateClient(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 2", "-interest -entities 200")
 	server := h.server.server

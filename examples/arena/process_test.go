@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long a test waits for what must come; it says nothing about how fast it should.
+// patience is the longest time that a test waits; it is no limit of speed.
 const patience = 60 * time.Second
 
 // process is one arena process whose output is read line by line.
@@ -78,7 +78,7 @@ func (p *process) wait(t *testing.T, pattern string) []string {
 	}
 }
 
-// end waits for the process and gives its exit status. What it had still to say is in seen.
+// end waits for the process and gives its exit status. Its last lines are in seen.
 func (p *process) end(t *testing.T) int {
 	t.Helper()
 	done := make(chan error, 1)

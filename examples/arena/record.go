@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/record"
 )
 
 // recording is the file that a server's ticks go to.
@@ -26,7 +27,7 @@ func (s *arenaServer) record(name string) error {
 	if err != nil {
 		return err
 	}
-	stop, err := s.net.Record(file) // the one line
+	stop, err := record.Start(s.net, file) // the one line
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}

@@ -19,7 +19,7 @@ func TestSeatsDiffer(t *testing.T) {
 }
 
 // The server must come to what the dumb count says, each tick, or the arena would compare with something else.
-func TestGridSeesWhatTheSightsSay(t *testing.T) {
+func TestGridAgreesWithSights(t *testing.T) {
 	t.Parallel()
 	h := newHalves(t, "-clients 3", "-interest -entities 300 -churn 300")
 	server := h.server.server

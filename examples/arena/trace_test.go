@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorded is where the recordings lie beside the project, if they do.
+// recorded is the folder of the recordings beside the project, if there is one.
 func recorded(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "shared", "traces", name)

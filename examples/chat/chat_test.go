@@ -18,7 +18,7 @@ import (
 	"github.com/arche-netcode/netcode"
 )
 
-// patience is how long a test waits for what must come; it says nothing about how fast it should.
+// patience is the longest time that a test waits; it is no limit of speed.
 const patience = 60 * time.Second
 
 const asChat = "NETCODE_TEST_RUNS_CHAT"

@@ -25,7 +25,7 @@ import (
 	"github.com/arche-netcode/netcode/wire"
 )
 
-// Limits in bytes. What is longer is refused before it is sent, and by whoever receives it.
+// Limits in bytes. Longer text is refused before it is sent, and by its receiver.
 const maxName, maxText, maxShown = 24, 400, 4096
 
 // Line is a line of a client: its name, the room that it enters, and its text for that room. An empty field changes nothing.
@@ -52,7 +52,7 @@ func (m *Shown) Serialize(s *wire.Serializer) { s.String(&m.Text, maxShown) }
 func (m *Who) Serialize(s *wire.Serializer)   { s.String(&m.Room, maxName) }
 func (m *Names) Serialize(s *wire.Serializer) { s.String(&m.Text, maxShown) }
 
-// newProtocol is the same on both sides: what travels, how, and in which direction. A side gives nil for what never comes to it.
+// newProtocol is the same on both sides: what is sent, how, and in which direction. A side gives nil for what never comes to it.
 func newProtocol(hear func(*netcode.Context, *Line), show func(*netcode.Context, *Shown), who func(*netcode.Context, *Who, *Names) error) *netcode.Protocol {
 	p := netcode.NewProtocol()
 	netcode.Handle(p, hear, netcode.Over(netcode.ReliableOrdered), netcode.FromClient())

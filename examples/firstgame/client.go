@@ -10,6 +10,7 @@ import (
 	"github.com/mlange-42/arche/generic"
 
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/systems"
 	"github.com/arche-netcode/netcode/transport/udp"
 )
@@ -58,7 +59,7 @@ func play(ctx context.Context, server string) error {
 	sprites, steering := generic.NewMap1[Sprite](&world), generic.NewMap1[Steering](&world)
 	loop.OnSpawn(func(e ecs.Entity, id netcode.NetworkID) {
 		sprites.Assign(e, &Sprite{})
-		if netcode.MayWrite[Steering](client, id) {
+		if authority.MayWrite[Steering](client, id) {
 			avatar = e
 		}
 	})

@@ -20,7 +20,7 @@ import (
 	"github.com/arche-netcode/netcode/transport/udp"
 )
 
-// patience is how long the test waits for what must come; it says nothing about how fast it should.
+// patience is the longest time that the test waits; it is no limit of speed.
 const patience = 60 * time.Second
 
 // lines is a log that may be looked at while it is written.

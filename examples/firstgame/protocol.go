@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/authority"
 	"github.com/arche-netcode/netcode/wire"
 )
 
@@ -26,7 +27,7 @@ type Score struct{ Points int32 }
 func newProtocol(onShout func(*netcode.Context, *Shout), onScore func(*netcode.Context, *Score)) *netcode.Protocol {
 	protocol := netcode.NewProtocol()
 	netcode.Replicate[Position](protocol)
-	netcode.Replicate[Steering](protocol, netcode.WrittenBy(netcode.OwnerWrites))
+	netcode.Replicate[Steering](protocol, authority.WrittenBy(authority.OwnerWrites))
 	netcode.Handle(protocol, onShout, netcode.FromClient(), netcode.Over(netcode.ReliableOrdered))
 	netcode.Handle(protocol, onScore, netcode.FromServer(), netcode.Over(netcode.ReliableOrdered))
 	return protocol

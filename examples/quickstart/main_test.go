@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// printed is what main prints.
+// printed is the output of main.
 func printed(t *testing.T) []byte {
 	t.Helper()
 	out, in, err := os.Pipe()

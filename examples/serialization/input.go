@@ -22,7 +22,7 @@ func (i *Input) Write(w *wire.Writer) {
 	w.Uint8(i.buttons())
 }
 
-// Read reads what Write wrote. What no Write gives is refused.
+// Read reads bytes that Write wrote. It refuses all others.
 func (i *Input) Read(r *wire.Reader) error {
 	for _, axis := range i.axes() {
 		*axis = r.Axis()

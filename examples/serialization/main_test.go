@@ -62,7 +62,7 @@ func TestButtonsHaveTheirBits(t *testing.T) {
 }
 
 // Every five bytes are either refused or exactly what the input read from them writes.
-func TestReadRefusesWhatNobodyWrites(t *testing.T) {
+func TestReadRefusesBytesThatNoWriterWrites(t *testing.T) {
 	for value := range 256 {
 		for at := range 5 {
 			packet := make([]byte, 5)
@@ -90,7 +90,7 @@ func TestReadRefusesWhatNobodyWrites(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAxisIsNotSent(t *testing.T) {
+func TestValuesThatAreNoAxisAreNotSent(t *testing.T) {
 	in := Input{Smash: components.Vector2{Y: float32(math.NaN())}}
 	w := wire.NewWriter(make([]byte, 5))
 	in.Write(&w)

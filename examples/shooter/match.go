@@ -59,7 +59,7 @@ func protocol() *netcode.Protocol {
 
 func (m *match) clock() time.Duration { return m.now }
 
-// socket is an end of the network. What others send to it meets the bad link.
+// socket is an end of the network. Datagrams to it pass the bad link.
 func (m *match) socket(stream uint64) (*transport.Conditioner, error) {
 	conn, err := m.network.Listen(netip.AddrPort{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Whom a shot hit on the screen of who shot is whom the server finds hit, also on a bad network: of the bots behind it at
 // least 91 %, where the muzzle is rewound with the targets. From a muzzle that is not, less than half of them hit. Every
 // shot arrives exactly once, though a press lasts one frame and a tick two.
-func TestShotsAreConfirmedAgainstWhatWasSeen(t *testing.T) {
+func TestShotsAreConfirmedAgainstTheShownWorld(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		lag  bool

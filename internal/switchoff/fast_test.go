@@ -26,8 +26,8 @@ func kernels() []mutation {
 		return m
 	}
 	return []mutation{
-		change("batches", "a number that is too large is read in a batch", "TestRowReaderReadsWhatDeltaReads", "delta/row_reader.go", "now > row.most[i] || ", ""),
-		change("batches", "a code is looked up before its bits are there", "TestRowReaderReadsWhatDeltaReads", "delta/row_reader.go", "if n < MaxCodeLength {", "if false {"),
+		change("batches", "a number that is too large is read in a batch", "TestRowReaderEqualsDelta", "delta/row_reader.go", "now > row.most[i] || ", ""),
+		change("batches", "a code is looked up before its bits are there", "TestRowReaderEqualsDelta", "delta/row_reader.go", "if n < MaxCodeLength {", "if false {"),
 		change("kernels", "runWide copies more than there is", cut, "quantize/columns.go", "len(lanes) < leastWide || len(buf) < 4*len(lanes)", "len(lanes) < leastWide"),
 		change("kernels", "overlayWide writes lanes that are not there", overlay, "quantize/columns.go", "\t_ = lanes[(n-1)*stride+words-1]\n", ""),
 		change("kernels", "overlays are of rows of any width", "TestOverlayIsRowByRow", "quantize/columns.go", "|| words != 3 && words != 4", "|| words < 3"),
@@ -42,7 +42,7 @@ func kernels() []mutation {
 		change("kernels", "takeWide takes more bodies than there is room for", take, "internal/kernel/column.go", "len(indexes) > MaxStreams || ", ""),
 		change("kernels", "takeWide takes what is not held", take, "internal/kernel/column.go", "len(h.Base) < bits.OnesCount64(h.InBase)*int(stride) || ", ""),
 		change("kernels", "beginWide begins more strands than there are", begin, "delta/batch.go", " && n <= MaxStreams && ", " && "),
-		drawn(change("kernels", "writeWide writes lanes of nobody", "TestStrandsAreWhatRowByRowComesTo", "delta/batch.go", "\tclear(s.Usual[s.N:])\n", "")),
+		drawn(change("kernels", "writeWide writes lanes of nobody", "TestBatchEqualsRowByRow", "delta/batch.go", "\tclear(s.Usual[s.N:])\n", "")),
 		change("kernels", "findWide goes over lanes of 32 bits", "TestWiderLanesGoRowByRow", "delta/batch.go", "if d.lanes[i].bits > 31 {", "if d.lanes[i].bits > 32 {"),
 		drawn(change("kernels", "goOnWide goes on for longer than float64 is exact", tokens, "delta/batch.go", " && uint64(v.Age) <= widest && ", " && ")),
 		drawn(change("kernels", "goOnWide is left out where rows go on by another span", tokens, "delta/batch.go", "if age|span != 1 {\n\t\t\tfrom", "if age != 1 {\n\t\t\tfrom")),

@@ -3,7 +3,7 @@ package switchoff
 // games switches off what whole random games have to miss (nettest), and what they have found. Those that name the games are missed within the first ten, from each of four
 // seeds; 60 are played.
 func games() []mutation {
-	const named = "TestWhoIsNamedAndLeavesInOneRunIsNoChange"
+	const named = "TestReferenceToAnEntityThatLeavesInTheSameRunIsNoChange"
 	game := func(off, file, old, new string) mutation {
 		m := change("games", off, "TestGames", file, old, new)
 		m.in, m.args = "nettest", "-games 60"
@@ -23,7 +23,7 @@ func games() []mutation {
 		game("what a client wrote is not for the others", "ecs/capture.go", "return write(", "return true || write("),
 		game("an ordered word does not wait for those before it", "peer/receive_queue.go", "ordered := ch.Delivery() == wire.ReliableOrdered\n", "ordered := false && ch.Delivery() == wire.ReliableOrdered\n"),
 		game("who comes into sight is not told of collections", "collections/server.go", "r.reader.Meet(c, r)", "_ = c"),
-		game("the heads of batches are for nobody's account", "attribution.go", "to.Batches += rest\n", "_ = rest\n"),
+		game("the heads of batches are for nobody's account", "inspect/attribution.go", "a.Batches += rest\n", "_ = rest\n"),
 		game("recordings know no deaths", "record/writer.go", "w.gone(s.Deaths())", "w.gone(nil)"),
 	}
 }

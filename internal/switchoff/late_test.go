@@ -2,7 +2,7 @@ package switchoff
 
 // late switches off what entities are that are gone at the server and still shown, and what a world with several ends of its own is told.
 func late() []mutation {
-	const fresh, copies, names = "TestWhatIsStillShownIsNobodysNewEntity", "TestCopiesOfWhatIsStillShown", "TestWhatIsStillShownNamesWhoIsThere"
+	const fresh, copies, names = "TestDelayedEntityIsNoNewEntityOfACapture", "TestCopiesOfDelayedEntities", "TestDelayedEntityNamesLivingEntities"
 	return []mutation{
 		change("late", "a server over the same world takes who is still shown for its own", fresh,
 			"ecs/tracker.go", "(r.World != 0 || !r.ID.IsZero())", "!r.ID.IsZero()"),
@@ -11,8 +11,8 @@ func late() []mutation {
 			"ecs/tracker_settle.go", "if r := t.replicas.replicated(row); r.ID.IsZero() && r.World == w.tag {", "if r := t.replicas.replicated(row); false {"),
 		change("late", "whom somebody names who is still shown is not followed", names, "ecs/apply.go", "a.delayed.clearNames()", ""),
 		change("late", "a target that went stays that of who is still shown", names, "ecs/smooth.go", "w.Relations().Set(n.holder, c.id, ecs.Entity{})", ""),
-		change("late", "what the other end of a world manages is reported", "TestForeignIsWhatNobodyOfThisWorldManages",
+		change("late", "what the other end of a world manages is reported", "TestForeignEntitiesAreManagedByNobodyOfThisWorld",
 			"ecs/tracker.go", "if !w.life.manages(tag) {", "if true {"),
-		change("late", "who left a world goes on to manage", "TestForeignIsWhatNobodyOfThisWorldManages", "ecs/tracker.go", "w.life.leave(w.world)", ""),
+		change("late", "who left a world goes on to manage", "TestForeignEntitiesAreManagedByNobodyOfThisWorld", "ecs/tracker.go", "w.life.leave(w.world)", ""),
 	}
 }

@@ -10,9 +10,9 @@ func memory() []mutation {
 	}
 	return []mutation{
 		within("nettest", "an interest remembers clients that OnDisconnect named", "TestCase60NothingStaysOfVisitors",
-			"server_session.go", "\ts.calls.drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.drop(client, reason)\n\tif false {"),
+			"server_session.go", "\ts.calls.Drop(client, reason)\n\tif s.interest != nil {", "\ts.calls.Drop(client, reason)\n\tif false {"),
 		within("nettest", "sessions that are over are remembered without end", "TestCase60VisitsLeaveNoMemory",
-			"peer/past.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
+			"peer/past_sessions.go", "\tp.ring[p.next] = ", "\tp.ring = append(p.ring, pastSession{}, pastSession{}, pastSession{})\n\tp.ring[p.next] = "),
 		within("nettest", "each tick keeps its largest memory", "TestCase61HistoriesStayAsTheyAre", "snapshot/versions.go", "\t\th.memory.leave(b)\n", ""),
 		change("memory", "a snapshot spawns at any index", bound, "snapshot/decode.go", "\t\tif index >= r.most {\n", "\t\tif false {\n"),
 		change("memory", "a snapshot despawns at any index", bound, "snapshot/decode.go", "if index >= r.most && (r.guard == nil || index >= MaxEntities) {", "if false {"),
@@ -24,10 +24,10 @@ func memory() []mutation {
 			"snapshot/replica.go", "if used > most {", "if false {"),
 		change("memory", "a message has any number of pieces", "TestCase11HostilePieces", "peer/receive_queue.go", "count > MaxFragments || ", ""),
 		change("memory", "a client keeps any number of rights", "TestClientEndsTheConnectionAtTooManyRights",
-			"authority_client.go", "case !has && len(w.rights) >= w.most:", "case !has && len(w.rights) < 0:"),
+			"authority/client.go", "case !has && len(w.rights) >= most:", "case !has && len(w.rights) < 0:"),
 		{rule: "memory", off: "rights to unknown entities are looked at each tick", test: "TestRightsToUnknownEntitiesCostNothing", edits: []edit{
-			{"authority_client.go", "if known && !h.listed {", "if !h.listed {"},
-			{"authority_client.go", "\t\treturn false\n\t}\n\trows &= c.", "\t\treturn rows != 0\n\t}\n\trows &= c."},
+			{"authority/client.go", "if known && !h.listed {", "if !h.listed {"},
+			{"authority/client.go", "\t\treturn false\n\t}\n\trows &= w.", "\t\treturn rows != 0\n\t}\n\trows &= w."},
 		}},
 		within(".", "a server has any number of entities", "TestServerSpawnsNoMoreThanMaxEntities",
 			"snapshot/store.go", "if len(s.gens) >= s.cfg.MaxEntities {", "if len(s.gens) >= MaxEntities {"),

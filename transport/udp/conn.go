@@ -215,7 +215,7 @@ func (c *Conn) LocalAddr() netip.AddrPort { return c.local }
 // Stats returns the counters since the beginning. Each is exact, their moment is not the same.
 func (c *Conn) Stats() Stats { return c.stats.load() }
 
-// Close closes the socket and returns when its goroutine has ended. What waits in the queue is gone.
+// Close closes the socket and returns when its goroutine has ended. Datagrams in the queue are gone.
 func (c *Conn) Close() error {
 	if c.closed.Swap(true) {
 		<-c.ended

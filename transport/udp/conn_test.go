@@ -17,7 +17,7 @@ import (
 	"github.com/arche-netcode/netcode/transport"
 )
 
-// hang is how long a test waits for what must happen at once before it calls it missing.
+// hang is the time that a test waits for an event that must happen at once.
 const hang = 10 * time.Second
 
 func listen(t testing.TB, addr string, config Config) *Conn {
@@ -134,7 +134,7 @@ func TestOversizeForTheNetworkIsAnErrorOfThatDatagramOnly(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-func TestReceiveDropsWhatDoesNotFit(t *testing.T) {
+func TestReceiveDropsTooLargeDatagrams(t *testing.T) {
 	c := listen(t, "127.0.0.1:0", Config{MaxDatagram: 100})
 	stranger, err := net.Dial("udp", c.LocalAddr().String())
 	require.NoError(t, err)

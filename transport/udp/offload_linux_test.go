@@ -22,7 +22,7 @@ func said(level, kind, value uint32) []byte {
 	return b
 }
 
-func TestSizeOfWhatCameTogether(t *testing.T) {
+func TestSegmentSizeOfJoinedDatagrams(t *testing.T) {
 	other, size := said(syscall.IPPROTO_IP, 8, 77), said(syscall.IPPROTO_UDP, udpGRO, 1171)
 	require.Equal(t, 1171, sizeOf(size))
 	require.Equal(t, 1171, sizeOf(append(append([]byte(nil), other...), size...)))

@@ -17,7 +17,7 @@ import (
 const maxZones = 64
 
 // sender sends without waiting. The standard library would park the goroutine until the kernel has room; here the tick goes
-// on and the datagram is dropped, since a newer state replaces it. What the call needs lives here, so that it allocates
+// on and the datagram is dropped, since a newer state replaces it. The memory of the call is here, so that it allocates
 // nothing.
 type sender struct {
 	mu    sync.Mutex
@@ -66,7 +66,7 @@ func (s *sender) send(to netip.AddrPort, datagram []byte) (full bool, err error)
 	return full, err
 }
 
-// sendRun is send for datagrams of size bytes, the last of which may be shorter. It says false when the kernel does not
+// sendRun is send for datagrams of size bytes, the last of which may be shorter. It returns false when the kernel does not
 // take them at once: nothing was sent then.
 func (s *sender) sendRun(to netip.AddrPort, datagrams []byte, size int) (full, ok bool, err error) {
 	s.mu.Lock()

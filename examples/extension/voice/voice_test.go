@@ -19,7 +19,7 @@ func protocol() *netcode.Protocol {
 }
 
 // Every player hears every other one over a link that loses a third of the packets, and nobody who has left.
-func TestPlayersHearWhoTalks(t *testing.T) {
+func TestPlayersHearTalkingPlayers(t *testing.T) {
 	n := nettest.New(t, nettest.Config{
 		Protocol: protocol(), Clients: 3, Seed: 7, Link: transport.Link{Delay: 60 * time.Millisecond, Jitter: 20 * time.Millisecond, Loss: 0.3},
 	})

@@ -1,0 +1,265 @@
+package authority
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// client is the rights of a client, and the rows that it writes until they are captured into Client.Upstream.
+type client struct {
+	*netcode.Client
+	rights map[wire.NetworkID]writeRight // Looked up only.
+	list   []wire.NetworkID              // Entities of rights that the client knows, and those just lost, in the order in which they came.
+
+	set    []setRow // Rows that Write set and no capture has taken in yet.
+	lanes  []uint32
+	change []func(entity netcode.NetworkID, may bool, from netcode.Tick)
+}
+
+// writeRight is the rows of an entity that a client may write. An entity that the client does not know is in no list: it costs
+// nothing until it comes.
+type writeRight struct {
+	rows   snapshot.Mask
+	listed bool
+}
+
+// setRow is a row of an entity; its lanes lie at from.
+type setRow struct {
+	id   wire.NetworkID
+	row  int
+	from int
+}
+
+// newClient makes the state of a client.
+func newClient(c *netcode.Client) *client { return &client{Client: c} }
+
+// hooks returns the functions of the state in the frames of its client.
+func (w *client) hooks() netcode.ClientHooks {
+	return netcode.ClientHooks{
+		State:      w,
+		Opened:     w.restart,
+		Read:       w.listArrived,
+		CaptureOwn: func() { w.gather(nil) },
+		Owns:       func(id netcode.NetworkID) bool { return w.rights[id].rows != 0 },
+	}
+}
+
+// restart begins a connection. Nothing is the client's own yet.
+func (w *client) restart() {
+	w.rights, w.list = map[wire.NetworkID]writeRight{}, w.list[:0]
+	w.set, w.lanes = w.set[:0], w.lanes[:0]
+}
+
+// setRight takes over the right to an entity, which the client knows or not. One right too many ends the connection.
+func (w *client) setRight(m *right) {
+	if w.Hosted() != nil { // A host writes in the server's own world.
+		w.tell(m)
+		return
+	}
+	h, has := w.rights[m.Entity]
+	rows, most := snapshot.Mask(m.Rows), w.Config().MaxEntities
+	switch {
+	case h.rows == rows:
+		return
+	case !has && len(w.rights) >= most:
+		w.End(&netcode.CloseError{
+			Reason: peer.ReasonTooManyEntities,
+			Detail: fmt.Sprintf("the server has more entities that this client writes than Config.MaxEntities of the client, %d", most),
+		})
+		return
+	case rows == 0 && !h.listed:
+		delete(w.rights, m.Entity)
+	default:
+		h.rows = rows
+		w.put(m.Entity, h, w.knows(m.Entity))
+	}
+	w.tell(m)
+}
+
+// tell calls the functions of OnChange.
+func (w *client) tell(m *right) {
+	for _, f := range w.change {
+		f(m.Entity, m.Rows != 0, tick.Tick(m.Tick))
+	}
+}
+
+// put sets the right to an entity. It lists the entity if the client knows it.
+func (w *client) put(id wire.NetworkID, h writeRight, known bool) {
+	if known && !h.listed {
+		w.list, h.listed = append(w.list, id), true
+	}
+	w.rights[id] = h
+}
+
+// knows tells if the server shows an entity at present.
+func (w *client) knows(id wire.NetworkID) bool {
+	if w.Replica() == nil {
+		return false
+	}
+	e := w.Replica().Entity(id.Index)
+	return e.Alive && e.ID == id
+}
+
+// listArrived lists the entities that have just come and that the client may write.
+func (w *client) listArrived() {
+	if len(w.rights) == len(w.list) {
+		return
+	}
+	r := w.Replica()
+	for _, index := range r.Changed() {
+		if e := r.Entity(index); e.Alive {
+			if h, ok := w.rights[e.ID]; ok && !h.listed {
+				w.put(e.ID, h, true)
+			}
+		}
+	}
+}
+
+// Rights is the rows of an entity that are the client's own to write by now, as the server has told it.
+func Rights(c *netcode.Client, entity netcode.NetworkID) snapshot.Mask {
+	if host := c.Hosted(); host != nil {
+		s, _ := netcode.ExtensionOf[*server](host)
+		if at, ok := netcode.ExtensionOf[*session](host.Session(c.ID())); ok && at.Connected() {
+			return s.rights(at, entity)
+		}
+		return 0
+	}
+	if w, ok := netcode.ExtensionOf[*client](c); ok {
+		return w.rights[entity].rows
+	}
+	return 0
+}
+
+// OnChange adds a function that is called when the client may write components of an entity from now on, or may not any
+// more. from is the low 32 bits of the server's tick in which that took effect. OnChange panics on nil.
+func OnChange(c *netcode.Client, f func(entity netcode.NetworkID, may bool, from netcode.Tick)) {
+	if f == nil {
+		panic("netcode: authority.OnChange: the function is nil")
+	}
+	if w, ok := netcode.ExtensionOf[*client](c); ok {
+		w.change = append(w.change, f)
+	}
+}
+
+// Ask asks the server to name this client for an entity. The client then writes the components that were registered with
+// NamedWrites. OnChange tells when it may; a server that refuses does not answer. The errors are those of netcode.Send, and
+// netcode.ErrNotRegistered where no component has a writer.
+func Ask(c *netcode.Client, entity netcode.NetworkID) error {
+	return netcode.Send(c, netcode.ToServer(), &wish{Entity: entity})
+}
+
+// Release gives up the place that Ask got.
+func Release(c *netcode.Client, entity netcode.NetworkID) error {
+	return netcode.Send(c, netcode.ToServer(), &wish{Entity: entity, GiveUp: true})
+}
+
+// Write gives a component of an entity another value, where the client keeps no world. In one, game code assigns to the
+// component and systems.Gather notices. The value is copied and is sent with the next tick. The errors are
+// netcode.ErrNoComponent, ErrNotAllowed where the component is not this client's to write, and *netcode.UnstorableError. A
+// host's player writes where the server has the entity. Of one that Server.Spawn made, Write is netcode.Put, and ErrNotAllowed
+// where the entity lacks the component. Of one in the server's world it does nothing but return ErrSharedWorld.
+func Write[T any](c *netcode.Client, entity netcode.NetworkID, v *T) error {
+	row := c.Protocol().RowOf(reflect.TypeFor[T]())
+	switch {
+	case row < 0:
+		return netcode.ErrNoComponent
+	case !Rights(c, entity).Has(row):
+		return ErrNotAllowed
+	case c.Hosted() != nil:
+		if !c.Hosted().Store().Mask(entity).Has(row) {
+			return ErrNotAllowed
+		}
+		if err := netcode.Put(c.Hosted(), entity, v); err != netcode.ErrNotSpawned {
+			return err
+		}
+		return ErrSharedWorld
+	}
+	w, _ := netcode.ExtensionOf[*client](c)
+	plan := c.Protocol().Schema().Plan(row)
+	from := len(w.lanes)
+	for range plan.Lanes() {
+		w.lanes = append(w.lanes, 0)
+	}
+	if fault := plan.Quantise(reflect.ValueOf(v).UnsafePointer(), w.lanes[from:]); fault.Reason != wire.NoFault {
+		w.lanes = w.lanes[:from]
+		return netcode.Unstorable(plan, reflect.ValueOf(v), fault)
+	}
+	w.set = append(w.set, setRow{entity, row, from})
+	return nil
+}
+
+// Gather captures the rows that the client writes, when a network tick is due. read fills in the lanes of a row of an entity,
+// from what they were, and returns whether the entity has it. systems.Gather calls it; where nobody does, Client.Send captures
+// the rows that Write set.
+func Gather(c *netcode.Client, read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
+	if w, ok := netcode.ExtensionOf[*client](c); ok {
+		w.gather(read)
+	}
+}
+
+// gather is Gather. read is nil where nobody reads a world.
+func (w *client) gather(read func(entity netcode.NetworkID, row int, lanes []uint32) bool) {
+	own := w.Upstream()
+	if own == nil || w.State() != netcode.Connected || !w.TickDue() || own.Tick() >= w.Tick() || len(w.list)+len(w.set)+own.Len() == 0 {
+		return
+	}
+	own.Begin(w.Tick())
+	kept := w.list[:0]
+	for _, id := range w.list {
+		if w.gatherEntity(own, id, read) {
+			kept = append(kept, id)
+		}
+	}
+	w.list = kept
+	schema := w.Protocol().Schema()
+	for _, s := range w.set {
+		if w.rights[s.id].rows.Has(s.row) && own.Alive(s.id) {
+			own.Set(s.id, s.row, w.lanes[s.from:s.from+schema.Plan(s.row).Lanes()])
+		}
+	}
+	w.set, w.lanes = w.set[:0], w.lanes[:0]
+	own.Commit()
+}
+
+// gatherEntity captures one entity. It returns false if nothing of it is the client's any more, or the client does not know it
+// any more.
+func (w *client) gatherEntity(own *snapshot.Store, id wire.NetworkID, read func(entity netcode.NetworkID, row int, lanes []uint32) bool) bool {
+	rows := w.rights[id].rows
+	if rows == 0 || !w.knows(id) {
+		own.Despawn(id)
+		if w.rights[id] = (writeRight{rows: rows}); rows == 0 {
+			delete(w.rights, id)
+		}
+		return false
+	}
+	rows &= w.Replica().Entity(id.Index).Mask
+	if !own.Mirror(id) {
+		return true
+	}
+	for row := range w.Protocol().Schema().Rows() {
+		had := own.Mask(id).Has(row)
+		if !rows.Has(row) {
+			if had {
+				own.Remove(id, row)
+			}
+			continue
+		}
+		from := len(w.lanes)
+		if had {
+			w.lanes = append(w.lanes, own.Row(id, row)...)
+		} else {
+			w.lanes = append(w.lanes, w.Replica().Row(id.Index, row)...)
+		}
+		if lanes := w.lanes[from:]; read == nil && !had || read != nil && read(id, row, lanes) {
+			own.Set(id, row, lanes)
+		}
+		w.lanes = w.lanes[:from]
+	}
+	return true
+}

@@ -1,0 +1,265 @@
+package authority
+
+import (
+	"slices"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// server is the rights that a server gave.
+type server struct {
+	*netcode.Server
+	writers  *writers
+	sessions []*session // Those that are open, in the order in which they came.
+	ask      func(client netcode.ClientID, entity netcode.NetworkID) bool
+	stats    Stats
+}
+
+// session is the entities that one client may write.
+type session struct {
+	*netcode.Session
+	held  []heldRight      // Entities that it may write, or might when it sees them, in the order in which they came.
+	given []lostRight      // Rights that it had until lately.
+	wrote []wire.NetworkID // Entities that it has changed since the last capture.
+	own   []wire.NetworkID // Scratch of observe.
+}
+
+// heldRight is the rows of an entity that a client was told to be its own.
+type heldRight struct {
+	id   wire.NetworkID
+	rows snapshot.Mask
+}
+
+// lostRight is rows of an entity that were a client's own. The client may not know yet that they are not.
+type lostRight struct {
+	heldRight
+	at tick.Tick // Since when they are not.
+}
+
+// newServer makes the state of a server.
+func newServer(w *writers, s *netcode.Server) *server { return &server{Server: s, writers: w} }
+
+// hooks returns the functions of the state in the frames of its server.
+func (s *server) hooks() netcode.ServerHooks {
+	return netcode.ServerHooks{
+		State:  s,
+		Opened: func(c *netcode.Session) any { return s.open(c) },
+		Closed: func(c *netcode.Session) {
+			s.sessions = slices.DeleteFunc(s.sessions, func(a *session) bool { return a.Session == c })
+		},
+		BeforeObserve: s.beforeObserve,
+		BeforeSend:    s.tellRights,
+	}
+}
+
+// open makes the state of a session.
+func (s *server) open(c *netcode.Session) *session {
+	a := &session{Session: c}
+	if up := c.Upstream(); up != nil {
+		up.Guard(func(id wire.NetworkID, rows snapshot.Mask) bool { return s.mayHaveWritten(a, id, rows) })
+	}
+	for id := range s.Store().All {
+		if owns, named := s.rightTo(a, id); owns || named {
+			a.hold(id)
+		}
+	}
+	s.sessions = append(s.sessions, a)
+	return a
+}
+
+// Grant names the client that writes the components of an entity that were registered with NamedWrites, 0 being nobody but
+// the server. It takes effect in the present tick, which it returns. Values that arrive from the client before from now on
+// are refused. Both clients are told. Grant returns false if there is no such entity.
+func Grant(s *netcode.Server, entity netcode.NetworkID, client netcode.ClientID) (from netcode.Tick, ok bool) {
+	return s.Tick(), s.Store().SetNamed(entity, client)
+}
+
+// Granted is the client that Grant named for an entity; 0 if there is none.
+func Granted(s *netcode.Server, entity netcode.NetworkID) netcode.ClientID {
+	return s.Store().Named(entity)
+}
+
+// OnAsk sets the function that is asked when a client calls Ask for an entity that it may see. Where it returns true, the client
+// is named as by Grant. Without a function, and with nil, all are refused. It may call Granted.
+func OnAsk(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID) bool) {
+	if a, ok := netcode.ExtensionOf[*server](s); ok {
+		a.ask = f
+	}
+}
+
+// wished answers a client's wish.
+func (s *server) wished(client netcode.ClientID, m *wish) {
+	c := s.Session(client)
+	switch {
+	case m.GiveUp && c != nil && c.Connected() && s.Store().Named(m.Entity) == client: // Also of one that has left its sight.
+		Grant(s.Server, m.Entity, 0)
+	case !s.MayConcern(client, m.Entity) || m.GiveUp:
+	case s.ask != nil && s.ask(client, m.Entity):
+		Grant(s.Server, m.Entity, client)
+	}
+}
+
+// hold remembers an entity that a client might write.
+func (a *session) hold(id wire.NetworkID) {
+	for i := range a.held {
+		if a.held[i].id == id {
+			return
+		}
+	}
+	a.held = append(a.held, heldRight{id: id})
+}
+
+// rightTo tells if an entity belongs to a client, and if the client is named for it.
+func (s *server) rightTo(c *session, id wire.NetworkID) (owns, named bool) {
+	return s.Store().Owner(id) == c.ID(), s.Store().Named(id) == c.ID()
+}
+
+// mayHaveWritten judges a record of a client: the entity is one that it may write, and so are the rows, or they were until so
+// lately that it could not know better. A record without rows takes memory: it too must be about such an entity.
+func (s *server) mayHaveWritten(c *session, id wire.NetworkID, rows snapshot.Mask) bool {
+	owns, named := s.rightTo(c, id)
+	may, known := s.writers.of(owns, named), owns || named
+	for i := 0; i < len(c.held) && (rows&^may != 0 || !known); i++ {
+		if c.held[i].id == id {
+			may, known = may|c.held[i].rows, true
+		}
+	}
+	for i := 0; i < len(c.given) && (rows&^may != 0 || !known); i++ {
+		if c.given[i].id == id {
+			may, known = may|c.given[i].rows, true
+		}
+	}
+	return known && rows&^may == 0
+}
+
+// grace is the number of ticks for which a client may still write what it has lost: the history window, and the time for which
+// nothing may reach it without its connection ending.
+func (s *server) grace() tick.Tick {
+	config := s.Config()
+	return tick.Tick(config.Window) + tick.Tick(config.SilenceTimeout/s.Interval())
+}
+
+// rights is the rows of an entity that a client may write now.
+func (s *server) rights(c *session, id wire.NetworkID) snapshot.Mask {
+	rows := s.writers.of(s.rightTo(c, id))
+	if rows == 0 || !s.Store().Alive(id) || !c.View().Visible(id) {
+		return 0
+	}
+	return rows
+}
+
+// Writes calls f for each row that a client has written and that was not taken in yet. Rows of entities of Server.Spawn it takes
+// in itself. It is the gate: a row comes from the client that may write it now and that may see the entity, and its numbers
+// are finite and in range. systems.Accept calls it. lanes are good until f returns.
+func Writes(s *netcode.Server, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
+	all, ok := netcode.ExtensionOf[*server](s)
+	if !ok {
+		return
+	}
+	for _, c := range all.sessions {
+		up := c.Upstream()
+		if up == nil || !c.Connected() {
+			continue
+		}
+		for _, index := range up.Changed() {
+			all.takeIn(c, up.Entity(index), f)
+		}
+		up.ClearChanged()
+	}
+}
+
+// takeIn takes in the rows that a client wrote of one entity.
+func (s *server) takeIn(c *session, e snapshot.Entity, f func(client netcode.ClientID, entity netcode.NetworkID, row int, lanes []uint32)) {
+	if !e.Alive {
+		return
+	}
+	rows := s.rights(c, e.ID)
+	if e.Mask&^rows != 0 {
+		s.stats.WritesLate++
+	}
+	rows &= e.Mask & s.Store().Mask(e.ID)
+	for row := range s.Protocol().Schema().Rows() {
+		if !rows.Has(row) {
+			continue
+		}
+		lanes := c.Upstream().Row(e.ID.Index, row)
+		if !s.PutRow(e.ID, row, lanes) {
+			f(c.ID(), e.ID, row, lanes)
+		}
+		s.stats.Writes++
+		c.wrote = append(c.wrote, e.ID)
+	}
+}
+
+// lately returns the rows of an entity that were a client's own until lately. When the client learns that they are not, it puts
+// back the server's values. Then it needs what it wrote before and the server took.
+func (a *session) lately(id wire.NetworkID) (rows snapshot.Mask) {
+	for i := range a.given {
+		if a.given[i].id == id {
+			rows |= a.given[i].rows
+		}
+	}
+	return rows
+}
+
+// beforeObserve keeps what a client wrote from being sent back to it: its view takes in the new capture but for those entities.
+func (s *server) beforeObserve(of *netcode.Session, view *snapshot.View) {
+	c, ok := netcode.ExtensionOf[*session](of)
+	if !ok || len(c.wrote) == 0 || !s.TickDue() || s.Store().Tick() != s.Tick() {
+		return
+	}
+	own := c.wrote[:0]
+	for _, id := range c.wrote {
+		theirs := s.writers.of(s.rightTo(c, id))
+		if changed := view.ChangedRows(id); changed != 0 && changed&^theirs == 0 && c.lately(id)&changed == 0 {
+			own = append(own, id)
+		}
+	}
+	view.ObserveBut(own)
+	c.wrote = c.wrote[:0]
+}
+
+// tellRights tells clients which rows have become theirs to write, or are no longer.
+func (s *server) tellRights() {
+	if !s.TickDue() {
+		return
+	}
+	for _, h := range s.Store().Handovers() {
+		if c, ok := netcode.ExtensionOf[*session](s.Session(h.To)); ok && c.Connected() {
+			c.hold(h.Entity)
+		}
+	}
+	for _, c := range s.sessions {
+		if c.Connected() && len(c.held)+len(c.given) > 0 {
+			s.tellRightsTo(c)
+		}
+	}
+}
+
+// tellRightsTo tells one client. A message that does not fit is sent in the next tick.
+func (s *server) tellRightsTo(c *session) {
+	for len(c.given) > 0 && s.Tick()-c.given[0].at > s.grace() {
+		c.given = slices.Delete(c.given, 0, 1)
+	}
+	kept := c.held[:0]
+	for _, h := range c.held {
+		rows := s.rights(c, h.id)
+		if rows != h.rows {
+			m := right{Entity: h.id, Rows: uint64(rows), Tick: uint32(s.Tick())}
+			if netcode.Send(s.Server, netcode.To(c.ID()), &m) == nil {
+				if h.rows&^rows != 0 {
+					c.View().Again(h.id)
+					c.given = append(c.given, lostRight{heldRight{h.id, h.rows &^ rows}, s.Tick()})
+				}
+				h.rows = rows
+			}
+		}
+		if owns, named := s.rightTo(c, h.id); h.rows != 0 || s.Store().Alive(h.id) && (owns || named) {
+			kept = append(kept, h)
+		}
+	}
+	c.held = kept
+}

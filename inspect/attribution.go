@@ -1,0 +1,101 @@
+package inspect
+
+import (
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/peer"
+	"github.com/arche-netcode/netcode/snapshot"
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Attribution counts the bytes of datagrams: by reason, by component, by field and by message. Total is the
+// sum of all of it, and exactly the bytes of all datagrams that were added.
+type Attribution struct {
+	Datagrams  uint64 // How many were added.
+	Bytes      uint64 // Of all of them.
+	Handshakes uint64 // Bytes of handshake datagrams.
+	Headers    uint64 // Bytes of packet headers: sequence and acknowledgements.
+	Batches    uint64 // Bytes of batch headers.
+	Messages   uint64 // Bytes of message headers.
+	Checksums  uint64 // Bytes.
+	Others     uint64 // Bytes of netcode's own messages that are no state: keep-alive, close, credit, pieces.
+	Unreadable uint64 // Bytes of what is no packet.
+
+	State *snapshot.Bits // The payloads of snapshots, in bits.
+	Types []TypeBytes    // The game's messages, by their numbers.
+}
+
+// TypeBytes is one message type's part.
+type TypeBytes struct {
+	Name  string // Wire name of the type.
+	Count uint64 // How many there were.
+	Bytes uint64 // Of payloads; headers are in Attribution.Messages.
+}
+
+// New makes an empty account. It freezes the protocol.
+func New(p *netcode.Protocol) *Attribution {
+	a := &Attribution{State: p.Schema().NewBits()}
+	for _, m := range p.Messages().Types() {
+		a.Types = append(a.Types, TypeBytes{Name: m.Name})
+	}
+	return a
+}
+
+// Total is the sum of all parts, in bits.
+func (a *Attribution) Total() uint64 {
+	sum := a.Handshakes + a.Headers + a.Batches + a.Messages + a.Checksums + a.Others + a.Unreadable
+	for i := range a.Types {
+		sum += a.Types[i].Bytes
+	}
+	return 8*sum + a.State.Total()
+}
+
+// Add adds a datagram from the server to the account. Records of state are coded against versions that the client holds, so
+// call it while the datagram is new: when it is sent, if that is in the same process, or before or after Receive.
+func (a *Attribution) Add(c *netcode.Client, datagram []byte) {
+	size := uint64(len(datagram))
+	a.Datagrams++
+	a.Bytes += size
+	if size > 0 && datagram[0]&wire.HandshakeFlag != 0 {
+		a.Handshakes += size
+		return
+	}
+	_, n, err := wire.ParsePacketHeader(datagram)
+	if err != nil || len(datagram)-n < wire.ChecksumSize+wire.BatchHeaderSize {
+		a.Unreadable += size
+		return
+	}
+	a.Headers += uint64(n)
+	a.Checksums += wire.ChecksumSize
+	body := datagram[n : len(datagram)-wire.ChecksumSize]
+	a.addBatches(c, body)
+}
+
+// addBatches adds a packet's batches.
+func (a *Attribution) addBatches(c *netcode.Client, body []byte) {
+	in := peer.Incoming{Batches: body}
+	rest := uint64(len(body))
+	r := in.Messages()
+	for r.Next() {
+		a.Messages += wire.MessageHeaderSize
+		rest -= wire.MessageHeaderSize + uint64(len(r.Payload))
+		a.addMessage(c, r.Header, r.Payload)
+	}
+	if r.Err() != nil {
+		a.Unreadable += rest
+		return
+	}
+	a.Batches += rest
+}
+
+// addMessage adds a message's payload.
+func (a *Attribution) addMessage(c *netcode.Client, h wire.MessageHeader, payload []byte) {
+	switch i := int(h.Type) - int(wire.FirstUserMessage); {
+	case h.Type == wire.MessageSnapshot && c.Replica() != nil:
+		c.Replica().AddBits(a.State, payload)
+	case i >= 0 && i < len(a.Types):
+		a.Types[i].Count++
+		a.Types[i].Bytes += uint64(len(payload))
+	default:
+		a.Others += uint64(len(payload))
+	}
+}

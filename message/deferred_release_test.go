@@ -1,0 +1,215 @@
+package message
+
+import (
+	"testing"
+	"time"
+
+	"github.com/arche-netcode/netcode/tick"
+	"github.com/arche-netcode/netcode/wire"
+	"github.com/stretchr/testify/require"
+)
+
+// As many messages as credit takes, waiting in each way that there is, cost nothing as long as none is due, and then one
+// look each: counted, not timed.
+func TestWaitingMessagesCostOnlyWhenDue(t *testing.T) {
+	const many, far = 3440, 16_000
+	reliable, ordered := wire.NewChannel(wire.Reliable, 0), wire.NewChannel(wire.ReliableOrdered, 0)
+	here := wire.NetworkID{Index: 1, Generation: 1}
+	for name, of := range map[string]func(n int) Message{
+		"one tick":           func(int) Message { return Message{Channel: reliable, NotBefore: far} },
+		"a tick for each":    func(n int) Message { return Message{Channel: reliable, NotBefore: tick.Tick(far - n)} },
+		"behind one":         func(n int) Message { return Message{Channel: ordered, NotBefore: far * tick.Tick(max(1-n, 0))} },
+		"about what is here": func(int) Message { return Message{Channel: reliable, NotBefore: far, Entity: here} },
+		"in all stages": func(n int) Message {
+			return Message{Channel: reliable, NotBefore: far, Stage: tick.Stage(n % tick.NumStages)}
+		},
+		"on all channels": func(n int) Message {
+			return Message{Channel: wire.NewChannel(wire.ReliableOrdered, n%64), NotBefore: far}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, Config{Exists: func(wire.NetworkID) Existence { return Exists }})
+			seen := r.serials()
+			sources := []*Source{NewSource(1), NewSource(2), NewSource(3)}
+			for _, s := range sources {
+				r.From(s, 1, time.Second)
+				for n := range many {
+					r.on(t, of(n), uint64(n))
+				}
+			}
+			drain := func() {
+				for stage := range tick.Stage(tick.NumStages) {
+					r.Drain(stage)
+				}
+			}
+			drain()
+			*seen = nil
+			before := r.asked
+			for frame := range 300 {
+				r.Begin(time.Duration(frame)*time.Second, tick.Tick(2+frame))
+				r.From(sources[0], 1, time.Second)
+				r.on(t, Message{Channel: wire.NewChannel(wire.ReliableOrdered, 63), NotBefore: far * tick.Tick(n63(name)), Stage: tick.Update}, 0)
+				drain()
+			}
+			require.LessOrEqual(t, r.asked-before, 300, "what is not due is not looked at, whatever else comes")
+			before = r.asked
+			for at := tick.Tick(far - many); at <= far+1; at += 4 {
+				r.Begin(time.Hour, at)
+				for range tick.NumStages { // an ordered channel goes on with a stage each
+					drain()
+				}
+			}
+			require.Len(t, *seen, 3*many+300)
+			require.LessOrEqual(t, r.asked-before, 2*(3*many+300), "what is due is looked at, and at once again when its turn came late")
+			for _, s := range sources {
+				require.Empty(t, s.deferred.list)
+				require.NoError(t, s.Fault())
+			}
+		})
+	}
+}
+
+// n63 lets the channel that a case uses itself be.
+func n63(name string) int {
+	if name == "on all channels" {
+		return 1
+	}
+	return 0
+}
+
+// What leaves, little by little, makes room for what comes: memory follows what waits and not what ever did.
+func TestWaitingMemoryIsBounded(t *testing.T) {
+	r := newRig(t, Config{})
+	r.onOrder = func(*Context, *order) {}
+	source := NewSource(1)
+	most := 0
+	for now := tick.Tick(2); now < 3000; now++ {
+		r.Begin(time.Duration(now)*time.Millisecond, now)
+		r.From(source, now, time.Duration(now)*time.Millisecond)
+		for n := range tick.Tick(4) {
+			r.on(t, Message{Stage: tick.Update, Channel: wire.NewChannel(wire.Delivery(n), 0), NotBefore: now + 1 + now*7%10}, 1)
+		}
+		r.Drain(tick.Update)
+		waits, _ := source.Deferred()
+		most = max(most, waits)
+		require.LessOrEqual(t, len(source.deferred.list), 2*waits+16)
+		require.LessOrEqual(t, len(source.deferred.payloads), 16*len(source.deferred.list))
+	}
+	require.Less(t, most, 80)
+	require.LessOrEqual(t, cap(source.deferred.payloads), 16*8*80)
+}
+
+// So it does in bytes: large messages that come and go leave no more behind them than what waits beside them, were it many
+// small ones that wait for long.
+func TestWaitingBytesAreBounded(t *testing.T) {
+	var registry Registry
+	handled := 0
+	kind := registry.Add(Type{Name: "words", Codec: codec(t, "words", func(_ *Context, m *words) { handled += len(m.Of) })})
+	registry.Freeze()
+	in := NewInbound(Config{Registry: &registry})
+	source := NewSource(1)
+	reliable := wire.NewChannel(wire.Reliable, 0)
+	push := func(now, before tick.Tick, size int) {
+		in.Begin(time.Duration(now)*time.Millisecond, now)
+		in.From(source, now, time.Duration(now)*time.Millisecond)
+		_, c := TypeOf[words](&registry, new(Cache))
+		body := make([]byte, 4+4*size)
+		n, err := c.Encode(in.Scratch(), body, &words{Of: make([]uint32, size)})
+		require.NoError(t, err)
+		require.NoError(t, in.Push(&Message{Type: kind.ID(), Stage: tick.Update, Channel: reliable, NotBefore: before}, body[:n]))
+		in.Drain(tick.Update)
+	}
+	for range 1000 {
+		push(1, 16000, 0)
+	}
+	for now := tick.Tick(2); now < 1000; now++ {
+		push(now, now+1, 5000)
+	}
+	require.Equal(t, 997*5000, handled)
+	waits, bytes := source.Deferred()
+	require.Equal(t, 1001, waits)
+	require.LessOrEqual(t, cap(source.deferred.payloads), 8*bytes)
+}
+
+// words is a message of any size.
+type words struct{ Of []uint32 }
+
+func (w *words) Serialize(s *wire.Serializer) { wire.SerializeSlice(s, &w.Of, 8192) }
+
+func (w *words) SizeUpperBound() int { return 3 + 4*len(w.Of) }
+
+// An unreliable message waits for so long from when it was put aside, wherever it stood before.
+func TestUnreliableMessagesExpireOneByOne(t *testing.T) {
+	r := newRig(t, Config{})
+	source := NewSource(1)
+	for n := range 4 {
+		r.Begin(time.Duration(n)*time.Second, tick.Tick(n+1))
+		r.From(source, 1, time.Duration(n)*time.Second)
+		r.on(t, Message{Stage: tick.Stage(n), NotBefore: 100}, 1)
+		r.on(t, Message{Stage: tick.Stage(n), NotBefore: 100, Channel: wire.NewChannel(wire.Reliable, 0)}, 1)
+		r.Drain(tick.Stage(n))
+		require.EqualValues(t, max(n-2, 0), r.Stats().DeferredLate)
+	}
+	waits, _ := source.Deferred()
+	require.Equal(t, 7, waits)
+	seen := r.serials()
+	r.Begin(4*time.Second, 100)
+	for stage := range tick.Stage(4) {
+		r.Drain(stage)
+	}
+	require.Len(t, *seen, 2+4)
+	require.EqualValues(t, 2, r.Stats().DeferredLate)
+}
+
+// A message waits for the state of its entity; then those behind it on its channel are handled too. A reliable one waits for
+// DeferredTime at most, and is handled then; an unreliable one is dropped.
+func TestDeferredUntilTheStateIsThere(t *testing.T) {
+	state := tick.Tick(4)
+	about := wire.NetworkID{Index: 1, Generation: 1}
+	r := newRig(t, Config{
+		Exists: func(wire.NetworkID) Existence { return Exists },
+		Ready: func(from wire.ClientID, id wire.NetworkID, as tick.Tick) bool {
+			require.EqualValues(t, 1, from)
+			require.Equal(t, about, id)
+			return as <= state
+		},
+	})
+	seen := r.serials()
+	source := NewSource(1)
+	frame := func(now time.Duration) {
+		r.Begin(now, 1)
+		r.From(source, 1, now)
+		r.Drain(tick.Update)
+	}
+	frame(0)
+	ordered := Message{Stage: tick.Update, Entity: about, State: 5, Channel: wire.NewChannel(wire.ReliableOrdered, 0), Cost: 40}
+	behind := Message{Stage: tick.Update, Channel: ordered.Channel, Cost: 40}
+	loose := Message{Stage: tick.Update, Entity: about, State: 5}
+	r.on(t, ordered, 1)
+	r.on(t, behind, 2)
+	r.on(t, loose, 3)
+	r.on(t, Message{Stage: tick.Update, Entity: about, State: 4}, 4)
+	frame(time.Second)
+	require.Equal(t, []uint64{4}, *seen)
+	state = 5
+	frame(time.Second)
+	require.Equal(t, []uint64{4, 1, 2, 3}, *seen)
+	require.GreaterOrEqual(t, source.TakeFreed(), 80)
+
+	*seen, ordered.State, loose.State = nil, 6, 6
+	r.on(t, ordered, 1)
+	r.on(t, behind, 2)
+	r.on(t, loose, 3)
+	frame(2 * time.Second)
+	frame(3 * time.Second)
+	require.Empty(t, *seen)
+	frame(3*time.Second + 1)
+	frame(3*time.Second + 2)
+	require.Equal(t, []uint64{1, 2}, *seen)
+	require.EqualValues(t, 1, r.Stats().StateLate)
+	frame(5 * time.Second)
+	require.Equal(t, []uint64{1, 2}, *seen)
+	require.EqualValues(t, 1, r.Stats().DeferredLate)
+	require.GreaterOrEqual(t, source.TakeFreed(), 80)
+	require.NoError(t, source.Fault())
+}

@@ -1,0 +1,188 @@
+package peer
+
+import (
+	"encoding/binary"
+
+	"github.com/arche-netcode/netcode/wire"
+)
+
+// Recaller decides what becomes of messages about an entity that are not acknowledged yet, when what the peer may know is
+// another than when they were handed over.
+type Recaller interface {
+	// Gone reports whether the peer is to learn nothing more about an entity.
+	Gone(entity wire.NetworkID) bool
+	// Blank overwrites the body of a message of a type about such an entity with one as long that says nothing, or leaves it as
+	// it is. The message was sent and may have to be sent again: its number and what it cost are settled, so that it cannot be
+	// taken back any more.
+	Blank(id wire.MessageType, body []byte)
+	// Amend takes out of the body of a message of a type that was not sent yet, about an entity that is not Gone, what the peer is
+	// not to learn. It works in place and returns how long the body is now: as long, or shorter.
+	Amend(id wire.MessageType, body []byte) int
+}
+
+// Recall asks about the messages of a reliable channel about entities. Messages about gone entities that were not sent yet are
+// taken back, and the messages behind have the numbers. A large message of which a piece was sent stays as it is: the receiver
+// has to get the rest of what it holds a part of.
+func (o *Outgoing) Recall(ch wire.Channel, by Recaller) {
+	r := &o.reliable
+	place := r.index[ch&(2*wire.MaxChannels-1)]
+	if place == 0 || r.unconfirmed == 0 {
+		return
+	}
+	o.stats.Recalled += r.recallWaiting(&r.lines[place-1], by)
+	for id := r.items.first; id < r.items.next; id++ {
+		it := r.items.at(id)
+		if it.line != place-1 || it.piece || it.state != itemFlying && it.state != itemLost {
+			continue
+		}
+		if id, entity, body := r.about(it); entity.Generation != 0 && by.Gone(entity) {
+			by.Blank(id, body)
+		}
+	}
+	r.release()
+}
+
+// RecallAll is Recall for all reliable channels. Of the unreliable messages that wait those about entities that are gone are
+// taken out. It returns how many messages it took.
+func (o *Outgoing) RecallAll(by Recaller) uint64 {
+	before := o.stats.Recalled
+	for _, delivery := range [...]wire.Delivery{wire.Reliable, wire.ReliableOrdered} {
+		for number := range wire.MaxChannels {
+			o.Recall(wire.NewChannel(delivery, number), by)
+		}
+	}
+	o.stats.Recalled += o.batches.recall(by)
+	return o.stats.Recalled - before
+}
+
+// recall takes the messages about entities that are gone out of the runs.
+func (q *batches) recall(by Recaller) (taken uint64) {
+	q.close()
+	kept := q.runs.first
+	for id := q.runs.first; id < q.runs.next; id++ {
+		r := *q.runs.at(id)
+		buf := q.buf
+		if i := r.buffer - q.oldest; i < uint64(len(q.full)) {
+			buf = q.full[i]
+		}
+		end := r.start
+		for at := r.start; at < r.end; {
+			size := wire.MessageHeaderSize + int(binary.LittleEndian.Uint16(buf[at+2:]))
+			if entity := entityOf(buf[at : at+size]); entity.Generation != 0 && by.Gone(entity) {
+				taken++
+			} else {
+				end += copy(buf[end:], buf[at:at+size])
+			}
+			at += size
+		}
+		q.queued -= r.end - end
+		if r.end = end; end > r.start {
+			*q.runs.at(kept) = r
+			kept++
+		}
+	}
+	q.runs.next = kept
+	q.recycle()
+	return taken
+}
+
+// entityOf is the entity of a framed unreliable message, the zero id where it has none.
+func entityOf(framed []byte) wire.NetworkID {
+	var a Arrival
+	var err error
+	if a.Header, err = wire.ParseMessageHeader(framed); err != nil {
+		return wire.NetworkID{}
+	}
+	if a.Body = framed[wire.MessageHeaderSize:]; a.openPrefix() != nil {
+		return wire.NetworkID{}
+	}
+	return a.Entity
+}
+
+// recallWaiting goes through what waits in a line, and returns how many messages it took back.
+func (r *reliable) recallWaiting(l *line, by Recaller) (taken uint64) {
+	if l.head == 0 {
+		return 0
+	}
+	number, next := r.items.at(l.head).number, uint64(0)
+	link := &l.head // where the id of the next one that stays goes
+	l.tail = 0
+	pieces, gone := 0, false // of a large message, how many are to come, and what becomes of them
+	for id := l.head; id != 0; id = next {
+		it := r.items.at(id)
+		next = it.next
+		switch {
+		case it.pieces > 0:
+			_, entity, _ := r.about(it)
+			pieces, gone = int(it.pieces), entity.Generation != 0 && by.Gone(entity)
+		case !it.piece:
+			gone = r.amend(it, by)
+		case pieces == 0: // the rest of one that was begun
+			gone = false
+		}
+		pieces = max(pieces-1, 0)
+		if gone {
+			if !it.piece || it.pieces > 0 {
+				taken++
+			}
+			r.take(it)
+			continue
+		}
+		it.number = number
+		binary.LittleEndian.PutUint16(r.framed(it)[wire.MessageHeaderSize:], uint16(number))
+		number++
+		*link, l.tail = id, id
+		link = &it.next
+	}
+	*link = 0
+	l.next = number
+	return taken
+}
+
+// amend asks about a whole message that waits, and reports whether it is to be taken back.
+func (r *reliable) amend(it *reliableMessage, by Recaller) (gone bool) {
+	id, entity, body := r.about(it)
+	switch {
+	case entity.Generation == 0:
+		return false
+	case by.Gone(entity):
+		return true
+	}
+	if shorter := len(body) - by.Amend(id, body); shorter > 0 {
+		it.size -= shorter
+		r.held -= shorter
+		r.waiting -= shorter
+		binary.LittleEndian.PutUint16(r.framed(it)[2:], uint16(it.size-wire.MessageHeaderSize))
+	}
+	return false
+}
+
+// take takes a message that waits out of the queue; its line is the caller's affair.
+func (r *reliable) take(it *reliableMessage) {
+	r.held -= it.size
+	r.waiting -= it.size
+	r.unconfirmed--
+	it.state, it.size = itemConfirmed, 0
+}
+
+// about returns the type of a message, of which entity it speaks, the zero id if of none, and its body; of a large message, so much of it as is
+// in its first piece.
+func (r *reliable) about(it *reliableMessage) (id wire.MessageType, entity wire.NetworkID, body []byte) {
+	framed := r.framed(it)
+	at := wire.MessageHeaderSize + numberSize
+	header := [wire.MessageHeaderSize]byte{framed[0], framed[1]}
+	if it.piece {
+		header = [wire.MessageHeaderSize]byte{framed[at], framed[at+1]}
+		at += fragmentHeader
+	}
+	var a Arrival
+	var err error
+	if a.Header, err = wire.ParseMessageHeader(header[:]); err != nil {
+		return id, entity, nil
+	}
+	a.Body = framed[at:]
+	if a.openPrefix() != nil {
+		return id, entity, nil
+	}
+	return a.Header.Type, a.Entity, a.Body
+}

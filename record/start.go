@@ -1,0 +1,74 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/arche-netcode/netcode"
+)
+
+// ErrRecording means that a server is recorded already.
+var ErrRecording = errors.New("netcode: the server is recorded already")
+
+// recording is the writer of a server's ticks; nil while it is not recorded.
+type recording struct {
+	server *netcode.Server
+	writer *Writer
+}
+
+// Start begins to write every captured tick of a server to w, until stop is called: what cmd/netcode trains tables on, and what
+// a replay can be made from (docs/recording.md). About once a second w gets a second's worth in a single Write, in the frame
+// of the server; give it something that does not block for long, such as a file. An error of w goes to OnError once and
+// ends the recording, not the server. The error of Start is that of writing the header, or ErrRecording.
+//
+// stop writes the rest and returns the first error there was. It does not close w. Call it from the server's goroutine.
+// Start panics on a writer that is nil, or whose value is: a pointer, function, map or channel.
+func Start(s *netcode.Server, w io.Writer) (stop func() error, err error) {
+	if isNil(w) {
+		panic("netcode: record.Start: the writer is nil")
+	}
+	r, extended := netcode.ExtensionOf[*recording](s)
+	if extended && r.writer != nil {
+		return nil, ErrRecording
+	}
+	h := Header{TickRate: s.TickRate(), Entries: s.Protocol().Description()}
+	writer, err := NewWriter(w, h, s.Protocol().Schema())
+	if err != nil {
+		return nil, fmt.Errorf("netcode: record.Start: %w", err)
+	}
+	if !extended {
+		r = &recording{server: s}
+		s.Extend(netcode.ServerHooks{State: r, Captured: r.captured})
+	}
+	r.writer = writer
+	return func() error {
+		if r.writer == writer {
+			r.writer = nil
+		}
+		return writer.Close()
+	}, nil
+}
+
+// isNil reports whether a writer is nil, or holds a nil value: a file that was never opened.
+func isNil(w io.Writer) bool {
+	switch v := reflect.ValueOf(w); v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Chan:
+		return v.IsNil()
+	}
+	return false
+}
+
+// captured records the newest capture.
+func (r *recording) captured() {
+	if r.writer == nil {
+		return
+	}
+	if err := r.writer.Tick(r.server.Store()); err != nil {
+		r.writer = nil
+		r.server.Report(fmt.Errorf("netcode: the recording has ended: %w", err))
+	}
+}
