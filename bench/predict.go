@@ -1,0 +1,364 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"runtime"
+	"time"
+
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+
+	"github.com/arche-netcode/netcode"
+	"github.com/arche-netcode/netcode/components"
+	"github.com/arche-netcode/netcode/input"
+	"github.com/arche-netcode/netcode/predict"
+	"github.com/arche-netcode/netcode/systems"
+	"github.com/arche-netcode/netcode/transport"
+	"github.com/arche-netcode/netcode/transport/memory"
+)
+
+const (
+	predictKeepTarget   = 3.0                   // Times memcpy: keeping and comparing a tick.
+	predictReplayTarget = 1.2                   // Times the systems alone: going back and replaying.
+	predictDelay        = 75 * time.Millisecond // One way: a replay is then 12 ticks.
+	predictWarm         = 300                   // Frames before measuring.
+)
+
+// predictInput is the input of the player that owns all bodies.
+type predictInput struct {
+	X, Y float32 `net:"axis"`
+}
+
+// predictSystem is the game: steering, contacts with neighbours in a list, movement and turning of each body.
+type predictSystem interface {
+	predict.System
+	spend() (time.Duration, int) // Spend returns the time and the number of steps since the last call.
+}
+
+// driven is predictSystem for components of one precision.
+type driven[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity] struct {
+	world  *ecs.World
+	filter *generic.Filter4[components.Simulate, P, R, V]
+	owner  netcode.ClientID // 0: the input stands still, as in a world without a network.
+	wind   float32          // The server's alone: it provokes mispredictions.
+	spent  time.Duration
+	steps  int
+}
+
+func (d *driven[P, R, V]) spend() (spent time.Duration, steps int) {
+	spent, steps = d.spent, d.steps
+	d.spent, d.steps = 0, 0
+	return spent, steps
+}
+
+// Step implements predict.System.
+func (d *driven[P, R, V]) Step(s *predict.Step) {
+	began := time.Now()
+	if d.world != s.World {
+		d.world, d.filter = s.World, generic.NewFilter4[components.Simulate, P, R, V]()
+	}
+	c := predictInput{X: 1, Y: .5}
+	if d.owner != 0 {
+		c, _ = predict.Input[predictInput](s, d.owner)
+	}
+	for query := d.filter.Query(s.World); query.Next(); {
+		_, at, turn, speed := query.Get()
+		p, r, v := position(*at), rotation(*turn), velocity(*speed)
+		driveBody(&p, &r, &v, c, d.wind)
+		*at, *turn, *speed = P(p), R(r), V(v)
+	}
+	d.spent += time.Since(began)
+	d.steps++
+}
+
+// driveBody simulates a body for a tick: it steers, bounces off eight pillars, moves and turns.
+func driveBody(p *position, r *rotation, v *velocity, c predictInput, wind float32) {
+	const dt = float32(1) / tickHz
+	v.X, v.Y = float32((v.X+float32(c.X*dt*20))*.98), float32((v.Y+float32(c.Y*dt*20))*.98)
+	for i := range 8 {
+		x, y := float32(i*40-160)-p.X, float32(i*i-30)-p.Y
+		if d := float32(x*x) + float32(y*y); d < 4 && d > 0 {
+			d = 1 / float32(math.Sqrt(float64(d)))
+			v.X, v.Y = v.X-float32(x*d), v.Y-float32(y*d)
+		}
+	}
+	p.X, p.Y = p.X+float32(v.X*dt)+wind, p.Y+float32(v.Y*dt)
+	if p.X < -500 || p.X > 500 {
+		p.X, v.X = min(max(p.X, -500), 500), -v.X
+	}
+	if p.Y < -500 || p.Y > 500 {
+		p.Y, v.Y = min(max(p.Y, -500), 500), -v.Y
+	}
+	h := v.X * dt * .5
+	q := r.Q
+	r.Q = [4]float32{q[0] + float32(h*q[3]), q[1] + float32(h*q[2]), q[2] - float32(h*q[1]), q[3] - float32(h*q[0])}
+	n := float32(0)
+	for _, x := range r.Q {
+		n += float32(x * x)
+	}
+	n = 1 / float32(math.Sqrt(float64(n)))
+	for i := range r.Q {
+		r.Q[i] *= n
+	}
+}
+
+// predictRun is a server and a client that predicts all bodies.
+type predictRun struct {
+	bodies                   int
+	exact                    bool
+	now                      time.Duration
+	server                   *netcode.Server
+	client                   *netcode.Client
+	serverWorld, clientWorld ecs.World
+	serverLoop               *systems.Runner
+	clientFrame              []systems.System
+	sim                      *predict.Simulation
+	here, there              predictSystem
+	setWind                  func(float32)
+	alone                    func(steps int) // Runs the systems in a world without a network.
+	from, ring               [3][]byte       // Columns of one tick, and of all that are kept.
+	fault                    error
+
+	rests, copies, steps, replays, alones []float64 // ns per entity and tick
+	replayed                              []float64 // Ticks.
+	allocations                           float64
+}
+
+func runPredict(o options) error {
+	sizes := []int{64, 1000}
+	if o.entities > 0 {
+		sizes = []int{o.entities}
+	}
+	for _, bodies := range sizes {
+		for _, exact := range []bool{true, false} {
+			r := &predictRun{bodies: bodies, exact: exact}
+			err := r.start()
+			if err == nil {
+				err = r.measure(o.budget)
+			}
+			if err != nil {
+				return fmt.Errorf("%d bodies, exact %v: %w", bodies, exact, err)
+			}
+			r.report(o)
+		}
+	}
+	return nil
+}
+
+func (r *predictRun) start() error {
+	if r.exact {
+		return startPredict[position, rotation, velocity](r)
+	}
+	return startPredict[quantPosition, quantRotation, quantVelocity](r)
+}
+
+// startPredict makes both ends, and the world that the systems run in alone.
+func startPredict[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity](r *predictRun) error {
+	p := netcode.NewProtocol()
+	netcode.Replicate[components.Owner](p)
+	netcode.Replicate[P](p)
+	netcode.Replicate[R](p)
+	netcode.Replicate[V](p)
+	predict.Register[P](p)
+	predict.Register[R](p)
+	predict.Register[V](p)
+	input.Register[predictInput](p)
+	config := netcode.Config{TickRate: tickHz, SendBudget: -1, SentPackets: 4096}
+	var err error
+	if r.server, err = netcode.NewServer(p, config); err != nil {
+		return err
+	}
+	if r.client, err = netcode.NewClient(p, config); err != nil {
+		return err
+	}
+	fail := func(err error) { r.fault = err }
+	r.server.OnError(fail)
+	r.client.OnError(fail)
+	network, clock := memory.NewNetwork(), func() time.Duration { return r.now }
+	var sockets [2]*transport.Conditioner
+	var address netip.AddrPort
+	for i := range sockets {
+		conn, err := network.Listen(netip.AddrPort{})
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			address = conn.LocalAddr()
+		}
+		sockets[i] = transport.Condition(conn, transport.Link{Delay: predictDelay}, uint64(i), clock)
+	}
+	r.serverWorld, r.clientWorld = ecs.NewWorld(), ecs.NewWorld()
+	here, there, alone := &driven[P, R, V]{owner: 1}, &driven[P, R, V]{owner: 1}, &driven[P, R, V]{}
+	r.here, r.there, r.setWind = here, there, func(wind float32) { here.wind = wind }
+	group := systems.NewServer(r.server, sockets[0], clock)
+	predict.Simulate(group, predict.Config{}, here)
+	r.serverLoop = systems.NewRunner(&r.serverWorld, group, tickHz)
+	players := systems.NewClient(r.client, sockets[1], clock)
+	r.sim = predict.Simulate(players, predict.Config{}, there)
+	r.clientFrame = players.Systems()
+	for _, s := range r.clientFrame {
+		s.Initialize(&r.clientWorld)
+	}
+	r.server.OnConnect(func(id netcode.ClientID) { placePredicted[P, R, V](&r.serverWorld, r.bodies, id, true) })
+	world := ecs.NewWorld()
+	placePredicted[P, R, V](&world, r.bodies, 0, false)
+	r.alone = func(steps int) {
+		for range steps {
+			alone.Step(&predict.Step{World: &world})
+		}
+	}
+	for k, size := range []int{12, 16, 12} {
+		r.from[k], r.ring[k] = make([]byte, size*r.bodies), make([]byte, size*r.bodies*predict.Window)
+	}
+	return r.client.Connect(address)
+}
+
+// placePredicted makes bodies: of a player, or simulated as they are.
+func placePredicted[P position | quantPosition, R rotation | quantRotation, V velocity | quantVelocity](w *ecs.World, bodies int, owner netcode.ClientID, replicated bool) {
+	build := generic.NewMap4[components.Owner, P, R, V](w)
+	mark := ecs.ComponentID[components.Simulate](w)
+	if replicated {
+		mark = ecs.ComponentID[components.Replicated](w)
+	}
+	for i := range bodies {
+		p := P(position{X: float32(i%100)*10 - 500, Y: float32(i / 100 * 10)})
+		q, v := R(rotation{Q: [4]float32{0, 0, 0, 1}}), V(velocity{X: float32(i%7) - 3, Y: float32(i%5) - 2})
+		e := build.NewWith(&components.Owner{Client: owner}, &p, &q, &v)
+		w.Add(e, mark)
+	}
+}
+
+// frame is a frame of both ends. It returns the time of the client's simulation.
+func (r *predictRun) frame() (took float64) {
+	r.now += time.Second / tickHz
+	r.serverLoop.Step()
+	_ = input.Set(r.client, &predictInput{X: float32(math.Sin(r.now.Seconds())), Y: float32(math.Cos(r.now.Seconds()))})
+	for _, s := range r.clientFrame {
+		if s == systems.System(r.sim) {
+			took = timed(func() { s.Update(&r.clientWorld) })
+		} else {
+			s.Update(&r.clientWorld)
+		}
+	}
+	return took
+}
+
+// measure measures quiet frames, and then frames that all go back.
+func (r *predictRun) measure(budget time.Duration) error {
+	for range predictWarm {
+		r.frame()
+	}
+	if r.fault != nil {
+		return r.fault
+	}
+	if n := r.sim.Stats().Started; n != uint64(r.bodies) {
+		return fmt.Errorf("%d bodies are predicted", n)
+	}
+	before := r.sim.Stats()
+	for start := time.Now(); time.Since(start) < budget/2 || len(r.rests) < 60; {
+		r.quiet()
+	}
+	if after := r.sim.Stats(); after.Mispredictions != before.Mispredictions || after.Replayed != before.Replayed {
+		return fmt.Errorf("%d mispredictions and %d replayed ticks where nobody interferes", after.Mispredictions-before.Mispredictions, after.Replayed-before.Replayed)
+	}
+	r.setWind(.05)
+	for range 30 {
+		r.frame()
+	}
+	before = r.sim.Stats()
+	for start := time.Now(); time.Since(start) < budget/2 || len(r.replays) < 60; {
+		r.replay()
+	}
+	if after := r.sim.Stats(); after.Mispredictions == before.Mispredictions {
+		return errors.New("no misprediction was provoked")
+	}
+	r.count()
+	r.setWind(0)
+	for range predictWarm {
+		r.frame()
+	}
+	settled := r.sim.Stats().Mispredictions
+	for range predictWarm {
+		r.frame()
+	}
+	if r.sim.Stats().Mispredictions != settled {
+		return errors.New("mispredictions go on when the wind is over")
+	}
+	return r.fault
+}
+
+// quiet measures a frame of one tick, without a return, and a copy of the same columns.
+func (r *predictRun) quiet() {
+	r.there.spend()
+	took := r.frame()
+	spent, steps := r.there.spend()
+	copied := timed(func() {
+		at := r.frameNumber() % predict.Window
+		for k := range r.from {
+			copy(r.ring[k][at*len(r.from[k]):], r.from[k])
+		}
+	})
+	if steps != 1 {
+		return // The clock was adjusted by a tick.
+	}
+	each := float64(r.bodies)
+	r.rests, r.steps = append(r.rests, (took-float64(spent))/each), append(r.steps, float64(spent)/each)
+	r.copies = append(r.copies, copied/each)
+}
+
+func (r *predictRun) frameNumber() int { return int(r.now * tickHz / time.Second) }
+
+// replay measures a frame that goes back, and the systems alone over as many ticks.
+func (r *predictRun) replay() {
+	r.there.spend()
+	before := r.sim.Stats()
+	took := r.frame()
+	_, steps := r.there.spend()
+	after := r.sim.Stats()
+	if after.Rollbacks == before.Rollbacks {
+		return
+	}
+	each := float64(r.bodies * steps)
+	r.replays, r.replayed = append(r.replays, took/each), append(r.replayed, float64(after.Replayed-before.Replayed))
+	r.alones = append(r.alones, timed(func() { r.alone(steps) })/each)
+}
+
+// count counts what frames of the simulation allocate.
+func (r *predictRun) count() {
+	const frames = 60
+	var before, after runtime.MemStats
+	total := uint64(0)
+	for range frames {
+		r.now += time.Second / tickHz
+		r.serverLoop.Step()
+		for _, s := range r.clientFrame {
+			runtime.ReadMemStats(&before)
+			s.Update(&r.clientWorld)
+			if runtime.ReadMemStats(&after); s == systems.System(r.sim) {
+				total += after.Mallocs - before.Mallocs
+			}
+		}
+	}
+	r.allocations = float64(total) / frames
+}
+
+// report prints a line for keeping and comparing, and one for going back and replaying.
+func (r *predictRun) report(o options) {
+	params := func(of []float64) map[string]any {
+		return map[string]any{
+			"entities": r.bodies, "components": 3, "exact": r.exact, "frames": len(of), "p99": quantile(of, .99), "fastest": quantile(of, 0),
+			"allocs_per_frame": r.allocations,
+		}
+	}
+	keep := result{Scenario: "predict.keep", Params: params(r.rests), Value: median(r.rests), Unit: "ns"}
+	keep.Params["anchor"], keep.Params["systems_ns"] = "memcpy of the same columns", median(r.steps)
+	keep.Main = r.exact && r.bodies == 1000
+	o.report(keep.against(median(r.copies)).ratioTarget(predictKeepTarget, r.allocations == 0))
+	replay := result{Scenario: "predict.replay", Params: params(r.replays), Value: median(r.replays), Unit: "ns"}
+	replay.Params["anchor"], replay.Params["ticks_replayed"] = "the systems alone, as many ticks", median(r.replayed)
+	replay.Main = r.exact && r.bodies == 1000
+	o.report(replay.against(median(r.alones)).ratioTarget(predictReplayTarget, r.allocations == 0))
+}
