@@ -3,6 +3,7 @@ package netcode
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"net/netip"
 	"time"
 
@@ -290,4 +291,224 @@ func (l *link) acked(seq uint64) {
 func (l *link) lost(seq uint64) {
 	l.outgoing.Lost(seq)
 	l.arrivals.Lost(seq)
+}
+
+// part begins the end of a connection. With flush, what waits and what is not acknowledged yet of reliable messages is
+// delivered before the first close message, for Config.FlushTimeout at most.
+func (l *link) part(reason *peer.Error, flush bool) {
+	l.reason = reason
+	if flush && l.config.FlushTimeout > 0 && l.owes() {
+		l.flushing, l.flushEnd = true, l.frame.now+l.config.FlushTimeout
+		return
+	}
+	l.sayGoodbye()
+}
+
+// owes tells if there are messages that the other end does not have yet, as far as this end can know.
+func (l *link) owes() bool { return l.outgoing.Unconfirmed() > 0 || l.outgoing.Waiting() > 0 }
+
+// flush goes on delivering what is owed, and turns to the goodbye when that is done or the time is over.
+func (l *link) flush(out peer.Outcome) {
+	if l.frame.due {
+		l.conn.DetectLost(l.frame.now, out)
+	}
+	l.budget.Refill(l.frame.now)
+	l.sendMessages()
+	if !l.conn.CanSend() {
+		l.keepAlive(closeEvery, nil)
+	}
+	switch {
+	case !l.owes():
+	case l.frame.now >= l.flushEnd:
+		l.stats.FlushesCut++
+	default:
+		if l.frame.due && l.conn.AckDue() {
+			l.sendAck()
+		}
+		return
+	}
+	l.sayGoodbye()
+}
+
+// farewell is a frame of a connection that is over: it flushes, or repeats the goodbye. It says whether all is said.
+func (l *link) farewell(out peer.Outcome) (over bool) {
+	if l.flushing {
+		l.flush(out)
+		return false
+	}
+	return l.repeatGoodbye()
+}
+
+// sayGoodbye sends the first close message; repeatGoodbye sends the others.
+func (l *link) sayGoodbye() {
+	l.flushing = false
+	l.outgoing.Clear()
+	l.closesLeft = closeRepeats
+	l.closeFirst = l.conn.Next()
+	l.sendClose()
+}
+
+// repeatGoodbye says whether the goodbye is over: acknowledged, or said often enough.
+func (l *link) repeatGoodbye() (over bool) {
+	if l.closeHeard {
+		return true
+	}
+	if l.frame.now < l.closeAt {
+		return false
+	}
+	if l.closesLeft == 0 {
+		return true
+	}
+	l.sendClose()
+	return false
+}
+
+// sendClose sends the close message once.
+func (l *link) sendClose() {
+	l.closesLeft--
+	l.closeAt = l.frame.now + closeEvery
+	if b, ok := l.open(l.conn.HasRoom()); ok {
+		payload := peer.AppendClose(b.Payload()[:0], *l.reason)
+		b.Add(wire.MessageClose, tick.Initialization, len(payload))
+		l.finish(&b)
+	}
+}
+
+// closingPacket takes a packet that came after this end closed: credit lets what is owed leave, and a close message of the
+// other end ends the wait. It says whether that was one. A packet with anything that has no effect any more is not
+// acknowledged, so that nobody thinks it was handled.
+func (l *link) closingPacket(in peer.Incoming, role peer.Role) (closed bool) {
+	dropped := false
+	r := in.Messages()
+	for r.Next() {
+		switch {
+		case peer.Allowed(peer.StateClosing, role, r.Header.Type) != peer.VerdictAccept || r.Channel != 0:
+			dropped = true
+		case r.Header.Type == wire.MessageClose:
+			closed = true
+		case r.Header.Type == wire.MessageCredit && len(r.Payload) == peer.CreditSize:
+			l.outgoing.Credit(parseCredit(r.Payload))
+		}
+	}
+	if r.Err() == nil && !dropped {
+		l.conn.Accept(in, l.frame.now)
+	}
+	return closed
+}
+
+// PacketSizeError says that a packet size is out of its range.
+type PacketSizeError struct {
+	Size     int // Bytes that were asked for.
+	Min, Max int // Bytes that are possible: MinPacketSize to the Config.PacketSize of the server.
+}
+
+// Error implements error.
+func (e *PacketSizeError) Error() string {
+	return fmt.Sprintf("netcode: a packet size is from %d to %d bytes, not %d: Config.PacketSize of the server is the most", e.Min, e.Max, e.Size)
+}
+
+// SetPacketSize bounds the packets that the server sends to one client, in bytes: for a client whose path takes less than
+// Config.PacketSize. n is from MinPacketSize to Config.PacketSize. The client bounds its own by Client.SetPacketSize. Call it in
+// OnConnect: while messages for the client wait or are not acknowledged, it returns ErrMessagesWait and changes nothing. The other errors
+// are ErrNotConnected and *PacketSizeError. The player of a host has no packets.
+func (s *Server) SetPacketSize(client ClientID, n int) error {
+	c := s.client(client)
+	if c == nil {
+		return ErrNotConnected
+	}
+	if err := c.setPacketSize(n, s.config.PacketSize); err != nil {
+		return err
+	}
+	c.view.SetPayload(peer.MaxPayload(n))
+	return nil
+}
+
+// SetPacketSize bounds the packets that this client sends, in bytes: for a path that takes less than what the server allows. n is
+// from MinPacketSize to Config.PacketSize of the server. It holds for this connection: call it in OnConnect. The errors are those of
+// Server.SetPacketSize.
+func (c *Client) SetPacketSize(n int) error {
+	if c.state != Connected {
+		return ErrNotConnected
+	}
+	if err := c.setPacketSize(n, c.agreed.PacketSize); err != nil {
+		return err
+	}
+	if c.own.view != nil {
+		c.own.view.SetPayload(peer.MaxPayload(n))
+	}
+	return nil
+}
+
+// setPacketSize is SetPacketSize for either end.
+func (l *link) setPacketSize(n, most int) error {
+	switch {
+	case l.near != nil:
+		return nil
+	case n < MinPacketSize || n > most:
+		return &PacketSizeError{Size: n, Min: MinPacketSize, Max: most}
+	case !l.outgoing.SetPacketSize(n):
+		return ErrMessagesWait
+	}
+	l.conn.SetPacketSize(n)
+	l.packetSize = n
+	return nil
+}
+
+// stallLimit is the longest gap between two frames that counts as silence of the other end.
+const stallLimit = time.Second
+
+// frame is the moment that a server or a client lives in.
+type frame struct {
+	clock tick.Clock
+	now   time.Duration
+	due   bool // A network tick falls into this frame.
+	steps int  // How many do.
+	begun bool
+	given time.Duration // The time of the last frame, as it was given: now goes on when the clock is set back.
+}
+
+// after is the time so much later, or the last there is.
+func (f *frame) after(d time.Duration) time.Duration {
+	if d > 0 && f.now > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return f.now + d
+}
+
+// begin moves to the next frame. It returns the part of the gap since the last one that was a stall of this process:
+// nothing was read meanwhile, so it must not count as silence of the other end.
+func (f *frame) begin(now time.Duration) (stall time.Duration) {
+	gone := max(now-f.given, 0)
+	if f.begun {
+		stall = max(gone-stallLimit, 0)
+		f.now += gone
+	} else {
+		f.now = now
+	}
+	f.begun, f.given = true, now
+	f.steps = f.clock.Advance(f.now)
+	f.due = f.steps > 0
+	return stall
+}
+
+// orderly tells if an end that closes for a reason has delivered first what it had sent, so that this is to be handled: the
+// reasons of the game, and those of netcode that are no fault.
+func orderly(reason *peer.Error) bool {
+	switch reason.Reason {
+	case peer.ReasonClosed, peer.ReasonKicked, peer.ReasonShuttingDown:
+		return true
+	}
+	return !reason.Reason.Ours()
+}
+
+// leave begins the wait for the handlers of what the other end had sent when it closed in order. Nothing is sent there any
+// more but acknowledgements of its goodbye.
+func (l *link) leave(reason *peer.Error) {
+	l.reason, l.leaveEnd = reason, l.frame.now+l.config.LeaveTimeout
+	l.outgoing.Clear()
+}
+
+// left tells if that is over. The inbound queues have counted what of the source waits.
+func (l *link) left() bool {
+	return l.source.Unhandled() == 0 || l.source.Fault() != nil || l.frame.now >= l.leaveEnd
 }

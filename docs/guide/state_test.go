@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/arche-netcode/netcode"
-	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/components"
 	"github.com/arche-netcode/netcode/delta"
+	"github.com/arche-netcode/netcode/inspect"
 	"github.com/arche-netcode/netcode/interest"
 	"github.com/arche-netcode/netcode/quantize"
 	"github.com/arche-netcode/netcode/record"

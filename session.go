@@ -15,7 +15,7 @@ import (
 // maxLingering bounds the sessions that are kept only to repeat their close message.
 const maxLingering = 256
 
-// sessionState is where a session is in its life. Before its Join there is nothing: see server_handshake.go.
+// sessionState is where a session is in its life. Before its Join there is nothing: see handshake.go.
 //
 //	Join            close, kick, silence, malformed         acknowledged, or repeated enough
 //	----> connected -----------------------------> lingering ------------------------------> gone
@@ -284,3 +284,43 @@ func (s *Server) sweep() {
 	s.sessions = kept
 	s.counts[gone] = 0
 }
+
+// leave has a client's reliable messages that were accepted handled, and then takes it out of the game.
+func (s *Server) leave(c *Session, reason *peer.Error) {
+	if !orderly(reason) || !s.inbound.MayHold(c.source) {
+		s.end(c, reason, endQuiet)
+		return
+	}
+	s.move(c, leaving)
+	s.doors.shut(c.id)
+	c.dropEarly()
+	c.link.leave(reason)
+}
+
+// seeOff takes those out of the game of which nothing waits any more.
+func (s *Server) seeOff() {
+	s.leavers = s.leavers[:0]
+	for _, c := range s.sessions {
+		if c.state == leaving {
+			s.leavers = append(s.leavers, c.source)
+		}
+	}
+	s.inbound.CountUnhandled(s.leavers)
+	clear(s.leavers)
+	for _, c := range s.sessions {
+		if c.state == leaving && c.left() {
+			s.end(c, c.reason, endQuiet)
+		}
+	}
+}
+
+// present is a client that the game knows: connected, or leaving.
+func (s *Server) present(id ClientID) *Session {
+	if c := s.byID[id]; c != nil && (c.state == connected || c.state == leaving) {
+		return c
+	}
+	return nil
+}
+
+// taken counts the places that are taken: a client that leaves has its own until the game is told.
+func (s *Server) taken() int { return s.counts[connected] + s.counts[leaving] }

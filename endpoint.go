@@ -1,6 +1,12 @@
 package netcode
 
 import (
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
 	"github.com/arche-netcode/netcode/internal/calls"
 	"github.com/arche-netcode/netcode/internal/report"
 	"github.com/arche-netcode/netcode/message"
@@ -241,4 +247,188 @@ func (c *courier) linkTo(id wire.ClientID) (*link, error) {
 		return &c.client.link, nil
 	}
 	return nil, ErrNotConnected
+}
+
+// What the game's functions beside handlers are called, where one panics.
+const (
+	nameOnConnect    = "OnConnect"
+	nameOnDisconnect = "OnDisconnect"
+	nameAnswer       = "function of Call"
+)
+
+// contained is deferred around a function of the game that is called for one connection and outside of a handler: if it
+// panics, that connection ends as for a handler, and the frame goes on.
+func (c *courier) contained(name string, with wire.ClientID) {
+	if value := recover(); value != nil {
+		c.stats.HandlerPanics++
+		c.blame(PanicError{Name: name, Sender: with, Value: value})
+	}
+}
+
+// Contain calls a function of the game for the systems. If it panics, the connection ends with peer.ReasonHandlerPanic and the frame goes on,
+// as for a handler; name is what it is called in the *PanicError that OnError is given.
+func (c *Client) Contain(name string, f func()) {
+	defer c.contained(name, 0)
+	f()
+}
+
+// Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the frame goes on. No
+// connection ends.
+func (s *Server) Contain(name string, f func()) {
+	defer s.contained(name, 0)
+	f()
+}
+
+// blame logs the panic of a function of the game with its stack, tells OnError and ends the connection for which the function was
+// called. It runs in the deferred function that recovered, where the stack still has the frames of the panic.
+func (c *courier) blame(failed PanicError) {
+	failed.Stack, failed.At = debug.Stack(), panickedAt()
+	c.report.Panicked(&failed, string(failed.Stack), "message", failed.Name, "sender", failed.Sender, "panic", failed.Value, "at", failed.At)
+	if with := failed.Sender; c.knows(with) && with != c.inbound.Local().ID() {
+		c.part(with, &peer.Error{Reason: peer.ReasonHandlerPanic, Detail: c.ownerOf(&failed)})
+	}
+}
+
+// ownerOf names the function that panicked, for both ends: "the server's handler of Chat".
+func (c *courier) ownerOf(failed *PanicError) string {
+	owner := "the server's "
+	if c.client != nil {
+		owner = "the client's "
+	}
+	if failed.Message {
+		owner += "handler of "
+	}
+	return owner + failed.Name
+}
+
+// deepestPanic is how many frames of a stack panickedAt looks at.
+const deepestPanic = 64
+
+// panickedAt returns the place of the newest panic on the stack as "folder/file.go:line", empty where it is not found. The frames of the
+// runtime itself, as those of a nil dereference, are passed over.
+func panickedAt() string {
+	var callers [deepestPanic]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers[:])])
+	panicking := false
+	for {
+		frame, more := frames.Next()
+		switch {
+		case frame.Function == "runtime.gopanic":
+			panicking = true
+		case panicking && !strings.HasPrefix(frame.Function, "runtime."):
+			return path.Join(path.Base(path.Dir(frame.File)), path.Base(frame.File)) + ":" + strconv.Itoa(frame.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
+
+// tellCaller tells whoever waits for an answer that there is none.
+func (c *courier) tellCaller(w calls.Waiter, of wire.ClientID, err error) {
+	defer c.contained(nameAnswer, of)
+	w.Fail(err)
+}
+
+// events holds what happened until it is safe to tell the game: its functions may kick, send and close, so they are
+// called between packets and never in the middle of one.
+type events struct {
+	connected    []func(wire.ClientID)
+	disconnected []func(wire.ClientID, *peer.Error)
+
+	over func(wire.ClientID, *peer.Error) // Told after disconnected: the end's own clearing up.
+	end  *courier                         // The owner of the events.
+
+	waiting []event
+	firing  bool
+}
+
+// event is a connection that began, or one that ended for a reason.
+type event struct {
+	client wire.ClientID
+	reason *peer.Error
+}
+
+// fire tells everything that waits, and what the functions that are called cause meanwhile.
+func (e *events) fire() {
+	if len(e.waiting) > 0 && !e.firing {
+		e.fireAll()
+	}
+}
+
+// fireAll is fire where something waits.
+func (e *events) fireAll() {
+	e.firing = true
+	defer func() { e.firing = false }()
+	for i := 0; i < len(e.waiting); i++ {
+		e.tell(e.waiting[i])
+	}
+	clear(e.waiting)
+	e.waiting = e.waiting[:0]
+}
+
+// tell calls the functions for one event.
+func (e *events) tell(what event) {
+	if what.reason == nil {
+		for _, f := range e.connected {
+			e.tellConnected(f, what.client)
+		}
+		return
+	}
+	for _, f := range e.disconnected {
+		e.tellDisconnected(f, what.client, what.reason)
+	}
+	e.over(what.client, what.reason)
+}
+
+func (e *events) tellConnected(f func(wire.ClientID), client wire.ClientID) {
+	defer e.end.contained(nameOnConnect, e.with(client))
+	f(client)
+}
+
+func (e *events) tellDisconnected(f func(wire.ClientID, *peer.Error), client wire.ClientID, reason *peer.Error) {
+	defer e.end.contained(nameOnDisconnect, e.with(client))
+	f(client, reason)
+}
+
+// with is the other end of the connection that an event is about: a client is told its own id.
+func (e *events) with(client wire.ClientID) wire.ClientID {
+	if e.end.client != nil {
+		return 0
+	}
+	return client
+}
+
+// mustBeGiven refuses a function that is nil where it is given: called in a later frame, it would end connections.
+func mustBeGiven(given bool, call string) {
+	if !given {
+		panic("netcode: " + call + ": the function is nil")
+	}
+}
+
+// ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
+// It is nil for a frame that is not kept, and good until the next BeginFrame.
+func (s *Server) ReceivedIn(past int) *History { return s.inbound.Past(past) }
+
+// SentIn is the messages that were sent in a frame, as for ReceivedIn; one to several is there once for each. Without
+// Config.History there are none.
+func (s *Server) SentIn(past int) *History { return s.outbound.Past(past) }
+
+// Redeliver hands the messages that were handled in a frame of the history to their handlers once more, in the same order,
+// and returns how many; calls are left out. What the handlers send goes out again.
+func (s *Server) Redeliver(past int) int { return s.inbound.Redeliver(past) }
+
+// ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
+// It is nil for a frame that is not kept, and good until the next BeginFrame.
+func (c *Client) ReceivedIn(past int) *History { return c.inbound.Past(past) }
+
+// SentIn is the messages that were sent in a frame, as for ReceivedIn. Without Config.History there are none.
+func (c *Client) SentIn(past int) *History { return c.outbound.Past(past) }
+
+// Redeliver hands the messages that were handled in a frame of the history to their handlers once more, in the same order,
+// and returns how many; calls are left out. What the handlers send goes out again.
+func (c *Client) Redeliver(past int) int {
+	c.redelivers = true
+	defer func() { c.redelivers = false }()
+	return c.inbound.Redeliver(past)
 }
