@@ -16,7 +16,7 @@ import (
 
 // The names of the house rules; CONTRIBUTING.md lists them for people.
 const (
-	ruleArrow     = "import arrow"     // a package imports what the table in CONTRIBUTING.md does not let it
+	ruleArrow     = "import arrow"     // a package imports what houseArrows does not let it
 	ruleArche     = "arche fence"      // arche outside the bridge
 	ruleNeeds     = "module needs"     // the root module requires something else
 	ruleUnsafe    = "unsafe file"      // unsafe outside unsafe.go

@@ -550,7 +550,7 @@ func panicText(t *testing.T, f func()) (text string) {
 	return ""
 }
 
-// A map whose key or value cannot travel: the error names the types that the game wrote, and none of this package.
+// A map whose key or value cannot be sent: the error names the types that the game wrote, and none of this package.
 func TestErrorsOfMapsNameTheKeyOrTheValue(t *testing.T) {
 	type item struct{ Name string }
 	for want, f := range map[string]func(){

@@ -3,4 +3,9 @@
 //
 //	account := inspect.New(protocol)
 //	account.Add(client, datagram) // for each one that the server sends to this client
+//
+// # Files
+//
+//   - dump.go: a packet as text
+//   - attribution.go: the account of bits
 package inspect

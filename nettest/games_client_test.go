@@ -121,7 +121,7 @@ func (p *gamePlayer) write() {
 	}
 }
 
-// sorted yields the entities of the client that travel, in the order of its world, in which it may be changed.
+// sorted yields the entities of the client that are sent, in the order of its world, in which it may be changed.
 func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 	type one struct {
 		id netcode.NetworkID
@@ -137,7 +137,7 @@ func (p *gamePlayer) sorted(yield func(netcode.NetworkID, ecs.Entity) bool) {
 }
 
 // meddle makes changes that the game of a client may make to its world: components of its own come and go, so that tables are permuted, and it writes
-// what is not its to write, and what does not travel.
+// what is not its to write, and what is not sent.
 func (p *gamePlayer) meddle() {
 	w, r := p.w, p.r
 	for id, e := range p.sorted {

@@ -104,7 +104,7 @@ func fieldAt(base *byte, offset uintptr) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(base), offset)
 }
 
-// Dequantise writes the value of a row into the component at dst: the fields that travel and nothing
+// Dequantise writes the value of a row into the component at dst: the fields that are sent and nothing
 // else, neither padding nor fields tagged net:"-". The same row gives the same bytes on every machine.
 func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 	ops := p.fields()
@@ -156,7 +156,7 @@ func (p *Plan) Dequantise(lanes []uint32, dst unsafe.Pointer) {
 // blendTarget is a component of the plan's type that a blend writes.
 type blendTarget = unsafe.Pointer
 
-// Mix writes what lies at way.Part into the component at dst: the fields that travel and nothing else, as Dequantise does.
+// Mix writes what lies at way.Part into the component at dst: the fields that are sent and nothing else, as Dequantise does.
 // It allocates nothing, unless a function of the user's does.
 func (b *Blend) Mix(way *BlendInput, dst unsafe.Pointer) {
 	if b.custom != nil {
@@ -268,7 +268,7 @@ func (p *Plan) MapHandles(dst unsafe.Pointer, f func(handle wire.NetworkID) wire
 	}
 }
 
-// Compare compares the fields that travel of two components, bit by bit, and names the first that
+// Compare compares the fields that are sent of two components, bit by bit, and names the first that
 // differs.
 func (p *Plan) Compare(a, b unsafe.Pointer) (field string, equal bool) {
 	// SAFETY: a and b point to values of p.typ, whose travelling fields the spans cover.
@@ -298,7 +298,7 @@ func memory(base unsafe.Pointer, offset, size uintptr) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(base, offset)), int(size))
 }
 
-// AppendFields appends the bytes of the fields that travel, in order and little-endian on every machine:
+// AppendFields appends the bytes of the fields that are sent, in order and little-endian on every machine:
 // what hashes of a world are made of.
 func (p *Plan) AppendFields(dst []byte, src unsafe.Pointer) []byte {
 	if !kernel.HostLittle {

@@ -107,7 +107,7 @@ func (a *arena) close() (err error) {
 	return err
 }
 
-// run goes through the whole run and says how it went.
+// run goes through the whole run and tells how it went.
 func (a *arena) run(ctx context.Context) *Result {
 	a.next, a.second = a.now(), a.now()+time.Second
 	if a.server == nil {

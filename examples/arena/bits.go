@@ -26,7 +26,7 @@ func (l *ledger) Send(to netip.AddrPort, datagram []byte) error {
 	return l.Socket.Send(to, datagram)
 }
 
-// Bits says where the bits of all datagrams to the first client went, twice over: by reason, and by component.
+// Bits tells where the bits of all datagrams to the first client went, twice over: by reason, and by component.
 type Bits struct {
 	Datagrams  uint64          `json:"datagrams"`
 	Bytes      uint64          `json:"bytes"`
