@@ -51,24 +51,22 @@ type Client struct {
 	protocol *Protocol
 	config   Config // As given, with defaults.
 	agreed   Config // As the server wants it.
-	tag      uint32
 	frame    frame
 
 	link
 	courier
-	attempt    attempt
-	state      State
-	id         wire.ClientID
-	replica    *snapshot.Replica
-	hooks      clientHooks
-	host       *Server // Whose player this is in one process; nil for a client with a connection.
-	own        upstream
-	time       clientTime
-	leaving    bool      // The server has closed, and what it sent is still handled.
-	applied    bool      // The world has what replica holds.
-	redelivers bool      // Redeliver runs.
-	sentUpTo   tick.Tick // The tick of the newest Send.
-	out        outbox.Buffer
+	attempt  attempt
+	state    State
+	id       wire.ClientID
+	replica  *snapshot.Replica
+	hooks    clientHooks
+	host     *Server // Whose player this is in one process; nil for a client with a connection.
+	own      upstream
+	time     clientTime
+	leaving  bool      // The server has closed, and what it sent is still handled.
+	applied  bool      // The world has what replica holds.
+	sentUpTo tick.Tick // The tick of the newest Send.
+	out      outbox.Buffer
 
 	report report.Reporter
 	events events
@@ -96,12 +94,11 @@ func NewClient(p *Protocol, config Config) (*Client, error) {
 		protocol: p,
 		config:   config,
 		agreed:   config,
-		tag:      tag,
 		frame:    frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		report:   report.New(config.Logger),
 	}
 	c.link = link{frame: &c.frame, config: &c.agreed, out: &c.out, stats: &c.stats}
-	c.courier = courier{client: c, protocol: p, frame: &c.frame, report: &c.report, stats: &c.stats}
+	c.courier = courier{client: c, protocol: p, tag: tag, frame: &c.frame, report: &c.report, stats: &c.stats}
 	c.setUp(c, config)
 	c.events.end = &c.courier
 	c.events.over = func(_ wire.ClientID, reason *peer.Error) { c.calls.Drop(0, reason) }
@@ -192,9 +189,6 @@ func (c *Client) Loss() float64 {
 	return c.conn.Loss()
 }
 
-// Protocol is what the client was made for.
-func (c *Client) Protocol() *Protocol { return c.protocol }
-
 // ConnectedTo reports whether the client is connected to that very server, in this process.
 func (c *Client) ConnectedTo(s *Server) bool {
 	if c.host != nil {
@@ -203,9 +197,6 @@ func (c *Client) ConnectedTo(s *Server) bool {
 	session := s.client(c.id)
 	return c.state == Connected && session != nil && session.nonce == c.attempt.nonce
 }
-
-// Tag tells the entities of this client from those of any other one in the same process.
-func (c *Client) Tag() uint32 { return c.tag }
 
 // OnConnect adds a function that is called when the server has made a session for this client and its first datagram has come, with
 // the ID that the client has now: both ends know then that they are connected. If it
@@ -224,17 +215,6 @@ func (c *Client) OnDisconnect(f func(self ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Client.OnDisconnect")
 	c.events.disconnected = append(c.events.disconnected, f)
 }
-
-// OnError adds a function that is given every error that has no caller: socket faults, entities that game code changed
-// against the server, systems out of order. It may be called many times in a frame. It is the last resort: a panic of its own
-// is not contained.
-func (c *Client) OnError(f func(error)) {
-	mustBeGiven(f != nil, "Client.OnError")
-	c.report.OnError = append(c.report.OnError, f)
-}
-
-// Report passes an error that has no caller to OnError and to the log.
-func (c *Client) Report(err error) { c.report.Error(err) }
 
 const (
 	// helloEvery is the interval between Hellos until one is answered.

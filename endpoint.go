@@ -37,7 +37,9 @@ type courier struct {
 	buffers  [][]byte // For messages that are encoded before it is known where to: as many as are sent within each other.
 	calls    calls.Table
 
-	running bool // A frame is under way.
+	tag        uint32
+	running    bool // A frame is under way.
+	redelivers bool // Redeliver runs.
 
 	sections [wire.FirstUserMessage][]byte // Of the packet that was judged last, by type.
 
@@ -265,17 +267,10 @@ func (c *courier) contained(name string, with wire.ClientID) {
 	}
 }
 
-// Contain calls a function of the game for the systems. If it panics, the connection ends with peer.ReasonHandlerPanic and the frame goes on,
-// as for a handler; name is what it is called in the *PanicError that OnError is given.
-func (c *Client) Contain(name string, f func()) {
+// Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the
+// frame goes on. On a client the connection ends with peer.ReasonHandlerPanic, as for a handler; on a server none ends.
+func (c *courier) Contain(name string, f func()) {
 	defer c.contained(name, 0)
-	f()
-}
-
-// Contain calls a function of the game for the systems. If it panics, OnError is given a *PanicError with that name, and the frame goes on. No
-// connection ends.
-func (s *Server) Contain(name string, f func()) {
-	defer s.contained(name, 0)
 	f()
 }
 
@@ -407,28 +402,42 @@ func mustBeGiven(given bool, call string) {
 }
 
 // ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
-// It is nil for a frame that is not kept, and good until the next BeginFrame.
-func (s *Server) ReceivedIn(past int) *History { return s.inbound.Past(past) }
+// It is nil for a frame that is not kept, and valid until the next BeginFrame.
+func (c *courier) ReceivedIn(past int) *History { return c.inbound.Past(past) }
 
-// SentIn is the messages that were sent in a frame, as for ReceivedIn; one to several is there once for each. Without
-// Config.History there are none.
-func (s *Server) SentIn(past int) *History { return s.outbound.Past(past) }
+// SentIn is the messages that were sent in a frame, as for ReceivedIn; a server's message to several is there once for each.
+// Without Config.History there are none.
+func (c *courier) SentIn(past int) *History { return c.outbound.Past(past) }
 
-// Redeliver hands the messages that were handled in a frame of the history to their handlers once more, in the same order,
-// and returns how many; calls are left out. What the handlers send goes out again.
-func (s *Server) Redeliver(past int) int { return s.inbound.Redeliver(past) }
-
-// ReceivedIn is the messages that came or waited in a frame: 0 is the present one, 1 the one before, up to Config.History.
-// It is nil for a frame that is not kept, and good until the next BeginFrame.
-func (c *Client) ReceivedIn(past int) *History { return c.inbound.Past(past) }
-
-// SentIn is the messages that were sent in a frame, as for ReceivedIn. Without Config.History there are none.
-func (c *Client) SentIn(past int) *History { return c.outbound.Past(past) }
-
-// Redeliver hands the messages that were handled in a frame of the history to their handlers once more, in the same order,
-// and returns how many; calls are left out. What the handlers send goes out again.
-func (c *Client) Redeliver(past int) int {
+// Redeliver calls the handlers of the messages that were handled in a frame of the history once more, in the same order,
+// and returns their number; calls are left out. Messages that the handlers send are sent again.
+func (c *courier) Redeliver(past int) int {
 	c.redelivers = true
 	defer func() { c.redelivers = false }()
 	return c.inbound.Redeliver(past)
+}
+
+// OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel, entities
+// that game code changed against the server, systems out of order, handlers that panic (*PanicError). It may be called many
+// times in a frame. It is the last resort: a panic of its own is not contained.
+func (c *courier) OnError(f func(error)) {
+	mustBeGiven(f != nil, c.endName()+".OnError")
+	c.report.OnError = append(c.report.OnError, f)
+}
+
+// Report passes an error that has no caller to OnError and to the log.
+func (c *courier) Report(err error) { c.report.Error(err) }
+
+// Protocol is the protocol that the server or client was made for.
+func (c *courier) Protocol() *Protocol { return c.protocol }
+
+// Tag tells the entities of this server or client from those of any other one in the same process.
+func (c *courier) Tag() uint32 { return c.tag }
+
+// endName names the type of the end in errors.
+func (c *courier) endName() string {
+	if c.client != nil {
+		return "Client"
+	}
+	return "Server"
 }

@@ -162,7 +162,7 @@ func (p *Protocol) numberRaws() {
 // take handles a message that came to a client.
 func (m *RawMessage) take(ctx *Context, body []byte) {
 	c := courierOf(ctx.End)
-	if c == nil || c.client == nil || c.client.redelivers {
+	if c == nil || c.client == nil || c.redelivers {
 		return
 	}
 	if ctx.Channel != m.Channel || ctx.Entity.IsZero() {

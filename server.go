@@ -26,7 +26,6 @@ import (
 type Server struct {
 	protocol *Protocol
 	config   Config
-	tag      uint32
 	frame    frame
 
 	courier
@@ -87,7 +86,6 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s := &Server{
 		protocol:  p,
 		config:    config,
-		tag:       tag,
 		frame:     frame{clock: tick.NewClock(config.TickRate, config.CatchUp)},
 		store:     snapshot.NewStore(p.schema, config.snapshot()),
 		cookies:   peer.NewCookies(secret),
@@ -99,7 +97,7 @@ func NewServer(p *Protocol, config Config) (*Server, error) {
 	s.worldless = worldless.New(s.store)
 	s.setUpCrew()
 	s.frame.clock.Set(config.FirstTick - 1)
-	s.courier = courier{server: s, protocol: p, frame: &s.frame, report: &s.report, stats: &s.stats}
+	s.courier = courier{server: s, protocol: p, tag: tag, frame: &s.frame, report: &s.report, stats: &s.stats}
 	s.setUp(s, config)
 	s.events.end = &s.courier
 	s.events.over = s.forgetAfter
@@ -160,12 +158,6 @@ func (s *Server) Interval() time.Duration { return s.config.interval() }
 // Store holds the captured world; only the capture writes it.
 func (s *Server) Store() *snapshot.Store { return s.store }
 
-// Protocol is the protocol of the server.
-func (s *Server) Protocol() *Protocol { return s.protocol }
-
-// Tag tells the entities of this server from those of any other one in the same process.
-func (s *Server) Tag() uint32 { return s.tag }
-
 // OnConnect adds a function that is called when a client is connected: it may be sent to, shown entities, kicked. If it
 // panics, the connection ends with peer.ReasonHandlerPanic, as for a handler. This and the other calls that add a function panic on
 // nil, as that would only panic when the function is called.
@@ -182,17 +174,6 @@ func (s *Server) OnDisconnect(f func(client ClientID, reason *CloseError)) {
 	mustBeGiven(f != nil, "Server.OnDisconnect")
 	s.events.disconnected = append(s.events.disconnected, f)
 }
-
-// OnError adds a function that is given every error that has no caller: socket faults, values that cannot travel,
-// systems out of order, handlers that panic (*PanicError). It may be called many times in a frame. It is the
-// last resort: a panic of its own is not contained.
-func (s *Server) OnError(f func(error)) {
-	mustBeGiven(f != nil, "Server.OnError")
-	s.report.OnError = append(s.report.OnError, f)
-}
-
-// Report passes an error that has no caller to OnError and to the log.
-func (s *Server) Report(err error) { s.report.Error(err) }
 
 // Kick ends a client's connection; detail is told to the client. Messages that were sent to it are delivered before
 // that, for Config.FlushTimeout at most; but not those that the server still keeps back for an entity that the client does
